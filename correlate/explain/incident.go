@@ -1,0 +1,128 @@
+package explain
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// Incident is a job hurt, or a risk, with its root, its chain of evidence and
+// what it cost: design A5 to the letter. Fields whose value is not known are
+// null in JSON, hence the pointers.
+type Incident struct {
+	ID           string             `json:"id"`
+	State        string             `json:"state"`
+	Kind         string             `json:"kind"`
+	Severity     string             `json:"severity"`
+	Title        string             `json:"title"`
+	Opened       telemetry.Time     `json:"opened"`
+	Updated      telemetry.Time     `json:"updated"`
+	Resolved     *telemetry.Time    `json:"resolved"`
+	Resolution   *string            `json:"resolution"`
+	MergedInto   *string            `json:"merged_into"`
+	SplitFrom    *string            `json:"split_from"`
+	Revision     int                `json:"revision"`
+	Onset        telemetry.Interval `json:"onset"`
+	Root         Root               `json:"root"`
+	Alternatives []Alternative      `json:"alternatives"`
+	Contributors []Contributor      `json:"contributors"`
+	Impact       Impact             `json:"impact"`
+	Chain        []Link             `json:"chain"`
+	RuledOut     []RuledOut         `json:"ruled_out"`
+	BlindSpots   []BlindSpot        `json:"blind_spots"`
+	Actions      []Action           `json:"actions"`
+	Verdict      *string            `json:"verdict"`
+	Site         string             `json:"site"`
+	Engine       string             `json:"engine"`
+	Rules        string             `json:"rules"`
+	Reopens      int                `json:"reopens"`
+}
+
+// The values of Incident.State, Kind and Severity.
+const (
+	StateOpen        = "open"
+	StateResolved    = "resolved"
+	KindIncident     = "incident"
+	KindRisk         = "risk"
+	SeverityCritical = "critical"
+	SeverityWarning  = "warning"
+	SeverityInfo     = "info"
+)
+
+// Root is where it began, and what it is.
+type Root struct {
+	Entity     telemetry.Entity   `json:"entity"`
+	Domain     telemetry.Domain   `json:"domain"`
+	Signature  string             `json:"signature"`
+	Confidence float64            `json:"confidence"`
+	Onset      telemetry.Interval `json:"onset"`
+}
+
+// Alternative is another answer the evidence allows, best first.
+type Alternative struct {
+	Entity     telemetry.Entity `json:"entity"`
+	Signature  string           `json:"signature"`
+	Confidence float64          `json:"confidence"`
+}
+
+// Contributor is an entity that caused part of it: the senders of an incast.
+type Contributor struct {
+	Entity telemetry.Entity `json:"entity"`
+	Share  float64          `json:"share"`
+}
+
+// Impact is what it cost and whom it touched.
+type Impact struct {
+	Jobs     []JobImpact        `json:"jobs"`
+	Entities []telemetry.Entity `json:"entities"`
+}
+
+// JobImpact is the loss of one job. Before is the median of its last 20
+// healthy steps; Expected the step without this root (the counterfactual).
+type JobImpact struct {
+	Job            telemetry.Entity     `json:"job"`
+	State          string               `json:"state"` // slow, stalled, failed or restarted
+	Measure        telemetry.MetricName `json:"measure"`
+	Before         *float64             `json:"before"`
+	Now            *float64             `json:"now"`
+	Expected       *float64             `json:"expected"`
+	Slowdown       *float64             `json:"slowdown"` // now over expected
+	MFUBefore      *float64             `json:"mfu_before"`
+	MFUNow         *float64             `json:"mfu_now"`
+	GPUSecondsLost float64              `json:"gpu_seconds_lost"`
+	Share          float64              `json:"share"`
+}
+
+// Link is one step of the chain from the root to the hurt job.
+type Link struct {
+	Entity         telemetry.Entity     `json:"entity"`
+	Domain         telemetry.Domain     `json:"domain"`
+	Metric         telemetry.MetricName `json:"metric"`
+	Shape          string               `json:"shape"`
+	Onset          telemetry.Interval   `json:"onset"`
+	LagSeconds     float64              `json:"lag_seconds"`
+	LagUncertainty float64              `json:"lag_uncertainty_seconds"`
+	Relation       telemetry.Relation   `json:"relation"`
+	From           telemetry.Entity     `json:"from"`
+	Before         float64              `json:"before"`
+	Now            float64              `json:"now"`
+	Unit           string               `json:"unit"`
+	Why            string               `json:"why"`
+}
+
+// RuledOut says why a domain is innocent.
+type RuledOut struct {
+	Domain telemetry.Domain `json:"domain"`
+	Why    string           `json:"why"`
+}
+
+// BlindSpot is telemetry that the answer depends on and that was not there.
+type BlindSpot struct {
+	Entity    telemetry.Entity     `json:"entity"`
+	Metric    telemetry.MetricName `json:"metric"`
+	Reason    string               `json:"reason"`
+	WouldTell string               `json:"would_tell"`
+}
+
+// Action is what a person should do.
+type Action struct {
+	Kind   string           `json:"kind"` // drain, reseat, replace, reroute, reset, config, wait or call
+	Target telemetry.Entity `json:"target"`
+	Text   string           `json:"text"`
+}

@@ -1,0 +1,80 @@
+package explain
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// Signature is a named fault as data: what speaks for it, what speaks against
+// it, which metrics are needed to tell it from its family, and what to do. The
+// engine interprets it; rules reads it from a file.
+//
+// A candidate's score is Prior plus what its clues contribute, in natural
+// log-odds. Absent evidence counts against by a clue's Against.
+type Signature struct {
+	Name   string // "slow-receiver", design A8
+	Domain telemetry.Domain
+	Expect Expect
+	Roots  []telemetry.Kind // which kinds of entity can be its root
+	// Family names the signatures that look alike, this one included; the
+	// first is the answer where a needed metric is missing.
+	Family []string
+	Prior  float64 // log-odds before any clue
+	Clues  []Clue
+	Needs  []Need
+	// Sentence completes "<job> is 31 % slower since …: " in the incident's
+	// title. {root}, {job} and {measure} stand for names and values.
+	Sentence string
+	Actions  []ActionTemplate
+	Doc      string // what it is, for docs/signatures.md
+}
+
+// Expect says what an occurrence is (design A8).
+type Expect string
+
+// The expectations.
+const (
+	ExpectIncident Expect = "incident"
+	ExpectRisk     Expect = "risk"
+	ExpectBenign   Expect = "benign"
+)
+
+// Clue is one piece of evidence. Its value v is read for a candidate root; it
+// contributes For at or beyond Full, Against at or before None, and the linear
+// mix in between (None above Full means that less is more). A value that
+// cannot be seen contributes nothing, and is a blind spot if the clue is
+// needed.
+type Clue struct {
+	Name     string
+	Measure  Measure // a number that a mechanism derives for the candidate
+	None     float64
+	Full     float64
+	For      float64 // log-odds, usually positive
+	Against  float64 // log-odds, usually negative
+	Required bool    // below None the signature is not considered at all
+	// Why says in words what a reader sees; {value} stands for the value.
+	Why string
+}
+
+// Measure names a number that correlate's mechanisms derive for a candidate
+// root. The list, with units and definitions, is Measures.
+type Measure string
+
+// Need is a metric without which the signature cannot be told from its family.
+type Need struct {
+	Metric    telemetry.MetricName
+	On        telemetry.Kind
+	WouldTell string // "slow-receiver from pcie-downgrade"
+}
+
+// ActionTemplate is an action with {root}, {node} and {job} to be filled in.
+// Target is one of root, node (what contains the root), job.
+type ActionTemplate struct {
+	Kind   string
+	Target string
+	Text   string
+}
+
+// MeasureDoc documents a measure for people who write signatures.
+type MeasureDoc struct {
+	Name Measure
+	Unit string
+	Doc  string
+}

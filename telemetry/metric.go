@@ -1,0 +1,85 @@
+package telemetry
+
+// MetricName is a metric's name: Prometheus style, base units, "_total" for
+// counters.
+type MetricName string
+
+// MetricType says how a metric's values relate to each other in time.
+type MetricType uint8
+
+// The metric types.
+const (
+	Counter MetricType = iota + 1 // only rises, until it is reset, wraps or sticks
+	Gauge                         // a level
+	StateOf                       // an enumerated or boolean state, judged on change
+)
+
+// Overflow says what a counter does at the end of its width.
+type Overflow uint8
+
+// Wraps restarts at zero (mlx5 q-counters at 2^32); Sticks stays at its
+// maximum until reset and is then blind (InfiniBand PMA counters).
+const (
+	Wraps Overflow = iota
+	Sticks
+)
+
+// Rise says what a rise of the metric means for whoever owns it.
+type Rise uint8
+
+// The meanings of a rise.
+const (
+	Neutral Rise = iota // load: neither
+	Worse               // trouble
+	Better              // health
+)
+
+// Shape is how a finding looks (design A1); a metric lists those it is judged
+// for.
+type Shape uint8
+
+// The shapes.
+const (
+	ShapeShift Shape = iota + 1
+	ShapeBurst
+	ShapeLevel
+	ShapePeer
+	ShapeDrift
+	ShapeStall
+	ShapeFlap
+	ShapeSilence
+	ShapeStuck
+)
+
+var shapeNames = [...]string{"", "shift", "burst", "level", "peer", "drift", "stall", "flap", "silence", "stuck"}
+
+// String returns the shape's name.
+func (s Shape) String() string {
+	if int(s) >= len(shapeNames) {
+		return ""
+	}
+	return shapeNames[s]
+}
+
+// Metric declares what a metric means (design A2).
+type Metric struct {
+	Name     MetricName
+	Domain   Domain
+	Kinds    []Kind // the entity kinds that have it
+	Unit     string // of a gauge's value or a counter's total: "bytes", "seconds", "1"
+	Type     MetricType
+	Width    uint8    // bits of a Counter: 4, 8, 16, 32 or 64; 0 otherwise
+	Overflow Overflow // what a Counter does at the end of its width
+	Rise     Rise
+	// Detectors lists the shapes it is judged for by default; none means
+	// carried, stored, shown and never judged.
+	Detectors []Shape
+	// Evidence says that explanations read this metric's recent past grid by
+	// grid, so the window keeps it at full resolution.
+	Evidence bool
+	// PerStep says that each sample stands for a job's step and keeps its own
+	// instant; it is never gridded.
+	PerStep bool
+	Help    string // one sentence; the field's words
+	Origin  string // standard, kernel file or document that defines it
+}
