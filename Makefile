@@ -1,0 +1,61 @@
+# Quintet: the commands people and CI run. `make run` does the main job on a
+# fresh clone with nothing beside it; `make test` passes on one.
+
+GO       ?= go
+FUZZTIME ?= 10s
+BENCH    ?= .
+BENCHTIME ?= 1s
+
+# The independent recordings stand beside a checkout of the project where they
+# exist; the four in testdata/ are part of it.
+BESIDE := $(wildcard ../shared/traces/roce)
+TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
+
+.PHONY: all build run test check bench fuzz score clean generate
+
+all: build
+
+build:
+	@mkdir -p bin
+	$(GO) build -trimpath -o bin/quintet ./cmd/quintet
+
+# Reads four recorded runs of a small RoCE fabric, names the root cause in each
+# (none in the healthy one) and compares with the truth.
+run: build
+	bin/quintet score testdata/roce/healthy-2 testdata/roce/slownic-2 testdata/roce/ecmp-2 testdata/roce/ctlcompute-3
+
+test:
+	$(GO) test -timeout 20m ./...
+
+score: build
+	bin/quintet score $(SCOREFLAGS) $(TRACES)
+
+# What a change must satisfy before it is merged: format, vet, staticcheck at a
+# pinned version, tidy modules, generated files current, the shape of the house.
+check:
+	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); test -z "$$out" || { echo "gofmt: not formatted:"; echo "$$out"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) mod tidy -diff
+	@before=$$(git status --porcelain -- . ; git diff); $(GO) generate ./... && \
+	after=$$(git status --porcelain -- . ; git diff); \
+	test "$$before" = "$$after" || { echo "generate: files are not current:"; git status --short; exit 1; }
+	$(GO) test -count=1 .
+
+generate:
+	$(GO) generate ./...
+
+# Benchmarks one at a time on one processor. Those that stand beside another
+# implementation report the ratio themselves, from the same run.
+bench:
+	@set -e; for p in $$(git grep -lE '^func Benchmark' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
+		$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -cpu 1 -timeout 30m ./$$p; done
+
+# Every fuzz target of every package, each for FUZZTIME.
+fuzz:
+	@set -e; git grep -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | sed 's/func //' | sort -u | while IFS=: read -r file name; do \
+		echo "== $$(dirname $$file) $$name"; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file); done
+
+clean:
+	rm -rf bin
