@@ -1,0 +1,363 @@
+// Package quintet_test holds the house rules that a compiler does not check:
+// which package may import which (this file), what the pure wing may do
+// (arch_purity_test.go), and habits of form (arch_style_test.go).
+//
+// Each rule is a function from a parsed, type-checked package to violations.
+// Each is run over the module and over a small source that must break it
+// (arch_bite_test.go): a rule that cannot fail is no rule.
+package quintet_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const module = "github.com/quintet-dc/quintet"
+
+// table says what each package may import beside the standard library. It is
+// policy, not description: a package without a line fails, and so does a line
+// without a package. Names without a dot in their first part are ours; others
+// are modules, each with its reason in docs/decisions.
+//
+// Tests may import anything of ours. The purity of correlate and lab/sim says
+// what they may take from the standard library.
+const table = `
+# floor 0: facts
+telemetry:
+
+# floor 1: mechanisms
+correlate/stats:
+correlate/snapshot:   telemetry
+correlate/window:     telemetry correlate/stats correlate/snapshot
+correlate/detect:     telemetry correlate/stats correlate/snapshot correlate/window
+correlate/topology:   telemetry correlate/snapshot
+correlate/explain:    telemetry
+
+# floor 2: the engine
+correlate/correlatetest: telemetry
+`
+
+// never lists what no line of the table may bring about, not even through
+// others. Patterns match a package or what lies in its folder.
+var never = []struct{ from, to, why string }{
+	{"telemetry", "", "facts stand alone: a collector needs nothing else of ours"},
+	{"collectors", "correlate", "a collector cannot conclude"},
+	{"collectors", "pipeline", "a collector runs on a host with nothing else; it emits into a Sink"},
+	{"correlate", "collectors", "the engine must be replayable"},
+	{"correlate", "pipeline", "the engine must be replayable"},
+	{"correlate", "replay", "the engine must be replayable"},
+	{"correlate", "engine", "the runner drives the engine, not the other way round"},
+	{"engine", "pipeline", "both shells stand on the runner"},
+	{"engine", "replay", "both shells stand on the runner"},
+	{"replay", "pipeline", "two shells, one core"},
+	{"pipeline", "replay/score", "two shells, one core"},
+	{"replay/trace", "engine", "a file format knows records, not answers"},
+}
+
+// pkg is one package of the module as the rules see it.
+type pkg struct {
+	name    string // relative to the module: "correlate/window"; "" is the root
+	imports []string
+	fset    *token.FileSet
+	files   []*file        // tests included
+	types   *types.Package // nil where there is no code but tests, or err
+	info    *types.Info
+	err     error // it does not compile
+}
+
+// file is one parsed file.
+type file struct {
+	path      string // relative to the module root
+	ast       *ast.File
+	lines     int
+	test      bool
+	generated bool
+}
+
+// violation is one breach of one rule.
+type violation struct {
+	pos  token.Position
+	what string
+}
+
+func (v violation) String() string { return fmt.Sprintf("%v: %s", v.pos, v.what) }
+
+// listed is what go list says of a package.
+type listed struct {
+	ImportPath, Dir, Export            string
+	Standard                           bool
+	GoFiles, TestGoFiles, XTestGoFiles []string
+	Imports                            []string
+	Error                              *struct{ Err string }
+}
+
+// house is the module, loaded once for all tests of this package.
+type house struct {
+	packages []*pkg
+	importer types.Importer
+	standard map[string]bool
+	fset     *token.FileSet
+}
+
+var theHouse = sync.OnceValues(loadHouse)
+
+func open(t *testing.T) *house {
+	t.Helper()
+	h, err := theHouse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// loadHouse lists the module with the compiler's export data for every
+// dependency, parses our files, and type-checks those of each package.
+func loadHouse() (*house, error) {
+	cmd := exec.Command("go", "list", "-e", "-export", "-deps", "-json=ImportPath,Dir,Export,Standard,GoFiles,TestGoFiles,XTestGoFiles,Imports,Error",
+		"./...", "errors", "fmt", "maps", "math", "slices", "time") // what the sources of arch_bite_test.go import
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w: %s", err, stderr.String())
+	}
+	h := &house{standard: map[string]bool{"unsafe": true, "C": true}, fset: token.NewFileSet()}
+	exports := map[string]string{}
+	var ours []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var l listed
+		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		exports[l.ImportPath], h.standard[l.ImportPath] = l.Export, l.Standard || h.standard[l.ImportPath]
+		if l.ImportPath == module || strings.HasPrefix(l.ImportPath, module+"/") {
+			ours = append(ours, l)
+		}
+	}
+	h.importer = importer.ForCompiler(h.fset, "gc", func(path string) (io.ReadCloser, error) {
+		if exports[path] == "" {
+			return nil, fmt.Errorf("no export data for %q", path)
+		}
+		return os.Open(exports[path])
+	})
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range ours {
+		p, err := h.load(root, l)
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %w", l.ImportPath, err)
+		}
+		h.packages = append(h.packages, p)
+	}
+	return h, nil
+}
+
+// load parses one package with its tests and type-checks it without them.
+func (h *house) load(root string, l listed) (*pkg, error) {
+	p := &pkg{name: strings.TrimPrefix(strings.TrimPrefix(l.ImportPath, module), "/"), imports: l.Imports, fset: h.fset}
+	for _, name := range slices.Concat(l.GoFiles, l.TestGoFiles, l.XTestGoFiles) {
+		full := filepath.Join(l.Dir, name)
+		src, err := os.ReadFile(full)
+		if err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(root, full)
+		if err != nil {
+			return nil, err
+		}
+		f, err := parseFile(h.fset, filepath.ToSlash(rel), src)
+		if err != nil {
+			return nil, err
+		}
+		p.files = append(p.files, f)
+	}
+	p.err = h.check(p)
+	return p, nil
+}
+
+func parseFile(fset *token.FileSet, path string, src []byte) (*file, error) {
+	f, err := parser.ParseFile(fset, path, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	return &file{path: path, ast: f, lines: bytes.Count(src, []byte("\n")), test: strings.HasSuffix(path, "_test.go"), generated: ast.IsGenerated(f)}, nil
+}
+
+// check fills p's types from its files without tests.
+func (h *house) check(p *pkg) error {
+	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	var files []*ast.File
+	for f := range p.code() {
+		files = append(files, f.ast)
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	conf := types.Config{Importer: h.importer, GoVersion: "go1.26"}
+	checked, err := conf.Check(module+"/"+p.name, p.fset, files, p.info)
+	if err == nil {
+		p.types = checked
+	}
+	return err
+}
+
+// code yields the files that are not tests.
+func (p *pkg) code() func(func(*file) bool) {
+	return func(yield func(*file) bool) {
+		for _, f := range p.files {
+			if !f.test && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+func (p *pkg) hasCode() bool {
+	for range p.code() {
+		return true
+	}
+	return false
+}
+
+func (p *pkg) violation(n ast.Node, format string, args ...any) violation {
+	return violation{p.fset.Position(n.Pos()), fmt.Sprintf(format, args...)}
+}
+
+// within reports whether package name is folder or lies in it; everything lies
+// in "".
+func within(name, folder string) bool {
+	return folder == "" || name == folder || strings.HasPrefix(name, folder+"/")
+}
+
+// parseTable reads the import table.
+func parseTable(text string) (map[string][]string, error) {
+	allowed := map[string][]string{}
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
+		if line == "" {
+			continue
+		}
+		name, list, ok := strings.Cut(line, ":")
+		if _, twice := allowed[name]; !ok || twice {
+			return nil, fmt.Errorf("import table: line %q: want one 'package: imports' each", line)
+		}
+		allowed[name] = strings.Fields(list)
+	}
+	return allowed, nil
+}
+
+// importViolations holds one package against the table.
+func importViolations(p *pkg, allowed map[string][]string, standard map[string]bool) []string {
+	list, ok := allowed[p.name]
+	if !ok {
+		return []string{fmt.Sprintf("package %s has no line in the import table", p.name)}
+	}
+	var out []string
+	for _, path := range p.imports {
+		ours, isOurs := strings.CutPrefix(path, module+"/")
+		permitted := standard[path] || isOurs && slices.Contains(list, ours) ||
+			!isOurs && slices.ContainsFunc(list, func(m string) bool { return within(path, m) })
+		if !permitted {
+			out = append(out, fmt.Sprintf("package %s may not import %s", p.name, path))
+		}
+	}
+	return out
+}
+
+// reach returns everything of ours that name brings in.
+func reach(name string, allowed map[string][]string) map[string]bool {
+	seen := map[string]bool{}
+	var walk func(string)
+	walk = func(n string) {
+		for _, to := range allowed[n] {
+			if _, ours := allowed[to]; ours && !seen[to] {
+				seen[to] = true
+				walk(to)
+			}
+		}
+	}
+	walk(name)
+	return seen
+}
+
+// policyViolations holds the table itself against what must never be.
+func policyViolations(allowed map[string][]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(allowed)) {
+		for _, to := range slices.Sorted(maps.Keys(reach(name, allowed))) {
+			for _, n := range never {
+				if within(name, n.from) && within(to, n.to) {
+					out = append(out, fmt.Sprintf("%s reaches %s: %s", name, to, n.why))
+				}
+			}
+			out = append(out, folderViolations(name, to)...)
+		}
+	}
+	return out
+}
+
+// folderViolations: only cmd and lab itself stand on lab; nothing but tests
+// stands on a package of tests.
+func folderViolations(name, to string) []string {
+	var out []string
+	if within(to, "lab") && !within(name, "lab") && !within(name, "cmd") {
+		out = append(out, fmt.Sprintf("%s reaches %s: only cmd and tests may use the lab", name, to))
+	}
+	if strings.HasSuffix(to, "test") && !strings.HasSuffix(name, "test") {
+		out = append(out, fmt.Sprintf("%s reaches %s: only tests may use it", name, to))
+	}
+	if strings.HasPrefix(to, "cmd/") {
+		out = append(out, fmt.Sprintf("%s reaches %s: commands are not libraries", name, to))
+	}
+	return out
+}
+
+func TestImports(t *testing.T) {
+	h := open(t)
+	allowed, err := parseTable(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	present := map[string]bool{}
+	for _, p := range h.packages {
+		if p.err != nil {
+			t.Errorf("package %s: no rule can be held against it: %v", p.name, p.err)
+		}
+		if !p.hasCode() {
+			continue
+		}
+		present[p.name] = true
+		for _, v := range importViolations(p, allowed, h.standard) {
+			t.Error(v)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(allowed)) {
+		if !present[name] {
+			t.Errorf("the import table has a line for %s, which is not there", name)
+		}
+	}
+	for _, v := range policyViolations(allowed) {
+		t.Error(v)
+	}
+}
