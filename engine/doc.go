@@ -1,0 +1,27 @@
+// Package engine runs the engine of package correlate: the one thing that the
+// live pipeline and the replayer share.
+//
+// It owns the position in the log, the slices of work that run side by side,
+// the digest of what was published, and snapshots. It must never decide
+// anything about a site, and never read a clock: when a snapshot is due is said
+// by ticks of the log.
+//
+// # Digest
+//
+// A chain of SHA-256 over the published revisions as canonical JSON, in the
+// order of publication: d' = SHA-256(d | length | bytes), from 32 zero bytes.
+// Two runs that published the same revisions have the same digest, and two
+// replicas compare it.
+//
+// # Snapshot
+//
+//	+---------+---------+----------------+--------------+----------+------+--------+-----------+------+--------+
+//	| magic 8 | version | engine version | rules digest | position | tick | digest | incidents | body | CRC-32 |
+//	|         | u32     | string         | string       | u64      | i64  | 32     | strings   | str. | C, u32 |
+//	+---------+---------+----------------+--------------+----------+------+--------+-----------+------+--------+
+//
+// Integers are little endian; a string is a u32 length and its bytes;
+// incidents are a u32 count and each newest revision as JSON; the body is
+// correlate's own. The CRC covers everything before it. A snapshot of another
+// engine version or of other rules is refused (I5).
+package engine

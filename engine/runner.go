@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// SnapshotEvery is how far ticks move between two snapshots that are due.
+const SnapshotEvery = telemetry.Duration(time.Minute)
+
+// maxKept bounds the resolved incidents a runner remembers. Older ones are
+// forgotten first; open ones are never forgotten.
+const maxKept = 4096
+
+// machine is what the runner drives: correlate's engine, or a stand-in.
+type machine interface {
+	// Step takes the next record and returns the incidents whose revision it
+	// changed, in the order in which they are published. The slice is valid
+	// until the next Step.
+	Step(r *telemetry.Record) []explain.Incident
+	Snapshot() []byte
+	Restore(body []byte) error
+}
+
+// identity says which engine and rules a snapshot belongs to.
+type identity struct{ version, rules string }
+
+// Runner feeds a log to the engine. It is owned by one goroutine; the work it
+// cuts into slices runs on others only within a call.
+type Runner struct {
+	machine  machine
+	identity identity
+
+	position uint64
+	started  bool           // a record was applied or a snapshot restored
+	tick     telemetry.Time // of the newest tick
+	saved    telemetry.Time // the tick at which the last snapshot was taken
+	due      bool
+	digest   [sha256.Size]byte
+	latest   map[string]*explain.Incident
+}
+
+func newRunner(m machine, id identity) *Runner {
+	return &Runner{machine: m, identity: id, latest: map[string]*explain.Incident{}}
+}
+
+// Apply takes the record at a position of the log, which must be higher than
+// the one before, and returns the incidents whose revision it changed, in the
+// order in which they are published. They are the caller's to keep.
+//
+// A record that says nonsense is not an error: the engine counts it.
+func (r *Runner) Apply(position uint64, record *telemetry.Record) ([]explain.Incident, error) {
+	if r.started && position <= r.position {
+		return nil, fmt.Errorf("apply record: position %d does not follow %d", position, r.position)
+	}
+	if record == nil {
+		return nil, fmt.Errorf("apply record: position %d: no record", position)
+	}
+	r.position, r.started, r.due = position, true, false
+	var changed []explain.Incident
+	for _, in := range r.machine.Step(record) {
+		changed = append(changed, keep(in))
+		if err := r.publish(in.ID, keep(in)); err != nil {
+			return nil, fmt.Errorf("apply record: position %d: %w", position, err)
+		}
+	}
+	if record.Kind == telemetry.TickRecord {
+		r.passed(record.Tick.At)
+	}
+	return changed, nil
+}
+
+// passed notes a tick, and whether a snapshot is due at it.
+func (r *Runner) passed(at telemetry.Time) {
+	r.tick = max(r.tick, at)
+	if r.saved == 0 {
+		r.saved = r.tick // the first tick starts the minute
+	}
+	r.due = r.tick.Sub(r.saved) >= SnapshotEvery
+}
+
+// publish adds one revision to the digest and to the newest revisions.
+func (r *Runner) publish(id string, in explain.Incident) error {
+	b, err := Canonical(&in)
+	if err != nil {
+		return err
+	}
+	chain := append(r.digest[:], binary.LittleEndian.AppendUint32(nil, uint32(len(b)))...)
+	r.digest = sha256.Sum256(append(chain, b...))
+	r.latest[id] = &in
+	r.forget()
+	return nil
+}
+
+// forget drops the oldest resolved incidents beyond maxKept.
+func (r *Runner) forget() {
+	if len(r.latest) <= maxKept {
+		return
+	}
+	for _, in := range r.Incidents() {
+		if len(r.latest) <= maxKept*3/4 {
+			return
+		}
+		if in.State == explain.StateResolved {
+			delete(r.latest, in.ID)
+		}
+	}
+}
+
+// Canonical returns the bytes by which a revision is published, compared and
+// digested: its JSON, on one line.
+func Canonical(in *explain.Incident) ([]byte, error) {
+	b, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("incident %s: %w", in.ID, err)
+	}
+	return b, nil
+}
+
+// Incidents returns the newest revision of each incident, ordered by opening,
+// root entity and id.
+func (r *Runner) Incidents() []explain.Incident {
+	out := make([]explain.Incident, 0, len(r.latest))
+	for _, id := range slices.Sorted(maps.Keys(r.latest)) {
+		out = append(out, keep(*r.latest[id]))
+	}
+	slices.SortStableFunc(out, func(a, b explain.Incident) int {
+		return cmp.Or(cmp.Compare(a.Opened, b.Opened), a.Root.Entity.Compare(b.Root.Entity))
+	})
+	return out
+}
+
+// Digest returns the digest of everything published so far, in hexadecimal.
+func (r *Runner) Digest() string { return hex.EncodeToString(r.digest[:]) }
+
+// Position returns that of the last record applied, and false before the first.
+func (r *Runner) Position() (uint64, bool) { return r.position, r.started }
+
+// SnapshotDue reports whether the last record was a tick at which a minute or
+// more has passed since the last snapshot.
+func (r *Runner) SnapshotDue() bool { return r.due }
