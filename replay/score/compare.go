@@ -14,7 +14,7 @@ func Compare(w io.Writer, reports []Report) error {
 	p.line("sample\t%s", columns)
 	for i := range reports {
 		d := &reports[i].Detail
-		p.group(fmt.Sprintf("every %d", d.Coarsen), d.Total)
+		p.group(fmt.Sprintf("1 in %d", d.Coarsen), d.Total)
 	}
 	p.heading("by class: roots right first, and incidents that are false")
 	p.line("class%s", headings(reports))
@@ -32,7 +32,7 @@ func Compare(w io.Writer, reports []Report) error {
 func headings(reports []Report) string {
 	var out string
 	for i := range reports {
-		out += fmt.Sprintf("\tevery %d", reports[i].Detail.Coarsen)
+		out += fmt.Sprintf("\t1 in %d", reports[i].Detail.Coarsen)
 	}
 	return out
 }

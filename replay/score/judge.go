@@ -2,6 +2,7 @@ package score
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -31,6 +32,9 @@ type Verdict struct {
 	Expect    Expect           `json:"expect"`
 	Signature string           `json:"signature"`
 	Entity    telemetry.Entity `json:"entity"`
+	// Instead lists everything that was said of the run, judged or not, where
+	// the fault was missed: "incast at port:leaf0/p2 (risk, opened 14:05:09)".
+	Instead []string `json:"instead,omitempty"`
 	// The answer; all zero and null where the fault was missed.
 	Found              bool             `json:"found"`
 	Incident           string           `json:"incident,omitempty"`
@@ -224,6 +228,7 @@ func (j *judged) verdict(f *Fault, inc *explain.Incident) Verdict {
 		v.Loss = &l
 	}
 	if inc == nil {
+		v.Instead = j.said()
 		return v
 	}
 	v.Found, v.Incident, v.Answer = true, inc.ID, inc.Root.Entity
@@ -240,6 +245,16 @@ func (j *judged) verdict(f *Fault, inc *explain.Incident) Verdict {
 		}
 	}
 	return v
+}
+
+// said puts every incident and risk of the run into words.
+func (j *judged) said() []string {
+	var out []string
+	for i := range j.incidents {
+		inc := &j.incidents[i]
+		out = append(out, fmt.Sprintf("%s at %s (%s, opened %s)", inc.Root.Signature, entityOr(inc.Root.Entity), inc.Kind, inc.Opened.Clock()))
+	}
+	return out
 }
 
 // detection writes how long the fault went unseen. An incident that was open

@@ -18,7 +18,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	p := &printer{tab: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
 	d := &r.Detail
 	if d.Coarsen > 1 {
-		p.line("every %d. sample kept", d.Coarsen)
+		p.line("one sample in %d kept", d.Coarsen)
 	}
 	p.groups("class", sortedKeys(d.Classes), func(name string) Group { return d.Classes[name] }, &d.Total)
 	p.totals(d.Total)
@@ -142,8 +142,11 @@ func (p *printer) wrong(d *Breakdown) {
 			lines = append(lines, t)
 		}
 	}
-	for _, f := range slices.Concat(d.FalseAlarms, d.FalseRisks) {
-		lines = append(lines, fmt.Sprintf("%s\tfalse\t%s\t%s at %s, opened %s", f.Dir, f.Incident, f.Signature, f.Answer, f.Opened.Clock()))
+	for _, f := range d.FalseAlarms {
+		lines = append(lines, f.complaint("false"))
+	}
+	for _, f := range d.FalseRisks {
+		lines = append(lines, f.complaint("false risk"))
 	}
 	if len(lines) == 0 {
 		return
@@ -162,7 +165,11 @@ func (v *Verdict) complaint() string {
 		if v.Expect == ExpectBenign {
 			return ""
 		}
-		return fmt.Sprintf("%s\tmissed\t%s\tnothing said", v.Dir, wanted)
+		instead := "nothing"
+		if len(v.Instead) > 0 {
+			instead = strings.Join(v.Instead, "; ")
+		}
+		return fmt.Sprintf("%s\tmissed\t%s\tsaid %s", v.Dir, wanted, instead)
 	}
 	var what []string
 	if v.Rank != 1 {
@@ -185,6 +192,14 @@ func (v *Verdict) complaint() string {
 		said += fmt.Sprintf(", right one is answer %d", v.Rank)
 	}
 	return fmt.Sprintf("%s\t%s\t%s\tsaid %s", v.Dir, strings.Join(what, ", "), wanted, said)
+}
+
+func (f *FalseAlarm) complaint(what string) string {
+	wanted := "nothing"
+	if f.Benign {
+		wanted = "a benign change"
+	}
+	return fmt.Sprintf("%s\t%s\t%s\tsaid %s at %s (opened %s)", f.Dir, what, wanted, f.Signature, entityOr(f.Answer), f.Opened.Clock())
 }
 
 func entityOr(e telemetry.Entity) string {
