@@ -63,8 +63,8 @@ func (r *Runner) Apply(position uint64, record *telemetry.Record) ([]explain.Inc
 	if r.started && position <= r.position {
 		return nil, fmt.Errorf("apply record: position %d does not follow %d", position, r.position)
 	}
-	if record == nil {
-		return nil, fmt.Errorf("apply record: position %d: no record", position)
+	if empty(record) {
+		return nil, fmt.Errorf("apply record: position %d: there is nothing in it", position)
 	}
 	r.position, r.started, r.due = position, true, false
 	var changed []explain.Incident
@@ -78,6 +78,25 @@ func (r *Runner) Apply(position uint64, record *telemetry.Record) ([]explain.Inc
 		r.passed(record.Tick.At)
 	}
 	return changed, nil
+}
+
+// empty reports whether the field that the record's kind names is not set,
+// which no reader of a log lets through.
+func empty(r *telemetry.Record) bool {
+	if r == nil {
+		return true
+	}
+	switch r.Kind {
+	case telemetry.SchemaRecord:
+		return r.Schema == nil
+	case telemetry.EventRecord:
+		return r.Event == nil
+	case telemetry.EdgeRecord:
+		return r.Edge == nil
+	case telemetry.ConfigRecord:
+		return r.Config == nil
+	}
+	return false
 }
 
 // passed notes a tick, and whether a snapshot is due at it.

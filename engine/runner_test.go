@@ -97,8 +97,13 @@ func TestApplyRefusesPositionsThatDoNotRise(t *testing.T) {
 	if _, err := r.Apply(9, tick(6)); err != nil {
 		t.Errorf("a gap in positions is lawful (subjects are filtered): %v", err)
 	}
-	if _, err := r.Apply(10, nil); err == nil {
-		t.Error("no record was accepted")
+}
+
+func TestApplyRefusesEmptyRecords(t *testing.T) {
+	for _, record := range []*telemetry.Record{nil, {Kind: telemetry.SchemaRecord}, {Kind: telemetry.EventRecord}, {Kind: telemetry.EdgeRecord}, {Kind: telemetry.ConfigRecord}} {
+		if _, err := newClockwork().Apply(1, record); err == nil {
+			t.Errorf("%+v was accepted", record)
+		}
 	}
 }
 
