@@ -1,0 +1,161 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// maxGrids bounds the ticks of a log: a year of seconds.
+const maxGrids = 1 << 25
+
+// arrange puts the rows in order, thins them, groups the series into sources
+// and converts every value to the word of its column.
+func (b *Bundle) arrange(c Config, t *topology, r *report) {
+	s := b.samples
+	sortRows(s.rows, func(a, b *row) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.series, b.series))
+	})
+	s.settle(r)
+	s.coarsen(max(c.Coarsen, 1))
+	lo, hi := b.span()
+	if grids := int64(hi-lo) / int64(b.Site.Grid); grids > maxGrids {
+		r.fail(place{file: s.file}, "time_ns", fmt.Errorf("the rows span %d grids of %v, from %v to %v: at most %d", grids, b.Site.Grid, lo, hi, maxGrids))
+		return
+	}
+	b.group(t, s.spacings())
+	b.convert(r)
+	b.queue()
+}
+
+// queue puts the rows in the order in which they enter the log: by arrival,
+// then by time, then by source.
+func (b *Bundle) queue() {
+	s := b.samples
+	if s.received {
+		sortRows(s.rows, func(a, b *row) int { return cmp.Or(cmp.Compare(a.arrival(), b.arrival()), cmp.Compare(a.at, b.at)) })
+	}
+	bySource := func(x, y *row) int { return cmp.Compare(s.slots[x.series].source, s.slots[y.series].source) }
+	for i := 0; i < len(s.rows); {
+		j := i + 1
+		for j < len(s.rows) && s.rows[j].at == s.rows[i].at && s.rows[j].arrival() == s.rows[i].arrival() {
+			j++
+		}
+		sortRows(s.rows[i:j], bySource)
+		i = j
+	}
+}
+
+func sortRows(rows []row, compare func(a, b *row) int) {
+	for i := 1; i < len(rows); i++ {
+		if compare(&rows[i-1], &rows[i]) > 0 {
+			slices.SortFunc(rows, func(a, b row) int { return compare(&a, &b) })
+			return
+		}
+	}
+}
+
+// settle keeps one row where a series has two at one time: the same value is a
+// repeat; of two values the greater is kept, whatever the order of rows, and
+// both are reported.
+func (s *samples) settle(r *report) {
+	out := s.rows[:0]
+	for i := range s.rows {
+		x := s.rows[i]
+		if n := len(out); n > 0 && out[n-1].at == x.at && out[n-1].series == x.series {
+			if o := &out[n-1]; x.kind != o.kind || x.word != o.word || x.exp != o.exp {
+				r.warn(place{file: s.file}, "%s has two values at %d", s.series[x.series].id, x.at)
+				if greater(&x, o) {
+					*o = x
+				}
+			}
+			continue
+		}
+		out = append(out, x)
+	}
+	s.rows = out
+}
+
+// greater orders two rows of one series and time.
+func greater(a, b *row) bool {
+	if (a.kind == gap) != (b.kind == gap) {
+		return b.kind == gap
+	}
+	return cmp.Or(cmp.Compare(toFloat(a.kind, a.word, a.exp), toFloat(b.kind, b.word, b.exp)), cmp.Compare(a.word, b.word),
+		cmp.Compare(a.kind, b.kind), cmp.Compare(a.received, b.received)) > 0
+}
+
+// coarsen keeps every k-th row of each series that is not a job's step.
+func (s *samples) coarsen(k int) {
+	if k == 1 {
+		return
+	}
+	seen := make([]int, len(s.series))
+	out := s.rows[:0]
+	for _, x := range s.rows {
+		n := seen[x.series]
+		seen[x.series]++
+		if n%k == 0 || s.series[x.series].perStep {
+			out = append(out, x)
+		}
+	}
+	s.rows = out
+}
+
+// spacings returns each series' usual distance between two samples: the median
+// of its first distances. Zero means that it has none.
+func (s *samples) spacings() []telemetry.Duration {
+	enough := min(max(4<<20/max(len(s.series), 1), 8), 256) // distances of a series: a bound on memory
+	all := make([]telemetry.Duration, len(s.series)*enough)
+	last := make([]telemetry.Time, len(s.series))
+	count := make([]int, len(s.series)) // rows seen
+	for i := range s.rows {
+		x := &s.rows[i]
+		if n := count[x.series]; n > 0 && n <= enough {
+			all[int(x.series)*enough+n-1] = x.at.Sub(last[x.series])
+		}
+		last[x.series] = x.at
+		count[x.series]++
+	}
+	out := make([]telemetry.Duration, len(s.series))
+	for i := range out {
+		out[i] = median(all[i*enough : i*enough+min(max(count[i]-1, 0), enough)])
+	}
+	return out
+}
+
+// median sorts d and returns its upper median, to the millisecond where it is
+// long enough; zero of nothing.
+func median(d []telemetry.Duration) telemetry.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	const ms = telemetry.Duration(1e6)
+	if m := d[len(d)/2]; m < 100*ms {
+		return m
+	}
+	return d[len(d)/2].Round(ms)
+}
+
+// span returns the first and last arrival of the log.
+func (b *Bundle) span() (lo, hi telemetry.Time) {
+	for i := range b.samples.rows {
+		a := b.samples.rows[i].arrival()
+		if i == 0 || a < lo {
+			lo = a
+		}
+		hi = max(hi, a)
+	}
+	if n := len(b.Events); n > 0 {
+		lo, hi = min(lo, b.Events[0].At), max(hi, b.Events[n-1].At)
+	}
+	return lo, hi
+}
+
+func ceilGrid(t telemetry.Time, grid telemetry.Duration) telemetry.Time {
+	g := telemetry.Time(grid)
+	return (t + g - 1) / g * g
+}
