@@ -1,0 +1,233 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// incidentCase is an incident with what is needed to go on judging it: what
+// everything did before the hurt, frozen when it opened, because the window
+// forgets it while the trouble lasts.
+type incidentCase struct {
+	job      telemetry.Entity
+	incident explain.Incident // as of the last judgement
+	// published is the last revision, against which the next is measured.
+	published explain.Incident
+	before    *fabric.Baseline
+	hosts     []hostBefore // in identity order of node
+	judged    telemetry.Time
+	steps     uint64 // the job's steps when last judged
+	resolved  telemetry.Time
+}
+
+// hostBefore is how a node kept time before the hurt, in seconds.
+type hostBefore struct {
+	node   telemetry.Entity
+	ranks  []rankBefore // in identity order
+	lag    float64
+	hasLag bool
+}
+
+// rankBefore is a rank's median compute time before the hurt.
+type rankBefore struct {
+	rank    telemetry.Entity
+	compute float64
+}
+
+const (
+	// baselineGrids is how far back before a hurt the comparison reaches.
+	baselineGrids = 96
+	// judgeEvery grids a case is judged again while nothing new has been heard
+	// of its steps.
+	judgeEvery = 5
+)
+
+// open freezes what was before a job's hurt.
+func (e *Engine) open(j *jobs.Job) *incidentCase {
+	c := &incidentCase{job: j.Entity}
+	onset := floor(j.Hurt.Onset.Earliest, e.cfg.Grid)
+	span := fabric.Span{From: onset.Add(-baselineGrids * e.cfg.Grid), To: onset}
+	c.before = fabric.Keep(e.fabricMap().Read(e.window, e.cfg.Grid, span))
+	steps := j.Recent(span.From, j.Hurt.Onset.Earliest)
+	for _, node := range e.nodes(j.Entity) {
+		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, steps, j.Hurt.Onset.Earliest))
+	}
+	return c
+}
+
+func (e *Engine) hostBefore(job, node telemetry.Entity, steps []jobs.Step, until telemetry.Time) hostBefore {
+	h := hostBefore{node: node}
+	for _, r := range e.graph.Ranks(job) {
+		if n, ok := e.graph.RankNode(r); !ok || n != node {
+			continue
+		}
+		if m, k := e.ranks.Median(r, 0, until); k > 0 {
+			h.ranks = append(h.ranks, rankBefore{r, m})
+		}
+	}
+	h.lag, h.hasLag = e.lag(node, steps)
+	return h
+}
+
+// lag is the mean lag of a node's nics.
+func (e *Engine) lag(node telemetry.Entity, steps []jobs.Step) (float64, bool) {
+	m := e.fabricMap()
+	var sum float64
+	n := 0
+	for _, i := range m.Of(node) {
+		if l, ok := m.Lag(e.window, e.cfg.Grid, steps, i); ok {
+			sum += l
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return sum / float64(n), true
+}
+
+// fabricMap returns the map of links, drawn anew when the topology or the
+// series have changed.
+func (e *Engine) fabricMap() *fabric.Map {
+	now := drawing{e.graph.Generation(), e.window.Slots()}
+	if e.links == nil || e.drawn != now {
+		e.links, e.drawn = fabric.Survey(e.graph, e.window), now
+	}
+	return e.links
+}
+
+// nodes lists the hosts a job runs on, in identity order.
+func (e *Engine) nodes(job telemetry.Entity) []telemetry.Entity {
+	var out []telemetry.Entity
+	for _, p := range e.graph.Placements(job) {
+		if !p.Node.IsZero() {
+			out = append(out, p.Node)
+		}
+	}
+	slices.SortFunc(out, telemetry.Entity.Compare)
+	return slices.Compact(out)
+}
+
+// gather collects the evidence of a case as of grid g.
+func (e *Engine) gather(c *incidentCase, j *jobs.Job, g telemetry.Time) *explain.Evidence {
+	ev := &explain.Evidence{Job: c.job, Nodes: e.nodes(c.job), Hurt: j.Hurt, At: g}
+	ev.GPUs = e.gpus(c.job, ev.Nodes)
+	from := floor(j.Hurt.Onset.Earliest, e.cfg.Grid)
+	to := min(floor(j.Hurt.End(g), e.cfg.Grid), g)
+	if oldest := g.Add(-(history - 2) * e.cfg.Grid); from < oldest {
+		from = oldest
+	}
+	if to <= from {
+		to = from.Add(e.cfg.Grid)
+	}
+	m := e.fabricMap()
+	onPath := fabric.OnPath(m, ev.Nodes)
+	if slices.Contains(onPath, true) {
+		now := m.Read(e.window, e.cfg.Grid, fabric.Span{From: from, To: to})
+		before := c.before.On(m)
+		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes)}
+	}
+	for _, o := range e.graph.Jobs() {
+		if o != c.job {
+			ev.Others = append(ev.Others, explain.Other{Job: o, Nodes: e.nodes(o)})
+		}
+	}
+	steps := j.Recent(j.Hurt.Onset.Earliest, j.Hurt.End(g))
+	for _, h := range c.hosts {
+		ev.Hosts = append(ev.Hosts, e.hostNow(h, steps, j.Hurt, g))
+	}
+	return ev
+}
+
+// hostNow compares a node with its past; of its ranks the one that has fallen
+// back most speaks for it.
+func (e *Engine) hostNow(h hostBefore, steps []jobs.Step, hurt *jobs.Hurt, g telemetry.Time) explain.HostEvidence {
+	out := explain.HostEvidence{Node: h.node, LagBefore: h.lag}
+	for _, r := range h.ranks {
+		now, n := e.ranks.Median(r.rank, hurt.Onset.Earliest, hurt.End(g))
+		if n > 0 && (!out.HasCompute || now-r.compute > out.ComputeNow-out.ComputeBefore) {
+			out.Rank, out.HasCompute, out.ComputeNow, out.ComputeBefore = r.rank, true, now, r.compute
+		}
+	}
+	if h.hasLag {
+		out.LagNow, out.HasLag = e.lag(h.node, steps)
+	}
+	return out
+}
+
+// gpus counts a job's GPUs: those stated, else one to a rank, else one to a
+// node.
+func (e *Engine) gpus(job telemetry.Entity, nodes []telemetry.Entity) int {
+	n := 0
+	for _, node := range nodes {
+		n += len(e.graph.GPUs(node))
+	}
+	return max(n, len(e.graph.Ranks(job)), len(nodes), 1)
+}
+
+// working reports whether a job whose steps are overdue is seen to work all the
+// same: its nics have carried clearly more than one step's bytes since the last
+// step it told of, or nothing is heard of them at all. Then only its reports
+// are missing.
+func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
+	usual, ok := j.Usual()
+	m := e.fabricMap()
+	last := floor(j.LastEnd, e.cfg.Grid)
+	if !ok || g <= last {
+		return false
+	}
+	var since, before float64
+	ends, seen := 0, 0
+	now := fabric.Span{From: last, To: g}
+	then := fabric.Span{From: last.Add(-baselineGrids * e.cfg.Grid), To: last}
+	for _, node := range e.nodes(j.Entity) {
+		for _, i := range m.Of(node) {
+			ends++
+			a, okA := m.Sent(e.window, e.cfg.Grid, now, i)
+			b, okB := m.Sent(e.window, e.cfg.Grid, then, i)
+			if okA && okB {
+				seen++
+				since += a
+				before += b
+			}
+		}
+	}
+	switch {
+	case ends == 0:
+		return false // no fabric is known: only the steps speak
+	case seen == 0:
+		return true // blind, not stalled
+	case before <= 0:
+		return false
+	}
+	// Bytes per second before, times the usual step, are a step's bytes.
+	age := float64(g-last) / 1e9
+	return since*age > before*usual*1.7
+}
+
+func (c *incidentCase) snapshot(k *snapshot.Codec) {
+	k.Entity(&c.job)
+	c.incident.Snapshot(k)
+	c.published.Snapshot(k)
+	if c.before == nil {
+		c.before = &fabric.Baseline{}
+	}
+	c.before.Snapshot(k)
+	snapshot.List(k, &c.hosts, 33, func(k *snapshot.Codec, h *hostBefore) {
+		k.Entity(&h.node)
+		snapshot.List(k, &h.ranks, 24, func(k *snapshot.Codec, r *rankBefore) {
+			k.Entity(&r.rank)
+			k.F64(&r.compute)
+		})
+		k.F64(&h.lag)
+		k.Bool(&h.hasLag)
+	})
+	k.Time(&c.judged)
+	k.U64(&c.steps)
+	k.Time(&c.resolved)
+}

@@ -1,0 +1,261 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/detect"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/topology"
+	"github.com/quintet-dc/quintet/correlate/window"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// history is how many closed grids explanations can look back on.
+const history = 192
+
+// maxCatchUp bounds how far before the first tick the first grid may lie: a
+// frame with a clock of 1970 must not cost fifty years of empty grids.
+const maxCatchUp = 3600
+
+// Engine is the pure state machine. It is not safe for concurrent use: one
+// goroutine of the shell owns it.
+type Engine struct {
+	cfg    Config
+	window *window.Window
+	detect *detect.Detector
+	graph  *topology.Graph
+	book   jobs.Book
+	ranks  jobs.Ranks
+
+	// at is the virtual instant up to which grids have been closed: class c has
+	// closed the grid at − lateness[c]. Zero before the first tick.
+	at telemetry.Time
+	// earliest is the first instant of any frame seen before the first tick.
+	earliest telemetry.Time
+
+	events []telemetry.Event // not yet due, in order
+	heard  []telemetry.Event // due in the last lateness: repeats of them are ignored
+	links  *fabric.Map       // drawn for generation
+	drawn  drawing
+	cases  []*incidentCase // open, by job
+	past   []*incidentCase // resolved less than reopenWithin ago
+	counts Counts
+	out    Output
+}
+
+// drawing says for what the fabric's map was drawn.
+type drawing struct {
+	generation uint64
+	slots      int
+}
+
+// Output is what one record brought about. It is valid until the next Step.
+type Output struct {
+	// Incidents are the revisions that this record published, by time, job,
+	// id.
+	Incidents []explain.Incident
+	// Findings are those that began or ended, by time, entity, metric, shape.
+	Findings []detect.Finding
+	Counts   Counts // since the engine began
+}
+
+// Counts says what became of the records, by outcome.
+type Counts struct {
+	Window        window.Counts
+	Ticks         uint64
+	TicksPast     uint64 // ticks at or before one already seen
+	Grids         uint64 // grids closed
+	Events        uint64
+	EventsRepeat  uint64
+	EventsRefused uint64 // beyond the bound on pending events
+	Edges         uint64
+	Configs       uint64
+	ConfigRefused uint64 // not readable, not known, or too late to apply
+	Unknown       uint64 // records of no known kind
+	StepsRefused  uint64
+}
+
+// New returns an engine that has seen nothing. It refuses a configuration that
+// makes no sense; nothing after that is an error.
+func New(cfg Config) (*Engine, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	e := &Engine{cfg: cfg}
+	e.build()
+	return e, nil
+}
+
+// build makes the mechanisms that depend on the grid and the lateness.
+func (e *Engine) build() {
+	e.window = window.New(window.Config{Grid: e.cfg.Grid, Lateness: e.cfg.Lateness, Catalogue: e.cfg.Catalogue, History: history})
+	e.detect = detect.New(detect.Config{Catalogue: e.cfg.Catalogue})
+	if e.graph == nil {
+		e.graph = topology.New()
+	}
+}
+
+// Step takes the next record of the log. It is the only method that changes
+// the engine, Restore apart.
+func (e *Engine) Step(r *telemetry.Record) Output {
+	e.out.Incidents, e.out.Findings = e.out.Incidents[:0], e.out.Findings[:0]
+	switch r.Kind {
+	case telemetry.SchemaRecord:
+		e.window.AddSchema(r.Schema)
+	case telemetry.FrameRecord:
+		e.frame(r.Frame)
+	case telemetry.EventRecord:
+		e.event(r.Event)
+	case telemetry.EdgeRecord:
+		e.counts.Edges++
+		e.graph.Add(r.Edge)
+	case telemetry.ConfigRecord:
+		e.configure(r.Config)
+	case telemetry.TickRecord:
+		e.tick(r.Tick)
+	default:
+		e.counts.Unknown++
+	}
+	e.counts.Window = e.window.Counts()
+	e.counts.StepsRefused = e.book.Refused
+	e.out.Counts = e.counts
+	return e.out
+}
+
+func (e *Engine) frame(f telemetry.EncodedFrame) {
+	if e.at == 0 {
+		if h, err := f.Header(); err == nil && (e.earliest == 0 || h.First < e.earliest) {
+			e.earliest = h.First
+		}
+	}
+	e.window.AddFrame(f)
+}
+
+// configure applies a config record. Grid and lateness are fixed with the first
+// tick; the shell applies signatures and catalogue when it builds the engine.
+func (e *Engine) configure(c *telemetry.Config) {
+	e.counts.Configs++
+	if c.Key != telemetry.ConfigSite {
+		return
+	}
+	site, err := telemetry.ParseSiteConfig(c.Content)
+	next := e.cfg
+	next.Site, next.Grid, next.Lateness = site.Site, site.Grid, site.Lateness
+	same := next.Grid == e.cfg.Grid && next.Lateness == e.cfg.Lateness
+	if err != nil || next.Validate() != nil || !same && (e.at != 0 || e.window.Slots() > 0) {
+		e.counts.ConfigRefused++
+		return
+	}
+	e.cfg = next
+	if !same {
+		e.build()
+	}
+}
+
+// tick closes, one by one, every grid that ends by t less its class's lateness
+// (I9).
+func (e *Engine) tick(t telemetry.Tick) {
+	e.counts.Ticks++
+	end := floor(t.At, e.cfg.Grid)
+	if e.at == 0 {
+		e.at = e.firstGrid(end)
+	} else if end <= e.at {
+		e.counts.TicksPast++
+		return
+	}
+	for e.at < end {
+		e.at = e.at.Add(e.cfg.Grid)
+		e.advance()
+	}
+}
+
+// firstGrid is the instant before the first grid to be closed.
+func (e *Engine) firstGrid(end telemetry.Time) telemetry.Time {
+	g := e.cfg.Grid
+	first := end.Add(-g)
+	if e.earliest != 0 && e.earliest < first {
+		first = floor(e.earliest, g).Add(-g)
+	}
+	if oldest := end.Add(-maxCatchUp * g); first < oldest {
+		first = oldest
+	}
+	return first
+}
+
+// advance closes one grid of every class and judges the site.
+func (e *Engine) advance() {
+	e.counts.Grids++
+	var steps []window.StepSample
+	for class := range telemetry.LatenessClasses {
+		g := e.at.Add(-e.cfg.Lateness[class])
+		closed := e.window.Close(class, g, e.cfg.ForEach)
+		e.out.Findings = append(e.out.Findings, e.detect.Run(e.window, class, g, e.cfg.ForEach)...)
+		steps = append(steps, closed.Steps...)
+		e.observe(closed.Steps, e.cfg.Lateness[class]-e.cfg.Lateness[telemetry.Prompt])
+	}
+	e.evaluate(e.at.Add(-e.cfg.Lateness[telemetry.Prompt]))
+}
+
+// observe files the steps of one class in the order of time.
+func (e *Engine) observe(steps []window.StepSample, delay telemetry.Duration) {
+	for _, s := range steps {
+		switch s.Series.Metric {
+		case metricStep:
+			e.book.Observe(s.Series.Entity, s.At, s.Value, delay)
+		case metricCompute:
+			e.ranks.Observe(s.Series.Entity, s.At, s.Value)
+		}
+	}
+}
+
+const (
+	metricStep    telemetry.MetricName = "job_step_seconds"
+	metricCompute telemetry.MetricName = "rank_compute_seconds"
+)
+
+// maxEvents bounds the events that wait for their grid.
+const maxEvents = 65536
+
+// event files an event in order; a repeat is ignored.
+func (e *Engine) event(ev *telemetry.Event) {
+	i, ok := slices.BinarySearchFunc(e.events, *ev, telemetry.Event.Compare)
+	_, before := slices.BinarySearchFunc(e.heard, *ev, telemetry.Event.Compare)
+	switch {
+	case ok || before:
+		e.counts.EventsRepeat++
+	case len(e.events) >= maxEvents:
+		e.counts.EventsRefused++
+	default:
+		e.counts.Events++
+		e.events = slices.Insert(e.events, i, *ev)
+	}
+}
+
+// due takes the events that happened by g, in order, and remembers them for as
+// long as a repeat may still come.
+func (e *Engine) due(g telemetry.Time) []telemetry.Event {
+	n := 0
+	for n < len(e.events) && e.events[n].At <= g {
+		n++
+	}
+	due := slices.Clone(e.events[:n])
+	e.events = slices.Delete(e.events, 0, n)
+	for _, ev := range due {
+		i, _ := slices.BinarySearchFunc(e.heard, ev, telemetry.Event.Compare)
+		e.heard = slices.Insert(e.heard, i, ev)
+	}
+	keep := g.Add(-e.cfg.Lateness[telemetry.Batch])
+	old := 0
+	for old < len(e.heard) && (e.heard[old].At < keep || len(e.heard)-old > maxEvents) {
+		old++
+	}
+	e.heard = slices.Delete(e.heard, 0, old)
+	return due
+}
+
+func floor(t telemetry.Time, grid telemetry.Duration) telemetry.Time {
+	return t - t%telemetry.Time(grid)
+}

@@ -1,0 +1,144 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// maxEnds bounds how many ends of links are weighed for one job.
+const maxEnds = 48
+
+// leastBlame is the part of the job's waiting below which an end is no
+// candidate.
+const leastBlame = 0.01
+
+// Candidates lists every entity that could be the root of the job's trouble,
+// measured. Only what is coupled to the job is looked at: the ends its waiting
+// leads to, the jobs beside it, the hosts it runs on, and itself.
+func Candidates(e *Evidence) []Candidate {
+	var out []Candidate
+	var fabricDose float64
+	if e.Fabric != nil {
+		f := newFabricMeasures(e)
+		out = append(out, f.ends()...)
+		out = append(out, f.neighbours()...)
+		fabricDose = f.topDose
+	}
+	out = append(out, hosts(e, fabricDose)...)
+	out = append(out, Candidate{Entity: e.Job, Values: itself(e, fabricDose)})
+	return out
+}
+
+// hosts measures how late each node is against its own past and its peers.
+func hosts(e *Evidence, fabricDose float64) []Candidate {
+	excess := e.Excess()
+	if excess <= 0 || len(e.Hosts) == 0 {
+		return nil
+	}
+	compute, lag := lateness(e.Hosts)
+	typicalCompute, typicalLag := medianOf(compute), medianOf(lag)
+	var out []Candidate
+	for i, h := range e.Hosts {
+		v := Values{}
+		if e.Fabric != nil {
+			v[FabricDose] = fabricDose
+		}
+		if h.HasCompute {
+			v[ComputeExcess] = (compute[i].v - typicalCompute) / excess
+			v[PeersLate] = typicalCompute / excess
+		}
+		if h.HasLag {
+			v[LateStart] = (lag[i].v - typicalLag) / excess
+		}
+		if v[ComputeExcess] > 0.1 || v[LateStart] > 0.1 {
+			out = append(out, Candidate{Entity: h.Node, Values: v})
+		}
+	}
+	return out
+}
+
+type seen struct {
+	v  float64
+	ok bool
+}
+
+func lateness(hs []HostEvidence) (compute, lag []seen) {
+	for _, h := range hs {
+		compute = append(compute, seen{h.ComputeNow - h.ComputeBefore, h.HasCompute})
+		lag = append(lag, seen{h.LagNow - h.LagBefore, h.HasLag})
+	}
+	return compute, lag
+}
+
+func medianOf(xs []seen) float64 {
+	var vs []float64
+	for _, x := range xs {
+		if x.ok {
+			vs = append(vs, x.v)
+		}
+	}
+	if len(vs) == 0 {
+		return 0
+	}
+	return stats.Median(vs)
+}
+
+// itself measures whether the job simply does more work than before.
+func itself(e *Evidence, fabricDose float64) Values {
+	v := Values{}
+	excess := e.Excess()
+	if excess <= 0 {
+		return v
+	}
+	if e.Fabric != nil {
+		v[FabricDose] = fabricDose
+		if w, ok := work(e); ok && e.Hurt.Expected > 0 {
+			perStep := float64(w*e.StepNow())/e.Hurt.Expected - 1
+			v[WorkExcess] = perStep / (excess / e.Hurt.Expected)
+		}
+	}
+	compute, _ := lateness(e.Hosts)
+	if len(compute) > 0 && slices.ContainsFunc(compute, func(s seen) bool { return s.ok }) {
+		v[ComputeUniform] = medianOf(compute) / excess
+	}
+	return v
+}
+
+// work is what the job's nics send per second now over before: its median.
+func work(e *Evidence) (float64, bool) {
+	f := e.Fabric
+	var ratios []float64
+	for _, node := range e.Nodes {
+		for _, i := range f.Now.Map.Of(node) {
+			if b := f.Before.Of[i].Util; b > idleLoad && f.Now.Of[i].Seen > 0 {
+				ratios = append(ratios, f.Now.Of[i].Util/b)
+			}
+		}
+	}
+	if len(ratios) == 0 {
+		return 0, false
+	}
+	return stats.Median(ratios), true
+}
+
+// byBlame orders end indices by blame, most first, then by identity.
+func byBlame(ends []int, blame []float64) {
+	slices.SortStableFunc(ends, func(a, b int) int { return cmp.Compare(blame[b], blame[a]) })
+}
+
+func boolValue(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// coupled reports whether e is one of the entities, which are in identity
+// order.
+func coupled(in []telemetry.Entity, e telemetry.Entity) bool {
+	_, ok := slices.BinarySearchFunc(in, e, telemetry.Entity.Compare)
+	return ok
+}

@@ -1,0 +1,197 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// maxChain bounds the links of a chain between root and job.
+const maxChain = 6
+
+// fact is one observation of one entity: a metric that is not as it was.
+type fact struct {
+	entity      telemetry.Entity
+	metric      telemetry.MetricName
+	shape       telemetry.Shape
+	before, now float64
+	unit, why   string
+}
+
+// chain tells who did what to whom, from the root to the hurt job. The onset of
+// each link is looked up by onset; relations come from the walk.
+func chain(e *Evidence, a *Answer, catalogue *telemetry.Catalogue, onset func(fact) telemetry.Interval) []Link {
+	facts := append(path(e, a), jobFact(e))
+	var out []Link
+	for k, f := range facts {
+		l := Link{Entity: f.entity, Metric: f.metric, Shape: f.shape.String(), Before: f.before, Now: f.now, Unit: f.unit, Why: f.why, Onset: onset(f)}
+		if m, ok := catalogue.Lookup(f.metric); ok {
+			l.Domain = m.Domain
+		}
+		if k > 0 {
+			prev := out[k-1]
+			l.From = prev.Entity
+			l.Relation = relation(prev.Entity, l.Entity)
+			l.LagSeconds, l.LagUncertainty = lag(prev.Onset, l.Onset)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// lag is the time from cause to effect and half the width it is known to, in
+// seconds, between the middles of the two onsets.
+func lag(cause, effect telemetry.Interval) (float64, float64) {
+	middle := func(i telemetry.Interval) float64 { return (i.Earliest.Seconds() + i.Latest.Seconds()) / 2 }
+	width := func(i telemetry.Interval) float64 { return float64(i.Latest-i.Earliest) / 2e9 }
+	return middle(effect) - middle(cause), width(effect) + width(cause)
+}
+
+// relation is how the effect stands to the cause.
+func relation(cause, effect telemetry.Entity) telemetry.Relation {
+	switch {
+	case effect.Kind == telemetry.Job:
+		return telemetry.Runs
+	case cause.Kind == telemetry.Job:
+		return telemetry.Runs
+	case cause.Kind == telemetry.Node || effect.Kind == telemetry.Node:
+		return telemetry.Contains
+	case cause.Prefix() != "" && cause.Prefix() == effect.Prefix():
+		return telemetry.Contains
+	}
+	return telemetry.Connects
+}
+
+// path is what is seen from the root towards the job.
+func path(e *Evidence, a *Answer) []fact {
+	if e.Fabric != nil {
+		if i, ok := e.Fabric.Now.Map.Index(a.Entity); ok {
+			return fabricPath(e.Fabric, i)
+		}
+	}
+	switch a.Entity.Kind {
+	case telemetry.Node:
+		return hostPath(e, a.Entity)
+	case telemetry.Job:
+		if a.Entity != e.Job {
+			return neighbourPath(e, a.Entity)
+		}
+	}
+	return nil
+}
+
+// fabricPath follows the blame back from end i to the job's own ends.
+func fabricPath(f *FabricEvidence, i int) []fact {
+	var out []fact
+	seen := map[int]bool{}
+	for i >= 0 && !seen[i] && len(out) < maxChain {
+		seen[i] = true
+		out = append(out, endFact(f, i))
+		i = f.Blame.Via[i]
+	}
+	return out
+}
+
+// endFact is the most telling observation of an end: that it tells or is told
+// to stop, else that traffic stands there.
+func endFact(f *FabricEvidence, i int) fact {
+	end := &f.Now.Map.Ends[i]
+	n, b := &f.Now.Of[i], &f.Before.Of[i]
+	tells, told := n.Tells-b.Tells, n.Told-b.Told
+	switch {
+	case end.IsNIC() && tells > 0 && tells >= told:
+		return fact{end.Entity, "port_pfc_tx_pause_seconds_total", telemetry.ShapeBurst, b.Tells, n.Tells, "s/s",
+			fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells))}
+	case told > 0 && told >= n.Wait/2:
+		return fact{end.Entity, "port_pfc_rx_pause_seconds_total", telemetry.ShapeBurst, b.Told, n.Told, "s/s",
+			fmt.Sprintf("it was told to stop %s of the time", percent(n.Told))}
+	case end.IsNIC():
+		return fact{end.Entity, "port_tx_bytes_total", telemetry.ShapeShift, b.Util, n.Util, "of link",
+			fmt.Sprintf("it sends at %s of its link", percent(n.Util))}
+	}
+	return fact{end.Entity, "port_queue_bytes", telemetry.ShapeLevel, b.Wait, n.Wait, "s/s",
+		fmt.Sprintf("traffic stood here %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling))}
+}
+
+func hostPath(e *Evidence, node telemetry.Entity) []fact {
+	for _, h := range e.Hosts {
+		if h.Node != node {
+			continue
+		}
+		if h.HasCompute {
+			return []fact{{h.Rank, "rank_compute_seconds", telemetry.ShapeShift, h.ComputeBefore, h.ComputeNow, "s",
+				fmt.Sprintf("it computes %.2f s per step, before %.2f s", h.ComputeNow, h.ComputeBefore)}}
+		}
+		if nic, ok := firstNIC(e, node); ok {
+			return []fact{{nic, "port_tx_bytes_total", telemetry.ShapeShift, h.LagBefore, h.LagNow, "s",
+				fmt.Sprintf("it sends %.2f s into the step, before %.2f s; no other host's does", h.LagNow, h.LagBefore)}}
+		}
+	}
+	return nil
+}
+
+func firstNIC(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
+	if e.Fabric == nil {
+		return telemetry.Entity{}, false
+	}
+	m := e.Fabric.Now.Map
+	for _, i := range m.Of(node) {
+		return m.Ends[i].Entity, true
+	}
+	return telemetry.Entity{}, false
+}
+
+// neighbourPath shows the other job's busiest nic and the worst shared end.
+func neighbourPath(e *Evidence, job telemetry.Entity) []fact {
+	var out []fact
+	f := e.Fabric
+	m := f.Now.Map
+	best, rise := -1, 0.0
+	for _, o := range e.Others {
+		if o.Job != job {
+			continue
+		}
+		for _, node := range o.Nodes {
+			for _, i := range m.Of(node) {
+				if d := f.Now.Of[i].Util - f.Before.Of[i].Util; d > rise {
+					best, rise = i, d
+				}
+			}
+		}
+	}
+	if best >= 0 {
+		n, b := f.Now.Of[best].Util, f.Before.Of[best].Util
+		out = append(out, fact{m.Ends[best].Entity, "port_tx_bytes_total", telemetry.ShapeShift, b, n, "of link",
+			fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b))})
+	}
+	if i := worst(f); i >= 0 {
+		out = append(out, endFact(f, i))
+	}
+	return out
+}
+
+// worst is the end on the job's paths that waits most on its own account.
+func worst(f *FabricEvidence) int {
+	best, own := -1, 0.0
+	for i, on := range f.OnPath {
+		if w := f.Now.Own(f.Before, i); on && w > own {
+			best, own = i, w
+		}
+	}
+	return best
+}
+
+func jobFact(e *Evidence) fact {
+	now := e.StepNow()
+	return fact{e.Job, "job_step_seconds", jobShape(e), e.Hurt.Before, now, "s",
+		fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before)}
+}
+
+func jobShape(e *Evidence) telemetry.Shape {
+	if e.Hurt.Overdue > 0 && e.Hurt.Steps == 0 {
+		return telemetry.ShapeStall
+	}
+	return telemetry.ShapeShift
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.0f %%", x*100) }

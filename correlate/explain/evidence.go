@@ -1,0 +1,68 @@
+package explain
+
+import (
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Evidence is everything seen of one hurt job, from which candidates are
+// listed and measured. Slices are in identity order.
+type Evidence struct {
+	Job   telemetry.Entity
+	GPUs  int
+	Nodes []telemetry.Entity
+	Hurt  *jobs.Hurt
+	At    telemetry.Time // the grid this was gathered for
+
+	// Fabric is nil where no end of a link is known to belong to the job.
+	Fabric *FabricEvidence
+	// Others are the other jobs, with the nodes they run on.
+	Others []Other
+	// Hosts says when each of the job's nodes is ready to send.
+	Hosts []HostEvidence
+}
+
+// Other is another job on the same fabric.
+type Other struct {
+	Job   telemetry.Entity
+	Nodes []telemetry.Entity
+}
+
+// FabricEvidence is what the links did during the hurt and before it.
+type FabricEvidence struct {
+	Now, Before *fabric.Readings
+	Blame       *fabric.Blame
+	OnPath      []bool
+}
+
+// HostEvidence is how late one of the job's nodes is. Seconds; the Has fields
+// say what was seen.
+type HostEvidence struct {
+	Node                      telemetry.Entity
+	Rank                      telemetry.Entity // the latest rank on it, zero if unknown
+	HasCompute, HasLag        bool
+	ComputeNow, ComputeBefore float64
+	LagNow, LagBefore         float64
+}
+
+// StepNow returns the mean step during the hurt in seconds, or the expected one
+// where none has been seen.
+func (e *Evidence) StepNow() float64 {
+	if now, ok := e.Hurt.Now(); ok {
+		return now
+	}
+	return e.Hurt.Expected
+}
+
+// Excess returns the seconds each step is too long.
+func (e *Evidence) Excess() float64 { return max(e.StepNow()-e.Hurt.Expected, 0) }
+
+// LostShare returns the share of its time that the job loses.
+func (e *Evidence) LostShare() float64 {
+	now := e.StepNow()
+	if now <= 0 {
+		return 0
+	}
+	return max(e.Excess()/now, 0.01)
+}

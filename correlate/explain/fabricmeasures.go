@@ -1,0 +1,200 @@
+package explain
+
+import (
+	"maps"
+
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// idleLoad is the share of its speed below which an end was idle, and a
+	// ratio to it says nothing.
+	idleLoad = 0.005
+	// ratioCap bounds ratios to a small past.
+	ratioCap = 20.0
+)
+
+// fabricMeasures derives the measures of ends and neighbours.
+type fabricMeasures struct {
+	e       *Evidence
+	m       *fabric.Map
+	lost    float64 // share of its time that the job loses
+	work    float64 // what the job's nics send per second, now over before
+	own     []float64
+	topDose float64
+	speed   float64 // of the job's links, bytes per second
+}
+
+func newFabricMeasures(e *Evidence) *fabricMeasures {
+	f := &fabricMeasures{e: e, m: e.Fabric.Now.Map, lost: e.LostShare()}
+	f.work = 1
+	if w, ok := work(e); ok && w > 0 {
+		f.work = w
+	}
+	f.own = make([]float64, len(f.m.Ends))
+	for i := range f.m.Ends {
+		f.own[i] = e.Fabric.Now.Own(e.Fabric.Before, i)
+		if e.Fabric.Blame.Share(i) >= leastBlame {
+			f.topDose = max(f.topDose, f.own[i]/f.lost)
+		}
+	}
+	for _, node := range e.Nodes {
+		for _, i := range f.m.Of(node) {
+			f.speed = max(f.speed, f.m.Ends[i].Speed)
+		}
+	}
+	return f
+}
+
+// ends measures the ends to which the job's waiting leads.
+func (f *fabricMeasures) ends() []Candidate {
+	var at []int
+	for i := range f.m.Ends {
+		if f.e.Fabric.Blame.Share(i) >= leastBlame {
+			at = append(at, i)
+		}
+	}
+	byBlame(at, f.e.Fabric.Blame.At)
+	var out []Candidate
+	for _, i := range at[:min(len(at), maxEnds)] {
+		out = append(out, Candidate{Entity: f.m.Ends[i].Entity, Values: f.end(i)})
+	}
+	return out
+}
+
+func (f *fabricMeasures) end(i int) Values {
+	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
+	v := Values{
+		BlameShare: f.e.Fabric.Blame.Share(i),
+		Dose:       f.own[i] / f.lost,
+		Waiting:    f.own[i],
+		Tells:      n.Tells - b.Tells,
+		Told:       n.Told - b.Told,
+		FacesHost:  boolValue(f.m.FacesHost(i)),
+		Between:    boolValue(f.m.Between(i)),
+		LoadRatio:  f.loadRatio(i),
+		Lopsided:   (n.Util - n.RUtil) - (b.Util - b.RUtil),
+	}
+	if n.Idle > 0 {
+		v[TellsIdle] = n.TellsIdle
+	}
+	if n.Ceiling > 0 {
+		v[Ceiling] = n.Ceiling
+	}
+	if b.Peak > idleLoad {
+		v[CeilingRatio] = n.Peak / b.Peak
+	}
+	if b.RPeak > idleLoad {
+		v[ReverseRatio] = n.RPeak / b.RPeak
+	}
+	if f.m.Between(i) {
+		v[HotAlone] = f.hotAlone(i)
+	}
+	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
+		v[NeighbourUp] = rise
+	}
+	return v
+}
+
+// loadRatio is what end i carries now over before, per unit of the job's work.
+func (f *fabricMeasures) loadRatio(i int) float64 {
+	n, b := f.e.Fabric.Now.Of[i].Util, f.e.Fabric.Before.Of[i].Util
+	if b < idleLoad {
+		if n < float64(4*idleLoad) {
+			return 1
+		}
+		return ratioCap
+	}
+	return min(n/b/f.work, ratioCap)
+}
+
+// hotAlone is the end's part of the waiting of its siblings: the other uplinks
+// of its access switch, or the other ways into the switch it leads to.
+func (f *fabricMeasures) hotAlone(i int) float64 {
+	peer := f.m.Ends[i].Peer
+	up := f.anyHost(f.m.Ends[i].Owner)
+	owner := f.m.Ends[i].Owner
+	if !up {
+		owner = f.m.Ends[peer].Owner
+	}
+	var all float64
+	for _, s := range f.m.Of(owner) {
+		if !f.m.Between(s) {
+			continue
+		}
+		if !up {
+			s = f.m.Ends[s].Peer
+		}
+		all += f.own[s]
+	}
+	if all <= 0 {
+		return 0
+	}
+	return f.own[i] / all
+}
+
+func (f *fabricMeasures) anyHost(sw telemetry.Entity) bool {
+	for _, i := range f.m.Of(sw) {
+		if f.m.FacesHost(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// othersRise is what all hosts that do not run the job send more than before,
+// in links of speed.
+func (f *fabricMeasures) othersRise(speed float64) (float64, bool) {
+	var nodes []telemetry.Entity
+	for i := range f.m.Ends {
+		if end := &f.m.Ends[i]; end.IsNIC() && !coupled(f.e.Nodes, end.Owner) {
+			if len(nodes) == 0 || nodes[len(nodes)-1] != end.Owner {
+				nodes = append(nodes, end.Owner)
+			}
+		}
+	}
+	return fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, nodes, speed), speed > 0
+}
+
+// neighbours measures the other jobs that send more than they did.
+func (f *fabricMeasures) neighbours() []Candidate {
+	total, _ := f.othersRise(f.speed)
+	shared := f.shared()
+	var out []Candidate
+	for _, o := range f.e.Others {
+		rise := fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, f.speed)
+		if rise < 0.05 {
+			continue
+		}
+		v := Values{Rise: rise, RiseShare: rise / max(total, rise)}
+		maps.Copy(v, shared)
+		out = append(out, Candidate{Entity: o.Job, Values: v})
+	}
+	return out
+}
+
+// shared measures the ends on the job's paths that others can load: the worst
+// waiting, and how loaded and how fast those that wait are.
+func (f *fabricMeasures) shared() Values {
+	var worst, weight, load, ceiling float64
+	for i, on := range f.e.Fabric.OnPath {
+		if !on || f.m.Ends[i].IsNIC() || f.own[i] <= 0 {
+			continue
+		}
+		worst = max(worst, f.own[i])
+		weight += f.own[i]
+		load += float64(f.own[i] * min(f.loadRatio(i), 4))
+		if b := f.e.Fabric.Before.Of[i].Peak; b > idleLoad {
+			ceiling += float64(f.own[i] * min(f.e.Fabric.Now.Of[i].Peak/b, 4))
+		} else {
+			ceiling += f.own[i]
+		}
+	}
+	v := Values{SharedDose: worst / f.lost}
+	if weight > 0 {
+		v[SharedLoad] = load / weight
+		v[SharedCap] = ceiling / weight
+	}
+	return v
+}

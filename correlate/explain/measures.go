@@ -1,0 +1,93 @@
+package explain
+
+import "slices"
+
+// The measures a clue may use. Each is a number about one candidate root over
+// the job's hurt (now) against the time before it (before).
+const (
+	// Of any end of a link.
+	BlameShare   Measure = "blame_share"
+	Dose         Measure = "dose"
+	Waiting      Measure = "waiting"
+	Tells        Measure = "tells"
+	TellsIdle    Measure = "tells_idle"
+	Told         Measure = "told"
+	FacesHost    Measure = "faces_host"
+	Between      Measure = "between_switches"
+	Ceiling      Measure = "ceiling"
+	CeilingRatio Measure = "ceiling_ratio"
+	ReverseRatio Measure = "reverse_ceiling_ratio"
+	LoadRatio    Measure = "load_ratio"
+	Lopsided     Measure = "lopsided"
+	HotAlone     Measure = "hot_alone"
+	NeighbourUp  Measure = "neighbour_rise"
+
+	// Of another job.
+	Rise       Measure = "rise"
+	RiseShare  Measure = "rise_share"
+	SharedDose Measure = "shared_dose"
+	SharedLoad Measure = "shared_load_ratio"
+	SharedCap  Measure = "shared_ceiling_ratio"
+
+	// Of a node that runs the job.
+	ComputeExcess Measure = "compute_excess"
+	LateStart     Measure = "late_start"
+	PeersLate     Measure = "peers_late"
+	FabricDose    Measure = "fabric_dose"
+
+	// Of the hurt job itself.
+	WorkExcess     Measure = "work_excess"
+	ComputeUniform Measure = "compute_uniform"
+)
+
+// Measures lists every measure with its unit and meaning, by name.
+func Measures() []MeasureDoc {
+	ms := slices.Concat(endMeasures(), jobMeasures())
+	slices.SortFunc(ms, func(a, b MeasureDoc) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return ms
+}
+
+func endMeasures() []MeasureDoc {
+	return []MeasureDoc{
+		{BlameShare, "1", "part of the job's waiting that ends at this end of a link, by the walk along \"told to stop\""},
+		{Dose, "1", "waiting this end causes of its own, per second, over the share of its time that the job loses: 1 explains the loss"},
+		{Waiting, "s/s", "share of time in which traffic stood here, beyond before"},
+		{Tells, "s/s", "time this end told its peer to stop, beyond before"},
+		{TellsIdle, "s/s", "time it told its peer to stop in grids in which it received almost nothing: a receiver that is only slow pauses only while it receives"},
+		{Told, "s/s", "time this end was itself told to stop, beyond before: a victim"},
+		{FacesHost, "1", "1 if this end is a switch port whose peer is a nic"},
+		{Between, "1", "1 if this end joins two switches"},
+		{Ceiling, "1", "the most it sent over its nominal speed while traffic stood (95th percentile of free seconds)"},
+		{CeilingRatio, "1", "the most it sends now over the most it sent before: clearly below 1 with traffic standing is a link that lost rate"},
+		{ReverseRatio, "1", "the same of what it receives: a degraded link is degraded both ways"},
+		{LoadRatio, "1", "what it carries now over before, per unit of the job's work: 1 is its usual share, above it somebody added load"},
+		{Lopsided, "1", "what it sends less what it receives, over its speed, beyond before"},
+		{HotAlone, "1", "its own waiting over that of itself and its sibling uplinks together"},
+		{NeighbourUp, "links", "what other jobs' hosts send more than before, in links of this speed"},
+	}
+}
+
+func jobMeasures() []MeasureDoc {
+	return []MeasureDoc{
+		{Rise, "links", "what this other job's hosts send more than they used to, in links of the fabric's speed"},
+		{RiseShare, "1", "its part of what all other jobs send more"},
+		{SharedDose, "1", "waiting at ends the hurt job shares with others, over the share of its time that the job loses"},
+		{SharedLoad, "1", "load_ratio of the shared ends, weighted by blame"},
+		{SharedCap, "1", "ceiling_ratio of the shared ends, weighted by blame"},
+		{ComputeExcess, "1", "the rank's compute seconds beyond its own before, over the step's excess: 1 explains the loss"},
+		{LateStart, "1", "how much later in the step its nic sends than it did, beyond its peers, over the step's excess"},
+		{PeersLate, "1", "the same as compute_excess or late_start for the median of its peers"},
+		{FabricDose, "1", "the largest dose of any end of a link on the job's paths"},
+		{WorkExcess, "1", "bytes sent per step beyond before, over the step's excess: the job does more work"},
+		{ComputeUniform, "1", "compute seconds of the median rank beyond before, over the step's excess: all ranks compute longer"},
+	}
+}
+
+// Values are the measures known of one candidate. A measure that is not there
+// could not be seen.
+type Values map[Measure]float64

@@ -1,0 +1,257 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Teller turns answers into the words and fields of an incident.
+type Teller struct {
+	Catalogue *telemetry.Catalogue
+	// Onset finds when a series left what it was before, between the two
+	// values; the fallback is the job's own onset.
+	Onset func(entity telemetry.Entity, metric telemetry.MetricName, before, now float64, fallback telemetry.Interval) telemetry.Interval
+	// Node returns the host that contains an entity, itself for a node.
+	Node func(telemetry.Entity) telemetry.Entity
+	// Has says whether a series is heard of.
+	Has func(telemetry.Series) bool
+}
+
+// maxAlternatives is how many other answers an incident lists.
+const maxAlternatives = 4
+
+// Tell writes the answers into an incident: root, alternatives, contributors,
+// chain, impact, title, blind spots, what is ruled out and what to do.
+func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
+	best, spots := t.settle(&answers[0], answers)
+	t.impact(in, e)
+	in.Onset = e.Hurt.Onset
+	in.Chain = chain(e, best, t.Catalogue, func(f fact) telemetry.Interval { return t.onset(e, f) })
+	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(best), Confidence: round(best.Confidence, 3), Onset: e.Hurt.Onset}
+	if len(in.Chain) > 0 {
+		in.Root.Onset = in.Chain[0].Onset
+	}
+	in.Alternatives = alternatives(answers, best)
+	in.Contributors = contributors(e, best)
+	in.BlindSpots = spots
+	in.RuledOut = ruledOut(e, answers, best)
+	in.Actions = t.actions(e, best)
+	in.Title = title(in, e, best)
+	in.Severity = severity(e)
+}
+
+// settle answers with the family's first name where the metric that would tell
+// the better one apart is not heard of, and says so as a blind spot.
+func (t *Teller) settle(best *Answer, answers []Answer) (*Answer, []BlindSpot) {
+	spots := []BlindSpot{}
+	if best.Signature == nil {
+		return best, spots
+	}
+	for _, n := range best.Signature.Needs {
+		if n.On != best.Entity.Kind || t.Has(telemetry.Series{Entity: best.Entity, Metric: n.Metric}) {
+			continue
+		}
+		spots = append(spots, BlindSpot{Entity: best.Entity, Metric: n.Metric, Reason: "not heard of", WouldTell: n.WouldTell})
+	}
+	return best, spots
+}
+
+func (t *Teller) onset(e *Evidence, f fact) telemetry.Interval {
+	if f.entity == e.Job {
+		return e.Hurt.Onset
+	}
+	return t.Onset(f.entity, f.metric, f.before, f.now, e.Hurt.Onset)
+}
+
+func domainOf(a *Answer) telemetry.Domain {
+	if a.Signature == nil {
+		return telemetry.Software
+	}
+	return a.Signature.Domain
+}
+
+func alternatives(answers []Answer, best *Answer) []Alternative {
+	out := []Alternative{}
+	for i := range answers {
+		a := &answers[i]
+		if a.Entity == best.Entity && a.Name() == best.Name() || a.Confidence < 0.001 {
+			continue
+		}
+		if len(out) < maxAlternatives {
+			out = append(out, Alternative{a.Entity, a.Name(), round(a.Confidence, 3)})
+		}
+	}
+	return out
+}
+
+// impact is what the trouble costs the job.
+func (t *Teller) impact(in *Incident, e *Evidence) {
+	h := e.Hurt
+	j := JobImpact{Job: e.Job, State: h.State.String(), Measure: "job_step_seconds", Before: rounded(h.Before), Expected: rounded(h.Expected), Share: 1}
+	if now, ok := h.Now(); ok {
+		j.Now = rounded(now)
+		if h.Expected > 0 {
+			j.Slowdown = rounded(now / h.Expected)
+		}
+	}
+	lost := h.Lost + max(0, h.Overdue-h.Expected)
+	j.GPUSecondsLost = round(lost*float64(e.GPUs), 1)
+	in.Impact.Jobs = []JobImpact{j}
+	in.Impact.Entities = e.Nodes
+	if in.Impact.Entities == nil {
+		in.Impact.Entities = []telemetry.Entity{}
+	}
+}
+
+// severity follows design A5: critical where a job is stalled or failed, or
+// 100 GPU-hours are lost per hour; warning from 5 % or 10 GPU-hours per hour.
+func severity(e *Evidence) string {
+	rate := float64(e.GPUs) * e.LostShare()
+	slowdown := 0.0
+	if e.Hurt.Expected > 0 {
+		slowdown = e.StepNow()/e.Hurt.Expected - 1
+	}
+	switch {
+	case e.Hurt.State.String() == "stalled" || e.Hurt.State.String() == "failed" || rate >= 100:
+		return SeverityCritical
+	case slowdown >= 0.05 || rate >= 10:
+		return SeverityWarning
+	}
+	return SeverityInfo
+}
+
+// contributors are the other jobs that send more than before, where that is
+// what the trouble is about.
+func contributors(e *Evidence, best *Answer) []Contributor {
+	out := []Contributor{}
+	if e.Fabric == nil || best.Signature == nil || best.Values[NeighbourUp] < 0.1 && best.Values[Rise] == 0 {
+		return out
+	}
+	f := newFabricMeasures(e)
+	total, _ := f.othersRise(f.speed)
+	for _, c := range f.neighbours() {
+		if share := c.Values[Rise] / max(total, c.Values[Rise]); share >= 0.1 {
+			out = append(out, Contributor{Entity: c.Entity, Share: round(share, 3)})
+		}
+	}
+	return out
+}
+
+func (t *Teller) actions(e *Evidence, best *Answer) []Action {
+	out := []Action{}
+	if best.Signature == nil {
+		return out
+	}
+	for _, a := range best.Signature.Actions {
+		target := best.Entity
+		switch a.Target {
+		case "node":
+			target = t.Node(best.Entity)
+		case "job":
+			target = e.Job
+		}
+		out = append(out, Action{Kind: a.Kind, Target: target, Text: t.fill(a.Text, e, best)})
+	}
+	return out
+}
+
+// fill replaces {root}, {node}, {job} and {measure} in a text. {measure} alone
+// is a number; {measure|percent} is a share.
+func (t *Teller) fill(text string, e *Evidence, a *Answer) string {
+	return fill(text, func(name string) string {
+		switch name {
+		case "node":
+			return t.Node(a.Entity).Name
+		}
+		return placeholder(name, e, a)
+	})
+}
+
+func placeholder(name string, e *Evidence, a *Answer) string {
+	switch name {
+	case "root":
+		return spoken(a.Entity)
+	case "job":
+		return e.Job.Name
+	}
+	measure, format, _ := strings.Cut(name, "|")
+	v, ok := a.Values[Measure(measure)]
+	switch {
+	case !ok:
+		return "an unknown part"
+	case format == "percent":
+		return percent(v)
+	}
+	return fmt.Sprintf("%.2g", v)
+}
+
+func fill(text string, value func(string) string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return b.String() + "{" + rest
+		}
+		b.WriteString(value(name))
+		text = after
+	}
+}
+
+// spoken is an entity as a person says it: "nic h13/nic0".
+func spoken(e telemetry.Entity) string { return string(e.Kind) + " " + e.Name }
+
+// title is the sentence that comes first: which job, how much, since when, why.
+func title(in *Incident, e *Evidence, best *Answer) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%d GPUs) %s since %s ± %.0f s: ", e.Job.Name, e.GPUs, suffering(in, e), middle(in.Onset).Clock(), uncertainty(in.Onset))
+	if best.Signature == nil {
+		fmt.Fprintf(&b, "the cause is not known, most likely at %s.", spoken(best.Entity))
+		return b.String()
+	}
+	b.WriteString(fill(best.Signature.Sentence, func(name string) string { return placeholder(name, e, best) }))
+	return b.String()
+}
+
+func suffering(in *Incident, e *Evidence) string {
+	j := in.Impact.Jobs[0]
+	switch {
+	case j.State == "stalled":
+		return "has stalled"
+	case j.State == "failed", j.State == "restarted":
+		return "has " + j.State
+	case j.Slowdown == nil:
+		return "is slower"
+	}
+	return fmt.Sprintf("is %s slower", percent(*j.Slowdown-1))
+}
+
+func middle(i telemetry.Interval) telemetry.Time { return i.Earliest + (i.Latest-i.Earliest)/2 }
+
+func uncertainty(i telemetry.Interval) float64 {
+	return max(1, float64(i.Latest-i.Earliest)/2e9)
+}
+
+// round keeps d decimals, so that refreshed fields do not flicker in digits
+// nobody reads.
+func round(x float64, d int) float64 {
+	p := 1.0
+	for range d {
+		p *= 10
+	}
+	if x < 0 {
+		return -round(-x, d)
+	}
+	return float64(int64(x*p+0.5)) / p
+}
+
+func rounded(x float64) *float64 {
+	r := round(x, 6)
+	return &r
+}

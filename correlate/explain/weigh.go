@@ -1,0 +1,108 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Unknown is the signature of an answer that fits none.
+const Unknown = "unknown"
+
+// Candidate is an entity that could be the root, and what was measured of it.
+type Candidate struct {
+	Entity telemetry.Entity
+	Values Values
+}
+
+// Answer is one signature weighed for one candidate.
+type Answer struct {
+	Entity     telemetry.Entity
+	Signature  *Signature // nil for unknown
+	Values     Values
+	Score      float64 // natural log-odds
+	Confidence float64 // of all answers together, summing to 1
+	Missing    int     // clues that could not be seen
+}
+
+// Name returns the answer's signature name.
+func (a *Answer) Name() string {
+	if a.Signature == nil {
+		return Unknown
+	}
+	return a.Signature.Name
+}
+
+// strength returns where v lies from None (0) to Full (1).
+func (c *Clue) strength(v float64) float64 {
+	s := (v - c.None) / (c.Full - c.None)
+	return min(max(s, 0), 1)
+}
+
+// Weigh returns the log-odds of a signature for a candidate, how many clues
+// could not be seen, and false when a required clue is absent or unseen.
+func (s *Signature) Weigh(v Values) (score float64, missing int, ok bool) {
+	score = s.Prior
+	for i := range s.Clues {
+		c := &s.Clues[i]
+		x, seen := v[c.Measure]
+		if !seen {
+			if c.Required {
+				return 0, 0, false
+			}
+			missing++
+			continue
+		}
+		st := c.strength(x)
+		if c.Required && st == 0 {
+			return 0, 0, false
+		}
+		score += float64(st*c.For) + float64((1-st)*c.Against)
+	}
+	return score, missing, true
+}
+
+// Judge weighs every signature for every candidate and returns the answers,
+// the most likely first; ties by entity, then name. Unknown stands at even
+// odds with the entity given for it. At most keep answers are returned.
+func Judge(sigs []Signature, cands []Candidate, unknown telemetry.Entity, keep int) []Answer {
+	answers := []Answer{{Entity: unknown, Score: 0}}
+	for _, c := range cands {
+		for i := range sigs {
+			s := &sigs[i]
+			if !slices.Contains(s.Roots, c.Entity.Kind) {
+				continue
+			}
+			if score, missing, ok := s.Weigh(c.Values); ok {
+				answers = append(answers, Answer{Entity: c.Entity, Signature: s, Values: c.Values, Score: score, Missing: missing})
+			}
+		}
+	}
+	slices.SortFunc(answers, func(a, b Answer) int {
+		if d := cmp.Compare(b.Score, a.Score); d != 0 {
+			return d
+		}
+		if d := a.Entity.Compare(b.Entity); d != 0 {
+			return d
+		}
+		return cmp.Compare(a.Name(), b.Name())
+	})
+	share(answers)
+	return answers[:min(keep, len(answers))]
+}
+
+// share turns scores into confidences that sum to 1. An answer and its look-
+// alikes at the same entity share the odds among themselves.
+func share(answers []Answer) {
+	top := answers[0].Score
+	var total float64
+	for i := range answers {
+		answers[i].Confidence = stats.Exp(answers[i].Score - top)
+		total += answers[i].Confidence
+	}
+	for i := range answers {
+		answers[i].Confidence /= total
+	}
+}

@@ -1,0 +1,60 @@
+package fabric
+
+import (
+	"errors"
+
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Baseline is what every end did before a trouble, kept by identity while it
+// lasts: the map may be drawn anew meanwhile.
+type Baseline struct {
+	span     Span
+	entities []telemetry.Entity
+	of       []Reading
+}
+
+// Keep makes a baseline of readings.
+func Keep(r *Readings) *Baseline {
+	b := &Baseline{span: r.Span}
+	for i := range r.Of {
+		if r.Of[i].Seen > 0 {
+			b.entities = append(b.entities, r.Map.Ends[i].Entity)
+			b.of = append(b.of, r.Of[i])
+		}
+	}
+	return b
+}
+
+// On lays the baseline on a map. Ends it does not know read as never seen.
+func (b *Baseline) On(m *Map) *Readings {
+	r := &Readings{Map: m, Span: b.span, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}
+	for k, e := range b.entities {
+		if i, ok := m.Index(e); ok {
+			r.Of[i] = b.of[k]
+		}
+	}
+	return r
+}
+
+// Snapshot writes or restores the baseline.
+func (b *Baseline) Snapshot(c *snapshot.Codec) {
+	c.Time(&b.span.From)
+	c.Time(&b.span.To)
+	snapshot.List(c, &b.entities, 16, (*snapshot.Codec).Entity)
+	snapshot.List(c, &b.of, 96, func(c *snapshot.Codec, r *Reading) { r.snapshot(c) })
+	if len(b.of) != len(b.entities) {
+		c.Fail(errLengths)
+	}
+}
+
+var errLengths = errors.New("baseline: as many readings as entities wanted")
+
+func (r *Reading) snapshot(c *snapshot.Codec) {
+	c.Int(&r.Seen)
+	c.Int(&r.Idle)
+	for _, f := range []*float64{&r.Util, &r.RUtil, &r.Told, &r.Tells, &r.Wait, &r.Marks, &r.Ceiling, &r.Peak, &r.RPeak, &r.TellsIdle} {
+		c.F64(f)
+	}
+}

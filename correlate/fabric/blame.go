@@ -1,0 +1,207 @@
+package fabric
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// maxHops bounds the walk: twice the depth of any fat tree in use. What is
+// still on its way then goes round in a circle.
+const maxHops = 10
+
+// Blame is where a job's waiting ends, end by end, in seconds per second of
+// the span, and how it got there.
+type Blame struct {
+	At    []float64 // by end: waiting that ends here
+	Total float64
+	// Via is, by end, the end from which most of its blame came, -1 where it
+	// waits on its own account.
+	Via []int
+	// Circling is waiting that came back to where it had been: a pause loop.
+	Circling float64
+	via      []float64
+}
+
+// Share returns the part of the job's waiting that ends at end i.
+func (b *Blame) Share(i int) float64 {
+	if b.Total <= 0 {
+		return 0
+	}
+	return b.At[i] / b.Total
+}
+
+// Walk follows the waiting of a job's ends beyond what they waited before.
+// nodes are the hosts the job runs on, in identity order.
+func Walk(now, before *Readings, nodes []telemetry.Entity) *Blame {
+	m := now.Map
+	b := &Blame{At: make([]float64, len(m.Ends)), Via: make([]int, len(m.Ends)), via: make([]float64, len(m.Ends))}
+	for i := range b.Via {
+		b.Via[i] = -1
+	}
+	mass := sources(now, before, nodes)
+	for hop := 0; hop < maxHops; hop++ {
+		next := make([]float64, len(mass))
+		moved := false
+		for i, amount := range mass {
+			if amount > 0 {
+				moved = b.pass(now, before, i, amount, next) || moved
+			}
+		}
+		mass = next
+		if !moved {
+			break
+		}
+	}
+	b.Circling = sum(mass)
+	b.Total = sum(b.At) + b.Circling
+	return b
+}
+
+// sources gives each end on the job's own paths the waiting it has gained: its
+// nics, the ports that face them, and, where the job spans switches, the ports
+// between its access switches and the rest.
+func sources(now, before *Readings, nodes []telemetry.Entity) []float64 {
+	m := now.Map
+	mass := make([]float64, len(m.Ends))
+	for i, on := range OnPath(m, nodes) {
+		if on {
+			mass[i] = excess(now, before, i)
+		}
+	}
+	return mass
+}
+
+// OnPath marks the ends that the job's traffic can cross.
+func OnPath(m *Map, nodes []telemetry.Entity) []bool {
+	on := make([]bool, len(m.Ends))
+	access := map[telemetry.Entity]bool{}
+	for _, node := range nodes {
+		for _, i := range m.Of(node) {
+			on[i] = true
+			if p := m.Ends[i].Peer; p >= 0 {
+				on[p] = true
+				access[m.Ends[p].Owner] = true
+			}
+		}
+	}
+	if len(access) < 2 {
+		return on
+	}
+	hosts := hostSwitches(m)
+	for i := range m.Ends {
+		if !m.Between(i) {
+			continue
+		}
+		a, z := m.Ends[i].Owner, m.Ends[m.Ends[i].Peer].Owner
+		// A port that touches an access switch of other jobs alone is not ours;
+		// one between switches that face no host at all may be.
+		on[i] = (access[a] || !hosts[a]) && (access[z] || !hosts[z])
+	}
+	return on
+}
+
+func hostSwitches(m *Map) map[telemetry.Entity]bool {
+	out := map[telemetry.Entity]bool{}
+	for i := range m.Ends {
+		if m.FacesHost(i) {
+			out[m.Ends[i].Owner] = true
+		}
+	}
+	return out
+}
+
+// excess is the waiting an end has gained against before.
+func excess(now, before *Readings, i int) float64 {
+	n, b := &now.Of[i], &before.Of[i]
+	return max(0, n.Wait-b.Wait, n.Told-b.Told)
+}
+
+// passes is the share of an end's waiting that is someone else's doing: the
+// time it was told to stop.
+func passes(now, before *Readings, i int) float64 {
+	told := now.Of[i].Told - before.Of[i].Told
+	if told < toldFloor {
+		return 0
+	}
+	waiting := excess(now, before, i)
+	if waiting <= told {
+		return 1
+	}
+	return told / waiting
+}
+
+// pass leaves at end i what it waits for on its own account and hands the rest
+// on. It reports whether anything moved.
+func (b *Blame) pass(now, before *Readings, i int, amount float64, next []float64) bool {
+	share := passes(now, before, i)
+	peer := now.Map.Ends[i].Peer
+	if share == 0 || peer < 0 {
+		b.At[i] += amount
+		return false
+	}
+	b.At[i] += float64(amount * (1 - share))
+	handed := amount * share
+	if now.Map.Ends[peer].IsNIC() {
+		b.settle(peer, i, handed)
+		return false
+	}
+	return b.spread(now, peer, i, handed, next)
+}
+
+// settle ends the walk at end i.
+func (b *Blame) settle(i, from int, amount float64) {
+	b.At[i] += amount
+	b.from(i, from, amount)
+}
+
+func (b *Blame) from(i, from int, amount float64) {
+	if amount > b.via[i] {
+		b.Via[i], b.via[i] = from, amount
+	}
+}
+
+// spread hands the waiting caused by ingress port in to the egress ports of the
+// same switch that waited in the same grids, by how much they did.
+func (b *Blame) spread(now *Readings, in, from int, amount float64, next []float64) bool {
+	m := now.Map
+	egress := m.Of(m.Ends[in].Owner)
+	weights := make([]float64, len(egress))
+	var total float64
+	for k, z := range egress {
+		if z != in {
+			weights[k] = together(now.trails[in].tells, now.trails[z].wait)
+			total += weights[k]
+		}
+	}
+	if total == 0 {
+		b.settle(in, from, amount)
+		return false
+	}
+	for k, z := range egress {
+		if weights[k] > 0 {
+			part := amount * weights[k] / total
+			next[z] += part
+			b.from(z, from, part)
+		}
+	}
+	return true
+}
+
+// together is how much two trails coincide: Σ min(a, b) over the grids.
+func together(a, b []float32) float64 {
+	if a == nil || b == nil {
+		return 0
+	}
+	var s float64
+	for k := range a {
+		s += float64(min(a[k], b[k]))
+	}
+	return s
+}
+
+// Own is the waiting end i has gained on its own account since before, in
+// seconds per second: for a nic the time it told its switch to stop; for a
+// switch port the time traffic stood there that it was not told to stop.
+func (r *Readings) Own(before *Readings, i int) float64 {
+	if r.Map.Ends[i].IsNIC() {
+		return max(0, r.Of[i].Tells-before.Of[i].Tells)
+	}
+	return excess(r, before, i) * (1 - passes(r, before, i))
+}

@@ -1,0 +1,229 @@
+package fabric
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Span is the grids that end in (From, To].
+type Span struct {
+	From, To telemetry.Time
+}
+
+// Reading is what one end did over a span. Shares are of the grids seen.
+type Reading struct {
+	Seen  int     // grids in which the end was seen
+	Util  float64 // mean bytes sent over the link's speed
+	RUtil float64 // mean bytes received over the link's speed
+	Told  float64 // pause seconds per second it was told to stop
+	Tells float64 // pause seconds per second it told its peer to stop
+	Wait  float64 // share of grids in which traffic stood, told to stop included
+	Marks float64 // share of sent packets that it marked
+	// Ceiling is the 95th percentile of what it sent over its speed, in grids
+	// with a standing queue, per second it was free to send. 0 if none stood.
+	Ceiling float64
+	// Peak is the 95th percentile of what it sent over its speed in any grid,
+	// and RPeak of what it received.
+	Peak, RPeak float64
+	// TellsIdle is the mean of Tells over the Idle grids in which it received
+	// almost nothing.
+	TellsIdle float64
+	Idle      int
+}
+
+// trail is an end's waiting grid by grid; nil slices are all zero.
+type trail struct {
+	tells, wait []float32
+}
+
+// standingSeconds of line rate in a queue make it a standing one: a couple of
+// microseconds is more than the packets of one instant, less than any pause or
+// marking threshold in use (25 kB at 100 Gb/s).
+const standingSeconds = 2e-6
+
+// toldFloor is a pause share below which an end counts as free to send.
+const toldFloor = 0.01
+
+// free is the least share of a grid that must be left to send in for its rate
+// to say something about the link.
+const free = 0.2
+
+// idle is the share of its speed below which an end receives almost nothing.
+const idle = 0.02
+
+// Read reads every end over the span. grid is the length of a grid.
+func (m *Map) Read(h History, grid telemetry.Duration, s Span) *Readings {
+	r := &Readings{Map: m, Span: s, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}
+	n := int(s.To.Sub(s.From) / grid)
+	sc := scratch{first: s.To.Add(-telemetry.Duration(n-1) * grid), grid: grid, n: n}
+	for i := range m.Ends {
+		r.Of[i], r.trails[i] = sc.read(h, &m.Ends[i])
+	}
+	return r
+}
+
+// Readings is what every end of a map did over a span.
+type Readings struct {
+	Map    *Map
+	Span   Span
+	Of     []Reading
+	trails []trail
+}
+
+// scratch holds the buffers of one Read.
+type scratch struct {
+	first                 telemetry.Time
+	grid                  telemetry.Duration
+	n                     int
+	util, rutil, standing []float64
+}
+
+// cell is one end in one grid.
+type cell struct {
+	tx, rx, told, tells float64
+	queue               float64
+	queueSeen           bool
+	marked, packets     float64
+}
+
+func (sc *scratch) read(h History, e *End) (Reading, trail) {
+	var r Reading
+	var tr trail
+	var marks, packets float64
+	waited, waitSeen := 0.0, 0
+	sc.util, sc.rutil, sc.standing = sc.util[:0], sc.rutil[:0], sc.standing[:0]
+	for k := range sc.n {
+		c, ok := sc.cell(h, e, k)
+		if !ok {
+			continue
+		}
+		r.Seen++
+		r.Told += c.told
+		r.Tells += c.tells
+		marks += c.marked
+		packets += c.packets
+		sc.util = append(sc.util, c.tx)
+		sc.rutil = append(sc.rutil, c.rx)
+		if c.rx < idle {
+			r.Idle++
+			r.TellsIdle += c.tells
+		}
+		wait, known := waiting(e, c)
+		if known {
+			waitSeen++
+			waited += wait
+			if wait > 0.5 && c.told < 1-free {
+				sc.standing = append(sc.standing, c.tx/(1-c.told))
+			}
+		}
+		tr.set(sc.n, k, c.tells, max(wait, c.told))
+	}
+	sc.finish(&r)
+	if waitSeen > 0 {
+		r.Wait = max(waited/float64(waitSeen), r.Told)
+	}
+	if packets > 0 {
+		r.Marks = marks / packets
+	}
+	return r, tr
+}
+
+// waiting says whether traffic stood at the end in a grid: from its queue where
+// that is measured, else from marks, else from what it was told.
+func waiting(e *End, c cell) (float64, bool) {
+	switch {
+	case c.queueSeen && e.Speed > 0:
+		if c.queue > standingSeconds*e.Speed {
+			return 1, true
+		}
+		return 0, true
+	case e.IsNIC():
+		return c.told, true
+	case e.slots[queueBytes] >= 0:
+		return 0, false // between two readings of the queue
+	}
+	if c.marked > 0 || c.tx > 0.95 {
+		return 1, true
+	}
+	return c.told, true
+}
+
+func (sc *scratch) finish(r *Reading) {
+	if r.Seen == 0 {
+		return
+	}
+	n := float64(r.Seen)
+	r.Told /= n
+	r.Tells /= n
+	r.Util, r.Peak = sum(sc.util)/n, high(sc.util)
+	r.RUtil, r.RPeak = sum(sc.rutil)/n, high(sc.rutil)
+	r.Ceiling = high(sc.standing)
+	if r.Idle > 0 {
+		r.TellsIdle /= float64(r.Idle)
+	}
+}
+
+func (sc *scratch) cell(h History, e *End, k int) (cell, bool) {
+	g := sc.first.Add(telemetry.Duration(k) * sc.grid)
+	at := func(s signal) (float64, bool) {
+		if e.slots[s] < 0 {
+			return 0, false
+		}
+		return h.At(e.slots[s], g)
+	}
+	var c cell
+	var ok bool
+	if c.tx, ok = at(txBytes); !ok {
+		return c, false
+	}
+	c.rx, _ = at(rxBytes)
+	if e.Speed > 0 {
+		c.tx /= e.Speed
+		c.rx /= e.Speed
+	}
+	c.told, _ = at(toldSeconds)
+	c.tells, _ = at(tellsSeconds)
+	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
+	c.queue, c.queueSeen = at(queueBytes)
+	c.marked, _ = at(markedPackets)
+	c.packets, _ = at(txPackets)
+	return c, true
+}
+
+func (t *trail) set(n, k int, tells, wait float64) {
+	if tells > 0 {
+		if t.tells == nil {
+			t.tells = make([]float32, n)
+		}
+		t.tells[k] = float32(tells)
+	}
+	if wait > 0 {
+		if t.wait == nil {
+			t.wait = make([]float32, n)
+		}
+		t.wait[k] = float32(wait)
+	}
+}
+
+func sum(xs []float64) float64 {
+	var s float64
+	for _, x := range xs {
+		s += x
+	}
+	return s
+}
+
+// high is the 95th percentile, 0 of nothing. It reorders xs.
+func high(xs []float64) float64 {
+	if len(xs) == 0 {
+		return 0
+	}
+	slices.Sort(xs)
+	at := 0.95 * float64(len(xs)-1)
+	i := int(at)
+	if i+1 == len(xs) {
+		return xs[i]
+	}
+	return xs[i] + float64((at-float64(i))*(xs[i+1]-xs[i]))
+}

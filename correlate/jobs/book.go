@@ -1,0 +1,133 @@
+package jobs
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// MaxJobs bounds how many jobs are followed; a step of one more is not
+// followed and counted by the caller.
+const MaxJobs = 65536
+
+// Book is every job's steps, in identity order.
+type Book struct {
+	jobs []*Job
+	// Refused counts steps of jobs beyond MaxJobs, and lengths that are no
+	// length (negative, infinite or not a number).
+	Refused uint64
+}
+
+// Changed is one job's change in a grid.
+type Changed struct {
+	Job    *Job
+	Change Change
+}
+
+// Job returns the job, nil where it is not known.
+func (b *Book) Job(e telemetry.Entity) *Job {
+	if i, ok := b.find(e); ok {
+		return b.jobs[i]
+	}
+	return nil
+}
+
+// Jobs lists the jobs in identity order.
+func (b *Book) Jobs() []*Job { return b.jobs }
+
+// Observe takes the end of a step of length seconds, which became visible delay
+// later than a prompt source's would. Steps of one job come in the order of
+// their ends; an older one is ignored.
+func (b *Book) Observe(job telemetry.Entity, end telemetry.Time, length float64, delay telemetry.Duration) {
+	if !(length >= 0) || length > 1e9 {
+		b.Refused++
+		return
+	}
+	if j := b.know(job); j != nil {
+		j.delay = delay
+		j.observe(end, length)
+	}
+}
+
+// Event takes what happened to a job: started, failed, restarted, ended.
+func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
+	j := b.Job(e.Entity)
+	if j == nil {
+		return nil
+	}
+	switch e.Name {
+	case telemetry.EventJobEnded:
+		j.ended = true
+	case telemetry.EventJobFailed, telemetry.EventJobRestarted:
+		return j.fail(e, g)
+	}
+	return nil
+}
+
+// fail opens or turns the job's hurt: a failed job finishes no step until it is
+// started again.
+func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
+	state := Failed
+	if e.Name == telemetry.EventJobRestarted {
+		state = Restarted
+	}
+	if j.Hurt != nil {
+		j.Hurt.State = state
+		return []Changed{{j, Turned}}
+	}
+	u := j.past.usual()
+	j.Hurt = &Hurt{State: state, Opened: g, Before: u.median, Expected: u.mean, Usual: u.median, Gap: u.median,
+		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At}
+	j.evidence, j.suspects = 0, j.suspects[:0]
+	return []Changed{{j, Began}}
+}
+
+// Close judges every job at the end of grid g, in identity order. working says
+// whether a job whose steps are overdue is seen to work all the same: then only
+// its reports are missing.
+func (b *Book) Close(g telemetry.Time, working func(*Job, telemetry.Time) bool) []Changed {
+	var out []Changed
+	for _, j := range b.jobs {
+		if c := j.close(g, working); c != None {
+			out = append(out, Changed{j, c})
+		}
+	}
+	return out
+}
+
+// Forget drops a job's hurt: it is well, or what it does now is its new usual,
+// in which case the past begins anew.
+func (j *Job) Forget(newUsual bool) {
+	if newUsual {
+		j.past.lengths = j.past.lengths[:0]
+	}
+	j.Hurt = nil
+}
+
+func (b *Book) find(e telemetry.Entity) (int, bool) {
+	return slices.BinarySearchFunc(b.jobs, e, func(j *Job, e telemetry.Entity) int { return j.Entity.Compare(e) })
+}
+
+func (b *Book) know(e telemetry.Entity) *Job {
+	i, ok := b.find(e)
+	if !ok {
+		if len(b.jobs) >= MaxJobs {
+			b.Refused++
+			return nil
+		}
+		b.jobs = slices.Insert(b.jobs, i, &Job{Entity: e})
+	}
+	return b.jobs[i]
+}
+
+// Snapshot writes or restores the book.
+func (b *Book) Snapshot(c *snapshot.Codec) {
+	c.U64(&b.Refused)
+	snapshot.List(c, &b.jobs, 32, func(c *snapshot.Codec, j **Job) {
+		if *j == nil {
+			*j = &Job{}
+		}
+		(*j).snapshot(c)
+	})
+}

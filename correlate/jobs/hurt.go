@@ -1,0 +1,106 @@
+package jobs
+
+import (
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// State is how a job does.
+type State uint8
+
+// The states of a job. Slow, Stalled, Failed and Restarted are those of an
+// incident's impact (design A5).
+const (
+	Healthy State = iota
+	Slow
+	Stalled
+	Failed
+	Restarted
+)
+
+var stateNames = [...]string{"healthy", "slow", "stalled", "failed", "restarted"}
+
+// String returns the state's name.
+func (s State) String() string { return stateNames[s] }
+
+// Hurt is the account of a job that is slow, stalled or failed. Times are step
+// ends by the trainer's clock; lengths are seconds.
+//
+// Steps counts every step that ended from the first slow one to the last slow
+// one, quick ones between them included: a fault that makes each second step
+// slow costs the mean of both.
+type Hurt struct {
+	State    State
+	Onset    telemetry.Interval // [end of the last usual step, end of the first slow one]
+	Opened   telemetry.Time     // the grid that opened it
+	Before   float64            // median of the last 20 usual steps
+	Expected float64            // mean of the usual steps: the step without this trouble
+	Usual    float64            // median usual step, the unit of patience
+	Gap      float64            // usual seconds between two reports
+	Steps    int
+	Sum      float64
+	LastSlow telemetry.Time // end of the last slow step
+	Overdue  float64        // age of the step in progress, 0 if it is not overdue
+	Lost     float64        // seconds lost per GPU: Σ max(0, step − expected)
+
+	tailSteps int // usual steps since LastSlow, in a row
+	tailSum   float64
+}
+
+// Now returns the mean step during the hurt, the step in progress included
+// where it is overdue, and false when there is none yet.
+func (h *Hurt) Now() (float64, bool) {
+	n, sum := h.Steps, h.Sum
+	if h.Overdue > 0 {
+		n, sum = n+1, sum+h.Overdue
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return sum / float64(n), true
+}
+
+// End returns the end of the trouble as known now: the last slow step's end,
+// or at while a step is overdue.
+func (h *Hurt) End(at telemetry.Time) telemetry.Time {
+	if h.Overdue > 0 {
+		return at
+	}
+	return h.LastSlow
+}
+
+// Well reports whether the job has finished enough usual steps in a row since
+// the last slow one to be called well.
+func (h *Hurt) Well() bool { return h.tailSteps >= wellAfter }
+
+func (h *Hurt) addSlow(at telemetry.Time, x float64) {
+	h.Steps += h.tailSteps + 1
+	h.Sum += h.tailSum + x
+	h.tailSteps, h.tailSum = 0, 0
+	h.LastSlow = at
+	h.Lost += max(0, x-h.Expected)
+}
+
+func (h *Hurt) addUsual(x float64) {
+	h.tailSteps++
+	h.tailSum += x
+}
+
+func (h *Hurt) snapshot(c *snapshot.Codec) {
+	st := uint8(h.State)
+	c.U8(&st)
+	h.State = State(st)
+	c.Interval(&h.Onset)
+	c.Time(&h.Opened)
+	c.F64(&h.Before)
+	c.F64(&h.Expected)
+	c.F64(&h.Usual)
+	c.F64(&h.Gap)
+	c.Int(&h.Steps)
+	c.F64(&h.Sum)
+	c.Time(&h.LastSlow)
+	c.F64(&h.Overdue)
+	c.F64(&h.Lost)
+	c.Int(&h.tailSteps)
+	c.F64(&h.tailSum)
+}

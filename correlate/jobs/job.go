@@ -1,0 +1,283 @@
+package jobs
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// The evidence against a usual step, in spreads of the job's own past.
+//
+// A step e spreads above the median adds e less drift, at most gain, to the
+// job's evidence; a usual one takes at most decay away, so that alternating
+// quick and slow steps add up. The hurt begins at threshold: two steps that
+// are certainly slow, or several that are a little. These are ratios: they
+// hold for a step of a second and of a minute alike.
+const (
+	drift     = 2.0
+	gain      = 2.0
+	decay     = 0.7
+	threshold = 3.9 // two full gains, less rounding
+	// stallAfter usual steps without one ending, the job is stalled.
+	stallAfter = 3.0
+	// wellAfter usual steps in a row end a hurt: a few quick ones do not.
+	wellAfter = 5
+)
+
+// pending is a step that looked slow and has not been judged yet.
+type pending struct {
+	at     telemetry.Time
+	length float64
+}
+
+func snapshotPending(c *snapshot.Codec, p *pending) {
+	c.Time(&p.at)
+	c.F64(&p.length)
+}
+
+// Step is one step by its start and end.
+type Step struct{ Start, End telemetry.Time }
+
+// Job is one job's steps: its past, the evidence since it last looked well,
+// and its hurt if it has one.
+type Job struct {
+	Entity telemetry.Entity
+	// Hurt is nil while the job is healthy.
+	Hurt *Hurt
+	// LastEnd is the end of the last step; zero before the first.
+	LastEnd telemetry.Time
+	Steps   uint64 // steps seen
+
+	past     past
+	gaps     past // seconds between reports
+	evidence float64
+	suspects []pending
+	recent   []pending          // the last steps, slow or not
+	ended    bool               // the job is over: no step is expected
+	delay    telemetry.Duration // by which its source's class lags the prompt one
+}
+
+// Change is what Close found: the hurt began, its state changed, or it ended.
+type Change uint8
+
+// The changes.
+const (
+	None Change = iota
+	Began
+	Turned
+	Ended
+)
+
+// Usual returns the job's usual step in seconds, and false while too few steps
+// have been seen to say.
+func (j *Job) Usual() (float64, bool) {
+	u := j.past.usual()
+	return u.median, u.n >= minPast
+}
+
+// observe takes the end of a step of x seconds.
+func (j *Job) observe(at telemetry.Time, x float64) {
+	if j.LastEnd != 0 && at <= j.LastEnd {
+		return // a repeat, or a step told out of order
+	}
+	j.ended = false
+	if j.LastEnd != 0 && j.Hurt == nil {
+		j.gaps.add(float64(at-j.LastEnd) / 1e9)
+	}
+	j.LastEnd = at
+	j.Steps++
+	j.remember(at, x)
+	if j.Hurt != nil {
+		j.observeHurt(at, x)
+		return
+	}
+	j.observeHealthy(at, x)
+}
+
+// remember keeps the last steps, to fold other series on them.
+func (j *Job) remember(at telemetry.Time, x float64) {
+	if len(j.recent) == pastSteps {
+		j.recent = slices.Delete(j.recent, 0, 1)
+	}
+	j.recent = append(j.recent, pending{at, x})
+}
+
+// Recent lists the steps that began after from and ended by to, by start and
+// end, oldest first.
+func (j *Job) Recent(from, to telemetry.Time) []Step {
+	var out []Step
+	for _, p := range j.recent {
+		if start := p.at.Add(-seconds(p.length)); start >= from && p.at <= to {
+			out = append(out, Step{Start: start, End: p.at})
+		}
+	}
+	return out
+}
+
+func (j *Job) observeHealthy(at telemetry.Time, x float64) {
+	u := j.past.usual()
+	if u.n < minPast {
+		j.past.add(x)
+		return
+	}
+	j.evidence = weigh(j.evidence, u, x)
+	if j.evidence == 0 {
+		j.release()
+		j.past.add(x)
+		return
+	}
+	j.suspects = append(j.suspects, pending{at, x})
+	if len(j.suspects) > pastSteps {
+		j.release()
+	}
+}
+
+// release gives suspects that came to nothing to the past, where they widen
+// the job's own idea of usual.
+func (j *Job) release() {
+	for _, p := range j.suspects {
+		j.past.add(p.length)
+	}
+	j.suspects = j.suspects[:0]
+}
+
+// weigh returns the evidence after a step of x seconds.
+func weigh(evidence float64, u usual, x float64) float64 {
+	e := (x-u.median)/u.spread - drift
+	return max(0, evidence+min(max(e, -decay), gain))
+}
+
+func (j *Job) observeHurt(at telemetry.Time, x float64) {
+	h := j.Hurt
+	h.Overdue = 0
+	if slow(j.past.usual(), x) {
+		h.addSlow(at, x)
+		return
+	}
+	h.addUsual(x)
+}
+
+// slow says that a step of x seconds is not usual.
+func slow(u usual, x float64) bool { return (x-u.median)/u.spread > drift }
+
+// close judges the job at the end of grid g.
+func (j *Job) close(g telemetry.Time, working func(*Job, telemetry.Time) bool) Change {
+	u := j.past.usual()
+	if j.ended || j.LastEnd == 0 || u.n < minPast {
+		return None
+	}
+	if j.Hurt == nil {
+		return j.closeHealthy(g, u, working)
+	}
+	return j.closeHurt(g, working)
+}
+
+// age returns for how long the step in progress has been going on beyond the
+// job's habit of reporting: a job that reports every tenth step is not overdue
+// after two.
+func (j *Job) age(g telemetry.Time, usualStep float64) float64 {
+	gap := usualStep
+	if g := j.gaps.usual(); g.n > 0 {
+		gap = max(gap, g.median)
+	}
+	return float64(g.Add(-j.delay)-j.LastEnd)/1e9 - (gap - usualStep)
+}
+
+// closeHealthy weighs the step in progress by its age: it is a lower bound of
+// its length (a censored observation).
+func (j *Job) closeHealthy(g telemetry.Time, u usual, working func(*Job, telemetry.Time) bool) Change {
+	age := j.age(g, u.median)
+	stalled := age >= float64(stallAfter*u.median) && age > u.longest+u.median
+	evidence := j.evidence
+	if age > u.median {
+		evidence = max(evidence, weigh(evidence, u, age))
+	}
+	if evidence < threshold && !stalled {
+		return None
+	}
+	if j.evidence < threshold && working(j, g) {
+		return None // only the reports are missing
+	}
+	j.begin(g, u, age, stalled)
+	return Began
+}
+
+func (j *Job) begin(g telemetry.Time, u usual, age float64, stalled bool) {
+	h := &Hurt{State: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, Gap: max(u.median, j.gaps.usual().median)}
+	if len(j.suspects) > 0 {
+		first := j.suspects[0]
+		h.Onset = telemetry.Interval{Earliest: first.at.Add(-seconds(first.length)), Latest: first.at}
+	} else {
+		h.Onset = telemetry.Interval{Earliest: j.LastEnd, Latest: g}
+	}
+	h.LastSlow = h.Onset.Latest
+	for _, p := range j.suspects {
+		if slow(u, p.length) {
+			h.addSlow(p.at, p.length)
+		} else {
+			h.addUsual(p.length)
+		}
+	}
+	j.Hurt, j.suspects, j.evidence = h, j.suspects[:0], 0
+	if stalled {
+		h.State = Stalled
+	}
+	if age > u.median+float64(drift*u.spread) {
+		h.Overdue = age
+	}
+}
+
+func (j *Job) closeHurt(g telemetry.Time, working func(*Job, telemetry.Time) bool) Change {
+	h := j.Hurt
+	if h.State == Failed && h.tailSteps == 0 {
+		return None // it finishes no step until it is started again
+	}
+	u := j.past.usual()
+	age := j.age(g, u.median)
+	was := h.State
+	if age > u.median+float64(drift*u.spread) && !working(j, g) {
+		h.Overdue = age
+	}
+	// Among steps that are slow anyway the usual slow step is the unit.
+	unit := h.Usual
+	if h.Steps > 0 {
+		unit = max(unit, h.Sum/float64(h.Steps))
+	}
+	switch {
+	case h.Overdue >= stallAfter*unit:
+		h.State = Stalled
+	case (h.State == Stalled || h.State == Failed) && h.Overdue == 0:
+		h.State = Slow
+	}
+	if h.Well() {
+		return Ended
+	}
+	if h.State != was {
+		return Turned
+	}
+	return None
+}
+
+func seconds(x float64) telemetry.Duration { return telemetry.Duration(x * 1e9) }
+
+func (j *Job) snapshot(c *snapshot.Codec) {
+	c.Entity(&j.Entity)
+	c.Time(&j.LastEnd)
+	c.U64(&j.Steps)
+	j.past.snapshot(c)
+	j.gaps.snapshot(c)
+	c.F64(&j.evidence)
+	c.Bool(&j.ended)
+	c.Duration(&j.delay)
+	snapshot.List(c, &j.suspects, 16, snapshotPending)
+	snapshot.List(c, &j.recent, 16, snapshotPending)
+	hurt := j.Hurt != nil
+	c.Bool(&hurt)
+	if hurt {
+		if j.Hurt == nil {
+			j.Hurt = &Hurt{}
+		}
+		j.Hurt.snapshot(c)
+	}
+}

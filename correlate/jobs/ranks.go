@@ -1,0 +1,79 @@
+package jobs
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	rankSteps = 128     // compute times kept of each rank
+	maxRanks  = 1 << 18 // ranks followed
+)
+
+// Ranks keeps the last compute times of each rank, in identity order.
+type Ranks struct {
+	ranks []rank
+}
+
+type rank struct {
+	entity telemetry.Entity
+	at     []int64 // ends of the compute phase, rising
+	length []float64
+}
+
+// Observe takes a rank's compute time in seconds, stated at its end.
+func (r *Ranks) Observe(e telemetry.Entity, at telemetry.Time, length float64) {
+	i, ok := r.find(e)
+	if !ok {
+		if len(r.ranks) >= maxRanks {
+			return
+		}
+		r.ranks = slices.Insert(r.ranks, i, rank{entity: e})
+	}
+	k := &r.ranks[i]
+	if n := len(k.at); n > 0 && int64(at) <= k.at[n-1] {
+		return
+	}
+	if len(k.at) == rankSteps {
+		k.at = slices.Delete(k.at, 0, 1)
+		k.length = slices.Delete(k.length, 0, 1)
+	}
+	k.at = append(k.at, int64(at))
+	k.length = append(k.length, length)
+}
+
+// Median returns the median compute time of a rank's steps that ended in
+// (from, to], in seconds, and how many there were.
+func (r *Ranks) Median(e telemetry.Entity, from, to telemetry.Time) (float64, int) {
+	i, ok := r.find(e)
+	if !ok {
+		return 0, 0
+	}
+	k := &r.ranks[i]
+	var in []float64
+	for s, at := range k.at {
+		if at > int64(from) && at <= int64(to) {
+			in = append(in, k.length[s])
+		}
+	}
+	if len(in) == 0 {
+		return 0, 0
+	}
+	return stats.Median(in), len(in)
+}
+
+func (r *Ranks) find(e telemetry.Entity) (int, bool) {
+	return slices.BinarySearchFunc(r.ranks, e, func(k rank, e telemetry.Entity) int { return k.entity.Compare(e) })
+}
+
+// Snapshot writes or restores the ranks.
+func (r *Ranks) Snapshot(c *snapshot.Codec) {
+	snapshot.List(c, &r.ranks, 16, func(c *snapshot.Codec, k *rank) {
+		c.Entity(&k.entity)
+		c.I64s(&k.at)
+		c.F64s(&k.length)
+	})
+}
