@@ -15,10 +15,8 @@ func TestHurtBeginsWithTheFirstStepThatIsTwoPercentLonger(t *testing.T) {
 	}
 	// Two usual steps first: the hurt begins with the third, at 108 s.
 	c.Steps = c.Steps[:25]
-	for _, x := range []Step{{Job: entity("job:train"), End: 104 * second, Seconds: 4}, {Job: entity("job:train"), End: 108 * second, Seconds: 4.05},
-		{Job: entity("job:train"), End: 113 * second, Seconds: 5}} {
-		c.Steps = append(c.Steps, x)
-	}
+	train := entity("job:train")
+	c.Steps = append(c.Steps, Step{train, 104 * second, 4}, Step{train, 108 * second, 4.05}, Step{train, 113 * second, 5})
 	s = c.stepsOf(f)
 	if got := s.hurt(f); got != 108*second {
 		t.Errorf("got %v s, want 108", got.Seconds())
