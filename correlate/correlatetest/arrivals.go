@@ -59,7 +59,7 @@ func rank(r telemetry.Record) int {
 // others up to forty ticks later, when their grid may be long closed. A config
 // record is repeated at once, because the newest of a key counts. Ticks are
 // repeated too.
-func (k Kit) Repeat(log []telemetry.Record) []telemetry.Record {
+func (k Kit) Repeat(log []telemetry.Record) ([]telemetry.Record, error) {
 	random := k.random(2)
 	segments := split(log)
 	again := make([][]telemetry.Record, len(segments))
@@ -84,7 +84,7 @@ func (k Kit) Repeat(log []telemetry.Record) []telemetry.Record {
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // maxPassed is how many ticks RetimeTicks leaves out in a row at most.

@@ -133,7 +133,7 @@ func ticks(log []telemetry.Record) (out []telemetry.Time) {
 func transformations(k Kit) map[string]func([]telemetry.Record) ([]telemetry.Record, error) {
 	return map[string]func([]telemetry.Record) ([]telemetry.Record, error){
 		"shuffle":         k.Shuffle,
-		"repeat":          func(log []telemetry.Record) ([]telemetry.Record, error) { return k.Repeat(log), nil },
+		"repeat":          k.Repeat,
 		"rebatch":         k.Rebatch,
 		"retime ticks":    k.RetimeTicks,
 		"permute schemas": k.PermuteSchemas,
