@@ -22,10 +22,10 @@ const (
 // The limits. A reader allocates at most MaxBlock for a block, whatever the
 // file claims.
 const (
-	// MaxRecord is the longest encoded record.
-	MaxRecord = 8 << 20
+	// MaxRecord is the longest encoded record: a config of 64 MiB fits.
+	MaxRecord = 65 << 20
 	// MaxBlock is the longest block, before compression.
-	MaxBlock = 16 << 20
+	MaxBlock = 66 << 20
 	// MaxSnapshot is the longest snapshot.
 	MaxSnapshot = 1 << 30
 

@@ -153,7 +153,7 @@ func (r *Reader) scan(begin int64) error {
 		s, err := r.header(at, r.size)
 		switch {
 		case err == nil && s.head.kind == indexBlock:
-			r.damagedTail(s.end())
+			r.damagedTail(&s)
 			return nil
 		case err == nil:
 			r.segs = append(r.segs, s)
@@ -195,14 +195,15 @@ func (r *Reader) atTrailer(at int64) bool {
 }
 
 // damagedTail is called when a scan meets the index: the blocks before it are
-// all there, but index or trailer did not agree with them.
-func (r *Reader) damagedTail(at int64) {
-	if r.size-at < trailerLen {
-		r.cutAt = at
+// all there, but index or trailer are cut off or did not agree with them.
+func (r *Reader) damagedTail(index *segment) {
+	if r.size-index.end() < trailerLen {
+		r.cutAt = index.offset
 		return
 	}
 	r.complete = true
-	r.segs = append(r.segs, segment{offset: at, bad: errors.New("the index or the trailer is damaged; blocks found by scanning"), length: r.size - at})
+	r.segs = append(r.segs, segment{offset: index.offset, length: r.size - index.offset,
+		bad: errors.New("the index or the trailer is damaged; the blocks before it were found by scanning")})
 }
 
 // findBlock returns the offset of the next sound block header at or after an

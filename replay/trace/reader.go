@@ -273,10 +273,18 @@ func (t *Reader) blockError(i int, err error) *BlockError {
 
 // payload reads, checks and decompresses a block.
 func (t *Reader) payload(s *segment) ([]byte, error) {
-	b := make([]byte, s.head.stored)
-	if err := readFull(t.r, b, s.offset+blockLen); err != nil {
+	b := make([]byte, blockLen+int(s.head.stored))
+	if err := readFull(t.r, b, s.offset); err != nil {
 		return nil, err
 	}
+	h, err := parseBlockHeader(b) // the index may be sound and the block not
+	if err != nil {
+		return nil, err
+	}
+	if h != s.head {
+		return nil, errors.New("block header: not that of the index")
+	}
+	b = b[blockLen:]
 	if got := checksum(b); got != s.head.payload {
 		return nil, fmt.Errorf("payload: checksum %08x, want %08x", got, s.head.payload)
 	}
