@@ -1,0 +1,28 @@
+package topology
+
+import "strings"
+
+// Rank says how much a source of edges is believed where two disagree: higher
+// wins, the unknown are 0. A source is known by its name up to the first ':',
+// '/' or '|', so that "file:cables.yaml" ranks as "file".
+//
+//	4  the thing itself, or who decides it: lldp, sm, ufm, slurm, k8s, kubernetes, scheduler
+//	3  a device's own inventory: redfish, gnmi, sysfs, nvml, dcgm
+//	2  a program that pushes: api, receive
+//	1  a plan on paper: file, import, bundle
+func Rank(source string) int {
+	if i := strings.IndexAny(source, ":/|"); i >= 0 {
+		source = source[:i]
+	}
+	switch source {
+	case "lldp", "sm", "ufm", "slurm", "k8s", "kubernetes", "scheduler":
+		return 4
+	case "redfish", "gnmi", "sysfs", "nvml", "dcgm":
+		return 3
+	case "api", "receive":
+		return 2
+	case "file", "import", "bundle":
+		return 1
+	}
+	return 0
+}
