@@ -61,6 +61,12 @@ var bites = []struct {
 	{"product of integers", "", fusable, `package p; func f(a, b, c int) int { return a*b + c }`},
 	{"product of constants", "", fusable, `package p; const a, b = 1.5, 2.5; func f(c float64) float64 { return a*b + c }`},
 
+	{"running sum", "sum is added to elsewhere", runningSums, `package p; type t struct{ sum float64 }; func (x *t) f(in, out float64) { x.sum += in; x.sum -= out }`},
+	{"running sum spelt out", "sum is added to elsewhere", runningSums, `package p; type t struct{ sum []float32 }; func (x *t) f(in, out float32) { x.sum[0] = x.sum[0] + in; x.sum[0] = x.sum[0] - out }`},
+	{"difference once", "", runningSums, `package p; type t struct{ a, b float64 }; func (x *t) f(y float64) { x.a += y; x.b -= y }`},
+	{"count", "", runningSums, `package p; type t struct{ n int }; func (x *t) f() { x.n += 2; x.n -= 1 }`},
+	{"local", "", runningSums, `package p; func f(x float64) float64 { y := x; y += 1; y -= 2; return y }`},
+
 	{"no package comment", "0 package comments", packageComment, `package p`},
 	{"package comment", "", packageComment, "// Package p is lawful.\npackage p"},
 	{"comment of another", "does not begin", packageComment, "// Package q is not p.\npackage p"},

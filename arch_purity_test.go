@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ var pureNames = map[string][]string{
 const orderFree = "order-independent:"
 
 // purityRules are the rules of the pure wing.
-var purityRules = []func(*pkg) []violation{impureImports, impureNames, concurrency, mapRanges, fusable}
+var purityRules = []func(*pkg) []violation{impureImports, impureNames, concurrency, mapRanges, fusable, runningSums}
 
 func TestPurity(t *testing.T) {
 	for _, p := range open(t).packages {
@@ -269,6 +270,80 @@ func (p *pkg) rounded(above []ast.Node) bool {
 		}
 	}
 	return false
+}
+
+// TestI6NoStatisticSubtractsWhatItAdded: see runningSums and correlate/doc.go.
+func TestI6NoStatisticSubtractsWhatItAdded(t *testing.T) {
+	for _, p := range open(t).packages {
+		if pure(p.name) && p.types != nil {
+			report(t, runningSums(p))
+		}
+	}
+}
+
+// runningSums finds floating fields, or elements of fields, that a package both
+// adds to and subtracts from (I6): what was added leaves a rounding error
+// behind when it is subtracted again, so the state depends on the whole past.
+// Local variables are free: they do not outlive a sum.
+func runningSums(p *pkg) (out []violation) {
+	added, subtracted := map[types.Object]bool{}, map[types.Object]ast.Node{}
+	p.inspect(func(n ast.Node, _ []ast.Node) {
+		a, ok := n.(*ast.AssignStmt)
+		if !ok || len(a.Lhs) != 1 || !p.floating(a.Lhs[0]) {
+			return
+		}
+		field := p.field(a.Lhs[0])
+		if field == nil {
+			return
+		}
+		switch op := p.selfOperation(a); op {
+		case token.ADD:
+			added[field] = true
+		case token.SUB:
+			subtracted[field] = a
+		}
+	})
+	for _, field := range slices.SortedFunc(maps.Keys(subtracted), func(a, b types.Object) int { return int(a.Pos() - b.Pos()) }) {
+		if added[field] {
+			out = append(out, p.violation(subtracted[field], "%s is added to elsewhere: sum its buckets afresh", field.Name()))
+		}
+	}
+	return out
+}
+
+// field returns the struct field at the end of x.f, x.f[i] and the like.
+func (p *pkg) field(e ast.Expr) types.Object {
+	for {
+		switch n := e.(type) {
+		case *ast.ParenExpr:
+			e = n.X
+		case *ast.IndexExpr:
+			e = n.X
+		case *ast.SelectorExpr:
+			if v, ok := p.info.Uses[n.Sel].(*types.Var); ok && v.IsField() {
+				return v
+			}
+			return nil
+		default:
+			return nil
+		}
+	}
+}
+
+// selfOperation returns ADD for x += y and x = x + y, SUB for x -= y and
+// x = x - y.
+func (p *pkg) selfOperation(a *ast.AssignStmt) token.Token {
+	switch a.Tok {
+	case token.ADD_ASSIGN:
+		return token.ADD
+	case token.SUB_ASSIGN:
+		return token.SUB
+	}
+	b, ok := a.Rhs[0].(*ast.BinaryExpr)
+	if ok && types.ExprString(b.X) == types.ExprString(a.Lhs[0]) {
+		return b.Op
+	}
+	return token.ILLEGAL
 }
 
 func parent(above []ast.Node) ast.Node {

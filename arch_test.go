@@ -59,11 +59,12 @@ rules:     telemetry correlate/explain
 # floor 3: the runner and the recorded shell
 engine:        telemetry correlate correlate/explain
 replay/trace:  telemetry github.com/klauspost/compress
-replay/bundle: telemetry github.com/klauspost/compress
+replay/bundle: telemetry replay/trace github.com/klauspost/compress
 replay/score:  telemetry correlate/explain
 
 # floor 4: what tests and benchmarks stand on
 correlate/correlatetest: telemetry
+engine/enginetest:       telemetry correlate rules engine replay/bundle
 `
 
 // never lists what no line of the table may bring about, not even through
