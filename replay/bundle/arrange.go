@@ -15,9 +15,7 @@ const maxGrids = 1 << 25
 // and converts every value to the word of its column.
 func (b *Bundle) arrange(c Config, t *topology, r *report) {
 	s := b.samples
-	sortRows(s.rows, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.series, b.series))
-	})
+	sortRows(s.rows, func(a, b row) int { return cmp.Compare(a.at, b.at) }, func(a, b row) int { return cmp.Compare(a.series, b.series) })
 	s.settle(r)
 	s.coarsen(max(c.Coarsen, 1))
 	lo, hi := b.span()
@@ -34,26 +32,25 @@ func (b *Bundle) arrange(c Config, t *topology, r *report) {
 // then by time, then by source.
 func (b *Bundle) queue() {
 	s := b.samples
-	if s.received {
-		sortRows(s.rows, func(a, b *row) int { return cmp.Or(cmp.Compare(a.arrival(), b.arrival()), cmp.Compare(a.at, b.at)) })
-	}
-	bySource := func(x, y *row) int { return cmp.Compare(s.slots[x.series].source, s.slots[y.series].source) }
-	for i := 0; i < len(s.rows); {
-		j := i + 1
-		for j < len(s.rows) && s.rows[j].at == s.rows[i].at && s.rows[j].arrival() == s.rows[i].arrival() {
-			j++
-		}
-		sortRows(s.rows[i:j], bySource)
-		i = j
-	}
+	arrival := func(a, b row) int { return cmp.Or(cmp.Compare(a.arrival(), b.arrival()), cmp.Compare(a.at, b.at)) }
+	sortRows(s.rows, arrival, func(x, y row) int { return cmp.Compare(s.slots[x.series].source, s.slots[y.series].source) })
 }
 
-func sortRows(rows []row, compare func(a, b *row) int) {
-	for i := 1; i < len(rows); i++ {
-		if compare(&rows[i-1], &rows[i]) > 0 {
-			slices.SortFunc(rows, func(a, b row) int { return compare(&a, &b) })
-			return
+// sortRows sorts by key, and rows of one key by then. Files come nearly in
+// order: rows of a key stand together, and only they need sorting.
+func sortRows(rows []row, key, then func(a, b row) int) {
+	if !slices.IsSortedFunc(rows, key) {
+		slices.SortFunc(rows, key)
+	}
+	for i := 0; i < len(rows); {
+		j := i + 1
+		for j < len(rows) && key(rows[i], rows[j]) == 0 {
+			j++
 		}
+		if !slices.IsSortedFunc(rows[i:j], then) {
+			slices.SortFunc(rows[i:j], then)
+		}
+		i = j
 	}
 }
 

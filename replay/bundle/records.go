@@ -72,7 +72,7 @@ func (b *Bundle) player(yield func(*telemetry.Record) error) *player {
 		p.prints[i] = sc.Fingerprint()
 	}
 	lo, _ := b.span()
-	p.tick = ceilGrid(lo, b.Site.Grid)
+	p.tick = max(ceilGrid(lo, b.Site.Grid), telemetry.Time(b.Site.Grid)) // time zero means that none is stated
 	return p
 }
 
