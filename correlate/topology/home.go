@@ -14,10 +14,11 @@ import (
 // port and a switch exist; hence the list that grows while it is worked off.
 // It ends because names get shorter.
 func (g *Graph) settleHomes() {
+	was := g.looped
 	if g.work.nesting {
 		g.nest()
 	}
-	if g.looped && len(g.work.homes) > 0 {
+	if (g.looped || was) && len(g.work.homes) > 0 {
 		for id := range g.verts {
 			if g.verts[id].used {
 				g.mark(int32(id), markHome)

@@ -16,12 +16,8 @@ const maxClimb = 64
 // and happens only while somebody states a loop.
 func (g *Graph) nest() {
 	g.upward = slices.DeleteFunc(g.upward, func(id int32) bool { return !g.facts[id].live })
-	was := g.looped
 	g.looped = slices.ContainsFunc(g.upward, func(id int32) bool { return g.mayLoop(&g.facts[id]) })
 	if !g.looped {
-		if was {
-			g.forgetLoops()
-		}
 		return
 	}
 	var all []int32
@@ -34,16 +30,6 @@ func (g *Graph) nest() {
 	slices.SortFunc(all, func(a, b int32) int { return g.better(&g.facts[a], &g.facts[b]) })
 	for _, id := range all {
 		g.admit(id)
-	}
-}
-
-// forgetLoops has every entity with stated containers decided afresh.
-func (g *Graph) forgetLoops() {
-	for id := range g.facts {
-		if f := &g.facts[id]; f.live && f.relation == contains {
-			g.lose(f, "")
-			g.mark(f.to, markHome)
-		}
 	}
 }
 

@@ -62,7 +62,12 @@ func (g *Graph) Contents(e telemetry.Entity) []telemetry.Entity {
 func (g *Graph) contentsOf(e telemetry.Entity, k telemetry.Kind) []telemetry.Entity {
 	c := g.Contents(e)
 	lo, _ := slices.BinarySearchFunc(c, k, compareKind)
-	n, _ := slices.BinarySearchFunc(c[lo:], k+"\x00", compareKind)
+	n, _ := slices.BinarySearchFunc(c[lo:], k, func(e telemetry.Entity, k telemetry.Kind) int {
+		if e.Kind <= k {
+			return -1
+		}
+		return 1
+	})
 	return c[lo : lo+n : lo+n]
 }
 
