@@ -44,7 +44,7 @@ func Quantile(xs []float64, q float64) float64 {
 	if n == 0 || math.IsNaN(q) {
 		return math.NaN()
 	}
-	h := float64(n-1) * min(max(q, 0), 1)
+	h := float64(float64(n-1) * min(max(q, 0), 1))
 	i := int(math.Floor(h))
 	lo := nth(xs, i)
 	if i+1 >= n {

@@ -1,0 +1,215 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Slots returns how many slots there are: every slot is below it. A slot is a
+// dense index of a (source, series); it is no identity (I4).
+func (w *Window) Slots() int { return len(w.word) }
+
+// Slot returns the slot by which a series is judged now: that of its chosen
+// source where several state it. False if no schema has the series.
+func (w *Window) Slot(s telemetry.Series) (int, bool) {
+	for _, p := range w.entities[s.Entity] {
+		if slot, ok := w.blocks[p.block].slot(p.entity, s.Metric); ok {
+			if w.shadow[slot] {
+				return int(w.rivalOf[slot].judged()), true
+			}
+			return int(slot), true
+		}
+	}
+	return 0, false
+}
+
+// slot returns the slot of a metric of the block's entity.
+func (b *block) slot(entity int32, m telemetry.MetricName) (int32, bool) {
+	c, ok := b.schema.column[m]
+	if !ok {
+		return 0, false
+	}
+	i := c*int32(len(b.schema.Entities)) + entity
+	if b.pos != nil {
+		j, found := slices.BinarySearch(b.pos, i)
+		return b.base + int32(j), found
+	}
+	return b.base + i, true
+}
+
+// register makes a block's series known by their names, and finds those that
+// another source states too.
+func (w *Window) register(b *block) {
+	entities := b.schema.Entities
+	for e := range entities {
+		if b.pos != nil && !slices.ContainsFunc(b.pos, func(p int32) bool { return int(p)%len(entities) == e }) {
+			continue
+		}
+		list := w.entities[entities[e]]
+		for _, p := range list {
+			if other := w.blocks[p.block]; other.source != b.source {
+				w.oppose(other, p.entity, b, int32(e))
+			}
+		}
+		w.entities[entities[e]] = append(list, place{b.id, int32(e)})
+	}
+}
+
+// locate returns the block and the run of a slot, and its number in the block.
+func (w *Window) locate(slot int) (*block, *run, int32) {
+	b := w.blocks[w.blockOf[slot]]
+	i := int32(slot) - b.base
+	return b, b.runOf(i), i
+}
+
+// Series returns the series of a slot.
+func (w *Window) Series(slot int) telemetry.Series {
+	b := w.blocks[w.blockOf[slot]]
+	return b.series(int32(slot) - b.base)
+}
+
+// Metric returns what the catalogue says of a slot's metric, nil if nothing.
+func (w *Window) Metric(slot int) *telemetry.Metric {
+	_, r, _ := w.locate(slot)
+	return r.column.metric
+}
+
+// Source returns the source of a slot.
+func (w *Window) Source(slot int) telemetry.Source { return w.blocks[w.blockOf[slot]].source.name }
+
+// Class returns the lateness class of a slot.
+func (w *Window) Class(slot int) telemetry.LatenessClass {
+	return w.blocks[w.blockOf[slot]].source.class
+}
+
+// Cadence returns the time between the samples of a slot: measured once there
+// are enough, else as its schema states, and never less than the grid.
+func (w *Window) Cadence(slot int) telemetry.Duration {
+	b, r, _ := w.locate(slot)
+	return b.source.cadence(r.column, w.cfg.Grid)
+}
+
+// Last returns the time of a slot's last sample, and false before the first.
+func (w *Window) Last(slot int) (telemetry.Time, bool) { return w.at[slot], w.at[slot] != never }
+
+// Judged reports whether a slot is the one by which its series is judged.
+func (w *Window) Judged(slot int) bool { return !w.shadow[slot] }
+
+// Value returns what a slot is worth in the last closed grid of its class: for
+// a counter its rate per second, for a gauge the mean of the grid's samples or
+// the last one, for a state the last one. It is NaN where the flag is Missing,
+// First, Reset or Stuck.
+func (w *Window) Value(slot int) (float32, Flag) {
+	at, f, v := w.at[slot], w.flag[slot], w.val[slot]
+	b, r, _ := w.locate(slot)
+	g := w.closed[b.source.class]
+	if at == never || g == never {
+		return float32(math.NaN()), Missing
+	}
+	if at > g.Add(-w.cfg.Grid) {
+		return v, f
+	}
+	if g.Sub(at) > b.source.silent(r.column, w.cfg.Grid) {
+		return float32(math.NaN()), Missing
+	}
+	switch f {
+	case Fresh, Gapped, Held:
+		return v, Held
+	case Stuck:
+		return v, Stuck
+	}
+	return v, Missing
+}
+
+// At returns what a slot of an evidence metric was worth in the grid that ends
+// at g, one of the last Config.History closed ones: a counter's rate is the
+// mean, weighted by time, of the segments that overlap the grid, as far as
+// they are known by now; a gauge holds its value for three cadences. False
+// where nothing is known.
+func (w *Window) At(slot int, g telemetry.Time) (float64, bool) {
+	b, r, i := w.locate(slot)
+	closed := w.closed[b.source.class]
+	if r.ev < 0 || closed == never || g > closed {
+		return 0, false
+	}
+	newest, c, rows := cellOf(closed, w.cfg.Grid), cellOf(g, w.cfg.Grid), int64(b.past.rows)
+	e := r.ev + i - r.off
+	back := int64(0)
+	if r.column.op != opCounter {
+		back = int64(b.source.silent(r.column, w.cfg.Grid) / w.cfg.Grid)
+	}
+	for ; c > newest-rows; c-- {
+		if v := b.past.row(c)[e]; v == v {
+			return float64(v), true
+		}
+		if back--; back < 0 {
+			break
+		}
+	}
+	return 0, false
+}
+
+// SourceState is what is known of one source.
+type SourceState struct {
+	Source  telemetry.Source
+	Class   telemetry.LatenessClass
+	Series  int
+	Latest  telemetry.Time     // of its samples; the smallest Time before the first
+	Cadence telemetry.Duration // the shortest of its columns
+	Offset  telemetry.Duration // receive less source time, median; zero if not stated
+	Spread  telemetry.Duration // median distance from it
+}
+
+// Sources calls f for every source, by class and name.
+func (w *Window) Sources(f func(SourceState)) {
+	for _, list := range w.byClass {
+		for _, s := range list {
+			f(w.stateOf(s))
+		}
+	}
+}
+
+func (w *Window) stateOf(s *source) SourceState {
+	st := SourceState{Source: s.name, Class: s.class, Series: int(s.n), Latest: s.latest, Cadence: math.MaxInt64}
+	for _, c := range s.columns {
+		st.Cadence = min(st.Cadence, s.cadence(c, w.cfg.Grid))
+	}
+	st.Offset, st.Spread, _ = s.clock.offset()
+	return st
+}
+
+// spreads is how many median distances the clock of a source may be off beside
+// its offset: three standard deviations of normal jitter.
+const spreads = 4.5
+
+// ClockError returns how far a source's times may be from the receivers', zero
+// if it never states both: the size of the median of receive less source time,
+// and spreads times the median distance from it.
+func (w *Window) ClockError(name telemetry.Source) telemetry.Duration {
+	worst := telemetry.Duration(0)
+	for class := range telemetry.LatenessClasses {
+		s := w.sources[sourceKey{name, class}]
+		if s == nil {
+			continue
+		}
+		if off, spread, ok := s.clock.offset(); ok {
+			worst = max(worst, max(off, -off)+telemetry.Duration(spreads*float64(spread)))
+		}
+	}
+	return worst
+}
+
+// bySeries orders rivals.
+func bySeries(a, b *rival) int { return a.series.Compare(b.series) }
+
+// byPreference orders the slots that compete for a series: class, then source.
+func (w *Window) byPreference(a, b int32) int {
+	x, y := w.blocks[w.blockOf[a]].source, w.blocks[w.blockOf[b]].source
+	if c := cmp.Compare(x.class, y.class); c != 0 {
+		return c
+	}
+	return x.name.Compare(y.name)
+}
