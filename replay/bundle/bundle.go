@@ -124,5 +124,9 @@ func (b *Bundle) readSettings(r *report) {
 	b.Site.Lateness[telemetry.Prompt] = lateness
 	if err := b.Site.Validate(); err != nil {
 		r.fail(place{name, 1}, "", err)
+		return
+	}
+	for i, l := range b.Site.Lateness { // whole grids, and no class before the prompt one
+		b.Site.Lateness[i] = telemetry.Duration(ceilGrid(telemetry.Time(max(l, lateness)), b.Site.Grid))
 	}
 }

@@ -168,6 +168,6 @@ func cutEntry(b []byte) (delta uint64, digest bool, body, rest []byte, err error
 	if size>>1 > uint64(len(b)) {
 		return 0, false, nil, nil, fmt.Errorf("entry: claims %d bytes of %d left", size>>1, len(b))
 	}
-	body = b[:size>>1 : size>>1]
+	body = b[: size>>1 : size>>1]
 	return delta, size&1 == 1, body, b[size>>1:], nil
 }

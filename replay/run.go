@@ -1,0 +1,166 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/correlate/detect"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/replay/trace"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// RunConfig says how a recording is replayed.
+type RunConfig struct {
+	Engine engine.Config
+	// Tick, if any, is called before each tick passes: a caller may show
+	// progress in it, or wait. An error ends the replay.
+	Tick func(at telemetry.Time) error
+	// Publish, if any, is called with every published revision, in order.
+	Publish func(in explain.Incident)
+	// Findings, if any, is called with the findings that a record began or
+	// ended; they are valid until it returns.
+	Findings func(f []detect.Finding)
+}
+
+// Result is what a replay came to.
+type Result struct {
+	Incidents []explain.Incident // the newest revision of each, newest opening first (design A4)
+	// Published gives for each incident the grid whose closing first published
+	// it as an incident rather than a risk.
+	Published map[string]telemetry.Time
+	Digest    string // of everything published, see package engine
+	// First and Last are the ends of the first and last grid that ticks moved
+	// time to; zero where there was no tick.
+	First, Last telemetry.Time
+	Records     uint64
+	Counts      correlate.Counts
+	Warnings    []string        // beyond those of opening: a snapshot refused, blocks skipped
+	Cut         *trace.CutError // the trace was cut off: what is above stands for what is left of it
+}
+
+// Run replays a recording to its end. It returns when ctx is done, too, with
+// its error.
+func Run(ctx context.Context, rec *Recording, c RunConfig) (*Result, error) {
+	if c.Engine.Correlate.Site == "" {
+		c.Engine.Correlate.Site = rec.Site()
+	}
+	runner, err := engine.New(c.Engine)
+	if err != nil {
+		return nil, err
+	}
+	p := &play{ctx: ctx, c: c, runner: runner, out: &Result{Published: map[string]telemetry.Time{}}}
+	if err := p.restore(rec); err != nil {
+		return nil, err
+	}
+	err = rec.Each(p.record)
+	if err != nil && !errors.As(err, &p.out.Cut) {
+		return nil, fmt.Errorf("replay %s: %w", rec.Path, err)
+	}
+	if rec.Trace != nil {
+		for _, d := range rec.Trace.Info().Damaged {
+			p.out.Warnings = append(p.out.Warnings, "skipped: "+d.Error())
+		}
+	}
+	p.out.Incidents = NewestFirst(runner.Incidents())
+	p.out.Digest, p.out.Counts = runner.Digest(), runner.Output().Counts
+	return p.out, nil
+}
+
+// play is a replay under way.
+type play struct {
+	ctx    context.Context
+	c      RunConfig
+	runner *engine.Runner
+	after  uint64 // the snapshot's position: records up to it are in it
+	warm   bool
+	out    *Result
+}
+
+// restore begins with the recording's snapshot. One of another engine or of
+// other rules is refused and said so: the replay then begins cold.
+func (p *play) restore(rec *Recording) error {
+	snapshot, err := rec.Snapshot()
+	if err != nil || snapshot == nil {
+		return err
+	}
+	p.after, err = p.runner.Restore(snapshot)
+	switch {
+	case errors.Is(err, engine.ErrSnapshotEngine), errors.Is(err, engine.ErrSnapshotRules):
+		p.out.Warnings = append(p.out.Warnings, fmt.Sprintf("begins cold: %v", err))
+		return nil
+	case err != nil:
+		return fmt.Errorf("replay %s: %w", rec.Path, err)
+	}
+	p.warm = true
+	return nil
+}
+
+func (p *play) record(position uint64, r *telemetry.Record) error {
+	if p.warm && position <= p.after {
+		return nil
+	}
+	if r.Kind == telemetry.TickRecord {
+		if err := p.tick(r.Tick.At); err != nil {
+			return err
+		}
+	}
+	changed, err := p.runner.Apply(position, r)
+	if err != nil {
+		return err
+	}
+	p.out.Records++
+	for _, in := range changed {
+		if _, known := p.out.Published[in.ID]; !known && in.Kind == explain.KindIncident {
+			p.out.Published[in.ID] = in.Updated
+		}
+		if p.c.Publish != nil {
+			p.c.Publish(in)
+		}
+	}
+	if p.c.Findings != nil {
+		p.c.Findings(p.runner.Output().Findings)
+	}
+	return nil
+}
+
+func (p *play) tick(at telemetry.Time) error {
+	if err := p.ctx.Err(); err != nil {
+		return err
+	}
+	if p.out.First == 0 {
+		p.out.First = at
+	}
+	p.out.Last = at
+	if p.c.Tick == nil {
+		return nil
+	}
+	return p.c.Tick(at)
+}
+
+// NewestFirst orders incidents as lists show them: the last to open first, and
+// of those that opened together by id.
+func NewestFirst(in []explain.Incident) []explain.Incident {
+	slices.SortStableFunc(in, func(a, b explain.Incident) int {
+		if a.Opened != b.Opened {
+			return -compare(a.Opened, b.Opened)
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return in
+}
+
+func compare(a, b telemetry.Time) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
