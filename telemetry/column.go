@@ -38,7 +38,7 @@ func (c Column) Word(v float64) uint64 {
 	case Uint:
 		return clampUint(math.RoundToEven(v))
 	case Decimal:
-		return uint64(clampInt(math.RoundToEven(v * pow10[min(c.Exp, MaxExp)])))
+		return uint64(clampInt(math.RoundToEven(float64(v * pow10[min(c.Exp, MaxExp)]))))
 	}
 	return math.Float64bits(v)
 }

@@ -63,12 +63,15 @@ func (s Shape) String() string {
 
 // Metric declares what a metric means (design A2).
 type Metric struct {
-	Name     MetricName
-	Domain   Domain
-	Kinds    []Kind // the entity kinds that have it
-	Unit     string // of a gauge's value or a counter's total: "bytes", "seconds", "1"
-	Type     MetricType
-	Width    uint8    // bits of a Counter: 4, 8, 16, 32 or 64; 0 otherwise
+	Name   MetricName
+	Domain Domain
+	Kinds  []Kind // the entity kinds that have it
+	Unit   string // of a gauge's value or a counter's total: "bytes", "seconds", "1"
+	Type   MetricType
+	// Width is the bits of a Counter: 4, 8, 16, 32 or 64; 0 otherwise. It is
+	// the narrowest that is known to be shipped: a value beyond it shows that
+	// this device's is wider (InfiniBand's 16-bit drops are 64-bit on Ethernet).
+	Width    uint8
 	Overflow Overflow // what a Counter does at the end of its width
 	Rise     Rise
 	// Detectors lists the shapes it is judged for by default; none means
