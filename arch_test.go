@@ -57,7 +57,7 @@ correlate: correlate/jobs correlate/fabric correlate/explain
 rules:     telemetry correlate/explain
 
 # floor 3: the runner and the recorded shell
-engine:        telemetry correlate correlate/explain
+engine:        telemetry correlate correlate/explain correlate/window
 replay/trace:  telemetry github.com/klauspost/compress
 replay/bundle: telemetry replay/trace github.com/klauspost/compress
 replay/score:  telemetry correlate/explain

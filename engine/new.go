@@ -5,6 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/window"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -18,14 +19,10 @@ type Config struct {
 	Slices int
 }
 
-// maxSlices bounds Config.Slices: beyond it parts are too small to be worth a
-// goroutine.
-const maxSlices = 1024
-
 // New returns a runner whose engine has seen nothing.
 func New(c Config) (*Runner, error) {
-	if c.Slices < 0 || c.Slices > maxSlices {
-		return nil, fmt.Errorf("new engine: slices: %d: want 0 to %d", c.Slices, maxSlices)
+	if c.Slices < 0 || c.Slices > window.MaxSlices {
+		return nil, fmt.Errorf("new engine: slices: %d: want 0 to %d", c.Slices, window.MaxSlices)
 	}
 	if c.Correlate.ForEach == nil {
 		c.Correlate.ForEach = slicer(c.Slices).each
