@@ -20,9 +20,13 @@ type incidentCase struct {
 	published explain.Incident
 	before    *fabric.Baseline
 	hosts     []hostBefore // in identity order of node
-	judged    telemetry.Time
-	steps     uint64 // the job's steps when last judged
-	resolved  telemetry.Time
+	// nodes and others are where the job and its neighbours ran at any time
+	// since the case was opened: who has left may still be the cause.
+	nodes    []telemetry.Entity
+	others   []explain.Other
+	judged   telemetry.Time
+	steps    uint64 // the job's steps when last judged
+	resolved telemetry.Time
 }
 
 // hostBefore is how a node kept time before the hurt, in seconds.
@@ -115,7 +119,8 @@ func (e *Engine) nodes(job telemetry.Entity) []telemetry.Entity {
 
 // gather collects the evidence of a case as of grid g.
 func (e *Engine) gather(c *incidentCase, j *jobs.Job, g telemetry.Time) *explain.Evidence {
-	ev := &explain.Evidence{Job: c.job, Nodes: e.nodes(c.job), Hurt: j.Hurt, At: g}
+	e.meet(c)
+	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: j.Hurt, At: g}
 	ev.GPUs = e.gpus(c.job, ev.Nodes)
 	from := floor(j.Hurt.Onset.Earliest, e.cfg.Grid)
 	to := min(floor(j.Hurt.End(g), e.cfg.Grid), g)
@@ -131,11 +136,6 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, g telemetry.Time) *explain
 		now := m.Read(e.window, e.cfg.Grid, fabric.Span{From: from, To: to})
 		before := c.before.On(m)
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes)}
-	}
-	for _, o := range e.graph.Jobs() {
-		if o != c.job {
-			ev.Others = append(ev.Others, explain.Other{Job: o, Nodes: e.nodes(o)})
-		}
 	}
 	steps := j.Recent(j.Hurt.Onset.Earliest, j.Hurt.End(g))
 	for _, h := range c.hosts {
@@ -158,6 +158,28 @@ func (e *Engine) hostNow(h hostBefore, steps []jobs.Step, hurt *jobs.Hurt, g tel
 		out.LagNow, out.HasLag = e.lag(h.node, steps)
 	}
 	return out
+}
+
+// meet adds to a case where its job and the others run now.
+func (e *Engine) meet(c *incidentCase) {
+	c.nodes = union(c.nodes, e.nodes(c.job))
+	for _, t := range e.tenants {
+		if t.job == c.job {
+			continue
+		}
+		i, ok := slices.BinarySearchFunc(c.others, t.job, func(o explain.Other, job telemetry.Entity) int { return o.Job.Compare(job) })
+		if !ok {
+			c.others = slices.Insert(c.others, i, explain.Other{Job: t.job, Since: t.since})
+		}
+		c.others[i].Nodes = union(c.others[i].Nodes, e.nodes(t.job))
+	}
+}
+
+// union merges two lists in identity order.
+func union(a, b []telemetry.Entity) []telemetry.Entity {
+	out := slices.Concat(a, b)
+	slices.SortFunc(out, telemetry.Entity.Compare)
+	return slices.Compact(out)
 }
 
 // gpus counts a job's GPUs: those stated, else one to a rank, else one to a
@@ -226,6 +248,12 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		})
 		k.F64(&h.lag)
 		k.Bool(&h.hasLag)
+	})
+	snapshot.List(k, &c.nodes, 16, (*snapshot.Codec).Entity)
+	snapshot.List(k, &c.others, 32, func(k *snapshot.Codec, o *explain.Other) {
+		k.Entity(&o.Job)
+		k.Time(&o.Since)
+		snapshot.List(k, &o.Nodes, 16, (*snapshot.Codec).Entity)
 	})
 	k.Time(&c.judged)
 	k.U64(&c.steps)

@@ -35,14 +35,17 @@ type Engine struct {
 	// earliest is the first instant of any frame seen before the first tick.
 	earliest telemetry.Time
 
-	events []telemetry.Event // not yet due, in order
-	heard  []telemetry.Event // due in the last lateness: repeats of them are ignored
-	links  *fabric.Map       // drawn for generation
-	drawn  drawing
-	cases  []*incidentCase // open, by job
-	past   []*incidentCase // resolved less than reopenWithin ago
-	counts Counts
-	out    Output
+	events   []telemetry.Event // not yet due, in order
+	heard    []telemetry.Event // due in the last lateness: repeats of them are ignored
+	links    *fabric.Map       // drawn for generation
+	drawn    drawing
+	cases    []*incidentCase // open, by job
+	tenants  []tenant
+	counted  uint64 // the topology generation of the last census
+	censused bool
+	past     []*incidentCase // resolved less than reopenWithin ago
+	counts   Counts
+	out      Output
 }
 
 // drawing says for what the fabric's map was drawn.

@@ -18,6 +18,7 @@ const keepAnswers = 8
 // evaluate judges the site at the end of grid g.
 func (e *Engine) evaluate(g telemetry.Time) {
 	e.graph.Advance(g)
+	e.census(g)
 	changed := e.hear(g)
 	changed = append(changed, e.book.Close(g, e.working)...)
 	for _, c := range changed {

@@ -25,7 +25,10 @@ type Evidence struct {
 
 // Other is another job on the same fabric.
 type Other struct {
-	Job   telemetry.Entity
+	Job telemetry.Entity
+	// Since is the grid in which it was first seen to run; zero if it was there
+	// from the beginning.
+	Since telemetry.Time
 	Nodes []telemetry.Entity
 }
 

@@ -58,7 +58,11 @@ func (f *fabricMeasures) ends() []Candidate {
 	byBlame(at, f.e.Fabric.Blame.At)
 	var out []Candidate
 	for _, i := range at[:min(len(at), maxEnds)] {
-		out = append(out, Candidate{Entity: f.m.Ends[i].Entity, Values: f.end(i)})
+		c := Candidate{Entity: f.m.Ends[i].Entity, Values: f.end(i)}
+		if p := f.m.Ends[i].Peer; p >= 0 {
+			c.Peer = f.m.Ends[p].Entity
+		}
+		out = append(out, c)
 	}
 	return out
 }
@@ -167,22 +171,33 @@ func (f *fabricMeasures) neighbours() []Candidate {
 		if rise < 0.05 {
 			continue
 		}
-		v := Values{Rise: rise, RiseShare: rise / max(total, rise)}
+		v := Values{Rise: rise, RiseShare: rise / max(total, rise), BeganWith: boolValue(f.beganWith(o))}
 		maps.Copy(v, shared)
 		out = append(out, Candidate{Entity: o.Job, Values: v})
 	}
 	return out
 }
 
+// beganWith says that a job came when the trouble did: within two usual steps
+// of its onset.
+func (f *fabricMeasures) beganWith(o Other) bool {
+	h := f.e.Hurt
+	near := telemetry.Duration(2 * h.Usual * 1e9)
+	return o.Since >= h.Onset.Earliest.Add(-near) && o.Since <= h.Onset.Latest.Add(near)
+}
+
 // shared measures the ends on the job's paths that others can load: the worst
 // waiting, and how loaded and how fast those that wait are.
 func (f *fabricMeasures) shared() Values {
-	var worst, weight, load, ceiling float64
+	var worst, between, weight, load, ceiling float64
 	for i, on := range f.e.Fabric.OnPath {
 		if !on || f.m.Ends[i].IsNIC() || f.own[i] <= 0 {
 			continue
 		}
 		worst = max(worst, f.own[i])
+		if f.m.Between(i) {
+			between = max(between, f.own[i])
+		}
 		weight += f.own[i]
 		load += float64(f.own[i] * min(f.loadRatio(i), 4))
 		if b := f.e.Fabric.Before.Of[i].Peak; b > idleLoad {
@@ -193,6 +208,7 @@ func (f *fabricMeasures) shared() Values {
 	}
 	v := Values{SharedDose: worst / f.lost}
 	if weight > 0 {
+		v[UplinkPart] = between / worst
 		v[SharedLoad] = load / weight
 		v[SharedCap] = ceiling / weight
 	}

@@ -25,6 +25,8 @@ const (
 	// Of another job.
 	Rise       Measure = "rise"
 	RiseShare  Measure = "rise_share"
+	BeganWith  Measure = "began_with"
+	UplinkPart Measure = "uplink_part"
 	SharedDose Measure = "shared_dose"
 	SharedLoad Measure = "shared_load_ratio"
 	SharedCap  Measure = "shared_ceiling_ratio"
@@ -76,6 +78,8 @@ func jobMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{Rise, "links", "what this other job's hosts send more than they used to, in links of the fabric's speed"},
 		{RiseShare, "1", "its part of what all other jobs send more"},
+		{BeganWith, "1", "1 if this job began to run when the hurt job's trouble began, 0 if it was there before"},
+		{UplinkPart, "1", "the worst waiting between switches over the worst anywhere on the job's paths: low where one host's port is the trouble"},
 		{SharedDose, "1", "waiting at ends the hurt job shares with others, over the share of its time that the job loses"},
 		{SharedLoad, "1", "load_ratio of the shared ends, weighted by blame"},
 		{SharedCap, "1", "ceiling_ratio of the shared ends, weighted by blame"},

@@ -14,12 +14,14 @@ const Unknown = "unknown"
 // Candidate is an entity that could be the root, and what was measured of it.
 type Candidate struct {
 	Entity telemetry.Entity
+	Peer   telemetry.Entity // the other end of its link, if it is an end of one
 	Values Values
 }
 
 // Answer is one signature weighed for one candidate.
 type Answer struct {
 	Entity     telemetry.Entity
+	Peer       telemetry.Entity
 	Signature  *Signature // nil for unknown
 	Values     Values
 	Score      float64 // natural log-odds
@@ -76,7 +78,7 @@ func Judge(sigs []Signature, cands []Candidate, unknown telemetry.Entity, keep i
 				continue
 			}
 			if score, missing, ok := s.Weigh(c.Values); ok {
-				answers = append(answers, Answer{Entity: c.Entity, Signature: s, Values: c.Values, Score: score, Missing: missing})
+				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, Signature: s, Values: c.Values, Score: score, Missing: missing})
 			}
 		}
 	}
@@ -90,6 +92,7 @@ func Judge(sigs []Signature, cands []Candidate, unknown telemetry.Entity, keep i
 		return cmp.Compare(a.Name(), b.Name())
 	})
 	share(answers)
+	answers = joinLinks(answers)
 	return answers[:min(keep, len(answers))]
 }
 
@@ -105,4 +108,22 @@ func share(answers []Answer) {
 	for i := range answers {
 		answers[i].Confidence /= total
 	}
+}
+
+// joinLinks gives the better of two answers that name the same fault at both
+// ends of one link the confidence of both, and drops the other: it is one link.
+func joinLinks(answers []Answer) []Answer {
+	var out []Answer
+	for _, a := range answers {
+		i := slices.IndexFunc(out, func(b Answer) bool {
+			return !a.Peer.IsZero() && a.Peer == b.Entity && a.Entity == b.Peer && a.Signature == b.Signature
+		})
+		if i < 0 {
+			out = append(out, a)
+			continue
+		}
+		out[i].Confidence += a.Confidence
+	}
+	slices.SortStableFunc(out, func(a, b Answer) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	return out
 }

@@ -39,8 +39,8 @@ type usual struct {
 const spreadFloor = 0.015
 
 // usual summarises the past. The spread is the larger of the robust deviation
-// and the distance from the median to the 90th percentile, so that a job that
-// often has a long step among short ones is judged by that habit.
+// and the distances from the median to the upper percentiles, so that a job
+// that now and then has a long step among short ones is judged by that habit.
 func (p *past) usual() usual {
 	u := usual{n: len(p.lengths)}
 	if u.n == 0 {
@@ -51,7 +51,7 @@ func (p *past) usual() usual {
 	u.median = sortedQuantile(s, 0.5)
 	u.longest = s[len(s)-1]
 	u.mean = mean(p.lengths)
-	u.spread = max(sortedQuantile(s, 0.9)-u.median, spreadFloor*u.median)
+	u.spread = max(sortedQuantile(s, 0.9)-u.median, (sortedQuantile(s, 0.95)-u.median)/1.5, spreadFloor*u.median)
 	dev := make([]float64, len(s))
 	for i, x := range s {
 		dev[i] = abs(x - u.median)

@@ -1,0 +1,94 @@
+package correlate
+
+import (
+	"fmt"
+
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Snapshot returns the engine's whole state, by identity: restored, it goes on
+// as if it had never stopped (I5). It is taken between two records.
+func (e *Engine) Snapshot() []byte {
+	c := snapshot.NewWriter()
+	e.code(c)
+	return c.Data()
+}
+
+// Restore replaces the engine's state by a snapshot of the same version and
+// rules. After an error the engine must not be used.
+func (e *Engine) Restore(b []byte) error {
+	c := snapshot.NewReader(b)
+	fresh := &Engine{cfg: e.cfg}
+	fresh.code(c)
+	if err := c.Err(); err != nil {
+		return fmt.Errorf("restore engine: %w", err)
+	}
+	if n := c.Remaining(); n != 0 {
+		return fmt.Errorf("restore engine: %d bytes left over", n)
+	}
+	*e = *fresh
+	return nil
+}
+
+// code writes or restores every field, in one order for both.
+func (e *Engine) code(c *snapshot.Codec) {
+	c.Tag("quintet/engine")
+	e.codeConfig(c)
+	if !c.Writing() {
+		if c.Err() != nil || e.cfg.Validate() != nil {
+			c.Fail(fmt.Errorf("configuration: %w", e.cfg.Validate()))
+			return
+		}
+		e.build()
+	}
+	c.Time(&e.at)
+	c.Time(&e.earliest)
+	e.window.Snapshot(c)
+	e.detect.Snapshot(c)
+	e.graph.Snapshot(c)
+	e.book.Snapshot(c)
+	e.ranks.Snapshot(c)
+	snapshot.List(c, &e.events, 64, codeEvent)
+	snapshot.List(c, &e.heard, 64, codeEvent)
+	snapshot.List(c, &e.tenants, 24, codeTenant)
+	c.Bool(&e.censused)
+	c.U64(&e.counted)
+	snapshot.List(c, &e.cases, 64, codeCase)
+	snapshot.List(c, &e.past, 64, codeCase)
+	e.codeCounts(c)
+}
+
+func (e *Engine) codeConfig(c *snapshot.Codec) {
+	c.String(&e.cfg.Site)
+	c.Duration(&e.cfg.Grid)
+	for i := range e.cfg.Lateness {
+		c.Duration(&e.cfg.Lateness[i])
+	}
+}
+
+// codeCounts codes the engine's own counts; the mechanisms code theirs.
+func (e *Engine) codeCounts(c *snapshot.Codec) {
+	n := &e.counts
+	for _, x := range []*uint64{&n.Ticks, &n.TicksPast, &n.Grids, &n.Events, &n.EventsRepeat, &n.EventsRefused, &n.Edges, &n.Configs, &n.ConfigRefused, &n.Unknown} {
+		c.U64(x)
+	}
+}
+
+func codeCase(c *snapshot.Codec, x **incidentCase) {
+	if *x == nil {
+		*x = &incidentCase{}
+	}
+	(*x).snapshot(c)
+}
+
+func codeEvent(c *snapshot.Codec, e *telemetry.Event) {
+	c.Entity(&e.Entity)
+	c.Time(&e.At)
+	c.Time(&e.Received)
+	c.String((*string)(&e.Name))
+	c.String(&e.Text)
+	c.String(&e.Source.Collector)
+	c.String(&e.Source.Target)
+	c.String(&e.Source.Part)
+}
