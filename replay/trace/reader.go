@@ -27,7 +27,8 @@ type Reader struct {
 	err     error // sticky
 
 	seg     int            // next segment to open
-	lost    bool           // a block was skipped: the next context block is given
+	lost    bool           // a block was skipped: the next context blocks are given
+	heard   bool           // they are being given
 	pending []Entry        // context to be given before anything else
 	rest    []byte         // entries of the open block not yet given
 	open    *segment       // the open block
@@ -223,11 +224,11 @@ func (t *Reader) advance() {
 			t.damaged(t.seg-1, s.bad)
 			return
 		}
-		want := s.head.kind == recordsBlock || s.head.kind == contextBlock && t.lost
-		if s.head.kind == recordsBlock {
-			t.lost = false
+		if s.head.kind == recordsBlock && t.heard {
+			t.lost, t.heard = false, false
 		}
-		if want {
+		t.heard = t.lost && s.head.kind == contextBlock
+		if s.head.kind == recordsBlock || t.heard {
 			if err := t.openBlock(s); err != nil {
 				t.damaged(t.seg-1, err)
 			}
