@@ -82,7 +82,8 @@ func parseEvent(fields []string, index [len(eventColumns)]int) (e telemetry.Even
 	if e.Name == "" {
 		return e, 2, errors.New("empty")
 	}
-	return e, 0, nil
+	_, err = telemetry.AppendRecord(nil, &telemetry.Record{Kind: telemetry.EventRecord, Event: &e})
+	return e, 3, err // what the log would refuse later is refused here, with its place
 }
 
 func csvLine(err error) int {

@@ -25,6 +25,7 @@ type topology struct {
 	container map[telemetry.Entity]telemetry.Entity
 	edges     []telemetry.Edge
 	places    []int // line of each edge, while reading
+	scratch   []byte
 }
 
 // readTopology reads topology.json. The edges come out sorted.
@@ -121,6 +122,9 @@ func (t *topology) edge(r *report, i int, d *document) bool {
 	case len(t.edges) >= maxEdges:
 		r.fail(d.at(0), "edges", fmt.Errorf("more than %d", maxEdges))
 		return false
+	}
+	if t.scratch, err = telemetry.AppendRecord(t.scratch[:0], &telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &e}); err != nil {
+		return fail("attrs", err) // what the log would refuse later is refused here, with its place
 	}
 	t.edges = append(t.edges, e)
 	t.places = append(t.places, d.at(0).line)
