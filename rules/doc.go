@@ -1,0 +1,28 @@
+// Package rules reads the knowledge of faults from files: one folder for each
+// signature, with signature.yaml and the scenarios that prove it.
+//
+// It owns the form of these files, everything that can be said against one
+// (with file, line and column), the digest by which a set of signatures is
+// known, and the page that lists them. It never interprets a signature: that
+// is the engine's work, by explain.Signature.
+//
+//	signatures/
+//	  slow-receiver/
+//	    signature.yaml      what speaks for it, against it, and what to do
+//	    fires-plain.txtar   a scenario that must open it (package scenario)
+//	    silent-incast.txtar a near miss that must not
+//
+// A file has these keys, and no others:
+//
+//	signature: slow-receiver          the folder's name
+//	domain: network                   software, computing, network, power or cooling
+//	expect: incident                  incident, risk or benign
+//	roots: [nic]                      kinds of entity that can be its root
+//	family: [slow-receiver, …]        look-alikes, the same list in each of them
+//	prior: -3                         log-odds before any clue
+//	doc: …                            what it is
+//	sentence: …                       {root}, {job}, {<measure>} or {<measure>|percent}
+//	clues:                            name, measure, none, full, for, against, required, why
+//	needs:                            metric, on, would_tell
+//	actions:                          kind, target, text
+package rules

@@ -1,0 +1,247 @@
+package rules
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// FileName is the name of a signature's file in its folder.
+const FileName = "signature.yaml"
+
+// maxFile bounds a signature's file: a hostile one must not fill memory.
+const maxFile = 1 << 20
+
+//go:embed all:signatures
+var files embed.FS
+
+// Files returns the files that are part of the program: signatures and their
+// scenarios.
+func Files() fs.FS { return folder{mustSub(files, "signatures"), "rules/signatures"} }
+
+func mustSub(f fs.FS, dir string) fs.FS {
+	sub, err := fs.Sub(f, dir)
+	if err != nil {
+		panic(err) // the constant path above is valid
+	}
+	return sub
+}
+
+// folder is a file system that knows what to call itself in a problem.
+type folder struct {
+	fs.FS
+	name string
+}
+
+// Dir returns the files under a folder of the host, or those of the folder
+// that a file lies in. Problems name them by this path.
+func Dir(name string) (fs.FS, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("rules: %w", err)
+	}
+	if !info.IsDir() {
+		name = filepath.Dir(name)
+	}
+	return folder{os.DirFS(name), filepath.ToSlash(name)}, nil
+}
+
+// called returns how a file is called in a problem.
+func called(f fs.FS, name string) string {
+	if d, ok := f.(folder); ok {
+		return path.Join(d.name, name)
+	}
+	return name
+}
+
+// Default returns the signatures that are part of the program.
+func Default() ([]explain.Signature, error) { return Load(Files()) }
+
+// Set is signatures together with the digest by which they are known.
+type Set struct {
+	Signatures []explain.Signature
+	Digest     string
+}
+
+// Standard returns Default with its Digest: what an engine's configuration
+// asks for.
+func Standard() (Set, error) {
+	sigs, err := Default()
+	return Set{sigs, Digest(sigs)}, err
+}
+
+// Load reads every signature.yaml under each root and returns the signatures
+// by name. Where two roots have a signature of one name the later root's
+// replaces the other, so that a site can change one of ours; within a root it
+// is an error. The error is a Problems.
+func Load(roots ...fs.FS) ([]explain.Signature, error) {
+	set, problems := read(roots)
+	if bad := problems.errors(); len(bad) > 0 {
+		return nil, bad
+	}
+	sigs := make([]explain.Signature, len(set))
+	for i, s := range set {
+		sigs[i] = s.Signature
+	}
+	return sigs, nil
+}
+
+// Check returns everything that is wrong or missing in the signatures under
+// the roots, warnings too, by file, line and column.
+func Check(roots ...fs.FS) Problems {
+	_, problems := read(roots)
+	return problems
+}
+
+// read loads and checks all roots.
+func read(roots []fs.FS) ([]*parsed, Problems) {
+	v := vocabulary{explain.Measures(), telemetry.DefaultCatalogue()}
+	var set []*parsed
+	var problems Problems
+	for _, root := range roots {
+		own, ps := readRoot(root, v)
+		problems = append(problems, ps...)
+		set = slices.DeleteFunc(set, func(s *parsed) bool { return find(own, s.Name) != nil })
+		set = append(set, own...)
+	}
+	slices.SortFunc(set, func(a, b *parsed) int { return cmp.Compare(a.Name, b.Name) })
+	problems = append(problems, families(set)...)
+	slices.SortFunc(problems, Problem.compare)
+	return set, slices.Compact(problems)
+}
+
+func find(set []*parsed, name string) *parsed {
+	for _, s := range set {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// readRoot reads the signatures under one root.
+func readRoot(root fs.FS, v vocabulary) (set []*parsed, problems Problems) {
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			problems = append(problems, Problem{File: called(root, name), Severity: Error, Text: err.Error()})
+			return nil
+		}
+		if d.IsDir() || d.Name() != FileName {
+			return nil
+		}
+		r := reader{file: called(root, name)}
+		if s := r.load(root, name, v); s != nil {
+			if o := find(set, s.Name); o != nil {
+				r.fail(s.at.name, "signature: %q is in %s too", s.Name, o.file)
+			}
+			set = append(set, s)
+		}
+		problems = append(problems, r.problems...)
+		return nil
+	})
+	if err == nil && len(set) == 0 && len(problems) == 0 {
+		err = fmt.Errorf("no %s in it", FileName)
+	}
+	if err != nil {
+		problems = append(problems, Problem{File: called(root, "."), Severity: Error, Text: err.Error()})
+	}
+	return set, problems
+}
+
+// load reads and checks one file; nil if it could not be read at all.
+func (r *reader) load(root fs.FS, name string, v vocabulary) *parsed {
+	info, err := fs.Stat(root, name)
+	if err == nil && info.Size() > maxFile {
+		err = fmt.Errorf("%d bytes; at most %d", info.Size(), maxFile)
+	}
+	var b []byte
+	if err == nil {
+		b, err = fs.ReadFile(root, name)
+	}
+	if err != nil {
+		r.problems = append(r.problems, Problem{File: r.file, Severity: Error, Text: err.Error()})
+		return nil
+	}
+	s := r.signature(b)
+	if s == nil {
+		return nil
+	}
+	s.fires, s.silent = scenarios(root, path.Dir(name))
+	if len(r.problems) == 0 { // else it would repeat what is missing
+		r.sound(s, v)
+	}
+	if dir := path.Base(path.Dir(r.file)); dir != "." && dir != s.Name && s.Name != "" {
+		r.fail(s.at.name, "signature: %q lies in a folder named %q", s.Name, dir)
+	}
+	return s
+}
+
+// scenarios counts the scenario files in a folder.
+func scenarios(root fs.FS, dir string) (fires, silent int) {
+	entries, err := fs.ReadDir(root, dir)
+	if err != nil {
+		return 0, 0
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".txtar") && strings.HasPrefix(e.Name(), "fires-") {
+			fires++
+		}
+		if strings.HasSuffix(e.Name(), ".txtar") && strings.HasPrefix(e.Name(), "silent-") {
+			silent++
+		}
+	}
+	return fires, silent
+}
+
+// families checks that look-alikes name each other: the same list in each.
+func families(set []*parsed) (problems Problems) {
+	for _, s := range set {
+		r := reader{file: s.file}
+		if len(s.Family) > 0 && !slices.Contains(s.Family, s.Name) {
+			r.fail(s.at.family, "family: %s does not name itself", s.Name)
+		}
+		for i, name := range s.Family {
+			o := find(set, name)
+			switch {
+			case slices.Contains(s.Family[:i], name):
+				r.fail(s.at.family, "family: %s twice", name)
+			case o == nil && !slices.Contains(faults(), name):
+				r.warn(s.at.family, "family: no signature is named %q", name)
+			case o != nil && !slices.Equal(o.Family, s.Family):
+				r.fail(s.at.family, "family: not mutual: %s lists [%s], %s lists [%s]",
+					s.Name, strings.Join(s.Family, " "), name, strings.Join(o.Family, " "))
+			}
+		}
+		problems = append(problems, r.problems...)
+	}
+	return problems
+}
+
+// Digest returns 16 hex digits by which a set of signatures is known: the same
+// for the same contents, whatever order they are in and whatever file said so.
+func Digest(sigs []explain.Signature) string {
+	sorted := slices.Clone(sigs)
+	slices.SortFunc(sorted, func(a, b explain.Signature) int { return cmp.Compare(a.Name, b.Name) })
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for i := range sorted {
+		if err := enc.Encode(&sorted[i]); err != nil {
+			fmt.Fprintf(&b, "%s: %v\n", sorted[i].Name, err) // an infinite number; Load lets none through
+		}
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return hex.EncodeToString(sum[:8])
+}

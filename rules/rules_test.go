@@ -1,0 +1,295 @@
+package rules
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+var update = flag.Bool("update", false, "write docs/signatures.md anew")
+
+// good is a file with nothing wrong in it.
+const good = `signature: slow-receiver
+domain: network
+expect: incident
+roots: [nic]
+prior: -3.5
+doc: >
+  It takes less than
+  it is sent.
+sentence: "{root} hurts {job}, told {tells|percent}, dose {dose}"
+clues:
+  - name: sends-pause
+    measure: tells
+    none: 0.005
+    full: 0.05
+    for: 4
+    against: -8
+    required: true
+    why: "it tells its switch to stop {value} of the time"
+  - {name: idle, measure: tells_idle, none: 0.5, full: 0.1, for: 1.5, against: -4, why: "less is more"}
+needs:
+  - {metric: pcie_link_width, on: nic, would_tell: slow-receiver from pcie-downgrade}
+actions:
+  - {kind: drain, target: node, text: "Drain {node}, then look at {root} of {job}."}
+`
+
+// site is a root with the given text of slow-receiver and its scenarios.
+func site(text string) fstest.MapFS {
+	return fstest.MapFS{
+		"slow-receiver/signature.yaml":    {Data: []byte(text)},
+		"slow-receiver/fires-a.txtar":     {},
+		"slow-receiver/silent-b.txtar":    {},
+		"slow-receiver/notes/readme.text": {},
+	}
+}
+
+func TestAGoodFileIsRead(t *testing.T) {
+	sigs, err := Load(site(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ps := Check(site(good)); len(ps) != 0 {
+		t.Errorf("problems: %v", ps)
+	}
+	want := explain.Signature{
+		Name: "slow-receiver", Domain: telemetry.Network, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.NIC},
+		Prior: -3.5, Doc: "It takes less than it is sent.", Sentence: "{root} hurts {job}, told {tells|percent}, dose {dose}",
+		Clues: []explain.Clue{
+			{Name: "sends-pause", Measure: "tells", None: 0.005, Full: 0.05, For: 4, Against: -8, Required: true,
+				Why: "it tells its switch to stop {value} of the time"},
+			{Name: "idle", Measure: "tells_idle", None: 0.5, Full: 0.1, For: 1.5, Against: -4, Why: "less is more"},
+		},
+		Needs:   []explain.Need{{Metric: "pcie_link_width", On: telemetry.NIC, WouldTell: "slow-receiver from pcie-downgrade"}},
+		Actions: []explain.ActionTemplate{{Kind: "drain", Target: "node", Text: "Drain {node}, then look at {root} of {job}."}},
+	}
+	if len(sigs) != 1 || Digest(sigs) != Digest([]explain.Signature{want}) {
+		t.Errorf("got  %+v\nwant %+v", sigs, want)
+	}
+}
+
+// TestWhatIsWrongIsNamed changes one thing in the good file.
+func TestWhatIsWrongIsNamed(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"prior: -3.5", "prior: -3.5\ncolour: red", `slow-receiver/signature.yaml:6:1: signature: unknown key "colour"; want one of signature, domain`},
+		{"    none: 0.005\n", "    none: 0.005\n    nnoe: 1\n", `slow-receiver/signature.yaml:14:5: clue: unknown key "nnoe"; want one of name, measure, none`},
+		{"would_tell:", "wuold_tell:", `:21:40: need: unknown key "wuold_tell"`},
+		{"would_tell:", "wuold_tell:", `:21:5: need: key "would_tell" is missing`},
+		{"prior: -3.5", "prior: high", `:5:8: prior: want a finite decimal number, found text "high"`},
+		{"prior: -3.5", "prior: .inf", `:5:8: prior: want a finite decimal number, found ".inf"`},
+		{"prior: -3.5", "prior: .nan", `:5:8: prior: want a finite`},
+		{"prior: -3.5", "prior:", `:5:7: prior: want a finite decimal number, found nothing`},
+		{"prior: -3.5\n", "", `:1:1: signature: key "prior" is missing`},
+		{"prior: -3.5", "prior: 1\nprior: 2", `:6:1: signature: key "prior" twice`},
+		{"required: true", "required: maybe", `:17:15: required: want true or false, found text "maybe"`},
+		{"roots: [nic]", "roots: nic", `:4:8: roots: want a list, found text "nic"`},
+		{"roots: [nic]", "roots: [nik]", `:4:9: roots: unknown kind "nik"`},
+		{"roots: [nic]", "roots: [nic, nic]", `:4:14: roots: kind "nic" twice`},
+		{"roots: [nic]", "roots: []", `:1:12: roots: none`},
+		{"domain: network", "domain: networking", `:2:9: domain: want software, computing, network, power or cooling, found text "networking"`},
+		{"expect: incident", "expect: disaster", `:3:9: expect: want incident, risk or benign, found text "disaster"`},
+		{"name: idle", "name: sends-pause", `:19:5: clue sends-pause: this name twice`},
+		{"measure: tells_idle", "measure: tells_idly", `:19:5: clue idle: measure: unknown "tells_idly"`},
+		{"none: 0.5, full: 0.1", "none: 0.5, full: 0.5", `:19:5: clue idle: none and full are both 0.5`},
+		{"for: 1.5, against: -4", "for: -4, against: 1.5", `:19:5: clue idle: for -4 is below against 1.5`},
+		{"for: 1.5, against: -4", "for: 1, against: 1", `:19:5: warning: clue idle: for and against are alike`},
+		{"metric: pcie_link_width", "metric: pcie_width", `:21:5: need: metric: unknown "pcie_width"`},
+		{"on: nic", "on: crah", `:21:5: need: metric pcie_link_width is not one of kind crah`},
+		{"on: nic", "on: nick", `:21:5: need: on: unknown kind "nick"`},
+		{"{root} hurts", "{roott} hurts", `:9:11: sentence: unknown placeholder {roott}; want root, job or a measure`},
+		{"{tells|percent}", "{tells|permille}", `:9:11: sentence: unknown format in {tells|permille}`},
+		{"dose {dose}", "dose {dose", `:9:11: sentence: a '{' is not closed`},
+		{"{value} of", "{values} of", `:18:10: why: unknown placeholder {values}`},
+		{"Drain {node}", "Drain {host}", `:23:39: text: unknown placeholder {host}`},
+		{"kind: drain", "kind: drian", `:23:12: kind: unknown "drian"; want one of drain, reseat`},
+		{"target: node", "target: rack", `:23:27: target: unknown "rack"`},
+		{"signature: slow-receiver", "signature: fast-receiver", `:1:12: signature: "fast-receiver" lies in a folder named "slow-receiver"`},
+		{"signature: slow-receiver", "signature: Slow", `:1:12: signature: "Slow" is no name`},
+		{"signature: slow-receiver", "signature: [slow]", `:1:12: signature: want text, found a list`},
+		{"prior: -3.5", "prior: -3.5\nfamily: [pfc-storm, slow-receivr]", `:6:9: family: slow-receiver does not name itself`},
+		{"prior: -3.5", "prior: -3.5\nfamily: [slow-receiver, odd]", `:6:9: warning: family: no signature is named "odd"`},
+		{"prior: -3.5", "prior: -3.5\nfamily: [slow-receiver, slow-receiver]", `:6:9: family: slow-receiver twice`},
+		{"dose {dose}\"", "dose {dose}\"\n---\nmore: 1", `:10:1: a second document`},
+		{"prior: -3.5", "prior: &a -3.5\nfamily: *a", `:6:9: family: want a list, found an alias`},
+		{"prior: -3.5", "prior: 'a", `:5:1: not YAML: found unexpected end of stream`},
+		{"prior: -3.5", "prior: 1\n   x: 1", `:6:1: not YAML: mapping values are not allowed`},
+		{"domain: network", "domain: [network]", `:2:9: domain: want software`},
+	} {
+		text := strings.Replace(good, c.old, c.new, 1)
+		if text == good {
+			t.Fatalf("%q is not in the good file", c.old)
+		}
+		if got := Check(site(text)).Error(); !strings.Contains(got, c.want) {
+			t.Errorf("%q for %q:\ngot  %s\nwant %s", c.new, c.old, got, c.want)
+		}
+		_, err := Load(site(text))
+		var ps Problems
+		if warning := strings.Contains(c.want, "warning"); warning != (err == nil) || !warning && !errors.As(err, &ps) {
+			t.Errorf("%q: Load says %v", c.new, err)
+		}
+	}
+}
+
+func TestWholeFilesThatAreWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "slow-receiver/signature.yaml:1:1: empty file",
+		"- a\n- b\n":                   ":1:1: signature: want keys and values, found a list",
+		"just words":                   `:1:1: signature: want keys and values, found text "just words"`,
+		"\x00\x01":                     "not YAML",
+		"a: &x [*x, *x]":               `unknown key "a"`,
+		strings.Repeat("#", maxFile+1): "at most 1048576",
+	} {
+		if got := Check(site(text)).Error(); !strings.Contains(got, want) {
+			t.Errorf("%.20q: got %q, want %q", text, got, want)
+		}
+	}
+	if got := Check(fstest.MapFS{"x/other.yaml": {}}).Error(); !strings.Contains(got, "no signature.yaml in it") {
+		t.Errorf("an empty root: %q", got)
+	}
+}
+
+func TestWhatIsMissingIsAWarning(t *testing.T) {
+	text := good[:strings.Index(good, "actions:")]
+	text = strings.Replace(text, "doc: >\n  It takes less than\n  it is sent.\n", "", 1)
+	text = strings.Replace(text, `, why: "less is more"`, "", 1)
+	root := fstest.MapFS{"slow-receiver/signature.yaml": {Data: []byte(text)}}
+	var got []string
+	for _, p := range Check(root) {
+		if p.Severity != Warning {
+			t.Errorf("not a warning: %v", p)
+		}
+		got = append(got, strings.Fields(p.Text)[0]+" "+strings.Fields(p.Text)[1])
+	}
+	if want := []string{"actions: none;", "doc: missing;", "no scenario", "no scenario", "clue idle:"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := Load(root); err != nil {
+		t.Errorf("warnings refuse a set: %v", err)
+	}
+}
+
+func TestFamiliesAreMutual(t *testing.T) {
+	one := strings.Replace(good, "prior:", "family: [slow-receiver, pfc-storm, pcie-downgrade]\nprior:", 1)
+	two := strings.Replace(one, "signature: slow-receiver", "signature: pfc-storm", 1)
+	root := site(one)
+	root["pfc-storm/signature.yaml"] = &fstest.MapFile{Data: []byte(two)}
+	if _, err := Load(root); err != nil {
+		t.Errorf("mutual: %v", err)
+	}
+	root["pfc-storm/signature.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(two, "[slow-receiver, pfc-storm,", "[pfc-storm, slow-receiver,", 1))}
+	_, err := Load(root)
+	if err == nil || !strings.Contains(err.Error(), "slow-receiver/signature.yaml:5:9: family: not mutual: slow-receiver lists [slow-receiver pfc-storm pcie-downgrade], pfc-storm lists") {
+		t.Errorf("not mutual: %v", err)
+	}
+}
+
+func TestALaterRootReplaces(t *testing.T) {
+	changed := strings.Replace(good, "prior: -3.5", "prior: -1", 1)
+	sigs, err := Load(site(good), site(changed))
+	if err != nil || len(sigs) != 1 || sigs[0].Prior != -1 {
+		t.Errorf("got %+v, %v", sigs, err)
+	}
+	twice := site(good)
+	twice["more/slow-receiver/signature.yaml"] = &fstest.MapFile{Data: []byte(good)}
+	if _, err := Load(twice); err == nil || !strings.Contains(err.Error(), `"slow-receiver" is in more/slow-receiver/signature.yaml too`) {
+		t.Errorf("twice in one root: %v", err)
+	}
+}
+
+func TestDirNamesFilesAsTheUserDid(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mine", "slow-receiver")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, FileName)
+	if err := os.WriteFile(file, []byte(strings.Replace(good, "prior:", "priro:", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{file, dir, filepath.Dir(dir)} {
+		root, err := Dir(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Check(root)[0].String(); !strings.HasPrefix(got, filepath.ToSlash(file)+":1:1: ") {
+			t.Errorf("Dir(%s): %s", name, got)
+		}
+	}
+	if _, err := Dir(filepath.Join(dir, "none")); err == nil {
+		t.Error("no error for a folder that is not there")
+	}
+}
+
+func TestDigestKnowsContentsAndNotOrder(t *testing.T) {
+	a := []explain.Signature{{Name: "a"}, {Name: "b", Prior: 1}}
+	b := []explain.Signature{a[1], a[0]}
+	if Digest(a) != Digest(b) || a[0].Name != "a" {
+		t.Error("order matters")
+	}
+	b[0].Prior = 1.5
+	if Digest(a) == Digest(b) || len(Digest(a)) != 16 {
+		t.Errorf("%s and %s", Digest(a), Digest(b))
+	}
+}
+
+func TestTheStandardSetIsSound(t *testing.T) {
+	for _, p := range Check(Files()) {
+		if p.Severity == Error {
+			t.Error(p)
+		} else {
+			t.Log(p)
+		}
+	}
+	set, err := Standard()
+	if err != nil || len(set.Signatures) == 0 || set.Digest != Digest(set.Signatures) {
+		t.Errorf("%d signatures, digest %q, %v", len(set.Signatures), set.Digest, err)
+	}
+}
+
+func TestTheDocIsCurrent(t *testing.T) {
+	sigs, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := WriteDoc(&b, sigs); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join("..", "docs", "signatures.md")
+	if *update {
+		if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(have, b.Bytes()) {
+		t.Errorf("%s is not what the files say; run: go test ./rules -run Doc -update", name)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add(good)
+	f.Add("a: &x [*x]")
+	f.Add("signature: a\nclues: [{}, [], 1]\nneeds: {}\nactions: [{kind: 1}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		sigs, err := Load(site(text))
+		if err == nil && len(sigs) != 1 {
+			t.Errorf("%d signatures and no error", len(sigs))
+		}
+		var ps Problems
+		if err != nil && (!errors.As(err, &ps) || len(ps) == 0) {
+			t.Errorf("an error of another sort: %v", err)
+		}
+	})
+}

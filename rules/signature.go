@@ -1,0 +1,113 @@
+package rules
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// parsed is a signature and the places of what is checked afterwards. Lists of
+// places run beside the lists of the signature.
+type parsed struct {
+	explain.Signature
+	file string
+	at   struct {
+		name, family, doc, sentence at
+		roots, clues, needs         []at
+		whys, texts                 []at
+	}
+	silent, fires int // scenarios beside it
+}
+
+// signature reads one file.
+func (r *reader) signature(b []byte) *parsed {
+	n := r.document(b)
+	if n == nil {
+		return nil
+	}
+	s := &parsed{file: r.file}
+	s.at.name, s.at.family, s.at.doc, s.at.sentence = place(n), place(n), place(n), place(n)
+	r.mapping(n, "signature", []field{
+		{"signature", true, func(n *yaml.Node) { s.at.name, s.Name = place(n), r.text(n, "signature") }},
+		{"domain", true, func(n *yaml.Node) { s.Domain = r.domain(n) }},
+		{"expect", true, func(n *yaml.Node) { s.Expect = r.expect(n) }},
+		{"roots", true, func(n *yaml.Node) { r.list(n, "roots", func(n *yaml.Node) { r.root(n, s) }) }},
+		{"family", false, func(n *yaml.Node) { r.family(n, s) }},
+		{"prior", true, func(n *yaml.Node) { s.Prior = r.number(n, "prior") }},
+		{"doc", false, func(n *yaml.Node) { s.at.doc, s.Doc = place(n), r.text(n, "doc") }},
+		{"sentence", true, func(n *yaml.Node) { s.at.sentence, s.Sentence = place(n), r.text(n, "sentence") }},
+		{"clues", true, func(n *yaml.Node) { r.list(n, "clues", func(n *yaml.Node) { r.clue(n, s) }) }},
+		{"needs", false, func(n *yaml.Node) { r.list(n, "needs", func(n *yaml.Node) { r.need(n, s) }) }},
+		{"actions", false, func(n *yaml.Node) { r.list(n, "actions", func(n *yaml.Node) { r.action(n, s) }) }},
+	})
+	return s
+}
+
+func (r *reader) domain(n *yaml.Node) telemetry.Domain {
+	d, err := telemetry.ParseDomain(n.Value)
+	if err != nil || n.Kind != yaml.ScalarNode {
+		r.fail(place(n), "domain: want software, computing, network, power or cooling, found %s", kindOf(n))
+	}
+	return d
+}
+
+func (r *reader) expect(n *yaml.Node) explain.Expect {
+	switch e := explain.Expect(r.text(n, "expect")); e {
+	case explain.ExpectIncident, explain.ExpectRisk, explain.ExpectBenign:
+		return e
+	}
+	r.fail(place(n), "expect: want incident, risk or benign, found %s", kindOf(n))
+	return ""
+}
+
+func (r *reader) root(n *yaml.Node, s *parsed) {
+	s.Roots = append(s.Roots, telemetry.Kind(r.text(n, "roots")))
+	s.at.roots = append(s.at.roots, place(n))
+}
+
+func (r *reader) family(n *yaml.Node, s *parsed) {
+	s.at.family = place(n)
+	r.list(n, "family", func(n *yaml.Node) { s.Family = append(s.Family, r.text(n, "family")) })
+}
+
+func (r *reader) clue(n *yaml.Node, s *parsed) {
+	var c explain.Clue
+	why := place(n)
+	r.mapping(n, "clue", []field{
+		{"name", true, func(n *yaml.Node) { c.Name = r.text(n, "name") }},
+		{"measure", true, func(n *yaml.Node) { c.Measure = explain.Measure(r.text(n, "measure")) }},
+		{"none", true, func(n *yaml.Node) { c.None = r.number(n, "none") }},
+		{"full", true, func(n *yaml.Node) { c.Full = r.number(n, "full") }},
+		{"for", true, func(n *yaml.Node) { c.For = r.number(n, "for") }},
+		{"against", true, func(n *yaml.Node) { c.Against = r.number(n, "against") }},
+		{"required", false, func(n *yaml.Node) { c.Required = r.flag(n, "required") }},
+		{"why", false, func(n *yaml.Node) { why, c.Why = place(n), r.text(n, "why") }},
+	})
+	s.Clues = append(s.Clues, c)
+	s.at.clues = append(s.at.clues, place(n))
+	s.at.whys = append(s.at.whys, why)
+}
+
+func (r *reader) need(n *yaml.Node, s *parsed) {
+	var x explain.Need
+	r.mapping(n, "need", []field{
+		{"metric", true, func(n *yaml.Node) { x.Metric = telemetry.MetricName(r.text(n, "metric")) }},
+		{"on", true, func(n *yaml.Node) { x.On = telemetry.Kind(r.text(n, "on")) }},
+		{"would_tell", true, func(n *yaml.Node) { x.WouldTell = r.text(n, "would_tell") }},
+	})
+	s.Needs = append(s.Needs, x)
+	s.at.needs = append(s.at.needs, place(n))
+}
+
+func (r *reader) action(n *yaml.Node, s *parsed) {
+	var a explain.ActionTemplate
+	p := place(n)
+	r.mapping(n, "action", []field{
+		{"kind", true, func(n *yaml.Node) { a.Kind = r.choice(n, "kind", actionKinds()) }},
+		{"target", true, func(n *yaml.Node) { a.Target = r.choice(n, "target", []string{"root", "node", "job"}) }},
+		{"text", true, func(n *yaml.Node) { p, a.Text = place(n), r.text(n, "text") }},
+	})
+	s.Actions = append(s.Actions, a)
+	s.at.texts = append(s.at.texts, p)
+}

@@ -1,0 +1,162 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// actionKinds lists what a person can be asked to do (design A5).
+func actionKinds() []string {
+	return []string{"drain", "reseat", "replace", "reroute", "reset", "config", "wait", "call"}
+}
+
+// faults lists the names of design A8. A family may name one of them before it
+// has a signature.
+func faults() []string {
+	return strings.Fields(`incast noisy-neighbour slow-receiver pfc-storm pcie-downgrade pfc-deadlock link-degraded
+		ecmp-collision plane-imbalance link-errors silent-drop reordering link-flap link-down switch-down ber-drift
+		ecn-misconfig headroom-misconfig qos-misconfig credit-stall sm-failover gpu-slow gpu-error nvlink-degraded node-down
+		power-brake power-cap feed-loss coolant-flow-loss coolant-warm cold-plate fan-failure inlet-warm nic-hot leak
+		input-stall storage-slow checkpoint-stall stage-imbalance expert-imbalance host-jitter slow-rank serving-overload
+		workload-change unknown`)
+}
+
+// choice reads one of a closed list of words.
+func (r *reader) choice(n *yaml.Node, key string, want []string) string {
+	s := r.text(n, key)
+	if s != "" && !slices.Contains(want, s) {
+		r.fail(place(n), "%s: unknown %q; want one of %s", key, s, strings.Join(want, ", "))
+	}
+	return s
+}
+
+// vocabulary is what a signature may name.
+type vocabulary struct {
+	measures  []explain.MeasureDoc
+	catalogue *telemetry.Catalogue
+}
+
+func (v vocabulary) measure(m explain.Measure) bool {
+	return slices.ContainsFunc(v.measures, func(d explain.MeasureDoc) bool { return d.Name == m })
+}
+
+// sound checks what one signature says, beyond its form.
+func (r *reader) sound(s *parsed, v vocabulary) {
+	if !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(s.Name) || s.Name == explain.Unknown {
+		r.fail(s.at.name, "signature: %q is no name; want words of a-z and 0-9 joined by '-', not %q", s.Name, explain.Unknown)
+	}
+	r.soundRoots(s)
+	for i := range s.Clues {
+		r.soundClue(s, i, v)
+	}
+	if len(s.Clues) == 0 {
+		r.fail(s.at.name, "clues: none; a signature without clues says nothing")
+	}
+	for i := range s.Needs {
+		r.soundNeed(s, i, v)
+	}
+	r.words(s.at.sentence, "sentence", s.Sentence, v, "root", "job")
+	for i, a := range s.Actions {
+		r.words(s.at.texts[i], "text", a.Text, v, "root", "node", "job")
+	}
+	r.advise(s)
+}
+
+// advise warns of what a signature does without.
+func (r *reader) advise(s *parsed) {
+	if s.Doc == "" {
+		r.warn(s.at.name, "doc: missing; say what the fault is and how it shows")
+	}
+	if len(s.Actions) == 0 {
+		r.warn(s.at.name, "actions: none; say what a person should do")
+	}
+	if s.fires == 0 {
+		r.warn(s.at.name, "no scenario fires-*.txtar beside it: nothing proves that it is found")
+	}
+	if s.silent == 0 {
+		r.warn(s.at.name, "no scenario silent-*.txtar beside it: nothing proves that a near miss stays silent")
+	}
+}
+
+func (r *reader) soundRoots(s *parsed) {
+	if len(s.Roots) == 0 {
+		r.fail(s.at.name, "roots: none")
+	}
+	for i, k := range s.Roots {
+		switch {
+		case !slices.Contains(telemetry.Kinds(), k):
+			r.fail(s.at.roots[i], "roots: unknown kind %q", k)
+		case slices.Contains(s.Roots[:i], k):
+			r.fail(s.at.roots[i], "roots: kind %q twice", k)
+		}
+	}
+}
+
+func (r *reader) soundClue(s *parsed, i int, v vocabulary) {
+	c, p := &s.Clues[i], s.at.clues[i]
+	if slices.ContainsFunc(s.Clues[:i], func(o explain.Clue) bool { return o.Name == c.Name }) {
+		r.fail(p, "clue %s: this name twice", c.Name)
+	}
+	if c.Measure != "" && !v.measure(c.Measure) {
+		r.fail(p, "clue %s: measure: unknown %q", c.Name, c.Measure)
+	}
+	if c.None == c.Full {
+		r.fail(p, "clue %s: none and full are both %g: no value could lie between", c.Name, c.None)
+	}
+	if c.For < c.Against {
+		r.fail(p, "clue %s: for %g is below against %g: evidence for it would speak against it", c.Name, c.For, c.Against)
+	}
+	if c.For == c.Against && !c.Required {
+		r.warn(p, "clue %s: for and against are alike and it is not required: it changes nothing", c.Name)
+	}
+	if c.Why == "" {
+		r.warn(p, "clue %s: why: missing; say what a reader sees", c.Name)
+	}
+	r.words(s.at.whys[i], "why", c.Why, v, "value", "root", "job")
+}
+
+func (r *reader) soundNeed(s *parsed, i int, v vocabulary) {
+	n, p := s.Needs[i], s.at.needs[i]
+	if !slices.Contains(telemetry.Kinds(), n.On) {
+		r.fail(p, "need: on: unknown kind %q", n.On)
+		return
+	}
+	m, ok := v.catalogue.Lookup(n.Metric)
+	switch {
+	case !ok:
+		r.fail(p, "need: metric: unknown %q", n.Metric)
+	case len(m.Kinds) > 0 && !slices.Contains(m.Kinds, n.On):
+		r.fail(p, "need: metric %s is not one of kind %s", n.Metric, n.On)
+	}
+}
+
+// words checks the placeholders of a text: the names given, and measures, which
+// may be followed by "|percent".
+func (r *reader) words(p at, key, text string, v vocabulary, names ...string) {
+	for {
+		_, rest, open := strings.Cut(text, "{")
+		if !open {
+			return
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			r.fail(p, "%s: a '{' is not closed", key)
+			return
+		}
+		text = after
+		base, format, formatted := strings.Cut(name, "|")
+		switch {
+		case formatted && format != "percent":
+			r.fail(p, "%s: unknown format in {%s}; want percent or none", key, name)
+		case slices.Contains(names, name), v.measure(explain.Measure(base)), base == "value" && slices.Contains(names, base):
+		default:
+			r.fail(p, "%s: unknown placeholder {%s}; want %s or a measure", key, name, strings.Join(names, ", "))
+		}
+	}
+}
