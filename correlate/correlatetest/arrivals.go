@@ -12,7 +12,8 @@ import (
 // it was measured and the tick that closes its grid, and shuffles everything
 // between two ticks. Frames that were late stay so; edges, events and config
 // records stay between their ticks, because they apply from the first grid not
-// yet closed; schemas stay ahead of what else came with them.
+// yet closed; config records and then schemas stay ahead of what else came with
+// them.
 func (k Kit) Shuffle(log []telemetry.Record) ([]telemetry.Record, error) {
 	random, known := k.random(1), schemasOf(log)
 	segments := split(log)
@@ -41,7 +42,7 @@ func (k Kit) Shuffle(log []telemetry.Record) ([]telemetry.Record, error) {
 	return join(segments), nil
 }
 
-// mix shuffles records, schemas first.
+// mix shuffles records, config first, then schemas.
 func mix(random *rand.Rand, records []telemetry.Record) []telemetry.Record {
 	random.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 	slices.SortStableFunc(records, func(a, b telemetry.Record) int { return rank(a) - rank(b) })
@@ -49,10 +50,13 @@ func mix(random *rand.Rand, records []telemetry.Record) []telemetry.Record {
 }
 
 func rank(r telemetry.Record) int {
-	if r.Kind == telemetry.SchemaRecord {
+	switch r.Kind {
+	case telemetry.ConfigRecord:
 		return 0
+	case telemetry.SchemaRecord:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // Repeat states about one record in five once more: half of those at once, the
