@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -19,6 +18,9 @@ type Config struct {
 	// Coarsen keeps every K-th sample of each series, in the order of time.
 	// Metrics that stand for a job's step are kept whole. 0 and 1 keep all.
 	Coarsen int
+	// Files is read instead of the folder, which then is but a name; nil means
+	// the folder.
+	Files fs.FS
 	// MaxSamples bounds the rows read, 0 means 32 million (a gigabyte).
 	MaxSamples int
 }
@@ -47,18 +49,21 @@ func OpenWith(dir string, c Config) (*Bundle, error) {
 		c.Catalogue = telemetry.DefaultCatalogue()
 	}
 	c.MaxSamples = cmp.Or(c.MaxSamples, 32<<20)
-	if info, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("open bundle: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("open bundle: %s: not a folder", dir)
+	if c.Files == nil {
+		if info, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("open bundle: %w", err)
+		} else if !info.IsDir() {
+			return nil, fmt.Errorf("open bundle: %s: not a folder", dir)
+		}
+		c.Files = os.DirFS(dir)
 	}
 	b := &Bundle{Dir: dir}
 	var r report
-	b.readSettings(&r)
-	topo := readTopology(dir, &r)
+	b.readSettings(c.Files, &r)
+	topo := readTopology(c.Files, &r)
 	b.Edges = topo.edges
-	b.readEvents(&r)
-	b.samples = readSamples(dir, c, &r)
+	b.readEvents(c.Files, &r)
+	b.samples = readSamples(c, &r)
 	if err := r.err(); err != nil {
 		return nil, fmt.Errorf("open bundle: %s: %w", dir, err)
 	}
@@ -106,11 +111,11 @@ func (b *Bundle) Steps() []Step {
 }
 
 // readSettings reads bundle.json, where there is one.
-func (b *Bundle) readSettings(r *report) {
+func (b *Bundle) readSettings(files fs.FS, r *report) {
 	b.Site = telemetry.DefaultSiteConfig()
 	b.Site.Site = "bundle"
 	const name = "bundle.json"
-	doc, err := readDocument(filepath.Join(b.Dir, name))
+	doc, err := readDocument(files, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}

@@ -104,7 +104,9 @@ func open(t testing.TB, files map[string]string) *bundle.Bundle {
 // What is wrong is said with file, line and field.
 func TestErrors(t *testing.T) {
 	good := map[string]string{"topology.json": "{}", "samples.csv": head + "1,nic:a/b,m,1\n"}
-	row := func(s string) map[string]string { return map[string]string{"samples.csv": head + "1,nic:a/b,m,1\n" + s + "\n"} }
+	row := func(s string) map[string]string {
+		return map[string]string{"samples.csv": head + "1,nic:a/b,m,1\n" + s + "\n"}
+	}
 	topo := func(s string) map[string]string { return map[string]string{"topology.json": "{\n" + s + "\n}"} }
 	for _, c := range []struct {
 		files map[string]string

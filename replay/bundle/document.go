@@ -6,8 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"slices"
 )
 
@@ -21,8 +20,8 @@ type document struct {
 	all  []byte
 }
 
-func readDocument(path string) (*document, error) {
-	f, err := os.Open(path)
+func readDocument(files fs.FS, name string) (*document, error) {
+	f, err := files.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +33,7 @@ func readDocument(path string) (*document, error) {
 	if len(b) > maxDocument {
 		return nil, fmt.Errorf("more than %d bytes", maxDocument)
 	}
-	return &document{file: filepath.Base(path), text: b, all: b}, nil
+	return &document{file: name, text: b, all: b}, nil
 }
 
 func (d *document) at(offset int64) place {

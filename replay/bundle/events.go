@@ -20,8 +20,8 @@ var eventColumns = [...]string{"time_ns", "entity", "name", "text"}
 
 // readEvents reads events.csv or events.csv.gz, where there is one. The events
 // come out sorted, each once.
-func (b *Bundle) readEvents(r *report) {
-	f, name, err := openTable(b.Dir, eventsFile)
+func (b *Bundle) readEvents(files fs.FS, r *report) {
+	f, name, err := openTable(files, eventsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}

@@ -51,8 +51,8 @@ type samples struct {
 const samplesFile = "samples.csv"
 
 // readSamples reads samples.csv or samples.csv.gz.
-func readSamples(dir string, c Config, r *report) *samples {
-	f, name, err := openTable(dir, samplesFile)
+func readSamples(c Config, r *report) *samples {
+	f, name, err := openTable(c.Files, samplesFile)
 	if err != nil {
 		r.fail(place{file: name}, "", err)
 		return nil

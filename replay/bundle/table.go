@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -19,16 +17,16 @@ const maxLine = 64 << 10
 // table is an open CSV file, decompressed where its name ends in .gz.
 type table struct {
 	io.Reader
-	file *os.File
+	file fs.File
 }
 
 func (t *table) Close() error { return t.file.Close() }
 
 // openTable opens a table by its plain name, or that with .gz; both at once is
 // an error. It returns the name it took.
-func openTable(dir, name string) (*table, string, error) {
-	plain, err := os.Open(filepath.Join(dir, name))
-	packed, perr := os.Open(filepath.Join(dir, name+".gz"))
+func openTable(files fs.FS, name string) (*table, string, error) {
+	plain, err := files.Open(name)
+	packed, perr := files.Open(name + ".gz")
 	switch {
 	case err == nil && perr == nil:
 		plain.Close()

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"io/fs"
 	"slices"
 	"strings"
 	"unicode"
@@ -29,9 +29,9 @@ type topology struct {
 }
 
 // readTopology reads topology.json. The edges come out sorted.
-func readTopology(dir string, r *report) *topology {
+func readTopology(files fs.FS, r *report) *topology {
 	t := &topology{known: map[telemetry.Entity]int{}, container: map[telemetry.Entity]telemetry.Entity{}}
-	doc, err := readDocument(filepath.Join(dir, topologyFile))
+	doc, err := readDocument(files, topologyFile)
 	if err != nil {
 		r.fail(place{file: topologyFile}, "", err)
 		return t
