@@ -83,6 +83,22 @@ func (f *fabricMeasures) end(i int) Values {
 	if n.Idle > 0 {
 		v[TellsIdle] = n.TellsIdle
 	}
+	f.ceilings(v, n, b)
+	if f.m.Between(i) {
+		v[HotAlone] = f.hotAlone(i)
+	}
+	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
+		v[NeighbourUp] = rise
+	}
+	return v
+}
+
+// ceilings measures the most an end sent and received. A sample that averages
+// over a step shows no ceiling, only the mean: then they are not seen.
+func (f *fabricMeasures) ceilings(v Values, n, b *fabric.Reading) {
+	if !f.fine(n) || !f.fine(b) {
+		return
+	}
 	if n.Ceiling > 0 {
 		v[Ceiling] = n.Ceiling
 	}
@@ -92,13 +108,11 @@ func (f *fabricMeasures) end(i int) Values {
 	if b.RPeak > idleLoad {
 		v[ReverseRatio] = n.RPeak / b.RPeak
 	}
-	if f.m.Between(i) {
-		v[HotAlone] = f.hotAlone(i)
-	}
-	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
-		v[NeighbourUp] = rise
-	}
-	return v
+}
+
+// fine says that an end is sampled at least about once a step.
+func (f *fabricMeasures) fine(r *fabric.Reading) bool {
+	return r.Cadence <= float64(1.2*f.e.Hurt.Usual)
 }
 
 // loadRatio is what end i carries now over before, per unit of the job's work.
@@ -190,10 +204,12 @@ func (f *fabricMeasures) beganWith(o Other) bool {
 // waiting, and how loaded and how fast those that wait are.
 func (f *fabricMeasures) shared() Values {
 	var worst, between, weight, load, ceiling float64
+	fine := true
 	for i, on := range f.e.Fabric.OnPath {
 		if !on || f.m.Ends[i].IsNIC() || f.own[i] <= 0 {
 			continue
 		}
+		fine = fine && f.fine(&f.e.Fabric.Now.Of[i])
 		worst = max(worst, f.own[i])
 		if f.m.Between(i) {
 			between = max(between, f.own[i])
@@ -210,6 +226,8 @@ func (f *fabricMeasures) shared() Values {
 	if weight > 0 {
 		v[UplinkPart] = between / worst
 		v[SharedLoad] = load / weight
+	}
+	if weight > 0 && fine {
 		v[SharedCap] = ceiling / weight
 	}
 	return v

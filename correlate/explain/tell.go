@@ -29,7 +29,7 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	t.impact(in, e)
 	in.Onset = e.Hurt.Onset
 	in.Chain = chain(e, best, t.Catalogue, func(f fact) telemetry.Interval { return t.onset(e, f) })
-	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(best), Confidence: round(best.Confidence, 3), Onset: e.Hurt.Onset}
+	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(best), Confidence: round(trust(e, best), 3), Onset: e.Hurt.Onset}
 	if len(in.Chain) > 0 {
 		in.Root.Onset = in.Chain[0].Onset
 	}
@@ -63,6 +63,22 @@ func (t *Teller) onset(e *Evidence, f fact) telemetry.Interval {
 		return e.Hurt.Onset
 	}
 	return t.Onset(f.entity, f.metric, f.before, f.now, e.Hurt.Onset)
+}
+
+// trust is how sure the answer is that this entity is the root. That nothing
+// fits is no evidence for the entity unknown points to: only the waiting that
+// ends there is.
+func trust(e *Evidence, a *Answer) float64 {
+	if a.Signature != nil {
+		return a.Confidence
+	}
+	blame := 0.05
+	if e.Fabric != nil {
+		if i, ok := e.Fabric.Now.Map.Index(a.Entity); ok {
+			blame = max(blame, e.Fabric.Blame.Share(i)/2)
+		}
+	}
+	return a.Confidence * blame
 }
 
 func domainOf(a *Answer) telemetry.Domain {

@@ -5,10 +5,14 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
+// finest is the most of a step that may lie between two samples for the step's
+// shape to be seen in them.
+const finest = 0.8
+
 // Lag is how long after the start of a step, in seconds, an end sends its
 // bytes: their centre of mass, averaged over the steps. A host that computes
-// longer sends later. It returns false where nothing was sent or seen, or where
-// the steps are too short for the series' sampling.
+// longer sends later. It returns false where nothing was sent or seen, and
+// where a sample averages over a step.
 func (m *Map) Lag(h History, grid telemetry.Duration, steps []jobs.Step, i int) (float64, bool) {
 	slot := m.Ends[i].slots[txBytes]
 	if slot < 0 {
@@ -17,6 +21,9 @@ func (m *Map) Lag(h History, grid telemetry.Duration, steps []jobs.Step, i int) 
 	var total float64
 	n := 0
 	for _, s := range steps {
+		if float64(h.Cadence(slot)) > float64(finest*float64(s.End-s.Start)) {
+			continue
+		}
 		if lag, ok := stepLag(h, grid, slot, s); ok {
 			total += lag
 			n++

@@ -8,10 +8,12 @@ import (
 )
 
 // History is what the closed grids say of a series: the rate per second of a
-// counter, or the last value of a gauge, in the grid that ends at g.
+// counter, or the last value of a gauge, in the grid that ends at g, and the
+// usual time between its samples.
 type History interface {
 	Slot(telemetry.Series) (int, bool)
 	At(slot int, g telemetry.Time) (float64, bool)
+	Cadence(slot int) telemetry.Duration
 }
 
 // signal is one of the series read at each end of a link.

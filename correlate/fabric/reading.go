@@ -13,13 +13,16 @@ type Span struct {
 
 // Reading is what one end did over a span. Shares are of the grids seen.
 type Reading struct {
-	Seen  int     // grids in which the end was seen
-	Util  float64 // mean bytes sent over the link's speed
-	RUtil float64 // mean bytes received over the link's speed
-	Told  float64 // pause seconds per second it was told to stop
-	Tells float64 // pause seconds per second it told its peer to stop
-	Wait  float64 // share of grids in which traffic stood, told to stop included
-	Marks float64 // share of sent packets that it marked
+	Seen int // grids in which the end was seen
+	// Cadence is the seconds between its samples: what is shorter is averaged
+	// away.
+	Cadence float64
+	Util    float64 // mean bytes sent over the link's speed
+	RUtil   float64 // mean bytes received over the link's speed
+	Told    float64 // pause seconds per second it was told to stop
+	Tells   float64 // pause seconds per second it told its peer to stop
+	Wait    float64 // share of grids in which traffic stood, told to stop included
+	Marks   float64 // share of sent packets that it marked
 	// Ceiling is the 95th percentile of what it sent over its speed, in grids
 	// with a standing queue, per second it was free to send. 0 if none stood.
 	Ceiling float64
@@ -88,8 +91,8 @@ type cell struct {
 }
 
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
-	var r Reading
 	var tr trail
+	r := Reading{Cadence: cadence(h, e)}
 	var marks, packets float64
 	waited, waitSeen := 0.0, 0
 	sc.util, sc.rutil, sc.standing = sc.util[:0], sc.rutil[:0], sc.standing[:0]
@@ -127,6 +130,13 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		r.Marks = marks / packets
 	}
 	return r, tr
+}
+
+func cadence(h History, e *End) float64 {
+	if e.slots[txBytes] < 0 {
+		return 0
+	}
+	return float64(h.Cadence(e.slots[txBytes])) / 1e9
 }
 
 // waiting says whether traffic stood at the end in a grid: from its queue where
