@@ -154,6 +154,9 @@ func (k *worker) closeSource(s *source) {
 		if b.past.n > 0 {
 			fillNaN(b.past.row(p.cell))
 		}
+		for i := range b.runs {
+			b.runs[i].some, b.runs[i].full = false, false
+		}
 	}
 	if len(s.frames) == 0 {
 		return

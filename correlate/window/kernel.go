@@ -22,6 +22,7 @@ type segment struct {
 	from    telemetry.Time
 	length  telemetry.Duration
 	valid   bool    // from is known and before the instant
+	step    uint32  // its microseconds
 	inverse float64 // one over its seconds
 	near    bool    // it begins in the cell before the one it ends in
 	before  float32 // seconds of it in that cell
@@ -33,6 +34,7 @@ func (p *pass) enter(from telemetry.Time) {
 	s := segment{from: from, valid: from != never && from < p.t}
 	if s.valid {
 		s.length = p.t.Sub(from)
+		s.step = microseconds(s.length)
 		s.inverse = 1 / seconds(s.length)
 		s.near = from <= p.gs && from > p.gs.Add(-p.grid)
 		s.before = float32(seconds(p.gs.Sub(from)))
@@ -48,11 +50,12 @@ type lane struct {
 	val  []float32
 	peak []float32
 	flag []Flag
+	step []uint32
 }
 
 func (w *Window) lane(b *block, r *run) lane {
 	lo, hi := b.base+r.off, b.base+r.off+r.n
-	return lane{w.word[lo:hi], w.at[lo:hi], w.val[lo:hi], w.peak[lo:hi], w.flag[lo:hi]}
+	return lane{w.word[lo:hi], w.at[lo:hi], w.val[lo:hi], w.peak[lo:hi], w.flag[lo:hi], w.step[lo:hi]}
 }
 
 // take files the samples of one instant, words and states being those of the
@@ -69,6 +72,7 @@ func (k *worker) take(b *block, words []uint64, states []telemetry.State) {
 			}
 		}
 		r.column.present = true
+		r.some, r.full = true, r.full || ss == nil
 		switch r.column.op {
 		case opCounter:
 			k.counters(b, r, ws, ss)
@@ -113,12 +117,12 @@ func (k *worker) counters(b *block, r *run, words []uint64, states []telemetry.S
 			factor, f = float64(p.seg.inverse*r.scale), freshOrGapped(p.seg.length, limit)
 		}
 		old := l.word[i]
-		if word^r.bias < old^r.bias || !p.seg.valid || (r.stick != 0 && word >= r.stick) {
+		if word^r.bias < old^r.bias || !p.seg.valid || (r.stick != 0 && word == r.stick) {
 			k.odd(b, r, int32(i), word)
 			continue
 		}
 		rate := float32(float64(word-old) * factor)
-		l.word[i], l.at[i], l.val[i], l.flag[i] = word, p.t, rate, f
+		l.word[i], l.at[i], l.val[i], l.flag[i], l.step[i] = word, p.t, rate, f, p.seg.step
 		if pk := l.peak[i]; rate > pk {
 			l.peak[i] = rate
 		} else if pk > 0 {
@@ -179,8 +183,8 @@ func (k *worker) odd(b *block, r *run, i int32, word uint64) {
 	if !first && !p.seg.valid {
 		return // not after the last sample: nothing new
 	}
-	l.word[i], l.at[i] = word, p.t
-	if r.stick != 0 && word >= r.stick {
+	l.word[i], l.at[i], l.step[i] = word, p.t, p.seg.step
+	if r.stick != 0 && word == r.stick {
 		k.blind(b, r, i, s, Stuck)
 		return
 	}
@@ -233,7 +237,7 @@ func (k *worker) floatCounters(b *block, r *run, words []uint64, states []teleme
 			continue
 		}
 		rate := float32((v - old) * p.seg.inverse)
-		l.word[i], l.at[i], l.val[i], l.flag[i] = word, p.t, rate, freshOrGapped(p.seg.length, limit)
+		l.word[i], l.at[i], l.val[i], l.flag[i], l.step[i] = word, p.t, rate, freshOrGapped(p.seg.length, limit), p.seg.step
 		k.rest(b, r, int32(i), rate)
 	}
 }
@@ -251,11 +255,11 @@ func (k *worker) gauges(b *block, r *run, words []uint64, states []telemetry.Sta
 		if math.IsNaN(v) || l.at[i] >= p.t {
 			continue
 		}
-		f := Fresh
-		if l.at[i] != never {
-			f = freshOrGapped(p.t.Sub(l.at[i]), limit)
+		if l.at[i] != p.seg.from {
+			p.enter(l.at[i])
 		}
-		l.word[i], l.at[i], l.val[i], l.flag[i] = word, p.t, float32(v), f
+		f := freshOrGapped(p.seg.length, limit)
+		l.word[i], l.at[i], l.val[i], l.flag[i], l.step[i] = word, p.t, float32(v), f, p.seg.step
 		if p.multi && r.column.op == opGauge {
 			k.sum(b.lo+r.off+int32(i), v, 1)
 		}

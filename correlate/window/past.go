@@ -54,6 +54,9 @@ func cellOf(t telemetry.Time, grid telemetry.Duration) int64 {
 	return c
 }
 
+// microseconds rounds up; it stops at 71 minutes.
+func microseconds(d telemetry.Duration) uint32 { return uint32(min((d+999)/1000, 1<<32-1)) }
+
 func seconds(d telemetry.Duration) float64 { return float64(d) / 1e9 }
 
 // mix returns the mean of m over c seconds and r over s seconds.

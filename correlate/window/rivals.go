@@ -54,6 +54,8 @@ func (w *Window) enlist(r *rival, slot int32) {
 		r.chosen++
 	}
 	w.rivalOf[slot] = r
+	_, run, _ := w.locate(int(slot))
+	run.rivals = true
 	w.cast(r)
 }
 

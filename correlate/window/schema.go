@@ -52,6 +52,10 @@ type run struct {
 	bias   uint64  // words compare as numbers once this bit is turned
 	stick  uint64  // a word from here on is a saturated counter's; 0 if it never is
 	word   telemetry.Column
+	id     int32 // of all runs, as they came
+	some   bool  // a sample of this run lies in the closed grid
+	full   bool  // one of every series does
+	rivals bool  // some of its series have another source too
 }
 
 // column is what a source's samples of one metric have in common.
@@ -128,7 +132,7 @@ func (w *Window) sourceOf(sc *schema) *source {
 	key := sourceKey{sc.Source, sc.Class}
 	src := w.sources[key]
 	if src == nil {
-		src = newSource(key)
+		src = newSource(key, int32(len(w.sources)))
 		w.sources[key] = src
 		list := w.byClass[sc.Class]
 		i, _ := slices.BinarySearchFunc(list, src, func(a, b *source) int { return a.name.Compare(b.name) })
@@ -176,7 +180,8 @@ func (w *Window) newBlock(sc *schema, pos []int32) *block {
 	if pos == nil {
 		b.n = int32(sc.Len())
 	}
-	b.makeRuns(w.cfg.Catalogue, src.index())
+	b.makeRuns(w.cfg.Catalogue, src.index(), w.runs)
+	w.runs += int32(len(b.runs))
 	b.past = newPast(w.cfg.History, b.runs)
 	w.blocks = append(w.blocks, b)
 	src.blocks = append(src.blocks, b)
@@ -187,7 +192,7 @@ func (w *Window) newBlock(sc *schema, pos []int32) *block {
 }
 
 // makeRuns cuts the block where the metric changes.
-func (b *block) makeRuns(cat *telemetry.Catalogue, known map[telemetry.MetricName]*column) {
+func (b *block) makeRuns(cat *telemetry.Catalogue, known map[telemetry.MetricName]*column, firstRun int32) {
 	ev := int32(0)
 	for i := int32(0); i < b.n; {
 		c := b.position(i) / int32(len(b.schema.Entities))
@@ -201,7 +206,7 @@ func (b *block) makeRuns(cat *telemetry.Catalogue, known map[telemetry.MetricNam
 			col = b.source.newColumn(name, cat)
 		}
 		r := newRun(b.schema.Columns[c], col)
-		r.off, r.n, r.ev = i, j-i, -1
+		r.off, r.n, r.ev, r.id = i, j-i, -1, firstRun+int32(len(b.runs))
 		if m := r.column.metric; m != nil && m.Evidence && !m.PerStep {
 			r.ev = ev
 			ev += r.n
@@ -247,6 +252,7 @@ func (w *Window) grow(b *block) {
 	w.val = append(w.val, make([]float32, n)...)
 	w.peak = append(w.peak, make([]float32, n)...)
 	w.flag = append(w.flag, make([]Flag, n)...)
+	w.step = append(w.step, make([]uint32, n)...)
 	w.shadow = append(w.shadow, make([]bool, n)...)
 	w.blockOf = append(w.blockOf, slices.Repeat([]int32{b.id}, n)...)
 }

@@ -137,6 +137,7 @@ func (w *Window) snapshotSlots(c *snapshot.Codec) {
 	fixed(c, &w.val, (*snapshot.Codec).F32s)
 	fixed(c, &w.peak, (*snapshot.Codec).F32s)
 	fixed(c, &w.flag, snapshot.U8s[Flag])
+	fixed(c, &w.step, (*snapshot.Codec).U32s)
 }
 
 // fixed codes a list whose length the schemas have set already.

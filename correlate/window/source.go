@@ -7,6 +7,7 @@ import (
 // source is one source of samples: its series, the frames that wait and what
 // is known of its clock.
 type source struct {
+	id       int32 // of all sources, as they came
 	name     telemetry.Source
 	class    telemetry.LatenessClass
 	declared telemetry.Duration // the shortest cadence its schemas state; 0 if none
@@ -32,8 +33,8 @@ type frame struct {
 	decoded     *telemetry.Frame // nil until needed; only where there are several instants
 }
 
-func newSource(key sourceKey) *source {
-	return &source{name: key.source, class: key.class, latest: never}
+func newSource(key sourceKey, id int32) *source {
+	return &source{id: id, name: key.source, class: key.class, latest: never}
 }
 
 // index returns the source's columns by name.

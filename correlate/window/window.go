@@ -69,6 +69,7 @@ type Window struct {
 	entities map[telemetry.Entity][]place
 	rivals   []*rival // by series
 	rivalOf  map[int32]*rival
+	runs     int32 // how many there are
 
 	// Per slot.
 	word    []uint64         // last word
@@ -76,6 +77,7 @@ type Window struct {
 	val     []float32        // last rate or value
 	peak    []float32        // slowly forgotten maximum of a counter's rate
 	flag    []Flag           // of the last sample
+	step    []uint32         // microseconds from the sample before to the last
 	shadow  []bool           // another source's slot is judged instead
 	blockOf []int32
 

@@ -1,0 +1,37 @@
+// Package detect finds series that look wrong: it looks at every fresh value
+// of a closed grid and says when a finding began and when it ended.
+//
+// It owns what each series is held against: its own past, kept as a few
+// float32 per slot in arrays, and the findings that last. It knows nothing of
+// jobs, topology or causes, and its findings are evidence, not verdicts. It
+// never reads a value that its grid does not have: what is held over, late or
+// averaged over a gap is not judged.
+//
+// # The detectors
+//
+// Which of them judge a metric, the catalogue says. Each needs confirmation,
+// so that noise does not flood; all thresholds are ratios to the series' own
+// past or to its peers.
+//
+//   - shift: a two-sided cumulative sum of the distance from a robust mean
+//     (an exponential mean of clipped values), in robust deviations. It speaks
+//     after four samples at the earliest, of a change of a tenth at least. It
+//     ends when five samples in a row are near the old level, or when the mean
+//     has slowly become the new one.
+//   - burst: a counter's rate twice above the largest that is remembered of
+//     its past, in most of three samples. What is remembered halves every 180
+//     samples and does not learn from the burst itself before it ends.
+//   - level: a state other than the usual one in the bad direction, or a gauge
+//     a tenth beyond its usual level, twice in a row; it ends within a
+//     twentieth of it. The usual level never learns from a finding.
+//   - peer: a robust distance of more than five deviations from the median of
+//     the entities of the same metric and source (five or more), and a tenth of
+//     it, five samples more often than not.
+//   - stuck: a counter at the maximum at which it stops, or a gauge that used
+//     to move and has not for eight times as long as it usually took.
+//   - silence: no sample for three cadences. A source that is silent
+//     altogether is one finding, on its collector entity.
+//
+// The mean is taken after thirty samples at the earliest; a series that is new
+// is not judged before.
+package detect

@@ -1,0 +1,80 @@
+package window
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// SourceView is one source as detectors see it after its class was closed.
+type SourceView struct {
+	ID     int // dense; it stays the source's, but is no identity (I4)
+	Name   telemetry.Source
+	Latest telemetry.Time // of its samples, once Heard
+	Heard  bool
+	Fresh  bool               // a sample lies in the closed grid
+	Silent telemetry.Duration // after so long without a sample it is silent
+	src    *source
+}
+
+// RunView is a run of neighbouring slots of one source and one metric. Its
+// slices are the Window's own: read them only, and only until the next Close.
+// They hold the last sample of every slot; it lies in the closed grid if its
+// At is after Begin.
+type RunView struct {
+	ID     int // dense over all runs, none ever goes away
+	Slot   int // the first
+	Metric *telemetry.Metric
+	Value  []float32
+	Flag   []Flag
+	At     []telemetry.Time
+	Step   []uint32 // microseconds since the sample before
+	Shadow []bool   // judged from another source
+	Begin  telemetry.Time
+	Silent telemetry.Duration // after so long without a sample a slot is silent
+	Some   bool               // a sample of some slot lies in the closed grid
+	Full   bool               // one of every slot does
+	Rivals bool               // some Shadow may be true
+}
+
+// SourceCount returns how many sources a class has.
+func (w *Window) SourceCount(class telemetry.LatenessClass) int { return len(w.byClass[class]) }
+
+// View returns source i of a class, in the order of names.
+func (w *Window) View(class telemetry.LatenessClass, i int) SourceView {
+	s := w.byClass[class][i]
+	v := SourceView{ID: int(s.id), Name: s.name, Latest: s.latest, Heard: s.latest != never, src: s}
+	v.Fresh = v.Heard && s.latest > w.closed[class].Add(-w.cfg.Grid)
+	if v.Fresh || !v.Heard {
+		return v
+	}
+	for _, c := range s.columns {
+		if d := s.silent(c, w.cfg.Grid); v.Silent == 0 || d < v.Silent {
+			v.Silent = d
+		}
+	}
+	return v
+}
+
+// Runs calls f for every run of a source; the RunView is valid during the call.
+func (w *Window) Runs(v *SourceView, r *RunView, f func(*RunView)) {
+	begin := w.closed[v.src.class].Add(-w.cfg.Grid)
+	for _, b := range v.src.blocks {
+		for i := range b.runs {
+			w.fillView(r, b, &b.runs[i], begin)
+			f(r)
+		}
+	}
+}
+
+func (w *Window) fillView(v *RunView, b *block, r *run, begin telemetry.Time) {
+	lo, hi := b.base+r.off, b.base+r.off+r.n
+	v.ID, v.Slot, v.Metric, v.Begin = int(r.id), int(lo), r.column.metric, begin
+	v.Value, v.Flag, v.At = w.val[lo:hi], w.flag[lo:hi], w.at[lo:hi]
+	v.Step, v.Shadow = w.step[lo:hi], w.shadow[lo:hi]
+	v.Silent = b.source.silent(r.column, w.cfg.Grid)
+	v.Some, v.Full, v.Rivals = r.some, r.full, r.rivals
+}
+
+// RunCount returns how many runs there are: every RunView's ID is below it.
+func (w *Window) RunCount() int { return int(w.runs) }
+
+// SourceTotal returns how many sources there are in all classes: every
+// SourceView's ID is below it.
+func (w *Window) SourceTotal() int { return len(w.sources) }
