@@ -33,7 +33,7 @@ var pureImports = []string{
 var pureNames = map[string][]string{
 	"math": {"Sqrt", "Abs", "Floor", "Ceil", "Trunc", "Inf", "IsInf", "IsNaN", "NaN", "Float64bits", "Float64frombits", "Float32bits", "Float32frombits"},
 	"time": {},
-	"fmt":  {"Sprintf", "Sprint", "Sprintln", "Errorf", "Append", "Appendf", "Appendln"},
+	"fmt":  {"Sprintf", "Sprint", "Sprintln", "Errorf", "Append", "Appendf", "Appendln", "Fprint", "Fprintf", "Fprintln"}, // no writer but buffers can be had
 	"maps": {"Clone", "Copy", "DeleteFunc", "Equal", "EqualFunc", "Keys", "Values"},
 }
 
