@@ -128,7 +128,7 @@ func TestErrors(t *testing.T) {
 		{row("2,nick:a/b,m,1"), `samples.csv:3: entity: entity "nick:a/b": unknown kind "nick"`},
 		{row("2,nic,m,1"), `samples.csv:3: entity: entity "nic": want kind:name`},
 		{row("2,nic:a b,m,1"), `samples.csv:3: entity: entity "nic:a b": space`},
-		{row("2,nic:a/b,,1"), `samples.csv:3: metric: empty`},
+		{row("2,nic:a/b,,1"), `samples.csv:3: metric: column: metric has no name`},
 		{row("2,nic:a/b,port_tx_bytes_total,-1"), `samples.csv:3: value: a counter is not negative: "-1" of nic:a/b port_tx_bytes_total`},
 		{row("2,nic:a/b,foreign_total,-0.5"), `samples.csv:3: value: a counter is not negative`},
 		{row("2,nic:a/b,foreign_total,18446744073709551616"), `samples.csv:3: value: a counter ends at 2^64-1`},

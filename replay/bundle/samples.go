@@ -8,7 +8,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -252,12 +251,10 @@ func (p *parser) identify(entity, metric []byte) (telemetry.Series, error) {
 	if err != nil {
 		return telemetry.Series{}, p.fail(colEntity, err)
 	}
-	switch {
-	case len(metric) == 0:
-		return telemetry.Series{}, p.fail(colMetric, errors.New("empty"))
-	case len(metric) > telemetry.MaxMetricBytes || !utf8.Valid(metric) || bytes.ContainsAny(metric, " \t\x00"):
-		return telemetry.Series{}, p.fail(colMetric, fmt.Errorf("bad name %.60q", metric))
-	case len(p.out.series) >= math.MaxInt32-1:
+	if err := (telemetry.Column{Metric: telemetry.MetricName(metric), Type: telemetry.Uint}).Validate(); err != nil {
+		return telemetry.Series{}, p.fail(colMetric, err)
+	}
+	if len(p.out.series) >= math.MaxInt32-1 {
 		return telemetry.Series{}, p.fail(colMetric, errors.New("too many series"))
 	}
 	return telemetry.Series{Entity: e, Metric: telemetry.MetricName(metric)}, nil
