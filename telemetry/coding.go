@@ -1,32 +1,81 @@
 package telemetry
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+)
 
-// coding is how a run of columns becomes numbers that are short.
+// blockWords is how many words are written together.
+const blockWords = 64
+
+// coding is how words become numbers that are short: what they are coded as
+// after the word of the instant before, or after zero at the first. It follows
+// from the schema alone.
 type coding uint8
 
 const (
-	codePlain coding = iota // the word itself: unsigned, first instant
-	codeDelta               // zigzag of the difference from the instant before
-	codeFloat               // exclusive or with it, bits reversed: a mantissa ends in zeros
+	codeRise  coding = iota // the difference: of counters, which only rise but for resets
+	codeDelta               // zigzag of the difference: of other integers
+	codeFloat               // exclusive or, bits reversed: a mantissa ends in zeros
 )
 
-func (c Column) coding(first bool) coding {
+func (c Column) coding() coding {
 	switch {
 	case c.Type == Float:
 		return codeFloat
-	case c.Type == Uint && first:
-		return codePlain
+	case strings.HasSuffix(string(c.Metric), "_total"):
+		return codeRise
 	}
 	return codeDelta
 }
 
-// run returns the end of the columns from lo on that are coded alike, and how.
-func (s *Schema) run(lo int, first bool) (hi int, c coding) {
-	c = s.Columns[lo].coding(first)
-	for hi = lo + 1; hi < len(s.Columns) && s.Columns[hi].coding(first) == c; hi++ {
+// number returns what cur is coded as after prev; zero means unchanged.
+func (c coding) number(cur, prev uint64) uint64 {
+	switch c {
+	case codeRise:
+		return cur - prev
+	case codeDelta:
+		return zigzag(int64(cur - prev))
 	}
-	return hi, c
+	return bits.Reverse64(cur ^ prev)
+}
+
+// word undoes number.
+func (c coding) word(number, prev uint64) uint64 {
+	switch c {
+	case codeRise:
+		return prev + number
+	case codeDelta:
+		return prev + uint64(unzigzag(number))
+	}
+	return prev ^ bits.Reverse64(number)
+}
+
+// run is a stretch of series whose columns are coded alike.
+type run struct {
+	lo, hi int
+	c      coding
+}
+
+// appendRuns cuts the schema into runs.
+func (s *Schema) appendRuns(dst []run) []run {
+	n := len(s.Entities)
+	for i := range s.Columns {
+		c := s.Columns[i].coding()
+		if i == 0 || dst[len(dst)-1].c != c {
+			dst = append(dst, run{lo: i * n, c: c})
+		}
+		dst[len(dst)-1].hi = (i + 1) * n
+	}
+	return dst
+}
+
+// blockOf is up to blockWords words of one run at one instant, and the same at
+// the instant before.
+type blockOf struct {
+	cur, prev []uint64
+	c         coding
 }
 
 // fingerprints remembers the fingerprints of the schemas an encoder or decoder

@@ -13,7 +13,9 @@ import (
 // Decoder is ready.
 type Decoder struct {
 	prints fingerprints
+	runs   []run
 	zeros  []uint64
+	coded  [blockWords]uint64 // the numbers of one block
 	tail   [tailBytes]byte
 }
 
@@ -73,7 +75,7 @@ func (r *reader) times(h *header, f *Frame) {
 		case k == n-1:
 			t = h.Last
 		case k > 0:
-			t += Time((evenly(h.step, k, n) + r.varint("time")) * h.unit)
+			t += Time((int64(k)*h.step + r.varint("time")) * h.unit)
 		}
 		if k > 0 && t <= last && r.err == nil {
 			r.fail(fmt.Errorf("instant %d at %s does not follow %s", k, t, last))
@@ -117,10 +119,12 @@ func (d *Decoder) rows(r *reader, s *Schema, words []uint64) error {
 	if len(d.zeros) < n {
 		d.zeros = make([]uint64, n)
 	}
-	p := packed{b: r.b, pos: r.off, end: len(r.b), tail: &d.tail}
-	p.row(s, words[:n], d.zeros[:n], true)
-	for k := n; k < len(words) && p.ok(); k += n {
-		p.row(s, words[k:k+n], words[k-n:k], false)
+	d.runs = s.appendRuns(d.runs[:0])
+	p := packed{b: r.b, pos: r.off, end: len(r.b), tail: &d.tail, coded: &d.coded}
+	prev := d.zeros[:n]
+	for k := 0; k < len(words) && p.ok(); k += n {
+		p.row(d.runs, words[k:k+n], prev)
+		prev = words[k : k+n]
 	}
 	switch {
 	case !p.ok():
@@ -133,11 +137,12 @@ func (d *Decoder) rows(r *reader, s *Schema, words []uint64) error {
 	return nil
 }
 
-// octetBytes is the most that one octet takes, with the control byte before
-// it; tailBytes holds it twice.
+// The most that the masks and the numbers of a block take, and what is loaded
+// beyond the last of them. The tail holds both.
 const (
-	octetBytes = 2 + 8*9
-	tailBytes  = 256
+	maskBytes  = 1 + blockWords/8
+	slackBytes = 8
+	tailBytes  = 2 * (maskBytes + 9*blockWords + slackBytes)
 )
 
 // packed walks the samples of a frame. Numbers are loaded eight bytes at a
@@ -145,19 +150,20 @@ const (
 type packed struct {
 	b     []byte
 	pos   int
-	end   int // of the bytes in b
-	moved int // what was left behind when they moved to tail
-	tail  *[tailBytes]byte
+	end   int  // of the bytes in b
+	moved int  // what was left behind when they moved to tail
 	stray bool // a bit was set beyond the last series
+	tail  *[tailBytes]byte
+	coded *[blockWords]uint64
 }
 
 func (p *packed) ok() bool { return p.pos <= p.end }
 func (p *packed) at() int  { return p.moved + min(p.pos, p.end) }
 
-// pad makes at least octetBytes and eight more bytes readable at pos. Past the
-// end it offers zeros, and pos stays past the end.
-func (p *packed) pad() {
-	if len(p.b)-p.pos >= octetBytes+8 {
+// need makes n bytes readable at pos. Past the end it offers zeros, and pos
+// stays past the end.
+func (p *packed) need(n int) {
+	if len(p.b)-p.pos >= n {
 		return
 	}
 	left := 0
@@ -171,86 +177,73 @@ func (p *packed) pad() {
 	p.b = p.tail[:]
 }
 
-func (p *packed) row(s *Schema, cur, prev []uint64, first bool) {
-	for lo := 0; lo < len(s.Columns) && p.ok(); {
-		hi, c := s.run(lo, first)
-		i, j := lo*len(s.Entities), hi*len(s.Entities)
-		p.run(cur[i:j], prev[i:j], c)
-		lo = hi
+// row reads what appendRow writes.
+func (p *packed) row(runs []run, cur, prev []uint64) {
+	for _, r := range runs {
+		for lo := r.lo; lo < r.hi && p.ok(); lo += blockWords {
+			hi := min(lo+blockWords, r.hi)
+			p.block(blockOf{cur[lo:hi], prev[lo:hi], r.c})
+		}
 	}
 }
 
-// run reads what appendRun writes.
-func (p *packed) run(cur, prev []uint64, c coding) {
-	for len(cur) > 0 {
-		p.pad()
-		ctrl := p.b[p.pos]
-		p.pos++
-		m := min(len(cur), 64)
-		if ctrl == 0 {
-			copy(cur[:m], prev[:m])
-		} else if p.block(cur[:m], prev[:m], ctrl, c); !p.ok() {
-			return
-		}
-		cur, prev = cur[m:], prev[m:]
+// block reads what putBlock writes.
+func (p *packed) block(w blockOf) {
+	p.need(maskBytes)
+	octets := p.b[p.pos]
+	p.pos++
+	if octets == 0 {
+		copy(w.cur, w.prev)
+		return
 	}
-}
-
-// block reads up to sixty-four words.
-func (p *packed) block(cur, prev []uint64, ctrl byte, c coding) {
-	for o := 0; len(cur) > 0; o++ {
-		m := min(len(cur), 8)
-		switch {
-		case ctrl>>o&1 == 0:
-			copy(cur[:m], prev[:m])
-		case m == 8:
-			p.octet((*[8]uint64)(cur), (*[8]uint64)(prev), c)
-		default:
-			var cc, pp [8]uint64
-			copy(pp[:], prev)
-			p.stray = p.stray || p.octet(&cc, &pp, c)>>m != 0
-			copy(cur, cc[:])
-		}
-		ctrl &^= 1 << o
-		cur, prev = cur[m:], prev[m:]
-	}
-	p.stray = p.stray || ctrl != 0
-}
-
-// octet reads a mask and its numbers and undoes differences. It returns the
-// mask.
-func (p *packed) octet(cur, prev *[8]uint64, c coding) byte {
-	p.pad()
-	var z [8]uint64
-	mask := p.b[p.pos]
-	p.pos = p.numbers(p.b, p.pos+1, mask, &z)
-	switch c {
-	case codePlain:
-		*cur = z
-	case codeDelta:
-		for i, v := range z {
-			cur[i] = prev[i] + uint64(unzigzag(v))
-		}
-	case codeFloat:
-		for i, v := range z {
-			cur[i] = prev[i] ^ bits.Reverse64(v)
+	var masks [8]byte
+	count := 0
+	for o := range masks {
+		if octets>>o&1 != 0 {
+			masks[o] = p.b[p.pos]
+			count += bits.OnesCount8(masks[o])
+			p.pos++
 		}
 	}
-	return mask
+	p.need(9*count + slackBytes)
+	p.numbers(count)
+	p.scatter(w, &masks)
 }
 
-// numbers reads one number for each bit of mask.
-func (p *packed) numbers(b []byte, pos int, mask byte, z *[8]uint64) int {
-	for m := uint(mask); m != 0; m &= m - 1 {
+// numbers reads count numbers.
+func (p *packed) numbers(count int) {
+	b, pos := p.b, p.pos
+	for i := range p.coded[:count] {
 		x := binary.LittleEndian.Uint64(b[pos:])
 		n := bits.TrailingZeros64(x|1<<8) + 1
-		i := bits.TrailingZeros(m) & 7
 		if n > 8 {
-			z[i] = binary.LittleEndian.Uint64(b[pos+1:])
+			p.coded[i] = binary.LittleEndian.Uint64(b[pos+1:])
 		} else {
-			z[i] = x << (uint(64-8*n) & 63) >> (uint(64-7*n) & 63)
+			p.coded[i] = x << (uint(64-8*n) & 63) >> (uint(64-7*n) & 63)
 		}
 		pos += n
 	}
-	return pos
+	p.pos = pos
+}
+
+// scatter puts the numbers where the masks have bits and undoes differences.
+func (p *packed) scatter(w blockOf, masks *[8]byte) {
+	next := 0
+	for o := 0; o < len(w.cur); o += 8 {
+		mask := uint64(masks[o/8])
+		m := min(8, len(w.cur)-o)
+		if mask == 0 {
+			copy(w.cur[o:o+m], w.prev[o:])
+			continue
+		}
+		p.stray = p.stray || mask>>m != 0
+		cur, prev := w.cur[o:o+m], w.prev[o:o+m]
+		for i := range cur {
+			take := mask >> i & 1
+			cur[i] = w.c.word(p.coded[next&(blockWords-1)]&-take, prev[i])
+			next += int(take)
+		}
+		masks[o/8] = 0
+	}
+	p.stray = p.stray || *masks != [8]byte{}
 }

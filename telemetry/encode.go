@@ -13,8 +13,10 @@ import (
 // Encoder is ready.
 type Encoder struct {
 	prints fingerprints
-	zeros  []uint64 // what the first instant is a difference from
-	filled []uint64 // words with holes filled, where there are states
+	runs   []run
+	zeros  []uint64           // what the first instant is a difference from
+	filled []uint64           // words with holes filled, where there are states
+	coded  [blockWords]uint64 // the numbers of one block
 }
 
 // AppendFrame appends the bytes of f, whose series are those of s
@@ -38,9 +40,11 @@ func (e *Encoder) AppendFrame(dst []byte, s *Schema, f *Frame) ([]byte, error) {
 	if len(e.zeros) < n {
 		e.zeros = make([]uint64, n)
 	}
-	dst = appendRow(dst, s, words[:n], e.zeros[:n], true)
-	for k := n; k < len(words); k += n {
-		dst = appendRow(dst, s, words[k:k+n], words[k-n:k], false)
+	e.runs = s.appendRuns(e.runs[:0])
+	prev := e.zeros[:n]
+	for k := 0; k < len(words); k += n {
+		dst = e.appendRow(dst, words[k:k+n], prev)
+		prev = words[k : k+n]
 	}
 	binary.LittleEndian.PutUint32(dst[start+offChecksum:], frameChecksum(dst[start:]))
 	return dst, nil
@@ -126,8 +130,9 @@ func appendTimes(dst []byte, f *Frame, unit int64) []byte {
 	}
 	span := int64(f.Time(n-1))/unit - first
 	dst = binary.AppendUvarint(dst, uint64(span))
+	step := span / int64(n-1)
 	for k := 1; k < n-1; k++ {
-		dst = appendVarint(dst, int64(f.Time(k))/unit-first-evenly(span, k, n))
+		dst = appendVarint(dst, int64(f.Time(k))/unit-first-int64(k)*step)
 	}
 	return dst
 }
@@ -169,100 +174,93 @@ func (e *Encoder) fill(f *Frame, n int) []uint64 {
 	return e.filled
 }
 
-// appendRow writes one instant: runs of columns that are coded alike.
-func appendRow(dst []byte, s *Schema, cur, prev []uint64, first bool) []byte {
-	dst = slices.Grow(dst, rowBound(len(cur)))
+// appendRow writes one instant, run by run, sixty-four words at a time.
+func (e *Encoder) appendRow(dst []byte, cur, prev []uint64) []byte {
+	dst = slices.Grow(dst, rowBound(len(cur), len(e.runs)))
 	b, pos := dst[:cap(dst)], len(dst)
-	for lo := 0; lo < len(s.Columns); {
-		hi, c := s.run(lo, first)
-		i, j := lo*len(s.Entities), hi*len(s.Entities)
-		pos = appendRun(b, pos, cur[i:j], prev[i:j], c)
-		lo = hi
+	for _, r := range e.runs {
+		for lo := r.lo; lo < r.hi; lo += blockWords {
+			hi := min(lo+blockWords, r.hi)
+			pos = e.putBlock(b, pos, blockOf{cur[lo:hi], prev[lo:hi], r.c})
+		}
 	}
 	return dst[:pos]
 }
 
 // rowBound is more than a row of n series can take: nine bytes a word, a mask
-// for eight, another for sixty-four in each of n runs at most, and the slack
-// into which eight bytes are stored where fewer are meant.
-func rowBound(n int) int { return 11*n + 32 }
+// for eight, another for sixty-four and for what remains of each run, and the
+// slack into which eight bytes are stored where fewer are meant.
+func rowBound(n, runs int) int { return 11*n + 2*runs + 32 }
 
-// appendRun writes the words of a run at b[pos:], sixty-four by sixty-four: a
-// byte that says which octets changed, then for each its mask and numbers.
-func appendRun(b []byte, pos int, cur, prev []uint64, c coding) int {
-	for len(cur) > 0 {
-		ctrl := pos
-		pos++
-		b[ctrl] = 0
-		for o := 0; o < 8 && len(cur) > 0; o++ {
-			var z [8]uint64
-			if len(cur) < 8 {
-				var cc, pp [8]uint64
-				copy(cc[:], cur)
-				copy(pp[:], prev)
-				if differences(&z, &cc, &pp, c) {
-					b[ctrl] |= 1 << o
-					pos = putOctet(b, pos, &z)
-				}
-				return pos
-			}
-			if differences(&z, (*[8]uint64)(cur), (*[8]uint64)(prev), c) {
-				b[ctrl] |= 1 << o
-				pos = putOctet(b, pos, &z)
-			}
-			cur, prev = cur[8:], prev[8:]
-		}
-	}
-	return pos
-}
-
-// differences sets z to what eight words are coded as, and reports whether
-// anything changed.
-func differences(z, cur, prev *[8]uint64, c coding) bool {
-	if (cur[0]^prev[0])|(cur[1]^prev[1])|(cur[2]^prev[2])|(cur[3]^prev[3])|
-		(cur[4]^prev[4])|(cur[5]^prev[5])|(cur[6]^prev[6])|(cur[7]^prev[7]) == 0 {
-		return false
-	}
-	switch c {
-	case codePlain:
-		*z = *cur
-	case codeDelta:
-		for i := range z {
-			z[i] = zigzag(int64(cur[i] - prev[i]))
-		}
-	case codeFloat:
-		for i := range z {
-			z[i] = bits.Reverse64(cur[i] ^ prev[i])
-		}
-	}
-	return true
-}
-
-// putOctet writes a mask of those that are not zero and then their numbers. It
-// stores eight bytes each time and advances by what the number needs, which is
-// nothing for a zero: no branch but for the rare number above 56 bits.
-func putOctet(b []byte, pos int, z *[8]uint64) int {
-	at := pos
+// putBlock writes the words of a block at b[pos:]: a byte that says which of
+// its octets changed, for each of those a mask of the words that changed, and
+// then the numbers. It returns the position after them.
+func (e *Encoder) putBlock(b []byte, pos int, w blockOf) int {
+	var octets byte
+	count, ctrl := 0, pos
 	pos++
-	var mask byte
-	for i, v := range z {
-		n := int(numberBytes[bits.Len64(v)&127])
+	for o := 0; o < len(w.cur); o += 8 {
+		var mask byte
+		if len(w.cur)-o >= 8 {
+			cur, prev := (*[8]uint64)(w.cur[o:]), (*[8]uint64)(w.prev[o:])
+			if same(cur, prev) {
+				continue
+			}
+			count, mask = e.differences(count, cur, prev, w.c)
+		} else {
+			var cur, prev [8]uint64
+			copy(cur[:], w.cur[o:])
+			copy(prev[:], w.prev[o:])
+			if count, mask = e.differences(count, &cur, &prev, w.c); mask == 0 {
+				continue
+			}
+		}
+		octets |= 1 << (o / 8)
+		b[pos] = mask
+		pos++
+	}
+	b[ctrl] = octets
+	return putNumbers(b, pos, e.coded[:count])
+}
+
+func same(a, b *[8]uint64) bool {
+	return (a[0]^b[0])|(a[1]^b[1])|(a[2]^b[2])|(a[3]^b[3])|(a[4]^b[4])|(a[5]^b[5])|(a[6]^b[6])|(a[7]^b[7]) == 0
+}
+
+// differences appends what eight words are coded as to the count numbers of the
+// block, leaving out those that are zero, without a branch for each. It returns
+// the new count and the mask of those that are not zero.
+func (e *Encoder) differences(count int, cur, prev *[8]uint64, c coding) (int, byte) {
+	var mask uint64
+	for i := range cur {
+		z := c.number(cur[i], prev[i])
+		changed := (z | -z) >> 63
+		e.coded[count&(blockWords-1)] = z
+		count += int(changed)
+		mask |= changed << i
+	}
+	return count, byte(mask)
+}
+
+// putNumbers writes numbers that are not zero. It stores eight bytes each time
+// and advances by what the number needs.
+func putNumbers(b []byte, pos int, numbers []uint64) int {
+	for _, v := range numbers {
+		n := uint(numberBytes[bits.Len64(v)&127])
 		if n > 8 {
 			b[pos] = 0
 			binary.LittleEndian.PutUint64(b[pos+1:], v)
 		} else {
-			binary.LittleEndian.PutUint64(b[pos:], (v<<1|1)<<(uint(n-1)&63))
+			binary.LittleEndian.PutUint64(b[pos:], (v<<1|1)<<((n-1)&63))
 		}
-		mask |= byte((n+15)>>4) << i
-		pos += n
+		pos += int(n)
 	}
-	b[at] = mask
 	return pos
 }
 
 // numberBytes is how many bytes a number of that many bits takes: seven bits a
-// byte to 56, then nine bytes; nothing for zero.
+// byte to 56, then nine bytes.
 var numberBytes = [128]uint8{
-	0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5,
+	1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5,
 	5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9,
 }

@@ -69,7 +69,7 @@ type header struct {
 	FrameHeader
 	flags byte
 	unit  int64 // nanoseconds a time step
-	step  int64 // the last time less the first, in units
+	step  int64 // from instant to instant if they were evenly spread, in units
 }
 
 func (r *reader) header() (h header) {
@@ -94,10 +94,11 @@ func (r *reader) header() (h header) {
 	}
 	h.Last = h.First
 	if h.Instants > 1 {
-		h.step = r.span()
-		h.Last += Time(h.step * h.unit)
-		if r.err == nil && (overflows(h.step, h.unit) || h.Last <= h.First) {
-			r.fail(fmt.Errorf("last time: %d × %d ns after the first is out of range", h.step, h.unit))
+		span := r.span()
+		h.Last += Time(span * h.unit)
+		h.step = span / int64(h.Instants-1)
+		if r.err == nil && (overflows(span, h.unit) || h.Last <= h.First) {
+			r.fail(fmt.Errorf("last time: %d × %d ns after the first is out of range", span, h.unit))
 		}
 	}
 	return h
@@ -145,22 +146,15 @@ func timeUnit(e byte) int64 {
 
 // commonUnit returns the largest e ≤ maxUnit with every time a multiple of
 // 10^e ns.
-func commonUnit(in []Instant) (e byte) {
-	for u := int64(10); e < maxUnit; u *= 10 {
-		for _, i := range in {
-			if int64(i.Source)%u != 0 || int64(i.Received)%u != 0 {
-				return e
-			}
+func commonUnit(in []Instant) byte {
+	e, u := byte(maxUnit), int64(1e9)
+	for _, i := range in {
+		for int64(i.Source)%u != 0 || int64(i.Received)%u != 0 {
+			e, u = e-1, u/10
 		}
-		e++
+		if e == 0 {
+			break
+		}
 	}
 	return e
-}
-
-// evenly returns where instant k of n would lie, were they evenly spread over
-// span. Encoder and decoder both count from it, so its rounding does not
-// matter, nor does overflow, which wraps alike.
-func evenly(span int64, k, n int) int64 {
-	d := int64(n - 1)
-	return span/d*int64(k) + span%d*int64(k)/d
 }
