@@ -33,7 +33,7 @@ func (j Judged) Case(ctx context.Context, dir string) (score.Case, error) {
 	if rec.Bundle == nil {
 		return score.Case{}, fmt.Errorf("%s: a trace has no truth to be judged by: want a bundle", dir)
 	}
-	truth, err := readTruth(dir)
+	truth, err := ReadTruth(dir)
 	if err != nil {
 		return score.Case{}, err
 	}
@@ -54,8 +54,8 @@ func (j Judged) Case(ctx context.Context, dir string) (score.Case, error) {
 	return c, nil
 }
 
-// readTruth reads a bundle's truth, without which nothing can be judged.
-func readTruth(dir string) (score.Truth, error) {
+// ReadTruth reads a bundle's truth, without which nothing can be judged.
+func ReadTruth(dir string) (score.Truth, error) {
 	b, err := os.ReadFile(filepath.Join(dir, TruthFile))
 	if err != nil {
 		return score.Truth{}, fmt.Errorf("read truth: %w", err)

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/rules"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// engineConfig is the engine as every command of the recorded shell runs it:
+// the signatures and the catalogue that are part of the program.
+func engineConfig(slices int) (engine.Config, error) {
+	set, err := rules.Standard()
+	if err != nil {
+		return engine.Config{}, fmt.Errorf("signatures: %w", err)
+	}
+	return engine.Config{Slices: slices, Correlate: correlate.Config{
+		Catalogue: telemetry.DefaultCatalogue(), Signatures: set.Signatures, Rules: set.Digest,
+	}}, nil
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/quintet-dc/quintet/replay/bundle"
+)
+
+// importCommand turns other data into a trace.
+type importCommand struct {
+	CSV importCSVCommand `cmd:"" name:"csv" help:"Turn a bundle, a folder of plain files, into a trace."`
+}
+
+// importCSVCommand turns a labelled bundle (design A6) into a trace.
+type importCSVCommand struct {
+	Dir     string `arg:"" type:"existingdir" help:"Folder with samples.csv or samples.csv.gz, topology.json and, if there are, events.csv and bundle.json."`
+	Output  string `short:"o" required:"" placeholder:"FILE" help:"The trace to write."`
+	Coarsen int    `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole."`
+	Force   bool   `help:"Replace FILE if it is there."`
+}
+
+// Validate says what is wrong with the flags.
+func (c *importCSVCommand) Validate() error {
+	if c.Coarsen < 1 {
+		return fmt.Errorf("--coarsen: %d: want 1 or more", c.Coarsen)
+	}
+	return nil
+}
+
+// Run writes the trace beside its place and moves it there when it is whole.
+func (c *importCSVCommand) Run(sh *shell) error {
+	if _, err := os.Stat(c.Output); err == nil && !c.Force {
+		return fmt.Errorf("import: %s is there already: give --force to replace it", c.Output)
+	}
+	b, err := bundle.OpenWith(c.Dir, bundle.Config{Coarsen: c.Coarsen})
+	if err != nil {
+		return err
+	}
+	for _, w := range b.Warnings {
+		sh.warn("%s", w)
+	}
+	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return b.WriteTrace(w, program()) }); err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	_, err = fmt.Fprintf(sh.out, "%s: %d samples, %d events, %d edges; begins cold\n", c.Output, b.Samples(), len(b.Events), len(b.Edges))
+	return err
+}
+
+// writeWhole writes a file so that it is there whole or not at all.
+func writeWhole(path string, fill func(*bufio.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	err = fill(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

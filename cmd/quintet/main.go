@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit codes; --help lists them.
+const (
+	exitSound   = 0
+	exitWrong   = 1
+	exitUsage   = 2
+	exitDoubted = 3
+)
+
+const description = `Watches an AI data centre and says which job got slower, by how much, where it began and why.
+
+Exit codes: 0 sound, done; 1 wrong, failed or different; 2 a wrong flag or argument; 3 sound, but with warnings (check only).`
+
+// commands is the command line.
+type commands struct {
+	Replay  replayCommand  `cmd:"" help:"Run the engine over a recording and print the incidents."`
+	Import  importCommand  `cmd:"" help:"Turn other data into a trace."`
+	Score   scoreCommand   `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
+	Check   checkCommand   `cmd:"" help:"Say what is wrong with a file, and where."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// shell is what a command may use of the world: results go to out, progress and
+// warnings to err.
+type shell struct {
+	ctx      context.Context
+	out, err io.Writer
+}
+
+// warn prints one line that is no result.
+func (s *shell) warn(format string, args ...any) {
+	fmt.Fprintf(s.err, "quintet: "+format+"\n", args...)
+}
+
+// exit ends the program with a code, without another word.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(&shell{ctx, os.Stdout, os.Stderr}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run parses the arguments, runs the command and returns the exit code.
+func run(sh *shell, args []string) int {
+	code := -1 // set by --help, which kong answers itself
+	parser, err := kong.New(&commands{}, kong.Name("quintet"), kong.Description(description), kong.Writers(sh.out, sh.err),
+		kong.Exit(func(c int) { code = c }), kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		sh.warn("%v", err)
+		return exitWrong
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if code >= 0 {
+		return code
+	}
+	if err != nil {
+		sh.warn("%v (see quintet --help)", err)
+		return exitUsage
+	}
+	err = parsed.Run(sh)
+	var quiet exit
+	switch {
+	case err == nil:
+		return exitSound
+	case errors.As(err, &quiet):
+		return int(quiet)
+	}
+	sh.warn("%v", err)
+	return exitWrong
+}

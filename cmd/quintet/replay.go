@@ -1,0 +1,222 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/correlate/detect"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/replay"
+	"github.com/quintet-dc/quintet/replay/answer"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// replayCommand runs the engine over a recording.
+type replayCommand struct {
+	Recording   string `arg:"" type:"path" help:"A trace, or the folder of a bundle."`
+	JSON        bool   `name:"json" help:"Print the final state of each incident as JSON, newest first."`
+	Explain     bool   `help:"Print the evidence behind each incident, too."`
+	Speed       pace   `default:"max" placeholder:"max|N" help:"As fast as possible, or N times real time."`
+	Expect      string `type:"existingfile" placeholder:"FILE" help:"Compare with what --json printed earlier; exit 1 and print the differences after the incidents."`
+	Diff        string `type:"existingfile" placeholder:"FILE" help:"Like --expect, but print nothing else."`
+	Slices      int    `default:"1" placeholder:"N" help:"How many parts of a grid's work run side by side. It changes no answer."`
+	SkipDamaged bool   `help:"Go on behind damaged blocks of a trace."`
+}
+
+// pace is how many times real time; zero is as fast as possible.
+type pace float64
+
+// UnmarshalText reads max or a positive number.
+func (p *pace) UnmarshalText(b []byte) error {
+	if string(b) == "max" {
+		*p = 0
+		return nil
+	}
+	v, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || !(v > 0) || v > 1e9 {
+		return fmt.Errorf("%q: want max or a positive number", b)
+	}
+	*p = pace(v)
+	return nil
+}
+
+// Validate says what is wrong with the flags.
+func (c *replayCommand) Validate() error {
+	if c.Slices < 1 || c.Slices > 1024 {
+		return fmt.Errorf("--slices: %d: want 1 to 1024", c.Slices)
+	}
+	if c.JSON && c.Explain {
+		return errors.New("--json: says all there is; --explain adds nothing to it")
+	}
+	return nil
+}
+
+// Run replays and prints.
+func (c *replayCommand) Run(sh *shell) error {
+	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: c.SkipDamaged})
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	for _, w := range rec.Warnings {
+		sh.warn("%s", w)
+	}
+	config, err := engineConfig(c.Slices)
+	if err != nil {
+		return err
+	}
+	behind := answer.Evidence(nil)
+	run := replay.RunConfig{Engine: config}
+	if c.Explain {
+		behind = answer.Evidence{}
+		run.Findings = func(f []detect.Finding) { gather(behind, f) }
+	}
+	line := newProgress(sh.err, "replaying")
+	run.Tick = c.clock(sh, rec, line)
+	result, err := replay.Run(sh.ctx, rec, run)
+	line.done()
+	if err != nil {
+		return err
+	}
+	for _, w := range result.Warnings {
+		sh.warn("%s", w)
+	}
+	if err := c.print(sh, result, behind); err != nil {
+		return err
+	}
+	if result.Cut != nil {
+		return fmt.Errorf("%s: %w", c.Recording, result.Cut)
+	}
+	return nil
+}
+
+// clock shows progress at each tick and, where a speed is asked for, waits for
+// its time.
+func (c *replayCommand) clock(sh *shell, rec *replay.Recording, line *progress) func(telemetry.Time) error {
+	first, last := rec.Span()
+	began, origin := time.Now(), telemetry.Time(0)
+	return func(at telemetry.Time) error {
+		line.at(float64(at-first)/float64(max(last-first, 1)), at.Clock())
+		if c.Speed == 0 {
+			return nil
+		}
+		if origin == 0 {
+			origin = at
+		}
+		wait := time.Until(began.Add(time.Duration(float64(at-origin) / float64(c.Speed))))
+		select {
+		case <-time.After(wait):
+			return nil
+		case <-sh.ctx.Done():
+			return sh.ctx.Err()
+		}
+	}
+}
+
+// gather keeps the newest state of each finding by entity.
+func gather(behind answer.Evidence, fs []detect.Finding) {
+	for _, f := range fs {
+		old := behind[f.Series.Entity]
+		for i := range old {
+			if old[i].Series == f.Series && old[i].Shape == f.Shape && old[i].Onset == f.Onset {
+				old[i] = f
+				f.Slot = -1
+			}
+		}
+		if f.Slot >= 0 {
+			behind[f.Series.Entity] = append(old, f)
+		}
+	}
+}
+
+// print prints the incidents and what differs from those expected.
+func (c *replayCommand) print(sh *shell, result *replay.Result, behind answer.Evidence) error {
+	if c.Diff == "" {
+		if err := c.incidents(sh, result.Incidents, behind); err != nil {
+			return err
+		}
+	}
+	different := false
+	for _, file := range []string{c.Expect, c.Diff} {
+		if file == "" {
+			continue
+		}
+		differs, err := compareFile(sh, file, result.Incidents)
+		if err != nil {
+			return err
+		}
+		different = different || differs
+	}
+	if different {
+		return exit(exitWrong)
+	}
+	return nil
+}
+
+func (c *replayCommand) incidents(sh *shell, incidents []explain.Incident, behind answer.Evidence) error {
+	if c.JSON {
+		return answer.WriteFile(sh.out, incidents)
+	}
+	for i := range incidents {
+		if err := answer.Write(sh.out, &incidents[i], behind); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(sh.out, summary(incidents))
+	return err
+}
+
+// summary counts the incidents in words.
+func summary(incidents []explain.Incident) string {
+	var n, risks, open int
+	for i := range incidents {
+		if incidents[i].Kind == explain.KindRisk {
+			risks++
+		} else {
+			n++
+		}
+		if incidents[i].State == explain.StateOpen {
+			open++
+		}
+	}
+	if n+risks == 0 {
+		return "no incident"
+	}
+	words := []string{}
+	for _, w := range []struct {
+		n         int
+		one, many string
+	}{{n, "incident", "incidents"}, {risks, "risk", "risks"}} {
+		switch {
+		case w.n == 1:
+			words = append(words, "1 "+w.one)
+		case w.n > 1:
+			words = append(words, fmt.Sprintf("%d %s", w.n, w.many))
+		}
+	}
+	return fmt.Sprintf("%s, %d open at the end", strings.Join(words, ", "), open)
+}
+
+// compareFile prints how the incidents differ from a file's. With --json the
+// differences go beside the result, not into it.
+func compareFile(sh *shell, file string, incidents []explain.Incident) (bool, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return false, err
+	}
+	diff, err := answer.Diff(b, incidents)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, d := range diff {
+		fmt.Fprintln(sh.out, d)
+	}
+	if len(diff) > 0 {
+		sh.warn("%d differences from %s", len(diff), file)
+	}
+	return len(diff) > 0, nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/quintet-dc/quintet/replay"
+	"github.com/quintet-dc/quintet/replay/score"
+)
+
+// scoreCommand replays labelled bundles and judges the answers.
+type scoreCommand struct {
+	Dirs    []string `arg:"" name:"dir" type:"existingdir" help:"Labelled bundles."`
+	JSON    bool     `name:"json" help:"Print one JSON object instead of the table."`
+	Coarsen []int    `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole. Several, as 1,3,10,30, are compared in one table."`
+	Workers int      `placeholder:"N" help:"How many bundles are replayed at once; the processors if not given. It changes no figure."`
+}
+
+// Validate says what is wrong with the flags.
+func (c *scoreCommand) Validate() error {
+	for _, k := range c.Coarsen {
+		if k < 1 {
+			return fmt.Errorf("--coarsen: %d: want 1 or more", k)
+		}
+	}
+	if c.JSON && len(c.Coarsen) > 1 {
+		return errors.New("--json: prints one score, and --coarsen asks for several")
+	}
+	return nil
+}
+
+// Run prints the score.
+func (c *scoreCommand) Run(sh *shell) error {
+	var reports []score.Report
+	for _, k := range c.Coarsen {
+		r, err := c.score(sh, k)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, r)
+	}
+	switch {
+	case c.JSON:
+		return reports[0].WriteJSON(sh.out)
+	case len(reports) > 1:
+		return score.Compare(sh.out, reports)
+	}
+	return reports[0].WriteTable(sh.out)
+}
+
+func (c *scoreCommand) score(sh *shell, k int) (score.Report, error) {
+	config, err := engineConfig(1)
+	if err != nil {
+		return score.Report{}, err
+	}
+	line := newProgress(sh.err, "replaying")
+	defer line.done()
+	var mu sync.Mutex
+	warn := func(dir, what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		line.done()
+		sh.warn("%s: %s", dir, what)
+	}
+	return score.Run(sh.ctx, c.Dirs, score.Options{
+		Replay:  replay.Judged{Engine: config, Coarsen: k, Warn: warn}.Case,
+		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)),
+		Progress: func(done, total int, dir string) {
+			mu.Lock()
+			defer mu.Unlock()
+			line.at(float64(done)/float64(total), dir)
+		},
+		Settings: score.Settings{Coarsen: k},
+	})
+}
+
+// writeJSON prints v as indented JSON.
+func writeJSON(sh *shell, v any) error {
+	e := json.NewEncoder(sh.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(v)
+}

@@ -1,0 +1,7 @@
+// Package answer prints incidents for people and compares two answers to one
+// recording.
+//
+// It owns the text of an incident at a terminal, the file {"incidents":[…]}
+// (design A4, A5) and the differences between two such files, field by field.
+// It never changes what an incident says.
+package answer
