@@ -66,7 +66,7 @@ replay:        telemetry correlate correlate/detect correlate/explain engine rep
 # floor 4: what tests and benchmarks stand on
 lab/load:                telemetry
 correlate/correlatetest: telemetry
-engine/enginetest:       telemetry correlate rules engine replay/bundle
+engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
 `
 
 // never lists what no line of the table may bring about, not even through

@@ -1,5 +1,6 @@
-// Command digest plays recorded runs and prints what was published and its
-// digest. The golden test builds it for other machines (I7).
+// Command digest plays recorded runs and prints what was published and found,
+// and the digests of what was published and of the engine's whole state. The
+// golden test builds it for other machines (I7).
 package main
 
 import (
@@ -27,6 +28,10 @@ func play(dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s%s %s\n", played.Published, played.Runner.Digest(), dir)
+	state, err := played.State()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s%s%s %s %s\n", played.Published, played.Findings, played.Runner.Digest(), state, dir)
 	return nil
 }
