@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	stuckTimes = 8  // times the usual interval between changes
-	stuckLeast = 30 // samples
-	stuckMoves = 26 // of 256: what moves more rarely cannot be told to be stuck
+	stuckTimes = 20 // times the usual interval between changes
+	stuckLeast = 60 // samples
+	stuckMost  = 11 // samples: what moves more rarely cannot be told to be stuck
 )
 
 // stuck judges whether a run still tells anything.
 func (k *worker) stuck(r *window.RunView, p *plan) {
 	if p.counter {
-		k.saturated(r)
+		k.saturated(r, p)
 		return
 	}
 	lo, hi := r.Slot, r.Slot+len(r.Value)
 	last, mark := k.d.state.last[lo:hi], k.d.state.mark[lo:hi]
 	for i, x := range r.Value {
-		if !fit(r, p, i) {
+		if !k.fit(i) {
 			continue
 		}
 		m := &mark[i]
@@ -31,37 +31,60 @@ func (k *worker) stuck(r *window.RunView, p *plan) {
 			if m.run < 255 {
 				m.run++
 			}
-			if m.on&onStuck == 0 && m.rate >= stuckMoves && m.run >= stuckLeast && int(m.run)*int(m.rate) >= stuckTimes*256 {
+			if m.on&onStuck == 0 && m.stands() {
 				m.on |= onStuck
-				k.confirm(k.suspect(int32(lo+i), telemetry.ShapeStuck, k.still(r, i, m.run), x, x), x, float32(int(m.run)*int(m.rate))/(stuckTimes*256))
+				k.confirm(k.suspect(int32(lo+i), telemetry.ShapeStuck, k.still(r, i, m.run), x, x), x, 1)
 			}
 			continue
 		}
-		m.rate = moved(m.rate, m.run)
+		m.usual = moved(m.usual, m.run)
 		last[i], m.run = x, 0
 		k.released(lo+i, m, x)
 	}
 }
 
-// moved learns from a change after run samples without one.
-func moved(rate, run uint8) uint8 {
-	target := 255 / (int(run) + 1)
-	return uint8(int(rate) + (target-int(rate)+8)/16)
+// usualUnit is one sample in marks.usual.
+const usualUnit = 16
+
+// moved learns from a change after run samples without one: the mean of such
+// runs, an eighth of it new. The first says nothing about the mean: it begins
+// at the end of what can be judged.
+func moved(usual, run uint8) uint8 {
+	if usual == 0 {
+		return 255
+	}
+	u := (7*int(usual) + usualUnit*min(int(run), 16) + 4) / 8
+	return uint8(min(max(u, 1), 255))
+}
+
+// stands reports whether a gauge that used to move has ceased to.
+func (m *marks) stands() bool {
+	if m.run < stuckLeast || m.usual == 0 || m.usual > stuckMost*usualUnit {
+		return false
+	}
+	return int(m.run)*usualUnit >= stuckTimes*(int(m.usual)+usualUnit)
 }
 
 // still is the interval in which a gauge that has not changed for so many
 // samples ceased to move: after its last change.
 func (k *worker) still(r *window.RunView, i int, run uint8) telemetry.Interval {
-	step := telemetry.Duration(r.Step[i]) * 1000
-	last := r.At[i].Add(-step * telemetry.Duration(run))
+	at, _, micros := r.Last(i)
+	step := telemetry.Duration(micros) * 1000
+	last := at.Add(-step * telemetry.Duration(run))
 	return telemetry.Interval{Earliest: last, Latest: last.Add(step)}
 }
 
 // saturated finds counters at the maximum at which they stop.
-func (k *worker) saturated(r *window.RunView) {
-	for i, f := range r.Flag {
+func (k *worker) saturated(r *window.RunView, p *plan) {
+	if r.Even && r.EvenFlag != window.Stuck && !p.saturated {
+		return
+	}
+	p.saturated = false
+	for i := range r.Value {
 		m := &k.d.state.mark[r.Slot+i]
-		if f != window.Stuck && m.on&onStuck == 0 || r.At[i] <= r.Begin || r.Shadow[i] {
+		p.saturated = p.saturated || m.on&onStuck != 0
+		at, f, _ := r.Last(i)
+		if f != window.Stuck && m.on&onStuck == 0 || at <= r.Begin || r.Shadow[i] {
 			continue
 		}
 		switch {
@@ -69,6 +92,7 @@ func (k *worker) saturated(r *window.RunView) {
 			k.released(r.Slot+i, m, r.Value[i])
 		case m.on&onStuck == 0:
 			m.on |= onStuck
+			p.saturated = true
 			k.confirm(k.suspect(int32(r.Slot+i), telemetry.ShapeStuck, k.onset(i), 0, 0), 0, 1)
 		}
 	}
@@ -83,8 +107,9 @@ func (k *worker) released(slot int, m *marks, x float32) {
 
 // silence judges the slots of a source that still speaks.
 func (k *worker) silence(r *window.RunView) {
-	for i, at := range r.At {
+	for i := range r.Value {
 		m := &k.d.state.mark[r.Slot+i]
+		at, _, _ := r.Last(i)
 		switch {
 		case r.Shadow[i] || m.seen == 0:
 		case at > r.Begin:
@@ -108,10 +133,10 @@ const (
 )
 
 // peer judges the entities of a run against each other.
-func (k *worker) peer(r *window.RunView, p *plan) {
+func (k *worker) peer(r *window.RunView) {
 	k.peers = k.peers[:0]
 	for i, x := range r.Value {
-		if fit(r, p, i) {
+		if k.fit(i) {
 			k.peers = append(k.peers, float64(x))
 		}
 	}
@@ -124,7 +149,7 @@ func (k *worker) peer(r *window.RunView, p *plan) {
 	for i, x := range r.Value {
 		d := math.Abs(float64(x) - med)
 		m := &k.d.state.mark[r.Slot+i]
-		if d <= limit && m.peer == 0 || !fit(r, p, i) {
+		if d <= limit && m.peer == 0 || !k.fit(i) {
 			continue
 		}
 		if d <= limit {

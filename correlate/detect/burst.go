@@ -23,7 +23,7 @@ func (k *worker) burst(r *window.RunView) {
 	env, mark := k.d.state.env[lo:hi], k.d.state.mark[lo:hi]
 	for i, x := range r.Value {
 		e := env[i]
-		if x == 0 && e == 0 && mark[i].doubt == 0 || r.Flag[i] != window.Fresh || r.At[i] <= r.Begin || r.Shadow[i] {
+		if x == 0 && e == 0 && mark[i].doubt == 0 || !k.fit(i) {
 			continue
 		}
 		switch {

@@ -110,8 +110,12 @@ type worker struct {
 	fn    func(*window.RunView)
 	found []Finding
 	peers []float64
-	from  telemetry.Time // the begin of the grid
-	cell  uint32         // its number, from the detector's first
+
+	// Of the run being judged.
+	counter bool           // its metric is a counter
+	all     bool           // every slot has a value to judge
+	from    telemetry.Time // the begin of the grid
+	cell    uint32         // its number, from the detector's first
 }
 
 // Run judges the grid that the window closed last for a class. It returns the

@@ -28,7 +28,7 @@
 //     the entities of the same metric and source (five or more), and a tenth of
 //     it, five samples more often than not.
 //   - stuck: a counter at the maximum at which it stops, or a gauge that used
-//     to move and has not for eight times as long as it usually took.
+//     to move and has not for twenty times as long as it usually took.
 //   - silence: no sample for three cadences. A source that is silent
 //     altogether is one finding, on its collector entity.
 //

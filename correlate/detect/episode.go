@@ -76,8 +76,8 @@ func (k *worker) forget(slot int32, now float32) {
 // onset is the interval in which slot i of the run became bad: from the sample
 // before to the end of the grid.
 func (k *worker) onset(i int) telemetry.Interval {
-	back := telemetry.Duration(k.run.Step[i]) * 1000
-	return telemetry.Interval{Earliest: min(k.run.At[i].Add(-back), k.from), Latest: k.run.At[i]}
+	at, _, step := k.run.Last(i)
+	return telemetry.Interval{Earliest: min(at.Add(-telemetry.Duration(step)*1000), k.from), Latest: at}
 }
 
 // sourceSilent says that nothing at all comes from a source any more.

@@ -16,7 +16,7 @@ func (k *worker) level(r *window.RunView, p *plan) {
 	lo, hi := r.Slot, r.Slot+len(r.Value)
 	usual, mark := k.d.state.env[lo:hi], k.d.state.mark[lo:hi]
 	for i, x := range r.Value {
-		if x == usual[i] && mark[i].doubt == 0 && mark[i].good == 0 || !fit(r, p, i) {
+		if x == usual[i] && mark[i].doubt == 0 && mark[i].good == 0 || !k.fit(i) {
 			continue
 		}
 		if mark[i].seen < warm {

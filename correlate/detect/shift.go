@@ -14,8 +14,8 @@ const (
 	floorShare = 0.02        // a deviation is at least this share of the mean
 	clipMean   = 3           // deviations that the mean learns from at most
 	clipSum    = 4           // deviations that one sample adds at most
-	slack      = 1           // deviations that each sample is forgiven
-	alarm      = 10          // deviations of the sum that make a shift
+	slack      = 1.5         // deviations that each sample is forgiven
+	alarm      = 9           // deviations of the sum that make a shift
 	least      = 0.1         // share of the mean that a shift must be
 	near       = 1.5         // deviations that count as the old level
 	nearEnough = 5           // samples in a row there that end a shift
@@ -28,12 +28,12 @@ func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^
 func clip(x, limit float32) float32 { return min(max(x, -limit), limit) }
 
 // shift judges a run against its own past.
-func (k *worker) shift(r *window.RunView, p *plan) {
+func (k *worker) shift(r *window.RunView) {
 	s := &k.d.state
 	lo, hi := r.Slot, r.Slot+len(r.Value)
 	mean, dev, up, down, mark := s.mean[lo:hi], s.dev[lo:hi], s.up[lo:hi], s.down[lo:hi], s.mark[lo:hi]
 	for i, x := range r.Value {
-		if !fit(r, p, i) {
+		if !k.fit(i) {
 			continue
 		}
 		m, d := mean[i], dev[i]
@@ -83,7 +83,8 @@ func begin(m, d, x float32, seen uint8) (mean, dev float32) {
 
 // moment is now, as state keeps it.
 func (k *worker) moment(i int) moment {
-	return moment{cell: k.cell, step: k.run.Step[i]}
+	_, _, step := k.run.Last(i)
+	return moment{cell: k.cell, step: step}
 }
 
 // interval is an onset from its moment: the grid, and before it the time since

@@ -25,7 +25,7 @@ func (d *Detector) Snapshot(c *snapshot.Codec) {
 	snapshot.List(c, &s.rose, 8, snapshotMoment)
 	snapshot.List(c, &s.fell, 8, snapshotMoment)
 	snapshot.List(c, &s.mark, 8, func(c *snapshot.Codec, m *marks) {
-		for _, b := range []*uint8{&m.seen, &m.shift, &m.doubt, &m.good, &m.peer, &m.run, &m.rate, &m.on} {
+		for _, b := range []*uint8{&m.seen, &m.shift, &m.doubt, &m.good, &m.peer, &m.run, &m.usual, &m.on} {
 			c.U8(b)
 		}
 	})

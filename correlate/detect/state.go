@@ -31,7 +31,7 @@ type marks struct {
 	good  uint8 // level: better samples in a row
 	peer  uint8 // suspicion
 	run   uint8 // stuck: samples in a row without a change
-	rate  uint8 // stuck: how often it used to change, of 256
+	usual uint8 // stuck: how long such runs used to be, in sixteenths of a sample; 0 before the first
 	on    uint8 // findings that need no suspicion: onStuck, onSilent
 }
 
@@ -72,6 +72,7 @@ type plan struct {
 	counter                                   bool
 	rise                                      telemetry.Rise
 	warm                                      bool // every slot has been seen often enough
+	saturated                                 bool // some slot may be stuck at its maximum
 }
 
 // idle reports whether nothing judges the run.
@@ -98,7 +99,7 @@ func (k *worker) judge(r *window.RunView) {
 	if !p.made {
 		known := p.warm // from a snapshot
 		*p = makePlan(r.Metric)
-		p.warm = known
+		p.warm, p.saturated = known, true // until looked at
 	}
 	if p.idle() {
 		return
@@ -109,14 +110,14 @@ func (k *worker) judge(r *window.RunView) {
 	if p.silence && !(r.Full && p.warm) {
 		k.silence(r)
 	}
-	if !r.Some {
+	if !r.Some || !k.prepare(r, p) {
 		return
 	}
 	if p.stuck {
 		k.stuck(r, p)
 	}
 	if p.shift {
-		k.shift(r, p)
+		k.shift(r)
 	}
 	if p.burst {
 		k.burst(r)
@@ -125,18 +126,40 @@ func (k *worker) judge(r *window.RunView) {
 		k.level(r, p)
 	}
 	if p.peer {
-		k.peer(r, p)
+		k.peer(r)
 	}
 	if !p.warm {
 		k.count(r, p)
 	}
 }
 
-// fit reports whether slot i of the run has a value to judge in this grid. A
-// counter's must not be a mean over a gap.
-func fit(r *window.RunView, p *plan, i int) bool {
-	f := r.Flag[i]
-	return (f == window.Fresh || f == window.Gapped && !p.counter) && r.At[i] > r.Begin && !r.Shadow[i]
+// prepare finds out once for the run what fit would find out slot by slot. It
+// returns false where no slot can have anything to judge.
+func (k *worker) prepare(r *window.RunView, p *plan) bool {
+	k.counter, k.all = p.counter, false
+	if !r.Even {
+		return true
+	}
+	if r.EvenAt <= r.Begin || !k.worth(r.EvenFlag) {
+		return p.stuck && p.counter
+	}
+	k.all = !r.Rivals
+	return true
+}
+
+// worth reports whether a value with this flag is to be judged: a counter's
+// must not be a mean over a gap.
+func (k *worker) worth(f window.Flag) bool {
+	return f == window.Fresh || f == window.Gapped && !k.counter
+}
+
+// fit reports whether slot i of the run has a value to judge in this grid.
+func (k *worker) fit(i int) bool { return k.all || k.fitAlone(i) }
+
+func (k *worker) fitAlone(i int) bool {
+	r := &k.run
+	at, f, _ := r.Last(i)
+	return k.worth(f) && at > r.Begin && !r.Shadow[i]
 }
 
 // count counts the judged samples of a run until all slots have enough. A run
@@ -146,7 +169,7 @@ func (k *worker) count(r *window.RunView, p *plan) {
 	p.warm = true
 	for i := range marks {
 		m := &marks[i]
-		if fit(r, p, i) && m.seen < 255 {
+		if m.seen < 255 && k.fit(i) {
 			m.seen++
 		}
 		p.warm = p.warm && m.seen >= warm && m.on&onSilent == 0

@@ -151,16 +151,25 @@ func (k *worker) closeSource(s *source) {
 	*p = pass{g: k.w.closing.g, gs: k.w.closing.g.Add(-k.w.cfg.Grid), grid: k.w.cfg.Grid}
 	p.cell = cellOf(p.g, p.grid)
 	for _, b := range s.blocks {
-		if b.past.n > 0 {
-			fillNaN(b.past.row(p.cell))
-		}
 		for i := range b.runs {
 			b.runs[i].some, b.runs[i].full = false, false
 		}
 	}
-	if len(s.frames) == 0 {
-		return
+	if len(s.frames) > 0 {
+		k.takeAll(s)
 	}
+	for _, b := range s.blocks {
+		for i := range b.runs {
+			if r := &b.runs[i]; r.ev >= 0 && !r.some {
+				fillNaN(b.past.row(p.cell)[r.ev : r.ev+r.n])
+			}
+		}
+	}
+}
+
+// takeAll takes the instants up to the grid's end.
+func (k *worker) takeAll(s *source) {
+	p := &k.pass
 	k.gather(s)
 	if p.multi = k.several(); p.multi {
 		k.sums, k.weight = zeroed(k.sums, int(s.n)), zeroed(k.weight, int(s.n))
@@ -352,7 +361,10 @@ func (k *worker) means(s *source) {
 
 func (k *worker) meansOf(b *block, r *run) {
 	l := k.w.lane(b, r)
-	_, cur, _ := k.cells(b, r)
+	var cur []float32
+	if r.ev >= 0 && r.column.op == opGauge && r.some {
+		cur = b.past.row(k.pass.cell)[r.ev : r.ev+r.n]
+	}
 	for i := range l.val {
 		local := b.lo + r.off + int32(i)
 		weight := k.weight[local]
@@ -360,7 +372,7 @@ func (k *worker) meansOf(b *block, r *run) {
 			continue
 		}
 		l.val[i] = float32(k.sums[local] / weight)
-		if cur != nil && r.column.op == opGauge {
+		if cur != nil {
 			cur[i] = l.val[i]
 		}
 	}

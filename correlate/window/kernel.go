@@ -72,15 +72,31 @@ func (k *worker) take(b *block, words []uint64, states []telemetry.State) {
 			}
 		}
 		r.column.present = true
-		r.some, r.full = true, r.full || ss == nil
-		switch r.column.op {
-		case opCounter:
-			k.counters(b, r, ws, ss)
-		case opStep:
-			k.steps(b, r, ws, ss)
-		default:
-			k.gauges(b, r, ws, ss)
+		if ss != nil || k.pass.multi || !k.takeEven(b, r, ws) {
+			k.takeRun(b, r, ws, ss)
 		}
+		r.some, r.full = true, r.full || ss == nil
+	}
+}
+
+// takeRun files a run slot by slot.
+func (k *worker) takeRun(b *block, r *run, words []uint64, states []telemetry.State) {
+	k.spreadOut(b, r)
+	if !r.some && r.ev >= 0 {
+		fillNaN(b.past.row(k.pass.cell)[r.ev : r.ev+r.n])
+	}
+	switch {
+	case r.column.op == opStep:
+		k.steps(b, r, words, states)
+	case r.column.op != opCounter:
+		k.gauges(b, r, words, states)
+	case r.word.Type == telemetry.Float:
+		k.floatCounters(b, r, words, states)
+	default:
+		k.counters(b, r, 0, words, states)
+	}
+	if states == nil {
+		k.gatherUp(b, r)
 	}
 }
 
@@ -97,18 +113,14 @@ func (k *worker) anyPresent(states []telemetry.State) (any bool) {
 	return any
 }
 
-// counters files one instant of counters: the rate since each one's last
-// sample.
-func (k *worker) counters(b *block, r *run, words []uint64, states []telemetry.State) {
-	if r.word.Type == telemetry.Float {
-		k.floatCounters(b, r, words, states)
-		return
-	}
+// counters files one instant of counters, from the run's series i on: the rate
+// since each one's last sample.
+func (k *worker) counters(b *block, r *run, i int, words []uint64, states []telemetry.State) {
 	p, l := &k.pass, k.w.lane(b, r)
 	limit := b.source.silent(r.column, p.grid)
-	prev, cur, cover := k.cells(b, r)
+	p.enter(l.at[i])
 	factor, f := float64(p.seg.inverse*r.scale), freshOrGapped(p.seg.length, limit)
-	for i, word := range words {
+	for ; i < len(words); i++ {
 		if states != nil && states[i] != telemetry.Present {
 			continue
 		}
@@ -116,25 +128,14 @@ func (k *worker) counters(b *block, r *run, words []uint64, states []telemetry.S
 			p.enter(l.at[i])
 			factor, f = float64(p.seg.inverse*r.scale), freshOrGapped(p.seg.length, limit)
 		}
-		old := l.word[i]
+		word, old := words[i], l.word[i]
 		if word^r.bias < old^r.bias || !p.seg.valid || (r.stick != 0 && word == r.stick) {
 			k.odd(b, r, int32(i), word)
 			continue
 		}
 		rate := float32(float64(word-old) * factor)
 		l.word[i], l.at[i], l.val[i], l.flag[i], l.step[i] = word, p.t, rate, f, p.seg.step
-		if pk := l.peak[i]; rate > pk {
-			l.peak[i] = rate
-		} else if pk > 0 {
-			l.peak[i] = float32(pk * forget)
-		}
-		if cur != nil && p.seg.near && !p.multi {
-			if m := prev[i]; m != rate && p.seg.before > 0 {
-				prev[i] = mix(m, cover[i], rate, p.seg.before)
-			}
-			cur[i], cover[i] = rate, p.seg.within
-			continue
-		}
+		l.peak[i] = max(rate, float32(l.peak[i]*forget))
 		k.rest(b, r, int32(i), rate)
 	}
 }
@@ -151,19 +152,8 @@ func freshOrGapped(length, limit telemetry.Duration) Flag {
 	return Fresh
 }
 
-// cells returns the history of a run in the grid before the closing one, in
-// the closing one, and how much of the last cell is covered; nil without one.
-func (k *worker) cells(b *block, r *run) (prev, cur, cover []float32) {
-	if r.ev < 0 {
-		return nil, nil, nil
-	}
-	p := &b.past
-	prev = p.row(k.pass.cell - 1)[r.ev : r.ev+r.n]
-	return prev, p.row(k.pass.cell)[r.ev : r.ev+r.n], p.cover[r.ev : r.ev+r.n]
-}
-
-// rest does for a known rate what most samples need not: history across
-// several cells, and the mean of several samples in a grid.
+// rest files a known rate in the history, and in the mean of several samples
+// of a grid.
 func (k *worker) rest(b *block, r *run, i int32, rate float32) {
 	p := &k.pass
 	if r.ev >= 0 {
@@ -194,7 +184,7 @@ func (k *worker) odd(b *block, r *run, i int32, word uint64) {
 	}
 	inc, ok := uint64(0), false
 	if r.word.Type == telemetry.Uint {
-		inc, ok = wrapped(r.column.metric, old, word, float64(float64(plausibleTimes*float64(l.peak[i]))*seconds(p.seg.length)))
+		inc, ok = wrapped(r.column.metric, old, word, plausibleTimes*float64(l.peak[i])*seconds(p.seg.length))
 	}
 	if !ok {
 		k.counts.Resets++
@@ -246,7 +236,11 @@ func (k *worker) floatCounters(b *block, r *run, words []uint64, states []teleme
 func (k *worker) gauges(b *block, r *run, words []uint64, states []telemetry.State) {
 	p, l := &k.pass, k.w.lane(b, r)
 	limit := b.source.silent(r.column, p.grid)
-	_, cur, _ := k.cells(b, r)
+	var cur []float32
+	if r.ev >= 0 {
+		cur = b.past.row(p.cell)[r.ev : r.ev+r.n]
+	}
+	p.enter(l.at[0])
 	for i, word := range words {
 		if states != nil && states[i] != telemetry.Present {
 			continue
@@ -258,8 +252,7 @@ func (k *worker) gauges(b *block, r *run, words []uint64, states []telemetry.Sta
 		if l.at[i] != p.seg.from {
 			p.enter(l.at[i])
 		}
-		f := freshOrGapped(p.seg.length, limit)
-		l.word[i], l.at[i], l.val[i], l.flag[i], l.step[i] = word, p.t, float32(v), f, p.seg.step
+		l.at[i], l.val[i], l.flag[i], l.step[i] = p.t, float32(v), freshOrGapped(p.seg.length, limit), p.seg.step
 		if p.multi && r.column.op == opGauge {
 			k.sum(b.lo+r.off+int32(i), v, 1)
 		}
@@ -273,7 +266,7 @@ func (k *worker) gauges(b *block, r *run, words []uint64, states []telemetry.Sta
 func (k *worker) steps(b *block, r *run, words []uint64, states []telemetry.State) {
 	p, l := &k.pass, k.w.lane(b, r)
 	for i, word := range words {
-		if states != nil && states[i] != telemetry.Present || l.at[i] != never && l.at[i] >= p.t {
+		if states != nil && states[i] != telemetry.Present || l.at[i] >= p.t {
 			continue
 		}
 		v := r.word.Float(word)
@@ -281,7 +274,8 @@ func (k *worker) steps(b *block, r *run, words []uint64, states []telemetry.Stat
 			k.counts.Gaps++
 			continue
 		}
-		l.word[i], l.at[i], l.val[i], l.flag[i] = word, p.t, float32(v), Fresh
+		p.enter(l.at[i])
+		l.at[i], l.val[i], l.flag[i], l.step[i] = p.t, float32(v), Fresh, p.seg.step
 		k.found = append(k.found, StepSample{Slot: int(b.base + r.off + int32(i)), At: p.t, Value: v})
 	}
 }

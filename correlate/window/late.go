@@ -11,6 +11,7 @@ import (
 func (k *worker) takeLate(b *block, words []uint64, states []telemetry.State) {
 	for i := range b.runs {
 		r := &b.runs[i]
+		k.spreadOut(b, r)
 		for j := range r.n {
 			if states != nil && states[r.off+j] != telemetry.Present {
 				continue
@@ -45,7 +46,7 @@ func (k *worker) lateSample(b *block, r *run, i int32, word uint64) {
 			}
 		}
 		if newer {
-			l.word[i], l.at[i], l.val[i], l.flag[i] = word, p.t, float32(v), Held
+			l.at[i], l.val[i], l.flag[i] = p.t, float32(v), Held
 		}
 	}
 }
@@ -62,9 +63,12 @@ func (k *worker) lateCounter(b *block, r *run, i int32, word uint64) {
 	}
 	p := &k.pass
 	multi := p.multi
-	p.enter(l.at[i])
-	p.seg.near, p.multi = false, false // its cells and its grid are not the closing ones
-	k.counters(b, &one, at[:], nil)
+	p.multi = false // its grid is not the closing one
+	if r.word.Type == telemetry.Float {
+		k.floatCounters(b, &one, at[:], nil)
+	} else {
+		k.counters(b, &one, 0, at[:], nil)
+	}
 	p.seg, p.multi = segment{from: never}, multi
 	if l.flag[i] == Fresh || l.flag[i] == Gapped {
 		l.flag[i] = Held

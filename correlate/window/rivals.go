@@ -33,7 +33,7 @@ func (w *Window) oppose(old *block, oldEntity int32, b *block, entity int32) {
 		r := w.rivalOf[was]
 		if r == nil {
 			r = &rival{series: w.Series(int(was)), chosen: -1}
-			if w.at[was] != never {
+			if _, heard := w.Last(int(was)); heard {
 				r.chosen = 0
 			}
 			w.enlist(r, was)
@@ -91,10 +91,11 @@ func (w *Window) elect(class telemetry.LatenessClass) {
 // hear notes whether a slot is heard as of its class's last closed grid.
 func (w *Window) hear(r *rival, i int) {
 	s := int(r.slots[i])
-	b, run, _ := w.locate(s)
+	b, run, n := w.locate(s)
+	at, _, _ := w.last(b, run, n)
 	g := w.closed[b.source.class]
 	switch {
-	case w.at[s] == never || g.Sub(w.at[s]) > b.source.silent(run.column, w.cfg.Grid):
+	case at == never || g.Sub(at) > b.source.silent(run.column, w.cfg.Grid):
 		r.since[i] = never
 	case r.since[i] == never:
 		r.since[i] = g

@@ -56,6 +56,12 @@ type run struct {
 	some   bool  // a sample of this run lies in the closed grid
 	full   bool  // one of every series does
 	rivals bool  // some of its series have another source too
+
+	// Where even is set these stand for all slots of the run.
+	even bool
+	at   telemetry.Time
+	flag Flag
+	step uint32
 }
 
 // column is what a source's samples of one metric have in common.
@@ -225,7 +231,7 @@ func (b *block) position(i int32) int32 {
 }
 
 func newRun(c telemetry.Column, col *column) run {
-	r := run{column: col, word: c, scale: 1}
+	r := run{column: col, word: c, scale: 1, even: true, at: never}
 	if c.Type == telemetry.Decimal {
 		r.scale = c.Float(1)
 		r.bias = 1 << 63

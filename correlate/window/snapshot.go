@@ -131,7 +131,13 @@ func (w *Window) restoreFrame(c *snapshot.Codec, s *source, b telemetry.EncodedF
 	s.frames[len(s.frames)-1].done = done
 }
 
+// snapshotSlots has no even runs: whether one is even changes no answer.
 func (w *Window) snapshotSlots(c *snapshot.Codec) {
+	for _, b := range w.blocks {
+		for i := range b.runs {
+			w.spreadOut(b, &b.runs[i])
+		}
+	}
 	fixed(c, &w.word, (*snapshot.Codec).U64s)
 	fixed(c, &w.at, snapshot.U64s[telemetry.Time])
 	fixed(c, &w.val, (*snapshot.Codec).F32s)

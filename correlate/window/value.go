@@ -93,7 +93,10 @@ func (w *Window) Cadence(slot int) telemetry.Duration {
 }
 
 // Last returns the time of a slot's last sample, and false before the first.
-func (w *Window) Last(slot int) (telemetry.Time, bool) { return w.at[slot], w.at[slot] != never }
+func (w *Window) Last(slot int) (telemetry.Time, bool) {
+	at, _, _ := w.last(w.locate(slot))
+	return at, at != never
+}
 
 // Judged reports whether a slot is the one by which its series is judged.
 func (w *Window) Judged(slot int) bool { return !w.shadow[slot] }
@@ -103,8 +106,9 @@ func (w *Window) Judged(slot int) bool { return !w.shadow[slot] }
 // the last one, for a state the last one. It is NaN where the flag is Missing,
 // First, Reset or Stuck.
 func (w *Window) Value(slot int) (float32, Flag) {
-	at, f, v := w.at[slot], w.flag[slot], w.val[slot]
-	b, r, _ := w.locate(slot)
+	b, r, i := w.locate(slot)
+	at, f, _ := w.last(b, r, i)
+	v := w.val[slot]
 	g := w.closed[b.source.class]
 	if at == never || g == never {
 		return float32(math.NaN()), Missing

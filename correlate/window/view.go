@@ -16,21 +16,26 @@ type SourceView struct {
 // RunView is a run of neighbouring slots of one source and one metric. Its
 // slices are the Window's own: read them only, and only until the next Close.
 // They hold the last sample of every slot; it lies in the closed grid if its
-// At is after Begin.
+// time is after Begin. Where Even is set all slots have the same time, flag and
+// step, and the slices of these are not good: ask Last.
 type RunView struct {
-	ID     int // dense over all runs, none ever goes away
-	Slot   int // the first
-	Metric *telemetry.Metric
-	Value  []float32
-	Flag   []Flag
-	At     []telemetry.Time
-	Step   []uint32 // microseconds since the sample before
-	Shadow []bool   // judged from another source
-	Begin  telemetry.Time
-	Silent telemetry.Duration // after so long without a sample a slot is silent
-	Some   bool               // a sample of some slot lies in the closed grid
-	Full   bool               // one of every slot does
-	Rivals bool               // some Shadow may be true
+	ID       int // dense over all runs, none ever goes away
+	Slot     int // the first
+	Metric   *telemetry.Metric
+	Value    []float32
+	Flag     []Flag
+	At       []telemetry.Time
+	Step     []uint32 // microseconds since the sample before
+	Shadow   []bool   // judged from another source
+	Begin    telemetry.Time
+	Even     bool
+	EvenAt   telemetry.Time
+	EvenFlag Flag
+	EvenStep uint32
+	Silent   telemetry.Duration // after so long without a sample a slot is silent
+	Some     bool               // a sample of some slot lies in the closed grid
+	Full     bool               // one of every slot does
+	Rivals   bool               // some Shadow may be true
 }
 
 // SourceCount returns how many sources a class has.
@@ -52,13 +57,24 @@ func (w *Window) View(class telemetry.LatenessClass, i int) SourceView {
 	return v
 }
 
-// Runs calls f for every run of a source; the RunView is valid during the call.
+// Last returns the time, the flag and the step of slot i of the run.
+func (v *RunView) Last(i int) (telemetry.Time, Flag, uint32) {
+	if v.Even {
+		return v.EvenAt, v.EvenFlag, v.EvenStep
+	}
+	return v.At[i], v.Flag[i], v.Step[i]
+}
+
+// Runs calls f for every run of a source whose metric the catalogue wants
+// judged; the RunView is valid during the call.
 func (w *Window) Runs(v *SourceView, r *RunView, f func(*RunView)) {
 	begin := w.closed[v.src.class].Add(-w.cfg.Grid)
 	for _, b := range v.src.blocks {
 		for i := range b.runs {
-			w.fillView(r, b, &b.runs[i], begin)
-			f(r)
+			if m := b.runs[i].column.metric; m != nil && len(m.Detectors) > 0 {
+				w.fillView(r, b, &b.runs[i], begin)
+				f(r)
+			}
 		}
 	}
 }
@@ -68,6 +84,7 @@ func (w *Window) fillView(v *RunView, b *block, r *run, begin telemetry.Time) {
 	v.ID, v.Slot, v.Metric, v.Begin = int(r.id), int(lo), r.column.metric, begin
 	v.Value, v.Flag, v.At = w.val[lo:hi], w.flag[lo:hi], w.at[lo:hi]
 	v.Step, v.Shadow = w.step[lo:hi], w.shadow[lo:hi]
+	v.Even, v.EvenAt, v.EvenFlag, v.EvenStep = r.even, r.at, r.flag, r.step
 	v.Silent = b.source.silent(r.column, w.cfg.Grid)
 	v.Some, v.Full, v.Rivals = r.some, r.full, r.rivals
 }
