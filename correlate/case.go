@@ -18,8 +18,14 @@ type incidentCase struct {
 	incident explain.Incident // as of the last judgement
 	// published is the last revision, against which the next is measured.
 	published explain.Incident
-	before    *fabric.Baseline
-	hosts     []hostBefore // in identity order of node
+	impact    explain.JobImpact // on this job, as of the last judgement
+	// under is the job whose case carries this one's incident; zero if it
+	// carries its own. strayed counts judgements that disagreed with it.
+	under   telemetry.Entity
+	strayed int
+	well    bool // the job is well again; the incident may not be
+	before  *fabric.Baseline
+	hosts   []hostBefore // in identity order of node
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes    []telemetry.Entity
@@ -52,14 +58,14 @@ const (
 )
 
 // open freezes what was before a job's hurt.
-func (e *Engine) open(j *jobs.Job) *incidentCase {
+func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	c := &incidentCase{job: j.Entity}
-	onset := floor(j.Hurt.Onset.Earliest, e.cfg.Grid)
+	onset := floor(h.Onset.Earliest, e.cfg.Grid)
 	span := fabric.Span{From: onset.Add(-baselineGrids * e.cfg.Grid), To: onset}
 	c.before = fabric.Keep(e.fabricMap().Read(e.window, e.cfg.Grid, span))
-	steps := j.Recent(span.From, j.Hurt.Onset.Earliest)
+	steps := j.Recent(span.From, h.Onset.Earliest)
 	for _, node := range e.nodes(j.Entity) {
-		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, steps, j.Hurt.Onset.Earliest))
+		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, steps, h.Onset.Earliest))
 	}
 	return c
 }
@@ -118,12 +124,12 @@ func (e *Engine) nodes(job telemetry.Entity) []telemetry.Entity {
 }
 
 // gather collects the evidence of a case as of grid g.
-func (e *Engine) gather(c *incidentCase, j *jobs.Job, g telemetry.Time) *explain.Evidence {
+func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.Time) *explain.Evidence {
 	e.meet(c)
-	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: j.Hurt, At: g}
+	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, At: g}
 	ev.GPUs = e.gpus(c.job, ev.Nodes)
-	from := floor(j.Hurt.Onset.Earliest, e.cfg.Grid)
-	to := min(floor(j.Hurt.End(g), e.cfg.Grid), g)
+	from := floor(h.Onset.Earliest, e.cfg.Grid)
+	to := min(floor(h.End(g), e.cfg.Grid), g)
 	if oldest := g.Add(-(history - 2) * e.cfg.Grid); from < oldest {
 		from = oldest
 	}
@@ -137,9 +143,9 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, g telemetry.Time) *explain
 		before := c.before.On(m)
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes)}
 	}
-	steps := j.Recent(j.Hurt.Onset.Earliest, j.Hurt.End(g))
-	for _, h := range c.hosts {
-		ev.Hosts = append(ev.Hosts, e.hostNow(h, steps, j.Hurt, g))
+	steps := j.Recent(h.Onset.Earliest, h.End(g))
+	for _, host := range c.hosts {
+		ev.Hosts = append(ev.Hosts, e.hostNow(host, steps, h, g))
 	}
 	return ev
 }
@@ -236,6 +242,10 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	k.Entity(&c.job)
 	c.incident.Snapshot(k)
 	c.published.Snapshot(k)
+	c.impact.Snapshot(k)
+	k.Entity(&c.under)
+	k.Int(&c.strayed)
+	k.Bool(&c.well)
 	if c.before == nil {
 		c.before = &fabric.Baseline{}
 	}

@@ -20,7 +20,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	e.graph.Advance(g)
 	e.census(g)
 	changed := e.hear(g)
-	changed = append(changed, e.book.Close(g, e.working)...)
+	changed = append(changed, e.book.Close(g, jobs.Senses{Working: e.working, Witness: e.witness})...)
 	for _, c := range changed {
 		if c.Change == jobs.Began {
 			e.begin(c.Job, g)
@@ -42,73 +42,98 @@ func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
 	return out
 }
 
-// begin opens a case for a job that began to hurt, or takes up the one that was
-// resolved a short while ago.
+// begin opens a case for a job that began to hurt. A job that was well again
+// inside an incident that still hurts others hurts anew in it.
 func (e *Engine) begin(j *jobs.Job, g telemetry.Time) {
-	if e.caseOf(j.Entity) != nil {
+	fresh := e.open(j, j.Hurt)
+	i, ok := e.find(j.Entity)
+	if ok {
+		c := e.cases[i]
+		c.before, c.hosts, c.well, c.judged = fresh.before, fresh.hosts, false, 0
 		return
 	}
-	c := e.open(j)
-	i, _ := slices.BinarySearchFunc(e.cases, j.Entity, func(c *incidentCase, job telemetry.Entity) int { return c.job.Compare(job) })
-	e.cases = slices.Insert(e.cases, i, c)
-	c.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(metricStep), j.Entity, g), State: explain.StateOpen, Kind: explain.KindIncident,
+	fresh.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(metricStep), j.Entity, g), State: explain.StateOpen, Kind: explain.KindIncident,
 		Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules}
+	e.cases = slices.Insert(e.cases, i, fresh)
 }
 
-func (e *Engine) caseOf(job telemetry.Entity) *incidentCase {
-	for _, c := range e.cases {
-		if c.job == job {
-			return c
-		}
+// find returns where a job's open case is, or would be.
+func (e *Engine) find(job telemetry.Entity) (int, bool) {
+	return slices.BinarySearchFunc(e.cases, job, func(c *incidentCase, job telemetry.Entity) int { return c.job.Compare(job) })
+}
+
+const (
+	// witnessed is how sure an answer must be to speak as the second witness
+	// beside one slow step.
+	witnessed = 0.9
+	// steady is how many grids ago the answer must have been the same already.
+	steady = 2
+)
+
+// witness judges a hurt that has not been opened: is there a named trouble that
+// accounts for it, and was it the same a moment ago?
+func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
+	earlier := g.Add(-steady * e.cfg.Grid)
+	if earlier <= h.Onset.Earliest {
+		return false
 	}
-	return nil
+	c := e.open(j, h)
+	now := e.answer(e.gather(c, j, h, g))[0]
+	if now.Signature == nil || now.Signature.Expect == explain.ExpectBenign || now.Confidence < witnessed {
+		return false
+	}
+	then := e.answer(e.gather(c, j, h, earlier))[0]
+	return then.Entity == now.Entity && then.Signature == now.Signature
+}
+
+// answer weighs every signature for every candidate.
+func (e *Engine) answer(ev *explain.Evidence) []explain.Answer {
+	return explain.Judge(e.cfg.Signatures, explain.Candidates(ev), e.suspect(ev), keepAnswers)
 }
 
 // follow judges a case again where there is something new, and publishes what
 // a reader must know.
 func (e *Engine) follow(c *incidentCase, g telemetry.Time) {
 	j := e.book.Job(c.job)
-	if j == nil || j.Hurt == nil {
+	if c.well || j == nil || j.Hurt == nil {
 		return
 	}
-	well := j.Hurt.Well()
-	if !well && c.judged != 0 && j.Steps == c.steps && g.Sub(c.judged) < judgeEvery*e.cfg.Grid && stateOf(&c.incident) == j.Hurt.State.String() {
-		return
-	}
-	if !well || c.judged == 0 {
+	well := j.Hurt.Well() || j.Over()
+	if c.judged == 0 || !well && e.news(c, j, g) {
 		e.judge(c, j, g)
 	}
 	if well {
-		e.resolve(c, j, g)
+		c.well, c.before, c.hosts = true, nil, nil
+		j.Forget(false)
+		e.settle(e.leader(c), g)
 	}
 }
 
-func stateOf(in *explain.Incident) string {
-	if len(in.Impact.Jobs) == 0 {
-		return ""
-	}
-	return in.Impact.Jobs[0].State
+// news says that a case has something to be judged on: a step, another state,
+// or some grids gone by.
+func (e *Engine) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
+	return j.Steps != c.steps || g.Sub(c.judged) >= judgeEvery*e.cfg.Grid || c.impact.State != j.Hurt.State.String()
 }
 
 // judge explains the case as of grid g and publishes a revision if it says
 // something new.
 func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
-	ev := e.gather(c, j, g)
-	answers := explain.Judge(e.cfg.Signatures, explain.Candidates(ev), e.suspect(ev), keepAnswers)
+	ev := e.gather(c, j, j.Hurt, g)
 	next := c.incident
 	next.Updated = g
-	e.teller().Tell(&next, ev, answers)
-	if c.judged == 0 {
-		if old := e.takeUp(c.job, &next, g); old != nil {
-			c.published = old.published
-			next = old.incident
-			next.State, next.Resolved, next.Resolution, next.Updated = explain.StateOpen, nil, nil, g
-			next.Reopens++
-			e.teller().Tell(&next, ev, answers)
-		}
+	e.teller().Tell(&next, ev, e.answer(ev))
+	c.impact, c.judged, c.steps = next.Impact.Jobs[0], g, j.Steps
+	if c.published.Revision == 0 && c.under.IsZero() {
+		next = e.place(c, next, g)
 	}
-	c.judged, c.steps = g, j.Steps
-	e.publish(c, next)
+	c.incident = next
+	switch lead := e.leader(c); {
+	case c.strays(lead):
+		e.split(c, g)
+	case c == lead:
+		e.merge(c, g)
+	}
+	e.publish(e.leader(c), g)
 }
 
 // suspect is the entity that "unknown" points to: where most of the job's
@@ -123,60 +148,6 @@ func (e *Engine) suspect(ev *explain.Evidence) telemetry.Entity {
 		}
 	}
 	return best
-}
-
-// publish makes next the case's incident. It is a revision only if something
-// changed since the last one that a reader acts on; the other fields are
-// refreshed all the same.
-func (e *Engine) publish(c *incidentCase, next explain.Incident) {
-	revise := c.published.Revision == 0 || explain.Differs(&c.published, &next)
-	if revise {
-		next.Revision = c.published.Revision + 1
-		c.published = next
-		e.out.Incidents = append(e.out.Incidents, next)
-	}
-	next.Revision = c.published.Revision
-	c.incident = next
-}
-
-// resolve closes a case whose job is well again.
-func (e *Engine) resolve(c *incidentCase, j *jobs.Job, g telemetry.Time) {
-	next := c.incident
-	how := "recovered"
-	next.State, next.Resolution, next.Updated = explain.StateResolved, &how, g
-	at := g
-	next.Resolved = &at
-	c.resolved = g
-	c.before, c.hosts = nil, nil
-	e.publish(c, next)
-	j.Forget(false)
-}
-
-// sweep moves resolved cases to the past, and forgets the old ones.
-func (e *Engine) sweep(g telemetry.Time) {
-	open := e.cases[:0]
-	for _, c := range e.cases {
-		if c.resolved == 0 {
-			open = append(open, c)
-		} else {
-			e.past = append(e.past, c)
-		}
-	}
-	e.cases = open
-	e.past = slices.DeleteFunc(e.past, func(c *incidentCase) bool { return g.Sub(c.resolved) > reopenWithin })
-}
-
-// takeUp finds the case of the same job and root that was resolved less than
-// ten minutes ago, and takes it out of the past.
-func (e *Engine) takeUp(job telemetry.Entity, next *explain.Incident, g telemetry.Time) *incidentCase {
-	for i, c := range e.past {
-		was := c.incident.Root
-		if c.job == job && was.Entity == next.Root.Entity && was.Signature == next.Root.Signature && g.Sub(c.resolved) <= reopenWithin {
-			e.past = slices.Delete(e.past, i, i+1)
-			return c
-		}
-	}
-	return nil
 }
 
 // teller gives explain what it needs of the engine to put things into words.

@@ -14,6 +14,8 @@ type tenant struct {
 	since telemetry.Time
 }
 
+func (t tenant) compare(job telemetry.Entity) int { return t.job.Compare(job) }
+
 // census keeps the tenants, in identity order, when the topology has changed.
 func (e *Engine) census(g telemetry.Time) {
 	if gen := e.graph.Generation(); e.counted == gen && e.censused {
@@ -25,12 +27,17 @@ func (e *Engine) census(g telemetry.Time) {
 			continue
 		}
 		t := tenant{job: job}
-		if i, ok := slices.BinarySearchFunc(e.tenants, job, func(t tenant, job telemetry.Entity) int { return t.job.Compare(job) }); ok {
+		if i, ok := slices.BinarySearchFunc(e.tenants, job, tenant.compare); ok {
 			t = e.tenants[i]
 		} else if e.censused {
 			t.since = g
 		}
 		now = append(now, t)
+	}
+	for _, t := range e.tenants {
+		if _, ok := slices.BinarySearchFunc(now, t.job, tenant.compare); !ok {
+			e.book.End(t.job) // it runs nowhere any more
+		}
 	}
 	e.tenants, e.counted, e.censused = now, e.graph.Generation(), true
 }

@@ -34,7 +34,7 @@ func Candidates(e *Evidence) []Candidate {
 
 // hosts measures how late each node is against its own past and its peers.
 func hosts(e *Evidence, fabricDose float64) []Candidate {
-	excess := e.Excess()
+	excess := e.Loss().Excess()
 	if excess <= 0 || len(e.Hosts) == 0 {
 		return nil
 	}
@@ -89,14 +89,14 @@ func medianOf(xs []seen) float64 {
 // itself measures whether the job simply does more work than before.
 func itself(e *Evidence, fabricDose float64) Values {
 	v := Values{}
-	excess := e.Excess()
+	excess := e.Loss().Excess()
 	if excess <= 0 {
 		return v
 	}
 	if e.Fabric != nil {
 		v[FabricDose] = fabricDose
 		if w, ok := work(e); ok && e.Hurt.Expected > 0 {
-			perStep := float64(w*e.StepNow())/e.Hurt.Expected - 1
+			perStep := float64(w*e.Loss().Step)/e.Hurt.Expected - 1
 			v[WorkExcess] = perStep / (excess / e.Hurt.Expected)
 		}
 	}

@@ -182,7 +182,7 @@ func worst(f *FabricEvidence) int {
 }
 
 func jobFact(e *Evidence) fact {
-	now := e.StepNow()
+	now := e.Loss().Step
 	return fact{e.Job, "job_step_seconds", jobShape(e), e.Hurt.Before, now, "s",
 		fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before)}
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -49,23 +50,12 @@ type HostEvidence struct {
 	LagNow, LagBefore         float64
 }
 
-// StepNow returns the mean step during the hurt in seconds, or the expected one
-// where none has been seen.
-func (e *Evidence) StepNow() float64 {
-	if now, ok := e.Hurt.Now(); ok {
-		return now
-	}
-	return e.Hurt.Expected
-}
+// Loss is what the hurt costs the job.
+func (e *Evidence) Loss() attribute.Loss { return attribute.Of(e.Hurt, e.GPUs) }
 
-// Excess returns the seconds each step is too long.
-func (e *Evidence) Excess() float64 { return max(e.StepNow()-e.Hurt.Expected, 0) }
+// leastShare keeps a dose finite for a loss of nothing.
+const leastShare = 0.01
 
-// LostShare returns the share of its time that the job loses.
-func (e *Evidence) LostShare() float64 {
-	now := e.StepNow()
-	if now <= 0 {
-		return 0
-	}
-	return max(e.Excess()/now, 0.01)
-}
+// LostShare returns the share of its time that the job loses, at least a
+// hundredth.
+func (e *Evidence) LostShare() float64 { return max(e.Loss().Share, leastShare) }

@@ -3,6 +3,7 @@ package explain
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -11,7 +12,7 @@ import (
 // The bands of design A5: a slowdown or a confidence that leaves its band makes
 // a revision; inside it the field is refreshed without one.
 const (
-	slowdownBand   = 0.25 // of the published slowdown less one
+	slowdownBand   = 0.5 // of the published slowdown less one, at least a tenth
 	confidenceBand = 0.2
 )
 
@@ -25,12 +26,16 @@ func Differs(published, next *Incident) bool {
 		!slices.Equal(published.BlindSpots, next.BlindSpots) || jobsDiffer(published.Impact.Jobs, next.Impact.Jobs)
 }
 
+// jobsDiffer compares sets of jobs: which of them is told first is no news.
 func jobsDiffer(a, b []JobImpact) bool {
-	return !slices.EqualFunc(a, b, func(x, y JobImpact) bool {
+	byJob := func(js []JobImpact) []JobImpact {
+		return slices.SortedFunc(slices.Values(js), func(x, y JobImpact) int { return x.Job.Compare(y.Job) })
+	}
+	return !slices.EqualFunc(byJob(a), byJob(b), func(x, y JobImpact) bool {
 		if x.Job != y.Job || x.State != y.State || (x.Slowdown == nil) != (y.Slowdown == nil) {
 			return false
 		}
-		return x.Slowdown == nil || !outOfBand(*x.Slowdown, *y.Slowdown, max(slowdownBand*(*x.Slowdown-1), 0.05))
+		return x.Slowdown == nil || !outOfBand(*x.Slowdown, *y.Slowdown, max(slowdownBand*(*x.Slowdown-1), 0.1))
 	})
 }
 
@@ -47,18 +52,44 @@ func (in *Incident) Subject() telemetry.Entity {
 }
 
 // Snapshot writes or restores the incident, as its JSON.
-func (in *Incident) Snapshot(c *snapshot.Codec) {
+func (in *Incident) Snapshot(c *snapshot.Codec) { codeJSON(c, in) }
+
+// Snapshot writes or restores the impact, as its JSON.
+func (j *JobImpact) Snapshot(c *snapshot.Codec) { codeJSON(c, j) }
+
+func codeJSON(c *snapshot.Codec, v any) {
 	var b []byte
 	if c.Writing() {
 		var err error
-		if b, err = json.Marshal(in); err != nil {
+		if b, err = json.Marshal(v); err != nil {
 			c.Fail(err)
 		}
 	}
 	c.Bytes(&b)
 	if !c.Writing() && c.Err() == nil {
-		if err := json.Unmarshal(b, in); err != nil {
+		if err := json.Unmarshal(b, v); err != nil {
 			c.Fail(err)
 		}
 	}
+}
+
+// Worse returns the worse of two severities.
+func Worse(a, b string) string {
+	rank := map[string]int{SeverityInfo: 0, SeverityWarning: 1, SeverityCritical: 2}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// WithOthers adds the other hurt jobs to a title.
+func WithOthers(title string, impacts []JobImpact) string {
+	if len(impacts) < 2 {
+		return title
+	}
+	var names []string
+	for _, j := range impacts[1:] {
+		names = append(names, j.Job.Name)
+	}
+	return title + " Also hurt: " + strings.Join(names, ", ") + "."
 }

@@ -2,8 +2,10 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -39,7 +41,7 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	in.RuledOut = ruledOut(e, answers, best)
 	in.Actions = t.actions(e, best)
 	in.Title = title(in, e, best)
-	in.Severity = severity(e)
+	in.Severity = attribute.SeverityOf(e.Hurt.State, e.Loss()).String()
 }
 
 // settle answers with the family's first name where the metric that would tell
@@ -104,38 +106,17 @@ func alternatives(answers []Answer, best *Answer) []Alternative {
 
 // impact is what the trouble costs the job.
 func (t *Teller) impact(in *Incident, e *Evidence) {
-	h := e.Hurt
-	j := JobImpact{Job: e.Job, State: h.State.String(), Measure: "job_step_seconds", Before: rounded(h.Before), Expected: rounded(h.Expected), Share: 1}
-	if now, ok := h.Now(); ok {
-		j.Now = rounded(now)
-		if h.Expected > 0 {
-			j.Slowdown = rounded(now / h.Expected)
-		}
+	l := e.Loss()
+	j := JobImpact{Job: e.Job, State: e.Hurt.State.String(), Measure: "job_step_seconds", Before: rounded(e.Hurt.Before),
+		Expected: rounded(l.Expected), Now: rounded(l.Step), GPUSecondsLost: round(l.GPUSeconds, 1), Share: 1}
+	if s, ok := l.Slowdown(); ok {
+		j.Slowdown = rounded(s)
 	}
-	lost := h.Lost + max(0, h.Overdue-h.Expected)
-	j.GPUSecondsLost = round(lost*float64(e.GPUs), 1)
 	in.Impact.Jobs = []JobImpact{j}
-	in.Impact.Entities = e.Nodes
+	in.Impact.Entities = slices.Clone(e.Nodes)
 	if in.Impact.Entities == nil {
 		in.Impact.Entities = []telemetry.Entity{}
 	}
-}
-
-// severity follows design A5: critical where a job is stalled or failed, or
-// 100 GPU-hours are lost per hour; warning from 5 % or 10 GPU-hours per hour.
-func severity(e *Evidence) string {
-	rate := float64(e.GPUs) * e.LostShare()
-	slowdown := 0.0
-	if e.Hurt.Expected > 0 {
-		slowdown = e.StepNow()/e.Hurt.Expected - 1
-	}
-	switch {
-	case e.Hurt.State.String() == "stalled" || e.Hurt.State.String() == "failed" || rate >= 100:
-		return SeverityCritical
-	case slowdown >= 0.05 || rate >= 10:
-		return SeverityWarning
-	}
-	return SeverityInfo
 }
 
 // contributors are the other jobs that send more than before, where that is

@@ -58,7 +58,7 @@ func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 	}
 	switch e.Name {
 	case telemetry.EventJobEnded:
-		j.ended = true
+		b.End(e.Entity)
 	case telemetry.EventJobFailed, telemetry.EventJobRestarted:
 		return j.fail(e, g)
 	}
@@ -83,13 +83,21 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 	return []Changed{{j, Began}}
 }
 
-// Close judges every job at the end of grid g, in identity order. working says
-// whether a job whose steps are overdue is seen to work all the same: then only
-// its reports are missing.
-func (b *Book) Close(g telemetry.Time, working func(*Job, telemetry.Time) bool) []Changed {
+// End says that a job is over: no step of it is expected until one comes.
+func (b *Book) End(job telemetry.Entity) {
+	if j := b.Job(job); j != nil {
+		j.ended = true
+	}
+}
+
+// Over reports whether a job has ended, as far as is known.
+func (j *Job) Over() bool { return j.ended }
+
+// Close judges every job at the end of grid g, in identity order.
+func (b *Book) Close(g telemetry.Time, s Senses) []Changed {
 	var out []Changed
 	for _, j := range b.jobs {
-		if c := j.close(g, working); c != None {
+		if c := j.close(g, s); c != None {
 			out = append(out, Changed{j, c})
 		}
 	}

@@ -19,6 +19,8 @@ const (
 	gain      = 2.0
 	decay     = 0.7
 	threshold = 3.9 // two full gains, less rounding
+	// suspicion is one full gain: a step that is certainly slow.
+	suspicion = 1.9
 	// stallAfter usual steps without one ending, the job is stalled.
 	stallAfter = 3.0
 	// wellAfter usual steps in a row end a hurt: a few quick ones do not.
@@ -161,16 +163,28 @@ func (j *Job) observeHurt(at telemetry.Time, x float64) {
 // slow says that a step of x seconds is not usual.
 func slow(u usual, x float64) bool { return (x-u.median)/u.spread > drift }
 
+// Senses is what else is seen of a job, asked only when its steps leave a
+// question. Both must be pure.
+type Senses struct {
+	// Working reports whether a job whose steps are overdue is seen to work all
+	// the same: then only its reports are missing.
+	Working func(j *Job, g telemetry.Time) bool
+	// Witness reports whether something physical that can hurt the job is in
+	// trouble as the hurt would have it: a second witness that makes one
+	// certainly slow step enough. May be nil.
+	Witness func(j *Job, h *Hurt, g telemetry.Time) bool
+}
+
 // close judges the job at the end of grid g.
-func (j *Job) close(g telemetry.Time, working func(*Job, telemetry.Time) bool) Change {
+func (j *Job) close(g telemetry.Time, s Senses) Change {
 	u := j.past.usual()
 	if j.ended || j.LastEnd == 0 || u.n < minPast {
 		return None
 	}
 	if j.Hurt == nil {
-		return j.closeHealthy(g, u, working)
+		return j.closeHealthy(g, u, s)
 	}
-	return j.closeHurt(g, working)
+	return j.closeHurt(g, s.Working)
 }
 
 // age returns for how long the step in progress has been going on beyond the
@@ -186,24 +200,40 @@ func (j *Job) age(g telemetry.Time, usualStep float64) float64 {
 
 // closeHealthy weighs the step in progress by its age: it is a lower bound of
 // its length (a censored observation).
-func (j *Job) closeHealthy(g telemetry.Time, u usual, working func(*Job, telemetry.Time) bool) Change {
+func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	age := j.age(g, u.median)
 	stalled := age >= float64(stallAfter*u.median) && age > u.longest+u.median
 	evidence := j.evidence
 	if age > u.median {
 		evidence = max(evidence, weigh(evidence, u, age))
 	}
-	if evidence < threshold && !stalled {
+	enough := evidence >= threshold || stalled
+	if !enough && !(s.Witness != nil && evidence >= suspicion && j.certain(u, age)) {
 		return None
 	}
-	if j.evidence < threshold && working(j, g) {
+	if j.evidence < suspicion && s.Working(j, g) {
 		return None // only the reports are missing
 	}
-	j.begin(g, u, age, stalled)
+	h := j.hurt(g, u, age, stalled)
+	if !enough && !s.Witness(j, h, g) {
+		return None
+	}
+	j.Hurt, j.suspects, j.evidence = h, j.suspects[:0], 0
 	return Began
 }
 
-func (j *Job) begin(g telemetry.Time, u usual, age float64, stalled bool) {
+// certain says that a step, ended or in progress, is longer than any the job
+// has had, and by a margin that matters.
+func (j *Job) certain(u usual, age float64) bool {
+	longest := age
+	for _, p := range j.suspects {
+		longest = max(longest, p.length)
+	}
+	return longest > max(float64(1.15*u.median), u.longest+u.spread)
+}
+
+// hurt is the account of the trouble as it would begin at grid g.
+func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	h := &Hurt{State: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, Gap: max(u.median, j.gaps.usual().median)}
 	if len(j.suspects) > 0 {
 		first := j.suspects[0]
@@ -219,13 +249,13 @@ func (j *Job) begin(g telemetry.Time, u usual, age float64, stalled bool) {
 			h.addUsual(p.length)
 		}
 	}
-	j.Hurt, j.suspects, j.evidence = h, j.suspects[:0], 0
 	if stalled {
 		h.State = Stalled
 	}
 	if age > u.median+float64(drift*u.spread) {
 		h.Overdue = age
 	}
+	return h
 }
 
 func (j *Job) closeHurt(g telemetry.Time, working func(*Job, telemetry.Time) bool) Change {

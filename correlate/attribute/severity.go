@@ -1,0 +1,37 @@
+package attribute
+
+import "github.com/quintet-dc/quintet/correlate/jobs"
+
+// Severity ranks a trouble for whoever is woken by it.
+type Severity uint8
+
+// The severities, in rising order.
+const (
+	Info Severity = iota
+	Warning
+	Critical
+)
+
+// String returns the severity as incidents carry it.
+func (s Severity) String() string { return [...]string{"info", "warning", "critical"}[s] }
+
+// The thresholds of design A5.
+const (
+	criticalRate    = 100  // GPU-hours lost per hour
+	warningRate     = 10   // GPU-hours lost per hour
+	warningSlowdown = 1.05 // step over expected
+)
+
+// SeverityOf follows design A5: critical where a job is stalled or failed or
+// 100 GPU-hours are lost per hour; warning from a slowdown of 5 % or 10
+// GPU-hours per hour; else info.
+func SeverityOf(state jobs.State, l Loss) Severity {
+	slowdown, _ := l.Slowdown()
+	switch {
+	case state == jobs.Stalled || state == jobs.Failed || l.Rate() >= criticalRate:
+		return Critical
+	case slowdown >= warningSlowdown || l.Rate() >= warningRate:
+		return Warning
+	}
+	return Info
+}

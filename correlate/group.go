@@ -1,0 +1,200 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// One root that hurts several jobs is one incident: the case of the job that
+// was hurt first leads, the others stand under it. A case that comes to another
+// answer for good leaves and is an incident of its own.
+
+const (
+	// sure is how sure two cases must be of one root to be one incident.
+	sure = 0.5
+	// surely is how sure a case must be of another root to leave, and strayed
+	// how many judgements in a row.
+	surely  = 0.9
+	strayed = 3
+)
+
+// leader is the case that carries c's incident.
+func (e *Engine) leader(c *incidentCase) *incidentCase {
+	if i, ok := e.find(c.under); ok && !c.under.IsZero() {
+		return e.cases[i]
+	}
+	return c
+}
+
+// members lists the cases of a leader's incident, the leader first, then by
+// identity.
+func (e *Engine) members(lead *incidentCase) []*incidentCase {
+	out := []*incidentCase{lead}
+	for _, c := range e.cases {
+		if c.under == lead.job {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// place finds where a case that was judged for the first time belongs: in the
+// incident it was resolved from a short while ago, under an open one of the
+// same root, or by itself.
+func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
+	if old := e.takeUp(c.job, &next, g); old != nil {
+		c.published = old.published
+		next.ID, next.Opened, next.Reopens = old.incident.ID, old.incident.Opened, old.incident.Reopens+1
+		return next
+	}
+	for _, o := range e.cases {
+		if o != c && o.under.IsZero() && o.published.Revision > 0 && oneRoot(&o.incident, &next) {
+			c.under = o.job
+			break
+		}
+	}
+	return next
+}
+
+// merge joins a leader with another one that has come to the same root: the
+// younger incident is resolved as merged, and its jobs go on under the older.
+func (e *Engine) merge(c *incidentCase, g telemetry.Time) {
+	if c.published.Revision == 0 {
+		return
+	}
+	for _, o := range e.cases {
+		if o == c || !o.under.IsZero() || o.published.Revision == 0 || !oneRoot(&o.incident, &c.incident) {
+			continue
+		}
+		older, younger := o, c
+		if c.incident.Opened < o.incident.Opened {
+			older, younger = c, o
+		}
+		e.absorb(older, younger, g)
+		return
+	}
+}
+
+// absorb ends the younger incident. Its last revision lists no job: they are
+// told of in the older one from now on.
+func (e *Engine) absorb(older, younger *incidentCase, g telemetry.Time) {
+	last := younger.published
+	how, into, at := "merged", older.incident.ID, g
+	last.State, last.Resolution, last.MergedInto, last.Resolved = explain.StateResolved, &how, &into, &at
+	last.Updated, last.Revision = g, last.Revision+1
+	last.Impact.Jobs = []explain.JobImpact{}
+	e.out.Incidents = append(e.out.Incidents, last)
+	for _, m := range e.members(younger) {
+		m.under = older.job
+	}
+}
+
+// oneRoot reports whether two incidents are sure of the same root.
+func oneRoot(a, b *explain.Incident) bool {
+	return a.Root.Entity == b.Root.Entity && a.Root.Signature == b.Root.Signature && a.Root.Signature != explain.Unknown &&
+		a.Root.Confidence >= sure && b.Root.Confidence >= sure
+}
+
+// strays counts how often in a row c has been sure of another root than its
+// leader's, and reports whether that is often enough.
+func (c *incidentCase) strays(lead *incidentCase) bool {
+	if c == lead || oneRoot(&c.incident, &lead.incident) || c.incident.Root.Confidence < surely {
+		c.strayed = 0
+		return false
+	}
+	c.strayed++
+	return c.strayed >= strayed
+}
+
+// split makes c an incident of its own.
+func (e *Engine) split(c *incidentCase, g telemetry.Time) {
+	from := e.leader(c).incident.ID
+	c.under, c.strayed = telemetry.Entity{}, 0
+	c.incident.ID = incidentID(e.cfg.Site, "split", c.job, g)
+	c.incident.Opened, c.incident.SplitFrom = g, &from
+}
+
+// publish publishes a leader's incident with the impact of all its members. It
+// is a revision only if something changed since the last one that a reader
+// acts on; other fields are refreshed without one.
+func (e *Engine) publish(lead *incidentCase, g telemetry.Time) {
+	next := e.together(lead)
+	if lead.published.Revision != 0 && !explain.Differs(&lead.published, &next) {
+		return
+	}
+	next.Updated = g
+	next.Revision = lead.published.Revision + 1
+	lead.published = next
+	e.out.Incidents = append(e.out.Incidents, next)
+}
+
+// together is the leader's incident with every member's job, told by the
+// member that loses most.
+func (e *Engine) together(lead *incidentCase) explain.Incident {
+	all := e.members(lead)
+	speaker := lead
+	for _, m := range all {
+		if m.impact.GPUSecondsLost > speaker.impact.GPUSecondsLost {
+			speaker = m
+		}
+	}
+	next := speaker.incident
+	own := &lead.incident
+	next.ID, next.Opened, next.Reopens, next.SplitFrom = own.ID, own.Opened, own.Reopens, own.SplitFrom
+	next.State, next.Resolved, next.Resolution = own.State, own.Resolved, own.Resolution
+	impacts := []explain.JobImpact{speaker.impact}
+	for _, m := range all {
+		if m != speaker {
+			impacts = append(impacts, m.impact)
+			next.Severity = explain.Worse(next.Severity, m.incident.Severity)
+			next.Impact.Entities = union(next.Impact.Entities, m.incident.Impact.Entities)
+		}
+	}
+	next.Impact.Jobs = impacts
+	next.Title = explain.WithOthers(next.Title, impacts)
+	return next
+}
+
+// settle resolves a leader's incident when every member is well.
+func (e *Engine) settle(lead *incidentCase, g telemetry.Time) {
+	all := e.members(lead)
+	if slices.ContainsFunc(all, func(c *incidentCase) bool { return !c.well }) {
+		return
+	}
+	how, at := "recovered", g
+	lead.incident.State, lead.incident.Resolution, lead.incident.Resolved = explain.StateResolved, &how, &at
+	e.publish(lead, g)
+	for _, c := range all {
+		c.resolved = g
+	}
+}
+
+// sweep moves resolved cases to the past, and forgets the old ones.
+func (e *Engine) sweep(g telemetry.Time) {
+	open := e.cases[:0]
+	for _, c := range e.cases {
+		switch {
+		case c.resolved == 0:
+			open = append(open, c)
+		case c.under.IsZero():
+			e.past = append(e.past, c)
+		}
+	}
+	e.cases = open
+	e.past = slices.DeleteFunc(e.past, func(c *incidentCase) bool { return g.Sub(c.resolved) > reopenWithin })
+}
+
+// takeUp finds the case of the same job and root that was resolved less than
+// ten minutes ago, and takes it out of the past.
+func (e *Engine) takeUp(job telemetry.Entity, next *explain.Incident, g telemetry.Time) *incidentCase {
+	for i, c := range e.past {
+		was := c.incident.Root
+		if c.job == job && was.Entity == next.Root.Entity && was.Signature == next.Root.Signature && g.Sub(c.resolved) <= reopenWithin {
+			e.past = slices.Delete(e.past, i, i+1)
+			return c
+		}
+	}
+	return nil
+}
