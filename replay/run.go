@@ -1,11 +1,11 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/detect"
@@ -23,9 +23,9 @@ type RunConfig struct {
 	Tick func(at telemetry.Time) error
 	// Publish, if any, is called with every published revision, in order.
 	Publish func(in explain.Incident)
-	// Findings, if any, is called with the findings that a record began or
-	// ended; they are valid until it returns.
-	Findings func(f []detect.Finding)
+	// Findings, if any, is called with the findings that a tick began or ended;
+	// they are valid until it returns.
+	Findings func(at telemetry.Time, f []detect.Finding)
 }
 
 // Result is what a replay came to.
@@ -50,11 +50,10 @@ func Run(ctx context.Context, rec *Recording, c RunConfig) (*Result, error) {
 	if c.Engine.Correlate.Site == "" {
 		c.Engine.Correlate.Site = rec.Site()
 	}
-	runner, err := engine.New(c.Engine)
+	p, err := newPlay(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	p := &play{ctx: ctx, c: c, runner: runner, out: &Result{Published: map[string]telemetry.Time{}}}
 	if err := p.restore(rec); err != nil {
 		return nil, err
 	}
@@ -67,9 +66,22 @@ func Run(ctx context.Context, rec *Recording, c RunConfig) (*Result, error) {
 			p.out.Warnings = append(p.out.Warnings, "skipped: "+d.Error())
 		}
 	}
-	p.out.Incidents = NewestFirst(runner.Incidents())
-	p.out.Digest, p.out.Counts = runner.Digest(), runner.Output().Counts
-	return p.out, nil
+	return p.result(), nil
+}
+
+// RunRecords replays records that lie in memory, such as a scenario's, at
+// positions 1, 2, 3 …
+func RunRecords(ctx context.Context, records []*telemetry.Record, c RunConfig) (*Result, error) {
+	p, err := newPlay(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range records {
+		if err := p.record(uint64(i)+1, r); err != nil {
+			return nil, fmt.Errorf("replay: %w", err)
+		}
+	}
+	return p.result(), nil
 }
 
 // play is a replay under way.
@@ -80,6 +92,20 @@ type play struct {
 	after  uint64 // the snapshot's position: records up to it are in it
 	warm   bool
 	out    *Result
+}
+
+func newPlay(ctx context.Context, c RunConfig) (*play, error) {
+	runner, err := engine.New(c.Engine)
+	if err != nil {
+		return nil, err
+	}
+	return &play{ctx: ctx, c: c, runner: runner, out: &Result{Published: map[string]telemetry.Time{}}}, nil
+}
+
+func (p *play) result() *Result {
+	p.out.Incidents = NewestFirst(p.runner.Incidents())
+	p.out.Digest, p.out.Counts = p.runner.Digest(), p.runner.Output().Counts
+	return p.out
 }
 
 // restore begins with the recording's snapshot. One of another engine or of
@@ -123,8 +149,8 @@ func (p *play) record(position uint64, r *telemetry.Record) error {
 			p.c.Publish(in)
 		}
 	}
-	if p.c.Findings != nil {
-		p.c.Findings(p.runner.Output().Findings)
+	if f := p.runner.Output().Findings; p.c.Findings != nil && len(f) > 0 {
+		p.c.Findings(p.out.Last, f)
 	}
 	return nil
 }
@@ -147,20 +173,7 @@ func (p *play) tick(at telemetry.Time) error {
 // of those that opened together by id.
 func NewestFirst(in []explain.Incident) []explain.Incident {
 	slices.SortStableFunc(in, func(a, b explain.Incident) int {
-		if a.Opened != b.Opened {
-			return -compare(a.Opened, b.Opened)
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(cmp.Compare(b.Opened, a.Opened), cmp.Compare(a.ID, b.ID))
 	})
 	return in
-}
-
-func compare(a, b telemetry.Time) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

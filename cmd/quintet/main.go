@@ -30,6 +30,7 @@ type commands struct {
 	Import  importCommand  `cmd:"" help:"Turn other data into a trace."`
 	Score   scoreCommand   `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
 	Check   checkCommand   `cmd:"" help:"Say what is wrong with a file, and where."`
+	Test    testCommand    `cmd:"" help:"Run the scenarios beside signatures."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -73,7 +73,7 @@ func (c *replayCommand) Run(sh *shell) error {
 	run := replay.RunConfig{Engine: config}
 	if c.Explain {
 		behind = answer.Evidence{}
-		run.Findings = func(f []detect.Finding) { gather(behind, f) }
+		run.Findings = func(_ telemetry.Time, f []detect.Finding) { gather(behind, f) }
 	}
 	line := newProgress(sh.err, "replaying")
 	run.Tick = c.clock(sh, rec, line)
@@ -145,7 +145,7 @@ func (c *replayCommand) print(sh *shell, result *replay.Result, behind answer.Ev
 		if file == "" {
 			continue
 		}
-		differs, err := compareFile(sh, file, result.Incidents)
+		differs, err := c.compare(sh, file, result.Incidents)
 		if err != nil {
 			return err
 		}
@@ -187,23 +187,18 @@ func summary(incidents []explain.Incident) string {
 		return "no incident"
 	}
 	words := []string{}
-	for _, w := range []struct {
-		n         int
-		one, many string
-	}{{n, "incident", "incidents"}, {risks, "risk", "risks"}} {
-		switch {
-		case w.n == 1:
-			words = append(words, "1 "+w.one)
-		case w.n > 1:
-			words = append(words, fmt.Sprintf("%d %s", w.n, w.many))
-		}
+	if n > 0 {
+		words = append(words, plural(n, "incident"))
+	}
+	if risks > 0 {
+		words = append(words, plural(risks, "risk"))
 	}
 	return fmt.Sprintf("%s, %d open at the end", strings.Join(words, ", "), open)
 }
 
-// compareFile prints how the incidents differ from a file's. With --json the
-// differences go beside the result, not into it.
-func compareFile(sh *shell, file string, incidents []explain.Incident) (bool, error) {
+// compare prints how the incidents differ from a file's. Beside --json the
+// differences are no part of the result: they go to standard error.
+func (c *replayCommand) compare(sh *shell, file string, incidents []explain.Incident) (bool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return false, err
@@ -212,11 +207,22 @@ func compareFile(sh *shell, file string, incidents []explain.Incident) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", file, err)
 	}
+	out := sh.out
+	if c.JSON && c.Diff == "" {
+		out = sh.err
+	}
 	for _, d := range diff {
-		fmt.Fprintln(sh.out, d)
+		fmt.Fprintln(out, d)
 	}
 	if len(diff) > 0 {
-		sh.warn("%d differences from %s", len(diff), file)
+		sh.warn("%s from %s", plural(len(diff), "difference"), file)
 	}
 	return len(diff) > 0, nil
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -101,17 +102,37 @@ func open(t testing.TB, files map[string]string) *bundle.Bundle {
 	return b
 }
 
-// What is wrong is said with file, line and field.
-func TestErrors(t *testing.T) {
-	good := map[string]string{"topology.json": "{}", "samples.csv": head + "1,nic:a/b,m,1\n"}
-	row := func(s string) map[string]string {
-		return map[string]string{"samples.csv": head + "1,nic:a/b,m,1\n" + s + "\n"}
+// wrong is files that do not fit, laid over good ones, and what is said.
+type wrong struct {
+	files map[string]string
+	want  string
+}
+
+func row(s string) map[string]string {
+	return map[string]string{"samples.csv": head + "1,nic:a/b,m,1\n" + s + "\n"}
+}
+
+func topo(s string) map[string]string { return map[string]string{"topology.json": "{\n" + s + "\n}"} }
+
+func refused(t *testing.T, cases []wrong) {
+	t.Helper()
+	for _, c := range cases {
+		files := map[string]string{"topology.json": "{}", "samples.csv": head + "1,nic:a/b,m,1\n"}
+		maps.Copy(files, c.files)
+		_, err := bundle.Open(folder(t, files))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v:\n got %v\nwant %s", c.files, err, c.want)
+		}
+		var e *bundle.Error
+		if err != nil && !errors.As(err, &e) {
+			t.Errorf("%v: not a *bundle.Error", err)
+		}
 	}
-	topo := func(s string) map[string]string { return map[string]string{"topology.json": "{\n" + s + "\n}"} }
-	for _, c := range []struct {
-		files map[string]string
-		want  string
-	}{
+}
+
+// What is wrong is said with file, line and field.
+func TestSampleErrors(t *testing.T) {
+	refused(t, []wrong{
 		{row("2,nic:a/b,m,12x"), `samples.csv:3: value: bad number: "12x" of nic:a/b m`},
 		{row("2,nic:a/b,m,0x1f"), `samples.csv:3: value: bad number`},
 		{row("2,nic:a/b,m,1_000"), `samples.csv:3: value: bad number`},
@@ -143,6 +164,11 @@ func TestErrors(t *testing.T) {
 		{map[string]string{"samples.csv": head}, `samples.csv: no samples`},
 		{map[string]string{"samples.csv.gz": "x"}, `samples.csv.gz is there too`},
 		{map[string]string{"samples.csv": head + "1,nic:a/b,m,1\n3000000000000000,nic:a/b,m,1\n", "bundle.json": `{"grid_ns":1000000}`}, `samples.csv: time_ns: the rows span`},
+	})
+}
+
+func TestTopologyErrors(t *testing.T) {
+	refused(t, []wrong{
 		{topo(`"entities":[{"id":"nic:a"},` + "\n" + `{"id":"nic:a"}]`), `topology.json:3: entities[1].id: nic:a is also in line 2`},
 		{topo(`"entities":[` + "\n" + `{"id":"nik:a"}]`), `topology.json:3: entities[0].id: entity "nik:a": unknown kind`},
 		{topo(`"entities":[{"id":"nic:a","attrs":{"x":[1]}}]`), `topology.json:2: entities[0].attrs.x: want a string`},
@@ -157,28 +183,18 @@ func TestErrors(t *testing.T) {
 		{topo(`"edges":[`), `topology.json:`},
 		{map[string]string{"topology.json": "{}\n{}"}, `topology.json:2: something follows the end`},
 		{map[string]string{"topology.json": "[]"}, `topology.json:1: [: want {`},
+	})
+}
+
+func TestOtherErrors(t *testing.T) {
+	refused(t, []wrong{
 		{map[string]string{"bundle.json": `{"grid_ns":0}`}, `bundle.json:1: site config: grid_ns`},
 		{map[string]string{"bundle.json": "{\n\"grid_ns\":\n1.5}"}, `bundle.json:3: grid_ns: number 1.5: want`},
 		{map[string]string{"events.csv": "time_ns,entity,name\n"}, `events.csv:1: text: column text is missing`},
 		{map[string]string{"events.csv": "time_ns,entity,name,text\n1,nic:a,xid,79\nx,nic:a,xid,79\n"}, `events.csv:3: time_ns: bad time "x"`},
 		{map[string]string{"events.csv": "time_ns,entity,name,text\n1,nic:a,xid\n"}, `events.csv:2: wrong number of fields`},
 		{map[string]string{"events.csv": "time_ns,entity,name,text\n1,foo:a,xid,\n"}, `events.csv:2: entity: entity "foo:a"`},
-	} {
-		files := map[string]string{}
-		for _, m := range []map[string]string{good, c.files} {
-			for name, text := range m {
-				files[name] = text
-			}
-		}
-		_, err := bundle.Open(folder(t, files))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v:\n got %v\nwant %s", c.files, err, c.want)
-		}
-		var e *bundle.Error
-		if err != nil && !errors.As(err, &e) {
-			t.Errorf("%v: not a *bundle.Error", err)
-		}
-	}
+	})
 	for name, files := range map[string]map[string]string{"topology.json": {"samples.csv": head}, "samples.csv": {"topology.json": "{}"}} {
 		if _, err := bundle.Open(folder(t, files)); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("without %s: %v", name, err)

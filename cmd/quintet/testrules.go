@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/quintet-dc/quintet/correlate/detect"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/replay"
+	"github.com/quintet-dc/quintet/rules"
+	"github.com/quintet-dc/quintet/rules/scenario"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// testCommand runs scenarios.
+type testCommand struct {
+	Rules testRules `cmd:"" help:"Run the scenarios (fires-*.txtar, silent-*.txtar) beside signatures."`
+}
+
+// testRules runs the scenarios below folders.
+type testRules struct {
+	Paths   []string `arg:"" optional:"" type:"path" help:"Folders of signatures with their scenarios, or single scenarios. Signatures there are used beside and instead of ours. Without any, ours are tested."`
+	Verbose bool     `short:"v" help:"Name the scenarios that pass, too."`
+}
+
+// Run runs every scenario and prints what did not come as wanted.
+func (c *testRules) Run(sh *shell) error {
+	t := &tester{sh: sh, verbose: c.Verbose}
+	if len(c.Paths) == 0 {
+		if err := t.folder(rules.Files(), "rules/signatures", "."); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.Paths {
+		if err := t.path(p); err != nil {
+			return err
+		}
+	}
+	if t.ran == 0 {
+		return errors.New("test rules: no scenario (*.txtar) found")
+	}
+	fmt.Fprintf(sh.out, "%s, %d failed\n", plural(t.ran, "scenario"), t.failed)
+	if t.failed > 0 {
+		return exit(exitWrong)
+	}
+	return nil
+}
+
+// tester runs scenarios and counts.
+type tester struct {
+	sh          *shell
+	verbose     bool
+	ran, failed int
+}
+
+// path runs the scenario that a path names, or all those below it.
+func (t *tester) path(p string) error {
+	info, err := os.Stat(p)
+	if err != nil {
+		return fmt.Errorf("test rules: %w", err)
+	}
+	root, err := rules.Dir(p)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return t.folder(root, filepath.ToSlash(p), ".")
+	}
+	return t.folder(root, filepath.ToSlash(filepath.Dir(p)), filepath.Base(p))
+}
+
+// folder runs the scenarios at or below a name in a folder.
+func (t *tester) folder(root fs.FS, called, at string) error {
+	sigs, err := rules.Load(rules.Files(), root)
+	if err != nil {
+		return err
+	}
+	return fs.WalkDir(root, at, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".txtar") {
+			return err
+		}
+		b, err := fs.ReadFile(root, name)
+		if err != nil {
+			return fmt.Errorf("test rules: %w", err)
+		}
+		return t.scenario(path.Join(called, name), b, sigs)
+	})
+}
+
+// scenario runs one scenario and prints how it went.
+func (t *tester) scenario(name string, b []byte, sigs []explain.Signature) error {
+	t.ran++
+	s, err := scenario.Parse(name, b)
+	if err != nil {
+		t.failed++
+		_, err = fmt.Fprintf(t.sh.out, "%v\nFAIL %s\n", err, name)
+		return err
+	}
+	wrong, err := t.play(s, sigs)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, m := range wrong {
+		fmt.Fprintln(t.sh.out, m)
+	}
+	switch {
+	case len(wrong) > 0:
+		t.failed++
+		fmt.Fprintf(t.sh.out, "FAIL %s\n", name)
+	case t.verbose:
+		fmt.Fprintf(t.sh.out, "ok   %s\n", name)
+	}
+	return nil
+}
+
+// play feeds a scenario to an engine and compares.
+func (t *tester) play(s *scenario.Scenario, sigs []explain.Signature) ([]scenario.Mismatch, error) {
+	config, err := engineConfig(1)
+	if err != nil {
+		return nil, err
+	}
+	config.Correlate.Signatures, config.Correlate.Rules = sigs, rules.Digest(sigs)
+	var published []explain.Incident
+	var found []scenario.Finding
+	run := replay.RunConfig{Engine: config, Publish: func(in explain.Incident) { published = append(published, in) }}
+	if s.WantsFindings() {
+		run.Findings = func(at telemetry.Time, fs []detect.Finding) {
+			for i := range fs {
+				found = append(found, scenario.Finding{Series: fs[i].Series, Shape: fs[i].Shape.String(), At: at})
+			}
+		}
+	}
+	if _, err := replay.RunRecords(t.sh.ctx, s.Records(), run); err != nil {
+		return nil, err
+	}
+	return append(s.Check(published), s.CheckFindings(found)...), nil
+}
