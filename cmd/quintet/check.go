@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/quintet-dc/quintet/replay"
@@ -14,6 +15,7 @@ import (
 
 // checkCommand says what is wrong with files.
 type checkCommand struct {
+	Config checkConfig `cmd:"" help:"Check configuration files."`
 	Rules  checkRules  `cmd:"" help:"Check signatures: every folder below DIR, or one signature.yaml."`
 	Trace  checkTrace  `cmd:"" help:"Read traces to their end."`
 	Bundle checkBundle `cmd:"" help:"Read labelled bundles, with their truth."`
@@ -60,16 +62,21 @@ func (c *checkRules) Run(sh *shell) error {
 			v.fail(err)
 			continue
 		}
-		for _, p := range rules.Check(root) {
-			if p.Severity == rules.Warning {
-				v.doubts++
-				fmt.Fprintln(sh.out, p)
-				continue
-			}
-			v.fail(errors.New(p.String()))
-		}
+		v.rules(root)
 	}
 	return v.end()
+}
+
+// rules prints everything that can be said against the signatures of a folder.
+func (v *verdict) rules(root fs.FS) {
+	for _, p := range rules.Check(root) {
+		if p.Severity == rules.Warning {
+			v.doubts++
+		} else {
+			v.wrong++
+		}
+		fmt.Fprintln(v.sh.out, p)
+	}
 }
 
 // checkTrace reads traces.
