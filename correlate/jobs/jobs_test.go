@@ -199,8 +199,8 @@ func use(b *jobs.Book) {
 		b.Event(&telemetry.Event{Entity: train(), At: at, Name: telemetry.EventJobFailed}, at)
 		for _, c := range b.Close(at, idle()) {
 			c.Job.Recent(0, at)
-			if c.Job.Hurt != nil {
-				_ = c.Job.Hurt.State.String()
+			if h := c.Job.Hurt; h != nil && h.State <= jobs.Restarted {
+				_ = h.State.String()
 			}
 		}
 	}
