@@ -43,27 +43,34 @@ telemetry:
 
 # floor 1: mechanisms, pure
 correlate/stats:
-correlate/snapshot: telemetry
-correlate/window:   telemetry correlate/stats correlate/snapshot
-correlate/detect:   telemetry correlate/stats correlate/snapshot correlate/window
-correlate/topology: telemetry correlate/snapshot
-correlate/jobs:     telemetry correlate/stats correlate/snapshot
-correlate/fabric:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs
-correlate/explain:  telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/fabric
+correlate/snapshot:  telemetry
+correlate/window:    telemetry correlate/stats correlate/snapshot
+correlate/detect:    telemetry correlate/stats correlate/snapshot correlate/window
+correlate/topology:  telemetry correlate/snapshot
+correlate/jobs:      telemetry correlate/stats correlate/snapshot
+correlate/fabric:    telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs
+correlate/attribute: telemetry correlate/stats correlate/jobs
+correlate/explain:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/fabric correlate/attribute
 
 # floor 2: the engine, the knowledge it interprets, the files it is fed from
 correlate: telemetry correlate/stats correlate/snapshot correlate/window correlate/detect correlate/topology
-correlate: correlate/jobs correlate/fabric correlate/explain
-rules:     telemetry correlate/explain go.yaml.in/yaml
+correlate: correlate/jobs correlate/fabric correlate/attribute correlate/explain
+rules:          telemetry correlate/explain go.yaml.in/yaml
+rules/scenario: telemetry correlate/explain
 
 # floor 3: the runner and the recorded shell
 engine:        telemetry correlate correlate/explain correlate/window
 replay/trace:  telemetry github.com/klauspost/compress
 replay/bundle: telemetry replay/trace github.com/klauspost/compress
 replay/score:  telemetry correlate/explain
-replay:        telemetry correlate correlate/detect correlate/explain engine replay/trace replay/bundle replay/score rules
+replay/answer: telemetry correlate/detect correlate/explain
+replay:        telemetry correlate correlate/detect correlate/explain engine replay/trace replay/bundle replay/score
 
-# floor 4: what tests and benchmarks stand on
+# floor 4: the command wires everything
+cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
+cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
+
+# what tests and benchmarks stand on
 lab/load:                telemetry
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
