@@ -167,7 +167,9 @@ func (p *parser) finish() {
 	if len(p.errs) > 0 {
 		return
 	}
-	p.bound()
+	if p.bound(); len(p.errs) > 0 {
+		return
+	}
 	for i := range s.Edges {
 		e := &s.Edges[i]
 		if e.Start != 0 {
