@@ -1,7 +1,7 @@
 package telemetry
 
 import (
-	"fmt"
+	"errors"
 	"math/bits"
 	"strings"
 )
@@ -58,17 +58,17 @@ type run struct {
 	c      coding
 }
 
-// appendRuns cuts the schema into runs.
-func (s *Schema) appendRuns(dst []run) []run {
+// runs cuts the schema into runs.
+func (s *Schema) runs() (rs []run) {
 	n := len(s.Entities)
 	for i := range s.Columns {
 		c := s.Columns[i].coding()
-		if i == 0 || dst[len(dst)-1].c != c {
-			dst = append(dst, run{lo: i * n, c: c})
+		if i == 0 || rs[len(rs)-1].c != c {
+			rs = append(rs, run{lo: i * n, c: c})
 		}
-		dst[len(dst)-1].hi = (i + 1) * n
+		rs[len(rs)-1].hi = (i + 1) * n
 	}
-	return dst
+	return rs
 }
 
 // blockOf is up to blockWords words of one run at one instant, and the same at
@@ -78,36 +78,42 @@ type blockOf struct {
 	c         coding
 }
 
-// fingerprints remembers the fingerprints of the schemas an encoder or decoder
-// works with: hashing one for every frame would cost more than the frame.
-type fingerprints struct {
-	last   *Schema
-	lastFP Fingerprint
-	known  map[*Schema]Fingerprint
+// plan is what coding a frame asks of its schema, worked out once: hashing a
+// schema for every frame would cost more than the frame.
+type plan struct {
+	fingerprint Fingerprint
+	runs        []run
+}
+
+// plans remembers those of the schemas an encoder or decoder works with.
+type plans struct {
+	last  *Schema
+	plan  *plan // of last
+	known map[*Schema]*plan
 }
 
 // maxKnownSchemas bounds the memory; past it everything is learned again.
 const maxKnownSchemas = 1 << 14
 
-// of returns the fingerprint of s, which it validates the first time.
-func (p *fingerprints) of(s *Schema) (Fingerprint, error) {
+// of returns the plan of s, which it validates the first time.
+func (p *plans) of(s *Schema) (*plan, error) {
 	if s == p.last && s != nil {
-		return p.lastFP, nil
+		return p.plan, nil
 	}
-	fp, ok := p.known[s]
+	pl, ok := p.known[s]
 	if !ok {
 		if s == nil {
-			return 0, fmt.Errorf("no schema")
+			return nil, errors.New("no schema")
 		}
 		if err := s.Validate(); err != nil {
-			return 0, err
+			return nil, err
 		}
-		fp = s.Fingerprint()
+		pl = &plan{s.Fingerprint(), s.runs()}
 		if p.known == nil || len(p.known) >= maxKnownSchemas {
-			p.known = make(map[*Schema]Fingerprint)
+			p.known = make(map[*Schema]*plan)
 		}
-		p.known[s] = fp
+		p.known[s] = pl
 	}
-	p.last, p.lastFP = s, fp
-	return fp, nil
+	p.last, p.plan = s, pl
+	return pl, nil
 }

@@ -12,20 +12,19 @@ import (
 // not allocate in steady state; it is not safe for concurrent use. The zero
 // Decoder is ready.
 type Decoder struct {
-	prints fingerprints
-	runs   []run
-	zeros  []uint64
-	coded  [blockWords]uint64 // the numbers of one block
-	tail   [tailBytes]byte
+	plans plans
+	zeros []uint64
+	coded [blockWords]uint64 // the numbers of one block
+	tail  [tailBytes]byte
 }
 
 // Decode reads the bytes of a frame of s into f, reusing its slices: f is valid
 // until it is decoded into again. The bytes may be anything; what is wrong with
 // them comes back as an error, and f is then meaningless.
 func (d *Decoder) Decode(b EncodedFrame, s *Schema, f *Frame) error {
-	fp, err := d.prints.of(s)
+	p, err := d.plans.of(s)
 	if err == nil {
-		err = d.decode(b, s, fp, f)
+		err = d.decode(b, p, s.Len(), f)
 	}
 	if err != nil {
 		return fmt.Errorf("decode frame: %w", err)
@@ -33,15 +32,14 @@ func (d *Decoder) Decode(b EncodedFrame, s *Schema, f *Frame) error {
 	return nil
 }
 
-func (d *Decoder) decode(b EncodedFrame, s *Schema, fp Fingerprint, f *Frame) error {
+func (d *Decoder) decode(b EncodedFrame, pl *plan, n int, f *Frame) error {
 	r := reader{b: b}
 	h := r.header()
-	n := s.Len()
 	switch {
 	case r.err != nil:
 		return r.err
-	case h.Fingerprint != fp:
-		return fmt.Errorf("frame of schema %s, want %s: %w", h.Fingerprint, fp, ErrFrameSchema)
+	case h.Fingerprint != pl.fingerprint:
+		return fmt.Errorf("frame of schema %s, want %s: %w", h.Fingerprint, pl.fingerprint, ErrFrameSchema)
 	case h.Instants*n > MaxFrameSamples:
 		return fmt.Errorf("%d instants of %d series, at most %d samples", h.Instants, n, MaxFrameSamples)
 	case h.Instants*((n+63)/64) > r.left():
@@ -58,7 +56,7 @@ func (d *Decoder) decode(b EncodedFrame, s *Schema, fp Fingerprint, f *Frame) er
 	} else if r.states(f, n); r.err != nil {
 		return r.err
 	}
-	if err := d.rows(&r, s, f.Words); err != nil {
+	if err := d.rows(&r, pl.runs, f.Words, n); err != nil {
 		return err
 	}
 	f.clearHoles()
@@ -114,16 +112,14 @@ func (f *Frame) clearHoles() {
 }
 
 // rows reads the words of every instant.
-func (d *Decoder) rows(r *reader, s *Schema, words []uint64) error {
-	n := s.Len()
+func (d *Decoder) rows(r *reader, runs []run, words []uint64, n int) error {
 	if len(d.zeros) < n {
 		d.zeros = make([]uint64, n)
 	}
-	d.runs = s.appendRuns(d.runs[:0])
 	p := packed{b: r.b, pos: r.off, end: len(r.b), tail: &d.tail, coded: &d.coded}
 	prev := d.zeros[:n]
 	for k := 0; k < len(words) && p.ok(); k += n {
-		p.row(d.runs, words[k:k+n], prev)
+		p.row(runs, words[k:k+n], prev)
 		prev = words[k : k+n]
 	}
 	switch {
@@ -146,7 +142,7 @@ const (
 )
 
 // packed walks the samples of a frame. Numbers are loaded eight bytes at a
-// time, so near the end the bytes move to tail, which has zeros behind them.
+// time, so near the end the bytes move to tail, which has room behind them.
 type packed struct {
 	b     []byte
 	pos   int
@@ -160,20 +156,18 @@ type packed struct {
 func (p *packed) ok() bool { return p.pos <= p.end }
 func (p *packed) at() int  { return p.moved + min(p.pos, p.end) }
 
-// need makes n bytes readable at pos. Past the end it offers zeros, and pos
-// stays past the end.
+// need makes n bytes readable at pos. Those past the end may be anything: who
+// uses one is past the end, and stays there.
 func (p *packed) need(n int) {
 	if len(p.b)-p.pos >= n {
 		return
 	}
-	left := 0
 	if p.pos <= p.end {
-		left = copy(p.tail[:], p.b[p.pos:p.end])
+		left := copy(p.tail[:], p.b[p.pos:p.end])
 		p.moved, p.pos, p.end = p.moved+p.pos, 0, left
 	} else {
 		p.moved, p.pos, p.end = p.moved+p.end, 1, 0
 	}
-	clear(p.tail[left:])
 	p.b = p.tail[:]
 }
 
@@ -212,7 +206,7 @@ func (p *packed) block(w blockOf) {
 
 // numbers reads count numbers.
 func (p *packed) numbers(count int) {
-	b, pos := p.b, p.pos
+	b, pos, guess := p.b, p.pos, 4
 	for i := range p.coded[:count] {
 		x := binary.LittleEndian.Uint64(b[pos:])
 		n := bits.TrailingZeros64(x|1<<8) + 1
@@ -221,7 +215,12 @@ func (p *packed) numbers(count int) {
 		} else {
 			p.coded[i] = x << (uint(64-8*n) & 63) >> (uint(64-7*n) & 63)
 		}
-		pos += n
+		if n == guess { // lets the processor go on before it knows n
+			pos += guess
+		} else {
+			pos += n
+			guess = n
+		}
 	}
 	p.pos = pos
 }
@@ -233,15 +232,21 @@ func (p *packed) scatter(w blockOf, masks *[8]byte) {
 		mask := uint64(masks[o/8])
 		m := min(8, len(w.cur)-o)
 		if mask == 0 {
-			copy(w.cur[o:o+m], w.prev[o:])
+			if m == 8 {
+				*(*[8]uint64)(w.cur[o:]) = *(*[8]uint64)(w.prev[o:])
+			} else {
+				copy(w.cur[o:], w.prev[o:])
+			}
 			continue
 		}
 		p.stray = p.stray || mask>>m != 0
-		cur, prev := w.cur[o:o+m], w.prev[o:o+m]
-		for i := range cur {
-			take := mask >> i & 1
-			cur[i] = w.c.word(p.coded[next&(blockWords-1)]&-take, prev[i])
+		prev := w.prev[o : o+m]
+		cur := w.cur[o : o+m][:len(prev)]
+		for i, v := range prev {
+			take := mask & 1
+			cur[i] = w.c.word(p.coded[next&(blockWords-1)]&-take, v)
 			next += int(take)
+			mask >>= 1
 		}
 		masks[o/8] = 0
 	}

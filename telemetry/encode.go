@@ -12,8 +12,7 @@ import (
 // not allocate in steady state; it is not safe for concurrent use. The zero
 // Encoder is ready.
 type Encoder struct {
-	prints fingerprints
-	runs   []run
+	plans  plans
 	zeros  []uint64           // what the first instant is a difference from
 	filled []uint64           // words with holes filled, where there are states
 	coded  [blockWords]uint64 // the numbers of one block
@@ -23,15 +22,15 @@ type Encoder struct {
 // (docs/format-frame.md). f's Fingerprint must be the schema's or zero; the
 // bytes carry the schema's. On error dst comes back as it was.
 func (e *Encoder) AppendFrame(dst []byte, s *Schema, f *Frame) ([]byte, error) {
-	fp, err := e.prints.of(s)
+	p, err := e.plans.of(s)
 	if err == nil {
-		err = checkFrame(s, f, fp)
+		err = checkFrame(s, f, p.fingerprint)
 	}
 	if err != nil {
 		return dst, fmt.Errorf("encode frame: %w", err)
 	}
 	start, n, words := len(dst), s.Len(), f.Words
-	dst = appendHeader(dst, f, fp)
+	dst = appendHeader(dst, f, p.fingerprint)
 	if f.States != nil && !allPresent(f.States) {
 		dst[start+offFlags] |= flagStates
 		dst = appendStates(dst, f.States, n)
@@ -40,10 +39,9 @@ func (e *Encoder) AppendFrame(dst []byte, s *Schema, f *Frame) ([]byte, error) {
 	if len(e.zeros) < n {
 		e.zeros = make([]uint64, n)
 	}
-	e.runs = s.appendRuns(e.runs[:0])
 	prev := e.zeros[:n]
 	for k := 0; k < len(words); k += n {
-		dst = e.appendRow(dst, words[k:k+n], prev)
+		dst = e.appendRow(dst, p.runs, words[k:k+n], prev)
 		prev = words[k : k+n]
 	}
 	binary.LittleEndian.PutUint32(dst[start+offChecksum:], frameChecksum(dst[start:]))
@@ -175,10 +173,10 @@ func (e *Encoder) fill(f *Frame, n int) []uint64 {
 }
 
 // appendRow writes one instant, run by run, sixty-four words at a time.
-func (e *Encoder) appendRow(dst []byte, cur, prev []uint64) []byte {
-	dst = slices.Grow(dst, rowBound(len(cur), len(e.runs)))
+func (e *Encoder) appendRow(dst []byte, runs []run, cur, prev []uint64) []byte {
+	dst = slices.Grow(dst, rowBound(len(cur), len(runs)))
 	b, pos := dst[:cap(dst)], len(dst)
-	for _, r := range e.runs {
+	for _, r := range runs {
 		for lo := r.lo; lo < r.hi; lo += blockWords {
 			hi := min(lo+blockWords, r.hi)
 			pos = e.putBlock(b, pos, blockOf{cur[lo:hi], prev[lo:hi], r.c})
@@ -200,24 +198,16 @@ func (e *Encoder) putBlock(b []byte, pos int, w blockOf) int {
 	count, ctrl := 0, pos
 	pos++
 	for o := 0; o < len(w.cur); o += 8 {
-		var mask byte
-		if len(w.cur)-o >= 8 {
-			cur, prev := (*[8]uint64)(w.cur[o:]), (*[8]uint64)(w.prev[o:])
-			if same(cur, prev) {
-				continue
-			}
-			count, mask = e.differences(count, cur, prev, w.c)
-		} else {
-			var cur, prev [8]uint64
-			copy(cur[:], w.cur[o:])
-			copy(prev[:], w.prev[o:])
-			if count, mask = e.differences(count, &cur, &prev, w.c); mask == 0 {
-				continue
-			}
+		end := min(o+8, len(w.cur))
+		if end-o == 8 && same((*[8]uint64)(w.cur[o:]), (*[8]uint64)(w.prev[o:])) {
+			continue
 		}
-		octets |= 1 << (o / 8)
-		b[pos] = mask
-		pos++
+		var mask byte
+		if count, mask = e.differences(count, w.cur[o:end], w.prev[o:end], w.c); mask != 0 {
+			octets |= 1 << (o / 8)
+			b[pos] = mask
+			pos++
+		}
 	}
 	b[ctrl] = octets
 	return putNumbers(b, pos, e.coded[:count])
@@ -227,17 +217,19 @@ func same(a, b *[8]uint64) bool {
 	return (a[0]^b[0])|(a[1]^b[1])|(a[2]^b[2])|(a[3]^b[3])|(a[4]^b[4])|(a[5]^b[5])|(a[6]^b[6])|(a[7]^b[7]) == 0
 }
 
-// differences appends what eight words are coded as to the count numbers of the
-// block, leaving out those that are zero, without a branch for each. It returns
-// the new count and the mask of those that are not zero.
-func (e *Encoder) differences(count int, cur, prev *[8]uint64, c coding) (int, byte) {
-	var mask uint64
-	for i := range cur {
-		z := c.number(cur[i], prev[i])
-		changed := (z | -z) >> 63
+// differences puts what up to eight words are coded as behind the count numbers
+// that the block has, leaving out those that are zero, without a branch for
+// each. It returns the new count and the mask of those that are not zero.
+func (e *Encoder) differences(count int, cur, prev []uint64, c coding) (int, byte) {
+	mask, bit := uint64(0), uint64(1)
+	prev = prev[:len(cur)]
+	for i, v := range cur {
+		z := c.number(v, prev[i])
 		e.coded[count&(blockWords-1)] = z
-		count += int(changed)
-		mask |= changed << i
+		some := (z | -z) >> 63
+		count += int(some)
+		mask |= bit & -some
+		bit <<= 1
 	}
 	return count, byte(mask)
 }
