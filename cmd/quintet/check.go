@@ -50,7 +50,7 @@ func (v *verdict) end() error {
 
 // checkRules checks signature files.
 type checkRules struct {
-	Paths []string `arg:"" type:"path" help:"Folders of signatures, or files."`
+	Paths []string `arg:"" help:"Folders of signatures, or files."`
 }
 
 // Run checks every root by itself.
@@ -81,7 +81,7 @@ func (v *verdict) rules(root fs.FS) {
 
 // checkTrace reads traces.
 type checkTrace struct {
-	Files []string `arg:"" type:"path" help:"Traces."`
+	Files []string `arg:"" help:"Traces."`
 }
 
 // Run reads every record of every file.
@@ -130,7 +130,7 @@ func (v *verdict) trace(path string) error {
 
 // checkBundle reads bundles.
 type checkBundle struct {
-	Dirs []string `arg:"" name:"dir" type:"path" help:"Folders of bundles."`
+	Dirs []string `arg:"" name:"dir" help:"Folders of bundles."`
 }
 
 // Run reads every bundle whole, and its truth where it has one.

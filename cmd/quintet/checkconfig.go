@@ -17,7 +17,7 @@ import (
 
 // checkConfig checks configuration files (design A9).
 type checkConfig struct {
-	Files []string `arg:"" type:"path" help:"Configuration files."`
+	Files []string `arg:"" help:"Configuration files."`
 }
 
 // maxConfig bounds a configuration file.

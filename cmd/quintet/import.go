@@ -17,7 +17,7 @@ type importCommand struct {
 
 // importCSVCommand turns a labelled bundle (design A6) into a trace.
 type importCSVCommand struct {
-	Dir     string `arg:"" type:"existingdir" help:"Folder with samples.csv or samples.csv.gz, topology.json and, if there are, events.csv and bundle.json."`
+	Dir     string `arg:"" help:"Folder with samples.csv or samples.csv.gz, topology.json and, if there are, events.csv and bundle.json."`
 	Output  string `short:"o" required:"" placeholder:"FILE" help:"The trace to write."`
 	Coarsen int    `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole."`
 	Force   bool   `help:"Replace FILE if it is there."`
@@ -25,6 +25,9 @@ type importCSVCommand struct {
 
 // Validate says what is wrong with the flags.
 func (c *importCSVCommand) Validate() error {
+	if err := folder(c.Dir); err != nil {
+		return fmt.Errorf("<dir>: %w", err)
+	}
 	if c.Coarsen < 1 {
 		return fmt.Errorf("--coarsen: %d: want 1 or more", c.Coarsen)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 
 // replayCommand runs the engine over a recording.
 type replayCommand struct {
-	Recording   string `arg:"" type:"path" help:"A trace, or the folder of a bundle."`
+	Recording   string `arg:"" help:"A trace, or the folder of a bundle."`
 	JSON        bool   `name:"json" help:"Print the final state of each incident as JSON, newest first."`
 	Explain     bool   `help:"Print the evidence behind each incident, too."`
 	Speed       pace   `default:"max" placeholder:"max|N" help:"As fast as possible, or N times real time."`
@@ -48,6 +49,11 @@ func (p *pace) UnmarshalText(b []byte) error {
 func (c *replayCommand) Validate() error {
 	if c.Slices < 1 || c.Slices > 1024 {
 		return fmt.Errorf("--slices: %d: want 1 to 1024", c.Slices)
+	}
+	for flag, file := range map[string]string{"--expect": c.Expect, "--diff": c.Diff} {
+		if _, err := os.Stat(file); file != "" && err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
 	}
 	if c.JSON && c.Explain {
 		return errors.New("--json: says all there is; --explain adds nothing to it")
@@ -117,19 +123,17 @@ func (c *replayCommand) clock(sh *shell, rec *replay.Recording, line *progress) 
 	}
 }
 
-// gather keeps the newest state of each finding by entity.
+// gather keeps each finding as it began, and when it ended.
 func gather(behind answer.Evidence, fs []detect.Finding) {
-	for _, f := range fs {
+	for i := range fs {
+		f := &fs[i]
 		old := behind[f.Series.Entity]
-		for i := range old {
-			if old[i].Series == f.Series && old[i].Shape == f.Shape && old[i].Onset == f.Onset {
-				old[i] = f
-				f.Slot = -1
-			}
+		k := slices.IndexFunc(old, func(o detect.Finding) bool { return o.Series == f.Series && o.Shape == f.Shape && o.Onset == f.Onset })
+		if k < 0 {
+			behind[f.Series.Entity] = append(old, *f)
+			continue
 		}
-		if f.Slot >= 0 {
-			behind[f.Series.Entity] = append(old, f)
-		}
+		old[k].Ended = f.Ended
 	}
 }
 

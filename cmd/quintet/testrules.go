@@ -24,7 +24,7 @@ type testCommand struct {
 
 // testRules runs the scenarios below folders.
 type testRules struct {
-	Paths   []string `arg:"" optional:"" type:"path" help:"Folders of signatures with their scenarios, or single scenarios. Signatures there are used beside and instead of ours. Without any, ours are tested."`
+	Paths   []string `arg:"" optional:"" help:"Folders of signatures with their scenarios, or single scenarios. Signatures there are used beside and instead of ours. Without any, ours are tested."`
 	Verbose bool     `short:"v" help:"Name the scenarios that pass, too."`
 }
 
