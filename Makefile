@@ -20,9 +20,11 @@ build:
 	$(GO) build -trimpath -o bin/quintet ./cmd/quintet
 
 # Reads four recorded runs of a small RoCE fabric, names the root cause in each
-# (none in the healthy one) and compares with the truth.
+# (none in the healthy one), then compares the answers with the truth.
+RUNS := healthy-2 slownic-2 ecmp-2 ctlcompute-3
 run: build
-	bin/quintet score testdata/roce/healthy-2 testdata/roce/slownic-2 testdata/roce/ecmp-2 testdata/roce/ctlcompute-3
+	@set -e; for r in $(RUNS); do echo "── $$r"; bin/quintet replay testdata/roce/$$r; echo; done
+	bin/quintet score $(addprefix testdata/roce/,$(RUNS))
 
 test:
 	$(GO) test -timeout 20m ./...
