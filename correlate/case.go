@@ -24,8 +24,11 @@ type incidentCase struct {
 	under   telemetry.Entity
 	strayed int
 	well    bool // the job is well again; the incident may not be
-	before  *fabric.Baseline
-	hosts   []hostBefore // in identity order of node
+	// accepted says that the job is well because what it does now is what it
+	// does.
+	accepted bool
+	before   *fabric.Baseline
+	hosts    []hostBefore // in identity order of node
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes    []telemetry.Entity
@@ -128,6 +131,9 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	e.meet(c)
 	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, At: g}
 	ev.GPUs = e.gpus(c.job, ev.Nodes)
+	if before, now, ok := j.MFU(); ok {
+		ev.MFUBefore, ev.MFUNow = &before, &now
+	}
 	from := floor(h.Onset.Earliest, e.cfg.Grid)
 	to := min(floor(h.End(g), e.cfg.Grid), g)
 	if oldest := g.Add(-(history - 2) * e.cfg.Grid); from < oldest {
@@ -147,6 +153,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	for _, host := range c.hosts {
 		ev.Hosts = append(ev.Hosts, e.hostNow(host, steps, h, g))
 	}
+	e.suspect(ev)
 	return ev
 }
 
@@ -246,6 +253,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	k.Entity(&c.under)
 	k.Int(&c.strayed)
 	k.Bool(&c.well)
+	k.Bool(&c.accepted)
 	if c.before == nil {
 		c.before = &fabric.Baseline{}
 	}

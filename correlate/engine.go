@@ -210,6 +210,8 @@ func (e *Engine) observe(steps []window.StepSample, delay telemetry.Duration) {
 			e.book.Observe(s.Series.Entity, s.At, s.Value, delay)
 		case metricCompute:
 			e.ranks.Observe(s.Series.Entity, s.At, s.Value)
+		case metricMFU:
+			e.book.ObserveMFU(s.Series.Entity, s.Value)
 		}
 	}
 }
@@ -217,6 +219,7 @@ func (e *Engine) observe(steps []window.StepSample, delay telemetry.Duration) {
 const (
 	metricStep    telemetry.MetricName = "job_step_seconds"
 	metricCompute telemetry.MetricName = "rank_compute_seconds"
+	metricMFU     telemetry.MetricName = "job_mfu_ratio"
 )
 
 // maxEvents bounds the events that wait for their grid.

@@ -3,6 +3,7 @@ package correlate
 import (
 	"slices"
 
+	"github.com/quintet-dc/quintet/correlate/detect"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -88,7 +89,7 @@ func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 
 // answer weighs every signature for every candidate.
 func (e *Engine) answer(ev *explain.Evidence) []explain.Answer {
-	return explain.Judge(e.cfg.Signatures, explain.Candidates(ev), e.suspect(ev), keepAnswers)
+	return explain.Judge(e.cfg.Signatures, explain.Candidates(ev), ev.Suspect, keepAnswers)
 }
 
 // follow judges a case again where there is something new, and publishes what
@@ -99,14 +100,33 @@ func (e *Engine) follow(c *incidentCase, g telemetry.Time) {
 		return
 	}
 	well := j.Hurt.Well() || j.Over()
+	if e.accepted(c, j) {
+		c.accepted, well = true, true
+	}
 	if c.judged == 0 || !well && e.news(c, j, g) {
 		e.judge(c, j, g)
 	}
 	if well {
 		c.well, c.before, c.hosts = true, nil, nil
-		j.Forget(false)
+		j.Forget(c.accepted)
 		e.settle(e.leader(c), g)
 	}
+}
+
+// acceptAfter steps of a benign change, what the job does is its new usual.
+const acceptAfter = 20
+
+// accepted says that a job's trouble is a change of its work that has lasted.
+func (e *Engine) accepted(c *incidentCase, j *jobs.Job) bool {
+	if j.Hurt.Steps < acceptAfter || c.judged == 0 {
+		return false
+	}
+	for i := range e.cfg.Signatures {
+		if s := &e.cfg.Signatures[i]; s.Name == c.incident.Root.Signature {
+			return s.Expect == explain.ExpectBenign
+		}
+	}
+	return false
 }
 
 // news says that a case has something to be judged on: a step, another state,
@@ -136,18 +156,60 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	e.publish(e.leader(c), g)
 }
 
-// suspect is the entity that "unknown" points to: where most of the job's
-// waiting ends, else the job.
-func (e *Engine) suspect(ev *explain.Evidence) telemetry.Entity {
-	best, at := ev.Job, 0.0
-	if ev.Fabric != nil {
-		for i := range ev.Fabric.Blame.At {
-			if b := ev.Fabric.Blame.At[i]; b > at && b > 0.02 {
-				best, at = ev.Fabric.Now.Map.Ends[i].Entity, b
+// suspect finds what "unknown" points to: the end where most of the job's
+// waiting ends, else the entity on its hosts with the worst finding, else the
+// job itself.
+func (e *Engine) suspect(ev *explain.Evidence) {
+	ev.Suspect, ev.Suspicion = ev.Job, 0.05
+	if f := ev.Fabric; f != nil {
+		for i, b := range f.Blame.At {
+			if share := f.Blame.Share(i) / 2; b > leastWaiting && share > ev.Suspicion {
+				ev.Suspect, ev.Suspicion = f.Now.Map.Ends[i].Entity, share
 			}
 		}
 	}
-	return best
+	if ev.Suspect == ev.Job {
+		e.suspectFinding(ev)
+	}
+}
+
+// leastWaiting is the waiting, in seconds per second, below which an end is not
+// suspected.
+const leastWaiting = 0.02
+
+// suspectFinding points to the host or a part of it whose finding is worst:
+// something that got worse since a little before the hurt.
+func (e *Engine) suspectFinding(ev *explain.Evidence) {
+	worst := 0.0
+	since := ev.Hurt.Onset.Earliest.Add(-suspectBefore)
+	e.detect.Active(e.window, func(f *detect.Finding) {
+		m := e.metricOf(f)
+		if f.Score <= worst || f.Onset.Latest < since || m == nil || m.Rise == telemetry.Neutral || !e.coupled(ev, f.Series.Entity) {
+			return
+		}
+		if (f.Now > f.Before) == (m.Rise == telemetry.Worse) {
+			worst = f.Score
+			ev.Suspect, ev.Suspicion = f.Series.Entity, 0.2
+		}
+	})
+}
+
+// suspectBefore is how long before a hurt a finding may begin to be suspected.
+const suspectBefore = telemetry.Duration(60e9)
+
+// coupled says that an entity is one of the job's hosts or lies in one.
+func (e *Engine) coupled(ev *explain.Evidence, x telemetry.Entity) bool {
+	for range 4 {
+		if _, ok := slices.BinarySearchFunc(ev.Nodes, x, telemetry.Entity.Compare); ok {
+			return true
+		}
+		up, ok := e.graph.Container(x)
+		if !ok {
+			return false
+		}
+		x = up
+	}
+	return false
 }
 
 // teller gives explain what it needs of the engine to put things into words.
@@ -183,4 +245,13 @@ func (e *Engine) onset(entity telemetry.Entity, metric telemetry.MetricName, bef
 		}
 	}
 	return fallback
+}
+
+// metricOf declares what a finding is about; nil where a whole source is silent
+// or the metric is not declared.
+func (e *Engine) metricOf(f *detect.Finding) *telemetry.Metric {
+	if f.Slot < 0 {
+		return nil
+	}
+	return e.window.Metric(f.Slot)
 }

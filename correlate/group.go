@@ -164,6 +164,9 @@ func (e *Engine) settle(lead *incidentCase, g telemetry.Time) {
 		return
 	}
 	how, at := "recovered", g
+	if lead.accepted {
+		how = "new usual"
+	}
 	lead.incident.State, lead.incident.Resolution, lead.incident.Resolved = explain.StateResolved, &how, &at
 	e.publish(lead, g)
 	for _, c := range all {

@@ -23,7 +23,7 @@ func Of(h *jobs.Hurt, gpus int) Loss {
 	if l.Step > l.Expected {
 		l.Share = 1 - l.Expected/l.Step
 	}
-	l.GPUSeconds = float64(gpus) * (h.Lost + max(0, h.Overdue-h.Expected))
+	l.GPUSeconds = float64(float64(gpus) * (h.Lost + max(0, h.Overdue-h.Expected)))
 	return l
 }
 
@@ -39,4 +39,4 @@ func (l Loss) Slowdown() (float64, bool) {
 }
 
 // Rate returns the GPU-hours lost per hour while it lasts.
-func (l Loss) Rate() float64 { return float64(l.GPUs) * l.Share }
+func (l Loss) Rate() float64 { return float64(float64(l.GPUs) * l.Share) }

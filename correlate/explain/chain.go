@@ -194,4 +194,4 @@ func jobShape(e *Evidence) telemetry.Shape {
 	return telemetry.ShapeShift
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.0f %%", x*100) }
+func percent(x float64) string { return fmt.Sprintf("%.0f %%", float64(x*100)) }

@@ -14,7 +14,9 @@ type Evidence struct {
 	GPUs  int
 	Nodes []telemetry.Entity
 	Hurt  *jobs.Hurt
-	At    telemetry.Time // the grid this was gathered for
+	// MFUBefore and MFUNow are the job's own reports; nil where it made none.
+	MFUBefore, MFUNow *float64
+	At                telemetry.Time // the grid this was gathered for
 
 	// Fabric is nil where no end of a link is known to belong to the job.
 	Fabric *FabricEvidence
@@ -22,6 +24,10 @@ type Evidence struct {
 	Others []Other
 	// Hosts says when each of the job's nodes is ready to send.
 	Hosts []HostEvidence
+	// Suspect is what "unknown" points to, and Suspicion how much speaks for
+	// it, 0 to 1.
+	Suspect   telemetry.Entity
+	Suspicion float64
 }
 
 // Other is another job on the same fabric.

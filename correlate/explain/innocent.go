@@ -50,5 +50,5 @@ func punctual(e *Evidence) (string, bool) {
 	if seen == 0 || worst > 0.05 {
 		return "", false
 	}
-	return fmt.Sprintf("all %d hosts that tell their compute time compute as long as before, within %.1f %%", seen, worst*100), true
+	return fmt.Sprintf("all %d hosts that tell their compute time compute as long as before, within %.1f %%", seen, float64(worst*100)), true
 }

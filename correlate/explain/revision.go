@@ -35,7 +35,7 @@ func jobsDiffer(a, b []JobImpact) bool {
 		if x.Job != y.Job || x.State != y.State || (x.Slowdown == nil) != (y.Slowdown == nil) {
 			return false
 		}
-		return x.Slowdown == nil || !outOfBand(*x.Slowdown, *y.Slowdown, max(slowdownBand*(*x.Slowdown-1), 0.1))
+		return x.Slowdown == nil || !outOfBand(*x.Slowdown, *y.Slowdown, max(float64(slowdownBand*(*x.Slowdown-1)), 0.1))
 	})
 }
 

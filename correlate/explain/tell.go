@@ -27,7 +27,7 @@ const maxAlternatives = 4
 // Tell writes the answers into an incident: root, alternatives, contributors,
 // chain, impact, title, blind spots, what is ruled out and what to do.
 func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
-	best, spots := t.settle(&answers[0], answers)
+	best := &answers[0]
 	t.impact(in, e)
 	in.Onset = e.Hurt.Onset
 	in.Chain = chain(e, best, t.Catalogue, func(f fact) telemetry.Interval { return t.onset(e, f) })
@@ -37,27 +37,14 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	}
 	in.Alternatives = alternatives(answers, best)
 	in.Contributors = contributors(e, best)
-	in.BlindSpots = spots
+	in.BlindSpots = t.blindSpots(e, best)
 	in.RuledOut = ruledOut(e, answers, best)
 	in.Actions = t.actions(e, best)
 	in.Title = title(in, e, best)
 	in.Severity = attribute.SeverityOf(e.Hurt.State, e.Loss()).String()
-}
-
-// settle answers with the family's first name where the metric that would tell
-// the better one apart is not heard of, and says so as a blind spot.
-func (t *Teller) settle(best *Answer, answers []Answer) (*Answer, []BlindSpot) {
-	spots := []BlindSpot{}
-	if best.Signature == nil {
-		return best, spots
+	if best.Signature != nil && best.Signature.Expect == ExpectBenign {
+		in.Severity = SeverityInfo
 	}
-	for _, n := range best.Signature.Needs {
-		if n.On != best.Entity.Kind || t.Has(telemetry.Series{Entity: best.Entity, Metric: n.Metric}) {
-			continue
-		}
-		spots = append(spots, BlindSpot{Entity: best.Entity, Metric: n.Metric, Reason: "not heard of", WouldTell: n.WouldTell})
-	}
-	return best, spots
 }
 
 func (t *Teller) onset(e *Evidence, f fact) telemetry.Interval {
@@ -74,13 +61,7 @@ func trust(e *Evidence, a *Answer) float64 {
 	if a.Signature != nil {
 		return a.Confidence
 	}
-	blame := 0.05
-	if e.Fabric != nil {
-		if i, ok := e.Fabric.Now.Map.Index(a.Entity); ok {
-			blame = max(blame, e.Fabric.Blame.Share(i)/2)
-		}
-	}
-	return a.Confidence * blame
+	return float64(a.Confidence * e.Suspicion)
 }
 
 func domainOf(a *Answer) telemetry.Domain {
@@ -108,7 +89,7 @@ func alternatives(answers []Answer, best *Answer) []Alternative {
 func (t *Teller) impact(in *Incident, e *Evidence) {
 	l := e.Loss()
 	j := JobImpact{Job: e.Job, State: e.Hurt.State.String(), Measure: "job_step_seconds", Before: rounded(e.Hurt.Before),
-		Expected: rounded(l.Expected), Now: rounded(l.Step), GPUSecondsLost: round(l.GPUSeconds, 1), Share: 1}
+		Expected: rounded(l.Expected), Now: rounded(l.Step), MFUBefore: e.MFUBefore, MFUNow: e.MFUNow, GPUSecondsLost: round(l.GPUSeconds, 1), Share: 1}
 	if s, ok := l.Slowdown(); ok {
 		j.Slowdown = rounded(s)
 	}
@@ -240,12 +221,12 @@ func uncertainty(i telemetry.Interval) float64 {
 func round(x float64, d int) float64 {
 	p := 1.0
 	for range d {
-		p *= 10
+		p = float64(p * 10)
 	}
 	if x < 0 {
 		return -round(-x, d)
 	}
-	return float64(int64(x*p+0.5)) / p
+	return float64(int64(float64(x*p)+0.5)) / p
 }
 
 func rounded(x float64) *float64 {

@@ -137,7 +137,7 @@ func (b *Blame) pass(now, before *Readings, i int, amount float64, next []float6
 		return false
 	}
 	b.At[i] += float64(amount * (1 - share))
-	handed := amount * share
+	handed := float64(amount * share)
 	if now.Map.Ends[peer].IsNIC() {
 		b.settle(peer, i, handed)
 		return false
@@ -176,7 +176,7 @@ func (b *Blame) spread(now *Readings, in, from int, amount float64, next []float
 	}
 	for k, z := range egress {
 		if weights[k] > 0 {
-			part := amount * weights[k] / total
+			part := float64(amount*weights[k]) / total
 			next[z] += part
 			b.from(z, from, part)
 		}
@@ -203,5 +203,5 @@ func (r *Readings) Own(before *Readings, i int) float64 {
 	if r.Map.Ends[i].IsNIC() {
 		return max(0, r.Of[i].Tells-before.Of[i].Tells)
 	}
-	return excess(r, before, i) * (1 - passes(r, before, i))
+	return float64(excess(r, before, i) * (1 - passes(r, before, i)))
 }

@@ -45,7 +45,7 @@ func stepLag(h History, grid telemetry.Duration, slot int, s jobs.Step) (float64
 			return 0, false
 		}
 		from, to := max(g.Add(-grid), s.Start), min(g, s.End)
-		b := rate * float64(to-from)
+		b := float64(rate * float64(to-from))
 		middle := (float64(from-s.Start) + float64(to-s.Start)) / 2
 		bytes += b
 		moment += float64(b * middle)

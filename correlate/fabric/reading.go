@@ -230,7 +230,7 @@ func high(xs []float64) float64 {
 		return 0
 	}
 	slices.Sort(xs)
-	at := 0.95 * float64(len(xs)-1)
+	at := float64(0.95 * float64(len(xs)-1))
 	i := int(at)
 	if i+1 == len(xs) {
 		return xs[i]

@@ -50,6 +50,31 @@ func (b *Book) Observe(job telemetry.Entity, end telemetry.Time, length float64,
 	}
 }
 
+// ObserveMFU takes a job's model FLOPs utilisation, 0 to 1, as it reports it.
+func (b *Book) ObserveMFU(job telemetry.Entity, ratio float64) {
+	if !(ratio >= 0 && ratio <= 1) {
+		b.Refused++
+		return
+	}
+	j := b.know(job)
+	switch {
+	case j == nil:
+	case j.Hurt == nil:
+		j.mfu.add(ratio)
+	default:
+		j.Hurt.mfu, j.Hurt.mfuSeen = ratio, true
+	}
+}
+
+// MFU returns the utilisation before the hurt (the median of its last reports)
+// and the last one reported in it; false where it was not reported.
+func (j *Job) MFU() (before, now float64, ok bool) {
+	if j.Hurt == nil || !j.Hurt.mfuSeen || len(j.mfu.lengths) == 0 {
+		return 0, 0, false
+	}
+	return j.mfu.before(), j.Hurt.mfu, true
+}
+
 // Event takes what happened to a job: started, failed, restarted, ended.
 func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 	j := b.Job(e.Entity)

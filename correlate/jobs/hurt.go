@@ -45,6 +45,8 @@ type Hurt struct {
 
 	tailSteps int // usual steps since LastSlow, in a row
 	tailSum   float64
+	mfu       float64 // the last utilisation reported
+	mfuSeen   bool
 }
 
 // Now returns the mean step during the hurt, the step in progress included
@@ -103,4 +105,6 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.F64(&h.Lost)
 	c.Int(&h.tailSteps)
 	c.F64(&h.tailSum)
+	c.F64(&h.mfu)
+	c.Bool(&h.mfuSeen)
 }

@@ -53,6 +53,7 @@ type Job struct {
 
 	past     past
 	gaps     past // seconds between reports
+	mfu      past // utilisation reported while healthy
 	evidence float64
 	suspects []pending
 	recent   []pending          // the last steps, slow or not
@@ -297,6 +298,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.U64(&j.Steps)
 	j.past.snapshot(c)
 	j.gaps.snapshot(c)
+	j.mfu.snapshot(c)
 	c.F64(&j.evidence)
 	c.Bool(&j.ended)
 	c.Duration(&j.delay)

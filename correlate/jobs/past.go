@@ -51,12 +51,12 @@ func (p *past) usual() usual {
 	u.median = sortedQuantile(s, 0.5)
 	u.longest = s[len(s)-1]
 	u.mean = mean(p.lengths)
-	u.spread = max(sortedQuantile(s, 0.9)-u.median, (sortedQuantile(s, 0.95)-u.median)/1.5, spreadFloor*u.median)
+	u.spread = max(sortedQuantile(s, 0.9)-u.median, (sortedQuantile(s, 0.95)-u.median)/1.5, float64(spreadFloor*u.median))
 	dev := make([]float64, len(s))
 	for i, x := range s {
 		dev[i] = abs(x - u.median)
 	}
-	u.spread = max(u.spread, 1.4826*stats.Median(dev))
+	u.spread = max(u.spread, float64(1.4826*stats.Median(dev)))
 	return u
 }
 
@@ -70,7 +70,7 @@ func (p *past) before() float64 {
 func (p *past) snapshot(c *snapshot.Codec) { c.F64s(&p.lengths) }
 
 func sortedQuantile(s []float64, q float64) float64 {
-	at := q * float64(len(s)-1)
+	at := float64(q * float64(len(s)-1))
 	i := int(at)
 	if i+1 >= len(s) {
 		return s[len(s)-1]

@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// maxBlindSpots bounds the list; what is beyond it is told as a number.
+const maxBlindSpots = 12
+
+// blindSpots lists what could not be seen and what the answer depends on: the
+// metrics that would tell it from its family, and the ends on the job's paths
+// that have fallen silent.
+func (t *Teller) blindSpots(e *Evidence, best *Answer) []BlindSpot {
+	out := []BlindSpot{}
+	if best.Signature != nil {
+		out = append(out, t.unmet(e, best)...)
+	}
+	if e.Fabric != nil {
+		out = append(out, silent(e)...)
+	}
+	if extra := len(out) - maxBlindSpots; extra > 0 {
+		out = out[:maxBlindSpots]
+		out[maxBlindSpots-1].Reason += fmt.Sprintf(" (and %d more)", extra)
+	}
+	return out
+}
+
+// unmet lists the needs of a signature that the site does not show. A need of
+// another kind of entity is looked up at what runs the job.
+func (t *Teller) unmet(e *Evidence, best *Answer) []BlindSpot {
+	var out []BlindSpot
+	for _, n := range best.Signature.Needs {
+		at, ok := best.Entity, n.On == best.Entity.Kind
+		if n.On == telemetry.Rank {
+			at, ok = rankOn(e, best.Entity)
+		}
+		if ok && !t.Has(telemetry.Series{Entity: at, Metric: n.Metric}) {
+			out = append(out, BlindSpot{Entity: at, Metric: n.Metric, Reason: "not heard of", WouldTell: n.WouldTell})
+		}
+	}
+	return out
+}
+
+// rankOn returns the rank that speaks for a node, or the node itself where it
+// has none that is heard of.
+func rankOn(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
+	for _, h := range e.Hosts {
+		if h.Node == node {
+			if h.HasCompute {
+				return h.Rank, true
+			}
+			return node, true
+		}
+	}
+	return telemetry.Entity{}, false
+}
+
+// silent lists the ends on the job's paths that were seen before the hurt and
+// are not seen in it.
+func silent(e *Evidence) []BlindSpot {
+	var out []BlindSpot
+	f := e.Fabric
+	for i, on := range f.OnPath {
+		if on && f.Before.Of[i].Seen > 0 && f.Now.Of[i].Seen == 0 {
+			out = append(out, BlindSpot{Entity: f.Now.Map.Ends[i].Entity, Metric: "port_tx_bytes_total", Reason: "fell silent",
+				WouldTell: "whether the waiting passes through it"})
+		}
+	}
+	return out
+}

@@ -1,0 +1,184 @@
+package fabric_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/topology"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// world is a small leaf-spine fabric whose past is written by hand. Host h3 on
+// leaf0 has nic:h3/n0 on port:leaf0/h3; port:leaf0/s1 leads to port:spine1/l0.
+// The first half of the grids is before a trouble, the second half is in it.
+type world struct {
+	graph *topology.Graph
+	slots map[telemetry.Series]int
+	past  [][]float64 // by slot, by grid; NaN where nothing was sampled
+	every telemetry.Duration
+	hosts int
+}
+
+const (
+	grid   = telemetry.Duration(1e9)
+	grids  = 40
+	half   = grids / 2
+	epoch  = telemetry.Time(1_000_000e9)
+	speed  = 100e9 / 8 // bytes per second of every link
+	stands = 1e6       // bytes in a queue that make it a standing one
+
+	txBytes   = "port_tx_bytes_total"
+	rxBytes   = "port_rx_bytes_total"
+	told      = "port_pfc_rx_pause_seconds_total"
+	tells     = "port_pfc_tx_pause_seconds_total"
+	queue     = "port_queue_bytes"
+	marked    = "port_ecn_marked_packets_total"
+	txPackets = "port_tx_packets_total"
+)
+
+// at is the end of grid k, counted from 1.
+func at(k int) telemetry.Time { return epoch.Add(telemetry.Duration(k) * grid) }
+
+func before() fabric.Span { return fabric.Span{From: at(0), To: at(half)} }
+func now() fabric.Span    { return fabric.Span{From: at(half), To: at(grids)} }
+
+func (w *world) Slot(s telemetry.Series) (int, bool) { i, ok := w.slots[s]; return i, ok }
+
+func (w *world) At(slot int, g telemetry.Time) (float64, bool) {
+	k := int(g.Sub(epoch)/grid) - 1
+	if k < 0 || k >= grids || math.IsNaN(w.past[slot][k]) {
+		return 0, false
+	}
+	return w.past[slot][k], true
+}
+
+func (w *world) Cadence(int) telemetry.Duration { return w.every }
+
+// build cables the fabric, hosts spread over the leaves in order, without any
+// sample.
+func build(t testing.TB, leaves, spines, hosts int) *world {
+	t.Helper()
+	w := &world{graph: topology.New(), slots: map[telemetry.Series]int{}, every: grid, hosts: hosts}
+	for h := range hosts {
+		leaf := h * leaves / hosts
+		w.cable(t, fmt.Sprintf("nic:h%d/n0", h), fmt.Sprintf("port:leaf%d/h%d", leaf, h))
+	}
+	for l := range leaves {
+		for s := range spines {
+			w.cable(t, fmt.Sprintf("port:leaf%d/s%d", l, s), fmt.Sprintf("port:spine%d/l%d", s, l))
+		}
+	}
+	w.graph.Advance(at(0))
+	return w
+}
+
+// quiet builds the fabric and lets every end carry a third of its link, with
+// nothing standing and nobody told to stop.
+func quiet(t testing.TB, leaves, spines, hosts int) *world {
+	t.Helper()
+	w := build(t, leaves, spines, hosts)
+	for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
+		for _, e := range w.graph.Entities(kind) {
+			for metric, v := range map[string]float64{txBytes: speed / 3, rxBytes: speed / 3, told: 0, tells: 0, txPackets: 1e6, marked: 0} {
+				w.say(e.String(), metric, 1, grids, v)
+			}
+			if kind == telemetry.Port {
+				w.say(e.String(), queue, 1, grids, 0)
+			}
+		}
+	}
+	return w
+}
+
+func (w *world) cable(t testing.TB, from, to string) {
+	t.Helper()
+	a, b := entity(from), entity(to)
+	e := &telemetry.Edge{From: a, To: b, Relation: telemetry.Connects, Source: "file",
+		Attrs: []telemetry.Attr{{Key: telemetry.AttrSpeed, Value: fmt.Sprint(int64(speed * 8))}}}
+	if o := w.graph.Add(e); o != topology.Accepted {
+		t.Fatalf("%s to %s: %v", from, to, o)
+	}
+}
+
+// say writes v for the grids from..to of a series.
+func (w *world) say(name, metric string, from, to int, v float64) {
+	s := telemetry.Series{Entity: entity(name), Metric: telemetry.MetricName(metric)}
+	slot, ok := w.slots[s]
+	if !ok {
+		slot = len(w.past)
+		w.slots[s] = slot
+		w.past = append(w.past, make([]float64, grids))
+		for k := range grids {
+			w.past[slot][k] = math.NaN()
+		}
+	}
+	for k := from; k <= to; k++ {
+		w.past[slot][k-1] = v
+	}
+}
+
+// heard is the sample of a series in grid k, NaN where there is none.
+func (w *world) heard(e telemetry.Entity, metric string, k int) float64 {
+	slot, ok := w.slots[telemetry.Series{Entity: e, Metric: telemetry.MetricName(metric)}]
+	if !ok {
+		return math.NaN()
+	}
+	return w.past[slot][k-1]
+}
+
+// pauses lets an end tell its peer to stop for a share of each second of the
+// trouble.
+func (w *world) pauses(name string, share float64) {
+	w.say(name, tells, half+1, grids, share)
+	if peer, _, ok := w.graph.Peer(entity(name)); ok {
+		w.say(peer.String(), told, half+1, grids, share)
+	}
+}
+
+// stands lets traffic stand at a port throughout the trouble, while it sends at
+// a share of its speed.
+func (w *world) stands(name string, rate float64) {
+	w.say(name, queue, half+1, grids, stands)
+	w.sends(name, rate)
+}
+
+// sends lets an end send at a share of its speed throughout the trouble.
+func (w *world) sends(name string, rate float64) {
+	w.say(name, txBytes, half+1, grids, rate*speed)
+	if peer, _, ok := w.graph.Peer(entity(name)); ok {
+		w.say(peer.String(), rxBytes, half+1, grids, rate*speed)
+	}
+}
+
+func entity(s string) telemetry.Entity {
+	e, err := telemetry.ParseEntity(s)
+	if err != nil {
+		panic(err) // a test's own name
+	}
+	return e
+}
+
+func nodes(names ...string) []telemetry.Entity {
+	var out []telemetry.Entity
+	for _, n := range names {
+		out = append(out, telemetry.Entity{Kind: telemetry.Node, Name: n})
+	}
+	return out
+}
+
+// read surveys the world and reads both halves.
+func (w *world) read() (m *fabric.Map, then, during *fabric.Readings) {
+	m = fabric.Survey(w.graph, w)
+	return m, m.Read(w, grid, before()), m.Read(w, grid, now())
+}
+
+func index(t testing.TB, m *fabric.Map, name string) int {
+	t.Helper()
+	i, ok := m.Index(entity(name))
+	if !ok {
+		t.Fatalf("%s is not on the map", name)
+	}
+	return i
+}
