@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -91,12 +90,4 @@ func (c *scoreCommand) score(sh *shell, k int) (score.Report, error) {
 		},
 		Settings: score.Settings{Coarsen: k},
 	})
-}
-
-// writeJSON prints v as indented JSON.
-func writeJSON(sh *shell, v any) error {
-	e := json.NewEncoder(sh.out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(v)
 }
