@@ -1,0 +1,388 @@
+package fabric_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// random builds a small fabric in which everything happens to everybody, with
+// gaps, series that do not exist and queues read every other grid. In half of
+// them everybody tells everybody to stop in the second half.
+func random(t testing.TB, r *rand.Rand) (*world, []telemetry.Entity) {
+	t.Helper()
+	w := build(t, 1+r.IntN(3), 1+r.IntN(2), 2+r.IntN(5))
+	loud := r.IntN(2) == 0
+	for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
+		for _, e := range w.graph.Entities(kind) {
+			w.invent(r, e, loud)
+		}
+	}
+	var job []telemetry.Entity
+	for h := range w.hosts {
+		if r.IntN(2) == 0 {
+			job = append(job, nodes(fmt.Sprintf("h%d", h))...)
+		}
+	}
+	return w, job
+}
+
+// invent writes what one end did in the two halves.
+func (w *world) invent(r *rand.Rand, e telemetry.Entity, loud bool) {
+	for first := 1; first <= grids; first += half {
+		all := loud && first > half
+		stood, say, hear := r.IntN(3) == 0, all || r.IntN(3) == 0, all || r.IntN(3) == 0
+		for k := first; k < first+half; k++ {
+			if r.IntN(10) > 0 {
+				w.say(e.String(), txBytes, k, k, speed*r.Float64())
+			}
+			w.say(e.String(), rxBytes, k, k, speed*max(0, r.Float64()-0.2))
+			if say {
+				w.say(e.String(), tells, k, k, 1.1*r.Float64()*float64(r.IntN(2)))
+			}
+			if hear {
+				w.say(e.String(), told, k, k, 1.1*r.Float64())
+			}
+			if e.Kind == telemetry.Port && k%2 == 0 && e.Name != "leaf0/s0" {
+				w.say(e.String(), queue, k, k, 0)
+				if stood {
+					w.say(e.String(), queue, k, k, stands*r.Float64())
+				}
+			}
+			w.say(e.String(), txPackets, k, k, 1000)
+			if r.IntN(4) == 0 {
+				w.say(e.String(), marked, k, k, float64(r.IntN(500)))
+			}
+		}
+	}
+}
+
+// cell is one end in one grid, as a person would read it off.
+type cell struct {
+	seen                bool
+	tx, rx, told, tells float64
+	waits               float64
+	waitKnown           bool
+	marked, packets     float64
+}
+
+func (w *world) cell(e telemetry.Entity, k int) cell {
+	zero := func(v float64) float64 {
+		if math.IsNaN(v) {
+			return 0
+		}
+		return v
+	}
+	tx := w.heard(e, txBytes, k)
+	if math.IsNaN(tx) {
+		return cell{}
+	}
+	c := cell{seen: true, tx: tx / speed, rx: zero(w.heard(e, rxBytes, k)) / speed,
+		told: min(zero(w.heard(e, told, k)), 1), tells: min(zero(w.heard(e, tells, k)), 1),
+		marked: zero(w.heard(e, marked, k)), packets: zero(w.heard(e, txPackets, k))}
+	_, hasQueue := w.slots[telemetry.Series{Entity: e, Metric: queue}]
+	q := w.heard(e, queue, k)
+	c.waits, c.waitKnown = c.told, true
+	switch {
+	case !math.IsNaN(q): // two microseconds of its speed are a standing queue
+		c.waits = 0
+		if q > 2e-6*speed {
+			c.waits = 1
+		}
+	case e.Kind == telemetry.NIC:
+	case hasQueue: // between two readings of it
+		c.waits, c.waitKnown = 0, false
+	case c.marked > 0 || c.tx > 0.95:
+		c.waits = 1
+	}
+	return c
+}
+
+func percentile95(xs []float64) float64 {
+	if len(xs) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(xs))
+	x := 0.95 * float64(len(s)-1)
+	lo, hi := int(math.Floor(x)), int(math.Ceil(x))
+	return s[lo]*(1-(x-math.Floor(x))) + s[hi]*(x-math.Floor(x))
+}
+
+func meanOf(xs []float64) float64 {
+	var sum float64
+	for _, x := range xs {
+		sum += x / float64(len(xs))
+	}
+	return sum
+}
+
+// naive reads one end over the grids first..last.
+func (w *world) naive(e telemetry.Entity, first, last int) fabric.Reading {
+	var tx, rx, told, tells, waits, standing, idle []float64
+	var marks, packets float64
+	for k := first; k <= last; k++ {
+		c := w.cell(e, k)
+		if !c.seen {
+			continue
+		}
+		tx, rx, told, tells = append(tx, c.tx), append(rx, c.rx), append(told, c.told), append(tells, c.tells)
+		marks, packets = marks+c.marked, packets+c.packets
+		if c.rx < 0.02 {
+			idle = append(idle, c.tells)
+		}
+		if c.waitKnown {
+			waits = append(waits, c.waits)
+			if c.waits > 0.5 && c.told < 0.8 {
+				standing = append(standing, c.tx/(1-c.told))
+			}
+		}
+	}
+	r := fabric.Reading{Seen: len(tx), Util: meanOf(tx), RUtil: meanOf(rx), Told: meanOf(told), Tells: meanOf(tells),
+		Ceiling: percentile95(standing), Peak: percentile95(tx), RPeak: percentile95(rx), TellsIdle: meanOf(idle), Idle: len(idle), Cadence: 1}
+	if len(waits) > 0 {
+		r.Wait = max(meanOf(waits), r.Told)
+	}
+	if packets > 0 {
+		r.Marks = marks / packets
+	}
+	return r
+}
+
+func TestReadAgreesWithTheNaiveOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 30 {
+		w, _ := random(t, r)
+		m := fabric.Survey(w.graph, w)
+		first := 1 + r.IntN(grids)
+		last := first + r.IntN(grids-first+1)
+		got := m.Read(w, grid, fabric.Span{From: at(first - 1), To: at(last)})
+		for i := range m.Ends {
+			want := w.naive(m.Ends[i].Entity, first, last)
+			if !alike(&got.Of[i], &want) {
+				t.Fatalf("%v in grids %d..%d:\ngot  %+v\nwant %+v", m.Ends[i].Entity, first, last, got.Of[i], want)
+			}
+		}
+	}
+}
+
+func alike(a, b *fabric.Reading) bool {
+	x := []float64{a.Cadence, a.Util, a.RUtil, a.Told, a.Tells, a.Wait, a.Marks, a.Ceiling, a.Peak, a.RPeak, a.TellsIdle}
+	y := []float64{b.Cadence, b.Util, b.RUtil, b.Told, b.Tells, b.Wait, b.Marks, b.Ceiling, b.Peak, b.RPeak, b.TellsIdle}
+	return a.Seen == b.Seen && a.Idle == b.Idle && slices.EqualFunc(x, y, near)
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(a)) }
+
+// propagation follows every share of waiting by itself, path by path.
+type propagation struct {
+	w             *world
+	m             *fabric.Map
+	now, then     *fabric.Readings
+	at            []float64
+	circling, all float64
+}
+
+func (p *propagation) excess(i int) float64 {
+	n, b := p.now.Of[i], p.then.Of[i]
+	return max(0, n.Wait-b.Wait, n.Told-b.Told)
+}
+
+// step leaves at end i what is its own and follows the rest.
+func (p *propagation) step(i int, amount float64, hops int) {
+	if hops == 10 {
+		p.circling += amount
+		return
+	}
+	e := p.m.Ends[i]
+	told := p.now.Of[i].Told - p.then.Of[i].Told
+	if told < 0.01 || e.Peer < 0 {
+		p.at[i] += amount
+		return
+	}
+	others := min(1, told/p.excess(i))
+	p.at[i] += amount * (1 - others)
+	out := p.egress(e.Peer)
+	var total float64
+	for _, weight := range out {
+		total += weight
+	}
+	if total == 0 {
+		p.at[e.Peer] += amount * others
+		return
+	}
+	for z, weight := range out {
+		if weight > 0 {
+			p.step(z, amount*others*weight/total, hops+1)
+		}
+	}
+}
+
+// egress weighs the other ports of the switch to which port in belongs by how
+// much of their waiting falls into the grids in which in said stop.
+func (p *propagation) egress(in int) map[int]float64 {
+	out := map[int]float64{}
+	if p.m.Ends[in].Entity.Kind == telemetry.NIC {
+		return out
+	}
+	for z := range p.m.Ends {
+		if z == in || p.m.Ends[z].Owner != p.m.Ends[in].Owner {
+			continue
+		}
+		for k := half + 1; k <= grids; k++ {
+			a, b := p.w.cell(p.m.Ends[in].Entity, k), p.w.cell(p.m.Ends[z].Entity, k)
+			out[z] += min(a.tells, max(b.waits, b.told))
+		}
+	}
+	return out
+}
+
+func TestWalkAgreesWithFollowingEveryPath(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	moved := 0
+	for range 60 {
+		w, job := random(t, r)
+		m, then, now := w.read()
+		p := &propagation{w: w, m: m, now: now, then: then, at: make([]float64, len(m.Ends))}
+		for i, on := range fabric.OnPath(m, job) {
+			if on {
+				p.all += p.excess(i)
+				p.step(i, p.excess(i), 0)
+			}
+		}
+		b := fabric.Walk(now, then, job)
+		for i := range m.Ends {
+			if math.Abs(b.At[i]-p.at[i]) > 1e-5 {
+				t.Fatalf("at %v: got %v, want %v", m.Ends[i].Entity, b.At[i], p.at[i])
+			}
+		}
+		if math.Abs(b.Circling-p.circling) > 1e-5 {
+			t.Fatalf("circling: got %v, want %v", b.Circling, p.circling)
+		}
+		if b.Circling > 0 {
+			moved++
+		}
+		conserves(t, b, p.all)
+	}
+	if moved == 0 {
+		t.Error("nothing ever went in a circle: the fabrics are too quiet to tell")
+	}
+}
+
+// conserves holds the walk to what it was given: waiting is handed on, never
+// made or lost.
+func conserves(t *testing.T, b *fabric.Blame, sources float64) {
+	t.Helper()
+	sum, shares := b.Circling, 0.0
+	for i, x := range b.At {
+		if x < 0 {
+			t.Fatalf("blame of %v", x)
+		}
+		sum += x
+		shares += b.Share(i)
+	}
+	if math.Abs(sum-sources) > 1e-9*(1+sources) || math.Abs(b.Total-sources) > 1e-9*(1+sources) {
+		t.Fatalf("blame %v, total %v, of sources %v", sum, b.Total, sources)
+	}
+	if shares > 1+1e-9 {
+		t.Fatalf("shares of %v", shares)
+	}
+}
+
+// trodden marks the ends on every path between two of the job's hosts that
+// passes no switch of other hosts, one link after another.
+func trodden(m *fabric.Map, job []telemetry.Entity) []bool {
+	on := make([]bool, len(m.Ends))
+	ours, foreign := map[telemetry.Entity]bool{}, map[telemetry.Entity]bool{}
+	for i := range m.Ends {
+		if !m.FacesHost(i) {
+			continue
+		}
+		sw, host := m.Ends[i].Owner, m.Ends[m.Ends[i].Peer].Owner
+		if slices.Contains(job, host) {
+			ours[sw] = true
+			on[i], on[m.Ends[i].Peer] = true, true
+		} else {
+			foreign[sw] = true
+		}
+	}
+	var walk func(at telemetry.Entity, been []telemetry.Entity, links []int)
+	walk = func(at telemetry.Entity, been []telemetry.Entity, links []int) {
+		if ours[at] {
+			for _, l := range links {
+				on[l], on[m.Ends[l].Peer] = true, true
+			}
+		}
+		for _, i := range m.Of(at) {
+			if !m.Between(i) {
+				continue
+			}
+			next := m.Ends[m.Ends[i].Peer].Owner
+			if slices.Contains(been, next) || foreign[next] && !ours[next] {
+				continue
+			}
+			walk(next, append(slices.Clone(been), next), append(slices.Clone(links), i))
+		}
+	}
+	for sw := range ours {
+		walk(sw, []telemetry.Entity{sw}, nil)
+	}
+	return on
+}
+
+func TestOnPathIsWhatPathsTread(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 100 {
+		w := build(t, 1+r.IntN(4), 1+r.IntN(3), 2+r.IntN(7))
+		m := fabric.Survey(w.graph, w)
+		var job []telemetry.Entity
+		for h := range w.hosts {
+			if r.IntN(3) == 0 {
+				job = append(job, nodes(fmt.Sprintf("h%d", h))...)
+			}
+		}
+		got, want := fabric.OnPath(m, job), trodden(m, job)
+		for i := range m.Ends {
+			if got[i] != want[i] {
+				t.Fatalf("job on %v: %v is on a path: %v, want %v", job, m.Ends[i].Entity, got[i], want[i])
+			}
+		}
+	}
+}
+
+// With a link missing or a third tier the walk may look at ends no path treads,
+// but it misses none, and never looks at another job's access switch.
+func TestOnPathMissesNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for range 50 {
+		w := build(t, 4, 0, 8)
+		for l := range 4 {
+			for s := range 2 {
+				if r.IntN(5) > 0 { // pods of two leaves and two spines
+					w.cable(t, fmt.Sprintf("port:leaf%d/s%d", l, s), fmt.Sprintf("port:spine%d/l%d", 2*(l/2)+s, l))
+				}
+			}
+		}
+		for s := range 4 {
+			for c := range 2 {
+				w.cable(t, fmt.Sprintf("port:spine%d/c%d", s, c), fmt.Sprintf("port:core%d/s%d", c, s))
+			}
+		}
+		w.graph.Advance(at(1))
+		m := fabric.Survey(w.graph, w)
+		job := nodes(fmt.Sprintf("h%d", r.IntN(4)), fmt.Sprintf("h%d", 4+r.IntN(4)))
+		got, want := fabric.OnPath(m, job), trodden(m, job)
+		for i := range m.Ends {
+			if want[i] && !got[i] {
+				t.Fatalf("job on %v: %v is not on a path", job, m.Ends[i].Entity)
+			}
+			if got[i] && m.Ends[i].IsNIC() && !slices.Contains(job, m.Ends[i].Owner) {
+				t.Fatalf("job on %v: %v is on a path", job, m.Ends[i].Entity)
+			}
+		}
+	}
+}
