@@ -35,14 +35,14 @@ type benchSite struct {
 	frames   [][]byte
 }
 
-func newBenchSite(b *testing.B, hurt bool, slices int) *benchSite {
+func newBenchSite(b *testing.B, hurt bool) *benchSite {
 	b.Helper()
 	site, err := load.New(load.Config{Seed: 1, Nodes: benchNodes, NICs: benchNICs, GPUs: 8, Switches: benchLeaves + benchSpines, Ports: benchPorts,
 		PortSeries: 25, NICSeries: 60, GPUSeries: 40, Noisy: true})
 	if err != nil {
 		b.Fatal(err)
 	}
-	runner, err := enginetest.NewRunner(slices)
+	runner, err := enginetest.NewRunner(1)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -148,12 +148,11 @@ func (x *benchSite) apply() {
 // healthy and while it follows an incident.
 func BenchmarkReplay(b *testing.B) {
 	for _, c := range []struct {
-		name   string
-		hurt   bool
-		slices int
-	}{{"healthy", false, 1}, {"hurt", true, 1}, {"hurt/2-slices", true, 2}} {
+		name string
+		hurt bool
+	}{{"healthy", false}, {"hurt", true}} {
 		b.Run(c.name, func(b *testing.B) {
-			x := newBenchSite(b, c.hurt, c.slices)
+			x := newBenchSite(b, c.hurt)
 			for range benchWarms {
 				x.prepare()
 				x.apply()
@@ -175,7 +174,7 @@ func BenchmarkReplay(b *testing.B) {
 
 // BenchmarkSnapshot is the state of that site, written and taken up again.
 func BenchmarkSnapshot(b *testing.B) {
-	x := newBenchSite(b, true, 1)
+	x := newBenchSite(b, true)
 	for range benchWarms {
 		x.prepare()
 		x.apply()
