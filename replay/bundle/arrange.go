@@ -28,12 +28,13 @@ func (b *Bundle) arrange(c Config, t *topology, r *report) {
 	b.queue()
 }
 
-// queue puts the rows in the order in which they enter the log: by arrival,
-// then by time, then by source.
+// queue puts the rows in the order in which they enter the log: by time, then
+// by source, then by when they were received.
 func (b *Bundle) queue() {
 	s := b.samples
-	arrival := func(a, b row) int { return cmp.Or(cmp.Compare(a.arrival(), b.arrival()), cmp.Compare(a.at, b.at)) }
-	sortRows(s.rows, arrival, func(x, y row) int { return cmp.Compare(s.slots[x.series].source, s.slots[y.series].source) })
+	sortRows(s.rows, func(a, b row) int { return cmp.Compare(a.at, b.at) }, func(x, y row) int {
+		return cmp.Or(cmp.Compare(s.slots[x.series].source, s.slots[y.series].source), cmp.Compare(x.received, y.received))
+	})
 }
 
 // sortRows sorts by key, and rows of one key by then. Files come nearly in
@@ -137,15 +138,10 @@ func median(d []telemetry.Duration) telemetry.Duration {
 	return d[len(d)/2].Round(ms)
 }
 
-// span returns the first and last arrival of the log.
+// span returns the first and the last instant of the log.
 func (b *Bundle) span() (lo, hi telemetry.Time) {
-	for i := range b.samples.rows {
-		a := b.samples.rows[i].arrival()
-		if i == 0 || a < lo {
-			lo = a
-		}
-		hi = max(hi, a)
-	}
+	rows := b.samples.rows // in the order of time
+	lo, hi = rows[0].at, rows[len(rows)-1].at
 	if n := len(b.Events); n > 0 {
 		lo, hi = min(lo, b.Events[0].At), max(hi, b.Events[n-1].At)
 	}

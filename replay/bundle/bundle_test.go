@@ -396,15 +396,16 @@ func TestOrderOfTheLog(t *testing.T) {
 	}
 }
 
-// received_ns says when a sample enters the log.
+// received_ns is carried, and does not order the log: samples of one instant
+// that were received apart make frames of their own.
 func TestReceived(t *testing.T) {
 	b := open(t, map[string]string{"topology.json": "{}", "samples.csv": "time_ns,entity,metric,value,received_ns\n" +
-		"1000,node:a,m,1,5000\n2000,node:a,m,2,3000\n3000,node:a,m,3,\n"})
+		"1000,node:a,m,1,5000\n2000,node:a,m,2,3000\n3000,node:a,m,3,\n3000,node:a,n,4,4000\n"})
 	var got []string
 	for _, s := range samples(t, b) {
-		got = append(got, fmt.Sprint(int64(s.at), " ", int64(s.received)))
+		got = append(got, fmt.Sprint(int64(s.at), " ", int64(s.received), " ", s.series.Metric))
 	}
-	if want := []string{"2000 3000", "3000 0", "1000 5000"}; !slices.Equal(got, want) {
+	if want := []string{"1000 5000 m", "2000 3000 m", "3000 0 m", "3000 4000 n"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -12,10 +12,11 @@ import (
 const slab = 64 << 10
 
 // Records gives the log in canonical order: config, edges, schemas, then
-// frames, events and ticks by arrival. A tick comes once per grid, and its time
-// is that of a grid's end plus the lateness, so that it closes that grid after
-// all samples up to it plus lateness. The records belong to the caller. It stops
-// at the first error of yield and returns it.
+// frames, events and ticks by time. A tick comes once per grid, behind all
+// samples up to it, and so the one that closes a grid comes behind all samples
+// up to that grid plus the lateness. When a sample was received orders nothing:
+// it says how far its source's clock is off. The records belong to the caller.
+// It stops at the first error of yield and returns it.
 func (b *Bundle) Records(yield func(*telemetry.Record) error) error {
 	if err := yield(&telemetry.Record{Kind: telemetry.ConfigRecord, Config: b.Site.Record()}); err != nil {
 		return err
@@ -79,10 +80,10 @@ func (b *Bundle) player(yield func(*telemetry.Record) error) *player {
 func (p *player) play() error {
 	rows, events := p.b.samples.rows, p.b.Events
 	for p.row < len(rows) || p.event < len(events) {
-		sample := p.row < len(rows) && (p.event == len(events) || rows[p.row].arrival() <= events[p.event].At)
+		sample := p.row < len(rows) && (p.event == len(events) || rows[p.row].at <= events[p.event].At)
 		at := telemetry.Time(0)
 		if sample {
-			at = rows[p.row].arrival()
+			at = rows[p.row].at
 		} else {
 			at = events[p.event].At
 		}

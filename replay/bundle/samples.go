@@ -22,14 +22,6 @@ type row struct {
 	exp      uint8
 }
 
-// arrival is when the row enters the log.
-func (r *row) arrival() telemetry.Time {
-	if r.received != 0 {
-		return r.received
-	}
-	return r.at
-}
-
 // series is one series of the file.
 type series struct {
 	id      telemetry.Series
