@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
+	"math"
 	"slices"
 )
 
@@ -199,11 +199,18 @@ func (e *Encoder) putBlock(b []byte, pos int, w blockOf) int {
 	pos++
 	for o := 0; o < len(w.cur); o += 8 {
 		end := min(o+8, len(w.cur))
-		if end-o == 8 && same((*[8]uint64)(w.cur[o:]), (*[8]uint64)(w.prev[o:])) {
-			continue
-		}
 		var mask byte
-		if count, mask = e.differences(count, w.cur[o:end], w.prev[o:end], w.c); mask != 0 {
+		switch {
+		case end-o < 8:
+			count, mask = e.differences(count, w.cur[o:end], w.prev[o:end], w.c)
+		case same((*[8]uint64)(w.cur[o:]), (*[8]uint64)(w.prev[o:])):
+			continue
+		case w.c == codeRise:
+			count, mask = e.rises(count, (*[8]uint64)(w.cur[o:]), (*[8]uint64)(w.prev[o:]))
+		default:
+			count, mask = e.differences(count, w.cur[o:end], w.prev[o:end], w.c)
+		}
+		if mask != 0 {
 			octets |= 1 << (o / 8)
 			b[pos] = mask
 			pos++
@@ -221,38 +228,75 @@ func same(a, b *[8]uint64) bool {
 // that the block has, leaving out those that are zero, without a branch for
 // each. It returns the new count and the mask of those that are not zero.
 func (e *Encoder) differences(count int, cur, prev []uint64, c coding) (int, byte) {
-	mask, bit := uint64(0), uint64(1)
+	mask, bit, n := uint64(0), uint64(1), uint64(count)
 	prev = prev[:len(cur)]
 	for i, v := range cur {
-		z := c.number(v, prev[i])
-		e.coded[count&(blockWords-1)] = z
-		some := (z | -z) >> 63
-		count += int(some)
-		mask |= bit & -some
+		s := e.keep(n, c.number(v, prev[i]))
+		n += s
+		mask |= bit & -s
 		bit <<= 1
 	}
-	return count, byte(mask)
+	return int(n), byte(mask)
+}
+
+// rises is differences of eight counters, written out because it is what most
+// of the time goes to.
+func (e *Encoder) rises(count int, cur, prev *[8]uint64) (int, byte) {
+	n := uint64(count)
+	s0 := e.keep(n, cur[0]-prev[0])
+	n += s0
+	s1 := e.keep(n, cur[1]-prev[1])
+	n += s1
+	s2 := e.keep(n, cur[2]-prev[2])
+	n += s2
+	s3 := e.keep(n, cur[3]-prev[3])
+	n += s3
+	s4 := e.keep(n, cur[4]-prev[4])
+	n += s4
+	s5 := e.keep(n, cur[5]-prev[5])
+	n += s5
+	s6 := e.keep(n, cur[6]-prev[6])
+	n += s6
+	s7 := e.keep(n, cur[7]-prev[7])
+	n += s7
+	return int(n), byte(s0 | s1<<1 | s2<<2 | s3<<3 | s4<<4 | s5<<5 | s6<<6 | s7<<7)
+}
+
+// keep puts z in place n of the block's numbers and returns 1 if it is to stay,
+// being not zero.
+func (e *Encoder) keep(n, z uint64) uint64 {
+	e.coded[n&(blockWords-1)] = z
+	return (z | -z) >> 63
 }
 
 // putNumbers writes numbers that are not zero. It stores eight bytes each time
 // and advances by what the number needs.
 func putNumbers(b []byte, pos int, numbers []uint64) int {
 	for _, v := range numbers {
-		n := uint(numberBytes[bits.Len64(v)&127])
-		if n > 8 {
+		if v>>maxShortBits != 0 {
 			b[pos] = 0
 			binary.LittleEndian.PutUint64(b[pos+1:], v)
-		} else {
-			binary.LittleEndian.PutUint64(b[pos:], (v<<1|1)<<((n-1)&63))
+			pos += 9
+			continue
 		}
+		n := numberBytes[bitLen(v)&63]
+		binary.LittleEndian.PutUint64(b[pos:], (v<<1|1)<<((n-1)&63))
 		pos += int(n)
 	}
 	return pos
 }
 
+// bitLen is bits.Len64 for 0 < v < 2^56, or one more above 2^53: a float's
+// exponent is quicker to be had than the processor's bit scan.
+func bitLen(v uint64) uint64 { return math.Float64bits(float64(int64(v)))>>52 - 1022 }
+
+// maxShortBits is how many bits a number may have that is not written in nine
+// bytes.
+const maxShortBits = 56
+
 // numberBytes is how many bytes a number of that many bits takes: seven bits a
-// byte to 56, then nine bytes.
-var numberBytes = [128]uint8{
+// byte. 57 is 2^56-1 rounded up.
+var numberBytes = [64]uint8{
 	1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5,
-	5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9,
+	5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8,
 }
