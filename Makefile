@@ -33,8 +33,9 @@ score: build
 	bin/quintet score $(SCOREFLAGS) $(TRACES)
 
 # What a change must satisfy before it is merged: format, vet, staticcheck at a
-# pinned version, tidy modules, generated files current, the shape of the house.
-check:
+# pinned version, tidy modules, generated files current, sound signatures whose
+# scenarios come true, the shape of the house.
+check: build
 	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); test -z "$$out" || { echo "gofmt: not formatted:"; echo "$$out"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
@@ -42,6 +43,8 @@ check:
 	@before=$$(git status --porcelain -- . ; git diff); $(GO) generate ./... && \
 	after=$$(git status --porcelain -- . ; git diff); \
 	test "$$before" = "$$after" || { echo "generate: files are not current:"; git status --short; exit 1; }
+	bin/quintet check rules rules/signatures
+	bin/quintet test rules rules/signatures
 	$(GO) test -count=1 .
 
 generate:
