@@ -36,7 +36,7 @@ func TestTheDocsExamplesAreRead(t *testing.T) {
 			t.Errorf("example %d: %d records", examples, len(s.Records()))
 		}
 	}
-	if examples != 3 {
-		t.Errorf("%d examples, want 3", examples)
+	if examples != 4 {
+		t.Errorf("%d examples, want 4", examples)
 	}
 }

@@ -17,8 +17,12 @@ const (
 	rankStep telemetry.MetricName = "rank_step_seconds"
 )
 
-// load reads "EVERY ENTITY METRIC [KEY=VALUE]… SERIES".
+// load reads "[but] EVERY ENTITY METRIC [KEY=VALUE]… SERIES".
 func (p *parser) load(line int, w []string) {
+	but := w[0] == "but"
+	if but {
+		w = w[1:]
+	}
 	if len(w) < 4 {
 		p.fail(line, "a load: want EVERY ENTITY METRIC SERIES")
 		return
@@ -28,7 +32,7 @@ func (p *parser) load(line int, w []string) {
 		p.fail(line, "EVERY %q: want a length of time", w[0])
 		return
 	}
-	l := p.series(line, w[1:])
+	l := p.series(line, w[1:], but)
 	if l == nil {
 		return
 	}
@@ -39,17 +43,33 @@ func (p *parser) load(line int, w []string) {
 	case !l.clock.IsZero():
 		p.fail(line, "of=: only a step has a job's clock")
 	default:
-		p.s.loads = append(p.s.loads, l)
+		p.s.loads = keep(p.s.loads, l, but)
 	}
 }
 
-// step reads "ENTITY METRIC [KEY=VALUE]… SERIES".
+// keep appends a series, or puts it in the place of the one it replaces.
+func keep(ls []*load, l *load, but bool) []*load {
+	if but {
+		i := slices.IndexFunc(ls, func(o *load) bool { return o.series == l.series })
+		if i >= 0 {
+			ls[i] = l
+			return ls
+		}
+	}
+	return append(ls, l)
+}
+
+// step reads "[but] ENTITY METRIC [KEY=VALUE]… SERIES".
 func (p *parser) step(line int, w []string) {
+	but := w[0] == "but"
+	if but {
+		w = w[1:]
+	}
 	if len(w) < 3 {
 		p.fail(line, "steps: want ENTITY METRIC SERIES")
 		return
 	}
-	l := p.series(line, w)
+	l := p.series(line, w, but)
 	switch {
 	case l == nil:
 		return
@@ -62,11 +82,12 @@ func (p *parser) step(line int, w []string) {
 			l.clock = telemetry.Entity{Kind: telemetry.Job, Name: l.clock.Prefix()}
 		}
 	}
-	p.s.steps = append(p.s.steps, l)
+	p.s.steps = keep(p.s.steps, l, but)
 }
 
-// series reads "ENTITY METRIC [KEY=VALUE]… SERIES"; nil after an error.
-func (p *parser) series(line int, w []string) *load {
+// series reads "ENTITY METRIC [KEY=VALUE]… SERIES"; nil after an error. With
+// but it replaces the series as it was stated before.
+func (p *parser) series(line int, w []string, but bool) *load {
 	l := &load{line: line}
 	var err error
 	if l.series.Entity, err = telemetry.ParseEntity(w[0]); err != nil {
@@ -90,13 +111,16 @@ func (p *parser) series(line int, w []string) *load {
 	}
 	m, ok := p.cat.Lookup(l.series.Metric)
 	switch first, twice := p.seen[l.series]; {
-	case twice:
-		p.fail(line, "%s is stated in line %d too", l.series, first)
+	case twice && !but:
+		p.fail(line, "%s is stated in line %d too (\"but\" before it replaces that)", l.series, first)
+		return nil
+	case but && !twice:
+		p.fail(line, "but: %s is not stated before", l.series)
 		return nil
 	case !ok && !undeclared:
 		p.fail(line, "unknown metric %q (undeclared=yes before its values states it all the same)", l.series.Metric)
 		return nil
-	case len(p.seen) == MaxSeries:
+	case len(p.seen) == MaxSeries && !twice:
 		p.fail(line, "more than %d series", MaxSeries)
 		return nil
 	}

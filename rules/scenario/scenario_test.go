@@ -312,6 +312,30 @@ func TestRecordsAreAFunctionOfTheFile(t *testing.T) {
 	}
 }
 
+func TestButReplacesASeries(t *testing.T) {
+	s := parse(t, `-- load --
+1s gpu:a/{0..2} gpu_power_watts 100x3
+but 1s gpu:a/1  gpu_power_watts 700x2
+-- steps --
+job:j          job_step_seconds 1x3
+rank:j/{0..1}  rank_compute_seconds 0.5x*
+but rank:j/0   rank_compute_seconds 0.7x*
+-- want --
+no incident
+`)
+	samples, _ := told(t, s)
+	text := strings.Join(samples, "\n")
+	for part, want := range map[string]int{"watts 100": 6, "watts 700": 2, "seconds 0.5": 3, "seconds 0.7": 3} {
+		if n := strings.Count(text, part); n != want {
+			t.Errorf("%d samples %q, want %d", n, part, want)
+		}
+	}
+	_, err := Parse("b", []byte("-- load --\nbut 1s gpu:a/0 gpu_power_watts 1\n-- want --\nno incident"))
+	if err == nil || !strings.Contains(err.Error(), "b:2: but: gpu:a/0 gpu_power_watts is not stated before") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestLargeSourcesAreCut(t *testing.T) {
 	s := parse(t, `-- load --
 1s port:leaf0/p{0..2999} port_rx_bytes_total 0x2
