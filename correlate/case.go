@@ -42,7 +42,7 @@ type incidentCase struct {
 type hostBefore struct {
 	node   telemetry.Entity
 	ranks  []rankBefore // in identity order
-	lag    float64
+	lag    float64      // by which it has fallen behind since, as last measured
 	hasLag bool
 }
 
@@ -66,14 +66,13 @@ func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
 	span := fabric.Span{From: onset.Add(-baselineGrids * e.cfg.Grid), To: onset}
 	c.before = fabric.Keep(e.fabricMap().Read(e.window, e.cfg.Grid, span))
-	steps := j.Recent(span.From, h.Onset.Earliest)
 	for _, node := range e.nodes(j.Entity) {
-		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, steps, h.Onset.Earliest))
+		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, h.Onset.Earliest))
 	}
 	return c
 }
 
-func (e *Engine) hostBefore(job, node telemetry.Entity, steps []jobs.Step, until telemetry.Time) hostBefore {
+func (e *Engine) hostBefore(job, node telemetry.Entity, until telemetry.Time) hostBefore {
 	h := hostBefore{node: node}
 	for _, r := range e.graph.Ranks(job) {
 		if n, ok := e.graph.RankNode(r); !ok || n != node {
@@ -83,25 +82,33 @@ func (e *Engine) hostBefore(job, node telemetry.Entity, steps []jobs.Step, until
 			h.ranks = append(h.ranks, rankBefore{r, m})
 		}
 	}
-	h.lag, h.hasLag = e.lag(node, steps)
 	return h
 }
 
-// lag is the mean lag of a node's nics.
-func (e *Engine) lag(node telemetry.Entity, steps []jobs.Step) (float64, bool) {
+// lags measures by how much each of a case's hosts has fallen behind in the
+// step. Once the grids before the onset have left the window, what was measured
+// last stands.
+func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
 	m := e.fabricMap()
-	var sum float64
-	n := 0
-	for _, i := range m.Of(node) {
-		if l, ok := m.Lag(e.window, e.cfg.Grid, steps, i); ok {
-			sum += l
-			n++
+	var ends, host []int
+	for k, h := range c.hosts {
+		for _, i := range m.Of(h.node) {
+			ends, host = append(ends, i), append(host, k)
 		}
 	}
-	if n == 0 {
-		return 0, false
+	grid := e.cfg.Grid
+	from := max(onset.Add(-baselineGrids*grid), g.Add(-(history-2)*grid))
+	lags, ok := m.Lags(e.window, grid, fabric.LagSpan{From: from, Onset: onset, To: to}, ends)
+	if !ok {
+		return
 	}
-	return sum / float64(n), true
+	for k := range c.hosts {
+		c.hosts[k].lag, c.hosts[k].hasLag = 0, false
+	}
+	for n, k := range host {
+		h := &c.hosts[k]
+		h.lag, h.hasLag = max(h.lag, lags[n]), true
+	}
 }
 
 // fabricMap returns the map of links, drawn anew when the topology or the
@@ -149,9 +156,9 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 		before := c.before.On(m)
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes)}
 	}
-	steps := j.Recent(h.Onset.Earliest, h.End(g))
+	e.lags(c, from, to, g)
 	for _, host := range c.hosts {
-		ev.Hosts = append(ev.Hosts, e.hostNow(host, steps, h, g))
+		ev.Hosts = append(ev.Hosts, e.hostNow(host, h, g))
 	}
 	e.suspect(ev)
 	return ev
@@ -159,16 +166,13 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 
 // hostNow compares a node with its past; of its ranks the one that has fallen
 // back most speaks for it.
-func (e *Engine) hostNow(h hostBefore, steps []jobs.Step, hurt *jobs.Hurt, g telemetry.Time) explain.HostEvidence {
-	out := explain.HostEvidence{Node: h.node, LagBefore: h.lag}
+func (e *Engine) hostNow(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) explain.HostEvidence {
+	out := explain.HostEvidence{Node: h.node, Lag: h.lag, HasLag: h.hasLag}
 	for _, r := range h.ranks {
 		now, n := e.ranks.Median(r.rank, hurt.Onset.Earliest, hurt.End(g))
 		if n > 0 && (!out.HasCompute || now-r.compute > out.ComputeNow-out.ComputeBefore) {
 			out.Rank, out.HasCompute, out.ComputeNow, out.ComputeBefore = r.rank, true, now, r.compute
 		}
-	}
-	if h.hasLag {
-		out.LagNow, out.HasLag = e.lag(h.node, steps)
 	}
 	return out
 }

@@ -229,22 +229,29 @@ func (e *Engine) teller() *explain.Teller {
 	}
 }
 
-// onset finds the first grid in which a series was nearer to now than to
-// before, from a little before the job's own onset on.
-func (e *Engine) onset(entity telemetry.Entity, metric telemetry.MetricName, before, now float64, fallback telemetry.Interval) telemetry.Interval {
-	slot, ok := e.window.Slot(telemetry.Series{Entity: entity, Metric: metric})
-	if !ok || now <= before {
-		return fallback
+// onsetReach is how many grids before a job's onset the cause is looked for.
+const onsetReach = 10
+
+// onset finds when a series first rose above a level: between the last grid in
+// which it had not and the first in which it had.
+func (e *Engine) onset(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
+	slot, ok := e.window.Slot(s)
+	if !ok {
+		return near, false
 	}
-	half := before + (now-before)/2
 	grid := e.cfg.Grid
-	from := floor(fallback.Earliest, grid).Add(-10 * grid)
-	for g := from; g <= fallback.Latest.Add(10*grid); g = g.Add(grid) {
-		if v, ok := e.window.At(slot, g); ok && v > half {
-			return telemetry.Interval{Earliest: g.Add(-2 * grid), Latest: g}
+	good := telemetry.Time(0)
+	for g := floor(near.Earliest, grid).Add(-onsetReach * grid); g <= near.Latest.Add(onsetReach*grid); g = g.Add(grid) {
+		v, ok := e.window.At(slot, g)
+		switch {
+		case !ok:
+		case v <= level:
+			good = g
+		case good != 0:
+			return telemetry.Interval{Earliest: good.Add(-grid), Latest: g}, true
 		}
 	}
-	return fallback
+	return near, false
 }
 
 // metricOf declares what a finding is about; nil where a whole source is silent

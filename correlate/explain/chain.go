@@ -16,6 +16,9 @@ type fact struct {
 	shape       telemetry.Shape
 	before, now float64
 	unit, why   string
+	// level is the value of the series itself, in its own unit, above which it
+	// is no longer as it was; zero where it has no such level.
+	level float64
 }
 
 // chain tells who did what to whom, from the root to the hurt job. The onset of
@@ -101,16 +104,16 @@ func endFact(f *FabricEvidence, i int) fact {
 	switch {
 	case end.IsNIC() && tells > 0 && tells >= told:
 		return fact{end.Entity, "port_pfc_tx_pause_seconds_total", telemetry.ShapeBurst, b.Tells, n.Tells, "s/s",
-			fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells))}
+			fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells)), halfway(b.Tells, n.Tells)}
 	case told > 0 && told >= n.Wait/2:
 		return fact{end.Entity, "port_pfc_rx_pause_seconds_total", telemetry.ShapeBurst, b.Told, n.Told, "s/s",
-			fmt.Sprintf("it was told to stop %s of the time", percent(n.Told))}
+			fmt.Sprintf("it was told to stop %s of the time", percent(n.Told)), halfway(b.Told, n.Told)}
 	case end.IsNIC():
 		return fact{end.Entity, "port_tx_bytes_total", telemetry.ShapeShift, b.Util, n.Util, "of link",
-			fmt.Sprintf("it sends at %s of its link", percent(n.Util))}
+			fmt.Sprintf("it sends at %s of its link", percent(n.Util)), 0}
 	}
 	return fact{end.Entity, "port_queue_bytes", telemetry.ShapeLevel, b.Wait, n.Wait, "s/s",
-		fmt.Sprintf("traffic stood here %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling))}
+		fmt.Sprintf("traffic stood here %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling)), end.Standing()}
 }
 
 func hostPath(e *Evidence, node telemetry.Entity) []fact {
@@ -120,11 +123,11 @@ func hostPath(e *Evidence, node telemetry.Entity) []fact {
 		}
 		if h.HasCompute {
 			return []fact{{h.Rank, "rank_compute_seconds", telemetry.ShapeShift, h.ComputeBefore, h.ComputeNow, "s",
-				fmt.Sprintf("it computes %.2f s per step, before %.2f s", h.ComputeNow, h.ComputeBefore)}}
+				fmt.Sprintf("it computes %.2f s per step, before %.2f s", h.ComputeNow, h.ComputeBefore), 0}}
 		}
 		if nic, ok := firstNIC(e, node); ok {
-			return []fact{{nic, "port_tx_bytes_total", telemetry.ShapeShift, h.LagBefore, h.LagNow, "s",
-				fmt.Sprintf("it sends %.2f s into the step, before %.2f s; no other host's does", h.LagNow, h.LagBefore)}}
+			return []fact{{nic, "port_tx_bytes_total", telemetry.ShapeShift, 0, h.Lag, "s",
+				fmt.Sprintf("in every step it sends %.2f s later than it did; no other host does", h.Lag), 0}}
 		}
 	}
 	return nil
@@ -162,7 +165,7 @@ func neighbourPath(e *Evidence, job telemetry.Entity) []fact {
 	if best >= 0 {
 		n, b := f.Now.Of[best].Util, f.Before.Of[best].Util
 		out = append(out, fact{m.Ends[best].Entity, "port_tx_bytes_total", telemetry.ShapeShift, b, n, "of link",
-			fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b))})
+			fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b)), float64(halfway(b, n) * m.Ends[best].Speed)})
 	}
 	if i := worst(f); i >= 0 {
 		out = append(out, endFact(f, i))
@@ -184,8 +187,10 @@ func worst(f *FabricEvidence) int {
 func jobFact(e *Evidence) fact {
 	now := e.Loss().Step
 	return fact{e.Job, "job_step_seconds", jobShape(e), e.Hurt.Before, now, "s",
-		fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before)}
+		fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before), 0}
 }
+
+func halfway(before, now float64) float64 { return before + (now-before)/2 }
 
 func jobShape(e *Evidence) telemetry.Shape {
 	if e.Hurt.Overdue > 0 && e.Hurt.Steps == 0 {

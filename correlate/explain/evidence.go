@@ -53,7 +53,7 @@ type HostEvidence struct {
 	Rank                      telemetry.Entity // the latest rank on it, zero if unknown
 	HasCompute, HasLag        bool
 	ComputeNow, ComputeBefore float64
-	LagNow, LagBefore         float64
+	Lag                       float64 // by how much later its nics send than they did, against the job's other nics
 }
 
 // Loss is what the hurt costs the job.

@@ -12,9 +12,9 @@ import (
 // Teller turns answers into the words and fields of an incident.
 type Teller struct {
 	Catalogue *telemetry.Catalogue
-	// Onset finds when a series left what it was before, between the two
-	// values; the fallback is the job's own onset.
-	Onset func(entity telemetry.Entity, metric telemetry.MetricName, before, now float64, fallback telemetry.Interval) telemetry.Interval
+	// Onset finds when a series first rose above a level, from a little before
+	// the given onset on, and false where it did not or is not kept.
+	Onset func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
 	// Node returns the host that contains an entity, itself for a node.
 	Node func(telemetry.Entity) telemetry.Entity
 	// Has says whether a series is heard of.
@@ -47,11 +47,15 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	}
 }
 
+// onset is when a fact began, as far as it can be seen: the job's own onset
+// where it cannot.
 func (t *Teller) onset(e *Evidence, f fact) telemetry.Interval {
-	if f.entity == e.Job {
-		return e.Hurt.Onset
+	if f.level > 0 {
+		if at, ok := t.Onset(telemetry.Series{Entity: f.entity, Metric: f.metric}, f.level, e.Hurt.Onset); ok {
+			return at
+		}
 	}
-	return t.Onset(f.entity, f.metric, f.before, f.now, e.Hurt.Onset)
+	return e.Hurt.Onset
 }
 
 // trust is how sure the answer is that this entity is the root. That nothing
@@ -110,7 +114,7 @@ func contributors(e *Evidence, best *Answer) []Contributor {
 	f := newFabricMeasures(e)
 	total, _ := f.othersRise(f.speed)
 	for _, c := range f.neighbours() {
-		if share := c.Values[Rise] / max(total, c.Values[Rise]); share >= 0.1 {
+		if share := c.Values[Rise] / max(total, c.Values[Rise]); share >= 0.1 && c.Entity != best.Entity {
 			out = append(out, Contributor{Entity: c.Entity, Share: round(share, 3)})
 		}
 	}

@@ -45,6 +45,9 @@ type trail struct {
 // marking threshold in use (25 kB at 100 Gb/s).
 const standingSeconds = 2e-6
 
+// Standing is the bytes in its queue from which traffic stands at an end.
+func (e *End) Standing() float64 { return float64(standingSeconds * e.Speed) }
+
 // toldFloor is a pause share below which an end counts as free to send.
 const toldFloor = 0.01
 
@@ -144,7 +147,7 @@ func cadence(h History, e *End) float64 {
 func waiting(e *End, c cell) (float64, bool) {
 	switch {
 	case c.queueSeen && e.Speed > 0:
-		if c.queue > standingSeconds*e.Speed {
+		if c.queue > e.Standing() {
 			return 1, true
 		}
 		return 0, true

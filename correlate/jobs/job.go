@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"slices"
-
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -38,9 +36,6 @@ func snapshotPending(c *snapshot.Codec, p *pending) {
 	c.F64(&p.length)
 }
 
-// Step is one step by its start and end.
-type Step struct{ Start, End telemetry.Time }
-
 // Job is one job's steps: its past, the evidence since it last looked well,
 // and its hurt if it has one.
 type Job struct {
@@ -56,7 +51,6 @@ type Job struct {
 	mfu      past // utilisation reported while healthy
 	evidence float64
 	suspects []pending
-	recent   []pending          // the last steps, slow or not
 	ended    bool               // the job is over: no step is expected
 	delay    telemetry.Duration // by which its source's class lags the prompt one
 }
@@ -90,32 +84,11 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	}
 	j.LastEnd = at
 	j.Steps++
-	j.remember(at, x)
 	if j.Hurt != nil {
 		j.observeHurt(at, x)
 		return
 	}
 	j.observeHealthy(at, x)
-}
-
-// remember keeps the last steps, to fold other series on them.
-func (j *Job) remember(at telemetry.Time, x float64) {
-	if len(j.recent) == pastSteps {
-		j.recent = slices.Delete(j.recent, 0, 1)
-	}
-	j.recent = append(j.recent, pending{at, x})
-}
-
-// Recent lists the steps that began after from and ended by to, by start and
-// end, oldest first.
-func (j *Job) Recent(from, to telemetry.Time) []Step {
-	var out []Step
-	for _, p := range j.recent {
-		if start := p.at.Add(-seconds(p.length)); start >= from && p.at <= to {
-			out = append(out, Step{Start: start, End: p.at})
-		}
-	}
-	return out
 }
 
 func (j *Job) observeHealthy(at telemetry.Time, x float64) {
@@ -303,7 +276,6 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Bool(&j.ended)
 	c.Duration(&j.delay)
 	snapshot.List(c, &j.suspects, 16, snapshotPending)
-	snapshot.List(c, &j.recent, 16, snapshotPending)
 	hurt := j.Hurt != nil
 	c.Bool(&hurt)
 	if hurt {

@@ -1,0 +1,167 @@
+package explain_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/rules"
+)
+
+// lost is the share of its time that the job of calm loses.
+const lost = 1 - 3.3/5.1
+
+func (s *site) wants(name string, want explain.Values) {
+	s.t.Helper()
+	c, ok := s.candidates()[name]
+	if !ok {
+		s.t.Fatalf("%s is no candidate", name)
+	}
+	for m, w := range want {
+		if got, seen := c.Values[m]; !seen || !near(got, w) {
+			s.t.Errorf("%s: %s is %v (seen: %v), want %v", name, m, got, seen, w)
+		}
+	}
+}
+
+func (s *site) hides(name string, unseen ...explain.Measure) {
+	s.t.Helper()
+	c := s.candidates()[name]
+	for _, m := range unseen {
+		if v, seen := c.Values[m]; seen {
+			s.t.Errorf("%s: %s is %v, want it unseen", name, m, v)
+		}
+	}
+}
+
+func TestMeasuresOfASlowReceiver(t *testing.T) {
+	s := slowReceiver(t)
+	s.now("nic:h7/n0").Idle, s.now("nic:h7/n0").TellsIdle = 3, 0.05
+	s.wants("nic:h7/n0", explain.Values{explain.BlameShare: 1.7 / 1.8, explain.Tells: 0.6, explain.Told: 0, explain.Waiting: 0.6,
+		explain.Dose: 0.6 / lost, explain.TellsIdle: 0.05, explain.FacesHost: 0, explain.Between: 0, explain.LoadRatio: 1})
+	s.wants("port:leaf1/h7", explain.Values{explain.BlameShare: 0.1 / 1.8, explain.Told: 0.6, explain.Waiting: 0, explain.FacesHost: 1,
+		explain.Ceiling: 0.4, explain.CeilingRatio: 0.4 / 0.6, explain.ReverseRatio: 1})
+	s.hides("port:leaf1/h7", explain.TellsIdle, explain.HotAlone)
+	if c := s.candidates()["nic:h7/n0"]; c.Peer != entity("port:leaf1/h7") {
+		t.Errorf("its peer is %v", c.Peer)
+	}
+}
+
+func TestMeasuresOfAnUplink(t *testing.T) {
+	s := degradedUplink(t)
+	s.stands("port:leaf0/s1", 0.3, 0.6)
+	s.now("port:leaf0/s0").RUtil = load*slower - 0.2 + 0.05
+	s.wants("port:leaf0/s0", explain.Values{explain.Between: 1, explain.HotAlone: 0.75, explain.Ceiling: 0.3, explain.CeilingRatio: 0.5,
+		explain.ReverseRatio: 0.5, explain.Dose: 0.9 / lost, explain.Lopsided: 0.15, explain.NeighbourUp: 0, explain.LoadRatio: 1})
+}
+
+// A downlink has the other ways into the same switch for siblings.
+func TestADownlinkHasTheOtherWaysInForSiblings(t *testing.T) {
+	s := calm(t)
+	s.stands("port:spine0/l1", 0.8, 0.3)
+	s.stands("port:spine1/l1", 0.2, 0.3)
+	s.blames(1, "port:spine0/l1")
+	s.wants("port:spine0/l1", explain.Values{explain.HotAlone: 0.8})
+}
+
+// A sample that averages over a step shows no ceiling.
+func TestCoarseSamplesShowNoCeiling(t *testing.T) {
+	s := degradedUplink(t)
+	s.now("port:leaf0/s0").Cadence = 10
+	s.hides("port:leaf0/s0", explain.Ceiling, explain.CeilingRatio, explain.ReverseRatio)
+}
+
+func TestLoadIsPerUnitOfWork(t *testing.T) {
+	s := degradedUplink(t)
+	for _, n := range []string{"nic:h0/n0", "nic:h7/n0"} {
+		s.carries(n, load/2) // the job sends half as much
+	}
+	s.carries("port:leaf0/s0", load)
+	s.wants("port:leaf0/s0", explain.Values{explain.LoadRatio: 2})
+	s.before("port:leaf0/s0").Util = 0 // it was idle: any ratio is capped
+	s.wants("port:leaf0/s0", explain.Values{explain.LoadRatio: 20})
+}
+
+func TestMeasuresOfNeighbours(t *testing.T) {
+	s := noisyNeighbour(t)
+	s.carries("nic:h3/n0", 0.5) // someone of no job
+	s.wants("job:big", explain.Values{explain.Rise: 1, explain.RiseShare: 1 / 1.2, explain.BeganWith: 1, explain.UplinkPart: 1,
+		explain.SharedDose: 0.7 / lost, explain.SharedLoad: 4, explain.SharedCap: 0.95 / 0.6})
+	s.e.Others[0].Since = 0
+	s.wants("job:big", explain.Values{explain.BeganWith: 0})
+	s.carries("nic:h1/n0", 0.3)
+	s.carries("nic:h2/n0", 0.2)
+	if _, ok := s.candidates()["job:big"]; ok {
+		t.Error("a job that sends less than before is a candidate")
+	}
+}
+
+func TestMeasuresOfHosts(t *testing.T) {
+	s := slowRank(t)
+	// The median of two hosts lies between them.
+	s.wants("node:h7", explain.Values{explain.ComputeExcess: (1.7 - 0.85) / 1.8, explain.PeersLate: 0.85 / 1.8, explain.LateStart: (1.6 - 0.8) / 1.8, explain.FabricDose: 0})
+	if _, ok := s.candidates()["node:h0"]; ok {
+		t.Error("a host that is in time is a candidate")
+	}
+	s = slowRank(t)
+	s.e.Nodes = entities("node:h0", "node:h1", "node:h7")
+	s.e.Hosts = slices.Insert(s.e.Hosts, 1, s.e.Hosts[0])
+	s.e.Hosts[1].Node = entity("node:h1")
+	s.wants("node:h7", explain.Values{explain.ComputeExcess: 1.7 / 1.8, explain.PeersLate: 0, explain.LateStart: 1.6 / 1.8})
+	s.e.Fabric = nil
+	s.hides("node:h7", explain.FabricDose)
+}
+
+func TestMeasuresOfTheJobItself(t *testing.T) {
+	s := moreWork(t)
+	work := (0.31 / 0.3 * 5.1 / 3.3) - 1
+	s.wants("job:train", explain.Values{explain.WorkExcess: work / (1.8 / 3.3), explain.ComputeUniform: 1.75 / 1.8, explain.FabricDose: 0})
+}
+
+// Only what the job's waiting leads to is a candidate, the most blamed first.
+func TestCandidatesAreCoupledToTheJob(t *testing.T) {
+	s := slowReceiver(t)
+	s.pauses("nic:h3/n0", 0.9) // somebody else's trouble
+	s.stands("port:leaf0/h3", 1, 0.1)
+	var names []string
+	for _, c := range explain.Candidates(s.e) {
+		names = append(names, c.Entity.String())
+	}
+	if want := []string{"nic:h7/n0", "port:leaf1/h7", "job:train"}; !slices.Equal(names, want) {
+		t.Errorf("got %v, want %v", names, want)
+	}
+}
+
+func TestWithoutAFabricTheJobIsStillACandidate(t *testing.T) {
+	s := calm(t)
+	s.e.Fabric = nil
+	if got := explain.Candidates(s.e); len(got) != 1 || got[0].Entity != s.e.Job || len(got[0].Values) != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// The signatures that ship name the scenes for what they are.
+func TestTheShippedSignaturesNameTheScenes(t *testing.T) {
+	sigs, err := rules.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		scene           func(*testing.T) *site
+		root, signature string
+	}{
+		{slowReceiver, "nic:h7/n0", "slow-receiver"},
+		{degradedUplink, "port:leaf0/s0", "link-degraded"},
+		{noisyNeighbour, "job:big", "noisy-neighbour"},
+		{slowRank, "node:h7", "slow-rank"},
+		{lateHost, "node:h7", "slow-rank"},
+		{moreWork, "job:train", "workload-change"},
+		{calm, "job:train", explain.Unknown},
+	} {
+		s := c.scene(t)
+		got := explain.Judge(sigs, explain.Candidates(s.e), s.e.Job, 3)
+		if got[0].Entity != entity(c.root) || got[0].Name() != c.signature {
+			t.Errorf("%s at %s: got %s at %v with %.2f", c.signature, c.root, got[0].Name(), got[0].Entity, got[0].Confidence)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package explain_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+func signature(name string, prior float64, clues ...explain.Clue) explain.Signature {
+	return explain.Signature{Name: name, Domain: telemetry.Network, Expect: explain.ExpectIncident,
+		Roots: []telemetry.Kind{telemetry.NIC, telemetry.Port}, Prior: prior, Clues: clues, Sentence: name + " at {root}."}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(a)) }
+
+func TestAClueIsReadBetweenNoneAndFull(t *testing.T) {
+	rising := explain.Clue{Measure: "x", None: 0.2, Full: 0.6, For: 4, Against: -6}
+	falling := explain.Clue{Measure: "x", None: 0.6, Full: 0.2, For: 4, Against: -6}
+	for _, c := range []struct{ v, rising, falling float64 }{
+		{-5, -6, 4}, {0.2, -6, 4}, {0.3, -3.5, 1.5}, {0.4, -1, -1}, {0.6, 4, -6}, {9, 4, -6},
+	} {
+		for clue, want := range map[*explain.Clue]float64{&rising: c.rising, &falling: c.falling} {
+			s := signature("s", -3, *clue)
+			if got, missing, ok := s.Weigh(explain.Values{"x": c.v}); !ok || missing != 0 || !near(got, want-3) {
+				t.Errorf("%v from %v to %v: got %v, %d, %v, want %v", c.v, clue.None, clue.Full, got, missing, ok, want-3)
+			}
+		}
+	}
+}
+
+func TestWhatIsNotSeenSaysNothing(t *testing.T) {
+	s := signature("s", -3, explain.Clue{Measure: "x", Full: 1, For: 4, Against: -6}, explain.Clue{Measure: "y", Full: 1, For: 1, Against: -1})
+	if got, missing, ok := s.Weigh(explain.Values{"y": 1}); !ok || missing != 1 || got != -2 {
+		t.Errorf("got %v, %d missing, %v", got, missing, ok)
+	}
+	if got, missing, ok := s.Weigh(nil); !ok || missing != 2 || got != -3 {
+		t.Errorf("got %v, %d missing, %v", got, missing, ok)
+	}
+}
+
+func TestARequiredClueMustBeSeenAndThere(t *testing.T) {
+	s := signature("s", -3, explain.Clue{Measure: "x", None: 0.1, Full: 1, For: 4, Against: -6, Required: true})
+	for v, want := range map[float64]bool{0: false, 0.1: false, 0.11: true, 1: true} {
+		if _, _, ok := s.Weigh(explain.Values{"x": v}); ok != want {
+			t.Errorf("at %v it is considered: %v", v, ok)
+		}
+	}
+	if _, _, ok := s.Weigh(explain.Values{}); ok {
+		t.Error("it is considered unseen")
+	}
+}
+
+// measureNames are those of invented signatures.
+func measureNames() []explain.Measure { return []explain.Measure{"a", "b", "c", "d"} }
+
+func invented(r *rand.Rand) []explain.Signature {
+	var out []explain.Signature
+	for k := range 1 + r.IntN(4) {
+		var clues []explain.Clue
+		for _, m := range measureNames() {
+			none := r.Float64()
+			full := none + (r.Float64()+0.1)*float64(1-2*r.IntN(2))
+			clues = append(clues, explain.Clue{Measure: m, None: none, Full: full, For: 4 * r.Float64(), Against: -4 * r.Float64(), Required: r.IntN(10) == 0})
+		}
+		s := signature(fmt.Sprintf("s%d", k), -3*r.Float64(), clues...)
+		out = append(out, s)
+	}
+	return out
+}
+
+func someValues(r *rand.Rand) explain.Values {
+	v := explain.Values{}
+	for _, m := range measureNames() {
+		if r.IntN(5) > 0 {
+			v[m] = r.Float64()
+		}
+	}
+	return v
+}
+
+// someCandidates are ends of links, both ends of a few among them, and one that
+// no signature knows.
+func someCandidates(r *rand.Rand) []explain.Candidate {
+	out := []explain.Candidate{{Entity: entity("job:other"), Values: someValues(r)}}
+	for k := range 1 + r.IntN(4) {
+		nic, port := entity(fmt.Sprintf("nic:h%d/n0", k)), entity(fmt.Sprintf("port:leaf0/h%d", k))
+		out = append(out, explain.Candidate{Entity: nic, Peer: port, Values: someValues(r)})
+		if r.IntN(2) == 0 {
+			out = append(out, explain.Candidate{Entity: port, Peer: nic, Values: someValues(r)})
+		}
+	}
+	return out
+}
+
+// sameAnswers compares by bytes, but for the signature's address.
+func sameAnswers(a, b []explain.Answer) bool {
+	return slices.EqualFunc(a, b, func(x, y explain.Answer) bool {
+		return x.Entity == y.Entity && x.Name() == y.Name() && x.Score == y.Score && x.Confidence == y.Confidence && x.Missing == y.Missing
+	})
+}
+
+func TestJudgementsAreShares(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 9))
+	for range 300 {
+		sigs, cands := invented(r), someCandidates(r)
+		answers := explain.Judge(sigs, cands, entity("nic:x/n0"), 1000)
+		var sum float64
+		unknown := 0
+		for i, a := range answers {
+			sum += a.Confidence
+			if i > 0 && a.Confidence > answers[i-1].Confidence {
+				t.Fatalf("answer %d is surer than the one before it: %+v", i, answers)
+			}
+			if a.Name() == explain.Unknown {
+				unknown++
+			} else if a.Entity.Kind == telemetry.Job {
+				t.Fatalf("%v is no root of %s", a.Entity, a.Name())
+			}
+		}
+		if !near(sum, 1) || unknown != 1 {
+			t.Fatalf("confidences sum to %v, unknown is there %d times", sum, unknown)
+		}
+		if short := explain.Judge(sigs, cands, entity("nic:x/n0"), 2); !sameAnswers(short, answers[:min(2, len(answers))]) {
+			t.Fatalf("the first two are %+v, of all %+v", short, answers)
+		}
+	}
+}
+
+func TestTheOrderOfCandidatesDoesNotMatter(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 9))
+	for range 300 {
+		sigs, cands := invented(r), someCandidates(r)
+		if r.IntN(2) == 0 { // ties
+			for i := range cands {
+				cands[i].Values = cands[0].Values
+			}
+		}
+		want := explain.Judge(slices.Clone(sigs), cands, entity("nic:x/n0"), 1000)
+		r.Shuffle(len(cands), func(i, j int) { cands[i], cands[j] = cands[j], cands[i] })
+		r.Shuffle(len(sigs), func(i, j int) { sigs[i], sigs[j] = sigs[j], sigs[i] })
+		got := explain.Judge(sigs, cands, entity("nic:x/n0"), 1000)
+		if !sameAnswers(got, want) {
+			t.Fatalf("got\n%+v\nwant\n%+v", got, want)
+		}
+	}
+}
+
+func confidence(answers []explain.Answer, e telemetry.Entity, name string) float64 {
+	for i := range answers {
+		if answers[i].Entity == e && answers[i].Name() == name {
+			return answers[i].Confidence
+		}
+	}
+	return 0
+}
+
+// More of what speaks for a root never makes it less likely.
+func TestConfidenceRisesWithEachClue(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 9))
+	for range 300 {
+		s := invented(r)[:1]
+		cands := []explain.Candidate{{Entity: entity("nic:a/n0"), Values: someValues(r)}, {Entity: entity("nic:b/n0"), Values: someValues(r)}}
+		before := confidence(explain.Judge(s, cands, telemetry.Entity{}, 1000), cands[0].Entity, "s0")
+		c := s[0].Clues[r.IntN(len(s[0].Clues))]
+		v, seen := cands[0].Values[c.Measure]
+		if !seen {
+			continue
+		}
+		cands[0].Values[c.Measure] = v + (c.Full-v)*r.Float64() // towards Full, or back from beyond it
+		if (v-c.Full)*(c.Full-c.None) > 0 {
+			cands[0].Values[c.Measure] = v
+		}
+		after := confidence(explain.Judge(s, cands, telemetry.Entity{}, 1000), cands[0].Entity, "s0")
+		if after < before-1e-12 {
+			t.Fatalf("%+v from %v to %v: confidence from %v to %v", c, v, cands[0].Values[c.Measure], before, after)
+		}
+	}
+}
+
+func TestBothEndsOfALinkAreOneAnswer(t *testing.T) {
+	s := []explain.Signature{signature("slow-link", 0, explain.Clue{Measure: "x", Full: 1, For: 2, Against: -2})}
+	a, z, other := entity("port:leaf0/s0"), entity("port:spine0/l0"), entity("port:leaf0/s1")
+	cands := []explain.Candidate{
+		{Entity: a, Peer: z, Values: explain.Values{"x": 0.5}},
+		{Entity: z, Peer: a, Values: explain.Values{"x": 0.6}},
+		{Entity: other, Peer: entity("port:spine1/l0"), Values: explain.Values{"x": 0.7}},
+	}
+	got := explain.Judge(s, cands, telemetry.Entity{}, 10)
+	if len(got) != 3 || got[0].Entity != z || got[1].Entity != other || confidence(got, a, "slow-link") != 0 {
+		t.Fatalf("got %+v", got)
+	}
+	e := math.Exp
+	all := e(0) + e(0.4) + e(0.8) + e(0) // the two ends, the other link, unknown
+	if want := (e(0) + e(0.4)) / all; !near(got[0].Confidence, want) {
+		t.Errorf("the link has %v, want %v", got[0].Confidence, want)
+	}
+}
+
+func TestUnknownStandsAtEvenOdds(t *testing.T) {
+	s := []explain.Signature{signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 2, Against: -2})}
+	for x, want := range map[float64]string{0.4: explain.Unknown, 0.6: "s"} {
+		got := explain.Judge(s, []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": x}}}, entity("nic:b/n0"), 1)
+		if got[0].Name() != want {
+			t.Errorf("at %v: %+v", x, got)
+		}
+	}
+	got := explain.Judge(nil, nil, entity("job:train"), 5)
+	if len(got) != 1 || got[0].Confidence != 1 || got[0].Entity != entity("job:train") {
+		t.Errorf("of nothing: %+v", got)
+	}
+}
