@@ -9,8 +9,9 @@ import (
 )
 
 // Decoder turns bytes into frames. It keeps scratch between calls, so it does
-// not allocate in steady state; it is not safe for concurrent use. The zero
-// Decoder is ready.
+// not allocate in steady state; it is not safe for concurrent use. It remembers
+// schemas by pointer: one must not change once it was used. The zero Decoder is
+// ready.
 type Decoder struct {
 	plans plans
 	zeros []uint64

@@ -9,8 +9,9 @@ import (
 )
 
 // Encoder turns frames into bytes. It keeps scratch between calls, so it does
-// not allocate in steady state; it is not safe for concurrent use. The zero
-// Encoder is ready.
+// not allocate in steady state; it is not safe for concurrent use. It remembers
+// schemas by pointer: one must not change once it was used. The zero Encoder is
+// ready.
 type Encoder struct {
 	plans  plans
 	zeros  []uint64           // what the first instant is a difference from

@@ -205,3 +205,35 @@ func TestFrameDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// A frame that claims far more than it holds, or more than any may hold.
+func TestHostileFramesCostNothing(t *testing.T) {
+	s := testSchema(700)
+	b, err := new(Encoder).AppendFrame(nil, s, &Frame{Instants: make([]Instant, 1), Words: make([]uint64, s.Len())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := b[:offVarying]
+	for name, tail := range map[string]string{
+		"instants beyond the limit":   "\x01\x01\x81\x20\x00",
+		"a terabyte of instants":      "\x01\x01\x80\x80\x80\x80\x80\x20\x00",
+		"more instants than bytes":    "\x01\x01\x80\x10\x00",
+		"more samples than bytes":     "\x01\x01\x40\x00\x80\x01" + string(make([]byte, 200)),
+		"samples beyond the limit":    "\x01\x01\x80\x10\x00\x80\x80\x01" + string(make([]byte, 1<<19)),
+		"times beyond the last":       "\x01\x01\x02\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+		"incarnation without an end":  "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		"sequence longer than needed": "\x01\x81\x00\x01\x00",
+	} {
+		bad := resealed(append(slices.Clone(head), tail...))
+		var d Decoder
+		var f Frame
+		_ = d.Decode(b, s, &f) // what is learned and kept
+		var err error
+		if n := allocated(func() { err = d.Decode(bad, s, &f) }); n > 1<<18 {
+			t.Errorf("%s: allocates %d bytes", name, n)
+		}
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
