@@ -157,13 +157,13 @@ func TestTwoRenewingSourcesDoNotTakeTurns(t *testing.T) {
 			e := mk(s)
 			e.Received = telemetry.Time(at+1+50*i) * second
 			g.Add(&e)
-		}
-		g.Advance(telemetry.Time(at+99) * second)
-		if p, _, _ := g.Peer(ent("port:s/1")); p != ent("port:y/1") {
-			t.Fatalf("at %d: peer %v", at, p)
+			g.Advance(e.Received)
+			if p, _, _ := g.Peer(ent("port:s/1")); p != ent("port:y/1") && at+i > 0 {
+				t.Fatalf("at %v: peer %v", e.Received, p)
+			}
 		}
 	}
-	if g.Generation() != 1 {
+	if g.Generation() != 2 {
 		t.Errorf("generation %d after renewals", g.Generation())
 	}
 }
@@ -260,6 +260,52 @@ func TestAnEdgeNotRenewedIsStaleAndStillAnswers(t *testing.T) {
 	}
 }
 
+func TestAFreshEdgePrevailsOverAStaleOne(t *testing.T) {
+	g := site(1, "port:s/1 connects port:x/1 src=lldp start=1 recv=1", "port:s/1 connects port:y/1 src=sm recv=1")
+	if p, _, _ := g.Peer(ent("port:s/1")); p != ent("port:x/1") {
+		t.Errorf("while both are fresh: peer %v", p)
+	}
+	e := mk("port:s/1 connects port:y/1 src=sm recv=800")
+	g.Add(&e)
+	g.Advance(1000 * second)
+	if p, _, _ := g.Peer(ent("port:s/1")); p != ent("port:y/1") {
+		t.Errorf("when one is stale: peer %v", p)
+	}
+}
+
+func TestAStaleEdgeStillEnds(t *testing.T) {
+	g := site(1, "port:s/1 connects port:x/1 recv=1 end=2000")
+	g.Advance(1000 * second)
+	if len(g.StaleEdges()) != 1 {
+		t.Error("not stale")
+	}
+	g.Advance(2000 * second)
+	if _, _, ok := g.Peer(ent("port:s/1")); ok || len(g.StaleEdges()) != 0 {
+		t.Error("it outlived its end")
+	}
+}
+
+// TestALateOldStatementCounts : the first receipt decides, also when it comes
+// to be known last, and also after a restore.
+func TestALateOldStatementCounts(t *testing.T) {
+	g := site(20, "port:s/1 connects port:x/1 src=lldp recv=10", "port:s/1 connects port:y/1 src=sm recv=20")
+	if p, _, _ := g.Peer(ent("port:s/1")); p != ent("port:y/1") {
+		t.Errorf("peer %v", p)
+	}
+	e := mk("port:s/1 connects port:y/1 src=sm recv=5")
+	g.Add(&e)
+	g.Advance(30 * second)
+	w := snapshot.NewWriter()
+	g.Snapshot(w)
+	r := New()
+	r.Snapshot(snapshot.NewReader(w.Data()))
+	for _, g := range []*Graph{g, r} {
+		if p, _, _ := g.Peer(ent("port:s/1")); p != ent("port:x/1") {
+			t.Errorf("peer %v", p)
+		}
+	}
+}
+
 func TestASourceThatChangedItsMindReplacesItsStaleEdge(t *testing.T) {
 	g := site(1, "port:s/1 connects port:x/1 recv=1", "port:s/1 connects port:z/1 recv=1 src=sm")
 	for at := 300; at <= 1200; at += 300 {
@@ -288,6 +334,38 @@ func TestUplinksAndDownlinks(t *testing.T) {
 	}
 	if got := names(g.Switches()); got != "switch:leaf switch:spine" {
 		t.Errorf("switches %s", got)
+	}
+}
+
+func TestTheBelievedSourceGivesTheSpeed(t *testing.T) {
+	for want, edges := range map[float64][]string{
+		4e11: {"nic:h/n connects port:s/1 src=lldp speed_bits_per_second=4e11", "port:s/1 connects nic:h/n src=file speed_bits_per_second=1e11"},
+		1e11: {"nic:h/n connects port:s/1 src=lldp speed_bits_per_second=fast", "port:s/1 connects nic:h/n src=file speed_bits_per_second=1e11"},
+		0:    {"nic:h/n connects port:s/1 src=lldp speed_bits_per_second=-5"},
+	} {
+		if _, speed, ok := site(1, edges...).Peer(ent("nic:h/n")); !ok || speed != want {
+			t.Errorf("speed %g, want %g", speed, want)
+		}
+	}
+}
+
+func TestARankOnTwoNodesIsWhereItsBestSourceSays(t *testing.T) {
+	g := site(1, "rank:j/0 runs node:a src=file", "rank:j/0 runs node:b src=slurm", "rank:j/0 runs node:c src=api")
+	if n, _ := g.RankNode(ent("rank:j/0")); n != ent("node:b") {
+		t.Errorf("on %v", n)
+	}
+}
+
+func TestAnUplinkEndsWhenItsPeerMoves(t *testing.T) {
+	g := site(1, "port:a/1 connects port:b/1")
+	if up := names(g.Uplinks(ent("switch:a"))); up != "port:a/1" {
+		t.Errorf("uplinks %s", up)
+	}
+	e := mk("nic:h/n contains port:b/1 start=2")
+	g.Add(&e)
+	g.Advance(2 * second)
+	if up := names(g.Uplinks(ent("switch:a"))); up != "" {
+		t.Errorf("its peer lies in a nic, and still: uplinks %s", up)
 	}
 }
 

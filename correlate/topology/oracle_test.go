@@ -205,19 +205,6 @@ func (n *naive) peer(e telemetry.Entity) (peer telemetry.Entity, speed float64) 
 	return peer, speed
 }
 
-func (n *naive) related(r telemetry.Relation, from, to telemetry.Entity) (out []telemetry.Entity) {
-	for _, e := range n.edges {
-		switch {
-		case e.Relation != r:
-		case e.From == from:
-			out = append(out, e.To)
-		case e.To == to:
-			out = append(out, e.From)
-		}
-	}
-	return sorted(out)
-}
-
 func (n *naive) nodeOf(e telemetry.Entity) telemetry.Entity {
 	for e.Kind != telemetry.Node {
 		in := n.containers(e)

@@ -174,7 +174,7 @@ func (g *Graph) settleKinds() {
 			continue
 		}
 		l.dirty = false
-		l.ids = slices.DeleteFunc(l.ids, func(id int32) bool { return !g.verts[id].visible || g.verts[id].entity.Kind != l.kind })
+		l.ids = slices.DeleteFunc(l.ids, func(id int32) bool { return !g.verts[id].visible })
 		g.sortIDs(l.ids)
 		l.ids = slices.Compact(l.ids)
 		l.entities = g.named(l.entities[:0], l.ids)
