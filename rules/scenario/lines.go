@@ -43,20 +43,8 @@ func (p *parser) load(line int, w []string) {
 	case !l.clock.IsZero():
 		p.fail(line, "of=: only a step has a job's clock")
 	default:
-		p.s.loads = keep(p.s.loads, l, but)
+		p.keep(&p.s.loads, l)
 	}
-}
-
-// keep appends a series, or puts it in the place of the one it replaces.
-func keep(ls []*load, l *load, but bool) []*load {
-	if but {
-		i := slices.IndexFunc(ls, func(o *load) bool { return o.series == l.series })
-		if i >= 0 {
-			ls[i] = l
-			return ls
-		}
-	}
-	return append(ls, l)
 }
 
 // step reads "[but] ENTITY METRIC [KEY=VALUE]… SERIES".
@@ -82,7 +70,7 @@ func (p *parser) step(line int, w []string) {
 			l.clock = telemetry.Entity{Kind: telemetry.Job, Name: l.clock.Prefix()}
 		}
 	}
-	p.s.steps = keep(p.s.steps, l, but)
+	p.keep(&p.s.steps, l)
 }
 
 // series reads "ENTITY METRIC [KEY=VALUE]… SERIES"; nil after an error. With
@@ -112,7 +100,7 @@ func (p *parser) series(line int, w []string, but bool) *load {
 	m, ok := p.cat.Lookup(l.series.Metric)
 	switch first, twice := p.seen[l.series]; {
 	case twice && !but:
-		p.fail(line, "%s is stated in line %d too (\"but\" before it replaces that)", l.series, first)
+		p.fail(line, "%s is stated in line %d too (\"but\" before it replaces that)", l.series, first.line)
 		return nil
 	case but && !twice:
 		p.fail(line, "but: %s is not stated before", l.series)
@@ -125,12 +113,22 @@ func (p *parser) series(line int, w []string, but bool) *load {
 		return nil
 	}
 	l.metric = m
-	p.seen[l.series] = line
 	if l.terms, err = parseSeries(w[i:]); err != nil {
 		p.fail(line, "%s: %v", l.series, err)
 		return nil
 	}
 	return l
+}
+
+// keep appends a series, or puts it in the place of the one it replaces. A
+// series stands in one section only, so the list is the same.
+func (p *parser) keep(ls *[]*load, l *load) {
+	if old := p.seen[l.series]; old != nil {
+		*old = *l
+		return
+	}
+	p.seen[l.series] = l
+	*ls = append(*ls, l)
 }
 
 // option reads one KEY=VALUE before a series.

@@ -87,7 +87,7 @@ func (es Errors) Error() string {
 type parser struct {
 	s      *Scenario
 	errs   Errors
-	seen   map[telemetry.Series]int // the line that stated a series
+	seen   map[telemetry.Series]*load
 	cat    *telemetry.Catalogue
 	length bool // stated
 }
@@ -103,7 +103,7 @@ func Parse(name string, b []byte) (*Scenario, error) {
 	site := telemetry.DefaultSiteConfig()
 	p := &parser{
 		s:    &Scenario{Name: name, Site: site, Start: telemetry.Time(1767225600e9)}, // 2026-01-01T00:00:00Z
-		seen: map[telemetry.Series]int{},
+		seen: map[telemetry.Series]*load{},
 		cat:  telemetry.DefaultCatalogue(),
 	}
 	sections := p.split(string(b))
