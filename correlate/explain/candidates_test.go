@@ -152,6 +152,7 @@ func TestTheShippedSignaturesNameTheScenes(t *testing.T) {
 	}{
 		{slowReceiver, "nic:h7/n0", "slow-receiver"},
 		{degradedUplink, "port:leaf0/s0", "link-degraded"},
+		{incast, "port:leaf1/h7", "incast"},
 		{noisyNeighbour, "job:big", "noisy-neighbour"},
 		{slowRank, "node:h7", "slow-rank"},
 		{lateHost, "node:h7", "slow-rank"},

@@ -22,7 +22,10 @@ type scene struct {
 	story []string
 }
 
-func scenes() []scene {
+func scenes() []scene { return append(receivers(), links()...) }
+
+// receivers are scenes whose root is a nic.
+func receivers() []scene {
 	return []scene{
 		{
 			name: "slow receiver: the nic tells, its port is a victim",
@@ -55,6 +58,12 @@ func scenes() []scene {
 			victims: []string{"nic:h0/n0", "nic:h1/n0", "port:leaf0/s1", "port:spine1/l1", "port:leaf1/h7"},
 			story:   []string{"nic:h7/n0", "port:leaf1/h7", "port:spine1/l1", "port:leaf0/s1", "nic:h0/n0"},
 		},
+	}
+}
+
+// links are scenes whose root is a switch port.
+func links() []scene {
+	return []scene{
 		{
 			name: "incast: the leaf port to the receiver stands and is not told to stop",
 			job:  nodes("h0", "h7"),

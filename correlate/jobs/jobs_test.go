@@ -151,19 +151,6 @@ func TestAnEventOfAnUnknownJobIsNothing(t *testing.T) {
 	}
 }
 
-func TestRecentListsWholeStepsOnly(t *testing.T) {
-	var b jobs.Book
-	for s := 2; s <= 20; s += 2 {
-		b.Observe(train(), epoch.Add(telemetry.Duration(s)*1e9), 2, 0)
-	}
-	at := func(s int) telemetry.Time { return epoch.Add(telemetry.Duration(s) * 1e9) }
-	got := b.Job(train()).Recent(at(5), at(11))
-	want := []jobs.Step{{Start: at(6), End: at(8)}, {Start: at(8), End: at(10)}}
-	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
 func FuzzBookSnapshot(f *testing.F) {
 	var b jobs.Book
 	for s := 1; s <= 30; s++ {
@@ -198,7 +185,6 @@ func use(b *jobs.Book) {
 		b.Observe(train(), at, 1, 0)
 		b.Event(&telemetry.Event{Entity: train(), At: at, Name: telemetry.EventJobFailed}, at)
 		for _, c := range b.Close(at, idle()) {
-			c.Job.Recent(0, at)
 			if h := c.Job.Hurt; h != nil && h.State <= jobs.Restarted {
 				_ = h.State.String()
 			}
