@@ -92,7 +92,7 @@ func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
 	m := e.fabricMap()
 	var ends, host []int
 	for k, h := range c.hosts {
-		for _, i := range m.Of(h.node) {
+		for _, i := range m.Links(h.node) {
 			ends, host = append(ends, i), append(host, k)
 		}
 	}
@@ -225,7 +225,7 @@ func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
 	now := fabric.Span{From: last, To: g}
 	then := fabric.Span{From: last.Add(-baselineGrids * e.cfg.Grid), To: last}
 	for _, node := range e.nodes(j.Entity) {
-		for _, i := range m.Of(node) {
+		for _, i := range m.Links(node) {
 			ends++
 			a, okA := m.Sent(e.window, e.cfg.Grid, now, i)
 			b, okB := m.Sent(e.window, e.cfg.Grid, then, i)

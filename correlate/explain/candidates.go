@@ -112,7 +112,7 @@ func work(e *Evidence) (float64, bool) {
 	f := e.Fabric
 	var ratios []float64
 	for _, node := range e.Nodes {
-		for _, i := range f.Now.Map.Of(node) {
+		for _, i := range f.Now.Map.Links(node) {
 			if b := f.Before.Of[i].Util; b > idleLoad && f.Now.Of[i].Seen > 0 {
 				ratios = append(ratios, f.Now.Of[i].Util/b)
 			}

@@ -138,7 +138,7 @@ func firstNIC(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
 		return telemetry.Entity{}, false
 	}
 	m := e.Fabric.Now.Map
-	for _, i := range m.Of(node) {
+	for _, i := range m.Links(node) {
 		return m.Ends[i].Entity, true
 	}
 	return telemetry.Entity{}, false
@@ -155,7 +155,7 @@ func neighbourPath(e *Evidence, job telemetry.Entity) []fact {
 			continue
 		}
 		for _, node := range o.Nodes {
-			for _, i := range m.Of(node) {
+			for _, i := range m.Links(node) {
 				if d := f.Now.Of[i].Util - f.Before.Of[i].Util; d > rise {
 					best, rise = i, d
 				}

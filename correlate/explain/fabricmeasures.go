@@ -40,7 +40,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 		}
 	}
 	for _, node := range e.Nodes {
-		for _, i := range f.m.Of(node) {
+		for _, i := range f.m.Links(node) {
 			f.speed = max(f.speed, f.m.Ends[i].Speed)
 		}
 	}
@@ -51,7 +51,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 func (f *fabricMeasures) ends() []Candidate {
 	var at []int
 	for i := range f.m.Ends {
-		if f.e.Fabric.Blame.Share(i) >= leastBlame {
+		if share, worst := f.e.Fabric.Blame.PortShare(f.m, i); worst && share >= leastBlame {
 			at = append(at, i)
 		}
 	}
@@ -69,8 +69,9 @@ func (f *fabricMeasures) ends() []Candidate {
 
 func (f *fabricMeasures) end(i int) Values {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
+	share, _ := f.e.Fabric.Blame.PortShare(f.m, i)
 	v := Values{
-		BlameShare: f.e.Fabric.Blame.Share(i),
+		BlameShare: share,
 		Dose:       f.own[i] / f.lost,
 		Waiting:    f.own[i],
 		Tells:      n.Tells - b.Tells,

@@ -110,13 +110,14 @@ func share(answers []Answer) {
 	}
 }
 
-// joinLinks gives the better of two answers that name the same fault at both
-// ends of one link the confidence of both, and drops the other: it is one link.
+// joinLinks gives the best of the answers that name the same fault at both ends
+// of one link, or at several priorities of one port, the confidence of all, and
+// drops the others: it is one link.
 func joinLinks(answers []Answer) []Answer {
 	var out []Answer
 	for _, a := range answers {
 		i := slices.IndexFunc(out, func(b Answer) bool {
-			return !a.Peer.IsZero() && a.Peer == b.Entity && a.Entity == b.Peer && a.Signature == b.Signature
+			return a.Signature == b.Signature && (a.Entity == b.Entity || !a.Peer.IsZero() && a.Peer == b.Entity && a.Entity == b.Peer)
 		})
 		if i < 0 {
 			out = append(out, a)

@@ -12,6 +12,7 @@ import (
 type Baseline struct {
 	span     Span
 	entities []telemetry.Entity
+	lanes    []string
 	of       []Reading
 }
 
@@ -21,6 +22,7 @@ func Keep(r *Readings) *Baseline {
 	for i := range r.Of {
 		if r.Of[i].Seen > 0 {
 			b.entities = append(b.entities, r.Map.Ends[i].Entity)
+			b.lanes = append(b.lanes, r.Map.Ends[i].Lane)
 			b.of = append(b.of, r.Of[i])
 		}
 	}
@@ -31,7 +33,7 @@ func Keep(r *Readings) *Baseline {
 func (b *Baseline) On(m *Map) *Readings {
 	r := &Readings{Map: m, Span: b.span, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}
 	for k, e := range b.entities {
-		if i, ok := m.Index(e); ok {
+		if i, ok := m.index[place{e, b.lanes[k]}]; ok {
 			r.Of[i] = b.of[k]
 		}
 	}
@@ -43,8 +45,9 @@ func (b *Baseline) Snapshot(c *snapshot.Codec) {
 	c.Time(&b.span.From)
 	c.Time(&b.span.To)
 	snapshot.List(c, &b.entities, 16, (*snapshot.Codec).Entity)
+	snapshot.List(c, &b.lanes, 8, (*snapshot.Codec).String)
 	snapshot.List(c, &b.of, 96, func(c *snapshot.Codec, r *Reading) { r.snapshot(c) })
-	if len(b.of) != len(b.entities) {
+	if len(b.of) != len(b.entities) || len(b.lanes) != len(b.entities) {
 		c.Fail(errLengths)
 	}
 }

@@ -27,6 +27,19 @@ func (b *Blame) Share(i int) float64 {
 	return b.At[i] / b.Total
 }
 
+// PortShare returns the part of the job's waiting that ends at the nic or port
+// of end i, at any of its priorities, and whether i is the worst of them.
+func (b *Blame) PortShare(m *Map, i int) (share float64, worst bool) {
+	worst = true
+	for _, k := range m.Lanes(m.Ends[i].Entity) {
+		share += b.Share(k)
+		if b.At[k] > b.At[i] || b.At[k] == b.At[i] && k < i {
+			worst = false
+		}
+	}
+	return share, worst
+}
+
 // Walk follows the waiting of a job's ends beyond what they waited before.
 // nodes are the hosts the job runs on, in identity order.
 func Walk(now, before *Readings, nodes []telemetry.Entity) *Blame {
@@ -131,7 +144,7 @@ func passes(now, before *Readings, i int) float64 {
 // on. It reports whether anything moved.
 func (b *Blame) pass(now, before *Readings, i int, amount float64, next []float64) bool {
 	share := passes(now, before, i)
-	peer := now.Map.Ends[i].Peer
+	peer := now.across(i)
 	if share == 0 || peer < 0 {
 		b.At[i] += amount
 		return false
@@ -144,6 +157,26 @@ func (b *Blame) pass(now, before *Readings, i int, amount float64, next []float6
 	}
 	return b.spread(now, peer, i, handed, next)
 }
+
+// across is the end that told end i to stop: its peer, or, where i stands for a
+// whole port and the peer tells by priority, the priority that tells most.
+func (r *Readings) across(i int) int {
+	m := r.Map
+	peer := m.Ends[i].Peer
+	if peer < 0 || m.Ends[i].Lane != "" {
+		return peer
+	}
+	for _, p := range m.of[m.Ends[peer].Entity] {
+		if r.Of[p].Tells > r.Of[peer].Tells {
+			peer = p
+		}
+	}
+	return peer
+}
+
+// sameLane says that pause on one end can come from the other: priorities do
+// not stop each other; an end that stands for its whole port may be any.
+func sameLane(a, b *End) bool { return a.Lane == b.Lane || a.Lane == "" || b.Lane == "" }
 
 // settle ends the walk at end i.
 func (b *Blame) settle(i, from int, amount float64) {
@@ -165,7 +198,7 @@ func (b *Blame) spread(now *Readings, in, from int, amount float64, next []float
 	weights := make([]float64, len(egress))
 	var total float64
 	for k, z := range egress {
-		if z != in {
+		if z != in && sameLane(&m.Ends[z], &m.Ends[in]) {
 			weights[k] = together(now.trails[in].tells, now.trails[z].wait)
 			total += weights[k]
 		}

@@ -1,7 +1,7 @@
 package fabric
 
 import (
-	"slices"
+	"strings"
 
 	"github.com/quintet-dc/quintet/correlate/topology"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -36,78 +36,135 @@ var signalMetrics = [signals]telemetry.MetricName{
 	"port_queue_bytes", "port_ecn_marked_packets_total", "port_tx_packets_total",
 }
 
-// End is one end of a link: a nic or a switch port.
+// End is one end of a link: a nic or a switch port, or one priority of it where
+// its queues tell of pause themselves (design A2: then the walk is per port and
+// priority).
 type End struct {
 	Entity telemetry.Entity
+	Lane   string           // the priority, as its queue's name ends; empty for the whole port
 	Owner  telemetry.Entity // the node or switch that contains it
 	Peer   int              // the other end's index, -1 if not known
 	Speed  float64          // nominal bytes per second, 0 if not known
+	Main   bool             // it stands for its port where bytes are summed
 	slots  [signals]int     // -1 where the series does not exist
 }
 
 // IsNIC reports whether the end is a host's.
 func (e *End) IsNIC() bool { return e.Entity.Kind == telemetry.NIC }
 
-// Map is every link end of the site in identity order.
+// place names an end.
+type place struct {
+	entity telemetry.Entity
+	lane   string
+}
+
+// Map is every link end of the site in identity order, a port's priorities
+// together.
 type Map struct {
-	Ends   []End
-	index  map[telemetry.Entity]int
-	ports  map[telemetry.Entity][]int // ends by owner, in identity order
-	owners []telemetry.Entity         // in identity order
+	Ends  []End
+	index map[place]int
+	of    map[telemetry.Entity][]int // ends by nic or port
+	ports map[telemetry.Entity][]int // ends by owner, in identity order
 }
 
 // Survey draws the map from the topology as of its last grid.
 func Survey(t *topology.Graph, h History) *Map {
-	m := &Map{index: map[telemetry.Entity]int{}, ports: map[telemetry.Entity][]int{}}
+	m := &Map{index: map[place]int{}, of: map[telemetry.Entity][]int{}, ports: map[telemetry.Entity][]int{}}
 	for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
 		for _, e := range t.Entities(kind) {
 			if _, _, ok := t.Peer(e); ok {
-				m.add(e, t, h)
+				m.survey(e, t, h)
 			}
 		}
 	}
 	for i := range m.Ends {
 		m.link(i, t)
 	}
-	slices.SortFunc(m.owners, telemetry.Entity.Compare)
 	return m
 }
 
-func (m *Map) add(e telemetry.Entity, t *topology.Graph, h History) {
-	end := End{Entity: e, Peer: -1}
-	end.Owner, _ = t.Container(e)
+// survey adds a nic or port: one end for each of its queues that tells of
+// pause, else one for itself. What a queue does not tell, the port tells.
+func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
+	whole := End{Entity: e, Peer: -1, Main: true, slots: slotsOf(e, h)}
+	whole.Owner, _ = t.Container(e)
+	lanes := false
+	for _, q := range t.Contents(e) {
+		own := slotsOf(q, h)
+		if q.Kind != telemetry.Queue || own[toldSeconds] < 0 && own[tellsSeconds] < 0 {
+			continue
+		}
+		lane := whole
+		lane.Lane, lane.Main = q.Name[strings.LastIndexByte(q.Name, '/')+1:], !lanes
+		for s, slot := range own {
+			if slot >= 0 {
+				lane.slots[s] = slot
+			}
+		}
+		m.add(lane)
+		lanes = true
+	}
+	if !lanes {
+		m.add(whole)
+	}
+}
+
+func slotsOf(e telemetry.Entity, h History) (slots [signals]int) {
 	for s := range signals {
-		end.slots[s] = -1
+		slots[s] = -1
 		if slot, ok := h.Slot(telemetry.Series{Entity: e, Metric: signalMetrics[s]}); ok {
-			end.slots[s] = slot
+			slots[s] = slot
 		}
 	}
+	return slots
+}
+
+func (m *Map) add(end End) {
 	i := len(m.Ends)
-	m.index[e] = i
-	if _, known := m.ports[end.Owner]; !known {
-		m.owners = append(m.owners, end.Owner)
-	}
+	m.index[place{end.Entity, end.Lane}] = i
+	m.of[end.Entity] = append(m.of[end.Entity], i)
 	m.ports[end.Owner] = append(m.ports[end.Owner], i)
 	m.Ends = append(m.Ends, end)
 }
 
+// link joins an end with the same priority of its peer, else with the peer's
+// main end.
 func (m *Map) link(i int, t *topology.Graph) {
 	e := &m.Ends[i]
 	peer, bits, _ := t.Peer(e.Entity)
 	e.Speed = bits / 8
-	if p, ok := m.index[peer]; ok {
+	if p, ok := m.index[place{peer, e.Lane}]; ok {
+		e.Peer = p
+	} else if p, ok := m.Index(peer); ok {
 		e.Peer = p
 	}
 }
 
-// Index returns the position of an end.
+// Index returns the position of a nic's or port's main end.
 func (m *Map) Index(e telemetry.Entity) (int, bool) {
-	i, ok := m.index[e]
-	return i, ok
+	if ends := m.of[e]; len(ends) > 0 {
+		return ends[0], true
+	}
+	return 0, false
 }
+
+// Lanes lists the ends of one nic or port.
+func (m *Map) Lanes(e telemetry.Entity) []int { return m.of[e] }
 
 // Of lists the ends that an owner (a node or a switch) contains.
 func (m *Map) Of(owner telemetry.Entity) []int { return m.ports[owner] }
+
+// Links lists the main ends that an owner contains: one to a link, for sums of
+// bytes.
+func (m *Map) Links(owner telemetry.Entity) []int {
+	var out []int
+	for _, i := range m.ports[owner] {
+		if m.Ends[i].Main {
+			out = append(out, i)
+		}
+	}
+	return out
+}
 
 // Between reports whether end i joins two switches.
 func (m *Map) Between(i int) bool {

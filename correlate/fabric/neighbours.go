@@ -12,7 +12,7 @@ func Sent(now, before *Readings, nodes []telemetry.Entity, speed float64) float6
 	m := now.Map
 	var rise float64
 	for _, node := range nodes {
-		for _, i := range m.Of(node) {
+		for _, i := range m.Links(node) {
 			more := now.Of[i].Util - before.Of[i].Util
 			if more > 0 && m.Ends[i].IsNIC() {
 				rise += float64(more * m.Ends[i].Speed)
