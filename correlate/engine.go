@@ -107,7 +107,7 @@ func (e *Engine) Step(r *telemetry.Record) Output {
 	e.out.Incidents, e.out.Findings = e.out.Incidents[:0], e.out.Findings[:0]
 	switch r.Kind {
 	case telemetry.SchemaRecord:
-		e.window.AddSchema(r.Schema)
+		e.schema(r.Schema)
 	case telemetry.FrameRecord:
 		e.frame(r.Frame)
 	case telemetry.EventRecord:
@@ -126,6 +126,17 @@ func (e *Engine) Step(r *telemetry.Record) Output {
 	e.counts.StepsRefused = e.book.Refused
 	e.out.Counts = e.counts
 	return e.out
+}
+
+// schema makes the series of a source known, and the entities that have them:
+// containment by name follows from that where no edge states it.
+func (e *Engine) schema(s *telemetry.Schema) {
+	if e.window.AddSchema(s) != window.Accepted {
+		return
+	}
+	for _, x := range s.Entities {
+		e.graph.Know(x)
+	}
 }
 
 func (e *Engine) frame(f telemetry.EncodedFrame) {

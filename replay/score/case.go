@@ -49,10 +49,11 @@ func seconds(s float64) telemetry.Duration { return telemetry.Duration(s * 1e9) 
 // Half names the half of the runs that a case belongs to.
 type Half string
 
-// The halves: thresholds may be chosen while looking at Chosen, and only there.
+// The halves, for reporting: an answer that rests on a few runs shows as a
+// difference between them.
 const (
-	Chosen Half = "chosen" // used to choose thresholds
-	Held   Half = "held"   // not used for that
+	HalfA Half = "a"
+	HalfB Half = "b"
 )
 
 // HalfOf splits the runs by the lowest bit of the FNV-1a hash of the last
@@ -62,9 +63,9 @@ func HalfOf(c *Case) Half {
 	h := fnv.New64a()
 	h.Write([]byte(filepath.Base(filepath.Clean(c.Dir))))
 	if h.Sum64()&1 == 0 {
-		return Chosen
+		return HalfA
 	}
-	return Held
+	return HalfB
 }
 
 // Fabric describes a fabric by what makes it another one: how many switches

@@ -74,7 +74,7 @@ func run(answers ...answer) *Case {
 
 func judged1(t *testing.T, c *Case) Verdict {
 	t.Helper()
-	j := judge(c, Chosen)
+	j := judge(c, HalfA)
 	if len(j.main.verdicts) != 1 {
 		t.Fatalf("got %d verdicts, want one", len(j.main.verdicts))
 	}
@@ -174,7 +174,7 @@ func TestWhichIncidentsMeetTheFault(t *testing.T) {
 				tc.a[i].root = "nic:h2/nic0"
 			}
 		}
-		j := judge(run(tc.a...), Chosen)
+		j := judge(run(tc.a...), HalfA)
 		v := j.main.verdicts[0]
 		if v.Incident != tc.found || len(j.main.falses) != tc.falses || j.outcome != tc.outcome {
 			t.Errorf("%s: found %q, %d false, %s; want %q, %d, %s", tc.name, v.Incident, len(j.main.falses), j.outcome, tc.found, tc.falses, tc.outcome)
@@ -187,7 +187,7 @@ func TestTwoFaultsTwoIncidents(t *testing.T) {
 	second2 := c.Truth.Faults[0]
 	second2.Onset, second2.End = 300*second, 350*second
 	c.Truth.Faults = append([]Fault{second2}, c.Truth.Faults...)
-	j := judge(c, Chosen)
+	j := judge(c, HalfA)
 	if len(j.main.verdicts) != 2 || j.main.verdicts[0].Incident != "early" || j.main.verdicts[1].Incident != "late" || j.outcome != Hit {
 		t.Errorf("got %+v, %s", j.main.verdicts, j.outcome)
 	}
@@ -203,7 +203,7 @@ func TestOneIncidentCannotAnswerTwoFaults(t *testing.T) {
 	other := c.Truth.Faults[0]
 	other.Entity, other.Accept, other.Onset = entity("nic:h2/nic0"), nil, 120*second
 	c.Truth.Faults = append(c.Truth.Faults, other)
-	j := judge(c, Chosen)
+	j := judge(c, HalfA)
 	if j.outcome != Miss || !j.main.verdicts[0].Found || j.main.verdicts[1].Found {
 		t.Errorf("got %+v, %s", j.main.verdicts, j.outcome)
 	}
@@ -214,7 +214,7 @@ func TestRisksHaveTheirOwnTable(t *testing.T) {
 		answer{id: "x", kind: explain.KindRisk, opened: 110, root: "nic:h9/nic0"},
 		answer{id: "y", kind: explain.KindRisk, job: "job:train", opened: 110, root: "nic:h9/nic0"})
 	c.Truth.Faults[0].Expect = ExpectRisk
-	j := judge(c, Chosen)
+	j := judge(c, HalfA)
 	if len(j.main.verdicts) != 0 || len(j.main.falses) != 0 {
 		t.Errorf("risks in the main table: %+v %+v", j.main.verdicts, j.main.falses)
 	}
@@ -242,7 +242,7 @@ func TestBenignChanges(t *testing.T) {
 	for _, tc := range tests {
 		c := run(tc.a...)
 		c.Truth.Faults = []Fault{{Signature: "workload-change", Entity: entity("job:train"), Expect: ExpectBenign, Onset: 100 * second, End: 200 * second}}
-		j := judge(c, Chosen)
+		j := judge(c, HalfA)
 		if v := j.benign.verdicts[0]; v.Found != tc.named || len(j.main.falses) != tc.falses || j.outcome != tc.outcome {
 			t.Errorf("%s: named %v, %d false, %s", tc.name, v.Found, len(j.main.falses), j.outcome)
 		}

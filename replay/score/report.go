@@ -94,7 +94,7 @@ func breakdown(all []*judged, coarsen int) Breakdown {
 	for _, name := range names(all, func(j *judged) string { return j.c.class() }) {
 		b.Classes[name] = pool(all, func(j *judged) bool { return j.c.class() == name }, mainSheet).measure()
 	}
-	for _, h := range []Half{Chosen, Held} {
+	for _, h := range []Half{HalfA, HalfB} {
 		b.Halves[h] = pool(all, func(j *judged) bool { return j.half == h }, mainSheet).measure()
 	}
 	risks := pool(all, every, func(j *judged) *sheet { return &j.risks })

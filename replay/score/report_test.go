@@ -151,7 +151,7 @@ func TestNoCasesStillPrint(t *testing.T) {
 func TestHalves(t *testing.T) {
 	cases := fourRuns()
 	r := Judge(cases, Settings{})
-	a, b := r.Detail.Halves[Chosen].Detail, r.Detail.Halves[Held].Detail
+	a, b := r.Detail.Halves[HalfA].Detail, r.Detail.Halves[HalfB].Detail
 	if a.Cases+b.Cases != len(cases) || a.Faults+b.Faults != 3 {
 		t.Errorf("halves of %d and %d runs, want %d together", a.Cases, b.Cases, len(cases))
 	}

@@ -22,8 +22,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 	}
 	p.groups("class", sortedKeys(d.Classes), func(name string) Group { return d.Classes[name] }, &d.Total)
 	p.totals(d.Total)
-	p.heading("halves: thresholds were chosen on the first only")
-	p.groups("half", []string{string(Chosen), string(Held)}, func(h string) Group { return d.Halves[Half(h)] }, nil)
+	p.heading("halves, by a hash of the run's name")
+	p.groups("half", []string{string(HalfA), string(HalfB)}, func(h string) Group { return d.Halves[Half(h)] }, nil)
 	p.fabrics(d.Fabrics)
 	p.ownTable("risks", d.Risks)
 	p.ownTable("benign changes", d.Benign)
