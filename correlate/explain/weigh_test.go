@@ -201,6 +201,21 @@ func TestBothEndsOfALinkAreOneAnswer(t *testing.T) {
 	}
 }
 
+// Two faults at the two ends of a link are two answers.
+func TestTwoFaultsOfALinkAreTwoAnswers(t *testing.T) {
+	x := explain.Clue{Measure: "x", Full: 1, For: 2, Required: true}
+	y := explain.Clue{Measure: "y", Full: 1, For: 1, Required: true}
+	s := []explain.Signature{signature("slow-receiver", 0, x), signature("incast", 0, y)}
+	nic, port := entity("nic:h0/n0"), entity("port:leaf0/h0")
+	got := explain.Judge(s, []explain.Candidate{
+		{Entity: nic, Peer: port, Values: explain.Values{"x": 1}},
+		{Entity: port, Peer: nic, Values: explain.Values{"y": 1}},
+	}, telemetry.Entity{}, 10)
+	if len(got) != 3 || confidence(got, nic, "slow-receiver") <= confidence(got, port, "incast") || confidence(got, port, "incast") == 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestUnknownStandsAtEvenOdds(t *testing.T) {
 	s := []explain.Signature{signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 2, Against: -2})}
 	for x, want := range map[float64]string{0.4: explain.Unknown, 0.6: "s"} {

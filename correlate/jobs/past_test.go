@@ -57,6 +57,16 @@ func TestUsualAgreesWithTheNaiveOne(t *testing.T) {
 	}
 }
 
+func TestThePastIsTheLastSixtyFourSteps(t *testing.T) {
+	var p past
+	for x := range 100 {
+		p.add(float64(x + 1))
+	}
+	if u := p.usual(); u.n != 64 || u.mean != 68.5 || p.before() != 90.5 {
+		t.Errorf("mean %v of %d, before %v; want that of 37 to 100, and of 81 to 100", u.mean, u.n, p.before())
+	}
+}
+
 func TestUsualLeavesThePastAsItIs(t *testing.T) {
 	p := past{lengths: []float64{3, 1, 2}}
 	p.usual()
@@ -107,6 +117,17 @@ func TestRanksMedianAgreesWithTheNaiveOne(t *testing.T) {
 	}
 	if _, n := ranks.Median(telemetry.Entity{Kind: telemetry.Rank, Name: "j/7"}, 0, 1e9); n != 0 {
 		t.Errorf("a rank never heard of has %d steps", n)
+	}
+}
+
+func TestARankIsKnownByItsLastSteps(t *testing.T) {
+	var r Ranks
+	e := telemetry.Entity{Kind: telemetry.Rank, Name: "j/0"}
+	for x := range 200 {
+		r.Observe(e, telemetry.Time(x+1), float64(x+1))
+	}
+	if m, n := r.Median(e, 0, 1000); n != 128 || m != 136.5 {
+		t.Errorf("median %v of %d, want that of 73 to 200", m, n)
 	}
 }
 
