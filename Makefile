@@ -63,7 +63,7 @@ bench:
 fuzz:
 	@set -e; git grep -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | sed 's/func //' | sort -u | while IFS=: read -r file name; do \
 		echo "== $$(dirname $$file) $$name"; \
-		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file); done
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$$(dirname $$file); done
 
 clean:
 	rm -rf bin

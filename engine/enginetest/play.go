@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/detect"
@@ -35,9 +36,12 @@ func Open(dir string) (*Recording, error) {
 	return rec, err
 }
 
+// signatures reads those that are part of the project, once.
+var signatures = sync.OnceValues(rules.Standard)
+
 // NewRunner returns a runner with the signatures that are part of the project.
 func NewRunner(slices int) (*engine.Runner, error) {
-	set, err := rules.Standard()
+	set, err := signatures()
 	if err != nil {
 		return nil, err
 	}
