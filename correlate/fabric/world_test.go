@@ -119,6 +119,48 @@ func (w *world) say(name, metric string, from, to int, v float64) {
 	}
 }
 
+// lanes gives each port named the queues of two priorities, which tell of their
+// own pause; nothing stands in them and nobody is told to stop.
+func (w *world) lanes(ports ...string) {
+	for _, p := range ports {
+		for _, lane := range []string{"0", "3"} {
+			q := telemetry.Entity{Kind: telemetry.Queue, Name: entity(p).Name + "/" + lane}
+			w.graph.Know(q)
+			for _, metric := range []string{told, tells, queue} {
+				w.say(q.String(), metric, 1, grids, 0)
+			}
+		}
+	}
+	w.graph.Advance(at(0))
+}
+
+// switchPorts lists every port of every switch.
+func (w *world) switchPorts() []string {
+	var out []string
+	for _, p := range w.graph.Entities(telemetry.Port) {
+		out = append(out, p.String())
+	}
+	return out
+}
+
+// hears is the sample of an end in grid k: its queue's own where it has one,
+// else its port's; NaN where there is none.
+func (w *world) hears(e *fabric.End, metric string, k int) float64 {
+	if s := w.speaks(e, metric); s.Entity.Kind == telemetry.Queue {
+		return w.heard(s.Entity, metric, k)
+	}
+	return w.heard(e.Entity, metric, k)
+}
+
+// speaks is the series that tells a metric of an end.
+func (w *world) speaks(e *fabric.End, metric string) telemetry.Series {
+	q := telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Queue, Name: e.Entity.Name + "/" + e.Lane}, Metric: telemetry.MetricName(metric)}
+	if _, ok := w.slots[q]; ok && e.Lane != "" {
+		return q
+	}
+	return telemetry.Series{Entity: e.Entity, Metric: telemetry.MetricName(metric)}
+}
+
 // heard is the sample of a series in grid k, NaN where there is none.
 func (w *world) heard(e telemetry.Entity, metric string, k int) float64 {
 	slot, ok := w.slots[telemetry.Series{Entity: e, Metric: telemetry.MetricName(metric)}]
