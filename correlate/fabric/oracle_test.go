@@ -268,7 +268,7 @@ func (p *propagation) egress(in int) map[int]float64 {
 func TestWalkAgreesWithFollowingEveryPath(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	moved := 0
-	for range 60 {
+	for range 30 {
 		w, job := random(t, r)
 		m, then, now := w.read()
 		p := &propagation{w: w, m: m, now: now, then: then, at: make([]float64, len(m.Ends))}
