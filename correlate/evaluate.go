@@ -216,7 +216,6 @@ func (e *Engine) coupled(ev *explain.Evidence, x telemetry.Entity) bool {
 func (e *Engine) teller() *explain.Teller {
 	return &explain.Teller{
 		Catalogue: e.cfg.Catalogue,
-		Onset:     e.onset,
 		Node: func(x telemetry.Entity) telemetry.Entity {
 			if x.Kind != telemetry.Node {
 				if c, ok := e.graph.Container(x); ok {
@@ -232,23 +231,25 @@ func (e *Engine) teller() *explain.Teller {
 // onsetReach is how many grids before a job's onset the cause is looked for.
 const onsetReach = 10
 
-// onset finds when a series first rose above a level: between the last grid in
-// which it had not and the first in which it had.
+// onset finds when a series first rose above a level, after a grid in which it
+// had not. What happened lies within a sample's length of that grid's edges: a
+// counter's rise is spread over the grids since its last sample, a gauge is
+// held until its next.
 func (e *Engine) onset(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
 	slot, ok := e.window.Slot(s)
 	if !ok {
 		return near, false
 	}
-	grid := e.cfg.Grid
-	good := telemetry.Time(0)
+	grid, cadence := e.cfg.Grid, e.window.Cadence(slot)
+	low := false
 	for g := floor(near.Earliest, grid).Add(-onsetReach * grid); g <= near.Latest.Add(onsetReach*grid); g = g.Add(grid) {
 		v, ok := e.window.At(slot, g)
 		switch {
 		case !ok:
 		case v <= level:
-			good = g
-		case good != 0:
-			return telemetry.Interval{Earliest: good.Add(-grid), Latest: g}, true
+			low = true
+		case low:
+			return telemetry.Interval{Earliest: g.Add(-grid - cadence), Latest: g.Add(cadence - grid)}, true
 		}
 	}
 	return near, false

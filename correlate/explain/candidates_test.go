@@ -6,6 +6,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/rules"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // lost is the share of its time that the job of calm loses.
@@ -116,6 +117,24 @@ func TestMeasuresOfTheJobItself(t *testing.T) {
 	s := moreWork(t)
 	work := (0.31 / 0.3 * 5.1 / 3.3) - 1
 	s.wants("job:train", explain.Values{explain.WorkExcess: work / (1.8 / 3.3), explain.ComputeUniform: 1.75 / 1.8, explain.FabricDose: 0})
+}
+
+// What began after the trouble it would have caused is held against it; what is
+// not known to have, is not.
+func TestACauseIsNotLaterThanItsEffect(t *testing.T) {
+	s := slowReceiver(t)
+	s.wants("nic:h7/n0", explain.Values{explain.TooLate: 0})
+	begins := func(from, to float64, ok bool) {
+		s.e.Onset = func(telemetry.Series, float64, telemetry.Interval) (telemetry.Interval, bool) {
+			return span(from, to), ok
+		}
+	}
+	begins(70.9, 80, true) // it may have begun before 71 s
+	s.wants("nic:h7/n0", explain.Values{explain.TooLate: 0})
+	begins(71+3.3/2, 80, true)
+	s.wants("nic:h7/n0", explain.Values{explain.TooLate: 0.5})
+	begins(90, 95, false)
+	s.hides("nic:h7/n0", explain.TooLate)
 }
 
 // Only what the job's waiting leads to is a candidate, the most blamed first.

@@ -21,13 +21,14 @@ type fact struct {
 	level float64
 }
 
-// chain tells who did what to whom, from the root to the hurt job. The onset of
-// each link is looked up by onset; relations come from the walk.
-func chain(e *Evidence, a *Answer, catalogue *telemetry.Catalogue, onset func(fact) telemetry.Interval) []Link {
+// chain tells who did what to whom, from the root to the hurt job; relations
+// come from the walk.
+func chain(e *Evidence, a *Answer, catalogue *telemetry.Catalogue) []Link {
 	facts := append(path(e, a), jobFact(e))
 	var out []Link
 	for k, f := range facts {
-		l := Link{Entity: f.entity, Metric: f.metric, Shape: f.shape.String(), Before: f.before, Now: f.now, Unit: f.unit, Why: f.why, Onset: onset(f)}
+		l := Link{Entity: f.entity, Metric: f.metric, Shape: f.shape.String(), Before: round(f.before, 6), Now: round(f.now, 6), Unit: f.unit, Why: f.why}
+		l.Onset, _ = e.began(f)
 		if m, ok := catalogue.Lookup(f.metric); ok {
 			l.Domain = m.Domain
 		}
@@ -36,6 +37,7 @@ func chain(e *Evidence, a *Answer, catalogue *telemetry.Catalogue, onset func(fa
 			l.From = prev.Entity
 			l.Relation = relation(prev.Entity, l.Entity)
 			l.LagSeconds, l.LagUncertainty = lag(prev.Onset, l.Onset)
+			l.LagSeconds, l.LagUncertainty = round(l.LagSeconds, 3), round(l.LagUncertainty, 3)
 		}
 		out = append(out, l)
 	}
@@ -104,10 +106,10 @@ func endFact(f *FabricEvidence, i int) fact {
 	switch {
 	case end.IsNIC() && tells > 0 && tells >= told:
 		return fact{end.Entity, "port_pfc_tx_pause_seconds_total", telemetry.ShapeBurst, b.Tells, n.Tells, "s/s",
-			fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells)), halfway(b.Tells, n.Tells)}
+			fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells)), leaving(b.Tells, n.Tells)}
 	case told > 0 && told >= n.Wait/2:
 		return fact{end.Entity, "port_pfc_rx_pause_seconds_total", telemetry.ShapeBurst, b.Told, n.Told, "s/s",
-			fmt.Sprintf("it was told to stop %s of the time", percent(n.Told)), halfway(b.Told, n.Told)}
+			fmt.Sprintf("it was told to stop %s of the time", percent(n.Told)), leaving(b.Told, n.Told)}
 	case end.IsNIC():
 		return fact{end.Entity, "port_tx_bytes_total", telemetry.ShapeShift, b.Util, n.Util, "of link",
 			fmt.Sprintf("it sends at %s of its link", percent(n.Util)), 0}
@@ -165,7 +167,7 @@ func neighbourPath(e *Evidence, job telemetry.Entity) []fact {
 	if best >= 0 {
 		n, b := f.Now.Of[best].Util, f.Before.Of[best].Util
 		out = append(out, fact{m.Ends[best].Entity, "port_tx_bytes_total", telemetry.ShapeShift, b, n, "of link",
-			fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b)), float64(halfway(b, n) * m.Ends[best].Speed)})
+			fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b)), float64(leaving(b, n) * m.Ends[best].Speed)})
 	}
 	if i := worst(f); i >= 0 {
 		out = append(out, endFact(f, i))
@@ -190,7 +192,9 @@ func jobFact(e *Evidence) fact {
 		fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before), 0}
 }
 
-func halfway(before, now float64) float64 { return before + (now-before)/2 }
+// leaving is the value above which something is on its way from before to now:
+// a tenth of the way, because what is found halfway began earlier.
+func leaving(before, now float64) float64 { return before + (now-before)/10 }
 
 func jobShape(e *Evidence) telemetry.Shape {
 	if e.Hurt.Overdue > 0 && e.Hurt.Steps == 0 {

@@ -18,6 +18,10 @@ type Evidence struct {
 	MFUBefore, MFUNow *float64
 	At                telemetry.Time // the grid this was gathered for
 
+	// Onset finds when a series first rose above a level, from a little before
+	// the given onset on; false where it did not or is not kept. May be nil.
+	Onset func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
+
 	// Fabric is nil where no end of a link is known to belong to the job.
 	Fabric *FabricEvidence
 	// Others are the other jobs, with the nodes they run on.
@@ -65,3 +69,14 @@ const leastShare = 0.01
 // LostShare returns the share of its time that the job loses, at least a
 // hundredth.
 func (e *Evidence) LostShare() float64 { return max(e.Loss().Share, leastShare) }
+
+// began is when a fact began, as far as it can be seen: the job's own onset
+// where it cannot.
+func (e *Evidence) began(f fact) (telemetry.Interval, bool) {
+	if f.level > 0 && e.Onset != nil {
+		if at, ok := e.Onset(telemetry.Series{Entity: f.entity, Metric: f.metric}, f.level, e.Hurt.Onset); ok {
+			return at, true
+		}
+	}
+	return e.Hurt.Onset, false
+}

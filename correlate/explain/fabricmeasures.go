@@ -81,6 +81,9 @@ func (f *fabricMeasures) end(i int) Values {
 		LoadRatio:  f.loadRatio(i),
 		Lopsided:   (n.Util - n.RUtil) - (b.Util - b.RUtil),
 	}
+	if at, ok := f.e.began(endFact(f.e.Fabric, i)); ok {
+		v[TooLate] = tooLate(f.e, at)
+	}
 	if n.Idle > 0 {
 		v[TellsIdle] = n.TellsIdle
 	}
@@ -165,15 +168,23 @@ func (f *fabricMeasures) anyHost(sw telemetry.Entity) bool {
 // othersRise is what all hosts that do not run the job send more than before,
 // in links of speed.
 func (f *fabricMeasures) othersRise(speed float64) (float64, bool) {
+	return fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, f.strangers(), speed), speed > 0
+}
+
+// strangers are the hosts that do not run the job, in identity order of their
+// nics.
+func (f *fabricMeasures) strangers() []telemetry.Entity {
 	var nodes []telemetry.Entity
 	for i := range f.m.Ends {
-		if end := &f.m.Ends[i]; end.IsNIC() && !coupled(f.e.Nodes, end.Owner) {
-			if len(nodes) == 0 || nodes[len(nodes)-1] != end.Owner {
-				nodes = append(nodes, end.Owner)
-			}
+		end := &f.m.Ends[i]
+		if !end.IsNIC() || coupled(f.e.Nodes, end.Owner) {
+			continue
+		}
+		if len(nodes) == 0 || nodes[len(nodes)-1] != end.Owner {
+			nodes = append(nodes, end.Owner)
 		}
 	}
-	return fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, nodes, speed), speed > 0
+	return nodes
 }
 
 // neighbours measures the other jobs that send more than they did.
@@ -232,4 +243,13 @@ func (f *fabricMeasures) shared() Values {
 		v[SharedCap] = ceiling / weight
 	}
 	return v
+}
+
+// tooLate is by how much of a usual step something certainly began after the
+// job's trouble did: its earliest onset behind the trouble's latest.
+func tooLate(e *Evidence, at telemetry.Interval) float64 {
+	if !at.CannotPrecede(e.Hurt.Onset) || e.Hurt.Usual <= 0 {
+		return 0
+	}
+	return float64(at.Earliest-e.Hurt.Onset.Latest) / 1e9 / e.Hurt.Usual
 }

@@ -12,9 +12,6 @@ import (
 // Teller turns answers into the words and fields of an incident.
 type Teller struct {
 	Catalogue *telemetry.Catalogue
-	// Onset finds when a series first rose above a level, from a little before
-	// the given onset on, and false where it did not or is not kept.
-	Onset func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
 	// Node returns the host that contains an entity, itself for a node.
 	Node func(telemetry.Entity) telemetry.Entity
 	// Has says whether a series is heard of.
@@ -30,7 +27,7 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	best := &answers[0]
 	t.impact(in, e)
 	in.Onset = e.Hurt.Onset
-	in.Chain = chain(e, best, t.Catalogue, func(f fact) telemetry.Interval { return t.onset(e, f) })
+	in.Chain = chain(e, best, t.Catalogue)
 	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(best), Confidence: round(trust(e, best), 3), Onset: e.Hurt.Onset}
 	if len(in.Chain) > 0 {
 		in.Root.Onset = in.Chain[0].Onset
@@ -45,17 +42,6 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	if best.Signature != nil && best.Signature.Expect == ExpectBenign {
 		in.Severity = SeverityInfo
 	}
-}
-
-// onset is when a fact began, as far as it can be seen: the job's own onset
-// where it cannot.
-func (t *Teller) onset(e *Evidence, f fact) telemetry.Interval {
-	if f.level > 0 {
-		if at, ok := t.Onset(telemetry.Series{Entity: f.entity, Metric: f.metric}, f.level, e.Hurt.Onset); ok {
-			return at
-		}
-	}
-	return e.Hurt.Onset
 }
 
 // trust is how sure the answer is that this entity is the root. That nothing
@@ -102,23 +88,6 @@ func (t *Teller) impact(in *Incident, e *Evidence) {
 	if in.Impact.Entities == nil {
 		in.Impact.Entities = []telemetry.Entity{}
 	}
-}
-
-// contributors are the other jobs that send more than before, where that is
-// what the trouble is about.
-func contributors(e *Evidence, best *Answer) []Contributor {
-	out := []Contributor{}
-	if e.Fabric == nil || best.Signature == nil || best.Values[NeighbourUp] < 0.1 && best.Values[Rise] == 0 {
-		return out
-	}
-	f := newFabricMeasures(e)
-	total, _ := f.othersRise(f.speed)
-	for _, c := range f.neighbours() {
-		if share := c.Values[Rise] / max(total, c.Values[Rise]); share >= 0.1 && c.Entity != best.Entity {
-			out = append(out, Contributor{Entity: c.Entity, Share: round(share, 3)})
-		}
-	}
-	return out
 }
 
 func (t *Teller) actions(e *Evidence, best *Answer) []Action {

@@ -45,18 +45,11 @@ func house() []explain.Signature {
 	return []explain.Signature{receiver, link, full, tenant, rank, work}
 }
 
-// teller knows the hosts by name, has heard of compute times and of no other
-// series it is not told of, and finds what has a level to have begun in the two
-// seconds before the job's trouble.
+// teller knows the hosts by name, and has heard of compute times and of no other
+// series it is not told of.
 func (s *site) teller(heard ...telemetry.Series) *explain.Teller {
 	return &explain.Teller{
 		Catalogue: telemetry.DefaultCatalogue(),
-		Onset: func(x telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
-			if level <= 0 {
-				s.t.Errorf("%v: asked for level %v", x, level)
-			}
-			return telemetry.Interval{Earliest: near.Earliest.Add(-2e9), Latest: near.Earliest}, true
-		},
 		Node: func(e telemetry.Entity) telemetry.Entity {
 			if e.Kind == telemetry.NIC {
 				return telemetry.Entity{Kind: telemetry.Node, Name: e.Prefix()}

@@ -43,10 +43,14 @@ func (c *Clue) strength(v float64) float64 {
 	return min(max(s, 0), 1)
 }
 
+// effectFirst is the log-odds against an answer that began a usual step or more
+// after the trouble it would explain.
+const effectFirst = 6.0
+
 // Weigh returns the log-odds of a signature for a candidate, how many clues
 // could not be seen, and false when a required clue is absent or unseen.
 func (s *Signature) Weigh(v Values) (score float64, missing int, ok bool) {
-	score = s.Prior
+	score = s.Prior - float64(effectFirst*min(v[TooLate], 1))
 	for i := range s.Clues {
 		c := &s.Clues[i]
 		x, seen := v[c.Measure]

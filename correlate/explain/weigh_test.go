@@ -43,6 +43,18 @@ func TestWhatIsNotSeenSaysNothing(t *testing.T) {
 	}
 }
 
+func TestWhatCameTooLateIsHeldAgainstEverySignature(t *testing.T) {
+	s := signature("s", -1)
+	last := 0.0
+	for _, late := range []float64{0, 0.5, 1, 7} {
+		got, _, ok := s.Weigh(explain.Values{explain.TooLate: late})
+		if !ok || late > 0 && late <= 1 && got >= last || late == 7 && got != last || late == 0 && got != -1 {
+			t.Errorf("%v of a step late: %v after %v", late, got, last)
+		}
+		last = got
+	}
+}
+
 func TestARequiredClueMustBeSeenAndThere(t *testing.T) {
 	s := signature("s", -3, explain.Clue{Measure: "x", None: 0.1, Full: 1, For: 4, Against: -6, Required: true})
 	for v, want := range map[float64]bool{0: false, 0.1: false, 0.11: true, 1: true} {
