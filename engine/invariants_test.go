@@ -338,6 +338,44 @@ func TestTheInvariantsHoldTogether(t *testing.T) {
 	})
 }
 
+// TestTheInvariantsHoldOnEveryRun changes everything at once, and cuts in the
+// middle, on each of the recorded runs beside the checkout.
+func TestTheInvariantsHoldOnEveryRun(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join("..", "..", "shared", "traces", "roce", "*", "truth.json"))
+	if err != nil || len(dirs) == 0 || testing.Short() {
+		t.Skip("no recorded runs beside the checkout, or a short test")
+	}
+	for i, truth := range dirs {
+		dir := filepath.Dir(truth)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			rec, err := enginetest.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			played, err := enginetest.Play(rec.Log, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ref := reference{rec, played}
+			k := ref.kit(uint64(i))
+			log, err := chain(k.PermuteSchemas, k.Rebatch, k.Shuffle, k.RetimeTicks, k.Repeat)(rec.Log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ref.same(t, log, 4)
+			n := len(rec.Log) * (30 + 2*(i%20)) / 100
+			r, before := ref.playTo(t, n)
+			played, err = enginetest.Continue(r, rec.Log[n:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			played.Published, played.Findings = before.Published+played.Published, before.Findings+played.Findings
+			ref.equal(t, played)
+			ref.sameState(t, played)
+		})
+	}
+}
+
 // TestI7TheSameBitsOnOtherMachines builds the replayer for other machines and
 // compares what it prints with what this one publishes.
 func TestI7TheSameBitsOnOtherMachines(t *testing.T) {

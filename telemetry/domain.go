@@ -41,8 +41,13 @@ func ParseDomain(s string) (Domain, error) {
 // MarshalText implements encoding.TextMarshaler.
 func (d Domain) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText implements encoding.TextUnmarshaler; an empty text is the zero
+// Domain, as MarshalText writes it.
 func (d *Domain) UnmarshalText(b []byte) (err error) {
+	if len(b) == 0 {
+		*d = 0
+		return nil
+	}
 	*d, err = ParseDomain(string(b))
 	return err
 }
