@@ -153,7 +153,9 @@ func (c shape) column(m telemetry.MetricName) telemetry.Column {
 
 // Records returns the story as a log: configuration, edges, schemas, then
 // frames and events by arrival with a tick at each grid, and ticks beyond the
-// end until everything is judged. Each call makes them anew.
+// end until everything is judged. No grid beyond the last is: in it nothing is
+// stated, and a step that goes on would look overdue. Each call makes them
+// anew.
 func (s *Scenario) Records() []*telemetry.Record {
 	out := []*telemetry.Record{{Kind: telemetry.ConfigRecord, Config: s.Site.Record()}}
 	for i := range s.Edges {
@@ -172,7 +174,7 @@ func (s *Scenario) Records() []*telemetry.Record {
 		arrivals = append(arrivals, arrival{e.At, &telemetry.Record{Kind: telemetry.EventRecord, Event: &e}})
 	}
 	slices.SortStableFunc(arrivals, func(a, b arrival) int { return cmp.Compare(a.at, b.at) })
-	end := s.Start.Add(s.Length + s.Site.Lateness[last] + s.Site.Grid)
+	end := s.Start.Add(s.last() + s.Site.Lateness[last])
 	tick := s.Start
 	for _, a := range arrivals {
 		for ; tick < a.at; tick = tick.Add(s.Site.Grid) {
@@ -184,6 +186,12 @@ func (s *Scenario) Records() []*telemetry.Record {
 		out = append(out, &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: tick}})
 	}
 	return out
+}
+
+// last is the end of the story's last grid.
+func (s *Scenario) last() telemetry.Duration {
+	g := s.Site.Grid
+	return (s.Length + g - 1) / g * g
 }
 
 // arrival is a record and when it comes.

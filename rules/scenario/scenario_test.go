@@ -296,8 +296,8 @@ func TestTicksFollowArrivals(t *testing.T) {
 			late = late || now.Sub(h.First) >= 29*time.Second
 		}
 	}
-	if want := s.Start.Add(14*time.Second + time.Minute + time.Second); now != want || ticks != 76 {
-		t.Errorf("%d ticks, the last at %v, want 76 and %v", ticks, now, want)
+	if want := s.Start.Add(14*time.Second + time.Minute); now != want || ticks != 75 {
+		t.Errorf("%d ticks, the last at %v, want 75 and %v", ticks, now, want)
 	}
 	if !late {
 		t.Error("late=30s came in time")

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"os"
 	"slices"
 	"testing"
 
@@ -35,6 +36,31 @@ func TestTheSignaturesKeepTheirWord(t *testing.T) {
 		if proved[s.Name] != [2]bool{true, true} {
 			t.Errorf("%s: no scenario that fires, or none that stays silent", s.Name)
 		}
+	}
+}
+
+// TestWhatFitsNothingIsUnknown plays the scenarios whose answer must be that no
+// signature fits: there is no folder of signatures they could stand in.
+func TestWhatFitsNothingIsUnknown(t *testing.T) {
+	files, err := scenario.Files(os.DirFS("testdata"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := rules.Standard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fires := false
+	for _, f := range files {
+		fires = fires || f.Fires && f.Fault == explain.Unknown
+		t.Run(f.Path, func(t *testing.T) {
+			for _, m := range f.Scenario.Check(play(t, f.Scenario, set)) {
+				t.Error(m)
+			}
+		})
+	}
+	if !fires {
+		t.Error("no scenario testdata/unknown/fires-*.txtar")
 	}
 }
 
