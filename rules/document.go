@@ -10,11 +10,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
+//go:generate go test . -run TestTheDocIsCurrent -update
+
 // WriteDoc writes the page that lists the signatures, by domain and name, and
 // the measures that clues may use. Equal sets give equal pages.
 func WriteDoc(w io.Writer, sigs []explain.Signature) error {
 	p := &page{w: w}
-	p.f("<!-- Written from rules/signatures by `go test ./rules -run Doc -update`. Do not edit. -->\n\n# Signatures\n\n")
+	p.f("<!-- Written from rules/signatures by `make generate`. Do not edit. -->\n\n# Signatures\n\n")
 	p.f("A signature is a named fault as data: what speaks for it, what speaks against it, which metrics it needs to be told " +
 		"from its look-alikes, and what to do. A clue's measure is read for a candidate root. It adds *for* to the candidate's " +
 		"log-odds at or beyond *full*, *against* at or before *none*, and a mix in between; *none* above *full* means that less " +

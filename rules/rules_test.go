@@ -274,7 +274,7 @@ func TestTheDocIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(have, b.Bytes()) {
-		t.Errorf("%s is not what the files say; run: go test ./rules -run Doc -update", name)
+		t.Errorf("%s is not what the files say; run: make generate", name)
 	}
 }
 

@@ -50,13 +50,17 @@ func (v *verdict) end() error {
 
 // checkRules checks signature files.
 type checkRules struct {
-	Paths []string `arg:"" help:"Folders of signatures, or files."`
+	Paths []string `arg:"" optional:"" help:"Folders of signatures, or files. Without any, rules/signatures of the working directory, else ours."`
 }
 
 // Run checks every root by itself.
 func (c *checkRules) Run(sh *shell) error {
 	v := &verdict{sh: sh}
-	for _, path := range c.Paths {
+	paths := orOwn(c.Paths)
+	if len(paths) == 0 {
+		v.rules(rules.Files())
+	}
+	for _, path := range paths {
 		root, err := rules.Dir(path)
 		if err != nil {
 			v.fail(err)

@@ -24,19 +24,20 @@ type testCommand struct {
 
 // testRules runs the scenarios below folders.
 type testRules struct {
-	Paths   []string `arg:"" optional:"" help:"Folders of signatures with their scenarios, or single scenarios. Signatures there are used beside and instead of ours. Without any, ours are tested."`
+	Paths   []string `arg:"" optional:"" help:"Folders of signatures with their scenarios, or single scenarios. Signatures there are used beside and instead of ours. Without any, rules/signatures of the working directory, else ours."`
 	Verbose bool     `short:"v" help:"Name the scenarios that pass, too."`
 }
 
 // Run runs every scenario and prints what did not come as wanted.
 func (c *testRules) Run(sh *shell) error {
 	t := &tester{sh: sh, verbose: c.Verbose}
-	if len(c.Paths) == 0 {
-		if err := t.folder(rules.Files(), "rules/signatures", "."); err != nil {
+	paths := orOwn(c.Paths)
+	if len(paths) == 0 {
+		if err := t.folder(rules.Files(), ownSignatures, "."); err != nil {
 			return err
 		}
 	}
-	for _, p := range c.Paths {
+	for _, p := range paths {
 		if err := t.path(p); err != nil {
 			return err
 		}
@@ -47,6 +48,22 @@ func (c *testRules) Run(sh *shell) error {
 	fmt.Fprintf(sh.out, "%s, %d failed\n", plural(t.ran, "scenario"), t.failed)
 	if t.failed > 0 {
 		return exit(exitWrong)
+	}
+	return nil
+}
+
+// ownSignatures is where our signatures lie in our source.
+const ownSignatures = "rules/signatures"
+
+// orOwn returns the paths, or the signatures of the working directory where
+// none is given: who works on them means those, not the ones this program was
+// built with. None where there are none.
+func orOwn(paths []string) []string {
+	if len(paths) > 0 {
+		return paths
+	}
+	if info, err := os.Stat(ownSignatures); err == nil && info.IsDir() {
+		return []string{ownSignatures}
 	}
 	return nil
 }
