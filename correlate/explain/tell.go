@@ -199,10 +199,16 @@ func round(x float64, d int) float64 {
 	if x < 0 {
 		return -round(-x, d)
 	}
-	return float64(int64(float64(x*p)+0.5)) / p
+	if scaled := float64(x * p); scaled < 1<<53 {
+		return float64(int64(scaled+0.5)) / p
+	}
+	return x
 }
 
 func rounded(x float64) *float64 {
+	if x == 0 {
+		return nil // not known: no step takes no time
+	}
 	r := round(x, 6)
 	return &r
 }

@@ -249,7 +249,6 @@ func TestSeverity(t *testing.T) {
 
 // A job that failed in its first steps has no usual one to compare with.
 func TestWhatIsNotKnownOfAJobIsNull(t *testing.T) {
-	t.Skip("before, now and expected are told as 0 where no usual step is known")
 	s := calm(t)
 	*s.e.Hurt = jobs.Hurt{State: jobs.Failed, Onset: span(1, 2), LastSlow: at(2)}
 	j := s.tell().Impact.Jobs[0]
@@ -261,7 +260,6 @@ func TestWhatIsNotKnownOfAJobIsNull(t *testing.T) {
 // A step in nanoseconds that now takes a fortnight: rounding must not overflow,
 // which machines do each in their own way (I7).
 func TestHugeNumbersStayHuge(t *testing.T) {
-	t.Skip("round converts to int64 without bounds: what is beyond 2^63 comes out negative, or not, by machine")
 	s := calm(t)
 	s.e.Hurt.Expected, s.e.Hurt.Steps, s.e.Hurt.Sum = 1e-9, 1, 1e6
 	if got := *s.tell().Impact.Jobs[0].Slowdown; got < 0.9e15 {

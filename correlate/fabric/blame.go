@@ -89,7 +89,9 @@ func OnPath(m *Map, nodes []telemetry.Entity) []bool {
 		for _, i := range m.Of(node) {
 			on[i] = true
 			if p := m.Ends[i].Peer; p >= 0 {
-				on[p] = true
+				for _, lane := range m.Lanes(m.Ends[p].Entity) {
+					on[lane] = true
+				}
 				access[m.Ends[p].Owner] = true
 			}
 		}
@@ -126,18 +128,20 @@ func excess(now, before *Readings, i int) float64 {
 	return max(0, n.Wait-b.Wait, n.Told-b.Told)
 }
 
-// passes is the share of an end's waiting that is someone else's doing: the
-// time it was told to stop.
+// passes is the share of an end's waiting that is someone else's doing. A queue
+// that was stopped outlives the stop: each second it is told to stop costs it
+// about another to drain, so an end that is told to stop half of its waiting is
+// a victim, however large its queue.
 func passes(now, before *Readings, i int) float64 {
 	told := now.Of[i].Told - before.Of[i].Told
 	if told < toldFloor {
 		return 0
 	}
 	waiting := excess(now, before, i)
-	if waiting <= told {
+	if waiting <= 2*told {
 		return 1
 	}
-	return told / waiting
+	return 2 * told / waiting
 }
 
 // pass leaves at end i what it waits for on its own account and hands the rest

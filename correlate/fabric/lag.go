@@ -32,7 +32,7 @@ func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, ends []int) ([
 	for k := range n {
 		middle[k] = medianAt(sent, k)
 	}
-	rate := (middle[n-1] - middle[split]) / float64(n-1-split)
+	rate := (middle[n-1] - middle[split-1]) / float64(n-split)
 	if rate <= 0 {
 		return nil, false
 	}

@@ -212,7 +212,7 @@ func (p *propagation) step(i int, amount float64, hops int) {
 		p.at[i] += amount
 		return
 	}
-	others := min(1, told/p.excess(i))
+	others := min(1, 2*told/p.excess(i))
 	p.at[i] += amount * (1 - others)
 	peer := p.across(i)
 	out := p.egress(peer)

@@ -178,7 +178,6 @@ func TestAPortThatIsToldToStopHasNoBlame(t *testing.T) {
 // The tree of a slow receiver is full of standing queues, and every port in it is
 // a victim.
 func TestTheWholeTreeLeadsToTheReceiver(t *testing.T) {
-	t.Skip("a port told to stop 60 % of the time keeps 40 % of the waiting, hop by hop: the nic is left with a third")
 	s := scenes()[0]
 	w := quiet(t, 2, 2, 8)
 	s.write(w)
@@ -311,7 +310,6 @@ func TestAPortIsBlamedOnce(t *testing.T) {
 
 // A nic that knows no priorities faces all those of its port.
 func TestEveryPriorityOfAPathIsOnIt(t *testing.T) {
-	t.Skip("OnPath marks the main priority only of a port that faces a nic without priorities")
 	w := quiet(t, 2, 2, 8)
 	w.lanes(w.switchPorts()...)
 	m, _, _ := w.read()

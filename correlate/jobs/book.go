@@ -40,7 +40,7 @@ func (b *Book) Jobs() []*Job { return b.jobs }
 // later than a prompt source's would. Steps of one job come in the order of
 // their ends; an older one is ignored.
 func (b *Book) Observe(job telemetry.Entity, end telemetry.Time, length float64, delay telemetry.Duration) {
-	if !(length >= 0) || length > 1e9 {
+	if !(length > 0) || length > 1e9 {
 		b.Refused++
 		return
 	}
@@ -98,11 +98,11 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 		state = Restarted
 	}
 	if j.Hurt != nil {
-		j.Hurt.State = state
+		j.Hurt.State, j.Hurt.told, j.Hurt.Since = state, state, e.At
 		return []Changed{{j, Turned}}
 	}
 	u := j.past.usual()
-	j.Hurt = &Hurt{State: state, Opened: g, Before: u.median, Expected: u.mean, Usual: u.median, Gap: u.median,
+	j.Hurt = &Hurt{State: state, told: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median, Gap: u.median,
 		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At}
 	j.evidence, j.suspects = 0, j.suspects[:0]
 	return []Changed{{j, Began}}

@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"fmt"
+
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -31,6 +33,7 @@ func (s State) String() string { return stateNames[s] }
 // slow costs the mean of both.
 type Hurt struct {
 	State    State
+	Since    telemetry.Time     // when a failed job failed or was restarted; zero otherwise
 	Onset    telemetry.Interval // [end of the last usual step, end of the first slow one]
 	Opened   telemetry.Time     // the grid that opened it
 	Before   float64            // median of the last 20 usual steps
@@ -47,6 +50,7 @@ type Hurt struct {
 	tailSum   float64
 	mfu       float64 // the last utilisation reported
 	mfuSeen   bool
+	told      State // the state last told of
 }
 
 // Now returns the mean step during the hurt, the step in progress included
@@ -75,23 +79,24 @@ func (h *Hurt) End(at telemetry.Time) telemetry.Time {
 // the last slow one to be called well.
 func (h *Hurt) Well() bool { return h.tailSteps >= wellAfter }
 
-func (h *Hurt) addSlow(at telemetry.Time, x float64) {
-	h.Steps += h.tailSteps + 1
-	h.Sum += h.tailSum + x
+// addSlow counts n slow steps of x seconds that ended by at.
+func (h *Hurt) addSlow(at telemetry.Time, x float64, n int) {
+	h.Steps += h.tailSteps + n
+	h.Sum += h.tailSum + float64(x*float64(n))
 	h.tailSteps, h.tailSum = 0, 0
 	h.LastSlow = at
-	h.Lost += max(0, x-h.Expected)
+	h.Lost += float64(max(0, x-h.Expected) * float64(n))
 }
 
-func (h *Hurt) addUsual(x float64) {
-	h.tailSteps++
-	h.tailSum += x
+// addUsual counts n usual steps of x seconds.
+func (h *Hurt) addUsual(x float64, n int) {
+	h.tailSteps += n
+	h.tailSum += float64(x * float64(n))
 }
 
 func (h *Hurt) snapshot(c *snapshot.Codec) {
-	st := uint8(h.State)
-	c.U8(&st)
-	h.State = State(st)
+	codeState(c, &h.State)
+	c.Time(&h.Since)
 	c.Interval(&h.Onset)
 	c.Time(&h.Opened)
 	c.F64(&h.Before)
@@ -107,4 +112,13 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.F64(&h.tailSum)
 	c.F64(&h.mfu)
 	c.Bool(&h.mfuSeen)
+	codeState(c, &h.told)
+}
+
+func codeState(c *snapshot.Codec, s *State) {
+	c.U8((*uint8)(s))
+	if *s > Restarted {
+		c.Fail(fmt.Errorf("hurt: state %d", uint8(*s)))
+		*s = Healthy
+	}
 }

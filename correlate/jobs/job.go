@@ -25,15 +25,18 @@ const (
 	wellAfter = 5
 )
 
-// pending is a step that looked slow and has not been judged yet.
+// pending is a report that looked slow and has not been judged yet: n steps of
+// length seconds that ended by at.
 type pending struct {
 	at     telemetry.Time
 	length float64
+	n      int
 }
 
 func snapshotPending(c *snapshot.Codec, p *pending) {
 	c.Time(&p.at)
 	c.F64(&p.length)
+	c.Int(&p.n)
 }
 
 // Job is one job's steps: its past, the evidence since it last looked well,
@@ -79,19 +82,37 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		return // a repeat, or a step told out of order
 	}
 	j.ended = false
-	if j.LastEnd != 0 && j.Hurt == nil {
-		j.gaps.add(float64(at-j.LastEnd) / 1e9)
+	n := 1
+	if j.LastEnd != 0 {
+		gap := float64(at-j.LastEnd) / 1e9
+		n = j.told(gap, x)
+		if j.Hurt == nil {
+			j.gaps.add(gap)
+		}
 	}
-	j.LastEnd = at
 	j.Steps++
 	if j.Hurt != nil {
-		j.observeHurt(at, x)
-		return
+		j.observeHurt(at, x, n)
+	} else {
+		j.observeHealthy(at, x, n)
 	}
-	j.observeHealthy(at, x)
+	j.LastEnd = at
 }
 
-func (j *Job) observeHealthy(at telemetry.Time, x float64) {
+// maxTold bounds the steps that one report can stand for.
+const maxTold = 1000
+
+// told is how many steps a report after gap seconds stands for: a job may tell
+// only every tenth.
+func (j *Job) told(gap, x float64) int {
+	u, g := j.past.usual(), j.gaps.usual()
+	if u.n < minPast || g.median < 1.5*u.median {
+		return 1
+	}
+	return int(min(max(1, gap/x+0.5), maxTold))
+}
+
+func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	u := j.past.usual()
 	if u.n < minPast {
 		j.past.add(x)
@@ -103,7 +124,7 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64) {
 		j.past.add(x)
 		return
 	}
-	j.suspects = append(j.suspects, pending{at, x})
+	j.suspects = append(j.suspects, pending{at, x, n})
 	if len(j.suspects) > pastSteps {
 		j.release()
 	}
@@ -124,14 +145,22 @@ func weigh(evidence float64, u usual, x float64) float64 {
 	return max(0, evidence+min(max(e, -decay), gain))
 }
 
-func (j *Job) observeHurt(at telemetry.Time, x float64) {
+func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 	h := j.Hurt
+	isSlow := slow(j.past.usual(), x)
+	if h.Since != 0 {
+		// Between the last step and the first one after it, all was lost.
+		h.Lost += max(0, float64(at.Add(-seconds(x))-j.LastEnd)/1e9)
+		h.Since = 0
+		h.State = Restarted
+	}
 	h.Overdue = 0
-	if slow(j.past.usual(), x) {
-		h.addSlow(at, x)
+	if isSlow {
+		h.State = Slow
+		h.addSlow(at, x, n)
 		return
 	}
-	h.addUsual(x)
+	h.addUsual(x, n)
 }
 
 // slow says that a step of x seconds is not usual.
@@ -161,22 +190,36 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 	return j.closeHurt(g, s.Working)
 }
 
-// age returns for how long the step in progress has been going on beyond the
-// job's habit of reporting: a job that reports every tenth step is not overdue
-// after two.
+// age returns for how long the step in progress has been going on: the time
+// since the last report, as part of the usual time between two, in usual steps.
+// A job that reports every tenth step is not overdue after two.
 func (j *Job) age(g telemetry.Time, usualStep float64) float64 {
-	gap := usualStep
-	if g := j.gaps.usual(); g.n > 0 {
-		gap = max(gap, g.median)
+	since := j.LastEnd
+	if h := j.Hurt; h != nil {
+		since = max(since, h.Since)
 	}
-	return float64(g.Add(-j.delay)-j.LastEnd)/1e9 - (gap - usualStep)
+	elapsed := float64(g.Add(-j.delay)-since) / 1e9
+	if gap := j.gaps.usual().median; gap > usualStep {
+		return float64(elapsed*usualStep) / gap
+	}
+	return elapsed
+}
+
+// patience is how many usual steps, or usual times between reports where those
+// are longer, may go by without one ending before the job is stalled. A late
+// report is as long as a slow step ten times over: two of them are enough.
+func (j *Job) patience(usualStep float64) float64 {
+	if j.gaps.usual().median > float64(1.5*usualStep) {
+		return stallAfter - 1
+	}
+	return stallAfter
 }
 
 // closeHealthy weighs the step in progress by its age: it is a lower bound of
 // its length (a censored observation).
 func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	age := j.age(g, u.median)
-	stalled := age >= float64(stallAfter*u.median) && age > u.longest+u.median
+	stalled := age >= float64(j.patience(u.median)*u.median) && age > u.longest+u.median
 	evidence := j.evidence
 	if age > u.median {
 		evidence = max(evidence, weigh(evidence, u, age))
@@ -208,25 +251,25 @@ func (j *Job) certain(u usual, age float64) bool {
 
 // hurt is the account of the trouble as it would begin at grid g.
 func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
-	h := &Hurt{State: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, Gap: max(u.median, j.gaps.usual().median)}
+	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, Gap: max(u.median, j.gaps.usual().median)}
 	if len(j.suspects) > 0 {
 		first := j.suspects[0]
 		h.Onset = telemetry.Interval{Earliest: first.at.Add(-seconds(first.length)), Latest: first.at}
 	} else {
-		h.Onset = telemetry.Interval{Earliest: j.LastEnd, Latest: g}
+		h.Onset = telemetry.Interval{Earliest: j.LastEnd, Latest: max(j.LastEnd, g.Add(-j.delay))}
 	}
 	h.LastSlow = h.Onset.Latest
 	for _, p := range j.suspects {
 		if slow(u, p.length) {
-			h.addSlow(p.at, p.length)
+			h.addSlow(p.at, p.length, p.n)
 		} else {
-			h.addUsual(p.length)
+			h.addUsual(p.length, p.n)
 		}
 	}
 	if stalled {
-		h.State = Stalled
+		h.State, h.told = Stalled, Stalled
 	}
-	if age > u.median+float64(drift*u.spread) {
+	if stalled || age > u.median+float64(drift*u.spread) {
 		h.Overdue = age
 	}
 	return h
@@ -234,30 +277,32 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 
 func (j *Job) closeHurt(g telemetry.Time, working func(*Job, telemetry.Time) bool) Change {
 	h := j.Hurt
-	if h.State == Failed && h.tailSteps == 0 {
-		return None // it finishes no step until it is started again
-	}
 	u := j.past.usual()
-	age := j.age(g, u.median)
-	was := h.State
-	if age > u.median+float64(drift*u.spread) && !working(j, g) {
-		h.Overdue = age
+	if h.Since != 0 {
+		// A job that failed loses everything until a step ends.
+		h.Overdue = max(0, float64(g.Add(-j.delay)-j.LastEnd)/1e9) + h.Expected
 	}
+	age := j.age(g, u.median)
 	// Among steps that are slow anyway the usual slow step is the unit.
 	unit := h.Usual
 	if h.Steps > 0 {
 		unit = max(unit, h.Sum/float64(h.Steps))
 	}
+	stalled := age >= float64(j.patience(u.median)*unit) && h.Since == 0
+	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && !working(j, g) {
+		h.Overdue = age
+	}
 	switch {
-	case h.Overdue >= stallAfter*unit:
+	case stalled && h.Overdue > 0:
 		h.State = Stalled
-	case (h.State == Stalled || h.State == Failed) && h.Overdue == 0:
+	case h.State == Stalled && h.Overdue == 0:
 		h.State = Slow
 	}
 	if h.Well() {
 		return Ended
 	}
-	if h.State != was {
+	if h.State != h.told {
+		h.told = h.State
 		return Turned
 	}
 	return None

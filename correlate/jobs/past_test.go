@@ -103,7 +103,7 @@ func TestRanksMedianAgreesWithTheNaiveOne(t *testing.T) {
 		at, x := telemetry.Time(10*(step+1)), 1+r.Float64()
 		ranks.Observe(e, at, x)
 		ranks.Observe(e, at, 99) // a repeat is ignored
-		naive[e] = append(naive[e], pending{at, x})
+		naive[e] = append(naive[e], pending{at, x, 1})
 		from := telemetry.Time(r.IntN(4000))
 		to := from + telemetry.Time(r.IntN(4000))
 		got, n := ranks.Median(e, from, to)
@@ -161,7 +161,6 @@ func FuzzRanksSnapshot(f *testing.F) {
 		}
 		for _, k := range r.ranks {
 			if len(k.at) != len(k.length) {
-				t.Skip("see TestRanksOfUnequalListsAreRefused")
 			}
 			r.Median(k.entity, 0, math.MaxInt64)
 			r.Observe(k.entity, math.MaxInt64, 1)
@@ -170,7 +169,6 @@ func FuzzRanksSnapshot(f *testing.F) {
 }
 
 func TestRanksOfUnequalListsAreRefused(t *testing.T) {
-	t.Skip("Ranks.Snapshot takes an end without a length; Median then reads beyond its list")
 	r := Ranks{ranks: []rank{{entity: telemetry.Entity{Kind: telemetry.Rank, Name: "j/1"}, at: []int64{1}}}}
 	w := snapshot.NewWriter()
 	r.Snapshot(w)
@@ -182,7 +180,6 @@ func TestRanksOfUnequalListsAreRefused(t *testing.T) {
 }
 
 func TestAStateThatIsNoneIsRefused(t *testing.T) {
-	t.Skip("Hurt.snapshot takes any byte for a state; State.String then reads beyond its names")
 	b := Book{jobs: []*Job{{Entity: telemetry.Entity{Kind: telemetry.Job, Name: "j"}, Hurt: &Hurt{State: 200}}}}
 	w := snapshot.NewWriter()
 	b.Snapshot(w)

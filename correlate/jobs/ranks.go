@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
@@ -69,11 +70,16 @@ func (r *Ranks) find(e telemetry.Entity) (int, bool) {
 	return slices.BinarySearchFunc(r.ranks, e, func(k rank, e telemetry.Entity) int { return k.entity.Compare(e) })
 }
 
+var errLengths = errors.New("ranks: as many times as lengths wanted")
+
 // Snapshot writes or restores the ranks.
 func (r *Ranks) Snapshot(c *snapshot.Codec) {
 	snapshot.List(c, &r.ranks, 16, func(c *snapshot.Codec, k *rank) {
 		c.Entity(&k.entity)
 		c.I64s(&k.at)
 		c.F64s(&k.length)
+		if len(k.at) != len(k.length) {
+			c.Fail(errLengths)
+		}
 	})
 }
