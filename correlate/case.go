@@ -65,7 +65,7 @@ func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	c := &incidentCase{job: j.Entity}
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
 	span := fabric.Span{From: onset.Add(-baselineGrids * e.cfg.Grid), To: onset}
-	c.before = fabric.Keep(e.fabricMap().Read(e.window, e.cfg.Grid, span))
+	c.before = fabric.Keep(e.fabricMap().ReadEach(e.window, e.cfg.Grid, span, e.cfg.ForEach))
 	for _, node := range e.nodes(j.Entity) {
 		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, h.Onset.Earliest))
 	}
@@ -152,7 +152,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	m := e.fabricMap()
 	onPath := fabric.OnPath(m, ev.Nodes)
 	if slices.Contains(onPath, true) {
-		now := m.Read(e.window, e.cfg.Grid, fabric.Span{From: from, To: to})
+		now := m.ReadEach(e.window, e.cfg.Grid, fabric.Span{From: from, To: to}, e.cfg.ForEach)
 		before := c.before.On(m)
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes)}
 	}

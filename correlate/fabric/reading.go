@@ -1,8 +1,7 @@
 package fabric
 
 import (
-	"slices"
-
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -60,12 +59,20 @@ const idle = 0.02
 
 // Read reads every end over the span. grid is the length of a grid.
 func (m *Map) Read(h History, grid telemetry.Duration, s Span) *Readings {
+	return m.ReadEach(h, grid, s, func(n int, fn func(slice, lo, hi int)) { fn(0, 0, n) })
+}
+
+// ReadEach is Read with the work cut into slices by each, which may run them
+// side by side: the ends do not depend on each other (I8).
+func (m *Map) ReadEach(h History, grid telemetry.Duration, s Span, each func(n int, fn func(slice, lo, hi int))) *Readings {
 	r := &Readings{Map: m, Span: s, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}
 	n := int(s.To.Sub(s.From) / grid)
-	sc := scratch{first: s.To.Add(-telemetry.Duration(n-1) * grid), grid: grid, n: n}
-	for i := range m.Ends {
-		r.Of[i], r.trails[i] = sc.read(h, &m.Ends[i])
-	}
+	each(len(m.Ends), func(_, lo, hi int) {
+		sc := scratch{first: s.To.Add(-telemetry.Duration(n-1) * grid), grid: grid, n: n}
+		for i := lo; i < hi; i++ {
+			r.Of[i], r.trails[i] = sc.read(h, &m.Ends[i])
+		}
+	})
 	return r
 }
 
@@ -232,11 +239,5 @@ func high(xs []float64) float64 {
 	if len(xs) == 0 {
 		return 0
 	}
-	slices.Sort(xs)
-	at := float64(0.95 * float64(len(xs)-1))
-	i := int(at)
-	if i+1 == len(xs) {
-		return xs[i]
-	}
-	return xs[i] + float64((at-float64(i))*(xs[i+1]-xs[i]))
+	return stats.Quantile(xs, 0.95)
 }
