@@ -55,6 +55,9 @@ type rankBefore struct {
 const (
 	// baselineGrids is how far back before a hurt the comparison reaches.
 	baselineGrids = 96
+	// beforeCompute is how many compute times before a hurt a rank is compared
+	// with: what it has done for longer did not bring the hurt.
+	beforeCompute = 10
 	// judgeEvery grids a case is judged again while nothing new has been heard
 	// of its steps.
 	judgeEvery = 5
@@ -78,7 +81,7 @@ func (e *Engine) hostBefore(job, node telemetry.Entity, until telemetry.Time) ho
 		if n, ok := e.graph.RankNode(r); !ok || n != node {
 			continue
 		}
-		if m, k := e.ranks.Median(r, 0, until); k > 0 {
+		if m, k := e.ranks.Before(r, until, beforeCompute); k > 0 {
 			h.ranks = append(h.ranks, rankBefore{r, m})
 		}
 	}

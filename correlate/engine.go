@@ -15,6 +15,11 @@ import (
 // history is how many closed grids explanations can look back on.
 const history = 192
 
+// maxJump is how far one tick may move time. A ticker catches up after an outage
+// step by step; a tick of the year 2200 is a mistake, and must not cost the
+// grids until then.
+const maxJump = telemetry.Duration(24 * 3600e9)
+
 // maxCatchUp bounds how far before the first tick the first grid may lie: a
 // frame with a clock of 1970 must not cost fifty years of empty grids.
 const maxCatchUp = 3600
@@ -69,6 +74,7 @@ type Counts struct {
 	Window        window.Counts
 	Ticks         uint64
 	TicksPast     uint64 // ticks at or before one already seen
+	TicksFuture   uint64 // ticks more than a day beyond the last one
 	Grids         uint64 // grids closed
 	Events        uint64
 	EventsRepeat  uint64
@@ -176,8 +182,13 @@ func (e *Engine) tick(t telemetry.Tick) {
 	end := floor(t.At, e.cfg.Grid)
 	if e.at == 0 {
 		e.at = e.firstGrid(end)
-	} else if end <= e.at {
+	}
+	switch {
+	case end <= e.at:
 		e.counts.TicksPast++
+		return
+	case end.Sub(e.at) > maxJump:
+		e.counts.TicksFuture++
 		return
 	}
 	for e.at < end {
@@ -202,12 +213,10 @@ func (e *Engine) firstGrid(end telemetry.Time) telemetry.Time {
 // advance closes one grid of every class and judges the site.
 func (e *Engine) advance() {
 	e.counts.Grids++
-	var steps []window.StepSample
 	for class := range telemetry.LatenessClasses {
 		g := e.at.Add(-e.cfg.Lateness[class])
 		closed := e.window.Close(class, g, e.cfg.ForEach)
 		e.out.Findings = append(e.out.Findings, e.detect.Run(e.window, class, g, e.cfg.ForEach)...)
-		steps = append(steps, closed.Steps...)
 		e.observe(closed.Steps, e.cfg.Lateness[class]-e.cfg.Lateness[telemetry.Prompt])
 	}
 	e.evaluate(e.at.Add(-e.cfg.Lateness[telemetry.Prompt]))

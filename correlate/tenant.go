@@ -12,6 +12,9 @@ import (
 type tenant struct {
 	job   telemetry.Entity
 	since telemetry.Time
+	// placed says that edges place the job itself, not only its ranks: when they
+	// end it is over, whatever is still said of the ranks.
+	placed bool
 }
 
 func (t tenant) compare(job telemetry.Entity) int { return t.job.Compare(job) }
@@ -23,16 +26,15 @@ func (e *Engine) census(g telemetry.Time) {
 	}
 	var now []tenant
 	for _, job := range e.graph.Jobs() {
-		if len(e.graph.Placements(job)) == 0 {
-			continue
-		}
 		t := tenant{job: job}
 		if i, ok := slices.BinarySearchFunc(e.tenants, job, tenant.compare); ok {
 			t = e.tenants[i]
 		} else if e.censused {
 			t.since = g
 		}
-		now = append(now, t)
+		if e.runs(&t) {
+			now = append(now, t)
+		}
 	}
 	for _, t := range e.tenants {
 		if _, ok := slices.BinarySearchFunc(now, t.job, tenant.compare); !ok {
@@ -42,7 +44,19 @@ func (e *Engine) census(g telemetry.Time) {
 	e.tenants, e.counted, e.censused = now, e.graph.Generation(), true
 }
 
+// runs reports whether a job runs anywhere now, and notes how it is placed.
+func (e *Engine) runs(t *tenant) bool {
+	for _, n := range e.graph.Neighbours(t.job) {
+		if n.Relation == telemetry.Runs && n.Out {
+			t.placed = true
+			return true
+		}
+	}
+	return !t.placed && len(e.graph.Placements(t.job)) > 0
+}
+
 func codeTenant(c *snapshot.Codec, t *tenant) {
 	c.Entity(&t.job)
 	c.Time(&t.since)
+	c.Bool(&t.placed)
 }

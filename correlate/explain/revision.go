@@ -12,7 +12,7 @@ import (
 // The bands of design A5: a slowdown or a confidence that leaves its band makes
 // a revision; inside it the field is refreshed without one.
 const (
-	slowdownBand   = 0.5 // of the published slowdown less one, at least a tenth
+	slowdownBand   = 0.3 // of the published slowdown less one, at least a tenth
 	confidenceBand = 0.2
 )
 

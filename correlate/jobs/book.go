@@ -84,6 +84,10 @@ func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 	switch e.Name {
 	case telemetry.EventJobEnded:
 		b.End(e.Entity)
+	case telemetry.EventCheckpointStarted:
+		j.excused = e.At
+	case telemetry.EventCheckpointEnded:
+		j.excused = e.At
 	case telemetry.EventJobFailed, telemetry.EventJobRestarted:
 		return j.fail(e, g)
 	}

@@ -54,10 +54,11 @@ type Hurt struct {
 }
 
 // Now returns the mean step during the hurt, the step in progress included
-// where it is overdue, and false when there is none yet.
+// where it is overdue and longer than the mean already: its age is a lower
+// bound. It returns false when there is none yet.
 func (h *Hurt) Now() (float64, bool) {
 	n, sum := h.Steps, h.Sum
-	if h.Overdue > 0 {
+	if h.Overdue > 0 && float64(h.Overdue*float64(n)) >= sum {
 		n, sum = n+1, sum+h.Overdue
 	}
 	if n == 0 {

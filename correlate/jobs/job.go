@@ -53,6 +53,7 @@ type Job struct {
 	gaps     past // seconds between reports
 	mfu      past // utilisation reported while healthy
 	evidence float64
+	excused  telemetry.Time // when a checkpoint was last told of, until a step has ended since
 	suspects []pending
 	ended    bool               // the job is over: no step is expected
 	delay    telemetry.Duration // by which its source's class lags the prompt one
@@ -82,6 +83,11 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		return // a repeat, or a step told out of order
 	}
 	j.ended = false
+	if j.Hurt == nil && j.excuse(at) {
+		j.excused, j.LastEnd = 0, at
+		j.Steps++
+		return // the step held a checkpoint: it is neither slow nor usual
+	}
 	n := 1
 	if j.LastEnd != 0 {
 		gap := float64(at-j.LastEnd) / 1e9
@@ -97,6 +103,15 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		j.observeHealthy(at, x, n)
 	}
 	j.LastEnd = at
+}
+
+// excuseFor usual steps after a checkpoint was told of, it is no excuse any more.
+const excuseFor = 30
+
+// excuse says that a checkpoint explains the step in progress.
+func (j *Job) excuse(at telemetry.Time) bool {
+	u := j.past.usual()
+	return j.excused != 0 && u.n > 0 && at.Sub(j.excused) < seconds(float64(excuseFor*u.median))
 }
 
 // maxTold bounds the steps that one report can stand for.
@@ -182,6 +197,9 @@ type Senses struct {
 func (j *Job) close(g telemetry.Time, s Senses) Change {
 	u := j.past.usual()
 	if j.ended || j.LastEnd == 0 || u.n < minPast {
+		return None
+	}
+	if j.Hurt == nil && j.excuse(g.Add(-j.delay)) {
 		return None
 	}
 	if j.Hurt == nil {
@@ -318,6 +336,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.gaps.snapshot(c)
 	j.mfu.snapshot(c)
 	c.F64(&j.evidence)
+	c.Time(&j.excused)
 	c.Bool(&j.ended)
 	c.Duration(&j.delay)
 	snapshot.List(c, &j.suspects, 16, snapshotPending)

@@ -46,6 +46,25 @@ func (r *Ranks) Observe(e telemetry.Entity, at telemetry.Time, length float64) {
 	k.length = append(k.length, length)
 }
 
+// Before returns the median of a rank's last n compute times that ended by
+// until, in seconds, and how many there were.
+func (r *Ranks) Before(e telemetry.Entity, until telemetry.Time, n int) (float64, int) {
+	i, ok := r.find(e)
+	if !ok {
+		return 0, 0
+	}
+	k := &r.ranks[i]
+	end := 0
+	for end < len(k.at) && k.at[end] <= int64(until) {
+		end++
+	}
+	last := slices.Clone(k.length[max(0, end-n):end])
+	if len(last) == 0 {
+		return 0, 0
+	}
+	return stats.Median(last), len(last)
+}
+
 // Median returns the median compute time of a rank's steps that ended in
 // (from, to], in seconds, and how many there were.
 func (r *Ranks) Median(e telemetry.Entity, from, to telemetry.Time) (float64, int) {
