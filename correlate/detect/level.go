@@ -55,9 +55,9 @@ func side(x, usual float32, p *plan) where {
 	away := x - usual
 	if !p.state {
 		switch d := abs(away); {
-		case d <= leave*abs(usual):
+		case d <= float32(leave*abs(usual)):
 			return within
-		case d <= enter*abs(usual):
+		case d <= float32(enter*abs(usual)):
 			return between
 		}
 	}
@@ -76,7 +76,7 @@ func (k *worker) offLevel(i int, x float32) {
 	e := k.suspect(int32(slot), telemetry.ShapeLevel, k.onset(i), usual, x)
 	m.good = 0
 	if m.doubt = min(m.doubt+bad, most); m.doubt >= confirmed && !e.confirmed {
-		k.confirm(e, x, abs(x-usual)/max(enter*abs(usual), tiny))
+		k.confirm(e, x, abs(x-usual)/max(float32(enter*abs(usual)), tiny))
 	}
 }
 

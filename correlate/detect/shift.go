@@ -29,9 +29,9 @@ func clip(x, limit float32) float32 { return min(max(x, -limit), limit) }
 
 // shift judges a run against its own past.
 func (k *worker) shift(r *window.RunView) {
-	s := &k.d.state
+	st := &k.d.state
 	lo, hi := r.Slot, r.Slot+len(r.Value)
-	mean, dev, up, down, mark := s.mean[lo:hi], s.dev[lo:hi], s.up[lo:hi], s.down[lo:hi], s.mark[lo:hi]
+	mean, dev, up, down, mark := st.mean[lo:hi], st.dev[lo:hi], st.up[lo:hi], st.down[lo:hi], st.mark[lo:hi]
 	for i, x := range r.Value {
 		if !k.fit(i) {
 			continue
@@ -51,21 +51,21 @@ func (k *worker) shift(r *window.RunView) {
 		}
 		if mark[i].shift > 0 {
 			k.lasting(i, away, sd)
-			mean[i] = m + float32(clip(away, clipMean*sd)*learnLast)
+			mean[i] = m + float32(clip(away, float32(clipMean*sd))*learnLast)
 			continue
 		}
-		mean[i] = m + float32(clip(away, clipMean*sd)*learn)
-		c := clip(away, clipSum*sd)
+		mean[i] = m + float32(clip(away, float32(clipMean*sd))*learn)
+		c, s := clip(away, float32(clipSum*sd)), float32(slack*sd)
 		dev[i] = d + float32((abs(c)-d)*learn)
-		u, w := max(0, up[i]+c-slack*sd), max(0, down[i]-c-slack*sd)
+		u, w := max(0, up[i]+c-s), max(0, down[i]-c-s)
 		if u > 0 && up[i] == 0 {
-			s.rose[lo+i] = k.moment(i)
+			k.d.state.rose[lo+i] = k.moment(i)
 		}
 		if w > 0 && down[i] == 0 {
-			s.fell[lo+i] = k.moment(i)
+			k.d.state.fell[lo+i] = k.moment(i)
 		}
 		up[i], down[i] = u, w
-		if (u > alarm*sd || w > alarm*sd) && abs(away) > least*abs(m) {
+		if limit := float32(alarm * sd); (u > limit || w > limit) && abs(away) > float32(least*abs(m)) {
 			k.shifted(i, x, m, sd, u > w)
 		}
 	}
@@ -102,7 +102,7 @@ func (k *worker) shifted(i int, x, m, sd float32, rise bool) {
 		at = k.d.state.rose[slot]
 	}
 	e := k.suspect(int32(slot), telemetry.ShapeShift, k.interval(at), m, x)
-	k.confirm(e, x, abs(x-m)/(near*sd))
+	k.confirm(e, x, abs(x-m)/float32(near*sd))
 	k.d.state.up[slot], k.d.state.down[slot] = 0, 0
 	k.d.state.mark[slot].shift = 1
 }
@@ -110,7 +110,7 @@ func (k *worker) shifted(i int, x, m, sd float32, rise bool) {
 // lasting counts how long a shifted series is back.
 func (k *worker) lasting(i int, away, sd float32) {
 	mark := &k.d.state.mark[k.run.Slot+i]
-	if abs(away) >= near*sd {
+	if abs(away) >= float32(near*sd) {
 		mark.shift = 1
 		return
 	}

@@ -184,7 +184,7 @@ func (k *worker) odd(b *block, r *run, i int32, word uint64) {
 	}
 	inc, ok := uint64(0), false
 	if r.word.Type == telemetry.Uint {
-		inc, ok = wrapped(r.column.metric, old, word, plausibleTimes*float64(l.peak[i])*seconds(p.seg.length))
+		inc, ok = wrapped(r.column.metric, old, word, float64(plausibleTimes*float64(float64(l.peak[i])*seconds(p.seg.length))))
 	}
 	if !ok {
 		k.counts.Resets++
