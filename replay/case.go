@@ -22,18 +22,19 @@ type Judged struct {
 	Warn func(dir, what string)
 }
 
-// Case replays one bundle and returns it with its truth, as score.Options
-// wants it.
-func (j Judged) Case(ctx context.Context, dir string) (score.Case, error) {
-	rec, err := Open(dir, OpenConfig{Catalogue: j.Engine.Correlate.Catalogue, Coarsen: j.Coarsen})
+// Case replays one bundle or trace and returns it with its truth, as
+// score.Options wants it.
+func (j Judged) Case(ctx context.Context, path string) (score.Case, error) {
+	rec, err := Open(path, OpenConfig{Catalogue: j.Engine.Correlate.Catalogue, Coarsen: j.Coarsen})
 	if err != nil {
 		return score.Case{}, err
 	}
 	defer rec.Close()
-	if rec.Bundle == nil {
-		return score.Case{}, fmt.Errorf("%s: a trace has no truth to be judged by: want a bundle", dir)
+	truth, err := ReadTruth(rec)
+	if err != nil {
+		return score.Case{}, err
 	}
-	truth, err := ReadTruth(dir)
+	d, err := describe(rec)
 	if err != nil {
 		return score.Case{}, err
 	}
@@ -41,28 +42,26 @@ func (j Judged) Case(ctx context.Context, dir string) (score.Case, error) {
 	if err != nil {
 		return score.Case{}, err
 	}
-	c := score.Case{Dir: dir, Class: rec.Bundle.Class, Truth: truth, Incidents: result.Incidents, Published: result.Published, Edges: rec.Bundle.Edges}
-	c.Start, c.End = rec.Bundle.Span()
-	for _, s := range rec.Bundle.Steps() {
-		c.Steps = append(c.Steps, score.Step{Job: s.Job, End: s.End, Seconds: s.Seconds})
-	}
 	if j.Warn != nil {
-		for _, w := range rec.Warnings {
-			j.Warn(dir, w)
+		for _, w := range append(rec.Warnings, result.Warnings...) {
+			j.Warn(path, w)
 		}
 	}
-	return c, nil
+	return score.Case{Dir: path, Class: d.class, Truth: truth, Incidents: result.Incidents, Published: result.Published,
+		Edges: d.edges, Steps: d.steps, Start: d.start, End: d.end}, nil
 }
 
-// ReadTruth reads a bundle's truth, without which nothing can be judged.
-func ReadTruth(dir string) (score.Truth, error) {
-	b, err := os.ReadFile(filepath.Join(dir, TruthFile))
+// ReadTruth reads the truth about a recording, without which nothing can be
+// judged.
+func ReadTruth(rec *Recording) (score.Truth, error) {
+	file := truthFile(rec)
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return score.Truth{}, fmt.Errorf("read truth: %w", err)
 	}
 	t, err := score.ParseTruth(b)
 	if err != nil {
-		return score.Truth{}, fmt.Errorf("%s: %w", TruthFile, err)
+		return score.Truth{}, fmt.Errorf("%s: %w", filepath.Base(file), err)
 	}
 	return t, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -228,8 +229,8 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if _, err := (replay.Judged{Engine: config(t)}).Case(t.Context(), file); err == nil || !strings.Contains(err.Error(), "no truth") {
-		t.Errorf("a trace was judged: %v", err)
+	if _, err := (replay.Judged{Engine: config(t)}).Case(t.Context(), file); err == nil || !strings.Contains(err.Error(), "x.truth.json") {
+		t.Errorf("a trace without its truth was judged: %v", err)
 	}
 }
 
@@ -241,5 +242,35 @@ func TestCase(t *testing.T) {
 	}
 	if len(c.Truth.Faults) != 1 || len(c.Edges) != 78 || len(c.Steps) < 100 || c.Class != "slownic" || c.Start != 1e9 || c.End < 400e9 {
 		t.Errorf("%d faults, %d edges, %d steps, %q, %v to %v", len(c.Truth.Faults), len(c.Edges), len(c.Steps), c.Class, c.Start, c.End)
+	}
+}
+
+// A trace of a bundle, with its truth beside it, is judged as the bundle is.
+func TestATraceIsJudgedAsItsBundle(t *testing.T) {
+	file := write(t, trace.Header{Site: "bundle"}, func(w *trace.Writer) {
+		for i, r := range log(t) {
+			if err := w.Append(uint64(i)+1, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	truth, err := os.ReadFile(filepath.Join(recorded, replay.TruthFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(strings.TrimSuffix(file, "qtrace")+"truth.json", truth, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	j := replay.Judged{Engine: config(t)}
+	want, err := j.Case(t.Context(), recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := j.Case(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got.Truth, want.Truth) || !reflect.DeepEqual(got.Incidents, want.Incidents) || !reflect.DeepEqual(got.Steps, want.Steps) || len(got.Edges) != len(want.Edges) {
+		t.Errorf("a trace was judged otherwise than its bundle: %d steps and %d edges, want %d and %d", len(got.Steps), len(got.Edges), len(want.Steps), len(want.Edges))
 	}
 }

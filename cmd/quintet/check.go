@@ -149,7 +149,7 @@ func (c *checkBundle) Run(sh *shell) error {
 		for _, w := range b.Warnings {
 			v.doubt("%s: %s", dir, w)
 		}
-		truth, err := replay.ReadTruth(dir)
+		truth, err := replay.ReadTruth(&replay.Recording{Path: dir, Bundle: b})
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			v.doubt("%s: no %s: it can be replayed but not judged", dir, replay.TruthFile)

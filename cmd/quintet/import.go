@@ -75,3 +75,12 @@ func writeWhole(path string, fill func(*bufio.Writer) error) error {
 	}
 	return err
 }
+
+// folder says what is wrong with a path that should be a folder.
+func folder(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s: not a folder", path)
+	}
+	return err
+}

@@ -12,9 +12,9 @@ import (
 	"github.com/quintet-dc/quintet/replay/score"
 )
 
-// scoreCommand replays labelled bundles and judges the answers.
+// scoreCommand replays labelled recordings and judges the answers.
 type scoreCommand struct {
-	Dirs    []string `arg:"" name:"dir" help:"Labelled bundles."`
+	Dirs    []string `arg:"" name:"dir" help:"Labelled bundles, or traces with their truth beside them: FILE.truth.json for FILE.qtrace."`
 	JSON    bool     `name:"json" help:"Print one JSON object instead of the table."`
 	Coarsen []int    `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole. Several, as 1,3,10,30, are compared in one table."`
 	Workers int      `placeholder:"N" help:"How many bundles are replayed at once; the processors if not given. It changes no figure."`
@@ -23,7 +23,7 @@ type scoreCommand struct {
 // Validate says what is wrong with the flags.
 func (c *scoreCommand) Validate() error {
 	for _, dir := range c.Dirs {
-		if err := folder(dir); err != nil {
+		if _, err := os.Stat(dir); err != nil {
 			return fmt.Errorf("<dir>: %w", err)
 		}
 	}
@@ -36,15 +36,6 @@ func (c *scoreCommand) Validate() error {
 		return errors.New("--json: prints one score, and --coarsen asks for several")
 	}
 	return nil
-}
-
-// folder says what is wrong with a path that should be a folder.
-func folder(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s: not a folder", path)
-	}
-	return err
 }
 
 // Run prints the score.

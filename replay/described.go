@@ -1,0 +1,108 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quintet-dc/quintet/replay/score"
+	"github.com/quintet-dc/quintet/replay/trace"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// description is what a judge needs of a recording beside the answer: its
+// topology, its jobs' steps and how long it is.
+type description struct {
+	class      string
+	edges      []telemetry.Edge
+	steps      []score.Step
+	start, end telemetry.Time
+}
+
+// describe reads a recording for its judge. A bundle knows all of it; a trace
+// is read once through.
+func describe(rec *Recording) (description, error) {
+	if b := rec.Bundle; b != nil {
+		d := description{class: b.Class, edges: b.Edges}
+		d.start, d.end = b.Span()
+		for _, s := range b.Steps() {
+			d.steps = append(d.steps, score.Step{Job: s.Job, End: s.End, Seconds: s.Seconds})
+		}
+		return d, nil
+	}
+	again, err := Open(rec.Path, OpenConfig{})
+	if err != nil {
+		return description{}, err
+	}
+	defer again.Close()
+	l := listener{schemas: map[telemetry.Fingerprint]*telemetry.Schema{}}
+	var cut *trace.CutError
+	if err := again.Each(l.record); err != nil && !errors.As(err, &cut) {
+		return description{}, fmt.Errorf("describe %s: %w", rec.Path, err)
+	}
+	l.start, l.end = again.Span()
+	slices.SortStableFunc(l.steps, func(a, b score.Step) int { return int(a.End - b.End) })
+	return l.description, nil
+}
+
+// listener picks edges and steps out of a log.
+type listener struct {
+	description
+	schemas map[telemetry.Fingerprint]*telemetry.Schema
+	decoder telemetry.Decoder
+	frame   telemetry.Frame
+}
+
+func (l *listener) record(_ uint64, r *telemetry.Record) error {
+	switch r.Kind {
+	case telemetry.EdgeRecord:
+		l.edges = append(l.edges, *r.Edge)
+	case telemetry.SchemaRecord:
+		if stepColumn(r.Schema) >= 0 {
+			l.schemas[r.Schema.Fingerprint()] = r.Schema
+		}
+	case telemetry.FrameRecord:
+		return l.hear(r.Frame)
+	}
+	return nil
+}
+
+// hear takes the steps of a frame, if it has any.
+func (l *listener) hear(b telemetry.EncodedFrame) error {
+	h, err := b.Header()
+	if err != nil {
+		return err
+	}
+	s := l.schemas[h.Fingerprint]
+	if s == nil {
+		return nil
+	}
+	if err := l.decoder.Decode(b, s, &l.frame); err != nil {
+		return err
+	}
+	column, entities := stepColumn(s), len(s.Entities)
+	for k := range l.frame.Instants {
+		for i, job := range s.Entities {
+			at := k*s.Len() + column*entities + i
+			if l.frame.States == nil || l.frame.States[at] == telemetry.Present {
+				l.steps = append(l.steps, score.Step{Job: job, End: l.frame.Time(k), Seconds: s.Columns[column].Float(l.frame.Words[at])})
+			}
+		}
+	}
+	return nil
+}
+
+func stepColumn(s *telemetry.Schema) int {
+	return slices.IndexFunc(s.Columns, func(c telemetry.Column) bool { return c.Metric == "job_step_seconds" })
+}
+
+// truthFile is where the truth about a recording stands: inside a bundle, and
+// beside a trace under its name with .truth.json for its ending.
+func truthFile(rec *Recording) string {
+	if rec.Bundle != nil {
+		return filepath.Join(rec.Path, TruthFile)
+	}
+	return strings.TrimSuffix(rec.Path, filepath.Ext(rec.Path)) + "." + TruthFile
+}
