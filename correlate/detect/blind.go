@@ -106,7 +106,7 @@ func (k *worker) released(slot int, m *marks, x float32) {
 }
 
 // silence judges the slots of a source that still speaks.
-func (k *worker) silence(r *window.RunView) {
+func (k *worker) silence(r *window.RunView, p *plan) {
 	for i := range r.Value {
 		m := &k.d.state.mark[r.Slot+i]
 		at, _, _ := r.Last(i)
@@ -119,6 +119,7 @@ func (k *worker) silence(r *window.RunView) {
 			}
 		case m.on&onSilent == 0 && k.g.Sub(at) > r.Silent:
 			m.on |= onSilent
+			p.warm = false // so that its return is looked for
 			last := telemetry.Interval{Earliest: at, Latest: at.Add(r.Silent)}
 			k.confirm(k.suspect(int32(r.Slot+i), telemetry.ShapeSilence, last, r.Value[i], 0), 0, 1)
 		}
@@ -130,9 +131,12 @@ const (
 	peerFar    = 5    // robust deviations
 	peerFloor  = 0.02 // share of the median that a deviation is at least
 	peerSure   = 5    // suspicion that makes a finding
+	peerCrowd  = 4    // where more than one in so many is far away, none is the odd one
 )
 
-// peer judges the entities of a run against each other.
+// peer judges the entities of a run against each other. Where many are far
+// from the median it says nothing: they have moved together, or the others
+// have, and the comparison cannot tell which.
 func (k *worker) peer(r *window.RunView) {
 	k.peers = k.peers[:0]
 	for i, x := range r.Value {
@@ -140,27 +144,48 @@ func (k *worker) peer(r *window.RunView) {
 			k.peers = append(k.peers, float64(x))
 		}
 	}
-	if len(k.peers) < peersLeast {
+	n := len(k.peers)
+	if n < peersLeast {
 		return
 	}
 	med, mad := stats.MAD(k.peers)
 	sd := max(float64(stats.Consistency*mad), float64(peerFloor*math.Abs(med)))
 	limit := max(float64(peerFar*sd), float64(least*math.Abs(med)))
+	away := 0
+	for _, d := range k.peers { // MAD leaves the distances there
+		if d > limit {
+			away++
+		}
+	}
+	if away*peerCrowd > n {
+		return
+	}
 	for i, x := range r.Value {
 		d := math.Abs(float64(x) - med)
-		m := &k.d.state.mark[r.Slot+i]
-		if d <= limit && m.peer == 0 || !k.fit(i) {
+		if m := &k.d.state.mark[r.Slot+i]; d <= limit && m.peer == 0 || !k.fit(i) {
 			continue
 		}
 		if d <= limit {
-			if m.peer--; m.peer == 0 {
-				k.end(int32(r.Slot+i), telemetry.ShapePeer, x)
-			}
+			k.amongPeers(i, x)
 			continue
 		}
-		e := k.suspect(int32(r.Slot+i), telemetry.ShapePeer, k.onset(i), float32(med), x)
-		if m.peer = min(m.peer+1, most); m.peer >= peerSure && !e.confirmed && m.seen >= warm {
-			k.confirm(e, x, float32(d/max(limit, float64(tiny))))
-		}
+		k.farFromPeers(i, x, float32(med), float32(d/max(limit, float64(tiny))))
+	}
+}
+
+func (k *worker) amongPeers(i int, x float32) {
+	slot := k.run.Slot + i
+	m := &k.d.state.mark[slot]
+	if m.peer--; m.peer == 0 {
+		k.end(int32(slot), telemetry.ShapePeer, x)
+	}
+}
+
+func (k *worker) farFromPeers(i int, x, median, score float32) {
+	slot := k.run.Slot + i
+	m := &k.d.state.mark[slot]
+	e := k.suspect(int32(slot), telemetry.ShapePeer, k.onset(i), median, x)
+	if m.peer = min(m.peer+1, most); m.peer >= peerSure && !e.confirmed && m.seen >= warm {
+		k.confirm(e, x, score)
 	}
 }

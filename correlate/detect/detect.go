@@ -107,7 +107,8 @@ type worker struct {
 	src   *source
 	view  window.SourceView
 	run   window.RunView
-	fn    func(*window.RunView)
+	fn    func(*window.RunView) // judge
+	drop  func(*window.RunView) // dropOnly
 	found []Finding
 	peers []float64
 
@@ -158,7 +159,7 @@ func (d *Detector) runSlice(slice, lo, hi int) {
 	k := d.workers[slice]
 	if k == nil {
 		k = &worker{d: d}
-		k.fn = k.judge
+		k.fn, k.drop = k.judge, k.dropOnly
 		d.workers[slice] = k
 	}
 	r := &d.running
@@ -167,6 +168,7 @@ func (d *Detector) runSlice(slice, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		k.view = r.w.View(r.class, i)
 		k.src = &d.sources[k.view.ID]
+		k.src.reserve(k.view.Series)
 		k.source()
 	}
 }
@@ -178,10 +180,14 @@ func (k *worker) source() {
 		if k.src.silent {
 			k.sourceSpeaks()
 		}
-	case k.src.silent || !k.view.Heard:
+	case !k.view.Heard:
+		return
+	case k.src.silent:
+		k.w.Runs(&k.view, &k.run, k.drop)
 		return
 	case k.g.Sub(k.view.Latest) > k.view.Silent:
 		k.sourceSilent()
+		k.w.Runs(&k.view, &k.run, k.drop)
 		return
 	}
 	k.w.Runs(&k.view, &k.run, k.fn)
@@ -197,7 +203,7 @@ func (d *Detector) Active(w *window.Window, f func(*Finding)) {
 				continue
 			}
 			for _, e := range d.sources[v.ID].episodes {
-				if e.confirmed {
+				if e.confirmed && int(e.slot) < w.Slots() {
 					all = append(all, e.finding(w, &v))
 				}
 			}

@@ -12,12 +12,28 @@ const maxScore = 100
 
 // find returns where the episode of a slot and shape is, or would be.
 func (s *source) find(slot int32, shape telemetry.Shape) (int, bool) {
-	return slices.BinarySearchFunc(s.episodes, episode{slot: slot, shape: shape}, func(a, b episode) int {
-		if c := cmp.Compare(a.slot, b.slot); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.shape, b.shape)
-	})
+	return slices.BinarySearchFunc(s.episodes, episode{slot: slot, shape: shape}, compareEpisodes)
+}
+
+func compareEpisodes(a, b episode) int {
+	if c := cmp.Compare(a.slot, b.slot); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.shape, b.shape)
+}
+
+// A source has room for so many episodes from the start that its first ones,
+// and their ups and downs, allocate nothing: one in roomShare of its series.
+const (
+	roomShare = 16
+	roomLeast = 8
+)
+
+// reserve makes room for the episodes of a source of so many series.
+func (s *source) reserve(series int) {
+	if room := max(series/roomShare, roomLeast); cap(s.episodes) < room {
+		s.episodes = slices.Grow(s.episodes, room-len(s.episodes))
+	}
 }
 
 // suspect begins an episode that is not confirmed yet.

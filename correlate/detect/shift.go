@@ -16,6 +16,8 @@ const (
 	clipSum    = 4           // deviations that one sample adds at most
 	slack      = 1.5         // deviations that each sample is forgiven
 	alarm      = 9           // deviations of the sum that make a shift
+	calm       = 6.5         // of the sum at most, where a sample is not far enough: alarm less what one adds
+	hair       = 1e-30       // no deviation is smaller
 	least      = 0.1         // share of the mean that a shift must be
 	near       = 1.5         // deviations that count as the old level
 	nearEnough = 5           // samples in a row there that end a shift
@@ -46,8 +48,8 @@ func (k *worker) shift(r *window.RunView) {
 		}
 		away := x - m
 		sd := max(float32(d*toSigma), float32(abs(m)*floorShare))
-		if sd == 0 {
-			sd = abs(away) / clipSum // it has never moved
+		if sd < hair {
+			sd = max(abs(away)/clipSum, hair) // it has never moved
 		}
 		if mark[i].shift > 0 {
 			k.lasting(i, away, sd)
@@ -55,9 +57,13 @@ func (k *worker) shift(r *window.RunView) {
 			continue
 		}
 		mean[i] = m + float32(clip(away, float32(clipMean*sd))*learn)
-		c, s := clip(away, float32(clipSum*sd)), float32(slack*sd)
-		dev[i] = d + float32((abs(c)-d)*learn)
-		u, w := max(0, up[i]+c-s), max(0, down[i]-c-s)
+		z := clip(away/sd, clipSum)
+		dev[i] = d + float32((float32(abs(z)*sd)-d)*learn)
+		u, w := max(0, up[i]+z-slack), max(0, down[i]-z-slack)
+		far := abs(away) > float32(least*abs(m))
+		if !far {
+			u, w = min(u, calm), min(w, calm)
+		}
 		if u > 0 && up[i] == 0 {
 			k.d.state.rose[lo+i] = k.moment(i)
 		}
@@ -65,8 +71,8 @@ func (k *worker) shift(r *window.RunView) {
 			k.d.state.fell[lo+i] = k.moment(i)
 		}
 		up[i], down[i] = u, w
-		if limit := float32(alarm * sd); (u > limit || w > limit) && abs(away) > float32(least*abs(m)) {
-			k.shifted(i, x, m, sd, u > w)
+		if far && (u > alarm && away > 0 || w > alarm && away < 0) {
+			k.shifted(i, x, m, sd, away > 0)
 		}
 	}
 }

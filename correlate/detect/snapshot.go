@@ -2,6 +2,7 @@ package detect
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -36,6 +37,9 @@ func (d *Detector) Snapshot(c *snapshot.Codec) {
 	snapshot.List(c, &d.sources, 9, func(c *snapshot.Codec, s *source) {
 		c.Bool(&s.silent)
 		snapshot.List(c, &s.episodes, 30, d.snapshotEpisode)
+		if !slices.IsSortedFunc(s.episodes, compareEpisodes) {
+			c.Fail(errors.New("detect: episodes out of order"))
+		}
 	})
 	if c.Err() != nil && !c.Writing() {
 		d.state, d.plans, d.sources, d.base = state{}, nil, nil, 0

@@ -11,7 +11,7 @@ import (
 type state struct {
 	mean []float32 // shift: robust mean
 	dev  []float32 // shift: mean distance from it
-	up   []float32 // shift: cumulative sum of rises
+	up   []float32 // shift: cumulative sum of rises, in deviations
 	down []float32 // and of falls
 	rose []moment  // when up left zero
 	fell []moment
@@ -108,7 +108,7 @@ func (k *worker) judge(r *window.RunView) {
 		k.dropShadows(r, p)
 	}
 	if p.silence && !(r.Full && p.warm) {
-		k.silence(r)
+		k.silence(r, p)
 	}
 	if !r.Some || !k.prepare(r, p) {
 		return
@@ -173,6 +173,14 @@ func (k *worker) count(r *window.RunView, p *plan) {
 			m.seen++
 		}
 		p.warm = p.warm && m.seen >= warm && m.on&onSilent == 0
+	}
+}
+
+// dropOnly looks at a run of a silent source: nothing can be judged, but what
+// is judged from elsewhere now is over.
+func (k *worker) dropOnly(r *window.RunView) {
+	if r.Rivals {
+		k.dropShadows(r, &k.d.plans[r.ID])
 	}
 }
 

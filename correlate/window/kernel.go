@@ -216,7 +216,7 @@ func (k *worker) floatCounters(b *block, r *run, words []uint64, states []teleme
 			continue
 		}
 		v := math.Float64frombits(word)
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if !finite(v) {
 			k.counts.Gaps++
 			continue
 		}
@@ -227,10 +227,18 @@ func (k *worker) floatCounters(b *block, r *run, words []uint64, states []teleme
 			continue
 		}
 		rate := float32((v - old) * p.seg.inverse)
+		if !finite(float64(rate)) {
+			k.counts.Gaps++
+			continue
+		}
 		l.word[i], l.at[i], l.val[i], l.flag[i], l.step[i] = word, p.t, rate, freshOrGapped(p.seg.length, limit), p.seg.step
 		k.rest(b, r, int32(i), rate)
 	}
 }
+
+// finite reports whether v is a number that a slot can hold; what is not is a
+// gap, so that no mean is ever spoilt by it.
+func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat32 }
 
 // gauges files one instant of gauges, states and undeclared metrics.
 func (k *worker) gauges(b *block, r *run, words []uint64, states []telemetry.State) {
@@ -246,7 +254,11 @@ func (k *worker) gauges(b *block, r *run, words []uint64, states []telemetry.Sta
 			continue
 		}
 		v := r.word.Float(word)
-		if math.IsNaN(v) || l.at[i] >= p.t {
+		if !finite(v) {
+			k.counts.Gaps++
+			continue
+		}
+		if l.at[i] >= p.t {
 			continue
 		}
 		if l.at[i] != p.seg.from {
@@ -270,7 +282,7 @@ func (k *worker) steps(b *block, r *run, words []uint64, states []telemetry.Stat
 			continue
 		}
 		v := r.word.Float(word)
-		if math.IsNaN(v) {
+		if !finite(v) {
 			k.counts.Gaps++
 			continue
 		}

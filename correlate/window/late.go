@@ -37,7 +37,8 @@ func (k *worker) lateSample(b *block, r *run, i int32, word uint64) {
 		}
 	default:
 		v := r.word.Float(word)
-		if math.IsNaN(v) {
+		if !finite(v) {
+			k.counts.Gaps++
 			return
 		}
 		if c := cellOf(p.t, p.grid); r.ev >= 0 && c > p.cell-int64(b.past.rows) {

@@ -1,6 +1,8 @@
 package window
 
 import (
+	"slices"
+
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -116,6 +118,9 @@ func cost(h telemetry.FrameHeader, sc *schema, size int) int {
 // push keeps a copy of a frame and returns what it counts.
 func (s *source) push(sc *schema, h telemetry.FrameHeader, b telemetry.EncodedFrame) int {
 	f := frame{schema: sc, first: h.First, last: h.Last, done: never, off: len(s.bytes), len: len(b), instants: h.Instants, cost: cost(h, sc, len(b))}
+	if n := len(s.bytes) + len(b); n > cap(s.bytes) {
+		s.bytes = slices.Grow(s.bytes, len(b)+n/2) // frames differ in size: room for larger ones
+	}
 	s.bytes = append(s.bytes, b...)
 	s.frames = append(s.frames, f)
 	return f.cost

@@ -9,6 +9,7 @@ type SourceView struct {
 	Latest telemetry.Time // of its samples, once Heard
 	Heard  bool
 	Fresh  bool               // a sample lies in the closed grid
+	Series int                // how many it has stated
 	Silent telemetry.Duration // after so long without a sample it is silent
 	src    *source
 }
@@ -44,7 +45,7 @@ func (w *Window) SourceCount(class telemetry.LatenessClass) int { return len(w.b
 // View returns source i of a class, in the order of names.
 func (w *Window) View(class telemetry.LatenessClass, i int) SourceView {
 	s := w.byClass[class][i]
-	v := SourceView{ID: int(s.id), Name: s.name, Latest: s.latest, Heard: s.latest != never, src: s}
+	v := SourceView{ID: int(s.id), Name: s.name, Latest: s.latest, Heard: s.latest != never, Series: int(s.n), src: s}
 	v.Fresh = v.Heard && s.latest > w.closed[class].Add(-w.cfg.Grid)
 	if v.Fresh || !v.Heard {
 		return v
