@@ -42,8 +42,15 @@ type incidentCase struct {
 type hostBefore struct {
 	node   telemetry.Entity
 	ranks  []rankBefore // in identity order
-	lag    float64      // by which it has fallen behind since, as last measured
+	nics   []nicBefore
+	lag    float64 // by which it has fallen behind since, as last measured
 	hasLag bool
+}
+
+// nicBefore is what part a nic sent of what the job's median nic did.
+type nicBefore struct {
+	nic   telemetry.Entity
+	share float64
 }
 
 // rankBefore is a rank's median compute time before the hurt.
@@ -72,6 +79,7 @@ func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	for _, node := range e.nodes(j.Entity) {
 		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, h.Onset.Earliest))
 	}
+	e.shares(c, span, h.Usual)
 	return c
 }
 
@@ -88,10 +96,8 @@ func (e *Engine) hostBefore(job, node telemetry.Entity, until telemetry.Time) ho
 	return h
 }
 
-// lags measures by how much each of a case's hosts has fallen behind in the
-// step. Once the grids before the onset have left the window, what was measured
-// last stands.
-func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
+// shares notes what part of the job's traffic each nic sent before the hurt.
+func (e *Engine) shares(c *incidentCase, span fabric.Span, step float64) {
 	m := e.fabricMap()
 	var ends, host []int
 	for k, h := range c.hosts {
@@ -99,9 +105,29 @@ func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
 			ends, host = append(ends, i), append(host, k)
 		}
 	}
+	for n, share := range m.Shares(e.window, e.cfg.Grid, span, ends, step) {
+		h := &c.hosts[host[n]]
+		h.nics = append(h.nics, nicBefore{m.Ends[ends[n]].Entity, share})
+	}
+}
+
+// lags measures by how much each of a case's hosts has fallen behind in the
+// step. Once the grids before the onset have left the window, what was measured
+// last stands.
+func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
+	m := e.fabricMap()
+	var peers fabric.Peers
+	var host []int
+	for k, h := range c.hosts {
+		for _, n := range h.nics {
+			if i, ok := m.Index(n.nic); ok {
+				peers.Ends, peers.Shares, host = append(peers.Ends, i), append(peers.Shares, n.share), append(host, k)
+			}
+		}
+	}
 	grid := e.cfg.Grid
 	from := max(onset.Add(-baselineGrids*grid), g.Add(-(history-2)*grid))
-	lags, ok := m.Lags(e.window, grid, fabric.LagSpan{From: from, Onset: onset, To: to}, ends)
+	lags, ok := m.Lags(e.window, grid, fabric.LagSpan{From: from, Onset: onset, To: to}, peers)
 	if !ok {
 		return
 	}
@@ -270,6 +296,10 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		snapshot.List(k, &h.ranks, 24, func(k *snapshot.Codec, r *rankBefore) {
 			k.Entity(&r.rank)
 			k.F64(&r.compute)
+		})
+		snapshot.List(k, &h.nics, 24, func(k *snapshot.Codec, n *nicBefore) {
+			k.Entity(&n.nic)
+			k.F64(&n.share)
 		})
 		k.F64(&h.lag)
 		k.Bool(&h.hasLag)

@@ -86,7 +86,8 @@ func (w *world) lags(t *testing.T, hosts ...int) ([]float64, bool) {
 	for _, h := range hosts {
 		ends = append(ends, index(t, m, fmt.Sprintf("nic:h%d/n0", h)))
 	}
-	return m.Lags(w, grid, fabric.LagSpan{From: at(0), Onset: at(half), To: at(grids)}, ends)
+	shares := m.Shares(w, grid, fabric.Span{From: at(0), To: at(half)}, ends, 10)
+	return m.Lags(w, grid, fabric.LagSpan{From: at(0), Onset: at(half), To: at(grids)}, fabric.Peers{Ends: ends, Shares: shares})
 }
 
 func TestLagIsByHowMuchLaterAHostSends(t *testing.T) {
@@ -169,7 +170,7 @@ func TestLagIsNotMadeUp(t *testing.T) {
 	}
 	m := fabric.Survey(w.graph, w)
 	for _, s := range []fabric.LagSpan{{}, {From: at(0), Onset: at(2), To: at(30)}, {From: at(0), Onset: at(30), To: at(31)}, {From: at(9), Onset: at(5), To: at(1)}} {
-		if _, ok := m.Lags(w, grid, s, []int{0, 1, 2, 3}); ok {
+		if _, ok := m.Lags(w, grid, s, fabric.Peers{Ends: []int{0, 1, 2, 3}, Shares: []float64{1, 1, 1, 1, 1}}); ok {
 			t.Errorf("a lag in %v", s)
 		}
 	}

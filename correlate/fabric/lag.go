@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"slices"
+
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -11,6 +13,13 @@ type LagSpan struct {
 	From, Onset, To telemetry.Time
 }
 
+// Peers are a job's nics, by end, and the part that each sends of what the
+// median one does (Shares).
+type Peers struct {
+	Ends   []int
+	Shares []float64
+}
+
 // Lags returns, for each of a job's nics, how many seconds later in the step it
 // sends than it did, against the median of them all; false where too little is
 // seen.
@@ -19,14 +28,18 @@ type LagSpan struct {
 // bytes less than its peers, on average over time, and no less in total. That
 // deficit is a mean over time, so it is the same however coarsely the counters
 // are sampled: nothing needs to be seen inside a step.
-func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, ends []int) ([]float64, bool) {
+func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, peers Peers) ([]float64, bool) {
+	ends := peers.Ends
 	s.From = m.firstSeen(h, grid, s, ends)
 	rates, ok := m.rates(h, grid, s, ends)
 	if !ok {
 		return nil, false
 	}
 	split := int(s.Onset.Sub(s.From) / grid)
-	sent := cumulate(rates, split)
+	sent := make([][]float64, len(ends))
+	for i := range rates {
+		sent[i] = cumulate(rates[i], peers.Shares[i])
+	}
 	n := len(rates[0])
 	middle := make([]float64, n)
 	for k := range n {
@@ -42,6 +55,33 @@ func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, ends []int) ([
 		lags[i] = float64(deficit/rate*float64(grid)) / 1e9
 	}
 	return lags, true
+}
+
+// evenly is how many steps' bytes the totals of two nics may differ by and
+// still be one share of the work: a step begun and not ended.
+const evenly = 1.2
+
+// Shares returns what part each of a job's nics sends of what the median one
+// does, over a span in which the job was well; a step takes step seconds. An
+// end that does half the work of its peers is not late for it.
+func (m *Map) Shares(h History, grid telemetry.Duration, s Span, ends []int, step float64) []float64 {
+	totals := make([]float64, len(ends))
+	for i, end := range ends {
+		for g := s.From.Add(grid); g <= s.To; g = g.Add(grid) {
+			v, _ := m.rate(h, end, g)
+			totals[i] += v
+		}
+	}
+	typical := stats.Median(slices.Clone(totals))
+	length := float64(s.To.Sub(s.From)) / 1e9
+	shares := make([]float64, len(ends))
+	for i, total := range totals {
+		shares[i] = 1
+		if off := total/typical - 1; total > 0 && (off > float64(evenly*step)/length || -off > float64(evenly*step)/length) {
+			shares[i] = total / typical
+		}
+	}
+	return shares
 }
 
 // firstSeen is the end of the last grid before most ends are first seen.
@@ -110,36 +150,19 @@ func fillMissing(rates [][]float64, seen [][]bool) {
 		}
 		for i := range rates {
 			if !seen[i][k] && len(others) > 0 {
-				rates[i][k] = stats.Median(append([]float64(nil), others...))
+				rates[i][k] = stats.Median(slices.Clone(others))
 			}
 		}
 	}
 }
 
-// evenly is how much the totals of two nics may differ and still be one share
-// of the work: the rest is a step begun and not ended.
-const evenly = 0.01
-
-// cumulate sums each end's bytes, scaled to the median's total before the
-// onset where its share of the work is clearly another.
-func cumulate(rates [][]float64, split int) [][]float64 {
-	totals := make([]float64, len(rates))
-	for i := range rates {
-		totals[i] = sum(rates[i][:split])
-	}
-	typical := stats.Median(append([]float64(nil), totals...))
-	sent := make([][]float64, len(rates))
-	for i := range rates {
-		scale := 1.0
-		if totals[i] > 0 && (totals[i] > float64(typical*(1+evenly)) || totals[i] < float64(typical*(1-evenly))) {
-			scale = typical / totals[i]
-		}
-		sent[i] = make([]float64, len(rates[i]))
-		var c float64
-		for k, r := range rates[i] {
-			c += float64(r * scale)
-			sent[i][k] = c
-		}
+// cumulate sums what an end has sent, as if it did the median end's share.
+func cumulate(rates []float64, share float64) []float64 {
+	sent := make([]float64, len(rates))
+	var c float64
+	for k, r := range rates {
+		c += r / share
+		sent[k] = c
 	}
 	return sent
 }
