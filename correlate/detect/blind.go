@@ -107,6 +107,9 @@ func (k *worker) released(slot int, m *marks, x float32) {
 
 // silence judges the slots of a source that still speaks.
 func (k *worker) silence(r *window.RunView, p *plan) {
+	if r.Silent == 0 {
+		return
+	}
 	for i := range r.Value {
 		m := &k.d.state.mark[r.Slot+i]
 		at, _, _ := r.Last(i)

@@ -185,7 +185,7 @@ func (k *worker) source() {
 	case k.src.silent:
 		k.w.Runs(&k.view, &k.run, k.drop)
 		return
-	case k.g.Sub(k.view.Latest) > k.view.Silent:
+	case k.view.Silent > 0 && k.g.Sub(k.view.Latest) > k.view.Silent:
 		k.sourceSilent()
 		k.w.Runs(&k.view, &k.run, k.drop)
 		return

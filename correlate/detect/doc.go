@@ -15,9 +15,9 @@
 //
 //   - shift: a two-sided cumulative sum of the distance from a robust mean
 //     (an exponential mean of clipped values), in robust deviations. It speaks
-//     after four samples at the earliest, of a change of a tenth at least. It
-//     ends when five samples in a row are near the old level, or when the mean
-//     has slowly become the new one.
+//     after four samples at the earliest, two of which are a tenth away or more.
+//     It ends when five samples in a row are near the old level, or when the
+//     mean has slowly become the new one.
 //   - burst: a counter's rate twice above the largest that is remembered of
 //     its past, in most of three samples. What is remembered halves every 180
 //     samples and does not learn from the burst itself before it ends.
@@ -26,11 +26,13 @@
 //     twentieth of it. The usual level never learns from a finding.
 //   - peer: a robust distance of more than five deviations from the median of
 //     the entities of the same metric and source (five or more), and a tenth of
-//     it, five samples more often than not.
+//     it, five samples more often than not. Where more than a quarter are that
+//     far away it says nothing.
 //   - stuck: a counter at the maximum at which it stops, or a gauge that used
 //     to move and has not for twenty times as long as it usually took.
-//   - silence: no sample for three cadences. A source that is silent
-//     altogether is one finding, on its collector entity.
+//   - silence: no sample for three cadences, once the cadence is known. A
+//     source that is silent altogether is one finding, on its collector entity;
+//     one that states nothing but the steps of jobs is never silent here.
 //
 // The mean is taken after thirty samples at the earliest; a series that is new
 // is not judged before.

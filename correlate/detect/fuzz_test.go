@@ -15,7 +15,7 @@ func FuzzSnapshot(f *testing.F) {
 	s.d.Snapshot(c)
 	f.Add(c.Data())
 	f.Add(c.Data()[:len(c.Data())/2])
-	f.Add([]byte("detect1"))
+	f.Add([]byte("detect2"))
 	empty := snapshot.NewWriter()
 	detect.New(detect.Config{}).Snapshot(empty)
 	f.Add(empty.Data())

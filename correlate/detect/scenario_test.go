@@ -241,6 +241,38 @@ func TestASilentSourceIsOneFinding(t *testing.T) {
 	}
 }
 
+// Before its cadence is known a slow source must not be called silent.
+func TestASlowSourceIsNotSilent(t *testing.T) {
+	s := newSite(t)
+	d := s.unknownDevice("leaf", 2, alive)
+	d.schema.Cadence = 0
+	s.know(d)
+	for n := range 300 {
+		if n%10 == 0 {
+			s.say(d, 1, 1)
+		}
+		s.close()
+	}
+	s.wants()
+	for range 40 {
+		s.close()
+	}
+	s.only("silence begins")
+}
+
+// Steps come when they are done; how long one takes is the job's matter.
+func TestASourceOfStepsIsNotSilent(t *testing.T) {
+	s := newSite(t)
+	d := s.device("train", 1, steps)
+	for n := range 200 {
+		if n < 50 || n%40 == 0 {
+			s.say(d, 1)
+		}
+		s.close()
+	}
+	s.wants()
+}
+
 func TestASourceThatNeverSpokeIsNotSilent(t *testing.T) {
 	s := newSite(t)
 	s.device("mute", 2, alive)

@@ -24,6 +24,7 @@ const (
 	power    = "power_watts"      // peer
 	alive    = "alive_ratio"      // silence
 	mixed    = "mixed_ratio"      // shift, peer, stuck, silence
+	steps    = "step_seconds"     // nothing: each is a job's step
 	unjudged = "unjudged"         // declared, for nothing
 	unknown  = "not_in_catalogue" // not declared
 )
@@ -39,11 +40,13 @@ func catalogue(t testing.TB) *telemetry.Catalogue {
 	}
 	sticks := m(waits, telemetry.Counter, telemetry.ShapeStuck)
 	sticks.Width, sticks.Overflow = 32, telemetry.Sticks
+	step := m(steps, telemetry.Gauge)
+	step.PerStep = true
 	better, state := m(limit, telemetry.Gauge, telemetry.ShapeLevel), m(up, telemetry.StateOf, telemetry.ShapeLevel)
 	better.Rise, state.Rise = telemetry.Better, telemetry.Better
 	cat, err := telemetry.NewCatalogue([]telemetry.Metric{
 		m(temp, telemetry.Gauge, telemetry.ShapeShift), m(traffic, telemetry.Counter, telemetry.ShapeShift),
-		m(errs, telemetry.Counter, telemetry.ShapeBurst), better, state, sticks,
+		m(errs, telemetry.Counter, telemetry.ShapeBurst), better, state, sticks, step,
 		m(flow, telemetry.Gauge, telemetry.ShapeStuck), m(power, telemetry.Gauge, telemetry.ShapePeer),
 		m(alive, telemetry.Gauge, telemetry.ShapeSilence), m(unjudged, telemetry.Gauge),
 		m(mixed, telemetry.Gauge, telemetry.ShapeShift, telemetry.ShapePeer, telemetry.ShapeStuck, telemetry.ShapeSilence),

@@ -14,7 +14,7 @@ var errShape = errors.New("detect: lists of different lengths")
 // are the window's: restore it with the window's snapshot of the same moment,
 // which carries the series that they stand for.
 func (d *Detector) Snapshot(c *snapshot.Codec) {
-	c.Tag("detect1")
+	c.Tag("detect2")
 	s := &d.state
 	c.I64(&d.base)
 	for _, a := range []*[]float32{&s.mean, &s.dev, &s.up, &s.down, &s.env, &s.last} {

@@ -20,7 +20,8 @@ type state struct {
 	mark []marks
 }
 
-// StateBytes is the state of one slot, whatever judges it.
+// StateBytes is the state of one slot, whatever judges it. The room for its
+// source's episodes comes to two and a half bytes more (roomShare).
 const StateBytes = 6*4 + 2*8 + 8 + 4
 
 // marks are the small counters of a slot.

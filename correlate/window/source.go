@@ -177,6 +177,16 @@ func (s *source) silent(c *column, grid telemetry.Duration) telemetry.Duration {
 	return silentAfter * s.cadence(c, grid)
 }
 
+// patience is silent, and zero where silence cannot be told from patience: as
+// long as nobody knows the cadence, and for the steps of jobs, which come when
+// they are done.
+func (s *source) patience(c *column, grid telemetry.Duration) telemetry.Duration {
+	if c.op == opStep || c.rhythm.cadence == 0 && s.declared == 0 {
+		return 0
+	}
+	return s.silent(c, grid)
+}
+
 // cadence returns the measured cadence of a column, else the stated one, else
 // the grid; never less than the grid.
 func (s *source) cadence(c *column, grid telemetry.Duration) telemetry.Duration {

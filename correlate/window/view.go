@@ -10,7 +10,7 @@ type SourceView struct {
 	Heard  bool
 	Fresh  bool               // a sample lies in the closed grid
 	Series int                // how many it has stated
-	Silent telemetry.Duration // after so long without a sample it is silent
+	Silent telemetry.Duration // after so long without a sample it is silent; 0 if that cannot be said
 	src    *source
 }
 
@@ -33,7 +33,7 @@ type RunView struct {
 	EvenAt   telemetry.Time
 	EvenFlag Flag
 	EvenStep uint32
-	Silent   telemetry.Duration // after so long without a sample a slot is silent
+	Silent   telemetry.Duration // after so long without a sample a slot is silent; 0 if that cannot be said
 	Some     bool               // a sample of some slot lies in the closed grid
 	Full     bool               // one of every slot does
 	Rivals   bool               // some Shadow may be true
@@ -51,7 +51,7 @@ func (w *Window) View(class telemetry.LatenessClass, i int) SourceView {
 		return v
 	}
 	for _, c := range s.columns {
-		if d := s.silent(c, w.cfg.Grid); v.Silent == 0 || d < v.Silent {
+		if d := s.patience(c, w.cfg.Grid); d > 0 && (v.Silent == 0 || d < v.Silent) {
 			v.Silent = d
 		}
 	}
@@ -86,7 +86,7 @@ func (w *Window) fillView(v *RunView, b *block, r *run, begin telemetry.Time) {
 	v.Value, v.Flag, v.At = w.val[lo:hi], w.flag[lo:hi], w.at[lo:hi]
 	v.Step, v.Shadow = w.step[lo:hi], w.shadow[lo:hi]
 	v.Even, v.EvenAt, v.EvenFlag, v.EvenStep = r.even, r.at, r.flag, r.step
-	v.Silent = b.source.silent(r.column, w.cfg.Grid)
+	v.Silent = b.source.patience(r.column, w.cfg.Grid)
 	v.Some, v.Full, v.Rivals = r.some, r.full, r.rivals
 }
 
