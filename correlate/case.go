@@ -105,7 +105,7 @@ func (e *Engine) shares(c *incidentCase, span fabric.Span, step float64) {
 			ends, host = append(ends, i), append(host, k)
 		}
 	}
-	for n, share := range m.Shares(e.window, e.cfg.Grid, span, ends, step) {
+	for n, share := range m.Shares(e.window, e.cfg.Grid, fabric.Work{Span: span, Ends: ends, Step: step}) {
 		h := &c.hosts[host[n]]
 		h.nics = append(h.nics, nicBefore{m.Ends[ends[n]].Entity, share})
 	}

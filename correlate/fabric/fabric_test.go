@@ -86,7 +86,7 @@ func (w *world) lags(t *testing.T, hosts ...int) ([]float64, bool) {
 	for _, h := range hosts {
 		ends = append(ends, index(t, m, fmt.Sprintf("nic:h%d/n0", h)))
 	}
-	shares := m.Shares(w, grid, fabric.Span{From: at(0), To: at(half)}, ends, 10)
+	shares := m.Shares(w, grid, fabric.Work{Span: fabric.Span{From: at(0), To: at(half)}, Ends: ends, Step: 10})
 	return m.Lags(w, grid, fabric.LagSpan{From: at(0), Onset: at(half), To: at(grids)}, fabric.Peers{Ends: ends, Shares: shares})
 }
 

@@ -61,23 +61,29 @@ func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, peers Peers) (
 // still be one share of the work: a step begun and not ended.
 const evenly = 1.2
 
+// Work is what a job's nics did over a span in which it was well.
+type Work struct {
+	Span Span
+	Ends []int
+	Step float64 // its usual step, in seconds
+}
+
 // Shares returns what part each of a job's nics sends of what the median one
-// does, over a span in which the job was well; a step takes step seconds. An
-// end that does half the work of its peers is not late for it.
-func (m *Map) Shares(h History, grid telemetry.Duration, s Span, ends []int, step float64) []float64 {
-	totals := make([]float64, len(ends))
-	for i, end := range ends {
-		for g := s.From.Add(grid); g <= s.To; g = g.Add(grid) {
+// does. An end that does half the work of its peers is not late for it.
+func (m *Map) Shares(h History, grid telemetry.Duration, w Work) []float64 {
+	totals := make([]float64, len(w.Ends))
+	for i, end := range w.Ends {
+		for g := w.Span.From.Add(grid); g <= w.Span.To; g = g.Add(grid) {
 			v, _ := m.rate(h, end, g)
 			totals[i] += v
 		}
 	}
 	typical := stats.Median(slices.Clone(totals))
-	length := float64(s.To.Sub(s.From)) / 1e9
-	shares := make([]float64, len(ends))
+	length := float64(w.Span.To.Sub(w.Span.From)) / 1e9
+	shares := make([]float64, len(w.Ends))
 	for i, total := range totals {
 		shares[i] = 1
-		if off := total/typical - 1; total > 0 && (off > float64(evenly*step)/length || -off > float64(evenly*step)/length) {
+		if off := total/typical - 1; total > 0 && (off > float64(evenly*w.Step)/length || -off > float64(evenly*w.Step)/length) {
 			shares[i] = total / typical
 		}
 	}
