@@ -313,3 +313,22 @@ func TestTheCadenceIsMeasured(t *testing.T) {
 	s.close(80)
 	s.want(ether1, temp, 5, Held)
 }
+
+func TestWhatIsNotANumberIsAGap(t *testing.T) {
+	s := newSite(t, Config{})
+	cols := []telemetry.Column{{Metric: temp, Type: telemetry.Float}, {Metric: bytesTotal, Type: telemetry.Float}}
+	p := s.add("leaf0", cols, ether1)
+	s.say(p, 0, math.Float64bits(40), math.Float64bits(100))
+	for i, odd := range []float64{math.Inf(1), math.Inf(-1), 1e300, nan} {
+		s.say(p, float64(i+1), math.Float64bits(odd), math.Float64bits(odd))
+	}
+	s.close(4)
+	if got := s.w.Counts().Gaps; got != 8 {
+		t.Errorf("%d gaps, want 8", got)
+	}
+	s.wantAt(ether1, temp, 3, 40)
+	s.say(p, 5, math.Float64bits(41), math.Float64bits(600))
+	s.close(5)
+	s.want(ether1, temp, 41, Gapped)
+	s.want(ether1, bytesTotal, 100, Gapped)
+}
