@@ -63,9 +63,12 @@ type Detector struct {
 	base    int64 // number of the first grid judged; 0 before
 }
 
+// foundLeast is how many findings of one grid there is room for from the start.
+const foundLeast = 64
+
 // New returns a Detector that has seen nothing.
 func New(Config) *Detector {
-	d := &Detector{}
+	d := &Detector{found: make([]Finding, 0, foundLeast)}
 	d.running.fn = d.runSlice
 	return d
 }
@@ -158,7 +161,7 @@ func (d *Detector) grow(w *window.Window) {
 func (d *Detector) runSlice(slice, lo, hi int) {
 	k := d.workers[slice]
 	if k == nil {
-		k = &worker{d: d}
+		k = &worker{d: d, found: make([]Finding, 0, foundLeast)}
 		k.fn, k.drop = k.judge, k.dropOnly
 		d.workers[slice] = k
 	}
