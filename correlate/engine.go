@@ -83,7 +83,8 @@ type Counts struct {
 	Configs       uint64
 	ConfigRefused uint64 // not readable, not known, or too late to apply
 	Unknown       uint64 // records of no known kind
-	StepsRefused  uint64
+	StepsRefused  uint64 // no length of time, or no utilisation
+	Forgotten     uint64 // jobs and ranks dropped for new ones, the longest silent first
 }
 
 // New returns an engine that has seen nothing. It refuses a configuration that
@@ -130,6 +131,7 @@ func (e *Engine) Step(r *telemetry.Record) Output {
 	}
 	e.counts.Window = e.window.Counts()
 	e.counts.StepsRefused = e.book.Refused
+	e.counts.Forgotten = e.book.Forgotten + e.ranks.Forgotten
 	e.out.Counts = e.counts
 	return e.out
 }
@@ -217,6 +219,9 @@ func (e *Engine) advance() {
 		g := e.at.Add(-e.cfg.Lateness[class])
 		closed := e.window.Close(class, g, e.cfg.ForEach)
 		e.out.Findings = append(e.out.Findings, e.detect.Run(e.window, class, g, e.cfg.ForEach)...)
+		if len(closed.Switched) > 0 {
+			e.links = nil // a series is judged by another source now
+		}
 		e.observe(closed.Steps, e.cfg.Lateness[class]-e.cfg.Lateness[telemetry.Prompt])
 	}
 	e.evaluate(e.at.Add(-e.cfg.Lateness[telemetry.Prompt]))

@@ -7,16 +7,17 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// MaxJobs bounds how many jobs are followed; a step of one more is not
-// followed and counted by the caller.
+// MaxJobs bounds how many jobs are followed. For one more, the half of the
+// healthy ones that have been silent longest are forgotten.
 const MaxJobs = 65536
 
 // Book is every job's steps, in identity order.
 type Book struct {
 	jobs []*Job
-	// Refused counts steps of jobs beyond MaxJobs, and lengths that are no
-	// length (negative, infinite or not a number).
-	Refused uint64
+	// Refused counts lengths that are no length (not positive, infinite or not a
+	// number) and steps of a new job while all that are followed hurt; Forgotten
+	// counts jobs dropped for new ones.
+	Refused, Forgotten uint64
 }
 
 // Changed is one job's change in a grid.
@@ -150,17 +151,39 @@ func (b *Book) know(e telemetry.Entity) *Job {
 	i, ok := b.find(e)
 	if !ok {
 		if len(b.jobs) >= MaxJobs {
-			b.Refused++
-			return nil
+			b.shed()
+			if i, _ = b.find(e); len(b.jobs) >= MaxJobs {
+				b.Refused++
+				return nil
+			}
 		}
 		b.jobs = slices.Insert(b.jobs, i, &Job{Entity: e})
 	}
 	return b.jobs[i]
 }
 
+// shed forgets the half of the healthy jobs that have been silent longest.
+func (b *Book) shed() {
+	var ends []int64
+	for _, j := range b.jobs {
+		if j.Hurt == nil {
+			ends = append(ends, int64(j.LastEnd))
+		}
+	}
+	if len(ends) == 0 {
+		return
+	}
+	slices.Sort(ends)
+	oldest := ends[len(ends)/2]
+	kept := len(b.jobs)
+	b.jobs = slices.DeleteFunc(b.jobs, func(j *Job) bool { return j.Hurt == nil && int64(j.LastEnd) <= oldest })
+	b.Forgotten += uint64(kept - len(b.jobs))
+}
+
 // Snapshot writes or restores the book.
 func (b *Book) Snapshot(c *snapshot.Codec) {
 	c.U64(&b.Refused)
+	c.U64(&b.Forgotten)
 	snapshot.List(c, &b.jobs, 32, func(c *snapshot.Codec, j **Job) {
 		if *j == nil {
 			*j = &Job{}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -187,5 +188,44 @@ func TestAStateThatIsNoneIsRefused(t *testing.T) {
 	new(Book).Snapshot(c)
 	if c.Err() == nil {
 		t.Error("no error")
+	}
+}
+
+// TestARoomForNewRanks: a full house forgets the half that has been silent
+// longest, and says how many.
+func TestARoomForNewRanks(t *testing.T) {
+	var r Ranks
+	for i := range maxRanks {
+		r.ranks = append(r.ranks, rank{entity: telemetry.Entity{Kind: telemetry.Rank, Name: fmt.Sprintf("old/%06d", i)}, at: []int64{int64(i)}, length: []float64{1}})
+	}
+	fresh := telemetry.Entity{Kind: telemetry.Rank, Name: "new/0"}
+	r.Observe(fresh, telemetry.Time(maxRanks), 2)
+	if x, n := r.Median(fresh, 0, telemetry.Time(maxRanks)); n != 1 || x != 2 {
+		t.Errorf("the new rank: %v of %d", x, n)
+	}
+	if r.Forgotten != maxRanks/2+1 || len(r.ranks) != maxRanks-int(r.Forgotten)+1 {
+		t.Errorf("forgotten %d, kept %d", r.Forgotten, len(r.ranks))
+	}
+	last := telemetry.Entity{Kind: telemetry.Rank, Name: fmt.Sprintf("old/%06d", maxRanks-1)}
+	if _, n := r.Median(last, 0, telemetry.Time(maxRanks)); n != 1 {
+		t.Error("the rank heard last was forgotten")
+	}
+	r.Forget(telemetry.Entity{Kind: telemetry.Job, Name: "old"})
+	if len(r.ranks) != 1 {
+		t.Errorf("%d ranks left when their job is over", len(r.ranks))
+	}
+}
+
+// TestARoomForNewJobs: the same of jobs; one that hurts is never forgotten.
+func TestARoomForNewJobs(t *testing.T) {
+	var b Book
+	for i := range MaxJobs {
+		b.jobs = append(b.jobs, &Job{Entity: telemetry.Entity{Kind: telemetry.Job, Name: fmt.Sprintf("%06d", i)}, LastEnd: telemetry.Time(i)})
+	}
+	b.jobs[0].Hurt = &Hurt{State: Slow}
+	fresh := telemetry.Entity{Kind: telemetry.Job, Name: "new"}
+	b.Observe(fresh, telemetry.Time(MaxJobs), 1, 0)
+	if b.Job(fresh) == nil || b.Job(telemetry.Entity{Kind: telemetry.Job, Name: "000000"}) == nil || b.Forgotten == 0 || b.Refused != 0 {
+		t.Errorf("forgotten %d, refused %d", b.Forgotten, b.Refused)
 	}
 }

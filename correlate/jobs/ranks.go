@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/correlate/stats"
@@ -10,13 +11,17 @@ import (
 )
 
 const (
-	rankSteps = 128     // compute times kept of each rank
-	maxRanks  = 1 << 18 // ranks followed
+	rankSteps = 128 // compute times kept of each rank
+	// maxRanks are followed: for one more, the half that has been silent longest
+	// is forgotten.
+	maxRanks = 1 << 18
 )
 
 // Ranks keeps the last compute times of each rank, in identity order.
 type Ranks struct {
 	ranks []rank
+	// Forgotten counts ranks dropped for new ones.
+	Forgotten uint64
 }
 
 type rank struct {
@@ -30,7 +35,8 @@ func (r *Ranks) Observe(e telemetry.Entity, at telemetry.Time, length float64) {
 	i, ok := r.find(e)
 	if !ok {
 		if len(r.ranks) >= maxRanks {
-			return
+			r.shed()
+			i, _ = r.find(e)
 		}
 		r.ranks = slices.Insert(r.ranks, i, rank{entity: e})
 	}
@@ -44,6 +50,26 @@ func (r *Ranks) Observe(e telemetry.Entity, at telemetry.Time, length float64) {
 	}
 	k.at = append(k.at, int64(at))
 	k.length = append(k.length, length)
+}
+
+// Forget drops the ranks of a job that is over.
+func (r *Ranks) Forget(job telemetry.Entity) {
+	prefix := job.Name + "/"
+	r.ranks = slices.DeleteFunc(r.ranks, func(k rank) bool { return strings.HasPrefix(k.entity.Name, prefix) })
+}
+
+// shed forgets the half of the ranks that has been silent longest.
+func (r *Ranks) shed() {
+	last := func(k *rank) int64 { return k.at[len(k.at)-1] }
+	ends := make([]int64, len(r.ranks))
+	for i := range r.ranks {
+		ends[i] = last(&r.ranks[i])
+	}
+	slices.Sort(ends)
+	oldest := ends[len(ends)/2]
+	kept := len(r.ranks)
+	r.ranks = slices.DeleteFunc(r.ranks, func(k rank) bool { return last(&k) <= oldest })
+	r.Forgotten += uint64(kept - len(r.ranks))
 }
 
 // Before returns the median of a rank's last n compute times that ended by
@@ -93,11 +119,12 @@ var errLengths = errors.New("ranks: as many times as lengths wanted")
 
 // Snapshot writes or restores the ranks.
 func (r *Ranks) Snapshot(c *snapshot.Codec) {
+	c.U64(&r.Forgotten)
 	snapshot.List(c, &r.ranks, 16, func(c *snapshot.Codec, k *rank) {
 		c.Entity(&k.entity)
 		c.I64s(&k.at)
 		c.F64s(&k.length)
-		if len(k.at) != len(k.length) {
+		if len(k.at) != len(k.length) || len(k.at) == 0 {
 			c.Fail(errLengths)
 		}
 	})
