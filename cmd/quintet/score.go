@@ -16,6 +16,7 @@ import (
 type scoreCommand struct {
 	Dirs    []string `arg:"" name:"dir" help:"Labelled bundles, or traces with their truth beside them: FILE.truth.json for FILE.qtrace."`
 	JSON    bool     `name:"json" help:"Print one JSON object instead of the table."`
+	Detail  bool     `help:"With --json: add what lies behind the figures, under the key detail."`
 	Coarsen []int    `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole. Several, as 1,3,10,30, are compared in one table."`
 	Workers int      `placeholder:"N" help:"How many bundles are replayed at once; the processors if not given. It changes no figure."`
 }
@@ -31,6 +32,9 @@ func (c *scoreCommand) Validate() error {
 		if k < 1 {
 			return fmt.Errorf("--coarsen: %d: want 1 or more", k)
 		}
+	}
+	if c.Detail && !c.JSON {
+		return errors.New("--detail: goes with --json")
 	}
 	if c.JSON && len(c.Coarsen) > 1 {
 		return errors.New("--json: prints one score, and --coarsen asks for several")
@@ -49,6 +53,8 @@ func (c *scoreCommand) Run(sh *shell) error {
 		reports = append(reports, r)
 	}
 	switch {
+	case c.JSON && c.Detail:
+		return reports[0].WriteDetail(sh.out)
 	case c.JSON:
 		return reports[0].WriteJSON(sh.out)
 	case len(reports) > 1:

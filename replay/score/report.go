@@ -148,12 +148,25 @@ func names(all []*judged, of func(*judged) string) []string {
 	return slices.Compact(out)
 }
 
-// WriteJSON writes the report as one JSON object.
+// WriteJSON writes the report as one JSON object with the keys of design A7 and
+// no others.
 func (r *Report) WriteJSON(w io.Writer) error {
+	return encode(w, struct {
+		Total   Metrics            `json:"total"`
+		Classes map[string]Metrics `json:"classes"`
+		Cases   []CaseResult       `json:"cases"`
+	}{r.Total, r.Classes, r.Cases})
+}
+
+// WriteDetail writes the same with what lies behind the figures beside it, under
+// the key "detail".
+func (r *Report) WriteDetail(w io.Writer) error { return encode(w, r) }
+
+func encode(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
 	e.SetEscapeHTML(false)
-	if err := e.Encode(r); err != nil {
+	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write score: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -110,7 +111,7 @@ func TestGolden(t *testing.T) {
 	r := Judge(fourRuns(), Settings{})
 	coarse := Judge(fourRuns()[:4], Settings{Coarsen: 10})
 	writers := map[string]func(*bytes.Buffer) error{
-		"report.json": func(b *bytes.Buffer) error { return r.WriteJSON(b) },
+		"report.json": func(b *bytes.Buffer) error { return r.WriteDetail(b) },
 		"report.txt":  func(b *bytes.Buffer) error { return r.WriteTable(b) },
 		"compare.txt": func(b *bytes.Buffer) error { return Compare(b, []Report{r, coarse}) },
 	}
@@ -143,6 +144,23 @@ func TestNoCasesStillPrint(t *testing.T) {
 	}
 	if err := r.WriteJSON(&b); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The JSON has the keys of the contract (design A7) and no others: other
+// programs read it.
+func TestJSONHasTheKeysOfTheContract(t *testing.T) {
+	var b bytes.Buffer
+	r := Judge(fourRuns(), Settings{})
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(b.Bytes(), &top); err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(top)); !slices.Equal(got, []string{"cases", "classes", "total"}) {
+		t.Errorf("top-level keys %v", got)
 	}
 }
 
