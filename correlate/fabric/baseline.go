@@ -57,7 +57,7 @@ var errLengths = errors.New("baseline: as many readings as entities wanted")
 func (r *Reading) snapshot(c *snapshot.Codec) {
 	c.Int(&r.Seen)
 	c.Int(&r.Idle)
-	for _, f := range []*float64{&r.Util, &r.RUtil, &r.Told, &r.Tells, &r.Wait, &r.Marks, &r.Ceiling, &r.Peak, &r.RPeak, &r.TellsIdle, &r.Cadence} {
+	for _, f := range []*float64{&r.Util, &r.RUtil, &r.Told, &r.Tells, &r.Wait, &r.Ceiling, &r.Peak, &r.RPeak, &r.TellsIdle, &r.Cadence} {
 		c.F64(f)
 	}
 }

@@ -26,14 +26,13 @@ const (
 	tellsSeconds // port_pfc_tx_pause_seconds_total: this end told its peer to stop
 	queueBytes
 	markedPackets
-	txPackets
 	signals
 )
 
 var signalMetrics = [signals]telemetry.MetricName{
 	"port_tx_bytes_total", "port_rx_bytes_total",
 	"port_pfc_rx_pause_seconds_total", "port_pfc_tx_pause_seconds_total",
-	"port_queue_bytes", "port_ecn_marked_packets_total", "port_tx_packets_total",
+	"port_queue_bytes", "port_ecn_marked_packets_total",
 }
 
 // End is one end of a link: a nic or a switch port, or one priority of it where

@@ -62,7 +62,6 @@ func (w *world) invent(r *rand.Rand, e telemetry.Entity, loud bool) {
 					w.say(e.String(), queue, k, k, stands*r.Float64())
 				}
 			}
-			w.say(e.String(), txPackets, k, k, 1000)
 			if r.IntN(4) == 0 {
 				w.say(e.String(), marked, k, k, float64(r.IntN(500)))
 			}
@@ -76,7 +75,7 @@ type cell struct {
 	tx, rx, told, tells float64
 	waits               float64
 	waitKnown           bool
-	marked, packets     float64
+	marked              float64
 }
 
 func (w *world) cell(e *fabric.End, k int) cell {
@@ -92,7 +91,7 @@ func (w *world) cell(e *fabric.End, k int) cell {
 	}
 	c := cell{seen: true, tx: tx / speed, rx: zero(w.hears(e, rxBytes, k)) / speed,
 		told: min(zero(w.hears(e, told, k)), 1), tells: min(zero(w.hears(e, tells, k)), 1),
-		marked: zero(w.hears(e, marked, k)), packets: zero(w.hears(e, txPackets, k))}
+		marked: zero(w.hears(e, marked, k))}
 	_, hasQueue := w.slots[w.speaks(e, queue)]
 	q := w.hears(e, queue, k)
 	c.waits, c.waitKnown = c.told, true
@@ -132,14 +131,12 @@ func meanOf(xs []float64) float64 {
 // naive reads one end over the grids first..last.
 func (w *world) naive(e *fabric.End, first, last int) fabric.Reading {
 	var tx, rx, told, tells, waits, standing, idle []float64
-	var marks, packets float64
 	for k := first; k <= last; k++ {
 		c := w.cell(e, k)
 		if !c.seen {
 			continue
 		}
 		tx, rx, told, tells = append(tx, c.tx), append(rx, c.rx), append(told, c.told), append(tells, c.tells)
-		marks, packets = marks+c.marked, packets+c.packets
 		if c.rx < 0.02 {
 			idle = append(idle, c.tells)
 		}
@@ -154,9 +151,6 @@ func (w *world) naive(e *fabric.End, first, last int) fabric.Reading {
 		Ceiling: percentile95(standing), Peak: percentile95(tx), RPeak: percentile95(rx), TellsIdle: meanOf(idle), Idle: len(idle), Cadence: 1}
 	if len(waits) > 0 {
 		r.Wait = max(meanOf(waits), r.Told)
-	}
-	if packets > 0 {
-		r.Marks = marks / packets
 	}
 	return r
 }
@@ -179,8 +173,8 @@ func TestReadAgreesWithTheNaiveOne(t *testing.T) {
 }
 
 func alike(a, b *fabric.Reading) bool {
-	x := []float64{a.Cadence, a.Util, a.RUtil, a.Told, a.Tells, a.Wait, a.Marks, a.Ceiling, a.Peak, a.RPeak, a.TellsIdle}
-	y := []float64{b.Cadence, b.Util, b.RUtil, b.Told, b.Tells, b.Wait, b.Marks, b.Ceiling, b.Peak, b.RPeak, b.TellsIdle}
+	x := []float64{a.Cadence, a.Util, a.RUtil, a.Told, a.Tells, a.Wait, a.Ceiling, a.Peak, a.RPeak, a.TellsIdle}
+	y := []float64{b.Cadence, b.Util, b.RUtil, b.Told, b.Tells, b.Wait, b.Ceiling, b.Peak, b.RPeak, b.TellsIdle}
 	return a.Seen == b.Seen && a.Idle == b.Idle && slices.EqualFunc(x, y, near)
 }
 

@@ -21,7 +21,6 @@ type Reading struct {
 	Told    float64 // pause seconds per second it was told to stop
 	Tells   float64 // pause seconds per second it told its peer to stop
 	Wait    float64 // share of grids in which traffic stood, told to stop included
-	Marks   float64 // share of sent packets that it marked
 	// Ceiling is the 95th percentile of what it sent over its speed, in grids
 	// with a standing queue, per second it was free to send. 0 if none stood.
 	Ceiling float64
@@ -97,13 +96,12 @@ type cell struct {
 	tx, rx, told, tells float64
 	queue               float64
 	queueSeen           bool
-	marked, packets     float64
+	marked              float64
 }
 
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	var tr trail
 	r := Reading{Cadence: cadence(h, e)}
-	var marks, packets float64
 	waited, waitSeen := 0.0, 0
 	sc.util, sc.rutil, sc.standing = sc.util[:0], sc.rutil[:0], sc.standing[:0]
 	for k := range sc.n {
@@ -114,8 +112,6 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		r.Seen++
 		r.Told += c.told
 		r.Tells += c.tells
-		marks += c.marked
-		packets += c.packets
 		sc.util = append(sc.util, c.tx)
 		sc.rutil = append(sc.rutil, c.rx)
 		if c.rx < idle {
@@ -135,9 +131,6 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	sc.finish(&r)
 	if waitSeen > 0 {
 		r.Wait = max(waited/float64(waitSeen), r.Told)
-	}
-	if packets > 0 {
-		r.Marks = marks / packets
 	}
 	return r, tr
 }
@@ -207,7 +200,6 @@ func (sc *scratch) cell(h History, e *End, k int) (cell, bool) {
 	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
 	c.queue, c.queueSeen = at(queueBytes)
 	c.marked, _ = at(markedPackets)
-	c.packets, _ = at(txPackets)
 	return c, true
 }
 

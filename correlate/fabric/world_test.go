@@ -29,13 +29,12 @@ const (
 	speed  = 100e9 / 8 // bytes per second of every link
 	stands = 1e6       // bytes in a queue that make it a standing one
 
-	txBytes   = "port_tx_bytes_total"
-	rxBytes   = "port_rx_bytes_total"
-	told      = "port_pfc_rx_pause_seconds_total"
-	tells     = "port_pfc_tx_pause_seconds_total"
-	queue     = "port_queue_bytes"
-	marked    = "port_ecn_marked_packets_total"
-	txPackets = "port_tx_packets_total"
+	txBytes = "port_tx_bytes_total"
+	rxBytes = "port_rx_bytes_total"
+	told    = "port_pfc_rx_pause_seconds_total"
+	tells   = "port_pfc_tx_pause_seconds_total"
+	queue   = "port_queue_bytes"
+	marked  = "port_ecn_marked_packets_total"
 )
 
 // at is the end of grid k, counted from 1.
@@ -81,7 +80,7 @@ func quiet(t testing.TB, leaves, spines, hosts int) *world {
 	w := build(t, leaves, spines, hosts)
 	for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
 		for _, e := range w.graph.Entities(kind) {
-			for metric, v := range map[string]float64{txBytes: speed / 3, rxBytes: speed / 3, told: 0, tells: 0, txPackets: 1e6, marked: 0} {
+			for metric, v := range map[string]float64{txBytes: speed / 3, rxBytes: speed / 3, told: 0, tells: 0: 1e6, marked: 0} {
 				w.say(e.String(), metric, 1, grids, v)
 			}
 			if kind == telemetry.Port {

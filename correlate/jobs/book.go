@@ -107,7 +107,7 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 		return []Changed{{j, Turned}}
 	}
 	u := j.past.usual()
-	j.Hurt = &Hurt{State: state, told: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median, Gap: u.median,
+	j.Hurt = &Hurt{State: state, told: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median,
 		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At}
 	j.evidence, j.suspects = 0, j.suspects[:0]
 	return []Changed{{j, Began}}

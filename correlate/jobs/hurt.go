@@ -39,7 +39,6 @@ type Hurt struct {
 	Before   float64            // median of the last 20 usual steps
 	Expected float64            // mean of the usual steps: the step without this trouble
 	Usual    float64            // median usual step, the unit of patience
-	Gap      float64            // usual seconds between two reports
 	Steps    int
 	Sum      float64
 	LastSlow telemetry.Time // end of the last slow step
@@ -103,7 +102,6 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.F64(&h.Before)
 	c.F64(&h.Expected)
 	c.F64(&h.Usual)
-	c.F64(&h.Gap)
 	c.Int(&h.Steps)
 	c.F64(&h.Sum)
 	c.Time(&h.LastSlow)

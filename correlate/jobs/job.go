@@ -269,7 +269,7 @@ func (j *Job) certain(u usual, age float64) bool {
 
 // hurt is the account of the trouble as it would begin at grid g.
 func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
-	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, Gap: max(u.median, j.gaps.usual().median)}
+	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median}
 	if len(j.suspects) > 0 {
 		first := j.suspects[0]
 		h.Onset = telemetry.Interval{Earliest: first.at.Add(-seconds(first.length)), Latest: first.at}
