@@ -80,7 +80,7 @@ func quiet(t testing.TB, leaves, spines, hosts int) *world {
 	w := build(t, leaves, spines, hosts)
 	for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
 		for _, e := range w.graph.Entities(kind) {
-			for metric, v := range map[string]float64{txBytes: speed / 3, rxBytes: speed / 3, told: 0, tells: 0: 1e6, marked: 0} {
+			for metric, v := range map[string]float64{txBytes: speed / 3, rxBytes: speed / 3, told: 0, tells: 0, marked: 0} {
 				w.say(e.String(), metric, 1, grids, v)
 			}
 			if kind == telemetry.Port {
