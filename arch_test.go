@@ -66,7 +66,31 @@ replay/score:  telemetry correlate/explain
 replay/answer: telemetry correlate/detect correlate/explain
 replay:        telemetry correlate correlate/detect correlate/explain engine replay/trace replay/bundle replay/score
 
+replay/play:   telemetry replay
+
+# collectors: they emit into a Sink and know nothing else of ours
+collectors:                telemetry
+collectors/sysfs/ethtool:  github.com/safchain/ethtool
+collectors/sysfs:          telemetry collectors collectors/sysfs/ethtool go.yaml.in/yaml
+collectors/receive:        telemetry collectors
+collectors/collectorstest: telemetry collectors
+
+# the live shell
+pipeline/broker:   github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
+pipeline/bus:      telemetry correlate/explain engine github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/outbox:   telemetry collectors github.com/VictoriaMetrics/metrics
+pipeline/ticker:   telemetry github.com/VictoriaMetrics/metrics
+pipeline/replica:  telemetry correlate correlate/explain engine pipeline/bus github.com/VictoriaMetrics/metrics
+pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pipeline/bus
+pipeline/notify:   telemetry correlate/explain pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/notify/webhook: pipeline/notify
+pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder github.com/VictoriaMetrics/metrics
+pipeline: telemetry correlate engine pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
+pipeline: pipeline/notify pipeline/notify/webhook pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
+dashboards/web:
+
 # floor 4: the command wires everything
+cmd/quintet: collectors collectors/sysfs pipeline pipeline/broker pipeline/bus pipeline/recorder replay/play dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
 
