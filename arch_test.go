@@ -69,7 +69,7 @@ replay:        telemetry correlate correlate/detect correlate/explain engine rep
 replay/play:   telemetry replay
 
 # collectors: they emit into a Sink and know nothing else of ours
-collectors:                telemetry
+collectors:                telemetry github.com/VictoriaMetrics/metrics
 collectors/sysfs/ethtool:  github.com/safchain/ethtool
 collectors/sysfs:          telemetry collectors collectors/sysfs/ethtool go.yaml.in/yaml
 collectors/receive:        telemetry collectors

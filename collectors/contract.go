@@ -1,0 +1,90 @@
+package collectors
+
+import (
+	"context"
+	"time"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Emitter takes records on their way to the log.
+//
+// Emit may be called at any time, by several goroutines at once. It never
+// blocks for long and never fails: what cannot be kept is dropped by the
+// emitter, counted by reason. The record and everything it points to belong to
+// the emitter from then on; the caller neither changes nor reads them again.
+// Records of one goroutine keep their order.
+type Emitter interface {
+	Emit(r *telemetry.Record)
+}
+
+// Sink is what a collector is given: somewhere to emit, and somebody to tell
+// how reading goes. Both methods may be called by several goroutines of the
+// collector at once, until its Run has returned and not after.
+type Sink interface {
+	Emitter
+	// Swept says that one round of reading is over. A collector that polls
+	// calls it after every sweep, also one that read nothing; one that is
+	// pushed to calls it after every request.
+	Swept(s Sweep)
+}
+
+// Sweep is one round of reading.
+type Sweep struct {
+	// Took is how long it lasted, by the monotonic clock.
+	Took time.Duration
+	// Read is how many values, events and edges were read and emitted.
+	Read int
+	// Dropped is how many of what was there were not emitted, and why. The map
+	// stays the caller's; nil is none.
+	Dropped map[Reason]int
+	// Err says that the source as a whole could not be read: the collector is
+	// not up until a sweep without it. Trouble with single files or requests
+	// is Dropped, not Err.
+	Err error
+}
+
+// Reason says why something that was there was not emitted. The reasons are a
+// closed list, because each is a metric of its own; what is none of them is
+// counted as Other.
+type Reason string
+
+// The reasons.
+const (
+	Denied      Reason = "denied"       // no permission to read it
+	Duplicate   Reason = "duplicate"    // the same number, emitted from another place
+	Malformed   Reason = "malformed"    // not what this source can mean
+	OutOfRange  Reason = "out_of_range" // a number that its type cannot hold
+	OverLimit   Reason = "over_limit"   // more than this collector keeps
+	Refused     Reason = "refused"      // not allowed by configuration
+	Skipped     Reason = "skipped"      // left out on purpose, to spare a slow device
+	Stale       Reason = "stale"        // too old, or older than what was emitted
+	Unknown     Reason = "unknown"      // nothing says what it belongs to
+	Unreadable  Reason = "unreadable"   // reading failed, for a reason not listed here
+	Unsupported Reason = "unsupported"  // the device says that it does not have it
+	Vanished    Reason = "vanished"     // it was there, and is gone
+	Other       Reason = "other"        // none of these
+)
+
+// Reasons lists every reason, by name.
+func Reasons() []Reason {
+	return []Reason{Denied, Duplicate, Malformed, Other, OutOfRange, OverLimit, Refused, Skipped, Stale, Unknown, Unreadable, Unsupported, Vanished}
+}
+
+// Collector reads one source and emits what it finds.
+//
+// Run is called by the supervisor, by one goroutine at a time; after it has
+// returned it may be called again. It reads until ctx is done and then returns
+// nil promptly, or it returns an error when it cannot go on: the supervisor
+// then waits, longer from time to time, and calls it again. When Run returns,
+// everything it started has stopped and everything it opened is closed.
+//
+// A collector states a schema before the first frame of it, and schemas and
+// edges once and whenever they change: the outbox behind the sink renews them.
+// A counter is emitted as it was read: it is neither differenced nor mended
+// here. What it cannot read it counts (Sweep.Dropped), and goes on.
+//
+// Its memory is bounded whatever the source says.
+type Collector interface {
+	Run(ctx context.Context, sink Sink) error
+}
