@@ -165,7 +165,7 @@ func (e *Engine) nodes(job telemetry.Entity) []telemetry.Entity {
 // gather collects the evidence of a case as of grid g.
 func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.Time) *explain.Evidence {
 	e.meet(c)
-	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, At: g, Onset: e.onset}
+	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, Onset: e.onset}
 	ev.GPUs = e.gpus(c.job, ev.Nodes)
 	if before, now, ok := j.MFU(); ok {
 		ev.MFUBefore, ev.MFUNow = &before, &now

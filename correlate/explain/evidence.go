@@ -16,7 +16,6 @@ type Evidence struct {
 	Hurt  *jobs.Hurt
 	// MFUBefore and MFUNow are the job's own reports; nil where it made none.
 	MFUBefore, MFUNow *float64
-	At                telemetry.Time // the grid this was gathered for
 
 	// Onset finds when a series first rose above a level, from a little before
 	// the given onset on; false where it did not or is not kept. May be nil.

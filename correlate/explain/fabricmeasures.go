@@ -24,6 +24,9 @@ type fabricMeasures struct {
 	own     []float64
 	topDose float64
 	speed   float64 // of the job's links, bytes per second
+	// others is what all hosts that do not run the job send more than before, in
+	// bytes per second.
+	others float64
 }
 
 func newFabricMeasures(e *Evidence) *fabricMeasures {
@@ -44,6 +47,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 			f.speed = max(f.speed, f.m.Ends[i].Speed)
 		}
 	}
+	f.others = fabric.Sent(e.Fabric.Now, e.Fabric.Before, f.strangers(), 1)
 	return f
 }
 
@@ -168,7 +172,10 @@ func (f *fabricMeasures) anyHost(sw telemetry.Entity) bool {
 // othersRise is what all hosts that do not run the job send more than before,
 // in links of speed.
 func (f *fabricMeasures) othersRise(speed float64) (float64, bool) {
-	return fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, f.strangers(), speed), speed > 0
+	if speed <= 0 {
+		return 0, false
+	}
+	return f.others / speed, true
 }
 
 // strangers are the hosts that do not run the job, in identity order of their

@@ -8,7 +8,7 @@ import (
 
 // ruledOut says which domains are innocent and why, as far as they were seen.
 // A domain of which nothing was seen is not innocent: it is unknown.
-func ruledOut(e *Evidence, answers []Answer, best *Answer) []RuledOut {
+func ruledOut(e *Evidence, best *Answer) []RuledOut {
 	out := []RuledOut{}
 	if best.Signature == nil {
 		return out

@@ -35,7 +35,7 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	in.Alternatives = alternatives(answers, best)
 	in.Contributors = contributors(e, best)
 	in.BlindSpots = t.blindSpots(e, best)
-	in.RuledOut = ruledOut(e, answers, best)
+	in.RuledOut = ruledOut(e, best)
 	in.Actions = t.actions(e, best)
 	in.Title = title(in, e, best)
 	in.Severity = attribute.SeverityOf(e.Hurt.State, e.Loss()).String()
