@@ -44,33 +44,6 @@ type Sweep struct {
 	Err error
 }
 
-// Reason says why something that was there was not emitted. The reasons are a
-// closed list, because each is a metric of its own; what is none of them is
-// counted as Other.
-type Reason string
-
-// The reasons.
-const (
-	Denied      Reason = "denied"       // no permission to read it
-	Duplicate   Reason = "duplicate"    // the same number, emitted from another place
-	Malformed   Reason = "malformed"    // not what this source can mean
-	OutOfRange  Reason = "out_of_range" // a number that its type cannot hold
-	OverLimit   Reason = "over_limit"   // more than this collector keeps
-	Refused     Reason = "refused"      // not allowed by configuration
-	Skipped     Reason = "skipped"      // left out on purpose, to spare a slow device
-	Stale       Reason = "stale"        // too old, or older than what was emitted
-	Unknown     Reason = "unknown"      // nothing says what it belongs to
-	Unreadable  Reason = "unreadable"   // reading failed, for a reason not listed here
-	Unsupported Reason = "unsupported"  // the device says that it does not have it
-	Vanished    Reason = "vanished"     // it was there, and is gone
-	Other       Reason = "other"        // none of these
-)
-
-// Reasons lists every reason, by name.
-func Reasons() []Reason {
-	return []Reason{Denied, Duplicate, Malformed, Other, OutOfRange, OverLimit, Refused, Skipped, Stale, Unknown, Unreadable, Unsupported, Vanished}
-}
-
 // Collector reads one source and emits what it finds.
 //
 // Run is called by the supervisor, by one goroutine at a time; after it has

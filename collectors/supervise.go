@@ -2,10 +2,22 @@ package collectors
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/quintet-dc/quintet/telemetry"
 )
+
+// tellEvery is how often the supervisor states the health of its collectors.
+const tellEvery = 10 * time.Second
+
+// defaultPatience is how long collectors may take to stop.
+const defaultPatience = 10 * time.Second
 
 // Spec is a collector to be run, and what it is called.
 type Spec struct {
@@ -24,6 +36,9 @@ type Config struct {
 	Emitter Emitter
 	// Self names this process, as it is named on the bus.
 	Self string
+	// Patience is how long collectors may take to stop once ctx is done; zero
+	// means ten seconds.
+	Patience time.Duration
 	// Metrics takes the process's own metrics of collecting; nil keeps them
 	// private.
 	Metrics *metrics.Set
@@ -32,17 +47,139 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// ErrStuck says that a collector was told to stop and did not. Its goroutine is
+// left behind, so the process should end.
+var ErrStuck = errors.New("collector does not stop")
+
 // Supervise runs every collector of c, each in a goroutine of its own, until
-// ctx is done and all of them have stopped. A collector that returns an error
-// or panics is counted and run again, after a wait that doubles from time to
-// time and is forgotten once it has run well for a while; the others do not
-// notice. It returns nil when everything has stopped after ctx was done, and an
-// error at once if c is not sound.
+// ctx is done and all of them have stopped. A collector that returns before
+// that, with or without an error, or panics is counted and run again, after a
+// wait that doubles from time to time and is forgotten once it has run well for
+// a while; the others do not notice. A panic in a goroutine that a collector
+// itself started cannot be caught.
+//
+// It returns nil when everything has stopped after ctx was done, ErrStuck if
+// something has not within c.Patience, and an error at once if c is not sound.
 //
 // Whatever happens inside a collector, its entity has collector_up,
 // collector_sweep_seconds, collector_read_total, collector_restarts_total and
-// collector_dropped_<reason>_total, at the start, every ten seconds and at the
+// collector_dropped_<reason>_total: at the start, every ten seconds and at the
 // end.
 func Supervise(ctx context.Context, c Config) error {
-	return nil
+	s, err := newSupervisor(c)
+	if err != nil {
+		return fmt.Errorf("supervise: %w", err)
+	}
+	return s.run(ctx)
+}
+
+// supervisor is one call of Supervise.
+type supervisor struct {
+	emitter  Emitter
+	patience time.Duration
+	log      *slog.Logger
+	workers  []*worker
+	feed     *Feed
+	words    []uint64
+}
+
+func newSupervisor(c Config) (*supervisor, error) {
+	s := &supervisor{emitter: c.Emitter, patience: c.Patience, log: c.Logger}
+	if s.emitter == nil {
+		return nil, errors.New("no emitter")
+	}
+	if s.patience <= 0 {
+		s.patience = defaultPatience
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	set := c.Metrics
+	if set == nil {
+		set = metrics.NewSet()
+	}
+	schema := &telemetry.Schema{
+		Source:  telemetry.Source{Collector: "supervisor", Target: c.Self},
+		Cadence: tellEvery,
+		Columns: healthColumns(),
+	}
+	names := map[string]bool{}
+	for _, spec := range c.Specs {
+		if spec.Collector == nil || spec.Name == "" || names[spec.Name] {
+			return nil, fmt.Errorf("collector %q: has no name, no code, or a name that another has", spec.Name)
+		}
+		names[spec.Name] = true
+		schema.Entities = append(schema.Entities, Entity(c.Self, spec.Name))
+		s.workers = append(s.workers, newWorker(spec, s, set))
+	}
+	if len(s.workers) == 0 {
+		return s, nil
+	}
+	feed, err := NewFeed(schema, uint64(time.Now().UnixNano()))
+	s.feed, s.words = feed, make([]uint64, schema.Len())
+	return s, err
+}
+
+// run starts the collectors, tells of them, and waits for their end.
+func (s *supervisor) run(ctx context.Context) error {
+	var all sync.WaitGroup
+	for _, w := range s.workers {
+		all.Go(func() { w.keep(ctx) })
+	}
+	stopped := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(stopped)
+	}()
+	if s.feed != nil {
+		s.emitter.Emit(s.feed.Schema())
+	}
+	s.tell()
+	ticker := time.NewTicker(tellEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.tell()
+		case <-ctx.Done():
+			err := s.wait(stopped)
+			s.tell()
+			return err
+		}
+	}
+}
+
+// wait returns once every collector has stopped, or names those that have not.
+func (s *supervisor) wait(stopped <-chan struct{}) error {
+	timer := time.NewTimer(s.patience)
+	defer timer.Stop()
+	select {
+	case <-stopped:
+		return nil
+	case <-timer.C:
+	}
+	var errs []error
+	for _, w := range s.workers {
+		if w.running() {
+			errs = append(errs, fmt.Errorf("supervise: %s after %s: %w", w.spec.Name, s.patience, ErrStuck))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// tell emits the health of every collector.
+func (s *supervisor) tell() {
+	if s.feed == nil {
+		return
+	}
+	for i, w := range s.workers {
+		w.health(s.words, i, len(s.workers))
+	}
+	now := telemetry.Time(time.Now().UnixNano())
+	r, err := s.feed.Frame(telemetry.Instant{Source: now, Received: now}, s.words, nil)
+	if err != nil {
+		s.log.Error("health of collectors cannot be told", "err", err)
+		return
+	}
+	s.emitter.Emit(r)
 }

@@ -53,7 +53,7 @@ func DefaultCatalogue() *Catalogue {
 		priorityMetrics(), moduleMetrics(),
 		broadcomMetrics(), broadcomErrorMetrics(), intelMetrics(), hisiliconMetrics(), elasticMetrics(), azureMetrics(), pensandoMetrics(),
 		gpuMetrics(), gpuThrottleMetrics(), nvlinkMetrics(), nvlinkTraffic(),
-		powerMetrics(), coolingMetrics(), jobMetrics(), rankMetrics(), servingMetrics(),
+		powerMetrics(), coolingMetrics(), jobMetrics(), rankMetrics(), servingMetrics(), collectorMetrics(),
 	))
 	if err != nil {
 		panic(err) // the tables above are constant: TestDefaultCatalogue would have failed

@@ -1,0 +1,29 @@
+package telemetry
+
+// collectorMetrics are how collecting itself goes: each is stated of every
+// collector, whatever it reads. Nothing here is judged: what a collector no
+// longer says is a blind spot of its own.
+func collectorMetrics() []Metric {
+	health := like(Metric{Domain: Software, Kinds: kinds(Collector), Unit: "1", Origin: "the collectors' supervisor"},
+		Metric{Name: "collector_up", Type: StateOf, Rise: Better, Help: "1 while the collector runs and its last reading of its source succeeded."},
+		Metric{Name: "collector_sweep_seconds", Unit: "seconds", Help: "How long the last reading of the source took."},
+		Metric{Name: "collector_read_total", Unit: "values", Help: "Values, events and edges that were read and sent on."},
+		Metric{Name: "collector_restarts_total", Unit: "events", Rise: Worse, Help: "Times the collector ended without having been told to, and was started again."},
+	)
+	return append(health, rows(Metric{Domain: Software, Kinds: kinds(Collector), Unit: "values", Rise: Worse, Origin: "the collectors' supervisor: "},
+		row{"collector_dropped_denied_total", "denied", "What was there and not sent on, for want of permission to read it."},
+		row{"collector_dropped_duplicate_total", "duplicate", "What was not sent on because the same number was, from another place."},
+		row{"collector_dropped_malformed_total", "malformed", "What was not sent on because it is not what such a source can mean."},
+		row{"collector_dropped_other_total", "other", "What was not sent on for a reason that has no name."},
+		row{"collector_dropped_out_of_range_total", "out_of_range", "Numbers not sent on because their type cannot hold them."},
+		row{"collector_dropped_over_limit_total", "over_limit", "What was not sent on because it is more than the collector keeps."},
+		row{"collector_dropped_refused_total", "refused", "What was not sent on because configuration does not allow it."},
+		row{"collector_dropped_saturated_total", "saturated", "Counters not sent on because they stand at their maximum and say nothing more."},
+		row{"collector_dropped_skipped_total", "skipped", "What was not read on purpose, to spare a slow device."},
+		row{"collector_dropped_stale_total", "stale", "What was not sent on because it is too old."},
+		row{"collector_dropped_unknown_total", "unknown", "What was not sent on because nothing says what it means or belongs to."},
+		row{"collector_dropped_unreadable_total", "unreadable", "What was not sent on because reading it failed."},
+		row{"collector_dropped_unsupported_total", "unsupported", "What was not sent on because the device says that it does not have it."},
+		row{"collector_dropped_vanished_total", "vanished", "What was not sent on because it was there and is gone."},
+	)...)
+}
