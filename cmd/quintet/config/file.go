@@ -1,0 +1,287 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/rules"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// maxFile bounds a configuration file.
+const maxFile = 4 << 20
+
+// File is a configuration file as it was read: what it does not state has its
+// default.
+type File struct {
+	Path       string
+	Site       telemetry.SiteConfig
+	Listen     string // host:port of the page and the API
+	Data       string // directory
+	NATS       NATS
+	Management []netip.Prefix
+	Collectors []Collector
+	Topology   []string // files of edges
+	Signatures []string // extra folders
+	Receivers  []Receiver
+	Web        Web
+}
+
+// NATS says where the log is: in a server of our own, or an existing one.
+type NATS struct {
+	Embedded    bool
+	Listen      string   // of our own server, for collectors elsewhere; none if empty
+	Names       []string // further names and addresses in its certificate
+	URLs        []string
+	CA          string // file
+	Credentials string // file
+	Process     string // the name of this process in subjects; the host's name if empty
+	Retain      time.Duration
+	RetainBytes int64
+	Copies      int
+	Sync        time.Duration
+}
+
+// Collector is one entry below collectors, to be decoded by its owner.
+type Collector struct {
+	Kind string
+	Node *yaml.Node
+}
+
+// Receiver is one entry below notify.receivers.
+type Receiver struct {
+	Name       string
+	URL        string
+	SecretFile string
+	Timeout    time.Duration
+	Headers    map[string]string
+	Severities []string
+	Risks      bool
+}
+
+// Web says who may look, and how the page is served.
+type Web struct {
+	Cert, Key string // files
+	Users     []User
+}
+
+// User may look at the page and use the API.
+type User struct {
+	Name         string
+	PasswordFile string
+	PasswordHash string // bcrypt
+}
+
+// Default returns what an empty file means: one machine, on loopback.
+func Default() *File {
+	return &File{Site: telemetry.DefaultSiteConfig(), Listen: "127.0.0.1:8420", Data: "quintet-data",
+		NATS: NATS{Embedded: true, Retain: time.Hour, RetainBytes: 8 << 30, Copies: 1, Sync: time.Second}}
+}
+
+// Read reads a file and says everything that is wrong or doubtful about it.
+// The File is nil where something is wrong.
+func Read(path string) (*File, []Problem) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, []Problem{{Path: path, Text: err.Error()}}
+	}
+	return Parse(path, text)
+}
+
+func readFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = fmt.Errorf("more than %d bytes", maxFile)
+	}
+	return string(b), err
+}
+
+// Parse reads the text of a file.
+func Parse(path, text string) (*File, []Problem) {
+	r := &reader{path: path}
+	f := Default()
+	f.Path = path
+	if n := r.document(text); n != nil {
+		r.file(n, f)
+	}
+	if r.wrong() {
+		return nil, r.problems
+	}
+	return f, r.problems
+}
+
+// later lists keys of design A9 that no command of this release reads.
+func (r *reader) later(key string) field {
+	return field{key, func(n *yaml.Node) { r.doubt(n, "%s: no command of this release reads it: its content is not checked", key) }}
+}
+
+func (r *reader) file(n *yaml.Node, f *File) {
+	r.mapping(n, "",
+		field{"site", func(n *yaml.Node) { r.site(n, &f.Site) }},
+		field{"listen", func(n *yaml.Node) { r.address(n, "listen", &f.Listen) }},
+		r.text("data", &f.Data),
+		field{"nats", func(n *yaml.Node) { r.nats(n, &f.NATS) }},
+		field{"management", func(n *yaml.Node) { r.prefixes(n, f) }},
+		field{"collectors", func(n *yaml.Node) { r.collectors(n, f) }},
+		field{"topology", func(n *yaml.Node) { r.mapping(n, "topology: ", r.texts("files", &f.Topology)) }},
+		r.later("jobs"),
+		field{"signatures", func(n *yaml.Node) { r.signatures(n, f) }},
+		r.later("store"),
+		field{"notify", func(n *yaml.Node) { r.notify(n, f) }},
+		field{"web", func(n *yaml.Node) { r.web(n, &f.Web) }},
+	)
+}
+
+// site reads what the engine is set to.
+func (r *reader) site(n *yaml.Node, c *telemetry.SiteConfig) {
+	before := len(r.problems)
+	l := &c.Lateness
+	r.mapping(n, "site: ",
+		r.text("name", &c.Site),
+		r.span("grid", &c.Grid),
+		field{"lateness", func(n *yaml.Node) {
+			r.mapping(n, "site: lateness: ", r.span("prompt", &l[telemetry.Prompt]), r.span("delayed", &l[telemetry.Delayed]),
+				r.span("slow", &l[telemetry.Slow]), r.span("batch", &l[telemetry.Batch]))
+		}},
+	)
+	if err := c.Validate(); err != nil && len(r.problems) == before {
+		r.fail(n, "%v", err)
+	}
+}
+
+// address reads host:port.
+func (r *reader) address(n *yaml.Node, key string, into *string) {
+	if _, _, err := net.SplitHostPort(n.Value); err != nil || n.Kind != yaml.ScalarNode {
+		r.fail(n, "%s: want an address such as 127.0.0.1:8420", key)
+		return
+	}
+	*into = n.Value
+}
+
+func (r *reader) nats(n *yaml.Node, c *NATS) {
+	copies := func(n *yaml.Node) {
+		k := slices.Index([]string{"1", "2", "3", "4", "5"}, n.Value)
+		if k < 0 {
+			r.fail(n, "nats: copies: want 1 to 5")
+			return
+		}
+		c.Copies = k + 1
+	}
+	r.mapping(n, "nats: ", r.truth("embedded", &c.Embedded),
+		field{"listen", func(n *yaml.Node) { r.address(n, "nats: listen", &c.Listen) }},
+		r.texts("names", &c.Names), r.texts("urls", &c.URLs), r.text("ca", &c.CA), r.text("credentials", &c.Credentials), r.text("process", &c.Process),
+		r.span("retain", &c.Retain), r.size("retain_bytes", &c.RetainBytes), field{"copies", copies}, r.span("sync", &c.Sync))
+	switch {
+	case len(c.URLs) > 0:
+		c.Embedded = false
+		if c.Listen != "" {
+			r.fail(n, "nats: urls and listen: an existing server listens where it was told to")
+		}
+	case !c.Embedded && !empty(n):
+		r.fail(n, "nats: embedded is false: say the urls of an existing server")
+	}
+}
+
+func (r *reader) prefixes(n *yaml.Node, f *File) {
+	r.each(n, "management: ", func(item *yaml.Node) {
+		p, err := netip.ParsePrefix(item.Value)
+		if err != nil {
+			r.fail(item, "management: want a prefix such as 10.20.0.0/16: %v", err)
+			return
+		}
+		f.Management = append(f.Management, p)
+	})
+}
+
+// collectors keeps the entries for their owners.
+func (r *reader) collectors(n *yaml.Node, f *File) {
+	if empty(n) {
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		r.fail(n, "collectors: want a mapping from kinds to lists")
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		kind := n.Content[i].Value
+		r.each(n.Content[i+1], "collectors: "+kind+": ", func(item *yaml.Node) { f.Collectors = append(f.Collectors, Collector{kind, item}) })
+	}
+}
+
+// signatures checks the folders of signatures that the file names.
+func (r *reader) signatures(n *yaml.Node, f *File) {
+	r.each(n, "signatures: ", func(item *yaml.Node) {
+		root, err := rules.Dir(item.Value)
+		if err != nil {
+			r.fail(item, "signatures: %v", err)
+			return
+		}
+		for _, p := range rules.Check(root) {
+			if p.Severity == rules.Warning {
+				r.doubt(item, "signatures: %v", p)
+				continue
+			}
+			r.fail(item, "signatures: %v", p)
+		}
+		f.Signatures = append(f.Signatures, item.Value)
+	})
+}
+
+func (r *reader) notify(n *yaml.Node, f *File) {
+	r.mapping(n, "notify: ", r.later("routes"), field{"receivers", func(n *yaml.Node) {
+		r.each(n, "notify: receivers: ", func(item *yaml.Node) { r.receiver(item, f) })
+	}})
+}
+
+func (r *reader) receiver(n *yaml.Node, f *File) {
+	c := Receiver{Timeout: 15 * time.Second, Headers: map[string]string{}}
+	hook := func(n *yaml.Node) {
+		r.mapping(n, "webhook: ", r.text("url", &c.URL), r.text("secret_file", &c.SecretFile), r.span("timeout", &c.Timeout), field{"headers", func(n *yaml.Node) {
+			if err := n.Decode(&c.Headers); err != nil {
+				r.fail(n, "webhook: headers: want a mapping of words")
+			}
+		}})
+	}
+	r.mapping(n, "notify: receivers: ", r.text("name", &c.Name), field{"webhook", hook}, r.texts("severities", &c.Severities), r.truth("risks", &c.Risks))
+	switch same := func(o Receiver) bool { return o.Name == c.Name }; {
+	case c.Name == "" || strings.ContainsAny(c.Name, ". \t/"):
+		r.fail(n, "notify: receivers: name: want a word without dots, slashes and spaces")
+	case c.URL == "":
+		r.fail(n, "notify: receivers: %s: want a webhook with a url", c.Name)
+	case slices.ContainsFunc(f.Receivers, same):
+		r.fail(n, "notify: receivers: %s: there are two of that name", c.Name)
+	default:
+		f.Receivers = append(f.Receivers, c)
+	}
+}
+
+func (r *reader) web(n *yaml.Node, c *Web) {
+	user := func(n *yaml.Node) {
+		var u User
+		r.mapping(n, "web: users: ", r.text("name", &u.Name), r.text("password_file", &u.PasswordFile), r.text("password_hash", &u.PasswordHash))
+		if u.Name == "" || (u.PasswordFile == "") == (u.PasswordHash == "") {
+			r.fail(n, "web: users: want a name and either password_file or password_hash")
+			return
+		}
+		c.Users = append(c.Users, u)
+	}
+	r.mapping(n, "web: ", field{"tls", func(n *yaml.Node) {
+		r.mapping(n, "web: tls: ", r.text("cert", &c.Cert), r.text("key", &c.Key))
+		if (c.Cert == "") != (c.Key == "") {
+			r.fail(n, "web: tls: want both cert and key")
+		}
+	}}, field{"users", func(n *yaml.Node) { r.each(n, "web: users: ", user) }})
+}
