@@ -90,8 +90,8 @@ pipeline: pipeline/notify pipeline/notify/webhook pipeline/serve pipeline/outbox
 dashboards/web:
 
 # floor 4: the command wires everything
-cmd/quintet/config: telemetry rules go.yaml.in/yaml
-cmd/quintet: cmd/quintet/config collectors collectors/sysfs pipeline pipeline/broker pipeline/bus pipeline/recorder replay/play dashboards/web
+pipeline/config: telemetry rules go.yaml.in/yaml
+cmd/quintet: pipeline/config collectors collectors/sysfs pipeline pipeline/broker pipeline/bus pipeline/recorder replay/play dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
 

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/quintet-dc/quintet/cmd/quintet/config"
+	"github.com/quintet-dc/quintet/pipeline/config"
 )
 
 // checkConfig checks configuration files (design A9).
