@@ -125,7 +125,9 @@ func Parse(path, text string) (*File, []Problem) {
 
 // later lists keys of design A9 that no command of this release reads.
 func (r *reader) later(key string) field {
-	return field{key, func(n *yaml.Node) { r.doubt(n, "%s: no command of this release reads it: its content is not checked", key) }}
+	return field{key, func(n *yaml.Node) {
+		r.doubt(n, "%s: no command of this release reads it: its content is not checked", key)
+	}}
 }
 
 func (r *reader) file(n *yaml.Node, f *File) {
