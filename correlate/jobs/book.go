@@ -76,6 +76,18 @@ func (j *Job) MFU() (before, now float64, ok bool) {
 	return j.mfu.before(), j.Hurt.mfu, true
 }
 
+// Utilisation returns the last model FLOPs utilisation that the job reported,
+// and false where it reported none.
+func (j *Job) Utilisation() (float64, bool) {
+	if j.Hurt != nil && j.Hurt.mfuSeen {
+		return j.Hurt.mfu, true
+	}
+	if n := len(j.mfu.lengths); n > 0 {
+		return j.mfu.lengths[n-1], true
+	}
+	return 0, false
+}
+
 // Event takes what happened to a job: started, failed, restarted, ended.
 func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 	j := b.Job(e.Entity)

@@ -48,6 +48,8 @@ type Job struct {
 	// LastEnd is the end of the last step; zero before the first.
 	LastEnd telemetry.Time
 	Steps   uint64 // steps seen
+	// Last is the length of the step that ended at LastEnd, in seconds.
+	Last float64
 
 	past     past
 	gaps     past // seconds between reports
@@ -82,7 +84,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	if j.LastEnd != 0 && at <= j.LastEnd {
 		return // a repeat, or a step told out of order
 	}
-	j.ended = false
+	j.ended, j.Last = false, x
 	if j.Hurt == nil && j.excuse(at) {
 		j.excused, j.LastEnd = 0, at
 		j.Steps++
@@ -332,6 +334,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Entity(&j.Entity)
 	c.Time(&j.LastEnd)
 	c.U64(&j.Steps)
+	c.F64(&j.Last)
 	j.past.snapshot(c)
 	j.gaps.snapshot(c)
 	j.mfu.snapshot(c)

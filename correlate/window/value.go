@@ -165,6 +165,7 @@ type SourceState struct {
 	Cadence telemetry.Duration // the shortest of its columns
 	Offset  telemetry.Duration // receive less source time, median; zero if not stated
 	Spread  telemetry.Duration // median distance from it
+	Silent  bool               // nothing for longer than three of its cadences, as of its class's closed grid
 }
 
 // Sources calls f for every source, by class and name.
@@ -178,9 +179,14 @@ func (w *Window) Sources(f func(SourceState)) {
 
 func (w *Window) stateOf(s *source) SourceState {
 	st := SourceState{Source: s.name, Class: s.class, Series: int(s.n), Latest: s.latest, Cadence: math.MaxInt64}
+	patience := telemetry.Duration(0)
 	for _, c := range s.columns {
 		st.Cadence = min(st.Cadence, s.cadence(c, w.cfg.Grid))
+		if d := s.patience(c, w.cfg.Grid); d > 0 && (patience == 0 || d < patience) {
+			patience = d
+		}
 	}
+	st.Silent = s.latest != never && patience > 0 && w.closed[s.class].Sub(s.latest) > patience
 	st.Offset, st.Spread, _ = s.clock.offset()
 	return st
 }

@@ -1,0 +1,153 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/attribute"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/topology"
+	"github.com/quintet-dc/quintet/correlate/window"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// What people look at between two records. Nothing here changes the engine:
+// whoever asks, and how often, changes no answer. Everything is in identity
+// order.
+
+// JobView is how one job does. Lengths are seconds; nil is not known.
+type JobView struct {
+	Job       telemetry.Entity `json:"job"`
+	State     string           `json:"state"` // a state of package jobs, or one of those below
+	Step      *float64         `json:"step_seconds"`
+	Usual     *float64         `json:"usual_step_seconds"`
+	Slowdown  *float64         `json:"slowdown"` // the hurt's mean step over the expected one; of a healthy job the last step over the usual
+	MFU       *float64         `json:"mfu"`
+	GPUs      int              `json:"gpus"` // 0 where it is not known where the job runs
+	Nodes     int              `json:"nodes"`
+	Steps     uint64           `json:"steps"`
+	LastStep  *telemetry.Time  `json:"last_step"` // when it ended
+	Incidents []string         `json:"incidents"` // the open ones that tell of it
+}
+
+// The states of a JobView beside those of package jobs.
+const (
+	JobNew   = "new"   // too few steps to say what is usual
+	JobEnded = "ended" // no step is expected any more
+)
+
+// Jobs returns every job that runs somewhere or has been heard of.
+func (e *Engine) Jobs() []JobView {
+	var all []telemetry.Entity
+	for _, j := range e.book.Jobs() {
+		all = append(all, j.Entity)
+	}
+	for _, t := range e.tenants {
+		all = append(all, t.job)
+	}
+	out := []JobView{}
+	for _, job := range union(all, nil) {
+		out = append(out, e.jobView(job))
+	}
+	return out
+}
+
+func (e *Engine) jobView(job telemetry.Entity) JobView {
+	nodes := e.nodes(job)
+	v := JobView{Job: job, State: JobNew, Nodes: len(nodes), Incidents: []string{}}
+	if len(nodes) > 0 || len(e.graph.Ranks(job)) > 0 {
+		v.GPUs = e.gpus(job, nodes)
+	}
+	if i, ok := e.find(job); ok {
+		if lead := e.leader(e.cases[i]); lead.published.Revision > 0 {
+			v.Incidents = append(v.Incidents, lead.incident.ID)
+		}
+	}
+	j := e.book.Job(job)
+	if j == nil {
+		return v
+	}
+	v.Steps = j.Steps
+	if j.LastEnd != 0 {
+		last, step := j.LastEnd, j.Last
+		v.LastStep, v.Step = &last, &step
+	}
+	if mfu, ok := j.Utilisation(); ok {
+		v.MFU = &mfu
+	}
+	v.judge(j)
+	return v
+}
+
+// judge fills in what follows from the job's past.
+func (v *JobView) judge(j *jobs.Job) {
+	usual, known := j.Usual()
+	if known {
+		v.State, v.Usual = jobs.Healthy.String(), &usual
+	}
+	switch {
+	case j.Hurt != nil:
+		v.State = j.Hurt.State.String()
+		if s, ok := attribute.Of(j.Hurt, 1).Slowdown(); ok {
+			v.Slowdown = &s
+		}
+	case j.Over():
+		v.State = JobEnded
+	case known && usual > 0:
+		s := j.Last / usual
+		v.Slowdown = &s
+	}
+}
+
+// Live returns the open incidents as of the last judgement: under the number of
+// the last published revision, with the fields that are refreshed without one
+// (design A5). They share nothing with the engine that it writes again, but
+// slices that it may read.
+func (e *Engine) Live() []explain.Incident {
+	out := []explain.Incident{}
+	for _, lead := range e.cases {
+		if !lead.under.IsZero() || lead.published.Revision == 0 || lead.resolved != 0 {
+			continue
+		}
+		next := e.together(lead)
+		next.Revision = lead.published.Revision
+		for _, m := range e.members(lead) {
+			next.Updated = max(next.Updated, m.incident.Updated)
+		}
+		out = append(out, next)
+	}
+	slices.SortStableFunc(out, func(a, b explain.Incident) int { return a.Subject().Compare(b.Subject()) })
+	return out
+}
+
+// Sources returns what is known of each source, by class and name.
+func (e *Engine) Sources() []window.SourceState {
+	out := []window.SourceState{}
+	e.window.Sources(func(s window.SourceState) { out = append(out, s) })
+	return out
+}
+
+// TopologyQuery says which part of the topology is asked for.
+type TopologyQuery struct {
+	Entity telemetry.Entity // zero: all of it, counted
+	Hops   int              // how far from Entity
+	Limit  int              // of entities, and of edges
+}
+
+// TopologyView is a part of the topology.
+type TopologyView struct {
+	Kinds []topology.KindCount // of the whole
+	Stale int                  // edges that nobody has renewed, of the whole
+	topology.Excerpt
+}
+
+// Topology returns a part of the topology as of the last grid.
+func (e *Engine) Topology(q TopologyQuery) TopologyView {
+	v := TopologyView{Kinds: e.graph.Count(), Stale: len(e.graph.StaleEdges())}
+	if q.Entity.IsZero() {
+		v.Excerpt = e.graph.Whole(q.Limit)
+	} else {
+		v.Excerpt = e.graph.Around(q.Entity, q.Hops, q.Limit)
+	}
+	return v
+}

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/window"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// The views below are the caller's to keep, but for the attributes of edges,
+// which hold until the next Apply. None changes an answer.
+
+// Tick returns that of the newest tick, zero before the first.
+func (r *Runner) Tick() telemetry.Time { return r.tick }
+
+// Jobs returns how every job does.
+func (r *Runner) Jobs() []correlate.JobView {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Jobs()
+	}
+	return nil
+}
+
+// Live returns the open incidents with the fields that are refreshed without a
+// revision, under the number of the last one.
+func (r *Runner) Live() []explain.Incident {
+	c, ok := r.machine.(*core)
+	if !ok {
+		return nil
+	}
+	out := c.engine.Live()
+	for i := range out {
+		out[i] = keep(out[i])
+	}
+	return out
+}
+
+// Sources returns what is known of each source.
+func (r *Runner) Sources() []window.SourceState {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Sources()
+	}
+	return nil
+}
+
+// Topology returns a part of the topology.
+func (r *Runner) Topology(q correlate.TopologyQuery) correlate.TopologyView {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Topology(q)
+	}
+	return correlate.TopologyView{}
+}
