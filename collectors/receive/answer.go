@@ -1,0 +1,86 @@
+package receive
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/quintet-dc/quintet/collectors"
+)
+
+// receipt says what a request became. It is the body of 202.
+type receipt struct {
+	Steps   int `json:"steps,omitempty"`
+	Edges   int `json:"edges,omitempty"`
+	Events  int `json:"events,omitempty"`
+	Samples int `json:"samples,omitempty"`
+}
+
+// read is how much was emitted.
+func (r receipt) read() int { return r.Samples + r.Edges + r.Events }
+
+// fault is why a request is refused: where in it, and how the answer says so.
+type fault struct {
+	status int    // 400 where it is zero
+	field  string // "steps[3].end"; empty where it concerns the whole
+	err    error
+}
+
+// Error implements error.
+func (f *fault) Error() string {
+	if f.field == "" {
+		return f.err.Error()
+	}
+	return f.field + ": " + f.err.Error()
+}
+
+// Unwrap returns the cause.
+func (f *fault) Unwrap() error { return f.err }
+
+// reason is under which the refusal is counted.
+func (f *fault) reason() collectors.Reason {
+	switch f.status {
+	case http.StatusRequestEntityTooLarge, http.StatusTooManyRequests:
+		return collectors.OverLimit
+	case http.StatusUnsupportedMediaType:
+		return collectors.Unsupported
+	}
+	return collectors.Malformed
+}
+
+func faultf(field, format string, args ...any) *fault {
+	return &fault{field: field, err: fmt.Errorf(format, args...)}
+}
+
+// faultOf returns err as a fault: 413 for a body that is too long.
+func faultOf(err error) *fault {
+	f := &fault{err: err}
+	errors.As(err, &f)
+	var long *http.MaxBytesError
+	if errors.As(err, &long) {
+		return &fault{status: http.StatusRequestEntityTooLarge, err: fmt.Errorf("the body is longer than %d bytes", long.Limit)}
+	}
+	return f
+}
+
+// answerFault writes a refusal as {"error","field"} (design A4).
+func answerFault(w http.ResponseWriter, f *fault) {
+	status := f.status
+	switch status {
+	case 0:
+		status = http.StatusBadRequest
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "5")
+	}
+	answer(w, status, map[string]string{"error": f.err.Error(), "field": f.field})
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	// Whoever asked may be gone; what was accepted is accepted all the same.
+	_ = enc.Encode(body)
+}

@@ -1,0 +1,159 @@
+package receive
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// collector is the collector's name in the sources of what is pushed.
+const collector = "receive"
+
+// Config bounds a Receiver. The zero value of a field means its default.
+type Config struct {
+	// Now is the clock by which receipt is stamped; default time.Now.
+	Now func() time.Time
+	// MaxBody is the longest request, in bytes; default 8 MiB.
+	MaxBody int64
+	// MaxItems is how many steps, edges or events one request may hold; default
+	// 65,536, and 4,096 steps at most.
+	MaxItems int
+	// MaxJobs and MaxRanks are how many jobs, and ranks of all jobs together,
+	// may report; default 4,096 and 65,536. One more takes the place of one that
+	// has been silent for an hour, or is refused.
+	MaxJobs  int
+	MaxRanks int
+}
+
+// maxSteps is how many reports a request may hold at most.
+const maxSteps = 4096
+
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.MaxBody <= 0 {
+		c.MaxBody = 8 << 20
+	}
+	if c.MaxItems <= 0 {
+		c.MaxItems = 65536
+	}
+	if c.MaxJobs <= 0 {
+		c.MaxJobs = 4096
+	}
+	if c.MaxRanks <= 0 {
+		c.MaxRanks = 65536
+	}
+	return c
+}
+
+// Receiver is a collector that is pushed to: Steps, Edges and Events are its
+// HTTP handlers, and they accept while Run runs.
+type Receiver struct {
+	cfg  Config
+	book book
+
+	running sync.RWMutex // held for reading by a request that emits
+	sink    collectors.Sink
+}
+
+// New returns a receiver that knows no job.
+func New(c Config) *Receiver {
+	c = c.withDefaults()
+	return &Receiver{cfg: c, book: newBook(c)}
+}
+
+// Run lets the handlers emit into sink until ctx is done and the last of them
+// has emitted what it accepted. It implements collectors.Collector.
+func (r *Receiver) Run(ctx context.Context, sink collectors.Sink) error {
+	r.running.Lock()
+	if r.sink != nil {
+		r.running.Unlock()
+		return errors.New("receive: runs already")
+	}
+	r.sink = sink
+	r.book.renew() // what a former sink heard, this one has not
+	r.running.Unlock()
+	sink.Swept(collectors.Sweep{})
+	<-ctx.Done()
+	r.running.Lock()
+	r.sink = nil
+	r.running.Unlock()
+	return nil
+}
+
+// Steps takes POST /api/v1/jobs/{job}/steps; the job is the path value "job".
+func (r *Receiver) Steps(w http.ResponseWriter, req *http.Request) {
+	r.take(w, req, func(d *document) (accepted, error) {
+		job, err := jobName(req.PathValue("job"))
+		if err != nil {
+			return nil, err
+		}
+		report, err := d.report(r.now())
+		if err != nil {
+			return nil, err
+		}
+		report.job = job
+		return report, nil
+	})
+}
+
+// Edges takes POST /api/v1/edges.
+func (r *Receiver) Edges(w http.ResponseWriter, req *http.Request) {
+	r.take(w, req, func(d *document) (accepted, error) { return d.edges(r.now()) })
+}
+
+// Events takes POST /api/v1/events.
+func (r *Receiver) Events(w http.ResponseWriter, req *http.Request) {
+	r.take(w, req, func(d *document) (accepted, error) { return d.events(r.now()) })
+}
+
+func (r *Receiver) now() telemetry.Time { return telemetry.Time(r.cfg.Now().UnixNano()) }
+
+// accepted is a request that was read whole and found right.
+type accepted interface {
+	// emit states it and returns what came of it; an error means that nothing
+	// was emitted.
+	emit(r *Receiver, sink collectors.Sink) (receipt, error)
+}
+
+// take reads a request with read, emits it and answers.
+func (r *Receiver) take(w http.ResponseWriter, req *http.Request, read func(*document) (accepted, error)) {
+	r.running.RLock()
+	defer r.running.RUnlock()
+	if r.sink == nil {
+		answerFault(w, &fault{status: http.StatusServiceUnavailable, err: errors.New("nothing is received at the moment: try again")})
+		return
+	}
+	began := r.cfg.Now()
+	got, err := r.accept(w, req, read)
+	sweep := collectors.Sweep{Took: r.cfg.Now().Sub(began), Read: got.read()}
+	if err != nil {
+		f := faultOf(err)
+		sweep.Dropped = map[collectors.Reason]int{f.reason(): 1}
+		answerFault(w, f)
+	} else {
+		answer(w, http.StatusAccepted, got)
+	}
+	r.sink.Swept(sweep)
+}
+
+func (r *Receiver) accept(w http.ResponseWriter, req *http.Request, read func(*document) (accepted, error)) (receipt, error) {
+	if e := req.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return receipt{}, &fault{status: http.StatusUnsupportedMediaType, err: errors.New("Content-Encoding " + e + ": send it as it is")}
+	}
+	d := newDocument(http.MaxBytesReader(w, req.Body, r.cfg.MaxBody), r.cfg.MaxItems)
+	a, err := read(d)
+	if err == nil {
+		err = d.end()
+	}
+	if err != nil {
+		return receipt{}, err
+	}
+	return a.emit(r, r.sink)
+}
