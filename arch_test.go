@@ -76,8 +76,8 @@ collectors/receive:        telemetry collectors
 collectors/collectorstest: telemetry collectors
 
 # the live shell
-pipeline/broker:   github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
-pipeline/bus:      telemetry correlate/explain engine github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/broker:   pipeline/bus github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
+pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/outbox:   telemetry collectors github.com/VictoriaMetrics/metrics
 pipeline/ticker:   telemetry github.com/VictoriaMetrics/metrics
 pipeline/replica:  telemetry correlate correlate/explain engine pipeline/bus github.com/VictoriaMetrics/metrics

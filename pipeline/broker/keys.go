@@ -1,0 +1,177 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+)
+
+// The files below Dir/keys.
+const (
+	keysFolder   = "keys"
+	operatorFile = "operator.seed"
+	accountFile  = "account.seed"
+	systemFile   = "system.seed"
+)
+
+// keys are the site's own: who signs accounts, and the accounts, which sign
+// users.
+type keys struct {
+	operator, account, system nkeys.KeyPair
+}
+
+// openKeys reads the keys below dir and makes those that are missing.
+func openKeys(dir string) (k keys, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return keys{}, fmt.Errorf("keys: %w", err)
+	}
+	for _, f := range []struct {
+		name string
+		key  *nkeys.KeyPair
+		make func() (nkeys.KeyPair, error)
+	}{
+		{operatorFile, &k.operator, nkeys.CreateOperator}, {accountFile, &k.account, nkeys.CreateAccount}, {systemFile, &k.system, nkeys.CreateAccount},
+	} {
+		if *f.key, err = openKey(filepath.Join(dir, f.name), f.make); err != nil {
+			return keys{}, fmt.Errorf("keys: %w", err)
+		}
+	}
+	return k, nil
+}
+
+func openKey(path string, create func() (nkeys.KeyPair, error)) (nkeys.KeyPair, error) {
+	k, err := readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return k, err
+	}
+	if k, err = create(); err != nil {
+		return nil, err
+	}
+	seed, err := k.Seed()
+	if err != nil {
+		return nil, err
+	}
+	return k, writeSecret(path, append(seed, '\n'))
+}
+
+func readKey(path string) (nkeys.KeyPair, error) {
+	seed, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	k, err := nkeys.FromSeed(trim(seed))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return k, nil
+}
+
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r' || b[len(b)-1] == ' ') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// writeSecret writes a file whole or not at all, for its owner's eyes only.
+func writeSecret(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// trust is what a server needs to know of the keys.
+type trust struct {
+	operator        *jwt.OperatorClaims
+	system          string            // the system account's public key
+	accounts        map[string]string // public key to token
+	accountIdentity string
+}
+
+// trust states the accounts and their limits. The tokens are made at each start,
+// so that limits follow the program and nothing goes stale on disk.
+func (k keys) trust(site string) (t trust, err error) {
+	operator, err := k.operator.PublicKey()
+	if err != nil {
+		return trust{}, err
+	}
+	t.operator = jwt.NewOperatorClaims(operator)
+	t.operator.Name = "quintet " + site
+	t.accounts = map[string]string{}
+	if t.system, err = k.token(t, k.system, func(a *jwt.AccountClaims) { a.Name = "system" }); err != nil {
+		return trust{}, err
+	}
+	t.accountIdentity, err = k.token(t, k.account, func(a *jwt.AccountClaims) {
+		a.Name = site
+		a.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: maxMemoryStore, DiskStorage: jwt.NoLimit,
+			Streams: maxStreams, Consumer: maxConsumers, MaxAckPending: jwt.NoLimit}
+	})
+	t.operator.SystemAccount = t.system
+	return t, err
+}
+
+func (k keys) token(t trust, account nkeys.KeyPair, set func(*jwt.AccountClaims)) (public string, err error) {
+	if public, err = account.PublicKey(); err != nil {
+		return "", err
+	}
+	a := jwt.NewAccountClaims(public)
+	set(a)
+	t.accounts[public], err = a.Encode(k.operator)
+	return public, err
+}
+
+// Enroll writes what a remote collecting process needs to reach the site whose
+// data is below dir: one readable file with its token, its key and the
+// certificate of the site's authority. Nothing changes on a server, running or
+// not. The site must have been started once.
+func Enroll(dir, site, collector string) ([]byte, error) {
+	names, err := bus.NamesOf(site)
+	if err != nil {
+		return nil, fmt.Errorf("enroll %s: %w", collector, err)
+	}
+	folder := filepath.Join(dir, keysFolder)
+	account, err := readKey(filepath.Join(folder, accountFile))
+	if err != nil {
+		return nil, fmt.Errorf("enroll %s: %w", collector, err)
+	}
+	authority, err := os.ReadFile(filepath.Join(folder, authorityFile))
+	if err != nil {
+		return nil, fmt.Errorf("enroll %s: %w", collector, err)
+	}
+	token, seed, err := user(account, Collect(collector), names, true)
+	if err != nil {
+		return nil, fmt.Errorf("enroll %s: %w", collector, err)
+	}
+	head := fmt.Sprintf("# Quintet: collector %q of site %q, enrolled %s.\n# Whoever holds this file can publish under that name. Keep it to its owner (mode 0600).\n\n",
+		collector, site, time.Now().UTC().Format(time.RFC3339))
+	return fmt.Appendf(nil, "%s%s\n%s", head, credentials(token, seed), authority), nil
+}
+
+// credentials lays out a user's token and seed as NATS clients read them.
+func credentials(token string, seed []byte) []byte {
+	return fmt.Appendf(nil, "-----BEGIN NATS USER JWT-----\n%s\n------END NATS USER JWT------\n\n"+
+		"-----BEGIN USER NKEY SEED-----\n%s\n------END USER NKEY SEED------\n", token, seed)
+}

@@ -1,0 +1,142 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nkeys"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+)
+
+// Role is what a connection is for; it may do that and nothing else.
+type Role string
+
+// The roles. Each collecting process has one of its own: Collect.
+const (
+	All    Role = "all"    // everything of the site: what one process with every part needs
+	Tick   Role = "tick"   // ticks, and to read the log
+	Engine Role = "engine" // to read the log; incidents, snapshots, presence, answers
+	Store  Role = "store"  // to read
+	Notify Role = "notify" // to read incidents; deliveries, questions
+	Web    Role = "web"    // to read; questions
+)
+
+const collectPrefix = "collect:"
+
+// Collect is the role of one collecting process: to publish under its own name.
+func Collect(name string) Role { return Role(collectPrefix + name) }
+
+// rights are subjects that a role may publish to, and subscribe to beside its
+// own inbox.
+type rights struct {
+	publish   []string
+	subscribe []string
+	answers   bool // may answer whoever asks
+}
+
+func (r *rights) add(publish ...string) { r.publish = append(r.publish, publish...) }
+
+// read allows to read a stream: its state, a message, a consumer of one's own.
+func (r *rights) read(stream string) {
+	r.add("$JS.API.STREAM.INFO."+stream, "$JS.API.STREAM.MSG.GET."+stream, "$JS.API.DIRECT.GET."+stream, "$JS.API.DIRECT.GET."+stream+".>",
+		"$JS.API.CONSUMER.CREATE."+stream+".>", "$JS.API.CONSUMER.MSG.NEXT."+stream+".>", "$JS.API.CONSUMER.INFO."+stream+".>",
+		"$JS.API.CONSUMER.DELETE."+stream+".>", "$JS.FC."+stream+".>")
+}
+
+func (r *rights) readKeys(bucket string) { r.read("KV_" + bucket) }
+
+func (r *rights) keys(bucket string) {
+	r.readKeys(bucket)
+	r.add("$KV." + bucket + ".>")
+}
+
+func (r *rights) readObjects(bucket string) { r.read("OBJ_" + bucket) }
+
+func (r *rights) objects(bucket string) {
+	r.readObjects(bucket)
+	r.add("$O."+bucket+".>", "$JS.API.STREAM.PURGE.OBJ_"+bucket)
+}
+
+// rightsOf says what a role may do at a site.
+func rightsOf(role Role, n bus.Names) (rights, error) {
+	var r rights
+	snapshots, replicas, deliveries := n.Bucket(bus.Snapshots), n.Bucket(bus.Replicas), n.Bucket(bus.Deliveries)
+	switch role {
+	case All:
+		r.add(n.All(), "$JS.API.>", "$JS.FC.>", "$KV.>", "$O.>")
+		r.subscribe, r.answers = []string{n.Questions()}, true
+	case Tick:
+		r.add(n.Ticks())
+		r.read(n.Log())
+	case Engine:
+		r.add(n.Config(), n.Revisions())
+		r.read(n.Log())
+		r.read(n.Incidents())
+		r.objects(snapshots)
+		r.keys(replicas)
+		r.subscribe, r.answers = []string{n.Questions()}, true
+	case Store:
+		r.read(n.Log())
+		r.read(n.Incidents())
+		r.readObjects(snapshots)
+	case Notify:
+		r.add(n.Questions())
+		r.read(n.Incidents())
+		r.keys(deliveries)
+	case Web:
+		r.add(n.Questions())
+		r.read(n.Log())
+		r.read(n.Incidents())
+		r.readObjects(snapshots)
+		r.readKeys(replicas)
+		r.readKeys(deliveries)
+	default:
+		name, ok := strings.CutPrefix(string(role), collectPrefix)
+		if !ok {
+			return rights{}, fmt.Errorf("role %.60q: unknown", role)
+		}
+		if name == "" {
+			return rights{}, errors.New("role collect: no name")
+		}
+		r.add(n.Of(name))
+	}
+	return r, nil
+}
+
+// user makes a user of a role: a key of its own and a token that the account
+// signs. remote users come over the listener, others only from this process.
+func user(account nkeys.KeyPair, role Role, n bus.Names, remote bool) (token string, seed []byte, err error) {
+	r, err := rightsOf(role, n)
+	if err != nil {
+		return "", nil, err
+	}
+	key, err := nkeys.CreateUser()
+	if err != nil {
+		return "", nil, err
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		return "", nil, err
+	}
+	c := jwt.NewUserClaims(public)
+	c.Name = string(role)
+	c.Pub.Allow.Add(r.publish...)
+	c.Sub.Allow.Add("_INBOX." + public + ".>")
+	c.Sub.Allow.Add(r.subscribe...)
+	if r.answers {
+		c.Resp = &jwt.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
+	}
+	c.AllowedConnectionTypes.Add(jwt.ConnectionTypeInProcess)
+	if remote {
+		c.AllowedConnectionTypes = jwt.StringList{jwt.ConnectionTypeStandard}
+	}
+	if token, err = c.Encode(account); err != nil {
+		return "", nil, err
+	}
+	seed, err = key.Seed()
+	return token, seed, err
+}

@@ -1,0 +1,99 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Questions to whoever answers them, one answer each.
+const (
+	errorHeader    = "Quintet-Error"
+	answerPatience = 10 * time.Second
+	answerGroup    = "answers"
+)
+
+// AnswerError is an error that the answering side returned.
+type AnswerError struct{ What, Text string }
+
+// Error implements error.
+func (e *AnswerError) Error() string { return "ask " + e.What + ": " + e.Text }
+
+// Answer answers questions, one at a time, until stop is called, which waits
+// for the one under way. Where several processes answer, each question goes to
+// one of them. fn has ten seconds.
+func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]byte, error)) (stop func(), err error) {
+	sub, err := b.conn.QueueSubscribeSync(b.names.question(what), answerGroup)
+	if err != nil {
+		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
+	}
+	ctx, cancel := context.WithCancel(b.closing)
+	done := make(chan struct{})
+	b.answers.Add(1)
+	go func() {
+		defer b.answers.Done()
+		defer close(done)
+		for {
+			m, err := sub.NextMsgWithContext(ctx)
+			switch {
+			case err == nil:
+				b.answer(ctx, m, fn)
+			case ctx.Err() != nil, errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubscription):
+				return
+			}
+		}
+	}()
+	return func() {
+		_ = sub.Unsubscribe()
+		cancel()
+		<-done
+	}, nil
+}
+
+func (b *Bus) answer(ctx context.Context, m *nats.Msg, fn func(context.Context, []byte) ([]byte, error)) {
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	data, err := fn(ctx, m.Data)
+	if limit := b.conn.MaxPayload(); err == nil && limit > 0 && int64(len(data)) > limit {
+		err = fmt.Errorf("an answer of %d bytes, at most %d", len(data), limit)
+	}
+	reply := &nats.Msg{Data: data}
+	if err != nil {
+		reply = &nats.Msg{Header: nats.Header{errorHeader: []string{oneLine(err.Error())}}}
+	}
+	if err := m.RespondMsg(reply); err != nil {
+		b.cfg.Logger.Debug("an answer that did not leave", "subject", m.Subject, "error", err)
+	}
+}
+
+// oneLine makes text fit a header.
+func oneLine(text string) string {
+	out := []rune(text)
+	for i, r := range out {
+		if r == '\r' || r == '\n' {
+			out[i] = ' '
+		}
+	}
+	return string(out[:min(len(out), 1000)])
+}
+
+// Ask asks a question and returns the answer. ErrNobody means that nobody is
+// there to answer; *AnswerError is the answering side's own error.
+func (b *Bus) Ask(ctx context.Context, what string, req []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	m, err := b.conn.RequestWithContext(ctx, b.names.question(what), req)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return nil, fmt.Errorf("bus: ask %s: %w", what, ErrNobody)
+	case err != nil:
+		return nil, fmt.Errorf("bus: ask %s: %w", what, err)
+	}
+	if text := m.Header.Get(errorHeader); text != "" {
+		return nil, fmt.Errorf("bus: %w", &AnswerError{what, text})
+	}
+	return m.Data, nil
+}

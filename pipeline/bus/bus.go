@@ -1,0 +1,270 @@
+package bus
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// What is right for one machine.
+const (
+	DefaultGrid        = time.Second
+	DefaultRetain      = time.Hour
+	DefaultRetainBytes = 4 << 30
+	incidentsRetain    = 90 * 24 * time.Hour
+	replicasRetain     = 30 * time.Second
+	duplicateWindow    = 2 * time.Minute
+)
+
+// Config says where a site's log is and how it is to be kept.
+type Config struct {
+	Site string
+	Name string // of this process, as servers show it
+
+	// Either Servers, as URLs, or InProcess.
+	Servers   []string
+	InProcess nats.InProcessConnProvider
+	// Credentials is the content of a credentials file; it may hold the
+	// certificates of the authority that signs the servers', too (what enrolling
+	// writes). Empty means none.
+	Credentials []byte
+	TLS         *tls.Config // nil: what Credentials and the system say
+
+	Grid        telemetry.Duration // of ticks; it numbers them. 1 s
+	Retain      time.Duration      // how long the log is kept. 1 h
+	RetainBytes int64              // and how much of it. 4 GiB
+	Copies      int                // of everything, in a cluster. 1
+
+	Metrics *metrics.Set
+	Logger  *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Grid == 0 {
+		c.Grid = DefaultGrid
+	}
+	if c.Retain == 0 {
+		c.Retain = DefaultRetain
+	}
+	if c.RetainBytes == 0 {
+		c.RetainBytes = DefaultRetainBytes
+	}
+	if c.Copies == 0 {
+		c.Copies = 1
+	}
+	if c.Metrics == nil {
+		c.Metrics = metrics.NewSet()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Validate says what is wrong with c.
+func (c Config) Validate() error {
+	switch {
+	case len(c.Servers) == 0 && c.InProcess == nil:
+		return errors.New("bus: no servers")
+	case len(c.Servers) > 0 && c.InProcess != nil:
+		return errors.New("bus: both servers and one in this process")
+	case c.Grid < 0, c.Retain < 0, c.RetainBytes < 0, c.Copies < 0:
+		return errors.New("bus: a negative grid, retention or number of copies")
+	}
+	_, err := NamesOf(c.Site)
+	return err
+}
+
+// Bus is one connection to a site's log and what lies beside it. Its methods
+// may be called concurrently.
+type Bus struct {
+	cfg   Config
+	names Names
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	pub   *publisher
+	count counters
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when the connection's state changes
+	closing context.Context
+	close   context.CancelFunc
+	answers sync.WaitGroup
+}
+
+// Connect returns a Bus. Where no server can be reached it keeps trying in the
+// background, because a collector must come up without its log; wrong
+// credentials, a certificate that does not hold and a wrong configuration are
+// errors at once.
+func Connect(ctx context.Context, cfg Config) (*Bus, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	names, err := NamesOf(cfg.Site)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bus{cfg: cfg, names: names, changed: make(chan struct{})}
+	b.closing, b.close = context.WithCancel(context.Background())
+	b.count = newCounters(cfg.Metrics, b)
+	if err := b.dial(ctx); err != nil {
+		return nil, fmt.Errorf("bus: connect: %s: %w", b.where(), err)
+	}
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		b.conn.Close()
+		return nil, fmt.Errorf("bus: connect: %s: %w", b.where(), err)
+	}
+	if b.pub, err = newPublisher(b); err != nil {
+		b.conn.Close()
+		return nil, fmt.Errorf("bus: connect: %s: %w", b.where(), err)
+	}
+	return b, nil
+}
+
+func (b *Bus) where() string {
+	if b.cfg.InProcess != nil {
+		return "in process"
+	}
+	return strings.Join(b.cfg.Servers, ",")
+}
+
+func (b *Bus) dial(ctx context.Context) error {
+	opts, err := b.options()
+	if err != nil {
+		return err
+	}
+	servers := strings.Join(b.cfg.Servers, ",")
+	type dialled struct {
+		conn *nats.Conn
+		err  error
+	}
+	done := make(chan dialled, 1)
+	go func() {
+		conn, err := nats.Connect(servers, opts...)
+		if unreachable(err) {
+			conn, err = nats.Connect(servers, append(opts, nats.RetryOnFailedConnect(true))...)
+		}
+		done <- dialled{conn, err}
+	}()
+	select {
+	case d := <-done:
+		b.conn = d.conn
+		return d.err
+	case <-ctx.Done():
+		go func() {
+			if d := <-done; d.err == nil {
+				d.conn.Close()
+			}
+		}()
+		return ctx.Err()
+	}
+}
+
+func (b *Bus) options() ([]nats.Option, error) {
+	log := b.cfg.Logger
+	opts := []nats.Option{
+		nats.Name("quintet/" + b.cfg.Name),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
+		nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectBufSize(-1), // callers send again; nothing is held in between
+		nats.PingInterval(20 * time.Second),
+		nats.Timeout(5 * time.Second),
+		nats.ConnectHandler(func(*nats.Conn) { b.stateChanged() }),
+		nats.ReconnectHandler(func(c *nats.Conn) {
+			log.Info("connected to the log again", "server", c.ConnectedUrlRedacted())
+			b.stateChanged()
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			log.Warn("disconnected from the log", "server", b.where(), "error", err)
+			b.stateChanged()
+		}),
+		nats.ClosedHandler(func(*nats.Conn) { b.stateChanged() }),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { b.asyncError(sub, err) }),
+	}
+	if b.cfg.InProcess != nil {
+		opts = append(opts, nats.InProcessServer(b.cfg.InProcess))
+	}
+	more, err := securityOptions(b.cfg.Credentials, b.cfg.TLS)
+	return append(opts, more...), err
+}
+
+// asyncError hears what a server says of nothing in particular.
+func (b *Bus) asyncError(sub *nats.Subscription, err error) {
+	if b.pub != nil {
+		b.pub.denied(err)
+	}
+	subject := ""
+	if sub != nil {
+		subject = sub.Subject
+	}
+	b.count.asyncErrors.Inc()
+	b.cfg.Logger.Warn("error of the log's connection", "subject", subject, "error", err)
+}
+
+// unreachable tells a server that is not there (yet) from one that refuses.
+func unreachable(err error) bool {
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || isNetwork(err)
+}
+
+func (b *Bus) stateChanged() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// Changed returns a channel that is closed when the connection next comes or
+// goes. Take it before Connected is asked.
+func (b *Bus) Changed() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changed
+}
+
+// Connected reports whether a server is connected now.
+func (b *Bus) Connected() bool { return b.conn != nil && b.conn.IsConnected() }
+
+// Close ends the connection; whatever still runs on it returns an error. It
+// waits for answers that are being given.
+func (b *Bus) Close() {
+	b.close()
+	b.answers.Wait()
+	if b.conn.IsConnected() {
+		_ = b.conn.FlushTimeout(time.Second) // what was published without waiting
+	}
+	b.conn.Close()
+}
+
+// pause waits before another attempt: until the connection changes, or for d,
+// or until ctx is done, which it reports as an error.
+func (b *Bus) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	var changed <-chan struct{}
+	if !b.Connected() {
+		changed = b.Changed()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-b.closing.Done():
+		return ErrClosed
+	case <-changed:
+	case <-t.C:
+	}
+	return ctx.Err()
+}

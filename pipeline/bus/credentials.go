@@ -1,0 +1,111 @@
+package bus
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/nats-io/nats.go"
+)
+
+var (
+	jwtBlock         = regexp.MustCompile(`(?s)-----BEGIN NATS USER JWT-----\s+([A-Za-z0-9_\-.=]+)\s+-+END NATS USER JWT-+`)
+	certificateBegin = []byte("-----BEGIN CERTIFICATE-----")
+)
+
+const maxCredentials = 1 << 20
+
+// securityOptions turns the content of a credentials file and a TLS
+// configuration into options of a connection.
+func securityOptions(credentials []byte, config *tls.Config) ([]nats.Option, error) {
+	var opts []nats.Option
+	roots, err := authorities(credentials)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case config != nil:
+		opts = append(opts, nats.Secure(config))
+	case roots != nil:
+		opts = append(opts, nats.Secure(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}))
+	}
+	if len(credentials) == 0 {
+		return opts, nil
+	}
+	user, err := userOf(credentials)
+	if err != nil {
+		return nil, err
+	}
+	// An inbox of one's own: nobody else's permissions reach into it.
+	return append(opts, nats.UserCredentialBytes(credentials), nats.CustomInboxPrefix("_INBOX."+user)), nil
+}
+
+// userOf reads the public key of the user out of a credentials file.
+func userOf(credentials []byte) (string, error) {
+	if len(credentials) > maxCredentials {
+		return "", fmt.Errorf("credentials: %d bytes, at most %d", len(credentials), maxCredentials)
+	}
+	m := jwtBlock.FindSubmatch(credentials)
+	if m == nil {
+		return "", errors.New("credentials: no block NATS USER JWT")
+	}
+	parts := bytes.Split(m[1], []byte("."))
+	if len(parts) != 3 {
+		return "", fmt.Errorf("credentials: token of %d parts, want 3", len(parts))
+	}
+	body, err := base64.RawURLEncoding.DecodeString(string(parts[1]))
+	if err != nil {
+		return "", fmt.Errorf("credentials: token: %w", err)
+	}
+	var claims struct {
+		Subject string `json:"sub"`
+	}
+	if err := json.Unmarshal(body, &claims); err != nil {
+		return "", fmt.Errorf("credentials: token: %w", err)
+	}
+	if !alphanumeric(claims.Subject) {
+		return "", fmt.Errorf("credentials: token: subject %.60q is no public key", claims.Subject)
+	}
+	return claims.Subject, nil
+}
+
+func alphanumeric(s string) bool {
+	for i := range len(s) {
+		if !plain(s[i]) || s[i] == '-' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxToken
+}
+
+// authorities reads the certificates that stand in a credentials file; nil if
+// there are none.
+func authorities(credentials []byte) (*x509.CertPool, error) {
+	at := bytes.Index(credentials, certificateBegin)
+	if at < 0 {
+		return nil, nil
+	}
+	pool := x509.NewCertPool()
+	n := 0
+	for rest := credentials[at:]; ; n++ {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("credentials: certificate %d: %w", n+1, err)
+		}
+		pool.AddCert(cert)
+	}
+	if n == 0 {
+		return nil, errors.New("credentials: a certificate that cannot be read")
+	}
+	return pool, nil
+}

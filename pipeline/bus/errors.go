@@ -1,0 +1,42 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Outcomes that callers tell apart.
+var (
+	// ErrForgotten: the log no longer holds what comes next; start from its
+	// oldest entry, or from a younger snapshot.
+	ErrForgotten = errors.New("the log has forgotten what comes next")
+	// ErrRewritten: what stands at the wanted position is not what was read
+	// there: the log lost its end in a power cut, or was made anew.
+	ErrRewritten = errors.New("the log is not the one that was read")
+	// ErrRefused: the message can never be stored (too large, not permitted, not
+	// a record); sending it again is of no use.
+	ErrRefused = errors.New("refused")
+	// ErrNobody: nobody answers such a question now.
+	ErrNobody = errors.New("nobody answers")
+	// ErrClosed: this Bus was closed.
+	ErrClosed = errors.New("the bus is closed")
+	// ErrNotHeld: the log holds no entry at the position.
+	ErrNotHeld = errors.New("not held")
+)
+
+// isNetwork reports whether err comes from there being no one to talk to.
+func isNetwork(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// fatal reports whether waiting cannot help a request that failed with err.
+func (b *Bus) fatal(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || b.closing.Err() != nil || errors.Is(err, nats.ErrConnectionClosed)
+}

@@ -1,0 +1,122 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Outcome says what became of a revision that was published.
+type Outcome uint8
+
+// The outcomes of PublishIncident.
+const (
+	Stored  Outcome = iota + 1 // this one stands
+	Same                       // the same bytes stand already
+	Differs                    // other bytes stand: replicas disagree
+)
+
+var outcomeNames = [...]string{"", "stored", "same", "differs"}
+
+// String returns the outcome's name.
+func (o Outcome) String() string {
+	if int(o) >= len(outcomeNames) {
+		return "outcome " + strconv.Itoa(int(o))
+	}
+	return outcomeNames[o]
+}
+
+// PublishIncident publishes one revision of an incident unless one of that
+// number stands; held is then what stands. It tries until ctx is done.
+func (b *Bus) PublishIncident(ctx context.Context, id string, revision int, data []byte) (o Outcome, held []byte, err error) {
+	subject := b.names.revision(id, revision)
+	err = b.persist(ctx, func(ctx context.Context) error {
+		_, err := b.js.Publish(ctx, subject, data)
+		var api *jetstream.APIError
+		if err == nil || !errors.As(err, &api) {
+			o = Stored
+			return err
+		}
+		// Refused: because one stands, unless there is none.
+		s, serr := b.js.Stream(ctx, b.names.Incidents())
+		if serr != nil {
+			return serr
+		}
+		m, gerr := s.GetLastMsgForSubject(ctx, subject)
+		switch {
+		case errors.Is(gerr, jetstream.ErrMsgNotFound):
+			return err
+		case gerr != nil:
+			return gerr
+		}
+		o, held = Differs, m.Data
+		if bytes.Equal(held, data) {
+			o = Same
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, nil, fmt.Errorf("bus: publish incident %s.%d: %w", id, revision, err)
+	}
+	return o, held, nil
+}
+
+// Revision is one revision of an incident as published.
+type Revision struct {
+	Sequence uint64 // in the stream of incidents
+	ID       string
+	Number   int
+	Data     []byte
+}
+
+// FollowIncidents hands over every revision behind sequence after, in order and
+// each once, as they come, until ctx is done or fn returns an error. What was
+// forgotten is passed over.
+func (b *Bus) FollowIncidents(ctx context.Context, after uint64, fn func(Revision) error) error {
+	r := reader{bus: b, stream: b.names.Incidents(), position: after, lenient: true}
+	r.fn = func(d delivery) error {
+		rev, err := b.revision(d)
+		if err != nil {
+			b.count.malformed.Inc()
+			b.cfg.Logger.Warn("a revision without a name", "sequence", d.position, "error", err)
+			return nil
+		}
+		return fn(rev)
+	}
+	return r.run(ctx)
+}
+
+func (b *Bus) revision(d delivery) (Revision, error) {
+	tokens := strings.Split(strings.TrimPrefix(d.subject, b.names.root()), ".")
+	if len(tokens) != 3 || tokens[0] != incidentsTok {
+		return Revision{}, fmt.Errorf("revision: subject %.100q", d.subject)
+	}
+	id, err := untoken(tokens[1])
+	if err != nil {
+		return Revision{}, fmt.Errorf("revision: %w", err)
+	}
+	n, err := strconv.Atoi(tokens[2])
+	if err != nil {
+		return Revision{}, fmt.Errorf("revision: subject %.100q: %w", d.subject, err)
+	}
+	return Revision{Sequence: d.position, ID: id, Number: n, Data: d.data}, nil
+}
+
+// IncidentBounds returns the sequences of the oldest and the newest revision
+// held; where there is none, first = last+1.
+func (b *Bus) IncidentBounds(ctx context.Context) (first, last uint64, err error) {
+	err = b.persist(ctx, func(ctx context.Context) error {
+		s, err := b.state(ctx, b.names.Incidents())
+		first, last = s.First, s.Last
+		return err
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("bus: bounds of incidents: %w", err)
+	}
+	return first, last, nil
+}

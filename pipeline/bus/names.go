@@ -1,0 +1,221 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// The last tokens of the log's subjects.
+const (
+	framesToken  = "frames"
+	schemaToken  = "schema"
+	eventsToken  = "events"
+	edgesToken   = "edges"
+	ticksToken   = "ticks"
+	configToken  = "config"
+	incidentsTok = "incidents"
+	askToken     = "ask"
+
+	subjectRoot = "quintet.v1."
+	maxToken    = 200
+)
+
+// Names are the subjects, streams and buckets of one site. Everything that
+// names one takes it from here: streams, permissions, questions.
+type Names struct {
+	site string // a token
+}
+
+// NamesOf returns the names of a site.
+func NamesOf(site string) (Names, error) {
+	if site == "" {
+		return Names{}, errors.New("site: no name")
+	}
+	if len(site) > maxToken/3 {
+		return Names{}, fmt.Errorf("site %.20q…: name of %d bytes, at most %d", site, len(site), maxToken/3)
+	}
+	return Names{Token(site)}, nil
+}
+
+func (n Names) root() string { return subjectRoot + n.site + "." }
+
+// Log is the stream of the site's log.
+func (n Names) Log() string { return "quintet-" + n.site + "-log" }
+
+// Incidents is the stream of the site's incidents.
+func (n Names) Incidents() string { return "quintet-" + n.site + "-incidents" }
+
+// Bucket is the full name of a bucket of the site: Snapshots, Deliveries,
+// Replicas.
+func (n Names) Bucket(b string) string { return "quintet-" + n.site + "-" + b }
+
+// The site's buckets.
+const (
+	Snapshots  = "snapshots"  // object store
+	Deliveries = "deliveries" // key-value: what the notifier claimed and sent
+	Replicas   = "replicas"   // key-value: who runs, 30 s each
+)
+
+// All matches every subject of the site.
+func (n Names) All() string { return n.root() + ">" }
+
+// Of matches every subject that a collecting process may publish to.
+func (n Names) Of(collector string) string { return n.root() + collectorToken(collector) + ".>" }
+
+// Ticks is where ticks are published.
+func (n Names) Ticks() string { return n.root() + ticksToken }
+
+// Config is where config records are published.
+func (n Names) Config() string { return n.root() + configToken }
+
+// Revisions matches every revision of every incident.
+func (n Names) Revisions() string { return n.root() + incidentsTok + ".*.*" }
+
+func (n Names) revision(id string, number int) string {
+	return n.root() + incidentsTok + "." + Token(id) + "." + strconv.Itoa(number)
+}
+
+// Questions matches every question to the site.
+func (n Names) Questions() string { return n.root() + askToken + ".*" }
+
+func (n Names) question(what string) string { return n.root() + askToken + "." + Token(what) }
+
+// Record is the subject of a record of one kind by one collecting process;
+// ticks and config records have no process.
+func (n Names) Record(collector string, k telemetry.RecordKind) (string, error) {
+	switch k {
+	case telemetry.TickRecord:
+		return n.Ticks(), nil
+	case telemetry.ConfigRecord:
+		return n.Config(), nil
+	}
+	last := kindToken(k)
+	switch {
+	case last == "":
+		return "", fmt.Errorf("subject: %s has none", k)
+	case collector == "":
+		return "", fmt.Errorf("subject: %s record without a collector", k)
+	case len(collector) > maxToken:
+		return "", fmt.Errorf("subject: collector %.20q…: name of %d bytes, at most %d", collector, len(collector), maxToken)
+	}
+	return n.root() + collectorToken(collector) + "." + last, nil
+}
+
+// filter is the subject filter of one kind; an empty collector means all.
+func (n Names) filter(collector string, k telemetry.RecordKind) string {
+	switch {
+	case k == telemetry.TickRecord:
+		return n.Ticks()
+	case k == telemetry.ConfigRecord:
+		return n.Config()
+	case collector == "":
+		return n.root() + "*." + kindToken(k)
+	}
+	return n.root() + collectorToken(collector) + "." + kindToken(k)
+}
+
+// logSubjects lists what the log takes in.
+func (n Names) logSubjects() []string {
+	out := make([]string, 0, len(recordKinds))
+	for _, k := range recordKinds {
+		out = append(out, n.filter("", k))
+	}
+	return out
+}
+
+// collector reads the collecting process out of a subject of the log; "" for
+// ticks and config records.
+func (n Names) collector(subject string) string {
+	rest, ok := strings.CutPrefix(subject, n.root())
+	if !ok {
+		return ""
+	}
+	token, _, ok := strings.Cut(rest, ".")
+	if !ok {
+		return ""
+	}
+	name, err := untoken(token)
+	if err != nil {
+		return token
+	}
+	return name
+}
+
+var recordKinds = [...]telemetry.RecordKind{telemetry.SchemaRecord, telemetry.FrameRecord, telemetry.EventRecord,
+	telemetry.EdgeRecord, telemetry.ConfigRecord, telemetry.TickRecord}
+
+func kindToken(k telemetry.RecordKind) string {
+	switch k {
+	case telemetry.SchemaRecord:
+		return schemaToken
+	case telemetry.FrameRecord:
+		return framesToken
+	case telemetry.EventRecord:
+		return eventsToken
+	case telemetry.EdgeRecord:
+		return edgesToken
+	}
+	return ""
+}
+
+// Token makes any name a token that subjects, streams, buckets and files of
+// NATS all take: letters, digits and '-' stand for themselves, every other byte
+// is written "_" and two hexadecimal digits. Different names give different
+// tokens; an empty name gives "_".
+func Token(name string) string {
+	if name == "" {
+		return "_"
+	}
+	var b strings.Builder
+	for i := range len(name) {
+		if c := name[i]; plain(c) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
+}
+
+func plain(c byte) bool {
+	return c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// collectorToken is Token, except that a collector cannot be named like one of
+// the site's own subjects.
+func collectorToken(name string) string {
+	switch name {
+	case ticksToken, configToken, incidentsTok, askToken:
+		return fmt.Sprintf("_%02x", name[0]) + name[1:]
+	}
+	return Token(name)
+}
+
+// untoken reads what Token and collectorToken write.
+func untoken(token string) (string, error) {
+	if token == "_" {
+		return "", nil
+	}
+	var b strings.Builder
+	for i := 0; i < len(token); i++ {
+		c := token[i]
+		switch {
+		case plain(c):
+			b.WriteByte(c)
+		case c == '_' && i+2 < len(token):
+			v, err := strconv.ParseUint(token[i+1:i+3], 16, 8)
+			if err != nil {
+				return "", fmt.Errorf("token %.40q: byte %d: not two hexadecimal digits", token, i)
+			}
+			b.WriteByte(byte(v))
+			i += 2
+		default:
+			return "", fmt.Errorf("token %.40q: byte %d: %q", token, i, c)
+		}
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,174 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// requestPatience bounds one request to the server; whole operations last as
+// long as their context.
+const requestPatience = 5 * time.Second
+
+// Create makes the site's streams and buckets, or adjusts the limits of those
+// that are there. It waits for a server until ctx is done.
+func (b *Bus) Create(ctx context.Context) error {
+	steps := []struct {
+		name string
+		make func(context.Context) error
+	}{
+		{b.names.Log(), b.createLog},
+		{b.names.Incidents(), b.createIncidents},
+		{b.names.Bucket(Snapshots), b.createSnapshots},
+		{b.names.Bucket(Deliveries), b.createBucket(Deliveries, incidentsRetain)},
+		{b.names.Bucket(Replicas), b.createBucket(Replicas, replicasRetain)},
+	}
+	for _, s := range steps {
+		if err := b.persist(ctx, s.make); err != nil {
+			return fmt.Errorf("bus: create %s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// createLog: what a site states, in one order. Nobody deletes from it; it
+// forgets from its beginning, by age and size.
+func (b *Bus) createLog(ctx context.Context) error {
+	_, err := b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name:        b.names.Log(),
+		Subjects:    b.names.logSubjects(),
+		Retention:   jetstream.LimitsPolicy,
+		MaxAge:      b.cfg.Retain,
+		MaxBytes:    b.cfg.RetainBytes,
+		Discard:     jetstream.DiscardOld,
+		Storage:     jetstream.FileStorage,
+		Replicas:    b.cfg.Copies,
+		Duplicates:  min(duplicateWindow, b.cfg.Retain),
+		AllowDirect: true,
+		DenyDelete:  true,
+		DenyPurge:   true,
+	})
+	return err
+}
+
+// createIncidents: one message for each revision, and no second one.
+func (b *Bus) createIncidents(ctx context.Context) error {
+	_, err := b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name:                 b.names.Incidents(),
+		Subjects:             []string{b.names.Revisions()},
+		Retention:            jetstream.LimitsPolicy,
+		MaxAge:               incidentsRetain,
+		MaxMsgsPerSubject:    1,
+		Discard:              jetstream.DiscardNew,
+		DiscardNewPerSubject: true,
+		Storage:              jetstream.FileStorage,
+		Replicas:             b.cfg.Copies,
+		AllowDirect:          true,
+	})
+	return err
+}
+
+func (b *Bus) createSnapshots(ctx context.Context) error {
+	_, err := b.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
+		Bucket: b.names.Bucket(Snapshots), Storage: jetstream.FileStorage, Replicas: b.cfg.Copies,
+	})
+	return err
+}
+
+func (b *Bus) createBucket(bucket string, keep time.Duration) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: b.names.Bucket(bucket), History: 1, TTL: keep, Storage: jetstream.FileStorage, Replicas: b.cfg.Copies,
+		})
+		return err
+	}
+}
+
+// KeyValue returns one of the site's buckets (Deliveries, Replicas).
+func (b *Bus) KeyValue(ctx context.Context, bucket string) (kv jetstream.KeyValue, err error) {
+	err = b.persist(ctx, func(ctx context.Context) error {
+		kv, err = b.js.KeyValue(ctx, b.names.Bucket(bucket))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bus: bucket %s: %w", bucket, err)
+	}
+	return kv, nil
+}
+
+// persist repeats a request until it succeeds, fails for good, or ctx is done.
+func (b *Bus) persist(ctx context.Context, request func(context.Context) error) error {
+	wait := 100 * time.Millisecond
+	for {
+		once, cancel := context.WithTimeout(ctx, requestPatience)
+		err := request(once)
+		cancel()
+		if err == nil || !passing(err) || b.fatal(ctx, err) {
+			return err
+		}
+		b.cfg.Logger.Debug("the log does not answer", "error", err)
+		if late := b.pause(ctx, wait); late != nil {
+			return fmt.Errorf("%w (%w)", late, err)
+		}
+		wait = min(2*wait, 2*time.Second)
+	}
+}
+
+// passing reports whether a request may succeed later: no server, no leader, no
+// answer.
+func passing(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.Code == 503
+	}
+	for _, e := range [...]error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
+		nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting, jetstream.ErrNoStreamResponse} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return isNetwork(err)
+}
+
+// State is what the log holds.
+type State struct {
+	First, Last uint64 // positions; an empty log has First = Last+1
+	Entries     uint64
+	Bytes       uint64 // on disk
+}
+
+// State asks for what the log holds.
+func (b *Bus) State(ctx context.Context) (s State, err error) {
+	err = b.persist(ctx, func(ctx context.Context) error {
+		s, err = b.state(ctx, b.names.Log())
+		return err
+	})
+	if err != nil {
+		return State{}, fmt.Errorf("bus: state of the log: %w", err)
+	}
+	return s, nil
+}
+
+// Bounds returns the positions of the oldest and the newest entry held; an
+// empty log has first = last+1.
+func (b *Bus) Bounds(ctx context.Context) (first, last uint64, err error) {
+	s, err := b.State(ctx)
+	return s.First, s.Last, err
+}
+
+func (b *Bus) state(ctx context.Context, stream string) (State, error) {
+	s, err := b.js.Stream(ctx, stream)
+	if err != nil {
+		return State{}, err
+	}
+	held := s.CachedInfo().State
+	out := State{First: held.FirstSeq, Last: held.LastSeq, Entries: held.Msgs, Bytes: held.Bytes}
+	if held.Msgs == 0 {
+		out.First = out.Last + 1
+	}
+	return out, nil
+}
