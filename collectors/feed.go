@@ -1,6 +1,7 @@
 package collectors
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/quintet-dc/quintet/telemetry"
@@ -12,6 +13,7 @@ type Feed struct {
 	schema  *telemetry.Schema
 	frame   telemetry.Frame
 	encoder telemetry.Encoder
+	scratch []byte // a frame is written here and kept at its length, a third of what writing takes
 }
 
 // NewFeed returns the feed of a schema, which it validates. Incarnation must
@@ -37,11 +39,12 @@ func (f *Feed) Schema() *telemetry.Record {
 func (f *Feed) Frame(at telemetry.Instant, words []uint64, states []telemetry.State) (*telemetry.Record, error) {
 	f.frame.Instants = append(f.frame.Instants[:0], at)
 	f.frame.Words, f.frame.States = words, states
-	b, err := f.encoder.AppendFrame(nil, f.schema, &f.frame)
+	b, err := f.encoder.AppendFrame(f.scratch[:0], f.schema, &f.frame)
 	f.frame.Words, f.frame.States = nil, nil
 	if err != nil {
 		return nil, fmt.Errorf("feed of %s: %w", f.schema.Source, err)
 	}
 	f.frame.Sequence++
-	return &telemetry.Record{Kind: telemetry.FrameRecord, Frame: b}, nil
+	f.scratch = b
+	return &telemetry.Record{Kind: telemetry.FrameRecord, Frame: bytes.Clone(b)}, nil
 }
