@@ -13,8 +13,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// tellEvery is how often the supervisor states the health of its collectors.
-const tellEvery = 10 * time.Second
+// defaultEvery is how often the health of collectors is stated.
+const defaultEvery = 10 * time.Second
 
 // defaultPatience is how long collectors may take to stop.
 const defaultPatience = 10 * time.Second
@@ -36,6 +36,8 @@ type Config struct {
 	Emitter Emitter
 	// Self names this process, as it is named on the bus.
 	Self string
+	// Every is how often their health is stated; zero means ten seconds.
+	Every time.Duration
 	// Patience is how long collectors may take to stop once ctx is done; zero
 	// means ten seconds.
 	Patience time.Duration
@@ -63,8 +65,7 @@ var ErrStuck = errors.New("collector does not stop")
 //
 // Whatever happens inside a collector, its entity has collector_up,
 // collector_sweep_seconds, collector_read_total, collector_restarts_total and
-// collector_dropped_<reason>_total: at the start, every ten seconds and at the
-// end.
+// collector_dropped_<reason>_total: at the start, every c.Every and at the end.
 func Supervise(ctx context.Context, c Config) error {
 	s, err := newSupervisor(c)
 	if err != nil {
@@ -76,6 +77,7 @@ func Supervise(ctx context.Context, c Config) error {
 // supervisor is one call of Supervise.
 type supervisor struct {
 	emitter  Emitter
+	every    time.Duration
 	patience time.Duration
 	log      *slog.Logger
 	workers  []*worker
@@ -84,9 +86,12 @@ type supervisor struct {
 }
 
 func newSupervisor(c Config) (*supervisor, error) {
-	s := &supervisor{emitter: c.Emitter, patience: c.Patience, log: c.Logger}
+	s := &supervisor{emitter: c.Emitter, every: c.Every, patience: c.Patience, log: c.Logger}
 	if s.emitter == nil {
 		return nil, errors.New("no emitter")
+	}
+	if s.every <= 0 {
+		s.every = defaultEvery
 	}
 	if s.patience <= 0 {
 		s.patience = defaultPatience
@@ -100,7 +105,7 @@ func newSupervisor(c Config) (*supervisor, error) {
 	}
 	schema := &telemetry.Schema{
 		Source:  telemetry.Source{Collector: "supervisor", Target: c.Self},
-		Cadence: tellEvery,
+		Cadence: s.every,
 		Columns: healthColumns(),
 	}
 	names := map[string]bool{}
@@ -135,7 +140,7 @@ func (s *supervisor) run(ctx context.Context) error {
 		s.emitter.Emit(s.feed.Schema())
 	}
 	s.tell()
-	ticker := time.NewTicker(tellEvery)
+	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()
 	for {
 		select {

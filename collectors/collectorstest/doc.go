@@ -1,5 +1,6 @@
 // Package collectorstest is the conformance suite of collectors: what each must
 // do whatever it reads.
 //
-// It owns the checks of the contract in package collectors. It knows no device.
+// It owns the checks of the contract in package collectors. It knows no device:
+// who tests a collector says how its source is made, taken away and spoilt.
 package collectorstest

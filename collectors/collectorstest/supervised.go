@@ -1,0 +1,111 @@
+package collectorstest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// supervised is a subject under the supervisor: the tape sees what it emits
+// itself, values what the supervisor tells of it.
+type supervised struct {
+	tape *tape
+	stop func()
+
+	mu      sync.Mutex
+	schema  *telemetry.Schema
+	values  map[telemetry.MetricName]float64
+	decoder telemetry.Decoder
+	frame   telemetry.Frame
+}
+
+// witness runs the collector and lets the tape see its sweeps.
+type witness struct {
+	collectors.Collector
+	tape *tape
+}
+
+func (w witness) Run(ctx context.Context, sink collectors.Sink) error {
+	return w.Collector.Run(ctx, both{sink, w.tape})
+}
+
+// both is a Sink that another one listens to.
+type both struct {
+	collectors.Sink
+	tape *tape
+}
+
+func (b both) Swept(s collectors.Sweep) {
+	b.Sink.Swept(s)
+	b.tape.Swept(s)
+}
+
+// Emit takes what the supervisor says for itself and gives the rest to the tape.
+func (s *supervised) Emit(r *telemetry.Record) {
+	s.mu.Lock()
+	own := r.Kind == telemetry.SchemaRecord && r.Schema.Entities[0].Kind == telemetry.Collector
+	if own {
+		s.schema = r.Schema
+	}
+	own = own || r.Kind == telemetry.FrameRecord && s.decoder.Decode(r.Frame, s.schema, &s.frame) == nil
+	if own && r.Kind == telemetry.FrameRecord {
+		for i, w := range s.frame.Words {
+			c := s.schema.Columns[i]
+			s.values[c.Metric] = c.Float(w)
+		}
+	}
+	s.mu.Unlock()
+	if own {
+		s.tape.tell()
+		return
+	}
+	s.tape.Emit(r)
+}
+
+// value returns what was told last, -1 if nothing was.
+func (s *supervised) value(m telemetry.MetricName) float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v, ok := s.values[m]; ok {
+		return v
+	}
+	return -1
+}
+
+// supervise runs the subject under the supervisor.
+func (b *bench) supervise() *supervised {
+	b.t.Helper()
+	s := &supervised{tape: newTape(), values: map[telemetry.MetricName]float64{}}
+	ctx, cancel := context.WithCancel(b.t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- collectors.Supervise(ctx, collectors.Config{
+			Self: "test", Emitter: s, Every: 200 * time.Millisecond,
+			Specs: []collectors.Spec{{Name: "subject", Target: "test", Collector: witness{b.Collector, s.tape}}},
+		})
+	}()
+	s.stop = func() {
+		b.t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			b.t.Error(err)
+		}
+	}
+	b.t.Cleanup(cancel)
+	return s
+}
+
+func (tp *tape) sweepsNow() int {
+	tp.mu.Lock()
+	defer tp.mu.Unlock()
+	return tp.sweeps
+}
+
+func (tp *tape) freshNow() int {
+	tp.mu.Lock()
+	defer tp.mu.Unlock()
+	return tp.fresh
+}
