@@ -45,7 +45,7 @@ func TestFiles(t *testing.T) {
 		{"other attributes", `[{"from":"nic:h0/a","to":"port:leaf0/p2","rel":"connects","attrs":{"speed_bits_per_second":1e11}},{"from":"job:j","to":"node:h0","rel":"runs","source":"slurm"}]`,
 			"nic:h0/a connects port:leaf0/p2 by file", ""},
 		{"broken", `[{"from":"nic:h0/a","to":"port:leaf0/p2","rel":"touches"}]`, "", `fabric.json: edges[0].rel: relation "touches"`},
-		{"mended", `[{"from":"nic:h0/a","to":"port:leaf0/p2","rel":"connects"}]`, "job:j runs node:h0 by slurm ended", ""},
+		{"mended", `[{"from":"nic:h0/a","to":"port:leaf0/p2","rel":"connects"}]`, "nic:h0/a connects port:leaf0/p2 by file\njob:j runs node:h0 by slurm ended", ""},
 	} {
 		if step.content != "" {
 			clock = clock.Add(time.Minute)
