@@ -70,7 +70,7 @@ replay/play:   telemetry replay
 
 # collectors: they emit into a Sink and know nothing else of ours
 collectors:                telemetry github.com/VictoriaMetrics/metrics
-collectors/sysfs/ethtool:  github.com/safchain/ethtool
+collectors/sysfs/ethtool:
 collectors/sysfs:          telemetry collectors collectors/sysfs/ethtool go.yaml.in/yaml
 collectors/receive:        telemetry collectors
 collectors/collectorstest: telemetry collectors
