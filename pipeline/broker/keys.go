@@ -148,25 +148,38 @@ func (k keys) token(t trust, account nkeys.KeyPair, set func(*jwt.AccountClaims)
 // certificate of the site's authority. Nothing changes on a server, running or
 // not. The site must have been started once.
 func Enroll(dir, site, collector string) ([]byte, error) {
+	return EnrollAs(dir, site, Collect(collector))
+}
+
+// EnrollAs is Enroll for a remote process of any role.
+func EnrollAs(dir, site string, role Role) ([]byte, error) {
+	file, err := enroll(dir, site, role)
+	if err != nil {
+		return nil, fmt.Errorf("broker: enroll %s: %w", role, err)
+	}
+	return file, nil
+}
+
+func enroll(dir, site string, role Role) ([]byte, error) {
 	names, err := bus.NamesOf(site)
 	if err != nil {
-		return nil, fmt.Errorf("enroll %s: %w", collector, err)
+		return nil, err
 	}
 	folder := filepath.Join(dir, keysFolder)
 	account, err := readKey(filepath.Join(folder, accountFile))
 	if err != nil {
-		return nil, fmt.Errorf("enroll %s: %w", collector, err)
+		return nil, fmt.Errorf("keys: %w", err)
 	}
 	authority, err := os.ReadFile(filepath.Join(folder, authorityFile))
 	if err != nil {
-		return nil, fmt.Errorf("enroll %s: %w", collector, err)
+		return nil, fmt.Errorf("keys: %w", err)
 	}
-	token, seed, err := user(account, Collect(collector), names, true)
+	token, seed, err := user(account, role, names, true)
 	if err != nil {
-		return nil, fmt.Errorf("enroll %s: %w", collector, err)
+		return nil, err
 	}
-	head := fmt.Sprintf("# Quintet: collector %q of site %q, enrolled %s.\n# Whoever holds this file can publish under that name. Keep it to its owner (mode 0600).\n\n",
-		collector, site, time.Now().UTC().Format(time.RFC3339))
+	head := fmt.Sprintf("# Quintet: %s of site %q, enrolled %s.\n# Whoever holds this file can act in that role. Keep it to its owner (mode 0600).\n\n",
+		role, site, time.Now().UTC().Format(time.RFC3339))
 	return fmt.Appendf(nil, "%s%s\n%s", head, credentials(token, seed), authority), nil
 }
 

@@ -1,10 +1,10 @@
 package broker
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
@@ -99,8 +99,8 @@ func rightsOf(role Role, n bus.Names) (rights, error) {
 		if !ok {
 			return rights{}, fmt.Errorf("role %.60q: unknown", role)
 		}
-		if name == "" {
-			return rights{}, errors.New("role collect: no name")
+		if name == "" || len(name) > bus.MaxCollector || strings.ContainsFunc(name, unicode.IsControl) {
+			return rights{}, fmt.Errorf("role collect: name %.60q: want 1 to %d bytes without control characters", name, bus.MaxCollector)
 		}
 		r.add(n.Of(name))
 	}

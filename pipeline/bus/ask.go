@@ -14,6 +14,9 @@ const (
 	errorHeader    = "Quintet-Error"
 	answerPatience = 10 * time.Second
 	answerGroup    = "answers"
+
+	questionsWaiting = 64 // while one is answered; more are dropped, and their askers wait in vain
+	questionsBytes   = 8 << 20
 )
 
 // AnswerError is an error that the answering side returned.
@@ -30,6 +33,9 @@ func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]by
 	if err != nil {
 		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
 	}
+	if err := sub.SetPendingLimits(questionsWaiting, questionsBytes); err != nil {
+		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
+	}
 	ctx, cancel := context.WithCancel(b.closing)
 	done := make(chan struct{})
 	b.answers.Add(1)
@@ -43,6 +49,8 @@ func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]by
 				b.answer(ctx, m, fn)
 			case ctx.Err() != nil, errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubscription):
 				return
+			default:
+				_ = b.pause(ctx, 100*time.Millisecond)
 			}
 		}
 	}()

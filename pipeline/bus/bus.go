@@ -98,7 +98,9 @@ type Bus struct {
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when the connection's state changes
-	closing context.Context
+	trouble string        // what the server complained of last
+
+	closing context.Context // done when Close is called
 	close   context.CancelFunc
 	answers sync.WaitGroup
 }
@@ -116,21 +118,26 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bus{cfg: cfg, names: names, changed: make(chan struct{})}
+	b := &Bus{cfg: cfg, names: names, changed: make(chan struct{}), count: newCounters(cfg.Metrics)}
 	b.closing, b.close = context.WithCancel(context.Background())
-	b.count = newCounters(cfg.Metrics, b)
+	b.pub = &publisher{bus: b, batches: map[uint64]*batch{}}
 	if err := b.dial(ctx); err != nil {
 		return nil, fmt.Errorf("bus: connect: %s: %w", b.where(), err)
 	}
-	if b.js, err = jetstream.New(b.conn); err != nil {
-		b.conn.Close()
-		return nil, fmt.Errorf("bus: connect: %s: %w", b.where(), err)
-	}
-	if b.pub, err = newPublisher(b); err != nil {
+	if err := b.equip(); err != nil {
 		b.conn.Close()
 		return nil, fmt.Errorf("bus: connect: %s: %w", b.where(), err)
 	}
 	return b, nil
+}
+
+// equip sets up what stands on the connection.
+func (b *Bus) equip() (err error) {
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		return err
+	}
+	gauge(b.cfg.Metrics, fmt.Sprintf(`quintet_bus_connected{name=%q}`, b.cfg.Name), b.Connected)
+	return b.pub.listen()
 }
 
 func (b *Bus) where() string {
@@ -189,7 +196,9 @@ func (b *Bus) options() ([]nats.Option, error) {
 			b.stateChanged()
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			log.Warn("disconnected from the log", "server", b.where(), "error", err)
+			if b.closing.Err() == nil {
+				log.Warn("disconnected from the log", "server", b.where(), "error", err)
+			}
 			b.stateChanged()
 		}),
 		nats.ClosedHandler(func(*nats.Conn) { b.stateChanged() }),
@@ -202,16 +211,22 @@ func (b *Bus) options() ([]nats.Option, error) {
 	return append(opts, more...), err
 }
 
-// asyncError hears what a server says of nothing in particular.
+// asyncError hears what a server says of nothing in particular. It may say it
+// of every message, so only what is new is logged.
 func (b *Bus) asyncError(sub *nats.Subscription, err error) {
-	if b.pub != nil {
-		b.pub.denied(err)
+	b.pub.denied(err)
+	b.count.asyncErrors.Inc()
+	b.mu.Lock()
+	known := b.trouble == err.Error()
+	b.trouble = err.Error()
+	b.mu.Unlock()
+	if known {
+		return
 	}
 	subject := ""
 	if sub != nil {
 		subject = sub.Subject
 	}
-	b.count.asyncErrors.Inc()
 	b.cfg.Logger.Warn("error of the log's connection", "subject", subject, "error", err)
 }
 
@@ -254,9 +269,9 @@ func (b *Bus) Close() {
 func (b *Bus) pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
-	var changed <-chan struct{}
-	if !b.Connected() {
-		changed = b.Changed()
+	changed := b.Changed()
+	if b.Connected() {
+		changed = nil
 	}
 	select {
 	case <-ctx.Done():

@@ -4,19 +4,23 @@ import "github.com/VictoriaMetrics/metrics"
 
 // counters are the bus's own metrics.
 type counters struct {
-	sent, sentBytes, duplicates, retried      *metrics.Counter
-	followed, followedBytes, malformed        *metrics.Counter
-	consumers, holes, asyncErrors, reconnects *metrics.Counter
-	set                                       *metrics.Set
+	sent, sentBytes, duplicates, retried *metrics.Counter
+	followed, followedBytes, malformed   *metrics.Counter
+	consumers, holes, asyncErrors        *metrics.Counter
+	set                                  *metrics.Set
 }
 
-func newCounters(set *metrics.Set, b *Bus) counters {
-	set.GetOrCreateGauge(`quintet_bus_connected`, func() float64 {
-		if b.Connected() {
+// gauge shows a condition as 0 or 1.
+func gauge(set *metrics.Set, name string, is func() bool) {
+	set.GetOrCreateGauge(name, func() float64 {
+		if is() {
 			return 1
 		}
 		return 0
 	})
+}
+
+func newCounters(set *metrics.Set) counters {
 	return counters{
 		sent:          set.GetOrCreateCounter(`quintet_bus_stored_messages_total`),
 		sentBytes:     set.GetOrCreateCounter(`quintet_bus_stored_bytes_total`),

@@ -19,7 +19,10 @@ var (
 	certificateBegin = []byte("-----BEGIN CERTIFICATE-----")
 )
 
-const maxCredentials = 1 << 20
+const (
+	maxCredentials = 1 << 20
+	maxKey         = 100
+)
 
 // securityOptions turns the content of a credentials file and a TLS
 // configuration into options of a connection.
@@ -81,7 +84,7 @@ func alphanumeric(s string) bool {
 			return false
 		}
 	}
-	return s != "" && len(s) <= maxToken
+	return s != "" && len(s) <= maxKey
 }
 
 // authorities reads the certificates that stand in a credentials file; nil if

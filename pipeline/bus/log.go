@@ -149,18 +149,22 @@ func (b *Bus) LastTick(ctx context.Context) (at telemetry.Time, ok bool, err err
 			return s.GetLastMsgForSubject(ctx, b.names.Ticks())
 		})
 		if errors.Is(err, ErrNotHeld) {
-			ok = false
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r, err := telemetry.ParseRecord(m.Data)
-		if err != nil {
-			return fmt.Errorf("entry %d: %w", m.Sequence, err)
+		if r, err := telemetry.ParseRecord(m.Data); err == nil && r.Kind == telemetry.TickRecord {
+			at, ok = r.Tick.At, true
+			return nil
 		}
-		at, ok = r.Tick.At, r.Kind == telemetry.TickRecord
-		return nil
+		// Whatever stands there, the ticks before it count.
+		return b.Slice(ctx, Span{Kinds: []telemetry.RecordKind{telemetry.TickRecord}}, func(e Entry) error {
+			if e.Record != nil {
+				at, ok = e.Record.Tick.At, true
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return 0, false, fmt.Errorf("bus: last tick: %w", err)

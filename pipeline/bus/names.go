@@ -21,8 +21,12 @@ const (
 	askToken     = "ask"
 
 	subjectRoot = "quintet.v1."
-	maxToken    = 200
 )
+
+// MaxCollector is how long the name of a collecting process may be, in bytes.
+const MaxCollector = 200
+
+const maxSite = 64
 
 // Names are the subjects, streams and buckets of one site. Everything that
 // names one takes it from here: streams, permissions, questions.
@@ -35,8 +39,8 @@ func NamesOf(site string) (Names, error) {
 	if site == "" {
 		return Names{}, errors.New("site: no name")
 	}
-	if len(site) > maxToken/3 {
-		return Names{}, fmt.Errorf("site %.20q…: name of %d bytes, at most %d", site, len(site), maxToken/3)
+	if len(site) > maxSite {
+		return Names{}, fmt.Errorf("site %.20q…: name of %d bytes, at most %d", site, len(site), maxSite)
 	}
 	return Names{Token(site)}, nil
 }
@@ -99,8 +103,8 @@ func (n Names) Record(collector string, k telemetry.RecordKind) (string, error) 
 		return "", fmt.Errorf("subject: %s has none", k)
 	case collector == "":
 		return "", fmt.Errorf("subject: %s record without a collector", k)
-	case len(collector) > maxToken:
-		return "", fmt.Errorf("subject: collector %.20q…: name of %d bytes, at most %d", collector, len(collector), maxToken)
+	case len(collector) > MaxCollector:
+		return "", fmt.Errorf("subject: collector %.20q…: name of %d bytes, at most %d", collector, len(collector), MaxCollector)
 	}
 	return n.root() + collectorToken(collector) + "." + last, nil
 }

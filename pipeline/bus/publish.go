@@ -162,10 +162,11 @@ type batch struct {
 	moved     chan struct{}
 }
 
-func newPublisher(b *Bus) (*publisher, error) {
-	p := &publisher{bus: b, prefix: b.conn.NewInbox(), batches: map[uint64]*batch{}}
-	_, err := b.conn.Subscribe(p.prefix+".*.*", p.heard)
-	return p, err
+// listen begins to hear acknowledgements.
+func (p *publisher) listen() error {
+	p.prefix = p.bus.conn.NewInbox()
+	_, err := p.bus.conn.Subscribe(p.prefix+".*.*", p.heard)
+	return err
 }
 
 // send makes one attempt.

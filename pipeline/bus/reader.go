@@ -117,13 +117,19 @@ func (r *reader) check(ctx context.Context) error {
 	if r.position == 0 || r.filters != nil || r.lenient {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestPatience)
-	defer cancel()
-	held, err := r.bus.state(ctx, r.stream)
+	held, err := r.held(ctx)
 	if err != nil {
 		return err
 	}
 	return r.continues(held)
+}
+
+func (r *reader) held(ctx context.Context) (s State, err error) {
+	err = r.bus.attempt(ctx, requestPatience, func(ctx context.Context) error {
+		s, err = r.bus.state(ctx, r.stream)
+		return err
+	})
+	return s, err
 }
 
 func (r *reader) continues(held State) error {
@@ -154,13 +160,17 @@ type session struct {
 // consumer makes the server's side: in memory, without acknowledgements, gone
 // soon after nobody pulls.
 func (s *session) consumer(ctx context.Context, inbox string) error {
-	ctx, cancel := context.WithTimeout(ctx, requestPatience)
-	defer cancel()
-	c, err := s.bus.js.CreateConsumer(ctx, s.stream, s.consumerConfig())
+	var info *jetstream.ConsumerInfo
+	err := s.bus.attempt(ctx, requestPatience, func(ctx context.Context) error {
+		c, err := s.bus.js.CreateConsumer(ctx, s.stream, s.consumerConfig())
+		if err == nil {
+			info = c.CachedInfo()
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	info := c.CachedInfo()
 	s.inbox, s.pending = inbox, info.NumPending
 	s.next = "$JS.API.CONSUMER.MSG.NEXT." + s.stream + "." + info.Name
 	return nil
@@ -293,9 +303,7 @@ func (s *session) known(ctx context.Context, d delivery) (again bool, err error)
 		return false, nil
 	}
 	// Positions are missing: forgotten, or a hole that somebody made.
-	ctx, cancel := context.WithTimeout(ctx, requestPatience)
-	defer cancel()
-	held, err := s.bus.state(ctx, s.stream)
+	held, err := s.held(ctx)
 	if err != nil {
 		return false, err
 	}

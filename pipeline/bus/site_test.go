@@ -68,7 +68,9 @@ func site(t testing.TB, set ...func(*bus.Config)) (*broker.Server, *bus.Bus) {
 const second = telemetry.Duration(time.Second)
 
 // at is n seconds into the tests' time.
-func at(n int) telemetry.Time { return telemetry.Time(1_800_000_000_000_000_000).Add(telemetry.Duration(n) * second) }
+func at(n int) telemetry.Time {
+	return telemetry.Time(1_800_000_000_000_000_000).Add(telemetry.Duration(n) * second)
+}
 
 func tick(n int) *telemetry.Record {
 	return &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: at(n)}}

@@ -102,11 +102,14 @@ func (b *Bus) KeyValue(ctx context.Context, bucket string) (kv jetstream.KeyValu
 
 // persist repeats a request until it succeeds, fails for good, or ctx is done.
 func (b *Bus) persist(ctx context.Context, request func(context.Context) error) error {
+	return b.persistFor(ctx, requestPatience, request)
+}
+
+// persistFor is persist for requests of which one may take as long as patience.
+func (b *Bus) persistFor(ctx context.Context, patience time.Duration, request func(context.Context) error) error {
 	wait := 100 * time.Millisecond
 	for {
-		once, cancel := context.WithTimeout(ctx, requestPatience)
-		err := request(once)
-		cancel()
+		err := b.attempt(ctx, patience, request)
 		if err == nil || !passing(err) || b.fatal(ctx, err) {
 			return err
 		}
@@ -116,6 +119,27 @@ func (b *Bus) persist(ctx context.Context, request func(context.Context) error) 
 		}
 		wait = min(2*wait, 2*time.Second)
 	}
+}
+
+// attempt makes one request, and gives up when the connection goes: no answer
+// comes over another one.
+func (b *Bus) attempt(ctx context.Context, patience time.Duration, request func(context.Context) error) error {
+	once, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	changed, done := b.Changed(), make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-changed:
+			cancel()
+		case <-done:
+		}
+	}()
+	err := request(once)
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return nats.ErrDisconnected
+	}
+	return err
 }
 
 // passing reports whether a request may succeed later: no server, no leader, no
