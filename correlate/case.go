@@ -27,8 +27,13 @@ type incidentCase struct {
 	// accepted says that the job is well because what it does now is what it
 	// does.
 	accepted bool
-	before   *fabric.Baseline
-	hosts    []hostBefore // in identity order of node
+	// inherited says that the incident was explained by an engine that saw what
+	// was before the hurt; this one did not, and only refreshes what it costs.
+	inherited bool
+	since     telemetry.Time // the grid in which it was inherited
+	ending    string         // how it ended, where that was not seen; "" otherwise
+	before    *fabric.Baseline
+	hosts     []hostBefore // in identity order of node
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes    []telemetry.Entity
@@ -162,14 +167,21 @@ func (e *Engine) nodes(job telemetry.Entity) []telemetry.Entity {
 	return slices.Compact(out)
 }
 
-// gather collects the evidence of a case as of grid g.
-func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.Time) *explain.Evidence {
+// cost begins the evidence of a case: where its job runs and what the hurt costs
+// it.
+func (e *Engine) cost(c *incidentCase, j *jobs.Job, h *jobs.Hurt) *explain.Evidence {
 	e.meet(c)
 	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, Onset: e.onset}
 	ev.GPUs = e.gpus(c.job, ev.Nodes)
 	if before, now, ok := j.MFU(); ok {
 		ev.MFUBefore, ev.MFUNow = &before, &now
 	}
+	return ev
+}
+
+// gather collects the evidence of a case as of grid g.
+func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.Time) *explain.Evidence {
+	ev := e.cost(c, j, h)
 	from := floor(h.Onset.Earliest, e.cfg.Grid)
 	to := min(floor(h.End(g), e.cfg.Grid), g)
 	if oldest := g.Add(-(history - 2) * e.cfg.Grid); from < oldest {
@@ -287,6 +299,9 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	k.Int(&c.strayed)
 	k.Bool(&c.well)
 	k.Bool(&c.accepted)
+	k.Bool(&c.inherited)
+	k.Time(&c.since)
+	k.String(&c.ending)
 	if c.before == nil {
 		c.before = &fabric.Baseline{}
 	}

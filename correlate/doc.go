@@ -34,7 +34,9 @@
 // I5. The state after position p is Restore(snapshot at q ≤ p) and the records
 // (q, p], nothing else. A snapshot carries its position, the engine's version
 // and the digest of its rules, and is refused by an engine that differs in
-// either. A restored engine and one that never stopped cannot be told apart.
+// either. A restored engine and one that never stopped cannot be told apart. An
+// engine that starts cold goes on with the incidents that were published before
+// it: they come to it with a record of the log, and are state from there on.
 //
 // I6. No floating-point statistic subtracts what it added. Sums over a window
 // are summed afresh from its buckets, so that rounding leaves no trace of

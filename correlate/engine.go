@@ -49,8 +49,12 @@ type Engine struct {
 	counted  uint64 // the topology generation of the last census
 	censused bool
 	past     []*incidentCase // resolved less than reopenWithin ago
-	counts   Counts
-	out      Output
+	// held are the incidents to be inherited at the next grid, by opening and id,
+	// if inheriting is set.
+	held       []explain.Incident
+	inheriting bool
+	counts     Counts
+	out        Output
 }
 
 // drawing says for what the fabric's map was drawn.

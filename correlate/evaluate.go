@@ -20,6 +20,9 @@ const keepAnswers = 8
 func (e *Engine) evaluate(g telemetry.Time) {
 	e.graph.Advance(g)
 	e.census(g)
+	if e.inheriting {
+		e.adopt(g)
+	}
 	changed := e.hear(g)
 	changed = append(changed, e.book.Close(g, jobs.Senses{Working: e.working, Witness: e.witness})...)
 	for _, c := range changed {
@@ -51,6 +54,7 @@ func (e *Engine) begin(j *jobs.Job, g telemetry.Time) {
 	if ok {
 		c := e.cases[i]
 		c.before, c.hosts, c.well, c.judged = fresh.before, fresh.hosts, false, 0
+		c.inherited = false // what was before this hurt was seen
 		return
 	}
 	fresh.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(metricStep), j.Entity, g), State: explain.StateOpen, Kind: explain.KindIncident,
@@ -96,7 +100,12 @@ func (e *Engine) answer(ev *explain.Evidence) []explain.Answer {
 // a reader must know.
 func (e *Engine) follow(c *incidentCase, g telemetry.Time) {
 	j := e.book.Job(c.job)
-	if c.well || j == nil || j.Hurt == nil {
+	hurt := j != nil && j.Hurt != nil
+	if c.inherited && !c.well && !hurt {
+		e.await(c, j, g)
+		return
+	}
+	if c.well || !hurt {
 		return
 	}
 	well := j.Hurt.Well() || j.Over()
@@ -118,15 +127,17 @@ const acceptAfter = 20
 
 // accepted says that a job's trouble is a change of its work that has lasted.
 func (e *Engine) accepted(c *incidentCase, j *jobs.Job) bool {
-	if j.Hurt.Steps < acceptAfter || c.judged == 0 {
-		return false
-	}
+	return j.Hurt.Steps >= acceptAfter && c.judged != 0 && e.expected(c.incident.Root.Signature) == explain.ExpectBenign
+}
+
+// expected says what a signature's occurrence is.
+func (e *Engine) expected(signature string) explain.Expect {
 	for i := range e.cfg.Signatures {
-		if s := &e.cfg.Signatures[i]; s.Name == c.incident.Root.Signature {
-			return s.Expect == explain.ExpectBenign
+		if s := &e.cfg.Signatures[i]; s.Name == signature {
+			return s.Expect
 		}
 	}
-	return false
+	return explain.ExpectIncident
 }
 
 // news says that a case has something to be judged on: a step, another state,
@@ -138,10 +149,14 @@ func (e *Engine) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
 // judge explains the case as of grid g and publishes a revision if it says
 // something new.
 func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
-	ev := e.gather(c, j, j.Hurt, g)
 	next := c.incident
 	next.Updated = g
-	e.teller().Tell(&next, ev, e.answer(ev))
+	if c.inherited {
+		e.teller().Refresh(&next, e.cost(c, j, j.Hurt), e.expected(next.Root.Signature))
+	} else {
+		ev := e.gather(c, j, j.Hurt, g)
+		e.teller().Tell(&next, ev, e.answer(ev))
+	}
 	c.impact, c.judged, c.steps = next.Impact.Jobs[0], g, j.Steps
 	if c.published.Revision == 0 && c.under.IsZero() {
 		next = e.place(c, next, g)

@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -100,7 +101,7 @@ func oneRoot(a, b *explain.Incident) bool {
 // strays counts how often in a row c has been sure of another root than its
 // leader's, and reports whether that is often enough.
 func (c *incidentCase) strays(lead *incidentCase) bool {
-	if c == lead || oneRoot(&c.incident, &lead.incident) || c.incident.Root.Confidence < surely {
+	if c == lead || c.inherited || oneRoot(&c.incident, &lead.incident) || c.incident.Root.Confidence < surely {
 		c.strayed = 0
 		return false
 	}
@@ -163,7 +164,7 @@ func (e *Engine) settle(lead *incidentCase, g telemetry.Time) {
 	if slices.ContainsFunc(all, func(c *incidentCase) bool { return !c.well }) {
 		return
 	}
-	how, at := "recovered", g
+	how, at := cmp.Or(lead.ending, "recovered"), g
 	if lead.accepted {
 		how = "new usual"
 	}

@@ -3,6 +3,7 @@ package correlate
 import (
 	"fmt"
 
+	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -33,7 +34,7 @@ func (e *Engine) Restore(b []byte) error {
 
 // code writes or restores every field, in one order for both.
 func (e *Engine) code(c *snapshot.Codec) {
-	c.Tag("quintet/engine")
+	c.Tag("quintet/engine/2")
 	e.codeConfig(c)
 	if !c.Writing() {
 		if c.Err() != nil || e.cfg.Validate() != nil {
@@ -56,6 +57,8 @@ func (e *Engine) code(c *snapshot.Codec) {
 	c.U64(&e.counted)
 	snapshot.List(c, &e.cases, 64, codeCase)
 	snapshot.List(c, &e.past, 64, codeCase)
+	c.Bool(&e.inheriting)
+	snapshot.List(c, &e.held, 64, func(c *snapshot.Codec, in *explain.Incident) { in.Snapshot(c) })
 	e.codeCounts(c)
 }
 

@@ -13,15 +13,28 @@
 // Two runs that published the same revisions have the same digest, and two
 // replicas compare it.
 //
+// # Claims
+//
+// Several replicas may read one log; which of them publish is said by the log
+// itself. A [Claim] is a config record by which a replica says that it publishes
+// from here on. A claim names the one it replaces, and counts only if that is
+// the one in force: of two at a time the first stands, and every reader of the
+// log agrees which. The claim in force is the [Reign].
+//
+// A claim carries the incidents that were published so far. A runner of the
+// engine that it names goes on with them under their ids, and its state is still
+// a function of the log alone. A runner of another engine or of other rules only
+// notes who reigns.
+//
 // # Snapshot
 //
-//	+---------+---------+----------------+--------------+----------+------+--------+-----------+------+--------+
-//	| magic 8 | version | engine version | rules digest | position | tick | digest | incidents | body | CRC-32 |
-//	|         | u32     | string         | string       | u64      | i64  | 32     | strings   | str. | C, u32 |
-//	+---------+---------+----------------+--------------+----------+------+--------+-----------+------+--------+
+//	+---------+---------+----------------+--------------+----------+------+--------+-----------+--------+------+--------+
+//	| magic 8 | version | engine version | rules digest | position | tick | digest | incidents | reign  | body | CRC-32 |
+//	|         | u32     | string         | string       | u64      | i64  | 32     | strings   | string | str. | C, u32 |
+//	+---------+---------+----------------+--------------+----------+------+--------+-----------+--------+------+--------+
 //
 // Integers are little endian; a string is a u32 length and its bytes;
-// incidents are a u32 count and each newest revision as JSON; the body is
-// correlate's own. The CRC covers everything before it. A snapshot of another
-// engine version or of other rules is refused (I5).
+// incidents are a u32 count and each newest revision as JSON, the reign is JSON,
+// too; the body is correlate's own. The CRC covers everything before it. A
+// snapshot of another engine version or of other rules is refused (I5).
 package engine

@@ -54,5 +54,7 @@ func (c *core) Step(r *telemetry.Record) []explain.Incident {
 	return c.last.Incidents
 }
 
+func (c *core) Inherit(held []explain.Incident) { c.engine.Inherit(held) }
+
 func (c *core) Snapshot() []byte          { return c.engine.Snapshot() }
 func (c *core) Restore(body []byte) error { return c.engine.Restore(body) }

@@ -15,7 +15,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// SnapshotEvery is how far ticks move between two snapshots that are due.
+// SnapshotEvery divides time, from its origin on: a snapshot is due at the first
+// tick in each part, so that replicas take theirs at the same ticks.
 const SnapshotEvery = telemetry.Duration(time.Minute)
 
 // maxKept bounds the resolved incidents a runner remembers. Older ones are
@@ -28,6 +29,8 @@ type machine interface {
 	// changed, in the order in which they are published. The slice is valid
 	// until the next Step.
 	Step(r *telemetry.Record) []explain.Incident
+	// Inherit gives it the incidents that others published, from the next tick on.
+	Inherit(held []explain.Incident)
 	Snapshot() []byte
 	Restore(body []byte) error
 }
@@ -48,6 +51,7 @@ type Runner struct {
 	due      bool
 	digest   [sha256.Size]byte
 	latest   map[string]*explain.Incident
+	reign    Reign
 }
 
 func newRunner(m machine, id identity) *Runner {
@@ -74,8 +78,11 @@ func (r *Runner) Apply(position uint64, record *telemetry.Record) ([]explain.Inc
 			return nil, fmt.Errorf("apply record: position %d: %w", position, err)
 		}
 	}
-	if record.Kind == telemetry.TickRecord {
+	switch record.Kind {
+	case telemetry.TickRecord:
 		r.passed(record.Tick.At)
+	case telemetry.ConfigRecord:
+		r.claimed(record.Config)
 	}
 	return changed, nil
 }
@@ -105,8 +112,10 @@ func (r *Runner) passed(at telemetry.Time) {
 	if r.saved == 0 {
 		r.saved = r.tick // the first tick starts the minute
 	}
-	r.due = r.tick.Sub(r.saved) >= SnapshotEvery
+	r.due = minute(r.tick) > minute(r.saved)
 }
+
+func minute(t telemetry.Time) int64 { return int64(t) / int64(SnapshotEvery) }
 
 // publish adds one revision to the digest and to the newest revisions.
 func (r *Runner) publish(id string, in explain.Incident) error {
@@ -165,6 +174,6 @@ func (r *Runner) Digest() string { return hex.EncodeToString(r.digest[:]) }
 // Position returns that of the last record applied, and false before the first.
 func (r *Runner) Position() (uint64, bool) { return r.position, r.started }
 
-// SnapshotDue reports whether the last record was a tick at which a minute or
-// more has passed since the last snapshot.
+// SnapshotDue reports whether the last record was a tick in a later minute than
+// the last snapshot.
 func (r *Runner) SnapshotDue() bool { return r.due }

@@ -18,7 +18,7 @@ import (
 const snapshotMagic = "QSNAP\r\n\x1a"
 
 // snapshotVersion is that of the envelope, not of the engine.
-const snapshotVersion = 1
+const snapshotVersion = 2
 
 // Why a snapshot is refused. The caller starts cold, at the oldest record.
 var (
@@ -30,8 +30,7 @@ var (
 // castagnoli returns the table of CRC-32C; the standard library makes it once.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Snapshot returns the state after the last record applied. The next minute
-// counts from here.
+// Snapshot returns the state after the last record applied.
 func (r *Runner) Snapshot() ([]byte, error) {
 	out := []byte(snapshotMagic)
 	out = binary.LittleEndian.AppendUint32(out, snapshotVersion)
@@ -49,6 +48,11 @@ func (r *Runner) Snapshot() ([]byte, error) {
 		}
 		out = appendString(out, b)
 	}
+	reign, err := json.Marshal(r.reign)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	out = appendString(out, reign)
 	body := r.machine.Snapshot()
 	if uint64(len(body)) > math.MaxUint32 {
 		return nil, fmt.Errorf("snapshot: state of %d bytes does not fit", len(body))
@@ -82,6 +86,7 @@ func (r *Runner) Restore(snapshot []byte) (position uint64, err error) {
 		return 0, fmt.Errorf("restore snapshot: %w: %w", ErrSnapshotDamaged, err)
 	}
 	r.position, r.started, r.tick, r.saved, r.due, r.digest = e.position, true, e.tick, e.tick, false, e.digest
+	r.reign = e.reign
 	r.latest = map[string]*explain.Incident{}
 	for i := range e.incidents {
 		r.latest[e.incidents[i].ID] = &e.incidents[i]
@@ -96,6 +101,7 @@ type envelope struct {
 	tick      telemetry.Time
 	digest    [32]byte
 	incidents []explain.Incident
+	reign     Reign
 	body      []byte
 }
 
@@ -122,6 +128,9 @@ func parseSnapshot(b []byte) (*envelope, error) {
 			return nil, fmt.Errorf("%w: incident %d: %w", ErrSnapshotDamaged, len(e.incidents), err)
 		}
 		e.incidents = append(e.incidents, in)
+	}
+	if err := json.Unmarshal(c.string(), &e.reign); err != nil && !c.failed {
+		return nil, fmt.Errorf("%w: claim in force: %w", ErrSnapshotDamaged, err)
 	}
 	e.body = c.string()
 	if c.failed || len(c.rest) > 0 {

@@ -41,6 +41,7 @@ const (
 	ConfigCatalogue  ConfigKey = "catalogue"  // metric declarations
 	ConfigSignatures ConfigKey = "signatures" // the signatures in force
 	ConfigJobs       ConfigKey = "jobs"       // job settings
+	ConfigEngine     ConfigKey = "engine"     // who publishes incidents, and what they go on with
 )
 
 // Config is whatever else can change an answer, with its content. It applies

@@ -91,5 +91,15 @@ func WithOthers(title string, impacts []JobImpact) string {
 	for _, j := range impacts[1:] {
 		names = append(names, j.Job.Name)
 	}
-	return title + " Also hurt: " + strings.Join(names, ", ") + "."
+	return title + alsoHurt + strings.Join(names, ", ") + "."
+}
+
+const alsoHurt = " Also hurt: "
+
+// WithoutOthers takes back what WithOthers adds.
+func WithoutOthers(title string) string {
+	if i := strings.LastIndex(title, alsoHurt); i >= 0 {
+		return title[:i]
+	}
+	return title
 }

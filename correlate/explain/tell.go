@@ -38,10 +38,11 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	in.RuledOut = ruledOut(e, best)
 	in.Actions = t.actions(e, best)
 	in.Title = title(in, e, best)
-	in.Severity = attribute.SeverityOf(e.Hurt.State, e.Loss()).String()
-	if best.Signature != nil && best.Signature.Expect == ExpectBenign {
-		in.Severity = SeverityInfo
+	expect := ExpectIncident
+	if best.Signature != nil {
+		expect = best.Signature.Expect
 	}
+	in.Severity = severity(e, expect)
 }
 
 // trust is how sure the answer is that this entity is the root. That nothing
@@ -160,14 +161,36 @@ func spoken(e telemetry.Entity) string { return string(e.Kind) + " " + e.Name }
 
 // title is the sentence that comes first: which job, how much, since when, why.
 func title(in *Incident, e *Evidence, best *Answer) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%d GPUs) %s since %s ± %.0f s: ", e.Job.Name, e.GPUs, suffering(in, e), middle(in.Onset).Clock(), uncertainty(in.Onset))
 	if best.Signature == nil {
-		fmt.Fprintf(&b, "the cause is not known, most likely at %s.", spoken(best.Entity))
-		return b.String()
+		return victim(in, e) + "the cause is not known, most likely at " + spoken(best.Entity) + "."
 	}
-	b.WriteString(fill(best.Signature.Sentence, func(name string) string { return placeholder(name, e, best) }))
-	return b.String()
+	return victim(in, e) + fill(best.Signature.Sentence, func(name string) string { return placeholder(name, e, best) })
+}
+
+// toCause stands between the two halves of a title: what happened to whom, and
+// why. No name holds it, because none holds a space.
+const toCause = ": "
+
+// victim is a title's first half.
+func victim(in *Incident, e *Evidence) string {
+	return fmt.Sprintf("%s (%d GPUs) %s since %s ± %.0f s", e.Job.Name, e.GPUs, suffering(in, e), middle(in.Onset).Clock(), uncertainty(in.Onset)) + toCause
+}
+
+// Refresh writes what the hurt costs now into an incident whose cause was
+// explained by somebody who saw more than e shows: impact, severity and the
+// first half of the title. Root, chain and all that follows from them stay.
+func (t *Teller) Refresh(in *Incident, e *Evidence, expect Expect) {
+	t.impact(in, e)
+	_, cause, _ := strings.Cut(in.Title, toCause)
+	in.Title = victim(in, e) + cause
+	in.Severity = severity(e, expect)
+}
+
+func severity(e *Evidence, expect Expect) string {
+	if expect == ExpectBenign {
+		return SeverityInfo
+	}
+	return attribute.SeverityOf(e.Hurt.State, e.Loss()).String()
 }
 
 func suffering(in *Incident, e *Evidence) string {

@@ -1,0 +1,242 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// An engine that did not see the beginning, because it started cold or ran
+// beside another one, goes on with the incidents that were published: it takes
+// over their ids and counts their revisions on (I5). What it found out for
+// itself about a job stays its own; only of a job whose trouble it did not see
+// begin does it keep the explanation that was published.
+
+// Horizon is how long after a cold start the engine's verdicts are those of an
+// engine that has run for ever, within tolerance. An inherited incident whose
+// job has not been heard of by then is over.
+const Horizon = telemetry.Duration(15 * 60e9)
+
+// How an inherited incident ended whose end was not seen.
+const (
+	recoveredUnseen = "recovered unseen"
+	endedUnseen     = "ended unseen"
+	notHeardOf      = "not heard of"
+)
+
+// Inherit gives the engine the newest published revisions of all open incidents
+// and of those that it might open again, in any order. They replace what it has
+// published itself. They count from the next grid that is closed; nothing
+// changes before (I1).
+func (e *Engine) Inherit(held []explain.Incident) {
+	e.held, e.inheriting = slices.Clone(held), true
+	slices.SortFunc(e.held, func(a, b explain.Incident) int {
+		return cmp.Or(cmp.Compare(a.Opened, b.Opened), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// adopt makes the held incidents the engine's own at grid g.
+func (e *Engine) adopt(g telemetry.Time) {
+	held := e.held
+	e.held, e.inheriting = nil, false
+	former := e.disown()
+	for i := range held {
+		if held[i].State == explain.StateOpen {
+			e.take(&held[i], g)
+		}
+	}
+	e.regroup(former)
+	e.past = nil
+	for i := range held {
+		if held[i].State != explain.StateOpen {
+			e.recall(&held[i], g)
+		}
+	}
+	e.wellAlready(g)
+}
+
+// wellAlready ends the incidents in which nobody hurts any more, because those
+// that do have gone to another. One that nobody was told of goes silently.
+func (e *Engine) wellAlready(g telemetry.Time) {
+	var gone []*incidentCase
+	for _, c := range e.cases {
+		all := e.members(c)
+		switch {
+		case !c.under.IsZero() || slices.ContainsFunc(all, func(m *incidentCase) bool { return !m.well }):
+		case c.published.Revision > 0:
+			e.settle(c, g)
+		default:
+			gone = append(gone, all...)
+		}
+	}
+	e.cases = slices.DeleteFunc(e.cases, func(c *incidentCase) bool { return slices.Contains(gone, c) })
+}
+
+// led says whose case carried a job's incident.
+type led struct{ job, leader telemetry.Entity }
+
+func (l led) compare(job telemetry.Entity) int { return l.job.Compare(job) }
+
+// disown forgets under which names and numbers the engine has told of its
+// cases, and what it still awaits of an earlier inheritance. It returns who led
+// whom, in identity order of job.
+func (e *Engine) disown() (former []led) {
+	var kept []*incidentCase
+	for _, c := range e.cases {
+		if j := e.book.Job(c.job); c.inherited && !c.well && (j == nil || j.Hurt == nil) {
+			continue
+		}
+		kept, former = append(kept, c), append(former, led{c.job, e.leader(c).job})
+	}
+	for _, c := range kept {
+		c.under, c.strayed, c.published = telemetry.Entity{}, 0, explain.Incident{}
+		if !c.well {
+			c.judged = 0
+		}
+	}
+	e.cases = kept
+	return former
+}
+
+// taken reports whether a case belongs to a held incident already.
+func (c *incidentCase) taken() bool { return c.published.Revision > 0 || !c.under.IsZero() }
+
+// take gives a held open incident to the cases of its jobs. A job whose trouble
+// the engine does not know of gets a case that waits for what its steps say.
+func (e *Engine) take(h *explain.Incident, g telemetry.Time) {
+	var mine []*incidentCase
+	for _, impact := range h.Impact.Jobs {
+		i, ok := e.find(impact.Job)
+		switch {
+		case impact.Job.Validate() != nil || ok && e.cases[i].taken():
+			continue // a job's trouble is told of in one incident
+		case !ok:
+			e.cases = slices.Insert(e.cases, i, &incidentCase{job: impact.Job, inherited: true, since: g})
+			fallthrough
+		case e.cases[i].inherited:
+			e.cases[i].explained(h, impact, e.cfg.Rules)
+		}
+		mine = append(mine, e.cases[i])
+	}
+	if len(mine) == 0 {
+		e.conclude(*h, g)
+		return
+	}
+	lead := mine[max(0, slices.IndexFunc(mine, func(c *incidentCase) bool { return !c.inherited }))]
+	for _, c := range mine {
+		if c != lead {
+			c.under = lead.job
+		}
+	}
+	lead.goOn(h)
+}
+
+// explained fills a case with what was published of its job.
+func (c *incidentCase) explained(h *explain.Incident, impact explain.JobImpact, rules string) {
+	c.incident, c.impact = *h, impact
+	c.incident.Title = explain.WithoutOthers(h.Title)
+	c.incident.Engine, c.incident.Rules = Version, rules
+	if len(h.Impact.Jobs) == 1 {
+		for _, x := range h.Impact.Entities {
+			if x.Kind == telemetry.Node {
+				c.nodes = union(c.nodes, []telemetry.Entity{x})
+			}
+		}
+	}
+}
+
+// goOn lets a case carry a held incident under its name and number.
+func (c *incidentCase) goOn(h *explain.Incident) {
+	c.published = *h
+	c.incident.ID, c.incident.Opened, c.incident.Reopens, c.incident.SplitFrom = h.ID, h.Opened, h.Reopens, h.SplitFrom
+}
+
+// conclude ends a held incident that no job stands behind.
+func (e *Engine) conclude(h explain.Incident, g telemetry.Time) {
+	how, at := notHeardOf, g
+	h.State, h.Resolution, h.Resolved = explain.StateResolved, &how, &at
+	h.Updated, h.Revision = g, h.Revision+1
+	h.Engine, h.Rules = Version, e.cfg.Rules
+	e.out.Incidents = append(e.out.Incidents, h)
+}
+
+// regroup puts the cases that no held incident tells of back under whoever led
+// them.
+func (e *Engine) regroup(former []led) {
+	for _, c := range e.cases {
+		if c.taken() {
+			continue
+		}
+		by, _ := slices.BinarySearchFunc(former, c.job, led.compare)
+		i, ok := e.find(former[by].leader)
+		if !ok || e.cases[i] == c { // its leader was awaited and is gone, or itself
+			i = slices.IndexFunc(e.cases, func(o *incidentCase) bool { return o.taken() && o.incident.ID == c.incident.ID })
+		}
+		if i >= 0 {
+			c.under = e.leader(e.cases[i]).job
+		}
+	}
+}
+
+// recall notes a held incident that is over: a case of that name goes on
+// counting where it ended, and the same trouble within ten minutes opens it
+// again.
+func (e *Engine) recall(h *explain.Incident, g telemetry.Time) {
+	for _, c := range e.cases {
+		if !c.taken() && c.incident.ID == h.ID {
+			c.goOn(h)
+			c.incident.Reopens = h.Reopens + 1
+			return
+		}
+	}
+	if h.Resolved == nil || len(h.Impact.Jobs) == 0 || g.Sub(*h.Resolved) > reopenWithin {
+		return
+	}
+	e.past = append(e.past, &incidentCase{job: h.Impact.Jobs[0].Job, incident: *h, published: *h, well: true, resolved: *h.Resolved})
+}
+
+// await judges an inherited case whose job does not hurt as far as its own past
+// goes: that past may have grown up in the trouble.
+func (e *Engine) await(c *incidentCase, j *jobs.Job, g telemetry.Time) {
+	switch heard := e.resume(c, j); {
+	case heard == jobs.StillHurt:
+		e.judge(c, j, g)
+		return
+	case j != nil && j.Over():
+		c.ending = endedUnseen
+	case heard == jobs.Recovered:
+		c.ending = recoveredUnseen
+	case g.Sub(c.since) >= Horizon && !e.stands(c):
+		c.ending = notHeardOf
+	default:
+		return
+	}
+	c.well = true
+	e.settle(e.leader(c), g)
+}
+
+// resume holds a job's steps against what was published of its trouble.
+func (e *Engine) resume(c *incidentCase, j *jobs.Job) jobs.Resumed {
+	if j == nil || j.Over() {
+		return jobs.Unheard
+	}
+	e.meet(c)
+	value := func(x *float64) float64 {
+		if x == nil {
+			return 0
+		}
+		return *x
+	}
+	return j.Resume(jobs.Held{Onset: c.incident.Onset, Opened: c.incident.Opened, Until: c.incident.Updated, Before: value(c.impact.Before),
+		Expected: value(c.impact.Expected), Now: value(c.impact.Now), Lost: c.impact.GPUSecondsLost / float64(e.gpus(c.job, c.nodes))})
+}
+
+// stands reports whether a job that makes no steps is known to stand still: it
+// was stalled or failed, and still has its place.
+func (e *Engine) stands(c *incidentCase) bool {
+	_, placed := slices.BinarySearchFunc(e.tenants, c.job, tenant.compare)
+	return placed && (c.impact.State == jobs.Stalled.String() || c.impact.State == jobs.Failed.String())
+}

@@ -1,0 +1,106 @@
+package jobs
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// Held is what somebody else has published of a job's hurt. Lengths are
+// seconds; zero is not known.
+type Held struct {
+	Onset    telemetry.Interval
+	Opened   telemetry.Time
+	Until    telemetry.Time // up to when Lost was counted
+	Before   float64
+	Expected float64
+	Now      float64 // mean step during the hurt
+	Lost     float64 // per GPU
+}
+
+// Resumed is what a job's own steps say of a hurt that was published.
+type Resumed uint8
+
+// The answers of Resume.
+const (
+	Unheard   Resumed = iota // too few steps since to say
+	StillHurt                // it goes on: the job has its hurt
+	Recovered                // the last steps were usual
+)
+
+const (
+	// heldSteps make up the past of a job whose own was not seen.
+	heldSteps = 2 * minPast
+	// A published slowdown is heldSpreads spreads above the expected step, within
+	// bounds: what the spread was is not published.
+	heldSpreads   = 4.0
+	widestSpread  = 0.05
+	uniformSpread = 1.25 // half the width of a uniform past over its spread
+	maxHeldSteps  = 1e6
+)
+
+// Resume judges a healthy-looking job whose hurt began before its steps were
+// seen: against the published expectation, because its own idea of usual may
+// have grown up in the trouble. If the hurt goes on, the job has it from now on
+// and a past of the expected length. It changes nothing else.
+func (j *Job) Resume(h Held) Resumed {
+	recent := j.recent()
+	if j.Hurt != nil || len(recent) < wellAfter || j.LastEnd <= h.Until {
+		return Unheard
+	}
+	if !(h.Expected > 0) {
+		return Recovered // nothing to hold its steps against but themselves
+	}
+	seeded := heldPast(h)
+	u := seeded.usual()
+	tail := 0
+	for i := len(recent) - 1; i >= 0 && !slow(u, recent[i]); i-- {
+		tail++
+	}
+	if tail >= wellAfter {
+		return Recovered
+	}
+	j.past, j.suspects, j.evidence = seeded, j.suspects[:0], 0
+	j.Hurt = h.goesOn(j, u, recent, tail)
+	return StillHurt
+}
+
+// recent are the last wellAfter steps, those that look slow to the job's own
+// past included, oldest first.
+func (j *Job) recent() []float64 {
+	var all []float64
+	all = append(all, j.past.lengths...)
+	for _, p := range j.suspects {
+		all = append(all, p.length)
+	}
+	return all[max(0, len(all)-wellAfter):]
+}
+
+// heldPast is a past as the published hurt implies it: around the expected
+// step, about as wide as lets the slowdown stand out.
+func heldPast(h Held) past {
+	spread := widestSpread
+	if h.Now > h.Expected {
+		spread = min(max((h.Now/h.Expected-1)/heldSpreads, spreadFloor), widestSpread)
+	}
+	var p past
+	for i := range heldSteps {
+		at := float64(2*i)/float64(heldSteps-1) - 1 // from -1 to 1
+		p.add(float64(h.Expected * (1 + float64(uniformSpread*float64(spread*at)))))
+	}
+	return p
+}
+
+// goesOn is the account of a published hurt as of the job's last step. What was
+// lost between the publication and now was not seen step by step: the last
+// steps stand for it.
+func (h Held) goesOn(j *Job, u usual, recent []float64, tail int) *Hurt {
+	out := &Hurt{State: Slow, told: Slow, Onset: h.Onset, Opened: h.Opened, Before: h.Before, Expected: h.Expected,
+		Usual: u.median, LastSlow: j.LastEnd, Lost: h.Lost, tailSteps: tail}
+	step := max(h.Now, h.Expected)
+	out.Steps = int(min(max(1, float64(h.Until-h.Onset.Earliest)/1e9/step), maxHeldSteps))
+	out.Sum = float64(step * float64(out.Steps))
+	for _, x := range recent[len(recent)-tail:] {
+		out.tailSum += x
+	}
+	if m := mean(recent); m > h.Expected {
+		out.Lost += float64(float64(j.LastEnd-h.Until) / 1e9 * (1 - h.Expected/m))
+	}
+	return out
+}

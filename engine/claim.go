@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Claim is the content of a config record with key telemetry.ConfigEngine: a
+// replica says that from here on it publishes, and with it every replica whose
+// state is the same. See the package comment.
+type Claim struct {
+	Engine  string `json:"engine"` // version
+	Rules   string `json:"rules"`  // digest
+	Replica string `json:"replica"`
+	// Over is the digest of the claim that was in force as far as the replica
+	// knew; "" if it knew of none. A claim over any other but the one in force
+	// counts for nothing: of two at a time the first stands.
+	Over string `json:"over,omitempty"`
+	// From is the position of the first record from which the replica's state was
+	// made, cold; 0 if it began with a snapshot. Who began there, too, has the
+	// same state.
+	From uint64 `json:"from,omitempty"`
+	// Whole says that nothing was published before: all since From counts.
+	Whole bool `json:"whole,omitempty"`
+	// Held are the newest published revisions that the engine goes on with.
+	Held []explain.Incident `json:"held,omitempty"`
+	// Renews is set instead of the three above in a claim that only repeats the
+	// one of that digest, so that the log does not forget it.
+	Renews string `json:"renews,omitempty"`
+}
+
+// What Held may say; more is a mistake, and must not reach a sum.
+const (
+	maxHeldSeconds = 1e9
+	maxHeldLoss    = 1e15
+)
+
+// Validate says what is wrong with a claim.
+func (c *Claim) Validate() error {
+	switch {
+	case c.Engine == "":
+		return errors.New("claim: no engine version")
+	case c.Renews != "" && (c.Over != "" || c.Whole || len(c.Held) > 0):
+		return errors.New("claim: renews one and is another")
+	case c.Whole && len(c.Held) > 0:
+		return errors.New("claim: nothing was published before, and yet incidents are held")
+	}
+	seen := map[string]bool{}
+	for i := range c.Held {
+		in := &c.Held[i]
+		if err := heldSound(in); err != nil {
+			return fmt.Errorf("claim: held incident %d, %.40q: %w", i, in.ID, err)
+		}
+		if seen[in.ID] {
+			return fmt.Errorf("claim: held incident %d, %.40q: held twice", i, in.ID)
+		}
+		seen[in.ID] = true
+	}
+	return nil
+}
+
+func heldSound(in *explain.Incident) error {
+	switch {
+	case in.ID == "" || in.Revision < 1:
+		return errors.New("no id or no revision")
+	case in.State != explain.StateOpen && in.State != explain.StateResolved:
+		return fmt.Errorf("state %.40q", in.State)
+	}
+	for _, j := range in.Impact.Jobs {
+		if err := j.Job.Validate(); err != nil {
+			return err
+		}
+		if !(j.GPUSecondsLost >= 0 && j.GPUSecondsLost <= maxHeldLoss) {
+			return fmt.Errorf("%s lost %g GPU-seconds", j.Job, j.GPUSecondsLost)
+		}
+		for _, x := range []*float64{j.Before, j.Now, j.Expected} {
+			if x != nil && !(*x > 0 && *x <= maxHeldSeconds) {
+				return fmt.Errorf("step of %s: %g s", j.Job, *x)
+			}
+		}
+	}
+	return nil
+}
+
+// Config returns the claim as the body of a config record.
+func (c *Claim) Config(received telemetry.Time) (*telemetry.Config, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
+	return telemetry.NewConfig(telemetry.ConfigEngine, received, b), nil
+}
+
+// ParseClaim reads what Config writes. Unknown fields are a later version's.
+func ParseClaim(content []byte) (*Claim, error) {
+	c := &Claim{}
+	if err := json.NewDecoder(bytes.NewReader(content)).Decode(c); err != nil {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
+	return c, c.Validate()
+}
+
+// Reign is the claim in force: who publishes. Its zero value is nobody's.
+type Reign struct {
+	Digest  string `json:"digest"` // of the claim's content, in hexadecimal
+	Engine  string `json:"engine"`
+	Rules   string `json:"rules"`
+	Replica string `json:"replica"`
+	From    uint64 `json:"from"`
+	Whole   bool   `json:"whole"`
+	// Guessed says that the claim replaced one that is not in the log any more:
+	// a renewal of another one is to be believed more.
+	Guessed bool `json:"guessed"`
+	// Heard is the position of the claim or of its last renewal.
+	Heard uint64 `json:"heard"`
+}
+
+// Reign returns the claim in force after the last record applied.
+func (r *Runner) Reign() Reign { return r.reign }
+
+// Names reports whether the claim names this runner's engine and rules.
+func (r *Runner) Names(g Reign) bool {
+	return g.Digest != "" && g.Engine == r.identity.version && g.Rules == r.identity.rules
+}
+
+// claimed takes a config record that may be a claim. One that cannot be read is
+// somebody else's.
+func (r *Runner) claimed(record *telemetry.Config) {
+	if record.Key != telemetry.ConfigEngine {
+		return
+	}
+	c, err := ParseClaim(record.Content)
+	if err != nil {
+		return
+	}
+	known := r.reign.Digest != ""
+	next := Reign{Digest: hex.EncodeToString(record.Digest[:]), Engine: c.Engine, Rules: c.Rules, Replica: c.Replica, From: c.From, Whole: c.Whole,
+		Guessed: !known && c.Over != "", Heard: r.position}
+	switch {
+	case c.Renews != "" && c.Renews == r.reign.Digest:
+		r.reign.Guessed, r.reign.Heard = false, r.position
+	case c.Renews != "" && (!known || r.reign.Guessed):
+		next.Digest, next.From, next.Whole = c.Renews, 0, false
+		r.reign = next
+	case c.Renews != "":
+		// by one who has not read yet that it was replaced
+	case !known || c.Over == r.reign.Digest:
+		r.reign = next
+		if r.Names(next) && !c.Whole {
+			r.inherit(c.Held, record.Digest)
+		}
+	}
+}
+
+// inherit goes on with what was published by others: a new chain begins.
+func (r *Runner) inherit(held []explain.Incident, digest [sha256.Size]byte) {
+	r.machine.Inherit(held)
+	r.digest, r.latest = digest, map[string]*explain.Incident{}
+	for i := range held {
+		in := keep(held[i])
+		r.latest[in.ID] = &in
+	}
+}
