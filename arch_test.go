@@ -81,9 +81,10 @@ pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/VictoriaMetri
 pipeline/outbox:   telemetry collectors github.com/VictoriaMetrics/metrics
 pipeline/ticker:   telemetry github.com/VictoriaMetrics/metrics
 pipeline/replica:  telemetry correlate correlate/explain engine pipeline/bus github.com/VictoriaMetrics/metrics
-pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pipeline/bus
+pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/notify:   telemetry correlate/explain pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/webhook: pipeline/notify
+pipeline/notify/notifytest: pipeline/notify
 pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder github.com/VictoriaMetrics/metrics
 pipeline: telemetry correlate engine pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/webhook pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics

@@ -1,0 +1,98 @@
+package recorder
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Role says why a curve is drawn.
+type Role string
+
+// The roles.
+const (
+	Effect  Role = "effect"  // a hurt job's steps
+	Root    Role = "root"    // what the chain says of the root
+	Chain   Role = "chain"   // what it says of the others
+	Witness Role = "witness" // what else is known of the root
+)
+
+// wanted is one curve to be drawn.
+type wanted struct {
+	series telemetry.Series
+	role   Role
+}
+
+// maxCurves bounds a picture.
+const maxCurves = 48
+
+// stepMetric is a job's step time.
+const stepMetric telemetry.MetricName = "job_step_seconds"
+
+// witnesses are drawn of a root that is an end of a link, where it states them:
+// how much it moves, who is told to stop, and what is marked.
+var witnesses = [...]telemetry.MetricName{
+	"port_tx_bytes_total", "port_rx_bytes_total",
+	"port_pfc_tx_pause_seconds_total", "port_pfc_rx_pause_seconds_total",
+	"port_ecn_marked_packets_total", "roce_ecn_marked_packets_total",
+	"roce_cnp_sent_total", "roce_cnp_handled_total",
+}
+
+// seriesOf lists the curves of an incident: the steps of the jobs it hurts, its
+// chain from the root on, and the witnesses.
+func seriesOf(in *explain.Incident) []wanted {
+	var out []wanted
+	add := func(s telemetry.Series, r Role) {
+		known := slices.ContainsFunc(out, func(w wanted) bool { return w.series == s })
+		if !known && !s.Entity.IsZero() && s.Metric != "" && len(out) < maxCurves {
+			out = append(out, wanted{s, r})
+		}
+	}
+	for _, j := range in.Impact.Jobs {
+		add(telemetry.Series{Entity: j.Job, Metric: stepMetric}, Effect)
+	}
+	for _, l := range in.Chain {
+		role := Chain
+		if l.Entity == in.Root.Entity {
+			role = Root
+		}
+		add(telemetry.Series{Entity: l.Entity, Metric: l.Metric}, role)
+	}
+	switch in.Root.Entity.Kind {
+	case telemetry.NIC, telemetry.Port, telemetry.Queue:
+		for _, m := range witnesses {
+			add(telemetry.Series{Entity: in.Root.Entity, Metric: m}, Witness)
+		}
+	}
+	return out
+}
+
+// entitiesOf lists the entities of curves, each once.
+func entitiesOf(ws []wanted) []telemetry.Entity {
+	var out []telemetry.Entity
+	for _, w := range ws {
+		if !slices.Contains(out, w.series.Entity) {
+			out = append(out, w.series.Entity)
+		}
+	}
+	return out
+}
+
+// unitOf is the unit of a curve, and whether it is a rate.
+func unitOf(m *telemetry.Metric) (unit string, rate bool) {
+	if m == nil {
+		return "", false
+	}
+	short := m.Unit
+	switch m.Unit {
+	case "seconds":
+		short = "s"
+	case "bytes":
+		short = "B"
+	}
+	if m.Type == telemetry.Counter {
+		return short + "/s", true
+	}
+	return short, false
+}
