@@ -143,7 +143,7 @@ func TestSinceGivesEveryPointOnce(t *testing.T) {
 		rounds := 0
 		for at := telemetry.Time(152e9); p.next < len(p.records); at += 7e9 {
 			p.until(at)
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			now := p.incident()
 			if keyOf(now, seriesOf(now)) != keyOf(in, seriesOf(in)) {
 				in, since = now, 0 // another chain: the page draws anew
@@ -187,17 +187,17 @@ func TestAskingAgainCostsWhatIsNew(t *testing.T) {
 		in := p.incident()
 		p.picture(r, in, 0)
 		first := p.log.frames
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		p.picture(r, in, 0)
 		if again := p.log.frames - first; again > 20 {
 			t.Errorf("%d frames read again, of %d", again, first)
 		}
 		p.until(0)
 		in = p.incident()
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		p.picture(r, in, 0)
 		read := p.log.frames
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		p.picture(r, in, 0)
 		if p.log.frames != read {
 			t.Errorf("%d frames read for a picture that was whole", p.log.frames-read)
@@ -244,7 +244,7 @@ func TestALogMadeAnewIsNoticed(t *testing.T) {
 		p.rewind()
 		p.until(170e9)
 		in = p.incident()
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		if pic := p.picture(r, in, 0); len(pic.Curves[0].Times) >= len(whole.Curves[0].Times) || *pic.Tick != 170e9 {
 			t.Errorf("%d points up to %v, as many as before", len(pic.Curves[0].Times), pic.Tick)
 		}
