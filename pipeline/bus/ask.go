@@ -33,8 +33,11 @@ func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]by
 	if err != nil {
 		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
 	}
-	if err := sub.SetPendingLimits(questionsWaiting, questionsBytes); err != nil {
+	if err = sub.SetPendingLimits(questionsWaiting, questionsBytes); err != nil {
 		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
+	}
+	if b.Connected() {
+		_ = b.conn.FlushTimeout(requestPatience) // from here on, somebody is there
 	}
 	ctx, cancel := context.WithCancel(b.closing)
 	done := make(chan struct{})
@@ -56,6 +59,9 @@ func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]by
 	}()
 	return func() {
 		_ = sub.Unsubscribe()
+		if b.Connected() {
+			_ = b.conn.FlushTimeout(requestPatience)
+		}
 		cancel()
 		<-done
 	}, nil

@@ -97,7 +97,10 @@ type Bus struct {
 	count counters
 
 	mu      sync.Mutex
-	changed chan struct{} // closed when the connection's state changes
+	changed chan struct{} // closed when the connection comes or goes
+	lost    chan struct{} // closed when it goes
+	denied  chan struct{} // closed when something was not permitted
+	refusal error         // what it was
 	trouble string        // what the server complained of last
 
 	closing context.Context // done when Close is called
@@ -118,7 +121,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bus{cfg: cfg, names: names, changed: make(chan struct{}), count: newCounters(cfg.Metrics)}
+	b := &Bus{cfg: cfg, names: names, changed: make(chan struct{}), lost: make(chan struct{}), denied: make(chan struct{}), count: newCounters(cfg.Metrics)}
 	b.closing, b.close = context.WithCancel(context.Background())
 	b.pub = &publisher{bus: b, batches: map[uint64]*batch{}}
 	if err := b.dial(ctx); err != nil {
@@ -190,18 +193,18 @@ func (b *Bus) options() ([]nats.Option, error) {
 		nats.ReconnectBufSize(-1), // callers send again; nothing is held in between
 		nats.PingInterval(20 * time.Second),
 		nats.Timeout(5 * time.Second),
-		nats.ConnectHandler(func(*nats.Conn) { b.stateChanged() }),
+		nats.ConnectHandler(func(*nats.Conn) { b.stateChanged(false) }),
 		nats.ReconnectHandler(func(c *nats.Conn) {
 			log.Info("connected to the log again", "server", c.ConnectedUrlRedacted())
-			b.stateChanged()
+			b.stateChanged(false)
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if b.closing.Err() == nil {
 				log.Warn("disconnected from the log", "server", b.where(), "error", err)
 			}
-			b.stateChanged()
+			b.stateChanged(true)
 		}),
-		nats.ClosedHandler(func(*nats.Conn) { b.stateChanged() }),
+		nats.ClosedHandler(func(*nats.Conn) { b.stateChanged(true) }),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { b.asyncError(sub, err) }),
 	}
 	if b.cfg.InProcess != nil {
@@ -219,6 +222,11 @@ func (b *Bus) asyncError(sub *nats.Subscription, err error) {
 	b.mu.Lock()
 	known := b.trouble == err.Error()
 	b.trouble = err.Error()
+	if errors.Is(err, nats.ErrPermissionViolation) {
+		b.refusal = err
+		close(b.denied)
+		b.denied = make(chan struct{})
+	}
 	b.mu.Unlock()
 	if known {
 		return
@@ -235,11 +243,36 @@ func unreachable(err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || isNetwork(err)
 }
 
-func (b *Bus) stateChanged() {
+func (b *Bus) stateChanged(lost bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.changed)
 	b.changed = make(chan struct{})
+	if lost {
+		close(b.lost)
+		b.lost = make(chan struct{})
+	}
+}
+
+// gone returns a channel that is closed when the connection next goes: what was
+// asked on it is not answered any more.
+func (b *Bus) gone() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lost
+}
+
+// denials returns a channel that is closed when something is next not permitted.
+func (b *Bus) denials() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.denied
+}
+
+func (b *Bus) lastRefusal() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.refusal
 }
 
 // Changed returns a channel that is closed when the connection next comes or

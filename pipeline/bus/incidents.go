@@ -32,10 +32,11 @@ func (o Outcome) String() string {
 }
 
 // PublishIncident publishes one revision of an incident unless one of that
-// number stands; held is then what stands. It tries until ctx is done.
+// number stands; held is then what stands. It tries until ctx is done; where the
+// answer to one try was lost, the next one finds its own bytes: Same.
 func (b *Bus) PublishIncident(ctx context.Context, id string, revision int, data []byte) (o Outcome, held []byte, err error) {
 	subject := b.names.revision(id, revision)
-	err = b.persist(ctx, func(ctx context.Context) error {
+	err = b.persist(ctx, b.names.Incidents(), func(ctx context.Context) error {
 		_, err := b.js.Publish(ctx, subject, data)
 		var api *jetstream.APIError
 		if err == nil || !errors.As(err, &api) {
@@ -110,7 +111,7 @@ func (b *Bus) revision(d delivery) (Revision, error) {
 // IncidentBounds returns the sequences of the oldest and the newest revision
 // held; where there is none, first = last+1.
 func (b *Bus) IncidentBounds(ctx context.Context) (first, last uint64, err error) {
-	err = b.persist(ctx, func(ctx context.Context) error {
+	err = b.persist(ctx, b.names.Incidents(), func(ctx context.Context) error {
 		s, err := b.state(ctx, b.names.Incidents())
 		first, last = s.First, s.Last
 		return err

@@ -128,7 +128,7 @@ func (b *Bus) filters(s Span) []string {
 
 // Entry returns the entry at a position; ErrNotHeld if there is none.
 func (b *Bus) Entry(ctx context.Context, position uint64) (e Entry, err error) {
-	err = b.persist(ctx, func(ctx context.Context) error {
+	err = b.persist(ctx, b.names.Log(), func(ctx context.Context) error {
 		m, err := b.message(ctx, func(s jetstream.Stream) (*jetstream.RawStreamMsg, error) { return s.GetMsg(ctx, position) })
 		if err != nil {
 			return err
@@ -144,7 +144,7 @@ func (b *Bus) Entry(ctx context.Context, position uint64) (e Entry, err error) {
 
 // LastTick returns the log's newest tick, and whether it holds one.
 func (b *Bus) LastTick(ctx context.Context) (at telemetry.Time, ok bool, err error) {
-	err = b.persist(ctx, func(ctx context.Context) error {
+	err = b.persist(ctx, b.names.Log(), func(ctx context.Context) error {
 		m, err := b.message(ctx, func(s jetstream.Stream) (*jetstream.RawStreamMsg, error) {
 			return s.GetLastMsgForSubject(ctx, b.names.Ticks())
 		})

@@ -1,10 +1,14 @@
 package bus_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -56,5 +60,200 @@ func TestAppendAndFollow(t *testing.T) {
 	}
 	if _, err := b.Entry(ctx, 9); !errors.Is(err, bus.ErrNotHeld) {
 		t.Errorf("entry 9: %v", err)
+	}
+}
+
+// Ticks and frames that are stated twice are stored once.
+func TestRepeats(t *testing.T) {
+	s, b := site(t)
+	ctx := within(t, 20*time.Second)
+	other := join(t, s, broker.Tick)
+	f := newFrames(t)
+	first := f.record(1)
+	for range 3 {
+		if err := b.Append(ctx, "h1", first, tick(5)); err != nil {
+			t.Fatal(err)
+		}
+		// Another ticker, whose clock is not quite the same: one grid, one tick.
+		late := &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: at(5).Add(7 * time.Millisecond)}}
+		if err := other.Append(ctx, "", late); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Append(ctx, "h1", event(9, "end")); err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, b, 0, 3)
+	if got[0].Record.Kind != telemetry.FrameRecord || got[1].Record.Tick.At != at(5) || got[2].Record.Event == nil {
+		t.Errorf("the log: %+v", got)
+	}
+}
+
+// Large messages do not overtake their reader, and one larger than a pull comes
+// through.
+func TestLargeEntries(t *testing.T) {
+	_, b := site(t)
+	ctx := within(t, 60*time.Second)
+	var rs []*telemetry.Record
+	for i := range 200 {
+		content := bytes.Repeat([]byte{byte(i)}, 128<<10)
+		if i%50 == 49 {
+			content = bytes.Repeat([]byte{byte(i)}, 3<<20)
+		}
+		rs = append(rs, &telemetry.Record{Kind: telemetry.ConfigRecord, Config: telemetry.NewConfig("large", at(i), content)})
+	}
+	done := make(chan error, 1)
+	go func() { done <- b.Append(ctx, "", rs...) }()
+	for i, e := range read(t, b, 0, len(rs)) {
+		if e.Err != nil || e.Record.Config.Digest != rs[i].Config.Digest {
+			t.Fatalf("entry %d: %v", i, e.Err)
+		}
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Send says how many from the front are stored, and which one never can be.
+func TestSend(t *testing.T) {
+	_, b := site(t)
+	ctx := within(t, 20*time.Second)
+	message := func(r *telemetry.Record) bus.Message {
+		enc, err := telemetry.AppendRecord(nil, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := b.Message("h1", enc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	var ms []bus.Message
+	for i := range 2000 {
+		ms = append(ms, message(event(i, "x")))
+	}
+	if n, err := b.Send(ctx, ms); n != len(ms) || err != nil {
+		t.Fatalf("sent %d of %d: %v", n, len(ms), err)
+	}
+	ms = ms[:10]
+	for name, bad := range map[string]bus.Message{
+		"too large":        {Subject: ms[0].Subject, Data: make([]byte, 9<<20)},
+		"no subject":       {Data: []byte("x")},
+		"nobody stores it": {Subject: "quintet.v1.lab.h1.nothing", Data: []byte("x")},
+		"another site's":   {Subject: "quintet.v1.other.h1.events", Data: []byte("x")},
+	} {
+		with := slices.Concat(ms[:4], []bus.Message{bad}, ms[4:])
+		short, cancel := context.WithTimeout(ctx, 2*time.Second)
+		n, err := b.Send(short, with)
+		cancel()
+		if n != 4 || err == nil {
+			t.Errorf("%s: sent %d, %v; want 4 and an error", name, n, err)
+		}
+	}
+	if n, err := b.Send(ctx, nil); n != 0 || err != nil {
+		t.Errorf("nothing: %d, %v", n, err)
+	}
+	for _, bad := range [][]byte{nil, {0}, {99}, {byte(telemetry.FrameRecord)}, {byte(telemetry.TickRecord)}} {
+		if _, err := b.Message("h1", bad); !errors.Is(err, bus.ErrRefused) {
+			t.Errorf("message of %v: %v", bad, err)
+		}
+	}
+	if _, err := b.Message("", ms[0].Data); !errors.Is(err, bus.ErrRefused) {
+		t.Errorf("message of nobody: %v", err)
+	}
+}
+
+// What is no record, or stands where its kind does not belong, is handed over as
+// such and stops nothing.
+func TestMalformed(t *testing.T) {
+	_, b := site(t)
+	ctx := within(t, 20*time.Second)
+	enc, err := telemetry.AppendRecord(nil, tick(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Append(ctx, "h1", tick(3)); err != nil {
+		t.Fatal(err)
+	}
+	ms := []bus.Message{
+		{Subject: "quintet.v1.lab.h1.frames", Data: []byte{77, 1, 2}}, {Subject: "quintet.v1.lab.h1.frames"},
+		{Subject: "quintet.v1.lab.h1.events", Data: enc}, {Subject: "quintet.v1.lab.ticks", Data: []byte("{}")},
+	}
+	if n, err := b.Send(ctx, ms); n != len(ms) || err != nil {
+		t.Fatal(n, err)
+	}
+	for i, e := range read(t, b, 1, len(ms)) {
+		if e.Record != nil || e.Err == nil || e.Size != len(ms[i].Data) {
+			t.Errorf("entry %d: %+v", i, e)
+		}
+	}
+	if tick, ok, err := b.LastTick(ctx); tick != at(3) || !ok || err != nil {
+		t.Errorf("last tick behind a malformed one: %v, %v, %v", tick, ok, err)
+	}
+}
+
+func TestSlice(t *testing.T) {
+	_, b := site(t)
+	ctx := within(t, 20*time.Second)
+	for n := range 10 {
+		if err := b.Append(ctx, "a.1", event(n, "a")); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Append(ctx, "b", event(n, "b"), tick(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := read(t, b, 0, 30)
+	slice := func(s bus.Span) (out []uint64) {
+		t.Helper()
+		if err := b.Slice(ctx, s, func(e bus.Entry) error { out = append(out, e.Position); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if got := slice(bus.Span{}); len(got) != 30 || got[0] != 1 || got[29] != 30 {
+		t.Errorf("everything: %v", got)
+	}
+	if got := slice(bus.Span{From: all[6].Stored, To: all[20].Stored}); got[0] != 7 || got[len(got)-1] != 21 {
+		t.Errorf("entries 7 to 21: %v", got)
+	}
+	if got := slice(bus.Span{Collectors: []string{"a.1", "a.1"}, Kinds: []telemetry.RecordKind{telemetry.EventRecord}}); len(got) != 10 || got[1] != 4 {
+		t.Errorf("events of a.1: %v", got)
+	}
+	if got := slice(bus.Span{Collectors: []string{"a.1"}}); len(got) != 20 {
+		t.Errorf("of a.1, with ticks: %v", got)
+	}
+	if got := slice(bus.Span{Kinds: []telemetry.RecordKind{telemetry.TickRecord}, From: all[15].Stored}); got[0] != 18 {
+		t.Errorf("ticks from entry 16 on: %v", got)
+	}
+	for name, s := range map[string]bus.Span{
+		"the future": {From: all[29].Stored.Add(time.Hour)}, "before": {To: all[0].Stored - 1},
+		"of nobody": {Collectors: []string{"c"}, Kinds: []telemetry.RecordKind{telemetry.EventRecord}}, "of no kind": {Kinds: []telemetry.RecordKind{}},
+	} {
+		if got := slice(s); got != nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if err := b.Slice(ctx, bus.Span{}, func(bus.Entry) error { return errEnough }); !errors.Is(err, errEnough) {
+		t.Errorf("an error of the reader: %v", err)
+	}
+}
+
+// A follower ends with its context, and with the bus.
+func TestFollowEnds(t *testing.T) {
+	s, b := site(t)
+	ctx, cancel := context.WithCancel(within(t, 20*time.Second))
+	if err := b.Append(ctx, "h1", event(1, "x")); err != nil {
+		t.Fatal(err)
+	}
+	err := b.Follow(ctx, 0, func(bus.Entry) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("follow: %v", err)
+	}
+	other := join(t, s, broker.Store)
+	err = other.Follow(within(t, 20*time.Second), 0, func(bus.Entry) error { go other.Close(); return nil })
+	if !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("follow on a closed bus: %v", err)
 	}
 }

@@ -198,7 +198,7 @@ func (p *publisher) send(ctx context.Context, ms []Message) (stored int, err err
 
 // drive publishes a batch as its window allows and waits for the last answer.
 func (p *publisher) drive(ctx context.Context, id uint64, bt *batch) error {
-	changed := p.bus.Changed()
+	gone := p.bus.gone()
 	reply := p.prefix + "." + strconv.FormatUint(id, 36) + "."
 	patience := time.NewTimer(ackPatience)
 	defer patience.Stop()
@@ -210,7 +210,7 @@ func (p *publisher) drive(ctx context.Context, id uint64, bt *batch) error {
 		select {
 		case <-bt.moved:
 			patience.Reset(ackPatience)
-		case <-changed:
+		case <-gone:
 			return nats.ErrDisconnected
 		case <-patience.C:
 			return fmt.Errorf("no acknowledgement within %v: %w", ackPatience, nats.ErrTimeout)

@@ -55,9 +55,8 @@ type reader struct {
 }
 
 var (
-	errStop    = errors.New("end")          // fn has enough
-	errEnd     = errors.New("end of it")    // a finite reader has read everything
-	errChanged = errors.New("disconnected") // the connection changed under a session
+	errStop = errors.New("end")       // fn has enough
+	errEnd  = errors.New("end of it") // a finite reader has read everything
 )
 
 // run reads until ctx is done, fn returns an error, or the log cannot be
@@ -72,7 +71,7 @@ func (r *reader) run(ctx context.Context) error {
 			return r.fnErr
 		case errors.Is(err, errEnd):
 			return nil
-		case errors.Is(err, ErrForgotten), errors.Is(err, ErrRewritten):
+		case errors.Is(err, ErrForgotten), errors.Is(err, ErrRewritten), errors.Is(err, ErrRefused):
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -96,7 +95,7 @@ func (r *reader) run(ctx context.Context) error {
 
 // session reads through one consumer until something breaks.
 func (r *reader) session(ctx context.Context) error {
-	s := session{reader: r, changed: r.bus.Changed(), messages: make(chan *nats.Msg, 4*pullMessages)}
+	s := session{reader: r, gone: r.bus.gone(), messages: make(chan *nats.Msg, 4*pullMessages)}
 	if err := r.check(ctx); err != nil {
 		return err
 	}
@@ -125,7 +124,7 @@ func (r *reader) check(ctx context.Context) error {
 }
 
 func (r *reader) held(ctx context.Context) (s State, err error) {
-	err = r.bus.attempt(ctx, requestPatience, func(ctx context.Context) error {
+	err = r.bus.attempt(ctx, requestPatience, r.stream, func(ctx context.Context) error {
 		s, err = r.bus.state(ctx, r.stream)
 		return err
 	})
@@ -146,7 +145,7 @@ func (r *reader) continues(held State) error {
 type session struct {
 	*reader
 	messages chan *nats.Msg
-	changed  <-chan struct{}
+	gone     <-chan struct{}
 	next     string // where pulls go
 	inbox    string
 	order    uint64 // of the last message of this consumer
@@ -161,7 +160,7 @@ type session struct {
 // soon after nobody pulls.
 func (s *session) consumer(ctx context.Context, inbox string) error {
 	var info *jetstream.ConsumerInfo
-	err := s.bus.attempt(ctx, requestPatience, func(ctx context.Context) error {
+	err := s.bus.attempt(ctx, requestPatience, s.stream, func(ctx context.Context) error {
 		c, err := s.bus.js.CreateConsumer(ctx, s.stream, s.consumerConfig())
 		if err == nil {
 			info = c.CachedInfo()
@@ -218,8 +217,8 @@ func (s *session) loop(ctx context.Context) error {
 				return fmt.Errorf("not heard for %v: %w", 2*pullHeartbeat, nats.ErrTimeout)
 			}
 			s.heard = false
-		case <-s.changed:
-			return errChanged
+		case <-s.gone:
+			return nats.ErrDisconnected
 		case <-s.bus.closing.Done():
 			return ErrClosed
 		case <-ctx.Done():

@@ -2,6 +2,10 @@ package bus_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,4 +84,20 @@ func event(n int, text string) *telemetry.Record {
 	return &telemetry.Record{Kind: telemetry.EventRecord, Event: &telemetry.Event{
 		Entity: telemetry.Entity{Kind: telemetry.Node, Name: "n1"}, At: at(n), Name: telemetry.EventXID, Text: text,
 	}}
+}
+
+// jwtSubject reads whom credentials are for.
+func jwtSubject(t testing.TB, credentials []byte) string {
+	t.Helper()
+	lines := strings.Split(string(credentials), "\n")
+	parts := strings.Split(lines[slices.Index(lines, "-----BEGIN NATS USER JWT-----")+1], ".")
+	body, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var claims struct{ Sub string }
+	if err := json.Unmarshal(body, &claims); err != nil {
+		t.Fatal(err)
+	}
+	return claims.Sub
 }

@@ -102,7 +102,7 @@ type kept struct {
 // kept already, and removes the oldest beyond the limits: thirty, and 512 MiB of
 // them, but never the newest two. It tries until ctx is done.
 func (b *Bus) PutSnapshot(ctx context.Context, info SnapshotInfo, data []byte) error {
-	err := b.persistFor(ctx, snapshotPatience, func(ctx context.Context) error {
+	err := b.persistFor(ctx, snapshotPatience, b.objects(), func(ctx context.Context) error {
 		all, err := b.list(ctx)
 		if err != nil {
 			return err
@@ -229,7 +229,7 @@ func (b *Bus) list(ctx context.Context) ([]kept, error) {
 
 // Snapshots lists the snapshots kept, the newest first.
 func (b *Bus) Snapshots(ctx context.Context) (infos []SnapshotInfo, err error) {
-	err = b.persist(ctx, func(ctx context.Context) error {
+	err = b.persist(ctx, b.objects(), func(ctx context.Context) error {
 		all, err := b.list(ctx)
 		infos = infos[:0]
 		for _, k := range all {
@@ -245,7 +245,7 @@ func (b *Bus) Snapshots(ctx context.Context) (infos []SnapshotInfo, err error) {
 
 // Snapshot returns a snapshot's bytes; ErrNotHeld if it is not kept any more.
 func (b *Bus) Snapshot(ctx context.Context, info SnapshotInfo) (data []byte, err error) {
-	err = b.persistFor(ctx, snapshotPatience, func(ctx context.Context) error {
+	err = b.persistFor(ctx, snapshotPatience, b.objects(), func(ctx context.Context) error {
 		s, err := b.js.Stream(ctx, b.objects())
 		if err != nil {
 			return err

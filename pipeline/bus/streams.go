@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -28,7 +29,7 @@ func (b *Bus) Create(ctx context.Context) error {
 		{b.names.Bucket(Replicas), b.createBucket(Replicas, replicasRetain)},
 	}
 	for _, s := range steps {
-		if err := b.persist(ctx, s.make); err != nil {
+		if err := b.persist(ctx, s.name, s.make); err != nil {
 			return fmt.Errorf("bus: create %s: %w", s.name, err)
 		}
 	}
@@ -90,7 +91,7 @@ func (b *Bus) createBucket(bucket string, keep time.Duration) func(context.Conte
 
 // KeyValue returns one of the site's buckets (Deliveries, Replicas).
 func (b *Bus) KeyValue(ctx context.Context, bucket string) (kv jetstream.KeyValue, err error) {
-	err = b.persist(ctx, func(ctx context.Context) error {
+	err = b.persist(ctx, b.names.Bucket(bucket), func(ctx context.Context) error {
 		kv, err = b.js.KeyValue(ctx, b.names.Bucket(bucket))
 		return err
 	})
@@ -100,20 +101,21 @@ func (b *Bus) KeyValue(ctx context.Context, bucket string) (kv jetstream.KeyValu
 	return kv, nil
 }
 
-// persist repeats a request until it succeeds, fails for good, or ctx is done.
-func (b *Bus) persist(ctx context.Context, request func(context.Context) error) error {
-	return b.persistFor(ctx, requestPatience, request)
+// persist repeats a request of a stream or bucket until it succeeds, fails for
+// good, or ctx is done.
+func (b *Bus) persist(ctx context.Context, name string, request func(context.Context) error) error {
+	return b.persistFor(ctx, requestPatience, name, request)
 }
 
 // persistFor is persist for requests of which one may take as long as patience.
-func (b *Bus) persistFor(ctx context.Context, patience time.Duration, request func(context.Context) error) error {
+func (b *Bus) persistFor(ctx context.Context, patience time.Duration, name string, request func(context.Context) error) error {
 	wait := 100 * time.Millisecond
 	for {
-		err := b.attempt(ctx, patience, request)
+		err := b.attempt(ctx, patience, name, request)
 		if err == nil || !passing(err) || b.fatal(ctx, err) {
 			return err
 		}
-		b.cfg.Logger.Debug("the log does not answer", "error", err)
+		b.cfg.Logger.Debug("the log does not answer", "asked", name, "error", err)
 		if late := b.pause(ctx, wait); late != nil {
 			return fmt.Errorf("%w (%w)", late, err)
 		}
@@ -121,25 +123,43 @@ func (b *Bus) persistFor(ctx context.Context, patience time.Duration, request fu
 	}
 }
 
-// attempt makes one request, and gives up when the connection goes: no answer
-// comes over another one.
-func (b *Bus) attempt(ctx context.Context, patience time.Duration, request func(context.Context) error) error {
+// attempt makes one request of a stream or bucket. It gives up when the
+// connection goes, because no answer comes over another one, and when the server
+// says that such a request is not permitted, because then none comes at all.
+func (b *Bus) attempt(ctx context.Context, patience time.Duration, name string, request func(context.Context) error) error {
 	once, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	changed, done := b.Changed(), make(chan struct{})
-	defer close(done)
+	why, done := make(chan error, 1), make(chan struct{})
+	gone, denied := b.gone(), b.denials() // before the request is made
 	go func() {
-		select {
-		case <-changed:
-			cancel()
-		case <-done:
-		}
+		defer cancel()
+		why <- b.watch(done, gone, denied, name)
 	}()
 	err := request(once)
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return nats.ErrDisconnected
+	close(done)
+	if cause := <-why; err != nil && cause != nil && ctx.Err() == nil {
+		return cause
 	}
 	return err
+}
+
+// watch waits until done, which it returns as nil, or for what makes waiting for
+// an answer pointless.
+func (b *Bus) watch(done, gone, denied <-chan struct{}, name string) error {
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-gone:
+			return nats.ErrDisconnected
+		case <-denied:
+			denied = b.denials()
+		}
+		refusal := b.lastRefusal()
+		if subject, ok := deniedSubject(refusal); ok && strings.Contains(subject, name) {
+			return fmt.Errorf("%w: %w", ErrRefused, refusal)
+		}
+	}
 }
 
 // passing reports whether a request may succeed later: no server, no leader, no
@@ -167,7 +187,7 @@ type State struct {
 
 // State asks for what the log holds.
 func (b *Bus) State(ctx context.Context) (s State, err error) {
-	err = b.persist(ctx, func(ctx context.Context) error {
+	err = b.persist(ctx, b.names.Log(), func(ctx context.Context) error {
 		s, err = b.state(ctx, b.names.Log())
 		return err
 	})
