@@ -54,14 +54,7 @@ type authority struct {
 // what the server is called: host names and addresses.
 func openAuthority(dir, site string, names []string, now func() time.Time) (*authority, error) {
 	a := &authority{dir: dir, names: names, now: now, logger: slog.New(slog.DiscardHandler)}
-	pair, err := readPair(dir, authorityFile, authorityKeyFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = a.found(site)
-	case err == nil:
-		err = a.adopt(pair)
-	}
-	if err != nil {
+	if err := a.establish(site); err != nil {
 		return nil, fmt.Errorf("authority: %w", err)
 	}
 	if pair, err := readPair(dir, serverFile, serverKeyFile); err == nil {
@@ -73,6 +66,20 @@ func openAuthority(dir, site string, names []string, now func() time.Time) (*aut
 		return nil, fmt.Errorf("authority: %w", err)
 	}
 	return a, nil
+}
+
+// establish reads the authority or makes one where there is no certificate of
+// any. A certificate without its key is an error: whoever was enrolled trusts it
+// and would trust no other.
+func (a *authority) establish(site string) error {
+	if _, err := os.Stat(filepath.Join(a.dir, authorityFile)); errors.Is(err, fs.ErrNotExist) {
+		return a.found(site)
+	}
+	pair, err := readPair(a.dir, authorityFile, authorityKeyFile)
+	if err != nil {
+		return err
+	}
+	return a.adopt(pair)
 }
 
 func (a *authority) adopt(pair *tls.Certificate) error {

@@ -26,7 +26,6 @@ const (
 	maxStreams          = 64
 	maxConsumers        = 4096
 	maxPending          = 32 << 20 // bytes that may wait for one slow client
-	startPatience       = 60 * time.Second
 )
 
 // Config says where a site's server keeps its data and who can reach it.
@@ -96,6 +95,8 @@ type Server struct {
 	nats  *nats.Server
 	lock  *os.File
 	once  sync.Once
+
+	started chan struct{} // closed when starting has ended, well or not
 }
 
 // Start locks cfg.Dir, makes the site's keys there if they are missing, and runs
@@ -135,23 +136,40 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if s.nats, err = nats.NewServer(opts); err != nil {
 		return err
 	}
-	s.nats.SetLoggerV2(serverLog{s.cfg.Logger}, false, false, false)
-	go s.nats.Start()
-	return s.ready(ctx)
+	log := serverLog{to: s.cfg.Logger, fatal: make(chan error, 1)}
+	s.nats.SetLoggerV2(log, false, false, false)
+	s.started = make(chan struct{})
+	go func() {
+		defer close(s.started)
+		s.nats.Start()
+	}()
+	return s.ready(ctx, log.fatal)
 }
 
-// ready waits for the server. It recovers what is on disk first: about 0.8 s a
+// ready waits for the server, which first reads what is on disk: about 0.8 s a
 // gigabyte.
-func (s *Server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
-	defer cancel()
-	for !s.nats.ReadyForConnections(50 * time.Millisecond) {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("server in %s: not ready: %w", s.cfg.Dir, err)
-		}
+func (s *Server) ready(ctx context.Context, fatal <-chan error) error {
+	select {
+	case <-s.started:
+	case <-ctx.Done():
+		return fmt.Errorf("server in %s: not ready: %w", s.cfg.Dir, ctx.Err())
 	}
-	if !s.nats.JetStreamEnabled() {
-		return fmt.Errorf("server in %s: JetStream did not start", s.cfg.Dir)
+	select {
+	case err := <-fatal:
+		return fmt.Errorf("server in %s: %w", s.cfg.Dir, err)
+	default:
+		return s.Health()
+	}
+}
+
+// Health says what keeps the server from serving: it gives up its store when the
+// disk is full or fails.
+func (s *Server) Health() error {
+	switch {
+	case !s.nats.Running():
+		return fmt.Errorf("server in %s: not running", s.cfg.Dir)
+	case !s.nats.JetStreamEnabled():
+		return fmt.Errorf("server in %s: it gave up its store; the disk may be full", s.cfg.Dir)
 	}
 	return nil
 }
@@ -232,6 +250,7 @@ func (s *Server) Close() {
 	s.once.Do(func() {
 		if s.nats != nil {
 			s.nats.Shutdown()
+			<-s.started
 			s.nats.WaitForShutdown()
 		}
 		_ = s.lock.Close()

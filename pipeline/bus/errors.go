@@ -33,7 +33,10 @@ var (
 func isNetwork(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
-	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED)
+	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") {
+		return false // what TLS says of the other side
+	}
+	return op != nil || errors.As(err, &dns) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // fatal reports whether waiting cannot help a request that failed with err.

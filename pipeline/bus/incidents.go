@@ -36,7 +36,7 @@ func (o Outcome) String() string {
 // answer to one try was lost, the next one finds its own bytes: Same.
 func (b *Bus) PublishIncident(ctx context.Context, id string, revision int, data []byte) (o Outcome, held []byte, err error) {
 	subject := b.names.revision(id, revision)
-	err = b.persist(ctx, b.names.Incidents(), func(ctx context.Context) error {
+	err = b.persist(ctx, incidentsTok, func(ctx context.Context) error {
 		_, err := b.js.Publish(ctx, subject, data)
 		var api *jetstream.APIError
 		if err == nil || !errors.As(err, &api) {

@@ -1,0 +1,102 @@
+package broker
+
+import (
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCertificateIsRenewed(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now := func() time.Time { return at }
+	open := func(names ...string) *authority {
+		t.Helper()
+		a, err := openAuthority(dir, "lab", names, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	leaf := func(a *authority) *x509.Certificate {
+		t.Helper()
+		c, err := a.certificate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AddCert(a.cert)
+		if _, err := c.Leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: at, DNSName: "localhost"}); err != nil {
+			t.Fatal(err)
+		}
+		return c.Leaf
+	}
+	names := serverNames("", nil)
+	a := open(names...)
+	first := leaf(a)
+	at = at.Add(300 * 24 * time.Hour)
+	if !leaf(a).Equal(first) || !leaf(open(names...)).Equal(first) {
+		t.Error("renewed long before its end")
+	}
+	at = at.Add(10 * 24 * time.Hour)
+	second := leaf(a) // while it runs
+	if second.Equal(first) || !second.NotAfter.After(at.Add(300*24*time.Hour)) {
+		t.Error("not renewed near its end")
+	}
+	if !leaf(open(names...)).Equal(second) {
+		t.Error("the renewed one is not kept")
+	}
+	third := leaf(open(serverNames("10.1.2.3", []string{"site.example"})...))
+	if third.Equal(second) || third.VerifyHostname("10.1.2.3") != nil || third.VerifyHostname("site.example") != nil {
+		t.Error("not renewed for a new name")
+	}
+	if !third.Equal(leaf(open(names...))) {
+		t.Error("renewed for fewer names")
+	}
+	// Where nothing can be written, what is valid goes on.
+	b := open(names...)
+	b.dir = filepath.Join(dir, "nowhere")
+	at = third.NotAfter.Add(-time.Hour)
+	if !leaf(b).Equal(third) {
+		t.Error("gave up a certificate that still holds")
+	}
+	at = third.NotAfter.Add(time.Hour)
+	if _, err := b.certificate(); err == nil {
+		t.Error("shows a certificate that has ended")
+	}
+}
+
+func TestDamagedAuthority(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := openAuthority(dir, "lab", []string{"localhost"}, time.Now); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{serverFile, authorityFile} {
+		path := filepath.Join(dir, name)
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"", "x", strings.Replace(string(good), "M", "Q", 5)} {
+			if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := openAuthority(dir, "lab", []string{"localhost"}, time.Now); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s is %.20q: %v", name, bad, err)
+			}
+		}
+		if err := os.WriteFile(path, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The key is lost: a new authority would lock everybody out in silence.
+	if err := os.Remove(filepath.Join(dir, authorityKeyFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openAuthority(dir, "lab", []string{"localhost"}, time.Now); err == nil {
+		t.Error("an authority without its key was replaced")
+	}
+}
