@@ -6,6 +6,7 @@ func linkMetrics() []Metric {
 	state := like(Metric{Domain: Network, Kinds: kinds(NIC, Port)},
 		Metric{Name: "port_up", Unit: "1", Type: StateOf, Rise: Better, Detectors: shapes(ShapeLevel, ShapeFlap, ShapeSilence), Help: "1 while the link carries traffic.", Origin: "ports/<n>/state (4: ACTIVE); OpenConfig oper-status"},
 		Metric{Name: "port_speed_bits_per_second", Unit: "bits_per_second", Type: StateOf, Rise: Better, Detectors: shapes(ShapeLevel), Help: "The rate that was negotiated.", Origin: "ports/<n>/rate; OpenConfig negotiated-port-speed; ethtool"},
+		Metric{Name: "port_logical_state", Unit: "1", Type: StateOf, Help: "1 down, 2 initialized and waiting for the subnet manager, 3 armed, 4 active, 5 active and deferred.", Origin: "ports/<n>/state"},
 		Metric{Name: "port_physical_state", Unit: "1", Type: StateOf, Help: "1 sleep, 2 polling, 3 disabled, 4 training, 5 up, 6 recovering, 7 test.", Origin: "ports/<n>/phys_state"},
 		Metric{Name: "port_pre_fec_ber", Unit: "1", Rise: Worse, Detectors: shapes(ShapeDrift, ShapePeer), Help: "Bit error ratio before forward error correction.", Origin: "OpenConfig pre-fec-ber; SONiC RATES FEC_PRE_BER; NVOS raw-ber"},
 	)
