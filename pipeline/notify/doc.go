@@ -2,5 +2,40 @@
 // at least once, under one id with one body.
 //
 // It owns claims, retries and what was delivered. How a receiver is spoken to
-// is told by the packages in its folder.
+// is told by the packages in its folder. It must never tell two things under
+// one id, let one receiver wait for another, or forget what is owed because a
+// process was killed.
+//
+// # What is promised
+//
+// A revision's body is a function of its stored bytes, so every attempt by
+// every process sends the same. A delivery (one revision to one receiver) is
+// claimed before it is sent and marked after. It is repeated only where no
+// answer was recorded: the process was killed, or the receiver did not answer.
+// Revisions of one incident reach a receiver in order, one at a time. One that
+// a newer one has superseded is passed over where it failed or is old; the
+// newest and those that resolve never are.
+//
+// # What is kept
+//
+// In the bucket of deliveries, two kinds of keys, as JSON:
+//
+//	delivery.<incident>.<receiver>  Delivery: up to which revision all is settled, and the attempt under way
+//	receiver.<receiver>             standing: up to which sequence of the stream all is settled; gone
+//
+// One key per incident and receiver is claim, lock and mark in one: whoever
+// changes it names the revision of the key he has seen, and the bucket refuses
+// all but the first. So two notifiers beside each other never send the same at
+// once, and need not know of each other. A claim names its lease; whoever has
+// seen the same claim for that long, by his own clock, takes it over.
+//
+// A process that starts reads the stream from where its receivers stand and
+// looks up what it finds. The bucket forgets a key that has not changed for as
+// long as the stream keeps incidents (90 days), and so both stay bounded.
+//
+// # Where it begins
+//
+// A receiver that is served for the first time, or again after longer than
+// retries last, is told what is open, once, and whatever comes after; not what
+// was.
 package notify

@@ -1,0 +1,150 @@
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The states of a Delivery's attempt.
+const (
+	StateClaimed = "claimed" // somebody is about to send, or has sent and not said so
+	StateFailed  = "failed"  // to be repeated at Next
+	StateSettled = "settled" // done with, as Outcome says
+)
+
+// The outcomes of a settled revision.
+const (
+	OutcomeDelivered = "delivered"
+	OutcomeDead      = "dead"      // given up after all retries
+	OutcomeGone      = "gone"      // the receiver wants no more
+	OutcomeForgotten = "forgotten" // the stream no longer holds the revision
+)
+
+// Delivery is where one incident stands with one receiver: what is settled and
+// what is under way. It is kept as JSON under one key.
+type Delivery struct {
+	Incident string `json:"incident"`
+	Receiver string `json:"receiver"`
+	// Settled is the revision up to which everything is done with.
+	Settled int `json:"settled"`
+	// Revision is the one that was claimed last, at Sequence of the stream.
+	Revision int    `json:"revision"`
+	Sequence uint64 `json:"sequence"`
+	State    string `json:"state"`
+	Outcome  string `json:"outcome,omitempty"` // of Revision, once settled
+
+	By      string    `json:"by"`      // who claimed it: process and incarnation
+	Address string    `json:"address"` // the notifier's fingerprint: another address is tried at once
+	At      time.Time `json:"at"`      // when State came about, by his clock
+	Lease   Seconds   `json:"lease_seconds,omitempty"`
+	Attempt int       `json:"attempt"` // of Revision, from 1
+	Next    time.Time `json:"next,omitzero"`
+	Status  int       `json:"status,omitempty"` // of the last answer
+	Reason  string    `json:"reason,omitempty"` // of the last failure
+	// Unanswered says that the last attempt may have been heard.
+	Unanswered bool `json:"unanswered,omitempty"`
+	// Newest is the newest revision that was known at the last failure: one that
+	// comes later is reason to try before Next.
+	Newest int `json:"newest,omitempty"`
+
+	// Counts over all revisions of the incident.
+	Delivered int `json:"delivered"`
+	Skipped   int `json:"skipped"` // superseded revisions that were passed over
+	Repeats   int `json:"repeats"` // attempts that followed one without a recorded answer
+	Dead      int `json:"dead"`
+}
+
+// Seconds is a length of time, in seconds as JSON.
+type Seconds time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (s Seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Seconds) UnmarshalJSON(b []byte) error {
+	var f float64
+	if err := json.Unmarshal(b, &f); err != nil {
+		return err
+	}
+	if !(f >= 0 && f <= 1e6) {
+		return fmt.Errorf("%v seconds: want 0 to a million", f)
+	}
+	*s = Seconds(f * float64(time.Second))
+	return nil
+}
+
+const deliveryPrefix = "delivery."
+
+func deliveryKey(incident, receiver string) string {
+	return deliveryPrefix + incident + "." + receiver
+}
+
+// parseDelivery reads what a key holds.
+func parseDelivery(b []byte) (Delivery, error) {
+	var d Delivery
+	if err := json.Unmarshal(b, &d); err != nil {
+		return Delivery{}, fmt.Errorf("delivery: %w", err)
+	}
+	if d.Settled < 0 || d.Revision < 1 || d.Attempt < 1 || d.State != StateClaimed && d.State != StateFailed && d.State != StateSettled {
+		return Delivery{}, fmt.Errorf("delivery: revision %d, settled to %d, attempt %d, state %.20q", d.Revision, d.Settled, d.Attempt, d.State)
+	}
+	return d, nil
+}
+
+// maxReason bounds what is kept of a failure.
+const maxReason = 300
+
+// claimant is who claims, and when.
+type claimant struct {
+	by, address string
+	at          time.Time
+	lease       time.Duration
+}
+
+// claim returns d as claimed for a revision, with skipped superseded ones passed
+// over before it. An own claim that is claimed again was never sent: it was its
+// acknowledgement that was lost.
+func (d Delivery) claim(rev pending, skipped int, c claimant) Delivery {
+	again := d.Revision == rev.number
+	if again && d.State == StateFailed && d.Unanswered || again && d.State == StateClaimed && d.By != c.by {
+		d.Repeats++
+	}
+	d.Attempt++
+	if !again || d.Address != c.address {
+		d.Attempt = 1
+	}
+	d.Settled, d.Revision, d.Sequence = rev.number-1, rev.number, rev.sequence
+	d.State, d.Outcome, d.By, d.Address, d.At, d.Lease = StateClaimed, "", c.by, c.address, c.at, Seconds(c.lease)
+	d.Next, d.Status, d.Reason, d.Unanswered, d.Newest = time.Time{}, 0, "", false, 0
+	d.Skipped += skipped
+	return d
+}
+
+// settle returns d with its revision done with.
+func (d Delivery) settle(outcome string, now time.Time, a Answer) Delivery {
+	d.State, d.Outcome, d.At, d.Settled = StateSettled, outcome, now, d.Revision
+	d.Lease, d.Status, d.Reason = 0, a.Status, short(a.Reason)
+	switch outcome {
+	case OutcomeDelivered:
+		d.Delivered++
+	case OutcomeDead:
+		d.Dead++
+	}
+	return d
+}
+
+// fail returns d to be repeated at next.
+func (d Delivery) fail(next, now time.Time, newest int, a Answer) Delivery {
+	d.State, d.At, d.Lease, d.Next, d.Newest = StateFailed, now, 0, next, newest
+	d.Status, d.Reason, d.Unanswered = a.Status, short(a.Reason), a.Verdict == Silent
+	return d
+}
+
+func short(reason string) string {
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
+	}
+	return reason
+}

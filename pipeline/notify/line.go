@@ -1,0 +1,97 @@
+package notify
+
+import (
+	"time"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// pending is a revision that a receiver may have to be told.
+type pending struct {
+	number   int
+	sequence uint64
+	resolved bool
+	wanted   bool // by itself; others are told only to whoever was told of the incident
+	updated  telemetry.Time
+	revision *revision // nil: it is read again when its turn comes
+}
+
+// bytes is how much of what may be kept in memory p takes up.
+func (p pending) bytes() int {
+	if p.revision == nil {
+		return 0
+	}
+	return len(p.revision.data)
+}
+
+// line is what one receiver is owed of one incident, in the order of numbers.
+// One goroutine at a time works on it.
+type line struct {
+	incident string
+	items    []pending
+	due      time.Time // not to be looked at before
+	place    int       // in the queue; -1 while it is worked on
+	looked   int       // the newest number when it was last looked at
+
+	// The last claim of somebody else that was seen, as the key's revision, and
+	// when it was seen first.
+	claim   uint64
+	claimed time.Time
+}
+
+// choose returns the place of the revision to be told next: the first, unless it
+// and those behind it may be passed over. Superseded ones may where the first
+// has failed, or where they are older than old; one that resolves never.
+func choose(items []pending, held Delivery, old telemetry.Time) int {
+	failed := held.State == StateFailed && held.Revision == items[0].number
+	i := 0
+	for i < len(items)-1 && !items[i].resolved && (failed || items[i].updated < old) {
+		i++
+	}
+	return i
+}
+
+// beyond returns the items behind revision settled and, where the receiver has
+// never been told of the incident, behind those that it does not want.
+func beyond(items []pending, settled int, told bool) []pending {
+	for len(items) > 0 && (items[0].number <= settled || !told && !items[0].wanted) {
+		items = items[1:]
+	}
+	return items
+}
+
+// queue orders lines by when they are due; it is a container/heap.
+type queue []*line
+
+// Len implements heap.Interface.
+func (q queue) Len() int { return len(q) }
+
+// Less implements heap.Interface.
+func (q queue) Less(i, j int) bool {
+	if c := q[i].due.Compare(q[j].due); c != 0 {
+		return c < 0
+	}
+	return q[i].items[0].sequence < q[j].items[0].sequence
+}
+
+// Swap implements heap.Interface.
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (q *queue) Push(x any) {
+	l := x.(*line)
+	l.place = len(*q)
+	*q = append(*q, l)
+}
+
+// Pop implements heap.Interface.
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	l := (*q)[last]
+	(*q)[last] = nil
+	*q, l.place = (*q)[:last], -1
+	return l
+}

@@ -1,0 +1,52 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+)
+
+// Deliveries returns where every incident stands with every receiver, as far
+// back as the bucket reaches, newest first.
+func Deliveries(ctx context.Context, b Bus) ([]Delivery, error) {
+	kv, err := b.KeyValue(ctx, bus.Deliveries)
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	w, err := kv.Watch(ctx, deliveryPrefix+">", jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	defer func() { _ = w.Stop() }()
+	var out []Delivery
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("list deliveries: %w", ctx.Err())
+		case e, more := <-w.Updates():
+			if e == nil || !more { // nil: that was all there is
+				slices.SortFunc(out, func(a, b Delivery) int {
+					return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Incident, b.Incident), cmp.Compare(a.Receiver, b.Receiver))
+				})
+				return out, nil
+			}
+			if d, err := parseDelivery(e.Value()); err == nil {
+				out = append(out, d)
+			}
+		}
+	}
+}
+
+// Dead returns the deliveries that were given up after all retries, or because
+// the receiver was gone, and that nothing newer has replaced.
+func Dead(ctx context.Context, b Bus) ([]Delivery, error) {
+	all, err := Deliveries(ctx, b)
+	return slices.DeleteFunc(all, func(d Delivery) bool {
+		return d.State != StateSettled || d.Outcome != OutcomeDead && d.Outcome != OutcomeGone
+	}), err
+}

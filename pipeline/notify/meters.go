@@ -1,0 +1,48 @@
+package notify
+
+import (
+	"fmt"
+
+	"github.com/VictoriaMetrics/metrics"
+)
+
+// meters are one receiver's metrics.
+type meters struct {
+	set      *metrics.Set
+	receiver string
+
+	skipped, repeats, lost, storeErrors *metrics.Counter
+	seconds                             *metrics.Histogram
+	owed, gone                          *metrics.Gauge
+}
+
+func newMeters(set *metrics.Set, receiver string) meters {
+	label := fmt.Sprintf(`{receiver=%q}`, receiver)
+	m := meters{set: set, receiver: receiver,
+		skipped:     set.GetOrCreateCounter(`quintet_notify_skipped_revisions_total` + label),
+		repeats:     set.GetOrCreateCounter(`quintet_notify_repeats_total` + label),
+		lost:        set.GetOrCreateCounter(`quintet_notify_lost_claims_total` + label),
+		storeErrors: set.GetOrCreateCounter(`quintet_notify_store_errors_total` + label),
+		seconds:     set.GetOrCreateHistogram(`quintet_notify_attempt_seconds` + label),
+		owed:        set.GetOrCreateGauge(`quintet_notify_owed_incidents`+label, nil),
+		gone:        set.GetOrCreateGauge(`quintet_notify_receiver_gone`+label, nil),
+	}
+	m.owed.Set(0)
+	m.gone.Set(0)
+	for _, o := range []string{OutcomeDelivered, OutcomeDead, OutcomeGone, OutcomeForgotten} {
+		m.count("quintet_notify_deliveries_total", "outcome", o).Add(0)
+	}
+	return m
+}
+
+func (m meters) count(name, label, value string) *metrics.Counter {
+	return m.set.GetOrCreateCounter(fmt.Sprintf(`%s{receiver=%q,%s=%q}`, name, m.receiver, label, value))
+}
+
+// attempt counts a request by what came of it.
+func (m meters) attempt(v Verdict) {
+	m.count("quintet_notify_attempts_total", "verdict", v.String()).Inc()
+}
+
+// outcome counts a settled delivery.
+func (m meters) outcome(o string) { m.count("quintet_notify_deliveries_total", "outcome", o).Inc() }

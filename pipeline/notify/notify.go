@@ -1,0 +1,186 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+)
+
+// Bus is what notify needs of a site's bus.
+type Bus interface {
+	FollowIncidents(ctx context.Context, after uint64, fn func(bus.Revision) error) error
+	IncidentBounds(ctx context.Context) (first, last uint64, err error)
+	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
+}
+
+// Config says who is told, and how patiently.
+type Config struct {
+	Bus Bus
+	// Name is this process as others see it in claims. An incarnation is added:
+	// two processes of one name do not take each other's claims for their own.
+	Name      string
+	Receivers []Receiver
+	// Alone says that no other process serves these receivers now, so that the
+	// claims of an earlier run need not be waited out.
+	Alone bool
+
+	Retries []time.Duration // between attempts; nil means the schedule of three days
+	Margin  time.Duration   // what a claim's lease allows beyond the timeout; 0 means 5 s
+	// Grace is how long a request under way may go on when ctx is done; then it
+	// is broken off and repeated by whoever comes next. 0 means 5 s, negative
+	// means none, as if the process were killed.
+	Grace time.Duration
+
+	Now     func() time.Time // nil: time.Now
+	Random  func() float64   // in [0, 1); nil: math/rand
+	Metrics *metrics.Set
+	Logger  *slog.Logger
+}
+
+const (
+	defaultMargin = 5 * time.Second
+	defaultGrace  = 5 * time.Second
+)
+
+func (c Config) withDefaults() Config {
+	if len(c.Retries) == 0 {
+		c.Retries = retries[:]
+	}
+	if c.Margin == 0 {
+		c.Margin = defaultMargin
+	}
+	if c.Grace == 0 {
+		c.Grace = defaultGrace
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Random == nil {
+		c.Random = mathrand.Float64
+	}
+	if c.Metrics == nil {
+		c.Metrics = metrics.NewSet()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Validate says what is wrong with c.
+func (c Config) Validate() error {
+	if c.Bus == nil {
+		return errors.New("notify: no bus")
+	}
+	if c.Name == "" {
+		return errors.New("notify: no name")
+	}
+	names := map[string]bool{}
+	for _, r := range c.Receivers {
+		if err := r.Validate(); err != nil {
+			return fmt.Errorf("notify: %w", err)
+		}
+		if names[r.Name] {
+			return fmt.Errorf("notify: receiver %s: there are two of that name", r.Name)
+		}
+		names[r.Name] = true
+	}
+	return nil
+}
+
+// Run tells the receivers until ctx is done, and then lets what is under way
+// come to an end. It returns an error only for a wrong Config: a bus that does
+// not answer is waited for.
+func Run(ctx context.Context, c Config) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	c = c.withDefaults()
+	var incarnation [6]byte
+	if _, err := rand.Read(incarnation[:]); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	c.Name += "/" + hex.EncodeToString(incarnation[:])
+	if len(c.Receivers) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	var kv jetstream.KeyValue
+	err := c.untilDone(ctx, "the bucket of deliveries is not there", func() (err error) {
+		kv, err = c.Bus.KeyValue(ctx, bus.Deliveries)
+		return err
+	})
+	if err != nil {
+		return nil //nolint:nilerr // ctx is done
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	desks := make([]*desk, len(c.Receivers))
+	for i, r := range c.Receivers {
+		desks[i] = newDesk(&c, r, kv)
+		if desks[i].enter(ctx) != nil {
+			return nil //nolint:nilerr // ctx is done
+		}
+	}
+	for _, d := range desks {
+		serving.Go(func() { d.run(ctx) })
+	}
+	c.follow(ctx, desks)
+	return nil
+}
+
+// follow hands every revision to every desk until ctx is done.
+func (c *Config) follow(ctx context.Context, desks []*desk) {
+	malformed := c.Metrics.GetOrCreateCounter(`quintet_notify_malformed_revisions_total`)
+	after := desks[0].read
+	for _, d := range desks[1:] {
+		after = min(after, d.read)
+	}
+	_ = c.untilDone(ctx, "reading incidents is interrupted", func() error {
+		err := c.Bus.FollowIncidents(ctx, after, func(r bus.Revision) error {
+			rev, err := parse(r)
+			if err != nil {
+				malformed.Inc()
+				c.Logger.Warn("a revision that nobody can be told of", "sequence", r.Sequence, "error", err)
+			}
+			for _, d := range desks {
+				if err != nil {
+					d.pass(r.Sequence)
+				} else {
+					d.offer(rev)
+				}
+			}
+			after = r.Sequence
+			return nil
+		})
+		if err == nil {
+			err = errors.New("it ended")
+		}
+		return err
+	})
+}
+
+// untilDone tries until fn succeeds, or ctx is done: then it returns its error.
+func (c *Config) untilDone(ctx context.Context, what string, fn func() error) error {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := fn()
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.Logger.Warn(what, "error", err)
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}

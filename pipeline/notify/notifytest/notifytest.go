@@ -1,0 +1,202 @@
+package notifytest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/notify"
+)
+
+// Way is how the far end treats what it is told.
+type Way uint8
+
+// The ways.
+const (
+	Accepts   Way = iota + 1 // takes it
+	Refuses                  // says no
+	Throttles                // says not now, but after Wish
+	Hangs                    // hears it and never answers
+	BreaksOff                // hears it and goes away without an answer
+	Leaves                   // says that it wants no more, ever
+	Absent                   // is not there: nothing reaches it
+)
+
+// Wish is for how long a far end that throttles asks to be left alone.
+const Wish = 7 * time.Second
+
+var wayNames = [...]string{"", "accepts", "refuses", "throttles", "hangs", "breaks off", "leaves", "absent"}
+
+// String returns the way's name.
+func (w Way) String() string {
+	if int(w) >= len(wayNames) {
+		return fmt.Sprintf("way %d", w)
+	}
+	return wayNames[w]
+}
+
+// Heard is a message as the far end had it.
+type Heard struct {
+	ID   string
+	Body []byte // everything that an attempt must repeat
+}
+
+// Far is a notifier and the far end that it speaks to.
+type Far struct {
+	Notifier notify.Notifier
+	// Behave sets how the far end treats what comes, and reports false where this
+	// kind of receiver knows no such way.
+	Behave func(w Way) bool
+	// Heard lists what came, in order.
+	Heard func() []Heard
+}
+
+// patience bounds what a test waits for.
+const patience = 20 * time.Second
+
+// wanted says what must come of each way.
+var wanted = [...]struct {
+	way     Way
+	verdict notify.Verdict
+	heard   bool
+	after   time.Duration
+}{
+	{Accepts, notify.Taken, true, 0},
+	{Refuses, notify.Refused, true, 0},
+	{Throttles, notify.Refused, true, Wish},
+	{Hangs, notify.Silent, true, 0},
+	{BreaksOff, notify.Silent, true, 0},
+	{Leaves, notify.Gone, true, 0},
+	{Absent, notify.Refused, false, 0},
+}
+
+// Test runs everything over a fresh far end each.
+func Test(t *testing.T, open func(t *testing.T) Far) {
+	for _, w := range wanted {
+		t.Run(w.way.String(), func(t *testing.T) {
+			far := open(t)
+			if !far.Behave(w.way) {
+				t.Skip("this kind of receiver does not do that")
+			}
+			limit := patience
+			if w.way == Hangs {
+				limit = 200 * time.Millisecond
+			}
+			a := once(t, far, limit, message("inc-1.1.far", 1))
+			if a.Verdict != w.verdict || a.After != w.after {
+				t.Errorf("%+v: want %v, and to wait %v", a, w.verdict, w.after)
+			}
+			if (a.Reason == "") != (a.Verdict == notify.Taken) || strings.ContainsAny(a.Reason, "\r\n") {
+				t.Errorf("reason %q of %v: want one line where it was not taken", a.Reason, a.Verdict)
+			}
+			if got := len(far.Heard()); (got == 1) != w.heard {
+				t.Errorf("the far end heard %d messages", got)
+			}
+		})
+	}
+	t.Run("every attempt says the same", func(t *testing.T) { testSame(t, open(t)) })
+	t.Run("the message is left as it is", func(t *testing.T) { testUntouched(t, open(t)) })
+	t.Run("side by side", func(t *testing.T) { testConcurrent(t, open(t)) })
+	t.Run("it ends with its context", func(t *testing.T) { testEnds(t, open(t)) })
+	t.Run("fingerprint", func(t *testing.T) {
+		a, b := open(t), open(t)
+		if a.Notifier.Fingerprint() == "" || a.Notifier.Fingerprint() != a.Notifier.Fingerprint() {
+			t.Error("want a fingerprint that stays")
+		}
+		if a.Notifier.Fingerprint() == b.Notifier.Fingerprint() {
+			t.Error("two far ends have one fingerprint")
+		}
+	})
+}
+
+// message is one with a body that no encoder leaves as it is by chance.
+func message(id string, attempt int) *notify.Message {
+	return &notify.Message{ID: id, Type: notify.TypeOpened, Attempt: attempt,
+		Body: []byte(`{"type":"incident.opened","timestamp":"2026-11-21T02:47:00Z","data":{"id":"inc-1","title":"<b> & \u2028 ü  \"","n":1.0e0}}`)}
+}
+
+// once notifies and fails the test where that does not end soon after the limit.
+func once(t *testing.T, far Far, limit time.Duration, m *notify.Message) notify.Answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	done := make(chan notify.Answer, 1)
+	go func() { done <- far.Notifier.Notify(ctx, m) }()
+	select {
+	case a := <-done:
+		return a
+	case <-time.After(limit + patience):
+		t.Fatal("it does not end with its context")
+		return notify.Answer{}
+	}
+}
+
+func testSame(t *testing.T, far Far) {
+	far.Behave(Refuses)
+	once(t, far, patience, message("inc-1.3.far", 1))
+	far.Behave(Accepts)
+	once(t, far, patience, message("inc-1.3.far", 2))
+	once(t, far, patience, message("inc-1.4.far", 1))
+	h := far.Heard()
+	if len(h) != 3 {
+		t.Fatalf("%d messages heard, want 3", len(h))
+	}
+	if h[0].ID != h[1].ID || !bytes.Equal(h[0].Body, h[1].Body) {
+		t.Errorf("two attempts at one message differ:\n%s %q\n%s %q", h[0].ID, h[0].Body, h[1].ID, h[1].Body)
+	}
+	if h[2].ID == h[1].ID {
+		t.Errorf("two messages have one id: %s", h[2].ID)
+	}
+}
+
+func testUntouched(t *testing.T, far Far) {
+	far.Behave(Accepts)
+	m, same := message("inc-1.1.far", 1), message("inc-1.1.far", 1)
+	once(t, far, patience, m)
+	if m.ID != same.ID || m.Type != same.Type || m.Attempt != same.Attempt || !bytes.Equal(m.Body, same.Body) {
+		t.Errorf("the message is another one now: %+v", m)
+	}
+}
+
+func testConcurrent(t *testing.T, far Far) {
+	far.Behave(Accepts)
+	const n = 16
+	var all sync.WaitGroup
+	answers := make([]notify.Answer, n)
+	for i := range n {
+		all.Go(func() { answers[i] = far.Notifier.Notify(t.Context(), message(fmt.Sprintf("inc-%d.1.far", i), 1)) })
+	}
+	all.Wait()
+	ids := map[string]bool{}
+	for _, h := range far.Heard() {
+		ids[h.ID] = true
+	}
+	for i, a := range answers {
+		if a.Verdict != notify.Taken {
+			t.Errorf("message %d: %+v", i, a)
+		}
+	}
+	if len(ids) != n {
+		t.Errorf("%d ids heard, want %d", len(ids), n)
+	}
+}
+
+func testEnds(t *testing.T, far Far) {
+	far.Behave(Accepts)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	done := make(chan notify.Answer, 1)
+	go func() { done <- far.Notifier.Notify(ctx, message("inc-1.1.far", 1)) }()
+	select {
+	case a := <-done:
+		if a.Verdict == notify.Taken && len(far.Heard()) == 0 {
+			t.Error("taken, and nothing was heard")
+		}
+	case <-time.After(patience):
+		t.Error("it goes on although its context is done")
+	}
+}

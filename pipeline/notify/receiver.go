@@ -1,0 +1,120 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+)
+
+// Notifier speaks to one receiver. It is called from several goroutines.
+type Notifier interface {
+	// Notify tells the receiver once and says what came of it. It returns soon
+	// after ctx is done. It must not change or keep the message.
+	Notify(ctx context.Context, m *Message) Answer
+	// Fingerprint stands for all that was configured: another one means that a
+	// receiver which said that it is gone is worth trying again.
+	Fingerprint() string
+}
+
+// Message is one revision as one receiver is told it.
+type Message struct {
+	ID      string // the same for every attempt: incident.revision.receiver
+	Type    string // TypeOpened, TypeUpdated, TypeResolved
+	Body    []byte // JSON, the same for every attempt
+	Attempt int    // from 1
+}
+
+// Verdict says what a receiver made of a message.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Taken   Verdict = iota + 1 // it has it
+	Refused                    // it does not have it: it said so, or nothing was sent
+	Silent                     // nobody knows: it did not answer, or not to the end
+	Gone                       // it wants no more messages, ever
+)
+
+var verdictNames = [...]string{"", "taken", "refused", "silent", "gone"}
+
+// String returns the verdict's name.
+func (v Verdict) String() string {
+	if int(v) >= len(verdictNames) {
+		return fmt.Sprintf("verdict %d", v)
+	}
+	return verdictNames[v]
+}
+
+// Answer is what came of one attempt.
+type Answer struct {
+	Verdict Verdict
+	Status  int           // as the receiver's protocol counts them; 0 without one
+	After   time.Duration // the receiver asks not to be told anything for so long; 0 if it does not
+	Reason  string        // why it was not taken, in one line
+}
+
+// Receiver is who is told, and of what.
+type Receiver struct {
+	// Name stands in ids and keys: letters, digits, '-' and '_', 64 at most.
+	Name     string
+	Notifier Notifier
+	// Severities and Kinds list what it wants to hear; empty means everything.
+	// An incident that it was told of is told to its end.
+	Severities []string
+	Kinds      []string
+	Timeout    time.Duration // of one attempt; 0 means 15 s
+	// Concurrent is how many attempts may be under way at once, for as many
+	// incidents; 0 means 1, and then a killed process repeats one at most.
+	Concurrent int
+}
+
+const (
+	defaultTimeout    = 15 * time.Second
+	defaultConcurrent = 1
+)
+
+func (r Receiver) withDefaults() Receiver {
+	if r.Timeout == 0 {
+		r.Timeout = defaultTimeout
+	}
+	if r.Concurrent == 0 {
+		r.Concurrent = defaultConcurrent
+	}
+	return r
+}
+
+var receiverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Validate says what is wrong with r.
+func (r Receiver) Validate() error {
+	if !receiverName.MatchString(r.Name) {
+		return fmt.Errorf("receiver %.80q: want a name of letters, digits, '-' and '_', 64 at most", r.Name)
+	}
+	if r.Notifier == nil {
+		return fmt.Errorf("receiver %s: no notifier", r.Name)
+	}
+	if r.Timeout < 0 || r.Timeout > 5*time.Minute || r.Concurrent < 0 || r.Concurrent > 64 {
+		return fmt.Errorf("receiver %s: timeout %v, %d at once: want at most 5 min and 64, neither negative", r.Name, r.Timeout, r.Concurrent)
+	}
+	for _, s := range r.Severities {
+		if !slices.Contains([]string{explain.SeverityCritical, explain.SeverityWarning, explain.SeverityInfo}, s) {
+			return fmt.Errorf("receiver %s: severity %q: want critical, warning or info", r.Name, s)
+		}
+	}
+	for _, k := range r.Kinds {
+		if k != explain.KindIncident && k != explain.KindRisk {
+			return fmt.Errorf("receiver %s: kind %q: want incident or risk", r.Name, k)
+		}
+	}
+	return nil
+}
+
+// wants reports whether a revision alone is reason to tell r.
+func (r Receiver) wants(rev *revision) bool {
+	return (len(r.Severities) == 0 || slices.Contains(r.Severities, rev.Severity)) &&
+		(len(r.Kinds) == 0 || slices.Contains(r.Kinds, rev.Kind))
+}

@@ -1,0 +1,150 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// standing is where one receiver stands with the stream of incidents.
+type standing struct {
+	// Start is the stream's end when the receiver was first served: of what
+	// lies up to there it is told what is open, and only as it is there.
+	Start uint64 `json:"start"`
+	// Through is the sequence up to which everything is settled: nobody need
+	// read it again.
+	Through uint64    `json:"through"`
+	At      time.Time `json:"at"` // when somebody last said so
+	Gone    *farewell `json:"gone,omitempty"`
+}
+
+// farewell is a receiver's word that it wants no more.
+type farewell struct {
+	At          time.Time `json:"at"`
+	By          string    `json:"by"` // the process that was told
+	Status      int       `json:"status"`
+	Fingerprint string    `json:"fingerprint"` // of what was configured
+}
+
+const standingPrefix = "receiver."
+
+// How often a standing is written: often enough that a start has little to read
+// again, and at times even where nothing happens, so that its age tells an
+// outage.
+const (
+	saveEvery  = 10 * time.Second
+	touchEvery = time.Hour
+)
+
+// enter finds where the receiver stands, or begins anew. It tries until ctx is
+// done.
+func (d *desk) enter(ctx context.Context) error {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := d.tryEnter(ctx)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, errLost) {
+			continue // another process is entering, too
+		}
+		d.meters.storeErrors.Inc()
+		d.log.Warn("cannot find out where the receiver stands", "error", err)
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func (d *desk) tryEnter(ctx context.Context) error {
+	first, last, err := d.c.Bus.IncidentBounds(ctx)
+	if err != nil {
+		return err
+	}
+	b, seen, err := d.store.get(ctx, standingPrefix+d.r.Name)
+	if err != nil {
+		return err
+	}
+	var s standing
+	if seen != 0 && json.Unmarshal(b, &s) != nil {
+		d.log.Error("where the receiver stands cannot be read: it begins anew", "key", standingPrefix+d.r.Name)
+		s = standing{}
+	}
+	if s.Gone != nil && s.Gone.Fingerprint == d.address {
+		d.log.Error("the receiver said that it is gone: it is told nothing until it is configured otherwise", "since", s.Gone.At, "status", s.Gone.Status)
+		d.read = last
+		d.close(s, seen)
+		return nil
+	}
+	if why := s.stale(seen, last, d.c); why != "" {
+		d.log.Info("the receiver is told what is open and what comes", "reason", why, "sequence", last)
+		s = standing{Start: last, Through: min(s.Through, last)}
+	}
+	s.At = d.c.Now()
+	if seen, err = d.store.swap(ctx, standingPrefix+d.r.Name, seen, s); err != nil {
+		return err
+	}
+	d.standing, d.seen = s, seen
+	d.start, d.read = s.Start, s.Through
+	if first > last {
+		return nil // there is nothing to be read before what comes
+	}
+	d.end, d.until = last, d.c.Now().Add(readPatience)
+	if s.Start > s.Through {
+		d.open = map[string]pending{}
+	}
+	return nil
+}
+
+// stale says why a receiver is served as if for the first time, or "".
+func (s standing) stale(seen, last uint64, c *Config) string {
+	switch {
+	case seen == 0:
+		return "it is new"
+	case s.Gone != nil:
+		return "it was gone and is configured otherwise"
+	case s.Through > last:
+		return "the stream of incidents is another one"
+	case c.Now().Sub(s.At) > horizon(retries[:]):
+		return "it was not served for longer than retries last"
+	}
+	return ""
+}
+
+// save writes where the receiver stands, if there is news.
+func (d *desk) save(ctx context.Context) {
+	s, now := d.standing, d.c.Now()
+	through, gone := d.through()
+	s.Through, s.At = max(s.Through, through), now
+	if gone != nil && s.Gone == nil {
+		s.Gone = gone
+	} else if s.Through == d.standing.Through && now.Sub(d.standing.At) < touchEvery {
+		return
+	}
+	seen, err := d.store.swap(ctx, standingPrefix+d.r.Name, d.seen, s)
+	switch {
+	case err == nil:
+		d.standing, d.seen = s, seen
+	case errors.Is(err, errLost):
+		d.reread(ctx)
+	default:
+		d.meters.storeErrors.Inc()
+		d.log.Debug("cannot write where the receiver stands", "error", err)
+	}
+}
+
+// reread takes over what another process wrote; what is to be added is written
+// the next time.
+func (d *desk) reread(ctx context.Context) {
+	b, seen, err := d.store.get(ctx, standingPrefix+d.r.Name)
+	var s standing
+	if err != nil || seen == 0 || json.Unmarshal(b, &s) != nil {
+		d.meters.storeErrors.Inc()
+		return
+	}
+	d.standing, d.seen = s, seen
+	if s.Gone != nil && s.Gone.Fingerprint == d.address {
+		d.log.Error("the receiver told another process that it is gone", "by", s.Gone.By, "status", s.Gone.Status)
+		d.close(s, seen)
+	}
+}

@@ -1,0 +1,239 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// staleAfter is how old a superseded revision may be and still be told by
+// itself: who comes back after an outage is told how things stand.
+const staleAfter = telemetry.Duration(15 * time.Minute)
+
+// storeRetry is how long a line waits when the bucket does not answer.
+const storeRetry = time.Second
+
+// work does the next thing that a line needs.
+func (d *desk) work(ctx context.Context, t term, l *line) {
+	settled, due := d.step(ctx, t, l)
+	d.finish(l, settled, due)
+}
+
+// step looks up where the line stands and tells its next revision, if it is time
+// to. It returns up to which revision all is settled and when to look again.
+func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time.Time) {
+	all := d.look(l)
+	newest := all[len(all)-1].number
+	held, seen, err := d.delivery(ctx, l.incident)
+	now := d.c.Now()
+	if err != nil {
+		return 0, d.storeTrouble(err)
+	}
+	items := beyond(all, held.Settled, seen != 0)
+	if len(items) == 0 {
+		return newest, now
+	}
+	settled = items[0].number - 1
+	if until := d.taken(l, held, seen, now); until.After(now) {
+		return settled, until
+	}
+	i := choose(items, held, telemetry.Time(now.UnixNano()).Add(-staleAfter))
+	again := held.State == StateFailed && held.Revision == items[i].number
+	if again && held.Address == d.address && newest <= held.Newest && now.Before(held.Next) {
+		return settled, held.Next
+	}
+	if ctx.Err() != nil {
+		return settled, now
+	}
+	return d.tell(t, task{held: held, seen: seen, item: items[i], skipped: i, newest: newest, incident: l.incident})
+}
+
+// delivery reads where an incident stands. A key that holds nonsense counts as
+// none, and is written over.
+func (d *desk) delivery(ctx context.Context, incident string) (Delivery, uint64, error) {
+	key := deliveryKey(incident, d.r.Name)
+	b, seen, err := d.store.get(ctx, key)
+	if err != nil {
+		return Delivery{}, 0, err
+	}
+	if seen == 0 {
+		return Delivery{Incident: incident, Receiver: d.r.Name}, 0, nil
+	}
+	held, err := parseDelivery(b)
+	if err != nil {
+		d.meters.storeErrors.Inc()
+		d.log.Error("a delivery cannot be read and begins anew", "key", key, "error", err)
+		return Delivery{Incident: incident, Receiver: d.r.Name}, seen, nil
+	}
+	return held, seen, nil
+}
+
+// taken returns until when a line is somebody else's. A claim is respected for
+// its lease from when it was first seen here: no two clocks are compared.
+func (d *desk) taken(l *line, held Delivery, seen uint64, now time.Time) time.Time {
+	if held.State != StateClaimed || held.By == d.by || d.c.Alone {
+		return now
+	}
+	if l.claim != seen {
+		l.claim, l.claimed = seen, now
+	}
+	until := l.claimed.Add(time.Duration(held.Lease))
+	if !until.After(now) {
+		d.log.Warn("a claim is taken over", "incident", l.incident, "revision", held.Revision, "by", held.By, "attempt", held.Attempt)
+	}
+	return until
+}
+
+// task is a revision to be told, and what was found of its incident.
+type task struct {
+	incident string
+	held     Delivery
+	seen     uint64
+	item     pending
+	skipped  int // before item
+	newest   int // in the line
+}
+
+// tell claims a revision, sends it and marks what came of it.
+func (d *desk) tell(t term, k task) (settled int, due time.Time) {
+	rev, err := d.revision(t.marking, k.item)
+	if err != nil && !errors.Is(err, errForgotten) {
+		return 0, d.storeTrouble(err)
+	}
+	key, now := deliveryKey(k.incident, d.r.Name), d.c.Now()
+	claimed := k.held.claim(k.item, k.skipped, claimant{by: d.by, address: d.address, at: now, lease: d.lease()})
+	at, err := d.store.swap(t.marking, key, k.seen, claimed)
+	if err != nil {
+		return 0, d.contended(err)
+	}
+	d.meters.skipped.Add(k.skipped)
+	d.meters.repeats.Add(claimed.Repeats - k.held.Repeats)
+	next := claimed.settle(OutcomeForgotten, now, Answer{})
+	if rev != nil {
+		next = d.judge(t, claimed, d.send(t, rev.message(d.r.Name, claimed.Attempt), now), k.newest)
+	}
+	if _, err := d.store.insist(t.marking, key, at, next); err != nil {
+		return 0, d.contended(err)
+	}
+	d.settled(&next)
+	return next.Settled, next.Next
+}
+
+// send makes one attempt. It ends within the timeout from when the claim was
+// made, so that the rest of the lease is left for the mark.
+func (d *desk) send(t term, m *Message, claimed time.Time) Answer {
+	began := d.c.Now()
+	ctx, cancel := context.WithTimeout(t.sending, d.r.Timeout-began.Sub(claimed))
+	defer cancel()
+	if ctx.Err() != nil {
+		return Answer{Verdict: Refused, Reason: "the claim took too long"}
+	}
+	a := d.r.Notifier.Notify(ctx, m)
+	d.meters.attempt(a.Verdict)
+	d.meters.seconds.Update(d.c.Now().Sub(began).Seconds())
+	return a
+}
+
+// judge returns what an answer makes of a claim.
+func (d *desk) judge(t term, claimed Delivery, a Answer, newest int) Delivery {
+	now := d.c.Now()
+	d.heard(a, now)
+	switch a.Verdict {
+	case Taken:
+		return claimed.settle(OutcomeDelivered, now, a)
+	case Gone:
+		d.log.Error("the receiver says that it is gone: it is told nothing more until it is configured otherwise", "status", a.Status)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.leave(&farewell{At: now, By: d.by, Status: a.Status, Fingerprint: d.address})
+		return claimed.settle(OutcomeGone, now, a)
+	}
+	if t.sending.Err() != nil { // we went, not the receiver
+		return claimed.fail(now, now, newest, a)
+	}
+	wait, more := delay(d.c.Retries, claimed.Attempt, a.After, d.c.Random())
+	if !more {
+		d.log.Error("a delivery is given up", "incident", claimed.Incident, "revision", claimed.Revision, "attempts", claimed.Attempt, "reason", a.Reason)
+		return claimed.settle(OutcomeDead, now, a)
+	}
+	return claimed.fail(now.Add(wait), now, newest, a)
+}
+
+// heard notes how the receiver is, and says when that changes.
+func (d *desk) heard(a Answer, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if trouble := a.Verdict != Taken; trouble != d.trouble {
+		d.trouble = trouble
+		if trouble {
+			d.log.Warn("the receiver takes no messages", "status", a.Status, "reason", a.Reason)
+		} else {
+			d.log.Info("the receiver takes messages again")
+		}
+	}
+	if a.After > 0 && a.Verdict != Taken {
+		d.silence = now.Add(min(a.After, longestWish))
+	}
+}
+
+// settled counts what became of a delivery.
+func (d *desk) settled(next *Delivery) {
+	if next.State == StateSettled {
+		d.meters.outcome(next.Outcome)
+	}
+}
+
+// lease is how long a claim is respected by others: a request, and the mark.
+func (d *desk) lease() time.Duration { return d.r.Timeout + d.c.Margin }
+
+// storeTrouble notes that the bucket did not answer and says when to ask again.
+func (d *desk) storeTrouble(err error) time.Time {
+	d.meters.storeErrors.Inc()
+	d.log.Debug("the bucket of deliveries does not answer", "error", err)
+	return d.c.Now().Add(storeRetry)
+}
+
+// contended says when to look at a line again whose key could not be written.
+func (d *desk) contended(err error) time.Time {
+	if errors.Is(err, errLost) {
+		d.meters.lost.Inc()
+		return d.c.Now()
+	}
+	return d.storeTrouble(err)
+}
+
+var (
+	errForgotten = errors.New("the stream no longer holds the revision")
+	errEnough    = errors.New("enough was read")
+)
+
+// revision returns what is to be told, from memory or from the stream.
+func (d *desk) revision(ctx context.Context, p pending) (*revision, error) {
+	if p.revision != nil {
+		return p.revision, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestPatience)
+	defer cancel()
+	var found *revision
+	err := d.c.Bus.FollowIncidents(ctx, p.sequence-1, func(r bus.Revision) error {
+		if r.Sequence == p.sequence {
+			if rev, err := parse(r); err == nil {
+				found = rev
+			}
+		}
+		return errEnough
+	})
+	switch {
+	case found != nil:
+		return found, nil
+	case errors.Is(err, errEnough):
+		return nil, errForgotten
+	case err == nil:
+		err = ctx.Err()
+	}
+	return nil, fmt.Errorf("read revision at %d again: %w", p.sequence, err)
+}
