@@ -118,6 +118,8 @@ type Reign struct {
 	Replica string `json:"replica"`
 	From    uint64 `json:"from"`
 	Whole   bool   `json:"whole"`
+	// Since is the position of the claim, 0 where only a renewal of it was read.
+	Since uint64 `json:"since"`
 	// Guessed says that the claim replaced one that is not in the log any more:
 	// a renewal of another one is to be believed more.
 	Guessed bool `json:"guessed"`
@@ -127,6 +129,9 @@ type Reign struct {
 
 // Reign returns the claim in force after the last record applied.
 func (r *Runner) Reign() Reign { return r.reign }
+
+// Identity returns the engine's version and the digest of its rules.
+func (r *Runner) Identity() (version, rules string) { return r.identity.version, r.identity.rules }
 
 // Names reports whether the claim names this runner's engine and rules.
 func (r *Runner) Names(g Reign) bool {
@@ -145,12 +150,12 @@ func (r *Runner) claimed(record *telemetry.Config) {
 	}
 	known := r.reign.Digest != ""
 	next := Reign{Digest: hex.EncodeToString(record.Digest[:]), Engine: c.Engine, Rules: c.Rules, Replica: c.Replica, From: c.From, Whole: c.Whole,
-		Guessed: !known && c.Over != "", Heard: r.position}
+		Since: r.position, Guessed: !known && c.Over != "", Heard: r.position}
 	switch {
 	case c.Renews != "" && c.Renews == r.reign.Digest:
 		r.reign.Guessed, r.reign.Heard = false, r.position
 	case c.Renews != "" && (!known || r.reign.Guessed):
-		next.Digest, next.From, next.Whole = c.Renews, 0, false
+		next.Digest, next.From, next.Whole, next.Since = c.Renews, 0, false, 0
 		r.reign = next
 	case c.Renews != "":
 		// by one who has not read yet that it was replaced

@@ -7,8 +7,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The views below are the caller's to keep, but for the attributes of edges,
-// which hold until the next Apply. None changes an answer.
+// The views below are the caller's to keep and to read anywhere, as long as the
+// attributes of edges are only read. None changes an answer.
 
 // Tick returns that of the newest tick, zero before the first.
 func (r *Runner) Tick() telemetry.Time { return r.tick }

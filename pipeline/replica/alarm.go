@@ -1,0 +1,53 @@
+package replica
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Alarm is something a person should look at.
+type Alarm struct {
+	Name  string         `json:"name"`
+	Since telemetry.Time `json:"since"`
+	Text  string         `json:"text"`
+}
+
+// Diverged is the alarm's name: two replicas of one engine over one log have
+// come to different answers, which they never should.
+const Diverged = "replica diverged"
+
+// What raises it.
+const (
+	alarmStream = "stream" // the stream of incidents holds other bytes
+	alarmState  = "state"  // another replica's state is another
+)
+
+// alarms are those that stand, by what raised them.
+type alarms map[string]Alarm
+
+// raise begins an alarm, or tells more of one that stands.
+func (a *alarms) raise(cause, text string) {
+	if *a == nil {
+		*a = alarms{}
+	}
+	since := now()
+	if was, ok := (*a)[cause]; ok {
+		since = was.Since
+	}
+	(*a)[cause] = Alarm{Diverged, since, text}
+}
+
+func (a alarms) clear(cause string) { delete(a, cause) }
+
+// list returns the alarms, the newest first.
+func (a alarms) list() []Alarm {
+	out := []Alarm{}
+	for _, x := range a {
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(x, y Alarm) int { return cmp.Or(cmp.Compare(y.Since, x.Since), strings.Compare(x.Text, y.Text)) })
+	return out
+}

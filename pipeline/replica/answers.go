@@ -1,0 +1,291 @@
+package replica
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// The questions that a replica answers on the bus.
+const (
+	AskStatus    = "status"
+	AskJobs      = "jobs"
+	AskIncidents = "incidents" // the open ones, as of now
+	AskTopology  = "topology"
+	AskCoverage  = "coverage"
+)
+
+// Limits of one answer.
+const (
+	maxTopology = 5000
+	maxHops     = 8
+	maxListed   = 20000
+)
+
+// Status is the answer to AskStatus.
+type Status struct {
+	Site     string          `json:"site"`
+	Engine   string          `json:"engine"`
+	Rules    string          `json:"rules"`
+	Tick     *telemetry.Time `json:"tick"`
+	Position uint64          `json:"position"`
+	Started  telemetry.Time  `json:"started"`
+	Replicas []Presence      `json:"replicas"` // this one first
+	Alarms   []Alarm         `json:"alarms"`
+	Sources  int             `json:"sources"`
+	Silent   int             `json:"silent"`
+	Demo     string          `json:"demo"`
+	Log      LogState        `json:"log"`
+}
+
+// LogState is what the log holds.
+type LogState struct {
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// Jobs is the answer to AskJobs.
+type Jobs struct {
+	Jobs      []correlate.JobView `json:"jobs"`
+	Truncated bool                `json:"truncated,omitempty"`
+}
+
+// Incidents is the answer to AskIncidents, the newest first.
+type Incidents struct {
+	Incidents []explain.Incident `json:"incidents"`
+}
+
+// TopologyQuestion asks for what lies within so many hops of an entity, or,
+// without one, for all of it.
+type TopologyQuestion struct {
+	Entity telemetry.Entity `json:"entity"`
+	Hops   int              `json:"hops"`
+}
+
+// Topology is the answer to AskTopology.
+type Topology struct {
+	Tick      *telemetry.Time        `json:"tick"`
+	Kinds     map[telemetry.Kind]int `json:"kinds"` // entities of the whole site
+	Stale     int                    `json:"stale"` // edges of the whole site that nobody renews
+	Entities  []Entity               `json:"entities"`
+	Edges     []Edge                 `json:"edges"`
+	Truncated bool                   `json:"truncated"`
+}
+
+// Entity is one entity of a Topology.
+type Entity struct {
+	ID   telemetry.Entity `json:"id"`
+	Kind telemetry.Kind   `json:"kind"`
+}
+
+// Edge is one edge of a Topology.
+type Edge struct {
+	From     telemetry.Entity   `json:"from"`
+	To       telemetry.Entity   `json:"to"`
+	Relation telemetry.Relation `json:"rel"`
+	Attrs    map[string]string  `json:"attrs"`
+	Source   string             `json:"source"`
+	Start    *telemetry.Time    `json:"start"`
+	End      *telemetry.Time    `json:"end"`
+	Stale    bool               `json:"stale"`
+}
+
+// Coverage is the answer to AskCoverage.
+type Coverage struct {
+	Sources   []Source `json:"sources"`
+	Truncated bool     `json:"truncated,omitempty"`
+}
+
+// Source is one source of a Coverage.
+type Source struct {
+	Collector   string          `json:"collector"`
+	Target      string          `json:"target"`
+	Part        string          `json:"part"`
+	Series      int             `json:"series"`
+	Latest      *telemetry.Time `json:"latest"`
+	Silent      bool            `json:"silent"`
+	Cadence     float64         `json:"cadence_seconds"`
+	ClockOffset float64         `json:"clock_offset_seconds"` // receive less source time
+}
+
+// answers answers questions while this replica is the one to ask.
+type answers struct {
+	cfg     Config
+	log     *slog.Logger
+	count   *counters
+	do      func(ctx context.Context, f func(*owner)) error
+	started telemetry.Time
+	self    func(standing) Presence
+	stops   []func() // set while questions are answered
+
+	mu   sync.Mutex
+	roll []Presence // the other replicas
+}
+
+// publishing begins or ends answering.
+func (a *answers) publishing(yes bool) {
+	if !yes {
+		a.stop()
+	}
+	if !yes || len(a.stops) > 0 {
+		return
+	}
+	for what, fn := range map[string]func(context.Context, []byte) (any, error){
+		AskStatus: a.status, AskJobs: a.jobs, AskIncidents: a.incidents, AskTopology: a.topology, AskCoverage: a.coverage,
+	} {
+		stop, err := a.cfg.Bus.Answer(what, a.counted(fn))
+		if err != nil {
+			a.log.Warn("questions are not answered", "what", what, "error", err)
+			continue
+		}
+		a.stops = append(a.stops, stop)
+	}
+}
+
+func (a *answers) stop() {
+	for _, stop := range a.stops {
+		stop()
+	}
+	a.stops = nil
+}
+
+func (a *answers) others(who []Presence) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.roll = who
+}
+
+func (a *answers) counted(fn func(context.Context, []byte) (any, error)) func(context.Context, []byte) ([]byte, error) {
+	return func(ctx context.Context, req []byte) ([]byte, error) {
+		a.count.questions.Inc()
+		x, err := fn(ctx, req)
+		if err != nil {
+			a.count.unanswered.Inc()
+			return nil, err
+		}
+		return json.Marshal(x)
+	}
+}
+
+func (a *answers) status(ctx context.Context, _ []byte) (any, error) {
+	s := Status{Site: a.cfg.Engine.Correlate.Site, Started: a.started}
+	s.Engine, s.Rules = a.cfg.identity()
+	var me Presence
+	err := a.do(ctx, func(o *owner) {
+		me = a.self(o.standing())
+		s.Tick, s.Position, s.Alarms = stated(o.runner.Tick()), o.seen, o.alarms.list()
+		for _, x := range o.runner.Sources() {
+			s.Sources++
+			if x.Silent {
+				s.Silent++
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	s.Replicas = append([]Presence{me}, a.roll...)
+	a.mu.Unlock()
+	for _, p := range s.Replicas[1:] {
+		if p.Diverged {
+			s.Alarms = append(s.Alarms, Alarm{Diverged, p.Tick, p.Name + " says that the stream of incidents refused its answer"})
+		}
+	}
+	log, err := a.cfg.Bus.State(ctx)
+	s.Log = LogState{log.First, log.Last, log.Bytes}
+	return s, err
+}
+
+func (a *answers) jobs(ctx context.Context, _ []byte) (any, error) {
+	var out Jobs
+	err := a.do(ctx, func(o *owner) { out.Jobs = o.runner.Jobs() })
+	if len(out.Jobs) > maxListed {
+		out.Jobs, out.Truncated = out.Jobs[:maxListed], true
+	}
+	return out, err
+}
+
+func (a *answers) incidents(ctx context.Context, _ []byte) (any, error) {
+	var out Incidents
+	err := a.do(ctx, func(o *owner) { out.Incidents = o.runner.Live() })
+	slices.SortStableFunc(out.Incidents, func(x, y explain.Incident) int {
+		return cmp.Or(cmp.Compare(y.Opened, x.Opened), cmp.Compare(x.ID, y.ID))
+	})
+	return out, err
+}
+
+func (a *answers) topology(ctx context.Context, req []byte) (any, error) {
+	q := TopologyQuestion{Hops: 2}
+	if len(req) > 0 {
+		if err := json.Unmarshal(req, &q); err != nil {
+			return nil, fmt.Errorf("question: %w", err)
+		}
+	}
+	if q.Hops < 0 || q.Hops > maxHops {
+		return nil, fmt.Errorf("question: hops: %d: want 0 to %d", q.Hops, maxHops)
+	}
+	var v correlate.TopologyView
+	var tick *telemetry.Time
+	err := a.do(ctx, func(o *owner) {
+		v = o.runner.Topology(correlate.TopologyQuery{Entity: q.Entity, Hops: q.Hops, Limit: maxTopology})
+		tick = stated(o.runner.Tick())
+	})
+	out := Topology{Tick: tick, Kinds: map[telemetry.Kind]int{}, Stale: v.Stale, Truncated: v.Truncated, Entities: []Entity{}, Edges: []Edge{}}
+	for _, k := range v.Kinds {
+		out.Kinds[k.Kind] = k.Count
+	}
+	for _, e := range v.Entities {
+		out.Entities = append(out.Entities, Entity{e, e.Kind})
+	}
+	for _, e := range v.Edges {
+		out.Edges = append(out.Edges, Edge{e.From, e.To, e.Relation, attrs(e.Attrs), e.Source, stated(e.Start), stated(e.End), e.Stale})
+	}
+	return out, err
+}
+
+func attrs(list []telemetry.Attr) map[string]string {
+	return maps.Collect(func(yield func(string, string) bool) {
+		for _, x := range list {
+			if !yield(x.Key, x.Value) {
+				return
+			}
+		}
+	})
+}
+
+func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {
+	out := Coverage{Sources: []Source{}}
+	err := a.do(ctx, func(o *owner) {
+		for _, s := range o.runner.Sources() {
+			x := Source{Collector: s.Source.Collector, Target: s.Source.Target, Part: s.Source.Part, Series: s.Series, Silent: s.Silent,
+				Cadence: s.Cadence.Seconds(), ClockOffset: s.Offset.Seconds()}
+			if s.Latest > 0 {
+				x.Latest = stated(s.Latest)
+			}
+			out.Sources = append(out.Sources, x)
+		}
+	})
+	if len(out.Sources) > maxListed {
+		out.Sources, out.Truncated = out.Sources[:maxListed], true
+	}
+	return out, err
+}
+
+// stated is nil for what is not.
+func stated(t telemetry.Time) *telemetry.Time {
+	if t == 0 {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,69 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// DefaultBeat is how often a replica says that it is there.
+const DefaultBeat = 10 * time.Second
+
+// patienceBeats is after how many beats without a word a replica counts as gone.
+const patienceBeats = 3
+
+// Config is what a replica is made of.
+type Config struct {
+	Bus *bus.Bus // connected; its streams and buckets exist
+	// Engine is the engine to run. Its Correlate.Rules is part of who it is.
+	Engine engine.Config
+	Name   string        // of this replica, unique in the site
+	Beat   time.Duration // 10 s
+
+	Metrics *metrics.Set
+	Logger  *slog.Logger
+
+	// bend, if any, changes what is published: tests make replicas disagree.
+	bend func(data []byte) []byte
+}
+
+func (c Config) withDefaults() Config {
+	if c.Beat == 0 {
+		c.Beat = DefaultBeat
+	}
+	if c.Metrics == nil {
+		c.Metrics = metrics.NewSet()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Validate says what is wrong with c.
+func (c Config) Validate() error {
+	switch {
+	case c.Bus == nil:
+		return errors.New("no bus")
+	case c.Name == "":
+		return errors.New("no name")
+	case c.Beat < 0:
+		return fmt.Errorf("a beat of %v", c.Beat)
+	}
+	return nil
+}
+
+// identity is what a replica's snapshots and claims are of.
+func (c Config) identity() (version, rules string) {
+	return correlate.Version, c.Engine.Correlate.Rules
+}
+
+func now() telemetry.Time { return telemetry.Time(time.Now().UnixNano()) }

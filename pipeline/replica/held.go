@@ -1,0 +1,139 @@
+package replica
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// openAgainWithin is how long a resolved incident may be opened again (design
+	// A5); a little more, since ticks and the stream are not read at one instant.
+	openAgainWithin = telemetry.Duration(11 * time.Minute)
+	// maxHeldIncidents and maxClaimBytes bound what a claim carries: open
+	// incidents first, then the newest.
+	maxHeldIncidents = 2048
+	maxClaimBytes    = 4 << 20
+	readPatience     = 5 * time.Minute
+)
+
+// prepare makes a claim over the one in force, with what was published so far.
+// last is the sequence of the newest revision that it knows of.
+func (h *herald) prepare(ctx context.Context, s standing, over string) (c engine.Claim, last uint64, err error) {
+	version, rules := h.cfg.identity()
+	c = engine.Claim{Engine: version, Rules: rules, Replica: h.cfg.Name, Over: over}
+	if s.cold {
+		c.From = s.began
+	}
+	if s.cold && s.began == 0 {
+		st, err := h.cfg.Bus.State(ctx)
+		if err != nil {
+			return c, 0, err
+		}
+		c.From = st.Last + 1
+	}
+	own := map[string]bool{}
+	err = h.do(ctx, func(o *owner) {
+		for _, in := range o.runner.Incidents() {
+			if in.State == explain.StateOpen {
+				own[in.ID] = true
+			}
+		}
+	})
+	if err != nil {
+		return c, 0, err
+	}
+	first, last, err := h.cfg.Bus.IncidentBounds(ctx)
+	if err != nil {
+		return c, 0, err
+	}
+	if last == 0 {
+		c.Whole = s.whole && over == ""
+		return c, 0, nil
+	}
+	if first <= last {
+		r := reading{last: last, since: s.tick.Add(-openAgainWithin), own: own, held: map[string]explain.Incident{}}
+		if c.Held, err = r.run(ctx, h.cfg.Bus); err != nil {
+			return c, 0, fmt.Errorf("read what is published: %w", err)
+		}
+	}
+	if n := len(c.Held); n > len(fit(c.Held)) {
+		c.Held = fit(c.Held)
+		h.log.Error("more incidents are held than a claim carries", "held", n, "carried", len(c.Held))
+		h.count.heldLost.Add(n - len(c.Held))
+	}
+	return c, last, nil
+}
+
+// reading is the way through the stream of incidents.
+type reading struct {
+	last  uint64
+	since telemetry.Time  // what was resolved before is over for good
+	own   map[string]bool // what this engine has open under the same name
+	held  map[string]explain.Incident
+}
+
+var errRead = errors.New("all is read")
+
+// run returns the newest revision of each incident that is open, was resolved a
+// short while ago, or is open to this engine; the most telling first.
+func (r *reading) run(ctx context.Context, b *bus.Bus) ([]explain.Incident, error) {
+	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	defer cancel()
+	if err := b.FollowIncidents(ctx, 0, r.revision); !errors.Is(err, errRead) {
+		return nil, err
+	}
+	out := slices.Collect(maps.Values(r.held))
+	slices.SortFunc(out, func(a, b explain.Incident) int {
+		return cmp.Or(-cmp.Compare(boolRank(a.State == explain.StateOpen), boolRank(b.State == explain.StateOpen)),
+			cmp.Compare(b.Updated, a.Updated), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+func boolRank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (r *reading) revision(rev bus.Revision) error {
+	var in explain.Incident
+	err := json.Unmarshal(rev.Data, &in)
+	was, known := r.held[rev.ID]
+	switch {
+	case err != nil || in.ID != rev.ID || in.Revision != rev.Number: // not written by an engine
+	case known && was.Revision > in.Revision:
+	case in.State == explain.StateOpen || r.own[in.ID] || in.Resolved != nil && *in.Resolved >= r.since:
+		r.held[rev.ID] = in
+	default:
+		delete(r.held, rev.ID)
+	}
+	if rev.Sequence >= r.last {
+		return errRead
+	}
+	return nil
+}
+
+// fit returns as many of the first incidents as a claim carries.
+func fit(all []explain.Incident) []explain.Incident {
+	size := 0
+	for n := range all {
+		b, err := engine.Canonical(&all[n])
+		if size += len(b) + 1; err != nil || n >= maxHeldIncidents || size > maxClaimBytes {
+			return all[:n]
+		}
+	}
+	return all
+}

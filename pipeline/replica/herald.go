@@ -1,0 +1,249 @@
+package replica
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// herald speaks for a replica: that it is there, that it would publish, what
+// people ask. It does all the waiting that the owner must not do.
+type herald struct {
+	cfg     Config
+	log     *slog.Logger
+	count   *counters
+	do      func(ctx context.Context, f func(*owner)) error
+	last    func() (telemetry.Time, string) // the state that was put aside last
+	poked   chan struct{}
+	keys    jetstream.KeyValue
+	key     string
+	answers *answers
+	known   standing // as of the last round
+	quiet   bool     // trouble has been logged
+}
+
+// run speaks until ctx is done, and then takes its leave.
+func (h *herald) run(ctx context.Context) {
+	defer h.leave(ctx)
+	defer h.answers.stop()
+	beat := time.NewTicker(h.cfg.Beat)
+	defer beat.Stop()
+	for {
+		changed := h.cfg.Bus.Changed()
+		h.round(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+		case <-changed:
+		case <-h.poked:
+		}
+	}
+}
+
+// leave takes the presence back, so that others need not wait for its end.
+func (h *herald) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if h.keys != nil && h.cfg.Bus.Connected() {
+		_ = h.keys.Purge(ctx, h.key)
+	}
+}
+
+// standing is what the herald needs to know of its replica.
+type standing struct {
+	caughtUp, publishing, elected, diverged bool
+	broken                                  bool
+	asks, renew                             bool
+	reign                                   engine.Reign
+	names                                   bool // the reign names this replica's engine and rules
+	stored                                  telemetry.Time
+	cold                                    bool
+	began                                   uint64
+	whole                                   bool // nothing that it found was lost, and no claim was read
+	tick                                    telemetry.Time
+	position                                uint64
+}
+
+func (o *owner) standing() standing {
+	reign := o.runner.Reign()
+	return standing{caughtUp: o.caughtUp, publishing: o.publishing(), elected: o.elected || o.pending != "", diverged: o.diverged, broken: o.broken, asks: o.asks,
+		renew: o.publishing() && o.runner.Tick().Sub(o.heard) >= renewEvery, reign: reign, names: o.runner.Names(reign), stored: o.stored,
+		cold: o.cold, began: o.began, whole: o.cold && reign.Digest == "" && !o.overflow, tick: o.runner.Tick(), position: o.seen}
+}
+
+// round looks how things stand and does what is to be done.
+func (h *herald) round(ctx context.Context) {
+	s, ok := h.ask(ctx)
+	if ok && s.asks {
+		if st, err := h.cfg.Bus.State(ctx); err == nil {
+			_ = h.do(ctx, func(o *owner) { o.endsAt(st.Last) })
+			s, ok = h.ask(ctx)
+		}
+	}
+	who, err := h.call(ctx, h.presence(s))
+	if h.failed(ctx, "presence is not told", err) {
+		return
+	}
+	h.answers.publishing(s.publishing || !who.publishing())
+	h.answers.others(who.others)
+	if !ok {
+		return
+	}
+	h.compare(ctx, s, who)
+	switch {
+	case s.renew:
+		err = h.renew(ctx, s)
+	case s.caughtUp && !s.publishing && !s.elected:
+		err = h.seek(ctx, s, who)
+	}
+	h.failed(ctx, "no claim is stated", err)
+}
+
+// ask asks the owner how things stand; false while there is none, between two
+// lives.
+func (h *herald) ask(ctx context.Context) (s standing, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := h.do(ctx, func(o *owner) { s = o.standing() }); err != nil {
+		h.known.publishing, h.known.caughtUp = false, false
+		return h.known, false
+	}
+	h.known = s
+	return s, true
+}
+
+// failed counts and logs trouble, once until it is over.
+func (h *herald) failed(ctx context.Context, what string, err error) bool {
+	switch {
+	case err == nil:
+		h.quiet = false
+	case ctx.Err() == nil:
+		h.count.beatFailures.Inc()
+		if !h.quiet {
+			h.log.Warn(what, "error", err)
+		}
+		h.quiet = true
+	}
+	return err != nil
+}
+
+func (h *herald) presence(s standing) Presence {
+	version, rules := h.cfg.identity()
+	p := Presence{Name: h.cfg.Name, Engine: version, Rules: rules, Tick: s.tick, Position: s.position, Publishing: s.publishing,
+		Diverged: s.diverged, Claim: s.reign.Digest}
+	if s.publishing {
+		p.DigestTick, p.Digest = h.last()
+	}
+	return p
+}
+
+// compare raises the alarm where another replica under the same claim had
+// another state at the same tick. Both go on: which of them is wrong shows when
+// the stream refuses one.
+func (h *herald) compare(ctx context.Context, s standing, who roll) {
+	me := h.presence(s)
+	text, same := "", false
+	for _, o := range who.others {
+		if me.Digest == "" || o.Claim != me.Claim || o.DigestTick != me.DigestTick || o.Engine != me.Engine || o.Rules != me.Rules {
+			continue
+		}
+		if same = o.Digest == me.Digest; !same {
+			text = "at tick " + me.DigestTick.String() + " the state of " + o.Name + " is " + short(o.Digest) + ", that of " + me.Name + " " + short(me.Digest)
+			break
+		}
+	}
+	if text == "" && !same {
+		return
+	}
+	_ = h.do(ctx, func(o *owner) {
+		switch _, stands := o.alarms[alarmState]; {
+		case text == "":
+			o.alarms.clear(alarmState)
+		case !stands:
+			h.log.Error(Diverged, "what", text)
+			fallthrough
+		default:
+			o.alarms.raise(alarmState, text)
+		}
+	})
+}
+
+// seek looks for the right to publish: by going on from a snapshot of those who
+// have it, or, where nobody publishes, by a claim.
+func (h *herald) seek(ctx context.Context, s standing, who roll) error {
+	if s.names && !s.diverged && !s.broken && s.reign.Since > 0 {
+		infos, err := h.cfg.Bus.Snapshots(ctx)
+		if err != nil {
+			return err
+		}
+		version, rules := h.cfg.identity()
+		for _, i := range infos {
+			if i.Engine == version && i.Rules == rules && i.Position > s.reign.Since && i.Position <= s.position {
+				h.count.joins.Inc()
+				h.log.Info("joining those who publish", "claim", short(s.reign.Digest), "snapshot", i.Tick)
+				return h.do(ctx, func(o *owner) { o.again = errRejoin })
+			}
+		}
+	}
+	// Who has just claimed may not have come to say so.
+	young := s.reign.Replica != h.cfg.Name && s.stored != 0 && who.at.Sub(s.stored) < patienceBeats*h.cfg.Beat
+	if who.publishing() || young {
+		return nil
+	}
+	return h.claim(ctx, s)
+}
+
+// maxClaims are made in a row while others go on publishing.
+const maxClaims = 5
+
+// claim states that this replica publishes from here on. Who publishes while it
+// is prepared makes it prepare another one.
+func (h *herald) claim(ctx context.Context, s standing) error {
+	over := s.reign.Digest
+	for range maxClaims {
+		c, last, err := h.prepare(ctx, s, over)
+		if err != nil {
+			return err
+		}
+		config, err := c.Config(now())
+		if err != nil {
+			return err
+		}
+		over = hex.EncodeToString(config.Digest[:])
+		if err := h.do(ctx, func(o *owner) { o.pending = over }); err != nil {
+			return err
+		}
+		h.count.claims.Inc()
+		h.log.Info("claiming to publish", "claim", short(over), "over", short(c.Over), "incidents", len(c.Held), "whole", c.Whole)
+		if err := h.append(ctx, config); err != nil {
+			return errors.Join(err, h.do(ctx, (*owner).giveUp))
+		}
+		if _, end, err := h.cfg.Bus.IncidentBounds(ctx); err != nil || end == last {
+			return errors.Join(err, h.do(ctx, func(o *owner) { o.confirm(over) }))
+		}
+	}
+	return errors.Join(errors.New("others go on publishing"), h.do(ctx, (*owner).giveUp))
+}
+
+// renew states the claim in force once more, so that the log does not forget it.
+func (h *herald) renew(ctx context.Context, s standing) error {
+	version, rules := h.cfg.identity()
+	c := engine.Claim{Engine: version, Rules: rules, Replica: h.cfg.Name, Renews: s.reign.Digest}
+	config, err := c.Config(now())
+	if err != nil {
+		return err
+	}
+	return h.append(ctx, config)
+}
+
+func (h *herald) append(ctx context.Context, config *telemetry.Config) error {
+	return h.cfg.Bus.Append(ctx, "", &telemetry.Record{Kind: telemetry.ConfigRecord, Config: config})
+}

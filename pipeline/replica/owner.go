@@ -1,0 +1,324 @@
+package replica
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// maxUnpublished revisions may wait to be stored; then the log waits.
+	maxUnpublished = 256
+	// maxHeldBytes of revisions wait while it is not known whether they are this
+	// replica's to publish.
+	maxHeldBytes = 32 << 20
+	// closeEnough entries behind the log's end, a replica has caught up.
+	closeEnough = 256
+	// renewEvery is how far ticks move before the claim in force is stated again.
+	renewEvery = telemetry.Duration(600e9)
+)
+
+// errRejoin ends a life that is to begin anew, from a snapshot.
+var errRejoin = errors.New("there is a snapshot to go on from")
+
+// owner is one life of an engine: from a snapshot or from nothing, along the log.
+// One goroutine owns all of it.
+type owner struct {
+	log    *slog.Logger
+	count  *counters
+	runner *engine.Runner
+	poke   func() // tells the herald that something has changed
+
+	began  uint64         // position of the first record of a cold life; 0 if it is warm or has read none
+	cold   bool           // it began without a snapshot
+	seen   uint64         // position of the last entry, malformed ones included
+	target uint64         // at which to ask whether that is the end
+	asks   bool           // the target is reached
+	stored telemetry.Time // when the claim in force was stored; 0 if it was not read in this life
+	heard  telemetry.Time // the tick at which it was stated last
+
+	caughtUp bool
+	// A member's state is the one that the claim in force speaks of: it may
+	// publish. elected says that the claim is this replica's and that it has yet
+	// to be seen whether anything was published since it was prepared.
+	member, elected bool
+	pending         string         // digest of the claim that this replica has sent
+	confirmed       string         // digest of the claim that was found to be up to date
+	first           bool           // no snapshot was taken yet as a member
+	diverged        bool           // another member published something else; silent until a new claim
+	broken          bool           // the log lost records on which published revisions may stand; silent until a new claim
+	since           telemetry.Time // the tick at which it became a member after that
+	alarms          alarms
+
+	held      []item // revisions of which it is not known yet whose they are
+	heldBytes int
+	overflow  bool   // some of them were dropped
+	out       []item // to be published
+	again     error  // ends this life
+}
+
+// run applies entries until the log or the life ends.
+func (o *owner) run(ctx context.Context, r *replica, entries <-chan bus.Entry, ended <-chan error) error {
+	for o.again == nil {
+		in, out, next := entries, chan<- item(nil), item{}
+		if len(o.out) >= maxUnpublished {
+			in = nil
+		}
+		if len(o.out) > 0 {
+			out, next = r.publisher.in, o.out[0]
+		}
+		select {
+		case e := <-in:
+			o.entry(e)
+		case out <- next:
+			o.out = o.out[1:]
+		case f := <-r.requests:
+			f(o)
+		case d := <-r.publisher.differs:
+			o.differ(d)
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		o.count.unpublished.Store(int64(len(o.out)))
+	}
+	return o.again
+}
+
+// entry takes the next entry of the log.
+func (o *owner) entry(e bus.Entry) {
+	o.seen = e.Position
+	if e.Record == nil {
+		o.count.malformed.Inc()
+		o.log.Debug("an entry that is no record", "position", e.Position, "error", e.Err)
+	} else {
+		o.record(e)
+	}
+	o.count.position.Store(int64(e.Position))
+	if !o.caughtUp && !o.asks && o.seen >= o.target {
+		o.asks = true
+		o.poke()
+	}
+}
+
+func (o *owner) record(e bus.Entry) {
+	before := o.runner.Reign()
+	changed, err := o.runner.Apply(e.Position, e.Record)
+	if err != nil {
+		o.count.refused.Inc()
+		o.log.Warn("a record is refused", "position", e.Position, "error", err)
+		return
+	}
+	o.count.records.Inc()
+	if o.cold && o.began == 0 {
+		o.began = e.Position
+	}
+	for i := range changed {
+		o.found(&changed[i])
+	}
+	switch e.Record.Kind {
+	case telemetry.ConfigRecord:
+		if e.Record.Config.Key == telemetry.ConfigEngine {
+			o.claim(before, e)
+		}
+	case telemetry.TickRecord:
+		o.ticked()
+	}
+}
+
+// found takes a revision that the engine came to.
+func (o *owner) found(in *explain.Incident) {
+	data, err := engine.Canonical(in)
+	if err != nil {
+		o.count.refused.Inc()
+		return
+	}
+	i := item{reign: o.runner.Reign().Digest, id: in.ID, number: in.Revision, data: data}
+	switch {
+	case o.publishing():
+		o.out = append(o.out, i)
+	case o.undecided():
+		o.hold(i)
+	default:
+		o.count.silent.Inc()
+	}
+}
+
+// publishing reports whether what is found now is this replica's to publish.
+func (o *owner) publishing() bool { return o.member && !o.elected && o.caughtUp }
+
+// undecided reports whether it may yet turn out that it was: a member has to see
+// first that nobody has claimed since, and from a log without any claim so far,
+// a claim may follow that stands for all of it.
+func (o *owner) undecided() bool { return o.member || o.cold && o.runner.Reign().Digest == "" }
+
+func (o *owner) hold(i item) {
+	if o.heldBytes+len(i.data) > maxHeldBytes {
+		o.overflow = true
+	}
+	if o.overflow && !o.member {
+		o.count.dropped.Inc() // then no claim can stand for all of it
+		return
+	}
+	if o.overflow {
+		// Too much to wait for: nobody is likely to have claimed.
+		o.release()
+		o.out = append(o.out, i)
+		return
+	}
+	o.held, o.heldBytes = append(o.held, i), o.heldBytes+len(i.data)
+}
+
+// release publishes what was held.
+func (o *owner) release() {
+	o.out = append(o.out, o.held...)
+	o.held, o.heldBytes = nil, 0
+}
+
+func (o *owner) forget() {
+	o.count.silent.Add(len(o.held))
+	o.held, o.heldBytes = nil, 0
+}
+
+// claim follows what a claim in the log changes.
+func (o *owner) claim(before engine.Reign, e bus.Entry) {
+	reign, digest := o.runner.Reign(), hex.EncodeToString(e.Record.Config.Digest[:])
+	mine := digest == o.pending
+	if mine {
+		o.pending = ""
+		o.poke()
+	}
+	o.heard = o.runner.Tick()
+	if reign.Digest == before.Digest {
+		return // a renewal, or it came too late
+	}
+	o.stored = e.Stored
+	same := o.cold && reign.From != 0 && reign.From == o.began
+	if !o.runner.Names(reign) || !mine && (!same || o.diverged || o.broken) || reign.Whole && o.overflow {
+		o.leave(reign)
+		return
+	}
+	if !reign.Whole {
+		o.forget()
+		o.out = nil
+	}
+	for k := range o.held { // found before there was a claim
+		o.held[k].reign = reign.Digest
+	}
+	o.member, o.elected, o.first = true, mine && o.confirmed != digest, true
+	o.diverged, o.broken, o.since = false, false, o.runner.Tick()
+	o.log.Info("this replica's state is the one that is published", "claim", short(reign.Digest), "of", reign.Replica, "position", e.Position)
+	o.settle()
+	o.poke()
+}
+
+// leave is silent from here on: the log says that others publish.
+func (o *owner) leave(reign engine.Reign) {
+	if o.member {
+		o.log.Warn("others publish from here on", "claim", short(reign.Digest), "replica", reign.Replica, "engine", reign.Engine, "rules", short(reign.Rules))
+	}
+	o.member, o.elected, o.out = false, false, nil
+	o.forget()
+	o.settle()
+	o.poke()
+}
+
+// settle publishes what was held, if that is decided, and shows what holds.
+func (o *owner) settle() {
+	if o.publishing() {
+		o.release()
+	}
+	o.count.publishing.Store(o.publishing())
+	o.count.caughtUp.Store(o.caughtUp)
+	o.count.diverged.Store(o.diverged)
+}
+
+// endsAt hears where the log ended a moment ago.
+func (o *owner) endsAt(last uint64) {
+	o.asks = false
+	if o.caughtUp {
+		return
+	}
+	if o.target = last; o.seen+closeEnough < last {
+		return
+	}
+	o.caughtUp = true
+	o.log.Info("caught up with the log", "position", o.seen, "publishing", o.publishing())
+	o.settle()
+}
+
+// confirm hears that nothing was published since a claim was prepared.
+func (o *owner) confirm(digest string) {
+	o.confirmed = digest
+	if o.elected && o.runner.Reign().Digest == digest {
+		o.elected = false
+		o.settle()
+	}
+}
+
+// giveUp takes a claim of this replica back: it publishes nothing under it.
+func (o *owner) giveUp() {
+	o.pending = ""
+	if o.elected {
+		o.member, o.elected = false, false
+		o.forget()
+	}
+	o.settle()
+}
+
+// ticked takes a snapshot where one is due. A silent replica's state is not the
+// one that is published: it keeps none.
+func (o *owner) ticked() {
+	o.count.tick.Store(int64(o.runner.Tick()))
+	counts := o.runner.Output().Counts
+	o.count.engine.Store(&counts)
+	if o.heard == 0 {
+		o.heard = o.runner.Tick()
+	}
+	if !o.publishing() {
+		return
+	}
+	if o.runner.Tick().Sub(o.since) >= correlate.Horizon {
+		o.alarms.clear(alarmStream)
+	}
+	if o.runner.Tick().Sub(o.heard) >= renewEvery {
+		o.poke()
+	}
+	if !o.first && !o.runner.SnapshotDue() {
+		return
+	}
+	o.first = false
+	data, err := o.runner.Snapshot()
+	if err != nil {
+		o.count.snapshotFailures.Inc()
+		o.log.Warn("no snapshot was taken", "error", err)
+		return
+	}
+	version, rules := o.runner.Identity()
+	position, _ := o.runner.Position()
+	o.out = append(o.out, item{reign: o.runner.Reign().Digest, data: data,
+		snapshot: &bus.SnapshotInfo{Position: position, Tick: o.runner.Tick(), Engine: version, Rules: rules}})
+}
+
+// differ hears that another replica published other bytes under this claim.
+func (o *owner) differ(d difference) {
+	if o.diverged = true; d.reign == o.runner.Reign().Digest {
+		o.member, o.elected, o.out = false, false, nil
+		o.forget()
+	}
+	o.alarms.raise(alarmStream, d.text)
+	o.log.Error("replica diverged", "what", d.text)
+	o.settle()
+	o.poke()
+}
+
+// short is enough of a digest to recognise it.
+func short(digest string) string { return digest[:min(len(digest), 12)] }

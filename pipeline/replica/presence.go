@@ -1,0 +1,109 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Presence is what a replica says of itself as long as it runs.
+type Presence struct {
+	Name       string         `json:"name"`
+	Engine     string         `json:"engine"`
+	Rules      string         `json:"rules"`
+	Tick       telemetry.Time `json:"tick"`
+	Position   uint64         `json:"position"`
+	Publishing bool           `json:"publishing"`
+	Diverged   bool           `json:"diverged"`
+	// Claim is the claim in force as far as it has read. Digest is that of its
+	// whole state at DigestTick, the last full minute; replicas that publish under
+	// one claim have the same at the same tick. A silent one has none.
+	Claim      string         `json:"claim"`
+	Digest     string         `json:"digest"`
+	DigestTick telemetry.Time `json:"digest_tick"`
+}
+
+// beatPatience bounds one round of presence.
+const beatPatience = 5 * time.Second
+
+// roll is who is there, as the bucket of presences says.
+type roll struct {
+	at     telemetry.Time // the server's time when it was called
+	others []Presence     // alive, by name
+}
+
+// publishing reports whether any other replica publishes.
+func (r roll) publishing() bool {
+	for _, o := range r.others {
+		if o.Publishing {
+			return true
+		}
+	}
+	return false
+}
+
+// call says that this replica is there and hears who else is.
+func (h *herald) call(ctx context.Context, me Presence) (roll, error) {
+	ctx, cancel := context.WithTimeout(ctx, beatPatience)
+	defer cancel()
+	if h.keys == nil {
+		keys, err := h.cfg.Bus.KeyValue(ctx, bus.Replicas)
+		if err != nil {
+			return roll{}, err
+		}
+		h.keys = keys
+	}
+	b, err := json.Marshal(me)
+	if err != nil {
+		return roll{}, fmt.Errorf("presence: %w", err)
+	}
+	if _, err := h.keys.Put(ctx, h.key, b); err != nil {
+		return roll{}, fmt.Errorf("presence: %w", err)
+	}
+	return h.listen(ctx)
+}
+
+// listen reads the bucket. What is older than three beats is of one that is
+// gone; the ages are the server's, so no clock of ours matters.
+func (h *herald) listen(ctx context.Context) (roll, error) {
+	lister, err := h.keys.ListKeys(ctx)
+	if err != nil {
+		return roll{}, fmt.Errorf("presence: list: %w", err)
+	}
+	defer func() { _ = lister.Stop() }()
+	var out roll
+	said := map[telemetry.Time][]Presence{}
+	var times []telemetry.Time
+	for key := range lister.Keys() {
+		e, err := h.keys.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			continue
+		}
+		if err != nil {
+			return roll{}, fmt.Errorf("presence: %w", err)
+		}
+		at := telemetry.Time(e.Created().UnixNano())
+		if key == h.key {
+			out.at = at
+			continue
+		}
+		var p Presence
+		if json.Unmarshal(e.Value(), &p) == nil {
+			times, said[at] = append(times, at), append(said[at], p)
+		}
+	}
+	for _, at := range times {
+		if out.at.Sub(at) < patienceBeats*h.cfg.Beat {
+			out.others = append(out.others, said[at]...)
+		}
+		delete(said, at)
+	}
+	return out, nil
+}

@@ -1,0 +1,258 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	waitingEntries  = 16 // between the log and the engine
+	waitingRequests = 32
+	startPatience   = 500 * time.Millisecond // before another try, and twice that after each
+)
+
+// replica is what outlives the engine's lives.
+type replica struct {
+	cfg       Config
+	count     *counters
+	publisher *publisher
+	requests  chan func(*owner)
+	poked     chan struct{}
+	rewritten bool // the log lost its end: what was published may stand on what is gone
+}
+
+// Run runs a replica until ctx is done. It returns an error only where going on
+// is of no use: a configuration that makes no sense, a bus that was closed.
+func Run(ctx context.Context, cfg Config) error {
+	if err := cfg.Validate(); err != nil {
+		return fmt.Errorf("replica: %w", err)
+	}
+	cfg = cfg.withDefaults()
+	count := newCounters(cfg.Metrics)
+	r := &replica{cfg: cfg, count: count, publisher: newPublisher(cfg, count),
+		requests: make(chan func(*owner), waitingRequests), poked: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer cancel()
+	parts.Go(func() { r.publisher.run(ctx) })
+	parts.Go(func() { r.herald().run(ctx) })
+	return r.lives(ctx)
+}
+
+func (r *replica) herald() *herald {
+	h := &herald{cfg: r.cfg, log: r.cfg.Logger, count: r.count, do: r.do, poked: r.poked, key: bus.Token(r.cfg.Name)}
+	h.last = func() (telemetry.Time, string) {
+		if t := r.publisher.last.Load(); t != nil {
+			return t.tick, t.digest
+		}
+		return 0, ""
+	}
+	h.answers = &answers{cfg: r.cfg, log: r.cfg.Logger, count: r.count, do: r.do, started: now(), self: h.presence}
+	return h
+}
+
+// do has the goroutine that owns the engine call f between two records.
+func (r *replica) do(ctx context.Context, f func(*owner)) error {
+	done := make(chan struct{})
+	select {
+	case r.requests <- func(o *owner) { defer close(done); f(o) }:
+	case <-ctx.Done():
+		return fmt.Errorf("the engine is busy: %w", ctx.Err())
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the engine is busy or starts: %w", ctx.Err())
+	}
+}
+
+func (r *replica) poke() {
+	select {
+	case r.poked <- struct{}{}:
+	default:
+	}
+}
+
+// lives runs one life of the engine after another.
+func (r *replica) lives(ctx context.Context) error {
+	wait := startPatience
+	var joined time.Time
+	for {
+		o, err := r.begin(ctx)
+		if err == nil {
+			wait = startPatience
+			err = r.live(ctx, o)
+		}
+		log := r.cfg.Logger
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, bus.ErrClosed):
+			return fmt.Errorf("replica: %w", err)
+		case errors.Is(err, errRejoin):
+			// A snapshot that turns out to be of no use is not tried in a hurry.
+			if time.Since(joined) < patienceBeats*r.cfg.Beat && !pause(ctx, r.cfg.Beat) {
+				return nil
+			}
+			joined = time.Now()
+			continue
+		case errors.Is(err, bus.ErrRewritten):
+			r.rewritten = true
+			log.Warn("the log lost its end; beginning anew", "error", err)
+			continue
+		case errors.Is(err, bus.ErrForgotten):
+			log.Warn("the log has forgotten what comes next; beginning anew", "error", err)
+			if !r.drain(ctx, o) {
+				return nil
+			}
+			continue
+		}
+		log.Warn("the engine cannot run", "error", err)
+		if !pause(ctx, wait) {
+			return nil
+		}
+		wait = min(2*wait, 30*time.Second)
+	}
+}
+
+// drain publishes what a life has left.
+func (r *replica) drain(ctx context.Context, o *owner) bool {
+	stored := make(chan struct{})
+	for _, i := range append(o.out, item{stored: stored}) {
+		select {
+		case r.publisher.in <- i:
+		case <-r.publisher.differs: // the next life claims anyway
+		case <-ctx.Done():
+			return false
+		}
+	}
+	select {
+	case <-stored:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// live follows the log with an engine.
+func (r *replica) live(ctx context.Context, o *owner) error {
+	ctx, cancel := context.WithCancel(ctx)
+	entries, ended := make(chan bus.Entry, waitingEntries), make(chan error, 1)
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	defer cancel()
+	reader.Go(func() {
+		ended <- r.cfg.Bus.Follow(ctx, o.seen, func(e bus.Entry) error {
+			select {
+			case entries <- e:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	})
+	if o.seen >= o.target {
+		o.asks = true
+	}
+	r.poke()
+	return o.run(ctx, r, entries, ended)
+}
+
+// begin makes an engine from the newest snapshot that the log can go on from,
+// or from nothing.
+func (r *replica) begin(ctx context.Context) (*owner, error) {
+	r.count.starts.Inc()
+	held, err := r.cfg.Bus.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	infos, err := r.cfg.Bus.Snapshots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, target: held.Last}
+	for _, i := range infos {
+		if o.runner, err = r.restore(ctx, held, i); o.runner != nil {
+			o.seen, _ = o.runner.Position()
+			o.member, o.broken = !r.rewritten, r.rewritten
+			r.rewritten = false
+			o.heard = o.runner.Tick()
+			o.settle()
+			o.log.Info("going on from a snapshot", "tick", i.Tick, "position", i.Position, "behind", held.Last-i.Position)
+			return o, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			r.count.snapshotsUnusable.Inc()
+			o.log.Warn("a snapshot is of no use", "tick", i.Tick, "position", i.Position, "error", err)
+		}
+	}
+	if o.runner, err = engine.New(r.cfg.Engine); err != nil {
+		return nil, err
+	}
+	o.cold, r.rewritten = true, false
+	o.settle()
+	o.log.Info("beginning with the oldest record", "first", held.First, "last", held.Last)
+	return o, nil
+}
+
+// restore makes a runner from a snapshot; nil without an error for one that is
+// somebody else's.
+func (r *replica) restore(ctx context.Context, held bus.State, i bus.SnapshotInfo) (*engine.Runner, error) {
+	version, rules := r.cfg.identity()
+	if i.Engine != version || i.Rules != rules {
+		return nil, nil
+	}
+	switch {
+	case i.Position > held.Last:
+		r.rewritten = true
+		return nil, fmt.Errorf("the log ends at %d", held.Last)
+	case i.Position+1 < held.First:
+		return nil, fmt.Errorf("the log begins at %d", held.First)
+	case i.Position >= held.First:
+		if err := r.isTick(ctx, i); err != nil {
+			return nil, err
+		}
+	}
+	data, err := r.cfg.Bus.Snapshot(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	runner, err := engine.New(r.cfg.Engine)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := runner.Restore(data); err != nil {
+		return nil, err
+	}
+	if !runner.Names(runner.Reign()) {
+		return nil, errors.New("it is of a replica that did not publish")
+	}
+	return runner, nil
+}
+
+// isTick reports whether the log holds the very tick at which a snapshot was
+// taken; else it was written anew since.
+func (r *replica) isTick(ctx context.Context, i bus.SnapshotInfo) error {
+	e, err := r.cfg.Bus.Entry(ctx, i.Position)
+	switch {
+	case errors.Is(err, bus.ErrNotHeld):
+		return nil // forgotten a moment ago
+	case err != nil:
+		return err
+	case e.Record == nil || e.Record.Kind != telemetry.TickRecord || e.Record.Tick.At != i.Tick:
+		return errors.New("the log holds something else at its position")
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package replica
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+func TestLiveIncidentsAreThoseOfAReplay(t *testing.T) {
+	w := newWorld(t)
+	r := w.start("a")
+	r.publishes()
+	w.feed(0, len(w.rec.log))
+	w.same()
+	r.read()
+	r.stop()
+	if n := r.count(`quintet_replica_revisions_total{outcome="stored"}`); n != len(w.rec.want) {
+		t.Errorf("%d revisions stored, want %d", n, len(w.rec.want))
+	}
+	if infos, err := w.bus.Snapshots(t.Context()); err != nil || len(infos) < 5 {
+		t.Errorf("%d snapshots of seven minutes: %v", len(infos), err)
+	}
+}
+
+// TestALogThatWasThereBeforeTheFirstReplica is published as a whole: nobody was
+// told of anything in it.
+func TestALogThatWasThereBeforeTheFirstReplica(t *testing.T) {
+	w := newWorld(t)
+	w.feed(0, len(w.rec.log))
+	w.start("a").publishes()
+	w.same()
+}
+
+// TestAKilledReplicaLeavesTheSameStream kills it at random places, while the log
+// goes on and while it stands.
+func TestAKilledReplicaLeavesTheSameStream(t *testing.T) {
+	w := newWorld(t)
+	rnd := rand.New(rand.NewPCG(7, 7))
+	at, kills := 0, 0
+	for at < len(w.rec.log) {
+		r := w.start("a")
+		for range rnd.IntN(4) {
+			n := min(len(w.rec.log), at+rnd.IntN(300))
+			w.feed(at, n)
+			at = n
+		}
+		switch rnd.IntN(3) {
+		case 0:
+			r.read()
+		case 1:
+			r.publishes()
+		}
+		r.stop()
+		kills++
+	}
+	if kills < 10 {
+		t.Fatalf("killed %d times", kills)
+	}
+	r := w.start("a")
+	w.same()
+	r.read()
+	r.stop()
+	t.Logf("killed %d times", kills)
+}
+
+func TestTwoReplicasPublishOnce(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.start("a"), w.start("b")
+	w.feed(0, 3000)
+	a.publishes()
+	b.publishes()
+	w.feed(3000, len(w.rec.log))
+	w.same()
+	pa, pb := a.read(), b.read()
+	w.until("both tell of the same state", func() bool {
+		pa, _ = a.presence()
+		pb, _ = b.presence()
+		return pa.Digest != "" && pa.DigestTick == pb.DigestTick && pa.Claim == pb.Claim
+	})
+	if pa.Digest != pb.Digest || pa.Diverged || pb.Diverged {
+		t.Errorf("digests %s and %s, diverged %v and %v", pa.Digest, pb.Digest, pa.Diverged, pb.Diverged)
+	}
+	a.stop()
+	b.stop()
+	const stored, same = `quintet_replica_revisions_total{outcome="stored"}`, `quintet_replica_revisions_total{outcome="same"}`
+	if n := a.count(stored) + b.count(stored); n != len(w.rec.want) {
+		t.Errorf("%d stored by both, want %d", n, len(w.rec.want))
+	}
+	if n := a.count(same) + b.count(same); n != len(w.rec.want) {
+		t.Errorf("%d found there by the other, want %d", n, len(w.rec.want))
+	}
+}
