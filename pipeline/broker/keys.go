@@ -47,9 +47,16 @@ func openKeys(dir string) (k keys, err error) {
 	return k, nil
 }
 
+// founded reports whether a site was started here before: then no key may be
+// missing, because a new one would lock everybody out and find an empty log.
+func founded(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, authorityFile)) // made last
+	return err == nil
+}
+
 func openKey(path string, create func() (nkeys.KeyPair, error)) (nkeys.KeyPair, error) {
 	k, err := readKey(path)
-	if !errors.Is(err, fs.ErrNotExist) {
+	if !errors.Is(err, fs.ErrNotExist) || founded(filepath.Dir(path)) {
 		return k, err
 	}
 	if k, err = create(); err != nil {

@@ -47,8 +47,45 @@ func TestRoles(t *testing.T) {
 	if err := all.PutSnapshot(within(t, 10*time.Second), info, []byte("state")); err != nil {
 		t.Fatal(err)
 	}
+	acts := roleActs(info)
+	may := map[broker.Role]string{
+		broker.All:           "state|state as another|tick|configure|read|publish|read incidents|save|read snapshots|ask|deliver|be present|create",
+		broker.Collect("h1"): "state",
+		broker.Tick:          "tick|read",
+		broker.Engine:        "configure|read|publish|read incidents|save|read snapshots|be present",
+		broker.Store:         "read|read incidents|read snapshots",
+		broker.Notify:        "read incidents|ask|deliver",
+		broker.Web:           "read|read incidents|read snapshots|ask",
+	}
+	for role, list := range may {
+		t.Run(string(role), func(t *testing.T) {
+			b := connect(t, s, role)
+			for name, act := range acts {
+				want := strings.Contains("|"+list+"|", "|"+name+"|")
+				patience := 10 * time.Second
+				if !want && (name == "ask" || name == "deliver" || name == "be present") {
+					patience = 200 * time.Millisecond // no answer comes
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				err := act(ctx, b, strings.ReplaceAll(string(role), ":", "-"))
+				cancel()
+				switch {
+				case want && err != nil:
+					t.Errorf("%s may not %s: %v", role, name, err)
+				case !want && err == nil:
+					t.Errorf("%s may %s", role, name)
+				case !want && patience > time.Second && !errors.Is(err, bus.ErrRefused):
+					t.Errorf("%s may not %s, but is not told: %v", role, name, err)
+				}
+			}
+		})
+	}
+}
+
+// roleActs is what roles do, by name.
+func roleActs(info bus.SnapshotInfo) map[string]func(context.Context, *bus.Bus, string) error {
 	done := errors.New("done")
-	acts := map[string]func(context.Context, *bus.Bus, string) error{
+	return map[string]func(context.Context, *bus.Bus, string) error{
 		"state":            func(ctx context.Context, b *bus.Bus, _ string) error { return b.Append(ctx, "h1", event("x")) },
 		"state as another": func(ctx context.Context, b *bus.Bus, _ string) error { return b.Append(ctx, "h2", event("x")) },
 		"tick":             func(ctx context.Context, b *bus.Bus, _ string) error { return b.Append(ctx, "", tick(1)) },
@@ -86,38 +123,6 @@ func TestRoles(t *testing.T) {
 		"deliver":        put(bus.Deliveries),
 		"be present":     put(bus.Replicas),
 		"create":         func(ctx context.Context, b *bus.Bus, _ string) error { return b.Create(ctx) },
-	}
-	may := map[broker.Role]string{
-		broker.All:           "state|state as another|tick|configure|read|publish|read incidents|save|read snapshots|ask|deliver|be present|create",
-		broker.Collect("h1"): "state",
-		broker.Tick:          "tick|read",
-		broker.Engine:        "configure|read|publish|read incidents|save|read snapshots|be present",
-		broker.Store:         "read|read incidents|read snapshots",
-		broker.Notify:        "read incidents|ask|deliver",
-		broker.Web:           "read|read incidents|read snapshots|ask",
-	}
-	for role, list := range may {
-		t.Run(string(role), func(t *testing.T) {
-			b := connect(t, s, role)
-			for name, act := range acts {
-				want := strings.Contains("|"+list+"|", "|"+name+"|")
-				patience := 10 * time.Second
-				if !want && (name == "ask" || name == "deliver" || name == "be present") {
-					patience = 200 * time.Millisecond // no answer comes
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				err := act(ctx, b, strings.ReplaceAll(string(role), ":", "-"))
-				cancel()
-				switch {
-				case want && err != nil:
-					t.Errorf("%s may not %s: %v", role, name, err)
-				case !want && err == nil:
-					t.Errorf("%s may %s", role, name)
-				case !want && patience > time.Second && !errors.Is(err, bus.ErrRefused):
-					t.Errorf("%s may not %s, but is not told: %v", role, name, err)
-				}
-			}
-		})
 	}
 }
 

@@ -228,6 +228,11 @@ func (s *Server) Enroll(collector string) ([]byte, error) {
 	return Enroll(s.cfg.Dir, s.cfg.Site, collector)
 }
 
+// EnrollAs is EnrollAs for this server's directory and site.
+func (s *Server) EnrollAs(role Role) ([]byte, error) {
+	return EnrollAs(s.cfg.Dir, s.cfg.Site, role)
+}
+
 // URL is where others reach the listener; "" if there is none.
 func (s *Server) URL() string {
 	if s.cfg.Listen == "" {

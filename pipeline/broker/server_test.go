@@ -159,6 +159,12 @@ func TestKeys(t *testing.T) {
 	if _, err := broker.Enroll(dir, "lab", "h1"); err == nil || !strings.Contains(err.Error(), "account.seed") {
 		t.Errorf("enrolling with a damaged key: %v", err)
 	}
+	if err := os.Remove(filepath.Join(dir, "keys", "account.seed")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := broker.Start(t.Context(), broker.Config{Dir: dir, Site: "lab"}); err == nil || !strings.Contains(err.Error(), "account.seed") {
+		t.Errorf("a lost key: %v", err)
+	}
 	if _, err := broker.Enroll(t.TempDir(), "lab", "h1"); err == nil {
 		t.Error("enrolling where no site is")
 	}

@@ -199,7 +199,8 @@ func collectorToken(name string) string {
 	return Token(name)
 }
 
-// untoken reads what Token and collectorToken write.
+// untoken reads what Token and collectorToken write, and nothing else: one name
+// has one token.
 func untoken(token string) (string, error) {
 	if token == "_" {
 		return "", nil
@@ -221,5 +222,8 @@ func untoken(token string) (string, error) {
 			return "", fmt.Errorf("token %.40q: byte %d: %q", token, i, c)
 		}
 	}
-	return b.String(), nil
+	if name := b.String(); Token(name) == token || collectorToken(name) == token {
+		return name, nil
+	}
+	return "", fmt.Errorf("token %.40q: not as it is written", token)
 }
