@@ -249,7 +249,7 @@ func (v *vocabulary) statistic(driver, name string) (out []said) {
 // differently.
 func families(driver string) string {
 	switch driver {
-	case "mlx5_core", "mlx5":
+	case "mlx5_core", "mlx5_core.sf", "mlx5":
 		return "mlx5"
 	case "bnxt_en", "bnxt_re":
 		return "bnxt"

@@ -93,13 +93,7 @@ func (g *group) read(r *reader) {
 		if f.lifespan {
 			g.pace.least = time.Duration(min(v, uint64(longestRest/time.Millisecond))) * time.Millisecond
 		}
-		for i := range f.cells {
-			if why := f.cells[i].put(v); why != good {
-				r.dropped[why]++
-			} else {
-				r.read++
-			}
-		}
+		r.put(f.cells, v)
 	}
 }
 

@@ -52,6 +52,7 @@ type planner struct {
 	asides   []claim                     // of settings
 	foreign  map[telemetry.Series]string // what was named for its file, and the file
 	stated   map[string]bool             // edges
+	behind   map[string]bool             // interfaces that belong to a port
 	files    int
 }
 
@@ -74,13 +75,14 @@ func (r *reader) newPlan() (*plan, error) {
 		plan: &plan{devices: devices, places: map[string]telemetry.Entity{}, dropped: map[collectors.Reason]int{}},
 		cfg:  r.cfg, tree: r.tree, stats: r.stats, words: r.words, memories: r.memories,
 		node:    telemetry.Entity{Kind: telemetry.Node, Name: collectors.Part(r.cfg.Node)},
-		foreign: map[telemetry.Series]string{}, stated: map[string]bool{},
+		foreign: map[telemetry.Series]string{}, stated: map[string]bool{}, behind: map[string]bool{},
 	}
 	b.drop(collectors.OverLimit, over)
 	b.shape = shapeOf(r.tree, devices)
 	for _, d := range devices {
 		b.device(d)
 	}
+	b.strangers()
 	source := telemetry.Source{Collector: sourceName, Target: r.cfg.Node}
 	b.quick, over = layOut(settle(b.claims), source, r.cfg.Every)
 	b.drop(collectors.OverLimit, over)
@@ -141,16 +143,34 @@ func (b *planner) port(p *port, e telemetry.Entity) {
 		}
 	}
 	for _, n := range p.behind {
+		b.behind[n.name] = true
 		own := e
 		if len(p.behind) > 1 {
 			own = telemetry.Entity{Kind: telemetry.NIC, Name: b.node.Name + "/" + part(n.name)}
 			b.nest(e, own, []telemetry.Attr{{Key: "netdev", Value: n.name}})
 		}
-		pausing := b.statistics(p, n, own)
-		b.settingsOfInterface(n, own, p)
-		b.pauseMask(own, n, pausing)
+		b.pauseMask(own, b.statistics(p, n, own))
+		b.settingsOfInterface(n, own)
 	}
 	b.settingsOfPort(p, e)
+}
+
+// strangers states the configuration of interfaces that nothing ties to a
+// device, where they are configured for RDMA: a recorded tree may lack the links.
+func (b *planner) strangers() {
+	names, err := b.tree.list("class/net")
+	if err != nil {
+		return
+	}
+	for _, n := range names[:min(len(names), maxEntries)] {
+		dir := path.Join("class/net", n)
+		if b.behind[n] || !isDir(b.tree, path.Join(dir, "ecn")) && !isDir(b.tree, path.Join(dir, "qos")) {
+			continue
+		}
+		e := telemetry.Entity{Kind: telemetry.NIC, Name: b.node.Name + "/" + part(n)}
+		b.nest(b.node, e, []telemetry.Attr{{Key: "netdev", Value: printable(n, maxValue)}})
+		b.settingsOfInterface(netdev{name: n, dir: dir}, e)
+	}
 }
 
 // atEveryPort reports whether every port has a file of the same name: irdma and
@@ -165,12 +185,14 @@ func (b *planner) atEveryPort(d *device, file string) bool {
 	return len(d.ports) > 0
 }
 
-// bounded cuts a listing that is longer than any driver's.
+// bounded cuts a listing that is longer than any driver's, and puts names that
+// are safe as they are first: theirs are the metrics of the same name.
 func (b *planner) bounded(files []string) []string {
 	if len(files) > maxEntries {
 		b.drop(collectors.OverLimit, len(files)-maxEntries)
 		files = files[:maxEntries]
 	}
+	slices.SortStableFunc(files, func(a, b string) int { return int(bit(safe(a) != a)) - int(bit(safe(b) != b)) })
 	return files
 }
 

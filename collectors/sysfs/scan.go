@@ -99,12 +99,12 @@ func deviceDirs(t tree) ([]string, error) {
 	if err == nil {
 		return devicesIn(classDir, names)
 	}
+	top, topErr := t.list(".")
+	if topErr != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoTree, topErr)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", classDir, err)
-	}
-	top, err := t.list(".")
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoTree, err)
 	}
 	if own := recordedClass(t, top); len(own) > 0 {
 		return devicesIn(".", own)
@@ -112,8 +112,12 @@ func deviceDirs(t tree) ([]string, error) {
 	if byBus := devicesByBus(t); len(byBus) > 0 {
 		return byBus, nil
 	}
-	if !slices.Contains(top, "class") && !slices.Contains(top, "bus") {
-		return nil, fmt.Errorf("%w: it has neither class nor bus, nor devices with ports", ErrNoTree)
+	switch {
+	case slices.Contains(top, "class") || isDir(t, pciDir):
+	case slices.Contains(top, "sys"):
+		return nil, fmt.Errorf("%w: but it has a folder sys; give that", ErrNoTree)
+	default:
+		return nil, fmt.Errorf("%w: it has neither class nor %s, nor devices with ports", ErrNoTree, pciDir)
 	}
 	return nil, fmt.Errorf("%w: there is no %s, so no RDMA driver is loaded on this host", ErrNoDevice, classDir)
 }
@@ -266,6 +270,7 @@ func (d *device) files(t tree) (out []string) {
 // modules are kernel modules whose RDMA driver has another name.
 const modules = `
 mlx5_core mlx5
+mlx5_core.sf mlx5
 mlx4_core mlx4
 bnxt_en   bnxt_re
 ice       irdma

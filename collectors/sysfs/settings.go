@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,11 +26,15 @@ type setting struct {
 	rare   bool // asking for it is a command to the device
 	last   uint64
 	have   bool // last is a number
+	rests  time.Duration
 }
 
 // rareEvery: settings that are commands to the device are read at every sixth
 // reading of settings, once a minute.
 const rareEvery = 6
+
+// restUnset is how long a setting is left alone that the device does not have.
+const restUnset = 10 * time.Minute
 
 // maxSettings bounds the settings of one device or interface; maxValue what is
 // kept and told of one.
@@ -84,7 +89,7 @@ func (b *planner) settingsOfPort(p *port, e telemetry.Entity) {
 
 // settingsOfInterface: trust, priorities, DSCP, buffers and congestion control.
 // The driver asks the device for most of them.
-func (b *planner) settingsOfInterface(n netdev, e telemetry.Entity, p *port) {
+func (b *planner) settingsOfInterface(n netdev, e telemetry.Entity) {
 	m := b.memories.get("interface "+n.name, e)
 	b.setting(&setting{key: "net/mtu", name: path.Join(n.dir, "mtu"), entity: e, memory: m})
 	for _, dir := range []string{"qos", "ecn/roce_np", "ecn/roce_rp", "ecn/roce_np/enable", "ecn/roce_rp/enable"} {
@@ -122,6 +127,7 @@ func (b *planner) setting(s *setting) bool {
 func (r *reader) readSettings(all bool) {
 	for _, s := range r.plan.settings {
 		switch {
+		case s.rests > r.now:
 		case !s.rare || all:
 			s.read(r)
 		case s.have:
@@ -150,6 +156,9 @@ func (s *setting) read(r *reader) {
 	if why != good {
 		r.dropped[why]++
 		gaps(s.cells)
+		if why == collectors.Unsupported || why == collectors.Denied {
+			s.rests = r.now + restUnset
+		}
 		return
 	}
 	value := printable(strings.Join(strings.Fields(text), " "), maxValue)

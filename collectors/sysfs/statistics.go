@@ -30,16 +30,22 @@ func (s *statisticsOf) settle() (duplicates int) {
 	return s.known - s.bound
 }
 
-// statistics claims what an interface's driver counts. It returns the
-// priorities that have counters of pause.
-func (b *planner) statistics(p *port, n netdev, e telemetry.Entity) (pausing [priorities]bool) {
+// lossless says which priorities have counters of pause, where the driver has
+// those only for priorities with flow control: mlx5 does.
+type lossless struct {
+	told  bool // there are counters by priority, and the driver is such a one
+	pause [priorities]bool
+}
+
+// statistics claims what an interface's driver counts.
+func (b *planner) statistics(p *port, n netdev, e telemetry.Entity) (l lossless) {
 	if b.stats == nil {
-		return pausing
+		return l
 	}
 	in, err := b.stats.Open(n.name)
 	if err != nil {
 		b.drop(statisticsReason(err), 1)
-		return pausing
+		return l
 	}
 	driver := n.module
 	if in.Driver() != "" {
@@ -59,14 +65,15 @@ func (b *planner) statistics(p *port, n netdev, e telemetry.Entity) (pausing [pr
 			owner := e
 			if m.priority != whole {
 				owner = b.queue(e, m.priority)
-				pausing[m.priority] = pausing[m.priority] || m.means.metric == "port_pfc_rx_pause_frames_total"
+				l.told = families(driver) == "mlx5"
+				l.pause[m.priority] = l.pause[m.priority] || m.means.metric == "port_pfc_rx_pause_frames_total"
 			}
 			b.claim(p.device, owner, m.means, &s.cells[i])
 		}
 	}
 	g := b.group(p.device, "statistics of "+n.name)
 	g.stats = s
-	return pausing
+	return l
 }
 
 // strange says what becomes of a name that is not known: it is carried if all
@@ -138,13 +145,12 @@ func (s *statisticsOf) verify(r *reader) {
 	}
 }
 
-// pauseMask states which priorities are lossless, where the driver tells it by
-// the counters that it has: mlx5 has those of pause only for these.
-func (b *planner) pauseMask(e telemetry.Entity, n netdev, pausing [priorities]bool) {
-	if families(n.module) != "mlx5" || b.stats == nil || pausing == [priorities]bool{} {
+// pauseMask states which priorities are lossless, where that is told.
+func (b *planner) pauseMask(e telemetry.Entity, l lossless) {
+	if !l.told {
 		return
 	}
-	for p, on := range pausing {
+	for p, on := range l.pause {
 		c := &constant{value: bit(on)}
 		b.fixed = append(b.fixed, c)
 		b.aside(b.queue(e, p), "port_pfc_enabled", alone, &c.cells)

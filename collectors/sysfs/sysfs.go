@@ -236,14 +236,18 @@ func (r *reader) emit(tables []*table, start, end time.Time) {
 	}
 }
 
-// put gives a number to all of its cells.
+// put gives a number to all of its cells. One that does not fit is counted once.
 func (r *reader) put(cells []cell, v uint64) {
+	why := good
 	for i := range cells {
-		if why := cells[i].put(v); why != good {
-			r.dropped[why]++
+		if w := cells[i].put(v); w != good {
+			why = w
 		} else {
 			r.read++
 		}
+	}
+	if why != good {
+		r.dropped[why]++
 	}
 }
 
