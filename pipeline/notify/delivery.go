@@ -3,6 +3,7 @@ package notify
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -71,7 +72,7 @@ func (s *Seconds) UnmarshalJSON(b []byte) error {
 	if !(f >= 0 && f <= 1e6) {
 		return fmt.Errorf("%v seconds: want 0 to a million", f)
 	}
-	*s = Seconds(f * float64(time.Second))
+	*s = Seconds(math.Round(f * float64(time.Second)))
 	return nil
 }
 
