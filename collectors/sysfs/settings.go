@@ -91,7 +91,9 @@ func (b *planner) settingsOfPort(p *port, e telemetry.Entity) {
 // The driver asks the device for most of them.
 func (b *planner) settingsOfInterface(n netdev, e telemetry.Entity) {
 	m := b.memories.get("interface "+n.name, e)
-	b.setting(&setting{key: "net/mtu", name: path.Join(n.dir, "mtu"), entity: e, memory: m})
+	for _, k := range []string{"mtu", "operstate"} {
+		b.setting(&setting{key: "net/" + k, name: path.Join(n.dir, k), entity: e, memory: m})
+	}
 	for _, dir := range []string{"qos", "ecn/roce_np", "ecn/roce_rp", "ecn/roce_np/enable", "ecn/roce_rp/enable"} {
 		files, err := b.tree.list(path.Join(n.dir, dir))
 		if err != nil {
