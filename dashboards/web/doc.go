@@ -2,5 +2,8 @@
 // build step.
 //
 // It owns the files and their test in a real browser. The facts come from the
-// HTTP API.
+// HTTP API; what the page asks of it is told in docs/page.md. It must never need
+// anything that is not among its own files: no framework, no font, no script
+// and no style from elsewhere, so that it works on a management network that
+// reaches nothing.
 package web

@@ -1,0 +1,249 @@
+// The evidence as curves on one time axis, and the crosshair over them.
+
+import { h, s, text, attr, show, replace, keyed } from "./dom.js";
+import { clock, universal, instant, interval, quantity, called, entity, zone, isRecording } from "./format.js";
+import { metricName, metricDomain, domainClass, domainSign } from "./words.js";
+import { niceMax, timeTicks } from "./axis.js";
+import { Series, keyOf } from "./series.js";
+import { Frame, drawPlot, unfinished, gutter, plotHeight } from "./plot.js";
+
+const shownAtFirst = 10; // curves; the rest of the witnesses wait behind a button
+const flagsHeight = 22, axisHeight = 20;
+const roles = ["effect", "root", "chain", "witness"];
+
+/** Curves is the figure: feed it with take, bring it up to date with update. */
+export class Curves {
+  constructor() {
+    this.series = new Map();
+    this.from = NaN;
+    this.to = NaN;
+    this.cursor = NaN; // ms, where the crosshair stands
+    this.all = false;
+    this.build();
+  }
+
+  build() {
+    this.flags = s("svg", { class: "flags", height: flagsHeight, "aria-hidden": "true" });
+    this.rows = h("div", { class: "rows" });
+    this.axis = s("svg", { class: "ticks", height: axisHeight, "aria-hidden": "true" });
+    this.cross = h("div", { class: "cross", hidden: true }, h("span", { class: "at" }));
+    this.stage = h("div", { class: "stage", tabindex: "0", role: "slider", "aria-label": "Moment in the curves; arrow keys move it", "aria-valuemin": "0", "aria-valuemax": "0", "aria-valuenow": "0" },
+      h("div", { class: "curve flagrow" }, h("div", { class: "label" }), this.flags, h("div", { class: "reading" })),
+      this.rows,
+      h("div", { class: "curve tickrow" }, h("div", { class: "label" }), this.axis, h("div", { class: "reading" })),
+      this.cross);
+    this.more = h("button", { type: "button", class: "more", hidden: true, onclick: () => { this.all = !this.all; this.draw(); } });
+    this.note = h("p", { class: "quiet" });
+    this.empty = h("p", { class: "quiet" }, "Reading the curves …");
+    this.el = h("div", { class: "curves", id: "curves" }, this.empty, this.stage, this.note, this.more);
+    this.listen();
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.el);
+  }
+
+  listen() {
+    const stage = this.stage;
+    stage.addEventListener("pointermove", (e) => this.point(e));
+    stage.addEventListener("pointerdown", (e) => this.point(e));
+    stage.addEventListener("pointerleave", (e) => { if (e.pointerType === "mouse") this.move(NaN); });
+    stage.addEventListener("keydown", (e) => this.key(e));
+    stage.addEventListener("blur", () => this.move(NaN));
+  }
+
+  close() { this.observer.disconnect(); }
+
+  /** take merges an answer of /api/v1/incidents/{id}/curves. */
+  take(answer) {
+    for (const curve of answer.curves ?? []) {
+      const key = keyOf(curve);
+      if (!this.series.has(key)) this.series.set(key, new Series(curve));
+      this.series.get(key).add(curve.t ?? [], curve.v ?? []);
+    }
+    const from = instant(answer.from), to = instant(answer.to);
+    if (!(this.from <= from)) this.from = from;
+    if (!(this.to >= to)) this.to = to;
+    if (typeof answer.tick === "string") this.since = answer.tick; // where the next question begins
+    text(this.note, answer.note ?? "");
+    this.taken = true;
+  }
+
+  /** update redraws for what is now known of the incident; now is the log's time. */
+  update(incident, now) {
+    this.incident = incident;
+    this.now = now;
+    this.draw();
+  }
+
+  // order: the hurt job first, then the root, the chain as it goes, the witnesses.
+  ordered() {
+    const chain = (this.incident.chain ?? []).map((l) => l.entity);
+    const place = (x) => { const i = chain.indexOf(x.entity); return i < 0 ? chain.length : i; };
+    const own = (x) => (this.linkOf(x) ? 0 : 1);
+    return [...this.series.values()].sort((a, b) => role(a) - role(b) || place(a) - place(b) || own(a) - own(b));
+  }
+
+  linkOf(series) { return (this.incident.chain ?? []).find((l) => l.entity === series.entity && l.metric === series.metric); }
+
+  draw() {
+    if (!this.incident) return;
+    const sorted = this.ordered();
+    const hasCurves = sorted.length > 0 && this.to > this.from;
+    show(this.stage, hasCurves);
+    show(this.empty, !hasCurves);
+    text(this.empty, this.failure ? `The curves cannot be read: ${this.failure}` : this.taken ? "No samples of this incident are held any more." : "Reading the curves …");
+    show(this.more, hasCurves && sorted.length > shownAtFirst);
+    if (!hasCurves || this.el.clientWidth === 0) return;
+    text(this.more, this.all ? "Show fewer" : `Show ${sorted.length - shownAtFirst} more`);
+    const visible = this.all ? sorted : sorted.slice(0, shownAtFirst);
+    keyed(this.rows, visible, { key: keyOf, create: (x) => this.row(x), update: () => {} });
+    this.frame = this.newFrame();
+    const peaks = peaksOf(visible, this.frame);
+    for (const x of visible) this.drawRow(x, peaks.get(family(x)));
+    drawFlags(this.flags, this.frame);
+    drawAxis(this.axis, this.frame);
+    this.move(this.cursor);
+  }
+
+  newFrame() {
+    const { opened, resolved, state, onset } = this.incident;
+    const live = state === "open";
+    const frame = new Frame(this.from, live ? Math.max(this.to, this.now || 0) : this.to, this.flags.clientWidth || this.rows.firstChild.querySelector(".plot").clientWidth);
+    frame.live = live;
+    frame.onset = onset;
+    frame.ticks = timeTicks(frame.from, frame.to, frame.width - gutter, frame.width < 500 ? 72 : 96);
+    frame.marks = [{ at: instant(opened), class: "opened", text: "opened" }, { at: instant(resolved), class: "resolved", text: "resolved" }]
+      .filter((m) => m.at >= frame.from && m.at <= frame.to);
+    return frame;
+  }
+
+  row(x) {
+    const domain = metricDomain(x.metric), e = entity(x.entity);
+    return h("div", { class: `curve ${domainClass(domain)} role-${roles.includes(x.role) ? x.role : "witness"}`, "data-entity": x.entity, "data-metric": x.metric },
+      h("div", { class: "label", title: `${x.entity} ${x.metric}` },
+        h("span", { class: "who" }, domainSign(domain), h("span", { class: "kind" }, e.kind), " ", h("span", { class: "name" }, e.name)),
+        h("span", { class: "what" }, metricName(x.metric))),
+      s("svg", { class: "plot", height: plotHeight, role: "img", "aria-label": `${metricName(x.metric)} of ${called(x.entity)}` }),
+      h("div", { class: "reading" }, h("span", { class: "value" }), h("span", { class: "note" })));
+  }
+
+  drawRow(x, peak) {
+    const row = this.rows.byKey.get(keyOf(x));
+    const impact = x.role === "effect" ? (this.incident.impact?.jobs ?? []).find((j) => j.job === x.entity && j.measure === x.metric) : null;
+    drawPlot(row.querySelector(".plot"), { frame: this.frame, series: x, peak, onset: this.linkOf(x)?.onset, expected: impact?.expected });
+  }
+
+  // reading is what stands right of a plot: the value under the crosshair, or
+  // without one the latest of an open incident and the peak of a closed one.
+  reading(x) {
+    if (Number.isFinite(this.cursor)) {
+      const i = x.at(this.cursor);
+      return i < 0 ? { v: NaN, note: "not heard" } : { v: x.v[i], i, note: "" };
+    }
+    if (this.frame.live) return { v: x.v.at(-1), note: "now" };
+    const { from } = interval(this.incident.onset);
+    return { v: x.peakWithin(from, instant(this.incident.resolved) || this.to), note: "peak" };
+  }
+
+  /** move puts the crosshair at an instant, or with NaN takes it away. */
+  move(ms) {
+    if (!this.frame) return;
+    this.cursor = Number.isFinite(ms) ? Math.min(this.frame.to, Math.max(this.frame.from, ms)) : NaN;
+    const told = [];
+    for (const row of this.rows.children) {
+      const x = this.series.get(`${row.dataset.entity}\n${row.dataset.metric}`);
+      const r = this.reading(x);
+      const value = quantity(r.v, x.unit, x.metric);
+      text(row.querySelector(".value"), value);
+      text(row.querySelector(".note"), r.note);
+      this.dot(row.querySelector(".plot"), x, r);
+      if (told.length < 6) told.push(`${called(x.entity)} ${metricName(x.metric)} ${r.note === "not heard" ? r.note : value}`);
+    }
+    this.placeCross(told);
+  }
+
+  dot(svg, x, r) {
+    const dot = svg.querySelector(".dot");
+    const on = r.i !== undefined;
+    attr(dot, "visibility", on ? "visible" : "hidden");
+    if (!on) return;
+    attr(dot, "cx", this.frame.x(x.isSteps ? this.cursor : x.t[r.i]));
+    attr(dot, "cy", svg.heightOf(r.v));
+  }
+
+  placeCross(told) {
+    const on = Number.isFinite(this.cursor), stage = this.stage;
+    show(this.cross, on);
+    attr(stage, "aria-valuemax", Math.round((this.frame.to - this.frame.from) / 1000));
+    attr(stage, "aria-valuenow", on ? Math.round((this.cursor - this.frame.from) / 1000) : 0);
+    attr(stage, "aria-valuetext", on ? `${clock(this.cursor)}: ${told.join("; ")}` : "no moment chosen");
+    if (!on) return;
+    const x = this.frame.x(this.cursor);
+    this.cross.style.left = `${this.flags.getBoundingClientRect().left - stage.getBoundingClientRect().left + x}px`;
+    const label = this.cross.firstChild;
+    text(label, clock(this.cursor));
+    label.classList.toggle("left", x > this.frame.width - 70);
+    attr(label, "title", universal(this.cursor));
+  }
+
+  point(e) {
+    if (!this.frame) return;
+    const x = e.clientX - this.flags.getBoundingClientRect().left;
+    this.move(x < gutter - 4 || x > this.frame.width + 4 ? NaN : this.frame.time(x));
+  }
+
+  key(e) {
+    if (!this.frame || e.ctrlKey || e.metaKey || e.altKey) return;
+    const step = (this.frame.to - this.frame.from > 3600e3 ? 10000 : 1000) * (e.shiftKey ? 10 : 1);
+    const begin = Number.isFinite(this.cursor) ? this.cursor : interval(this.incident.onset).middle;
+    const to = { ArrowLeft: begin - step, ArrowRight: begin + step, Home: this.frame.from, End: this.frame.to, Escape: NaN }[e.key];
+    if (to === undefined) return;
+    e.preventDefault();
+    this.move(to);
+  }
+
+  /** find brings the curves of an entity into view and marks them for a moment. */
+  find(id) {
+    const rows = [...this.rows.children].filter((r) => r.dataset.entity === id);
+    for (const row of this.rows.children) row.classList.toggle("found", row.dataset.entity === id);
+    const gentle = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+    (rows[0] ?? this.el).scrollIntoView({ block: "center", behavior: gentle });
+  }
+}
+
+function role(x) { const i = roles.indexOf(x.role); return i < 0 ? roles.length : i; }
+
+// family: curves that measure the same share their scale, so that heights compare.
+function family(x) { return `${x.unit} ${x.metric.replace(/_(tx|rx)_/, "_")}`; }
+
+function peaksOf(list, frame) {
+  const peaks = new Map();
+  for (const x of list) peaks.set(family(x), Math.max(peaks.get(family(x)) ?? 0, x.peak, unfinished(frame, x)));
+  for (const [k, v] of peaks) peaks.set(k, niceMax(v));
+  return peaks;
+}
+
+function drawFlags(svg, frame) {
+  const long = frame.width > 620, parts = [];
+  const { from, to, middle, half } = interval(frame.onset);
+  if (middle >= frame.from && middle <= frame.to) {
+    const a = frame.inside(from), before = a > gutter + (long ? 150 : 50);
+    parts.push(s("rect", { class: "band", x: a, y: flagsHeight - 6, width: Math.max(1.5, frame.inside(to) - a), height: 6 }));
+    const words = long ? `began ${clock(middle)} ± ${half < 1 ? half.toFixed(1) : Math.round(half)} s` : "began";
+    parts.push(s("text", { class: "flag onset", x: before ? frame.inside(to) : a, y: 12, "text-anchor": before ? "end" : "start" }, words));
+  }
+  for (const m of frame.marks) {
+    const x = frame.x(m.at), end = m.class === "resolved" && x > frame.width - (long ? 110 : 60);
+    parts.push(s("path", { class: `mark ${m.class}`, d: `M${x} ${flagsHeight - 6}v6` }));
+    parts.push(s("text", { class: "flag", x: x + (end ? 0 : 4), y: 12, "text-anchor": end ? "end" : "start" }, long ? `${m.text} ${clock(m.at)}` : m.text));
+  }
+  replace(svg, parts);
+}
+
+function drawAxis(svg, frame) {
+  const seconds = frame.ticks.some((t) => t % 60000 !== 0);
+  const label = (t) => (seconds || isRecording(t) ? clock(t) : clock(t).slice(0, 5));
+  replace(svg, frame.ticks.map((t) => [
+    s("path", { class: "tick", d: `M${frame.x(t)} 0v4` }),
+    s("text", { class: "axis time", x: frame.x(t), y: 15 }, label(t)),
+  ]), s("text", { class: "axis zone", x: gutter - 5, y: 15 }, isRecording(frame.from) ? "" : zone(frame.from)));
+}

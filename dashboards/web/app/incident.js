@@ -1,0 +1,287 @@
+// One incident: its sentence first, then what it costs, what to do, how it came
+// about, and what speaks for it.
+
+import { h, s, text, attr, show, replace, changed, copyButton } from "./dom.js";
+import { instant, day, duration, percent, factor, gpuTime, change, quantity, called, plural, NONE, NBSP } from "./format.js";
+import { sign, tone } from "./words.js";
+import { timeOf, onsetOf, domainTag, entityOf, sentenceOf, lastedFor, addressOf, section } from "./parts.js";
+import { get, post } from "./store.js";
+import { drawChain } from "./chain.js";
+import { Curves } from "./curves.js";
+import { differences } from "./revisions.js";
+
+const between = 2000; // ms of the log between two questions for new curves
+const aftermath = 60e3; // ms of the log for which a resolved incident's curves go on
+
+/** IncidentView shows the incident of an id, and stays current. */
+export class IncidentView {
+  constructor(store, { id }) {
+    this.store = store;
+    this.id = id;
+    this.curves = new Curves();
+    this.askedAt = -Infinity;
+    this.revisions = [];
+    this.build();
+    this.fetch();
+    this.readNotes();
+  }
+
+  get title() { return this.incident?.title ?? this.id; }
+
+  build() {
+    this.head = h("header", { class: "head" });
+    this.impact = h("div", { class: "impact" });
+    this.chain = h("figure", { class: "chainbox", "aria-labelledby": "h-how" });
+    this.lists = {};
+    const list = (name, title) => { const el = section(name, title, (this.lists[name] = h("div", {}))); el.hidden = true; return el; };
+    this.side = h("div", { class: "side" }, list("todo", "What to do"), this.buildVerdict());
+    this.body = h("div", { class: "story" },
+      section("how", "How it came about", this.chain),
+      section("evidence", "Evidence", this.curves.el));
+    this.rest = h("div", { class: "side rest" }, list("unseen-facts", "Could not be seen"), list("innocent", "Ruled out"), list("alternatives", "Could also be"),
+      list("contributors", "Contributed"), list("touched", "Touched"), list("revisions", "What changed"), list("record", "Record"));
+    this.missing = h("div", { class: "missing", hidden: true });
+    this.content = h("div", { class: "incident", hidden: true }, this.head, this.side, this.body, this.rest);
+    this.el = h("article", {}, h("p", { class: "back" }, h("a", { href: "/", "data-go": true }, "← Overview")), this.missing, this.content);
+    this.observer = new ResizeObserver(() => this.draw(true));
+    this.observer.observe(this.chain);
+  }
+
+  close() {
+    this.closed = true;
+    this.observer.disconnect();
+    this.curves.close();
+  }
+
+  async fetch() {
+    try {
+      this.store.put(await get(`/api/v1/incidents/${encodeURIComponent(this.id)}`));
+      this.absent = "";
+    } catch (error) {
+      this.absent = error.status === 404 ? `No incident ${this.id} is known here. It may be older than what is kept.` : `This incident cannot be read: ${error.message}.`;
+    }
+    this.update();
+  }
+
+  /** update brings the view up to what the store knows. */
+  update() {
+    if (this.closed) return;
+    this.incident = this.store.incidents.get(this.id);
+    show(this.content, Boolean(this.incident));
+    show(this.missing, !this.incident);
+    if (!this.incident) {
+      text(this.missing, this.absent || "Reading …");
+      if (this.absent && !this.asking && this.store.link === "live" && changed(this.missing, "tick", this.store.tick)) this.fetch();
+      return;
+    }
+    this.draw(false);
+    this.ask();
+  }
+
+  // ask fetches new curves while the log moves, and revisions where there is one.
+  async ask() {
+    const { incident, store } = this;
+    const done = incident.state !== "open" && this.askedAt > instant(incident.updated) + aftermath;
+    if (this.asking || this.curves.taken && (done || !(store.tick - this.askedAt >= between))) return;
+    this.asking = true;
+    this.askedAt = Number.isFinite(store.tick) ? store.tick : this.askedAt;
+    const since = this.curves.since;
+    const path = `/api/v1/incidents/${encodeURIComponent(this.id)}`;
+    try {
+      this.curves.take(await get(`${path}/curves${since ? `?since=${encodeURIComponent(since)}` : ""}`));
+      this.curves.failure = "";
+    } catch (error) {
+      this.curves.failure = error.message;
+    }
+    if (this.revisions.at(-1)?.revision !== incident.revision) {
+      try { this.revisions = (await get(`${path}/revisions`)).revisions ?? []; } catch { /* asked again with the next revision */ }
+    }
+    this.asking = false;
+    if (!this.closed) this.draw(false);
+  }
+
+  draw(resized) {
+    const { incident, store } = this;
+    if (!incident || this.closed) return;
+    const now = store.tick;
+    this.drawHead(incident, now);
+    if (changed(this.chain, "chain", [incident.chain, incident.root, incident.impact?.jobs?.map((j) => j.job), this.chain.clientWidth]) || resized && this.chain.childElementCount === 0) {
+      drawChain(this.chain, incident, now, (id) => this.curves.find(id));
+    }
+    this.curves.update(incident, now);
+    this.drawLists(incident, now);
+    this.drawVerdict(incident);
+  }
+
+  drawHead(incident, now) {
+    if (changed(this.head, "head", [incident, day(now)])) {
+      this.duration = h("b", {});
+      replace(this.head, h("p", { class: "state" }, this.facts(incident, now)), h("h1", { tabindex: "-1" }, sentenceOf(incident, now)), this.fate(incident), impactTable(incident));
+    }
+    text(this.duration, duration(lastedFor(incident, now)));
+  }
+
+  facts(incident, now) {
+    const name = incident.state === "open" ? incident.severity : "resolved";
+    const fact = (...parts) => h("span", { class: "fact" }, ...parts);
+    return [
+      h("span", { class: `badge ${tone(name)}` }, sign(name), incident.state === "open" ? `${incident.severity}${incident.kind === "risk" ? " risk" : ""}` : `resolved${incident.resolution && incident.resolution !== "recovered" ? `: ${incident.resolution}` : ""}`),
+      incident.state !== "open" && fact(`was ${incident.severity}`),
+      fact(incident.state === "open" ? "for " : "lasted ", this.duration),
+      fact("since ", onsetOf(incident.onset, now)),
+      incident.resolved && fact("until ", timeOf(instant(incident.resolved), now)),
+      fact("root ", entityOf(incident.root.entity)),
+      fact(h("b", {}, incident.root.signature), " ", domainTag(incident.root.domain)),
+      fact("confidence ", h("b", {}, percent(incident.root.confidence))),
+      fact(`revision ${incident.revision}`),
+      incident.reopens > 0 && fact(`reopened ${plural(incident.reopens, "time")}`),
+    ];
+  }
+
+  fate(incident) {
+    const link = (id) => h("a", { href: addressOf(id), "data-go": true }, id);
+    if (incident.merged_into) return h("p", { class: "fate" }, "Merged into ", link(incident.merged_into), ".");
+    if (incident.split_from) return h("p", { class: "fate" }, "Split from ", link(incident.split_from), ".");
+    return null;
+  }
+
+  drawLists(incident, now) {
+    const fill = (name, from, make) => {
+      const el = this.lists[name];
+      show(el.parentElement, from.length > 0);
+      if (changed(el, name, [from, day(now)])) replace(el, make(from));
+    };
+    fill("todo", incident.actions ?? [], (all) => h("ol", { class: "actions" }, all.map(action)));
+    fill("unseen-facts", incident.blind_spots ?? [], (all) => h("ul", {}, all.map(blind)));
+    fill("innocent", incident.ruled_out ?? [], (all) => h("ul", {}, all.map((r) => h("li", {}, domainTag(r.domain), h("p", {}, r.why)))));
+    fill("alternatives", incident.alternatives ?? [], (all) => h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityOf(a.entity)))));
+    fill("contributors", incident.contributors ?? [], (all) => h("ul", {}, all.map((c) => share(c.share, entityOf(c.entity)))));
+    fill("touched", incident.impact?.entities ?? [], touched);
+    fill("revisions", this.revisions.map((r) => [r.revision, r.updated]), () => revisionList(this.revisions, now));
+    fill("record", [incident.id, incident.site, incident.engine, incident.rules, incident.opened], () => record(incident, now));
+  }
+
+  // ------------------------------------------------ what people say about it
+
+  buildVerdict() {
+    const button = (value, label) => h("button", { type: "button", "aria-pressed": "false", "data-verdict": value, onclick: () => this.say("verdict", { verdict: this.verdict() === value ? null : value }) }, label);
+    this.ack = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.say("acknowledge", {}) }, "Acknowledge");
+    this.verdicts = [button("right", "Right"), button("partly", "Partly"), button("wrong", "Wrong")];
+    this.noted = h("p", { class: "quiet" });
+    this.complaint = h("p", { class: "complaint", role: "alert" });
+    return section("verdict", "Your word on it", h("div", { class: "buttons" }, this.ack, h("span", { class: "gap" }), this.verdicts), this.noted, this.complaint);
+  }
+
+  async say(what, body) {
+    text(this.complaint, "");
+    try {
+      this.notes = await post(`/api/v1/incidents/${encodeURIComponent(this.id)}/${what}`, body);
+      if (!this.closed) this.drawVerdict(this.incident);
+    } catch (error) {
+      text(this.complaint, `Not taken: ${error.message}`);
+    }
+  }
+
+  async readNotes() {
+    try {
+      this.notes = await get(`/api/v1/incidents/${encodeURIComponent(this.id)}/notes`);
+      if (!this.closed && this.incident) this.drawVerdict(this.incident);
+    } catch { /* a site may keep none */ }
+  }
+
+  // verdict as it was said last: here, or by somebody else.
+  verdict() {
+    const noted = this.notes?.verdict;
+    return (noted && typeof noted === "object" ? noted.verdict : noted) ?? (this.notes ? null : this.incident?.verdict);
+  }
+
+  drawVerdict(incident) {
+    if (changed(this.noted, "verdict", incident.verdict) && this.notes) this.readNotes();
+    for (const b of this.verdicts) attr(b, "aria-pressed", b.dataset.verdict === this.verdict());
+    const acknowledged = this.notes?.acknowledged;
+    attr(this.ack, "aria-pressed", Boolean(acknowledged));
+    text(this.ack, acknowledged ? "Acknowledged" : "Acknowledge");
+    if (changed(this.noted, "notes", this.notes)) replace(this.noted, noteOf("Acknowledged", acknowledged, this.store.tick), noteOf("Verdict", this.notes?.verdict, this.store.tick));
+  }
+}
+
+// ---------------------------------------------------------------- its parts
+
+function impactTable(incident) {
+  const jobs = incident.impact?.jobs ?? [];
+  if (jobs.length === 0) return h("p", { class: "quiet" }, incident.kind === "risk" ? "No job is hurt yet." : "No job is hurt by it now.");
+  const mfu = jobs.some((j) => j.mfu_before !== null && j.mfu_before !== undefined || j.mfu_now !== null && j.mfu_now !== undefined);
+  const peak = Math.max(...jobs.flatMap((j) => [j.before ?? 0, j.now ?? 0, j.expected ?? 0]));
+  const cell = (label, cls, ...parts) => h("td", { class: cls, "data-label": label }, ...parts);
+  return h("table", { class: "impact" },
+    h("caption", { class: "unseen" }, "What it costs each job"),
+    h("thead", {}, h("tr", {}, ["Job", "", measureName(jobs[0]), "", "Slower", mfu && "MFU", "Lost", "Share of its loss"].filter((x) => x !== false).map((x) => h("th", { scope: "col" }, x)))),
+    h("tbody", {}, jobs.map((j) => h("tr", {},
+      h("th", { scope: "row" }, entityOf(j.job)),
+      cell("", "jobstate", h("span", { class: tone(j.state) }, sign(j.state), j.state)),
+      cell(measureName(j), "num big", change(j.before, j.now, unitOf(j), j.measure)),
+      cell("", "bars", bars(j, peak)),
+      cell("Slower", "num", factor(j.slowdown)),
+      mfu && cell("MFU", "num", change(j.mfu_before, j.mfu_now, "1", "job_mfu_ratio")),
+      cell("Lost", "num big", h("span", { title: `${quantity(j.gpu_seconds_lost, "1")} GPU-seconds` }, gpuTime(j.gpu_seconds_lost))),
+      cell("Share of its loss", "num", percent(j.share))))));
+}
+
+function measureName(j) { return j.measure === "job_step_seconds" || !j.measure ? "Step" : j.measure.replace(/^job_/, "").replaceAll("_", " "); }
+function unitOf(j) { return /_seconds(_p\d+)?$/.test(j.measure ?? "job_step_seconds") ? "s" : "1"; }
+
+// bars draws before and now to one scale, with a tick where it would be without
+// the root.
+function bars(j, peak) {
+  const w = (v) => `${(100 * (v ?? 0)) / (peak || 1)}%`;
+  return s("svg", { class: "bars", height: 15, "aria-hidden": "true" },
+    s("rect", { class: "before", x: 0, y: 1, height: 5, width: w(j.before) }),
+    s("rect", { class: "now", x: 0, y: 8, height: 6, width: w(j.now) }),
+    j.expected > 0 && s("line", { class: "expected", x1: w(j.expected), x2: w(j.expected), y1: 6, y2: 15 }));
+}
+
+// noteOf says who said it, and when, where that is known.
+function noteOf(what, note, now) {
+  if (!note || typeof note !== "object") return null;
+  const by = note.by ? ` by ${note.by}` : "", at = instant(note.at ?? note.time);
+  if (!by && !Number.isFinite(at) && !note.text) return null;
+  return h("span", {}, `${what}${by}`, Number.isFinite(at) && [" at ", timeOf(at, now)], note.text ? `: ${note.text}. ` : ". ");
+}
+
+function action(a) {
+  return h("li", {}, h("p", {}, h("b", { class: "kind" }, a.kind), " ", entityOf(a.target), copyButton(`what to do: ${a.kind} ${called(a.target)}`, () => `${a.kind} ${a.target}: ${a.text}`)), h("p", {}, a.text));
+}
+
+function blind(b) {
+  return h("li", {}, h("p", {}, h("code", {}, b.metric || "everything"), " of ", entityOf(b.entity), b.reason ? `: ${b.reason}.` : "."), b.would_tell && h("p", { class: "quiet" }, `It would tell ${b.would_tell}.`));
+}
+
+function share(v, ...what) {
+  const bar = s("svg", { class: "share", width: 48, height: 8, "aria-hidden": "true" }, s("rect", { class: "all", width: 48, height: 8 }), s("rect", { class: "part", width: Math.max(1, 48 * Math.min(1, v || 0)), height: 8 }));
+  return h("li", { class: "shareof" }, bar, h("b", { class: "num" }, percent(v)), h("span", {}, ...what));
+}
+
+function touched(all) {
+  const some = 12;
+  const list = (part) => part.flatMap((id, i) => [i > 0 ? ", " : "", entityOf(id)]);
+  if (all.length <= some) return h("p", { class: "entities" }, list(all));
+  return h("details", {}, h("summary", {}, plural(all.length, "entity", "entities")), h("p", { class: "entities" }, list(all.slice(0, 2000)), all.length > 2000 ? ` and ${all.length - 2000} more` : ""));
+}
+
+function revisionList(revisions, now) {
+  return h("ol", { class: "revisions" }, [...revisions].reverse().map((r, i, all) => h("li", {},
+    h("p", {}, h("b", {}, `${r.revision}`), " ", timeOf(instant(r.updated), now)),
+    h("ul", {}, differences(all[i + 1], r).map((d) => h("li", {}, d))))));
+}
+
+function record(incident, now) {
+  const raw = `/api/v1/incidents/${encodeURIComponent(incident.id)}`;
+  const command = `quintet capture --incident ${incident.id} -o ${incident.id}.qtrace`;
+  const row = (name, ...value) => [h("dt", {}, name), h("dd", {}, ...value)];
+  return [
+    h("dl", {}, row("incident", h("code", {}, incident.id)), row("opened", timeOf(instant(incident.opened), now)), row("site", incident.site || NONE), row("engine", incident.engine), row("rules", h("code", {}, incident.rules))),
+    h("p", {}, "Raw: ", h("a", { href: raw }, "incident"), ", ", h("a", { href: `${raw}/curves` }, "curves"), ", ", h("a", { href: `${raw}/revisions` }, "revisions"), NBSP, "(JSON)"),
+    h("p", {}, "Keep its evidence, to replay it:"),
+    h("div", { class: "command" }, h("code", {}, command), copyButton("the command", () => command)),
+  ];
+}

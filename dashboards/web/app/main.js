@@ -1,0 +1,188 @@
+// The page's frame: the bar at the top, which view an address means, keys.
+
+import { h, text, attr, show, replace, changed } from "./dom.js";
+import { duration, plural, instant } from "./format.js";
+import { setTime, timeOf } from "./parts.js";
+import { Store } from "./store.js";
+import { Overview } from "./overview.js";
+import { Jobs } from "./jobs.js";
+import { IncidentView } from "./incident.js";
+import { Help } from "./help.js";
+
+const store = new Store();
+const main = document.getElementById("view");
+const news = document.getElementById("news");
+
+// ------------------------------------------------------------------ the bar
+
+const themes = ["auto", "light", "dark"];
+const bar = {
+  site: h("span", { class: "site" }),
+  clock: h("time", {}),
+  link: h("span", { class: "link" }),
+  alarms: h("div", { class: "alarms", role: "alert" }),
+  demo: h("p", { class: "demo", hidden: true }),
+  theme: h("button", { type: "button", class: "plain", onclick: () => setTheme() }),
+};
+
+function buildBar() {
+  const nav = (href, words) => h("a", { href, "data-go": true }, words);
+  replace(document.getElementById("bar"),
+    h("div", { class: "barline" },
+      h("a", { class: "brand", href: "/", "data-go": true }, h("img", { src: "/icon.svg", alt: "", width: 20, height: 20 }), h("b", {}, "Quintet")),
+      bar.site,
+      h("nav", { "aria-label": "Views" }, nav("/", "Overview"), nav("/jobs", "Jobs")),
+      h("div", { class: "time", role: "group", "aria-label": "The log's time" }, bar.link, bar.clock),
+      bar.theme, h("button", { type: "button", class: "plain", "aria-label": "Help and keys", onclick: () => help.open() }, "?")),
+    bar.alarms, bar.demo);
+}
+
+function setTheme(wanted) {
+  const root = document.documentElement, now = root.dataset.theme ?? "auto";
+  const next = wanted ?? themes[(themes.indexOf(now) + 1) % themes.length];
+  if (next === "auto") delete root.dataset.theme; else root.dataset.theme = next;
+  try {
+    if (next === "auto") localStorage.removeItem("quintet-theme"); else localStorage.setItem("quintet-theme", next);
+  } catch { /* storage refused: it lasts as long as the page */ }
+  text(bar.theme, next);
+  attr(bar.theme, "aria-label", `Theme: ${next}. Change it`);
+}
+
+function updateBar() {
+  text(bar.site, store.status?.site ?? "");
+  setTime(bar.clock, store.tick, store.tick);
+  const words = linkWords();
+  attr(bar.link, "data-link", store.link);
+  if (changed(bar.link, "words", words)) replace(bar.link, h("i", { class: "lamp", "aria-hidden": "true" }), words);
+  if (changed(bar.alarms, "alarms", store.alarms)) replace(bar.alarms, store.alarms.map(alarm));
+  show(bar.alarms, store.alarms.length > 0);
+  text(bar.demo, store.status?.demo ?? "");
+  show(bar.demo, Boolean(store.status?.demo));
+}
+
+// linkWords says whether the clock can be believed. Durations are by the
+// stopwatch, instants are the log's.
+function linkWords() {
+  const quiet = `${store.moved ? "" : "at least "}${duration(Math.floor(store.quietFor()))}`;
+  switch (store.link) {
+    case "live": return "live";
+    case "still": return `The log stands still, for ${quiet}, at`;
+    case "lost": return Number.isFinite(store.tick) ? `Connection lost, nothing heard for ${quiet}, last at` : "No connection";
+    default: return "connecting";
+  }
+}
+
+function alarm(a) {
+  return h("p", { class: "alarm" }, h("b", {}, a.name), a.text ? `: ${a.text} ` : " ", h("span", {}, "since ", timeOf(instant(a.since), store.tick)));
+}
+
+// ------------------------------------------------------------- which view
+
+let view = null;
+let shownPath = null;
+const places = new Map(); // history entry -> how far it was scrolled
+let entry = history.state?.entry ?? 0;
+
+function viewFor(path) {
+  const incident = /^\/incidents\/([^/]+)\/?$/.exec(path);
+  if (incident) return new IncidentView(store, { id: decode(incident[1]) });
+  if (/^\/jobs\/?$/.test(path)) return new Jobs(store);
+  return new Overview(store);
+}
+
+function decode(v) {
+  try { return decodeURIComponent(v); } catch { return v; }
+}
+
+/** show the view of the address; moved tells a click from going back. */
+function route(moved) {
+  if (location.pathname === shownPath) return;
+  const from = shownPath;
+  shownPath = location.pathname;
+  view?.close();
+  view = viewFor(shownPath);
+  replace(main, view.el);
+  for (const a of document.querySelectorAll("#bar nav a")) attr(a, "aria-current", a.getAttribute("href") === shownPath ? "page" : null);
+  render();
+  if (from === null) return;
+  if (moved) {
+    scrollTo(0, 0);
+    main.querySelector("h1")?.focus({ preventScroll: true });
+    if (document.activeElement === document.body) main.focus({ preventScroll: true });
+  } else {
+    main.querySelector(`[data-row][href="${CSS.escape(from)}"]`)?.focus({ preventScroll: true });
+    scrollTo(0, places.get(entry) ?? 0);
+  }
+}
+
+function go(path) {
+  if (path === location.pathname) return;
+  places.set(entry, scrollY);
+  history.pushState({ entry: (entry = Math.max(entry, ...places.keys()) + 1) }, "", path);
+  route(true);
+}
+
+function follow(event) {
+  const a = event.target.closest?.("a[data-go]");
+  if (!a || !a.hasAttribute("href") || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.defaultPrevented) return;
+  event.preventDefault();
+  go(new URL(a.href).pathname);
+}
+
+function render() {
+  updateBar();
+  view.update();
+  const open = [...store.incidents.values()].filter((i) => i.state === "open").length;
+  document.title = `${open ? `(${open}) ` : ""}${view.title || "Quintet"}${store.status?.site ? ` · ${store.status.site}` : ""}`;
+  announce();
+}
+
+function announce() {
+  if (store.fresh.size === 0) return;
+  const first = store.incidents.get([...store.fresh][0]);
+  text(news, store.fresh.size === 1 && first ? `New ${first.severity} incident: ${first.title}` : plural(store.fresh.size, "new incident"));
+  store.fresh.clear();
+}
+
+// -------------------------------------------------------------------- keys
+
+const help = new Help();
+
+const keys = {
+  j: () => step(1), k: () => step(-1), u: () => go("/"), t: () => setTheme(), "?": () => help.open(),
+  "/": () => { const box = main.querySelector("input[type=search]"); if (box) box.focus(); else { go("/jobs"); main.querySelector("input[type=search]")?.focus(); } },
+};
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || help.isOpen) return;
+  const typing = event.target.matches?.("input, textarea, select, [contenteditable]");
+  if (typing && event.key === "Escape") event.target.blur();
+  if (typing || !Object.hasOwn(keys, event.key)) return;
+  event.preventDefault();
+  keys[event.key]();
+}
+
+// step moves the focus to the next or previous line that leads somewhere.
+function step(by) {
+  const rows = [...main.querySelectorAll("[data-row][href]")].filter((r) => r.offsetParent !== null);
+  if (rows.length === 0) return;
+  const at = rows.indexOf(document.activeElement);
+  const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by))];
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+}
+
+// -------------------------------------------------------------------- start
+
+buildBar();
+setTheme(document.documentElement.dataset.theme ?? "auto");
+history.scrollRestoration = "manual";
+history.replaceState({ entry }, "");
+addEventListener("click", follow);
+addEventListener("keydown", onKey);
+addEventListener("popstate", (e) => { places.set(entry, scrollY); entry = e.state?.entry ?? 0; route(false); });
+document.addEventListener("visibilitychange", () => { if (!document.hidden) { store.refresh(); store.changed(); } });
+store.addEventListener("change", render);
+document.body.append(help.el);
+route(true);
+store.start();

@@ -1,0 +1,105 @@
+// The lists: a line per incident, a line per job.
+
+import { h, s, text, attr, show, replace, changed, keyed } from "./dom.js";
+import { day, duration, factor, gpuTime, quantity, called, interval, NONE } from "./format.js";
+import { sign, tone, domainSign, domainClass } from "./words.js";
+import { setTime, sentenceOf, lastedFor, lossOf, rootOf, addressOf, entityOf } from "./parts.js";
+
+/** incidentList brings list's children up to incidents, a line each. */
+export function incidentList(list, incidents, now) {
+  keyed(list, incidents, { key: (i) => i.id, create: incidentRow, update: (row, i) => updateIncident(row, i, now) });
+}
+
+function incidentRow(incident) {
+  const part = (cls, ...more) => h("span", { class: cls }, ...more);
+  return h("li", {}, h("a", { class: "row incident-row", href: addressOf(incident.id), "data-go": true, "data-row": true },
+    part("mark"), part("sentence"), part("since", h("span", { class: "unseen" }, "since "), h("time", {}), h("span", { class: "for" })), part("loss"), part("root")));
+}
+
+function updateIncident(li, incident, now) {
+  const row = li.firstChild, get = (cls) => row.querySelector(`:scope > .${cls}`);
+  const name = incident.state === "open" ? incident.severity : "resolved";
+  if (changed(row, "words", [incident.title, incident.onset, incident.root, incident.state, incident.severity, incident.kind, day(now)])) {
+    replace(get("mark"), sign(name), h("span", { class: "unseen" }, `${name}${incident.kind === "risk" ? " risk" : ""}: `));
+    attr(row, "data-state", incident.state);
+    replace(get("sentence"), sentenceOf(incident, now));
+    const domain = incident.root?.domain;
+    replace(get("root"), h("span", { class: `at ${domainClass(domain)}`, title: incident.root?.entity }, domainSign(domain), rootOf(incident)), h("span", { class: "signature" }, incident.root?.signature ?? ""));
+  }
+  setTime(row.querySelector("time"), interval(incident.onset).middle, now);
+  text(row.querySelector(".for"), `${incident.state === "open" ? "for" : "lasted"} ${duration(lastedFor(incident, now))}`);
+  text(get("loss"), incident.kind === "risk" && lossOf(incident) === 0 ? "risk" : `${gpuTime(lossOf(incident))} lost`);
+}
+
+/** jobList brings list's children up to jobs, a line each with its sparkline. */
+export function jobList(list, jobs, store) {
+  const seen = (list.watched ??= watcher(store));
+  const create = (job) => { const row = jobRow(job); seen.observe(row); return row; };
+  keyed(list, jobs, { key: (j) => j.job, create, update: (row, job) => updateJob(row, job, store) });
+}
+
+// Only lines on the screen have their sparklines drawn anew.
+function watcher(store) {
+  return new IntersectionObserver((entries) => {
+    for (const e of entries) {
+      e.target.onScreen = e.isIntersecting;
+      if (e.isIntersecting) drawSpark(e.target, store);
+    }
+  }, { rootMargin: "200px" });
+}
+
+function jobRow(job) {
+  const part = (cls, label) => h("span", { class: cls, "data-label": label });
+  const li = h("li", {}, h("a", { class: "row job-row", "data-go": true, "data-row": true },
+    h("span", { class: "job" }, entityOf(job.job)), part("jobstate"), s("svg", { class: "spark", "aria-hidden": "true" }),
+    part("step num"), part("usual num"), part("slower num"), part("mfu num"), part("gpus num")));
+  li.dataset.job = job.job;
+  return li;
+}
+
+function updateJob(li, job, store) {
+  const row = li.firstChild;
+  li.usual = job.usual_step_seconds;
+  if (changed(row, "job", job)) {
+    const get = (cls) => row.querySelector(`:scope > .${cls}`);
+    if (changed(row, "state", job.state)) replace(get("jobstate"), h("span", { class: tone(job.state) }, sign(job.state), job.state ?? ""));
+    text(get("step"), job.step_seconds > 0 ? quantity(job.step_seconds, "s") : NONE);
+    text(get("usual"), job.usual_step_seconds > 0 ? `usual ${quantity(job.usual_step_seconds, "s")}` : "");
+    text(get("slower"), job.slowdown > 0 ? factor(job.slowdown) : NONE);
+    attr(get("slower"), "data-hurt", job.slowdown >= 1.05 ? "" : null);
+    text(get("mfu"), typeof job.mfu === "number" ? `MFU ${Math.round(job.mfu * 100)} %` : "");
+    text(get("gpus"), job.gpus > 0 ? `${job.gpus.toLocaleString("en")} GPUs` : "");
+    const incident = job.incidents?.[0];
+    attr(row, "href", incident ? addressOf(incident) : null);
+    attr(row, "aria-label", spoken(job));
+  }
+  if (li.onScreen) drawSpark(li, store);
+}
+
+function spoken(job) {
+  return [called(job.job), job.state, job.step_seconds > 0 && `step ${quantity(job.step_seconds, "s")}`, job.usual_step_seconds > 0 && `usual ${quantity(job.usual_step_seconds, "s")}`,
+    job.slowdown > 0 && `${factor(job.slowdown)} as long`, job.gpus > 0 && `${job.gpus} GPUs`].filter(Boolean).join(", ");
+}
+
+const sparkWidth = 260, sparkHeight = 26;
+
+// drawSpark draws the last steps, from zero, with the usual step as a line.
+function drawSpark(li, store) {
+  const kept = store.steps.get(li.dataset.job), svg = li.querySelector(".spark");
+  if (!kept || !changed(svg, "steps", [kept.t.at(-1), kept.t.length, li.usual])) return;
+  attr(svg, "viewBox", `0 0 ${sparkWidth} ${sparkHeight}`);
+  attr(svg, "preserveAspectRatio", "none");
+  const peak = Math.max(...kept.v, (li.usual ?? 0) * 1.5) || 1;
+  const from = kept.t[0], span = kept.t.at(-1) - from || 1;
+  const x = (i) => ((kept.t[i] - from) / span) * (sparkWidth - 4) + 1, y = (v) => sparkHeight - 2 - (v / peak) * (sparkHeight - 5);
+  let path = "";
+  for (let i = 0; i < kept.t.length; i++) path += `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(kept.v[i]).toFixed(1)}`;
+  replace(svg, s("path", { class: "zero", d: `M0 ${sparkHeight - 1}H${sparkWidth}` }),
+    li.usual > 0 && s("path", { class: "usual", d: `M0 ${y(li.usual).toFixed(1)}H${sparkWidth}` }), kept.t.length > 1 && s("path", { class: "curve", d: path }));
+}
+
+/** nothing says that a list is empty, and why. */
+export function nothing(el, words) {
+  show(el, words !== "");
+  text(el, words);
+}

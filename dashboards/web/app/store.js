@@ -1,0 +1,271 @@
+// What the page knows: fetched once, then kept current by the event stream. The
+// page's clock is the log's tick; the browser's clock is only a stopwatch here.
+
+import { instant } from "./format.js";
+
+const historyOfSteps = 120; // steps kept per job for its sparkline
+const keptIncidents = 1000;
+const stillAfter = 5000; // ms without a tick: at least; three usual intervals where ticks are rarer
+const lostProbe = 4000; // ms for the server to answer when asked whether it is there
+const retry = [1000, 2000, 4000, 8000]; // ms between attempts where the browser has given the stream up
+
+/** Store holds the facts and tells listeners, at most once a frame, that they changed. */
+export class Store extends EventTarget {
+  constructor() {
+    super();
+    this.status = null; // as /api/v1/status says it
+    this.coverage = null;
+    this.tick = NaN; // ms since 1970
+    this.jobs = new Map();
+    this.incidents = new Map();
+    this.alarms = [];
+    this.steps = new Map(); // job -> {t: [], v: []}
+    this.loaded = false; // jobs and incidents were heard at least once
+    this.failure = ""; // why they were not
+    this.link = "connecting"; // or live, still, lost
+    this.tickAt = performance.now(); // stopwatch when the tick last moved
+    this.moved = false; // we have seen it move
+    this.linkedAt = this.tickAt; // stopwatch when the link was last made
+    this.probedAt = 0;
+    this.interval = 1000; // usual ms between ticks, by the stopwatch
+    this.attempt = 0;
+    this.probing = false;
+    this.fresh = new Set(); // incidents that opened while we watched, not yet told
+  }
+
+  /** start connects and watches the connection. */
+  start() {
+    this.connect();
+    setInterval(() => this.watch(), 1000);
+    setInterval(() => this.refresh(), 30000);
+  }
+
+  connect() {
+    this.source?.close();
+    // A browser comes back by itself with the last id it saw; a new source must say it.
+    const source = (this.source = new EventSource(`/api/v1/stream${this.lastEvent ? `?after=${encodeURIComponent(this.lastEvent)}` : ""}`));
+    source.onopen = () => {
+      this.attempt = 0;
+      this.setLink("live");
+      this.load();
+    };
+    source.onerror = () => {
+      this.setLink("lost");
+      if (source.readyState === EventSource.CLOSED) this.reconnectLater();
+    };
+    source.addEventListener("state", (e) => this.take(e, (v) => this.onState(v)));
+    source.addEventListener("incident", (e) => {
+      if (e.lastEventId) this.lastEvent = e.lastEventId;
+      this.take(e, (v) => this.onIncident(v));
+    });
+  }
+
+  take(event, fn) {
+    let value;
+    try {
+      value = JSON.parse(event.data);
+    } catch {
+      return; // cut off in the middle: the next state repeats it
+    }
+    fn(value);
+    this.changed();
+  }
+
+  reconnectLater() {
+    clearTimeout(this.reconnecting);
+    this.reconnecting = setTimeout(() => this.connect(), retry[Math.min(this.attempt++, retry.length - 1)]);
+  }
+
+  /** load fetches everything; what the stream said meanwhile stands if it is newer. */
+  async load() {
+    try {
+      const [status, jobs, incidents, coverage] = await Promise.all([get("/api/v1/status"), get("/api/v1/jobs"), get("/api/v1/incidents"), sources()]);
+      this.coverage = coverage ?? this.coverage;
+      this.onStatus(status);
+      this.onJobs(jobs.jobs ?? []);
+      for (const incident of incidents.incidents ?? []) this.put(incident);
+      this.loaded = true;
+      this.failure = "";
+    } catch (error) {
+      this.failure = error.message;
+      clearTimeout(this.loading);
+      this.loading = setTimeout(() => this.load(), 3000);
+    }
+    this.changed();
+  }
+
+  /** refresh fetches what the stream does not carry. */
+  async refresh() {
+    if (this.link === "lost" || document.hidden) return;
+    try {
+      const [status, coverage] = await Promise.all([get("/api/v1/status"), sources()]);
+      this.onStatus(status);
+      this.coverage = coverage ?? this.coverage;
+      this.changed();
+    } catch { /* the watch says so */ }
+  }
+
+  onStatus(status) {
+    this.status = status;
+    if (!(instant(status.tick) < this.tick)) this.alarms = status.alarms ?? []; // the stream may know better
+    this.onTick(instant(status.tick));
+  }
+
+  onState(state) {
+    this.onTick(instant(state.tick));
+    if (state.alarms) this.alarms = state.alarms;
+    if (state.jobs) this.onJobs(state.jobs);
+    for (const incident of state.incidents ?? []) this.put(incident);
+  }
+
+  onIncident(incident) {
+    const known = this.incidents.has(incident.id);
+    this.put(incident);
+    if (!known && incident.state === "open") this.fresh.add(incident.id);
+  }
+
+  // put keeps the newest word on an incident: revisions grow, and between them
+  // figures refresh.
+  put(incident) {
+    if (typeof incident?.id !== "string") return;
+    const old = this.incidents.get(incident.id);
+    if (old && (old.revision > incident.revision || old.revision === incident.revision && instant(old.updated) > instant(incident.updated))) return;
+    this.incidents.set(incident.id, incident);
+    if (this.incidents.size > keptIncidents) this.forget();
+  }
+
+  forget() {
+    const oldest = [...this.incidents.values()].filter((i) => i.state !== "open").sort((a, b) => instant(a.opened) - instant(b.opened))[0];
+    if (oldest) this.incidents.delete(oldest.id);
+  }
+
+  onJobs(jobs) {
+    const now = new Map();
+    for (const job of jobs) {
+      if (typeof job?.job !== "string") continue;
+      now.set(job.job, job);
+      this.step(job);
+    }
+    this.jobs = now;
+    for (const name of this.steps.keys()) if (!now.has(name)) this.steps.delete(name);
+  }
+
+  // step appends to a job's sparkline what the report says is new.
+  step(job) {
+    let kept = this.steps.get(job.job);
+    if (!kept) this.steps.set(job.job, (kept = { t: [], v: [] }));
+    for (let i = 0; i < (job.recent?.t?.length ?? 0); i++) append(kept, job.recent.t[i], job.recent.v[i]);
+    append(kept, instant(job.last_step), job.step_seconds);
+  }
+
+  onTick(tick) {
+    if (!Number.isFinite(tick) || tick <= this.tick) return;
+    const now = performance.now();
+    if (Number.isFinite(this.tick)) {
+      this.moved = true;
+      if (this.link === "live") this.interval += (Math.min(now - this.tickAt, 60000) - this.interval) / 8;
+    }
+    this.tick = tick;
+    this.tickAt = now;
+    if (this.link === "still") this.setLink("live");
+  }
+
+  setLink(link) {
+    if (link === "live") this.linkedAt = performance.now();
+    if (this.link === link) return;
+    this.link = link;
+    this.changed();
+  }
+
+  /** quietFor is for how many seconds, by the stopwatch, no tick has been heard. */
+  quietFor() { return (performance.now() - this.tickAt) / 1000; }
+
+  /** watch notices that the log stands still, or that a dead connection looks alive. */
+  watch() {
+    const now = performance.now();
+    const quiet = now - Math.max(this.tickAt, this.linkedAt, this.probedAt);
+    if (this.link !== "lost" && quiet > Math.max(stillAfter, 3 * this.interval) && !this.probing) this.probe();
+    if (this.link !== "live") this.changed();
+  }
+
+  // probe asks the server itself: only its answer tells a log that stands still
+  // from a stream that is cut without a word.
+  async probe() {
+    this.probing = true;
+    this.probedAt = performance.now();
+    const before = this.tick;
+    try {
+      const status = await get("/api/v1/status", AbortSignal.timeout(lostProbe));
+      if (instant(status.tick) > before) this.connect(); // the log goes on, only the stream does not
+      else if (!(this.tick > before)) this.setLink("still");
+      this.onStatus(status);
+    } catch {
+      this.setLink("lost");
+      this.reconnectLater();
+    }
+    this.probing = false;
+    this.changed();
+  }
+
+  changed() {
+    if (this.pending) return;
+    this.pending = true;
+    const tell = () => { this.pending = false; this.dispatchEvent(new Event("change")); };
+    if (document.hidden) setTimeout(tell, 250); // no frames are drawn for a hidden page
+    else requestAnimationFrame(tell);
+  }
+
+  /** open and closed incidents, newest first; open ones by severity before that. */
+  open() { return [...this.incidents.values()].filter((i) => i.state === "open").sort((a, b) => rank(a) - rank(b) || newest(a, b)); }
+  resolved() { return [...this.incidents.values()].filter((i) => i.state !== "open").sort(newest); }
+
+  /** sortedJobs puts the hurt first, then the large. */
+  sortedJobs() {
+    return [...this.jobs.values()].sort((a, b) => trouble(a) - trouble(b) || (b.gpus ?? 0) - (a.gpus ?? 0) || (a.job < b.job ? -1 : 1));
+  }
+}
+
+function append(kept, t, v) {
+  if (!Number.isFinite(t) || !Number.isFinite(v) || t <= (kept.t.at(-1) ?? -Infinity)) return;
+  kept.t.push(t);
+  kept.v.push(v);
+  if (kept.t.length > historyOfSteps) { kept.t.shift(); kept.v.shift(); }
+}
+
+const severities = ["critical", "warning", "info"];
+function rank(i) { return (i.kind === "risk" ? 10 : 0) + severities.indexOf(i.severity); }
+function newest(a, b) { return instant(b.opened) - instant(a.opened) || (a.id < b.id ? -1 : 1); }
+
+const order = ["failed", "stalled", "restarted", "slow", "new", "healthy", "ended"];
+function trouble(job) { const i = order.indexOf(job.state); return i < 0 ? 4.5 : i; }
+
+/** isHurt tells whether a job's state is trouble. */
+export function isHurt(job) { return trouble(job) < 4; }
+
+// sources is what is heard, null where the site does not tell.
+async function sources() {
+  try { return (await get("/api/v1/coverage")).sources ?? []; } catch { return null; }
+}
+
+/** get fetches JSON; the error is the server's own words where it has any. */
+export async function get(path, signal) {
+  const response = await fetch(path, { headers: { Accept: "application/json" }, signal });
+  return answer(response, path);
+}
+
+/** post sends JSON likewise. */
+export async function post(path, body) {
+  const response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify(body) });
+  return answer(response, path);
+}
+
+async function answer(response, path) {
+  const type = response.headers.get("Content-Type") ?? "";
+  const body = type.includes("json") ? await response.json().catch(() => null) : null;
+  if (!response.ok) {
+    const error = new Error(body?.error ?? `${path} answers ${response.status}`);
+    error.status = response.status;
+    throw error;
+  }
+  return body ?? {};
+}

@@ -1,0 +1,14 @@
+package web
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed index.html style.css icon.svg app
+var files embed.FS
+
+// Files returns what is served below "/": index.html, style.css, icon.svg and
+// the modules in app/. The addresses "/", "/jobs" and "/incidents/{id}" are all
+// index.html: the page finds its way by the address.
+func Files() fs.FS { return files }
