@@ -1,0 +1,46 @@
+// Runs scenarios in one browser. Standard input: {"chromium", "scenarios":
+// [{"name", "url"}], "shots": {"dir", "pages": [{"name", "url"}]}}. Standard
+// output: a line of JSON per scenario, {"name", "errors", "notes"}.
+
+import { chromium } from "playwright-core";
+import { readFileSync } from "node:fs";
+import * as scenarios from "./scenarios.mjs";
+import * as looks from "./looks.mjs";
+import { shoot } from "./shots.mjs";
+import { Site } from "./site.mjs";
+
+const job = JSON.parse(readFileSync(0, "utf8"));
+const browser = await chromium.launch({
+  executablePath: job.chromium,
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+
+const all = { ...scenarios, ...looks };
+
+for (const { name, url } of job.scenarios ?? []) {
+  const scenario = all[name];
+  const result = scenario ? await run(scenario, url) : { errors: [`no scenario ${name}`], notes: [] };
+  console.log(JSON.stringify({ name, ...result }));
+}
+if (job.shots) await shoot(browser, job.shots);
+await browser.close();
+
+async function run(scenario, url) {
+  const errors = [], notes = [];
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, timezoneId: "Europe/Berlin", locale: "en-GB", reducedMotion: "reduce", ...scenario.context });
+  context.setDefaultTimeout(6000);
+  const page = await context.newPage();
+  const allowed = scenario.allows ?? /^$/;
+  page.on("console", (m) => { if (["error", "warning"].includes(m.type()) && !allowed.test(m.text())) errors.push(`console: ${m.text()} (${m.location().url})`); });
+  page.on("pageerror", (e) => errors.push(`uncaught: ${e.name}: ${e.message} ${e.stack}`));
+  page.on("request", (r) => { if (!r.url().startsWith(url + "/")) errors.push(`a request left the origin: ${r.url()}`); });
+  const site = new Site(url);
+  try {
+    await scenario({ page, site, url, errors, context, note: (v) => notes.push(v), check: (ok, what) => { if (!ok) errors.push(what); } });
+    for (const path of (await site.control({ Do: "count" })).refused ?? []) errors.push(`the page asked for ${path}, which is not among its files`);
+  } catch (error) {
+    errors.push(String(error.stack ?? error));
+  }
+  await context.close();
+  return { errors: [...new Set(errors)].slice(0, 20), notes };
+}

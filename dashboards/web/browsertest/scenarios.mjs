@@ -1,0 +1,370 @@
+// What the page must do, told as a person would try it.
+
+const second = (iso, by) => new Date(Date.parse(iso) + by * 1000).toISOString();
+const openRows = "section.open .incident-row";
+
+async function state(site, by, more = {}) {
+  const status = await site.get("/api/v1/status");
+  return site.send("state", { tick: second(status.tick, by), ...more });
+}
+
+/** A live incident appears without a reload, is announced, grows and is resolved. */
+export async function liveIncident({ page, site, url, check }) {
+  await page.goto(url);
+  await site.connected();
+  await page.getByText("None. No job is slower than it was.").waitFor();
+  check(await page.locator("h1").textContent() === "All 2 jobs run as usual" || /runs? as usual/.test(await page.locator("h1").textContent()), "the headline of a calm site");
+  const marked = await page.evaluate(() => { window.marked = true; return document.title; });
+  check(!marked.startsWith("("), "no count in the title of a calm site");
+  const incident = await site.get("/api/v1/example");
+  await site.send("incident", incident, 7);
+  await page.locator(openRows).waitFor();
+  const row = await page.locator(openRows).innerText();
+  check(row.includes("slower since"), `the row tells the sentence: ${row}`);
+  check(row.includes("slow-receiver") && row.includes("h9/nic0") && row.includes("lost"), `the row tells root, signature and loss: ${row}`);
+  check((await page.locator("#news").textContent()).startsWith("New warning incident: train"), "it is announced");
+  check((await page.title()).startsWith("(1) "), "the title counts it");
+  await state(site, 1, { incidents: [{ ...incident, updated: second(incident.updated, 1), impact: { ...incident.impact, jobs: incident.impact.jobs.map((j) => ({ ...j, gpu_seconds_lost: 7200 })) } }] });
+  await page.getByText("2 GPU-h lost").first().waitFor();
+  await site.send("incident", { ...incident, revision: incident.revision + 1, state: "resolved", resolved: second(incident.updated, 5), updated: second(incident.updated, 5) }, 8);
+  await page.locator("section.resolved .incident-row").waitFor();
+  check(await page.locator(openRows).count() === 0, "it left the open ones");
+  await site.send("incident", incident, 6);
+  await state(site, 2);
+  check(await page.locator(openRows).count() === 0, "an older revision changes nothing");
+  check(await page.evaluate(() => window.marked === true), "nothing was reloaded");
+}
+
+/** Deep links, back and forward, scroll and focus. */
+export async function deepLink({ page, site, url, check }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  await page.goto(`${url}/incidents/${incidents[0].id}`);
+  await page.locator("h1 strong").waitFor();
+  check((await page.locator("h1").innerText()).startsWith("train (12 GPUs) is"), "the sentence comes first");
+  check((await page.title()).includes("train (12 GPUs)"), "the title is the sentence");
+  await page.getByRole("link", { name: "← Overview" }).click();
+  await page.locator("section.open .incident-row").waitFor();
+  check(new URL(page.url()).pathname === "/", "the address follows");
+  await page.locator("section.resolved .incident-row").last().click();
+  await page.locator("h1 strong").waitFor();
+  check(new URL(page.url()).pathname === `/incidents/${incidents.at(-1).id}`, "a line leads to its incident");
+  await page.goBack();
+  await page.locator("section.resolved .incident-row").first().waitFor();
+  check(await page.evaluate((id) => document.activeElement.getAttribute("href") === `/incidents/${id}`, incidents.at(-1).id), "going back returns to the line");
+  await page.goForward();
+  await page.locator(".chainbox svg").waitFor();
+  await page.goto(`${url}/jobs`);
+  await page.locator(".job-row").first().waitFor();
+  check(await page.locator(".job-row").count() === 2, "the jobs have an address");
+  await page.locator(".job-row").first().click();
+  await page.locator("h1 strong").waitFor();
+}
+
+/** An incident that nobody knows is said to be unknown, and appears when it is known. */
+export async function unknownIncident({ page, site, url, check }) {
+  await page.goto(`${url}/incidents/inc-0000000000000000`);
+  await page.getByText("No incident inc-0000000000000000 is known here").waitFor();
+  check(await page.locator(".incident").isHidden(), "nothing else is shown of it");
+  const { incidents } = await site.get("/api/v1/incidents");
+  await site.connected();
+  await site.send("incident", { ...incidents[0], id: "inc-0000000000000000" }, 3);
+  await page.locator("h1 strong").waitFor();
+}
+unknownIncident.allows = /404 \(Not Found\)/;
+
+/** The chain's picture has its nodes, relations and lags; choosing a node finds its curves. */
+export async function chain({ page, site, url, check }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  for (const known of incidents) {
+    await page.goto(`${url}/incidents/${known.id}`);
+    await page.locator("svg.chain").waitFor();
+    const seen = known.chain.some((l) => l.entity === known.root.entity);
+    const nodes = known.chain.length + (seen ? 0 : 1);
+    check(await page.locator("svg.chain .node").count() === nodes, `${known.id}: ${nodes} nodes`);
+    check(await page.locator("svg.chain .edge").count() === nodes - 1, `${known.id}: ${nodes - 1} edges`);
+    check(await page.locator("svg.chain .node.root").count() === 1 && await page.locator("svg.chain .node.hurt").count() === 1, `${known.id}: one root, one hurt`);
+    const lags = await page.locator("svg.chain .lag").allTextContents();
+    const told = known.chain.filter((l) => l.from !== "");
+    check(lags.length === told.length && lags.every((l) => /^[+−]?[\d.]+( ± [\d.]+)? s$/u.test(l.replaceAll("\u00a0", " "))), `${known.id}: lags with their uncertainty: ${lags}`);
+    const relations = await page.locator("svg.chain .edge:not(.implied) .relation").allTextContents();
+    check(told.every((l, i) => relations[i].includes(l.relation)), `${known.id}: relations ${relations}`);
+    const values = await page.locator("svg.chain .value").allTextContents();
+    check(values.join(" ").includes("→"), `${known.id}: what each shows, before and now`);
+    check(await page.locator(".chainbox ol.unseen li").count() === nodes, `${known.id}: the same is said in words`);
+    await overlaps(page, "svg.chain text", check, known.id);
+  }
+  const job = page.locator("svg.chain .node.hurt");
+  await job.click();
+  check(await page.locator(".curve.found").count() >= 1, "choosing a node finds its curves");
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.locator("svg.chain.down").waitFor();
+  await overlaps(page, "svg.chain text", check, "narrow");
+}
+
+// overlaps finds texts drawn over each other.
+async function overlaps(page, selector, check, what) {
+  const found = await page.evaluate((sel) => {
+    const boxes = [...document.querySelectorAll(sel)].map((el) => ({ text: el.textContent, box: el.getBoundingClientRect() }));
+    const out = [];
+    for (let i = 0; i < boxes.length; i++) for (let k = i + 1; k < boxes.length; k++) {
+      const a = boxes[i].box, b = boxes[k].box;
+      const w = Math.min(a.right, b.right) - Math.max(a.left, b.left), h = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (w > 1 && h > 4) out.push(`"${boxes[i].text}" and "${boxes[k].text}"`);
+    }
+    return out;
+  }, selector);
+  check(found.length === 0, `${what}: texts lie over each other: ${found.join("; ")}`);
+}
+
+/** Curves on one axis, with the onset as an interval, gaps as gaps, values under the crosshair. */
+export async function curves({ page, site, url, check }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  const id = incidents[0].id;
+  const told = await site.get(`/api/v1/incidents/${id}/curves`);
+  await page.goto(`${url}/incidents/${id}`);
+  await page.locator(".curves .plot .curve").first().waitFor();
+  const plots = page.locator(".rows > .curve");
+  check(await plots.count() === Math.min(10, told.curves.length), `${told.curves.length} curves, at first at most ten`);
+  check((await plots.first().getAttribute("data-metric")) === "job_step_seconds", "the step time comes first");
+  check((await plots.nth(1).getAttribute("data-entity")) === incidents[0].root.entity, "the root comes next");
+  check(await page.locator(".ticks .time").count() >= 3, "the time axis has ticks");
+  const geometry = await page.evaluate(() => [...document.querySelectorAll(".plot")].map((svg) => {
+    const own = svg.getBoundingClientRect(), band = svg.querySelector(".band:not(.own)").getBoundingClientRect(), opened = svg.querySelector(".mark.opened").getBoundingClientRect();
+    const zero = [...svg.querySelectorAll("text.axis")].map((t) => t.textContent);
+    return { left: own.left, width: own.width, band: [band.left, band.width], opened: opened.left, zero: zero.includes("0"), axis: zero.length };
+  }));
+  for (const g of geometry) {
+    check(Math.abs(g.left - geometry[0].left) < 1 && Math.abs(g.band[0] - geometry[0].band[0]) < 1 && Math.abs(g.opened - geometry[0].opened) < 1, "all curves share one time axis");
+    check(g.zero && g.axis === 2, "every axis begins at zero and tells its end");
+  }
+  const span = (Date.parse(incidents[0].onset.latest) - Date.parse(incidents[0].onset.earliest)) / (Date.parse(told.tick) - Date.parse(told.from));
+  check(Math.abs(geometry[0].band[1] - span * (geometry[0].width - 54)) < 2, `the onset is as wide as the interval is: ${geometry[0].band[1]}`);
+  check(await page.locator(".plot .lost").count() === 1, "what was lost is shaded in the step time");
+  const gaps = told.curves.slice(0, 10).reduce((n, c) => n + (c.metric === "job_step_seconds" ? 0 : c.v.filter((v, i) => v === null && i > 0 && c.v[i - 1] !== null).length), 0);
+  check(gaps === 0 || await page.locator(".plot .gap").count() > 0, "gaps are drawn as gaps");
+  await crosshair({ page, check });
+  if (told.curves.length > 10) {
+    await page.getByRole("button", { name: /more$/ }).click();
+    check(await plots.count() === told.curves.length, "the other witnesses come on demand");
+  }
+  const before = await page.locator(".plot .curve").first().getAttribute("d");
+  const later = second(told.tick, 4), step = told.curves.find((c) => c.role === "effect");
+  await site.set(`/api/v1/incidents/${id}/curves`, { ...told, to: later, tick: later, curves: [{ ...step, t: [Date.parse(later)], v: [6.5] }] });
+  await site.connected();
+  await site.send("state", { tick: later });
+  await page.waitForFunction((d) => document.querySelector(".plot .curve").getAttribute("d") !== d, before);
+}
+
+async function crosshair({ page, check }) {
+  const box = await page.locator(".plot").first().boundingBox();
+  await page.mouse.move(box.x + box.width * 0.8, box.y + 20);
+  await page.locator(".cross").waitFor();
+  const at = await page.locator(".cross .at").textContent();
+  check(/^\d\d:\d\d:\d\d$/.test(at), `the crosshair tells the time: ${at}`);
+  const values = await page.locator(".rows .reading .value").allTextContents();
+  check(values.every((v) => v !== "") && values[0].endsWith("s"), `each curve tells its value there: ${values}`);
+  await page.mouse.move(5, 5);
+  await page.locator(".cross").waitFor({ state: "hidden" });
+  await page.locator(".stage").focus();
+  await page.keyboard.press("ArrowRight");
+  const first = await page.locator(".cross .at").textContent();
+  await page.keyboard.press("Shift+ArrowRight");
+  check(await page.locator(".cross .at").textContent() !== first, "arrow keys move it");
+  check((await page.locator(".stage").getAttribute("aria-valuetext")).includes("train step time"), "it is said in words");
+  await page.keyboard.press("Escape");
+  await page.locator(".cross").waitFor({ state: "hidden" });
+}
+
+/** Everything about an incident that a person needs is on its page, in words. */
+export async function wholeStory({ page, site, url, check }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  const known = incidents.at(-1);
+  await page.goto(`${url}/incidents/${known.id}`);
+  await page.locator(".revisions li").first().waitFor();
+  const words = (await page.locator("main").innerText()).replaceAll("\u00a0", " ");
+  const wanted = ["resolved", "was critical", "93 %", "revision 4", "reopened 1 time", "11.2 → 14.7 s", "1.31 ×", "41.3 → 31.5 %", "647 GPU-h", "97 %", "stalled", "coolant-flow-loss",
+    "Call cooling: flow of loop r44/a", "a failing pump from a closed valve", "no port was told to stop", "coolant-warm at cdu r44", "4 %",
+    `quintet capture --incident ${known.id}`, "Opened as critical", "412 → 255 l/min", "1.98 → 1.18 GHz", "61 → 87 °C"];
+  for (const w of wanted) check(words.includes(w), `the page does not say "${w}"`);
+  check(await page.getByRole("link", { name: "incident", exact: true }).getAttribute("href") === `/api/v1/incidents/${known.id}`, "the raw incident is linked");
+  await page.locator("header .time time[datetime]").waitFor();
+  const time = page.locator("h1 time");
+  check(/^\d{1,2} Nov \d\d:\d\d:\d\d$/.test(await time.textContent()), `the sentence's time is local, with the date if it is not today: ${await time.textContent()}`);
+  check((await time.getAttribute("title")).endsWith("UTC"), "and UTC on hover");
+}
+
+/** Acknowledge and verdict are sent, taken back, and refused in the server's words. */
+export async function verdict({ page, site, url, check }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  const path = `/api/v1/incidents/${incidents[0].id}`;
+  await page.goto(url + `/incidents/${incidents[0].id}`);
+  await page.getByRole("button", { name: "Acknowledge" }).click();
+  await page.getByRole("button", { name: "Acknowledged", pressed: true }).waitFor();
+  await page.getByText("Acknowledged by night shift").waitFor();
+  await page.getByRole("button", { name: "Right" }).click();
+  await page.getByRole("button", { name: "Right", pressed: true }).waitFor();
+  await site.set(`${path}/verdict`, { error: "the incident is 91 days old" }, 409);
+  await page.getByRole("button", { name: "Wrong" }).click();
+  await page.getByText("Not taken: the incident is 91 days old").waitFor();
+  check(await page.getByRole("button", { name: "Right", pressed: true }).count() === 1, "what was refused changes nothing");
+  const posts = (await site.control({ Do: "count" })).seen.filter((s) => s.post);
+  check(posts.length === 3 && posts[0].post === `${path}/acknowledge` && JSON.parse(posts[1].body).verdict === "right" && JSON.parse(posts[2].body).verdict === "wrong", `what was sent: ${JSON.stringify(posts)}`);
+}
+verdict.allows = /409 \(Conflict\)/;
+
+/** Names that are markup are text everywhere. */
+export async function hostileNames({ page, site, url, check }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  for (const path of ["/", "/jobs", `/incidents/${incidents[0].id}`]) {
+    await page.goto(url + path);
+    await page.getByText("onerror=window.pwned=1").first().waitFor();
+    if (path.startsWith("/incidents")) await page.locator(".plot .curve").first().waitFor();
+    check(await page.evaluate(() => window.pwned) === undefined, `${path}: a name ran as script`);
+    check(await page.locator("main img, main script, main iframe, #bar script, #bar img:not([src='/icon.svg'])").count() === 0, `${path}: a name became an element`);
+  }
+  await page.getByText(`"><script>window.pwned=1</script>`).first().waitFor();
+}
+
+/** Everything works by keyboard, and focus can be seen. */
+export async function keyboard({ page, url, check }) {
+  await page.goto(url);
+  await page.locator("section.open .incident-row").waitFor();
+  await page.keyboard.press("j");
+  check(await page.evaluate(() => document.activeElement.matches("section.open .incident-row")), "j goes to the first line");
+  const outline = await page.evaluate(() => { const c = getComputedStyle(document.activeElement); return `${c.outlineStyle} ${c.outlineWidth}`; });
+  check(outline === "solid 2px", `focus is seen: ${outline}`);
+  await page.keyboard.press("j");
+  await page.keyboard.press("k");
+  check(await page.evaluate(() => document.activeElement.matches("section.open .incident-row")), "k goes back");
+  await page.keyboard.press("Enter");
+  await page.locator("h1 strong").waitFor();
+  check(await page.evaluate(() => document.activeElement.tagName) === "H1", "the sentence has the focus");
+  await page.keyboard.press("u");
+  await page.locator("section.open .incident-row").waitFor();
+  await page.keyboard.press("?");
+  await page.locator("dialog[open]").waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("dialog[open]").waitFor({ state: "detached" });
+  await page.keyboard.press("/");
+  await page.locator("input[type=search]").waitFor();
+  await page.keyboard.type("2375");
+  await page.waitForFunction(() => document.querySelectorAll(".job-row").length === 1);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("t");
+  check(await page.evaluate(() => document.documentElement.dataset.theme) === "light", "t changes the theme");
+  await page.keyboard.press("t");
+  await page.reload();
+  check(await page.evaluate(() => document.documentElement.dataset.theme) === "dark", "the theme is remembered");
+  await page.goto(url);
+  await page.locator("section.open .incident-row").waitFor();
+  const order = [];
+  for (let i = 0; i < 9; i++) { await page.keyboard.press("Tab"); order.push(await page.evaluate(() => document.activeElement.textContent.trim().slice(0, 12))); }
+  check(order[0].startsWith("Skip") && order.indexOf("Overview") < order.indexOf("Jobs") && order.findIndex((x) => x.startsWith("warning")) > order.indexOf("?"), `the order of tabs is that of the page: ${order}`);
+}
+
+/** A lost connection is said, with since when, and is taken up again with what was missed. */
+export async function lostConnection({ page, site, url, check, note }) {
+  await page.goto(url);
+  await site.connected();
+  const { incidents } = await site.get("/api/v1/incidents");
+  await site.send("incident", incidents[0], 41);
+  await page.locator("[data-link=live]").waitFor();
+  const clock = await page.locator(".time time").textContent();
+  await site.control({ Do: "refuse" });
+  await site.control({ Do: "drop" });
+  await page.locator("[data-link=lost]").waitFor();
+  const words = await page.locator(".time").innerText();
+  check(/Connection lost, nothing heard for/.test(words) && words.includes(clock), `it says since when: ${words}`);
+  check(await page.locator("section.open .incident-row").count() === 1, "what was known stays");
+  await site.control({ Do: "accept" });
+  await page.locator("[data-link=live]").waitFor({ timeout: 15000 });
+  await site.connected();
+  const streams = (await site.control({ Do: "count" })).seen.filter((s) => s.stream);
+  check(streams.at(-1).stream.includes("after=41") || streams.at(-1).last === "41", `it asks for what it missed: ${JSON.stringify(streams.at(-1))}`);
+  await state(site, 3);
+  await page.waitForFunction((c) => document.querySelector(".time time").textContent !== c, clock);
+  note(`streams: ${streams.length}`);
+}
+lostConnection.allows = /503|ERR_/;
+
+/** A log that stands still is told from a lost connection, with since when, until it goes on. */
+export async function logStandsStill({ page, site, url, check }) {
+  await page.clock.install({ time: new Date("2001-02-03T04:05:06Z") });
+  await page.goto(url);
+  await site.connected();
+  await page.clock.runFor(1000);
+  await page.getByText(/runs? as usual/).first().waitFor();
+  await state(site, 1);
+  await page.waitForTimeout(50);
+  await page.clock.runFor(1000);
+  const clock = await page.locator(".time time").textContent();
+  check(!clock.startsWith("05:"), `the clock is the log's, not the browser's: ${clock}`);
+  for (let i = 0; i < 12; i++) { await page.clock.runFor(1000); await page.waitForTimeout(30); }
+  await page.locator("[data-link=still]").waitFor();
+  const words = await page.locator(".time").innerText();
+  check(/The log stands still, for \d/.test(words) && words.includes(clock), `it says since when: ${words}`);
+  await state(site, 30);
+  await page.waitForTimeout(50);
+  await page.clock.runFor(200);
+  await page.locator("[data-link=live]").waitFor();
+}
+
+/** A stream that is dead without a word is noticed: the log goes on elsewhere. */
+export async function deadStream({ page, site, url, check }) {
+  await page.clock.install({ time: new Date("2026-11-21T02:00:00Z") });
+  await page.goto(url);
+  await site.connected();
+  await page.clock.runFor(1000);
+  const status = await site.get("/api/v1/status");
+  await site.set("/api/v1/status", { ...status, tick: second(status.tick, 60) });
+  for (let i = 0; i < 8; i++) { await page.clock.runFor(1000); await page.waitForTimeout(30); }
+  const streams = (await site.control({ Do: "count" })).seen.filter((s) => s.stream).length;
+  check(streams === 2, `it connects anew: ${streams} streams`);
+  check(await page.locator("[data-link=live]").count() === 1, "and is live");
+}
+
+/** An empty site says what is heard and how to connect something. */
+export async function emptySite({ page, url, check }) {
+  await page.goto(url);
+  await page.getByText("No job is heard yet").waitFor();
+  const words = await page.locator("main").innerText();
+  check(words.includes(`curl ${url}/api/v1/jobs/my-job/steps`), "it says how a job reports");
+  check(words.includes("No source is heard") && words.includes("quintet collect"), "it says how a host is read");
+}
+
+/** What the API refuses at first is said, and read when it can be. */
+export async function notReady({ page, site, url, check }) {
+  await site.control({ Do: "refuse" });
+  await page.goto(url);
+  await page.locator("[data-link=lost]").waitFor();
+  check((await page.locator("h1").textContent()) === "Reading …", "nothing is claimed");
+  await site.control({ Do: "accept" });
+  await page.getByText(/runs? as usual/).first().waitFor({ timeout: 15000 });
+}
+notReady.allows = /503|ERR_/;
+
+/** Replica alarms and the demo's note are said at the top. */
+export async function alarms({ page, site, url, check }) {
+  await page.goto(url);
+  await page.getByText(/runs? as usual/).first().waitFor();
+  const status = await site.get("/api/v1/status");
+  await site.send("state", { tick: second(status.tick, 1), alarms: [{ name: "replica diverged", since: status.tick, text: "a and b tell revision 3 of inc-1 differently" }] });
+  await page.getByRole("alert").getByText("replica diverged").waitFor();
+  await site.send("state", { tick: second(status.tick, 2), alarms: [] });
+  await page.locator(".alarms").waitFor({ state: "hidden" });
+  check(true, "");
+}
+
+/** Times of a recording that begins at zero are told as time into it. */
+export async function recordingTimes({ page, site, url, check }) {
+  await page.goto(url);
+  await page.locator("section.resolved .incident-row").waitFor();
+  check((await page.locator(".demo").textContent()).startsWith("Plays a recording"), "the note says so");
+  const tick = Date.parse((await site.get("/api/v1/status")).tick) / 1000;
+  const want = `00:${String(Math.floor(tick / 60)).padStart(2, "0")}:${String(Math.floor(tick % 60)).padStart(2, "0")}`;
+  check(await page.locator(".time time").textContent() === want, `the clock counts from zero: ${await page.locator(".time time").textContent()}, want ${want}`);
+  await page.locator(".incident-row").click();
+  await page.locator(".ticks .time").first().waitFor();
+  check(/^00:0\d:\d\d$/.test(await page.locator(".ticks .time").first().textContent()), "so does the axis");
+  check(/since 00:02:\d\d/.test(await page.locator("h1").innerText()), "so does the sentence");
+}

@@ -1,0 +1,20 @@
+// Pictures of the views, for looking at them and for docs/page.md.
+
+/** shoot takes each page at two widths in both themes. */
+export async function shoot(browser, { dir, pages }) {
+  for (const width of [1280, 390]) for (const colorScheme of ["light", "dark"]) {
+    const context = await browser.newContext({ viewport: { width, height: width > 500 ? 860 : 844 }, colorScheme, timezoneId: "Europe/Berlin", locale: "en-GB", reducedMotion: "reduce" });
+    for (const { name, url, hover } of pages) {
+      const page = await context.newPage();
+      await page.goto(url);
+      await page.locator(".plot .curve, .rows .row, .command").first().waitFor();
+      if (hover && width > 500) {
+        const box = await page.locator(".plot").first().boundingBox();
+        await page.mouse.move(box.x + box.width * hover, box.y + 20);
+      }
+      await page.screenshot({ path: `${dir}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+      await page.close();
+    }
+    await context.close();
+  }
+}
