@@ -78,8 +78,8 @@ collectors/collectorstest: telemetry collectors
 # the live shell
 pipeline/broker:   pipeline/bus github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
 pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
-pipeline/outbox:   telemetry collectors github.com/VictoriaMetrics/metrics
-pipeline/ticker:   telemetry github.com/VictoriaMetrics/metrics
+pipeline/outbox:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
+pipeline/ticker:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/replica:  telemetry correlate correlate/explain engine pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/notify:   telemetry correlate/explain pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
