@@ -1,0 +1,132 @@
+package outbox
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// reason says why something never reached the log.
+type reason string
+
+const (
+	byThinning reason = "thinned" // others stand for it (design B4)
+	byFullness reason = "full"    // there was no room, even thinned
+	bySize     reason = "size"    // larger than the outbox carries
+	byForm     reason = "invalid" // no record at all
+	byLog      reason = "refused" // the log will never take it
+	byEnd      reason = "end"     // the process ended and nothing kept it
+)
+
+// account counts what happens, for the process's metrics and for the outbox's
+// own samples.
+type account struct {
+	set *metrics.Set
+
+	emitted, stored, failures, diskErrors, damaged *metrics.Counter
+	renewedSchemas, renewedEdges, notRenewed       *metrics.Counter
+	unknownSchema                                  *metrics.Counter
+
+	// For the samples: all reasons together.
+	samples, events, frames atomic.Uint64
+	memory, spilled         atomic.Int64 // bytes held
+}
+
+func newAccount(set *metrics.Set) *account {
+	if set == nil {
+		set = metrics.NewSet()
+	}
+	a := &account{set: set,
+		emitted:        set.GetOrCreateCounter("quintet_outbox_emitted_records_total"),
+		stored:         set.GetOrCreateCounter("quintet_outbox_stored_records_total"),
+		failures:       set.GetOrCreateCounter("quintet_outbox_send_failures_total"),
+		diskErrors:     set.GetOrCreateCounter("quintet_outbox_disk_errors_total"),
+		damaged:        set.GetOrCreateCounter("quintet_outbox_damaged_bytes_total"),
+		renewedSchemas: set.GetOrCreateCounter(`quintet_outbox_renewed_records_total{kind="schema"}`),
+		renewedEdges:   set.GetOrCreateCounter(`quintet_outbox_renewed_records_total{kind="edge"}`),
+		notRenewed:     set.GetOrCreateCounter("quintet_outbox_renewals_refused_total"),
+		unknownSchema:  set.GetOrCreateCounter("quintet_outbox_frames_without_schema_total"),
+	}
+	set.GetOrCreateGauge("quintet_outbox_memory_bytes", func() float64 { return float64(a.memory.Load()) })
+	set.GetOrCreateGauge("quintet_outbox_spilled_bytes", func() float64 { return float64(a.spilled.Load()) })
+	return a
+}
+
+// remove counts what never reaches the log.
+func (a *account) remove(why reason, gone removal) {
+	for _, c := range [...]struct {
+		what string
+		n    uint64
+	}{{"samples", gone.samples}, {"gaps", gone.gaps}, {"frames", gone.frames}, {"events", gone.events}, {"records", gone.others}} {
+		if c.n > 0 {
+			a.set.GetOrCreateCounter(fmt.Sprintf("quintet_outbox_removed_%s_total{reason=%q}", c.what, why)).AddInt64(int64(c.n))
+		}
+	}
+	a.samples.Add(gone.samples)
+	a.events.Add(gone.events)
+	if why != byThinning { // merged frames are not lost: others stand for them
+		a.frames.Add(gone.frames)
+	}
+}
+
+func (a *account) removeAll(gone map[reason]*removal) {
+	for _, why := range [...]reason{byThinning, byFullness} {
+		if r := gone[why]; r != nil {
+			a.remove(why, *r)
+		}
+	}
+}
+
+// What the outbox states of itself, as samples of collector:<process>. They
+// are counters of this process's life, the last two levels.
+const (
+	metricThinnedSamples telemetry.MetricName = "collector_thinned_samples_total"
+	metricDroppedEvents  telemetry.MetricName = "collector_dropped_events_total"
+	metricDroppedFrames  telemetry.MetricName = "collector_dropped_frames_total"
+	metricSpilledBytes   telemetry.MetricName = "collector_spilled_bytes"
+)
+
+// reportEvery is the cadence of the outbox's own samples.
+const reportEvery = 10 * second
+
+// report is the source of the outbox's own samples.
+type report struct {
+	schema  *telemetry.Schema
+	frame   telemetry.Frame
+	encoder telemetry.Encoder
+}
+
+func newReport(collector string, incarnation uint64) (*report, error) {
+	entity, err := telemetry.ParseEntity("collector:" + collector)
+	if err != nil {
+		return nil, err
+	}
+	s := &telemetry.Schema{
+		Source: telemetry.Source{Collector: "outbox", Target: collector}, Class: telemetry.Prompt, Cadence: reportEvery,
+		Entities: []telemetry.Entity{entity},
+		Columns: []telemetry.Column{
+			{Metric: metricThinnedSamples, Type: telemetry.Uint},
+			{Metric: metricDroppedEvents, Type: telemetry.Uint},
+			{Metric: metricDroppedFrames, Type: telemetry.Uint},
+			{Metric: metricSpilledBytes, Type: telemetry.Uint},
+		},
+	}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	return &report{schema: s, frame: telemetry.Frame{Incarnation: incarnation, ByReceived: true}}, nil
+}
+
+// next returns the record of one instant.
+func (r *report) next(at telemetry.Time, a *account) (*telemetry.Record, error) {
+	r.frame.Sequence++
+	r.frame.Instants = append(r.frame.Instants[:0], telemetry.Instant{Received: at})
+	r.frame.Words = append(r.frame.Words[:0], a.samples.Load(), a.events.Load(), a.frames.Load(), uint64(max(0, a.spilled.Load())))
+	b, err := r.encoder.AppendFrame(nil, r.schema, &r.frame)
+	if err != nil {
+		return nil, err
+	}
+	return &telemetry.Record{Kind: telemetry.FrameRecord, Frame: b}, nil
+}

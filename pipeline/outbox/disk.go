@@ -1,0 +1,210 @@
+package outbox
+
+import (
+	"errors"
+	"time"
+)
+
+const (
+	// diskRest is how long the disk is left alone after it failed.
+	diskRest = 30 * time.Second
+	// maxReadErrors is how often in a row the spill may fail to be read before
+	// what cannot be read is given up.
+	maxReadErrors = 5
+)
+
+// disk is the spill and what to do when it fails. Without a directory it is
+// always empty and takes nothing.
+type disk struct {
+	o     *Outbox
+	spill *spill
+	down  bool
+	until time.Time // when to try again
+	reads int       // failed in a row
+	level int       // of the last thinning
+}
+
+// openDisk opens the spill, if there is to be one.
+func (c *carrier) openDisk() error { return c.disk.open() }
+
+func (d *disk) open() error {
+	if d.o.cfg.Dir == "" || d.spill != nil {
+		return nil
+	}
+	s, err := openSpill(d.o.cfg.Dir, min(maxSegment, d.o.cfg.SpillBytes/spillShare), d.o.schemaRecord)
+	if err != nil {
+		d.failed(err)
+		return err
+	}
+	d.spill = s
+	d.gauge()
+	if n := s.bytes(); n > 0 {
+		d.o.cfg.Logger.Info("an earlier process left records; they are sent first", "bytes", n)
+	}
+	return nil
+}
+
+// failed counts and tells the disk's trouble, the latter once.
+func (d *disk) failed(err error) {
+	d.o.account.diskErrors.Inc()
+	if !d.down {
+		d.o.cfg.Logger.Error("records cannot be spilled; memory is thinned instead", "error", err)
+	}
+	d.down, d.until = true, time.Now().Add(diskRest)
+}
+
+// usable reports whether the disk takes records, as far as we know.
+func (d *disk) usable() bool {
+	if d.o.cfg.Dir == "" || d.down && time.Now().Before(d.until) {
+		return false
+	}
+	return d.open() == nil
+}
+
+func (d *disk) worked() {
+	if d.down {
+		d.o.cfg.Logger.Info("records can be spilled again")
+	}
+	d.down = false
+}
+
+// gauge tells what lies on disk.
+func (d *disk) gauge() {
+	if d.spill == nil {
+		return
+	}
+	if n := d.spill.damaged; n > 0 {
+		d.spill.damaged = 0
+		d.o.account.damaged.AddInt64(n)
+		d.o.cfg.Logger.Warn("spilled records cannot be read", "bytes", n)
+	}
+	d.o.account.spilled.Store(d.spill.bytes())
+}
+
+func (d *disk) empty() bool { return d.spill == nil || d.spill.empty() }
+
+// hand hands out the oldest records.
+func (d *disk) hand(fn func(entry) bool) error {
+	if d.empty() {
+		return nil
+	}
+	defer d.gauge()
+	err := d.spill.hand(fn)
+	if err == nil {
+		d.reads = 0
+		return nil
+	}
+	d.failed(err)
+	if d.reads++; d.reads >= maxReadErrors {
+		d.reads = 0
+		d.spill.abandon()
+	}
+	return err
+}
+
+// ack says that the oldest n records handed out are done with.
+func (d *disk) ack(n int) {
+	if err := d.spill.ack(n); err != nil {
+		d.failed(err)
+	}
+	if d.spill.empty() {
+		d.level = 0
+	}
+	d.gauge()
+}
+
+func (d *disk) rewind() {
+	if d.spill != nil {
+		d.spill.rewind()
+	}
+}
+
+// append writes chunks behind what lies on disk and returns those that it could
+// not write.
+func (d *disk) append(chunks []*chunk) []*chunk {
+	if len(chunks) == 0 || !d.usable() {
+		return chunks
+	}
+	defer d.gauge()
+	for i, c := range chunks {
+		if err := d.spill.append(c.entries()); err != nil {
+			d.failed(err)
+			return chunks[i:]
+		}
+		d.worked()
+		if err := d.bound(); err != nil {
+			d.failed(err)
+			return chunks[i+1:]
+		}
+	}
+	return nil
+}
+
+// putBack writes chunks before what lies on disk, all or none.
+func (d *disk) putBack(chunks []*chunk) []*chunk {
+	if len(chunks) == 0 || !d.usable() {
+		return chunks
+	}
+	defer d.gauge()
+	if err := d.spill.putBack(func(yield func(entry) bool) {
+		for _, c := range chunks {
+			for e := range c.entries() {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}); err != nil {
+		d.failed(err)
+		return chunks
+	}
+	return nil
+}
+
+// bound thins what lies on disk when it takes two thirds of what it may: the
+// third that is thinned lies there twice for a while. It makes it coarser from
+// try to try, and gives up the oldest where that is not enough.
+func (d *disk) bound() error {
+	high := d.o.cfg.SpillBytes / 3 * 2
+	low := high / 4 * 3
+	if d.spill.bytes() <= high {
+		return nil
+	}
+	defer d.gauge()
+	for level := max(1, d.level-1); d.spill.bytes() > low; level++ {
+		p := pass{level: min(level, topLevel), events: int(high / 2 / eventShare), largest: d.o.largest, shed: level > topLevel}
+		before := d.spill.bytes()
+		gone, err := d.spill.thin(high/2, p, d.o.carrier.catalogue)
+		d.o.account.removeAll(gone)
+		if err != nil {
+			return err
+		}
+		d.level = min(level, topLevel)
+		if p.shed && d.spill.bytes() >= before {
+			return errFull
+		}
+	}
+	return nil
+}
+
+var errFull = errors.New("spill: full, and nothing in it can be given up")
+
+// sync makes what lies on disk safe.
+func (d *disk) sync() {
+	if d.spill == nil {
+		return
+	}
+	if err := d.spill.rotate(); err != nil {
+		d.failed(err)
+	}
+}
+
+// close lets the directory go.
+func (d *disk) close() error {
+	if d.spill == nil {
+		return nil
+	}
+	s := d.spill
+	d.spill = nil
+	return s.close()
+}

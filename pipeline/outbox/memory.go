@@ -1,0 +1,162 @@
+package outbox
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// eventShare is the part of what is thinned that events may take: a quarter.
+const eventShare = 4
+
+// tapeOf is a tape of entries in memory.
+type tapeOf []entry
+
+func (t tapeOf) length() int                { return len(t) }
+func (t tapeOf) entry(i int) (entry, error) { return t[i], nil }
+
+func tapeOfChunks(chunks []*chunk) tapeOf {
+	var t tapeOf
+	for _, c := range chunks {
+		for e := range c.entries() {
+			t = append(t, e)
+		}
+	}
+	return t
+}
+
+// relieve makes room for so many bytes by thinning the oldest half of memory:
+// what is left to do when Run cannot keep up. o.mu is held. It reports whether
+// there is room then.
+func (o *Outbox) relieve(need int) bool {
+	fits := func() bool { return o.held()+need <= o.cfg.MemoryBytes }
+	older := min(o.cfg.MemoryBytes/2, o.queue.held-1)
+	chunks, _ := o.queue.detach(older)
+	o.queue.attach(o.thinChunks(chunks, bytesOf(chunks)/2, o.told.record))
+	if !fits() { // what Run holds leaves us less than that
+		chunks, _ = o.queue.detach(o.queue.held)
+		room := o.cfg.MemoryBytes - o.held() - need
+		o.queue.attach(o.thinChunks(chunks, room/4*3, o.told.record)) // chunks are not filled to the end
+	}
+	return fits()
+}
+
+// bytesOf returns how many bytes the entries of chunks take.
+func bytesOf(chunks []*chunk) (n int) {
+	for _, c := range chunks {
+		n += len(c.buf) - c.read
+	}
+	return n
+}
+
+// thinChunks thins entries until they take no more than so many bytes, coarser
+// from try to try, and gives up the oldest where that is not enough.
+func (o *Outbox) thinChunks(chunks []*chunk, keep int, schemas func(telemetry.Fingerprint) []byte) []*chunk {
+	for level := max(1, int(o.level.Load())-1); ; level++ {
+		p := pass{level: min(level, topLevel), events: max(keep, 0) / eventShare, largest: o.largest, schemas: schemas}
+		if level > topLevel {
+			p.shed, p.keep = true, max(keep, 1)
+		}
+		out := queue{chunkBytes: o.queue.chunkBytes}
+		gone, err := thin(tapeOfChunks(chunks), p, o.carrier.catalogue, func(e entry) error {
+			out.push(e)
+			return nil
+		})
+		if err != nil { // memory can be read, so this does not happen
+			o.account.remove(byFullness, removal{others: uint64(len(tapeOfChunks(chunks)))})
+			return nil
+		}
+		o.account.removeAll(gone)
+		chunks = out.chunks
+		if bytesOf(chunks) <= keep || level > topLevel {
+			o.level.Store(int32(level))
+			return chunks
+		}
+	}
+}
+
+// relieve makes room in memory before Emit has to: from three quarters on, the
+// oldest go to disk, or are thinned where there is none.
+func (c *carrier) relieve() {
+	o := c.o
+	for {
+		share := o.cfg.MemoryBytes / 4
+		if !c.disk.usable() {
+			share *= 2
+		}
+		o.mu.Lock()
+		if o.held() <= o.soft() {
+			o.mu.Unlock()
+			return
+		}
+		chunks, held := o.queue.detach(share)
+		o.moving += held
+		o.mu.Unlock()
+		left := c.disk.append(chunks)
+		if len(left) > 0 {
+			left = o.thinChunks(left, bytesOf(left)/2, o.schemaRecord)
+		}
+		o.giveBack(left, held)
+		if len(left) > 0 || len(chunks) == 0 {
+			return
+		}
+	}
+}
+
+// giveBack ends what began with detaching held bytes: what is left goes before
+// the oldest in memory.
+func (o *Outbox) giveBack(left []*chunk, held int) {
+	o.mu.Lock()
+	o.moving -= held
+	o.queue.attach(left)
+	o.account.memory.Store(int64(o.held()))
+	o.mu.Unlock()
+}
+
+// spillAll writes memory to disk, as far as that works.
+func (c *carrier) spillAll() {
+	o := c.o
+	o.mu.Lock()
+	chunks, held := o.queue.detach(o.queue.held)
+	o.moving += held
+	o.mu.Unlock()
+	if len(chunks) == 1 && chunks[0].empty() {
+		chunks = nil
+	}
+	o.giveBack(c.disk.append(chunks), held)
+}
+
+// shelve puts what was not sent where the next start finds it: the batch before
+// what lies on disk, memory behind it. Without a disk it stays in memory.
+func (c *carrier) shelve() {
+	kept := queue{chunkBytes: c.o.queue.chunkBytes}
+	for i, it := range c.batch.items {
+		if !it.renewal && !c.batch.fromSpill {
+			kept.push(entry{record: c.batch.record(i), thinned: it.thinned})
+		}
+	}
+	taken := len(c.batch.buf)
+	c.batch.reset()
+	c.disk.rewind()
+	c.o.shift(taken, 0)
+	if left := c.disk.putBack(kept.chunks); len(left) > 0 {
+		c.o.giveBack(left, 0)
+	}
+	c.spillAll()
+	c.disk.sync()
+}
+
+// Close writes what is left to the spill and unlocks its directory. It waits
+// for Run to end. What is emitted afterwards, and what no disk takes, is counted
+// as lost.
+func (o *Outbox) Close() error {
+	o.owner.Lock()
+	defer o.owner.Unlock()
+	o.mu.Lock()
+	o.ended = true
+	o.mu.Unlock()
+	o.carrier.shelve()
+	o.mu.Lock()
+	for _, e := range tapeOfChunks(o.queue.chunks) {
+		o.account.remove(byEnd, lone(kindOf(e.record)))
+	}
+	o.queue.detach(o.queue.held)
+	o.mu.Unlock()
+	return o.carrier.disk.close()
+}

@@ -1,0 +1,270 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Bus is where the outbox sends to.
+type Bus interface {
+	// Message makes the message of an encoded record; an error says that it can
+	// never be sent.
+	Message(collector string, encoded []byte) (bus.Message, error)
+	// Send puts messages into the log, in order, and returns how many from the
+	// front are known to be stored. An error that wraps bus.ErrRefused is about
+	// the message behind those, which the log will not take.
+	Send(ctx context.Context, ms []bus.Message) (stored int, err error)
+}
+
+// Config says what an outbox sends where, and how much it may hold. Zero fields
+// have the defaults given.
+type Config struct {
+	// Collector names this process on the bus; it must be the name of an entity.
+	Collector string
+	Bus       Bus
+	// Dir is where records go that memory has no room for. It is made if need
+	// be and locked. "" keeps everything in memory.
+	Dir string
+	// MemoryBytes bounds the encoded records held in memory, those being sent
+	// included; default 4 MiB, at least 64 KiB. A record may take a quarter of
+	// it.
+	MemoryBytes int
+	// SpillBytes bounds what lies in Dir, the copy that thinning makes
+	// included; default 256 MiB, at least 16 times 64 KiB.
+	SpillBytes int64
+	// Renew is how often schemas and open edges are said again; default 5 min.
+	Renew time.Duration
+	// RenewBytes bounds the memory for what is said again; default 16 MiB.
+	RenewBytes int
+	// Flush is how long Run goes on sending after its context is done; default
+	// 5 s.
+	Flush time.Duration
+	// Now is the clock of renewals and of the outbox's own samples; default
+	// time.Now.
+	Now func() time.Time
+	// Metrics takes the outbox's counters; nil keeps them private.
+	Metrics *metrics.Set
+	// Logger takes changes: the log gone and back, the disk failing. Nil
+	// discards them.
+	Logger *slog.Logger
+}
+
+const (
+	minMemory    = 64 << 10
+	minSpill     = 16 * 64 << 10
+	maxChunk     = 64 << 10
+	maxSegment   = 4 << 20
+	chunkShare   = 32 // of memory
+	spillShare   = 64 // of the spill
+	batchShare   = 4  // of memory
+	maxBatch     = 512 << 10
+	batchRecords = 512
+)
+
+func (c Config) withDefaults() Config {
+	if c.MemoryBytes == 0 {
+		c.MemoryBytes = 4 << 20
+	}
+	if c.SpillBytes == 0 {
+		c.SpillBytes = 256 << 20
+	}
+	if c.Renew == 0 {
+		c.Renew = 5 * time.Minute
+	}
+	if c.RenewBytes == 0 {
+		c.RenewBytes = 16 << 20
+	}
+	if c.Flush == 0 {
+		c.Flush = 5 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Bus == nil:
+		return errors.New("outbox: no bus")
+	case c.MemoryBytes < minMemory:
+		return fmt.Errorf("outbox: memory of %d bytes, at least %d", c.MemoryBytes, minMemory)
+	case c.SpillBytes < minSpill:
+		return fmt.Errorf("outbox: spill of %d bytes, at least %d", c.SpillBytes, minSpill)
+	case c.Renew < time.Second || c.RenewBytes < 0 || c.Flush < 0:
+		return fmt.Errorf("outbox: renew %v, renew bytes %d, flush %v: too small", c.Renew, c.RenewBytes, c.Flush)
+	}
+	return nil
+}
+
+// Outbox carries what collectors emit to the log. Emit may be called by any
+// number of goroutines, before, during and after Run.
+type Outbox struct {
+	cfg     Config
+	largest int // record
+	account *account
+	scratch sync.Pool     // of *[]byte, to encode in
+	wake    chan struct{} // there is something for Run
+
+	mu     sync.Mutex
+	queue  queue
+	moving int // bytes taken out of the queue that are neither stored nor on disk
+	told   told
+	ended  bool
+	level  atomic.Int32 // of the last thinning in memory
+
+	// owner is held by whoever sends, spills and thins: Run, then Close.
+	owner   sync.Mutex
+	carrier carrier
+}
+
+// New returns an outbox. It opens Dir: that another process holds it is an
+// error that wraps ErrLocked; any other trouble with the disk is logged, counted
+// and tried again later.
+func New(cfg Config) (*Outbox, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	rep, err := newReport(cfg.Collector, uint64(cfg.Now().UnixNano()))
+	if err != nil {
+		return nil, fmt.Errorf("outbox: collector %q: %w", cfg.Collector, err)
+	}
+	o := &Outbox{
+		cfg: cfg, largest: min(cfg.MemoryBytes/4, maxRecord), account: newAccount(cfg.Metrics), wake: make(chan struct{}, 1),
+		queue: queue{chunkBytes: min(maxChunk, cfg.MemoryBytes/chunkShare)}, told: newTold(cfg.RenewBytes),
+	}
+	o.scratch.New = func() any { return new([]byte) }
+	o.carrier = newCarrier(o, rep)
+	if err := o.carrier.openDisk(); errors.Is(err, ErrLocked) {
+		return nil, fmt.Errorf("outbox: %w", err)
+	}
+	return o, nil
+}
+
+// Emit takes a record on its way. It never waits for the log or the disk, and
+// never fails: what cannot be kept is counted by reason. The record and what it
+// points to belong to the outbox from then on. Ticks are not its business.
+//
+// When memory is full and Run could not empty it, Emit itself thins the oldest
+// records, which takes some milliseconds for each MiB.
+func (o *Outbox) Emit(r *telemetry.Record) {
+	o.account.emitted.Inc()
+	if r == nil || r.Kind == telemetry.TickRecord {
+		o.account.remove(byForm, removal{others: 1})
+		return
+	}
+	if r.Kind == telemetry.EdgeRecord {
+		o.emitEdge(r)
+		return
+	}
+	buf := o.scratch.Get().(*[]byte)
+	b, err := o.encode((*buf)[:0], r)
+	if err == nil {
+		o.mu.Lock()
+		if r.Kind == telemetry.SchemaRecord && !o.told.schema(r.Schema, b) {
+			o.account.notRenewed.Inc()
+		}
+		o.put(b)
+		o.mu.Unlock()
+	}
+	*buf = b[:0]
+	o.scratch.Put(buf)
+}
+
+// emitEdge encodes under the lock, because what was renewed meanwhile decides
+// how the edge is dated.
+func (o *Outbox) emitEdge(r *telemetry.Record) {
+	if r.Edge == nil {
+		o.account.remove(byForm, removal{others: 1})
+		return
+	}
+	buf := o.scratch.Get().(*[]byte)
+	o.mu.Lock()
+	known := r.Edge.Validate() != nil || o.told.edge(r.Edge)
+	b, err := o.encode((*buf)[:0], r)
+	if err == nil {
+		if !known {
+			o.account.notRenewed.Inc()
+		}
+		o.put(b)
+	}
+	o.mu.Unlock()
+	*buf = b[:0]
+	o.scratch.Put(buf)
+}
+
+// encode appends a record's bytes; what is none is counted.
+func (o *Outbox) encode(dst []byte, r *telemetry.Record) ([]byte, error) {
+	b, err := telemetry.AppendRecord(dst, r)
+	if err == nil && r.Kind == telemetry.FrameRecord {
+		_, err = r.Frame.Header() // a frame that does not check can be neither named nor thinned
+	}
+	if err != nil {
+		o.account.remove(byForm, lone(r.Kind))
+		return b, err
+	}
+	if len(b) > o.largest {
+		o.account.remove(bySize, lone(r.Kind))
+		return b, errTooLarge
+	}
+	return b, nil
+}
+
+var errTooLarge = errors.New("larger than the outbox carries")
+
+// lone is the removal of one record.
+func lone(k telemetry.RecordKind) removal {
+	switch k {
+	case telemetry.FrameRecord:
+		return removal{frames: 1}
+	case telemetry.EventRecord:
+		return removal{events: 1}
+	}
+	return removal{others: 1}
+}
+
+// put queues an encoded record. o.mu is held.
+func (o *Outbox) put(record []byte) {
+	if o.ended {
+		o.account.remove(byEnd, lone(kindOf(record)))
+		return
+	}
+	growth := o.queue.growth(len(record))
+	if growth > 0 && o.held()+growth > o.cfg.MemoryBytes && !o.relieve(growth) {
+		o.account.remove(byFullness, lone(kindOf(record)))
+		return
+	}
+	idle := o.queue.empty()
+	o.queue.push(entry{record: record})
+	o.account.memory.Store(int64(o.held()))
+	if idle || growth > 0 && o.held() > o.soft() {
+		o.nudge()
+	}
+}
+
+// held is how much memory records take; o.mu is held.
+func (o *Outbox) held() int { return o.queue.held + o.moving }
+
+// soft is where Run begins to empty memory: three quarters.
+func (o *Outbox) soft() int { return o.cfg.MemoryBytes / 4 * 3 }
+
+// nudge tells Run that there is something to do.
+func (o *Outbox) nudge() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}

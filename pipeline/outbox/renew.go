@@ -1,0 +1,97 @@
+package outbox
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// saidSince reports whether the log got a schema less than Renew before now, so
+// that it cannot have aged out of it.
+func (c *carrier) saidSince(fp telemetry.Fingerprint, now telemetry.Time) bool {
+	at, ok := c.stated[fp]
+	return ok && now.Sub(at) < c.o.cfg.Renew
+}
+
+// schema returns the record that states a schema, nil if nobody did.
+func (c *carrier) schema(fp telemetry.Fingerprint) []byte {
+	if record := c.o.schemaRecord(fp); record != nil {
+		return record
+	}
+	return c.inherited[fp]
+}
+
+func (o *Outbox) schemaRecord(fp telemetry.Fingerprint) []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.told.record(fp)
+}
+
+// remember keeps a schema that this process was not told: its frames come from
+// an earlier one's spill.
+func (c *carrier) remember(fp telemetry.Fingerprint, record []byte) {
+	if len(c.inherited) < maxInherited && c.inherited[fp] == nil && c.o.schemaRecord(fp) == nil {
+		c.inherited[fp] = slices.Clone(record)
+	}
+}
+
+// renew adds what must be said again to the batch, up to so many bytes. While
+// the log is away nothing is: it would only pile up.
+func (c *carrier) renew(limit int) {
+	if c.failures > 0 {
+		return
+	}
+	now := c.now()
+	if c.renewDue {
+		c.renewDue = false
+		c.listRenewals(now)
+	}
+	var scratch []byte
+	for len(c.schemas) > 0 && c.again(c.schema(c.schemas[0]), limit) {
+		c.schemas = c.schemas[1:]
+		c.o.account.renewedSchemas.Inc()
+	}
+	for len(c.schemas) == 0 && len(c.edges) > 0 {
+		c.o.mu.Lock()
+		scratch = c.o.told.renewEdge(scratch[:0], c.edges[0], now)
+		c.o.mu.Unlock()
+		if !c.again(scratch, limit) {
+			return
+		}
+		c.edges = c.edges[1:]
+		c.o.account.renewedEdges.Inc()
+	}
+}
+
+// again adds a renewal, and says false if the batch has no room; what is empty
+// needs none.
+func (c *carrier) again(record []byte, limit int) bool {
+	if len(record) == 0 {
+		return true
+	}
+	if !c.batch.add(entry{record: record}, limit) || len(c.batch.items) > batchRecords/2 {
+		return false
+	}
+	c.batch.items[len(c.batch.items)-1].renewal = true
+	return true
+}
+
+// listRenewals lists what must be said again: the newest schema of every source
+// and every open edge. What was never said is on its way, unless nothing is.
+func (c *carrier) listRenewals(now telemetry.Time) {
+	idle := c.disk.empty()
+	c.o.mu.Lock()
+	idle = idle && c.o.queue.empty()
+	c.edges = c.o.told.openEdges(idle)
+	fps := c.o.told.current()
+	c.o.mu.Unlock()
+	c.schemas = slices.DeleteFunc(fps, func(fp telemetry.Fingerprint) bool {
+		_, said := c.stated[fp]
+		return !said && !idle || c.saidSince(fp, now)
+	})
+	for fp := range c.stated { // of sources that are gone, or said again by now
+		if !c.saidSince(fp, now) && c.o.schemaRecord(fp) == nil {
+			delete(c.stated, fp)
+		}
+	}
+}

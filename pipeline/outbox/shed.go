@@ -1,0 +1,111 @@
+package outbox
+
+import (
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// shed gives up what may not stay: events beyond their bound, and, as a last
+// resort, whatever is too much. What goes first is what says least beside what
+// stays: a frame with a newer one of the same schema, then events, then the
+// last frames, then everything else; the oldest first each time.
+func (t *thinner) shed() error {
+	total, events := 0, 0
+	for i := range t.slots {
+		if s := &t.slots[i]; !s.gone {
+			total += s.size
+			if s.kind == telemetry.EventRecord {
+				events += s.size
+			}
+		}
+	}
+	isEvent := func(s *slot) bool { return s.kind == telemetry.EventRecord }
+	n, err := t.drop(events-t.pass.events, isEvent)
+	total -= n
+	if !t.pass.shed {
+		return err
+	}
+	keep := t.pass.keep
+	if keep == 0 {
+		keep = total / 2
+	}
+	newest := t.newestFrames()
+	for _, goes := range []func(*slot) bool{
+		func(s *slot) bool {
+			return s.kind == telemetry.FrameRecord && newest[s.frame.Fingerprint] != s
+		},
+		isEvent,
+		func(s *slot) bool { return s.kind == telemetry.FrameRecord },
+		func(*slot) bool { return true },
+	} {
+		if err != nil {
+			return err
+		}
+		n, err = t.drop(total-keep, goes)
+		total -= n
+	}
+	return err
+}
+
+func (t *thinner) newestFrames() map[telemetry.Fingerprint]*slot {
+	newest := map[telemetry.Fingerprint]*slot{}
+	for i := range t.slots {
+		if s := &t.slots[i]; s.kind == telemetry.FrameRecord {
+			newest[s.frame.Fingerprint] = s
+		}
+	}
+	return newest
+}
+
+// drop gives up the oldest slots that may go until at least so many bytes are
+// freed, and returns how many were.
+func (t *thinner) drop(bytes int, goes func(*slot) bool) (freed int, err error) {
+	for i := range t.slots {
+		s := &t.slots[i]
+		if freed >= bytes {
+			return freed, nil
+		}
+		if s.gone || !goes(s) {
+			continue
+		}
+		if err := t.account(int32(i)); err != nil {
+			return freed, err
+		}
+		s.gone = true
+		freed += s.size
+	}
+	return freed, nil
+}
+
+// account counts an entry that is given up.
+func (t *thinner) account(i int32) error {
+	s, gone := &t.slots[i], t.gone[byFullness]
+	switch s.kind {
+	case telemetry.EventRecord:
+		gone.events++
+	case telemetry.FrameRecord:
+		gone.frames++
+		schema := t.schema(s.frame.Fingerprint)
+		e, err := t.tape.entry(int(i))
+		if err != nil {
+			return err
+		}
+		gone.add(t.merger.contents(schema, e.record[1:]))
+	default:
+		gone.others++
+	}
+	return nil
+}
+
+// contents counts what a frame holds; nothing where its schema is not known.
+func (m *merger) contents(s *telemetry.Schema, b telemetry.EncodedFrame) (held removal) {
+	if s == nil || m.decoder.Decode(b, s, &m.frame) != nil {
+		return held
+	}
+	if m.frame.States == nil {
+		held.samples = uint64(len(m.frame.Words))
+	}
+	for _, state := range m.frame.States {
+		held.count(state)
+	}
+	return held
+}

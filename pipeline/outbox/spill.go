@@ -1,0 +1,342 @@
+package outbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	segmentSuffix = ".spill"
+	partSuffix    = ".part" // being written; of no use after a kill
+	lockName      = "lock"
+	// firstNumber leaves room before it, numberStep between: thinning puts new
+	// segments where old ones were.
+	firstNumber = uint64(1) << 40
+	numberStep  = uint64(1) << 16
+)
+
+// ErrLocked: another process, or another Outbox, has the directory.
+var ErrLocked = errors.New("held by another outbox")
+
+// place is a position in the spill.
+type place struct {
+	number uint64 // of the segment
+	offset int64  // 0 is its beginning
+}
+
+func (p place) compare(o place) int {
+	return cmp.Or(cmp.Compare(p.number, o.number), cmp.Compare(p.offset, o.offset))
+}
+
+func (p place) before(o place) bool { return p.compare(o) < 0 }
+
+// segment is one file.
+type segment struct {
+	number uint64
+	size   int64 // of what can be read
+}
+
+// spill is the part of the outbox that lies on disk: segments in the order of
+// their numbers, oldest entries first. It belongs to one goroutine.
+//
+// What was written survives a kill of the process at once. It survives a power
+// cut when its segment is full or the outbox ended properly: a segment is
+// synced when it is closed.
+type spill struct {
+	dir          string
+	lock         *os.File
+	segmentBytes int64
+	schemas      func(telemetry.Fingerprint) []byte // of frames that are spilled
+
+	segments []segment
+	writer   *segmentWriter // of the last segment, or nil
+	acked    place          // everything before it is stored
+	read     place          // everything before it was handed out
+	marks    []place        // the ends of the entries handed out and not stored
+	damaged  int64          // bytes found unreadable since the last look
+}
+
+// openSpill locks a directory, which it makes if need be, and finds what an
+// earlier process left there. It wraps ErrLocked where the directory is in use.
+func openSpill(dir string, segmentBytes int64, schemas func(telemetry.Fingerprint) []byte) (*spill, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open spill: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open spill: %w", err)
+	}
+	s := &spill{dir: dir, lock: lock, segmentBytes: segmentBytes, schemas: schemas}
+	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = ErrLocked
+	}
+	if err == nil {
+		err = s.find()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open spill: %s: %w", dir, errors.Join(err, lock.Close()))
+	}
+	return s, nil
+}
+
+// find lists the segments of an earlier process.
+func (s *spill) find() error {
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), partSuffix) {
+			if err := os.Remove(filepath.Join(s.dir, f.Name())); err != nil {
+				return err
+			}
+		}
+		name, ok := strings.CutSuffix(f.Name(), segmentSuffix)
+		number, err := strconv.ParseUint(name, 16, 64)
+		if !ok || err != nil || len(name) != 16 {
+			continue
+		}
+		info, err := f.Info()
+		if err != nil {
+			return err
+		}
+		s.segments = append(s.segments, segment{number, info.Size()})
+	}
+	slices.SortFunc(s.segments, func(a, b segment) int { return cmp.Compare(a.number, b.number) })
+	s.rewind()
+	return nil
+}
+
+// rewind makes everything that is not known to be stored unread again.
+func (s *spill) rewind() { s.read, s.marks = s.acked, nil }
+
+func (s *spill) path(number uint64, suffix string) string {
+	return filepath.Join(s.dir, fmt.Sprintf("%016x%s", number, suffix))
+}
+
+func (s *spill) empty() bool { return len(s.segments) == 0 }
+
+// bytes is what lies on disk.
+func (s *spill) bytes() (n int64) {
+	for _, g := range s.segments {
+		n += g.size
+	}
+	return n
+}
+
+// append writes entries behind the newest, all of them or, on error, none.
+func (s *spill) append(entries iter.Seq[entry]) error {
+	if s.writer != nil && s.writer.full(s.segmentBytes) {
+		if err := s.rotate(); err != nil {
+			return fmt.Errorf("spill: %w", err)
+		}
+	}
+	if s.writer == nil {
+		if err := s.begin(); err != nil {
+			return fmt.Errorf("spill: %w", err)
+		}
+	}
+	err := s.writer.append(entries, s.schemas, nil)
+	s.segments[len(s.segments)-1].size = s.writer.size
+	if err != nil {
+		return fmt.Errorf("spill: %w", err)
+	}
+	return nil
+}
+
+func (s *spill) begin() error {
+	number := firstNumber
+	if n := len(s.segments); n > 0 {
+		number = s.segments[n-1].number + numberStep
+	}
+	w, err := createSegment(s.path(number, segmentSuffix))
+	if err != nil {
+		return err
+	}
+	s.writer = w
+	s.segments = append(s.segments, segment{number, w.size})
+	return nil
+}
+
+// rotate ends the segment that is written.
+func (s *spill) rotate() error {
+	w := s.writer
+	s.writer = nil
+	if w == nil {
+		return nil
+	}
+	return w.close()
+}
+
+// putBack writes entries before the oldest, as the end of a process asks for
+// what it had in its hands. Nothing may be handed out.
+func (s *spill) putBack(entries iter.Seq[entry]) error {
+	if s.empty() {
+		return s.append(entries)
+	}
+	number := s.segments[0].number - numberStep
+	w, err := createSegment(s.path(number, partSuffix))
+	if err != nil {
+		return fmt.Errorf("spill: put back: %w", err)
+	}
+	err = errors.Join(w.append(entries, s.schemas, nil), w.close())
+	if err == nil {
+		err = os.Rename(s.path(number, partSuffix), s.path(number, segmentSuffix))
+	}
+	if err != nil {
+		return fmt.Errorf("spill: put back: %w", err)
+	}
+	s.segments = slices.Insert(s.segments, 0, segment{number, w.size})
+	s.acked = place{number: number}
+	s.rewind()
+	return nil
+}
+
+// hand hands out the oldest entries that were not handed out, as many as fn
+// takes. Entries are valid during the call. An error is the disk's; what cannot
+// be read for any other reason is passed over and noted as damaged.
+func (s *spill) hand(fn func(entry) bool) error {
+	for i := range s.segments {
+		g := &s.segments[i]
+		from := int64(0)
+		switch {
+		case g.number < s.read.number:
+			continue
+		case g.number == s.read.number:
+			from = s.read.offset
+		}
+		if from >= g.size {
+			continue
+		}
+		enough, err := s.handSegment(g, from, fn)
+		if err != nil {
+			return fmt.Errorf("spill: read: %w", err)
+		}
+		if enough {
+			return nil
+		}
+	}
+	if len(s.marks) == 0 { // nothing is out and nothing is left
+		return s.clear()
+	}
+	return nil
+}
+
+func (s *spill) handSegment(g *segment, from int64, fn func(entry) bool) (enough bool, err error) {
+	f, err := os.Open(s.path(g.number, segmentSuffix))
+	if err != nil {
+		return false, err
+	}
+	end, err := walk(f, from, g.size, func(e entry, at, next int64) bool {
+		if enough = !fn(e); !enough {
+			s.read = place{g.number, next}
+			s.marks = append(s.marks, s.read)
+		}
+		return !enough
+	})
+	err = errors.Join(err, f.Close())
+	if errors.Is(err, errDamaged) {
+		s.giveUp(g, end)
+		err = nil
+	}
+	return enough, err
+}
+
+// giveUp forgets what a segment holds behind an offset.
+func (s *spill) giveUp(g *segment, end int64) {
+	s.damaged += g.size - end
+	g.size = end
+	s.read = place{g.number, end}
+	if g.number == s.segments[len(s.segments)-1].number {
+		_ = s.discard() // what comes next goes into a sound file
+	}
+}
+
+// abandon gives up what is left of the segment that cannot be read.
+func (s *spill) abandon() {
+	for i := range s.segments {
+		g := &s.segments[i]
+		from := int64(0)
+		if g.number == s.read.number {
+			from = s.read.offset
+		}
+		if g.number >= s.read.number && from < g.size {
+			s.giveUp(g, from)
+			return
+		}
+	}
+}
+
+// ack says that the oldest n entries handed out are stored.
+func (s *spill) ack(n int) error {
+	if n = min(n, len(s.marks)); n == 0 {
+		return nil
+	}
+	s.acked = s.marks[n-1]
+	s.marks = s.marks[n:]
+	if len(s.marks) == 0 {
+		s.marks = nil
+		if last := s.segments[len(s.segments)-1]; !s.acked.before(place{last.number, last.size}) {
+			return s.clear()
+		}
+	}
+	for len(s.segments) > 0 && s.segments[0].number < s.acked.number {
+		if err := s.remove(0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear removes every segment.
+func (s *spill) clear() error {
+	err := s.discard()
+	for len(s.segments) > 0 && err == nil {
+		err = s.remove(0)
+	}
+	s.acked, s.read, s.marks = place{}, place{}, nil
+	return err
+}
+
+// discard ends the segment that is written, without care for its bytes.
+func (s *spill) discard() error {
+	w := s.writer
+	s.writer = nil
+	if w == nil {
+		return nil
+	}
+	return w.file.Close()
+}
+
+func (s *spill) remove(i int) error {
+	number := s.segments[i].number
+	s.segments = slices.Delete(s.segments, i, i+1)
+	if err := os.Remove(s.path(number, segmentSuffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("spill: %w", err)
+	}
+	return nil
+}
+
+// close makes what is there safe and lets the directory go.
+func (s *spill) close() error {
+	return errors.Join(s.rotate(), syncDir(s.dir), s.lock.Close())
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,284 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// thinEntries bounds what one thinning of the spill looks at: it remembers
+// about a hundred bytes of each.
+const thinEntries = 1 << 15
+
+// ref is where an entry lies.
+type ref struct {
+	file   int
+	at     int64
+	size   int
+	behind place // where the next one lies
+}
+
+// region is the oldest part of the spill, opened to be thinned. It is a tape of
+// those entries that were not handed out.
+type region struct {
+	segments []segment
+	size     int64
+	marks    []place // the ends of what was handed out
+	files    []*os.File
+	out      []ref // handed out and not known to be stored: stay as they are
+	rest     []ref
+	buf      []byte
+}
+
+func (r *region) length() int                { return len(r.rest) }
+func (r *region) entry(i int) (entry, error) { return r.load(r.rest[i]) }
+
+func (r *region) load(at ref) (entry, error) {
+	r.buf = slices.Grow(r.buf[:0], at.size)[:at.size]
+	if _, err := r.files[at.file].ReadAt(r.buf, at.at); err != nil {
+		return entry{}, err
+	}
+	e, _, err := parseEntry(r.buf, int64(at.size))
+	return e, err
+}
+
+func (r *region) close() (err error) {
+	for _, f := range r.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// region opens segments from the i-th on, at least share bytes of them if there
+// are. What cannot be read is noted as damaged.
+func (s *spill) region(i int, share int64, marks []place) (*region, error) {
+	r := &region{marks: marks}
+	for ; i < len(s.segments); i++ {
+		g := &s.segments[i]
+		if r.size >= share || len(r.rest)+len(r.out) >= thinEntries {
+			break
+		}
+		f, err := os.Open(s.path(g.number, segmentSuffix))
+		if err != nil {
+			return nil, errors.Join(err, r.close())
+		}
+		r.files = append(r.files, f)
+		if err := s.list(r, f, g); err != nil {
+			return nil, errors.Join(err, r.close())
+		}
+		r.segments = append(r.segments, *g)
+		r.size += g.size
+	}
+	return r, nil
+}
+
+// list adds what is not stored of a segment.
+func (s *spill) list(r *region, f *os.File, g *segment) error {
+	from := int64(0)
+	if g.number == s.acked.number {
+		from = s.acked.offset
+	}
+	end, err := walk(f, from, g.size, func(_ entry, at, next int64) bool {
+		x := ref{len(r.files) - 1, at, int(next - at), place{g.number, next}}
+		if r.handedOut(x.behind) {
+			r.out = append(r.out, x)
+		} else {
+			r.rest = append(r.rest, x)
+		}
+		return true
+	})
+	if errors.Is(err, errDamaged) {
+		s.damaged += g.size - end
+		g.size, err = end, nil
+	}
+	return err
+}
+
+// handedOut reports whether an entry lies before the last one handed out. Some
+// that do are of no batch: schemas that an earlier thinning put there.
+func (r *region) handedOut(end place) bool {
+	n := len(r.marks)
+	return n > 0 && !r.marks[n-1].before(end)
+}
+
+// marked reports whether an entry is one of those that were handed out.
+func (r *region) marked(end place) bool {
+	_, ok := slices.BinarySearchFunc(r.marks, end, place.compare)
+	return ok
+}
+
+// thin makes the oldest part of the spill smaller: share bytes of it, by what p
+// says. It returns what was removed; after an error, what was removed until
+// then.
+func (s *spill) thin(share int64, p pass, catalogue *telemetry.Catalogue) (map[reason]*removal, error) {
+	total := map[reason]*removal{byThinning: {}, byFullness: {}}
+	if err := s.rotate(); err != nil {
+		return total, fmt.Errorf("thin spill: %w", err)
+	}
+	marks := s.marks // they move with what is rewritten
+	for i := 0; share > 0 && i < len(s.segments); {
+		r, err := s.region(i, share, marks)
+		if err != nil {
+			return total, fmt.Errorf("thin spill: %w", err)
+		}
+		share -= r.size
+		n, gone, err := s.thinRegion(i, r, p, catalogue)
+		if err != nil {
+			return total, fmt.Errorf("thin spill: %w", err)
+		}
+		i += n
+		for why, g := range gone {
+			total[why].add(*g)
+		}
+	}
+	return total, nil
+}
+
+// thinRegion thins the region that begins with segment i and returns how many
+// segments take its place.
+func (s *spill) thinRegion(i int, r *region, p pass, catalogue *telemetry.Catalogue) (int, map[reason]*removal, error) {
+	w := &rewriter{spill: s, first: s.segments[i].number, limit: math.MaxUint64, known: map[telemetry.Fingerprint][]byte{}}
+	if n := i + len(r.segments); n < len(s.segments) {
+		w.limit = s.segments[n].number
+	}
+	gone, err := w.run(r, p, catalogue)
+	err = errors.Join(err, r.close())
+	if err == nil {
+		err = w.install(i, r)
+	}
+	if err != nil {
+		return 0, nil, errors.Join(err, w.abort())
+	}
+	return len(w.done), gone, nil
+}
+
+// rewriter writes the segments that take a region's place.
+type rewriter struct {
+	spill *spill
+	first uint64 // number of the first
+	limit uint64 // number of the first segment that stays
+	done  []segment
+	w     *segmentWriter
+	known map[telemetry.Fingerprint][]byte // schemas that came by
+	marks []place
+}
+
+func (w *rewriter) run(r *region, p pass, catalogue *telemetry.Catalogue) (map[reason]*removal, error) {
+	for _, x := range r.out {
+		e, err := r.load(x)
+		if err == nil {
+			err = w.put(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r.marked(x.behind) {
+			w.marks = append(w.marks, place{w.number(), w.w.size})
+		}
+	}
+	p.schemas = w.find
+	gone, err := thin(r, p, catalogue, w.put)
+	if err == nil {
+		err = w.end()
+	}
+	return gone, err
+}
+
+func (w *rewriter) number() uint64 { return w.first + uint64(len(w.done)) }
+
+func (w *rewriter) find(fp telemetry.Fingerprint) []byte {
+	if b, ok := w.known[fp]; ok {
+		return b
+	}
+	return w.spill.schemas(fp)
+}
+
+func (w *rewriter) put(e entry) error {
+	if kindOf(e.record) == telemetry.SchemaRecord {
+		w.known[schemaPrint(e.record)] = slices.Clone(e.record)
+	}
+	if w.w != nil && w.w.full(w.spill.segmentBytes) && w.number()+1 < w.limit {
+		if err := w.end(); err != nil {
+			return err
+		}
+	}
+	if w.w == nil {
+		var err error
+		if w.w, err = createSegment(w.spill.path(w.number(), partSuffix)); err != nil {
+			return err
+		}
+	}
+	return w.w.append(one(e), w.find, nil)
+}
+
+func one(e entry) iter.Seq[entry] { return func(yield func(entry) bool) { yield(e) } }
+
+func (w *rewriter) end() error {
+	if w.w == nil {
+		return nil
+	}
+	g := segment{w.number(), w.w.size}
+	err := w.w.close()
+	w.w = nil
+	w.done = append(w.done, g)
+	return err
+}
+
+// install puts the new segments in the place of the old ones. A kill in between
+// leaves some things twice, which the log recognises.
+func (w *rewriter) install(i int, r *region) error {
+	s := w.spill
+	for _, g := range w.done {
+		if err := os.Rename(s.path(g.number, partSuffix), s.path(g.number, segmentSuffix)); err != nil {
+			return errors.Join(err, s.lookAgain())
+		}
+	}
+	if err := syncDir(s.dir); err != nil {
+		return errors.Join(err, s.lookAgain())
+	}
+	s.segments = slices.Replace(s.segments, i, i+len(r.segments), w.done...)
+	if i == 0 {
+		s.acked = place{number: w.first}
+		s.rewind()
+	}
+	if n := len(w.marks); n > 0 {
+		s.read, s.marks = w.marks[n-1], append(s.marks, w.marks...)
+	}
+	for _, g := range r.segments {
+		if g.number < w.first+uint64(len(w.done)) {
+			continue // replaced
+		}
+		if err := os.Remove(s.path(g.number, segmentSuffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// abort removes what was written.
+func (w *rewriter) abort() (err error) {
+	if w.w != nil {
+		err = w.w.file.Close()
+		w.done = append(w.done, segment{number: w.number()})
+		w.w = nil
+	}
+	for _, g := range w.done {
+		if e := os.Remove(w.spill.path(g.number, partSuffix)); e != nil && !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// lookAgain finds out what the directory holds. What was handed out will be
+// handed out once more.
+func (s *spill) lookAgain() error {
+	s.segments, s.acked = nil, place{}
+	s.rewind()
+	return s.find()
+}

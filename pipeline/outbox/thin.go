@@ -1,0 +1,297 @@
+package outbox
+
+import (
+	"fmt"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// How coarse thinning gets. A frame is merged with those of its source in the
+// same stretch of time; each level makes the stretch four times as long.
+const (
+	firstWidth = 10 * second
+	widthStep  = 4
+	topLevel   = 12 // of five years
+)
+
+const second = telemetry.Duration(1e9)
+
+// What is decoded at once: bounds the memory that thinning takes to about 5 MiB.
+const (
+	groupRows    = 512
+	groupSamples = 1 << 18
+	// parsedSchemas is how many schemas are kept ready to decode with.
+	parsedSchemas = 512
+)
+
+// width is the stretch of time that level makes one of; level 0 merges nothing.
+func width(level int) telemetry.Duration {
+	w := firstWidth
+	for ; level > 1; level-- {
+		w *= widthStep
+	}
+	return w
+}
+
+// tape is a sequence of entries that can be read again.
+type tape interface {
+	// length returns how many entries there are.
+	length() int
+	// entry returns entry i; it is valid until the next call.
+	entry(i int) (entry, error)
+}
+
+// pass is one thinning of a tape.
+type pass struct {
+	level int
+	// events is how many bytes of events may stay; the oldest go first.
+	events int
+	// shed, the last resort, lets no more than keep bytes stay; half of them
+	// where keep is zero.
+	shed bool
+	keep int
+	// largest is how large a merged frame may be.
+	largest int
+	// schemas finds the bytes of a schema that the tape does not state.
+	schemas func(telemetry.Fingerprint) []byte
+}
+
+// none is no slot.
+const none = -1
+
+// slot is what a pass remembers of an entry.
+type slot struct {
+	kind    telemetry.RecordKind
+	size    int
+	frame   telemetry.FrameHeader
+	before  int32 // of a frame: the member of its group before it, or none
+	grouped bool  // a later member of its group stands for it
+	gone    bool
+}
+
+// thinner thins tapes.
+type thinner struct {
+	tape   tape
+	pass   pass
+	out    func(entry) error
+	slots  []slot
+	stated map[telemetry.Fingerprint]int32 // the first slot that states it
+	parsed map[telemetry.Fingerprint]*telemetry.Schema
+	series map[telemetry.Fingerprint]int // zero where the schema is not known
+	merger *merger
+	gone   map[reason]*removal
+	merged []byte
+	chain  []int32
+}
+
+// thin writes tp to out with fewer entries, in order: what is merged comes
+// where the last of it was. It returns what was removed, by reason. Entries
+// that it does not understand are copied.
+func thin(tp tape, p pass, catalogue *telemetry.Catalogue, out func(entry) error) (map[reason]*removal, error) {
+	t := &thinner{
+		tape: tp, pass: p, out: out, slots: make([]slot, tp.length()), merger: newMerger(catalogue),
+		stated: map[telemetry.Fingerprint]int32{}, parsed: map[telemetry.Fingerprint]*telemetry.Schema{},
+		series: map[telemetry.Fingerprint]int{},
+		gone:   map[reason]*removal{byThinning: {}, byFullness: {}},
+	}
+	if err := t.index(); err != nil {
+		return t.gone, err
+	}
+	if err := t.shed(); err != nil {
+		return t.gone, err
+	}
+	t.group()
+	for i := range t.slots {
+		if err := t.emit(int32(i)); err != nil {
+			return t.gone, err
+		}
+	}
+	return t.gone, nil
+}
+
+// index reads every entry once.
+func (t *thinner) index() error {
+	for i := range t.slots {
+		e, err := t.tape.entry(i)
+		if err != nil {
+			return fmt.Errorf("thin: entry %d: %w", i, err)
+		}
+		t.slots[i] = t.look(int32(i), e)
+	}
+	return nil
+}
+
+func (t *thinner) look(i int32, e entry) slot {
+	s := slot{kind: kindOf(e.record), size: len(e.record), before: none}
+	switch s.kind {
+	case telemetry.SchemaRecord:
+		fp := schemaPrint(e.record)
+		_, repeated := t.stated[fp]
+		if s.gone = repeated; !repeated { // what was said stays said
+			t.stated[fp] = i
+		}
+	case telemetry.FrameRecord:
+		h, err := telemetry.EncodedFrame(e.record[1:]).Header()
+		if err != nil {
+			return slot{size: len(e.record), before: none} // of no kind: copied
+		}
+		s.frame = h
+	}
+	return s
+}
+
+// groupKey says which frames can be merged.
+type groupKey struct {
+	fingerprint telemetry.Fingerprint
+	incarnation uint64
+	byReceived  bool
+}
+
+// openGroup is a group that may get more members.
+type openGroup struct {
+	last   int32
+	bucket int64
+	rows   int
+}
+
+// group chains frames of one stretch of time.
+func (t *thinner) group() {
+	if t.pass.level == 0 {
+		return
+	}
+	w := int64(width(t.pass.level))
+	open := map[groupKey]openGroup{}
+	for i := range t.slots {
+		s := &t.slots[i]
+		if s.kind != telemetry.FrameRecord || s.gone {
+			continue
+		}
+		key := groupKey{s.frame.Fingerprint, s.frame.Incarnation, s.frame.ByReceived}
+		series := t.seriesOf(s.frame.Fingerprint)
+		if series == 0 {
+			continue
+		}
+		g, ok := open[key]
+		bucket := floorDiv(int64(s.frame.Last), w)
+		rows := g.rows + s.frame.Instants
+		if ok && g.bucket == bucket && rows <= groupRows && rows*series <= groupSamples {
+			s.before = g.last
+			t.slots[g.last].grouped = true
+		} else {
+			rows = s.frame.Instants
+		}
+		open[key] = openGroup{last: int32(i), bucket: bucket, rows: rows}
+	}
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+func (t *thinner) seriesOf(fp telemetry.Fingerprint) int {
+	n, ok := t.series[fp]
+	if !ok {
+		if s := t.schema(fp); s != nil {
+			n = s.Len()
+		}
+		t.series[fp] = n
+	}
+	return n
+}
+
+// schema returns a schema by its fingerprint, nil where nobody knows it.
+func (t *thinner) schema(fp telemetry.Fingerprint) *telemetry.Schema {
+	if s, ok := t.parsed[fp]; ok {
+		return s
+	}
+	if len(t.parsed) >= parsedSchemas {
+		clear(t.parsed)
+		t.merger = newMerger(t.merger.catalogue)
+	}
+	var record []byte
+	if at, ok := t.stated[fp]; ok {
+		if e, err := t.tape.entry(int(at)); err == nil {
+			record = e.record
+		}
+	} else if t.pass.schemas != nil {
+		record = t.pass.schemas(fp)
+	}
+	var s *telemetry.Schema
+	if len(record) > 0 {
+		if r, err := telemetry.ParseRecord(record); err == nil && r.Kind == telemetry.SchemaRecord {
+			s = r.Schema
+		}
+	}
+	t.parsed[fp] = s
+	return s
+}
+
+// emit writes slot i, or what it stands for.
+func (t *thinner) emit(i int32) error {
+	s := &t.slots[i]
+	switch {
+	case s.gone, s.grouped:
+		return nil
+	case s.before != none, s.kind == telemetry.FrameRecord && s.frame.Instants > 1 && t.pass.level > 0:
+		return t.emitGroup(i)
+	}
+	return t.copy(i)
+}
+
+func (t *thinner) copy(i int32) error {
+	e, err := t.tape.entry(int(i))
+	if err != nil {
+		return fmt.Errorf("thin: entry %d: %w", i, err)
+	}
+	return t.out(e)
+}
+
+// emitGroup writes one frame for the group that ends with slot i, or its
+// members as they are where that is no gain.
+func (t *thinner) emitGroup(i int32) error {
+	t.chain = t.chain[:0]
+	size := 0
+	for at := i; at != none; at = t.slots[at].before {
+		t.chain = append(t.chain, at)
+		size += t.slots[at].size
+	}
+	gone, err := t.merge()
+	if err != nil || len(t.merged) >= size || len(t.merged) > t.pass.largest {
+		for j := len(t.chain) - 1; j >= 0; j-- {
+			if err := t.copy(t.chain[j]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	gone.frames = uint64(len(t.chain) - 1)
+	t.gone[byThinning].add(gone)
+	return t.out(entry{record: t.merged, thinned: true})
+}
+
+// merge makes one frame of the chain in t.merged.
+func (t *thinner) merge() (removal, error) {
+	s := t.schema(t.slots[t.chain[0]].frame.Fingerprint)
+	if s == nil {
+		return removal{}, errNoSchema
+	}
+	t.merger.begin(s)
+	for j := len(t.chain) - 1; j >= 0; j-- {
+		e, err := t.tape.entry(int(t.chain[j]))
+		if err == nil {
+			err = t.merger.add(s, e.record[1:])
+		}
+		if err != nil {
+			return removal{}, err
+		}
+	}
+	t.merged = append(t.merged[:0], byte(telemetry.FrameRecord))
+	var gone removal
+	var err error
+	t.merged, gone, err = t.merger.encode(t.merged, s)
+	return gone, err
+}

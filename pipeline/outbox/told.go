@@ -1,0 +1,217 @@
+package outbox
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// kindOf returns the kind of an encoded record.
+func kindOf(record []byte) telemetry.RecordKind {
+	if len(record) == 0 {
+		return 0
+	}
+	return telemetry.RecordKind(record[0])
+}
+
+// framePrint returns the schema of an encoded frame record: it stands at a
+// fixed place (docs/format-frame.md).
+func framePrint(record []byte) telemetry.Fingerprint {
+	const at = 1 + 6
+	if len(record) < at+8 {
+		return 0
+	}
+	return telemetry.Fingerprint(binary.LittleEndian.Uint64(record[at:]))
+}
+
+// schemaPrint returns the fingerprint of an encoded schema record.
+func schemaPrint(record []byte) telemetry.Fingerprint {
+	sum := sha256.Sum256(record[1:])
+	return telemetry.Fingerprint(binary.LittleEndian.Uint64(sum[:]))
+}
+
+// edgeKey is an edge's identity.
+type edgeKey struct {
+	from, to telemetry.Entity
+	relation telemetry.Relation
+	source   string
+	start    telemetry.Time
+}
+
+func keyOf(e *telemetry.Edge) edgeKey {
+	return edgeKey{e.From, e.To, e.Relation, e.Source, e.Start}
+}
+
+// saidSchema is a schema that may have to be said again.
+type saidSchema struct {
+	record []byte
+	source telemetry.Source
+	order  uint64 // of being said; of those that were replaced, the oldest goes first
+	old    bool   // its source has a newer one
+}
+
+// saidEdge is an edge that holds.
+type saidEdge struct {
+	edge    telemetry.Edge
+	size    int
+	stored  bool           // what it says now is known to be in the log
+	renewed telemetry.Time // when it was last said again; zero if never
+}
+
+// told remembers what was said once and must be said again: the newest schema
+// of every source, older ones while there is room, because their frames may
+// still be on their way, and every edge that has not ended. It is bounded in
+// bytes.
+type told struct {
+	limit, bytes int
+	order        uint64
+	schemas      map[telemetry.Fingerprint]*saidSchema
+	newest       map[telemetry.Source]telemetry.Fingerprint
+	edges        map[edgeKey]*saidEdge
+}
+
+func newTold(limit int) told {
+	return told{limit: limit, schemas: map[telemetry.Fingerprint]*saidSchema{},
+		newest: map[telemetry.Source]telemetry.Fingerprint{}, edges: map[edgeKey]*saidEdge{}}
+}
+
+// schema remembers a schema; false says that there is no room.
+func (t *told) schema(s *telemetry.Schema, record []byte) bool {
+	fp := schemaPrint(record)
+	t.order++
+	if known := t.schemas[fp]; known != nil {
+		known.old, known.order = false, t.order
+	} else {
+		size := len(record) + 128
+		if !t.makeRoom(size) {
+			return false
+		}
+		t.bytes += size
+		t.schemas[fp] = &saidSchema{record: slices.Clone(record), source: s.Source, order: t.order}
+	}
+	if before, ok := t.newest[s.Source]; ok && before != fp && t.schemas[before] != nil {
+		t.schemas[before].old = true
+	}
+	t.newest[s.Source] = fp
+	return true
+}
+
+// makeRoom forgets schemas that were replaced, the oldest first.
+func (t *told) makeRoom(size int) bool {
+	for t.bytes+size > t.limit {
+		var oldest telemetry.Fingerprint
+		var at *saidSchema
+		for fp, s := range t.schemas {
+			if s.old && (at == nil || s.order < at.order) {
+				oldest, at = fp, s
+			}
+		}
+		if at == nil {
+			return false
+		}
+		t.bytes -= len(at.record) + 128
+		delete(t.schemas, oldest)
+	}
+	return true
+}
+
+// record returns the bytes that state a schema, nil if it is not remembered.
+func (t *told) record(fp telemetry.Fingerprint) []byte {
+	if s := t.schemas[fp]; s != nil {
+		return s.record
+	}
+	return nil
+}
+
+// edge remembers what an edge says, or forgets it where it ends; false says
+// that there is no room. A statement that is no newer than our own renewal of
+// the edge would be taken for an older one by whoever reads both, so it is
+// dated behind it.
+func (t *told) edge(e *telemetry.Edge) bool {
+	key := keyOf(e)
+	known := t.edges[key]
+	if known != nil && known.renewed != 0 && e.Received <= known.renewed {
+		e.Received = known.renewed + 1
+	}
+	if known != nil {
+		t.bytes -= known.size
+		delete(t.edges, key)
+	}
+	if e.End != 0 {
+		return true
+	}
+	size := edgeSize(e)
+	if !t.makeRoom(size) {
+		return false
+	}
+	t.bytes += size
+	said := &saidEdge{edge: *e, size: size}
+	if known != nil {
+		said.renewed = known.renewed
+	}
+	t.edges[key] = said
+	return true
+}
+
+// edgeSize is about what remembering an edge takes.
+func edgeSize(e *telemetry.Edge) int {
+	n := 320 + len(e.From.Name) + len(e.To.Name) + len(e.Source)
+	for _, a := range e.Attrs {
+		n += 32 + len(a.Key) + len(a.Value)
+	}
+	return n
+}
+
+// edgeStored hears that the log has a statement of an edge.
+func (t *told) edgeStored(e *telemetry.Edge) {
+	if known := t.edges[keyOf(e)]; known != nil && known.edge.Received == e.Received && known.edge.Compare(e) == 0 {
+		known.stored = true
+	}
+}
+
+// openEdges lists the edges whose newest statement the log has, in order. Those
+// on their way are not renewed: the renewal would overtake them. Nothing is on
+// its way where everything was sent: then what the log has not, it never got.
+func (t *told) openEdges(everythingSent bool) []edgeKey {
+	keys := make([]edgeKey, 0, len(t.edges))
+	for k, e := range t.edges {
+		if e.stored = e.stored || everythingSent; e.stored {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b edgeKey) int { return t.edges[a].edge.Compare(&t.edges[b].edge) })
+	return keys
+}
+
+// renewEdge appends the record that says an edge again at a time; dst as it was
+// if there is nothing to say.
+func (t *told) renewEdge(dst []byte, key edgeKey, at telemetry.Time) []byte {
+	known := t.edges[key]
+	if known == nil || !known.stored {
+		return dst
+	}
+	e := known.edge
+	e.Received = max(at, e.Received+1, known.renewed+1)
+	b, err := telemetry.AppendRecord(dst, &telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &e})
+	if err != nil {
+		return dst
+	}
+	known.renewed = e.Received
+	return b
+}
+
+// current lists the newest schema of every source, in the order in which they
+// were said.
+func (t *told) current() []telemetry.Fingerprint {
+	var fps []telemetry.Fingerprint
+	for fp, s := range t.schemas {
+		if !s.old {
+			fps = append(fps, fp)
+		}
+	}
+	slices.SortFunc(fps, func(a, b telemetry.Fingerprint) int { return cmp.Compare(t.schemas[a].order, t.schemas[b].order) })
+	return fps
+}
