@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -208,7 +209,7 @@ func (a *authority) config() *tls.Config {
 // serverNames lists what the server may be called.
 func serverNames(host string, more []string) []string {
 	names := []string{"localhost", "127.0.0.1", "::1"}
-	if own, err := os.Hostname(); err == nil && own != "" {
+	if own, err := os.Hostname(); err == nil && hostName(own) {
 		names = append(names, own)
 	}
 	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
@@ -217,4 +218,17 @@ func serverNames(host string, more []string) []string {
 	names = append(names, more...)
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// hostName reports whether a certificate can carry a name and be found valid for
+// it: an address, or letters, digits, '.', '-' and '_'.
+func hostName(name string) bool {
+	if net.ParseIP(name) != nil {
+		return true
+	}
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '-' && r != '_'
+	}
+	c := x509.Certificate{DNSNames: []string{name}}
+	return name != "" && !strings.ContainsFunc(name, odd) && c.VerifyHostname(name) == nil
 }

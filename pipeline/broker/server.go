@@ -66,8 +66,16 @@ func (c Config) Validate() error {
 	if _, err := bus.NamesOf(c.Site); err != nil {
 		return err
 	}
-	_, _, err := c.listen()
-	return err
+	host, _, err := c.listen()
+	if err != nil {
+		return err
+	}
+	for _, name := range serverNames(host, c.Names) {
+		if !hostName(name) {
+			return fmt.Errorf("%.80q is neither a host name nor an address", name)
+		}
+	}
+	return nil
 }
 
 func (c Config) listen() (host string, port int, err error) {

@@ -268,7 +268,7 @@ func plain(t *testing.T, host string) {
 func TestConfig(t *testing.T) {
 	for name, cfg := range map[string]broker.Config{
 		"no directory": {Site: "lab"}, "no site": {Dir: t.TempDir()}, "a port that is none": {Dir: t.TempDir(), Site: "lab", Listen: "localhost:nats"},
-		"no port": {Dir: t.TempDir(), Site: "lab", Listen: "localhost"}, "a payload beyond all measure": {Dir: t.TempDir(), Site: "lab", MaxPayload: 1 << 30},
+		"no port": {Dir: t.TempDir(), Site: "lab", Listen: "localhost"}, "a name that is none": {Dir: t.TempDir(), Site: "lab", Names: []string{"a b"}}, "a payload beyond all measure": {Dir: t.TempDir(), Site: "lab", MaxPayload: 1 << 30},
 	} {
 		if s, err := broker.Start(t.Context(), cfg); err == nil {
 			s.Close()

@@ -43,7 +43,7 @@ type Config struct {
 
 	Grid        telemetry.Duration // of ticks; it numbers them. 1 s
 	Retain      time.Duration      // how long the log is kept. 1 h
-	RetainBytes int64              // and how much of it. 4 GiB
+	RetainBytes int64              // and how much of it. 4 GiB, less on a small disk
 	Copies      int                // of everything, in a cluster. 1
 
 	Metrics *metrics.Set
@@ -56,9 +56,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Retain == 0 {
 		c.Retain = DefaultRetain
-	}
-	if c.RetainBytes == 0 {
-		c.RetainBytes = DefaultRetainBytes
 	}
 	if c.Copies == 0 {
 		c.Copies = 1

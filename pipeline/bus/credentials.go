@@ -32,11 +32,15 @@ func securityOptions(credentials []byte, config *tls.Config) ([]nats.Option, err
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case config != nil:
+	if config == nil && roots != nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if config != nil {
+		if config.RootCAs == nil {
+			config = config.Clone()
+			config.RootCAs = roots
+		}
 		opts = append(opts, nats.Secure(config))
-	case roots != nil:
-		opts = append(opts, nats.Secure(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}))
 	}
 	if len(credentials) == 0 {
 		return opts, nil

@@ -17,11 +17,12 @@ type Entry struct {
 	Stored    telemetry.Time    // when the log took it in, by its server's clock
 	Record    *telemetry.Record // nil: malformed, and Err says how
 	Err       error
-	Size      int // bytes of the record as stored
+	Size      int    // bytes of the record as stored
+	Behind    uint64 // how many more the log held when this one was sent
 }
 
 func (b *Bus) entry(d delivery) Entry {
-	e := Entry{Position: d.position, Collector: b.names.collector(d.subject), Stored: d.stored, Size: len(d.data)}
+	e := Entry{Position: d.position, Collector: b.names.collector(d.subject), Stored: d.stored, Size: len(d.data), Behind: d.pending}
 	b.count.followed.Inc()
 	b.count.followedBytes.Add(len(d.data))
 	r, err := telemetry.ParseRecord(d.data)

@@ -95,12 +95,16 @@ func (b *Bus) Append(ctx context.Context, collector string, rs ...*telemetry.Rec
 
 // store sends until everything is stored.
 func (b *Bus) store(ctx context.Context, ms []Message) error {
-	wait := 50 * time.Millisecond
+	wait, quiet := 50*time.Millisecond, false
 	for len(ms) > 0 {
 		n, err := b.Send(ctx, ms)
 		ms = ms[n:]
 		if err == nil {
 			continue
+		}
+		if !quiet {
+			quiet = true
+			b.cfg.Logger.Warn("appending is interrupted", "subject", ms[0].Subject, "error", err)
 		}
 		if errors.Is(err, ErrRefused) || b.fatal(ctx, err) {
 			return fmt.Errorf("bus: append: %w", err)

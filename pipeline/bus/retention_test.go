@@ -2,9 +2,11 @@ package bus_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -76,11 +78,20 @@ func TestCreateAdjusts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	other := join(t, s, "all", func(c *bus.Config) { c.RetainBytes, c.Retain = 1<<20, time.Minute })
+	other := join(t, s, broker.All, func(c *bus.Config) { c.RetainBytes, c.Retain = 1<<20, time.Minute })
 	if err := other.Create(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if st, err := b.State(ctx); err != nil || st.First < 15 || st.Bytes > 1<<20 || st.Entries != st.Last-st.First+1 {
 		t.Errorf("state: %+v, %v", st, err)
+	}
+}
+
+// A size that was asked for is kept to or refused.
+func TestNoRoom(t *testing.T) {
+	s := serve(t, broker.Config{})
+	b := join(t, s, broker.All, func(c *bus.Config) { c.RetainBytes = 1 << 50 })
+	if err := b.Create(within(t, 10*time.Second)); err == nil || !strings.Contains(err.Error(), "MiB") {
+		t.Errorf("create: %v", err)
 	}
 }

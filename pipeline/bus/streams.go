@@ -36,15 +36,40 @@ func (b *Bus) Create(ctx context.Context) error {
 	return nil
 }
 
-// createLog: what a site states, in one order. Nobody deletes from it; it
-// forgets from its beginning, by age and size.
+// leastRetained is the smallest log that is made without being asked for it.
+const leastRetained = 64 << 20
+
+// createLog makes the log. Where nobody said how much to keep and the disk has
+// no room for the default, it keeps less.
 func (b *Bus) createLog(ctx context.Context) error {
-	_, err := b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	size, given := b.cfg.RetainBytes, b.cfg.RetainBytes > 0
+	if !given {
+		size = DefaultRetainBytes
+	}
+	for {
+		_, err := b.js.CreateOrUpdateStream(ctx, b.logConfig(size))
+		const noRoom = 10047 // the server's number
+		var api *jetstream.APIError
+		if !errors.As(err, &api) || api.ErrorCode != noRoom {
+			return err
+		}
+		if given || size/2 < leastRetained {
+			return fmt.Errorf("room for %d MiB: %w", size>>20, err)
+		}
+		size /= 2
+		b.cfg.Logger.Warn("the disk has little room, so the log is kept short", "MiB", size>>20)
+	}
+}
+
+// logConfig: what a site states, in one order. Nobody deletes from it; it
+// forgets from its beginning, by age and size.
+func (b *Bus) logConfig(size int64) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
 		Name:        b.names.Log(),
 		Subjects:    b.names.logSubjects(),
 		Retention:   jetstream.LimitsPolicy,
 		MaxAge:      b.cfg.Retain,
-		MaxBytes:    b.cfg.RetainBytes,
+		MaxBytes:    size,
 		Discard:     jetstream.DiscardOld,
 		Storage:     jetstream.FileStorage,
 		Replicas:    b.cfg.Copies,
@@ -52,8 +77,7 @@ func (b *Bus) createLog(ctx context.Context) error {
 		AllowDirect: true,
 		DenyDelete:  true,
 		DenyPurge:   true,
-	})
-	return err
+	}
 }
 
 // createIncidents: one message for each revision, and no second one.

@@ -1,0 +1,106 @@
+package bus_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	nats "github.com/nats-io/nats-server/v2/server"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+)
+
+// cluster is three servers that are not ours: what a site has that brings its
+// own.
+func cluster(t *testing.T) []*nats.Server {
+	t.Helper()
+	var routes []*url.URL
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
+		_ = l.Close()
+	}
+	var out []*nats.Server
+	for i, r := range routes {
+		o := &nats.Options{ServerName: fmt.Sprint("s", i), Host: "127.0.0.1", Port: nats.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true,
+			StoreDir: t.TempDir(), MaxPayload: 8 << 20, Routes: routes}
+		o.Cluster.Name, o.Cluster.Host = "site", "127.0.0.1"
+		if _, err := fmt.Sscan(r.Port(), &o.Cluster.Port); err != nil {
+			t.Fatal(err)
+		}
+		s, err := nats.NewServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.Start()
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+		out = append(out, s)
+	}
+	return out
+}
+
+// Two of three servers carry on, and nothing is skipped or repeated.
+func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers take seconds to elect a leader")
+	}
+	servers := cluster(t)
+	ctx := within(t, 90*time.Second)
+	var urls []string
+	for _, s := range servers {
+		if !s.ReadyForConnections(30 * time.Second) {
+			t.Fatal("not ready")
+		}
+		urls = append(urls, s.ClientURL())
+	}
+	b, err := bus.Connect(ctx, bus.Config{Site: "lab", Name: "test", Servers: urls, Copies: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if err := b.Create(ctx); err != nil {
+		t.Fatal(err)
+	}
+	const n = 600
+	seen, followed := make(chan bus.Entry, n), make(chan error, 1)
+	go func() {
+		count := 0
+		followed <- b.Follow(ctx, 0, func(e bus.Entry) error {
+			seen <- e
+			if count++; count == n {
+				return errEnough
+			}
+			return nil
+		})
+	}()
+	f := newFrames(t)
+	for i := range n {
+		if i == n/2 {
+			for _, s := range servers { // the one that leads the log, if it can be told
+				if s.JetStreamIsStreamLeader("$G", "quintet-lab-log") {
+					s.Shutdown()
+					break
+				}
+			}
+		}
+		if err := b.Append(ctx, "h1", f.record(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		e := receive(ctx, t, seen)
+		h, err := e.Record.Frame.Header()
+		if err != nil || e.Position != uint64(i+1) || h.Sequence != uint64(i) {
+			t.Fatalf("entry %d: position %d, frame %d, %v", i, e.Position, h.Sequence, err)
+		}
+	}
+	if err := receive(ctx, t, followed); !errors.Is(err, errEnough) {
+		t.Error(err)
+	}
+}
