@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -58,6 +59,11 @@ func TestCluster(t *testing.T) {
 			t.Fatal("not ready")
 		}
 		urls = append(urls, s.ClientURL())
+	}
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for !slices.ContainsFunc(servers, (*nats.Server).JetStreamIsLeader) {
+		receive(ctx, t, look.C)
 	}
 	b, err := bus.Connect(ctx, bus.Config{Site: "lab", Name: "test", Servers: urls, Copies: 3})
 	if err != nil {
