@@ -85,8 +85,9 @@ pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pip
 pipeline/notify:   telemetry correlate/explain pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/webhook: pipeline/notify
 pipeline/notify/notifytest: pipeline/notify
-pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder github.com/VictoriaMetrics/metrics
-pipeline: telemetry correlate engine pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
+pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder
+pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics golang.org/x/crypto
+pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/webhook pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
 dashboards/web:
 

@@ -1,0 +1,171 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/recorder"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// DefaultListen is where a server listens that was not told.
+const DefaultListen = "127.0.0.1:8420"
+
+// Notes is the bucket in which is kept what people say of incidents.
+const Notes = "notes"
+
+// Stream is the stream of incidents.
+type Stream interface {
+	FollowIncidents(ctx context.Context, after uint64, fn func(bus.Revision) error) error
+	IncidentBounds(ctx context.Context) (first, last uint64, err error)
+}
+
+// Asker asks the engine; bus.ErrNobody means that none answers.
+type Asker interface {
+	Ask(ctx context.Context, what string, req []byte) ([]byte, error)
+}
+
+// Bus is what is needed of the site's bus.
+type Bus interface {
+	Stream
+	Asker
+	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
+	Connected() bool
+}
+
+// Curves draws an incident.
+type Curves interface {
+	Curves(ctx context.Context, in *explain.Incident, since telemetry.Time) (*recorder.Picture, error)
+}
+
+// User may use the server. The password is a bcrypt hash, or in a file: one
+// line, the password itself or its bcrypt hash.
+type User struct {
+	Name         string
+	PasswordHash string
+	PasswordFile string
+}
+
+// Config is what a server is made of. Only Bus is needed.
+type Config struct {
+	// Listen is host:port; DefaultListen where it is empty. Listener takes its
+	// place; Run closes it.
+	Listen   string
+	Listener net.Listener
+	// CertFile and KeyFile are PEM; with both the server speaks TLS.
+	CertFile, KeyFile string
+	Users             []User
+	// Hosts are further names under which a server on loopback may be asked.
+	Hosts []string
+
+	Site string
+	Demo string // says what is played, where it is not a real site
+	Bus  Bus
+	// Curves is nil where no log is at hand.
+	Curves Curves
+	// Steps, Edges and Events take what is pushed; nil where nothing does.
+	Steps, Edges, Events http.Handler
+	Page                 fs.FS
+
+	// Ready gives the reason why this process is not ready; nil is ready.
+	Ready func() error
+	// Reload reads the configuration again; an error leaves the old in force.
+	Reload func(context.Context) error
+	// Listening, if any, is called once with the address, before the first
+	// request is taken.
+	Listening func(net.Addr)
+
+	Sets    []*metrics.Set // shown at /metrics, beside Metrics and the process's own
+	Metrics *metrics.Set   // takes the server's own
+	Logger  *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Listen == "" {
+		c.Listen = DefaultListen
+	}
+	if c.Metrics == nil {
+		c.Metrics = metrics.NewSet()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.Ready == nil {
+		c.Ready = func() error { return nil }
+	}
+	return c
+}
+
+// Validate says what is wrong with c, as far as it can be known without
+// listening: off loopback a server speaks TLS and knows its users, or does not
+// start (design A9).
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	if c.Bus == nil {
+		return errors.New("serve: no bus")
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		return errors.New("serve: web.tls: want both a certificate and its key")
+	}
+	seen := map[string]bool{}
+	for i, u := range c.Users {
+		switch {
+		case u.Name == "":
+			return fmt.Errorf("serve: web.users[%d]: no name", i)
+		case seen[u.Name]:
+			return fmt.Errorf("serve: web.users[%d]: %q is there twice", i, u.Name)
+		case (u.PasswordHash == "") == (u.PasswordFile == ""):
+			return fmt.Errorf("serve: web.users[%d]: %s: want either a bcrypt hash or a file", i, u.Name)
+		}
+		seen[u.Name] = true
+	}
+	if c.Listener != nil {
+		return c.exposed(c.Listener.Addr().String())
+	}
+	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("serve: listen: %w", err)
+	}
+	return c.exposed(addr.String())
+}
+
+// exposed refuses an address off loopback without TLS and users.
+func (c Config) exposed(address string) error {
+	if onLoopback(address) {
+		return nil
+	}
+	var missing string
+	switch tls := c.CertFile != ""; {
+	case tls && len(c.Users) > 0:
+		return nil
+	case tls:
+		missing = "there are no users (web.users)"
+	case len(c.Users) > 0:
+		missing = "there is no TLS (web.tls)"
+	default:
+		missing = "there is neither TLS (web.tls) nor a user (web.users)"
+	}
+	return fmt.Errorf("serve: listen: %s: everybody who reaches this machine could ask and change things: %s; on loopback, such as %s, neither is needed",
+		address, missing, DefaultListen)
+}
+
+// onLoopback reports whether an address can be reached from this machine only.
+func onLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

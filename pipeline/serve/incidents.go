@@ -1,0 +1,223 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/recorder"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	usualIncidents = 1000
+	maxRevisions   = 1000
+)
+
+// ready answers 503 until the incidents that were there at the start are read.
+func (s *server) ready(h handler) handler {
+	return func(r *http.Request) (any, error) {
+		if !s.ledger.current() {
+			return nil, unavailable(errReplaying.Error())
+		}
+		return h(r)
+	}
+}
+
+// incidents answers GET /api/v1/incidents.
+func (s *server) incidents(r *http.Request) (any, error) {
+	q := parameters(r, "state", "job", "since", "limit")
+	f := filter{state: q.text("state"), job: strings.TrimPrefix(q.text("job"), "job:"), since: q.instant("since")}
+	limit := q.number("limit", usualIncidents, 1, maxIncidents)
+	if !slices.Contains([]string{"", "all", explain.StateOpen, explain.StateResolved}, f.state) {
+		q.fail("state", "want open, resolved or all")
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	all, head := s.ledger.list()
+	live := s.live.incidents(r.Context())
+	out := struct {
+		Incidents []json.RawMessage `json:"incidents"`
+		Notes     map[string]note   `json:"notes"`
+		Last      string            `json:"last_event_id"`
+		Truncated bool              `json:"truncated,omitempty"`
+	}{Incidents: []json.RawMessage{}, Notes: map[string]note{}, Last: strconv.FormatUint(head, 10)}
+	for _, k := range all {
+		if !f.takes(k) {
+			continue
+		}
+		if len(out.Incidents) == limit {
+			out.Truncated = true
+			break
+		}
+		x := s.notes.of(k.id)
+		if x != (note{}) {
+			out.Notes[k.id] = x
+		}
+		out.Incidents = append(out.Incidents, withVerdict(newest(k, live), x))
+	}
+	return out, nil
+}
+
+// filter chooses incidents; what is empty chooses all.
+type filter struct {
+	state string
+	job   string
+	since telemetry.Time
+}
+
+func (f filter) takes(k *kept) bool {
+	hurts := func(j telemetry.Entity) bool { return j.Name == f.job }
+	return (f.state == "" || f.state == "all" || f.state == k.state) && k.updated >= f.since && (f.job == "" || slices.ContainsFunc(k.jobs, hurts))
+}
+
+// incident answers GET /api/v1/incidents/{id}.
+func (s *server) incident(r *http.Request) (any, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	k, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	return raw(withVerdict(newest(k, s.live.incidents(r.Context())), s.notes.of(k.id))), nil
+}
+
+// named finds the incident of a request's path.
+func (s *server) named(r *http.Request) (*kept, error) {
+	if k, ok := s.ledger.get(r.PathValue("id")); ok {
+		return k, nil
+	}
+	return nil, &problem{status: http.StatusNotFound, field: "id", text: "no such incident"}
+}
+
+// revisions answers GET /api/v1/incidents/{id}/revisions: they are read back
+// from the stream, where they lie between the first and the newest one.
+func (s *server) revisions(r *http.Request) (any, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	k, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	default:
+		return nil, busy("as many revisions are read as may be at a time")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
+	defer cancel()
+	out := struct {
+		Revisions []json.RawMessage `json:"revisions"`
+	}{Revisions: []json.RawMessage{}}
+	err = s.cfg.Bus.FollowIncidents(ctx, k.first-1, func(rev bus.Revision) error {
+		if rev.ID == k.id && len(out.Revisions) < maxRevisions {
+			out.Revisions = append(out.Revisions, rev.Data)
+		}
+		if rev.Sequence >= k.last {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, unavailable("the revisions cannot be read: " + err.Error())
+	}
+	return out, nil
+}
+
+// errEnough ends the reading of a stream.
+var errEnough = errors.New("enough")
+
+func busy(text string) *problem {
+	return &problem{status: http.StatusTooManyRequests, text: text, again: time.Second}
+}
+
+// curves answers GET /api/v1/incidents/{id}/curves.
+func (s *server) curves(r *http.Request) (any, error) {
+	q := parameters(r, "since")
+	since := q.instant("since")
+	if q.err != nil {
+		return nil, q.err
+	}
+	k, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	if s.cfg.Curves == nil {
+		return nil, &problem{status: http.StatusNotImplemented, text: "no log is at hand to draw from"}
+	}
+	var in explain.Incident
+	if err := json.Unmarshal(newest(k, s.live.incidents(r.Context())), &in); err != nil {
+		return nil, err
+	}
+	p, err := s.cfg.Curves.Curves(r.Context(), &in, since)
+	switch {
+	case errors.Is(err, recorder.ErrForgotten):
+		return nil, &problem{status: http.StatusGone, text: "the log no longer holds the time of this incident"}
+	case errors.Is(err, recorder.ErrBusy):
+		return nil, busy("other incidents are being drawn")
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, unavailable("reading the log takes long: what was read is kept, ask again")
+	case err != nil:
+		return nil, err
+	}
+	return p, nil
+}
+
+// noted answers GET /api/v1/incidents/{id}/notes.
+func (s *server) noted(r *http.Request) (any, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	k, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.notes.of(k.id), nil
+}
+
+// acknowledge answers POST /api/v1/incidents/{id}/acknowledge.
+func (s *server) acknowledge(r *http.Request) (any, error) {
+	return s.say(r, false, func(x *note, _ *opinion, by said) { x.Acknowledged = &by })
+}
+
+// judge answers POST /api/v1/incidents/{id}/verdict.
+func (s *server) judge(r *http.Request) (any, error) {
+	return s.say(r, true, func(x *note, o *opinion, by said) {
+		if x.Verdict = nil; o.verdict != "" {
+			by.Verdict = o.verdict
+			x.Verdict = &by
+		}
+	})
+}
+
+// say keeps what a request says of an incident. Who is logged in cannot speak
+// for another.
+func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, said)) (any, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	k, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	o, err := readOpinion(r.Body, verdict)
+	if err != nil {
+		return nil, err
+	}
+	by := said{By: o.By, Text: o.Text, At: telemetry.Time(s.now().UnixNano())}
+	if user := userOf(r); user != "" {
+		by.By = user
+	}
+	return s.notes.change(r.Context(), k.id, func(x *note) { set(x, &o, by) })
+}

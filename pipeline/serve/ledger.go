@@ -1,0 +1,202 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Bounds of the ledger.
+const (
+	maxIncidents = 10_000
+	ringSize     = 1024
+)
+
+// kept is the newest revision of an incident. It does not change: a newer
+// revision takes its place.
+type kept struct {
+	id       string
+	revision int
+	first    uint64 // sequence of its first revision
+	last     uint64 // of this one
+	state    string
+	opened   telemetry.Time
+	updated  telemetry.Time
+	jobs     []telemetry.Entity
+	data     []byte // as published
+}
+
+// newestFirst orders a list as people read it: the last to open first.
+func newestFirst(a, b *kept) int {
+	return cmp.Or(cmp.Compare(b.opened, a.opened), cmp.Compare(a.id, b.id))
+}
+
+// ledger follows the stream of incidents.
+type ledger struct {
+	mu    sync.Mutex
+	byID  map[string]*kept
+	order []*kept // newest first
+	ring  []bus.Revision
+	head  uint64 // sequence of the newest revision
+	// wanted is the sequence up to which must be read before the ledger is
+	// worth looking at; -1 while that is not known.
+	wanted  int64
+	changed chan struct{} // closed when something comes
+
+	dropped   *metrics.Counter
+	malformed *metrics.Counter
+}
+
+func newLedger(set *metrics.Set) *ledger {
+	return &ledger{byID: map[string]*kept{}, wanted: -1, changed: make(chan struct{}),
+		dropped:   set.GetOrCreateCounter("quintet_serve_incidents_dropped_total"),
+		malformed: set.GetOrCreateCounter("quintet_serve_revisions_malformed_total")}
+}
+
+// follow reads the stream until ctx is done.
+func (l *ledger) follow(ctx context.Context, s Stream) error {
+	first, last, err := s.IncidentBounds(ctx)
+	if err != nil {
+		return err
+	}
+	if first > last {
+		last = 0 // there is none, or none any more
+	}
+	l.mu.Lock()
+	l.wanted = int64(last)
+	l.tell()
+	after := l.head
+	l.mu.Unlock()
+	return s.FollowIncidents(ctx, after, func(r bus.Revision) error {
+		l.take(r)
+		return nil
+	})
+}
+
+// tell wakes who waits for something new. The caller holds mu.
+func (l *ledger) tell() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// take files a revision.
+func (l *ledger) take(r bus.Revision) {
+	var in explain.Incident
+	err := json.Unmarshal(r.Data, &in)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.head = max(l.head, r.Sequence)
+	if err != nil || in.ID != r.ID {
+		l.malformed.Inc()
+		return
+	}
+	l.file(r, &in)
+	if len(l.ring) == ringSize {
+		l.ring = append(l.ring[:0:0], l.ring[ringSize/4:]...)
+	}
+	l.ring = append(l.ring, r)
+	l.tell()
+}
+
+// file makes a revision the newest of its incident, unless it is not.
+func (l *ledger) file(r bus.Revision, in *explain.Incident) {
+	k := &kept{id: r.ID, revision: r.Number, first: r.Sequence, last: r.Sequence, state: in.State, opened: in.Opened, updated: in.Updated, data: r.Data}
+	for _, j := range in.Impact.Jobs {
+		k.jobs = append(k.jobs, j.Job)
+	}
+	if old := l.byID[r.ID]; old != nil {
+		k.first = old.first
+		if old.revision > k.revision {
+			return
+		}
+		if i, ok := slices.BinarySearchFunc(l.order, old, newestFirst); ok {
+			l.order = slices.Delete(l.order, i, i+1)
+		}
+	}
+	i, _ := slices.BinarySearchFunc(l.order, k, newestFirst)
+	l.order = slices.Insert(l.order, i, k)
+	l.byID[r.ID] = k
+	if len(l.order) > maxIncidents {
+		l.shed()
+	}
+}
+
+// shed drops the resolved incident that opened first, or the first of all.
+func (l *ledger) shed() {
+	at := len(l.order) - 1
+	for i := at; i >= 0; i-- {
+		if l.order[i].state == explain.StateResolved {
+			at = i
+			break
+		}
+	}
+	delete(l.byID, l.order[at].id)
+	l.order = slices.Delete(l.order, at, at+1)
+	l.dropped.Inc()
+}
+
+// current reports whether everything was read that was there at the start.
+func (l *ledger) current() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wanted >= 0 && l.head >= uint64(l.wanted)
+}
+
+// errReplaying is what is said before that.
+var errReplaying = errors.New("the incidents are still being read")
+
+// get returns an incident.
+func (l *ledger) get(id string) (*kept, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k, ok := l.byID[id]
+	return k, ok
+}
+
+// list returns the incidents, newest first, and where in the stream that is.
+func (l *ledger) list() ([]*kept, uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.order), l.head
+}
+
+// held is how many incidents there are.
+func (l *ledger) held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.order)
+}
+
+// place is where a reader of the ring stands.
+type place struct {
+	revisions []bus.Revision // what comes next; the ring's own, not to be changed
+	behind    bool           // the ring has forgotten what comes next: it begins at from
+	from      uint64
+	changed   <-chan struct{} // closed when there is more
+}
+
+// after returns what the ring holds behind a sequence. A reader that is ahead
+// of the stream (it was another one) stands at its end.
+func (l *ledger) after(sequence uint64) (place, uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := place{changed: l.changed}
+	if sequence > l.head {
+		sequence = l.head
+	}
+	i, _ := slices.BinarySearchFunc(l.ring, sequence+1, func(r bus.Revision, s uint64) int { return cmp.Compare(r.Sequence, s) })
+	p.revisions = l.ring[i:]
+	if len(l.ring) > 0 && l.ring[0].Sequence > sequence+1 {
+		p.behind, p.from = true, l.ring[0].Sequence
+	}
+	return p, sequence
+}

@@ -1,0 +1,292 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Bounds of what people say.
+const (
+	maxNoteBody = 16 << 10
+	maxNoteText = 4000
+	maxNoteBy   = 200
+	maxNotes    = 2 * maxIncidents // kept in memory
+	noteTries   = 8                // against others who say something at once
+)
+
+// said is what somebody said of an incident.
+type said struct {
+	Verdict string         `json:"verdict,omitempty"`
+	By      string         `json:"by"`
+	At      telemetry.Time `json:"at"`
+	Text    string         `json:"text"`
+}
+
+// note is what is said of one incident. Nil: nobody did.
+type note struct {
+	Acknowledged *said `json:"acknowledged"`
+	Verdict      *said `json:"verdict"`
+}
+
+// verdicts are what an answer can be.
+var verdicts = [...]string{"right", "partly", "wrong"}
+
+// notebook keeps the notes of all incidents, as the bucket has them.
+type notebook struct {
+	bus     Bus
+	log     *slog.Logger
+	changed func(id string) // called when a note has changed, not at the start
+
+	mu   sync.Mutex
+	kv   jetstream.KeyValue // nil until the bucket is there
+	why  error              // why it is not
+	byID map[string]note
+}
+
+func newNotebook(b Bus, log *slog.Logger, changed func(string)) *notebook {
+	return &notebook{bus: b, log: log, changed: changed, byID: map[string]note{}, why: errors.New("their bucket is not open yet")}
+}
+
+// run follows the bucket until ctx is done.
+func (n *notebook) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := n.watch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		n.mu.Lock()
+		first := n.why == nil || err == nil || n.why.Error() != err.Error()
+		n.why = err
+		n.mu.Unlock()
+		if first {
+			n.log.Warn("notes on incidents cannot be kept", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Second):
+		}
+	}
+}
+
+func (n *notebook) watch(ctx context.Context) error {
+	kv, err := n.bus.KeyValue(ctx, Notes)
+	if err != nil {
+		return err
+	}
+	w, err := kv.WatchAll(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Stop() }()
+	n.mu.Lock()
+	n.kv, n.why = kv, nil
+	n.mu.Unlock()
+	begun := false
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e, ok := <-w.Updates():
+			switch {
+			case !ok:
+				return errors.New("watching them has ended")
+			case e == nil:
+				begun = true // what was there is read
+			default:
+				n.hear(e, begun)
+			}
+		}
+	}
+}
+
+// hear takes an entry of the bucket.
+func (n *notebook) hear(e jetstream.KeyValueEntry, tell bool) {
+	var x note
+	if e.Operation() == jetstream.KeyValuePut {
+		if err := json.Unmarshal(e.Value(), &x); err != nil {
+			n.log.Warn("a note that cannot be read", "incident", e.Key(), "error", err)
+			return
+		}
+	}
+	n.keep(e.Key(), x)
+	if tell {
+		n.changed(e.Key())
+	}
+}
+
+func (n *notebook) keep(id string, x note) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch _, known := n.byID[id]; {
+	case x == note{}:
+		delete(n.byID, id)
+	case known || len(n.byID) < maxNotes:
+		n.byID[id] = x
+	}
+}
+
+// of returns what is said of an incident.
+func (n *notebook) of(id string) note {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.byID[id]
+}
+
+// bucket returns where notes are kept, or why they are not.
+func (n *notebook) bucket() (jetstream.KeyValue, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.kv, n.why
+}
+
+// change applies a change to an incident's note, whatever others do meanwhile.
+func (n *notebook) change(ctx context.Context, id string, set func(*note)) (note, error) {
+	kv, why := n.bucket()
+	if kv == nil || why != nil {
+		return note{}, unavailable("notes cannot be kept at the moment: " + why.Error())
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	for range noteTries {
+		x, again, err := try(ctx, kv, id, set)
+		if err == nil {
+			n.keep(id, x)
+			return x, nil
+		}
+		if !again {
+			return note{}, unavailable("the note was not kept: " + err.Error())
+		}
+	}
+	return note{}, unavailable("the note was not kept: others change it at the same time")
+}
+
+// try changes a note once; again says that somebody else was faster.
+func try(ctx context.Context, kv jetstream.KeyValue, id string, set func(*note)) (x note, again bool, err error) {
+	old, err := kv.Get(ctx, id)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+	case err != nil:
+		return x, false, err
+	default:
+		if err := json.Unmarshal(old.Value(), &x); err != nil {
+			x = note{} // nobody could read it
+		}
+	}
+	set(&x)
+	b, err := json.Marshal(x)
+	if err != nil {
+		return x, false, err
+	}
+	if old == nil {
+		_, err = kv.Create(ctx, id, b)
+	} else {
+		_, err = kv.Update(ctx, id, b, old.Revision())
+	}
+	var refused *jetstream.APIError
+	return x, errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence, err
+}
+
+// withVerdict puts a verdict into an incident's JSON.
+func withVerdict(data []byte, x note) []byte {
+	if x.Verdict == nil {
+		return data
+	}
+	var in explain.Incident
+	if json.Unmarshal(data, &in) != nil {
+		return data
+	}
+	in.Verdict = &x.Verdict.Verdict
+	b, err := engine.Canonical(&in)
+	if err != nil {
+		return data
+	}
+	return b
+}
+
+// opinion is the body of a request that says something of an incident.
+type opinion struct {
+	Verdict json.RawMessage `json:"verdict"` // a string, or null; nil where it is not stated
+	By      string          `json:"by"`
+	Text    string          `json:"text"`
+
+	verdict string // as read; empty takes one back
+}
+
+// readOpinion reads it strictly. An empty body says nothing more than who asks.
+func readOpinion(r io.Reader, withVerdict bool) (opinion, error) {
+	var o opinion
+	b, err := io.ReadAll(io.LimitReader(r, maxNoteBody+1))
+	switch {
+	case err != nil:
+		return o, bad("", "the body cannot be read")
+	case len(b) > maxNoteBody:
+		return o, &problem{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is longer than %d bytes", maxNoteBody)}
+	case len(bytes.TrimSpace(b)) > 0:
+		if err := decodeStrict(b, &o); err != nil {
+			return o, err
+		}
+	}
+	switch {
+	case !withVerdict && o.Verdict != nil:
+		return o, bad("verdict", "unknown key")
+	case len(o.By) > maxNoteBy:
+		return o, bad("by", fmt.Sprintf("longer than %d bytes", maxNoteBy))
+	case len(o.Text) > maxNoteText:
+		return o, bad("text", fmt.Sprintf("longer than %d bytes", maxNoteText))
+	}
+	if withVerdict {
+		return o, o.readVerdict()
+	}
+	return o, nil
+}
+
+func (o *opinion) readVerdict() error {
+	switch {
+	case o.Verdict == nil:
+		return bad("verdict", "missing")
+	case string(o.Verdict) == "null":
+		return nil
+	case json.Unmarshal(o.Verdict, &o.verdict) != nil, !slices.Contains(verdicts[:], o.verdict):
+		return bad("verdict", fmt.Sprintf("%.40s: want right, partly or wrong, or null to take it back", o.Verdict))
+	}
+	return nil
+}
+
+// decodeStrict reads one JSON value, all of whose keys are known.
+func decodeStrict(b []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(into)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+			return bad("", "something follows the end")
+		}
+		return nil
+	case errors.As(err, &kind) && kind.Field != "":
+		return bad(kind.Field, "not a "+kind.Type.String())
+	case errors.As(err, &kind):
+		return bad("", "not an object")
+	}
+	if key, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return bad(strings.Trim(key, `"`), "unknown key")
+	}
+	return bad("", "not JSON: "+err.Error())
+}

@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/quintet-dc/quintet/pipeline/replica"
+)
+
+// metrics answers GET /metrics.
+func (s *server) metrics(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	s.cfg.Metrics.WritePrometheus(w)
+	for _, set := range s.cfg.Sets {
+		if set != s.cfg.Metrics {
+			set.WritePrometheus(w)
+		}
+	}
+	metrics.WriteProcessMetrics(w)
+}
+
+// healthy answers GET /-/healthy.
+func (s *server) healthy(w http.ResponseWriter, _ *http.Request) { say(w, "healthy") }
+
+func say(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write([]byte(text + "\n")) // whoever asked may be gone
+}
+
+// readiness answers GET /-/ready.
+func (s *server) readiness(w http.ResponseWriter, r *http.Request) {
+	if err := s.notReady(r.Context()); err != nil {
+		s.reply.problem(w, r, unavailable(err.Error()))
+		return
+	}
+	say(w, "ready")
+}
+
+// notReady says why this process cannot show how things are now.
+func (s *server) notReady(ctx context.Context) error {
+	switch {
+	case !s.cfg.Bus.Connected():
+		return errDisconnected
+	case !s.ledger.current():
+		return errReplaying
+	}
+	if _, err := ask(ctx, s.cfg.Bus, replica.AskStatus, nil); err != nil {
+		return err
+	}
+	return s.cfg.Ready()
+}
+
+// reload answers POST /-/reload.
+func (s *server) reload(r *http.Request) (any, error) {
+	if s.cfg.Reload == nil {
+		return nil, &problem{status: http.StatusNotImplemented, text: "there is no configuration to be read again"}
+	}
+	if err := s.cfg.Reload(r.Context()); err != nil {
+		s.cfg.Logger.Warn("the configuration was not reloaded; the old one stays in force", "error", err)
+		return nil, &problem{status: http.StatusInternalServerError, text: "the old configuration stays in force: " + err.Error()}
+	}
+	return map[string]bool{"reloaded": true}, nil
+}
+
+// counters are the server's own metrics.
+type counters struct {
+	set *metrics.Set
+
+	streamsRefused, streamsCut, backlogs, panics *metrics.Counter
+}
+
+func newCounters(s *server) counters {
+	set := s.cfg.Metrics
+	gauge(set, "quintet_serve_streams", s.streams.count)
+	gauge(set, "quintet_serve_incidents_held", s.ledger.held)
+	return counters{set: set,
+		streamsRefused: set.GetOrCreateCounter("quintet_serve_streams_refused_total"),
+		streamsCut:     set.GetOrCreateCounter("quintet_serve_streams_cut_total"),
+		backlogs:       set.GetOrCreateCounter("quintet_serve_backlogs_total"),
+		panics:         set.GetOrCreateCounter("quintet_serve_panics_total")}
+}
+
+// refused counts requests that were refused before they were looked at.
+func (c *counters) refused(why string) *metrics.Counter {
+	return c.set.GetOrCreateCounter(`quintet_serve_refused_total{reason="` + why + `"}`)
+}
+
+// gauge shows a number as it is when it is asked for. A server that runs again
+// with the same set takes the place of the one before.
+func gauge(set *metrics.Set, name string, fn func() int) {
+	set.UnregisterMetric(name)
+	set.NewGauge(name, func() float64 { return float64(fn()) })
+}

@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/replica"
+)
+
+// route is one path and what answers its methods.
+type route struct {
+	path string
+	get  http.HandlerFunc
+	post http.HandlerFunc
+	open bool // asks for no password
+	long bool // its length says nothing
+}
+
+// routes lists the whole API (docs/http.md).
+func (s *server) routes() []route {
+	j := s.reply.json
+	const api, one = "/api/v1/", "/api/v1/incidents/{id}"
+	out := []route{
+		{path: api + "incidents", get: j(s.ready(s.incidents))},
+		{path: one, get: j(s.ready(s.incident))},
+		{path: one + "/revisions", get: j(s.ready(s.revisions))},
+		{path: one + "/curves", get: j(s.ready(s.curves))},
+		{path: one + "/notes", get: j(s.ready(s.noted))},
+		{path: one + "/acknowledge", post: j(s.ready(s.acknowledge))},
+		{path: one + "/verdict", post: j(s.ready(s.judge))},
+		{path: api + "jobs", get: j(s.asking(replica.AskJobs))},
+		{path: api + "topology", get: j(s.topology)},
+		{path: api + "coverage", get: j(s.asking(replica.AskCoverage))},
+		{path: api + "status", get: j(s.status)},
+		{path: api + "stream", get: s.stream, long: true},
+		{path: api + "jobs/{job}/steps", post: s.pushed(s.cfg.Steps)},
+		{path: api + "edges", post: s.pushed(s.cfg.Edges)},
+		{path: api + "events", post: s.pushed(s.cfg.Events)},
+		{path: "/metrics", get: s.metrics},
+		{path: "/-/healthy", get: s.healthy, open: true},
+		{path: "/-/ready", get: s.readiness, open: true},
+		{path: "/-/reload", post: j(s.reload)},
+		{path: api, get: j(nothing), post: j(nothing)},
+		{path: "/-/", get: j(nothing), post: j(nothing)},
+		{path: "/", get: s.files},
+	}
+	for _, path := range []string{api + "coupling", api + "bottlenecks", api + "silences", api + "write", "/v1/metrics", "/prometheus/"} {
+		out = append(out, route{path: path, get: j(later), post: j(later)})
+	}
+	return out
+}
+
+func nothing(r *http.Request) (any, error) {
+	return nil, &problem{status: http.StatusNotFound, text: "there is nothing at " + r.URL.Path}
+}
+
+// pushed takes what others push, where something takes it.
+func (s *server) pushed(h http.Handler) http.HandlerFunc {
+	if h == nil {
+		return s.reply.json(func(*http.Request) (any, error) {
+			return nil, &problem{status: http.StatusNotImplemented, text: "nothing is received here: the collect role does not run in this process"}
+		})
+	}
+	return h.ServeHTTP
+}
+
+// handler is the whole server behind one http.Handler.
+func (s *server) handler(local bool) http.Handler {
+	mux := http.NewServeMux()
+	g := &guard{server: s, local: local}
+	for _, r := range s.routes() {
+		mux.Handle(r.path, s.route(r))
+		if r.open {
+			g.open = append(g.open, r.path)
+		}
+	}
+	origin := http.NewCrossOriginProtection()
+	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.refuse(w, r, "origin", &problem{status: http.StatusForbidden, text: "a page from elsewhere may change nothing here"})
+	}))
+	g.next = origin.Handler(mux)
+	return g
+}
+
+// route answers the methods of one path and counts what came of it.
+func (s *server) route(x route) http.Handler {
+	seconds := s.cfg.Metrics.GetOrCreateHistogram(`quintet_serve_request_seconds{route=` + strconv.Quote(x.path) + `}`)
+	methods := map[string]http.HandlerFunc{}
+	if x.get != nil {
+		methods[http.MethodGet], methods[http.MethodHead] = x.get, x.get
+	}
+	if x.post != nil {
+		methods[http.MethodPost] = x.post
+	}
+	var allowed []string
+	for _, m := range sortedKeys(methods) {
+		allowed = append(allowed, m)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		c := &coded{ResponseWriter: w, status: http.StatusOK}
+		if h := methods[r.Method]; h != nil {
+			h(c, r)
+		} else {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			s.reply.problem(c, r, &problem{status: http.StatusMethodNotAllowed, text: r.Method + " is not for " + r.URL.Path})
+		}
+		if !x.long {
+			seconds.UpdateDuration(began)
+		}
+		s.cfg.Metrics.GetOrCreateCounter(`quintet_serve_requests_total{route=` + strconv.Quote(x.path) + `,code="` + strconv.Itoa(c.status) + `"}`).Inc()
+	})
+}
+
+// coded remembers the status of an answer.
+type coded struct {
+	http.ResponseWriter
+	status int
+	wrote  bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (c *coded) WriteHeader(status int) {
+	if !c.wrote {
+		c.status, c.wrote = status, true
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (c *coded) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,167 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// How long a client may take. Streams of events have limits of their own.
+const (
+	headerPatience = 5 * time.Second
+	bodyPatience   = 30 * time.Second
+	answerPatience = 60 * time.Second
+	idlePatience   = 2 * time.Minute
+	drainPatience  = 5 * time.Second
+	maxHeader      = 16 << 10
+)
+
+// readings is how many histories of incidents are read back at a time.
+const readings = 4
+
+var errDisconnected = errors.New("the log cannot be reached")
+
+// server is one that runs.
+type server struct {
+	cfg     Config
+	reply   *reply
+	count   counters
+	ledger  *ledger
+	live    *live
+	notes   *notebook
+	states  *states
+	spoke   *spoke
+	streams *streams
+	page    *page
+	users   *users
+	reading chan struct{}
+
+	now      func() time.Time
+	patience time.Duration // with a client that does not read its events
+	started  time.Time
+	noEngine *absence
+	closing  context.Context // done when streams of events are to end
+}
+
+// Run serves until ctx is done; then it ends the streams of events, lets what is
+// being answered be answered, and returns nil. It returns an error at once if c
+// is not sound or its address cannot be had.
+func Run(ctx context.Context, c Config) error {
+	s, err := newServer(ctx, c)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx)
+}
+
+func (s *server) run(ctx context.Context) error {
+	l, err := s.listen()
+	if err != nil {
+		return err
+	}
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	wg.Go(func() { s.follow(inner) })
+	wg.Go(func() { s.notes.run(inner) })
+	wg.Go(func() { s.states.run(inner) })
+	if s.cfg.Listening != nil {
+		s.cfg.Listening(l.Addr())
+	}
+	return s.serve(ctx, l)
+}
+
+func newServer(ctx context.Context, c Config) (*server, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	s := &server{cfg: c, reply: &reply{}, ledger: newLedger(c.Metrics), now: time.Now, patience: writePatience, started: time.Now(), closing: ctx,
+		spoke: &spoke{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), noEngine: &absence{}}
+	s.live = &live{asker: c.Bus, now: s.now}
+	s.notes = newNotebook(c.Bus, c.Logger, s.spoke.add)
+	s.states = newStates(s)
+	s.count = newCounters(s)
+	var err error
+	if s.page, err = newPage(c.Page); err != nil {
+		return nil, err
+	}
+	if s.users, err = newUsers(c.Users); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// follow reads the stream of incidents until ctx is done.
+func (s *server) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := s.ledger.follow(ctx, s.cfg.Bus)
+		if ctx.Err() != nil {
+			return
+		}
+		s.cfg.Logger.Warn("the stream of incidents is interrupted", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// listen opens the address. Where it was a name, only now is it known for
+// certain where it leads.
+func (s *server) listen() (net.Listener, error) {
+	l := s.cfg.Listener
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", s.cfg.Listen); err != nil {
+			return nil, fmt.Errorf("serve: %w", err)
+		}
+	}
+	if err := s.cfg.exposed(l.Addr().String()); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (s *server) serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{
+		Handler:           s.handler(onLoopback(l.Addr().String())),
+		ReadHeaderTimeout: headerPatience,
+		ReadTimeout:       bodyPatience,
+		WriteTimeout:      answerPatience,
+		IdleTimeout:       idlePatience,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
+		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12},
+	}
+	ended := make(chan error, 1)
+	go func() {
+		if s.cfg.CertFile != "" {
+			ended <- h.ServeTLS(l, s.cfg.CertFile, s.cfg.KeyFile)
+			return
+		}
+		ended <- h.Serve(l)
+	}()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainPatience)
+	defer cancel()
+	if err := h.Shutdown(drain); err != nil {
+		s.cfg.Logger.Warn("answers are broken off", "error", err)
+		_ = h.Close() // it is over either way
+	}
+	<-ended
+	return nil
+}

@@ -1,0 +1,140 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/replica"
+)
+
+// states asks the engine once a second how things are, while somebody looks.
+type states struct {
+	asker    Asker
+	live     *live
+	notes    *notebook
+	noEngine *absence
+
+	mu      sync.Mutex
+	looking int
+	woken   chan struct{} // closed when somebody begins to look
+	data    []byte        // the newest state; nil before the first
+	changed chan struct{} // closed when there is a newer one
+}
+
+func newStates(s *server) *states {
+	return &states{asker: s.cfg.Bus, live: s.live, notes: s.notes, noEngine: s.noEngine, woken: make(chan struct{}), changed: make(chan struct{})}
+}
+
+// look says that somebody looks, until the function it returns is called.
+func (s *states) look() (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.looking++; s.looking == 1 {
+		close(s.woken)
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.looking--; s.looking == 0 {
+			s.woken, s.data = make(chan struct{}), nil // nobody saw it grow old
+		}
+	}
+}
+
+// newest returns the newest state and a channel that is closed when there is a
+// newer one.
+func (s *states) newest() ([]byte, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.data, s.changed
+}
+
+// run asks until ctx is done.
+func (s *states) run(ctx context.Context) {
+	for {
+		s.mu.Lock()
+		woken := s.woken
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-woken:
+		}
+		began := time.Now()
+		s.put(s.compose(ctx))
+		rest := time.NewTimer(freshFor - min(time.Since(began), freshFor/2))
+		select {
+		case <-ctx.Done():
+		case <-rest.C:
+		}
+		rest.Stop()
+	}
+}
+
+func (s *states) put(data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.looking == 0 || bytes.Equal(data, s.data) {
+		return
+	}
+	s.data = data
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// compose asks how things are. Where the engine does not answer, it says that
+// nothing is known, and why.
+func (s *states) compose(ctx context.Context) []byte {
+	var jobs struct {
+		Jobs json.RawMessage `json:"jobs"`
+	}
+	var status struct {
+		Tick   json.RawMessage `json:"tick"`
+		Alarms json.RawMessage `json:"alarms"`
+	}
+	var wg sync.WaitGroup
+	var jobsErr, statusErr error
+	var open map[string]refreshed
+	wg.Go(func() { jobsErr = askInto(ctx, s.asker, replica.AskJobs, &jobs) })
+	wg.Go(func() { statusErr = askInto(ctx, s.asker, replica.AskStatus, &status) })
+	wg.Go(func() { open = s.live.incidents(ctx) })
+	wg.Wait()
+	out := struct {
+		Tick      json.RawMessage   `json:"tick"`
+		Jobs      json.RawMessage   `json:"jobs"`
+		Incidents []json.RawMessage `json:"incidents"`
+		Alarms    json.RawMessage   `json:"alarms"`
+	}{orNull(status.Tick, "null"), orNull(jobs.Jobs, "[]"), []json.RawMessage{}, orNull(status.Alarms, "[]")}
+	for _, id := range sortedKeys(open) {
+		out.Incidents = append(out.Incidents, withVerdict(open[id].data, s.notes.of(id)))
+	}
+	if err := cmp.Or(statusErr, jobsErr); err != nil {
+		out.Alarms, _ = json.Marshal([]replica.Alarm{s.noEngine.alarm(time.Now(), err)}) // text and a time
+	} else {
+		s.noEngine.over()
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return []byte(`{"tick":null,"jobs":[],"incidents":[],"alarms":[]}`)
+	}
+	return b
+}
+
+func askInto(ctx context.Context, a Asker, what string, into any) error {
+	b, err := ask(ctx, a, what, nil)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, into)
+}
+
+func orNull(b json.RawMessage, otherwise string) json.RawMessage {
+	if len(b) == 0 {
+		return json.RawMessage(otherwise)
+	}
+	return b
+}
