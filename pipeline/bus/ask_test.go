@@ -12,6 +12,7 @@ import (
 )
 
 func TestAsk(t *testing.T) {
+	t.Parallel()
 	s, _ := site(t)
 	ctx := within(t, 20*time.Second)
 	engine, web := join(t, s, broker.Engine), join(t, s, broker.Web)
@@ -57,6 +58,7 @@ func TestAsk(t *testing.T) {
 }
 
 func TestKeyValue(t *testing.T) {
+	t.Parallel()
 	s, _ := site(t)
 	ctx := within(t, 20*time.Second)
 	b := join(t, s, broker.Notify)

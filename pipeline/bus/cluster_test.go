@@ -48,6 +48,7 @@ func cluster(t *testing.T) []*nats.Server {
 
 // Two of three servers carry on, and nothing is skipped or repeated.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("three servers take seconds to elect a leader")
 	}

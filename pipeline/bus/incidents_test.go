@@ -12,6 +12,7 @@ import (
 
 // One revision stands; a second one is told whether it is the same.
 func TestIncidents(t *testing.T) {
+	t.Parallel()
 	s, b := site(t)
 	ctx := within(t, 20*time.Second)
 	if first, last, err := b.IncidentBounds(ctx); first != 1 || last != 0 || err != nil {

@@ -32,6 +32,7 @@ func read(t *testing.T, b *bus.Bus, after uint64, n int) []bus.Entry {
 }
 
 func TestAppendAndFollow(t *testing.T) {
+	t.Parallel()
 	_, b := site(t)
 	ctx := within(t, 20*time.Second)
 	if first, last, err := b.Bounds(ctx); err != nil || first != 1 || last != 0 {
@@ -65,6 +66,7 @@ func TestAppendAndFollow(t *testing.T) {
 
 // Ticks and frames that are stated twice are stored once.
 func TestRepeats(t *testing.T) {
+	t.Parallel()
 	s, b := site(t)
 	ctx := within(t, 20*time.Second)
 	other := join(t, s, broker.Tick)
@@ -92,6 +94,7 @@ func TestRepeats(t *testing.T) {
 // Large messages do not overtake their reader, and one larger than a pull comes
 // through.
 func TestLargeEntries(t *testing.T) {
+	t.Parallel()
 	_, b := site(t)
 	ctx := within(t, 60*time.Second)
 	var rs []*telemetry.Record
@@ -116,6 +119,7 @@ func TestLargeEntries(t *testing.T) {
 
 // Send says how many from the front are stored, and which one never can be.
 func TestSend(t *testing.T) {
+	t.Parallel()
 	_, b := site(t)
 	ctx := within(t, 20*time.Second)
 	message := func(r *telemetry.Record) bus.Message {
@@ -167,6 +171,7 @@ func TestSend(t *testing.T) {
 // What is no record, or stands where its kind does not belong, is handed over as
 // such and stops nothing.
 func TestMalformed(t *testing.T) {
+	t.Parallel()
 	_, b := site(t)
 	ctx := within(t, 20*time.Second)
 	enc, err := telemetry.AppendRecord(nil, tick(7))
@@ -194,6 +199,7 @@ func TestMalformed(t *testing.T) {
 }
 
 func TestSlice(t *testing.T) {
+	t.Parallel()
 	_, b := site(t)
 	ctx := within(t, 20*time.Second)
 	for n := range 10 {
@@ -242,6 +248,7 @@ func TestSlice(t *testing.T) {
 
 // A follower ends with its context, and with the bus.
 func TestFollowEnds(t *testing.T) {
+	t.Parallel()
 	s, b := site(t)
 	ctx, cancel := context.WithCancel(within(t, 20*time.Second))
 	if err := b.Append(ctx, "h1", event(1, "x")); err != nil {

@@ -21,7 +21,7 @@ import (
 const (
 	windowMessages = 512
 	windowBytes    = 4 << 20
-	ackPatience    = 10 * time.Second
+	ackPatience    = 4 * time.Second
 	sendAttempts   = 3
 )
 

@@ -22,7 +22,7 @@ const (
 	pullMessages  = 256
 	pullBytes     = 1 << 20
 	pullExpires   = 30 * time.Second
-	pullHeartbeat = 5 * time.Second
+	pullHeartbeat = 2 * time.Second
 	idleConsumer  = 30 * time.Second // how long the server keeps one that nobody uses
 )
 

@@ -16,6 +16,7 @@ import (
 // A server that is killed while one process appends and another follows: what
 // was acknowledged is there, and the follower sees each position once, in order.
 func TestKilledServer(t *testing.T) {
+	t.Parallel()
 	server := spawn(t)
 	writer, reader := server.join(broker.All), server.join(broker.Store)
 	ctx := within(t, 60*time.Second)
@@ -89,6 +90,7 @@ func receive[T any](ctx context.Context, t *testing.T, from <-chan T) (v T) {
 // What was stored is there after a stop in order, too, and a tick is known
 // again.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	server := spawn(t)
 	ctx := within(t, 30*time.Second)
 	b := server.join(broker.All)
@@ -121,6 +123,7 @@ func TestRestart(t *testing.T) {
 // A log that is not the one that was read ends a Follow: the reader's position
 // means nothing there.
 func TestRewritten(t *testing.T) {
+	t.Parallel()
 	server := spawn(t)
 	ctx := within(t, 30*time.Second)
 	b := server.join(broker.All)
@@ -162,6 +165,7 @@ func TestRewritten(t *testing.T) {
 
 // A process comes up without its server and finds it later.
 func TestConnectBeforeTheServer(t *testing.T) {
+	t.Parallel()
 	server := spawn(t)
 	server.kill()
 	b := server.join(broker.All)

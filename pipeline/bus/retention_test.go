@@ -18,6 +18,7 @@ func large(n int) *telemetry.Record {
 
 // What retention removed is not passed over in silence.
 func TestForgotten(t *testing.T) {
+	t.Parallel()
 	_, b := site(t, func(c *bus.Config) { c.RetainBytes = 1 << 20 })
 	ctx := within(t, 30*time.Second)
 	for n := range 30 {
@@ -42,6 +43,7 @@ func TestForgotten(t *testing.T) {
 
 // A reader that is overtaken by retention is told.
 func TestForgottenOnTheWay(t *testing.T) {
+	t.Parallel()
 	_, b := site(t, func(c *bus.Config) { c.RetainBytes = 1 << 20 })
 	ctx := within(t, 30*time.Second)
 	if err := b.Append(ctx, "", large(0), large(1)); err != nil {
@@ -71,6 +73,7 @@ func TestForgottenOnTheWay(t *testing.T) {
 
 // Creating again adjusts the limits of what is there.
 func TestCreateAdjusts(t *testing.T) {
+	t.Parallel()
 	s, b := site(t)
 	ctx := within(t, 30*time.Second)
 	for n := range 30 {
@@ -89,6 +92,7 @@ func TestCreateAdjusts(t *testing.T) {
 
 // A size that was asked for is kept to or refused.
 func TestNoRoom(t *testing.T) {
+	t.Parallel()
 	s := serve(t, broker.Config{})
 	b := join(t, s, broker.All, func(c *bus.Config) { c.RetainBytes = 1 << 50 })
 	if err := b.Create(within(t, 10*time.Second)); err == nil || !strings.Contains(err.Error(), "MiB") {

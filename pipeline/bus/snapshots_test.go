@@ -18,6 +18,7 @@ func snapshotAt(n int, engine string) bus.SnapshotInfo {
 }
 
 func TestSnapshots(t *testing.T) {
+	t.Parallel()
 	s, all := site(t)
 	ctx := within(t, 30*time.Second)
 	if got, err := all.Snapshots(ctx); len(got) != 0 || err != nil {

@@ -13,7 +13,7 @@ import (
 
 // requestPatience bounds one request to the server; whole operations last as
 // long as their context.
-const requestPatience = 5 * time.Second
+const requestPatience = 4 * time.Second
 
 // Create makes the site's streams and buckets, or adjusts the limits of those
 // that are there. It waits for a server until ctx is done.
