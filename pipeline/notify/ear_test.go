@@ -3,8 +3,6 @@ package notify_test
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,8 +184,4 @@ func await(t *testing.T, holds func() bool) {
 		<-time.After(10 * time.Second)
 	}
 	t.Fatal("it never comes about")
-}
-
-func count[K comparable](m map[K]int) string {
-	return fmt.Sprint(slices.Sorted(maps.Values(m)))
 }

@@ -122,7 +122,7 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	})
 	if err != nil {
-		return nil //nolint:nilerr // ctx is done
+		return nil
 	}
 	var serving sync.WaitGroup
 	defer serving.Wait()
@@ -130,7 +130,7 @@ func Run(ctx context.Context, c Config) error {
 	for i, r := range c.Receivers {
 		desks[i] = newDesk(&c, r, kv)
 		if desks[i].enter(ctx) != nil {
-			return nil //nolint:nilerr // ctx is done
+			return nil
 		}
 	}
 	for _, d := range desks {

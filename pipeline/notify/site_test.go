@@ -29,7 +29,7 @@ func within(t testing.TB, d time.Duration) context.Context {
 }
 
 // serve starts a site's server over a directory.
-func serve(t *testing.T, dir string) *broker.Server {
+func serve(t testing.TB, dir string) *broker.Server {
 	t.Helper()
 	s, err := broker.Start(within(t, 20*time.Second), broker.Config{Dir: dir, Site: "lab"})
 	if err != nil {
@@ -40,7 +40,7 @@ func serve(t *testing.T, dir string) *broker.Server {
 }
 
 // join connects in a role; the real bus with what that role may do.
-func join(t *testing.T, s *broker.Server, r broker.Role) *bus.Bus {
+func join(t testing.TB, s *broker.Server, r broker.Role) *bus.Bus {
 	t.Helper()
 	c, err := s.Connection(r)
 	if err != nil {
@@ -60,7 +60,7 @@ type listener struct {
 	mu      sync.Mutex
 	heard   []hearing
 	changed chan struct{}
-	odd     int // requests that were not answered with 2xx
+	wild    bool
 }
 
 // answers are what the listener does with the requests, over and over.
@@ -87,7 +87,7 @@ var answers = []func(http.ResponseWriter, *http.Request){
 
 // listen starts a listener; wild, it answers in every way.
 func listen(t *testing.T, wild bool) *listener {
-	l := &listener{changed: make(chan struct{}, 1)}
+	l := &listener{changed: make(chan struct{}, 1), wild: wild}
 	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -100,9 +100,6 @@ func listen(t *testing.T, wild bool) *listener {
 		}
 		taken := n == 0 || n == 1 || n == 3 || n == 8
 		l.heard = append(l.heard, hearing{id: r.Header.Get("webhook-id"), body: string(body), answer: notify.Answer{Verdict: map[bool]notify.Verdict{true: notify.Taken}[taken]}})
-		if !taken {
-			l.odd++
-		}
 		l.mu.Unlock()
 		answers[n](w, r)
 		select {
@@ -145,12 +142,16 @@ func hasty(t *testing.T, b notify.Bus, l *listener) notify.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return notify.Config{Bus: b, Name: "test", Margin: 500 * time.Millisecond, Retries: slices.Repeat([]time.Duration{5 * time.Millisecond}, 200),
-		Receivers: []notify.Receiver{{Name: "ops", Notifier: hook, Timeout: 300 * time.Millisecond}}}
+	timeout := 5 * time.Second
+	if l.wild {
+		timeout = 300 * time.Millisecond // it hangs on purpose
+	}
+	return notify.Config{Bus: b, Name: "test", Retries: slices.Repeat([]time.Duration{5 * time.Millisecond}, 200),
+		Receivers: []notify.Receiver{{Name: "ops", Notifier: hook, Timeout: timeout}}}
 }
 
 // publish stores the next revision of an incident.
-func (in *incident) publish(t *testing.T, b *bus.Bus, state string) string {
+func (in *incident) publish(t testing.TB, b *bus.Bus, state string) string {
 	t.Helper()
 	n, data := in.revise(t, state)
 	if o, _, err := b.PublishIncident(within(t, 20*time.Second), in.id, n, data); err != nil || o != bus.Stored {
@@ -161,7 +162,7 @@ func (in *incident) publish(t *testing.T, b *bus.Bus, state string) string {
 
 // begun waits until a notifier serves a receiver: what is published from here on
 // is told.
-func begun(t *testing.T, b *bus.Bus) {
+func begun(t testing.TB, b *bus.Bus) {
 	t.Helper()
 	ctx := within(t, 20*time.Second)
 	kv, err := b.KeyValue(ctx, bus.Deliveries)
@@ -203,11 +204,6 @@ func TestOverARealSite(t *testing.T) {
 	for _, stop := range stops {
 		stop()
 	}
-	for id, n := range taken {
-		if n != 1 {
-			t.Errorf("%s was taken %d times", id, n)
-		}
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	bodies := map[string]string{}
@@ -221,10 +217,18 @@ func TestOverARealSite(t *testing.T) {
 	if err != nil || len(all) != 6 {
 		t.Fatal(len(all), err)
 	}
+	repeats, twice := 0, -len(taken)
+	for _, n := range taken {
+		twice += n
+	}
 	for _, d := range all {
+		repeats += d.Repeats
 		if d.State != notify.StateSettled || d.Settled != 5 || d.Outcome != notify.OutcomeDelivered || d.Status/100 != 2 {
 			t.Errorf("%+v", d)
 		}
+	}
+	if twice > repeats || repeats == 0 {
+		t.Errorf("%d messages were taken twice, %d repeats are known", twice, repeats)
 	}
 }
 

@@ -257,7 +257,7 @@ func TestMemoryIsBoundedAndWhatIsBeyondIsReadAgain(t *testing.T) {
 		stop := start(t, config(m, e))
 		synctest.Wait()
 		var want []string
-		for i := range 40 { // 10 MiB, of which 4 are kept
+		for i := range 24 { // 6 MiB, of which 4 are kept
 			id := fmt.Sprintf("inc-%02d", i)
 			data := fmt.Sprintf(`{"id":%q,"revision":1,"state":"open","updated":"2026-11-21T02:47:00Z","title":%q}`, id, strings.Repeat("x", 256<<10))
 			m.publish(id, 1, []byte(data))

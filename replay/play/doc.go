@@ -11,7 +11,8 @@
 // Both clocks of a frame's instants, an event's two times, an edge's start, end
 // and receipt, a config's receipt, a tick. A time of zero is not a time ("always",
 // "not stated") and stays zero. Nothing else changes: a schema's fingerprint, a
-// frame's incarnation and sequence and every word are the recording's.
+// frame's sequence and every word are the recording's, and so is a frame's
+// incarnation, except in a log that was played into before (State.Raise).
 //
 // # The order, and going on
 //

@@ -11,6 +11,7 @@ import (
 // given.
 type mover struct {
 	shift   telemetry.Duration
+	raise   uint64 // of incarnations
 	site    string
 	schemas map[telemetry.Fingerprint]*telemetry.Schema
 	// all lists every schema of the recording; it is asked once, for a frame
@@ -99,6 +100,7 @@ func (m *mover) moveFrame(b telemetry.EncodedFrame) (telemetry.EncodedFrame, err
 	if err := m.decoder.Decode(b, s, &m.frame); err != nil {
 		return nil, err
 	}
+	m.frame.Incarnation += m.raise
 	for i := range m.frame.Instants {
 		at := &m.frame.Instants[i]
 		at.Source, at.Received = m.time(at.Source), m.time(at.Received)

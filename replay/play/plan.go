@@ -3,6 +3,7 @@ package play
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -19,6 +20,11 @@ type State struct {
 	Began telemetry.Time `json:"began"`
 	Live  telemetry.Time `json:"live"` // as moved
 	Speed float64        `json:"speed"`
+	// Raise is added to every frame's incarnation. It is 0 in a log that held
+	// nothing, and there a frame keeps what it says. In one that was played into
+	// before, the sources have restarted: else the log would take their frames
+	// for those that it has.
+	Raise uint64 `json:"raise"`
 	// First is the recording's first instant: the state of another recording
 	// is refused.
 	First telemetry.Time `json:"first"`
@@ -95,6 +101,9 @@ func plan(c Config, s span, now telemetry.Time) (State, error) {
 	live := s.first.Add(min(max(c.From, 0), s.last.Sub(s.first)))
 	shift := floor(now.Sub(live), s.grid)
 	st := State{Shift: shift, Began: now, Live: live.Add(shift), Speed: c.Speed, First: s.first}
+	if c.Last != 0 {
+		st.Raise = uint64(max(now, 0) / telemetry.Time(time.Second))
+	}
 	if c.Last != 0 && s.first.Add(shift) <= c.Last {
 		st.Shift = floor(c.Last.Sub(s.first), s.grid) + s.grid
 		st.Live = now

@@ -134,7 +134,7 @@ func newPlayer(ctx context.Context, c Config) (*player, error) {
 	if p.state, err = plan(c, p.span, now); err != nil {
 		return nil, err
 	}
-	p.move = mover{shift: p.state.Shift, site: c.Site, schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, all: p.span.schemas}
+	p.move = mover{shift: p.state.Shift, raise: p.state.Raise, site: c.Site, schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, all: p.span.schemas}
 	p.pace = newPace(p.state, c.Last, now)
 	p.warn()
 	if c.Begun != nil {

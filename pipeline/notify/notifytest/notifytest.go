@@ -104,8 +104,10 @@ func Test(t *testing.T, open func(t *testing.T) Far) {
 	t.Run("it ends with its context", func(t *testing.T) { testEnds(t, open(t)) })
 	t.Run("fingerprint", func(t *testing.T) {
 		a, b := open(t), open(t)
-		if a.Notifier.Fingerprint() == "" || a.Notifier.Fingerprint() != a.Notifier.Fingerprint() {
-			t.Error("want a fingerprint that stays")
+		before := a.Notifier.Fingerprint()
+		once(t, a, patience, message("inc-1.1.far", 1))
+		if after := a.Notifier.Fingerprint(); before == "" || after != before {
+			t.Errorf("fingerprint %q, then %q: want one that stays", before, after)
 		}
 		if a.Notifier.Fingerprint() == b.Notifier.Fingerprint() {
 			t.Error("two far ends have one fingerprint")

@@ -272,21 +272,23 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		status  int
 		reason  string
 	}{
-		"200":              {status(200), notify.Taken, 200, ""},
-		"299":              {status(299), notify.Taken, 299, ""},
-		"400":              {status(400), notify.Refused, 400, "400 Bad Request"},
-		"401":              {status(401), notify.Refused, 401, "401"},
-		"404":              {status(404), notify.Refused, 404, "404"},
-		"410":              {status(410), notify.Gone, 410, "410"},
-		"500":              {status(500), notify.Refused, 500, "500"},
-		"503":              {status(503), notify.Refused, 503, "503"},
-		"redirect":         {elsewhere, notify.Refused, 308, "/elsewhere: redirects are not followed"},
-		"200, slow body":   {slow(200), notify.Taken, 200, ""},
-		"500, slow body":   {slow(500), notify.Refused, 500, "500"},
-		"502, endless":     {endless, notify.Refused, 502, "502"},
-		"text of an error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no\x1b[31m\nroom", 507) }, notify.Refused, 507, ": no [31m room"},
-		"hangs":            {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, notify.Silent, 0, "no answer in time"},
-		"breaks off":       {breakOff, notify.Silent, 0, "EOF"},
+		"200":            {status(200), notify.Taken, 200, ""},
+		"299":            {status(299), notify.Taken, 299, ""},
+		"400":            {status(400), notify.Refused, 400, "400 Bad Request"},
+		"401":            {status(401), notify.Refused, 401, "401"},
+		"404":            {status(404), notify.Refused, 404, "404"},
+		"410":            {status(410), notify.Gone, 410, "410"},
+		"500":            {status(500), notify.Refused, 500, "500"},
+		"503":            {status(503), notify.Refused, 503, "503"},
+		"redirect":       {elsewhere, notify.Refused, 308, "/elsewhere: redirects are not followed"},
+		"200, slow body": {slow(200), notify.Taken, 200, ""},
+		"500, slow body": {slow(500), notify.Refused, 500, "500"},
+		"502, endless":   {endless, notify.Refused, 502, "502"},
+		"text of an error": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "no\x1b[31m\nroom", http.StatusInsufficientStorage)
+		}, notify.Refused, 507, ": no [31m room"},
+		"hangs":      {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, notify.Silent, 0, "no answer in time"},
+		"breaks off": {breakOff, notify.Silent, 0, "EOF"},
 	} {
 		f.set(c.answer)
 		before := len(f.requests())
