@@ -15,7 +15,11 @@ type checkConfig struct {
 func (c *checkConfig) Run(sh *shell) error {
 	v := &verdict{sh: sh}
 	for _, path := range c.Files {
-		_, problems := config.Read(path)
+		file, problems := config.Read(path)
+		if file != nil {
+			_, faults := collectorSpecs(file)
+			problems = append(problems, faults...)
+		}
 		for _, p := range problems {
 			v.problem(p)
 		}

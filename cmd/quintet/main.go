@@ -26,6 +26,11 @@ Exit codes: 0 sound, done; 1 wrong, failed or different; 2 a wrong flag or argum
 
 // commands is the command line.
 type commands struct {
+	Demo    demoCommand    `cmd:"" help:"Everything in one process, with a recording in the place of a site."`
+	Serve   serveCommand   `cmd:"" help:"The service."`
+	Collect collectCommand `cmd:"" help:"Only the collectors of a host or a rack; --once --print shows what they would send."`
+	Capture captureCommand `cmd:"" help:"Write a part of a running site's log into a trace."`
+	Enroll  enrollCommand  `cmd:"" help:"Write the credentials of a process on another machine."`
 	Replay  replayCommand  `cmd:"" help:"Run the engine over a recording and print the incidents."`
 	Import  importCommand  `cmd:"" help:"Turn other data into a trace."`
 	Score   scoreCommand   `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`

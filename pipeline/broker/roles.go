@@ -94,6 +94,7 @@ func rightsOf(role Role, n bus.Names) (rights, error) {
 		r.readObjects(snapshots)
 		r.readKeys(replicas)
 		r.readKeys(deliveries)
+		r.keys(n.Bucket(bus.Notes))
 	default:
 		name, ok := strings.CutPrefix(string(role), collectPrefix)
 		if !ok {

@@ -61,6 +61,7 @@ func (n Names) Bucket(b string) string { return "quintet-" + n.site + "-" + b }
 const (
 	Snapshots  = "snapshots"  // object store
 	Deliveries = "deliveries" // key-value: what the notifier claimed and sent
+	Notes      = "notes"      // key-value: what people say of incidents
 	Replicas   = "replicas"   // key-value: who runs, 30 s each
 )
 

@@ -26,6 +26,7 @@ func (b *Bus) Create(ctx context.Context) error {
 		{b.names.Incidents(), b.createIncidents},
 		{b.names.Bucket(Snapshots), b.createSnapshots},
 		{b.names.Bucket(Deliveries), b.createBucket(Deliveries, incidentsRetain)},
+		{b.names.Bucket(Notes), b.createBucket(Notes, incidentsRetain)},
 		{b.names.Bucket(Replicas), b.createBucket(Replicas, replicasRetain)},
 	}
 	for _, s := range steps {

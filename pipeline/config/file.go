@@ -45,7 +45,7 @@ type NATS struct {
 	Credentials string // file
 	Process     string // the name of this process in subjects; the host's name if empty
 	Retain      time.Duration
-	RetainBytes int64
+	RetainBytes int64 // 0: what the disk has room for, 4 GiB at most
 	Copies      int
 	Sync        time.Duration
 }
@@ -69,7 +69,8 @@ type Receiver struct {
 
 // Web says who may look, and how the page is served.
 type Web struct {
-	Cert, Key string // files
+	Cert, Key string   // files
+	Hosts     []string // further names under which it may be asked on loopback
 	Users     []User
 }
 
@@ -83,7 +84,7 @@ type User struct {
 // Default returns what an empty file means: one machine, on loopback.
 func Default() *File {
 	return &File{Site: telemetry.DefaultSiteConfig(), Listen: "127.0.0.1:8420", Data: "quintet-data",
-		NATS: NATS{Embedded: true, Retain: time.Hour, RetainBytes: 8 << 30, Copies: 1, Sync: time.Second}}
+		NATS: NATS{Embedded: true, Retain: time.Hour, Copies: 1, Sync: time.Second}}
 }
 
 // Read reads a file and says everything that is wrong or doubtful about it.
@@ -285,5 +286,5 @@ func (r *reader) web(n *yaml.Node, c *Web) {
 		if (c.Cert == "") != (c.Key == "") {
 			r.fail(n, "web: tls: want both cert and key")
 		}
-	}}, field{"users", func(n *yaml.Node) { r.each(n, "web: users: ", user) }})
+	}}, r.texts("hosts", &c.Hosts), field{"users", func(n *yaml.Node) { r.each(n, "web: users: ", user) }})
 }

@@ -23,7 +23,7 @@ import (
 const DefaultListen = "127.0.0.1:8420"
 
 // Notes is the bucket in which is kept what people say of incidents.
-const Notes = "notes"
+const Notes = bus.Notes
 
 // Stream is the stream of incidents.
 type Stream interface {

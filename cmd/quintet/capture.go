@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/replay/trace"
+)
+
+// captureCommand writes a part of a running site's log into a trace.
+type captureCommand struct {
+	Output   string        `short:"o" required:"" placeholder:"FILE" help:"The trace to write."`
+	Server   string        `default:"http://127.0.0.1:8420" placeholder:"URL" help:"The service."`
+	Last     time.Duration `placeholder:"15m" help:"What has happened in so long. Without this and --incident: from now on, until interrupted."`
+	Incident string        `placeholder:"ID" help:"From 15 minutes before an incident began to 5 after its end."`
+	User     string        `placeholder:"NAME:FILE" help:"Who asks, and the file with the password."`
+	Force    bool          `help:"Replace FILE if it is there."`
+}
+
+// Validate says what is wrong with the flags.
+func (c *captureCommand) Validate() error {
+	if c.Last != 0 && c.Incident != "" {
+		return errors.New("--last and --incident: want one of them")
+	}
+	if c.Last < 0 {
+		return errors.New("--last: want no negative length")
+	}
+	return nil
+}
+
+// Run writes the trace. What was written of one that is interrupted is a trace.
+func (c *captureCommand) Run(sh *shell) error {
+	if _, err := os.Stat(c.Output); err == nil && !c.Force {
+		return fmt.Errorf("capture: %s is there already: give --force to replace it", c.Output)
+	}
+	resp, err := c.ask(sh.ctx)
+	if err != nil {
+		return fmt.Errorf("capture: %w", err)
+	}
+	defer resp.Body.Close()
+	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return c.copy(sh.ctx, w, resp.Body) }); err != nil {
+		return fmt.Errorf("capture: %w", err)
+	}
+	return c.tell(sh)
+}
+
+// copy reads until the end, or until ctx is done: what came by then is kept.
+func (c *captureCommand) copy(ctx context.Context, w io.Writer, r io.Reader) error {
+	if _, err := io.Copy(w, r); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (c *captureCommand) ask(ctx context.Context) (*http.Response, error) {
+	q := url.Values{}
+	if c.Last > 0 {
+		q.Set("last", c.Last.String())
+	}
+	if c.Incident != "" {
+		q.Set("incident", c.Incident)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.Server, "/")+"/api/v1/capture?"+q.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.identify(req); err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		return nil, refusal(resp)
+	}
+	return resp, nil
+}
+
+func (c *captureCommand) identify(req *http.Request) error {
+	if c.User == "" {
+		return nil
+	}
+	name, file, ok := strings.Cut(c.User, ":")
+	if !ok {
+		return errors.New("--user: want NAME:FILE")
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	req.SetBasicAuth(name, strings.TrimRight(string(b), "\r\n"))
+	return nil
+}
+
+// refusal is what the service says against a request.
+func refusal(resp *http.Response) error {
+	var said struct{ Error, Field string }
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if json.Unmarshal(b, &said) != nil || said.Error == "" {
+		return errors.New(resp.Status)
+	}
+	if said.Field != "" {
+		return fmt.Errorf("%s: %s", said.Field, said.Error)
+	}
+	return errors.New(said.Error)
+}
+
+// tell says what the trace holds.
+func (c *captureCommand) tell(sh *shell) error {
+	f, err := os.Open(c.Output)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	t, err := trace.Open(f, info.Size())
+	if err != nil {
+		return fmt.Errorf("capture: %s: %w", c.Output, err)
+	}
+	i := t.Info()
+	begins := "begins with a snapshot"
+	if i.Cold {
+		begins = "begins cold"
+	}
+	_, err = fmt.Fprintf(sh.out, "%s: %d entries, %s to %s; %s\n", c.Output, i.Entries, i.First, i.Last, begins)
+	return err
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/dashboards/web"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline"
+	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/rules"
+)
+
+// serveCommand is the service.
+type serveCommand struct {
+	Config   string   `placeholder:"FILE" help:"The configuration; without one, everything has the default that is right for one machine."`
+	Role     []string `placeholder:"ROLE" help:"Parts this process takes: collect, tick, engine, store, notify, web. All, if none is named."`
+	Listen   string   `placeholder:"ADDRESS" help:"Where the page and the API are, in place of the configuration's listen."`
+	Data     string   `placeholder:"DIR" help:"Where the log is, in place of the configuration's data."`
+	LogLevel string   `default:"info" enum:"debug,info,warn,error" help:"What is logged: debug, info, warn, error."`
+}
+
+// Run serves until it is told to stop.
+func (c *serveCommand) Run(sh *shell) error {
+	file, err := readConfig(sh, c.Config)
+	if err != nil {
+		return err
+	}
+	roles, err := pipeline.ParseRoles(c.Role)
+	if err != nil {
+		return err
+	}
+	override(&file.Listen, c.Listen)
+	override(&file.Data, c.Data)
+	s, err := newService(sh, file, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	s.Roles = roles
+	if roles[pipeline.Collect] {
+		if s.Collectors, err = hostCollectors(file); err != nil {
+			return err
+		}
+	}
+	return pipeline.Run(sh.ctx, s)
+}
+
+func override(into *string, value string) {
+	if value != "" {
+		*into = value
+	}
+}
+
+// readConfig reads a configuration and warns of what is doubtful in it; without
+// a path it is the default.
+func readConfig(sh *shell, path string) (*config.File, error) {
+	if path == "" {
+		return config.Default(), nil
+	}
+	file, problems := config.Read(path)
+	var wrong []error
+	for _, p := range problems {
+		if p.Doubt {
+			sh.warn("%v", p)
+			continue
+		}
+		wrong = append(wrong, p)
+	}
+	return file, errors.Join(wrong...)
+}
+
+// newService is what every live command runs, but for what it collects.
+func newService(sh *shell, file *config.File, level string) (pipeline.Config, error) {
+	set, err := signatures(file.Signatures)
+	if err != nil {
+		return pipeline.Config{}, err
+	}
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return pipeline.Config{}, err
+	}
+	process := file.NATS.Process
+	if process == "" {
+		if process, err = hostName(); err != nil {
+			return pipeline.Config{}, err
+		}
+	}
+	return pipeline.Config{File: file, Roles: pipeline.AllRoles(), Process: process, Version: correlate.Version, Page: page(),
+		Engine:    engine.Config{Slices: 1, Correlate: correlate.Config{Signatures: set.Signatures, Rules: set.Digest}},
+		Listening: func(a net.Addr) { fmt.Fprintf(sh.out, "quintet: the page is at %s\n", address(file, a)) },
+		Logger:    slog.New(slog.NewTextHandler(sh.err, &slog.HandlerOptions{Level: l})),
+	}, nil
+}
+
+// address is where the page is, as a browser wants it.
+func address(file *config.File, a net.Addr) string {
+	scheme := "http"
+	if file.Web.Cert != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + a.String() + "/"
+}
+
+// page returns the page's files; QUINTET_PAGE, where it is set, is a folder from
+// which they are read at each request, for who works on them.
+func page() fs.FS {
+	if dir := os.Getenv("QUINTET_PAGE"); dir != "" {
+		return os.DirFS(dir)
+	}
+	return web.Files()
+}
+
+// signatures returns our own and those of extra folders.
+func signatures(folders []string) (rules.Set, error) {
+	if len(folders) == 0 {
+		return rules.Standard()
+	}
+	roots := []fs.FS{rules.Files()}
+	for _, f := range folders {
+		root, err := rules.Dir(f)
+		if err != nil {
+			return rules.Set{}, err
+		}
+		roots = append(roots, root)
+	}
+	sigs, err := rules.Load(roots...)
+	if err != nil {
+		return rules.Set{}, err
+	}
+	return rules.Set{Signatures: sigs, Digest: rules.Digest(sigs)}, nil
+}
+
+// hostName names this machine in entities and subjects: up to the first dot.
+func hostName() (string, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("name of this host: %w (say nats.process in the configuration)", err)
+	}
+	name, _, _ = strings.Cut(name, ".")
+	return name, nil
+}
+
+// temporary makes a folder that is gone when done is called.
+func temporary() (dir string, done func(), err error) {
+	dir, err = os.MkdirTemp("", "quintet-")
+	if err != nil {
+		return "", nil, err
+	}
+	return dir, func() { _ = os.RemoveAll(dir) }, nil
+}

@@ -1,0 +1,116 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/broker"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// openLog starts the server that Quintet brings along, where this process holds
+// the log, and connects to it, or connects to an existing one. What it opened is
+// closed by close, in order.
+func (s *service) openLog(ctx context.Context) (err error) {
+	n := &s.c.File.NATS
+	cfg := bus.Config{Site: s.c.File.Site.Site, Name: s.c.Process, Servers: n.URLs, Grid: s.c.File.Site.Grid, Retain: n.Retain,
+		RetainBytes: n.RetainBytes, Copies: n.Copies, Metrics: s.metrics, Logger: s.part("bus")}
+	if n.Embedded {
+		if !s.c.Roles[Store] {
+			return fmt.Errorf("nats: the log is in a server of our own, and this process (roles %s) does not hold it: say nats.urls of the one that does", s.c.Roles)
+		}
+		if err := s.startServer(ctx, &cfg); err != nil {
+			return err
+		}
+	} else if cfg.Credentials, err = credentials(n.Credentials, n.CA); err != nil {
+		return fmt.Errorf("nats: %w", err)
+	}
+	if s.bus, err = bus.Connect(ctx, cfg); err != nil {
+		s.close()
+		return err
+	}
+	if s.c.Roles[Store] {
+		if err := s.bus.Create(ctx); err != nil {
+			s.close()
+			return err
+		}
+	}
+	return nil
+}
+
+// startServer starts our own server and points cfg to it.
+func (s *service) startServer(ctx context.Context, cfg *bus.Config) (err error) {
+	n := &s.c.File.NATS
+	s.server, err = broker.Start(ctx, broker.Config{Dir: s.c.File.Data, Site: cfg.Site, Listen: n.Listen, Names: n.Names, SyncInterval: n.Sync, Logger: s.part("broker")})
+	if err != nil {
+		return err
+	}
+	c, err := s.server.Connection(broker.All)
+	if err != nil {
+		s.close()
+		return err
+	}
+	cfg.InProcess, cfg.Credentials = c.InProcess, c.Credentials
+	return nil
+}
+
+// credentials reads a credentials file and, beside it, the certificate of the
+// servers' authority where it is in a file of its own.
+func credentials(file, ca string) ([]byte, error) {
+	var out []byte
+	for _, path := range []string{file, ca} {
+		if path == "" {
+			continue
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, b...), '\n')
+	}
+	return out, nil
+}
+
+// close ends the connection and, where it is ours, the server.
+func (s *service) close() {
+	if s.bus != nil {
+		s.bus.Close()
+	}
+	if s.server != nil {
+		s.server.Close()
+	}
+}
+
+// spillDir is where the outbox may leave what the log cannot take.
+func (s *service) spillDir() string {
+	if s.c.File.Data == "" {
+		return ""
+	}
+	return filepath.Join(s.c.File.Data, "outbox")
+}
+
+// renewSite is how often the site's configuration is stated again: a cold
+// replica and a trace need it from what the log still holds.
+const renewSite = 5 * time.Minute
+
+// stateSite states grid, lateness classes and the site's name.
+func (s *service) stateSite(ctx context.Context) error {
+	again := time.NewTicker(renewSite)
+	defer again.Stop()
+	for {
+		r := s.c.File.Site.Record()
+		r.Received = telemetry.Time(time.Now().UnixNano())
+		if err := s.bus.Append(ctx, s.c.Process, &telemetry.Record{Kind: telemetry.ConfigRecord, Config: r}); err != nil {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/receive"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/broker"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/outbox"
+	"github.com/quintet-dc/quintet/pipeline/recorder"
+	"github.com/quintet-dc/quintet/pipeline/replica"
+	"github.com/quintet-dc/quintet/pipeline/serve"
+	"github.com/quintet-dc/quintet/pipeline/ticker"
+)
+
+// Config says what a process of the service does.
+type Config struct {
+	File    *config.File
+	Roles   Roles
+	Process string // its name in subjects and metrics; the host's, usually
+	Version string // of the program
+	// Engine is the engine of the role; its site, grid and lateness classes are
+	// taken from File.
+	Engine engine.Config
+	// Collectors are what File.Collectors came to; what is pushed over HTTP and
+	// the files of the topology are added.
+	Collectors []collectors.Spec
+	Page       fs.FS
+	Demo       string // says what is played, where it is not a real site
+	// Play, if any, states records and ticks in the place of collectors and the
+	// ticker. It ends when what it plays does.
+	Play func(ctx context.Context, log *bus.Bus) error
+	// Listening is called with the page's address once it can be asked, Enrolled
+	// with that of our own server where it listens.
+	Listening func(net.Addr)
+	// Reload reads the configuration again; nil where there is none to read.
+	Reload func(context.Context) error
+
+	Metrics *metrics.Set
+	Logger  *slog.Logger
+}
+
+// The stages of stopping: who states facts, what carries them, who concludes,
+// who tells.
+const (
+	stating = iota
+	carrying
+	concluding
+	telling
+	stages
+)
+
+// patience is how long each stage may take to stop.
+const patience = 15 * time.Second
+
+// service is a process at work.
+type service struct {
+	c       Config
+	metrics *metrics.Set
+	server  *broker.Server // nil where the log is elsewhere
+	bus     *bus.Bus
+	crew    *crew
+	receive *receive.Receiver
+}
+
+// Run puts the parts of the process's roles to work and returns when ctx is
+// done and all have stopped, or a part has failed. Facts that were accepted are
+// carried to the log, and from there to answers, before the rest stops.
+func Run(ctx context.Context, c Config) error {
+	if c.Metrics == nil {
+		c.Metrics = metrics.NewSet()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &service{c: c, metrics: c.Metrics, receive: receive.New(receive.Config{})}
+	receivers, err := s.receivers()
+	if err != nil {
+		return err
+	}
+	if err := s.openLog(ctx); err != nil {
+		return err
+	}
+	defer s.close()
+	s.crew = newCrew(ctx, stages, patience)
+	if err := s.startParts(receivers); err != nil {
+		ended, stop := context.WithCancel(ctx)
+		stop()
+		return errors.Join(err, s.crew.wait(ended))
+	}
+	return s.crew.wait(ctx)
+}
+
+// startParts starts what the roles ask for, the tellers first.
+func (s *service) startParts(receivers []notify.Receiver) error {
+	r := s.c.Roles
+	if r[Web] {
+		if err := s.startWeb(); err != nil {
+			return err
+		}
+	}
+	if r[Notify] && len(receivers) > 0 {
+		s.crew.start(telling, "notify", func(ctx context.Context) error {
+			return notify.Run(ctx, notify.Config{Bus: s.bus, Name: s.c.Process, Receivers: receivers, Alone: s.server != nil && s.c.File.NATS.Listen == "",
+				Metrics: s.metrics, Logger: s.part("notify")})
+		})
+	}
+	if r[Engine] {
+		s.startEngine()
+	}
+	if r[Collect] {
+		if err := s.startCollecting(); err != nil {
+			return err
+		}
+	}
+	if r[Tick] && s.c.Play == nil {
+		s.crew.start(stating, "tick", func(ctx context.Context) error {
+			site := s.c.File.Site
+			return ticker.Run(ctx, ticker.Config{Log: s.bus, Grid: site.Grid, Lateness: site.Lateness, Metrics: s.metrics, Logger: s.part("tick")})
+		})
+	}
+	if s.c.Play != nil {
+		s.crew.start(stating, "play", func(ctx context.Context) error { return s.c.Play(ctx, s.bus) })
+	}
+	return nil
+}
+
+// startEngine starts a replica, and states what its site is set to.
+func (s *service) startEngine() {
+	c := s.c.Engine
+	site := s.c.File.Site
+	c.Correlate.Site, c.Correlate.Grid, c.Correlate.Lateness = site.Site, site.Grid, site.Lateness
+	s.crew.start(stating, "site", s.stateSite)
+	s.crew.start(concluding, "engine", func(ctx context.Context) error {
+		return replica.Run(ctx, replica.Config{Bus: s.bus, Engine: c, Name: s.c.Process, Metrics: s.metrics, Logger: s.part("engine")})
+	})
+}
+
+// startCollecting starts the collectors and the outbox that carries what they
+// state.
+func (s *service) startCollecting() error {
+	specs := append([]collectors.Spec{{Name: "receive", Target: "http", Collector: s.receive}}, s.c.Collectors...)
+	if files := s.c.File.Topology; len(files) > 0 {
+		specs = append(specs, collectors.Spec{Name: "topology", Target: fmt.Sprint(files), Collector: receive.NewFiles(files, nil)})
+	}
+	box, err := outbox.New(outbox.Config{Collector: s.c.Process, Bus: s.bus, Dir: s.spillDir(), Metrics: s.metrics, Logger: s.part("outbox")})
+	if err != nil {
+		return err
+	}
+	s.crew.start(carrying, "outbox", box.Run)
+	s.crew.start(stating, "collect", func(ctx context.Context) error {
+		return collectors.Supervise(ctx, collectors.Config{Specs: specs, Emitter: box, Self: s.c.Process, Metrics: s.metrics, Logger: s.part("collect")})
+	})
+	return nil
+}
+
+// startWeb starts the API and the page.
+func (s *service) startWeb() error {
+	curves, err := recorder.New(recorder.Config{Log: s.bus, Site: s.c.File.Site, Logger: s.part("recorder")})
+	if err != nil {
+		return err
+	}
+	web := s.c.File.Web
+	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Demo: s.c.Demo, Bus: s.bus,
+		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Metrics: s.metrics, Logger: s.part("web")}
+	for _, u := range web.Users {
+		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
+	}
+	if s.c.Roles[Collect] {
+		c.Steps, c.Edges, c.Events = http.HandlerFunc(s.receive.Steps), http.HandlerFunc(s.receive.Edges), http.HandlerFunc(s.receive.Events)
+	}
+	s.crew.start(telling, "web", func(ctx context.Context) error { return serve.Run(ctx, c) })
+	return nil
+}
+
+// part returns the logger of a part.
+func (s *service) part(name string) *slog.Logger { return s.c.Logger.With("part", name) }
