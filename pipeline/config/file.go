@@ -6,8 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -55,6 +55,9 @@ type Collector struct {
 	Kind string
 	Node *yaml.Node
 }
+
+// receiverName is what can stand in a delivery's id and key (package notify).
+var receiverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Receiver is one entry below notify.receivers.
 type Receiver struct {
@@ -260,8 +263,8 @@ func (r *reader) receiver(n *yaml.Node, f *File) {
 	}
 	r.mapping(n, "notify: receivers: ", r.text("name", &c.Name), field{"webhook", hook}, r.texts("severities", &c.Severities), r.truth("risks", &c.Risks))
 	switch same := func(o Receiver) bool { return o.Name == c.Name }; {
-	case c.Name == "" || strings.ContainsAny(c.Name, ". \t/"):
-		r.fail(n, "notify: receivers: name: want a word without dots, slashes and spaces")
+	case !receiverName.MatchString(c.Name):
+		r.fail(n, "notify: receivers: name: want letters, digits, - and _, 64 at most")
 	case c.URL == "":
 		r.fail(n, "notify: receivers: %s: want a webhook with a url", c.Name)
 	case slices.ContainsFunc(f.Receivers, same):
