@@ -20,8 +20,8 @@ type Claim struct {
 	Rules   string `json:"rules"`  // digest
 	Replica string `json:"replica"`
 	// Over is the digest of the claim that was in force as far as the replica
-	// knew; "" if it knew of none. A claim over any other but the one in force
-	// counts for nothing: of two at a time the first stands.
+	// knew; "" if none was stated since From. A claim over any other but the one in
+	// force counts for nothing: of two at a time the first stands.
 	Over string `json:"over,omitempty"`
 	// From is the position of the first record from which the replica's state was
 	// made, cold; 0 if it began with a snapshot. Who began there, too, has the
@@ -159,7 +159,8 @@ func (r *Runner) claimed(record *telemetry.Config) {
 		r.reign = next
 	case c.Renews != "":
 		// by one who has not read yet that it was replaced
-	case !known || c.Over == r.reign.Digest:
+	case !known, c.Over == r.reign.Digest, c.Over == "" && c.From > r.reign.Heard:
+		// The last is by one who began behind the last word of the claim in force.
 		r.reign = next
 		if r.Names(next) && !c.Whole {
 			r.inherit(c.Held, record.Digest)

@@ -338,14 +338,18 @@ func TestTheFirstOfTwoClaimsStands(t *testing.T) {
 		log  []telemetry.Record
 		want string
 	}{
-		"two at a time":            {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", Whole: true, From: 1})}, "a"},
-		"one over the other":       {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", Over: digest})}, "b"},
-		"two over the same":        {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", Over: digest}), claimRecord(t, engine.Claim{Replica: "c", Over: digest})}, "b"},
-		"over a forgotten one":     {[]telemetry.Record{claimRecord(t, engine.Claim{Replica: "b", Over: digest})}, "b"},
-		"a renewal says who it is": {[]telemetry.Record{claimRecord(t, engine.Claim{Replica: "a", Renews: digest}), a}, "a"},
-		"a renewal beats a guess":  {[]telemetry.Record{claimRecord(t, engine.Claim{Replica: "c", Over: digest}), claimRecord(t, engine.Claim{Replica: "b", Renews: digest})}, "b"},
-		"a late renewal does not":  {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", Over: digest}), claimRecord(t, engine.Claim{Replica: "a", Renews: digest})}, "b"},
-		"nonsense is nobody's":     {[]telemetry.Record{a, {Kind: telemetry.ConfigRecord, Config: telemetry.NewConfig(telemetry.ConfigEngine, 0, []byte("{"))}}, "a"},
+		"two at a time":                  {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", Whole: true, From: 1})}, "a"},
+		"one over the other":             {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", Over: digest})}, "b"},
+		"two over the same":              {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", Over: digest}), claimRecord(t, engine.Claim{Replica: "c", Over: digest})}, "b"},
+		"over a forgotten one":           {[]telemetry.Record{claimRecord(t, engine.Claim{Replica: "b", Over: digest})}, "b"},
+		"a renewal says who it is":       {[]telemetry.Record{claimRecord(t, engine.Claim{Replica: "a", Renews: digest}), a}, "a"},
+		"a renewal beats a guess":        {[]telemetry.Record{claimRecord(t, engine.Claim{Replica: "c", Over: digest}), claimRecord(t, engine.Claim{Replica: "b", Renews: digest})}, "b"},
+		"a late renewal does not":        {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", Over: digest}), claimRecord(t, engine.Claim{Replica: "a", Renews: digest})}, "b"},
+		"who began behind its last word": {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", From: 2})}, "b"},
+		"who should have known of it":    {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "b", From: 1})}, "a"},
+		"who should have known of it again": {[]telemetry.Record{a, claimRecord(t, engine.Claim{Replica: "a", Renews: digest}),
+			claimRecord(t, engine.Claim{Replica: "b", From: 2})}, "a"},
+		"nonsense is nobody's": {[]telemetry.Record{a, {Kind: telemetry.ConfigRecord, Config: telemetry.NewConfig(telemetry.ConfigEngine, 0, []byte("{"))}}, "a"},
 	} {
 		played, err := enginetest.Play(c.log, 1)
 		if err != nil {

@@ -29,15 +29,12 @@ const (
 type alarms map[string]Alarm
 
 // raise begins an alarm, or tells more of one that stands.
-func (a *alarms) raise(cause, text string) {
-	if *a == nil {
-		*a = alarms{}
-	}
+func (a alarms) raise(cause, text string) {
 	since := now()
-	if was, ok := (*a)[cause]; ok {
+	if was, ok := a[cause]; ok {
 		since = was.Since
 	}
-	(*a)[cause] = Alarm{Diverged, since, text}
+	a[cause] = Alarm{Diverged, since, text}
 }
 
 func (a alarms) clear(cause string) { delete(a, cause) }

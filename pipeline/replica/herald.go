@@ -26,6 +26,7 @@ type herald struct {
 	key     string
 	answers *answers
 	known   standing // as of the last round
+	spoke   string   // digest of the claim in force when another replica was seen to publish
 	quiet   bool     // trouble has been logged
 }
 
@@ -59,6 +60,7 @@ func (h *herald) leave(ctx context.Context) {
 
 // standing is what the herald needs to know of its replica.
 type standing struct {
+	of                                      *owner // to tell lives apart
 	caughtUp, publishing, elected, diverged bool
 	broken                                  bool
 	asks, renew                             bool
@@ -74,8 +76,8 @@ type standing struct {
 
 func (o *owner) standing() standing {
 	reign := o.runner.Reign()
-	return standing{caughtUp: o.caughtUp, publishing: o.publishing(), elected: o.elected || o.pending != "", diverged: o.diverged, broken: o.broken, asks: o.asks,
-		renew: o.publishing() && o.runner.Tick().Sub(o.heard) >= renewEvery, reign: reign, names: o.runner.Names(reign), stored: o.stored,
+	return standing{of: o, caughtUp: o.caughtUp, publishing: o.publishing(), elected: o.elected || o.pending != "", diverged: o.diverged, broken: o.broken, asks: o.asks,
+		renew: o.renews(), reign: reign, names: o.runner.Names(reign), stored: o.stored,
 		cold: o.cold, began: o.began, whole: o.cold && reign.Digest == "" && !o.overflow, tick: o.runner.Tick(), position: o.seen}
 }
 
@@ -84,7 +86,7 @@ func (h *herald) round(ctx context.Context) {
 	s, ok := h.ask(ctx)
 	if ok && s.asks {
 		if st, err := h.cfg.Bus.State(ctx); err == nil {
-			_ = h.do(ctx, func(o *owner) { o.endsAt(st.Last) })
+			_ = h.doIn(ctx, s, func(o *owner) { o.endsAt(st.Last) })
 			s, ok = h.ask(ctx)
 		}
 	}
@@ -118,6 +120,23 @@ func (h *herald) ask(ctx context.Context) (s standing, ok bool) {
 	}
 	h.known = s
 	return s, true
+}
+
+// errOtherLife says that the engine has begun anew since it was looked at.
+var errOtherLife = errors.New("the engine has begun anew")
+
+// doIn has f called unless the engine has begun anew since s.
+func (h *herald) doIn(ctx context.Context, s standing, f func(*owner)) error {
+	same := false
+	err := h.do(ctx, func(o *owner) {
+		if same = o == s.of; same {
+			f(o)
+		}
+	})
+	if err == nil && !same {
+		return errOtherLife
+	}
+	return err
 }
 
 // failed counts and logs trouble, once until it is over.
@@ -189,13 +208,17 @@ func (h *herald) seek(ctx context.Context, s standing, who roll) error {
 			if i.Engine == version && i.Rules == rules && i.Position > s.reign.Since && i.Position <= s.position {
 				h.count.joins.Inc()
 				h.log.Info("joining those who publish", "claim", short(s.reign.Digest), "snapshot", i.Tick)
-				return h.do(ctx, func(o *owner) { o.again = errRejoin })
+				return h.doIn(ctx, s, func(o *owner) { o.again = errRejoin })
 			}
 		}
 	}
-	// Who has just claimed may not have come to say so.
+	if who.publishing() {
+		h.spoke = s.reign.Digest
+		return nil
+	}
+	// Who has just claimed may not have come to say that it publishes.
 	young := s.reign.Replica != h.cfg.Name && s.stored != 0 && who.at.Sub(s.stored) < patienceBeats*h.cfg.Beat
-	if who.publishing() || young {
+	if young && h.spoke != s.reign.Digest {
 		return nil
 	}
 	return h.claim(ctx, s)
@@ -218,19 +241,19 @@ func (h *herald) claim(ctx context.Context, s standing) error {
 			return err
 		}
 		over = hex.EncodeToString(config.Digest[:])
-		if err := h.do(ctx, func(o *owner) { o.pending = over }); err != nil {
+		if err := h.doIn(ctx, s, func(o *owner) { o.pending = over }); err != nil {
 			return err
 		}
 		h.count.claims.Inc()
 		h.log.Info("claiming to publish", "claim", short(over), "over", short(c.Over), "incidents", len(c.Held), "whole", c.Whole)
 		if err := h.append(ctx, config); err != nil {
-			return errors.Join(err, h.do(ctx, (*owner).giveUp))
+			return errors.Join(err, h.doIn(ctx, s, (*owner).giveUp))
 		}
 		if _, end, err := h.cfg.Bus.IncidentBounds(ctx); err != nil || end == last {
-			return errors.Join(err, h.do(ctx, func(o *owner) { o.confirm(over) }))
+			return errors.Join(err, h.doIn(ctx, s, func(o *owner) { o.confirm(over) }))
 		}
 	}
-	return errors.Join(errors.New("others go on publishing"), h.do(ctx, (*owner).giveUp))
+	return errors.Join(errors.New("others go on publishing"), h.doIn(ctx, s, (*owner).giveUp))
 }
 
 // renew states the claim in force once more, so that the log does not forget it.

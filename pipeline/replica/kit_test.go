@@ -9,11 +9,15 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -79,6 +83,7 @@ func recorded(t *testing.T) *recording {
 // world is a server with a site's log.
 type world struct {
 	t      *testing.T
+	cfg    broker.Config
 	server *broker.Server
 	bus    *bus.Bus
 	rec    *recording
@@ -86,17 +91,24 @@ type world struct {
 
 func newWorld(t *testing.T, set ...func(*bus.Config)) *world {
 	t.Helper()
-	s, err := broker.Start(within(t, 20*time.Second), broker.Config{Dir: t.TempDir(), Site: site})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	w := &world{t: t, server: s, rec: recorded(t)}
+	w := &world{t: t, rec: recorded(t), cfg: broker.Config{Dir: t.TempDir(), Site: site, Listen: "127.0.0.1:0"}}
+	w.serve()
+	t.Cleanup(func() { w.server.Close() })
 	w.bus = w.join(broker.All, set...)
 	if err := w.bus.Create(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+func (w *world) serve() {
+	w.t.Helper()
+	s, err := broker.Start(within(w.t, 20*time.Second), w.cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.server = s
+	w.cfg.Listen = strings.TrimPrefix(s.URL(), "tls://") // the same when it comes again
 }
 
 func within(t *testing.T, d time.Duration) context.Context {
@@ -107,11 +119,11 @@ func within(t *testing.T, d time.Duration) context.Context {
 
 func (w *world) join(role broker.Role, set ...func(*bus.Config)) *bus.Bus {
 	w.t.Helper()
-	c, err := w.server.Connection(role)
+	credentials, err := w.server.EnrollAs(role)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	cfg := bus.Config{Site: site, Name: "test", InProcess: c.InProcess, Credentials: c.Credentials}
+	cfg := bus.Config{Site: site, Name: "test", Servers: []string{w.server.URL()}, Credentials: credentials}
 	for _, f := range set {
 		f(&cfg)
 	}
@@ -162,7 +174,7 @@ func (j *journal) String() string {
 func (w *world) start(name string, set ...func(*Config)) *running {
 	w.t.Helper()
 	r := &running{w: w, name: name, metrics: metrics.NewSet(), log: &journal{}, done: make(chan error, 1)}
-	cfg := Config{Bus: w.join(broker.Engine), Engine: w.rec.config, Name: name, Beat: 200 * time.Millisecond, Metrics: r.metrics,
+	cfg := Config{Bus: w.join(broker.Engine), Engine: w.rec.config, Name: name, Beat: 2 * time.Second, Metrics: r.metrics,
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	for _, f := range set {
 		f(&cfg)
@@ -222,20 +234,14 @@ func (w *world) until(what string, holds func() bool) {
 	}
 }
 
-// read waits until a replica has read the log to its end, and says so.
-func (r *running) read() Presence {
+// read waits until a replica has read the log to its end.
+func (r *running) read() {
 	r.w.t.Helper()
-	var p Presence
-	r.w.until(r.name+" has read all", func() bool {
-		_, last, err := r.w.bus.Bounds(r.w.t.Context())
-		if err != nil {
-			r.w.t.Fatal(err)
-		}
-		var ok bool
-		p, ok = r.presence()
-		return ok && p.Position >= last
-	})
-	return p
+	_, last, err := r.w.bus.Bounds(r.w.t.Context())
+	if err != nil {
+		r.w.t.Fatal(err)
+	}
+	r.w.until(r.name+" has read all", func() bool { return r.gauge("quintet_replica_position") >= float64(last) })
 }
 
 func (r *running) publishes() {
@@ -316,3 +322,41 @@ func (w *world) ask(what string, req string, into any) {
 }
 
 func (r *running) count(name string) int { return int(r.metrics.GetOrCreateCounter(name).Get()) }
+
+func (r *running) gauge(name string) float64 { return r.metrics.GetOrCreateGauge(name, nil).Get() }
+
+// forgetLog makes the log anew, empty.
+func (w *world) forgetLog() {
+	w.t.Helper()
+	c, err := w.server.Connection(broker.All)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	token, err := jwt.ParseDecoratedJWT(c.Credentials)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	user, err := jwt.DecodeUserClaims(token)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(c.InProcess), nats.UserCredentialBytes(c.Credentials), nats.CustomInboxPrefix("_INBOX."+user.Subject))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	names, err := bus.NamesOf(site)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := js.DeleteStream(w.t.Context(), names.Log()); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.bus.Create(within(w.t, 10*time.Second)); err != nil {
+		w.t.Fatal(err)
+	}
+}

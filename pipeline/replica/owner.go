@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -19,10 +20,10 @@ const (
 	// maxHeldBytes of revisions wait while it is not known whether they are this
 	// replica's to publish.
 	maxHeldBytes = 32 << 20
-	// closeEnough entries behind the log's end, a replica has caught up.
+	// closeEnough entries behind the log's end, the end is not asked for again.
 	closeEnough = 256
 	// renewEvery is how far ticks move before the claim in force is stated again.
-	renewEvery = telemetry.Duration(600e9)
+	renewEvery = telemetry.Duration(300e9)
 )
 
 // errRejoin ends a life that is to begin anew, from a snapshot.
@@ -40,7 +41,8 @@ type owner struct {
 	cold   bool           // it began without a snapshot
 	seen   uint64         // position of the last entry, malformed ones included
 	target uint64         // at which to ask whether that is the end
-	asks   bool           // the target is reached
+	final  bool           // or at which it has caught up
+	asks   bool           // the target is reached: where does the log end?
 	stored telemetry.Time // when the claim in force was stored; 0 if it was not read in this life
 	heard  telemetry.Time // the tick at which it was stated last
 
@@ -55,7 +57,7 @@ type owner struct {
 	diverged        bool           // another member published something else; silent until a new claim
 	broken          bool           // the log lost records on which published revisions may stand; silent until a new claim
 	since           telemetry.Time // the tick at which it became a member after that
-	alarms          alarms
+	alarms          alarms         // they outlive this life
 
 	held      []item // revisions of which it is not known yet whose they are
 	heldBytes int
@@ -103,7 +105,19 @@ func (o *owner) entry(e bus.Entry) {
 		o.record(e)
 	}
 	o.count.position.Store(int64(e.Position))
-	if !o.caughtUp && !o.asks && o.seen >= o.target {
+	o.atTarget()
+}
+
+// atTarget looks whether the log's end is reached, as far as it is known.
+func (o *owner) atTarget() {
+	switch {
+	case o.caughtUp || o.seen < o.target:
+	case o.final:
+		o.caughtUp = true
+		o.log.Info("caught up with the log", "position", o.seen, "publishing", o.publishing())
+		o.settle()
+		o.poke()
+	case !o.asks:
 		o.asks = true
 		o.poke()
 	}
@@ -241,18 +255,11 @@ func (o *owner) settle() {
 	o.count.diverged.Store(o.diverged)
 }
 
-// endsAt hears where the log ended a moment ago.
+// endsAt hears where the log ended a moment ago. Who has read that far has caught
+// up: it has read every claim that was made before it speaks.
 func (o *owner) endsAt(last uint64) {
-	o.asks = false
-	if o.caughtUp {
-		return
-	}
-	if o.target = last; o.seen+closeEnough < last {
-		return
-	}
-	o.caughtUp = true
-	o.log.Info("caught up with the log", "position", o.seen, "publishing", o.publishing())
-	o.settle()
+	o.asks, o.target, o.final = false, last, o.seen+closeEnough >= last
+	o.atTarget()
 }
 
 // confirm hears that nothing was published since a claim was prepared.
@@ -275,7 +282,8 @@ func (o *owner) giveUp() {
 }
 
 // ticked takes a snapshot where one is due. A silent replica's state is not the
-// one that is published: it keeps none.
+// one that is published: it keeps none. A member that has yet to catch up does,
+// or one that is stopped again and again would never come nearer.
 func (o *owner) ticked() {
 	o.count.tick.Store(int64(o.runner.Tick()))
 	counts := o.runner.Output().Counts
@@ -283,29 +291,43 @@ func (o *owner) ticked() {
 	if o.heard == 0 {
 		o.heard = o.runner.Tick()
 	}
-	if !o.publishing() {
+	if !o.member || o.elected {
 		return
 	}
 	if o.runner.Tick().Sub(o.since) >= correlate.Horizon {
 		o.alarms.clear(alarmStream)
 	}
-	if o.runner.Tick().Sub(o.heard) >= renewEvery {
+	if o.renews() {
 		o.poke()
 	}
-	if !o.first && !o.runner.SnapshotDue() {
-		return
+	if o.first || o.runner.SnapshotDue() {
+		o.snapshot()
 	}
-	o.first = false
+}
+
+// renews reports whether the claim in force is to be stated again.
+func (o *owner) renews() bool {
+	return o.publishing() && o.runner.Tick().Sub(o.heard) >= renewEvery
+}
+
+// snapshot puts the state behind the revisions that lead to it.
+func (o *owner) snapshot() {
 	data, err := o.runner.Snapshot()
 	if err != nil {
 		o.count.snapshotFailures.Inc()
 		o.log.Warn("no snapshot was taken", "error", err)
 		return
 	}
+	o.first = false
 	version, rules := o.runner.Identity()
 	position, _ := o.runner.Position()
-	o.out = append(o.out, item{reign: o.runner.Reign().Digest, data: data,
-		snapshot: &bus.SnapshotInfo{Position: position, Tick: o.runner.Tick(), Engine: version, Rules: rules}})
+	i := item{reign: o.runner.Reign().Digest, data: data,
+		snapshot: &bus.SnapshotInfo{Position: position, Tick: o.runner.Tick(), Engine: version, Rules: rules}}
+	if o.publishing() {
+		o.out = append(o.out, i)
+		return
+	}
+	o.held = append(slices.DeleteFunc(o.held, func(h item) bool { return h.snapshot != nil }), i)
 }
 
 // differ hears that another replica published other bytes under this claim.

@@ -46,6 +46,7 @@ type publisher struct {
 	log   *slog.Logger
 	count *counters
 	bend  func([]byte) []byte
+	poke  func() // tells the herald that there is a digest to tell
 
 	in      chan item
 	differs chan difference
@@ -54,8 +55,8 @@ type publisher struct {
 	dead    string // the reign in which another replica disagreed
 }
 
-func newPublisher(cfg Config, count *counters) *publisher {
-	return &publisher{bus: cfg.Bus, log: cfg.Logger, count: count, bend: cfg.bend,
+func newPublisher(cfg Config, count *counters, poke func()) *publisher {
+	return &publisher{bus: cfg.Bus, log: cfg.Logger, count: count, bend: cfg.bend, poke: poke,
 		in: make(chan item), differs: make(chan difference, 1), keep: make(chan item, 1)}
 }
 
@@ -83,6 +84,7 @@ func (p *publisher) take(ctx context.Context, i item) {
 	case i.snapshot != nil:
 		sum := sha256.Sum256(i.data)
 		p.last.Store(&taken{i.snapshot.Tick, hex.EncodeToString(sum[:])})
+		p.poke()
 		select {
 		case p.keep <- i:
 		default:

@@ -25,7 +25,8 @@ type replica struct {
 	publisher *publisher
 	requests  chan func(*owner)
 	poked     chan struct{}
-	rewritten bool // the log lost its end: what was published may stand on what is gone
+	alarms    alarms // the owner's
+	rewritten bool   // the log lost its end: what was published may stand on what is gone
 }
 
 // Run runs a replica until ctx is done. It returns an error only where going on
@@ -36,8 +37,9 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	cfg = cfg.withDefaults()
 	count := newCounters(cfg.Metrics)
-	r := &replica{cfg: cfg, count: count, publisher: newPublisher(cfg, count),
-		requests: make(chan func(*owner), waitingRequests), poked: make(chan struct{}, 1)}
+	r := &replica{cfg: cfg, count: count,
+		requests: make(chan func(*owner), waitingRequests), poked: make(chan struct{}, 1), alarms: alarms{}}
+	r.publisher = newPublisher(cfg, count, r.poke)
 	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	defer parts.Wait()
@@ -130,7 +132,8 @@ func (r *replica) drain(ctx context.Context, o *owner) bool {
 	for _, i := range append(o.out, item{stored: stored}) {
 		select {
 		case r.publisher.in <- i:
-		case <-r.publisher.differs: // the next life claims anyway
+		case d := <-r.publisher.differs:
+			o.differ(d)
 		case <-ctx.Done():
 			return false
 		}
@@ -160,10 +163,7 @@ func (r *replica) live(ctx context.Context, o *owner) error {
 			}
 		})
 	})
-	if o.seen >= o.target {
-		o.asks = true
-	}
-	r.poke()
+	o.atTarget()
 	return o.run(ctx, r, entries, ended)
 }
 
@@ -179,13 +179,13 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, target: held.Last}
+	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, alarms: r.alarms, target: held.Last}
 	for _, i := range infos {
 		if o.runner, err = r.restore(ctx, held, i); o.runner != nil {
 			o.seen, _ = o.runner.Position()
 			o.member, o.broken = !r.rewritten, r.rewritten
 			r.rewritten = false
-			o.heard = o.runner.Tick()
+			o.heard, o.since = o.runner.Tick(), o.runner.Tick()
 			o.settle()
 			o.log.Info("going on from a snapshot", "tick", i.Tick, "position", i.Position, "behind", held.Last-i.Position)
 			return o, nil

@@ -39,7 +39,7 @@ func TestAKilledReplicaLeavesTheSameStream(t *testing.T) {
 	for at < len(w.rec.log) {
 		r := w.start("a")
 		for range rnd.IntN(4) {
-			n := min(len(w.rec.log), at+rnd.IntN(300))
+			n := min(len(w.rec.log), at+rnd.IntN(600))
 			w.feed(at, n)
 			at = n
 		}
@@ -70,7 +70,9 @@ func TestTwoReplicasPublishOnce(t *testing.T) {
 	b.publishes()
 	w.feed(3000, len(w.rec.log))
 	w.same()
-	pa, pb := a.read(), b.read()
+	a.read()
+	b.read()
+	var pa, pb Presence
 	w.until("both tell of the same state", func() bool {
 		pa, _ = a.presence()
 		pb, _ = b.presence()
@@ -87,5 +89,29 @@ func TestTwoReplicasPublishOnce(t *testing.T) {
 	}
 	if n := a.count(same) + b.count(same); n != len(w.rec.want) {
 		t.Errorf("%d found there by the other, want %d", n, len(w.rec.want))
+	}
+}
+
+// TestAServerThatComesAndGoesLeavesTheSameStream: replicas stay, the server is
+// restarted under them.
+func TestAServerThatComesAndGoesLeavesTheSameStream(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.start("a"), w.start("b")
+	a.publishes()
+	b.publishes()
+	at := 0
+	for _, n := range []int{3300, hurt, len(w.rec.log)} {
+		w.feed(at, n)
+		at = n
+		w.server.Close()
+		w.serve()
+	}
+	w.same()
+	a.read()
+	b.read()
+	for _, r := range []*running{a, b} {
+		if r.gauge("quintet_replica_publishing") != 1 || r.count("quintet_replica_starts_total") != 1 {
+			t.Errorf("%s: publishing %v, started %d times", r.name, r.gauge("quintet_replica_publishing"), r.count("quintet_replica_starts_total"))
+		}
 	}
 }
