@@ -74,6 +74,10 @@ type Config struct {
 	Bus  Bus
 	// Curves is nil where no log is at hand.
 	Curves Curves
+	// Tape and Shelf are what captures are taken from; nil is Bus, where it can
+	// be read so.
+	Tape  recorder.Tape
+	Shelf recorder.Shelf
 	// Steps, Edges and Events take what is pushed; nil where nothing does.
 	Steps, Edges, Events http.Handler
 	Page                 fs.FS
@@ -100,6 +104,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if tape, ok := c.Bus.(recorder.Tape); ok && c.Tape == nil {
+		c.Tape = tape
+	}
+	if shelf, ok := c.Bus.(recorder.Shelf); ok && c.Shelf == nil {
+		c.Shelf = shelf
 	}
 	if c.Ready == nil {
 		c.Ready = func() error { return nil }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -9,14 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nkeys"
-
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/replay/trace"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // realBus is a site on a real server, with the bucket for notes.
@@ -41,44 +40,7 @@ func realBus(t *testing.T) *bus.Bus {
 	if err := b.Create(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.KeyValue(ctx, Notes); err != nil {
-		makeBucket(ctx, t, c)
-	}
 	return b
-}
-
-func makeBucket(ctx context.Context, t *testing.T, c broker.Connection) {
-	t.Helper()
-	conn, err := nats.Connect("", nats.InProcessServer(c.InProcess), nats.UserCredentialBytes(c.Credentials), nats.CustomInboxPrefix("_INBOX."+publicKey(t, c.Credentials)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := bus.NamesOf("lab")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: names.Bucket(Notes), History: 1}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// publicKey is that of a credentials file: permissions are for inboxes below it.
-func publicKey(t *testing.T, credentials []byte) string {
-	t.Helper()
-	pair, err := nkeys.ParseDecoratedUserNKey(credentials)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := pair.PublicKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
 }
 
 func publish(t *testing.T, b *bus.Bus, in explain.Incident) {
@@ -214,5 +176,90 @@ func TestWithoutTheBucket(t *testing.T) {
 	}
 	if resp, _ := r.get("/api/v1/incidents"); resp.StatusCode != 200 {
 		t.Errorf("the list: %d", resp.StatusCode)
+	}
+}
+
+// TestCapture: a trace over HTTP is the one that the recorder writes, and what
+// cannot be captured is said before anything is sent.
+func TestCapture(t *testing.T) {
+	b := realBus(t)
+	publish(t, b, incident("inc-0000000000000001", 1, 0))
+	r, stop := serveBus(t, b)
+	defer stop()
+	if resp, body := r.get("/api/v1/capture?last=15m"); resp.StatusCode != 503 || !strings.Contains(body, "the log is empty") {
+		t.Errorf("an empty log: %d %s", resp.StatusCode, body)
+	}
+	for i := range 100 {
+		tick := &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: clock(float64(i))}}
+		if err := b.Append(t.Context(), "", tick); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]uint64{"?last=10m": 100, "?last=15s": 19, "?incident=inc-0000000000000001": 100} {
+		resp, body := r.get("/api/v1/capture" + path)
+		tr, err := trace.Open(strings.NewReader(body), int64(len(body)))
+		if err != nil || resp.StatusCode != 200 {
+			t.Errorf("%s: %d %v", path, resp.StatusCode, err)
+			continue
+		}
+		if info := tr.Info(); !info.Complete || info.Entries != want || info.Last != clock(99) {
+			t.Errorf("%s: %+v, want %d entries", path, info, want)
+		}
+	}
+	for path, want := range map[string]int{"?last=1": 400, "?last=-1m": 400, "?last=1m&incident=x": 400, "?incident=inc-none": 404, "?from=now": 400} {
+		if resp, body := r.get("/api/v1/capture" + path); resp.StatusCode != want {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+		}
+	}
+}
+
+// TestCaptureFromNowOnEndsWithTheServer, whole.
+func TestCaptureFromNowOnEndsWithTheServer(t *testing.T) {
+	b := realBus(t)
+	tick := func(i int) {
+		if err := b.Append(t.Context(), "", &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: clock(float64(i))}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tick(0)
+	r, stop := serveBus(t, b)
+	resp, err := r.client.Get(r.url + "/api/v1/capture")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got := make(chan []byte, 1)
+	grown := make(chan struct{})
+	go func() {
+		var all []byte
+		chunk := make([]byte, 4096)
+		for {
+			n, err := resp.Body.Read(chunk)
+			all = append(all, chunk[:n]...)
+			if grown != nil && len(all) > 400 {
+				close(grown)
+				grown = nil
+			}
+			if err != nil {
+				got <- all
+				return
+			}
+		}
+	}()
+	wait := grown
+	for i := 1; ; i++ {
+		tick(i)
+		select {
+		case <-wait:
+		default:
+			continue
+		}
+		break
+	}
+	stop()
+	all := <-got
+	tr, err := trace.Open(bytes.NewReader(all), int64(len(all)))
+	if err != nil || !tr.Info().Complete || tr.Info().Entries < 10 {
+		t.Errorf("%v: %+v", err, tr.Info())
 	}
 }

@@ -36,6 +36,7 @@ func (s *server) routes() []route {
 		{path: api + "coverage", get: j(s.asking(replica.AskCoverage))},
 		{path: api + "status", get: j(s.status)},
 		{path: api + "stream", get: s.stream, long: true},
+		{path: api + "capture", get: s.capture, long: true},
 		{path: api + "jobs/{job}/steps", post: s.pushed(s.cfg.Steps)},
 		{path: api + "edges", post: s.pushed(s.cfg.Edges)},
 		{path: api + "events", post: s.pushed(s.cfg.Events)},

@@ -40,7 +40,9 @@ type server struct {
 	streams *streams
 	page    *page
 	users   *users
-	reading chan struct{}
+	reading chan struct{} // holds one for each history that is read back
+
+	capturing chan struct{} // holds one for each trace that is written
 
 	now      func() time.Time
 	patience time.Duration // with a client that does not read its events
@@ -85,7 +87,7 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 	}
 	c = c.withDefaults()
 	s := &server{cfg: c, reply: &reply{}, ledger: newLedger(c.Metrics), now: time.Now, patience: writePatience, started: time.Now(), closing: ctx,
-		spoke: &spoke{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), noEngine: &absence{}}
+		spoke: &spoke{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), capturing: make(chan struct{}, captures), noEngine: &absence{}}
 	s.live = &live{asker: c.Bus, now: s.now}
 	s.notes = newNotebook(c.Bus, c.Logger, s.spoke.add)
 	s.states = newStates(s)
