@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
 func TestCertificateIsRenewed(t *testing.T) {
@@ -98,5 +102,42 @@ func TestDamagedAuthority(t *testing.T) {
 	}
 	if _, err := openAuthority(dir, "lab", []string{"localhost"}, time.Now); err == nil {
 		t.Error("an authority without its key was replaced")
+	}
+}
+
+func TestLogLimit(t *testing.T) {
+	var l limit
+	at, passed := time.Unix(1_800_000_000, 0), 0
+	for range 100 {
+		if ok, _ := l.take(at); ok {
+			passed++
+		}
+	}
+	if passed != limitLines {
+		t.Errorf("%d lines passed, want %d", passed, limitLines)
+	}
+	if ok, dropped := l.take(at.Add(limitWhile)); !ok || dropped != 100-limitLines {
+		t.Errorf("the next while: %v, %d dropped", ok, dropped)
+	}
+	if _, dropped := l.take(at.Add(3 * limitWhile)); dropped != 0 {
+		t.Errorf("told twice: %d", dropped)
+	}
+}
+
+// A token that does not fit a line is one that nobody can connect with.
+func TestTokensFit(t *testing.T) {
+	names, err := bus.NamesOf(strings.Repeat("é", 32)) // the longest there is
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, err := nkeys.CreateAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []Role{All, Tick, Engine, Store, Notify, Web, Collect(strings.Repeat("é", bus.MaxCollector/2))} {
+		token, _, err := user(account, role, names, true)
+		if err != nil || len(token) > maxControlLine/2 {
+			t.Errorf("%.20s: a token of %d bytes, %v", role, len(token), err)
+		}
 	}
 }

@@ -1,22 +1,31 @@
 package broker
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 )
 
 // serverLog passes on what the server says. Its notices are of no interest to
-// whoever runs a site, so they are debugging.
+// whoever runs a site, so they are debugging. Whatever a client can provoke at
+// will (a refused publish is a line) is bounded.
 type serverLog struct {
 	to    *slog.Logger
 	fatal chan error // takes the first complaint that ends a start
+	limit *limit
+}
+
+func newServerLog(to *slog.Logger) serverLog {
+	return serverLog{to: to, fatal: make(chan error, 1), limit: &limit{}}
 }
 
 func (l serverLog) Noticef(format string, v ...any) { l.to.Debug(fmt.Sprintf(format, v...)) }
 func (l serverLog) Debugf(format string, v ...any)  { l.to.Debug(fmt.Sprintf(format, v...)) }
 func (l serverLog) Tracef(format string, v ...any)  { l.to.Debug(fmt.Sprintf(format, v...)) }
-func (l serverLog) Warnf(format string, v ...any)   { l.to.Warn(fmt.Sprintf(format, v...)) }
-func (l serverLog) Errorf(format string, v ...any)  { l.to.Error(fmt.Sprintf(format, v...)) }
+func (l serverLog) Warnf(format string, v ...any)   { l.say(slog.LevelWarn, format, v) }
+func (l serverLog) Errorf(format string, v ...any)  { l.say(slog.LevelError, format, v) }
 
 func (l serverLog) Fatalf(format string, v ...any) {
 	err := fmt.Errorf(format, v...)
@@ -25,4 +34,43 @@ func (l serverLog) Fatalf(format string, v ...any) {
 	case l.fatal <- err:
 	default:
 	}
+}
+
+func (l serverLog) say(level slog.Level, format string, v []any) {
+	ok, dropped := l.limit.take(time.Now())
+	if dropped > 0 {
+		l.to.Warn("the server said more than is logged", "lines", dropped)
+	}
+	if ok {
+		l.to.Log(context.Background(), level, fmt.Sprintf(format, v...))
+	}
+}
+
+// limit lets through so many lines in a while and counts the others.
+type limit struct {
+	mu      sync.Mutex
+	begin   time.Time
+	lines   int
+	dropped int
+}
+
+const (
+	limitLines = 20
+	limitWhile = 10 * time.Second
+)
+
+// take reports whether a line may pass, and how many did not in the while that
+// has just ended.
+func (l *limit) take(now time.Time) (ok bool, dropped int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.begin) >= limitWhile {
+		dropped = l.dropped
+		l.begin, l.lines, l.dropped = now, 0, 0
+	}
+	if l.lines++; l.lines > limitLines {
+		l.dropped++
+		return false, dropped
+	}
+	return true, dropped
 }

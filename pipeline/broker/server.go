@@ -25,6 +25,8 @@ const (
 	maxMemoryStore      = 64 << 20 // bytes; only the state of readers lives there
 	maxStreams          = 64
 	maxConsumers        = 4096
+	maxClients          = 16384
+	maxControlLine      = 64 << 10 // bytes; a role's token names every subject and travels in one line
 	maxPending          = 32 << 20 // bytes that may wait for one slow client
 )
 
@@ -144,7 +146,7 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if s.nats, err = nats.NewServer(opts); err != nil {
 		return err
 	}
-	log := serverLog{to: s.cfg.Logger, fatal: make(chan error, 1)}
+	log := newServerLog(s.cfg.Logger)
 	s.nats.SetLoggerV2(log, false, false, false)
 	s.started = make(chan struct{})
 	go func() {
@@ -207,7 +209,7 @@ func (s *Server) options(folder string) (*nats.Options, error) {
 		DontListen: s.cfg.Listen == "", Host: host, Port: port,
 		TrustedOperators: []*jwt.OperatorClaims{t.operator}, SystemAccount: t.system, AccountResolver: resolver,
 		JetStream: true, StoreDir: s.cfg.Dir, JetStreamMaxMemory: maxMemoryStore, SyncInterval: s.cfg.SyncInterval,
-		MaxPayload: int32(s.cfg.MaxPayload), MaxPending: maxPending,
+		MaxPayload: int32(s.cfg.MaxPayload), MaxPending: maxPending, MaxConn: maxClients, MaxControlLine: maxControlLine,
 	}
 	if s.cfg.Listen != "" {
 		o.TLSConfig, o.TLSTimeout = authority.config(), 5

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,8 @@ func TestLock(t *testing.T) {
 	start(t, broker.Config{Dir: dir})
 }
 
+var userSeed = regexp.MustCompile(`SU[A-Z2-7]{56}`)
+
 // Secrets are for their owner's eyes, and last.
 func TestKeys(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
@@ -140,6 +143,9 @@ func TestKeys(t *testing.T) {
 		}
 		if info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, want %v", path, info.Mode().Perm(), want)
+		}
+		if content, err := os.ReadFile(path); err == nil && userSeed.Match(content) {
+			t.Errorf("%s: holds a user's key: %.20q", path, content)
 		}
 		return nil
 	})

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
@@ -91,11 +94,11 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// Large messages do not overtake their reader, and one larger than a pull comes
-// through.
+// A reader that is slow is not overtaken by large messages (200 of them, 40 MiB,
+// wait for it), and one larger than a pull comes through.
 func TestLargeEntries(t *testing.T) {
 	t.Parallel()
-	_, b := site(t)
+	s, b := site(t)
 	ctx := within(t, 60*time.Second)
 	var rs []*telemetry.Record
 	for i := range 200 {
@@ -107,13 +110,29 @@ func TestLargeEntries(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- b.Append(ctx, "", rs...) }()
-	for i, e := range read(t, b, 0, len(rs)) {
-		if e.Err != nil || e.Record.Config.Digest != rs[i].Config.Digest {
-			t.Fatalf("entry %d: %v", i, e.Err)
+	set := metrics.NewSet()
+	reader, n := join(t, s, broker.Store, func(c *bus.Config) { c.Metrics = set }), 0
+	err := reader.Follow(ctx, 0, func(e bus.Entry) error {
+		if n == 0 {
+			if err := receive(ctx, t, done); err != nil {
+				return err
+			}
 		}
-	}
-	if err := <-done; err != nil {
+		if e.Err != nil || e.Record.Config.Digest != rs[n].Config.Digest {
+			t.Fatalf("entry %d: %v", n, e.Err)
+		}
+		if n++; n == len(rs) {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
 		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	set.WritePrometheus(&out)
+	if !strings.Contains(out.String(), "quintet_bus_read_restarts_total 0\n") || !strings.Contains(out.String(), "quintet_bus_read_entries_total 200\n") {
+		t.Errorf("the reader lost its place on the way:\n%s", out.String())
 	}
 }
 
