@@ -19,15 +19,20 @@ build:
 	@mkdir -p bin
 	$(GO) build -trimpath -o bin/quintet ./cmd/quintet
 
-# Reads four recorded runs of a small RoCE fabric, names the root cause in each
-# (none in the healthy one), then compares the answers with the truth.
-RUNS := healthy-2 slownic-2 ecmp-2 ctlcompute-3
+# The whole live service in one process, on loopback: a recorded run of a small
+# RoCE fabric is played into the log as if it happened now. After a few seconds
+# a training job gets slower; the page says why. Ends with Ctrl-C.
 run: build
-	@set -e; for r in $(RUNS); do echo "── $$r"; bin/quintet replay testdata/roce/$$r; echo; done
-	bin/quintet score $(addprefix testdata/roce/,$(RUNS))
+	bin/quintet demo $(DEMOFLAGS)
 
-test:
+# The page's tests drive a real browser where there is one.
+PAGE := dashboards/web
+test: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/node_modules)
 	$(GO) test -timeout 20m ./...
+
+$(PAGE)/node_modules: $(PAGE)/package-lock.json
+	npm ci --prefix $(PAGE) --no-audit --no-fund --silent
+	@touch $@
 
 score: build
 	bin/quintet score $(SCOREFLAGS) $(TRACES)

@@ -45,6 +45,7 @@ func newSite(t *testing.T, seed uint64) *site {
 	if testing.Short() {
 		t.Skip("kills processes for half a minute")
 	}
+	t.Parallel() // each waits most of its time
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
