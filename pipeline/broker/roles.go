@@ -12,7 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// Role is what a connection is for; it may do that and nothing else.
+// Role is what a connection is for; it may do that and nothing else. Several
+// stand side by side with commas between them ("engine,web"), collect:NAME last.
 type Role string
 
 // The roles. Each collecting process has one of its own: Collect.
@@ -22,7 +23,7 @@ const (
 	Engine Role = "engine" // to read the log; incidents, snapshots, presence, answers
 	Store  Role = "store"  // to read
 	Notify Role = "notify" // to read incidents; deliveries, questions
-	Web    Role = "web"    // to read; questions
+	Web    Role = "web"    // to read; questions, notes
 )
 
 const collectPrefix = "collect:"
@@ -62,13 +63,26 @@ func (r *rights) objects(bucket string) {
 }
 
 // rightsOf says what a role may do at a site.
-func rightsOf(role Role, n bus.Names) (rights, error) {
-	var r rights
+func rightsOf(role Role, n bus.Names) (r rights, err error) {
+	for rest, more := string(role), true; more; {
+		one := rest
+		if more = !strings.HasPrefix(rest, collectPrefix); more { // a name may hold commas
+			one, rest, more = strings.Cut(rest, ",")
+		}
+		if err := r.grant(Role(one), n); err != nil {
+			return rights{}, err
+		}
+	}
+	return r, nil
+}
+
+// grant adds the rights of one role.
+func (r *rights) grant(role Role, n bus.Names) error {
 	snapshots, replicas, deliveries := n.Bucket(bus.Snapshots), n.Bucket(bus.Replicas), n.Bucket(bus.Deliveries)
 	switch role {
 	case All:
 		r.add(n.All(), "$JS.API.>", "$JS.FC.>", "$KV.>", "$O.>")
-		r.subscribe, r.answers = []string{n.Questions()}, true
+		r.answer(n)
 	case Tick:
 		r.add(n.Ticks())
 		r.read(n.Log())
@@ -78,7 +92,7 @@ func rightsOf(role Role, n bus.Names) (rights, error) {
 		r.read(n.Incidents())
 		r.objects(snapshots)
 		r.keys(replicas)
-		r.subscribe, r.answers = []string{n.Questions()}, true
+		r.answer(n)
 	case Store:
 		r.read(n.Log())
 		r.read(n.Incidents())
@@ -96,16 +110,25 @@ func rightsOf(role Role, n bus.Names) (rights, error) {
 		r.readKeys(deliveries)
 		r.keys(n.Bucket(bus.Notes))
 	default:
-		name, ok := strings.CutPrefix(string(role), collectPrefix)
-		if !ok {
-			return rights{}, fmt.Errorf("role %.60q: unknown", role)
-		}
-		if name == "" || len(name) > bus.MaxCollector || strings.ContainsFunc(name, unicode.IsControl) {
-			return rights{}, fmt.Errorf("role collect: name %.60q: want 1 to %d bytes without control characters", name, bus.MaxCollector)
-		}
-		r.add(n.Of(name))
+		return r.collect(role, n)
 	}
-	return r, nil
+	return nil
+}
+
+func (r *rights) answer(n bus.Names) {
+	r.subscribe, r.answers = []string{n.Questions()}, true
+}
+
+func (r *rights) collect(role Role, n bus.Names) error {
+	name, ok := strings.CutPrefix(string(role), collectPrefix)
+	if !ok {
+		return fmt.Errorf("role %.60q: unknown", role)
+	}
+	if name == "" || len(name) > bus.MaxCollector || strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("role collect: name %.60q: want 1 to %d bytes without control characters", name, bus.MaxCollector)
+	}
+	r.add(n.Of(name))
+	return nil
 }
 
 // user makes a user of a role: a key of its own and a token that the account

@@ -51,6 +51,7 @@ func TestRoles(t *testing.T) {
 	may := map[broker.Role]string{
 		broker.All:           "state|state as another|tick|configure|read|publish|read incidents|save|read snapshots|ask|deliver|be present|create",
 		broker.Collect("h1"): "state",
+		"tick,collect:h1":    "tick|read|state",
 		broker.Tick:          "tick|read",
 		broker.Engine:        "configure|read|publish|read incidents|save|read snapshots|be present",
 		broker.Store:         "read|read incidents|read snapshots",

@@ -201,8 +201,10 @@ func TestEnroll(t *testing.T) {
 			t.Errorf("enrolled %q", name)
 		}
 	}
-	if _, err := broker.EnrollAs(dir, "lab", "king"); err == nil {
-		t.Error("enrolled in a role that is none")
+	for _, role := range []broker.Role{"king", "", "web,", "web,king", "collect", "web, tick"} {
+		if _, err := broker.EnrollAs(dir, "lab", role); err == nil {
+			t.Errorf("enrolled as %q", role)
+		}
 	}
 }
 

@@ -4,4 +4,36 @@
 // It owns subjects, streams and their limits, and the promise of an order: a
 // record's position is its sequence in one stream. It never looks into what a
 // record means, and it keeps trying for as long as its caller does.
+//
+// # What there is of a site
+//
+//	quintet-<site>-log         stream, file    every record; oldest removed by age and size
+//	  quintet.v1.<site>.<collector>.{frames,schema,events,edges}
+//	  quintet.v1.<site>.{ticks,config}
+//	quintet-<site>-incidents   stream, file    one message for each revision, never a second; 90 days
+//	  quintet.v1.<site>.incidents.<id>.<revision>
+//	quintet-<site>-snapshots   object store    the newest two, up to thirty in 512 MiB
+//	quintet-<site>-deliveries  key-value       what the notifier claimed and sent; 90 days
+//	quintet-<site>-notes       key-value       what people say of incidents; 90 days
+//	quintet-<site>-replicas    key-value       who runs; 30 s
+//	quintet.v1.<site>.ask.<what>               questions; nothing is kept
+//
+// Names in subjects are tokens (Token). A message of the log is the bytes that
+// telemetry.AppendRecord writes. Frames carry the message id
+// <fingerprint>/<incarnation>/<sequence> and ticks tick/<site>/<n>, so that a
+// repeat within two minutes is stored once; whatever slips through is harmless,
+// because records have an identity.
+//
+// # What is promised
+//
+// A message that Send counts or Append returned for is stored. A follower sees
+// each position once and in order, over any loss of connection, restart or kill
+// of the server: it has no consumer that outlives a connection, but begins again
+// where it stands, with the last entry it read, which must still be the same.
+// Where that cannot be kept it ends with an error that says why (ErrForgotten,
+// ErrRewritten), and nowhere else.
+//
+// What waits in memory is bounded by count and bytes: 512 messages or 4 MiB for
+// each Send, two pulls of 256 messages or 1 MiB for each reader, plus one message
+// that is larger by itself.
 package bus
