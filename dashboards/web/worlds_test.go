@@ -201,3 +201,12 @@ func empty() api {
 	status["sources"], status["silent"] = 0, 0
 	return api{"/api/v1/status": status, "/api/v1/coverage": object{"sources": []any{}}, "/api/v1/incidents": object{"incidents": []any{}}, "/api/v1/jobs": object{"jobs": []any{}}}
 }
+
+// diverged is a calm site whose replicas disagree, as a demo.
+func diverged(t *testing.T) api {
+	a := calm(t)
+	status := a["/api/v1/status"].(object)
+	status["demo"] = "Plays testdata/roce/healthy-2 through the whole pipeline, moved to now."
+	status["alarms"] = []any{object{"name": "replica diverged", "since": stamp(today), "text": "a and b tell revision 3 of inc-35c93ffa2730789b differently"}}
+	return a
+}

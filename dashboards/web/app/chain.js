@@ -141,7 +141,7 @@ function drawAcross(model, layout, width, pen, onpick) {
   const laneHeight = Array.from({ length: layout.lanes }, (_, lane) => 52 + Math.max(...model.nodes.map((_, i) => (layout.at[i].lane === lane ? height(lines[i]) : 0))));
   const laneTop = laneHeight.map((_, i) => top + laneHeight.slice(0, i).reduce((a, b) => a + b, 0));
   const x = (i) => left + layout.at[i].depth * column, y = (i) => laneTop[layout.at[i].lane];
-  const svg = canvas(width, top + laneHeight.reduce((a, b) => a + b, 0) - 18, "across");
+  const svg = canvas(width, top + laneHeight.reduce((a, b) => a + b, 0) - 30, "across");
   for (const e of model.edges) svg.append(edgeAcross(e, model, x(e.from), y(e.from), x(e.to), y(e.to)));
   model.nodes.forEach((n, i) => svg.append(drawNode(n, x(i), y(i), x(i) - sign / 2, y(i) + 32, lines[i], onpick)));
   return svg;

@@ -24,7 +24,7 @@ export class Curves {
 
   build() {
     this.flags = s("svg", { class: "flags", height: flagsHeight, "aria-hidden": "true" });
-    this.rows = h("div", { class: "rows" });
+    this.rows = h("div", { class: "plots" });
     this.axis = s("svg", { class: "ticks", height: axisHeight, "aria-hidden": "true" });
     this.cross = h("div", { class: "cross", hidden: true }, h("span", { class: "at" }));
     this.stage = h("div", { class: "stage", tabindex: "0", role: "slider", "aria-label": "Moment in the curves; arrow keys move it", "aria-valuemin": "0", "aria-valuemax": "0", "aria-valuenow": "0" },
@@ -133,7 +133,7 @@ export class Curves {
   }
 
   // reading is what stands right of a plot: the value under the crosshair, or
-  // without one the latest of an open incident and the peak of a closed one.
+  // without one the latest of an open incident and the extreme of a closed one.
   reading(x) {
     if (Number.isFinite(this.cursor)) {
       const i = x.at(this.cursor);
@@ -141,7 +141,8 @@ export class Curves {
     }
     if (this.frame.live) return { v: x.v.at(-1), note: "now" };
     const { from } = interval(this.incident.onset);
-    return { v: x.peakWithin(from, instant(this.incident.resolved) || this.to), note: "peak" };
+    const link = this.linkOf(x), fell = link !== undefined && link.now < link.before;
+    return { v: x.extremeWithin(from, instant(this.incident.resolved) || this.to, fell), note: fell ? "least" : "peak" };
   }
 
   /** move puts the crosshair at an instant, or with NaN takes it away. */
@@ -226,10 +227,10 @@ function drawFlags(svg, frame) {
   const long = frame.width > 620, parts = [];
   const { from, to, middle, half } = interval(frame.onset);
   if (middle >= frame.from && middle <= frame.to) {
-    const a = frame.inside(from), before = a > gutter + (long ? 150 : 50);
-    parts.push(s("rect", { class: "band", x: a, y: flagsHeight - 6, width: Math.max(1.5, frame.inside(to) - a), height: 6 }));
+    const a = frame.inside(from), b = Math.max(a + 1.5, frame.inside(to));
+    parts.push(s("rect", { class: "band", x: a, y: flagsHeight - 6, width: b - a, height: 6 }));
     const words = long ? `began ${clock(middle)} ± ${half < 1 ? half.toFixed(1) : Math.round(half)} s` : "began";
-    parts.push(s("text", { class: "flag onset", x: before ? frame.inside(to) : a, y: 12, "text-anchor": before ? "end" : "start" }, words));
+    parts.push(s("text", { class: "flag onset", x: a - 3, y: 12, "text-anchor": "end" }, words));
   }
   for (const m of frame.marks) {
     const x = frame.x(m.at), end = m.class === "resolved" && x > frame.width - (long ? 110 : 60);

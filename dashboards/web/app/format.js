@@ -73,13 +73,13 @@ function seconds(size) {
 export function shown(v, sc, bare = false) {
   if (v === null || v === undefined || !Number.isFinite(v)) return NONE;
   const n = number(v * sc.factor);
-  return bare || sc.unit.trim() === "" ? n : n + NBSP + sc.unit.trim();
+  return bare || sc.unit.trim() === "" ? n : n + (sc.unit.startsWith("/") ? "" : NBSP) + sc.unit.trim();
 }
 
 /** short writes a value where there is little room: long names of units are left out. */
 export function short(v, sc) {
   const n = number(v * sc.factor), [, prefix, name] = /^([kMGTP]?)(.*)$/.exec(sc.unit);
-  return (name.trim().length > 5 ? n + (prefix && NBSP + prefix) : sc.unit.trim() ? n + NBSP + sc.unit.trim() : n);
+  return name.trim().length > 5 ? n + (prefix && NBSP + prefix) : shown(v, sc);
 }
 
 /** quantity writes a value in its unit: "48 %", "101 Gb/s", "3.33 s". */
@@ -90,7 +90,9 @@ export function quantity(v, unit, metric) {
 /** change writes "before → now" on one scale. */
 export function change(before, now, unit, metric) {
   const sc = scale(unit, Math.max(Math.abs(before ?? 0), Math.abs(now ?? 0)), metric);
-  return `${shown(before, sc, true)} \u2192 ${shown(now, sc)}`;
+  const none = (v) => v === null || v === undefined;
+  if (none(before) && none(now)) return NONE;
+  return `${shown(before, sc, !none(now))} \u2192 ${shown(now, sc)}`;
 }
 
 /** percent writes a ratio; ratios that are not quite 0 or 1 do not read so. */
@@ -151,10 +153,11 @@ export function called(id) {
   return e.kind === "job" || e.kind === "" ? e.name : `${e.kind} ${e.name}`;
 }
 
-/** sentence splits a title into the hurt and the cause: "train is slower since …" and "the host …". */
+/** sentence splits a title into the hurt and the cause: "train is slower since …:" and "the host …". */
 export function sentence(title) {
-  const at = title.indexOf(": ");
-  return at < 0 ? [title, ""] : [title.slice(0, at), title.slice(at + 2)];
+  const whole = title.replaceAll(" \u00b1 ", `${NBSP}\u00b1${NBSP}`).replace(/(\d) (%|s\b|MHz\b)/g, `$1${NBSP}$2`);
+  const at = whole.indexOf(": ");
+  return at < 0 ? [whole, ""] : [whole.slice(0, at + 1), whole.slice(at + 2)];
 }
 
 function pad(n) { return String(n).padStart(2, "0"); }

@@ -29,8 +29,12 @@ export class IncidentView {
   get title() { return this.incident?.title ?? this.id; }
 
   build() {
-    this.head = h("header", { class: "head" });
-    this.impact = h("div", { class: "impact" });
+    this.state = h("p", { class: "state" });
+    this.headline = h("h1", { tabindex: "-1" });
+    this.fate = h("p", { class: "fate" });
+    this.cost = h("div", {});
+    this.duration = h("b", {});
+    this.head = h("header", { class: "head" }, this.state, this.headline, this.fate, this.cost);
     this.chain = h("figure", { class: "chainbox", "aria-labelledby": "h-how" });
     this.lists = {};
     const list = (name, title) => { const el = section(name, title, (this.lists[name] = h("div", {}))); el.hidden = true; return el; };
@@ -39,9 +43,10 @@ export class IncidentView {
       section("how", "How it came about", this.chain),
       section("evidence", "Evidence", this.curves.el));
     this.rest = h("div", { class: "side rest" }, list("unseen-facts", "Could not be seen"), list("innocent", "Ruled out"), list("alternatives", "Could also be"),
-      list("contributors", "Contributed"), list("touched", "Touched"), list("revisions", "What changed"), list("record", "Record"));
+      list("contributors", "Contributed"));
+    this.foot = h("div", { class: "foot" }, list("revisions", "What changed"), list("touched", "Touched"), list("record", "Record"));
     this.missing = h("div", { class: "missing", hidden: true });
-    this.content = h("div", { class: "incident", hidden: true }, this.head, this.side, this.body, this.rest);
+    this.content = h("div", { class: "incident", hidden: true }, this.head, this.side, this.body, this.rest, this.foot);
     this.el = h("article", {}, h("p", { class: "back" }, h("a", { href: "/", "data-go": true }, "← Overview")), this.missing, this.content);
     this.observer = new ResizeObserver(() => this.draw(true));
     this.observer.observe(this.chain);
@@ -113,11 +118,14 @@ export class IncidentView {
     this.drawVerdict(incident);
   }
 
+  // Each part is drawn anew only when what it tells has changed: focus and
+  // selection survive the second.
   drawHead(incident, now) {
-    if (changed(this.head, "head", [incident, day(now)])) {
-      this.duration = h("b", {});
-      replace(this.head, h("p", { class: "state" }, this.facts(incident, now)), h("h1", { tabindex: "-1" }, sentenceOf(incident, now)), this.fate(incident), impactTable(incident));
-    }
+    const { state, kind, severity, resolution, revision, reopens, resolved, root, title, onset, merged_into, split_from, impact } = incident;
+    if (changed(this.state, "facts", [state, kind, severity, resolution, revision, reopens, resolved, root, day(now)])) replace(this.state, this.facts(incident, now));
+    if (changed(this.headline, "title", [title, onset, day(now)])) replace(this.headline, sentenceOf(incident, now));
+    if (changed(this.fate, "fate", [merged_into, split_from])) replace(this.fate, fateOf(incident));
+    if (changed(this.cost, "impact", [impact?.jobs, kind])) replace(this.cost, impactTable(incident));
     text(this.duration, duration(lastedFor(incident, now)));
   }
 
@@ -128,7 +136,6 @@ export class IncidentView {
       h("span", { class: `badge ${tone(name)}` }, sign(name), incident.state === "open" ? `${incident.severity}${incident.kind === "risk" ? " risk" : ""}` : `resolved${incident.resolution && incident.resolution !== "recovered" ? `: ${incident.resolution}` : ""}`),
       incident.state !== "open" && fact(`was ${incident.severity}`),
       fact(incident.state === "open" ? "for " : "lasted ", this.duration),
-      fact("since ", onsetOf(incident.onset, now)),
       incident.resolved && fact("until ", timeOf(instant(incident.resolved), now)),
       fact("root ", entityOf(incident.root.entity)),
       fact(h("b", {}, incident.root.signature), " ", domainTag(incident.root.domain)),
@@ -136,13 +143,6 @@ export class IncidentView {
       fact(`revision ${incident.revision}`),
       incident.reopens > 0 && fact(`reopened ${plural(incident.reopens, "time")}`),
     ];
-  }
-
-  fate(incident) {
-    const link = (id) => h("a", { href: addressOf(id), "data-go": true }, id);
-    if (incident.merged_into) return h("p", { class: "fate" }, "Merged into ", link(incident.merged_into), ".");
-    if (incident.split_from) return h("p", { class: "fate" }, "Split from ", link(incident.split_from), ".");
-    return null;
   }
 
   drawLists(incident, now) {
@@ -158,7 +158,7 @@ export class IncidentView {
     fill("contributors", incident.contributors ?? [], (all) => h("ul", {}, all.map((c) => share(c.share, entityOf(c.entity)))));
     fill("touched", incident.impact?.entities ?? [], touched);
     fill("revisions", this.revisions.map((r) => [r.revision, r.updated]), () => revisionList(this.revisions, now));
-    fill("record", [incident.id, incident.site, incident.engine, incident.rules, incident.opened], () => record(incident, now));
+    fill("record", [incident.id, incident.site, incident.engine, incident.rules, incident.opened, incident.onset], () => record(incident, now));
   }
 
   // ------------------------------------------------ what people say about it
@@ -207,6 +207,12 @@ export class IncidentView {
 
 // ---------------------------------------------------------------- its parts
 
+function fateOf(incident) {
+  const link = (id) => h("a", { href: addressOf(id), "data-go": true }, id);
+  if (incident.merged_into) return ["Merged into ", link(incident.merged_into), "."];
+  return incident.split_from ? ["Split from ", link(incident.split_from), "."] : null;
+}
+
 function impactTable(incident) {
   const jobs = incident.impact?.jobs ?? [];
   if (jobs.length === 0) return h("p", { class: "quiet" }, incident.kind === "risk" ? "No job is hurt yet." : "No job is hurt by it now.");
@@ -235,9 +241,9 @@ function unitOf(j) { return /_seconds(_p\d+)?$/.test(j.measure ?? "job_step_seco
 function bars(j, peak) {
   const w = (v) => `${(100 * (v ?? 0)) / (peak || 1)}%`;
   return s("svg", { class: "bars", height: 15, "aria-hidden": "true" },
-    s("rect", { class: "before", x: 0, y: 1, height: 5, width: w(j.before) }),
-    s("rect", { class: "now", x: 0, y: 8, height: 6, width: w(j.now) }),
-    j.expected > 0 && s("line", { class: "expected", x1: w(j.expected), x2: w(j.expected), y1: 6, y2: 15 }));
+    s("rect", { class: "before", x: 0, y: 1, height: 4, width: w(j.before) }),
+    s("rect", { class: "now", x: 0, y: 7, height: 5, width: w(j.now) }),
+    j.expected > 0 && s("line", { class: "expected", x1: w(j.expected), x2: w(j.expected), y1: 5, y2: 14 }));
 }
 
 // noteOf says who said it, and when, where that is known.
@@ -279,7 +285,7 @@ function record(incident, now) {
   const command = `quintet capture --incident ${incident.id} -o ${incident.id}.qtrace`;
   const row = (name, ...value) => [h("dt", {}, name), h("dd", {}, ...value)];
   return [
-    h("dl", {}, row("incident", h("code", {}, incident.id)), row("opened", timeOf(instant(incident.opened), now)), row("site", incident.site || NONE), row("engine", incident.engine), row("rules", h("code", {}, incident.rules))),
+    h("dl", {}, row("incident", h("code", {}, incident.id)), row("began", onsetOf(incident.onset, now)), row("opened", timeOf(instant(incident.opened), now)), row("site", incident.site || NONE), row("engine", incident.engine), row("rules", h("code", {}, incident.rules))),
     h("p", {}, "Raw: ", h("a", { href: raw }, "incident"), ", ", h("a", { href: `${raw}/curves` }, "curves"), ", ", h("a", { href: `${raw}/revisions` }, "revisions"), NBSP, "(JSON)"),
     h("p", {}, "Keep its evidence, to replay it:"),
     h("div", { class: "command" }, h("code", {}, command), copyButton("the command", () => command)),

@@ -60,7 +60,7 @@ function headline(store, open, jobs) {
   const lost = incidents.reduce((sum, i) => sum + lossOf(i), 0);
   const running = jobs.length - hurt.length;
   if (jobs.length === 0) return open.length ? plural(open.length, "open incident") : "No job is heard yet";
-  if (hurt.length === 0 && incidents.length === 0) return jobs.length === 1 ? `${called(jobs[0].job)} runs as usual` : `All ${plural(jobs.length, "job")} run as usual`;
+  if (hurt.length === 0 && incidents.length === 0) return jobs.length === 1 ? `${called(jobs[0].job)} runs as usual` : `${jobs.length === 2 ? "Both jobs" : `All ${plural(jobs.length, "job")}`} run as usual`;
   const who = hurt.length === 1 ? `${called(hurt[0].job)} is ${hurt[0].state}` : hurt.length > 1 ? `${plural(hurt.length, "job")} hurt` : plural(incidents.length, "open incident");
   return `${who}${lost > 0 ? `, ${gpuTime(lost)} lost` : ""}${hurt.length && running > 0 ? `; ${plural(running, "other")} ${running === 1 ? "runs" : "run"} as usual` : ""}`;
 }

@@ -52,12 +52,10 @@ export function sentenceOf(incident, now) {
   } else {
     strong.append(hurt);
   }
-  return [strong, cause && h("span", { class: "cause" }, ` ${upper(cause)}`)];
+  return [strong, cause && h("span", { class: "cause" }, ` ${cause}`)];
 }
 
 function told(ms) { return Number.isFinite(ms) ? [-1000, 0, 1000].map((d) => new Date(ms + d).toISOString().slice(11, 19)) : []; }
-
-function upper(v) { return v.charAt(0).toUpperCase() + v.slice(1); }
 
 /** lastedFor is for how many seconds an incident has gone on, or went on, since its onset. */
 export function lastedFor(incident, tick) {

@@ -26,8 +26,8 @@ function updateIncident(li, incident, now) {
     const domain = incident.root?.domain;
     replace(get("root"), h("span", { class: `at ${domainClass(domain)}`, title: incident.root?.entity }, domainSign(domain), rootOf(incident)), h("span", { class: "signature" }, incident.root?.signature ?? ""));
   }
-  setTime(row.querySelector("time"), interval(incident.onset).middle, now);
-  text(row.querySelector(".for"), `${incident.state === "open" ? "for" : "lasted"} ${duration(lastedFor(incident, now))}`);
+  setTime(get("since").querySelector("time"), interval(incident.onset).middle, now);
+  text(get("since").lastChild, `${incident.state === "open" ? "for" : "lasted"} ${duration(lastedFor(incident, now))}`);
   text(get("loss"), incident.kind === "risk" && lossOf(incident) === 0 ? "risk" : `${gpuTime(lossOf(incident))} lost`);
 }
 
@@ -66,6 +66,7 @@ function updateJob(li, job, store) {
     text(get("step"), job.step_seconds > 0 ? quantity(job.step_seconds, "s") : NONE);
     text(get("usual"), job.usual_step_seconds > 0 ? `usual ${quantity(job.usual_step_seconds, "s")}` : "");
     text(get("slower"), job.slowdown > 0 ? factor(job.slowdown) : NONE);
+    attr(get("slower"), "title", "its step, as a multiple of the usual one");
     attr(get("slower"), "data-hurt", job.slowdown >= 1.05 ? "" : null);
     text(get("mfu"), typeof job.mfu === "number" ? `MFU ${Math.round(job.mfu * 100)} %` : "");
     text(get("gpus"), job.gpus > 0 ? `${job.gpus.toLocaleString("en")} GPUs` : "");
@@ -86,7 +87,7 @@ const sparkWidth = 260, sparkHeight = 26;
 // drawSpark draws the last steps, from zero, with the usual step as a line.
 function drawSpark(li, store) {
   const kept = store.steps.get(li.dataset.job), svg = li.querySelector(".spark");
-  if (!kept || !changed(svg, "steps", [kept.t.at(-1), kept.t.length, li.usual])) return;
+  if (!kept || kept.t.length < 2 || !changed(svg, "steps", [kept.t.at(-1), kept.t.length, li.usual])) return;
   attr(svg, "viewBox", `0 0 ${sparkWidth} ${sparkHeight}`);
   attr(svg, "preserveAspectRatio", "none");
   const peak = Math.max(...kept.v, (li.usual ?? 0) * 1.5) || 1;
@@ -95,7 +96,7 @@ function drawSpark(li, store) {
   let path = "";
   for (let i = 0; i < kept.t.length; i++) path += `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(kept.v[i]).toFixed(1)}`;
   replace(svg, s("path", { class: "zero", d: `M0 ${sparkHeight - 1}H${sparkWidth}` }),
-    li.usual > 0 && s("path", { class: "usual", d: `M0 ${y(li.usual).toFixed(1)}H${sparkWidth}` }), kept.t.length > 1 && s("path", { class: "curve", d: path }));
+    li.usual > 0 && s("path", { class: "usual", d: `M0 ${y(li.usual).toFixed(1)}H${sparkWidth}` }), s("path", { class: "curve", d: path }));
 }
 
 /** nothing says that a list is empty, and why. */

@@ -101,11 +101,14 @@ export class Series {
     return outside && Math.abs(t[lo] - x) > 1.5 * (this.cadence || 1000) ? -1 : lo;
   }
 
-  /** peakWithin is the largest value from from to to, NaN where there is none. */
-  peakWithin(from, to) {
-    let peak = NaN;
-    for (let i = 0; i < this.t.length; i++) if (this.t[i] >= from && this.t[i] <= to && !(this.v[i] <= peak)) peak = this.v[i];
-    return peak;
+  /** extremeWithin is the largest value from from to to, or the least; NaN where there is none. */
+  extremeWithin(from, to, least) {
+    let found = NaN;
+    for (let i = 0; i < this.t.length; i++) {
+      if (this.t[i] < from || this.t[i] > to) continue;
+      if (Number.isNaN(found) || (least ? this.v[i] < found : this.v[i] > found)) found = this.v[i];
+    }
+    return found;
   }
 }
 

@@ -6,11 +6,11 @@ const themes = ["light", "dark"];
 export async function contrast({ page, site, url, check, note }) {
   const { incidents } = await site.get("/api/v1/incidents");
   let least = [99, ""];
-  for (const colorScheme of themes) {
-    await page.emulateMedia({ colorScheme });
-    for (const path of ["/", "/jobs", `/incidents/${incidents[0].id}`, `/incidents/${incidents.at(-1).id}`]) {
-      await page.goto(url + path);
-      await page.locator(path.startsWith("/inc") ? ".plot .curve" : ".rows .row").first().waitFor();
+  for (const path of ["/", `/incidents/${incidents[0].id}`, `/incidents/${incidents.at(-1).id}`]) {
+    await page.goto(url + path);
+    await page.locator(path.startsWith("/inc") ? ".plot .curve" : ".rows .row").first().waitFor();
+    for (const colorScheme of themes) {
+      await page.emulateMedia({ colorScheme });
       const ratios = await page.evaluate(measureText);
       check(ratios.length > 10, `${path}: text was measured`);
       for (const r of ratios) {
@@ -18,9 +18,12 @@ export async function contrast({ page, site, url, check, note }) {
         check(r.ratio >= 4.5, `${colorScheme} ${path}: ${r.what} has contrast ${r.ratio.toFixed(2)}`);
       }
       for (const r of await page.evaluate(measureMarks)) check(r.ratio >= 3, `${colorScheme} ${path}: drawn ${r.what} has contrast ${r.ratio.toFixed(2)}`);
+      check(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme) === colorScheme, `the browser's own parts are ${colorScheme}`);
     }
-    check(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme) === colorScheme, `the browser's own parts are ${colorScheme}`);
   }
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  for (const r of await page.evaluate(measureText)) check(r.ratio >= 4.5, `printed: ${r.what} has contrast ${r.ratio.toFixed(2)}`);
+  check(await page.locator("#bar nav").isHidden() && await page.locator("h1").isVisible(), "paper has no buttons");
   note(`least contrast of text: ${least[0].toFixed(2)}, ${least[1]}`);
 }
 
@@ -52,24 +55,30 @@ function measureMarks() {
   return out;
 }
 
-/** Nothing is wider than a small phone. */
+/** Nothing is wider than the window, be it a small phone's. */
 export async function narrow({ page, site, url, check }) {
-  await page.setViewportSize({ width: 360, height: 740 });
   const { incidents } = await site.get("/api/v1/incidents");
-  for (const path of ["/", "/jobs", ...incidents.map((i) => `/incidents/${i.id}`)]) {
+  for (const path of ["/", ...incidents.slice(2).map((i) => `/incidents/${i.id}`)]) {
     await page.goto(url + path);
     await page.locator(path.startsWith("/inc") ? ".plot .curve" : ".rows .row").first().waitFor();
-    const wide = await page.evaluate(() => {
-      const out = [`page ${document.documentElement.scrollWidth}`].filter(() => document.documentElement.scrollWidth > 360);
-      for (const el of document.querySelectorAll("main *, #bar *")) {
-        const box = el.getBoundingClientRect();
-        if (box.width > 0 && (box.right > 361 || box.left < -1) && !el.closest(".unseen, .skip, .sources, details:not([open])")) out.push(`${el.tagName}.${el.getAttribute("class")} ${Math.round(box.left)}–${Math.round(box.right)}`);
-      }
-      return out;
-    });
-    check(wide.length === 0, `${path}: ${wide.slice(0, 5).join("; ")}`);
+    for (const width of [1280, 1000, 640, 360]) {
+      await page.setViewportSize({ width, height: 740 });
+      if (path !== "/") await page.waitForFunction((w) => Math.abs(document.querySelector("svg.chain").width.baseVal.value - document.querySelector(".chainbox").clientWidth) < 1 && innerWidth === w, width);
+      const wide = await page.evaluate(tooWide, width);
+      check(wide.length === 0, `${width} px, ${path}: ${wide.slice(0, 5).join("; ")}`);
+    }
   }
   await page.locator("svg.chain.down").waitFor();
+}
+
+// tooWide runs in the page.
+function tooWide(width) {
+  const out = document.documentElement.scrollWidth > width ? [`the page is ${document.documentElement.scrollWidth} px wide`] : [];
+  for (const el of document.querySelectorAll("main *, #bar *")) {
+    const box = el.getBoundingClientRect();
+    if (box.width > 0 && (box.right > width + 1 || box.left < -1) && !el.closest(".unseen, .skip, details:not([open])")) out.push(`${el.tagName}.${el.getAttribute("class")} ${Math.round(box.left)}–${Math.round(box.right)}`);
+  }
+  return out;
 }
 
 /** A site of 1,000 jobs and 500 incidents: an update touches what changed, nothing else. */

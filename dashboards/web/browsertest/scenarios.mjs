@@ -123,7 +123,7 @@ export async function curves({ page, site, url, check }) {
   const told = await site.get(`/api/v1/incidents/${id}/curves`);
   await page.goto(`${url}/incidents/${id}`);
   await page.locator(".curves .plot .curve").first().waitFor();
-  const plots = page.locator(".rows > .curve");
+  const plots = page.locator(".plots > .curve");
   check(await plots.count() === Math.min(10, told.curves.length), `${told.curves.length} curves, at first at most ten`);
   check((await plots.first().getAttribute("data-metric")) === "job_step_seconds", "the step time comes first");
   check((await plots.nth(1).getAttribute("data-entity")) === incidents[0].root.entity, "the root comes next");
@@ -151,7 +151,11 @@ export async function curves({ page, site, url, check }) {
   const later = second(told.tick, 4), step = told.curves.find((c) => c.role === "effect");
   await site.set(`/api/v1/incidents/${id}/curves`, { ...told, to: later, tick: later, curves: [{ ...step, t: [Date.parse(later)], v: [6.5] }] });
   await site.connected();
-  await site.send("state", { tick: later });
+  await page.evaluate(() => { window.headline = document.querySelector("h1"); window.headline.focus(); });
+  const [job] = incidents[0].impact.jobs;
+  await site.send("state", { tick: later, incidents: [{ ...incidents[0], updated: later, impact: { ...incidents[0].impact, jobs: [{ ...job, gpu_seconds_lost: 36000 }] } }] });
+  await page.getByText("10 GPU-h").first().waitFor();
+  check(await page.evaluate(() => document.activeElement === window.headline), "what did not change was not drawn anew");
   await page.waitForFunction((d) => document.querySelector(".plot .curve").getAttribute("d") !== d, before);
 }
 
@@ -161,7 +165,7 @@ async function crosshair({ page, check }) {
   await page.locator(".cross").waitFor();
   const at = await page.locator(".cross .at").textContent();
   check(/^\d\d:\d\d:\d\d$/.test(at), `the crosshair tells the time: ${at}`);
-  const values = await page.locator(".rows .reading .value").allTextContents();
+  const values = await page.locator(".plots .reading .value").allTextContents();
   check(values.every((v) => v !== "") && values[0].endsWith("s"), `each curve tells its value there: ${values}`);
   await page.mouse.move(5, 5);
   await page.locator(".cross").waitFor({ state: "hidden" });

@@ -10,9 +10,15 @@ export async function shoot(browser, { dir, pages }) {
       await page.locator(".plot .curve, .rows .row, .command").first().waitFor();
       if (hover && width > 500) {
         const box = await page.locator(".plot").first().boundingBox();
+        await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) });
         await page.mouse.move(box.x + box.width * hover, box.y + 20);
+        await page.locator(".cross").waitFor();
       }
-      await page.screenshot({ path: `${dir}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+      await page.screenshot({ path: `${dir}/${name}-${width}-${colorScheme}.png`, fullPage: name !== "jobs" });
+      if (name === "empty") {
+        await page.keyboard.press("?");
+        await page.screenshot({ path: `${dir}/help-${width}-${colorScheme}.png` });
+      }
       await page.close();
     }
     await context.close();
