@@ -205,7 +205,7 @@ func TestADeviceVanishesAndReturns(t *testing.T) {
 	}
 	w.edges = nil
 	w.forest.graft("class/infiniband/mlx5_0", away)
-	w.step(10) // the tree is looked at every ten seconds
+	w.step(11) // the tree is looked at every ten seconds
 	w.wants(map[string]float64{"nic:h1/mlx5_0 port_up": 1, "nic:h1/mlx5_0 port_tx_bytes_total": 400},
 		"nic:h1/mlx5_0 link_up state gone -> ACTIVE, physical state unknown -> LinkUp")
 	if want := []string{"node:h1 contains nic:h1/mlx5_0 late"}; !slices.Equal(w.edges, want) {
@@ -380,6 +380,35 @@ func TestTooMuchIsCounted(t *testing.T) {
 	w.step(1)
 	if n := w.sweep.Dropped[collectors.OverLimit]; n != 102 { // out_of_sequence and lifespan are among the first
 		t.Errorf("dropped %v", w.sweep.Dropped)
+	}
+}
+
+// A device may lack any file; that is no reason to look for it every second.
+func TestWhatIsLackingIsNotAskedFor(t *testing.T) {
+	w := newWalk(t, baseTree) // of mlx5_1 there is only the state
+	w.step(2)
+	before := w.forest.reads
+	w.step(1)
+	if n := w.forest.reads - before; n != 8 {
+		t.Errorf("%d readings a second, want 8", n)
+	}
+	if len(w.sweep.Dropped) != 0 {
+		t.Errorf("dropped %v", w.sweep.Dropped)
+	}
+	if _, ok := w.last["nic:h1/mlx5_1 port_physical_state"]; ok {
+		t.Error("it has a physical state")
+	}
+}
+
+func TestReadingsKeepTheirDistance(t *testing.T) {
+	t0 := time.Unix(100, 0)
+	for _, c := range []struct{ late, want time.Duration }{
+		{0, 1000 * time.Millisecond}, {200 * time.Millisecond, 1000 * time.Millisecond}, {400 * time.Millisecond, 1400 * time.Millisecond},
+		{5 * time.Second, 6 * time.Second},
+	} {
+		if got := following(t0, t0.Add(c.late), time.Second).Sub(t0); got != c.want {
+			t.Errorf("late by %s: the next is after %s, want %s", c.late, got, c.want)
+		}
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/collectors"
 )
 
 // Bounds and defaults of a configuration.
@@ -68,8 +70,8 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		c.Node = name
 	}
-	if len(c.Node) > maxNode {
-		return c, fmt.Errorf("node: name of %d bytes, at most %d", len(c.Node), maxNode)
+	if len(collectors.Part(c.Node)) > maxNode || c.Node != printable(c.Node, maxNode) || strings.Contains(c.Node, "|") {
+		return c, fmt.Errorf("node: %.40q: want at most %d bytes of text without '|'", c.Node, maxNode)
 	}
 	return c, nil
 }

@@ -205,6 +205,7 @@ func FuzzDecodeConfig(f *testing.F) {
 func TestNewRefuses(t *testing.T) {
 	for name, c := range map[string]Config{
 		"too often": {Every: 1e8}, "too rarely": {Every: 1e15}, "long name": {Node: strings.Repeat("x", 200)},
+		"unstatable": {Node: "a|b"}, "not text": {Node: "a\nb"},
 	} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%s: no error", name)

@@ -269,7 +269,7 @@ func (d *device) part() string {
 	if d.driver == "" {
 		return "rdma"
 	}
-	return part(d.driver)
+	return safe(d.driver)
 }
 
 // nest states that one entity lies in another.

@@ -3,6 +3,7 @@ package sysfs
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -37,19 +38,34 @@ func (b *planner) status(p *port, e telemetry.Entity) {
 		return
 	}
 	s := &status{port: p, entity: e, memory: b.memories.of(p, e)}
-	s.state.name = path.Join(p.dir, "state")
-	s.physical.name = path.Join(p.dir, "phys_state")
-	s.rate.name = path.Join(p.dir, "rate")
 	if len(p.behind) > 0 {
 		s.speed.name = path.Join(p.behind[0].dir, "speed")
 	}
-	g := b.group(p.device, fmt.Sprintf("state of %s port %d", p.device.name, p.number))
-	g.status = s
-	b.claim(p.device, e, meaning{metric: "port_up", scale: 1, rank: rankPort}, &s.up)
-	b.claim(p.device, e, meaning{metric: "port_logical_state", scale: 1, rank: rankPort}, &s.logical)
-	b.claim(p.device, e, meaning{metric: "port_physical_state", scale: 1, rank: rankPort}, &s.physical.cells)
-	b.claim(p.device, e, meaning{metric: "port_speed_bits_per_second", scale: 1, rank: rankPort}, &s.rate.cells)
+	there, err := b.tree.list(p.dir)
+	if err != nil {
+		return
+	}
+	b.group(p.device, fmt.Sprintf("state of %s port %d", p.device.name, p.number)).status = s
+	for _, c := range []struct {
+		file   string
+		into   *file
+		metric telemetry.MetricName
+		cells  *[]cell
+	}{
+		{"state", &s.state, "port_up", &s.up},
+		{"state", &s.state, "port_logical_state", &s.logical},
+		{"phys_state", &s.physical, "port_physical_state", &s.physical.cells},
+		{"rate", &s.rate, "port_speed_bits_per_second", &s.rate.cells},
+	} {
+		if slices.Contains(there, c.file) {
+			c.into.name = path.Join(p.dir, c.file)
+			b.claim(p.device, e, meaning{metric: c.metric, scale: 1, rank: rankPort}, c.cells)
+		}
+	}
 }
+
+// unasked is the Reason of a file that was not asked for.
+const unasked collectors.Reason = "unasked"
 
 // read reads a port's state and tells of its changes.
 func (s *status) read(r *reader) {
@@ -59,6 +75,7 @@ func (s *status) read(r *reader) {
 	case good:
 		r.put(s.logical, logical)
 		r.put(s.up, bit(logical == stateActive))
+	case unasked:
 	case collectors.Vanished:
 		gaps(s.logical)
 		r.put(s.up, 0) // what is gone carries nothing
@@ -66,9 +83,11 @@ func (s *status) read(r *reader) {
 		gaps(s.logical)
 		gaps(s.up)
 	}
-	if physicalWhy == good {
+	switch physicalWhy {
+	case good:
 		r.put(s.physical.cells, physical)
-	} else {
+	case unasked:
+	default:
 		gaps(s.physical.cells)
 	}
 	s.changed(r, now{logical, why, physical, physicalWhy})
@@ -103,11 +122,15 @@ func (s *status) read1(r *reader, f *file, names []string) (uint64, collectors.R
 
 // text reads a file of text into the reader's buffer.
 func (r *reader) text(f *file) ([]byte, collectors.Reason) {
+	if f.name == "" || f.rests > r.now {
+		return nil, unasked
+	}
 	why := good
 	if f.held == nil {
 		h, err := r.tree.open(f.name)
 		if err != nil {
 			why = reasonOf(err)
+			f.rests = r.now + restGone
 		} else {
 			f.held = h
 		}
@@ -135,7 +158,7 @@ func (s *status) readRate(r *reader, up bool) {
 			r.dropped[why]++
 		}
 	}
-	if !up {
+	if !up || why == unasked && s.speed.name == "" {
 		return
 	}
 	if why == good && !v.slow {

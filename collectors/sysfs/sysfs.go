@@ -58,16 +58,30 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	if err := r.replan(); errors.Is(err, ErrNoTree) {
 		return fmt.Errorf("sysfs: read %s: %w", c.cfg.Path, err)
 	}
-	ticker := time.NewTicker(c.cfg.Every)
-	defer ticker.Stop()
-	for {
-		r.sweep(ctx)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for next := c.clock(); ; {
 		select {
-		case <-ticker.C:
+		case <-timer.C:
 		case <-ctx.Done():
 			return nil
 		}
+		start := c.clock()
+		r.sweep(ctx)
+		next = following(next, start, c.cfg.Every)
+		timer.Reset(next.Sub(c.clock()))
 	}
+}
+
+// following returns when to read next: at even times, but never sooner than
+// three quarters of the period after the last reading began, however late that
+// was. What was missed is not made up for.
+func following(planned, began time.Time, every time.Duration) time.Time {
+	next := planned.Add(every)
+	if soonest := began.Add(every * 3 / 4); next.Before(soonest) {
+		next = began.Add(every)
+	}
+	return next
 }
 
 // Once reads everything once and emits it: the dry run. It returns ErrNoDevice
