@@ -78,7 +78,9 @@ collectors/collectorstest: telemetry collectors
 # the live shell
 pipeline/broker:   pipeline/bus github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
 pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
-pipeline/outbox:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
+pipeline/outbox:   telemetry pipeline/bus pipeline/outbox/spill pipeline/outbox/thin github.com/VictoriaMetrics/metrics
+pipeline/outbox/spill: telemetry pipeline/outbox/thin
+pipeline/outbox/thin:  telemetry
 pipeline/ticker:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/replica:  telemetry correlate correlate/explain engine pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pipeline/bus github.com/VictoriaMetrics/metrics

@@ -3,8 +3,10 @@ package outbox
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -55,28 +57,26 @@ func newAccount(set *metrics.Set) *account {
 }
 
 // remove counts what never reaches the log.
-func (a *account) remove(why reason, gone removal) {
+func (a *account) remove(why reason, gone thin.Removal) {
 	for _, c := range [...]struct {
 		what string
 		n    uint64
-	}{{"samples", gone.samples}, {"gaps", gone.gaps}, {"frames", gone.frames}, {"events", gone.events}, {"records", gone.others}} {
+	}{{"samples", gone.Samples}, {"gaps", gone.Gaps}, {"frames", gone.Frames}, {"events", gone.Events}, {"records", gone.Others}} {
 		if c.n > 0 {
 			a.set.GetOrCreateCounter(fmt.Sprintf("quintet_outbox_removed_%s_total{reason=%q}", c.what, why)).AddInt64(int64(c.n))
 		}
 	}
-	a.samples.Add(gone.samples)
-	a.events.Add(gone.events)
+	a.samples.Add(gone.Samples)
+	a.events.Add(gone.Events)
 	if why != byThinning { // merged frames are not lost: others stand for them
-		a.frames.Add(gone.frames)
+		a.frames.Add(gone.Frames)
 	}
 }
 
-func (a *account) removeAll(gone map[reason]*removal) {
-	for _, why := range [...]reason{byThinning, byFullness} {
-		if r := gone[why]; r != nil {
-			a.remove(why, *r)
-		}
-	}
+// thinned counts what thinning removed.
+func (a *account) thinned(gone thin.Result) {
+	a.remove(byThinning, gone.Merged)
+	a.remove(byFullness, gone.Dropped)
 }
 
 // What the outbox states of itself, as samples of collector:<process>. They
@@ -89,7 +89,7 @@ const (
 )
 
 // reportEvery is the cadence of the outbox's own samples.
-const reportEvery = 10 * second
+const reportEvery = 10 * time.Second
 
 // report is the source of the outbox's own samples.
 type report struct {

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -32,13 +33,13 @@ func (b *batch) empty() bool { return len(b.items) == 0 }
 
 // add copies a record; false says that the batch is full. The first record
 // always has room.
-func (b *batch) add(e entry, limit int) bool {
-	if len(b.items) > 0 && (len(b.buf)+len(e.record) > limit || len(b.items) >= batchRecords) {
+func (b *batch) add(e thin.Entry, limit int) bool {
+	if len(b.items) > 0 && (len(b.buf)+len(e.Record) > limit || len(b.items) >= batchRecords) {
 		return false
 	}
 	from := len(b.buf)
-	b.buf = append(b.buf, e.record...)
-	b.items = append(b.items, item{from: from, to: len(b.buf), thinned: e.thinned})
+	b.buf = append(b.buf, e.Record...)
+	b.items = append(b.items, item{from: from, to: len(b.buf), thinned: e.Thinned})
 	return true
 }
 
@@ -73,13 +74,13 @@ func (c *carrier) prepare(now telemetry.Time) {
 	fresh := map[telemetry.Fingerprint]bool(nil)
 	for i := range b.items {
 		record := b.record(i)
-		switch kindOf(record) {
+		switch thin.KindOf(record) {
 		case telemetry.SchemaRecord:
-			fp := schemaPrint(record)
+			fp := thin.SchemaPrint(record)
 			c.remember(fp, record)
 			fresh = with(fresh, fp)
 		case telemetry.FrameRecord:
-			if fp := framePrint(record); !fresh[fp] && !c.saidSince(fp, now) {
+			if fp := thin.FramePrint(record); !fresh[fp] && !c.saidSince(fp, now) {
 				c.sayFirst(fp)
 				fresh = with(fresh, fp)
 			}
@@ -128,3 +129,6 @@ func (c *carrier) sayFirst(fp telemetry.Fingerprint) {
 	c.batch.of = append(c.batch.of, none)
 	c.o.account.renewedSchemas.Inc()
 }
+
+// none is the item of a message that is of no item.
+const none = -1

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -25,10 +26,9 @@ const (
 // carrier is what Run works with: it sends, spills and thins. It belongs to
 // whoever holds Outbox.owner.
 type carrier struct {
-	o         *Outbox
-	catalogue *telemetry.Catalogue
-	report    *report
-	disk      disk
+	o      *Outbox
+	report *report
+	disk   disk
 
 	batch     batch
 	stated    map[telemetry.Fingerprint]telemetry.Time // when the log was last known to get it
@@ -42,7 +42,7 @@ type carrier struct {
 }
 
 func newCarrier(o *Outbox, r *report) carrier {
-	return carrier{o: o, catalogue: telemetry.DefaultCatalogue(), report: r, disk: disk{o: o},
+	return carrier{o: o, report: r, disk: disk{o: o},
 		stated: map[telemetry.Fingerprint]telemetry.Time{}, inherited: map[telemetry.Fingerprint][]byte{}}
 }
 
@@ -206,11 +206,11 @@ func (c *carrier) fill() error {
 	c.batch.reset()
 	limit := min(maxBatch, c.o.cfg.MemoryBytes/batchShare)
 	c.renew(limit / 2)
-	err := c.disk.hand(func(e entry) bool { return c.batch.add(e, limit) })
+	err := c.disk.hand(func(e thin.Entry) bool { return c.batch.add(e, limit) })
 	if c.batch.fromSpill = !c.disk.empty(); !c.batch.fromSpill {
 		clear(c.inherited)
 		c.o.mu.Lock()
-		c.o.queue.take(func(e entry) bool { return c.batch.add(e, limit) })
+		c.o.queue.take(func(e thin.Entry) bool { return c.batch.add(e, limit) })
 		if c.o.queue.empty() {
 			c.o.level.Store(0)
 		}
@@ -239,9 +239,9 @@ func (c *carrier) stored(n int) {
 		if c.batch.of[i] != none {
 			items = c.batch.of[i] + 1
 		}
-		switch kindOf(m.Data) {
+		switch thin.KindOf(m.Data) {
 		case telemetry.SchemaRecord:
-			c.stated[schemaPrint(m.Data)] = now
+			c.stated[thin.SchemaPrint(m.Data)] = now
 		case telemetry.EdgeRecord:
 			c.edgeStored(m.Data)
 		}
@@ -298,11 +298,11 @@ func (c *carrier) refuse(r sent) {
 		c.o.cfg.Logger.Error("the log refuses a record", "error", r.err)
 	}
 	if c.batch.of[r.stored] == none { // a schema said before its frame; the frame may do without
-		c.stated[schemaPrint(c.batch.messages[r.stored].Data)] = c.now()
+		c.stated[thin.SchemaPrint(c.batch.messages[r.stored].Data)] = c.now()
 		return
 	}
 	if !c.batch.items[0].renewal {
-		c.o.account.remove(byLog, lone(kindOf(c.batch.record(0))))
+		c.o.account.remove(byLog, lone(thin.KindOf(c.batch.record(0))))
 	}
 	c.forget(1)
 }

@@ -3,6 +3,9 @@ package outbox
 import (
 	"errors"
 	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/outbox/spill"
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 )
 
 const (
@@ -17,7 +20,7 @@ const (
 // always empty and takes nothing.
 type disk struct {
 	o     *Outbox
-	spill *spill
+	spill *spill.Spill
 	down  bool
 	until time.Time // when to try again
 	reads int       // failed in a row
@@ -31,14 +34,14 @@ func (d *disk) open() error {
 	if d.o.cfg.Dir == "" || d.spill != nil {
 		return nil
 	}
-	s, err := openSpill(d.o.cfg.Dir, min(maxSegment, d.o.cfg.SpillBytes/spillShare), d.o.schemaRecord)
+	s, err := spill.Open(d.o.cfg.Dir, min(maxSegment, d.o.cfg.SpillBytes/spillShare), d.o.schemaRecord)
 	if err != nil {
 		d.failed(err)
 		return err
 	}
 	d.spill = s
 	d.gauge()
-	if n := s.bytes(); n > 0 {
+	if n := s.Bytes(); n > 0 {
 		d.o.cfg.Logger.Info("an earlier process left records; they are sent first", "bytes", n)
 	}
 	return nil
@@ -73,23 +76,22 @@ func (d *disk) gauge() {
 	if d.spill == nil {
 		return
 	}
-	if n := d.spill.damaged; n > 0 {
-		d.spill.damaged = 0
+	if n := d.spill.Damaged(); n > 0 {
 		d.o.account.damaged.AddInt64(n)
 		d.o.cfg.Logger.Warn("spilled records cannot be read", "bytes", n)
 	}
-	d.o.account.spilled.Store(d.spill.bytes())
+	d.o.account.spilled.Store(d.spill.Bytes())
 }
 
-func (d *disk) empty() bool { return d.spill == nil || d.spill.empty() }
+func (d *disk) empty() bool { return d.spill == nil || d.spill.Empty() }
 
 // hand hands out the oldest records.
-func (d *disk) hand(fn func(entry) bool) error {
+func (d *disk) hand(fn func(thin.Entry) bool) error {
 	if d.empty() {
 		return nil
 	}
 	defer d.gauge()
-	err := d.spill.hand(fn)
+	err := d.spill.Hand(fn)
 	if err == nil {
 		d.reads = 0
 		return nil
@@ -97,17 +99,17 @@ func (d *disk) hand(fn func(entry) bool) error {
 	d.failed(err)
 	if d.reads++; d.reads >= maxReadErrors {
 		d.reads = 0
-		d.spill.abandon()
+		d.spill.Abandon()
 	}
 	return err
 }
 
 // ack says that the oldest n records handed out are done with.
 func (d *disk) ack(n int) {
-	if err := d.spill.ack(n); err != nil {
+	if err := d.spill.Ack(n); err != nil {
 		d.failed(err)
 	}
-	if d.spill.empty() {
+	if d.spill.Empty() {
 		d.level = 0
 	}
 	d.gauge()
@@ -115,7 +117,7 @@ func (d *disk) ack(n int) {
 
 func (d *disk) rewind() {
 	if d.spill != nil {
-		d.spill.rewind()
+		d.spill.Rewind()
 	}
 }
 
@@ -127,7 +129,7 @@ func (d *disk) append(chunks []*chunk) []*chunk {
 	}
 	defer d.gauge()
 	for i, c := range chunks {
-		if err := d.spill.append(c.entries()); err != nil {
+		if err := d.spill.Append(c.entries()); err != nil {
 			d.failed(err)
 			return chunks[i:]
 		}
@@ -146,7 +148,7 @@ func (d *disk) putBack(chunks []*chunk) []*chunk {
 		return chunks
 	}
 	defer d.gauge()
-	if err := d.spill.putBack(func(yield func(entry) bool) {
+	if err := d.spill.PutBack(func(yield func(thin.Entry) bool) {
 		for _, c := range chunks {
 			for e := range c.entries() {
 				if !yield(e) {
@@ -167,20 +169,21 @@ func (d *disk) putBack(chunks []*chunk) []*chunk {
 func (d *disk) bound() error {
 	high := d.o.cfg.SpillBytes / 3 * 2
 	low := high / 4 * 3
-	if d.spill.bytes() <= high {
+	if d.spill.Bytes() <= high {
 		return nil
 	}
 	defer d.gauge()
-	for level := max(1, d.level-1); d.spill.bytes() > low; level++ {
-		p := pass{level: min(level, topLevel), events: int(high / 2 / eventShare), largest: d.o.largest, shed: level > topLevel}
-		before := d.spill.bytes()
-		gone, err := d.spill.thin(high/2, p, d.o.carrier.catalogue)
-		d.o.account.removeAll(gone)
+	for level := max(1, d.level-1); d.spill.Bytes() > low; level++ {
+		p := thin.Pass{Level: min(level, thin.TopLevel), Events: int(high / 2 / eventShare), Largest: d.o.largest,
+			Shed: level > thin.TopLevel, Catalogue: d.o.catalogue}
+		before := d.spill.Bytes()
+		gone, err := d.spill.Thin(high/2, p)
+		d.o.account.thinned(gone)
 		if err != nil {
 			return err
 		}
-		d.level = min(level, topLevel)
-		if p.shed && d.spill.bytes() >= before {
+		d.level = min(level, thin.TopLevel)
+		if p.Shed && d.spill.Bytes() >= before {
 			return errFull
 		}
 	}
@@ -194,7 +197,7 @@ func (d *disk) sync() {
 	if d.spill == nil {
 		return
 	}
-	if err := d.spill.rotate(); err != nil {
+	if err := d.spill.Sync(); err != nil {
 		d.failed(err)
 	}
 }
@@ -206,5 +209,5 @@ func (d *disk) close() error {
 	}
 	s := d.spill
 	d.spill = nil
-	return s.close()
+	return s.Close()
 }

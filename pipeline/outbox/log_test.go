@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -142,7 +143,7 @@ func (l *fakeLog) count(k telemetry.RecordKind) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.stored {
-		if kindOf(r) == k {
+		if thin.KindOf(r) == k {
 			n++
 		}
 	}
@@ -227,14 +228,16 @@ func read(t *testing.T, records [][]byte, mixed bool) contents {
 				t.Fatalf("record %d: %v", i, err)
 			}
 			if s.Source.Collector == "outbox" {
-				var held removal
+				var held thin.Removal
 				for _, state := range f.States {
-					held.count(state)
+					if state == telemetry.Present {
+						held.Samples++
+					}
 				}
 				if f.States == nil {
-					held.samples = uint64(len(f.Words))
+					held.Samples = uint64(len(f.Words))
 				}
-				c.own += held.samples
+				c.own += held.Samples
 				continue
 			}
 			c.frame(s.Len(), &f)

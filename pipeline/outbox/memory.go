@@ -1,15 +1,21 @@
 package outbox
 
-import "github.com/quintet-dc/quintet/telemetry"
+import (
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // eventShare is the part of what is thinned that events may take: a quarter.
 const eventShare = 4
 
 // tapeOf is a tape of entries in memory.
-type tapeOf []entry
+type tapeOf []thin.Entry
 
-func (t tapeOf) length() int                { return len(t) }
-func (t tapeOf) entry(i int) (entry, error) { return t[i], nil }
+// Len implements thin.Tape.
+func (t tapeOf) Len() int { return len(t) }
+
+// Entry implements thin.Tape.
+func (t tapeOf) Entry(i int) (thin.Entry, error) { return t[i], nil }
 
 func tapeOfChunks(chunks []*chunk) tapeOf {
 	var t tapeOf
@@ -49,22 +55,23 @@ func bytesOf(chunks []*chunk) (n int) {
 // from try to try, and gives up the oldest where that is not enough.
 func (o *Outbox) thinChunks(chunks []*chunk, keep int, schemas func(telemetry.Fingerprint) []byte) []*chunk {
 	for level := max(1, int(o.level.Load())-1); ; level++ {
-		p := pass{level: min(level, topLevel), events: max(keep, 0) / eventShare, largest: o.largest, schemas: schemas}
-		if level > topLevel {
-			p.shed, p.keep = true, max(keep, 1)
+		p := thin.Pass{Level: min(level, thin.TopLevel), Events: max(keep, 0) / eventShare, Largest: o.largest,
+			Schemas: schemas, Catalogue: o.catalogue}
+		if level > thin.TopLevel {
+			p.Shed, p.Keep = true, max(keep, 1)
 		}
 		out := queue{chunkBytes: o.queue.chunkBytes}
-		gone, err := thin(tapeOfChunks(chunks), p, o.carrier.catalogue, func(e entry) error {
+		gone, err := thin.Run(tapeOfChunks(chunks), p, func(e thin.Entry) error {
 			out.push(e)
 			return nil
 		})
 		if err != nil { // memory can be read, so this does not happen
-			o.account.remove(byFullness, removal{others: uint64(len(tapeOfChunks(chunks)))})
+			o.account.remove(byFullness, thin.Removal{Others: uint64(len(tapeOfChunks(chunks)))})
 			return nil
 		}
-		o.account.removeAll(gone)
+		o.account.thinned(gone)
 		chunks = out.chunks
-		if bytesOf(chunks) <= keep || level > topLevel {
+		if bytesOf(chunks) <= keep || level > thin.TopLevel {
 			o.level.Store(int32(level))
 			return chunks
 		}
@@ -128,7 +135,7 @@ func (c *carrier) shelve() {
 	kept := queue{chunkBytes: c.o.queue.chunkBytes}
 	for i, it := range c.batch.items {
 		if !it.renewal && !c.batch.fromSpill {
-			kept.push(entry{record: c.batch.record(i), thinned: it.thinned})
+			kept.push(thin.Entry{Record: c.batch.record(i), Thinned: it.thinned})
 		}
 	}
 	taken := len(c.batch.buf)
@@ -154,7 +161,7 @@ func (o *Outbox) Close() error {
 	o.carrier.shelve()
 	o.mu.Lock()
 	for _, e := range tapeOfChunks(o.queue.chunks) {
-		o.account.remove(byEnd, lone(kindOf(e.record)))
+		o.account.remove(byEnd, lone(thin.KindOf(e.Record)))
 	}
 	o.queue.detach(o.queue.held)
 	o.mu.Unlock()

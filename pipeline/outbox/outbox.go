@@ -11,6 +11,8 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/outbox/spill"
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -112,11 +114,12 @@ func (c Config) validate() error {
 // Outbox carries what collectors emit to the log. Emit may be called by any
 // number of goroutines, before, during and after Run.
 type Outbox struct {
-	cfg     Config
-	largest int // record
-	account *account
-	scratch sync.Pool     // of *[]byte, to encode in
-	wake    chan struct{} // there is something for Run
+	cfg       Config
+	largest   int // record
+	catalogue *telemetry.Catalogue
+	account   *account
+	scratch   sync.Pool     // of *[]byte, to encode in
+	wake      chan struct{} // there is something for Run
 
 	mu     sync.Mutex
 	queue  queue
@@ -131,7 +134,7 @@ type Outbox struct {
 }
 
 // New returns an outbox. It opens Dir: that another process holds it is an
-// error that wraps ErrLocked; any other trouble with the disk is logged, counted
+// error that wraps spill.ErrLocked; any other trouble with the disk is logged, counted
 // and tried again later.
 func New(cfg Config) (*Outbox, error) {
 	cfg = cfg.withDefaults()
@@ -143,12 +146,13 @@ func New(cfg Config) (*Outbox, error) {
 		return nil, fmt.Errorf("outbox: collector %q: %w", cfg.Collector, err)
 	}
 	o := &Outbox{
-		cfg: cfg, largest: min(cfg.MemoryBytes/4, maxRecord), account: newAccount(cfg.Metrics), wake: make(chan struct{}, 1),
+		cfg: cfg, largest: min(cfg.MemoryBytes/4, spill.MaxRecord), catalogue: telemetry.DefaultCatalogue(),
+		account: newAccount(cfg.Metrics), wake: make(chan struct{}, 1),
 		queue: queue{chunkBytes: min(maxChunk, cfg.MemoryBytes/chunkShare)}, told: newTold(cfg.RenewBytes),
 	}
 	o.scratch.New = func() any { return new([]byte) }
 	o.carrier = newCarrier(o, rep)
-	if err := o.carrier.openDisk(); errors.Is(err, ErrLocked) {
+	if err := o.carrier.openDisk(); errors.Is(err, spill.ErrLocked) {
 		return nil, fmt.Errorf("outbox: %w", err)
 	}
 	return o, nil
@@ -163,7 +167,7 @@ func New(cfg Config) (*Outbox, error) {
 func (o *Outbox) Emit(r *telemetry.Record) {
 	o.account.emitted.Inc()
 	if r == nil || r.Kind == telemetry.TickRecord {
-		o.account.remove(byForm, removal{others: 1})
+		o.account.remove(byForm, thin.Removal{Others: 1})
 		return
 	}
 	if r.Kind == telemetry.EdgeRecord {
@@ -188,7 +192,7 @@ func (o *Outbox) Emit(r *telemetry.Record) {
 // how the edge is dated.
 func (o *Outbox) emitEdge(r *telemetry.Record) {
 	if r.Edge == nil {
-		o.account.remove(byForm, removal{others: 1})
+		o.account.remove(byForm, thin.Removal{Others: 1})
 		return
 	}
 	buf := o.scratch.Get().(*[]byte)
@@ -225,30 +229,30 @@ func (o *Outbox) encode(dst []byte, r *telemetry.Record) ([]byte, error) {
 
 var errTooLarge = errors.New("larger than the outbox carries")
 
-// lone is the removal of one record.
-func lone(k telemetry.RecordKind) removal {
+// lone is the thin.Removal of one record.
+func lone(k telemetry.RecordKind) thin.Removal {
 	switch k {
 	case telemetry.FrameRecord:
-		return removal{frames: 1}
+		return thin.Removal{Frames: 1}
 	case telemetry.EventRecord:
-		return removal{events: 1}
+		return thin.Removal{Events: 1}
 	}
-	return removal{others: 1}
+	return thin.Removal{Others: 1}
 }
 
 // put queues an encoded record. o.mu is held.
 func (o *Outbox) put(record []byte) {
 	if o.ended {
-		o.account.remove(byEnd, lone(kindOf(record)))
+		o.account.remove(byEnd, lone(thin.KindOf(record)))
 		return
 	}
 	growth := o.queue.growth(len(record))
 	if growth > 0 && o.held()+growth > o.cfg.MemoryBytes && !o.relieve(growth) {
-		o.account.remove(byFullness, lone(kindOf(record)))
+		o.account.remove(byFullness, lone(thin.KindOf(record)))
 		return
 	}
 	idle := o.queue.empty()
-	o.queue.push(entry{record: record})
+	o.queue.push(thin.Entry{Record: record})
 	o.account.memory.Store(int64(o.held()))
 	if idle || growth > 0 && o.held() > o.soft() {
 		o.nudge()

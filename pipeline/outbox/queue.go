@@ -3,13 +3,9 @@ package outbox
 import (
 	"encoding/binary"
 	"iter"
-)
 
-// entry is one encoded record on its way to the log.
-type entry struct {
-	record  []byte // what telemetry.AppendRecord wrote
-	thinned bool   // it stands for several frames
-}
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
+)
 
 // An entry in a chunk is a length and the record; the length's highest bit says
 // thinned.
@@ -27,26 +23,26 @@ type chunk struct {
 
 func (c *chunk) empty() bool { return c.read == len(c.buf) }
 
-func (c *chunk) push(e entry) {
-	n := uint32(len(e.record))
-	if e.thinned {
+func (c *chunk) push(e thin.Entry) {
+	n := uint32(len(e.Record))
+	if e.Thinned {
 		n |= thinnedBit
 	}
-	c.buf = append(binary.LittleEndian.AppendUint32(c.buf, n), e.record...)
+	c.buf = append(binary.LittleEndian.AppendUint32(c.buf, n), e.Record...)
 }
 
 // peek returns the oldest entry and the place behind it. It is valid until the
 // chunk is used again.
-func (c *chunk) peek() (e entry, next int) {
+func (c *chunk) peek() (e thin.Entry, next int) {
 	n := binary.LittleEndian.Uint32(c.buf[c.read:])
 	from := c.read + lengthBytes
 	next = from + int(n&^thinnedBit)
-	return entry{record: c.buf[from:next:next], thinned: n&thinnedBit != 0}, next
+	return thin.Entry{Record: c.buf[from:next:next], Thinned: n&thinnedBit != 0}, next
 }
 
 // entries yields what is left in the chunk and leaves it there.
-func (c *chunk) entries() iter.Seq[entry] {
-	return func(yield func(entry) bool) {
+func (c *chunk) entries() iter.Seq[thin.Entry] {
+	return func(yield func(thin.Entry) bool) {
 		for at := *c; !at.empty(); {
 			e, next := at.peek()
 			if !yield(e) {
@@ -80,9 +76,9 @@ func (q *queue) growth(record int) int {
 }
 
 // push copies an entry behind the newest.
-func (q *queue) push(e entry) {
-	if q.growth(len(e.record)) > 0 {
-		c := q.room(len(e.record) + lengthBytes)
+func (q *queue) push(e thin.Entry) {
+	if q.growth(len(e.Record)) > 0 {
+		c := q.room(len(e.Record) + lengthBytes)
 		q.held += cap(c.buf)
 		q.chunks = append(q.chunks, c)
 	}
@@ -98,7 +94,7 @@ func (q *queue) room(need int) *chunk {
 }
 
 // take hands over the oldest entries, as many as fn accepts, and forgets them.
-func (q *queue) take(fn func(entry) bool) {
+func (q *queue) take(fn func(thin.Entry) bool) {
 	for len(q.chunks) > 0 {
 		c := q.chunks[0]
 		if c.empty() {

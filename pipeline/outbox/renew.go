@@ -3,6 +3,7 @@ package outbox
 import (
 	"slices"
 
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -69,7 +70,7 @@ func (c *carrier) again(record []byte, limit int) bool {
 	if len(record) == 0 {
 		return true
 	}
-	if !c.batch.add(entry{record: record}, limit) || len(c.batch.items) > batchRecords/2 {
+	if !c.batch.add(thin.Entry{Record: record}, limit) || len(c.batch.items) > batchRecords/2 {
 		return false
 	}
 	c.batch.items[len(c.batch.items)-1].renewal = true

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -16,14 +18,14 @@ type plant struct {
 	rand    *rand.Rand
 	feeds   []*collectors.Feed
 	words   [][]uint64
-	roles   []role   // by column
-	records [][]byte // everything emitted, encoded
+	kinds   []telemetry.MetricType // by column
+	records [][]byte               // everything emitted, encoded
 	emit    func(*telemetry.Record)
 }
 
 func schemaOf(source int, series int) *telemetry.Schema {
 	s := &telemetry.Schema{
-		Source: telemetry.Source{Collector: "sysfs", Target: fmt.Sprintf("h%d", source)}, Cadence: second,
+		Source: telemetry.Source{Collector: "sysfs", Target: fmt.Sprintf("h%d", source)}, Cadence: time.Second,
 		Columns: []telemetry.Column{
 			{Metric: "port_rx_bytes_total", Type: telemetry.Uint},
 			{Metric: "port_queue_bytes", Type: telemetry.Uint},
@@ -37,6 +39,29 @@ func schemaOf(source int, series int) *telemetry.Schema {
 		s.Entities = append(s.Entities, telemetry.Entity{Kind: telemetry.Port, Name: fmt.Sprintf("leaf%d/eth%d", source, i)})
 	}
 	return s
+}
+
+// kindsOf says what must survive of each column.
+func kindsOf(s *telemetry.Schema) (kinds []telemetry.MetricType) {
+	catalogue := telemetry.DefaultCatalogue()
+	for _, c := range s.Columns {
+		m, ok := catalogue.Lookup(c.Metric)
+		switch {
+		case ok:
+			kinds = append(kinds, m.Type)
+		case strings.HasSuffix(string(c.Metric), "_total"):
+			kinds = append(kinds, telemetry.Counter)
+		default:
+			kinds = append(kinds, telemetry.Gauge)
+		}
+	}
+	return kinds
+}
+
+// less orders words of a column.
+func less(t telemetry.ValueType, a, b uint64) bool {
+	c := telemetry.Column{Metric: "x", Type: t}
+	return c.Float(a) < c.Float(b)
 }
 
 // newPlant makes sources with about so many series each and states their
@@ -58,7 +83,7 @@ func newPlant(t *testing.T, seed uint64, sources, series int, emit func(*telemet
 			t.Fatal(err)
 		}
 		if i == 0 {
-			p.roles = newMerger(telemetry.DefaultCatalogue()).rolesOf(s)
+			p.kinds = kindsOf(s)
 		}
 		p.feeds = append(p.feeds, f)
 		p.words = append(p.words, make([]uint64, s.Len()))
@@ -74,7 +99,7 @@ func (p *plant) sweep(i int, at telemetry.Time) {
 	out := make([]uint64, len(words))
 	n := len(s.Entities)
 	for j := range words {
-		p.step(&words[j], s.Columns[j/n], p.roles[j/n])
+		p.step(&words[j], s.Columns[j/n], p.kinds[j/n])
 		states[j] = telemetry.Present
 		switch p.rand.IntN(40) {
 		case 0:
@@ -93,9 +118,9 @@ func (p *plant) sweep(i int, at telemetry.Time) {
 	p.emit(r)
 }
 
-func (p *plant) step(w *uint64, c telemetry.Column, how role) {
+func (p *plant) step(w *uint64, c telemetry.Column, how telemetry.MetricType) {
 	switch {
-	case how == roleCounter:
+	case how == telemetry.Counter:
 		if p.rand.IntN(500) == 0 {
 			*w = 0
 		}
@@ -145,7 +170,7 @@ func (p *plant) compareSeries(in, out contents) {
 	wrong := 0
 	for s, want := range a {
 		got := b[s]
-		if p.role(s) == roleCounter {
+		if p.kind(s) == telemetry.Counter {
 			want.lowest, want.highest, got.lowest, got.highest = 0, 0, 0, 0
 		}
 		got.at, want.at = 0, 0
@@ -192,6 +217,6 @@ func (p *plant) column(s seriesKey) telemetry.Column {
 	return schema.Columns[s.position/len(schema.Entities)]
 }
 
-func (p *plant) role(s seriesKey) role {
-	return p.roles[s.position/len(p.feeds[0].Schema().Schema.Entities)]
+func (p *plant) kind(s seriesKey) telemetry.MetricType {
+	return p.kinds[s.position/len(p.feeds[0].Schema().Schema.Entities)]
 }

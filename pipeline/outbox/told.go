@@ -2,36 +2,11 @@ package outbox
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"slices"
 
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
-
-// kindOf returns the kind of an encoded record.
-func kindOf(record []byte) telemetry.RecordKind {
-	if len(record) == 0 {
-		return 0
-	}
-	return telemetry.RecordKind(record[0])
-}
-
-// framePrint returns the schema of an encoded frame record: it stands at a
-// fixed place (docs/format-frame.md).
-func framePrint(record []byte) telemetry.Fingerprint {
-	const at = 1 + 6
-	if len(record) < at+8 {
-		return 0
-	}
-	return telemetry.Fingerprint(binary.LittleEndian.Uint64(record[at:]))
-}
-
-// schemaPrint returns the fingerprint of an encoded schema record.
-func schemaPrint(record []byte) telemetry.Fingerprint {
-	sum := sha256.Sum256(record[1:])
-	return telemetry.Fingerprint(binary.LittleEndian.Uint64(sum[:]))
-}
 
 // edgeKey is an edge's identity.
 type edgeKey struct {
@@ -80,7 +55,7 @@ func newTold(limit int) told {
 
 // schema remembers a schema; false says that there is no room.
 func (t *told) schema(s *telemetry.Schema, record []byte) bool {
-	fp := schemaPrint(record)
+	fp := thin.SchemaPrint(record)
 	t.order++
 	if known := t.schemas[fp]; known != nil {
 		known.old, known.order = false, t.order

@@ -1,4 +1,4 @@
-package outbox
+package thin
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package outbox
+package thin
 
 import (
 	"github.com/quintet-dc/quintet/telemetry"
@@ -19,12 +19,12 @@ func (t *thinner) shed() error {
 		}
 	}
 	isEvent := func(s *slot) bool { return s.kind == telemetry.EventRecord }
-	n, err := t.drop(events-t.pass.events, isEvent)
+	n, err := t.drop(events-t.pass.Events, isEvent)
 	total -= n
-	if !t.pass.shed {
+	if !t.pass.Shed {
 		return err
 	}
-	keep := t.pass.keep
+	keep := t.pass.Keep
 	if keep == 0 {
 		keep = total / 2
 	}
@@ -78,31 +78,31 @@ func (t *thinner) drop(bytes int, goes func(*slot) bool) (freed int, err error) 
 
 // account counts an entry that is given up.
 func (t *thinner) account(i int32) error {
-	s, gone := &t.slots[i], t.gone[byFullness]
+	s, gone := &t.slots[i], &t.result.Dropped
 	switch s.kind {
 	case telemetry.EventRecord:
-		gone.events++
+		gone.Events++
 	case telemetry.FrameRecord:
-		gone.frames++
+		gone.Frames++
 		schema := t.schema(s.frame.Fingerprint)
-		e, err := t.tape.entry(int(i))
+		e, err := t.tape.Entry(int(i))
 		if err != nil {
 			return err
 		}
-		gone.add(t.merger.contents(schema, e.record[1:]))
+		gone.Add(t.merger.contents(schema, e.Record[1:]))
 	default:
-		gone.others++
+		gone.Others++
 	}
 	return nil
 }
 
 // contents counts what a frame holds; nothing where its schema is not known.
-func (m *merger) contents(s *telemetry.Schema, b telemetry.EncodedFrame) (held removal) {
+func (m *merger) contents(s *telemetry.Schema, b telemetry.EncodedFrame) (held Removal) {
 	if s == nil || m.decoder.Decode(b, s, &m.frame) != nil {
 		return held
 	}
 	if m.frame.States == nil {
-		held.samples = uint64(len(m.frame.Words))
+		held.Samples = uint64(len(m.frame.Words))
 	}
 	for _, state := range m.frame.States {
 		held.count(state)

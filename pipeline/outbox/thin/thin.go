@@ -1,4 +1,4 @@
-package outbox
+package thin
 
 import (
 	"fmt"
@@ -9,12 +9,11 @@ import (
 // How coarse thinning gets. A frame is merged with those of its source in the
 // same stretch of time; each level makes the stretch four times as long.
 const (
-	firstWidth = 10 * second
+	firstWidth = telemetry.Duration(10e9)
 	widthStep  = 4
-	topLevel   = 12 // of five years
+	// TopLevel is the coarsest: one stretch is more than a year.
+	TopLevel = 12
 )
-
-const second = telemetry.Duration(1e9)
 
 // What is decoded at once: bounds the memory that thinning takes to about 5 MiB.
 const (
@@ -33,27 +32,61 @@ func width(level int) telemetry.Duration {
 	return w
 }
 
-// tape is a sequence of entries that can be read again.
-type tape interface {
-	// length returns how many entries there are.
-	length() int
-	// entry returns entry i; it is valid until the next call.
-	entry(i int) (entry, error)
+// Tape is a sequence of entries that can be read again.
+type Tape interface {
+	// Len returns how many entries there are.
+	Len() int
+	// Entry returns entry i; it is valid until the next call.
+	Entry(i int) (Entry, error)
 }
 
-// pass is one thinning of a tape.
-type pass struct {
-	level int
-	// events is how many bytes of events may stay; the oldest go first.
-	events int
-	// shed, the last resort, lets no more than keep bytes stay; half of them
-	// where keep is zero.
-	shed bool
-	keep int
-	// largest is how large a merged frame may be.
-	largest int
-	// schemas finds the bytes of a schema that the tape does not state.
-	schemas func(telemetry.Fingerprint) []byte
+// Pass is one thinning of a tape.
+type Pass struct {
+	// Level is how coarse: frames of a schema are merged within ten seconds at
+	// level 1, four times as long with each more, up to TopLevel. At 0 nothing is
+	// merged.
+	Level int
+	// Events is how many bytes of events may stay; the oldest go first.
+	Events int
+	// Shed, the last resort, lets no more than Keep bytes stay; half of them
+	// where Keep is zero.
+	Shed bool
+	Keep int
+	// Largest is how many bytes a merged record may have.
+	Largest int
+	// Schemas finds the record of a schema that the tape does not state; nil if
+	// it is not known. Frames without one are neither merged nor counted sample
+	// by sample.
+	Schemas func(telemetry.Fingerprint) []byte
+	// Catalogue says which metrics are counters and which are states.
+	Catalogue *telemetry.Catalogue
+}
+
+// Removal counts what was removed. A frame that another one stands for is
+// removed, too.
+type Removal struct {
+	Samples, Gaps, Frames, Events, Others uint64
+}
+
+// Add adds o to r.
+func (r *Removal) Add(o Removal) {
+	r.Samples += o.Samples
+	r.Gaps += o.Gaps
+	r.Frames += o.Frames
+	r.Events += o.Events
+	r.Others += o.Others
+}
+
+// Result is what a pass removed.
+type Result struct {
+	Merged  Removal // others stand for it
+	Dropped Removal // nothing does
+}
+
+// Add adds o to r.
+func (r *Result) Add(o Result) {
+	r.Merged.Add(o.Merged)
+	r.Dropped.Add(o.Dropped)
 }
 
 // none is no slot.
@@ -71,48 +104,49 @@ type slot struct {
 
 // thinner thins tapes.
 type thinner struct {
-	tape   tape
-	pass   pass
-	out    func(entry) error
+	tape   Tape
+	pass   Pass
+	out    func(Entry) error
 	slots  []slot
 	stated map[telemetry.Fingerprint]int32 // the first slot that states it
 	parsed map[telemetry.Fingerprint]*telemetry.Schema
 	series map[telemetry.Fingerprint]int // zero where the schema is not known
 	merger *merger
-	gone   map[reason]*removal
+	result Result
 	merged []byte
 	chain  []int32
 }
 
-// thin writes tp to out with fewer entries, in order: what is merged comes
-// where the last of it was. It returns what was removed, by reason. Entries
-// that it does not understand are copied.
-func thin(tp tape, p pass, catalogue *telemetry.Catalogue, out func(entry) error) (map[reason]*removal, error) {
+// Run writes a tape to out with fewer entries, in order: a merged frame comes
+// where the last of those it stands for was, and has its number. A schema that
+// is stated twice is written once. Entries that it does not understand are
+// copied. The entry given to out is valid during the call. It fails only where
+// tape or out do.
+func Run(tape Tape, p Pass, out func(Entry) error) (Result, error) {
 	t := &thinner{
-		tape: tp, pass: p, out: out, slots: make([]slot, tp.length()), merger: newMerger(catalogue),
+		tape: tape, pass: p, out: out, slots: make([]slot, tape.Len()), merger: newMerger(p.Catalogue),
 		stated: map[telemetry.Fingerprint]int32{}, parsed: map[telemetry.Fingerprint]*telemetry.Schema{},
 		series: map[telemetry.Fingerprint]int{},
-		gone:   map[reason]*removal{byThinning: {}, byFullness: {}},
 	}
 	if err := t.index(); err != nil {
-		return t.gone, err
+		return t.result, err
 	}
 	if err := t.shed(); err != nil {
-		return t.gone, err
+		return t.result, err
 	}
 	t.group()
 	for i := range t.slots {
 		if err := t.emit(int32(i)); err != nil {
-			return t.gone, err
+			return t.result, err
 		}
 	}
-	return t.gone, nil
+	return t.result, nil
 }
 
 // index reads every entry once.
 func (t *thinner) index() error {
 	for i := range t.slots {
-		e, err := t.tape.entry(i)
+		e, err := t.tape.Entry(i)
 		if err != nil {
 			return fmt.Errorf("thin: entry %d: %w", i, err)
 		}
@@ -121,19 +155,19 @@ func (t *thinner) index() error {
 	return nil
 }
 
-func (t *thinner) look(i int32, e entry) slot {
-	s := slot{kind: kindOf(e.record), size: len(e.record), before: none}
+func (t *thinner) look(i int32, e Entry) slot {
+	s := slot{kind: KindOf(e.Record), size: len(e.Record), before: none}
 	switch s.kind {
 	case telemetry.SchemaRecord:
-		fp := schemaPrint(e.record)
+		fp := SchemaPrint(e.Record)
 		_, repeated := t.stated[fp]
 		if s.gone = repeated; !repeated { // what was said stays said
 			t.stated[fp] = i
 		}
 	case telemetry.FrameRecord:
-		h, err := telemetry.EncodedFrame(e.record[1:]).Header()
+		h, err := telemetry.EncodedFrame(e.Record[1:]).Header()
 		if err != nil {
-			return slot{size: len(e.record), before: none} // of no kind: copied
+			return slot{size: len(e.Record), before: none} // of no kind: copied
 		}
 		s.frame = h
 	}
@@ -156,10 +190,10 @@ type openGroup struct {
 
 // group chains frames of one stretch of time.
 func (t *thinner) group() {
-	if t.pass.level == 0 {
+	if t.pass.Level == 0 {
 		return
 	}
-	w := int64(width(t.pass.level))
+	w := int64(width(t.pass.Level))
 	open := map[groupKey]openGroup{}
 	for i := range t.slots {
 		s := &t.slots[i]
@@ -214,11 +248,11 @@ func (t *thinner) schema(fp telemetry.Fingerprint) *telemetry.Schema {
 	}
 	var record []byte
 	if at, ok := t.stated[fp]; ok {
-		if e, err := t.tape.entry(int(at)); err == nil {
-			record = e.record
+		if e, err := t.tape.Entry(int(at)); err == nil {
+			record = e.Record
 		}
-	} else if t.pass.schemas != nil {
-		record = t.pass.schemas(fp)
+	} else if t.pass.Schemas != nil {
+		record = t.pass.Schemas(fp)
 	}
 	var s *telemetry.Schema
 	if len(record) > 0 {
@@ -236,14 +270,14 @@ func (t *thinner) emit(i int32) error {
 	switch {
 	case s.gone, s.grouped:
 		return nil
-	case s.before != none, s.kind == telemetry.FrameRecord && s.frame.Instants > 1 && t.pass.level > 0:
+	case s.before != none, s.kind == telemetry.FrameRecord && s.frame.Instants > 1 && t.pass.Level > 0:
 		return t.emitGroup(i)
 	}
 	return t.copy(i)
 }
 
 func (t *thinner) copy(i int32) error {
-	e, err := t.tape.entry(int(i))
+	e, err := t.tape.Entry(int(i))
 	if err != nil {
 		return fmt.Errorf("thin: entry %d: %w", i, err)
 	}
@@ -260,7 +294,7 @@ func (t *thinner) emitGroup(i int32) error {
 		size += t.slots[at].size
 	}
 	gone, err := t.merge()
-	if err != nil || len(t.merged) >= size || len(t.merged) > t.pass.largest {
+	if err != nil || len(t.merged) >= size || len(t.merged) > t.pass.Largest {
 		for j := len(t.chain) - 1; j >= 0; j-- {
 			if err := t.copy(t.chain[j]); err != nil {
 				return err
@@ -268,29 +302,29 @@ func (t *thinner) emitGroup(i int32) error {
 		}
 		return nil
 	}
-	gone.frames = uint64(len(t.chain) - 1)
-	t.gone[byThinning].add(gone)
-	return t.out(entry{record: t.merged, thinned: true})
+	gone.Frames = uint64(len(t.chain) - 1)
+	t.result.Merged.Add(gone)
+	return t.out(Entry{Record: t.merged, Thinned: true})
 }
 
 // merge makes one frame of the chain in t.merged.
-func (t *thinner) merge() (removal, error) {
+func (t *thinner) merge() (Removal, error) {
 	s := t.schema(t.slots[t.chain[0]].frame.Fingerprint)
 	if s == nil {
-		return removal{}, errNoSchema
+		return Removal{}, errNoSchema
 	}
 	t.merger.begin(s)
 	for j := len(t.chain) - 1; j >= 0; j-- {
-		e, err := t.tape.entry(int(t.chain[j]))
+		e, err := t.tape.Entry(int(t.chain[j]))
 		if err == nil {
-			err = t.merger.add(s, e.record[1:])
+			err = t.merger.add(s, e.Record[1:])
 		}
 		if err != nil {
-			return removal{}, err
+			return Removal{}, err
 		}
 	}
 	t.merged = append(t.merged[:0], byte(telemetry.FrameRecord))
-	var gone removal
+	var gone Removal
 	var err error
 	t.merged, gone, err = t.merger.encode(t.merged, s)
 	return gone, err

@@ -1,4 +1,4 @@
-package outbox
+package spill
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -35,13 +36,16 @@ type region struct {
 	buf      []byte
 }
 
-func (r *region) length() int                { return len(r.rest) }
-func (r *region) entry(i int) (entry, error) { return r.load(r.rest[i]) }
+// Len implements thin.Tape.
+func (r *region) Len() int { return len(r.rest) }
 
-func (r *region) load(at ref) (entry, error) {
+// Entry implements thin.Tape.
+func (r *region) Entry(i int) (thin.Entry, error) { return r.load(r.rest[i]) }
+
+func (r *region) load(at ref) (thin.Entry, error) {
 	r.buf = slices.Grow(r.buf[:0], at.size)[:at.size]
 	if _, err := r.files[at.file].ReadAt(r.buf, at.at); err != nil {
-		return entry{}, err
+		return thin.Entry{}, err
 	}
 	e, _, err := parseEntry(r.buf, int64(at.size))
 	return e, err
@@ -56,7 +60,7 @@ func (r *region) close() (err error) {
 
 // region opens segments from the i-th on, at least share bytes of them if there
 // are. What cannot be read is noted as damaged.
-func (s *spill) region(i int, share int64, marks []place) (*region, error) {
+func (s *Spill) region(i int, share int64, marks []place) (*region, error) {
 	r := &region{marks: marks}
 	for ; i < len(s.segments); i++ {
 		g := &s.segments[i]
@@ -78,12 +82,12 @@ func (s *spill) region(i int, share int64, marks []place) (*region, error) {
 }
 
 // list adds what is not stored of a segment.
-func (s *spill) list(r *region, f *os.File, g *segment) error {
+func (s *Spill) list(r *region, f *os.File, g *segment) error {
 	from := int64(0)
 	if g.number == s.acked.number {
 		from = s.acked.offset
 	}
-	end, err := walk(f, from, g.size, func(_ entry, at, next int64) bool {
+	end, err := walk(f, from, g.size, func(_ thin.Entry, at, next int64) bool {
 		x := ref{len(r.files) - 1, at, int(next - at), place{g.number, next}}
 		if r.handedOut(x.behind) {
 			r.out = append(r.out, x)
@@ -112,11 +116,11 @@ func (r *region) marked(end place) bool {
 	return ok
 }
 
-// thin makes the oldest part of the spill smaller: share bytes of it, by what p
+// Thin makes the oldest part of the spill smaller: share bytes of it, by what p
 // says. It returns what was removed; after an error, what was removed until
 // then.
-func (s *spill) thin(share int64, p pass, catalogue *telemetry.Catalogue) (map[reason]*removal, error) {
-	total := map[reason]*removal{byThinning: {}, byFullness: {}}
+func (s *Spill) Thin(share int64, p thin.Pass) (thin.Result, error) {
+	var total thin.Result
 	if err := s.rotate(); err != nil {
 		return total, fmt.Errorf("thin spill: %w", err)
 	}
@@ -127,39 +131,37 @@ func (s *spill) thin(share int64, p pass, catalogue *telemetry.Catalogue) (map[r
 			return total, fmt.Errorf("thin spill: %w", err)
 		}
 		share -= r.size
-		n, gone, err := s.thinRegion(i, r, p, catalogue)
+		n, gone, err := s.thinRegion(i, r, p)
 		if err != nil {
 			return total, fmt.Errorf("thin spill: %w", err)
 		}
 		i += n
-		for why, g := range gone {
-			total[why].add(*g)
-		}
+		total.Add(gone)
 	}
 	return total, nil
 }
 
 // thinRegion thins the region that begins with segment i and returns how many
 // segments take its place.
-func (s *spill) thinRegion(i int, r *region, p pass, catalogue *telemetry.Catalogue) (int, map[reason]*removal, error) {
+func (s *Spill) thinRegion(i int, r *region, p thin.Pass) (int, thin.Result, error) {
 	w := &rewriter{spill: s, first: s.segments[i].number, limit: math.MaxUint64, known: map[telemetry.Fingerprint][]byte{}}
 	if n := i + len(r.segments); n < len(s.segments) {
 		w.limit = s.segments[n].number
 	}
-	gone, err := w.run(r, p, catalogue)
+	gone, err := w.run(r, p)
 	err = errors.Join(err, r.close())
 	if err == nil {
 		err = w.install(i, r)
 	}
 	if err != nil {
-		return 0, nil, errors.Join(err, w.abort())
+		return 0, thin.Result{}, errors.Join(err, w.abort())
 	}
 	return len(w.done), gone, nil
 }
 
 // rewriter writes the segments that take a region's place.
 type rewriter struct {
-	spill *spill
+	spill *Spill
 	first uint64 // number of the first
 	limit uint64 // number of the first segment that stays
 	done  []segment
@@ -168,21 +170,21 @@ type rewriter struct {
 	marks []place
 }
 
-func (w *rewriter) run(r *region, p pass, catalogue *telemetry.Catalogue) (map[reason]*removal, error) {
+func (w *rewriter) run(r *region, p thin.Pass) (thin.Result, error) {
 	for _, x := range r.out {
 		e, err := r.load(x)
 		if err == nil {
 			err = w.put(e)
 		}
 		if err != nil {
-			return nil, err
+			return thin.Result{}, err
 		}
 		if r.marked(x.behind) {
 			w.marks = append(w.marks, place{w.number(), w.w.size})
 		}
 	}
-	p.schemas = w.find
-	gone, err := thin(r, p, catalogue, w.put)
+	p.Schemas = w.find
+	gone, err := thin.Run(r, p, w.put)
 	if err == nil {
 		err = w.end()
 	}
@@ -198,9 +200,9 @@ func (w *rewriter) find(fp telemetry.Fingerprint) []byte {
 	return w.spill.schemas(fp)
 }
 
-func (w *rewriter) put(e entry) error {
-	if kindOf(e.record) == telemetry.SchemaRecord {
-		w.known[schemaPrint(e.record)] = slices.Clone(e.record)
+func (w *rewriter) put(e thin.Entry) error {
+	if thin.KindOf(e.Record) == telemetry.SchemaRecord {
+		w.known[thin.SchemaPrint(e.Record)] = slices.Clone(e.Record)
 	}
 	if w.w != nil && w.w.full(w.spill.segmentBytes) && w.number()+1 < w.limit {
 		if err := w.end(); err != nil {
@@ -216,7 +218,7 @@ func (w *rewriter) put(e entry) error {
 	return w.w.append(one(e), w.find, nil)
 }
 
-func one(e entry) iter.Seq[entry] { return func(yield func(entry) bool) { yield(e) } }
+func one(e thin.Entry) iter.Seq[thin.Entry] { return func(yield func(thin.Entry) bool) { yield(e) } }
 
 func (w *rewriter) end() error {
 	if w.w == nil {
@@ -244,7 +246,7 @@ func (w *rewriter) install(i int, r *region) error {
 	s.segments = slices.Replace(s.segments, i, i+len(r.segments), w.done...)
 	if i == 0 {
 		s.acked = place{number: w.first}
-		s.rewind()
+		s.Rewind()
 	}
 	if n := len(w.marks); n > 0 {
 		s.read, s.marks = w.marks[n-1], append(s.marks, w.marks...)
@@ -277,8 +279,8 @@ func (w *rewriter) abort() (err error) {
 
 // lookAgain finds out what the directory holds. What was handed out will be
 // handed out once more.
-func (s *spill) lookAgain() error {
+func (s *Spill) lookAgain() error {
 	s.segments, s.acked = nil, place{}
-	s.rewind()
+	s.Rewind()
 	return s.find()
 }

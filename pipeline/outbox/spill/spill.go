@@ -1,4 +1,4 @@
-package outbox
+package spill
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -46,13 +47,9 @@ type segment struct {
 	size   int64 // of what can be read
 }
 
-// spill is the part of the outbox that lies on disk: segments in the order of
-// their numbers, oldest entries first. It belongs to one goroutine.
-//
-// What was written survives a kill of the process at once. It survives a power
-// cut when its segment is full or the outbox ended properly: a segment is
-// synced when it is closed.
-type spill struct {
+// Spill is what lies in one directory: segments in the order of their numbers,
+// oldest entries first. It belongs to one goroutine.
+type Spill struct {
 	dir          string
 	lock         *os.File
 	segmentBytes int64
@@ -66,9 +63,9 @@ type spill struct {
 	damaged  int64          // bytes found unreadable since the last look
 }
 
-// openSpill locks a directory, which it makes if need be, and finds what an
+// Open locks a directory, which it makes if need be, and finds what an
 // earlier process left there. It wraps ErrLocked where the directory is in use.
-func openSpill(dir string, segmentBytes int64, schemas func(telemetry.Fingerprint) []byte) (*spill, error) {
+func Open(dir string, segmentBytes int64, schemas func(telemetry.Fingerprint) []byte) (*Spill, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spill: %w", err)
 	}
@@ -76,7 +73,7 @@ func openSpill(dir string, segmentBytes int64, schemas func(telemetry.Fingerprin
 	if err != nil {
 		return nil, fmt.Errorf("open spill: %w", err)
 	}
-	s := &spill{dir: dir, lock: lock, segmentBytes: segmentBytes, schemas: schemas}
+	s := &Spill{dir: dir, lock: lock, segmentBytes: segmentBytes, schemas: schemas}
 	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrLocked
@@ -91,7 +88,7 @@ func openSpill(dir string, segmentBytes int64, schemas func(telemetry.Fingerprin
 }
 
 // find lists the segments of an earlier process.
-func (s *spill) find() error {
+func (s *Spill) find() error {
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
 		return err
@@ -114,29 +111,30 @@ func (s *spill) find() error {
 		s.segments = append(s.segments, segment{number, info.Size()})
 	}
 	slices.SortFunc(s.segments, func(a, b segment) int { return cmp.Compare(a.number, b.number) })
-	s.rewind()
+	s.Rewind()
 	return nil
 }
 
-// rewind makes everything that is not known to be stored unread again.
-func (s *spill) rewind() { s.read, s.marks = s.acked, nil }
+// Rewind makes everything that is not known to be stored unread again.
+func (s *Spill) Rewind() { s.read, s.marks = s.acked, nil }
 
-func (s *spill) path(number uint64, suffix string) string {
+func (s *Spill) path(number uint64, suffix string) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%016x%s", number, suffix))
 }
 
-func (s *spill) empty() bool { return len(s.segments) == 0 }
+// Empty reports whether nothing lies on disk.
+func (s *Spill) Empty() bool { return len(s.segments) == 0 }
 
-// bytes is what lies on disk.
-func (s *spill) bytes() (n int64) {
+// Bytes is how much lies on disk.
+func (s *Spill) Bytes() (n int64) {
 	for _, g := range s.segments {
 		n += g.size
 	}
 	return n
 }
 
-// append writes entries behind the newest, all of them or, on error, none.
-func (s *spill) append(entries iter.Seq[entry]) error {
+// Append writes entries behind the newest, all of them or, on error, none.
+func (s *Spill) Append(entries iter.Seq[thin.Entry]) error {
 	if s.writer != nil && s.writer.full(s.segmentBytes) {
 		if err := s.rotate(); err != nil {
 			return fmt.Errorf("spill: %w", err)
@@ -155,7 +153,7 @@ func (s *spill) append(entries iter.Seq[entry]) error {
 	return nil
 }
 
-func (s *spill) begin() error {
+func (s *Spill) begin() error {
 	number := firstNumber
 	if n := len(s.segments); n > 0 {
 		number = s.segments[n-1].number + numberStep
@@ -170,20 +168,20 @@ func (s *spill) begin() error {
 }
 
 // rotate ends the segment that is written.
-func (s *spill) rotate() error {
+func (s *Spill) rotate() error {
 	w := s.writer
 	s.writer = nil
 	if w == nil {
 		return nil
 	}
-	return w.close()
+	return errors.Join(w.close(), syncDir(s.dir))
 }
 
-// putBack writes entries before the oldest, as the end of a process asks for
+// PutBack writes entries before the oldest, as the end of a process asks for
 // what it had in its hands. Nothing may be handed out.
-func (s *spill) putBack(entries iter.Seq[entry]) error {
-	if s.empty() {
-		return s.append(entries)
+func (s *Spill) PutBack(entries iter.Seq[thin.Entry]) error {
+	if s.Empty() {
+		return s.Append(entries)
 	}
 	number := s.segments[0].number - numberStep
 	w, err := createSegment(s.path(number, partSuffix))
@@ -199,14 +197,14 @@ func (s *spill) putBack(entries iter.Seq[entry]) error {
 	}
 	s.segments = slices.Insert(s.segments, 0, segment{number, w.size})
 	s.acked = place{number: number}
-	s.rewind()
+	s.Rewind()
 	return nil
 }
 
-// hand hands out the oldest entries that were not handed out, as many as fn
+// Hand hands out the oldest entries that were not handed out, as many as fn
 // takes. Entries are valid during the call. An error is the disk's; what cannot
 // be read for any other reason is passed over and noted as damaged.
-func (s *spill) hand(fn func(entry) bool) error {
+func (s *Spill) Hand(fn func(thin.Entry) bool) error {
 	for i := range s.segments {
 		g := &s.segments[i]
 		from := int64(0)
@@ -233,12 +231,12 @@ func (s *spill) hand(fn func(entry) bool) error {
 	return nil
 }
 
-func (s *spill) handSegment(g *segment, from int64, fn func(entry) bool) (enough bool, err error) {
+func (s *Spill) handSegment(g *segment, from int64, fn func(thin.Entry) bool) (enough bool, err error) {
 	f, err := os.Open(s.path(g.number, segmentSuffix))
 	if err != nil {
 		return false, err
 	}
-	end, err := walk(f, from, g.size, func(e entry, at, next int64) bool {
+	end, err := walk(f, from, g.size, func(e thin.Entry, at, next int64) bool {
 		if enough = !fn(e); !enough {
 			s.read = place{g.number, next}
 			s.marks = append(s.marks, s.read)
@@ -254,7 +252,7 @@ func (s *spill) handSegment(g *segment, from int64, fn func(entry) bool) (enough
 }
 
 // giveUp forgets what a segment holds behind an offset.
-func (s *spill) giveUp(g *segment, end int64) {
+func (s *Spill) giveUp(g *segment, end int64) {
 	s.damaged += g.size - end
 	g.size = end
 	s.read = place{g.number, end}
@@ -263,8 +261,8 @@ func (s *spill) giveUp(g *segment, end int64) {
 	}
 }
 
-// abandon gives up what is left of the segment that cannot be read.
-func (s *spill) abandon() {
+// Abandon gives up what is left of the segment that cannot be read.
+func (s *Spill) Abandon() {
 	for i := range s.segments {
 		g := &s.segments[i]
 		from := int64(0)
@@ -278,8 +276,8 @@ func (s *spill) abandon() {
 	}
 }
 
-// ack says that the oldest n entries handed out are stored.
-func (s *spill) ack(n int) error {
+// Ack says that the oldest n entries handed out are stored.
+func (s *Spill) Ack(n int) error {
 	if n = min(n, len(s.marks)); n == 0 {
 		return nil
 	}
@@ -300,7 +298,7 @@ func (s *spill) ack(n int) error {
 }
 
 // clear removes every segment.
-func (s *spill) clear() error {
+func (s *Spill) clear() error {
 	err := s.discard()
 	for len(s.segments) > 0 && err == nil {
 		err = s.remove(0)
@@ -310,7 +308,7 @@ func (s *spill) clear() error {
 }
 
 // discard ends the segment that is written, without care for its bytes.
-func (s *spill) discard() error {
+func (s *Spill) discard() error {
 	w := s.writer
 	s.writer = nil
 	if w == nil {
@@ -319,7 +317,7 @@ func (s *spill) discard() error {
 	return w.file.Close()
 }
 
-func (s *spill) remove(i int) error {
+func (s *Spill) remove(i int) error {
 	number := s.segments[i].number
 	s.segments = slices.Delete(s.segments, i, i+1)
 	if err := os.Remove(s.path(number, segmentSuffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -328,9 +326,25 @@ func (s *spill) remove(i int) error {
 	return nil
 }
 
-// close makes what is there safe and lets the directory go.
-func (s *spill) close() error {
-	return errors.Join(s.rotate(), syncDir(s.dir), s.lock.Close())
+// Sync makes what lies on disk safe against a power cut.
+func (s *Spill) Sync() error {
+	if err := s.rotate(); err != nil {
+		return fmt.Errorf("spill: %w", err)
+	}
+	return nil
+}
+
+// Damaged returns how many bytes were found that nobody can read, since it was
+// asked last.
+func (s *Spill) Damaged() int64 {
+	n := s.damaged
+	s.damaged = 0
+	return n
+}
+
+// Close makes what is there safe and lets the directory go.
+func (s *Spill) Close() error {
+	return errors.Join(s.rotate(), s.lock.Close())
 }
 
 func syncDir(dir string) error {

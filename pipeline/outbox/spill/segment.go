@@ -1,4 +1,4 @@
-package outbox
+package spill
 
 import (
 	"encoding/binary"
@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -25,33 +26,32 @@ import (
 // A segment states the schema of every frame in it before the frame, so that it
 // can be thinned and sent by a process that never heard the collector.
 const (
+	thinnedBit   = 1 << 31
 	segmentMagic = "qspill\x00\x01"
 	headerBytes  = int64(len(segmentMagic))
 	prefixBytes  = 8
-	// maxRecord is more than any record the bus carries.
-	maxRecord = 16 << 20
+	// MaxRecord is the largest record that a spill takes, in bytes; more than any
+	// that the bus carries.
+	MaxRecord = 16 << 20
 	// segmentEntries bounds what is remembered of a segment at once.
 	segmentEntries = 1 << 14
 )
 
-var (
-	errNoSchema = errors.New("nobody states its schema")
-	errDamaged  = errors.New("not what was written")
-)
+var errDamaged = errors.New("not what was written")
 
 // castagnoli is read only.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // appendEntry appends an entry as a segment holds it.
-func appendEntry(dst []byte, e entry) []byte {
-	n := uint32(len(e.record))
-	if e.thinned {
+func appendEntry(dst []byte, e thin.Entry) []byte {
+	n := uint32(len(e.Record))
+	if e.Thinned {
 		n |= thinnedBit
 	}
 	at := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, n)
 	dst = binary.LittleEndian.AppendUint32(dst, 0)
-	dst = append(dst, e.record...)
+	dst = append(dst, e.Record...)
 	binary.LittleEndian.PutUint32(dst[at+4:], entrySum(dst[at:]))
 	return dst
 }
@@ -64,31 +64,31 @@ func entrySum(b []byte) uint32 {
 // parseEntry reads the entry at the beginning of b, of which there are left
 // bytes in all; more of them are needed where n is larger than len(b). An error
 // says that there is no entry.
-func parseEntry(b []byte, left int64) (e entry, n int64, err error) {
+func parseEntry(b []byte, left int64) (e thin.Entry, n int64, err error) {
 	if left < prefixBytes {
-		return entry{}, 0, fmt.Errorf("%d bytes: %w", left, errDamaged)
+		return thin.Entry{}, 0, fmt.Errorf("%d bytes: %w", left, errDamaged)
 	}
 	if len(b) < prefixBytes {
-		return entry{}, prefixBytes, nil
+		return thin.Entry{}, prefixBytes, nil
 	}
 	length := binary.LittleEndian.Uint32(b)
 	n = prefixBytes + int64(length&^thinnedBit)
 	switch {
-	case n > left || n > prefixBytes+maxRecord || n == prefixBytes:
-		return entry{}, 0, fmt.Errorf("%d bytes claimed, %d are there: %w", n, left, errDamaged)
+	case n > left || n > prefixBytes+MaxRecord || n == prefixBytes:
+		return thin.Entry{}, 0, fmt.Errorf("%d bytes claimed, %d are there: %w", n, left, errDamaged)
 	case int64(len(b)) < n:
-		return entry{}, n, nil
+		return thin.Entry{}, n, nil
 	case entrySum(b[:n]) != binary.LittleEndian.Uint32(b[4:]):
-		return entry{}, 0, fmt.Errorf("checksum: %w", errDamaged)
+		return thin.Entry{}, 0, fmt.Errorf("checksum: %w", errDamaged)
 	}
-	return entry{record: b[prefixBytes:n:n], thinned: length&thinnedBit != 0}, n, nil
+	return thin.Entry{Record: b[prefixBytes:n:n], Thinned: length&thinnedBit != 0}, n, nil
 }
 
 // walk reads the entries of a segment of size bytes from an offset on (0 is the
 // beginning) and hands each to fn with its own offset and the one behind it,
 // until fn says enough. The entry is valid during the call. It returns where it
 // stopped, and an error that wraps errDamaged where that is no entry.
-func walk(f io.ReaderAt, from, size int64, fn func(e entry, at, next int64) bool) (int64, error) {
+func walk(f io.ReaderAt, from, size int64, fn func(e thin.Entry, at, next int64) bool) (int64, error) {
 	if from < headerBytes {
 		if err := checkMagic(f, size); err != nil {
 			return 0, err
@@ -101,7 +101,7 @@ func walk(f io.ReaderAt, from, size int64, fn func(e entry, at, next int64) bool
 		if err != nil {
 			return from, err
 		}
-		if need := n; e.record == nil {
+		if need := n; e.Record == nil {
 			buf, base = moreRoom(buf, need), from
 			if buf, err = fillFrom(f, buf, base, size); err != nil {
 				return from, err
@@ -185,18 +185,18 @@ func (w *segmentWriter) write(b []byte, entries int) error {
 
 // append writes entries in one piece, with the schemas that the segment lacks
 // and find knows, and calls placed with the end of each entry.
-func (w *segmentWriter) append(entries func(func(entry) bool), find func(telemetry.Fingerprint) []byte, placed func(end int64)) error {
+func (w *segmentWriter) append(entries func(func(thin.Entry) bool), find func(telemetry.Fingerprint) []byte, placed func(end int64)) error {
 	w.buf = w.buf[:0]
 	count := 0
 	var fresh []telemetry.Fingerprint
 	for e := range entries {
-		switch kindOf(e.record) {
+		switch thin.KindOf(e.Record) {
 		case telemetry.SchemaRecord:
-			fresh = w.state(fresh, schemaPrint(e.record))
+			fresh = w.state(fresh, thin.SchemaPrint(e.Record))
 		case telemetry.FrameRecord:
-			if fp := framePrint(e.record); !w.stated[fp] {
+			if fp := thin.FramePrint(e.Record); !w.stated[fp] {
 				if s := find(fp); s != nil {
-					w.buf = appendEntry(w.buf, entry{record: s})
+					w.buf = appendEntry(w.buf, thin.Entry{Record: s})
 					count++
 				}
 				fresh = w.state(fresh, fp)

@@ -1,4 +1,4 @@
-package outbox
+package thin
 
 import (
 	"fmt"
@@ -6,19 +6,6 @@ import (
 
 	"github.com/quintet-dc/quintet/telemetry"
 )
-
-// removal counts what was removed.
-type removal struct {
-	samples, gaps, frames, events, others uint64
-}
-
-func (r *removal) add(o removal) {
-	r.samples += o.samples
-	r.gaps += o.gaps
-	r.frames += o.frames
-	r.events += o.events
-	r.others += o.others
-}
 
 // merger makes one frame of several of one schema, one incarnation and one
 // authoritative clock. It keeps scratch between calls.
@@ -109,7 +96,7 @@ func (r *rows) insert(k int, at telemetry.Instant) {
 
 // encode appends the frame that stands for the group: its number is that of the
 // last frame. It says what did not survive.
-func (m *merger) encode(dst []byte, s *telemetry.Schema) ([]byte, removal, error) {
+func (m *merger) encode(dst []byte, s *telemetry.Schema) ([]byte, Removal, error) {
 	chosen := m.mark(s)
 	if len(chosen) == 0 { // nothing but what is absent: one instant says so
 		chosen = []int{len(m.rows.at) - 1}
@@ -120,14 +107,14 @@ func (m *merger) encode(dst []byte, s *telemetry.Schema) ([]byte, removal, error
 	for _, k := range chosen {
 		out.Instants = append(out.Instants, m.rows.at[k])
 	}
-	var gone removal
+	var gone Removal
 	for i, from := 0, 0; i < n; i++ {
-		gone.add(m.keep(&out, chosen, i, m.marks[from:m.ends[i]]))
+		gone.Add(m.keep(&out, chosen, i, m.marks[from:m.ends[i]]))
 		from = m.ends[i]
 	}
 	dst, err := m.encoder.AppendFrame(dst, s, &out)
 	if err != nil {
-		return dst, removal{}, fmt.Errorf("merge frames of %s: %w", s.Source, err)
+		return dst, Removal{}, fmt.Errorf("merge frames of %s: %w", s.Source, err)
 	}
 	return dst, gone, nil
 }
@@ -162,7 +149,7 @@ func (m *merger) rolesOf(s *telemetry.Schema) []role {
 }
 
 // keep writes the marks of series i and counts what has none.
-func (m *merger) keep(out *telemetry.Frame, chosen []int, i int, marks []int32) (gone removal) {
+func (m *merger) keep(out *telemetry.Frame, chosen []int, i int, marks []int32) (gone Removal) {
 	n := m.rows.series
 	m.marker.marks = m.marker.marks[:0]
 	for _, k := range marks {
@@ -180,20 +167,20 @@ func (m *merger) keep(out *telemetry.Frame, chosen []int, i int, marks []int32) 
 	return gone
 }
 
-func (r *removal) count(s telemetry.State) {
+func (r *Removal) count(s telemetry.State) {
 	switch s {
 	case telemetry.Present:
-		r.samples++
+		r.Samples++
 	case telemetry.Gap:
-		r.gaps++
+		r.Gaps++
 	}
 }
 
-func (r *removal) uncount(s telemetry.State) {
+func (r *Removal) uncount(s telemetry.State) {
 	switch s {
 	case telemetry.Present:
-		r.samples--
+		r.Samples--
 	case telemetry.Gap:
-		r.gaps--
+		r.Gaps--
 	}
 }

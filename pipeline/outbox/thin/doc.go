@@ -1,0 +1,27 @@
+// Package thin makes the records of an outage fewer, so that what matters of them
+// still fits: the increase of every counter, the extremes of every gauge.
+//
+// It owns what survives of a sample's series and what is given up first, and it
+// counts everything that does not survive. It is pure: it reads no clock and
+// does no I/O, and the same tape gives the same answer.
+//
+// # What survives
+//
+// Frames of one schema, one incarnation and one stretch of time become one frame.
+// Of every series in it remain
+//
+//   - a counter's last value, and both sides of its last two falls, because what
+//     rose before a reset would be lost;
+//   - a gauge's lowest, highest and last value; of equals the earliest;
+//   - a state's last six changes and its last value;
+//   - a gap, if it is the last thing that was said.
+//
+// Each keeps the time it was measured at while the merged frame has no more than
+// eight instants. Where more are wanted, eight of them are chosen, evenly, the
+// last always, and a sample of another instant is written at the next one chosen:
+// its value is true, its time late by at most an eighth of what is merged, or
+// early by as much where two samples of a series would fall on one instant. Every
+// other sample is absent there, and counted.
+//
+// Schemas, edges and configuration are never merged. Events stay, up to a bound.
+package thin
