@@ -3,6 +3,8 @@ package sysfs
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/sysfs/ethtool"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -340,6 +343,39 @@ func TestSlowFilesRest(t *testing.T) {
 	if n := read(10); n != 10 {
 		t.Errorf("quick files were read %d times in 10 s", n)
 	}
+}
+
+// The driver's table changes with configuration, also without growing: numbers
+// never come under wrong names.
+func TestTheTableOfStatisticsChanges(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "eth2.txt"), []byte("NIC statistics:\n"+text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(" rx_prio0_bytes: 1\n rx_prio3_pause: 2\n")
+	w := newWalk(t, baseTree+"-- devices/0000:1a:00.0/net/eth2/mtu --\n9000\n")
+	w.reader.stats = ethtool.Recorded(dir)
+	if err := w.reader.replan(); err != nil {
+		t.Fatal(err)
+	}
+	w.step(2)
+	w.wants(map[string]float64{"queue:h1/mlx5_0/3 port_pfc_rx_pause_frames_total": 2, "queue:h1/mlx5_0/3 port_pfc_enabled": 1, "queue:h1/mlx5_0/4 port_pfc_enabled": 0})
+	write(" rx_prio0_bytes: 3\n rx_prio4_pause: 4\n")
+	w.step(1)
+	if got := w.last["queue:h1/mlx5_0/3 port_pfc_rx_pause_frames_total"]; got != -1 || w.sweep.Dropped[collectors.Stale] != 2 {
+		t.Errorf("with another table: %v, dropped %v", got, w.sweep.Dropped)
+	}
+	w.step(1)
+	w.wants(map[string]float64{"queue:h1/mlx5_0/4 port_pfc_rx_pause_frames_total": 4, "queue:h1/mlx5_0/3 port_pfc_enabled": 0, "queue:h1/mlx5_0/4 port_pfc_enabled": 1},
+		"nic:h1/mlx5_0 config_changed net/lossless_priorities 3 -> 4")
+	if err := os.Remove(filepath.Join(dir, "eth2.txt")); err != nil {
+		t.Fatal(err)
+	}
+	w.step(3)
+	w.wants(map[string]float64{"nic:h1/mlx5_0 port_up": 1, "queue:h1/mlx5_0/4 port_pfc_rx_pause_frames_total": -1})
 }
 
 // What the device says it does not have is not asked every second.

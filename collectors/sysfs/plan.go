@@ -149,7 +149,7 @@ func (b *planner) port(p *port, e telemetry.Entity) {
 			own = telemetry.Entity{Kind: telemetry.NIC, Name: b.node.Name + "/" + part(n.name)}
 			b.nest(e, own, []telemetry.Attr{{Key: "netdev", Value: n.name}})
 		}
-		b.pauseMask(own, b.statistics(p, n, own))
+		b.pauseMask(n, own, b.statistics(p, n, own))
 		b.settingsOfInterface(n, own)
 	}
 	b.settingsOfPort(p, e)

@@ -18,7 +18,8 @@ import (
 // a number where there is a metric for it.
 type setting struct {
 	key    string // as the event calls it
-	name   string
+	name   string // of its file; "" if text says it
+	text   string
 	entity telemetry.Entity
 	memory *memory
 	parse  func([]byte) (uint64, collectors.Reason) // nil: text alone
@@ -144,10 +145,12 @@ func (r *reader) readSettings(all bool) {
 }
 
 func (s *setting) read(r *reader) {
-	text, err := readText(r.tree, s.name)
-	why := good
-	if err != nil {
-		why = reasonOf(err)
+	text, why := s.text, good
+	if s.name != "" {
+		var err error
+		if text, err = readText(r.tree, s.name); err != nil {
+			why = reasonOf(err)
+		}
 	}
 	if why == good && s.parse != nil {
 		if s.last, why = s.parse([]byte(text)); why == good {

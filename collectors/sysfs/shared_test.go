@@ -210,3 +210,16 @@ func TestSharedStatistics(t *testing.T) {
 		t.Errorf("a listing that is none: %s", got)
 	}
 }
+
+// The names of ionic's counters are those that a recording has.
+func TestSharedIonicNames(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(shared(t, "ethtool/amd_ainic"), "rdma_statistic_j.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file := range newVocabulary().hardware["ionic"] {
+		if !strings.Contains(string(b), `"`+file+`"`) {
+			t.Errorf("%s is not in the recording", file)
+		}
+	}
+}

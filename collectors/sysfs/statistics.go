@@ -3,6 +3,8 @@ package sysfs
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/sysfs/ethtool"
@@ -35,6 +37,20 @@ func (s *statisticsOf) settle() (duplicates int) {
 type lossless struct {
 	told  bool // there are counters by priority, and the driver is such a one
 	pause [priorities]bool
+}
+
+// String lists the lossless priorities.
+func (l lossless) String() string {
+	var out []string
+	for p, on := range l.pause {
+		if on {
+			out = append(out, strconv.Itoa(p))
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ",")
 }
 
 // statistics claims what an interface's driver counts.
@@ -146,10 +162,11 @@ func (s *statisticsOf) verify(r *reader) {
 }
 
 // pauseMask states which priorities are lossless, where that is told.
-func (b *planner) pauseMask(e telemetry.Entity, l lossless) {
+func (b *planner) pauseMask(n netdev, e telemetry.Entity, l lossless) {
 	if !l.told {
 		return
 	}
+	b.settings = append(b.settings, &setting{key: "net/lossless_priorities", text: l.String(), entity: e, memory: b.memories.get("interface "+n.name, e)})
 	for p, on := range l.pause {
 		c := &constant{value: bit(on)}
 		b.fixed = append(b.fixed, c)
