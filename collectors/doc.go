@@ -3,6 +3,6 @@
 // running and tells of its health.
 //
 // It owns up, duration and what was dropped by reason, for every collector
-// alike. It must never conclude anything, know the log or the network behind a
+// alike, and the text of a dry run. It must never conclude anything, know the log or the network behind a
 // Sink, or let one collector's trouble reach another.
 package collectors
