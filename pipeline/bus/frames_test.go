@@ -15,9 +15,10 @@ type frames struct {
 	words   []uint64
 }
 
-// newFrames has a source of a switch with 32 ports and 25 series each.
+// newFrames has a source of a switch with 22 ports and 25 series each: 2.7 kB a
+// frame.
 func newFrames(t testing.TB) *frames {
-	site, err := load.New(load.Config{Seed: 1, Switches: 1, Ports: 32, PortSeries: 25})
+	site, err := load.New(load.Config{Seed: 1, Switches: 1, Ports: 22, PortSeries: 25})
 	if err != nil {
 		t.Fatal(err)
 	}
