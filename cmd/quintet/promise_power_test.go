@@ -137,7 +137,7 @@ func (d *disk) look() map[string]int64 {
 
 // cutBack makes every file end where it did at an instant, and returns how many
 // bytes that took away.
-func (d *disk) cutBack(t *testing.T, at time.Time) (lost int64) {
+func (d *disk) cutBack(t testing.TB, at time.Time) (lost int64) {
 	t.Helper()
 	then := map[string]int64{}
 	for _, s := range d.past {

@@ -31,7 +31,7 @@ import (
 // that keeps what it is told. The processes are this program, so that they can
 // be killed.
 type site struct {
-	t        *testing.T
+	t        testing.TB
 	dir      string
 	program  string
 	log      string // address of the log's server
@@ -40,12 +40,14 @@ type site struct {
 	state    *play.State // of the recording that is played
 }
 
-func newSite(t *testing.T, seed uint64) *site {
+func newSite(t testing.TB, seed uint64) *site {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("kills processes for half a minute")
 	}
-	t.Parallel() // each waits most of its time
+	if test, ok := t.(*testing.T); ok {
+		test.Parallel() // each waits most of its time
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +78,7 @@ func (s *site) write(name, text string) {
 	}
 }
 
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -308,7 +310,7 @@ type hookEar struct {
 	n       int
 }
 
-func newHookEar(t *testing.T) *hookEar {
+func newHookEar(t testing.TB) *hookEar {
 	h := &hookEar{bodies: map[string][]string{}, answers: func(int) int { return http.StatusNoContent }}
 	server := httptest.NewServer(http.HandlerFunc(h.hear))
 	t.Cleanup(server.Close)
@@ -365,7 +367,7 @@ func revisionOf(key string) (id string, n int) {
 // judge checks what was heard: nothing that was not published, the data of each
 // body as published, one body under one id, repeats at most as many as trouble
 // allows. It returns how many repeats there were.
-func (h *hookEar) judge(t *testing.T, want published, trouble int) int {
+func (h *hookEar) judge(t testing.TB, want published, trouble int) int {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
