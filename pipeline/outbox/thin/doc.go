@@ -19,9 +19,10 @@
 // Each keeps the time it was measured at while the merged frame has no more than
 // eight instants. Where more are wanted, eight of them are chosen, evenly, the
 // last always, and a sample of another instant is written at the next one chosen:
-// its value is true, its time late by at most an eighth of what is merged, or
-// early by as much where two samples of a series would fall on one instant. Every
-// other sample is absent there, and counted.
+// its value is true, its time late by at most an eighth of what is merged. Where
+// two samples of one series would fall on the same instant, the earlier goes to
+// the chosen instant before, and so is early by as much. Every other sample is
+// absent there, and counted.
 //
 // Schemas, edges and configuration are never merged. Events stay, up to a bound.
 package thin
