@@ -90,19 +90,3 @@ func TestPage(t *testing.T) {
 		t.Errorf("%d scenarios told of %d", told, len(worlds))
 	}
 }
-
-// TestPictures renews the pictures where QUINTET_PAGE_PICTURES names a folder.
-func TestPictures(t *testing.T) {
-	dir := os.Getenv("QUINTET_PAGE_PICTURES")
-	if dir == "" {
-		t.Skip("QUINTET_PAGE_PICTURES names no folder")
-	}
-	alive := live(t)
-	site := newSite(t, alive)
-	list := alive["/api/v1/incidents"].(object)["incidents"].([]any)
-	page := func(i int) string { return site.URL + "/incidents/" + list[i].(object)["id"].(string) }
-	browser(t, object{"shots": object{"dir": dir, "pages": []object{
-		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.72}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},
-		{"name": "empty", "url": newSite(t, empty()).URL}, {"name": "jobs", "url": newSite(t, crowded(t)).URL + "/jobs"}, {"name": "diverged", "url": newSite(t, diverged(t)).URL},
-	}}})
-}

@@ -166,10 +166,10 @@ export class IncidentView {
   buildVerdict() {
     const button = (value, label) => h("button", { type: "button", "aria-pressed": "false", "data-verdict": value, onclick: () => this.say("verdict", { verdict: this.verdict() === value ? null : value }) }, label);
     this.ack = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.say("acknowledge", {}) }, "Acknowledge");
-    this.verdicts = [button("right", "Right"), button("partly", "Partly"), button("wrong", "Wrong")];
+    this.verdicts = [button("right", "right"), button("partly", "partly right"), button("wrong", "wrong")];
     this.noted = h("p", { class: "quiet" });
     this.complaint = h("p", { class: "complaint", role: "alert" });
-    return section("verdict", "Your word on it", h("div", { class: "buttons" }, this.ack, h("span", { class: "gap" }), this.verdicts), this.noted, this.complaint);
+    return section("verdict", "Your word on it", h("div", { class: "buttons" }, this.ack), h("div", { class: "buttons" }, h("span", { class: "quiet" }, "The answer is"), this.verdicts), this.noted, this.complaint);
   }
 
   async say(what, body) {
@@ -225,7 +225,7 @@ function impactTable(incident) {
     h("tbody", {}, jobs.map((j) => h("tr", {},
       h("th", { scope: "row" }, entityOf(j.job)),
       cell("", "jobstate", h("span", { class: tone(j.state) }, sign(j.state), j.state)),
-      cell(measureName(j), "num big", change(j.before, j.now, unitOf(j), j.measure)),
+      cell(measureName(j), "num big", j.state === "stalled" && j.now === null ? `${quantity(j.before, unitOf(j), j.measure)} → none ends` : change(j.before, j.now, unitOf(j), j.measure)),
       cell("", "bars", bars(j, peak)),
       cell("Slower", "num", factor(j.slowdown)),
       mfu && cell("MFU", "num", change(j.mfu_before, j.mfu_now, "1", "job_mfu_ratio")),

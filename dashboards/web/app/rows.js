@@ -3,6 +3,7 @@
 import { h, s, text, attr, show, replace, changed, keyed } from "./dom.js";
 import { day, duration, factor, gpuTime, quantity, called, interval, NONE } from "./format.js";
 import { sign, tone, domainSign, domainClass } from "./words.js";
+import { isHurt } from "./store.js";
 import { setTime, sentenceOf, lastedFor, lossOf, rootOf, addressOf, entityOf } from "./parts.js";
 
 /** incidentList brings list's children up to incidents, a line each. */
@@ -67,7 +68,7 @@ function updateJob(li, job, store) {
     text(get("usual"), job.usual_step_seconds > 0 ? `usual ${quantity(job.usual_step_seconds, "s")}` : "");
     text(get("slower"), job.slowdown > 0 ? factor(job.slowdown) : NONE);
     attr(get("slower"), "title", "its step, as a multiple of the usual one");
-    attr(get("slower"), "data-hurt", job.slowdown >= 1.05 ? "" : null);
+    attr(get("slower"), "data-hurt", isHurt(job) ? "" : null);
     text(get("mfu"), typeof job.mfu === "number" ? `MFU ${Math.round(job.mfu * 100)} %` : "");
     text(get("gpus"), job.gpus > 0 ? `${job.gpus.toLocaleString("en")} GPUs` : "");
     const incident = job.incidents?.[0];

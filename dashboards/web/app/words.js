@@ -20,7 +20,7 @@ const metrics = {
   port_xmit_wait_seconds_total: "waits for credits", port_up: "link up", port_speed_bits_per_second: "link speed", port_link_downs_total: "link went down",
   port_symbol_errors_total: "symbol errors", port_rx_errors_total: "receive errors", port_rx_crc_errors_total: "checksum errors",
   port_fec_uncorrectable_total: "FEC could not mend", port_pre_fec_ber: "bit errors before FEC",
-  roce_cnp_sent_total: "CNPs sent", roce_cnp_handled_total: "CNPs obeyed", roce_cnp_ignored_total: "CNPs ignored", roce_ecn_marked_packets_total: "marked packets received",
+  roce_cnp_sent_total: "CNPs sent", roce_cnp_handled_total: "CNPs obeyed", roce_cnp_ignored_total: "CNPs ignored", roce_ecn_marked_packets_total: "receives marks",
   roce_out_of_sequence_total: "out of sequence", roce_packet_seq_errors_total: "sequence errors", roce_ack_timeouts_total: "acknowledgements timed out",
   nic_pcie_stalled_ratio: "held back by PCIe", pcie_link_width: "PCIe width", pcie_link_speed_transfers_per_second: "PCIe speed",
   gpu_engine_active_ratio: "engine active", gpu_sm_active_ratio: "SMs active", gpu_tensor_active_ratio: "tensor pipes active", gpu_dram_active_ratio: "memory active",

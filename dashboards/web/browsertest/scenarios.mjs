@@ -186,7 +186,7 @@ export async function wholeStory({ page, site, url, check }) {
   await page.goto(`${url}/incidents/${known.id}`);
   await page.locator(".revisions li").first().waitFor();
   const words = (await page.locator("main").innerText()).replaceAll("\u00a0", " ");
-  const wanted = ["resolved", "was critical", "93 %", "revision 4", "reopened 1 time", "11.2 → 14.7 s", "1.31 ×", "41.3 → 31.5 %", "647 GPU-h", "97 %", "stalled", "coolant-flow-loss",
+  const wanted = ["resolved", "was critical", "93 %", "revision 4", "reopened 1 time", "11.2 → 14.7 s", "1.31 ×", "41.3 → 31.5 %", "647 GPU-h", "97 %", "stalled", "0.656 s → none ends", "coolant-flow-loss",
     "Call cooling: flow of loop r44/a", "a failing pump from a closed valve", "no port was told to stop", "coolant-warm at cdu r44", "4 %",
     `quintet capture --incident ${known.id}`, "Opened as critical", "412 → 255 l/min", "1.98 → 1.18 GHz", "61 → 87 °C"];
   for (const w of wanted) check(words.includes(w), `the page does not say "${w}"`);
@@ -205,12 +205,12 @@ export async function verdict({ page, site, url, check }) {
   await page.getByRole("button", { name: "Acknowledge" }).click();
   await page.getByRole("button", { name: "Acknowledged", pressed: true }).waitFor();
   await page.getByText("Acknowledged by night shift").waitFor();
-  await page.getByRole("button", { name: "Right" }).click();
-  await page.getByRole("button", { name: "Right", pressed: true }).waitFor();
+  await page.getByRole("button", { name: "right", exact: true }).click();
+  await page.getByRole("button", { name: "right", exact: true, pressed: true }).waitFor();
   await site.set(`${path}/verdict`, { error: "the incident is 91 days old" }, 409);
-  await page.getByRole("button", { name: "Wrong" }).click();
+  await page.getByRole("button", { name: "wrong" }).click();
   await page.getByText("Not taken: the incident is 91 days old").waitFor();
-  check(await page.getByRole("button", { name: "Right", pressed: true }).count() === 1, "what was refused changes nothing");
+  check(await page.getByRole("button", { name: "right", exact: true, pressed: true }).count() === 1, "what was refused changes nothing");
   const posts = (await site.control({ Do: "count" })).seen.filter((s) => s.post);
   check(posts.length === 3 && posts[0].post === `${path}/acknowledge` && JSON.parse(posts[1].body).verdict === "right" && JSON.parse(posts[2].body).verdict === "wrong", `what was sent: ${JSON.stringify(posts)}`);
 }

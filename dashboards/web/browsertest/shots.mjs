@@ -14,7 +14,7 @@ export async function shoot(browser, { dir, pages }) {
         await page.mouse.move(box.x + box.width * hover, box.y + 20);
         await page.locator(".cross").waitFor();
       }
-      await page.screenshot({ path: `${dir}/${name}-${width}-${colorScheme}.png`, fullPage: name !== "jobs" });
+      await page.screenshot({ path: `${dir}/${name}-${width}-${colorScheme}.png`, fullPage: name !== "jobs" && !(width < 500 && name === "incident") });
       if (name === "empty") {
         await page.keyboard.press("?");
         await page.screenshot({ path: `${dir}/help-${width}-${colorScheme}.png` });

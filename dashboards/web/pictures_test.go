@@ -1,0 +1,102 @@
+package web_test
+
+import (
+	"cmp"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// kept are the pictures that docs/page.md shows.
+var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light"}
+
+// TestPictures takes pictures of the views at two widths in both themes, where
+// QUINTET_PAGE_PICTURES names a folder for them; "docs" renews those of
+// docs/img.
+func TestPictures(t *testing.T) {
+	dir := os.Getenv("QUINTET_PAGE_PICTURES")
+	if dir == "" {
+		t.Skip("QUINTET_PAGE_PICTURES names no folder")
+	}
+	shots := dir
+	if dir == "docs" {
+		shots = t.TempDir()
+	}
+	alive := live(t)
+	site := newSite(t, alive)
+	list := alive["/api/v1/incidents"].(object)["incidents"].([]any)
+	page := func(i int) string { return site.URL + "/incidents/" + list[i].(object)["id"].(string) }
+	browser(t, object{"shots": object{"dir": shots, "pages": []object{
+		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.732}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},
+		{"name": "empty", "url": newSite(t, empty()).URL}, {"name": "jobs", "url": newSite(t, crowded(t)).URL + "/jobs"}, {"name": "diverged", "url": newSite(t, diverged(t)).URL},
+	}}})
+	if dir != "docs" {
+		return
+	}
+	for _, name := range kept {
+		shrink(t, filepath.Join(shots, name+".png"), filepath.Join("..", "..", "docs", "img", "page-"+name+".png"))
+	}
+}
+
+// shrink writes a picture with the 256 colours that it has most of: a third of
+// the size, and no difference that one sees.
+func shrink(t *testing.T, from, to string) {
+	t.Helper()
+	f, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	full, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := image.NewPaletted(full.Bounds(), commonest(full, 256))
+	draw.Draw(small, small.Bounds(), full, full.Bounds().Min, draw.Src)
+	out, err := os.Create(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(out, small); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// commonest returns the n colours that stand best for all: of colours that can
+// hardly be told apart, the commonest.
+func commonest(m image.Image, n int) color.Palette {
+	type shade struct{ r, g, b uint8 }
+	count, shades := map[color.RGBA]int{}, map[shade]int{}
+	of := func(c color.RGBA) shade { return shade{c.R >> 3, c.G >> 3, c.B >> 3} }
+	for y := m.Bounds().Min.Y; y < m.Bounds().Max.Y; y++ {
+		for x := m.Bounds().Min.X; x < m.Bounds().Max.X; x++ {
+			c := color.RGBAModel.Convert(m.At(x, y)).(color.RGBA)
+			count[c]++
+			shades[of(c)]++
+		}
+	}
+	best := map[shade]color.RGBA{}
+	for c, k := range count {
+		if old, ok := best[of(c)]; !ok || k > count[old] || k == count[old] && (c.R < old.R || c.R == old.R && c.G < old.G) {
+			best[of(c)] = c
+		}
+	}
+	var all []color.RGBA
+	for _, c := range best {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(shades[of(b)], shades[of(a)]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
+	})
+	var p color.Palette
+	for _, c := range all[:min(n, len(all))] {
+		p = append(p, c)
+	}
+	return p
+}
