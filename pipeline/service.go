@@ -160,7 +160,7 @@ func (s *service) startCollecting() error {
 	if err != nil {
 		return err
 	}
-	s.crew.start(carrying, "outbox", box.Run)
+	s.crew.start(carrying, "outbox", func(ctx context.Context) error { return errors.Join(box.Run(ctx), box.Close()) })
 	s.crew.start(stating, "collect", func(ctx context.Context) error {
 		return collectors.Supervise(ctx, collectors.Config{Specs: specs, Emitter: box, Self: s.c.Process, Metrics: s.metrics, Logger: s.part("collect")})
 	})

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"strings"
+	"sync"
+	"syscall"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/dashboards/web"
@@ -26,29 +30,89 @@ type serveCommand struct {
 	LogLevel string   `default:"info" enum:"debug,info,warn,error" help:"What is logged: debug, info, warn, error."`
 }
 
-// Run serves until it is told to stop.
+// Run serves until it is told to stop. A reload that finds nothing wrong stops
+// all parts and starts them anew, with what the files say now: everything they
+// need is in the log.
 func (c *serveCommand) Run(sh *shell) error {
-	file, err := readConfig(sh, c.Config)
+	next, err := c.service(sh)
 	if err != nil {
 		return err
 	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	for next != nil {
+		if next, err = c.serve(sh, *next, hangup); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve runs a service until it is told to stop, and then returns nil, or to
+// reload, and then returns the next.
+func (c *serveCommand) serve(sh *shell, s pipeline.Config, hangup <-chan os.Signal) (next *pipeline.Config, err error) {
+	ctx, stop := context.WithCancel(sh.ctx)
+	defer stop()
+	reloads := make(chan *pipeline.Config, 1)
+	s.Reload = func(context.Context) error {
+		again, err := c.service(sh)
+		if err != nil {
+			return err
+		}
+		select {
+		case reloads <- again:
+			stop()
+		default: // one is under way
+		}
+		return nil
+	}
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		for {
+			select {
+			case <-hangup:
+				if err := s.Reload(ctx); err != nil {
+					sh.warn("reload: the configuration stays as it was: %v", err)
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	err = pipeline.Run(ctx, s)
+	stop()
+	waiting.Wait()
+	select {
+	case next = <-reloads:
+	default:
+	}
+	return next, err
+}
+
+// service is what the configuration comes to now.
+func (c *serveCommand) service(sh *shell) (*pipeline.Config, error) {
+	file, err := readConfig(sh, c.Config)
+	if err != nil {
+		return nil, err
+	}
 	roles, err := pipeline.ParseRoles(c.Role)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	override(&file.Listen, c.Listen)
 	override(&file.Data, c.Data)
 	s, err := newService(sh, file, c.LogLevel)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.Roles = roles
 	if roles[pipeline.Collect] {
 		if s.Collectors, err = hostCollectors(file); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return pipeline.Run(sh.ctx, s)
+	return &s, nil
 }
 
 func override(into *string, value string) {

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestReload tells a running service to read its configuration again, by signal
+// and over HTTP: what is wrong leaves it as it was, what is right is in force.
+func TestReload(t *testing.T) {
+	s := newSite(t, 3)
+	first, second := freeAddress(t), freeAddress(t)
+	configure := func(listen, more string) {
+		s.write("serve.yaml", "data: "+s.path("data")+"\nlisten: \""+listen+"\"\ncollectors: {sysfs: [{path: "+s.dir+"}]}\n"+more)
+	}
+	configure(first, "")
+	p := s.start("serve", "--config", s.path("serve.yaml"))
+	s.await("it answers", func() bool { return answers(first) })
+
+	configure(second, "colour: red\n")
+	resp, err := http.Post("http://"+first+"/-/reload", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode < 400 || !strings.Contains(string(body), `serve.yaml:4:1: unknown key`) {
+		t.Errorf("a wrong configuration: %s %s", resp.Status, body)
+	}
+	if !answers(first) {
+		t.Error("a wrong configuration must leave the service as it was")
+	}
+
+	configure(second, "")
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	s.await("it answers at its new address", func() bool { return answers(second) })
+	if answers(first) {
+		t.Error("it still answers at the old address")
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-p.exited
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d after SIGTERM", code)
+	}
+}
+
+func answers(address string) bool {
+	resp, err := http.Get("http://" + address + "/-/healthy")
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
