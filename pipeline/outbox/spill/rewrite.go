@@ -29,7 +29,8 @@ type ref struct {
 type region struct {
 	segments []segment
 	size     int64
-	marks    []place // the ends of what was handed out
+	marks    []place                          // the ends of what was handed out
+	said     map[telemetry.Fingerprint][]byte // schemas that are stored already
 	files    []*os.File
 	out      []ref // handed out and not known to be stored: stay as they are
 	rest     []ref
@@ -61,7 +62,7 @@ func (r *region) close() (err error) {
 // region opens segments from the i-th on, at least share bytes of them if there
 // are. What cannot be read is noted as damaged.
 func (s *Spill) region(i int, share int64, marks []place) (*region, error) {
-	r := &region{marks: marks}
+	r := &region{marks: marks, said: map[telemetry.Fingerprint][]byte{}}
 	for ; i < len(s.segments); i++ {
 		g := &s.segments[i]
 		if r.size >= share || len(r.rest)+len(r.out) >= thinEntries {
@@ -81,17 +82,19 @@ func (s *Spill) region(i int, share int64, marks []place) (*region, error) {
 	return r, nil
 }
 
-// list adds what is not stored of a segment.
+// list adds what is not stored of a segment. Of what is, frames behind it may
+// need the schemas.
 func (s *Spill) list(r *region, f *os.File, g *segment) error {
-	from := int64(0)
-	if g.number == s.acked.number {
-		from = s.acked.offset
-	}
-	end, err := walk(f, from, g.size, func(_ thin.Entry, at, next int64) bool {
+	end, err := walk(f, 0, g.size, func(e thin.Entry, at, next int64) bool {
 		x := ref{len(r.files) - 1, at, int(next - at), place{g.number, next}}
-		if r.handedOut(x.behind) {
+		switch {
+		case !s.acked.before(x.behind):
+			if thin.KindOf(e.Record) == telemetry.SchemaRecord {
+				r.said[thin.SchemaPrint(e.Record)] = slices.Clone(e.Record)
+			}
+		case r.handedOut(x.behind):
 			r.out = append(r.out, x)
-		} else {
+		default:
 			r.rest = append(r.rest, x)
 		}
 		return true
@@ -144,7 +147,7 @@ func (s *Spill) Thin(share int64, p thin.Pass) (thin.Result, error) {
 // thinRegion thins the region that begins with segment i and returns how many
 // segments take its place.
 func (s *Spill) thinRegion(i int, r *region, p thin.Pass) (int, thin.Result, error) {
-	w := &rewriter{spill: s, first: s.segments[i].number, limit: math.MaxUint64, known: map[telemetry.Fingerprint][]byte{}}
+	w := &rewriter{spill: s, first: s.segments[i].number, limit: math.MaxUint64, known: r.said}
 	if n := i + len(r.segments); n < len(s.segments) {
 		w.limit = s.segments[n].number
 	}
