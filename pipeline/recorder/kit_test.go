@@ -92,7 +92,7 @@ func (m *memory) add(collector string, r *telemetry.Record) {
 // player puts a recording into a log, as much as is wanted at a time, and says
 // what the engine makes of it.
 type player struct {
-	t       *testing.T
+	t       testing.TB
 	log     *memory
 	records []telemetry.Record
 	next    int
@@ -100,7 +100,7 @@ type player struct {
 	runner  *engine.Runner
 }
 
-func record(t *testing.T, name string) *player {
+func record(t testing.TB, name string) *player {
 	t.Helper()
 	rec, err := enginetest.Open(filepath.Join("..", "..", "testdata", "roce", name))
 	if err != nil {

@@ -142,12 +142,11 @@ type entry struct {
 	revision uint64
 }
 
-func (e entry) Key() string                      { return e.key }
-func (e entry) Value() []byte                    { return e.value }
-func (e entry) Revision() uint64                 { return e.revision }
-func (e entry) Operation() jetstream.KeyValueOp  { return jetstream.KeyValuePut }
-func newBucket() *bucket                         { return &bucket{entries: map[string]entry{}} }
-func (b *bucket) put(key string, v []byte) entry { return b.store(key, v) }
+func (e entry) Key() string                     { return e.key }
+func (e entry) Value() []byte                   { return e.value }
+func (e entry) Revision() uint64                { return e.revision }
+func (e entry) Operation() jetstream.KeyValueOp { return jetstream.KeyValuePut }
+func newBucket() *bucket                        { return &bucket{entries: map[string]entry{}} }
 
 func (b *bucket) store(key string, v []byte) entry {
 	b.revision++

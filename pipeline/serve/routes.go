@@ -91,15 +91,15 @@ func (s *server) route(x route) http.Handler {
 	seconds := s.cfg.Metrics.GetOrCreateHistogram(`quintet_serve_request_seconds{route=` + strconv.Quote(x.path) + `}`)
 	methods := map[string]http.HandlerFunc{}
 	if x.get != nil {
-		methods[http.MethodGet], methods[http.MethodHead] = x.get, x.get
+		methods[http.MethodGet] = x.get
+	}
+	if x.get != nil && !x.long { // the head of what does not end is not worth waiting for
+		methods[http.MethodHead] = x.get
 	}
 	if x.post != nil {
 		methods[http.MethodPost] = x.post
 	}
-	var allowed []string
-	for _, m := range sortedKeys(methods) {
-		allowed = append(allowed, m)
-	}
+	allowed := sortedKeys(methods)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		c := &coded{ResponseWriter: w, status: http.StatusOK}
