@@ -82,7 +82,7 @@ pipeline/outbox:   telemetry pipeline/bus pipeline/outbox/spill pipeline/outbox/
 pipeline/outbox/spill: telemetry pipeline/outbox/thin
 pipeline/outbox/thin:  telemetry
 pipeline/ticker:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
-pipeline/replica:  telemetry correlate correlate/explain engine pipeline/bus github.com/VictoriaMetrics/metrics
+pipeline/replica:  telemetry correlate correlate/explain correlate/window engine pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/notify:   telemetry correlate/explain pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/webhook: pipeline/notify

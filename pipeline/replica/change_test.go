@@ -143,8 +143,11 @@ func TestALogThatForgotTheSnapshot(t *testing.T) {
 	w := newWorld(t, func(c *bus.Config) { c.RetainBytes = 250 << 10 })
 	r := w.start("a")
 	r.publishes()
-	w.feed(0, hurt)
-	r.read()
+	for at := 0; at < hurt; at += 500 {
+		w.feed(at, at+500)
+		r.read() // or the log forgets what it has not read
+	}
+	w.until("the incident is told of", func() bool { return len(w.stream()) == len(w.rec.want)-1 })
 	r.stop()
 	before := len(w.stream())
 	infos, err := w.bus.Snapshots(t.Context())
@@ -167,9 +170,11 @@ func TestALogThatForgotTheSnapshot(t *testing.T) {
 	}
 	r = w.start("a")
 	r.publishes()
-	w.feed(5900, len(w.rec.log))
+	for at := 5900; at < len(w.rec.log); at += 500 {
+		w.feed(at, min(at+500, len(w.rec.log)))
+		r.read()
+	}
 	w.until("the incident is resolved", w.resolved)
-	r.read()
 	r.stop()
 	all := w.oneIncident()
 	if len(all) <= before || all[before].Updated < all[before-1].Updated {
@@ -277,9 +282,11 @@ func TestASilentReplicaJoinsByASnapshot(t *testing.T) {
 	old := w.start("old")
 	old.publishes()
 	first := w.start("first", otherRules)
-	w.feed(0, 3000)
-	old.read()
-	first.read()
+	for at := 0; at < 3000; at += 500 {
+		w.feed(at, at+500)
+		old.read()
+		first.read()
+	}
 	old.stop()
 	first.publishes()
 	late := w.start("late", otherRules)
@@ -289,10 +296,10 @@ func TestASilentReplicaJoinsByASnapshot(t *testing.T) {
 	if n := late.count("quintet_replica_joins_total"); n != 1 {
 		t.Errorf("joined %d times", n)
 	}
-	w.feed(3100, hurt)
-	late.read()
-	first.stop()
-	w.feed(hurt, len(w.rec.log))
+	for at := 3100; at < len(w.rec.log); at += 500 {
+		w.feed(at, min(at+500, len(w.rec.log)))
+		late.read()
+	}
 	w.until("the incident is resolved", w.resolved)
 	w.oneIncident()
 	for _, r := range []*running{first, late} {

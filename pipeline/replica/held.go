@@ -31,17 +31,7 @@ const (
 // last is the sequence of the newest revision that it knows of.
 func (h *herald) prepare(ctx context.Context, s standing, over string) (c engine.Claim, last uint64, err error) {
 	version, rules := h.cfg.identity()
-	c = engine.Claim{Engine: version, Rules: rules, Replica: h.cfg.Name, Over: over}
-	if s.cold {
-		c.From = s.began
-	}
-	if s.cold && s.began == 0 {
-		st, err := h.cfg.Bus.State(ctx)
-		if err != nil {
-			return c, 0, err
-		}
-		c.From = st.Last + 1
-	}
+	c = engine.Claim{Engine: version, Rules: rules, Replica: h.cfg.Name, Over: over, From: s.from}
 	own := map[string]bool{}
 	err = h.do(ctx, func(o *owner) {
 		for _, in := range o.runner.Incidents() {

@@ -67,9 +67,8 @@ type standing struct {
 	reign                                   engine.Reign
 	names                                   bool // the reign names this replica's engine and rules
 	stored                                  telemetry.Time
-	cold                                    bool
-	began                                   uint64
-	whole                                   bool // nothing that it found was lost, and no claim was read
+	from                                    uint64 // where its state began, 0 if with a snapshot
+	whole                                   bool   // nothing that it found was lost, and no claim was read
 	tick                                    telemetry.Time
 	position                                uint64
 }
@@ -78,7 +77,18 @@ func (o *owner) standing() standing {
 	reign := o.runner.Reign()
 	return standing{of: o, caughtUp: o.caughtUp, publishing: o.publishing(), elected: o.elected || o.pending != "", diverged: o.diverged, broken: o.broken, asks: o.asks,
 		renew: o.renews(), reign: reign, names: o.runner.Names(reign), stored: o.stored,
-		cold: o.cold, began: o.began, whole: o.cold && reign.Digest == "" && !o.overflow, tick: o.runner.Tick(), position: o.seen}
+		from: o.from(), whole: o.cold && reign.Digest == "" && !o.overflow, tick: o.runner.Tick(), position: o.seen}
+}
+
+// from is where a cold life began, or will: nothing before has been read.
+func (o *owner) from() uint64 {
+	switch {
+	case !o.cold:
+		return 0
+	case o.began == 0:
+		return o.base + 1
+	}
+	return o.began
 }
 
 // round looks how things stand and does what is to be done.

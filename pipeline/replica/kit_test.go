@@ -323,7 +323,14 @@ func (w *world) ask(what string, req string, into any) {
 
 func (r *running) count(name string) int { return int(r.metrics.GetOrCreateCounter(name).Get()) }
 
-func (r *running) gauge(name string) float64 { return r.metrics.GetOrCreateGauge(name, nil).Get() }
+// gauge reads one; to ask for it before the replica has made it would make
+// another one.
+func (r *running) gauge(name string) float64 {
+	if !slices.Contains(r.metrics.ListMetricNames(), name) {
+		return -1
+	}
+	return r.metrics.GetOrCreateGauge(name, nil).Get()
+}
 
 // forgetLog makes the log anew, empty.
 func (w *world) forgetLog() {

@@ -40,6 +40,7 @@ type owner struct {
 	began  uint64         // position of the first record of a cold life; 0 if it is warm or has read none
 	cold   bool           // it began without a snapshot
 	seen   uint64         // position of the last entry, malformed ones included
+	base   uint64         // where the log ended when this life began
 	target uint64         // at which to ask whether that is the end
 	final  bool           // or at which it has caught up
 	asks   bool           // the target is reached: where does the log end?

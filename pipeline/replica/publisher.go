@@ -86,10 +86,11 @@ func (p *publisher) take(ctx context.Context, i item) {
 		p.last.Store(&taken{i.snapshot.Tick, hex.EncodeToString(sum[:])})
 		p.poke()
 		select {
-		case p.keep <- i:
-		default:
+		case <-p.keep: // it has not come to the last one yet: this one is better
 			p.count.snapshotsSkipped.Inc()
+		default:
 		}
+		p.keep <- i // there is room: nobody else puts anything there
 	default:
 		p.publish(ctx, i)
 	}

@@ -179,7 +179,7 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, alarms: r.alarms, target: held.Last}
+	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, alarms: r.alarms, base: held.Last, target: held.Last}
 	for _, i := range infos {
 		if o.runner, err = r.restore(ctx, held, i); o.runner != nil {
 			o.seen, _ = o.runner.Position()
