@@ -97,6 +97,7 @@ func (l *ledger) take(r bus.Revision) {
 	l.head = max(l.head, r.Sequence)
 	if err != nil || in.ID != r.ID {
 		l.malformed.Inc()
+		l.tell() // it may have been what was waited for
 		return
 	}
 	l.file(r, &in)

@@ -18,8 +18,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// realBus is a site on a real server, with the bucket for notes.
-func realBus(t *testing.T) *bus.Bus {
+// realBus is a site on a real server: as one who may do everything, and as the
+// web role, which the server has in a process of its own.
+func realBus(t *testing.T) (all, web *bus.Bus) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
@@ -28,19 +29,23 @@ func realBus(t *testing.T) *bus.Bus {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	c, err := s.Connection(broker.All)
-	if err != nil {
+	join := func(role broker.Role) *bus.Bus {
+		c, err := s.Connection(role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := bus.Connect(ctx, bus.Config{Site: "lab", Name: string(role), InProcess: c.InProcess, Credentials: c.Credentials})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(b.Close)
+		return b
+	}
+	all = join(broker.All)
+	if err := all.Create(ctx); err != nil {
 		t.Fatal(err)
 	}
-	b, err := bus.Connect(ctx, bus.Config{Site: "lab", Name: t.Name(), InProcess: c.InProcess, Credentials: c.Credentials})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
-	if err := b.Create(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return all, join(broker.Web)
 }
 
 func publish(t *testing.T, b *bus.Bus, in explain.Incident) {
@@ -82,12 +87,12 @@ func serveBus(t *testing.T, b *bus.Bus) (r *running, stop func()) {
 // TestOnARealBus: incidents from the stream, their history, events that resume,
 // questions that nobody answers; and what people said outlives the server.
 func TestOnARealBus(t *testing.T) {
-	b := realBus(t)
+	b, web := realBus(t)
 	for n := range 3 {
 		publish(t, b, incident("inc-0000000000000001", n+1, 0))
 	}
 	publish(t, b, incident("inc-0000000000000002", 1, 60))
-	r, stop := serveBus(t, b)
+	r, stop := serveBus(t, web)
 	_, body := r.get("/api/v1/incidents")
 	if got := fmt.Sprint(ids(body)); got != "[inc-0000000000000002.1 inc-0000000000000001.3]" {
 		t.Errorf("incidents %s", got)
@@ -113,7 +118,7 @@ func TestOnARealBus(t *testing.T) {
 	}
 	stop()
 
-	r, stop = serveBus(t, b)
+	r, stop = serveBus(t, web)
 	defer stop()
 	r.until("the note", func() bool { return r.server.notes.of("inc-0000000000000001") != note{} })
 	_, body = r.get("/api/v1/incidents/inc-0000000000000001")
@@ -126,11 +131,11 @@ func TestOnARealBus(t *testing.T) {
 // TestTwoServersAgreeOnNotes: what is said to one is seen at the other, and
 // neither overwrites what the other keeps.
 func TestTwoServersAgreeOnNotes(t *testing.T) {
-	b := realBus(t)
+	b, web := realBus(t)
 	publish(t, b, incident("inc-0000000000000001", 1, 0))
-	one, stopOne := serveBus(t, b)
+	one, stopOne := serveBus(t, web)
 	defer stopOne()
-	two, stopTwo := serveBus(t, b)
+	two, stopTwo := serveBus(t, web)
 	defer stopTwo()
 	one.request(http.MethodPost, "/api/v1/incidents/inc-0000000000000001/acknowledge", `{"by":"ann"}`)
 	two.request(http.MethodPost, "/api/v1/incidents/inc-0000000000000001/verdict", `{"verdict":"wrong"}`)
@@ -182,9 +187,9 @@ func TestWithoutTheBucket(t *testing.T) {
 // TestCapture: a trace over HTTP is the one that the recorder writes, and what
 // cannot be captured is said before anything is sent.
 func TestCapture(t *testing.T) {
-	b := realBus(t)
+	b, web := realBus(t)
 	publish(t, b, incident("inc-0000000000000001", 1, 0))
-	r, stop := serveBus(t, b)
+	r, stop := serveBus(t, web)
 	defer stop()
 	if resp, body := r.get("/api/v1/capture?last=15m"); resp.StatusCode != 503 || !strings.Contains(body, "the log is empty") {
 		t.Errorf("an empty log: %d %s", resp.StatusCode, body)
@@ -215,14 +220,14 @@ func TestCapture(t *testing.T) {
 
 // TestCaptureFromNowOnEndsWithTheServer, whole.
 func TestCaptureFromNowOnEndsWithTheServer(t *testing.T) {
-	b := realBus(t)
+	b, web := realBus(t)
 	tick := func(i int) {
 		if err := b.Append(t.Context(), "", &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: clock(float64(i))}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	tick(0)
-	r, stop := serveBus(t, b)
+	r, stop := serveBus(t, web)
 	resp, err := r.client.Get(r.url + "/api/v1/capture")
 	if err != nil {
 		t.Fatal(err)
