@@ -20,6 +20,11 @@ const history = 192
 // grids until then.
 const maxJump = telemetry.Duration(24 * 3600e9)
 
+// ahead is how far ahead of the closed grids a frame is taken. After an outage of
+// the log, what was kept comes faster than ticks may catch up (ten times real
+// time): this bridges a quarter of an hour.
+const ahead = telemetry.Duration(15 * 60e9)
+
 // maxCatchUp bounds how far before the first tick the first grid may lie: a
 // frame with a clock of 1970 must not cost fifty years of empty grids.
 const maxCatchUp = 3600
@@ -105,7 +110,7 @@ func New(cfg Config) (*Engine, error) {
 
 // build makes the mechanisms that depend on the grid and the lateness.
 func (e *Engine) build() {
-	e.window = window.New(window.Config{Grid: e.cfg.Grid, Lateness: e.cfg.Lateness, Catalogue: e.cfg.Catalogue, History: history})
+	e.window = window.New(window.Config{Grid: e.cfg.Grid, Lateness: e.cfg.Lateness, Catalogue: e.cfg.Catalogue, History: history, Ahead: ahead})
 	e.detect = detect.New(detect.Config{Catalogue: e.cfg.Catalogue})
 	if e.graph == nil {
 		e.graph = topology.New()

@@ -169,7 +169,7 @@ func (s *service) startCollecting() error {
 
 // startWeb starts the API and the page.
 func (s *service) startWeb() error {
-	curves, err := recorder.New(recorder.Config{Log: s.bus, Site: s.c.File.Site, Logger: s.part("recorder")})
+	curves, err := recorder.New(recorder.Config{Log: s.bus, Site: s.c.File.Site, Metrics: s.metrics, Logger: s.part("recorder")})
 	if err != nil {
 		return err
 	}

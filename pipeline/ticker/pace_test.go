@@ -24,7 +24,7 @@ type world struct {
 
 func newWorld(t *testing.T, last telemetry.Time) *world {
 	w := &world{t: t, wall: noon}
-	w.pace = newPace(Config{}.withDefaults(), w.moment())
+	w.pace = newPace(Config{Patience: minute}.withDefaults(), w.moment())
 	w.open(w.moment())
 	if last != 0 {
 		w.resume(last)

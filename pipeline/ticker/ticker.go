@@ -40,7 +40,7 @@ type Config struct {
 	// Lateness is the site's; ticks keep within that of Prompt of the median
 	// receive time. Default telemetry.DefaultLateness.
 	Lateness telemetry.Lateness
-	// Patience is how long a silent process is waited for; default 60 s.
+	// Patience is how long a silent process is waited for; default 15 s.
 	Patience time.Duration
 	// Now is the wall clock; default time.Now. Only its wall reading is used.
 	Now func() time.Time
@@ -50,7 +50,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-const defaultPatience = time.Minute
+const defaultPatience = 15 * time.Second
 
 func (c Config) withDefaults() Config {
 	if c.Grid == 0 {
