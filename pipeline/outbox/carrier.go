@@ -79,7 +79,7 @@ func (c *carrier) run(ctx context.Context) {
 	s := sender{carrier: c, ctx: sending, results: make(chan sent, 1), retry: stopped()}
 	defer s.retry.Stop()
 	for ctx.Err() == nil {
-		c.relieve()
+		c.relieve(s.busy)
 		s.start()
 		select {
 		case <-ctx.Done():

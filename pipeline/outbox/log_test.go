@@ -39,14 +39,12 @@ type fakeLog struct {
 	stored  [][]byte // records, in order
 	ids     map[string]bool
 	sends   int
-	largest int // bytes of a batch
-	changed chan struct{}
+	largest int  // bytes of a batch
 	mixed   bool // it did not keep the order
 }
 
 func newFakeLog(seed uint64) *fakeLog {
-	return &fakeLog{rand: rand.New(rand.NewPCG(seed, 7)), mood: func() mood { return moodStores }, ids: map[string]bool{},
-		changed: make(chan struct{}, 1)}
+	return &fakeLog{rand: rand.New(rand.NewPCG(seed, 7)), mood: func() mood { return moodStores }, ids: map[string]bool{}}
 }
 
 func (l *fakeLog) Message(collector string, encoded []byte) (bus.Message, error) {
@@ -70,12 +68,6 @@ func (l *fakeLog) Send(ctx context.Context, ms []bus.Message) (int, error) {
 		size += len(m.Data)
 	}
 	l.largest = max(l.largest, size)
-	defer func() {
-		select {
-		case l.changed <- struct{}{}:
-		default:
-		}
-	}()
 	switch l.mood() {
 	case moodAway:
 		return 0, errAway
@@ -137,29 +129,6 @@ func (l *fakeLog) set(m mood) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mood = func() mood { return m }
-}
-
-func (l *fakeLog) count(k telemetry.RecordKind) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, r := range l.stored {
-		if thin.KindOf(r) == k {
-			n++
-		}
-	}
-	return n
-}
-
-// await waits until the log holds what ok wants.
-func (l *fakeLog) await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for !ok() {
-		select {
-		case <-l.changed:
-		case <-t.Context().Done():
-			t.Fatalf("waiting for %s: %v", what, t.Context().Err())
-		}
-	}
 }
 
 // seriesKey is a series of a source, sampleKey a sample of it.

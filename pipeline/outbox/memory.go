@@ -79,16 +79,18 @@ func (o *Outbox) thinChunks(chunks []*chunk, keep int, schemas func(telemetry.Fi
 }
 
 // relieve makes room in memory before Emit has to: from three quarters on, the
-// oldest go to disk, or are thinned where there is none.
-func (c *carrier) relieve() {
+// oldest go to disk, or are thinned where there is none. A log that takes records
+// right now makes room itself.
+func (c *carrier) relieve(busy bool) {
 	o := c.o
-	for {
+	for busy || c.failures > 0 {
 		share := o.cfg.MemoryBytes / 4
-		if !c.disk.usable() {
+		disk := c.disk.usable()
+		if !disk {
 			share *= 2
 		}
 		o.mu.Lock()
-		if o.held() <= o.soft() {
+		if o.held() <= o.soft() || !disk && c.failures == 0 {
 			o.mu.Unlock()
 			return
 		}

@@ -101,7 +101,7 @@ func TestWhateverTheLogDoesNothingIsLostUncounted(t *testing.T) {
 	}{
 		{"memory alone", 64 << 10, 800, 60, 0, 3},
 		{"memory with room", 4 << 20, 600, 60, 0, 3},
-		{"small spill", 64 << 10, 1500, 180, 1 << 20, 2},
+		{"small spill", 64 << 10, 900, 240, 1 << 20, 2},
 		{"large spill", 64 << 10, 600, 60, 64 << 20, 3},
 	} {
 		for seed := range c.seeds {

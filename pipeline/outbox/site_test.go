@@ -20,7 +20,7 @@ type plant struct {
 	words   [][]uint64
 	kinds   []telemetry.MetricType // by column
 	records [][]byte               // everything emitted, encoded
-	emit    func(*telemetry.Record)
+	to      func(*telemetry.Record)
 }
 
 func schemaOf(source int, series int) *telemetry.Schema {
@@ -67,15 +67,7 @@ func less(t telemetry.ValueType, a, b uint64) bool {
 // newPlant makes sources with about so many series each and states their
 // schemas.
 func newPlant(t *testing.T, seed uint64, sources, series int, emit func(*telemetry.Record)) *plant {
-	p := &plant{t: t, rand: rand.New(rand.NewPCG(seed, 1))}
-	p.emit = func(r *telemetry.Record) {
-		b, err := telemetry.AppendRecord(nil, r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.records = append(p.records, b)
-		emit(r)
-	}
+	p := &plant{t: t, rand: rand.New(rand.NewPCG(seed, 1)), to: emit}
 	for i := range sources {
 		s := schemaOf(i, series)
 		f, err := collectors.NewFeed(s, 1)
@@ -90,6 +82,16 @@ func newPlant(t *testing.T, seed uint64, sources, series int, emit func(*telemet
 		p.emit(f.Schema())
 	}
 	return p
+}
+
+// emit emits a record and remembers it.
+func (p *plant) emit(r *telemetry.Record) {
+	b, err := telemetry.AppendRecord(nil, r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.records = append(p.records, b)
+	p.to(r)
 }
 
 // sweep emits one instant of source i.
