@@ -105,7 +105,7 @@ function linesOf(node, pen, width) {
   if (node.metric) {
     const value = change(node.before, node.now, node.unit, node.metric);
     if (pen.width(value, fonts.value) <= width) out.push({ class: "value", text: value, step: 16 });
-    else for (const text of value.split(/(?<=→ )/)) out.push({ class: "value", text, step: 16 });
+    else for (const text of value.split(/(?<=→ )/).flatMap((half) => pen.wrap(half, fonts.value, width, 1))) out.push({ class: "value", text, step: 16 });
   }
   return out;
 }
@@ -132,7 +132,7 @@ const unsure = (e) => Math.abs(e.lag) <= e.uncertainty;
 
 function edgeTitle(e, model) {
   if (e.implied) return `${called(model.nodes[e.from].entity)} is seen at ${called(model.nodes[e.to].entity)}`;
-  return `${e.relation}: ${lag(e.lag, e.uncertainty)} after ${called(model.nodes[e.from].entity)}${unsure(e) ? ", which is within the error of the times" : ""}`;
+  return `${e.full}: ${lag(e.lag, e.uncertainty)} after ${called(model.nodes[e.from].entity)}${unsure(e) ? ", which is within the error of the times" : ""}`;
 }
 
 function drawAcross(model, layout, width, pen, onpick) {
@@ -142,10 +142,13 @@ function drawAcross(model, layout, width, pen, onpick) {
   const laneTop = laneHeight.map((_, i) => top + laneHeight.slice(0, i).reduce((a, b) => a + b, 0));
   const x = (i) => left + layout.at[i].depth * column, y = (i) => laneTop[layout.at[i].lane];
   const svg = canvas(width, top + laneHeight.reduce((a, b) => a + b, 0) - 30, "across");
-  for (const e of model.edges) svg.append(edgeAcross(e, model, x(e.from), y(e.from), x(e.to), y(e.to)));
+  for (const e of model.edges) svg.append(edgeAcross(trimmed(e, pen, column - 40), model, x(e.from), y(e.from), x(e.to), y(e.to)));
   model.nodes.forEach((n, i) => svg.append(drawNode(n, x(i), y(i), x(i) - sign / 2, y(i) + 32, lines[i], onpick)));
   return svg;
 }
+
+// trimmed is an edge whose relation fits; what is cut off is in its title.
+function trimmed(e, pen, width) { return { ...e, relation: pen.wrap(String(e.relation ?? ""), fonts.kind, width, 1)[0] ?? "", full: e.relation }; }
 
 function edgeAcross(e, model, x0, y0, x1, y1) {
   const a = x0 + sign * 0.95, b = x1 - sign * 0.95, mid = (a + b) / 2;
@@ -168,7 +171,7 @@ function drawDown(model, layout, width, pen, onpick) {
   }
   const x = (i) => left + layout.at[i].lane * indent;
   const svg = canvas(width, at - 8, "down");
-  for (const e of model.edges) svg.append(edgeDown(e, model, x(e.from), y[e.from], x(e.to), y[e.to], textX));
+  for (const e of model.edges) svg.append(edgeDown(trimmed(e, pen, width - textX - 110), model, x(e.from), y[e.from], x(e.to), y[e.to], textX));
   model.nodes.forEach((n, i) => svg.append(drawNode(n, x(i), y[i], textX, y[i] + 1, lines[i], onpick)));
   return svg;
 }

@@ -71,12 +71,13 @@ export async function narrow({ page, site, url, check }) {
   await page.locator("svg.chain.down").waitFor();
 }
 
-// tooWide runs in the page.
-function tooWide(width) {
+/** tooWide lists what is wider than the window. It runs in the page. */
+export function tooWide(width) {
   const out = document.documentElement.scrollWidth > width ? [`the page is ${document.documentElement.scrollWidth} px wide`] : [];
+  const clipped = (el) => { for (let e = el.parentElement; e; e = e.parentElement) if (getComputedStyle(e).overflowX === "hidden") return true; return false; };
   for (const el of document.querySelectorAll("main *, #bar *")) {
     const box = el.getBoundingClientRect();
-    if (box.width > 0 && (box.right > width + 1 || box.left < -1) && !el.closest(".unseen, .skip, details:not([open])")) out.push(`${el.tagName}.${el.getAttribute("class")} ${Math.round(box.left)}–${Math.round(box.right)}`);
+    if (box.width > 0 && (box.right > width + 1 || box.left < -1) && !el.closest(".unseen, .skip, details:not([open])") && !clipped(el)) out.push(`${el.tagName}.${el.getAttribute("class")} ${Math.round(box.left)}–${Math.round(box.right)}`);
   }
   return out;
 }

@@ -1,5 +1,7 @@
 // What the page must do, told as a person would try it.
 
+import { tooWide } from "./looks.mjs";
+
 const second = (iso, by) => new Date(Date.parse(iso) + by * 1000).toISOString();
 const openRows = "section.open .incident-row";
 
@@ -157,6 +159,11 @@ export async function curves({ page, site, url, check }) {
   await page.getByText("10 GPU-h").first().waitFor();
   check(await page.evaluate(() => document.activeElement === window.headline), "what did not change was not drawn anew");
   await page.waitForFunction((d) => document.querySelector(".plot .curve").getAttribute("d") !== d, before);
+  check(await page.locator(".plot .unfinished").count() === 0, "a step that ends is no stall");
+  await site.send("state", { tick: second(later, 60) });
+  await page.locator(".plot .unfinished").waitFor({ state: "attached" });
+  await site.send("incident", { ...incidents[0], revision: incidents[0].revision + 1, state: "resolved", resolved: second(later, 61), updated: second(later, 61) }, 9);
+  await page.locator(".plot .unfinished").waitFor({ state: "detached" });
 }
 
 async function crosshair({ page, check }) {
@@ -224,6 +231,9 @@ export async function hostileNames({ page, site, url, check }) {
     await page.getByText("onerror=window.pwned=1").first().waitFor();
     if (path.startsWith("/incidents")) await page.locator(".plot .curve").first().waitFor();
     check(await page.evaluate(() => window.pwned) === undefined, `${path}: a name ran as script`);
+    await page.setViewportSize({ width: 360, height: 740 });
+    const wide = await page.evaluate(tooWide, 360);
+    check(wide.length === 0, `${path}: long names make it wider than a phone: ${wide.slice(0, 12).join("; ")}`);
     check(await page.locator("main img, main script, main iframe, #bar script, #bar img:not([src='/icon.svg'])").count() === 0, `${path}: a name became an element`);
   }
   await page.getByText(`"><script>window.pwned=1</script>`).first().waitFor();
