@@ -166,7 +166,7 @@ export class IncidentView {
   buildVerdict() {
     const button = (value, label) => h("button", { type: "button", "aria-pressed": "false", "data-verdict": value, onclick: () => this.say("verdict", { verdict: this.verdict() === value ? null : value }) }, label);
     this.ack = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.say("acknowledge", {}) }, "Acknowledge");
-    this.verdicts = [button("right", "right"), button("partly", "partly right"), button("wrong", "wrong")];
+    this.verdicts = [button("right", "right"), button("partly", "partly"), button("wrong", "wrong")];
     this.noted = h("p", { class: "quiet" });
     this.complaint = h("p", { class: "complaint", role: "alert" });
     return section("verdict", "Your word on it", h("div", { class: "buttons" }, this.ack), h("div", { class: "buttons" }, h("span", { class: "quiet" }, "The answer is"), this.verdicts), this.noted, this.complaint);
