@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quintet-dc/quintet/engine"
@@ -61,11 +62,19 @@ func (r *replica) herald() *herald {
 	return h
 }
 
-// do has the goroutine that owns the engine call f between two records.
+// do has the goroutine that owns the engine call f between two records. When it
+// returns an error, f was not called and will not be.
 func (r *replica) do(ctx context.Context, f func(*owner)) error {
 	done := make(chan struct{})
+	var taken atomic.Bool // by the owner, or back by the caller
+	call := func(o *owner) {
+		if taken.CompareAndSwap(false, true) {
+			f(o)
+			close(done)
+		}
+	}
 	select {
-	case r.requests <- func(o *owner) { defer close(done); f(o) }:
+	case r.requests <- call:
 	case <-ctx.Done():
 		return fmt.Errorf("the engine is busy: %w", ctx.Err())
 	}
@@ -73,7 +82,11 @@ func (r *replica) do(ctx context.Context, f func(*owner)) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the engine is busy or starts: %w", ctx.Err())
+		if taken.CompareAndSwap(false, true) {
+			return fmt.Errorf("the engine is busy or starts: %w", ctx.Err())
+		}
+		<-done
+		return nil
 	}
 }
 
