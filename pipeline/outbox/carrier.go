@@ -57,12 +57,18 @@ type sent struct {
 // Run sends what was emitted, oldest first, until ctx is done. Then it goes on
 // until everything is sent, the log fails or Config.Flush is over, and leaves
 // the rest in the spill for the next start. It may be called again. The only
-// error is that it already runs.
+// error is that it already runs, or was closed.
 func (o *Outbox) Run(ctx context.Context) error {
 	if !o.owner.TryLock() {
-		return errors.New("outbox: run: it is running or closed")
+		return errors.New("outbox: run: it is running")
 	}
 	defer o.owner.Unlock()
+	o.mu.Lock()
+	ended := o.ended
+	o.mu.Unlock()
+	if ended {
+		return errors.New("outbox: run: it is closed")
+	}
 	o.carrier.run(ctx)
 	return nil
 }
@@ -156,7 +162,7 @@ func (s *sender) settle(r sent) {
 	switch {
 	case r.err == nil:
 		s.succeeded()
-	case errors.Is(r.err, bus.ErrRefused) && s.refused < maxRefused && r.stored < len(s.batch.messages):
+	case errors.Is(r.err, bus.ErrRefused) && s.refused < maxRefused && r.stored < len(s.batch.of):
 		s.refuse(r)
 	default:
 		s.failed(r.err)
@@ -235,6 +241,7 @@ func (o *Outbox) shift(gone, taken int) {
 // stored hears that the first n messages of the attempt are in the log.
 func (c *carrier) stored(n int) {
 	items, now := 0, c.now()
+	n = min(n, len(c.batch.messages))
 	for i, m := range c.batch.messages[:n] {
 		if c.batch.of[i] != none {
 			items = c.batch.of[i] + 1
@@ -302,7 +309,7 @@ func (c *carrier) refuse(r sent) {
 		return
 	}
 	if !c.batch.items[0].renewal {
-		c.o.account.remove(byLog, lone(thin.KindOf(c.batch.record(0))))
+		c.o.account.remove(byLog, thin.Count(c.batch.record(0), c.schema))
 	}
 	c.forget(1)
 }

@@ -200,6 +200,32 @@ func TestTheEndSendsWhatIsLeft(t *testing.T) {
 	})
 }
 
+// Without a disk, what the log does not take before the end is lost, and counted
+// sample by sample.
+func TestWhatNobodyKeepsIsCountedAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newFakeLog(1)
+		o := start(t, Config{Bus: log})
+		p := newPlant(t, 1, 2, 60, o.Emit)
+		advance(time.Second)
+		log.set(moodAway)
+		for k := range 20 {
+			p.sweep(k%2, now())
+			p.event(0, now())
+			advance(time.Second / 4)
+		}
+		o.close()
+		p.sweep(0, now())
+		in := read(t, p.records, false)
+		if n := o.removed(byEnd, "samples"); int(n) < len(in.samples) || int(n) > len(in.samples)+8 {
+			t.Errorf("%d samples counted, %d emitted and a few of its own", n, len(in.samples))
+		}
+		if n := o.removed(byEnd, "events"); n != 20 {
+			t.Errorf("%d events of 20", n)
+		}
+	})
+}
+
 func TestRunIsOnceAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := start(t, Config{Bus: newFakeLog(1)})
@@ -208,6 +234,9 @@ func TestRunIsOnceAtATime(t *testing.T) {
 			t.Error("it ran twice at once")
 		}
 		o.close()
+		if err := o.Run(t.Context()); err == nil {
+			t.Error("it ran after it was closed")
+		}
 	})
 }
 

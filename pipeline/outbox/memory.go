@@ -163,7 +163,7 @@ func (o *Outbox) Close() error {
 	o.carrier.shelve()
 	o.mu.Lock()
 	for _, e := range tapeOfChunks(o.queue.chunks) {
-		o.account.remove(byEnd, lone(thin.KindOf(e.Record)))
+		o.account.remove(byEnd, thin.Count(e.Record, o.told.record))
 	}
 	o.queue.detach(o.queue.held)
 	o.mu.Unlock()

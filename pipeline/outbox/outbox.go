@@ -38,7 +38,8 @@ type Config struct {
 	Dir string
 	// MemoryBytes bounds the encoded records held in memory, those being sent
 	// included; default 4 MiB, at least 64 KiB. A record may take a quarter of
-	// it.
+	// it. It should hold several rounds of everything that is emitted. Thinning
+	// takes up to 16 MiB beside it, for a moment.
 	MemoryBytes int
 	// SpillBytes bounds what lies in Dir, the copy that thinning makes
 	// included; default 256 MiB, at least 16 times 64 KiB.
@@ -220,16 +221,10 @@ func (o *Outbox) encode(dst []byte, r *telemetry.Record) ([]byte, error) {
 		o.account.remove(byForm, lone(r.Kind))
 		return b, err
 	}
-	if len(b) > o.largest {
-		o.account.remove(bySize, lone(r.Kind))
-		return b, errTooLarge
-	}
 	return b, nil
 }
 
-var errTooLarge = errors.New("larger than the outbox carries")
-
-// lone is the thin.Removal of one record.
+// lone is the removal of one record that nobody can look into.
 func lone(k telemetry.RecordKind) thin.Removal {
 	switch k {
 	case telemetry.FrameRecord:
@@ -242,13 +237,17 @@ func lone(k telemetry.RecordKind) thin.Removal {
 
 // put queues an encoded record. o.mu is held.
 func (o *Outbox) put(record []byte) {
+	if len(record) > o.largest {
+		o.account.remove(bySize, thin.Count(record, o.told.record))
+		return
+	}
 	if o.ended {
-		o.account.remove(byEnd, lone(thin.KindOf(record)))
+		o.account.remove(byEnd, thin.Count(record, o.told.record))
 		return
 	}
 	growth := o.queue.growth(len(record))
 	if growth > 0 && o.held()+growth > o.cfg.MemoryBytes && !o.relieve(growth) {
-		o.account.remove(byFullness, lone(thin.KindOf(record)))
+		o.account.remove(byFullness, thin.Count(record, o.told.record))
 		return
 	}
 	idle := o.queue.empty()

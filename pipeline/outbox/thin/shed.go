@@ -109,3 +109,21 @@ func (m *merger) contents(s *telemetry.Schema, b telemetry.EncodedFrame) (held R
 	}
 	return held
 }
+
+// Count says what is lost with a record; schemas finds the record that states a
+// frame's schema, and a frame whose schema nobody knows counts as a frame only.
+func Count(record []byte, schemas func(telemetry.Fingerprint) []byte) (r Removal) {
+	switch KindOf(record) {
+	case telemetry.EventRecord:
+		return Removal{Events: 1}
+	case telemetry.FrameRecord:
+		r.Frames = 1
+	default:
+		return Removal{Others: 1}
+	}
+	if said, err := telemetry.ParseRecord(schemas(FramePrint(record))); err == nil && said.Schema != nil {
+		var m merger
+		r.Add(m.contents(said.Schema, record[1:]))
+	}
+	return r
+}
