@@ -54,10 +54,28 @@ type LogState struct {
 	Bytes uint64 `json:"bytes"`
 }
 
+// JobsQuestion asks for jobs; with Recent their last steps are told, too.
+type JobsQuestion struct {
+	Recent bool `json:"recent"`
+}
+
 // Jobs is the answer to AskJobs.
 type Jobs struct {
-	Jobs      []correlate.JobView `json:"jobs"`
-	Truncated bool                `json:"truncated,omitempty"`
+	Jobs      []Job `json:"jobs"`
+	Truncated bool  `json:"truncated,omitempty"`
+}
+
+// Job is one job of Jobs.
+type Job struct {
+	correlate.JobView
+	Recent *Steps `json:"recent,omitempty"`
+}
+
+// Steps are steps, the oldest first: when each ended, in milliseconds since
+// 1970, and how many seconds it took.
+type Steps struct {
+	Ends    []int64   `json:"t"`
+	Seconds []float64 `json:"v"`
 }
 
 // Incidents is the answer to AskIncidents, the newest first.
@@ -103,6 +121,7 @@ type Edge struct {
 // Coverage is the answer to AskCoverage.
 type Coverage struct {
 	Sources   []Source `json:"sources"`
+	Gaps      []Gap    `json:"gaps"` // the last to begin first
 	Truncated bool     `json:"truncated,omitempty"`
 }
 
@@ -116,6 +135,15 @@ type Source struct {
 	Silent      bool            `json:"silent"`
 	Cadence     float64         `json:"cadence_seconds"`
 	ClockOffset float64         `json:"clock_offset_seconds"` // receive less source time
+}
+
+// Gap is an interval in which a source that had spoken was silent.
+type Gap struct {
+	Collector string          `json:"collector"`
+	Target    string          `json:"target"`
+	Part      string          `json:"part"`
+	From      telemetry.Time  `json:"from"` // of its last sample before
+	To        *telemetry.Time `json:"to"`   // of its first one again; null while it is silent
 }
 
 // answers answers questions while this replica is the one to ask.
@@ -202,16 +230,34 @@ func (a *answers) status(ctx context.Context, _ []byte) (any, error) {
 			s.Alarms = append(s.Alarms, Alarm{Diverged, p.Tick, p.Name + " says that the stream of incidents refused its answer"})
 		}
 	}
-	log, err := a.cfg.Bus.State(ctx)
-	s.Log = LogState{log.First, log.Last, log.Bytes}
-	return s, err
+	if log, err := a.cfg.Bus.State(ctx); err == nil { // all else is worth telling without it
+		s.Log = LogState{log.First, log.Last, log.Bytes}
+	}
+	return s, nil
 }
 
-func (a *answers) jobs(ctx context.Context, _ []byte) (any, error) {
-	var out Jobs
-	err := a.do(ctx, func(o *owner) { out.Jobs = o.runner.Jobs() })
-	if len(out.Jobs) > maxListed {
-		out.Jobs, out.Truncated = out.Jobs[:maxListed], true
+func (a *answers) jobs(ctx context.Context, req []byte) (any, error) {
+	var q JobsQuestion
+	if len(req) > 0 {
+		if err := json.Unmarshal(req, &q); err != nil {
+			return nil, fmt.Errorf("question: %w", err)
+		}
+	}
+	var views []correlate.JobView
+	err := a.do(ctx, func(o *owner) { views = o.runner.Jobs() })
+	out := Jobs{Jobs: []Job{}}
+	if len(views) > maxListed {
+		views, out.Truncated = views[:maxListed], true
+	}
+	for _, v := range views {
+		x := Job{JobView: v}
+		if q.Recent {
+			x.Recent = &Steps{Ends: []int64{}, Seconds: []float64{}}
+			for _, s := range v.Recent {
+				x.Recent.Ends, x.Recent.Seconds = append(x.Recent.Ends, int64(s.End)/1e6), append(x.Recent.Seconds, s.Seconds)
+			}
+		}
+		out.Jobs = append(out.Jobs, x)
 	}
 	return out, err
 }
@@ -265,8 +311,11 @@ func attrs(list []telemetry.Attr) map[string]string {
 }
 
 func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {
-	out := Coverage{Sources: []Source{}}
+	out := Coverage{Sources: []Source{}, Gaps: []Gap{}}
 	err := a.do(ctx, func(o *owner) {
+		for _, g := range slices.Backward(o.runner.Gaps()) {
+			out.Gaps = append(out.Gaps, Gap{g.Source.Collector, g.Source.Target, g.Source.Part, g.From, stated(g.To)})
+		}
 		for _, s := range o.runner.Sources() {
 			x := Source{Collector: s.Source.Collector, Target: s.Source.Target, Part: s.Source.Part, Series: s.Series, Silent: s.Silent,
 				Cadence: s.Cadence.Seconds(), ClockOffset: s.Offset.Seconds()}

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -116,7 +117,10 @@ func TestAReplicaThatDisagreesRaisesTheAlarm(t *testing.T) {
 	})
 	w.until("whoever is asked tells of it", func() bool {
 		var s Status
-		w.ask(AskStatus, "", &s)
+		b, err := w.bus.Ask(within(t, 10*time.Second), AskStatus, nil)
+		if err != nil || json.Unmarshal(b, &s) != nil {
+			return false // whoever was asked has just become silent
+		}
 		return len(s.Alarms) > 0 && s.Alarms[0].Name == Diverged && s.Alarms[0].Text != ""
 	})
 	if bad.gauge("quintet_replica_diverged") != 1 {
