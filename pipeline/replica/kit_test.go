@@ -91,6 +91,7 @@ type world struct {
 
 func newWorld(t *testing.T, set ...func(*bus.Config)) *world {
 	t.Helper()
+	t.Parallel() // they wait more than they work
 	w := &world{t: t, rec: recorded(t), cfg: broker.Config{Dir: t.TempDir(), Site: site, Listen: "127.0.0.1:0"}}
 	w.serve()
 	t.Cleanup(func() { w.server.Close() })
@@ -174,7 +175,7 @@ func (j *journal) String() string {
 func (w *world) start(name string, set ...func(*Config)) *running {
 	w.t.Helper()
 	r := &running{w: w, name: name, metrics: metrics.NewSet(), log: &journal{}, done: make(chan error, 1)}
-	cfg := Config{Bus: w.join(broker.Engine), Engine: w.rec.config, Name: name, Beat: 2 * time.Second, Metrics: r.metrics,
+	cfg := Config{Bus: w.join(broker.Engine), Engine: w.rec.config, Name: name, Beat: time.Second, Metrics: r.metrics,
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	for _, f := range set {
 		f(&cfg)
