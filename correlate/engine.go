@@ -59,6 +59,7 @@ type Engine struct {
 	held       []explain.Incident
 	inheriting bool
 	counts     Counts
+	gaps       []Gap // in which sources were silent, as they were noticed
 	out        Output
 }
 
@@ -227,7 +228,9 @@ func (e *Engine) advance() {
 	for class := range telemetry.LatenessClasses {
 		g := e.at.Add(-e.cfg.Lateness[class])
 		closed := e.window.Close(class, g, e.cfg.ForEach)
-		e.out.Findings = append(e.out.Findings, e.detect.Run(e.window, class, g, e.cfg.ForEach)...)
+		found := e.detect.Run(e.window, class, g, e.cfg.ForEach)
+		e.notice(found)
+		e.out.Findings = append(e.out.Findings, found...)
 		if len(closed.Switched) > 0 {
 			e.links = nil // a series is judged by another source now
 		}

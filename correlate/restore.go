@@ -34,7 +34,7 @@ func (e *Engine) Restore(b []byte) error {
 
 // code writes or restores every field, in one order for both.
 func (e *Engine) code(c *snapshot.Codec) {
-	c.Tag("quintet/engine/2")
+	c.Tag("quintet/engine/3")
 	e.codeConfig(c)
 	if !c.Writing() {
 		if c.Err() != nil || e.cfg.Validate() != nil {
@@ -59,6 +59,7 @@ func (e *Engine) code(c *snapshot.Codec) {
 	snapshot.List(c, &e.past, 64, codeCase)
 	c.Bool(&e.inheriting)
 	snapshot.List(c, &e.held, 64, func(c *snapshot.Codec, in *explain.Incident) { in.Snapshot(c) })
+	snapshot.List(c, &e.gaps, 40, codeGap)
 	e.codeCounts(c)
 }
 

@@ -28,6 +28,7 @@ type JobView struct {
 	Steps     uint64           `json:"steps"`
 	LastStep  *telemetry.Time  `json:"last_step"` // when it ended
 	Incidents []string         `json:"incidents"` // the open ones that tell of it
+	Recent    []jobs.Step      `json:"-"`         // its last steps, the oldest first
 }
 
 // The states of a JobView beside those of package jobs.
@@ -67,7 +68,7 @@ func (e *Engine) jobView(job telemetry.Entity) JobView {
 	if j == nil {
 		return v
 	}
-	v.Steps = j.Steps
+	v.Steps, v.Recent = j.Steps, slices.Clone(j.Recent)
 	if j.LastEnd != 0 {
 		last, step := j.LastEnd, j.Last
 		v.LastStep, v.Step = &last, &step

@@ -50,3 +50,11 @@ func (r *Runner) Topology(q correlate.TopologyQuery) correlate.TopologyView {
 	}
 	return correlate.TopologyView{}
 }
+
+// Gaps returns the intervals in which sources were silent.
+func (r *Runner) Gaps() []correlate.Gap {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Gaps()
+	}
+	return nil
+}

@@ -34,6 +34,9 @@ func TestBlindnessOfOneHost(t *testing.T) {
 	if again.Latest <= last.Latest {
 		t.Errorf("heard again at %s, last before at %s", again.Latest, last.Latest)
 	}
+	if from, to := s.gap(page, "sysfs", "n001"); from != last.Latest || to <= from || to > again.Latest {
+		t.Errorf("the gap is told to be from %s to %s; the last sample before was at %s, one after at %s", from, to, last.Latest, again.Latest)
+	}
 	var list struct{ Incidents []json.RawMessage }
 	if s.get(page, "incidents", &list); len(list.Incidents) > 0 {
 		t.Errorf("an incident of a silent host: %s", list.Incidents[0])
@@ -57,6 +60,20 @@ func (s *site) source(page, collector, target string) (heardSource, bool) {
 		}
 	}
 	return heardSource{}, false
+}
+
+// gap finds when the counters' source of a host was silent.
+func (s *site) gap(page, collector, target string) (from, to string) {
+	var c struct {
+		Gaps []struct{ Collector, Target, Part, From, To string }
+	}
+	s.get(page, "coverage", &c)
+	for _, g := range c.Gaps {
+		if g.Collector == collector && g.Target == target && g.Part == "mlx5" {
+			return g.From, g.To
+		}
+	}
+	return "", ""
 }
 
 // get asks the API; what is not there yet leaves into as it is.

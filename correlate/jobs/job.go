@@ -50,6 +50,9 @@ type Job struct {
 	Steps   uint64 // steps seen
 	// Last is the length of the step that ended at LastEnd, in seconds.
 	Last float64
+	// Recent are the last steps told of, the oldest first, for people to look
+	// at: nothing is judged by them.
+	Recent []Step
 
 	past     past
 	gaps     past // seconds between reports
@@ -59,6 +62,24 @@ type Job struct {
 	suspects []pending
 	ended    bool               // the job is over: no step is expected
 	delay    telemetry.Duration // by which its source's class lags the prompt one
+}
+
+// Step is one step told of: when it ended, and how many seconds it took.
+type Step struct {
+	End     telemetry.Time
+	Seconds float64
+}
+
+// maxRecent is how many of them a job keeps.
+const maxRecent = 96
+
+// remember keeps a step for people to look at.
+func (j *Job) remember(s Step) {
+	if len(j.Recent) == maxRecent {
+		copy(j.Recent, j.Recent[1:])
+		j.Recent = j.Recent[:maxRecent-1]
+	}
+	j.Recent = append(j.Recent, s)
 }
 
 // Change is what Close found: the hurt began, its state changed, or it ended.
@@ -85,6 +106,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		return // a repeat, or a step told out of order
 	}
 	j.ended, j.Last = false, x
+	j.remember(Step{at, x})
 	if j.Hurt == nil && j.excuse(at) {
 		j.excused, j.LastEnd = 0, at
 		j.Steps++
@@ -335,6 +357,10 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Time(&j.LastEnd)
 	c.U64(&j.Steps)
 	c.F64(&j.Last)
+	snapshot.List(c, &j.Recent, 16, func(c *snapshot.Codec, s *Step) {
+		c.Time(&s.End)
+		c.F64(&s.Seconds)
+	})
 	j.past.snapshot(c)
 	j.gaps.snapshot(c)
 	j.mfu.snapshot(c)

@@ -10,13 +10,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// asking answers with what the engine answers.
-func (s *server) asking(what string) handler {
+// asking answers with what the engine answers to a question.
+func (s *server) asking(what, question string) handler {
 	return func(r *http.Request) (any, error) {
 		if q := parameters(r); q.err != nil {
 			return nil, q.err
 		}
-		return ask(r.Context(), s.cfg.Bus, what, nil)
+		return ask(r.Context(), s.cfg.Bus, what, []byte(question))
 	}
 }
 

@@ -6,9 +6,9 @@ import { timeOf } from "./parts.js";
 
 /** heard says in el which sources are heard, which are silent, and who reads the log. */
 export function heard(el, store) {
-  const facts = [summary(store), replicas(store.status), store.status?.log, silent(store)];
+  const facts = [summary(store), replicas(store.status), store.status?.log, silent(store), ended(store)];
   if (!changed(el, "heard", facts)) return;
-  replace(el, sourcesTable(store), silentList(store), about(store));
+  replace(el, sourcesTable(store), silentList(store), gapsList(store), about(store));
 }
 
 // summary sums sources by collector.
@@ -47,6 +47,17 @@ function silentList(store) {
   if (list.length === 0) return null;
   return h("details", {}, h("summary", {}, `${plural(list.length, "source")} silent`),
     h("ul", {}, list.map(([collector, target, part, latest]) => h("li", {}, `${collector} ${target}${part ? ` ${part}` : ""}, last heard `, timeOf(instant(latest), store.tick)))));
+}
+
+// ended are the gaps that are over: what happened in them was not seen.
+function ended(store) { return store.gaps.filter((g) => g.to).map((g) => [g.collector, g.target, g.part, g.from, g.to]); }
+
+function gapsList(store) {
+  const list = ended(store);
+  if (list.length === 0) return null;
+  return h("details", {}, h("summary", {}, `${plural(list.length, "gap")} in what was heard`),
+    h("ul", {}, list.map(([collector, target, part, from, to]) => h("li", {}, `${collector} ${target}${part ? ` ${part}` : ""}, nothing from `,
+      timeOf(instant(from), store.tick), " to ", timeOf(instant(to), store.tick)))));
 }
 
 function replicas(status) { return (status?.replicas ?? []).map((r) => [r.name, r.engine, r.rules, r.publishing, r.diverged]); }

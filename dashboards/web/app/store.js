@@ -14,7 +14,8 @@ export class Store extends EventTarget {
   constructor() {
     super();
     this.status = null; // as /api/v1/status says it
-    this.coverage = null;
+    this.coverage = null; // sources
+    this.gaps = []; // intervals in which one was silent, the last to begin first
     this.tick = NaN; // ms since 1970
     this.jobs = new Map();
     this.incidents = new Map();
@@ -31,6 +32,13 @@ export class Store extends EventTarget {
     this.attempt = 0;
     this.probing = false;
     this.fresh = new Set(); // incidents that opened while we watched, not yet told
+  }
+
+  // covered takes what is heard, where it could be asked for.
+  #covered(c) {
+    if (!c) return;
+    this.coverage = c.sources ?? [];
+    this.gaps = (c.gaps ?? []).slice(0, 50);
   }
 
   /** start connects and watches the connection. */
@@ -80,7 +88,7 @@ export class Store extends EventTarget {
   async load() {
     try {
       const [status, jobs, incidents, coverage] = await Promise.all([get("/api/v1/status"), get("/api/v1/jobs"), get("/api/v1/incidents"), sources()]);
-      this.coverage = coverage ?? this.coverage;
+      this.#covered(coverage);
       this.onStatus(status);
       this.onJobs(jobs.jobs ?? []);
       for (const incident of incidents.incidents ?? []) this.put(incident);
@@ -100,7 +108,7 @@ export class Store extends EventTarget {
     try {
       const [status, coverage] = await Promise.all([get("/api/v1/status"), sources()]);
       this.onStatus(status);
-      this.coverage = coverage ?? this.coverage;
+      this.#covered(coverage);
       this.changed();
     } catch { /* the watch says so */ }
   }
@@ -244,7 +252,7 @@ export function isHurt(job) { return trouble(job) < 4; }
 
 // sources is what is heard, null where the site does not tell.
 async function sources() {
-  try { return (await get("/api/v1/coverage")).sources ?? []; } catch { return null; }
+  try { return await get("/api/v1/coverage"); } catch { return null; }
 }
 
 /** get fetches JSON; the error is the server's own words where it has any. */
