@@ -99,6 +99,13 @@ func (h *herald) listen(ctx context.Context) (roll, error) {
 			times, said[at] = append(times, at), append(said[at], p)
 		}
 	}
+	// A list that was cut short must not make anybody look gone.
+	switch {
+	case ctx.Err() != nil:
+		return roll{}, fmt.Errorf("presence: list: %w", ctx.Err())
+	case out.at == 0:
+		return roll{}, errors.New("presence: list: without this replica's own")
+	}
 	for _, at := range times {
 		if out.at.Sub(at) < patienceBeats*h.cfg.Beat {
 			out.others = append(out.others, said[at]...)

@@ -3,6 +3,10 @@ package replica
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 func TestLiveIncidentsAreThoseOfAReplay(t *testing.T) {
@@ -15,6 +19,16 @@ func TestLiveIncidentsAreThoseOfAReplay(t *testing.T) {
 	r.stop()
 	if n := r.count(`quintet_replica_revisions_total{outcome="stored"}`); n != len(w.rec.want) {
 		t.Errorf("%d revisions stored, want %d", n, len(w.rec.want))
+	}
+	claims := 0
+	err := w.bus.Slice(within(t, 10*time.Second), bus.Span{Kinds: []telemetry.RecordKind{telemetry.ConfigRecord}}, func(e bus.Entry) error {
+		if e.Record != nil && e.Record.Config.Key == telemetry.ConfigEngine {
+			claims++
+		}
+		return nil
+	})
+	if err != nil || claims < 2 {
+		t.Errorf("%d claims in seven minutes, want one and a renewal: %v", claims, err)
 	}
 	if infos, err := w.bus.Snapshots(t.Context()); err != nil || len(infos) < 2 {
 		t.Errorf("%d snapshots of seven minutes: %v", len(infos), err)
