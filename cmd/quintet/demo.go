@@ -69,7 +69,7 @@ func (c *demoCommand) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	s.Demo = fmt.Sprintf("Demo: the recording %s, %g times real time.", filepath.Base(path), c.Speed)
+	s.Demo = c.note(path)
 	player := &player{c: c, sh: sh, path: path, file: file, process: s.Process}
 	s.Play = player.run
 	delete(s.Roles, pipeline.Tick) // the player moves time
@@ -144,4 +144,13 @@ func (p *player) begun(s play.State) error {
 		return err
 	}
 	return os.WriteFile(p.stateFile(), b, 0o600)
+}
+
+// note says what is played, for the page.
+func (c *demoCommand) note(path string) string {
+	pace := "as fast as it happened"
+	if c.Speed != 1 {
+		pace = fmt.Sprintf("%g times as fast as it happened", c.Speed)
+	}
+	return fmt.Sprintf("This is a demo: the recording %s is played, %s.", filepath.Base(path), pace)
 }

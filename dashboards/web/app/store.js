@@ -162,7 +162,7 @@ export class Store extends EventTarget {
   step(job) {
     let kept = this.steps.get(job.job);
     if (!kept) this.steps.set(job.job, (kept = { t: [], v: [] }));
-    for (let i = 0; i < (job.recent?.t?.length ?? 0); i++) append(kept, job.recent.t[i], job.recent.v[i]);
+    if (job.recent?.t?.length) this.steps.set(job.job, (kept = behind(job.recent, kept)));
     append(kept, instant(job.last_step), job.step_seconds);
   }
 
@@ -251,6 +251,14 @@ function trouble(job) { const i = order.indexOf(job.state); return i < 0 ? 4.5 :
 export function isHurt(job) { return trouble(job) < 4; }
 
 // sources is what is heard, null where the site does not tell.
+// behind puts the steps that were kept behind those that the server remembers:
+// events may have come before its answer.
+function behind(recent, kept) {
+  const all = { t: [], v: [] };
+  for (const steps of [recent, kept]) for (let i = 0; i < steps.t.length; i++) append(all, steps.t[i], steps.v[i]);
+  return all;
+}
+
 async function sources() {
   try { return await get("/api/v1/coverage"); } catch { return null; }
 }
