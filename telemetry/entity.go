@@ -168,3 +168,19 @@ func (s Series) Compare(o Series) int {
 	}
 	return cmp.Compare(s.Metric, o.Metric)
 }
+
+// NamePart writes text as one part of an entity's name: a '/', a space or a
+// control character as %XX, each byte of it (design A2).
+func NamePart(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		if c == '/' || unicode.IsSpace(c) || unicode.IsControl(c) {
+			for _, x := range []byte(string(c)) {
+				fmt.Fprintf(&b, "%%%02X", x)
+			}
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -133,7 +132,7 @@ func (d *document) groups(place string, now telemetry.Time) (edgeList, error) {
 		if a.Key == "" || a.Value == "" {
 			return nil, &fault{field: at, err: errors.New("an empty name or value makes no group")}
 		}
-		g := &telemetry.Edge{From: e, To: telemetry.Entity{Kind: telemetry.Group, Name: part(a.Key) + "/" + part(a.Value)},
+		g := &telemetry.Edge{From: e, To: telemetry.Entity{Kind: telemetry.Group, Name: telemetry.NamePart(a.Key) + "/" + telemetry.NamePart(a.Value)},
 			Relation: telemetry.Member, Received: now, Source: edgeSource}
 		if err := fit(at, &telemetry.Record{Kind: telemetry.EdgeRecord, Edge: g}); err != nil {
 			return nil, err
@@ -141,21 +140,6 @@ func (d *document) groups(place string, now telemetry.Time) (edgeList, error) {
 		out = append(out, g)
 	}
 	return out, nil
-}
-
-// part writes text as one part of an entity's name.
-func part(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		if c == '/' || unicode.IsSpace(c) || unicode.IsControl(c) {
-			for _, x := range []byte(string(c)) {
-				fmt.Fprintf(&b, "%%%02X", x)
-			}
-			continue
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
 }
 
 // emit implements accepted.

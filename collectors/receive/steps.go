@@ -161,7 +161,7 @@ func (r *report) emit(recv *Receiver, sink collectors.Sink) (receipt, error) {
 
 // jobName makes the path's job an entity's name.
 func jobName(s string) (string, error) {
-	e := telemetry.Entity{Kind: telemetry.Job, Name: part(s)}
+	e := telemetry.Entity{Kind: telemetry.Job, Name: telemetry.NamePart(s)}
 	if err := e.Validate(); err != nil {
 		return "", &fault{field: "job", err: err}
 	}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -58,7 +57,7 @@ func (t *topology) entity(r *report, i int, d *document) bool {
 	}
 	t.known[e] = d.at(0).line
 	for _, a := range attrs {
-		g := telemetry.Entity{Kind: telemetry.Group, Name: groupPart(a.Key) + "/" + groupPart(a.Value)}
+		g := telemetry.Entity{Kind: telemetry.Group, Name: telemetry.NamePart(a.Key) + "/" + telemetry.NamePart(a.Value)}
 		if err := g.Validate(); err != nil || a.Value == "" {
 			r.warn(d.at(0), "entities[%d].attrs.%s: %.60q makes no group, ignored", i, a.Key, a.Value)
 			continue
@@ -67,21 +66,6 @@ func (t *topology) entity(r *report, i int, d *document) bool {
 		t.places = append(t.places, d.at(0).line)
 	}
 	return true
-}
-
-// groupPart writes an attribute as one part of an entity's name.
-func groupPart(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		if c == '/' || unicode.IsSpace(c) || unicode.IsControl(c) {
-			for _, x := range []byte(string(c)) {
-				fmt.Fprintf(&b, "%%%02X", x)
-			}
-			continue
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
 }
 
 func (t *topology) edge(r *report, i int, d *document) bool {
