@@ -91,7 +91,10 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.openLog(ctx); err != nil {
+	switch err := s.openLog(ctx); {
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return nil // told to stop, or to reload, before there was anything to stop
+	case err != nil:
 		return err
 	}
 	defer s.close()
