@@ -53,9 +53,11 @@ func (c *captureCommand) Run(sh *shell) error {
 	return c.tell(sh)
 }
 
-// copy reads until the end, or until ctx is done: what came by then is kept.
+// copy reads until the end, or until ctx is done: what came by then is kept. The
+// writer shows nothing but Write: one that reads by itself would take the end of
+// the reading for a fault of its own, and keep nothing.
 func (c *captureCommand) copy(ctx context.Context, w io.Writer, r io.Reader) error {
-	if _, err := io.Copy(w, r); err != nil && ctx.Err() == nil {
+	if _, err := io.Copy(struct{ io.Writer }{w}, r); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil
