@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/pipeline"
@@ -74,7 +73,7 @@ func (c *collectCommand) once(sh *shell, specs []collectors.Spec) error {
 			continue
 		}
 		if err := r.Once(sh.ctx, p); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
+			failed = append(failed, err) // which names the collector
 		}
 	}
 	if err := p.Print(sh.out); err != nil {

@@ -173,7 +173,11 @@ const toCause = ": "
 
 // victim is a title's first half.
 func victim(in *Incident, e *Evidence) string {
-	return fmt.Sprintf("%s (%d GPUs) %s since %s ± %.0f s", e.Job.Name, e.GPUs, suffering(in, e), middle(in.Onset).Clock(), uncertainty(in.Onset)) + toCause
+	gpus := "GPUs"
+	if e.GPUs == 1 {
+		gpus = "GPU"
+	}
+	return fmt.Sprintf("%s (%d %s) %s since %s ± %.0f s", e.Job.Name, e.GPUs, gpus, suffering(in, e), middle(in.Onset).Clock(), uncertainty(in.Onset)) + toCause
 }
 
 // Refresh writes what the hurt costs now into an incident whose cause was

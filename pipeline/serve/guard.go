@@ -38,7 +38,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	if g.local && !g.named(r.Host) {
 		g.refuse(w, r, "host", &problem{status: http.StatusMisdirectedRequest, field: "Host",
-			text: "this server answers for this machine only: ask for localhost or " + DefaultListen})
+			text: "this server answers for this machine only: ask for localhost or a loopback address, or put the name under web.hosts"})
 		return
 	}
 	if g.users.required() && !slices.Contains(g.open, r.URL.Path) {

@@ -282,7 +282,8 @@ function revisionList(revisions, now) {
 
 function record(incident, now) {
   const raw = `/api/v1/incidents/${encodeURIComponent(incident.id)}`;
-  const command = `quintet capture --incident ${incident.id} -o ${incident.id}.qtrace`;
+  const server = location.origin === "http://127.0.0.1:8420" ? "" : ` --server ${location.origin}`;
+  const command = `quintet capture --incident ${incident.id} -o ${incident.id}.qtrace${server}`;
   const row = (name, ...value) => [h("dt", {}, name), h("dd", {}, ...value)];
   return [
     h("dl", {}, row("incident", h("code", {}, incident.id)), row("began", onsetOf(incident.onset, now)), row("opened", timeOf(instant(incident.opened), now)), row("site", incident.site || NONE), row("engine", incident.engine), row("rules", h("code", {}, incident.rules))),

@@ -1,7 +1,7 @@
 // The lists: a line per incident, a line per job.
 
 import { h, s, text, attr, show, replace, changed, keyed } from "./dom.js";
-import { day, duration, factor, gpuTime, quantity, called, interval, NONE } from "./format.js";
+import { day, duration, factor, gpuTime, quantity, called, interval, plural, NONE } from "./format.js";
 import { sign, tone, domainSign, domainClass } from "./words.js";
 import { isHurt } from "./store.js";
 import { setTime, sentenceOf, lastedFor, lossOf, rootOf, addressOf, entityOf } from "./parts.js";
@@ -70,7 +70,7 @@ function updateJob(li, job, store) {
     attr(get("slower"), "title", "its step, as a multiple of the usual one");
     attr(get("slower"), "data-hurt", isHurt(job) ? "" : null);
     text(get("mfu"), typeof job.mfu === "number" ? `MFU ${Math.round(job.mfu * 100)} %` : "");
-    text(get("gpus"), job.gpus > 0 ? `${job.gpus.toLocaleString("en")} GPUs` : "");
+    text(get("gpus"), job.gpus > 0 ? plural(job.gpus, "GPU") : "");
     const incident = job.incidents?.[0];
     attr(row, "href", incident ? addressOf(incident) : null);
     attr(row, "aria-label", spoken(job));
@@ -80,7 +80,7 @@ function updateJob(li, job, store) {
 
 function spoken(job) {
   return [called(job.job), job.state, job.step_seconds > 0 && `step ${quantity(job.step_seconds, "s")}`, job.usual_step_seconds > 0 && `usual ${quantity(job.usual_step_seconds, "s")}`,
-    job.slowdown > 0 && `${factor(job.slowdown)} as long`, job.gpus > 0 && `${job.gpus} GPUs`].filter(Boolean).join(", ");
+    job.slowdown > 0 && `${factor(job.slowdown)} as long`, job.gpus > 0 && plural(job.gpus, "GPU")].filter(Boolean).join(", ");
 }
 
 const sparkWidth = 260, sparkHeight = 26;
