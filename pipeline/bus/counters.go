@@ -7,6 +7,7 @@ type counters struct {
 	sent, sentBytes, duplicates, retried *metrics.Counter
 	followed, followedBytes, malformed   *metrics.Counter
 	consumers, holes, asyncErrors        *metrics.Counter
+	usurped                              *metrics.Counter // names of ticks that another message bore
 	set                                  *metrics.Set
 }
 
@@ -32,6 +33,7 @@ func newCounters(set *metrics.Set) counters {
 		consumers:     set.GetOrCreateCounter(`quintet_bus_read_restarts_total`),
 		holes:         set.GetOrCreateCounter(`quintet_bus_log_holes_total`),
 		asyncErrors:   set.GetOrCreateCounter(`quintet_bus_connection_errors_total`),
+		usurped:       set.GetOrCreateCounter(`quintet_bus_usurped_ticks_total`),
 		set:           set,
 	}
 }

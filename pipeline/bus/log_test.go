@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,33 @@ func TestRepeats(t *testing.T) {
 	got := read(t, b, 0, 3)
 	if got[0].Record.Kind != telemetry.FrameRecord || got[1].Record.Tick.At != at(5) || got[2].Record.Event == nil {
 		t.Errorf("the log: %+v", got)
+	}
+}
+
+// A collector gives its own messages the names of ticks to come; time moves on.
+func TestTicksUsurped(t *testing.T) {
+	t.Parallel()
+	s, b := site(t)
+	ctx := within(t, 20*time.Second)
+	data, err := telemetry.AppendRecord(nil, event(1, "mine"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mine []bus.Message
+	for n := range 3 {
+		number := strconv.FormatInt(int64(at(n))/int64(second), 10)
+		mine = append(mine, bus.Message{Subject: "quintet.v1.lab.h1.events", ID: "tick/lab/" + number, Data: data})
+	}
+	if n, err := join(t, s, broker.Collect("h1")).Send(ctx, mine); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	for n := range 3 {
+		if err := b.Append(ctx, "", tick(n)); err != nil {
+			t.Fatal(err)
+		}
+		if last, ok, err := b.LastTick(ctx); err != nil || !ok || last != at(n) {
+			t.Fatalf("the last tick is %v (%v, %v), want %v", last, ok, err, at(n))
+		}
 	}
 }
 

@@ -64,13 +64,16 @@ func (b *Bus) Message(collector string, encoded []byte) (Message, error) {
 // tickID numbers a tick by its grid, so that every ticker of a site gives it one
 // name.
 func (b *Bus) tickID(at telemetry.Time) string {
-	return "tick/" + b.names.site + "/" + strconv.FormatInt(int64(at)/int64(b.cfg.Grid), 10)
+	return "tick/" + b.names.site + "/" + strconv.FormatInt(b.tickNumber(at), 10)
 }
+
+func (b *Bus) tickNumber(at telemetry.Time) int64 { return int64(at) / int64(b.cfg.Grid) }
 
 // Append puts records of a collecting process into the log, in order, and
 // returns when all are stored. A tick or config record is sent only when
-// everything before it is stored. It tries until ctx is done; an error that
-// wraps ErrRefused names the record that can never be stored.
+// everything before it is stored, and what follows a tick when that is. It tries
+// until ctx is done; an error that wraps ErrRefused names the record that can
+// never be stored.
 func (b *Bus) Append(ctx context.Context, collector string, rs ...*telemetry.Record) error {
 	run := make([]Message, 0, len(rs))
 	for i, r := range rs {
@@ -88,10 +91,35 @@ func (b *Bus) Append(ctx context.Context, collector string, rs ...*telemetry.Rec
 			}
 			run = run[:0]
 		}
-		run = append(run, m)
+		if run = append(run, m); r.Kind == telemetry.TickRecord {
+			if err := b.storeTick(ctx, m, r.Tick.At); err != nil {
+				return err
+			}
+			run = run[:0]
+		}
 	}
 	return b.store(ctx, run)
 }
+
+// storeTick stores a tick. The log says that it knows one of that name where
+// another ticker was faster, and also where somebody gave that name, which is no
+// secret, to a message of their own: then it is sent without one.
+func (b *Bus) storeTick(ctx context.Context, m Message, at telemetry.Time) error {
+	err := b.store(ctx, []Message{m})
+	if !errors.Is(err, errKnown) {
+		return err
+	}
+	last, ok, err := b.LastTick(ctx)
+	if err != nil || ok && b.tickNumber(last) >= b.tickNumber(at) {
+		return err
+	}
+	b.count.usurped.Inc()
+	m.ID = ""
+	return b.store(ctx, []Message{m})
+}
+
+// errKnown says that the log has a message of a tick's name already.
+var errKnown = errors.New("a message of that name is stored already")
 
 // store sends until everything is stored.
 func (b *Bus) store(ctx context.Context, ms []Message) error {
@@ -101,6 +129,9 @@ func (b *Bus) store(ctx context.Context, ms []Message) error {
 		ms = ms[n:]
 		if err == nil {
 			continue
+		}
+		if errors.Is(err, errKnown) {
+			return err
 		}
 		if !quiet {
 			quiet = true
@@ -132,7 +163,7 @@ func (b *Bus) Send(ctx context.Context, ms []Message) (stored int, err error) {
 		switch {
 		case err == nil:
 			return stored, nil
-		case errors.Is(err, ErrRefused), b.fatal(ctx, err), !b.Connected(), n == 0 && attempt >= sendAttempts:
+		case errors.Is(err, ErrRefused), errors.Is(err, errKnown), b.fatal(ctx, err), !b.Connected(), n == 0 && attempt >= sendAttempts:
 			return stored, fmt.Errorf("bus: send message %d of %d: %w", stored+1, len(ms), err)
 		case n > 0:
 			attempt = 0
@@ -312,6 +343,9 @@ func (p *publisher) heard(m *nats.Msg) {
 	if bt := p.batches[id]; bt != nil {
 		if duplicate {
 			p.bus.count.duplicates.Inc()
+			if i >= 0 && i < len(bt.messages) && bt.messages[i].Subject == p.bus.names.Ticks() {
+				err = errKnown
+			}
 		}
 		p.settleLocked(bt, i, err)
 	}
