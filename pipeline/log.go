@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,6 +84,59 @@ func (s *service) close() {
 	if s.server != nil {
 		s.server.Close()
 	}
+}
+
+// ErrStore ends a service whose own server has given up its store, when the disk
+// takes data again: all that is needed is to start anew.
+var ErrStore = errors.New("the log was given up")
+
+const (
+	lookAtStore = 5 * time.Second
+	storeRoom   = 8 << 20 // bytes that the disk must take before another start
+)
+
+// watchStore waits until our server gives up its store, as it does at the first
+// write that fails, and then until the disk takes data again.
+func (s *service) watchStore(ctx context.Context) error {
+	look := time.NewTicker(lookAtStore)
+	defer look.Stop()
+	told := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+		err := s.server.Health()
+		if err == nil {
+			continue
+		}
+		if !told {
+			told = true
+			s.c.Logger.Error("the log takes no more records; it is tried again when the disk has room", "error", err)
+		}
+		if room(s.c.File.Data, storeRoom) == nil {
+			return fmt.Errorf("%w: %w", ErrStore, err)
+		}
+	}
+}
+
+// room tries whether a folder takes so many bytes.
+func room(dir string, bytes int) error {
+	f, err := os.CreateTemp(dir, "room-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, bytes))
+	return errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
+}
+
+// ready says why this process cannot serve.
+func (s *service) ready() error {
+	if s.server == nil {
+		return nil
+	}
+	return s.server.Health()
 }
 
 // spillDir is where the outbox may leave what the log cannot take.

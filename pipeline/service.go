@@ -110,6 +110,9 @@ func Run(ctx context.Context, c Config) error {
 // startParts starts what the roles ask for, the tellers first.
 func (s *service) startParts(receivers []notify.Receiver) error {
 	r := s.c.Roles
+	if s.server != nil {
+		s.crew.start(telling, "store", s.watchStore)
+	}
 	if r[Web] {
 		if err := s.startWeb(); err != nil {
 			return err
@@ -178,7 +181,7 @@ func (s *service) startWeb() error {
 	}
 	web := s.c.File.Web
 	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Demo: s.c.Demo, Bus: s.bus,
-		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Metrics: s.metrics, Logger: s.part("web")}
+		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Ready: s.ready, Metrics: s.metrics, Logger: s.part("web")}
 	for _, u := range web.Users {
 		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
 	}

@@ -49,8 +49,9 @@ func (c *serveCommand) Run(sh *shell) error {
 	return nil
 }
 
-// serve runs a service until it is told to stop, and then returns nil, or to
-// reload, and then returns the next.
+// serve runs a service until it is told to stop, and then returns nil, or is to
+// start anew, and then returns the next: when it is told to reload, and when the
+// disk has room again on which its log was given up.
 func (c *serveCommand) serve(sh *shell, s pipeline.Config, hangup <-chan os.Signal) (next *pipeline.Config, err error) {
 	ctx, stop := context.WithCancel(sh.ctx)
 	defer stop()
@@ -83,6 +84,10 @@ func (c *serveCommand) serve(sh *shell, s pipeline.Config, hangup <-chan os.Sign
 	err = pipeline.Run(ctx, s)
 	stop()
 	waiting.Wait()
+	if errors.Is(err, pipeline.ErrStore) && sh.ctx.Err() == nil {
+		sh.warn("starting anew: %v", err)
+		return c.service(sh)
+	}
 	select {
 	case next = <-reloads:
 	default:

@@ -172,14 +172,20 @@ func (s *Server) ready(ctx context.Context, fatal <-chan error) error {
 	}
 }
 
-// Health says what keeps the server from serving: it gives up its store when the
-// disk is full or fails.
+// Health says what keeps the server from serving: it gives up its store, or one
+// stream of it, at the first write that fails, as on a full disk. It stays so
+// until the server is started again, whatever becomes of the disk.
 func (s *Server) Health() error {
 	switch {
 	case !s.nats.Running():
 		return fmt.Errorf("server in %s: not running", s.cfg.Dir)
 	case !s.nats.JetStreamEnabled():
 		return fmt.Errorf("server in %s: it gave up its store; the disk may be full", s.cfg.Dir)
+	}
+	for _, e := range s.nats.Healthz(&nats.HealthzOptions{Details: true}).Errors {
+		if e.Type == nats.HealthzErrorStream {
+			return fmt.Errorf("server in %s: %s", s.cfg.Dir, e.Error)
+		}
 	}
 	return nil
 }
