@@ -102,6 +102,8 @@ cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github
 # what tests and benchmarks stand on, and the demo's recording
 lab/recorded:
 lab/load:                telemetry
+lab/sim:
+lab/sim/random:          correlate/stats
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
 `

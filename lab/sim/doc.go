@@ -1,0 +1,12 @@
+// Package sim is the simulated site: the physics of machines, links, power and
+// heat under work, the same bits for the same seed on every machine.
+//
+// What stands so far are its mechanisms, each in a package of its own that
+// knows none of the others, each proved by closed forms:
+//
+//   - sim/random: numbers from a seed, by name, so that what is drawn for one
+//     thing does not move with what is drawn for another
+//
+// It belongs to the pure wing: no clock, no goroutine, no I/O, no randomness
+// but a passed seed, and of arithmetic only what is exact everywhere (I7).
+package sim
