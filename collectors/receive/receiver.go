@@ -124,36 +124,57 @@ type accepted interface {
 
 // take reads a request with read, emits it and answers.
 func (r *Receiver) take(w http.ResponseWriter, req *http.Request, read func(*document) (accepted, error)) {
-	r.running.RLock()
-	defer r.running.RUnlock()
-	if r.sink == nil {
-		answerFault(w, &fault{status: http.StatusServiceUnavailable, err: errors.New("nothing is received at the moment: try again")})
+	if !r.runs() {
+		answerFault(w, closed())
 		return
 	}
 	began := r.cfg.Now()
-	got, err := r.accept(w, req, read)
-	sweep := collectors.Sweep{Took: r.cfg.Now().Sub(began), Read: got.read()}
+	a, err := r.accept(w, req, read)
+	got, err := r.emit(began, a, err)
 	if err != nil {
-		f := faultOf(err)
-		sweep.Dropped = map[collectors.Reason]int{f.reason(): 1}
-		answerFault(w, f)
-	} else {
-		answer(w, http.StatusAccepted, got)
+		answerFault(w, faultOf(err))
+		return
 	}
-	r.sink.Swept(sweep)
+	answer(w, http.StatusAccepted, got)
 }
 
-func (r *Receiver) accept(w http.ResponseWriter, req *http.Request, read func(*document) (accepted, error)) (receipt, error) {
+func (r *Receiver) runs() bool {
+	r.running.RLock()
+	defer r.running.RUnlock()
+	return r.sink != nil
+}
+
+func closed() *fault {
+	return &fault{status: http.StatusServiceUnavailable, err: errors.New("nothing is received at the moment: try again")}
+}
+
+func (r *Receiver) accept(w http.ResponseWriter, req *http.Request, read func(*document) (accepted, error)) (accepted, error) {
 	if e := req.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return receipt{}, &fault{status: http.StatusUnsupportedMediaType, err: errors.New("Content-Encoding " + e + ": send it as it is")}
+		return nil, &fault{status: http.StatusUnsupportedMediaType, err: errors.New("Content-Encoding " + e + ": send it as it is")}
 	}
 	d := newDocument(http.MaxBytesReader(w, req.Body, r.cfg.MaxBody), r.cfg.MaxItems)
 	a, err := read(d)
 	if err == nil {
 		err = d.end()
 	}
-	if err != nil {
-		return receipt{}, err
+	return a, err
+}
+
+// emit states what was accepted, or counts why it was not. Only this holds up
+// the end of Run: a client may send its request, and read the answer, slowly.
+func (r *Receiver) emit(began time.Time, a accepted, err error) (got receipt, _ error) {
+	r.running.RLock()
+	defer r.running.RUnlock()
+	if r.sink == nil {
+		return receipt{}, closed()
 	}
-	return a.emit(r, r.sink)
+	if err == nil {
+		got, err = a.emit(r, r.sink)
+	}
+	sweep := collectors.Sweep{Took: r.cfg.Now().Sub(began), Read: got.read()}
+	if err != nil {
+		sweep.Dropped = map[collectors.Reason]int{faultOf(err).reason(): 1}
+	}
+	r.sink.Swept(sweep)
+	return got, err
 }

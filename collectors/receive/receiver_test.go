@@ -3,6 +3,7 @@ package receive
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,6 +20,43 @@ func TestNothingIsReceivedWhileItDoesNotRun(t *testing.T) {
 	w := httptest.NewRecorder()
 	r.Events(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`[]`)))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("answer %d %s", w.Code, w.Body)
+	}
+}
+
+// A client that does not send the rest of its request keeps nobody from stopping;
+// when it does, it is told to try again.
+func TestASlowClientDoesNotHoldUpTheEnd(t *testing.T) {
+	r, sink := New(Config{}), &readySink{keeper: &keeper{t: t}, ready: make(chan struct{})}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx, sink) }()
+	<-sink.ready
+	body, rest := io.Pipe()
+	w, answered := httptest.NewRecorder(), make(chan struct{})
+	go func() {
+		r.Events(w, httptest.NewRequest(http.MethodPost, "/", body))
+		close(answered)
+	}()
+	if _, err := rest.Write([]byte(`[`)); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	late, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-late.Done():
+		t.Error("it waits for a client")
+	}
+	_, _ = rest.Write([]byte(`{"entity":"job:train","time":"2026-11-21T12:00:00Z","name":"x"}]`))
+	rest.Close()
+	<-answered
+	if w.Code != http.StatusServiceUnavailable || len(sink.drain()) != 0 {
 		t.Errorf("answer %d %s", w.Code, w.Body)
 	}
 }
