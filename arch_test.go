@@ -104,6 +104,7 @@ lab/recorded:
 lab/load:                telemetry
 lab/sim:
 lab/sim/random:          correlate/stats
+lab/sim/site:            telemetry
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
 `
