@@ -53,6 +53,9 @@ func (c *collectCommand) Run(sh *shell) error {
 		return err
 	}
 	s.Roles, s.Collectors = pipeline.Roles{pipeline.Collect: true}, specs
+	if err := enrolledFor(file, s.Roles); err != nil {
+		return err
+	}
 	return pipeline.Run(sh.ctx, s)
 }
 

@@ -4,18 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
+	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
 
 // enrollCommand writes the credentials of a process elsewhere.
 type enrollCommand struct {
-	Name   string `arg:"" help:"The process: its host's name, usually. It stands in the subjects that it alone may publish to."`
-	Output string `short:"o" required:"" placeholder:"FILE" help:"Where the credentials go. They are a secret."`
-	Config string `placeholder:"FILE" help:"The configuration of the site."`
-	Data   string `placeholder:"DIR" help:"Where the site's log is, in place of the configuration's data."`
-	Role   string `default:"collect" help:"What the process may do: collect, tick, engine, store, notify, web or all."`
+	Name   string   `arg:"" help:"The process: its host's name, usually. It stands in the subjects that it alone may publish to."`
+	Output string   `short:"o" required:"" placeholder:"FILE" help:"Where the credentials go. They are a secret."`
+	Config string   `placeholder:"FILE" help:"The configuration of the site."`
+	Data   string   `placeholder:"DIR" help:"Where the site's log is, in place of the configuration's data."`
+	Role   []string `default:"collect" enum:"collect,tick,engine,store,notify,web,all" placeholder:"ROLE" help:"What the process may do: collect, unless said otherwise; tick, engine, store, notify, web, all."`
 }
 
 // Run writes the file. The server need not know.
@@ -38,8 +40,14 @@ func (c *enrollCommand) Run(sh *shell) error {
 }
 
 func (c *enrollCommand) enroll(file *config.File) ([]byte, error) {
-	if c.Role == "collect" {
-		return broker.Enroll(file.Data, file.Site.Site, c.Name)
+	var roles []string
+	for _, one := range c.Role {
+		if one != string(pipeline.Collect) {
+			roles = append(roles, one)
+		}
 	}
-	return broker.EnrollAs(file.Data, file.Site.Site, broker.Role(c.Role))
+	if len(roles) < len(c.Role) {
+		roles = append(roles, string(broker.Collect(c.Name))) // last: a name may hold commas
+	}
+	return broker.EnrollAs(file.Data, file.Site.Site, broker.Role(strings.Join(roles, ",")))
 }

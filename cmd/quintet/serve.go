@@ -117,7 +117,13 @@ func (c *serveCommand) service(sh *shell) (*pipeline.Config, error) {
 			return nil, err
 		}
 	}
-	return &s, nil
+	return &s, enrolledFor(file, roles)
+}
+
+// Validate says what is wrong with the flags.
+func (c *serveCommand) Validate() error {
+	_, err := pipeline.ParseRoles(c.Role)
+	return err
 }
 
 func override(into *string, value string) {
@@ -154,11 +160,9 @@ func newService(sh *shell, file *config.File, level string) (pipeline.Config, er
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return pipeline.Config{}, err
 	}
-	process := file.NATS.Process
-	if process == "" {
-		if process, err = hostName(); err != nil {
-			return pipeline.Config{}, err
-		}
+	process, err := processName(file)
+	if err != nil {
+		return pipeline.Config{}, err
 	}
 	return pipeline.Config{File: file, Roles: pipeline.AllRoles(), Process: process, Version: correlate.Version, Page: page(),
 		Engine:    engine.Config{Slices: 1, Correlate: correlate.Config{Signatures: set.Signatures, Rules: set.Digest}},

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -185,7 +186,7 @@ func enroll(dir, site string, role Role) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Sprintf("# Quintet: %s of site %q, enrolled %s.\n# Whoever holds this file can act in that role. Keep it to its owner (mode 0600).\n\n",
+	head := fmt.Sprintf(headMark+"%s of site %q, enrolled %s.\n# Whoever holds this file can act in that role. Keep it to its owner (mode 0600).\n\n",
 		role, site, time.Now().UTC().Format(time.RFC3339))
 	return fmt.Appendf(nil, "%s%s\n%s", head, credentials(token, seed), authority), nil
 }
@@ -194,4 +195,24 @@ func enroll(dir, site string, role Role) ([]byte, error) {
 func credentials(token string, seed []byte) []byte {
 	return fmt.Appendf(nil, "-----BEGIN NATS USER JWT-----\n%s\n------END NATS USER JWT------\n\n"+
 		"-----BEGIN USER NKEY SEED-----\n%s\n------END USER NKEY SEED------\n", token, seed)
+}
+
+// headMark begins every file of credentials that Enroll writes.
+const headMark = "# Quintet: "
+
+// Enrolled says for which role a file of credentials was written; nothing for
+// one that Enroll did not write, whose names mean something else.
+func Enrolled(credentials []byte) (Role, error) {
+	if !bytes.HasPrefix(credentials, []byte(headMark)) {
+		return "", nil
+	}
+	token, err := jwt.ParseDecoratedJWT(credentials)
+	if err != nil {
+		return "", fmt.Errorf("credentials: %w", err)
+	}
+	claims, err := jwt.DecodeUserClaims(token)
+	if err != nil {
+		return "", fmt.Errorf("credentials: %w", err)
+	}
+	return Role(claims.Name), nil
 }

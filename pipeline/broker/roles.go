@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -30,6 +31,21 @@ const collectPrefix = "collect:"
 
 // Collect is the role of one collecting process: to publish under its own name.
 func Collect(name string) Role { return Role(collectPrefix + name) }
+
+// Name is the collecting process that a role is for, and whether it is for one.
+func (r Role) Name() (string, bool) {
+	if i := strings.Index(","+string(r), ","+collectPrefix); i >= 0 {
+		return string(r)[i+len(collectPrefix):], true
+	}
+	return "", false
+}
+
+// Allows reports whether a process of this role may do what another, which is
+// not Collect, may.
+func (r Role) Allows(other Role) bool {
+	others, _, _ := strings.Cut(string(r), collectPrefix)
+	return slices.ContainsFunc(strings.Split(others, ","), func(one string) bool { return Role(one) == All || Role(one) == other })
+}
 
 // rights are subjects that a role may publish to, and subscribe to beside its
 // own inbox.
@@ -122,7 +138,7 @@ func (r *rights) answer(n bus.Names) {
 func (r *rights) collect(role Role, n bus.Names) error {
 	name, ok := strings.CutPrefix(string(role), collectPrefix)
 	if !ok {
-		return fmt.Errorf("role %.60q: unknown", role)
+		return fmt.Errorf("role %.60q: want collect, tick, engine, store, notify, web or all", role)
 	}
 	if name == "" || len(name) > bus.MaxCollector || strings.ContainsFunc(name, unicode.IsControl) {
 		return fmt.Errorf("role collect: name %.60q: want 1 to %d bytes without control characters", name, bus.MaxCollector)

@@ -161,6 +161,7 @@ func (b *Bus) dial(ctx context.Context) error {
 	go func() {
 		conn, err := nats.Connect(servers, opts...)
 		if unreachable(err) {
+			b.cfg.Logger.Warn("the log cannot be reached; it is tried until it can", "server", b.where(), "error", err)
 			conn, err = nats.Connect(servers, append(opts, nats.RetryOnFailedConnect(true))...)
 		}
 		done <- dialled{conn, err}
@@ -190,7 +191,12 @@ func (b *Bus) options() ([]nats.Option, error) {
 		nats.ReconnectBufSize(-1), // callers send again; nothing is held in between
 		nats.PingInterval(20 * time.Second),
 		nats.Timeout(5 * time.Second),
-		nats.ConnectHandler(func(*nats.Conn) { b.stateChanged(false) }),
+		nats.ConnectHandler(func(c *nats.Conn) {
+			if b.cfg.InProcess == nil {
+				log.Info("connected to the log", "server", c.ConnectedUrlRedacted())
+			}
+			b.stateChanged(false)
+		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
 			log.Info("connected to the log again", "server", c.ConnectedUrlRedacted())
 			b.stateChanged(false)
