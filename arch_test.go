@@ -105,6 +105,7 @@ lab/load:                telemetry
 lab/sim:
 lab/sim/random:          correlate/stats
 lab/sim/site:            telemetry
+lab/sim/network:         correlate/stats lab/sim/random
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
 `

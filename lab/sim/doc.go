@@ -7,6 +7,8 @@
 //   - sim/random: numbers from a seed, by name, so that what is drawn for one
 //     thing does not move with what is drawn for another
 //   - sim/site: what a site of a size consists of and what is tied to what
+//   - sim/network: what rates flows get on shared links, and which links stand
+//     still because of it
 //
 // It belongs to the pure wing: no clock, no goroutine, no I/O, no randomness
 // but a passed seed, and of arithmetic only what is exact everywhere (I7).
