@@ -32,6 +32,9 @@ func (c SiteConfig) Validate() error {
 		if l < 0 || l > 24*time.Hour {
 			return fmt.Errorf("site config: lateness_ns[%d]: %d: want 0 to 24 h", i, l)
 		}
+		if l%c.Grid != 0 || l < c.Lateness[Prompt] {
+			return fmt.Errorf("site config: lateness_ns[%d]: %d: want whole grids of %v, and no fewer than the prompt class's", i, l, c.Grid)
+		}
 	}
 	return nil
 }
