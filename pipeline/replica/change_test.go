@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -277,6 +278,24 @@ func TestNonsenseInTheLogIsCountedAndPassed(t *testing.T) {
 	}
 	want := w.rec.want[:len(w.rec.want)-1]
 	w.until("it is published all the same", func() bool { return slices.Equal(w.stream(), want) })
+}
+
+// TestAnotherLatenessIsNotTaken: what a replica elsewhere, or a reload, says of
+// grid and lateness comes too late for an engine that runs; it says so.
+func TestAnotherLatenessIsNotTaken(t *testing.T) {
+	w := newWorld(t)
+	r := w.start("a")
+	r.publishes()
+	w.feed(0, hurt)
+	c := telemetry.DefaultSiteConfig()
+	c.Site, c.Lateness[telemetry.Slow] = site, 2*c.Lateness[telemetry.Slow]
+	if err := w.bus.Append(t.Context(), "", &telemetry.Record{Kind: telemetry.ConfigRecord, Config: c.Record()}); err != nil {
+		t.Fatal(err)
+	}
+	w.feed(hurt, len(w.rec.log))
+	r.read()
+	w.until("it is said", func() bool { return strings.Contains(r.log.String(), "a configuration of the site is not taken") })
+	w.until("all the rest is as before", func() bool { return slices.Equal(w.stream(), w.rec.want) })
 }
 
 // TestASilentReplicaJoinsByASnapshot: it began too late to have the published

@@ -47,6 +47,9 @@ type owner struct {
 	stored telemetry.Time // when the claim in force was stored; 0 if it was not read in this life
 	heard  telemetry.Time // the tick at which it was stated last
 
+	ticks bool // one was read in this life
+	unfit bool // it was said that a configuration of the site is not taken
+
 	caughtUp bool
 	// A member's state is the one that the claim in force speaks of: it may
 	// publish. elected says that the claim is this replica's and that it has yet
@@ -288,7 +291,11 @@ func (o *owner) giveUp() {
 func (o *owner) ticked() {
 	o.count.tick.Store(int64(o.runner.Tick()))
 	counts := o.runner.Output().Counts
-	o.count.engine.Store(&counts)
+	if was := o.count.engine.Swap(&counts); o.ticks && was != nil && counts.ConfigRefused > was.ConfigRefused && !o.unfit {
+		o.unfit = true
+		o.log.Warn("a configuration of the site is not taken: grid and lateness are those of the log's beginning", "tick", o.runner.Tick())
+	}
+	o.ticks = true
 	if o.heard == 0 {
 		o.heard = o.runner.Tick()
 	}
