@@ -9,6 +9,7 @@
 //   - sim/site: what a site of a size consists of and what is tied to what
 //   - sim/network: what rates flows get on shared links, and which links stand
 //     still because of it
+//   - sim/heat: temperatures from power and coolant
 //
 // It belongs to the pure wing: no clock, no goroutine, no I/O, no randomness
 // but a passed seed, and of arithmetic only what is exact everywhere (I7).
