@@ -23,11 +23,22 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrNobody: nobody answers such a question now.
 	ErrNobody = errors.New("nobody answers")
+	// ErrUnreachable: no server is connected now.
+	ErrUnreachable = errors.New("the log cannot be reached")
 	// ErrClosed: this Bus was closed.
 	ErrClosed = errors.New("the bus is closed")
 	// ErrNotHeld: the log holds no entry at the position.
 	ErrNotHeld = errors.New("not held")
 )
+
+// spoken puts into words what the client says of a buffer, which it was given
+// none of, where it has no connection.
+func spoken(err error) error {
+	if errors.Is(err, nats.ErrReconnectBufExceeded) {
+		return ErrUnreachable
+	}
+	return err
+}
 
 // isNetwork reports whether err comes from there being no one to talk to.
 func isNetwork(err error) bool {

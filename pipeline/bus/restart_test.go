@@ -172,9 +172,12 @@ func TestConnectBeforeTheServer(t *testing.T) {
 	if b.Connected() {
 		t.Error("connected to nothing")
 	}
+	ctx := within(t, 20*time.Second)
+	if _, err := b.Ask(ctx, "jobs", nil); !errors.Is(err, bus.ErrUnreachable) {
+		t.Errorf("asking nobody: %v", err)
+	}
 	changed := b.Changed()
 	server.again()
-	ctx := within(t, 20*time.Second)
 	if err := b.Create(ctx); err != nil {
 		t.Fatal(err)
 	}

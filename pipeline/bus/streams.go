@@ -195,7 +195,7 @@ func passing(err error) bool {
 		return api.Code == 503
 	}
 	for _, e := range [...]error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
-		nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting, jetstream.ErrNoStreamResponse} {
+		nats.ErrReconnectBufExceeded, ErrUnreachable, nats.ErrConnectionReconnecting, jetstream.ErrNoStreamResponse} {
 		if errors.Is(err, e) {
 			return true
 		}

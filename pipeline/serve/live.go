@@ -35,6 +35,8 @@ func ask(ctx context.Context, a Asker, what string, req []byte) (raw, error) {
 	case err == nil:
 	case errors.Is(err, bus.ErrNobody):
 		return nil, engineGone()
+	case errors.Is(err, bus.ErrUnreachable):
+		return nil, unavailable(errDisconnected.Error())
 	case errors.As(err, &told):
 		return nil, &problem{status: http.StatusBadGateway, text: "the engine: " + told.Text}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

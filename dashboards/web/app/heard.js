@@ -31,6 +31,7 @@ function sourcesTable(store) {
   const rows = summary(store);
   if (rows.length === 0) {
     const n = store.status?.sources ?? 0;
+    if (n === 0 && store.coverage === null) return h("p", { class: "quiet" }, "It cannot be asked now.");
     return h("p", { class: "quiet" }, n > 0 ? `${plural(n, "source")} heard.` : "No source is heard. On a host with RDMA devices, run ", n > 0 ? "" : h("code", {}, "quintet collect"), n > 0 ? "" : "; it reads the host it stands on.");
   }
   const num = (v) => h("td", { class: "num" }, v);
