@@ -19,7 +19,7 @@ import (
 // captureCommand writes a part of a running site's log into a trace.
 type captureCommand struct {
 	Output   string        `short:"o" required:"" placeholder:"FILE" help:"The trace to write."`
-	Server   string        `default:"http://127.0.0.1:8420" placeholder:"URL" help:"The service."`
+	Server   string        `default:"http://127.0.0.1:8420" placeholder:"URL" help:"The service. SSL_CERT_FILE in the environment names the certificate of one that this system does not trust."`
 	Last     time.Duration `placeholder:"15m" help:"What has happened in so long. Without this and --incident: from now on, until interrupted."`
 	Incident string        `placeholder:"ID" help:"From 15 minutes before an incident began to 5 after its end."`
 	User     string        `placeholder:"NAME:FILE" help:"Who asks, and the file with the password."`

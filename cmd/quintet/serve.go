@@ -177,7 +177,13 @@ func address(file *config.File, a net.Addr) string {
 	if file.Web.Cert != "" {
 		scheme = "https"
 	}
-	return scheme + "://" + a.String() + "/"
+	where := a.String()
+	if host, port, err := net.SplitHostPort(where); err == nil && net.ParseIP(host).IsUnspecified() {
+		if name, err := os.Hostname(); err == nil { // every address of this machine
+			where = net.JoinHostPort(name, port)
+		}
+	}
+	return scheme + "://" + where + "/"
 }
 
 // page returns the page's files; QUINTET_PAGE, where it is set, is a folder from
