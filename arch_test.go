@@ -107,6 +107,7 @@ lab/sim/random:          correlate/stats
 lab/sim/site:            telemetry
 lab/sim/network:         correlate/stats lab/sim/random
 lab/sim/heat:            correlate/stats lab/sim/random
+lab/sim/gpu:             correlate/stats lab/sim/random
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
 `

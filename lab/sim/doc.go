@@ -10,6 +10,7 @@
 //   - sim/network: what rates flows get on shared links, and which links stand
 //     still because of it
 //   - sim/heat: temperatures from power and coolant
+//   - sim/gpu: power from clock and activity, clock from caps and temperature
 //
 // It belongs to the pure wing: no clock, no goroutine, no I/O, no randomness
 // but a passed seed, and of arithmetic only what is exact everywhere (I7).
