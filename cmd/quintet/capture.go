@@ -50,7 +50,54 @@ func (c *captureCommand) Run(sh *shell) error {
 	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return c.copy(sh.ctx, w, resp.Body) }); err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
+	if sh.ctx.Err() != nil {
+		if err := seal(c.Output); err != nil {
+			return fmt.Errorf("capture: %w", err)
+		}
+	}
 	return c.tell(sh)
+}
+
+// seal gives a trace that was broken off the end and the index of one that was
+// closed, with everything that can be read of it.
+func seal(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	r, err := trace.Open(f, info.Size())
+	if err != nil || r.Info().Complete {
+		return err
+	}
+	h := r.Header()
+	if h.Snapshot, err = r.Snapshot(); err != nil {
+		return err
+	}
+	return writeWhole(path, func(out *bufio.Writer) error { return reseal(out, h, r) })
+}
+
+// reseal writes what a reader still gives as a trace that is closed.
+func reseal(out io.Writer, h trace.Header, r *trace.Reader) error {
+	w, err := trace.NewWriter(out, h)
+	if err != nil {
+		return err
+	}
+	err = r.ReadAll(func(e trace.Entry) error {
+		if e.Record == nil {
+			return w.AppendDigest(e.Position, e.Digest)
+		}
+		return w.Append(e.Position, e.Record)
+	})
+	var cut *trace.CutError
+	if err != nil && !errors.As(err, &cut) {
+		return err
+	}
+	return w.Close()
 }
 
 // copy reads until the end, or until ctx is done: what came by then is kept. The

@@ -44,6 +44,23 @@ func TestInterruptedCaptureIsKept(t *testing.T) {
 	}
 }
 
+// A capture that is broken off in the middle of a block is closed with what is
+// whole in it: replay and check find nothing wrong with it.
+func TestInterruptedCaptureIsClosed(t *testing.T) {
+	whole := recorded.Trace()
+	file := filepath.Join(t.TempDir(), "cut.qtrace")
+	if err := os.WriteFile(file, whole[:len(whole)*2/3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := seal(file); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := (&checkTrace{Files: []string{file}}).Run(&shell{t.Context(), &out, io.Discard}); err != nil {
+		t.Errorf("check trace: %v: %s", err, &out)
+	}
+}
+
 // interrupting interrupts once so many bytes of a body have been read.
 type interrupting struct {
 	http.RoundTripper
