@@ -78,7 +78,7 @@ func TestTheBrakeHalvesAtOnce(t *testing.T) {
 }
 
 // TestAWornPlateThrottlesAndHoldsItsLimit closes the loop with heat: a plate of
-// three times the resistance brings the clock down until the die rests at its
+// five times the resistance brings the clock down until the die rests at its
 // hottest, and back when it is repaired.
 func TestAWornPlateThrottlesAndHoldsItsLimit(t *testing.T) {
 	m := gpu.H100()
