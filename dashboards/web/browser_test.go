@@ -31,6 +31,7 @@ func browser(t *testing.T, job object) []byte {
 	if _, err := os.Stat(filepath.Join("node_modules", "playwright-core")); err != nil {
 		t.Skip("playwright-core is not installed: npm ci --prefix dashboards/web")
 	}
+	readScripts(t)
 	job["chromium"] = chromium
 	in, err := json.Marshal(job)
 	if err != nil {
@@ -47,6 +48,21 @@ func browser(t *testing.T, job object) []byte {
 		t.Fatalf("browser: %v\n%s\n%s", err, out, stderr.Bytes())
 	}
 	return out
+}
+
+// readScripts reads what node will: go test remembers a result only for the files
+// that the test itself has read.
+func readScripts(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("browsertest", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("browsertest: %d files, %v", len(files), err)
+	}
+	for _, f := range append(files, "package-lock.json") {
+		if _, err := os.ReadFile(f); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestPage runs every scenario of browsertest in one browser, each against a

@@ -103,6 +103,7 @@ func TestWithoutBrowser(t *testing.T) {
 	if err != nil {
 		t.Skipf("no node: %v", err)
 	}
+	readScripts(t)
 	cmd := exec.CommandContext(t.Context(), node, "--test", filepath.Join("browsertest", "units.mjs"))
 	cmd.Env = append(cmd.Environ(), "TZ=Europe/Berlin")
 	out, err := cmd.CombinedOutput()

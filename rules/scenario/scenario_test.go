@@ -354,7 +354,7 @@ func TestWhatIsWrongIsNamedByLine(t *testing.T) {
 	for old, c := range map[string]struct{ new, want string }{
 		"seed 7":                               {"seed x", "4: seed: "},
 		"fault 00:10 ":                         {"fault 00:70", "5: fault: time \"00:70\""},
-		"lateness 2s":                          {"lateness 1500ms", "1: lateness 1.5s: want whole grids"},
+		"lateness 2s":                          {"lateness 1500ms", "1: site config: lateness_ns[0]: 1500000000: want whole grids"},
 		"-- edges --":                          {"-- edgs --", `7: unknown section "edgs"`},
 		"nic:h{i=0..1}/nic0 c":                 {"nik:h{i=0..1}/nic0 c", "8: entity \"nik:h0/nic0\": unknown kind"},
 		"speed_bits":                           {"=", `8: "=_per_second=1e11": want KEY=VALUE`},
