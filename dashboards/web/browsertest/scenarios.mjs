@@ -281,8 +281,9 @@ export async function lostConnection({ page, site, url, check, note }) {
   await page.goto(url);
   await site.connected();
   const { incidents } = await site.get("/api/v1/incidents");
-  await site.send("incident", incidents[0], 41);
-  await page.locator("[data-link=live]").waitFor();
+  const heard = { ...incidents[0], revision: incidents[0].revision + 1, title: `Heard: ${incidents[0].title}` };
+  await site.send("incident", heard, 41);
+  await page.getByText(/^Heard: /).first().waitFor(); // so that there is something to resume behind
   const clock = await page.locator(".time time").textContent();
   await site.control({ Do: "refuse" });
   await site.control({ Do: "drop" });
@@ -301,6 +302,15 @@ export async function lostConnection({ page, site, url, check, note }) {
 }
 lostConnection.allows = /503|ERR_/;
 
+// passing lets the page's time pass by ms at a time until something is so, or for
+// a hundred times: the answers between take what time they take.
+async function passing(page, ms, so) {
+  for (let i = 0; i < 100 && !(await so()); i++) {
+    await page.clock.runFor(ms);
+    await page.waitForTimeout(50);
+  }
+}
+
 /** A log that stands still is told from a lost connection, with since when, until it goes on. */
 export async function logStandsStill({ page, site, url, check }) {
   await page.clock.install({ time: new Date("2001-02-03T04:05:06Z") });
@@ -308,19 +318,17 @@ export async function logStandsStill({ page, site, url, check }) {
   await site.connected();
   await page.clock.runFor(1000);
   await page.getByText(/runs? as usual/).first().waitFor();
+  const text = () => page.locator(".time time").textContent();
+  const first = await text();
   await state(site, 1);
-  await page.waitForTimeout(50);
-  await page.clock.runFor(1000);
-  const clock = await page.locator(".time time").textContent();
+  await passing(page, 200, async () => (await text()) !== first);
+  const clock = await text();
   check(!clock.startsWith("05:"), `the clock is the log's, not the browser's: ${clock}`);
-  for (let i = 0; i < 12; i++) { await page.clock.runFor(1000); await page.waitForTimeout(30); }
-  await page.locator("[data-link=still]").waitFor();
+  await passing(page, 1000, async () => await page.locator("[data-link=still]").count() === 1);
   const words = await page.locator(".time").innerText();
   check(/The log stands still, for \d/.test(words) && words.includes(clock), `it says since when: ${words}`);
   await state(site, 30);
-  await page.waitForTimeout(50);
-  await page.clock.runFor(200);
-  await page.locator("[data-link=live]").waitFor();
+  await passing(page, 200, async () => await page.locator("[data-link=live]").count() === 1);
 }
 
 /** A stream that is dead without a word is noticed: the log goes on elsewhere. */
@@ -332,11 +340,10 @@ export async function deadStream({ page, site, url, check }) {
   const status = await site.get("/api/v1/status");
   await site.set("/api/v1/status", { ...status, tick: second(status.tick, 60) });
   let streams = 1;
-  for (let i = 0; i < 60 && streams < 2; i++) { // the answers between take what time they take
-    await page.clock.runFor(1000);
-    await page.waitForTimeout(50);
+  await passing(page, 1000, async () => {
     streams = (await site.control({ Do: "count" })).seen.filter((s) => s.stream).length;
-  }
+    return streams > 1;
+  });
   check(streams === 2, `it connects anew: ${streams} streams`);
   await page.locator("[data-link=live]").waitFor();
 }
