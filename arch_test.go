@@ -95,7 +95,7 @@ dashboards/web:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules go.yaml.in/yaml
-cmd/quintet: lab/recorded pipeline/config collectors collectors/sysfs pipeline pipeline/broker pipeline/bus pipeline/recorder replay/play dashboards/web
+cmd/quintet: lab/recorded pipeline/config collectors collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
 

@@ -51,6 +51,20 @@ type Edge struct {
 	Attrs    []Attr // ordered by key
 }
 
+// EdgeIdentity is what an edge is known by: stated again with another end or
+// other attributes, it is the same edge.
+type EdgeIdentity struct {
+	From, To Entity
+	Relation Relation
+	Source   string
+	Start    Time
+}
+
+// Identity returns what the edge is known by.
+func (e *Edge) Identity() EdgeIdentity {
+	return EdgeIdentity{e.From, e.To, e.Relation, e.Source, e.Start}
+}
+
 // Attr returns the value of an attribute, "" where there is none.
 func (e *Edge) Attr(key string) string {
 	for _, a := range e.Attrs {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/trace"
 )
 
@@ -61,18 +62,14 @@ func (c *captureCommand) Run(sh *shell) error {
 // seal gives a trace that was broken off the end and the index of one that was
 // closed, with everything that can be read of it.
 func seal(path string) error {
-	f, err := os.Open(path)
+	rec, err := replay.Open(path, replay.OpenConfig{})
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	r, err := trace.Open(f, info.Size())
-	if err != nil || r.Info().Complete {
-		return err
+	defer rec.Close()
+	r := rec.Trace
+	if r.Info().Complete {
+		return nil
 	}
 	h := r.Header()
 	if h.Snapshot, err = r.Snapshot(); err != nil {
@@ -167,20 +164,12 @@ func refusal(resp *http.Response) error {
 
 // tell says what the trace holds.
 func (c *captureCommand) tell(sh *shell) error {
-	f, err := os.Open(c.Output)
+	rec, err := replay.Open(c.Output, replay.OpenConfig{})
 	if err != nil {
-		return err
+		return fmt.Errorf("capture: %w", err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	t, err := trace.Open(f, info.Size())
-	if err != nil {
-		return fmt.Errorf("capture: %s: %w", c.Output, err)
-	}
-	i := t.Info()
+	defer rec.Close()
+	i := rec.Trace.Info()
 	begins := "begins with a snapshot"
 	if i.Cold {
 		begins = "begins cold"

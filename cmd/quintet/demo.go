@@ -59,7 +59,7 @@ func (c *demoCommand) Run(sh *shell) error {
 	file.Data = filepath.Join(scratch, "data")
 	override(&file.Data, c.Data)
 	if c.Webhook != "" {
-		file.Receivers = append(file.Receivers, config.Receiver{Name: "webhook", URL: c.Webhook, SecretFile: c.Secret, Timeout: 15 * time.Second})
+		file.Receivers = append(file.Receivers, config.Receiver{Name: "webhook", URL: c.Webhook, SecretFile: c.Secret})
 	}
 	s, err := newService(sh, file, c.LogLevel)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *demoCommand) Run(sh *shell) error {
 		return err
 	}
 	s.Demo = c.note(path)
-	player := &player{c: c, sh: sh, path: path, file: file, process: s.Process}
+	player := &player{c: c, sh: sh, path: path, file: file}
 	s.Play = player.run
 	delete(s.Roles, pipeline.Tick) // the player moves time
 	return pipeline.Run(sh.ctx, s)
@@ -87,11 +87,10 @@ func (c *demoCommand) recording(dir string) (string, error) {
 
 // player plays the recording into the log.
 type player struct {
-	c       *demoCommand
-	sh      *shell
-	path    string
-	file    *config.File
-	process string
+	c    *demoCommand
+	sh   *shell
+	path string
+	file *config.File
 }
 
 // stateFile is where a kept demo remembers how it moved the recording in time.

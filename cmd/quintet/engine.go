@@ -16,7 +16,12 @@ func engineConfig(slices int) (engine.Config, error) {
 	if err != nil {
 		return engine.Config{}, fmt.Errorf("signatures: %w", err)
 	}
+	return engineOf(set, slices), nil
+}
+
+// engineOf is the engine of a set of signatures.
+func engineOf(set rules.Set, slices int) engine.Config {
 	return engine.Config{Slices: slices, Correlate: correlate.Config{
 		Catalogue: telemetry.DefaultCatalogue(), Signatures: set.Signatures, Rules: set.Digest,
-	}}, nil
+	}}
 }

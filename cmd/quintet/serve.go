@@ -15,7 +15,6 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/dashboards/web"
-	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/rules"
@@ -165,7 +164,7 @@ func newService(sh *shell, file *config.File, level string) (pipeline.Config, er
 		return pipeline.Config{}, err
 	}
 	return pipeline.Config{File: file, Roles: pipeline.AllRoles(), Process: process, Version: correlate.Version, Page: page(),
-		Engine:    engine.Config{Slices: 1, Correlate: correlate.Config{Signatures: set.Signatures, Rules: set.Digest}},
+		Engine:    engineOf(set, 1),
 		Listening: func(a net.Addr) { fmt.Fprintf(sh.out, "quintet: the page is at %s\n", address(file, a)) },
 		Logger:    slog.New(slog.NewTextHandler(sh.err, &slog.HandlerOptions{Level: l})),
 	}, nil

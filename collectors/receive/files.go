@@ -137,29 +137,16 @@ func state(sink collectors.Sink, old, now edgeList, at telemetry.Time) int {
 			emit(&stated)
 		}
 	}
-	stands := make(map[edgeIdentity]bool, len(now))
+	stands := make(map[telemetry.EdgeIdentity]bool, len(now))
 	for _, e := range now {
-		stands[identityOf(e)] = true
+		stands[e.Identity()] = true
 	}
 	for _, e := range old {
-		if !stands[identityOf(e)] && e.End == 0 {
+		if !stands[e.Identity()] && e.End == 0 {
 			gone := *e
 			gone.End, gone.Received = at, at
 			emit(&gone)
 		}
 	}
 	return n
-}
-
-// edgeIdentity is what an edge is known by (telemetry.Edge): with other
-// attributes it is the same edge.
-type edgeIdentity struct {
-	from, to telemetry.Entity
-	relation telemetry.Relation
-	source   string
-	start    telemetry.Time
-}
-
-func identityOf(e *telemetry.Edge) edgeIdentity {
-	return edgeIdentity{e.From, e.To, e.Relation, e.Source, e.Start}
 }

@@ -64,7 +64,7 @@ type Receiver struct {
 	Name       string
 	URL        string
 	SecretFile string
-	Timeout    time.Duration
+	Timeout    time.Duration // of one attempt; 0 is what package webhook takes for right
 	Headers    map[string]string
 	Severities []string
 	Risks      bool
@@ -253,7 +253,7 @@ func (r *reader) notify(n *yaml.Node, f *File) {
 }
 
 func (r *reader) receiver(n *yaml.Node, f *File) {
-	c := Receiver{Timeout: 15 * time.Second, Headers: map[string]string{}}
+	c := Receiver{Headers: map[string]string{}}
 	hook := func(n *yaml.Node) {
 		r.mapping(n, "webhook: ", r.text("url", &c.URL), r.text("secret_file", &c.SecretFile), r.span("timeout", &c.Timeout), field{"headers", func(n *yaml.Node) {
 			if err := n.Decode(&c.Headers); err != nil {

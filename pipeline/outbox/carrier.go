@@ -35,10 +35,10 @@ type carrier struct {
 	inherited map[telemetry.Fingerprint][]byte         // schemas that only the spill knew
 
 	renewDue bool
-	edges    []edgeKey               // still to be renewed
-	schemas  []telemetry.Fingerprint // likewise
-	failures int                     // in a row
-	refused  int                     // in a row
+	edges    []telemetry.EdgeIdentity // still to be renewed
+	schemas  []telemetry.Fingerprint  // likewise
+	failures int                      // in a row
+	refused  int                      // in a row
 }
 
 func newCarrier(o *Outbox, r *report) carrier {

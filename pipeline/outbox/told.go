@@ -8,18 +8,6 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// edgeKey is an edge's identity.
-type edgeKey struct {
-	from, to telemetry.Entity
-	relation telemetry.Relation
-	source   string
-	start    telemetry.Time
-}
-
-func keyOf(e *telemetry.Edge) edgeKey {
-	return edgeKey{e.From, e.To, e.Relation, e.Source, e.Start}
-}
-
 // saidSchema is a schema that may have to be said again.
 type saidSchema struct {
 	record []byte
@@ -45,12 +33,12 @@ type told struct {
 	order        uint64
 	schemas      map[telemetry.Fingerprint]*saidSchema
 	newest       map[telemetry.Source]telemetry.Fingerprint
-	edges        map[edgeKey]*saidEdge
+	edges        map[telemetry.EdgeIdentity]*saidEdge
 }
 
 func newTold(limit int) told {
 	return told{limit: limit, schemas: map[telemetry.Fingerprint]*saidSchema{},
-		newest: map[telemetry.Source]telemetry.Fingerprint{}, edges: map[edgeKey]*saidEdge{}}
+		newest: map[telemetry.Source]telemetry.Fingerprint{}, edges: map[telemetry.EdgeIdentity]*saidEdge{}}
 }
 
 // schema remembers a schema; false says that there is no room.
@@ -106,7 +94,7 @@ func (t *told) record(fp telemetry.Fingerprint) []byte {
 // the edge would be taken for an older one by whoever reads both, so it is
 // dated behind it.
 func (t *told) edge(e *telemetry.Edge) bool {
-	key := keyOf(e)
+	key := e.Identity()
 	known := t.edges[key]
 	if known != nil && known.renewed != 0 && e.Received <= known.renewed {
 		e.Received = known.renewed + 1
@@ -142,7 +130,7 @@ func edgeSize(e *telemetry.Edge) int {
 
 // edgeStored hears that the log has a statement of an edge.
 func (t *told) edgeStored(e *telemetry.Edge) {
-	if known := t.edges[keyOf(e)]; known != nil && known.edge.Received == e.Received && known.edge.Compare(e) == 0 {
+	if known := t.edges[e.Identity()]; known != nil && known.edge.Received == e.Received && known.edge.Compare(e) == 0 {
 		known.stored = true
 	}
 }
@@ -150,20 +138,20 @@ func (t *told) edgeStored(e *telemetry.Edge) {
 // openEdges lists the edges whose newest statement the log has, in order. Those
 // on their way are not renewed: the renewal would overtake them. Nothing is on
 // its way where everything was sent: then what the log has not, it never got.
-func (t *told) openEdges(everythingSent bool) []edgeKey {
-	keys := make([]edgeKey, 0, len(t.edges))
+func (t *told) openEdges(everythingSent bool) []telemetry.EdgeIdentity {
+	keys := make([]telemetry.EdgeIdentity, 0, len(t.edges))
 	for k, e := range t.edges {
 		if e.stored = e.stored || everythingSent; e.stored {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b edgeKey) int { return t.edges[a].edge.Compare(&t.edges[b].edge) })
+	slices.SortFunc(keys, func(a, b telemetry.EdgeIdentity) int { return t.edges[a].edge.Compare(&t.edges[b].edge) })
 	return keys
 }
 
 // renewEdge appends the record that says an edge again at a time; dst as it was
 // if there is nothing to say.
-func (t *told) renewEdge(dst []byte, key edgeKey, at telemetry.Time) []byte {
+func (t *told) renewEdge(dst []byte, key telemetry.EdgeIdentity, at telemetry.Time) []byte {
 	known := t.edges[key]
 	if known == nil || !known.stored {
 		return dst
