@@ -105,6 +105,8 @@ lab/load:                telemetry
 lab/sim:
 lab/sim/random:          correlate/stats
 lab/sim/site:            telemetry
+lab/sim/condition:       lab/sim/site
+lab/sim/state:           telemetry
 lab/sim/network:         correlate/stats lab/sim/random
 lab/sim/heat:            correlate/stats lab/sim/random
 lab/sim/gpu:             correlate/stats lab/sim/random

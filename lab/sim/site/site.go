@@ -2,6 +2,8 @@ package site
 
 import (
 	"fmt"
+
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // Wiring says which leaf switch a NIC is cabled to.
@@ -200,4 +202,17 @@ func (s *Site) Path(dst []int32, from, to End, choice [2]int) []int32 {
 		dst = append(dst, Up(s.UplinkCable(fabric, la, choice[0])), Down(s.UplinkCable(fabric, lb, choice[1]*s.Spines+spine)))
 	}
 	return append(dst, Down(s.HostCable(to.Node, to.NIC)))
+}
+
+// Switch returns the number of a switch: a fabric's leaves, then its spines,
+// fabric by fabric.
+func (s *Site) Switch(fabric, n int) int { return fabric*(s.Leaves+s.Spines) + n }
+
+// SwitchName returns the entity of a switch by its number.
+func (s *Site) SwitchName(number int) telemetry.Entity {
+	fabric, n := number/(s.Leaves+s.Spines), number%(s.Leaves+s.Spines)
+	if n < s.Leaves {
+		return LeafName(fabric, n)
+	}
+	return SpineName(fabric, n-s.Leaves)
 }
