@@ -43,7 +43,8 @@ const (
 // needed.
 type Clue struct {
 	Name     string
-	Measure  Measure // a number that a mechanism derives for the candidate
+	Measure  Measure  // a number that a mechanism derives for the candidate; or
+	Reading  *Reading // one read from telemetry itself
 	None     float64
 	Full     float64
 	For      float64 // log-odds, usually positive

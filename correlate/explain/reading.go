@@ -1,0 +1,71 @@
+package explain
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// Reading is a number that a clue reads from telemetry itself: what one metric,
+// or one kind of event, says of the candidate root or of what stands around it,
+// during the job's hurt (now) against the time before it (before).
+//
+// It is read per entity and then, where the scope is many, made one number by
+// Among. It cannot loop: every reading is one pass over a bounded list.
+type Reading struct {
+	Metric telemetry.MetricName // or Event
+	Event  string               // the name of an event; the value is how many happened
+	Text   string               // with Event: what its text begins with; "" is any
+	Of     Scope
+	Kind   telemetry.Kind // with Under, Over and Ranks: which kind of entity is read
+	Take   Take
+	Bits   uint64 // with TakeBits: any of them
+	Among  Among
+	// Above or Below, one of them, with Among share: the part of the entities
+	// whose number is above or below it.
+	Above, Below *float64
+}
+
+// Scope says whose metric is read, seen from the candidate root.
+type Scope string
+
+// The scopes.
+const (
+	OfRoot   Scope = "root"   // its own
+	OfNode   Scope = "node"   // the host that contains it
+	OfUnder  Scope = "under"  // what it contains, feeds, cools or runs on, of a kind, at any depth, as far as the hurt job uses it
+	OfOver   Scope = "over"   // what contains, feeds or cools it, of a kind, at any depth
+	OfBeside Scope = "beside" // what is under its siblings and not under it, of a kind, as far as the hurt job uses it: the contrast
+	OfFacing Scope = "facing" // the other end of its link
+	OfJob    Scope = "job"    // the hurt job
+	OfRanks  Scope = "ranks"  // the hurt job's ranks
+)
+
+// Take says what number is made of one entity's metric.
+type Take string
+
+// The takes. Peers are the entities of the same kind that the hurt job uses, or
+// that stand under the same rack, row, loop, switch or tier where it uses fewer
+// than four.
+const (
+	TakeNow        Take = "now"         // mean during the hurt
+	TakeBefore     Take = "before"      // mean before it
+	TakeShift      Take = "shift"       // now − before, in the metric's unit
+	TakeRatio      Take = "ratio"       // now ÷ before
+	TakePeers      Take = "peers"       // shift − the median peer's shift
+	TakePeersRatio Take = "peers_ratio" // ratio ÷ the median peer's ratio
+	TakeBelowPeers Take = "of_peers"    // now ÷ the median peer's now: a standing difference
+	TakeMost       Take = "most"        // highest during the hurt
+	TakeLeast      Take = "least"       // lowest during the hurt
+	TakeBits       Take = "bits"        // share of the grids of the hurt in which any of Bits was set, less that before
+	TakeSilent     Take = "silent"      // 1 if it was heard before and fell silent, 0 if it is heard
+	TakeSpread     Take = "spread"      // relative spread of its values now (MAD·1.4826 ÷ median), less that before
+)
+
+// Among says how the numbers of many entities become one.
+type Among string
+
+// The ways.
+const (
+	AmongMedian Among = "median" // of them; the default
+	AmongMost   Among = "most"   // the highest
+	AmongLeast  Among = "least"  // the lowest
+	AmongSum    Among = "sum"
+	AmongShare  Among = "share" // the part of them that is above Above or below Below
+)
