@@ -47,7 +47,7 @@ func (s *Site) node(w *writer, node int) {
 		w.edge(gpu, telemetry.Pairs, nic)
 		s.nicGroup(w, nic, i)
 		for l := range s.NVLinks {
-			link := named(telemetry.NVLink, "%s/%d", gpu.Name, l)
+			link := NVLinkName(node, i, l)
 			w.edge(gpu, telemetry.Contains, link)
 			w.edge(link, telemetry.Connects, named(telemetry.NVSwitch, "%s/%d", n.Name, l%s.NVSwitches))
 		}
@@ -58,7 +58,7 @@ func (s *Site) node(w *writer, node int) {
 		}
 	}
 	for i := range s.Fans {
-		w.edge(n, telemetry.Contains, named(telemetry.Fan, "%s/fan%d", n.Name, i+1))
+		w.edge(n, telemetry.Contains, FanName(node, i))
 	}
 }
 

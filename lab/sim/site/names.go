@@ -68,3 +68,43 @@ func (s *Site) Sender(link int32) (from, to telemetry.Entity) {
 	}
 	return upper, lower
 }
+
+// RowName returns a row's entity.
+func RowName(row int) telemetry.Entity { return rowName(row) }
+
+// CRAHName returns the entity of a row's air handler.
+func CRAHName(row int) telemetry.Entity { return crah(row) }
+
+// PDUName returns the entity of a row's power distribution unit on side 0 or 1.
+func PDUName(row, side int) telemetry.Entity { return pdu(row, side) }
+
+// UPSName returns the entity of a hall's UPS on side 0 or 1.
+func UPSName(hall, side int) telemetry.Entity {
+	return named(telemetry.UPS, "hall%d/%s", hall, sideName(side))
+}
+
+// FeedName returns the entity of the site's feed on side 0 or 1.
+func FeedName(side int) telemetry.Entity { return named(telemetry.Feed, "%s", sideName(side)) }
+
+// CDUName returns a coolant unit's entity.
+func CDUName(cdu int) telemetry.Entity { return cduName(cdu) }
+
+// PumpName returns the entity of a coolant unit's pump 0 or 1.
+func PumpName(cdu, pump int) telemetry.Entity {
+	return named(telemetry.Pump, "%s/%d", cduName(cdu).Name, pump+1)
+}
+
+// PSUName returns the entity of a power supply of a rack's shelf, from 0.
+func PSUName(rack, side, psu int) telemetry.Entity {
+	return named(telemetry.PSU, "%s/%d", ShelfName(rack, side).Name, psu+1)
+}
+
+// FanName returns the entity of a node's fan, from 0.
+func FanName(node, fan int) telemetry.Entity {
+	return named(telemetry.Fan, "%s/fan%d", NodeName(node).Name, fan+1)
+}
+
+// NVLinkName returns the entity of a GPU's NVLink.
+func NVLinkName(node, gpu, link int) telemetry.Entity {
+	return named(telemetry.NVLink, "%s/%d", GPUName(node, gpu).Name, link)
+}

@@ -28,7 +28,7 @@ func (s *Site) rack(w *writer, rack int) {
 		w.edge(r, telemetry.Contains, shelf)
 		w.edge(pdu(row, side), telemetry.Feeds, shelf)
 		for i := range s.PSUs {
-			psu := named(telemetry.PSU, "%s/%d", shelf.Name, i+1)
+			psu := PSUName(rack, side, i)
 			w.edge(shelf, telemetry.Contains, psu)
 			w.edge(shelf, telemetry.Feeds, psu)
 			for node := first; node < last; node++ {
@@ -97,10 +97,10 @@ func (s *Site) rows(w *writer) {
 	for hall := range s.Halls() {
 		w.edge(top, telemetry.Contains, hallName(hall))
 		for side := range 2 {
-			ups := named(telemetry.UPS, "hall%d/%s", hall, sideName(side))
+			ups := UPSName(hall, side)
 			w.edge(hallName(hall), telemetry.Contains, ups)
 			w.edge(ups, telemetry.Contains, named(telemetry.Battery, "%s", ups.Name))
-			w.edge(named(telemetry.Feed, "%s", sideName(side)), telemetry.Feeds, ups)
+			w.edge(FeedName(side), telemetry.Feeds, ups)
 		}
 	}
 	for row := range s.Rows() {
@@ -109,14 +109,14 @@ func (s *Site) rows(w *writer) {
 		w.edge(rowName(row), telemetry.Contains, crah(row))
 		for side := range 2 {
 			w.edge(rowName(row), telemetry.Contains, pdu(row, side))
-			w.edge(named(telemetry.UPS, "hall%d/%s", hall, sideName(side)), telemetry.Feeds, pdu(row, side))
+			w.edge(UPSName(hall, side), telemetry.Feeds, pdu(row, side))
 		}
 	}
 	for cdu := range s.CDUs() {
 		e := cduName(cdu)
 		w.edge(hallName(cdu*s.RacksPerCDU/s.RacksPerRow/s.RowsPerHall), telemetry.Contains, e)
-		w.edge(e, telemetry.Contains, named(telemetry.Pump, "%s/1", e.Name))
-		w.edge(e, telemetry.Contains, named(telemetry.Pump, "%s/2", e.Name))
+		w.edge(e, telemetry.Contains, PumpName(cdu, 0))
+		w.edge(e, telemetry.Contains, PumpName(cdu, 1))
 	}
 }
 
