@@ -94,7 +94,7 @@ func (e *Engine) hostBefore(job, node telemetry.Entity, until telemetry.Time) ho
 		if n, ok := e.graph.RankNode(r); !ok || n != node {
 			continue
 		}
-		if m, k := e.ranks.Before(r, until, beforeCompute); k > 0 {
+		if m, k := e.perStep.Before(telemetry.Series{Entity: r, Metric: metricCompute}, until, beforeCompute); k > 0 {
 			h.ranks = append(h.ranks, rankBefore{r, m})
 		}
 	}
@@ -210,7 +210,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 func (e *Engine) hostNow(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) explain.HostEvidence {
 	out := explain.HostEvidence{Node: h.node, Lag: h.lag, HasLag: h.hasLag}
 	for _, r := range h.ranks {
-		now, n := e.ranks.Median(r.rank, hurt.Onset.Earliest, hurt.End(g))
+		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Onset.Earliest, hurt.End(g))
 		if n > 0 && (!out.HasCompute || now-r.compute > out.ComputeNow-out.ComputeBefore) {
 			out.Rank, out.HasCompute, out.ComputeNow, out.ComputeBefore = r.rank, true, now, r.compute
 		}

@@ -37,7 +37,8 @@ type Engine struct {
 	detect *detect.Detector
 	graph  *topology.Graph
 	book   jobs.Book
-	ranks  jobs.Ranks
+	// perStep is what jobs and ranks state at their steps' ends.
+	perStep jobs.PerStep
 
 	// at is the virtual instant up to which grids have been closed: class c has
 	// closed the grid at − lateness[c]. Zero before the first tick.
@@ -93,7 +94,7 @@ type Counts struct {
 	Configs       uint64
 	ConfigRefused uint64 // not readable, not known, or too late to apply
 	Unknown       uint64 // records of no known kind
-	StepsRefused  uint64 // no length of time, or no utilisation
+	StepsRefused  uint64 // no length of time, no utilisation, or no number
 	Forgotten     uint64 // jobs and ranks dropped for new ones, the longest silent first
 }
 
@@ -140,8 +141,8 @@ func (e *Engine) Step(r *telemetry.Record) Output {
 		e.counts.Unknown++
 	}
 	e.counts.Window = e.window.Counts()
-	e.counts.StepsRefused = e.book.Refused
-	e.counts.Forgotten = e.book.Forgotten + e.ranks.Forgotten
+	e.counts.StepsRefused = e.book.Refused + e.perStep.Refused
+	e.counts.Forgotten = e.book.Forgotten + e.perStep.Forgotten
 	e.out.Counts = e.counts
 	return e.out
 }
@@ -242,11 +243,10 @@ func (e *Engine) advance() {
 // observe files the steps of one class in the order of time.
 func (e *Engine) observe(steps []window.StepSample, delay telemetry.Duration) {
 	for _, s := range steps {
+		e.perStep.Observe(s.Series, s.At, s.Value)
 		switch s.Series.Metric {
 		case metricStep:
 			e.book.Observe(s.Series.Entity, s.At, s.Value, delay)
-		case metricCompute:
-			e.ranks.Observe(s.Series.Entity, s.At, s.Value)
 		case metricMFU:
 			e.book.ObserveMFU(s.Series.Entity, s.Value)
 		}

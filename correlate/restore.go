@@ -34,7 +34,7 @@ func (e *Engine) Restore(b []byte) error {
 
 // code writes or restores every field, in one order for both.
 func (e *Engine) code(c *snapshot.Codec) {
-	c.Tag("quintet/engine/3")
+	c.Tag("quintet/engine/4")
 	e.codeConfig(c)
 	if !c.Writing() {
 		if c.Err() != nil || e.cfg.Validate() != nil {
@@ -49,7 +49,7 @@ func (e *Engine) code(c *snapshot.Codec) {
 	e.detect.Snapshot(c)
 	e.graph.Snapshot(c)
 	e.book.Snapshot(c)
-	e.ranks.Snapshot(c)
+	e.perStep.Snapshot(c)
 	snapshot.List(c, &e.events, 64, codeEvent)
 	snapshot.List(c, &e.heard, 64, codeEvent)
 	snapshot.List(c, &e.tenants, 24, codeTenant)

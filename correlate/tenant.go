@@ -39,7 +39,7 @@ func (e *Engine) census(g telemetry.Time) {
 	for _, t := range e.tenants {
 		if _, ok := slices.BinarySearchFunc(now, t.job, tenant.compare); !ok {
 			e.book.End(t.job) // it runs nowhere any more
-			e.ranks.Forget(t.job)
+			e.perStep.Forget(t.job)
 		}
 	}
 	e.tenants, e.counted, e.censused = now, e.graph.Generation(), true
