@@ -18,7 +18,8 @@ func WriteDoc(w io.Writer, sigs []explain.Signature) error {
 	p := &page{w: w}
 	p.f("<!-- Written from rules/signatures by `make generate`. Do not edit. -->\n\n# Signatures\n\n")
 	p.f("A signature is a named fault as data: what speaks for it, what speaks against it, which metrics it needs to be told " +
-		"from its look-alikes, and what to do. A clue's measure is read for a candidate root. It adds *for* to the candidate's " +
+		"from its look-alikes, and what to do. A clue is a [measure](#measures) or a [reading](#readings) of the candidate root or of " +
+		"what stands around it. It adds *for* to the candidate's " +
 		"log-odds at or beyond *full*, *against* at or before *none*, and a mix in between; *none* above *full* means that less " +
 		"is more. A required clue that is absent or cannot be seen rules the signature out.\n\n")
 	p.index(sigs)
@@ -34,6 +35,7 @@ func WriteDoc(w io.Writer, sigs []explain.Signature) error {
 		}
 	}
 	p.measures()
+	p.readings()
 	return p.err
 }
 
@@ -73,13 +75,13 @@ func (p *page) signature(s *explain.Signature) {
 		p.f(" Looks like: %s (without the metrics below the answer is %s).", strings.Join(others(s), ", "), s.Family[0])
 	}
 	p.f("\n\nIt says: “%s”\n\n", s.Sentence)
-	p.f("| clue | measure | none | full | for | against | why |\n|---|---|---|---|---|---|---|\n")
+	p.f("| clue | of | none | full | for | against | why |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range s.Clues {
 		name := c.Name
 		if c.Required {
 			name += " (required)"
 		}
-		p.f("| %s | `%s` | %g | %g | %+g | %+g | %s |\n", name, c.Measure, c.None, c.Full, c.For, c.Against, cell(c.Why))
+		p.f("| %s | %s | %g | %g | %+g | %+g | %s |\n", name, source(&c), c.None, c.Full, c.For, c.Against, cell(c.Why))
 	}
 	p.f("\n")
 	for _, n := range s.Needs {
@@ -91,6 +93,39 @@ func (p *page) signature(s *explain.Signature) {
 	if len(s.Needs)+len(s.Actions) > 0 {
 		p.f("\n")
 	}
+}
+
+// source says what a clue's value is read from.
+func source(c *explain.Clue) string {
+	x := c.Reading
+	switch {
+	case x == nil:
+		return "`" + string(c.Measure) + "`"
+	case x.Event != "" && x.Text != "":
+		return fmt.Sprintf("events `%s` “%s” of %s", x.Event, x.Text, whom(x))
+	case x.Event != "":
+		return fmt.Sprintf("events `%s` of %s", x.Event, whom(x))
+	case x.Take == explain.TakeBits:
+		return fmt.Sprintf("`%s` bits %#x of %s", x.Metric, x.Bits, whom(x))
+	}
+	return fmt.Sprintf("`%s` %s of %s", x.Metric, x.Take, whom(x))
+}
+
+// whom says whom a reading is of.
+func whom(x *explain.Reading) string {
+	of := string(x.Of)
+	if x.Kind != "" && x.Of != explain.OfRanks {
+		of += " " + string(x.Kind)
+	}
+	switch {
+	case x.Above != nil:
+		return fmt.Sprintf("%s, share above %g", of, *x.Above)
+	case x.Below != nil:
+		return fmt.Sprintf("%s, share below %g", of, *x.Below)
+	case x.Among != "":
+		return of + ", " + string(x.Among)
+	}
+	return of
 }
 
 func others(s *explain.Signature) (out []string) {
@@ -107,6 +142,33 @@ func (p *page) measures() {
 	for _, m := range explain.Measures() {
 		p.f("| `%s` | %s | %s |\n", m.Name, m.Unit, cell(m.Doc))
 	}
+}
+
+// readings describes what a clue may read from telemetry itself.
+func (p *page) readings() {
+	p.f("\n## Readings\n\nA clue that has no `measure` reads one metric, or counts one kind of event, of the candidate root or of what " +
+		"stands around it in the topology, during the job's hurt against the time before it. Only metrics whose past is kept grid by grid, " +
+		"and those of a job's steps, can be read. A reading is one pass over a bounded list: it cannot loop.\n\n" +
+		"```yaml\n- name: plates-hot\n  metric: gpu_temperature_celsius   # or event: xid, and text: \"79\" for what its text begins with\n" +
+		"  of: under                         # whose; root if it is left out\n  kind: gpu                         # with under, over, beside\n" +
+		"  take: shift                       # what number is made of one entity's metric\n" +
+		"  among: share                      # how the numbers of many become one; median if it is left out\n" +
+		"  above: 5                          # or below, with among share\n  none: 0.2\n  full: 0.8\n  for: 4\n  against: -6\n" +
+		"  why: \"{value|percent} of the GPUs on it are hotter\"\n```\n\n" +
+		"`bits` belongs to `take: bits` and is a mask, decimal or after `0x`. Texts may name a clue of their signature, `{plates-hot}`, and, " +
+		"of the root's own metrics, what it read before and now: `{flow-fell.before}`, `{flow-fell.now}`. " +
+		"Peers are the entities of the same kind that the hurt job uses, or, where it uses fewer than four, those beside it in the topology.\n\n")
+	words(p, "of", explain.Scopes())
+	words(p, "take", explain.Takes())
+	words(p, "among", explain.Amongs())
+}
+
+func words[T any](p *page, key string, docs []explain.WordDoc[T]) {
+	p.f("| %s | meaning |\n|---|---|\n", key)
+	for _, d := range docs {
+		p.f("| `%s` | %s |\n", d.Text, cell(d.Doc))
+	}
+	p.f("\n")
 }
 
 func joined(kinds []telemetry.Kind) string {

@@ -108,7 +108,7 @@ func Check(roots ...fs.FS) Problems {
 
 // read loads and checks all roots.
 func read(roots []fs.FS) ([]*parsed, Problems) {
-	v := vocabulary{explain.Measures(), telemetry.DefaultCatalogue()}
+	v := vocabulary{measures: explain.Measures(), catalogue: telemetry.DefaultCatalogue()}
 	var set []*parsed
 	var problems Problems
 	for _, root := range roots {

@@ -151,6 +151,16 @@ func (r *reader) number(n *yaml.Node, key string) float64 {
 	return v
 }
 
+// mask reads n as a whole number of 64 bits, decimal or after 0x or 0b.
+func (r *reader) mask(n *yaml.Node, key string) uint64 {
+	v, err := strconv.ParseUint(n.Value, 0, 64)
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil {
+		r.fail(place(n), "%s: want a whole number such as 96 or 0x60, found %s", key, kindOf(n))
+		return 0
+	}
+	return v
+}
+
 // flag reads n as true or false.
 func (r *reader) flag(n *yaml.Node, key string) bool {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -105,7 +106,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		{"metric: pcie_link_width", "metric: pcie_width", `:21:5: need: metric: unknown "pcie_width"`},
 		{"on: nic", "on: crah", `:21:5: need: metric pcie_link_width is not one of kind crah`},
 		{"on: nic", "on: nick", `:21:5: need: on: unknown kind "nick"`},
-		{"{root} hurts", "{roott} hurts", `:9:11: sentence: unknown placeholder {roott}; want root, job or a measure`},
+		{"{root} hurts", "{roott} hurts", `:9:11: sentence: unknown placeholder {roott}; want root, node, job, a measure or a clue's name`},
 		{"{tells|percent}", "{tells|permille}", `:9:11: sentence: unknown format in {tells|permille}`},
 		{"dose {dose}", "dose {dose", `:9:11: sentence: a '{' is not closed`},
 		{"{value} of", "{values} of", `:18:10: why: unknown placeholder {values}`},
@@ -135,6 +136,96 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		var ps Problems
 		if warning := strings.Contains(c.want, "warning"); warning != (err == nil) || !warning && !errors.As(err, &ps) {
 			t.Errorf("%q: Load says %v", c.new, err)
+		}
+	}
+}
+
+// reads is a clue of the good file that reads telemetry.
+const reads = `{name: idle, metric: pcie_link_width, take: ratio, none: 0.9, full: 0.5, for: 1.5, against: -4, why: "less is more"}`
+
+// TestAReadingIsRead reads each form of it.
+func TestAReadingIsRead(t *testing.T) {
+	half := 0.5
+	for text, want := range map[string]explain.Reading{
+		"metric: pcie_link_width, take: ratio":                                                {Metric: "pcie_link_width", Of: explain.OfRoot, Take: explain.TakeRatio},
+		"metric: inlet_celsius, of: node, take: shift":                                        {Metric: "inlet_celsius", Of: explain.OfNode, Take: explain.TakeShift},
+		"metric: gpu_power_watts, of: under, kind: gpu, take: peers":                          {Metric: "gpu_power_watts", Of: explain.OfUnder, Kind: telemetry.GPU, Take: explain.TakePeers, Among: explain.AmongMedian},
+		"metric: gpu_power_watts, of: beside, kind: gpu, take: now, among: share, above: 0.5": {Metric: "gpu_power_watts", Of: explain.OfBeside, Kind: telemetry.GPU, Take: explain.TakeNow, Among: explain.AmongShare, Above: &half},
+		"metric: gpu_clock_event_reasons, of: under, kind: gpu, take: bits, bits: 0x60":       {Metric: "gpu_clock_event_reasons", Of: explain.OfUnder, Kind: telemetry.GPU, Take: explain.TakeBits, Bits: 96, Among: explain.AmongMedian},
+		"metric: rank_comm_wait_seconds, of: ranks, take: ratio, among: least":                {Metric: "rank_comm_wait_seconds", Of: explain.OfRanks, Kind: telemetry.Rank, Take: explain.TakeRatio, Among: explain.AmongLeast},
+		`event: xid, text: "79", of: under, kind: gpu, among: sum`:                            {Event: "xid", Text: "79", Of: explain.OfUnder, Kind: telemetry.GPU, Take: explain.TakeNow, Among: explain.AmongSum},
+		"metric: port_up, of: facing, take: least":                                            {Metric: "port_up", Of: explain.OfFacing, Take: explain.TakeLeast},
+		"metric: job_data_wait_seconds, of: job, take: shift":                                 {Metric: "job_data_wait_seconds", Of: explain.OfJob, Take: explain.TakeShift},
+	} {
+		sigs, err := Load(site(strings.Replace(good, "measure: tells_idle", text, 1)))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		got := sigs[0].Clues[1]
+		if got.Measure != "" || !reflect.DeepEqual(got.Reading, &want) {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", text, got.Reading, want)
+		}
+	}
+}
+
+// TestWhatIsWrongInAReadingIsNamed changes one thing in a reading.
+func TestWhatIsWrongInAReadingIsNamed(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"measure: tells_idle, take: ratio", `:19:5: clue: a measure and "take"`},
+		{"metric: port_up, event: xid, take: now", `:19:5: clue: both metric and event`},
+		{"take: now", `:19:5: clue: neither "measure" nor "metric" nor "event"`},
+		{"metric: port_upp, take: now", `:19:26: clue idle: metric: unknown "port_upp"`},
+		{"metric: gpu_energy_joules_total, of: under, kind: gpu, take: now", `:19:26: clue idle: metric gpu_energy_joules_total: its past is not kept`},
+		{"metric: feed_up, take: now", `:19:26: clue idle: metric feed_up is not one of kind nic`},
+		{"metric: feed_up, of: over, kind: cdu, take: now", `:19:26: clue idle: metric feed_up is not one of kind cdu`},
+		{"metric: port_up, take: nought", `:19:41: clue idle: take: unknown "nought"; want one of now, before`},
+		{"metric: port_up", `:19:5: clue idle: take: unknown ""; want one of now`},
+		{"metric: port_up, of: below, take: now", `:19:39: clue idle: of: unknown "below"; want one of root, node`},
+		{"metric: port_up, of: under, take: now", `:19:39: clue idle: of under needs a kind`},
+		{"metric: port_up, of: under, kind: nick, take: now", `:19:52: clue idle: kind: unknown "nick"`},
+		{"metric: port_up, kind: nic, take: now", `:19:41: clue idle: kind: of root is one entity`},
+		{"metric: rank_step_seconds, of: ranks, kind: nic, take: now", `:19:62: clue idle: kind: ranks are of kind rank`},
+		{"metric: port_up, take: now, among: most", `:19:53: clue idle: among: there is only one entity of root`},
+		{"metric: port_up, of: under, kind: nic, take: now, among: mean", `:19:75: clue idle: among: unknown "mean"`},
+		{"metric: port_up, of: under, kind: nic, take: now, among: share", `:19:75: clue idle: among share needs either above or below`},
+		{"metric: port_up, of: under, kind: nic, take: now, among: share, above: 1, below: 2", `:19:75: clue idle: among share needs`},
+		{"metric: port_up, of: under, kind: nic, take: now, above: 1", `:19:75: clue idle: above and below belong to among share`},
+		{"metric: port_up, take: bits", `:19:5: clue idle: take bits needs bits`},
+		{"metric: port_up, take: now, bits: 4", `:19:52: clue idle: take bits needs bits`},
+		{"metric: port_up, take: bits, bits: many", `:19:53: bits: want a whole number such as 96 or 0x60, found text "many"`},
+		{"metric: port_up, take: bits, bits: -1", `:19:53: bits: want a whole number`},
+		{"metric: port_tx_bytes_total, take: bits, bits: 1", `:19:53: clue idle: take bits: port_tx_bytes_total is no state`},
+		{"metric: job_data_wait_seconds, of: job, take: silent", `:19:64: clue idle: take silent: job_data_wait_seconds is told once a step`},
+		{"metric: port_up, text: x, take: now", `:19:26: clue idle: text belongs to an event`},
+		{"event: kid, of: node", `:19:25: clue idle: event: unknown "kid"; want one of xid, link_down`},
+		{"event: xid, of: node, take: most", `:19:46: clue idle: take: events are counted`},
+	} {
+		text := strings.Replace(good, "measure: tells_idle", c.text, 1)
+		if got := Check(site(text)).Error(); !strings.Contains(got, c.want) {
+			t.Errorf("%q:\ngot  %s\nwant %s", c.text, got, c.want)
+		}
+	}
+	share := strings.Replace(good, "measure: tells_idle, none: 0.5", "metric: port_up, of: under, kind: nic, take: now, among: share, above: 1, none: 5", 1)
+	if got := Check(site(share)).Error(); !strings.Contains(got, "a share lies between 0 and 1") {
+		t.Errorf("a share of 5: got %s", got)
+	}
+}
+
+// Texts may name the signature's own clues, and what one of the root read.
+func TestTextsNameClues(t *testing.T) {
+	with := func(sentence string) string {
+		return strings.Replace(strings.Replace(good, "{name: idle, measure: tells_idle, none: 0.5, full: 0.1, for: 1.5, against: -4, why: \"less is more\"}", reads, 1),
+			"{root} hurts {job}", sentence, 1)
+	}
+	for sentence, want := range map[string]string{
+		"{idle} {idle|percent} {idle.before} {idle.now} {sends-pause}": "",
+		"{idle.then}":          `unknown placeholder {idle.then}`,
+		"{sends-pause.before}": `unknown placeholder {sends-pause.before}`,
+		"{idler}":              `unknown placeholder {idler}`,
+	} {
+		if got := Check(site(with(sentence))).Error(); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: got %q, want %q", sentence, got, want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ type parsed struct {
 		name, family, doc, sentence at
 		roots, clues, needs         []at
 		whys, texts                 []at
+		readings                    []readingAt
 	}
 	silent, fires int // scenarios beside it
 }
@@ -69,24 +70,6 @@ func (r *reader) root(n *yaml.Node, s *parsed) {
 func (r *reader) family(n *yaml.Node, s *parsed) {
 	s.at.family = place(n)
 	r.list(n, "family", func(n *yaml.Node) { s.Family = append(s.Family, r.text(n, "family")) })
-}
-
-func (r *reader) clue(n *yaml.Node, s *parsed) {
-	var c explain.Clue
-	why := place(n)
-	r.mapping(n, "clue", []field{
-		{"name", true, func(n *yaml.Node) { c.Name = r.text(n, "name") }},
-		{"measure", true, func(n *yaml.Node) { c.Measure = explain.Measure(r.text(n, "measure")) }},
-		{"none", true, func(n *yaml.Node) { c.None = r.number(n, "none") }},
-		{"full", true, func(n *yaml.Node) { c.Full = r.number(n, "full") }},
-		{"for", true, func(n *yaml.Node) { c.For = r.number(n, "for") }},
-		{"against", true, func(n *yaml.Node) { c.Against = r.number(n, "against") }},
-		{"required", false, func(n *yaml.Node) { c.Required = r.flag(n, "required") }},
-		{"why", false, func(n *yaml.Node) { why, c.Why = place(n), r.text(n, "why") }},
-	})
-	s.Clues = append(s.Clues, c)
-	s.at.clues = append(s.at.clues, place(n))
-	s.at.whys = append(s.at.whys, why)
 }
 
 func (r *reader) need(n *yaml.Node, s *parsed) {

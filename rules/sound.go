@@ -40,6 +40,28 @@ func (r *reader) choice(n *yaml.Node, key string, want []string) string {
 type vocabulary struct {
 	measures  []explain.MeasureDoc
 	catalogue *telemetry.Catalogue
+	clues     []explain.Clue // whose values a text may name
+}
+
+// vocabulary is what the texts of s may name: its clues, too.
+func (s *parsed) vocabulary(v vocabulary) vocabulary {
+	v.clues = s.Clues
+	return v
+}
+
+// value reports whether a text may name a value: a measure, a clue, or what a
+// clue of the root read before and now.
+func (v vocabulary) value(name string) bool {
+	clue, when, side := strings.Cut(name, ".")
+	i := slices.IndexFunc(v.clues, func(c explain.Clue) bool { return c.Name == clue })
+	switch {
+	case i < 0:
+		return v.measure(explain.Measure(name))
+	case !side:
+		return true
+	}
+	x := v.clues[i].Reading
+	return x != nil && x.Metric != "" && !x.Of.Many() && (when == "before" || when == "now")
 }
 
 func (v vocabulary) measure(m explain.Measure) bool {
@@ -61,9 +83,9 @@ func (r *reader) sound(s *parsed, v vocabulary) {
 	for i := range s.Needs {
 		r.soundNeed(s, i, v)
 	}
-	r.words(s.at.sentence, "sentence", s.Sentence, v, "root", "job")
+	r.words(s.at.sentence, "sentence", s.Sentence, s.vocabulary(v), "root", "node", "job")
 	for i, a := range s.Actions {
-		r.words(s.at.texts[i], "text", a.Text, v, "root", "node", "job")
+		r.words(s.at.texts[i], "text", a.Text, s.vocabulary(v), "root", "node", "job")
 	}
 	r.advise(s)
 }
@@ -115,10 +137,13 @@ func (r *reader) soundClue(s *parsed, i int, v vocabulary) {
 	if c.For == c.Against && !c.Required {
 		r.warn(p, "clue %s: for and against are alike and it is not required: it changes nothing", c.Name)
 	}
+	if c.Reading != nil {
+		r.soundReading(s, i, v)
+	}
 	if c.Why == "" {
 		r.warn(p, "clue %s: why: missing; say what a reader sees", c.Name)
 	}
-	r.words(s.at.whys[i], "why", c.Why, v, "value", "root", "job")
+	r.words(s.at.whys[i], "why", c.Why, s.vocabulary(v), "value", "root", "node", "job")
 }
 
 func (r *reader) soundNeed(s *parsed, i int, v vocabulary) {
@@ -136,8 +161,8 @@ func (r *reader) soundNeed(s *parsed, i int, v vocabulary) {
 	}
 }
 
-// words checks the placeholders of a text: the names given, and measures, which
-// may be followed by "|percent".
+// words checks the placeholders of a text: the names given, measures, and the
+// signature's own clues, which may be followed by "|percent".
 func (r *reader) words(p at, key, text string, v vocabulary, names ...string) {
 	for {
 		_, rest, open := strings.Cut(text, "{")
@@ -154,9 +179,9 @@ func (r *reader) words(p at, key, text string, v vocabulary, names ...string) {
 		switch {
 		case formatted && format != "percent":
 			r.fail(p, "%s: unknown format in {%s}; want percent or none", key, name)
-		case slices.Contains(names, name), v.measure(explain.Measure(base)), base == "value" && slices.Contains(names, base):
+		case slices.Contains(names, name), v.value(base), base == "value" && slices.Contains(names, base):
 		default:
-			r.fail(p, "%s: unknown placeholder {%s}; want %s or a measure", key, name, strings.Join(names, ", "))
+			r.fail(p, "%s: unknown placeholder {%s}; want %s, a measure or a clue's name", key, name, strings.Join(names, ", "))
 		}
 	}
 }

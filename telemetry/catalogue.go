@@ -47,14 +47,19 @@ func (c *Catalogue) Metrics() []Metric { return c.metrics }
 // DefaultCatalogue returns what this program declares: the names of design A2
 // and the host counters of InfiniBand and RoCE drivers.
 func DefaultCatalogue() *Catalogue {
-	c, err := NewCatalogue(slices.Concat(
+	metrics := slices.Concat(
 		wireMetrics(), pauseMetrics(), queueMetrics(), linkMetrics(), managementMetrics(),
 		congestionMetrics(), transportMetrics(), completionMetrics(), requestMetrics(), pcieMetrics(),
 		priorityMetrics(), moduleMetrics(),
 		broadcomMetrics(), broadcomErrorMetrics(), intelMetrics(), hisiliconMetrics(), elasticMetrics(), azureMetrics(), pensandoMetrics(),
 		gpuMetrics(), gpuThrottleMetrics(), nvlinkMetrics(), nvlinkTraffic(),
-		powerMetrics(), coolingMetrics(), jobMetrics(), rankMetrics(), servingMetrics(), collectorMetrics(),
-	))
+		powerMetrics(), coolingMetrics(), storageMetrics(), jobMetrics(), rankMetrics(), servingMetrics(), collectorMetrics(),
+	)
+	read := evidence()
+	for i := range metrics {
+		metrics[i].Evidence = metrics[i].Evidence || slices.Contains(read, metrics[i].Name)
+	}
+	c, err := NewCatalogue(metrics)
 	if err != nil {
 		panic(err) // the tables above are constant: TestDefaultCatalogue would have failed
 	}

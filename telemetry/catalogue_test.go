@@ -137,19 +137,32 @@ func TestDefaultCatalogueIsConsistent(t *testing.T) {
 func TestDefaultCatalogueSaysWhatSourcesSay(t *testing.T) {
 	c := DefaultCatalogue()
 	for _, want := range []Metric{
-		{Name: "port_xmit_wait_ticks_total", Width: 32, Overflow: Sticks},
-		{Name: "port_link_downs_total", Width: 8, Overflow: Sticks},
-		{Name: "port_buffer_overruns_total", Width: 4, Overflow: Sticks},
-		{Name: "roce_out_of_sequence_total", Width: 32, Overflow: Wraps},
+		{Name: "port_xmit_wait_ticks_total", Width: 32, Overflow: Sticks, Evidence: true},
+		{Name: "port_link_downs_total", Width: 8, Overflow: Sticks, Evidence: true},
+		{Name: "port_buffer_overruns_total", Width: 4, Overflow: Sticks, Evidence: true},
+		{Name: "roce_out_of_sequence_total", Width: 32, Overflow: Wraps, Evidence: true},
 		{Name: "roce_cnp_sent_total", Width: 64, Overflow: Wraps, Evidence: true},
 		{Name: "port_queue_bytes", Evidence: true},
 		{Name: "job_step_seconds", PerStep: true},
 		{Name: "rank_compute_seconds", PerStep: true},
-		{Name: "job_ttft_seconds_p99"},
+		{Name: "job_ttft_seconds_p99", Evidence: true},
 	} {
 		m, _ := c.Lookup(want.Name)
 		if m == nil || m.Width != want.Width || m.Overflow != want.Overflow || m.Evidence != want.Evidence || m.PerStep != want.PerStep {
 			t.Errorf("%s: %+v", want.Name, m)
+		}
+	}
+}
+
+func TestEvidenceIsDeclaredOnceAndKeptByGrid(t *testing.T) {
+	c := DefaultCatalogue()
+	read := evidence()
+	for i, name := range read {
+		if m, ok := c.Lookup(name); !ok || m.PerStep || !m.Evidence {
+			t.Errorf("%s is read as evidence, but is declared as %+v", name, m)
+		}
+		if slices.Contains(read[:i], name) {
+			t.Errorf("%s twice", name)
 		}
 	}
 }

@@ -41,11 +41,25 @@ const (
 	// Of the hurt job itself.
 	WorkExcess     Measure = "work_excess"
 	ComputeUniform Measure = "compute_uniform"
+
+	// Of whatever the job's GPUs and ranks stand in, are fed by, cooled by or
+	// belong to.
+	Covers     Measure = "covers"
+	Fills      Measure = "fills"
+	ClockDose  Measure = "clock_dose"
+	LateCovers Measure = "late_covers"
+	LateFills  Measure = "late_fills"
+	Early      Measure = "early"
+
+	// Of the hurt, for any candidate.
+	Stalled  Measure = "stalled"
+	Slowdown Measure = "slowdown"
+	Uniform  Measure = "uniform"
 )
 
 // Measures lists every measure with its unit and meaning, by name.
 func Measures() []MeasureDoc {
-	ms := slices.Concat(endMeasures(), jobMeasures())
+	ms := slices.Concat(endMeasures(), jobMeasures(), standingMeasures(), hurtMeasures())
 	slices.SortFunc(ms, func(a, b MeasureDoc) int {
 		if a.Name < b.Name {
 			return -1
@@ -91,6 +105,29 @@ func jobMeasures() []MeasureDoc {
 		{FabricDose, "1", "the largest dose of any end of a link on the job's paths"},
 		{WorkExcess, "1", "bytes sent per step beyond before, over the step's excess: the job does more work"},
 		{ComputeUniform, "1", "compute seconds of the median rank beyond before, over the step's excess: all ranks compute longer"},
+	}
+}
+
+// standingMeasures are about what stands under a machine or a part of the plant.
+// A GPU of the job is afflicted where its clock during the hurt is clearly below
+// its own before: by 3 % and by more than it wanders, beyond what the median of
+// the job's GPUs did unless most of them fell.
+func standingMeasures() []MeasureDoc {
+	return []MeasureDoc{
+		{Covers, "1", "part of the job's afflicted GPUs that stand under the root: 1 where it accounts for all of them"},
+		{Fills, "1", "part of the job's GPUs under the root that are afflicted: low where most of what it feeds or cools is well"},
+		{ClockDose, "1", "what the slowest clock under the root explains of the job's loss, (before over now less 1) over (slowdown less 1): 1 explains it"},
+		{LateCovers, "1", "part of the job's late ranks that stand under the root; a rank is late where it computes longer than before and than its peers"},
+		{LateFills, "1", "part of the job's ranks under the root that are late"},
+		{Early, "1", "1 less the part of the afflicted GPUs under the root that certainly fell before it changed"},
+	}
+}
+
+func hurtMeasures() []MeasureDoc {
+	return []MeasureDoc{
+		{Stalled, "1", "1 if the job has stalled or failed, 0 if it is slow"},
+		{Slowdown, "1", "the job's step now over the expected one"},
+		{Uniform, "1", "part of the job's GPUs whose activity changed as the median's did"},
 	}
 }
 

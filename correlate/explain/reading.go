@@ -69,3 +69,64 @@ const (
 	AmongSum    Among = "sum"
 	AmongShare  Among = "share" // the part of them that is above Above or below Below
 )
+
+// WordDoc documents a word of the language for people who write signatures.
+type WordDoc[T any] struct {
+	Word T
+	Text string // the word as a file writes it
+	Doc  string
+}
+
+// Many reports whether a scope holds more than one entity.
+func (s Scope) Many() bool { return s == OfUnder || s == OfOver || s == OfBeside || s == OfRanks }
+
+// Scopes lists the scopes with their meanings.
+func Scopes() []WordDoc[Scope] {
+	return documented(
+		[]Scope{OfRoot, OfNode, OfUnder, OfOver, OfBeside, OfFacing, OfJob, OfRanks},
+		"the candidate root",
+		"the host that contains it, itself if it is one",
+		"what it contains, feeds, cools or runs on, of a `kind`, at any depth, as far as the hurt job uses it",
+		"what contains, feeds or cools it, of a `kind`, at any depth",
+		"what the hurt job uses of a `kind` and is not under it: the contrast",
+		"the other end of its link",
+		"the hurt job",
+		"the hurt job's ranks",
+	)
+}
+
+// Takes lists the takes with their meanings.
+func Takes() []WordDoc[Take] {
+	return documented(
+		[]Take{TakeNow, TakeBefore, TakeShift, TakeRatio, TakePeers, TakePeersRatio, TakeBelowPeers, TakeMost, TakeLeast, TakeBits, TakeSilent, TakeSpread},
+		"mean during the hurt; of an event how often it happened from a little before the hurt on",
+		"mean before the hurt",
+		"now less before, in the metric's unit (a counter's is its rate)",
+		"now over before",
+		"its shift less that of the median peer",
+		"its ratio over that of the median peer",
+		"its now over that of the median peer: a standing difference, for what was so before the job began, too",
+		"the highest value of a grid during the hurt",
+		"the lowest",
+		"share of the hurt in which any of `bits` was set, less the share before it",
+		"1 if it was heard before and fell silent, 0 if it is heard",
+		"relative spread of its values in time, 1.4826 median absolute deviations over the median, less that before",
+	)
+}
+
+// Amongs lists the ways to make one number of many entities'.
+func Amongs() []WordDoc[Among] {
+	return documented(
+		[]Among{AmongMedian, AmongMost, AmongLeast, AmongSum, AmongShare},
+		"the median of them; the default", "the highest", "the lowest", "their sum",
+		"the part of them that is `above` or `below` a number",
+	)
+}
+
+func documented[T ~string](words []T, docs ...string) []WordDoc[T] {
+	out := make([]WordDoc[T], len(words))
+	for i, w := range words {
+		out[i] = WordDoc[T]{w, string(w), docs[i]}
+	}
+	return out
+}

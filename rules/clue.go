@@ -1,0 +1,106 @@
+package rules
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// readingAt is where the keys of a clue's reading stand; a key that is not
+// there has the clue's own place.
+type readingAt struct{ measure, metric, event, of, kind, take, bits, among, bound at }
+
+// draft is a clue while its keys are read: whether it has a measure or a
+// reading shows only when all of them are known.
+type draft struct {
+	clue    explain.Clue
+	reading explain.Reading
+	why     at
+	at      readingAt
+	keys    []string // the reading's keys that are there
+}
+
+func (r *reader) clue(n *yaml.Node, s *parsed) {
+	p := place(n)
+	d := &draft{why: p, at: readingAt{p, p, p, p, p, p, p, p, p}}
+	c := &d.clue
+	r.mapping(n, "clue", append([]field{
+		{"name", true, func(n *yaml.Node) { c.Name = r.text(n, "name") }},
+		{"measure", false, func(n *yaml.Node) { d.at.measure, c.Measure = place(n), explain.Measure(r.text(n, "measure")) }},
+		{"none", true, func(n *yaml.Node) { c.None = r.number(n, "none") }},
+		{"full", true, func(n *yaml.Node) { c.Full = r.number(n, "full") }},
+		{"for", true, func(n *yaml.Node) { c.For = r.number(n, "for") }},
+		{"against", true, func(n *yaml.Node) { c.Against = r.number(n, "against") }},
+		{"required", false, func(n *yaml.Node) { c.Required = r.flag(n, "required") }},
+		{"why", false, func(n *yaml.Node) { d.why, c.Why = place(n), r.text(n, "why") }},
+	}, r.readingFields(d)...))
+	r.either(p, d)
+	s.Clues = append(s.Clues, *c)
+	s.at.clues = append(s.at.clues, p)
+	s.at.whys = append(s.at.whys, d.why)
+	s.at.readings = append(s.at.readings, d.at)
+}
+
+// readingFields are the keys of a clue that reads telemetry itself.
+func (r *reader) readingFields(d *draft) []field {
+	x := &d.reading
+	word := func(key string, at *at, set func(string)) field {
+		return field{key, false, func(n *yaml.Node) {
+			*at, d.keys = place(n), append(d.keys, key)
+			set(r.text(n, key))
+		}}
+	}
+	bound := func(key string, to **float64) field {
+		return field{key, false, func(n *yaml.Node) {
+			v := r.number(n, key)
+			d.at.bound, d.keys, *to = place(n), append(d.keys, key), &v
+		}}
+	}
+	var ignored at
+	return []field{
+		word("metric", &d.at.metric, func(s string) { x.Metric = telemetry.MetricName(s) }),
+		word("event", &d.at.event, func(s string) { x.Event = s }),
+		word("text", &ignored, func(s string) { x.Text = s }),
+		word("of", &d.at.of, func(s string) { x.Of = explain.Scope(s) }),
+		word("kind", &d.at.kind, func(s string) { x.Kind = telemetry.Kind(s) }),
+		word("take", &d.at.take, func(s string) { x.Take = explain.Take(s) }),
+		{"bits", false, func(n *yaml.Node) {
+			d.at.bits, d.keys, x.Bits = place(n), append(d.keys, "bits"), r.mask(n, "bits")
+		}},
+		word("among", &d.at.among, func(s string) { x.Among = explain.Among(s) }),
+		bound("above", &x.Above), bound("below", &x.Below),
+	}
+}
+
+// either decides whether a clue has a measure or a reading, and fills in the
+// reading's defaults.
+func (r *reader) either(p at, d *draft) {
+	x := &d.reading
+	switch {
+	case d.clue.Measure != "" && len(d.keys) > 0:
+		r.fail(p, "clue: a measure and %q: want a measure, or a reading of a metric or an event", d.keys[0])
+		return
+	case d.clue.Measure != "":
+		return
+	case x.Metric == "" && x.Event == "":
+		r.fail(p, "clue: neither \"measure\" nor \"metric\" nor \"event\"")
+		return
+	case x.Metric != "" && x.Event != "":
+		r.fail(p, "clue: both metric and event: want one of them")
+		return
+	}
+	if x.Of == "" {
+		x.Of = explain.OfRoot
+	}
+	if x.Of == explain.OfRanks && x.Kind == "" {
+		x.Kind = telemetry.Rank
+	}
+	if x.Among == "" && x.Of.Many() {
+		x.Among = explain.AmongMedian
+	}
+	if x.Event != "" && x.Take == "" {
+		x.Take = explain.TakeNow
+	}
+	d.clue.Reading = x
+}
