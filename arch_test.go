@@ -67,6 +67,7 @@ replay/answer: telemetry correlate/detect correlate/explain
 replay:        telemetry correlate correlate/detect correlate/explain engine replay/trace replay/bundle replay/score
 
 replay/play:   telemetry replay
+replay/whatif:
 
 # collectors: they emit into a Sink and know nothing else of ours
 collectors:                telemetry github.com/VictoriaMetrics/metrics
@@ -95,7 +96,7 @@ dashboards/web:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules go.yaml.in/yaml
-cmd/quintet: lab/recorded pipeline/config collectors collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play dashboards/web
+cmd/quintet: lab/recorded pipeline/config collectors collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
 

@@ -36,6 +36,7 @@ type commands struct {
 	Score   scoreCommand   `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
 	Check   checkCommand   `cmd:"" help:"Say what is wrong with a file, and where."`
 	Test    testCommand    `cmd:"" help:"Run the scenarios beside signatures."`
+	Whatif  whatifCommand  `cmd:"" help:"Say from a trainer's operation timeline who makes its steps long."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
