@@ -104,16 +104,17 @@ type running struct {
 
 // worker is what one slice needs to itself.
 type worker struct {
-	d     *Detector
-	w     *window.Window
-	g     telemetry.Time
-	src   *source
-	view  window.SourceView
-	run   window.RunView
-	fn    func(*window.RunView) // judge
-	drop  func(*window.RunView) // dropOnly
-	found []Finding
-	peers []float64
+	d      *Detector
+	w      *window.Window
+	g      telemetry.Time
+	src    *source
+	view   window.SourceView
+	run    window.RunView
+	fn     func(*window.RunView) // judge
+	drop   func(*window.RunView) // dropOnly
+	found  []Finding
+	peers  []float64
+	slopes []float64 // of a trend
 
 	// Of the run being judged.
 	counter bool           // its metric is a counter

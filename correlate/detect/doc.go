@@ -30,6 +30,10 @@
 //     far away it says nothing.
 //   - stuck: a counter at the maximum at which it stops, or a gauge that used
 //     to move and has not for twenty times as long as it usually took.
+//   - drift: a steady rise on a logarithmic scale towards a value beyond which
+//     things break, over minutes or hours: of a bit error ratio towards what
+//     forward error correction can mend. It ends when half the least rise that
+//     makes one is left.
 //   - silence: no sample for three cadences, once the cadence is known. A
 //     source that is silent altogether is one finding, on its collector entity;
 //     one that states nothing but the steps of jobs is never silent here.

@@ -24,6 +24,7 @@ const (
 	power    = "power_watts"      // peer
 	alive    = "alive_ratio"      // silence
 	mixed    = "mixed_ratio"      // shift, peer, stuck, silence
+	ber      = "port_pre_fec_ber" // drift
 	steps    = "step_seconds"     // nothing: each is a job's step
 	unjudged = "unjudged"         // declared, for nothing
 	unknown  = "not_in_catalogue" // not declared
@@ -49,6 +50,7 @@ func catalogue(t testing.TB) *telemetry.Catalogue {
 		m(errs, telemetry.Counter, telemetry.ShapeBurst), better, state, sticks, step,
 		m(flow, telemetry.Gauge, telemetry.ShapeStuck), m(power, telemetry.Gauge, telemetry.ShapePeer),
 		m(alive, telemetry.Gauge, telemetry.ShapeSilence), m(unjudged, telemetry.Gauge),
+		m(ber, telemetry.Gauge, telemetry.ShapeDrift),
 		m(mixed, telemetry.Gauge, telemetry.ShapeShift, telemetry.ShapePeer, telemetry.ShapeStuck, telemetry.ShapeSilence),
 	})
 	if err != nil {
@@ -97,7 +99,10 @@ func (s *site) unknownDevice(target string, ports int, metrics ...telemetry.Metr
 	d := &device{schema: &telemetry.Schema{Source: telemetry.Source{Collector: "test", Target: target}, Cadence: second}}
 	for _, m := range metrics {
 		c := telemetry.Column{Metric: m, Type: telemetry.Decimal, Exp: 6}
-		if s.counter(m) {
+		switch {
+		case m == ber:
+			c = telemetry.Column{Metric: m, Type: telemetry.Float}
+		case s.counter(m):
 			c = telemetry.Column{Metric: m, Type: telemetry.Uint}
 		}
 		d.schema.Columns = append(d.schema.Columns, c)

@@ -14,7 +14,7 @@ var errShape = errors.New("detect: lists of different lengths")
 // are the window's: restore it with the window's snapshot of the same moment,
 // which carries the series that they stand for.
 func (d *Detector) Snapshot(c *snapshot.Codec) {
-	c.Tag("detect2")
+	c.Tag("detect3")
 	s := &d.state
 	c.I64(&d.base)
 	for _, a := range []*[]float32{&s.mean, &s.dev, &s.up, &s.down, &s.env, &s.last} {
@@ -33,7 +33,10 @@ func (d *Detector) Snapshot(c *snapshot.Codec) {
 	if len(s.rose) != len(s.mean) || len(s.fell) != len(s.mean) || len(s.mark) != len(s.mean) {
 		c.Fail(errShape)
 	}
-	snapshot.List(c, &d.plans, 1, func(c *snapshot.Codec, p *plan) { c.Bool(&p.warm) })
+	snapshot.List(c, &d.plans, 9, func(c *snapshot.Codec, p *plan) {
+		c.Bool(&p.warm)
+		codeTrails(c, p)
+	})
 	snapshot.List(c, &d.sources, 9, func(c *snapshot.Codec, s *source) {
 		c.Bool(&s.silent)
 		snapshot.List(c, &s.episodes, 30, d.snapshotEpisode)

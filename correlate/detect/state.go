@@ -21,7 +21,7 @@ type state struct {
 }
 
 // StateBytes is the state of one slot, whatever judges it. The room for its
-// source's episodes comes to two and a half bytes more (roomShare).
+
 const StateBytes = 6*4 + 2*8 + 8 + 4
 
 // marks are the small counters of a slot.
@@ -67,18 +67,20 @@ func (s *state) clear(i int) {
 
 // plan is which detectors judge a run.
 type plan struct {
-	made                                      bool
-	shift, burst, level, peer, stuck, silence bool
-	state                                     bool // the metric is a state, not a gauge
-	counter                                   bool
-	rise                                      telemetry.Rise
-	warm                                      bool // every slot has been seen often enough
-	saturated                                 bool // some slot may be stuck at its maximum
+	made                                             bool
+	shift, burst, level, peer, stuck, silence, drift bool
+	state                                            bool // the metric is a state, not a gauge
+	counter                                          bool
+	rise                                             telemetry.Rise
+	warm                                             bool     // every slot has been seen often enough
+	saturated                                        bool     // some slot may be stuck at its maximum
+	floor, cliff                                     float32  // of a drift
+	trails                                           []*trail // by slot of the run, nil for what is not near its cliff
 }
 
 // idle reports whether nothing judges the run.
 func (p *plan) idle() bool {
-	return !(p.shift || p.burst || p.level || p.peer || p.stuck || p.silence)
+	return !(p.shift || p.burst || p.level || p.peer || p.stuck || p.silence || p.drift)
 }
 
 func makePlan(m *telemetry.Metric) plan {
@@ -87,7 +89,9 @@ func makePlan(m *telemetry.Metric) plan {
 	}
 	has := func(s telemetry.Shape) bool { return slices.Contains(m.Detectors, s) }
 	counter := m.Type == telemetry.Counter
+	floor, cliff, drifts := edge(m.Name)
 	return plan{
+		drift: drifts && has(telemetry.ShapeDrift) && !counter, floor: floor, cliff: cliff,
 		made: true, counter: counter, state: m.Type == telemetry.StateOf, rise: m.Rise,
 		shift: has(telemetry.ShapeShift), burst: has(telemetry.ShapeBurst) && counter, level: has(telemetry.ShapeLevel) && !counter,
 		peer: has(telemetry.ShapePeer), stuck: has(telemetry.ShapeStuck), silence: has(telemetry.ShapeSilence),
@@ -98,8 +102,9 @@ func makePlan(m *telemetry.Metric) plan {
 func (k *worker) judge(r *window.RunView) {
 	p := &k.d.plans[r.ID]
 	if !p.made {
-		known := p.warm // from a snapshot
+		known, trails := p.warm, p.trails // from a snapshot
 		*p = makePlan(r.Metric)
+		p.trails = trails
 		p.warm, p.saturated = known, true // until looked at
 	}
 	if p.idle() {
@@ -128,6 +133,9 @@ func (k *worker) judge(r *window.RunView) {
 	}
 	if p.peer {
 		k.peer(r)
+	}
+	if p.drift {
+		k.drift(r, p)
 	}
 	if !p.warm {
 		k.count(r, p)
@@ -191,6 +199,9 @@ func (k *worker) dropShadows(r *window.RunView, p *plan) {
 		if slot := r.Slot + i; shadow && k.d.state.mark[slot] != (marks{}) {
 			k.forget(int32(slot), r.Value[i])
 			k.d.state.clear(slot)
+			if p.trails != nil {
+				p.trails[i] = nil
+			}
 			p.warm = false
 		}
 	}
