@@ -1,0 +1,35 @@
+package window
+
+import "testing"
+
+// Span is At without holding: a counter's grids are the same, a gauge is seen
+// only where it was sampled, and what is not closed is not there.
+func TestSpanIsAtWithoutHolding(t *testing.T) {
+	s := newSite(t, Config{})
+	p := s.add("leaf0", uints(bytesTotal, temp), ether1)
+	for n := range 13 {
+		s.say(p, float64(5*n), uint64(500*n), uint64(n))
+		s.close(float64(5 * n))
+	}
+	rate, gauge := s.slot(ether1, bytesTotal), s.slot(ether1, temp)
+	for k, v := range s.w.Span(nil, rate, sec(10), sec(60)) {
+		if want, ok := s.w.At(rate, sec(float64(11+k))); !ok || float64(v) != want {
+			t.Errorf("rate at %d s: %v, want %v", 11+k, v, want)
+		}
+	}
+	seen := 0
+	for k, v := range s.w.Span(nil, gauge, sec(10), sec(60)) {
+		if v == v {
+			seen++
+			if want, _ := s.w.At(gauge, sec(float64(11+k))); float64(v) != want {
+				t.Errorf("gauge at %d s: %v, want %v", 11+k, v, want)
+			}
+		}
+	}
+	if seen != 10 {
+		t.Errorf("a gauge sampled every 5 s was seen in %d of 50 grids, want 10", seen)
+	}
+	if n := len(s.w.Span(nil, rate, sec(50), sec(90))); n != 10 {
+		t.Errorf("%d grids beyond the closed one, want the 10 that are closed", n)
+	}
+}
