@@ -59,10 +59,23 @@ type Input struct {
 // Step moves a body dt seconds on under constant input: the exact solution, so
 // steps of any length agree.
 func (b Body) Step(s State, in Input, dt float64) State {
-	rest := b.Steady(in.Power, in.Inlet, in.Flow)
+	m := b.Over(in.Flow, dt)
+	return m.Step(s, in.Power, in.Inlet)
+}
+
+// Motion is a body's motion over one length of step at one flow: what Step
+// works out anew each time, for those who take many alike.
+type Motion struct {
+	die, plate         float64 // R1, and R2 at the flow
+	m11, m12, m21, m22 float64
+}
+
+// Over returns the motion over dt seconds at a flow in parts of the nominal one.
+func (b Body) Over(flow, dt float64) Motion {
 	// The distance x from rest obeys x' = A·x with A of two real negative
 	// eigenvalues m ± d.
-	inner, outer := 1/b.DieResistance, 1/b.outer(in.Flow)
+	resistance := b.outer(flow)
+	inner, outer := 1/b.DieResistance, 1/resistance
 	a11, a12 := -inner/b.DieCapacity, inner/b.DieCapacity
 	a21, a22 := inner/b.PlateCapacity, -(inner+outer)/b.PlateCapacity
 	m, half := (a11+a22)/2, (a11-a22)/2
@@ -72,9 +85,14 @@ func (b Body) Step(s State, in Input, dt float64) State {
 	fast, slow := stats.Exp(float64((m-d)*dt)), stats.Exp(float64(fall*dt))
 	// exp(A·dt) = even·I + odd·(A − m·I)
 	even, odd := (slow+fast)/2, (slow-fast)/(2*d)
-	x, y := s.Die-rest.Die, s.Plate-rest.Plate
-	return State{
-		Die:   rest.Die + float64(x*(even+float64(odd*half))) + float64(float64(odd*a12)*y),
-		Plate: rest.Plate + float64(float64(odd*a21)*x) + float64(y*(even-float64(odd*half))),
-	}
+	return Motion{die: b.DieResistance, plate: resistance, m11: even + float64(odd*half), m12: float64(odd * a12),
+		m21: float64(odd * a21), m22: even - float64(odd*half)}
+}
+
+// Step moves a body on under a power in watts and an inlet temperature.
+func (m *Motion) Step(s State, power, inlet float64) State {
+	plate := inlet + float64(power*m.plate)
+	die := plate + float64(power*m.die)
+	x, y := s.Die-die, s.Plate-plate
+	return State{Die: die + float64(x*m.m11) + float64(m.m12*y), Plate: plate + float64(m.m21*x) + float64(y*m.m22)}
 }
