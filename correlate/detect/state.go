@@ -21,7 +21,8 @@ type state struct {
 }
 
 // StateBytes is the state of one slot, whatever judges it. The room for its
-
+// source's episodes comes to two and a half bytes more (roomShare), a trail for
+// what may drift to half a kilobyte where it does.
 const StateBytes = 6*4 + 2*8 + 8 + 4
 
 // marks are the small counters of a slot.
