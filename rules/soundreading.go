@@ -113,6 +113,8 @@ func (r *reader) soundMetric(s *parsed, i int, v vocabulary) {
 		r.fail(p.metric, "clue %s: metric %s: its past is not kept grid by grid, so no clue can read it", c.Name, x.Metric)
 	case m.PerStep && (x.Take == explain.TakeBits || x.Take == explain.TakeSilent):
 		r.fail(p.take, "clue %s: take %s: %s is told once a step", c.Name, x.Take, x.Metric)
+	case x.Take == explain.TakeDose && (!m.PerStep || m.Unit != "seconds"):
+		r.fail(p.take, "clue %s: take dose: %s is not seconds of a step", c.Name, x.Metric)
 	case x.Take == explain.TakeBits && m.Type != telemetry.StateOf:
 		r.fail(p.take, "clue %s: take bits: %s is no state", c.Name, x.Metric)
 	}
