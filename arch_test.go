@@ -49,7 +49,7 @@ correlate/detect:    telemetry correlate/stats correlate/snapshot correlate/wind
 correlate/topology:  telemetry correlate/snapshot
 correlate/jobs:      telemetry correlate/stats correlate/snapshot
 correlate/fabric:    telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs
-correlate/attribute: telemetry correlate/stats correlate/jobs
+correlate/attribute: telemetry correlate/stats correlate/snapshot correlate/jobs
 correlate/explain:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/fabric correlate/attribute
 
 # floor 2: the engine, the knowledge it interprets, the files it is fed from
@@ -88,10 +88,11 @@ pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pip
 pipeline/notify:   telemetry correlate/explain pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/webhook: pipeline/notify
 pipeline/notify/notifytest: pipeline/notify
-pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder
+pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics golang.org/x/crypto
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
-pipeline: pipeline/notify pipeline/notify/webhook pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
+pipeline: pipeline/notify pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
 dashboards/web:
 
 # floor 4: the command wires everything
@@ -111,6 +112,8 @@ lab/sim/state:           telemetry
 lab/sim/network:         correlate/stats lab/sim/random
 lab/sim/heat:            correlate/stats lab/sim/random
 lab/sim/gpu:             correlate/stats lab/sim/random
+lab/sim/plant:           correlate/stats lab/sim/condition lab/sim/heat lab/sim/random lab/sim/site lab/sim/state
+lab/sim/fault:           lab/sim/condition lab/sim/random lab/sim/site telemetry
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
 `

@@ -42,20 +42,31 @@ func (s *Site) rack(w *writer, rack int) {
 // in one rack in the row of those nodes, the spines eight to a rack over all
 // rows. Both PDUs of the row feed each switch; the row's CRAH cools the rack.
 func (s *Site) networkRacks(w *writer) {
+	for number := range s.Switches() {
+		rack, row := s.stand(number)
+		s.place(w, s.SwitchName(number), rack, row)
+	}
+}
+
+// stand says in which network rack and row a switch stands.
+func (s *Site) stand(number int) (rack telemetry.Entity, row int) {
 	perBlock := 1
 	if s.Wiring == Rails {
 		perBlock = s.GPUs
 	}
-	for f := range s.Fabrics {
-		for l := range s.Leaves {
-			block := l / perBlock
-			s.place(w, LeafName(f, l), named(telemetry.Rack, "l%03d", block), block*s.NodesPerLeaf/s.NodesPerRack/s.RacksPerRow)
-		}
-		for sp := range s.Spines {
-			n := (f*s.Spines + sp) / spinesPerRack
-			s.place(w, SpineName(f, sp), named(telemetry.Rack, "s%03d", n), n%s.Rows())
-		}
+	fabric, n := number/(s.Leaves+s.Spines), number%(s.Leaves+s.Spines)
+	if n < s.Leaves {
+		block := n / perBlock
+		return named(telemetry.Rack, "l%03d", block), block * s.NodesPerLeaf / s.NodesPerRack / s.RacksPerRow
 	}
+	spines := (fabric*s.Spines + n - s.Leaves) / spinesPerRack
+	return named(telemetry.Rack, "s%03d", spines), spines % s.Rows()
+}
+
+// SwitchRow is the row whose PDUs feed a switch and whose air cools it.
+func (s *Site) SwitchRow(number int) int {
+	_, row := s.stand(number)
+	return row
 }
 
 const spinesPerRack = 8
