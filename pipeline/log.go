@@ -147,6 +147,14 @@ func (s *service) spillDir() string {
 	return filepath.Join(s.c.File.Data, "outbox")
 }
 
+// pins is where the traces of incidents are kept; empty where nothing is.
+func (s *service) pins() string {
+	if s.c.File.Data == "" {
+		return ""
+	}
+	return filepath.Join(s.c.File.Data, "incidents")
+}
+
 // renewSite is how often the site's configuration is stated again: a cold
 // replica and a trace need it from what the log still holds.
 const renewSite = 5 * time.Minute

@@ -20,6 +20,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/outbox"
+	"github.com/quintet-dc/quintet/pipeline/pin"
 	"github.com/quintet-dc/quintet/pipeline/recorder"
 	"github.com/quintet-dc/quintet/pipeline/replica"
 	"github.com/quintet-dc/quintet/pipeline/serve"
@@ -127,6 +128,11 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 	if r[Engine] {
 		s.startEngine()
 	}
+	if dir := s.pins(); r[Store] && dir != "" {
+		s.crew.start(telling, "pin", func(ctx context.Context) error {
+			return pin.Run(ctx, pin.Config{Bus: s.bus, Dir: dir, Site: s.c.File.Site.Site, Metrics: s.metrics, Logger: s.part("pin")})
+		})
+	}
 	if r[Collect] {
 		if err := s.startCollecting(); err != nil {
 			return err
@@ -181,7 +187,7 @@ func (s *service) startWeb() error {
 	}
 	web := s.c.File.Web
 	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Demo: s.c.Demo, Bus: s.bus,
-		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Ready: s.ready, Metrics: s.metrics, Logger: s.part("web")}
+		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Ready: s.ready, Pins: s.pins(), Metrics: s.metrics, Logger: s.part("web")}
 	for _, u := range web.Users {
 		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
 	}

@@ -55,7 +55,13 @@ type CaptureConfig struct {
 	Last     time.Duration     // what ticks moved over, up to now
 	From, To telemetry.Time    // as ticks tell the time; a zero To is now, a later one is waited for
 	Incident *explain.Incident // from 15 min before its onset to 5 min after its end
-	Logger   *slog.Logger
+	// Keep, if any, chooses the records that are written. It is asked about each
+	// once, in the order of the log; ticks are written whatever it says.
+	Keep func(*telemetry.Record) bool
+	// Until, if any, is asked at each tick and ends the capture at the tick that
+	// it gives; zero while that is not known.
+	Until  func() telemetry.Time
+	Logger *slog.Logger
 }
 
 // Captured is what a trace holds.
@@ -255,7 +261,7 @@ func (c *capture) entry(e bus.Entry) error {
 			c.out.From = r.Tick.At
 		}
 		c.out.To = max(c.out.To, r.Tick.At)
-		if c.to != 0 && r.Tick.At >= c.to {
+		if c.to != 0 && r.Tick.At >= c.to || c.ended(r.Tick.At) {
 			return errWhole
 		}
 		if c.ticks++; c.last == 0 && c.ticks%flushTicks == 0 {
@@ -268,7 +274,16 @@ func (c *capture) entry(e bus.Entry) error {
 	return nil
 }
 
-// write appends an entry, if a reader could use it.
+// ended says that whoever asked for the capture has had enough.
+func (c *capture) ended(tick telemetry.Time) bool {
+	if c.Until == nil {
+		return false
+	}
+	until := c.Until()
+	return until != 0 && tick >= until
+}
+
+// write appends an entry, if a reader could use it and it is wanted.
 func (c *capture) write(e *bus.Entry) error {
 	r := e.Record
 	if r != nil && r.Kind == telemetry.FrameRecord {
@@ -278,6 +293,9 @@ func (c *capture) write(e *bus.Entry) error {
 	}
 	if r == nil {
 		c.out.Skipped++
+		return nil
+	}
+	if c.Keep != nil && !c.Keep(r) && r.Kind != telemetry.TickRecord {
 		return nil
 	}
 	if err := c.w.Append(e.Position, r); err != nil {

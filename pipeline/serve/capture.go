@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/pin"
 	"github.com/quintet-dc/quintet/pipeline/recorder"
 )
 
@@ -44,6 +47,7 @@ func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		s.cfg.Logger.Info("a trace was captured", "records", got.Records, "from", got.From, "to", got.To, "cold", got.Cold, "by", userOf(r))
+	case !out.begun && c.Incident != nil && errors.Is(err, recorder.ErrForgotten) && s.pinned(w, r, c.Incident.ID):
 	case !out.begun:
 		s.reply.problem(w, r, captureProblem(err))
 	default:
@@ -52,6 +56,24 @@ func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 		s.cfg.Logger.Warn("a trace was broken off", "error", err, "by", userOf(r))
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// pinned answers with the trace that was kept of an incident, and reports
+// whether there is one.
+func (s *server) pinned(w http.ResponseWriter, r *http.Request, id string) bool {
+	if s.cfg.Pins == "" {
+		return false
+	}
+	f, err := os.Open(pin.File(s.cfg.Pins, id))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if _, err := io.Copy(&download{w: w, rc: http.NewResponseController(w), patience: s.patience}, f); err != nil {
+		s.cfg.Logger.Warn("a trace was broken off", "error", err, "by", userOf(r))
+		panic(http.ErrAbortHandler)
+	}
+	return true
 }
 
 func captureProblem(err error) error {

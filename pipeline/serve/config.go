@@ -78,6 +78,9 @@ type Config struct {
 	// be read so.
 	Tape  recorder.Tape
 	Shelf recorder.Shelf
+	// Pins is the folder of the traces of incidents that the log no longer holds;
+	// empty where there is none.
+	Pins string
 	// Steps, Edges and Events take what is pushed; nil where nothing does.
 	Steps, Edges, Events http.Handler
 	Page                 fs.FS

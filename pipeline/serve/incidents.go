@@ -195,7 +195,7 @@ func (s *server) acknowledge(r *http.Request) (any, error) {
 func (s *server) judge(r *http.Request) (any, error) {
 	return s.say(r, true, func(x *note, o *opinion, by said) {
 		if x.Verdict = nil; o.verdict != "" {
-			by.Verdict = o.verdict
+			by.Verdict, by.Entity, by.Signature = o.verdict, o.Entity, o.Signature
 			x.Verdict = &by
 		}
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/pin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -36,6 +37,9 @@ type said struct {
 	By      string         `json:"by"`
 	At      telemetry.Time `json:"at"`
 	Text    string         `json:"text"`
+	// Entity and Signature are what was right instead, where somebody said so.
+	Entity    telemetry.Entity `json:"entity,omitzero"`
+	Signature string           `json:"signature,omitempty"`
 }
 
 // note is what is said of one incident. Nil: nobody did.
@@ -224,6 +228,10 @@ type opinion struct {
 	Verdict json.RawMessage `json:"verdict"` // a string, or null; nil where it is not stated
 	By      string          `json:"by"`
 	Text    string          `json:"text"`
+	// Entity and Signature say what was right instead of a wrong answer; the
+	// signature "none" that nothing was wrong at all.
+	Entity    telemetry.Entity `json:"entity"`
+	Signature string           `json:"signature"`
 
 	verdict string // as read; empty takes one back
 }
@@ -245,6 +253,8 @@ func readOpinion(r io.Reader, withVerdict bool) (opinion, error) {
 	switch {
 	case !withVerdict && o.Verdict != nil:
 		return o, bad("verdict", "unknown key")
+	case !withVerdict && (o.Signature != "" || !o.Entity.IsZero()):
+		return o, bad("signature", "goes with a verdict")
 	case len(o.By) > maxNoteBy:
 		return o, bad("by", fmt.Sprintf("longer than %d bytes", maxNoteBy))
 	case len(o.Text) > maxNoteText:
@@ -262,8 +272,15 @@ func (o *opinion) readVerdict() error {
 		return bad("verdict", "missing")
 	case string(o.Verdict) == "null":
 		return nil
+	case len(o.Signature) > maxNoteBy || strings.ContainsFunc(o.Signature, func(r rune) bool { return r <= ' ' }):
+		return bad("signature", "want a signature's name, or none")
+	case o.Signature != "" && (o.Signature == pin.None) != o.Entity.IsZero():
+		return bad("entity", "goes with a signature, unless that is none")
 	case json.Unmarshal(o.Verdict, &o.verdict) != nil, !slices.Contains(verdicts[:], o.verdict):
 		return bad("verdict", fmt.Sprintf("%.40s: want right, partly or wrong, or null to take it back", o.Verdict))
+	}
+	if o.verdict == "right" && o.Signature != "" {
+		return bad("signature", "the answer was right: nothing else was")
 	}
 	return nil
 }

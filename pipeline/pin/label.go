@@ -1,0 +1,73 @@
+package pin
+
+import (
+	"encoding/json"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Opinion is what somebody said of an incident's answer, as the bucket of notes
+// has it.
+type Opinion struct {
+	Verdict string `json:"verdict"` // right, partly or wrong
+	// Entity and Signature are what was right instead, where somebody said so;
+	// the signature "none" says that nothing was wrong at all.
+	Entity    telemetry.Entity `json:"entity,omitzero"`
+	Signature string           `json:"signature,omitempty"`
+}
+
+// None is the signature of an incident that should not have been opened.
+const None = "none"
+
+// truth is a truth file of design A6 with the one fault that an incident was
+// about. Unknown keys are tolerated by its readers.
+type truth struct {
+	Class  string  `json:"class"`
+	Faults []fault `json:"faults"`
+	// Incident and Verdict say where the label comes from.
+	Incident string `json:"incident"`
+	Verdict  string `json:"verdict"`
+}
+
+type fault struct {
+	Signature string             `json:"signature"`
+	Entity    telemetry.Entity   `json:"entity"`
+	Domain    telemetry.Domain   `json:"domain,omitzero"`
+	Expect    string             `json:"expect"`
+	Onset     int64              `json:"onset_ns"`
+	End       *int64             `json:"end_ns"`
+	Jobs      []telemetry.Entity `json:"jobs"`
+}
+
+// label writes the truth that an opinion gives about an incident; nil where it
+// gives none: "wrong" alone does not say what was right.
+func label(in *explain.Incident, o Opinion) []byte {
+	t := truth{Class: "own", Faults: []fault{}, Incident: in.ID, Verdict: o.Verdict}
+	f := fault{Signature: in.Root.Signature, Entity: in.Root.Entity, Domain: in.Root.Domain, Expect: in.Kind, Onset: int64(in.Onset.Earliest), Jobs: []telemetry.Entity{}}
+	for _, j := range in.Impact.Jobs {
+		f.Jobs = append(f.Jobs, j.Job)
+	}
+	if in.Resolved != nil {
+		end := int64(*in.Resolved)
+		f.End = &end
+	}
+	switch {
+	case o.Signature == None:
+	case o.Signature != "" && !o.Entity.IsZero():
+		f.Signature, f.Entity = o.Signature, o.Entity
+		if f.Signature != in.Root.Signature {
+			f.Domain = 0
+		}
+		t.Faults = append(t.Faults, f)
+	case o.Verdict == "right":
+		t.Faults = append(t.Faults, f)
+	default:
+		return nil
+	}
+	b, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return nil
+	}
+	return append(b, '\n')
+}

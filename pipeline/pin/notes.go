@@ -1,0 +1,81 @@
+package pin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+)
+
+// listen follows what people say of incidents.
+func (k *keeper) listen(ctx context.Context) error {
+	kv, err := k.c.Bus.KeyValue(ctx, bus.Notes)
+	if err != nil {
+		return err
+	}
+	w, err := kv.WatchAll(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Stop() }()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e, ok := <-w.Updates():
+			if !ok {
+				return errors.New("watching them has ended")
+			}
+			if e != nil {
+				k.opinion(e)
+			}
+		}
+	}
+}
+
+// opinion takes an entry of the bucket.
+func (k *keeper) opinion(e jetstream.KeyValueEntry) {
+	var x struct {
+		Verdict *Opinion `json:"verdict"`
+	}
+	if e.Operation() == jetstream.KeyValuePut && json.Unmarshal(e.Value(), &x) != nil {
+		return // who keeps notes has said so already
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if x.Verdict == nil {
+		x.Verdict = &Opinion{}
+	}
+	if len(k.said) < 2*maxKnown {
+		k.said[e.Key()] = *x.Verdict
+	}
+	k.label(e.Key())
+}
+
+// label writes, changes or takes away the truth beside an incident's trace.
+func (k *keeper) label(id string) {
+	in, o := k.known[id], k.said[id]
+	path := File(k.c.Dir, id)
+	if _, err := os.Stat(path); err != nil || in == nil {
+		return
+	}
+	file := strings.TrimSuffix(path, filepath.Ext(path)) + ".truth.json"
+	b := label(in, o)
+	var err error
+	if b == nil {
+		if err = os.Remove(file); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	} else {
+		err = os.WriteFile(file, b, 0o640)
+	}
+	if err != nil {
+		k.c.Logger.Warn("a verdict is not kept beside the trace", "incident", id, "error", err)
+	}
+}
