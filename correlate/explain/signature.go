@@ -52,6 +52,8 @@ type Clue struct {
 	Required bool    // below None the signature is not considered at all
 	// Why says in words what a reader sees; {value} stands for the value.
 	Why string
+
+	key Measure // of Reading, see Compile
 }
 
 // Measure names a number that correlate's mechanisms derive for a candidate

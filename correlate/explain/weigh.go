@@ -37,8 +37,8 @@ func (a *Answer) Name() string {
 	return a.Signature.Name
 }
 
-// strength returns where v lies from None (0) to Full (1).
-func (c *Clue) strength(v float64) float64 {
+// Strength returns where v lies from None (0) to Full (1).
+func (c *Clue) Strength(v float64) float64 {
 	s := (v - c.None) / (c.Full - c.None)
 	return min(max(s, 0), 1)
 }
@@ -53,7 +53,7 @@ func (s *Signature) Weigh(v Values) (score float64, missing int, ok bool) {
 	score = s.Prior - float64(effectFirst*min(v[TooLate], 1))
 	for i := range s.Clues {
 		c := &s.Clues[i]
-		x, seen := v[c.Measure]
+		x, seen := v[c.Key()]
 		if !seen {
 			if c.Required {
 				return 0, 0, false
@@ -61,7 +61,7 @@ func (s *Signature) Weigh(v Values) (score float64, missing int, ok bool) {
 			missing++
 			continue
 		}
-		st := c.strength(x)
+		st := c.Strength(x)
 		if c.Required && st == 0 {
 			return 0, 0, false
 		}

@@ -1,0 +1,40 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Compile returns the signatures with the keys under which their readings are
+// found among a candidate's values. Readings that say the same have one key. A
+// signature that was not compiled sees none of its readings.
+func Compile(sigs []Signature) []Signature {
+	out := slices.Clone(sigs)
+	for i := range out {
+		out[i].Clues = slices.Clone(out[i].Clues)
+		for k := range out[i].Clues {
+			if c := &out[i].Clues[k]; c.Reading != nil {
+				c.key = c.Reading.key()
+			}
+		}
+	}
+	return out
+}
+
+// Key is the name under which a clue's value is found among a candidate's.
+func (c *Clue) Key() Measure {
+	if c.Reading != nil {
+		return c.key
+	}
+	return c.Measure
+}
+
+func (r *Reading) key() Measure {
+	bound := func(x *float64) string {
+		if x == nil {
+			return "-"
+		}
+		return fmt.Sprint(*x)
+	}
+	return Measure(fmt.Sprintf("reading %s %q %q %s %s %s %x %s %s %s", r.Metric, r.Event, r.Text, r.Of, r.Kind, r.Take, r.Bits, r.Among, bound(r.Above), bound(r.Below)))
+}
