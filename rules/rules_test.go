@@ -198,7 +198,7 @@ func TestWhatIsWrongInAReadingIsNamed(t *testing.T) {
 		{"metric: port_up, take: bits, bits: -1", `:19:53: bits: want a whole number`},
 		{"metric: port_tx_bytes_total, take: bits, bits: 1", `:19:53: clue idle: take bits: port_tx_bytes_total is no state`},
 		{"metric: job_data_wait_seconds, of: job, take: silent", `:19:64: clue idle: take silent: job_data_wait_seconds is told once a step`},
-		{"metric: pcie_link_width, take: dose", `:19:42: clue idle: take dose: pcie_link_width is not seconds of a step`},
+		{"metric: pcie_link_width, take: dose", `:19:49: clue idle: take dose: pcie_link_width is not seconds of a step`},
 		{"metric: port_up, text: x, take: now", `:19:26: clue idle: text belongs to an event`},
 		{"event: kid, of: node", `:19:25: clue idle: event: unknown "kid"; want one of xid, link_down`},
 		{"event: xid, of: node, take: most", `:19:46: clue idle: take: events are counted`},

@@ -1,0 +1,95 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// RankEvidence is one rank of the job: its place in the job's parallelism, -1
+// where it is not stated, and its compute time in seconds.
+type RankEvidence struct {
+	Rank        telemetry.Entity
+	PP, EP      int
+	Before, Now float64
+}
+
+// The measures of a job's ranks by their place.
+const (
+	StageExcess  Measure = "stage_excess"
+	StageFills   Measure = "stage_fills"
+	ExpertExcess Measure = "expert_excess"
+	ExpertFills  Measure = "expert_fills"
+)
+
+func placeMeasures() []MeasureDoc {
+	return []MeasureDoc{
+		{StageExcess, "1", "by how much the median rank of the latest pipeline stage computes longer than before, beyond the median of the others, over the step's excess"},
+		{StageFills, "1", "part of that stage's ranks that are late, by at least half of what its median is"},
+		{ExpertExcess, "1", "by how much the median rank at the latest place of the expert groups computes longer than before, beyond the median of the others, over the step's excess"},
+		{ExpertFills, "1", "part of the ranks at that place that are late, by at least half of what their median is"},
+	}
+}
+
+// byPlace measures whether the ranks of one place, in all replicas alike, are
+// what the job waits for. Nothing is said where there is only one place.
+func byPlace(v Values, ranks []RankEvidence, excess float64) {
+	if excess <= 0 {
+		return
+	}
+	for _, m := range []struct {
+		place         func(*RankEvidence) int
+		excess, fills Measure
+	}{
+		{func(r *RankEvidence) int { return r.PP }, StageExcess, StageFills},
+		{func(r *RankEvidence) int { return r.EP }, ExpertExcess, ExpertFills},
+	} {
+		if more, fills, ok := latestPlace(ranks, m.place); ok {
+			v[m.excess], v[m.fills] = more/excess, fills
+		}
+	}
+}
+
+// latestPlace finds the place whose median rank has fallen back most: by how
+// many seconds more than the median of the others, and which part of its ranks
+// has. False where fewer than two places are stated.
+func latestPlace(ranks []RankEvidence, place func(*RankEvidence) int) (more, fills float64, ok bool) {
+	var at []int
+	for i := range ranks {
+		if p := place(&ranks[i]); p >= 0 {
+			at = append(at, p)
+		}
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	if len(at) < 2 {
+		return 0, 0, false
+	}
+	latest, worst := -1, 0.0
+	for _, p := range at {
+		if m := stats.Median(shifts(ranks, place, func(q int) bool { return q == p })); latest < 0 || m > worst {
+			latest, worst = p, m
+		}
+	}
+	others := stats.Median(shifts(ranks, place, func(q int) bool { return q >= 0 && q != latest }))
+	there := shifts(ranks, place, func(q int) bool { return q == latest })
+	late := 0
+	for _, s := range there {
+		if worst > 0 && s >= worst/2 {
+			late++
+		}
+	}
+	return worst - others, float64(late) / float64(len(there)), true
+}
+
+// shifts lists by how much the ranks of some places compute longer than before.
+func shifts(ranks []RankEvidence, place func(*RankEvidence) int, in func(int) bool) []float64 {
+	var out []float64
+	for i := range ranks {
+		if in(place(&ranks[i])) {
+			out = append(out, ranks[i].Now-ranks[i].Before)
+		}
+	}
+	return out
+}

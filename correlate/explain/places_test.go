@@ -1,0 +1,53 @@
+package explain
+
+import "testing"
+
+// grid is a job of stages × replicas ranks; shift says by how much a rank
+// computes longer than before.
+func grid(stages, replicas int, shift func(stage, replica int) float64) []RankEvidence {
+	var out []RankEvidence
+	for s := range stages {
+		for r := range replicas {
+			out = append(out, RankEvidence{PP: s, EP: -1, Before: 1, Now: 1 + shift(s, r)})
+		}
+	}
+	return out
+}
+
+func TestALateStageIsAWholeRow(t *testing.T) {
+	for name, c := range map[string]struct {
+		shift         func(stage, replica int) float64
+		excess, fills float64
+	}{
+		"a stage":        {func(s, _ int) float64 { return pick(s == 2, 0.5, 0) }, 1, 1},
+		"half a stage":   {func(s, _ int) float64 { return pick(s == 2, 0.25, 0) }, 0.5, 1},
+		"one rank of it": {func(s, r int) float64 { return pick(s == 2 && r == 1, 0.5, 0) }, 0, 0},
+		"all alike":      {func(s, _ int) float64 { return 0.5 }, 0, 1},
+	} {
+		v := Values{}
+		byPlace(v, grid(4, 4, c.shift), 0.5)
+		if v[StageExcess] != c.excess || v[StageFills] != c.fills {
+			t.Errorf("%s: excess %g, fills %g, want %g, %g", name, v[StageExcess], v[StageFills], c.excess, c.fills)
+		}
+		if _, ok := v[ExpertExcess]; ok {
+			t.Errorf("%s: speaks of experts where none are stated", name)
+		}
+	}
+}
+
+func TestOnePlaceSaysNothing(t *testing.T) {
+	v := Values{}
+	byPlace(v, grid(1, 8, func(int, int) float64 { return 1 }), 1)
+	byPlace(v, nil, 1)
+	byPlace(v, grid(2, 2, func(int, int) float64 { return 1 }), 0)
+	if len(v) != 0 {
+		t.Errorf("%v", v)
+	}
+}
+
+func pick(c bool, a, b float64) float64 {
+	if c {
+		return a
+	}
+	return b
+}
