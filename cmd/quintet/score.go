@@ -14,7 +14,7 @@ import (
 
 // scoreCommand replays labelled recordings and judges the answers.
 type scoreCommand struct {
-	Dirs    []string `arg:"" name:"dir" help:"Labelled bundles, or traces with their truth beside them: FILE.truth.json for FILE.qtrace."`
+	Dirs    []string `arg:"" name:"dir" help:"Labelled bundles, or traces with their truth beside them: FILE.truth.json for FILE.qtrace; or folders of such traces."`
 	JSON    bool     `name:"json" help:"Print one JSON object instead of the table."`
 	Detail  bool     `help:"With --json: add what lies behind the figures, under the key detail."`
 	Coarsen []int    `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole. Several, as 1,3,10,30, are compared in one table."`
@@ -77,7 +77,7 @@ func (c *scoreCommand) score(sh *shell, k int) (score.Report, error) {
 		line.done()
 		sh.warn("%s: %s", dir, what)
 	}
-	return score.Run(sh.ctx, c.Dirs, score.Options{
+	return score.Run(sh.ctx, labelled(c.Dirs), score.Options{
 		Replay:  replay.Judged{Engine: config, Coarsen: k, Warn: warn}.Case,
 		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)),
 		Progress: func(done, total int, dir string) {
