@@ -57,7 +57,11 @@ var errLengths = errors.New("baseline: as many readings as entities wanted")
 func (r *Reading) snapshot(c *snapshot.Codec) {
 	c.Int(&r.Seen)
 	c.Int(&r.Idle)
-	for _, f := range []*float64{&r.Util, &r.RUtil, &r.Told, &r.Tells, &r.Wait, &r.Ceiling, &r.Peak, &r.RPeak, &r.TellsIdle, &r.Cadence} {
+	c.Int(&r.Standing)
+	c.Int(&r.Ago)
+	c.Bool(&r.Credits)
+	r.Counts.snapshot(c)
+	for _, f := range []*float64{&r.Util, &r.RUtil, &r.Told, &r.Tells, &r.Wait, &r.Ceiling, &r.Peak, &r.RPeak, &r.TellsIdle, &r.Cadence, &r.Unmarked, &r.Marks, &r.MarkedFree} {
 		c.F64(f)
 	}
 }

@@ -16,7 +16,10 @@ type Blame struct {
 	Via []int
 	// Circling is waiting that came back to where it had been: a pause loop.
 	Circling float64
-	via      []float64
+	// Round is, by end, the waiting that is still on its way there when the walk
+	// ends: the ends of a loop. Its sum is Circling. Nil where nothing circles.
+	Round []float64
+	via   []float64
 }
 
 // Share returns the part of the job's waiting that ends at end i.
@@ -62,7 +65,9 @@ func Walk(now, before *Readings, nodes []telemetry.Entity) *Blame {
 			break
 		}
 	}
-	b.Circling = sum(mass)
+	if b.Circling = sum(mass); b.Circling > 0 {
+		b.Round = mass
+	}
 	b.Total = sum(b.At) + b.Circling
 	return b
 }

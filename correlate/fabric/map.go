@@ -26,6 +26,17 @@ const (
 	tellsSeconds // port_pfc_tx_pause_seconds_total: this end told its peer to stop
 	queueBytes
 	markedPackets
+	waitSeconds // port_xmit_wait_*: it had data and no credit to send it (InfiniBand)
+	waitTicks
+	linkUp
+	damagedPackets // what Counts holds, in its order
+	erredPackets
+	lostCodewords
+	droppedPackets
+	disorderedPackets
+	sequenceErrors
+	ignoredNotices
+	handledNotices
 	signals
 )
 
@@ -33,6 +44,9 @@ var signalMetrics = [signals]telemetry.MetricName{
 	"port_tx_bytes_total", "port_rx_bytes_total",
 	"port_pfc_rx_pause_seconds_total", "port_pfc_tx_pause_seconds_total",
 	"port_queue_bytes", "port_ecn_marked_packets_total",
+	"port_xmit_wait_seconds_total", "port_xmit_wait_ticks_total", "port_up",
+	"port_rx_crc_errors_total", "port_rx_errors_total", "port_fec_uncorrectable_total", "port_tx_discards_total",
+	"roce_out_of_sequence_total", "roce_packet_seq_errors_total", "roce_cnp_ignored_total", "roce_cnp_handled_total",
 }
 
 // End is one end of a link: a nic or a switch port, or one priority of it where
@@ -64,6 +78,8 @@ type Map struct {
 	index map[place]int
 	of    map[telemetry.Entity][]int // ends by nic or port
 	ports map[telemetry.Entity][]int // ends by owner, in identity order
+	// Switches and Planes are those with ends on the map, in identity order.
+	Switches, Planes []Group
 }
 
 // Survey draws the map from the topology as of its last grid.
@@ -79,6 +95,7 @@ func Survey(t *topology.Graph, h History) *Map {
 	for i := range m.Ends {
 		m.link(i, t)
 	}
+	m.group(t)
 	return m
 }
 

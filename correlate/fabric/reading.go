@@ -13,6 +13,7 @@ type Span struct {
 // Reading is what one end did over a span. Shares are of the grids seen.
 type Reading struct {
 	Seen int // grids in which the end was seen
+	Ago  int // grids since it was last seen, at the end of the span
 	// Cadence is the seconds between its samples: what is shorter is averaged
 	// away.
 	Cadence float64
@@ -31,11 +32,24 @@ type Reading struct {
 	// almost nothing.
 	TellsIdle float64
 	Idle      int
+	// Credits says that Told is time without a credit (InfiniBand), not pause;
+	// of the other end it is Tells.
+	Credits bool
+	// Standing is the grids in which traffic stood here and it was free to send,
+	// Unmarked the part of them in which no packet was marked.
+	Standing int
+	Unmarked float64
+	// Marks is the packets per second marked, MarkedFree those of them while
+	// nothing stood.
+	Marks, MarkedFree float64
+	Counts            Counts
 }
 
 // trail is an end's waiting grid by grid; nil slices are all zero.
 type trail struct {
 	tells, wait []float32
+	starved     []float32 // time without a credit
+	tick        tick
 }
 
 // standingSeconds of line rate in a queue make it a standing one: a couple of
@@ -72,6 +86,8 @@ func (m *Map) ReadEach(h History, grid telemetry.Duration, s Span, each func(n i
 			r.Of[i], r.trails[i] = sc.read(h, &m.Ends[i])
 		}
 	})
+	r.credit()
+	r.leaks(h, grid, n)
 	return r
 }
 
@@ -80,6 +96,7 @@ type Readings struct {
 	Map    *Map
 	Span   Span
 	Of     []Reading
+	Leaks  []Leak // by end, where packets had to be sent again; nil where none had
 	trails []trail
 }
 
@@ -97,19 +114,23 @@ type cell struct {
 	queue               float64
 	queueSeen           bool
 	marked              float64
+	starved             bool // told is time without a credit
 }
 
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	var tr trail
-	r := Reading{Cadence: cadence(h, e)}
+	r := Reading{Cadence: cadence(h, e), Credits: e.credits()}
+	var count counter
 	waited, waitSeen := 0.0, 0
 	sc.util, sc.rutil, sc.standing = sc.util[:0], sc.rutil[:0], sc.standing[:0]
 	for k := range sc.n {
 		c, ok := sc.cell(h, e, k)
 		if !ok {
+			r.Ago++
 			continue
 		}
 		r.Seen++
+		r.Ago = 0
 		r.Told += c.told
 		r.Tells += c.tells
 		sc.util = append(sc.util, c.tx)
@@ -126,9 +147,15 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 				sc.standing = append(sc.standing, c.tx/(1-c.told))
 			}
 		}
+		r.mark(c, known && wait > 0.5)
+		count.add(h, e, sc.first.Add(telemetry.Duration(k)*sc.grid))
 		tr.set(sc.n, k, c.tells, max(wait, c.told))
+		if c.starved {
+			tr.starve(sc.n, k, c)
+		}
 	}
 	sc.finish(&r)
+	r.Counts = count.counts()
 	if waitSeen > 0 {
 		r.Wait = max(waited/float64(waitSeen), r.Told)
 	}
@@ -175,6 +202,11 @@ func (sc *scratch) finish(r *Reading) {
 	if r.Idle > 0 {
 		r.TellsIdle /= float64(r.Idle)
 	}
+	if r.Standing > 0 {
+		r.Unmarked /= float64(r.Standing)
+	}
+	r.Marks /= n
+	r.MarkedFree /= n
 }
 
 func (sc *scratch) cell(h History, e *End, k int) (cell, bool) {
@@ -195,7 +227,9 @@ func (sc *scratch) cell(h History, e *End, k int) (cell, bool) {
 		c.tx /= e.Speed
 		c.rx /= e.Speed
 	}
-	c.told, _ = at(toldSeconds)
+	if c.told, c.starved = e.starved(at); !c.starved {
+		c.told, _ = at(toldSeconds)
+	}
 	c.tells, _ = at(tellsSeconds)
 	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
 	c.queue, c.queueSeen = at(queueBytes)

@@ -1,0 +1,118 @@
+package fabric
+
+import (
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Count names what an end counts beside its traffic, as a rate per second over
+// the span.
+type Count int
+
+// The counts: packets that came damaged; packets that came with any error;
+// codewords that could not be mended; packets dropped on the way out; packets
+// that came out of order; sequence errors that the far end reported, each a
+// packet sent again; congestion notices that were not acted on, and that were.
+const (
+	Damaged Count = iota
+	Erred
+	Uncorrectable
+	Dropped
+	Disordered
+	Sequence
+	Ignored
+	Handled
+	counts
+)
+
+// Counts is what an end counted, and which of it was seen.
+type Counts struct {
+	rate [counts]float64
+	seen int
+	// up is the part of the time for which the link was up, last what it said
+	// last; 1 where it does not say.
+	up, last float64
+	upSeen   bool
+}
+
+// Rate returns a count per second, and false where the end does not tell.
+func (c *Counts) Rate(k Count) (float64, bool) { return c.rate[k], c.seen&(1<<k) != 0 }
+
+// Up returns the part of the time for which the link was up and whether it was
+// at the end; ok is false where it does not say.
+func (c *Counts) Up() (share float64, at, ok bool) { return c.up, c.last > 0.5, c.upSeen }
+
+func (c *Counts) snapshot(k *snapshot.Codec) {
+	k.Int(&c.seen)
+	k.Bool(&c.upSeen)
+	k.F64(&c.up)
+	k.F64(&c.last)
+	for i := range c.rate {
+		k.F64(&c.rate[i])
+	}
+}
+
+// counter adds up an end's counts over the grids of a span.
+type counter struct {
+	sum  [counts]float64
+	n    [counts]int
+	up   float64
+	last float64
+	ups  int
+}
+
+func (c *counter) add(h History, e *End, g telemetry.Time) {
+	for k := range counts {
+		slot := e.slots[damagedPackets+signal(k)]
+		if slot < 0 {
+			continue
+		}
+		if v, ok := h.At(slot, g); ok {
+			c.sum[k] += v
+			c.n[k]++
+		}
+	}
+	if e.slots[linkUp] >= 0 {
+		if v, ok := h.At(e.slots[linkUp], g); ok {
+			c.up, c.last = c.up+v, v
+			c.ups++
+		}
+	}
+}
+
+func (c *counter) counts() Counts {
+	var out Counts
+	for k := range counts {
+		if c.n[k] > 0 {
+			out.rate[k] = c.sum[k] / float64(c.n[k])
+			out.seen |= 1 << k
+		}
+	}
+	if c.ups > 0 {
+		out.up, out.last, out.upSeen = c.up/float64(c.ups), c.last, true
+	}
+	return out
+}
+
+// mark notes the marks of a grid in which traffic stood, or did not.
+func (r *Reading) mark(c cell, stood bool) {
+	r.Marks += c.marked
+	switch {
+	case stood && c.told < 1-free:
+		r.Standing++
+		if c.marked <= 0 {
+			r.Unmarked++
+		}
+	case !stood:
+		r.MarkedFree += c.marked
+	}
+}
+
+// Pauses reports whether the end tells of pause: PFC is on and counted there.
+func (e *End) Pauses() bool { return e.slots[toldSeconds] >= 0 || e.slots[tellsSeconds] >= 0 }
+
+// Marks returns the packets per second that end i marked, and false where it
+// does not tell.
+func (m *Map) Marks(r *Readings, i int) (float64, bool) {
+	return r.Of[i].Marks, m.Ends[i].slots[markedPackets] >= 0
+}

@@ -1,0 +1,213 @@
+package fabric_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	waitSeconds = "port_xmit_wait_seconds_total"
+	waitTicks   = "port_xmit_wait_ticks_total"
+)
+
+// infiniBand is a fabric without pause and queues, whose ends count the time in
+// which they have no credit: nobody ever waits.
+func infiniBand(t testing.TB, metric string) *world {
+	t.Helper()
+	w := build(t, 2, 2, 8)
+	for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
+		for _, e := range w.graph.Entities(kind) {
+			for _, m := range []string{txBytes, rxBytes} {
+				w.say(e.String(), m, 1, grids, speed/3)
+			}
+			w.say(e.String(), metric, 1, grids, 0)
+		}
+	}
+	return w
+}
+
+// slowHCA lets h7 give few credits: its leaf port, and all on the way to it, wait
+// for some of the time and send in the rest. unit is what a counter counts in a
+// second of waiting.
+func slowHCA(t testing.TB, metric string, unit float64) *world {
+	w := infiniBand(t, metric)
+	for _, s := range []struct {
+		end  string
+		wait float64
+	}{{"port:leaf1/h7", 0.7}, {"port:spine0/l1", 0.6}, {"port:leaf0/s0", 0.6}, {"nic:h0/n0", 0.5}} {
+		w.say(s.end, metric, half+1, grids, s.wait*unit)
+		w.sends(s.end, 1-s.wait)
+	}
+	return w
+}
+
+// TestTheWalkFollowsMissingCreditsAsItFollowsPause: to the host channel adapter
+// that gives none, whatever the length of a tick.
+func TestTheWalkFollowsMissingCreditsAsItFollowsPause(t *testing.T) {
+	for name, c := range map[string]struct {
+		metric string
+		unit   float64
+	}{"seconds": {waitSeconds, 1}, "short ticks": {waitTicks, speed / 8}, "long ticks": {waitTicks, speed / 32}} {
+		w := slowHCA(t, c.metric, c.unit)
+		m, then, during := w.read()
+		root, port := index(t, m, "nic:h7/n0"), index(t, m, "port:leaf1/h7")
+		if r := during.Of[port]; !near(r.Told, 0.7) || !r.Credits {
+			t.Errorf("%s: the port waits %v (credits: %v), want 0.7", name, r.Told, r.Credits)
+		}
+		if r := during.Of[root]; !near(r.Tells, 0.7) || r.Idle != 0 {
+			t.Errorf("%s: the nic withholds %v in %d idle grids, want 0.7 and none", name, r.Tells, r.Idle)
+		}
+		b := fabric.Walk(during, then, nodes("h0", "h7"))
+		if b.Share(root) < 0.9 {
+			t.Errorf("%s: %v of the waiting ends at the nic", name, b.Share(root))
+		}
+		for _, v := range []string{"nic:h0/n0", "port:leaf0/s0", "port:spine0/l1", "port:leaf1/h7"} {
+			if got := b.Share(index(t, m, v)); got > 0.05 {
+				t.Errorf("%s: %v of the waiting ends at the victim %s", name, got, v)
+			}
+		}
+	}
+}
+
+// TestALittleWaitingSaysNothingOfTheTick: a device that never fills its time
+// with waiting and sending is taken to count short ticks, which understates and
+// never overstates.
+func TestALittleWaitingSaysNothingOfTheTick(t *testing.T) {
+	w := infiniBand(t, waitTicks)
+	w.say("port:leaf1/h7", waitTicks, half+1, grids, 0.05*speed/8)
+	m, _, during := w.read()
+	if got := during.Of[index(t, m, "port:leaf1/h7")].Told; !near(got, 0.05) {
+		t.Errorf("it waits %v, want 0.05", got)
+	}
+}
+
+// TestPauseLoopIsSeenGoingRound: four links that stop each other in a circle.
+func TestAPauseLoopIsSeenGoingRound(t *testing.T) {
+	w := quiet(t, 2, 2, 8)
+	for _, p := range []string{"spine0/l0", "leaf1/s0", "spine1/l1", "leaf0/s1"} { // who tells
+		w.pauses("port:"+p, 1)
+	}
+	for _, h := range []int{0, 1, 4, 5} {
+		w.pauses(fmt.Sprintf("port:leaf%d/h%d", h/4, h), 1)
+	}
+	m, then, during := w.read()
+	b := fabric.Walk(during, then, nodes("h0", "h1", "h4", "h5"))
+	if b.Circling/b.Total < 0.9 {
+		t.Fatalf("%v of %v circles", b.Circling, b.Total)
+	}
+	var sum float64
+	for i, x := range b.Round {
+		sum += x
+		if x > 0 && !m.Between(i) {
+			t.Errorf("%v is not on the loop, yet %v goes round there", m.Ends[i].Entity, x)
+		}
+	}
+	if !near(sum, b.Circling) {
+		t.Errorf("ends of the loop have %v of %v", sum, b.Circling)
+	}
+}
+
+// TestCountsAreMeanRates and say what was not told.
+func TestCountsAreMeanRates(t *testing.T) {
+	w := quiet(t, 2, 1, 4)
+	w.say("port:leaf0/h0", "port_rx_crc_errors_total", half+1, grids, 0)
+	w.say("port:leaf0/h0", "port_rx_crc_errors_total", half+1, half+5, 8)
+	w.say("port:leaf0/h0", "port_up", half+1, grids, 1)
+	w.say("port:leaf0/h0", "port_up", grids-4, grids, 0)
+	m, then, during := w.read()
+	i := index(t, m, "port:leaf0/h0")
+	if v, ok := during.Of[i].Counts.Rate(fabric.Damaged); !ok || !near(v, 2) {
+		t.Errorf("damaged: %v, %v; want 2 a second", v, ok)
+	}
+	if _, ok := during.Of[i].Counts.Rate(fabric.Uncorrectable); ok {
+		t.Error("codewords were told of by nobody")
+	}
+	if share, last, ok := during.Of[i].Counts.Up(); !ok || last || !near(share, 0.75) {
+		t.Errorf("up %v of the time, at last %v, %v", share, last, ok)
+	}
+	if _, _, ok := then.Of[i].Counts.Up(); ok {
+		t.Error("its state was not told before")
+	}
+}
+
+// TestMarksBelongToStandingTraffic tells marks under a queue from those without.
+func TestMarksBelongToStandingTraffic(t *testing.T) {
+	w := quiet(t, 2, 1, 4)
+	w.stands("port:leaf0/h0", 1)
+	w.say("port:leaf0/h0", marked, half+1, half+5, 100) // in 5 of 20
+	w.say("port:leaf0/h1", marked, half+1, grids, 40)
+	m, _, during := w.read()
+	stood, free := during.Of[index(t, m, "port:leaf0/h0")], during.Of[index(t, m, "port:leaf0/h1")]
+	if stood.Standing != half || !near(stood.Unmarked, 0.75) || !near(stood.Marks, 25) || stood.MarkedFree != 0 {
+		t.Errorf("under a queue: %+v", stood)
+	}
+	if free.Standing != 0 || !near(free.Marks, 40) || !near(free.MarkedFree, 40) {
+		t.Errorf("without a queue: %+v", free)
+	}
+}
+
+// TestALeakIsTheSlope finds what a link loses although the clocks of its two ends
+// are up to a second apart, and nothing where nothing is lost.
+func TestALeakIsTheSlope(t *testing.T) {
+	for _, lost := range []float64{0, 0.002, 0.01, 0.1} {
+		for _, offset := range []float64{0, 0.3, -0.7, 1} {
+			w := build(t, 2, 1, 2)
+			for k := 1; k <= grids; k++ { // bursts of three seconds in every five
+				rate := func(at float64) float64 { // bytes sent until then, in bursts
+					steps := math.Floor(at / 5)
+					return 0.9 * speed * (3*steps + min(3, at-5*steps))
+				}
+				sent := rate(float64(k)) - rate(float64(k-1))
+				came := (1 - lost) * (rate(float64(k)+10-offset) - rate(float64(k-1)+10-offset))
+				w.say("nic:h0/n0", txBytes, k, k, sent)
+				w.say("port:leaf0/h0", rxBytes, k, k, came)
+				for _, e := range []string{"port:leaf0/h0", "nic:h1/n0", "port:leaf1/h1"} {
+					w.say(e, txBytes, k, k, 0)
+				}
+				w.say("nic:h0/n0", "roce_packet_seq_errors_total", k, k, 100)
+			}
+			m := fabric.Survey(w.graph, w)
+			r := m.Read(w, grid, fabric.Span{From: at(0), To: at(grids)})
+			if r.Leaks == nil {
+				t.Fatal("packets were sent again, and nobody looked for a leak")
+			}
+			l := r.Leaks[index(t, m, "nic:h0/n0")]
+			if !l.Seen || l.Share > lost+1e-9 || l.Share < lost-4*l.Error-1e-9 || l.Error > 2e-3 {
+				t.Errorf("lost %v at an offset of %v s: got %+v", lost, offset, l)
+			}
+			if l := r.Leaks[index(t, m, "nic:h1/n0")]; l.Seen {
+				t.Errorf("a leak of a link that carried nothing: %+v", l)
+			}
+		}
+	}
+}
+
+func TestNobodyLooksForLeaksWhereNothingWasSentAgain(t *testing.T) {
+	w := quiet(t, 2, 1, 2)
+	if _, _, during := w.read(); during.Leaks != nil {
+		t.Error("leaks of a network that lost nothing")
+	}
+}
+
+func TestSwitchesAndPlanesAreGroups(t *testing.T) {
+	w := build(t, 2, 1, 2)
+	for _, e := range []string{"nic:h0/n0", "switch:leaf0"} {
+		w.graph.Add(&telemetry.Edge{From: entity(e), To: entity("plane:a"), Relation: telemetry.Member, Source: "file"})
+	}
+	w.graph.Advance(at(1))
+	m := fabric.Survey(w.graph, w)
+	roles := map[string]string{}
+	for _, g := range m.Switches {
+		roles[g.Entity.String()] = fmt.Sprintf("%s %d", g.Role, len(g.Ends))
+	}
+	if want := map[string]string{"switch:leaf0": "plane:a access 2", "switch:leaf1": "access 2", "switch:spine0": " 2"}; fmt.Sprint(roles) != fmt.Sprint(want) {
+		t.Errorf("switches %v, want %v", roles, want)
+	}
+	if len(m.Planes) != 1 || len(m.Planes[0].Ends) != 3 {
+		t.Errorf("planes %+v", m.Planes)
+	}
+}

@@ -1,0 +1,170 @@
+package fabric
+
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Leak is how much of what one end of a link sends never comes out of the
+// other.
+type Leak struct {
+	// Share is the part of the bytes that is lost at least: the estimate less
+	// twice its standard error, not below 0.
+	Share float64
+	// Error is that standard error; the share is not known better.
+	Error float64
+	Seen  bool
+}
+
+// leastLeakGrids are needed to see a leak.
+const leastLeakGrids = 12
+
+// leaks compares the two counters of each link, where the network has reported
+// losses. Two devices are not read at one instant, so that their counts differ
+// by what passed in between: by the offset of their clocks times the rate just
+// before or just after. What is lost adds up instead. The difference is
+// therefore fitted by the bytes sent so far and those two rates, and only the
+// slope of the first is the leak (design B4.4: conservation as slope).
+func (r *Readings) leaks(h History, grid telemetry.Duration, n int) {
+	if n < leastLeakGrids || !r.resent() {
+		return
+	}
+	m := r.Map
+	r.Leaks = make([]Leak, len(m.Ends))
+	f := fit{first: r.Span.To.Add(-telemetry.Duration(n-1) * grid), grid: grid, n: n}
+	for i := range m.Ends {
+		e := &m.Ends[i]
+		if !e.Main || e.Peer < 0 || r.Of[i].Util < idle/4 {
+			continue
+		}
+		if rx := m.Ends[e.Peer].slots[rxBytes]; e.slots[txBytes] >= 0 && rx >= 0 {
+			r.Leaks[i] = f.leak(h, e.slots[txBytes], rx)
+		}
+	}
+}
+
+// resent reports whether any nic had packets to send again.
+func (r *Readings) resent() bool {
+	for i := range r.Map.Ends {
+		if v, _ := r.Of[i].Counts.Rate(Sequence); v > 0 && r.Map.Ends[i].IsNIC() {
+			return true
+		}
+	}
+	return false
+}
+
+// fit is a regression over the grids of a span.
+type fit struct {
+	first  telemetry.Time
+	grid   telemetry.Duration
+	n      int
+	tx, rx []float64
+}
+
+// load reads both counters; a grid that either misses ends the comparison
+// there, the longest part without one is kept.
+func (f *fit) load(h History, tx, rx int) {
+	f.tx, f.rx = f.tx[:0], f.rx[:0]
+	best, bestLen, from := 0, 0, 0
+	for k := range f.n {
+		g := f.first.Add(telemetry.Duration(k) * f.grid)
+		a, okA := h.At(tx, g)
+		b, okB := h.At(rx, g)
+		f.tx, f.rx = append(f.tx, a), append(f.rx, b)
+		if !okA || !okB {
+			from = k + 1
+		} else if k+1-from > bestLen {
+			best, bestLen = from, k+1-from
+		}
+	}
+	f.tx, f.rx = f.tx[best:best+bestLen], f.rx[best:best+bestLen]
+}
+
+// leak fits sent − received = a + leak·sent + b·(rate before) + c·(rate after).
+func (f *fit) leak(h History, tx, rx int) Leak {
+	f.load(h, tx, rx)
+	n := len(f.tx) - 1 // the last grid has no rate after it
+	if n < leastLeakGrids {
+		return Leak{}
+	}
+	total := sum(f.tx[:n])
+	if total <= 0 {
+		return Leak{}
+	}
+	// All in parts of what was sent altogether: bytes missing, bytes sent, rates.
+	y, x, before, after := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	var sent, taken float64
+	for k := range n {
+		sent += f.tx[k]
+		taken += f.rx[k]
+		y[k], x[k], before[k], after[k] = (sent-taken)/total, sent/total, f.tx[k]/total, f.tx[k+1]/total
+	}
+	for _, v := range [][]float64{y, x, before, after} {
+		centre(v)
+	}
+	offset := orthonormal(before, after)
+	for _, v := range offset {
+		remove(y, v)
+		remove(x, v)
+	}
+	xx := dot(x, x)
+	if xx <= 0 {
+		return Leak{}
+	}
+	slope := dot(x, y) / xx
+	var rest float64
+	for k := range n {
+		e := y[k] - float64(slope*x[k])
+		rest += float64(e * e)
+	}
+	// Neighbouring differences are alike: half of the grids count.
+	variance := rest / float64(max(1, n/2-4))
+	err := math.Sqrt(variance / xx)
+	return Leak{Share: max(0, slope-float64(2*err)), Error: err, Seen: true}
+}
+
+// orthonormal makes vectors of length 1 at right angles of those given; one that
+// adds nothing is left out: an even flow has one rate.
+func orthonormal(vs ...[]float64) [][]float64 {
+	var out [][]float64
+	for _, v := range vs {
+		length := dot(v, v)
+		for _, o := range out {
+			remove(v, o)
+		}
+		rest := dot(v, v)
+		if rest <= float64(1e-9*length) || rest <= 0 {
+			continue
+		}
+		scale := 1 / math.Sqrt(rest)
+		for k := range v {
+			v[k] *= scale
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// remove takes out of v what lies along unit.
+func remove(v, unit []float64) {
+	along := dot(v, unit)
+	for k := range v {
+		v[k] -= float64(along * unit[k])
+	}
+}
+
+func centre(xs []float64) {
+	m := sum(xs) / float64(len(xs))
+	for i := range xs {
+		xs[i] -= m
+	}
+}
+
+func dot(a, b []float64) float64 {
+	var s float64
+	for i := range a {
+		s += float64(a[i] * b[i])
+	}
+	return s
+}
