@@ -201,6 +201,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	for _, host := range c.hosts {
 		ev.Hosts = append(ev.Hosts, e.hostNow(host, h, g))
 	}
+	ev.Ranks = e.ranksNow(c, h, g)
 	e.suspect(ev)
 	return ev
 }

@@ -104,6 +104,7 @@ func itself(e *Evidence, fabricDose float64) Values {
 	if len(compute) > 0 && slices.ContainsFunc(compute, func(s seen) bool { return s.ok }) {
 		v[ComputeUniform] = medianOf(compute) / excess
 	}
+	byPlace(v, e.Ranks, excess)
 	return v
 }
 

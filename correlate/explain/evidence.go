@@ -27,6 +27,8 @@ type Evidence struct {
 	Others []Other
 	// Hosts says when each of the job's nodes is ready to send.
 	Hosts []HostEvidence
+	// Ranks are the job's ranks that tell their compute time.
+	Ranks []RankEvidence
 	// Suspect is what "unknown" points to, and Suspicion how much speaks for
 	// it, 0 to 1.
 	Suspect   telemetry.Entity

@@ -1,0 +1,45 @@
+package correlate
+
+import (
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/topology"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// ranksNow compares every rank of a case that tells its compute time with its
+// past, and says where in the job's parallelism it stands. Nothing where fewer
+// than two places of a kind are stated: then nobody asks.
+func (e *Engine) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) []explain.RankEvidence {
+	type place struct{ pp, ep int }
+	at := map[int]place{} // by the rank's number
+	var stages, experts bool
+	first := place{-1, -1}
+	for _, p := range e.graph.Placements(c.job) {
+		at[p.Rank] = place{p.PP, p.EP}
+		if p.PP >= 0 && first.pp < 0 {
+			first.pp = p.PP
+		}
+		if p.EP >= 0 && first.ep < 0 {
+			first.ep = p.EP
+		}
+		stages = stages || p.PP >= 0 && p.PP != first.pp
+		experts = experts || p.EP >= 0 && p.EP != first.ep
+	}
+	if !stages && !experts {
+		return nil
+	}
+	var out []explain.RankEvidence
+	for _, h := range c.hosts {
+		for _, r := range h.ranks {
+			p, ok := at[topology.RankNumber(r.rank)]
+			if !ok {
+				p = place{-1, -1}
+			}
+			if now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Onset.Earliest, hurt.End(g)); n > 0 {
+				out = append(out, explain.RankEvidence{Rank: r.rank, PP: p.pp, EP: p.ep, Before: r.compute, Now: now})
+			}
+		}
+	}
+	return out
+}
