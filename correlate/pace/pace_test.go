@@ -1,0 +1,140 @@
+package pace_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/pace"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const second = telemetry.Duration(1e9)
+
+// job is one whose steps compute for a part of their time and then send.
+type job struct {
+	step    func(n int) float64 // seconds
+	compute float64             // part of the step before it sends
+	bytes   float64             // per step
+	noise   float64             // relative, of a step's length
+	seed    uint64
+}
+
+// random is a small generator: the same numbers on every machine.
+func (j *job) random() float64 {
+	j.seed = j.seed*6364136223846793005 + 1442695040888963407
+	return float64(j.seed>>11)/(1<<53) - 0.5
+}
+
+// play returns what the job moved in each of n grids of a second, and the ends
+// of its steps.
+func (j job) play(n int) (moved, ends []float64) {
+	moved = make([]float64, n)
+	at := 0.37
+	for k := 0; at < float64(n); k++ {
+		length := j.step(k) * (1 + 2*j.noise*j.random())
+		begin, end := at+length*j.compute, at+length
+		for g := int(begin); g <= int(end) && g < n; g++ {
+			share := math.Min(end, float64(g+1)) - math.Max(begin, float64(g))
+			moved[g] += j.bytes * math.Max(share, 0) / (end - begin)
+		}
+		at = end
+		ends = append(ends, at)
+	}
+	return moved, ends
+}
+
+func constant(x float64) func(int) float64 { return func(int) float64 { return x } }
+
+// TestPeriodWithinTwoPercent: of steps of five samples or more, over twenty of
+// them, whatever part of a step sends and wherever the samples fall.
+func TestPeriodWithinTwoPercent(t *testing.T) {
+	for _, step := range []float64{5, 5.31, 6.7, 7.77, 9.1} {
+		for _, compute := range []float64{0.3, 0.5, 0.7, 0.85} {
+			for seed := range uint64(6) {
+				j := job{step: constant(step), compute: compute, bytes: 1e9, noise: 0.01, seed: seed}
+				moved, _ := j.play(int(20*step) + 1)
+				p, ok := pace.Period(moved)
+				if !ok || math.Abs(p/step-1) > 0.02 {
+					t.Errorf("step %v s, %v of it computing, seed %d: period %v, %v", step, compute, seed, p, ok)
+				}
+			}
+		}
+	}
+}
+
+// TestNotIdentifiable: what does not repeat itself, or too fast for the samples,
+// has no period.
+func TestNotIdentifiable(t *testing.T) {
+	noise := job{seed: 7}
+	random := make([]float64, 192)
+	for i := range random {
+		random[i] = noise.random()
+	}
+	fast, _ := job{step: constant(1.3), compute: 0.5, bytes: 1, seed: 3}.play(192)
+	for name, x := range map[string][]float64{"noise": random, "constant": make([]float64, 192), "two samples a step": fast, "too short": random[:20]} {
+		if p, ok := pace.Period(x); ok && p < pace.LeastSamples*1.5 {
+			t.Errorf("%s: period %v", name, p)
+		} else if ok && name != "two samples a step" {
+			t.Errorf("%s: period %v", name, p)
+		}
+	}
+}
+
+// TestStepsAreFound: after the period is known every step is, once, about when
+// it ended, also where the job gets slower and faster again.
+func TestStepsAreFound(t *testing.T) {
+	slow := func(k int) float64 {
+		if k >= 40 && k < 60 {
+			return 9
+		}
+		return 6
+	}
+	for seed := range uint64(8) {
+		j := job{step: slow, compute: 0.6, bytes: 4e9, noise: 0.01, seed: seed}
+		moved, ends := j.play(600)
+		var tr pace.Tracker
+		var found []pace.Step
+		for g, m := range moved {
+			found = append(found, tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)...)
+		}
+		if tr.State() != pace.Counting || len(found) < 60 {
+			t.Fatalf("seed %d: state %v, %d steps of %d found", seed, tr.State(), len(found), len(ends))
+		}
+		byLength := map[bool][]float64{}
+		for _, s := range found[1:] {
+			byLength[inside(s, ends, 42, 58)] = append(byLength[inside(s, ends, 42, 58)], s.Seconds)
+		}
+		usual, slowed := mean(byLength[false]), mean(byLength[true])
+		if math.Abs(slowed/9-1) > 0.05 || math.Abs(usual-6) > 0.5 {
+			t.Errorf("seed %d: usual %.2f s, slow %.2f s; want 6 and 9", seed, usual, slowed)
+		}
+	}
+}
+
+func inside(s pace.Step, ends []float64, from, to int) bool {
+	at := float64(s.End) / 1e9
+	return at > ends[from] && at < ends[to]
+}
+
+func mean(xs []float64) float64 {
+	var s float64
+	for _, x := range xs {
+		s += x
+	}
+	return s / float64(len(xs))
+}
+
+// TestAHoleBeginsAnew: a step's bytes may lie in what was not seen.
+func TestAHoleBeginsAnew(t *testing.T) {
+	moved, _ := job{step: constant(6), compute: 0.6, bytes: 4e9, seed: 1}.play(400)
+	var tr pace.Tracker
+	for g, m := range moved[:300] {
+		tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)
+	}
+	if tr.State() != pace.Counting {
+		t.Fatalf("state %v before the hole", tr.State())
+	}
+	if got := tr.Add(310*telemetry.Time(second), 1e9, second); got != nil || tr.State() != pace.Learning {
+		t.Errorf("after a hole: %v, state %v", got, tr.State())
+	}
+}
