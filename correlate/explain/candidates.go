@@ -24,6 +24,7 @@ func Candidates(e *Evidence) []Candidate {
 	if e.Fabric != nil {
 		f := newFabricMeasures(e)
 		out = append(out, f.ends()...)
+		out = append(out, f.groups()...)
 		out = append(out, f.neighbours()...)
 		fabricDose = f.topDose
 	}

@@ -146,7 +146,7 @@ func TestCandidatesAreCoupledToTheJob(t *testing.T) {
 	for _, c := range explain.Candidates(s.e) {
 		names = append(names, c.Entity.String())
 	}
-	if want := []string{"nic:h7/n0", "port:leaf1/h7", "job:train"}; !slices.Equal(names, want) {
+	if want := []string{"nic:h7/n0", "port:leaf1/h7", "switch:leaf1", "job:train"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 }

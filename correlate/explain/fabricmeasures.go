@@ -2,6 +2,7 @@ package explain
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -27,6 +28,7 @@ type fabricMeasures struct {
 	// others is what all hosts that do not run the job send more than before, in
 	// bytes per second.
 	others float64
+	losses loss
 }
 
 func newFabricMeasures(e *Evidence) *fabricMeasures {
@@ -48,10 +50,12 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 		}
 	}
 	f.others = fabric.Sent(e.Fabric.Now, e.Fabric.Before, f.strangers(), 1)
+	f.losses = f.loss()
 	return f
 }
 
-// ends measures the ends to which the job's waiting leads.
+// ends measures the ends to which the job's waiting leads, and those on its
+// paths whose link shows trouble of its own.
 func (f *fabricMeasures) ends() []Candidate {
 	var at []int
 	for i := range f.m.Ends {
@@ -60,8 +64,14 @@ func (f *fabricMeasures) ends() []Candidate {
 		}
 	}
 	byBlame(at, f.e.Fabric.Blame.At)
+	at = at[:min(len(at), maxEnds)]
+	for _, i := range f.ailing() {
+		if !slices.Contains(at, i) {
+			at = append(at, i)
+		}
+	}
 	var out []Candidate
-	for _, i := range at[:min(len(at), maxEnds)] {
+	for _, i := range at {
 		c := Candidate{Entity: f.m.Ends[i].Entity, Values: f.end(i)}
 		if p := f.m.Ends[i].Peer; p >= 0 {
 			c.Peer = f.m.Ends[p].Entity
@@ -78,8 +88,6 @@ func (f *fabricMeasures) end(i int) Values {
 		BlameShare: share,
 		Dose:       f.own[i] / f.lost,
 		Waiting:    f.own[i],
-		Tells:      n.Tells - b.Tells,
-		Told:       n.Told - b.Told,
 		FacesHost:  boolValue(f.m.FacesHost(i)),
 		Between:    boolValue(f.m.Between(i)),
 		LoadRatio:  f.loadRatio(i),
@@ -88,9 +96,8 @@ func (f *fabricMeasures) end(i int) Values {
 	if at, ok := f.e.began(endFact(f.e.Fabric, i)); ok {
 		v[TooLate] = tooLate(f.e, at)
 	}
-	if n.Idle > 0 {
-		v[TellsIdle] = n.TellsIdle
-	}
+	f.stops(v, i)
+	f.health(v, i)
 	f.ceilings(v, n, b)
 	if f.m.Between(i) {
 		v[HotAlone] = f.hotAlone(i)
@@ -99,6 +106,21 @@ func (f *fabricMeasures) end(i int) Values {
 		v[NeighbourUp] = rise
 	}
 	return v
+}
+
+// stops measures who told whom to stop by pause; credits are told of apart.
+func (f *fabricMeasures) stops(v Values, i int) {
+	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
+	if !n.Credits {
+		v[Told] = n.Told - b.Told
+	}
+	if p := f.m.Ends[i].Peer; p >= 0 && f.e.Fabric.Now.Of[p].Credits {
+		return
+	}
+	v[Tells] = n.Tells - b.Tells
+	if n.Idle > 0 {
+		v[TellsIdle] = n.TellsIdle
+	}
 }
 
 // ceilings measures the most an end sent and received. A sample that averages

@@ -59,7 +59,7 @@ const (
 
 // Measures lists every measure with its unit and meaning, by name.
 func Measures() []MeasureDoc {
-	ms := slices.Concat(endMeasures(), jobMeasures(), standingMeasures(), hurtMeasures(), placeMeasures())
+	ms := slices.Concat(endMeasures(), lossMeasures(), groupMeasures(), jobMeasures(), standingMeasures(), hurtMeasures(), placeMeasures())
 	slices.SortFunc(ms, func(a, b MeasureDoc) int {
 		if a.Name < b.Name {
 			return -1

@@ -1,0 +1,365 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// maxGroups bounds how many switches and planes are weighed for one job.
+const maxGroups = 64
+
+// groups measures the switches and planes on the job's paths that show trouble
+// as wholes.
+func (f *fabricMeasures) groups() []Candidate {
+	shifts := f.shifts(f.m.Switches)
+	marks := f.markings()
+	var out []Candidate
+	var worse []float64
+	for k := range f.m.Switches {
+		if v, bad := f.sw(k, marks); bad > 0 {
+			shifts.put(v, k)
+			f.losses.path(v)
+			out = append(out, Candidate{Entity: f.m.Switches[k].Entity, Values: v})
+			worse = append(worse, bad)
+		}
+	}
+	out = worstOf(out, worse)
+	shifts = f.shifts(f.m.Planes)
+	for k := range f.m.Planes {
+		if shifts.moved[k] < leastShift {
+			continue
+		}
+		v := Values{FabricDose: f.topDose, Dose: f.doseOf(f.m.Planes[k].Ends), BlameShare: f.blameOf(f.m.Planes[k].Ends)}
+		shifts.put(v, k)
+		f.losses.path(v)
+		out = append(out, Candidate{Entity: f.m.Planes[k].Entity, Values: v})
+	}
+	return out
+}
+
+// worstOf keeps the worst maxGroups candidates, in the order given.
+func worstOf(cs []Candidate, worse []float64) []Candidate {
+	if len(cs) <= maxGroups {
+		return cs
+	}
+	sorted := slices.Clone(worse)
+	slices.Sort(sorted)
+	least := sorted[len(sorted)-maxGroups]
+	var out []Candidate
+	for i, c := range cs {
+		if worse[i] >= least && len(out) < maxGroups {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (f *fabricMeasures) doseOf(ends []int) float64 {
+	var dose float64
+	for _, i := range ends {
+		if f.e.Fabric.OnPath[i] {
+			dose = max(dose, f.own[i]/f.lost)
+		}
+	}
+	return dose
+}
+
+func (f *fabricMeasures) blameOf(ends []int) float64 {
+	var share float64
+	for _, i := range ends {
+		s, _ := f.e.Fabric.Blame.PortShare(f.m, i)
+		share += s
+	}
+	return share
+}
+
+// sw measures a switch; bad is above 0 if anything about it is worth a look.
+func (f *fabricMeasures) sw(k int, marks []markings) (v Values, bad float64) {
+	g := &f.m.Switches[k]
+	if !slices.ContainsFunc(g.Ends, func(i int) bool { return f.e.Fabric.OnPath[i] }) {
+		return nil, 0
+	}
+	v = Values{Dose: f.doseOf(g.Ends), BlameShare: f.blameOf(g.Ends), FabricDose: f.topDose}
+	f.circling(v, g)
+	f.drops(v, g)
+	f.marks(v, k, marks)
+	silent, down := f.silence(g)
+	v[FellSilent], v[PeersDown] = silent, down
+	bad = max(v[Circling], v[BlameShare]-leastBlame, silent, down, min(v[SwitchDrops], 1), v[MarksMissing]-0.2, v[MarksRise]/20-0.1)
+	return v, bad
+}
+
+// circling is how much of the job's waiting goes round through a switch.
+func (f *fabricMeasures) circling(v Values, g *fabric.Group) {
+	blame := f.e.Fabric.Blame
+	v[Circling] = 0
+	if blame.Round == nil || blame.Total <= 0 {
+		return
+	}
+	var round float64
+	least := 1.0
+	for _, i := range g.Ends {
+		for _, lane := range f.m.Lanes(f.m.Ends[i].Entity) {
+			if blame.Round[lane] > 0 {
+				round += blame.Round[lane]
+				least = min(least, f.e.Fabric.Now.Of[lane].Told)
+			}
+		}
+	}
+	if round > 0 {
+		v[Circling], v[StandingStop] = round/blame.Total, least
+	}
+}
+
+// drops is what a switch drops and whether it stops those who send to it.
+func (f *fabricMeasures) drops(v Values, g *fabric.Group) {
+	var all, most float64
+	seen, paused := false, false
+	for _, i := range g.Ends {
+		if d, ok := f.beyond(i, fabric.Dropped); ok {
+			all, seen = all+d, true
+		}
+		for _, lane := range f.m.Lanes(f.m.Ends[i].Entity) {
+			n := &f.e.Fabric.Now.Of[lane]
+			most = max(most, n.Tells)
+			paused = paused || f.m.Ends[lane].Pauses()
+		}
+	}
+	put(v, StopsFeeders, most, paused)
+	if seen {
+		v[SwitchDrops] = all
+		if f.losses.drops > 0 {
+			v[DropsHere] = min(all/f.losses.drops, 1)
+		}
+	}
+}
+
+// marking is how a switch marks: the part of the time in which traffic stood
+// without a mark, marks per byte, and the part of them that were made while
+// nothing stood.
+type marking struct {
+	unmarked, perByte, free float64
+	stood, marked           bool // whether the first, and the others, can be told
+}
+
+func (f *fabricMeasures) marking(r *fabric.Readings, g *fabric.Group) marking {
+	var m marking
+	var stood, unmarked, marks, free, sent float64
+	for _, i := range g.Ends {
+		n := &r.Of[i]
+		rate, ok := f.m.Marks(r, i)
+		if !ok {
+			continue
+		}
+		stood += float64(n.Standing)
+		unmarked += float64(float64(n.Standing) * n.Unmarked)
+		marks += rate
+		free += n.MarkedFree
+		sent += float64(n.Util * f.m.Ends[i].Speed)
+	}
+	if stood >= 3 {
+		m.unmarked, m.stood = unmarked/stood, true
+	}
+	if sent > 0 {
+		m.perByte, m.marked = marks/sent, true
+		if marks > 0 {
+			m.free = min(free/marks, 1)
+		}
+	}
+	return m
+}
+
+// markings is how a switch marks now and how it did.
+type markings struct{ now, before marking }
+
+func (f *fabricMeasures) markings() []markings {
+	out := make([]markings, len(f.m.Switches))
+	for k := range f.m.Switches {
+		g := &f.m.Switches[k]
+		out[k] = markings{f.marking(f.e.Fabric.Now, g), f.marking(f.e.Fabric.Before, g)}
+	}
+	return out
+}
+
+// marks compares a switch's marking with its own before and its siblings'.
+func (f *fabricMeasures) marks(v Values, k int, all []markings) {
+	now, before := &all[k].now, &all[k].before
+	var unmarked, rises []float64
+	for s := range all {
+		if s == k || f.m.Switches[s].Role != f.m.Switches[k].Role {
+			continue
+		}
+		o := &all[s]
+		if o.now.stood {
+			unmarked = append(unmarked, o.now.unmarked)
+		}
+		if o.now.marked && o.before.marked {
+			rises = append(rises, rise(o.now.perByte, o.before.perByte))
+		}
+	}
+	if now.stood {
+		usual := 0.0
+		if before.stood {
+			usual = before.unmarked
+		}
+		if len(unmarked) > 0 {
+			usual = max(usual, stats.Median(unmarked))
+		}
+		v[MarksMissing] = max(0, now.unmarked-usual)
+	}
+	if now.marked && before.marked {
+		r := rise(now.perByte, before.perByte)
+		if len(rises) > 0 {
+			r /= max(stats.Median(rises), 0.1)
+		}
+		v[MarksRise], v[MarksFree] = min(r, ratioCap), now.free
+	}
+}
+
+// leastMarks per byte keep a rise of marks finite: one in a hundred megabytes.
+const leastMarks = 1e-8
+
+func rise(now, before float64) float64 { return min((now+leastMarks)/(before+leastMarks), ratioCap) }
+
+// silence is the part of a switch's ports that fell silent, and the part of its
+// links whose other end says that the link is down.
+func (f *fabricMeasures) silence(g *fabric.Group) (silent, down float64) {
+	var heard, gone, told, lost float64
+	for _, i := range g.Ends {
+		n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
+		if b.Seen > 0 {
+			heard++
+			grids := float64(f.e.Fabric.Now.Span.To.Sub(f.e.Fabric.Now.Span.From)) / 1e9
+			if n.Seen == 0 && grids >= 3 || float64(n.Ago) > float64(3*max(n.Cadence, 1)) {
+				gone++
+			}
+		}
+		if p := f.m.Ends[i].Peer; p >= 0 {
+			if _, at, ok := f.e.Fabric.Now.Of[p].Counts.Up(); ok {
+				told++
+				if !at {
+					lost++
+				}
+			}
+		}
+	}
+	if heard > 0 {
+		silent = gone / heard
+	}
+	if told > 0 {
+		down = lost / told
+	}
+	return silent, down
+}
+
+// leastShift is the change of a plane's share below which it is no candidate.
+const leastShift = 0.05
+
+// shift is by how much groups' parts of the job's traffic have changed.
+type shift struct {
+	groups []fabric.Group
+	// moved is max(now/before, before/now) − 1 of each group's part of what its
+	// siblings and it carry; ratio is now/before.
+	moved, ratio []float64
+	seen         []bool
+	alike        []float64
+}
+
+func (f *fabricMeasures) shifts(groups []fabric.Group) shift {
+	s := shift{groups, make([]float64, len(groups)), make([]float64, len(groups)), make([]bool, len(groups)), make([]float64, len(groups))}
+	now, before := make([]float64, len(groups)), make([]float64, len(groups))
+	allNow, allBefore := map[string]float64{}, map[string]float64{}
+	for k := range groups {
+		now[k], before[k] = f.carries(f.e.Fabric.Now, &groups[k]), f.carries(f.e.Fabric.Before, &groups[k])
+		allNow[groups[k].Role] += now[k]
+		allBefore[groups[k].Role] += before[k]
+	}
+	for k := range groups {
+		an, ab := allNow[groups[k].Role], allBefore[groups[k].Role]
+		if now[k] <= 0 || before[k] <= 0 || now[k] == an {
+			continue
+		}
+		s.ratio[k] = now[k] / an / (before[k] / ab)
+		s.moved[k], s.seen[k] = min(max(s.ratio[k], 1/s.ratio[k])-1, ratioCap), true
+		s.alike[k] = f.alike(&groups[k], s.ratio[k], an/ab)
+	}
+	return s
+}
+
+// carries is what the job's nics in a group send, or the ends of its switches
+// on the job's paths where it has no nics: bytes per second.
+func (f *fabricMeasures) carries(r *fabric.Readings, g *fabric.Group) float64 {
+	var nics, ports float64
+	any := false
+	for _, i := range g.Ends {
+		if !f.e.Fabric.OnPath[i] {
+			continue
+		}
+		x := float64(r.Of[i].Util * f.m.Ends[i].Speed)
+		if f.m.Ends[i].IsNIC() {
+			nics += x
+			any = true
+		} else {
+			ports += x
+		}
+	}
+	if any {
+		return nics
+	}
+	return ports
+}
+
+// alike is the part of a group's links on the job's paths whose load changed as
+// the whole group's did, by half as much or more. all is what everybody's load
+// changed by.
+func (f *fabricMeasures) alike(g *fabric.Group, ratio, all float64) float64 {
+	var with, of float64
+	for _, i := range g.Ends {
+		n, b := f.e.Fabric.Now.Of[i].Util, f.e.Fabric.Before.Of[i].Util
+		if !f.e.Fabric.OnPath[i] || b < idleLoad || all <= 0 {
+			continue
+		}
+		of++
+		own := n / b / all
+		if ratio > 1 && own-1 >= (ratio-1)/2 || ratio < 1 && 1-own >= (1-ratio)/2 {
+			with++
+		}
+	}
+	if of == 0 {
+		return 0
+	}
+	return with / of
+}
+
+func (s *shift) put(v Values, k int) {
+	if !s.seen[k] {
+		return
+	}
+	v[ShareShift], v[ShiftAlike] = s.moved[k], s.alike[k]
+	var others []float64
+	for o := range s.groups {
+		if o != k && s.seen[o] && s.groups[o].Role == s.groups[k].Role {
+			others = append(others, s.moved[o])
+		}
+	}
+	if len(others) > 0 {
+		v[SiblingsShift] = stats.Median(others)
+	}
+}
+
+// measured returns what the fabric shows of an entity that others have listed
+// as a candidate, and false where it shows nothing.
+func (f *fabricMeasures) measured(e telemetry.Entity) (Values, telemetry.Entity, bool) {
+	i, ok := f.m.Index(e)
+	if !ok {
+		return nil, telemetry.Entity{}, false
+	}
+	var peer telemetry.Entity
+	if p := f.m.Ends[i].Peer; p >= 0 {
+		peer = f.m.Ends[p].Entity
+	}
+	return f.end(i), peer, true
+}

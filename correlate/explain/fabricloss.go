@@ -1,0 +1,234 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/stats"
+)
+
+// packetBytes is the length of an RDMA packet at the largest message transfer
+// unit in common use; counts per packet are per so many bytes.
+const packetBytes = 4096
+
+// leastPackets per second keep a share of an idle link finite.
+const leastPackets = 1000
+
+const (
+	// leastDamage and leastLeak are parts of a link's traffic below which its
+	// ends are not looked at for them: what hurts a job is a hundred times more.
+	leastDamage = 1e-6
+	leastLeak   = 1e-5
+	// knownLeak is the standard error from which a leak is not seen.
+	knownLeak = 2e-3
+)
+
+// loss is what of the job's traffic was lost on its paths, or taken for lost.
+type loss struct {
+	resent, taken           float64
+	resentSeen, takenSeen   bool
+	damage, leak, drops     float64
+	damageSeen, leakSeen    bool
+	dropsSeen               bool
+	damageOf, leakOf        []float64 // by end, of its link
+	damageSeenOf, leakKnown []bool
+}
+
+func (f *fabricMeasures) loss() loss {
+	n := len(f.m.Ends)
+	l := loss{damageOf: make([]float64, n), leakOf: make([]float64, n), damageSeenOf: make([]bool, n), leakKnown: make([]bool, n)}
+	f.resent(&l)
+	for i := range f.m.Ends {
+		p := f.m.Ends[i].Peer
+		if p < 0 || !f.m.Ends[i].Main {
+			continue
+		}
+		here, okHere := f.damage(i)
+		there, okThere := f.damage(p)
+		l.damageOf[i], l.damageSeenOf[i] = max(here, there), okHere || okThere
+		l.leakOf[i], l.leakKnown[i] = f.leak(i, p)
+		if !f.e.Fabric.OnPath[i] {
+			continue
+		}
+		l.damage, l.damageSeen = max(l.damage, l.damageOf[i]), l.damageSeen || l.damageSeenOf[i]
+		l.leak, l.leakSeen = max(l.leak, l.leakOf[i]), l.leakSeen || l.leakKnown[i]
+		if d, ok := f.beyond(i, fabric.Dropped); ok {
+			l.drops, l.dropsSeen = l.drops+d, true
+		}
+	}
+	return l
+}
+
+// resent adds up what the job's nics sent again and what came out of order.
+func (f *fabricMeasures) resent(l *loss) {
+	var again, disordered, packets float64
+	disorderSeen := false
+	for _, node := range f.e.Nodes {
+		for _, i := range f.m.Links(node) {
+			v, ok := f.beyond(i, fabric.Sequence)
+			if !ok {
+				continue
+			}
+			l.resentSeen = true
+			again += v
+			packets += float64(f.e.Fabric.Now.Of[i].Util*f.m.Ends[i].Speed) / packetBytes
+			if d, ok := f.beyond(i, fabric.Disordered); ok {
+				disordered += d
+				disorderSeen = true
+			}
+		}
+	}
+	l.resent = again / max(packets, leastPackets)
+	if disorderSeen && disordered > 1 {
+		l.taken, l.takenSeen = min(again/disordered, 1), true
+	}
+}
+
+// beyond is a count per second now beyond before, not below 0.
+func (f *fabricMeasures) beyond(i int, k fabric.Count) (float64, bool) {
+	now, ok := f.e.Fabric.Now.Of[i].Counts.Rate(k)
+	before, _ := f.e.Fabric.Before.Of[i].Counts.Rate(k)
+	return max(0, now-before), ok
+}
+
+// damage is what came damaged at end i, per packet received.
+func (f *fabricMeasures) damage(i int) (float64, bool) {
+	crc, okCRC := f.beyond(i, fabric.Damaged)
+	any, okAny := f.beyond(i, fabric.Erred)
+	fec, okFEC := f.beyond(i, fabric.Uncorrectable)
+	packets := max(float64(f.e.Fabric.Now.Of[i].RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets)
+	return max(crc, any, fec) / packets, okCRC || okAny || okFEC
+}
+
+// leak is the larger leak of the two ways of a link.
+func (f *fabricMeasures) leak(i, p int) (float64, bool) {
+	leaks := f.e.Fabric.Now.Leaks
+	if leaks == nil {
+		return 0, false
+	}
+	a, b := leaks[i], leaks[p]
+	ok := a.Seen && a.Error < knownLeak || b.Seen && b.Error < knownLeak
+	return max(a.Share, b.Share), ok
+}
+
+// path puts what is known of the job's paths as wholes into v.
+func (l *loss) path(v Values) {
+	put(v, Resent, l.resent, l.resentSeen)
+	put(v, TakenForLoss, l.taken, l.takenSeen)
+	put(v, WorstDamage, l.damage, l.damageSeen)
+	put(v, WorstLeak, l.leak, l.leakSeen)
+	put(v, PathDrops, l.drops, l.dropsSeen)
+}
+
+func put(v Values, m Measure, x float64, seen bool) {
+	if seen {
+		v[m] = x
+	}
+}
+
+// health adds to v what end i shows of its link beyond traffic that stands.
+func (f *fabricMeasures) health(v Values, i int) {
+	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
+	p := f.m.Ends[i].Peer
+	f.losses.path(v)
+	put(v, LinkDamage, f.losses.damageOf[i], f.losses.damageSeenOf[i])
+	put(v, LinkLeak, f.losses.leakOf[i], f.losses.leakKnown[i])
+	if n.Standing > 0 {
+		v[Unmarked] = max(0, n.Unmarked-b.Unmarked)
+	}
+	if n.Credits {
+		v[Starved] = n.Told - b.Told
+	}
+	if p >= 0 && f.e.Fabric.Now.Of[p].Credits {
+		v[Starves] = n.Tells - b.Tells
+	}
+	if d, ok := f.beyond(i, fabric.Disordered); ok {
+		v[Disorder] = d / max(float64(n.RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets)
+	}
+	if up, down, ok := f.up(i); ok {
+		v[LinkUp], v[DownNow] = up, boolValue(down)
+	}
+	f.siblings(v, i)
+}
+
+// up is the part of the time for which the link of end i was up and whether it
+// is down now, by the end that says worse.
+func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
+	share = 1
+	for _, k := range []int{i, f.m.Ends[i].Peer} {
+		if k < 0 {
+			continue
+		}
+		if s, at, seen := f.e.Fabric.Now.Of[k].Counts.Up(); seen {
+			ok = true
+			share = min(share, s)
+			down = down || !at
+		}
+	}
+	return share, down, ok
+}
+
+// siblings adds how loaded the siblings of an end between switches are.
+func (f *fabricMeasures) siblings(v Values, i int) {
+	if !f.m.Between(i) {
+		return
+	}
+	dose := f.own[i] / f.lost
+	var loads []float64
+	for _, s := range f.siblingsOf(i) {
+		dose = max(dose, f.own[s]/f.lost)
+		if s != i {
+			loads = append(loads, f.loadRatio(s))
+		}
+	}
+	v[GroupDose] = dose
+	if len(loads) > 0 {
+		v[SiblingsLoad] = stats.Median(loads)
+	}
+}
+
+// siblingsOf lists the main ends that could carry what end i carries, itself
+// included: the uplinks of its access switch, or the ways into the one it leads
+// to.
+func (f *fabricMeasures) siblingsOf(i int) []int {
+	owner, up := f.m.Ends[i].Owner, true
+	if !f.anyHost(owner) {
+		owner, up = f.m.Ends[f.m.Ends[i].Peer].Owner, false
+	}
+	var out []int
+	for _, s := range f.m.Links(owner) {
+		if !f.m.Between(s) {
+			continue
+		}
+		if !up {
+			s = f.m.Ends[s].Peer
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// ailing lists ends on the job's paths whose link shows trouble of its own,
+// whether or not traffic stands there: damage, a leak, a link that was down, a
+// nic at which packets come out of order. The worst first, at most maxEnds.
+func (f *fabricMeasures) ailing() []int {
+	var at []int
+	worse := make([]float64, len(f.m.Ends))
+	for i, on := range f.e.Fabric.OnPath {
+		if !on || !f.m.Ends[i].Main {
+			continue
+		}
+		d, _ := f.beyond(i, fabric.Disordered)
+		d /= max(float64(f.e.Fabric.Now.Of[i].RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets)
+		up, down, ok := f.up(i)
+		worse[i] = max(f.losses.damageOf[i]/leastDamage, f.losses.leakOf[i]/leastLeak, d/leastDamage)
+		if ok && (down || up < 0.999) {
+			worse[i] += 1e6
+		}
+		if worse[i] > 1 {
+			at = append(at, i)
+		}
+	}
+	byBlame(at, worse)
+	return slices.Clip(at[:min(len(at), maxEnds)])
+}

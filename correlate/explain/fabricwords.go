@@ -1,0 +1,79 @@
+package explain
+
+// Measures of a network beyond standing traffic: credits, loss, marks, links
+// that are down, and switches and planes as wholes.
+const (
+	// Of any end of a link.
+	Starves      Measure = "starves"
+	Starved      Measure = "starved"
+	LinkDamage   Measure = "link_damage"
+	LinkLeak     Measure = "link_leak"
+	LinkUp       Measure = "link_up"
+	DownNow      Measure = "down_now"
+	SiblingsLoad Measure = "siblings_load"
+	GroupDose    Measure = "group_dose"
+	Disorder     Measure = "disorder"
+	Unmarked     Measure = "unmarked"
+
+	// Of the job's paths, for any end, switch or plane.
+	Resent       Measure = "resent"
+	TakenForLoss Measure = "taken_for_loss"
+	WorstDamage  Measure = "worst_damage"
+	WorstLeak    Measure = "worst_leak"
+	PathDrops    Measure = "path_drops"
+
+	// Of a switch.
+	Circling     Measure = "circling"
+	StandingStop Measure = "standing_stop"
+	SwitchDrops  Measure = "switch_drops"
+	DropsHere    Measure = "drops_here"
+	StopsFeeders Measure = "stops_feeders"
+	MarksMissing Measure = "marks_missing"
+	MarksRise    Measure = "marks_rise"
+	MarksFree    Measure = "marks_free"
+	FellSilent   Measure = "fell_silent"
+	PeersDown    Measure = "peers_down"
+
+	// Of a switch or plane beside its siblings.
+	ShareShift    Measure = "share_shift"
+	SiblingsShift Measure = "siblings_shift"
+	ShiftAlike    Measure = "shift_alike"
+)
+
+func lossMeasures() []MeasureDoc {
+	return []MeasureDoc{
+		{Starves, "s/s", "InfiniBand: time for which its peer had data for it and no credit from it, beyond before"},
+		{Starved, "s/s", "InfiniBand: time for which this end had data and no credit, beyond before: a victim"},
+		{LinkDamage, "1", "packets that came damaged over its link, or codewords beyond mending, per packet of 4 KiB received, the worse way, beyond before"},
+		{LinkLeak, "1", "part of the bytes sent into its link that never came out of it, the worse way: what is certain of the slope of the two ends' counters"},
+		{LinkUp, "1", "part of the time for which its link was up, as the end says that saw it down longer"},
+		{DownNow, "1", "1 if an end of its link says at last that it is down"},
+		{SiblingsLoad, "1", "load_ratio of its median sibling: the other uplinks of its access switch, or the other ways into the same one"},
+		{GroupDose, "1", "the largest dose of its siblings and itself"},
+		{Disorder, "1", "of a nic: packets that came out of order per packet of 4 KiB received, beyond before"},
+		{Unmarked, "1", "part of the time in which traffic stood here, free to go, without one mark, beyond before"},
+		{Resent, "1", "packets that the job's nics had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
+		{TakenForLoss, "1", "the same over the packets that came out of order at the job's nics: near 0 where disorder is harmless"},
+		{WorstDamage, "1", "the largest link_damage on the job's paths"},
+		{WorstLeak, "1", "the largest link_leak on the job's paths"},
+		{PathDrops, "1/s", "packets per second that queues on the job's paths dropped, beyond before"},
+	}
+}
+
+func groupMeasures() []MeasureDoc {
+	return []MeasureDoc{
+		{Circling, "1", "part of the job's waiting that goes round in a loop through this switch"},
+		{StandingStop, "s/s", "time for which the ends of that loop are told to stop, the least of them"},
+		{SwitchDrops, "1/s", "packets per second that its queues dropped, beyond before"},
+		{DropsHere, "1", "its part of all packets dropped on the job's paths"},
+		{StopsFeeders, "s/s", "time for which one of its ports told its peer to stop, the most of them"},
+		{MarksMissing, "1", "unmarked of its ports together, beyond its own before and beyond its median sibling: it does not mark where others would"},
+		{MarksRise, "1", "packets it marks per byte sent, now over before, over the same of its median sibling"},
+		{MarksFree, "1", "part of its marks that fell in time in which nothing stood at the port"},
+		{FellSilent, "1", "part of its ports that were heard of before and are not any more"},
+		{PeersDown, "1", "part of its links whose other end says that the link is down"},
+		{ShareShift, "1", "by how much its part of what its siblings and it carry has changed: 1 is twice or half of what it was"},
+		{SiblingsShift, "1", "the same of its median sibling"},
+		{ShiftAlike, "1", "part of its links whose load changed the same way by half as much or more: low where one link alone is meant"},
+	}
+}
