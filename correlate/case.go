@@ -216,6 +216,9 @@ func (e *Engine) hostNow(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) explai
 			out.Rank, out.HasCompute, out.ComputeNow, out.ComputeBefore = r.rank, true, now, r.compute
 		}
 	}
+	if latest, ok := e.latest(h, hurt, g); ok && out.HasCompute {
+		out.HasWander, out.Wander = true, max(0, latest-max(0, out.ComputeNow-out.ComputeBefore))
+	}
 	return out
 }
 

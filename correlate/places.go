@@ -1,6 +1,8 @@
 package correlate
 
 import (
+	"slices"
+
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/correlate/topology"
@@ -42,4 +44,28 @@ func (e *Engine) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) []
 		}
 	}
 	return out
+}
+
+// latest returns by how many seconds the latest of a host's ranks computes
+// longer than that rank did before, in the mean over the hurt's steps.
+func (e *Engine) latest(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) (float64, bool) {
+	var worst []float64 // by step, the last one first
+	for _, r := range h.ranks {
+		vs := e.perStep.Values(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Onset.Earliest, hurt.End(g))
+		slices.Reverse(vs)
+		for k, v := range vs {
+			if k == len(worst) {
+				worst = append(worst, v-r.compute)
+			}
+			worst[k] = max(worst[k], v-r.compute)
+		}
+	}
+	if len(worst) == 0 {
+		return 0, false
+	}
+	var sum float64
+	for _, w := range worst {
+		sum += w
+	}
+	return sum / float64(len(worst)), true
 }

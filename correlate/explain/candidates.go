@@ -41,6 +41,8 @@ func hosts(e *Evidence, fabricDose float64) []Candidate {
 	}
 	compute, lag := lateness(e.Hosts)
 	typicalCompute, typicalLag := medianOf(compute), medianOf(lag)
+	wander := wandering(e.Hosts)
+	typicalWander := medianOf(wander)
 	var out []Candidate
 	for i, h := range e.Hosts {
 		v := Values{}
@@ -54,7 +56,10 @@ func hosts(e *Evidence, fabricDose float64) []Candidate {
 		if h.HasLag {
 			v[LateStart] = (lag[i].v - typicalLag) / excess
 		}
-		if v[ComputeExcess] > 0.1 || v[LateStart] > 0.1 {
+		if h.HasWander {
+			v[WanderExcess] = (wander[i].v - typicalWander) / excess
+		}
+		if v[ComputeExcess] > 0.1 || v[LateStart] > 0.1 || v[WanderExcess] > 0.1 {
 			out = append(out, Candidate{Entity: h.Node, Values: v})
 		}
 	}

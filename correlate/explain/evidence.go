@@ -59,6 +59,10 @@ type HostEvidence struct {
 	HasCompute, HasLag        bool
 	ComputeNow, ComputeBefore float64
 	Lag                       float64 // by how much later its nics send than they did, against the job's other nics
+	HasWander                 bool
+	// Wander is by how much, in the mean over steps, the latest of its ranks
+	// exceeds the rank that is late as a rule.
+	Wander float64
 }
 
 // Loss is what the hurt costs the job.

@@ -21,6 +21,7 @@ const (
 	StageFills   Measure = "stage_fills"
 	ExpertExcess Measure = "expert_excess"
 	ExpertFills  Measure = "expert_fills"
+	WanderExcess Measure = "wander_excess"
 )
 
 func placeMeasures() []MeasureDoc {
@@ -29,6 +30,7 @@ func placeMeasures() []MeasureDoc {
 		{StageFills, "1", "part of that stage's ranks that are late, by at least half of what its median is"},
 		{ExpertExcess, "1", "by how much the median rank at the latest place of the expert groups computes longer than before, beyond the median of the others, over the step's excess"},
 		{ExpertFills, "1", "part of the ranks at that place that are late, by at least half of what their median is"},
+		{WanderExcess, "1", "what the latest of a host's ranks, now one and now another, takes longer than before, beyond what its latest as a rule takes and beyond its peers, in the mean over steps, over the step's excess"},
 	}
 }
 
@@ -81,6 +83,14 @@ func latestPlace(ranks []RankEvidence, place func(*RankEvidence) int) (more, fil
 		}
 	}
 	return worst - others, float64(late) / float64(len(there)), true
+}
+
+// wandering lists what each host's ranks wander by.
+func wandering(hs []HostEvidence) (out []seen) {
+	for _, h := range hs {
+		out = append(out, seen{h.Wander, h.HasWander})
+	}
+	return out
 }
 
 // shifts lists by how much the ranks of some places compute longer than before.

@@ -1,6 +1,10 @@
 package explain
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/jobs"
+)
 
 // grid is a job of stages × replicas ranks; shift says by how much a rank
 // computes longer than before.
@@ -50,4 +54,16 @@ func pick(c bool, a, b float64) float64 {
 		return a
 	}
 	return b
+}
+
+// TestWhoWandersIsTold: four hosts; the ranks of one are late by turns.
+func TestWhoWandersIsTold(t *testing.T) {
+	e := &Evidence{Hurt: &jobs.Hurt{Steps: 1, Sum: 3, Expected: 2}}
+	for _, w := range []float64{0.05, 0.05, 0.55, 0.05} {
+		e.Hosts = append(e.Hosts, HostEvidence{HasCompute: true, ComputeNow: 1, ComputeBefore: 1, HasWander: true, Wander: w})
+	}
+	found := hosts(e, 0)
+	if len(found) != 1 || found[0].Values[WanderExcess] != 0.5 {
+		t.Errorf("%+v", found)
+	}
 }
