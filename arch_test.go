@@ -54,13 +54,13 @@ correlate/attribute: telemetry correlate/stats correlate/snapshot correlate/jobs
 correlate/explain:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/fabric correlate/attribute
 
 # floor 2: the engine, the knowledge it interprets, the files it is fed from
-correlate: telemetry correlate/stats correlate/snapshot correlate/window correlate/detect correlate/topology
+correlate: telemetry correlate/stats correlate/snapshot correlate/window correlate/detect correlate/topology correlate/pace
 correlate: correlate/jobs correlate/fabric correlate/attribute correlate/explain
 rules:          telemetry correlate/explain go.yaml.in/yaml
 rules/scenario: telemetry correlate/explain
 
 # floor 3: the runner and the recorded shell
-engine:        telemetry correlate correlate/explain correlate/window
+engine:        telemetry correlate correlate/attribute correlate/explain correlate/window
 replay/trace:  telemetry github.com/klauspost/compress
 replay/bundle: telemetry replay/trace github.com/klauspost/compress
 replay/score:  telemetry correlate/explain
@@ -84,7 +84,7 @@ pipeline/outbox:   telemetry pipeline/bus pipeline/outbox/spill pipeline/outbox/
 pipeline/outbox/spill: telemetry pipeline/outbox/thin
 pipeline/outbox/thin:  telemetry
 pipeline/ticker:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
-pipeline/replica:  telemetry correlate correlate/explain correlate/window engine pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/replica:  telemetry correlate correlate/attribute correlate/explain correlate/window engine pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/notify:   telemetry correlate/explain pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/webhook: pipeline/notify
@@ -110,6 +110,7 @@ lab/sim/random:          correlate/stats
 lab/sim/site:            telemetry
 lab/sim/condition:       lab/sim/site
 lab/sim/state:           telemetry
+lab/sim/measure:         telemetry lab/sim/random lab/sim/site lab/sim/state
 lab/sim/network:         correlate/stats lab/sim/random
 lab/sim/heat:            correlate/stats lab/sim/random
 lab/sim/gpu:             correlate/stats lab/sim/random
