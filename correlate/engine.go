@@ -59,6 +59,9 @@ type Engine struct {
 	// if inheriting is set.
 	held       []explain.Incident
 	inheriting bool
+	heeds      heeded   // what the signatures of risks look at; not state
+	signalled  []signal // by series, kind, shape, text
+	risks      risks
 	counts     Counts
 	gaps       []Gap // in which sources were silent, as they were noticed
 	out        Output
@@ -90,6 +93,7 @@ type Counts struct {
 	Events        uint64
 	EventsRepeat  uint64
 	EventsRefused uint64 // beyond the bound on pending events
+	RisksRefused  uint64 // beyond the bound on open risks
 	Edges         uint64
 	Configs       uint64
 	ConfigRefused uint64 // not readable, not known, or too late to apply
@@ -114,6 +118,7 @@ func New(cfg Config) (*Engine, error) {
 func (e *Engine) build() {
 	e.window = window.New(window.Config{Grid: e.cfg.Grid, Lateness: e.cfg.Lateness, Catalogue: e.cfg.Catalogue, History: history, Ahead: ahead})
 	e.detect = detect.New(detect.Config{Catalogue: e.cfg.Catalogue})
+	e.heeds = heeded{}
 	if e.graph == nil {
 		e.graph = topology.New()
 	}
@@ -142,6 +147,7 @@ func (e *Engine) Step(r *telemetry.Record) Output {
 	}
 	e.counts.Window = e.window.Counts()
 	e.counts.StepsRefused = e.book.Refused + e.perStep.Refused
+	e.counts.RisksRefused = e.risks.refused
 	e.counts.Forgotten = e.book.Forgotten + e.perStep.Forgotten
 	e.out.Counts = e.counts
 	return e.out
@@ -231,6 +237,7 @@ func (e *Engine) advance() {
 		closed := e.window.Close(class, g, e.cfg.ForEach)
 		found := e.detect.Run(e.window, class, g, e.cfg.ForEach)
 		e.notice(found)
+		e.signalFindings(found, g)
 		e.out.Findings = append(e.out.Findings, found...)
 		if len(closed.Switched) > 0 {
 			e.links = nil // a series is judged by another source now

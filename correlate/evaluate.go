@@ -33,6 +33,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	for _, c := range e.cases {
 		e.follow(c, g)
 	}
+	e.judgeRisks(g)
 	e.sweep(g)
 	slices.SortStableFunc(e.out.Incidents, byTimeJobID)
 }
@@ -41,6 +42,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
 	var out []jobs.Changed
 	for _, ev := range e.due(g) {
+		e.signalEvent(&ev, g)
 		out = append(out, e.book.Event(&ev, g)...)
 	}
 	return out
@@ -159,8 +161,9 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	}
 	c.impact, c.judged, c.steps = next.Impact.Jobs[0], g, j.Steps
 	if c.published.Revision == 0 && c.under.IsZero() {
-		next = e.place(c, next, g)
+		next = e.name(c, next, g)
 	}
+	e.swallow(c, &next, g)
 	c.incident = next
 	switch lead := e.leader(c); {
 	case c.strays(lead):

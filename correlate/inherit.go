@@ -43,15 +43,24 @@ func (e *Engine) adopt(g telemetry.Time) {
 	held := e.held
 	e.held, e.inheriting = nil, false
 	former := e.disown()
+	e.disownRisks()
 	for i := range held {
-		if held[i].State == explain.StateOpen {
+		switch {
+		case held[i].State != explain.StateOpen:
+		case held[i].Kind == explain.KindRisk:
+			e.takeRisk(&held[i], g)
+		default:
 			e.take(&held[i], g)
 		}
 	}
 	e.regroup(former)
-	e.past = nil
+	e.past, e.risks.past = nil, nil
 	for i := range held {
-		if held[i].State != explain.StateOpen {
+		switch {
+		case held[i].State == explain.StateOpen:
+		case held[i].Kind == explain.KindRisk:
+			e.recallRisk(&held[i], g)
+		default:
 			e.recall(&held[i], g)
 		}
 	}

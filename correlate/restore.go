@@ -34,7 +34,7 @@ func (e *Engine) Restore(b []byte) error {
 
 // code writes or restores every field, in one order for both.
 func (e *Engine) code(c *snapshot.Codec) {
-	c.Tag("quintet/engine/4")
+	c.Tag("quintet/engine/5")
 	e.codeConfig(c)
 	if !c.Writing() {
 		if c.Err() != nil || e.cfg.Validate() != nil {
@@ -60,6 +60,8 @@ func (e *Engine) code(c *snapshot.Codec) {
 	c.Bool(&e.inheriting)
 	snapshot.List(c, &e.held, 64, func(c *snapshot.Codec, in *explain.Incident) { in.Snapshot(c) })
 	snapshot.List(c, &e.gaps, 40, codeGap)
+	snapshot.List(c, &e.signalled, 64, codeSignal)
+	e.risks.snapshot(c)
 	e.codeCounts(c)
 }
 

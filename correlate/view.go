@@ -117,6 +117,9 @@ func (e *Engine) Live() []explain.Incident {
 		}
 		out = append(out, next)
 	}
+	for _, r := range e.risks.open {
+		out = append(out, r.incident)
+	}
 	slices.SortStableFunc(out, func(a, b explain.Incident) int { return a.Subject().Compare(b.Subject()) })
 	return out
 }

@@ -1,0 +1,114 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Trouble is what is seen of an entity that may be a risk: it hurts no job yet.
+type Trouble struct {
+	Root      telemetry.Entity
+	Signature *Signature
+	Seen      telemetry.Series // what shows it; of an event its name stands for the metric
+	Shape     telemetry.Shape
+	Onset     telemetry.Interval
+	Before    float64
+	Now       float64
+	Values    Values
+	// Threatened are the jobs that depend on the root, and Entities the hosts
+	// they run on that do, in identity order.
+	Threatened []telemetry.Entity
+	Entities   []telemetry.Entity
+}
+
+// Heeds returns the clues without which a signature is not considered: those
+// that are required, else the first that reads telemetry.
+func (s *Signature) Heeds() []*Clue {
+	var out []*Clue
+	for i := range s.Clues {
+		if c := &s.Clues[i]; c.Required && c.Reading != nil {
+			out = append(out, c)
+		}
+	}
+	for i := range s.Clues {
+		if c := &s.Clues[i]; len(out) == 0 && c.Reading != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Stands weighs a signature for an entity outside any job's trouble, by what
+// read returns for each clue: how sure it is against unknown at even odds, and
+// false where a required clue is absent or unseen.
+func (s *Signature) Stands(read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
+	score, values := s.Prior, Values{}
+	for i := range s.Clues {
+		c := &s.Clues[i]
+		x, seen := read(c)
+		if !seen && c.Required {
+			return 0, nil, false
+		}
+		if !seen {
+			continue
+		}
+		values[c.Key()] = x
+		st := c.Strength(x)
+		if c.Required && st == 0 {
+			return 0, nil, false
+		}
+		score += float64(st*c.For) + float64((1-st)*c.Against)
+	}
+	return 1 / (1 + stats.Exp(-score)), values, true
+}
+
+// TellRisk writes a trouble into an incident of kind risk. No job is hurt: there
+// is no impact but what might be.
+func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
+	ev := &Evidence{}
+	if len(x.Threatened) > 0 {
+		ev.Job = x.Threatened[0]
+	}
+	best := &Answer{Entity: x.Root, Signature: x.Signature, Values: x.Values, Confidence: confidence}
+	in.Onset = x.Onset
+	in.Root = Root{Entity: x.Root, Signature: x.Signature.Name, Domain: x.Signature.Domain, Confidence: round(confidence, 3), Onset: x.Onset}
+	in.Alternatives, in.Contributors, in.RuledOut, in.BlindSpots = []Alternative{}, []Contributor{}, []RuledOut{}, []BlindSpot{}
+	in.Impact = Impact{Jobs: []JobImpact{}, Entities: append([]telemetry.Entity{}, x.Entities...)}
+	in.Chain = []Link{t.seen(x)}
+	in.Actions = t.actions(ev, best)
+	in.Title = fmt.Sprintf("%s since %s ± %.0f s", risked(x), middle(x.Onset).Clock(), uncertainty(x.Onset)) + toCause +
+		fill(x.Signature.Sentence, func(name string) string { return placeholder(name, ev, best) })
+	in.Severity = SeverityWarning
+	if x.Signature.Name == leak {
+		in.Severity = SeverityCritical
+	}
+}
+
+// leak is the signature whose risk is critical (design A5).
+const leak = "leak"
+
+// risked is who is at risk.
+func risked(x *Trouble) string {
+	switch n := len(x.Threatened); n {
+	case 0:
+		return "No job is hurt or at risk, but"
+	case 1:
+		return x.Threatened[0].Name + " is at risk"
+	default:
+		return fmt.Sprintf("%s and %d more are at risk", x.Threatened[0].Name, n-1)
+	}
+}
+
+// seen is the link that shows a trouble.
+func (t *Teller) seen(x *Trouble) Link {
+	l := Link{Entity: x.Seen.Entity, Domain: x.Signature.Domain, Metric: x.Seen.Metric, Shape: x.Shape.String(), Onset: x.Onset,
+		Before: round(x.Before, 9), Now: round(x.Now, 9), Why: fmt.Sprintf("it is %.3g, before %.3g", x.Now, x.Before)}
+	if m, ok := t.Catalogue.Lookup(x.Seen.Metric); ok {
+		l.Domain, l.Unit = m.Domain, m.Unit
+	} else {
+		l.Why = "it happened"
+	}
+	return l
+}

@@ -1,0 +1,520 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// A risk is trouble that hurts no job yet: a leak, a lost feed, a link that
+// wears out. It opens when a signal that a risk's signature heeds has lasted and
+// the signature fits, stands as long as the signal does, and is told once, at
+// the entity furthest upstream. When a job is hurt by it, its incident goes on
+// under the risk's name.
+
+// risk is one, open or resolved a short while ago.
+type risk struct {
+	incident  explain.Incident // as of the last judgement
+	published explain.Incident
+	seen      telemetry.Time // the grid in which a signal last spoke for it
+	// inherited says that it was published by another engine and no signal of it
+	// has been seen yet, and since when.
+	inherited bool
+	since     telemetry.Time
+	resolved  telemetry.Time
+}
+
+// risks are those that stand, by root and signature, and those that are over but
+// may come back.
+type risks struct {
+	open    []*risk
+	past    []*risk
+	refused uint64 // beyond the bound
+}
+
+const (
+	// maxRisks bounds those open at a time.
+	maxRisks = 256
+	// riskCalm after its last signal a risk is over.
+	riskCalm = telemetry.Duration(60e9)
+	// riskSure is how sure a signature must be, against unknown at even odds.
+	riskSure = 0.5
+)
+
+// supported is a trouble that a signal speaks for in this grid.
+type supported struct {
+	explain.Trouble
+	signal     *signal
+	confidence float64
+}
+
+func (s *supported) compare(o *supported) int {
+	return cmp.Or(s.Root.Compare(o.Root), cmp.Compare(s.Signature.Name, o.Signature.Name))
+}
+
+// judgeRisks opens, refreshes and resolves risks at the end of grid g.
+func (e *Engine) judgeRisks(g telemetry.Time) {
+	e.signalStates(g)
+	if len(e.signalled) == 0 && len(e.risks.open) == 0 {
+		e.forgetRisks(g)
+		return
+	}
+	for _, s := range e.upstream(e.troubles()) {
+		e.standRisk(&s, g)
+	}
+	for _, r := range slices.Clone(e.risks.open) {
+		switch {
+		case r.inherited && g.Sub(r.since) >= Horizon:
+			e.endRisk(r, notHeardOf, nil, g)
+		case !r.inherited && g.Sub(r.seen) >= riskCalm:
+			e.endRisk(r, "recovered", nil, g)
+		}
+	}
+	e.forgetRisks(g)
+}
+
+func (e *Engine) forgetRisks(g telemetry.Time) {
+	e.risks.past = slices.DeleteFunc(e.risks.past, func(r *risk) bool { return g.Sub(r.resolved) > reopenWithin })
+}
+
+// troubles weighs the signatures of risks for the entities that signals speak
+// of, by root and signature. What is open already needs no second proof.
+func (e *Engine) troubles() []supported {
+	var out []supported
+	for i := range e.signalled {
+		s := &e.signalled[i]
+		if !s.certain(e.cfg.Grid) {
+			continue
+		}
+		for j := range e.cfg.Signatures {
+			sig := &e.cfg.Signatures[j]
+			if sig.Expect != explain.ExpectRisk || !heeds(sig, s) {
+				continue
+			}
+			best := supported{}
+			for _, root := range e.rootsOf(sig, s.series.Entity) {
+				confidence, values, ok := sig.Stands(e.riskReader(root, s))
+				if e.openRisk(root, sig.Name) != nil {
+					confidence, ok = max(confidence, riskSure), true
+				}
+				if ok && confidence >= riskSure && confidence > best.confidence {
+					best = supported{signal: s, confidence: confidence, Trouble: explain.Trouble{Root: root, Signature: sig, Seen: s.series, Shape: s.told(),
+						Onset: s.onset, Before: s.before, Now: s.now, Values: values}}
+				}
+			}
+			if best.confidence > 0 {
+				out = append(out, best)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b supported) int { return a.compare(&b) })
+	return slices.CompactFunc(out, func(a, b supported) bool { return a.compare(&b) == 0 })
+}
+
+func heeds(sig *explain.Signature, s *signal) bool {
+	for _, c := range sig.Heeds() {
+		r := c.Reading
+		if s.kind == eventSignal && r.Event == string(s.series.Metric) && len(s.text) >= len(r.Text) && s.text[:len(r.Text)] == r.Text ||
+			s.kind != eventSignal && r.Event == "" && r.Metric == s.series.Metric {
+			return true
+		}
+	}
+	return false
+}
+
+// told is a signal's shape as a reader sees it.
+func (s *signal) told() telemetry.Shape {
+	if s.kind == findingSignal {
+		return s.shape
+	}
+	return telemetry.ShapeLevel
+}
+
+// rootsOf lists which entities a signature may name for what is seen at x: x
+// itself, else what it lies in, holds or is cabled to.
+func (e *Engine) rootsOf(sig *explain.Signature, x telemetry.Entity) []telemetry.Entity {
+	if slices.Contains(sig.Roots, x.Kind) {
+		return []telemetry.Entity{x}
+	}
+	var out []telemetry.Entity
+	for _, n := range e.graph.Neighbours(x) {
+		if n.Relation == telemetry.Contains && slices.Contains(sig.Roots, n.Entity.Kind) && len(out) < maxRoots {
+			out = append(out, n.Entity)
+		}
+	}
+	return out
+}
+
+const maxRoots = 16
+
+// riskReader reads a signature's clues for a root outside any case: what its
+// signal says where the clue reads the same series, else what the root's own
+// series are worth now.
+func (e *Engine) riskReader(root telemetry.Entity, s *signal) func(*explain.Clue) (float64, bool) {
+	return func(c *explain.Clue) (float64, bool) {
+		r := c.Reading
+		if r == nil {
+			return 0, false
+		}
+		if v, ok := s.read(r); ok && (r.Of == explain.OfRoot && root == s.series.Entity || r.Of != explain.OfRoot && root != s.series.Entity) {
+			return v, true
+		}
+		slot, ok := e.window.Slot(telemetry.Series{Entity: root, Metric: r.Metric})
+		if !ok || r.Of != explain.OfRoot || r.Take != explain.TakeNow {
+			return 0, false
+		}
+		v, _ := e.window.Value(slot)
+		return float64(v), v == v
+	}
+}
+
+// read is what a clue's reading says of the signal itself.
+func (s *signal) read(r *explain.Reading) (float64, bool) {
+	if s.kind == eventSignal {
+		return 1, r.Event == string(s.series.Metric)
+	}
+	if r.Event != "" || r.Metric != s.series.Metric {
+		return 0, false
+	}
+	switch r.Take {
+	case explain.TakeNow, explain.TakeMost, explain.TakeLeast:
+		return s.now, true
+	case explain.TakeBefore:
+		return s.before, true
+	case explain.TakeShift, explain.TakePeers:
+		return s.now - s.before, true
+	case explain.TakeRatio, explain.TakePeersRatio:
+		return s.now / s.before, s.before != 0
+	}
+	return 0, false
+}
+
+// upstream drops every trouble whose root lies behind that of another of the
+// same signature: where a feed is lost, its distribution units are no troubles
+// of their own.
+func (e *Engine) upstream(all []supported) []supported {
+	roots := map[string][]telemetry.Entity{}
+	for i := range all {
+		name := all[i].Signature.Name
+		roots[name] = append(roots[name], all[i].Root)
+	}
+	return slices.DeleteFunc(all, func(s supported) bool {
+		among := roots[s.Signature.Name]
+		return len(among) > 1 && e.behind(s.Root, among)
+	})
+}
+
+// maxUpstream bounds how many entities are looked at on the way up.
+const maxUpstream = 128
+
+// behind says that one of the roots, which are in identity order, feeds, cools
+// or contains x; or is the other end of its cable and first in order.
+func (e *Engine) behind(x telemetry.Entity, roots []telemetry.Entity) bool {
+	if peer, _, ok := e.graph.Peer(x); ok && peer.Compare(x) < 0 && in(roots, peer) {
+		return true
+	}
+	found := false
+	e.climb(x, func(up telemetry.Entity) bool { found = in(roots, up); return !found })
+	return found
+}
+
+func in(sorted []telemetry.Entity, x telemetry.Entity) bool {
+	_, ok := slices.BinarySearchFunc(sorted, x, telemetry.Entity.Compare)
+	return ok
+}
+
+// climb visits what feeds, cools or contains x, at any depth, nearest first,
+// until visit returns false.
+func (e *Engine) climb(x telemetry.Entity, visit func(telemetry.Entity) bool) {
+	seen := []telemetry.Entity{x}
+	for at := 0; at < len(seen) && len(seen) < maxUpstream; at++ {
+		for _, n := range e.graph.Neighbours(seen[at]) {
+			if n.Out || !supplies(n.Relation) || slices.Contains(seen, n.Entity) {
+				continue
+			}
+			if !visit(n.Entity) {
+				return
+			}
+			seen = append(seen, n.Entity)
+		}
+	}
+}
+
+func supplies(r telemetry.Relation) bool {
+	return r == telemetry.Feeds || r == telemetry.Cools || r == telemetry.Contains
+}
+
+func (e *Engine) openRisk(root telemetry.Entity, signature string) *risk {
+	for _, r := range e.risks.open {
+		if r.incident.Root.Entity == root && r.incident.Root.Signature == signature {
+			return r
+		}
+	}
+	return nil
+}
+
+// standRisk opens the risk of a trouble, or goes on with it.
+func (e *Engine) standRisk(s *supported, g telemetry.Time) {
+	r := e.openRisk(s.Root, s.Signature.Name)
+	switch {
+	case r != nil:
+		r.seen, r.incident.Updated = g, g
+		if !r.inherited && r.published.Revision > 0 {
+			return // it was told, and nothing of it changes but its length
+		}
+		r.inherited = false
+	case e.told(s):
+		return
+	case len(e.risks.open) >= maxRisks:
+		e.risks.refused++
+		return
+	default:
+		r = e.newRisk(s, g)
+	}
+	e.threatened(&s.Trouble)
+	e.teller().TellRisk(&r.incident, &s.Trouble, s.confidence)
+	e.publishRisk(r, g)
+}
+
+// told says that an open incident tells of the trouble already.
+func (e *Engine) told(s *supported) bool {
+	return slices.ContainsFunc(e.cases, func(c *incidentCase) bool {
+		return c.under.IsZero() && c.published.Revision > 0 && e.sameTrouble(&c.incident, &explain.Root{Entity: s.Root, Signature: s.Signature.Name})
+	})
+}
+
+// sameTrouble says that an incident is sure that it began where a risk stands:
+// at its root, at what lies in it, holds it or is cabled to it, or, where it
+// names the same fault, behind it.
+func (e *Engine) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
+	at, root := in.Root.Entity, risk.Entity
+	switch {
+	case in.Root.Confidence < sure:
+		return false
+	case at == root:
+		return true
+	case in.Root.Signature == risk.Signature:
+		return e.behind(at, []telemetry.Entity{root}) || e.behind(root, []telemetry.Entity{at}) || e.near(at, root)
+	}
+	return e.near(at, root)
+}
+
+// near says that two entities are the ends of a cable, or that one lies in the
+// other and they are not a whole machine and its part.
+func (e *Engine) near(a, b telemetry.Entity) bool {
+	if peer, _, ok := e.graph.Peer(a); ok && peer == b {
+		return true
+	}
+	if a.Kind == telemetry.Node || b.Kind == telemetry.Node || a.Kind == telemetry.Switch || b.Kind == telemetry.Switch {
+		return false
+	}
+	inA, okA := e.graph.Container(b)
+	inB, okB := e.graph.Container(a)
+	return okA && inA == a || okB && inB == b
+}
+
+// newRisk opens a risk; the same trouble that was resolved a short while ago
+// comes back under its name, upstream of what it stood at too.
+func (e *Engine) newRisk(s *supported, g telemetry.Time) *risk {
+	r := &risk{seen: g}
+	r.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(s.Seen.Metric), s.Root, g), State: explain.StateOpen, Kind: explain.KindRisk,
+		Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules}
+	if i := e.downstreamRisk(s); i >= 0 {
+		old := e.risks.open[i]
+		r.goOn(&old.incident, &old.published)
+		e.risks.open = slices.Delete(e.risks.open, i, i+1)
+	} else if i := slices.IndexFunc(e.risks.past, func(o *risk) bool { return o.is(s) }); i >= 0 {
+		old := e.risks.past[i]
+		r.goOn(&old.incident, &old.published)
+		r.incident.Reopens++
+		e.risks.past = slices.Delete(e.risks.past, i, i+1)
+	} else if i := slices.IndexFunc(e.past, func(c *incidentCase) bool {
+		return e.sameTrouble(&c.incident, &explain.Root{Entity: s.Root, Signature: s.Signature.Name})
+	}); i >= 0 {
+		old := e.past[i]
+		r.goOn(&old.incident, &old.published)
+		r.incident.Reopens++
+		e.past = slices.Delete(e.past, i, i+1)
+	}
+	for i := e.downstreamRisk(s); i >= 0; i = e.downstreamRisk(s) {
+		id := r.incident.ID
+		e.endRisk(e.risks.open[i], "merged", &id, g)
+	}
+	e.risks.open = append(e.risks.open, r)
+	return r
+}
+
+func (r *risk) is(s *supported) bool {
+	return r.incident.Root.Entity == s.Root && r.incident.Root.Signature == s.Signature.Name
+}
+
+func (r *risk) goOn(was, published *explain.Incident) {
+	r.published = *published
+	r.incident.ID, r.incident.Opened, r.incident.Reopens, r.incident.SplitFrom = was.ID, was.Opened, was.Reopens, was.SplitFrom
+}
+
+// downstreamRisk finds the open risk of the same signature that stands behind
+// the trouble: it was seen first, but it began here.
+func (e *Engine) downstreamRisk(s *supported) int {
+	return slices.IndexFunc(e.risks.open, func(o *risk) bool {
+		return o.incident.Root.Signature == s.Signature.Name && e.behind(o.incident.Root.Entity, []telemetry.Entity{s.Root})
+	})
+}
+
+func (e *Engine) publishRisk(r *risk, g telemetry.Time) {
+	r.incident.Updated = g
+	if r.published.Revision != 0 && !explain.Differs(&r.published, &r.incident) {
+		return
+	}
+	r.incident.Revision = r.published.Revision + 1
+	r.published = r.incident
+	e.out.Incidents = append(e.out.Incidents, r.incident)
+}
+
+// endRisk resolves a risk, as merged into an incident where one is given.
+func (e *Engine) endRisk(r *risk, how string, into *string, g telemetry.Time) {
+	at := g
+	r.incident.State, r.incident.Resolution, r.incident.Resolved, r.incident.MergedInto = explain.StateResolved, &how, &at, into
+	r.resolved = g
+	e.publishRisk(r, g)
+	r.incident.State, r.incident.Resolution, r.incident.Resolved, r.incident.MergedInto = explain.StateOpen, nil, nil, nil
+	e.dropRisk(r)
+	if into == nil {
+		e.risks.past = append(e.risks.past, r)
+	}
+}
+
+func (e *Engine) dropRisk(r *risk) {
+	e.risks.open = slices.DeleteFunc(e.risks.open, func(o *risk) bool { return o == r })
+}
+
+// name gives a case that is judged for the first time its place: under the name
+// of the risk that hurts its job now, else where incidents belong.
+func (e *Engine) name(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
+	r := e.riskBehind(&next)
+	if r == nil {
+		return e.place(c, next, g)
+	}
+	c.published = r.published
+	next.ID, next.Opened, next.Reopens = r.incident.ID, r.incident.Opened, r.incident.Reopens
+	e.dropRisk(r)
+	return next
+}
+
+// swallow ends the risk that a case's incident turns out to tell of.
+func (e *Engine) swallow(c *incidentCase, next *explain.Incident, g telemetry.Time) {
+	if r := e.riskBehind(next); r != nil {
+		id := e.leader(c).incident.ID
+		if c.under.IsZero() {
+			id = next.ID
+		}
+		e.endRisk(r, "merged", &id, g)
+	}
+}
+
+// riskBehind finds the open risk at the root of an incident.
+func (e *Engine) riskBehind(in *explain.Incident) *risk {
+	for _, r := range e.risks.open {
+		if e.sameTrouble(in, &r.incident.Root) {
+			return r
+		}
+	}
+	return nil
+}
+
+// maxThreatened bounds how much of the site is looked at, and is listed, behind
+// a risk.
+const (
+	maxThreatened = 4096
+	maxListed     = 256
+)
+
+// threatened finds the jobs and hosts that depend on a trouble's root.
+func (e *Engine) threatened(x *explain.Trouble) {
+	var jobs, hosts []telemetry.Entity
+	at := func(y telemetry.Entity) {
+		if n, ok := e.graph.Within(y, telemetry.Node); ok {
+			if on := e.graph.JobsOn(n); len(on) > 0 {
+				jobs, hosts = append(jobs, on...), append(hosts, n)
+			}
+		}
+	}
+	at(x.Root)
+	if peer, _, ok := e.graph.Peer(x.Root); ok {
+		at(peer)
+	}
+	seen := map[telemetry.Entity]bool{x.Root: true}
+	queue := []telemetry.Entity{x.Root}
+	for i := 0; i < len(queue) && len(queue) < maxThreatened; i++ {
+		for _, n := range e.graph.Neighbours(queue[i]) {
+			if !n.Out || !supplies(n.Relation) || seen[n.Entity] {
+				continue
+			}
+			seen[n.Entity] = true
+			if n.Entity.Kind == telemetry.Node {
+				at(n.Entity)
+				continue
+			}
+			queue = append(queue, n.Entity)
+		}
+	}
+	x.Threatened = union(jobs, nil)
+	x.Entities = union(hosts, nil)
+	x.Entities = x.Entities[:min(len(x.Entities), maxListed)]
+}
+
+// takeRisk goes on with a risk that another engine has published.
+func (e *Engine) takeRisk(h *explain.Incident, g telemetry.Time) {
+	if r := e.openRisk(h.Root.Entity, h.Root.Signature); r != nil {
+		r.goOn(h, h)
+		e.publishRisk(r, g)
+		return
+	}
+	if h.Root.Entity.Validate() != nil || len(e.risks.open) >= maxRisks {
+		e.conclude(*h, g)
+		return
+	}
+	r := &risk{incident: *h, published: *h, inherited: true, since: g, seen: g}
+	r.incident.Engine, r.incident.Rules = Version, e.cfg.Rules
+	e.risks.open = append(e.risks.open, r)
+}
+
+// recallRisk notes a published risk that is over.
+func (e *Engine) recallRisk(h *explain.Incident, g telemetry.Time) {
+	if h.Resolved == nil || g.Sub(*h.Resolved) > reopenWithin || h.MergedInto != nil {
+		return
+	}
+	r := &risk{incident: *h, published: *h, resolved: *h.Resolved}
+	r.incident.State, r.incident.Resolution, r.incident.Resolved = explain.StateOpen, nil, nil
+	e.risks.past = append(e.risks.past, r)
+}
+
+// disownRisks forgets under which names the risks have been told.
+func (e *Engine) disownRisks() {
+	e.risks.open = slices.DeleteFunc(e.risks.open, func(r *risk) bool { return r.inherited })
+	for _, r := range e.risks.open {
+		r.published = explain.Incident{}
+	}
+}
+
+func (x *risks) snapshot(c *snapshot.Codec) {
+	snapshot.List(c, &x.open, 64, codeRisk)
+	snapshot.List(c, &x.past, 64, codeRisk)
+	c.U64(&x.refused)
+}
+
+func codeRisk(c *snapshot.Codec, x **risk) {
+	if *x == nil {
+		*x = &risk{}
+	}
+	r := *x
+	r.incident.Snapshot(c)
+	r.published.Snapshot(c)
+	c.Time(&r.seen)
+	c.Bool(&r.inherited)
+	c.Time(&r.since)
+	c.Time(&r.resolved)
+}

@@ -1,0 +1,184 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/detect"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// signal is something wrong that a risk's signature heeds: a finding, a state
+// that is a bad one, or an event.
+type signal struct {
+	series telemetry.Series // of an event, its name stands for the metric
+	kind   signalKind
+	shape  telemetry.Shape // of a finding
+	text   string          // of an event
+	since  telemetry.Time  // the grid in which it was first seen
+	last   telemetry.Time  // in which it was last seen
+	onset  telemetry.Interval
+	before float64
+	now    float64
+}
+
+type signalKind uint8
+
+const (
+	findingSignal signalKind = iota
+	stateSignal
+	eventSignal
+)
+
+func (s *signal) compare(o *signal) int {
+	return cmp.Or(s.series.Compare(o.series), cmp.Compare(s.kind, o.kind), cmp.Compare(s.shape, o.shape), cmp.Compare(s.text, o.text))
+}
+
+const (
+	// maxSignals bounds what is followed; what comes beyond waits.
+	maxSignals = 4096
+	// stateLasts grids a bad state must be seen before it counts.
+	stateLasts = 2
+	// eventLasts is how long an event stands for a trouble.
+	eventLasts = telemetry.Duration(120e9)
+)
+
+// certain says that a signal has lasted long enough to be believed.
+func (s *signal) certain(grid telemetry.Duration) bool {
+	return s.kind != stateSignal || s.last.Sub(s.since) >= (stateLasts-1)*grid
+}
+
+// heeded is what the signatures of risks look at.
+type heeded struct {
+	metrics []telemetry.MetricName // in order
+	events  []string
+	slots   []int // of the window, whose metric is a state among metrics
+	scanned int   // slots looked at
+	known   bool
+}
+
+// heed finds out what the signatures look at.
+func (e *Engine) heed() *heeded {
+	h := &e.heeds
+	if !h.known {
+		for i := range e.cfg.Signatures {
+			s := &e.cfg.Signatures[i]
+			if s.Expect != explain.ExpectRisk {
+				continue
+			}
+			for _, c := range s.Heeds() {
+				if c.Reading.Event != "" {
+					h.events = append(h.events, c.Reading.Event)
+				} else {
+					h.metrics = append(h.metrics, c.Reading.Metric)
+				}
+			}
+		}
+		slices.Sort(h.metrics)
+		slices.Sort(h.events)
+		h.metrics, h.events, h.known = slices.Compact(h.metrics), slices.Compact(h.events), true
+	}
+	for n := e.window.Slots(); h.scanned < n; h.scanned++ {
+		if m := e.window.Metric(h.scanned); m != nil && m.Type == telemetry.StateOf && m.Rise != telemetry.Neutral && h.metric(m.Name) {
+			h.slots = append(h.slots, h.scanned)
+		}
+	}
+	return h
+}
+
+func (h *heeded) metric(m telemetry.MetricName) bool {
+	_, ok := slices.BinarySearch(h.metrics, m)
+	return ok
+}
+
+// signalFindings takes the findings that began or ended.
+func (e *Engine) signalFindings(found []detect.Finding, g telemetry.Time) {
+	h := e.heed()
+	if len(h.metrics) == 0 {
+		return
+	}
+	for i := range found {
+		f := &found[i]
+		m := e.metricOf(f)
+		if m == nil || m.Type == telemetry.StateOf || !h.metric(m.Name) || !worse(f, m.Rise) {
+			continue
+		}
+		s := signal{series: f.Series, kind: findingSignal, shape: f.Shape, since: g, last: g, onset: f.Onset, before: f.Before, now: f.Now}
+		switch at, ok := e.signals(&s); {
+		case f.Ended != 0 && ok:
+			e.signalled = slices.Delete(e.signalled, at, at+1)
+		case f.Ended == 0 && !ok && len(e.signalled) < maxSignals:
+			e.signalled = slices.Insert(e.signalled, at, s)
+		}
+	}
+}
+
+// worse says that a finding goes in the bad direction, or ends.
+func worse(f *detect.Finding, rise telemetry.Rise) bool {
+	return f.Ended != 0 || rise == telemetry.Neutral || f.Shape == telemetry.ShapeStuck || f.Shape == telemetry.ShapeSilence || (f.Now > f.Before) == (rise == telemetry.Worse)
+}
+
+func (e *Engine) signals(s *signal) (int, bool) {
+	return slices.BinarySearchFunc(e.signalled, s, func(a signal, s *signal) int { return a.compare(s) })
+}
+
+// signalEvent takes an event due by g.
+func (e *Engine) signalEvent(ev *telemetry.Event, g telemetry.Time) {
+	if _, ok := slices.BinarySearch(e.heed().events, string(ev.Name)); !ok {
+		return
+	}
+	s := signal{series: telemetry.Series{Entity: ev.Entity, Metric: telemetry.MetricName(ev.Name)}, kind: eventSignal, text: ev.Text,
+		since: g, last: g, onset: telemetry.Interval{Earliest: ev.At.Add(-e.cfg.Grid), Latest: ev.At}, now: 1}
+	if at, ok := e.signals(&s); ok {
+		e.signalled[at].last = g
+	} else if len(e.signalled) < maxSignals {
+		e.signalled = slices.Insert(e.signalled, at, s)
+	}
+}
+
+// signalStates looks at every state that is heeded: a leak that was there before
+// anything was seen is one all the same. It drops the signals that are over; a
+// state that is not heard of stays what it was for a while.
+func (e *Engine) signalStates(g telemetry.Time) {
+	for _, slot := range e.heed().slots {
+		v, _ := e.window.Value(slot)
+		if v != v || !e.window.Judged(slot) {
+			continue
+		}
+		m := e.window.Metric(slot)
+		good := 0.0
+		if m.Rise == telemetry.Better {
+			good = 1
+		}
+		s := signal{series: e.window.Series(slot), kind: stateSignal, since: g, last: g, before: good, now: float64(v)}
+		at, ok := e.signals(&s)
+		switch bad := (float64(v) > good) == (m.Rise == telemetry.Worse) && float64(v) != good; {
+		case bad && ok:
+			e.signalled[at].last = g
+		case bad && len(e.signalled) < maxSignals:
+			seen, _ := e.window.Last(slot)
+			s.onset = telemetry.Interval{Earliest: seen.Add(-max(e.cfg.Grid, e.window.Cadence(slot))), Latest: seen}
+			e.signalled = slices.Insert(e.signalled, at, s)
+		case !bad && ok:
+			e.signalled = slices.Delete(e.signalled, at, at+1)
+		}
+	}
+	e.signalled = slices.DeleteFunc(e.signalled, func(s signal) bool {
+		return s.kind == eventSignal && g.Sub(s.last) > eventLasts || s.kind == stateSignal && g.Sub(s.last) > Horizon
+	})
+}
+
+func codeSignal(c *snapshot.Codec, s *signal) {
+	c.Entity(&s.series.Entity)
+	c.String((*string)(&s.series.Metric))
+	c.U8((*uint8)(&s.kind))
+	c.U8((*uint8)(&s.shape))
+	c.String(&s.text)
+	c.Time(&s.since)
+	c.Time(&s.last)
+	c.Interval(&s.onset)
+	c.F64(&s.before)
+	c.F64(&s.now)
+}
