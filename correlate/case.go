@@ -3,6 +3,7 @@ package correlate
 import (
 	"slices"
 
+	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/jobs"
@@ -38,6 +39,7 @@ type incidentCase struct {
 	// since the case was opened: who has left may still be the cause.
 	nodes    []telemetry.Entity
 	others   []explain.Other
+	account  attribute.Account // what it has cost, until it is resolved
 	judged   telemetry.Time
 	steps    uint64 // the job's steps when last judged
 	resolved telemetry.Time
@@ -329,6 +331,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		k.Time(&o.Since)
 		snapshot.List(k, &o.Nodes, 16, (*snapshot.Codec).Entity)
 	})
+	c.account.Snapshot(k)
 	k.Time(&c.judged)
 	k.U64(&c.steps)
 	k.Time(&c.resolved)

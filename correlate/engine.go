@@ -59,6 +59,7 @@ type Engine struct {
 	// if inheriting is set.
 	held       []explain.Incident
 	inheriting bool
+	costs      costs
 	heeds      heeded   // what the signatures of risks look at; not state
 	signalled  []signal // by series, kind, shape, text
 	risks      risks

@@ -35,6 +35,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	}
 	e.judgeRisks(g)
 	e.sweep(g)
+	e.fileUsage(g)
 	slices.SortStableFunc(e.out.Incidents, byTimeJobID)
 }
 
@@ -55,6 +56,7 @@ func (e *Engine) begin(j *jobs.Job, g telemetry.Time) {
 	i, ok := e.find(j.Entity)
 	if ok {
 		c := e.cases[i]
+		c.account.Again()
 		c.before, c.hosts, c.well, c.judged = fresh.before, fresh.hosts, false, 0
 		c.inherited = false // what was before this hurt was seen
 		return
@@ -172,6 +174,7 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		e.merge(c, g)
 	}
 	e.publish(e.leader(c), g)
+	e.enter(c, g)
 }
 
 // suspect finds what "unknown" points to: the end where most of the job's

@@ -170,6 +170,7 @@ func (e *Engine) settle(lead *incidentCase, g telemetry.Time) {
 	}
 	lead.incident.State, lead.incident.Resolution, lead.incident.Resolved = explain.StateResolved, &how, &at
 	e.publish(lead, g)
+	e.closeAccounts(all, g)
 	for _, c := range all {
 		c.resolved = g
 	}

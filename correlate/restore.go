@@ -60,6 +60,7 @@ func (e *Engine) code(c *snapshot.Codec) {
 	c.Bool(&e.inheriting)
 	snapshot.List(c, &e.held, 64, func(c *snapshot.Codec, in *explain.Incident) { in.Snapshot(c) })
 	snapshot.List(c, &e.gaps, 40, codeGap)
+	e.costs.snapshot(c)
 	snapshot.List(c, &e.signalled, 64, codeSignal)
 	e.risks.snapshot(c)
 	e.codeCounts(c)

@@ -15,6 +15,8 @@ type tenant struct {
 	// placed says that edges place the job itself, not only its ranks: when they
 	// end it is over, whatever is still said of the ranks.
 	placed bool
+	gpus   int            // how many it runs on
+	filed  telemetry.Time // up to which grid its GPU-seconds are filed
 }
 
 func (t tenant) compare(job telemetry.Entity) int { return t.job.Compare(job) }
@@ -32,12 +34,20 @@ func (e *Engine) census(g telemetry.Time) {
 		} else if e.censused {
 			t.since = g
 		}
+		if t.filed == 0 {
+			t.filed = g.Add(-e.cfg.Grid)
+		}
 		if e.runs(&t) {
+			if n := e.gpus(job, e.nodes(job)); n != t.gpus {
+				e.fileJob(&t, g.Add(-e.cfg.Grid)) // as many as there were
+				t.gpus = n
+			}
 			now = append(now, t)
 		}
 	}
 	for _, t := range e.tenants {
 		if _, ok := slices.BinarySearchFunc(now, t.job, tenant.compare); !ok {
+			e.fileJob(&t, g.Add(-e.cfg.Grid))
 			e.book.End(t.job) // it runs nowhere any more
 			e.perStep.Forget(t.job)
 		}
@@ -60,4 +70,6 @@ func codeTenant(c *snapshot.Codec, t *tenant) {
 	c.Entity(&t.job)
 	c.Time(&t.since)
 	c.Bool(&t.placed)
+	c.Int(&t.gpus)
+	c.Time(&t.filed)
 }

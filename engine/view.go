@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/window"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -57,4 +58,22 @@ func (r *Runner) Gaps() []correlate.Gap {
 		return c.engine.Gaps()
 	}
 	return nil
+}
+
+// Losses says what was lost in the last length of time, and by what; a zero job
+// means all jobs.
+func (r *Runner) Losses(length telemetry.Duration, job telemetry.Entity) (attribute.Losses, error) {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Losses(length, job)
+	}
+	return attribute.Losses{}, nil
+}
+
+// Coupling says through which domains the losses of the last length of time
+// passed.
+func (r *Runner) Coupling(length telemetry.Duration) (attribute.Matrix, error) {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Coupling(length)
+	}
+	return attribute.Matrix{}, nil
 }

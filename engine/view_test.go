@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/engine/enginetest"
@@ -15,7 +16,15 @@ import (
 // look asks for everything that people look at, as bytes.
 func look(t *testing.T, r *engine.Runner) []byte {
 	t.Helper()
-	b, err := json.Marshal([]any{r.Jobs(), r.Live(), r.Sources(), r.Topology(correlate.TopologyQuery{Limit: 50}),
+	losses, err := r.Losses(attribute.UsualWindow, telemetry.Entity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	coupling, err := r.Coupling(attribute.UsualWindow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal([]any{losses, coupling, r.Jobs(), r.Live(), r.Sources(), r.Topology(correlate.TopologyQuery{Limit: 50}),
 		r.Topology(correlate.TopologyQuery{Entity: telemetry.Entity{Kind: telemetry.Job, Name: "train"}, Hops: 3, Limit: 50})})
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,8 @@ const (
 	AskIncidents = "incidents" // the open ones, as of now
 	AskTopology  = "topology"
 	AskCoverage  = "coverage"
+	AskLosses    = "losses"
+	AskCoupling  = "coupling"
 )
 
 // Limits of one answer.
@@ -170,6 +172,7 @@ func (a *answers) publishing(yes bool) {
 	}
 	for what, fn := range map[string]func(context.Context, []byte) (any, error){
 		AskStatus: a.status, AskJobs: a.jobs, AskIncidents: a.incidents, AskTopology: a.topology, AskCoverage: a.coverage,
+		AskLosses: a.losses, AskCoupling: a.coupling,
 	} {
 		stop, err := a.cfg.Bus.Answer(what, a.counted(fn))
 		if err != nil {

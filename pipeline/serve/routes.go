@@ -33,6 +33,8 @@ func (s *server) routes() []route {
 		{path: one + "/verdict", post: j(s.ready(s.judge))},
 		{path: api + "jobs", get: j(s.asking(replica.AskJobs, `{"recent":true}`))},
 		{path: api + "topology", get: j(s.topology)},
+		{path: api + "losses", get: j(s.costs(replica.AskLosses, "window", "job"))},
+		{path: api + "coupling", get: j(s.costs(replica.AskCoupling, "window"))},
 		{path: api + "coverage", get: j(s.asking(replica.AskCoverage, ""))},
 		{path: api + "status", get: j(s.status)},
 		{path: api + "stream", get: s.stream, long: true},
@@ -48,7 +50,7 @@ func (s *server) routes() []route {
 		{path: "/-/", get: j(nothing), post: j(nothing)},
 		{path: "/", get: s.files},
 	}
-	for _, path := range []string{api + "coupling", api + "bottlenecks", api + "silences", api + "write", "/v1/metrics", "/prometheus/"} {
+	for _, path := range []string{api + "bottlenecks", api + "silences", api + "write", "/v1/metrics", "/prometheus/"} {
 		out = append(out, route{path: path, get: j(later), post: j(later)})
 	}
 	return out
