@@ -114,21 +114,25 @@ func (f *fabricMeasures) circling(v Values, g *fabric.Group) {
 	}
 }
 
+// leastStops is the seconds per second of pause below which a switch did not
+// stop anybody: a microsecond a second.
+const leastStops = 1e-6
+
 // drops is what a switch drops and whether it stops those who send to it.
 func (f *fabricMeasures) drops(v Values, g *fabric.Group) {
-	var all, most float64
+	var all, stops, stopped float64
 	seen, paused := false, false
 	for _, i := range g.Ends {
 		if d, ok := f.beyond(i, fabric.Dropped); ok {
 			all, seen = all+d, true
 		}
 		for _, lane := range f.m.Lanes(f.m.Ends[i].Entity) {
-			n := &f.e.Fabric.Now.Of[lane]
-			most = max(most, n.Tells)
+			stops += f.e.Fabric.Now.Of[lane].Tells
+			stopped += f.e.Fabric.Before.Of[lane].Tells
 			paused = paused || f.m.Ends[lane].Pauses()
 		}
 	}
-	put(v, StopsFeeders, most, paused)
+	put(v, StopsKept, min(stops/max(stopped, leastStops), ratioCap), paused && stopped >= leastStops)
 	if seen {
 		v[SwitchDrops] = all
 		if f.losses.drops > 0 {

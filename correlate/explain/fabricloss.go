@@ -32,6 +32,12 @@ type loss struct {
 	dropsSeen               bool
 	damageOf, leakOf        []float64 // by end, of its link
 	damageSeenOf, leakKnown []bool
+	allDamage               float64 // of the links on the job's paths
+	disordered              float64 // packets per second, at the job's nics
+	ignored                 float64 // congestion notices per second, by them
+	ignoredSeen             bool
+	heeded                  float64 // handled ones now over before, of the median nic
+	heedSeen                bool
 }
 
 func (f *fabricMeasures) loss() loss {
@@ -50,6 +56,9 @@ func (f *fabricMeasures) loss() loss {
 		if !f.e.Fabric.OnPath[i] {
 			continue
 		}
+		if i < p || !f.e.Fabric.OnPath[p] {
+			l.allDamage += l.damageOf[i]
+		}
 		l.damage, l.damageSeen = max(l.damage, l.damageOf[i]), l.damageSeen || l.damageSeenOf[i]
 		l.leak, l.leakSeen = max(l.leak, l.leakOf[i]), l.leakSeen || l.leakKnown[i]
 		if d, ok := f.beyond(i, fabric.Dropped); ok {
@@ -63,8 +72,15 @@ func (f *fabricMeasures) loss() loss {
 func (f *fabricMeasures) resent(l *loss) {
 	var again, disordered, packets float64
 	disorderSeen := false
+	var heeds []float64
 	for _, node := range f.e.Nodes {
 		for _, i := range f.m.Links(node) {
+			if x, ok := f.beyond(i, fabric.Ignored); ok {
+				l.ignored, l.ignoredSeen = l.ignored+x, true
+			}
+			if h, ok := f.heeds(i); ok {
+				heeds = append(heeds, h)
+			}
 			v, ok := f.beyond(i, fabric.Sequence)
 			if !ok {
 				continue
@@ -79,9 +95,26 @@ func (f *fabricMeasures) resent(l *loss) {
 		}
 	}
 	l.resent = again / max(packets, leastPackets)
+	l.disordered = disordered
+	if len(heeds) > 0 {
+		l.heeded, l.heedSeen = stats.Median(heeds), true
+	}
 	if disorderSeen && disordered > 1 {
 		l.taken, l.takenSeen = min(again/disordered, 1), true
 	}
+}
+
+// leastNotices per second before say how many a nic usually acts on.
+const leastNotices = 1
+
+// heeds is how many notices of congestion a nic acts on, now over before.
+func (f *fabricMeasures) heeds(i int) (float64, bool) {
+	now, ok := f.e.Fabric.Now.Of[i].Counts.Rate(fabric.Handled)
+	before, okBefore := f.e.Fabric.Before.Of[i].Counts.Rate(fabric.Handled)
+	if !ok || !okBefore || before < leastNotices {
+		return 0, false
+	}
+	return min(now/before, ratioCap), true
 }
 
 // beyond is a count per second now beyond before, not below 0.
@@ -118,6 +151,7 @@ func (l *loss) path(v Values) {
 	put(v, WorstDamage, l.damage, l.damageSeen)
 	put(v, WorstLeak, l.leak, l.leakSeen)
 	put(v, PathDrops, l.drops, l.dropsSeen)
+	put(v, Ignored, l.ignored, l.ignoredSeen)
 }
 
 func put(v Values, m Measure, x float64, seen bool) {
@@ -144,6 +178,16 @@ func (f *fabricMeasures) health(v Values, i int) {
 	}
 	if d, ok := f.beyond(i, fabric.Disordered); ok {
 		v[Disorder] = d / max(float64(n.RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets)
+		put(v, DisorderPart, min(d/max(f.losses.disordered, 1e-9), 1), f.losses.disordered > 0)
+	}
+	if h, ok := f.heeds(i); ok && f.losses.heedSeen {
+		v[HeedsNotices] = min(h/max(f.losses.heeded, 0.05), ratioCap)
+	}
+	if f.losses.allDamage > 0 {
+		v[DamageShare] = min(f.losses.damageOf[i]/f.losses.allDamage, 1)
+	}
+	if part, ok := f.ownerDown(i); ok {
+		v[OwnerDown] = part
 	}
 	if up, down, ok := f.up(i); ok {
 		v[LinkUp], v[DownNow] = up, boolValue(down)
@@ -166,6 +210,27 @@ func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
 		}
 	}
 	return share, down, ok
+}
+
+// ownerDown is the part of the links that are down of the machines that a link
+// joins.
+func (f *fabricMeasures) ownerDown(i int) (worst float64, ok bool) {
+	for _, k := range []int{i, f.m.Ends[i].Peer} {
+		if k < 0 {
+			continue
+		}
+		links := f.m.Links(f.m.Ends[k].Owner)
+		down := 0.0
+		for _, s := range links {
+			if _, d, seen := f.up(s); seen && d {
+				down++
+			}
+		}
+		if len(links) >= 3 {
+			worst, ok = max(worst, down/float64(len(links))), true
+		}
+	}
+	return worst, ok
 }
 
 // siblings adds how loaded the siblings of an end between switches are.
@@ -221,7 +286,10 @@ func (f *fabricMeasures) ailing() []int {
 		d, _ := f.beyond(i, fabric.Disordered)
 		d /= max(float64(f.e.Fabric.Now.Of[i].RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets)
 		up, down, ok := f.up(i)
-		worse[i] = max(f.losses.damageOf[i]/leastDamage, f.losses.leakOf[i]/leastLeak, d/leastDamage)
+		if h, seen := f.heeds(i); seen && f.losses.heedSeen && h < float64(0.6*f.losses.heeded) {
+			worse[i] = 2
+		}
+		worse[i] = max(worse[i], f.losses.damageOf[i]/leastDamage, f.losses.leakOf[i]/leastLeak, d/leastDamage)
 		if ok && (down || up < 0.999) {
 			worse[i] += 1e6
 		}

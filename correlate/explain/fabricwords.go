@@ -12,7 +12,11 @@ const (
 	DownNow      Measure = "down_now"
 	SiblingsLoad Measure = "siblings_load"
 	GroupDose    Measure = "group_dose"
+	OwnerDown    Measure = "owner_down"
+	DamageShare  Measure = "damage_share"
 	Disorder     Measure = "disorder"
+	DisorderPart Measure = "disorder_share"
+	HeedsNotices Measure = "heeds_notices"
 	Unmarked     Measure = "unmarked"
 
 	// Of the job's paths, for any end, switch or plane.
@@ -21,13 +25,14 @@ const (
 	WorstDamage  Measure = "worst_damage"
 	WorstLeak    Measure = "worst_leak"
 	PathDrops    Measure = "path_drops"
+	Ignored      Measure = "notices_ignored"
 
 	// Of a switch.
 	Circling     Measure = "circling"
 	StandingStop Measure = "standing_stop"
 	SwitchDrops  Measure = "switch_drops"
 	DropsHere    Measure = "drops_here"
-	StopsFeeders Measure = "stops_feeders"
+	StopsKept    Measure = "stops_kept"
 	MarksMissing Measure = "marks_missing"
 	MarksRise    Measure = "marks_rise"
 	MarksFree    Measure = "marks_free"
@@ -48,14 +53,19 @@ func lossMeasures() []MeasureDoc {
 		{LinkLeak, "1", "part of the bytes sent into its link that never came out of it, the worse way: what is certain of the slope of the two ends' counters"},
 		{LinkUp, "1", "part of the time for which its link was up, as the end says that saw it down longer"},
 		{DownNow, "1", "1 if an end of its link says at last that it is down"},
+		{OwnerDown, "1", "part of the links that are down of the two machines it joins, the worse one; of machines with three links or more"},
 		{SiblingsLoad, "1", "load_ratio of its median sibling: the other uplinks of its access switch, or the other ways into the same one"},
 		{GroupDose, "1", "the largest dose of its siblings and itself"},
 		{Disorder, "1", "of a nic: packets that came out of order per packet of 4 KiB received, beyond before"},
+		{DisorderPart, "1", "of a nic: its part of the packets that came out of order at the job's nics"},
+		{DamageShare, "1", "its link_damage over the sum of those of the links on the job's paths"},
+		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it hears none"},
 		{Unmarked, "1", "part of the time in which traffic stood here, free to go, without one mark, beyond before"},
 		{Resent, "1", "packets that the job's nics had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
 		{TakenForLoss, "1", "the same over the packets that came out of order at the job's nics: near 0 where disorder is harmless"},
 		{WorstDamage, "1", "the largest link_damage on the job's paths"},
 		{WorstLeak, "1", "the largest link_leak on the job's paths"},
+		{Ignored, "1/s", "congestion notices per second that the job's nics ignored, beyond before"},
 		{PathDrops, "1/s", "packets per second that queues on the job's paths dropped, beyond before"},
 	}
 }
@@ -66,7 +76,7 @@ func groupMeasures() []MeasureDoc {
 		{StandingStop, "s/s", "time for which the ends of that loop are told to stop, the least of them"},
 		{SwitchDrops, "1/s", "packets per second that its queues dropped, beyond before"},
 		{DropsHere, "1", "its part of all packets dropped on the job's paths"},
-		{StopsFeeders, "s/s", "time for which one of its ports told its peer to stop, the most of them"},
+		{StopsKept, "1", "time for which its ports tell their peers to stop, now over before: near 0 where traffic left the class that can be stopped"},
 		{MarksMissing, "1", "unmarked of its ports together, beyond its own before and beyond its median sibling: it does not mark where others would"},
 		{MarksRise, "1", "packets it marks per byte sent, now over before, over the same of its median sibling"},
 		{MarksFree, "1", "part of its marks that fell in time in which nothing stood at the port"},
