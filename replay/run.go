@@ -72,16 +72,16 @@ func Run(ctx context.Context, rec *Recording, c RunConfig) (*Result, error) {
 // RunRecords replays records that lie in memory, such as a scenario's, at
 // positions 1, 2, 3 …
 func RunRecords(ctx context.Context, records []*telemetry.Record, c RunConfig) (*Result, error) {
-	p, err := newPlay(ctx, c)
+	s, err := NewStream(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	for i, r := range records {
-		if err := p.record(uint64(i)+1, r); err != nil {
-			return nil, fmt.Errorf("replay: %w", err)
+	for _, r := range records {
+		if err := s.Apply(r); err != nil {
+			return nil, err
 		}
 	}
-	return p.result(), nil
+	return s.Result(), nil
 }
 
 // play is a replay under way.
