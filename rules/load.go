@@ -86,7 +86,8 @@ func Standard() (Set, error) {
 // Load reads every signature.yaml under each root and returns the signatures
 // by name. Where two roots have a signature of one name the later root's
 // replaces the other, so that a site can change one of ours; within a root it
-// is an error. The error is a Problems.
+// is an error. A root's priors.yaml sets priors of what was read by then. The
+// error is a Problems.
 func Load(roots ...fs.FS) ([]explain.Signature, error) {
 	set, problems := read(roots)
 	if bad := problems.errors(); len(bad) > 0 {
@@ -116,6 +117,8 @@ func read(roots []fs.FS) ([]*parsed, Problems) {
 		problems = append(problems, ps...)
 		set = slices.DeleteFunc(set, func(s *parsed) bool { return find(own, s.Name) != nil })
 		set = append(set, own...)
+		priors, _, ps := readPriors(root)
+		problems = append(append(problems, ps...), setPriors(set, called(root, PriorsName), priors)...)
 	}
 	slices.SortFunc(set, func(a, b *parsed) int { return cmp.Compare(a.Name, b.Name) })
 	problems = append(problems, families(set)...)
@@ -152,7 +155,7 @@ func readRoot(root fs.FS, v vocabulary) (set []*parsed, problems Problems) {
 		problems = append(problems, r.problems...)
 		return nil
 	})
-	if err == nil && len(set) == 0 && len(problems) == 0 {
+	if _, priors, _ := readPriors(root); err == nil && len(set) == 0 && len(problems) == 0 && !priors {
 		err = fmt.Errorf("no %s in it", FileName)
 	}
 	if err != nil {

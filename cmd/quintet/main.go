@@ -34,6 +34,7 @@ type commands struct {
 	Replay  replayCommand  `cmd:"" help:"Run the engine over a recording and print the incidents."`
 	Import  importCommand  `cmd:"" help:"Turn other data into a trace."`
 	Score   scoreCommand   `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
+	Learn   learnCommand   `cmd:"" help:"Move the priors of signatures towards what incidents with a verdict were."`
 	Check   checkCommand   `cmd:"" help:"Say what is wrong with a file, and where."`
 	Test    testCommand    `cmd:"" help:"Run the scenarios beside signatures."`
 	Whatif  whatifCommand  `cmd:"" help:"Say from a trainer's operation timeline who makes its steps long."`
