@@ -33,12 +33,12 @@ func TestAFolderSetsPriors(t *testing.T) {
 
 func TestPriorsThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"priors:\n  slow-receiver: -99\n":         "priors.yaml:2:18: priors: -99 of slow-receiver; want -12 to 12",
-		"priors: 3\n":                             "priors.yaml:1:9: priors: want signatures and log-odds",
-		"prior:\n  slow-receiver: 1\n":            `unknown key "prior"`,
-		"priors:\n  sloth: 1\n":                   `priors.yaml:2:3: priors: no signature is named "sloth"`,
-		"priors:\n  slow-receiver: high\n":        "priors.yaml:2:18",
-		"":                                        "empty file",
+		"priors:\n  slow-receiver: -99\n":  "priors.yaml:2:18: priors: -99 of slow-receiver; want -12 to 12",
+		"priors: 3\n":                      "priors.yaml:1:9: priors: want signatures and log-odds",
+		"prior:\n  slow-receiver: 1\n":     `unknown key "prior"`,
+		"priors:\n  sloth: 1\n":            `priors.yaml:2:3: warning: priors: no signature is named "sloth"`,
+		"priors:\n  slow-receiver: high\n": "priors.yaml:2:18",
+		"":                                 "empty file",
 		"priors:\n  slow-receiver: 1\n---\nx: 1\n": "a second document",
 	} {
 		if got := Check(Files(), fstest.MapFS{PriorsName: {Data: []byte(text)}}).Error(); !strings.Contains(got, want) {
