@@ -153,9 +153,9 @@ func (c shape) column(m telemetry.MetricName) telemetry.Column {
 
 // Records returns the story as a log: configuration, edges, schemas, then
 // frames and events by arrival with a tick at each grid, and ticks beyond the
-// end until everything is judged. No grid beyond the last is: in it nothing is
-// stated, and a step that goes on would look overdue. Each call makes them
-// anew.
+// end until the jobs' last steps are judged. No grid beyond the last is: in it
+// nothing is stated, and a step that goes on would look overdue. So what slower
+// classes say of the last minute is not heard. Each call makes them anew.
 func (s *Scenario) Records() []*telemetry.Record {
 	out := []*telemetry.Record{{Kind: telemetry.ConfigRecord, Config: s.Site.Record()}}
 	for i := range s.Edges {
@@ -167,7 +167,9 @@ func (s *Scenario) Records() []*telemetry.Record {
 	for _, st := range s.streams {
 		out = append(out, &telemetry.Record{Kind: telemetry.SchemaRecord, Schema: st.schema})
 		arrivals = s.frames(arrivals, st)
-		last = max(last, st.schema.Class)
+		if st.clock != nil {
+			last = max(last, st.schema.Class)
+		}
 	}
 	for i := range s.Events {
 		e := s.Events[i]

@@ -230,6 +230,22 @@ func told(t *testing.T, s *Scenario) (samples, others []string) {
 	return samples, others
 }
 
+// TestSlowClassesDoNotOutliveTheStory: no job looks stalled in a tail in which
+// only slow sources speak.
+func TestSlowClassesDoNotOutliveTheStory(t *testing.T) {
+	ticks := func(extra string) (n int) {
+		for _, r := range parse(t, "-- site --\nfor 20s\n-- load --\n5s switch:leaf0 inlet_celsius "+extra+" 20x*\n-- steps --\njob:a job_step_seconds 2x*\n-- want --\nno incident\n").Records() {
+			if r.Kind == telemetry.TickRecord {
+				n++
+			}
+		}
+		return n
+	}
+	if prompt, slow := ticks(""), ticks("class=slow"); prompt != slow {
+		t.Errorf("%d ticks, with a slow source %d", prompt, slow)
+	}
+}
+
 func TestAStoryBecomesRecords(t *testing.T) {
 	s := parse(t, story)
 	if s.Length != 14*time.Second {
