@@ -116,6 +116,9 @@ lab/sim/heat:            correlate/stats lab/sim/random
 lab/sim/gpu:             correlate/stats lab/sim/random
 lab/sim/plant:           correlate/stats lab/sim/condition lab/sim/heat lab/sim/random lab/sim/site lab/sim/state
 lab/sim/fault:           lab/sim/condition lab/sim/random lab/sim/site telemetry
+lab/sim/work:            correlate/stats lab/sim/random
+lab/sim/world:           telemetry correlate/stats lab/sim/random lab/sim/site lab/sim/condition lab/sim/state lab/sim/network lab/sim/heat
+lab/sim/world:           lab/sim/gpu lab/sim/plant lab/sim/work
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
 `

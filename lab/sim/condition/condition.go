@@ -142,7 +142,8 @@ type Storage struct {
 
 // Subnet is InfiniBand management.
 type Subnet struct {
-	Failover bool // the master is being replaced: forwarding goes on, no new path is set up
+	Failover bool // the master of Fabric's subnet is being replaced: forwarding goes on, no new path is set up
+	Fabric   int
 }
 
 // New returns the condition of a site in health with so many jobs.
@@ -180,4 +181,23 @@ func fill[T any](dst []T, v T) {
 	for i := range dst {
 		dst[i] = v
 	}
+}
+
+// Take makes c a copy of another condition of the same site and jobs, in c's
+// own memory.
+func (c *Set) Take(o *Set) {
+	copy(c.Links, o.Links)
+	copy(c.NICs, o.NICs)
+	copy(c.GPUs, o.GPUs)
+	copy(c.Nodes, o.Nodes)
+	copy(c.Switches, o.Switches)
+	copy(c.Racks, o.Racks)
+	copy(c.Loops, o.Loops)
+	copy(c.CDUs, o.CDUs)
+	copy(c.Rows, o.Rows)
+	copy(c.PDUs, o.PDUs)
+	copy(c.UPSs, o.UPSs)
+	copy(c.Feeds, o.Feeds)
+	copy(c.Jobs, o.Jobs)
+	c.Storage, c.Subnet = o.Storage, o.Subnet
 }

@@ -41,7 +41,7 @@ type Input struct {
 }
 
 // Start is an idle GPU.
-func (m Model) Start() State {
+func (m *Model) Start() State {
 	return State{Clock: m.Bottom, Ceiling: m.Top, Power: m.Static, Reasons: Idle}
 }
 
@@ -52,7 +52,7 @@ func (m Model) Start() State {
 //
 // Reasons tell what binds: PowerCap alone is normal for dense work. Idle is set
 // only where nothing is launched, never in a collective's wait.
-func (m Model) Step(s State, in Input, dt float64) State {
+func (m *Model) Step(s State, in Input, dt float64) State {
 	s.Ceiling = m.ceiling(s.Ceiling, in.Celsius, dt)
 	if in.Activity.Engine <= 0 {
 		return State{Clock: m.Bottom, Ceiling: s.Ceiling, Power: m.Power(m.Bottom, in.Celsius, 0), Reasons: Idle}
@@ -84,7 +84,7 @@ func (m Model) Step(s State, in Input, dt float64) State {
 }
 
 // reasons names what binds at the target; of several, all that are as low.
-func (m Model) reasons(asked, capped, ceiling float64) (r Reasons) {
+func (m *Model) reasons(asked, capped, ceiling float64) (r Reasons) {
 	target := min(asked, capped, ceiling)
 	if target >= m.Top {
 		return 0
@@ -103,7 +103,7 @@ func (m Model) reasons(asked, capped, ceiling float64) (r Reasons) {
 
 // ceiling moves what heat leaves: down a bin each 100 ms without margin, up
 // again where it is cooler by relax.
-func (m Model) ceiling(now, celsius, dt float64) float64 {
+func (m *Model) ceiling(now, celsius, dt float64) float64 {
 	bins := math.Floor(dt/settle + 0.5)
 	switch {
 	case celsius >= m.Hottest:

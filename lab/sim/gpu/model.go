@@ -71,24 +71,29 @@ func (a Activity) Load() float64 {
 }
 
 // Power is what the GPU draws in watts.
-func (m Model) Power(clock, celsius, load float64) float64 {
-	static := float64(m.Static * stats.Exp(float64(m.Leakage*(celsius-m.Reference))))
-	return static + float64(float64(m.Dynamic*load)*m.Shape(clock/m.Top))
+func (m *Model) Power(clock, celsius, load float64) float64 {
+	return m.leak(celsius) + float64(float64(m.Dynamic*load)*m.Shape(clock/m.Top))
+}
+
+// leak is the static power at a temperature.
+func (m *Model) leak(celsius float64) float64 {
+	return float64(m.Static * stats.Exp(float64(m.Leakage*(celsius-m.Reference))))
 }
 
 // Shape is dynamic power at x of the top clock over that at the top.
-func (m Model) Shape(x float64) float64 {
+func (m *Model) Shape(x float64) float64 {
 	v := max(m.Floor, 1-float64(m.Slope*(1-x)))
 	return float64(x * float64(v*v))
 }
 
 // Highest is the highest clock, of those the GPU has, whose power keeps within
 // a limit, but not below Bottom.
-func (m Model) Highest(limit, celsius, load float64) float64 {
+func (m *Model) Highest(limit, celsius, load float64) float64 {
 	low, high := 0, int((m.Top-m.Bottom)/m.Bin+0.5)
+	static, dynamic := m.leak(celsius), float64(m.Dynamic*load)
 	for low < high {
 		mid := (low + high + 1) / 2
-		if m.Power(m.Bottom+float64(float64(mid)*m.Bin), celsius, load) <= limit {
+		if static+float64(dynamic*m.Shape((m.Bottom+float64(float64(mid)*m.Bin))/m.Top)) <= limit {
 			low = mid
 		} else {
 			high = mid - 1

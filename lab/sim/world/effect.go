@@ -1,0 +1,248 @@
+package world
+
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/lab/sim/condition"
+	"github.com/quintet-dc/quintet/lab/sim/network"
+	"github.com/quintet-dc/quintet/lab/sim/state"
+)
+
+// linkEffect is what a traffic does to a link: amounts in a share of it, stops
+// as shares of the time that it is on.
+type linkEffect struct {
+	link                                   int32
+	sent, taken, marked, dropped, damaged  float64
+	stopped, frames, wait, length, highest float64
+}
+
+// nicEffect is the same for a NIC. Timeouts are per second.
+type nicEffect struct {
+	nic                                           int32
+	marked, sent, handled, ignored, disorder, seq float64
+	timeouts, stalled                             float64
+}
+
+// effects fills a traffic's lists from the links' queues and the flows' rates.
+func (s *solver) effects(t *traffic) {
+	t.links, t.nics = t.links[:0], t.nics[:0]
+	for _, l := range s.touched {
+		q := s.state[l]
+		speed := s.fabric.speed[l]
+		if s.fabric.hold[l] {
+			q.stop = 0 // counted all the time, by background
+		}
+		e := linkEffect{link: l, stopped: q.stop, wait: q.stop, length: q.length, highest: q.highest}
+		if s.infinite {
+			e.wait = max(q.stop, float64(100*burstStop*s.fabric.bursts[l]))
+			e.stopped = 0
+		} else {
+			// Devices renew before a pause ends and end it by a frame of zero: half
+			// as many again as the least.
+			e.frames = float64(1.5 * network.LeastPauseFrames(q.stop, speed))
+		}
+		s.slot[l] = int32(len(t.links))
+		t.links = append(t.links, e)
+	}
+	for i := range t.flows {
+		s.flowEffects(t, &t.flows[i])
+	}
+	for _, l := range s.touched {
+		if s.fabric.receiver[l] < 0 && s.fabric.drain[l] < 1 {
+			s.nicOf(t, s.fabric.nic[l]).stalled = 1 - s.fabric.drain[l]
+		}
+		s.slot[l] = -1
+	}
+	for i := range t.nics {
+		s.nicSlot[t.nics[i].nic] = -1
+	}
+}
+
+func (s *solver) nicOf(t *traffic, nic int32) *nicEffect {
+	if s.nicSlot[nic] < 0 {
+		s.nicSlot[nic] = int32(len(t.nics))
+		t.nics = append(t.nics, nicEffect{nic: nic})
+	}
+	return &t.nics[s.nicSlot[nic]]
+}
+
+func (s *solver) flowEffects(t *traffic, f *flow) {
+	if f.rate <= 0 {
+		if f.path == nil || f.lost > 0.999 {
+			s.nicOf(t, f.from).timeouts += 0.25 // of a queue pair each 4 s: 4.096 µs · 2^20; ours
+		}
+		return
+	}
+	packets := float64(f.bytes*f.wire) / packet
+	going, unmarked, disorder := packets, 1.0, 0.0
+	for _, l := range f.path {
+		e, q := &t.links[s.slot[l]], &s.state[l]
+		e.dropped += float64(going * q.drop)
+		going = float64(going * (1 - q.drop))
+		e.sent += float64(going * packet)
+		e.marked += float64(going * q.mark)
+		e.damaged += float64(going * s.fabric.damaged[l])
+		going = float64(going * (1 - s.fabric.lost[l]))
+		e.taken += float64(going * packet)
+		unmarked = float64(unmarked * (1 - q.mark))
+		disorder += s.fabric.reorder[l]
+	}
+	to := s.nicOf(t, f.to)
+	to.disorder += float64(packets * min(1, s.disorder(f, disorder)+f.lost))
+	from := s.nicOf(t, f.from)
+	from.seq += float64(packets * f.lost)
+	if f.lost > 0.2 {
+		from.timeouts += float64(0.25 * f.lost)
+	}
+	s.notify(t, f, 1-unmarked)
+}
+
+// notify is what a flow's marks bring forth: CNPs from its receiver, which its
+// sender handles, or ignores in the wrong class.
+func (s *solver) notify(t *traffic, f *flow, mark float64) {
+	if s.infinite {
+		return
+	}
+	if s.condition.NICs[f.from].Class {
+		mark = 0 // what is not in the class is not marked; what comes to it is not heard
+	}
+	packets := float64(f.bytes*f.wire) / packet
+	pps := f.rate / 8 / packet
+	marked := float64(packets * mark)
+	cnps := min(marked, float64(s.reaction.CNPRate(max(pps, 1), mark)*packets)/max(pps, 1))
+	to := s.nicOf(t, f.to)
+	to.marked += marked
+	if s.condition.NICs[f.to].Class {
+		s.nicOf(t, f.from).ignored += cnps
+		to.sent += cnps
+		return
+	}
+	to.sent += cnps
+	s.nicOf(t, f.from).handled += cnps
+}
+
+// apply adds what a traffic did in the second to the counters.
+func (t *traffic) apply(st *state.State) {
+	if t.active <= 0 {
+		return
+	}
+	for i := range t.links {
+		e, l := &t.links[i], &st.Links[t.links[i].link]
+		l.SentTotal += float64(e.sent * t.share)
+		l.TakenTotal += float64(e.taken * t.share)
+		l.StoppedTotal += float64(e.stopped * t.active)
+		l.FramesTotal += float64(e.frames * t.active)
+		l.WaitTotal += float64(e.wait * t.active)
+		l.MarkedTotal += float64(e.marked * t.share)
+		l.DroppedTotal += float64(e.dropped * t.share)
+		l.DamagedTotal += float64(e.damaged * t.share)
+		l.QueueMost = max(l.QueueMost, e.highest)
+		if t.on {
+			l.Queue = max(l.Queue, e.length)
+		}
+	}
+	for i := range t.nics {
+		e, n := &t.nics[i], &st.NICs[t.nics[i].nic]
+		n.MarkedTotal += float64(e.marked * t.share)
+		n.CNPSentTotal += float64(e.sent * t.share)
+		n.CNPHandledTotal += float64(e.handled * t.share)
+		n.CNPIgnoredTotal += float64(e.ignored * t.share)
+		n.OutOfOrderTotal += float64(e.disorder * t.share)
+		n.SequenceTotal += float64(e.seq * t.share)
+		n.TimeoutTotal += float64(e.timeouts * t.active)
+		n.Stalled = max(n.Stalled, float64(e.stalled*t.active))
+	}
+	t.share, t.active, t.on = 0, 0, false
+}
+
+// offered is what jobs offer each link in the mean: bits per second, flows,
+// and the share of time in which they make it stand still.
+type offered struct {
+	load, flows, stop []float64
+	empty             bool
+}
+
+func newOffered(links int) *offered {
+	return &offered{load: make([]float64, links), flows: make([]float64, links), stop: make([]float64, links), empty: true}
+}
+
+func (o *offered) clear() {
+	if o.empty {
+		return
+	}
+	o.empty = true
+	clear(o.load)
+	clear(o.flows)
+	clear(o.stop)
+}
+
+// add adds a traffic that sends so many shares a second.
+func (o *offered) add(t *traffic, perSecond float64) {
+	duty := 1.0
+	o.empty = false
+	if !t.always {
+		duty = float64(t.seconds * perSecond)
+		if math.IsInf(t.seconds, 1) || math.IsNaN(duty) {
+			duty = 1
+		}
+		duty = min(1, duty)
+	}
+	for i := range t.flows {
+		f := &t.flows[i]
+		bits := float64(f.bytes * 8 * f.wire * perSecond)
+		if t.always {
+			bits = f.demand
+		}
+		if math.IsInf(t.seconds, 1) {
+			bits = 0
+		}
+		for _, l := range f.path {
+			o.load[l] += bits
+			o.flows[l] += duty
+		}
+	}
+	for i := range t.links {
+		e := &t.links[i]
+		if stop := max(e.stopped, e.wait); stop > 0.01 {
+			o.stop[e.link] += float64(stop * duty)
+		}
+	}
+}
+
+// background is what all links do whether anybody sends or not.
+func (f *fabric) background(st *state.State, infinite bool) {
+	for l := range st.Links {
+		s := &st.Links[l]
+		s.Queue, s.QueueMost = 0, 0
+		s.CorrectedTotal += f.corrected[l]
+		s.UncorrectableTotal += f.uncorrectable[l]
+		if f.hold[l] {
+			s.WaitTotal++
+			if !infinite {
+				s.StoppedTotal++
+				s.FramesTotal += float64(1.5 * network.LeastPauseFrames(1, f.speed[l]))
+			}
+		}
+	}
+}
+
+// show writes what only the condition changes, and which cables have gone down
+// or come up since it last did.
+func (f *fabric) show(st *state.State, c *condition.Set, changed func(cable int, up bool)) {
+	for l := range st.Links {
+		s := &st.Links[l]
+		if s.Up != f.up[l] {
+			if l%2 == 0 && st.Second > 0 {
+				changed(l/2, f.up[l])
+			}
+			if s.Up && st.Second > 0 {
+				s.DownsTotal++
+			}
+		}
+		s.Up, s.Speed, s.BER = f.up[l], 0, f.ber[l]
+		if s.Up {
+			s.Speed = float64(f.site.Speed * c.Links[l].Speed)
+		}
+		s.Celsius = f.celsius[l] + c.Links[l].Heat
+	}
+}

@@ -1,0 +1,340 @@
+package world
+
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/lab/sim/condition"
+	"github.com/quintet-dc/quintet/lab/sim/network"
+)
+
+// solver finds what rate each flow of a traffic gets and what that does to
+// links and NICs.
+type solver struct {
+	fabric    *fabric
+	condition *condition.Set
+	infinite  bool // InfiniBand: credits, no marks
+	adaptive  bool
+	marking   network.Marking
+	reaction  network.Reaction
+
+	fair     network.Solver
+	lossless network.Lossless
+	rates    []float64
+	// By link, for the traffic that is being solved.
+	touched   []int32
+	free      []float64 // bits per second that others leave
+	links     []network.Link
+	potential []float64 // bits per second that would come if nothing held it up
+	flows     []float64
+	used      []float64
+	state     []queue
+	slot      []int32 // in the traffic's list of effects
+	byNIC     []float64
+	nicSlot   []int32
+}
+
+// queue is how a link's sender fares.
+type queue struct {
+	full    bool
+	mark    float64 // probability of a mark
+	stop    float64 // share of time that it is told to stop
+	drop    float64 // share of packets dropped before it
+	eager   float64 // factor of the rate that too eager marking leaves
+	length  float64 // bytes
+	highest float64
+}
+
+const (
+	useful = 0.95 // of a link's bits: headers and gaps take the rest; ours
+	// xoff is the queue at which a switch stops its feeders, in parts of where
+	// marking begins; ours.
+	xoff = 4.0
+	// burstMark and burstStop are the share of packets marked and of time
+	// stopped where bursts of a collective meet for moments, in health; ours:
+	// marks in every collective, pause rare.
+	burstMark = 1e-4
+	burstStop = 2e-5
+	// burstDrop is the share of packets that is lost in such moments where
+	// nothing stops the senders; ours.
+	burstDrop = 5e-4
+	fullDrop  = 1e-2
+	// spill is how much of the packets that come while stopped a switch without
+	// headroom drops; ours.
+	spill = 0.5
+)
+
+func newSolver(f *fabric, infinite, adaptive bool) *solver {
+	n := f.site.Links()
+	s := &solver{fabric: f, infinite: infinite, adaptive: adaptive, marking: network.DefaultMarking(f.site.Speed),
+		reaction: network.DefaultReaction(packet), free: make([]float64, n), links: make([]network.Link, n),
+		potential: make([]float64, n), flows: make([]float64, n), used: make([]float64, n), state: make([]queue, n),
+		slot: make([]int32, n), byNIC: make([]float64, f.site.HostCables()), nicSlot: make([]int32, f.site.HostCables())}
+	for i := range s.slot {
+		s.slot[i] = -1
+	}
+	for i := range s.nicSlot {
+		s.nicSlot[i] = -1
+	}
+	return s
+}
+
+// solve settles a traffic beside what others offer on the same links.
+func (s *solver) solve(t *traffic, others *offered) {
+	s.gather(t)
+	s.leave(others)
+	for i := range t.flows {
+		f := &t.flows[i]
+		t.net[i] = network.Flow{Path: f.path, Demand: s.demand(f)}
+		for _, l := range f.path {
+			s.potential[l] += t.net[i].Demand
+		}
+	}
+	s.rates = s.fair.MaxMin(s.rates, s.free, t.net)
+	for i := range t.flows {
+		for _, l := range t.flows[i].path {
+			s.used[l] += s.rates[i]
+		}
+	}
+	for _, l := range s.touched {
+		s.state[l] = s.queue(l, others.flows[l])
+	}
+	s.stop(t)
+	s.feeders(t)
+	for i := range t.flows {
+		s.goodput(&t.flows[i], s.rates[i])
+	}
+	t.times()
+	s.room(t)
+	s.effects(t)
+	s.forget()
+}
+
+// gather finds the links of a traffic and how many flows each has.
+func (s *solver) gather(t *traffic) {
+	s.touched = s.touched[:0]
+	clear(s.byNIC)
+	for i := range t.flows {
+		f := &t.flows[i]
+		s.byNIC[f.from]++
+		for _, l := range f.path {
+			if s.flows[l] == 0 {
+				s.touched = append(s.touched, l)
+			}
+			s.flows[l]++
+		}
+	}
+}
+
+// forget clears what gather and solve wrote.
+func (s *solver) forget() {
+	for _, l := range s.touched {
+		s.flows[l], s.potential[l], s.used[l], s.free[l] = 0, 0, 0, 0
+		s.links[l] = network.Link{}
+	}
+}
+
+// leave works out what others leave of each link: what they do not take, but
+// at least a fair share.
+func (s *solver) leave(others *offered) {
+	for _, l := range s.touched {
+		speed := float64(useful * s.fabric.speed[l] * (1 - min(0.98, others.stop[l])))
+		fair := float64(speed * s.flows[l] / (s.flows[l] + others.flows[l]))
+		s.free[l] = max(speed-others.load[l], fair)
+	}
+}
+
+// demand is what a flow offers: its own demand, at most its part of its NIC.
+func (s *solver) demand(f *flow) float64 {
+	if f.path == nil {
+		return 0
+	}
+	return min(f.demand, float64(useful*s.fabric.site.Speed)/s.byNIC[f.from])
+}
+
+// queue is the state of a link's sender at fair rates.
+func (s *solver) queue(l int32, foreign float64) queue {
+	q := queue{eager: 1, mark: float64(burstMark * s.fabric.bursts[l]), stop: float64(burstStop * s.fabric.bursts[l])}
+	sw := s.fabric.sender[l]
+	if sw < 0 { // a NIC's own work queues do not mark
+		q.mark = 0
+		return q
+	}
+	c := &s.condition.Switches[sw]
+	q.length = float64(0.03 * s.marking.Min * s.fabric.bursts[l])
+	q.highest = float64(0.4 * s.marking.Min * s.fabric.bursts[l])
+	q.full = s.potential[l] > float64(1.01*s.free[l]) && s.used[l] >= float64(0.98*s.free[l])
+	if q.full {
+		rate := s.free[l] / s.flows[l] / 8 / packet
+		q.mark = max(float64(20*burstMark), s.reaction.Equilibrium(max(rate, 1)))
+		q.length = s.marking.Length(q.mark)
+		q.highest = float64(1.5 * q.length)
+		if n := s.flows[l] + foreign; n > 7 {
+			// More senders than reaction can hold in the first round trips.
+			q.highest = float64(xoff * s.marking.Min)
+		}
+	}
+	if c.Eager < 1 {
+		q.mark = max(q.mark, float64(0.05*(1-c.Eager)))
+		q.eager = 0.6 + float64(0.4*math.Sqrt(max(0, c.Eager)))
+		q.length, q.highest = min(q.length, float64(s.marking.Min*c.Eager)), min(q.highest, float64(2*s.marking.Min*c.Eager))
+	}
+	if c.Class {
+		q.drop, q.stop = burstDrop, 0
+		if q.full {
+			q.drop = fullDrop
+		}
+	}
+	if c.NoMarks || c.Class || s.infinite {
+		q.mark, q.eager = 0, 1
+	}
+	return q
+}
+
+// stop overlays what lossless links do where receivers take less than comes,
+// or where nothing tells the senders to slow down.
+func (s *solver) stop(t *traffic) {
+	trouble := false
+	for _, l := range s.touched {
+		drain := s.fabric.drain[l]
+		if s.fabric.hold[l] {
+			drain = 0
+		}
+		s.links[l] = network.Link{Speed: s.free[l], Drain: float64(s.free[l] * drain)}
+		trouble = trouble || drain < 1 || s.state[l].full && s.blind(l)
+	}
+	if !trouble {
+		return
+	}
+	for i := range t.net {
+		if s.heedless(t.net[i].Path) {
+			continue // offers all it has
+		}
+		t.net[i].Demand = s.rates[i]
+	}
+	s.fair.Stop(&s.lossless, s.links, t.net)
+	copy(s.rates, s.lossless.Rates)
+	for _, l := range s.touched {
+		q := &s.state[l]
+		q.stop = max(q.stop, s.lossless.Stopped[l])
+		if s.lossless.Full[l] && s.links[l].Drain < s.links[l].Speed || s.lossless.Stopped[l] > 0.01 {
+			q.length, q.highest = float64(xoff*s.marking.Min), float64(1.1*xoff*s.marking.Min)
+			if s.fabric.sender[l] < 0 {
+				q.length, q.highest = 0, 0
+			} else if !s.blind(l) {
+				q.mark = max(q.mark, s.marking.Most)
+			}
+		}
+	}
+}
+
+// blind reports whether a link's sender tells nobody that it is full.
+func (s *solver) blind(l int32) bool {
+	sw := s.fabric.sender[l]
+	return sw >= 0 && !s.condition.Switches[sw].Class && (s.infinite || s.condition.Switches[sw].NoMarks)
+}
+
+func (s *solver) heedless(path []int32) bool {
+	for _, l := range path {
+		if s.blind(l) && s.state[l].full {
+			return true
+		}
+	}
+	return false
+}
+
+// feeders are stopped now and then where many meet in one link, and drop where
+// there is no headroom for what is still on its way.
+func (s *solver) feeders(t *traffic) {
+	for i := range t.flows {
+		path := t.flows[i].path
+		for k := 1; k < len(path); k++ {
+			before, l := path[k-1], path[k]
+			if n := s.flows[l]; s.state[l].full && n > 7 {
+				s.state[before].stop = max(s.state[before].stop, min(0.3, float64(0.01*(n-7))))
+			}
+			sw := s.fabric.sender[l]
+			if h := s.condition.Switches[sw].Headroom; h < 1 {
+				stopped := s.state[before].stop + float64(100*burstStop)
+				s.state[l].drop = max(s.state[l].drop, min(1, float64(spill*(1-h)*stopped)))
+			}
+		}
+	}
+}
+
+// goodput works out what of a flow's rate is of use.
+func (s *solver) goodput(f *flow, rate float64) {
+	arrives, eager, disorder := 1.0, 1.0, 0.0
+	for _, l := range f.path {
+		arrives = float64(arrives * (1 - s.fabric.lost[l]) * (1 - s.state[l].drop))
+		eager = min(eager, s.state[l].eager)
+		disorder += s.fabric.reorder[l]
+	}
+	f.lost = 1 - arrives
+	if s.condition.NICs[f.from].Class || s.condition.NICs[f.to].Class {
+		f.lost = min(1, f.lost+burstDrop)
+	}
+	if s.condition.NICs[f.to].Strict {
+		f.lost = min(1, f.lost+s.disorder(f, disorder))
+	}
+	f.rate = float64(rate * eager)
+	f.wire = 1 + float64(window*f.lost)
+	if f.lost > 0.999 {
+		f.rate, f.wire = 0, 1
+	}
+}
+
+// room works out how fast flows with a demand could go at once.
+func (s *solver) room(t *traffic) {
+	if !t.always {
+		return
+	}
+	for i := range t.flows {
+		f := &t.flows[i]
+		f.room = 0
+		if f.path == nil {
+			continue
+		}
+		f.room = float64(useful * s.fabric.site.Speed)
+		for _, l := range f.path {
+			f.room = min(f.room, f.rate+float64(max(0, s.free[l]-s.used[l])*(1-s.state[l].stop)*s.fabric.drain[l]))
+		}
+	}
+}
+
+// disorder is the share of a flow's packets that come out of order: by the
+// links' condition, and a few where routing adapts.
+func (s *solver) disorder(f *flow, byLinks float64) float64 {
+	if s.adaptive && len(f.path) > 2 {
+		byLinks += sprayed
+	}
+	return min(1, byLinks)
+}
+
+// sprayed is the share of packets out of order under adaptive routing; ours.
+const sprayed = 0.01
+
+// times works out how long a share of a traffic takes.
+func (t *traffic) times() {
+	clear(t.group)
+	t.seconds = 0
+	if t.always {
+		t.seconds = 1
+		for i := range t.flows {
+			if f := &t.flows[i]; t.fluid {
+				f.bytes = f.rate / 8 / f.wire
+			}
+		}
+		return
+	}
+	for i := range t.flows {
+		f := &t.flows[i]
+		took := math.Inf(1)
+		if f.rate > 0 {
+			took = float64(f.bytes*8*f.wire) / f.rate
+		} else if f.bytes <= 0 {
+			took = 0
+		}
+		t.group[f.group] = max(t.group[f.group], took)
+		t.seconds = max(t.seconds, took)
+	}
+}
