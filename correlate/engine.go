@@ -55,6 +55,7 @@ type Engine struct {
 	counted  uint64 // the topology generation of the last census
 	censused bool
 	past     []*incidentCase // resolved less than reopenWithin ago
+	paced    []pacer         // jobs that report no steps, in identity order
 	// held are the incidents to be inherited at the next grid, by opening and id,
 	// if inheriting is set.
 	held       []explain.Incident
@@ -254,6 +255,7 @@ func (e *Engine) observe(steps []window.StepSample, delay telemetry.Duration) {
 		e.perStep.Observe(s.Series, s.At, s.Value)
 		switch s.Series.Metric {
 		case metricStep:
+			e.reported(s.Series.Entity)
 			e.book.Observe(s.Series.Entity, s.At, s.Value, delay)
 		case metricMFU:
 			e.book.ObserveMFU(s.Series.Entity, s.Value)

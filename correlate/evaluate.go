@@ -23,6 +23,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	if e.inheriting {
 		e.adopt(g)
 	}
+	e.infer(g)
 	changed := e.hear(g)
 	changed = append(changed, e.book.Close(g, jobs.Senses{Working: e.working, Witness: e.witness})...)
 	for _, c := range changed {
