@@ -52,10 +52,11 @@ correlate/pace:      telemetry correlate/snapshot
 correlate/fabric:    telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs
 correlate/attribute: telemetry correlate/stats correlate/snapshot correlate/jobs
 correlate/explain:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/fabric correlate/attribute
+correlate/symptom:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/explain
 
 # floor 2: the engine, the knowledge it interprets, the files it is fed from
 correlate: telemetry correlate/stats correlate/snapshot correlate/window correlate/detect correlate/topology correlate/pace
-correlate: correlate/jobs correlate/fabric correlate/attribute correlate/explain
+correlate: correlate/jobs correlate/fabric correlate/attribute correlate/explain correlate/symptom
 rules:          telemetry correlate/explain go.yaml.in/yaml
 rules/scenario: telemetry correlate/explain
 
@@ -115,7 +116,7 @@ lab/sim/network:         correlate/stats lab/sim/random
 lab/sim/heat:            correlate/stats lab/sim/random
 lab/sim/gpu:             correlate/stats lab/sim/random
 lab/sim/plant:           correlate/stats lab/sim/condition lab/sim/heat lab/sim/random lab/sim/site lab/sim/state
-lab/sim/fault:           lab/sim/condition lab/sim/random lab/sim/site telemetry
+lab/sim/fault:           correlate/stats lab/sim/condition lab/sim/plant lab/sim/random lab/sim/site telemetry
 lab/sim/work:            correlate/stats lab/sim/random
 lab/sim/world:           telemetry correlate/stats lab/sim/random lab/sim/site lab/sim/condition lab/sim/state lab/sim/network lab/sim/heat
 lab/sim/world:           lab/sim/gpu lab/sim/plant lab/sim/work

@@ -19,8 +19,8 @@ type Config struct {
 
 // The most that machines draw, watts.
 const (
-	gpuMost    = 700.0  // the H100 board's limit
-	hostMost   = 450.0  // of a node beyond its GPUs, per GPU: a node of 8 is rated at 9.2 kW, a DGX H100 at 10.2
+	GPUMost    = 700.0  // the H100 board's limit
+	HostMost   = 450.0  // of a node beyond its GPUs, per GPU: a node of 8 is rated at 9.2 kW, a DGX H100 at 10.2
 	switchDraw = 1200.0 // a switch of 64 ports of 400 Gb/s, optics included; always
 )
 
@@ -100,7 +100,7 @@ const startsAt = 0.75
 func (p *Plant) start() {
 	in := Input{GPUWatts: make([]float64, p.site.Nodes*p.site.GPUs), NodeWatts: make([]float64, p.site.Nodes), Condition: condition.New(p.site, 0)}
 	for i := range in.GPUWatts {
-		in.GPUWatts[i] = startsAt * gpuMost
+		in.GPUWatts[i] = startsAt * GPUMost
 	}
 	for i := range in.NodeWatts {
 		in.NodeWatts[i] = float64(startsAt * p.power.nodeMost)

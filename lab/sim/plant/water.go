@@ -75,7 +75,7 @@ func newWater(s *site.Site, r random.Source, cfg Config) water {
 	loops := r.Named("loops")
 	for rack := range w.loops {
 		first, last := nodesOf(s, rack)
-		kw := float64((last-first)*s.GPUs) * gpuMost / 1000
+		kw := float64((last-first)*s.GPUs) * GPUMost / 1000
 		l := &w.loops[rack]
 		l.nominal = float64(kw * loops.Within(litersPerKW, 0.03))
 		l.heat = heat.Loop{Liters: float64(kw * loopLiters), Effectiveness: 1}
