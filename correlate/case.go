@@ -8,6 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/symptom"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -34,7 +35,8 @@ type incidentCase struct {
 	since     telemetry.Time // the grid in which it was inherited
 	ending    string         // how it ended, where that was not seen; "" otherwise
 	before    *fabric.Baseline
-	hosts     []hostBefore // in identity order of node
+	standing  *symptom.Baseline // of everything else the job stands on; nil once it is well
+	hosts     []hostBefore      // in identity order of node
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes    []telemetry.Entity
@@ -87,6 +89,7 @@ func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, h.Onset.Earliest))
 	}
 	e.shares(c, span, h.Usual)
+	e.keepSymptoms(c, span)
 	return c
 }
 
@@ -198,6 +201,9 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 		now := m.ReadEach(e.window, e.cfg.Grid, fabric.Span{From: from, To: to}, e.cfg.ForEach)
 		before := c.before.On(m)
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes)}
+	}
+	if read := e.symptoms(c, h, fabric.Span{From: from, To: to}); read != nil {
+		ev.Symptoms = read
 	}
 	e.lags(c, from, to, g)
 	for _, host := range c.hosts {
@@ -312,6 +318,14 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		c.before = &fabric.Baseline{}
 	}
 	c.before.Snapshot(k)
+	kept := c.standing != nil
+	k.Bool(&kept)
+	if kept {
+		if c.standing == nil {
+			c.standing = &symptom.Baseline{}
+		}
+		c.standing.Snapshot(k)
+	}
 	snapshot.List(k, &c.hosts, 33, func(k *snapshot.Codec, h *hostBefore) {
 		k.Entity(&h.node)
 		snapshot.List(k, &h.ranks, 24, func(k *snapshot.Codec, r *rankBefore) {

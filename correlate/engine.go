@@ -7,6 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/symptom"
 	"github.com/quintet-dc/quintet/correlate/topology"
 	"github.com/quintet-dc/quintet/correlate/window"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -48,7 +49,10 @@ type Engine struct {
 
 	events   []telemetry.Event // not yet due, in order
 	heard    []telemetry.Event // due in the last lateness: repeats of them are ignored
+	recent   []telemetry.Event // due in the last quarter of an hour, in order: what hurts may be told with
 	links    *fabric.Map       // drawn for generation
+	surveys  []surveyed        // of the jobs that hurt, drawn like links
+	plan     *symptom.Plan     // what the signatures want read; not state
 	drawn    drawing
 	cases    []*incidentCase // open, by job
 	tenants  []tenant
@@ -111,6 +115,7 @@ func New(cfg Config) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	cfg.Signatures = explain.Compile(cfg.Signatures)
 	e := &Engine{cfg: cfg}
 	e.build()
 	return e, nil

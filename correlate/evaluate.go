@@ -44,6 +44,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
 	var out []jobs.Changed
 	for _, ev := range e.due(g) {
+		e.remember(&ev)
 		e.signalEvent(&ev, g)
 		out = append(out, e.book.Event(&ev, g)...)
 	}
@@ -58,7 +59,7 @@ func (e *Engine) begin(j *jobs.Job, g telemetry.Time) {
 	if ok {
 		c := e.cases[i]
 		c.account.Again()
-		c.before, c.hosts, c.well, c.judged = fresh.before, fresh.hosts, false, 0
+		c.before, c.standing, c.hosts, c.well, c.judged = fresh.before, fresh.standing, fresh.hosts, false, 0
 		c.inherited = false // what was before this hurt was seen
 		return
 	}
@@ -121,7 +122,7 @@ func (e *Engine) follow(c *incidentCase, g telemetry.Time) {
 		e.judge(c, j, g)
 	}
 	if well {
-		c.well, c.before, c.hosts = true, nil, nil
+		c.well, c.before, c.standing, c.hosts = true, nil, nil, nil
 		j.Forget(c.accepted)
 		e.settle(e.leader(c), g)
 	}

@@ -52,6 +52,7 @@ func (e *Engine) code(c *snapshot.Codec) {
 	e.perStep.Snapshot(c)
 	snapshot.List(c, &e.events, 64, codeEvent)
 	snapshot.List(c, &e.heard, 64, codeEvent)
+	snapshot.List(c, &e.recent, 64, codeEvent)
 	snapshot.List(c, &e.tenants, 24, codeTenant)
 	c.Bool(&e.censused)
 	c.U64(&e.counted)

@@ -155,7 +155,7 @@ func TestAReadingIsRead(t *testing.T) {
 		"metric: gpu_clock_event_reasons, of: under, kind: gpu, take: bits, bits: 0x60":       {Metric: "gpu_clock_event_reasons", Of: explain.OfUnder, Kind: telemetry.GPU, Take: explain.TakeBits, Bits: 96, Among: explain.AmongMedian},
 		"metric: rank_comm_wait_seconds, of: ranks, take: ratio, among: least":                {Metric: "rank_comm_wait_seconds", Of: explain.OfRanks, Kind: telemetry.Rank, Take: explain.TakeRatio, Among: explain.AmongLeast},
 		`event: xid, text: "79", of: under, kind: gpu, among: sum`:                            {Event: "xid", Text: "79", Of: explain.OfUnder, Kind: telemetry.GPU, Take: explain.TakeNow, Among: explain.AmongSum},
-		"metric: port_up, of: facing, take: least":                                            {Metric: "port_up", Of: explain.OfFacing, Take: explain.TakeLeast},
+		"metric: port_up, of: facing, take: least":                                            {Metric: "port_up", Of: explain.OfFacing, Take: explain.TakeLeast, Among: explain.AmongMedian},
 		"metric: job_data_wait_seconds, of: job, take: shift":                                 {Metric: "job_data_wait_seconds", Of: explain.OfJob, Take: explain.TakeShift},
 	} {
 		sigs, err := Load(site(strings.Replace(good, "measure: tells_idle", text, 1)))

@@ -21,20 +21,23 @@ const leastBlame = 0.01
 func Candidates(e *Evidence) []Candidate {
 	var out []Candidate
 	var fabricDose float64
+	var f *fabricMeasures
+	named := e.named()
 	if e.Fabric != nil {
-		f := newFabricMeasures(e)
+		f = newFabricMeasures(e)
 		out = append(out, f.ends()...)
 		out = append(out, f.groups()...)
 		out = append(out, f.neighbours()...)
 		fabricDose = f.topDose
 	}
-	out = append(out, hosts(e, fabricDose)...)
+	out = append(out, hosts(e, fabricDose, named)...)
 	out = append(out, Candidate{Entity: e.Job, Values: itself(e, fabricDose)})
-	return out
+	return suspected(e, out, named, f)
 }
 
-// hosts measures how late each node is against its own past and its peers.
-func hosts(e *Evidence, fabricDose float64) []Candidate {
+// hosts measures how late each node is against its own past and its peers: those
+// that are, and those that telemetry points to.
+func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidate {
 	excess := e.Loss().Excess()
 	if excess <= 0 || len(e.Hosts) == 0 {
 		return nil
@@ -59,7 +62,7 @@ func hosts(e *Evidence, fabricDose float64) []Candidate {
 		if h.HasWander {
 			v[WanderExcess] = (wander[i].v - typicalWander) / excess
 		}
-		if v[ComputeExcess] > 0.1 || v[LateStart] > 0.1 || v[WanderExcess] > 0.1 {
+		if v[ComputeExcess] > 0.1 || v[LateStart] > 0.1 || v[WanderExcess] > 0.1 || coupled(named, h.Node) {
 			out = append(out, Candidate{Entity: h.Node, Values: v})
 		}
 	}

@@ -23,6 +23,8 @@ type Evidence struct {
 
 	// Fabric is nil where no end of a link is known to belong to the job.
 	Fabric *FabricEvidence
+	// Symptoms is nil where nothing was read beyond the fabric and the steps.
+	Symptoms Symptoms
 	// Others are the other jobs, with the nodes they run on.
 	Others []Other
 	// Hosts says when each of the job's nodes is ready to send.

@@ -62,7 +62,7 @@ func TestWhoWandersIsTold(t *testing.T) {
 	for _, w := range []float64{0.05, 0.05, 0.55, 0.05} {
 		e.Hosts = append(e.Hosts, HostEvidence{HasCompute: true, ComputeNow: 1, ComputeBefore: 1, HasWander: true, Wander: w})
 	}
-	found := hosts(e, 0)
+	found := hosts(e, 0, nil)
 	if len(found) != 1 || found[0].Values[WanderExcess] != 0.5 {
 		t.Errorf("%+v", found)
 	}

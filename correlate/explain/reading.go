@@ -31,8 +31,8 @@ const (
 	OfNode   Scope = "node"   // the host that contains it
 	OfUnder  Scope = "under"  // what it contains, feeds, cools or runs on, of a kind, at any depth, as far as the hurt job uses it
 	OfOver   Scope = "over"   // what contains, feeds or cools it, of a kind, at any depth
-	OfBeside Scope = "beside" // what is under its siblings and not under it, of a kind, as far as the hurt job uses it: the contrast
-	OfFacing Scope = "facing" // the other end of its link
+	OfBeside Scope = "beside" // what the hurt job uses of a kind and is not under it: the contrast
+	OfFacing Scope = "facing" // the other end of its link; of a switch the other ends of its cables
 	OfJob    Scope = "job"    // the hurt job
 	OfRanks  Scope = "ranks"  // the hurt job's ranks
 )
@@ -79,7 +79,7 @@ type WordDoc[T any] struct {
 }
 
 // Many reports whether a scope holds more than one entity.
-func (s Scope) Many() bool { return s == OfUnder || s == OfOver || s == OfBeside || s == OfRanks }
+func (s Scope) Many() bool { return s != OfRoot && s != OfNode && s != OfJob }
 
 // Scopes lists the scopes with their meanings.
 func Scopes() []WordDoc[Scope] {
@@ -90,7 +90,7 @@ func Scopes() []WordDoc[Scope] {
 		"what it contains, feeds, cools or runs on, of a `kind`, at any depth, as far as the hurt job uses it",
 		"what contains, feeds or cools it, of a `kind`, at any depth",
 		"what the hurt job uses of a `kind` and is not under it: the contrast",
-		"the other end of its link",
+		"the other end of its link; of a switch the other ends of its cables",
 		"the hurt job",
 		"the hurt job's ranks",
 	)

@@ -1,0 +1,64 @@
+package explain
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// Symptoms are what was read of everything the job is coupled to, during the
+// hurt against before it (package symptom).
+type Symptoms interface {
+	// Suspects lists, in identity order, the entities that show all that some
+	// signature requires of them, as far as it is read from telemetry.
+	Suspects() []telemetry.Entity
+	// Measure adds to a candidate's values all that can be read of it.
+	Measure(e telemetry.Entity, v Values)
+}
+
+// named lists the suspects, in identity order.
+func (e *Evidence) named() []telemetry.Entity {
+	if e.Symptoms == nil {
+		return nil
+	}
+	return e.Symptoms.Suspects()
+}
+
+// suspected adds the suspects that are not among the candidates yet, and what
+// can be read of each candidate.
+func suspected(e *Evidence, out []Candidate, named []telemetry.Entity, f *fabricMeasures) []Candidate {
+	if e.Symptoms == nil {
+		return out
+	}
+	listed := map[telemetry.Entity]bool{}
+	for i := range out {
+		listed[out[i].Entity] = true
+	}
+	for _, x := range named {
+		if !listed[x] {
+			out = append(out, f.candidate(x))
+		}
+	}
+	for i := range out {
+		if out[i].Values == nil {
+			out[i].Values = Values{}
+		}
+		e.Symptoms.Measure(out[i].Entity, out[i].Values)
+	}
+	return out
+}
+
+// candidate measures an entity that telemetry points to: what its link does,
+// if it is an end of one.
+func (f *fabricMeasures) candidate(x telemetry.Entity) Candidate {
+	c := Candidate{Entity: x, Values: Values{}}
+	if f == nil {
+		return c
+	}
+	i, ok := f.m.Index(x)
+	if !ok {
+		c.Values[FabricDose] = f.topDose
+		return c
+	}
+	c.Values = f.end(i)
+	if p := f.m.Ends[i].Peer; p >= 0 {
+		c.Peer = f.m.Ends[p].Entity
+	}
+	return c
+}

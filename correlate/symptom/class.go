@@ -1,0 +1,104 @@
+package symptom
+
+import (
+	"fmt"
+
+	"github.com/quintet-dc/quintet/correlate/topology"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// fewPeers of a class make no median: then others of the site join, at most
+	// maxPeers.
+	fewPeers = 4
+	maxPeers = 64
+)
+
+// classify puts entities that should do alike into classes: those of one kind,
+// ports by what they join, switches by whether they face hosts, ranks by their
+// stage and role.
+func (s *Survey) classify(placed []topology.Placement) {
+	stage := map[int]string{}
+	for _, p := range placed {
+		if p.Rank >= 0 {
+			stage[p.Rank] = fmt.Sprintf("%d/%s", p.PP, p.Role)
+		}
+	}
+	known := map[string]int32{}
+	met := len(s.all)
+	for i := range met {
+		s.join(known, int32(i), s.role(int32(i), stage))
+	}
+	for c := range s.alike {
+		s.widen(int32(c), known)
+	}
+}
+
+func (s *Survey) join(known map[string]int32, i int32, role string) {
+	name := string(s.all[i].Kind) + " " + role
+	c, ok := known[name]
+	if !ok {
+		c = int32(len(s.alike))
+		known[name] = c
+		s.alike = append(s.alike, nil)
+	}
+	s.class = append(s.class, c)
+	s.alike[c] = append(s.alike[c], i)
+}
+
+// role is what entities of one kind differ in by design.
+func (s *Survey) role(i int32, stage map[int]string) string {
+	e := s.all[i]
+	switch e.Kind {
+	case telemetry.Rank:
+		return stage[topology.RankNumber(e)]
+	case telemetry.Port:
+		owner, _ := s.graph.Container(e)
+		peer, _, _ := s.graph.Peer(e)
+		return tier(s.graph, owner) + string(peer.Kind)
+	case telemetry.Optic:
+		if _, ok := s.index[telemetry.Entity{Kind: telemetry.NIC, Name: e.Name}]; ok {
+			return "nic"
+		}
+	case telemetry.Switch:
+		return tier(s.graph, e)
+	}
+	return ""
+}
+
+// tier tells switches that face hosts from those that do not.
+func tier(g *topology.Graph, sw telemetry.Entity) string {
+	if len(g.Downlinks(sw)) > 0 {
+		return "access"
+	}
+	return "core"
+}
+
+// widen lets others of the site join a class of parts of the plant that has too
+// few members for a median; they are not the job's.
+func (s *Survey) widen(c int32, known map[string]int32) {
+	members := s.alike[c]
+	first := s.all[members[0]]
+	if len(members) >= fewPeers {
+		return
+	}
+	var more []telemetry.Entity
+	switch first.Kind {
+	case telemetry.GPU, telemetry.NIC, telemetry.Fan:
+		if up, ok := s.graph.Container(first); ok {
+			more = s.graph.Contents(up)
+		}
+	case telemetry.Node, telemetry.Rack, telemetry.Row, telemetry.Loop, telemetry.CDU, telemetry.Pump, telemetry.PDU, telemetry.UPS,
+		telemetry.Feed, telemetry.Shelf, telemetry.PSU, telemetry.CRAH, telemetry.Storage:
+		more = s.graph.Entities(first.Kind)
+	}
+	for _, e := range more {
+		if _, met := s.index[e]; met || e.Kind != first.Kind || len(s.alike[c]) >= maxPeers {
+			continue
+		}
+		if i := s.meet(e, false); i >= 0 {
+			s.class = append(s.class, c)
+			s.alike[c] = append(s.alike[c], i)
+		}
+	}
+}

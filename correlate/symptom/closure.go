@@ -1,0 +1,144 @@
+package symptom
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// locate notes which node each entity lies in, what its cables lead to, and
+// everything that is over the job's gpus and ranks.
+func (s *Survey) locate() {
+	n := len(s.all)
+	s.nodeOf, s.facing, s.seen = make([]int32, n), make([][]int32, n), make([]uint32, n)
+	s.gpusIn, s.ranked, s.above = make([]int32, n), make([]int32, n), make([][]int32, n)
+	for i, e := range s.all {
+		s.nodeOf[i] = s.nodeAt(int32(i))
+		if e.Kind != telemetry.NIC && e.Kind != telemetry.Port {
+			continue
+		}
+		if p, _, ok := s.graph.Peer(e); ok {
+			if k, ok := s.index[p]; ok {
+				s.facing[i] = []int32{k}
+			}
+		}
+	}
+	for i, e := range s.all {
+		if e.Kind == telemetry.Switch {
+			for _, port := range s.under[i] {
+				s.facing[i] = append(s.facing[i], s.facing[port]...)
+			}
+		}
+	}
+	s.rise(s.gpus, s.gpusIn)
+	s.rise(s.ranks, s.ranked)
+}
+
+func (s *Survey) nodeAt(i int32) int32 {
+	for range 4 {
+		if s.all[i].Kind == telemetry.Node {
+			return i
+		}
+		up := int32(-1)
+		for _, o := range s.over[i] {
+			switch s.all[o].Kind {
+			case telemetry.Node:
+				return o
+			case telemetry.GPU, telemetry.NIC:
+				up = o
+			}
+		}
+		if up < 0 {
+			return -1
+		}
+		i = up
+	}
+	return -1
+}
+
+// rise lists everything over some entities, and counts them under it.
+func (s *Survey) rise(from []int32, count []int32) {
+	for _, i := range from {
+		s.above[i] = s.reach(i, s.over)
+		for _, a := range s.above[i] {
+			count[a]++
+		}
+		count[i]++
+	}
+}
+
+// reach lists everything that can be reached from an entity, itself left out.
+func (s *Survey) reach(from int32, next [][]int32) []int32 {
+	s.search++
+	s.seen[from] = s.search
+	out := slices.Clone(next[from])
+	for _, k := range out {
+		s.seen[k] = s.search
+	}
+	for n := 0; n < len(out); n++ {
+		for _, k := range next[out[n]] {
+			if s.seen[k] != s.search {
+				s.seen[k] = s.search
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// below lists what is under an entity of one kind, as far as the job uses it.
+func (s *Survey) below(i int32, kind telemetry.Kind) []int32 {
+	return s.pick(s.reach(i, s.under), kind)
+}
+
+func (s *Survey) pick(in []int32, kind telemetry.Kind) []int32 {
+	var out []int32
+	for _, k := range in {
+		if s.all[k].Kind == kind && s.used[k] {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// beside lists what the job uses of a kind and is not under an entity.
+func (s *Survey) beside(i int32, kind telemetry.Kind) []int32 {
+	s.reach(i, s.under)
+	var out []int32
+	for c := range s.alike {
+		for _, k := range s.alike[c] {
+			if s.all[k].Kind == kind && s.used[k] && s.seen[k] != s.search {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// way returns the entities from one down to another under it, by the shortest
+// way; nil where there is none.
+func (s *Survey) way(from, to int32) []int32 {
+	s.search++
+	s.seen[from] = s.search
+	queue, via := []int32{from}, map[int32]int32{}
+	for n := 0; n < len(queue); n++ {
+		for _, k := range s.under[queue[n]] {
+			if s.seen[k] == s.search {
+				continue
+			}
+			s.seen[k] = s.search
+			via[k] = queue[n]
+			if k == to {
+				out := []int32{to}
+				for at := to; at != from; {
+					at = via[at]
+					out = append(out, at)
+				}
+				slices.Reverse(out)
+				return out
+			}
+			queue = append(queue, k)
+		}
+	}
+	return nil
+}

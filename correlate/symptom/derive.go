@@ -1,0 +1,176 @@
+package symptom
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// leastFall of a clock below its own before, beyond what the job's other
+	// GPUs did, is clear: idle and busy phases alone move the mean of a minute by
+	// less.
+	leastFall = 0.03
+	// wander is by how many of its own spreads a clock must have fallen.
+	wander = 1.0
+	// leastLate is the part of the step's excess by which a rank computes longer
+	// than its peers to be late, and leastLonger the part of its own before.
+	leastLate   = 0.1
+	leastLonger = 0.02
+	// alike is how far from the median's a GPU's change of activity may be to be
+	// the same change.
+	alike = 0.1
+)
+
+// derived are the measures of what stands under each entity.
+type derived struct {
+	afflicted []int32 // gpus, the slowest first
+	ratio     []float64
+	hit       []int32   // by entity: afflicted gpus under it
+	slowest   []float64 // by entity: the least clock ratio under it; 1 where none
+	late      []int32   // ranks
+	lateIn    []int32
+	uniform   float64
+	clocks    bool // any gpu's clock was seen before and now
+	ranks     bool // any rank's compute time was
+	active    bool // any gpu's activity was
+}
+
+func (f *Contrast) derive() {
+	n := len(f.survey.all)
+	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), lateIn: make([]int32, n)}
+	for i := range n {
+		f.derived.slowest[i], f.derived.ratio[i] = 1, 1
+	}
+	f.slowed()
+	f.lateRanks()
+	f.uniformity()
+}
+
+// slowed finds the afflicted GPUs. A change that the median of the job's GPUs
+// made, too, is the job's own: unless most of them fell, because then a common
+// cause is what is looked for.
+func (f *Contrast) slowed() {
+	d := &f.derived
+	c := f.plan.find(telemetry.GPU, metricClock, 0)
+	var all []float64
+	for _, i := range f.survey.gpus {
+		if r, ok := f.number(i, c, explain.TakeRatio); ok {
+			d.ratio[i] = r
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	d.clocks = true
+	common := min(stats.Median(all), 1)
+	if common < 1-leastFall {
+		common = 1
+	}
+	for _, i := range f.survey.gpus {
+		before, _ := f.before.at(i, c)
+		if fall := 1 - d.ratio[i]/common; fall < leastFall || fall < float64(wander*float64(before.Spread)) {
+			continue
+		}
+		d.afflicted = append(d.afflicted, i)
+		d.hit[i]++
+		d.slowest[i] = min(d.slowest[i], d.ratio[i])
+		for _, a := range f.survey.above[i] {
+			d.hit[a]++
+			d.slowest[a] = min(d.slowest[a], d.ratio[i])
+		}
+	}
+	slices.SortStableFunc(d.afflicted, func(a, b int32) int { return cmp.Compare(d.ratio[a], d.ratio[b]) })
+}
+
+// lateRanks finds the ranks that compute longer than before and than their
+// peers.
+func (f *Contrast) lateRanks() {
+	d := &f.derived
+	c := f.plan.find(telemetry.Rank, metricCompute, 0)
+	for _, i := range f.survey.ranks {
+		longer, ok := f.number(i, c, explain.TakeShift)
+		if !ok {
+			continue
+		}
+		d.ranks = true
+		m := f.median(f.survey.class[i], c, explain.TakeShift)
+		before, _ := f.before.at(i, c)
+		if m.seen > leastPeers {
+			longer -= m.v
+		}
+		if longer <= float64(leastLate*f.hurt.Excess) || longer <= float64(leastLonger*float64(before.Mean)) {
+			continue
+		}
+		d.late = append(d.late, i)
+		d.lateIn[i]++
+		for _, a := range f.survey.above[i] {
+			d.lateIn[a]++
+		}
+	}
+}
+
+// uniformity is the part of the job's GPUs whose activity changed alike.
+func (f *Contrast) uniformity() {
+	c := f.plan.find(telemetry.GPU, metricActive, 0)
+	var all []float64
+	for _, i := range f.survey.gpus {
+		if r, ok := f.number(i, c, explain.TakeRatio); ok {
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	m, n := stats.Median(slices.Clone(all)), 0
+	for _, r := range all {
+		if math.Abs(r-m) <= alike {
+			n++
+		}
+	}
+	f.derived.active, f.derived.uniform = true, float64(n)/float64(len(all))
+}
+
+// Standing adds to a candidate's values what is known of what stands under it,
+// and of the hurt.
+func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
+	d := &f.derived
+	v[explain.Stalled] = 0
+	if f.hurt.Stalled {
+		v[explain.Stalled] = 1
+	}
+	if f.hurt.Slowdown > 0 {
+		v[explain.Slowdown] = f.hurt.Slowdown
+	}
+	if d.active {
+		v[explain.Uniform] = d.uniform
+	}
+	i, ok := f.survey.index[e]
+	if !ok {
+		return
+	}
+	under, ranks := f.survey.gpusIn[i], f.survey.ranked[i]
+	if d.clocks && under > 0 {
+		v[explain.Covers] = part(d.hit[i], len(d.afflicted))
+		v[explain.Fills] = part(d.hit[i], int(under))
+		if f.hurt.Slowdown > 1 {
+			v[explain.ClockDose] = (1/d.slowest[i] - 1) / (f.hurt.Slowdown - 1)
+		}
+	}
+	if d.ranks && ranks > 0 {
+		v[explain.LateCovers] = part(d.lateIn[i], len(d.late))
+		v[explain.LateFills] = part(d.lateIn[i], int(ranks))
+	}
+}
+
+func part(n int32, of int) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}

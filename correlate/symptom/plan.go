@@ -1,0 +1,133 @@
+package symptom
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Plan is what a set of signatures wants read: by kind of entity, the metrics.
+type Plan struct {
+	signatures []explain.Signature // compiled
+	kinds      []telemetry.Kind    // in order
+	columns    [][]column          // by kind, in order
+}
+
+// column is one thing read of every entity of a kind: a metric, or whether any
+// of some of its bits is set.
+type column struct {
+	metric *telemetry.Metric
+	bits   uint64
+}
+
+func (c column) compare(o column) int {
+	return cmp.Or(cmp.Compare(c.metric.Name, o.metric.Name), cmp.Compare(c.bits, o.bits))
+}
+
+// steady reports whether a metric moves slowly or not at all while all is
+// well, so that the median of a while stands for it and a fault that began a
+// little before the hurt does not.
+func (c column) steady() bool {
+	return c.bits == 0 && c.metric.Type != telemetry.Counter && (c.metric.Type == telemetry.StateOf || c.metric.Domain == telemetry.Cooling)
+}
+
+// The masks of gpu_clock_event_reasons (NVML): slowed by heat, by software or
+// hardware; by the power brake; by the power limit.
+const (
+	reasonHeat  = 0x20 | 0x40
+	reasonBrake = 0x80
+	reasonCap   = 0x4
+)
+
+const (
+	metricClock   telemetry.MetricName = "gpu_sm_clock_hertz"
+	metricActive  telemetry.MetricName = "gpu_sm_active_ratio"
+	metricHeat    telemetry.MetricName = "gpu_temperature_celsius"
+	metricReasons telemetry.MetricName = "gpu_clock_event_reasons"
+	metricLimit   telemetry.MetricName = "gpu_power_limit_watts"
+	metricFlow    telemetry.MetricName = "coolant_flow_liters_per_minute"
+	metricInlet   telemetry.MetricName = "inlet_celsius"
+	metricCompute telemetry.MetricName = "rank_compute_seconds"
+	metricWait    telemetry.MetricName = "job_data_wait_seconds"
+)
+
+// NewPlan lists what compiled signatures want read, and what is read of every
+// hurt job to say which of its GPUs and ranks are afflicted and which domains
+// are well.
+func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Plan {
+	p := &Plan{signatures: signatures}
+	add := func(k telemetry.Kind, name telemetry.MetricName, bits uint64) {
+		if m, ok := catalogue.Lookup(name); ok && slices.Contains(m.Kinds, k) && (m.Evidence || m.PerStep) {
+			p.add(k, column{m, bits})
+		}
+	}
+	for _, name := range []telemetry.MetricName{metricClock, metricActive, metricHeat, metricLimit} {
+		add(telemetry.GPU, name, 0)
+	}
+	for _, bits := range []uint64{reasonHeat, reasonBrake} {
+		add(telemetry.GPU, metricReasons, bits)
+	}
+	add(telemetry.Loop, metricFlow, 0)
+	add(telemetry.Node, metricInlet, 0)
+	add(telemetry.Rank, metricCompute, 0)
+	add(telemetry.Job, metricWait, 0)
+	for i := range signatures {
+		s := &signatures[i]
+		for k := range s.Clues {
+			if x := s.Clues[k].Reading; x != nil && x.Metric != "" {
+				for _, kind := range readKinds(x, s.Roots) {
+					add(kind, x.Metric, x.Bits)
+				}
+			}
+		}
+	}
+	return p
+}
+
+func (p *Plan) add(k telemetry.Kind, c column) {
+	i, ok := slices.BinarySearch(p.kinds, k)
+	if !ok {
+		p.kinds = slices.Insert(p.kinds, i, k)
+		p.columns = slices.Insert(p.columns, i, nil)
+	}
+	if j, ok := slices.BinarySearchFunc(p.columns[i], c, column.compare); !ok {
+		p.columns[i] = slices.Insert(p.columns[i], j, c)
+	}
+}
+
+// readKinds returns the kinds of entity that a reading can read.
+func readKinds(x *explain.Reading, roots []telemetry.Kind) []telemetry.Kind {
+	switch x.Of {
+	case explain.OfRoot:
+		return roots
+	case explain.OfNode:
+		return []telemetry.Kind{telemetry.Node}
+	case explain.OfJob:
+		return []telemetry.Kind{telemetry.Job}
+	case explain.OfRanks:
+		return []telemetry.Kind{telemetry.Rank}
+	case explain.OfFacing:
+		return []telemetry.Kind{telemetry.NIC, telemetry.Port}
+	}
+	return []telemetry.Kind{x.Kind}
+}
+
+// of returns what is read of a kind.
+func (p *Plan) of(k telemetry.Kind) []column {
+	if i, ok := slices.BinarySearch(p.kinds, k); ok {
+		return p.columns[i]
+	}
+	return nil
+}
+
+// find returns where a column of a kind is, -1 where it is not read.
+func (p *Plan) find(k telemetry.Kind, name telemetry.MetricName, bits uint64) int {
+	for i, c := range p.of(k) {
+		if c.metric.Name == name && c.bits == bits {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,188 @@
+package symptom
+
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// History is what the window's closed grids say of a series.
+type History interface {
+	Slot(telemetry.Series) (int, bool)
+	At(slot int, g telemetry.Time) (float64, bool)
+	Span(dst []float32, slot int, from, to telemetry.Time) []float32
+	Last(slot int) (telemetry.Time, bool)
+	Cadence(slot int) telemetry.Duration
+}
+
+// Steps is what was stated step by step.
+type Steps interface {
+	Last(s telemetry.Series, until telemetry.Time, n int) []float64
+	Values(s telemetry.Series, from, to telemetry.Time) []float64
+}
+
+var _ Steps = (*jobs.PerStep)(nil)
+
+// ForEach runs fn on slices of n things, side by side if the shell likes.
+type ForEach func(n int, fn func(slice, lo, hi int))
+
+// Source is where telemetry is read from.
+type Source struct {
+	History History
+	Steps   Steps
+	Grid    telemetry.Duration
+	Each    ForEach
+}
+
+// Span is the grids that end in (From, To].
+type Span struct {
+	From, To telemetry.Time
+}
+
+// Stat is what one series did over a span. It is float32, as the window's
+// history is, so that a baseline restored from a snapshot is the one that was
+// taken.
+type Stat struct {
+	Seen   int32 // samples, 0 if none
+	Mean   float32
+	Least  float32
+	Most   float32
+	Spread float32 // 1.4826 median absolute deviations over the median; 0 where the median is
+}
+
+// Sheet is one span read: a Stat for every entity of a survey and every column
+// of its kind.
+type Sheet struct {
+	plan   *Plan
+	survey *Survey
+	span   Span
+	rows   [][]Stat // by entity; nil where nothing is read of its kind
+	silent [][]bool // by entity and column: heard once, and not any more
+}
+
+// beforeSteps is how many steps before a hurt stand for what was before.
+const beforeSteps = 10
+
+// Read reads a span: what was before a hurt, or what is during it. What is
+// before may look back beyond the span for a value that stands; what is during
+// it may not, unless it is a state, because a sample from before the hurt does
+// not tell of it.
+func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
+	sh := &Sheet{plan: p, survey: s, span: span, rows: make([][]Stat, len(s.all)), silent: make([][]bool, len(s.all))}
+	src.Each(len(s.all), func(_, lo, hi int) {
+		r := reader{src: src, span: span, during: during}
+		for i := lo; i < hi; i++ {
+			columns := p.of(s.all[i].Kind)
+			if len(columns) == 0 {
+				continue
+			}
+			sh.rows[i], sh.silent[i] = make([]Stat, len(columns)), make([]bool, len(columns))
+			for c, col := range columns {
+				sh.rows[i][c], sh.silent[i][c] = r.read(s.all[i], col)
+			}
+		}
+	})
+	return sh
+}
+
+// reader holds the buffers of one slice.
+type reader struct {
+	src    Source
+	span   Span
+	during bool
+	cells  []float32
+	values []float64
+}
+
+func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
+	series := telemetry.Series{Entity: e, Metric: c.metric.Name}
+	if c.metric.PerStep {
+		return r.steps(series, c), false
+	}
+	slot, ok := r.src.History.Slot(series)
+	if !ok {
+		return Stat{}, false
+	}
+	last, heard := r.src.History.Last(slot)
+	if !heard {
+		return Stat{}, false
+	}
+	silent := r.span.To.Sub(last) > silentAfter*r.src.History.Cadence(slot)
+	r.values = r.values[:0]
+	r.cells = r.src.History.Span(r.cells[:0], slot, r.span.From, r.span.To)
+	for _, v := range r.cells {
+		if v == v {
+			r.values = append(r.values, c.value(float64(v)))
+		}
+	}
+	if len(r.values) == 0 && (!r.during || c.metric.Type == telemetry.StateOf && !silent) {
+		at := r.span.From
+		if r.during {
+			at = r.span.To
+		}
+		if v, ok := r.src.History.At(slot, at); ok {
+			r.values = append(r.values, c.value(v))
+		}
+	}
+	return r.stat(c), silent
+}
+
+// silentAfter cadences without a sample a series is silent, as in the window.
+const silentAfter = 3
+
+// value is what a column makes of a sample: 1 or 0 where it looks at bits.
+func (c column) value(v float64) float64 {
+	if c.bits == 0 {
+		return v
+	}
+	if v >= 0 && v < 1<<53 && uint64(v)&c.bits != 0 {
+		return 1
+	}
+	return 0
+}
+
+// steps reads a series that is stated at the ends of steps; the last one of the
+// hurt may end within the grid that is not quite over.
+func (r *reader) steps(s telemetry.Series, c column) Stat {
+	if r.during {
+		r.values = append(r.values[:0], r.src.Steps.Values(s, r.span.From, r.span.To.Add(r.src.Grid))...)
+	} else {
+		r.values = append(r.values[:0], r.src.Steps.Last(s, r.span.To, beforeSteps)...)
+	}
+	return r.stat(c)
+}
+
+// stat sums up r.values, which it reorders.
+func (r *reader) stat(c column) Stat {
+	n := len(r.values)
+	if n == 0 {
+		return Stat{}
+	}
+	least, most, sum := math.Inf(1), math.Inf(-1), 0.0
+	for _, v := range r.values {
+		least, most = min(least, v), max(most, v)
+		sum += v
+	}
+	out := Stat{Seen: int32(n), Mean: float32(sum / float64(n)), Least: float32(least), Most: float32(most)}
+	if c.bits != 0 || least == most {
+		return out
+	}
+	median, mad := stats.MAD(r.values)
+	if median != 0 {
+		out.Spread = float32(math.Abs(stats.Consistency * mad / median))
+	}
+	if !r.during && c.steady() || c.metric.PerStep {
+		out.Mean = float32(median)
+	}
+	return out
+}
+
+// at returns what column c of entity i was; false where it was not seen.
+func (sh *Sheet) at(i int32, c int) (Stat, bool) {
+	if sh == nil || c < 0 || sh.rows[i] == nil || sh.rows[i][c].Seen == 0 {
+		return Stat{}, false
+	}
+	return sh.rows[i][c], true
+}

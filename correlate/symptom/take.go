@@ -1,0 +1,253 @@
+package symptom
+
+import (
+	"math"
+	"strings"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// ratioCap bounds ratios to a past of next to nothing.
+	ratioCap = 1000.0
+	// leastPeers of an entity must be seen for their median to say something.
+	leastPeers = 2
+)
+
+func nan() float32 { return float32(math.NaN()) }
+
+// Contrast is a hurt's now against its before, for one survey.
+type Contrast struct {
+	plan        *Plan
+	survey      *Survey
+	now, before *Sheet
+	hurt        Hurt
+	events      map[telemetry.Entity][]telemetry.Event
+	medians     map[peerKey]median
+	derived     derived
+}
+
+// Hurt is what of a job's hurt the measures need.
+type Hurt struct {
+	Span     Span
+	Stalled  bool
+	Slowdown float64 // the step now over the expected one; 0 if not known
+	Excess   float64 // seconds a step takes longer than expected
+	Events   []telemetry.Event
+}
+
+type peerKey struct {
+	class int32
+	col   int
+	take  explain.Take
+}
+
+type median struct {
+	v    float64
+	seen int
+}
+
+// Compare lays what is during a hurt beside what was before it.
+func Compare(now, before *Sheet, h Hurt) *Contrast {
+	f := &Contrast{plan: now.plan, survey: now.survey, now: now, before: before, hurt: h,
+		events: map[telemetry.Entity][]telemetry.Event{}, medians: map[peerKey]median{}}
+	for _, ev := range h.Events {
+		f.events[ev.Entity] = append(f.events[ev.Entity], ev)
+	}
+	f.derive()
+	return f
+}
+
+// take returns what a reading takes of one entity.
+func (f *Contrast) take(i int32, x *explain.Reading) (float64, bool) {
+	if x.Event != "" {
+		return f.count(i, x), true
+	}
+	c := f.plan.find(f.survey.all[i].Kind, x.Metric, x.Bits)
+	if c < 0 {
+		return 0, false
+	}
+	return f.number(i, c, x.Take)
+}
+
+// count is how often an event happened to an entity.
+func (f *Contrast) count(i int32, x *explain.Reading) float64 {
+	n := 0
+	for _, ev := range f.events[f.survey.all[i]] {
+		if string(ev.Name) == x.Event && strings.HasPrefix(ev.Text, x.Text) {
+			n++
+		}
+	}
+	return float64(n)
+}
+
+func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
+	now, seen := f.now.at(i, c)
+	before, known := f.before.at(i, c)
+	switch take {
+	case explain.TakeNow:
+		return float64(now.Mean), seen
+	case explain.TakeBefore:
+		return float64(before.Mean), known
+	case explain.TakeMost:
+		return float64(now.Most), seen
+	case explain.TakeLeast:
+		return float64(now.Least), seen
+	case explain.TakeShift:
+		return float64(now.Mean) - float64(before.Mean), seen && known
+	case explain.TakeBits:
+		return float64(now.Mean) - float64(before.Mean), seen // what never was before was not
+	case explain.TakeRatio:
+		return ratio(float64(now.Mean), float64(before.Mean)), seen && known
+	case explain.TakeSpread:
+		return float64(now.Spread) - float64(before.Spread), seen && known
+	case explain.TakeSilent:
+		return f.silence(i, c)
+	}
+	return f.againstPeers(i, c, take)
+}
+
+// ratio is now over before; of nothing to nothing it is 1.
+func ratio(now, before float64) float64 {
+	switch {
+	case now == before:
+		return 1
+	case before == 0:
+		return ratioCap
+	}
+	return min(now/before, ratioCap)
+}
+
+func (f *Contrast) silence(i int32, c int) (float64, bool) {
+	if f.now.silent[i] == nil {
+		return 0, false
+	}
+	if f.now.silent[i][c] {
+		return 1, true
+	}
+	_, seen := f.now.at(i, c)
+	_, known := f.before.at(i, c)
+	return 0, seen || known
+}
+
+// againstPeers takes a difference to the median of an entity's class.
+func (f *Contrast) againstPeers(i int32, c int, take explain.Take) (float64, bool) {
+	own := map[explain.Take]explain.Take{explain.TakePeers: explain.TakeShift, explain.TakePeersRatio: explain.TakeRatio, explain.TakeBelowPeers: explain.TakeNow}[take]
+	v, ok := f.number(i, c, own)
+	if !ok {
+		return 0, false
+	}
+	m := f.median(f.survey.class[i], c, own)
+	switch {
+	case m.seen <= leastPeers:
+		return 0, false
+	case take == explain.TakePeers:
+		return v - m.v, true
+	}
+	return ratio(v, m.v), true
+}
+
+// median is of a take over a class.
+func (f *Contrast) median(class int32, c int, take explain.Take) median {
+	key := peerKey{class, c, take}
+	if m, ok := f.medians[key]; ok {
+		return m
+	}
+	var vs []float64
+	for _, i := range f.survey.alike[class] {
+		if v, ok := f.number(i, c, take); ok {
+			vs = append(vs, v)
+		}
+	}
+	m := median{seen: len(vs)}
+	if len(vs) > 0 {
+		m.v = stats.Median(vs)
+	}
+	f.medians[key] = m
+	return m
+}
+
+// Read returns what a clue's reading comes to for a candidate root; false where
+// it cannot be seen.
+func (f *Contrast) Read(root telemetry.Entity, x *explain.Reading) (float64, bool) {
+	i, ok := f.survey.index[root]
+	if !ok {
+		return 0, false
+	}
+	of := f.scope(i, x)
+	if len(of) == 0 {
+		return 0, false
+	}
+	if !x.Of.Many() {
+		return f.take(of[0], x)
+	}
+	return f.among(of, x)
+}
+
+// scope lists the entities that a reading is of.
+func (f *Contrast) scope(i int32, x *explain.Reading) []int32 {
+	s := f.survey
+	switch x.Of {
+	case explain.OfRoot:
+		return []int32{i}
+	case explain.OfNode:
+		if s.nodeOf[i] >= 0 {
+			return []int32{s.nodeOf[i]}
+		}
+	case explain.OfUnder:
+		return s.below(i, x.Kind)
+	case explain.OfOver:
+		return s.pick(s.reach(i, s.over), x.Kind)
+	case explain.OfBeside:
+		return s.beside(i, x.Kind)
+	case explain.OfFacing:
+		return s.facing[i]
+	case explain.OfJob:
+		return []int32{s.index[s.job]}
+	case explain.OfRanks:
+		return s.ranks
+	}
+	return nil
+}
+
+// among makes one number of many entities'.
+func (f *Contrast) among(of []int32, x *explain.Reading) (float64, bool) {
+	var vs []float64
+	for _, i := range of {
+		if v, ok := f.take(i, x); ok {
+			vs = append(vs, v)
+		}
+	}
+	if len(vs) == 0 {
+		return 0, false
+	}
+	out := vs[0]
+	switch x.Among {
+	case explain.AmongMost:
+		for _, v := range vs {
+			out = max(out, v)
+		}
+	case explain.AmongLeast:
+		for _, v := range vs {
+			out = min(out, v)
+		}
+	case explain.AmongSum:
+		out = 0
+		for _, v := range vs {
+			out += v
+		}
+	case explain.AmongShare:
+		n := 0
+		for _, v := range vs {
+			if x.Above != nil && v > *x.Above || x.Below != nil && v < *x.Below {
+				n++
+			}
+		}
+		out = float64(n) / float64(len(vs))
+	default:
+		out = stats.Median(vs)
+	}
+	return out, true
+}

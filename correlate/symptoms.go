@@ -1,0 +1,114 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/symptom"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// surveyed is a survey and what it was drawn for. It holds no state: it can be
+// drawn anew at any time.
+type surveyed struct {
+	job    telemetry.Entity
+	nodes  []telemetry.Entity
+	drawn  drawing
+	survey *symptom.Survey
+}
+
+// maxSurveys bounds the surveys that are kept drawn.
+const maxSurveys = 8
+
+// survey returns what a job that ran on these nodes is coupled to, drawn anew
+// when the topology or the series have changed.
+func (e *Engine) survey(job telemetry.Entity, nodes []telemetry.Entity) *symptom.Survey {
+	now := drawing{e.graph.Generation(), e.window.Slots()}
+	i := slices.IndexFunc(e.surveys, func(s surveyed) bool { return s.job == job })
+	if i >= 0 {
+		if s := &e.surveys[i]; s.drawn == now && slices.Equal(s.nodes, nodes) {
+			return s.survey
+		}
+		e.surveys = slices.Delete(e.surveys, i, i+1)
+	}
+	m := e.fabricMap()
+	var ends []telemetry.Entity
+	for i, on := range fabric.OnPath(m, nodes) {
+		if on && m.Ends[i].Main {
+			ends = append(ends, m.Ends[i].Entity)
+		}
+	}
+	s := symptom.Draw(e.graph, symptom.Where{Job: job, Nodes: nodes, Ends: ends})
+	if len(e.surveys) == maxSurveys {
+		e.surveys = slices.Delete(e.surveys, 0, 1)
+	}
+	e.surveys = append(e.surveys, surveyed{job, slices.Clone(nodes), now, s})
+	return s
+}
+
+// symptomSource is where symptoms are read from.
+func (e *Engine) symptomSource() symptom.Source {
+	return symptom.Source{History: e.window, Steps: &e.perStep, Grid: e.cfg.Grid, Each: symptom.ForEach(e.cfg.ForEach)}
+}
+
+// readings lists what the signatures want read.
+func (e *Engine) readings() *symptom.Plan {
+	if e.plan == nil {
+		e.plan = symptom.NewPlan(e.cfg.Signatures, e.cfg.Catalogue)
+	}
+	return e.plan
+}
+
+// keepSymptoms freezes what all that a job is coupled to did before its hurt.
+func (e *Engine) keepSymptoms(c *incidentCase, span fabric.Span) {
+	s := e.survey(c.job, e.nodes(c.job))
+	c.standing = symptom.Keep(e.readings().Read(s, e.symptomSource(), symptom.Span(span), false))
+}
+
+// symptoms lays what is during a hurt beside what was before it.
+func (e *Engine) symptoms(c *incidentCase, h *jobs.Hurt, span fabric.Span) *symptom.Contrast {
+	if c.standing == nil {
+		return nil
+	}
+	s, p := e.survey(c.job, c.nodes), e.readings()
+	hurt := symptom.Hurt{Span: symptom.Span(span), Stalled: h.State == jobs.Stalled || h.State == jobs.Failed,
+		Events: e.lately(h.Onset.Earliest.Add(-eventsBefore), span.To.Add(e.cfg.Grid))}
+	if now, ok := h.Now(); ok && h.Expected > 0 {
+		hurt.Slowdown, hurt.Excess = now/h.Expected, now-h.Expected
+	}
+	return symptom.Compare(p.Read(s, e.symptomSource(), hurt.Span, true), c.standing.On(p, s), hurt)
+}
+
+const (
+	// eventsBefore is how long before a hurt an event may have happened to be
+	// told with it.
+	eventsBefore = telemetry.Duration(60e9)
+	// keptEvents and keptFor bound what is remembered of events.
+	keptEvents = 4096
+	keptFor    = telemetry.Duration(15 * 60e9)
+)
+
+// remember keeps an event that has come due, for the hurts that follow.
+func (e *Engine) remember(ev *telemetry.Event) {
+	n := 0
+	for n < len(e.recent) && (ev.At.Sub(e.recent[n].At) > keptFor || len(e.recent)-n >= keptEvents) {
+		n++
+	}
+	e.recent = slices.Delete(e.recent, 0, n)
+	i, ok := slices.BinarySearchFunc(e.recent, *ev, telemetry.Event.Compare)
+	if !ok {
+		e.recent = slices.Insert(e.recent, i, *ev)
+	}
+}
+
+// lately lists the events that happened in (from, to].
+func (e *Engine) lately(from, to telemetry.Time) []telemetry.Event {
+	var out []telemetry.Event
+	for _, ev := range e.recent {
+		if ev.At > from && ev.At <= to {
+			out = append(out, ev)
+		}
+	}
+	return out
+}
