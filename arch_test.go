@@ -53,11 +53,10 @@ correlate/fabric:    telemetry correlate/stats correlate/snapshot correlate/topo
 correlate/attribute: telemetry correlate/stats correlate/snapshot correlate/jobs
 correlate/explain:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/fabric correlate/attribute
 correlate/symptom:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/explain
-correlate/symptom:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/explain
 
 # floor 2: the engine, the knowledge it interprets, the files it is fed from
 correlate: telemetry correlate/stats correlate/snapshot correlate/window correlate/detect correlate/topology correlate/pace
-correlate: correlate/jobs correlate/fabric correlate/attribute correlate/explain correlate/symptom correlate/symptom
+correlate: correlate/jobs correlate/fabric correlate/attribute correlate/explain correlate/symptom
 rules:          telemetry correlate/explain go.yaml.in/yaml
 rules/scenario: telemetry correlate/explain
 
