@@ -134,7 +134,17 @@ func (f *Contrast) silence(i int32, c int) (float64, bool) {
 
 // againstPeers takes a difference to the median of an entity's class.
 func (f *Contrast) againstPeers(i int32, c int, take explain.Take) (float64, bool) {
-	own := map[explain.Take]explain.Take{explain.TakePeers: explain.TakeShift, explain.TakePeersRatio: explain.TakeRatio, explain.TakeBelowPeers: explain.TakeNow}[take]
+	var own explain.Take
+	switch take {
+	case explain.TakePeers:
+		own = explain.TakeShift
+	case explain.TakePeersRatio:
+		own = explain.TakeRatio
+	case explain.TakeBelowPeers:
+		own = explain.TakeNow
+	default:
+		return 0, false
+	}
 	v, ok := f.number(i, c, own)
 	if !ok {
 		return 0, false
