@@ -273,7 +273,7 @@ func TestFaultsCompose(t *testing.T) {
 	}
 	near("clock", c.GPUs[3].Clock, (1-0.8*0.25)*(1-0.8*0.5))
 	near("limit", c.GPUs[3].Limit, 700*(1-0.75*0.4))
-	near("facility", c.CDUs[0].Facility, 60*0.1+3)
+	near("facility", c.CDUs[0].Facility, 75*0.1+3)
 	near("drain", c.Links[site.Down(s.Site.HostCable(0, 2))].Drain, (1-0.99*0.5)*(1-0.99))
 	near("input", c.Nodes[0].Input, 8*0.75)
 	slices.Reverse(faults)

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"github.com/quintet-dc/quintet/lab/sim/condition"
+	"github.com/quintet-dc/quintet/lab/sim/random"
 	"github.com/quintet-dc/quintet/lab/sim/site"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -14,9 +15,8 @@ func pathKinds() []Kind {
 			Severity: "what a job's nodes together send to one of its NICs besides, up to three times its speed",
 			strike:   []telemetry.Kind{telemetry.Port}, eligible: onReceivers, write: (*writing).incast},
 		{Name: "noisy-neighbour", Domain: "network", Expect: Incident, Loud: 0.9, Quiet: 0.5, Lag: [2]float64{0, 10},
-			Severity: "what another job sends beyond its due, up to eight times that",
-			strike:   []telemetry.Kind{telemetry.Job}, eligible: onOthers,
-			write: func(w *writing) { multiply(&w.set.Jobs[w.job].Traffic, 1+float64(8*w.x)) }},
+			Severity: "what another job's nodes together send to a node of this one, up to three times a NIC's speed",
+			strike:   []telemetry.Kind{telemetry.Job}, eligible: in(trains, onOthers), write: (*writing).flood},
 		{Name: "slow-receiver", Domain: "network", Expect: Incident, Loud: 0.8, Quiet: 0.5, Lag: [2]float64{0, 6},
 			Severity: "share of its link's rate that a NIC does not take", Alike: []string{"pfc-storm"},
 			strike: []telemetry.Kind{telemetry.NIC}, eligible: in(roce, onNICs), write: (*writing).drain},
@@ -42,7 +42,7 @@ func pathKinds() []Kind {
 			strike:   []telemetry.Kind{telemetry.Port}, eligible: onUplinks,
 			write: func(w *writing) { addShare(&w.set.Links[w.link].Pile, w.x) }},
 		{Name: "plane-imbalance", Domain: "network", Expect: Incident, Loud: 0.5, Quiet: 0.1, Lag: [2]float64{0, 6},
-			Severity: "traffic beyond its due that routing gives to a plane's or leaf's switches, up to four times that",
+			Severity: "traffic beyond its due that routing gives to a plane's or leaf's switches, up to seven times that",
 			strike:   []telemetry.Kind{telemetry.Plane, telemetry.Switch}, eligible: onPlanes, write: (*writing).weigh},
 	}
 }
@@ -55,6 +55,27 @@ func (w *writing) incast() {
 				w.set.Jobs[i].Incast, w.set.Jobs[i].Rate = w.nic, rate
 			}
 		}
+	}
+}
+
+// flood lets a job send to a NIC of the largest other job that trains: to what
+// it keeps there. Which NIC is drawn for the job.
+func (w *writing) flood() {
+	to := -1
+	for i, j := range w.scene.Jobs {
+		if i != w.job && !j.Serving && (to < 0 || len(j.Nodes) > len(w.scene.Jobs[to].Nodes)) {
+			to = i
+		}
+	}
+	if to < 0 {
+		return
+	}
+	r := random.New(2)
+	r = r.Named(w.fault.Entity.Name)
+	nodes := w.scene.Jobs[to].Nodes
+	nic := nodes[r.Below(len(nodes))]*w.scene.Site.GPUs + r.Below(w.scene.Site.GPUs)
+	if j, rate := &w.set.Jobs[w.job], float64(3*w.x); rate > j.Rate {
+		j.Incast, j.Rate = nic, rate
 	}
 }
 
@@ -92,7 +113,7 @@ func onPlanes(s *Scene, job int) (out []telemetry.Entity) {
 }
 
 func (w *writing) weigh() {
-	more := 1 + float64(4*w.x)
+	more := 1 + float64(7*w.x)
 	if w.sw >= 0 {
 		multiply(&w.set.Switches[w.sw].Weight, more)
 		return

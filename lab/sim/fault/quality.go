@@ -36,7 +36,7 @@ func qualityKinds() []Kind {
 				addShare(&w.set.Links[site.Down(w.nic)].Reorder, seldom(w.x))
 			}},
 		{Name: "link-flap", Domain: "network", Expect: Incident, Loud: 1, Quiet: 0.4, Lag: [2]float64{0, 30},
-			Severity: "how often and long the link goes: at one half 1 to 4 s each 15 to 40 s, down to a third of that and up to three times it",
+			Severity: "how often and long the link goes: at one half 1 to 4 s each 15 to 40 s, from 0.4 to 2.4 times as long and as often",
 			strike:   []telemetry.Kind{telemetry.Port, telemetry.NIC}, eligible: onPorts, write: (*writing).flap},
 		{Name: "link-down", Domain: "network", Expect: Incident, Loud: 0, Quiet: 1, Lag: [2]float64{0, 10},
 			strike: []telemetry.Kind{telemetry.Port}, eligible: onUplinks,
@@ -82,15 +82,15 @@ func seldom(x float64) float64 {
 func (w *writing) flap() {
 	from := random.New(0)
 	from = from.Named(w.fault.Entity.String())
-	apart, long := 1/(0.33+float64(1.34*w.x)), 0.33+float64(1.34*w.x)
+	often := 0.4 + float64(w.x*(0.4+float64(1.6*w.x))) // 1 at one half
 	begins := 0.0
 	for n := uint64(0); begins <= w.since; n++ {
 		r := from.At(n)
-		down, each := float64(r.Uniform(1, 4)*long), float64(r.Uniform(15, 40)*apart)
+		down, each := float64(r.Uniform(1, 4)*often), r.Uniform(15, 40)/often
 		if w.since < begins+down {
 			w.both(func(l *condition.Link) { l.Down = true })
 			return
 		}
-		begins += each
+		begins += max(each, down+1)
 	}
 }

@@ -35,8 +35,13 @@ func settingKinds() []Kind {
 			}},
 		{Name: "sm-failover", Domain: "network", Expect: Risk,
 			strike: []telemetry.Kind{telemetry.SM}, eligible: in(infiniBand, onManagers),
-			write: func(w *writing) { w.set.Subnet.Failover = true }},
+			write: func(w *writing) { w.set.Subnet.Failover, w.set.Subnet.Fabric = true, w.fabric }},
 	}
 }
 
-func onManagers(s *Scene, _ int) []telemetry.Entity { return []telemetry.Entity{SubnetManager(0)} }
+func onManagers(s *Scene, _ int) (out []telemetry.Entity) {
+	for f := range s.Site.Fabrics {
+		out = append(out, SubnetManager(f))
+	}
+	return out
+}

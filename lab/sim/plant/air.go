@@ -55,7 +55,7 @@ const (
 	neighbour   = 0.010e-3
 	far         = 0.002e-3 // kelvins per watt that come round: from itself, its rack, the next racks, the others
 	exhaustRise = 15.0
-	zone        = 0.5 // part of the air over a heatsink that comes from the fan before it
+	zone        = 0.7 // part of the air over a heatsink that comes from the fan before it
 )
 
 func newAir(s *site.Site, r random.Source, cfg Config) air {
