@@ -14,15 +14,22 @@ import (
 
 // scoreCommand replays labelled recordings and judges the answers.
 type scoreCommand struct {
-	Dirs    []string `arg:"" name:"dir" help:"Labelled bundles, or traces with their truth beside them: FILE.truth.json for FILE.qtrace; or folders of such traces."`
+	Dirs    []string `arg:"" optional:"" name:"dir" help:"Labelled bundles, or traces with their truth beside them: FILE.truth.json for FILE.qtrace; or folders of such traces."`
 	JSON    bool     `name:"json" help:"Print one JSON object instead of the table."`
 	Detail  bool     `help:"With --json: add what lies behind the figures, under the key detail."`
 	Coarsen []int    `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole. Several, as 1,3,10,30, are compared in one table."`
 	Workers int      `placeholder:"N" help:"How many bundles are replayed at once; the processors if not given. It changes no figure."`
+	labFlags
 }
 
 // Validate says what is wrong with the flags.
 func (c *scoreCommand) Validate() error {
+	if c.Lab == (len(c.Dirs) > 0) {
+		return errors.New("<dir>: some, or --lab, but not both")
+	}
+	if err := c.labFlags.Validate(); err != nil {
+		return err
+	}
 	for _, dir := range c.Dirs {
 		if _, err := os.Stat(dir); err != nil {
 			return fmt.Errorf("<dir>: %w", err)
@@ -44,13 +51,9 @@ func (c *scoreCommand) Validate() error {
 
 // Run prints the score.
 func (c *scoreCommand) Run(sh *shell) error {
-	var reports []score.Report
-	for _, k := range c.Coarsen {
-		r, err := c.score(sh, k)
-		if err != nil {
-			return err
-		}
-		reports = append(reports, r)
+	reports, err := c.reports(sh)
+	if err != nil {
+		return err
 	}
 	switch {
 	case c.JSON && c.Detail:
@@ -61,6 +64,22 @@ func (c *scoreCommand) Run(sh *shell) error {
 		return score.Compare(sh.out, reports)
 	}
 	return reports[0].WriteTable(sh.out)
+}
+
+// reports are one score for each coarsening.
+func (c *scoreCommand) reports(sh *shell) ([]score.Report, error) {
+	if c.Lab {
+		return c.lab(sh)
+	}
+	var reports []score.Report
+	for _, k := range c.Coarsen {
+		r, err := c.score(sh, k)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, r)
+	}
+	return reports, nil
 }
 
 func (c *scoreCommand) score(sh *shell, k int) (score.Report, error) {

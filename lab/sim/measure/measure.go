@@ -35,6 +35,9 @@ type Config struct {
 	// Boards is how often a board controller is asked, whole seconds; zero draws
 	// 10 to 30 s for each.
 	Boards telemetry.Duration
+	// Coarsen lets every source with a cadence read so many times as rarely; 0
+	// and 1 change nothing. Steps are told as ever.
+	Coarsen int
 	// Lateness and Grid go into the site's configuration record; zero takes the
 	// defaults.
 	Lateness telemetry.Lateness
@@ -95,6 +98,7 @@ func New(s *site.Site, jobs []Job, cfg Config) (*Meter, error) {
 	if cfg.Switches == 0 {
 		cfg.Switches = second
 	}
+	cfg.Coarsen = max(1, cfg.Coarsen)
 	if cfg.Grid == 0 {
 		cfg.Grid = telemetry.DefaultSiteConfig().Grid
 	}

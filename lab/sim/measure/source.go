@@ -55,6 +55,7 @@ type plan struct {
 // add makes a source. Its random numbers depend on its name alone.
 func (m *Meter) add(p plan) {
 	r := m.stream("source/" + p.source.String())
+	p.period *= telemetry.Duration(m.cfg.Coarsen)
 	s := &source{
 		schema: &telemetry.Schema{Source: p.source, Class: p.class, Cadence: p.period, Entities: p.entities, Columns: p.body.columns()},
 		body:   p.body, clock: p.clock, random: r, period: p.period, received: p.clock == nil, takes: p.takes,

@@ -1,0 +1,196 @@
+package cases
+
+import (
+	"fmt"
+
+	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/lab/sim/world"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Start is the instant at which every case's second 0 is.
+const Start = telemetry.Time(1_790_000_000e9)
+
+const (
+	// health is how long nothing is wrong before the onset: thirty usual steps
+	// of every job and more.
+	health = 240.0
+	// after is how long a run goes on when the fault is over: a slow class's
+	// lateness, and what it takes to resolve.
+	after = 80.0
+	// slowSteps is how many slow steps a fault is to last.
+	slowSteps = 16
+	usualStep = 5.5 // seconds, of the jobs of world.Standard
+)
+
+// Build is a case made ready to be played.
+type Build struct {
+	Case   Case
+	Faults []fault.Fault // none of a healthy run
+	Kinds  []*fault.Kind // of each
+	Hurt   []int         // of each, the number of the job that it is meant to hurt
+	Until  int           // seconds, when the run ends
+
+	stage   stage
+	scene   *fault.Scene
+	healthy history // the same without the faults, up to Until
+}
+
+// maker builds cases; it keeps the healthy runs that they share.
+type maker struct{ shelf shelf }
+
+// build draws what a case is made of, but for the severity, or says why there is
+// no such case.
+func (m *maker) build(c Case) (*Build, error) {
+	if c.Class == Healthy {
+		return m.quiet(c)
+	}
+	k := fault.Find(c.Class)
+	if k == nil {
+		return nil, fmt.Errorf("case %s: no kind of fault is called %q", c.Name(), c.Class)
+	}
+	b := &Build{Case: c}
+	st := usual(c.GPUs, c.Seed)
+	st.saves = savesMatter(c.Class) || savesMatter(c.Second)
+	for _, s := range st.others() {
+		found, err := m.on(b, s, k)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			return b, m.finish(b)
+		}
+	}
+	return nil, &NoCaseError{Case: c, Why: "no site of this size has a place for it"}
+}
+
+// NoCaseError says why a case cannot be.
+type NoCaseError struct {
+	Case Case
+	Why  string
+}
+
+func (e *NoCaseError) Error() string { return fmt.Sprintf("case %s: %s", e.Case.Name(), e.Why) }
+
+// savesMatter reports whether a fault shows in checkpoints alone.
+func savesMatter(class string) bool {
+	return class == "checkpoint-stall" || class == "checkpoint-pattern" || class == "storage-slow"
+}
+
+func (m *maker) quiet(c Case) (*Build, error) {
+	minutes := c.Minutes
+	if minutes == 0 {
+		minutes = 15
+	}
+	b := &Build{Case: c, stage: usual(c.GPUs, c.Seed), Until: 60 * minutes}
+	return b, m.finish(b)
+}
+
+// on tries to place a case's faults on a stage.
+func (m *maker) on(b *Build, s stage, k *fault.Kind) (bool, error) {
+	_, sent, err := m.shelf.of(s).until(s, sentOver)
+	if err != nil {
+		return false, err
+	}
+	w, err := world.New(s.config())
+	if err != nil {
+		return false, fmt.Errorf("case %s: %w", b.Case.Name(), err)
+	}
+	b.stage, b.scene, b.Faults, b.Kinds, b.Hurt = s, s.scene(w, sent), nil, nil, nil
+	if !b.place(k, "first", -1) {
+		return false, nil
+	}
+	if b.Case.Second == "" {
+		return true, nil
+	}
+	other := fault.Find(b.Case.Second)
+	if other == nil {
+		return false, fmt.Errorf("case %s: no kind of fault is called %q", b.Case.Name(), b.Case.Second)
+	}
+	return b.place(other, "second", b.Hurt[0]), nil
+}
+
+// place draws which job a fault hurts and where it strikes. Two faults of one
+// run hurt different jobs where there are two to hurt, or one job twice.
+func (b *Build) place(k *fault.Kind, which string, besides int) bool {
+	r := b.Case.draws(which)
+	var jobs []int
+	for j := range b.scene.Jobs {
+		if len(k.Eligible(b.scene, j)) > 0 {
+			jobs = append(jobs, j)
+		}
+	}
+	if len(jobs) == 0 {
+		return false
+	}
+	job := jobs[r.Below(len(jobs))]
+	for _, j := range jobs {
+		if besides >= 0 && job == besides && j != besides && r.Chance(0.5) {
+			job = j
+		}
+	}
+	places := k.Eligible(b.scene, job)
+	f := fault.Fault{Name: k.Name, Entity: places[r.Below(len(places))], Ramp: k.Ramp, Apart: b.Case.Apart}
+	f.Onset = health + float64(int(r.Uniform(0, 10)*1000))/1000
+	if besides >= 0 { // the second begins inside the first's window, but not with it
+		f.Onset += r.Uniform(20, 60)
+	}
+	if n := len(k.Variants); n > 1 {
+		f.Variant = r.Below(n)
+	}
+	f.Severity = k.Loud
+	if b.Case.Severity == Quiet {
+		f.Severity = k.Quiet
+	}
+	f.Severity = max(0, min(1, f.Severity))
+	if k.Loud == 0 && k.Quiet == 0 {
+		f.Severity = 1
+	}
+	b.Faults, b.Kinds, b.Hurt = append(b.Faults, f), append(b.Kinds, k), append(b.Hurt, job)
+	return true
+}
+
+// finish says when faults end and the run with them, and fetches the same run
+// without them.
+func (b *Build) last() float64 {
+	most := 0.0
+	for i := range b.Faults {
+		f, k := &b.Faults[i], b.Kinds[i]
+		ramp, lag := f.Ramp, k.Lag[1]
+		if b.Case.Apart {
+			for _, p := range fault.Apart() {
+				if p.Name == f.Name {
+					ramp, lag = max(ramp, p.Ramp), lag+p.Lag
+				}
+			}
+		}
+		slow := 1.1
+		if b.Case.Severity == Loud {
+			slow = 1.8
+		}
+		f.End = f.Onset + ramp + min(lag, 120) + max(120, slowSteps*usualStep*slow)
+		most = max(most, f.End)
+	}
+	return most
+}
+
+func (m *maker) finish(b *Build) error {
+	if len(b.Faults) > 0 {
+		b.Until = int(b.last() + after)
+	}
+	var err error
+	b.healthy, _, err = m.shelf.of(b.stage).until(b.stage, b.Until)
+	return err
+}
+
+// plan is the faults ready to be written; nil of a healthy run.
+func (b *Build) plan() (*fault.Plan, error) {
+	if len(b.Faults) == 0 {
+		return nil, nil
+	}
+	p, err := fault.NewPlan(b.scene, b.Faults)
+	if err != nil {
+		return nil, fmt.Errorf("case %s: %w", b.Case.Name(), err)
+	}
+	return p, nil
+}
