@@ -1,6 +1,11 @@
 package explain
 
-import "github.com/quintet-dc/quintet/telemetry"
+import (
+	"slices"
+	"strings"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // Symptoms are what was read of everything the job is coupled to, during the
 // hurt against before it (package symptom).
@@ -10,6 +15,9 @@ type Symptoms interface {
 	Suspects() []telemetry.Entity
 	// Measure adds to a candidate's values all that can be read of it.
 	Measure(e telemetry.Entity, v Values)
+	// Level returns what a reading of one entity is read from: the metric before
+	// the hurt and during it, false where either cannot be seen.
+	Level(root telemetry.Entity, r *Reading) (before, now float64, ok bool)
 }
 
 // named lists the suspects, in identity order.
@@ -61,4 +69,30 @@ func (f *fabricMeasures) candidate(x telemetry.Entity) Candidate {
 		c.Peer = f.m.Ends[p].Entity
 	}
 	return c
+}
+
+// spokenFor returns the value that a text names: a measure, or a clue of the
+// answer's signature, or what that clue read before and now.
+func spokenFor(name string, e *Evidence, a *Answer) (float64, bool) {
+	if v, ok := a.Values[Measure(name)]; ok || a.Signature == nil {
+		return v, ok
+	}
+	clue, when, side := strings.Cut(name, ".")
+	i := slices.IndexFunc(a.Signature.Clues, func(c Clue) bool { return c.Name == clue })
+	if i < 0 {
+		return 0, false
+	}
+	c := &a.Signature.Clues[i]
+	if !side {
+		v, ok := a.Values[c.Key()]
+		return v, ok
+	}
+	if c.Reading == nil || e.Symptoms == nil {
+		return 0, false
+	}
+	before, now, ok := e.Symptoms.Level(a.Entity, c.Reading)
+	if when == "before" {
+		return before, ok
+	}
+	return now, ok
 }

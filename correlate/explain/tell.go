@@ -37,7 +37,7 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	in.BlindSpots = t.blindSpots(e, best)
 	in.RuledOut = ruledOut(e, best)
 	in.Actions = t.actions(e, best)
-	in.Title = title(in, e, best)
+	in.Title = t.title(in, e, best)
 	expect := ExpectIncident
 	if best.Signature != nil {
 		expect = best.Signature.Expect
@@ -129,7 +129,7 @@ func placeholder(name string, e *Evidence, a *Answer) string {
 		return e.Job.Name
 	}
 	measure, format, _ := strings.Cut(name, "|")
-	v, ok := a.Values[Measure(measure)]
+	v, ok := spokenFor(measure, e, a)
 	switch {
 	case !ok:
 		return "an unknown part"
@@ -160,11 +160,11 @@ func fill(text string, value func(string) string) string {
 func spoken(e telemetry.Entity) string { return string(e.Kind) + " " + e.Name }
 
 // title is the sentence that comes first: which job, how much, since when, why.
-func title(in *Incident, e *Evidence, best *Answer) string {
+func (t *Teller) title(in *Incident, e *Evidence, best *Answer) string {
 	if best.Signature == nil {
 		return victim(in, e) + "the cause is not known, most likely at " + spoken(best.Entity) + "."
 	}
-	return victim(in, e) + fill(best.Signature.Sentence, func(name string) string { return placeholder(name, e, best) })
+	return victim(in, e) + t.fill(best.Signature.Sentence, e, best)
 }
 
 // toCause stands between the two halves of a title: what happened to whom, and

@@ -19,11 +19,10 @@ type suspect struct {
 }
 
 // Suspects lists, in identity order, the entities that the signatures could
-// name: those with every required clue that is read from telemetry or from what
-// stands under them, at least one, the most telling first where there are too
-// many.
+// name: those with every required clue that is known here and with more for the
+// signature than against it, the most telling first where there are too many.
 func (f *Contrast) Suspects() []telemetry.Entity {
-	chosen := map[int32]bool{}
+	chosen := make([]bool, len(f.survey.all))
 	for k := range f.plan.signatures {
 		sig := &f.plan.signatures[k]
 		if !f.readable(sig) {
@@ -34,7 +33,7 @@ func (f *Contrast) Suspects() []telemetry.Entity {
 			if !f.survey.used[i] || !slices.Contains(sig.Roots, f.survey.all[i].Kind) {
 				continue
 			}
-			if w, ok := f.required(int32(i), sig); ok {
+			if w, ok := f.weigh(int32(i), sig); ok {
 				found = append(found, suspect{int32(i), w})
 			}
 		}
@@ -46,8 +45,8 @@ func (f *Contrast) Suspects() []telemetry.Entity {
 		}
 	}
 	var out []telemetry.Entity
-	for i := range f.survey.all {
-		if chosen[int32(i)] {
+	for i, c := range chosen {
+		if c {
 			out = append(out, f.survey.all[i])
 		}
 	}
@@ -55,9 +54,19 @@ func (f *Contrast) Suspects() []telemetry.Entity {
 	return out
 }
 
-// readable reports whether a signature requires anything that is known here.
+// readable reports whether anything a signature asks is read here, and whether
+// what it requires can be: an entity that must show what only the fabric tells
+// is found there.
 func (f *Contrast) readable(sig *explain.Signature) bool {
-	return slices.ContainsFunc(sig.Clues, func(c explain.Clue) bool { return c.Required && (c.Reading != nil || standing(c.Measure)) })
+	needs, asks := false, false
+	for k := range sig.Clues {
+		c := &sig.Clues[k]
+		known := c.Reading != nil || standing(c.Measure)
+		asks = asks || known
+		needs = needs || c.Required && !known && !common(c.Measure)
+	}
+	required := slices.ContainsFunc(sig.Clues, func(c explain.Clue) bool { return c.Required && (c.Reading != nil || standing(c.Measure)) })
+	return asks && (required || !needs)
 }
 
 // standing reports whether a measure is of what stands under an entity.
@@ -69,37 +78,48 @@ func standing(m explain.Measure) bool {
 	return false
 }
 
-// required weighs the required clues of a signature for an entity; false where
-// one of them is absent or cannot be seen.
-func (f *Contrast) required(i int32, sig *explain.Signature) (float64, bool) {
-	weight := 0.0
-	var values explain.Values
-	for k := range sig.Clues {
-		c := &sig.Clues[k]
-		if !c.Required {
-			continue
-		}
-		var v float64
-		ok := false
-		switch {
-		case c.Reading != nil:
-			v, ok = f.Read(f.survey.all[i], c.Reading)
-		case standing(c.Measure):
-			if values == nil {
-				values = explain.Values{}
-				f.Standing(f.survey.all[i], values)
+// common reports whether a measure is the same for every candidate.
+func common(m explain.Measure) bool {
+	return m == explain.Stalled || m == explain.Slowdown || m == explain.Uniform
+}
+
+// weigh adds up what the clues of a signature say of an entity, required ones
+// first: false where one of them is absent or cannot be seen, or where nothing
+// speaks for it. What it costs much to read, the contrast to all the rest, is
+// left for those that are chosen.
+func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
+	values := explain.Values{}
+	f.Standing(f.survey.all[i], values)
+	weight, good := 0.0, 0.0
+	for _, required := range []bool{true, false} {
+		for k := range sig.Clues {
+			c := &sig.Clues[k]
+			if c.Required != required || c.Reading != nil && c.Reading.Of == explain.OfBeside {
+				continue
 			}
-			v, ok = values[c.Measure]
-		default:
-			continue // known to others
+			v, ok := f.value(i, c, values)
+			st := c.Strength(v)
+			switch {
+			case ok && (st > 0 || !required):
+				weight += float64(st*c.For) + float64((1-st)*c.Against)
+				if !common(c.Measure) || c.Reading != nil {
+					good = max(good, st)
+				}
+			case required && (c.Reading != nil || standing(c.Measure) || common(c.Measure)):
+				return 0, false
+			}
 		}
-		st := c.Strength(v)
-		if !ok || st == 0 {
-			return 0, false
-		}
-		weight += float64(st * max(c.For, 1))
 	}
-	return weight, true
+	return weight, good > 0
+}
+
+// value is what a clue reads of an entity.
+func (f *Contrast) value(i int32, c *explain.Clue, values explain.Values) (float64, bool) {
+	if c.Reading != nil {
+		return f.Read(f.survey.all[i], c.Reading)
+	}
+	v, ok := values[c.Measure]
+	return v, ok
 }
 
 // Measure adds to a candidate's values all that can be read of it for the

@@ -103,6 +103,8 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 		return ratio(float64(now.Mean), float64(before.Mean)), seen && known
 	case explain.TakeSpread:
 		return float64(now.Spread) - float64(before.Spread), seen && known
+	case explain.TakeDose:
+		return (float64(now.Mean) - float64(before.Mean)) / f.hurt.Excess, seen && known && f.hurt.Excess > 0
 	case explain.TakeSilent:
 		return f.silence(i, c)
 	}
@@ -260,4 +262,21 @@ func (f *Contrast) among(of []int32, x *explain.Reading) (float64, bool) {
 		out = stats.Median(vs)
 	}
 	return out, true
+}
+
+// Level returns what a reading of one entity is read from: the metric's mean
+// before the hurt and during it; false where either cannot be seen.
+func (f *Contrast) Level(root telemetry.Entity, x *explain.Reading) (before, now float64, ok bool) {
+	i, known := f.survey.index[root]
+	if !known || x.Event != "" {
+		return 0, 0, false
+	}
+	of := f.scope(i, x)
+	if len(of) != 1 {
+		return 0, 0, false
+	}
+	c := f.plan.find(f.survey.all[of[0]].Kind, x.Metric, x.Bits)
+	a, okA := f.before.at(of[0], c)
+	b, okB := f.now.at(of[0], c)
+	return float64(a.Mean), float64(b.Mean), okA && okB
 }
