@@ -32,6 +32,7 @@ type commands struct {
 	Capture captureCommand `cmd:"" help:"Write a part of a running site's log into a trace."`
 	Enroll  enrollCommand  `cmd:"" help:"Write the credentials of a process on another machine."`
 	Replay  replayCommand  `cmd:"" help:"Run the engine over a recording and print the incidents."`
+	Lab     labCommand     `cmd:"" help:"A run of the simulated site, with or without a fault, into a trace."`
 	Import  importCommand  `cmd:"" help:"Turn other data into a trace."`
 	Score   scoreCommand   `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
 	Learn   learnCommand   `cmd:"" help:"Move the priors of signatures towards what incidents with a verdict were."`

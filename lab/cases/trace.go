@@ -1,0 +1,97 @@
+package cases
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/replay/score"
+	"github.com/quintet-dc/quintet/replay/trace"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Recorded says how a case is written as a trace.
+type Recorded struct {
+	// Entity is where the fault strikes; zero leaves it to the seed.
+	Entity telemetry.Entity
+	// Minutes the run lasts; 0 as long as the case needs.
+	Minutes int
+	Writer  string // program and version
+	// Progress, if any, is told which part of the run is written.
+	Progress func(part float64)
+}
+
+// WriteTrace plays a case into a trace and its truth into a truth file. It is
+// the very run that Run would score.
+func WriteTrace(ctx context.Context, c Case, to, truth io.Writer, o Recorded) error {
+	var m maker
+	b, err := m.build(c)
+	if err != nil {
+		return err
+	}
+	if err := b.move(o.Entity); err != nil {
+		return err
+	}
+	if err := m.tune(ctx, b); err != nil {
+		return err
+	}
+	if o.Minutes > 0 {
+		b.Until = 60 * o.Minutes
+		if b.healthy, _, err = m.shelf.of(b.stage).until(b.stage, b.Until); err != nil {
+			return err
+		}
+	}
+	w, err := trace.NewWriter(to, trace.Header{Site: b.site(), Writer: o.Writer})
+	if err != nil {
+		return err
+	}
+	position := uint64(0)
+	h, err := b.play(ctx, func(r *telemetry.Record) error {
+		position++
+		if o.Progress != nil && r.Kind == telemetry.TickRecord {
+			o.Progress(r.Tick.At.Sub(Start).Seconds() / float64(b.Until))
+		}
+		return w.Append(position, r)
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return writeTruth(truth, b.truth(h))
+}
+
+func writeTruth(w io.Writer, t score.Truth) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	if err := e.Encode(&t); err != nil {
+		return fmt.Errorf("write truth: %w", err)
+	}
+	return nil
+}
+
+// site is the name of the site of a build.
+func (b *Build) site() string {
+	if b.scene != nil {
+		return b.scene.Site.Name
+	}
+	return "lab"
+}
+
+// move has the first fault strike elsewhere.
+func (b *Build) move(e telemetry.Entity) error {
+	if e.IsZero() {
+		return nil
+	}
+	if len(b.Faults) == 0 {
+		return fmt.Errorf("case %s: a healthy run has no fault at %s", b.Case.Name(), e)
+	}
+	b.Faults[0].Entity = e
+	if _, err := fault.NewPlan(b.scene, b.Faults); err != nil {
+		return fmt.Errorf("case %s: %w", b.Case.Name(), err)
+	}
+	return nil
+}
