@@ -5,7 +5,6 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/stats"
-	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // maxGroups bounds how many switches and planes are weighed for one job.
@@ -223,8 +222,8 @@ func (f *fabricMeasures) marks(v Values, k int, all []markings) {
 	}
 }
 
-// leastMarks per byte keep a rise of marks finite: one in a hundred megabytes.
-const leastMarks = 1e-8
+// leastMarks per byte keep a rise of marks finite: one in ten gigabytes.
+const leastMarks = 1e-10
 
 func rise(now, before float64) float64 { return min((now+leastMarks)/(before+leastMarks), ratioCap) }
 
@@ -262,33 +261,38 @@ func (f *fabricMeasures) silence(g *fabric.Group) (silent, down float64) {
 // leastShift is the change of a plane's share below which it is no candidate.
 const leastShift = 0.05
 
-// shift is by how much groups' parts of the job's traffic have changed.
+// shift is by how much groups' loads have changed beside their siblings'.
 type shift struct {
 	groups []fabric.Group
-	// moved is max(now/before, before/now) − 1 of each group's part of what its
-	// siblings and it carry; ratio is now/before.
-	moved, ratio []float64
-	seen         []bool
-	alike        []float64
+	// moved is max(r, 1/r) − 1, where r is a group's load now over before, over
+	// the same of its median sibling.
+	moved []float64
+	seen  []bool
+	alike []float64
 }
 
 func (f *fabricMeasures) shifts(groups []fabric.Group) shift {
-	s := shift{groups, make([]float64, len(groups)), make([]float64, len(groups)), make([]bool, len(groups)), make([]float64, len(groups))}
-	now, before := make([]float64, len(groups)), make([]float64, len(groups))
-	allNow, allBefore := map[string]float64{}, map[string]float64{}
+	s := shift{groups, make([]float64, len(groups)), make([]bool, len(groups)), make([]float64, len(groups))}
+	ratio := make([]float64, len(groups)) // 0 where nothing is known
+	roles := map[string][]float64{}
 	for k := range groups {
-		now[k], before[k] = f.carries(f.e.Fabric.Now, &groups[k]), f.carries(f.e.Fabric.Before, &groups[k])
-		allNow[groups[k].Role] += now[k]
-		allBefore[groups[k].Role] += before[k]
+		now, before := f.carries(f.e.Fabric.Now, &groups[k]), f.carries(f.e.Fabric.Before, &groups[k])
+		if now > 0 && before > 0 {
+			ratio[k] = now / before
+			roles[groups[k].Role] = append(roles[groups[k].Role], ratio[k])
+		}
 	}
 	for k := range groups {
-		an, ab := allNow[groups[k].Role], allBefore[groups[k].Role]
-		if now[k] <= 0 || before[k] <= 0 || now[k] == an {
+		all := roles[groups[k].Role]
+		if ratio[k] <= 0 || len(all) < 2 {
 			continue
 		}
-		s.ratio[k] = now[k] / an / (before[k] / ab)
-		s.moved[k], s.seen[k] = min(max(s.ratio[k], 1/s.ratio[k])-1, ratioCap), true
-		s.alike[k] = f.alike(&groups[k], s.ratio[k], an/ab)
+		others := slices.Clone(all)
+		at := slices.Index(others, ratio[k])
+		usual := stats.Median(slices.Delete(others, at, at+1))
+		r := ratio[k] / usual
+		s.moved[k], s.seen[k] = min(max(r, 1/r)-1, ratioCap), true
+		s.alike[k] = f.alike(&groups[k], r, usual)
 	}
 	return s
 }
@@ -317,7 +321,7 @@ func (f *fabricMeasures) carries(r *fabric.Readings, g *fabric.Group) float64 {
 }
 
 // alike is the part of a group's links on the job's paths whose load changed as
-// the whole group's did, by half as much or more. all is what everybody's load
+// the whole group's did, by half as much or more. all is what the load of others
 // changed by.
 func (f *fabricMeasures) alike(g *fabric.Group, ratio, all float64) float64 {
 	var with, of float64
@@ -352,18 +356,4 @@ func (s *shift) put(v Values, k int) {
 	if len(others) > 0 {
 		v[SiblingsShift] = stats.Median(others)
 	}
-}
-
-// measured returns what the fabric shows of an entity that others have listed
-// as a candidate, and false where it shows nothing.
-func (f *fabricMeasures) measured(e telemetry.Entity) (Values, telemetry.Entity, bool) {
-	i, ok := f.m.Index(e)
-	if !ok {
-		return nil, telemetry.Entity{}, false
-	}
-	var peer telemetry.Entity
-	if p := f.m.Ends[i].Peer; p >= 0 {
-		peer = f.m.Ends[p].Entity
-	}
-	return f.end(i), peer, true
 }

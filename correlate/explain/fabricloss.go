@@ -176,10 +176,10 @@ func (f *fabricMeasures) health(v Values, i int) {
 	if p >= 0 && f.e.Fabric.Now.Of[p].Credits {
 		v[Starves] = n.Tells - b.Tells
 	}
-	if d, ok := f.beyond(i, fabric.Disordered); ok {
-		v[Disorder] = d / max(float64(n.RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets)
-		put(v, DisorderPart, min(d/max(f.losses.disordered, 1e-9), 1), f.losses.disordered > 0)
+	if d, ok := f.disorder(i); ok {
+		v[Disorder] = d
 	}
+	f.disorderPart(v, i)
 	if h, ok := f.heeds(i); ok && f.losses.heedSeen {
 		v[HeedsNotices] = min(h/max(f.losses.heeded, 0.05), ratioCap)
 	}
@@ -195,39 +195,66 @@ func (f *fabricMeasures) health(v Values, i int) {
 	f.siblings(v, i)
 }
 
+// disorder is what of the packets that end i receives comes out of order.
+func (f *fabricMeasures) disorder(i int) (float64, bool) {
+	d, ok := f.beyond(i, fabric.Disordered)
+	return d / max(float64(f.e.Fabric.Now.Of[i].RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets), ok
+}
+
+// disorderPart adds what of the job's disorder comes to a nic, to it and to the
+// port that faces it.
+func (f *fabricMeasures) disorderPart(v Values, i int) {
+	if f.m.FacesHost(i) {
+		i = f.m.Ends[i].Peer
+	}
+	if d, ok := f.beyond(i, fabric.Disordered); ok && f.losses.disordered > 0 {
+		v[DisorderPart] = min(d/f.losses.disordered, 1)
+	}
+}
+
 // up is the part of the time for which the link of end i was up and whether it
-// is down now, by the end that says worse.
+// is down now, by the end that says worse, where it was up before: what was down
+// all along did nothing new.
 func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
 	share = 1
 	for _, k := range []int{i, f.m.Ends[i].Peer} {
 		if k < 0 {
 			continue
 		}
-		if s, at, seen := f.e.Fabric.Now.Of[k].Counts.Up(); seen {
-			ok = true
-			share = min(share, s)
-			down = down || !at
+		s, at, seen := f.e.Fabric.Now.Of[k].Counts.Up()
+		if !seen {
+			continue
 		}
+		usual := 1.0
+		if b, _, was := f.e.Fabric.Before.Of[k].Counts.Up(); was {
+			usual = b
+		}
+		ok = true
+		share = min(share, 1-max(0, usual-s))
+		down = down || !at && usual > 0.5
 	}
 	return share, down, ok
 }
 
-// ownerDown is the part of the links that are down of the machines that a link
-// joins.
+// ownerDown is the part of the other links that are down of the machines that a
+// link joins.
 func (f *fabricMeasures) ownerDown(i int) (worst float64, ok bool) {
 	for _, k := range []int{i, f.m.Ends[i].Peer} {
 		if k < 0 {
 			continue
 		}
-		links := f.m.Links(f.m.Ends[k].Owner)
-		down := 0.0
-		for _, s := range links {
+		down, others := 0.0, 0.0
+		for _, s := range f.m.Links(f.m.Ends[k].Owner) {
+			if s == k {
+				continue
+			}
+			others++
 			if _, d, seen := f.up(s); seen && d {
 				down++
 			}
 		}
-		if len(links) >= 3 {
-			worst, ok = max(worst, down/float64(len(links))), true
+		if others > 0 {
+			worst, ok = max(worst, down/others), true
 		}
 	}
 	return worst, ok
@@ -240,15 +267,20 @@ func (f *fabricMeasures) siblings(v Values, i int) {
 	}
 	dose := f.own[i] / f.lost
 	var loads []float64
+	gone := 0.0
 	for _, s := range f.siblingsOf(i) {
 		dose = max(dose, f.own[s]/f.lost)
-		if s != i {
-			loads = append(loads, f.loadRatio(s))
+		if s == i {
+			continue
+		}
+		loads = append(loads, f.loadRatio(s))
+		if up, _, ok := f.up(s); ok {
+			gone = max(gone, 1-up)
 		}
 	}
 	v[GroupDose] = dose
 	if len(loads) > 0 {
-		v[SiblingsLoad] = stats.Median(loads)
+		v[SiblingsLoad], v[SiblingsDown] = stats.Median(loads), gone
 	}
 }
 
@@ -283,8 +315,10 @@ func (f *fabricMeasures) ailing() []int {
 		if !on || !f.m.Ends[i].Main {
 			continue
 		}
-		d, _ := f.beyond(i, fabric.Disordered)
-		d /= max(float64(f.e.Fabric.Now.Of[i].RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets)
+		d, _ := f.disorder(i)
+		if f.m.FacesHost(i) {
+			d, _ = f.disorder(f.m.Ends[i].Peer)
+		}
 		up, down, ok := f.up(i)
 		if h, seen := f.heeds(i); seen && f.losses.heedSeen && h < float64(0.6*f.losses.heeded) {
 			worse[i] = 2

@@ -11,6 +11,7 @@ const (
 	LinkUp       Measure = "link_up"
 	DownNow      Measure = "down_now"
 	SiblingsLoad Measure = "siblings_load"
+	SiblingsDown Measure = "siblings_down"
 	GroupDose    Measure = "group_dose"
 	OwnerDown    Measure = "owner_down"
 	DamageShare  Measure = "damage_share"
@@ -51,13 +52,14 @@ func lossMeasures() []MeasureDoc {
 		{Starved, "s/s", "InfiniBand: time for which this end had data and no credit, beyond before: a victim"},
 		{LinkDamage, "1", "packets that came damaged over its link, or codewords beyond mending, per packet of 4 KiB received, the worse way, beyond before"},
 		{LinkLeak, "1", "part of the bytes sent into its link that never came out of it, the worse way: what is certain of the slope of the two ends' counters"},
-		{LinkUp, "1", "part of the time for which its link was up, as the end says that saw it down longer"},
-		{DownNow, "1", "1 if an end of its link says at last that it is down"},
-		{OwnerDown, "1", "part of the links that are down of the two machines it joins, the worse one; of machines with three links or more"},
+		{LinkUp, "1", "part of the time for which its link was up, as the end says that saw it down longer, less what it was down before"},
+		{DownNow, "1", "1 if an end of its link says at last that it is down, and it was up before"},
+		{OwnerDown, "1", "part of their other links that are down of the two machines it joins, the worse one"},
 		{SiblingsLoad, "1", "load_ratio of its median sibling: the other uplinks of its access switch, or the other ways into the same one"},
+		{SiblingsDown, "1", "part of the time for which a sibling of it was down that had been up: then it carries more for that"},
 		{GroupDose, "1", "the largest dose of its siblings and itself"},
 		{Disorder, "1", "of a nic: packets that came out of order per packet of 4 KiB received, beyond before"},
-		{DisorderPart, "1", "of a nic: its part of the packets that came out of order at the job's nics"},
+		{DisorderPart, "1", "of a nic, or of the port that faces it: its part of the packets that came out of order at the job's nics"},
 		{DamageShare, "1", "its link_damage over the sum of those of the links on the job's paths"},
 		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it hears none"},
 		{Unmarked, "1", "part of the time in which traffic stood here, free to go, without one mark, beyond before"},
@@ -82,7 +84,7 @@ func groupMeasures() []MeasureDoc {
 		{MarksFree, "1", "part of its marks that fell in time in which nothing stood at the port"},
 		{FellSilent, "1", "part of its ports that were heard of before and are not any more"},
 		{PeersDown, "1", "part of its links whose other end says that the link is down"},
-		{ShareShift, "1", "by how much its part of what its siblings and it carry has changed: 1 is twice or half of what it was"},
+		{ShareShift, "1", "by how much its load has changed beside its median sibling's: 1 is twice or half of what it would be"},
 		{SiblingsShift, "1", "the same of its median sibling"},
 		{ShiftAlike, "1", "part of its links whose load changed the same way by half as much or more: low where one link alone is meant"},
 	}
