@@ -175,6 +175,7 @@ func class(wrong bool) string {
 func (w *World) settle(jobs bool) {
 	if jobs {
 		w.incasts()
+		w.surges()
 	}
 	w.solver.condition = w.condition
 	for i := range w.router.load {
@@ -197,7 +198,7 @@ func (w *World) settle(jobs bool) {
 		for i := range w.jobs {
 			w.besides(w.offers[i])
 			for k, t := range w.traffic(i) {
-				if k == 3 && t != nil {
+				if k == besidesFrom {
 					w.besides(w.offers[len(w.jobs)+i])
 				}
 				if t != nil {
@@ -226,7 +227,7 @@ func (t *traffic) nominal(speed float64) {
 // where routing gives a plane or rail more than its due.
 func (w *World) weigh(job int) {
 	c := &w.condition.Jobs[job]
-	factor := c.Traffic
+	factor := min(1, c.Traffic) // what is more is a surge
 	for _, t := range w.traffic(job) {
 		if t == nil {
 			continue
@@ -237,7 +238,7 @@ func (w *World) weigh(job int) {
 		}
 	}
 	if v := w.serving[job]; v != nil {
-		v.offer(float64(c.Load * c.Traffic))
+		v.offer(float64(c.Load * factor))
 	}
 }
 
@@ -277,8 +278,10 @@ func (w *World) offer(job int) {
 	}
 	o = w.offers[len(w.jobs)+job]
 	o.clear()
-	if t := w.incast[job]; t != nil {
-		o.add(t, 1)
+	for _, t := range w.besidesSteps(job) {
+		if t != nil {
+			o.add(t, 1)
+		}
 	}
 }
 
@@ -313,39 +316,4 @@ func most(x, least float64) float64 {
 		return 0
 	}
 	return x
-}
-
-// incasts makes and unmakes the flows of jobs all of whose nodes send to one
-// NIC.
-func (w *World) incasts() {
-	for i := range w.jobs {
-		c := &w.condition.Jobs[i]
-		if c.Rate <= 0 {
-			w.incast[i] = nil
-			continue
-		}
-		t := w.incast[i]
-		if t == nil || len(t.flows) == 0 || t.flows[0].to != int32(c.Incast) {
-			t = w.newIncast(i, int32(c.Incast))
-			w.incast[i] = t
-		}
-		each := float64(c.Rate*w.site.Speed) / float64(max(1, len(t.flows)))
-		for k := range t.flows {
-			t.flows[k].due, t.flows[k].demand = each/8, each
-		}
-	}
-}
-
-// newIncast is a flow from each node of a job, over the NIC of the receiver's
-// number, to the receiver.
-func (w *World) newIncast(job int, to int32) *traffic {
-	t := &traffic{always: true, fluid: true, layer: steady, seconds: 1}
-	for _, n := range w.jobs[job].Nodes {
-		if from := int32(n*w.site.GPUs) + to%int32(w.site.GPUs); from != to {
-			t.flows = append(t.flows, flow{from: from, to: to})
-		}
-	}
-	t.index()
-	w.router.plan(t)
-	return t
 }

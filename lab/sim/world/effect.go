@@ -13,6 +13,7 @@ import (
 type linkEffect struct {
 	link                                   int32
 	sent, taken, marked, dropped, damaged  float64
+	burst                                  float64 // codewords that nothing mends
 	stopped, frames, wait, length, highest float64
 }
 
@@ -48,8 +49,8 @@ func (s *solver) effects(t *traffic) {
 		s.flowEffects(t, &t.flows[i])
 	}
 	for _, l := range s.touched {
-		if s.fabric.receiver[l] < 0 && s.fabric.drain[l] < 1 {
-			s.nicOf(t, s.fabric.nic[l]).stalled = 1 - s.fabric.drain[l]
+		if nic := s.fabric.nic[l]; s.fabric.receiver[l] < 0 && s.condition.NICs[nic].PCIe < 1 { // else the NIC itself is slow
+			s.nicOf(t, nic).stalled = 1 - s.fabric.drain[l]
 		}
 		s.slot[l] = -1
 	}
@@ -75,13 +76,18 @@ func (s *solver) flowEffects(t *traffic, f *flow) {
 	}
 	packets := float64(f.bytes*f.wire) / packet
 	going, unmarked, disorder := packets, 1.0, 0.0
-	for _, l := range f.path {
+	for k, l := range f.path {
 		e, q := &t.links[s.slot[l]], &s.state[l]
-		e.dropped += float64(going * q.drop)
-		going = float64(going * (1 - q.drop))
+		drop := q.drop
+		if k == 1 {
+			drop = min(1, drop+s.unheld(f))
+		}
+		e.dropped += float64(going * drop)
+		going = float64(going * (1 - drop))
 		e.sent += float64(going * packet)
 		e.marked += float64(going * q.mark)
 		e.damaged += float64(going * s.fabric.damaged[l])
+		e.burst += float64(going * s.condition.Links[l].Corrupt)
 		going = float64(going * (1 - s.fabric.lost[l]))
 		e.taken += float64(going * packet)
 		unmarked = float64(unmarked * (1 - q.mark))
@@ -136,6 +142,7 @@ func (t *traffic) apply(st *state.State) {
 		l.MarkedTotal += float64(e.marked * t.share)
 		l.DroppedTotal += float64(e.dropped * t.share)
 		l.DamagedTotal += float64(e.damaged * t.share)
+		l.UncorrectableTotal += float64(e.burst * t.share)
 		l.QueueMost = max(l.QueueMost, e.highest)
 		if t.on {
 			l.Queue = max(l.Queue, e.length)

@@ -15,6 +15,7 @@ const (
 	// launching work adds; ours, within what a DGX H100's rating leaves.
 	hostIdle, hostBusy = 1500.0, 1200.0
 	nvlinks            = 18.0 // of an H100
+	chassis            = 7.0  // kelvins by which air warms before it reaches heatsinks; ours
 	hotterSlot         = 3.5  // kelvins: odd slots of an air-cooled node sit behind others, rca.md C.2
 )
 
@@ -172,7 +173,7 @@ func (w *World) feed(n int, node *plant.Node) {
 		}
 		inlet := node.Supply
 		if w.cfg.Air {
-			inlet = node.Inlet + float64(hotterSlot*float64(i%2))
+			inlet = node.Inlet + chassis + float64(hotterSlot*float64(i%2))
 		}
 		m.cool(inlet, node.FlowAt(i), cg.Plate)
 	}

@@ -79,7 +79,7 @@ func (p *placer) train(name string, nodes int) {
 	list := p.take(nodes)
 	n := len(list)
 	t := &work.Training{Tensor: 8, Pipeline: 1, Seconds: r.Uniform(2.4, 4), Bound: r.Uniform(0.65, 0.85), TensorShare: r.Uniform(0.08, 0.15),
-		Microbatches: 16 + 8*r.Below(4), Overlap: r.Uniform(0.4, 0.6), Every: 1, Ranks: r.Chance(0.8),
+		Microbatches: 16 + 8*r.Below(4), Overlap: r.Uniform(0.5, 0.65), Every: 1, Ranks: r.Chance(0.8),
 		Announced: r.Chance(0.6), Timeout: r.Uniform(30, 90), Restart: r.Uniform(60, 180)}
 	switch {
 	case n%4 == 0 && n >= 8 && r.Chance(0.5):
@@ -95,7 +95,7 @@ func (p *placer) train(name string, nodes int) {
 	}
 	// A NIC's rate times parts of a step's computing.
 	line := float64(useful*400e9) / 8
-	t.Ring = float64(line * t.Seconds * r.Uniform(0.3, 0.45))
+	t.Ring = float64(line * t.Seconds * r.Uniform(0.45, 0.65))
 	t.Stage = float64(line * t.Seconds * r.Uniform(0.005, 0.015))
 	if t.Experts > 1 {
 		t.Exchange = float64(line * t.Seconds * r.Uniform(0.05, 0.12))
@@ -103,11 +103,14 @@ func (p *placer) train(name string, nodes int) {
 	t.NVLink = float64(450e9 * t.Seconds * t.TensorShare)
 	t.Input = float64(t.Seconds * r.Uniform(0.3, 0.6))
 	t.InputBytes = float64(float64(n) * r.Uniform(0.2e9, 1e9))
-	t.Checkpoint = 60 + r.Below(120)
+	t.Checkpoint = 30 + r.Below(70)
 	t.CheckpointSeconds = r.Uniform(6, 15)
 	t.CheckpointBytes = float64(float64(n) * r.Uniform(5e9, 20e9))
 	if r.Chance(0.3) {
 		t.EvaluateEvery, t.EvaluateFor = 150+r.Below(100), 5
+	}
+	if r.Chance(0.15) {
+		t.Every = 2 + r.Below(4)
 	}
 	// Tokens such that the work at the top clock is what about half the peak
 	// would do: what is lost to clocks, bubbles and the network comes off.

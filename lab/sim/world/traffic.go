@@ -15,6 +15,7 @@ import (
 type traffic struct {
 	always bool // not in steps: flows have a demand
 	fluid  bool // of those, what goes in a share is what the rates allow
+	hashed bool // its ways are as the hash has it, not picked
 	layer  int  // what is spread apart from what: see router.load
 	flows  []flow
 	net    []network.Flow
@@ -167,6 +168,8 @@ func (r *router) route(t *traffic) {
 			continue
 		case n0 > 1 && r.adaptive:
 			choice = r.emptiest(t, f, [2]int{n0, n1}, true)
+		case n0 > 1 && t.hashed:
+			choice = [2]int{network.Choose(r.seed, r.key(f), n0), network.Choose(r.seed+1, r.key(f), n1)}
 		case n0 > 1:
 			choice = r.hashed(f, choice, [2]int{n0, n1})
 		}

@@ -44,7 +44,8 @@ type World struct {
 	training []*training // by job, nil where it serves
 	serving  []*serving  // by job, nil where it trains
 	incast   []*traffic  // by job, nil where there is none
-	offers   []*offered  // by job, then of each one's incast
+	surge    []*traffic  // by job, nil where it sends what is its due
+	offers   []*offered  // by job, then of what each sends besides
 	total    *offered
 	others   *offered
 
@@ -120,7 +121,8 @@ func (w *World) addJobs() error {
 
 func (w *World) startJobs() {
 	n := len(w.jobs)
-	w.training, w.serving, w.incast = make([]*training, n), make([]*serving, n), make([]*traffic, n)
+	w.training, w.serving = make([]*training, n), make([]*serving, n)
+	w.incast, w.surge = make([]*traffic, n), make([]*traffic, n)
 	w.others, w.total = newOffered(w.site.Links()), newOffered(w.site.Links())
 	w.total.empty = false
 	for range 2 * n {
@@ -140,9 +142,13 @@ func (w *World) startJobs() {
 	}
 }
 
+// besidesFrom is from where in traffic's result on it is not in the job's steps
+// or requests.
+const besidesFrom = 3
+
 // traffic is what a job sends, nil where it does not.
-func (w *World) traffic(job int) [4]*traffic {
-	out := [4]*traffic{3: w.incast[job]}
+func (w *World) traffic(job int) [5]*traffic {
+	out := [5]*traffic{besidesFrom: w.incast[job], besidesFrom + 1: w.surge[job]}
 	if t := w.training[job]; t != nil {
 		out[0], out[1] = t.ring, t.exchange
 	}
@@ -151,6 +157,8 @@ func (w *World) traffic(job int) [4]*traffic {
 	}
 	return out
 }
+
+func (w *World) besidesSteps(job int) [2]*traffic { return [2]*traffic{w.incast[job], w.surge[job]} }
 
 func (w *World) newState() {
 	s := w.site
@@ -194,9 +202,11 @@ func (w *World) Step(c *condition.Set) *state.State {
 			v.advance(w, from)
 		}
 	}
-	for _, t := range w.incast {
-		if t != nil {
-			t.pass(1, true)
+	for i := range w.jobs {
+		for _, t := range w.besidesSteps(i) {
+			if t != nil {
+				t.pass(1, true)
+			}
 		}
 	}
 	for k := range ticks {
