@@ -43,6 +43,7 @@ const (
 
 const (
 	metricClock   telemetry.MetricName = "gpu_sm_clock_hertz"
+	metricEngine  telemetry.MetricName = "gpu_engine_active_ratio"
 	metricActive  telemetry.MetricName = "gpu_sm_active_ratio"
 	metricHeat    telemetry.MetricName = "gpu_temperature_celsius"
 	metricReasons telemetry.MetricName = "gpu_clock_event_reasons"

@@ -65,6 +65,9 @@ type Sheet struct {
 // beforeSteps is how many steps before a hurt stand for what was before.
 const beforeSteps = 10
 
+// usualSteps is how many stand for what a job usually waits for or saves.
+const usualSteps = 40
+
 // Read reads a span: what was before a hurt, or what is during it. What is
 // before may look back beyond the span for a value that stands; what is during
 // it may not, unless it is a state, because a sample from before the hurt does
@@ -93,6 +96,7 @@ type reader struct {
 	span   Span
 	during bool
 	cells  []float32
+	engine []float32
 	values []float64
 }
 
@@ -112,6 +116,9 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 	silent := r.span.To.Sub(last) > silentAfter*r.src.History.Cadence(slot)
 	r.values = r.values[:0]
 	r.cells = r.src.History.Span(r.cells[:0], slot, r.span.From, r.span.To)
+	if c.metric.Name == metricClock {
+		r.atWork(e)
+	}
 	for _, v := range r.cells {
 		if v == v {
 			r.values = append(r.values, c.value(float64(v)))
@@ -127,6 +134,26 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 		}
 	}
 	return r.stat(c), silent
+}
+
+// busy is the share of a grid in which the engine is active for the GPU to be
+// at work: in a collective's wait it is.
+const busy = 0.95
+
+// atWork leaves of a GPU's clocks those of grids in which it was at work, where
+// that is told: a GPU that has nothing to do lowers its clock, and what keeps it
+// waiting is no fault of the clock.
+func (r *reader) atWork(e telemetry.Entity) {
+	slot, ok := r.src.History.Slot(telemetry.Series{Entity: e, Metric: metricEngine})
+	if !ok {
+		return
+	}
+	r.engine = r.src.History.Span(r.engine[:0], slot, r.span.From, r.span.To)
+	for i := range min(len(r.engine), len(r.cells)) {
+		if r.engine[i] < busy {
+			r.cells[i] = nan()
+		}
+	}
 }
 
 // silentAfter cadences without a sample a series is silent, as in the window.
@@ -149,9 +176,32 @@ func (r *reader) steps(s telemetry.Series, c column) Stat {
 	if r.during {
 		r.values = append(r.values[:0], r.src.Steps.Values(s, r.span.From, r.span.To.Add(r.src.Grid))...)
 	} else {
-		r.values = append(r.values[:0], r.src.Steps.Last(s, r.span.To, beforeSteps)...)
+		r.values = append(r.values[:0], r.src.Steps.Last(s, r.span.To, c.usual(s.Entity.Kind))...)
 	}
-	return r.stat(c)
+	out := r.stat(c)
+	if c.nowAndThen(s.Entity.Kind) && len(r.values) > 0 {
+		sum := 0.0
+		for _, v := range r.values {
+			sum += v
+		}
+		out.Mean = float32(sum / float64(len(r.values)))
+	}
+	return out
+}
+
+// nowAndThen reports whether a metric is what a job's steps hold now and then, a
+// checkpoint or a wait: its mean counts, as that of the steps themselves does,
+// not its median.
+func (c column) nowAndThen(k telemetry.Kind) bool {
+	return k == telemetry.Job && c.metric.Unit == "seconds"
+}
+
+// usual is how many steps stand for what was before.
+func (c column) usual(k telemetry.Kind) int {
+	if c.nowAndThen(k) {
+		return usualSteps
+	}
+	return beforeSteps
 }
 
 // stat sums up r.values, which it reorders.

@@ -1,0 +1,90 @@
+package symptom
+
+import (
+	"testing"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// told is a history of a second's grid: by metric what each grid held.
+type told map[telemetry.MetricName][]float32
+
+func (h told) slots() []telemetry.MetricName {
+	return []telemetry.MetricName{metricClock, metricEngine, metricHeat}
+}
+
+func (h told) Slot(s telemetry.Series) (int, bool) {
+	for i, name := range h.slots() {
+		if _, ok := h[name]; ok && name == s.Metric {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func (h told) Span(dst []float32, slot int, _, _ telemetry.Time) []float32 {
+	return append(dst, h[h.slots()[slot]]...)
+}
+
+func (h told) At(int, telemetry.Time) (float64, bool) { return 0, false }
+func (h told) Last(int) (telemetry.Time, bool)        { return 0, true }
+func (h told) Cadence(int) telemetry.Duration         { return 1e9 }
+func (h told) of(t *testing.T, m telemetry.MetricName) Stat {
+	t.Helper()
+	metric, ok := telemetry.DefaultCatalogue().Lookup(m)
+	if !ok {
+		t.Fatal(m)
+	}
+	r := reader{src: Source{History: h, Grid: 1e9}, span: Span{From: 0, To: 4e9}, during: true}
+	st, _ := r.read(telemetry.Entity{Kind: telemetry.GPU, Name: "n0/0"}, column{metric: metric})
+	return st
+}
+
+// TestAClockIsReadAtWork: a GPU that waits for its host with nothing to do
+// lowers its clock; its clock at work is what it was.
+func TestAClockIsReadAtWork(t *testing.T) {
+	h := told{metricClock: {1700, 345, 1700, 345}, metricEngine: {1, 0, 0.99, 0.4}, metricHeat: {60, 50, 60, 50}}
+	if s := h.of(t, metricClock); s.Mean != 1700 || s.Seen != 2 {
+		t.Errorf("clock %+v", s)
+	}
+	if s := h.of(t, metricHeat); s.Mean != 55 {
+		t.Errorf("temperature %+v", s)
+	}
+	delete(h, metricEngine)
+	if s := h.of(t, metricClock); s.Seen != 4 {
+		t.Errorf("where nobody tells of the engine: %+v", s)
+	}
+}
+
+// checkpoints holds one every fourth step.
+type checkpoints struct{ before, now float64 }
+
+func (c checkpoints) every(n int, v float64) (out []float64) {
+	for i := range n {
+		if i%4 == 3 {
+			out = append(out, v)
+		} else {
+			out = append(out, 0)
+		}
+	}
+	return out
+}
+func (c checkpoints) Last(_ telemetry.Series, _ telemetry.Time, n int) []float64 {
+	return c.every(n, c.before)
+}
+func (c checkpoints) Values(telemetry.Series, telemetry.Time, telemetry.Time) []float64 {
+	return c.every(8, c.now)
+}
+
+// TestWhatStepsHoldNowAndThenCountsWithItsMean: the median of checkpoint times
+// is zero, whatever they cost.
+func TestWhatStepsHoldNowAndThenCountsWithItsMean(t *testing.T) {
+	saves, _ := telemetry.DefaultCatalogue().Lookup("job_checkpoint_seconds")
+	s := telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Job, Name: "train"}, Metric: saves.Name}
+	src := Source{Steps: checkpoints{before: 4, now: 12}, Grid: 1e9}
+	before := (&reader{src: src}).steps(s, column{metric: saves})
+	now := (&reader{src: src, during: true}).steps(s, column{metric: saves})
+	if before.Mean != 1 || now.Mean != 3 {
+		t.Errorf("%g before, %g now, want 1 and 3", before.Mean, now.Mean)
+	}
+}
