@@ -6,7 +6,7 @@ import "github.com/quintet-dc/quintet/telemetry"
 func jobKinds() []Kind {
 	job := []telemetry.Kind{telemetry.Job}
 	return []Kind{
-		{Name: "input-stall", Domain: "software", Expect: Incident, Loud: 0.3, Quiet: 0.06, Lag: [2]float64{0, 6},
+		{Name: "input-stall", Domain: "software", Expect: Incident, Loud: 0.2, Quiet: 0.05, Lag: [2]float64{0, 6},
 			Severity: "seconds that a job, or the ranks of a node, wait for input in each step, up to 8",
 			strike:   []telemetry.Kind{telemetry.Job, telemetry.Node}, eligible: in(trains, func(s *Scene, job int) []telemetry.Entity {
 				return append(onJob(s, job), onNodes(s, job)...)
@@ -18,7 +18,7 @@ func jobKinds() []Kind {
 				}
 				w.set.Nodes[w.node].Input += float64(8 * w.x)
 			}},
-		{Name: "storage-slow", Domain: "software", Expect: Incident, Loud: 0.95, Quiet: 0.85, Lag: [2]float64{0, 20},
+		{Name: "storage-slow", Domain: "software", Expect: Incident, Loud: 0.95, Quiet: 0.75, Lag: [2]float64{0, 20},
 			Severity: "share of its bandwidth that storage lacks, up to 0.99",
 			strike:   []telemetry.Kind{telemetry.Storage}, eligible: in(trains, func(s *Scene, _ int) []telemetry.Entity {
 				return []telemetry.Entity{s.storage()}
@@ -27,11 +27,11 @@ func jobKinds() []Kind {
 				multiply(&w.set.Storage.Read, 1-float64(0.99*w.x))
 				multiply(&w.set.Storage.Write, 1-float64(0.99*w.x))
 			}},
-		{Name: "checkpoint-stall", Domain: "software", Expect: Incident, Loud: 0.6, Quiet: 0.2, Lag: [2]float64{0, 120},
+		{Name: "checkpoint-stall", Domain: "software", Expect: Incident, Loud: 0.5, Quiet: 0.1, Lag: [2]float64{0, 120},
 			Severity: "time that checkpoints take beyond their due, up to forty times that",
 			strike:   job, eligible: in(saves, onJob),
 			write: func(w *writing) { multiply(&w.set.Jobs[w.job].Checkpoint, 1+float64(40*w.x)) }},
-		{Name: "stage-imbalance", Domain: "software", Expect: Incident, Loud: 0.5, Quiet: 0.1, Lag: [2]float64{0, 6},
+		{Name: "stage-imbalance", Domain: "software", Expect: Incident, Loud: 0.45, Quiet: 0.1, Lag: [2]float64{0, 6},
 			Severity: "what the last pipeline stage has to do beyond its due, up to as much again",
 			strike:   job, eligible: in(staged, onJob),
 			write: func(w *writing) {
@@ -39,7 +39,7 @@ func jobKinds() []Kind {
 				j.Stage = w.scene.Jobs[w.job].Stages - 1
 				j.StageMore += w.x
 			}},
-		{Name: "expert-imbalance", Domain: "software", Expect: Incident, Loud: 0.5, Quiet: 0.1, Lag: [2]float64{0, 6},
+		{Name: "expert-imbalance", Domain: "software", Expect: Incident, Loud: 0.45, Quiet: 0.1, Lag: [2]float64{0, 6},
 			Severity: "tokens beyond its due that go to the fullest expert, up to twice that",
 			strike:   job, eligible: in(expert, onJob),
 			write: func(w *writing) { w.set.Jobs[w.job].Experts += float64(2 * w.x) }},

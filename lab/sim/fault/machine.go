@@ -10,22 +10,22 @@ import (
 func machineKinds() []Kind {
 	gpu, node := []telemetry.Kind{telemetry.GPU}, []telemetry.Kind{telemetry.Node}
 	return []Kind{
-		{Name: "gpu-slow", Domain: "computing", Expect: Incident, Loud: 0.5, Quiet: 0.1, Lag: [2]float64{0, 6},
+		{Name: "gpu-slow", Domain: "computing", Expect: Incident, Loud: 0.6, Quiet: 0.3, Lag: [2]float64{0, 6},
 			Severity: "share of the top clock that is missing, up to 0.8",
 			strike:   gpu, eligible: onGPUs,
 			write: func(w *writing) { multiply(&w.set.GPUs[w.gpu].Clock, 1-float64(0.8*w.x)) }},
 		{Name: "gpu-error", Domain: "computing", Expect: Incident, Stops: true, Loud: 1, Lag: [2]float64{0, 15},
 			strike: gpu, eligible: onGPUs, write: (*writing).breakGPU},
-		{Name: "nvlink-degraded", Domain: "computing", Expect: Incident, Loud: 0.8, Quiet: 0.4, Lag: [2]float64{0, 6},
+		{Name: "nvlink-degraded", Domain: "computing", Expect: Incident, Loud: 0.85, Quiet: 0.5, Lag: [2]float64{0, 6},
 			Severity: "share of NVLink bandwidth that is missing; traffic is striped, so that one bad link holds back the rest",
 			strike:   []telemetry.Kind{telemetry.GPU, telemetry.NVLink, telemetry.NVSwitch}, eligible: in(trains, onNVLinks), write: (*writing).unlink},
 		{Name: "node-down", Domain: "computing", Expect: Incident, Stops: true, Loud: 1, Lag: [2]float64{0, 15},
 			strike: node, eligible: onNodes, write: func(w *writing) { w.set.Nodes[w.node].Down = true }},
-		{Name: "host-jitter", Domain: "software", Expect: Incident, Loud: 0.9, Quiet: 0.2, Lag: [2]float64{0, 10},
+		{Name: "host-jitter", Domain: "software", Expect: Incident, Loud: 0.7, Quiet: 0.15, Lag: [2]float64{0, 10},
 			Severity: "mean delay that strikes one of a node's ranks in each step, up to 3 s",
 			strike:   node, eligible: in(trains, onNodes),
 			write: func(w *writing) { w.set.Nodes[w.node].Jitter += float64(3 * w.x) }},
-		{Name: "slow-rank", Domain: "software", Expect: Incident, Loud: 0.5, Quiet: 0.1, Lag: [2]float64{0, 6},
+		{Name: "slow-rank", Domain: "software", Expect: Incident, Loud: 0.35, Quiet: 0.07, Lag: [2]float64{0, 6},
 			Severity: "seconds by which it is late in each step, up to 5",
 			strike:   []telemetry.Kind{telemetry.Rank, telemetry.Node}, eligible: in(trains, onRanks), write: (*writing).late},
 	}

@@ -11,10 +11,10 @@ import (
 // receiver that does not take it.
 func pathKinds() []Kind {
 	return []Kind{
-		{Name: "incast", Domain: "network", Expect: Incident, Loud: 0.8, Quiet: 0.4, Lag: [2]float64{0, 10},
+		{Name: "incast", Domain: "network", Expect: Incident, Loud: 0.25, Quiet: 0.12, Lag: [2]float64{0, 10},
 			Severity: "what a job's nodes together send to one of its NICs besides, up to three times its speed",
 			strike:   []telemetry.Kind{telemetry.Port}, eligible: onReceivers, write: (*writing).incast},
-		{Name: "noisy-neighbour", Domain: "network", Expect: Incident, Loud: 0.9, Quiet: 0.5, Lag: [2]float64{0, 10},
+		{Name: "noisy-neighbour", Domain: "network", Expect: Incident, Loud: 0.2, Quiet: 0.08, Lag: [2]float64{0, 10},
 			Severity: "what another job's nodes together send to a node of this one, up to three times a NIC's speed",
 			strike:   []telemetry.Kind{telemetry.Job}, eligible: in(trains, onOthers), write: (*writing).flood},
 		{Name: "slow-receiver", Domain: "network", Expect: Incident, Loud: 0.8, Quiet: 0.5, Lag: [2]float64{0, 6},
@@ -23,7 +23,7 @@ func pathKinds() []Kind {
 		{Name: "pfc-storm", Domain: "network", Expect: Incident, Stops: true, Loud: 1, Lag: [2]float64{0, 15},
 			strike: []telemetry.Kind{telemetry.NIC}, eligible: in(roce, onNICs),
 			write: func(w *writing) { w.set.Links[site.Down(w.nic)].Hold = true }},
-		{Name: "pcie-downgrade", Domain: "network", Expect: Incident, Loud: 0.6, Quiet: 0.1, Lag: [2]float64{0, 6},
+		{Name: "pcie-downgrade", Domain: "network", Expect: Incident, Loud: 0.3, Quiet: 0.1, Lag: [2]float64{0, 6},
 			Severity: "halvings of the slot's lanes: one to four",
 			strike:   []telemetry.Kind{telemetry.NIC}, eligible: onNICs,
 			write: func(w *writing) { multiply(&w.set.NICs[w.nic].PCIe, 1/float64(int(2)<<min(3, int(4*w.x)))) }},
@@ -37,11 +37,11 @@ func pathKinds() []Kind {
 					w.set.Links[l].Hold = true
 				}
 			}},
-		{Name: "ecmp-collision", Domain: "network", Expect: Incident, Loud: 0.6, Quiet: 0.2, Lag: [2]float64{0, 6},
+		{Name: "ecmp-collision", Domain: "network", Expect: Incident, Loud: 0.3, Quiet: 0.08, Lag: [2]float64{0, 6},
 			Severity: "share of its switch's flows that a hash puts on one uplink instead of where they went",
 			strike:   []telemetry.Kind{telemetry.Port}, eligible: onUplinks,
 			write: func(w *writing) { addShare(&w.set.Links[w.link].Pile, w.x) }},
-		{Name: "plane-imbalance", Domain: "network", Expect: Incident, Loud: 0.5, Quiet: 0.1, Lag: [2]float64{0, 6},
+		{Name: "plane-imbalance", Domain: "network", Expect: Incident, Loud: 0.55, Quiet: 0.15, Lag: [2]float64{0, 6},
 			Severity: "traffic beyond its due that routing gives to a plane's or leaf's switches, up to seven times that",
 			strike:   []telemetry.Kind{telemetry.Plane, telemetry.Switch}, eligible: onPlanes, write: (*writing).weigh},
 	}

@@ -11,11 +11,11 @@ import (
 // powerKinds are faults on the way of the power.
 func powerKinds() []Kind {
 	return []Kind{
-		{Name: "power-brake", Domain: "power", Expect: Incident, Loud: 0.8, Quiet: 0.68, Lag: [2]float64{1, 60},
+		{Name: "power-brake", Domain: "power", Expect: Incident, Loud: 0.75, Quiet: 0.68, Lag: [2]float64{1, 60},
 			Severity: "share of its capacity that a shelf or PDU lacks; it brakes where the rest is less than its half of the load, at about 0.65",
 			Variants: []string{"derated", "supplies"},
 			strike:   []telemetry.Kind{telemetry.Shelf, telemetry.PDU}, eligible: onBrakes, write: (*writing).weaken},
-		{Name: "power-cap", Domain: "power", Expect: Incident, Loud: 0.75, Quiet: 0.4, Lag: [2]float64{0, 20},
+		{Name: "power-cap", Domain: "power", Expect: Incident, Loud: 0.68, Quiet: 0.5, Lag: [2]float64{0, 20},
 			Severity: "share of what it may draw that a policy takes from a GPU, a node or a rack, up to 0.75",
 			strike:   []telemetry.Kind{telemetry.GPU, telemetry.Node, telemetry.Rack}, eligible: onLimits, write: (*writing).limit},
 		{Name: "feed-loss", Domain: "power", Expect: Risk, Alike: []string{"power-brake"},

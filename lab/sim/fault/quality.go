@@ -18,27 +18,27 @@ func cableEnds() []telemetry.Kind {
 // qualityKinds are cables and switches that carry less, wrongly or nothing.
 func qualityKinds() []Kind {
 	return []Kind{
-		{Name: "link-degraded", Domain: "network", Expect: Incident, Loud: 0.75, Quiet: 0.25, Lag: [2]float64{0, 6},
+		{Name: "link-degraded", Domain: "network", Expect: Incident, Loud: 0.8, Quiet: 0.45, Lag: [2]float64{0, 6},
 			Severity: "share of a cable's lanes that are lost, in eighths, both ways",
 			strike:   cableEnds(), eligible: onPorts, write: (*writing).narrow},
-		{Name: "link-errors", Domain: "network", Expect: Incident, Loud: 0.85, Quiet: 0.6, Lag: [2]float64{0, 10},
+		{Name: "link-errors", Domain: "network", Expect: Incident, Loud: 0.93, Quiet: 0.75, Lag: [2]float64{0, 10},
 			Severity: "packets damaged on their way from the port: from 1 in 100,000 to 3 in 100, by its logarithm",
 			strike:   cableEnds(), eligible: onPorts, write: (*writing).corrupt},
-		{Name: "silent-drop", Domain: "network", Expect: Incident, Loud: 0.85, Quiet: 0.6, Lag: [2]float64{0, 10},
+		{Name: "silent-drop", Domain: "network", Expect: Incident, Loud: 0.93, Quiet: 0.75, Lag: [2]float64{0, 10},
 			Severity: "packets lost on their way from the port that nothing counts: as for link-errors",
 			strike:   []telemetry.Kind{telemetry.Port}, eligible: onPorts,
 			write: func(w *writing) { addShare(&w.set.Links[w.link].Loss, seldom(w.x)) }},
-		{Name: "reordering", Domain: "network", Expect: Incident, Loud: 0.85, Quiet: 0.6, Lag: [2]float64{0, 10},
+		{Name: "reordering", Domain: "network", Expect: Incident, Loud: 0.93, Quiet: 0.75, Lag: [2]float64{0, 10},
 			Severity: "packets that come out of order to a NIC which takes them for lost: as for link-errors",
 			strike:   []telemetry.Kind{telemetry.NIC}, eligible: onNICs,
 			write: func(w *writing) {
 				w.set.NICs[w.nic].Strict = true
 				addShare(&w.set.Links[site.Down(w.nic)].Reorder, seldom(w.x))
 			}},
-		{Name: "link-flap", Domain: "network", Expect: Incident, Loud: 1, Quiet: 0.4, Lag: [2]float64{0, 30},
+		{Name: "link-flap", Domain: "network", Expect: Incident, Loud: 0.85, Quiet: 0.62, Lag: [2]float64{0, 30},
 			Severity: "how often and long the link goes: at one half 1 to 4 s each 15 to 40 s, from 0.4 to 2.4 times as long and as often",
 			strike:   []telemetry.Kind{telemetry.Port, telemetry.NIC}, eligible: onPorts, write: (*writing).flap},
-		{Name: "link-down", Domain: "network", Expect: Incident, Loud: 0, Quiet: 1, Lag: [2]float64{0, 10},
+		{Name: "link-down", Domain: "network", Expect: Incident, Lag: [2]float64{0, 10},
 			strike: []telemetry.Kind{telemetry.Port}, eligible: onUplinks,
 			write: func(w *writing) { w.both(func(l *condition.Link) { l.Down = true }) }},
 		{Name: "switch-down", Domain: "network", Expect: Incident, Stops: true, Loud: 1, Lag: [2]float64{0, 15},

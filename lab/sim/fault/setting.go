@@ -8,7 +8,7 @@ import (
 // settingKinds are switches, NICs and managers that are set wrongly.
 func settingKinds() []Kind {
 	return []Kind{
-		{Name: "ecn-misconfig", Domain: "network", Expect: Incident, Loud: 1, Quiet: 0.6, Lag: [2]float64{0, 6},
+		{Name: "ecn-misconfig", Domain: "network", Expect: Incident, Loud: 1, Quiet: 0.3, Lag: [2]float64{0, 6},
 			Severity: "how early a switch marks: down to 1/300 of the queue it should have; off knows no degree",
 			Variants: []string{"eager", "off"},
 			strike:   []telemetry.Kind{telemetry.Switch}, eligible: in(roce, onSwitches),
@@ -19,11 +19,11 @@ func settingKinds() []Kind {
 				}
 				multiply(&w.set.Switches[w.sw].Eager, stats.Exp(float64(-2.5*ln10*w.x)))
 			}},
-		{Name: "headroom-misconfig", Domain: "network", Expect: Incident, Loud: 1, Quiet: 0.5, Lag: [2]float64{0, 10},
+		{Name: "headroom-misconfig", Domain: "network", Expect: Incident, Quiet: 1, Lag: [2]float64{0, 10},
 			Severity: "share of the lossless headroom that is missing",
 			strike:   []telemetry.Kind{telemetry.Switch}, eligible: in(roce, onSwitches),
 			write: func(w *writing) { multiply(&w.set.Switches[w.sw].Headroom, 1-w.x) }},
-		{Name: "qos-misconfig", Domain: "network", Expect: Incident, Loud: 1, Quiet: 1, Lag: [2]float64{0, 6},
+		{Name: "qos-misconfig", Domain: "network", Expect: Incident, Lag: [2]float64{0, 6},
 			strike:   []telemetry.Kind{telemetry.Switch, telemetry.NIC},
 			eligible: in(roce, func(s *Scene, job int) []telemetry.Entity { return append(onSwitches(s, job), onNICs(s, job)...) }),
 			write: func(w *writing) {

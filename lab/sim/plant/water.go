@@ -84,7 +84,7 @@ func newWater(s *site.Site, r random.Source, cfg Config) water {
 	for i := range w.units {
 		u, at := &w.units[i], r.At(uint64(i))
 		u.speed = 1
-		u.heat = heat.Loop{Liters: float64(u.nominal * at.Uniform(0.5, 1)), Effectiveness: at.Uniform(0.75, 0.85)}
+		u.heat = heat.Loop{Liters: float64(u.nominal * at.Uniform(0.35, 0.7)), Effectiveness: at.Uniform(0.75, 0.85)}
 		u.supply, u.back, u.flow = w.facility, w.facility, u.nominal
 	}
 	for rack := range w.loops {
