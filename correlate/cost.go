@@ -1,8 +1,6 @@
 package correlate
 
 import (
-	"slices"
-
 	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/snapshot"
@@ -15,11 +13,9 @@ type costs struct {
 	ledger attribute.Ledger
 	usage  attribute.Usage
 	turn   telemetry.Entity // the job whose GPU-seconds were filed last
+	models []described      // in identity order of job
+	spare  spare
 }
-
-// filedWithin grids every job's GPU-seconds are filed once: so many jobs a
-// grid that all have had their turn.
-const filedWithin = 60
 
 // enter books what a case's incident has cost so far.
 func (e *Engine) enter(c *incidentCase, g telemetry.Time) {
@@ -70,38 +66,12 @@ func (e *Engine) openAccounts() []attribute.Open {
 	return out
 }
 
-// fileUsage files the GPU-seconds of the jobs whose turn it is.
-func (e *Engine) fileUsage(g telemetry.Time) {
-	n := (len(e.tenants) + filedWithin - 1) / filedWithin
-	at, found := slices.BinarySearchFunc(e.tenants, e.costs.turn, tenant.compare)
-	if found {
-		at++
-	}
-	for range n {
-		if at >= len(e.tenants) {
-			at = 0
-		}
-		t := &e.tenants[at]
-		e.fileJob(t, g)
-		e.costs.turn = t.job
-		at++
-	}
-}
-
-// fileJob files what a job's GPUs did since they were last asked.
-func (e *Engine) fileJob(t *tenant, g telemetry.Time) {
-	if g <= t.filed {
-		return
-	}
-	tally := attribute.Tally{Whole: float64(float64(t.gpus) * g.Sub(t.filed).Seconds())}
-	e.costs.usage.Add(t.job, t.filed, g, &tally)
-	t.filed = g
-}
-
 func (k *costs) snapshot(c *snapshot.Codec) {
 	k.ledger.Snapshot(c)
 	k.usage.Snapshot(c)
 	c.Entity(&k.turn)
+	snapshot.List(c, &k.models, 64, codeDescribed)
+	k.spare.snapshot(c)
 }
 
 // Losses says what was lost in the last length of time, and by what; a zero
@@ -130,4 +100,27 @@ func (e *Engine) now() telemetry.Time {
 		return 0
 	}
 	return e.at.Add(-e.cfg.Lateness[telemetry.Prompt])
+}
+
+// Budgets says where the GPU-seconds of the fleet and of every job, or of one
+// job, went in the last length of time.
+func (e *Engine) Budgets(length telemetry.Duration, job telemetry.Entity) (attribute.Budgets, error) {
+	w, err := attribute.Last(length, e.now())
+	if err != nil {
+		return attribute.Budgets{}, err
+	}
+	lost := e.costs.ledger.Losses(w, telemetry.Entity{}, e.openAccounts(), &e.costs.usage)
+	return e.costs.usage.Budgets(w, job, &lost, func(job telemetry.Entity) attribute.Described {
+		d := e.costs.describe(job)
+		return attribute.Described{Model: d.model, Basis: d.basis}
+	}), nil
+}
+
+// Bottlenecks says what held the work back in the last length of time.
+func (e *Engine) Bottlenecks(length telemetry.Duration) (attribute.Bottlenecks, error) {
+	w, err := attribute.Last(length, e.now())
+	if err != nil {
+		return attribute.Bottlenecks{}, err
+	}
+	return e.costs.usage.Bottlenecks(w), nil
 }

@@ -100,6 +100,7 @@ type Counts struct {
 	EventsRepeat  uint64
 	EventsRefused uint64 // beyond the bound on pending events
 	RisksRefused  uint64 // beyond the bound on open risks
+	ModelsRefused uint64 // what jobs said of their models and cannot be read
 	Edges         uint64
 	Configs       uint64
 	ConfigRefused uint64 // not readable, not known, or too late to apply

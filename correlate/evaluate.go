@@ -46,6 +46,8 @@ func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
 	for _, ev := range e.due(g) {
 		e.remember(&ev)
 		e.signalEvent(&ev, g)
+		e.model(&ev)
+		e.maintenance(&ev)
 		out = append(out, e.book.Event(&ev, g)...)
 	}
 	return out

@@ -79,7 +79,7 @@ func (e *Engine) codeConfig(c *snapshot.Codec) {
 // codeCounts codes the engine's own counts; the mechanisms code theirs.
 func (e *Engine) codeCounts(c *snapshot.Codec) {
 	n := &e.counts
-	for _, x := range []*uint64{&n.Ticks, &n.TicksPast, &n.TicksFuture, &n.Grids, &n.Events, &n.EventsRepeat, &n.EventsRefused, &n.Edges, &n.Configs, &n.ConfigRefused, &n.Unknown} {
+	for _, x := range []*uint64{&n.Ticks, &n.TicksPast, &n.TicksFuture, &n.Grids, &n.Events, &n.EventsRepeat, &n.EventsRefused, &n.Edges, &n.Configs, &n.ConfigRefused, &n.Unknown, &n.ModelsRefused} {
 		c.U64(x)
 	}
 }

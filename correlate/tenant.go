@@ -15,8 +15,8 @@ type tenant struct {
 	// placed says that edges place the job itself, not only its ranks: when they
 	// end it is over, whatever is still said of the ranks.
 	placed bool
-	gpus   int            // how many it runs on
-	filed  telemetry.Time // up to which grid its GPU-seconds are filed
+	// spent is where its GPU-seconds go.
+	spent
 }
 
 func (t tenant) compare(job telemetry.Entity) int { return t.job.Compare(job) }
@@ -47,7 +47,7 @@ func (e *Engine) census(g telemetry.Time) {
 	}
 	for _, t := range e.tenants {
 		if _, ok := slices.BinarySearchFunc(now, t.job, tenant.compare); !ok {
-			e.fileJob(&t, g.Add(-e.cfg.Grid))
+			e.fileRest(&t, g.Add(-e.cfg.Grid))
 			e.book.End(t.job) // it runs nowhere any more
 			e.perStep.Forget(t.job)
 		}
@@ -70,6 +70,5 @@ func codeTenant(c *snapshot.Codec, t *tenant) {
 	c.Entity(&t.job)
 	c.Time(&t.since)
 	c.Bool(&t.placed)
-	c.Int(&t.gpus)
-	c.Time(&t.filed)
+	t.spent.snapshot(c)
 }

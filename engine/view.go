@@ -77,3 +77,20 @@ func (r *Runner) Coupling(length telemetry.Duration) (attribute.Matrix, error) {
 	}
 	return attribute.Matrix{}, nil
 }
+
+// Budgets says where the GPU-seconds of the fleet and of every job, or of one
+// job, went in the last length of time.
+func (r *Runner) Budgets(length telemetry.Duration, job telemetry.Entity) (attribute.Budgets, error) {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Budgets(length, job)
+	}
+	return attribute.Budgets{}, nil
+}
+
+// Bottlenecks says what held the work back in the last length of time.
+func (r *Runner) Bottlenecks(length telemetry.Duration) (attribute.Bottlenecks, error) {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Bottlenecks(length)
+	}
+	return attribute.Bottlenecks{}, nil
+}

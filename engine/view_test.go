@@ -24,7 +24,15 @@ func look(t *testing.T, r *engine.Runner) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := json.Marshal([]any{losses, coupling, r.Jobs(), r.Live(), r.Sources(), r.Topology(correlate.TopologyQuery{Limit: 50}),
+	budgets, err := r.Budgets(attribute.UsualWindow, telemetry.Entity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bottlenecks, err := r.Bottlenecks(attribute.UsualWindow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal([]any{losses, coupling, budgets, bottlenecks, r.Jobs(), r.Live(), r.Sources(), r.Topology(correlate.TopologyQuery{Limit: 50}),
 		r.Topology(correlate.TopologyQuery{Entity: telemetry.Entity{Kind: telemetry.Job, Name: "train"}, Hops: 3, Limit: 50})})
 	if err != nil {
 		t.Fatal(err)

@@ -114,7 +114,7 @@ func (l *Ledger) Losses(w Window, job telemetry.Entity, open []Open, had *Usage)
 	out := Losses{From: w.from, To: w.to}
 	each, all := had.byJob(w), 0.0
 	for _, j := range each {
-		if job.IsZero() || j.job == job {
+		if !j.job.IsZero() && (job.IsZero() || j.job == job) {
 			all += j.tally.Whole
 		}
 	}

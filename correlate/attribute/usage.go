@@ -28,7 +28,7 @@ func (u *use) compare(cell int64, job telemetry.Entity) int {
 type Usage struct{ fine, days []use }
 
 // Add files what a job did in the grids (from, to], in equal parts where that
-// spans cells.
+// spans cells; what GPUs without one did under the zero job.
 func (u *Usage) Add(job telemetry.Entity, from, to telemetry.Time, t *Tally) {
 	if to <= from {
 		return
@@ -66,7 +66,7 @@ func trimmed(uses []use, oldest int64) []use {
 }
 
 // Tally returns where a job's GPU-seconds went in a window; those of all jobs
-// for the zero job.
+// and of the GPUs without one for the zero job.
 func (u *Usage) Tally(w Window, job telemetry.Entity) Tally {
 	uses := u.fine
 	if w.days {
@@ -115,10 +115,11 @@ func total(uses []use, first, last int64, job telemetry.Entity) Tally {
 	return t
 }
 
-// on returns the GPU-seconds a job had on a day.
+// on returns the GPU-seconds a job had on a day; those of all jobs for the zero
+// job.
 func (u *Usage) on(day int64, job telemetry.Entity) float64 {
 	t := total(u.days, day, day, job)
-	return t.Whole
+	return t.Whole - t.outside()
 }
 
 // Snapshot writes or restores the usage.

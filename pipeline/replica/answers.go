@@ -24,6 +24,9 @@ const (
 	AskCoverage  = "coverage"
 	AskLosses    = "losses"
 	AskCoupling  = "coupling"
+	AskBudget    = "budget"
+
+	AskBottlenecks = "bottlenecks"
 )
 
 // Limits of one answer.
@@ -172,7 +175,7 @@ func (a *answers) publishing(yes bool) {
 	}
 	for what, fn := range map[string]func(context.Context, []byte) (any, error){
 		AskStatus: a.status, AskJobs: a.jobs, AskIncidents: a.incidents, AskTopology: a.topology, AskCoverage: a.coverage,
-		AskLosses: a.losses, AskCoupling: a.coupling,
+		AskLosses: a.losses, AskCoupling: a.coupling, AskBudget: a.budget, AskBottlenecks: a.bottlenecks,
 	} {
 		stop, err := a.cfg.Bus.Answer(what, a.counted(fn))
 		if err != nil {

@@ -51,3 +51,25 @@ func (a *answers) coupling(ctx context.Context, req []byte) (any, error) {
 	err = a.do(ctx, func(o *owner) { out, told = o.runner.Coupling(length) })
 	return out, cmp.Or(err, told)
 }
+
+func (a *answers) budget(ctx context.Context, req []byte) (any, error) {
+	q, length, err := costQuestion(req)
+	if err != nil {
+		return nil, err
+	}
+	var out attribute.Budgets
+	var told error
+	err = a.do(ctx, func(o *owner) { out, told = o.runner.Budgets(length, q.Job) })
+	return out, cmp.Or(err, told)
+}
+
+func (a *answers) bottlenecks(ctx context.Context, req []byte) (any, error) {
+	_, length, err := costQuestion(req)
+	if err != nil {
+		return nil, err
+	}
+	var out attribute.Bottlenecks
+	var told error
+	err = a.do(ctx, func(o *owner) { out, told = o.runner.Bottlenecks(length) })
+	return out, cmp.Or(err, told)
+}

@@ -35,6 +35,8 @@ func (s *server) routes() []route {
 		{path: api + "topology", get: j(s.topology)},
 		{path: api + "losses", get: j(s.costs(replica.AskLosses, "window", "job"))},
 		{path: api + "coupling", get: j(s.costs(replica.AskCoupling, "window"))},
+		{path: api + "budget", get: j(s.costs(replica.AskBudget, "window", "job"))},
+		{path: api + "bottlenecks", get: j(s.costs(replica.AskBottlenecks, "window"))},
 		{path: api + "coverage", get: j(s.asking(replica.AskCoverage, ""))},
 		{path: api + "status", get: j(s.status)},
 		{path: api + "stream", get: s.stream, long: true},
@@ -50,7 +52,7 @@ func (s *server) routes() []route {
 		{path: "/-/", get: j(nothing), post: j(nothing)},
 		{path: "/", get: s.files},
 	}
-	for _, path := range []string{api + "bottlenecks", api + "silences", api + "write", "/v1/metrics", "/prometheus/"} {
+	for _, path := range []string{api + "silences", api + "write", "/v1/metrics", "/prometheus/"} {
 		out = append(out, route{path: path, get: j(later), post: j(later)})
 	}
 	return out

@@ -77,7 +77,7 @@ func told() *site {
 	s.says("jobs", `{"jobs":[{"job":"job:train","state":"slow"}]}`)
 	s.says("coverage", `{"sources":[{"collector":"sysfs","target":"h1"}]}`)
 	s.says("status", `{"site":"lab","engine":"1","rules":"r","tick":"2026-11-21T12:00:00Z","position":7,"replicas":[],"alarms":[]}`)
-	for _, what := range []string{"losses", "coupling"} {
+	for _, what := range []string{"losses", "coupling", "budget", "bottlenecks"} {
 		s.answers[what] = func(req []byte) ([]byte, error) { return fmt.Appendf(nil, `{%q:%s}`, what, req), nil }
 	}
 	s.answers["topology"] = func(req []byte) ([]byte, error) {

@@ -1,0 +1,152 @@
+package attribute
+
+import (
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Mix is how a job spends a usual step, in parts of the step's length and as
+// means over its ranks or GPUs. A negative part is not known.
+type Mix struct {
+	Checkpoint, Input       float64
+	Compute, Wait, Transfer float64
+	// Heat, Brake and Clock are parts of the computing: by how much it would be
+	// shorter at the top clock, by what holds the clock down.
+	Heat, Brake, Clock float64
+	Tensor, DRAM       float64 // part of the time for which they are active
+}
+
+// UnknownMix is that of a job of which nothing is seen but its steps.
+func UnknownMix() Mix { return Mix{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1} }
+
+// Snapshot writes or restores the mix.
+func (m *Mix) Snapshot(k *snapshot.Codec) {
+	for _, x := range []*float64{&m.Checkpoint, &m.Input, &m.Compute, &m.Wait, &m.Transfer, &m.Heat, &m.Brake, &m.Clock, &m.Tensor, &m.DRAM} {
+		k.F64(x)
+	}
+}
+
+// Work is what a job did in a stretch of time. Times are seconds.
+type Work struct {
+	GPUs int
+	// Untold is time of which nothing is known, Down time in which no step was
+	// made, Saving the same while a checkpoint was written, Base the steps as far as the healthy past lets expect, and Excess
+	// what they took beyond.
+	Untold, Down, Saving, Base, Excess float64
+	// Cause is the part to which the excess is put down.
+	Cause Part
+	// MFU is the utilisation over Base and Excess, 0 to 1, by the PaLM convention;
+	// Reported as the job states it. Negative where not known.
+	MFU, Reported float64
+	Steps         float64 // how many ended
+	Mix           Mix     // of the healthy past where there is an excess
+}
+
+// splitter deals out the GPU-seconds of a stretch.
+type splitter struct {
+	t    Tally
+	gpus float64
+	room float64 // GPU-seconds not yet dealt out
+}
+
+// take gives a part the GPU-seconds of some seconds, as far as there are any
+// left, told for so many seconds; nothing where the first is negative.
+func (s *splitter) take(p Part, seconds, told float64) {
+	if seconds < 0 {
+		return
+	}
+	x := min(float64(seconds*s.gpus), s.room)
+	s.room = max(0, s.room-x)
+	s.t.Taken[p] += x
+	s.t.Seen[p] += float64(told * s.gpus)
+}
+
+// times returns seconds × part; negative where the part is not known.
+func times(seconds, part float64) float64 {
+	if part < 0 {
+		return -1
+	}
+	return float64(seconds * part)
+}
+
+// Split says where the GPU-seconds of a stretch went. The model's arithmetic is
+// set aside first; then the parts are removed in their order, each as far as
+// there is anything left. What no part takes is unexplained, so that all adds
+// up to the whole.
+func Split(w *Work) Tally {
+	ran := w.Base + w.Excess
+	s := splitter{gpus: float64(w.GPUs)}
+	s.t.Whole = float64((w.Untold + w.Down + w.Saving + ran) * s.gpus)
+	s.room = s.t.Whole
+	if w.MFU >= 0 {
+		s.t.Achieved, s.t.Rated = min(float64(float64(ran*w.MFU)*s.gpus), s.t.Whole), float64((ran+w.Down+w.Saving)*s.gpus)
+		s.room = max(0, s.t.Whole-s.t.Achieved)
+	}
+	if w.Reported >= 0 {
+		s.t.Reported = float64(float64(ran*w.Reported) * s.gpus)
+	}
+	s.t.Excess = float64(w.Excess * s.gpus)
+	s.t.Steps, s.t.Length, s.t.Expected = w.Steps, ran, w.Base
+
+	m, told := &w.Mix, w.Base+w.Down+w.Saving
+	s.take(Restarts, w.Down, told+w.Excess)
+	if w.Saving > 0 {
+		s.take(Checkpoint, w.Saving, 0)
+	}
+	s.take(Checkpoint, times(w.Base, m.Checkpoint), told)
+	s.take(Input, times(w.Base, m.Input), told)
+	compute := times(w.Base, m.Compute)
+	if compute >= 0 {
+		s.take(Heat, times(compute, m.Heat), told)
+		s.take(Power, times(compute, m.Brake), told)
+	}
+	if w.Excess > 0 {
+		s.take(w.Cause, w.Excess, w.Excess)
+	}
+	s.take(Stragglers, times(w.Base, m.Wait), told)
+	s.take(Communication, times(w.Base, m.Transfer), told)
+	if compute >= 0 {
+		s.take(Clock, times(compute, m.Clock), told)
+		s.computing(w, compute, told)
+	}
+	return s.t
+}
+
+// computing divides what is left of computing beside the arithmetic: the memory
+// wall is the time for which memory is busy and the tensor pipes, were they
+// busy at random times of the computing, are not.
+func (s *splitter) computing(w *Work, compute, told float64) {
+	m := &w.Mix
+	if w.MFU < 0 || m.Tensor < 0 || m.DRAM < 0 || !(m.Compute > 0) {
+		return
+	}
+	held := max(0, m.Heat) + max(0, m.Brake) + max(0, m.Clock)
+	rest := max(0, compute-float64(compute*min(1, held))-float64((w.Base+w.Excess)*w.MFU))
+	wall := min(rest, float64(w.Base*float64(m.DRAM*(1-min(1, m.Tensor/m.Compute)))))
+	s.take(Memory, wall, told)
+	if min(m.Heat, m.Brake, m.Clock) >= 0 {
+		s.take(Compute, rest-wall, told) // else low clocks are in it
+		s.t.Executed = float64(float64(w.Base*float64(m.Tensor*max(0, 1-held))) * s.gpus)
+		s.t.Needed, s.t.Counted = s.t.Achieved, float64((told+w.Excess)*s.gpus)
+	}
+}
+
+// PartOf says to which part of the budget the time belongs that a cause makes
+// steps longer.
+func PartOf(c Cause) Part {
+	switch c.Signature {
+	case "input-stall", "storage-slow":
+		return Input
+	case "checkpoint-stall":
+		return Checkpoint
+	}
+	switch c.Domain {
+	case telemetry.Cooling:
+		return Heat
+	case telemetry.Power:
+		return Power
+	case telemetry.Network:
+		return Communication
+	}
+	return Stragglers
+}

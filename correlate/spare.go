@@ -1,0 +1,122 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/attribute"
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// spare counts the GPUs that no job has.
+type spare struct {
+	filed                     telemetry.Time // up to when their GPU-seconds are filed
+	at                        uint64         // the topology's generation of the count, plus one
+	idle, drained, fragmented int
+	maintained                []telemetry.Entity // under maintenance, in identity order
+	stale                     bool               // maintenance has changed since the count
+}
+
+// maxMaintained bounds the entities under maintenance that are remembered.
+const maxMaintained = 16384
+
+// maintenance notes what is taken out of service and what comes back.
+func (e *Engine) maintenance(ev *telemetry.Event) {
+	s := &e.costs.spare
+	i, known := slices.BinarySearchFunc(s.maintained, ev.Entity, telemetry.Entity.Compare)
+	switch {
+	case ev.Name == telemetry.EventMaintenanceStarted && !known && len(s.maintained) < maxMaintained:
+		s.maintained = slices.Insert(s.maintained, i, ev.Entity)
+	case ev.Name == telemetry.EventMaintenanceEnded && known:
+		s.maintained = slices.Delete(s.maintained, i, i+1)
+	default:
+		return
+	}
+	s.stale = true
+}
+
+// fileSpare files the GPU-seconds of the GPUs that no job has, counted when the
+// topology has changed.
+func (e *Engine) fileSpare(g telemetry.Time) {
+	s := &e.costs.spare
+	if s.filed != 0 {
+		var t attribute.Tally
+		span := g.Sub(s.filed).Seconds()
+		for p, n := range map[attribute.Part]int{attribute.Idle: s.idle, attribute.Drained: s.drained, attribute.Fragmented: s.fragmented} { // order-independent: each part fills a field of its own
+			t.Taken[p] = float64(float64(n) * span)
+		}
+		t.Whole = float64(float64(s.idle+s.drained+s.fragmented) * span)
+		t.Seen[attribute.Idle], t.Seen[attribute.Drained], t.Seen[attribute.Fragmented] = t.Whole, t.Whole, t.Whole
+		if t.Whole > 0 {
+			e.costs.usage.Add(telemetry.Entity{}, s.filed, g, &t)
+		}
+	}
+	s.filed = g
+	if s.at == e.graph.Generation()+1 && !s.stale {
+		return
+	}
+	s.at, s.stale = e.graph.Generation()+1, false
+	e.countSpare(s)
+}
+
+// countSpare counts node by node.
+func (e *Engine) countSpare(s *spare) {
+	s.idle, s.drained, s.fragmented = 0, 0, 0
+	taken := e.taken()
+	for _, node := range e.graph.Entities(telemetry.Node) {
+		gpus := e.graph.GPUs(node)
+		free := 0
+		for _, x := range gpus {
+			if _, ok := slices.BinarySearchFunc(taken, x, telemetry.Entity.Compare); !ok {
+				free++
+			}
+		}
+		switch {
+		case e.maintained(node):
+			s.drained += free
+		case free < len(gpus):
+			s.fragmented += free
+		default:
+			s.idle += free
+		}
+	}
+}
+
+// taken lists the GPUs that jobs have, in identity order.
+func (e *Engine) taken() []telemetry.Entity {
+	var out []telemetry.Entity
+	for i := range e.tenants {
+		out = append(out, e.gpusOf(e.tenants[i].job)...)
+	}
+	slices.SortFunc(out, telemetry.Entity.Compare)
+	return slices.Compact(out)
+}
+
+// maintained says that a node, or something it lies in, is under maintenance.
+func (e *Engine) maintained(x telemetry.Entity) bool {
+	for range maxNested {
+		if _, ok := slices.BinarySearchFunc(e.costs.spare.maintained, x, telemetry.Entity.Compare); ok {
+			return true
+		}
+		up, ok := e.graph.Container(x)
+		if !ok {
+			return false
+		}
+		x = up
+	}
+	return false
+}
+
+// maxNested is how deep entities lie in one another: gpu, node, rack, row, hall,
+// site.
+const maxNested = 8
+
+func (s *spare) snapshot(c *snapshot.Codec) {
+	c.Time(&s.filed)
+	c.U64(&s.at)
+	c.Int(&s.idle)
+	c.Int(&s.drained)
+	c.Int(&s.fragmented)
+	snapshot.List(c, &s.maintained, 16, (*snapshot.Codec).Entity)
+	c.Bool(&s.stale)
+}

@@ -1,0 +1,268 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/attribute"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// stretch is what a job did in (from, to].
+type stretch struct {
+	job      *jobs.Job
+	from, to telemetry.Time
+	ends     []report // in the order of time
+	saved    []report // checkpoints told of beside the steps
+}
+
+// report is so many steps of a mean length that ended together.
+type report struct {
+	end     telemetry.Time
+	seconds float64
+	count   float64
+	first   bool // what came before is not remembered
+}
+
+// stretch collects the steps that ended in (from, to]. A report that does not
+// say how many steps it stands for stands for as many as fit between it and the
+// one before, if the job usually reports so.
+func (e *Engine) stretch(j *jobs.Job, from, to telemetry.Time) stretch {
+	s := stretch{job: j, from: from, to: to}
+	usual := spacing(j.Recent)
+	for i, x := range j.Recent {
+		if x.End <= from || x.End > to {
+			continue
+		}
+		r := report{end: x.End, seconds: x.Seconds, count: 1, first: i == 0 && j.Steps > uint64(len(j.Recent))}
+		if usual >= thinned && i > 0 {
+			fit := x.End.Sub(j.Recent[i-1].End).Seconds() / x.Seconds
+			r.count = float64(int(min(fit, usual+1) + 0.5))
+		}
+		s.ends = append(s.ends, r)
+	}
+	e.perStep.Each(telemetry.Series{Entity: j.Entity, Metric: metricStepCount}, from, to, func(at telemetry.Time, v float64) {
+		if i, ok := s.at(at); ok && v >= 1 && v <= maxCount {
+			s.ends[i].count = v
+		}
+	})
+	e.perStep.Each(telemetry.Series{Entity: j.Entity, Metric: metricCheckpoint}, from, to, func(at telemetry.Time, v float64) {
+		if _, ok := s.at(at); !ok && v > 0 {
+			s.saved = append(s.saved, report{end: at, seconds: v, count: 1})
+		}
+	})
+	return s
+}
+
+const (
+	// thinned is from how many step lengths between two reports on a job is
+	// taken to report only some of its steps.
+	thinned  = 1.5
+	maxCount = 1e6
+)
+
+// spacing is the usual time between two reports over the length of a step.
+func spacing(recent []jobs.Step) float64 {
+	var all []float64
+	for i := 1; i < len(recent); i++ {
+		if recent[i].Seconds > 0 {
+			all = append(all, recent[i].End.Sub(recent[i-1].End).Seconds()/recent[i].Seconds)
+		}
+	}
+	if len(all) == 0 {
+		return 1
+	}
+	return stats.Median(all)
+}
+
+// at finds the report of the steps that ended at an instant.
+func (s *stretch) at(t telemetry.Time) (int, bool) {
+	return slices.BinarySearchFunc(s.ends, t, func(r report, t telemetry.Time) int { return int(max(-1, min(1, r.end-t))) })
+}
+
+// steps tells of the steps: how long they took, as far as expected (0 expects
+// nothing) and beyond, and for how long there was none. It returns the end of
+// the last one.
+func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
+	at, down, saving := s.from, 0.0, 0.0
+	for _, r := range s.saved {
+		saving += r.seconds
+	}
+	for _, r := range s.ends {
+		told := float64(r.seconds * r.count)
+		since := r.end.Sub(at).Seconds()
+		gap := since - told
+		if gap < r.seconds/2 || r.first {
+			gap = 0 // clocks differ
+		}
+		length := since - gap
+		down += gap
+		excess := 0.0
+		if expected > 0 && r.seconds > expected {
+			excess = float64(length * (1 - expected/r.seconds))
+		}
+		w.Steps += length / r.seconds
+		w.Excess += excess
+		w.Base += length - excess
+		at = r.end
+	}
+	w.Saving = min(saving, down)
+	w.Down = down - w.Saving
+	return at
+}
+
+// weighed is the mean of what the job states of its steps, weighed by their
+// lengths; negative where it states nothing.
+func (e *Engine) weighed(s *stretch, m telemetry.MetricName) float64 {
+	sum, weight := 0.0, 0.0
+	e.perStep.Each(telemetry.Series{Entity: s.job.Entity, Metric: m}, s.from, s.to, func(at telemetry.Time, v float64) {
+		if i, ok := s.at(at); ok && v >= 0 {
+			w := float64(s.ends[i].seconds * s.ends[i].count)
+			sum += float64(v * w)
+			weight += w
+		}
+	})
+	if !(weight > 0) {
+		return -1
+	}
+	return sum / weight
+}
+
+// mix reads how a step of a mean length is composed.
+func (e *Engine) mix(t *tenant, s *stretch, length float64) attribute.Mix {
+	m := attribute.UnknownMix()
+	m.Checkpoint = e.part(s, metricCheckpoint, length)
+	m.Input = e.part(s, metricInput, length)
+	e.mixRanks(&m, s, length)
+	e.mixGPUs(&m, t, s)
+	return m
+}
+
+// part is the mean of what the job states of its steps as a part of their
+// length; negative where it states nothing.
+func (e *Engine) part(s *stretch, m telemetry.MetricName, length float64) float64 {
+	sum, n := 0.0, 0.0
+	e.perStep.Each(telemetry.Series{Entity: s.job.Entity, Metric: m}, s.from, s.to, func(at telemetry.Time, v float64) {
+		if i, ok := s.at(at); ok && v >= 0 {
+			sum += float64(v * s.ends[i].count)
+			n += s.ends[i].count
+		}
+	})
+	if n == 0 {
+		return -1
+	}
+	return min(1, sum/n/length)
+}
+
+// mixRanks reads the ranks' own times, some ranks for all.
+func (e *Engine) mixRanks(m *attribute.Mix, s *stretch, length float64) {
+	ranks := e.graph.Ranks(s.job.Entity)
+	for metric, to := range map[telemetry.MetricName]*float64{metricCompute: &m.Compute, metricWait: &m.Wait, metricTransfer: &m.Transfer} { // order-independent: each metric fills a field of its own
+		sum, n := 0.0, 0.0
+		for i := range some(len(ranks), s.to) {
+			e.perStep.Each(telemetry.Series{Entity: ranks[i], Metric: metric}, s.from, s.to, func(_ telemetry.Time, v float64) {
+				if v >= 0 {
+					sum, n = sum+v, n+1
+				}
+			})
+		}
+		if n > 0 {
+			*to = min(1, sum/n/length)
+		}
+	}
+}
+
+// some numbers below n, at most sampled of them, evenly spread; others at
+// another time.
+func some(n int, at telemetry.Time) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		k := min(n, sampled)
+		turn := int(uint64(at) / uint64(filedWithin*1e9) % uint64(max(1, n)))
+		for i := range k {
+			if !yield((i*n/k + turn) % n) {
+				return
+			}
+		}
+	}
+}
+
+// mixGPUs reads what holds the clocks of the job's GPUs down, and what their
+// pipes do, some GPUs for all.
+func (e *Engine) mixGPUs(m *attribute.Mix, t *tenant, s *stretch) {
+	gpus := e.gpusOf(t.job)
+	var tensor, dram, heat, brake, clock mean
+	for i := range some(len(gpus), s.to) {
+		read := func(metric telemetry.MetricName) (float64, bool) { return e.average(gpus[i], metric, s) }
+		if x, ok := read("gpu_tensor_active_ratio"); ok {
+			tensor.add(x)
+		}
+		if x, ok := read("gpu_dram_active_ratio"); ok {
+			dram.add(x)
+		}
+		f, ok := read("gpu_sm_clock_hertz")
+		if !ok {
+			continue
+		}
+		t.top = max(t.top, f)
+		h, okH := read("gpu_throttle_thermal_seconds_total")
+		b, okB := read("gpu_throttle_brake_seconds_total")
+		p, okP := read("gpu_throttle_power_seconds_total")
+		if !okH || !okB || !okP || !(t.top > 0) {
+			continue
+		}
+		low, all := max(0, 1-f/t.top), h+b+p
+		if !(all > 0) {
+			all = 1
+		}
+		heat.add(float64(low * (h / all)))
+		brake.add(float64(low * (b / all)))
+		clock.add(float64(low * (1 - (h+b)/all)))
+	}
+	m.Tensor, m.DRAM, m.Heat, m.Brake, m.Clock = tensor.of(), dram.of(), heat.of(), brake.of(), clock.of()
+}
+
+// mean gathers a mean; negative of nothing.
+type mean struct{ sum, n float64 }
+
+func (m *mean) add(x float64) { m.sum, m.n = m.sum+x, m.n+1 }
+
+func (m *mean) of() float64 {
+	if m.n == 0 {
+		return -1
+	}
+	return m.sum / m.n
+}
+
+// average is the mean of a series in the part of a stretch that the window
+// keeps; of a counter its rate.
+func (e *Engine) average(x telemetry.Entity, metric telemetry.MetricName, s *stretch) (float64, bool) {
+	slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: metric})
+	if !ok {
+		return 0, false
+	}
+	var m mean
+	for _, v := range e.window.Span(nil, slot, s.from, s.to) {
+		if v >= 0 { // not so of a gap
+			m.add(float64(v))
+		}
+	}
+	return m.of(), m.n > 0
+}
+
+// gpusOf lists the GPUs a job runs on, in identity order.
+func (e *Engine) gpusOf(job telemetry.Entity) []telemetry.Entity {
+	var out []telemetry.Entity
+	var whole telemetry.Entity
+	for _, p := range e.graph.Placements(job) {
+		switch {
+		case p.On.Kind == telemetry.GPU:
+			out = append(out, p.On)
+		case p.On == p.Node && p.Node != whole:
+			whole = p.Node
+			out = append(out, e.graph.GPUs(p.Node)...)
+		}
+	}
+	slices.SortFunc(out, telemetry.Entity.Compare)
+	return slices.Compact(out)
+}

@@ -1,0 +1,180 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/attribute"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Where GPU-seconds go is filed job by job, a few jobs a grid. A stretch ends
+// where a step does, so that nothing is said of a step in progress; its
+// composition is read from the ranks' own times and from some of the job's GPUs.
+
+const (
+	// filedWithin grids every job has had its turn.
+	filedWithin = 60
+	// sampled ranks and GPUs speak for a job, evenly spread over it and others
+	// each time: a mean over 64 is within an eighth of a deviation.
+	sampled = 64
+	// quiet is how long a job may make no step before what it did since is filed
+	// as not known, in usual steps and at least in seconds.
+	quietSteps   = 5
+	quietSeconds = 300
+)
+
+// The metrics that tell of a step's composition.
+const (
+	metricCheckpoint telemetry.MetricName = "job_checkpoint_seconds"
+	metricInput      telemetry.MetricName = "job_data_wait_seconds"
+	metricTokens     telemetry.MetricName = "job_tokens_per_second"
+	metricStepCount  telemetry.MetricName = "job_step_count"
+	metricWait       telemetry.MetricName = "rank_comm_wait_seconds"
+	metricTransfer   telemetry.MetricName = "rank_comm_transfer_seconds"
+)
+
+// spent is what is known of how a job spends its GPU-seconds.
+type spent struct {
+	gpus  int            // how many it runs on
+	filed telemetry.Time // up to when its GPU-seconds are filed
+	mix   attribute.Mix  // of its healthy past
+	known bool           // mix is
+	top   float64        // hertz: the highest clock seen of its GPUs
+}
+
+func (l *spent) snapshot(c *snapshot.Codec) {
+	c.Int(&l.gpus)
+	c.Time(&l.filed)
+	l.mix.Snapshot(c)
+	c.Bool(&l.known)
+	c.F64(&l.top)
+}
+
+// fileUsage files the GPU-seconds of the jobs whose turn it is, and those of
+// the GPUs without a job.
+func (e *Engine) fileUsage(g telemetry.Time) {
+	n := (len(e.tenants) + filedWithin - 1) / filedWithin
+	at, found := slices.BinarySearchFunc(e.tenants, e.costs.turn, tenant.compare)
+	if found {
+		at++
+	}
+	for range n {
+		if at >= len(e.tenants) {
+			at = 0
+		}
+		e.fileJob(&e.tenants[at], g)
+		e.costs.turn = e.tenants[at].job
+		at++
+	}
+	if g.Sub(e.costs.spare.filed) >= filedWithin*e.cfg.Grid {
+		e.fileSpare(g)
+	}
+}
+
+// fileJob files what a job's GPUs did since they were last asked.
+func (e *Engine) fileJob(t *tenant, g telemetry.Time) {
+	j := e.book.Job(t.job)
+	to, told := e.until(t, j, g)
+	if to <= t.filed {
+		return
+	}
+	w := attribute.Work{GPUs: t.gpus, MFU: -1, Reported: -1, Mix: attribute.UnknownMix()}
+	if told {
+		e.work(&w, t, j, to)
+	} else {
+		w.Untold = to.Sub(t.filed).Seconds()
+	}
+	tally := attribute.Split(&w)
+	e.costs.usage.Add(t.job, t.filed, to, &tally)
+	t.filed = to
+}
+
+// fileRest files all that is left of a job that is over.
+func (e *Engine) fileRest(t *tenant, g telemetry.Time) {
+	e.fileJob(t, g)
+	if g > t.filed {
+		tally := attribute.Split(&attribute.Work{GPUs: t.gpus, MFU: -1, Reported: -1, Mix: attribute.UnknownMix(), Untold: g.Sub(t.filed).Seconds()})
+		e.costs.usage.Add(t.job, t.filed, g, &tally)
+	}
+	e.costs.forget(t.job)
+}
+
+// until is up to when a job's GPU-seconds can be filed, and whether its steps
+// tell how they were spent.
+func (e *Engine) until(t *tenant, j *jobs.Job, g telemetry.Time) (to telemetry.Time, told bool) {
+	if j == nil || j.LastEnd == 0 {
+		return g, false
+	}
+	last := min(j.LastEnd, g)
+	usual, _ := j.Usual()
+	switch {
+	case halted(j):
+		return g, true
+	case last > t.filed:
+		return last, true
+	case g.Sub(last).Seconds() > max(float64(quietSteps*usual), quietSeconds):
+		return g, false
+	}
+	return t.filed, false
+}
+
+// halted says that a job is known to make no steps.
+func halted(j *jobs.Job) bool {
+	h := j.Hurt
+	return h != nil && (h.State == jobs.Stalled || h.State == jobs.Failed || h.Since != 0)
+}
+
+// work tells what a job did since it was last filed.
+func (e *Engine) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Time) {
+	s := e.stretch(j, t.filed, to)
+	last := s.steps(w, e.expect(w, j))
+	if tail := to.Sub(last).Seconds(); halted(j) {
+		w.Down += tail
+	} else {
+		w.Untold += tail
+	}
+	if w.Steps == 0 {
+		return
+	}
+	e.utilisation(w, &s)
+	if j.Hurt != nil && t.known {
+		w.Mix = t.mix
+		return
+	}
+	w.Mix = e.mix(t, &s, (w.Base+w.Excess)/w.Steps)
+	if j.Hurt == nil {
+		t.mix, t.known = w.Mix, true
+	}
+}
+
+// expect says how long a step is by the job's healthy past, 0 where nothing is
+// held against it, and to what a longer one is put down.
+func (e *Engine) expect(w *attribute.Work, j *jobs.Job) float64 {
+	if j.Hurt == nil {
+		return 0
+	}
+	w.Cause = attribute.Stragglers
+	if i, ok := e.find(j.Entity); ok {
+		a := &e.cases[i].account
+		if a.Benign {
+			return 0
+		}
+		w.Cause = attribute.PartOf(a.Cause)
+	}
+	return j.Hurt.Expected
+}
+
+// utilisation reads a job's model FLOPs utilisation in a stretch.
+func (e *Engine) utilisation(w *attribute.Work, s *stretch) {
+	reported := e.weighed(s, metricMFU)
+	tokens := e.weighed(s, metricTokens)
+	w.Reported = reported
+	d := e.costs.describe(s.job.Entity)
+	var basis string
+	w.MFU, basis = d.model.PaLM(reported, tokens, w.GPUs)
+	if w.MFU >= 0 {
+		e.costs.basis(s.job.Entity, basis)
+	}
+}
