@@ -261,19 +261,28 @@ const onsetReach = 10
 // counter's rise is spread over the grids since its last sample, a gauge is
 // held until its next.
 func (e *Engine) onset(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
+	return e.crossed(s, near, func(v float64) bool { return v > level })
+}
+
+// fell is onset for a series that first fell below a level.
+func (e *Engine) fell(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
+	return e.crossed(s, near, func(v float64) bool { return v < level })
+}
+
+func (e *Engine) crossed(s telemetry.Series, near telemetry.Interval, beyond func(float64) bool) (telemetry.Interval, bool) {
 	slot, ok := e.window.Slot(s)
 	if !ok {
 		return near, false
 	}
 	grid, cadence := e.cfg.Grid, e.window.Cadence(slot)
-	low := false
+	short := false
 	for g := floor(near.Earliest, grid).Add(-onsetReach * grid); g <= near.Latest.Add(onsetReach*grid); g = g.Add(grid) {
 		v, ok := e.window.At(slot, g)
 		switch {
 		case !ok:
-		case v <= level:
-			low = true
-		case low:
+		case !beyond(v):
+			short = true
+		case short:
 			return telemetry.Interval{Earliest: g.Add(-grid - cadence), Latest: g.Add(cadence - grid)}, true
 		}
 	}

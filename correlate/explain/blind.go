@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -20,6 +21,13 @@ func (t *Teller) blindSpots(e *Evidence, best *Answer) []BlindSpot {
 	if e.Fabric != nil {
 		out = append(out, silent(e)...)
 	}
+	if e.Symptoms != nil {
+		for _, s := range e.Symptoms.Silent() {
+			if !slices.ContainsFunc(out, func(b BlindSpot) bool { return b.Entity == s.Entity }) {
+				out = append(out, BlindSpot{Entity: s.Entity, Metric: s.Metric, Reason: "fell silent", WouldTell: "what it does since"})
+			}
+		}
+	}
 	if extra := len(out) - maxBlindSpots; extra > 0 {
 		out = out[:maxBlindSpots]
 		out[maxBlindSpots-1].Reason += fmt.Sprintf(" (and %d more)", extra)
@@ -36,11 +44,27 @@ func (t *Teller) unmet(e *Evidence, best *Answer) []BlindSpot {
 		if n.On == telemetry.Rank {
 			at, ok = rankOn(e, best.Entity)
 		}
+		if !ok && e.Symptoms != nil {
+			at, ok = t.unheard(e.Symptoms.Near(best.Entity, n.On), n.Metric)
+		}
 		if ok && !t.Has(telemetry.Series{Entity: at, Metric: n.Metric}) {
 			out = append(out, BlindSpot{Entity: at, Metric: n.Metric, Reason: "not heard of", WouldTell: n.WouldTell})
 		}
 	}
 	return out
+}
+
+// unheard returns the first of some entities if none of them tells a metric.
+func (t *Teller) unheard(of []telemetry.Entity, m telemetry.MetricName) (telemetry.Entity, bool) {
+	for _, x := range of {
+		if t.Has(telemetry.Series{Entity: x, Metric: m}) {
+			return telemetry.Entity{}, false
+		}
+	}
+	if len(of) == 0 {
+		return telemetry.Entity{}, false
+	}
+	return of[0], true
 }
 
 // rankOn returns the rank that speaks for a node, or the node itself where it

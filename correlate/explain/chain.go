@@ -19,23 +19,31 @@ type fact struct {
 	// level is the value of the series itself, in its own unit, above which it
 	// is no longer as it was; zero where it has no such level.
 	level float64
+	turn
+}
+
+// turn says how to find when a fact began, where it is not by its rise.
+type turn struct {
+	falls bool               // it is no longer as it was below the level
+	at    telemetry.Interval // when it happened, where that is known
 }
 
 // chain tells who did what to whom, from the root to the hurt job; relations
 // come from the walk.
-func chain(e *Evidence, a *Answer, catalogue *telemetry.Catalogue) []Link {
-	facts := append(path(e, a), jobFact(e))
+func (t *Teller) chain(e *Evidence, a *Answer) []Link {
+	facts := append(t.path(e, a), jobFact(e))
 	var out []Link
 	for k, f := range facts {
 		l := Link{Entity: f.entity, Metric: f.metric, Shape: f.shape.String(), Before: round(f.before, 6), Now: round(f.now, 6), Unit: f.unit, Why: f.why}
 		l.Onset, _ = e.began(f)
-		if m, ok := catalogue.Lookup(f.metric); ok {
+		l.Domain = domainOf(a)
+		if m, ok := t.Catalogue.Lookup(f.metric); ok {
 			l.Domain = m.Domain
 		}
 		if k > 0 {
 			prev := out[k-1]
 			l.From = prev.Entity
-			l.Relation = relation(prev.Entity, l.Entity)
+			l.Relation = e.relation(prev.Entity, l.Entity)
 			l.LagSeconds, l.LagUncertainty = lag(prev.Onset, l.Onset)
 			l.LagSeconds, l.LagUncertainty = round(l.LagSeconds, 3), round(l.LagUncertainty, 3)
 		}
@@ -52,7 +60,18 @@ func lag(cause, effect telemetry.Interval) (float64, float64) {
 	return middle(effect) - middle(cause), width(effect) + width(cause)
 }
 
-// relation is how the effect stands to the cause.
+// relation is how the effect stands to the cause, by the topology where it
+// leads from one to the other.
+func (e *Evidence) relation(cause, effect telemetry.Entity) telemetry.Relation {
+	if e.Symptoms != nil && effect.Kind != telemetry.Job {
+		if r, ok := e.Symptoms.Relation(cause, effect); ok {
+			return r
+		}
+	}
+	return relation(cause, effect)
+}
+
+// relation is how the effect stands to the cause by their names alone.
 func relation(cause, effect telemetry.Entity) telemetry.Relation {
 	switch {
 	case effect.Kind == telemetry.Job:
@@ -67,8 +86,18 @@ func relation(cause, effect telemetry.Entity) telemetry.Relation {
 	return telemetry.Connects
 }
 
-// path is what is seen from the root towards the job.
-func path(e *Evidence, a *Answer) []fact {
+// path is what is seen from the root towards the job: on machines and in the
+// plant, and where the root is an end of a link or leads to one, in the fabric.
+func (t *Teller) path(e *Evidence, a *Answer) []fact {
+	out := t.standingPath(e, a)
+	for _, f := range fabricOrHost(e, a) {
+		out = appendFact(out, f)
+	}
+	return out[:min(len(out), maxChain)]
+}
+
+// fabricOrHost is what links and hosts show.
+func fabricOrHost(e *Evidence, a *Answer) []fact {
 	if e.Fabric != nil {
 		if i, ok := e.Fabric.Now.Map.Index(a.Entity); ok {
 			return fabricPath(e.Fabric, i)
@@ -106,16 +135,16 @@ func endFact(f *FabricEvidence, i int) fact {
 	switch {
 	case end.IsNIC() && tells > 0 && tells >= told:
 		return fact{end.Entity, "port_pfc_tx_pause_seconds_total", telemetry.ShapeBurst, b.Tells, n.Tells, "s/s",
-			fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells)), leaving(b.Tells, n.Tells)}
+			fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells)), leaving(b.Tells, n.Tells), turn{}}
 	case told > 0 && told >= n.Wait/2:
 		return fact{end.Entity, "port_pfc_rx_pause_seconds_total", telemetry.ShapeBurst, b.Told, n.Told, "s/s",
-			fmt.Sprintf("it was told to stop %s of the time", percent(n.Told)), leaving(b.Told, n.Told)}
+			fmt.Sprintf("it was told to stop %s of the time", percent(n.Told)), leaving(b.Told, n.Told), turn{}}
 	case end.IsNIC():
 		return fact{end.Entity, "port_tx_bytes_total", telemetry.ShapeShift, b.Util, n.Util, "of link",
-			fmt.Sprintf("it sends at %s of its link", percent(n.Util)), 0}
+			fmt.Sprintf("it sends at %s of its link", percent(n.Util)), 0, turn{}}
 	}
 	return fact{end.Entity, "port_queue_bytes", telemetry.ShapeLevel, b.Wait, n.Wait, "s/s",
-		fmt.Sprintf("traffic stood here %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling)), end.Standing()}
+		fmt.Sprintf("traffic stood here %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling)), end.Standing(), turn{}}
 }
 
 func hostPath(e *Evidence, node telemetry.Entity) []fact {
@@ -125,11 +154,11 @@ func hostPath(e *Evidence, node telemetry.Entity) []fact {
 		}
 		if h.HasCompute {
 			return []fact{{h.Rank, "rank_compute_seconds", telemetry.ShapeShift, h.ComputeBefore, h.ComputeNow, "s",
-				fmt.Sprintf("it computes %.2f s per step, before %.2f s", h.ComputeNow, h.ComputeBefore), 0}}
+				fmt.Sprintf("it computes %.2f s per step, before %.2f s", h.ComputeNow, h.ComputeBefore), 0, turn{}}}
 		}
 		if nic, ok := firstNIC(e, node); ok {
 			return []fact{{nic, "port_tx_bytes_total", telemetry.ShapeShift, 0, h.Lag, "s",
-				fmt.Sprintf("in every step it sends %.2f s later than it did; no other host does", h.Lag), 0}}
+				fmt.Sprintf("in every step it sends %.2f s later than it did; no other host does", h.Lag), 0, turn{}}}
 		}
 	}
 	return nil
@@ -167,7 +196,7 @@ func neighbourPath(e *Evidence, job telemetry.Entity) []fact {
 	if best >= 0 {
 		n, b := f.Now.Of[best].Util, f.Before.Of[best].Util
 		out = append(out, fact{m.Ends[best].Entity, "port_tx_bytes_total", telemetry.ShapeShift, b, n, "of link",
-			fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b)), float64(leaving(b, n) * m.Ends[best].Speed)})
+			fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b)), float64(leaving(b, n) * m.Ends[best].Speed), turn{}})
 	}
 	if i := worst(f); i >= 0 {
 		out = append(out, endFact(f, i))
@@ -189,7 +218,7 @@ func worst(f *FabricEvidence) int {
 func jobFact(e *Evidence) fact {
 	now := e.Loss().Step
 	return fact{e.Job, "job_step_seconds", jobShape(e), e.Hurt.Before, now, "s",
-		fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before), 0}
+		fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before), 0, turn{}}
 }
 
 // leaving is the value above which something is on its way from before to now:

@@ -21,6 +21,9 @@ type Evidence struct {
 	// the given onset on; false where it did not or is not kept. May be nil.
 	Onset func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
 
+	// Fell is Onset for a series that fell below a level.
+	Fell func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
+
 	// Fabric is nil where no end of a link is known to belong to the job.
 	Fabric *FabricEvidence
 	// Symptoms is nil where nothing was read beyond the fabric and the steps.
@@ -80,8 +83,15 @@ func (e *Evidence) LostShare() float64 { return max(e.Loss().Share, leastShare) 
 // began is when a fact began, as far as it can be seen: the job's own onset
 // where it cannot.
 func (e *Evidence) began(f fact) (telemetry.Interval, bool) {
-	if f.level > 0 && e.Onset != nil {
-		if at, ok := e.Onset(telemetry.Series{Entity: f.entity, Metric: f.metric}, f.level, e.Hurt.Onset); ok {
+	look := e.Onset
+	if f.falls {
+		look = e.Fell
+	}
+	if f.at.Latest != 0 {
+		return f.at, true
+	}
+	if f.level > 0 && look != nil {
+		if at, ok := look(telemetry.Series{Entity: f.entity, Metric: f.metric}, f.level, e.Hurt.Onset); ok {
 			return at, true
 		}
 	}

@@ -21,6 +21,14 @@ func ruledOut(e *Evidence, best *Answer) []RuledOut {
 			out = append(out, RuledOut{telemetry.Software, why})
 		}
 	}
+	if e.Symptoms == nil {
+		return out
+	}
+	for _, d := range []telemetry.Domain{telemetry.Computing, telemetry.Power, telemetry.Cooling} {
+		if why, ok := e.Symptoms.Quiet(d); ok && d != best.Signature.Domain {
+			out = append(out, RuledOut{d, why})
+		}
+	}
 	return out
 }
 

@@ -18,6 +18,20 @@ type Symptoms interface {
 	// Level returns what a reading of one entity is read from: the metric before
 	// the hurt and during it, false where either cannot be seen.
 	Level(root telemetry.Entity, r *Reading) (before, now float64, ok bool)
+	// Telling returns what a clue shows most of.
+	Telling(root telemetry.Entity, c *Clue) (Observation, bool)
+	// Slowest returns the clock under an entity that fell most, and Latest the
+	// rank under it that computes longest beyond before.
+	Slowest(root telemetry.Entity) (Observation, bool)
+	Latest(root telemetry.Entity) (Observation, bool)
+	// Relation returns how an effect stands to its cause by the topology.
+	Relation(cause, effect telemetry.Entity) (telemetry.Relation, bool)
+	// Quiet says why a domain is well, false where that was not seen.
+	Quiet(d telemetry.Domain) (string, bool)
+	// Silent lists what was heard before the hurt and is not heard any more.
+	Silent() []telemetry.Series
+	// Near lists the entities of a kind that are under a root, or over it.
+	Near(root telemetry.Entity, kind telemetry.Kind) []telemetry.Entity
 }
 
 // named lists the suspects, in identity order.

@@ -27,7 +27,7 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	best := &answers[0]
 	t.impact(in, e)
 	in.Onset = e.Hurt.Onset
-	in.Chain = chain(e, best, t.Catalogue)
+	in.Chain = t.chain(e, best)
 	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(best), Confidence: round(trust(e, best), 3), Onset: e.Hurt.Onset}
 	if len(in.Chain) > 0 {
 		in.Root.Onset = in.Chain[0].Onset

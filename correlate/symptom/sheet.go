@@ -14,6 +14,8 @@ type History interface {
 	At(slot int, g telemetry.Time) (float64, bool)
 	Span(dst []float32, slot int, from, to telemetry.Time) []float32
 	Last(slot int) (telemetry.Time, bool)
+	Class(slot int) telemetry.LatenessClass
+	Closed(telemetry.LatenessClass) (telemetry.Time, bool)
 	Cadence(slot int) telemetry.Duration
 }
 
@@ -113,7 +115,8 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 	if !heard {
 		return Stat{}, false
 	}
-	silent := r.span.To.Sub(last) > silentAfter*r.src.History.Cadence(slot)
+	until, _ := r.src.History.Closed(r.src.History.Class(slot)) // a slow class knows later whether it is heard
+	silent := min(until, r.span.To).Sub(last) > silentAfter*r.src.History.Cadence(slot)
 	r.values = r.values[:0]
 	r.cells = r.src.History.Span(r.cells[:0], slot, r.span.From, r.span.To)
 	if c.metric.Name == metricClock {

@@ -1,0 +1,120 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Observation is one metric of one entity, or an event that happened to it,
+// before the hurt and during it.
+type Observation struct {
+	Entity      telemetry.Entity
+	Metric      telemetry.MetricName // or the event's name
+	Before, Now float64
+	Event       bool
+	At          telemetry.Interval // of an event: when it happened first
+	Bits        bool               // Before and Now are shares of time
+}
+
+// standingPath is what is seen from the root down to the job beyond the
+// fabric: what tells of the root, the GPU under it that is slowed most, the
+// rank under it that is late.
+func (t *Teller) standingPath(e *Evidence, a *Answer) []fact {
+	if e.Symptoms == nil || a.Signature == nil {
+		return nil
+	}
+	var out []fact
+	if f, ok := t.telling(e, a); ok {
+		out = append(out, f)
+	}
+	if o, ok := e.Symptoms.Slowest(a.Entity); ok {
+		out = appendFact(out, t.observed(o, "its clock is at "+percent(o.Now/o.Before)+" of what it was"))
+	}
+	if o, ok := e.Symptoms.Latest(a.Entity); ok {
+		out = appendFact(out, t.observed(o, "it computes "+percent(o.Now/o.Before-1)+" longer than before"))
+	}
+	return out
+}
+
+// appendFact adds a fact unless its entity is told of already.
+func appendFact(out []fact, f fact) []fact {
+	if slices.ContainsFunc(out, func(o fact) bool { return o.entity == f.entity }) {
+		return out
+	}
+	return append(out, f)
+}
+
+// telling is what speaks most for an answer among what its signature reads: the
+// root's own metrics before those of what stands under it.
+func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
+	best, most := -1, 0.0
+	for i := range a.Signature.Clues {
+		c := &a.Signature.Clues[i]
+		v, seen := a.Values[c.Key()]
+		if c.Reading == nil || !seen || c.Reading.Of == OfBeside || c.Reading.Of == OfJob {
+			continue
+		}
+		says := float64(c.Strength(v) * c.For)
+		if c.Reading.Of == OfRoot {
+			says *= 2
+		}
+		if says > most {
+			best, most = i, says
+		}
+	}
+	if best < 0 {
+		return fact{}, false
+	}
+	c := &a.Signature.Clues[best]
+	o, ok := e.Symptoms.Telling(a.Entity, c)
+	if !ok {
+		return fact{}, false
+	}
+	f := t.observed(o, t.fill(c.Why, e, &Answer{Entity: a.Entity, Signature: a.Signature, Values: withValue(a.Values, a.Values[c.Key()])}))
+	f.shape = shapeOf(c.Reading.Take, o)
+	return f, true
+}
+
+// withValue adds what {value} stands for.
+func withValue(v Values, x float64) Values {
+	out := Values{"value": x}
+	for k, y := range v { // order-independent: a copy
+		out[k] = y
+	}
+	return out
+}
+
+func shapeOf(t Take, o Observation) telemetry.Shape {
+	switch {
+	case o.Event:
+		return telemetry.ShapeBurst
+	case t == TakeSilent:
+		return telemetry.ShapeSilence
+	case t == TakeBits || t == TakeNow || t == TakeMost || t == TakeLeast:
+		return telemetry.ShapeLevel
+	case t == TakePeers || t == TakePeersRatio || t == TakeBelowPeers:
+		return telemetry.ShapePeer
+	}
+	return telemetry.ShapeShift
+}
+
+// observed makes a fact of an observation.
+func (t *Teller) observed(o Observation, why string) fact {
+	f := fact{entity: o.Entity, metric: o.Metric, shape: telemetry.ShapeShift, before: o.Before, now: o.Now, unit: "events", why: why, turn: turn{at: o.At}}
+	m, ok := t.Catalogue.Lookup(o.Metric)
+	if !ok {
+		return f
+	}
+	f.unit = m.Unit
+	switch {
+	case o.Bits:
+		f.unit = "s/s"
+	case m.Type == telemetry.Counter:
+		f.unit += "/s"
+	}
+	if !o.Bits && !m.PerStep {
+		f.level, f.falls = o.Before+float64(0.25*(o.Now-o.Before)), o.Now < o.Before
+	}
+	return f
+}
