@@ -174,20 +174,21 @@ func (c column) value(v float64) float64 {
 }
 
 // steps reads a series that is stated at the ends of steps; the last one of the
-// hurt may end within the grid that is not quite over.
+// hurt may end within the grid that is not quite over, as the last one before it
+// does.
 func (r *reader) steps(s telemetry.Series, c column) Stat {
 	if r.during {
-		r.values = append(r.values[:0], r.src.Steps.Values(s, r.span.From, r.span.To.Add(r.src.Grid))...)
+		r.values = append(r.values[:0], r.src.Steps.Values(s, r.span.From.Add(r.src.Grid), r.span.To.Add(r.src.Grid))...)
 	} else {
 		r.values = append(r.values[:0], r.src.Steps.Last(s, r.span.To, c.usual(s.Entity.Kind))...)
 	}
+	sum := 0.0
+	for _, v := range r.values {
+		sum += v
+	}
 	out := r.stat(c)
-	if c.nowAndThen(s.Entity.Kind) && len(r.values) > 0 {
-		sum := 0.0
-		for _, v := range r.values {
-			sum += v
-		}
-		out.Mean = float32(sum / float64(len(r.values)))
+	if c.nowAndThen(s.Entity.Kind) && out.Seen > 0 {
+		out.Mean = float32(sum / float64(out.Seen))
 	}
 	return out
 }
