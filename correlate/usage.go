@@ -14,8 +14,10 @@ import (
 // composition is read from the ranks' own times and from some of the job's GPUs.
 
 const (
-	// filedWithin grids every job has had its turn.
+	// filedWithin grids every job has had its turn, and none sooner than after
+	// filedAfter: a mean of a few samples says more than one.
 	filedWithin = 60
+	filedAfter  = 15
 	// sampled ranks and GPUs speak for a job, evenly spread over it and others
 	// each time: a mean over 64 is within an eighth of a deviation.
 	sampled = 64
@@ -64,7 +66,9 @@ func (e *Engine) fileUsage(g telemetry.Time) {
 		if at >= len(e.tenants) {
 			at = 0
 		}
-		e.fileJob(&e.tenants[at], g)
+		if t := &e.tenants[at]; g.Sub(t.filed) >= filedAfter*e.cfg.Grid {
+			e.fileJob(t, g)
+		}
 		e.costs.turn = e.tenants[at].job
 		at++
 	}

@@ -1,0 +1,182 @@
+package correlate_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/correlate/attribute"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// seen is a job of four ranks on two of three nodes with two GPUs each, whose
+// every part is stated: of a step of 3 s, 0.15 s checkpoint, 0.15 s input,
+// 0.3 s waiting, 0.6 s transfer, 1.8 s computing, at an MFU of 0.3. Clocks are at
+// nine tenths of the top by the power cap, tensor pipes busy for 30 % of the
+// time, memory for 40 %. steps are those of the job.
+func seen(seconds int, steps, more string) string {
+	return fmt.Sprintf(`A job whose every part is stated.
+
+-- site --
+seed 3
+for %ds
+
+-- edges --
+job:train runs node:h{i=0..1}
+rank:train/{i=0..3} runs gpu:h{i/2}/{i%%2} rank={i}
+
+-- load --
+1s gpu:h{0..2}/{0..1} gpu_tensor_active_ratio             0.3x*
+1s gpu:h{0..2}/{0..1} gpu_dram_active_ratio               0.4x*
+1s gpu:h{0..2}/{0..1} gpu_sm_clock_hertz                  2000e6x30 1800e6x*
+1s gpu:h{0..2}/{0..1} gpu_throttle_power_seconds_total    0x30 +1x*
+1s gpu:h{0..2}/{0..1} gpu_throttle_thermal_seconds_total  0x*
+1s gpu:h{0..2}/{0..1} gpu_throttle_brake_seconds_total    0x*
+
+-- steps --
+job:train          job_step_seconds            %s
+job:train          job_mfu_ratio               0.3x*
+job:train          job_data_wait_seconds       0.15x*
+job:train          job_checkpoint_seconds      0.15x*
+rank:train/{0..3}  rank_compute_seconds        1.8x*
+rank:train/{0..3}  rank_comm_wait_seconds      0.3x*
+rank:train/{0..3}  rank_comm_transfer_seconds  0.6x*
+%s
+-- want --
+no incident hurts=job:other
+others allowed
+`, seconds, steps, more)
+}
+
+func budgetsOf(t *testing.T, e *correlate.Engine, length telemetry.Duration) attribute.Budgets {
+	t.Helper()
+	all, err := e.Budgets(length, telemetry.Entity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// shares are a budget's parts by name; what is not observed is not there.
+func shares(t *testing.T, b *attribute.Budget) map[string]float64 {
+	t.Helper()
+	out := map[string]float64{"unexplained": b.Unexplained.Share}
+	sum := b.Unexplained.GPUSeconds
+	for _, p := range b.Parts {
+		if p.Share != nil {
+			out[p.Part] = *p.Share
+			sum += *p.GPUSeconds
+		}
+	}
+	if b.Achieved != nil {
+		out["achieved"] = b.Achieved.Share
+		sum += b.Achieved.GPUSeconds
+	}
+	near(t, "the sum of all parts", sum, b.Whole)
+	return out
+}
+
+// TestTheBudgetOfAJobByItsSeries: the whole way from series to shares.
+func TestTheBudgetOfAJobByItsSeries(t *testing.T) {
+	e, _ := played(t, seen(900, "3x*", ""), nil)
+	all := budgetsOf(t, e, 10*60e9) // of the last ten minutes and what their first cell holds
+	if len(all.Jobs) != 1 {
+		t.Fatalf("%d jobs", len(all.Jobs))
+	}
+	b := &all.Jobs[0]
+	got := shares(t, b)
+	for part, want := range map[string]float64{"restarts": 0, "checkpoint": 0.05, "input": 0.05, "heat": 0, "power": 0, "stragglers": 0.1, "communication": 0.2,
+		"clock": 0.06, "memory": 0.2, "compute": 0.04, "achieved": 0.3, "unexplained": 0} {
+		if x, ok := got[part]; !ok || math.Abs(x-want) > 0.01 {
+			t.Errorf("%s: %v of the whole, want %v", part, x, want)
+		}
+	}
+	if b.MFU.PaLM == nil || math.Abs(*b.MFU.PaLM-0.3) > 0.01 || b.MFU.Basis != attribute.AsReported || math.Abs(*b.Step-3) > 0.01 {
+		t.Errorf("MFU %+v, step %v", b.MFU, *b.Step)
+	}
+	// A third of the GPUs has no job.
+	fleet := shares(t, &all.Fleet)
+	if math.Abs(fleet["idle"]-1.0/3) > 0.05 || math.Abs(fleet["achieved"]-0.2) > 0.02 {
+		t.Errorf("fleet: %v", fleet)
+	}
+	scores, err := e.Bottlenecks(10 * 60e9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scores.Jobs[0].Scores
+	for what, c := range map[string]struct {
+		got  *float64
+		want float64
+	}{"low MFU": {s.LowMFU, 4}, "memory wall": {s.MemoryWall, 20}, "communication": {s.Communication, 20}, "density cap": {s.DensityCap, 6}, "thermal": {s.Thermal, 0}, "redundant": {s.Redundant, 0}} {
+		if c.got == nil || math.Abs(*c.got-c.want) > 1 {
+			t.Errorf("%s: %v, want %v", what, c.got, c.want)
+		}
+	}
+}
+
+// TestTimeWithoutSteps: between two steps the job fails and comes back 120 s
+// later; all of it is lost.
+func TestTimeWithoutSteps(t *testing.T) {
+	more := `
+-- events --
+301s job_failed job:train
+400s job_restarted job:train
+`
+	e, _ := played(t, seen(600, "3x100 _x40 3x*", more), nil)
+	all := budgetsOf(t, e, 24*hour)
+	b := &all.Jobs[0]
+	shares(t, b)
+	for _, p := range b.Parts {
+		if p.Part == "restarts" && math.Abs(*p.GPUSeconds-120*4) > 5*4 {
+			t.Errorf("%v GPU-seconds without steps, want %v", *p.GPUSeconds, 120*4)
+		}
+	}
+}
+
+// TestALongerStepIsHeldAgainstTheHealthyPast: from some step on, steps are 5 s,
+// and nobody knows why: two of them are stragglers'.
+func TestALongerStepIsHeldAgainstTheHealthyPast(t *testing.T) {
+	e, _ := played(t, seen(1000, "3x100 5x*", ""), nil)
+	all := budgetsOf(t, e, 6*60e9) // from 600 s on
+	b := &all.Jobs[0]
+	got := shares(t, b)
+	if math.Abs(*b.Step-5) > 0.3 || math.Abs(*b.Expected-3) > 0.1 {
+		t.Errorf("step %v, expected %v", *b.Step, *b.Expected)
+	}
+	if want := 0.4 + 0.6*0.1; math.Abs(got["stragglers"]-want) > 0.03 {
+		t.Errorf("stragglers %v, want %v: %v", got["stragglers"], want, got)
+	}
+	if len(b.Incidents) == 0 || b.Incidents[0].Domain != nil {
+		t.Errorf("incidents: %+v", b.Incidents)
+	}
+}
+
+// TestAModelThatIsStated: the reported figure is converted, and kept beside it.
+func TestAModelThatIsStated(t *testing.T) {
+	more := `
+-- events --
+10s job_model job:train flops_convention=6n precision=bf16 peak_flops=989e12 active_params=1e9 layers=10 heads=10 head_dim=100 sequence=5000
+11s job_model job:train depth=3
+`
+	e, _ := played(t, seen(400, "3x*", more), nil)
+	b := budgetsOf(t, e, 24*hour).Jobs[0]
+	// 6e9 FLOPs a token by parameters, 12 × 5e7 = 6e8 more by attention.
+	if b.MFU.PaLM == nil || math.Abs(*b.MFU.PaLM-0.33) > 0.005 || math.Abs(*b.MFU.Reported-0.3) > 0.005 || b.MFU.Basis != attribute.FromReported || b.MFU.Convention != "6n" || *b.MFU.Peak != 989e12 {
+		t.Errorf("%+v", b.MFU)
+	}
+}
+
+// TestMaintenanceDrains: the third node goes out of service.
+func TestMaintenanceDrains(t *testing.T) {
+	more := `
+-- events --
+300s maintenance_started node:h2
+`
+	e, _ := played(t, seen(600, "3x*", more), nil)
+	fleet := budgetsOf(t, e, 24*hour).Fleet
+	got := shares(t, &fleet)
+	if math.Abs(got["drained"]-1.0/6) > 0.05 || math.Abs(got["idle"]-1.0/6) > 0.05 {
+		t.Errorf("drained %v, idle %v", got["drained"], got["idle"])
+	}
+}
