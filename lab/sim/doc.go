@@ -1,8 +1,8 @@
 // Package sim is the simulated site: the physics of machines, links, power and
 // heat under work, the same bits for the same seed on every machine.
 //
-// What stands so far are its mechanisms, each in a package of its own that
-// knows none of the others, each proved by closed forms:
+// Its mechanisms are each in a package of its own that knows none of the
+// others, each proved by closed forms:
 //
 //   - sim/random: numbers from a seed, by name, so that what is drawn for one
 //     thing does not move with what is drawn for another
@@ -11,6 +11,10 @@
 //     still because of it
 //   - sim/heat: temperatures from power and coolant
 //   - sim/gpu: power from clock and activity, clock from caps and temperature
+//   - sim/work: jobs, what their ranks do in a step and whom they wait for
+//
+// They meet in three: sim/condition says what is out of order, sim/world moves
+// all of it a second on, sim/state is what instruments could then read.
 //
 // It belongs to the pure wing: no clock, no goroutine, no I/O, no randomness
 // but a passed seed, and of arithmetic only what is exact everywhere (I7).

@@ -25,8 +25,9 @@ func (w *World) observe(from float64) {
 		}
 	}
 	if wired || machines && w.nodesChanged() {
+		before := w.fabric.mark
 		w.fabric.update(c, w.plant)
-		w.dirty = true
+		w.dirty = w.dirty || first || before != w.fabric.mark || !slices.Equal(c.NICs, w.last.NICs) || !slices.Equal(c.Switches, w.last.Switches)
 		w.fabric.show(&w.state, c, func(cable int, up bool) { w.cable(from, cable, up) })
 	}
 	if !first {

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"math"
+
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/lab/sim/condition"
 	"github.com/quintet-dc/quintet/lab/sim/plant"
@@ -35,6 +37,7 @@ type fabric struct {
 	pile []pile   // by leaf
 
 	powered []bool // switches
+	mark    uint64 // of all that decides about rates
 }
 
 // pile is an uplink that gets more than its due of its leaf's flows.
@@ -78,6 +81,10 @@ func (f *fabric) ends(c int) (lower, upper, nic, leaf int32) {
 	return int32(s.Switch(fab, l)), int32(s.Switch(fab, s.Leaves+uplink%s.Spines)), -1, int32(fab*s.Leaves + l)
 }
 
+// seldom is a share of codewords that nobody lives to see, 1 in some years of
+// a 400 Gb/s link.
+const seldom = 1e-15
+
 const (
 	packet   = 4096.0     // bytes
 	window   = 150.0      // packets in flight: 400 Gb/s over some 12 µs of round trip
@@ -97,6 +104,7 @@ func (f *fabric) update(c *condition.Set, p *plant.Plant) {
 	}
 	clear(f.stir)
 	clear(f.pile)
+	f.mark = 0
 	for cable := range s.Cables() {
 		u, d := site.Up(cable), site.Down(cable)
 		up := !c.Links[u].Down && !c.Links[d].Down && f.alive(f.sender[u]) && f.alive(f.receiver[u])
@@ -111,6 +119,21 @@ func (f *fabric) update(c *condition.Set, p *plant.Plant) {
 		if nic := f.nic[u]; nic >= 0 {
 			f.port(u, d, &c.NICs[nic])
 		}
+		f.sign(u)
+		f.sign(d)
+	}
+}
+
+// sign mixes into mark what of a link decides about rates.
+func (f *fabric) sign(l int32) {
+	for _, x := range [4]float64{f.speed[l], f.drain[l], f.lost[l], f.reorder[l]} {
+		f.mark = random.Mix(f.mark ^ math.Float64bits(x))
+	}
+	if f.hold[l] {
+		f.mark = random.Mix(f.mark + 1)
+	}
+	if leaf := f.leaf[l]; leaf >= 0 {
+		f.mark = random.Mix(f.mark ^ f.stir[leaf] ^ math.Float64bits(f.pile[leaf].share) + uint64(f.pile[leaf].uplink))
 	}
 }
 
@@ -143,8 +166,11 @@ func (f *fabric) link(l int32, up bool, c *condition.Link) {
 	f.corrected[l] = float64(f.ber[l] * f.site.Speed)
 	damaged := c.Corrupt
 	f.uncorrectable[l] = 0
+	bad := 0.0
 	if decades > 1 {
-		bad := uncorrectable(f.ber[l])
+		bad = uncorrectable(f.ber[l])
+	}
+	if bad > seldom {
 		f.uncorrectable[l] = float64(bad*f.site.Speed) / codeword
 		damaged += float64((1 - damaged) * min(1, float64(perFrame*bad)))
 	}

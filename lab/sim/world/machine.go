@@ -14,9 +14,10 @@ const (
 	// The host's own draw, watts: processors, memory, NICs, fans, and what
 	// launching work adds; ours, within what a DGX H100's rating leaves.
 	hostIdle, hostBusy = 1500.0, 1200.0
-	nvlinks            = 18.0 // of an H100
-	chassis            = 7.0  // kelvins by which air warms before it reaches heatsinks; ours
-	hotterSlot         = 3.5  // kelvins: odd slots of an air-cooled node sit behind others, rca.md C.2
+	nvlinks            = 18.0   // of an H100
+	replays            = 2000.0 // a second on links in trouble while they carry something; ours
+	chassis            = 7.0    // kelvins by which air warms before it reaches heatsinks; ours
+	hotterSlot         = 3.5    // kelvins: odd slots of an air-cooled node sit behind others, rca.md C.2
 )
 
 // machine is one GPU with what cools it.
@@ -187,8 +188,11 @@ func (w *World) drawn() {
 		for i := range w.site.GPUs {
 			g := n*w.site.GPUs + i
 			m, s := &w.machines[g], &st.GPUs[g]
-			m.show(s)
 			f := w.condition.GPUs[g].NVLink
+			if m.sum.nvlink > 0 {
+				s.NVLinkReplayTotal += float64(replays * (1 - f))
+			}
+			m.show(s)
 			s.NVLinksUp = int(float64(nvlinks*f) + 0.5)
 			w.gpuWatts[g] = s.Watts
 			sum, engine = sum+s.Watts, engine+s.Engine

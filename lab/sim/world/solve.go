@@ -5,6 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/lab/sim/condition"
 	"github.com/quintet-dc/quintet/lab/sim/network"
+	"github.com/quintet-dc/quintet/lab/sim/random"
 )
 
 // solver finds what rate each flow of a traffic gets and what that does to
@@ -17,6 +18,7 @@ type solver struct {
 	marking   network.Marking
 	reaction  network.Reaction
 
+	known    [256][2]float64 // rates and their equilibrium
 	fair     network.Solver
 	lossless network.Lossless
 	rates    []float64
@@ -96,10 +98,14 @@ func (s *solver) solve(t *traffic, others *offered) {
 	s.leave(others)
 	for i := range t.flows {
 		f := &t.flows[i]
-		t.net[i] = network.Flow{Path: f.path, Demand: s.demand(f)}
+		demand := s.demand(f)
 		for _, l := range f.path {
-			s.potential[l] += t.net[i].Demand
+			s.potential[l] += demand
 		}
+		if !t.always && f.path != nil {
+			demand = math.Inf(1) // its NIC's link bounds it as well
+		}
+		t.net[i] = network.Flow{Path: f.path, Demand: demand}
 	}
 	s.rates = s.fair.MaxMin(s.rates, s.free, t.net)
 	for i := range t.flows {
@@ -178,7 +184,7 @@ func (s *solver) queue(l int32, foreign float64) queue {
 	if q.full {
 		rate := s.free[l] / s.flows[l] / 8 / packet
 		n := max(2, s.flows[l]+foreign)
-		q.mark = max(min(s.marking.Most, float64(crowdMark*n*n)), s.reaction.Equilibrium(max(rate, 1)))
+		q.mark = max(min(s.marking.Most, float64(crowdMark*n*n)), s.equilibrium(max(rate, 1)))
 		q.length = s.marking.Length(q.mark)
 		q.highest = float64(1.5 * q.length)
 		if n >= crowd {
@@ -205,6 +211,15 @@ func (s *solver) queue(l int32, foreign float64) queue {
 	return q
 }
 
+// equilibrium is the reaction's, remembered: few rates occur.
+func (s *solver) equilibrium(rate float64) float64 {
+	at := &s.known[random.Mix(math.Float64bits(rate))%uint64(len(s.known))]
+	if at[0] != rate {
+		*at = [2]float64{rate, s.reaction.Equilibrium(rate)}
+	}
+	return at[1]
+}
+
 // stop overlays what lossless links do where receivers take less than comes,
 // or where nothing tells the senders to slow down.
 func (s *solver) stop(t *traffic) {
@@ -221,10 +236,10 @@ func (s *solver) stop(t *traffic) {
 		return
 	}
 	for i := range t.net {
-		if s.heedless(t.net[i].Path) {
-			continue // offers all it has
-		}
 		t.net[i].Demand = s.rates[i]
+		if s.heedless(t.net[i].Path) {
+			t.net[i].Demand = s.demand(&t.flows[i])
+		}
 	}
 	s.fair.Stop(&s.lossless, s.links, t.net)
 	for _, l := range s.touched {
@@ -292,9 +307,9 @@ func (s *solver) stopped(l int32, stop float64) {
 	if s.fabric.sender[l] < 0 {
 		return // a NIC's own queues
 	}
-	q.length, q.highest = float64(xoff*s.marking.Min*min(1, 2*stop)), float64(1.1*xoff*s.marking.Min)
+	q.length, q.highest = float64(xoff*s.marking.Min*min(1, float64(2*stop))), float64(1.1*xoff*s.marking.Min)
 	if !s.blind(l) {
-		q.mark = max(q.mark, float64(s.marking.Most*min(1, stop*stop)))
+		q.mark = max(q.mark, float64(s.marking.Most*min(1, float64(stop*stop))))
 		if s.root(l) {
 			q.mark = max(q.mark, s.marking.Most)
 		}
