@@ -12,6 +12,7 @@ import (
 type spare struct {
 	filed                     telemetry.Time // up to when their GPU-seconds are filed
 	at                        uint64         // the topology's generation of the count, plus one
+	gpus                      int            // of the site
 	idle, drained, fragmented int
 	maintained                []telemetry.Entity // under maintenance, in identity order
 	stale                     bool               // maintenance has changed since the count
@@ -46,10 +47,9 @@ func (e *Engine) fileSpare(g telemetry.Time) {
 			t.Taken[p] = float64(float64(n) * span)
 		}
 		t.Whole = float64(float64(s.idle+s.drained+s.fragmented) * span)
-		t.Seen[attribute.Idle], t.Seen[attribute.Drained], t.Seen[attribute.Fragmented] = t.Whole, t.Whole, t.Whole
-		if t.Whole > 0 {
-			e.costs.usage.Add(telemetry.Entity{}, s.filed, g, &t)
-		}
+		seen := float64(float64(s.gpus) * span)
+		t.Seen[attribute.Idle], t.Seen[attribute.Drained], t.Seen[attribute.Fragmented] = seen, seen, seen
+		e.costs.usage.Add(telemetry.Entity{}, s.filed, g, &t)
 	}
 	s.filed = g
 	if s.at == e.graph.Generation()+1 && !s.stale {
@@ -61,10 +61,11 @@ func (e *Engine) fileSpare(g telemetry.Time) {
 
 // countSpare counts node by node.
 func (e *Engine) countSpare(s *spare) {
-	s.idle, s.drained, s.fragmented = 0, 0, 0
+	s.gpus, s.idle, s.drained, s.fragmented = 0, 0, 0, 0
 	taken := e.taken()
 	for _, node := range e.graph.Entities(telemetry.Node) {
 		gpus := e.graph.GPUs(node)
+		s.gpus += len(gpus)
 		free := 0
 		for _, x := range gpus {
 			if _, ok := slices.BinarySearchFunc(taken, x, telemetry.Entity.Compare); !ok {
@@ -114,6 +115,7 @@ const maxNested = 8
 func (s *spare) snapshot(c *snapshot.Codec) {
 	c.Time(&s.filed)
 	c.U64(&s.at)
+	c.Int(&s.gpus)
 	c.Int(&s.idle)
 	c.Int(&s.drained)
 	c.Int(&s.fragmented)

@@ -25,6 +25,8 @@ const (
 	// as not known, in usual steps and at least in seconds.
 	quietSteps   = 5
 	quietSeconds = 300
+	// healthySeconds is over how long the healthy past's composition is a mean.
+	healthySeconds = 600.0
 )
 
 // The metrics that tell of a step's composition.
@@ -148,8 +150,12 @@ func (e *Engine) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Ti
 		return
 	}
 	w.Mix = e.mix(t, &s, (w.Base+w.Excess)/w.Steps)
-	if j.Hurt == nil {
+	switch {
+	case j.Hurt != nil:
+	case !t.known:
 		t.mix, t.known = w.Mix, true
+	default:
+		t.mix.Blend(w.Mix, min(1, to.Sub(t.filed).Seconds()/healthySeconds))
 	}
 }
 

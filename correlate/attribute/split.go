@@ -19,9 +19,29 @@ type Mix struct {
 // UnknownMix is that of a job of which nothing is seen but its steps.
 func UnknownMix() Mix { return Mix{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1} }
 
+// fields lists every part.
+func (m *Mix) fields() []*float64 {
+	return []*float64{&m.Checkpoint, &m.Input, &m.Compute, &m.Wait, &m.Transfer, &m.Heat, &m.Brake, &m.Clock, &m.Tensor, &m.DRAM}
+}
+
+// Blend takes in what a newer stretch of time says, by its weight, 0 to 1: what
+// comes now and then, such as a checkpoint, is in the mean of many stretches.
+func (m *Mix) Blend(next Mix, weight float64) {
+	from := next.fields()
+	for i, x := range m.fields() {
+		switch {
+		case *from[i] < 0:
+		case *x < 0:
+			*x = *from[i]
+		default:
+			*x += float64(weight * (*from[i] - *x))
+		}
+	}
+}
+
 // Snapshot writes or restores the mix.
 func (m *Mix) Snapshot(k *snapshot.Codec) {
-	for _, x := range []*float64{&m.Checkpoint, &m.Input, &m.Compute, &m.Wait, &m.Transfer, &m.Heat, &m.Brake, &m.Clock, &m.Tensor, &m.DRAM} {
+	for _, x := range m.fields() {
 		k.F64(x)
 	}
 }
@@ -88,8 +108,8 @@ func Split(w *Work) Tally {
 	s.t.Excess = float64(w.Excess * s.gpus)
 	s.t.Steps, s.t.Length, s.t.Expected = w.Steps, ran, w.Base
 
-	m, told := &w.Mix, w.Base+w.Down+w.Saving
-	s.take(Restarts, w.Down, told+w.Excess)
+	m, told := &w.Mix, ran+w.Down+w.Saving
+	s.take(Restarts, w.Down, told)
 	if w.Saving > 0 {
 		s.take(Checkpoint, w.Saving, 0)
 	}
@@ -109,6 +129,9 @@ func Split(w *Work) Tally {
 		s.take(Clock, times(compute, m.Clock), told)
 		s.computing(w, compute, told)
 	}
+	for p := range s.t.Seen {
+		s.t.Seen[p] = min(s.t.Seen[p], float64(told*s.gpus)) // the excess is in the whole
+	}
 	return s.t
 }
 
@@ -127,7 +150,7 @@ func (s *splitter) computing(w *Work, compute, told float64) {
 	if min(m.Heat, m.Brake, m.Clock) >= 0 {
 		s.take(Compute, rest-wall, told) // else low clocks are in it
 		s.t.Executed = float64(float64(w.Base*float64(m.Tensor*max(0, 1-held))) * s.gpus)
-		s.t.Needed, s.t.Counted = s.t.Achieved, float64((told+w.Excess)*s.gpus)
+		s.t.Needed, s.t.Counted = s.t.Achieved, float64(told*s.gpus)
 	}
 }
 
