@@ -37,6 +37,7 @@ type incidentCase struct {
 	before    *fabric.Baseline
 	standing  *symptom.Baseline // of everything else the job stands on; nil once it is well
 	hosts     []hostBefore      // in identity order of node
+	saves     float64           // seconds of a usual checkpoint; 0 where none was seen
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes    []telemetry.Entity
@@ -88,6 +89,7 @@ func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	for _, node := range e.nodes(j.Entity) {
 		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, h.Onset.Earliest))
 	}
+	c.saves = e.savesBefore(j.Entity, h.Onset.Earliest)
 	e.shares(c, span, h.Usual)
 	e.keepSymptoms(c, span)
 	return c
@@ -209,7 +211,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	for _, host := range c.hosts {
 		ev.Hosts = append(ev.Hosts, e.hostNow(host, h, g))
 	}
-	ev.Ranks = e.ranksNow(c, h, g)
+	ev.Ranks, ev.Saves = e.ranksNow(c, h, g), e.savesNow(c, h, g)
 	e.suspect(ev)
 	return ev
 }
@@ -326,6 +328,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		}
 		c.standing.Snapshot(k)
 	}
+	k.F64(&c.saves)
 	snapshot.List(k, &c.hosts, 33, func(k *snapshot.Codec, h *hostBefore) {
 		k.Entity(&h.node)
 		snapshot.List(k, &h.ranks, 24, func(k *snapshot.Codec, r *rankBefore) {

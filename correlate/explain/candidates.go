@@ -114,6 +114,9 @@ func itself(e *Evidence, fabricDose float64) Values {
 		v[ComputeUniform] = medianOf(compute) / excess
 	}
 	byPlace(v, e.Ranks, excess)
+	if e.Saves != nil {
+		v[SaveExcess] = *e.Saves / excess
+	}
 	return v
 }
 

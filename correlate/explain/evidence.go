@@ -34,6 +34,9 @@ type Evidence struct {
 	Hosts []HostEvidence
 	// Ranks are the job's ranks that tell their compute time.
 	Ranks []RankEvidence
+	// Saves is what checkpoints take beyond their usual time, in seconds a step;
+	// nil where it is not known what they usually take.
+	Saves *float64
 	// Suspect is what "unknown" points to, and Suspicion how much speaks for
 	// it, 0 to 1.
 	Suspect   telemetry.Entity

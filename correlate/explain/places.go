@@ -22,6 +22,7 @@ const (
 	ExpertExcess Measure = "expert_excess"
 	ExpertFills  Measure = "expert_fills"
 	WanderExcess Measure = "wander_excess"
+	SaveExcess   Measure = "checkpoint_excess"
 )
 
 func placeMeasures() []MeasureDoc {
@@ -31,6 +32,7 @@ func placeMeasures() []MeasureDoc {
 		{ExpertExcess, "1", "by how much the median rank at the latest place of the expert groups computes longer than before, beyond the median of the others, over the step's excess"},
 		{ExpertFills, "1", "part of the ranks at that place that are late, by at least half of what their median is"},
 		{WanderExcess, "1", "what the latest of a host's ranks, now one and now another, takes longer than before, beyond what its latest as a rule takes and beyond its peers, in the mean over steps, over the step's excess"},
+		{SaveExcess, "1", "what the job's checkpoints take beyond what they usually take, over all that its steps take longer; not seen where none was seen before"},
 	}
 }
 

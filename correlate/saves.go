@@ -1,0 +1,40 @@
+package correlate
+
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const metricSaves telemetry.MetricName = "job_checkpoint_seconds"
+
+// savesBefore returns how long the checkpoints took that a job told of before a
+// hurt, in the mean; 0 where it told of none.
+func (e *Engine) savesBefore(job telemetry.Entity, until telemetry.Time) float64 {
+	n, sum := 0, 0.0
+	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricSaves}, math.MinInt64, until) {
+		if v > 0 {
+			n, sum = n+1, sum+v
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+// savesNow returns what checkpoints took beyond that, in seconds a step of the
+// hurt; nil where it is not known what they usually take.
+func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) *float64 {
+	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricSaves}, hurt.Onset.Earliest, hurt.End(g))
+	if c.saves <= 0 || len(vs) == 0 {
+		return nil
+	}
+	var more float64
+	for _, v := range vs {
+		more += max(0, v-c.saves)
+	}
+	more /= float64(len(vs))
+	return &more
+}
