@@ -103,7 +103,7 @@ func (p *placer) train(name string, nodes int) {
 	t.NVLink = float64(450e9 * t.Seconds * t.TensorShare)
 	t.Input = float64(t.Seconds * r.Uniform(0.3, 0.6))
 	t.InputBytes = float64(float64(n) * r.Uniform(0.2e9, 1e9))
-	t.Checkpoint = 30 + r.Below(70)
+	t.Checkpoint = 20 + r.Below(50)
 	t.CheckpointSeconds = r.Uniform(6, 15)
 	t.CheckpointBytes = float64(float64(n) * r.Uniform(5e9, 20e9))
 	if r.Chance(0.3) {

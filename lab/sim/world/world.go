@@ -182,6 +182,11 @@ func (w *World) Jobs() []*work.Job { return w.jobs }
 // again by the next.
 func (w *World) State() *state.State { return &w.state }
 
+// Carries returns how many bits a second each link carries of a job's own
+// traffic in the mean, by links, as after the last step. The world keeps the
+// slice and writes it again.
+func (w *World) Carries(job int) []float64 { return w.offers[job].load }
+
 // Step moves the world a second on under a condition, which it only reads and
 // does not keep, and returns the state.
 func (w *World) Step(c *condition.Set) *state.State {
