@@ -121,7 +121,7 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 	u := j.past.usual()
 	j.Hurt = &Hurt{State: state, told: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median,
 		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At}
-	j.evidence, j.suspects = 0, j.suspects[:0]
+	j.evidence, j.sum, j.suspects = 0, 0, j.suspects[:0]
 	return []Changed{{j, Began}}
 }
 
@@ -147,10 +147,15 @@ func (b *Book) Close(g telemetry.Time, s Senses) []Changed {
 }
 
 // Forget drops a job's hurt: it is well, or what it does now is its new usual,
-// in which case the past begins anew.
+// in which case the past begins anew. A hurt of one long step may have been a
+// habit that nobody has seen yet.
 func (j *Job) Forget(newUsual bool) {
 	if newUsual {
-		j.past.lengths = j.past.lengths[:0]
+		j.past.clear()
+		j.longs = j.longs[:0]
+	}
+	if h := j.Hurt; h != nil && !newUsual && h.Steps == 1 && h.State != Failed && h.State != Restarted {
+		j.longs.add(h.last, h.Sum-j.past.usual().median)
 	}
 	j.Hurt = nil
 }

@@ -50,6 +50,10 @@ type Hurt struct {
 	mfu       float64 // the last utilisation reported
 	mfuSeen   bool
 	told      State // the state last told of
+	// line is the length above which a step is a slow one, seconds; 0 where that
+	// follows from what is usual.
+	line float64
+	last uint64 // the number of the last slow step
 }
 
 // Now returns the mean step during the hurt, the step in progress included
@@ -112,6 +116,8 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.F64(&h.mfu)
 	c.Bool(&h.mfuSeen)
 	codeState(c, &h.told)
+	c.U64(&h.last)
+	c.F64(&h.line)
 }
 
 func codeState(c *snapshot.Codec, s *State) {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -19,6 +20,17 @@ const (
 	threshold = 3.9 // two full gains, less rounding
 	// suspicion is one full gain: a step that is certainly slow.
 	suspicion = 1.9
+	// A step z deviations above the median adds z less slack, of at most clip, to
+	// the job's sum; it is slow when the sum passes alarm and the steps are longer
+	// by leastShift in the median: the cumulative sum of Page (1954), tuned to find a
+	// shift of two deviations in eight steps. Of normal data with a known past it
+	// speaks once in 10⁷ steps.
+	slack      = 1.0
+	clip       = 4.0
+	alarm      = 8.0
+	leastShift = 0.035
+	// smallSteps that are longer for certain, but by less, are the new usual.
+	smallSteps = 16
 	// stallAfter usual steps without one ending, the job is stalled.
 	stallAfter = 3.0
 	// wellAfter usual steps in a row end a hurt: a few quick ones do not.
@@ -31,9 +43,11 @@ type pending struct {
 	at     telemetry.Time
 	length float64
 	n      int
+	step   uint64 // its number
 }
 
 func snapshotPending(c *snapshot.Codec, p *pending) {
+	c.U64(&p.step)
 	c.Time(&p.at)
 	c.F64(&p.length)
 	c.Int(&p.n)
@@ -55,9 +69,11 @@ type Job struct {
 	Recent []Step
 
 	past     past
+	longs    longs
 	gaps     past // seconds between reports
 	mfu      past // utilisation reported while healthy
 	evidence float64
+	sum      float64        // the cumulative sum against the usual step
 	excused  telemetry.Time // when a checkpoint was last told of, until a step has ended since
 	suspects []pending
 	ended    bool               // the job is over: no step is expected
@@ -157,25 +173,50 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 		j.past.add(x)
 		return
 	}
-	j.evidence = weigh(j.evidence, u, x)
-	if j.evidence == 0 {
-		j.release()
-		j.past.add(x)
+	if j.habitual(u, x) {
+		j.file(u, pending{length: x, step: j.Steps}, true)
+		return // it is no evidence either way
+	}
+	j.evidence, j.sum = weigh(j.evidence, u, x), accumulate(j.sum, u, x)
+	if j.evidence == 0 && j.sum == 0 {
+		j.release(u)
+		j.file(u, pending{length: x, step: j.Steps}, isLong(u, x))
 		return
 	}
-	j.suspects = append(j.suspects, pending{at, x, n})
-	if len(j.suspects) > pastSteps {
-		j.release()
+	j.suspects = append(j.suspects, pending{at, x, n, j.Steps})
+	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.sum >= alarm && !j.shifted(u) {
+		j.release(u)
 	}
 }
 
 // release gives suspects that came to nothing to the past, where they widen
-// the job's own idea of usual.
-func (j *Job) release() {
-	for _, p := range j.suspects {
-		j.past.add(p.length)
+// the job's own idea of usual; those that come in turn are remembered apart.
+func (j *Job) release(u usual) {
+	for i, p := range j.suspects {
+		alone := (i == 0 || !isLong(u, j.suspects[i-1].length)) && (i+1 == len(j.suspects) || !isLong(u, j.suspects[i+1].length))
+		j.file(u, p, alone && isLong(u, p.length))
 	}
-	j.suspects = j.suspects[:0]
+	j.suspects, j.sum = j.suspects[:0], 0
+}
+
+// file gives a step to the past, or to the habit of long ones that come in turn.
+func (j *Job) file(u usual, p pending, single bool) {
+	if !single {
+		j.past.add(p.length)
+		return
+	}
+	j.longs.add(p.step, p.length-u.median)
+	if j.longs.regular() {
+		j.past.drop(func(x float64) bool { return isLong(u, x) })
+		return
+	}
+	j.past.add(p.length)
+}
+
+// habitual says that a step is as long as the job's habit has it now and then,
+// and that one is due.
+func (j *Job) habitual(u usual, x float64) bool {
+	return isLong(u, x) && x-u.median <= j.longs.extra(j.Steps)
 }
 
 // weigh returns the evidence after a step of x seconds.
@@ -184,9 +225,31 @@ func weigh(evidence float64, u usual, x float64) float64 {
 	return max(0, evidence+min(max(e, -decay), gain))
 }
 
+// accumulate returns the cumulative sum after a step of x seconds.
+func accumulate(sum float64, u usual, x float64) float64 {
+	return max(0, sum+min((x-u.median)/u.sigma, clip)-slack)
+}
+
+// shifted says that the suspects are slow together, though none may be alone.
+func (j *Job) shifted(u usual) bool {
+	if j.sum < alarm {
+		return false
+	}
+	return j.level() >= float64((1+leastShift)*u.median)
+}
+
+// level is the median of the suspects.
+func (j *Job) level() float64 {
+	var xs []float64
+	for _, p := range j.suspects {
+		xs = append(xs, p.length)
+	}
+	return stats.Median(xs)
+}
+
 func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 	h := j.Hurt
-	isSlow := slow(j.past.usual(), x)
+	isSlow := h.slow(j.past.usual(), x)
 	if h.Since != 0 {
 		// Between the last step and the first one after it, all was lost.
 		h.Lost += max(0, float64(at.Add(-seconds(x))-j.LastEnd)/1e9)
@@ -194,7 +257,15 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 		h.State = Restarted
 	}
 	h.Overdue = 0
+	if u := j.past.usual(); isSlow && j.habitual(u, x) {
+		// What the habit takes is not lost; what is left may be slow.
+		extra := min(j.longs.typical(), x-u.median)
+		j.longs.add(j.Steps, x-u.median)
+		x -= extra
+		isSlow = h.slow(u, x)
+	}
 	if isSlow {
+		h.last = j.Steps
 		h.State = Slow
 		h.addSlow(at, x, n)
 		return
@@ -204,6 +275,15 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 
 // slow says that a step of x seconds is not usual.
 func slow(u usual, x float64) bool { return (x-u.median)/u.spread > drift }
+
+// slow says that a step of x seconds belongs to the hurt rather than to the
+// usual: it is not usual, or, where all are only a little longer, nearer to them.
+func (h *Hurt) slow(u usual, x float64) bool {
+	if h.line > 0 {
+		return x > h.line
+	}
+	return slow(u, x)
+}
 
 // Senses is what else is seen of a job, asked only when its steps leave a
 // question. Both must be pure.
@@ -261,23 +341,24 @@ func (j *Job) patience(usualStep float64) float64 {
 // its length (a censored observation).
 func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	age := j.age(g, u.median)
-	stalled := age >= float64(j.patience(u.median)*u.median) && age > u.longest+u.median
+	longest := max(u.longest, u.median+j.longs.extra(j.Steps+1))
+	stalled := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median
 	evidence := j.evidence
-	if age > u.median {
+	if age > u.median && (len(j.longs) < 2 || age > u.median+j.longs.extra(j.Steps+1)) {
 		evidence = max(evidence, weigh(evidence, u, age))
 	}
-	enough := evidence >= threshold || stalled
+	enough := evidence >= threshold || j.shifted(u) || stalled
 	if !enough && !(s.Witness != nil && evidence >= suspicion && j.certain(u, age)) {
 		return None
 	}
-	if j.evidence < suspicion && s.Working(j, g) {
+	if j.evidence < suspicion && !j.shifted(u) && s.Working(j, g) {
 		return None // only the reports are missing
 	}
 	h := j.hurt(g, u, age, stalled)
 	if !enough && !s.Witness(j, h, g) {
 		return None
 	}
-	j.Hurt, j.suspects, j.evidence = h, j.suspects[:0], 0
+	j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
 	return Began
 }
 
@@ -288,21 +369,29 @@ func (j *Job) certain(u usual, age float64) bool {
 	for _, p := range j.suspects {
 		longest = max(longest, p.length)
 	}
-	return longest > max(float64(1.15*u.median), u.longest+u.spread)
+	return longest > max(float64(1.15*u.median), max(u.longest, u.median+j.longs.extra(j.Steps+1))+u.spread)
 }
 
 // hurt is the account of the trouble as it would begin at grid g.
 func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median}
-	if len(j.suspects) > 0 {
-		first := j.suspects[0]
+	suspects := j.suspects
+	first := u.median + float64(drift*u.spread)
+	if j.evidence < threshold && j.shifted(u) {
+		first, h.line = u.median+u.sigma, u.median/2+j.level()/2
+	}
+	for len(suspects) > 0 && suspects[0].length <= first {
+		suspects = suspects[1:] // it was only noise
+	}
+	if len(suspects) > 0 {
+		first := suspects[0]
 		h.Onset = telemetry.Interval{Earliest: first.at.Add(-seconds(first.length)), Latest: first.at}
 	} else {
 		h.Onset = telemetry.Interval{Earliest: j.LastEnd, Latest: max(j.LastEnd, g.Add(-j.delay))}
 	}
 	h.LastSlow = h.Onset.Latest
-	for _, p := range j.suspects {
-		if slow(u, p.length) {
+	for _, p := range suspects {
+		if h.slow(u, p.length) {
 			h.addSlow(p.at, p.length, p.n)
 		} else {
 			h.addUsual(p.length, p.n)
@@ -362,6 +451,8 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 		c.F64(&s.Seconds)
 	})
 	j.past.snapshot(c)
+	j.longs.snapshot(c)
+	c.F64(&j.sum)
 	j.gaps.snapshot(c)
 	j.mfu.snapshot(c)
 	c.F64(&j.evidence)

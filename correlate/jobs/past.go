@@ -18,6 +18,8 @@ const (
 // past is the ring of a job's last healthy step lengths, in seconds.
 type past struct {
 	lengths []float64 // oldest first, at most pastSteps
+	known   bool      // that is summarises the lengths
+	is      usual
 }
 
 func (p *past) add(x float64) {
@@ -25,23 +27,52 @@ func (p *past) add(x float64) {
 		copy(p.lengths, p.lengths[1:])
 		p.lengths = p.lengths[:pastSteps-1]
 	}
-	p.lengths = append(p.lengths, x)
+	p.lengths, p.known = append(p.lengths, x), false
 }
+
+// drop forgets some.
+func (p *past) drop(which func(float64) bool) {
+	p.lengths, p.known = slices.DeleteFunc(p.lengths, which), false
+}
+
+// clear forgets everything.
+func (p *past) clear() { p.lengths, p.known = p.lengths[:0], false }
 
 // usual is what the past says of a job's steps, in seconds.
 type usual struct {
 	median, mean, spread, longest float64
-	n                             int
+	// sigma is the standard deviation that the body of the past implies, wider
+	// where a step resembles the one before it.
+	sigma float64
+	// core is the standard deviation of the middle half alone.
+	core float64
+	n    int
 }
 
-// spreadFloor keeps a very regular job from being judged on noise: a step
-// must differ by several of these to count.
-const spreadFloor = 0.015
+const (
+	// spreadFloor keeps a very regular job from being judged on noise: a step
+	// must differ by several of these to count.
+	spreadFloor = 0.015
+	sigmaFloor  = 0.01
+	// ninth and twentieth are the 90th and 95th percentiles of normal data in
+	// deviations.
+	ninth     = 1.2816
+	twentieth = 1.6449
+	// youngMemory stands for the memory of a job of which too little is known.
+	youngMemory = 1.5
+)
 
 // usual summarises the past. The spread is the larger of the robust deviation
 // and the distances from the median to the upper percentiles, so that a job
-// that now and then has a long step among short ones is judged by that habit.
+// whose steps differ is judged by that habit.
 func (p *past) usual() usual {
+	if !p.known {
+		p.is, p.known = p.summary(), true
+	}
+	return p.is
+}
+
+func (p *past) summary() usual {
 	u := usual{n: len(p.lengths)}
 	if u.n == 0 {
 		return u
@@ -51,13 +82,41 @@ func (p *past) usual() usual {
 	u.median = sortedQuantile(s, 0.5)
 	u.longest = s[len(s)-1]
 	u.mean = mean(p.lengths)
-	u.spread = max(sortedQuantile(s, 0.9)-u.median, (sortedQuantile(s, 0.95)-u.median)/1.5, float64(spreadFloor*u.median))
+	above := sortedQuantile(s, 0.9) - u.median
+	u.spread = max(above, (sortedQuantile(s, 0.95)-u.median)/1.5, float64(spreadFloor*u.median))
 	dev := make([]float64, len(s))
 	for i, x := range s {
 		dev[i] = abs(x - u.median)
 	}
-	u.spread = max(u.spread, float64(1.4826*stats.Median(dev)))
+	mad := float64(stats.Consistency * stats.Median(dev))
+	u.spread = max(u.spread, mad)
+	u.core = max(mad, float64(sigmaFloor*u.median))
+	u.sigma = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * p.memory(u.median, mad))
 	return u
+}
+
+// memory is by how much sums of steps vary more than those of unrelated ones:
+// √((1+ρ)/(1−ρ)), where ρ is how much a step resembles the one before, less what
+// chance gives 64 of them. Distances are clipped, so that no single step counts.
+func (p *past) memory(median, sigma float64) float64 {
+	var with, own float64
+	before := 0.0
+	for i, x := range p.lengths {
+		d := min(max(x-median, -3*sigma), 3*sigma)
+		own += float64(d * d)
+		if i > 0 {
+			with += float64(d * before)
+		}
+		before = d
+	}
+	if len(p.lengths) < pastSteps/2 {
+		return youngMemory
+	}
+	if own == 0 {
+		return 1
+	}
+	r := min(max(with/own-0.1, 0), 0.8)
+	return stats.Pow((1+r)/(1-r), 0.5)
 }
 
 // before is the median of the last 20 healthy steps.
@@ -67,7 +126,10 @@ func (p *past) before() float64 {
 }
 
 // snapshot writes or restores the ring.
-func (p *past) snapshot(c *snapshot.Codec) { c.F64s(&p.lengths) }
+func (p *past) snapshot(c *snapshot.Codec) {
+	c.F64s(&p.lengths)
+	p.known = false
+}
 
 func sortedQuantile(s []float64, q float64) float64 {
 	at := float64(q * float64(len(s)-1))

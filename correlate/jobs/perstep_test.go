@@ -43,7 +43,7 @@ func TestPerStepAgreesWithTheNaiveOne(t *testing.T) {
 		p.Observe(s, at, x)
 		p.Observe(s, at, 99)   // a repeat is ignored
 		p.Observe(s, at-10, 9) // and an older one
-		naive[s] = append(naive[s], pending{at, x, 1})
+		naive[s] = append(naive[s], pending{at: at, length: x, n: 1})
 	}
 	for step := range 400 {
 		at := telemetry.Time(10 * (step + 1))

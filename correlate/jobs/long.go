@@ -1,0 +1,124 @@
+package jobs
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
+)
+
+// A job's habit of long steps: a checkpoint that nobody announces, a validation,
+// a collection of garbage. Each stands alone among usual ones; two that are
+// alike make a habit, and one that comes when the next is due is no trouble.
+
+const (
+	// maxLongs are remembered.
+	maxLongs = 8
+	// longStep is the excess over the median, as part of it and in deviations,
+	// from which a step that came to nothing was a long one.
+	longStep, longSigmas = 0.15, 6
+	// habitWidth is how far beyond the largest excess of the habit one may go.
+	habitWidth = 1.3
+	// turnWidth is how far from a turn, as part of the shortest time between two,
+	// one may come for all to come in turn.
+	turnWidth = 0.1
+)
+
+// long is one long step: its number among the job's, and by how many seconds it
+// was longer than the median then.
+type long struct {
+	step  uint64
+	extra float64
+}
+
+// longs are a job's last long steps, the oldest first.
+type longs []long
+
+func (l *longs) add(step uint64, extra float64) {
+	if n := len(*l); n > 0 && (*l)[n-1].step >= step {
+		return
+	}
+	if len(*l) == maxLongs {
+		*l = slices.Delete(*l, 0, 1)
+	}
+	*l = append(*l, long{step, extra})
+}
+
+// isLong says that a step is long enough to be one, should it stand alone.
+func isLong(u usual, x float64) bool {
+	return x-u.median > max(float64(longStep*u.median), float64(longSigmas*u.core))
+}
+
+// extra is how much longer than the median a step may be by habit if it is the
+// job's step of that number, in seconds; 0 where none is due.
+func (l longs) extra(step uint64) float64 {
+	n := len(l)
+	if n < 2 || step <= l[n-1].step || n >= leastLongs && !l.regular() {
+		return 0
+	}
+	since, shortest, most := float64(step-l[n-1].step), l.shortest(), 0.0
+	for _, x := range l {
+		most = max(most, x.extra)
+	}
+	if since < float64((1-turnWidth)*shortest)-1 || l.regular() && !inTurn(since, shortest) {
+		return 0
+	}
+	return float64(habitWidth * most)
+}
+
+// shortest is the least number of steps from one to the next; at least two are
+// wanted.
+func (l longs) shortest() float64 {
+	d := l[1].step - l[0].step
+	for i := 2; i < len(l); i++ {
+		d = min(d, l[i].step-l[i-1].step)
+	}
+	return float64(d)
+}
+
+// regular says that four or more that are alike come in turn; now and then one
+// may be missed.
+func (l longs) regular() bool {
+	if len(l) < leastLongs {
+		return false
+	}
+	shortest := l.shortest()
+	for i := 1; i < len(l); i++ {
+		if l[i].extra > float64(alike*l[0].extra) || l[0].extra > float64(alike*l[i].extra) || !inTurn(float64(l[i].step-l[i-1].step), shortest) {
+			return false
+		}
+	}
+	return true
+}
+
+// inTurn says that so many steps are about one turn of every, or a few.
+func inTurn(steps, every float64) bool {
+	turns := float64(int(steps/every + 0.5))
+	return turns >= 1 && turns <= maxTurns && every >= leastTurn && abs(steps-float64(turns*every)) <= max(1, float64(turnWidth*every))
+}
+
+const (
+	leastLongs = 4
+	alike      = 2.0 // times as long, at most
+	maxTurns   = 3
+	leastTurn  = 4 // what comes more often is no turn
+)
+
+// typical is the median excess.
+func (l longs) typical() float64 {
+	var xs []float64
+	for _, x := range l {
+		xs = append(xs, x.extra)
+	}
+	if len(xs) == 0 {
+		return 0
+	}
+	return stats.Median(xs)
+}
+
+func (l *longs) snapshot(c *snapshot.Codec) {
+	snapshot.List(c, (*[]long)(l), 16, func(c *snapshot.Codec, x *long) {
+		c.U64(&x.step)
+		c.F64(&x.extra)
+	})
+}

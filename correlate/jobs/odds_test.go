@@ -1,0 +1,156 @@
+package jobs_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// habit is how a simulated job's healthy steps vary.
+type habit struct {
+	name    string
+	length  float64 // median, seconds
+	spread  float64 // standard deviation over length
+	memory  float64 // correlation of a step with the one before
+	diurnal float64 // amplitude over length, a day's
+	// A checkpoint every so many steps adds so many seconds, unannounced.
+	every int
+	extra float64
+	// One step in so many is longer by up to its own length.
+	hiccup int
+}
+
+// trainer draws steps.
+type trainer struct {
+	habit
+	r    *rand.Rand
+	n    int
+	now  float64
+	last float64
+	day  float64 // phase
+}
+
+func newTrainer(h habit, seed uint64) *trainer {
+	r := rand.New(rand.NewPCG(seed, 77))
+	return &trainer{habit: h, r: r, day: 2 * math.Pi * r.Float64()}
+}
+
+// next draws a healthy step.
+func (t *trainer) next() float64 {
+	t.n++
+	t.last = t.memory*t.last + math.Sqrt(1-t.memory*t.memory)*t.r.NormFloat64()
+	x := t.length * (1 + t.spread*t.last + t.diurnal*math.Sin(t.day+2*math.Pi*t.now/86400))
+	if t.every > 0 && t.n%t.every == 0 {
+		x += t.extra * (1 + 0.1*t.r.NormFloat64())
+	}
+	if t.hiccup > 0 && t.r.IntN(t.hiccup) == 0 {
+		x += t.length * t.r.Float64()
+	}
+	t.now += x
+	return x
+}
+
+// watch plays a trainer's steps, slowed by the factor from the step from on, and
+// returns after which steps the book said that it hurts.
+func watch(t *trainer, steps, from int, factor float64) (began []int, at []float64) {
+	var b jobs.Book
+	job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
+	now, grid := epoch, epoch
+	senses := jobs.Senses{Working: func(*jobs.Job, telemetry.Time) bool { return false }}
+	judge := func(g telemetry.Time, n int) {
+		for _, c := range b.Close(g, senses) {
+			switch c.Change {
+			case jobs.Began:
+				began, at = append(began, n), append(at, float64(g-epoch)/1e9)
+			case jobs.Ended:
+				c.Job.Forget(false)
+			}
+		}
+	}
+	for n := range steps {
+		x := t.next()
+		if n >= from {
+			x *= factor
+		}
+		now = now.Add(telemetry.Duration(x * 1e9))
+		for ; grid.Add(1e9) < now; grid = grid.Add(1e9) {
+			judge(grid.Add(1e9), n)
+		}
+		b.Observe(job, now, x, 0)
+		judge(now, n)
+	}
+	return began, at
+}
+
+func habits() []habit {
+	return []habit{
+		{name: "steady", length: 3, spread: 0.01},
+		{name: "loose", length: 3, spread: 0.02},
+		{name: "remembers", length: 2, spread: 0.015, memory: 0.6},
+		{name: "day", length: 4, spread: 0.012, diurnal: 0.02},
+		{name: "checkpoints of 100", length: 3, spread: 0.012, every: 100, extra: 6},
+		{name: "checkpoints of 30", length: 3, spread: 0.012, every: 30, extra: 4},
+		{name: "checkpoints of 12", length: 2, spread: 0.012, every: 12, extra: 1},
+		{name: "checkpoints of 500", length: 1.5, spread: 0.012, every: 500, extra: 20},
+		{name: "hiccups", length: 3, spread: 0.012, hiccup: 300},
+	}
+}
+
+// TestAHealthyJobIsLeftAlone: at most one false alarm in 20,000 healthy steps,
+// two where checkpoints that nobody announces stop the job for the first time.
+func TestAHealthyJobIsLeftAlone(t *testing.T) {
+	const steps = 20_000
+	for _, h := range habits() {
+		began, _ := watch(newTrainer(h, 1), steps, steps, 1)
+		if len(began) > 2 || h.extra < 2*h.length && len(began) > 1 {
+			t.Errorf("%s: %d false alarms in %d steps, at %v", h.name, len(began), steps, began)
+		}
+	}
+}
+
+// TestASlightSlowdownIsFound: of 5 %, in steps that vary by 1 to 2 %, within
+// eight of them on average in nine jobs of ten; of 10 % within three in all.
+func TestASlightSlowdownIsFound(t *testing.T) {
+	const seeds, from = 50, 120
+	for _, h := range habits() {
+		for _, c := range []struct {
+			factor, share, after float64
+		}{{1.05, 0.9, 8}, {1.07, 0.97, 5}, {1.1, 1, 3}, {1.3, 1, 2.2}} {
+			found, after := 0.0, 0.0
+			for seed := range uint64(seeds) {
+				began, _ := watch(newTrainer(h, 100+seed), from+40, from, c.factor)
+				for _, n := range began {
+					if n >= from {
+						found, after = found+1, after+float64(n-from+1)
+						break
+					}
+				}
+			}
+			if found < c.share*seeds || after/found > c.after {
+				t.Errorf("%s slower by %.0f %%: found in %.0f of %d, after %.1f steps", h.name, 100*(c.factor-1), found, seeds, after/found)
+			}
+		}
+	}
+}
+
+// TestAHurtIsOneHurt: a job that is 5 % slower for 300 steps begins to hurt
+// once, or is called well in between at most once.
+func TestAHurtIsOneHurt(t *testing.T) {
+	for _, h := range habits() {
+		for seed := range uint64(10) {
+			began, _ := watch(newTrainer(h, 300+seed), 420, 120, 1.06)
+			n := 0
+			for _, at := range began {
+				if at >= 120 {
+					n++
+				}
+			}
+			if n < 1 || n > 2 {
+				t.Errorf("%s, seed %d: began %v", h.name, seed, began)
+			}
+		}
+	}
+}
