@@ -99,7 +99,7 @@ dashboards/web:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules go.yaml.in/yaml
-cmd/quintet: lab/cases lab/recorded pipeline/config collectors collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
+cmd/quintet: lab/accuracy lab/cases lab/recorded pipeline/config collectors collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
 
@@ -121,7 +121,8 @@ lab/sim/work:            correlate/stats lab/sim/random
 lab/sim/world:           telemetry correlate/stats lab/sim/random lab/sim/site lab/sim/condition lab/sim/state lab/sim/network lab/sim/heat
 lab/sim/world:           lab/sim/gpu lab/sim/plant lab/sim/work
 lab/cases/baseline:      telemetry correlate/stats
-lab/cases: telemetry correlate/stats engine replay replay/score replay/trace lab/cases/baseline
+lab/accuracy:            telemetry correlate/stats replay/score lab/cases lab/cases/baseline
+lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
 lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle

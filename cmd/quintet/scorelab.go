@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/lab/accuracy"
 	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/replay/score"
 )
@@ -28,7 +31,9 @@ type labFlags struct {
 	Doubles   bool     `help:"With --lab: also two faults at once."`
 	Baselines bool     `help:"With --lab: have simple methods judge the same telemetry, for the report."`
 	Cache     string   `placeholder:"DIR" help:"With --lab: where outcomes are kept, so that a run goes on where it was broken off. A folder of the user's cache if not given; - keeps none."`
-	Report    string   `placeholder:"FILE" help:"With --lab: write the report there."`
+	Report    string   `placeholder:"FILE" help:"With --lab: write the report there, with what stands beside: coarser sampling, parts of the engine taken away, larger sites."`
+	Beside    int      `default:"1" placeholder:"N" help:"With --report: how many seeds a class for what stands beside."`
+	Larger    []string `placeholder:"GPUS:CASES" help:"With --report: larger sites, and how many cases on each, as 1024:100,8192:20."`
 }
 
 // Validate says what is wrong with the flags.
@@ -56,8 +61,8 @@ func (f *labFlags) Validate() error {
 	return nil
 }
 
-func (f *labFlags) wanted(coarsen int) []cases.Case {
-	w := cases.Wanted{GPUs: f.GPUs, Seeds: cases.Seeds(f.Seeds, f.Tune), Classes: f.Classes, Apart: f.Apart, Doubles: f.Doubles, Coarsen: coarsen}
+func (f *labFlags) wanted(coarsen, seeds int) []cases.Case {
+	w := cases.Wanted{GPUs: f.GPUs, Seeds: cases.Seeds(seeds, f.Tune), Classes: f.Classes, Apart: f.Apart, Doubles: f.Doubles, Coarsen: coarsen}
 	for _, s := range f.Severity {
 		w.Severities = append(w.Severities, cases.Severity(s))
 	}
@@ -79,28 +84,31 @@ func (f *labFlags) cache() (cases.Cache, error) {
 	return cases.Cache{Dir: f.Cache}, nil
 }
 
-// runLab runs the cases and returns what became of them.
-func (c *scoreCommand) runLab(sh *shell, coarsen int) ([]cases.Outcome, error) {
+// labOptions say how cases are run.
+func (c *scoreCommand) labOptions() (cases.Options, error) {
 	config, err := engineConfig(1)
 	if err != nil {
-		return nil, err
+		return cases.Options{}, err
 	}
-	o := cases.Options{Engine: config, Workers: c.Workers, Baselines: c.Baselines}
+	o := cases.Options{Engine: config, Workers: c.Workers}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if o.Cache, err = c.cache(); err != nil {
-		return nil, err
+		return o, err
 	}
 	if o.Cache.Dir != "" {
-		if o.Key, err = binary(); err != nil {
-			return nil, err
-		}
+		o.Key, err = binary()
 	}
-	line := newProgress(sh.err, "running")
+	return o, err
+}
+
+// runLab runs cases, with progress.
+func (c *scoreCommand) runLab(sh *shell, o cases.Options, title string, cs []cases.Case) ([]cases.Outcome, error) {
+	line := newProgress(sh.err, title)
 	defer line.done()
 	o.Progress = func(done, total int, out *cases.Outcome) { line.at(float64(done)/float64(total), out.Case.Name()) }
-	return cases.Run(sh.ctx, c.wanted(coarsen), o)
+	return cases.Run(sh.ctx, cs, o)
 }
 
 // binary names what runs: an outcome of another program is another outcome.
@@ -123,24 +131,112 @@ func binary() (string, error) {
 
 // lab scores the simulated site.
 func (c *scoreCommand) lab(sh *shell) ([]score.Report, error) {
+	o, err := c.labOptions()
+	if err != nil {
+		return nil, err
+	}
+	o.Baselines = c.Baselines
 	var reports []score.Report
 	for _, k := range c.Coarsen {
-		outcomes, err := c.runLab(sh, k)
+		outcomes, err := c.runLab(sh, o, "running", c.wanted(k, c.Seeds))
 		if err != nil {
 			return nil, err
 		}
-		var all []score.Case
-		for i := range outcomes {
-			if o := &outcomes[i]; o.Dropped == "" {
-				all = append(all, o.Score)
-			} else {
-				sh.warn("%s dropped: %s", o.Case.Name(), o.Dropped)
+		r, err := c.judge(sh, outcomes, k)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, r)
+		if c.Report != "" && len(reports) == 1 {
+			if err := c.report(sh, o, outcomes); err != nil {
+				return nil, err
 			}
 		}
-		if len(all) == 0 {
-			return nil, errors.New("score: no case is left")
-		}
-		reports = append(reports, score.Judge(all, score.Settings{Coarsen: k}))
 	}
 	return reports, nil
+}
+
+// judge scores what is left of the cases, and tells of those that are dropped.
+func (c *scoreCommand) judge(sh *shell, outcomes []cases.Outcome, coarsen int) (score.Report, error) {
+	var all []score.Case
+	for i := range outcomes {
+		if o := &outcomes[i]; o.Dropped == "" {
+			all = append(all, o.Score)
+		} else {
+			sh.warn("%s dropped: %s", o.Case.Name(), o.Dropped)
+		}
+	}
+	if len(all) == 0 {
+		return score.Report{}, errors.New("score: no case is left")
+	}
+	return score.Judge(all, score.Settings{Coarsen: coarsen}), nil
+}
+
+// report runs what stands beside the outcomes, and writes the document.
+func (c *scoreCommand) report(sh *shell, o cases.Options, main []cases.Outcome) error {
+	r := accuracy.Report{Engine: correlate.Version, Rules: o.Engine.Correlate.Rules, Tuning: c.Tune, GPUs: c.GPUs, Main: main}
+	o.Baselines = false
+	beside := min(c.Beside, c.Seeds)
+	for _, k := range []int{3, 10, 30} {
+		title := fmt.Sprintf("one sample in %d", k)
+		out, err := c.runLab(sh, o, title, faulty(c.wanted(k, beside)))
+		if err != nil {
+			return err
+		}
+		r.Coarse = append(r.Coarse, accuracy.Run{Title: title, Outcomes: out})
+	}
+	for _, a := range append([]cases.Ablation{cases.Whole}, cases.Ablations()...) {
+		o.Ablation = a
+		title := cmp.Or(string(a), "whole")
+		out, err := c.runLab(sh, o, title, faulty(c.wanted(1, beside)))
+		if err != nil {
+			return err
+		}
+		r.Ablate = append(r.Ablate, accuracy.Run{Title: title, Outcomes: out})
+	}
+	o.Ablation = cases.Whole
+	for _, l := range c.Larger {
+		gpus, n, err := larger(l)
+		if err != nil {
+			return err
+		}
+		out, err := c.runLab(sh, o, l, c.many(gpus, n))
+		if err != nil {
+			return err
+		}
+		r.Larger = append(r.Larger, accuracy.Run{Title: fmt.Sprintf("%d GPUs", gpus), Outcomes: out})
+	}
+	f, err := os.Create(c.Report)
+	if err != nil {
+		return err
+	}
+	return errors.Join(accuracy.Write(f, r), f.Close())
+}
+
+// faulty leaves out the runs in which nothing is wrong.
+func faulty(cs []cases.Case) []cases.Case {
+	return slices.DeleteFunc(cs, func(c cases.Case) bool { return c.Class == cases.Healthy })
+}
+
+// larger reads GPUS:CASES.
+func larger(text string) (gpus, n int, err error) {
+	if _, err := fmt.Sscanf(text, "%d:%d", &gpus, &n); err != nil || gpus < 16 || n < 1 {
+		return 0, 0, fmt.Errorf("--larger: %q: want GPUS:CASES, as 1024:100", text)
+	}
+	return gpus, n, nil
+}
+
+// many are n cases spread over the classes, each with a seed of its own as far
+// as there are some.
+func (c *scoreCommand) many(gpus, n int) []cases.Case {
+	w := cases.Wanted{GPUs: gpus, Seeds: cases.Seeds(1, c.Tune), Classes: c.Classes}
+	each := faulty(w.Cases())
+	seeds := cases.Seeds((n+9)/10, c.Tune)
+	out := make([]cases.Case, 0, n)
+	for i := range n {
+		k := each[i*7919%len(each)]
+		k.Seed = seeds[i%len(seeds)]
+		out = append(out, k)
+	}
+	return out
 }

@@ -150,8 +150,8 @@ func (b *Build) place(k *fault.Kind, which string, besides int) bool {
 	return true
 }
 
-// finish says when faults end and the run with them, and fetches the same run
-// without them.
+// last says when each fault ends, so that there are enough slow steps, and
+// returns when the last does.
 func (b *Build) last() float64 {
 	most := 0.0
 	for i := range b.Faults {
@@ -168,12 +168,13 @@ func (b *Build) last() float64 {
 		if b.Case.Severity == Loud {
 			slow = 1.8
 		}
-		f.End = f.Onset + ramp + min(lag, 120) + max(120, slowSteps*usualStep*slow)
+		f.End = f.Onset + ramp + lag + max(120, slowSteps*usualStep*slow)
 		most = max(most, f.End)
 	}
 	return most
 }
 
+// finish says when the run ends, and fetches the same run without the faults.
 func (m *maker) finish(b *Build) error {
 	if len(b.Faults) > 0 {
 		b.Until = int(b.last() + after)

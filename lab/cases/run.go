@@ -26,6 +26,8 @@ type Options struct {
 	Key     string
 	Cache   Cache
 	Workers int // runs at once; 0 is 2
+	// Ablation takes something away from the engine.
+	Ablation Ablation
 	// Baselines has the simple methods judge the same telemetry.
 	Baselines bool
 	// Progress, if any, is told after each case, one call at a time.
@@ -103,7 +105,7 @@ type runner struct {
 }
 
 func (r *runner) one(ctx context.Context, c Case) (Outcome, error) {
-	key := digest(r.o.Key, r.o.Engine.Correlate.Rules, fmt.Sprintf("%+v", c), fmt.Sprint(r.o.Baselines))
+	key := digest(r.o.Key, r.o.Engine.Correlate.Rules, fmt.Sprintf("%+v", c), fmt.Sprint(r.o.Baselines), string(r.o.Ablation))
 	var out Outcome
 	if r.o.Cache.get(key, &out) {
 		return out, nil
@@ -135,7 +137,7 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	cfg := r.o.Engine
+	cfg := r.o.Ablation.engine(r.o.Engine, c)
 	cfg.Correlate.Site = b.stage.name()
 	stream, err := replay.NewStream(ctx, replay.RunConfig{Engine: cfg})
 	if err != nil {
@@ -152,6 +154,9 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 			if err := simple.Hear(rec); err != nil {
 				return err
 			}
+		}
+		if r.o.Ablation.hides(rec) {
+			return nil
 		}
 		return stream.Apply(rec)
 	})

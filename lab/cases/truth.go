@@ -13,11 +13,11 @@ import (
 // harm is what a fault did to a job, against the same run without it.
 type harm struct {
 	job     telemetry.Entity
-	loss    float64 // seconds per step above the counterfactual, a share of it
-	excess  float64 // seconds per step above the counterfactual
+	loss    float64 // seconds per step above the counterfactual since the first hurt one, a share of it
+	excess  float64 // the same in seconds
 	hurt    float64 // seconds: end of the first step 2 % over its counterfactual
 	stopped bool    // it stood still or failed
-	steps   int     // that overlap the fault
+	steps   int     // since the first hurt one, as far as they overlap the fault
 }
 
 const (
@@ -41,10 +41,12 @@ func compare(with, without *track, onset, end float64) harm {
 		if !ok || s.end <= onset || s.end-s.seconds >= end || with.failed > 0 && s.end > with.failed {
 			continue
 		}
-		h.steps++
-		own, counter = own+s.seconds, counter+c.seconds
 		if h.hurt == 0 && s.seconds >= felt*c.seconds {
 			h.hurt = s.end
+		}
+		if h.hurt > 0 {
+			h.steps++
+			own, counter = own+s.seconds, counter+c.seconds
 		}
 	}
 	if h.steps > 0 {
