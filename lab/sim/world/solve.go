@@ -59,14 +59,14 @@ const (
 	// untold is the part of the rate that is left, and untoldStop the share of
 	// time stopped, where bursts meet at a switch that marks nothing; ours.
 	untold     = 0.75
-	untoldStop = 0.08
+	untoldStop = 0.05
 	// crowd is from how many senders on a full link pauses its feeders, for
 	// crowdStop of the time each; crowdMark times the square of their number is
 	// marked. After the packet-level runs (traces/roce): 2 on an uplink mark
-	// some 1 %, without pause; 6 on a port to a host a tenth, with pauses of
-	// 0.07 to 0.09 at its feeders and a seventh of that one hop before.
+	// some 1 %, without pause; 6 on a port to a host a tenth, with pauses of up
+	// to 0.07 to 0.09 at its feeders, a seventh of that one hop before, or none.
 	crowd     = 4.0
-	crowdStop = 0.015
+	crowdStop = 0.006
 	crowdMark = 0.003
 	// burstDrop is the share of packets that is lost in such moments where
 	// nothing stops the senders; ours.
