@@ -5,6 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // maxGroups bounds how many switches and planes are weighed for one job.
@@ -13,20 +14,20 @@ const maxGroups = 64
 // groups measures the switches and planes on the job's paths that show trouble
 // as wholes.
 func (f *fabricMeasures) groups() []Candidate {
-	shifts := f.shifts(f.m.Switches)
+	shifts := f.shifts(f.m.Switches, true)
 	marks := f.markings()
 	var out []Candidate
 	var worse []float64
 	for k := range f.m.Switches {
-		if v, bad := f.sw(k, marks); bad > 0 {
+		if v, bad := f.sw(k, marks); max(bad, shifts.moved[k]-leastShift) > 0 && v != nil {
 			shifts.put(v, k)
 			f.losses.path(v)
 			out = append(out, Candidate{Entity: f.m.Switches[k].Entity, Values: v})
-			worse = append(worse, bad)
+			worse = append(worse, max(bad, shifts.moved[k]))
 		}
 	}
 	out = worstOf(out, worse)
-	shifts = f.shifts(f.m.Planes)
+	shifts = f.shifts(f.m.Planes, false)
 	for k := range f.m.Planes {
 		if shifts.moved[k] < leastShift {
 			continue
@@ -141,7 +142,7 @@ func (f *fabricMeasures) drops(v Values, g *fabric.Group) {
 }
 
 // marking is how a switch marks: the part of the time in which traffic stood
-// without a mark, marks per byte, and the part of them that were made while
+// without a mark, marks per byte in the second half, and the part of them that were made while
 // nothing stood.
 type marking struct {
 	unmarked, perByte, free float64
@@ -150,7 +151,7 @@ type marking struct {
 
 func (f *fabricMeasures) marking(r *fabric.Readings, g *fabric.Group) marking {
 	var m marking
-	var stood, unmarked, marks, free, sent float64
+	var stood, unmarked, marks, late, free, sent float64
 	for _, i := range g.Ends {
 		n := &r.Of[i]
 		rate, ok := f.m.Marks(r, i)
@@ -160,6 +161,7 @@ func (f *fabricMeasures) marking(r *fabric.Readings, g *fabric.Group) marking {
 		stood += float64(n.Standing)
 		unmarked += float64(float64(n.Standing) * n.Unmarked)
 		marks += rate
+		late += n.MarkedLate
 		free += n.MarkedFree
 		sent += float64(n.Util * f.m.Ends[i].Speed)
 	}
@@ -167,7 +169,7 @@ func (f *fabricMeasures) marking(r *fabric.Readings, g *fabric.Group) marking {
 		m.unmarked, m.stood = unmarked/stood, true
 	}
 	if sent > 0 {
-		m.perByte, m.marked = marks/sent, true
+		m.perByte, m.marked = late/sent, true
 		if marks > 0 {
 			m.free = min(free/marks, 1)
 		}
@@ -222,8 +224,8 @@ func (f *fabricMeasures) marks(v Values, k int, all []markings) {
 	}
 }
 
-// leastMarks per byte keep a rise of marks finite: one in ten gigabytes.
-const leastMarks = 1e-10
+// leastMarks per byte keep a rise of marks finite: one in a terabyte.
+const leastMarks = 1e-12
 
 func rise(now, before float64) float64 { return min((now+leastMarks)/(before+leastMarks), ratioCap) }
 
@@ -261,7 +263,8 @@ func (f *fabricMeasures) silence(g *fabric.Group) (silent, down float64) {
 // leastShift is the change of a plane's share below which it is no candidate.
 const leastShift = 0.05
 
-// shift is by how much groups' loads have changed beside their siblings'.
+// shift is by how much what the job sends through groups has changed beside their
+// siblings.
 type shift struct {
 	groups []fabric.Group
 	// moved is max(r, 1/r) − 1, where r is a group's load now over before, over
@@ -271,63 +274,82 @@ type shift struct {
 	alike []float64
 }
 
-func (f *fabricMeasures) shifts(groups []fabric.Group) shift {
+// shifts compares each group with those of its role and, where all is
+// set, with every other: the smaller difference counts, so that a switch is not meant
+// where its whole plane is, nor where its one sibling is.
+func (f *fabricMeasures) shifts(groups []fabric.Group, all bool) shift {
 	s := shift{groups, make([]float64, len(groups)), make([]bool, len(groups)), make([]float64, len(groups))}
 	ratio := make([]float64, len(groups)) // 0 where nothing is known
 	roles := map[string][]float64{}
+	var every []float64
 	for k := range groups {
 		now, before := f.carries(f.e.Fabric.Now, &groups[k]), f.carries(f.e.Fabric.Before, &groups[k])
 		if now > 0 && before > 0 {
 			ratio[k] = now / before
 			roles[groups[k].Role] = append(roles[groups[k].Role], ratio[k])
+			every = append(every, ratio[k])
 		}
 	}
 	for k := range groups {
-		all := roles[groups[k].Role]
-		if ratio[k] <= 0 || len(all) < 2 {
+		if ratio[k] <= 0 {
 			continue
 		}
-		others := slices.Clone(all)
-		at := slices.Index(others, ratio[k])
-		usual := stats.Median(slices.Delete(others, at, at+1))
-		r := ratio[k] / usual
-		s.moved[k], s.seen[k] = min(max(r, 1/r)-1, ratioCap), true
-		s.alike[k] = f.alike(&groups[k], r, usual)
+		among := [][]float64{roles[groups[k].Role]}
+		if all {
+			among = append(among, every)
+		}
+		for n, peers := range among {
+			if len(peers) < 2 {
+				continue
+			}
+			usual := without(peers, ratio[k])
+			r := ratio[k] / usual
+			if m := min(max(r, 1/r)-1, ratioCap); n == 0 || !s.seen[k] || m < s.moved[k] {
+				s.moved[k], s.seen[k], s.alike[k] = m, true, f.alike(&groups[k], r, usual)
+			}
+		}
 	}
 	return s
 }
 
-// carries is what the job's nics in a group send, or the ends of its switches
-// on the job's paths where it has no nics: bytes per second.
-func (f *fabricMeasures) carries(r *fabric.Readings, g *fabric.Group) float64 {
-	var nics, ports float64
-	any := false
-	for _, i := range g.Ends {
-		if !f.e.Fabric.OnPath[i] {
-			continue
-		}
-		x := float64(r.Of[i].Util * f.m.Ends[i].Speed)
-		if f.m.Ends[i].IsNIC() {
-			nics += x
-			any = true
-		} else {
-			ports += x
-		}
-	}
-	if any {
-		return nics
-	}
-	return ports
+// without is the median of xs without one x.
+func without(xs []float64, x float64) float64 {
+	others := slices.Clone(xs)
+	at := slices.Index(others, x)
+	return stats.Median(slices.Delete(others, at, at+1))
 }
 
-// alike is the part of a group's links on the job's paths whose load changed as
-// the whole group's did, by half as much or more. all is what the load of others
-// changed by.
+// carries is what the job's nics in a plane or rail, or behind a switch, send:
+// bytes per second.
+func (f *fabricMeasures) carries(r *fabric.Readings, g *fabric.Group) float64 {
+	var sent float64
+	for _, i := range f.nicsOf(g) {
+		sent += float64(r.Of[i].Util * f.m.Ends[i].Speed)
+	}
+	return sent
+}
+
+// nicsOf lists the job's nics in a plane or rail, or behind a switch.
+func (f *fabricMeasures) nicsOf(g *fabric.Group) []int {
+	var out []int
+	for _, i := range g.Ends {
+		if f.m.FacesHost(i) && g.Entity.Kind == telemetry.Switch {
+			i = f.m.Ends[i].Peer
+		}
+		if f.m.Ends[i].IsNIC() && f.e.Fabric.OnPath[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// alike is the part of a group's nics whose load changed as the whole group's
+// did, by half as much or more. all is what the load of others changed by.
 func (f *fabricMeasures) alike(g *fabric.Group, ratio, all float64) float64 {
 	var with, of float64
-	for _, i := range g.Ends {
+	for _, i := range f.nicsOf(g) {
 		n, b := f.e.Fabric.Now.Of[i].Util, f.e.Fabric.Before.Of[i].Util
-		if !f.e.Fabric.OnPath[i] || b < idleLoad || all <= 0 {
+		if b < idleLoad || all <= 0 {
 			continue
 		}
 		of++

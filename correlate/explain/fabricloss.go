@@ -5,6 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // packetBytes is the length of an RDMA packet at the largest message transfer
@@ -68,10 +69,49 @@ func (f *fabricMeasures) loss() loss {
 	return l
 }
 
-// resent adds up what the job's nics sent again and what came out of order.
+// again adds up what the nics of some nodes sent again and what came to them
+// out of order: packets per second.
+type again struct {
+	resent, disordered, packets float64
+	seen, disorderSeen          bool
+}
+
+func (f *fabricMeasures) again(nodes []telemetry.Entity) again {
+	var a again
+	for _, node := range nodes {
+		for _, i := range f.m.Links(node) {
+			v, ok := f.beyond(i, fabric.Sequence)
+			if !ok {
+				continue
+			}
+			a.seen = true
+			a.resent += v
+			a.packets += float64(f.e.Fabric.Now.Of[i].Util*f.m.Ends[i].Speed) / packetBytes
+			if d, ok := f.beyond(i, fabric.Disordered); ok {
+				a.disordered += d
+				a.disorderSeen = true
+			}
+		}
+	}
+	return a
+}
+
+func (a *again) share() float64 { return a.resent / max(a.packets, leastPackets) }
+
+// resent adds up what the job's nics sent again and what came out of order, and
+// how they take notices of congestion.
 func (f *fabricMeasures) resent(l *loss) {
-	var again, disordered, packets float64
-	disorderSeen := false
+	own := f.again(f.e.Nodes)
+	l.resent, l.resentSeen, l.disordered = own.share(), own.seen, own.disordered
+	if own.disorderSeen && own.disordered > 1 {
+		l.taken, l.takenSeen = min(own.resent/own.disordered, 1), true
+	}
+	for _, o := range f.e.Others {
+		if fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, f.speed) >= leastRise {
+			a := f.again(o.Nodes)
+			l.resent, l.resentSeen = max(l.resent, a.share()), l.resentSeen || a.seen
+		}
+	}
 	var heeds []float64
 	for _, node := range f.e.Nodes {
 		for _, i := range f.m.Links(node) {
@@ -81,26 +121,10 @@ func (f *fabricMeasures) resent(l *loss) {
 			if h, ok := f.heeds(i); ok {
 				heeds = append(heeds, h)
 			}
-			v, ok := f.beyond(i, fabric.Sequence)
-			if !ok {
-				continue
-			}
-			l.resentSeen = true
-			again += v
-			packets += float64(f.e.Fabric.Now.Of[i].Util*f.m.Ends[i].Speed) / packetBytes
-			if d, ok := f.beyond(i, fabric.Disordered); ok {
-				disordered += d
-				disorderSeen = true
-			}
 		}
 	}
-	l.resent = again / max(packets, leastPackets)
-	l.disordered = disordered
 	if len(heeds) > 0 {
 		l.heeded, l.heedSeen = stats.Median(heeds), true
-	}
-	if disorderSeen && disordered > 1 {
-		l.taken, l.takenSeen = min(again/disordered, 1), true
 	}
 }
 

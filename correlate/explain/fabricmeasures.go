@@ -223,14 +223,32 @@ func (f *fabricMeasures) neighbours() []Candidate {
 	var out []Candidate
 	for _, o := range f.e.Others {
 		rise := fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, f.speed)
-		if rise < 0.05 {
+		if rise < leastRise {
 			continue
 		}
 		v := Values{Rise: rise, RiseShare: rise / max(total, rise), BeganWith: boolValue(f.beganWith(o))}
+		a := f.again(o.Nodes)
+		put(v, SendsAgain, a.share(), a.seen)
+		v[NetRise] = f.net(o.Nodes)
 		maps.Copy(v, shared)
 		out = append(out, Candidate{Entity: o.Job, Values: v})
 	}
 	return out
+}
+
+// leastRise, in links, is the rise from which a neighbour is looked at.
+const leastRise = 0.05
+
+// net is what some nodes send more than before, in links; what they send less
+// counts against it.
+func (f *fabricMeasures) net(nodes []telemetry.Entity) float64 {
+	var more float64
+	for _, node := range nodes {
+		for _, i := range f.m.Links(node) {
+			more += float64((f.e.Fabric.Now.Of[i].Util - f.e.Fabric.Before.Of[i].Util) * f.m.Ends[i].Speed)
+		}
+	}
+	return more / max(f.speed, 1)
 }
 
 // beganWith says that a job came when the trouble did: within two usual steps

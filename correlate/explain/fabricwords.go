@@ -28,6 +28,10 @@ const (
 	PathDrops    Measure = "path_drops"
 	Ignored      Measure = "notices_ignored"
 
+	// Of another job.
+	SendsAgain Measure = "sends_again"
+	NetRise    Measure = "net_rise"
+
 	// Of a switch.
 	Circling     Measure = "circling"
 	StandingStop Measure = "standing_stop"
@@ -63,11 +67,13 @@ func lossMeasures() []MeasureDoc {
 		{DamageShare, "1", "its link_damage over the sum of those of the links on the job's paths"},
 		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it hears none"},
 		{Unmarked, "1", "part of the time in which traffic stood here, free to go, without one mark, beyond before"},
-		{Resent, "1", "packets that the job's nics had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
+		{Resent, "1", "packets that the job's nics, or those of a job that now sends more beside it, had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
 		{TakenForLoss, "1", "the same over the packets that came out of order at the job's nics: near 0 where disorder is harmless"},
 		{WorstDamage, "1", "the largest link_damage on the job's paths"},
 		{WorstLeak, "1", "the largest link_leak on the job's paths"},
 		{Ignored, "1/s", "congestion notices per second that the job's nics ignored, beyond before"},
+		{SendsAgain, "1", "packets that this other job's nics had to send again, per packet of 4 KiB sent, beyond before: it sends more because it loses more"},
+		{NetRise, "links", "what this other job's hosts send altogether more than they used to, what some send less included"},
 		{PathDrops, "1/s", "packets per second that queues on the job's paths dropped, beyond before"},
 	}
 }
@@ -80,12 +86,12 @@ func groupMeasures() []MeasureDoc {
 		{DropsHere, "1", "its part of all packets dropped on the job's paths"},
 		{StopsKept, "1", "time for which its ports tell their peers to stop, now over before: near 0 where traffic left the class that can be stopped"},
 		{MarksMissing, "1", "unmarked of its ports together, beyond its own before and beyond its median sibling: it does not mark where others would"},
-		{MarksRise, "1", "packets it marks per byte sent, now over before, over the same of its median sibling"},
+		{MarksRise, "1", "packets it marks per byte sent, in the second half of the hurt over before, over the same of its median sibling"},
 		{MarksFree, "1", "part of its marks that fell in time in which nothing stood at the port"},
 		{FellSilent, "1", "part of its ports that were heard of before and are not any more"},
 		{PeersDown, "1", "part of its links whose other end says that the link is down"},
-		{ShareShift, "1", "by how much its load has changed beside its median sibling's: 1 is twice or half of what it would be"},
+		{ShareShift, "1", "by how much what the job's nics in it, or behind it, send has changed beside its median sibling's: 1 is twice or half of what it would be"},
 		{SiblingsShift, "1", "the same of its median sibling"},
-		{ShiftAlike, "1", "part of its links whose load changed the same way by half as much or more: low where one link alone is meant"},
+		{ShiftAlike, "1", "part of those nics whose load changed the same way by half as much or more: low where one nic alone is meant"},
 	}
 }

@@ -94,6 +94,16 @@ func (c *counter) counts() Counts {
 	return out
 }
 
+// mean of what is added, 0 of nothing.
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(x float64) { m.sum, m.n = m.sum+x, m.n+1 }
+
+func (m *mean) value() float64 { return m.sum / float64(max(1, m.n)) }
+
 // mark notes the marks of a grid in which traffic stood, or did not.
 func (r *Reading) mark(c cell, stood bool) {
 	r.Marks += c.marked

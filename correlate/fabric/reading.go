@@ -40,9 +40,9 @@ type Reading struct {
 	Standing int
 	Unmarked float64
 	// Marks is the packets per second marked, MarkedFree those of them while
-	// nothing stood.
-	Marks, MarkedFree float64
-	Counts            Counts
+	// nothing stood, MarkedLate those of the span's second half.
+	Marks, MarkedFree, MarkedLate float64
+	Counts                        Counts
 }
 
 // trail is an end's waiting grid by grid; nil slices are all zero.
@@ -121,6 +121,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	var tr trail
 	r := Reading{Cadence: cadence(h, e), Credits: e.credits()}
 	var count counter
+	var late mean
 	waited, waitSeen := 0.0, 0
 	sc.util, sc.rutil, sc.standing = sc.util[:0], sc.rutil[:0], sc.standing[:0]
 	for k := range sc.n {
@@ -148,6 +149,9 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 			}
 		}
 		r.mark(c, known && wait > 0.5)
+		if 2*k >= sc.n {
+			late.add(c.marked)
+		}
 		count.add(h, e, sc.first.Add(telemetry.Duration(k)*sc.grid))
 		tr.set(sc.n, k, c.tells, max(wait, c.told))
 		if c.starved {
@@ -155,7 +159,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		}
 	}
 	sc.finish(&r)
-	r.Counts = count.counts()
+	r.Counts, r.MarkedLate = count.counts(), late.value()
 	if waitSeen > 0 {
 		r.Wait = max(waited/float64(waitSeen), r.Told)
 	}
