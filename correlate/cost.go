@@ -39,8 +39,11 @@ func (e *Engine) assign(c *incidentCase) {
 	if m := c.impact.MFUBefore; m != nil {
 		a.MFU = *m
 	}
-	a.Links = a.Links[:0]
 	chain := told.Chain
+	if own := &c.incident; own.Root.Entity == told.Root.Entity && own.Root.Signature == told.Root.Signature {
+		chain = own.Chain // to this job, and as of now
+	}
+	a.Links = a.Links[:0]
 	for k := 1; k < len(chain); k++ {
 		if chain[k-1].Domain != 0 && chain[k].Domain != 0 {
 			a.Links = append(a.Links, attribute.Coupling{From: chain[k-1].Domain, To: chain[k].Domain, Lag: chain[k].LagSeconds})

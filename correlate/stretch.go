@@ -190,10 +190,10 @@ func some(n int, at telemetry.Time) func(func(int) bool) {
 // mixGPUs reads what holds the clocks of the job's GPUs down, and what their
 // pipes do, some GPUs for all.
 func (e *Engine) mixGPUs(m *attribute.Mix, t *tenant, s *stretch) {
-	gpus := e.gpusOf(t.job)
+	gpus := e.someGPUs(t.job, s.to)
 	var tensor, dram, heat, brake, clock mean
-	for i := range some(len(gpus), s.to) {
-		read := func(metric telemetry.MetricName) (float64, bool) { return e.average(gpus[i], metric, s) }
+	for _, x := range gpus {
+		read := func(metric telemetry.MetricName) (float64, bool) { return e.average(x, metric, s) }
 		if x, ok := read("gpu_tensor_active_ratio"); ok {
 			tensor.add(x)
 		}
@@ -248,6 +248,27 @@ func (e *Engine) average(x telemetry.Entity, metric telemetry.MetricName, s *str
 		}
 	}
 	return m.of(), m.n > 0
+}
+
+// someGPUs lists some of the GPUs a job runs on, at most sampled, evenly spread.
+func (e *Engine) someGPUs(job telemetry.Entity, at telemetry.Time) (out []telemetry.Entity) {
+	placements := e.graph.Placements(job)
+	if len(placements) <= sampled { // few enough to list all
+		gpus := e.gpusOf(job)
+		for i := range some(len(gpus), at) {
+			out = append(out, gpus[i])
+		}
+		return out
+	}
+	for i := range some(len(placements), at) {
+		p := placements[i]
+		if p.On.Kind == telemetry.GPU {
+			out = append(out, p.On)
+		} else if gpus := e.graph.GPUs(p.Node); len(gpus) > 0 {
+			out = append(out, gpus[i%len(gpus)])
+		}
+	}
+	return out
 }
 
 // gpusOf lists the GPUs a job runs on, in identity order.
