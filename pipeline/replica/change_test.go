@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/pipeline/bus"
@@ -256,6 +257,54 @@ func TestQuestionsAreAnsweredAmidTheTrouble(t *testing.T) {
 	r.stop()
 	if _, err := w.bus.Ask(within(t, 10*time.Second), AskStatus, nil); err == nil {
 		t.Error("a replica that has ended answers")
+	}
+}
+
+func TestCostsAreAnsweredAmidTheTrouble(t *testing.T) {
+	w := newWorld(t)
+	r := w.start("a")
+	w.feed(0, hurt)
+	r.publishes()
+	r.read()
+	var ins Incidents
+	w.ask(AskIncidents, "", &ins)
+	open := 0.0
+	for _, in := range ins.Incidents {
+		for _, j := range in.Impact.Jobs {
+			open += j.GPUSecondsLost
+		}
+	}
+	var l attribute.Losses
+	w.ask(AskLosses, "", &l)
+	if open == 0 || l.Lost < open || len(l.Jobs) == 0 || len(l.Causes) == 0 || len(l.Domains) != 5 || len(l.Days) == 0 {
+		t.Errorf("the incidents cost %v, the losses are %+v", open, l)
+	}
+	var none attribute.Losses
+	w.ask(AskLosses, `{"window_seconds":86400,"job":"job:nobody"}`, &none)
+	if none.Lost != 0 || len(none.Jobs) != 0 {
+		t.Errorf("nobody lost %+v", none)
+	}
+	var m attribute.Matrix
+	w.ask(AskCoupling, `{"window_seconds":3600}`, &m)
+	if len(m.Coupling) != 5 || len(m.Lag) != 5 || m.Total < open {
+		t.Errorf("coupling %+v", m)
+	}
+	var b attribute.Budgets
+	w.ask(AskBudget, `{"job":"job:train"}`, &b)
+	if len(b.Jobs) != 1 || b.Jobs[0].Whole <= 0 || b.Jobs[0].Step == nil || b.Fleet.Whole < b.Jobs[0].Whole || b.Jobs[0].MFU.PaLM != nil {
+		t.Errorf("budget %+v", b)
+	}
+	var s attribute.Bottlenecks
+	w.ask(AskBottlenecks, "", &s)
+	if len(s.Jobs) == 0 || s.Fleet.MemoryWall != nil {
+		t.Errorf("scores %+v", s)
+	}
+	for _, bad := range []string{`{"window_seconds":-1}`, `{"window_seconds":1e9}`, `{"window_seconds":"soon"}`, `{"job":"two words"}`} {
+		for _, what := range []string{AskLosses, AskCoupling, AskBudget, AskBottlenecks} {
+			if _, err := w.bus.Ask(within(t, 10*time.Second), what, []byte(bad)); err == nil {
+				t.Errorf("%s is answered to %s", what, bad)
+			}
+		}
 	}
 }
 
