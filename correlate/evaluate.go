@@ -159,7 +159,7 @@ func (e *Engine) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
 func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next := c.incident
 	next.Updated = g
-	if c.inherited {
+	if c.inherited || c.restarted(j.Hurt) {
 		e.teller().Refresh(&next, e.cost(c, j, j.Hurt), e.expected(next.Root.Signature))
 	} else {
 		ev := e.gather(c, j, j.Hurt, g)
@@ -179,62 +179,6 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	}
 	e.publish(e.leader(c), g)
 	e.enter(c, g)
-}
-
-// suspect finds what "unknown" points to: the end where most of the job's
-// waiting ends, else the entity on its hosts with the worst finding, else the
-// job itself.
-func (e *Engine) suspect(ev *explain.Evidence) {
-	ev.Suspect, ev.Suspicion = ev.Job, 0.05
-	if f := ev.Fabric; f != nil {
-		for i, b := range f.Blame.At {
-			if share := f.Blame.Share(i) / 2; b > leastWaiting && share > ev.Suspicion {
-				ev.Suspect, ev.Suspicion = f.Now.Map.Ends[i].Entity, share
-			}
-		}
-	}
-	if ev.Suspect == ev.Job {
-		e.suspectFinding(ev)
-	}
-}
-
-// leastWaiting is the waiting, in seconds per second, below which an end is not
-// suspected.
-const leastWaiting = 0.02
-
-// suspectFinding points to the host or a part of it whose finding is worst:
-// something that got worse since a little before the hurt.
-func (e *Engine) suspectFinding(ev *explain.Evidence) {
-	worst := 0.0
-	since := ev.Hurt.Onset.Earliest.Add(-suspectBefore)
-	e.detect.Active(e.window, func(f *detect.Finding) {
-		m := e.metricOf(f)
-		if f.Score <= worst || f.Onset.Latest < since || m == nil || m.Rise == telemetry.Neutral || !e.coupled(ev, f.Series.Entity) {
-			return
-		}
-		if (f.Now > f.Before) == (m.Rise == telemetry.Worse) {
-			worst = f.Score
-			ev.Suspect, ev.Suspicion = f.Series.Entity, 0.2
-		}
-	})
-}
-
-// suspectBefore is how long before a hurt a finding may begin to be suspected.
-const suspectBefore = telemetry.Duration(60e9)
-
-// coupled says that an entity is one of the job's hosts or lies in one.
-func (e *Engine) coupled(ev *explain.Evidence, x telemetry.Entity) bool {
-	for range 4 {
-		if _, ok := slices.BinarySearchFunc(ev.Nodes, x, telemetry.Entity.Compare); ok {
-			return true
-		}
-		up, ok := e.graph.Container(x)
-		if !ok {
-			return false
-		}
-		x = up
-	}
-	return false
 }
 
 // teller gives explain what it needs of the engine to put things into words.

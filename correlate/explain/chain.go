@@ -36,7 +36,7 @@ func (t *Teller) chain(e *Evidence, a *Answer) []Link {
 	for k, f := range facts {
 		l := Link{Entity: f.entity, Metric: f.metric, Shape: f.shape.String(), Before: round(f.before, 6), Now: round(f.now, 6), Unit: f.unit, Why: f.why}
 		l.Onset, _ = e.began(f)
-		l.Domain = domainOf(a)
+		l.Domain = domainOf(e, a)
 		if m, ok := t.Catalogue.Lookup(f.metric); ok {
 			l.Domain = m.Domain
 		}

@@ -41,6 +41,16 @@ type Evidence struct {
 	// it, 0 to 1.
 	Suspect   telemetry.Entity
 	Suspicion float64
+	// Suspects are all that "unknown" may point to, Suspect first.
+	Suspects []Suspect
+}
+
+// Suspect is an entity that something is wrong with, whatever it is called.
+type Suspect struct {
+	Entity    telemetry.Entity
+	Metric    telemetry.MetricName // what shows it; "" where that is the walk of waiting
+	Domain    telemetry.Domain     // of the metric
+	Suspicion float64              // how much speaks for it, 0 to 1
 }
 
 // Other is another job on the same fabric.

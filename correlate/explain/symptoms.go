@@ -15,6 +15,9 @@ type Symptoms interface {
 	Suspects() []telemetry.Entity
 	// Measure adds to a candidate's values all that can be read of it.
 	Measure(e telemetry.Entity, v Values)
+	// Strongest lists the entities with the strongest symptoms, whatever they
+	// are called, the most suspicious first.
+	Strongest() []Suspect
 	// Level returns what a reading of one entity is read from: the metric before
 	// the hurt and during it, false where either cannot be seen.
 	Level(root telemetry.Entity, r *Reading) (before, now float64, ok bool)

@@ -18,6 +18,9 @@ type Teller struct {
 	Has func(telemetry.Series) bool
 }
 
+// maxUnknown is how many entities an answer without a name points to.
+const maxUnknown = 3
+
 // maxAlternatives is how many other answers an incident lists.
 const maxAlternatives = 4
 
@@ -28,11 +31,11 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	t.impact(in, e)
 	in.Onset = e.Hurt.Onset
 	in.Chain = t.chain(e, best)
-	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(best), Confidence: round(trust(e, best), 3), Onset: e.Hurt.Onset}
+	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(e, best), Confidence: round(trust(e, best), 3), Onset: e.Hurt.Onset}
 	if len(in.Chain) > 0 {
 		in.Root.Onset = in.Chain[0].Onset
 	}
-	in.Alternatives = alternatives(answers, best)
+	in.Alternatives = alternatives(e, answers, best)
 	in.Contributors = contributors(e, best)
 	in.BlindSpots = t.blindSpots(e, best)
 	in.RuledOut = ruledOut(e, best)
@@ -55,18 +58,33 @@ func trust(e *Evidence, a *Answer) float64 {
 	return float64(a.Confidence * e.Suspicion)
 }
 
-func domainOf(a *Answer) telemetry.Domain {
-	if a.Signature == nil {
-		return telemetry.Software
+func domainOf(e *Evidence, a *Answer) telemetry.Domain {
+	switch {
+	case a.Signature != nil:
+		return a.Signature.Domain
+	case len(e.Suspects) > 0 && e.Suspects[0].Entity == a.Entity && e.Suspects[0].Domain.String() != "":
+		return e.Suspects[0].Domain
+	case e.Fabric != nil && a.Entity != e.Job:
+		if _, link := e.Fabric.Now.Map.Index(a.Entity); link {
+			return telemetry.Network
+		}
 	}
-	return a.Signature.Domain
+	return telemetry.Software
 }
 
-func alternatives(answers []Answer, best *Answer) []Alternative {
+func alternatives(e *Evidence, answers []Answer, best *Answer) []Alternative {
 	out := []Alternative{}
+	if best.Signature == nil {
+		for _, s := range e.Suspects[:min(len(e.Suspects), maxUnknown)] {
+			if s.Entity != best.Entity {
+				out = append(out, Alternative{s.Entity, Unknown, round(float64(best.Confidence*s.Suspicion), 3)})
+			}
+		}
+	}
 	for i := range answers {
 		a := &answers[i]
-		if a.Entity == best.Entity && a.Name() == best.Name() || a.Confidence < 0.001 {
+		known := slices.ContainsFunc(out, func(o Alternative) bool { return o.Entity == a.Entity && o.Signature == a.Name() })
+		if known || a.Entity == best.Entity && a.Name() == best.Name() || a.Confidence < 0.001 {
 			continue
 		}
 		if len(out) < maxAlternatives {

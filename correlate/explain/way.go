@@ -21,11 +21,13 @@ type Observation struct {
 // fabric: what tells of the root, the GPU under it that is slowed most, the
 // rank under it that is late.
 func (t *Teller) standingPath(e *Evidence, a *Answer) []fact {
-	if e.Symptoms == nil || a.Signature == nil {
+	if e.Symptoms == nil {
 		return nil
 	}
 	var out []fact
-	if f, ok := t.telling(e, a); ok {
+	if a.Signature == nil {
+		out = t.suspicious(e, a)
+	} else if f, ok := t.telling(e, a); ok {
 		out = append(out, f)
 	}
 	if o, ok := e.Symptoms.Slowest(a.Entity); ok {
@@ -35,6 +37,18 @@ func (t *Teller) standingPath(e *Evidence, a *Answer) []fact {
 		out = appendFact(out, t.observed(o, "it computes "+percent(o.Now/o.Before-1)+" longer than before"))
 	}
 	return out
+}
+
+// suspicious is what an entity is suspected for whose trouble has no name.
+func (t *Teller) suspicious(e *Evidence, a *Answer) []fact {
+	if len(e.Suspects) == 0 || e.Suspects[0].Entity != a.Entity || e.Suspects[0].Metric == "" {
+		return nil
+	}
+	o, ok := e.Symptoms.Telling(a.Entity, &Clue{Full: 1, Reading: &Reading{Metric: e.Suspects[0].Metric, Of: OfRoot, Take: TakeShift}})
+	if !ok {
+		return nil
+	}
+	return []fact{t.observed(o, "of all that the job depends on it has got worse most")}
 }
 
 // appendFact adds a fact unless its entity is told of already.

@@ -1,0 +1,98 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/detect"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// leastWaiting is the waiting, in seconds per second, below which an end is
+	// not suspected.
+	leastWaiting = 0.02
+	// findingSuspicion is what a finding makes of an entity that shows nothing
+	// else, and jobSuspicion what a job is suspected of in any case.
+	findingSuspicion = 0.2
+	jobSuspicion     = 0.05
+)
+
+// suspect finds what "unknown" points to: the ends where most of the job's
+// waiting ends, and the entities with the strongest symptoms; where there is
+// neither, the entity on its hosts with the worst finding, else the job itself.
+func (e *Engine) suspect(ev *explain.Evidence) {
+	var all []explain.Suspect
+	if f := ev.Fabric; f != nil {
+		for i, b := range f.Blame.At {
+			if share := f.Blame.Share(i) / 2; b > leastWaiting && share > jobSuspicion {
+				all = append(all, explain.Suspect{Entity: f.Now.Map.Ends[i].Entity, Domain: telemetry.Network, Suspicion: share})
+			}
+		}
+	}
+	if ev.Symptoms != nil {
+		for _, s := range ev.Symptoms.Strongest() {
+			if s.Suspicion > jobSuspicion {
+				all = append(all, s)
+			}
+		}
+	}
+	if s, ok := e.suspectFinding(ev); ok && len(all) == 0 {
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b explain.Suspect) int {
+		return cmp.Or(cmp.Compare(b.Suspicion, a.Suspicion), a.Entity.Compare(b.Entity))
+	})
+	for _, s := range all {
+		if !slices.ContainsFunc(ev.Suspects, func(o explain.Suspect) bool { return o.Entity == s.Entity }) {
+			ev.Suspects = append(ev.Suspects, s)
+		}
+	}
+	ev.Suspects = append(ev.Suspects, explain.Suspect{Entity: ev.Job, Domain: telemetry.Software, Suspicion: jobSuspicion})
+	ev.Suspect, ev.Suspicion = ev.Suspects[0].Entity, ev.Suspects[0].Suspicion
+}
+
+// suspectFinding points to the host or a part of it whose finding is worst:
+// something that got worse since a little before the hurt.
+func (e *Engine) suspectFinding(ev *explain.Evidence) (found explain.Suspect, ok bool) {
+	worst := 0.0
+	since := ev.Hurt.Onset.Earliest.Add(-suspectBefore)
+	e.detect.Active(e.window, func(f *detect.Finding) {
+		m := e.metricOf(f)
+		if f.Score <= worst || f.Onset.Latest < since || m == nil || m.Rise == telemetry.Neutral || !e.coupled(ev, f.Series.Entity) {
+			return
+		}
+		if (f.Now > f.Before) == (m.Rise == telemetry.Worse) {
+			worst = f.Score
+			found, ok = explain.Suspect{Entity: f.Series.Entity, Metric: m.Name, Domain: m.Domain, Suspicion: findingSuspicion}, true
+		}
+	})
+	return found, ok
+}
+
+// suspectBefore is how long before a hurt a finding may begin to be suspected.
+const suspectBefore = telemetry.Duration(60e9)
+
+// coupled says that an entity is one of the job's hosts or lies in one.
+func (e *Engine) coupled(ev *explain.Evidence, x telemetry.Entity) bool {
+	for range 4 {
+		if _, ok := slices.BinarySearchFunc(ev.Nodes, x, telemetry.Entity.Compare); ok {
+			return true
+		}
+		up, ok := e.graph.Container(x)
+		if !ok {
+			return false
+		}
+		x = up
+	}
+	return false
+}
+
+// restarted says that a job which had failed runs again: what it does now says
+// nothing of why it failed, so the answer stands and only its cost goes on.
+func (c *incidentCase) restarted(h *jobs.Hurt) bool {
+	failed, again := jobs.Failed.String(), jobs.Restarted.String()
+	return c.judged != 0 && h.State != jobs.Failed && (c.impact.State == failed || c.impact.State == again || h.State == jobs.Restarted)
+}

@@ -1,0 +1,160 @@
+package symptom
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// leastStep is the part of its before by which a metric must change to count
+	// as one step of strength, where it did not wander more; and leastDegrees the
+	// same for temperatures.
+	leastStep    = 0.03
+	leastDegrees = 1.0
+	// mostStrength bounds what one metric says.
+	mostStrength = 10.0
+	// leastStrength is what is no symptom at all, and fullStrength what leaves no
+	// doubt that something is wrong there.
+	leastStrength = 3.0
+	fullStrength  = 24.0
+	// toldStrength is what an event of trouble at an entity says.
+	toldStrength = 9.0
+	// strongest symptoms are listed, at most.
+	strongest = 6
+)
+
+// Strongest lists the entities with the strongest symptoms, whatever they are
+// called: what got worse, beyond its own wandering and beyond what happened to
+// its peers, and stands over what is afflicted. The most suspicious come first.
+func (f *Contrast) Strongest() []explain.Suspect {
+	var out []explain.Suspect
+	for i, e := range f.survey.all {
+		if !f.survey.used[i] {
+			continue
+		}
+		suspect := explain.Suspect{Entity: e, Domain: telemetry.Computing}
+		s, c := f.strength(int32(i))
+		if s > 0 {
+			suspect.Metric, suspect.Domain = c.metric.Name, c.metric.Domain
+		}
+		if f.told(e) {
+			s = max(s, toldStrength)
+		}
+		if s < leastStrength {
+			continue
+		}
+		s *= f.weightOver(int32(i))
+		suspect.Suspicion = min((s-leastStrength)/(fullStrength-leastStrength), 1)
+		out = append(out, suspect)
+	}
+	slices.SortFunc(out, func(a, b explain.Suspect) int {
+		return cmp.Or(cmp.Compare(b.Suspicion, a.Suspicion), a.Entity.Compare(b.Entity))
+	})
+	return out[:min(len(out), strongest)]
+}
+
+// told reports whether an event of trouble or of change happened to an entity.
+func (f *Contrast) told(e telemetry.Entity) bool {
+	return slices.ContainsFunc(f.events[e], func(ev telemetry.Event) bool {
+		switch ev.Name {
+		case telemetry.EventXID, telemetry.EventLinkDown, telemetry.EventSMMasterChanged, telemetry.EventConfigChanged:
+			return true
+		}
+		return false
+	})
+}
+
+// weightOver is higher for what accounts for all that is afflicted, the less of
+// what is well stands under it, too.
+func (f *Contrast) weightOver(i int32) float64 {
+	d := &f.derived
+	w := 1.0
+	if len(d.afflicted) > 0 && f.survey.gpusIn[i] > 0 {
+		w += float64(float64(2*part(d.hit[i], len(d.afflicted))) * part(d.hit[i], int(f.survey.gpusIn[i])))
+	}
+	if len(d.late) > 0 && f.survey.ranked[i] > 0 {
+		w += float64(part(d.lateIn[i], len(d.late)) * part(d.lateIn[i], int(f.survey.ranked[i])))
+	}
+	return w
+}
+
+// strength is how strong an entity's worst symptom is, and what shows it.
+func (f *Contrast) strength(i int32) (float64, column) {
+	best, by := 0.0, column{}
+	for c, col := range f.plan.of(f.survey.all[i].Kind) {
+		s, ok := f.worsened(i, c, col)
+		if !ok {
+			continue
+		}
+		if m := f.medianWorse(f.survey.class[i], c, col); m.seen > leastPeers {
+			s -= m.v
+		}
+		if s > best {
+			best, by = s, col
+		}
+	}
+	return best, by
+}
+
+// worsened is how much worse a metric is than before: in steps of what it
+// wandered. It is negative where the metric got better.
+func (f *Contrast) worsened(i int32, c int, col column) (float64, bool) {
+	if f.now.silent[i] != nil && f.now.silent[i][c] {
+		_, known := f.before.at(i, c)
+		return mostStrength / 2, known
+	}
+	now, seen := f.now.at(i, c)
+	before, known := f.before.at(i, c)
+	if !seen || !known {
+		return 0, false
+	}
+	step := max(float64(leastStep*math.Abs(float64(before.Mean))), float64(float64(before.Spread)*math.Abs(float64(before.Mean))))
+	switch {
+	case col.bits != 0:
+		step = 0.05
+	case col.metric.Unit == "celsius":
+		step = max(leastDegrees, float64(float64(before.Spread)*math.Abs(float64(before.Mean))))
+	case col.metric.Type == telemetry.Counter && col.metric.Rise == telemetry.Worse:
+		step = max(step, float64(0.2*float64(now.Mean)))
+	}
+	if step == 0 {
+		step = math.Abs(float64(now.Mean)) / mostStrength * 2
+	}
+	if step == 0 {
+		return 0, true
+	}
+	s := (float64(now.Mean) - float64(before.Mean)) / step
+	switch {
+	case col.bits != 0 || col.metric.Rise == telemetry.Worse:
+	case col.metric.Rise == telemetry.Better:
+		s = -s
+	default:
+		s = math.Abs(s) / 2
+	}
+	return min(max(s, -mostStrength), mostStrength), true
+}
+
+// medianWorse is the median of worsened over a class.
+func (f *Contrast) medianWorse(class int32, c int, col column) median {
+	key := peerKey{class, c, "worsened"}
+	if m, ok := f.medians[key]; ok {
+		return m
+	}
+	var vs []float64
+	for _, i := range f.survey.alike[class] {
+		if v, ok := f.worsened(i, c, col); ok {
+			vs = append(vs, v)
+		}
+	}
+	m := median{seen: len(vs)}
+	if len(vs) > 0 {
+		m.v = stats.Median(vs)
+	}
+	f.medians[key] = m
+	return m
+}
