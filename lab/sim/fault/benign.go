@@ -15,9 +15,9 @@ func benignKinds() []Kind {
 			strike:   job, eligible: in(trains, onJob),
 			write: func(w *writing) { multiply(&w.set.Jobs[w.job].Work, 1+w.x) }},
 		{Name: "checkpoint-pattern", Domain: "software", Expect: Benign,
-			Severity: "time that checkpoints take beyond what they took, up to half: a model that grew",
+			Severity: "time that checkpoints take beyond what they took, up to 0.15: a model that grew",
 			strike:   job, eligible: in(saves, onJob),
-			write: func(w *writing) { multiply(&w.set.Jobs[w.job].Checkpoint, 1+float64(0.5*w.x)) }},
+			write: func(w *writing) { multiply(&w.set.Jobs[w.job].Checkpoint, 1+float64(0.15*w.x)) }},
 		{Name: "evaluation", Domain: "software", Expect: Benign,
 			strike: job, eligible: in(trains, onJob), write: func(w *writing) { w.set.Jobs[w.job].Evaluates = true }},
 		{Name: "job-stop", Domain: "software", Expect: Benign,
@@ -50,7 +50,7 @@ func benignKinds() []Kind {
 			write: func(w *writing) {
 				first := w.rack * w.scene.Site.NodesPerRack
 				nodes := min(w.scene.Site.Nodes-first, w.scene.Site.NodesPerRack)
-				most := float64(float64(nodes*w.scene.Site.GPUs) * (plant.GPUMost + plant.HostMost))
+				most := float64(float64(nodes*w.scene.Site.GPUs)*(plant.GPUMost+plant.HostMost)) / plant.ShelfEfficiency
 				lower(&w.set.Racks[w.rack].Limit, float64(most*(1-float64(0.03*w.x))))
 			}},
 		{Name: "benign-reorder", Domain: "network", Expect: Benign,

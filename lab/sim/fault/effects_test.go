@@ -355,7 +355,7 @@ func effects() []effect {
 		{"input-stall", "job:train-a", water, 0.3, 0, "+step; +job: input wait; -GPU: SM; -node: engine", ""},
 		{"input-stall", "node:n0001", water, 0.3, 0, "+step; -node: engine; =GPU: slowed by heat; +job: rank 2 waits", ""},
 		{"storage-slow", "storage:lustre0", water, 0.95, 0, "+step; +storage: read latency; +job: input wait", ""},
-		{"checkpoint-stall", "job:train-a", water, 0.1, 0, "+step; +job: longest checkpoint; =GPU: limit", ""},
+		{"checkpoint-stall", "job:train-a", water, 0.3, 0, "+step; +job: longest checkpoint; =GPU: limit", ""},
 		{"checkpoint-pattern", "job:train-a", water, 1, 0, "+job: longest checkpoint", ""},
 		{"stage-imbalance", "job:train-a", water, 0.6, 0, "+step; +job: last rank computes; +job: rank 2 waits", ""},
 		{"expert-imbalance", "job:train-a", water, 0.8, 0, "+step; +job: rank 3 computes", ""},

@@ -18,19 +18,19 @@ func jobKinds() []Kind {
 				}
 				w.set.Nodes[w.node].Input += float64(8 * w.x)
 			}},
-		{Name: "storage-slow", Domain: "software", Expect: Incident, Loud: 0.95, Quiet: 0.75, Lag: [2]float64{0, 20},
-			Severity: "share of its bandwidth that storage lacks, up to 0.99",
+		{Name: "storage-slow", Domain: "software", Expect: Incident, Loud: 0.8, Quiet: 0.3, Lag: [2]float64{0, 20},
+			Severity: "share of its bandwidth for reading that storage lacks, up to 0.99; for writing up to 0.7",
 			strike:   []telemetry.Kind{telemetry.Storage}, eligible: in(trains, func(s *Scene, _ int) []telemetry.Entity {
 				return []telemetry.Entity{s.storage()}
 			}),
 			write: func(w *writing) {
 				multiply(&w.set.Storage.Read, 1-float64(0.99*w.x))
-				multiply(&w.set.Storage.Write, 1-float64(0.99*w.x))
+				multiply(&w.set.Storage.Write, 1-float64(0.7*w.x))
 			}},
-		{Name: "checkpoint-stall", Domain: "software", Expect: Incident, Loud: 0.5, Quiet: 0.1, Lag: [2]float64{0, 120},
-			Severity: "time that checkpoints take beyond their due, up to forty times that",
+		{Name: "checkpoint-stall", Domain: "software", Expect: Incident, Loud: 0.35, Quiet: 0.07, Lag: [2]float64{0, 120},
+			Severity: "time that checkpoints take beyond their due, up to eight times that",
 			strike:   job, eligible: in(saves, onJob),
-			write: func(w *writing) { multiply(&w.set.Jobs[w.job].Checkpoint, 1+float64(40*w.x)) }},
+			write: func(w *writing) { multiply(&w.set.Jobs[w.job].Checkpoint, 1+float64(8*w.x)) }},
 		{Name: "stage-imbalance", Domain: "software", Expect: Incident, Loud: 0.45, Quiet: 0.1, Lag: [2]float64{0, 6},
 			Severity: "what the last pipeline stage has to do beyond its due, up to as much again",
 			strike:   job, eligible: in(staged, onJob),

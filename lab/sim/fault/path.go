@@ -39,7 +39,7 @@ func pathKinds() []Kind {
 			}},
 		{Name: "ecmp-collision", Domain: "network", Expect: Incident, Loud: 0.3, Quiet: 0.08, Lag: [2]float64{0, 6},
 			Severity: "share of its switch's flows that a hash puts on one uplink instead of where they went",
-			strike:   []telemetry.Kind{telemetry.Port}, eligible: onUplinks,
+			strike:   []telemetry.Kind{telemetry.Port}, eligible: in(hashed, onUplinks),
 			write: func(w *writing) { addShare(&w.set.Links[w.link].Pile, w.x) }},
 		{Name: "plane-imbalance", Domain: "network", Expect: Incident, Loud: 0.55, Quiet: 0.15, Lag: [2]float64{0, 6},
 			Severity: "traffic beyond its due that routing gives to a plane's or leaf's switches, up to seven times that",

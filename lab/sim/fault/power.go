@@ -58,7 +58,7 @@ func (w *writing) limit() {
 	default:
 		first := w.rack * w.scene.Site.NodesPerRack
 		nodes := min(w.scene.Site.Nodes-first, w.scene.Site.NodesPerRack)
-		lower(&w.set.Racks[w.rack].Limit, float64(left*float64(nodes)*perNode))
+		lower(&w.set.Racks[w.rack].Limit, float64(left*float64(nodes)*perNode)/plant.ShelfEfficiency)
 	}
 }
 

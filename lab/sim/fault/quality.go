@@ -20,7 +20,7 @@ func qualityKinds() []Kind {
 	return []Kind{
 		{Name: "link-degraded", Domain: "network", Expect: Incident, Loud: 0.8, Quiet: 0.45, Lag: [2]float64{0, 6},
 			Severity: "share of a cable's lanes that are lost, in eighths, both ways",
-			strike:   cableEnds(), eligible: onPorts, write: (*writing).narrow},
+			strike:   cableEnds(), eligible: onCables, write: (*writing).narrow},
 		{Name: "link-errors", Domain: "network", Expect: Incident, Loud: 0.93, Quiet: 0.75, Lag: [2]float64{0, 10},
 			Severity: "packets damaged on their way from the port: from 1 in 100,000 to 3 in 100, by its logarithm",
 			strike:   cableEnds(), eligible: onPorts, write: (*writing).corrupt},
@@ -37,7 +37,7 @@ func qualityKinds() []Kind {
 			}},
 		{Name: "link-flap", Domain: "network", Expect: Incident, Loud: 0.85, Quiet: 0.62, Lag: [2]float64{0, 30},
 			Severity: "how often and long the link goes: at one half 1 to 4 s each 15 to 40 s, from 0.4 to 2.4 times as long and as often",
-			strike:   []telemetry.Kind{telemetry.Port, telemetry.NIC}, eligible: onPorts, write: (*writing).flap},
+			strike:   []telemetry.Kind{telemetry.Port, telemetry.NIC}, eligible: onCables, write: (*writing).flap},
 		{Name: "link-down", Domain: "network", Expect: Incident, Lag: [2]float64{0, 10},
 			strike: []telemetry.Kind{telemetry.Port}, eligible: onUplinks,
 			write: func(w *writing) { w.both(func(l *condition.Link) { l.Down = true }) }},

@@ -14,6 +14,7 @@ type Scene struct {
 	Jobs       []Job // in the order of condition.Set's
 	Air        bool  // nodes are cooled by air
 	InfiniBand bool
+	Adaptive   bool   // routing spreads by load: no hash puts flows together
 	Storage    string // name of the storage that jobs use; "lustre0"
 	// Sent is how many bytes each link carries in health, where it is known:
 	// faults on links then strike those that carry something.

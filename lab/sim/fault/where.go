@@ -161,6 +161,12 @@ func onPorts(s *Scene, job int) []telemetry.Entity {
 	return slices.Concat(onReceivers(s, job), onUplinks(s, job), onDownlinks(s, job))
 }
 
+// onCables are the ends of cables where one end stands for both: those that
+// face a job's NICs and those of its leaves.
+func onCables(s *Scene, job int) []telemetry.Entity {
+	return append(onReceivers(s, job), onUplinks(s, job)...)
+}
+
 // onModules are the modules of onPorts, where the site has any, else the ports.
 func onModules(s *Scene, job int) []telemetry.Entity {
 	out := onPorts(s, job)
@@ -199,6 +205,7 @@ func in(holds func(*Scene, int) bool, where func(*Scene, int) []telemetry.Entity
 	}
 }
 
+func hashed(s *Scene, _ int) bool     { return !s.Adaptive }
 func roce(s *Scene, _ int) bool       { return !s.InfiniBand }
 func infiniBand(s *Scene, _ int) bool { return s.InfiniBand }
 func byAir(s *Scene, _ int) bool      { return s.Air }

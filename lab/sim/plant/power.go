@@ -23,6 +23,9 @@ type power struct {
 	draw  []float64
 }
 
+// ShelfEfficiency is of a shelf of titanium supplies, 480 V AC in.
+const ShelfEfficiency = 0.955
+
 // efficiency of conversions: what comes out over what goes in.
 type efficiency struct{ shelf, pdu, ups float64 }
 
@@ -33,7 +36,7 @@ func efficiencies(direct bool) efficiency {
 	if direct {
 		return efficiency{shelf: 0.985, pdu: 0.995, ups: 0.98}
 	}
-	return efficiency{shelf: 0.955, pdu: 0.99, ups: 0.96}
+	return efficiency{shelf: ShelfEfficiency, pdu: 0.99, ups: 0.96}
 }
 
 // rackPower is a rack's two shelves.

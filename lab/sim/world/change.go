@@ -24,6 +24,7 @@ func (w *World) observe(from float64) {
 			}
 		}
 	}
+	w.dirty = w.fabric.pass() || w.dirty
 	if wired || machines && w.nodesChanged() {
 		before := w.fabric.mark
 		w.fabric.update(c, w.plant)

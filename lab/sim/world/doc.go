@@ -10,7 +10,7 @@
 // What a condition does here (what it does to power and coolant, package plant
 // says):
 //
-//	Link.Down          both directions are gone; flows are hashed again over what is left; without another way the collective stands still
+//	Link.Down          both directions are gone; flows stand still for a timeout, then are hashed again over what is left; without another way the collective stands still
 //	Link.Speed         less capacity; what meets there queues and is marked
 //	Link.Drain, NIC.PCIe  the receiver takes less: it stops the sender, which stops its feeders (Lossless.Stop)
 //	Link.Hold          stopped all the time, nothing passes

@@ -37,7 +37,10 @@ type fabric struct {
 	pile []pile   // by leaf
 
 	powered []bool // switches
-	mark    uint64 // of all that decides about rates
+
+	gone    []int32 // links that went down in the last seconds …
+	waiting []int   // … and by link, how many seconds their flows still wait
+	mark    uint64  // of all that decides about rates
 }
 
 // pile is an uplink that gets more than its due of its leaf's flows.
@@ -53,7 +56,7 @@ func newFabric(s *site.Site, seed random.Source) *fabric {
 		speed: make([]float64, n), drain: make([]float64, n), hold: make([]bool, n), lost: make([]float64, n),
 		damaged: make([]float64, n), reorder: make([]float64, n), ber: make([]float64, n), corrected: make([]float64, n),
 		uncorrectable: make([]float64, n), stir: make([]uint64, s.Fabrics*s.Leaves), pile: make([]pile, s.Fabrics*s.Leaves),
-		powered: make([]bool, s.Switches())}
+		powered: make([]bool, s.Switches()), waiting: make([]int, n)}
 	for c := range s.Cables() {
 		lower, upper, nic, leaf := f.ends(c)
 		up, down := site.Up(c), site.Down(c)
@@ -95,6 +98,37 @@ const (
 	slowing  = 0.02       // of its rate per kelvin beyond
 	pcieRoom = 512. / 400 // what 16 lanes of generation 5 carry over a 400 Gb/s port
 )
+
+// retry is how long flows stand still, seconds, whose link between switches went
+// down: what was on it is sent again after the queue pair's timeout, which
+// libraries set to 4.096 µs · 2^18 to 2^20, 1.07 to 4.3 s (NCCL_IB_TIMEOUT).
+const retry = 2
+
+// pass lets a second pass for flows that wait, and reports whether some need
+// another way now.
+func (f *fabric) pass() bool {
+	over, left := false, f.gone[:0]
+	for _, l := range f.gone {
+		f.waiting[l]--
+		if f.waiting[l] > 0 {
+			left = append(left, l)
+		} else {
+			over = true
+		}
+	}
+	f.gone = left
+	return over
+}
+
+// waits reports whether a way has a link whose loss has not been noticed.
+func (f *fabric) waits(path []int32) bool {
+	for _, l := range path {
+		if !f.up[l] && f.waiting[l] > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // update derives what links can do from the condition.
 func (f *fabric) update(c *condition.Set, p *plant.Plant) {
@@ -152,6 +186,12 @@ func (f *fabric) hash(cable int, l *condition.Link) {
 }
 
 func (f *fabric) link(l int32, up bool, c *condition.Link) {
+	if f.up[l] && !up && f.nic[l] < 0 {
+		if f.waiting[l] == 0 {
+			f.gone = append(f.gone, l)
+		}
+		f.waiting[l] = retry
+	}
 	f.up[l] = up
 	if !up {
 		f.speed[l], f.drain[l], f.hold[l], f.lost[l], f.damaged[l], f.reorder[l] = 0, 1, false, 0, 0, 0

@@ -174,7 +174,7 @@ func (r *router) route(t *traffic) {
 			choice = r.hashed(f, choice, [2]int{n0, n1})
 		}
 		path = r.site.Path(path, from, to, choice)
-		if n0 > 1 && !r.whole(path) {
+		if n0 > 1 && !r.whole(path) && !r.fabric.waits(path) {
 			path = r.around(f, path, [2]int{n0, n1})
 		}
 		f.path = nil
