@@ -80,7 +80,7 @@ func (s stage) config() world.Config {
 
 // scene is the stage as faults see it.
 func (s stage) scene(w *world.World, sent []float64) *fault.Scene {
-	out := &fault.Scene{Site: w.Site(), Air: s.air, InfiniBand: s.infiniBand, Storage: Storage, Sent: sent}
+	out := &fault.Scene{Site: w.Site(), Air: s.air, InfiniBand: s.infiniBand, Adaptive: s.adaptive, Storage: Storage, Sent: sent}
 	for _, j := range w.Jobs() {
 		f := fault.Job{Name: j.Name, Nodes: j.Nodes, Serving: j.Serving != nil}
 		if t := j.Training; t != nil {
