@@ -180,3 +180,77 @@ func TestVictims(t *testing.T) {
 		t.Errorf("it handles %v CNPs", cnps(w))
 	}
 }
+
+// TestAdaptiveRouting leads flows around an uplink that carries little, takes no
+// notice of hashes, and has some packets out of order that cost nothing.
+func TestAdaptiveRouting(t *testing.T) {
+	slower := func(adaptive bool) (slow, piled float64, out float64) {
+		for k, change := range []func(*condition.Set, *world.World){
+			func(*condition.Set, *world.World) {},
+			func(c *condition.Set, w *world.World) { c.Links[carrier(w)].Speed = 0.25 },
+			func(c *condition.Set, w *world.World) { c.Links[carrier(w)].Pile = 1 },
+		} {
+			cfg := world.Standard(256, 4)
+			cfg.Adaptive = adaptive
+			w, c := build(t, cfg)
+			play(w, c, 2, nil) // what a job carries is known a second after it began
+			change(c, w)
+			steps, _ := play(w, c, 60, nil)
+			switch x := mean(steps, seconds); k {
+			case 0:
+				out = w.State().NICs[0].OutOfOrderTotal
+				if naks := w.State().NICs[0].SequenceTotal; naks > 0 {
+					t.Errorf("%v NAKs in health", naks)
+				}
+				slow, piled = 1/x, 1/x
+			case 1:
+				slow *= x
+			default:
+				piled *= x
+			}
+		}
+		return slow, piled, out
+	}
+	slow, piled, out := slower(true)
+	if slow > 1.02 || piled > 1.001 || out == 0 {
+		t.Errorf("adaptive: %v times as long over a slow uplink, %v under a pile, %v packets out of order", slow, piled, out)
+	}
+	if slow, piled, out := slower(false); slow < 1.2 || piled < 1.2 || out != 0 {
+		t.Errorf("hashed: %v, %v, %v", slow, piled, out)
+	}
+}
+
+// carrier is the first leaf's uplink that carries most of the first job.
+func carrier(w *world.World) (link int32) {
+	for u := range w.Site().Uplinks {
+		if l := site.Up(w.Site().UplinkCable(0, 0, u)); u == 0 || w.Carries(0)[l] > w.Carries(0)[link] {
+			link = l
+		}
+	}
+	return link
+}
+
+// TestRails: where NIC i of a block's nodes shares leaf i, jobs run as they do
+// over planes, and what is wrong with one leaf hurts one rail.
+func TestRails(t *testing.T) {
+	cfg := world.Standard(256, 4)
+	cfg.Site.Wiring = site.Rails
+	w, c := build(t, cfg)
+	steps, _ := play(w, c, 60, nil)
+	if m := mean(steps, seconds); m < 3 || m > 7 {
+		t.Errorf("steps of %v s", m)
+	}
+	c.Switches[w.Site().Switch(0, 3)].Eager = 0.01
+	before := slices.Clone(w.State().NICs)
+	after, _ := play(w, c, 60, nil)
+	if mean(after, seconds) < 1.05*mean(steps, seconds) {
+		t.Error("a leaf that marks at once slows nobody")
+	}
+	for i := range 8 {
+		n := w.Jobs()[0].Nodes[0]*8 + i
+		grew := (w.State().NICs[n].MarkedTotal - before[n].MarkedTotal) > 10*before[n].MarkedTotal
+		if grew != (i == 3) {
+			t.Errorf("marks at rail %d: %v, then %v", i, before[n].MarkedTotal, w.State().NICs[n].MarkedTotal)
+		}
+	}
+}

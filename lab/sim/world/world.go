@@ -183,8 +183,8 @@ func (w *World) Jobs() []*work.Job { return w.jobs }
 func (w *World) State() *state.State { return &w.state }
 
 // Carries returns how many bits a second each link carries of a job's own
-// traffic in the mean, by links, as after the last step. The world keeps the
-// slice and writes it again.
+// traffic in the mean, by links, as after the last step; a job counts from the
+// second after it began. The world keeps the slice and writes it again.
 func (w *World) Carries(job int) []float64 { return w.offers[job].load }
 
 // Step moves the world a second on under a condition, which it only reads and
