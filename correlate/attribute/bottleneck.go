@@ -3,7 +3,8 @@ package attribute
 import "github.com/quintet-dc/quintet/telemetry"
 
 // Scores say what holds the work back: each is the percent of the available
-// GPU-seconds that it takes, 0 to 100, nil where it cannot be observed.
+// GPU-seconds that it takes, 0 to 100, nil where it cannot be observed for at
+// least half of what jobs had.
 type Scores struct {
 	// Redundant is arithmetic beyond the model's: what the tensor pipes did, by
 	// their activity and clock, less what the model needs. Recomputed activations,
@@ -51,22 +52,21 @@ func (u *Usage) Bottlenecks(w Window) Bottlenecks {
 }
 
 func (t *Tally) scores() Scores {
+	enough := (t.Whole - t.outside()) / 2
 	percent := func(ps ...Part) *float64 {
-		sum, seen := 0.0, false
+		sum := 0.0
 		for _, p := range ps {
-			if t.Seen[p] > 0 {
-				sum, seen = sum+t.Taken[p], true
+			if !(t.Seen[p] > 0) || t.Seen[p] < enough {
+				return nil
 			}
-		}
-		if !seen {
-			return nil
+			sum += t.Taken[p]
 		}
 		x := float64(100 * share(sum, t.Whole))
 		return &x
 	}
 	s := Scores{LowMFU: percent(Compute), MemoryWall: percent(Memory), Communication: percent(Communication),
 		DensityCap: percent(Power, Clock), Thermal: percent(Heat)}
-	if t.Counted > 0 {
+	if t.Counted > 0 && t.Counted >= enough {
 		x := float64(100 * share(max(0, t.Executed-t.Needed), t.Whole))
 		s.Redundant = &x
 	}

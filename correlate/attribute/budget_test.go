@@ -247,6 +247,40 @@ func TestTheFleetHasItsIdleGPUs(t *testing.T) {
 	}
 }
 
+// TestWhatIsHardlySeenHasNoScore: an incident says what its excess went to, and
+// nothing says where the rest did.
+func TestWhatIsHardlySeenHasNoScore(t *testing.T) {
+	scores := func(w attribute.Work) attribute.Scores {
+		var u attribute.Usage
+		tally := attribute.Split(&w)
+		u.Add(train, noon.Add(-hour), noon, &tally)
+		b := u.Bottlenecks(window(t, hour, noon))
+		if len(b.Jobs) != 1 || b.Jobs[0].Job != train {
+			t.Fatalf("jobs: %+v", b.Jobs)
+		}
+		return b.Jobs[0].Scores
+	}
+	w := seen(0.27)
+	w.Base, w.Excess, w.Cause = 2700, 300, attribute.Communication
+	s := scores(w)
+	equal(t, "communication", *s.Communication, 100*(300+0.2*2700)/3000)
+	equal(t, "density cap", *s.DensityCap, 100*0.6*0.09*2700/3000)
+	equal(t, "thermal", *s.Thermal, 100*0.6*0.01*2700/3000)
+	// The pipes were busy for 810 s of a tenth less than the top clock; the model
+	// needed 810 s at the top.
+	equal(t, "redundant", *s.Redundant, 0)
+	w.Mix = attribute.UnknownMix()
+	s = scores(w)
+	for what, x := range map[string]*float64{"communication": s.Communication, "density cap": s.DensityCap, "thermal": s.Thermal, "memory wall": s.MemoryWall, "low MFU": s.LowMFU, "redundant": s.Redundant} {
+		if x != nil {
+			t.Errorf("%s: %v of what is not seen", what, *x)
+		}
+	}
+	w = seen(0.1)
+	s = scores(w)
+	equal(t, "more arithmetic than the model needs", *s.Redundant, 100*(0.3*0.9-0.1))
+}
+
 // TestUsageSurvivesItsSnapshot, and a stretch over midnight is in
 // both days by its parts.
 func TestUsageSurvivesItsSnapshot(t *testing.T) {
