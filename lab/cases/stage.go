@@ -2,6 +2,7 @@ package cases
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/quintet-dc/quintet/lab/sim/condition"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
@@ -78,7 +79,7 @@ func (s stage) config() world.Config {
 	return c
 }
 
-// scene is the stage as faults see it.
+// scene is the stage as faults see it. It plays the world's first seconds.
 func (s stage) scene(w *world.World, sent []float64) *fault.Scene {
 	out := &fault.Scene{Site: w.Site(), Air: s.air, InfiniBand: s.infiniBand, Adaptive: s.adaptive, Storage: Storage, Sent: sent}
 	for _, j := range w.Jobs() {
@@ -87,6 +88,13 @@ func (s stage) scene(w *world.World, sent []float64) *fault.Scene {
 			f.Stages, f.Experts, f.Checkpoints = t.Pipeline, t.Experts, s.saves
 		}
 		out.Jobs = append(out.Jobs, f)
+	}
+	healthy := condition.New(w.Site(), len(w.Jobs()))
+	for range 2 { // what a job carries is known a second after it began
+		w.Step(healthy)
+	}
+	for j := range w.Jobs() {
+		out.Carried = append(out.Carried, slices.Clone(w.Carries(j)))
 	}
 	return out
 }

@@ -494,3 +494,20 @@ func TestWrongFaultsAreSaid(t *testing.T) {
 		t.Error("a severity that is no number")
 	}
 }
+
+// TestFaultsOfLinksStrikeWhatMatters: where it is known what a job carries, only
+// links with half of its fullest are struck.
+func TestFaultsOfLinksStrikeWhatMatters(t *testing.T) {
+	s := scene(t, 64, nil)
+	mine := make([]float64, s.Site.Links())
+	busy, idle := s.Site.UplinkCable(0, 0, 1), s.Site.UplinkCable(0, 0, 2)
+	mine[site.Up(busy)], mine[site.Up(idle)] = 10, 4
+	s.Carried = [][]float64{mine}
+	want, _ := s.Site.Cable(busy)
+	if got := fault.Find("link-down").Eligible(s, 0); !slices.Equal(got, []telemetry.Entity{want}) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := fault.Find("link-down").Eligible(s, 1); len(got) < 2 {
+		t.Errorf("of a job of which nothing is known: %v", got)
+	}
+}

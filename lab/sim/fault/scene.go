@@ -19,6 +19,9 @@ type Scene struct {
 	// Sent is how many bytes each link carries in health, where it is known:
 	// faults on links then strike those that carry something.
 	Sent []float64
+	// Carried is by job what of that, in any unit, is the job's own, where it is
+	// known: faults on links then strike those that matter to it.
+	Carried [][]float64
 }
 
 // Job is what a fault has to know of a job.

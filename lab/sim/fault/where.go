@@ -84,9 +84,16 @@ func (s *Scene) spans(job int) bool {
 	return len(s.leaves(job)) > s.Site.GPUs
 }
 
-// carries reports whether a link carries something in health, as far as that is
-// known.
-func (s *Scene) carries(link int32) bool { return s.Sent == nil || s.Sent[link] > 0 }
+// carries returns whether a link carries something in health, as far as that is
+// known; where it is known of the job, half of what its fullest carries: a link
+// with less is seldom what a step waits for.
+func (s *Scene) carries(job int) func(link int32) bool {
+	if job < len(s.Carried) {
+		least := slices.Max(s.Carried[job]) / 2
+		return func(l int32) bool { return s.Carried[job][l] > 0 && s.Carried[job][l] >= least }
+	}
+	return func(l int32) bool { return s.Sent == nil || s.Sent[l] > 0 }
+}
 
 func onLeaves(s *Scene, job int) (out []telemetry.Entity) {
 	for _, l := range s.leaves(job) {
@@ -113,9 +120,10 @@ func onSwitches(s *Scene, job int) []telemetry.Entity {
 
 // onReceivers are the switch ports that face a job's NICs.
 func onReceivers(s *Scene, job int) (out []telemetry.Entity) {
+	carries := s.carries(job)
 	for _, node := range s.nodes(job) {
 		for i := range s.Site.GPUs {
-			if c := s.Site.HostCable(node, i); s.carries(site.Down(c)) {
+			if c := s.Site.HostCable(node, i); carries(site.Down(c)) {
 				_, upper := s.Site.Cable(c)
 				out = append(out, upper)
 			}
@@ -127,12 +135,13 @@ func onReceivers(s *Scene, job int) (out []telemetry.Entity) {
 // onUplinks are the leaves' ends of cables to spines that a job's traffic may
 // take.
 func onUplinks(s *Scene, job int) (out []telemetry.Entity) {
+	carries := s.carries(job)
 	if !s.spans(job) {
 		return nil
 	}
 	for _, l := range s.leaves(job) {
 		for u := range s.Site.Uplinks {
-			if c := s.Site.UplinkCable(l.fabric, l.n, u); s.carries(site.Up(c)) {
+			if c := s.Site.UplinkCable(l.fabric, l.n, u); carries(site.Up(c)) {
 				lower, _ := s.Site.Cable(c)
 				out = append(out, lower)
 			}
@@ -143,12 +152,13 @@ func onUplinks(s *Scene, job int) (out []telemetry.Entity) {
 
 // onDownlinks are the spines' ends of the same cables.
 func onDownlinks(s *Scene, job int) (out []telemetry.Entity) {
+	carries := s.carries(job)
 	if !s.spans(job) {
 		return nil
 	}
 	for _, l := range s.leaves(job) {
 		for u := range s.Site.Uplinks {
-			if c := s.Site.UplinkCable(l.fabric, l.n, u); s.carries(site.Down(c)) {
+			if c := s.Site.UplinkCable(l.fabric, l.n, u); carries(site.Down(c)) {
 				_, upper := s.Site.Cable(c)
 				out = append(out, upper)
 			}
