@@ -92,7 +92,7 @@ func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 	}
 	c := e.open(j, h)
 	now := e.answer(e.gather(c, j, h, g))[0]
-	if now.Signature == nil || now.Signature.Expect == explain.ExpectBenign || now.Confidence < witnessed {
+	if now.Signature == nil || !now.Signature.Witness || now.Signature.Expect == explain.ExpectBenign || now.Confidence < witnessed {
 		return false
 	}
 	then := e.answer(e.gather(c, j, h, earlier))[0]

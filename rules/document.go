@@ -74,6 +74,9 @@ func (p *page) signature(s *explain.Signature) {
 	if len(s.Family) > 0 {
 		p.f(" Looks like: %s (without the metrics below the answer is %s).", strings.Join(others(s), ", "), s.Family[0])
 	}
+	if s.Witness {
+		p.f(" One certainly slow step beside it is enough to open an incident.")
+	}
 	p.f("\n\nIt says: “%s”\n\n", s.Sentence)
 	p.f("| clue | of | none | full | for | against | why |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range s.Clues {

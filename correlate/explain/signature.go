@@ -17,6 +17,10 @@ type Signature struct {
 	// first is the answer where a needed metric is missing.
 	Family []string
 	Prior  float64 // log-odds before any clue
+	// Witness says that its evidence stands as soon as it is seen: beside one
+	// certainly slow step it may open an incident. What is told by loads compared
+	// may not: over a few seconds a neighbour's burst looks like more load.
+	Witness bool
 	Clues  []Clue
 	Needs  []Need
 	// Sentence completes "<job> is 31 % slower since …: " in the incident's
