@@ -257,14 +257,32 @@ func (e *Engine) advance() {
 
 // observe files the steps of one class in the order of time.
 func (e *Engine) observe(steps []window.StepSample, delay telemetry.Duration) {
-	for _, s := range steps {
+	for i, s := range steps {
 		e.perStep.Observe(s.Series, s.At, s.Value)
 		switch s.Series.Metric {
 		case metricStep:
 			e.reported(s.Series.Entity)
+			e.observeTokens(steps[i:])
 			e.book.Observe(s.Series.Entity, s.At, s.Value, delay)
 		case metricMFU:
 			e.book.ObserveMFU(s.Series.Entity, s.Value)
+		case metricSaves:
+			e.book.ObserveCheckpoint(s.Series.Entity, s.At, s.Value)
+		}
+	}
+}
+
+// observeTokens takes what was told of the first of the steps beside its length:
+// in the order of names, its tokens come after it.
+func (e *Engine) observeTokens(steps []window.StepSample) {
+	first := steps[0]
+	for _, s := range steps[1:] {
+		if s.At != first.At || s.Series.Entity != first.Series.Entity {
+			return
+		}
+		if s.Series.Metric == metricTokens {
+			e.book.ObserveTokens(s.Series.Entity, s.At, s.Value)
+			return
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (e *Engine) census(g telemetry.Time) {
 	for _, t := range e.tenants {
 		if _, ok := slices.BinarySearchFunc(now, t.job, tenant.compare); !ok {
 			e.fileRest(&t, g.Add(-e.cfg.Grid))
-			e.book.End(t.job) // it runs nowhere any more
+			e.book.End(t.job, g) // it runs nowhere any more
 			e.perStep.Forget(t.job)
 		}
 	}

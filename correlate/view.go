@@ -28,7 +28,14 @@ type JobView struct {
 	Steps     uint64           `json:"steps"`
 	LastStep  *telemetry.Time  `json:"last_step"` // when it ended
 	Incidents []string         `json:"incidents"` // the open ones that tell of it
-	Recent    []jobs.Step      `json:"-"`         // its last steps, the oldest first
+	// Goodput is the part of the time since the job started that was productive
+	// (effective training time ratio); Redone the seconds of work that failures
+	// have cost since the checkpoints before them, as far as those were told of.
+	Goodput  *float64    `json:"goodput"`
+	Redone   float64     `json:"work_lost_seconds"`
+	Failures int         `json:"failures"`
+	Phase    string      `json:"phase"` // what it does beside training, "" for training
+	Recent   []jobs.Step `json:"-"`     // its last steps, the oldest first
 }
 
 // The states of a JobView beside those of package jobs.
@@ -77,6 +84,11 @@ func (e *Engine) jobView(job telemetry.Entity) JobView {
 		v.MFU = &mfu
 	}
 	v.judge(j)
+	good := j.Goodput()
+	if r, ok := good.Ratio(e.at.Add(-e.cfg.Lateness[telemetry.Prompt])); ok {
+		v.Goodput = &r
+	}
+	v.Redone, v.Failures, v.Phase = good.Redone, good.Failures, j.Phase()
 	return v
 }
 

@@ -88,23 +88,43 @@ func (j *Job) Utilisation() (float64, bool) {
 	return 0, false
 }
 
-// Event takes what happened to a job: started, failed, restarted, ended.
+// Event takes what happened to a job: started, failed, restarted, ended, saved,
+// or entered another phase.
 func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 	j := b.Job(e.Entity)
+	if j == nil && e.Name == telemetry.EventJobStarted && e.Entity.Kind == telemetry.Job {
+		j = b.know(e.Entity)
+	}
 	if j == nil {
 		return nil
 	}
 	switch e.Name {
+	case telemetry.EventJobStarted:
+		j.start(e.At)
 	case telemetry.EventJobEnded:
-		b.End(e.Entity)
+		b.End(e.Entity, e.At)
 	case telemetry.EventCheckpointStarted:
 		j.excused = e.At
 	case telemetry.EventCheckpointEnded:
 		j.excused = e.At
+		j.good.save(e.At)
+	case EventPhase:
+		j.enter(e.Text, e.At)
 	case telemetry.EventJobFailed, telemetry.EventJobRestarted:
 		return j.fail(e, g)
 	}
 	return nil
+}
+
+// start says that a job begins, or begins again after it failed.
+func (j *Job) start(at telemetry.Time) {
+	if h := j.Hurt; h != nil && h.Since != 0 {
+		h.State = Restarted
+		return
+	}
+	if j.good.Started == 0 || j.ended {
+		j.good.start(at)
+	}
 }
 
 // fail opens or turns the job's hurt: a failed job finishes no step until it is
@@ -114,21 +134,27 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 	if e.Name == telemetry.EventJobRestarted {
 		state = Restarted
 	}
+	redone := 0.0
+	if j.Hurt == nil || j.Hurt.Since == 0 {
+		redone = j.good.fail() // a restart after a failure loses nothing more
+	}
 	if j.Hurt != nil {
 		j.Hurt.State, j.Hurt.told, j.Hurt.Since = state, state, e.At
+		j.Hurt.Redone += redone
 		return []Changed{{j, Turned}}
 	}
 	u := j.past.usual()
 	j.Hurt = &Hurt{State: state, told: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median,
-		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At}
+		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At, Redone: redone}
 	j.evidence, j.sum, j.suspects = 0, 0, j.suspects[:0]
 	return []Changed{{j, Began}}
 }
 
-// End says that a job is over: no step of it is expected until one comes.
-func (b *Book) End(job telemetry.Entity) {
-	if j := b.Job(job); j != nil {
-		j.ended = true
+// End says that a job is over at an instant: no step of it is expected until one
+// comes.
+func (b *Book) End(job telemetry.Entity, at telemetry.Time) {
+	if j := b.Job(job); j != nil && !j.ended {
+		j.ended, j.good.Ended = true, at
 	}
 }
 

@@ -44,6 +44,9 @@ type Hurt struct {
 	LastSlow telemetry.Time // end of the last slow step
 	Overdue  float64        // age of the step in progress, 0 if it is not overdue
 	Lost     float64        // seconds lost per GPU: Σ max(0, step − expected)
+	// Redone is the work, in seconds, that was done since the last checkpoint told
+	// of when the job failed, and must be done again; 0 where it is not known.
+	Redone float64
 
 	tailSteps int // usual steps since LastSlow, in a row
 	tailSum   float64
@@ -111,6 +114,7 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.Time(&h.LastSlow)
 	c.F64(&h.Overdue)
 	c.F64(&h.Lost)
+	c.F64(&h.Redone)
 	c.Int(&h.tailSteps)
 	c.F64(&h.tailSum)
 	c.F64(&h.mfu)

@@ -68,16 +68,22 @@ type Job struct {
 	// at: nothing is judged by them.
 	Recent []Step
 
-	past     past
-	longs    longs
-	gaps     past // seconds between reports
-	mfu      past // utilisation reported while healthy
-	evidence float64
-	sum      float64        // the cumulative sum against the usual step
-	excused  telemetry.Time // when a checkpoint was last told of, until a step has ended since
-	suspects []pending
-	ended    bool               // the job is over: no step is expected
-	delay    telemetry.Duration // by which its source's class lags the prompt one
+	past  past
+	longs longs
+	work  work
+	good  Goodput
+	// phase is what the job does beside training, "" for training, since
+	// phaseFrom; phaseTo is when the last such phase ended.
+	phase              string
+	phaseFrom, phaseTo telemetry.Time
+	gaps               past // seconds between reports
+	mfu                past // utilisation reported while healthy
+	evidence           float64
+	sum                float64        // the cumulative sum against the usual step
+	excused            telemetry.Time // when a checkpoint was last told of, until a step has ended since
+	suspects           []pending
+	ended              bool               // the job is over: no step is expected
+	delay              telemetry.Duration // by which its source's class lags the prompt one
 }
 
 // Step is one step told of: when it ended, and how many seconds it took.
@@ -121,13 +127,18 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	if j.LastEnd != 0 && at <= j.LastEnd {
 		return // a repeat, or a step told out of order
 	}
-	j.ended, j.Last = false, x
+	j.ended, j.good.Ended, j.Last = false, 0, x
 	j.remember(Step{at, x})
-	if j.Hurt == nil && j.excuse(at) {
+	if j.Hurt == nil && j.excuse(at) || j.otherwise(at, x) && (j.Hurt == nil || j.Hurt.Since == 0) {
+		j.account(at, x, 1)
 		j.excused, j.LastEnd = 0, at
+		if j.Hurt != nil {
+			j.Hurt.Overdue = 0
+		}
 		j.Steps++
-		return // the step held a checkpoint: it is neither slow nor usual
+		return // the step held a checkpoint or an evaluation: it is neither slow nor usual
 	}
+	j.adapt(at, x)
 	n := 1
 	if j.LastEnd != 0 {
 		gap := float64(at-j.LastEnd) / 1e9
@@ -137,6 +148,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		}
 	}
 	j.Steps++
+	j.account(at, x, n)
 	if j.Hurt != nil {
 		j.observeHurt(at, x, n)
 	} else {
@@ -300,7 +312,7 @@ type Senses struct {
 // close judges the job at the end of grid g.
 func (j *Job) close(g telemetry.Time, s Senses) Change {
 	u := j.past.usual()
-	if j.ended || j.LastEnd == 0 || u.n < minPast {
+	if j.ended || j.LastEnd == 0 || u.n < minPast || j.waits(g.Add(-j.delay)) {
 		return None
 	}
 	if j.Hurt == nil && j.excuse(g.Add(-j.delay)) {
@@ -310,6 +322,12 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 		return j.closeHealthy(g, u, s)
 	}
 	return j.closeHurt(g, s.Working)
+}
+
+// waits says that no step of training is expected at an instant, because the job
+// does something else.
+func (j *Job) waits(at telemetry.Time) bool {
+	return (j.Hurt == nil || j.Hurt.Since == 0) && j.otherwise(at, float64(at-j.LastEnd)/1e9)
 }
 
 // age returns for how long the step in progress has been going on: the time
@@ -452,6 +470,11 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	})
 	j.past.snapshot(c)
 	j.longs.snapshot(c)
+	j.work.snapshot(c)
+	j.good.snapshot(c)
+	c.String(&j.phase)
+	c.Time(&j.phaseFrom)
+	c.Time(&j.phaseTo)
 	c.F64(&j.sum)
 	j.gaps.snapshot(c)
 	j.mfu.snapshot(c)

@@ -100,9 +100,9 @@ func (p *past) summary() usual {
 // chance gives 64 of them. Distances are clipped, so that no single step counts.
 func (p *past) memory(median, sigma float64) float64 {
 	var with, own float64
-	before := 0.0
+	before, width := 0.0, float64(3*sigma)
 	for i, x := range p.lengths {
-		d := min(max(x-median, -3*sigma), 3*sigma)
+		d := min(max(x-median, -width), width)
 		own += float64(d * d)
 		if i > 0 {
 			with += float64(d * before)

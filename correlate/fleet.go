@@ -1,0 +1,45 @@
+package correlate
+
+// FleetView is how well the site's GPUs are used by the jobs that have been
+// heard of: of jobs that have ended, as long as they are remembered.
+type FleetView struct {
+	Jobs int `json:"jobs"`
+	GPUs int `json:"gpus"` // of the jobs that run
+	// Goodput is the productive part of all jobs' GPU-time (effective training
+	// time ratio); nil before any job has finished a step.
+	Goodput *float64 `json:"goodput"`
+	// Redone is the GPU-seconds of work that failures have cost since the
+	// checkpoints before them.
+	Redone float64 `json:"work_lost_gpu_seconds"`
+}
+
+// Fleet returns how the site's jobs do together.
+func (e *Engine) Fleet() FleetView {
+	var v FleetView
+	var productive, wall float64
+	for _, j := range e.book.Jobs() {
+		good := j.Goodput()
+		now := e.at
+		if good.Ended != 0 {
+			now = good.Ended
+		}
+		gpus := e.gpus(j.Entity, e.nodes(j.Entity))
+		ratio, ok := good.Ratio(now)
+		if !ok {
+			continue
+		}
+		v.Jobs++
+		if !j.Over() {
+			v.GPUs += gpus
+		}
+		time := float64(float64(gpus) * (float64(now-good.Started) / 1e9))
+		wall += time
+		productive += float64(ratio * time)
+		v.Redone += float64(float64(gpus) * good.Redone)
+	}
+	if wall > 0 {
+		r := productive / wall
+		v.Goodput = &r
+	}
+	return v
+}

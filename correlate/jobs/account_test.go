@@ -1,0 +1,195 @@
+package jobs_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// life is a job's life in steps and events, judged each second.
+type life struct {
+	t       *testing.T
+	b       jobs.Book
+	now     telemetry.Time
+	grid    telemetry.Time
+	changes []string
+	tokens  float64 // per step; none told if zero
+}
+
+var played = telemetry.Entity{Kind: telemetry.Job, Name: "j"}
+
+func newLife(t *testing.T) *life { return &life{t: t, now: epoch, grid: epoch} }
+
+func (p *life) judge() {
+	for ; p.grid.Add(1e9) <= p.now; p.grid = p.grid.Add(1e9) {
+		for _, c := range p.b.Close(p.grid.Add(1e9), jobs.Senses{Working: func(*jobs.Job, telemetry.Time) bool { return false }}) {
+			p.note(c)
+		}
+	}
+}
+
+func (p *life) note(c jobs.Changed) {
+	switch c.Change {
+	case jobs.Began:
+		p.changes = append(p.changes, c.Job.Hurt.State.String())
+	case jobs.Turned:
+		p.changes = append(p.changes, "to "+c.Job.Hurt.State.String())
+	case jobs.Ended:
+		p.changes = append(p.changes, "well")
+		c.Job.Forget(false)
+	}
+}
+
+func (p *life) steps(n int, length float64) {
+	for range n {
+		p.quiet(length)
+		if p.tokens > 0 {
+			p.b.ObserveTokens(played, p.now, p.tokens/length)
+		}
+		p.b.Observe(played, p.now, length, 0)
+	}
+}
+
+// quiet lets time pass in which nothing is told.
+func (p *life) quiet(seconds float64) {
+	p.now = p.now.Add(telemetry.Duration(seconds * 1e9))
+	p.judge()
+}
+
+func (p *life) event(name telemetry.EventName, text string) {
+	for _, c := range p.b.Event(&telemetry.Event{Entity: played, At: p.now, Name: name, Text: text}, p.now) {
+		p.note(c)
+	}
+}
+
+func (p *life) wants(what string, want ...string) {
+	p.t.Helper()
+	if len(p.changes) != len(want) {
+		p.t.Fatalf("%s: %q, want %q", what, p.changes, want)
+	}
+	for i := range want {
+		if p.changes[i] != want[i] {
+			p.t.Fatalf("%s: %q, want %q", what, p.changes, want)
+		}
+	}
+	p.changes = nil
+}
+
+// TestAnEvaluationOpensNothing: it takes ten steps' time, and its own steps are
+// of another length.
+func TestAnEvaluationOpensNothing(t *testing.T) {
+	p := newLife(t)
+	p.steps(40, 3)
+	p.event(jobs.EventPhase, "eval")
+	p.quiet(30)
+	p.steps(6, 7)
+	p.event(jobs.EventPhase, "train")
+	p.steps(1, 5) // the rest of the evaluation is in it
+	p.steps(20, 3)
+	p.wants("with an evaluation told of")
+	if j := p.b.Job(played); j.Phase() != "" || j.Hurt != nil {
+		t.Errorf("phase %q, hurt %v", j.Phase(), j.Hurt)
+	}
+	p.event(jobs.EventPhase, "eval")
+	p.quiet(3000)
+	p.wants("an evaluation that never ends", "stalled")
+}
+
+// TestASlowdownAfterAnEvaluationIsFound, because it does not excuse what follows.
+func TestASlowdownAfterAnEvaluationIsFound(t *testing.T) {
+	p := newLife(t)
+	p.steps(40, 3)
+	p.event(jobs.EventPhase, "eval")
+	p.steps(5, 6)
+	p.event(jobs.EventPhase, "train")
+	p.steps(10, 4)
+	p.wants("slower by a third", "slow")
+}
+
+// TestMoreWorkInAStepIsNoHurt: a third more tokens in a third more time; and a
+// fault after it is found against the new usual.
+func TestMoreWorkInAStepIsNoHurt(t *testing.T) {
+	p := newLife(t)
+	p.tokens = 4e6
+	p.steps(40, 3)
+	p.tokens = 5.4e6
+	p.steps(20, 4.05)
+	p.wants("more work")
+	p.steps(10, 4.6)
+	p.wants("slower at the same work", "slow")
+	if h := p.b.Job(played).Hurt; math.Abs(h.Expected-4.05) > 0.05 {
+		t.Errorf("expected %v", h.Expected)
+	}
+}
+
+// TestSlowStepsOfTheSameWorkHurt: the tokens told of a step go with its length,
+// whatever the noise.
+func TestSlowStepsOfTheSameWorkHurt(t *testing.T) {
+	p := newLife(t)
+	p.tokens = 4e6
+	p.steps(40, 3)
+	p.steps(10, 4)
+	p.wants("the same work", "slow")
+}
+
+// TestTokensThatAreNotCountedExcuseNothing: a rate that is a constant of the
+// configuration would make every slow step one of more work.
+func TestTokensThatAreNotCountedExcuseNothing(t *testing.T) {
+	p := newLife(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	step := func(x float64) {
+		p.tokens = 1e6 * x
+		p.steps(1, x)
+	}
+	for range 40 {
+		step(3 * (1 + 0.01*r.NormFloat64()))
+	}
+	for range 10 {
+		step(3.8 * (1 + 0.01*r.NormFloat64()))
+	}
+	p.wants("a constant rate", "slow")
+}
+
+// TestGoodputIsUsefulTimeOverTime: 100 steps of 3 s with a checkpoint after the
+// 60th, a failure, 300 s until it runs again, and 60 steps: of 780 s, 480 were
+// worked and 120 of them were lost.
+func TestGoodputIsUsefulTimeOverTime(t *testing.T) {
+	p := newLife(t)
+	p.event(telemetry.EventJobStarted, "")
+	p.steps(60, 3)
+	p.event(telemetry.EventCheckpointEnded, "")
+	p.steps(40, 3)
+	p.event(telemetry.EventJobFailed, "")
+	p.quiet(150)
+	p.event(telemetry.EventJobRestarted, "")
+	p.quiet(147)
+	p.steps(61, 3)
+	p.wants("a failure", "failed", "to restarted", "well")
+	good := p.b.Job(played).Goodput()
+	if good.Failures != 1 || math.Abs(good.Redone-120) > 3.1 {
+		t.Errorf("%d failures, redone %v s", good.Failures, good.Redone)
+	}
+	ratio, ok := good.Ratio(p.now)
+	if want := (161*3.0 - 120) / (100*3 + 150 + 147 + 61*3); !ok || math.Abs(ratio-want) > 0.01 {
+		t.Errorf("goodput %v, want %v", ratio, want)
+	}
+	p.event(telemetry.EventJobEnded, "")
+	p.quiet(1000)
+	good = p.b.Job(played).Goodput()
+	if after, _ := good.Ratio(p.now); math.Abs(after-ratio) > 1e-9 {
+		t.Errorf("goodput %v a while after the end, %v at it", after, ratio)
+	}
+}
+
+// TestWhatAFailureCostsIsNotKnownWithoutCheckpoints: nothing is made up.
+func TestWhatAFailureCostsIsNotKnownWithoutCheckpoints(t *testing.T) {
+	p := newLife(t)
+	p.steps(60, 3)
+	p.event(telemetry.EventJobFailed, "")
+	if good := p.b.Job(played).Goodput(); good.Redone != 0 || good.Failures != 1 {
+		t.Errorf("%+v", good)
+	}
+}

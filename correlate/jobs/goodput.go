@@ -1,0 +1,92 @@
+package jobs
+
+import (
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Goodput is a job's account of useful time, in seconds. Its ratio is the
+// effective training time ratio (Kokolis et al., Revisiting Reliability, 2024):
+// productive time over wall time since the job started.
+type Goodput struct {
+	Started    telemetry.Time // as told, else the begin of the first step seen
+	Ended      telemetry.Time // zero while it runs
+	Productive float64        // what the finished steps would have taken without trouble
+	Redone     float64        // of that, what was lost since the last checkpoint when the job failed
+	Failures   int
+	// Unsaved is the productive time since the last checkpoint that was told of,
+	// as far as Saved: the last instant at which all was safe. Zero where none
+	// has been told of: what a failure would cost is not known then.
+	Unsaved float64
+	Saved   telemetry.Time
+}
+
+// Ratio returns the part of the wall time until now that was productive, and
+// false before the first step.
+func (p *Goodput) Ratio(now telemetry.Time) (float64, bool) {
+	if p.Ended != 0 {
+		now = p.Ended
+	}
+	wall := float64(now-p.Started) / 1e9
+	if p.Started == 0 || wall <= 0 {
+		return 0, false
+	}
+	return min(max(0, p.Productive-p.Redone)/wall, 1), true
+}
+
+// start begins the account.
+func (p *Goodput) start(at telemetry.Time) { *p = Goodput{Started: at} }
+
+// step counts productive seconds.
+func (p *Goodput) step(seconds float64) {
+	p.Productive += seconds
+	p.Unsaved += seconds
+}
+
+// save says that a checkpoint was complete at an instant.
+func (p *Goodput) save(at telemetry.Time) { p.Saved, p.Unsaved = at, 0 }
+
+// fail loses what is not saved, and returns how much that is; 0 where it is not
+// known.
+func (p *Goodput) fail() float64 {
+	p.Failures++
+	if p.Saved == 0 {
+		return 0
+	}
+	lost := p.Unsaved
+	p.Redone += lost
+	p.Unsaved = 0
+	return lost
+}
+
+// Goodput returns the job's account.
+func (j *Job) Goodput() Goodput { return j.good }
+
+// account counts n steps of x seconds that ended by at.
+func (j *Job) account(at telemetry.Time, x float64, n int) {
+	if j.good.Started == 0 {
+		j.good.Started = at.Add(-seconds(x))
+	}
+	if u := j.past.usual(); u.n >= minPast {
+		x = min(x, u.median)
+	}
+	j.good.step(float64(x * float64(n)))
+}
+
+// ObserveCheckpoint takes for how many seconds of the job's step that ends at
+// end it wrote a checkpoint.
+func (b *Book) ObserveCheckpoint(job telemetry.Entity, end telemetry.Time, took float64) {
+	if j := b.Job(job); j != nil && took > 0 && end > j.good.Saved {
+		j.good.save(end)
+	}
+}
+
+func (p *Goodput) snapshot(c *snapshot.Codec) {
+	c.Time(&p.Started)
+	c.Time(&p.Ended)
+	c.F64(&p.Productive)
+	c.F64(&p.Redone)
+	c.Int(&p.Failures)
+	c.F64(&p.Unsaved)
+	c.Time(&p.Saved)
+}

@@ -1,0 +1,96 @@
+package jobs
+
+import (
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// A change of the work is no fault: where a step takes longer because it holds
+// more tokens, and every step held as many as the others before, what is usual
+// is scaled with the work.
+
+const (
+	// workSteps must have held equally many tokens, within workSpread of their
+	// median, for the number to be known.
+	workSteps, workSpread = 8, 0.002
+	// workChange is the least change of the work, as part of it.
+	workChange = 0.02
+	// workFits is how far a step's length may be from what the work makes of the
+	// usual one, as part of it, for the work to explain it.
+	workFits = 0.15
+)
+
+// work is how much a job does in a step.
+type work struct {
+	rate   float64        // tokens per second, as told for the step that ends at at
+	at     telemetry.Time // zero: none told
+	recent []float64      // tokens of the last steps, at most workSteps
+}
+
+// ObserveTokens takes the tokens per second of the job's step that ends at end.
+// It comes before that step's length.
+func (b *Book) ObserveTokens(job telemetry.Entity, end telemetry.Time, perSecond float64) {
+	if j := b.Job(job); j != nil && perSecond > 0 {
+		j.work.rate, j.work.at = perSecond, end
+	}
+}
+
+// usual is the number of tokens that the last steps all held; false where they
+// differ or were not told of.
+func (w *work) usual() (float64, bool) {
+	if len(w.recent) < workSteps {
+		return 0, false
+	}
+	m := stats.Median(append([]float64(nil), w.recent...))
+	for _, x := range w.recent {
+		if abs(x-m) > float64(workSpread*m) {
+			return 0, false
+		}
+	}
+	return m, true
+}
+
+func (w *work) add(tokens float64) {
+	if len(w.recent) == workSteps {
+		w.recent = append(w.recent[:0], w.recent[1:]...)
+	}
+	w.recent = append(w.recent, tokens)
+}
+
+// adapt scales what is usual if the step of x seconds that ended at at held
+// another number of tokens than those before and took its time for that.
+func (j *Job) adapt(at telemetry.Time, x float64) {
+	w := &j.work
+	if w.at != at {
+		return
+	}
+	tokens := float64(w.rate * x)
+	was, known := w.usual()
+	if known && abs(tokens/was-1) > workChange {
+		scale := tokens / was
+		if u := j.past.usual(); u.n >= minPast && abs(x/float64(u.median*scale)-1) <= workFits {
+			j.past.scale(scale)
+			w.recent = w.recent[:0]
+			for range workSteps {
+				w.add(tokens)
+			}
+			return
+		}
+	}
+	w.add(tokens)
+}
+
+// scale multiplies every length, and forgets which of them differed how.
+func (p *past) scale(by float64) {
+	for i := range p.lengths {
+		p.lengths[i] = float64(p.lengths[i] * by)
+	}
+	p.known = false
+}
+
+func (w *work) snapshot(c *snapshot.Codec) {
+	c.F64(&w.rate)
+	c.Time(&w.at)
+	c.F64s(&w.recent)
+}
