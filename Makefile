@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test check bench fuzz score clean generate
+.PHONY: all build run test check bench fuzz score soak clean generate
 
 all: build
 
@@ -34,8 +34,18 @@ $(PAGE)/node_modules: $(PAGE)/package-lock.json
 	@npm ci --prefix $(PAGE) --no-audit --no-fund --silent && touch $@ || \
 		{ rm -rf $@; echo "page: playwright-core cannot be installed: the tests in a browser are skipped" >&2; }
 
+# The recordings, then the simulated site: ten reported seeds a class on 256
+# GPUs, what stands beside, and larger sites. docs/accuracy.md is written anew.
+# It goes on where it was broken off (the outcomes are in the user's cache).
+LAB ?= --gpus 256 --seeds 10 --apart --doubles --baselines --beside 2 --larger 1024:100,8192:20
 score: build
 	bin/quintet score $(SCOREFLAGS) $(TRACES)
+	bin/quintet score --lab $(LAB) --report docs/accuracy.md $(SCOREFLAGS)
+
+# Thirty days of healthy noise in which benign look-alikes come and go. It goes
+# on where it was broken off.
+soak: build
+	bin/quintet score --lab --soak $(or $(DAYS),30) --gpus 256
 
 # What a change must satisfy before it is merged: format, vet, staticcheck at a
 # pinned version, tidy modules, generated files current, sound signatures whose

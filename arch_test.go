@@ -121,7 +121,7 @@ lab/sim/work:            correlate/stats lab/sim/random
 lab/sim/world:           telemetry correlate/stats lab/sim/random lab/sim/site lab/sim/condition lab/sim/state lab/sim/network lab/sim/heat
 lab/sim/world:           lab/sim/gpu lab/sim/plant lab/sim/work
 lab/cases/baseline:      telemetry correlate/stats
-lab/accuracy:            telemetry correlate/stats replay/score lab/cases lab/cases/baseline
+lab/accuracy:            telemetry correlate/stats correlate/explain replay/score lab/cases lab/cases/baseline
 lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
 lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world
 correlate/correlatetest: telemetry

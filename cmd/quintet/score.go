@@ -51,6 +51,9 @@ func (c *scoreCommand) Validate() error {
 
 // Run prints the score.
 func (c *scoreCommand) Run(sh *shell) error {
+	if c.Soak > 0 {
+		return c.soak(sh)
+	}
 	reports, err := c.reports(sh)
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ type labFlags struct {
 	Apart     bool     `help:"With --lab: also the classes whose magnitudes and lags no signature is written against."`
 	Doubles   bool     `help:"With --lab: also two faults at once."`
 	Baselines bool     `help:"With --lab: have simple methods judge the same telemetry, for the report."`
+	Soak      int      `placeholder:"DAYS" help:"With --lab: instead of cases, so many days of healthy noise in which benign look-alikes come and go; prints what was said of them, and the bound that follows."`
 	Cache     string   `placeholder:"DIR" help:"With --lab: where outcomes are kept, so that a run goes on where it was broken off. A folder of the user's cache if not given; - keeps none."`
 	Report    string   `placeholder:"FILE" help:"With --lab: write the report there, with what stands beside: coarser sampling, parts of the engine taken away, larger sites."`
 	Beside    int      `default:"1" placeholder:"N" help:"With --report: how many seeds a class for what stands beside."`
@@ -43,6 +44,9 @@ func (f *labFlags) Validate() error {
 	}
 	if f.GPUs < 16 || f.GPUs > 16384 {
 		return fmt.Errorf("--gpus: %d: want 16 to 16384", f.GPUs)
+	}
+	if f.Soak < 0 || f.Soak > 365 {
+		return fmt.Errorf("--soak: %d: want days, at most 365", f.Soak)
 	}
 	if f.Seeds < 1 || f.Tune && f.Seeds > cases.LastTuningSeed {
 		return fmt.Errorf("--seeds: %d: want 1 or more, with --tune at most %d", f.Seeds, cases.LastTuningSeed)
@@ -154,6 +158,19 @@ func (c *scoreCommand) lab(sh *shell) ([]score.Report, error) {
 		}
 	}
 	return reports, nil
+}
+
+// soak prints what healthy noise brought.
+func (c *scoreCommand) soak(sh *shell) error {
+	o, err := c.labOptions()
+	if err != nil {
+		return err
+	}
+	outcomes, err := c.runLab(sh, o, "soaking", cases.SoakCases(c.Soak, c.GPUs, c.Tune))
+	if err != nil {
+		return err
+	}
+	return accuracy.WriteSoak(sh.out, c.GPUs, outcomes)
 }
 
 // judge scores what is left of the cases, and tells of those that are dropped.

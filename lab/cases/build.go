@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/lab/sim/random"
 	"github.com/quintet-dc/quintet/lab/sim/world"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -42,8 +43,11 @@ type maker struct{ shelf shelf }
 // build draws what a case is made of, but for the severity, or says why there is
 // no such case.
 func (m *maker) build(c Case) (*Build, error) {
-	if c.Class == Healthy {
+	switch c.Class {
+	case Healthy:
 		return m.quiet(c)
+	case Soak:
+		return m.soak(c)
 	}
 	k := fault.Find(c.Class)
 	if k == nil {
@@ -123,12 +127,7 @@ func (b *Build) place(k *fault.Kind, which string, besides int) bool {
 	if len(jobs) == 0 {
 		return false
 	}
-	job := jobs[r.Below(len(jobs))]
-	for _, j := range jobs {
-		if besides >= 0 && job == besides && j != besides && r.Chance(0.5) {
-			job = j
-		}
-	}
+	job := b.choose(jobs, besides, &r)
 	places := k.Eligible(b.scene, job)
 	f := fault.Fault{Name: k.Name, Entity: places[r.Below(len(places))], Ramp: k.Ramp, Apart: b.Case.Apart}
 	f.Onset = health + float64(int(r.Uniform(0, 10)*1000))/1000
@@ -172,6 +171,28 @@ func (b *Build) last() float64 {
 		most = max(most, f.End)
 	}
 	return most
+}
+
+// choose draws which of several jobs is to be hurt: one that trains seven times
+// in eight, and one that no other fault hurts every second time.
+func (b *Build) choose(jobs []int, besides int, r *random.Source) int {
+	serving := r.Chance(0.125)
+	var likely []int
+	for _, j := range jobs {
+		if b.scene.Jobs[j].Serving == serving {
+			likely = append(likely, j)
+		}
+	}
+	if len(likely) == 0 {
+		likely = jobs
+	}
+	job := likely[r.Below(len(likely))]
+	for _, j := range likely {
+		if job == besides && j != besides && r.Chance(0.5) {
+			job = j
+		}
+	}
+	return job
 }
 
 // finish says when the run ends, and fetches the same run without the faults.

@@ -36,8 +36,8 @@ type Options struct {
 
 // Run runs cases and returns what became of each, in their order. It changes
 // nothing how many run at once.
-func Run(ctx context.Context, cs []Case, o Options) ([]Outcome, error) {
-	ctx, cancel := context.WithCancel(ctx)
+func Run(outer context.Context, cs []Case, o Options) ([]Outcome, error) {
+	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
 	r := &runner{o: o}
 	r.maker.shelf.most = 16
@@ -76,7 +76,7 @@ func Run(ctx context.Context, cs []Case, o Options) ([]Outcome, error) {
 			return nil, err
 		}
 	}
-	return out, errors.Join(errs...)
+	return out, outer.Err()
 }
 
 // bySeed gives the cases' numbers so that those of one site follow each other:
@@ -176,6 +176,9 @@ func (b *Build) outcome(h *history, result *replay.Result, w *witness) Outcome {
 		Truth: b.truth(h), Incidents: result.Incidents, Published: result.Published, Start: result.First, End: result.Last}}
 	out.Score.Edges = w.edges
 	for i := range b.Faults {
+		if b.Case.Class == Soak {
+			break
+		}
 		hs := b.harms(h, &b.Faults[i])
 		out.Severity, out.Loss = b.Faults[0].Severity, max(out.Loss, worst(hs))
 		out.Cadence = max(out.Cadence, b.cadence(i))

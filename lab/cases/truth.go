@@ -161,10 +161,14 @@ func (b *Build) fault(i int, with *history) score.Fault {
 	if d, err := telemetry.ParseDomain(k.Domain); err == nil {
 		out.Domain = d
 	}
+	if k.Expect == fault.Benign {
+		out.Jobs = b.concerned(i)
+		return out
+	}
 	harms := b.harms(with, f)
 	if k.Expect != fault.Incident {
 		out.Jobs = b.concerned(i)
-		if len(harms) == 0 || k.Expect == fault.Benign {
+		if len(harms) == 0 {
 			return out
 		}
 		out.Expect = score.ExpectIncident // a risk that came true

@@ -1,0 +1,156 @@
+package cases
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/replay"
+	"github.com/quintet-dc/quintet/rules"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+func options(t *testing.T) Options {
+	t.Helper()
+	set, err := rules.Standard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Engine: engine.Config{Slices: 1, Correlate: correlate.Config{Signatures: set.Signatures, Rules: set.Digest}}, Key: "test"}
+}
+
+var few = []Case{
+	{Class: "gpu-slow", Severity: Loud, GPUs: 16, Seed: 1},
+	{Class: Healthy, GPUs: 16, Seed: 1, Minutes: 5},
+	{Class: "serving-overload", Severity: Loud, GPUs: 16, Seed: 1},
+}
+
+func outcomes(t *testing.T, o Options) []Outcome {
+	t.Helper()
+	out, err := Run(context.Background(), few, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range out {
+		out[i].Seconds = 0
+	}
+	return out
+}
+
+// TestWorkersAndTheCacheChangeNothing of what becomes of cases.
+func TestWorkersAndTheCacheChangeNothing(t *testing.T) {
+	o := options(t)
+	o.Baselines = true
+	want, err := json.Marshal(outcomes(t, o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Workers, o.Cache.Dir = 1, t.TempDir()
+	for _, how := range []string{"one worker", "from the cache"} {
+		got := outcomes(t, o)
+		if b, _ := json.Marshal(got); !bytes.Equal(b, want) {
+			t.Errorf("%s: other outcomes", how)
+		}
+		if got[0].Dropped != "" || got[2].Dropped == "" || len(got[0].Baselines) != 3 {
+			t.Errorf("%s: %+v", how, got[0])
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(o.Cache.Dir, "*", "*.json"))
+	if err != nil || len(files) != len(few) {
+		t.Fatalf("%d files kept, want %d: %v", len(files), len(few), err)
+	}
+	for _, f := range files {
+		if err := os.WriteFile(f, []byte("{half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, _ := json.Marshal(outcomes(t, o)); !bytes.Equal(b, want) {
+		t.Error("damaged files of the cache were believed")
+	}
+}
+
+// TestACancelledRunStops and says so.
+func TestACancelledRunStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Run(ctx, few, options(t)); err == nil {
+		t.Error("a cancelled run ended well")
+	}
+}
+
+func TestAnAblationTakesItsPartAway(t *testing.T) {
+	o := options(t)
+	c := Case{Class: "gpu-slow"}
+	n := len(o.Engine.Correlate.Signatures)
+	if got := WithoutItsOwn.engine(o.Engine, c).Correlate.Signatures; len(got) != n-1 {
+		t.Errorf("%d signatures without its own, of %d", len(got), n)
+	}
+	if got := WithoutSignatures.engine(o.Engine, c).Correlate.Signatures; len(got) != 0 {
+		t.Errorf("%d signatures without any", len(got))
+	}
+	clues := func(e engine.Config) (all, peers int) {
+		for _, s := range e.Correlate.Signatures {
+			for _, c := range s.Clues {
+				all++
+				if comparesPeers(c) {
+					peers++
+				}
+			}
+		}
+		return all, peers
+	}
+	all, peers := clues(o.Engine)
+	left, none := clues(WithoutPeers.engine(o.Engine, c))
+	if peers == 0 || none != 0 || left != all-peers {
+		t.Errorf("of %d clues, %d with peers, %d are left, %d with peers", all, peers, left, none)
+	}
+	if a, p := clues(o.Engine); a != all || p != peers {
+		t.Error("the engine's own signatures were changed")
+	}
+	cable := telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{Relation: telemetry.Connects}}
+	runs := telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{Relation: telemetry.Runs}}
+	if !WithoutTopology.hides(&cable) || WithoutTopology.hides(&runs) || Whole.hides(&cable) {
+		t.Error("without topology hides the wrong edges")
+	}
+}
+
+// TestATraceHoldsTheCase: replayed, it gives what the case gave in memory.
+func TestATraceHoldsTheCase(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.qtrace")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := os.Create(filepath.Join(dir, "x.truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteTrace(context.Background(), few[0], f, truth, Recorded{}); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	truth.Close()
+	got, err := replay.Judged{Engine: options(t).Engine}.Case(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := outcomes(t, options(t))[0].Score
+	a, _ := json.Marshal(got.Truth)
+	b, _ := json.Marshal(want.Truth)
+	if !bytes.Equal(a, b) || got.End != want.End {
+		t.Errorf("truth %+v to %s, want %+v to %s", got.Truth, got.End, want.Truth, want.End)
+	}
+	if len(got.Incidents) != len(want.Incidents) {
+		t.Errorf("%d incidents from the trace, %d in memory", len(got.Incidents), len(want.Incidents))
+	}
+	elsewhere := Recorded{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: "n9999/0"}}
+	if err := WriteTrace(context.Background(), few[0], &bytes.Buffer{}, &bytes.Buffer{}, elsewhere); err == nil {
+		t.Error("a fault where nothing is")
+	}
+}

@@ -1,0 +1,66 @@
+package cases
+
+import (
+	"fmt"
+
+	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/lab/sim/world"
+)
+
+// Soak is the class of long healthy runs in which benign look-alikes come and
+// go: whatever is said of them is false.
+const Soak = "soak"
+
+const (
+	soakMinutes = 360           // of one run
+	soakEvery   = 1800.0        // seconds between the beginnings of two look-alikes, in the mean
+	soakLeast   = 240.0         // seconds one lasts at least …
+	soakMost    = 1200.0        // … and at most
+	soakStart   = health + 60.0 // of the first
+)
+
+// SoakCases are so many days of healthy noise, in runs of six hours.
+func SoakCases(days, gpus int, tuning bool) []Case {
+	var out []Case
+	for _, seed := range Seeds(days*24*60/soakMinutes, tuning) {
+		out = append(out, Case{Class: Soak, GPUs: gpus, Seed: seed, Minutes: soakMinutes})
+	}
+	return out
+}
+
+// soak draws which look-alikes come when.
+func (m *maker) soak(c Case) (*Build, error) {
+	minutes := c.Minutes
+	if minutes == 0 {
+		minutes = soakMinutes
+	}
+	b := &Build{Case: c, stage: usual(c.GPUs, c.Seed), Until: 60 * minutes}
+	w, err := world.New(b.stage.config())
+	if err != nil {
+		return nil, fmt.Errorf("case %s: %w", c.Name(), err)
+	}
+	b.scene = b.stage.scene(w, nil)
+	var benign []string
+	for _, k := range fault.Kinds() {
+		if k.Expect == fault.Benign {
+			benign = append(benign, k.Name)
+		}
+	}
+	r := c.draws("soak")
+	for t := soakStart; ; t += r.Exponential(soakEvery) {
+		n := len(b.Faults)
+		if n > 0 {
+			t = max(t, b.Faults[n-1].End+120)
+		}
+		length := r.Uniform(soakLeast, soakMost)
+		if t+length+after > float64(b.Until) {
+			return b, nil
+		}
+		k := fault.Find(benign[r.Below(len(benign))])
+		if !b.place(k, fmt.Sprintf("soak/%d", n), -1) {
+			continue
+		}
+		f := &b.Faults[n]
+		f.Onset, f.End, f.Ramp, f.Severity = t, t+length, min(f.Ramp, length/2), r.Uniform(0.1, 1)
+	}
+}
