@@ -209,12 +209,15 @@ func (s *Survey) climb(i int32) {
 		s.contain(i, func(telemetry.Entity) bool { return s.used[i] }, telemetry.Pump, telemetry.Valve, telemetry.Battery, telemetry.Fan)
 	}
 	for _, n := range s.graph.Neighbours(e) {
-		if n.Out {
-			continue
-		}
 		switch n.Relation {
-		case telemetry.Contains, telemetry.Feeds, telemetry.Cools, telemetry.Member:
-			s.affects(s.meet(n.Entity, s.used[i]), i)
+		case telemetry.Contains, telemetry.Feeds, telemetry.Cools:
+			if !n.Out {
+				s.affects(s.meet(n.Entity, s.used[i]), i)
+			}
+		case telemetry.Member: // of a group, which is over it
+			if n.Out {
+				s.affects(s.meet(n.Entity, s.used[i]), i)
+			}
 		}
 	}
 }
