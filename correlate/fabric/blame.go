@@ -1,6 +1,9 @@
 package fabric
 
-import "github.com/quintet-dc/quintet/telemetry"
+import (
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // maxHops bounds the walk: twice the depth of any fat tree in use. What is
 // still on its way then goes round in a circle.
@@ -51,7 +54,9 @@ func Walk(now, before *Readings, nodes []telemetry.Entity) *Blame {
 	for i := range b.Via {
 		b.Via[i] = -1
 	}
-	mass := sources(now, before, nodes)
+	on := OnPath(m, nodes)
+	now.lengthen(before, on)
+	mass := sources(now, before, on)
 	for hop := 0; hop < maxHops; hop++ {
 		next := make([]float64, len(mass))
 		moved := false
@@ -75,10 +80,9 @@ func Walk(now, before *Readings, nodes []telemetry.Entity) *Blame {
 // sources gives each end on the job's own paths the waiting it has gained: its
 // nics, the ports that face them, and, where the job spans switches, the ports
 // between its access switches and the rest.
-func sources(now, before *Readings, nodes []telemetry.Entity) []float64 {
-	m := now.Map
-	mass := make([]float64, len(m.Ends))
-	for i, on := range OnPath(m, nodes) {
+func sources(now, before *Readings, onPath []bool) []float64 {
+	mass := make([]float64, len(now.Of))
+	for i, on := range onPath {
 		if on {
 			mass[i] = excess(now, before, i)
 		}
@@ -127,10 +131,37 @@ func hostSwitches(m *Map) map[telemetry.Entity]bool {
 	return out
 }
 
-// excess is the waiting an end has gained against before.
+// excess is the waiting an end has gained against before, beyond what it would
+// have gained by the traffic being on for longer.
 func excess(now, before *Readings, i int) float64 {
 	n, b := &now.Of[i], &before.Of[i]
-	return max(0, n.Wait-b.Wait, n.Told-b.Told)
+	return max(0, n.Wait-float64(b.Wait*max(1, now.longer)), n.Told-b.Told)
+}
+
+const (
+	// usualWait is the waiting before from which an end is one at which traffic
+	// usually stands, and leastUsual how many of them tell how much longer the
+	// traffic is on.
+	usualWait  = 0.05
+	leastUsual = 4
+)
+
+// lengthen notes how much longer the traffic on the given ends is on than
+// before. Where bursts meet it stands for a part of that time, trouble or not;
+// when the job sends for longer because of something else, it stands for longer
+// at all of these ends alike, and none of them is to blame. Hence the median of
+// their waiting now over before.
+func (r *Readings) lengthen(before *Readings, on []bool) {
+	var ratios []float64
+	for i, b := range before.Of {
+		if on[i] && b.Wait >= usualWait {
+			ratios = append(ratios, r.Of[i].Wait/b.Wait)
+		}
+	}
+	r.longer = 1
+	if len(ratios) >= leastUsual {
+		r.longer = max(1, stats.Median(ratios))
+	}
 }
 
 // passes is the share of an end's waiting that is someone else's doing. A queue

@@ -187,11 +187,28 @@ type propagation struct {
 	now, then     *fabric.Readings
 	at            []float64
 	circling, all float64
+	longer        float64
+}
+
+// usual is by how much longer traffic stands where it has always stood.
+func (p *propagation) usual(job []telemetry.Entity) float64 {
+	var ratios []float64
+	for i, on := range fabric.OnPath(p.m, job) {
+		if b := p.then.Of[i].Wait; on && b >= 0.05 {
+			ratios = append(ratios, p.now.Of[i].Wait/b)
+		}
+	}
+	slices.Sort(ratios)
+	n := len(ratios)
+	if n < 4 {
+		return 1
+	}
+	return max(1, (ratios[(n-1)/2]+ratios[n/2])/2)
 }
 
 func (p *propagation) excess(i int) float64 {
 	n, b := p.now.Of[i], p.then.Of[i]
-	return max(0, n.Wait-b.Wait, n.Told-b.Told)
+	return max(0, n.Wait-b.Wait*p.longer, n.Told-b.Told)
 }
 
 // step leaves at end i what is its own and follows the rest.
@@ -266,6 +283,7 @@ func TestWalkAgreesWithFollowingEveryPath(t *testing.T) {
 		w, job := random(t, r)
 		m, then, now := w.read()
 		p := &propagation{w: w, m: m, now: now, then: then, at: make([]float64, len(m.Ends))}
+		p.longer = p.usual(job)
 		for i, on := range fabric.OnPath(m, job) {
 			if on {
 				p.all += p.excess(i)

@@ -98,6 +98,8 @@ type Readings struct {
 	Of     []Reading
 	Leaks  []Leak // by end, where packets had to be sent again; nil where none had
 	trails []trail
+	// longer is how much longer traffic is on than before: see lengthen.
+	longer float64
 }
 
 // scratch holds the buffers of one Read.
