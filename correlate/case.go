@@ -38,6 +38,7 @@ type incidentCase struct {
 	standing  *symptom.Baseline // of everything else the job stands on; nil once it is well
 	hosts     []hostBefore      // in identity order of node
 	saves     float64           // seconds of a usual checkpoint; 0 where none was seen
+	told      [2]float64        // tokens a second and utilisation before the hurt; 0 where it tells of none
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes    []telemetry.Entity
@@ -89,7 +90,7 @@ func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	for _, node := range e.nodes(j.Entity) {
 		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, h.Onset.Earliest))
 	}
-	c.saves = e.savesBefore(j.Entity, h.Onset.Earliest)
+	c.saves, c.told = e.savesBefore(j.Entity, h.Onset.Earliest), e.toldBefore(j.Entity, h.Onset.Earliest)
 	e.shares(c, span, h.Usual)
 	e.keepSymptoms(c, span)
 	return c
@@ -212,6 +213,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 		ev.Hosts = append(ev.Hosts, e.hostNow(host, h, g))
 	}
 	ev.Ranks, ev.Saves = e.ranksNow(c, h, g), e.savesNow(c, h, g)
+	ev.Told = e.toldWork(c, h, g)
 	e.suspect(ev)
 	return ev
 }
@@ -329,6 +331,8 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		c.standing.Snapshot(k)
 	}
 	k.F64(&c.saves)
+	k.F64(&c.told[0])
+	k.F64(&c.told[1])
 	snapshot.List(k, &c.hosts, 33, func(k *snapshot.Codec, h *hostBefore) {
 		k.Entity(&h.node)
 		snapshot.List(k, &h.ranks, 24, func(k *snapshot.Codec, r *rankBefore) {

@@ -62,6 +62,7 @@ func (e *Engine) begin(j *jobs.Job, g telemetry.Time) {
 		c := e.cases[i]
 		c.account.Again()
 		c.before, c.standing, c.hosts, c.saves, c.well, c.judged = fresh.before, fresh.standing, fresh.hosts, fresh.saves, false, 0
+		c.told = fresh.told
 		c.inherited = false // what was before this hurt was seen
 		return
 	}

@@ -38,3 +38,26 @@ func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) *f
 	more /= float64(len(vs))
 	return &more
 }
+
+// toldBefore returns the medians of what a job told of its work before a hurt.
+func (e *Engine) toldBefore(job telemetry.Entity, until telemetry.Time) (told [2]float64) {
+	for i, m := range toldOf() {
+		told[i], _ = e.perStep.Before(telemetry.Series{Entity: job, Metric: m}, until, beforeCompute)
+	}
+	return told
+}
+
+func toldOf() [2]telemetry.MetricName {
+	return [2]telemetry.MetricName{metricTokens, "job_mfu_ratio"}
+}
+
+// toldWork returns what a job says it does a second, now over before; 0 where it
+// says nothing of it.
+func (e *Engine) toldWork(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) float64 {
+	for i, m := range toldOf() {
+		if now, n := e.perStep.Median(telemetry.Series{Entity: c.job, Metric: m}, hurt.Onset.Earliest, hurt.End(g)); n > 0 && c.told[i] > 0 {
+			return now / c.told[i]
+		}
+	}
+	return 0
+}

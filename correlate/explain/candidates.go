@@ -114,6 +114,9 @@ func itself(e *Evidence, fabricDose float64) Values {
 		v[ComputeUniform] = medianOf(compute) / excess
 	}
 	byPlace(v, e.Ranks, excess)
+	if e.Told > 0 && e.Hurt.Before > 0 {
+		v[ToldExcess] = (float64(e.Told*e.Loss().Step)/e.Hurt.Before - 1) / (excess / e.Hurt.Before)
+	}
 	if e.Saves != nil {
 		v[SaveExcess] = *e.Saves / excess
 	}

@@ -37,6 +37,9 @@ type Evidence struct {
 	// Saves is what checkpoints take beyond their usual time, in seconds a step;
 	// nil where it is not known what they usually take.
 	Saves *float64
+	// Told is what the job says it does a second, tokens or else model FLOPs, now
+	// over before; 0 where it says neither.
+	Told float64
 	// Suspect is what "unknown" points to, and Suspicion how much speaks for
 	// it, 0 to 1.
 	Suspect   telemetry.Entity

@@ -23,6 +23,7 @@ const (
 	ExpertFills  Measure = "expert_fills"
 	WanderExcess Measure = "wander_excess"
 	SaveExcess   Measure = "checkpoint_excess"
+	ToldExcess   Measure = "told_work_excess"
 )
 
 func placeMeasures() []MeasureDoc {
@@ -33,6 +34,7 @@ func placeMeasures() []MeasureDoc {
 		{ExpertFills, "1", "part of the ranks at that place that are late, by at least half of what their median is"},
 		{WanderExcess, "1", "what the latest of a host's ranks, now one and now another, takes longer than before, beyond what its latest as a rule takes and beyond its peers, in the mean over steps, over the step's excess"},
 		{SaveExcess, "1", "what the job's checkpoints take beyond what they usually take, over all that its steps take longer; not seen where none was seen before"},
+		{ToldExcess, "1", "what the job says it does more in a step, tokens or else model FLOPs, over what the step takes longer: 1 is a change of the work, 0 the same work"},
 	}
 }
 
