@@ -511,3 +511,25 @@ func TestFaultsOfLinksStrikeWhatMatters(t *testing.T) {
 		t.Errorf("of a job of which nothing is known: %v", got)
 	}
 }
+
+// TestSuppliesFailOneByOne, and the shelf has as much left as a derated one.
+func TestSuppliesFailOneByOne(t *testing.T) {
+	s := scene(t, 64, nil)
+	before := 0
+	for x := 0.0; x <= 1; x += 1.0 / 64 {
+		f := fault.Fault{Name: "power-brake", Entity: site.ShelfName(1, 0), Severity: x, Onset: 1, Variant: 1}
+		r := at(t, s, 2, f).Racks[1]
+		if r.PSUs[0] < before || r.PSUs[0] > 5 {
+			t.Errorf("at %g %d supplies have failed, at less %d", x, r.PSUs[0], before)
+		}
+		before = r.PSUs[0]
+		f.Variant = 0
+		want := at(t, s, 2, f).Racks[1].Shelf[0]
+		if got := r.Shelf[0] * float64(6-r.PSUs[0]) / 6; math.Abs(got-want) > 1e-12 {
+			t.Errorf("at %g the shelf has %g left, derated %g", x, got, want)
+		}
+	}
+	if before != 5 {
+		t.Errorf("in the end %d have failed", before)
+	}
+}

@@ -28,16 +28,18 @@ func onBrakes(s *Scene, job int) []telemetry.Entity {
 }
 
 // weaken takes capacity from a shelf or a PDU. In the variant in which supplies
-// fail, a shelf loses whole ones, but never all: that would be a lost side.
+// fail, a shelf loses whole ones, but never all, which would be a lost side; those
+// that are left run hot and give less, so that the capacity is the same in both.
 func (w *writing) weaken() {
 	switch {
 	case w.fault.Entity.Kind == telemetry.PDU:
 		addShare(&w.set.PDUs[2*w.row+w.side].Sag, w.x)
 	case w.fault.Variant == 1:
 		n := w.scene.Site.PSUs
-		lost := int(math.Floor(float64(float64(n)*w.x) + 0.5))
-		failed := &w.set.Racks[w.rack].PSUs[w.side]
-		*failed = min(max(n-1, 0), *failed+lost)
+		lost := min(n-1, int(math.Floor(float64(float64(n)*w.x))))
+		r := &w.set.Racks[w.rack]
+		r.PSUs[w.side] = min(n-1, r.PSUs[w.side]+lost)
+		multiply(&r.Shelf[w.side], (1-float64(0.99*w.x))*float64(n)/float64(n-lost))
 	default:
 		multiply(&w.set.Racks[w.rack].Shelf[w.side], 1-float64(0.99*w.x))
 	}
