@@ -11,10 +11,13 @@
 //     still because of it
 //   - sim/heat: temperatures from power and coolant
 //   - sim/gpu: power from clock and activity, clock from caps and temperature
+//   - sim/plant: who feeds and cools what, what is drawn on where something
+//     cannot, where flows and temperatures come to rest
 //   - sim/work: jobs, what their ranks do in a step and whom they wait for
 //
 // They meet in three: sim/condition says what is out of order, sim/world moves
-// all of it a second on, sim/state is what instruments could then read.
+// all of it a second on, sim/state is what instruments could then read. What a
+// fault does to the condition of what it strikes, sim/fault says.
 //
 // It belongs to the pure wing: no clock, no goroutine, no I/O, no randomness
 // but a passed seed, and of arithmetic only what is exact everywhere (I7).
