@@ -160,7 +160,7 @@ func (e *Engine) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
 func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next := c.incident
 	next.Updated = g
-	if c.inherited || c.restarted(j.Hurt) {
+	if c.inherited || c.restarted(j.Hurt) || c.settled(j.Hurt, g) {
 		e.teller().Refresh(&next, e.cost(c, j, j.Hurt), e.expected(next.Root.Signature))
 	} else {
 		ev := e.gather(c, j, j.Hurt, g)

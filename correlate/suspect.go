@@ -96,3 +96,13 @@ func (c *incidentCase) restarted(h *jobs.Hurt) bool {
 	failed, again := jobs.Failed.String(), jobs.Restarted.String()
 	return c.judged != 0 && h.State != jobs.Failed && (c.impact.State == failed || c.impact.State == again || h.State == jobs.Restarted)
 }
+
+// whyFor is how long after a job has failed its cause is looked for: what slow
+// sources tell of it comes within that time. Then machines are mended, idle or
+// given to others, and say nothing of it any more.
+const whyFor = telemetry.Duration(60e9)
+
+// settled says that a job failed too long ago for what is seen now to tell why.
+func (c *incidentCase) settled(h *jobs.Hurt, g telemetry.Time) bool {
+	return c.judged != 0 && h.State == jobs.Failed && c.impact.State == jobs.Failed.String() && g.Sub(h.Since) > whyFor
+}
