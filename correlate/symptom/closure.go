@@ -30,6 +30,12 @@ func (s *Survey) locate() {
 			}
 		}
 	}
+	s.kinds = map[telemetry.Kind][]int32{}
+	for i, e := range s.all {
+		if s.used[i] {
+			s.kinds[e.Kind] = append(s.kinds[e.Kind], int32(i))
+		}
+	}
 	s.rise(s.gpus, s.gpusIn)
 	s.rise(s.ranks, s.ranked)
 }
@@ -105,11 +111,9 @@ func (s *Survey) pick(in []int32, kind telemetry.Kind) []int32 {
 func (s *Survey) beside(i int32, kind telemetry.Kind) []int32 {
 	s.reach(i, s.under)
 	var out []int32
-	for c := range s.alike {
-		for _, k := range s.alike[c] {
-			if s.all[k].Kind == kind && s.used[k] && s.seen[k] != s.search {
-				out = append(out, k)
-			}
+	for _, k := range s.kinds[kind] {
+		if s.seen[k] != s.search {
+			out = append(out, k)
 		}
 	}
 	return out

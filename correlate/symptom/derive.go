@@ -136,35 +136,57 @@ func (f *Contrast) uniformity() {
 	f.derived.active, f.derived.uniform = true, float64(n)/float64(len(all))
 }
 
+// leastClock keeps a dose finite for a clock that stands still.
+const leastClock = 0.01
+
+// standing returns a measure of what stands under an entity, or of the hurt;
+// false where it is neither or cannot be seen. The entity is -1 where it is not
+// one that the job stands on.
+func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
+	d := &f.derived
+	switch m {
+	case explain.Stalled:
+		if f.hurt.Stalled {
+			return 1, true
+		}
+		return 0, true
+	case explain.Slowdown:
+		return f.hurt.Slowdown, f.hurt.Slowdown > 0
+	case explain.Uniform:
+		return d.uniform, d.active
+	}
+	if i < 0 {
+		return 0, false
+	}
+	under, ranks := int(f.survey.gpusIn[i]), int(f.survey.ranked[i])
+	clocks, late := d.clocks && under > 0, d.ranks && ranks > 0
+	switch m {
+	case explain.Covers:
+		return part(d.hit[i], len(d.afflicted)), clocks
+	case explain.Fills:
+		return part(d.hit[i], under), clocks
+	case explain.ClockDose:
+		return (1/max(d.slowest[i], leastClock) - 1) / (f.hurt.Slowdown - 1), clocks && f.hurt.Slowdown > 1
+	case explain.LateCovers:
+		return part(d.lateIn[i], len(d.late)), late
+	case explain.LateFills:
+		return part(d.lateIn[i], ranks), late
+	}
+	return 0, false
+}
+
 // Standing adds to a candidate's values what is known of what stands under it,
 // and of the hurt.
 func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
-	d := &f.derived
-	v[explain.Stalled] = 0
-	if f.hurt.Stalled {
-		v[explain.Stalled] = 1
-	}
-	if f.hurt.Slowdown > 0 {
-		v[explain.Slowdown] = f.hurt.Slowdown
-	}
-	if d.active {
-		v[explain.Uniform] = d.uniform
-	}
 	i, ok := f.survey.index[e]
 	if !ok {
-		return
+		i = -1
 	}
-	under, ranks := f.survey.gpusIn[i], f.survey.ranked[i]
-	if d.clocks && under > 0 {
-		v[explain.Covers] = part(d.hit[i], len(d.afflicted))
-		v[explain.Fills] = part(d.hit[i], int(under))
-		if f.hurt.Slowdown > 1 {
-			v[explain.ClockDose] = (1/d.slowest[i] - 1) / (f.hurt.Slowdown - 1)
+	for _, m := range []explain.Measure{explain.Stalled, explain.Slowdown, explain.Uniform,
+		explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills} {
+		if x, ok := f.standing(i, m); ok {
+			v[m] = x
 		}
-	}
-	if d.ranks && ranks > 0 {
-		v[explain.LateCovers] = part(d.lateIn[i], len(d.late))
-		v[explain.LateFills] = part(d.lateIn[i], int(ranks))
 	}
 }
 

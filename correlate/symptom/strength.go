@@ -141,7 +141,7 @@ func (f *Contrast) worsened(i int32, c int, col column) (float64, bool) {
 
 // medianWorse is the median of worsened over a class.
 func (f *Contrast) medianWorse(class int32, c int, col column) median {
-	key := peerKey{class, c, "worsened"}
+	key := peerKey{class, int32(c), ofWorse}
 	if m, ok := f.medians[key]; ok {
 		return m
 	}

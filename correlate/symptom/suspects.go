@@ -29,12 +29,11 @@ func (f *Contrast) Suspects() []telemetry.Entity {
 			continue
 		}
 		var found []suspect
-		for i := range f.survey.all {
-			if !f.survey.used[i] || !slices.Contains(sig.Roots, f.survey.all[i].Kind) {
-				continue
-			}
-			if w, ok := f.weigh(int32(i), sig); ok {
-				found = append(found, suspect{int32(i), w})
+		for _, kind := range sig.Roots {
+			for _, i := range f.survey.kinds[kind] {
+				if w, ok := f.weigh(i, sig); ok {
+					found = append(found, suspect{i, w})
+				}
 			}
 		}
 		slices.SortStableFunc(found, func(a, b suspect) int {
@@ -88,8 +87,6 @@ func common(m explain.Measure) bool {
 // speaks for it. What it costs much to read, the contrast to all the rest, is
 // left for those that are chosen.
 func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
-	values := explain.Values{}
-	f.Standing(f.survey.all[i], values)
 	weight, good := 0.0, 0.0
 	for _, required := range []bool{true, false} {
 		for k := range sig.Clues {
@@ -97,7 +94,7 @@ func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 			if c.Required != required || c.Reading != nil && c.Reading.Of == explain.OfBeside {
 				continue
 			}
-			v, ok := f.value(i, c, values)
+			v, ok := f.value(i, c)
 			st := c.Strength(v)
 			switch {
 			case ok && (st > 0 || !required):
@@ -114,12 +111,11 @@ func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 }
 
 // value is what a clue reads of an entity.
-func (f *Contrast) value(i int32, c *explain.Clue, values explain.Values) (float64, bool) {
+func (f *Contrast) value(i int32, c *explain.Clue) (float64, bool) {
 	if c.Reading != nil {
-		return f.Read(f.survey.all[i], c.Reading)
+		return f.read(i, c.Reading)
 	}
-	v, ok := values[c.Measure]
-	return v, ok
+	return f.standing(i, c.Measure)
 }
 
 // Measure adds to a candidate's values all that can be read of it for the

@@ -27,6 +27,7 @@ type Contrast struct {
 	events      map[telemetry.Entity][]telemetry.Event
 	medians     map[peerKey]median
 	derived     derived
+	buf         []float64
 }
 
 // Hurt is what of a job's hurt the measures need.
@@ -38,10 +39,30 @@ type Hurt struct {
 	Events   []telemetry.Event
 }
 
+// peerKey names a median: of a class, a column and what is taken of it, by
+// number, because medians are looked up often.
 type peerKey struct {
-	class int32
-	col   int
-	take  explain.Take
+	class, col int32
+	of         uint8
+}
+
+// What medians are of.
+const (
+	ofShift uint8 = iota
+	ofRatio
+	ofNow
+	ofWorse
+)
+
+func peersOf(class int32, col int, take explain.Take) peerKey {
+	k := peerKey{class: class, col: int32(col), of: ofNow}
+	switch take {
+	case explain.TakeShift:
+		k.of = ofShift
+	case explain.TakeRatio:
+		k.of = ofRatio
+	}
+	return k
 }
 
 type median struct {
@@ -163,7 +184,7 @@ func (f *Contrast) againstPeers(i int32, c int, take explain.Take) (float64, boo
 
 // median is of a take over a class.
 func (f *Contrast) median(class int32, c int, take explain.Take) median {
-	key := peerKey{class, c, take}
+	key := peersOf(class, c, take)
 	if m, ok := f.medians[key]; ok {
 		return m
 	}
@@ -187,6 +208,13 @@ func (f *Contrast) Read(root telemetry.Entity, x *explain.Reading) (float64, boo
 	i, ok := f.survey.index[root]
 	if !ok {
 		return 0, false
+	}
+	return f.read(i, x)
+}
+
+func (f *Contrast) read(i int32, x *explain.Reading) (float64, bool) {
+	if x.Of == explain.OfRoot {
+		return f.take(i, x)
 	}
 	of := f.scope(i, x)
 	if len(of) == 0 {
@@ -226,12 +254,24 @@ func (f *Contrast) scope(i int32, x *explain.Reading) []int32 {
 
 // among makes one number of many entities'.
 func (f *Contrast) among(of []int32, x *explain.Reading) (float64, bool) {
-	var vs []float64
+	f.buf = f.buf[:0]
+	kind, c := telemetry.Kind(""), -1
 	for _, i := range of {
-		if v, ok := f.take(i, x); ok {
-			vs = append(vs, v)
+		if x.Event != "" {
+			f.buf = append(f.buf, f.count(i, x))
+			continue
+		}
+		if k := f.survey.all[i].Kind; k != kind {
+			kind, c = k, f.plan.find(k, x.Metric, x.Bits)
+		}
+		if c < 0 {
+			continue
+		}
+		if v, ok := f.number(i, c, x.Take); ok {
+			f.buf = append(f.buf, v)
 		}
 	}
+	vs := f.buf
 	if len(vs) == 0 {
 		return 0, false
 	}
