@@ -71,7 +71,7 @@ func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 		}
 		says := float64(c.Strength(v) * c.For)
 		if c.Reading.Of == OfRoot {
-			says *= 2
+			says = float64(says * 2)
 		}
 		if says > most {
 			best, most = i, says

@@ -48,7 +48,7 @@ func (f *Contrast) Strongest() []explain.Suspect {
 		if s < leastStrength {
 			continue
 		}
-		s *= f.weightOver(int32(i))
+		s = float64(s * f.weightOver(int32(i)))
 		suspect.Suspicion = min((s-leastStrength)/(fullStrength-leastStrength), 1)
 		out = append(out, suspect)
 	}
@@ -123,7 +123,7 @@ func (f *Contrast) worsened(i int32, c int, col column) (float64, bool) {
 		step = max(step, float64(0.2*float64(now.Mean)))
 	}
 	if step == 0 {
-		step = math.Abs(float64(now.Mean)) / mostStrength * 2
+		step = float64(2 * math.Abs(float64(now.Mean)) / mostStrength)
 	}
 	if step == 0 {
 		return 0, true
