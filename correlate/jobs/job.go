@@ -31,8 +31,11 @@ const (
 	leastShift = 0.035
 	// smallSteps that are longer for certain, but by less, are the new usual.
 	smallSteps = 16
-	// stallAfter usual steps without one ending, the job is stalled.
+	// stallAfter usual steps without one ending, the job is stalled, but not
+	// within quiet seconds unless something else bears witness: a checkpoint that
+	// nobody announced takes as long.
 	stallAfter = 3.0
+	quiet      = 15.0
 	// wellAfter usual steps in a row end a hurt: a few quick ones do not.
 	wellAfter = 5
 )
@@ -360,7 +363,8 @@ func (j *Job) patience(usualStep float64) float64 {
 func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	age := j.age(g, u.median)
 	longest := max(u.longest, u.median+j.longs.extra(j.Steps+1))
-	stalled := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median
+	overdue := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median
+	stalled := overdue && float64(g.Add(-j.delay)-j.LastEnd)/1e9 >= quiet
 	evidence := j.evidence
 	if age > u.median && (len(j.longs) < 2 || age > u.median+j.longs.extra(j.Steps+1)) {
 		evidence = max(evidence, weigh(evidence, u, age))
@@ -372,7 +376,7 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	if j.evidence < suspicion && !j.shifted(u) && s.Working(j, g) {
 		return None // only the reports are missing
 	}
-	h := j.hurt(g, u, age, stalled)
+	h := j.hurt(g, u, age, overdue)
 	if !enough && !s.Witness(j, h, g) {
 		return None
 	}

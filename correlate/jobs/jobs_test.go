@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/jobs"
@@ -36,10 +37,14 @@ func TestScenarios(t *testing.T) {
 }
 
 // What a usual step is, is a ratio: a job whose steps take minutes is judged
-// like one whose steps take seconds. 8 keeps every bit, 10 does not.
+// like one whose steps take seconds. 8 keeps every bit, 10 does not. Only a stall
+// waits for some seconds, however short the steps.
 func TestScalingTimeScalesTheAnswer(t *testing.T) {
 	for _, f := range scenarios(t) {
 		want := stage{}.play(t, f.scenario)
+		if strings.Contains(want, "began stalled") {
+			continue
+		}
 		for _, by := range []float64{8, 10, 0.25} {
 			if got := (stage{stretch: by}).play(t, f.scenario); got != want {
 				t.Errorf("%s by %v: got\n%swant\n%s", f.name, by, got, want)
@@ -193,3 +198,15 @@ func use(b *jobs.Book) {
 }
 
 func notLengths() []float64 { return []float64{math.NaN(), -1, -1e-9, math.Inf(1), math.Inf(-1), 2e9} }
+
+// A stall waits for fifteen seconds where three steps take less; a witness need
+// not wait.
+func TestAQuickJobIsNotStalledWithinFifteenSeconds(t *testing.T) {
+	s, err := parseScenario("0.5 x40\nquiet 20\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (stage{}).play(t, s); !strings.Contains(got, "35 s  began stalled") {
+		t.Errorf("got\n%s", got)
+	}
+}
