@@ -44,6 +44,7 @@ type incidentCase struct {
 	nodes    []telemetry.Entity
 	others   []explain.Other
 	account  attribute.Account // what it has cost, until it is resolved
+	first    explain.First     // who failed or fell behind first, zero until that is known
 	judged   telemetry.Time
 	steps    uint64 // the job's steps when last judged
 	resolved telemetry.Time
@@ -214,6 +215,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	}
 	ev.Ranks, ev.Saves = e.ranksNow(c, h, g), e.savesNow(c, h, g)
 	ev.Told = e.toldWork(c, h, g)
+	ev.First = e.settleFirst(c, h, g)
 	e.suspect(ev)
 	return ev
 }
@@ -353,6 +355,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		snapshot.List(k, &o.Nodes, 16, (*snapshot.Codec).Entity)
 	})
 	c.account.Snapshot(k)
+	codeFirst(k, &c.first)
 	k.Time(&c.judged)
 	k.U64(&c.steps)
 	k.Time(&c.resolved)

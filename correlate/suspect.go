@@ -18,6 +18,8 @@ const (
 	// else, and jobSuspicion what a job is suspected of in any case.
 	findingSuspicion = 0.2
 	jobSuspicion     = 0.05
+	// firstSuspicion is how much speaks for whoever failed or fell behind first.
+	firstSuspicion = 0.35
 )
 
 // suspect finds what "unknown" points to: the ends where most of the job's
@@ -31,6 +33,9 @@ func (e *Engine) suspect(ev *explain.Evidence) {
 				all = append(all, explain.Suspect{Entity: f.Now.Map.Ends[i].Entity, Domain: telemetry.Network, Suspicion: share})
 			}
 		}
+	}
+	if f := ev.First; f != nil {
+		all = append(all, explain.Suspect{Entity: f.Accused(), Domain: telemetry.Computing, Suspicion: firstSuspicion})
 	}
 	if ev.Symptoms != nil {
 		for _, s := range ev.Symptoms.Strongest() {

@@ -40,6 +40,8 @@ type Evidence struct {
 	// Told is what the job says it does a second, tokens or else model FLOPs, now
 	// over before; 0 where it says neither.
 	Told float64
+	// First is who failed or fell behind first; nil where nobody certainly did.
+	First *First
 	// Suspect is what "unknown" points to, and Suspicion how much speaks for
 	// it, 0 to 1.
 	Suspect   telemetry.Entity

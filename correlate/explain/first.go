@@ -1,0 +1,20 @@
+package explain
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// First is the first of a job's members that failed or fell behind, as far as
+// that is certain.
+type First struct {
+	Entity telemetry.Entity // gpu, nic, node or rank
+	Node   telemetry.Entity // that it is, lies in or runs on
+	At     telemetry.Interval
+	Why    string
+}
+
+// Accused is what an answer would name: the machine of a rank.
+func (f *First) Accused() telemetry.Entity {
+	if f.Entity.Kind == telemetry.Rank && !f.Node.IsZero() {
+		return f.Node
+	}
+	return f.Entity
+}
