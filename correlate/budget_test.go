@@ -3,6 +3,7 @@ package correlate_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate"
@@ -116,7 +117,7 @@ func TestTheBudgetOfAJobByItsSeries(t *testing.T) {
 }
 
 // TestTimeWithoutSteps: between two steps the job fails and comes back 120 s
-// later; all of it is lost.
+// later; all of it is lost, and what is done again.
 func TestTimeWithoutSteps(t *testing.T) {
 	more := `
 -- events --
@@ -128,9 +129,58 @@ func TestTimeWithoutSteps(t *testing.T) {
 	b := &all.Jobs[0]
 	shares(t, b)
 	for _, p := range b.Parts {
-		if p.Part == "restarts" && math.Abs(*p.GPUSeconds-120*4) > 5*4 {
-			t.Errorf("%v GPU-seconds without steps, want %v", *p.GPUSeconds, 120*4)
+		if want := 4 * (120 + e.Jobs()[0].Redone); p.Part == "restarts" && math.Abs(*p.GPUSeconds-want) > 2*4 {
+			t.Errorf("%v GPU-seconds without steps or in steps made again, want %v", *p.GPUSeconds, want)
 		}
+	}
+}
+
+// TestWhatAFailureLostIsDoneAgain: the last checkpoint that was told of is a
+// hundred seconds older than the failure, and half of it is done again by now.
+func TestWhatAFailureLostIsDoneAgain(t *testing.T) {
+	story := func(seconds int) float64 {
+		more := `
+-- events --
+200s checkpoint_ended job:train
+300s job_failed job:train
+330s job_restarted job:train
+`
+		text := strings.Replace(seen(seconds, "3x100 _x10 3x*", more), "job:train          job_checkpoint_seconds      0.15x*\n", "", 1)
+		e, _ := played(t, text, nil)
+		b := budgetsOf(t, e, 24*hour).Jobs[0]
+		shares(t, &b)
+		return *b.Parts[attribute.Restarts].GPUSeconds / 4
+	}
+	if x := story(382); math.Abs(x-30-50) > 6 {
+		t.Errorf("%v s lost when 50 s are done again, want 80", x)
+	}
+	if x := story(500); math.Abs(x-30-100) > 6 {
+		t.Errorf("%v s lost when all is done again, want 130", x)
+	}
+}
+
+// TestPausesThatAreToldOf: a checkpoint of 15 s between two steps, told by its
+// events alone, and an evaluation of 30 s.
+func TestPausesThatAreToldOf(t *testing.T) {
+	more := `
+-- events --
+150s checkpoint_started job:train
+165s checkpoint_ended   job:train
+315s phase              job:train eval
+345s phase              job:train train
+`
+	text := strings.Replace(seen(500, "3x50 _x5 3x50 _x10 3x*", more), "job:train          job_checkpoint_seconds      0.15x*\n", "", 1)
+	e, _ := played(t, text, nil)
+	b := budgetsOf(t, e, 24*hour).Jobs[0]
+	shares(t, &b)
+	for p, want := range map[attribute.Part]float64{attribute.Restarts: 0, attribute.Checkpoint: 15} {
+		if x := b.Parts[p].GPUSeconds; x == nil || math.Abs(*x/4-want) > 2 {
+			t.Errorf("%v: %v, want %v s", p, *x/4, want)
+		}
+	}
+	// The evaluation, and 5 % of the steps that no checkpoint takes here.
+	if x, want := b.Unexplained.GPUSeconds/4, 30+0.05*450; math.Abs(x-want) > 6 {
+		t.Errorf("%v s unexplained, want %v", x, want)
 	}
 }
 

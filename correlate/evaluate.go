@@ -48,6 +48,7 @@ func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
 		e.signalEvent(&ev, g)
 		e.model(&ev)
 		e.maintenance(&ev)
+		e.pause(&ev)
 		out = append(out, e.book.Event(&ev, g)...)
 	}
 	return out

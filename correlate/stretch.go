@@ -15,6 +15,9 @@ type stretch struct {
 	from, to telemetry.Time
 	ends     []report // in the order of time
 	saved    []report // checkpoints told of beside the steps
+	pauses   []pause
+	measured bool // the job says how much of its steps are checkpoints
+	cold     bool // the job was there before anybody looked, and no step has been seen yet
 }
 
 // report is so many steps of a mean length that ended together.
@@ -28,8 +31,9 @@ type report struct {
 // stretch collects the steps that ended in (from, to]. A report that does not
 // say how many steps it stands for stands for as many as fit between it and the
 // one before, if the job usually reports so.
-func (e *Engine) stretch(j *jobs.Job, from, to telemetry.Time) stretch {
-	s := stretch{job: j, from: from, to: to}
+func (e *Engine) stretch(t *tenant, j *jobs.Job, to telemetry.Time) stretch {
+	from := t.filed
+	s := stretch{job: j, from: from, to: to, pauses: t.pauses, cold: t.since == 0 && !t.begun}
 	usual := spacing(j.Recent)
 	for i, x := range j.Recent {
 		if x.End <= from || x.End > to {
@@ -48,7 +52,9 @@ func (e *Engine) stretch(j *jobs.Job, from, to telemetry.Time) stretch {
 		}
 	})
 	e.perStep.Each(telemetry.Series{Entity: j.Entity, Metric: metricCheckpoint}, from, to, func(at telemetry.Time, v float64) {
-		if _, ok := s.at(at); !ok && v > 0 {
+		if _, ok := s.at(at); ok {
+			s.measured = true
+		} else if v > 0 {
 			s.saved = append(s.saved, report{end: at, seconds: v, count: 1})
 		}
 	})
@@ -82,33 +88,48 @@ func (s *stretch) at(t telemetry.Time) (int, bool) {
 }
 
 // steps tells of the steps: how long they took, as far as expected (0 expects
-// nothing) and beyond, and for how long there was none. It returns the end of
-// the last one.
+// nothing) and beyond, and for how long there was none, and why. It returns the
+// end of the last one.
 func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
-	at, down, saving := s.from, 0.0, 0.0
-	for _, r := range s.saved {
-		saving += r.seconds
-	}
+	at, down, saving, other := s.from, 0.0, 0.0, 0.0
 	for _, r := range s.ends {
-		told := float64(r.seconds * r.count)
 		since := r.end.Sub(at).Seconds()
-		gap := since - told
+		gap := since - float64(r.seconds*r.count)
 		if gap < r.seconds/2 || r.first {
 			gap = 0 // clocks differ
 		}
 		length := since - gap
-		down += gap
-		excess := 0.0
-		if expected > 0 && r.seconds > expected {
-			excess = float64(length * (1 - expected/r.seconds))
-		}
 		w.Steps += length / r.seconds
+		// What paused the job lies between its steps, or in one.
+		saved, elsewise := paused(s.pauses, at, r.end)
+		gapSaved := min(saved, gap)
+		gapElse := min(elsewise, gap-gapSaved)
+		if s.cold && at == s.from {
+			gapElse = gap - gapSaved // nobody looked
+		}
+		down += gap - gapSaved - gapElse
+		inSaved := min(saved-gapSaved, length)
+		if s.measured {
+			inSaved = 0 // the job says itself how much of the step that was
+		}
+		inElse := min(max(0, elsewise-gapElse), length-inSaved)
+		saving += gapSaved + inSaved
+		other += gapElse + inElse
+		trained := length - inSaved - inElse
+		step, excess := float64(r.seconds*trained)/max(length, 1e-9), 0.0
+		if expected > 0 && step > expected {
+			excess = float64(trained * (1 - expected/step))
+		}
 		w.Excess += excess
-		w.Base += length - excess
+		w.Base += trained - excess
 		at = r.end
 	}
-	w.Saving = min(saving, down)
-	w.Down = down - w.Saving
+	told := 0.0
+	for _, r := range s.saved {
+		told += r.seconds
+	}
+	more := min(max(0, told-saving), down)
+	w.Saving, w.Down, w.Untold = saving+more, down-more, w.Untold+other
 	return at
 }
 
@@ -134,6 +155,9 @@ func (e *Engine) mix(t *tenant, s *stretch, length float64) attribute.Mix {
 	m := attribute.UnknownMix()
 	m.Checkpoint = e.part(s, metricCheckpoint, length)
 	m.Input = e.part(s, metricInput, length)
+	if m.Checkpoint < 0 && t.announces {
+		m.Checkpoint = 0 // they are told apart from the steps
+	}
 	e.mixRanks(&m, s, length)
 	e.mixGPUs(&m, t, s)
 	return m

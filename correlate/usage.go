@@ -46,6 +46,15 @@ type spent struct {
 	mix   attribute.Mix  // of its healthy past
 	known bool           // mix is
 	top   float64        // hertz: the highest clock seen of its GPUs
+	// pauses are what it did beside training, as it told; announces says that it
+	// tells of its checkpoints.
+	pauses    []pause
+	announces bool
+	begun     bool // steps of it have been filed
+	// lost is the work, in seconds, that its failures have cost it so far since
+	// the checkpoints before them, and owed how much of it is still to be done
+	// again.
+	lost, owed float64
 }
 
 func (l *spent) snapshot(c *snapshot.Codec) {
@@ -54,6 +63,11 @@ func (l *spent) snapshot(c *snapshot.Codec) {
 	l.mix.Snapshot(c)
 	c.Bool(&l.known)
 	c.F64(&l.top)
+	snapshot.List(c, &l.pauses, 20, codePause)
+	c.Bool(&l.announces)
+	c.Bool(&l.begun)
+	c.F64(&l.lost)
+	c.F64(&l.owed)
 }
 
 // fileUsage files the GPU-seconds of the jobs whose turn it is, and those of
@@ -134,22 +148,24 @@ func halted(j *jobs.Job) bool {
 
 // work tells what a job did since it was last filed.
 func (e *Engine) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Time) {
-	s := e.stretch(j, t.filed, to)
+	s := e.stretch(t, j, to)
 	last := s.steps(w, e.expect(w, j))
 	if tail := to.Sub(last).Seconds(); halted(j) {
 		w.Down += tail
 	} else {
 		w.Untold += tail
 	}
+	t.again(w, j)
 	if w.Steps == 0 {
 		return
 	}
+	t.begun = true
 	e.utilisation(w, &s)
 	if j.Hurt != nil && t.known {
 		w.Mix = t.mix
 		return
 	}
-	w.Mix = e.mix(t, &s, (w.Base+w.Excess)/w.Steps)
+	w.Mix = e.mix(t, &s, (w.Base+w.Excess+w.Redone)/w.Steps)
 	switch {
 	case j.Hurt != nil:
 	case !t.known:
@@ -157,6 +173,17 @@ func (e *Engine) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Ti
 	default:
 		t.mix.Blend(w.Mix, min(1, to.Sub(t.filed).Seconds()/healthySeconds))
 	}
+}
+
+// again takes from the steps those that only do again what a failure lost.
+func (l *spent) again(w *attribute.Work, j *jobs.Job) {
+	good := j.Goodput()
+	owed := l.owed + max(0, good.Redone-l.lost)
+	l.lost = good.Redone
+	base := w.Base
+	w.Redone = min(owed, base)
+	w.Base = base - w.Redone
+	l.owed = owed - w.Redone
 }
 
 // expect says how long a step is by the job's healthy past, 0 where nothing is

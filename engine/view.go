@@ -22,6 +22,14 @@ func (r *Runner) Jobs() []correlate.JobView {
 	return nil
 }
 
+// Fleet returns how the site's jobs do together.
+func (r *Runner) Fleet() correlate.FleetView {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Fleet()
+	}
+	return correlate.FleetView{}
+}
+
 // Live returns the open incidents with the fields that are refreshed without a
 // revision, under the number of the last one.
 func (r *Runner) Live() []explain.Incident {

@@ -22,7 +22,7 @@ func budgets(t testing.TB, works ...attribute.Work) attribute.Budgets {
 	at := noon.Add(-hour)
 	for i := range works {
 		w := &works[i]
-		end := at.Add(telemetry.Duration((w.Untold + w.Down + w.Saving + w.Base + w.Excess) * 1e9))
+		end := at.Add(telemetry.Duration((w.Untold + w.Down + w.Redone + w.Saving + w.Base + w.Excess) * 1e9))
 		tally := attribute.Split(w)
 		u.Add(train, at, end, &tally)
 		at = end
@@ -117,6 +117,20 @@ func TestWhatAnIncidentTakesIsItsDomains(t *testing.T) {
 	equal(t, "MFU", *b.MFU.PaLM, 0.24*3000/3600)
 }
 
+// TestStepsMadeAgainAreNothingAchieved: a fifth of them.
+func TestStepsMadeAgainAreNothingAchieved(t *testing.T) {
+	w := seen(0.3)
+	w.Base, w.Redone = 2400, 600
+	b := filed(t, w)
+	sums(t, b)
+	is(t, b, attribute.Restarts, 4800)
+	is(t, b, attribute.Communication, 0.2*2400*8)
+	equal(t, "achieved", b.Achieved.GPUSeconds, 0.3*2400*8)
+	equal(t, "reported", *b.MFU.Reported, 0.3)
+	equal(t, "MFU", *b.MFU.PaLM, 0.24)
+	equal(t, "step", *b.Step, 3)
+}
+
 // TestWhatIsNotSeenIsUnexplained, part by part.
 func TestWhatIsNotSeenIsUnexplained(t *testing.T) {
 	whole := filed(t, seen(0.3))
@@ -166,7 +180,7 @@ func anyWork(rnd *rand.Rand) attribute.Work {
 		}
 		return rnd.Float64()
 	}
-	return attribute.Work{GPUs: 1 + rnd.IntN(4096), Untold: 60 * rnd.Float64(), Down: 60 * rnd.Float64(), Saving: 10 * rnd.Float64(), Base: 600 * rnd.Float64(), Excess: float64(rnd.IntN(2)) * 100 * rnd.Float64(),
+	return attribute.Work{GPUs: 1 + rnd.IntN(4096), Untold: 60 * rnd.Float64(), Down: 60 * rnd.Float64(), Saving: 10 * rnd.Float64(), Redone: 20 * rnd.Float64(), Base: 600 * rnd.Float64(), Excess: float64(rnd.IntN(2)) * 100 * rnd.Float64(),
 		Cause: attribute.Part(rnd.IntN(7)), MFU: x(), Reported: x(), Steps: 1,
 		Mix: attribute.Mix{Checkpoint: x(), Input: x(), Compute: x(), Wait: x(), Transfer: x(), Heat: x(), Brake: x(), Clock: x(), Tensor: x(), DRAM: x()}}
 }

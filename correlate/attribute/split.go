@@ -50,12 +50,13 @@ func (m *Mix) Snapshot(k *snapshot.Codec) {
 type Work struct {
 	GPUs int
 	// Untold is time of which nothing is known, Down time in which no step was
-	// made, Saving the same while a checkpoint was written, Base the steps as far as the healthy past lets expect, and Excess
+	// made, Redone steps that only did again what a failure had lost, Saving time
+	// in which a checkpoint was written beside the steps, Base the steps as far as the healthy past lets expect, and Excess
 	// what they took beyond.
-	Untold, Down, Saving, Base, Excess float64
+	Untold, Down, Redone, Saving, Base, Excess float64
 	// Cause is the part to which the excess is put down.
 	Cause Part
-	// MFU is the utilisation over Base and Excess, 0 to 1, by the PaLM convention;
+	// MFU is the utilisation over Base, Excess and Redone, 0 to 1, by the PaLM convention;
 	// Reported as the job states it. Negative where not known.
 	MFU, Reported float64
 	Steps         float64 // how many ended
@@ -95,21 +96,22 @@ func times(seconds, part float64) float64 {
 // up to the whole.
 func Split(w *Work) Tally {
 	ran := w.Base + w.Excess
+	told := w.Down + w.Redone + w.Saving + ran
 	s := splitter{gpus: float64(w.GPUs)}
-	s.t.Whole = float64((w.Untold + w.Down + w.Saving + ran) * s.gpus)
+	s.t.Whole = float64((w.Untold + told) * s.gpus)
 	s.room = s.t.Whole
 	if w.MFU >= 0 {
-		s.t.Achieved, s.t.Rated = min(float64(float64(ran*w.MFU)*s.gpus), s.t.Whole), float64((ran+w.Down+w.Saving)*s.gpus)
+		s.t.Achieved, s.t.Rated = min(float64(float64(ran*w.MFU)*s.gpus), s.t.Whole), float64(told*s.gpus)
 		s.room = max(0, s.t.Whole-s.t.Achieved)
 	}
 	if w.Reported >= 0 {
-		s.t.Reported = float64(float64(ran*w.Reported) * s.gpus)
+		s.t.Reported = float64(float64((ran+w.Redone)*w.Reported) * s.gpus)
 	}
 	s.t.Excess = float64(w.Excess * s.gpus)
-	s.t.Steps, s.t.Length, s.t.Expected = w.Steps, ran, w.Base
+	s.t.Steps, s.t.Length, s.t.Expected = w.Steps, ran+w.Redone, w.Base+w.Redone
 
-	m, told := &w.Mix, ran+w.Down+w.Saving
-	s.take(Restarts, w.Down, told)
+	m := &w.Mix
+	s.take(Restarts, w.Down+w.Redone, told)
 	if w.Saving > 0 {
 		s.take(Checkpoint, w.Saving, 0)
 	}
@@ -149,7 +151,7 @@ func (s *splitter) computing(w *Work, compute, told float64) {
 	s.take(Memory, wall, told)
 	if min(m.Heat, m.Brake, m.Clock) >= 0 {
 		s.take(Compute, rest-wall, told) // else low clocks are in it
-		s.t.Executed = float64(float64(w.Base*float64(m.Tensor*max(0, 1-held))) * s.gpus)
+		s.t.Executed = float64(float64((w.Base+w.Redone)*float64(m.Tensor*max(0, 1-held))) * s.gpus)
 		s.t.Needed, s.t.Counted = s.t.Achieved, float64(told*s.gpus)
 	}
 }

@@ -14,7 +14,7 @@ type Part uint8
 
 // The parts of a budget, from the outside in, and last those outside jobs.
 const (
-	Restarts      Part = iota // starting, failed, restarting or stalled: no step is made
+	Restarts      Part = iota // starting, failed, restarting or stalled: no step is made, or one that was made before
 	Checkpoint                // writing checkpoints
 	Input                     // waiting for data
 	Heat                      // clocks held down by heat, and all who wait for them

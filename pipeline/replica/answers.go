@@ -66,8 +66,9 @@ type JobsQuestion struct {
 
 // Jobs is the answer to AskJobs.
 type Jobs struct {
-	Jobs      []Job `json:"jobs"`
-	Truncated bool  `json:"truncated,omitempty"`
+	Jobs      []Job               `json:"jobs"`
+	Fleet     correlate.FleetView `json:"fleet"`
+	Truncated bool                `json:"truncated,omitempty"`
 }
 
 // Job is one job of Jobs.
@@ -250,8 +251,8 @@ func (a *answers) jobs(ctx context.Context, req []byte) (any, error) {
 		}
 	}
 	var views []correlate.JobView
-	err := a.do(ctx, func(o *owner) { views = o.runner.Jobs() })
 	out := Jobs{Jobs: []Job{}}
+	err := a.do(ctx, func(o *owner) { views, out.Fleet = o.runner.Jobs(), o.runner.Fleet() })
 	if len(views) > maxListed {
 		views, out.Truncated = views[:maxListed], true
 	}
