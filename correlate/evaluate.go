@@ -101,11 +101,6 @@ func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 	return then.Entity == now.Entity && then.Signature == now.Signature
 }
 
-// answer weighs every signature for every candidate.
-func (e *Engine) answer(ev *explain.Evidence) []explain.Answer {
-	return explain.Judge(e.cfg.Signatures, explain.Candidates(ev), ev.Suspect, keepAnswers)
-}
-
 // follow judges a case again where there is something new, and publishes what
 // a reader must know.
 func (e *Engine) follow(c *incidentCase, g telemetry.Time) {

@@ -21,8 +21,8 @@ type Signature struct {
 	// certainly slow step it may open an incident. What is told by loads compared
 	// may not: over a few seconds a neighbour's burst looks like more load.
 	Witness bool
-	Clues  []Clue
-	Needs  []Need
+	Clues   []Clue
+	Needs   []Need
 	// Sentence completes "<job> is 31 % slower since …: " in the incident's
 	// title. {root}, {job} and {measure} stand for names and values.
 	Sentence string

@@ -16,7 +16,14 @@ type Candidate struct {
 	Entity telemetry.Entity
 	Peer   telemetry.Entity // the other end of its link, if it is an end of one
 	Values Values
+	// Stands is the signature that another hurt job's case names at this entity;
+	// empty if none does.
+	Stands string
 }
+
+// stands is the log-odds for an answer that explains another job's hurt, too:
+// one fault is likelier than two at the same time.
+const stands = 2.0
 
 // Answer is one signature weighed for one candidate.
 type Answer struct {
@@ -82,6 +89,9 @@ func Judge(sigs []Signature, cands []Candidate, unknown telemetry.Entity, keep i
 				continue
 			}
 			if score, missing, ok := s.Weigh(c.Values); ok {
+				if c.Stands == s.Name {
+					score += stands
+				}
 				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, Signature: s, Values: c.Values, Score: score, Missing: missing})
 			}
 		}
