@@ -19,6 +19,7 @@ type labCommand struct {
 	Severity string `default:"loud" enum:"loud,quiet" help:"How much it hurts, loud or quiet, where it has both."`
 	Apart    bool   `help:"Magnitudes and lags as no signature is written against."`
 	Seed     uint64 `default:"1" placeholder:"N" help:"Equal seeds make equal runs."`
+	Lean     bool   `help:"Every series that such devices state (25 a switch port, 40 a GPU, 60 a NIC), not only those that something moves."`
 	Minutes  int    `placeholder:"N" help:"How long the run is; as long as the fault needs if not given."`
 }
 
@@ -42,7 +43,7 @@ func (c *labCommand) Run(sh *shell) (err error) {
 			k.Severity = s
 		}
 	}
-	o := cases.Recorded{Minutes: c.Minutes, Writer: "quintet lab"}
+	o := cases.Recorded{Minutes: c.Minutes, Lean: c.Lean, Writer: "quintet lab"}
 	if where != "" {
 		if o.Entity, err = telemetry.ParseEntity(where); err != nil {
 			return fmt.Errorf("--fault: %w", err)

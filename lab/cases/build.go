@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/lab/sim/measure"
 	"github.com/quintet-dc/quintet/lab/sim/random"
 	"github.com/quintet-dc/quintet/lab/sim/world"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -34,7 +35,8 @@ type Build struct {
 
 	stage   stage
 	scene   *fault.Scene
-	healthy history // the same without the faults, up to Until
+	healthy history     // the same without the faults, up to Until
+	set     measure.Set // how many series devices state
 }
 
 // maker builds cases; it keeps the healthy runs that they share.
@@ -45,7 +47,7 @@ type maker struct{ shelf shelf }
 func (m *maker) build(c Case) (*Build, error) {
 	switch c.Class {
 	case Healthy:
-		return m.quiet(c)
+		return quiet(c)
 	case Soak:
 		return m.soak(c)
 	}
@@ -81,13 +83,13 @@ func savesMatter(class string) bool {
 	return class == "checkpoint-stall" || class == "checkpoint-pattern" || class == "storage-slow"
 }
 
-func (m *maker) quiet(c Case) (*Build, error) {
+// quiet is a healthy run: nothing is drawn, and nothing has to be compared.
+func quiet(c Case) (*Build, error) {
 	minutes := c.Minutes
 	if minutes == 0 {
 		minutes = 15
 	}
-	b := &Build{Case: c, stage: usual(c.GPUs, c.Seed), Until: 60 * minutes}
-	return b, m.finish(b)
+	return &Build{Case: c, stage: usual(c.GPUs, c.Seed), Until: 60 * minutes}, nil
 }
 
 // on tries to place a case's faults on a stage.

@@ -20,7 +20,7 @@ func (b *Build) play(ctx context.Context, emit func(*telemetry.Record) error) (*
 		return nil, err
 	}
 	m, err := measure.New(a.world.Site(), Measured(a.world.Jobs()), measure.Config{Seed: b.Case.Seed, Start: Start, Imperfect: true,
-		InfiniBand: b.stage.infiniBand, Coarsen: b.Case.Coarsen})
+		Set: b.set, InfiniBand: b.stage.infiniBand, Coarsen: b.Case.Coarsen})
 	if err != nil {
 		return nil, fmt.Errorf("case %s: %w", b.Case.Name(), err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/lab/sim/measure"
 	"github.com/quintet-dc/quintet/replay/score"
 	"github.com/quintet-dc/quintet/replay/trace"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -18,6 +19,7 @@ type Recorded struct {
 	Entity telemetry.Entity
 	// Minutes the run lasts; 0 as long as the case needs.
 	Minutes int
+	Lean    bool   // all series of design B5's lean set, not only those that move
 	Writer  string // program and version
 	// Progress, if any, is told which part of the run is written.
 	Progress func(part float64)
@@ -37,8 +39,13 @@ func WriteTrace(ctx context.Context, c Case, to, truth io.Writer, o Recorded) er
 	if err := m.tune(ctx, b); err != nil {
 		return err
 	}
+	if o.Lean {
+		b.set = measure.Lean
+	}
 	if o.Minutes > 0 {
 		b.Until = 60 * o.Minutes
+	}
+	if o.Minutes > 0 && len(b.Faults) > 0 {
 		if b.healthy, _, err = m.shelf.of(b.stage).until(b.stage, b.Until); err != nil {
 			return err
 		}
