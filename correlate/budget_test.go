@@ -135,6 +135,19 @@ func TestTimeWithoutSteps(t *testing.T) {
 	}
 }
 
+// TestAStallThatEndsWithAStepWasALongStep: nothing was restarted.
+func TestAStallThatEndsWithAStepWasALongStep(t *testing.T) {
+	e, _ := played(t, seen(600, "3x100 60x1 3x*", ""), nil)
+	b := budgetsOf(t, e, 24*hour).Jobs[0]
+	shares(t, &b)
+	if x := *b.Parts[attribute.Restarts].GPUSeconds / 4; x > 1 {
+		t.Errorf("%v s without steps", x)
+	}
+	if x, want := *b.Parts[attribute.Stragglers].GPUSeconds/4, 57+0.1*540; math.Abs(x-want) > 5 {
+		t.Errorf("%v s of waiting, want %v", x, want)
+	}
+}
+
 // TestWhatAFailureLostIsDoneAgain: the last checkpoint that was told of is a
 // hundred seconds older than the failure, and half of it is done again by now.
 func TestWhatAFailureLostIsDoneAgain(t *testing.T) {

@@ -17,7 +17,7 @@ type stretch struct {
 	saved    []report // checkpoints told of beside the steps
 	pauses   []pause
 	measured bool // the job says how much of its steps are checkpoints
-	cold     bool // the job was there before anybody looked, and no step has been seen yet
+	starting bool // it was seen to come, and no step has been seen yet
 }
 
 // report is so many steps of a mean length that ended together.
@@ -33,7 +33,7 @@ type report struct {
 // one before, if the job usually reports so.
 func (e *Engine) stretch(t *tenant, j *jobs.Job, to telemetry.Time) stretch {
 	from := t.filed
-	s := stretch{job: j, from: from, to: to, pauses: t.pauses, cold: t.since == 0 && !t.begun}
+	s := stretch{job: j, from: from, to: to, pauses: t.pauses, starting: t.since != 0 && !t.begun}
 	usual := spacing(j.Recent)
 	for i, x := range j.Recent {
 		if x.End <= from || x.End > to {
@@ -104,8 +104,8 @@ func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
 		saved, elsewise := paused(s.pauses, at, r.end)
 		gapSaved := min(saved, gap)
 		gapElse := min(elsewise, gap-gapSaved)
-		if s.cold && at == s.from {
-			gapElse = gap - gapSaved // nobody looked
+		if !s.down(at, r.end) {
+			gapElse = gap - gapSaved // nobody says why no step ended
 		}
 		down += gap - gapSaved - gapElse
 		inSaved := min(saved-gapSaved, length)
@@ -131,6 +131,15 @@ func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
 	more := min(max(0, told-saving), down)
 	w.Saving, w.Down, w.Untold = saving+more, down-more, w.Untold+other
 	return at
+}
+
+// down says that a time without a step that the job finishes is known to be
+// one of trouble, or its beginning.
+func (s *stretch) down(from, to telemetry.Time) bool {
+	if h := s.job.Hurt; h != nil && h.Onset.Earliest < to {
+		return true
+	}
+	return s.starting && from == s.from
 }
 
 // weighed is the mean of what the job states of its steps, weighed by their

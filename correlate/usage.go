@@ -130,27 +130,31 @@ func (e *Engine) until(t *tenant, j *jobs.Job, g telemetry.Time) (to telemetry.T
 	last := min(j.LastEnd, g)
 	usual, _ := j.Usual()
 	switch {
-	case halted(j):
+	case failed(j):
 		return g, true
 	case last > t.filed:
-		return last, true
+		return last, true // a stalled job's step may end yet, and say how long it was
+	case stalled(j) && g.Sub(last).Seconds() > quietSeconds:
+		return g, true
 	case g.Sub(last).Seconds() > max(float64(quietSteps*usual), quietSeconds):
 		return g, false
 	}
 	return t.filed, false
 }
 
-// halted says that a job is known to make no steps.
-func halted(j *jobs.Job) bool {
-	h := j.Hurt
-	return h != nil && (h.State == jobs.Stalled || h.State == jobs.Failed || h.Since != 0)
+// failed says that a job has failed and made no step since.
+func failed(j *jobs.Job) bool {
+	return j.Hurt != nil && (j.Hurt.State == jobs.Failed || j.Hurt.Since != 0)
 }
+
+// stalled says that a job is known to finish no steps.
+func stalled(j *jobs.Job) bool { return j.Hurt != nil && j.Hurt.State == jobs.Stalled }
 
 // work tells what a job did since it was last filed.
 func (e *Engine) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Time) {
 	s := e.stretch(t, j, to)
 	last := s.steps(w, e.expect(w, j))
-	if tail := to.Sub(last).Seconds(); halted(j) {
+	if tail := to.Sub(last).Seconds(); failed(j) || stalled(j) {
 		w.Down += tail
 	} else {
 		w.Untold += tail
