@@ -49,6 +49,9 @@ const (
 	ClockDose  Measure = "clock_dose"
 	LateCovers Measure = "late_covers"
 	LateFills  Measure = "late_fills"
+	IdleCovers Measure = "idle_covers"
+	IdleFills  Measure = "idle_fills"
+	IdleDose   Measure = "idle_dose"
 	Early      Measure = "early"
 
 	// Of the hurt, for any candidate.
@@ -119,6 +122,9 @@ func standingMeasures() []MeasureDoc {
 		{ClockDose, "1", "what the slowest clock under the root explains of the job's loss, (before over now less 1) over (slowdown less 1): 1 explains it"},
 		{LateCovers, "1", "part of the job's late ranks that stand under the root; a rank is late where it computes longer than before and than its peers"},
 		{LateFills, "1", "part of the job's ranks under the root that are late"},
+		{IdleCovers, "1", "part of the job's idle GPUs that stand under the root; a GPU is idle where its engine is active for clearly less of the time than before: nothing is launched, while in a collective's wait it is busy"},
+		{IdleFills, "1", "part of the job's GPUs under the root that are idle"},
+		{IdleDose, "1", "by how much of the time the most idle GPU under the root is idle beyond before, over the share of its time that the job loses: 1 explains it"},
 		{Early, "1", "1 less the part of the afflicted GPUs under the root that certainly fell before it changed"},
 	}
 }

@@ -17,6 +17,10 @@ const (
 	leastFall = 0.03
 	// wander is by how many of its own spreads a clock must have fallen.
 	wander = 1.0
+	// leastIdle is by how much of the time a GPU's engine must be active less to
+	// be idle, and leastIdlePart the part of the time that the job loses.
+	leastIdle     = 0.015
+	leastIdlePart = 0.25
 	// leastLate is the part of the step's excess by which a rank computes longer
 	// than its peers to be late, and leastLonger the part of its own before.
 	leastLate   = 0.1
@@ -34,6 +38,10 @@ type derived struct {
 	slowest   []float64 // by entity: the least clock ratio under it; 1 where none
 	late      []int32   // ranks
 	lateIn    []int32
+	idle      []int32   // gpus that launch nothing for more of the time
+	idleIn    []int32   // by entity: idle gpus under it
+	most      []float64 // by entity: the most that the engine of a gpu under it fell by, in shares of the time
+	engines   bool      // any gpu's engine was seen
 	uniform   float64
 	clocks    bool // any gpu's clock was seen before and now
 	ranks     bool // any rank's compute time was
@@ -42,11 +50,13 @@ type derived struct {
 
 func (f *Contrast) derive() {
 	n := len(f.survey.all)
-	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), lateIn: make([]int32, n)}
+	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), lateIn: make([]int32, n),
+		idleIn: make([]int32, n), most: make([]float64, n)}
 	for i := range n {
 		f.derived.slowest[i], f.derived.ratio[i] = 1, 1
 	}
 	f.slowed()
+	f.idled()
 	f.lateRanks()
 	f.uniformity()
 }
@@ -86,6 +96,40 @@ func (f *Contrast) slowed() {
 		}
 	}
 	slices.SortStableFunc(d.afflicted, func(a, b int32) int { return cmp.Compare(d.ratio[a], d.ratio[b]) })
+}
+
+// lost is the share of the time that the job loses; 0 where it is not known.
+func (f *Contrast) lost() float64 {
+	if f.hurt.Slowdown <= 1 {
+		return 0
+	}
+	return 1 - 1/f.hurt.Slowdown
+}
+
+// idled finds the GPUs that launch nothing for clearly more of the time. In a
+// collective's wait the engine is busy: who is idle waits for its own host, and
+// the others wait for it.
+func (f *Contrast) idled() {
+	d := &f.derived
+	c := f.plan.find(telemetry.GPU, metricEngine, 0)
+	least := max(leastIdle, float64(leastIdlePart*f.lost()))
+	for _, i := range f.survey.gpus {
+		fall, ok := f.number(i, c, explain.TakeShift)
+		if !ok {
+			continue
+		}
+		d.engines = true
+		if fall = -fall; fall < least {
+			continue
+		}
+		d.idle = append(d.idle, i)
+		d.idleIn[i]++
+		d.most[i] = max(d.most[i], fall)
+		for _, a := range f.survey.above[i] {
+			d.idleIn[a]++
+			d.most[a] = max(d.most[a], fall)
+		}
+	}
 }
 
 // lateRanks finds the ranks that compute longer than before and than their
@@ -159,7 +203,7 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 		return 0, false
 	}
 	under, ranks := int(f.survey.gpusIn[i]), int(f.survey.ranked[i])
-	clocks, late := d.clocks && under > 0, d.ranks && ranks > 0
+	clocks, engines, late := d.clocks && under > 0, d.engines && under > 0, d.ranks && ranks > 0
 	switch m {
 	case explain.Covers:
 		return part(d.hit[i], len(d.afflicted)), clocks
@@ -167,6 +211,12 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 		return part(d.hit[i], under), clocks
 	case explain.ClockDose:
 		return (1/max(d.slowest[i], leastClock) - 1) / (f.hurt.Slowdown - 1), clocks && f.hurt.Slowdown > 1
+	case explain.IdleCovers:
+		return part(d.idleIn[i], len(d.idle)), engines
+	case explain.IdleFills:
+		return part(d.idleIn[i], under), engines
+	case explain.IdleDose:
+		return d.most[i] / max(f.lost(), leastIdle), engines && f.lost() > 0
 	case explain.LateCovers:
 		return part(d.lateIn[i], len(d.late)), late
 	case explain.LateFills:
@@ -183,7 +233,8 @@ func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 		i = -1
 	}
 	for _, m := range []explain.Measure{explain.Stalled, explain.Slowdown, explain.Uniform,
-		explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills} {
+		explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
+		explain.IdleCovers, explain.IdleFills, explain.IdleDose} {
 		if x, ok := f.standing(i, m); ok {
 			v[m] = x
 		}

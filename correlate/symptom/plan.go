@@ -64,7 +64,7 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 			p.add(k, column{m, bits})
 		}
 	}
-	for _, name := range []telemetry.MetricName{metricClock, metricActive, metricHeat, metricLimit} {
+	for _, name := range []telemetry.MetricName{metricClock, metricEngine, metricActive, metricHeat, metricLimit} {
 		add(telemetry.GPU, name, 0)
 	}
 	for _, bits := range []uint64{reasonHeat, reasonBrake} {

@@ -71,7 +71,8 @@ func (f *Contrast) readable(sig *explain.Signature) bool {
 // standing reports whether a measure is of what stands under an entity.
 func standing(m explain.Measure) bool {
 	switch m {
-	case explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills:
+	case explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
+		explain.IdleCovers, explain.IdleFills, explain.IdleDose:
 		return true
 	}
 	return false

@@ -1,0 +1,39 @@
+package symptom
+
+import (
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// TestWhoStandsIdleIsTold: two hosts of two GPUs; one GPU launches nothing for a
+// quarter of the time, and the job loses that quarter. In the collective's wait
+// the engines of the others are busy.
+func TestWhoStandsIdleIsTold(t *testing.T) {
+	metric, _ := telemetry.DefaultCatalogue().Lookup(metricEngine)
+	plan := &Plan{}
+	plan.add(telemetry.GPU, column{metric: metric})
+	s := &Survey{index: map[telemetry.Entity]int32{}}
+	for _, e := range []telemetry.Entity{{Kind: telemetry.Node, Name: "n0"}, {Kind: telemetry.Node, Name: "n1"},
+		{Kind: telemetry.GPU, Name: "n0/0"}, {Kind: telemetry.GPU, Name: "n0/1"}, {Kind: telemetry.GPU, Name: "n1/0"}, {Kind: telemetry.GPU, Name: "n1/1"}} {
+		s.meet(e, true)
+	}
+	s.gpus = []int32{2, 3, 4, 5}
+	s.above, s.gpusIn, s.ranked = [][]int32{nil, nil, {0}, {0}, {1}, {1}}, []int32{2, 2, 1, 1, 1, 1}, make([]int32, 6)
+	sheet := func(engines ...float32) *Sheet {
+		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6)}
+		for k, v := range engines {
+			sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
+		}
+		return sh
+	}
+	f := Compare(sheet(0.75, 1, 1, 1), sheet(1, 1, 1, 1), Hurt{Slowdown: 4.0 / 3, Excess: 1})
+	for name, want := range map[string][3]float64{"n0": {1, 0.5, 1}, "n1": {0, 0, 0}} {
+		v := explain.Values{}
+		f.Standing(telemetry.Entity{Kind: telemetry.Node, Name: name}, v)
+		if got := [3]float64{v[explain.IdleCovers], v[explain.IdleFills], v[explain.IdleDose]}; got != want {
+			t.Errorf("%s: covers, fills, dose %v, want %v", name, got, want)
+		}
+	}
+}
