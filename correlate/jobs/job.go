@@ -36,6 +36,10 @@ const (
 	// nobody announced takes as long.
 	stallAfter = 3.0
 	quiet      = 15.0
+	// idleQuiet seconds is the same of a job on whose GPUs nothing is launched: it
+	// may be writing a checkpoint that nobody announced, or wait for its input. A
+	// job whose members wait for one another keeps them busy.
+	idleQuiet = 60.0
 	// wellAfter usual steps in a row end a hurt: a few quick ones do not.
 	wellAfter = 5
 )
@@ -306,6 +310,8 @@ type Senses struct {
 	// Working reports whether a job whose steps are overdue is seen to work all
 	// the same: then only its reports are missing.
 	Working func(j *Job, g telemetry.Time) bool
+	// Idle reports whether nothing is launched on the job's GPUs. May be nil.
+	Idle func(j *Job, g telemetry.Time) bool
 	// Witness reports whether something physical that can hurt the job is in
 	// trouble as the hurt would have it: a second witness that makes one
 	// certainly slow step enough. May be nil.
@@ -364,7 +370,11 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	age := j.age(g, u.median)
 	longest := max(u.longest, u.median+j.longs.extra(j.Steps+1))
 	overdue := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median
-	stalled := overdue && float64(g.Add(-j.delay)-j.LastEnd)/1e9 >= quiet
+	silent := float64(g.Add(-j.delay)-j.LastEnd) / 1e9
+	if age > u.median+float64(drift*u.spread) && silent < idleQuiet && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
+		return None // when the step has ended, its length will tell
+	}
+	stalled := overdue && silent >= quiet
 	evidence := j.evidence
 	if age > u.median && (len(j.longs) < 2 || age > u.median+j.longs.extra(j.Steps+1)) {
 		evidence = max(evidence, weigh(evidence, u, age))
