@@ -53,7 +53,10 @@ func (c *labCommand) Run(sh *shell) (err error) {
 	defer line.done()
 	o.Progress = func(part float64) { line.at(part, "") }
 	truth := strings.TrimSuffix(c.Trace, filepath.Ext(c.Trace)) + ".truth.json"
-	return writeFiles(c.Trace, truth, func(a, b *os.File) error { return cases.WriteTrace(sh.ctx, k, a, b, o) })
+	return writeFiles(c.Trace, truth, func(a, b *os.File) error {
+		o.Trace, o.Truth = a, b
+		return cases.WriteTrace(sh.ctx, k, o)
+	})
 }
 
 // writeFiles has two files written, or leaves neither.

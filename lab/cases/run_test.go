@@ -131,7 +131,7 @@ func TestATraceHoldsTheCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteTrace(context.Background(), few[0], f, truth, Recorded{}); err != nil {
+	if err := WriteTrace(context.Background(), few[0], Recorded{Trace: f, Truth: truth}); err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
@@ -149,8 +149,8 @@ func TestATraceHoldsTheCase(t *testing.T) {
 	if len(got.Incidents) != len(want.Incidents) {
 		t.Errorf("%d incidents from the trace, %d in memory", len(got.Incidents), len(want.Incidents))
 	}
-	elsewhere := Recorded{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: "n9999/0"}}
-	if err := WriteTrace(context.Background(), few[0], &bytes.Buffer{}, &bytes.Buffer{}, elsewhere); err == nil {
+	elsewhere := Recorded{Trace: &bytes.Buffer{}, Truth: &bytes.Buffer{}, Entity: telemetry.Entity{Kind: telemetry.GPU, Name: "n9999/0"}}
+	if err := WriteTrace(context.Background(), few[0], elsewhere); err == nil {
 		t.Error("a fault where nothing is")
 	}
 }

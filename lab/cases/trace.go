@@ -15,6 +15,7 @@ import (
 
 // Recorded says how a case is written as a trace.
 type Recorded struct {
+	Trace, Truth io.Writer
 	// Entity is where the fault strikes; zero leaves it to the seed.
 	Entity telemetry.Entity
 	// Minutes the run lasts; 0 as long as the case needs.
@@ -25,9 +26,9 @@ type Recorded struct {
 	Progress func(part float64)
 }
 
-// WriteTrace plays a case into a trace and its truth into a truth file. It is
+// WriteTrace plays a case into a trace, and the truth about it beside. It is
 // the very run that Run would score.
-func WriteTrace(ctx context.Context, c Case, to, truth io.Writer, o Recorded) error {
+func WriteTrace(ctx context.Context, c Case, o Recorded) error {
 	var m maker
 	b, err := m.build(c)
 	if err != nil {
@@ -50,7 +51,7 @@ func WriteTrace(ctx context.Context, c Case, to, truth io.Writer, o Recorded) er
 			return err
 		}
 	}
-	w, err := trace.NewWriter(to, trace.Header{Site: b.site(), Writer: o.Writer})
+	w, err := trace.NewWriter(o.Trace, trace.Header{Site: b.site(), Writer: o.Writer})
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func WriteTrace(ctx context.Context, c Case, to, truth io.Writer, o Recorded) er
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return writeTruth(truth, b.truth(h))
+	return writeTruth(o.Truth, b.truth(h))
 }
 
 func writeTruth(w io.Writer, t score.Truth) error {
