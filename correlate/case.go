@@ -43,6 +43,7 @@ type incidentCase struct {
 	// since the case was opened: who has left may still be the cause.
 	nodes    []telemetry.Entity
 	others   []explain.Other
+	beside   *beside           // a second fault at the same time; nil where none is seen
 	account  attribute.Account // what it has cost, until it is resolved
 	first    explain.First     // who failed or fell behind first, zero until that is known
 	judged   telemetry.Time
@@ -356,6 +357,14 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	})
 	c.account.Snapshot(k)
 	codeFirst(k, &c.first)
+	two := c.beside != nil
+	k.Bool(&two)
+	if two {
+		if c.beside == nil {
+			c.beside = &beside{}
+		}
+		c.beside.snapshot(k)
+	}
 	k.Time(&c.judged)
 	k.U64(&c.steps)
 	k.Time(&c.resolved)

@@ -121,6 +121,7 @@ func (e *Engine) follow(c *incidentCase, g telemetry.Time) {
 		e.judge(c, j, g)
 	}
 	if well {
+		e.endBeside(c, "recovered", g)
 		c.well, c.before, c.standing, c.hosts = true, nil, nil, nil
 		j.Forget(c.accepted)
 		e.settle(e.leader(c), g)
@@ -160,7 +161,9 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		e.teller().Refresh(&next, e.cost(c, j, j.Hurt), e.expected(next.Root.Signature))
 	} else {
 		ev := e.gather(c, j, j.Hurt, g)
-		e.teller().Tell(&next, ev, e.answer(ev))
+		answers := e.answer(ev)
+		e.teller().Tell(&next, ev, answers)
+		e.second(c, ev, &answers[0], &next)
 	}
 	c.impact, c.judged, c.steps = next.Impact.Jobs[0], g, j.Steps
 	if c.published.Revision == 0 && c.under.IsZero() {

@@ -101,7 +101,7 @@ func (e *Engine) disown() (former []led) {
 		kept, former = append(kept, c), append(former, led{c.job, e.leader(c).job})
 	}
 	for _, c := range kept {
-		c.under, c.strayed, c.published = telemetry.Entity{}, 0, explain.Incident{}
+		c.under, c.strayed, c.published, c.beside = telemetry.Entity{}, 0, explain.Incident{}, nil
 		if !c.well {
 			c.judged = 0
 		}
@@ -120,6 +120,9 @@ func (e *Engine) take(h *explain.Incident, g telemetry.Time) {
 	for _, impact := range h.Impact.Jobs {
 		i, ok := e.find(impact.Job)
 		switch {
+		case ok && len(h.Impact.Jobs) == 1 && e.cases[i].taken() && e.cases[i].beside == nil:
+			e.cases[i].takeBeside(h)
+			return
 		case impact.Job.Validate() != nil || ok && e.cases[i].taken():
 			continue // a job's trouble is told of in one incident
 		case !ok:

@@ -126,6 +126,11 @@ func (e *Engine) Live() []explain.Incident {
 		next.Revision = lead.published.Revision
 		for _, m := range e.members(lead) {
 			next.Updated = max(next.Updated, m.incident.Updated)
+			if b := m.beside; b != nil && b.published.Revision > 0 {
+				second := b.incident
+				second.Revision = b.published.Revision
+				out = append(out, second)
+			}
 		}
 		out = append(out, next)
 	}

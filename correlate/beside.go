@@ -1,0 +1,135 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/attribute"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Two faults can hurt one job at once. Where the answer that a case publishes
+// explains clearly less than the job loses, and another root that has nothing to
+// do with it is sure, the case carries a second incident. They share the loss.
+
+// beside is a case's second incident.
+type beside struct {
+	incident  explain.Incident // as of the last judgement
+	published explain.Incident
+	agreed    int // judgements in a row that named it
+	absent    int // judgements in a row that did not, since it was published
+}
+
+const (
+	// besideAgreed judgements in a row must name the same second root, and
+	// besideAbsent must not for it to be over.
+	besideAgreed = 3
+	besideAbsent = 4
+)
+
+// second looks for another fault beside the one a case names, and gives each
+// its share. next is the case's own incident as just told.
+func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
+	g := next.Updated
+	answers, ok := explain.Beside(e.cfg.Signatures, ev, best, next.Chain)
+	ok = ok && !e.toldElsewhere(c, answers[0].Entity)
+	if ok {
+		e.named(c, ev, answers, g)
+	} else if c.beside != nil {
+		c.beside.agreed = 0
+		c.beside.absent++
+	}
+	b := c.beside
+	switch {
+	case b == nil:
+		return
+	case b.published.Revision == 0 && b.absent > 0:
+		c.beside = nil
+		return
+	case b.published.Revision == 0 && b.agreed < besideAgreed:
+		return
+	case b.incident.Root.Entity == next.Root.Entity:
+		e.endBeside(c, "merged", g)
+		return
+	case b.absent >= besideAbsent:
+		e.endBeside(c, "no longer seen", g)
+		return
+	}
+	if ok {
+		e.share(c, next, best, &answers[0])
+	}
+	e.publishBeside(c, g)
+}
+
+// toldElsewhere reports whether another case tells of a root already.
+func (e *Engine) toldElsewhere(c *incidentCase, root telemetry.Entity) bool {
+	return slices.ContainsFunc(e.cases, func(o *incidentCase) bool {
+		return o != c && (o.incident.Root.Entity == root || o.beside != nil && o.beside.incident.Root.Entity == root)
+	})
+}
+
+// named takes a judgement that names a second root.
+func (e *Engine) named(c *incidentCase, ev *explain.Evidence, answers []explain.Answer, g telemetry.Time) {
+	b := c.beside
+	root := answers[0].Entity
+	if b == nil || b.published.Revision == 0 && (b.incident.Root.Entity != root || b.incident.Root.Signature != answers[0].Name()) {
+		b = &beside{incident: explain.Incident{ID: incidentID(e.cfg.Site, "beside "+root.String(), c.job, g), State: explain.StateOpen,
+			Kind: explain.KindIncident, Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules}}
+		c.beside = b
+	}
+	b.incident.Updated = g
+	e.teller().Tell(&b.incident, ev, answers)
+	b.agreed++
+	b.absent = 0
+}
+
+// share divides the job's loss between the two roots.
+func (e *Engine) share(c *incidentCase, next *explain.Incident, best, second *explain.Answer) {
+	first, _ := best.Explains()
+	other, _ := second.Explains()
+	parts := attribute.Shares([]attribute.Dose{{Domain: best.Signature.Domain, Explains: first}, {Domain: second.Signature.Domain, Explains: other}})
+	next.Impact.Jobs[0] = next.Impact.Jobs[0].Part(parts[0])
+	c.beside.incident.Impact.Jobs[0] = c.beside.incident.Impact.Jobs[0].Part(parts[1])
+}
+
+func (e *Engine) publishBeside(c *incidentCase, g telemetry.Time) {
+	b := c.beside
+	if b.published.Revision != 0 && !explain.Differs(&b.published, &b.incident) {
+		return
+	}
+	next := b.incident
+	next.Updated, next.Revision = g, b.published.Revision+1
+	b.published = next
+	e.out.Incidents = append(e.out.Incidents, next)
+}
+
+// endBeside resolves a case's second incident, if readers were told of one.
+func (e *Engine) endBeside(c *incidentCase, how string, g telemetry.Time) {
+	b := c.beside
+	c.beside = nil
+	if b == nil || b.published.Revision == 0 {
+		return
+	}
+	at := g
+	next := b.incident
+	next.State, next.Resolution, next.Resolved = explain.StateResolved, &how, &at
+	if how == "merged" {
+		into := e.leader(c).incident.ID
+		next.MergedInto = &into
+	}
+	next.Updated, next.Revision = g, b.published.Revision+1
+	e.out.Incidents = append(e.out.Incidents, next)
+}
+
+// takeBeside gives a case a held incident as its second one.
+func (c *incidentCase) takeBeside(h *explain.Incident) {
+	c.beside = &beside{incident: *h, published: *h, agreed: besideAgreed}
+}
+
+func (b *beside) snapshot(k *snapshot.Codec) {
+	b.incident.Snapshot(k)
+	b.published.Snapshot(k)
+	k.Int(&b.agreed)
+	k.Int(&b.absent)
+}
