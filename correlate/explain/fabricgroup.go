@@ -168,7 +168,7 @@ func (f *fabricMeasures) marking(r *fabric.Readings, g *fabric.Group) marking {
 	if stood >= 3 {
 		m.unmarked, m.stood = unmarked/stood, true
 	}
-	if sent > 0 {
+	if sent >= float64(idleLoad*f.speed*float64(len(g.Ends))) && sent > 0 {
 		m.perByte, m.marked = late/sent, true
 		if marks > 0 {
 			m.free = min(free/marks, 1)

@@ -92,6 +92,7 @@ func (f *fabricMeasures) end(i int) Values {
 		Between:    boolValue(f.m.Between(i)),
 		LoadRatio:  f.loadRatio(i),
 		Lopsided:   (n.Util - n.RUtil) - (b.Util - b.RUtil),
+		Grown:      n.Util - b.Util,
 	}
 	if at, ok := f.e.began(endFact(f.e.Fabric, i)); ok {
 		v[TooLate] = tooLate(f.e, at)
@@ -104,6 +105,9 @@ func (f *fabricMeasures) end(i int) Values {
 	}
 	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
 		v[NeighbourUp] = rise
+	}
+	if v[Grown] > leastGrown {
+		v[OneNeighbour] = f.oneNeighbour() / v[Grown]
 	}
 	return v
 }
@@ -229,7 +233,8 @@ func (f *fabricMeasures) neighbours() []Candidate {
 		v := Values{Rise: rise, RiseShare: rise / max(total, rise), BeganWith: boolValue(f.beganWith(o))}
 		a := f.again(o.Nodes)
 		put(v, SendsAgain, a.share(), a.seen)
-		v[NetRise] = f.net(o.Nodes)
+		v[NetRise], v[RiseRatio] = f.net(o.Nodes)
+		put(v, ExcessPart, min(v[NetRise]/max(shared[SharedGrown], 1e-3), ratioCap), shared[SharedGrown] > 0)
 		maps.Copy(v, shared)
 		out = append(out, Candidate{Entity: o.Job, Values: v})
 	}
@@ -239,16 +244,49 @@ func (f *fabricMeasures) neighbours() []Candidate {
 // leastRise, in links, is the rise from which a neighbour is looked at.
 const leastRise = 0.05
 
-// net is what some nodes send more than before, in links; what they send less
-// counts against it.
-func (f *fabricMeasures) net(nodes []telemetry.Entity) float64 {
-	var more float64
+// settled is the hurt's usual steps after which what others send has been seen
+// for long enough: a neighbour's traffic comes in bursts as well.
+const settled = 4
+
+// net is what some nodes send more than before, in links and over what they sent;
+// what they send less counts against it. It counts in part while little of it
+// has been seen.
+func (f *fabricMeasures) net(nodes []telemetry.Entity) (links, ratio float64) {
+	var more, before float64
 	for _, node := range nodes {
 		for _, i := range f.m.Links(node) {
-			more += float64((f.e.Fabric.Now.Of[i].Util - f.e.Fabric.Before.Of[i].Util) * f.m.Ends[i].Speed)
+			b := f.e.Fabric.Before.Of[i].Util
+			more += float64((f.e.Fabric.Now.Of[i].Util - b) * f.m.Ends[i].Speed)
+			before += float64(b * f.m.Ends[i].Speed)
 		}
 	}
-	return more / max(f.speed, 1)
+	more *= f.seenFor()
+	return more / max(f.speed, 1), min(more/max(before, float64(idleLoad*f.speed), 1), ratioCap)
+}
+
+// leastGrown, in links, is the growth of an end from which it is asked whose it
+// is.
+const leastGrown = 0.02
+
+// oneNeighbour is what the other job that sends most more than before sends
+// more, in links.
+func (f *fabricMeasures) oneNeighbour() float64 {
+	var most float64
+	for _, o := range f.e.Others {
+		links, _ := f.net(o.Nodes)
+		most = max(most, links)
+	}
+	return most
+}
+
+// seenFor is how much of the time has been seen in which others' bursts even
+// out: 0 to 1.
+func (f *fabricMeasures) seenFor() float64 {
+	span := float64(f.e.Fabric.Now.Span.To.Sub(f.e.Fabric.Now.Span.From)) / 1e9
+	if f.e.Hurt.Usual <= 0 || span <= 0 {
+		return 1
+	}
+	return min(1, span/float64(settled*f.e.Hurt.Usual))
 }
 
 // beganWith says that a job came when the trouble did: within two usual steps
@@ -262,7 +300,7 @@ func (f *fabricMeasures) beganWith(o Other) bool {
 // shared measures the ends on the job's paths that others can load: the worst
 // waiting, and how loaded and how fast those that wait are.
 func (f *fabricMeasures) shared() Values {
-	var worst, between, weight, load, ceiling float64
+	var worst, between, weight, load, ceiling, grown float64
 	fine := true
 	for i, on := range f.e.Fabric.OnPath {
 		if !on || f.m.Ends[i].IsNIC() || f.own[i] <= 0 {
@@ -270,6 +308,7 @@ func (f *fabricMeasures) shared() Values {
 		}
 		fine = fine && f.fine(&f.e.Fabric.Now.Of[i])
 		worst = max(worst, f.own[i])
+		grown = max(grown, f.e.Fabric.Now.Of[i].Util-f.e.Fabric.Before.Of[i].Util)
 		if f.m.Between(i) {
 			between = max(between, f.own[i])
 		}
@@ -281,7 +320,7 @@ func (f *fabricMeasures) shared() Values {
 			ceiling += f.own[i]
 		}
 	}
-	v := Values{SharedDose: worst / f.lost}
+	v := Values{SharedDose: worst / f.lost, SharedGrown: grown * f.seenFor()}
 	if weight > 0 {
 		v[UplinkPart] = between / worst
 		v[SharedLoad] = load / weight

@@ -29,8 +29,15 @@ const (
 	Ignored      Measure = "notices_ignored"
 
 	// Of another job.
-	SendsAgain Measure = "sends_again"
-	NetRise    Measure = "net_rise"
+	SendsAgain  Measure = "sends_again"
+	NetRise     Measure = "net_rise"
+	RiseRatio   Measure = "rise_ratio"
+	ExcessPart  Measure = "excess_part"
+	SharedGrown Measure = "shared_grown"
+
+	// Of any end of a link.
+	Grown        Measure = "grown"
+	OneNeighbour Measure = "one_neighbour"
 
 	// Of a switch.
 	Circling     Measure = "circling"
@@ -73,7 +80,12 @@ func lossMeasures() []MeasureDoc {
 		{WorstLeak, "1", "the largest link_leak on the job's paths"},
 		{Ignored, "1/s", "congestion notices per second that the job's nics ignored, beyond before"},
 		{SendsAgain, "1", "packets that this other job's nics had to send again, per packet of 4 KiB sent, beyond before: it sends more because it loses more"},
-		{NetRise, "links", "what this other job's hosts send altogether more than they used to, what some send less included"},
+		{ExcessPart, "1", "its net_rise over shared_grown: half or more where the excess is its own"},
+		{OneNeighbour, "1", "net_rise of the other job that has most of it, over grown: half or more where one neighbour sends the excess"},
+		{RiseRatio, "1", "the same over what they used to send"},
+		{SharedGrown, "links", "what the end that has grown most carries more than before, of those shared with others at which traffic stands; in part while little has been seen"},
+		{Grown, "1", "what it sends more than before, of its speed: however little the job itself sends"},
+		{NetRise, "links", "what this other job's hosts send altogether more than they used to, what some send less included; in part while less than four usual steps have been seen"},
 		{PathDrops, "1/s", "packets per second that queues on the job's paths dropped, beyond before"},
 	}
 }
