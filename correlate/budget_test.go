@@ -1,6 +1,7 @@
 package correlate_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -229,6 +230,28 @@ func TestAModelThatIsStated(t *testing.T) {
 	// 6e9 FLOPs a token by parameters, 12 × 5e7 = 6e8 more by attention.
 	if b.MFU.PaLM == nil || math.Abs(*b.MFU.PaLM-0.33) > 0.005 || math.Abs(*b.MFU.Reported-0.3) > 0.005 || b.MFU.Basis != attribute.FromReported || b.MFU.Convention != "6n" || *b.MFU.Peak != 989e12 {
 		t.Errorf("%+v", b.MFU)
+	}
+}
+
+// TestNonsenseInTheSeriesIsNoBudget: numbers beyond all measure are passed over.
+func TestNonsenseInTheSeriesIsNoBudget(t *testing.T) {
+	text := seen(300, "3x*", "")
+	for _, series := range []string{"0.3x*", "0.4x*", "0.15x*", "1.8x*", "0.6x*", "2000e6x30 1800e6x*"} {
+		text = strings.ReplaceAll(text, " "+series, " 9e15x*")
+	}
+	e, _ := played(t, text, nil)
+	all := budgetsOf(t, e, 24*hour)
+	b := all.Jobs[0]
+	for part, x := range shares(t, &b) {
+		if !(x >= 0 && x <= 1) {
+			t.Errorf("%s: %v of the whole", part, x)
+		}
+	}
+	if b.MFU.PaLM != nil || b.MFU.Reported != nil {
+		t.Errorf("a utilisation of 9e15: %+v", b.MFU)
+	}
+	if _, err := json.Marshal(all); err != nil {
+		t.Error(err)
 	}
 }
 

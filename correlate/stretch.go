@@ -66,6 +66,8 @@ const (
 	// taken to report only some of its steps.
 	thinned  = 1.5
 	maxCount = 1e6
+	// sane bounds what a series may say: tokens a second, hertz.
+	sane = 1e15
 )
 
 // spacing is the usual time between two reports over the length of a step.
@@ -147,7 +149,7 @@ func (s *stretch) down(from, to telemetry.Time) bool {
 func (e *Engine) weighed(s *stretch, m telemetry.MetricName) float64 {
 	sum, weight := 0.0, 0.0
 	e.perStep.Each(telemetry.Series{Entity: s.job.Entity, Metric: m}, s.from, s.to, func(at telemetry.Time, v float64) {
-		if i, ok := s.at(at); ok && v >= 0 {
+		if i, ok := s.at(at); ok && v >= 0 && v <= sane {
 			w := float64(s.ends[i].seconds * s.ends[i].count)
 			sum += float64(v * w)
 			weight += w
@@ -228,10 +230,10 @@ func (e *Engine) mixGPUs(m *attribute.Mix, t *tenant, s *stretch) {
 	for _, x := range gpus {
 		read := func(metric telemetry.MetricName) (float64, bool) { return e.average(x, metric, s) }
 		if x, ok := read("gpu_tensor_active_ratio"); ok {
-			tensor.add(x)
+			tensor.add(min(x, 1))
 		}
 		if x, ok := read("gpu_dram_active_ratio"); ok {
-			dram.add(x)
+			dram.add(min(x, 1))
 		}
 		f, ok := read("gpu_sm_clock_hertz")
 		if !ok {
@@ -276,7 +278,7 @@ func (e *Engine) average(x telemetry.Entity, metric telemetry.MetricName, s *str
 	}
 	var m mean
 	for _, v := range e.window.Span(nil, slot, s.from, s.to) {
-		if v >= 0 { // not so of a gap
+		if v >= 0 && v <= sane { // not so of a gap
 			m.add(float64(v))
 		}
 	}

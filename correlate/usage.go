@@ -211,6 +211,9 @@ func (e *Engine) expect(w *attribute.Work, j *jobs.Job) float64 {
 func (e *Engine) utilisation(w *attribute.Work, s *stretch) {
 	reported := e.weighed(s, metricMFU)
 	tokens := e.weighed(s, metricTokens)
+	if reported > 1 {
+		reported = -1 // no utilisation
+	}
 	w.Reported = reported
 	d := e.costs.describe(s.job.Entity)
 	var basis string

@@ -295,6 +295,17 @@ func TestWhatIsHardlySeenHasNoScore(t *testing.T) {
 	equal(t, "more arithmetic than the model needs", *s.Redundant, 100*(0.3*0.9-0.1))
 }
 
+// TestALongSilenceIsFiledAtOnce: of what spans years only what is kept is filed,
+// by its part.
+func TestALongSilenceIsFiledAtOnce(t *testing.T) {
+	var u attribute.Usage
+	u.Add(train, 0, noon, &attribute.Tally{Whole: float64(noon) / 1e9})
+	got := u.Tally(window(t, hour, noon), train)
+	equal(t, "the last hour", got.Whole, 3600)
+	got = u.Tally(window(t, attribute.LongestWindow, noon), train)
+	equal(t, "the last month", got.Whole, 30.5*86400)
+}
+
 // TestUsageSurvivesItsSnapshot, and a stretch over midnight is in
 // both days by its parts.
 func TestUsageSurvivesItsSnapshot(t *testing.T) {

@@ -33,10 +33,10 @@ func (u *Usage) Add(job telemetry.Entity, from, to telemetry.Time, t *Tally) {
 	if to <= from {
 		return
 	}
-	u.fine = file(u.fine, fineCell, span{job, from, to}, t)
-	u.days = file(u.days, dayCell, span{job, from, to}, t)
-	u.fine = trimmed(u.fine, cellOf(to, fineCell)-fineCells)
-	u.days = trimmed(u.days, cellOf(to, dayCell)-dayCells+1)
+	oldest := cellOf(to, fineCell) - fineCells
+	u.fine = trimmed(file(u.fine, lattice{fineCell, oldest}, span{job, from, to}, t), oldest)
+	oldest = cellOf(to, dayCell) - dayCells + 1
+	u.days = trimmed(file(u.days, lattice{dayCell, oldest}, span{job, from, to}, t), oldest)
 }
 
 type span struct {
@@ -44,9 +44,16 @@ type span struct {
 	from, to telemetry.Time
 }
 
-func file(uses []use, length telemetry.Duration, s span, t *Tally) []use {
-	for cell := cellOf(s.from+1, length); cell <= cellOf(s.to, length); cell++ {
-		begin, end := telemetry.Time(cell*int64(length)), telemetry.Time((cell+1)*int64(length))
+// lattice is the cells of one length that are kept.
+type lattice struct {
+	length telemetry.Duration
+	oldest int64
+}
+
+func file(uses []use, in lattice, s span, t *Tally) []use {
+	length := int64(in.length)
+	for cell := max(cellOf(s.from+1, in.length), in.oldest); cell <= cellOf(s.to, in.length); cell++ {
+		begin, end := telemetry.Time(cell*length), telemetry.Time((cell+1)*length)
 		part := float64(min(end, s.to)-max(begin, s.from)) / float64(s.to-s.from)
 		i, ok := slices.BinarySearchFunc(uses, s, func(a use, b span) int { return a.compare(cell, b.job) })
 		if !ok {
