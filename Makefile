@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test check bench fuzz score soak clean generate
+.PHONY: all build run test check bench fuzz score lab soak clean generate
 
 all: build
 
@@ -41,6 +41,10 @@ LAB ?= --gpus 256 --seeds 10 --apart --doubles --baselines --beside 2 --larger 1
 score: build
 	bin/quintet score $(SCOREFLAGS) $(TRACES)
 	bin/quintet score --lab $(LAB) --report docs/accuracy.md $(SCOREFLAGS)
+
+# What a change must keep: one seed a class on 64 GPUs.
+lab: build
+	bin/quintet score --lab --gpus 64 --floor $(or $(FLOOR),0.5)
 
 # Thirty days of healthy noise in which benign look-alikes come and go. It goes
 # on where it was broken off.

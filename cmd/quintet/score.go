@@ -58,6 +58,17 @@ func (c *scoreCommand) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
+	if err := c.print(sh, reports); err != nil {
+		return err
+	}
+	if ac1 := reports[0].Total.AC1; c.Floor > 0 && (ac1 == nil || *ac1 < c.Floor) {
+		sh.warn("the right root comes first in less than %g of the faults", c.Floor)
+		return exit(exitWrong)
+	}
+	return nil
+}
+
+func (c *scoreCommand) print(sh *shell, reports []score.Report) error {
 	switch {
 	case c.JSON && c.Detail:
 		return reports[0].WriteDetail(sh.out)

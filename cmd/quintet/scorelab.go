@@ -30,6 +30,7 @@ type labFlags struct {
 	Apart     bool     `help:"With --lab: also the classes whose magnitudes and lags no signature is written against."`
 	Doubles   bool     `help:"With --lab: also two faults at once."`
 	Baselines bool     `help:"With --lab: have simple methods judge the same telemetry, for the report."`
+	Floor     float64  `placeholder:"SHARE" help:"With --lab: exit 1 where the right root comes first in less than this share of the faults."`
 	Soak      int      `placeholder:"DAYS" help:"With --lab: instead of cases, so many days of healthy noise in which benign look-alikes come and go; prints what was said of them, and the bound that follows."`
 	Cache     string   `placeholder:"DIR" help:"With --lab: where outcomes are kept, so that a run goes on where it was broken off. A folder of the user's cache if not given; - keeps none."`
 	Report    string   `placeholder:"FILE" help:"With --lab: write the report there, with what stands beside: coarser sampling, parts of the engine taken away, larger sites."`
@@ -44,6 +45,9 @@ func (f *labFlags) Validate() error {
 	}
 	if f.GPUs < 16 || f.GPUs > 16384 {
 		return fmt.Errorf("--gpus: %d: want 16 to 16384", f.GPUs)
+	}
+	if f.Floor < 0 || f.Floor > 1 {
+		return fmt.Errorf("--floor: %g: want 0 to 1", f.Floor)
 	}
 	if f.Soak < 0 || f.Soak > 365 {
 		return fmt.Errorf("--soak: %d: want days, at most 365", f.Soak)

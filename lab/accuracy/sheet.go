@@ -51,12 +51,13 @@ func judge(outcomes []cases.Outcome) []*judged {
 
 // sheet is what a group of cases comes to.
 type sheet struct {
-	cases, faults, found, falses   int
-	first, three, named            int // right entity first, in three, right signature
-	domains, domain, victims       int
-	losses, delays, steps          []float64 // errors of loss; seconds, and usual steps, to detect beyond the cadence
-	confident, stalls, stallsFound int       // wrong with confidence 0.8 or more; stalled jobs; found in time with the right root
-	hours                          float64
+	cases, faults, found, falses int
+	first, three, named          int // right entity first, in three, right signature
+	domains, domain, victims     int
+	losses, delays, steps        []float64 // errors of loss; seconds, and usual steps, to detect beyond the cadence
+	confident, unknown           int       // wrong with confidence 0.8 or more; answered unknown
+	stalls, stallsFound          int       // stalled jobs; found in time with the right root
+	hours                        float64
 }
 
 func add(js []*judged) sheet {
@@ -81,6 +82,7 @@ func (s *sheet) verdict(j *judged, v *score.Verdict) {
 	s.domains++
 	s.domain += one(v.DomainRight)
 	s.victims += one(v.VictimAsRoot)
+	s.unknown += one(v.AnswerSignature == "unknown")
 	s.confident += one(v.Found && v.Rank != 1 && v.Confidence >= 0.8)
 	if v.LossError != nil && !j.outcome.Stops {
 		s.losses = append(s.losses, *v.LossError)

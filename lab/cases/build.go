@@ -36,6 +36,7 @@ type Build struct {
 	stage   stage
 	scene   *fault.Scene
 	healthy history     // the same without the faults, up to Until
+	alone   []*history  // of several faults, the run with each of them only
 	set     measure.Set // how many series devices state
 }
 

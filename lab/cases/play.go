@@ -48,7 +48,8 @@ func (b *Build) play(ctx context.Context, emit func(*telemetry.Record) error) (*
 	return h, nil
 }
 
-// simulate plays a built case without instruments, up to the end of its faults.
+// simulate plays a built case without instruments, until the steps have ended
+// that its faults overlap.
 func (b *Build) simulate(ctx context.Context) (*history, error) {
 	a, err := b.stage.begin()
 	if err != nil {
@@ -62,7 +63,7 @@ func (b *Build) simulate(ctx context.Context) (*history, error) {
 	for i := range b.Faults {
 		until = max(until, b.Faults[i].End)
 	}
-	for range int(until) + 1 {
+	for range min(b.Until, int(until+after)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -129,7 +129,10 @@ func (r *runner) ready(ctx context.Context, c Case) (*Build, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, r.maker.tune(ctx, b)
+	if err := r.maker.tune(ctx, b); err != nil {
+		return nil, err
+	}
+	return b, b.apart(ctx)
 }
 
 func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
@@ -179,7 +182,7 @@ func (b *Build) outcome(h *history, result *replay.Result, w *witness) Outcome {
 		if b.Case.Class == Soak {
 			break
 		}
-		hs := b.harms(h, &b.Faults[i])
+		hs := b.harms(h, i)
 		out.Severity, out.Loss = b.Faults[0].Severity, max(out.Loss, worst(hs))
 		out.Cadence = max(out.Cadence, b.cadence(i))
 		for k := range hs {

@@ -21,11 +21,31 @@ func (m *maker) tune(ctx context.Context, b *Build) error {
 		if b.Kinds[i].Expect != fault.Incident || b.Kinds[i].Severity == "" {
 			continue
 		}
-		alone := *b
-		alone.Faults, alone.Kinds, alone.Hurt = b.Faults[i:i+1], b.Kinds[i:i+1], b.Hurt[i:i+1]
-		if err := alone.search(ctx); err != nil {
+		if err := b.only(i).search(ctx); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// only is a build with one of its faults, which it shares.
+func (b *Build) only(i int) *Build {
+	one := *b
+	one.Faults, one.Kinds, one.Hurt = b.Faults[i:i+1], b.Kinds[i:i+1], b.Hurt[i:i+1]
+	return &one
+}
+
+// apart simulates each of several faults alone: what each of them does.
+func (b *Build) apart(ctx context.Context) error {
+	if len(b.Faults) < 2 || b.Case.Class == Soak {
+		return nil
+	}
+	for i := range b.Faults {
+		h, err := b.only(i).simulate(ctx)
+		if err != nil {
+			return err
+		}
+		b.alone = append(b.alone, h)
 	}
 	return nil
 }
@@ -90,7 +110,7 @@ func (b *Build) loss(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return worst(b.harms(h, &b.Faults[0])), nil
+	return worst(b.harms(h, 0)), nil
 }
 
 func worst(hs []harm) float64 {

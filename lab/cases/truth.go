@@ -129,12 +129,17 @@ func (h *harm) hurts(serving bool) bool {
 	return h.stopped || h.loss >= felt-1
 }
 
-// harms compares all jobs, the most hurt first.
-func (b *Build) harms(with *history, f *fault.Fault) []harm {
+// harms compares all jobs, the most hurt first. Of several faults each is
+// compared in a run of its own.
+func (b *Build) harms(with *history, i int) []harm {
 	var out []harm
-	for i := range with.jobs {
-		h := compare(&with.jobs[i], &b.healthy.jobs[i], f.Onset, f.End)
-		if h.hurts(b.scene.Jobs[i].Serving) {
+	f := &b.Faults[i]
+	if len(b.alone) > 0 {
+		with = b.alone[i]
+	}
+	for k := range with.jobs {
+		h := compare(&with.jobs[k], &b.healthy.jobs[k], f.Onset, f.End)
+		if h.hurts(b.scene.Jobs[k].Serving) {
 			out = append(out, h)
 		}
 	}
@@ -165,7 +170,7 @@ func (b *Build) fault(i int, with *history) score.Fault {
 		out.Jobs = b.concerned(i)
 		return out
 	}
-	harms := b.harms(with, f)
+	harms := b.harms(with, i)
 	if k.Expect != fault.Incident {
 		out.Jobs = b.concerned(i)
 		if len(harms) == 0 {

@@ -144,7 +144,7 @@ func TestSeveritiesLieInTheirBands(t *testing.T) {
 			}
 			f := &truth.Faults[0]
 			low, high := s.band()
-			if x := worst(b.harms(h, &b.Faults[0])); x < low || x > high {
+			if x := worst(b.harms(h, 0)); x < low || x > high {
 				t.Errorf("%s %s costs %.3f, want %.2f to %.2f", class, s, x, low, high)
 			}
 			if f.Hurt <= f.Onset || f.Hurt >= f.End || len(f.Jobs) == 0 || f.StepsInFault < slowSteps-2 || f.Slowdown < 1+low/2 {
@@ -191,6 +191,26 @@ func TestTheTruthIsTheFaultsOwn(t *testing.T) {
 	_, h = played(t, benign, benign.Until)
 	if f := benign.truth(h).Faults[0]; f.Expect != score.ExpectBenign || f.Hurt != 0 {
 		t.Errorf("a job that ends: %+v", f)
+	}
+}
+
+// TestTwoFaultsAreToldApart: each has its own hurt jobs and loss, as if it were
+// alone.
+func TestTwoFaultsAreToldApart(t *testing.T) {
+	b := built(t, Case{Class: "gpu-slow", Second: "link-degraded", Severity: Loud, GPUs: 64, Seed: 1})
+	if len(b.Faults) != 2 || b.Faults[1].Onset <= b.Faults[0].Onset || b.Faults[1].Onset >= b.Faults[0].End {
+		t.Fatalf("%+v; want one inside the other's window", b.Faults)
+	}
+	_, h := played(t, b, b.Until)
+	truth := b.truth(h)
+	for i := range truth.Faults {
+		one := b.only(i)
+		one.alone = nil
+		_, alone := played(t, one, b.Until)
+		want := one.truth(alone).Faults[0]
+		if got := truth.Faults[i]; got.Slowdown != want.Slowdown || got.Hurt != want.Hurt || len(got.Jobs) != len(want.Jobs) {
+			t.Errorf("fault %d: slowdown %v, hurt %v, %d jobs; alone %v, %v, %d", i, got.Slowdown, got.Hurt, len(got.Jobs), want.Slowdown, want.Hurt, len(want.Jobs))
+		}
 	}
 }
 
