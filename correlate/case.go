@@ -270,15 +270,18 @@ func (e *Engine) gpus(job telemetry.Entity, nodes []telemetry.Entity) int {
 }
 
 // working reports whether a job whose steps are overdue is seen to work all the
-// same: its nics have carried clearly more than one step's bytes since the last
-// step it told of, or nothing is heard of them at all. Then only its reports
-// are missing.
+// same: its GPUs compute, its nics have carried clearly more than one step's
+// bytes since the last step it told of, or nothing is heard of them at all. Then
+// only its reports are missing, or it evaluates.
 func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
 	usual, ok := j.Usual()
 	m := e.fabricMap()
 	last := floor(j.LastEnd, e.cfg.Grid)
 	if !ok || g <= last {
 		return false
+	}
+	if e.computing(j, g) {
+		return true
 	}
 	var since, before float64
 	ends, seen := 0, 0

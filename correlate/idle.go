@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -38,4 +39,49 @@ func (e *Engine) idle(j *jobs.Job, g telemetry.Time) bool {
 		}
 	}
 	return seen > 0 && float64(idle) >= float64(idleShare*float64(seen))
+}
+
+const (
+	metricTensor telemetry.MetricName = "gpu_tensor_active_ratio"
+	// computeGrids is how far back a job's GPUs are looked at, and computeBefore
+	// how far before the last step they are compared with.
+	computeGrids, computeBefore = 6, 32
+	// computeShare of the activity that the median GPU had before is enough for
+	// it to compute: one that waits for others has none.
+	computeShare = 0.4
+)
+
+// computing reports whether the tensor cores of a job's GPUs are about as busy
+// as before the step in progress.
+func (e *Engine) computing(j *jobs.Job, g telemetry.Time) bool {
+	last := floor(j.LastEnd, e.cfg.Grid)
+	if g.Sub(last) < computeGrids*e.cfg.Grid {
+		return false
+	}
+	var ratios []float64
+	for _, node := range e.nodes(j.Entity) {
+		for _, gpu := range e.graph.GPUs(node) {
+			slot, ok := e.window.Slot(telemetry.Series{Entity: gpu, Metric: metricTensor})
+			if !ok {
+				continue
+			}
+			now, okNow := e.meanOf(slot, g.Add(-computeGrids*e.cfg.Grid), g)
+			then, okThen := e.meanOf(slot, last.Add(-computeBefore*e.cfg.Grid), last)
+			if okNow && okThen && then > 0 {
+				ratios = append(ratios, now/then)
+			}
+		}
+	}
+	return len(ratios) > 0 && stats.Median(ratios) >= computeShare
+}
+
+// meanOf is the mean of a slot's grids in (from, to], as far as they are known.
+func (e *Engine) meanOf(slot int, from, to telemetry.Time) (float64, bool) {
+	sum, n := 0.0, 0
+	for g := from.Add(e.cfg.Grid); g <= to; g = g.Add(e.cfg.Grid) {
+		if v, ok := e.window.At(slot, g); ok {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / max(float64(n), 1), n > 0
 }
