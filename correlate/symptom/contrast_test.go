@@ -1,0 +1,229 @@
+package symptom_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/symptom"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+func reading(metric string, of explain.Scope, kind telemetry.Kind, take explain.Take) *explain.Reading {
+	r := &explain.Reading{Metric: telemetry.MetricName(metric), Of: of, Kind: kind, Take: take}
+	if of.Many() {
+		r.Among = explain.AmongSum
+	}
+	return r
+}
+
+// Every entity of a kind stands at its own power of two, so that a sum says who
+// was read.
+func TestScopesReachWhoTheyName(t *testing.T) {
+	for _, c := range []struct {
+		root  string
+		of    explain.Scope
+		kind  telemetry.Kind
+		read  string // metric
+		names []string
+	}{
+		{"gpu:n1/0", explain.OfRoot, "", "gpu_temperature_celsius", []string{"gpu:n1/0"}},
+		{"gpu:n1/0", explain.OfNode, "", "inlet_celsius", []string{"node:n1"}},
+		{"loop:l1", explain.OfUnder, telemetry.GPU, "gpu_temperature_celsius", []string{"gpu:n2/0", "gpu:n2/1", "gpu:n3/0", "gpu:n3/1"}},
+		{"cdu:c1", explain.OfUnder, telemetry.GPU, "gpu_temperature_celsius", []string{"gpu:n4/0", "gpu:n4/1", "gpu:n5/0", "gpu:n5/1"}}, // not l3's: the job is not there
+		{"pump:c0/1", explain.OfUnder, telemetry.Loop, "coolant_flow_liters_per_minute", []string{"loop:l0", "loop:l1"}},
+		{"fan:n3/f", explain.OfUnder, telemetry.GPU, "gpu_temperature_celsius", []string{"gpu:n3/0", "gpu:n3/1"}},
+		{"feed:a", explain.OfUnder, telemetry.PDU, "rack_power_watts", []string{"pdu:p0", "pdu:p1"}},
+		{"gpu:n5/1", explain.OfOver, telemetry.Loop, "coolant_flow_liters_per_minute", []string{"loop:l2"}},
+		{"gpu:n5/1", explain.OfOver, telemetry.PDU, "rack_power_watts", []string{"pdu:p1"}},
+		{"loop:l0", explain.OfBeside, telemetry.Node, "inlet_celsius", []string{"node:n2", "node:n3", "node:n4", "node:n5"}},
+		{"nic:n2/k", explain.OfFacing, "", "port_up", []string{"port:leaf/2"}},
+		{"port:leaf/2", explain.OfFacing, "", "port_up", []string{"nic:n2/k"}},
+		{"loop:l2", explain.OfJob, "", "job_data_wait_seconds", []string{"job:train"}},
+	} {
+		s := newHall(t)
+		r := reading(c.read, c.of, c.kind, explain.TakeNow)
+		s.asks(string(entity(c.root).Kind), r)
+		kind := entity(c.names[0]).Kind
+		bit, want := 1.0, 0.0
+		for _, e := range everything() {
+			if entity(e).Kind != kind {
+				continue
+			}
+			if c.of == explain.OfJob {
+				s.steps.Observe(telemetry.Series{Entity: entity(e), Metric: r.Metric}, second(hurtAt+5), bit)
+			}
+			s.tells(e, c.read, 0, bit)
+			if slices.Contains(c.names, e) {
+				want += bit
+			}
+			bit *= 2
+		}
+		if got, ok := s.contrast().Read(entity(c.root), r); !ok || !near(got, want) {
+			t.Errorf("%s of %s %s: %v, %v, want %v of %v", c.read, c.of, c.root, got, ok, want, c.names)
+		}
+	}
+}
+
+// everything lists what the scopes could reach.
+func everything() []string {
+	out := []string{"job:train", "cdu:c0", "cdu:c1", "pdu:p0", "pdu:p1", "loop:l0", "loop:l1", "loop:l2", "loop:l3"}
+	for _, n := range []string{"0", "1", "2", "3", "4", "5", "6", "7"} {
+		out = append(out, "node:n"+n, "gpu:n"+n+"/0", "gpu:n"+n+"/1", "nic:n"+n+"/k", "port:leaf/"+n)
+	}
+	return out
+}
+
+// Five loops' worth of one metric, and what each take makes of it.
+func TestTakesAreWhatTheySay(t *testing.T) {
+	for take, want := range map[explain.Take]float64{
+		explain.TakeNow:        30,
+		explain.TakeBefore:     40,
+		explain.TakeShift:      -10,
+		explain.TakeRatio:      0.75,
+		explain.TakePeers:      -8,                // the median changed by −2
+		explain.TakePeersRatio: 0.75 / (38. / 40), // and to 38/40
+		explain.TakeBelowPeers: 30. / 38,
+		explain.TakeMost:       30,
+		explain.TakeLeast:      30,
+		explain.TakeSilent:     0,
+		explain.TakeSpread:     0,
+	} {
+		s := newHall(t)
+		r := reading("coolant_flow_liters_per_minute", explain.OfRoot, "", take)
+		s.asks("loop", r)
+		s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 30)
+		s.tells("loop:l1 loop:l2 loop:l3", "coolant_flow_liters_per_minute", 40, 38)
+		if got, ok := s.contrast().Read(entity("loop:l0"), r); !ok || !near(got, want) {
+			t.Errorf("%s: %v, %v, want %v", take, got, ok, want)
+		}
+	}
+}
+
+func TestAmongManyOneNumber(t *testing.T) {
+	half := 60.0
+	for among, want := range map[explain.Among]float64{
+		explain.AmongMedian: (50. + 70) / 2, explain.AmongMost: 90, explain.AmongLeast: 40, explain.AmongSum: 250, explain.AmongShare: 0.5,
+	} {
+		s := newHall(t)
+		r := reading("gpu_temperature_celsius", explain.OfUnder, telemetry.GPU, explain.TakeNow)
+		r.Among = among
+		if among == explain.AmongShare {
+			r.Above = &half
+		}
+		s.asks("loop", r)
+		for k, g := range s.gpus()[:4] {
+			s.tells(g, "gpu_temperature_celsius", 40, []float64{40, 50, 70, 90}[k])
+		}
+		if got, ok := s.contrast().Read(entity("loop:l0"), r); !ok || !near(got, want) {
+			t.Errorf("%s: %v, %v, want %v", among, got, ok, want)
+		}
+	}
+}
+
+// Bits are shares of time: half of the hurt with 0x40 set, a tenth before.
+func TestBitsAreSharesOfTime(t *testing.T) {
+	s := newHall(t)
+	r := reading("gpu_clock_event_reasons", explain.OfRoot, "", explain.TakeBits)
+	r.Bits = 0x60
+	s.asks("gpu", r)
+	s.tellsLike("gpu:n0/0", "gpu_clock_event_reasons", func(sec int) (float64, bool) {
+		switch {
+		case sec > hurtAt && sec%2 == 0:
+			return 0x44, true
+		case sec <= hurtAt && sec > hurtAt-24 && sec%2 == 0:
+			return 0x20, true // 12 of the 96 grids before
+		}
+		return 4, true
+	})
+	if got, ok := s.contrast().Read(entity("gpu:n0/0"), r); !ok || !near(got, 0.5-12./96) {
+		t.Errorf("%v, %v", got, ok)
+	}
+}
+
+func TestEventsAreCountedByNameAndText(t *testing.T) {
+	s := newHall(t)
+	all := &explain.Reading{Event: "xid", Of: explain.OfUnder, Kind: telemetry.GPU, Take: explain.TakeNow, Among: explain.AmongSum}
+	bus := &explain.Reading{Event: "xid", Text: "79", Of: explain.OfRoot, Take: explain.TakeNow}
+	s.asks("loop gpu", all, bus)
+	for k, text := range []string{"79, GPU has fallen off the bus", "63, row remapped"} {
+		s.events = append(s.events, telemetry.Event{Entity: entity("gpu:n0/1"), At: second(hurtAt + k), Name: "xid", Text: text})
+	}
+	c := s.contrast()
+	for _, x := range []struct {
+		root string
+		r    *explain.Reading
+		want float64
+	}{{"loop:l0", all, 2}, {"gpu:n0/1", bus, 1}, {"gpu:n0/0", bus, 0}, {"loop:l1", all, 0}} {
+		if got, ok := c.Read(entity(x.root), x.r); !ok || got != x.want {
+			t.Errorf("%s: %v, %v, want %v", x.root, got, ok, x.want)
+		}
+	}
+}
+
+// A source of the slow class that has not closed the hurt's grids is neither
+// silent nor heard of; one that stopped before the hurt is silent.
+func TestWhoIsNotHeardYetIsNotSilent(t *testing.T) {
+	s := newHall(t)
+	silent := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeSilent)
+	now := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow)
+	s.asks("fan", silent, now)
+	s.tellsLike("fan:n0/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 104 }) // closed up to 105
+	s.tellsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 90 })
+	s.class[0], s.class[1] = telemetry.Slow, telemetry.Slow
+	c := s.contrast()
+	for name, want := range map[string]float64{"fan:n0/f": 0, "fan:n1/f": 1} {
+		if got, ok := c.Read(entity(name), silent); !ok || got != want {
+			t.Errorf("%s: silent %v, %v, want %v", name, got, ok, want)
+		}
+	}
+	if v, ok := c.Read(entity("fan:n1/f"), now); ok {
+		t.Errorf("a fan that stopped telling before the hurt is read as %v in it", v)
+	}
+	if _, ok := c.Read(entity("fan:n2/f"), silent); ok {
+		t.Error("a fan that was never heard is read")
+	}
+}
+
+// A baseline is what was, whatever becomes of the survey and of the process.
+func TestABaselineSurvivesASnapshot(t *testing.T) {
+	s := newHall(t)
+	r := reading("coolant_flow_liters_per_minute", explain.OfRoot, "", explain.TakeRatio)
+	s.asks("loop", r)
+	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40.1, 30.3)
+	s.clocks(0.7, "gpu:n0/0")
+	want, _ := s.contrast().Read(entity("loop:l0"), r)
+	c := s.against(func(b *symptom.Baseline) *symptom.Baseline {
+		w := snapshot.NewWriter()
+		b.Snapshot(w)
+		var back symptom.Baseline
+		rd := snapshot.NewReader(w.Data())
+		back.Snapshot(rd)
+		if rd.Err() != nil || rd.Remaining() != 0 {
+			t.Fatalf("%v, %d bytes left", rd.Err(), rd.Remaining())
+		}
+		return &back
+	})
+	if got, ok := c.Read(entity("loop:l0"), r); !ok || got != want {
+		t.Errorf("%v after a snapshot, %v before", got, want)
+	}
+}
+
+func FuzzBaseline(f *testing.F) {
+	s := newHall(&testing.T{})
+	s.clocks(0.7, "gpu:n0/0")
+	w := snapshot.NewWriter()
+	p := s.plan()
+	symptom.Keep(p.Read(s.draw(), s.source(), symptom.Span{From: second(4), To: second(hurtAt)}, false)).Snapshot(w)
+	f.Add(w.Data())
+	survey := s.draw()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var back symptom.Baseline
+		r := snapshot.NewReader(b)
+		back.Snapshot(r)
+		if r.Err() == nil {
+			back.On(p, survey) // whatever it holds, it is laid without a panic
+		}
+	})
+}

@@ -1,0 +1,264 @@
+package symptom_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+func (s *hall) stands(c interface {
+	Standing(telemetry.Entity, explain.Values)
+}, of string, want explain.Values) {
+	s.t.Helper()
+	v := explain.Values{}
+	c.Standing(entity(of), v)
+	for m, w := range want {
+		if got, ok := v[m]; !ok || !near(got, w) {
+			s.t.Errorf("%s: %s is %v (seen: %v), want %v", of, m, got, ok, w)
+		}
+	}
+}
+
+// One loop's four gpus slow down: it covers all of them and all under it are;
+// its unit covers them too, but half of what is under it is well.
+func TestALoopAccountsForWhatItsUnitDoesNot(t *testing.T) {
+	s := newHall(t)
+	s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1")
+	s.tells("gpu:n1/1", "gpu_sm_clock_hertz", 2e9, 0.8e9)
+	c := s.contrast()
+	dose := func(part float64) float64 { return (1/part - 1) / 0.25 }
+	s.stands(c, "loop:l0", explain.Values{explain.Covers: 1, explain.Fills: 1, explain.ClockDose: dose(0.4)})
+	s.stands(c, "rack:r0", explain.Values{explain.Covers: 1, explain.Fills: 1})
+	s.stands(c, "cdu:c0", explain.Values{explain.Covers: 1, explain.Fills: 0.5})
+	s.stands(c, "pump:c0/0", explain.Values{explain.Covers: 1, explain.Fills: 0.5})
+	s.stands(c, "pdu:p0", explain.Values{explain.Covers: 1, explain.Fills: 0.5})
+	s.stands(c, "pdu:p1", explain.Values{explain.Covers: 0, explain.Fills: 0, explain.ClockDose: 0})
+	s.stands(c, "gpu:n0/0", explain.Values{explain.Covers: 0.25, explain.Fills: 1, explain.ClockDose: dose(0.5)})
+	s.stands(c, "job:train", explain.Values{explain.Covers: 1, explain.Fills: 4. / 12, explain.Stalled: 0, explain.Slowdown: 1.25})
+}
+
+// What all clocks do alike and little is the job's own; what most of them do
+// and much has a common cause.
+func TestWhoIsAfflicted(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		all, one float64
+		want     float64 // gpu n0/0's covers
+	}{
+		{"one falls", 1, 0.9, 1},
+		{"one falls by less than is clear", 1, 0.98, 0},
+		{"all fall a little, one more", 0.98, 0.94, 1},
+		{"all fall a little, one a little more", 0.98, 0.965, 0},
+		{"all rise, one stays", 1.1, 1, 0},
+		{"all fall", 0.8, 0.8, 1. / 12},
+	} {
+		s := newHall(t)
+		s.clocks(c.all, s.gpus()...)
+		s.tells("gpu:n0/0", "gpu_sm_clock_hertz", 2e9, 2e9*c.one)
+		v := explain.Values{}
+		s.contrast().Standing(entity("gpu:n0/0"), v)
+		if !near(v[explain.Covers], c.want) {
+			t.Errorf("%s: covers %v, want %v", c.name, v[explain.Covers], c.want)
+		}
+	}
+	s := newHall(t) // a clock that always wandered by 10 %
+	s.clocks(1)
+	s.tellsLike("gpu:n0/0", "gpu_sm_clock_hertz", func(sec int) (float64, bool) {
+		if sec > hurtAt {
+			return 1.9e9, true
+		}
+		return 2e9 + 4e8*float64(sec%3-1), true
+	})
+	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Covers: 0})
+}
+
+// Ranks are late against their past and their peers, and stand under what their
+// gpus stand under.
+func TestLateRanksStandUnderTheirGPUs(t *testing.T) {
+	s := newHall(t)
+	for n := range 6 {
+		for g := range 2 {
+			compute := 2.0
+			if n == 3 {
+				compute = 2.9
+			}
+			for k := range 23 {
+				x := 2.0
+				if 5*k >= hurtAt-5 {
+					x = compute
+				}
+				s.steps.Observe(telemetry.Series{Entity: entity(fmt.Sprintf("rank:train/%d%d", n, g)), Metric: "rank_compute_seconds"}, second(5*k+6), x)
+			}
+		}
+	}
+	c := s.contrast()
+	s.stands(c, "node:n3", explain.Values{explain.LateCovers: 1, explain.LateFills: 1})
+	s.stands(c, "loop:l1", explain.Values{explain.LateCovers: 1, explain.LateFills: 0.5})
+	s.stands(c, "rank:train/30", explain.Values{explain.LateCovers: 0.5, explain.LateFills: 1})
+	s.stands(c, "node:n2", explain.Values{explain.LateCovers: 0, explain.LateFills: 0})
+}
+
+// hot is a signature that requires a falling flow or a clock that explains the
+// loss.
+func hot() []explain.Signature {
+	flow := explain.Clue{Name: "flow", Reading: reading("coolant_flow_liters_per_minute", explain.OfRoot, "", explain.TakeRatio), None: 0.97, Full: 0.8, For: 4, Against: -6, Required: true}
+	covers := explain.Clue{Name: "covers", Measure: explain.Covers, None: 0.4, Full: 0.9, For: 2, Against: -6, Required: true}
+	clock := explain.Clue{Name: "clock", Measure: explain.ClockDose, None: 0.1, Full: 0.5, For: 3, Against: -5, Required: true}
+	return []explain.Signature{
+		{Name: "flow", Roots: []telemetry.Kind{telemetry.Loop, telemetry.CDU}, Prior: -3, Clues: []explain.Clue{flow, covers}},
+		{Name: "clock", Roots: []telemetry.Kind{telemetry.GPU}, Prior: -3, Clues: []explain.Clue{clock}},
+	}
+}
+
+// Only what shows all that a signature requires is suspected, and only what the
+// job stands on.
+func TestSuspectsShowWhatIsRequired(t *testing.T) {
+	s := newHall(t)
+	s.sigs = hot()
+	s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1")
+	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
+	s.tells("loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 40)
+	s.tells("loop:l3", "coolant_flow_liters_per_minute", 40, 5) // not the job's
+	var got []string
+	for _, e := range s.contrast().Suspects() {
+		got = append(got, e.String())
+	}
+	if want := []string{"gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1", "loop:l0"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// What the job is not coupled to, and the order in which edges are stated,
+// change nothing.
+func TestStrangersAndOrderChangeNothing(t *testing.T) {
+	values := func(change func(*hall)) string {
+		s := newHall(t)
+		s.sigs = hot()
+		s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1")
+		s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
+		s.tells("loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 40)
+		change(s)
+		c := s.contrast()
+		out := ""
+		for _, e := range c.Suspects() {
+			v := explain.Values{}
+			c.Measure(e, v)
+			out += fmt.Sprintln(e, v)
+		}
+		return out + fmt.Sprintln(c.Strongest())
+	}
+	want := values(func(*hall) {})
+	for seed := range uint64(5) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		if got := values(func(s *hall) {
+			r.Shuffle(len(s.edges), func(i, j int) { s.edges[i], s.edges[j] = s.edges[j], s.edges[i] })
+		}); got != want {
+			t.Fatalf("seed %d: other edges first:\n%s\nwant\n%s", seed, got, want)
+		}
+	}
+	if got := values(func(s *hall) {
+		s.edge("rack:r9 contains node:n9")
+		s.edge("node:n9 contains gpu:n9/0")
+		s.tells("gpu:n9/0", "gpu_sm_clock_hertz", 2e9, 1e8)
+		s.edge("job:other runs gpu:n9/0")
+	}); got != want {
+		t.Errorf("with a stranger in trouble:\n%s\nwant\n%s", got, want)
+	}
+}
+
+// What has no name is suspected by its strongest symptom: a loop before the
+// gpus that it makes hot; of what is calm nothing.
+func TestTheStrongestSymptomIsTheCause(t *testing.T) {
+	s := newHall(t)
+	s.sigs = hot()
+	s.clocks(1)
+	s.tells("loop:l0 loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 40)
+	for _, g := range s.gpus() {
+		s.tells(g, "gpu_temperature_celsius", 60, 60)
+	}
+	if got := s.contrast().Strongest(); len(got) != 0 {
+		t.Errorf("of a calm site: %+v", got)
+	}
+	for _, g := range s.gpus()[:4] {
+		s.tells(g, "gpu_temperature_celsius", 60, 85)
+		s.tells(g, "gpu_sm_clock_hertz", 2e9, 1.4e9)
+	}
+	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
+	got := s.contrast().Strongest()
+	if len(got) == 0 || got[0].Entity != entity("loop:l0") || got[0].Domain != telemetry.Cooling || got[0].Suspicion <= 0.5 {
+		t.Fatalf("got %+v", got)
+	}
+}
+
+// What is told of the way from the loop to the job.
+func TestTheWayIsTold(t *testing.T) {
+	s := newHall(t)
+	s.sigs = hot()
+	s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0")
+	s.tells("gpu:n1/0", "gpu_sm_clock_hertz", 2e9, 0.6e9)
+	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
+	c := s.contrast()
+	if o, ok := c.Telling(entity("loop:l0"), &hot()[0].Clues[0]); !ok || o.Entity != entity("loop:l0") || o.Before != 40 || o.Now != 20 {
+		t.Errorf("telling: %+v, %v", o, ok)
+	}
+	if o, ok := c.Slowest(entity("loop:l0")); !ok || o.Entity != entity("gpu:n1/0") || !near(o.Now/o.Before, 0.3) {
+		t.Errorf("slowest: %+v, %v", o, ok)
+	}
+	if _, ok := c.Slowest(entity("loop:l1")); ok {
+		t.Error("a loop whose gpus are well has a slowest one")
+	}
+	for _, x := range []struct {
+		cause, effect string
+		want          telemetry.Relation
+	}{
+		{"loop:l0", "gpu:n1/0", telemetry.Cools}, {"cdu:c0", "gpu:n1/0", telemetry.Cools}, {"pdu:p0", "gpu:n0/0", telemetry.Feeds},
+		{"node:n0", "gpu:n0/0", telemetry.Contains}, {"fan:n0/f", "gpu:n0/0", telemetry.Cools}, {"gpu:n0/0", "rank:train/00", telemetry.Runs},
+	} {
+		if got, ok := c.Relation(entity(x.cause), entity(x.effect)); !ok || got != x.want {
+			t.Errorf("%s to %s: %q, %v, want %q", x.cause, x.effect, got, ok, x.want)
+		}
+	}
+	if r, ok := c.Relation(entity("loop:l0"), entity("gpu:n2/0")); ok {
+		t.Errorf("a loop %s what it does not cool", r)
+	}
+}
+
+// A domain is well where it was seen to be, with its numbers.
+func TestDomainsThatAreWell(t *testing.T) {
+	s := newHall(t)
+	c := s.contrast()
+	for _, d := range telemetry.Domains() {
+		if why, ok := c.Quiet(d); ok {
+			t.Errorf("nothing was seen, yet %v is well: %s", d, why)
+		}
+	}
+	s.clocks(1)
+	for _, g := range s.gpus() {
+		s.tells(g, "gpu_temperature_celsius", 60, 61)
+		s.tells(g, "gpu_clock_event_reasons", 4, 4)
+	}
+	s.tells("loop:l0 loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 39.6)
+	c = s.contrast()
+	for d, want := range map[telemetry.Domain]string{
+		telemetry.Computing: "all 12 GPUs keep their clocks: the slowest runs at 100 % of its clock before",
+		telemetry.Power:     "none of 12 GPUs was braked by its power supply",
+		telemetry.Cooling:   "the hottest of 12 GPUs is at 61 °C, was at 60; none is slowed by heat; the flow of 3 loops is at least 99 % of what it was",
+	} {
+		if why, ok := c.Quiet(d); !ok || why != want {
+			t.Errorf("%v: %q, %v, want %q", d, why, ok, want)
+		}
+	}
+	s.tells("gpu:n4/0", "gpu_clock_event_reasons", 4, 0x84)
+	s.tells("gpu:n4/1", "gpu_temperature_celsius", 60, 80)
+	s.clocks(0.6, "gpu:n4/0")
+	c = s.contrast()
+	for _, d := range []telemetry.Domain{telemetry.Computing, telemetry.Power, telemetry.Cooling} {
+		if why, ok := c.Quiet(d); ok {
+			t.Errorf("%v is in trouble, yet well: %s", d, why)
+		}
+	}
+}
