@@ -118,14 +118,15 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 	until, _ := r.src.History.Closed(r.src.History.Class(slot)) // a slow class knows later whether it is heard
 	silent := min(until, r.span.To).Sub(last) > silentAfter*r.src.History.Cadence(slot)
 	r.values = r.values[:0]
-	r.cells = r.src.History.Span(r.cells[:0], slot, r.span.From, r.span.To)
-	if c.metric.Name == metricClock {
-		r.atWork(e)
+	if !r.during && c.steady() {
+		r.heard(slot, c, r.long())
 	}
-	for _, v := range r.cells {
-		if v == v {
-			r.values = append(r.values, c.value(float64(v)))
+	if len(r.values) == 0 {
+		r.cells = r.src.History.Span(r.cells[:0], slot, r.span.From, r.span.To)
+		if c.metric.Name == metricClock {
+			r.atWork(e)
 		}
+		r.keep(c)
 	}
 	if len(r.values) == 0 && (!r.during || c.metric.Type == telemetry.StateOf && !silent) {
 		at := r.span.From
@@ -137,6 +138,34 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 		}
 	}
 	return r.stat(c), silent
+}
+
+// Heat takes its time: a fan that stops or coolant that comes warmer is felt
+// minutes later. So what was before a hurt is, of what hardly moves while all is
+// well, what was that long before it.
+const (
+	longBefore  = 180 // grids
+	shortBefore = 90
+)
+
+// long is the span that stands for what was before, of such metrics.
+func (r *reader) long() Span {
+	return Span{r.span.To.Add(-longBefore * r.src.Grid), r.span.To.Add(-shortBefore * r.src.Grid)}
+}
+
+// heard fills r.values with what a slot held over a span.
+func (r *reader) heard(slot int, c column, over Span) {
+	r.cells = r.src.History.Span(r.cells[:0], slot, over.From, over.To)
+	r.keep(c)
+}
+
+// keep makes r.values of the cells that hold something.
+func (r *reader) keep(c column) {
+	for _, v := range r.cells {
+		if v == v {
+			r.values = append(r.values, c.value(float64(v)))
+		}
+	}
 }
 
 // busy is the share of a grid in which the engine is active for the GPU to be
