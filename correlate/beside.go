@@ -17,8 +17,9 @@ import (
 type beside struct {
 	incident  explain.Incident // as of the last judgement
 	published explain.Incident
-	agreed    int // judgements in a row that named it
-	absent    int // judgements in a row that did not, since it was published
+	agreed    int                // judgements in a row that named it
+	absent    int                // judgements in a row that did not, since it was published
+	account   *attribute.Account // what it has cost since readers were told of it
 }
 
 const (
@@ -106,6 +107,7 @@ func (e *Engine) publishBeside(c *incidentCase, g telemetry.Time) {
 
 // endBeside resolves a case's second incident, if readers were told of one.
 func (e *Engine) endBeside(c *incidentCase, how string, g telemetry.Time) {
+	e.closeBeside(c, g)
 	b := c.beside
 	c.beside = nil
 	if b == nil || b.published.Revision == 0 {
@@ -132,4 +134,12 @@ func (b *beside) snapshot(k *snapshot.Codec) {
 	b.published.Snapshot(k)
 	k.Int(&b.agreed)
 	k.Int(&b.absent)
+	counted := b.account != nil
+	k.Bool(&counted)
+	if counted {
+		if b.account == nil {
+			b.account = &attribute.Account{}
+		}
+		b.account.Snapshot(k)
+	}
 }

@@ -45,6 +45,7 @@ type incidentCase struct {
 	others   []explain.Other
 	beside   *beside           // a second fault at the same time; nil where none is seen
 	account  attribute.Account // what it has cost, until it is resolved
+	rest     attribute.Account // what neither its root nor a second one explains
 	first    explain.First     // who failed or fell behind first, zero until that is known
 	judged   telemetry.Time
 	steps    uint64 // the job's steps when last judged
@@ -359,6 +360,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		snapshot.List(k, &o.Nodes, 16, (*snapshot.Codec).Entity)
 	})
 	c.account.Snapshot(k)
+	c.rest.Snapshot(k)
 	codeFirst(k, &c.first)
 	two := c.beside != nil
 	k.Bool(&two)

@@ -19,28 +19,75 @@ type costs struct {
 
 // enter books what a case's incident has cost so far.
 func (e *Engine) enter(c *incidentCase, g telemetry.Time) {
-	e.assign(c)
-	c.account.Book(g, float64(c.impact.GPUSecondsLost*c.impact.Share))
+	lost, other := c.impact.GPUSecondsLost, 0.0
+	if b := c.beside; b.told() {
+		if b.account == nil {
+			b.account = &attribute.Account{}
+			b.account.Start(lost)
+		}
+		other = b.share()
+		e.assign(b.account, &b.published, &b.incident)
+		b.account.MFU = c.mfu()
+		b.account.Book(g, lost, other)
+	}
+	own := min(c.impact.Share, 1-other)
+	e.assignOwn(c)
+	c.account.Book(g, lost, own)
+	c.rest.Cause, c.rest.MFU = attribute.Cause{Root: c.job, Signature: explain.Unknown}, c.mfu()
+	c.rest.Book(g, lost, max(0, 1-own-other))
 }
 
-// assign puts a case's loss down to the root that readers were told of.
-func (e *Engine) assign(c *incidentCase) {
-	lead := e.leader(c)
-	a, told := &c.account, &lead.published
+// mfu is the job's utilisation before; negative where it is not known.
+func (c *incidentCase) mfu() float64 {
+	if m := c.impact.MFUBefore; m != nil {
+		return *m
+	}
+	return -1
+}
+
+// told says that readers know of a second incident.
+func (b *beside) told() bool { return b != nil && b.published.Revision > 0 }
+
+// share is the part of the job's loss that a second incident explains.
+func (b *beside) share() float64 {
+	if len(b.incident.Impact.Jobs) == 0 {
+		return 0
+	}
+	return b.incident.Impact.Jobs[0].Share
+}
+
+// shareAgain keeps two incidents' shares of one job's loss where only the loss
+// is told anew.
+func (c *incidentCase) shareAgain(next *explain.Incident) {
+	b := c.beside
+	if !b.told() || len(b.incident.Impact.Jobs) == 0 {
+		return
+	}
+	fresh, other := next.Impact.Jobs[0], b.share()
+	next.Impact.Jobs[0] = fresh.Part(min(c.impact.Share, 1-other))
+	b.incident.Impact.Jobs[0] = fresh.Part(other)
+}
+
+// assignOwn puts a case's loss down to the root that readers were told of.
+func (e *Engine) assignOwn(c *incidentCase) {
+	told := &e.leader(c).published
 	if told.Revision == 0 {
 		told = &c.incident
 	}
+	e.assign(&c.account, told, &c.incident)
+	c.account.MFU = c.mfu()
+}
+
+// assign puts an account down to the root that readers were told of. own is the
+// incident as of now, whose chain goes to the job.
+func (e *Engine) assign(a *attribute.Account, told, own *explain.Incident) {
 	a.Cause = attribute.Cause{Root: told.Root.Entity, Signature: told.Root.Signature, Domain: told.Root.Domain}
 	if a.Cause.Signature == explain.Unknown {
 		a.Cause.Domain = 0
 	}
 	a.Benign = e.expected(a.Cause.Signature) == explain.ExpectBenign
-	a.MFU = -1
-	if m := c.impact.MFUBefore; m != nil {
-		a.MFU = *m
-	}
 	chain := told.Chain
-	if own := &c.incident; own.Root.Entity == told.Root.Entity && own.Root.Signature == told.Root.Signature {
+	if own.Root.Entity == told.Root.Entity && own.Root.Signature == told.Root.Signature {
 		chain = own.Chain // to this job, and as of now
 	}
 	a.Links = a.Links[:0]
@@ -54,9 +101,19 @@ func (e *Engine) assign(c *incidentCase) {
 // closeAccounts enters what the cases of a resolved incident have cost for good.
 func (e *Engine) closeAccounts(all []*incidentCase, g telemetry.Time) {
 	for _, c := range all {
-		e.assign(c)
+		e.assignOwn(c)
 		e.costs.ledger.Close(c.job, &c.account, g)
-		c.account = attribute.Account{}
+		e.costs.ledger.Close(c.job, &c.rest, g)
+		c.account, c.rest = attribute.Account{}, attribute.Account{}
+		e.closeBeside(c, g)
+	}
+}
+
+// closeBeside enters what a case's second incident has cost for good.
+func (e *Engine) closeBeside(c *incidentCase, g telemetry.Time) {
+	if b := c.beside; b != nil && b.account != nil {
+		e.costs.ledger.Close(c.job, b.account, g)
+		b.account = nil
 	}
 }
 
@@ -64,7 +121,10 @@ func (e *Engine) closeAccounts(all []*incidentCase, g telemetry.Time) {
 func (e *Engine) openAccounts() []attribute.Open {
 	var out []attribute.Open
 	for _, c := range e.cases {
-		out = append(out, attribute.Open{Job: c.job, Account: &c.account})
+		out = append(out, attribute.Open{Job: c.job, Account: &c.account}, attribute.Open{Job: c.job, Account: &c.rest})
+		if b := c.beside; b != nil && b.account != nil {
+			out = append(out, attribute.Open{Job: c.job, Account: b.account})
+		}
 	}
 	return out
 }

@@ -62,6 +62,7 @@ func (e *Engine) begin(j *jobs.Job, g telemetry.Time) {
 	if ok {
 		c := e.cases[i]
 		c.account.Again()
+		c.rest.Again()
 		c.before, c.standing, c.hosts, c.saves, c.well, c.judged = fresh.before, fresh.standing, fresh.hosts, fresh.saves, false, 0
 		c.told = fresh.told
 		c.inherited = false // what was before this hurt was seen
@@ -159,6 +160,7 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next.Updated = g
 	if c.inherited || c.restarted(j.Hurt) || c.settled(j.Hurt, g) {
 		e.teller().Refresh(&next, e.cost(c, j, j.Hurt), e.expected(next.Root.Signature))
+		c.shareAgain(&next)
 	} else {
 		ev := e.gather(c, j, j.Hurt, g)
 		answers := e.answer(ev)

@@ -101,6 +101,7 @@ func (e *Engine) disown() (former []led) {
 		kept, former = append(kept, c), append(former, led{c.job, e.leader(c).job})
 	}
 	for _, c := range kept {
+		e.closeBeside(c, e.now())
 		c.under, c.strayed, c.published, c.beside = telemetry.Entity{}, 0, explain.Incident{}, nil
 		if !c.well {
 			c.judged = 0

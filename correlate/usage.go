@@ -24,6 +24,8 @@ const (
 	// quiet is how long a job may make no step before what it did since is filed
 	// as not known, in usual steps and at least in seconds.
 	quietSteps   = 5
+	// unjudged reports of a healthy job may turn out to be the first of a hurt.
+	unjudged = 2
 	quietSeconds = 300
 	// healthySeconds is over how long the healthy past's composition is a mean.
 	healthySeconds = 600.0
@@ -127,19 +129,31 @@ func (e *Engine) until(t *tenant, j *jobs.Job, g telemetry.Time) (to telemetry.T
 	if j == nil || j.LastEnd == 0 {
 		return g, false
 	}
-	last := min(j.LastEnd, g)
+	last, silent := min(judged(j), g), g.Sub(min(j.LastEnd, g)).Seconds()
 	usual, _ := j.Usual()
 	switch {
 	case failed(j):
 		return g, true
 	case last > t.filed:
 		return last, true // a stalled job's step may end yet, and say how long it was
-	case stalled(j) && g.Sub(last).Seconds() > quietSeconds:
+	case stalled(j) && silent > quietSeconds:
 		return g, true
-	case g.Sub(last).Seconds() > max(float64(quietSteps*usual), quietSeconds):
+	case silent > max(float64(quietSteps*usual), quietSeconds):
 		return g, false
 	}
 	return t.filed, false
+}
+
+// judged is the end of the last step of which it is known whether it belongs to
+// a hurt: of a healthy job's last ones that may come out yet.
+func judged(j *jobs.Job) telemetry.Time {
+	if n := len(j.Recent) - 1 - unjudged; j.Hurt == nil && !j.Over() {
+		if n < 0 {
+			return 0
+		}
+		return j.Recent[n].End
+	}
+	return j.LastEnd
 }
 
 // failed says that a job has failed and made no step since.

@@ -30,22 +30,28 @@ type Account struct {
 	// MFU is the job's utilisation before, 0 to 1; negative where it is not known.
 	MFU float64
 
-	earlier float64 // GPU-seconds lost in hurts of the same incident that are over
-	last    float64 // GPU-seconds lost in all
-	fine    trail
-	days    trail
+	seen float64 // GPU-seconds that the job's hurt had cost when last booked
+	last float64 // GPU-seconds put down to this incident
+	fine trail
+	days trail
 }
 
-// Book notes at t that the hurt has cost lost GPU-seconds since it began. Less
-// than at the last time is a correction.
-func (a *Account) Book(t telemetry.Time, lost float64) {
-	a.last = a.earlier + lost
+// Start lets the account begin when the hurt has cost so many GPU-seconds
+// already: they are others'.
+func (a *Account) Start(lost float64) { a.seen = lost }
+
+// Book notes at t that the hurt has cost lost GPU-seconds since it began, and
+// that this incident explains such a share of what has come since the last
+// time. Less than at the last time is a correction.
+func (a *Account) Book(t telemetry.Time, lost, share float64) {
+	a.last = max(0, a.last+float64(share*(lost-a.seen)))
+	a.seen = lost
 	a.fine.book(cellOf(t, fineCell), a.last, fineCells+1)
 	a.days.book(cellOf(t, dayCell), a.last, dayCells)
 }
 
 // Again begins another hurt of the same job in the same incident.
-func (a *Account) Again() { a.earlier = a.last }
+func (a *Account) Again() { a.seen = 0 }
 
 // Lost returns the GPU-seconds lost so far.
 func (a *Account) Lost() float64 { return a.last }
@@ -113,7 +119,7 @@ func (a *Account) Snapshot(k *snapshot.Codec) {
 	k.Bool(&a.Benign)
 	snapshot.List(k, &a.Links, 10, func(k *snapshot.Codec, c *Coupling) { c.snapshot(k) })
 	k.F64(&a.MFU)
-	k.F64(&a.earlier)
+	k.F64(&a.seen)
 	k.F64(&a.last)
 	a.fine.snapshot(k)
 	a.days.snapshot(k)

@@ -48,7 +48,7 @@ func cause(t testing.TB, root, signature string, d telemetry.Domain) attribute.C
 func account(c attribute.Cause, from, to telemetry.Time, lost float64) *attribute.Account {
 	a := &attribute.Account{Cause: c, MFU: 0.4}
 	for at := from.Add(minute); at <= to; at = at.Add(minute) {
-		a.Book(at, lost*float64(at-from)/float64(to-from))
+		a.Book(at, lost*float64(at-from)/float64(to-from), 1)
 	}
 	return a
 }
@@ -155,7 +155,7 @@ func TestTwiceTheGPUsTwiceTheLoss(t *testing.T) {
 	figures := func(gpus int) (out []float64) {
 		var l attribute.Ledger
 		a := &attribute.Account{Cause: cause(t, "nic:h1/nic0", "slow-receiver", telemetry.Network), MFU: 0.5}
-		a.Book(noon, attribute.Of(h, gpus).GPUSeconds)
+		a.Book(noon, attribute.Of(h, gpus).GPUSeconds, 1)
 		l.Close(train, a, noon)
 		r := report(t, &l, noon)
 		return append(out, r.Lost, r.Jobs[0].Lost, r.Causes[0].Lost, r.Domains[2].Lost, r.Days[0].Lost)
@@ -195,7 +195,7 @@ func TestRemovingACauseNeverRaisesTheLoss(t *testing.T) {
 func TestARevisedCauseTakesAllOfTheLossWithIt(t *testing.T) {
 	a := account(cause(t, "gpu:h1/0", "gpu-slow", telemetry.Computing), noon.Add(-hour), noon, 300)
 	a.Cause = cause(t, "loop:r1/a", "coolant-flow-loss", telemetry.Cooling)
-	a.Book(noon.Add(minute), 310)
+	a.Book(noon.Add(minute), 310, 1)
 	var l attribute.Ledger
 	r := report(t, &l, noon.Add(minute), attribute.Open{Job: train, Account: a})
 	if len(r.Causes) != 1 {
@@ -209,15 +209,35 @@ func TestARevisedCauseTakesAllOfTheLossWithIt(t *testing.T) {
 func TestACorrectionIsNotLostTwice(t *testing.T) {
 	var l attribute.Ledger
 	a := &attribute.Account{Cause: cause(t, "gpu:h1/0", "gpu-slow", telemetry.Computing), MFU: -1}
-	a.Book(noon, 100)
-	a.Book(noon.Add(minute), 90)
+	a.Book(noon, 100, 1)
+	a.Book(noon.Add(minute), 90, 1)
 	a.Again()
-	a.Book(noon.Add(2*minute), 5)
+	a.Book(noon.Add(2*minute), 5, 1)
 	r := report(t, &l, noon.Add(2*minute), attribute.Open{Job: train, Account: a})
 	equal(t, "lost", r.Lost, 95)
 	if r.MFULost != nil {
 		t.Errorf("MFU lost %v: none was reported", *r.MFULost)
 	}
+}
+
+// TestTwoIncidentsShareWhatIsLostSinceBothAreKnown: the second begins to count
+// when 100 GPU-seconds are lost already, with a quarter of what follows.
+func TestTwoIncidentsShareWhatIsLostSinceBothAreKnown(t *testing.T) {
+	one := &attribute.Account{Cause: cause(t, "gpu:h1/0", "cold-plate", telemetry.Cooling), MFU: -1}
+	two := &attribute.Account{Cause: cause(t, "port:l/1", "ecmp-collision", telemetry.Network), MFU: -1}
+	one.Book(noon, 100, 1)
+	two.Start(100)
+	for k := range 10 {
+		at, lost := noon.Add(telemetry.Duration(k+1)*minute), 100+float64(k+1)*40
+		one.Book(at, lost, 0.75)
+		two.Book(at, lost, 0.25)
+	}
+	var l attribute.Ledger
+	r := report(t, &l, noon.Add(hour), attribute.Open{Job: train, Account: one}, attribute.Open{Job: train, Account: two})
+	equal(t, "the job", r.Jobs[0].Lost, 500)
+	equal(t, "cooling", r.Domains[4].Lost, 100+300)
+	equal(t, "network", r.Domains[2].Lost, 100)
+	equal(t, "shares", r.Jobs[0].Causes[0].Share+r.Jobs[0].Causes[1].Share, 1)
 }
 
 // TestABenignChangeLosesNothing, however long it was taken for a fault.
@@ -268,7 +288,7 @@ func TestTheLedgerIsBounded(t *testing.T) {
 		t.Errorf("%v of %d kept apart by job", kept, n)
 	}
 	a := &attribute.Account{Cause: cause(t, "gpu:h1/0", "gpu-slow", telemetry.Computing), MFU: -1}
-	a.Book(noon.Add(40*day), 7)
+	a.Book(noon.Add(40*day), 7, 1)
 	l.Close(train, a, noon.Add(40*day))
 	later := l.Losses(window(t, attribute.LongestWindow, noon.Add(40*day)), telemetry.Entity{}, nil, &attribute.Usage{})
 	equal(t, "a month later", later.Lost, 7)
