@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -91,7 +92,7 @@ func (f *fabricMeasures) end(i int) Values {
 		FacesHost:  boolValue(f.m.FacesHost(i)),
 		Between:    boolValue(f.m.Between(i)),
 		LoadRatio:  f.loadRatio(i),
-		Lopsided:   (n.Util - n.RUtil) - (b.Util - b.RUtil),
+		Lopsided:   f.lopsided(i),
 		Grown:      n.Util - b.Util,
 	}
 	if at, ok := f.e.began(endFact(f.e.Fabric, i)); ok {
@@ -106,10 +107,13 @@ func (f *fabricMeasures) end(i int) Values {
 	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
 		v[NeighbourUp] = rise
 	}
-	if v[Grown] > leastGrown {
-		v[OneNeighbour] = f.oneNeighbour() / v[Grown]
-	}
 	return v
+}
+
+// lopsided is what end i sends less what it receives, beyond before.
+func (f *fabricMeasures) lopsided(i int) float64 {
+	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
+	return (n.Util - n.RUtil) - (b.Util - b.RUtil)
 }
 
 // stops measures who told whom to stop by pause; credits are told of apart.
@@ -248,36 +252,43 @@ const leastRise = 0.05
 // for long enough: a neighbour's traffic comes in bursts as well.
 const settled = 4
 
+// uniform is the rise over before from which a neighbour as a whole sends more.
+// Below it, what all of its nics send more alike is how its steps and its pauses
+// for checkpoints fell, and only what some send beyond that is a rise.
+const uniform = 0.35
+
 // net is what some nodes send more than before, in links and over what they sent;
 // what they send less counts against it. It counts in part while little of it
 // has been seen.
 func (f *fabricMeasures) net(nodes []telemetry.Entity) (links, ratio float64) {
 	var more, before float64
+	var rises []float64
 	for _, node := range nodes {
 		for _, i := range f.m.Links(node) {
 			b := f.e.Fabric.Before.Of[i].Util
-			more += float64((f.e.Fabric.Now.Of[i].Util - b) * f.m.Ends[i].Speed)
+			rise := float64((f.e.Fabric.Now.Of[i].Util - b) * f.m.Ends[i].Speed)
+			rises = append(rises, rise)
+			more += rise
 			before += float64(b * f.m.Ends[i].Speed)
 		}
 	}
-	more *= f.seenFor()
-	return more / max(f.speed, 1), min(more/max(before, float64(idleLoad*f.speed), 1), ratioCap)
-}
-
-// leastGrown, in links, is the growth of an end from which it is asked whose it
-// is.
-const leastGrown = 0.02
-
-// oneNeighbour is what the other job that sends most more than before sends
-// more, in links.
-func (f *fabricMeasures) oneNeighbour() float64 {
-	var most float64
-	for _, o := range f.e.Others {
-		links, _ := f.net(o.Nodes)
-		most = max(most, links)
+	ratio = more / max(before, float64(idleLoad*f.speed), 1)
+	if ratio < uniform && len(rises) >= 4 {
+		usual := stats.Median(slices.Clone(rises))
+		more = 0
+		for _, r := range rises {
+			if beyond := r - usual; beyond > float64(leastGrown*f.speed) {
+				more += beyond
+			}
+		}
 	}
-	return most
+	seen := f.seenFor()
+	return float64(more*seen) / max(f.speed, 1), min(float64(ratio*seen), ratioCap)
 }
+
+// leastGrown, in links, is what a nic sends beyond its peers from which it counts
+// as a rise.
+const leastGrown = 0.02
 
 // seenFor is how much of the time has been seen in which others' bursts even
 // out: 0 to 1.

@@ -36,8 +36,7 @@ const (
 	SharedGrown Measure = "shared_grown"
 
 	// Of any end of a link.
-	Grown        Measure = "grown"
-	OneNeighbour Measure = "one_neighbour"
+	Grown Measure = "grown"
 
 	// Of a switch.
 	Circling     Measure = "circling"
@@ -55,6 +54,7 @@ const (
 	ShareShift    Measure = "share_shift"
 	SiblingsShift Measure = "siblings_shift"
 	ShiftAlike    Measure = "shift_alike"
+	OneWay        Measure = "one_way"
 )
 
 func lossMeasures() []MeasureDoc {
@@ -81,11 +81,10 @@ func lossMeasures() []MeasureDoc {
 		{Ignored, "1/s", "congestion notices per second that the job's nics ignored, beyond before"},
 		{SendsAgain, "1", "packets that this other job's nics had to send again, per packet of 4 KiB sent, beyond before: it sends more because it loses more"},
 		{ExcessPart, "1", "its net_rise over shared_grown: half or more where the excess is its own"},
-		{OneNeighbour, "1", "net_rise of the other job that has most of it, over grown: half or more where one neighbour sends the excess"},
-		{RiseRatio, "1", "the same over what they used to send"},
+		{RiseRatio, "1", "what this other job's hosts send altogether more, over what they used to send"},
 		{SharedGrown, "links", "what the end that has grown most carries more than before, of those shared with others at which traffic stands; in part while little has been seen"},
 		{Grown, "1", "what it sends more than before, of its speed: however little the job itself sends"},
-		{NetRise, "links", "what this other job's hosts send altogether more than they used to, what some send less included; in part while less than four usual steps have been seen"},
+		{NetRise, "links", "what this other job's hosts send more than they used to, what some send less included; less than a third more counts only as far as some of its nics send more than its median one; in part while less than four usual steps have been seen"},
 		{PathDrops, "1/s", "packets per second that queues on the job's paths dropped, beyond before"},
 	}
 }
@@ -104,6 +103,7 @@ func groupMeasures() []MeasureDoc {
 		{PeersDown, "1", "part of its links whose other end says that the link is down"},
 		{ShareShift, "1", "by how much what the job's nics in it, or behind it, send has changed beside its median sibling's: 1 is twice or half of what it would be"},
 		{SiblingsShift, "1", "the same of its median sibling"},
+		{OneWay, "1", "the largest lopsided of the ports that face the job's nics: high where more is sent to one of them than it sends"},
 		{ShiftAlike, "1", "part of those nics whose load changed the same way by half as much or more: low where one nic alone is meant"},
 	}
 }
