@@ -217,6 +217,9 @@ func (e *Engine) expect(w *attribute.Work, j *jobs.Job) float64 {
 			return 0
 		}
 		w.Cause = attribute.PartOf(a.Cause)
+		if b := e.cases[i].beside; b.told() && b.account != nil {
+			w.Other, w.OtherShare = attribute.PartOf(b.account.Cause), b.share()
+		}
 	}
 	return j.Hurt.Expected
 }

@@ -117,6 +117,16 @@ func TestWhatAnIncidentTakesIsItsDomains(t *testing.T) {
 	equal(t, "MFU", *b.MFU.PaLM, 0.24*3000/3600)
 }
 
+// TestTwoCausesShareTheExcess, a third of it to the network.
+func TestTwoCausesShareTheExcess(t *testing.T) {
+	w := seen(0.24)
+	w.Base, w.Excess, w.Cause, w.Other, w.OtherShare = 2400, 600, attribute.Power, attribute.Communication, 1.0/3
+	b := filed(t, w)
+	sums(t, b)
+	is(t, b, attribute.Power, 8*(400+0.6*0.02*2400))
+	is(t, b, attribute.Communication, 8*(200+0.2*2400))
+}
+
 // TestStepsMadeAgainAreNothingAchieved: a fifth of them.
 func TestStepsMadeAgainAreNothingAchieved(t *testing.T) {
 	w := seen(0.3)
@@ -181,7 +191,7 @@ func anyWork(rnd *rand.Rand) attribute.Work {
 		return rnd.Float64()
 	}
 	return attribute.Work{GPUs: 1 + rnd.IntN(4096), Untold: 60 * rnd.Float64(), Down: 60 * rnd.Float64(), Saving: 10 * rnd.Float64(), Redone: 20 * rnd.Float64(), Base: 600 * rnd.Float64(), Excess: float64(rnd.IntN(2)) * 100 * rnd.Float64(),
-		Cause: attribute.Part(rnd.IntN(7)), MFU: x(), Reported: x(), Steps: 1,
+		Cause: attribute.Part(rnd.IntN(7)), Other: attribute.Part(rnd.IntN(7)), OtherShare: rnd.Float64(), MFU: x(), Reported: x(), Steps: 1,
 		Mix: attribute.Mix{Checkpoint: x(), Input: x(), Compute: x(), Wait: x(), Transfer: x(), Heat: x(), Brake: x(), Clock: x(), Tensor: x(), DRAM: x()}}
 }
 

@@ -54,8 +54,10 @@ type Work struct {
 	// in which a checkpoint was written beside the steps, Base the steps as far as the healthy past lets expect, and Excess
 	// what they took beyond.
 	Untold, Down, Redone, Saving, Base, Excess float64
-	// Cause is the part to which the excess is put down.
-	Cause Part
+	// Cause is the part to which the excess is put down, but for a share of it
+	// that is put down to Other.
+	Cause, Other Part
+	OtherShare   float64
 	// MFU is the utilisation over Base, Excess and Redone, 0 to 1, by the PaLM convention;
 	// Reported as the job states it. Negative where not known.
 	MFU, Reported float64
@@ -123,7 +125,11 @@ func Split(w *Work) Tally {
 		s.take(Power, times(compute, m.Brake), told)
 	}
 	if w.Excess > 0 {
-		s.take(w.Cause, w.Excess, w.Excess)
+		other := float64(w.Excess * w.OtherShare)
+		s.take(w.Cause, w.Excess-other, w.Excess)
+		if other > 0 {
+			s.take(w.Other, other, w.Excess)
+		}
 	}
 	s.take(Stragglers, times(w.Base, m.Wait), told)
 	s.take(Communication, times(w.Base, m.Transfer), told)

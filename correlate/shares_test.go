@@ -1,0 +1,76 @@
+package correlate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// TestTwoIncidentsOfOneJobShareItsLoss, from when readers know of the second
+// until it is over; what neither explains is nobody's.
+func TestTwoIncidentsOfOneJobShareItsLoss(t *testing.T) {
+	e, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
+	told := func(kind telemetry.Kind, root, signature string, d telemetry.Domain) explain.Incident {
+		return explain.Incident{Revision: 1, Root: explain.Root{Entity: telemetry.Entity{Kind: kind, Name: root}, Signature: signature, Domain: d},
+			Impact: explain.Impact{Jobs: []explain.JobImpact{{Job: job}}}}
+	}
+	c := &incidentCase{job: job, incident: told(telemetry.GPU, "h1/0", "cold-plate", telemetry.Cooling), impact: explain.JobImpact{Job: job}}
+	c.published = c.incident
+	e.cases = []*incidentCase{c}
+	at := telemetry.Time(1_800_000_000e9)
+	e.at = at.Add(60e9)
+	lose := func(lost, share float64) {
+		at = at.Add(1e9)
+		c.impact.GPUSecondsLost, c.impact.Share = lost, share
+		e.enter(c, at)
+	}
+	want := func(when string, plate, link, nobody float64) {
+		t.Helper()
+		r, err := e.Losses(24*3600e9, telemetry.Entity{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, x := range map[string][2]float64{"cooling": {r.Domains[4].Lost, plate}, "network": {r.Domains[2].Lost, link}, "nobody": {r.Unknown.Lost, nobody}, "all": {r.Lost, plate + link + nobody}} {
+			if math.Abs(x[0]-x[1]) > 1e-9 {
+				t.Errorf("%s, %s: %v, want %v", when, what, x[0], x[1])
+			}
+		}
+	}
+	lose(100, 1)
+	c.beside = &beside{incident: told(telemetry.Port, "leaf0/1", "link-degraded", telemetry.Network)}
+	lose(150, 1)
+	want("before readers know of the second", 150, 0, 0)
+	c.beside.published = c.beside.incident
+	c.beside.incident.Impact.Jobs[0].Share = 0.3
+	lose(150, 0.6)
+	lose(250, 0.6)
+	want("with both", 150+60, 30, 10)
+	lose(350, 1) // the loss alone was told anew
+	want("shares add up to one", 210+70, 30+30, 10)
+
+	k := snapshot.NewWriter()
+	c.snapshot(k)
+	again := &incidentCase{}
+	r := snapshot.NewReader(k.Data())
+	again.snapshot(r)
+	if r.Err() != nil || r.Remaining() != 0 {
+		t.Fatalf("%v, %d bytes left over", r.Err(), r.Remaining())
+	}
+	c = again
+	e.cases = []*incidentCase{c}
+	want("restored", 280, 60, 10)
+
+	e.endBeside(c, "no longer seen", at)
+	lose(450, 1)
+	want("the second is over", 380, 60, 10)
+	e.closeAccounts(e.cases, at)
+	e.cases = nil
+	want("all is over", 380, 60, 10)
+}
