@@ -23,9 +23,9 @@ const (
 	sampled = 64
 	// quiet is how long a job may make no step before what it did since is filed
 	// as not known, in usual steps and at least in seconds.
-	quietSteps   = 5
+	quietSteps = 5
 	// unjudged reports of a healthy job may turn out to be the first of a hurt.
-	unjudged = 2
+	unjudged     = 2
 	quietSeconds = 300
 	// healthySeconds is over how long the healthy past's composition is a mean.
 	healthySeconds = 600.0
