@@ -184,9 +184,9 @@ func (s *signal) read(r *explain.Reading) (float64, bool) {
 		return s.now, true
 	case explain.TakeBefore:
 		return s.before, true
-	case explain.TakeShift, explain.TakePeers:
+	case explain.TakeShift:
 		return s.now - s.before, true
-	case explain.TakeRatio, explain.TakePeersRatio:
+	case explain.TakeRatio:
 		return s.now / s.before, s.before != 0
 	}
 	return 0, false

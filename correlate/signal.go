@@ -102,7 +102,8 @@ func (e *Engine) signalFindings(found []detect.Finding, g telemetry.Time) {
 	for i := range found {
 		f := &found[i]
 		m := e.metricOf(f)
-		if m == nil || m.Type == telemetry.StateOf || !h.metric(m.Name) || !worse(f, m.Rise) {
+		// That it differs from its peers is how it stands, not what becomes of it.
+		if m == nil || f.Shape == telemetry.ShapePeer || m.Type == telemetry.StateOf || !h.metric(m.Name) || !worse(f, m.Rise) {
 			continue
 		}
 		s := signal{series: f.Series, kind: findingSignal, shape: f.Shape, since: g, last: g, onset: f.Onset, before: f.Before, now: f.Now}
@@ -139,7 +140,7 @@ func (e *Engine) signalEvent(ev *telemetry.Event, g telemetry.Time) {
 }
 
 // signalStates looks at every state that is heeded: a leak that was there before
-// anything was seen is one all the same. It drops the signals that are over; a
+// anything was seen is one all the same. It keeps findings up to date and drops the signals that are over; a
 // state that is not heard of stays what it was for a while.
 func (e *Engine) signalStates(g telemetry.Time) {
 	for _, slot := range e.heed().slots {
@@ -165,9 +166,24 @@ func (e *Engine) signalStates(g telemetry.Time) {
 			e.signalled = slices.Delete(e.signalled, at, at+1)
 		}
 	}
+	for i := range e.signalled {
+		e.refreshSignal(&e.signalled[i])
+	}
 	e.signalled = slices.DeleteFunc(e.signalled, func(s signal) bool {
 		return s.kind == eventSignal && g.Sub(s.last) > eventLasts || s.kind == stateSignal && g.Sub(s.last) > Horizon
 	})
+}
+
+// refreshSignal keeps what a finding's series is worth now.
+func (e *Engine) refreshSignal(s *signal) {
+	if s.kind != findingSignal {
+		return
+	}
+	if slot, ok := e.window.Slot(s.series); ok {
+		if v, _ := e.window.Value(slot); v == v {
+			s.now = float64(v)
+		}
+	}
 }
 
 func codeSignal(c *snapshot.Codec, s *signal) {

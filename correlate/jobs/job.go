@@ -203,6 +203,7 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 		return
 	}
 	j.suspects = append(j.suspects, pending{at, x, n, j.Steps})
+	j.single(u)
 	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.sum >= alarm && !j.shifted(u) {
 		j.release(u)
 	}
@@ -216,6 +217,25 @@ func (j *Job) release(u usual) {
 		j.file(u, p, alone && isLong(u, p.length))
 	}
 	j.suspects, j.sum = j.suspects[:0], 0
+}
+
+// aloneAfter usual steps, a long one before them stands alone.
+const aloneAfter = 3
+
+// single takes a long step out of the suspects that stands alone among usual
+// ones: what comes later is another matter.
+func (j *Job) single(u usual) {
+	at := len(j.suspects) - 1 - aloneAfter
+	if at < 0 || !isLong(u, j.suspects[at].length) || at > 0 && slow(u, j.suspects[at-1].length) {
+		return
+	}
+	for _, p := range j.suspects[at+1:] {
+		if slow(u, p.length) {
+			return
+		}
+	}
+	j.release(u)
+	j.evidence = 0
 }
 
 // file gives a step to the past, or to the habit of long ones that come in turn.
@@ -414,6 +434,9 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	}
 	for len(suspects) > 0 && suspects[0].length <= first {
 		suspects = suspects[1:] // it was only noise
+	}
+	if n := len(suspects); n > 1 && h.line == 0 && j.evidence < suspicion && suspects[n-1].length <= first && suspects[n-2].length <= first {
+		suspects = nil // what is overdue now began after them
 	}
 	if len(suspects) > 0 {
 		first := suspects[0]

@@ -81,18 +81,35 @@ func (p *past) summary() usual {
 	slices.Sort(s)
 	u.median = sortedQuantile(s, 0.5)
 	u.longest = s[len(s)-1]
-	u.mean = mean(p.lengths)
 	above := sortedQuantile(s, 0.9) - u.median
 	u.spread = max(above, (sortedQuantile(s, 0.95)-u.median)/1.5, float64(spreadFloor*u.median))
 	dev := make([]float64, len(s))
 	for i, x := range s {
 		dev[i] = abs(x - u.median)
 	}
+	u.mean = usualMean(s, u.median)
 	mad := float64(stats.Consistency * stats.Median(dev))
 	u.spread = max(u.spread, mad)
 	u.core = max(mad, float64(sigmaFloor*u.median))
 	u.sigma = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * p.memory(u.median, mad))
 	return u
+}
+
+// fewLongs is one in how many steps may be long for none of them to count among
+// what is usual.
+const fewLongs = 20
+
+// usualMean is the mean of the lengths, which are in order, without the few that
+// are long ones.
+func usualMean(sorted []float64, median float64) float64 {
+	n := len(sorted)
+	for n > 0 && sorted[n-1] > float64((1+longStep)*median) {
+		n--
+	}
+	if (len(sorted)-n)*fewLongs > len(sorted) {
+		n = len(sorted)
+	}
+	return mean(sorted[:n])
 }
 
 // memory is by how much sums of steps vary more than those of unrelated ones:

@@ -23,8 +23,19 @@ func naiveUsual(all []float64) usual {
 	xs := all[max(0, len(all)-pastSteps):]
 	u := usual{n: len(xs), median: naiveQuantile(xs, 0.5), longest: slices.Max(xs)}
 	var dev []float64
+	var body []float64
 	for _, x := range xs {
-		u.mean += x / float64(len(xs))
+		if x <= (1+longStep)*u.median {
+			body = append(body, x)
+		}
+	}
+	if (len(xs)-len(body))*fewLongs > len(xs) {
+		body = xs
+	}
+	for _, x := range body {
+		u.mean += x / float64(len(body))
+	}
+	for _, x := range xs {
 		dev = append(dev, math.Abs(x-u.median))
 	}
 	u.spread = max(spreadFloor*u.median, 1.4826*naiveQuantile(dev, 0.5), naiveQuantile(xs, 0.9)-u.median, (naiveQuantile(xs, 0.95)-u.median)/1.5)
