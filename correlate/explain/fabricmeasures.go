@@ -331,7 +331,7 @@ func (f *fabricMeasures) shared() Values {
 			ceiling += f.own[i]
 		}
 	}
-	v := Values{SharedDose: worst / f.lost, SharedGrown: grown * f.seenFor()}
+	v := Values{SharedDose: worst / f.lost, SharedGrown: float64(grown * f.seenFor())}
 	if weight > 0 {
 		v[UplinkPart] = between / worst
 		v[SharedLoad] = load / weight

@@ -139,7 +139,7 @@ func orthonormal(vs ...[]float64) [][]float64 {
 		}
 		scale := 1 / math.Sqrt(rest)
 		for k := range v {
-			v[k] *= scale
+			v[k] = float64(v[k] * scale)
 		}
 		out = append(out, v)
 	}
