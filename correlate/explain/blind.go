@@ -21,8 +21,8 @@ func (t *Teller) blindSpots(e *Evidence, best *Answer) []BlindSpot {
 	if e.Fabric != nil {
 		out = append(out, silent(e)...)
 	}
-	if e.Symptoms != nil {
-		for _, s := range e.Symptoms.Silent() {
+	if e.Symptoms != nil && best.Signature != nil {
+		for _, s := range e.Symptoms.Silent(best.Entity, best.Signature) {
 			if !slices.ContainsFunc(out, func(b BlindSpot) bool { return b.Entity == s.Entity }) {
 				out = append(out, BlindSpot{Entity: s.Entity, Metric: s.Metric, Reason: "fell silent", WouldTell: "what it does since"})
 			}

@@ -31,8 +31,9 @@ type Symptoms interface {
 	Relation(cause, effect telemetry.Entity) (telemetry.Relation, bool)
 	// Quiet says why a domain is well, false where that was not seen.
 	Quiet(d telemetry.Domain) (string, bool)
-	// Silent lists what was heard before the hurt and is not heard any more.
-	Silent() []telemetry.Series
+	// Silent lists what a signature's clues read for a root and is not heard any
+	// more, though it was before the hurt.
+	Silent(root telemetry.Entity, sig *Signature) []telemetry.Series
 	// Near lists the entities of a kind that are under a root, or over it.
 	Near(root telemetry.Entity, kind telemetry.Kind) []telemetry.Entity
 }

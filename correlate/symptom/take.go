@@ -12,6 +12,10 @@ import (
 const (
 	// ratioCap bounds ratios to a past of next to nothing.
 	ratioCap = 1000.0
+	// smallClass is how many entities make one so small that an entity's own
+	// number would weigh in the median of its peers: it is left out there, so that
+	// one of two pumps is held against the other.
+	smallClass = 8
 	// leastPeers of an entity must be seen for their median to say something.
 	leastPeers = 2
 )
@@ -173,8 +177,11 @@ func (f *Contrast) againstPeers(i int32, c int, take explain.Take) (float64, boo
 		return 0, false
 	}
 	m := f.median(f.survey.class[i], c, own)
+	if m.seen <= smallClass {
+		m = f.others(i, c, own)
+	}
 	switch {
-	case m.seen <= leastPeers:
+	case m.seen == 0:
 		return 0, false
 	case take == explain.TakePeers:
 		return v - m.v, true
@@ -199,6 +206,21 @@ func (f *Contrast) median(class int32, c int, take explain.Take) median {
 		m.v = stats.Median(vs)
 	}
 	f.medians[key] = m
+	return m
+}
+
+// others is the median over the rest of an entity's class.
+func (f *Contrast) others(i int32, c int, take explain.Take) median {
+	var vs []float64
+	for _, k := range f.survey.alike[f.survey.class[i]] {
+		if v, ok := f.number(k, c, take); ok && k != i {
+			vs = append(vs, v)
+		}
+	}
+	m := median{seen: len(vs)}
+	if len(vs) > 0 {
+		m.v = stats.Median(vs)
+	}
 	return m
 }
 

@@ -237,23 +237,28 @@ func (f *Contrast) quietCooling() (string, bool) {
 	return out, true
 }
 
-// Silent lists what the job stands on that was heard before the hurt and is not
-// heard any more, by entity, with one of its metrics.
-func (f *Contrast) Silent() []telemetry.Series {
+// Silent lists what the clues of a signature read for a root and is not heard
+// any more, though it was before the hurt: by entity, each once.
+func (f *Contrast) Silent(root telemetry.Entity, sig *explain.Signature) []telemetry.Series {
+	i, ok := f.survey.index[root]
+	if !ok {
+		return nil
+	}
 	var out []telemetry.Series
-	for i, e := range f.survey.all {
-		if !f.survey.used[i] || f.now.silent[i] == nil {
+	for k := range sig.Clues {
+		x := sig.Clues[k].Reading
+		if x == nil || x.Metric == "" || x.Take == explain.TakeSilent || x.Of == explain.OfBeside {
 			continue
 		}
-		for c, col := range f.plan.of(e.Kind) {
-			if _, known := f.before.at(int32(i), c); known && f.now.silent[i][c] {
-				out = append(out, telemetry.Series{Entity: e, Metric: col.metric.Name})
-				break
+		for _, e := range f.scope(i, x) {
+			c := f.plan.find(f.survey.all[e].Kind, x.Metric, x.Bits)
+			if _, known := f.before.at(e, c); known && f.now.silent[e] != nil && f.now.silent[e][c] {
+				out = append(out, telemetry.Series{Entity: f.survey.all[e], Metric: x.Metric})
 			}
 		}
 	}
 	slices.SortFunc(out, telemetry.Series.Compare)
-	return out
+	return slices.CompactFunc(out, func(a, b telemetry.Series) bool { return a.Entity == b.Entity })
 }
 
 // Near lists the entities of a kind that are under a root, or else over it.
