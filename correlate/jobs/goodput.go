@@ -76,9 +76,14 @@ func (j *Job) account(at telemetry.Time, x float64, n int) {
 // ObserveCheckpoint takes for how many seconds of the job's step that ends at
 // end it wrote a checkpoint.
 func (b *Book) ObserveCheckpoint(job telemetry.Entity, end telemetry.Time, took float64) {
-	if j := b.Job(job); j != nil && took > 0 && end > j.good.Saved {
+	j := b.Job(job)
+	if j == nil || took <= 0 {
+		return
+	}
+	if end > j.good.Saved {
 		j.good.save(end)
 	}
+	j.saving = Step{end, took}
 }
 
 func (p *Goodput) snapshot(c *snapshot.Codec) {

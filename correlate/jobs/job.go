@@ -87,6 +87,7 @@ type Job struct {
 	mfu                past // utilisation reported while healthy
 	evidence           float64
 	sum                float64        // the cumulative sum against the usual step
+	saving             Step           // what a step that is told now says that its checkpoint took; never kept over a record
 	excused            telemetry.Time // when a checkpoint was last told of, until a step has ended since
 	suspects           []pending
 	ended              bool               // the job is over: no step is expected
@@ -300,6 +301,14 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 		// What the habit takes is not lost; what is left may be slow.
 		extra := min(j.longs.typical(), x-u.median)
 		j.longs.add(j.Steps, x-u.median)
+		x -= extra
+		isSlow = h.slow(u, x)
+	} else if isSlow && j.saving.End == at {
+		// Nor what it says itself that a checkpoint took, as far as they usually do.
+		extra := min(j.saving.Seconds, x-u.median)
+		if len(j.longs) > 0 {
+			extra = min(extra, float64(habitWidth*j.longs.typical()))
+		}
 		x -= extra
 		isSlow = h.slow(u, x)
 	}
