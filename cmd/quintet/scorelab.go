@@ -34,7 +34,7 @@ type labFlags struct {
 	Soak      int      `placeholder:"DAYS" help:"With --lab: instead of cases, so many days of healthy noise in which benign look-alikes come and go; prints what was said of them, and the bound that follows."`
 	Cache     string   `placeholder:"DIR" help:"With --lab: where outcomes are kept, so that a run goes on where it was broken off. A folder of the user's cache if not given; - keeps none."`
 	Report    string   `placeholder:"FILE" help:"With --lab: write the report there, with what stands beside: coarser sampling, parts of the engine taken away, larger sites."`
-	Beside    int      `default:"1" placeholder:"N" help:"With --report: how many seeds a class for what stands beside."`
+	Beside    int      `default:"1" placeholder:"N" help:"With --report: how many seeds a class for what stands beside; 0 leaves it out."`
 	Larger    []string `placeholder:"GPUS:CASES" help:"With --report: larger sites, and how many cases on each, as 1024:100,8192:20."`
 }
 
@@ -198,6 +198,9 @@ func (c *scoreCommand) report(sh *shell, o cases.Options, main []cases.Outcome) 
 	r := accuracy.Report{Engine: correlate.Version, Rules: o.Engine.Correlate.Rules, Tuning: c.Tune, GPUs: c.GPUs, Main: main}
 	o.Baselines = false
 	beside := min(c.Beside, c.Seeds)
+	if beside == 0 {
+		return c.write(r)
+	}
 	for _, k := range []int{3, 10, 30} {
 		title := fmt.Sprintf("one sample in %d", k)
 		out, err := c.runLab(sh, o, title, faulty(c.wanted(k, beside)))
@@ -227,6 +230,10 @@ func (c *scoreCommand) report(sh *shell, o cases.Options, main []cases.Outcome) 
 		}
 		r.Larger = append(r.Larger, accuracy.Run{Title: fmt.Sprintf("%d GPUs", gpus), Outcomes: out})
 	}
+	return c.write(r)
+}
+
+func (c *scoreCommand) write(r accuracy.Report) error {
 	f, err := os.Create(c.Report)
 	if err != nil {
 		return err
