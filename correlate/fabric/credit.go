@@ -101,7 +101,7 @@ func (r *Readings) calibrate(ends []int) {
 		n.Told = min(1, float64(longTick*n.Told))
 		n.Wait = max(n.Wait, n.Told)
 		for k, v := range t.starved {
-			t.starved[k] = min(1, longTick*v)
+			t.starved[k] = min(1, float32(longTick*v))
 			t.wait[k] = max(t.wait[k], t.starved[k])
 		}
 	}
