@@ -126,6 +126,9 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 		if c.metric.Name == metricClock {
 			r.atWork(e)
 		}
+		if c.metric.Name == metricEngine {
+			dropPauses(r.cells, r.during)
+		}
 		r.keep(c)
 	}
 	if len(r.values) == 0 && (!r.during || c.metric.Type == telemetry.StateOf && !silent) {
@@ -151,6 +154,40 @@ const (
 // long is the span that stands for what was before, of such metrics.
 func (r *reader) long() Span {
 	return Span{r.span.To.Add(-longBefore * r.src.Grid), r.span.To.Add(-shortBefore * r.src.Grid)}
+}
+
+// pause is how many grids in a row a GPU does nothing before that is no part of a
+// usual step, but a checkpoint or a job's start; lonely is how many grids a hurt
+// must have for one pause in them to be such, too.
+const (
+	pause  = 4
+	lonely = 30
+)
+
+// dropPauses leaves out of an engine's grids where it stood still for long: once
+// in a hundred steps, that is neither usual nor a sign that idling is. During a
+// hurt a pause is left out only where it is the only one and over.
+func dropPauses(cells []float32, during bool) {
+	const still = 0.1
+	var from, to []int
+	begin := 0
+	for i := 0; i <= len(cells); i++ {
+		if i < len(cells) && cells[i] < still {
+			continue
+		}
+		if i-begin >= pause {
+			from, to = append(from, begin), append(to, i)
+		}
+		begin = i + 1
+	}
+	if during && (len(from) != 1 || len(cells) < lonely || to[0] == len(cells)) {
+		return
+	}
+	for k := range from {
+		for i := from[k]; i < to[k]; i++ {
+			cells[i] = nan()
+		}
+	}
 }
 
 // heard fills r.values with what a slot held over a span.

@@ -1,6 +1,7 @@
 package symptom
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/quintet-dc/quintet/telemetry"
@@ -90,5 +91,36 @@ func TestWhatStepsHoldNowAndThenCountsWithItsMean(t *testing.T) {
 	now := (&reader{src: src, during: true}).steps(s, column{metric: saves})
 	if before.Mean != 1.375 || now.Mean != 3.375 {
 		t.Errorf("%g before, %g now, want 1.375 and 3.375", before.Mean, now.Mean)
+	}
+}
+
+// TestACheckpointIsNoUsualIdling: what stands still for some seconds once is
+// left out of the past; what idles a little in each step is not, nor what stands
+// again and again during a hurt.
+func TestACheckpointIsNoUsualIdling(t *testing.T) {
+	step := []float32{1, 0.5, 0, 1}
+	still := []float32{0, 0, 0.05, 0, 0}
+	for name, c := range map[string]struct {
+		cells  []float32
+		during bool
+		left   int
+	}{
+		"before":           {slices.Concat(step, still, step), false, 8},
+		"once in a hurt":   {slices.Concat(slices.Repeat(step, 8), still, step), true, 36},
+		"again and again":  {slices.Concat(slices.Repeat(step, 8), still, step, still, step), true, 50},
+		"to the very end":  {slices.Concat(slices.Repeat(step, 8), still), true, 37},
+		"in a short hurt":  {slices.Concat(step, still, step), true, 13},
+		"nothing is heard": {[]float32{nan(), nan(), nan(), nan(), nan()}, false, 0},
+	} {
+		dropPauses(c.cells, c.during)
+		left := 0
+		for _, v := range c.cells {
+			if v == v {
+				left++
+			}
+		}
+		if left != c.left {
+			t.Errorf("%s: %d grids left, want %d", name, left, c.left)
+		}
 	}
 }
