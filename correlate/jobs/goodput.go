@@ -84,6 +84,9 @@ func (b *Book) ObserveCheckpoint(job telemetry.Entity, end telemetry.Time, took 
 		j.good.save(end)
 	}
 	j.saving = Step{end, took}
+	if j.Hurt == nil {
+		j.saves.add(took)
+	}
 }
 
 func (p *Goodput) snapshot(c *snapshot.Codec) {

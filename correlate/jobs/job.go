@@ -85,6 +85,7 @@ type Job struct {
 	phaseFrom, phaseTo telemetry.Time
 	gaps               past // seconds between reports
 	mfu                past // utilisation reported while healthy
+	saves              past // seconds that checkpoints took while healthy, as told
 	evidence           float64
 	sum                float64        // the cumulative sum against the usual step
 	saving             Step           // what a step that is told now says that its checkpoint took; never kept over a record
@@ -306,8 +307,11 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 	} else if isSlow && j.saving.End == at {
 		// Nor what it says itself that a checkpoint took, as far as they usually do.
 		extra := min(j.saving.Seconds, x-u.median)
-		if len(j.longs) > 0 {
+		switch {
+		case len(j.longs) > 0:
 			extra = min(extra, float64(habitWidth*j.longs.typical()))
+		case len(j.saves.lengths) > 0: // short ones, that make no step long
+			extra = min(extra, float64(habitWidth*j.saves.before()))
 		}
 		x -= extra
 		isSlow = h.slow(u, x)
@@ -524,6 +528,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.F64(&j.sum)
 	j.gaps.snapshot(c)
 	j.mfu.snapshot(c)
+	j.saves.snapshot(c)
 	c.F64(&j.evidence)
 	c.Time(&j.excused)
 	c.Bool(&j.ended)

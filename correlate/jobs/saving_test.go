@@ -32,3 +32,25 @@ func TestACheckpointThatTheJobTellsOfIsNoLoss(t *testing.T) {
 		}
 	}
 }
+
+// TestShortCheckpointsThatGrowAreALoss: each step holds one of a fifth of a
+// second, that nobody feels; then they take two seconds.
+func TestShortCheckpointsThatGrowAreALoss(t *testing.T) {
+	p := newLife(t)
+	save := func(n int, took, step float64) {
+		for range n {
+			p.quiet(step)
+			p.b.ObserveCheckpoint(played, p.now, took)
+			p.b.Observe(played, p.now, step, 0)
+		}
+	}
+	save(40, 0.2, 4)
+	save(10, 2.2, 6)
+	h := p.b.Job(played).Hurt
+	if h == nil {
+		t.Fatal("not hurt")
+	}
+	if now, ok := h.Now(); !ok || math.Abs(now-6) > 0.3 {
+		t.Errorf("a step takes %.3f s, want 6", now)
+	}
+}
