@@ -23,6 +23,9 @@ const (
 	// slowSteps is how many slow steps a fault is to last.
 	slowSteps = 16
 	usualStep = 5.5 // seconds, of the jobs of world.Standard
+	// someSaves is how much longer a fault is to last that shows in checkpoints
+	// alone: three or four of them.
+	someSaves = 300.0
 )
 
 // Build is a case made ready to be played.
@@ -171,6 +174,9 @@ func (b *Build) last() float64 {
 			slow = 1.8
 		}
 		f.End = f.Onset + ramp + lag + max(120, slowSteps*usualStep*slow)
+		if savesMatter(f.Name) {
+			f.End += someSaves
+		}
 		most = max(most, f.End)
 	}
 	return most
