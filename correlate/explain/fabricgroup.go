@@ -19,7 +19,7 @@ func (f *fabricMeasures) groups() []Candidate {
 	oneWay := 0.0
 	for i, on := range f.e.Fabric.OnPath {
 		if on && f.m.FacesHost(i) && f.m.Ends[i].Main {
-			oneWay = max(oneWay, f.lopsided(i))
+			oneWay = max(oneWay, f.lopsided(i), -f.lopsided(i))
 		}
 	}
 	var out []Candidate
@@ -230,7 +230,30 @@ func (f *fabricMeasures) marks(v Values, k int, all []markings) {
 		}
 		v[MarksRise] = min(r, ratioCap)
 		put(v, MarksFree, now.free, now.perByte > 0)
+		if part, ok := f.marksAlike(&f.m.Switches[k], r > 1); ok {
+			v[MarksAlike] = part
+		}
 	}
+}
+
+// marksAlike is the part of a switch's loaded ports that mark three times as many
+// packets per byte as before, or a third: a threshold is the whole switch's, a
+// queue one port's.
+func (f *fabricMeasures) marksAlike(g *fabric.Group, more bool) (float64, bool) {
+	const much = 3
+	var with, of float64
+	for _, i := range g.Ends {
+		n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
+		if _, ok := f.m.Marks(f.e.Fabric.Now, i); !ok || n.Util < idleLoad || b.Util < idleLoad {
+			continue
+		}
+		of++
+		r := rise(n.MarkedLate/float64(n.Util*f.m.Ends[i].Speed), b.Marks/float64(b.Util*f.m.Ends[i].Speed))
+		if more && r >= much || !more && r <= 1.0/much {
+			with++
+		}
+	}
+	return with / max(of, 1), of > 0
 }
 
 // leastMarks per byte keep a rise of marks finite: one in a terabyte.

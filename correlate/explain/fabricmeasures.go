@@ -228,6 +228,9 @@ func (f *fabricMeasures) strangers() []telemetry.Entity {
 func (f *fabricMeasures) neighbours() []Candidate {
 	total, _ := f.othersRise(f.speed)
 	shared := f.shared()
+	if planes := f.shifts(f.m.Planes, false); slices.Contains(planes.seen, true) {
+		shared[OwnShift] = slices.Max(planes.moved)
+	}
 	var out []Candidate
 	for _, o := range f.e.Others {
 		rise := fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, f.speed)

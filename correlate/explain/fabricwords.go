@@ -47,6 +47,7 @@ const (
 	MarksMissing Measure = "marks_missing"
 	MarksRise    Measure = "marks_rise"
 	MarksFree    Measure = "marks_free"
+	MarksAlike   Measure = "marks_alike"
 	FellSilent   Measure = "fell_silent"
 	PeersDown    Measure = "peers_down"
 
@@ -55,6 +56,7 @@ const (
 	SiblingsShift Measure = "siblings_shift"
 	ShiftAlike    Measure = "shift_alike"
 	OneWay        Measure = "one_way"
+	OwnShift      Measure = "own_shift"
 )
 
 func lossMeasures() []MeasureDoc {
@@ -99,11 +101,13 @@ func groupMeasures() []MeasureDoc {
 		{MarksMissing, "1", "unmarked of its ports together, beyond its own before and beyond its median sibling: it does not mark where others would"},
 		{MarksRise, "1", "packets it marks per byte sent, in the second half of the hurt over before, over the same of its median sibling"},
 		{MarksFree, "1", "part of its marks that fell in time in which nothing stood at the port"},
+		{MarksAlike, "1", "part of its loaded ports that mark three times as many packets per byte as before, or a third, as the switch does"},
 		{FellSilent, "1", "part of its ports that were heard of before and are not any more"},
 		{PeersDown, "1", "part of its links whose other end says that the link is down"},
 		{ShareShift, "1", "by how much what the job's nics in it, or behind it, send has changed beside its median sibling's: 1 is twice or half of what it would be"},
 		{SiblingsShift, "1", "the same of its median sibling"},
-		{OneWay, "1", "the largest lopsided of the ports that face the job's nics: high where more is sent to one of them than it sends"},
+		{OneWay, "1", "the largest lopsided of the ports that face the job's nics, either way: high where more is sent to one of them than it sends, or by it"},
+		{OwnShift, "1", "the largest share_shift of a plane of the hurt job"},
 		{ShiftAlike, "1", "part of those nics whose load changed the same way by half as much or more: low where one nic alone is meant"},
 	}
 }
