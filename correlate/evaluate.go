@@ -24,6 +24,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 		e.adopt(g)
 	}
 	e.infer(g)
+	e.serve(g)
 	changed := e.hear(g)
 	changed = append(changed, e.book.Close(g, jobs.Senses{Working: e.working, Idle: e.idle, Witness: e.witness})...)
 	for _, c := range changed {
@@ -134,7 +135,7 @@ const acceptAfter = 20
 
 // accepted says that a job's trouble is a change of its work that has lasted.
 func (e *Engine) accepted(c *incidentCase, j *jobs.Job) bool {
-	return j.Hurt.Steps >= acceptAfter && c.judged != 0 && e.expected(c.incident.Root.Signature) == explain.ExpectBenign
+	return !j.Serves() && j.Hurt.Steps >= acceptAfter && c.judged != 0 && e.expected(c.incident.Root.Signature) == explain.ExpectBenign
 }
 
 // expected says what a signature's occurrence is.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -100,6 +101,13 @@ func itself(e *Evidence, fabricDose float64) Values {
 	v := Values{}
 	excess := e.Loss().Excess()
 	if excess <= 0 {
+		return v
+	}
+	if e.Hurt.Metric() != jobs.MeasureStep {
+		// That more is asked of a job that serves is its load, not its work.
+		if e.Fabric != nil {
+			v[FabricDose] = fabricDose
+		}
 		return v
 	}
 	if e.Fabric != nil {

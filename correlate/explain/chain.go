@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 
+	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -217,8 +218,20 @@ func worst(f *FabricEvidence) int {
 
 func jobFact(e *Evidence) fact {
 	now := e.Loss().Step
+	if m := e.Hurt.Metric(); m != jobs.MeasureStep {
+		return fact{e.Job, m, jobShape(e), e.Hurt.Before, now, "s", servedWords(m, now, e.Hurt.Before), 0, turn{}}
+	}
 	return fact{e.Job, "job_step_seconds", jobShape(e), e.Hurt.Before, now, "s",
 		fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before), 0, turn{}}
+}
+
+// servedWords tells of a serving job's latency.
+func servedWords(m telemetry.MetricName, now, before float64) string {
+	what := "from token to token it takes"
+	if m == jobs.MeasureTTFT {
+		what = "to the first token it takes"
+	}
+	return fmt.Sprintf("%s %.0f ms, before %.0f ms", what, float64(1000*now), float64(1000*before))
 }
 
 // leaving is the value above which something is on its way from before to now:

@@ -97,7 +97,7 @@ func alternatives(e *Evidence, answers []Answer, best *Answer) []Alternative {
 // impact is what the trouble costs the job.
 func (t *Teller) impact(in *Incident, e *Evidence) {
 	l := e.Loss()
-	j := JobImpact{Job: e.Job, State: e.Hurt.State.String(), Measure: "job_step_seconds", Before: rounded(e.Hurt.Before),
+	j := JobImpact{Job: e.Job, State: e.Hurt.State.String(), Measure: e.Hurt.Metric(), Before: rounded(e.Hurt.Before),
 		Expected: rounded(l.Expected), Now: rounded(l.Step), MFUBefore: e.MFUBefore, MFUNow: e.MFUNow, GPUSecondsLost: round(l.GPUSeconds, 1), Share: 1}
 	if s, ok := l.Slowdown(); ok {
 		j.Slowdown = rounded(s)

@@ -32,6 +32,7 @@ func (s State) String() string { return stateNames[s] }
 // one, quick ones between them included: a fault that makes each second step
 // slow costs the mean of both.
 type Hurt struct {
+	Measure  telemetry.MetricName // what its lengths are of: of a step where it is empty
 	State    State
 	Since    telemetry.Time     // when a failed job failed or was restarted; zero otherwise
 	Onset    telemetry.Interval // [end of the last usual step, end of the first slow one]
@@ -57,6 +58,14 @@ type Hurt struct {
 	// follows from what is usual.
 	line float64
 	last uint64 // the number of the last slow step
+}
+
+// Metric is what the hurt's lengths are of.
+func (h *Hurt) Metric() telemetry.MetricName {
+	if h.Measure == "" {
+		return MeasureStep
+	}
+	return h.Measure
 }
 
 // Now returns the mean step during the hurt, the step in progress included
@@ -102,6 +111,7 @@ func (h *Hurt) addUsual(x float64, n int) {
 }
 
 func (h *Hurt) snapshot(c *snapshot.Codec) {
+	c.String((*string)(&h.Measure))
 	codeState(c, &h.State)
 	c.Time(&h.Since)
 	c.Interval(&h.Onset)

@@ -75,10 +75,11 @@ type Job struct {
 	// at: nothing is judged by them.
 	Recent []Step
 
-	past  past
-	longs longs
-	work  work
-	good  Goodput
+	past    past
+	longs   longs
+	work    work
+	good    Goodput
+	service *service // of a job that serves, else nil
 	// phase is what the job does beside training, "" for training, since
 	// phaseFrom; phaseTo is when the last such phase ended.
 	phase              string
@@ -353,6 +354,9 @@ type Senses struct {
 
 // close judges the job at the end of grid g.
 func (j *Job) close(g telemetry.Time, s Senses) Change {
+	if j.service != nil {
+		return j.closeServed(g)
+	}
 	u := j.past.usual()
 	if j.ended || j.LastEnd == 0 || u.n < minPast || j.waits(g.Add(-j.delay)) {
 		return None
@@ -521,6 +525,13 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.past.snapshot(c)
 	j.longs.snapshot(c)
 	j.work.snapshot(c)
+	serves := j.service != nil
+	if c.Bool(&serves); serves {
+		if j.service == nil {
+			j.service = &service{}
+		}
+		j.service.snapshot(c)
+	}
 	j.good.snapshot(c)
 	c.String(&j.phase)
 	c.Time(&j.phaseFrom)

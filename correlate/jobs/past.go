@@ -136,9 +136,12 @@ func (p *past) memory(median, sigma float64) float64 {
 	return stats.Pow((1+r)/(1-r), 0.5)
 }
 
-// before is the median of the last 20 healthy steps.
+// before is the median of the last 20 healthy steps, 0 where there is none.
 func (p *past) before() float64 {
 	n := min(len(p.lengths), beforeSteps)
+	if n == 0 {
+		return 0
+	}
 	return stats.Median(slices.Clone(p.lengths[len(p.lengths)-n:]))
 }
 

@@ -1,0 +1,356 @@
+package jobs
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// A job that serves requests makes no steps. It hurts when its tokens or its
+// first token take clearly longer than they did at a comparable load, or when
+// requests pile up that used not to. That more is asked of it is no fault as
+// long as it keeps up.
+
+// Served is what a serving job says of a moment; NaN where it does not.
+type Served struct {
+	ITL    float64 // seconds from token to token, median
+	TTFT   float64 // seconds to the first token, median
+	Tokens float64 // a second
+	Queue  float64 // requests that wait
+	Cache  float64 // part of the key-value cache in use
+}
+
+const (
+	// ServedEvery is how long one judgement of a serving job covers.
+	ServedEvery = telemetry.Duration(5e9)
+	// servedPast judgements are kept to compare with, an hour; servedLeast are
+	// needed, and servedNear of them, the nearest in load, are compared with.
+	servedPast, servedLeast, servedNear = 720, 12, 24
+	// servedWider is how far beyond the loads seen one may be to be compared.
+	servedWider = 1.15
+	// servedFloor is the least deviation, as part of the latency, and servedMore
+	// how much longer, as part of it, is no noise.
+	servedFloor, servedMore = 0.03, 0.10
+	// servedClear times as long is certain at once.
+	servedClear = 2.0
+	// queueLeast requests waiting, and queueTimes as many as ever before, are a
+	// queue; cacheFull of the cache in use is all of it.
+	queueLeast, queueTimes, cacheFull = 4, 3, 0.97
+	// servedBad and servedGood judgements in a row begin and end a hurt.
+	servedBad, servedGood = 3, 6
+	// servedMost bounds a latency over the expected one.
+	servedMost = 100
+)
+
+// The measures of a hurt.
+const (
+	MeasureStep telemetry.MetricName = "job_step_seconds"
+	MeasureITL  telemetry.MetricName = "job_itl_seconds_p50"
+	MeasureTTFT telemetry.MetricName = "job_ttft_seconds_p50"
+)
+
+// service is how a job has served.
+type service struct {
+	past []Served // well, the oldest first
+	// filling is what was said since from, summed, and how often each was said.
+	filling Served
+	counts  [5]int
+	from    telemetry.Time
+	bad     int // judgements in a row that were bad
+	good    int
+	first   telemetry.Time // the begin of the first bad one
+	doubts  []doubt        // of the bad ones
+}
+
+// doubt is one bad judgement.
+type doubt struct{ itl, ttft verdict }
+
+// verdict is a latency and what was expected of it, in seconds.
+type verdict struct{ now, expected float64 }
+
+func (v verdict) ratio() float64 {
+	if !(v.expected > 0) || !(v.now >= 0) {
+		return 1
+	}
+	return min(v.now/v.expected, servedMost)
+}
+
+func (x *Served) fields() [5]*float64 {
+	return [...]*float64{&x.ITL, &x.TTFT, &x.Tokens, &x.Queue, &x.Cache}
+}
+
+// ObserveServed takes what a serving job says in grid g.
+func (b *Book) ObserveServed(job telemetry.Entity, g telemetry.Time, x Served) {
+	j := b.know(job)
+	if j == nil {
+		return
+	}
+	if j.service == nil {
+		j.service = &service{from: g}
+	}
+	s := j.service
+	into := s.filling.fields()
+	for i, v := range x.fields() {
+		if !math.IsNaN(*v) && !math.IsInf(*v, 0) && *v >= 0 {
+			*into[i] += *v
+			s.counts[i]++
+		}
+	}
+	if j.good.Started == 0 {
+		j.good.Started = g
+	}
+	j.LastEnd, j.ended, j.good.Ended = g, false, 0
+}
+
+// Serves reports whether the job serves requests.
+func (j *Job) Serves() bool { return j.service != nil }
+
+// mean empties what was said since the last judgement.
+func (s *service) mean(g telemetry.Time) Served {
+	out := s.filling
+	for i, v := range out.fields() {
+		if s.counts[i] == 0 {
+			*v = math.NaN()
+		} else {
+			*v /= float64(s.counts[i])
+		}
+	}
+	s.filling, s.counts, s.from = Served{}, [5]int{}, g
+	return out
+}
+
+// closeServed judges a serving job at the end of grid g.
+func (j *Job) closeServed(g telemetry.Time) Change {
+	s := j.service
+	if g.Sub(s.from) < ServedEvery || j.ended {
+		return None
+	}
+	from := s.from
+	heard := s.counts != [5]int{}
+	now := s.mean(g)
+	if !heard {
+		return None // blind, not stalled
+	}
+	if h := j.Hurt; h != nil && h.Since != 0 {
+		return j.servesAgain(g, now)
+	}
+	j.Steps++
+	j.Last = now.ITL
+	j.remember(Step{g, now.ITL})
+	d, bad, known := s.judge(now)
+	if !known {
+		s.file(now)
+		return None
+	}
+	span := float64(g-from) / 1e9
+	if j.Hurt != nil {
+		return j.servedHurt(g, d, bad, now, span)
+	}
+	if !bad {
+		s.bad, s.doubts = 0, s.doubts[:0]
+		s.file(now)
+		j.good.step(span)
+		return None
+	}
+	if s.bad == 0 {
+		s.first = from
+	}
+	s.bad++
+	s.doubts = append(s.doubts, d)
+	if s.bad < servedBad {
+		return None
+	}
+	j.beginServed(g, span)
+	return Began
+}
+
+// servesAgain looks at a job that failed: what it says while it answers nobody
+// is no judgement.
+func (j *Job) servesAgain(g telemetry.Time, now Served) Change {
+	h := j.Hurt
+	if now.Tokens > 0 && g.Sub(h.Since) > ServedEvery {
+		h.Lost, h.Overdue, h.Since = h.Lost+float64(g.Sub(h.Since)-ServedEvery)/1e9, 0, 0
+		h.tailSteps = wellAfter
+		return Ended
+	}
+	h.Overdue = float64(g-h.Since) / 1e9
+	if h.State != h.told {
+		h.told = h.State
+		return Turned
+	}
+	return None
+}
+
+func (s *service) file(x Served) {
+	if len(s.past) == servedPast {
+		s.past = append(s.past[:0], s.past[1:]...)
+	}
+	s.past = append(s.past, x)
+}
+
+// judge holds a moment against the past; false where there is too little of it
+// or too little was said.
+func (s *service) judge(x Served) (d doubt, bad, known bool) {
+	if len(s.past) < servedLeast {
+		return d, false, false
+	}
+	near, comparable := s.comparable(x.Tokens)
+	itl, itlSigma := usualOf(near, func(x Served) float64 { return x.ITL })
+	ttft, ttftSigma := usualOf(near, func(x Served) float64 { return x.TTFT })
+	d = doubt{itl: verdict{x.ITL, itl}, ttft: verdict{x.TTFT, ttft}}
+	if s.saturated(x) {
+		return d, true, true
+	}
+	// Where the load is beyond all that was seen only saturation tells.
+	if !comparable {
+		return d, false, true
+	}
+	slow := func(v verdict, sigma float64) bool {
+		return v.now > v.expected+max(float64(servedMore*v.expected), float64(4*sigma)) || v.ratio() > servedClear
+	}
+	return d, slow(d.itl, itlSigma) || slow(d.ttft, ttftSigma), true
+}
+
+// comparable returns the past moments nearest in load; false where none is.
+func (s *service) comparable(tokens float64) ([]Served, bool) {
+	if math.IsNaN(tokens) {
+		return s.past[max(0, len(s.past)-servedNear):], true
+	}
+	by := slices.Clone(s.past)
+	most := 0.0
+	for _, x := range by {
+		if !math.IsNaN(x.Tokens) {
+			most = max(most, x.Tokens)
+		}
+	}
+	far := func(x Served) float64 {
+		if math.IsNaN(x.Tokens) {
+			return math.Inf(1)
+		}
+		return abs(x.Tokens - tokens)
+	}
+	slices.SortStableFunc(by, func(a, b Served) int { return cmp.Compare(far(a), far(b)) })
+	return by[:min(len(by), servedNear)], most == 0 || tokens <= float64(servedWider*most)
+}
+
+// usualOf is the median of a latency and its robust deviation.
+func usualOf(near []Served, of func(Served) float64) (median, sigma float64) {
+	var xs []float64
+	for _, x := range near {
+		if v := of(x); !math.IsNaN(v) {
+			xs = append(xs, v)
+		}
+	}
+	if len(xs) == 0 {
+		return 0, 0
+	}
+	median, mad := stats.MAD(xs)
+	return median, max(float64(stats.Consistency*mad), float64(servedFloor*median))
+}
+
+// saturated says that requests pile up or the cache is full as never before.
+func (s *service) saturated(x Served) bool {
+	queue, cache := 0.0, 0.0
+	for _, p := range s.past {
+		if !math.IsNaN(p.Queue) {
+			queue = max(queue, p.Queue)
+		}
+		if !math.IsNaN(p.Cache) {
+			cache = max(cache, p.Cache)
+		}
+	}
+	return x.Queue > max(queueLeast, float64(queueTimes*queue)) || x.Cache >= cacheFull && cache < cacheFull
+}
+
+// beginServed opens the hurt of the bad judgements so far.
+func (j *Job) beginServed(g telemetry.Time, span float64) {
+	s := j.service
+	every := float64(ServedEvery) / 1e9
+	h := &Hurt{State: Slow, told: Slow, Opened: g, Usual: every, LastSlow: g,
+		Onset: telemetry.Interval{Earliest: s.first, Latest: s.first.Add(ServedEvery)}}
+	// The latency that grew more is the measure.
+	var itl, ttft float64
+	for _, d := range s.doubts {
+		itl, ttft = itl+d.itl.ratio(), ttft+d.ttft.ratio()
+	}
+	h.Measure = MeasureITL
+	if ttft > itl {
+		h.Measure = MeasureTTFT
+	}
+	for _, d := range s.doubts {
+		h.served(d.of(h.Measure), span)
+	}
+	last := s.doubts[len(s.doubts)-1].of(h.Measure)
+	h.Expected, h.Before = last.expected, last.expected
+	j.Hurt = h
+	s.bad, s.good, s.doubts = 0, 0, s.doubts[:0]
+}
+
+func (d doubt) of(m telemetry.MetricName) verdict {
+	if m == MeasureTTFT {
+		return d.ttft
+	}
+	return d.itl
+}
+
+// served counts one bad judgement of so many seconds: of each second, the part
+// that the latency grew by is lost.
+func (h *Hurt) served(v verdict, span float64) {
+	h.Steps++
+	h.Sum += v.now
+	h.Lost += float64(span * (1 - 1/max(v.ratio(), 1)))
+}
+
+// servedHurt goes on with a hurt.
+func (j *Job) servedHurt(g telemetry.Time, d doubt, bad bool, now Served, span float64) Change {
+	s, h := j.service, j.Hurt
+	if bad {
+		s.good, h.LastSlow = 0, g
+		v := d.of(h.Measure)
+		h.served(v, span)
+		if v.expected > 0 {
+			h.Expected = v.expected
+		}
+	} else if s.good++; s.good >= servedGood {
+		s.good = 0
+		h.tailSteps = wellAfter
+		return Ended
+	}
+	// It answers nobody though it is asked.
+	state := Slow
+	if now.Tokens == 0 && now.Queue > 0 {
+		state = Stalled
+	}
+	h.State = state
+	if h.State != h.told {
+		h.told = h.State
+		return Turned
+	}
+	return None
+}
+
+func (s *service) snapshot(c *snapshot.Codec) {
+	code := func(c *snapshot.Codec, x *Served) {
+		for _, v := range x.fields() {
+			c.F64(v)
+		}
+	}
+	snapshot.List(c, &s.past, 40, code)
+	code(c, &s.filling)
+	for i := range s.counts {
+		c.Int(&s.counts[i])
+	}
+	c.Time(&s.from)
+	c.Int(&s.bad)
+	c.Int(&s.good)
+	c.Time(&s.first)
+	snapshot.List(c, &s.doubts, 32, func(c *snapshot.Codec, d *doubt) {
+		for _, v := range []*float64{&d.itl.now, &d.itl.expected, &d.ttft.now, &d.ttft.expected} {
+			c.F64(v)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package jobs_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// server is a simulated pool: its tokens take longer the more are asked for, and
+// requests wait where more is asked than it can do.
+type server struct {
+	t       *testing.T
+	b       jobs.Book
+	r       *rand.Rand
+	now     telemetry.Time
+	changes []string
+	slow    float64 // of its machines; 1 in health
+	hurt    *jobs.Hurt
+}
+
+func newServer(t *testing.T, seed uint64) *server {
+	return &server{t: t, r: rand.New(rand.NewPCG(seed, 5)), now: epoch, slow: 1}
+}
+
+// serve lets seconds go by at a load, 1 being all that it can do.
+func (s *server) serve(seconds int, load func(second int) float64) {
+	never := jobs.Senses{Working: func(*jobs.Job, telemetry.Time) bool { return false }}
+	for n := range seconds {
+		s.now = s.now.Add(1e9)
+		asked := load(n) * (1 + 0.05*s.r.NormFloat64())
+		done := min(asked, 1/s.slow)
+		x := jobs.Served{Tokens: 5e4 * done, ITL: 0.02 * s.slow * (1 + done) * (1 + 0.03*s.r.NormFloat64()),
+			TTFT: 0.3 * s.slow * (1 + done*done) * (1 + 0.05*s.r.NormFloat64()), Cache: 0.6 * done}
+		if asked > done {
+			x.Queue, x.TTFT = 200*(asked-done), x.TTFT*10
+		}
+		s.b.ObserveServed(played, s.now, x)
+		for _, c := range s.b.Close(s.now, never) {
+			switch c.Change {
+			case jobs.Began:
+				h := *c.Job.Hurt
+				s.hurt, s.changes = &h, append(s.changes, "slow")
+			case jobs.Turned:
+				s.changes = append(s.changes, "to "+c.Job.Hurt.State.String())
+			case jobs.Ended:
+				h := *c.Job.Hurt
+				s.hurt, s.changes = &h, append(s.changes, "well")
+				c.Job.Forget(false)
+			}
+		}
+	}
+}
+
+func constant(load float64) func(int) float64 { return func(int) float64 { return load } }
+
+// day is a load that comes and goes within a few minutes.
+func day(second int) float64 { return 0.5 + 0.3*math.Sin(float64(second)/120) }
+
+// TestMoreLoadIsNoFault: a load that comes and goes for an hour, and then grows
+// beyond all that was seen, as long as it is served.
+func TestMoreLoadIsNoFault(t *testing.T) {
+	for seed := range uint64(20) {
+		s := newServer(t, seed)
+		s.serve(3600, day)
+		s.serve(300, constant(0.85))
+		if len(s.changes) != 0 {
+			t.Errorf("seed %d: %q", seed, s.changes)
+		}
+	}
+}
+
+// TestMoreLoadThanItCanDoIsOverload: requests pile up within seconds.
+func TestMoreLoadThanItCanDoIsOverload(t *testing.T) {
+	s := newServer(t, 1)
+	s.serve(600, constant(0.6))
+	s.serve(60, constant(1.5))
+	if len(s.changes) != 1 || s.changes[0] != "slow" {
+		t.Fatalf("%q", s.changes)
+	}
+	if d := float64(s.hurt.Opened-epoch)/1e9 - 600; d > 25 {
+		t.Errorf("found after %v s", d)
+	}
+	if s.hurt.Measure != jobs.MeasureTTFT {
+		t.Errorf("measure %v", s.hurt.Measure)
+	}
+	s.serve(120, constant(0.6))
+	if len(s.changes) != 2 || s.changes[1] != "well" {
+		t.Errorf("%q", s.changes)
+	}
+}
+
+// TestSlowMachinesHurtAtTheSameLoad: tokens that take a third longer for 100 s
+// cost a quarter of them.
+func TestSlowMachinesHurtAtTheSameLoad(t *testing.T) {
+	for seed := range uint64(20) {
+		s := newServer(t, seed)
+		s.serve(1800, day)
+		s.slow = 1.33
+		s.serve(100, constant(0.5))
+		s.slow = 1
+		s.serve(120, constant(0.5))
+		if len(s.changes) != 2 || s.changes[0] != "slow" || s.changes[1] != "well" {
+			t.Fatalf("seed %d: %q", seed, s.changes)
+		}
+		if h := s.hurt; math.Abs(h.Lost-25) > 5 {
+			t.Errorf("seed %d: lost %v s of 100, want about 25", seed, h.Lost)
+		}
+		now, _ := s.hurt.Now()
+		if ratio := now / s.hurt.Expected; math.Abs(ratio-1.33) > 0.1 {
+			t.Errorf("seed %d: %v times as long", seed, ratio)
+		}
+	}
+}
+
+// TestAServerThatFailedIsWellWhenItAnswersAgain.
+func TestAServerThatFailedIsWellWhenItAnswersAgain(t *testing.T) {
+	s := newServer(t, 3)
+	s.serve(300, constant(0.5))
+	s.b.Event(&telemetry.Event{Entity: played, At: s.now, Name: telemetry.EventJobFailed}, s.now)
+	s.now = s.now.Add(60e9)
+	s.serve(30, constant(0.5))
+	if len(s.changes) != 1 || s.changes[0] != "well" {
+		t.Errorf("%q", s.changes)
+	}
+	if s.hurt != nil && s.hurt.Lost < 55 {
+		t.Errorf("lost %v s, want about a minute", s.hurt.Lost)
+	}
+}
