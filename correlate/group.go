@@ -51,7 +51,7 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 		return next
 	}
 	for _, o := range e.cases {
-		if o != c && o.under.IsZero() && o.published.Revision > 0 && oneRoot(&o.incident, &next) {
+		if o != c && o.under.IsZero() && o.published.Revision > 0 && (oneRoot(&o.incident, &next) || perhapsOne(&o.incident, &next) || e.under(c, &o.incident, &next)) {
 			c.under = o.job
 			break
 		}
@@ -66,7 +66,7 @@ func (e *Engine) merge(c *incidentCase, g telemetry.Time) {
 		return
 	}
 	for _, o := range e.cases {
-		if o == c || !o.under.IsZero() || o.published.Revision == 0 || !oneRoot(&o.incident, &c.incident) {
+		if o == c || !o.under.IsZero() || o.published.Revision == 0 || !oneRoot(&o.incident, &c.incident) && !alike(&o.incident, &c.incident) {
 			continue
 		}
 		older, younger := o, c
@@ -96,6 +96,45 @@ func (e *Engine) absorb(older, younger *incidentCase, g telemetry.Time) {
 func oneRoot(a, b *explain.Incident) bool {
 	return a.Root.Entity == b.Root.Entity && a.Root.Signature == b.Root.Signature && a.Root.Signature != explain.Unknown &&
 		a.Root.Confidence >= sure && b.Root.Confidence >= sure
+}
+
+// togetherWithin is how far apart the onsets of jobs lie at most that one fault
+// hurts at the same time.
+const togetherWithin = telemetry.Duration(30e9)
+
+// alike reports whether two incidents that began together name the same root,
+// however sure they are of it.
+func alike(a, b *explain.Incident) bool {
+	return a.Root.Entity == b.Root.Entity && a.Root.Signature == b.Root.Signature && perhapsOne(a, b)
+}
+
+// perhapsOne reports whether two incidents that began together may be of one
+// root: each names it, or lists it. Two faults at the same time are less likely;
+// a case that is sure of another root leaves.
+func perhapsOne(a, b *explain.Incident) bool {
+	lists := func(in *explain.Incident, x telemetry.Entity) bool {
+		return in.Root.Entity == x || slices.ContainsFunc(in.Alternatives, func(o explain.Alternative) bool { return o.Entity == x })
+	}
+	switch {
+	case a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown || a.Root.Domain != b.Root.Domain:
+		return false
+	case !beganTogether(a, b):
+		return false
+	case a.Subject() == a.Root.Entity || b.Subject() == b.Root.Entity:
+		return false // the job's own trouble
+	}
+	return lists(a, b.Root.Entity) || lists(b, a.Root.Entity)
+}
+
+func beganTogether(a, b *explain.Incident) bool {
+	return a.Onset.Earliest.Sub(b.Onset.Latest) <= togetherWithin && b.Onset.Earliest.Sub(a.Onset.Latest) <= togetherWithin
+}
+
+// under reports whether a case whose trouble has no name yet began together with
+// that of a root which is sure and on which its job stands, too.
+func (e *Engine) under(c *incidentCase, o, next *explain.Incident) bool {
+	return next.Root.Signature == explain.Unknown && o.Root.Signature != explain.Unknown && o.Root.Confidence >= sure &&
+		beganTogether(o, next) && e.survey(c.job, c.nodes).Carries(o.Root.Entity)
 }
 
 // strays counts how often in a row c has been sure of another root than its

@@ -146,3 +146,9 @@ func (s *Survey) way(from, to int32) []int32 {
 	}
 	return nil
 }
+
+// Carries reports whether any of the job's gpus stand under an entity.
+func (s *Survey) Carries(e telemetry.Entity) bool {
+	i, ok := s.index[e]
+	return ok && s.gpusIn[i] > 0 && e != s.job
+}
