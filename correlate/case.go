@@ -216,6 +216,9 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 		ev.Hosts = append(ev.Hosts, e.hostNow(host, h, g))
 	}
 	ev.Ranks, ev.Saves = e.ranksNow(c, h, g), e.savesNow(c, h, g)
+	if read, ok := ev.Symptoms.(*symptom.Contrast); ok && len(ev.Ranks) == 0 {
+		ev.Ranks = e.ranksBusy(c, h, read)
+	}
 	ev.Told = e.toldWork(c, h, g)
 	ev.First = e.settleFirst(c, h, g)
 	e.suspect(ev)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/symptom"
 	"github.com/quintet-dc/quintet/correlate/topology"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -41,6 +42,22 @@ func (e *Engine) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) []
 			if now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Onset.Earliest, hurt.End(g)); n > 0 {
 				out = append(out, explain.RankEvidence{Rank: r.rank, PP: p.pp, EP: p.ep, Before: r.compute, Now: now})
 			}
+		}
+	}
+	return out
+}
+
+// ranksBusy compares every rank with its past where ranks tell nothing: by how
+// long in a step the tensor cores of its GPU are active.
+func (e *Engine) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Contrast) []explain.RankEvidence {
+	step, ok := hurt.Now()
+	if !ok || hurt.State != jobs.Slow {
+		return nil
+	}
+	var out []explain.RankEvidence
+	for _, p := range e.graph.Placements(c.job) {
+		if before, now, ok := read.Busy(p.On); ok {
+			out = append(out, explain.RankEvidence{Rank: p.Who, PP: p.PP, EP: p.EP, Before: float64(before * hurt.Before), Now: float64(now * step)})
 		}
 	}
 	return out

@@ -247,3 +247,20 @@ func part(n int32, of int) float64 {
 	}
 	return float64(n) / float64(of)
 }
+
+// Busy returns for which share of the time a GPU computed before the hurt and
+// during it, by its tensor cores: their activity over the most that a grid of
+// the hurt shows. False where they are not seen or do nothing.
+func (f *Contrast) Busy(gpu telemetry.Entity) (before, now float64, ok bool) {
+	i, known := f.survey.index[gpu]
+	if !known || gpu.Kind != telemetry.GPU {
+		return 0, 0, false
+	}
+	c := f.plan.find(telemetry.GPU, metricTensor, 0)
+	was, seenBefore := f.before.at(i, c)
+	is, seenNow := f.now.at(i, c)
+	if !seenBefore || !seenNow || is.Most <= 0 {
+		return 0, 0, false
+	}
+	return float64(was.Mean) / float64(is.Most), float64(is.Mean) / float64(is.Most), true
+}

@@ -37,3 +37,25 @@ func TestWhoStandsIdleIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestABusyGPUIsKnownByItsTensorCores: they are half active while it computes,
+// which it does for half of the time, then for three quarters.
+func TestABusyGPUIsKnownByItsTensorCores(t *testing.T) {
+	metric, _ := telemetry.DefaultCatalogue().Lookup(metricTensor)
+	plan := &Plan{}
+	plan.add(telemetry.GPU, column{metric: metric})
+	s := &Survey{index: map[telemetry.Entity]int32{}}
+	g := telemetry.Entity{Kind: telemetry.GPU, Name: "n0/0"}
+	s.meet(g, true)
+	s.gpus, s.above, s.gpusIn, s.ranked = []int32{0}, [][]int32{nil}, []int32{1}, []int32{0}
+	sheet := func(mean float32) *Sheet {
+		return &Sheet{plan: plan, survey: s, rows: [][]Stat{{{Seen: 9, Mean: mean, Most: 0.5}}}}
+	}
+	f := Compare(sheet(0.375), sheet(0.25), Hurt{Slowdown: 1.2, Excess: 1})
+	if before, now, ok := f.Busy(g); !ok || before != 0.5 || now != 0.75 {
+		t.Errorf("%g before, %g now, %v", before, now, ok)
+	}
+	if _, _, ok := f.Busy(telemetry.Entity{Kind: telemetry.GPU, Name: "n0/1"}); ok {
+		t.Error("a GPU that nobody knows is busy")
+	}
+}

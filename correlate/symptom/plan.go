@@ -44,6 +44,7 @@ const (
 const (
 	metricClock   telemetry.MetricName = "gpu_sm_clock_hertz"
 	metricEngine  telemetry.MetricName = "gpu_engine_active_ratio"
+	metricTensor  telemetry.MetricName = "gpu_tensor_active_ratio"
 	metricActive  telemetry.MetricName = "gpu_sm_active_ratio"
 	metricHeat    telemetry.MetricName = "gpu_temperature_celsius"
 	metricReasons telemetry.MetricName = "gpu_clock_event_reasons"
@@ -64,7 +65,7 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 			p.add(k, column{m, bits})
 		}
 	}
-	for _, name := range []telemetry.MetricName{metricClock, metricEngine, metricActive, metricHeat, metricLimit} {
+	for _, name := range []telemetry.MetricName{metricClock, metricEngine, metricTensor, metricActive, metricHeat, metricLimit} {
 		add(telemetry.GPU, name, 0)
 	}
 	for _, bits := range []uint64{reasonHeat, reasonBrake} {
