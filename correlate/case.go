@@ -273,6 +273,10 @@ func (e *Engine) gpus(job telemetry.Entity, nodes []telemetry.Entity) int {
 	return max(n, len(e.graph.Ranks(job)), len(nodes), 1)
 }
 
+// heardGrids is how far back an end must have been heard to be heard still; a
+// lost sample or two is no silence.
+const heardGrids = 5
+
 // working reports whether a job whose steps are overdue is seen to work all the
 // same: its GPUs compute, its nics have carried clearly more than one step's
 // bytes since the last step it told of, or nothing is heard of them at all. Then
@@ -291,9 +295,15 @@ func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
 	ends, seen := 0, 0
 	now := fabric.Span{From: last, To: g}
 	then := fabric.Span{From: last.Add(-baselineGrids * e.cfg.Grid), To: last}
+	lately := fabric.Span{From: g.Add(-heardGrids * e.cfg.Grid), To: g}
 	for _, node := range e.nodes(j.Entity) {
 		for _, i := range m.Links(node) {
 			ends++
+			// One that has fallen silent, with its host, carries nothing for all that
+			// is known: what it sent before that is no mean of the step.
+			if _, heard := m.Sent(e.window, e.cfg.Grid, lately, i); !heard {
+				continue
+			}
 			a, okA := m.Sent(e.window, e.cfg.Grid, now, i)
 			b, okB := m.Sent(e.window, e.cfg.Grid, then, i)
 			if okA && okB {
