@@ -12,7 +12,7 @@ func (e *Engine) answer(ev *explain.Evidence) []explain.Answer {
 	for i := range cands {
 		cands[i].Stands = e.standing(cands[i].Entity, ev.Job)
 	}
-	return explain.Judge(e.cfg.Signatures, cands, ev.Suspect, keepAnswers)
+	return explain.JudgeBeside(e.cfg.Signatures, cands, ev.Unnamed(), keepAnswers)
 }
 
 // standing is the signature that an open case of another job names at an

@@ -56,6 +56,21 @@ type Suspect struct {
 	Metric    telemetry.MetricName // what shows it; "" where that is the walk of waiting
 	Domain    telemetry.Domain     // of the metric
 	Suspicion float64              // how much speaks for it, 0 to 1
+	Accounts  float64              // what part of the job's loss it explains, 0 to 1
+}
+
+// unnamed is the log-odds that a suspect, of which all speaks and which accounts
+// for all of the loss, gives to an answer without a name: what explains less
+// than that is no match.
+const unnamed = 3.0
+
+// Unnamed is the answer without a name that an evidence allows.
+func (e *Evidence) Unnamed() Unnamed {
+	out := Unnamed{Entity: e.Suspect}
+	if len(e.Suspects) > 0 && e.Suspects[0].Entity == e.Suspect {
+		out.Score = float64(float64(unnamed*e.Suspects[0].Suspicion) * e.Suspects[0].Accounts)
+	}
+	return out
 }
 
 // Other is another job on the same fabric.

@@ -77,11 +77,24 @@ func (s *Signature) Weigh(v Values) (score float64, missing int, ok bool) {
 	return score, missing, true
 }
 
+// Unnamed is an answer that fits no signature: where it points to, and the
+// log-odds that speak for it.
+type Unnamed struct {
+	Entity telemetry.Entity
+	Score  float64
+}
+
 // Judge weighs every signature for every candidate and returns the answers,
 // the most likely first; ties by entity, then name. Unknown stands at even
 // odds with the entity given for it. At most keep answers are returned.
 func Judge(sigs []Signature, cands []Candidate, unknown telemetry.Entity, keep int) []Answer {
-	answers := []Answer{{Entity: unknown, Score: 0}}
+	return JudgeBeside(sigs, cands, Unnamed{Entity: unknown}, keep)
+}
+
+// JudgeBeside is Judge where more than even odds may speak for the answer
+// without a name.
+func JudgeBeside(sigs []Signature, cands []Candidate, unknown Unnamed, keep int) []Answer {
+	answers := []Answer{{Entity: unknown.Entity, Score: unknown.Score}}
 	for _, c := range cands {
 		for i := range sigs {
 			s := &sigs[i]

@@ -71,10 +71,13 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 	for _, bits := range []uint64{reasonHeat, reasonBrake} {
 		add(telemetry.GPU, metricReasons, bits)
 	}
-	add(telemetry.Loop, metricFlow, 0)
-	add(telemetry.Node, metricInlet, 0)
 	add(telemetry.Rank, metricCompute, 0)
 	add(telemetry.Job, metricWait, 0)
+	for _, name := range readAnyway() {
+		for _, k := range telemetry.Kinds() {
+			add(k, name, 0)
+		}
+	}
 	for i := range signatures {
 		s := &signatures[i]
 		for k := range s.Clues {
@@ -86,6 +89,18 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 		}
 	}
 	return p
+}
+
+// readAnyway lists what is read of supplies, coolers, storage and links whatever
+// the signatures ask: by these an entity is suspected whose trouble has no name.
+func readAnyway() []telemetry.MetricName {
+	return []telemetry.MetricName{
+		metricFlow, metricInlet, "coolant_supply_celsius", "fan_speed_ratio", "leak_detected",
+		"feed_up", "psu_up", "rack_power_limit_watts", "node_power_limit_watts",
+		"storage_read_latency_seconds", "storage_write_latency_seconds",
+		"nvlink_up", "nvlink_replay_errors_total", "pcie_link_width", "pcie_link_speed_transfers_per_second", "nic_pcie_stalled_ratio",
+		"port_up", "port_speed_bits_per_second", "optic_temperature_celsius", "port_fec_uncorrectable_total", "port_rx_crc_errors_total",
+	}
 }
 
 func (p *Plan) add(k telemetry.Kind, c column) {

@@ -24,6 +24,10 @@ const (
 	fullStrength  = 24.0
 	// toldStrength is what an event of trouble at an entity says.
 	toldStrength = 9.0
+	// structureStrength is what standing over all that is afflicted says by
+	// itself, where that are leastStanding or more.
+	structureStrength = 5.0
+	leastStanding     = 3
 	// strongest symptoms are listed, at most.
 	strongest = 6
 )
@@ -45,10 +49,13 @@ func (f *Contrast) Strongest() []explain.Suspect {
 		if f.told(e) {
 			s = max(s, toldStrength)
 		}
+		if e.Kind != telemetry.Job { // everything stands under a job
+			s = float64(max(s, f.structure(int32(i))) * f.weightOver(int32(i)))
+			suspect.Accounts = f.accounts(int32(i))
+		}
 		if s < leastStrength {
 			continue
 		}
-		s = float64(s * f.weightOver(int32(i)))
 		suspect.Suspicion = min((s-leastStrength)/(fullStrength-leastStrength), 1)
 		out = append(out, suspect)
 	}
@@ -56,6 +63,33 @@ func (f *Contrast) Strongest() []explain.Suspect {
 		return cmp.Or(cmp.Compare(b.Suspicion, a.Suspicion), a.Entity.Compare(b.Entity))
 	})
 	return out[:min(len(out), strongest)]
+}
+
+// structure is what it says of an entity without a symptom of its own that all
+// that is afflicted stands under it and nothing else does.
+func (f *Contrast) structure(i int32) float64 {
+	d := &f.derived
+	if len(d.afflicted) < leastStanding || int(d.hit[i]) < len(d.afflicted) || d.hit[i] < f.survey.gpusIn[i] {
+		return 0
+	}
+	return structureStrength
+}
+
+// accounts is what part of the job's loss an entity explains by what stands
+// under it: by slow clocks, by late ranks, or by an event while the job stands.
+func (f *Contrast) accounts(i int32) float64 {
+	d, out := &f.derived, 0.0
+	if n := f.survey.gpusIn[i]; n > 0 && len(d.afflicted) > 0 && f.hurt.Slowdown > 1 {
+		dose := min(1, (1/max(d.slowest[i], leastClock)-1)/(f.hurt.Slowdown-1))
+		out = float64(float64(dose*part(d.hit[i], len(d.afflicted))) * part(d.hit[i], int(n)))
+	}
+	if n := f.survey.ranked[i]; n > 0 && len(d.late) > 0 {
+		out = max(out, float64(part(d.lateIn[i], len(d.late))*part(d.lateIn[i], int(n))))
+	}
+	if f.hurt.Stalled && f.told(f.survey.all[i]) {
+		out = 1
+	}
+	return out
 }
 
 // told reports whether an event of trouble or of change happened to an entity.
@@ -91,7 +125,11 @@ func (f *Contrast) strength(i int32) (float64, column) {
 		if !ok {
 			continue
 		}
-		if m := f.medianWorse(f.survey.class[i], c, col); m.seen > leastPeers {
+		m := f.medianWorse(f.survey.class[i], c, col)
+		if m.seen <= smallClass {
+			m = f.othersWorse(i, c, col)
+		}
+		if m.seen >= leastPeers {
 			s -= m.v
 		}
 		if s > best {
@@ -137,6 +175,21 @@ func (f *Contrast) worsened(i int32, c int, col column) (float64, bool) {
 		s = math.Abs(s) / 2
 	}
 	return min(max(s, -mostStrength), mostStrength), true
+}
+
+// othersWorse is the median of worsened over the rest of an entity's class.
+func (f *Contrast) othersWorse(i int32, c int, col column) median {
+	var vs []float64
+	for _, k := range f.survey.alike[f.survey.class[i]] {
+		if v, ok := f.worsened(k, c, col); ok && k != i {
+			vs = append(vs, v)
+		}
+	}
+	m := median{seen: len(vs)}
+	if len(vs) > 0 {
+		m.v = stats.Median(vs)
+	}
+	return m
 }
 
 // medianWorse is the median of worsened over a class.
