@@ -130,10 +130,12 @@ func beganTogether(a, b *explain.Incident) bool {
 	return a.Onset.Earliest.Sub(b.Onset.Latest) <= togetherWithin && b.Onset.Earliest.Sub(a.Onset.Latest) <= togetherWithin
 }
 
-// under reports whether a case whose trouble has no name yet began together with
-// that of a root which is sure and on which its job stands, too.
+// under reports whether a case whose trouble has no name yet, or is put down to
+// the job itself for want of a better root, began together with that of a root
+// which is sure and on which its job stands, too.
 func (e *Engine) under(c *incidentCase, o, next *explain.Incident) bool {
-	return next.Root.Signature == explain.Unknown && o.Root.Signature != explain.Unknown && o.Root.Confidence >= sure &&
+	vague := next.Root.Signature == explain.Unknown || next.Root.Entity == c.job && next.Root.Confidence < surely
+	return vague && o.Root.Signature != explain.Unknown && o.Root.Confidence >= sure &&
 		beganTogether(o, next) && e.survey(c.job, c.nodes).Carries(o.Root.Entity)
 }
 

@@ -52,7 +52,6 @@ const (
 	IdleCovers Measure = "idle_covers"
 	IdleFills  Measure = "idle_fills"
 	IdleDose   Measure = "idle_dose"
-	Early      Measure = "early"
 
 	// Of the hurt, for any candidate.
 	Stalled  Measure = "stalled"
@@ -125,7 +124,6 @@ func standingMeasures() []MeasureDoc {
 		{IdleCovers, "1", "part of the job's idle GPUs that stand under the root; a GPU is idle where its engine is active for clearly less of the time than before: nothing is launched, while in a collective's wait it is busy"},
 		{IdleFills, "1", "part of the job's GPUs under the root that are idle"},
 		{IdleDose, "1", "by how much of the time the most idle GPU under the root is idle beyond before, over the share of its time that the job loses: 1 explains it"},
-		{Early, "1", "1 less the part of the afflicted GPUs under the root that certainly fell before it changed"},
 	}
 }
 

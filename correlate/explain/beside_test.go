@@ -1,0 +1,116 @@
+package explain_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// symptoms are what each suspect shows, and who stands under whom.
+type symptoms struct {
+	explain.Symptoms // what is not asked here
+	show             map[telemetry.Entity]explain.Values
+	order            []telemetry.Entity
+	under            map[telemetry.Entity]telemetry.Entity // by the one above
+}
+
+func (s symptoms) Suspects() []telemetry.Entity { return s.order }
+
+func (s symptoms) Measure(e telemetry.Entity, v explain.Values) {
+	for m, x := range s.show[e] {
+		v[m] = x
+	}
+}
+
+func (s symptoms) Relation(cause, effect telemetry.Entity) (telemetry.Relation, bool) {
+	return telemetry.Cools, s.under[cause] == effect
+}
+
+// two faults: a gpu whose clock explains a part of the loss, and a host whose
+// ranks explain the rest.
+func twoFaults(first, second float64) (*explain.Evidence, []explain.Signature) {
+	clue := func(m explain.Measure) []explain.Clue {
+		return []explain.Clue{{Name: "dose", Measure: m, None: 0.05, Full: 0.2, For: 8, Against: -8, Required: true}}
+	}
+	sigs := []explain.Signature{
+		{Name: "gpu-slow", Domain: telemetry.Computing, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.GPU}, Clues: clue(explain.ClockDose)},
+		{Name: "slow-rank", Domain: telemetry.Software, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.Node}, Clues: clue(explain.ComputeExcess)},
+	}
+	gpu, node := entity("gpu:h0/1"), entity("node:h7")
+	return &explain.Evidence{Job: entity("job:train"), Hurt: &jobs.Hurt{}, Symptoms: symptoms{
+		order: []telemetry.Entity{gpu, node},
+		show:  map[telemetry.Entity]explain.Values{gpu: {explain.ClockDose: first}, node: {explain.ComputeExcess: second}},
+		under: map[telemetry.Entity]telemetry.Entity{},
+	}}, sigs
+}
+
+func TestASecondFaultIsLookedForWhereTheFirstExplainsAPart(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first, second float64
+		above, found  bool
+	}{
+		{"both explain a half", 0.5, 0.4, false, true},
+		{"the first explains it all", 0.9, 0.4, false, false},
+		{"the second explains next to nothing", 0.5, 0.1, false, false},
+		{"the second stands under the first", 0.5, 0.4, true, false},
+	} {
+		e, sigs := twoFaults(c.first, c.second)
+		best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockDose: c.first}}
+		if c.above {
+			e.Symptoms.(symptoms).under[best.Entity] = entity("node:h7")
+		}
+		answers, ok := explain.Beside(sigs, e, &best, nil)
+		if ok != c.found {
+			t.Errorf("%s: found %v", c.name, ok)
+		}
+		if ok && (answers[0].Entity != entity("node:h7") || answers[0].Name() != "slow-rank") {
+			t.Errorf("%s: %+v", c.name, answers[0])
+		}
+	}
+}
+
+// What the chain of the first passes through is the first's.
+func TestWhatLiesOnTheChainIsNoSecondFault(t *testing.T) {
+	e, sigs := twoFaults(0.5, 0.4)
+	best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockDose: 0.5}}
+	if _, ok := explain.Beside(sigs, e, &best, []explain.Link{{Entity: entity("node:h7")}}); ok {
+		t.Error("a link of the chain is a second fault")
+	}
+}
+
+// A part of a loss: the step without this root lies that part of the way down.
+func TestAPartOfALoss(t *testing.T) {
+	now, expected := 5.0, 3.0
+	j := explain.JobImpact{Now: &now, Expected: &expected, Share: 1}
+	for share, want := range map[float64]float64{1: 3, 0.25: 4.5, 0: 5} {
+		p := j.Part(share)
+		if p.Share != share || !near(*p.Expected, want) || math.Abs(*p.Slowdown-5/want) > 1e-5 {
+			t.Errorf("a share of %v: %v, expected %v, slowdown %v", share, p.Share, *p.Expected, *p.Slowdown)
+		}
+	}
+	if p := (explain.JobImpact{}).Part(0.5); p.Share != 0.5 || p.Expected != nil {
+		t.Errorf("of a stalled job: %+v", p)
+	}
+}
+
+// What accounts for the loss and has no name stands against a weak match, not
+// against a strong one.
+func TestAnUnnamedCauseStandsAgainstAWeakMatch(t *testing.T) {
+	e, sigs := twoFaults(0, 0)
+	e.Suspect = entity("loop:l0")
+	e.Suspects = []explain.Suspect{{Entity: e.Suspect, Suspicion: 1, Accounts: 1}}
+	for dose, want := range map[float64]string{0.12: explain.Unknown, 0.2: "gpu-slow"} {
+		cands := []explain.Candidate{{Entity: entity("gpu:h0/1"), Values: explain.Values{explain.ClockDose: dose}}}
+		if got := explain.JudgeBeside(sigs, cands, e.Unnamed(), 3); got[0].Name() != want {
+			t.Errorf("a dose of %v: %s at %v", dose, got[0].Name(), got[0].Entity)
+		}
+	}
+	e.Suspects[0].Accounts = 0
+	if u := e.Unnamed(); u.Score != 0 || u.Entity != e.Suspect {
+		t.Errorf("what accounts for nothing has %v", u)
+	}
+}

@@ -1,0 +1,55 @@
+package correlate
+
+import (
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// unsure is an incident of a job that began in a second, with a root and one
+// alternative.
+func unsure(job string, began int, root, other string) *explain.Incident {
+	at := telemetry.Interval{Earliest: telemetry.Time(began) * 1e9, Latest: telemetry.Time(began+3) * 1e9}
+	entity := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.PSU, Name: name} }
+	return &explain.Incident{
+		Onset:        at,
+		Root:         explain.Root{Entity: entity(root), Signature: "power-brake", Domain: telemetry.Power, Confidence: 0.1},
+		Alternatives: []explain.Alternative{{Entity: entity(other), Signature: "power-brake"}},
+		Impact:       explain.Impact{Jobs: []explain.JobImpact{{Job: telemetry.Entity{Kind: telemetry.Job, Name: job}}}},
+	}
+}
+
+// Jobs that begin to hurt together and list each other's root are taken for
+// victims of one fault, unsure as they are.
+func TestUnsureIncidentsThatBeganTogetherMayBeOne(t *testing.T) {
+	a := unsure("a", 100, "r0/1", "r0/2")
+	for name, c := range map[string]struct {
+		b    *explain.Incident
+		want bool
+	}{
+		"the same root":          {unsure("b", 110, "r0/1", "r0/9"), true},
+		"each lists the other's": {unsure("b", 110, "r0/2", "r0/1"), true},
+		"nothing in common":      {unsure("b", 110, "r7/1", "r7/2"), false},
+		"a minute later":         {unsure("b", 170, "r0/1", "r0/2"), false},
+		"a minute earlier":       {unsure("b", 30, "r0/1", "r0/2"), false},
+	} {
+		if got := perhapsOne(a, c.b); got != c.want || perhapsOne(c.b, a) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for name, change := range map[string]func(*explain.Incident){
+		"without a name":        func(in *explain.Incident) { in.Root.Signature = explain.Unknown },
+		"of another domain":     func(in *explain.Incident) { in.Root.Domain = telemetry.Network },
+		"the job's own trouble": func(in *explain.Incident) { in.Root.Entity = in.Impact.Jobs[0].Job },
+	} {
+		b := unsure("b", 110, "r0/1", "r0/2")
+		change(b)
+		if perhapsOne(a, b) {
+			t.Errorf("%s: taken for one", name)
+		}
+	}
+	if b := unsure("b", 110, "r0/2", "r0/1"); alike(a, b) {
+		t.Error("other roots are merged for good")
+	}
+}
