@@ -154,3 +154,22 @@ func TestATraceHoldsTheCase(t *testing.T) {
 		t.Error("a fault where nothing is")
 	}
 }
+
+// TestASoakIsBenign: look-alikes come one after the other, and no fault.
+func TestASoakIsBenign(t *testing.T) {
+	var m maker
+	b, err := m.build(SoakCases(1, 16, true)[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := 0.0
+	for i, f := range b.Faults {
+		if b.Kinds[i].Expect != "benign" || f.Onset < end || f.End <= f.Onset || f.End > float64(b.Until) {
+			t.Errorf("%+v after one that ended at %.0f s of %d", f, end, b.Until)
+		}
+		end = f.End
+	}
+	if len(b.Faults) < 4 || b.Until != 6*3600 {
+		t.Errorf("%d look-alikes in %d s", len(b.Faults), b.Until)
+	}
+}
