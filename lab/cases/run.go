@@ -40,7 +40,7 @@ func Run(outer context.Context, cs []Case, o Options) ([]Outcome, error) {
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
 	r := &runner{o: o}
-	r.maker.shelf.most = 16
+	r.maker.shelf.most = shelved(cs)
 	out, errs := make([]Outcome, len(cs)), make([]error, len(cs))
 	next := make(chan int)
 	done := 0
@@ -77,6 +77,17 @@ func Run(outer context.Context, cs []Case, o Options) ([]Outcome, error) {
 		}
 	}
 	return out, outer.Err()
+}
+
+// shelved is how many healthy runs are kept for other cases: a world of 8,192
+// GPUs takes some hundred megabytes.
+func shelved(cs []Case) int {
+	for _, c := range cs {
+		if c.GPUs > 512 {
+			return 3
+		}
+	}
+	return 12
 }
 
 // bySeed gives the cases' numbers so that those of one site follow each other:
