@@ -66,10 +66,9 @@ func (k *kindBefore) keep(e telemetry.Entity, row []Stat) {
 
 // On lays the baseline on a survey.
 func (b *Baseline) On(p *Plan, s *Survey) *Sheet {
-	sh := &Sheet{plan: p, survey: s, span: b.span, rows: make([][]Stat, len(s.all))}
+	sh := p.sheet(s, b.span)
 	for k := range b.kinds {
 		kb := &b.kinds[k]
-		columns := p.of(kb.kind)
 		to := make([]int, len(kb.metrics))
 		for c := range to {
 			to[c] = p.find(kb.kind, kb.metrics[c], kb.bits[c])
@@ -79,14 +78,13 @@ func (b *Baseline) On(p *Plan, s *Survey) *Sheet {
 			if !ok {
 				continue
 			}
-			row := make([]Stat, len(columns))
+			row := sh.rows[i]
 			for c, at := range to {
 				v := kb.mean[n*len(to)+c]
 				if at >= 0 && v == v {
 					row[at] = Stat{Seen: 1, Mean: v, Least: v, Most: v, Spread: kb.spread[n*len(to)+c]}
 				}
 			}
-			sh.rows[i] = row
 		}
 	}
 	return sh

@@ -75,20 +75,33 @@ const usualSteps = 40
 // it may not, unless it is a state, because a sample from before the hurt does
 // not tell of it.
 func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
-	sh := &Sheet{plan: p, survey: s, span: span, rows: make([][]Stat, len(s.all)), silent: make([][]bool, len(s.all))}
+	sh := p.sheet(s, span)
 	src.Each(len(s.all), func(_, lo, hi int) {
 		r := reader{src: src, span: span, during: during}
 		for i := lo; i < hi; i++ {
 			columns := p.of(s.all[i].Kind)
-			if len(columns) == 0 {
-				continue
-			}
-			sh.rows[i], sh.silent[i] = make([]Stat, len(columns)), make([]bool, len(columns))
 			for c, col := range columns {
 				sh.rows[i][c], sh.silent[i][c] = r.read(s.all[i], col)
 			}
 		}
 	})
+	return sh
+}
+
+// sheet returns an empty sheet. Its rows lie in one array: the largest job has
+// hundreds of thousands.
+func (p *Plan) sheet(s *Survey, span Span) *Sheet {
+	sh := &Sheet{plan: p, survey: s, span: span, rows: make([][]Stat, len(s.all)), silent: make([][]bool, len(s.all))}
+	total := 0
+	for i := range s.all {
+		total += len(p.of(s.all[i].Kind))
+	}
+	cells, flags := make([]Stat, total), make([]bool, total)
+	for i := range s.all {
+		n := len(p.of(s.all[i].Kind))
+		sh.rows[i], sh.silent[i] = cells[:n:n], flags[:n:n]
+		cells, flags = cells[n:], flags[n:]
+	}
 	return sh
 }
 
@@ -301,7 +314,7 @@ func (r *reader) stat(c column) Stat {
 
 // at returns what column c of entity i was; false where it was not seen.
 func (sh *Sheet) at(i int32, c int) (Stat, bool) {
-	if sh == nil || c < 0 || sh.rows[i] == nil || sh.rows[i][c].Seen == 0 {
+	if sh == nil || c < 0 || c >= len(sh.rows[i]) || sh.rows[i][c].Seen == 0 {
 		return Stat{}, false
 	}
 	return sh.rows[i][c], true

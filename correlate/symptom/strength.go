@@ -142,7 +142,7 @@ func (f *Contrast) strength(i int32) (float64, column) {
 // worsened is how much worse a metric is than before: in steps of what it
 // wandered. It is negative where the metric got better.
 func (f *Contrast) worsened(i int32, c int, col column) (float64, bool) {
-	if f.now.silent[i] != nil && f.now.silent[i][c] {
+	if f.now.silent[i][c] {
 		_, known := f.before.at(i, c)
 		return mostStrength / 2, known
 	}

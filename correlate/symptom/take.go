@@ -148,9 +148,6 @@ func ratio(now, before float64) float64 {
 }
 
 func (f *Contrast) silence(i int32, c int) (float64, bool) {
-	if f.now.silent[i] == nil {
-		return 0, false
-	}
 	if f.now.silent[i][c] {
 		return 1, true
 	}

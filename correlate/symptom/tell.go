@@ -252,7 +252,7 @@ func (f *Contrast) Silent(root telemetry.Entity, sig *explain.Signature) []telem
 		}
 		for _, e := range f.scope(i, x) {
 			c := f.plan.find(f.survey.all[e].Kind, x.Metric, x.Bits)
-			if _, known := f.before.at(e, c); known && f.now.silent[e] != nil && f.now.silent[e][c] {
+			if _, known := f.before.at(e, c); known && f.now.silent[e][c] {
 				out = append(out, telemetry.Series{Entity: f.survey.all[e], Metric: x.Metric})
 			}
 		}
