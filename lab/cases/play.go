@@ -28,9 +28,6 @@ func (b *Build) play(ctx context.Context, emit func(*telemetry.Record) error) (*
 		return nil, err
 	}
 	h := newHistory(a)
-	if err := m.Observe(a.world.State(), emit); err != nil {
-		return nil, err
-	}
 	for s := range b.Until {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -173,3 +173,41 @@ func TestASoakIsBenign(t *testing.T) {
 		t.Errorf("%d look-alikes in %d s", len(b.Faults), b.Until)
 	}
 }
+
+// TestNothingIsDownAtTheBeginning: the first word of every state is that of a
+// site at work.
+func TestNothingIsDownAtTheBeginning(t *testing.T) {
+	b := &Build{Case: Case{Class: Healthy, GPUs: 64, Seed: 1}, stage: usual(64, 1), Until: 60}
+	schemas := map[telemetry.Fingerprint]*telemetry.Schema{}
+	var decoder telemetry.Decoder
+	var frame telemetry.Frame
+	seen := 0
+	_, err := b.play(context.Background(), func(r *telemetry.Record) error {
+		if r.Kind == telemetry.SchemaRecord {
+			schemas[r.Schema.Fingerprint()] = r.Schema
+		}
+		if r.Kind != telemetry.FrameRecord {
+			return nil
+		}
+		h, err := r.Frame.Header()
+		if err != nil {
+			return err
+		}
+		s := schemas[h.Fingerprint]
+		if err := decoder.Decode(r.Frame, s, &frame); err != nil {
+			return err
+		}
+		for i, w := range frame.Words {
+			if m := s.Series(i).Metric; m == "feed_up" || m == "port_up" || m == "psu_up" || m == "nvlink_up" {
+				seen++
+				if w != 1 && (frame.States == nil || frame.States[i] == telemetry.Present) {
+					t.Fatalf("%s is %d at %s", s.Series(i), w, frame.Time(0))
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || seen == 0 {
+		t.Fatal(err, seen)
+	}
+}

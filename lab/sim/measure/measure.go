@@ -176,7 +176,8 @@ func (m *Meter) Series() int {
 
 // Observe emits what has reached the log by the end of the second that the
 // state describes. States come second by second. The first is where counters
-// begin: it emits nothing but events.
+// begin: it emits nothing but events. A world at rest, before its first second,
+// is none yet.
 func (m *Meter) Observe(st *state.State, emit func(*telemetry.Record) error) error {
 	now := telemetry.Duration(st.Second) * second
 	if err := m.release(now, emit); err != nil {
