@@ -215,7 +215,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	for _, host := range c.hosts {
 		ev.Hosts = append(ev.Hosts, e.hostNow(host, h, g))
 	}
-	ev.Ranks, ev.Saves = e.ranksNow(c, h, g), e.savesNow(c, h, g)
+	ev.Ranks, ev.Saves = e.ranksNow(c, h, g), e.savesNow(c, h)
 	if read, ok := ev.Symptoms.(*symptom.Contrast); ok && len(ev.Ranks) == 0 {
 		ev.Ranks = e.ranksBusy(c, h, read)
 	}

@@ -26,8 +26,8 @@ func (e *Engine) savesBefore(job telemetry.Entity, until telemetry.Time) float64
 
 // savesNow returns what checkpoints took beyond that, in seconds a step of the
 // hurt; nil where it is not known what they usually take.
-func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) *float64 {
-	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricSaves}, hurt.Onset.Earliest, hurt.End(g))
+func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
+	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricSaves}, hurt.Onset.Earliest, hurt.LastSlow)
 	if c.saves <= 0 || len(vs) == 0 {
 		return nil
 	}

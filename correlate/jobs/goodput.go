@@ -84,9 +84,7 @@ func (b *Book) ObserveCheckpoint(job telemetry.Entity, end telemetry.Time, took 
 		j.good.save(end)
 	}
 	j.saving = Step{end, took}
-	if j.Hurt == nil {
-		j.saves.add(took)
-	}
+	j.saves.told(j.Steps, took, j.Hurt == nil && j.grew(end) == 0)
 }
 
 func (p *Goodput) snapshot(c *snapshot.Codec) {

@@ -49,6 +49,7 @@ type Hurt struct {
 	// of when the job failed, and must be done again; 0 where it is not known.
 	Redone float64
 
+	patience  int // usual steps wanted to be well, where that is more than wellAfter
 	tailSteps int // usual steps since LastSlow, in a row
 	tailSum   float64
 	mfu       float64 // the last utilisation reported
@@ -93,7 +94,7 @@ func (h *Hurt) End(at telemetry.Time) telemetry.Time {
 
 // Well reports whether the job has finished enough usual steps in a row since
 // the last slow one to be called well.
-func (h *Hurt) Well() bool { return h.tailSteps >= wellAfter }
+func (h *Hurt) Well() bool { return h.tailSteps >= max(wellAfter, h.patience) }
 
 // addSlow counts n slow steps of x seconds that ended by at.
 func (h *Hurt) addSlow(at telemetry.Time, x float64, n int) {
@@ -125,6 +126,7 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.F64(&h.Overdue)
 	c.F64(&h.Lost)
 	c.F64(&h.Redone)
+	c.Int(&h.patience)
 	c.Int(&h.tailSteps)
 	c.F64(&h.tailSum)
 	c.F64(&h.mfu)

@@ -86,7 +86,7 @@ type Job struct {
 	phaseFrom, phaseTo telemetry.Time
 	gaps               past // seconds between reports
 	mfu                past // utilisation reported while healthy
-	saves              past // seconds that checkpoints took while healthy, as told
+	saves              saver
 	evidence           float64
 	sum                float64        // the cumulative sum against the usual step
 	saving             Step           // what a step that is told now says that its checkpoint took; never kept over a record
@@ -139,6 +139,12 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	}
 	j.ended, j.good.Ended, j.Last = false, 0, x
 	j.remember(Step{at, x})
+	if j.Hurt == nil && j.hurtBySaving(at, x) {
+		j.account(at, x, 1)
+		j.excused, j.LastEnd = 0, at
+		j.Steps++
+		return
+	}
 	if j.Hurt == nil && j.excuse(at) || j.otherwise(at, x) && (j.Hurt == nil || j.Hurt.Since == 0) {
 		j.account(at, x, 1)
 		j.excused, j.LastEnd = 0, at
@@ -299,6 +305,12 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 		h.State = Restarted
 	}
 	h.Overdue = 0
+	if j.saving.End == at && len(j.saves.usual.lengths) > 0 {
+		h.patience = 0
+		if j.grew(at) > 0 {
+			h.patience = j.saves.patience()
+		}
+	}
 	if u := j.past.usual(); isSlow && j.habitual(u, x) {
 		// What the habit takes is not lost; what is left may be slow.
 		extra := min(j.longs.typical(), x-u.median)
@@ -309,10 +321,12 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 		// Nor what it says itself that a checkpoint took, as far as they usually do.
 		extra := min(j.saving.Seconds, x-u.median)
 		switch {
+		case j.grew(at) > 0:
+			extra = min(extra, j.saves.usual.before())
 		case len(j.longs) > 0:
 			extra = min(extra, float64(habitWidth*j.longs.typical()))
-		case len(j.saves.lengths) > 0: // short ones, that make no step long
-			extra = min(extra, float64(habitWidth*j.saves.before()))
+		case len(j.saves.usual.lengths) > 0: // short ones, that make no step long
+			extra = min(extra, float64(habitWidth*j.saves.usual.before()))
 		}
 		x -= extra
 		isSlow = h.slow(u, x)
@@ -469,6 +483,9 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 			h.addUsual(p.length, p.n)
 		}
 	}
+	if j.saves.grown > 0 {
+		h.patience, j.saves.grown = j.saves.patience(), 0
+	}
 	if stalled {
 		h.State, h.told = Stalled, Stalled
 	}
@@ -490,6 +507,9 @@ func (j *Job) closeHurt(g telemetry.Time, working func(*Job, telemetry.Time) boo
 	unit := h.Usual
 	if h.Steps > 0 {
 		unit = max(unit, h.Sum/float64(h.Steps))
+	}
+	if h.Since == 0 && j.savesAgain(age) {
+		age = 0
 	}
 	stalled := age >= float64(j.patience(u.median)*unit) && h.Since == 0
 	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && !working(j, g) {

@@ -54,3 +54,43 @@ func TestShortCheckpointsThatGrowAreALoss(t *testing.T) {
 		t.Errorf("a step takes %.3f s, want 6", now)
 	}
 }
+
+// TestACheckpointThatTakesManyTimesAsLongHurts: one every 20 steps takes 5 s,
+// then 40. It is found with the first, lasts through the usual steps between
+// them, and ends with one that is as it was. One and a half times as long is no
+// trouble.
+func TestACheckpointThatTakesManyTimesAsLongHurts(t *testing.T) {
+	for _, c := range []struct{ took, mean float64 }{{40, 4 + 35.0/20}, {7.5, 0}} {
+		p := newLife(t)
+		turn := func(n int, took float64) {
+			for range n {
+				p.steps(19, 4)
+				p.quiet(4 + took)
+				p.b.ObserveCheckpoint(played, p.now, took)
+				p.b.Observe(played, p.now, 4+took, 0)
+				p.quiet(1)
+			}
+		}
+		turn(4, 5)
+		turn(1, c.took)
+		if h := p.b.Job(played).Hurt; (h != nil) != (c.mean > 0) {
+			t.Fatalf("%g s: hurt %v with the first", c.took, h != nil)
+		}
+		turn(3, c.took)
+		h := p.b.Job(played).Hurt
+		if (h != nil) != (c.mean > 0) {
+			t.Fatalf("%g s: hurt %v after four", c.took, h != nil)
+		}
+		if h == nil {
+			continue
+		}
+		if now, ok := h.Now(); !ok || math.Abs(now-c.mean) > 1 {
+			t.Errorf("%g s: a step takes %.2f s in the mean, want about %.2f", c.took, now, c.mean)
+		}
+		turn(1, 5)
+		p.steps(8, 4)
+		if p.b.Job(played).Hurt != nil {
+			t.Errorf("%g s: not well with a usual one", c.took)
+		}
+	}
+}

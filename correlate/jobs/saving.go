@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Checkpoints that take longer than they did hurt a job now and then: one long
+// step, then many usual ones until the next. What the job says itself that they
+// took tells them from other long steps.
+
+const (
+	// grownBy times its usual length a checkpoint has grown. Half as long again is
+	// what a model that grew, or a busy evening, makes of it: no trouble.
+	grownBy = 1.52
+	// leastGrown of a usual step it must cost beyond that.
+	leastGrown = 0.1
+	// grownAtOnce times its usual length, and a whole step longer, one is enough;
+	// else two in a row are wanted.
+	grownAtOnce = 3.0
+	// turnsWell of the time between two checkpoints must pass without a grown one
+	// for a job that they hurt to be well, but for one that is as it was.
+	turnsWell = 1.5
+	// longestTurn bounds what is waited for, in steps.
+	longestTurn = 1000
+)
+
+// saver is what a job told of its checkpoints.
+type saver struct {
+	usual past    // seconds that they took while healthy
+	at    uint64  // the step of the last one
+	turn  uint64  // steps from the one before to it, 0 where it is not known
+	grown int     // how many in a row had grown, while healthy
+	last  float64 // seconds of the last one
+}
+
+// told takes a checkpoint of so many seconds, in the step of that number.
+func (s *saver) told(step uint64, took float64, keep bool) {
+	if s.at != 0 && step > s.at {
+		s.turn = step - s.at
+	}
+	s.at, s.last = step, took
+	if keep {
+		s.usual.add(took)
+	}
+}
+
+// patience is how many usual steps say that a job hurt by checkpoints is well.
+func (s *saver) patience() int {
+	return int(float64(turnsWell*float64(min(max(s.turn, 1), longestTurn)))) + 2
+}
+
+// savesAgain says that a step of that age may be one more of the checkpoints that
+// hurt the job: when it has ended, its length will tell.
+func (j *Job) savesAgain(age float64) bool {
+	return j.Hurt.patience > 0 && age <= j.past.usual().median+float64(turnsWell*j.saves.last)
+}
+
+// grew returns how many times its usual length the checkpoint took that the step
+// which ends at at tells of; 0 where it tells of none or it has not grown.
+func (j *Job) grew(at telemetry.Time) float64 {
+	if j.saving.End != at || len(j.saves.usual.lengths) == 0 {
+		return 0
+	}
+	usual, took := j.saves.usual.before(), j.saving.Seconds
+	if took <= float64(grownBy*usual) || took-usual <= float64(leastGrown*j.past.usual().median) {
+		return 0
+	}
+	return took / usual
+}
+
+// hurtBySaving takes a step that ends at at and reports whether its checkpoint
+// begins a hurt.
+func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
+	u := j.past.usual()
+	if j.saving.End != at || u.n < minPast {
+		return false
+	}
+	by := j.grew(at)
+	if by == 0 {
+		j.saves.grown = 0
+		return false
+	}
+	j.saves.grown++
+	if j.saves.grown < 2 && (by < grownAtOnce || j.saving.Seconds-j.saves.usual.before() < u.median) {
+		return false
+	}
+	j.suspects, j.sum = []pending{{at, max(u.median, x-j.saves.usual.before()), 1, j.Steps}}, 0
+	j.evidence = threshold
+	return true
+}
+
+func (s *saver) snapshot(c *snapshot.Codec) {
+	s.usual.snapshot(c)
+	c.U64(&s.at)
+	c.U64(&s.turn)
+	c.Int(&s.grown)
+	c.F64(&s.last)
+}
