@@ -193,3 +193,28 @@ func TestWhatAFailureCostsIsNotKnownWithoutCheckpoints(t *testing.T) {
 		t.Errorf("%+v", good)
 	}
 }
+
+// TestACheckpointThatGrewIsTold: those told of take twelve seconds, and then
+// forty; the first two of them show how long they take.
+func TestACheckpointThatGrewIsTold(t *testing.T) {
+	p := newLife(t)
+	save := func(extra float64) {
+		p.steps(12, 4)
+		p.event(telemetry.EventCheckpointStarted, "")
+		p.quiet(extra)
+		p.event(telemetry.EventCheckpointEnded, "")
+		p.quiet(4)
+		p.b.Observe(played, p.now, extra+4, 0)
+	}
+	for _, extra := range []float64{12, 12.5, 11.5, 13, 12} {
+		save(extra)
+	}
+	p.wants("checkpoints as ever")
+	save(40)
+	if len(p.changes) == 0 || p.changes[0] != "slow" && p.changes[0] != "stalled" {
+		t.Fatalf("a checkpoint of 40 s: %q", p.changes)
+	}
+	if h := p.b.Job(played).Hurt; h == nil || math.Abs(h.Lost-28) > 2 {
+		t.Errorf("hurt %+v, want 28 s lost", h)
+	}
+}

@@ -94,7 +94,12 @@ func (h *Hurt) End(at telemetry.Time) telemetry.Time {
 
 // Well reports whether the job has finished enough usual steps in a row since
 // the last slow one to be called well.
-func (h *Hurt) Well() bool { return h.tailSteps >= max(wellAfter, h.patience) }
+func (h *Hurt) Well() bool {
+	if h.State == Restarted {
+		return h.tailSteps >= wellAfter
+	}
+	return h.tailSteps >= max(calmAfter, h.patience)
+}
 
 // addSlow counts n slow steps of x seconds that ended by at.
 func (h *Hurt) addSlow(at telemetry.Time, x float64, n int) {

@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"slices"
+
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -40,8 +42,12 @@ const (
 	// may be writing a checkpoint that nobody announced, or wait for its input. A
 	// job whose members wait for one another keeps them busy.
 	idleQuiet = 60.0
+	// idleGrown times as long as ever before is no habit any more.
+	idleGrown = 1.5
 	// wellAfter usual steps in a row end a hurt: a few quick ones do not.
 	wellAfter = 5
+	// calmAfter in a row end one that was slow: trouble that comes and goes is one.
+	calmAfter = 8
 )
 
 // pending is a report that looked slow and has not been judged yet: n steps of
@@ -86,6 +92,7 @@ type Job struct {
 	phaseFrom, phaseTo telemetry.Time
 	gaps               past // seconds between reports
 	mfu                past // utilisation reported while healthy
+	announced          past // seconds by which checkpoints told of made steps longer
 	saves              saver
 	evidence           float64
 	sum                float64        // the cumulative sum against the usual step
@@ -145,7 +152,11 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		j.Steps++
 		return
 	}
-	if j.Hurt == nil && j.excuse(at) || j.otherwise(at, x) && (j.Hurt == nil || j.Hurt.Since == 0) {
+	excused := j.Hurt == nil && j.excuse(at, x)
+	if u := j.past.usual(); excused && u.n >= minPast {
+		j.announced.add(max(0, x-u.median))
+	}
+	if excused || j.otherwise(at, x) && (j.Hurt == nil || j.Hurt.Since == 0) {
 		j.account(at, x, 1)
 		j.excused, j.LastEnd = 0, at
 		if j.Hurt != nil {
@@ -170,17 +181,28 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	} else {
 		j.observeHealthy(at, x, n)
 	}
-	j.LastEnd = at
+	j.LastEnd, j.excused = at, 0
 }
 
 // excuseFor usual steps after a checkpoint was told of, it is no excuse any more.
 const excuseFor = 30
 
-// excuse says that a checkpoint explains the step in progress.
-func (j *Job) excuse(at telemetry.Time) bool {
+// excuse says that a checkpoint that was told of explains the step in progress,
+// which has taken so many seconds by an instant: as long as it does not take
+// clearly longer than they have before.
+func (j *Job) excuse(at telemetry.Time, length float64) bool {
 	u := j.past.usual()
-	return j.excused != 0 && u.n > 0 && at.Sub(j.excused) < seconds(float64(excuseFor*u.median))
+	if j.excused == 0 || u.n == 0 || at.Sub(j.excused) >= seconds(float64(excuseFor*u.median)) {
+		return false
+	}
+	if len(j.announced.lengths) < leastAnnounced {
+		return true
+	}
+	return length <= u.median+max(float64(idleGrown*slices.Max(j.announced.lengths)), float64(drift*u.spread))
 }
+
+// leastAnnounced checkpoints told of say how long they take.
+const leastAnnounced = 2
 
 // maxTold bounds the steps that one report can stand for.
 const maxTold = 1000
@@ -317,6 +339,9 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 		j.longs.add(j.Steps, x-u.median)
 		x -= extra
 		isSlow = h.slow(u, x)
+	} else if isSlow && j.excused != 0 && len(j.announced.lengths) > 0 {
+		x -= min(j.announced.before(), x-u.median)
+		isSlow = h.slow(u, x)
 	} else if isSlow && j.saving.End == at {
 		// Nor what it says itself that a checkpoint took, as far as they usually do.
 		extra := min(j.saving.Seconds, x-u.median)
@@ -375,7 +400,7 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 	if j.ended || j.LastEnd == 0 || u.n < minPast || j.waits(g.Add(-j.delay)) {
 		return None
 	}
-	if j.Hurt == nil && j.excuse(g.Add(-j.delay)) {
+	if j.Hurt == nil && j.excuse(g.Add(-j.delay), float64(g.Add(-j.delay)-j.LastEnd)/1e9) {
 		return None
 	}
 	if j.Hurt == nil {
@@ -405,6 +430,22 @@ func (j *Job) age(g telemetry.Time, usualStep float64) float64 {
 	return elapsed
 }
 
+// idlePatience is for how many seconds nothing may be launched on the job's GPUs:
+// clearly longer than it has been before, if it has.
+func (j *Job) idlePatience(u usual) float64 {
+	most := 0.0
+	for _, x := range j.announced.lengths {
+		most = max(most, x)
+	}
+	for _, l := range j.longs {
+		most = max(most, l.extra)
+	}
+	if most == 0 {
+		return idleQuiet
+	}
+	return min(idleQuiet, max(quiet, u.median+float64(idleGrown*most)))
+}
+
 // patience is how many usual steps, or usual times between reports where those
 // are longer, may go by without one ending before the job is stalled. A late
 // report is as long as a slow step ten times over: two of them are enough.
@@ -422,7 +463,7 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	longest := max(u.longest, u.median+j.longs.extra(j.Steps+1))
 	overdue := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median
 	silent := float64(g.Add(-j.delay)-j.LastEnd) / 1e9
-	if age > u.median+float64(drift*u.spread) && silent < idleQuiet && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
+	if age > u.median+float64(drift*u.spread) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
 		return None // when the step has ended, its length will tell
 	}
 	stalled := overdue && silent >= quiet
@@ -560,6 +601,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.gaps.snapshot(c)
 	j.mfu.snapshot(c)
 	j.saves.snapshot(c)
+	j.announced.snapshot(c)
 	c.F64(&j.evidence)
 	c.Time(&j.excused)
 	c.Bool(&j.ended)

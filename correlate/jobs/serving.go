@@ -174,7 +174,7 @@ func (j *Job) servesAgain(g telemetry.Time, now Served) Change {
 	h := j.Hurt
 	if now.Tokens > 0 && g.Sub(h.Since) > ServedEvery {
 		h.Lost, h.Overdue, h.Since = h.Lost+float64(g.Sub(h.Since)-ServedEvery)/1e9, 0, 0
-		h.tailSteps = wellAfter
+		h.tailSteps = calmAfter
 		return Ended
 	}
 	h.Overdue = float64(g-h.Since) / 1e9
@@ -317,7 +317,7 @@ func (j *Job) servedHurt(g telemetry.Time, d doubt, bad bool, now Served, span f
 		}
 	} else if s.good++; s.good >= servedGood {
 		s.good = 0
-		h.tailSteps = wellAfter
+		h.tailSteps = calmAfter
 		return Ended
 	}
 	// It answers nobody though it is asked.
