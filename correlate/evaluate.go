@@ -175,7 +175,7 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	e.swallow(c, &next, g)
 	c.incident = next
 	switch lead := e.leader(c); {
-	case c.strays(lead):
+	case e.strays(c, lead):
 		e.split(c, g)
 	case c == lead:
 		e.merge(c, g)

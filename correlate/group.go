@@ -112,9 +112,6 @@ func alike(a, b *explain.Incident) bool {
 // root: each names it, or lists it. Two faults at the same time are less likely;
 // a case that is sure of another root leaves.
 func perhapsOne(a, b *explain.Incident) bool {
-	lists := func(in *explain.Incident, x telemetry.Entity) bool {
-		return in.Root.Entity == x || slices.ContainsFunc(in.Alternatives, func(o explain.Alternative) bool { return o.Entity == x })
-	}
 	switch {
 	case a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown || a.Root.Domain != b.Root.Domain:
 		return false
@@ -124,6 +121,11 @@ func perhapsOne(a, b *explain.Incident) bool {
 		return false // the job's own trouble
 	}
 	return lists(a, b.Root.Entity) || lists(b, a.Root.Entity)
+}
+
+// lists reports whether an incident names an entity as root or alternative.
+func lists(in *explain.Incident, x telemetry.Entity) bool {
+	return in.Root.Entity == x || slices.ContainsFunc(in.Alternatives, func(o explain.Alternative) bool { return o.Entity == x })
 }
 
 func beganTogether(a, b *explain.Incident) bool {
@@ -140,9 +142,13 @@ func (e *Engine) under(c *incidentCase, o, next *explain.Incident) bool {
 }
 
 // strays counts how often in a row c has been sure of another root than its
-// leader's, and reports whether that is often enough.
-func (c *incidentCase) strays(lead *incidentCase) bool {
-	if c == lead || c.inherited || oneRoot(&c.incident, &lead.incident) || c.incident.Root.Confidence < surely {
+// leader's, or has not so much as listed that root though the leader is sure of
+// it and c's job does not stand on it; and reports whether that is often enough.
+func (e *Engine) strays(c, lead *incidentCase) bool {
+	own := c.incident.Root.Confidence >= surely
+	other := c != lead && !own && lead.incident.Root.Confidence >= surely && c.incident.Root.Signature != explain.Unknown &&
+		!lists(&c.incident, lead.incident.Root.Entity) && !e.survey(c.job, c.nodes).Carries(lead.incident.Root.Entity)
+	if c == lead || c.inherited || oneRoot(&c.incident, &lead.incident) || !own && !other {
 		c.strayed = 0
 		return false
 	}
