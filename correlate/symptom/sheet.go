@@ -2,6 +2,7 @@ package symptom
 
 import (
 	"math"
+	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/correlate/stats"
@@ -112,6 +113,7 @@ type reader struct {
 	during bool
 	cells  []float32
 	engine []float32
+	sorted []float32
 	values []float64
 }
 
@@ -218,8 +220,8 @@ func (r *reader) keep(c column) {
 	}
 }
 
-// busy is the share of a grid in which the engine is active for the GPU to be
-// at work: in a collective's wait it is.
+// busy is the part of its usual activity that a GPU's engine has in a grid for
+// the GPU to be at work: in a collective's wait it is.
 const busy = 0.95
 
 // atWork leaves of a GPU's clocks those of grids in which it was at work, where
@@ -231,11 +233,28 @@ func (r *reader) atWork(e telemetry.Entity) {
 		return
 	}
 	r.engine = r.src.History.Span(r.engine[:0], slot, r.span.From, r.span.To)
+	least := float32(busy) * r.level(r.engine)
 	for i := range min(len(r.engine), len(r.cells)) {
-		if r.engine[i] < busy {
+		if r.engine[i] < least {
 			r.cells[i] = nan()
 		}
 	}
+}
+
+// level is what an engine's activity comes to while there is work: exceeded in a
+// fifth of the grids, 1 in training, less for a job that serves.
+func (r *reader) level(engine []float32) float32 {
+	r.sorted = r.sorted[:0]
+	for _, v := range engine {
+		if v == v {
+			r.sorted = append(r.sorted, v)
+		}
+	}
+	if len(r.sorted) == 0 {
+		return 1
+	}
+	slices.Sort(r.sorted)
+	return min(1, r.sorted[len(r.sorted)*4/5])
 }
 
 // silentAfter cadences without a sample a series is silent, as in the window.

@@ -55,6 +55,10 @@ func TestAClockIsReadAtWork(t *testing.T) {
 	if s := h.of(t, metricHeat); s.Mean != 55 {
 		t.Errorf("temperature %+v", s)
 	}
+	serves := told{metricClock: {1700, 1690, 1710, 345, 1700}, metricEngine: {0.6, 0.62, 0.61, 0, 0.61}}
+	if s := serves.of(t, metricClock); s.Seen != 4 || s.Mean < 1695 {
+		t.Errorf("a GPU that serves: clock %+v", s)
+	}
 	delete(h, metricEngine)
 	if s := h.of(t, metricClock); s.Seen != 4 {
 		t.Errorf("where nobody tells of the engine: %+v", s)
