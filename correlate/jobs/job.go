@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
-	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -238,83 +237,6 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.sum >= alarm && !j.shifted(u) {
 		j.release(u)
 	}
-}
-
-// release gives suspects that came to nothing to the past, where they widen
-// the job's own idea of usual; those that come in turn are remembered apart.
-func (j *Job) release(u usual) {
-	for i, p := range j.suspects {
-		alone := (i == 0 || !isLong(u, j.suspects[i-1].length)) && (i+1 == len(j.suspects) || !isLong(u, j.suspects[i+1].length))
-		j.file(u, p, alone && isLong(u, p.length))
-	}
-	j.suspects, j.sum = j.suspects[:0], 0
-}
-
-// aloneAfter usual steps, a long one before them stands alone.
-const aloneAfter = 3
-
-// single takes a long step out of the suspects that stands alone among usual
-// ones: what comes later is another matter.
-func (j *Job) single(u usual) {
-	at := len(j.suspects) - 1 - aloneAfter
-	if at < 0 || !isLong(u, j.suspects[at].length) || at > 0 && slow(u, j.suspects[at-1].length) {
-		return
-	}
-	for _, p := range j.suspects[at+1:] {
-		if slow(u, p.length) {
-			return
-		}
-	}
-	j.release(u)
-	j.evidence = 0
-}
-
-// file gives a step to the past, or to the habit of long ones that come in turn.
-func (j *Job) file(u usual, p pending, single bool) {
-	if !single {
-		j.past.add(p.length)
-		return
-	}
-	j.longs.add(p.step, p.length-u.median)
-	if j.longs.regular() {
-		j.past.drop(func(x float64) bool { return isLong(u, x) })
-		return
-	}
-	j.past.add(p.length)
-}
-
-// habitual says that a step is as long as the job's habit has it now and then,
-// and that one is due.
-func (j *Job) habitual(u usual, x float64) bool {
-	return isLong(u, x) && x-u.median <= j.longs.extra(j.Steps)
-}
-
-// weigh returns the evidence after a step of x seconds.
-func weigh(evidence float64, u usual, x float64) float64 {
-	e := (x-u.median)/u.spread - drift
-	return max(0, evidence+min(max(e, -decay), gain))
-}
-
-// accumulate returns the cumulative sum after a step of x seconds.
-func accumulate(sum float64, u usual, x float64) float64 {
-	return max(0, sum+min((x-u.median)/u.sigma, clip)-slack)
-}
-
-// shifted says that the suspects are slow together, though none may be alone.
-func (j *Job) shifted(u usual) bool {
-	if j.sum < alarm {
-		return false
-	}
-	return j.level() >= float64((1+leastShift)*u.median)
-}
-
-// level is the median of the suspects.
-func (j *Job) level() float64 {
-	var xs []float64
-	for _, p := range j.suspects {
-		xs = append(xs, p.length)
-	}
-	return stats.Median(xs)
 }
 
 func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
