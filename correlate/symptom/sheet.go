@@ -233,7 +233,7 @@ func (r *reader) atWork(e telemetry.Entity) {
 		return
 	}
 	r.engine = r.src.History.Span(r.engine[:0], slot, r.span.From, r.span.To)
-	least := float32(busy) * r.level(r.engine)
+	least := float32(float64(busy * float64(r.level(r.engine))))
 	for i := range min(len(r.engine), len(r.cells)) {
 		if r.engine[i] < least {
 			r.cells[i] = nan()
