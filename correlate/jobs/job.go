@@ -397,8 +397,11 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	if !enough && !(s.Witness != nil && evidence >= suspicion && j.certain(u, age)) {
 		return None
 	}
-	if j.evidence < suspicion && !j.shifted(u) && s.Working(j, g) {
-		return None // only the reports are missing
+	if j.evidence < threshold && !j.shifted(u) && s.Working(j, g) {
+		// Only the reports are missing: what has ended must be enough.
+		if enough = false; s.Witness == nil || j.evidence < suspicion || !j.certain(u, 0) {
+			return None
+		}
 	}
 	h := j.hurt(g, u, age, overdue)
 	if !enough && !s.Witness(j, h, g) {
