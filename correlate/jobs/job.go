@@ -153,7 +153,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	}
 	excused := j.Hurt == nil && j.excuse(at, x)
 	if u := j.past.usual(); excused && u.n >= minPast {
-		j.announced.add(max(0, x-u.median))
+		j.announced.add(max(0, j.took(at, x)-u.median))
 	}
 	if excused || j.otherwise(at, x) && (j.Hurt == nil || j.Hurt.Since == 0) {
 		j.account(at, x, 1)
@@ -181,6 +181,15 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		j.observeHealthy(at, x, n)
 	}
 	j.LastEnd, j.excused = at, 0
+}
+
+// took is how long a step of x seconds that ended at kept the job: where a
+// checkpoint is no part of the step told of, it lies between two of them.
+func (j *Job) took(at telemetry.Time, x float64) float64 {
+	if u := j.past.usual(); j.gaps.usual().median > float64(1.5*u.median) {
+		return x // several steps lie between two reports
+	}
+	return max(x, float64(at-j.LastEnd)/1e9)
 }
 
 // excuseFor usual steps after a checkpoint was told of, it is no excuse any more.
