@@ -99,14 +99,14 @@ func TestAPictureShowsTheTrouble(t *testing.T) {
 		before, during := mean(c, pic.From, in.Onset.Earliest), mean(c, in.Onset.Latest, *in.Resolved)
 		fmt.Fprintf(&b, "%-7s %s %s: %.3g → %.3g %s\n", c.Role, c.Entity, c.Metric, before, during, c.Unit)
 	}
-	const want = `effect  job:train job_step_seconds: 3.33 → 6.24 s
-root    nic:h9/nic0 port_pfc_tx_pause_seconds_total: 0 → 0.431 s/s
-chain   port:leaf1/p2 port_pfc_rx_pause_seconds_total: 0 → 0.43 s/s
-witness nic:h9/nic0 port_tx_bytes_total: 6.31e+09 → 3.45e+09 B/s
-witness nic:h9/nic0 port_rx_bytes_total: 6.3e+09 → 3.42e+09 B/s
+	const want = `effect  job:train job_step_seconds: 3.33 → 5.91 s
+root    nic:h9/nic0 port_pfc_tx_pause_seconds_total: 0 → 0.404 s/s
+chain   port:leaf1/p2 port_pfc_rx_pause_seconds_total: 0 → 0.403 s/s
+witness nic:h9/nic0 port_tx_bytes_total: 6.31e+09 → 3.63e+09 B/s
+witness nic:h9/nic0 port_rx_bytes_total: 6.3e+09 → 3.6e+09 B/s
 witness nic:h9/nic0 port_pfc_rx_pause_seconds_total: 0 → 0 s/s
-witness nic:h9/nic0 roce_ecn_marked_packets_total: 0 → 4.45e+05 packets/s
-witness nic:h9/nic0 roce_cnp_sent_total: 0 → 9.51e+04 packets/s
+witness nic:h9/nic0 roce_ecn_marked_packets_total: 0 → 4.17e+05 packets/s
+witness nic:h9/nic0 roce_cnp_sent_total: 0 → 8.91e+04 packets/s
 witness nic:h9/nic0 roce_cnp_handled_total: 0 → 0 packets/s
 `
 	if b.String() != want {
