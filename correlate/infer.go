@@ -63,16 +63,6 @@ func (e *Engine) reported(job telemetry.Entity) {
 	}
 }
 
-// paces says how far the search for a job's steps has come; false where they are
-// reported.
-func (e *Engine) paces(job telemetry.Entity) (pace.State, bool) {
-	i, ok := slices.BinarySearchFunc(e.paced, job, pacer.compare)
-	if !ok {
-		return 0, false
-	}
-	return e.paced[i].track.State(), true
-}
-
 // moved is what a job's nics sent in the grid that ended at, in bytes; false
 // where too few of them were seen.
 func (e *Engine) moved(job telemetry.Entity, at telemetry.Time) (float64, bool) {

@@ -125,8 +125,6 @@ func (s *sheet) f1() float64 {
 	return share(2*s.found, s.faults+s.found+s.falses)
 }
 
-func (s *sheet) precision() float64 { return share(s.found, s.found+s.falses) }
-
 func share(k, n int) float64 {
 	if n == 0 {
 		return math.NaN()

@@ -45,9 +45,6 @@ type Report struct {
 	Why       string  `json:"why"`
 }
 
-// worstShare of the workers are the suspects of M_W, as in the paper.
-const worstShare = 0.03
-
 // analysis holds what all questions about a timeline need.
 type analysis struct {
 	t     *Timeline
@@ -69,7 +66,7 @@ func Analyse(t *Timeline) (*Report, error) {
 	r := &Report{Steps: len(t.Steps), DP: t.DP, PP: t.PP, Seconds: a.real, Ideal: a.base, Slowdown: ratio(a.real, a.base)}
 	r.Operations, r.Ranks, r.Stages = a.operations(), a.ranks(), a.stages()
 	r.Workers = workers(r.Ranks, r.Stages)
-	worst := r.Workers[:(len(r.Workers)*3+99)/100]
+	worst := r.Workers[:(len(r.Workers)*3+99)/100] // 3 %, as in the paper
 	r.WorstWorkers = a.without(func(o, lane int) bool {
 		return slices.ContainsFunc(worst, func(w Worker) bool { return w.DP == lane%t.DP && w.PP == t.ops[o].stage })
 	})

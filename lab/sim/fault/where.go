@@ -225,5 +225,5 @@ func serves(s *Scene, job int) bool   { return s.Jobs[job].Serving }
 func staged(s *Scene, job int) bool   { return trains(s, job) && s.Jobs[job].Stages > 1 }
 func expert(s *Scene, job int) bool   { return trains(s, job) && s.Jobs[job].Experts > 1 }
 func saves(s *Scene, job int) bool    { return trains(s, job) && s.Jobs[job].Checkpoints }
-func spread(s *Scene, job int) bool   { return s.spans(job) }
+
 func spreadRoCE(s *Scene, j int) bool { return s.spans(j) && !s.InfiniBand && s.Site.Spines > 1 }

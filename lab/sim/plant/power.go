@@ -12,7 +12,6 @@ import (
 // A protection that trips is a Down in the condition, not a consequence.
 type power struct {
 	nodeMost   float64 // watts at the outputs of a node's supplies
-	shelf      float64 // watts a shelf of a full rack can deliver; smaller racks less
 	efficiency efficiency
 
 	racks []rackPower
@@ -104,8 +103,6 @@ func newPower(s *site.Site, cfg Config) power {
 	}
 	return p
 }
-
-func (p *power) shelf1() float64 { return p.efficiency.shelf }
 
 func (p *power) step(pl *Plant, in Input, dt float64) {
 	p.sources(pl.site, in.Condition)

@@ -16,7 +16,6 @@ type serving struct {
 	seed    random.Source
 	caches  *traffic // from prefill to decode; a share is one request
 	running bool
-	began   bool
 	queue   float64 // requests that the pools cannot take yet
 	now     state.Serving
 	// how busy the pools are in this second

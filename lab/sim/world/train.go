@@ -42,8 +42,7 @@ type training struct {
 	before float64 // seconds the step before took, less its waiting for input
 	stuck  float64 // since when nothing can go on; -1 is not
 	failed float64 // when; -1 has not
-	ended  bool
-	dead   bool // a rank's GPU does not work
+	dead   bool    // a rank's GPU does not work
 
 	task    work.Task
 	factor  float64 // of the work
