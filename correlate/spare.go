@@ -73,7 +73,7 @@ func (e *Engine) countSpare(s *spare) {
 			}
 		}
 		switch {
-		case e.maintained(node):
+		case e.lies(node, e.costs.spare.maintained):
 			s.drained += free
 		case free < len(gpus):
 			s.fragmented += free
@@ -92,25 +92,6 @@ func (e *Engine) taken() []telemetry.Entity {
 	slices.SortFunc(out, telemetry.Entity.Compare)
 	return slices.Compact(out)
 }
-
-// maintained says that a node, or something it lies in, is under maintenance.
-func (e *Engine) maintained(x telemetry.Entity) bool {
-	for range maxNested {
-		if _, ok := slices.BinarySearchFunc(e.costs.spare.maintained, x, telemetry.Entity.Compare); ok {
-			return true
-		}
-		up, ok := e.graph.Container(x)
-		if !ok {
-			return false
-		}
-		x = up
-	}
-	return false
-}
-
-// maxNested is how deep entities lie in one another: gpu, node, rack, row, hall,
-// site.
-const maxNested = 8
 
 func (s *spare) snapshot(c *snapshot.Codec) {
 	c.Time(&s.filed)

@@ -66,7 +66,7 @@ func (e *Engine) suspectFinding(ev *explain.Evidence) (found explain.Suspect, ok
 	since := ev.Hurt.Onset.Earliest.Add(-suspectBefore)
 	e.detect.Active(e.window, func(f *detect.Finding) {
 		m := e.metricOf(f)
-		if f.Score <= worst || f.Onset.Latest < since || m == nil || m.Rise == telemetry.Neutral || !e.coupled(ev, f.Series.Entity) {
+		if f.Score <= worst || f.Onset.Latest < since || m == nil || m.Rise == telemetry.Neutral || !e.lies(f.Series.Entity, ev.Nodes) {
 			return
 		}
 		if (f.Now > f.Before) == (m.Rise == telemetry.Worse) {
@@ -79,21 +79,6 @@ func (e *Engine) suspectFinding(ev *explain.Evidence) (found explain.Suspect, ok
 
 // suspectBefore is how long before a hurt a finding may begin to be suspected.
 const suspectBefore = telemetry.Duration(60e9)
-
-// coupled says that an entity is one of the job's hosts or lies in one.
-func (e *Engine) coupled(ev *explain.Evidence, x telemetry.Entity) bool {
-	for range 4 {
-		if _, ok := slices.BinarySearchFunc(ev.Nodes, x, telemetry.Entity.Compare); ok {
-			return true
-		}
-		up, ok := e.graph.Container(x)
-		if !ok {
-			return false
-		}
-		x = up
-	}
-	return false
-}
 
 // restarted says that a job which had failed runs again: what it does now says
 // nothing of why it failed, so the answer stands and only its cost goes on.

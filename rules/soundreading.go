@@ -118,23 +118,8 @@ func (r *reader) soundMetric(s *parsed, i int, v vocabulary) {
 	case x.Take == explain.TakeBits && m.Type != telemetry.StateOf:
 		r.fail(p.take, "clue %s: take bits: %s is no state", c.Name, x.Metric)
 	}
-	read := readKinds(x, s.Roots)
+	read := x.Kinds(s.Roots)
 	if len(read) > 0 && !slices.ContainsFunc(read, func(k telemetry.Kind) bool { return slices.Contains(m.Kinds, k) }) {
 		r.fail(p.metric, "clue %s: metric %s is not one of kind %s", c.Name, x.Metric, joined(read))
 	}
-}
-
-// readKinds returns the kinds of entity that a reading can read.
-func readKinds(x *explain.Reading, roots []telemetry.Kind) []telemetry.Kind {
-	switch x.Of {
-	case explain.OfRoot:
-		return roots
-	case explain.OfNode:
-		return []telemetry.Kind{telemetry.Node}
-	case explain.OfJob:
-		return []telemetry.Kind{telemetry.Job}
-	case explain.OfFacing:
-		return []telemetry.Kind{telemetry.NIC, telemetry.Port}
-	}
-	return []telemetry.Kind{x.Kind}
 }

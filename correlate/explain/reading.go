@@ -132,3 +132,21 @@ func documented[T ~string](words []T, docs ...string) []WordDoc[T] {
 	}
 	return out
 }
+
+// Kinds returns the kinds of entity that it can read, for a signature whose
+// roots are of the given kinds.
+func (x *Reading) Kinds(roots []telemetry.Kind) []telemetry.Kind {
+	switch x.Of {
+	case OfRoot:
+		return roots
+	case OfNode:
+		return []telemetry.Kind{telemetry.Node}
+	case OfJob:
+		return []telemetry.Kind{telemetry.Job}
+	case OfRanks:
+		return []telemetry.Kind{telemetry.Rank}
+	case OfFacing:
+		return []telemetry.Kind{telemetry.NIC, telemetry.Port}
+	}
+	return []telemetry.Kind{x.Kind}
+}

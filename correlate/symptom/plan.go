@@ -82,7 +82,7 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 		s := &signatures[i]
 		for k := range s.Clues {
 			if x := s.Clues[k].Reading; x != nil && x.Metric != "" {
-				for _, kind := range readKinds(x, s.Roots) {
+				for _, kind := range x.Kinds(s.Roots) {
 					add(kind, x.Metric, x.Bits)
 				}
 			}
@@ -112,23 +112,6 @@ func (p *Plan) add(k telemetry.Kind, c column) {
 	if j, ok := slices.BinarySearchFunc(p.columns[i], c, column.compare); !ok {
 		p.columns[i] = slices.Insert(p.columns[i], j, c)
 	}
-}
-
-// readKinds returns the kinds of entity that a reading can read.
-func readKinds(x *explain.Reading, roots []telemetry.Kind) []telemetry.Kind {
-	switch x.Of {
-	case explain.OfRoot:
-		return roots
-	case explain.OfNode:
-		return []telemetry.Kind{telemetry.Node}
-	case explain.OfJob:
-		return []telemetry.Kind{telemetry.Job}
-	case explain.OfRanks:
-		return []telemetry.Kind{telemetry.Rank}
-	case explain.OfFacing:
-		return []telemetry.Kind{telemetry.NIC, telemetry.Port}
-	}
-	return []telemetry.Kind{x.Kind}
 }
 
 // of returns what is read of a kind.
