@@ -74,7 +74,10 @@ replay/whatif:
 # collectors: they emit into a Sink and know nothing else of ours
 collectors:                telemetry github.com/VictoriaMetrics/metrics
 collectors/sysfs/ethtool:
-collectors/sysfs:          telemetry collectors collectors/sysfs/ethtool go.yaml.in/yaml
+collectors/entry:        go.yaml.in/yaml
+collectors/dial:           collectors/entry go.yaml.in/yaml
+collectors/book:           telemetry collectors
+collectors/sysfs:          telemetry collectors collectors/entry collectors/sysfs/ethtool go.yaml.in/yaml
 collectors/receive:        telemetry collectors
 collectors/collectorstest: telemetry collectors
 
@@ -99,7 +102,7 @@ dashboards/web:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules go.yaml.in/yaml
-cmd/quintet: lab/accuracy lab/cases lab/recorded pipeline/config collectors collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
+cmd/quintet: lab/accuracy lab/cases lab/recorded pipeline/config collectors collectors/entry collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
 

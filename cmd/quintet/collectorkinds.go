@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/entry"
 	"github.com/quintet-dc/quintet/collectors/sysfs"
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
@@ -76,7 +77,7 @@ func problemsOf(path string, c config.Collector, err error) []config.Problem {
 	if c.Node != nil {
 		p.Line, p.Column = c.Node.Line, c.Node.Column
 	}
-	var fault *sysfs.Fault
+	var fault *entry.Fault
 	if errors.As(err, &fault) {
 		p.Line, p.Column, p.Text = fault.Line, fault.Column, "collectors: "+fault.Text
 	}
