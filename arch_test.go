@@ -126,6 +126,8 @@ lab/sim/world:           lab/sim/gpu lab/sim/plant lab/sim/work
 lab/cases/baseline:      telemetry correlate/stats
 lab/accuracy:            telemetry correlate/stats correlate/explain replay/score lab/cases lab/cases/baseline
 lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
+lab/board:         telemetry
+lab/live:          telemetry lab/board lab/cases lab/sim/fault
 lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
