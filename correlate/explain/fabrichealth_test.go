@@ -37,6 +37,14 @@ func (p *tape) At(i int, g telemetry.Time) (float64, bool) {
 	return p.values[i][0], true
 }
 
+func (p *tape) Held(dst []float64, i int, first telemetry.Time, n int) []float64 {
+	for k := range n {
+		v, _ := p.At(i, first.Add(telemetry.Duration(k)*1e9))
+		dst = append(dst, v)
+	}
+	return dst
+}
+
 func (p *tape) say(entityName, metric string, before, now float64) {
 	s := telemetry.Series{Entity: entity(entityName), Metric: telemetry.MetricName(metric)}
 	i, ok := p.slots[s]

@@ -39,8 +39,11 @@ func span(from, to float64) telemetry.Interval {
 // silent is a history in which no series has been heard of.
 type silent struct{}
 
-func (silent) Slot(telemetry.Series) (int, bool)         { return 0, false }
-func (silent) At(int, telemetry.Time) (float64, bool)    { return 0, false }
+func (silent) Slot(telemetry.Series) (int, bool)      { return 0, false }
+func (silent) At(int, telemetry.Time) (float64, bool) { return 0, false }
+func (silent) Held(dst []float64, _ int, _ telemetry.Time, _ int) []float64 {
+	return dst
+}
 func (silent) Cadence(int) telemetry.Duration            { return 0 }
 func (s *site) index(name string) int                    { return index(s.t, s.m, name) }
 func (s *site) now(name string) *fabric.Reading          { return &s.e.Fabric.Now.Of[s.index(name)] }

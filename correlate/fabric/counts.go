@@ -1,9 +1,6 @@
 package fabric
 
-import (
-	"github.com/quintet-dc/quintet/correlate/snapshot"
-	"github.com/quintet-dc/quintet/telemetry"
-)
+import "github.com/quintet-dc/quintet/correlate/snapshot"
 
 // Count names what an end counts beside its traffic, as a rate per second over
 // the span.
@@ -61,22 +58,16 @@ type counter struct {
 	ups  int
 }
 
-func (c *counter) add(h History, e *End, g telemetry.Time) {
+func (c *counter) add(sc *scratch, grid int) {
 	for k := range counts {
-		slot := e.slots[damagedPackets+signal(k)]
-		if slot < 0 {
-			continue
-		}
-		if v, ok := h.At(slot, g); ok {
+		if v, ok := sc.at(damagedPackets+signal(k), grid); ok {
 			c.sum[k] += v
 			c.n[k]++
 		}
 	}
-	if e.slots[linkUp] >= 0 {
-		if v, ok := h.At(e.slots[linkUp], g); ok {
-			c.up, c.last = c.up+v, v
-			c.ups++
-		}
+	if v, ok := sc.at(linkUp, grid); ok {
+		c.up, c.last = c.up+v, v
+		c.ups++
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 type History interface {
 	Slot(telemetry.Series) (int, bool)
 	At(slot int, g telemetry.Time) (float64, bool)
+	Held(dst []float64, slot int, first telemetry.Time, n int) []float64
 	Cadence(slot int) telemetry.Duration
 }
 

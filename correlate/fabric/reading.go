@@ -108,6 +108,26 @@ type scratch struct {
 	grid                  telemetry.Duration
 	n                     int
 	util, rutil, standing []float64
+	held                  [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
+}
+
+// hold fetches what an end's signals were in every grid of the span.
+func (sc *scratch) hold(h History, e *End) {
+	for s := range sc.held {
+		sc.held[s] = sc.held[s][:0]
+		if e.slots[s] >= 0 {
+			sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
+		}
+	}
+}
+
+// at returns a signal in grid k, false where it is not known.
+func (sc *scratch) at(s signal, k int) (float64, bool) {
+	if k >= len(sc.held[s]) {
+		return 0, false
+	}
+	v := sc.held[s][k]
+	return v, v == v
 }
 
 // cell is one end in one grid.
@@ -126,8 +146,9 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	var late mean
 	waited, waitSeen := 0.0, 0
 	sc.util, sc.rutil, sc.standing = sc.util[:0], sc.rutil[:0], sc.standing[:0]
+	sc.hold(h, e)
 	for k := range sc.n {
-		c, ok := sc.cell(h, e, k)
+		c, ok := sc.cell(e, k)
 		if !ok {
 			r.Ago++
 			continue
@@ -154,7 +175,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		if 2*k >= sc.n {
 			late.add(c.marked)
 		}
-		count.add(h, e, sc.first.Add(telemetry.Duration(k)*sc.grid))
+		count.add(sc, k)
 		tr.set(sc.n, k, c.tells, max(wait, c.told))
 		if c.starved {
 			tr.starve(sc.n, k, c)
@@ -215,14 +236,8 @@ func (sc *scratch) finish(r *Reading) {
 	r.MarkedFree /= n
 }
 
-func (sc *scratch) cell(h History, e *End, k int) (cell, bool) {
-	g := sc.first.Add(telemetry.Duration(k) * sc.grid)
-	at := func(s signal) (float64, bool) {
-		if e.slots[s] < 0 {
-			return 0, false
-		}
-		return h.At(e.slots[s], g)
-	}
+func (sc *scratch) cell(e *End, k int) (cell, bool) {
+	at := func(s signal) (float64, bool) { return sc.at(s, k) }
 	var c cell
 	var ok bool
 	if c.tx, ok = at(txBytes); !ok {

@@ -53,6 +53,17 @@ func (w *world) At(slot int, g telemetry.Time) (float64, bool) {
 	return w.past[slot][k], true
 }
 
+func (w *world) Held(dst []float64, slot int, first telemetry.Time, n int) []float64 {
+	for k := range n {
+		v, ok := w.At(slot, first.Add(telemetry.Duration(k)*grid))
+		if !ok {
+			v = math.NaN()
+		}
+		dst = append(dst, v)
+	}
+	return dst
+}
+
 func (w *world) Cadence(int) telemetry.Duration { return w.every }
 
 // build cables the fabric, hosts spread over the leaves in order, without any

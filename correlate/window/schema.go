@@ -261,4 +261,7 @@ func (w *Window) grow(b *block) {
 	w.step = append(w.step, make([]uint32, n)...)
 	w.shadow = append(w.shadow, make([]bool, n)...)
 	w.blockOf = append(w.blockOf, slices.Repeat([]int32{b.id}, n)...)
+	for i := range b.runs {
+		w.runOf = append(w.runOf, slices.Repeat([]uint16{uint16(i)}, int(b.runs[i].n))...)
+	}
 }

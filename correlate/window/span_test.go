@@ -1,6 +1,9 @@
 package window
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // Span is At without holding: a counter's grids are the same, a gauge is seen
 // only where it was sampled, and what is not closed is not there.
@@ -31,5 +34,34 @@ func TestSpanIsAtWithoutHolding(t *testing.T) {
 	}
 	if n := len(s.w.Span(nil, rate, sec(50), sec(90))); n != 10 {
 		t.Errorf("%d grids beyond the closed one, want the 10 that are closed", n)
+	}
+}
+
+// Held is At, grid by grid: held gauges, counters' rates, and what is not known.
+func TestHeldIsAtGridByGrid(t *testing.T) {
+	s := newSite(t, Config{History: 40})
+	p := s.add("leaf0", uints(bytesTotal, temp), ether1)
+	for n := range 13 {
+		if n < 5 || n > 8 { // long enough for the gauge to be forgotten
+			s.say(p, float64(5*n), uint64(500*n), uint64(n))
+		}
+		s.close(float64(5 * n))
+	}
+	for _, slot := range []int{s.slot(ether1, bytesTotal), s.slot(ether1, temp)} {
+		known := 0
+		for k, v := range s.w.Held(nil, slot, sec(1), 80) {
+			want, ok := s.w.At(slot, sec(float64(1+k)))
+			if !ok {
+				want = math.NaN()
+			} else {
+				known++
+			}
+			if math.Float64bits(v) != math.Float64bits(want) && (v == v || want == want) {
+				t.Errorf("slot %d at %d s: %v, want %v", slot, 1+k, v, want)
+			}
+		}
+		if known == 0 || known >= 40 {
+			t.Errorf("slot %d: %d of 80 grids are known: nothing was tried", slot, known)
+		}
 	}
 }

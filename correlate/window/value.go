@@ -61,8 +61,7 @@ func (w *Window) register(b *block) {
 // locate returns the block and the run of a slot, and its number in the block.
 func (w *Window) locate(slot int) (*block, *run, int32) {
 	b := w.blocks[w.blockOf[slot]]
-	i := int32(slot) - b.base
-	return b, b.runOf(i), i
+	return b, &b.runs[w.runOf[slot]], int32(slot) - b.base
 }
 
 // Series returns the series of a slot.

@@ -80,6 +80,7 @@ type Window struct {
 	step    []uint32         // microseconds from the sample before to the last
 	shadow  []bool           // another source's slot is judged instead
 	blockOf []int32
+	runOf   []uint16 // of the block's runs: there are fewer than a source has series
 
 	workers [MaxSlices]*worker
 	closing closing
