@@ -106,7 +106,9 @@ func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 	case telemetry.EventCheckpointStarted:
 		j.excused = e.At
 	case telemetry.EventCheckpointEnded:
-		j.excused = e.At
+		if !j.within(e.At) {
+			j.excused = e.At
+		}
 		j.good.save(e.At)
 	case EventPhase:
 		j.enter(e.Text, e.At)

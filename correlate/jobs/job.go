@@ -178,7 +178,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	if j.Hurt != nil {
 		j.observeHurt(at, x, n)
 	} else {
-		j.observeHealthy(at, x, n)
+		j.observeHealthy(at, j.beside(at, x), n)
 	}
 	j.LastEnd, j.excused = at, 0
 }
@@ -207,6 +207,16 @@ func (j *Job) excuse(at telemetry.Time, length float64) bool {
 		return true
 	}
 	return length <= u.median+max(float64(idleGrown*slices.Max(j.announced.lengths)), float64(drift*u.spread))
+}
+
+// rounding, as part of a usual step, is how much later than a step a checkpoint
+// may be told to end that was the last thing in it.
+const rounding = 0.1
+
+// within says that a checkpoint which ended at an instant was part of the last
+// step told of: the step after it holds none.
+func (j *Job) within(at telemetry.Time) bool {
+	return j.LastEnd != 0 && at <= j.LastEnd.Add(seconds(float64(rounding*j.past.usual().median)))
 }
 
 // leastAnnounced checkpoints told of say how long they take.
@@ -264,27 +274,8 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 			h.patience = j.saves.patience()
 		}
 	}
-	if u := j.past.usual(); isSlow && j.habitual(u, x) {
-		// What the habit takes is not lost; what is left may be slow.
-		extra := min(j.longs.typical(), x-u.median)
-		j.longs.add(j.Steps, x-u.median)
-		x -= extra
-		isSlow = h.slow(u, x)
-	} else if isSlow && j.excused != 0 && len(j.announced.lengths) > 0 {
-		x -= min(j.announced.before(), x-u.median)
-		isSlow = h.slow(u, x)
-	} else if isSlow && j.saving.End == at {
-		// Nor what it says itself that a checkpoint took, as far as they usually do.
-		extra := min(j.saving.Seconds, x-u.median)
-		switch {
-		case j.grew(at) > 0:
-			extra = min(extra, j.saves.usual.before())
-		case len(j.longs) > 0:
-			extra = min(extra, float64(habitWidth*j.longs.typical()))
-		case len(j.saves.usual.lengths) > 0: // short ones, that make no step long
-			extra = min(extra, float64(habitWidth*j.saves.usual.before()))
-		}
-		x -= extra
+	if u := j.past.usual(); isSlow {
+		x -= min(j.savedUsually(u, at, x), x-u.median)
 		isSlow = h.slow(u, x)
 	}
 	if isSlow {
@@ -391,7 +382,7 @@ func (j *Job) patience(usualStep float64) float64 {
 // its length (a censored observation).
 func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	age := j.age(g, u.median)
-	longest := max(u.longest, u.median+j.longs.extra(j.Steps+1))
+	longest := j.longest(u)
 	overdue := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median
 	silent := float64(g.Add(-j.delay)-j.LastEnd) / 1e9
 	if age > u.median+float64(drift*u.spread) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
@@ -427,7 +418,12 @@ func (j *Job) certain(u usual, age float64) bool {
 	for _, p := range j.suspects {
 		longest = max(longest, p.length)
 	}
-	return longest > max(float64(1.15*u.median), max(u.longest, u.median+j.longs.extra(j.Steps+1))+u.spread)
+	return longest > max(float64(1.15*u.median), j.longest(u)+u.spread)
+}
+
+// longest is how long a step may be that is like one of those before.
+func (j *Job) longest(u usual) float64 {
+	return max(u.longest, u.median+max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps)))
 }
 
 // hurt is the account of the trouble as it would begin at grid g.
@@ -483,7 +479,7 @@ func (j *Job) closeHurt(g telemetry.Time, working func(*Job, telemetry.Time) boo
 	if h.Steps > 0 {
 		unit = max(unit, h.Sum/float64(h.Steps))
 	}
-	if h.Since == 0 && j.savesAgain(age) {
+	if h.Since == 0 && (j.savesAgain(age) || age <= unit+j.saves.due(j.Steps)) {
 		age = 0
 	}
 	stalled := age >= float64(j.patience(u.median)*unit) && h.Since == 0

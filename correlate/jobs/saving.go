@@ -21,6 +21,8 @@ const (
 	// turnsWell of the time between two checkpoints must pass without a grown one
 	// for a job that they hurt to be well, but for one that is as it was.
 	turnsWell = 1.5
+	// leastBeside of a usual step is left of one without the checkpoint in it.
+	leastBeside = 0.5
 	// longestTurn bounds what is waited for, in steps.
 	longestTurn = 1000
 )
@@ -88,6 +90,61 @@ func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
 	j.suspects, j.sum = []pending{{at, max(u.median, x-j.saves.usual.before()), 1, j.Steps}}, 0
 	j.evidence = threshold
 	return true
+}
+
+// due is for how many seconds a step of that number may write a checkpoint like
+// those before; 0 where it is not time for one.
+func (s *saver) due(step uint64) float64 {
+	most := 0.0
+	if step+1 < s.at+s.turn {
+		return most
+	}
+	for _, x := range s.usual.lengths {
+		most = max(most, x)
+	}
+	return most
+}
+
+// beside is what a step of a healthy job that ended at at took beside a
+// checkpoint which the job says was in it and took no longer than they do: only
+// that is judged.
+func (j *Job) beside(at telemetry.Time, x float64) float64 {
+	u := j.past.usual()
+	if j.saving.End != at || j.grew(at) > 0 || u.n < minPast {
+		return x
+	}
+	rest := x - j.saving.Seconds
+	if rest < float64(leastBeside*u.median) {
+		return x // it was not in the step
+	}
+	if isLong(u, x) {
+		j.longs.add(j.Steps, x-rest)
+	}
+	return rest
+}
+
+// savedUsually is what a slow step of x seconds that ended at at holds of what
+// the job has always done now and then, in seconds: that is not lost; what is
+// left may be slow. What the job says itself of a checkpoint is the best of it.
+func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
+	told := j.saving.End == at
+	switch {
+	case told && j.grew(at) > 0:
+		return j.saves.usual.before()
+	case told && len(j.saves.usual.lengths) > 0:
+		return j.saving.Seconds
+	case j.habitual(u, x):
+		extra := j.longs.typical()
+		j.longs.add(j.Steps, x-u.median)
+		return extra
+	case j.excused != 0 && len(j.announced.lengths) > 0:
+		return j.announced.before()
+	case told && len(j.longs) > 0:
+		return min(j.saving.Seconds, float64(habitWidth*j.longs.typical()))
+	case told:
+		return j.saving.Seconds
+	}
+	return 0
 }
 
 func (s *saver) snapshot(c *snapshot.Codec) {

@@ -3,6 +3,9 @@ package jobs_test
 import (
 	"math"
 	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // TestACheckpointThatTheJobTellsOfIsNoLoss: a slow job's step that holds a
@@ -30,6 +33,87 @@ func TestACheckpointThatTheJobTellsOfIsNoLoss(t *testing.T) {
 		if now, ok := h.Now(); !ok || math.Abs(now-want) > 0.03 {
 			t.Errorf("told of %v: a step takes %.3f s, want %.2f", told, now, want)
 		}
+	}
+}
+
+// TestACheckpointToldOfAfterItsStepExcusesNoOther: its end is told a moment
+// after the step whose last part it was. Neither the steps that follow nor the
+// checkpoint itself change what a slow step is said to cost.
+func TestACheckpointToldOfAfterItsStepExcusesNoOther(t *testing.T) {
+	for _, itself := range []bool{true, false} {
+		p := newLife(t)
+		turn := func(n int, length float64) {
+			for range n {
+				p.steps(9, length)
+				p.quiet(length)
+				p.event(telemetry.EventCheckpointStarted, "")
+				p.quiet(6)
+				if itself {
+					p.b.ObserveCheckpoint(played, p.now, 6)
+				}
+				p.b.Observe(played, p.now, length+6, 0)
+				p.event(telemetry.EventCheckpointEnded, "")
+			}
+		}
+		turn(4, 4)
+		turn(2, 4.4)
+		h := p.b.Job(played).Hurt
+		if h == nil {
+			t.Fatal("not hurt")
+		}
+		if now, ok := h.Now(); !ok || math.Abs(now-4.4) > 0.01 || math.Abs(h.Expected-4) > 0.01 {
+			t.Errorf("told by the step itself %v: a step takes %.3f s and %.3f without, want 4.4 and 4", itself, now, h.Expected)
+		}
+	}
+}
+
+// TestAHurtDoesNotBeginWithAUsualCheckpoint: the second that the job tells of
+// comes four steps before its steps become longer.
+func TestAHurtDoesNotBeginWithAUsualCheckpoint(t *testing.T) {
+	p := newLife(t)
+	save := func() {
+		p.quiet(14)
+		p.b.ObserveCheckpoint(played, p.now, 10)
+		p.b.Observe(played, p.now, 14, 0)
+	}
+	p.steps(25, 4)
+	save()
+	p.steps(25, 4)
+	save()
+	p.steps(1, 4)
+	began := p.now
+	p.steps(10, 4.4)
+	h := p.b.Job(played).Hurt
+	if h == nil {
+		t.Fatal("not hurt")
+	}
+	if h.Onset.Earliest != began {
+		t.Errorf("it began %s after the last usual step", h.Onset.Earliest.Sub(began))
+	}
+}
+
+// TestACheckpointInProgressIsNotOverdue: a slow job writes one more, as long as
+// those before; while it does, its steps are as slow as they were.
+func TestACheckpointInProgressIsNotOverdue(t *testing.T) {
+	p := newLife(t)
+	for range 3 {
+		p.steps(19, 4)
+		p.quiet(14)
+		p.b.ObserveCheckpoint(played, p.now, 10)
+		p.b.Observe(played, p.now, 14, 0)
+	}
+	p.steps(19, 5)
+	h := p.b.Job(played).Hurt
+	if h == nil {
+		t.Fatal("not hurt")
+	}
+	p.quiet(14)
+	if now, ok := h.Now(); !ok || math.Abs(now-5) > 0.01 {
+		t.Errorf("while it writes, a step takes %.3f s, want 5", now)
+	}
+	p.quiet(40)
+	if now, ok := h.Now(); !ok || now < 7 || h.State != jobs.Stalled {
+		t.Errorf("after 54 s without a step, it is %s at %.3f s a step", h.State, now)
 	}
 }
 

@@ -76,7 +76,8 @@ func (j *Job) file(u usual, p pending, single bool) {
 }
 
 // habitual says that a step is as long as the job's habit has it now and then,
-// and that one is due.
+// and that one is due. One that is far shorter is slow, not one of the habit.
 func (j *Job) habitual(u usual, x float64) bool {
-	return isLong(u, x) && x-u.median <= j.longs.extra(j.Steps)
+	extra := x - u.median
+	return isLong(u, x) && extra <= j.longs.extra(j.Steps) && float64(alike*extra) >= j.longs.typical()
 }
