@@ -26,7 +26,9 @@ type solver struct {
 	touched   []int32
 	free      []float64 // bits per second that others leave
 	links     []network.Link
-	potential []float64 // bits per second that would come if nothing held it up
+	potential []float64 // bits per second that would come if nothing behind it held them up
+	coming    []float64 // by flow, what of it comes past the links so far
+	paced     []float64 // bits per second while flows that wait for each other go as fast as their slowest
 	flows     []float64
 	used      []float64
 	state     []queue
@@ -48,6 +50,7 @@ type queue struct {
 
 const (
 	useful = 0.95 // of a link's bits: headers and gaps take the rest; ours
+	fills  = 0.98 // of what a link has free is all of it
 	// xoff is the queue at which a switch stops its feeders, in parts of where
 	// marking begins; ours.
 	xoff = 4.0
@@ -81,7 +84,7 @@ func newSolver(f *fabric, infinite, adaptive bool) *solver {
 	n := f.site.Links()
 	s := &solver{fabric: f, infinite: infinite, adaptive: adaptive, marking: network.DefaultMarking(f.site.Speed),
 		reaction: network.DefaultReaction(packet), free: make([]float64, n), links: make([]network.Link, n),
-		potential: make([]float64, n), flows: make([]float64, n), used: make([]float64, n), state: make([]queue, n),
+		potential: make([]float64, n), paced: make([]float64, n), flows: make([]float64, n), used: make([]float64, n), state: make([]queue, n),
 		slot: make([]int32, n), byNIC: make([]float64, f.site.HostCables()), nicSlot: make([]int32, f.site.HostCables())}
 	for i := range s.slot {
 		s.slot[i] = -1
@@ -96,17 +99,17 @@ func newSolver(f *fabric, infinite, adaptive bool) *solver {
 func (s *solver) solve(t *traffic, others *offered) {
 	s.gather(t)
 	s.leave(others)
+	s.coming = s.coming[:0]
 	for i := range t.flows {
 		f := &t.flows[i]
 		demand := s.demand(f)
-		for _, l := range f.path {
-			s.potential[l] += demand
-		}
+		s.coming = append(s.coming, demand)
 		if !t.always && f.path != nil {
 			demand = math.Inf(1) // its NIC's link bounds it as well
 		}
 		t.net[i] = network.Flow{Path: f.path, Demand: demand}
 	}
+	s.offer(t)
 	s.rates = s.fair.MaxMin(s.rates, s.free, t.net)
 	for i := range t.flows {
 		for _, l := range t.flows[i].path {
@@ -114,17 +117,82 @@ func (s *solver) solve(t *traffic, others *offered) {
 		}
 	}
 	for _, l := range s.touched {
-		s.state[l] = s.queue(l, others.flows[l])
+		full := s.potential[l] > float64(1.01*s.free[l]) && s.used[l] >= float64(fills*s.free[l])
+		s.state[l] = s.queue(l, others.flows[l], full, 1)
 	}
 	s.stop(t)
+	s.pace(t)
+	s.ease(t, others)
 	s.feeders(t, others)
+	s.pace(t)
+	s.room(t)
+	s.effects(t)
+	s.forget()
+}
+
+// offer works out what would come to each link: what its flows ask for, and of
+// that no more than the links before it carry. A queue stands at the first full
+// link of a way; behind it the same flows fill a link without one.
+func (s *solver) offer(t *traffic) {
+	for tier := range 4 {
+		for i := range t.flows {
+			if l := hop(t.flows[i].path, tier); l >= 0 {
+				s.potential[l] += s.coming[i]
+			}
+		}
+		for i := range t.flows {
+			if l := hop(t.flows[i].path, tier); l >= 0 && s.potential[l] > s.free[l] {
+				s.coming[i] = float64(s.coming[i] * s.free[l] / s.potential[l])
+			}
+		}
+	}
+}
+
+// hop is a way's link of a tier: from a NIC, up, down, to a NIC; -1 for none.
+func hop(path []int32, tier int) int32 {
+	switch {
+	case len(path) == 0 || len(path) == 2 && (tier == 1 || tier == 2):
+		return -1
+	case tier == 3:
+		return path[len(path)-1]
+	}
+	return path[tier]
+}
+
+// pace works out what each flow's rate is worth and how long a share takes.
+func (s *solver) pace(t *traffic) {
 	for i := range t.flows {
 		s.goodput(&t.flows[i], s.rates[i])
 	}
 	t.times()
-	s.room(t)
-	s.effects(t)
-	s.forget()
+}
+
+// ease empties queues before which nothing piles up, because the flows there
+// wait for a slower one of theirs elsewhere: a ring goes as fast as its slowest
+// hop, and its other hops, paced by that, leave room on their links. Where
+// bursts meet, the queue is the shorter the fewer there are.
+func (s *solver) ease(t *traffic, others *offered) {
+	if t.always {
+		return
+	}
+	for i := range t.flows {
+		f := &t.flows[i]
+		pace := 0.0
+		if took := t.group[f.group]; took > 0 {
+			pace = float64(f.bytes*8*f.wire) / took
+		}
+		for _, l := range f.path {
+			s.paced[l] += pace
+		}
+	}
+	for _, l := range s.touched {
+		paced := s.paced[l]
+		s.paced[l] = 0
+		if s.state[l].stop > 0.01 || s.used[l] <= 0 || paced >= float64(fills*s.used[l]) {
+			continue
+		}
+		s.state[l] = s.queue(l, others.flows[l], false, paced/s.used[l])
+	}
 }
 
 // gather finds the links of a traffic and how many flows each has.
@@ -169,19 +237,22 @@ func (s *solver) demand(f *flow) float64 {
 	return min(f.demand, float64(useful*s.fabric.site.Speed)/s.byNIC[f.from])
 }
 
-// queue is the state of a link's sender at fair rates.
-func (s *solver) queue(l int32, foreign float64) queue {
-	q := queue{eager: 1, mark: float64(burstMark * s.fabric.bursts[l]), stop: float64(burstStop * s.fabric.bursts[l])}
+// queue is the state of a link's sender, where more comes than it carries or
+// not. part is how much of what it could send it sends: bursts are as much
+// shorter.
+func (s *solver) queue(l int32, foreign float64, full bool, part float64) queue {
+	bursts := float64(s.fabric.bursts[l] * part)
+	q := queue{eager: 1, mark: float64(burstMark * bursts), stop: float64(burstStop * bursts)}
 	sw := s.fabric.sender[l]
 	if sw < 0 { // a NIC's own work queues do not mark
 		q.mark = 0
 		return q
 	}
 	c := &s.condition.Switches[sw]
-	q.length = float64(0.03 * s.marking.Min * s.fabric.bursts[l])
-	q.highest = float64(0.4 * s.marking.Min * s.fabric.bursts[l])
-	q.full = s.potential[l] > float64(1.01*s.free[l]) && s.used[l] >= float64(0.98*s.free[l])
-	if q.full {
+	q.length = float64(0.03 * s.marking.Min * bursts)
+	q.highest = float64(0.4 * s.marking.Min * bursts)
+	q.full = full
+	if full {
 		rate := s.free[l] / s.flows[l] / 8 / packet
 		n := max(2, s.flows[l]+foreign)
 		q.mark = max(min(s.marking.Most, float64(crowdMark*n*n)), s.equilibrium(max(rate, 1)))
