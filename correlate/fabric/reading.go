@@ -127,7 +127,10 @@ func (sc *scratch) at(s signal, k int) (float64, bool) {
 		return 0, false
 	}
 	v := sc.held[s][k]
-	return v, v == v
+	if v != v {
+		return 0, false
+	}
+	return v, true
 }
 
 // cell is one end in one grid.
