@@ -26,6 +26,7 @@ type incidentCase struct {
 	under   telemetry.Entity
 	strayed int
 	well    bool // the job is well again; the incident may not be
+	failed  bool // in this hurt the job has failed; it may run again since
 	// accepted says that the job is well because what it does now is what it
 	// does.
 	accepted bool
@@ -41,13 +42,17 @@ type incidentCase struct {
 	told      [2]float64        // tokens a second and utilisation before the hurt; 0 where it tells of none
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
-	nodes    []telemetry.Entity
-	others   []explain.Other
-	beside   *beside           // a second fault at the same time; nil where none is seen
-	account  attribute.Account // what it has cost, until it is resolved
-	rest     attribute.Account // what neither its root nor a second one explains
-	first    explain.First     // who failed or fell behind first, zero until that is known
-	judged   telemetry.Time
+	nodes   []telemetry.Entity
+	others  []explain.Other
+	beside  *beside           // a second fault at the same time; nil where none is seen
+	account attribute.Account // what it has cost, until it is resolved
+	rest    attribute.Account // what neither its root nor a second one explains
+	first   explain.First     // who failed or fell behind first, zero until that is known
+	judged  telemetry.Time
+	// looked is when its cause was last looked for; judged is when it was, or
+	// what it costs was counted. alike says that the last two looks agreed.
+	looked   telemetry.Time
+	alike    bool
 	steps    uint64 // the job's steps when last judged
 	resolved telemetry.Time
 }
@@ -334,6 +339,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	k.Entity(&c.under)
 	k.Int(&c.strayed)
 	k.Bool(&c.well)
+	k.Bool(&c.failed)
 	k.Bool(&c.accepted)
 	k.Bool(&c.inherited)
 	k.Time(&c.since)
@@ -384,6 +390,8 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		c.beside.snapshot(k)
 	}
 	k.Time(&c.judged)
+	k.Time(&c.looked)
+	k.Bool(&c.alike)
 	k.U64(&c.steps)
 	k.Time(&c.resolved)
 }

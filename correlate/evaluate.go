@@ -154,12 +154,26 @@ func (e *Engine) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
 	return j.Steps != c.steps || g.Sub(c.judged) >= judgeEvery*e.cfg.Grid || c.impact.State != j.Hurt.State.String()
 }
 
+// restPart of a hurt may pass before its cause is looked for again: what a few
+// more seconds add to many says little new, and a large job's evidence costs
+// tenths of a second to read. What the hurt costs is counted all the same.
+const restPart = 10
+
+// rests says that a case was explained not long ago, for how long the hurt
+// lasts, twice alike, that nothing has changed since but the time, and that no
+// second fault waits to be confirmed.
+func (c *incidentCase) rests(h *jobs.Hurt, g telemetry.Time) bool {
+	pending := c.beside != nil && c.beside.published.Revision == 0
+	return c.alike && c.looked > h.Onset.Earliest && c.impact.State == h.State.String() && !pending &&
+		g.Sub(c.looked) < c.looked.Sub(h.Onset.Earliest)/restPart
+}
+
 // judge explains the case as of grid g and publishes a revision if it says
 // something new.
 func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next := c.incident
 	next.Updated = g
-	if c.inherited || c.restarted(j.Hurt) || c.settled(j.Hurt, g) {
+	if c.inherited || c.restarted(j.Hurt) || c.settled(j.Hurt, g) || c.rests(j.Hurt, g) {
 		e.teller().Refresh(&next, e.cost(c, j, j.Hurt), e.expected(next.Root.Signature))
 		c.shareAgain(&next)
 	} else {
@@ -167,6 +181,7 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		answers := e.answer(ev)
 		e.teller().Tell(&next, ev, answers)
 		e.second(c, ev, &answers[0], &next)
+		c.looked, c.alike = g, next.Root.Entity == c.incident.Root.Entity && next.Root.Signature == c.incident.Root.Signature
 	}
 	c.impact, c.judged, c.steps = next.Impact.Jobs[0], g, j.Steps
 	if c.published.Revision == 0 && c.under.IsZero() {

@@ -60,7 +60,7 @@ func TestHeldIsAtGridByGrid(t *testing.T) {
 				t.Errorf("slot %d at %d s: %v, want %v", slot, 1+k, v, want)
 			}
 		}
-		if known == 0 || known >= 40 {
+		if known == 0 || known >= 80 {
 			t.Errorf("slot %d: %d of 80 grids are known: nothing was tried", slot, known)
 		}
 	}
