@@ -128,6 +128,8 @@ lab/accuracy:            telemetry correlate/stats correlate/explain replay/scor
 lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
 lab/board:         telemetry
 lab/live:          telemetry lab/board lab/cases lab/sim/fault
+lab/wire/plan:     telemetry lab/board
+lab/wire/trainer:  telemetry lab/board
 lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle

@@ -41,7 +41,7 @@ func TestDevicesAnswerAtOnce(t *testing.T) {
 	if _, err := s.Strike("gpu-slow", gpu, 5*time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.advance(now.Add(30 * time.Second)); err != nil {
+	if err := s.Advance(now.Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	after, _ := b.Read(gpu, "gpu_sm_clock_hertz")
