@@ -24,11 +24,19 @@ type nicEffect struct {
 	timeouts, stalled                             float64
 }
 
+// frozen is the share of time stopped from which a link of a traffic that stands
+// still is one of those that hold it; ours.
+const frozen = 0.5
+
 // effects fills a traffic's lists from the links' queues and the flows' rates.
 func (s *solver) effects(t *traffic) {
 	t.links, t.nics = t.links[:0], t.nics[:0]
+	still := math.IsInf(t.seconds, 1)
 	for _, l := range s.touched {
 		q := s.state[l]
+		if still && q.stop < frozen {
+			q.stop, q.length, q.highest = 0, 0, 0 // what could leave has left
+		}
 		speed := s.fabric.speed[l]
 		if s.fabric.hold[l] {
 			q.stop = 0 // counted all the time, by background

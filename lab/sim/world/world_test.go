@@ -337,6 +337,26 @@ func TestADeadNode(t *testing.T) {
 	}
 }
 
+// TestWhatStandsStillHasDrained: where a job waits for a node that is gone, no
+// queue of its own is left, and nobody is told to stop for it.
+func TestWhatStandsStillHasDrained(t *testing.T) {
+	w, c := build(t, two(6))
+	play(w, c, 60, nil)
+	c.Nodes[4].Down = true
+	play(w, c, 10, nil)
+	st := w.State()
+	own, before := w.Carries(1), make([]float64, len(st.Links))
+	for l := range st.Links {
+		before[l] = st.Links[l].StoppedTotal
+	}
+	play(w, c, 20, nil)
+	for l := range st.Links {
+		if x := &st.Links[l]; own[l] == 0 && (x.Queue > 0 || x.StoppedTotal > before[l]) {
+			t.Errorf("link %d has %v bytes queued and was stopped for %v s", l, x.Queue, x.StoppedTotal-before[l])
+		}
+	}
+}
+
 // TestInfiniBand has no pause frames, marks or CNPs: ports wait for credits.
 func TestInfiniBand(t *testing.T) {
 	cfg := two(7)
