@@ -231,17 +231,19 @@ func (b *Blame) from(i, from int, amount float64) {
 }
 
 // spread hands the waiting caused by ingress port in to the egress ports of the
-// same switch that waited in the same grids, by how much they did.
+// same switch that waited in the same grids, by how much they did. Where in
+// stopped its peer without pause, only those were in its way that were
+// themselves stopped without pause, if any were: what comes out of a port that
+// sends makes room behind it.
 func (b *Blame) spread(now *Readings, in, from int, amount float64, next []float64) bool {
 	m := now.Map
 	egress := m.Of(m.Ends[in].Owner)
-	weights := make([]float64, len(egress))
-	var total float64
-	for k, z := range egress {
-		if z != in && sameLane(&m.Ends[z], &m.Ends[in]) {
-			weights[k] = together(now.trails[in].tells, now.trails[z].wait)
-			total += weights[k]
-		}
+	tells := now.trails[in].tells
+	weights := now.weigh(egress, in, func(z int) float64 { return standing(tells, now.told(z)) })
+	total := sum(weights)
+	if total == 0 {
+		weights = now.weigh(egress, in, func(z int) float64 { return together(tells, now.trails[z].wait) })
+		total = sum(weights)
 	}
 	if total == 0 {
 		b.settle(in, from, amount)
@@ -255,6 +257,54 @@ func (b *Blame) spread(now *Readings, in, from int, amount float64, next []float
 		}
 	}
 	return true
+}
+
+// weigh weighs the egress ports that can be in the way of ingress port in.
+func (r *Readings) weigh(egress []int, in int, of func(int) float64) []float64 {
+	m := r.Map
+	out := make([]float64, len(egress))
+	for k, z := range egress {
+		if z != in && sameLane(&m.Ends[z], &m.Ends[in]) {
+			out[k] = of(z)
+		}
+	}
+	return out
+}
+
+// told is by grid how long end i was told to stop, as the other end counts it.
+func (r *Readings) told(i int) []float32 {
+	peer := r.across(i)
+	if peer < 0 {
+		return nil
+	}
+	return r.trails[peer].tells
+}
+
+// pauseless is the part of a grid from which a stop has no pause in it that
+// anything could be sent in; clocks that differ take the rest.
+const pauseless = 0.95
+
+// standing is how much two stops coincide in grids that both filled, 0 where
+// the first is mostly one of moments.
+func standing(tells, told []float32) float64 {
+	if tells == nil || told == nil {
+		return 0
+	}
+	var all, filled, both float64
+	for k, v := range tells {
+		all += float64(v)
+		if v < pauseless {
+			continue
+		}
+		filled += float64(v)
+		if told[k] >= pauseless {
+			both += float64(min(v, told[k]))
+		}
+	}
+	if 2*filled < all {
+		return 0
+	}
+	return both
 }
 
 // together is how much two trails coincide: Σ min(a, b) over the grids.

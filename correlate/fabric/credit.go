@@ -6,15 +6,17 @@ package fabric
 // is on Ethernet, and to its peer what telling is; the walk is the same.
 
 // tick is what a span shows of the length of a device's tick. Ticks are counted
-// as 8 byte times; older devices count one for 32 (four lanes of 8).
+// as 8 byte times; older devices count one for 32, of the link (four lanes of 8)
+// or of each of its four lanes. By longer tick:
 type tick struct {
-	over bool // a tick of 32 would make a grid longer than it is
-	fits int  // grids that a tick of 32 would fill exactly, the sending included
+	over  [longer]bool // it would make a grid longer than it is
+	fits  [longer]int  // grids that it would fill exactly, the sending included
+	known int          // grids in which the counter told; at its top it tells nothing
 }
 
 const (
 	shortTick = 8.0 // bytes
-	longTick  = 4   // times as long
+	longer    = 2
 	// full is the part of a grid that waiting and sending fill where data stood
 	// all the time, less and more than one by what clocks differ.
 	fullLeast, fullMost = 0.9, 1.08
@@ -23,6 +25,9 @@ const (
 	// leastFits grids make a tick a long one.
 	leastFits = 3
 )
+
+// longTicks are the longer ticks, in short ones.
+func longTicks() [longer]float64 { return [longer]float64{4, 16} }
 
 // credits reports whether the end tells of missing credits and not of pause.
 func (e *End) credits() bool {
@@ -44,6 +49,7 @@ func (e *End) starved(at func(signal) (float64, bool)) (float64, bool) {
 
 // starve notes a grid without credits.
 func (t *trail) starve(n, k int, c cell) {
+	t.tick.known++
 	if c.told <= 0 {
 		return
 	}
@@ -51,19 +57,28 @@ func (t *trail) starve(n, k int, c cell) {
 		t.starved = make([]float32, n)
 	}
 	t.starved[k] = float32(c.told)
-	long := float64(longTick * c.told)
-	switch {
-	case long+c.tx > fullMost:
-		t.tick.over = true
-	case long > busy && long+c.tx >= fullLeast:
-		t.tick.fits++
+	for n, times := range longTicks() {
+		long := float64(times * c.told)
+		switch {
+		case long+c.tx > fullMost:
+			t.tick.over[n] = true
+		case long > busy && long+c.tx >= fullLeast:
+			t.tick.fits[n]++
+		}
 	}
 }
 
 // credit finds the length of each device's ticks and hands what ends wait for
-// credits to the ends that did not give them.
+// credits to the ends that did not give them. A counter that has reached its top
+// tells nothing more: the mean is over the grids in which it did.
 func (r *Readings) credit() {
 	m := r.Map
+	for i := range m.Ends {
+		if n, known := &r.Of[i], r.trails[i].tick.known; n.Credits && known > 0 && known < n.Seen {
+			n.Told = min(1, float64(n.Told*float64(n.Seen))/float64(known))
+			n.Wait = max(n.Wait, n.Told)
+		}
+	}
 	for _, sw := range m.Switches {
 		r.calibrate(sw.Ends)
 	}
@@ -83,25 +98,37 @@ func (r *Readings) credit() {
 // calibrate lengthens the ticks of one device's ends where that alone makes
 // waiting and sending fill the time.
 func (r *Readings) calibrate(ends []int) {
-	fits := 0
-	for _, i := range ends {
-		if e := &r.Map.Ends[i]; e.slots[waitSeconds] >= 0 || r.trails[i].tick.over {
+	for n, times := range longTicks() {
+		if r.ticks(ends, n) {
+			r.stretch(ends, times)
 			return
 		}
-		fits += r.trails[i].tick.fits
 	}
-	if fits < leastFits {
-		return
+}
+
+// ticks reports whether the n-th longer tick is that of one device.
+func (r *Readings) ticks(ends []int, n int) bool {
+	fits := 0
+	for _, i := range ends {
+		if e := &r.Map.Ends[i]; e.slots[waitSeconds] >= 0 || r.trails[i].tick.over[n] {
+			return false
+		}
+		fits += r.trails[i].tick.fits[n]
 	}
+	return fits >= leastFits
+}
+
+// stretch makes the waiting of one device's ends so many times as long.
+func (r *Readings) stretch(ends []int, times float64) {
 	for _, i := range ends {
 		n, t := &r.Of[i], &r.trails[i]
 		if !n.Credits {
 			continue
 		}
-		n.Told = min(1, float64(longTick*n.Told))
+		n.Told = min(1, float64(times*n.Told))
 		n.Wait = max(n.Wait, n.Told)
 		for k, v := range t.starved {
-			t.starved[k] = min(1, float32(longTick*v))
+			t.starved[k] = min(1, float32(float32(times)*v))
 			t.wait[k] = max(t.wait[k], t.starved[k])
 		}
 	}

@@ -51,7 +51,8 @@ func TestTheWalkFollowsMissingCreditsAsItFollowsPause(t *testing.T) {
 	for name, c := range map[string]struct {
 		metric string
 		unit   float64
-	}{"seconds": {waitSeconds, 1}, "short ticks": {waitTicks, speed / 8}, "long ticks": {waitTicks, speed / 32}} {
+	}{"seconds": {waitSeconds, 1}, "short ticks": {waitTicks, speed / 8}, "long ticks": {waitTicks, speed / 32},
+		"long ticks of each lane": {waitTicks, speed / 128}} {
 		w := slowHCA(t, c.metric, c.unit)
 		m, then, during := w.read()
 		root, port := index(t, m, "nic:h7/n0"), index(t, m, "port:leaf1/h7")
@@ -82,6 +83,33 @@ func TestALittleWaitingSaysNothingOfTheTick(t *testing.T) {
 	m, _, during := w.read()
 	if got := during.Of[index(t, m, "port:leaf1/h7")].Told; !near(got, 0.05) {
 		t.Errorf("it waits %v, want 0.05", got)
+	}
+}
+
+// TestACounterAtItsTopTellsNothing: what it told before it got there is the
+// waiting, not a part of it.
+func TestACounterAtItsTopTellsNothing(t *testing.T) {
+	w := slowHCA(t, waitTicks, speed/8)
+	w.say("port:leaf1/h7", waitTicks, half+4, grids, math.NaN())
+	m, _, during := w.read()
+	if r := during.Of[index(t, m, "port:leaf1/h7")]; !near(r.Told, 0.7) || r.Wait < 0.69 {
+		t.Errorf("the port waits %v and stands %v, want 0.7", r.Told, r.Wait)
+	}
+}
+
+// TestALoopLosesNothingToPortsThatSend: another port of one of its switches has a
+// standing queue, but sends.
+func TestALoopLosesNothingToPortsThatSend(t *testing.T) {
+	w := quiet(t, 2, 2, 8)
+	for _, p := range []string{"spine0/l0", "leaf1/s0", "spine1/l1", "leaf0/s1"} {
+		w.pauses("port:"+p, 1)
+	}
+	w.say("port:leaf1/h5", queue, half+1, grids, speed)
+	w.sends("port:leaf1/h5", 0.9)
+	_, then, during := w.read()
+	b := fabric.Walk(during, then, nodes("h0", "h6"))
+	if b.Total == 0 || b.Circling < 0.99*b.Total {
+		t.Errorf("%v of %v circles", b.Circling, b.Total)
 	}
 }
 

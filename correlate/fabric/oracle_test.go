@@ -246,7 +246,7 @@ func (p *propagation) step(i int, amount float64, hops int) {
 // does, the one that tells most.
 func (p *propagation) across(i int) int {
 	best := p.m.Ends[i].Peer
-	if p.m.Ends[i].Lane == "" {
+	if best >= 0 && p.m.Ends[i].Lane == "" {
 		for z := range p.m.Ends {
 			if p.m.Ends[z].Entity == p.m.Ends[best].Entity && p.now.Of[z].Tells > p.now.Of[best].Tells {
 				best = z
@@ -257,11 +257,21 @@ func (p *propagation) across(i int) int {
 }
 
 // egress weighs the other ports of the switch to which port in belongs by how
-// much of their waiting falls into the grids in which in said stop.
+// much of their waiting falls into the grids in which in said stop; where it
+// said so without pause, and others were told so without pause, by that.
 func (p *propagation) egress(in int) map[int]float64 {
 	out := map[int]float64{}
 	if p.m.Ends[in].Entity.Kind == telemetry.NIC {
 		return out
+	}
+	standing := map[int]float64{}
+	var all, filled float64
+	for k := half + 1; k <= grids; k++ {
+		tells := p.w.cell(&p.m.Ends[in], k).tells
+		all += tells
+		if tells >= 0.95 {
+			filled += tells
+		}
 	}
 	for z := range p.m.Ends {
 		a, b := p.m.Ends[in].Lane, p.m.Ends[z].Lane
@@ -271,7 +281,15 @@ func (p *propagation) egress(in int) map[int]float64 {
 		for k := half + 1; k <= grids; k++ {
 			a, b := p.w.cell(&p.m.Ends[in], k), p.w.cell(&p.m.Ends[z], k)
 			out[z] += min(a.tells, max(b.waits, b.told))
+			if peer := p.across(z); peer >= 0 && a.tells >= 0.95 {
+				if told := p.w.cell(&p.m.Ends[peer], k).tells; told >= 0.95 {
+					standing[z] += min(a.tells, told)
+				}
+			}
 		}
+	}
+	if len(standing) > 0 && 2*filled >= all {
+		return standing
 	}
 	return out
 }
