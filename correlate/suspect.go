@@ -81,10 +81,15 @@ func (e *Engine) suspectFinding(ev *explain.Evidence) (found explain.Suspect, ok
 const suspectBefore = telemetry.Duration(60e9)
 
 // restarted says that a job which had failed runs again: what it does now says
-// nothing of why it failed, so the answer stands and only its cost goes on.
+// nothing of why it failed, so the answer stands and only its cost goes on, also
+// where its first steps are slow.
 func (c *incidentCase) restarted(h *jobs.Hurt) bool {
-	failed, again := jobs.Failed.String(), jobs.Restarted.String()
-	return c.judged != 0 && h.State != jobs.Failed && (c.impact.State == failed || c.impact.State == again || h.State == jobs.Restarted)
+	if c.judged == 0 {
+		c.failed = false // it hurts anew
+		return false
+	}
+	c.failed = c.failed || c.impact.State == jobs.Failed.String() || h.State == jobs.Restarted
+	return c.failed && h.State != jobs.Failed
 }
 
 // whyFor is how long after a job has failed its cause is looked for: what slow
