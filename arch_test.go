@@ -77,6 +77,9 @@ collectors/sysfs/ethtool:
 collectors/entry:        go.yaml.in/yaml
 collectors/dial:           collectors/entry go.yaml.in/yaml
 collectors/book:           telemetry collectors
+collectors/fabric:         telemetry collectors collectors/entry collectors/book collectors/fabric/ibdiag go.yaml.in/yaml
+collectors/fabric/ibdiag:
+collectors/nvml:           telemetry collectors collectors/book collectors/entry go.yaml.in/yaml github.com/NVIDIA/go-nvml
 collectors/sysfs:          telemetry collectors collectors/entry collectors/sysfs/ethtool go.yaml.in/yaml
 collectors/receive:        telemetry collectors
 collectors/collectorstest: telemetry collectors
@@ -128,6 +131,7 @@ lab/accuracy:            telemetry correlate/stats correlate/explain replay/scor
 lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
 lab/board:         telemetry
 lab/live:          telemetry lab/board lab/cases lab/sim/fault
+lab/wire/ibsim:    telemetry lab/board
 lab/wire/plan:     telemetry lab/board
 lab/wire/trainer:  telemetry lab/board
 lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world
