@@ -1,0 +1,211 @@
+package fabric
+
+import (
+	"context"
+	"math/bits"
+	"strconv"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Counters that are looked at here as well.
+const (
+	waitTicks   = "port_xmit_wait_ticks_total"
+	waitSeconds = "port_xmit_wait_seconds_total"
+	vl15        = "port_vl15_dropped_total"
+	linkDowns   = "port_link_downs_total"
+)
+
+// fields finds a profile's counters by what perfquery calls them.
+type fields map[string]int
+
+func fieldsOf(p *profile) fields {
+	out := fields{}
+	for i := len(p.counters) - 1; i >= 0; i-- { // the first of a name counts
+		out[p.counters[i].field] = i
+	}
+	return out
+}
+
+// readPortion runs perfquery for some ports of a node and emits what it says.
+func (r *reader) readPortion(ctx context.Context, p *portion) {
+	m := p.of
+	if m.rests > 0 {
+		m.rests--
+		r.dropped[collectors.Skipped] += len(p.ports)
+		return
+	}
+	start := r.clock()
+	r.pace.spend(start, p.cost())
+	a := r.run.run(ctx, request{program: r.perfquery, args: p.args(r.timeout()), most: 1 << 20, patient: r.patience(p.cost())})
+	if ctx.Err() != nil {
+		return
+	}
+	end := r.clock()
+	t := tally{r: r, portion: p, got: make(map[int]bool, len(p.ports))}
+	faults, err := ibdiag.ParseCounters(a.out, t.take)
+	r.dropped[collectors.Malformed] += faults.Count
+	if a.cut {
+		r.dropped[collectors.OverLimit]++
+	}
+	if len(t.got) == 0 {
+		r.log.Debug("a node's counters cannot be read", "node", m.node.name, "lid", p.lid, "err", err, "program", a.err, "says", string(a.complaints))
+	}
+	for _, number := range p.ports {
+		if !t.got[number] {
+			r.dropped[collectors.Unreadable]++
+			t.gap(m.ports[number])
+		}
+	}
+	if len(t.got) == 0 {
+		m.failures++
+		m.rests = 1 << min(m.failures, 5)
+		r.failed++
+	} else {
+		m.failures = 0
+	}
+	r.emit(m.book, start, end)
+	r.lost(end, ibdiag.Timeouts(a.complaints))
+	if t.drops > 0 {
+		r.log.Warn("subnet management packets are being dropped: resting", "at", m.node.name, "packets", t.drops)
+		r.pace.rest(end)
+	}
+	if t.downs && r.nextSurvey.After(end.Add(soon)) {
+		r.nextSurvey = end.Add(soon)
+	}
+}
+
+// soon is when the subnet is looked at again after a link went down.
+const soon = 2 * time.Second
+
+// tally takes the blocks of one run of perfquery.
+type tally struct {
+	r       *reader
+	portion *portion
+	got     map[int]bool
+	drops   uint64 // VL15 packets since the last reading
+	downs   bool   // a link went down since then
+}
+
+// take notes a port's counters.
+func (t *tally) take(c *ibdiag.Counters) {
+	r, m := t.r, t.portion.of
+	x := m.ports[c.Port]
+	if x == nil || c.LID != x.lid || c.Set == ibdiag.Other {
+		r.dropped[collectors.Unknown] += len(c.Fields)
+		return
+	}
+	wide, waits := c.Set == ibdiag.Extended, false
+	for _, f := range c.Fields {
+		i, ok := r.fields[string(f.Name)]
+		if !ok {
+			r.dropped[collectors.Unknown]++
+			continue
+		}
+		k := &r.profile.counters[i]
+		if k.metric == waitTicks {
+			waits = true
+		}
+		if k.metric == "" || !wide && !k.narrow {
+			continue
+		}
+		t.got[c.Port] = true
+		t.put(x, i, f.Value)
+	}
+	if wide && !waits && !m.narrow {
+		m.narrow, r.stalePlan = true, true
+	}
+}
+
+// put notes one counter.
+func (t *tally) put(x *port, i int, value uint64) {
+	r, k := t.r, &t.r.profile.counters[i]
+	cell := &x.cells[i]
+	if !cell.Known() {
+		var ok bool
+		if *cell, ok = t.portion.of.book.Cell(x.entity, telemetry.Column{Metric: k.metric, Type: telemetry.Uint}); !ok {
+			r.dropped[collectors.OverLimit]++
+			return
+		}
+	}
+	high, word := bits.Mul64(value, k.times)
+	if high != 0 || value == 1<<64-1 {
+		r.dropped[collectors.Saturated]++
+		t.portion.of.book.Gap(*cell)
+		return
+	}
+	t.portion.of.book.Set(*cell, word)
+	switch k.metric {
+	case waitTicks:
+		t.wait(x, value)
+	case vl15:
+		before := x.dropped.value
+		if x.dropped.rose(value) {
+			t.drops += value - before
+		}
+	case linkDowns:
+		t.downs = x.downs.rose(value) || t.downs
+	}
+}
+
+// narrowFull is where a narrow PortXmitWait sticks.
+const narrowFull = 1<<32 - 1
+
+// wait tells for how long the port waited, where a tick's length is known. A
+// counter that is full says nothing of it.
+func (t *tally) wait(x *port, ticks uint64) {
+	if x.tick == 0 {
+		return
+	}
+	b := t.portion.of.book
+	if !x.seconds.Known() {
+		var ok bool
+		if x.seconds, ok = b.Cell(x.entity, telemetry.Column{Metric: waitSeconds, Type: telemetry.Decimal, Exp: 6}); !ok {
+			t.r.dropped[collectors.OverLimit]++
+			return
+		}
+	}
+	x.waited.add(ticks, x.tick)
+	if t.portion.basic && ticks == narrowFull {
+		b.Gap(x.seconds)
+		return
+	}
+	b.Set(x.seconds, telemetry.Column{Type: telemetry.Decimal, Exp: 6}.Word(x.waited.seconds))
+}
+
+// gap notes that a port was asked and did not answer.
+func (t *tally) gap(x *port) {
+	m := t.portion.of
+	for i, c := range x.cells {
+		if c.Known() && (t.r.profile.counters[i].narrow && m.narrow) == t.portion.basic {
+			m.book.Gap(c)
+		}
+	}
+	if x.seconds.Known() && m.narrow == t.portion.basic {
+		m.book.Gap(x.seconds)
+	}
+}
+
+// emit sends what a book has, as read between two instants.
+func (r *reader) emit(b *book.Book, start, end time.Time) {
+	n, err := b.Emit(r.sink, telemetry.Instant{Source: telemetry.Time(start.UnixNano()), Received: telemetry.Time(end.UnixNano())})
+	if err != nil {
+		r.log.Error("a source cannot be stated", "err", err)
+		r.dropped[collectors.Other]++
+	}
+	r.read += n
+}
+
+// bookOf returns an empty book of a part of the subnet.
+func (r *reader) bookOf(part string, cadence time.Duration) *book.Book {
+	return book.New(book.Config{Collector: sourceName, Target: r.cfg.Subnet, Part: part, Class: telemetry.Prompt, Cadence: cadence,
+		Limit: (r.cfg.Ports + 64) * (len(r.profile.counters) + 1)})
+}
+
+func (r *reader) timeout() string {
+	return strconv.FormatInt(r.cfg.Timeout.Milliseconds(), 10)
+}

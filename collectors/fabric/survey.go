@@ -1,0 +1,211 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// ibnetdiscover has no rate of its own: with one datagram outstanding it sends
+// as fast as the subnet answers. It is let run by turns, for which it must be
+// known how fast that is; until one discovery is over, faster than any device
+// is taken for granted.
+const (
+	fastest   = 50_000 // datagrams a second: 20 µs each
+	slowest   = 2_000
+	firstSize = 20_000 // datagrams: a plane of the reference site
+	margin    = 1.5    // on how fast the last one was
+	// maxListing is how much ibnetdiscover may say: some 150 bytes for an end of
+	// a cable, 200 for a node.
+	maxListing = 64 << 20
+	// quarter is the share of the rate that discoveries may take.
+	quarter = 0.25
+)
+
+// survey runs ibnetdiscover and tells what is different.
+func (r *reader) survey(ctx context.Context) {
+	start := r.clock()
+	rate := share * r.pace.now()
+	q := request{program: r.ibnetdiscover, args: []string{"-o", "1", "-t", r.timeout()}, most: maxListing, patient: r.patience(4 * r.size)}
+	if r.sends > rate {
+		portion := float64(r.pace.portion())
+		q.turns.run = time.Duration(portion / r.sends * float64(time.Second))
+		q.turns.rest = time.Duration((portion/rate - portion/r.sends) * float64(time.Second))
+	}
+	r.local(&q)
+	a := r.run.run(ctx, q)
+	if ctx.Err() != nil {
+		return
+	}
+	end := r.clock()
+	r.pace.spend(end, r.pace.portion())
+	top, faults, err := ibdiag.ParseTopology(a.out)
+	lost := ibdiag.Timeouts(a.complaints)
+	r.lost(end, lost)
+	r.dropped[collectors.Malformed] += faults.Count
+	switch {
+	case a.err != nil:
+		err = errors.Join(a.err, err)
+	case a.cut:
+		r.dropped[collectors.OverLimit]++
+	}
+	if err != nil {
+		r.unseen(start, fmt.Errorf("ibnetdiscover: %w", err))
+		return
+	}
+	r.missing, r.misses = nil, 0
+	r.size = discoveryCost(top)
+	if s := a.took.Seconds(); s > 0 {
+		r.sends = min(max(float64(r.size)/s*margin, slowest), fastest)
+	}
+	r.take(top, telemetry.Time(end.UnixNano()), lost == 0 && faults.Count == 0 && !a.cut)
+	r.nextSurvey = start.Add(max(r.cfg.Topology, time.Duration(float64(r.size)/(quarter*r.pace.now())*float64(time.Second))))
+	r.swept(start, nil)
+}
+
+// local adds from where a program is to ask.
+func (r *reader) local(q *request) {
+	if r.cfg.CA != "" {
+		q.args = append([]string{"-C", r.cfg.CA}, q.args...)
+	}
+	if r.cfg.Port > 0 {
+		q.args = append([]string{"-P", fmt.Sprint(r.cfg.Port)}, q.args...)
+	}
+}
+
+// unseen notes that there is no topology now: of no link is anything known.
+func (r *reader) unseen(start time.Time, err error) {
+	r.missing = err
+	again := min(5*time.Second<<min(r.misses, 10), r.cfg.Topology)
+	r.misses++
+	r.nextSurvey = start.Add(max(again, time.Second))
+	if r.misses == 1 {
+		r.log.Warn("the subnet cannot be seen", "err", err)
+	}
+	for _, c := range r.subnet.all() {
+		for _, e := range c.entities {
+			r.gap(e)
+		}
+	}
+	r.emit(r.links, start, r.clock())
+	r.swept(start, err)
+}
+
+// take tells what a discovery has found.
+func (r *reader) take(top *ibdiag.Topology, at telemetry.Time, whole bool) {
+	d := discovery{topology: top, at: at, whole: whole}
+	var doubles int
+	d.nodes, doubles = r.namer.names(top)
+	r.dropped[collectors.Duplicate] += doubles
+	r.addressed(top)
+	for _, c := range r.subnet.take(d) {
+		r.tell(&c, at)
+	}
+	all := r.subnet.all()
+	for _, c := range all {
+		if !r.stated {
+			r.edge(c.edge(at))
+		}
+		for i := range c.ends {
+			r.contain(c, i, at)
+			r.state(c, i)
+		}
+	}
+	r.stated = true
+	r.emit(r.links, time.Unix(0, int64(at)), time.Unix(0, int64(at)))
+	r.replan()
+}
+
+// addressed notes what the manager gave to the ports of adapters.
+func (r *reader) addressed(top *ibdiag.Topology) {
+	clear(r.addresses)
+	clear(r.ports)
+	for i := range top.Nodes {
+		for _, l := range top.Nodes[i].Links {
+			if l.GUID != 0 {
+				at := end{top.Nodes[i].GUID, l.Port}
+				r.addresses[at], r.ports[l.GUID] = l.LID, at
+			}
+		}
+	}
+}
+
+// tell emits what a discovery found different.
+func (r *reader) tell(x *change, at telemetry.Time) {
+	for i, which := range x.which {
+		if which && x.name != "" {
+			r.event(telemetry.Event{Entity: x.cable.entities[i], At: at, Name: x.name, Text: x.cable.peers(i, x.text)})
+		}
+	}
+	e := x.cable.edge(at)
+	if x.over {
+		e.End = at
+		for _, of := range x.cable.entities {
+			r.gap(of)
+		}
+	}
+	if r.stated || x.over {
+		r.edge(e) // otherwise it is stated with the others
+	}
+}
+
+func (r *reader) event(e telemetry.Event) {
+	e.Received, e.Source = e.At, telemetry.Source{Collector: sourceName, Target: r.cfg.Subnet}
+	r.sink.Emit(&telemetry.Record{Kind: telemetry.EventRecord, Event: &e})
+	r.read++
+	r.log.Info("event", "entity", e.Entity.String(), "name", string(e.Name), "text", e.Text)
+}
+
+func (r *reader) edge(e *telemetry.Edge) {
+	r.sink.Emit(&telemetry.Record{Kind: telemetry.EdgeRecord, Edge: e})
+	r.read++
+}
+
+// contain states what a cable's end lies in, once in a run.
+func (r *reader) contain(c *cable, i int, at telemetry.Time) {
+	inner, outer := c.entities[i], c.owners[i]
+	if outer.IsZero() || r.owned[inner] == outer {
+		return
+	}
+	r.owned[inner] = outer
+	r.edge(&telemetry.Edge{From: outer, To: inner, Relation: telemetry.Contains, Received: at, Source: sourceName})
+}
+
+// state notes what a cable's end is now.
+func (r *reader) state(c *cable, i int) {
+	of := c.entities[i]
+	if c.state != up && c.state != down {
+		r.gap(of)
+		return
+	}
+	rate, word := c.rate(), uint64(1)
+	if c.state == down {
+		rate, word = 0, 0
+	}
+	r.set(of, "port_up", word)
+	if rate > 0 {
+		r.set(of, "port_speed_bits_per_second", uint64(rate))
+	}
+}
+
+func (r *reader) set(of telemetry.Entity, m telemetry.MetricName, word uint64) {
+	cell, ok := r.links.Cell(of, telemetry.Column{Metric: m, Type: telemetry.Uint})
+	if !ok {
+		r.dropped[collectors.OverLimit]++
+		return
+	}
+	r.links.Set(cell, word)
+}
+
+func (r *reader) gap(of telemetry.Entity) {
+	for _, m := range []telemetry.MetricName{"port_up", "port_speed_bits_per_second"} {
+		if cell, ok := r.links.Cell(of, telemetry.Column{Metric: m, Type: telemetry.Uint}); ok {
+			r.links.Gap(cell)
+		}
+	}
+}
