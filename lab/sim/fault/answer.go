@@ -65,6 +65,11 @@ func (s *Scene) networkAnswer(a *Answer, f Fault, at place) {
 				a.accept(s.Site.SwitchName(at.fabric*perFabric + n))
 			}
 		}
+		if at.sw >= 0 {
+			for _, sw := range s.rail(at.sw) {
+				a.accept(s.Site.SwitchName(sw))
+			}
+		}
 	}
 	if f.Entity.Kind == telemetry.Port || f.Entity.Kind == telemetry.Optic || at.link >= 0 && len(a.Accept) == 0 {
 		s.cableAnswer(a, f, at)

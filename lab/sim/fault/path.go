@@ -13,7 +13,7 @@ func pathKinds() []Kind {
 	return []Kind{
 		{Name: "incast", Domain: "network", Expect: Incident, Loud: 0.25, Quiet: 0.12, Lag: [2]float64{0, 10},
 			Severity: "what a job's nodes together send to one of its NICs besides, up to three times its speed",
-			strike:   []telemetry.Kind{telemetry.Port}, eligible: onReceivers, write: (*writing).incast},
+			strike:   []telemetry.Kind{telemetry.Port}, eligible: in(many, onReceivers), write: (*writing).incast},
 		{Name: "noisy-neighbour", Domain: "network", Expect: Incident, Loud: 0.2, Quiet: 0.08, Lag: [2]float64{0, 10},
 			Severity: "what another job's nodes together send to a node of this one, up to three times a NIC's speed",
 			strike:   []telemetry.Kind{telemetry.Job}, eligible: in(trains, onOthers), write: (*writing).flood},
@@ -42,7 +42,7 @@ func pathKinds() []Kind {
 			strike:   []telemetry.Kind{telemetry.Port}, eligible: in(hashed, onUplinks),
 			write: func(w *writing) { addShare(&w.set.Links[w.link].Pile, w.x) }},
 		{Name: "plane-imbalance", Domain: "network", Expect: Incident, Loud: 0.55, Quiet: 0.15, Lag: [2]float64{0, 6},
-			Severity: "traffic beyond its due that routing gives to a plane's or leaf's switches, up to seven times that",
+			Severity: "traffic beyond its due that a plane or the rail of a leaf is given, up to seven times that",
 			strike:   []telemetry.Kind{telemetry.Plane, telemetry.Switch}, eligible: onPlanes, write: (*writing).weigh},
 	}
 }
@@ -112,16 +112,33 @@ func onPlanes(s *Scene, job int) (out []telemetry.Entity) {
 	return out
 }
 
+// weigh gives more to all switches of a plane, or to all leaves of a rail: a
+// collective sends to the NIC of the same number, so that both ends of a hop
+// have the same preference.
 func (w *writing) weigh() {
 	more := 1 + float64(7*w.x)
 	if w.sw >= 0 {
-		multiply(&w.set.Switches[w.sw].Weight, more)
+		for _, sw := range w.scene.rail(w.sw) {
+			multiply(&w.set.Switches[sw].Weight, more)
+		}
 		return
 	}
 	perFabric := w.scene.Site.Leaves + w.scene.Site.Spines
 	for n := range perFabric {
 		multiply(&w.set.Switches[w.fabric*perFabric+n].Weight, more)
 	}
+}
+
+// rail lists the leaves of the rail that a leaf is one of, itself included.
+func (s *Scene) rail(sw int) (out []int) {
+	perFabric := s.Site.Leaves + s.Site.Spines
+	first, leaf := sw/perFabric*perFabric, sw%perFabric
+	for n := range s.Site.Leaves {
+		if n%s.Site.GPUs == leaf%s.Site.GPUs {
+			out = append(out, first+n)
+		}
+	}
+	return out
 }
 
 // both writes to both directions of the cable at an entity.

@@ -226,4 +226,8 @@ func staged(s *Scene, job int) bool   { return trains(s, job) && s.Jobs[job].Sta
 func expert(s *Scene, job int) bool   { return trains(s, job) && s.Jobs[job].Experts > 1 }
 func saves(s *Scene, job int) bool    { return trains(s, job) && s.Jobs[job].Checkpoints }
 
+// many reports whether a job has hosts enough that several can send to one: three
+// at least, or else a sender's own link fills before the receiver's does.
+func many(s *Scene, job int) bool { return len(s.Jobs[job].Nodes) > 3 }
+
 func spreadRoCE(s *Scene, j int) bool { return s.spans(j) && !s.InfiniBand && s.Site.Spines > 1 }

@@ -118,7 +118,7 @@ func (s *solver) solve(t *traffic, others *offered) {
 	}
 	for _, l := range s.touched {
 		full := s.potential[l] > float64(1.01*s.free[l]) && s.used[l] >= float64(fills*s.free[l])
-		s.state[l] = s.queue(l, others.flows[l], full, 1)
+		s.state[l] = s.queue(l, others.flows[l], full, s.used[l]/max(s.free[l], 1))
 	}
 	s.stop(t)
 	s.pace(t)
@@ -188,10 +188,10 @@ func (s *solver) ease(t *traffic, others *offered) {
 	for _, l := range s.touched {
 		paced := s.paced[l]
 		s.paced[l] = 0
-		if s.state[l].stop > 0.01 || s.used[l] <= 0 || paced >= float64(fills*s.used[l]) {
+		if s.state[l].stop > 0.01 || s.state[l].full && paced >= float64(fills*s.free[l]) {
 			continue
 		}
-		s.state[l] = s.queue(l, others.flows[l], false, paced/s.used[l])
+		s.state[l] = s.queue(l, others.flows[l], false, paced/max(s.free[l], 1))
 	}
 }
 
@@ -238,10 +238,9 @@ func (s *solver) demand(f *flow) float64 {
 }
 
 // queue is the state of a link's sender, where more comes than it carries or
-// not. part is how much of what it could send it sends: bursts are as much
-// shorter.
+// not. part is how much it sends of what it has free.
 func (s *solver) queue(l int32, foreign float64, full bool, part float64) queue {
-	bursts := float64(s.fabric.bursts[l] * part)
+	bursts := float64(s.fabric.bursts[l] * crowding(part))
 	q := queue{eager: 1, mark: float64(burstMark * bursts), stop: float64(burstStop * bursts)}
 	sw := s.fabric.sender[l]
 	if sw < 0 { // a NIC's own work queues do not mark
@@ -280,6 +279,14 @@ func (s *solver) queue(l int32, foreign float64, full bool, part float64) queue 
 		q.mark, q.eager, q.highest = 0, untold, float64(xoff*s.marking.Min)
 	}
 	return q
+}
+
+// crowding is how long a queue of bursts is beside the one that stands while a
+// link sends all it could, where it sends part of that: the mean queue ρ²/(1 − ρ)
+// of random arrivals (Kleinrock, Queueing Systems, vol. 1), from useful on down.
+func crowding(part float64) float64 {
+	load := float64(useful * min(1, part))
+	return float64(load*load) / (1 - load) * (1 - useful) / float64(useful*useful)
 }
 
 // equilibrium is the reaction's, remembered: few rates occur.
