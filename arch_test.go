@@ -80,8 +80,13 @@ collectors/book:           telemetry collectors
 collectors/fabric:         telemetry collectors collectors/entry collectors/book collectors/fabric/ibdiag go.yaml.in/yaml
 collectors/fabric/ibdiag:
 collectors/nvml:           telemetry collectors collectors/book collectors/entry go.yaml.in/yaml github.com/NVIDIA/go-nvml
+collectors/gnmi:           telemetry collectors collectors/book collectors/dial collectors/entry go.yaml.in/yaml
+collectors/gnmi:           github.com/openconfig/gnmi google.golang.org/grpc google.golang.org/protobuf
 collectors/sysfs:          telemetry collectors collectors/entry collectors/sysfs/ethtool go.yaml.in/yaml
+collectors/mapping:        telemetry collectors collectors/book collectors/entry go.yaml.in/yaml
 collectors/receive:        telemetry collectors
+collectors/scrape:         telemetry collectors collectors/book collectors/dial collectors/entry collectors/mapping go.yaml.in/yaml
+collectors/scrape:         github.com/prometheus/prometheus
 collectors/collectorstest: telemetry collectors
 
 # the live shell
@@ -130,8 +135,11 @@ lab/cases/baseline:      telemetry correlate/stats
 lab/accuracy:            telemetry correlate/stats correlate/explain replay/score lab/cases lab/cases/baseline
 lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
 lab/board:         telemetry
+lab/wire/gnmi:     telemetry lab/board github.com/openconfig/gnmi google.golang.org/grpc
 lab/live:          telemetry lab/board lab/cases lab/sim/fault
+lab/wire/exporter: telemetry lab/board
 lab/wire/ibsim:    telemetry lab/board
+lab/wire/host:     telemetry lab/board
 lab/wire/plan:     telemetry lab/board
 lab/wire/trainer:  telemetry lab/board
 lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world

@@ -1,0 +1,90 @@
+package gnmi
+
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// folded is a series that several leaves make: a port's pause frames are those
+// of its priorities.
+type folded struct {
+	cell   book.Cell
+	how    fold
+	column telemetry.Column
+	parts  []part
+	dirty  bool
+	synced bool // every part that the device has from the beginning was heard
+	sealed bool // it was stated
+}
+
+// part is one leaf's share.
+type part struct {
+	word, base uint64
+	known      bool
+}
+
+// join adds a part.
+func (f *folded) join() int {
+	f.parts = append(f.parts, part{})
+	return len(f.parts) - 1
+}
+
+// put notes a part's word. What joins a counter's sum after that was stated
+// begins at what it has now: its past is no increase of today.
+func (f *folded) put(slot int, word uint64) {
+	p := &f.parts[slot]
+	if !p.known && f.sealed && f.how == sum && f.column.Type != telemetry.Float && counts(f.column) {
+		p.base = word
+	}
+	if word < p.base {
+		p.base = 0 // it was reset
+	}
+	p.word, p.known = word, true
+}
+
+// counts says that a column's numbers only rise.
+func counts(c telemetry.Column) bool {
+	const suffix = "_total"
+	return len(c.Metric) > len(suffix) && c.Metric[len(c.Metric)-len(suffix):] == suffix
+}
+
+// leave forgets a part. A counter's share stays in the sum, where nothing falls.
+func (f *folded) leave(slot int) {
+	if !counts(f.column) {
+		f.parts[slot].known = false
+	}
+}
+
+// word is what the parts make; false where there is none.
+func (f *folded) word() (uint64, bool) {
+	var total uint64
+	var reals, largest float64 = 0, math.Inf(-1)
+	n := 0
+	for i := range f.parts {
+		p := &f.parts[i]
+		if !p.known {
+			continue
+		}
+		n++
+		if f.column.Type == telemetry.Float || f.how == most {
+			v := f.column.Float(p.word)
+			reals += v
+			if v > largest {
+				largest, total = v, p.word
+			}
+			continue
+		}
+		total += p.word - p.base
+	}
+	switch {
+	case n == 0:
+		return 0, false
+	case f.how == mean:
+		return f.column.Word(reals / float64(n)), true
+	case f.how == sum && f.column.Type == telemetry.Float:
+		return math.Float64bits(reals), true
+	}
+	return total, true
+}

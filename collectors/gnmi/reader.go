@@ -1,0 +1,462 @@
+package gnmi
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// sourceName is the collector in its sources; neighbourSource the source of what
+// LLDP tells.
+const (
+	sourceName      = "gnmi"
+	neighbourSource = "lldp"
+)
+
+// Times that a reader goes by.
+const (
+	saneWithin = telemetry.Duration(time.Minute)            // how far a device's clock may be off and still be believed
+	splitAfter = telemetry.Duration(250 * time.Millisecond) // readings further apart are frames of their own
+	stepBack   = telemetry.Duration(10 * time.Second)       // a clock that goes back further was set
+	// maxSeries is how many a switch may have: 512 ports with 128 each.
+	maxSeries = 1 << 16
+)
+
+// reader turns one device's messages into records. It is used by one goroutine
+// at a time.
+type reader struct {
+	profile *Profile
+	self    telemetry.Entity
+	queues  bool
+	names   string            // which word names a port
+	domain  string            // taken off neighbours' names
+	peer    func(string) bool // says that a system is a switch of ours
+	book    *book.Book
+	sink    collectors.Emitter
+
+	root      *node
+	nodes     int
+	prefixes  map[string]*prefix
+	last      *prefix
+	paths     int
+	folds     map[telemetry.Series]*folded
+	taken     map[telemetry.Series]bool
+	contained map[telemetry.Entity]bool
+	ports     map[string]*port
+	hoods     map[string]*neighbourhood
+
+	at      telemetry.Instant // of the notification that is being read
+	seq     uint64
+	stale   bool // a port is called something else than the tree says
+	group   *subscription
+	open    bool // something was noted since the last frame
+	batch   telemetry.Instant
+	dirty   []*folded
+	held    []*use
+	nearby  []*neighbourhood // changed since the last frame
+	pending []*telemetry.Record
+
+	readings int
+	dropped  map[collectors.Reason]int
+	scratch  []byte
+	found    [][]byte
+	many     []scalar
+}
+
+// port is a port of the device.
+type port struct {
+	native string
+	name   string // one part of the entity's
+	entity telemetry.Entity
+	words  map[string]string
+	speed  uint64
+	used   bool
+	near   []*neighbourhood
+}
+
+// newReader returns the reader of a device.
+func newReader(p *Profile, t Target, c *Config, sink collectors.Emitter) *reader {
+	r := &reader{profile: p, queues: c.Queues, names: p.names, domain: c.Domain, peer: func(string) bool { return false }, sink: sink,
+		self:  telemetry.Entity{Kind: telemetry.Switch, Name: telemetry.NamePart(t.Name)},
+		book:  book.New(book.Config{Collector: sourceName, Target: t.Name, Cadence: c.Every, Limit: maxSeries}),
+		ports: map[string]*port{}, hoods: map[string]*neighbourhood{}, contained: map[telemetry.Entity]bool{}, dropped: map[collectors.Reason]int{}}
+	if c.Names != "" {
+		r.names = c.Names
+	}
+	r.plant()
+	return r
+}
+
+// plant begins the tree anew: what ports are called has changed, or nothing is
+// known yet.
+func (r *reader) plant() {
+	r.root = &node{states: []state{{at: r.profile.root}}}
+	r.nodes, r.paths, r.last = 0, 0, nil
+	r.prefixes = map[string]*prefix{}
+	r.folds, r.taken = map[telemetry.Series]*folded{}, map[telemetry.Series]bool{}
+	r.dirty, r.held, r.nearby = nil, nil, nil
+	for _, p := range r.ports {
+		p.used, p.near = false, nil
+	}
+	clear(r.hoods)
+}
+
+func (r *reader) drop(why collectors.Reason) { r.dropped[why]++ }
+
+// drain returns what was read and dropped since it was last asked.
+func (r *reader) drain() (readings int, dropped map[collectors.Reason]int) {
+	readings, dropped = r.readings, r.dropped
+	r.readings, r.dropped = 0, map[collectors.Reason]int{}
+	return readings, dropped
+}
+
+// port returns a port by its own name.
+func (r *reader) port(native string) *port {
+	p := r.ports[native]
+	if p == nil {
+		p = &port{native: native, words: map[string]string{}}
+		r.ports[native] = p
+		r.christen(p)
+	}
+	p.used = true
+	return p
+}
+
+// christen gives a port the name that the site knows it by: the word that it is
+// to be named by, where that was told, is one word and no other port's.
+func (r *reader) christen(p *port) {
+	p.name = telemetry.NamePart(p.native)
+	if w := p.words[r.names]; w != "" && usable(w) {
+		for _, o := range r.ports {
+			if o != p && o.name == telemetry.NamePart(w) {
+				r.drop(collectors.Duplicate)
+				w = p.native
+				break
+			}
+		}
+		p.name = telemetry.NamePart(w)
+	}
+	p.entity = telemetry.Entity{Kind: telemetry.Port, Name: r.self.Name + "/" + p.name}
+}
+
+// usable says that a text can be a port's name: one word, not long.
+func usable(s string) bool {
+	return len(s) <= 64 && s != "" && !strings.ContainsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == unicode.ReplacementChar })
+}
+
+// begin sets the instant of a notification; what was noted of another is framed
+// first.
+func (r *reader) begin(stated int64, received telemetry.Time) {
+	r.seq++
+	r.at = telemetry.Instant{Source: sane(stated, received), Received: received}
+	if r.open {
+		if apart := r.at.Source - r.batch.Source; apart > telemetry.Time(splitAfter) || apart < -telemetry.Time(splitAfter) {
+			r.flush()
+		}
+	}
+}
+
+// sane returns a device's time where it can be one: in nanoseconds, or in a
+// coarser unit that somebody took for them.
+func sane(stated int64, received telemetry.Time) telemetry.Time {
+	for _, k := range [...]int64{1, 1e3, 1e6, 1e9} {
+		if stated <= 0 || stated > (1<<63-1)/k {
+			break
+		}
+		if off := telemetry.Time(stated*k) - received; off > -telemetry.Time(saneWithin) && off < telemetry.Time(saneWithin) {
+			return telemetry.Time(stated * k)
+		}
+	}
+	return received
+}
+
+// set notes a leaf's value.
+func (r *reader) set(l *leaf, v scalar) {
+	l.seq = r.seq
+	if behind := l.at - r.at.Source; behind > 0 && behind < telemetry.Time(stepBack) {
+		r.drop(collectors.Stale)
+		return
+	}
+	l.at = r.at.Source
+	r.mark()
+	for i := range l.uses {
+		u := &l.uses[i]
+		switch u.rule.role {
+		case reading:
+			word, o := u.rule.word(v)
+			switch o {
+			case taken:
+				r.store(u, word)
+			case unknown:
+				r.drop(collectors.Unsupported)
+				r.gap(u)
+			case spoilt:
+				r.drop(collectors.Malformed)
+				r.gap(u)
+			case unfit:
+				r.drop(collectors.OutOfRange)
+				r.gap(u)
+			}
+		case portName:
+			r.rename(u, v)
+		case neighbour:
+			r.hear(u, v)
+		}
+	}
+}
+
+// mark opens a frame at the notification's instant.
+func (r *reader) mark() {
+	if !r.open {
+		r.open, r.batch = true, r.at
+		return
+	}
+	r.batch = telemetry.Instant{Source: max(r.batch.Source, r.at.Source), Received: max(r.batch.Received, r.at.Received)}
+}
+
+func (r *reader) store(u *use, word uint64) {
+	if u.fold != nil {
+		u.fold.put(u.slot, word)
+		r.soil(u.fold)
+	} else {
+		r.book.Set(u.cell, word)
+	}
+	if r.group != nil && r.group.held && !u.held {
+		u.held = true
+		r.held = append(r.held, u)
+	}
+	if u.rule.event && u.known && u.word != word {
+		r.turned(u, word)
+	}
+	if u.rule.column.Metric == "port_speed_bits_per_second" && u.port != nil && u.port.speed != word {
+		u.port.speed = word
+		for _, n := range u.port.near {
+			r.stir(n)
+		}
+	}
+	u.word, u.known = word, true
+}
+
+// soil notes that a folded series has to be stated.
+func (r *reader) soil(f *folded) {
+	if r.group == nil || r.group.synced {
+		f.synced = true
+	}
+	if !f.dirty {
+		f.dirty = true
+		r.dirty = append(r.dirty, f)
+	}
+}
+
+// turned tells that a link went down or came up.
+func (r *reader) turned(u *use, word uint64) {
+	e := &telemetry.Event{Entity: u.port.entity, At: r.at.Source, Received: r.at.Received, Name: telemetry.EventLinkUp, Text: "DOWN -> UP",
+		Source: telemetry.Source{Collector: sourceName, Target: r.self.Name}}
+	if word == 0 {
+		e.Name, e.Text = telemetry.EventLinkDown, "UP -> DOWN"
+	}
+	r.pending = append(r.pending, &telemetry.Record{Kind: telemetry.EventRecord, Event: e})
+}
+
+// gap notes that a series has no value now.
+func (r *reader) gap(u *use) {
+	if u.rule.role != reading {
+		return
+	}
+	r.mark()
+	u.known = false
+	if u.fold != nil {
+		u.fold.leave(u.slot)
+		r.soil(u.fold)
+		return
+	}
+	r.book.Gap(u.cell)
+}
+
+// rename takes a word that names a port. Where that changes what its series are
+// called, the tree is found out anew.
+func (r *reader) rename(u *use, v scalar) {
+	if v.form != text && v.form != nothing || len(v.b) > 256 || u.port.words[u.rule.field] == string(v.b) {
+		return
+	}
+	u.port.words[u.rule.field] = string(v.b)
+	was := u.port.name
+	r.christen(u.port)
+	if was != u.port.name {
+		r.stale = true
+	}
+}
+
+// gone ends everything at or below a path that the device has deleted.
+func (r *reader) gone(elems []element) {
+	for _, n := range r.find(elems) {
+		n.below(func(_ *leaf, u *use) { r.end(u) })
+	}
+}
+
+// end ends what a use stood for.
+func (r *reader) end(u *use) {
+	if u.near != nil {
+		r.leave(u)
+	}
+	if u.known {
+		r.gap(u)
+	}
+}
+
+// replaced ends everything at or below a prefix that an atomic notification has
+// not named.
+func (r *reader) replaced(n *node) {
+	n.below(func(l *leaf, u *use) {
+		if l.seq != r.seq {
+			r.end(u)
+		}
+	})
+}
+
+// lost notes that nothing is known any more: the session is over. The next one
+// tells everything anew.
+func (r *reader) lost(now telemetry.Time) {
+	r.flush()
+	r.at = telemetry.Instant{Source: now, Received: now}
+	r.root.below(func(l *leaf, u *use) {
+		l.at = 0
+		if u.known && u.rule.role == reading {
+			u.known = false
+			r.mark()
+			if u.fold == nil {
+				r.book.Gap(u.cell)
+				return
+			}
+			u.fold.leave(u.slot)
+			r.soil(u.fold)
+		}
+	})
+	for _, u := range r.held {
+		u.held = false
+	}
+	r.held = nil
+	for _, f := range r.dirty {
+		f.dirty, f.synced = false, false
+		r.book.Gap(f.cell)
+	}
+	r.dirty = r.dirty[:0]
+	r.flush()
+}
+
+// restate says again what is only told when it changes: silence would say that
+// nothing is known.
+func (r *reader) restate(now telemetry.Time) {
+	if len(r.held) == 0 {
+		return
+	}
+	r.flush()
+	r.at = telemetry.Instant{Source: now, Received: now}
+	r.group = nil
+	r.held = slices.DeleteFunc(r.held, func(u *use) bool {
+		if !u.known {
+			u.held = false
+			return true
+		}
+		r.mark()
+		if u.fold != nil {
+			r.soil(u.fold)
+		} else {
+			r.book.Set(u.cell, u.word)
+		}
+		return false
+	})
+	r.flush()
+}
+
+// flush emits what was noted: edges and events first, then frames.
+func (r *reader) flush() {
+	later := r.dirty[:0]
+	for _, f := range r.dirty {
+		if !f.synced {
+			later = append(later, f)
+			continue
+		}
+		f.dirty = false
+		if word, ok := f.word(); ok {
+			f.sealed = true
+			r.book.Set(f.cell, word)
+		} else {
+			r.book.Gap(f.cell)
+		}
+	}
+	r.dirty = later
+	for _, n := range r.nearby {
+		r.state(n)
+	}
+	r.nearby = r.nearby[:0]
+	for _, rec := range r.pending {
+		r.sink.Emit(rec)
+		r.readings++
+	}
+	r.pending = nil
+	n, err := r.book.Emit(r.sink, r.batch)
+	r.readings += n
+	if err != nil {
+		r.drop(collectors.Other)
+	}
+	r.open = false
+	if r.stale {
+		r.stale = false
+		r.plant()
+	}
+}
+
+// leafList is values of one leaf.
+type leafList struct {
+	r *reader
+	n *node
+}
+
+func (m *leafList) add(v scalar) {
+	if len(m.r.many) < 1024 {
+		m.r.many = append(m.r.many, v)
+	}
+}
+
+// set folds the values into one, as the rule says; where it says nothing, a list
+// is not what the leaf can be.
+func (m *leafList) set() {
+	values := m.r.many
+	m.r.many = m.r.many[:0]
+	if i := slices.IndexFunc(m.n.leaf.uses, func(u use) bool { return u.rule.role == reading && u.rule.fold == single }); i >= 0 {
+		m.r.drop(collectors.Malformed)
+		return
+	}
+	if len(m.n.leaf.uses) == 0 {
+		return
+	}
+	f := folded{how: m.n.leaf.uses[0].rule.fold, column: telemetry.Column{Type: telemetry.Float}}
+	for _, v := range values {
+		p, o := m.n.leaf.uses[0].rule.plain(v)
+		x, ok := p.number()
+		if o != taken || !ok {
+			m.r.drop(collectors.Malformed)
+			continue
+		}
+		slot := f.join()
+		f.put(slot, f.column.Word(x))
+	}
+	if word, ok := f.word(); ok {
+		m.r.set(m.n.leaf, scalar{form: real, f: f.column.Float(word)})
+	}
+}
+
+// speedAttr is a port's speed as an edge has it.
+func (p *port) speedAttr() []telemetry.Attr {
+	if p.speed == 0 {
+		return nil
+	}
+	return []telemetry.Attr{{Key: telemetry.AttrSpeed, Value: strconv.FormatUint(p.speed, 10)}}
+}

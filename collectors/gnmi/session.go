@@ -1,0 +1,391 @@
+package gnmi
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// How a session is kept.
+const (
+	firstWait     = time.Second
+	mostWait      = 30 * time.Second
+	refusedWait   = time.Minute // after a target refused us, doubled up to
+	mostRefused   = 10 * time.Minute
+	stableAfter   = time.Minute      // a session that stood so long forgets the waits before it
+	answersWithin = 15 * time.Second // what a dialled target may take for its first word
+	quietFor      = 30 * time.Second // a target that samples and says nothing for so long is dialled anew
+	restateEvery  = 10 * time.Second
+	mostKeepalive = 5 * time.Minute
+	frameAfter    = 200 * time.Millisecond // the readings of one sample come within this
+	mostMessage   = 16 << 20
+	mostBytes     = 32 << 20 // that a target may send in a second; the rest is dropped unread
+)
+
+// errQuiet says that a target fell silent.
+var errQuiet = errors.New("the target has stopped to send")
+
+// errNoGroup says that a target has nothing of what the profile asks for.
+var errNoGroup = errors.New("the target refuses every subscription of the profile")
+
+// device is one target through all its sessions.
+type device struct {
+	target  Target
+	cfg     *Config
+	guard   dial.Guard
+	slots   chan struct{} // to be held while dialling
+	log     *slog.Logger
+	profile *Profile
+	subs    []*subscription
+	alive   time.Duration // the keepalive that the target bears
+
+	mu      sync.Mutex // guards what follows
+	reader  *reader
+	up      bool
+	err     error
+	heard   time.Time
+	second  time.Time // that the bytes were counted in
+	bytes   int
+	samples bool // something is sampled: silence means something
+}
+
+// keep holds a session with the target until ctx is done.
+func (d *device) keep(ctx context.Context) {
+	wait := firstWait
+	for {
+		began := time.Now()
+		err := d.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		d.ended(err)
+		switch {
+		case refusal(err):
+			wait = min(max(wait*2, refusedWait), mostRefused)
+		case time.Since(began) > stableAfter:
+			wait = firstWait
+		default:
+			wait = min(wait*2, mostWait)
+		}
+		d.log.Info("gnmi session ended", "target", d.target.Name, "err", err, "again_within", wait)
+		if !pause(ctx, wait/2+rand.N(wait/2)) {
+			return
+		}
+	}
+}
+
+// pause waits; false if ctx was done before.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// refusal says that asking again soon is of no use.
+func refusal(err error) bool {
+	switch status.Code(err) {
+	case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument, codes.ResourceExhausted:
+		return true
+	}
+	var refused *dial.RefusedError
+	return errors.Is(err, errNoGroup) || errors.As(err, &refused)
+}
+
+// ended notes that there is no session, and that nothing is known any more.
+func (d *device) ended(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.up {
+		d.reader.lost(telemetry.Time(time.Now().UnixNano()))
+	}
+	d.up, d.err = false, err
+	d.reader.drop(collectors.Unreadable)
+	if strings.Contains(fmt.Sprint(err), "too_many_pings") {
+		d.alive = min(d.alive*2, mostKeepalive)
+	}
+}
+
+// connect prepares a connection. It is dialled by the first call.
+func (d *device) connect() (*grpc.ClientConn, error) {
+	secure := insecure.NewCredentials()
+	if !d.cfg.Plaintext {
+		c, err := d.cfg.TLS.Config()
+		if err != nil {
+			return nil, err
+		}
+		c = c.Clone()
+		c.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+		secure = credentials.NewTLS(c)
+	}
+	return grpc.NewClient("passthrough:///"+d.target.Address,
+		grpc.WithTransportCredentials(secure),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return d.guard.DialContext(ctx, "tcp", address)
+		}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: d.alive, Timeout: 10 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostMessage)),
+		grpc.WithUserAgent("quintet"),
+		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
+	)
+}
+
+// login is what is sent with every call.
+func (d *device) login(ctx context.Context) (context.Context, error) {
+	for _, x := range [...]struct{ key, file string }{{"username", d.cfg.UsernameFile}, {"password", d.cfg.PasswordFile}} {
+		if x.file == "" {
+			continue
+		}
+		b, err := os.ReadFile(x.file)
+		if err != nil {
+			return nil, err
+		}
+		ctx = metadata.AppendToOutgoingContext(ctx, x.key, strings.TrimRight(string(b), "\r\n"))
+	}
+	return ctx, nil
+}
+
+// session dials the target, subscribes and reads until something ends.
+func (d *device) session(ctx context.Context) error {
+	select {
+	case d.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	release := sync.OnceFunc(func() { <-d.slots })
+	defer release()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ctx, err := d.login(ctx)
+	if err != nil {
+		return err
+	}
+	conn, err := d.connect()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	asked, done := context.WithTimeout(ctx, answersWithin)
+	enc, err := d.profile.encoding(asked, gpb.NewGNMIClient(conn))
+	done()
+	if err != nil {
+		return err
+	}
+	release()
+	l := &line{d: d, conn: conn, enc: enc, cancel: cancel, due: make(chan struct{}, 1)}
+	d.begin()
+	return l.run(ctx)
+}
+
+// begin notes that the target answers.
+func (d *device) begin() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.up, d.err, d.heard, d.samples = true, nil, time.Now(), false
+	for _, s := range d.subs {
+		s.synced = false
+	}
+}
+
+// line is one session.
+type line struct {
+	d      *device
+	conn   *grpc.ClientConn
+	enc    gpb.Encoding
+	cancel context.CancelCauseFunc
+	due    chan struct{} // a frame has been opened
+}
+
+// run subscribes to what names things, then to all else, and reads.
+func (l *line) run(ctx context.Context) error {
+	var streams sync.WaitGroup
+	streams.Go(func() { l.beat(ctx) })
+	defer streams.Wait()
+	defer l.cancel(nil)
+	var open sync.WaitGroup
+	var granted int
+	for _, first := range [...]bool{true, false} {
+		for _, s := range l.d.subs {
+			if s.first != first || time.Now().Before(s.until) {
+				continue
+			}
+			granted++
+			told := make(chan struct{})
+			once := sync.OnceFunc(func() { close(told) })
+			open.Go(func() {
+				defer once()
+				if err := l.follow(ctx, s, once); err != nil {
+					l.cancel(err)
+				}
+			})
+			if !first {
+				continue
+			}
+			timer := time.NewTimer(answersWithin)
+			select {
+			case <-told:
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			timer.Stop()
+		}
+	}
+	open.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if granted == 0 {
+		return errNoGroup
+	}
+	for _, s := range l.d.subs {
+		if !time.Now().Before(s.until) {
+			return io.EOF // some group ended without an error
+		}
+	}
+	return errNoGroup
+}
+
+// follow reads one group until its stream ends; told is called once everything
+// there is has been. Where the target refuses the group, nil is returned and the
+// others go on.
+func (l *line) follow(ctx context.Context, s *subscription, told func()) error {
+	for {
+		err := l.stream(ctx, s, told)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		refused, again := s.refused(err, time.Now())
+		if !refused {
+			return err
+		}
+		l.d.log.Info("gnmi group refused", "target", l.d.target.Name, "group", s.name, "err", err, "again", again)
+		if !again {
+			l.d.mu.Lock()
+			l.d.reader.drop(collectors.Unsupported)
+			l.d.mu.Unlock()
+			return nil
+		}
+	}
+}
+
+// stream reads one RPC.
+func (l *line) stream(ctx context.Context, s *subscription, told func()) error {
+	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
+	st, err := l.conn.NewStream(ctx, desc, gpb.GNMI_Subscribe_FullMethodName, grpc.ForceCodecV2(rawCodec{}))
+	if err != nil {
+		return err
+	}
+	if err := st.SendMsg(s.request(l.d.cfg.Every, l.enc)); err != nil && err != io.EOF {
+		return err // of io.EOF the reason is what receiving says
+	}
+	if err := st.CloseSend(); err != nil {
+		return err
+	}
+	var m message
+	for {
+		if err := st.RecvMsg(&m); err != nil {
+			if err == io.EOF {
+				return errors.New("the target ended the subscription")
+			}
+			return err
+		}
+		synced, err := l.d.take(m.b, s)
+		select {
+		case l.due <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return err
+		}
+		if synced {
+			told()
+		}
+	}
+}
+
+// take reads a message. What is damaged is counted; the stream goes on.
+func (d *device) take(b []byte, s *subscription) (synced bool, err error) {
+	now := time.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.heard = now
+	d.samples = d.samples || !s.held
+	if now.Sub(d.second) > time.Second {
+		d.second, d.bytes = now, 0
+	}
+	if d.bytes += len(b); d.bytes > mostBytes {
+		d.reader.drop(collectors.OverLimit)
+		return false, nil
+	}
+	d.reader.group = s
+	synced, err = d.reader.message(b, telemetry.Time(now.UnixNano()))
+	if errors.Is(err, errWire) {
+		d.reader.drop(collectors.Malformed)
+		err = nil
+	}
+	s.synced = s.synced || synced
+	return synced, err
+}
+
+// beat frames what was read, restates what stands, and ends a session that has
+// fallen silent.
+func (l *line) beat(ctx context.Context) {
+	restate := time.NewTicker(restateEvery)
+	defer restate.Stop()
+	frame := time.NewTimer(time.Hour)
+	frame.Stop()
+	defer frame.Stop()
+	armed := false
+	for {
+		select {
+		case <-l.due:
+			if !armed {
+				frame.Reset(frameAfter)
+				armed = true
+			}
+		case <-frame.C:
+			armed = false
+			l.d.mu.Lock()
+			l.d.reader.flush()
+			l.d.mu.Unlock()
+		case now := <-restate.C:
+			l.d.mu.Lock()
+			quiet := l.d.samples && now.Sub(l.d.heard) > quietFor+3*l.d.cfg.Every
+			if !quiet {
+				l.d.reader.restate(telemetry.Time(now.UnixNano()))
+			}
+			l.d.mu.Unlock()
+			if quiet {
+				l.cancel(errQuiet)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}

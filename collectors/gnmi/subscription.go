@@ -1,0 +1,90 @@
+package gnmi
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// What is asked of a device whose group says nothing else.
+const (
+	fallbackEvery = 10 * time.Second // a group of changes that is only to be had in samples
+	refusedFor    = 10 * time.Minute // a group that the device refused is asked for again
+)
+
+// subscription is a group as one device has it: it is kept from session to
+// session.
+type subscription struct {
+	*group
+	sampled bool // the device does not tell changes of it
+	plain   bool // it knows no heartbeat
+	until   time.Time
+	held    bool // what does not change is not told: we restate it
+	synced  bool
+}
+
+// request is the message that asks for the group.
+func (s *subscription) request(every time.Duration, enc gpb.Encoding) *gpb.SubscribeRequest {
+	list := &gpb.SubscriptionList{Mode: gpb.SubscriptionList_STREAM, Encoding: enc}
+	if s.origin != "" || s.target != "" {
+		list.Prefix = &gpb.Path{Origin: s.origin, Target: s.target}
+	}
+	for _, p := range s.paths {
+		x := &gpb.Subscription{Path: p, Mode: gpb.SubscriptionMode_SAMPLE, SampleInterval: uint64(max(s.every, every))}
+		switch {
+		case s.changes && !s.sampled:
+			x.Mode, x.SampleInterval = gpb.SubscriptionMode_ON_CHANGE, 0
+		case s.changes:
+			x.SampleInterval = uint64(max(every, fallbackEvery))
+		case s.redundant && !s.plain:
+			x.SuppressRedundant = true
+		}
+		if !s.plain && (x.SuppressRedundant || x.Mode == gpb.SubscriptionMode_ON_CHANGE) {
+			x.HeartbeatInterval = uint64(s.heartbeat)
+		}
+		list.Subscription = append(list.Subscription, x)
+	}
+	s.held = s.changes && !s.sampled || s.redundant && !s.plain
+	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}
+}
+
+// refused reports whether an error says that a device has not what was asked of
+// it, and asks for less: samples instead of changes, no heartbeat, at last
+// nothing for a while. It reports too whether the same may be tried at once.
+func (s *subscription) refused(err error, now time.Time) (refused, again bool) {
+	c := status.Code(err)
+	if !slices.Contains([]codes.Code{codes.InvalidArgument, codes.Unimplemented, codes.NotFound, codes.OutOfRange}, c) {
+		return false, false
+	}
+	switch {
+	case !s.plain && s.heartbeat > 0 && (s.changes || s.redundant):
+		s.plain = true
+	case s.changes && !s.sampled:
+		s.sampled = true
+	default:
+		s.plain, s.sampled, s.until = false, false, now.Add(refusedFor)
+		return true, false
+	}
+	return true, true
+}
+
+// encoding chooses one that the device has: the profile's first.
+func (p *Profile) encoding(ctx context.Context, c gpb.GNMIClient) (gpb.Encoding, error) {
+	caps, err := c.Capabilities(ctx, &gpb.CapabilityRequest{})
+	if err != nil {
+		if status.Code(err) == codes.Unimplemented {
+			return p.encodings[0], nil
+		}
+		return 0, err
+	}
+	for _, e := range p.encodings {
+		if slices.Contains(caps.GetSupportedEncodings(), e) {
+			return e, nil
+		}
+	}
+	return p.encodings[0], nil
+}

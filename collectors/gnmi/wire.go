@@ -1,0 +1,410 @@
+package gnmi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// maxPaths bounds the paths of one device that are known by their bytes.
+const maxPaths = 1 << 17
+
+var errWire = errors.New("not a gNMI message")
+
+// errStream is what a target told by the deprecated error field.
+var errStream = errors.New("the target reports an error")
+
+// prefix is a notification's prefix and the paths below it, by their bytes.
+type prefix struct {
+	key   string
+	elems []element
+	known bool // it could be read
+	paths map[string]*spot
+	order []*spot
+	next  int // in order: where the next update's path is expected
+}
+
+// spot is where a path's bytes lead.
+type spot struct {
+	key   string
+	place int // in order
+	node  *node
+	why   collectors.Reason // where there is no node
+}
+
+// field is one field of a message: its number, and its value by its type.
+type field struct {
+	num   protowire.Number
+	typ   protowire.Type
+	value uint64
+	bytes []byte
+}
+
+// next cuts the first field off.
+func next(b []byte) (field, []byte, error) {
+	num, typ, n := protowire.ConsumeTag(b)
+	if n < 0 {
+		return field{}, nil, errWire
+	}
+	b = b[n:]
+	f := field{num: num, typ: typ}
+	switch typ {
+	case protowire.VarintType:
+		f.value, n = protowire.ConsumeVarint(b)
+	case protowire.BytesType:
+		f.bytes, n = protowire.ConsumeBytes(b)
+	case protowire.Fixed32Type:
+		var v uint32
+		v, n = protowire.ConsumeFixed32(b)
+		f.value = uint64(v)
+	case protowire.Fixed64Type:
+		f.value, n = protowire.ConsumeFixed64(b)
+	default:
+		n = protowire.ConsumeFieldValue(num, typ, b)
+	}
+	if n < 0 {
+		return field{}, nil, errWire
+	}
+	return f, b[n:], nil
+}
+
+// message reads a SubscribeResponse. It says whether the device has told
+// everything that there is. Of a message that is damaged, what stood before the
+// damage is kept.
+func (r *reader) message(b []byte, received telemetry.Time) (synced bool, err error) {
+	for len(b) > 0 {
+		f, rest, err := next(b)
+		if err != nil {
+			return synced, err
+		}
+		b = rest
+		switch {
+		case f.num == 1 && f.typ == protowire.BytesType:
+			if err := r.notification(f.bytes, received); err != nil {
+				return synced, err
+			}
+		case f.num == 3 && f.typ == protowire.VarintType:
+			synced = f.value != 0
+		case f.num == 4 && f.typ == protowire.BytesType:
+			var e gpb.Error
+			if proto.Unmarshal(f.bytes, &e) != nil {
+				return synced, errWire
+			}
+			return synced, fmt.Errorf("%w: %.200q", errStream, e.GetMessage())
+		}
+	}
+	return synced, nil
+}
+
+// notification reads what was told of one instant.
+func (r *reader) notification(b []byte, received telemetry.Time) error {
+	var stated int64
+	var about []byte
+	atomic := false
+	for rest := b; len(rest) > 0; {
+		f, more, err := next(rest)
+		if err != nil {
+			return err
+		}
+		rest = more
+		switch {
+		case f.num == 1 && f.typ == protowire.VarintType:
+			stated = int64(f.value)
+		case f.num == 2 && f.typ == protowire.BytesType:
+			about = f.bytes
+		case f.num == 6 && f.typ == protowire.VarintType:
+			atomic = f.value != 0
+		}
+	}
+	r.begin(stated, received)
+	p, err := r.prefix(about)
+	if err != nil {
+		return err
+	}
+	p.next = 0
+	for rest := b; len(rest) > 0; {
+		f, more, _ := next(rest) // it was read above
+		rest = more
+		switch {
+		case f.num == 4 && f.typ == protowire.BytesType:
+			if err := r.update(p, f.bytes); err != nil {
+				return err
+			}
+		case f.num == 5 && f.typ == protowire.BytesType:
+			elems, err := decodePath(f.bytes)
+			if err != nil {
+				return err
+			}
+			r.gone(append(slices.Clone(p.elems), elems...))
+		}
+	}
+	if atomic {
+		for _, n := range r.find(p.elems) {
+			r.replaced(n)
+		}
+	}
+	return nil
+}
+
+// prefix returns what is known below a prefix.
+func (r *reader) prefix(b []byte) (*prefix, error) {
+	if r.last != nil && r.last.key == string(b) {
+		return r.last, nil
+	}
+	p := r.prefixes[string(b)]
+	if p == nil {
+		elems, err := decodePath(b)
+		if err != nil {
+			return nil, err
+		}
+		p = &prefix{key: string(b), elems: elems, paths: map[string]*spot{}}
+		if r.paths < maxPaths {
+			r.paths++
+			r.prefixes[p.key] = p
+		}
+	}
+	r.last = p
+	return p, nil
+}
+
+// update reads one path's value.
+func (r *reader) update(p *prefix, b []byte) error {
+	var path, value, old []byte
+	for len(b) > 0 {
+		f, rest, err := next(b)
+		if err != nil {
+			return err
+		}
+		b = rest
+		switch {
+		case f.num == 1 && f.typ == protowire.BytesType:
+			path = f.bytes
+		case f.num == 2 && f.typ == protowire.BytesType:
+			old = f.bytes
+		case f.num == 3 && f.typ == protowire.BytesType:
+			value = f.bytes
+		case f.num == 4 && f.typ == protowire.VarintType && f.value > 0:
+			// Values that the device merged because we were slow.
+			r.dropped[collectors.Skipped] += int(min(f.value, 1<<20))
+		}
+	}
+	s, err := r.spot(p, path)
+	if err != nil {
+		return err
+	}
+	if s.node == nil {
+		r.drop(s.why)
+		return nil
+	}
+	if value == nil && old != nil {
+		return r.deprecated(s.node, old)
+	}
+	return r.value(s.node, value)
+}
+
+// spot returns where a path leads: most often to where the update at this place
+// led last time.
+func (r *reader) spot(p *prefix, b []byte) (*spot, error) {
+	if p.next < len(p.order) && p.order[p.next].key == string(b) {
+		p.next++
+		return p.order[p.next-1], nil
+	}
+	s := p.paths[string(b)]
+	if s == nil {
+		elems, err := decodePath(b)
+		if err != nil {
+			return nil, err
+		}
+		s = &spot{key: string(b), place: len(p.order), why: collectors.Unknown}
+		full := r.nodes >= maxNodes
+		s.node = r.root
+		for _, e := range append(slices.Clone(p.elems), elems...) {
+			if s.node = r.child(s.node, e); s.node == nil {
+				break
+			}
+		}
+		if full && s.node == nil {
+			s.why = collectors.OverLimit
+		}
+		if r.paths >= maxPaths {
+			r.drop(collectors.OverLimit)
+			return s, nil
+		}
+		r.paths++
+		p.paths[s.key] = s
+		p.order = append(p.order, s)
+	}
+	p.next = s.place + 1
+	return s, nil
+}
+
+// decodePath reads a path's elements.
+func decodePath(b []byte) ([]element, error) {
+	var p gpb.Path
+	if err := proto.Unmarshal(b, &p); err != nil {
+		return nil, errWire
+	}
+	var out []element
+	for _, e := range p.GetElem() {
+		x := element{name: e.GetName()}
+		for k, v := range e.GetKey() {
+			x.keys = append(x.keys, binding{k, v})
+		}
+		slices.SortFunc(x.keys, func(a, b binding) int { return strings.Compare(a.name, b.name) })
+		out = append(out, x)
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	for _, s := range p.GetElement() { //nolint:staticcheck // devices of before gNMI 0.4 send nothing else
+		parts, err := splitPath(s)
+		if err != nil || len(parts) != 1 {
+			out = append(out, element{name: s})
+			continue
+		}
+		out = append(out, element{parts[0].name, parts[0].keys})
+	}
+	return out, nil
+}
+
+// value reads a TypedValue at a node.
+func (r *reader) value(n *node, b []byte) error {
+	var f field
+	for len(b) > 0 { // of several the last holds
+		var err error
+		if f, b, err = next(b); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.num == 10 || f.num == 11: // JSON
+		if f.typ != protowire.BytesType || r.jsonValue(n, f.bytes) != nil {
+			r.drop(collectors.Malformed)
+		}
+		return nil
+	case n.leaf == nil:
+		r.drop(collectors.Unknown)
+		return nil
+	case f.num == 8 && f.typ == protowire.BytesType:
+		return r.leafList(n, f.bytes)
+	}
+	v, ok := f.scalar()
+	if !ok {
+		if len(n.leaf.uses) > 0 {
+			r.drop(collectors.Malformed)
+		}
+		return nil
+	}
+	r.set(n.leaf, v)
+	return nil
+}
+
+// scalar reads a field of a TypedValue that is one value.
+func (f field) scalar() (scalar, bool) {
+	switch {
+	case f.num == 0: // none at all
+		return scalar{}, true
+	case f.num == 3 && f.typ == protowire.VarintType:
+		return scalar{form: whole, u: f.value}, true
+	case f.num == 2 && f.typ == protowire.VarintType:
+		if i := int64(f.value); i < 0 {
+			return scalar{form: minus, u: -f.value}, true
+		}
+		return scalar{form: whole, u: f.value}, true
+	case f.num == 1 && f.typ == protowire.BytesType, f.num == 12 && f.typ == protowire.BytesType:
+		return scalar{form: text, b: f.bytes}, true
+	case f.num == 4 && f.typ == protowire.VarintType:
+		return scalar{form: truth, u: min(f.value, 1)}, true
+	case f.num == 5 && f.typ == protowire.BytesType:
+		return scalar{form: binaryBytes, b: f.bytes}, true
+	case f.num == 6 && f.typ == protowire.Fixed32Type:
+		return scalar{form: real, f: float64(math.Float32frombits(uint32(f.value)))}, true
+	case f.num == 14 && f.typ == protowire.Fixed64Type:
+		return scalar{form: real, f: math.Float64frombits(f.value)}, true
+	case f.num == 7 && f.typ == protowire.BytesType:
+		return decimal(f.bytes)
+	}
+	return scalar{}, false
+}
+
+// decimal reads a Decimal64.
+func decimal(b []byte) (scalar, bool) {
+	var digits int64
+	var precision uint64
+	for len(b) > 0 {
+		f, rest, err := next(b)
+		if err != nil || f.typ != protowire.VarintType {
+			return scalar{}, false
+		}
+		b = rest
+		if f.num == 1 {
+			digits = int64(f.value)
+		} else if f.num == 2 {
+			precision = f.value
+		}
+	}
+	if precision > telemetry.MaxExp {
+		return scalar{}, false
+	}
+	if precision == 0 && digits >= 0 {
+		return scalar{form: whole, u: uint64(digits)}, true
+	}
+	c := telemetry.Column{Type: telemetry.Decimal, Exp: uint8(precision)}
+	return scalar{form: real, f: c.Float(uint64(digits))}, true
+}
+
+// leafList reads a ScalarArray.
+func (r *reader) leafList(n *node, b []byte) error {
+	many := leafList{r: r, n: n}
+	count := 0
+	var one scalar
+	for len(b) > 0 {
+		f, rest, err := next(b)
+		if err != nil {
+			return err
+		}
+		b = rest
+		if f.num != 1 || f.typ != protowire.BytesType {
+			continue
+		}
+		inner, _, err := next(f.bytes)
+		v, ok := inner.scalar()
+		if err != nil || !ok {
+			r.drop(collectors.Malformed)
+			continue
+		}
+		one = v
+		count++
+		many.add(v)
+	}
+	if count == 1 {
+		r.many = r.many[:0]
+		r.set(n.leaf, one)
+		return nil
+	}
+	many.set()
+	return nil
+}
+
+// deprecated reads a Value, as devices of before gNMI 0.4 send it: JSON in it is
+// all that is read.
+func (r *reader) deprecated(n *node, b []byte) error {
+	var v gpb.Value //nolint:staticcheck // it is what they send
+	if proto.Unmarshal(b, &v) != nil {
+		return errWire
+	}
+	if t := v.GetType(); t != gpb.Encoding_JSON && t != gpb.Encoding_JSON_IETF || r.jsonValue(n, bytes.TrimSpace(v.GetValue())) != nil {
+		r.drop(collectors.Malformed)
+	}
+	return nil
+}
