@@ -38,7 +38,7 @@ func NewLive(gpus int, seed uint64, start telemetry.Time) (*Live, error) {
 	if l.act, err = s.begin(); err != nil {
 		return nil, err
 	}
-	l.meter, err = measure.New(l.act.world.Site(), Measured(l.act.world.Jobs()), measure.Config{Seed: seed, Start: start, Set: measure.Lean,
+	l.meter, err = measure.New(l.act.world.Site(), Measured(l.act.world.Jobs()), measure.Config{Seed: seed, Start: start,
 		InfiniBand: s.infiniBand})
 	return l, err
 }

@@ -1,0 +1,185 @@
+package host
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/sysfs"
+	"github.com/quintet-dc/quintet/lab/live"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// told is a sink that keeps the last value of every series.
+type told struct {
+	t       *testing.T
+	schemas map[telemetry.Fingerprint]*telemetry.Schema
+	values  map[telemetry.Series]float64
+	events  []telemetry.Event
+	sweeps  int
+	stop    context.CancelFunc
+	decoder telemetry.Decoder
+}
+
+func (s *told) Emit(r *telemetry.Record) {
+	switch r.Kind {
+	case telemetry.SchemaRecord:
+		s.schemas[r.Schema.Fingerprint()] = r.Schema
+	case telemetry.EventRecord:
+		s.events = append(s.events, *r.Event)
+	case telemetry.FrameRecord:
+		h, err := r.Frame.Header()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		sc := s.schemas[h.Fingerprint]
+		var f telemetry.Frame
+		if err := s.decoder.Decode(r.Frame, sc, &f); err != nil {
+			s.t.Fatal(err)
+		}
+		for i, w := range f.Words {
+			if f.States == nil || f.States[i] == telemetry.Present {
+				s.values[sc.Series(i)] = sc.Columns[i/len(sc.Entities)].Float(w)
+			}
+		}
+	}
+}
+
+func (s *told) Swept(sw collectors.Sweep) {
+	if sw.Err != nil {
+		s.t.Error(sw.Err)
+	}
+	if s.sweeps++; s.sweeps == 1 {
+		s.stop()
+	}
+}
+
+// sweep reads one host once with the collector of a real one.
+func sweep(t *testing.T, e map[string]any) *told {
+	t.Helper()
+	c := sysfs.Config{Node: e["node"].(string), Path: e["path"].(string)}
+	if tool, ok := e["ethtool"].(string); ok {
+		c.Ethtool = tool
+	}
+	r, err := sysfs.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &told{t: t, schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, values: map[telemetry.Series]float64{}, stop: cancel}
+	if err := r.Run(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestTheCollectorReadsWhatTheDevicesKnow: every series that the sysfs collector
+// makes of a host of the lab is the one that the device knows, by name and
+// value, over Ethernet and over InfiniBand.
+func TestTheCollectorReadsWhatTheDevicesKnow(t *testing.T) {
+	for name, seed := range map[string]uint64{"RoCE": 3, "InfiniBand": 4} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Unix(1_800_000_000, 0)
+			site, err := live.New(16, seed, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := New(site.Board(), Config{Dir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries := f.Entries()
+			if len(entries) != 2 {
+				t.Fatalf("%d hosts of 16 GPUs", len(entries))
+			}
+			for i := range 4 {
+				if err := site.Advance(now.Add(time.Duration(i) * time.Second)); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.write(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := sweep(t, entries[0])
+			held := map[telemetry.MetricName]int{}
+			for s, v := range got.values {
+				x := s.Entity
+				if x.Kind == telemetry.Queue { // the lossless priority has its port's pause
+					x = telemetry.Entity{Kind: telemetry.NIC, Name: x.Name[:strings.LastIndexByte(x.Name, '/')]}
+				}
+				m := s.Metric
+				if name == "InfiniBand" { // everything on its wire is RDMA: one counter tells of both
+					m = telemetry.MetricName(strings.Replace(string(m), "rdma_", "port_", 1))
+				}
+				want, ok := site.Board().Read(x, m)
+				if !ok {
+					continue
+				}
+				held[s.Metric]++
+				slack := 1e-6
+				switch {
+				case strings.HasSuffix(string(s.Metric), "_bytes_total"):
+					slack = 4 // a word
+				case s.Metric == "nic_pcie_stalled_ratio":
+					slack = 0.006 // whole percent
+				}
+				if math.Abs(v-want.Float()) > slack {
+					t.Errorf("%s %s: %v, the device knows %v", s.Entity, s.Metric, v, want.Float())
+				}
+			}
+			want := []telemetry.MetricName{"port_up", "port_speed_bits_per_second", "port_tx_bytes_total", "port_rx_bytes_total", "port_link_downs_total",
+				"pcie_link_width", "pcie_link_speed_transfers_per_second"}
+			if name == "RoCE" {
+				want = append(want, "port_pfc_rx_pause_seconds_total", "port_pfc_tx_pause_frames_total", "roce_cnp_sent_total", "roce_out_of_sequence_total",
+					"nic_pcie_stalled_ratio", "port_rx_crc_errors_total")
+			} else {
+				want = append(want, "port_xmit_wait_ticks_total")
+			}
+			for _, m := range want {
+				if held[m] != 8 {
+					t.Errorf("%s: %d of the host's 8 adapters", m, held[m])
+				}
+			}
+		})
+	}
+}
+
+// TestALinkThatGoesDownIsSeen as one.
+func TestALinkThatGoesDownIsSeen(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	site, err := live.New(16, 3, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := New(site.Board(), Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nic := f.adapters[0].entity
+	var port telemetry.Entity
+	for _, e := range site.Board().Edges(telemetry.Connects) {
+		switch nic {
+		case e.From:
+			port = e.To
+		case e.To:
+			port = e.From
+		}
+	}
+	if _, err := site.Strike("link-down", port, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := site.Advance(now.Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.write(); err != nil {
+		t.Fatal(err)
+	}
+	got := sweep(t, f.Entries()[0])
+	if v, ok := got.values[telemetry.Series{Entity: nic, Metric: "port_up"}]; !ok || v != 0 {
+		t.Errorf("port_up of %s is %v, %v", nic, v, ok)
+	}
+}
