@@ -412,16 +412,19 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 }
 
 // certain says that a step, ended or in progress, is longer than any the job
-// has had, and by a margin that matters.
+// has had, and by a margin that matters. One that has ended holds no checkpoint
+// that the job would tell of.
 func (j *Job) certain(u usual, age float64) bool {
-	longest := age
+	ended := 0.0
 	for _, p := range j.suspects {
-		longest = max(longest, p.length)
+		ended = max(ended, p.length)
 	}
-	return longest > max(float64(1.15*u.median), j.longest(u)+u.spread)
+	beyond := max(float64(1.15*u.median), max(u.longest, u.median+j.longs.extra(j.Steps+1))+u.spread)
+	return ended > beyond || age > max(beyond, j.longest(u)+u.spread)
 }
 
-// longest is how long a step may be that is like one of those before.
+// longest is how long the step in progress may be that is like one of those
+// before.
 func (j *Job) longest(u usual) float64 {
 	return max(u.longest, u.median+max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps)))
 }

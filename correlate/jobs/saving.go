@@ -93,10 +93,14 @@ func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
 }
 
 // due is for how many seconds a step of that number may write a checkpoint like
-// those before; 0 where it is not time for one.
+// those before; 0 where it is not time for one. After the first, the steps seen
+// before it are the least that lie between two.
 func (s *saver) due(step uint64) float64 {
-	most := 0.0
-	if step+1 < s.at+s.turn {
+	most, turn := 0.0, s.turn
+	if turn == 0 {
+		turn = s.at
+	}
+	if step+1 < s.at+turn {
 		return most
 	}
 	for _, x := range s.usual.lengths {

@@ -178,3 +178,18 @@ func TestACheckpointThatTakesManyTimesAsLongHurts(t *testing.T) {
 		}
 	}
 }
+
+// TestAStallIsNoCheckpointThatIsNotDue: the first came after 25 steps, so none is
+// looked for five steps later.
+func TestAStallIsNoCheckpointThatIsNotDue(t *testing.T) {
+	p := newLife(t)
+	p.steps(25, 4)
+	p.quiet(14)
+	p.b.ObserveCheckpoint(played, p.now, 10)
+	p.b.Observe(played, p.now, 14, 0)
+	p.steps(5, 4)
+	p.quiet(16.5)
+	if h := p.b.Job(played).Hurt; h == nil || h.State != jobs.Stalled {
+		t.Errorf("after 16 s without a step: %+v", h)
+	}
+}
