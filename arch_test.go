@@ -85,6 +85,7 @@ collectors/gnmi:           github.com/openconfig/gnmi google.golang.org/grpc goo
 collectors/sysfs:          telemetry collectors collectors/entry collectors/sysfs/ethtool go.yaml.in/yaml
 collectors/mapping:        telemetry collectors collectors/book collectors/entry go.yaml.in/yaml
 collectors/receive:        telemetry collectors
+collectors/redfish:        telemetry collectors collectors/entry collectors/dial collectors/book go.yaml.in/yaml
 collectors/scrape:         telemetry collectors collectors/book collectors/dial collectors/entry collectors/mapping go.yaml.in/yaml
 collectors/scrape:         github.com/prometheus/prometheus
 collectors/collectorstest: telemetry collectors
@@ -137,6 +138,7 @@ lab/cases: telemetry correlate/stats correlate/explain engine replay replay/scor
 lab/board:         telemetry
 lab/wire/gnmi:     telemetry lab/board github.com/openconfig/gnmi google.golang.org/grpc
 lab/live:          telemetry lab/board lab/cases lab/sim/fault
+lab/wire/redfish:  telemetry lab/board
 lab/wire/exporter: telemetry lab/board
 lab/wire/ibsim:    telemetry lab/board
 lab/wire/host:     telemetry lab/board

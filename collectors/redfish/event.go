@@ -1,0 +1,122 @@
+package redfish
+
+import (
+	"path"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// happening is an event, or an entry of a log.
+type happening struct {
+	id        string
+	messageID string
+	text      string // message and arguments
+	severity  string
+	origin    string // path of what it is about
+	at        time.Time
+}
+
+// maxText is the longest text of an event that is carried.
+const maxText = 300
+
+// readHappenings lists the events of an event's payload, and the entries of a
+// log.
+func readHappenings(doc map[string]any) (out []happening) {
+	for _, name := range []string{"Events", "Members"} {
+		list, _ := doc[name].([]any)
+		for _, x := range list {
+			m, ok := x.(map[string]any)
+			if !ok || len(out) >= maxRows {
+				continue
+			}
+			h := happening{messageID: textAt(m, "MessageId"), severity: first(textAt(m, "Severity"), textAt(m, "MessageSeverity")), at: parseTime(first(textAt(m, "EventTimestamp"), textAt(m, "Created")))}
+			h.id = first(textAt(m, "EventId"), textAt(m, "Id"), textAt(m, "@odata.id"))
+			h.text = textAt(m, "Message")
+			if args, ok := m["MessageArgs"].([]any); ok {
+				for _, a := range args {
+					if s, ok := word(a); ok && !strings.Contains(h.text, s) {
+						h.text += " " + s
+					}
+				}
+			}
+			h.text = clip(strings.Join(strings.Fields(first(h.text, h.messageID, h.id)), " "), maxText)
+			// Some firmware writes the path, some a reference, and a log's entry
+			// keeps it with its links.
+			for _, o := range []any{m["OriginOfCondition"], m["Links"]} {
+				switch o := o.(type) {
+				case string:
+					h.origin = first(h.origin, o)
+				case map[string]any:
+					h.origin = first(h.origin, link(o), link(o["OriginOfCondition"]))
+				}
+			}
+			if h.text != "" {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+// first is the first that is not empty.
+func first(s ...string) string {
+	for _, x := range s {
+		if x != "" {
+			return x
+		}
+	}
+	return ""
+}
+
+// name says what an event is called and how it reads; false where it is no
+// trouble, and nothing in the mapping asks for it.
+func (m *mapping) name(h *happening) (telemetry.EventName, string, bool) {
+	for i := range m.notices {
+		n := &m.notices[i]
+		if n.message != "" {
+			if ok, _ := path.Match(n.message, h.messageID); !ok {
+				continue
+			}
+		}
+		if n.text == nil {
+			if n.message == "" && (h.severity == "OK" || h.severity == "Informational" || h.severity == "") {
+				continue
+			}
+			return n.event, h.text, true
+		}
+		if at := n.text.FindStringSubmatchIndex(h.text); at != nil {
+			text := h.text
+			if n.format != "" {
+				text = string(n.text.ExpandString(nil, n.format, h.text, at))
+				if text != h.text {
+					text = clip(text+": "+h.text, maxText)
+				}
+			}
+			return n.event, text, true
+		}
+	}
+	return "", "", false
+}
+
+// about is what an event is of: what the mapping says of the resource that it
+// names or of one above it, else the service's own entity.
+func (v *view) about(origin string) telemetry.Entity {
+	p, _, _ := strings.Cut(origin, "#")
+	for p = clean(p); len(p) > len(root); p = p[:strings.LastIndexByte(p, '/')] {
+		parts, ok := split(p)
+		if !ok {
+			break
+		}
+		for i := range v.rules.rules {
+			r := &v.rules.rules[i]
+			if captures, ok := v.governs(r, parts); ok && r.each == nil {
+				if e, ok := v.entityOf(r, p, &scope{self: v.self, captures: captures}); ok && e != v.self {
+					return e
+				}
+			}
+		}
+	}
+	return v.self
+}

@@ -1,0 +1,188 @@
+package redfish
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// readRows takes a metric report's rows.
+func (r *reader) readRows(p *page, rep *report) {
+	for why, n := range rep.dropped {
+		r.drop(why, n)
+	}
+	var newest time.Time
+	for i := range rep.rows {
+		if at := rep.rows[i].at; at.After(newest) {
+			newest = at
+		}
+	}
+	pc := still
+	fresh := newest.IsZero() || newest.After(p.newest)
+	if fresh {
+		p.newest = newest
+		r.stamp(newest)
+	}
+	before := p.said
+	p.said = nil
+	for i := range rep.rows {
+		b := r.resolve(p, rep.rows[i].property)
+		if b == nil || !b.known {
+			r.drop(collectors.Unknown, 1)
+			continue
+		}
+		pc = max(pc, b.pace)
+		x, why := b.take(&rep.rows[i], r.view.rules.sentinels)
+		r.drop(why, min(1, len(why)))
+		p.said = append(p.said, x)
+	}
+	p.period = pc.period(r.cfg)
+	if !fresh {
+		p.said = before // a periodic report that was read already
+		return
+	}
+	for i := range p.said {
+		r.offer(p, &p.said[i])
+	}
+}
+
+// resolve is where a row goes. It is worked out once; what depends on the
+// resource itself, once that was read.
+func (r *reader) resolve(p *page, property string) *binding {
+	if b := r.binds[property]; b != nil && b.ask == "" {
+		return b
+	}
+	if len(r.binds) >= maxBindings {
+		r.drop(collectors.OverLimit, 1)
+		return nil
+	}
+	key, _, _ := keyOf(property)
+	b := &binding{}
+	if x, ok := r.known[key]; ok {
+		b.known, b.reading = true, x
+	} else {
+		*b = r.view.bind(property)
+	}
+	if !b.known && b.ask != "" {
+		if asked := r.page(b.ask, p); asked == nil || asked.read {
+			b.ask = "" // it says nothing of that either
+		}
+	}
+	r.binds[property] = b
+	return b
+}
+
+// maxEntries is how many entries of a log are remembered.
+const maxEntries = 16384
+
+// readLog tells of what is new in a log. What was in it when it was first read
+// is history, and told by nobody.
+func (r *reader) readLog(p *page, doc map[string]any, s *sheet) {
+	p.period = r.cfg.Slow
+	m := r.c.logs[p.path]
+	if m == nil {
+		m = &logMemory{seen: map[string]bool{}}
+		r.c.logs[p.path] = m
+	}
+	if len(m.seen) > maxEntries {
+		clear(m.seen) // a log that is never emptied: begin anew
+		m.read = false
+	}
+	for _, h := range readHappenings(doc) {
+		id := h.id + " " + h.at.UTC().Format(time.RFC3339)
+		if !m.seen[id] && m.read {
+			r.happened(&h)
+		}
+		m.seen[id] = true
+	}
+	if !p.goOn(s.next) {
+		m.read, p.parts = true, 0
+	}
+}
+
+// oldest is how long ago what is told now may have happened: a log is read once
+// a minute, and a slow service's later.
+const oldest = time.Hour
+
+// happened tells of an event, if it is worth telling.
+func (r *reader) happened(h *happening) {
+	name, text, ok := r.view.rules.name(h)
+	if !ok {
+		r.drop(collectors.Skipped, 1)
+		return
+	}
+	e := &telemetry.Event{Entity: r.view.about(h.origin), Name: name, Text: text}
+	if e.Entity == r.view.self {
+		e.Entity = r.named(h.text)
+	}
+	now := r.clock()
+	if age := now.Sub(h.at); !h.at.IsZero() && age < oldest && age > -time.Minute {
+		e.At = telemetry.Time(h.at.UnixNano())
+	}
+	r.event(e)
+}
+
+// named is the GPU that a text names, as NVIDIA's messages do that say of no
+// resource where they come from; else the service's own entity.
+func (r *reader) named(text string) telemetry.Entity {
+	for _, field := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" ,;:()[]'\"", c) }) {
+		if n, ok := strings.CutPrefix(field, "GPU_"); ok && n != "" && r.view.self.Kind == telemetry.Node {
+			e := telemetry.Entity{Kind: telemetry.GPU, Name: r.view.self.Name + "/" + collectors.Part(n)}
+			for s := range r.owners {
+				if s.entity == e {
+					return e
+				}
+			}
+		}
+	}
+	return r.view.self
+}
+
+// listen opens the event stream once the service has said where it is.
+func (r *reader) listen(ctx context.Context) {
+	path, _, _ := strings.Cut(r.stream, "?")
+	if _, ok := split(clean(path)); !ok || r.stream == "" {
+		return
+	}
+	target := r.stream
+	r.stream = ""
+	if r.streaming {
+		return
+	}
+	r.streaming = true
+	r.streams.Add(1)
+	go func() {
+		defer r.streams.Done()
+		r.c.client.listen(ctx, target, r.heard)
+	}()
+}
+
+// hear takes a message of the event stream: events, or a metric report.
+func (r *reader) hear(m message) {
+	if m.long {
+		r.drop(collectors.OverLimit, 1)
+		return
+	}
+	doc, err := parse(m.data)
+	if err != nil {
+		r.drop(collectors.Malformed, 1)
+		return
+	}
+	if _, ok := doc["MetricValues"]; ok {
+		id, _ := doc["@odata.id"].(string)
+		if _, ok := split(clean(id)); !ok || id == "" {
+			id = root + "/TelemetryService/MetricReports/" + collectors.Part(first(textAt(doc, "Id"), "stream"))
+		}
+		if p := r.page(clean(id), r.root); p != nil {
+			p.report = true
+			r.readRows(p, readReport(doc))
+		}
+		return
+	}
+	for _, h := range readHappenings(doc) {
+		r.happened(&h)
+	}
+}

@@ -1,0 +1,433 @@
+package redfish
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// page returns the page of a path, which it plans if there is none; nil where
+// there is no room.
+func (r *reader) page(path string, parent *page) *page {
+	p := r.pages[path]
+	if p == nil {
+		if len(r.pages) >= maxPages {
+			r.drop(collectors.OverLimit, 1)
+			return nil
+		}
+		p = &page{path: path, due: r.clock(), period: r.cfg.Walk, patience: r.cfg.Patience, parents: map[*page]bool{}}
+		parts, _ := split(path)
+		for i := range r.view.rules.logs {
+			if n := len(parts); n > 0 && strings.EqualFold(parts[n-1], "Entries") {
+				_, ok := r.view.rules.logs[i].match(parts[:n-1])
+				p.log = p.log || ok
+			}
+		}
+		p.report = len(parts) == 3 && strings.EqualFold(parts[0], "TelemetryService")
+		r.pages[path] = p
+	}
+	if parent != nil {
+		p.parents[parent] = true
+	}
+	return p
+}
+
+// relink notes what a page leads to now; what nothing leads to any more is no
+// longer read.
+func (r *reader) relink(p *page, links []*page) {
+	old := p.links
+	p.links = links
+	for _, l := range old {
+		if !slices.Contains(links, l) {
+			delete(l.parents, p)
+			if len(l.parents) == 0 && l != r.root {
+				r.forget(l)
+			}
+		}
+	}
+}
+
+// forget takes a page out of the plan: nothing is known of its series.
+func (r *reader) forget(p *page) {
+	if r.pages[p.path] != p {
+		return
+	}
+	delete(r.pages, p.path)
+	r.lose(p)
+	p.said = nil
+	r.relate(p, nil)
+	links := p.links
+	p.links = nil
+	for _, l := range links {
+		delete(l.parents, p)
+		if len(l.parents) == 0 && l != r.root {
+			r.forget(l)
+		}
+	}
+}
+
+// lose states that a page could not be read: of its series nothing is known.
+func (r *reader) lose(p *page) {
+	for i := range p.said {
+		x := p.said[i]
+		if o := r.owners[x.series]; o == nil || o.src != p && x.combine == "" {
+			continue
+		}
+		x.gap = true
+		r.offer(p, &x)
+	}
+}
+
+// handle takes what came of asking for a page.
+func (r *reader) handle(p *page, a answer) {
+	now := a.received
+	if now.IsZero() {
+		now = r.clock()
+	}
+	switch {
+	case a.reason == "":
+		r.failing, r.trouble, r.resume = 0, nil, time.Time{}
+		p.patience, p.missing = r.cfg.Patience, 0
+		if a.same {
+			r.again(p)
+		} else {
+			p.etag = a.etag
+			r.open(p, a)
+		}
+	default:
+		r.fail(p, a)
+	}
+	p.read = true
+	if p.more == "" {
+		r.plan(p, now.Add(-a.took))
+	}
+}
+
+// plan says when a page is asked for next: at even times, and never sooner than
+// three quarters of its period after the last time.
+func (r *reader) plan(p *page, began time.Time) {
+	next := p.due.Add(p.period)
+	if next.Before(began.Add(p.period * 3 / 4)) {
+		if missed := int(r.clock().Sub(p.due) / max(p.period, 1)); missed > 0 {
+			r.drop(collectors.Skipped, min(missed, 1000)*len(p.said))
+		}
+		next = began.Add(p.period)
+	}
+	p.due = next
+}
+
+// fail notes that a page could not be read. A service that does not answer at
+// all is left alone for a while, longer from time to time.
+func (r *reader) fail(p *page, a answer) {
+	r.drop(a.reason, 1)
+	r.log.Warn("a page cannot be read", "target", r.c.Target(), "page", p.path, "why", string(a.reason), "err", a.err)
+	p.etag, p.more = "", ""
+	r.lose(p)
+	if a.timeout {
+		p.patience = min(2*p.patience, mostPatience)
+	}
+	if a.away || p == r.root {
+		r.trouble = a.err
+		r.failing++
+		first := max(r.cfg.Every/10, 10*time.Millisecond)
+		r.resume = r.clock().Add(jitter(min(first<<min(r.failing-1, 6), 6*r.cfg.Every)))
+		r.touchSweep()
+	}
+	if a.wait > 0 {
+		if until := r.clock().Add(a.wait); until.After(r.resume) {
+			r.resume = until
+		}
+		if r.trouble == nil {
+			r.trouble = a.err
+		}
+	}
+	if p == r.root {
+		p.due, p.period = r.clock(), r.cfg.Every
+		return
+	}
+	if a.reason == collectors.Vanished || a.reason == collectors.Unsupported || a.reason == collectors.Denied {
+		p.missing++
+		p.period = max(p.period, r.cfg.Slow)
+		if p.missing >= maxMissing {
+			p.period = r.cfg.Walk
+		}
+	}
+}
+
+// touchSweep ends the sweep at once: the source is away.
+func (r *reader) touchSweep() { r.began = r.clock().Add(-r.cfg.Every) }
+
+// again says once more what a page said that has not changed.
+func (r *reader) again(p *page) {
+	r.stamp(time.Time{})
+	for i := range p.said {
+		r.offer(p, &p.said[i])
+	}
+}
+
+// open reads a page.
+func (r *reader) open(p *page, a answer) {
+	if p == r.root {
+		r.service(a.doc)
+	}
+	s := r.view.read(p.path, a.doc)
+	for why, n := range s.dropped {
+		r.drop(why, n)
+	}
+	if p.log {
+		r.readLog(p, a.doc, s)
+		return
+	}
+	if textAt(a.doc, "ServerSentEventUri") != "" && !r.cfg.NoEvents {
+		r.stream = textAt(a.doc, "ServerSentEventUri")
+	}
+	if s.report != nil {
+		r.readRows(p, s.report)
+		return
+	}
+	if r.expand(p, s) {
+		return
+	}
+	for _, path := range s.links {
+		if l := r.page(path, p); l != nil && l != p {
+			p.linking = append(p.linking, l)
+		}
+	}
+	for _, path := range s.inline {
+		if l := r.pages[path]; l != nil && l != p {
+			r.forget(l) // it comes with this page
+		}
+	}
+	p.period = s.pace().period(r.cfg)
+	if p.goOn(s.next) {
+		r.say(p, s, p.parts == 1)
+		return
+	}
+	r.say(p, s, p.parts == 0)
+	r.relink(p, p.linking)
+	p.linking, p.parts = nil, 0
+	if r.told(p) {
+		p.period = max(p.period, r.cfg.Slow)
+	}
+}
+
+// maxParts is how many parts of a list are read.
+const maxParts = 16
+
+// goOn has the next part of a list be what is asked for next.
+func (p *page) goOn(next string) bool {
+	path, _, _ := strings.Cut(next, "?")
+	if _, ok := split(clean(path)); !ok || next == "" || p.parts >= maxParts {
+		p.more = ""
+		return false
+	}
+	p.more = next
+	p.parts++
+	return true
+}
+
+// service takes from the root what the service can do.
+func (r *reader) service(doc map[string]any) {
+	e, _ := at(doc, []string{"ProtocolFeaturesSupported", "ExpandQuery"})
+	r.view.expand = textAt(e, "NoLinks") == "true" && textAt(e, "Levels") == "true"
+	links, _ := at(doc, []string{"Links", "Sessions"})
+	if s := link(links); s != "" {
+		if _, ok := split(clean(s)); ok {
+			r.c.client.sessions = s
+		}
+	}
+}
+
+// manyMembers is how many members of a list are worth one request for all.
+const manyMembers = 3
+
+// expand has a list ask for its members with itself, where the service does
+// that and readings lie in them.
+func (r *reader) expand(p *page, s *sheet) bool {
+	parts, _ := split(p.path)
+	if p.query != "" && len(s.inline) == 0 && s.members {
+		p.query, p.noExpand = "", true // it does not, whatever it says
+		return false
+	}
+	if !r.view.expand || p.query != "" || p.noExpand || !s.members || len(s.inline) > 0 || len(parts) < 3 {
+		return false
+	}
+	levels, inside := 1, false
+	for i := range r.view.rules.rules {
+		rule := &r.view.rules.rules[i]
+		if !rule.path.leads(parts) || !rule.fits(r.view.self.Kind) {
+			continue
+		}
+		deep := len(rule.path.parts) - len(parts)
+		inside = inside || deep == 1 && len(rule.readings) > 0
+		if deep == 2 && rule.reach == byExpand {
+			levels = 2
+		}
+	}
+	if !inside || len(s.links) < manyMembers {
+		return false
+	}
+	p.query = "?$expand=.($levels=1)"
+	if levels == 2 {
+		p.query = "?$expand=.($levels=2)"
+	}
+	p.etag, p.period = "", 0 // at once
+	return true
+}
+
+// say notes what a page says. A list's later parts add to what the first said.
+func (r *reader) say(p *page, s *sheet, fresh bool) {
+	r.stamp(s.at)
+	if fresh {
+		r.retract(p, s.readings)
+		p.said = nil
+	}
+	for i := range s.readings {
+		x := &s.readings[i]
+		if _, ok := r.known[x.from]; ok || len(r.known) < maxBindings {
+			r.known[x.from] = *x
+		}
+		r.offer(p, x)
+	}
+	p.said = append(p.said, s.readings...)
+	r.compare(s.traits)
+	r.relate(p, append(r.groups(s.traits), s.relations...))
+}
+
+// retract states that nothing is known of what a page no longer speaks of.
+func (r *reader) retract(p *page, now []reading) {
+	if len(p.said) == 0 {
+		return
+	}
+	speaks := map[series]bool{}
+	for i := range now {
+		speaks[now[i].series] = true
+	}
+	gone := &page{path: p.path, period: p.period}
+	for i := range p.said {
+		if x := p.said[i]; !speaks[x.series] {
+			if o := r.owners[x.series]; o != nil && (o.src == p || x.combine != "") {
+				delete(o.said, p)
+				o.src, x.gap = gone, true
+				r.offer(gone, &x)
+				r.drop(collectors.Vanished, 1)
+			}
+		}
+	}
+}
+
+// pace is how often a page is asked for: as often as the quickest of what it
+// says needs.
+func (s *sheet) pace() pace {
+	p := still
+	if s.members || len(s.traits) > 0 {
+		p = slow
+	}
+	for i := range s.readings {
+		p = max(p, s.readings[i].pace)
+	}
+	return p
+}
+
+// told reports whether metric reports say all that a page says.
+func (r *reader) told(p *page) bool {
+	for i := range p.said {
+		if o := r.owners[p.said[i].series]; o == nil || o.src == p || !o.src.report {
+			return false
+		}
+	}
+	return len(p.said) > 0
+}
+
+// compare tells of configuration that is not what it was.
+func (r *reader) compare(traits []trait) {
+	for _, t := range traits {
+		key := traitOf{t.entity, t.name}
+		old, seen := r.c.kept[key]
+		if !seen && len(r.c.kept) >= maxTraits {
+			r.drop(collectors.OverLimit, 1)
+			continue
+		}
+		r.c.kept[key] = t.text
+		if seen && old != t.text {
+			r.event(&telemetry.Event{Entity: t.entity, Name: telemetry.EventConfigChanged, Text: t.name + " " + old + " -> " + t.text})
+		}
+	}
+}
+
+// groups states configuration as membership, so that what is alike can be found.
+func (r *reader) groups(traits []trait) (out []relation) {
+	for _, t := range traits {
+		key := ""
+		switch t.name {
+		case "FirmwareVersion":
+			key = "firmware/"
+		case "BiosVersion":
+			key = "bios/"
+		case "Model":
+			key = "model/"
+		case "PartNumber":
+			key = "part/"
+		}
+		g := telemetry.Entity{Kind: telemetry.Group, Name: key + collectors.Part(t.text)}
+		if key != "" && g.Validate() == nil {
+			out = append(out, relation{telemetry.Member, t.entity, g})
+		}
+	}
+	return out
+}
+
+// relate states the edges that a page speaks of, and the end of those that it
+// no longer does.
+func (r *reader) relate(p *page, now []relation) {
+	at := telemetry.Time(r.clock().UnixNano())
+	old := p.edges
+	p.edges = nil
+	for _, e := range now {
+		if slices.Contains(p.edges, e) {
+			continue
+		}
+		p.edges = append(p.edges, e)
+		state := r.edges[e]
+		if state == nil {
+			state = &edgeState{from: map[*page]bool{}}
+			if p.read {
+				state.start = at
+			}
+			r.edges[e] = state
+			r.tell(e, state.start, 0)
+		}
+		state.from[p] = true
+	}
+	for _, e := range old {
+		state := r.edges[e]
+		if slices.Contains(p.edges, e) || state == nil {
+			continue
+		}
+		if delete(state.from, p); len(state.from) == 0 {
+			delete(r.edges, e)
+			r.tell(e, state.start, at)
+		}
+	}
+}
+
+func (r *reader) tell(e relation, start, end telemetry.Time) {
+	r.sink.Emit(&telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{From: e.from, To: e.to, Relation: e.kind,
+		Start: start, End: end, Received: telemetry.Time(r.clock().UnixNano()), Source: sourceName}})
+	r.read++
+}
+
+// event emits an event, of now if it has no time.
+func (r *reader) event(e *telemetry.Event) {
+	e.Received = telemetry.Time(r.clock().UnixNano())
+	if e.At == 0 {
+		e.At = e.Received
+	}
+	e.Source = telemetry.Source{Collector: sourceName, Target: r.c.Target()}
+	r.sink.Emit(&telemetry.Record{Kind: telemetry.EventRecord, Event: e})
+	r.read++
+	r.log.Info("event", "entity", e.Entity.String(), "name", string(e.Name), "text", e.Text)
+}

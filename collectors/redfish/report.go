@@ -1,0 +1,168 @@
+package redfish
+
+import (
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+)
+
+// report is a metric report: rows of properties that lie in other resources.
+type report struct {
+	rows    []row
+	dropped map[collectors.Reason]int
+}
+
+// row is the newest value of one property.
+type row struct {
+	property string // as the report writes it
+	value    any
+	at       time.Time // zero if not stated
+	stale    bool      // the service says that it could not read it again
+}
+
+const maxRows = 16384
+
+// readReport reads a report. Of several values of a property only the newest is
+// kept: the older ones are history that a periodic report still carries.
+func readReport(doc map[string]any) *report {
+	out := &report{dropped: map[collectors.Reason]int{}}
+	values, _ := doc["MetricValues"].([]any)
+	place := map[string]int{}
+	for _, x := range values {
+		m, ok := x.(map[string]any)
+		property, _ := m["MetricProperty"].(string)
+		switch {
+		case !ok:
+			out.dropped[collectors.Malformed]++
+			continue
+		case property == "":
+			out.dropped[collectors.Unknown]++ // only a MetricId: of which resource is not said
+			continue
+		case len(out.rows) >= maxRows:
+			out.dropped[collectors.OverLimit]++
+			continue
+		}
+		r := row{property: property, value: m["MetricValue"], at: parseTime(textAt(m, "Timestamp")), stale: textAt(m, "Oem", "Nvidia", "MetricValueStale") == "true"}
+		k, seen := place[property]
+		switch {
+		case !seen:
+			place[property] = len(out.rows)
+			out.rows = append(out.rows, r)
+		case r.at.Before(out.rows[k].at):
+			out.dropped[collectors.Stale]++
+		default:
+			out.dropped[collectors.Stale]++
+			out.rows[k] = r
+		}
+	}
+	return out
+}
+
+// parseTime reads a time as Redfish writes it; zero where it is none.
+func parseTime(s string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05Z07:00", "2006/01/02T15:04:05Z07:00"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// binding is where a row's property goes.
+type binding struct {
+	reading
+	known bool   // false: no rule speaks of it
+	ask   string // the resource must be read before anybody knows
+}
+
+// keyOf is the property of a row as readings name theirs: path#/Place, without
+// the Reading or SetPoint that an excerpt adds. A row that names a whole sensor means its
+// reading.
+func keyOf(property string) (key, path string, fragment []string) {
+	path, inside, _ := strings.Cut(property, "#")
+	path = clean(path)
+	inside = strings.Trim(inside, "/")
+	for _, end := range []string{"/Reading", "/SetPoint"} {
+		if short, ok := strings.CutSuffix(inside, end); ok {
+			inside = short
+		}
+	}
+	if inside == "" {
+		inside = "Reading"
+	}
+	return path + "#/" + inside, path, strings.Split(inside, "/")
+}
+
+// bind says where a row goes by the mapping alone. Where that depends on what
+// else the resource says, it asks for the resource.
+func (v *view) bind(property string) binding {
+	key, path, fragment := keyOf(property)
+	parts, ok := split(path)
+	if !ok {
+		return binding{}
+	}
+	ask := ""
+	for i := range v.rules.rules {
+		r := &v.rules.rules[i]
+		if !r.fits(v.self.Kind) {
+			continue
+		}
+		captures, ok := r.path.match(parts)
+		if !ok {
+			continue
+		}
+		at := fragment
+		if r.each != nil {
+			if len(at) <= len(r.each)+1 || strings.Join(at[:len(r.each)], "/") != strings.Join(r.each, "/") {
+				continue
+			}
+			at = at[len(r.each)+1:]
+		}
+		for k := range r.readings {
+			rr := &r.readings[k]
+			if strings.Join(rr.place, "/") != strings.Join(at, "/") {
+				continue
+			}
+			if len(r.when) > 0 || rr.unitFrom != nil || r.each != nil {
+				ask = path
+				continue
+			}
+			if len(r.chassis) > 0 && v.chassis[strings.ToLower(parts[1])] == "" {
+				ask = root + "/" + strings.Join(parts[:2], "/")
+				continue
+			}
+			if _, ok := v.governs(r, parts); !ok {
+				continue
+			}
+			e, ok := v.entityOf(r, path, &scope{self: v.self, captures: captures})
+			if !ok {
+				continue
+			}
+			return binding{known: true, reading: reading{series: series{e, rr.measure.column.Metric}, from: key,
+				column: rr.measure.column, combine: rr.combine, pace: r.pace, rule: rr, unit: rr.unit}}
+		}
+	}
+	return binding{ask: ask}
+}
+
+// take reads a row's value.
+func (b *binding) take(r *row, sentinels []string) (reading, collectors.Reason) {
+	out := b.reading
+	out.gap, out.word = true, 0
+	if r.stale {
+		return out, collectors.Stale
+	}
+	var why collectors.Reason
+	if out.rule.words != nil {
+		text, ok := word(r.value)
+		if !ok {
+			return out, collectors.Malformed
+		}
+		out.word, why = out.rule.meaningOf(text)
+	} else {
+		out.word, why = out.rule.number(r.value, out.unit, sentinels)
+	}
+	out.gap = why != ""
+	return out, why
+}

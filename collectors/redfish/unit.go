@@ -1,0 +1,195 @@
+package redfish
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// unit is how a number becomes one of the base unit: (x + plus) * mul / div.
+// Both factors are whole, so that a percentage becomes the nearest binary64 to
+// the ratio that was meant.
+type unit struct {
+	name           string
+	dimension      string // power, temperature …; "" counts
+	plus, mul, div float64
+}
+
+// units lists UCUM codes as Redfish writes them, and what firmware writes
+// instead. Pressure in kPa is relative to the atmosphere, which a difference
+// does not mind.
+var units = []unit{
+	{"W", "power", 0, 1, 1}, {"kW", "power", 0, 1000, 1}, {"mW", "power", 0, 1, 1000}, {"Watts", "power", 0, 1, 1},
+	{"Cel", "temperature", 0, 1, 1}, {"C", "temperature", 0, 1, 1}, {"Celsius", "temperature", 0, 1, 1}, {"°C", "temperature", 0, 1, 1},
+	{"[degF]", "temperature", -32, 5, 9}, {"degF", "temperature", -32, 5, 9}, {"F", "temperature", -32, 5, 9},
+	{"K", "temperature", -273.15, 1, 1}, {"mCel", "temperature", 0, 1, 1000},
+	{"Pa", "pressure", 0, 1, 1}, {"kPa", "pressure", 0, 1000, 1}, {"bar", "pressure", 0, 100000, 1}, {"mbar", "pressure", 0, 100, 1},
+	{"[psi]", "pressure", 0, 6894.757, 1}, {"psi", "pressure", 0, 6894.757, 1},
+	{"L/min", "flow", 0, 1, 1}, {"LPM", "flow", 0, 1, 1}, {"L/s", "flow", 0, 60, 1}, {"m3/h", "flow", 0, 1000, 60},
+	{"[gal_us]/min", "flow", 0, 3.785411784, 1}, {"GPM", "flow", 0, 3.785411784, 1},
+	{"%", "ratio", 0, 1, 100}, {"Percent", "ratio", 0, 1, 100}, {"1", "ratio", 0, 1, 1},
+	{"Hz", "frequency", 0, 1, 1}, {"MHz", "frequency", 0, 1e6, 1}, {"GHz", "frequency", 0, 1e9, 1},
+	{"J", "energy", 0, 1, 1}, {"mJ", "energy", 0, 1, 1000}, {"Wh", "energy", 0, 3600, 1}, {"W.h", "energy", 0, 3600, 1},
+	{"kWh", "energy", 0, 3.6e6, 1}, {"kW.h", "energy", 0, 3.6e6, 1},
+	{"s", "time", 0, 1, 1}, {"ms", "time", 0, 1, 1000}, {"ISO8601", "time", 0, 1, 1},
+	{"V", "voltage", 0, 1, 1}, {"mV", "voltage", 0, 1, 1000}, {"A", "current", 0, 1, 1}, {"mA", "current", 0, 1, 1000},
+	{"B", "bytes", 0, 1, 1}, {"By", "bytes", 0, 1, 1}, {"KiBy", "bytes", 0, 1024, 1}, {"MiBy", "bytes", 0, 1 << 20, 1},
+	{"Gbps", "rate", 0, 1e9, 1}, {"Gbit/s", "rate", 0, 1e9, 1},
+	{"RPM", "rotation", 0, 1, 1}, {"{rev}/min", "rotation", 0, 1, 1},
+	{"count", "", 0, 1, 1},
+}
+
+func unitNamed(name string) (unit, bool) {
+	for _, u := range units {
+		if u.name == name {
+			return u, true
+		}
+	}
+	return unit{}, false
+}
+
+// dimensions says what a metric's name, which ends in its base unit, measures.
+// Bounds are what no such sensor can mean: beyond them it is a sentinel or
+// broken.
+var dimensions = []struct {
+	ending, dimension string
+	least, most       float64
+}{
+	{"_watts", "power", -1e6, 1e9}, {"_celsius", "temperature", -60, 250}, {"_pascals", "pressure", -1e7, 1e8},
+	{"_liters_per_minute", "flow", -1e5, 1e6}, {"_ratio", "ratio", 0, 10}, {"_hertz", "frequency", 0, 1e12},
+	{"_joules", "energy", 0, 1e18}, {"_seconds", "time", 0, 1e10}, {"_volts", "voltage", -1e6, 1e6}, {"_amperes", "current", -1e6, 1e6},
+	{"_bytes", "bytes", 0, math.MaxUint64}, {"_bits_per_second", "rate", 0, 1e15}, {"_revolutions_per_minute", "rotation", 0, 1e6},
+}
+
+// measure is what a metric's name says of its numbers.
+type measure struct {
+	dimension   string
+	least, most float64
+	column      telemetry.Column
+}
+
+// measureOf gives a metric its column: counters and states whole, durations to
+// the nanosecond, energy to the millijoule, gauges as binary64.
+func measureOf(m telemetry.MetricName, state bool) measure {
+	stem, counter := strings.CutSuffix(string(m), "_total")
+	out := measure{least: 0, most: math.MaxUint64, column: telemetry.Column{Metric: m, Type: telemetry.Float}}
+	for _, d := range dimensions {
+		if strings.HasSuffix(stem, d.ending) {
+			out.dimension, out.least, out.most = d.dimension, d.least, d.most
+		}
+	}
+	switch {
+	case counter && out.dimension == "time":
+		out.column.Type, out.column.Exp = telemetry.Decimal, 9
+	case counter && out.dimension == "energy":
+		out.column.Type, out.column.Exp = telemetry.Decimal, 3
+		out.most = 9e15
+	case counter, state:
+		out.column.Type = telemetry.Uint
+	}
+	return out
+}
+
+// convert returns the word of a number that the device wrote in a unit.
+func (m *measure) convert(text string, u unit) (uint64, collectors.Reason) {
+	if u.name == "ISO8601" {
+		return m.span(text)
+	}
+	same := u.plus == 0 && u.mul == u.div
+	if same && m.column.Type == telemetry.Uint {
+		if whole, err := strconv.ParseUint(strings.TrimPrefix(text, "+"), 10, 64); err == nil {
+			return whole, "" // exact also above 2^53
+		}
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, collectors.OutOfRange
+	}
+	if !same {
+		f = (f + u.plus) * u.mul / u.div
+	}
+	if !(f >= m.least && f <= m.most) || m.column.Type == telemetry.Uint && f != math.Trunc(f) {
+		return 0, collectors.OutOfRange
+	}
+	return m.column.Word(f), ""
+}
+
+func (m *measure) span(text string) (uint64, collectors.Reason) {
+	d, ok := parseDuration(text)
+	if !ok {
+		return 0, collectors.Malformed
+	}
+	if m.column.Type == telemetry.Decimal && m.column.Exp == 9 {
+		return uint64(d.Nanoseconds()), ""
+	}
+	return m.column.Word(d.Seconds()), ""
+}
+
+// parseDuration reads an ISO 8601 duration of weeks, days, hours, minutes and
+// seconds, such as P1DT2H3.5S. Years and months have no fixed length and are
+// refused, and so is what is negative or longer than 290 years.
+func parseDuration(s string) (time.Duration, bool) {
+	rest, ok := strings.CutPrefix(s, "P")
+	if !ok {
+		return 0, false
+	}
+	days, clock, timed := strings.Cut(rest, "T")
+	if timed && clock == "" || !timed && days == "" {
+		return 0, false
+	}
+	var total time.Duration
+	for _, part := range []struct {
+		text, letters string
+		lengths       []time.Duration
+	}{
+		{days, "WD", []time.Duration{7 * 24 * time.Hour, 24 * time.Hour}},
+		{clock, "HMS", []time.Duration{time.Hour, time.Minute, time.Second}},
+	} {
+		text, from := part.text, 0
+		for text != "" {
+			end := strings.IndexAny(text, part.letters[from:])
+			if end <= 0 {
+				return 0, false
+			}
+			k := strings.IndexByte(part.letters, text[end])
+			d, ok := lengthOf(text[:end], part.lengths[k])
+			if !ok || total > math.MaxInt64-d {
+				return 0, false
+			}
+			total += d
+			text, from = text[end+1:], k+1
+			if from == len(part.letters) && text != "" {
+				return 0, false
+			}
+		}
+	}
+	return total, true
+}
+
+// lengthOf returns number times of, rounded down to nanoseconds; a fraction may
+// be written with a comma.
+func lengthOf(number string, of time.Duration) (time.Duration, bool) {
+	whole, fraction, _ := strings.Cut(strings.Replace(number, ",", ".", 1), ".")
+	if whole == "" || strings.Trim(whole+fraction, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || n > math.MaxInt64/int64(of) {
+		return 0, false
+	}
+	d := time.Duration(n) * of
+	scale := of
+	for i := 0; i < len(fraction) && scale >= 10; i++ {
+		scale /= 10
+		part := time.Duration(fraction[i]-'0') * scale
+		if d > math.MaxInt64-part {
+			return 0, false
+		}
+		d += part
+	}
+	return d, true
+}

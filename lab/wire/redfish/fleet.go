@@ -1,0 +1,227 @@
+package redfish
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/lab/board"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// User is who may log in.
+const User = "monitor"
+
+// Config says how a fleet is set up. The zero Config is whole.
+type Config struct {
+	// Dir takes the authority's certificate and the password, ca.pem and
+	// password; "" makes a folder that is removed when Run returns.
+	Dir string
+	// Basic has the entries ask for basic authentication.
+	Basic bool
+	// NoReports leaves out metric reports, NoExpand does not answer $expand: a
+	// controller of another make.
+	NoReports, NoExpand bool
+	// SessionTimeout ends a session that was not used for so long; zero is 30
+	// minutes, as bmcweb has it.
+	SessionTimeout time.Duration
+	// Entities limits the fleet to the services of these; nil is all.
+	Entities []telemetry.Entity
+}
+
+// Fleet is the controllers of a site. It is safe for concurrent use.
+type Fleet struct {
+	board    *board.Board
+	cfg      Config
+	made     string // folder to remove
+	password string
+	services []*service
+}
+
+// New opens a controller for everything on the board that has one, each on a
+// port of its own on loopback.
+func New(b *board.Board, c Config) (*Fleet, error) {
+	if c.SessionTimeout == 0 {
+		c.SessionTimeout = 30 * time.Minute
+	}
+	f := &Fleet{board: b, cfg: c}
+	if c.Dir == "" {
+		dir, err := os.MkdirTemp("", "redfish-")
+		if err != nil {
+			return nil, fmt.Errorf("redfish fleet: %w", err)
+		}
+		f.cfg.Dir, f.made = dir, dir
+	}
+	cert, err := f.secrets()
+	if err == nil {
+		for _, d := range devices(b, &f.cfg) {
+			if err = f.open(d, cert); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		f.close()
+		return nil, fmt.Errorf("redfish fleet: %w", err)
+	}
+	return f, nil
+}
+
+// open has a device listen.
+func (f *Fleet) open(d *device, cert tls.Certificate) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s := &service{device: d, fleet: f, listener: l, sessions: map[string]time.Time{}, streams: map[chan []byte]bool{}}
+	s.server = &http.Server{Handler: s, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
+		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(io.Discard, "", 0)}
+	f.services = append(f.services, s)
+	return nil
+}
+
+// Run answers until ctx is done.
+func (f *Fleet) Run(ctx context.Context) error {
+	defer f.close()
+	var group sync.WaitGroup
+	errs := make(chan error, len(f.services)+1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, s := range f.services {
+		s.server.BaseContext = func(net.Listener) context.Context { return ctx }
+		group.Go(func() {
+			if err := s.server.ServeTLS(s.listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+				errs <- fmt.Errorf("redfish %s: %w", s.device.entity, err)
+				cancel()
+			}
+		})
+	}
+	group.Go(func() { f.watch(ctx) })
+	<-ctx.Done()
+	for _, s := range f.services {
+		_ = s.server.Close() // what is open is cut, as by a switch
+	}
+	group.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return nil
+	}
+}
+
+// watch passes on what happens on the board.
+func (f *Fleet) watch(ctx context.Context) {
+	_, next := f.board.Events(0)
+	for f.board.Wait(ctx) == nil {
+		var events []telemetry.Event
+		events, next = f.board.Events(next)
+		for i := range events {
+			for _, s := range f.services {
+				s.tell(&events[i])
+			}
+		}
+	}
+}
+
+func (f *Fleet) close() {
+	for _, s := range f.services {
+		_ = s.listener.Close()
+	}
+	if f.made != "" {
+		_ = os.RemoveAll(f.made)
+	}
+}
+
+// Addresses lists the services, a line each: entity and address.
+func (f *Fleet) Addresses() (out []string) {
+	for _, s := range f.services {
+		out = append(out, s.device.entity.String()+" "+s.address())
+	}
+	return out
+}
+
+// Entries lists what a configuration file says of this fleet: the items of its
+// list collectors: redfish.
+func (f *Fleet) Entries() (out []map[string]any) {
+	for _, s := range f.services {
+		e := map[string]any{"address": s.address(), "entity": s.device.entity.String(), "user": User,
+			"password_file": filepath.Join(f.cfg.Dir, "password"), "tls": map[string]any{"ca": filepath.Join(f.cfg.Dir, "ca.pem")}}
+		if f.cfg.Basic {
+			e["auth"] = "basic"
+		}
+		if len(s.device.named) > 0 {
+			named := map[string]any{}
+			for path, x := range s.device.named {
+				named[path] = x.String()
+			}
+			e["entities"] = named
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// Flaw gives the service of an entity these flaws instead of those it had; none
+// make it sound. False where there is no such service.
+func (f *Fleet) Flaw(e telemetry.Entity, flaws ...Flaw) bool {
+	for _, s := range f.services {
+		if s.device.entity == e {
+			s.mu.Lock()
+			s.flaws = flaws
+			s.mu.Unlock()
+			return true
+		}
+	}
+	return false
+}
+
+// secrets makes the authority, the certificate of all services and the
+// password.
+func (f *Fleet) secrets() (tls.Certificate, error) {
+	var none tls.Certificate
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return none, err
+	}
+	now := time.Now()
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "lab authority"}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, key.Public(), key)
+	if err != nil {
+		return none, err
+	}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "bmc.lab"}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), key)
+	if err != nil {
+		return none, err
+	}
+	secret := make([]byte, 16)
+	if _, err := rand.Read(secret); err != nil {
+		return none, err
+	}
+	f.password = hex.EncodeToString(secret)
+	if err := os.WriteFile(filepath.Join(f.cfg.Dir, "password"), []byte(f.password+"\n"), 0o600); err != nil {
+		return none, err
+	}
+	caPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
+	return tls.Certificate{Certificate: [][]byte{leafDER}, PrivateKey: key}, os.WriteFile(filepath.Join(f.cfg.Dir, "ca.pem"), caPEM, 0o600)
+}

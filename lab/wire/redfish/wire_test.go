@@ -1,0 +1,244 @@
+package redfish_test
+
+import (
+	"context"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
+	collector "github.com/quintet-dc/quintet/collectors/redfish"
+	"github.com/quintet-dc/quintet/lab/board"
+	"github.com/quintet-dc/quintet/lab/live"
+	"github.com/quintet-dc/quintet/lab/wire/redfish"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// ear is a sink that keeps what it hears as a board does.
+type ear struct {
+	*board.Board
+	t       *testing.T
+	mu      sync.Mutex
+	dropped map[collectors.Reason]int
+	latest  collectors.Sweep
+	sweeps  int
+}
+
+func newEar(t *testing.T) *ear {
+	return &ear{Board: board.New(), t: t, dropped: map[collectors.Reason]int{}}
+}
+
+func (e *ear) Emit(r *telemetry.Record) {
+	if err := e.Take(r); err != nil {
+		e.t.Error(err)
+	}
+}
+
+func (e *ear) Swept(s collectors.Sweep) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for why, n := range s.Dropped {
+		e.dropped[why] += n
+	}
+	e.latest, e.sweeps = s, e.sweeps+1
+}
+
+// until waits for something to be so.
+func (e *ear) until(what string, so func() bool) {
+	e.t.Helper()
+	limit := time.After(20 * time.Second)
+	for !so() {
+		select {
+		case <-limit:
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.t.Fatalf("waited in vain for %s: %d sweeps, dropped %v, last %+v", what, e.sweeps, e.dropped, e.latest)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// site is a site that stands still, with its controllers.
+func site(t *testing.T, gpus int, c redfish.Config) (*live.Site, *redfish.Fleet) {
+	t.Helper()
+	s, err := live.New(gpus, 5, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, fleet(t, s.Board(), c)
+}
+
+func fleet(t *testing.T, b *board.Board, c redfish.Config) *redfish.Fleet {
+	t.Helper()
+	f, err := redfish.New(b, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// readers makes a collector for every entry, by way of the text of a
+// configuration file.
+func readers(t *testing.T, f *redfish.Fleet) (out []*collector.Collector) {
+	t.Helper()
+	for _, e := range f.Entries() {
+		out = append(out, reader(t, e))
+	}
+	return out
+}
+
+func reader(t *testing.T, e map[string]any) *collector.Collector {
+	t.Helper()
+	b, err := yaml.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n yaml.Node
+	if err := yaml.Unmarshal(b, &n); err != nil {
+		t.Fatal(err)
+	}
+	c, err := collector.DecodeConfig(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := collector.New(c, dial.Guard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// carried is what the lab's controllers show of each kind of entity. What the
+// board does not have (a margin to a limit) is beside it.
+var carried = map[telemetry.Kind]string{
+	"node": "inlet_celsius node_power_limit_watts node_power_watts",
+	"fan":  "fan_speed_ratio",
+	"gpu": "gpu_ecc_correctable_errors_total gpu_ecc_uncorrectable_errors_total gpu_energy_joules_total gpu_engine_active_ratio gpu_memory_temperature_celsius gpu_pcie_replays_total " +
+		"gpu_power_limit_watts gpu_power_watts gpu_remapped_rows_uncorrectable_total gpu_sm_active_ratio gpu_sm_clock_hertz gpu_temperature_celsius gpu_tensor_active_ratio " +
+		"gpu_throttle_power_seconds_total gpu_throttle_thermal_seconds_total",
+	"nvlink": "nvlink_up",
+	"shelf":  "rack_power_limit_watts rack_power_watts",
+	"psu":    "psu_up",
+	"pdu":    "feed_up rack_power_limit_watts rack_power_watts",
+	"cdu":    "coolant_flow_liters_per_minute coolant_pressure_pascals coolant_return_celsius coolant_supply_celsius",
+	"loop":   "coolant_flow_liters_per_minute coolant_pressure_pascals coolant_return_celsius coolant_supply_celsius leak_detected",
+	"pump":   "coolant_flow_liters_per_minute",
+	"ups":    "battery_charge_ratio feed_up",
+	"crah":   "fan_speed_ratio inlet_celsius",
+	"row":    "inlet_celsius",
+}
+
+// same compares what was heard to what the site's board says.
+func same(t *testing.T, b *board.Board, heard *ear) {
+	t.Helper()
+	for _, kind := range slices.Sorted(maps.Keys(carried)) {
+		entities := b.Entities(kind)
+		if len(entities) == 0 {
+			t.Errorf("the site has no %s", kind)
+		}
+		for _, e := range entities {
+			for _, m := range strings.Fields(carried[kind]) {
+				metric := telemetry.MetricName(m)
+				want, shown := b.Read(e, metric)
+				got, ok := heard.Read(e, metric)
+				switch {
+				case !shown:
+				case !ok:
+					t.Errorf("%s %s was not heard", e, m)
+				case want.Gap != got.Gap:
+					t.Errorf("%s %s: gap is %v, want %v", e, m, got.Gap, want.Gap)
+				case !want.Gap && math.Abs(got.Float()-want.Float()) > 1e-12*math.Abs(want.Float()):
+					t.Errorf("%s %s: %v, want %v", e, m, got.Float(), want.Float())
+				}
+			}
+		}
+		for _, e := range heard.Entities(kind) {
+			if !slices.Contains(entities, e) {
+				t.Errorf("%s was heard of, and the site has none", e)
+			}
+			for _, m := range heard.Metrics(e) {
+				if _, ok := b.Read(e, m); !ok && m != "gpu_temperature_margin_celsius" {
+					t.Errorf("%s %s was heard, and the site does not show it", e, m)
+				}
+			}
+		}
+	}
+}
+
+// TestWhatTheLabSaysIsWhatIsHeard: lab, device, collector, frames; every series
+// under the same name, with the same value.
+func TestWhatTheLabSaysIsWhatIsHeard(t *testing.T) {
+	for name, c := range map[string]redfish.Config{"an HGX": {}, "one without reports and expansion": {NoReports: true, NoExpand: true}, "basic authentication": {Basic: true}} {
+		t.Run(name, func(t *testing.T) {
+			s, f := site(t, 64, c)
+			heard := newEar(t)
+			for _, r := range readers(t, f) {
+				if err := r.Once(t.Context(), heard); err != nil {
+					t.Error(err)
+				}
+			}
+			if c.NoExpand {
+				for _, e := range s.Board().Entities(telemetry.NVLink) {
+					if _, ok := heard.Read(e, "nvlink_up"); ok {
+						t.Fatal("ports were asked for one by one")
+					}
+				}
+				return
+			}
+			same(t, s.Board(), heard)
+			for _, why := range []collectors.Reason{collectors.Malformed, collectors.Unknown, collectors.OutOfRange, collectors.OverLimit, collectors.Unreadable, collectors.Denied, collectors.Vanished} {
+				if n := heard.dropped[why]; n > 0 {
+					t.Errorf("%d %s", n, why)
+				}
+			}
+			edges(t, s.Board(), heard)
+		})
+	}
+}
+
+// edges: what a controller contains lies where the site says.
+func edges(t *testing.T, b *board.Board, heard *ear) {
+	t.Helper()
+	type edge struct {
+		from, to telemetry.Entity
+		relation telemetry.Relation
+	}
+	known := map[edge]bool{}
+	for _, r := range []telemetry.Relation{telemetry.Contains, telemetry.Feeds, telemetry.Cools} {
+		for _, e := range b.Edges(r) {
+			known[edge{e.From, e.To, r}] = true
+		}
+	}
+	n := 0
+	for _, r := range []telemetry.Relation{telemetry.Contains, telemetry.Feeds, telemetry.Cools} {
+		for _, e := range heard.Edges(r) {
+			n++
+			if !known[edge{e.From, e.To, r}] {
+				t.Errorf("%s %s %s is not so", e.From, r, e.To)
+			}
+		}
+	}
+	if n < 40 {
+		t.Errorf("%d edges", n)
+	}
+}
+
+// TestGapsAndFaults …
+var _ = http.StatusOK
