@@ -64,8 +64,8 @@ var forms = []struct{ prefix, what string }{
 	{"RT ", "a list of ports (ibnetdiscover -p)"},
 	{"CA '", "the state of local adapters (ibstat)"},
 	{"# Port", "counters of ports (perfquery)"},
-	{"# Topology file", "a topology (ibnetdiscover)"},
-	{"vendid=", "a topology (ibnetdiscover)"},
+	{"# Topology file", "a topology in full (ibnetdiscover)"},
+	{"vendid=", "a topology in full (ibnetdiscover)"},
 	{"sminfo:", "the subnet manager's state (sminfo)"},
 	{"====", "the hardware of one switch (ibswinfo)"},
 }
@@ -88,6 +88,9 @@ func another(text []byte, want string) error {
 		if what != "not known" {
 			break
 		}
+	}
+	if what == want {
+		return fmt.Errorf("%w: it says nothing of %s", ErrForm, want)
 	}
 	return fmt.Errorf("%w: %s, want %s", ErrForm, what, want)
 }
