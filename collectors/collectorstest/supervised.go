@@ -46,7 +46,7 @@ func (b both) Swept(s collectors.Sweep) {
 // Emit takes what the supervisor says for itself and gives the rest to the tape.
 func (s *supervised) Emit(r *telemetry.Record) {
 	s.mu.Lock()
-	own := r.Kind == telemetry.SchemaRecord && r.Schema.Entities[0].Kind == telemetry.Collector
+	own := r.Kind == telemetry.SchemaRecord && r.Schema.Columns[0].Metric == "collector_up"
 	if own {
 		s.schema = r.Schema
 	}

@@ -1,0 +1,526 @@
+package mapping
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Bounds of an intake.
+const (
+	// DefaultForeign is how many series that no file knows are carried.
+	DefaultForeign = 2048
+	// sane is how far a sender's clock may be off ours and still be believed.
+	sane = time.Minute
+	// idle is after how many emissions a series that is no more gives up its
+	// place, once places are short.
+	idle = 100
+	// maxPending is how many samples are taken between two emissions, and maxKey
+	// how long the text of a series may be.
+	maxPending = 1 << 18
+	maxKey     = 8 << 10
+)
+
+// IntakeConfig says whose series they are.
+type IntakeConfig struct {
+	Mapper *Mapper
+	// Book names the source of what is emitted, and bounds it.
+	Book book.Config
+	// Target is what the target is told of itself: it comes before the labels
+	// of the same name that a page states.
+	Target []Label
+	// Foreign is the collector's entity: the series that no file knows are its.
+	Foreign telemetry.Entity
+	// MaxForeign is how many of those are carried; zero means DefaultForeign.
+	MaxForeign int
+}
+
+// Intake turns foreign samples into frames: each series is understood once.
+// It is used by one goroutine.
+type Intake struct {
+	cfg     IntakeConfig
+	book    *book.Book
+	entries map[string]*Entry
+	foreign int
+	round   uint64 // of what is being taken; rises with every emission
+
+	cells         map[cellID]*cell
+	distributions map[string]*distribution
+	proportions   map[string]*proportion
+	inOrder       []summed // of the above, as they were made
+	edges         map[telemetry.Entity]bool
+
+	pending []sample
+	edge    []*telemetry.Record
+	dropped map[collectors.Reason]int
+	live    int    // series of the last emission
+	last    uint64 // and its round
+}
+
+// summed is what is known only when all of a reading was taken.
+type summed interface{ state(b *book.Book) int }
+
+// sample is a number that was taken.
+type sample struct {
+	at    telemetry.Time // zero: when it was read
+	entry *Entry
+	value Number
+}
+
+// Entry is what a foreign series means.
+type Entry struct {
+	outs   []output
+	reason collectors.Reason // why it has none
+	seen   uint64            // the round it was last in
+	at     telemetry.Time    // the time last stated
+}
+
+// output is one thing that a series becomes.
+type output struct {
+	rule  *rule // nil: as it is
+	role  role
+	rank  int
+	cell  *cell
+	bound float64 // of a bucket
+	gain  gain    // of a bucket
+	dist  *distribution
+	mean  *proportion
+}
+
+// cell is one of our series, which several foreign ones may be.
+type cell struct {
+	at     book.Cell
+	column telemetry.Column
+	group  uint64 // of readings, it was last set in
+	rank   int
+	word   uint64
+}
+
+type cellID struct {
+	entity telemetry.Entity
+	metric telemetry.MetricName
+}
+
+// Result is what an emission came to.
+type Result struct {
+	Read    int
+	Dropped map[collectors.Reason]int // the caller's
+}
+
+// NewIntake returns an intake that has taken nothing.
+func NewIntake(c IntakeConfig) *Intake {
+	c.MaxForeign = cmp.Or(c.MaxForeign, DefaultForeign)
+	c.Book.Limit = cmp.Or(c.Book.Limit, book.DefaultLimit)
+	in := &Intake{cfg: c, round: 1}
+	in.renew()
+	return in
+}
+
+// renew forgets every series.
+func (in *Intake) renew() {
+	in.book = book.New(in.cfg.Book)
+	in.entries, in.cells = map[string]*Entry{}, map[cellID]*cell{}
+	in.distributions, in.proportions, in.inOrder = map[string]*distribution{}, map[string]*proportion{}, nil
+	in.edges = map[telemetry.Entity]bool{}
+	in.foreign, in.live, in.last = 0, 0, 0
+	in.dropped = map[collectors.Reason]int{}
+}
+
+// Forget has schemas and edges stated anew: whoever listens now has heard of
+// none.
+func (in *Intake) Forget() {
+	in.book.Forget()
+	clear(in.edges)
+	clear(in.entries) // so that what contains what is found again
+}
+
+// Known returns what a series was understood as, by a text that is its own; nil
+// where it is new.
+func (in *Intake) Known(key []byte) *Entry { return in.entries[string(key)] }
+
+// Series is a foreign series as its sender names it. Labels without the name.
+type Series struct {
+	Name    string
+	Labels  []Label
+	Counter bool // it was said to be one
+	First   Number
+}
+
+// Understand finds out what a series is, and keeps it under a text of its own.
+func (in *Intake) Understand(key string, s Series) *Entry {
+	e := &Entry{}
+	if len(key) > maxKey {
+		e.reason = collectors.OverLimit
+		return e
+	}
+	if len(in.entries) < 2*in.cfg.Book.Limit {
+		in.entries[key] = e
+	}
+	if len(s.Name) > telemetry.MaxMetricBytes || !validName(s) {
+		e.reason = collectors.Malformed
+		return e
+	}
+	matches, refused := in.cfg.Mapper.find(s.Name, in.cfg.Target, s.Labels)
+	switch {
+	case refused != "":
+		e.reason = refused
+	case len(matches) > 0:
+		for _, m := range matches {
+			in.map1(e, m, s)
+		}
+	default:
+		in.carry(e, s)
+	}
+	if len(e.outs) == 0 && e.reason == "" {
+		e.reason = collectors.OverLimit
+	}
+	return e
+}
+
+// validName reports whether name and labels are text.
+func validName(s Series) bool {
+	ok := func(t string) bool { return strings.ToValidUTF8(t, "") == t }
+	return s.Name != "" && ok(s.Name) && !slices.ContainsFunc(s.Labels, func(l Label) bool { return !ok(l.Name) || !ok(l.Value) })
+}
+
+// map1 adds what one rule makes of a series.
+func (in *Intake) map1(e *Entry, m match, s Series) {
+	o := output{rule: m.rule, role: m.role, rank: m.rank}
+	metric := m.rule.column.Metric
+	switch m.role {
+	case bucket:
+		o.dist, o.bound = in.distribution(m.entity, string(metric)+"%s"), bound(s.Labels)
+		if o.bound != o.bound || o.dist == nil {
+			e.reason = collectors.Malformed
+			return
+		}
+	case count:
+		o.cell = in.cell(m.entity, telemetry.Column{Metric: metric + "_count", Type: telemetry.Uint})
+	case sum:
+		o.cell = in.cell(m.entity, telemetry.Column{Metric: metric + "_sum", Type: telemetry.Float})
+	case divisor:
+		o.mean = in.proportion(m)
+	default:
+		if m.rule.as == mean {
+			o.mean = in.proportion(m)
+		} else {
+			o.cell = in.cell(m.entity, m.rule.column)
+		}
+	}
+	if o.cell == nil && o.dist == nil && o.mean == nil {
+		return
+	}
+	e.outs = append(e.outs, o)
+	if !m.within.IsZero() && !in.edges[m.entity] {
+		in.edges[m.entity] = true
+		in.edge = append(in.edge, &telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{
+			From: m.within, To: m.entity, Relation: telemetry.Contains, Source: in.cfg.Book.Collector}})
+	}
+}
+
+// carry adds a series that no file knows, as it is: its buckets become
+// quantiles.
+func (in *Intake) carry(e *Entry, s Series) {
+	if base, ok := strings.CutSuffix(s.Name, "_bucket"); ok {
+		if b := bound(s.Labels); b == b {
+			labels := slices.DeleteFunc(slices.Clone(s.Labels), func(l Label) bool { return l.Name == "le" })
+			if d := in.distribution(in.cfg.Foreign, foreignName(base+"%s", labels)); d != nil {
+				e.outs = append(e.outs, output{role: bucket, bound: b, dist: d})
+			}
+			return
+		}
+	}
+	c := telemetry.Column{Metric: telemetry.MetricName(foreignName(s.Name, s.Labels)), Type: telemetry.Float}
+	counter := s.Counter || strings.HasSuffix(s.Name, "_total") || strings.HasSuffix(s.Name, "_count")
+	if counter && s.First.whole() && !strings.Contains(s.Name, "seconds_total") {
+		c.Type = telemetry.Uint
+	}
+	if x := in.foreignCell(c); x != nil {
+		e.outs = append(e.outs, output{cell: x})
+	}
+}
+
+// foreignCell returns the cell of a series of the collector's own, while there
+// is room.
+func (in *Intake) foreignCell(c telemetry.Column) *cell {
+	if x := in.cells[cellID{in.cfg.Foreign, c.Metric}]; x != nil {
+		return x
+	}
+	if in.foreign >= in.cfg.MaxForeign {
+		return nil
+	}
+	x := in.cell(in.cfg.Foreign, c)
+	if x != nil {
+		in.foreign++
+	}
+	return x
+}
+
+// cell returns one of our series; nil where there is no room, or where it has
+// another form already.
+func (in *Intake) cell(x telemetry.Entity, c telemetry.Column) *cell {
+	id := cellID{x, c.Metric}
+	if y := in.cells[id]; y != nil {
+		if y.column != c {
+			return nil
+		}
+		return y
+	}
+	if c.Validate() != nil {
+		return nil
+	}
+	at, ok := in.book.Cell(x, c)
+	if !ok {
+		return nil
+	}
+	y := &cell{at: at, column: c}
+	in.cells[id] = y
+	return y
+}
+
+// distribution returns one of our histograms; the metric has %s where _p50
+// comes.
+func (in *Intake) distribution(x telemetry.Entity, metric string) *distribution {
+	id := x.String() + " " + metric
+	if d := in.distributions[id]; d != nil {
+		return d
+	}
+	at := func(suffix string) *cell {
+		c := telemetry.Column{Metric: telemetry.MetricName(strings.Replace(metric, "%s", suffix, 1)), Type: telemetry.Float}
+		if x == in.cfg.Foreign {
+			return in.foreignCell(c)
+		}
+		return in.cell(x, c)
+	}
+	low, high := at("_p50"), at("_p99")
+	if low == nil || high == nil {
+		return nil
+	}
+	d := &distribution{p50: low.at, p99: high.at, rank: math.MaxInt}
+	in.distributions[id] = d
+	in.inOrder = append(in.inOrder, d)
+	return d
+}
+
+// proportion returns one of our means.
+func (in *Intake) proportion(m match) *proportion {
+	id := m.entity.String() + " " + string(m.rule.column.Metric)
+	if p := in.proportions[id]; p != nil {
+		return p
+	}
+	c := in.cell(m.entity, m.rule.column)
+	if c == nil {
+		return nil
+	}
+	p := &proportion{cell: c.at}
+	in.proportions[id] = p
+	in.inOrder = append(in.inOrder, p)
+	return p
+}
+
+// bound reads the label of a bucket; NaN where there is none.
+func bound(labels []Label) float64 {
+	v, err := strconv.ParseFloat(labelled{page: labels}.get("le"), 64)
+	if err != nil {
+		return nan
+	}
+	return v
+}
+
+// Take notes a number of a series, at the time that its sender states, zero if
+// it states none.
+func (in *Intake) Take(e *Entry, at telemetry.Time, n Number) {
+	if e.reason != "" && len(e.outs) == 0 {
+		in.dropped[e.reason]++
+		return
+	}
+	if len(in.pending) >= maxPending {
+		in.dropped[collectors.OverLimit]++
+		return
+	}
+	in.pending = append(in.pending, sample{at, e, n})
+}
+
+// Emit states what was taken since the last time, as read at an instant, and
+// says what became of it. Whole says that it is everything that its sender has:
+// what was there the last time and is not now has vanished.
+func (in *Intake) Emit(sink collectors.Emitter, at telemetry.Instant, whole bool) (Result, error) {
+	for _, r := range in.edge {
+		r.Edge.Received = at.Received
+		sink.Emit(r)
+	}
+	read := len(in.edge)
+	in.edge = nil
+	seen, again := in.order(at)
+	began := in.round
+	var err error
+	for lo := 0; lo < len(in.pending) && err == nil; {
+		hi := lo
+		for hi < len(in.pending) && in.pending[hi].at == in.pending[lo].at {
+			hi++
+		}
+		in.round++
+		for i := lo; i < hi; i++ {
+			in.apply(&in.pending[i])
+		}
+		for _, s := range in.inOrder {
+			s.state(in.book)
+		}
+		var n int
+		n, err = in.book.Emit(sink, telemetry.Instant{Source: in.pending[lo].at, Received: at.Received})
+		read += n
+		lo = hi
+	}
+	if whole {
+		if in.live > again {
+			in.dropped[collectors.Vanished] += in.live - again
+		}
+	}
+	in.live, in.last = seen, began
+	in.pending = in.pending[:0]
+	in.round++
+	r := Result{Read: read, Dropped: in.dropped}
+	in.dropped = map[collectors.Reason]int{}
+	if in.short() {
+		in.renew()
+	}
+	return r, err
+}
+
+// order settles the time of every pending sample, drops what repeats itself and
+// sorts the rest by time. It returns how many series there are, and how many of
+// them were in the last emission, too.
+func (in *Intake) order(at telemetry.Instant) (seen, again int) {
+	kept := in.pending[:0]
+	mixed := false
+	for _, s := range in.pending {
+		e := s.entry
+		if e.seen != in.round {
+			if e.seen == in.last {
+				again++
+			}
+			e.seen = in.round
+			seen++
+		}
+		if s.at != 0 {
+			if s.at <= e.at {
+				in.dropped[collectors.Stale]++
+				continue
+			}
+			e.at = s.at
+		}
+		if s.at == 0 || s.at.Sub(at.Source).Abs() > sane {
+			s.at = at.Source
+		}
+		kept = append(kept, s)
+		mixed = mixed || s.at != kept[0].at
+	}
+	in.pending = kept
+	if mixed {
+		slices.SortStableFunc(in.pending, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
+	}
+	return seen, again
+}
+
+// short reports whether places are short and most are held by what is no more.
+func (in *Intake) short() bool {
+	if in.book.Series() < in.cfg.Book.Limit && in.foreign < in.cfg.MaxForeign && len(in.entries) < 2*in.cfg.Book.Limit {
+		return false
+	}
+	gone := 0
+	for _, e := range in.entries { // order-independent: they are counted
+		if e.seen+idle < in.round {
+			gone++
+		}
+	}
+	return gone > len(in.entries)/2
+}
+
+// apply gives a number to what its series is.
+func (in *Intake) apply(s *sample) {
+	e := s.entry
+	for i := range e.outs {
+		o := &e.outs[i]
+		if why := in.put(o, s.value); why != "" {
+			in.dropped[why]++
+		}
+	}
+}
+
+// put gives a number to one output and says why not.
+func (in *Intake) put(o *output, n Number) collectors.Reason {
+	factor := one
+	if o.rule != nil {
+		if o.rule.blank(n.Float) {
+			in.gap(o)
+			return collectors.Unsupported
+		}
+		if o.role == value || o.role == sum {
+			factor = o.rule.factor
+		}
+	}
+	switch {
+	case n.isNaN():
+		in.gap(o)
+		return ""
+	case o.dist != nil:
+		if !o.dist.prefers(o.rank) {
+			return collectors.Duplicate
+		}
+		if more, ok := o.gain.more(n.Float); ok {
+			o.dist.add(float64(o.bound*ruleFactor(o.rule)), more)
+		}
+		return ""
+	case o.mean != nil:
+		return o.mean.take(o.role, float64(n.Float*factor.Float))
+	}
+	if o.rule != nil && o.rule.test != untested {
+		n, factor = o.rule.state(n), one
+	}
+	w, ok := n.word(factor, o.cell.column)
+	if !ok {
+		return collectors.OutOfRange
+	}
+	return in.set(o, w)
+}
+
+// set writes a word, or joins it with what is there.
+func (in *Intake) set(o *output, w uint64) collectors.Reason {
+	c, again := o.cell, o.cell.group == in.round
+	why := collectors.Reason("")
+	if again {
+		how := preferred
+		if o.rule != nil {
+			how = o.rule.join
+		}
+		part := (o.role == count || o.role == sum) && o.rank == c.rank
+		switch {
+		case how == added || part:
+			w = plus(c.column, c.word, w)
+		case how == largest:
+			w = greater(c.column, c.word, w)
+		case o.rank >= c.rank:
+			return collectors.Duplicate
+		default:
+			why = collectors.Duplicate
+		}
+	}
+	c.group, c.rank, c.word = in.round, o.rank, w
+	in.book.Set(c.at, w)
+	return why
+}
+
+// gap notes that a series has no value now, unless another is the same series
+// and has one.
+func (in *Intake) gap(o *output) {
+	if o.cell != nil && o.cell.group != in.round {
+		in.book.Gap(o.cell.at)
+	}
+}

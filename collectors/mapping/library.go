@@ -1,0 +1,38 @@
+package mapping
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"strings"
+)
+
+//go:embed files/*.yaml
+var embedded embed.FS
+
+// Names lists the mappings that come with this package.
+func Names() []string {
+	list, err := embedded.ReadDir("files")
+	if err != nil {
+		return nil // an embedded folder is there
+	}
+	var out []string
+	for _, e := range list {
+		out = append(out, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return out
+}
+
+// Load returns a mapping that comes with this package.
+func Load(name string) (*File, error) {
+	file := path.Join("files", name+".yaml")
+	b, err := embedded.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("no mapping %q; there are %s", name, strings.Join(Names(), ", "))
+	}
+	f, err := Decode(b)
+	if err != nil {
+		return nil, at(file, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,131 @@
+package mapping
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/quintet-dc/quintet/collectors"
+)
+
+// Mapper finds the rules for a series. It is safe for concurrent use.
+type Mapper struct {
+	exact    map[string][]known
+	patterns []patterned
+}
+
+// known is a rule, of which file, and which of its names a name is.
+type known struct {
+	rule *rule
+	file int
+	rank int
+	role role
+}
+
+// patterned is a rule and one of its patterns.
+type patterned struct {
+	known
+	pattern *regexp.Regexp
+}
+
+// NewMapper returns the mapper of some files. Where an earlier file says what a
+// series is, a later one is not asked.
+func NewMapper(files ...*File) *Mapper {
+	m := &Mapper{exact: map[string][]known{}}
+	for i, f := range files {
+		for _, r := range f.rules {
+			m.add(r, i)
+		}
+	}
+	return m
+}
+
+func (m *Mapper) add(r *rule, file int) {
+	for i, name := range r.names {
+		if r.as == histogram {
+			m.exact[name+"_bucket"] = append(m.exact[name+"_bucket"], known{r, file, i, bucket})
+			m.exact[name+"_count"] = append(m.exact[name+"_count"], known{r, file, i, count})
+			m.exact[name+"_sum"] = append(m.exact[name+"_sum"], known{r, file, i, sum})
+			continue
+		}
+		m.exact[name] = append(m.exact[name], known{r, file, i, value})
+	}
+	if r.per != "" {
+		m.exact[r.per] = append(m.exact[r.per], known{r, file, 0, divisor})
+	}
+	for i, p := range r.patterns {
+		m.patterns = append(m.patterns, patterned{known{r, file, len(r.names) + i, value}, p})
+	}
+}
+
+// find returns the rules that apply to a series; a refusal comes alone.
+func (m *Mapper) find(name string, target, page []Label) (out []match, refused collectors.Reason) {
+	first := math.MaxInt
+	take := func(k known, p *regexp.Regexp) {
+		l := labelled{target: target, page: page}
+		if p != nil {
+			groups := p.FindStringSubmatch(name)
+			if groups == nil {
+				return
+			}
+			l.take(p, groups)
+		}
+		if !k.rule.applies(&l) {
+			return
+		}
+		if k.rule.refuse != "" {
+			refused = cmp.Or(refused, k.rule.refuse)
+			return
+		}
+		e, ok := k.rule.of.entity(l)
+		if !ok {
+			return
+		}
+		within, _ := k.rule.in.entity(l)
+		first = min(first, k.file)
+		out = append(out, match{k, e, within})
+	}
+	for _, k := range m.exact[name] {
+		take(k, nil)
+	}
+	for _, p := range m.patterns {
+		take(p.known, p.pattern)
+	}
+	if refused != "" {
+		return nil, refused
+	}
+	return slices.DeleteFunc(out, func(x match) bool { return x.file > first }), ""
+}
+
+// foreignName is the metric of a series that no file knows: its name with its
+// sorted labels (design A2). What may not stand in a name becomes '_'.
+func foreignName(name string, labels []Label) string {
+	if len(labels) == 0 {
+		return name
+	}
+	sorted := slices.Clone(labels)
+	slices.SortFunc(sorted, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+	var b strings.Builder
+	b.WriteString(name)
+	for i, l := range sorted {
+		b.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
+		b.WriteString(l.Name)
+		b.WriteString(`="`)
+		for _, r := range l.Value {
+			switch {
+			case r == '"' || r == '\\':
+				b.WriteByte('\\')
+				b.WriteRune(r)
+			case r < ' ' || r >= 0x7f && r < 0xa0:
+				b.WriteByte('_')
+			default:
+				b.WriteRune(r)
+			}
+		}
+		b.WriteByte('"')
+	}
+	b.WriteByte('}')
+	return b.String()
+}

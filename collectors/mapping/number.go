@@ -1,0 +1,184 @@
+package mapping
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Number is a value as its sender wrote it. An exact one is Mantissa times
+// 10^Exp, negative or not; any other is Float alone.
+type Number struct {
+	Mantissa uint64
+	Float    float64
+	Exp      int32
+	Negative bool
+	Exact    bool
+}
+
+// maxExp bounds the powers of ten that are taken exactly.
+const maxExp = 64
+
+// ParseNumber reads a number as text has it. What it cannot keep exactly, or is
+// none, is its Float, which the caller may know already.
+func ParseNumber(text []byte, float float64) Number {
+	n := Number{Float: float}
+	i, digits, point := 0, 0, -1
+	if i < len(text) && (text[i] == '-' || text[i] == '+') {
+		n.Negative = text[i] == '-'
+		i++
+	}
+	for ; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '.' && point < 0:
+			point = digits
+			continue
+		case c >= '0' && c <= '9':
+			hi, lo := bits.Mul64(n.Mantissa, 10)
+			sum, carry := bits.Add64(lo, uint64(c-'0'), 0)
+			if hi+carry > 0 {
+				return Number{Float: float}
+			}
+			n.Mantissa = sum
+			digits++
+			continue
+		}
+		break
+	}
+	if point >= 0 {
+		n.Exp = int32(point - digits)
+	}
+	if digits == 0 {
+		return Number{Float: float}
+	}
+	if i < len(text) {
+		if text[i] != 'e' && text[i] != 'E' {
+			return Number{Float: float}
+		}
+		e, err := strconv.Atoi(string(text[i+1:]))
+		if err != nil || e > maxExp || e < -maxExp {
+			return Number{Float: float}
+		}
+		n.Exp += int32(e)
+	}
+	n.Exact = n.Exp >= -maxExp && n.Exp <= maxExp
+	return n
+}
+
+// FloatNumber is a number that came as a float: exact where it is whole.
+func FloatNumber(f float64) Number {
+	n := Number{Float: f}
+	if a := math.Abs(f); a < 1<<63 && a == math.Trunc(a) {
+		n.Mantissa, n.Negative, n.Exact = uint64(a), f < 0, true
+	}
+	return n
+}
+
+// IntNumber is a number that came as an integer.
+func IntNumber(v int64) Number {
+	n := Number{Mantissa: uint64(v), Float: float64(v), Exact: true}
+	if v < 0 {
+		n.Mantissa, n.Negative = -uint64(v), true
+	}
+	return n
+}
+
+// whole reports whether it is an integer without sign.
+func (n Number) whole() bool { return n.Exact && !n.Negative && n.Exp >= 0 }
+
+// float returns its value; an exact one need not carry it.
+func (n Number) float() float64 { return n.Float }
+
+// isNaN reports whether it is no number: the sender has no value now.
+func (n Number) isNaN() bool { return !n.Exact && n.Float != n.Float }
+
+// word returns n times factor as a word of a column, exactly where both are
+// exact and rounded to the nearest otherwise. False where the column cannot
+// hold it.
+func (n Number) word(factor Number, c telemetry.Column) (uint64, bool) {
+	if n.Exact && factor.Exact && c.Type != telemetry.Float {
+		if w, ok := n.exact(factor, c); ok {
+			return w, true
+		}
+	}
+	v := float64(n.Float * factor.Float)
+	switch c.Type {
+	case telemetry.Float:
+		return math.Float64bits(v), v == v && !math.IsInf(v, 0)
+	case telemetry.Uint:
+		if !(v > -0.5) || v >= 1<<64 {
+			return 0, false
+		}
+	default:
+		if scaled := float64(v * math.Pow10(int(c.Exp))); !(math.Abs(scaled) < 1<<63) {
+			return 0, false
+		}
+	}
+	return c.Word(v), true
+}
+
+// exact does the same in integers, rounding half up; false where these do not
+// suffice.
+func (n Number) exact(factor Number, c telemetry.Column) (uint64, bool) {
+	hi, lo := bits.Mul64(n.Mantissa, factor.Mantissa)
+	e := n.Exp + factor.Exp + int32(c.Exp)
+	switch {
+	case hi == 0 && lo == 0:
+		return 0, true
+	case e > 0:
+		if e > 19 || hi > 0 {
+			return 0, false
+		}
+		if hi, lo = bits.Mul64(lo, powers[e]); hi > 0 {
+			return 0, false
+		}
+	case e < 0:
+		if e < -19 || hi >= powers[-e] {
+			return 0, false
+		}
+		q, r := bits.Div64(hi, lo, powers[-e])
+		if r >= powers[-e]-r && q < math.MaxUint64 {
+			q++
+		}
+		hi, lo = 0, q
+	}
+	negative := n.Negative != factor.Negative
+	switch {
+	case hi > 0:
+		return 0, false
+	case c.Type == telemetry.Uint:
+		return lo, !negative || lo == 0
+	case lo > math.MaxInt64:
+		return 0, false
+	case negative:
+		return -lo, true
+	}
+	return lo, true
+}
+
+// powers are the powers of ten that a word holds.
+var powers = [20]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
+
+var (
+	one = Number{Mantissa: 1, Float: 1, Exact: true}
+	nan = math.NaN()
+)
+
+// plus adds two words of a column.
+func plus(c telemetry.Column, a, b uint64) uint64 {
+	if c.Type == telemetry.Float {
+		return math.Float64bits(math.Float64frombits(a) + math.Float64frombits(b))
+	}
+	return a + b
+}
+
+// greater returns the larger of two words of a column.
+func greater(c telemetry.Column, a, b uint64) uint64 {
+	if c.Float(a) >= c.Float(b) {
+		return a
+	}
+	return b
+}
