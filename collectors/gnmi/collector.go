@@ -14,14 +14,12 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
-// sweepEvery is how often it is told how reading goes.
-const sweepEvery = time.Second
-
 // Collector reads switches. It is a collectors.Collector.
 type Collector struct {
 	cfg      Config
 	guard    dial.Guard
 	profiles map[string]*Profile
+	pace     pace
 }
 
 // New returns the collector of a configuration, which it completes and checks.
@@ -32,7 +30,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gnmi: %w", err)
 	}
-	out := &Collector{cfg: c, guard: g, profiles: map[string]*Profile{}}
+	out := &Collector{cfg: c, guard: g, profiles: map[string]*Profile{}, pace: usualPace()}
 	for _, t := range c.Targets {
 		if out.profiles[t.Profile] != nil {
 			continue
@@ -74,7 +72,7 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	var devices []*device
 	for _, t := range c.cfg.Targets {
 		d := &device{target: t, cfg: &c.cfg, guard: c.guard, slots: slots, log: c.cfg.Logger, profile: c.profiles[t.Profile], alive: c.cfg.Keepalive,
-			err: errNotYet}
+			pace: c.pace, err: errNotYet}
 		for i := range d.profile.groups {
 			d.subs = append(d.subs, &subscription{group: &d.profile.groups[i]})
 		}
@@ -83,7 +81,7 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 		devices = append(devices, d)
 		all.Go(func() { d.keep(ctx) })
 	}
-	tick := time.NewTicker(sweepEvery)
+	tick := time.NewTicker(c.pace.sweep)
 	defer tick.Stop()
 	for last := time.Now(); ; {
 		select {

@@ -103,7 +103,9 @@ func (r *reader) member(n *node, key []byte, s *scanner) error {
 	case s.peek() == '{' && unqualified(string(key)) == n.elem.name:
 		return r.object(n, s)
 	}
-	r.drop(collectors.Unknown)
+	if _, key := bound(n.elem.keys, unqualified(string(key))); !key {
+		r.drop(collectors.Unknown)
+	}
 	return s.skip()
 }
 

@@ -94,7 +94,7 @@ func (r *reader) state(n *neighbourhood) {
 		e.Start = r.batch.Source
 	}
 	e.Received = r.batch.Received
-	n.edge = e
+	n.edge, n.port.placed = e, true
 	stated := *e
 	r.pending = append(r.pending, &telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &stated})
 }

@@ -1,6 +1,7 @@
 package gnmi
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ const (
 const (
 	saneWithin = telemetry.Duration(time.Minute)            // how far a device's clock may be off and still be believed
 	splitAfter = telemetry.Duration(250 * time.Millisecond) // readings further apart are frames of their own
+	splitEvery = telemetry.Duration(20 * time.Millisecond)  // that often at most, whatever the device states
 	stepBack   = telemetry.Duration(10 * time.Second)       // a clock that goes back further was set
 	// maxSeries is how many a switch may have: 512 ports with 128 each.
 	maxSeries = 1 << 16
@@ -53,6 +55,7 @@ type reader struct {
 
 	at      telemetry.Instant // of the notification that is being read
 	seq     uint64
+	splitAt telemetry.Time
 	stale   bool // a port is called something else than the tree says
 	group   *subscription
 	open    bool // something was noted since the last frame
@@ -76,7 +79,7 @@ type port struct {
 	entity telemetry.Entity
 	words  map[string]string
 	speed  uint64
-	used   bool
+	placed bool // something was told of it under this name
 	near   []*neighbourhood
 }
 
@@ -102,7 +105,7 @@ func (r *reader) plant() {
 	r.folds, r.taken = map[telemetry.Series]*folded{}, map[telemetry.Series]bool{}
 	r.dirty, r.held, r.nearby = nil, nil, nil
 	for _, p := range r.ports {
-		p.used, p.near = false, nil
+		p.placed, p.near = false, nil
 	}
 	clear(r.hoods)
 }
@@ -124,7 +127,6 @@ func (r *reader) port(native string) *port {
 		r.ports[native] = p
 		r.christen(p)
 	}
-	p.used = true
 	return p
 }
 
@@ -156,7 +158,9 @@ func (r *reader) begin(stated int64, received telemetry.Time) {
 	r.seq++
 	r.at = telemetry.Instant{Source: sane(stated, received), Received: received}
 	if r.open {
-		if apart := r.at.Source - r.batch.Source; apart > telemetry.Time(splitAfter) || apart < -telemetry.Time(splitAfter) {
+		apart := r.at.Source - r.batch.Source
+		if (apart > telemetry.Time(splitAfter) || apart < -telemetry.Time(splitAfter)) && received-r.splitAt > telemetry.Time(splitEvery) {
+			r.splitAt = received
 			r.flush()
 		}
 	}
@@ -279,8 +283,8 @@ func (r *reader) gap(u *use) {
 	r.book.Gap(u.cell)
 }
 
-// rename takes a word that names a port. Where that changes what its series are
-// called, the tree is found out anew.
+// rename takes a word that names a port. Where series were told under another
+// name, the reader is stale: the device has to tell everything anew.
 func (r *reader) rename(u *use, v scalar) {
 	if v.form != text && v.form != nothing || len(v.b) > 256 || u.port.words[u.rule.field] == string(v.b) {
 		return
@@ -288,7 +292,7 @@ func (r *reader) rename(u *use, v scalar) {
 	u.port.words[u.rule.field] = string(v.b)
 	was := u.port.name
 	r.christen(u.port)
-	if was != u.port.name {
+	if was != u.port.name && u.port.placed {
 		r.stale = true
 	}
 }
@@ -348,6 +352,15 @@ func (r *reader) lost(now telemetry.Time) {
 	}
 	r.dirty = r.dirty[:0]
 	r.flush()
+	if r.stale {
+		r.stale = false
+		for _, key := range slices.Sorted(maps.Keys(r.hoods)) {
+			clear(r.hoods[key].words)
+			r.stir(r.hoods[key])
+		}
+		r.flush()
+		r.plant()
+	}
 }
 
 // restate says again what is only told when it changes: silence would say that
@@ -407,10 +420,6 @@ func (r *reader) flush() {
 		r.drop(collectors.Other)
 	}
 	r.open = false
-	if r.stale {
-		r.stale = false
-		r.plant()
-	}
 }
 
 // leafList is values of one leaf.

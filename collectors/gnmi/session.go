@@ -2,7 +2,6 @@ package gnmi
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -28,24 +27,18 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// How a session is kept.
+// Bounds of a session.
 const (
-	firstWait     = time.Second
-	mostWait      = 30 * time.Second
-	refusedWait   = time.Minute // after a target refused us, doubled up to
-	mostRefused   = 10 * time.Minute
-	stableAfter   = time.Minute      // a session that stood so long forgets the waits before it
-	answersWithin = 15 * time.Second // what a dialled target may take for its first word
-	quietFor      = 30 * time.Second // a target that samples and says nothing for so long is dialled anew
-	restateEvery  = 10 * time.Second
 	mostKeepalive = 5 * time.Minute
-	frameAfter    = 200 * time.Millisecond // the readings of one sample come within this
 	mostMessage   = 16 << 20
-	mostBytes     = 32 << 20 // that a target may send in a second; the rest is dropped unread
 )
 
 // errQuiet says that a target fell silent.
 var errQuiet = errors.New("the target has stopped to send")
+
+// errRenamed says that ports are called something else than series were told
+// under: everything has to be told anew.
+var errRenamed = errors.New("ports have new names")
 
 // errNoGroup says that a target has nothing of what the profile asks for.
 var errNoGroup = errors.New("the target refuses every subscription of the profile")
@@ -60,6 +53,7 @@ type device struct {
 	profile *Profile
 	subs    []*subscription
 	alive   time.Duration // the keepalive that the target bears
+	pace    pace
 
 	mu      sync.Mutex // guards what follows
 	reader  *reader
@@ -73,7 +67,7 @@ type device struct {
 
 // keep holds a session with the target until ctx is done.
 func (d *device) keep(ctx context.Context) {
-	wait := firstWait
+	wait := d.pace.first
 	for {
 		began := time.Now()
 		err := d.session(ctx)
@@ -83,17 +77,31 @@ func (d *device) keep(ctx context.Context) {
 		d.ended(err)
 		switch {
 		case refusal(err):
-			wait = min(max(wait*2, refusedWait), mostRefused)
-		case time.Since(began) > stableAfter:
-			wait = firstWait
+			wait = min(max(wait*2, d.pace.refused), d.pace.never)
+		case time.Since(began) > d.pace.stable:
+			wait = d.pace.first
+		case d.told():
+			wait = min(wait*2, d.pace.brief)
 		default:
-			wait = min(wait*2, mostWait)
+			wait = min(wait*2, d.pace.most)
 		}
 		d.log.Info("gnmi session ended", "target", d.target.Name, "err", err, "again_within", wait)
 		if !pause(ctx, wait/2+rand.N(wait/2)) {
 			return
 		}
 	}
+}
+
+// told says that the last session got as far as everything being told.
+func (d *device) told() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.subs {
+		if s.synced {
+			return true
+		}
+	}
+	return false
 }
 
 // pause waits; false if ctx was done before.
@@ -140,8 +148,6 @@ func (d *device) connect() (*grpc.ClientConn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c = c.Clone()
-		c.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 		secure = credentials.NewTLS(c)
 	}
 	return grpc.NewClient("passthrough:///"+d.target.Address,
@@ -191,7 +197,7 @@ func (d *device) session(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
-	asked, done := context.WithTimeout(ctx, answersWithin)
+	asked, done := context.WithTimeout(ctx, d.pace.answers)
 	enc, err := d.profile.encoding(asked, gpb.NewGNMIClient(conn))
 	done()
 	if err != nil {
@@ -247,7 +253,7 @@ func (l *line) run(ctx context.Context) error {
 			if !first {
 				continue
 			}
-			timer := time.NewTimer(answersWithin)
+			timer := time.NewTimer(l.d.pace.answers)
 			select {
 			case <-told:
 			case <-timer.C:
@@ -339,7 +345,7 @@ func (d *device) take(b []byte, s *subscription) (synced bool, err error) {
 	if now.Sub(d.second) > time.Second {
 		d.second, d.bytes = now, 0
 	}
-	if d.bytes += len(b); d.bytes > mostBytes {
+	if d.bytes += len(b); d.bytes > d.pace.bytes {
 		d.reader.drop(collectors.OverLimit)
 		return false, nil
 	}
@@ -350,13 +356,16 @@ func (d *device) take(b []byte, s *subscription) (synced bool, err error) {
 		err = nil
 	}
 	s.synced = s.synced || synced
+	if err == nil && d.reader.stale {
+		err = errRenamed
+	}
 	return synced, err
 }
 
 // beat frames what was read, restates what stands, and ends a session that has
 // fallen silent.
 func (l *line) beat(ctx context.Context) {
-	restate := time.NewTicker(restateEvery)
+	restate := time.NewTicker(l.d.pace.restate)
 	defer restate.Stop()
 	frame := time.NewTimer(time.Hour)
 	frame.Stop()
@@ -366,7 +375,7 @@ func (l *line) beat(ctx context.Context) {
 		select {
 		case <-l.due:
 			if !armed {
-				frame.Reset(frameAfter)
+				frame.Reset(l.d.pace.together)
 				armed = true
 			}
 		case <-frame.C:
@@ -376,7 +385,7 @@ func (l *line) beat(ctx context.Context) {
 			l.d.mu.Unlock()
 		case now := <-restate.C:
 			l.d.mu.Lock()
-			quiet := l.d.samples && now.Sub(l.d.heard) > quietFor+3*l.d.cfg.Every
+			quiet := l.d.samples && now.Sub(l.d.heard) > l.d.pace.quiet+3*l.d.cfg.Every
 			if !quiet {
 				l.d.reader.restate(telemetry.Time(now.UnixNano()))
 			}

@@ -151,6 +151,9 @@ func (r *reader) place(u *use, vars []binding) bool {
 		return false
 	}
 	r.taken[s] = true
+	if u.port != nil {
+		u.port.placed = true
+	}
 	if u.rule.fold != single {
 		u.fold = &folded{cell: cell, how: u.rule.fold, column: u.rule.column}
 		u.slot = u.fold.join()
