@@ -51,7 +51,7 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 		return next
 	}
 	for _, o := range e.cases {
-		if o != c && o.under.IsZero() && o.published.Revision > 0 && (oneRoot(&o.incident, &next) || perhapsOne(&o.incident, &next) || e.under(c, &o.incident, &next)) {
+		if o != c && o.under.IsZero() && o.published.Revision > 0 && (oneRoot(&o.incident, &next) || perhapsOne(&o.incident, &next) || maybeOne(&o.incident, &next) || e.under(c, &o.incident, &next) || e.storedOn(c, &o.incident, &next)) {
 			c.under = o.job
 			break
 		}
@@ -92,10 +92,23 @@ func (e *Engine) absorb(older, younger *incidentCase, g telemetry.Time) {
 	}
 }
 
-// oneRoot reports whether two incidents are sure of the same root.
+// oneRoot reports whether two incidents name the same root and are sure of what
+// it is.
 func oneRoot(a, b *explain.Incident) bool {
 	return a.Root.Entity == b.Root.Entity && a.Root.Signature == b.Root.Signature && a.Root.Signature != explain.Unknown &&
-		a.Root.Confidence >= sure && b.Root.Confidence >= sure
+		ofKind(a) >= sure && ofKind(b) >= sure
+}
+
+// ofKind is how sure an incident is of its root's signature, wherever it strikes:
+// between an air handler and the row that it blows into little may tell.
+func ofKind(in *explain.Incident) float64 {
+	all := in.Root.Confidence
+	for i := range in.Alternatives {
+		if in.Alternatives[i].Signature == in.Root.Signature {
+			all += in.Alternatives[i].Confidence
+		}
+	}
+	return all
 }
 
 // togetherWithin is how far apart the onsets of jobs lie at most that one fault
@@ -123,6 +136,17 @@ func perhapsOne(a, b *explain.Incident) bool {
 	return lists(a, b.Root.Entity) || lists(b, a.Root.Entity)
 }
 
+// maybeOne reports whether an incident that is sure of nothing yet lists what an
+// open one is sure of: heat and drifts reach one job long after another.
+func maybeOne(o, next *explain.Incident) bool {
+	if o.Root.Signature == explain.Unknown || ofKind(o) < sure || next.Root.Confidence >= sure {
+		return false
+	}
+	return slices.ContainsFunc(next.Alternatives, func(a explain.Alternative) bool {
+		return a.Entity == o.Root.Entity && a.Signature == o.Root.Signature
+	})
+}
+
 // lists reports whether an incident names an entity as root or alternative.
 func lists(in *explain.Incident, x telemetry.Entity) bool {
 	return in.Root.Entity == x || slices.ContainsFunc(in.Alternatives, func(o explain.Alternative) bool { return o.Entity == x })
@@ -141,6 +165,42 @@ func (e *Engine) under(c *incidentCase, o, next *explain.Incident) bool {
 		beganTogether(o, next) && e.survey(c.job, c.nodes).Carries(o.Root.Entity)
 }
 
+// storedOn reports whether a case that is put down to its own job may be told of
+// with an open one for the storage that both stand on: it is known to be slow, or
+// both began to wait alike. Waiting for input is felt at once, the storage's own
+// latency is read every so many seconds.
+func (e *Engine) storedOn(c *incidentCase, o, next *explain.Incident) bool {
+	if next.Root.Entity != c.job {
+		return false
+	}
+	if o.Root.Entity.Kind == telemetry.Storage {
+		return ofKind(o) >= sure && e.survey(c.job, c.nodes).Carries(o.Root.Entity)
+	}
+	return e.stalledAlike(o, next)
+}
+
+// stalledAlike reports whether two jobs that use the same storage began together
+// to wait alike, each by itself as far as is known.
+func (e *Engine) stalledAlike(a, b *explain.Incident) bool {
+	return a.Root.Entity == a.Subject() && b.Root.Entity == b.Subject() && a.Root.Signature == b.Root.Signature && a.Root.Signature != explain.Unknown &&
+		beganTogether(a, b) && e.storedTogether(a.Root.Entity, b.Root.Entity)
+}
+
+// storedTogether reports whether two jobs use the same storage.
+func (e *Engine) storedTogether(a, b telemetry.Entity) bool {
+	uses := func(job telemetry.Entity) []telemetry.Entity {
+		var out []telemetry.Entity
+		for _, n := range e.graph.Neighbours(job) {
+			if n.Relation == telemetry.Uses && n.Out && n.Entity.Kind == telemetry.Storage {
+				out = append(out, n.Entity)
+			}
+		}
+		return out
+	}
+	theirs := uses(b)
+	return slices.ContainsFunc(uses(a), func(x telemetry.Entity) bool { return slices.Contains(theirs, x) })
+}
+
 // strays counts how often in a row c has been sure of another root than its
 // leader's, or has not so much as listed that root though the leader is sure of
 // it and c's job does not stand on it; and reports whether that is often enough.
@@ -148,7 +208,7 @@ func (e *Engine) strays(c, lead *incidentCase) bool {
 	own := c.incident.Root.Confidence >= surely
 	other := c != lead && !own && lead.incident.Root.Confidence >= surely && c.incident.Root.Signature != explain.Unknown &&
 		!lists(&c.incident, lead.incident.Root.Entity) && !e.survey(c.job, c.nodes).Carries(lead.incident.Root.Entity)
-	if c == lead || c.inherited || oneRoot(&c.incident, &lead.incident) || !own && !other {
+	if c == lead || c.inherited || oneRoot(&c.incident, &lead.incident) || e.stalledAlike(&lead.incident, &c.incident) || !own && !other {
 		c.strayed = 0
 		return false
 	}

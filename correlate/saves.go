@@ -4,24 +4,26 @@ import (
 	"math"
 
 	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
 const metricSaves telemetry.MetricName = "job_checkpoint_seconds"
 
 // savesBefore returns how long the checkpoints took that a job told of before a
-// hurt, in the mean; 0 where it told of none.
+// hurt, in the median: some of them may have taken longer already; 0 where it
+// told of none.
 func (e *Engine) savesBefore(job telemetry.Entity, until telemetry.Time) float64 {
-	n, sum := 0, 0.0
+	var told []float64
 	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricSaves}, math.MinInt64, until) {
 		if v > 0 {
-			n, sum = n+1, sum+v
+			told = append(told, v)
 		}
 	}
-	if n == 0 {
+	if len(told) == 0 {
 		return 0
 	}
-	return sum / float64(n)
+	return stats.Median(told)
 }
 
 // savesNow returns what checkpoints took beyond that, in seconds a step of the

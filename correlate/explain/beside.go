@@ -41,7 +41,7 @@ func doses(c *Clue) bool {
 		return c.Reading.Take == TakeDose
 	}
 	switch c.Measure {
-	case Dose, SharedDose, GroupDose, ClockDose, ComputeExcess, LateStart, WanderExcess, WorkExcess, ComputeUniform:
+	case Dose, SharedDose, GroupDose, ClockDose, ComputeExcess, LateStart, WanderExcess, WorkExcess, ComputeUniform, SaveExcess:
 		return true
 	}
 	return false
@@ -76,6 +76,9 @@ func Beside(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers 
 func (e *Evidence) follows(x telemetry.Entity, a *Answer, chain []Link) bool {
 	if x == a.Entity || x == a.Peer || slices.ContainsFunc(chain, func(l Link) bool { return l.Entity == x && x != e.Job }) {
 		return true
+	}
+	if x == e.Job && a.Entity.Kind == telemetry.Storage {
+		return true // that it waits for input or for its checkpoints is what a slow storage does
 	}
 	if x.Kind == telemetry.Job || a.Entity.Kind == telemetry.Job || x.Kind == telemetry.Storage || x.Kind == telemetry.SM {
 		return false // everything stands under these

@@ -146,7 +146,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	j.ended, j.good.Ended, j.Last = false, 0, x
 	j.remember(Step{at, x})
 	if j.Hurt == nil && j.hurtBySaving(at, x) {
-		j.account(at, x, 1)
+		j.account(at, x, j.each())
 		j.excused, j.LastEnd = 0, at
 		j.Steps++
 		return
@@ -235,6 +235,14 @@ func (j *Job) told(gap, x float64) int {
 	return int(min(max(1, gap/x+0.5), maxTold))
 }
 
+// each is how many steps a report of the job usually stands for.
+func (j *Job) each() int {
+	if len(j.gaps.lengths) == 0 {
+		return 1
+	}
+	return j.told(j.gaps.usual().median, j.past.usual().median)
+}
+
 func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	u := j.past.usual()
 	if u.n < minPast {
@@ -269,9 +277,10 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 	}
 	h.Overdue = 0
 	if j.saving.End == at && len(j.saves.usual.lengths) > 0 {
+		grew := j.grew(at)
 		h.patience = 0
-		if j.grew(at) > 0 {
-			h.patience = j.saves.patience()
+		if grew > 0 {
+			h.patience = j.turns()
 		}
 	}
 	if u := j.past.usual(); isSlow {
@@ -381,6 +390,10 @@ func (j *Job) patience(usualStep float64) float64 {
 // closeHealthy weighs the step in progress by its age: it is a lower bound of
 // its length (a censored observation).
 func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
+	if h := j.savedSlowly(g, u); h != nil && s.Witness != nil && s.Witness(j, h, g) {
+		j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
+		return Began
+	}
 	age := j.age(g, u.median)
 	longest := j.longest(u)
 	overdue := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median
@@ -407,7 +420,7 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	if !enough && !s.Witness(j, h, g) {
 		return None
 	}
-	j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
+	j.Hurt, j.suspects, j.evidence, j.sum, j.saves.grown = h, j.suspects[:0], 0, 0, 0
 	return Began
 }
 
@@ -458,7 +471,7 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 		}
 	}
 	if j.saves.grown > 0 {
-		h.patience, j.saves.grown = j.saves.patience(), 0
+		h.patience = j.turns()
 	}
 	if stalled {
 		h.State, h.told = Stalled, Stalled

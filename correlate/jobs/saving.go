@@ -13,6 +13,9 @@ const (
 	// grownBy times its usual length a checkpoint has grown. Half as long again is
 	// what a model that grew, or a busy evening, makes of it: no trouble.
 	grownBy = 1.52
+	// grownSome times its usual length it has grown where something else bears
+	// witness that it should have, or where checkpoints hurt the job already.
+	grownSome = 1.2
 	// leastGrown of a usual step it must cost beyond that.
 	leastGrown = 0.1
 	// grownAtOnce times its usual length, and a whole step longer, one is enough;
@@ -30,8 +33,8 @@ const (
 // saver is what a job told of its checkpoints.
 type saver struct {
 	usual past    // seconds that they took while healthy
-	at    uint64  // the step of the last one
-	turn  uint64  // steps from the one before to it, 0 where it is not known
+	at    uint64  // the report of the last one
+	turn  uint64  // reports from the one before to it, 0 where it is not known
 	grown int     // how many in a row had grown, while healthy
 	last  float64 // seconds of the last one
 }
@@ -47,9 +50,9 @@ func (s *saver) told(step uint64, took float64, keep bool) {
 	}
 }
 
-// patience is how many usual steps say that a job hurt by checkpoints is well.
-func (s *saver) patience() int {
-	return int(float64(turnsWell*float64(min(max(s.turn, 1), longestTurn)))) + 2
+// turns is how many usual steps say that a job hurt by checkpoints is well.
+func (j *Job) turns() int {
+	return (int(float64(turnsWell*float64(min(max(j.saves.turn, 1), longestTurn)))) + 2) * j.each()
 }
 
 // savesAgain says that a step of that age may be one more of the checkpoints that
@@ -61,14 +64,35 @@ func (j *Job) savesAgain(age float64) bool {
 // grew returns how many times its usual length the checkpoint took that the step
 // which ends at at tells of; 0 where it tells of none or it has not grown.
 func (j *Job) grew(at telemetry.Time) float64 {
+	if j.Hurt != nil && j.Hurt.patience > 0 {
+		return j.grewBy(at, grownSome)
+	}
+	return j.grewBy(at, grownBy)
+}
+
+// grewBy is grew for one that has grown by so much at least.
+func (j *Job) grewBy(at telemetry.Time, least float64) float64 {
 	if j.saving.End != at || len(j.saves.usual.lengths) == 0 {
 		return 0
 	}
 	usual, took := j.saves.usual.before(), j.saving.Seconds
-	if took <= float64(grownBy*usual) || took-usual <= float64(leastGrown*j.past.usual().median) {
+	if took <= float64(least*usual) || took-usual <= float64(leastGrown*j.past.usual().median) {
 		return 0
 	}
 	return took / usual
+}
+
+// savedSlowly is the account of the trouble that it would be if the checkpoint in
+// the last step had taken longer for a reason; nil where it has not grown.
+func (j *Job) savedSlowly(g telemetry.Time, u usual) *Hurt {
+	if j.saving.End != j.LastEnd || j.grewBy(j.LastEnd, grownSome) == 0 {
+		return nil
+	}
+	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, patience: j.turns(),
+		Onset: telemetry.Interval{Earliest: j.LastEnd.Add(-seconds(j.Last)), Latest: j.LastEnd}}
+	h.addSlow(j.LastEnd, max(u.median, j.Last-j.saves.usual.before()), j.each())
+	h.last = j.Steps - 1
+	return h
 }
 
 // hurtBySaving takes a step that ends at at and reports whether its checkpoint
@@ -87,7 +111,7 @@ func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
 	if j.saves.grown < 2 && (by < grownAtOnce || j.saving.Seconds-j.saves.usual.before() < u.median) {
 		return false
 	}
-	j.suspects, j.sum = []pending{{at, max(u.median, x-j.saves.usual.before()), 1, j.Steps}}, 0
+	j.suspects, j.sum = []pending{{at, max(u.median, x-j.saves.usual.before()), j.each(), j.Steps}}, 0
 	j.evidence = threshold
 	return true
 }
@@ -110,20 +134,18 @@ func (s *saver) due(step uint64) float64 {
 }
 
 // beside is what a step of a healthy job that ended at at took beside a
-// checkpoint which the job says was in it and took no longer than they do: only
-// that is judged.
+// checkpoint which the job says made it long and took no longer than they do:
+// only that is judged.
 func (j *Job) beside(at telemetry.Time, x float64) float64 {
 	u := j.past.usual()
-	if j.saving.End != at || j.grew(at) > 0 || u.n < minPast {
+	if j.saving.End != at || j.grew(at) > 0 || u.n < minPast || !isLong(u, x) {
 		return x
 	}
 	rest := x - j.saving.Seconds
 	if rest < float64(leastBeside*u.median) {
 		return x // it was not in the step
 	}
-	if isLong(u, x) {
-		j.longs.add(j.Steps, x-rest)
-	}
+	j.longs.add(j.Steps, x-rest)
 	return rest
 }
 
@@ -133,6 +155,8 @@ func (j *Job) beside(at telemetry.Time, x float64) float64 {
 func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 	told := j.saving.End == at
 	switch {
+	case told && j.saves.turn == 1:
+		return 0 // each step holds one: it is part of the usual
 	case told && j.grew(at) > 0:
 		return j.saves.usual.before()
 	case told && len(j.saves.usual.lengths) > 0:

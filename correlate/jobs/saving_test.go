@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/jobs"
@@ -191,5 +192,61 @@ func TestAStallIsNoCheckpointThatIsNotDue(t *testing.T) {
 	p.quiet(16.5)
 	if h := p.b.Job(played).Hurt; h == nil || h.State != jobs.Stalled {
 		t.Errorf("after 16 s without a step: %+v", h)
+	}
+}
+
+// TestCheckpointsOfAJobThatReportsEverySecondStep: its turn and what it must do
+// to be well again are counted in the same steps.
+func TestCheckpointsOfAJobThatReportsEverySecondStep(t *testing.T) {
+	p := newLife(t)
+	turn := func(n int, took float64) {
+		for range n {
+			for i := range 10 {
+				length := 4.0
+				if i == 9 {
+					length += took / 2
+				}
+				p.quiet(2 * length)
+				if i == 9 {
+					p.b.ObserveCheckpoint(played, p.now, took/2)
+				}
+				p.b.Observe(played, p.now, length, 0)
+			}
+		}
+	}
+	turn(4, 8)
+	turn(4, 40)
+	if slices.Contains(p.changes, "well") {
+		t.Errorf("well between two checkpoints: %q", p.changes)
+	}
+	// From the first of the four to the last, 62 steps.
+	if now, ok := p.b.Job(played).Hurt.Now(); !ok || math.Abs(now-4-4*32.0/62) > 0.01 {
+		t.Errorf("a step takes %.3f s in the mean, want %.3f", now, 4+4*32.0/62)
+	}
+}
+
+// TestACheckpointThatGrewALittleHurtsWithAWitness: a third longer is no trouble,
+// but where something it is written to answers more slowly.
+func TestACheckpointThatGrewALittleHurtsWithAWitness(t *testing.T) {
+	for _, slow := range []bool{true, false} {
+		p := newLife(t)
+		p.witness = func(_ *jobs.Job, h *jobs.Hurt, _ telemetry.Time) bool {
+			now, _ := h.Now()
+			return slow && math.Abs(now-7) < 1e-9 // the 3 s more are the hurt
+		}
+		turn := func(n int, took float64) {
+			for range n {
+				p.steps(19, 4)
+				p.quiet(4 + took)
+				p.b.ObserveCheckpoint(played, p.now, took)
+				p.b.Observe(played, p.now, 4+took, 0)
+			}
+		}
+		turn(3, 9)
+		turn(2, 12)
+		p.steps(1, 4)
+		if got := p.b.Job(played).Hurt != nil; got != slow {
+			t.Errorf("a witness %v: hurt %v", slow, got)
+		}
 	}
 }
