@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,6 +37,7 @@ const (
 type client struct {
 	base     string
 	http     *http.Client
+	opened   *opened
 	cfg      *Config
 	clock    func() time.Time
 	sessions string // where sessions are made
@@ -45,6 +49,7 @@ type client struct {
 
 	loginAt time.Time // not before
 	refused time.Duration
+	locked  time.Duration // how long after the first refusal
 	again   time.Duration // how soon a stream that ended is asked for
 }
 
@@ -56,8 +61,9 @@ func newClient(c *Config, g dial.Guard) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{base: c.Address, cfg: c, clock: time.Now, again: streamFirst, sessions: root + "/SessionService/Sessions", http: &http.Client{
-		Transport: &http.Transport{DialContext: g.DialContext, TLSClientConfig: t, MaxConnsPerHost: 2, MaxIdleConns: 2,
+	open := &opened{dial: g.DialContext, conns: map[net.Conn]bool{}}
+	return &client{base: c.Address, opened: open, cfg: c, clock: time.Now, again: streamFirst, locked: loginFirst, sessions: root + "/SessionService/Sessions", http: &http.Client{
+		Transport: &http.Transport{DialContext: open.connect, TLSClientConfig: t, MaxConnsPerHost: 2, MaxIdleConns: 2,
 			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 30 * time.Second, MaxResponseHeaderBytes: maxHeader},
 		CheckRedirect: func(to *http.Request, via []*http.Request) error {
 			if len(via) > 3 || to.URL.Hostname() != via[0].URL.Hostname() || to.URL.Scheme != "https" && via[0].URL.Scheme == "https" {
@@ -286,7 +292,7 @@ func (c *client) session(ctx context.Context, password string, patience time.Dur
 		a.err = fmt.Errorf("login: %w", a.err)
 		return a
 	}
-	c.refused = min(max(loginFirst, 2*c.refused), loginMost)
+	c.refused = min(max(c.locked, 2*c.refused), loginMost)
 	c.loginAt = c.clock().Add(c.refused)
 	a := failed(collectors.Denied, "login of %s: status %d", c.cfg.User, resp.StatusCode)
 	a.away = true
@@ -321,6 +327,7 @@ func (c *client) logout() {
 	c.mu.Lock()
 	token, location := c.token, c.location
 	c.mu.Unlock()
+	defer c.opened.closeAll()
 	defer c.http.CloseIdleConnections()
 	if token == "" || location == "" {
 		return
@@ -339,5 +346,47 @@ func (c *client) logout() {
 	resp.Body.Close()
 	if resp.StatusCode/100 == 2 || resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusNotFound {
 		c.forget()
+	}
+}
+
+// opened knows the connections that are open, so that none is when Run returns.
+type opened struct {
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// known is a connection that says when it is closed.
+type known struct {
+	net.Conn
+	of *opened
+}
+
+func (k *known) Close() error {
+	k.of.mu.Lock()
+	delete(k.of.conns, k)
+	k.of.mu.Unlock()
+	return k.Conn.Close()
+}
+
+func (o *opened) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := o.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	k := &known{c, o}
+	o.mu.Lock()
+	o.conns[k] = true
+	o.mu.Unlock()
+	return k, nil
+}
+
+func (o *opened) closeAll() {
+	o.mu.Lock()
+	conns := slices.Collect(maps.Keys(o.conns))
+	o.mu.Unlock()
+	for _, c := range conns {
+		_ = c.Close() // it was only read
 	}
 }

@@ -176,6 +176,10 @@ func (v *view) follow(s *sheet, doc map[string]any, depth int) {
 		if name == "Links" || name == "Oem" || name == "Actions" || strings.HasPrefix(name, "@") || name == "Members" {
 			continue
 		}
+		// The resource of old lists the same things under other names.
+		if newer := name + "Subsystem"; (name == "Power" || name == "Thermal") && link(doc[newer]) != "" {
+			continue
+		}
 		v.reference(s, x, depth)
 	}
 }

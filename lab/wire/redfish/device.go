@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/quintet-dc/quintet/lab/board"
@@ -19,6 +20,10 @@ type device struct {
 	named   map[string]telemetry.Entity
 	manager string
 	log     string // path of its log
+
+	mu      sync.Mutex
+	changed map[string]object // properties that are not what they were, by path
+	pulled  map[string]bool   // resources that are gone
 }
 
 // devices lists the controllers of a site: what the board knows of their kinds.
@@ -32,7 +37,7 @@ func devices(b *board.Board, c *Config) (out []*device) {
 			if c.Entities != nil && !slices.Contains(c.Entities, e) {
 				continue
 			}
-			d := &device{board: b, cfg: c, entity: e, pages: map[string]func() object{}, named: map[string]telemetry.Entity{}, manager: "BMC_0"}
+			d := &device{board: b, cfg: c, entity: e, pages: map[string]func() object{}, named: map[string]telemetry.Entity{}, changed: map[string]object{}, pulled: map[string]bool{}, manager: "BMC_0"}
 			k.build(d)
 			d.service()
 			out = append(out, d)
@@ -44,10 +49,26 @@ func devices(b *board.Board, c *Config) (out []*device) {
 // document makes a resource; nil where there is none.
 func (d *device) document(path string) object {
 	f := d.pages[path]
-	if f == nil {
+	if f == nil || d.gone(path) {
 		return nil
 	}
-	return prune(f())
+	doc := prune(f())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.Copy(doc, d.changed[path])
+	return doc
+}
+
+// gone reports whether a resource, or what it lies in, was pulled out.
+func (d *device) gone(path string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for p := range d.pulled {
+		if path == p || strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // none stands for a property that a device of this site does not have.
@@ -59,6 +80,12 @@ func prune(doc object) object {
 		switch x := x.(type) {
 		case none:
 			delete(doc, name)
+		case []any:
+			for _, item := range x {
+				if o, ok := item.(object); ok {
+					prune(o)
+				}
+			}
 		case object:
 			full := len(x) > 0
 			if prune(x); full && len(x) == 0 {
@@ -90,7 +117,7 @@ func (d *device) collection(path, kind string) {
 	d.pages[path] = func() object {
 		var ids []string
 		for p := range d.pages {
-			if rest, ok := strings.CutPrefix(p, path+"/"); ok && !strings.Contains(rest, "/") {
+			if rest, ok := strings.CutPrefix(p, path+"/"); ok && !strings.Contains(rest, "/") && !d.gone(p) {
 				ids = append(ids, p)
 			}
 		}
@@ -178,7 +205,7 @@ func (d *device) chassis(id string, more object) string {
 		if rack, ok := d.board.Outside(d.entity); ok && rack.Kind == telemetry.Rack {
 			doc["Location"] = object{"Placement": object{"Rack": rack.Name}}
 		}
-		for _, name := range []string{"EnvironmentMetrics", "ThermalSubsystem", "PowerSubsystem", "Sensors", "LeakDetectors"} {
+		for _, name := range []string{"EnvironmentMetrics", "ThermalSubsystem", "PowerSubsystem", "Sensors", "LeakDetectors", "Power", "Thermal"} {
 			if d.pages[path+"/"+name] != nil {
 				doc[name] = ref(path + "/" + name)
 			}

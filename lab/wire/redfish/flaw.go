@@ -28,6 +28,7 @@ const (
 	Closed     Fault = "closed"     // the connection is closed
 	Vast       Fault = "vast"       // an answer that does not end
 	Failing    Fault = "failing"    // 500
+	Swollen    Fault = "swollen"    // lists have thousands of members
 )
 
 // Flaw is a fault of the resources whose paths begin with Path, below
@@ -107,6 +108,18 @@ func (f *Flaw) change(doc object) object {
 			}
 			return x
 		})
+	case Swollen:
+		members, ok := doc["Members"].([]any)
+		id, named := doc["@odata.id"].(string)
+		if !ok || !named {
+			return doc
+		}
+		out := maps.Clone(doc)
+		for i := range 5000 {
+			members = append(members, object{"@odata.id": id + "/more" + strconv.Itoa(i)})
+		}
+		out["Members"] = members
+		return out
 	case Fahrenheit:
 		if doc["ReadingUnits"] == "Cel" {
 			out := maps.Clone(doc)

@@ -93,6 +93,16 @@ func (f *Fleet) open(d *device, cert tls.Certificate) error {
 	s := &service{device: d, fleet: f, listener: l, sessions: map[string]time.Time{}, streams: map[chan []byte]bool{}}
 	s.server = &http.Server{Handler: s, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(io.Discard, "", 0)}
+	s.server.ConnState = func(_ net.Conn, state http.ConnState) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch state {
+		case http.StateNew:
+			s.tally.Connections++
+		case http.StateClosed, http.StateHijacked:
+			s.tally.Connections--
+		}
+	}
 	f.services = append(f.services, s)
 	return nil
 }
@@ -191,6 +201,35 @@ func (f *Fleet) Flaw(e telemetry.Entity, flaws ...Flaw) bool {
 		}
 	}
 	return false
+}
+
+// Set gives a property of a resource of an entity's service another value, such
+// as a firmware's version after an update.
+func (f *Fleet) Set(e telemetry.Entity, path, property string, value any) {
+	for _, s := range f.services {
+		if d := s.device; d.entity == e {
+			d.mu.Lock()
+			if d.changed[path] == nil {
+				d.changed[path] = object{}
+			}
+			d.changed[path][property] = value
+			d.mu.Unlock()
+		}
+	}
+}
+
+// Pull takes a resource out of an entity's service, or puts it back.
+func (f *Fleet) Pull(e telemetry.Entity, path string, out bool) {
+	for _, s := range f.services {
+		if d := s.device; d.entity == e {
+			d.mu.Lock()
+			delete(d.pulled, path)
+			if out {
+				d.pulled[path] = true
+			}
+			d.mu.Unlock()
+		}
+	}
 }
 
 // secrets makes the authority, the certificate of all services and the

@@ -26,10 +26,12 @@ func (d *device) node() {
 	}
 	d.intake(chassis, d.entity)
 	d.thermal(chassis)
+	d.deprecated(chassis)
+	d.page(chassis+"/PowerSubsystem", "PowerSubsystem.v1_1_3.PowerSubsystem", fixed(object{"Status": healthy()})) // fed by the rack's shelves
 	for _, system := range []string{"System_0", "HGX_Baseboard_0"} {
 		path := "Systems/" + system
 		d.page(path, "ComputerSystem.v1_22_0.ComputerSystem", fixed(object{"SystemType": "Physical", "PowerState": "On", "BiosVersion": "2.1.7",
-			"Processors": ref(path + "/Processors"), "Memory": ref(path + "/Memory"), "Status": healthy()}))
+			"Processors": ref(path + "/Processors"), "Memory": ref(path + "/Memory"), "Status": healthy(), "HostName": d.entity.Name, "Links": object{"Chassis": []any{ref(chassis)}}}))
 		d.collection(path+"/Processors", "Processor")
 		d.collection(path+"/Memory", "Memory")
 	}
@@ -37,6 +39,27 @@ func (d *device) node() {
 	if !d.cfg.NoReports {
 		d.reports()
 	}
+}
+
+// deprecated adds the resources from before the subsystems, which controllers
+// still have beside them and older clients read.
+func (d *device) deprecated(chassis string) {
+	d.page(chassis+"/Power", "Power.v1_7_1.Power", func() object {
+		return object{"PowerControl": []any{object{"@odata.id": root + "/" + chassis + "/Power#/PowerControl/0", "MemberId": "0", "Name": "Chassis Power Control",
+			"PowerConsumedWatts": d.read(d.entity, "node_power_watts", 0), "PowerLimit": object{"LimitInWatts": d.read(d.entity, "node_power_limit_watts", 0)}}},
+			"PowerSupplies": []any{}, "Voltages": []any{}}
+	})
+	d.page(chassis+"/Thermal", "Thermal.v1_7_1.Thermal", func() object {
+		fans := []any{}
+		for _, e := range d.board.Inside(d.entity) {
+			if e.Kind == telemetry.Fan {
+				fans = append(fans, object{"@odata.id": root + "/" + chassis + "/Thermal#/Fans/" + last(e), "MemberId": last(e), "Name": last(e), "Reading": d.read(e, "fan_speed_ratio", 2),
+					"ReadingUnits": "Percent", "Status": healthy()})
+			}
+		}
+		return object{"Fans": fans, "Temperatures": []any{object{"@odata.id": root + "/" + chassis + "/Thermal#/Temperatures/0", "MemberId": "0", "Name": "Inlet", "PhysicalContext": "Intake",
+			"ReadingCelsius": d.read(d.entity, "inlet_celsius", 0), "Status": healthy()}}}
+	})
 }
 
 const home = "Systems/HGX_Baseboard_0"

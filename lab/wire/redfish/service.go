@@ -38,9 +38,8 @@ type service struct {
 	entries  []object             // of the log
 	number   int
 	streams  map[chan []byte]bool
-	asked    int // requests so far
+	tally    Tally
 	flying   int // requests at this moment
-	most     int // at any moment
 }
 
 func (s *service) address() string { return "https://" + s.listener.Addr().String() }
@@ -50,10 +49,10 @@ func (s *service) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	path := strings.TrimRight(req.URL.Path, "/")
 	stream := path == root+"/EventService/SSE"
 	s.mu.Lock()
-	s.asked++
+	s.tally.Asked++
 	if !stream {
 		s.flying++
-		s.most = max(s.most, s.flying)
+		s.tally.Most = max(s.tally.Most, s.flying)
 	}
 	flaw := s.flawOf(path)
 	s.mu.Unlock()
@@ -118,6 +117,9 @@ func (s *service) serve(w http.ResponseWriter, req *http.Request, path string, f
 	w.Header().Set("ETag", tag)
 	w.Header().Set("OData-Version", "4.0")
 	if req.Header.Get("If-None-Match") == tag {
+		s.mu.Lock()
+		s.tally.Same++
+		s.mu.Unlock()
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -217,6 +219,9 @@ func (s *service) knows(user, password string) bool {
 }
 
 func (s *service) login(w http.ResponseWriter, req *http.Request) {
+	s.mu.Lock()
+	s.tally.Logins++
+	s.mu.Unlock()
 	var who struct{ UserName, Password string }
 	body, err := io.ReadAll(io.LimitReader(req.Body, 4096))
 	if err != nil || json.Unmarshal(body, &who) != nil || !s.knows(who.UserName, who.Password) {
@@ -263,17 +268,28 @@ func (s *service) logout(req *http.Request) {
 	}
 }
 
-// Sessions says how many sessions the service of an entity has open, and how
-// many requests it answered at most at one moment.
-func (f *Fleet) Sessions(e telemetry.Entity) (open, most int) {
+// Tally is what a service was asked.
+type Tally struct {
+	Asked       int // requests
+	Most        int // at most at one moment, the event stream not counted
+	Same        int // answered with 304
+	Logins      int // tried
+	Connections int // open now
+	Sessions    int // open now
+	Listeners   int // on the event stream now
+}
+
+// Tally says what the service of an entity was asked.
+func (f *Fleet) Tally(e telemetry.Entity) (t Tally) {
 	for _, s := range f.services {
 		if s.device.entity == e {
 			s.mu.Lock()
-			open, most = len(s.sessions), s.most
+			t = s.tally
+			t.Sessions, t.Listeners = len(s.sessions), len(s.streams)
 			s.mu.Unlock()
 		}
 	}
-	return open, most
+	return t
 }
 
 // EndSessions forgets every session of an entity's service, as a restart does.
@@ -324,18 +340,6 @@ func (s *service) send(ctx context.Context, heard chan []byte, write func([]byte
 			}
 		}
 	}
-}
-
-// Listeners says how many listen to the event stream of an entity's service.
-func (f *Fleet) Listeners(e telemetry.Entity) (n int) {
-	for _, s := range f.services {
-		if s.device.entity == e {
-			s.mu.Lock()
-			n = len(s.streams)
-			s.mu.Unlock()
-		}
-	}
-	return n
 }
 
 // tell notes what happened, if it is this service's, in its log and on its

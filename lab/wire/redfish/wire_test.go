@@ -2,9 +2,13 @@ package redfish_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
 	"maps"
 	"math"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -240,5 +244,105 @@ func edges(t *testing.T, b *board.Board, heard *ear) {
 	}
 }
 
-// TestGapsAndFaults …
-var _ = http.StatusOK
+// TestASiteThatRuns: what moves is heard to move, at the controllers' own time.
+func TestASiteThatRuns(t *testing.T) {
+	s, f := site(t, 16, redfish.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() {
+		if err := s.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	heard := newEar(t)
+	for _, e := range f.Entries() {
+		e["every"] = "1s"
+		r := reader(t, e)
+		group.Go(func() {
+			if err := r.Run(ctx, heard); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	gpu := s.Board().Entities(telemetry.GPU)[0]
+	times := map[telemetry.Time]bool{}
+	heard.until("the energy to rise", func() bool {
+		if r, ok := heard.Read(gpu, "gpu_energy_joules_total"); ok && !r.Gap {
+			times[r.At] = true
+		}
+		return len(times) >= 3
+	})
+	for _, e := range f.Entries() {
+		kind, name, _ := strings.Cut(e["entity"].(string), ":")
+		x := telemetry.Entity{Kind: telemetry.Kind(kind), Name: name}
+		heard.until("the end of its first walk: "+x.String(), func() bool { return f.Tally(x).Asked > 5 })
+		if n := f.Tally(x).Most; n > 1 {
+			t.Errorf("%s: %d requests at a moment", x, n)
+		}
+	}
+}
+
+// TestAnOlderClientFindsItsWay: from a system by its links to chassis, power and
+// thermal resources of the old form, numbers in the types that it wants.
+func TestAnOlderClientFindsItsWay(t *testing.T) {
+	s, f := site(t, 16, redfish.Config{})
+	node := s.Board().Entities(telemetry.Node)[0]
+	var address string
+	for _, line := range f.Addresses() {
+		if name, at, _ := strings.Cut(line, " "); name == node.String() {
+			address = at
+		}
+	}
+	password, err := os.ReadFile(f.Entries()[0]["password_file"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	ca, err := os.ReadFile(f.Entries()[0]["tls"].(map[string]any)["ca"].(string))
+	if err != nil || !roots.AppendCertsFromPEM(ca) {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	defer client.CloseIdleConnections()
+	get := func(path string, into any) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth(redfish.User, strings.TrimSpace(string(password)))
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(into); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", path, resp.Status, err)
+		}
+	}
+	type ref struct {
+		ID string `json:"@odata.id"`
+	}
+	var system struct {
+		HostName string
+		Links    struct{ Chassis []ref }
+	}
+	get("/redfish/v1/Systems/System_0", &system)
+	var chassis struct{ Power, Thermal ref }
+	get(system.Links.Chassis[0].ID, &chassis)
+	var power struct {
+		PowerControl []struct{ PowerConsumedWatts *float64 }
+	}
+	get(chassis.Power.ID, &power)
+	var thermal struct {
+		Fans         []struct{ Reading *int64 }
+		Temperatures []struct{ ReadingCelsius *float64 }
+	}
+	get(chassis.Thermal.ID, &thermal)
+	watts, _ := s.Board().Read(node, "node_power_watts")
+	if system.HostName != node.Name || *power.PowerControl[0].PowerConsumedWatts != watts.Float() || len(thermal.Fans) == 0 || *thermal.Fans[0].Reading < 1 || *thermal.Temperatures[0].ReadingCelsius < 1 {
+		t.Errorf("%+v %+v %+v", system, power, thermal)
+	}
+}

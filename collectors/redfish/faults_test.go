@@ -1,0 +1,412 @@
+package redfish
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/lab/board"
+	wire "github.com/quintet-dc/quintet/lab/wire/redfish"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// ear is a sink that keeps what it hears.
+type ear struct {
+	*board.Board
+	t       *testing.T
+	mu      sync.Mutex
+	dropped map[collectors.Reason]int
+	frames  int
+	ended   []telemetry.Edge
+	err     error // of the latest sweep
+	away    int   // sweeps with an error
+}
+
+func (e *ear) Emit(r *telemetry.Record) {
+	if err := e.Take(r); err != nil {
+		e.t.Error(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case r.Kind == telemetry.FrameRecord:
+		e.frames++
+	case r.Kind == telemetry.EdgeRecord && r.Edge.End != 0:
+		e.ended = append(e.ended, *r.Edge)
+	}
+}
+
+func (e *ear) Swept(s collectors.Sweep) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for why, n := range s.Dropped {
+		e.dropped[why] += n
+	}
+	if e.err = s.Err; s.Err != nil {
+		e.away++
+	}
+}
+
+// count reads what sweeps have told.
+func (e *ear) count(why collectors.Reason) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.dropped[why]
+}
+
+func (e *ear) heard() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.frames
+}
+
+func (e *ear) until(what string, so func() bool) {
+	e.t.Helper()
+	limit := time.After(30 * time.Second)
+	for !so() {
+		select {
+		case <-limit:
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.t.Fatalf("waited in vain for %s: %d frames, dropped %v, last %v", what, e.frames, e.dropped, e.err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// more wants n more frames than now.
+func (e *ear) more(n int) {
+	e.t.Helper()
+	before := e.heard()
+	e.until("frames", func() bool { return e.heard() >= before+n })
+}
+
+// value is what was heard last of a series: NaN for a gap, -1 for nothing yet.
+func (e *ear) value(x telemetry.Entity, m telemetry.MetricName) float64 {
+	r, ok := e.Read(x, m)
+	if !ok {
+		return -1
+	}
+	return r.Float()
+}
+
+// listen runs a collector until the test or stop ends it.
+func listen(t *testing.T, c *Collector) (*ear, func()) {
+	t.Helper()
+	e := &ear{Board: board.New(), t: t, dropped: map[collectors.Reason]int{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx, e) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return e, stop
+}
+
+func (c *controller) gpu(n string) telemetry.Entity {
+	return telemetry.Entity{Kind: telemetry.GPU, Name: c.node.Name + "/" + n}
+}
+
+// TestOneRequestAtATime, one session, and none left behind.
+func TestOneRequestAtATime(t *testing.T) {
+	c := newController(t, wire.Config{})
+	e, stop := listen(t, c.Collector)
+	e.until("everything", func() bool {
+		return e.value(c.gpu("7"), "gpu_power_watts") > 0 && e.value(c.node, "node_power_watts") > 0
+	})
+	e.more(20)
+	e.until("the event stream", func() bool { return c.fleet.Tally(c.node).Listeners == 1 })
+	if got := c.fleet.Tally(c.node); got.Most != 1 || got.Sessions != 1 || got.Logins != 1 {
+		t.Errorf("%+v", got)
+	}
+	stop()
+	if got := c.fleet.Tally(c.node); got.Sessions != 0 {
+		t.Errorf("%d sessions are left", got.Sessions)
+	}
+}
+
+// TestWhatHasNotChangedIsNotSentAgain: but it is still read, and still told.
+func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
+	c := newController(t, wire.Config{NoReports: true})
+	e, _ := listen(t, c.Collector)
+	e.until("304", func() bool { return c.fleet.Tally(c.node).Same > 20 })
+	e.more(20)
+}
+
+// TestASessionThatHasEnded: a new one, and nothing is lost.
+func TestASessionThatHasEnded(t *testing.T) {
+	c := newController(t, wire.Config{})
+	e, _ := listen(t, c.Collector)
+	for range 3 {
+		e.more(10)
+		before := c.fleet.Tally(c.node).Logins
+		c.fleet.EndSessions(c.node)
+		e.until("a login", func() bool { return c.fleet.Tally(c.node).Logins > before })
+		e.more(5)
+	}
+	if n := e.count(collectors.Denied); n > 0 {
+		t.Errorf("%d denied", n)
+	}
+}
+
+// TestAWrongPasswordIsNotTriedOften: a service locks out who does. Once the
+// file is right it is read again.
+func TestAWrongPasswordIsNotTriedOften(t *testing.T) {
+	c := newController(t, wire.Config{})
+	right, err := os.ReadFile(c.cfg.PasswordFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "password")
+	write := func(b []byte) {
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write([]byte("guess\n"))
+	c.cfg.PasswordFile = file
+	e, stop := listen(t, c.Collector)
+	e.until("word of it", func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.away > 20 })
+	if n := c.fleet.Tally(c.node).Logins; n != 1 || e.count(collectors.Denied) == 0 {
+		t.Errorf("%d logins, %d denied", n, e.count(collectors.Denied))
+	}
+	stop()
+	c.client.locked, c.client.refused, c.client.loginAt = 10*time.Millisecond, 0, time.Time{}
+	e, _ = listen(t, c.Collector)
+	e.until("a second try", func() bool { return c.fleet.Tally(c.node).Logins > 2 })
+	write(right)
+	e.more(3)
+}
+
+// TestEveryFlaw: what a controller may answer instead of a sound page. The rest
+// is read meanwhile, and the page again once it is sound.
+func TestEveryFlaw(t *testing.T) {
+	const page = "Chassis/Chassis_0/EnvironmentMetrics"
+	for _, f := range []struct {
+		flaw wire.Flaw
+		why  collectors.Reason
+	}{
+		{wire.Flaw{Fault: wire.Cut}, collectors.Malformed},
+		{wire.Flaw{Fault: wire.Failing}, collectors.Unreadable},
+		{wire.Flaw{Fault: wire.Hang}, collectors.Unreadable},
+		{wire.Flaw{Fault: wire.Closed}, collectors.Unreadable},
+		{wire.Flaw{Fault: wire.Vast}, collectors.OverLimit},
+		{wire.Flaw{Fault: wire.Nulls}, collectors.Unsupported},
+		{wire.Flaw{Fault: wire.Words}, collectors.Unsupported},
+		{wire.Flaw{Fault: wire.Sentinels}, collectors.OutOfRange},
+		{wire.Flaw{Fault: wire.Elsewhere, To: "https://192.0.2.1"}, collectors.Refused},
+		{wire.Flaw{Fault: wire.Busy}, collectors.Skipped},
+	} {
+		t.Run(string(f.flaw.Fault), func(t *testing.T) {
+			t.Parallel()
+			c := newController(t, wire.Config{})
+			c.Collector.cfg.Patience = 100 * time.Millisecond
+			if f.flaw.Fault == wire.Vast {
+				c.Collector.cfg.Patience = 10 * time.Second
+			}
+			e, _ := listen(t, c.Collector)
+			e.until("a sound page", func() bool { return e.value(c.node, "node_power_watts") > 0 })
+			want := e.value(c.node, "node_power_watts")
+			f.flaw.Path = page
+			c.fleet.Flaw(c.node, f.flaw)
+			e.until("a gap", func() bool { v := e.value(c.node, "node_power_watts"); return v != v })
+			e.until("the reason", func() bool { return e.count(f.why) > 0 })
+			e.more(5)
+			c.fleet.Flaw(c.node)
+			e.until("the page again", func() bool { return e.value(c.node, "node_power_watts") == want })
+		})
+	}
+}
+
+// TestFlawsThatDoNoHarm: other units, numbers in quotes, no names.
+func TestFlawsThatDoNoHarm(t *testing.T) {
+	for _, fault := range []wire.Fault{wire.Fahrenheit, wire.Texts, wire.Nameless} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			c := newController(t, wire.Config{NoReports: true})
+			c.fleet.Flaw(c.node, wire.Flaw{Fault: fault, Path: "Chassis"})
+			e, _ := listen(t, c.Collector)
+			for m, x := range map[telemetry.MetricName]telemetry.Entity{"node_power_watts": c.node, "inlet_celsius": c.node, "gpu_temperature_celsius": c.gpu("0")} {
+				r, _ := c.board.Read(x, m)
+				e.until(string(m), func() bool { return e.value(x, m) == r.Float() })
+			}
+			temperature, _ := c.board.Read(c.gpu("0"), "gpu_temperature_celsius")
+			e.until("the margin", func() bool {
+				d := e.value(c.gpu("0"), "gpu_temperature_margin_celsius") - (87 - temperature.Float())
+				return d < 1e-9 && d > -1e-9
+			})
+		})
+	}
+}
+
+// TestAPageThatTakesItsTime: longer than one waits at first, but it is given
+// more each time, and the others are read meanwhile.
+func TestAPageThatTakesItsTime(t *testing.T) {
+	c := newController(t, wire.Config{})
+	c.Collector.cfg.Patience = 100 * time.Millisecond
+	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Slow, Path: "Chassis/Chassis_0/EnvironmentMetrics", Wait: 300 * time.Millisecond})
+	e, _ := listen(t, c.Collector)
+	e.until("the others", func() bool { return e.value(c.gpu("3"), "gpu_power_watts") > 0 })
+	e.until("the slow one", func() bool { return e.value(c.node, "node_power_watts") > 0 })
+}
+
+// TestABusyServiceIsLeftAlone for as long as it asks.
+func TestABusyServiceIsLeftAlone(t *testing.T) {
+	c := newController(t, wire.Config{})
+	e, _ := listen(t, c.Collector)
+	e.more(5)
+	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Busy, Wait: time.Hour})
+	e.until("word of it", func() bool { return e.count(collectors.Skipped) > 0 })
+	asked := c.fleet.Tally(c.node).Asked
+	e.until("sweeps", func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.away > 10 })
+	if got := c.fleet.Tally(c.node).Asked; got > asked+1 {
+		t.Errorf("asked %d times more", got-asked)
+	}
+}
+
+// TestAnXID comes over the event stream and stands in the log; both say the
+// same, so that it counts once. What was in the log before is history.
+func TestAnXID(t *testing.T) {
+	c := newController(t, wire.Config{})
+	strike := func(text string, at telemetry.Time) {
+		for _, r := range []*telemetry.Record{
+			{Kind: telemetry.EventRecord, Event: &telemetry.Event{Entity: c.gpu("2"), At: at, Name: telemetry.EventXID, Text: text}},
+			{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: at}},
+		} {
+			if err := c.board.Take(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	at := telemetry.Time(time.Now().UnixNano())
+	strike("31 before", at-2)
+	e, _ := listen(t, c.Collector)
+	e.until("the event stream", func() bool { return c.fleet.Tally(c.node).Listeners == 1 })
+	e.more(30)
+	strike("79 GPU has fallen off the bus", at)
+	xids := func() (out []telemetry.Event) {
+		all, _ := e.Events(0)
+		for _, x := range all {
+			if x.Name == telemetry.EventXID {
+				out = append(out, x)
+			}
+		}
+		return out
+	}
+	e.until("both", func() bool { return len(xids()) == 2 })
+	got := xids()
+	if got[0].Compare(got[1]) != 0 || got[0].Entity != c.gpu("2") || got[0].At != at || !strings.HasPrefix(got[0].Text, "79 XID 79: ") {
+		t.Errorf("%+v\n%+v", got[0], got[1])
+	}
+}
+
+// TestChangesOfConfiguration are told once, as events and as membership.
+func TestChangesOfConfiguration(t *testing.T) {
+	c := newController(t, wire.Config{})
+	e, stop := listen(t, c.Collector)
+	e.until("the firmware", func() bool {
+		return slices.ContainsFunc(e.Edges(telemetry.Member), func(x telemetry.Edge) bool { return x.To.Name == "firmware/1.4.2" })
+	})
+	c.fleet.Set(c.node, "Managers/BMC_0", "FirmwareVersion", "1.5.0")
+	changes := func() (out []string) {
+		all, _ := e.Events(0)
+		for _, x := range all {
+			if x.Name == telemetry.EventConfigChanged {
+				out = append(out, x.Entity.String()+" "+x.Text)
+			}
+		}
+		return out
+	}
+	e.until("the change", func() bool { return len(changes()) > 0 })
+	e.until("the end of the old", func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return slices.ContainsFunc(e.ended, func(x telemetry.Edge) bool { return x.To.Name == "firmware/1.4.2" })
+	})
+	stop()
+	// A change while nobody ran is one too.
+	c.fleet.Set(c.node, "Systems/HGX_Baseboard_0/Processors/GPU_1", "PartNumber", "900-OTHER")
+	e, _ = listen(t, c.Collector)
+	e.until("the part", func() bool { return len(changes()) > 0 })
+	want(t, changes(), "gpu:"+c.node.Name+"/1 PartNumber 900-LAB -> 900-OTHER")
+}
+
+// TestWhatIsPulledIsGone: a fan that is no longer listed is a gap, no zero and
+// no last value; when it is back, so are its readings.
+func TestWhatIsPulledIsGone(t *testing.T) {
+	c := newController(t, wire.Config{})
+	fan := telemetry.Entity{Kind: telemetry.Fan, Name: c.node.Name + "/fan3"}
+	e, _ := listen(t, c.Collector)
+	e.until("the fan", func() bool { return e.value(fan, "fan_speed_ratio") > 0 })
+	c.fleet.Pull(c.node, "Chassis/Chassis_0/ThermalSubsystem/Fans/fan3", true)
+	e.until("a gap", func() bool { v := e.value(fan, "fan_speed_ratio"); return v != v })
+	e.until("the end of its edge", func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return slices.ContainsFunc(e.ended, func(x telemetry.Edge) bool { return x.To == fan })
+	})
+	c.fleet.Pull(c.node, "Chassis/Chassis_0/ThermalSubsystem/Fans/fan3", false)
+	e.until("the fan again", func() bool { return e.value(fan, "fan_speed_ratio") > 0 })
+}
+
+// TestReportsGoBeforeResources while they come, and resources step in when they
+// do not.
+func TestReportsGoBeforeResources(t *testing.T) {
+	c := newController(t, wire.Config{})
+	e, _ := listen(t, c.Collector)
+	e.until("the GPU", func() bool { return e.value(c.gpu("0"), "gpu_power_watts") > 0 })
+	if r, _ := e.Read(c.gpu("0"), "gpu_power_watts"); r.At != c.board.Now() {
+		t.Errorf("at %s, the controller says %s", r.At, c.board.Now())
+	}
+	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Failing, Path: "TelemetryService"})
+	e.until("the resource", func() bool {
+		r, _ := e.Read(c.gpu("0"), "gpu_power_watts")
+		return !r.Gap && r.At > c.board.Now()
+	})
+}
+
+// TestARedirectIsNotFollowedElsewhere: a token would go with it.
+func TestARedirectIsNotFollowedElsewhere(t *testing.T) {
+	reached := make(chan string, 1)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case reached <- r.Header.Get("X-Auth-Token"):
+		default:
+		}
+	}))
+	defer other.Close()
+	c := newController(t, wire.Config{})
+	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Elsewhere, Path: "Chassis/Chassis_0", To: other.URL})
+	e, _ := listen(t, c.Collector)
+	e.until("the refusal", func() bool { return e.count(collectors.Refused) > 0 })
+	e.more(5)
+	select {
+	case token := <-reached:
+		t.Errorf("the other host was asked, with token %q", token)
+	default:
+	}
+}
+
+// TestOffTheManagementNetwork nothing is dialled.
+func TestOffTheManagementNetwork(t *testing.T) {
+	c, err := New(Config{Address: "https://192.0.2.7", Entity: entityOf("node:n1"), TLS: dial.TLS{Unverified: true}}, dial.Guard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.cfg.Every = 20 * time.Millisecond
+	e, _ := listen(t, c)
+	e.until("the refusal", func() bool { return e.count(collectors.Refused) > 0 })
+}
