@@ -7,7 +7,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/entry"
+	"github.com/quintet-dc/quintet/collectors/fabric"
+	"github.com/quintet-dc/quintet/collectors/gnmi"
+	"github.com/quintet-dc/quintet/collectors/nvml"
+	"github.com/quintet-dc/quintet/collectors/redfish"
+	"github.com/quintet-dc/quintet/collectors/scrape"
 	"github.com/quintet-dc/quintet/collectors/sysfs"
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
@@ -29,14 +35,14 @@ func hostCollectors(file *config.File) ([]collectors.Spec, error) {
 // collectorSpecs makes the collectors that a configuration names, each decoded
 // by its owner.
 func collectorSpecs(file *config.File) (specs []collectors.Spec, problems []config.Problem) {
-	count := map[string]int{}
+	count, guard := map[string]int{}, dial.Guard{Prefixes: file.Management}
 	for _, c := range file.Collectors {
 		count[c.Kind]++
 		name := c.Kind
 		if n := count[c.Kind]; n > 1 {
 			name = fmt.Sprintf("%s-%d", c.Kind, n)
 		}
-		spec, err := collectorSpec(c.Kind, name, c.Node)
+		spec, err := collectorSpec(c.Kind, name, c.Node, guard)
 		if err != nil {
 			problems = append(problems, problemsOf(file.Path, c, err)...)
 			continue
@@ -47,20 +53,41 @@ func collectorSpecs(file *config.File) (specs []collectors.Spec, problems []conf
 }
 
 // collectorSpec is the one place that knows every kind of collector.
-func collectorSpec(kind, name string, n *yaml.Node) (collectors.Spec, error) {
+func collectorSpec(kind, name string, n *yaml.Node, g dial.Guard) (collectors.Spec, error) {
 	switch kind {
 	case "sysfs":
-		c, err := sysfs.DecodeConfig(n)
-		if err != nil {
-			return collectors.Spec{}, err
-		}
-		reader, err := sysfs.New(c)
-		if err != nil {
-			return collectors.Spec{}, err
-		}
-		return collectors.Spec{Name: name, Target: reader.Target(), Collector: reader}, nil
+		return specOf(name, n, sysfs.DecodeConfig, sysfs.New)
+	case "nvml":
+		return specOf(name, n, nvml.DecodeConfig, nvml.New)
+	case "fabric":
+		return specOf(name, n, fabric.DecodeConfig, fabric.New)
+	case "gnmi":
+		return specOf(name, n, gnmi.DecodeConfig, func(c gnmi.Config) (*gnmi.Collector, error) { return gnmi.New(c, g) })
+	case "redfish":
+		return specOf(name, n, redfish.DecodeConfig, func(c redfish.Config) (*redfish.Collector, error) { return redfish.New(c, g) })
+	case "scrape":
+		return specOf(name, n, scrape.DecodeConfig, func(c scrape.Config) (*scrape.Collector, error) { return scrape.New(c, g) })
 	}
-	return collectors.Spec{}, fmt.Errorf("unknown kind of collector: want sysfs")
+	return collectors.Spec{}, fmt.Errorf("unknown kind of collector: want fabric, gnmi, nvml, redfish, scrape or sysfs")
+}
+
+// targeted is a collector that names what it reads.
+type targeted interface {
+	collectors.Collector
+	Target() string
+}
+
+// specOf decodes an entry by its owner and makes the collector that it means.
+func specOf[C any, T targeted](name string, n *yaml.Node, decode func(*yaml.Node) (C, error), make func(C) (T, error)) (collectors.Spec, error) {
+	c, err := decode(n)
+	if err != nil {
+		return collectors.Spec{}, err
+	}
+	made, err := make(c)
+	if err != nil {
+		return collectors.Spec{}, err
+	}
+	return collectors.Spec{Name: name, Target: made.Target(), Collector: made}, nil
 }
 
 // problemsOf gives each fault that an owner found its place in the file.

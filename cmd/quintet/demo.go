@@ -1,28 +1,23 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/quintet-dc/quintet/lab/recorded"
-	"github.com/quintet-dc/quintet/pipeline"
-	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
-	"github.com/quintet-dc/quintet/replay"
-	"github.com/quintet-dc/quintet/replay/play"
-	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// demoCommand plays a recording through the whole live service.
+// demoCommand runs the whole live service on a simulated site, or on a recording
+// in its place.
 type demoCommand struct {
-	Trace    string        `placeholder:"FILE" help:"The recording: a trace, or the folder of a bundle. Without one, ours is played."`
-	Speed    float64       `default:"1" help:"How many times real time."`
+	GPUs     int           `name:"gpus" default:"16" placeholder:"N" help:"How large the simulated site is."`
+	Seed     uint64        `default:"3" placeholder:"N" help:"Equal seeds make equal sites."`
+	Fault    string        `placeholder:"NAME[@ENTITY]" help:"What goes wrong, again and again; one of each domain in turn if not given."`
+	Recorded bool          `help:"Play our own recording of a small RoCE fabric in the place of the site."`
+	Trace    string        `placeholder:"FILE" help:"Play this recording in the place of the site: a trace, or the folder of a bundle."`
+	Speed    float64       `default:"1" help:"How many times real time a recording is played."`
 	Past     time.Duration `default:"130s" help:"How much of the recording has already happened when the demo begins."`
 	Listen   string        `default:"127.0.0.1:8420" placeholder:"ADDRESS" help:"Where the page and the API are."`
 	Data     string        `placeholder:"DIR" help:"Keep the log here, and go on with it when started again. Without it, nothing is kept."`
@@ -40,116 +35,32 @@ func (c *demoCommand) Validate() error {
 	if c.Past < 0 {
 		return errors.New("--past: want no negative length")
 	}
+	if c.GPUs < 16 || c.GPUs > 1024 {
+		return fmt.Errorf("--gpus: %d: want 16 to 1024", c.GPUs)
+	}
 	return nil
 }
 
-// Run plays until it is told to stop; when the recording has ended the page
+// Run goes on until it is told to stop; when a recording has ended the page
 // stays.
 func (c *demoCommand) Run(sh *shell) error {
-	file, err := readConfig(sh, c.Config)
-	if err != nil {
-		return err
-	}
-	file.Listen = c.Listen
 	scratch, done, err := temporary()
 	if err != nil {
 		return err
 	}
 	defer done()
+	if c.Trace != "" || c.Recorded {
+		return c.play(sh, scratch)
+	}
+	return c.live(sh, scratch)
+}
+
+// settle puts what the flags say into a configuration.
+func (c *demoCommand) settle(file *config.File, scratch string) {
+	file.Listen = c.Listen
 	file.Data = filepath.Join(scratch, "data")
 	override(&file.Data, c.Data)
 	if c.Webhook != "" {
 		file.Receivers = append(file.Receivers, config.Receiver{Name: "webhook", URL: c.Webhook, SecretFile: c.Secret})
 	}
-	s, err := newService(sh, file, c.LogLevel)
-	if err != nil {
-		return err
-	}
-	path, err := c.recording(scratch)
-	if err != nil {
-		return err
-	}
-	s.Demo = c.note(path)
-	player := &player{c: c, sh: sh, path: path, file: file}
-	s.Play = player.run
-	delete(s.Roles, pipeline.Tick) // the player moves time
-	return pipeline.Run(sh.ctx, s)
-}
-
-// recording returns the path of what is played; ours is written to dir first.
-func (c *demoCommand) recording(dir string) (string, error) {
-	if c.Trace != "" {
-		return c.Trace, nil
-	}
-	path := filepath.Join(dir, recorded.Name+".qtrace")
-	return path, os.WriteFile(path, recorded.Trace(), 0o600)
-}
-
-// player plays the recording into the log.
-type player struct {
-	c    *demoCommand
-	sh   *shell
-	path string
-	file *config.File
-}
-
-// stateFile is where a kept demo remembers how it moved the recording in time.
-func (p *player) stateFile() string { return filepath.Join(p.file.Data, "play.json") }
-
-func (p *player) run(ctx context.Context, log *bus.Bus) error {
-	rec, err := replay.Open(p.path, replay.OpenConfig{})
-	if err != nil {
-		return err
-	}
-	defer rec.Close()
-	last, _, err := log.LastTick(ctx)
-	if err != nil {
-		return err
-	}
-	state, err := p.state()
-	if err != nil {
-		return err
-	}
-	err = play.Run(ctx, play.Config{Recording: rec, Into: log, Collector: "recording", Site: p.file.Site.Site, From: p.c.Past, Speed: p.c.Speed,
-		State: state, Last: last, Begun: p.begun, Now: func() telemetry.Time { return telemetry.Time(time.Now().UnixNano()) }})
-	if err != nil {
-		return err
-	}
-	if ctx.Err() == nil {
-		fmt.Fprintln(p.sh.out, "quintet: the recording has ended; the page stays until you stop it")
-	}
-	return nil
-}
-
-// state reads how an earlier run over the same data moved the recording.
-func (p *player) state() (*play.State, error) {
-	b, err := os.ReadFile(p.stateFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	s := &play.State{}
-	if err := json.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.stateFile(), err)
-	}
-	return s, nil
-}
-
-func (p *player) begun(s play.State) error {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(p.stateFile(), b, 0o600)
-}
-
-// note says what is played, for the page.
-func (c *demoCommand) note(path string) string {
-	pace := "as fast as it happened"
-	if c.Speed != 1 {
-		pace = fmt.Sprintf("%g times as fast as it happened", c.Speed)
-	}
-	return fmt.Sprintf("This is a demo: the recording %s is played, %s.", filepath.Base(path), pace)
 }

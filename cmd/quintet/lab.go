@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -13,20 +15,39 @@ import (
 
 // labCommand plays the simulated site.
 type labCommand struct {
-	Trace    string `required:"" placeholder:"FILE" help:"Write a run into this trace, and the truth about it beside it: FILE.truth.json for FILE.qtrace."`
-	GPUs     int    `name:"gpus" default:"64" placeholder:"N" help:"How large the site is."`
-	Fault    string `default:"healthy" placeholder:"NAME[@ENTITY]" help:"What goes wrong, and where; the seed says where if it is not given."`
+	Trace    string `placeholder:"FILE" help:"Write a run into this trace, and the truth about it beside it: FILE.truth.json for FILE.qtrace. Without it, the site's devices answer on loopback."`
+	Site     string `enum:"small,rack,pod,reference," default:"" help:"How large the site is: small (16 GPUs), rack (64), pod (256), reference (16384)."`
+	GPUs     int    `name:"gpus" placeholder:"N" help:"How large the site is, in GPUs; 64 if neither is given."`
+	Fault    string `default:"healthy" placeholder:"NAME[@ENTITY]" help:"What goes wrong, and where; the seed says where if it is not given. NAME+NAME is two at once."`
 	Severity string `default:"loud" enum:"loud,quiet" help:"How much it hurts, loud or quiet, where it has both."`
 	Apart    bool   `help:"Magnitudes and lags as no signature is written against."`
 	Seed     uint64 `default:"1" placeholder:"N" help:"Equal seeds make equal runs."`
 	Lean     bool   `help:"Every series that such devices state (25 a switch port, 40 a GPU, 60 a NIC), not only those that something moves."`
 	Minutes  int    `placeholder:"N" help:"How long the run is; as long as the fault needs if not given."`
+
+	WriteConfig string        `placeholder:"FILE" help:"On loopback: write the configuration with which quintet serve reads the site."`
+	Listen      string        `default:"127.0.0.1:8420" placeholder:"ADDRESS" help:"On loopback: where Quintet's page and API are to be; trainers report there."`
+	Schedule    string        `placeholder:"FILE" help:"On loopback: which faults come when, a line each: 3m gpu-slow@gpu:n0000/1 2m."`
+	After       time.Duration `default:"2m" help:"On loopback: when --fault comes."`
+	Lasts       time.Duration `default:"5m" help:"On loopback: how long --fault lasts."`
+	Drill       bool          `help:"On loopback: say what was struck only when asked, by a line on standard input."`
+	Dir         string        `placeholder:"DIR" help:"On loopback: where hosts' trees and certificates are kept; a temporary folder if not given."`
+}
+
+// gpus is how large the site is.
+func (c *labCommand) gpus() int {
+	if n, ok := siteSizes()[c.Site]; ok {
+		return n
+	}
+	return cmp.Or(c.GPUs, 64)
 }
 
 // Validate says what is wrong with the flags.
 func (c *labCommand) Validate() error {
 	switch {
-	case c.GPUs < 16 || c.GPUs > 16384:
+	case c.GPUs != 0 && c.Site != "":
+		return errors.New("--site and --gpus: one of them says how large the site is")
+	case c.gpus() < 16 || c.gpus() > 16384:
 		return fmt.Errorf("--gpus: %d: want 16 to 16384", c.GPUs)
 	case c.Minutes < 0 || c.Minutes > 7*24*60:
 		return fmt.Errorf("--minutes: %d: want 0 to a week", c.Minutes)
@@ -34,10 +55,19 @@ func (c *labCommand) Validate() error {
 	return nil
 }
 
-// Run writes the trace.
-func (c *labCommand) Run(sh *shell) (err error) {
+// Run writes the trace, or has the site's devices answer until it is told to
+// stop.
+func (c *labCommand) Run(sh *shell) error {
+	if c.Trace == "" {
+		return c.wire(sh)
+	}
+	return c.record(sh)
+}
+
+func (c *labCommand) record(sh *shell) (err error) {
 	name, where, _ := strings.Cut(c.Fault, "@")
-	k := cases.Case{Class: name, Apart: c.Apart, GPUs: c.GPUs, Seed: c.Seed, Minutes: c.Minutes}
+	name, second, _ := strings.Cut(name, "+")
+	k := cases.Case{Class: name, Second: second, Apart: c.Apart, GPUs: c.gpus(), Seed: c.Seed, Minutes: c.Minutes}
 	for _, s := range cases.Severities(name) {
 		if string(s) == c.Severity {
 			k.Severity = s

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/pipeline"
+	"github.com/quintet-dc/quintet/pipeline/config"
+)
+
+const (
+	// demoFirst is when the first fault comes: the jobs' usual step is known by
+	// then.
+	demoFirst = 60 * time.Second
+	demoLasts = 100 * time.Second
+	// demoApart is the time from the end of a fault to the next: everything is
+	// well again, and heat has gone.
+	demoApart = 80 * time.Second
+	// demoFaults is for how many the schedule is made: days.
+	demoFaults = 1000
+)
+
+// demoOrder is one fault of each domain, in turn: computing, network, cooling,
+// power, software.
+func demoOrder() []string {
+	return []string{"gpu-slow", "link-errors", "coolant-flow-loss", "power-cap", "host-jitter"}
+}
+
+// live runs a simulated site behind real protocols and the service that reads
+// it, in one process on loopback.
+func (c *demoCommand) live(sh *shell, scratch string) error {
+	schedule, err := c.schedule()
+	if err != nil {
+		return err
+	}
+	w, err := newWiredSite(c.GPUs, c.Seed, filepath.Join(scratch, "lab"))
+	if err != nil {
+		return err
+	}
+	file, err := c.siteConfig(sh, w, scratch)
+	if err != nil {
+		return err
+	}
+	c.settle(file, scratch)
+	s, err := newService(sh, file, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	if s.Collectors, err = hostCollectors(file); err != nil {
+		return err
+	}
+	s.Demo = fmt.Sprintf("This is a demo: a simulated site of %d GPUs, read over gNMI, Redfish, sysfs and HTTP. Faults come and go.", c.GPUs)
+	ctx, stop := context.WithCancel(sh.ctx)
+	defer stop()
+	parts := beside(ctx, stop)
+	told := s.Listening
+	s.Listening = func(a net.Addr) {
+		told(a)
+		fmt.Fprintf(sh.out, "quintet: the first fault comes in %s, another every %s\n", demoFirst, demoLasts+demoApart)
+		url := address(file, a)
+		parts.start(func(ctx context.Context) error { return w.run(ctx, url) })
+		parts.start(func(ctx context.Context) error {
+			w.strike(ctx, schedule, func(d due, f fault.Fault, err error) { fmt.Fprintln(sh.out, struckLine(time.Now(), d, f, err)) })
+			return nil
+		})
+		parts.start(func(ctx context.Context) error { return announce(ctx, sh, url) })
+	}
+	err = pipeline.Run(ctx, s)
+	stop()
+	return errors.Join(err, parts.wait())
+}
+
+// schedule is the demo's faults.
+func (c *demoCommand) schedule() ([]due, error) {
+	order := demoOrder()
+	if c.Fault != "" {
+		order = []string{c.Fault}
+	}
+	var out []due
+	for i := range demoFaults {
+		d, err := parseFault(order[i%len(order)])
+		if err != nil {
+			return nil, fmt.Errorf("--fault: %w", err)
+		}
+		d.at, d.lasts = demoFirst+time.Duration(i)*(demoLasts+demoApart), demoLasts
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// siteConfig is the configuration that reads the site, beside what a file of the
+// user's says of anything else.
+func (c *demoCommand) siteConfig(sh *shell, w *wiredSite, scratch string) (*config.File, error) {
+	text, err := w.configText("", "")
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(scratch, "lab.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	lab, err := readConfig(sh, path)
+	if err != nil || c.Config == "" {
+		return lab, err
+	}
+	file, err := readConfig(sh, c.Config)
+	if err != nil {
+		return nil, err
+	}
+	file.Collectors, file.Topology = lab.Collectors, lab.Topology
+	return file, nil
+}
+
+// announce prints each incident as it opens.
+func announce(ctx context.Context, sh *shell, url string) error {
+	told := map[string]bool{}
+	client := http.Client{Timeout: 5 * time.Second}
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		for _, i := range incidentsOf(ctx, &client, url) {
+			if !told[i.ID] {
+				told[i.ID] = true
+				fmt.Fprintf(sh.out, "quintet: %s: %s\n", time.Now().Format(time.TimeOnly), i.Title)
+			}
+		}
+	}
+}
+
+// opened is what is told of an incident.
+type opened struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
+// incidentsOf asks for the incidents that are open; none while nobody answers.
+func incidentsOf(ctx context.Context, client *http.Client, url string) []opened {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"api/v1/incidents?state=open", nil)
+	if err != nil {
+		return nil
+	}
+	a, err := client.Do(q)
+	if err != nil {
+		return nil
+	}
+	defer a.Body.Close()
+	var body struct {
+		Incidents []opened `json:"incidents"`
+	}
+	if a.StatusCode != http.StatusOK || json.NewDecoder(a.Body).Decode(&body) != nil {
+		return nil
+	}
+	return body.Incidents
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/lab/cases"
+	"github.com/quintet-dc/quintet/lab/sim/fault"
+)
+
+// wire has the site's devices answer on loopback until it is told to stop.
+func (c *labCommand) wire(sh *shell) error {
+	schedule, err := c.schedule()
+	if err != nil {
+		return err
+	}
+	dir, done, err := c.folder()
+	if err != nil {
+		return err
+	}
+	defer done()
+	w, err := newWiredSite(c.gpus(), c.Seed, dir)
+	if err != nil {
+		return err
+	}
+	for _, a := range w.addresses() {
+		fmt.Fprintln(sh.out, a)
+	}
+	if c.WriteConfig != "" {
+		text, err := w.configText(c.Listen, "")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(c.WriteConfig, []byte(text), 0o600); err != nil {
+			return err
+		}
+		fmt.Fprintf(sh.out, "lab: read it with: quintet serve --config %s\n", c.WriteConfig)
+	}
+	ctx, stop := context.WithCancel(sh.ctx)
+	defer stop()
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer stop()
+	var truth truths
+	beside.Go(func() {
+		w.strike(ctx, schedule, func(d due, f fault.Fault, err error) {
+			line := struckLine(time.Now(), d, f, err)
+			truth.add(line)
+			if !c.Drill {
+				fmt.Fprintln(sh.out, line)
+			}
+		})
+	})
+	if c.Drill {
+		fmt.Fprintln(sh.out, "lab: a drill: press Enter to be told what was struck")
+		go truth.tell(ctx, sh) // ends with the process: a read of a terminal cannot be taken back
+	}
+	return w.run(ctx, "http://"+c.Listen)
+}
+
+// schedule is which faults come when.
+func (c *labCommand) schedule() ([]due, error) {
+	var out []due
+	if c.Schedule != "" {
+		b, err := os.ReadFile(c.Schedule)
+		if err != nil {
+			return nil, err
+		}
+		if out, err = parseSchedule(c.Schedule, string(b)); err != nil {
+			return nil, err
+		}
+	}
+	if c.Fault == cases.Healthy {
+		return out, nil
+	}
+	d, err := parseFault(c.Fault)
+	if err != nil {
+		return nil, fmt.Errorf("--fault: %w", err)
+	}
+	d.at, d.lasts = c.After, c.Lasts
+	return append(out, d), nil
+}
+
+// folder is where the site keeps its files, and what tidies up behind it.
+func (c *labCommand) folder() (string, func(), error) {
+	if c.Dir == "" {
+		return temporary()
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	return dir, func() {}, err
+}
+
+// struckLine says what was struck, or why it could not be.
+func struckLine(at time.Time, d due, f fault.Fault, err error) string {
+	when := at.Format(time.TimeOnly)
+	if err != nil {
+		return fmt.Sprintf("lab: %s: %s was not struck: %v", when, d.name, err)
+	}
+	return fmt.Sprintf("lab: %s: %s at %s for %s", when, f.Name, f.Entity, d.lasts)
+}
+
+// truths keeps what was struck until it is asked for.
+type truths struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (t *truths) add(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line)
+}
+
+// tell answers each line of standard input with everything struck so far.
+func (t *truths) tell(ctx context.Context, sh *shell) {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() && ctx.Err() == nil {
+		t.mu.Lock()
+		text := strings.Join(t.lines, "\n")
+		t.mu.Unlock()
+		if text == "" {
+			text = "lab: nothing was struck yet"
+		}
+		fmt.Fprintln(sh.out, text)
+	}
+}
