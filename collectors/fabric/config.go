@@ -25,7 +25,7 @@ const (
 	DefaultPorts    = 8192
 	DefaultTimeout  = time.Second
 
-	leastRate, mostRate = 20, 20000
+	leastRate, mostRate = 40, 20000
 	mostPorts           = 65536
 	maxSubnet           = 60
 )

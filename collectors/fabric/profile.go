@@ -173,8 +173,8 @@ func readCounter(r *entry.Reader, n *yaml.Node) counter {
 		entry.Key{Name: "field", Read: func(v *yaml.Node) { out.field = r.Name(v, "field", 100) }},
 		entry.Key{Name: "metric", Read: func(v *yaml.Node) {
 			out.metric = telemetry.MetricName(r.Name(v, "metric", telemetry.MaxMetricBytes))
-			if err := (telemetry.Column{Metric: out.metric, Type: telemetry.Uint}).Validate(); err != nil {
-				r.Fail(v, "metric: %v", err)
+			if !metricName().MatchString(v.Value) {
+				r.Fail(v, "metric: %.40q: want a name such as port_tx_bytes_total", v.Value)
 			}
 		}},
 		entry.Key{Name: "times", Read: func(v *yaml.Node) { out.times = uint64(r.Whole(v, "times", 1, 1<<20)) }},
@@ -185,6 +185,9 @@ func readCounter(r *entry.Reader, n *yaml.Node) counter {
 	}
 	return out
 }
+
+// metricName is what a metric may be called.
+func metricName() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]*$`) }
 
 // device returns what is known of an ASIC, nil if nothing is.
 func (p *profile) device(vendor, id uint32) *device {

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +64,7 @@ func (p processes) run(ctx context.Context, r request) answer {
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%s: %w", r.program, context.Cause(ctx))
 	}
-	return answer{out: out.Bytes(), complaints: complaints.Bytes(), took: max(0, time.Since(began)-rested), cut: out.lost, err: err}
+	return answer{out: out.kept, complaints: complaints.kept, took: max(0, time.Since(began)-rested), cut: out.lost, err: err}
 }
 
 // take lets a process run and rest by turns until it is done, and returns how
@@ -104,19 +103,17 @@ func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err
 
 // bounded keeps the first bytes that it is given.
 type bounded struct {
-	bytes.Buffer
+	kept []byte
 	most int
 	lost bool
 }
 
 // Write keeps what there is room for, and takes the rest.
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.most - b.Len(); len(p) > room {
-		b.lost = true
-		b.Buffer.Write(p[:max(0, room)])
-		return len(p), nil
-	}
-	return b.Buffer.Write(p)
+	room := b.most - len(b.kept)
+	b.lost = b.lost || len(p) > room
+	b.kept = append(b.kept, p[:min(len(p), room)]...)
+	return len(p), nil
 }
 
 // find returns a program's path: as given, or by its name on the path, or in

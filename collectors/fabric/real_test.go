@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
 	"github.com/quintet-dc/quintet/lab/wire/ibsim"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -64,7 +67,7 @@ func TestARealSubnet(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	l := start(t, reading(t, sim, "n0003 mlx5_5", nil))
-	step := func(what string) { t.Logf("%5.1f s: %s", time.Since(began).Seconds(), what) }
+	step := func(what string) { t.Logf("%5.1f s: %s", time.Since(began).Seconds(), what) } // for whoever watches
 
 	l.until(ctx, "every cable", func() bool { return connects(l) == len(net.Cables) })
 	step("discovered")
@@ -108,7 +111,7 @@ func TestARealSubnet(t *testing.T) {
 		t.Fatal(err)
 	}
 	step("standby")
-	<-time.After(3 * time.Second) // the standby finds the master
+	standby(ctx, t, sim, net.Find("n0005 mlx5_1"))
 	master.Kill()
 	l.until(ctx, "another master", func() bool {
 		return len(l.events) > 0 && l.events[len(l.events)-1].Name == telemetry.EventSMMasterChanged
@@ -116,8 +119,124 @@ func TestARealSubnet(t *testing.T) {
 	step("failed over")
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, e := range l.happened() {
-		t.Log(e)
+	want := []string{
+		"port:leaf01/eth7 link_down was 4xHDR, to n0002/mlx5_6",
+		"port:leaf01/eth7 link_up 4xHDR, to n0002/mlx5_6",
+		"nic:n0002/mlx5_6 link_up 4xHDR, to leaf01/eth7",
+		"sm:p0 sm_master_changed n0000/mlx5_0 -> n0005/mlx5_1, priority 10",
 	}
-	t.Log(l.dropped, l.sweeps, l.frames)
+	if got := l.happened(); !slices.Equal(got, want) {
+		t.Errorf("told %q\nwant %q", got, want)
+	}
+	if n := connects(l); n != len(net.Cables) {
+		t.Errorf("%d cables at the end, want %d", n, len(net.Cables))
+	}
+}
+
+// program runs a program of infiniband-diags on a node, and returns what it
+// says.
+func program(ctx context.Context, sim *ibsim.Sim, node int, name string, args ...string) (string, error) {
+	path, err := find("", name)
+	if err != nil {
+		return "", err
+	}
+	c := Config{Environment: sim.Environment(node)}
+	a := processes{c.variables(), sim.Dir()}.run(ctx, request{program: path, args: args, most: 1 << 20, patient: 30 * time.Second})
+	if a.err != nil {
+		return "", fmt.Errorf("%s: %w: %s", name, a.err, a.complaints)
+	}
+	return string(a.out), nil
+}
+
+// standby waits until the manager on a node has found the master.
+func standby(ctx context.Context, t *testing.T, sim *ibsim.Sim, node int) {
+	t.Helper()
+	for {
+		// From the node itself, whose manager it is.
+		text, err := program(ctx, sim, node, "sminfo", "-D", "0", "-t", "300")
+		if m, bad := ibdiag.ParseManager([]byte(text)); err == nil && bad == nil && m.State == ibdiag.Standby {
+			return
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatalf("no standby: %s %v", text, err)
+		}
+	}
+}
+
+// TestWhatADiscoveryCosts: what ibnetdiscover and perfquery send is counted by
+// the port that sends it, and is what is reckoned with.
+func TestWhatADiscoveryCosts(t *testing.T) {
+	net := ibsim.Tree(48, 4, 3)
+	sim, _ := simulate(t, net)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	here, there := net.Find("n0002 mlx5_0"), net.Find("n0005 mlx5_0")
+	run := func(node int, name string, args ...string) string {
+		t.Helper()
+		text, err := program(ctx, sim, node, name, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	var top *ibdiag.Topology
+	for lid := uint16(0); lid == 0; { // until the manager has been everywhere
+		var err error
+		if top, _, err = ibdiag.ParseTopology([]byte(run(here, "ibnetdiscover"))); err != nil {
+			t.Fatal(err)
+		}
+		lid = ^uint16(0)
+		for _, n := range top.Nodes {
+			for _, l := range n.Links {
+				if n.Type == ibdiag.Adapter {
+					lid = min(lid, l.LID)
+				}
+			}
+		}
+		if ctx.Err() != nil {
+			t.Fatal("no manager")
+		}
+	}
+	lid := func(node int) string {
+		for _, n := range top.Nodes {
+			if n.GUID == net.Nodes[node].GUID {
+				return strconv.Itoa(int(max(n.LID, n.Links[0].LID)))
+			}
+		}
+		return ""
+	}
+	sent := func() (n int) {
+		t.Helper()
+		_, err := ibdiag.ParseCounters([]byte(run(there, "perfquery", "-x", lid(here), "1")), func(c *ibdiag.Counters) {
+			for _, f := range c.Fields {
+				if string(f.Name) == "PortXmitPkts" {
+					n = int(f.Value)
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := sent()
+	idle := sent() - before
+	before = sent()
+	run(here, "ibnetdiscover", "-o", "1")
+	discovery := sent() - before - idle
+	links := 2 * len(net.Cables)
+	if got, most := discovery, discoveryCost(top); got > most || got < most-links-links/10 {
+		t.Errorf("a discovery sends %d, reckoned with are %d, %d of them for what links can", got, most, links)
+	}
+	p := portion{lid: 0, ports: []int{1, 2, 3, 4, 5, 6, 7, 8, 9}}
+	args := p.args("1000")
+	args[len(args)-2] = lid(net.Find("MF0;leaf00:MQM8700/U1"))
+	before = sent()
+	run(here, "perfquery", args...)
+	if got := sent() - before - idle; got != p.cost() {
+		t.Errorf("perfquery sends %d for %d ports, reckoned with are %d", got, len(p.ports), p.cost())
+	}
+	t.Logf("%d nodes, %d cables: a discovery sends %d datagrams", len(top.Nodes), len(net.Cables), discovery)
 }

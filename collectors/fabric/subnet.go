@@ -164,14 +164,9 @@ func (s *subnet) plug(a, b end, d discovery, changes *[]change) *cable {
 			continue
 		}
 		gone := change{cable: old, over: true}
-		if old.state == up { // the port that is left behind has lost its link
-			left := old.ends[0]
-			if left == e {
-				left = old.ends[1]
-			}
-			seen := left != a && left != b && d.nodes[left.guid] != nil
-			gone.which = [2]bool{seen && left == old.ends[0], seen && left == old.ends[1]}
+		if old.state == up {
 			gone.name, gone.text = telemetry.EventLinkDown, "was "+old.form()
+			gone.which = [2]bool{d.nodes[old.ends[0].guid] != nil, d.nodes[old.ends[1].guid] != nil}
 		}
 		s.forget(old)
 		*changes = append(*changes, gone)

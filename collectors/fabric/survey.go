@@ -145,8 +145,10 @@ func (r *reader) tell(x *change, at telemetry.Time) {
 	e := x.cable.edge(at)
 	if x.over {
 		e.End = at
-		for _, of := range x.cable.entities {
-			r.gap(of)
+		for i, of := range x.cable.entities {
+			if r.gap(of); x.which[i] { // until another cable says otherwise
+				r.set(of, "port_up", 0)
+			}
 		}
 	}
 	if r.stated || x.over {

@@ -18,6 +18,7 @@ type Node struct {
 	Switch bool
 	Ports  int
 	Name   string // as it describes itself
+	LID    uint16 // 0 until a manager gives one, as which ibsim takes it
 }
 
 // Cable joins two ports of nodes.
@@ -105,7 +106,7 @@ func (n *Net) Write(w io.Writer) error {
 		x := &n.Nodes[i]
 		fmt.Fprintf(b, "vendid=%#x\ndevid=%#x\nsysimgguid=%#x\n", vendor, x.device(), x.GUID)
 		if x.Switch {
-			fmt.Fprintf(b, "switchguid=%#x(%x)\nSwitch\t%d %q\t\t# \"%s\" enhanced port 0 lid 0 lmc 0\n", x.GUID, x.GUID, x.Ports, x.ID(), x.Name)
+			fmt.Fprintf(b, "switchguid=%#x(%x)\nSwitch\t%d %q\t\t# \"%s\" enhanced port 0 lid %d lmc 0\n", x.GUID, x.GUID, x.Ports, x.ID(), x.Name, x.LID)
 		} else {
 			fmt.Fprintf(b, "caguid=%#x\nCa\t%d %q\t\t# \"%s\"\n", x.GUID, x.Ports, x.ID(), x.Name)
 		}
@@ -129,11 +130,11 @@ func (f *farEnd) write(b *bufio.Writer, n *Net, x *Node) {
 	form := fmt.Sprintf("%dx%s", f.cable.Width, f.cable.Speed)
 	switch {
 	case !x.Switch:
-		fmt.Fprintf(b, "[%d](%x) \t%q[%d]\t\t# lid 0 lmc 0 \"%s\" lid 0 %s\n", f.port, x.GUID+1, y.ID(), f.to.Port, y.Name, form)
+		fmt.Fprintf(b, "[%d](%x) \t%q[%d]\t\t# lid %d lmc 0 \"%s\" lid %d %s\n", f.port, x.GUID+1, y.ID(), f.to.Port, x.LID, y.Name, y.LID, form)
 	case y.Switch:
-		fmt.Fprintf(b, "[%d]\t%q[%d]\t\t# \"%s\" lid 0 %s\n", f.port, y.ID(), f.to.Port, y.Name, form)
+		fmt.Fprintf(b, "[%d]\t%q[%d]\t\t# \"%s\" lid %d %s\n", f.port, y.ID(), f.to.Port, y.Name, y.LID, form)
 	default:
-		fmt.Fprintf(b, "[%d]\t%q[%d](%x) \t\t# \"%s\" lid 0 %s\n", f.port, y.ID(), f.to.Port, y.GUID+1, y.Name, form)
+		fmt.Fprintf(b, "[%d]\t%q[%d](%x) \t\t# \"%s\" lid %d %s\n", f.port, y.ID(), f.to.Port, y.GUID+1, y.Name, y.LID, form)
 	}
 }
 

@@ -1,0 +1,62 @@
+package fabric
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// shell runs a line of the shell as a program.
+func shell(ctx context.Context, line string, r request) answer {
+	r.program, r.args = "/bin/sh", []string{"-c", line}
+	if r.patient == 0 {
+		r.patient = 30 * time.Second
+	}
+	if r.most == 0 {
+		r.most = 1 << 20
+	}
+	return processes{env: []string{"OF_THE_SUBNET=here"}}.run(ctx, r)
+}
+
+func TestAProgramIsRunToItsEnd(t *testing.T) {
+	a := shell(t.Context(), "echo $OF_THE_SUBNET; echo complaint >&2; exit 3", request{})
+	if string(a.out) != "here\n" || string(a.complaints) != "complaint\n" || a.err == nil || a.cut {
+		t.Errorf("%q %q %v", a.out, a.complaints, a.err)
+	}
+	if a := shell(t.Context(), "echo too much", request{most: 3}); string(a.out) != "too" || !a.cut || a.err != nil {
+		t.Errorf("%q %v %v", a.out, a.cut, a.err)
+	}
+	if a := (processes{}).run(t.Context(), request{program: "/nowhere", patient: time.Second}); a.err == nil {
+		t.Error("a program that is not there ran")
+	}
+}
+
+// TestAProgramRunsByTurns: nothing of it is lost, and its rests are not counted
+// as its own time.
+func TestAProgramRunsByTurns(t *testing.T) {
+	a := shell(t.Context(), "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo $i", request{turns: turns{time.Millisecond, 3 * time.Millisecond}})
+	if strings.TrimSpace(string(a.out)) != "20000" || a.err != nil || a.took <= 0 {
+		t.Errorf("%q %v %s", a.out, a.err, a.took)
+	}
+}
+
+// TestAProgramThatRestsIsEnded with whoever asked, and one that hangs when
+// patience ends.
+func TestAProgramThatRestsIsEnded(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("enough")
+	done := make(chan answer, 1)
+	go func() {
+		done <- shell(ctx, "while true; do :; done", request{turns: turns{time.Millisecond, time.Hour}})
+	}()
+	<-time.After(50 * time.Millisecond)
+	cancel(reason)
+	if a := <-done; !errors.Is(a.err, reason) {
+		t.Errorf("%v, want %v", a.err, reason)
+	}
+	if a := shell(t.Context(), "exec sleep 1000", request{patient: 20 * time.Millisecond}); !errors.Is(a.err, context.DeadlineExceeded) {
+		t.Errorf("%v", a.err)
+	}
+}

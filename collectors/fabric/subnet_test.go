@@ -1,0 +1,251 @@
+package fabric
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
+	"github.com/quintet-dc/quintet/lab/wire/ibsim"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// surveyor has a bench's subnet discovered step by step and writes what is
+// told.
+type surveyor struct {
+	t *testing.T
+	b *bench
+	r *reader
+	l *ledger
+	n int // discoveries so far
+}
+
+// newSurveyor: two adapters on leaf00, one on leaf01, a spine. Cables 0 to 2 are
+// the adapters', 3 and 4 the leaves'.
+func newSurveyor(t *testing.T) *surveyor {
+	b := newBench(ibsim.Tree(3, 2, 1))
+	l := newLedger(t)
+	r, err := on(t, b, Config{}).newReader(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &surveyor{t: t, b: b, r: r, l: l}
+}
+
+// see discovers the subnet and returns what was told, a line each.
+func (s *surveyor) see(whole bool) string {
+	s.t.Helper()
+	top, faults, err := ibdiag.ParseTopology(s.b.listing())
+	if err != nil || faults.Err() != nil {
+		s.t.Fatal(err, faults.Err())
+	}
+	s.n++
+	return s.told(func() { s.r.take(top, telemetry.Time(s.n)*telemetry.Time(time.Minute), whole) })
+}
+
+// told writes what an act tells: events, edges of cables with their beginning
+// and end, and ports that are down or of which nothing is known.
+func (s *surveyor) told(act func()) string {
+	before := s.l.edges
+	s.l.events, s.l.edges = nil, map[telemetry.EdgeIdentity]telemetry.Edge{}
+	act()
+	var out []string
+	for _, e := range s.l.happened() {
+		out = append(out, e)
+	}
+	var edges []string
+	for id, e := range s.l.edges {
+		if e.Relation != telemetry.Connects {
+			continue
+		}
+		edges = append(edges, fmt.Sprintf("edge %s - %s %sGb %s..%s", e.From.Name, e.To.Name, strings.TrimSuffix(e.Attr(telemetry.AttrSpeed), "000000000"), minute(e.Start), minute(e.End)))
+		before[id] = e
+	}
+	slices.Sort(edges)
+	out = append(out, edges...)
+	var ports []string
+	for x, v := range s.l.values {
+		if x.Metric == "port_up" && v == 0 {
+			ports = append(ports, x.Entity.Name+" down")
+		}
+	}
+	for x := range s.l.gaps {
+		if x.Metric == "port_up" {
+			ports = append(ports, x.Entity.Name+" ?")
+		}
+	}
+	slices.Sort(ports)
+	return strings.Join(append(out, ports...), "\n")
+}
+
+func minute(t telemetry.Time) string {
+	if t == 0 {
+		return ""
+	}
+	return fmt.Sprint(int64(t) / int64(time.Minute))
+}
+
+func (s *surveyor) want(got string, lines ...string) {
+	s.t.Helper()
+	if want := strings.Join(lines, "\n"); got != want {
+		s.t.Errorf("told\n%s\nwant\n%s", got, want)
+	}
+}
+
+// first is what the first discovery tells: no event, every edge without a
+// beginning.
+var first = []string{
+	"edge leaf00/eth1 - n0000/mlx5_0 200Gb ..",
+	"edge leaf00/eth2 - n0000/mlx5_1 200Gb ..",
+	"edge leaf00/eth3 - spine00/eth1 200Gb ..",
+	"edge leaf01/eth1 - n0000/mlx5_2 200Gb ..",
+	"edge leaf01/eth3 - spine00/eth2 200Gb ..",
+}
+
+// A cable between switches is pulled and put back: both ends are in view.
+func TestACableBetweenSwitches(t *testing.T) {
+	s := newSurveyor(t)
+	// A second way, so that both leaves stay in view.
+	s.b.net.Nodes[0].Ports, s.b.net.Nodes[1].Ports = 4, 4
+	s.b.net.Cables = append(s.b.net.Cables, ibsim.Cable{A: ibsim.End{Node: 0, Port: 4}, B: ibsim.End{Node: 1, Port: 4}, Width: 4, Speed: "HDR"})
+	s.see(true)
+	s.want(s.see(true))
+	s.b.pulled[3] = true
+	s.want(s.see(true),
+		"port:leaf00/eth3 link_down was 4xHDR, to spine00/eth1",
+		"port:spine00/eth1 link_down was 4xHDR, to leaf00/eth3",
+		"edge leaf00/eth3 - spine00/eth1 200Gb ..",
+		"leaf00/eth3 down", "spine00/eth1 down")
+	s.want(s.see(true), "leaf00/eth3 down", "spine00/eth1 down")
+	s.b.pulled[3] = false
+	s.want(s.see(true),
+		"port:leaf00/eth3 link_up 4xHDR, to spine00/eth1",
+		"port:spine00/eth1 link_up 4xHDR, to leaf00/eth3",
+		"edge leaf00/eth3 - spine00/eth1 200Gb ..")
+	// One is put into a port that was free: the port that it leaves is down.
+	s.b.net.Cables[3].A.Port = 5
+	s.b.net.Nodes[0].Ports = 5
+	s.want(s.see(true),
+		"port:leaf00/eth3 link_down was 4xHDR, to spine00/eth1",
+		"port:spine00/eth1 link_down was 4xHDR, to leaf00/eth3",
+		"port:leaf00/eth5 link_up 4xHDR, to spine00/eth1",
+		"port:spine00/eth1 link_up 4xHDR, to leaf00/eth5",
+		"edge leaf00/eth3 - spine00/eth1 200Gb ..6",
+		"edge leaf00/eth5 - spine00/eth1 200Gb 6..",
+		"leaf00/eth3 down")
+}
+
+// An adapter that is gone tells nothing of itself; its switch's port does.
+func TestAnAdapterIsOff(t *testing.T) {
+	s := newSurveyor(t)
+	s.want(s.see(true), first...)
+	s.b.off[4] = true
+	s.want(s.see(true), "port:leaf00/eth2 link_down was 4xHDR, to n0000/mlx5_1", "edge leaf00/eth2 - n0000/mlx5_1 200Gb ..", "leaf00/eth2 down", "n0000/mlx5_1 down")
+}
+
+// A switch that is gone takes what hangs on it out of view: of that nothing is
+// known, and nothing is told.
+func TestASwitchIsGone(t *testing.T) {
+	s := newSurveyor(t)
+	s.see(true)
+	s.b.off[1] = true // leaf01, as it is seen from leaf00
+	s.want(s.see(true), "port:spine00/eth2 link_down was 4xHDR, to leaf01/eth3", "edge leaf01/eth3 - spine00/eth2 200Gb ..",
+		"leaf01/eth1 ?", "leaf01/eth3 down", "n0000/mlx5_2 ?", "spine00/eth2 down")
+	clear(s.b.off)
+	s.want(s.see(true), "port:leaf01/eth3 link_up 4xHDR, to spine00/eth2", "port:spine00/eth2 link_up 4xHDR, to leaf01/eth3", "edge leaf01/eth3 - spine00/eth2 200Gb ..")
+}
+
+// A discovery that lost answers proves nothing of what it does not list.
+func TestADiscoveryWithLosses(t *testing.T) {
+	s := newSurveyor(t)
+	s.see(true)
+	s.b.pulled[0], s.b.off[1] = true, true
+	s.want(s.see(false), "leaf00/eth1 ?", "leaf01/eth1 ?", "leaf01/eth3 ?", "n0000/mlx5_0 ?", "n0000/mlx5_2 ?", "spine00/eth2 ?")
+	clear(s.b.off)
+	s.want(s.see(true), "port:leaf00/eth1 link_down was 4xHDR, to n0000/mlx5_0", "edge leaf00/eth1 - n0000/mlx5_0 200Gb ..", "leaf00/eth1 down", "n0000/mlx5_0 down")
+}
+
+// A cable is put into another port: the old edge ends, the new one begins.
+func TestACableIsMoved(t *testing.T) {
+	s := newSurveyor(t)
+	s.see(true)
+	s.b.net.Cables[0].B.Port, s.b.net.Cables[1].B.Port = 2, 1 // two adapters change places
+	s.want(s.see(true),
+		"port:leaf00/eth2 link_down was 4xHDR, to n0000/mlx5_1",
+		"nic:n0000/mlx5_1 link_down was 4xHDR, to leaf00/eth2",
+		"port:leaf00/eth1 link_down was 4xHDR, to n0000/mlx5_0",
+		"nic:n0000/mlx5_0 link_down was 4xHDR, to leaf00/eth1",
+		"port:leaf00/eth2 link_up 4xHDR, to n0000/mlx5_0",
+		"nic:n0000/mlx5_0 link_up 4xHDR, to leaf00/eth2",
+		"port:leaf00/eth1 link_up 4xHDR, to n0000/mlx5_1",
+		"nic:n0000/mlx5_1 link_up 4xHDR, to leaf00/eth1",
+		"edge leaf00/eth1 - n0000/mlx5_0 200Gb ..2",
+		"edge leaf00/eth1 - n0000/mlx5_1 200Gb 2..",
+		"edge leaf00/eth2 - n0000/mlx5_0 200Gb 2..",
+		"edge leaf00/eth2 - n0000/mlx5_1 200Gb ..2")
+}
+
+// A link that comes up narrower keeps what it could do on its edge.
+func TestALinkIsSlower(t *testing.T) {
+	s := newSurveyor(t)
+	s.see(true)
+	s.b.net.Cables[3].Width = 1
+	s.want(s.see(true))
+	if v, _ := s.l.value("port:spine00/eth1 port_speed_bits_per_second"); v != 50e9 {
+		t.Errorf("runs at %g", v)
+	}
+	s.b.net.Cables[3].Width, s.b.net.Cables[3].Speed = 4, "NDR"
+	s.want(s.see(true), "edge leaf00/eth3 - spine00/eth1 400Gb ..")
+}
+
+// A link that is down for more than an hour has no cable any more.
+func TestACableIsForgotten(t *testing.T) {
+	s := newSurveyor(t)
+	s.see(true)
+	s.b.pulled[0] = true
+	s.see(true)
+	s.n += 60
+	s.want(s.see(true), "edge leaf00/eth1 - n0000/mlx5_0 200Gb ..63", "leaf00/eth1 ?", "n0000/mlx5_0 ?")
+	s.b.pulled[0] = false
+	s.want(s.see(true), "port:leaf00/eth1 link_up 4xHDR, to n0000/mlx5_0", "nic:n0000/mlx5_0 link_up 4xHDR, to leaf00/eth1", "edge leaf00/eth1 - n0000/mlx5_0 200Gb 64..")
+}
+
+// Nothing is known while the subnet cannot be seen, and nothing is told of it.
+func TestNothingIsSeen(t *testing.T) {
+	s := newSurveyor(t)
+	s.see(true)
+	s.b.cut = true
+	got := s.told(func() { s.r.survey(t.Context()) })
+	if strings.Contains(got, "link") || strings.Count(got, " ?") != 10 {
+		t.Errorf("told\n%s", got)
+	}
+	if s.l.last.Err == nil {
+		t.Error("the sweep says nothing of it")
+	}
+	s.b.cut = false
+	s.want(s.see(true))
+}
+
+// What lies in what is stated once.
+func TestContainmentIsStated(t *testing.T) {
+	s := newSurveyor(t)
+	s.see(true)
+	var got []string
+	for _, e := range s.l.edges {
+		if e.Relation == telemetry.Contains {
+			got = append(got, e.From.String()+" "+e.To.String())
+		}
+	}
+	slices.Sort(got)
+	s.want(strings.Join(got, "\n"), "node:n0000 nic:n0000/mlx5_0", "node:n0000 nic:n0000/mlx5_1", "node:n0000 nic:n0000/mlx5_2",
+		"switch:leaf00 port:leaf00/eth1", "switch:leaf00 port:leaf00/eth2", "switch:leaf00 port:leaf00/eth3",
+		"switch:leaf01 port:leaf01/eth1", "switch:leaf01 port:leaf01/eth3", "switch:spine00 port:spine00/eth1", "switch:spine00 port:spine00/eth2")
+	s.see(true)
+	for _, e := range s.l.edges {
+		if e.Received == telemetry.Time(2*time.Minute) {
+			t.Errorf("again: %+v", e)
+		}
+	}
+}
