@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test check bench fuzz score lab soak clean generate
+.PHONY: all build run test e2e check bench fuzz score lab soak clean generate
 
 all: build
 
@@ -29,6 +29,12 @@ run: build
 PAGE := dashboards/web
 test: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/node_modules)
 	$(GO) test -timeout 20m ./...
+
+# Collectors against programs that others made, where they are installed: real
+# subnet managers and diagnostics on simulated InfiniBand (Debian: opensm,
+# ibsim-utils, infiniband-diags). What is skipped says what is missing.
+e2e:
+	$(GO) test -count=1 -timeout 5m -v -run '^(TestARealSubnet|TestWhatTheSiteShows|TestWhatADiscoveryCosts)$$' ./collectors/fabric
 
 $(PAGE)/node_modules: $(PAGE)/package-lock.json
 	@npm ci --prefix $(PAGE) --no-audit --no-fund --silent && touch $@ || \

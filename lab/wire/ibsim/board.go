@@ -183,8 +183,7 @@ func (s *Subnet) counters(b *board.Board) []Counter {
 	var out []Counter
 	for _, c := range s.Net.Cables {
 		for _, e := range []End{c.A, c.B} {
-			for i := range shown {
-				x := &shown[i]
+			for _, x := range shown {
 				r, ok := b.Read(s.Of[e], x.metric)
 				if !ok || r.Gap {
 					continue
