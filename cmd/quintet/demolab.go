@@ -20,7 +20,9 @@ const (
 	// demoFirst is when the first fault comes: the jobs' usual step is known by
 	// then.
 	demoFirst = 60 * time.Second
-	demoLasts = 100 * time.Second
+	// demoLasts is long enough for heat: two minutes pass from a pump that stops to
+	// a GPU that slows down.
+	demoLasts = 3 * time.Minute
 	// demoApart is the time from the end of a fault to the next: everything is
 	// well again, and heat has gone.
 	demoApart = 80 * time.Second
