@@ -19,9 +19,9 @@ build:
 	@mkdir -p bin
 	$(GO) build -trimpath -o bin/quintet ./cmd/quintet
 
-# The whole live service in one process, on loopback: a recorded run of a small
-# RoCE fabric is played into the log as if it happened now. After a few seconds
-# a training job gets slower; the page says why. Ends with Ctrl-C.
+# The whole live service in one process, on loopback, and a small simulated site
+# whose devices it reads over their own protocols. Faults come and go; the page
+# says what is wrong. Ends with Ctrl-C.
 run: build
 	bin/quintet demo $(DEMOFLAGS)
 
