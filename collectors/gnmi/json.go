@@ -89,7 +89,7 @@ func (r *reader) member(n *node, key []byte, s *scanner) error {
 		if keys := r.listKeys(n, key); len(keys) > 0 {
 			return r.list(n, key, s)
 		}
-		if n.parent != nil && unqualified(string(key)) == n.elem.name && len(r.listKeys(n.parent, key)) > 0 {
+		if n.parent != nil && unqualified(string(key)) == unqualified(n.elem.name) && len(r.listKeys(n.parent, key)) > 0 {
 			return r.list(n.parent, key, s)
 		}
 	}
@@ -100,7 +100,7 @@ func (r *reader) member(n *node, key []byte, s *scanner) error {
 	switch {
 	case c != nil:
 		return r.walk(c, s)
-	case s.peek() == '{' && unqualified(string(key)) == n.elem.name:
+	case s.peek() == '{' && unqualified(string(key)) == unqualified(n.elem.name):
 		return r.object(n, s)
 	}
 	if _, key := bound(n.elem.keys, unqualified(string(key))); !key {

@@ -34,6 +34,7 @@ type Profile struct {
 
 	encodings []gpb.Encoding // in order of preference
 	names     string         // which word names a port; "" its own
+	ports     []template     // what a port is called; none is anything
 	skip      []template     // ports that are none of the fabric's
 	groups    []group
 	root      *pattern
@@ -119,7 +120,12 @@ func decodeProfile(b []byte, depth int) (*Profile, error) {
 		entry.Key{Name: "extends", Read: d.extends},
 		entry.Key{Name: "encodings", Read: func(v *yaml.Node) { d.p.encodings = nil; d.List(v, "encodings", d.encoding) }},
 		entry.Key{Name: "names", Read: func(v *yaml.Node) { d.p.names = d.Name(v, "names", 40) }},
-		entry.Key{Name: "skip", Read: func(v *yaml.Node) { d.List(v, "skip", d.skip) }},
+		entry.Key{Name: "ports", Read: func(v *yaml.Node) {
+			d.List(v, "ports", func(x *yaml.Node) { d.p.ports = append(d.p.ports, d.template(x, "ports")) })
+		}},
+		entry.Key{Name: "skip", Read: func(v *yaml.Node) {
+			d.List(v, "skip", func(x *yaml.Node) { d.p.skip = append(d.p.skip, d.template(x, "skip")) })
+		}},
 		entry.Key{Name: "subscribe", Read: func(v *yaml.Node) { d.List(v, "subscribe", d.group) }},
 		entry.Key{Name: "rows", Read: func(v *yaml.Node) { d.List(v, "rows", d.row) }},
 	)
@@ -178,10 +184,6 @@ func (d *profileDecoder) template(n *yaml.Node, key string) template {
 	return t
 }
 
-func (d *profileDecoder) skip(n *yaml.Node) {
-	d.p.skip = append(d.p.skip, d.template(n, "skip"))
-}
-
 // group reads one RPC's subscription. One of a name that the profile extended
 // has replaces it.
 func (d *profileDecoder) group(n *yaml.Node) {
@@ -238,33 +240,43 @@ func parsePath(s string) (*gpb.Path, error) {
 
 // row reads what the leaves below a path mean.
 func (d *profileDecoder) row(n *yaml.Node) {
-	var steps []step
+	var paths [][]step
 	base := rule{kind: telemetry.Switch, scale: 1}
 	var leaves *yaml.Node
 	d.Entry(n,
 		entry.Key{Name: "path", Read: func(v *yaml.Node) {
-			var err error
-			if steps, err = parsePattern(d.Text(v, "path")); err != nil {
-				d.Fail(v, "path: %v", err)
+			read := func(x *yaml.Node) {
+				steps, err := parsePattern(d.Text(x, "path"))
+				if err != nil {
+					d.Fail(x, "path: %v", err)
+				}
+				paths = append(paths, steps)
 			}
+			if v.Kind == yaml.SequenceNode {
+				d.List(v, "path", read)
+				return
+			}
+			read(v)
 		}},
 		entry.Key{Name: "entity", Read: func(v *yaml.Node) { d.entity(v, &base) }},
 		entry.Key{Name: "queues", Read: func(v *yaml.Node) { base.queues = d.Flag(v, "queues") }},
 		entry.Key{Name: "leaves", Read: func(v *yaml.Node) { leaves = v }},
 	)
-	if steps == nil || leaves == nil || leaves.Kind != yaml.MappingNode {
+	if len(paths) == 0 || leaves == nil || leaves.Kind != yaml.MappingNode {
 		d.Fail(n, "rows: want a path, and leaves with what each means")
 		return
 	}
-	var have []string
-	for i := range steps {
-		have = append(have, steps[i].name.variables()...)
-		for _, k := range steps[i].keys {
-			have = append(have, k.value.variables()...)
+	for _, steps := range paths {
+		in := row{steps: steps, base: base}
+		for i := range steps {
+			in.variables = append(in.variables, steps[i].name.variables()...)
+			for _, k := range steps[i].keys {
+				in.variables = append(in.variables, k.value.variables()...)
+			}
 		}
-	}
-	for i := 0; i+1 < len(leaves.Content); i += 2 {
-		d.leaf(leaves.Content[i], leaves.Content[i+1], &row{steps: steps, variables: have, base: base})
+		for i := 0; i+1 < len(leaves.Content); i += 2 {
+			d.leaf(leaves.Content[i], leaves.Content[i+1], &in)
+		}
 	}
 }
 

@@ -66,6 +66,7 @@ type reader struct {
 	pending []*telemetry.Record
 
 	readings int
+	unknown  int
 	dropped  map[collectors.Reason]int
 	scratch  []byte
 	found    [][]byte
@@ -110,12 +111,21 @@ func (r *reader) plant() {
 	clear(r.hoods)
 }
 
-func (r *reader) drop(why collectors.Reason) { r.dropped[why]++ }
+func (r *reader) drop(why collectors.Reason) {
+	if why == collectors.Unknown {
+		r.unknown++ // most of what a device tells is nothing of ours
+		return
+	}
+	r.dropped[why]++
+}
 
 // drain returns what was read and dropped since it was last asked.
 func (r *reader) drain() (readings int, dropped map[collectors.Reason]int) {
 	readings, dropped = r.readings, r.dropped
-	r.readings, r.dropped = 0, map[collectors.Reason]int{}
+	if r.unknown > 0 {
+		dropped[collectors.Unknown] = r.unknown
+	}
+	r.readings, r.unknown, r.dropped = 0, 0, map[collectors.Reason]int{}
 	return readings, dropped
 }
 

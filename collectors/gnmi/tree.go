@@ -86,12 +86,16 @@ func (r *reader) child(n *node, e element) *node {
 // bear finds out what a new node is good for.
 func (r *reader) bear(n *node) {
 	for _, s := range n.states {
+		native, has := bound(s.vars, "port")
+		skip := has && fits(r.profile.skip, native)
+		if has && !skip && len(r.profile.ports) > 0 && !fits(r.profile.ports, native) {
+			continue // no port
+		}
 		for _, rule := range s.at.rules {
 			if n.leaf == nil {
 				n.leaf = &leaf{}
 			}
-			native, has := bound(s.vars, "port")
-			if rule.role == ignored || rule.queues && !r.queues || has && r.skipped(native) {
+			if skip || rule.role == ignored || rule.queues && !r.queues {
 				continue
 			}
 			u := use{rule: rule}
@@ -111,10 +115,10 @@ func (r *reader) bear(n *node) {
 	}
 }
 
-// skipped says that a port is none of the fabric's.
-func (r *reader) skipped(native string) bool {
-	return slices.ContainsFunc(r.profile.skip, func(t template) bool {
-		_, ok := t.match(native, nil)
+// fits says that a name is one of some templates'.
+func fits(ts []template, name string) bool {
+	return slices.ContainsFunc(ts, func(t template) bool {
+		_, ok := t.match(name, nil)
 		return ok
 	})
 }

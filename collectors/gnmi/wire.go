@@ -50,19 +50,40 @@ type field struct {
 	bytes []byte
 }
 
-// next cuts the first field off.
-func next(b []byte) (field, []byte, error) {
-	num, typ, n := protowire.ConsumeTag(b)
-	if n < 0 {
-		return field{}, nil, errWire
+// cut reads the first field of b into f and returns what follows it.
+func (f *field) cut(b []byte) ([]byte, error) {
+	tag, n := varint(b)
+	if n <= 0 {
+		return nil, errWire
+	}
+	f.num, f.typ, f.value, f.bytes = protowire.Number(tag>>3), protowire.Type(tag&7), 0, nil
+	if f.num <= 0 || tag>>3 > uint64(protowire.MaxValidNumber) {
+		return nil, errWire
 	}
 	b = b[n:]
-	f := field{num: num, typ: typ}
-	switch typ {
+	switch f.typ {
 	case protowire.VarintType:
-		f.value, n = protowire.ConsumeVarint(b)
+		f.value, n = varint(b)
 	case protowire.BytesType:
-		f.bytes, n = protowire.ConsumeBytes(b)
+		var long uint64
+		if long, n = varint(b); n <= 0 || long > uint64(len(b)-n) {
+			return nil, errWire
+		}
+		f.bytes = b[n : n+int(long)]
+		n += int(long)
+	default:
+		return f.rare(b)
+	}
+	if n <= 0 {
+		return nil, errWire
+	}
+	return b[n:], nil
+}
+
+// rare reads the types of field that numbers of fixed length and groups are.
+func (f *field) rare(b []byte) ([]byte, error) {
+	var n int
+	switch f.typ {
 	case protowire.Fixed32Type:
 		var v uint32
 		v, n = protowire.ConsumeFixed32(b)
@@ -70,24 +91,31 @@ func next(b []byte) (field, []byte, error) {
 	case protowire.Fixed64Type:
 		f.value, n = protowire.ConsumeFixed64(b)
 	default:
-		n = protowire.ConsumeFieldValue(num, typ, b)
+		n = protowire.ConsumeFieldValue(f.num, f.typ, b)
 	}
 	if n < 0 {
-		return field{}, nil, errWire
+		return nil, errWire
 	}
-	return f, b[n:], nil
+	return b[n:], nil
+}
+
+// varint reads a number; most are one byte long.
+func varint(b []byte) (uint64, int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return protowire.ConsumeVarint(b)
 }
 
 // message reads a SubscribeResponse. It says whether the device has told
 // everything that there is. Of a message that is damaged, what stood before the
 // damage is kept.
 func (r *reader) message(b []byte, received telemetry.Time) (synced bool, err error) {
+	var f field
 	for len(b) > 0 {
-		f, rest, err := next(b)
-		if err != nil {
+		if b, err = f.cut(b); err != nil {
 			return synced, err
 		}
-		b = rest
 		switch {
 		case f.num == 1 && f.typ == protowire.BytesType:
 			if err := r.notification(f.bytes, received); err != nil {
@@ -111,12 +139,12 @@ func (r *reader) notification(b []byte, received telemetry.Time) error {
 	var stated int64
 	var about []byte
 	atomic := false
+	var f field
 	for rest := b; len(rest) > 0; {
-		f, more, err := next(rest)
-		if err != nil {
+		var err error
+		if rest, err = f.cut(rest); err != nil {
 			return err
 		}
-		rest = more
 		switch {
 		case f.num == 1 && f.typ == protowire.VarintType:
 			stated = int64(f.value)
@@ -133,8 +161,7 @@ func (r *reader) notification(b []byte, received telemetry.Time) error {
 	}
 	p.next = 0
 	for rest := b; len(rest) > 0; {
-		f, more, _ := next(rest) // it was read above
-		rest = more
+		rest, _ = f.cut(rest) // it was read above
 		switch {
 		case f.num == 4 && f.typ == protowire.BytesType:
 			if err := r.update(p, f.bytes); err != nil {
@@ -180,12 +207,12 @@ func (r *reader) prefix(b []byte) (*prefix, error) {
 // update reads one path's value.
 func (r *reader) update(p *prefix, b []byte) error {
 	var path, value, old []byte
+	var f field
 	for len(b) > 0 {
-		f, rest, err := next(b)
-		if err != nil {
+		var err error
+		if b, err = f.cut(b); err != nil {
 			return err
 		}
-		b = rest
 		switch {
 		case f.num == 1 && f.typ == protowire.BytesType:
 			path = f.bytes
@@ -282,7 +309,7 @@ func (r *reader) value(n *node, b []byte) error {
 	var f field
 	for len(b) > 0 { // of several the last holds
 		var err error
-		if f, b, err = next(b); err != nil {
+		if b, err = f.cut(b); err != nil {
 			return err
 		}
 	}
@@ -310,7 +337,7 @@ func (r *reader) value(n *node, b []byte) error {
 }
 
 // scalar reads a field of a TypedValue that is one value.
-func (f field) scalar() (scalar, bool) {
+func (f *field) scalar() (scalar, bool) {
 	switch {
 	case f.num == 0: // none at all
 		return scalar{}, true
@@ -341,12 +368,12 @@ func (f field) scalar() (scalar, bool) {
 func decimal(b []byte) (scalar, bool) {
 	var digits int64
 	var precision uint64
+	var f field
 	for len(b) > 0 {
-		f, rest, err := next(b)
-		if err != nil || f.typ != protowire.VarintType {
+		var err error
+		if b, err = f.cut(b); err != nil || f.typ != protowire.VarintType {
 			return scalar{}, false
 		}
-		b = rest
 		if f.num == 1 {
 			digits = int64(f.value)
 		} else if f.num == 2 {
@@ -368,16 +395,19 @@ func (r *reader) leafList(n *node, b []byte) error {
 	many := leafList{r: r, n: n}
 	count := 0
 	var one scalar
+	var f, inner field
 	for len(b) > 0 {
-		f, rest, err := next(b)
-		if err != nil {
+		var err error
+		if b, err = f.cut(b); err != nil {
 			return err
 		}
-		b = rest
 		if f.num != 1 || f.typ != protowire.BytesType {
 			continue
 		}
-		inner, _, err := next(f.bytes)
+		inner = field{}
+		if len(f.bytes) > 0 {
+			_, err = inner.cut(f.bytes)
+		}
 		v, ok := inner.scalar()
 		if err != nil || !ok {
 			r.drop(collectors.Malformed)
