@@ -225,3 +225,12 @@ func node(t testing.TB, text string) *yaml.Node {
 	}
 	return &n
 }
+
+// tryNode is node for text that may be no YAML.
+func tryNode(text string) *yaml.Node {
+	var n yaml.Node
+	if yaml.Unmarshal([]byte(text), &n) != nil || len(n.Content) == 0 {
+		return nil
+	}
+	return &n
+}

@@ -100,7 +100,7 @@ func TestTheLabsPages(t *testing.T) {
 		}
 		e.mu.Unlock()
 	}
-	for k, want := range map[telemetry.Kind]int{telemetry.GPU: 20, telemetry.NIC: 10, telemetry.NVLink: 1, telemetry.Storage: 2} {
+	for k, want := range map[telemetry.Kind]int{telemetry.GPU: 15, telemetry.NIC: 10, telemetry.NVLink: 1, telemetry.Storage: 2} {
 		list := b.Entities(k)
 		for _, x := range list {
 			if len(got[x]) < want {

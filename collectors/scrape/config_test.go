@@ -1,0 +1,87 @@
+package scrape
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quintet-dc/quintet/collectors/dial"
+)
+
+func TestDecodeConfig(t *testing.T) {
+	c, err := DecodeConfig(node(t, `
+every: 1s
+mappings: [dcgm]
+targets:
+  - {url: "http://n1:9400/metrics", node: n1}
+  - {url: "https://n2:9400/metrics", name: two, every: 30s, labels: {fabric: infiniband}}
+`))
+	if err != nil || len(c.Targets) != 2 || c.Targets[0].Labels["node"] != "n1" || c.Targets[1].Labels["fabric"] != "infiniband" || c.Targets[1].Name != "two" {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	for text, want := range map[string]string{
+		"targets: [{url: 'ftp://x'}]":                  `1:17: scrape: url: "ftp://x": want http:// or https:// and a host`,
+		"targets: [{url: 'http://a:b@x/'}]":            "1:17: scrape: url: want no user in it: username and password_file are for that",
+		"targets: [{node: n1}]":                        "1:11: scrape: targets: want a url",
+		"every: 1s":                                    "1:1: scrape: targets: want at least one",
+		"every: 1ms\ntargets: [{url: 'http://x'}]":     "1:8: scrape: every: 1ms, want 1s to 1h0m0s",
+		"targets: [{url: 'http://x'}]\nusername: u":    "1:1: scrape: username and password_file go together, and not with token_file",
+		"targets: [{url: 'http://x', cadence: 1s}]":    "1:29: scrape: unknown key \"cadence\"; want one of url, name, every, node, job, storage, labels",
+		"targets: [{url: 'http://x', labels: [a]}]":    "1:37: scrape: labels: want names and values, found a list",
+		"tls: {cert: a}\ntargets: [{url: 'http://x'}]": "1:6: scrape: tls: cert and key: one without the other",
+	} {
+		if _, err := DecodeConfig(node(t, text).Content[0]); err == nil || err.Error() != want {
+			t.Errorf("%s: %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// TestNew: what a configuration names must be there, and a user's mapping comes
+// before ours.
+func TestNew(t *testing.T) {
+	target := []Target{{URL: "http://127.0.0.1:1/metrics"}}
+	if _, err := New(Config{}, dial.Guard{}); !errors.Is(err, ErrNoTarget) {
+		t.Error(err)
+	}
+	if _, err := New(Config{Targets: target, Mappings: []string{"dcgn"}}, dial.Guard{}); err == nil || !strings.Contains(err.Error(), `no mapping "dcgn"; there are amd, dcgm,`) {
+		t.Error(err)
+	}
+	if _, err := New(Config{Targets: append(target, target...)}, dial.Guard{}); err == nil || !strings.Contains(err.Error(), `another is called "127.0.0.1:1/metrics": give it a name`) {
+		t.Error(err)
+	}
+	file := filepath.Join(t.TempDir(), "own.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("mapping: own\nseries:\n  - {from: a, of: rck, to: b}\n")
+	if _, err := New(Config{Targets: target, Files: []string{file}}, dial.Guard{}); err == nil || !strings.Contains(err.Error(), file+":3:19: mapping: of: \"rck\" is no entity of this file") {
+		t.Error(err)
+	}
+	write("mapping: own\nseries:\n  - {from: DCGM_FI_DEV_GPU_TEMP, of: \"gpu:{node}/x{gpu}\", to: gpu_temperature_celsius}\n  - {from: rack_load, where: {rack: 'r(?P<n>[0-9]+)'}, of: 'rack:{n}', to: rack_power_watts, times: 1e3}\n")
+	e := once(t, Config{Files: []string{file}}, map[string]string{"node": "n1"}, "DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 60\nDCGM_FI_DEV_MEMORY_TEMP{gpu=\"0\"} 50\nrack_load{rack=\"r12\"} 63.2\n")
+	if want := "gpu:n1/0 gpu_memory_temperature_celsius 50\ngpu:n1/x0 gpu_temperature_celsius 60\nrack:12 rack_power_watts 63200\n"; e.golden() != want {
+		t.Errorf("%s\nwant %s", e.golden(), want)
+	}
+}
+
+func FuzzDecodeConfig(f *testing.F) {
+	f.Add("targets: [{url: 'http://x', node: n}]\nevery: 1s")
+	f.Add("targets:\n  - labels: {a: b}\n    url: 'https://y:1/z'\ntls: {unverified: true}")
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.ContainsRune(text, 0) {
+			t.Skip()
+		}
+		n := tryNode(text)
+		if n == nil {
+			t.Skip()
+		}
+		c, err := DecodeConfig(n)
+		if err == nil && len(c.Targets) == 0 {
+			t.Error("no target and no fault")
+		}
+	})
+}
