@@ -33,11 +33,23 @@ const (
 // its share. next is the case's own incident as just told.
 func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	g := next.Updated
-	answers, ok := explain.Beside(e.cfg.Signatures, ev, best, next.Chain)
-	ok = ok && !e.toldElsewhere(c, answers[0].Entity)
+	var answers []explain.Answer
+	first, _ := best.Explains()
+	of, ok, looked := ev, false, true
+	if e.later(c, ev, best, next) {
+		answers = e.without(ev, c.held.answer(e), next.Chain)
+		ok = ev.Certain(answers)
+		first = c.held.part(ev)
+	} else if answers, ok = explain.Beside(e.cfg.Signatures, ev, best, next.Chain); !ok {
+		of, answers, looked = e.newly(c, ev, best, next)
+		ok = of != nil
+		first = min(1, first)
+	}
+	ok = ok && !e.toldElsewhere(c, of, &answers[0])
 	if ok {
-		e.named(c, ev, answers, g)
-	} else if c.beside != nil {
+		e.named(c, of, answers, g)
+		e.teller().Refresh(&c.beside.incident, ev, explain.ExpectIncident)
+	} else if c.beside != nil && looked {
 		c.beside.agreed = 0
 		c.beside.absent++
 	}
@@ -58,15 +70,28 @@ func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 		return
 	}
 	if ok {
-		e.share(c, next, best, &answers[0])
+		e.share(c, next, first, &answers[0])
+	} else {
+		c.shareAgain(next)
 	}
 	e.publishBeside(c, g)
 }
 
-// toldElsewhere reports whether another case tells of a root already.
-func (e *Engine) toldElsewhere(c *incidentCase, root telemetry.Entity) bool {
+// toldElsewhere reports whether another case tells of a root already, or of
+// what stands over or under it by the same name, or, of one in the network, of
+// any that is: what one link does is seen at many. Or it is another hurt job's
+// own, whose case will.
+func (e *Engine) toldElsewhere(c *incidentCase, ev *explain.Evidence, a *explain.Answer) bool {
+	tells := func(in *explain.Incident) bool {
+		if in.Root.Domain == telemetry.Network && in.Root.Signature != explain.Unknown && network(a) {
+			return true
+		}
+		return in.Root.Entity == a.Entity || in.Root.Signature == a.Name() && ev.Akin(in.Root.Entity, a, nil)
+	}
+	node, ok := e.graph.Within(a.Entity, telemetry.Node)
+	foreign := ok && !in(c.nodes, node)
 	return slices.ContainsFunc(e.cases, func(o *incidentCase) bool {
-		return o != c && (o.incident.Root.Entity == root || o.beside != nil && o.beside.incident.Root.Entity == root)
+		return o != c && (foreign && !o.well && in(o.nodes, node) || tells(&o.incident) || o.beside != nil && tells(&o.beside.incident))
 	})
 }
 
@@ -85,11 +110,14 @@ func (e *Engine) named(c *incidentCase, ev *explain.Evidence, answers []explain.
 	b.absent = 0
 }
 
-// share divides the job's loss between the two roots.
-func (e *Engine) share(c *incidentCase, next *explain.Incident, best, second *explain.Answer) {
-	first, _ := best.Explains()
-	other, _ := second.Explains()
-	parts := attribute.Shares([]attribute.Dose{{Domain: best.Signature.Domain, Explains: first}, {Domain: second.Signature.Domain, Explains: other}})
+// share divides the job's loss between the two roots, the first of which
+// explains such a part of it.
+func (e *Engine) share(c *incidentCase, next *explain.Incident, first float64, second *explain.Answer) {
+	other, seen := second.Explains()
+	if !seen {
+		other = 1 - first
+	}
+	parts := attribute.Shares([]attribute.Dose{{Domain: next.Root.Domain, Explains: first}, {Domain: second.Signature.Domain, Explains: other}})
 	next.Impact.Jobs[0] = next.Impact.Jobs[0].Part(parts[0])
 	c.beside.incident.Impact.Jobs[0] = c.beside.incident.Impact.Jobs[0].Part(parts[1])
 }

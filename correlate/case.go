@@ -44,6 +44,7 @@ type incidentCase struct {
 	// since the case was opened: who has left may still be the cause.
 	nodes   []telemetry.Entity
 	others  []explain.Other
+	held    held              // the root that the case has settled on
 	beside  *beside           // a second fault at the same time; nil where none is seen
 	account attribute.Account // what it has cost, until it is resolved
 	rest    attribute.Account // what neither its root nor a second one explains
@@ -381,6 +382,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	c.account.Snapshot(k)
 	c.rest.Snapshot(k)
 	codeFirst(k, &c.first)
+	c.held.snapshot(k)
 	two := c.beside != nil
 	k.Bool(&two)
 	if two {

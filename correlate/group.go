@@ -50,6 +50,9 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 		next.ID, next.Opened, next.Reopens = old.incident.ID, old.incident.Opened, old.incident.Reopens+1
 		return next
 	}
+	if e.takeOver(c, &next, g) {
+		return next
+	}
 	for _, o := range e.cases {
 		if o != c && o.under.IsZero() && o.published.Revision > 0 && (oneRoot(&o.incident, &next) || perhapsOne(&o.incident, &next) || maybeOne(&o.incident, &next) || e.under(c, &o.incident, &next) || e.storedOn(c, &o.incident, &next)) {
 			c.under = o.job
@@ -57,6 +60,22 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 		}
 	}
 	return next
+}
+
+// takeOver gives a case the incident that another job's case carries as its
+// second one, if it is of the same root: it hurts more than that job.
+func (e *Engine) takeOver(c *incidentCase, next *explain.Incident, g telemetry.Time) bool {
+	for _, o := range e.cases {
+		if o == c || !o.beside.told() || !oneRoot(&o.beside.incident, next) {
+			continue
+		}
+		c.published = o.beside.published
+		next.ID, next.Opened, next.Reopens = o.beside.incident.ID, o.beside.incident.Opened, o.beside.incident.Reopens
+		e.closeBeside(o, g)
+		o.beside = nil
+		return true
+	}
+	return false
 }
 
 // merge joins a leader with another one that has come to the same root: the

@@ -25,7 +25,7 @@ type labFlags struct {
 	GPUs      int      `name:"gpus" default:"256" placeholder:"N" help:"With --lab: how large the site is."`
 	Seeds     int      `default:"1" placeholder:"N" help:"With --lab: how many seeds a class."`
 	Tune      bool     `help:"With --lab: seeds 1 to 99, on which anything may be tuned, instead of those from 1001 on."`
-	Classes   []string `placeholder:"NAME" help:"With --lab: only these classes; healthy is one of them."`
+	Classes   []string `placeholder:"NAME" help:"With --lab: only these classes; healthy is one of them, and NAME+NAME two at once."`
 	Severity  []string `placeholder:"loud|quiet" help:"With --lab: only these severities, and what has none."`
 	Apart     bool     `help:"With --lab: also the classes whose magnitudes and lags no signature is written against."`
 	Doubles   bool     `help:"With --lab: also two faults at once."`
@@ -55,7 +55,7 @@ func (f *labFlags) Validate() error {
 	if f.Seeds < 1 || f.Tune && f.Seeds > cases.LastTuningSeed {
 		return fmt.Errorf("--seeds: %d: want 1 or more, with --tune at most %d", f.Seeds, cases.LastTuningSeed)
 	}
-	known := append(cases.Classes(), cases.Healthy)
+	known := slices.Concat(cases.Classes(), []string{cases.Healthy}, cases.Pairs())
 	for _, c := range f.Classes {
 		if !slices.Contains(known, c) {
 			return fmt.Errorf("--classes: %q: want some of %s", c, strings.Join(known, " "))

@@ -56,36 +56,116 @@ func Beside(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers 
 	if !known || explains >= partly || e.Symptoms == nil {
 		return nil, false
 	}
-	var left []Candidate
-	for _, c := range Candidates(e) {
-		if !e.follows(c.Entity, best, chain) {
-			left = append(left, c)
-		}
-	}
-	answers = Judge(sigs, left, e.Job, 4)
-	second := &answers[0]
-	if second.Signature == nil || second.Signature.Expect != ExpectIncident || second.Confidence < besideSure {
-		return nil, false
-	}
-	dose, seen := second.Explains()
-	return answers, seen && dose >= besideDose
+	answers = Without(sigs, e, best, chain)
+	dose, seen := answers[0].Explains()
+	return answers, e.Certain(answers) && seen && dose >= besideDose
 }
 
-// follows reports whether what is seen of an entity may be a consequence of an
-// answer, or its cause.
-func (e *Evidence) follows(x telemetry.Entity, a *Answer, chain []Link) bool {
-	if x == a.Entity || x == a.Peer || slices.ContainsFunc(chain, func(l Link) bool { return l.Entity == x && x != e.Job }) {
+// Without returns the answers to what is left when a root, its causes and all
+// that follows from it are taken away, the most likely first.
+func Without(sigs []Signature, e *Evidence, a *Answer, chain []Link) []Answer {
+	var left, under []Candidate
+	for _, c := range Candidates(e) {
+		switch {
+		case !e.Akin(c.Entity, a, chain):
+			left = append(left, c)
+		case !e.meets(c.Entity, a, chain):
+			under = append(under, c)
+		}
+	}
+	answers := slices.DeleteFunc(weighed(sigs, left), func(b Answer) bool { return b.imitates() })
+	if a.Signature != nil {
+		var others []Signature
+		for i := range sigs {
+			if Apart(a.Signature, &sigs[i]) {
+				others = append(others, sigs[i])
+			}
+		}
+		answers = append(answers, weighed(others, under)...)
+	}
+	return ranked(append(answers, Answer{Entity: e.Job}), Wide)
+}
+
+// imitates reports whether an answer is what any slow machine looks like, once
+// another root and its machines are taken away: a plant under which no GPU that
+// is left is slowed, or a stage or expert whose ranks are late.
+func (a *Answer) imitates() bool {
+	if covers, seen := a.Values[Covers]; plant(a.Signature) && seen && covers == 0 {
+		return true
+	}
+	return slices.ContainsFunc(a.Signature.Clues, func(c Clue) bool { return c.Measure == StageExcess || c.Measure == ExpertExcess })
+}
+
+// Wide is how many answers are looked at to tell what else is seen.
+const Wide = 64
+
+// Certain reports whether answers are sure of a fault at the first one's entity,
+// or at one that it stands under or over.
+func (e *Evidence) Certain(answers []Answer) bool {
+	first, sum := &answers[0], 0.0
+	if first.Signature == nil || first.Signature.Expect != ExpectIncident {
+		return false
+	}
+	for i := range answers {
+		if a := &answers[i]; a.Signature != nil && a.Signature.Expect == ExpectIncident && e.Akin(a.Entity, first, nil) {
+			sum += a.Confidence
+		}
+	}
+	return sum >= besideSure
+}
+
+// Certainly reports whether answers are sure of what is wrong, though perhaps
+// not where.
+func (e *Evidence) Certainly(answers []Answer) bool {
+	first, sum := &answers[0], 0.0
+	for i := range answers {
+		if answers[i].Signature == first.Signature {
+			sum += answers[i].Confidence
+		}
+	}
+	return e.Certain(answers) || first.Signature != nil && first.Signature.Expect == ExpectIncident && sum >= besideSure
+}
+
+// Explained reports whether an answer explains enough of the loss to be a second
+// fault, as far as that is seen.
+func (a *Answer) Explained() bool {
+	dose, seen := a.Explains()
+	return !seen || dose >= besideDose
+}
+
+// Apart reports whether faults of two signatures are never each other's
+// consequence, wherever they are: what powers and cools machines slows their
+// clocks, it does not stop their traffic, and traffic that stands takes no power
+// away. A nic that is hot is both.
+func Apart(a, b *Signature) bool {
+	return a.Domain == telemetry.Network && plant(b) || plant(a) && b.Domain == telemetry.Network
+}
+
+// plant reports whether a fault lies in what powers or cools machines.
+func plant(s *Signature) bool {
+	return (s.Domain == telemetry.Power || s.Domain == telemetry.Cooling) && !slices.Contains(s.Roots, telemetry.NIC)
+}
+
+// Akin reports whether what is seen of an entity may be a consequence of an
+// answer, or its cause. chain is the answer's.
+func (e *Evidence) Akin(x telemetry.Entity, a *Answer, chain []Link) bool {
+	if e.meets(x, a, chain) {
 		return true
 	}
 	if x == e.Job && a.Entity.Kind == telemetry.Storage {
 		return true // that it waits for input or for its checkpoints is what a slow storage does
 	}
-	if x.Kind == telemetry.Job || a.Entity.Kind == telemetry.Job || x.Kind == telemetry.Storage || x.Kind == telemetry.SM {
+	if x.Kind == telemetry.Job || a.Entity.Kind == telemetry.Job || x.Kind == telemetry.Storage || x.Kind == telemetry.SM || e.Symptoms == nil {
 		return false // everything stands under these
 	}
 	_, down := e.Symptoms.Relation(a.Entity, x)
 	_, up := e.Symptoms.Relation(x, a.Entity)
 	return down || up
+}
+
+// meets reports whether an entity is the answer's, or on its chain.
+func (e *Evidence) meets(x telemetry.Entity, a *Answer, chain []Link) bool {
+	return x == a.Entity || x == a.Peer || slices.ContainsFunc(chain, func(l Link) bool { return l.Entity == x && x != e.Job })
 }
 
 // Part is the impact of a root that explains a part of the job's loss: what the

@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -71,6 +72,48 @@ func TestASecondFaultIsLookedForWhereTheFirstExplainsAPart(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, answers[0])
 		}
 	}
+}
+
+// A brake slows every GPU of a rack and stops no traffic: what stands at a NIC
+// in it is a fault of its own. A GPU in it that is slow is not.
+func TestWhatPowersMachinesDoesNotStopTheirTraffic(t *testing.T) {
+	nic, gpu, shelf := entity("nic:h0/0"), entity("gpu:h0/1"), entity("shelf:r0/a")
+	clue := func(m explain.Measure) []explain.Clue {
+		return []explain.Clue{{Name: "dose", Measure: m, None: 0.05, Full: 0.2, For: 8, Against: -8, Required: true}}
+	}
+	sigs := []explain.Signature{
+		{Name: "power-brake", Domain: telemetry.Power, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.Shelf}, Clues: clue(explain.ClockDose)},
+		{Name: "slow-receiver", Domain: telemetry.Network, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.NIC}, Clues: clue(explain.Dose)},
+		{Name: "gpu-slow", Domain: telemetry.Computing, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.GPU}, Clues: clue(explain.ClockDose)},
+	}
+	e := &explain.Evidence{Job: entity("job:train"), Hurt: &jobs.Hurt{}, Symptoms: symptoms{
+		order: []telemetry.Entity{gpu, nic, shelf},
+		show:  map[telemetry.Entity]explain.Values{shelf: {explain.ClockDose: 1}, nic: {explain.Dose: 0.6}, gpu: {explain.ClockDose: 1}},
+		under: map[telemetry.Entity]telemetry.Entity{shelf: gpu},
+	}}
+	if !explain.Apart(&sigs[0], &sigs[1]) || explain.Apart(&sigs[0], &sigs[2]) || explain.Apart(&sigs[1], &sigs[2]) {
+		t.Fatal("power and traffic are apart, power and a GPU's clock are not")
+	}
+	brake := explain.Answer{Entity: shelf, Signature: &sigs[0]}
+	for _, above := range []telemetry.Entity{gpu, nic} {
+		e.Symptoms.(symptoms).under[shelf] = above
+		answers := explain.Without(sigs, e, &brake, nil)
+		for _, a := range answers {
+			if a.Entity == shelf || above == gpu && a.Entity == gpu {
+				t.Errorf("over %s: the brake leaves %s at %s", above, a.Name(), a.Entity)
+			}
+		}
+		if answers[0].Entity != nic && above == gpu || !e.Certain(answers) && above == gpu {
+			t.Errorf("over %s: %+v", above, answers[0])
+		}
+		if above == nic && !holds(answers, nic) {
+			t.Errorf("the NIC under the brake is taken away with it")
+		}
+	}
+}
+
+func holds(answers []explain.Answer, x telemetry.Entity) bool {
+	return slices.ContainsFunc(answers, func(a explain.Answer) bool { return a.Entity == x })
 }
 
 // What the chain of the first passes through is the first's.

@@ -94,7 +94,12 @@ func Judge(sigs []Signature, cands []Candidate, unknown telemetry.Entity, keep i
 // JudgeBeside is Judge where more than even odds may speak for the answer
 // without a name.
 func JudgeBeside(sigs []Signature, cands []Candidate, unknown Unnamed, keep int) []Answer {
-	answers := []Answer{{Entity: unknown.Entity, Score: unknown.Score}}
+	return ranked(append([]Answer{{Entity: unknown.Entity, Score: unknown.Score}}, weighed(sigs, cands)...), keep)
+}
+
+// weighed weighs every signature for every candidate.
+func weighed(sigs []Signature, cands []Candidate) []Answer {
+	var answers []Answer
 	for _, c := range cands {
 		for i := range sigs {
 			s := &sigs[i]
@@ -109,6 +114,12 @@ func JudgeBeside(sigs []Signature, cands []Candidate, unknown Unnamed, keep int)
 			}
 		}
 	}
+	return answers
+}
+
+// ranked orders answers, the most likely first, says how sure each is, and keeps
+// some.
+func ranked(answers []Answer, keep int) []Answer {
 	slices.SortFunc(answers, func(a, b Answer) int {
 		if d := cmp.Compare(b.Score, a.Score); d != 0 {
 			return d

@@ -48,6 +48,22 @@ type derived struct {
 	active    bool // any gpu's activity was
 }
 
+// Leave takes the GPUs and ranks of an entity out of what is afflicted, late or
+// idle: what others cover of the rest is what it leaves. The zero entity takes
+// out none.
+func (f *Contrast) Leave(x telemetry.Entity) {
+	f.left = -1
+	if i, ok := f.survey.index[x]; ok {
+		f.left = int32(i)
+	}
+	f.derive()
+}
+
+// leaves reports whether a GPU or rank counts.
+func (f *Contrast) leaves(i int32) bool {
+	return f.left < 0 || i != f.left && !slices.Contains(f.survey.above[i], f.left)
+}
+
 func (f *Contrast) derive() {
 	n := len(f.survey.all)
 	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), lateIn: make([]int32, n),
@@ -84,7 +100,7 @@ func (f *Contrast) slowed() {
 	}
 	for _, i := range f.survey.gpus {
 		before, _ := f.before.at(i, c)
-		if fall := 1 - d.ratio[i]/common; fall < leastFall || fall < float64(wander*float64(before.Spread)) {
+		if fall := 1 - d.ratio[i]/common; !f.leaves(i) || fall < leastFall || fall < float64(wander*float64(before.Spread)) {
 			continue
 		}
 		d.afflicted = append(d.afflicted, i)
@@ -119,7 +135,7 @@ func (f *Contrast) idled() {
 			continue
 		}
 		d.engines = true
-		if fall = -fall; fall < least {
+		if fall = -fall; fall < least || !f.leaves(i) {
 			continue
 		}
 		d.idle = append(d.idle, i)
@@ -148,7 +164,7 @@ func (f *Contrast) lateRanks() {
 		if m.seen > leastPeers {
 			longer -= m.v
 		}
-		if longer <= float64(leastLate*f.hurt.Excess) || longer <= float64(leastLonger*float64(before.Mean)) {
+		if !f.leaves(i) || longer <= float64(leastLate*f.hurt.Excess) || longer <= float64(leastLonger*float64(before.Mean)) {
 			continue
 		}
 		d.late = append(d.late, i)

@@ -59,3 +59,52 @@ func TestABusyGPUIsKnownByItsTensorCores(t *testing.T) {
 		t.Error("a GPU that nobody knows is busy")
 	}
 }
+
+// TestWhatAnEntityLeaves: of three slowed GPUs two are on the first host; when
+// that is taken away, the third one is all that is slow.
+func TestWhatAnEntityLeaves(t *testing.T) {
+	h := newSlowed(t, 0.8, 0.8, 1, 0.7)
+	covers := func(name string) float64 {
+		v := explain.Values{}
+		h.Standing(telemetry.Entity{Kind: telemetry.Node, Name: name}, v)
+		return v[explain.Covers]
+	}
+	if a, b := covers("n0"), covers("n1"); a != 2.0/3 || b != 1.0/3 {
+		t.Fatalf("the hosts cover %g and %g", a, b)
+	}
+	h.Leave(telemetry.Entity{Kind: telemetry.Node, Name: "n0"})
+	if a, b := covers("n0"), covers("n1"); a != 0 || b != 1 {
+		t.Errorf("without the first host they cover %g and %g", a, b)
+	}
+	h.Leave(telemetry.Entity{})
+	if a, b := covers("n0"), covers("n1"); a != 2.0/3 || b != 1.0/3 {
+		t.Errorf("with all of them they cover %g and %g", a, b)
+	}
+}
+
+// newSlowed is two hosts of two GPUs whose clocks are at these parts of what
+// they were.
+func newSlowed(t *testing.T, clocks ...float32) *Contrast {
+	t.Helper()
+	metric, ok := telemetry.DefaultCatalogue().Lookup(metricClock)
+	if !ok {
+		t.Fatal("no clock in the catalogue")
+	}
+	plan := &Plan{}
+	plan.add(telemetry.GPU, column{metric: metric})
+	s := &Survey{index: map[telemetry.Entity]int32{}}
+	for _, e := range []telemetry.Entity{{Kind: telemetry.Node, Name: "n0"}, {Kind: telemetry.Node, Name: "n1"},
+		{Kind: telemetry.GPU, Name: "n0/0"}, {Kind: telemetry.GPU, Name: "n0/1"}, {Kind: telemetry.GPU, Name: "n1/0"}, {Kind: telemetry.GPU, Name: "n1/1"}} {
+		s.meet(e, true)
+	}
+	s.gpus = []int32{2, 3, 4, 5}
+	s.above, s.gpusIn, s.ranked = [][]int32{nil, nil, {0}, {0}, {1}, {1}}, []int32{2, 2, 1, 1, 1, 1}, make([]int32, 6)
+	sheet := func(at func(k int) float32) *Sheet {
+		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6)}
+		for k := range clocks {
+			sh.rows[2+k] = []Stat{{Seen: 1, Mean: at(k)}}
+		}
+		return sh
+	}
+	return Compare(sheet(func(k int) float32 { return clocks[k] }), sheet(func(int) float32 { return 1 }), Hurt{Slowdown: 1.3, Excess: 1})
+}

@@ -31,6 +31,7 @@ type Contrast struct {
 	events      map[telemetry.Entity][]telemetry.Event
 	medians     map[peerKey]median
 	derived     derived
+	left        int32 // whose GPUs and ranks do not count; -1 where all do
 	buf         []float64
 }
 
@@ -76,7 +77,7 @@ type median struct {
 
 // Compare lays what is during a hurt beside what was before it.
 func Compare(now, before *Sheet, h Hurt) *Contrast {
-	f := &Contrast{plan: now.plan, survey: now.survey, now: now, before: before, hurt: h,
+	f := &Contrast{left: -1, plan: now.plan, survey: now.survey, now: now, before: before, hurt: h,
 		events: map[telemetry.Entity][]telemetry.Event{}, medians: map[peerKey]median{}}
 	for _, ev := range h.Events {
 		f.events[ev.Entity] = append(f.events[ev.Entity], ev)

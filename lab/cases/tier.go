@@ -31,7 +31,7 @@ func Severities(class string) []Severity {
 type Wanted struct {
 	GPUs       int
 	Seeds      []uint64
-	Classes    []string   // nil: all, and healthy runs
+	Classes    []string   // nil: all, and healthy runs; two at once are NAME+NAME
 	Severities []Severity // nil: all
 	Apart      bool       // the classes of fault.Parameters too
 	Doubles    bool       // two faults at once too
@@ -64,9 +64,10 @@ func (w Wanted) Cases() []Case {
 			}
 		}
 	}
-	if w.Doubles && w.Classes == nil {
-		for _, d := range doubles() {
-			add(Case{Class: d[0], Second: d[1]}, []Severity{Loud})
+	for _, d := range doubles() {
+		c := Case{Class: d[0], Second: d[1]}
+		if w.Doubles && w.Classes == nil || slices.Contains(w.Classes, c.Group()) {
+			add(c, []Severity{Loud})
 		}
 	}
 	return out
@@ -80,6 +81,15 @@ func doubles() [][2]string {
 		{"power-cap", "input-stall"}, {"slow-rank", "link-errors"}, {"coolant-flow-loss", "gpu-slow"},
 		{"host-jitter", "silent-drop"}, {"power-brake", "slow-receiver"}, {"nvlink-degraded", "cold-plate"}, {"gpu-slow", "slow-rank"},
 	}
+}
+
+// Pairs lists the names of those that are tried at once, as NAME+NAME.
+func Pairs() []string {
+	var out []string
+	for _, d := range doubles() {
+		out = append(out, Case{Class: d[0], Second: d[1]}.Group())
+	}
+	return out
 }
 
 // Seeds counts from the first tuning or the first reported seed.

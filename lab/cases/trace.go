@@ -40,6 +40,9 @@ func WriteTrace(ctx context.Context, c Case, o Recorded) error {
 	if err := m.tune(ctx, b); err != nil {
 		return err
 	}
+	if err := b.apart(ctx); err != nil {
+		return err
+	}
 	if o.Lean {
 		b.set = measure.Lean
 	}

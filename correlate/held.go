@@ -1,0 +1,238 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/symptom"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// A fault may begin inside another's window, hurt more, and explain most of what
+// is seen from then on. It is not why the job began to hurt. So a case holds the
+// root that it had settled on while nothing was to be seen of the other; the
+// other is told beside it.
+
+// held is the root on which a case has settled.
+type held struct {
+	root, peer telemetry.Entity
+	signature  string
+	times      int            // judgements that were sure of it
+	loss       float64        // seconds of a step that it explained when last judged the best
+	at         telemetry.Time // when the case had settled on it
+	look       telemetry.Time // when it was last looked for what is new since
+	// seen are the other entities that had a name by the time it was settled, in
+	// identity order.
+	seen []sighting
+}
+
+// sighting is an entity and the name that it had.
+type sighting struct {
+	entity    telemetry.Entity
+	signature string
+}
+
+func (s sighting) compare(o sighting) int {
+	return cmp.Or(s.entity.Compare(o.entity), cmp.Compare(s.signature, o.signature))
+}
+
+const (
+	// settledAfter judgements that are sure of a root the case has settled on it.
+	settledAfter = 3
+	maxSeen      = 256
+)
+
+// later reports whether the best answer is a fault that began later than the
+// one on which the case had settled, and then lets next tell of the latter.
+func (e *Engine) later(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) bool {
+	h := &c.held
+	if c.judged == 0 {
+		*h = held{}
+	}
+	if best.Signature == nil || best.Signature.Expect != explain.ExpectIncident {
+		return false
+	}
+	if h.times > 0 {
+		root := h.answer(e)
+		switch {
+		case root.Signature == nil:
+			*h = held{}
+		case best.Signature == root.Signature || network(root) && network(best): // the same, seen better
+		case ev.Akin(best.Entity, root, c.incident.Chain) && !explain.Apart(root.Signature, best.Signature):
+			if h.times >= settledAfter && network(root) != network(best) {
+				return false // a host's trouble and its nic's may be one, or not
+			}
+		case h.times < settledAfter || e.saw(h, ev, best):
+			*h = held{} // what was thought is not what it was
+		default:
+			e.keepTelling(c, ev, best, next)
+			return true
+		}
+	}
+	e.settleOn(c, ev, best, next)
+	return false
+}
+
+// network reports whether an answer is of the network, where what one link does
+// is seen at many.
+func network(a *explain.Answer) bool { return a.Signature.Domain == telemetry.Network }
+
+// keepTelling lets an incident tell of the root that is held: as it is seen
+// beside the best answer, or else as it was.
+func (e *Engine) keepTelling(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
+	answers := e.without(ev, best, next.Chain)
+	i := slices.IndexFunc(answers, func(a explain.Answer) bool { return a.Entity == c.held.root && a.Name() == c.held.signature })
+	if i >= 0 && (answers[i].Confidence >= sure || c.incident.Root.Entity != c.held.root) {
+		e.teller().Tell(next, ev, slices.Concat(answers[i:i+1], answers[:i], answers[i+1:]))
+		return
+	}
+	updated := next.Updated
+	*next = c.incident
+	next.Updated = updated
+	e.teller().Refresh(next, ev, e.expected(next.Root.Signature))
+}
+
+const (
+	// lookEvery is how often a settled case looks for what is new.
+	lookEvery = telemetry.Duration(15e9)
+	// recently is how much of a hurt is looked at then, at least so many steps.
+	recently, recentSteps = telemetry.Duration(60e9), 3
+)
+
+// newly looks for a fault that has begun since the case settled on its root, in
+// what is seen of the last minute alone: beside a worse one it may cost nothing,
+// and be seen all the same. looked says that this was a time to look; of is nil
+// where nothing is new.
+func (e *Engine) newly(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) (of *explain.Evidence, answers []explain.Answer, looked bool) {
+	h, g := &c.held, next.Updated
+	if h.times < settledAfter || best.Signature == nil || best.Name() != h.signature {
+		return nil, nil, true
+	}
+	if g.Sub(h.look) < lookEvery {
+		return nil, nil, false
+	}
+	of = e.lastMinute(c, g)
+	if of == nil {
+		return nil, nil, true
+	}
+	h.look = g
+	answers = e.without(of, best, next.Chain)
+	a := &answers[0]
+	if !of.Certain(answers) || !a.Explained() || e.saw(h, ev, a) || network(best) && network(a) {
+		return nil, nil, true
+	}
+	return of, answers, true
+}
+
+// without returns the answers to what a root leaves.
+func (e *Engine) without(ev *explain.Evidence, root *explain.Answer, chain []explain.Link) []explain.Answer {
+	read, ok := ev.Symptoms.(*symptom.Contrast)
+	if ok {
+		read.Leave(root.Entity)
+		defer read.Leave(telemetry.Entity{})
+	}
+	return explain.Without(e.cfg.Signatures, ev, root, chain)
+}
+
+// lastMinute is the evidence of the last minute of a hurt, laid beside what was
+// before all of it; nil where there is too little.
+func (e *Engine) lastMinute(c *incidentCase, g telemetry.Time) *explain.Evidence {
+	j := e.book.Job(c.job)
+	if j == nil || j.Hurt == nil || j.Serves() || j.Hurt.State != jobs.Slow {
+		return nil
+	}
+	since := max(c.held.at, g.Add(-recently))
+	hurt := *j.Hurt
+	hurt.Onset = telemetry.Interval{Earliest: since, Latest: since}
+	hurt.Steps, hurt.Sum = 0, 0
+	for _, s := range j.Recent {
+		if s.End > since && s.End <= g {
+			hurt.Steps, hurt.Sum = hurt.Steps+1, hurt.Sum+s.Seconds
+		}
+	}
+	if hurt.Steps < recentSteps {
+		return nil
+	}
+	first, hosts := c.first, slices.Clone(c.hosts)
+	ev := e.gather(c, j, &hurt, g)
+	c.first, c.hosts = first, hosts
+	return ev
+}
+
+// settleOn notes a judgement.
+func (e *Engine) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
+	h := &c.held
+	if h.times < settledAfter {
+		answers := explain.JudgeBeside(e.cfg.Signatures, explain.Candidates(ev), ev.Unnamed(), explain.Wide)
+		if answers[0].Entity != best.Entity || !ev.Certainly(answers) {
+			*h = held{}
+			return
+		}
+		h.times++
+		h.at = next.Updated
+		for i := range answers {
+			a := &answers[i]
+			if a.Signature == nil || a.Signature == best.Signature || a.Score <= 0 || ev.Akin(a.Entity, best, next.Chain) || len(h.seen) >= maxSeen {
+				continue
+			}
+			x := sighting{a.Entity, a.Name()}
+			if at, ok := slices.BinarySearchFunc(h.seen, x, sighting.compare); !ok {
+				h.seen = slices.Insert(h.seen, at, x)
+			}
+		}
+	}
+	h.root, h.peer, h.signature = best.Entity, best.Peer, best.Name()
+	h.loss = ev.Loss().Excess()
+	if x, ok := best.Explains(); ok {
+		h.loss = float64(h.loss * min(1, x))
+	}
+}
+
+// answer is the held root as an answer.
+func (h *held) answer(e *Engine) *explain.Answer {
+	return &explain.Answer{Entity: h.root, Peer: h.peer, Signature: e.signature(h.signature)}
+}
+
+// signature finds a signature by its name; nil where there is none.
+func (e *Engine) signature(name string) *explain.Signature {
+	for i := range e.cfg.Signatures {
+		if s := &e.cfg.Signatures[i]; s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// saw reports whether an answer, or what may be its cause or its consequence,
+// had a name before the root was settled on.
+func (e *Engine) saw(h *held, ev *explain.Evidence, a *explain.Answer) bool {
+	return slices.ContainsFunc(h.seen, func(x sighting) bool {
+		s := e.signature(x.signature)
+		return s != nil && ev.Akin(x.entity, a, nil) && !explain.Apart(s, a.Signature)
+	})
+}
+
+// part is what the held root explains of what the job loses now.
+func (h *held) part(ev *explain.Evidence) float64 {
+	if excess := ev.Loss().Excess(); excess > h.loss {
+		return h.loss / excess
+	}
+	return 1
+}
+
+func (h *held) snapshot(k *snapshot.Codec) {
+	k.Entity(&h.root)
+	k.Entity(&h.peer)
+	k.String(&h.signature)
+	k.Int(&h.times)
+	k.F64(&h.loss)
+	k.Time(&h.at)
+	k.Time(&h.look)
+	snapshot.List(k, &h.seen, 24, func(k *snapshot.Codec, x *sighting) {
+		k.Entity(&x.entity)
+		k.String(&x.signature)
+	})
+}
