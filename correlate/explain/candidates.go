@@ -132,10 +132,12 @@ func itself(e *Evidence, fabricDose float64) Values {
 }
 
 // work is what the job's nics send per second now over before: its median.
-func work(e *Evidence) (float64, bool) {
-	f := e.Fabric
+func work(e *Evidence) (float64, bool) { return workOf(e.Fabric, e.Nodes) }
+
+// workOf is the same of the nics of some nodes.
+func workOf(f *FabricEvidence, nodes []telemetry.Entity) (float64, bool) {
 	var ratios []float64
-	for _, node := range e.Nodes {
+	for _, node := range nodes {
 		for _, i := range f.Now.Map.Links(node) {
 			if b := f.Before.Of[i].Util; b > idleLoad && f.Now.Of[i].Seen > 0 {
 				ratios = append(ratios, f.Now.Of[i].Util/b)

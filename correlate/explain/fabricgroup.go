@@ -16,18 +16,12 @@ const maxGroups = 64
 func (f *fabricMeasures) groups() []Candidate {
 	shifts := f.shifts(f.m.Switches, true)
 	marks := f.markings()
-	oneWay := 0.0
-	for i, on := range f.e.Fabric.OnPath {
-		if on && f.m.FacesHost(i) && f.m.Ends[i].Main {
-			oneWay = max(oneWay, f.lopsided(i), -f.lopsided(i))
-		}
-	}
 	var out []Candidate
 	var worse []float64
 	for k := range f.m.Switches {
 		if v, bad := f.sw(k, marks); max(bad, shifts.moved[k]-leastShift) > 0 && v != nil {
 			shifts.put(v, k)
-			v[OneWay] = oneWay
+			v[OneWay] = f.oneWay
 			f.losses.path(v)
 			out = append(out, Candidate{Entity: f.m.Switches[k].Entity, Values: v})
 			worse = append(worse, max(bad, shifts.moved[k]))
@@ -41,7 +35,7 @@ func (f *fabricMeasures) groups() []Candidate {
 		}
 		v := Values{FabricDose: f.topDose, Dose: f.doseOf(f.m.Planes[k].Ends), BlameShare: f.blameOf(f.m.Planes[k].Ends)}
 		shifts.put(v, k)
-		v[OneWay] = oneWay
+		v[OneWay] = f.oneWay
 		f.losses.path(v)
 		out = append(out, Candidate{Entity: f.m.Planes[k].Entity, Values: v})
 	}

@@ -297,7 +297,7 @@ func (f *fabricMeasures) siblings(v Values, i int) {
 		if s == i {
 			continue
 		}
-		loads = append(loads, f.loadRatio(s))
+		loads = append(loads, f.loadRatio(s, f.work))
 		if up, _, ok := f.up(s); ok {
 			gone = max(gone, 1-up)
 		}

@@ -23,13 +23,20 @@ type fabricMeasures struct {
 	m       *fabric.Map
 	lost    float64 // share of its time that the job loses
 	work    float64 // what the job's nics send per second, now over before
+	steady  float64 // the same of the other job that kept its pace best, at most 1; 0 without one
 	own     []float64
 	topDose float64
 	speed   float64 // of the job's links, bytes per second
 	// others is what all hosts that do not run the job send more than before, in
 	// bytes per second.
 	others float64
-	losses loss
+	// foreign is what one other job sends more than before, all its nics
+	// together, in bytes per second: of the job that does so most.
+	foreign float64
+	oneWay  float64 // the most that one of the job's nics gets beyond what it sends, or the other way, over its speed
+	shifted float64 // the most that the job's nics in a plane or behind a switch send beside the others, more or less
+	down    float64 // the part of the time that a link between switches on the job's paths was down, the worst of them
+	losses  loss
 }
 
 func newFabricMeasures(e *Evidence) *fabricMeasures {
@@ -52,7 +59,39 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 	}
 	f.others = fabric.Sent(e.Fabric.Now, e.Fabric.Before, f.strangers(), 1)
 	f.losses = f.loss()
+	f.surroundings()
 	return f
+}
+
+// surroundings measures what else on the job's paths would explain that one link
+// carries more than another: other jobs, traffic that goes one way, nics that
+// are used otherwise, links that are gone.
+func (f *fabricMeasures) surroundings() {
+	for _, o := range f.e.Others {
+		if w, ok := workOf(f.e.Fabric, o.Nodes); ok {
+			f.steady = max(f.steady, min(w, 1))
+		}
+		links, _ := f.net(o.Nodes)
+		f.foreign = max(f.foreign, float64(links*f.speed))
+	}
+	for i, on := range f.e.Fabric.OnPath {
+		if !on || !f.m.Ends[i].Main {
+			continue
+		}
+		if f.m.FacesHost(i) {
+			f.oneWay = max(f.oneWay, f.lopsided(i), -f.lopsided(i))
+		}
+		if up, _, ok := f.up(i); ok && f.m.Between(i) {
+			f.down = max(f.down, 1-up)
+		}
+	}
+	for _, s := range []shift{f.shifts(f.m.Planes, false), f.shifts(f.m.Switches, true)} {
+		for k, seen := range s.seen {
+			if seen {
+				f.shifted = max(f.shifted, s.moved[k])
+			}
+		}
+	}
 }
 
 // ends measures the ends to which the job's waiting leads, and those on its
@@ -85,13 +124,18 @@ func (f *fabricMeasures) ends() []Candidate {
 func (f *fabricMeasures) end(i int) Values {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 	share, _ := f.e.Fabric.Blame.PortShare(f.m, i)
+	early := f.seenFor()
+	early = float64(early * early) // bursts of different nics in few grids differ much
 	v := Values{
 		BlameShare: share,
 		Dose:       f.own[i] / f.lost,
 		Waiting:    f.own[i],
 		FacesHost:  boolValue(f.m.FacesHost(i)),
 		Between:    boolValue(f.m.Between(i)),
-		LoadRatio:  f.loadRatio(i),
+		LoadRatio:  f.loadRatio(i, f.work+float64(max(0, f.steady-f.work)*early)),
+		OneWay:     float64(f.oneWay * early),
+		OwnShift:   float64(f.shifted * early),
+		PathDown:   f.down,
 		Lopsided:   f.lopsided(i),
 		Grown:      n.Util - b.Util,
 	}
@@ -106,6 +150,9 @@ func (f *fabricMeasures) end(i int) Values {
 	}
 	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
 		v[NeighbourUp] = rise
+	}
+	if more := float64(v[Grown] * f.m.Ends[i].Speed); more > 0 {
+		v[ForeignPart] = min(float64(f.foreign*f.seenFor())/max(more, f.others), ratioCap)
 	}
 	return v
 }
@@ -143,7 +190,7 @@ func (f *fabricMeasures) ceilings(v Values, n, b *fabric.Reading) {
 	if b.Peak > idleLoad {
 		v[CeilingRatio] = n.Peak / b.Peak
 	}
-	if b.RPeak > idleLoad {
+	if b.RPeak > max(idleLoad, n.Ceiling) { // what a slow link would have passed tells nothing
 		v[ReverseRatio] = n.RPeak / b.RPeak
 	}
 }
@@ -153,8 +200,8 @@ func (f *fabricMeasures) fine(r *fabric.Reading) bool {
 	return r.Cadence <= float64(1.2*f.e.Hurt.Usual)
 }
 
-// loadRatio is what end i carries now over before, per unit of the job's work.
-func (f *fabricMeasures) loadRatio(i int) float64 {
+// loadRatio is what end i carries now over before, per unit of work.
+func (f *fabricMeasures) loadRatio(i int, work float64) float64 {
 	n, b := f.e.Fabric.Now.Of[i].Util, f.e.Fabric.Before.Of[i].Util
 	if b < idleLoad {
 		if n < float64(4*idleLoad) {
@@ -162,7 +209,7 @@ func (f *fabricMeasures) loadRatio(i int) float64 {
 		}
 		return ratioCap
 	}
-	return min(n/b/f.work, ratioCap)
+	return min(n/b/work, ratioCap)
 }
 
 // hotAlone is the end's part of the waiting of its siblings: the other uplinks
@@ -327,7 +374,7 @@ func (f *fabricMeasures) shared() Values {
 			between = max(between, f.own[i])
 		}
 		weight += f.own[i]
-		load += float64(f.own[i] * min(f.loadRatio(i), 4))
+		load += float64(f.own[i] * min(f.loadRatio(i, f.work), 4))
 		if b := f.e.Fabric.Before.Of[i].Peak; b > idleLoad {
 			ceiling += float64(f.own[i] * min(f.e.Fabric.Now.Of[i].Peak/b, 4))
 		} else {

@@ -57,6 +57,8 @@ const (
 	ShiftAlike    Measure = "shift_alike"
 	OneWay        Measure = "one_way"
 	OwnShift      Measure = "own_shift"
+	PathDown      Measure = "path_down"
+	ForeignPart   Measure = "foreign_part"
 )
 
 func lossMeasures() []MeasureDoc {
@@ -107,7 +109,9 @@ func groupMeasures() []MeasureDoc {
 		{ShareShift, "1", "by how much what the job's nics in it, or behind it, send has changed beside its median sibling's: 1 is twice or half of what it would be"},
 		{SiblingsShift, "1", "the same of its median sibling"},
 		{OneWay, "1", "the largest lopsided of the ports that face the job's nics, either way: high where more is sent to one of them than it sends, or by it"},
-		{OwnShift, "1", "the largest share_shift of a plane of the hurt job"},
+		{OwnShift, "1", "the largest share_shift of a plane of the hurt job; of an end of a link, of a switch too"},
+		{PathDown, "1", "the part of the time that a link between switches on the job's paths was down, the worst of them: what it carried goes over the others"},
+		{ForeignPart, "1", "what one other job sends more than before, of the job that does so most, over what this end carries more or, where that is more, over what all hosts outside the job send more"},
 		{ShiftAlike, "1", "part of those nics whose load changed the same way by half as much or more: low where one nic alone is meant"},
 	}
 }

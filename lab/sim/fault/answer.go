@@ -66,6 +66,7 @@ func (s *Scene) networkAnswer(a *Answer, f Fault, at place) {
 			}
 		}
 		if at.sw >= 0 {
+			a.accept(telemetry.Entity{Kind: telemetry.Rail, Name: fmt.Sprint(at.sw % (s.Site.Leaves + s.Site.Spines) % s.Site.GPUs)})
 			for _, sw := range s.rail(at.sw) {
 				a.accept(s.Site.SwitchName(sw))
 			}
