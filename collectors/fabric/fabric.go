@@ -66,7 +66,6 @@ type reader struct {
 	manager   *managed
 	addresses map[end]uint16 // of adapters' ports
 	ports     map[uint64]end // the same, by GUID
-	owned     map[telemetry.Entity]telemetry.Entity
 	stated    bool // every edge was stated in this run
 	links     *book.Book
 	health    *book.Book
@@ -113,8 +112,11 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 func (c *Collector) newReader(sink collectors.Sink) (*reader, error) {
 	r := &reader{cfg: c.cfg, profile: c.profile, fields: fieldsOf(c.profile), namer: namer{c.profile, c.given, c.cfg.PortName},
 		run: c.run, clock: c.clock, log: c.cfg.Logger, sink: sink, pace: pacer{rate: float64(c.cfg.Rate)},
-		subnet: c.kept, manager: &c.manager, addresses: map[end]uint16{}, ports: map[uint64]end{}, owned: map[telemetry.Entity]telemetry.Entity{},
+		subnet: c.kept, manager: &c.manager, addresses: map[end]uint16{}, ports: map[uint64]end{},
 		plan: &plan{polled: map[uint64]*polled{}}, sends: fastest, size: firstSize, dropped: map[collectors.Reason]int{}}
+	for _, x := range c.kept.cables {
+		x.told = [2]telemetry.Entity{} // whoever listens now has heard of nothing; order-independent
+	}
 	now := c.clock()
 	r.nextSurvey, r.nextManager, r.nextRound = now, now, now
 	r.links = r.bookOf("links", c.cfg.Topology)

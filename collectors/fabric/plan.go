@@ -261,8 +261,8 @@ func (r *reader) keep(m *polled) {
 
 // discoveryCost is how many datagrams ibnetdiscover sends: for a switch what it
 // is, how it is called, its table and every port; for an adapter the same but
-// the table; once more what a node is for every further cable to it; and what
-// the ends of a link can besides, of devices that say so.
+// the table; once more what a node is for every further cable to it, or twice;
+// and what the ends of a link can besides, of devices that say so.
 func discoveryCost(t *ibdiag.Topology) int {
 	cost, links := 0, 0
 	for i := range t.Nodes {

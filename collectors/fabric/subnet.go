@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -29,8 +30,9 @@ type cable struct {
 	speed    string
 	nominal  float64 // the most that it ever ran at, bits per second; 0 if not known
 	state    linkState
-	start    telemetry.Time // of its edge
-	lost     telemetry.Time // when it went down
+	start    telemetry.Time      // of its edge
+	lost     telemetry.Time      // when it went down, or out of view
+	told     [2]telemetry.Entity // its ends that were said to lie in their owners, in this run
 }
 
 // linkState is what is known of a link.
@@ -65,9 +67,12 @@ func newSubnet() *subnet {
 	return &subnet{nodes: map[uint64]*node{}, cables: map[end]*cable{}}
 }
 
-// forgetAfter is how long a link may be down until its cable is taken to be
-// gone: no end of it is told again.
-const forgetAfter = telemetry.Duration(3600e9)
+// How long a link may be down, and how long out of view, until its cable is
+// taken to be gone: no end of it is told again.
+const (
+	forgetDown   = time.Hour
+	forgetUnseen = 24 * time.Hour
+)
 
 // change is something that a discovery has found different.
 type change struct {
@@ -203,26 +208,25 @@ func (s *subnet) linked(c *cable, changes *[]change) {
 // missing notes that a cable's link is not listed: it is down if an end of it
 // is in view without it, and otherwise nothing is known.
 func (s *subnet) missing(c *cable, d discovery) []change {
-	if !d.whole {
-		if c.state == up {
-			c.state = unseen
-		}
-		return nil
-	}
 	a, b := d.nodes[c.ends[0].guid] != nil, d.nodes[c.ends[1].guid] != nil
+	gone := d.at.Sub(c.lost)
 	switch {
-	case !a && !b:
+	case !d.whole, !a && !b:
 		if c.state == up {
-			c.state = unseen
+			c.state, c.lost = unseen, d.at
+			return nil
+		}
+		if !d.whole || gone <= forgetUnseen {
+			return nil
 		}
 	case c.state != down:
 		c.state, c.lost = down, d.at
 		return []change{{cable: c, name: telemetry.EventLinkDown, which: [2]bool{a, b}, text: "was " + c.form()}}
-	case d.at.Sub(c.lost) > forgetAfter:
-		s.forget(c)
-		return []change{{cable: c, over: true}}
+	case gone <= forgetDown:
+		return nil
 	}
-	return nil
+	s.forget(c)
+	return []change{{cable: c, over: true}}
 }
 
 // edge returns the cable as an edge.

@@ -212,6 +212,20 @@ func TestACableIsForgotten(t *testing.T) {
 	s.want(s.see(true), "port:leaf00/eth1 link_up 4xHDR, to n0000/mlx5_0", "nic:n0000/mlx5_0 link_up 4xHDR, to leaf00/eth1", "edge leaf00/eth1 - n0000/mlx5_0 200Gb 64..")
 }
 
+// What is out of view for more than a day is gone too.
+func TestACableOutOfViewIsForgotten(t *testing.T) {
+	s := newSurveyor(t)
+	s.see(true)
+	s.b.off[1] = true
+	s.see(true)
+	s.n += 1440
+	s.want(s.see(true), "edge leaf01/eth1 - n0000/mlx5_2 200Gb ..1443", "edge leaf01/eth3 - spine00/eth2 200Gb ..1443",
+		"leaf01/eth1 ?", "leaf01/eth3 ?", "n0000/mlx5_2 ?", "spine00/eth2 ?")
+	if n := len(s.r.subnet.cables); n != 2*3 {
+		t.Errorf("%d ends are kept, want 6", n)
+	}
+}
+
 // Nothing is known while the subnet cannot be seen, and nothing is told of it.
 func TestNothingIsSeen(t *testing.T) {
 	s := newSurveyor(t)

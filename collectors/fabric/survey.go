@@ -171,10 +171,10 @@ func (r *reader) edge(e *telemetry.Edge) {
 // contain states what a cable's end lies in, once in a run.
 func (r *reader) contain(c *cable, i int, at telemetry.Time) {
 	inner, outer := c.entities[i], c.owners[i]
-	if outer.IsZero() || r.owned[inner] == outer {
+	if outer.IsZero() || c.told[i] == inner {
 		return
 	}
-	r.owned[inner] = outer
+	c.told[i] = inner
 	r.edge(&telemetry.Edge{From: outer, To: inner, Relation: telemetry.Contains, Received: at, Source: sourceName})
 }
 

@@ -44,6 +44,10 @@ type Link struct {
 	Speed    string // "HDR"; "" if not known
 }
 
+// MaxNodes is the most nodes of a subnet: as many as there are unicast
+// addresses (IBTA: LIDs 0x0001 to 0xBFFF).
+const MaxNodes = 0xBFFF
+
 // MaxPort is the highest port number there is (IBTA: 254; 255 means all).
 const MaxPort = 254
 
@@ -142,6 +146,10 @@ func (p *topologyParser) node(s string) {
 		return
 	}
 	n.GUID, n.Ports = guid, count
+	if len(p.out.Nodes) == MaxNodes {
+		p.faults.add(p.number, "%.60q: more than %d nodes", s, MaxNodes)
+		return
+	}
 	var after string
 	n.Description, _, after = quoted(rest)
 	n.LID = lidIn(after)
