@@ -426,11 +426,13 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 
 // certain says that a step, ended or in progress, is longer than any the job
 // has had, and by a margin that matters. One that has ended holds no checkpoint
-// that the job would tell of.
+// that the job does not tell of; one that does is judged by its checkpoint.
 func (j *Job) certain(u usual, age float64) bool {
 	ended := 0.0
 	for _, p := range j.suspects {
-		ended = max(ended, p.length)
+		if p.at != j.saving.End {
+			ended = max(ended, p.length)
+		}
 	}
 	beyond := max(float64(1.15*u.median), max(u.longest, u.median+j.longs.extra(j.Steps+1))+u.spread)
 	return ended > beyond || age > max(beyond, j.longest(u)+u.spread)
