@@ -84,6 +84,7 @@ type answer struct {
 	away     bool          // the service as a whole did not answer
 	timeout  bool          // it took too long
 	wait     time.Duration // it asks for a pause
+	date     time.Time     // the service's own time, zero if not stated
 	received time.Time
 	took     time.Duration
 }
@@ -153,7 +154,11 @@ func (c *client) once(ctx context.Context, target, etag string, patience time.Du
 	if err != nil {
 		return failed(collectors.Malformed, "%s: %w", target, err), resp.StatusCode
 	}
-	return answer{doc: doc, etag: resp.Header.Get("ETag")}, resp.StatusCode
+	date, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		date = time.Time{}
+	}
+	return answer{doc: doc, etag: resp.Header.Get("ETag"), date: date}, resp.StatusCode
 }
 
 // failure says what an error of the connection means.

@@ -9,8 +9,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// readRows takes a metric report's rows.
-func (r *reader) readRows(p *page, rep *report) {
+// history is how old, by the service's own clock, a report may be that is still
+// taken for now.
+const history = 5 * time.Minute
+
+// readRows takes a metric report's rows, at what the service takes for now.
+func (r *reader) readRows(p *page, rep *report, date time.Time) {
 	for why, n := range rep.dropped {
 		r.drop(why, n)
 	}
@@ -19,6 +23,11 @@ func (r *reader) readRows(p *page, rep *report) {
 		if at := rep.rows[i].at; at.After(newest) {
 			newest = at
 		}
+	}
+	if !date.IsZero() && !newest.IsZero() && date.Sub(newest) > history {
+		r.drop(collectors.Stale, len(rep.rows))
+		p.period = r.cfg.Slow
+		return
 	}
 	pc := still
 	fresh := newest.IsZero() || newest.After(p.newest)
@@ -178,7 +187,7 @@ func (r *reader) hear(m message) {
 		}
 		if p := r.page(clean(id), r.root); p != nil {
 			p.report = true
-			r.readRows(p, readReport(doc))
+			r.readRows(p, readReport(doc), time.Time{})
 		}
 		return
 	}

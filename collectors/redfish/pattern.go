@@ -40,6 +40,7 @@ type piece struct {
 	before, after string
 	name          string // "" captures nothing
 	any           bool   // false: before is all there is
+	digits        bool
 }
 
 // compile reads a pattern. False where it is unsound.
@@ -55,7 +56,8 @@ func compile(text string) (pattern, bool) {
 				if !ok || name == "" {
 					return p, false
 				}
-				c.name, rest = name, after
+				c.name, c.digits = strings.CutSuffix(name, ":digits")
+				rest = after
 			}
 			c.after = rest
 		}
@@ -75,7 +77,8 @@ func (c *piece) match(s string) (string, bool) {
 	if n <= 0 || !strings.EqualFold(s[:len(c.before)], c.before) || !strings.EqualFold(s[len(s)-len(c.after):], c.after) {
 		return "", false
 	}
-	return s[len(c.before) : len(c.before)+n], true
+	text := s[len(c.before) : len(c.before)+n]
+	return text, !c.digits || strings.Trim(text, "0123456789") == ""
 }
 
 // leads reports whether path, or something below it, can match.

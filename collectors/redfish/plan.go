@@ -27,6 +27,9 @@ func (r *reader) page(path string, parent *page) *page {
 			}
 		}
 		p.report = len(parts) == 3 && strings.EqualFold(parts[0], "TelemetryService")
+		if levels, must := r.levels(parts); must && r.view.expand {
+			p.expandTo(levels)
+		}
 		r.pages[path] = p
 	}
 	if parent != nil {
@@ -185,7 +188,7 @@ func (r *reader) open(p *page, a answer) {
 		r.stream = textAt(a.doc, "ServerSentEventUri")
 	}
 	if s.report != nil {
-		r.readRows(p, s.report)
+		r.readRows(p, s.report, a.date)
 		return
 	}
 	if r.expand(p, s) {
@@ -255,27 +258,33 @@ func (r *reader) expand(p *page, s *sheet) bool {
 	if !r.view.expand || p.query != "" || p.noExpand || !s.members || len(s.inline) > 0 || len(parts) < 3 {
 		return false
 	}
-	levels, inside := 1, false
-	for i := range r.view.rules.rules {
-		rule := &r.view.rules.rules[i]
-		if !rule.path.leads(parts) || !rule.fits(r.view.self.Kind) {
-			continue
-		}
-		deep := len(rule.path.parts) - len(parts)
-		inside = inside || deep == 1 && len(rule.readings) > 0
-		if deep == 2 && rule.reach == byExpand {
-			levels = 2
-		}
-	}
-	if !inside || len(s.links) < manyMembers {
+	levels, _ := r.levels(parts)
+	if levels == 0 || len(s.links) < manyMembers {
 		return false
 	}
-	p.query = "?$expand=.($levels=1)"
-	if levels == 2 {
-		p.query = "?$expand=.($levels=2)"
-	}
+	p.expandTo(levels)
 	p.etag, p.period = "", 0 // at once
 	return true
+}
+
+// levels is how deep a list is worth asking for with its members, 0 if it is
+// not; must says that they are read in no other way.
+func (r *reader) levels(parts []string) (levels int, must bool) {
+	for i := range r.view.rules.rules {
+		rule := &r.view.rules.rules[i]
+		if deep := len(rule.path.parts) - len(parts); (deep == 1 && len(rule.readings) > 0 || deep == 2 && rule.reach == byExpand) && rule.path.leads(parts) && rule.fits(r.view.self.Kind) {
+			levels = max(levels, deep)
+			must = must || deep == 1 && rule.reach == byExpand
+		}
+	}
+	return levels, must
+}
+
+func (p *page) expandTo(levels int) {
+	p.query = "?$expand=.($levels=1)"
+	if levels > 1 {
+		p.query = "?$expand=.($levels=2)"
+	}
 }
 
 // say notes what a page says. A list's later parts add to what the first said.

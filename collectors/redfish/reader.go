@@ -58,6 +58,7 @@ type owner struct {
 	book   *book.Book
 	cell   book.Cell
 	src    *page
+	from   string // the property
 	period time.Duration
 	at     time.Time
 	gap    bool
@@ -256,7 +257,7 @@ func (r *reader) stamp(t time.Time) {
 }
 
 // offer notes a reading of a page. Where another page speaks for the series,
-// that one does; a metric report goes before resources.
+// that one does; but a metric report goes before the resource that it repeats.
 func (r *reader) offer(p *page, x *reading) {
 	o := r.owners[x.series]
 	now := r.clock()
@@ -276,13 +277,13 @@ func (r *reader) offer(p *page, x *reading) {
 	switch {
 	case x.combine != "":
 		gap, word = o.join(p, x)
-	case o.src != p && now.Sub(o.at) < 3*o.period && !o.gap && (!p.report || o.src.report):
+	case o.src != p && now.Sub(o.at) < 3*o.period && !o.gap && (!p.report || o.src.report || o.from != x.from):
 		r.drop(collectors.Duplicate, 1)
 		return
 	case o.src != p && gap && !o.gap && now.Sub(o.at) < 3*o.period:
 		return
 	}
-	o.src, o.at, o.gap, o.period = p, now, gap, max(p.period, r.cfg.Every)
+	o.src, o.from, o.at, o.gap, o.period = p, x.from, now, gap, max(p.period, r.cfg.Every)
 	if r.touched.IsZero() {
 		r.touched = now
 	}

@@ -103,6 +103,10 @@ func parse(b []byte) (map[string]any, error) {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("cut off after %d bytes: %w", len(b), io.ErrUnexpectedEOF)
 		}
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, fmt.Errorf("byte %d: %w", syntax.Offset, err)
+		}
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
@@ -150,7 +154,7 @@ func (v *view) page(s *sheet, path string, doc map[string]any, depth int) {
 	if typeOf(doc) == "MetricReport" {
 		s.report = readReport(doc)
 	}
-	v.follow(s, doc, depth)
+	v.follow(s, path, doc, depth)
 }
 
 // sameShape reports whether two paths are as deep and end alike: a document may
@@ -164,7 +168,7 @@ func sameShape(a, b string) bool {
 
 // follow lists the pages that a document leads to, and reads those that are
 // already in it.
-func (v *view) follow(s *sheet, doc map[string]any, depth int) {
+func (v *view) follow(s *sheet, path string, doc map[string]any, depth int) {
 	if members, ok := doc["Members"].([]any); ok {
 		s.members = true
 		for _, m := range members {
@@ -181,6 +185,16 @@ func (v *view) follow(s *sheet, doc map[string]any, depth int) {
 			continue
 		}
 		v.reference(s, x, depth)
+		// Some services link elsewhere what lies where the standard has it.
+		if usual := path + "/" + name; link(x) != "" && !strings.EqualFold(clean(link(x)), usual) {
+			v.reference(s, map[string]any{"@odata.id": usual}, depth)
+		}
+	}
+	if memory, ok := at(doc, []string{"Links", "Memory"}); ok {
+		list, _ := memory.([]any)
+		for _, x := range list {
+			v.reference(s, x, depth)
+		}
 	}
 }
 
@@ -189,7 +203,10 @@ func (v *view) reference(s *sheet, x any, depth int) {
 	if target == "" {
 		return
 	}
-	parts, ok := split(strings.TrimRight(target, "/"))
+	parts, ok := split(clean(target))
+	if ok && len(parts) == 0 {
+		return
+	}
 	if !ok {
 		if !strings.Contains(target, "#") {
 			s.drop(collectors.Refused, 1)
