@@ -149,8 +149,8 @@ func plant(s *Signature) bool {
 // Akin reports whether what is seen of an entity may be a consequence of an
 // answer, or its cause. chain is the answer's.
 func (e *Evidence) Akin(x telemetry.Entity, a *Answer, chain []Link) bool {
-	if e.meets(x, a, chain) {
-		return true
+	if e.meets(x, a, chain) || a.Signature != nil && plant(a.Signature) && x.Prefix() != "" && x.Prefix() == a.Entity.Prefix() {
+		return true // what cools a machine in part stands under none of its parts
 	}
 	if x == e.Job && a.Entity.Kind == telemetry.Storage {
 		return true // that it waits for input or for its checkpoints is what a slow storage does
