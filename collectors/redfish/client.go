@@ -358,8 +358,9 @@ func (c *client) logout() {
 type opened struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	mu    sync.Mutex
-	conns map[net.Conn]bool
+	mu     sync.Mutex
+	closed bool // between runs
+	conns  map[net.Conn]bool
 }
 
 // known is a connection that says when it is closed.
@@ -382,13 +383,25 @@ func (o *opened) connect(ctx context.Context, network, address string) (net.Conn
 	}
 	k := &known{c, o}
 	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		_ = c.Close() // it came about too late
+		return nil, net.ErrClosed
+	}
 	o.conns[k] = true
-	o.mu.Unlock()
 	return k, nil
+}
+
+// reopen lets connections come about again.
+func (o *opened) reopen() {
+	o.mu.Lock()
+	o.closed = false
+	o.mu.Unlock()
 }
 
 func (o *opened) closeAll() {
 	o.mu.Lock()
+	o.closed = true
 	conns := slices.Collect(maps.Keys(o.conns))
 	o.mu.Unlock()
 	for _, c := range conns {

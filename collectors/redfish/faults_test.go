@@ -410,3 +410,5 @@ func TestOffTheManagementNetwork(t *testing.T) {
 	e, _ := listen(t, c)
 	e.until("the refusal", func() bool { return e.count(collectors.Refused) > 0 })
 }
+
+func newBoard() *board.Board { return board.New() }

@@ -84,14 +84,21 @@ func (r *reader) resolve(p *page, property string) *binding {
 	return b
 }
 
-// maxEntries is how many entries of a log are remembered.
-const maxEntries = 16384
+// How many logs are read, and how many entries of each are remembered.
+const (
+	maxLogs    = 8
+	maxEntries = 16384
+)
 
 // readLog tells of what is new in a log. What was in it when it was first read
 // is history, and told by nobody.
 func (r *reader) readLog(p *page, doc map[string]any, s *sheet) {
 	p.period = r.cfg.Slow
 	m := r.c.logs[p.path]
+	if m == nil && len(r.c.logs) >= maxLogs {
+		r.drop(collectors.OverLimit, 1)
+		return
+	}
 	if m == nil {
 		m = &logMemory{seen: map[string]bool{}}
 		r.c.logs[p.path] = m
@@ -116,8 +123,15 @@ func (r *reader) readLog(p *page, doc map[string]any, s *sheet) {
 // a minute, and a slow service's later.
 const oldest = time.Hour
 
+// maxStorm is how many events of a sweep are told.
+const maxStorm = 256
+
 // happened tells of an event, if it is worth telling.
 func (r *reader) happened(h *happening) {
+	if r.storm++; r.storm > maxStorm {
+		r.drop(collectors.OverLimit, 1)
+		return
+	}
 	name, text, ok := r.view.rules.name(h)
 	if !ok {
 		r.drop(collectors.Skipped, 1)

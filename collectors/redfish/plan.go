@@ -128,6 +128,7 @@ func (r *reader) fail(p *page, a answer) {
 	r.drop(a.reason, 1)
 	r.log.Warn("a page cannot be read", "target", r.c.Target(), "page", p.path, "why", string(a.reason), "err", a.err)
 	p.etag, p.more = "", ""
+	p.linking, p.saying, p.relating, p.parts = nil, nil, nil, 0
 	r.lose(p)
 	if a.timeout {
 		p.patience = min(2*p.patience, mostPatience)
@@ -176,6 +177,9 @@ func (r *reader) open(p *page, a answer) {
 	if p == r.root {
 		r.service(a.doc)
 	}
+	if r.twin(p, a.doc) {
+		return
+	}
 	s := r.view.read(p.path, a.doc)
 	for why, n := range s.dropped {
 		r.drop(why, n)
@@ -205,16 +209,37 @@ func (r *reader) open(p *page, a answer) {
 		}
 	}
 	p.period = s.pace().period(r.cfg)
+	r.say(p, s)
 	if p.goOn(s.next) {
-		r.say(p, s, p.parts == 1)
+		p.etag = "" // that of its first part
 		return
 	}
-	r.say(p, s, p.parts == 0)
+	r.retract(p, p.saying)
+	r.relate(p, p.relating)
 	r.relink(p, p.linking)
-	p.linking, p.parts = nil, 0
+	p.said = p.saying
+	p.linking, p.saying, p.relating, p.parts = nil, nil, nil, 0
 	if r.told(p) {
 		p.period = max(p.period, r.cfg.Slow)
 	}
+}
+
+// twin reports whether a page is another one that is read already, under a
+// second path: HGX baseboards show every GPU under two systems. It is left to
+// the other, and looked at again with the walk.
+func (r *reader) twin(p *page, doc map[string]any) bool {
+	own, _ := doc["@odata.id"].(string)
+	own = clean(own)
+	other := r.pages[own]
+	if other == nil || other == p || !other.read || other.missing > 0 || other.period >= r.cfg.Walk || !sameShape(own, p.path) {
+		return false
+	}
+	r.retract(p, nil)
+	p.said = nil
+	r.relate(p, nil)
+	r.relink(p, []*page{r.page(own, p)})
+	p.period = r.cfg.Walk
+	return true
 }
 
 // maxParts is how many parts of a list are read.
@@ -287,13 +312,9 @@ func (p *page) expandTo(levels int) {
 	}
 }
 
-// say notes what a page says. A list's later parts add to what the first said.
-func (r *reader) say(p *page, s *sheet, fresh bool) {
+// say notes what a page, or a part of one, says.
+func (r *reader) say(p *page, s *sheet) {
 	r.stamp(s.at)
-	if fresh {
-		r.retract(p, s.readings)
-		p.said = nil
-	}
 	for i := range s.readings {
 		x := &s.readings[i]
 		if _, ok := r.known[x.from]; ok || len(r.known) < maxBindings {
@@ -301,9 +322,9 @@ func (r *reader) say(p *page, s *sheet, fresh bool) {
 		}
 		r.offer(p, x)
 	}
-	p.said = append(p.said, s.readings...)
+	p.saying = append(p.saying, s.readings...)
 	r.compare(s.traits)
-	r.relate(p, append(r.groups(s.traits), s.relations...))
+	p.relating = append(append(p.relating, r.groups(s.traits)...), s.relations...)
 }
 
 // retract states that nothing is known of what a page no longer speaks of.

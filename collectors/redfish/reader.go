@@ -33,8 +33,10 @@ type page struct {
 	missing  int
 	parents  map[*page]bool
 	links    []*page
-	linking  []*page // of the list that is being read
 	said     []reading
+	linking  []*page // of the list that is being read, as are saying and relating
+	saying   []reading
+	relating []relation
 	report   bool
 	log      bool
 	newest   time.Time // of a report's rows
@@ -92,6 +94,7 @@ type reader struct {
 	trouble error
 	dropped map[collectors.Reason]int
 	read    int
+	storm   int       // events in this sweep
 	began   time.Time // of the sweep
 	touched time.Time // when the first reading came that was not emitted yet
 	source  time.Time // the device's own time for them, if it stated one
@@ -103,11 +106,12 @@ type edgeState struct {
 }
 
 func (c *Collector) newReader(sink collectors.Sink) *reader {
+	c.client.opened.reopen()
 	r := &reader{
 		c: c, cfg: &c.cfg, sink: sink, log: c.cfg.Logger, clock: c.clock,
 		view:  &view{rules: c.rules, self: c.cfg.Entity, named: c.named, chassis: map[string]string{}, also: c.also},
 		pages: map[string]*page{}, owners: map[series]*owner{}, known: map[string]reading{}, binds: map[string]*binding{}, edges: map[relation]*edgeState{},
-		heard: make(chan message, 16), dropped: map[collectors.Reason]int{}, began: c.clock(),
+		heard: make(chan message, 8), dropped: map[collectors.Reason]int{}, began: c.clock(),
 	}
 	r.books[0] = book.New(book.Config{Collector: sourceName, Target: c.Target(), Class: telemetry.Slow, Cadence: c.cfg.Every})
 	r.books[1] = book.New(book.Config{Collector: sourceName, Target: c.Target(), Part: "slow", Class: telemetry.Slow, Cadence: c.cfg.Slow})
@@ -206,7 +210,7 @@ func (r *reader) flush() {
 	r.emit()
 	now := r.clock()
 	s := collectors.Sweep{Took: now.Sub(r.began), Read: r.read, Dropped: r.dropped, Err: r.trouble}
-	r.began, r.read = now, 0
+	r.began, r.read, r.storm = now, 0, 0
 	r.sink.Swept(s)
 	clear(r.dropped)
 }

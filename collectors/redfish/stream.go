@@ -13,7 +13,7 @@ import (
 )
 
 // maxMessage is the longest message of an event stream.
-const maxMessage = 4 << 20
+const maxMessage = 2 << 20
 
 // message is one of an event stream.
 type message struct {
