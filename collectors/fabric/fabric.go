@@ -66,7 +66,7 @@ type reader struct {
 	manager   *managed
 	addresses map[end]uint16 // of adapters' ports
 	ports     map[uint64]end // the same, by GUID
-	stated    bool // every edge was stated in this run
+	stated    bool           // every edge was stated in this run
 	links     *book.Book
 	health    *book.Book
 	plan      *plan

@@ -22,6 +22,7 @@ type node struct {
 	lid     uint16
 	ports   int
 	many    bool // an adapter with several ports
+	silent  bool // it did not say what it is called
 	device  *device
 	portFmt string
 }
@@ -88,7 +89,7 @@ func (m *namer) names(t *ibdiag.Topology) (nodes map[uint64]*node, doubles int) 
 // node names one node.
 func (m *namer) node(x *ibdiag.Node) *node {
 	n := &node{guid: x.GUID, kind: x.Type, lid: x.LID, ports: x.Ports, many: x.Type != ibdiag.Switch && x.Ports > 1,
-		device: m.profile.device(x.Vendor, x.Device), portFmt: m.portFmt}
+		silent: strings.TrimSpace(x.Description) == "", device: m.profile.device(x.Vendor, x.Device), portFmt: m.portFmt}
 	if given, ok := m.given[x.GUID]; ok && x.Type == ibdiag.Switch {
 		n.of, n.name = isSwitch, collectors.Part(given)
 	} else {

@@ -138,7 +138,7 @@ func (s *subnet) links(d discovery, changes *[]change) map[*cable]bool {
 		for _, l := range x.Links {
 			a, b := end{x.GUID, l.Port}, end{l.Peer, l.PeerPort}
 			na, nb := d.nodes[a.guid], d.nodes[b.guid]
-			if na == nil || nb == nil || !na.cabled() || !nb.cabled() {
+			if na == nil || nb == nil || !na.cabled() || !nb.cabled() || na.port(a.port) == nb.port(b.port) {
 				continue
 			}
 			if b.compare(a) < 0 {
@@ -152,13 +152,26 @@ func (s *subnet) links(d discovery, changes *[]change) map[*cable]bool {
 				c = s.plug(a, b, d, changes)
 			}
 			linked[c] = true
-			c.width, c.speed = l.Width, l.Speed
-			c.entities = [2]telemetry.Entity{na.port(a.port), nb.port(b.port)}
+			if l.Speed != "" || d.whole {
+				c.width, c.speed = l.Width, l.Speed
+			}
+			renamed := c.call([2]telemetry.Entity{na.port(a.port), nb.port(b.port)}, d.at, changes)
 			c.owners = [2]telemetry.Entity{na.owner(), nb.owner()}
-			s.linked(c, changes)
+			s.linked(c, renamed, changes)
 		}
 	}
 	return linked
+}
+
+// call names a cable's ends, and ends the edge between the names that they had.
+func (c *cable) call(names [2]telemetry.Entity, at telemetry.Time, changes *[]change) (renamed bool) {
+	if c.state != fresh && c.entities != names {
+		old := *c
+		*changes = append(*changes, change{cable: &old, over: true})
+		c.start, renamed = at, true
+	}
+	c.entities = names
+	return renamed
 }
 
 // plug makes a new cable, and ends those that its ports had.
@@ -191,11 +204,11 @@ func (s *subnet) forget(c *cable) {
 }
 
 // linked notes that a cable's link is there.
-func (s *subnet) linked(c *cable, changes *[]change) {
+func (s *subnet) linked(c *cable, renamed bool, changes *[]change) {
 	before := c.state
 	c.state = up
 	nominal := max(c.nominal, c.rate())
-	told := before != fresh && nominal == c.nominal
+	told := before != fresh && nominal == c.nominal && !renamed
 	c.nominal = nominal
 	switch {
 	case before == down || before == fresh && s.seen:

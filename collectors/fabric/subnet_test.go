@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
 	"github.com/quintet-dc/quintet/lab/wire/ibsim"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -167,6 +168,19 @@ func TestADiscoveryWithLosses(t *testing.T) {
 	s.want(s.see(true), "port:leaf00/eth1 link_down was 4xHDR, to n0000/mlx5_0", "edge leaf00/eth1 - n0000/mlx5_0 200Gb ..", "leaf00/eth1 down", "n0000/mlx5_0 down")
 }
 
+// A node that did not say what it is called is called as before, unless it was
+// asked and says nothing; one that is given a name has other edges.
+func TestANodeIsNamed(t *testing.T) {
+	s := newSurveyor(t)
+	s.see(true)
+	s.b.net.Nodes[3].Name, s.b.net.Nodes[2].Name = "", ""
+	s.want(s.see(false))
+	s.b.net.Nodes[2].Name, s.b.net.Nodes[3].Name = "MF0;spine00:MQM8700/U1", "MT4129 ConnectX7   Mellanox Technologies"
+	s.want(s.see(true), "edge leaf00/eth1 - guid-0c42a20300100300 200Gb 3..", "edge leaf00/eth1 - n0000/mlx5_0 200Gb ..3", "n0000/mlx5_0 ?")
+	s.b.net.Nodes[3].Name = "n0000 mlx5_0"
+	s.want(s.see(true), "edge leaf00/eth1 - guid-0c42a20300100300 200Gb 3..4", "edge leaf00/eth1 - n0000/mlx5_0 200Gb 4..", "guid-0c42a20300100300 ?")
+}
+
 // A cable is put into another port: the old edge ends, the new one begins.
 func TestACableIsMoved(t *testing.T) {
 	s := newSurveyor(t)
@@ -262,4 +276,52 @@ func TestContainmentIsStated(t *testing.T) {
 			t.Errorf("again: %+v", e)
 		}
 	}
+}
+
+// strict is a Sink that wants every record to be one that the log takes.
+type strict struct {
+	t   *testing.T
+	buf []byte
+}
+
+func (s *strict) Emit(r *telemetry.Record) {
+	var err error
+	if s.buf, err = telemetry.AppendRecord(s.buf[:0], r); err != nil {
+		s.t.Errorf("the log refuses: %v", err)
+	}
+}
+
+func (s *strict) Swept(collectors.Sweep) {}
+
+// FuzzDiscoveries: whatever is discovered, one after the other, whole or not,
+// what is told is sound.
+func FuzzDiscoveries(f *testing.F) {
+	b := newBench(ibsim.Tree(3, 2, 1))
+	one := string(b.listing())
+	b.pulled[3], b.net.Cables[0].B.Port = true, 2
+	f.Add(one, string(b.listing()), true)
+	f.Add("Switch 3 \"S-1\"\n[1] \"S-1\"[2]\n[2] \"S-1\"[1]\n[3] \"S-1\"[3]", "Ca 2 \"H-1\"\n[1](3) \"S-2\"[0]\n\nSwitch 1 \"S-2\"# \"\" lid 3\n[0] \"H-1\"[1]", false)
+	c := on(f, b, Config{Adapters: true})
+	f.Fuzz(func(t *testing.T, first, second string, whole bool) {
+		c.kept = newSubnet()
+		r, err := c.newReader(&strict{t: t})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range []string{first, second, first} {
+			top, _, err := ibdiag.ParseTopology([]byte(text))
+			if err != nil {
+				continue
+			}
+			r.take(top, telemetry.Time(i+1)*telemetry.Time(time.Hour), whole)
+			for j := range r.plan.portions {
+				r.readPortion(t.Context(), &r.plan.portions[j])
+			}
+		}
+		for e, c := range r.subnet.cables {
+			if e != c.ends[0] && e != c.ends[1] {
+				t.Errorf("%v is no end of %+v", e, c)
+			}
+		}
+	})
 }

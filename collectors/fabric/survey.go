@@ -102,6 +102,11 @@ func (r *reader) take(top *ibdiag.Topology, at telemetry.Time, whole bool) {
 	var doubles int
 	d.nodes, doubles = r.namer.names(top)
 	r.dropped[collectors.Duplicate] += doubles
+	r.remember(&d)
+	if whole {
+		clear(r.addresses)
+		clear(r.ports)
+	}
 	r.addressed(top)
 	for _, c := range r.subnet.take(d) {
 		r.tell(&c, at)
@@ -121,13 +126,28 @@ func (r *reader) take(top *ibdiag.Topology, at telemetry.Time, whole bool) {
 	r.replan()
 }
 
+// remember takes what was known before of nodes that did not answer every
+// question: a lost answer renames nothing.
+func (r *reader) remember(d *discovery) {
+	for guid, n := range d.nodes {
+		old := r.subnet.nodes[guid]
+		if old == nil || d.whole {
+			continue
+		}
+		if n.silent && !old.silent {
+			n.name, n.host, n.of = old.name, old.host, old.of
+		}
+		if n.lid == 0 {
+			n.lid = old.lid
+		}
+	}
+}
+
 // addressed notes what the manager gave to the ports of adapters.
 func (r *reader) addressed(top *ibdiag.Topology) {
-	clear(r.addresses)
-	clear(r.ports)
 	for i := range top.Nodes {
 		for _, l := range top.Nodes[i].Links {
-			if l.GUID != 0 {
+			if l.GUID != 0 && l.LID != 0 {
 				at := end{top.Nodes[i].GUID, l.Port}
 				r.addresses[at], r.ports[l.GUID] = l.LID, at
 			}
