@@ -155,6 +155,9 @@ func (e *Evidence) Akin(x telemetry.Entity, a *Answer, chain []Link) bool {
 	if x == e.Job && a.Entity.Kind == telemetry.Storage {
 		return true // that it waits for input or for its checkpoints is what a slow storage does
 	}
+	if x.Kind == telemetry.Storage && a.Entity == e.Job {
+		return true // and seen later than the waiting, because storage is read rarely
+	}
 	if x.Kind == telemetry.Job || a.Entity.Kind == telemetry.Job || x.Kind == telemetry.Storage || x.Kind == telemetry.SM || e.Symptoms == nil {
 		return false // everything stands under these
 	}
