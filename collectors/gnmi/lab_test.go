@@ -304,3 +304,58 @@ func ends(a, b telemetry.Entity) string {
 	slices.Sort(both)
 	return strings.Join(both, " ")
 }
+
+// run lets the site's time pass until the test ends.
+func (b *bench) run(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.site.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTheLabIsHeardAsItGoes: while time passes counters rise and never fall, a
+// switch's time is that of its reading, a link that is cut goes down with an
+// event, a switch that dies and a port that is taken away leave gaps.
+func TestTheLabIsHeardAsItGoes(t *testing.T) {
+	b := start(t, wire.Config{Dialect: wire.OpenConfig})
+	b.run(t)
+	h := b.heard
+	cut := telemetry.Entity{Kind: telemetry.Port, Name: "p0-leaf00/eth1"}
+	bytes := telemetry.Series{Entity: cut, Metric: "port_tx_bytes_total"}
+	h.await(t, "samples", func() bool { return h.samples[bytes] > 3 })
+	h.mu.Lock()
+	for s, at := range h.at {
+		if apart := at.Received.Sub(at.Source); strings.HasPrefix(string(s.Metric), "port_tx") && (apart < -2*time.Second || apart > 45*time.Second) {
+			t.Errorf("%v: read at %v, told at %v", s, at.Source, at.Received)
+		}
+	}
+	h.mu.Unlock()
+	if _, err := b.site.Strike("link-down", cut, 5*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	up := telemetry.Series{Entity: cut, Metric: "port_up"}
+	h.await(t, "the link to be down", func() bool { return h.values[up] == 0 && h.samples[up] > 0 })
+	h.await(t, "the event", func() bool {
+		return slices.ContainsFunc(h.events, func(e telemetry.Event) bool { return e.Name == telemetry.EventLinkDown && e.Entity == cut })
+	})
+	dead := telemetry.Entity{Kind: telemetry.Switch, Name: "p2-leaf00"}
+	if _, err := b.site.Strike("switch-down", dead, 5*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	h.await(t, "the dead switch's series to have gaps", func() bool {
+		v, ok := h.values[telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Port, Name: dead.Name + "/eth1"}, Metric: "port_tx_bytes_total"}]
+		return ok && math.IsNaN(v)
+	})
+	away := telemetry.Entity{Kind: telemetry.Port, Name: "p1-leaf00/eth1"}
+	b.fleet.Device("p1-leaf00").Unplug(away, true)
+	state := telemetry.Series{Entity: away, Metric: "port_up"}
+	h.await(t, "a gap", func() bool { return math.IsNaN(h.values[state]) })
+	b.fleet.Device("p1-leaf00").Unplug(away, false)
+	h.await(t, "the port again", func() bool { return h.values[state] == 1 })
+}

@@ -114,7 +114,7 @@ func (r *reader) far(n *neighbourhood) (telemetry.Entity, bool) {
 	if r.peer(system) || bridges(n.words["bridge"]) || bridges(n.words["router"]) {
 		e.Kind = telemetry.Port
 	}
-	return e, e.Validate() == nil
+	return e, e.Validate() == nil && n.port.entity.Validate() == nil
 }
 
 // bridges reads a capability: a truth, or the octets of IEEE 802.1AB's bit map

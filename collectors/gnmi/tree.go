@@ -149,6 +149,10 @@ func (r *reader) place(u *use, vars []binding) bool {
 		r.drop(collectors.Duplicate)
 		return false
 	}
+	if e.Validate() != nil {
+		r.drop(collectors.Malformed)
+		return false
+	}
 	cell, ok := r.book.Cell(e, u.rule.column)
 	if !ok {
 		r.drop(collectors.OverLimit)
@@ -180,7 +184,7 @@ func (r *reader) contain(e telemetry.Entity, p *port) {
 	case e.Kind == telemetry.Queue && p != nil:
 		outer = p.entity
 		r.contain(outer, p)
-	case e.Kind == telemetry.Port && p != nil && p.native != p.name:
+	case e.Kind == telemetry.Port && p != nil && p.native != p.name && usable(p.native):
 		edge.Attrs = []telemetry.Attr{{Key: "interface", Value: p.native}}
 	}
 	edge.From = outer

@@ -40,6 +40,32 @@ type device struct {
 	server    *grpc.Server
 	stopped   chan struct{}
 	unplugged map[telemetry.Entity]bool
+	dark      bool // the site says that the switch is down
+}
+
+// darkAfter is how old the readings of a switch are once it is down.
+const darkAfter = telemetry.Duration(3 * time.Second)
+
+// live ends the switch when the site's is down, and starts it when that is back.
+func (s *device) live() error {
+	var newest telemetry.Time
+	for i := range s.ports {
+		if r, ok := s.board.Read(s.ports[i].entity, "port_up"); ok {
+			newest = max(newest, r.At)
+		}
+	}
+	down := newest > 0 && s.board.Now().Sub(newest) > darkAfter
+	s.mu.Lock()
+	was := s.dark
+	s.dark = down
+	s.mu.Unlock()
+	switch {
+	case down && !was:
+		s.Stop()
+	case was && !down:
+		return s.Start()
+	}
+	return nil
 }
 
 // away says that a port has been taken away.

@@ -32,6 +32,7 @@ type Fleet struct {
 	devices []*device
 	byName  map[string]*device
 	ca      *authority
+	board   *board.Board
 	dir     string
 	ours    bool // the folder is to be removed
 
@@ -46,7 +47,7 @@ func New(b *board.Board, c Config) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gnmi fleet: %w", err)
 	}
-	f := &Fleet{ca: ca, byName: map[string]*device{}, dir: c.Dir}
+	f := &Fleet{ca: ca, board: b, byName: map[string]*device{}, dir: c.Dir}
 	if f.dir == "" {
 		if f.dir, err = os.MkdirTemp("", "gnmi"); err != nil {
 			return nil, fmt.Errorf("gnmi fleet: %w", err)
@@ -146,7 +147,13 @@ func (f *Fleet) Run(ctx context.Context) error {
 			return fmt.Errorf("gnmi fleet: %s: %w", d.entity, err)
 		}
 	}
-	<-ctx.Done()
+	for f.board.Wait(ctx) == nil {
+		for _, d := range f.devices {
+			if err := d.live(); err != nil {
+				return fmt.Errorf("gnmi fleet: %s: %w", d.entity, err)
+			}
+		}
+	}
 	for _, d := range f.devices {
 		all.Go(d.Stop)
 	}
