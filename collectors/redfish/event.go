@@ -41,7 +41,10 @@ func readHappenings(doc map[string]any) (out []happening) {
 					}
 				}
 			}
-			h.text = clip(strings.Join(strings.Fields(first(h.text, h.messageID, h.id)), " "), maxText)
+			if textAt(m, "Message") == "" {
+				h.text = h.messageID + h.text
+			}
+			h.text = clip(strings.Join(strings.Fields(first(h.text, h.id)), " "), maxText)
 			// Some firmware writes the path, some a reference, and a log's entry
 			// keeps it with its links.
 			for _, o := range []any{m["OriginOfCondition"], m["Links"]} {

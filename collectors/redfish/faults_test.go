@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -313,6 +314,72 @@ func TestAnXID(t *testing.T) {
 	}
 }
 
+// TestTheStreamIsAskedForAgain after it broke, and after it was refused.
+func TestTheStreamIsAskedForAgain(t *testing.T) {
+	c := newController(t, wire.Config{})
+	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Closed, Path: "EventService/SSE"})
+	e, _ := listen(t, c.Collector)
+	e.more(10)
+	if n := c.fleet.Tally(c.node).Listeners; n != 0 {
+		t.Fatalf("%d listeners", n)
+	}
+	c.fleet.Flaw(c.node)
+	e.until("a listener", func() bool { return c.fleet.Tally(c.node).Listeners == 1 })
+	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Failing, Path: "EventService/SSE"})
+	c.fleet.HangUp(c.node)
+	e.until("the end of it", func() bool { return c.fleet.Tally(c.node).Listeners == 0 })
+	c.fleet.Flaw(c.node)
+	e.until("a listener again", func() bool { return c.fleet.Tally(c.node).Listeners == 1 })
+}
+
+// TestMessagesOfTheStream: reports come over it too, and what is broken in it is
+// counted.
+func TestMessagesOfTheStream(t *testing.T) {
+	c, err := New(Config{Address: "https://127.0.0.1", Entity: entityOf("node:n1")}, dial.Guard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &ear{Board: board.New(), t: t, dropped: map[collectors.Reason]int{}}
+	r := c.newReader(e)
+	at := time.Now().UTC().Truncate(time.Millisecond)
+	hear := func(format string, args ...any) { r.hear(message{data: fmt.Appendf(nil, format, args...)}) }
+	hear(`{"@odata.type": "#MetricReport.v1_4_2.MetricReport", "Id": "Live", "MetricValues": [{"MetricProperty": "/redfish/v1/Systems/H/Processors/GPU_5/ProcessorMetrics#/OperatingSpeedMHz", "MetricValue": "1410", "Timestamp": %q}]}`, at.Format(time.RFC3339Nano))
+	hear(`{"Events": [{"EventId": "1", "Severity": "OK", "Message": "all is well"}, {"EventId": "2", "Severity": "Critical", "Message": "Fan  lost", "OriginOfCondition": {"@odata.id": "/redfish/v1/Chassis/C/ThermalSubsystem/Fans/F2"}, "EventTimestamp": %q},
+{"EventId": "3", "MessageSeverity": "Warning", "MessageId": "Vendor.1.0.Odd", "MessageArgs": ["XID: 94, contained", "GPU_5"]}, 7]}`, at.Format(time.RFC3339Nano))
+	hear(`{"Events": `)
+	r.hear(message{long: true})
+	r.flush()
+	if got, _ := e.Read(entityOf("gpu:n1/5"), "gpu_sm_clock_hertz"); got.Float() != 1.41e9 || got.At != telemetry.Time(at.UnixNano()) {
+		t.Errorf("%+v", got)
+	}
+	all, _ := e.Events(0)
+	var told []string
+	for _, x := range all {
+		told = append(told, fmt.Sprintf("%s %s %s %v", x.Entity, x.Name, x.Text, x.At == telemetry.Time(at.UnixNano())))
+	}
+	want(t, told, "fan:n1/F2 bmc_alert Fan lost true", "gpu:n1/5 xid 94 XID: 94: Vendor.1.0.Odd XID: 94, contained GPU_5 false")
+	if e.count(collectors.Malformed) != 1 || e.count(collectors.OverLimit) != 1 || e.count(collectors.Skipped) != 1 {
+		t.Errorf("%v", e.dropped)
+	}
+}
+
+// TestAStormOfEvents fills no log.
+func TestAStormOfEvents(t *testing.T) {
+	c, err := New(Config{Address: "https://127.0.0.1", Entity: entityOf("node:n1")}, dial.Guard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &ear{Board: board.New(), t: t, dropped: map[collectors.Reason]int{}}
+	r := c.newReader(e)
+	for i := range 1000 {
+		r.hear(message{data: fmt.Appendf(nil, `{"Events": [{"EventId": "%d", "Severity": "Critical", "Message": "lost %d"}]}`, i, i)})
+	}
+	r.flush()
+	if all, _ := e.Events(0); len(all) != maxStorm || e.count(collectors.OverLimit) != 1000-maxStorm {
+		t.Errorf("%d events, %v", len(all), e.dropped)
+	}
+}
+
 // TestChangesOfConfiguration are told once, as events and as membership.
 func TestChangesOfConfiguration(t *testing.T) {
 	c := newController(t, wire.Config{})
@@ -336,12 +403,15 @@ func TestChangesOfConfiguration(t *testing.T) {
 		defer e.mu.Unlock()
 		return slices.ContainsFunc(e.ended, func(x telemetry.Edge) bool { return x.To.Name == "firmware/1.4.2" })
 	})
+	// The board's other controller keeps its own firmware: no going to and fro.
+	e.more(20)
+	want(t, changes(), c.node.String()+" Managers/BMC_0 FirmwareVersion 1.4.2 -> 1.5.0")
 	stop()
 	// A change while nobody ran is one too.
 	c.fleet.Set(c.node, "Systems/HGX_Baseboard_0/Processors/GPU_1", "PartNumber", "900-OTHER")
 	e, _ = listen(t, c.Collector)
 	e.until("the part", func() bool { return len(changes()) > 0 })
-	want(t, changes(), "gpu:"+c.node.Name+"/1 PartNumber 900-LAB -> 900-OTHER")
+	want(t, changes(), "gpu:"+c.node.Name+"/1 Systems/HGX_Baseboard_0/Processors/GPU_1 PartNumber 900-LAB -> 900-OTHER")
 }
 
 // TestWhatIsPulledIsGone: a fan that is no longer listed is a gap, no zero and

@@ -133,9 +133,13 @@ func (r *reader) fail(p *page, a answer) {
 	if a.timeout {
 		p.patience = min(2*p.patience, mostPatience)
 	}
-	if a.away || p == r.root {
-		r.trouble = a.err
+	// One page that takes too long is not the service; a second one is.
+	whole := a.away && (!a.timeout || r.failing > 0) || p == r.root
+	if a.away {
 		r.failing++
+	}
+	if whole {
+		r.trouble = a.err
 		first := max(r.cfg.Every/10, 10*time.Millisecond)
 		r.resume = r.clock().Add(jitter(min(first<<min(r.failing-1, 6), 6*r.cfg.Every)))
 		r.touchSweep()
@@ -375,7 +379,7 @@ func (r *reader) told(p *page) bool {
 // compare tells of configuration that is not what it was.
 func (r *reader) compare(traits []trait) {
 	for _, t := range traits {
-		key := traitOf{t.entity, t.name}
+		key := traitOf{t.entity, t.page, t.name}
 		old, seen := r.c.kept[key]
 		if !seen && len(r.c.kept) >= maxTraits {
 			r.drop(collectors.OverLimit, 1)
@@ -383,7 +387,7 @@ func (r *reader) compare(traits []trait) {
 		}
 		r.c.kept[key] = t.text
 		if seen && old != t.text {
-			r.event(&telemetry.Event{Entity: t.entity, Name: telemetry.EventConfigChanged, Text: t.name + " " + old + " -> " + t.text})
+			r.event(&telemetry.Event{Entity: t.entity, Name: telemetry.EventConfigChanged, Text: strings.TrimPrefix(t.page, root+"/") + " " + t.name + " " + old + " -> " + t.text})
 		}
 	}
 }

@@ -28,9 +28,11 @@ type Collector struct {
 	logs   map[string]*logMemory
 }
 
+// traitOf is a property of configuration. Several pages may have one of the same
+// thing: every controller on a board has firmware.
 type traitOf struct {
-	entity telemetry.Entity
-	name   string
+	entity     telemetry.Entity
+	page, name string
 }
 
 // logMemory is what is known of a log: which entries were there.

@@ -38,6 +38,7 @@ type reading struct {
 // trait is a piece of configuration.
 type trait struct {
 	entity telemetry.Entity
+	page   string
 	name   string
 	text   string
 }
@@ -348,7 +349,7 @@ func (v *view) item(s *sheet, r *rule, from string, sc scope) {
 	}
 	for _, name := range r.traits {
 		if text := strings.TrimSpace(textAt(sc.doc, name)); text != "" {
-			s.traits = append(s.traits, trait{e, name, clip(text, 100)})
+			s.traits = append(s.traits, trait{e, page, name, clip(text, 100)})
 		}
 	}
 	for _, g := range r.edges {

@@ -36,6 +36,7 @@ func (d *device) node() {
 		d.collection(path+"/Memory", "Memory")
 	}
 	d.collection("Systems", "ComputerSystem")
+	d.page("Managers/HGX_BMC_0", "Manager.v1_19_0.Manager", fixed(object{"ManagerType": "BMC", "Model": "Lab baseboard BMC", "FirmwareVersion": "24.10-1", "Status": healthy()}))
 	if !d.cfg.NoReports {
 		d.reports()
 	}

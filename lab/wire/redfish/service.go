@@ -334,10 +334,24 @@ func (s *service) send(ctx context.Context, heard chan []byte, write func([]byte
 		select {
 		case <-ctx.Done():
 			return
-		case b := <-heard:
-			if !write(b) {
+		case b, ok := <-heard:
+			if !ok || !write(b) {
 				return
 			}
+		}
+	}
+}
+
+// HangUp ends the event streams of an entity's service.
+func (f *Fleet) HangUp(e telemetry.Entity) {
+	for _, s := range f.services {
+		if s.device.entity == e {
+			s.mu.Lock()
+			for c := range s.streams {
+				close(c)
+				delete(s.streams, c)
+			}
+			s.mu.Unlock()
 		}
 	}
 }
