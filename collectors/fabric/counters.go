@@ -76,13 +76,25 @@ func (r *reader) readPortion(ctx context.Context, p *portion) {
 		r.log.Warn("subnet management packets are being dropped: resting", "at", m.node.name, "packets", t.drops)
 		r.pace.rest(end)
 	}
-	if t.downs && r.nextSurvey.After(end.Add(soon)) {
-		r.nextSurvey = end.Add(soon)
+	if t.downs {
+		r.hurry(end)
 	}
 }
 
 // soon is when the subnet is looked at again after a link went down.
 const soon = 2 * time.Second
+
+// hurry brings the next discovery forward, as far as discoveries may take of
+// the rate.
+func (r *reader) hurry(at time.Time) {
+	next := at.Add(soon)
+	if next.Before(r.soonest) {
+		next = r.soonest
+	}
+	if next.Before(r.nextSurvey) {
+		r.nextSurvey = next
+	}
+}
 
 // tally takes the blocks of one run of perfquery.
 type tally struct {

@@ -246,6 +246,47 @@ func TestLossesSlowItDown(t *testing.T) {
 	})
 }
 
+// TestALinkThatFlaps has the subnet looked at sooner, but no more often than a
+// quarter of the rate allows.
+func TestALinkThatFlaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(ibsim.Tree(600, 20, 10))
+		l := start(t, on(t, b, Config{Every: time.Second, Topology: time.Hour}))
+		looked := func() (n int) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			for _, line := range b.asked {
+				if strings.HasPrefix(line, "ibnetdiscover") {
+					n++
+				}
+			}
+			b.asked = nil
+			return n
+		}
+		round(t, l, 20)
+		looked()
+		b.do(func() { b.counters["1/1 LinkDownedCounter"]++ })
+		round(t, l, 10)
+		if n := looked(); n != 1 {
+			t.Errorf("looked %d times at a link that went down once", n)
+		}
+		top, _, err := ibdiag.ParseTopology(b.listing())
+		if err != nil {
+			t.Fatal(err)
+		}
+		each := float64(discoveryCost(top)) / (quarter * DefaultRate) // seconds
+		n := 0
+		for range 120 {
+			b.do(func() { b.counters["1/1 LinkDownedCounter"]++ })
+			<-time.After(time.Second)
+			n += looked()
+		}
+		if n < 5 || float64(n-1)*each > 120 {
+			t.Errorf("looked %d times in two minutes, each is paid for by %g s", n, each)
+		}
+	})
+}
+
 // TestASilentNodeIsLeftAlone: it is asked ever more rarely, the others as ever.
 func TestASilentNodeIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

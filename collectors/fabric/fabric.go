@@ -75,6 +75,7 @@ type reader struct {
 	size      int     // datagrams that it sent last
 
 	nextSurvey, nextManager, nextRound time.Time
+	soonest                            time.Time // when discoveries may be paid for
 	round                              time.Time // when the round began
 	at                                 int       // portions of the round that are over
 	read, failed                       int       // of the round

@@ -60,9 +60,7 @@ func (r *reader) follow(of telemetry.Entity, m ibdiag.Manager, at telemetry.Time
 	r.event(telemetry.Event{Entity: of, At: at, Name: telemetry.EventSMMasterChanged,
 		Text: fmt.Sprintf("%s -> %s, priority %d", r.whose(was), r.whose(*r.manager), m.Priority)})
 	// A new master gives addresses anew, and may find another subnet.
-	if soonest := r.clock().Add(soon); r.nextSurvey.After(soonest) {
-		r.nextSurvey = soonest
-	}
+	r.hurry(r.clock())
 }
 
 // whose names the node of a manager as well as it is known.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ func simulate(t *testing.T, n *ibsim.Net) (*ibsim.Sim, *ibsim.Manager) {
 	if err := ibsim.Available(); err != nil {
 		t.Skipf("no simulated subnet: %v", err)
 	}
-	s, err := ibsim.Start(t.Context(), fmt.Sprintf("%s-%d", t.Name(), os.Getpid()), t.TempDir(), n)
+	s, err := ibsim.Start(t.Context(), t.TempDir(), n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,10 @@ func (r *reader) survey(ctx context.Context) {
 		r.sends = min(max(float64(r.size)/s*margin, slowest), fastest)
 	}
 	r.take(top, telemetry.Time(end.UnixNano()), lost == 0 && faults.Count == 0 && !a.cut)
-	r.nextSurvey = start.Add(max(r.cfg.Topology, time.Duration(float64(r.size)/(quarter*r.pace.now())*float64(time.Second))))
+	r.soonest = start.Add(time.Duration(float64(r.size) / (quarter * r.pace.now()) * float64(time.Second)))
+	if r.nextSurvey = start.Add(r.cfg.Topology); r.nextSurvey.Before(r.soonest) {
+		r.nextSurvey = r.soonest
+	}
 	r.swept(start, nil)
 }
 

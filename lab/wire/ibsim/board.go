@@ -66,6 +66,15 @@ func Subnets(b *board.Board) ([]*Subnet, error) {
 // wired reports whether an entity is an end of the network's cables.
 func wired(x telemetry.Entity) bool { return x.Kind == telemetry.NIC || x.Kind == telemetry.Port }
 
+// InfiniBand reports whether a site's network is one: its ports count for how
+// long they had no credit.
+func InfiniBand(b *board.Board) bool {
+	return slices.ContainsFunc(b.Edges(telemetry.Connects), func(e telemetry.Edge) bool {
+		_, ok := b.Read(e.To, "port_xmit_wait_ticks_total")
+		return ok && wired(e.From) && wired(e.To)
+	})
+}
+
 // drawing is a subnet in the making.
 type drawing struct {
 	*Subnet

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/quintet-dc/quintet/lab/board"
@@ -63,8 +62,7 @@ func New(b *board.Board, c Config) (*Fleet, error) {
 		if len(r.adapters) == 0 {
 			err = fmt.Errorf("ibsim: subnet %s has no adapter", s.Name)
 		} else {
-			name := fmt.Sprintf("quintet-%d-%s", os.Getpid(), s.Name)
-			if r.sim, err = Start(context.Background(), name, c.Dir, s.Net); err == nil {
+			if r.sim, err = Start(context.Background(), c.Dir, s.Net); err == nil {
 				f.subnets = append(f.subnets, r)
 				r.manager, err = r.sim.Manage(r.adapters[0], 8)
 			}

@@ -35,19 +35,21 @@ type Sim struct {
 const startup = 10 * time.Second
 
 // Start writes a subnet's file into a new folder below dir ("" is the system's)
-// and runs ibsim on it. The name must be no other simulation's on this machine.
-func Start(ctx context.Context, name, dir string, n *Net) (*Sim, error) {
+// and runs ibsim on it.
+func Start(ctx context.Context, dir string, n *Net) (*Sim, error) {
 	t, err := findTools()
 	if err != nil {
 		return nil, err
 	}
-	s := &Sim{Net: n, name: name, tools: t, told: make(chan struct{})}
+	s := &Sim{Net: n, tools: t, told: make(chan struct{})}
 	if s.dir, err = os.MkdirTemp(dir, "ibsim-"); err != nil {
 		return nil, err
 	}
+	// Sockets have no folder: the name is the process's and this folder's.
+	s.name = fmt.Sprintf("quintet-%d-%s", os.Getpid(), filepath.Base(s.dir))
 	if err := s.start(ctx); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("subnet %s: %w", name, err)
+		return nil, fmt.Errorf("subnet %s: %w", s.name, err)
 	}
 	return s, nil
 }
