@@ -59,6 +59,9 @@ type Config struct {
 	// NoReports, NoEvents and NoLogs leave out metric reports, the event stream
 	// and the logs.
 	NoReports, NoEvents, NoLogs bool
+	// Groups states firmware, model and part numbers as membership of groups.
+	// The engine takes what is in one group for what may fail together.
+	Groups bool
 	// Mappings are files that say what resources mean, before the mapping that
 	// comes with the program.
 	Mappings []string
@@ -91,6 +94,7 @@ func DecodeConfig(n *yaml.Node) (Config, error) {
 		span("every", &c.Every, often), span("slow", &c.Slow, often), span("walk", &c.Walk, entry.Span{Least: time.Minute, Most: 24 * time.Hour}),
 		span("patience", &c.Patience, entry.Span{Least: time.Second, Most: mostPatience}),
 		not("reports", &c.NoReports), not("events", &c.NoEvents), not("logs", &c.NoLogs),
+		entry.Key{Name: "groups", Read: func(x *yaml.Node) { c.Groups = r.Flag(x, "groups") }},
 		entry.Key{Name: "mappings", Read: func(x *yaml.Node) {
 			r.List(x, "mappings", func(y *yaml.Node) { c.Mappings = append(c.Mappings, r.Text(y, "mappings")) })
 		}},

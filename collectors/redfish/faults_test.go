@@ -383,6 +383,7 @@ func TestAStormOfEvents(t *testing.T) {
 // TestChangesOfConfiguration are told once, as events and as membership.
 func TestChangesOfConfiguration(t *testing.T) {
 	c := newController(t, wire.Config{})
+	c.cfg.Groups = true
 	e, stop := listen(t, c.Collector)
 	e.until("the firmware", func() bool {
 		return slices.ContainsFunc(e.Edges(telemetry.Member), func(x telemetry.Edge) bool { return x.To.Name == "firmware/1.4.2" })

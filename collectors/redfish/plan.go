@@ -392,8 +392,12 @@ func (r *reader) compare(traits []trait) {
 	}
 }
 
-// groups states configuration as membership, so that what is alike can be found.
+// groups states configuration as membership, so that what is alike can be
+// found, where that is wanted.
 func (r *reader) groups(traits []trait) (out []relation) {
+	if !r.cfg.Groups {
+		return nil
+	}
 	for _, t := range traits {
 		key := ""
 		switch t.name {
