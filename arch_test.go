@@ -84,7 +84,8 @@ collectors/gnmi:           telemetry collectors collectors/book collectors/dial 
 collectors/gnmi:           github.com/openconfig/gnmi google.golang.org/grpc google.golang.org/protobuf
 collectors/sysfs:          telemetry collectors collectors/entry collectors/sysfs/ethtool go.yaml.in/yaml
 collectors/mapping:        telemetry collectors collectors/book collectors/entry go.yaml.in/yaml
-collectors/receive:        telemetry collectors
+collectors/receive:        telemetry collectors collectors/book collectors/mapping github.com/prometheus/prometheus github.com/golang/snappy
+collectors/receive:        go.opentelemetry.io/collector/pdata
 collectors/redfish:        telemetry collectors collectors/entry collectors/dial collectors/book go.yaml.in/yaml
 collectors/scrape:         telemetry collectors collectors/book collectors/dial collectors/entry collectors/mapping go.yaml.in/yaml
 collectors/scrape:         github.com/prometheus/prometheus

@@ -40,6 +40,10 @@ type IntakeConfig struct {
 	Foreign telemetry.Entity
 	// MaxForeign is how many of those are carried; zero means DefaultForeign.
 	MaxForeign int
+	// Past is how old a sample may be: one that was kept for later has its own
+	// time, and an older one is stale. Zero is for pages, which say what is now:
+	// a time that is far from ours is that of a clock that is wrong.
+	Past time.Duration
 }
 
 // Intake turns foreign samples into frames: each series is understood once.
@@ -416,7 +420,12 @@ func (in *Intake) order(at telemetry.Instant) (seen, again int) {
 			}
 			e.at = s.at
 		}
-		if s.at == 0 || s.at.Sub(at.Source).Abs() > sane {
+		switch age := at.Source.Sub(s.at); {
+		case s.at != 0 && age <= max(sane, in.cfg.Past) && age >= -sane:
+		case s.at != 0 && age > 0 && in.cfg.Past > 0:
+			in.dropped[collectors.Stale]++
+			continue
+		default:
 			s.at = at.Source
 		}
 		kept = append(kept, s)

@@ -10,6 +10,19 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 )
 
+// All returns the mapper of every file that comes with this package.
+func All() (*Mapper, error) {
+	var files []*File
+	for _, name := range Names() {
+		f, err := Load(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return NewMapper(files...), nil
+}
+
 // Mapper finds the rules for a series. It is safe for concurrent use.
 type Mapper struct {
 	exact    map[string][]known
@@ -58,6 +71,12 @@ func (m *Mapper) add(r *rule, file int) {
 	for i, p := range r.patterns {
 		m.patterns = append(m.patterns, patterned{known{r, file, len(r.names) + i, value}, p})
 	}
+}
+
+// Names reports whether a file names a series of this name: one that differs by
+// a suffix is another.
+func (m *Mapper) Names(name string) bool {
+	return len(m.exact[name]) > 0 || slices.ContainsFunc(m.patterns, func(p patterned) bool { return p.pattern.MatchString(name) })
 }
 
 // find returns the rules that apply to a series; a refusal comes alone.

@@ -1,6 +1,7 @@
 package receive
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -8,13 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang/snappy"
+	"github.com/prometheus/prometheus/prompb"
+
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
 )
 
 // TestTheContract: what every collector must do.
 func TestTheContract(t *testing.T) {
-	collectorstest.Run(t, collectorstest.Harness{New: func(*testing.T) collectorstest.Subject {
+	collectorstest.Run(t, collectorstest.Harness{New: func(t *testing.T) collectorstest.Subject {
 		r := New(Config{MaxItems: 4})
 		n := 0
 		event := func(k int) string {
@@ -37,6 +41,14 @@ func TestTheContract(t *testing.T) {
 				req := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(steps))
 				req.SetPathValue("job", "train")
 				r.Steps(httptest.NewRecorder(), req)
+				body, err := (&prompb.WriteRequest{Timeseries: []prompb.TimeSeries{
+					{Labels: series("DCGM_FI_DEV_GPU_TEMP", "Hostname", "n1", "gpu", "0"), Samples: []prompb.Sample{{Timestamp: time.Now().UnixMilli(), Value: float64(n)}}},
+					{Labels: series("thing"), Samples: []prompb.Sample{{Timestamp: time.Now().UnixMilli(), Value: 1}}},
+				}}).Marshal()
+				if err != nil {
+					t.Error(err)
+				}
+				r.Write(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(snappy.Encode(nil, body))))
 			},
 			Spoil:    func() { more = `[{"entity":"nothing"}]` },
 			SpoiltAs: collectors.Malformed,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -28,12 +29,23 @@ type Config struct {
 	// has been silent for an hour, or is refused.
 	MaxJobs  int
 	MaxRanks int
+	// Mapper says what pushed series mean; nil means the mappings that come with
+	// the program.
+	Mapper *mapping.Mapper
+	// MaxSeries is how many series each of remote write and OTLP may become, and
+	// MaxForeign how many of those may be unknown to every mapping; zero means
+	// 65,536 and 2,048.
+	MaxSeries, MaxForeign int
 }
 
 // maxSteps is how many reports a request may hold at most.
 const maxSteps = 4096
 
 func (c Config) withDefaults() Config {
+	if c.Mapper == nil {
+		// The files are part of the program, and tested: it reads them or has none.
+		c.Mapper, _ = mapping.All()
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -52,11 +64,13 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Receiver is a collector that is pushed to: Steps, Edges and Events are its
-// HTTP handlers, and they accept while Run runs.
+// Receiver is a collector that is pushed to: Steps, Edges, Events, Write and
+// Metrics are its HTTP handlers, and they accept while Run runs.
 type Receiver struct {
-	cfg  Config
-	book book
+	cfg         Config
+	book        book
+	write, otlp *push
+	room        chan struct{} // of requests with series that are read at once
 
 	running sync.RWMutex // held for reading by a request that emits
 	sink    collectors.Sink
@@ -65,7 +79,7 @@ type Receiver struct {
 // New returns a receiver that knows no job.
 func New(c Config) *Receiver {
 	c = c.withDefaults()
-	return &Receiver{cfg: c, book: newBook(c)}
+	return &Receiver{cfg: c, book: newBook(c), write: newPush(c, "write"), otlp: newPush(c, "otlp"), room: make(chan struct{}, atOnce)}
 }
 
 // Run lets the handlers emit into sink until ctx is done and the last of them
@@ -78,6 +92,8 @@ func (r *Receiver) Run(ctx context.Context, sink collectors.Sink) error {
 	}
 	r.sink = sink
 	r.book.renew() // what a former sink heard, this one has not
+	r.write.forget()
+	r.otlp.forget()
 	r.running.Unlock()
 	sink.Swept(collectors.Sweep{})
 	<-ctx.Done()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,14 +17,27 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestPages plays pages, one after another, and compares all that is heard last.
+// played is pages, one after another, and all that is heard last.
+type played struct {
+	name, form string
+	labels     map[string]string
+	pages      []string
+	want       string
+}
+
+// TestPages plays pages and compares what is heard.
 func TestPages(t *testing.T) {
-	for _, c := range []struct {
-		name, form string
-		labels     map[string]string
-		pages      []string
-		want       string
-	}{
+	for _, c := range slices.Concat(gpuPages(), forms(), systems()) {
+		e := onceAs(t, Config{}, c.labels, c.form, c.pages...)
+		if got := "\n" + e.golden(); got != c.want || e.err != nil {
+			t.Errorf("%s: %v, got %s\nwant %s", c.name, e.err, got, c.want)
+		}
+	}
+}
+
+// gpuPages are dcgm-exporter's quirks.
+func gpuPages() []played {
+	return []played{
 		{"both names of a field on one page: the newer one counts", "", nil, []string{
 			"DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",Hostname=\"n1\"} 400.1\nDCGM_FI_DEV_BOARD_POWER_WATTS{gpu=\"0\",hostname=\"n1\"} 400.2\n"}, `
 gpu:n1/0 gpu_power_watts 400.2
@@ -58,6 +72,12 @@ gpu:n1/0 nvlink_tx_bytes_total 18446744073709551615
 nvlink:n1/0/17 nvlink_tx_bytes_per_second 5
 nvlink:n1/0/3 nvlink_tx_bytes_total 9007199254740993
 `},
+	}
+}
+
+// forms are what a page can be, whoever writes it.
+func forms() []played {
+	return []played{
 		{"a counter beyond what a float holds, and one beyond what anything holds", "", map[string]string{"node": "n1"}, []string{`node_infiniband_port_data_received_bytes_total{device="mlx5_0",port="1"} 18446744073709551614
 node_infiniband_port_data_transmitted_bytes_total{device="mlx5_0",port="1"} 18446744073709551616
 node_infiniband_link_downed_total{device="mlx5_0",port="1"} -1
@@ -92,6 +112,12 @@ collector:scrape/page temperature_celsius 21.5
 collector:scrape/page thing{a="1",b="2"} 3
 dropped duplicate 1
 `},
+	}
+}
+
+// systems are histograms, means, and the pages of other vendors.
+func systems() []played {
+	return []played{
 		{"a histogram of nobody's: counts, and quantiles of the interval", "", nil, []string{
 			"# TYPE d histogram\nd_bucket{le=\"1\"} 10\nd_bucket{le=\"2\"} 10\nd_bucket{le=\"+Inf\"} 10\nd_sum 5\nd_count 10\n",
 			"# TYPE d histogram\nd_bucket{le=\"1\"} 10\nd_bucket{le=\"2\"} 110\nd_bucket{le=\"+Inf\"} 110\nd_sum 155\nd_count 110\n"}, `
@@ -152,11 +178,6 @@ port:0xe41d/2 port_tx_bytes_total 342216512976
 port:0xe41d/2 port_xmit_wait_ticks_total 4294967295
 port:leaf1/3 port_tx_bytes_total 4
 `},
-	} {
-		e := onceAs(t, Config{}, c.labels, c.form, c.pages...)
-		if got := "\n" + e.golden(); got != c.want || e.err != nil {
-			t.Errorf("%s: %v, got %s\nwant %s", c.name, e.err, got, c.want)
-		}
 	}
 }
 

@@ -83,7 +83,9 @@ type Config struct {
 	Pins string
 	// Steps, Edges and Events take what is pushed; nil where nothing does.
 	Steps, Edges, Events http.Handler
-	Page                 fs.FS
+	// Write and OTLP take series of others, by remote write and by OTLP.
+	Write, OTLP http.Handler
+	Page        fs.FS
 
 	// Ready gives the reason why this process is not ready; nil is ready.
 	Ready func() error

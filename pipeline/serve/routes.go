@@ -44,6 +44,8 @@ func (s *server) routes() []route {
 		{path: api + "jobs/{job}/steps", post: s.pushed(s.cfg.Steps)},
 		{path: api + "edges", post: s.pushed(s.cfg.Edges)},
 		{path: api + "events", post: s.pushed(s.cfg.Events)},
+		{path: api + "write", post: s.pushed(s.cfg.Write)},
+		{path: "/v1/metrics", post: s.pushed(s.cfg.OTLP)},
 		{path: "/metrics", get: s.metrics},
 		{path: "/-/healthy", get: s.healthy, open: true},
 		{path: "/-/ready", get: s.readiness, open: true},
@@ -52,7 +54,7 @@ func (s *server) routes() []route {
 		{path: "/-/", get: j(nothing), post: j(nothing)},
 		{path: "/", get: s.files},
 	}
-	for _, path := range []string{api + "silences", api + "write", "/v1/metrics", "/prometheus/"} {
+	for _, path := range []string{api + "silences", "/prometheus/"} {
 		out = append(out, route{path: path, get: j(later), post: j(later)})
 	}
 	return out
