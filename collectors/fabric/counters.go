@@ -36,7 +36,7 @@ func (r *reader) readPortion(ctx context.Context, p *portion) {
 	m := p.of
 	if m.rests > 0 {
 		m.rests--
-		r.dropped[collectors.Skipped] += len(p.ports)
+		r.drop(collectors.Skipped, len(p.ports))
 		return
 	}
 	start := r.clock()
@@ -50,7 +50,7 @@ func (r *reader) readPortion(ctx context.Context, p *portion) {
 	end := r.clock()
 	t := tally{r: r, portion: p, got: make(map[int]bool, len(p.ports))}
 	faults, err := ibdiag.ParseCounters(a.out, t.take)
-	r.dropped[collectors.Malformed] += faults.Count
+	r.drop(collectors.Malformed, faults.Count)
 	if a.cut {
 		r.dropped[collectors.OverLimit]++
 	}
@@ -110,7 +110,7 @@ func (t *tally) take(c *ibdiag.Counters) {
 	r, m := t.r, t.portion.of
 	x := m.ports[c.Port]
 	if x == nil || c.LID != x.lid || c.Set == ibdiag.Other {
-		r.dropped[collectors.Unknown] += len(c.Fields)
+		r.drop(collectors.Unknown, len(c.Fields))
 		return
 	}
 	wide, waits := c.Set == ibdiag.Extended, false

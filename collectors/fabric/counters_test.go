@@ -250,8 +250,8 @@ func TestLossesSlowItDown(t *testing.T) {
 // quarter of the rate allows.
 func TestALinkThatFlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(ibsim.Tree(600, 20, 10))
-		l := start(t, on(t, b, Config{Every: time.Second, Topology: time.Hour}))
+		b := newBench(ibsim.Tree(100, 4, 2))
+		l := start(t, on(t, b, Config{Every: time.Second, Topology: time.Hour, Rate: 500}))
 		looked := func() (n int) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -274,7 +274,7 @@ func TestALinkThatFlaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		each := float64(discoveryCost(top)) / (quarter * DefaultRate) // seconds
+		each := float64(discoveryCost(top)) / (quarter * 500) // seconds
 		n := 0
 		for range 120 {
 			b.do(func() { b.counters["1/1 LinkDownedCounter"]++ })
@@ -336,6 +336,30 @@ func TestAnotherMaster(t *testing.T) {
 			"sm:p0 sm_master_changed 0x000000000000dead at lid 1 -> n0000/mlx5_1, priority 10"}
 		if got := l.happened(); !slices.Equal(got, want) {
 			t.Errorf("%q", got)
+		}
+	})
+}
+
+// TestTheDryRun reads everything once, the narrow counters too.
+func TestTheDryRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(ibsim.Tree(8, 2, 1))
+		b.basic = true
+		c := on(t, b, Config{Rate: 100, Adapters: true})
+		l := newLedger(t)
+		if err := c.Once(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		n := map[telemetry.MetricName]int{}
+		for x := range l.words {
+			n[x.Metric]++
+		}
+		if n["port_tx_bytes_total"] != 20 || n[waitTicks] != 20 || n["port_up"] != 20 || n["sm_up"] != 1 || l.sweeps != 2 || len(l.dropped) > 0 {
+			t.Errorf("read %v in %d sweeps, dropped %v", n, l.sweeps, l.dropped)
+		}
+		b.cut = true
+		if err := c.Once(t.Context(), l); err == nil {
+			t.Error("no word that there is nothing to see")
 		}
 	})
 }

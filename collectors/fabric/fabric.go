@@ -110,6 +110,47 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	}
 }
 
+// Once reads the subnet once and emits it: the dry run, within the same rate.
+func (c *Collector) Once(ctx context.Context, sink collectors.Sink) error {
+	r, err := c.newReader(sink)
+	if err != nil {
+		return err
+	}
+	r.readManager(ctx)
+	if r.survey(ctx); r.missing != nil {
+		return r.missing
+	}
+	// Whether narrow counters are to be read as well is known after the first
+	// round.
+	for _, basic := range []bool{false, true} {
+		for i := range r.plan.portions {
+			p := &r.plan.portions[i]
+			if p.basic != basic {
+				continue
+			}
+			if err := r.await(ctx); err != nil {
+				return err
+			}
+			r.readPortion(ctx, p)
+		}
+		r.portions()
+	}
+	r.swept(r.clock(), nil)
+	return ctx.Err()
+}
+
+// await waits until something may be sent.
+func (r *reader) await(ctx context.Context) error {
+	timer := time.NewTimer(r.pace.wait(r.clock()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (c *Collector) newReader(sink collectors.Sink) (*reader, error) {
 	r := &reader{cfg: c.cfg, profile: c.profile, fields: fieldsOf(c.profile), namer: namer{c.profile, c.given, c.cfg.PortName},
 		run: c.run, clock: c.clock, log: c.cfg.Logger, sink: sink, pace: pacer{rate: float64(c.cfg.Rate)},
@@ -172,8 +213,8 @@ func (r *reader) readNext(ctx context.Context) {
 	}
 	all := len(r.plan.portions)
 	r.at, r.nextRound = 0, r.round.Add(r.cadence())
-	r.dropped[collectors.OverLimit] += r.plan.over
-	r.dropped[collectors.Skipped] += r.plan.unaddr
+	r.drop(collectors.OverLimit, r.plan.over)
+	r.drop(collectors.Skipped, r.plan.unaddr)
 	err := r.missing
 	if r.failed == all {
 		err = errors.Join(err, errors.New("no node answers perfquery"))
@@ -183,6 +224,13 @@ func (r *reader) readNext(ctx context.Context) {
 	if r.stalePlan {
 		r.stalePlan = false
 		r.portions()
+	}
+}
+
+// drop counts what is not emitted.
+func (r *reader) drop(why collectors.Reason, n int) {
+	if n > 0 {
+		r.dropped[why] += n
 	}
 }
 

@@ -47,7 +47,7 @@ func (r *reader) survey(ctx context.Context) {
 	top, faults, err := ibdiag.ParseTopology(a.out)
 	lost := ibdiag.Timeouts(a.complaints)
 	r.lost(end, lost)
-	r.dropped[collectors.Malformed] += faults.Count
+	r.drop(collectors.Malformed, faults.Count)
 	switch {
 	case a.err != nil:
 		err = errors.Join(a.err, err)
@@ -104,7 +104,7 @@ func (r *reader) take(top *ibdiag.Topology, at telemetry.Time, whole bool) {
 	d := discovery{topology: top, at: at, whole: whole}
 	var doubles int
 	d.nodes, doubles = r.namer.names(top)
-	r.dropped[collectors.Duplicate] += doubles
+	r.drop(collectors.Duplicate, doubles)
 	r.remember(&d)
 	if whole {
 		clear(r.addresses)
