@@ -328,8 +328,18 @@ func TestAnotherMaster(t *testing.T) {
 		round(t, l, 5)
 		b.do(func() { b.master = "0xdead" })
 		round(t, l, 3)
-		b.do(func() { b.master = "0xc42a20300100301" })
+		b.do(func() { b.master = "" })
 		round(t, l, 3)
+		if v, ok := l.value("sm:p0 sm_up"); !ok || v != 0 {
+			t.Errorf("a manager that does not answer: %g, %v", v, ok)
+		}
+		b.do(func() { b.cut = true })
+		round(t, l, 3)
+		if v, ok := l.value("sm:p0 sm_up"); ok {
+			t.Errorf("a manager that could not be asked: %g", v)
+		}
+		b.do(func() { b.cut, b.master = false, "0xc42a20300100301" })
+		round(t, l, 30)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		want := []string{"sm:p0 sm_master_changed n0000/mlx5_0 -> 0x000000000000dead at lid 1, priority 10",
@@ -358,8 +368,8 @@ func TestTheDryRun(t *testing.T) {
 			t.Errorf("read %v in %d sweeps, dropped %v", n, l.sweeps, l.dropped)
 		}
 		b.cut = true
-		if err := c.Once(t.Context(), l); err == nil {
-			t.Error("no word that there is nothing to see")
+		if err := c.Once(t.Context(), l); err == nil || err.Error() != "ibnetdiscover: exit status 1: ibnetdiscover: iberror: failed" {
+			t.Errorf("why there is nothing to see: %v", err)
 		}
 	})
 }
@@ -415,7 +425,7 @@ func BenchmarkPortion(b *testing.B) {
 	r.take(top, 1, true)
 	p := &r.plan.portions[0]
 	page := answer{out: s.page(p.args("1000"))}
-	r.run = said{page}
+	r.run = same{page}
 	b.SetBytes(int64(len(page.out)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -429,7 +439,7 @@ type discard struct{}
 func (discard) Emit(*telemetry.Record) {}
 func (discard) Swept(collectors.Sweep) {}
 
-// said always answers the same.
-type said struct{ answer }
+// same always answers the same.
+type same struct{ answer }
 
-func (s said) run(context.Context, request) answer { return s.answer }
+func (s same) run(context.Context, request) answer { return s.answer }

@@ -70,6 +70,9 @@ func (b *bench) run(ctx context.Context, r request) answer {
 	case "ibnetdiscover":
 		a.out = b.listing()
 	case "sminfo":
+		if b.master == "" {
+			return answer{err: errors.New("exit status 1"), complaints: []byte("ibwarn: [1] mad_rpc: _do_madrpc failed; dport (Lid 1)\nsminfo: iberror: failed: query\n")}
+		}
 		b.sent = append(b.sent, spent{b.clock(), 1})
 		a.out = fmt.Appendf(nil, "sminfo: sm lid 1 sm guid %s, activity count 1496 priority 10 state 3 SMINFO_MASTER\n", b.master)
 	case "perfquery":

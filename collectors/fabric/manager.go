@@ -32,10 +32,15 @@ func (r *reader) readManager(ctx context.Context) {
 	of := telemetry.Entity{Kind: telemetry.SM, Name: r.cfg.Subnet}
 	m, err := ibdiag.ParseManager(a.out)
 	if err != nil {
-		// A manager that is gone is no trouble of the subnet's.
-		r.dropped[collectors.Unreadable]++
-		r.log.Debug("the subnet manager does not answer", "err", err, "program", a.err, "says", string(a.complaints))
-		r.note(of, "sm_up", 0)
+		// A manager that is gone is no trouble of the subnet's; where nothing was
+		// asked, nothing is known of it.
+		r.drop(collectors.Unreadable, 1)
+		r.log.Debug("the subnet manager does not answer", "err", err, "program", a.err, "says", said(a.complaints))
+		if ibdiag.Timeouts(a.complaints) > 0 {
+			r.note(of, "sm_up", 0)
+		} else if cell, ok := r.health.Cell(of, telemetry.Column{Metric: "sm_up", Type: telemetry.Uint}); ok {
+			r.health.Gap(cell)
+		}
 		r.emit(r.health, start, end)
 		return
 	}

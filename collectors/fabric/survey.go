@@ -2,8 +2,8 @@ package fabric
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
@@ -50,7 +50,7 @@ func (r *reader) survey(ctx context.Context) {
 	r.drop(collectors.Malformed, faults.Count)
 	switch {
 	case a.err != nil:
-		err = errors.Join(a.err, err)
+		err = fmt.Errorf("%w: %s", a.err, said(a.complaints))
 	case a.cut:
 		r.dropped[collectors.OverLimit]++
 	}
@@ -69,6 +69,17 @@ func (r *reader) survey(ctx context.Context) {
 		r.nextSurvey = r.soonest
 	}
 	r.swept(start, nil)
+}
+
+// said is the last line of what a program complained of, as far as it goes: the
+// one for which it ended.
+func said(complaints []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(complaints)), "\n")
+	last := lines[len(lines)-1]
+	if last == "" {
+		return "it says nothing"
+	}
+	return strings.ToValidUTF8(last[:min(len(last), 200)], "")
 }
 
 // local adds from where a program is to ask.
