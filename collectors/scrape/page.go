@@ -95,7 +95,7 @@ func (r *reader) parse(p textparse.Parser, from int) int {
 		if err != nil {
 			r.bad++
 			if r.first == nil {
-				r.first = err
+				r.first = fmt.Errorf("%.200s", err) // it may quote the whole line
 			}
 			return r.behindLine(r.nextLine(end, from))
 		}

@@ -2,11 +2,14 @@ package scrape
 
 import (
 	"compress/gzip"
+	"encoding/pem"
 	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +87,11 @@ node_infiniband_link_downed_total{device="mlx5_0",port="1"} -1
 `}, `
 nic:n1/mlx5_0 rdma_rx_bytes_total 18446744073709551614
 dropped out_of_range 2
+`},
+		{"on InfiniBand RDMA is all that is on the wire", "", map[string]string{"node": "n1", "fabric": "infiniband"}, []string{`node_infiniband_port_data_received_bytes_total{device="mlx5_0",port="1"} 7
+`}, `
+nic:n1/mlx5_0 port_rx_bytes_total 7
+nic:n1/mlx5_0 rdma_rx_bytes_total 7
 `},
 		{"a series that is gone is absent, NaN is a gap", "", map[string]string{"node": "n1"}, []string{
 			"DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 60\nDCGM_FI_DEV_GPU_TEMP{gpu=\"1\"} 61\n", "DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} NaN\n"}, `
@@ -307,6 +315,32 @@ func TestOneOfTwo(t *testing.T) {
 	e := reads(t, Config{Targets: []Target{{URL: bad.URL}, {URL: good.URL}}, Every: time.Second})
 	e.until("both", func() bool { return e.dropped[collectors.Unreadable] > 1 && len(e.series) == 1 })
 	e.until("it to be up", func() bool { return e.err == nil })
+}
+
+// TestTLS: a target is believed by its certificate, and shown a token that
+// stands in a file.
+func TestTLS(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer word" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = w.Write([]byte("up 1\n"))
+	}))
+	t.Cleanup(s.Close)
+	ca, token := filepath.Join(t.TempDir(), "ca.pem"), filepath.Join(t.TempDir(), "token")
+	for file, text := range map[string][]byte{ca: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), token: []byte("word\n")} {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := []Target{{URL: s.URL}}
+	e := reads(t, Config{Targets: target, Every: time.Second, TLS: dial.TLS{CA: ca}, TokenFile: token})
+	e.until("a page", func() bool { return len(e.series) == 1 && e.err == nil })
+	e = reads(t, Config{Targets: target, Every: time.Second, TLS: dial.TLS{CA: ca}})
+	e.until("a closed door", func() bool { return e.dropped[collectors.Denied] > 0 && e.err != nil })
+	e = reads(t, Config{Targets: target, Every: time.Second, TokenFile: token})
+	e.until("a certificate that nobody signed", func() bool { return e.dropped[collectors.Unreadable] > 0 && e.err != nil })
 }
 
 // TestSecrets: what is shown to the target stands in files.
