@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -148,6 +149,20 @@ func (d *device) read(e telemetry.Entity, m telemetry.MetricName, shift int) any
 	return scaled(r, shift)
 }
 
+// whole is what read gives, to the nearest whole number: the schema has no
+// fractions there.
+func (d *device) whole(e telemetry.Entity, m telemetry.MetricName, shift int) any {
+	v, ok := d.read(e, m, shift).(number)
+	if !ok {
+		return d.read(e, m, shift)
+	}
+	f, err := v.Float64()
+	if err != nil {
+		return nil
+	}
+	return decimal(math.Round(f))
+}
+
 // has reports whether the site shows a series.
 func (d *device) has(e telemetry.Entity, m telemetry.MetricName) bool {
 	_, ok := d.board.Read(e, m)
@@ -185,7 +200,8 @@ func (d *device) service() {
 	d.page(d.log, "LogService.v1_7_0.LogService", fixed(object{"LogEntryType": "SEL", "Entries": ref(d.log + "/Entries")}))
 	d.collection("Managers/"+d.manager+"/LogServices", "LogService")
 	d.page("SessionService", "SessionService.v1_1_9.SessionService", fixed(object{"SessionTimeout": int(d.cfg.SessionTimeout / time.Second), "Sessions": ref("SessionService/Sessions")}))
-	d.page("EventService", "EventService.v1_10_3.EventService", fixed(object{"ServiceEnabled": true, "ServerSentEventUri": root + "/EventService/SSE"}))
+	d.page("EventService", "EventService.v1_10_3.EventService", fixed(object{"ServiceEnabled": true, "ServerSentEventUri": root + "/EventService/SSE", "Subscriptions": ref("EventService/Subscriptions")}))
+	d.collection("EventService/Subscriptions", "EventDestination")
 	for _, name := range []string{"Chassis", "Systems", "Managers", "PowerEquipment", "ThermalEquipment", "TelemetryService", "EventService"} {
 		if d.pages[name] != nil {
 			rootDoc[name] = ref(name)

@@ -80,7 +80,7 @@ func (d *device) gpu(e telemetry.Entity, n string) {
 			"EnergyJoules": excerpt(d.read(e, "gpu_energy_joules_total", 0)), "TemperatureCelsius": excerpt(d.read(e, "gpu_temperature_celsius", 0))}
 	})
 	d.page(processor+"/ProcessorMetrics", "ProcessorMetrics.v1_6_1.ProcessorMetrics", func() object {
-		return object{"OperatingSpeedMHz": d.read(e, "gpu_sm_clock_hertz", -6),
+		return object{"OperatingSpeedMHz": d.whole(e, "gpu_sm_clock_hertz", -6),
 			"PowerLimitThrottleDuration": d.span(e, "gpu_throttle_power_seconds_total"), "ThermalLimitThrottleDuration": d.span(e, "gpu_throttle_thermal_seconds_total"),
 			"PCIeErrors": object{"ReplayCount": d.read(e, "gpu_pcie_replays_total", 0)},
 			"Oem": object{"Nvidia": object{"SMActivityPercent": d.read(e, "gpu_sm_active_ratio", 2), "TensorCoreActivityPercent": d.read(e, "gpu_tensor_active_ratio", 2),
@@ -136,7 +136,8 @@ func (d *device) span(e telemetry.Entity, m telemetry.MetricName) any {
 // for, with text for every value.
 func (d *device) reports() {
 	const service = "TelemetryService"
-	d.page(service, "TelemetryService.v1_3_2.TelemetryService", fixed(object{"ServiceEnabled": true, "MetricReports": ref(service + "/MetricReports")}))
+	d.page(service, "TelemetryService.v1_3_2.TelemetryService", fixed(object{"ServiceEnabled": true, "MetricReports": ref(service + "/MetricReports"),
+		"MetricReportDefinitions": ref(service + "/MetricReportDefinitions")}))
 	for name, properties := range map[string]map[string][]string{
 		"HGX_ProcessorMetrics_0": {"Processors/GPU_{n}/ProcessorMetrics": {"OperatingSpeedMHz", "PowerLimitThrottleDuration", "ThermalLimitThrottleDuration", "PCIeErrors/ReplayCount",
 			"Oem/Nvidia/SMActivityPercent", "Oem/Nvidia/TensorCoreActivityPercent", "Oem/Nvidia/GraphicsEngineActivityPercent"}},
@@ -144,6 +145,8 @@ func (d *device) reports() {
 			"Memory/GPU_{n}_DRAM_0/EnvironmentMetrics": {"TemperatureCelsius/Reading"}},
 		"HGX_MemoryMetrics_0": {"Memory/GPU_{n}_DRAM_0/MemoryMetrics": {"LifeTime/CorrectableECCErrorCount", "LifeTime/UncorrectableECCErrorCount"}},
 	} {
+		d.page(service+"/MetricReportDefinitions/"+name, "MetricReportDefinition.v1_4_2.MetricReportDefinition", fixed(object{"MetricReportDefinitionType": "OnRequest",
+			"MetricReportDefinitionEnabled": true, "ReportActions": []any{"LogToMetricReportsCollection"}, "MetricReport": ref(service + "/MetricReports/" + name)}))
 		d.page(service+"/MetricReports/"+name, "MetricReport.v1_4_2.MetricReport", func() object {
 			at := time.Unix(0, int64(d.board.Now())).UTC().Format(time.RFC3339Nano)
 			rows := []any{}
@@ -166,6 +169,7 @@ func (d *device) reports() {
 		})
 	}
 	d.collection(service+"/MetricReports", "MetricReport")
+	d.collection(service+"/MetricReportDefinitions", "MetricReportDefinition")
 }
 
 // text is a property as a report writes it: "nan" where it has no value; false

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -138,7 +140,29 @@ func (s *service) document(path string) object {
 		}
 		return object{"@odata.id": path, "@odata.type": "#LogEntryCollection.LogEntryCollection", "Name": "Log Entries", "Members": members, "Members@odata.count": len(members)}
 	}
+	if rest, ok := strings.CutPrefix(path, root+"/SessionService/Sessions"); ok {
+		return s.session(rest)
+	}
 	return s.device.document(strings.TrimPrefix(strings.TrimPrefix(path, root), "/"))
+}
+
+// session makes the list of sessions, or one of them.
+func (s *service) session(rest string) object {
+	const path = root + "/SessionService/Sessions"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	members := []any{}
+	for _, token := range slices.Sorted(maps.Keys(s.sessions)) {
+		id := token[:8]
+		if rest == "/"+id {
+			return object{"@odata.id": path + rest, "@odata.type": "#Session.v1_7_0.Session", "Id": id, "Name": "User Session", "UserName": User}
+		}
+		members = append(members, object{"@odata.id": path + "/" + id})
+	}
+	if rest != "" {
+		return nil
+	}
+	return object{"@odata.id": path, "@odata.type": "#SessionCollection.SessionCollection", "Name": "Session Collection", "Members": members, "Members@odata.count": len(members)}
 }
 
 // levels is how deep a request wants members in place of their links.
