@@ -31,8 +31,11 @@ type node struct {
 func (n *node) port(number int) telemetry.Entity {
 	switch {
 	case n.kind == ibdiag.Switch:
-		name := strings.NewReplacer("{port}", strconv.Itoa(number), "{cage}", strconv.Itoa((number+1)/2),
-			"{split}", strconv.Itoa(2-number%2)).Replace(n.portFmt)
+		name := strings.ReplaceAll(n.portFmt, "{port}", strconv.Itoa(number))
+		if strings.Contains(name, "{") {
+			name = strings.ReplaceAll(name, "{cage}", strconv.Itoa((number+1)/2))
+			name = strings.ReplaceAll(name, "{split}", strconv.Itoa(2-number%2))
+		}
 		return telemetry.Entity{Kind: telemetry.Port, Name: n.name + "/" + name}
 	case n.many:
 		return telemetry.Entity{Kind: telemetry.NIC, Name: n.name + ":" + strconv.Itoa(number)}

@@ -52,10 +52,7 @@ func (s *surveyor) told(act func()) string {
 	before := s.l.edges
 	s.l.events, s.l.edges = nil, map[telemetry.EdgeIdentity]telemetry.Edge{}
 	act()
-	var out []string
-	for _, e := range s.l.happened() {
-		out = append(out, e)
-	}
+	out := s.l.happened()
 	var edges []string
 	for id, e := range s.l.edges {
 		if e.Relation != telemetry.Connects {
