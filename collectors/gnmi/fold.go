@@ -15,8 +15,8 @@ type folded struct {
 	column telemetry.Column
 	parts  []part
 	dirty  bool
-	synced bool // every part that the device has from the beginning was heard
-	sealed bool // it was stated
+	from   *subscription // whose parts they are; nil if that does not matter
+	sealed bool          // it was stated
 }
 
 // part is one leaf's share.
@@ -24,6 +24,9 @@ type part struct {
 	word, base uint64
 	known      bool
 }
+
+// whole says that every part that the device has from the beginning was heard.
+func (f *folded) whole() bool { return f.from == nil || f.from.synced }
 
 // join adds a part.
 func (f *folded) join() int {

@@ -259,9 +259,7 @@ func (r *reader) store(u *use, word uint64) {
 
 // soil notes that a folded series has to be stated.
 func (r *reader) soil(f *folded) {
-	if r.group == nil || r.group.synced {
-		f.synced = true
-	}
+	f.from = r.group
 	if !f.dirty {
 		f.dirty = true
 		r.dirty = append(r.dirty, f)
@@ -357,7 +355,7 @@ func (r *reader) lost(now telemetry.Time) {
 	}
 	r.held = nil
 	for _, f := range r.dirty {
-		f.dirty, f.synced = false, false
+		f.dirty = false
 		r.book.Gap(f.cell)
 	}
 	r.dirty = r.dirty[:0]
@@ -402,7 +400,7 @@ func (r *reader) restate(now telemetry.Time) {
 func (r *reader) flush() {
 	later := r.dirty[:0]
 	for _, f := range r.dirty {
-		if !f.synced {
+		if !f.whole() {
 			later = append(later, f)
 			continue
 		}
