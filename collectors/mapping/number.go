@@ -89,9 +89,6 @@ func IntNumber(v int64) Number {
 // whole reports whether it is an integer without sign.
 func (n Number) whole() bool { return n.Exact && !n.Negative && n.Exp >= 0 }
 
-// float returns its value; an exact one need not carry it.
-func (n Number) float() float64 { return n.Float }
-
 // isNaN reports whether it is no number: the sender has no value now.
 func (n Number) isNaN() bool { return !n.Exact && n.Float != n.Float }
 

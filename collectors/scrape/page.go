@@ -24,6 +24,9 @@ const (
 	openMetrics = "application/openmetrics-text"
 )
 
+// nameLabel is the label in which the parser hands out a series' name.
+const nameLabel = "__name__"
+
 var (
 	errNoPage   = errors.New("not a page of metrics")
 	errProtobuf = errors.New("a page in protobuf, which was not asked for")
@@ -164,7 +167,7 @@ func (r *reader) take(p textparse.Parser, series []byte, at telemetry.Time, v fl
 		p.Labels(&r.labels)
 		s := mapping.Series{First: n}
 		r.labels.Range(func(l labels.Label) {
-			if l.Name == labels.MetricName {
+			if l.Name == nameLabel {
 				s.Name = l.Value
 				return
 			}

@@ -1,0 +1,64 @@
+package scrape
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors/dial"
+)
+
+// TestRestarts: a target that is restarted a hundred times is read after each,
+// and nothing is left of the connections to the ones before.
+func TestRestarts(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	c, err := New(Config{Targets: []Target{{URL: "http://" + address + "/metrics"}}, Every: time.Second}, dial.Guard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.targets[0].every = 2 * time.Millisecond
+	e := listen(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx, e) }()
+	before := 0
+	for i := range 100 {
+		if i > 0 {
+			if l, err = net.Listen("tcp", address); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("up 1\n")) }), ReadHeaderTimeout: time.Second}
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(l) }()
+		from := e.sweepsNow()
+		e.until("a page", func() bool { return e.err == nil && e.sweeps > from+1 })
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		<-served
+		if i == 0 {
+			before = runtime.NumGoroutine()
+		}
+	}
+	if n := runtime.NumGoroutine(); n > before+10 {
+		t.Errorf("%d goroutines after a hundred restarts, %d after the first", n, before)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func (e *ear) sweepsNow() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sweeps
+}
