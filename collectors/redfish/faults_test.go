@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -160,6 +161,29 @@ func TestASessionThatHasEnded(t *testing.T) {
 	}
 	if n := e.count(collectors.Denied); n > 0 {
 		t.Errorf("%d denied", n)
+	}
+}
+
+// TestAServiceThatStartsAnewAHundredTimes: every time it is read again, with one
+// login, and nothing is left of the times before.
+func TestAServiceThatStartsAnewAHundredTimes(t *testing.T) {
+	c := newController(t, wire.Config{})
+	e, _ := listen(t, c.Collector)
+	e.until("the event stream", func() bool { return c.fleet.Tally(c.node).Listeners == 1 })
+	goroutines := runtime.NumGoroutine()
+	for range 100 {
+		before := c.fleet.Tally(c.node).Logins
+		c.fleet.Restart(c.node)
+		e.until("a login", func() bool { return c.fleet.Tally(c.node).Logins > before })
+		e.more(1)
+	}
+	e.until("the event stream", func() bool { return c.fleet.Tally(c.node).Listeners == 1 })
+	if got := c.fleet.Tally(c.node); got.Logins > 120 || got.Sessions > 1 || got.Connections > 2 {
+		t.Errorf("%+v", got)
+	}
+	e.until("no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines+4 })
+	if r, _ := e.Read(c.gpu("0"), "gpu_energy_joules_total"); r.Gap {
+		t.Error("the energy is a gap")
 	}
 }
 

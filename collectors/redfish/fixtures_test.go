@@ -305,7 +305,7 @@ func TestRecordedPages(t *testing.T) {
 			s := v.read(clean(path), doc)
 			out = append(out, told(s)...)
 			for _, x := range s.traits {
-				out = append(out, fmt.Sprintf("%s has %s %s", x.entity, x.name, x.text))
+				out = append(out, fmt.Sprintf("%s states %s", x.entity, x.name))
 			}
 		}
 	}

@@ -103,7 +103,9 @@ func (r *reader) handle(p *page, a answer) {
 	default:
 		r.fail(p, a)
 	}
-	p.read = true
+	if !p.read {
+		p.read, p.due = true, now.Add(-a.took) // it was not late: it was new
+	}
 	if p.more == "" {
 		r.plan(p, now.Add(-a.took))
 	}

@@ -14,11 +14,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -90,17 +92,17 @@ func (f *Fleet) open(d *device, cert tls.Certificate) error {
 	if err != nil {
 		return err
 	}
-	s := &service{device: d, fleet: f, listener: l, sessions: map[string]time.Time{}, streams: map[chan []byte]bool{}}
+	s := &service{device: d, fleet: f, listener: l, sessions: map[string]time.Time{}, streams: map[chan []byte]bool{}, conns: map[net.Conn]bool{}}
 	s.server = &http.Server{Handler: s, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(io.Discard, "", 0)}
-	s.server.ConnState = func(_ net.Conn, state http.ConnState) {
+	s.server.ConnState = func(c net.Conn, state http.ConnState) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		switch state {
 		case http.StateNew:
-			s.tally.Connections++
+			s.conns[c] = true
 		case http.StateClosed, http.StateHijacked:
-			s.tally.Connections--
+			delete(s.conns, c)
 		}
 	}
 	f.services = append(f.services, s)
@@ -201,6 +203,22 @@ func (f *Fleet) Flaw(e telemetry.Entity, flaws ...Flaw) bool {
 		}
 	}
 	return false
+}
+
+// Restart has the service of an entity lose every connection and every session,
+// as a controller does that starts anew.
+func (f *Fleet) Restart(e telemetry.Entity) {
+	for _, s := range f.services {
+		if s.device.entity == e {
+			s.mu.Lock()
+			conns := slices.Collect(maps.Keys(s.conns))
+			clear(s.sessions)
+			s.mu.Unlock()
+			for _, c := range conns {
+				_ = c.Close()
+			}
+		}
+	}
 }
 
 // Set gives a property of a resource of an entity's service another value, such

@@ -40,6 +40,7 @@ type service struct {
 	entries  []object             // of the log
 	number   int
 	streams  map[chan []byte]bool
+	conns    map[net.Conn]bool
 	tally    Tally
 	flying   int // requests at this moment
 }
@@ -309,7 +310,7 @@ func (f *Fleet) Tally(e telemetry.Entity) (t Tally) {
 		if s.device.entity == e {
 			s.mu.Lock()
 			t = s.tally
-			t.Sessions, t.Listeners = len(s.sessions), len(s.streams)
+			t.Sessions, t.Listeners, t.Connections = len(s.sessions), len(s.streams), len(s.conns)
 			s.mu.Unlock()
 		}
 	}
