@@ -414,7 +414,10 @@ func (in *Intake) order(at telemetry.Instant) (seen, again int) {
 			seen++
 		}
 		if s.at != 0 {
-			if s.at <= e.at {
+			if s.at == e.at {
+				continue // it was told
+			}
+			if s.at < e.at {
 				in.dropped[collectors.Stale]++
 				continue
 			}
