@@ -79,6 +79,7 @@ collectors/dial:           collectors/entry go.yaml.in/yaml
 collectors/book:           telemetry collectors
 collectors/fabric:         telemetry collectors collectors/entry collectors/book collectors/fabric/ibdiag go.yaml.in/yaml
 collectors/fabric/ibdiag:
+collectors/logs:           telemetry collectors collectors/book collectors/dial collectors/entry go.yaml.in/yaml
 collectors/nvml:           telemetry collectors collectors/book collectors/entry go.yaml.in/yaml github.com/NVIDIA/go-nvml
 collectors/gnmi:           telemetry collectors collectors/book collectors/dial collectors/entry go.yaml.in/yaml
 collectors/gnmi:           github.com/openconfig/gnmi google.golang.org/grpc google.golang.org/protobuf
@@ -112,7 +113,7 @@ dashboards/web:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules go.yaml.in/yaml
-cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/plan lab/wire/redfish lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/nvml collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
+cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/logs lab/wire/plan lab/wire/redfish lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/logs collectors/nvml collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
 
@@ -143,6 +144,7 @@ lab/wire/redfish:  telemetry lab/board
 lab/wire/exporter: telemetry lab/board
 lab/wire/ibsim:    telemetry lab/board
 lab/wire/host:     telemetry lab/board
+lab/wire/logs:     telemetry lab/board
 lab/wire/plan:     telemetry lab/board
 lab/wire/trainer:  telemetry lab/board
 lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world

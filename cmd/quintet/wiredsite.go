@@ -17,6 +17,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/wire/exporter"
 	"github.com/quintet-dc/quintet/lab/wire/gnmi"
 	"github.com/quintet-dc/quintet/lab/wire/host"
+	"github.com/quintet-dc/quintet/lab/wire/logs"
 	"github.com/quintet-dc/quintet/lab/wire/plan"
 	"github.com/quintet-dc/quintet/lab/wire/redfish"
 	"github.com/quintet-dc/quintet/lab/wire/trainer"
@@ -70,6 +71,10 @@ func newWiredSite(gpus int, seed uint64, dir string) (*wiredSite, error) {
 	}
 	h, err := host.New(b, host.Config{Dir: hosts})
 	if err := add("sysfs", h, err); err != nil {
+		return nil, err
+	}
+	l, err := logs.New(b, logs.Config{Dir: hosts})
+	if err := add("logs", l, err); err != nil {
 		return nil, err
 	}
 	g, err := gnmi.New(b, gnmi.Config{Dir: filepath.Join(dir, "gnmi")})
