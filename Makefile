@@ -35,7 +35,7 @@ test: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/n
 # ibsim-utils, infiniband-diags). What is skipped says what is missing.
 e2e:
 	$(GO) test -count=1 -timeout 5m -v -run '^(TestARealSubnet|TestWhatTheSiteShows|TestARealSubnetThatLosesDatagrams|TestWhatADiscoveryCosts)$$' ./collectors/fabric
-	QUINTET_E2E=1 $(GO) test -count=1 -timeout 5m -v -run '^TestTheFakeTarget$$' ./collectors/gnmi
+	QUINTET_E2E=1 $(GO) test -count=1 -timeout 5m -v -run '^(TestTheFakeTarget|TestAThousandTargets)$$' ./collectors/gnmi
 
 $(PAGE)/node_modules: $(PAGE)/package-lock.json
 	@npm ci --prefix $(PAGE) --no-audit --no-fund --silent && touch $@ || \

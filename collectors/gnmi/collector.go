@@ -107,11 +107,14 @@ const namedErrors = 4
 // the gaps of its series.
 func sweep(devices []*device, took time.Duration) collectors.Sweep {
 	s := collectors.Sweep{Took: took, Dropped: map[collectors.Reason]int{}}
-	away := map[string]error{}
+	away, waiting := map[string]error{}, 0
 	for _, d := range devices {
 		d.mu.Lock()
 		readings, dropped := d.reader.drain()
-		if !d.up {
+		switch {
+		case !d.up && errors.Is(d.err, errNotYet):
+			waiting++ // its first session is being opened: no trouble yet
+		case !d.up:
 			away[d.target.Name] = d.err
 		}
 		d.mu.Unlock()
@@ -120,7 +123,7 @@ func sweep(devices []*device, took time.Duration) collectors.Sweep {
 			s.Dropped[why] += n
 		}
 	}
-	if len(away) < len(devices) {
+	if len(away)+waiting < len(devices) || len(away) == 0 {
 		return s
 	}
 	var errs []error

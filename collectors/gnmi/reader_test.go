@@ -243,6 +243,16 @@ func TestSums(t *testing.T) {
 	d.told("a queue that is gone holds nothing", "port:leaf1/Ethernet1 port_queue_bytes 5", "port:leaf1/Ethernet1 port_queue_max_bytes 70")
 }
 
+// TestASumIsToldWithTheSync that it waited for, though nothing else is told.
+func TestASumIsToldWithTheSync(t *testing.T) {
+	d := newDesk(t, "openconfig")
+	d.group = &subscription{group: &group{}}
+	d.tell(0, fmt.Sprintf(prio, 3, 100))
+	d.told("before")
+	d.say(syncNow())
+	d.told("after", "port:leaf1/Ethernet1 port_pfc_rx_pause_frames_total 100")
+}
+
 // TestDeletes: what a device deletes is a gap, a branch with all that is below
 // it; what an atomic notification does not name is gone too.
 func TestDeletes(t *testing.T) {

@@ -99,10 +99,45 @@ func (f *field) rare(b []byte) ([]byte, error) {
 	return b[n:], nil
 }
 
-// varint reads a number; most are one byte long.
+// Tags of what most of a notification is: a field's number and its type.
+const (
+	tagNotificationUpdate = 4<<3 | byte(protowire.BytesType)
+	tagUpdatePath         = 1<<3 | byte(protowire.BytesType)
+	tagUpdateValue        = 3<<3 | byte(protowire.BytesType)
+	tagUintValue          = 3<<3 | byte(protowire.VarintType)
+)
+
+// body returns the bytes of a field whose tag stands at the beginning of b, and
+// what follows; ok is false where they are longer than two digits of a length
+// say, or damaged.
+func body(b []byte) (in, rest []byte, ok bool) {
+	if len(b) < 3 {
+		return nil, nil, false
+	}
+	n, from := int(b[1]), 2
+	if n >= 0x80 {
+		if b[2] >= 0x80 {
+			return nil, nil, false
+		}
+		n, from = n&0x7f|int(b[2])<<7, 3
+	}
+	if n > len(b)-from {
+		return nil, nil, false
+	}
+	return b[from : from+n], b[from+n:], true
+}
+
+// varint reads a number.
 func varint(b []byte) (uint64, int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
+	var v uint64
+	for i, c := range b {
+		if i == 9 {
+			break // the tenth byte has one bit
+		}
+		v |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return v, i + 1
+		}
 	}
 	return protowire.ConsumeVarint(b)
 }
@@ -141,6 +176,12 @@ func (r *reader) notification(b []byte, received telemetry.Time) error {
 	atomic := false
 	var f field
 	for rest := b; len(rest) > 0; {
+		if rest[0] == tagNotificationUpdate {
+			if _, more, ok := body(rest); ok {
+				rest = more
+				continue
+			}
+		}
 		var err error
 		if rest, err = f.cut(rest); err != nil {
 			return err
@@ -161,6 +202,15 @@ func (r *reader) notification(b []byte, received telemetry.Time) error {
 	}
 	p.next = 0
 	for rest := b; len(rest) > 0; {
+		if rest[0] == tagNotificationUpdate {
+			if in, more, ok := body(rest); ok {
+				rest = more
+				if err := r.update(p, in); err != nil {
+					return err
+				}
+				continue
+			}
+		}
 		rest, _ = f.cut(rest) // it was read above
 		switch {
 		case f.num == 4 && f.typ == protowire.BytesType:
@@ -209,6 +259,17 @@ func (r *reader) update(p *prefix, b []byte) error {
 	var path, value, old []byte
 	var f field
 	for len(b) > 0 {
+		if tag := b[0]; tag == tagUpdatePath || tag == tagUpdateValue {
+			if in, rest, ok := body(b); ok {
+				b = rest
+				if tag == tagUpdatePath {
+					path = in
+				} else {
+					value = in
+				}
+				continue
+			}
+		}
 		var err error
 		if b, err = f.cut(b); err != nil {
 			return err
@@ -306,6 +367,12 @@ func decodePath(b []byte) ([]element, error) {
 
 // value reads a TypedValue at a node.
 func (r *reader) value(n *node, b []byte) error {
+	if len(b) > 1 && b[0] == tagUintValue && n.leaf != nil {
+		if u, k := varint(b[1:]); k == len(b)-1 {
+			r.set(n.leaf, scalar{form: whole, u: u})
+			return nil
+		}
+	}
 	var f field
 	for len(b) > 0 { // of several the last holds
 		var err error
