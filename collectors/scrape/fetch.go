@@ -12,8 +12,9 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 )
 
-// What is asked for: OpenMetrics where there is a choice, never protobuf.
-const accept = "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.6,*/*;q=0.1"
+// What is asked for: Prometheus' own text where there is a choice, because some
+// exporters rename counters (_total) for OpenMetrics; never protobuf.
+const accept = "text/plain;version=0.0.4;q=0.8,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
 
 var (
 	errRedirect = errors.New("it points elsewhere: name the page itself")

@@ -176,6 +176,31 @@ gpu:m1/0 gpu_power_watts 748
 gpu:m1/0 gpu_sm_clock_hertz 1540000000
 dropped unsupported 1
 `},
+		{"infiniband_exporter, with names and without", "", nil, []string{`infiniband_switch_port_transmit_wait_total{guid="0x506b",port="1"} 41864608
+infiniband_switch_port_transmit_wait_total{guid="0x7cfe",port="2",switch="ib-i1l1s01"} 3.6510964e+07
+infiniband_hca_port_transmit_data_bytes_total{guid="0x7cfe90",hca="o0001 mlx5_2",port="1",switch="ib-i1l1s01"} 3.6198369975904e+13
+infiniband_hca_port_transmit_data_bytes_total{guid="0x7cfe91",port="1"} 5
+`}, `
+collector:scrape/page infiniband_hca_port_transmit_data_bytes_total{guid="0x7cfe91",port="1"} 5
+nic:o0001/mlx5_2 port_tx_bytes_total 36198369975904
+port:0x506b/1 port_xmit_wait_ticks_total 41864608
+port:ib-i1l1s01/2 port_xmit_wait_ticks_total 36510964
+`},
+		{"OpenTelemetry's hardware, through a Prometheus", "", nil, []string{`hw_power_watts{hw_type="gpu",hw_id="0",host_name="n1"} 412.5
+hw_temperature_celsius{hw_type="gpu",hw_id="0",host_name="n1",hw_sensor_location="edge"} 60
+hw_temperature_celsius{hw_type="gpu",hw_id="0",host_name="n1",hw_sensor_location="junction"} 66
+hw_temperature_celsius{hw_type="cpu",hw_id="0",host_name="n1"} 50
+hw_energy_joules_total{hw_type="gpu",hw_id="0",host_name="n1"} 1.25
+hw_gpu_utilization_ratio{hw_gpu_task="decoder",hw_id="0",host_name="n1"} 0.1
+hw_gpu_utilization_ratio{hw_id="0",host_name="n1"} 0.9
+`}, `
+collector:scrape/page hw_gpu_utilization_ratio{host_name="n1",hw_gpu_task="decoder",hw_id="0"} 0.1
+collector:scrape/page hw_temperature_celsius{host_name="n1",hw_id="0",hw_type="cpu"} 50
+gpu:n1/0 gpu_energy_joules_total 1.25
+gpu:n1/0 gpu_engine_active_ratio 0.9
+gpu:n1/0 gpu_power_watts 412.5
+gpu:n1/0 gpu_temperature_celsius 66
+`},
 		{"UFM: words and bytes, switches and hosts", "", nil, []string{`PortXmitDataExtended{node_guid="0xe41d",port_num="2"} 85554128244
 PortXmitDataExtended{node_guid="0xe41d",port_num="3",node_description="leaf1"} 1
 Infiniband_MBOut_u_Gb{node_guid="0x1",port_num="1",node_description="h1 mlx5_0"} 4086720
