@@ -30,7 +30,7 @@ type played struct {
 
 // TestPages plays pages and compares what is heard.
 func TestPages(t *testing.T) {
-	for _, c := range slices.Concat(gpuPages(), forms(), systems()) {
+	for _, c := range slices.Concat(gpuPages(), forms(), systems(), vendors()) {
 		e := onceAs(t, Config{}, c.labels, c.form, c.pages...)
 		if got := "\n" + e.golden(); got != c.want || e.err != nil {
 			t.Errorf("%s: %v, got %s\nwant %s", c.name, e.err, got, c.want)
@@ -123,7 +123,7 @@ dropped duplicate 1
 	}
 }
 
-// systems are histograms, means, and the pages of other vendors.
+// systems are what is of an interval: histograms and means.
 func systems() []played {
 	return []played{
 		{"a histogram of nobody's: counts, and quantiles of the interval", "", nil, []string{
@@ -163,6 +163,12 @@ dropped duplicate 1
 storage:fs1 storage_read_bytes_total 15
 storage:fs1 storage_read_latency_seconds 0.005
 `},
+	}
+}
+
+// vendors are the pages of others.
+func vendors() []played {
+	return []played{
 		{"AMD", "", nil, []string{`gpu_package_power{gpu_id="0",hostname="m1",gpu_partition_id="0"} 748
 gpu_package_power{gpu_id="0",hostname="m1",gpu_partition_id="1"} 0
 gpu_energy_consumed{gpu_id="0",hostname="m1"} 1.4e17
