@@ -256,6 +256,21 @@ func TestEveryFlaw(t *testing.T) {
 	}
 }
 
+// TestAServiceThatIsBrokenFromTheRootOn is away, and back when it is mended.
+func TestAServiceThatIsBrokenFromTheRootOn(t *testing.T) {
+	for _, fault := range []wire.Fault{wire.Cut, wire.Failing, wire.Busy, wire.Closed} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			c := newController(t, wire.Config{})
+			c.fleet.Flaw(c.node, wire.Flaw{Fault: fault})
+			e, _ := listen(t, c.Collector)
+			e.until("word that it is away", func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.away > 2 })
+			c.fleet.Flaw(c.node)
+			e.until("its readings", func() bool { return e.value(c.node, "node_power_watts") > 0 })
+		})
+	}
+}
+
 // TestFlawsThatDoNoHarm: other units, numbers in quotes, no names.
 func TestFlawsThatDoNoHarm(t *testing.T) {
 	for _, fault := range []wire.Fault{wire.Fahrenheit, wire.Texts, wire.Nameless} {

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/lab/board"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -130,6 +133,45 @@ func FuzzMapping(f *testing.F) {
 			if r.entity.Validate() != nil {
 				t.Errorf("%v", r.entity)
 			}
+		}
+	})
+}
+
+// FuzzService: whatever the pages of a service say, one after the other and once
+// more, what is kept stays within its bounds and every record is sound.
+func FuzzService(f *testing.F) {
+	f.Add([]byte(`{"Chassis": {"@odata.id": "/redfish/v1/Chassis"}, "ProtocolFeaturesSupported": {"ExpandQuery": {"NoLinks": true, "Levels": true}}}`),
+		[]byte(`{"Members": [{"@odata.id": "/redfish/v1/Chassis/1"}, {"@odata.id": "/redfish/v1/Chassis/1"}], "Members@odata.nextLink": "/redfish/v1/Chassis?a"}`),
+		[]byte(`{"Events": [{"Severity": "Critical", "Message": "XID 79", "OriginOfCondition": "/redfish/v1/Chassis/1"}]}`))
+	f.Add([]byte(`{"MetricValues": [{"MetricProperty": "/redfish/v1/Chassis/1/Sensors/x", "MetricValue": "1"}]}`),
+		[]byte(`{"@odata.id": "/redfish/v1/Chassis/1", "ChassisType": "Sled", "PowerSubsystem": {"@odata.id": "/redfish/v1/Chassis/1/Sensors"}, "FirmwareVersion": "1"}`),
+		[]byte(`{"MetricValues": [{"MetricProperty": "/redfish/v1/Systems/a/Processors/GPU_0/ProcessorMetrics#/OperatingSpeedMHz", "MetricValue": "7"}]}`))
+	f.Add([]byte("0"), []byte("{"), []byte("{}"))
+	f.Fuzz(func(t *testing.T, a, b, c []byte) {
+		col, err := New(Config{Address: "https://127.0.0.1", Entity: entityOf("node:n1")}, dial.Guard{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := col.newReader(&ear{Board: board.New(), t: t, dropped: map[collectors.Reason]int{}})
+		for range 2 {
+			for i, p := range sorted(r) {
+				if i > 50 || r.pages[p.path] != p {
+					continue
+				}
+				body := [][]byte{a, b, c}[i%3]
+				doc, err := parse(body)
+				if err != nil {
+					r.handle(p, answer{reason: collectors.Malformed, err: err})
+					continue
+				}
+				r.handle(p, answer{doc: doc})
+				r.handle(p, answer{same: true})
+			}
+			r.hear(message{data: c})
+			r.flush()
+		}
+		if len(r.pages) > maxPages || len(r.binds) > maxBindings || len(r.pushed) > maxStreamed {
+			t.Errorf("%d pages, %d bindings, %d streamed", len(r.pages), len(r.binds), len(r.pushed))
 		}
 	})
 }

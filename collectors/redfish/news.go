@@ -195,12 +195,7 @@ func (r *reader) hear(m message) {
 		return
 	}
 	if _, ok := doc["MetricValues"]; ok {
-		id, _ := doc["@odata.id"].(string)
-		if _, ok := split(clean(id)); !ok || id == "" {
-			id = root + "/TelemetryService/MetricReports/" + collectors.Part(first(textAt(doc, "Id"), "stream"))
-		}
-		if p := r.page(clean(id), r.root); p != nil {
-			p.report = true
+		if p := r.streamed(doc); p != nil {
 			r.readRows(p, readReport(doc), time.Time{})
 		}
 		return
@@ -208,4 +203,27 @@ func (r *reader) hear(m message) {
 	for _, h := range readHappenings(doc) {
 		r.happened(&h)
 	}
+}
+
+// maxStreamed is how many reports that come by themselves are told apart.
+const maxStreamed = 64
+
+// streamed is the page that a report on the event stream repeats, or what stands
+// for one that is nowhere else and is never asked for.
+func (r *reader) streamed(doc map[string]any) *page {
+	id, _ := doc["@odata.id"].(string)
+	if p := r.pages[clean(id)]; p != nil && p.report {
+		return p
+	}
+	id = clip(first(id, textAt(doc, "Id")), maxPath)
+	p := r.pushed[id]
+	if p == nil {
+		if len(r.pushed) >= maxStreamed {
+			r.drop(collectors.OverLimit, 1)
+			return nil
+		}
+		p = &page{path: id, report: true, parents: map[*page]bool{}}
+		r.pushed[id] = p
+	}
+	return p
 }

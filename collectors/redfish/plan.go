@@ -27,7 +27,8 @@ func (r *reader) page(path string, parent *page) *page {
 			}
 		}
 		p.report = len(parts) == 3 && strings.EqualFold(parts[0], "TelemetryService")
-		if levels, must := r.levels(parts); must && r.view.expand {
+		levels, whole := r.levels(parts)
+		if p.whole = whole; whole && r.view.expand {
 			p.expandTo(levels)
 		}
 		r.pages[path] = p
@@ -135,9 +136,16 @@ func (r *reader) fail(p *page, a answer) {
 	if a.timeout {
 		p.patience = min(2*p.patience, mostPatience)
 	}
+	if p.query != "" && !a.away && a.wait == 0 {
+		p.query, p.noExpand, p.period = "", true, 0 // perhaps without its members
+		if p.whole {
+			p.period = r.cfg.Walk
+		}
+		return
+	}
 	// One page that takes too long is not the service; a second one is.
 	whole := a.away && (!a.timeout || r.failing > 0) || p == r.root
-	if a.away {
+	if a.away || whole {
 		r.failing++
 	}
 	if whole {
@@ -284,7 +292,13 @@ func (r *reader) expand(p *page, s *sheet) bool {
 	parts, _ := split(p.path)
 	if p.query != "" && len(s.inline) == 0 && s.members {
 		p.query, p.noExpand = "", true // it does not, whatever it says
+		if p.whole {
+			s.links = nil
+		}
 		return false
+	}
+	if p.whole && p.noExpand {
+		s.links = nil
 	}
 	if !r.view.expand || p.query != "" || p.noExpand || !s.members || len(s.inline) > 0 || len(parts) < 3 {
 		return false

@@ -79,6 +79,26 @@ func TestWhatIsAskedForOften(t *testing.T) {
 	}
 }
 
+// TestAnExpansionThatIsOnlyClaimed: lists are read member by member, but for
+// ports, of which there are too many.
+func TestAnExpansionThatIsOnlyClaimed(t *testing.T) {
+	c := newController(t, wire.Config{})
+	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Literal})
+	c.cfg.Every, c.cfg.Slow, c.cfg.Walk = DefaultEvery, DefaultSlow, DefaultWalk
+	e := &ear{Board: newBoard(), t: t, dropped: map[collectors.Reason]int{}}
+	r := c.newReader(e)
+	settle(t, r)
+	defer c.client.logout()
+	if got := e.value(telemetry.Entity{Kind: telemetry.Fan, Name: c.node.Name + "/fan1"}, "fan_speed_ratio"); !(got > 0) {
+		t.Errorf("fan %v", got)
+	}
+	for _, p := range sorted(r) {
+		if strings.Contains(p.path, "/Ports/") {
+			t.Errorf("%s is asked for by itself", p.path)
+		}
+	}
+}
+
 // flood is a service of one page after the other.
 func flood(pages map[string]string) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -42,6 +42,7 @@ type page struct {
 	newest   time.Time // of a report's rows
 	edges    []relation
 	noExpand bool
+	whole    bool // its members are read with it or not at all
 }
 
 // target is what is asked for.
@@ -78,6 +79,7 @@ type reader struct {
 	books  [2]*book.Book // of what is read often, and of the rest: sources of two cadences
 	pages  map[string]*page
 	root   *page
+	pushed map[string]*page // reports that only the event stream has
 	owners map[series]*owner
 	known  map[string]reading // what properties mean, by their place
 	binds  map[string]*binding
@@ -110,7 +112,7 @@ func (c *Collector) newReader(sink collectors.Sink) *reader {
 	r := &reader{
 		c: c, cfg: &c.cfg, sink: sink, log: c.cfg.Logger, clock: c.clock,
 		view:  &view{rules: c.rules, self: c.cfg.Entity, named: c.named, chassis: map[string]string{}, also: c.also},
-		pages: map[string]*page{}, owners: map[series]*owner{}, known: map[string]reading{}, binds: map[string]*binding{}, edges: map[relation]*edgeState{},
+		pages: map[string]*page{}, pushed: map[string]*page{}, owners: map[series]*owner{}, known: map[string]reading{}, binds: map[string]*binding{}, edges: map[relation]*edgeState{},
 		heard: make(chan message, 8), dropped: map[collectors.Reason]int{}, began: c.clock(),
 	}
 	r.books[0] = book.New(book.Config{Collector: sourceName, Target: c.Target(), Class: telemetry.Slow, Cadence: c.cfg.Every})

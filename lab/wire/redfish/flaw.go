@@ -28,6 +28,7 @@ const (
 	Closed     Fault = "closed"     // the connection is closed
 	Vast       Fault = "vast"       // an answer that does not end
 	Failing    Fault = "failing"    // 500
+	Literal    Fault = "literal"    // 501 for every query
 	Swollen    Fault = "swollen"    // lists have thousands of members
 )
 
@@ -59,6 +60,11 @@ func (f *Flaw) before(w http.ResponseWriter, req *http.Request) bool {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case Failing:
 		w.WriteHeader(http.StatusInternalServerError)
+	case Literal:
+		if req.URL.RawQuery == "" {
+			return false
+		}
+		w.WriteHeader(http.StatusNotImplemented)
 	case Slow:
 		select {
 		case <-time.After(f.Wait):
