@@ -72,7 +72,7 @@ func TestTheFakeTarget(t *testing.T) {
 		}
 		return file
 	}
-	cert, key := pair(t)
+	cert, key := selfSigned(t)
 	config := write("config", fmt.Appendf(nil, fakeConfig, time.Now().UnixNano()))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -111,8 +111,8 @@ func TestTheFakeTarget(t *testing.T) {
 	}
 }
 
-// pair makes a certificate for loopback that vouches for itself, and its key.
-func pair(t *testing.T) (cert, key []byte) {
+// selfSigned makes a certificate for loopback that vouches for itself, and its key.
+func selfSigned(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -268,6 +268,8 @@ func TestOneSlowAmongMany(t *testing.T) {
 	if n := slow.dialled.Load(); n > 1 {
 		t.Errorf("the slow one was dialled %d times", n)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.last.Err != nil {
 		t.Errorf("up but one: %v", p.last.Err)
 	}
@@ -283,8 +285,10 @@ func TestARefusalIsHeeded(t *testing.T) {
 	p.await(t, "the reason", func() bool { return p.last.Err != nil && strings.Contains(p.last.Err.Error(), "who are you?") })
 	before := x.subscribed()
 	for range 10 {
-		sweeps := p.last
-		p.await(t, "a sweep", func() bool { return p.last.Took != sweeps.Took })
+		p.mu.Lock()
+		sweeps := p.sweeps
+		p.mu.Unlock()
+		p.await(t, "a sweep", func() bool { return p.sweeps > sweeps })
 	}
 	if n := x.subscribed(); n != before {
 		t.Errorf("asked %d times more", n-before)

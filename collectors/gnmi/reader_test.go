@@ -164,8 +164,10 @@ func TestForms(t *testing.T) {
 		{"ber", typed("2.5e-8"), "2.5e-08", ""},
 		{"ber", typed(`json "0.000000025"`), "2.5e-08", ""},
 		{"ber", &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: "3E-10"}}, "3e-10", ""},
-		{"ber", &gpb.TypedValue{Value: &gpb.TypedValue_FloatVal{FloatVal: 0.5}}, "0.5", ""},                                              //nolint:staticcheck // still sent
-		{"ber", &gpb.TypedValue{Value: &gpb.TypedValue_DecimalVal{DecimalVal: &gpb.Decimal64{Digits: 25, Precision: 9}}}, "2.5e-08", ""}, //nolint:staticcheck // still sent
+		//lint:ignore SA1019 devices still send it
+		{"ber", &gpb.TypedValue{Value: &gpb.TypedValue_FloatVal{FloatVal: 0.5}}, "0.5", ""},
+		//lint:ignore SA1019 devices still send it
+		{"ber", &gpb.TypedValue{Value: &gpb.TypedValue_DecimalVal{DecimalVal: &gpb.Decimal64{Digits: 25, Precision: 9}}}, "2.5e-08", ""},
 		{"ber", &gpb.TypedValue{Value: &gpb.TypedValue_BytesVal{BytesVal: []byte{0x40, 0x46, 0, 0}}}, "3.09375", ""},
 		{"ber", typed(`json "QEYAAA=="`), "3.09375", ""},
 		{"ber", typed(`json "nan"`), "gap", collectors.Unsupported},

@@ -27,6 +27,7 @@ type tape struct {
 	gaps    int
 	dropped map[collectors.Reason]int
 	last    collectors.Sweep
+	sweeps  int
 	sources []telemetry.Time
 	seen    map[string]int // samples by target
 }
@@ -109,6 +110,7 @@ func (p *tape) Swept(s collectors.Sweep) {
 		p.dropped[r] += n
 	}
 	p.last = s
+	p.sweeps++
 	select {
 	case p.changed <- struct{}{}:
 	default:

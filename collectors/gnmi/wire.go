@@ -28,7 +28,6 @@ var errStream = errors.New("the target reports an error")
 type prefix struct {
 	key   string
 	elems []element
-	known bool // it could be read
 	paths map[string]*spot
 	order []*spot
 	next  int // in order: where the next update's path is expected
@@ -159,11 +158,11 @@ func (r *reader) message(b []byte, received telemetry.Time) (synced bool, err er
 		case f.num == 3 && f.typ == protowire.VarintType:
 			synced = f.value != 0
 		case f.num == 4 && f.typ == protowire.BytesType:
-			var e gpb.Error
-			if proto.Unmarshal(f.bytes, &e) != nil {
-				return synced, errWire
+			_, said, err := pair(f.bytes, 0, 2)
+			if err != nil {
+				return synced, err
 			}
-			return synced, fmt.Errorf("%w: %.200q", errStream, e.GetMessage())
+			return synced, fmt.Errorf("%w: %.200q", errStream, said)
 		}
 	}
 	return synced, nil
@@ -354,7 +353,8 @@ func decodePath(b []byte) ([]element, error) {
 	if len(out) > 0 {
 		return out, nil
 	}
-	for _, s := range p.GetElement() { //nolint:staticcheck // devices of before gNMI 0.4 send nothing else
+	//lint:ignore SA1019 devices of before gNMI 0.4 send nothing else
+	for _, s := range p.GetElement() {
 		parts, err := splitPath(s)
 		if err != nil || len(parts) != 1 {
 			out = append(out, element{name: s})
@@ -496,12 +496,30 @@ func (r *reader) leafList(n *node, b []byte) error {
 // deprecated reads a Value, as devices of before gNMI 0.4 send it: JSON in it is
 // all that is read.
 func (r *reader) deprecated(n *node, b []byte) error {
-	var v gpb.Value //nolint:staticcheck // it is what they send
-	if proto.Unmarshal(b, &v) != nil {
-		return errWire
+	encoding, in, err := pair(b, 2, 1)
+	if err != nil {
+		return err
 	}
-	if t := v.GetType(); t != gpb.Encoding_JSON && t != gpb.Encoding_JSON_IETF || r.jsonValue(n, bytes.TrimSpace(v.GetValue())) != nil {
+	if t := gpb.Encoding(encoding); t != gpb.Encoding_JSON && t != gpb.Encoding_JSON_IETF || r.jsonValue(n, bytes.TrimSpace(in)) != nil {
 		r.drop(collectors.Malformed)
 	}
 	return nil
+}
+
+// pair reads a message's field that is a number and its field that is bytes, by
+// the fields' numbers.
+func pair(b []byte, number, text protowire.Number) (v uint64, in []byte, err error) {
+	var f field
+	for len(b) > 0 {
+		if b, err = f.cut(b); err != nil {
+			return 0, nil, err
+		}
+		switch {
+		case f.num == number && f.typ == protowire.VarintType:
+			v = f.value
+		case f.num == text && f.typ == protowire.BytesType:
+			in = f.bytes
+		}
+	}
+	return v, in, nil
 }
