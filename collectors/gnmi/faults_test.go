@@ -294,3 +294,19 @@ func TestARefusalIsHeeded(t *testing.T) {
 		t.Errorf("asked %d times more", n-before)
 	}
 }
+
+// TestTheDeadAreLeftAlone: a target that has gone for good is tried less and
+// less often, however well its last session went.
+func TestTheDeadAreLeftAlone(t *testing.T) {
+	x := newTarget(t, counting(1, 5*time.Millisecond))
+	q := newPipe(t, x.address)
+	c := reads(t, "openconfig", &target{address: q.address})
+	c.pace.first, c.pace.brief, c.pace.most = time.Millisecond, 2*time.Millisecond, time.Hour
+	p := play(t, c)
+	p.fresh(t, "samples")
+	x.stop()
+	p.await(t, "many attempts, or the end of them", func() bool { return p.sweeps > 40 })
+	if n := q.dialled.Load(); n > 20 {
+		t.Errorf("dialled %d times in two seconds, with waits that double from 1 ms", n)
+	}
+}

@@ -179,6 +179,7 @@ func (d *device) login(ctx context.Context) (context.Context, error) {
 
 // session dials the target, subscribes and reads until something ends.
 func (d *device) session(ctx context.Context) error {
+	d.untold()
 	select {
 	case d.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -214,6 +215,12 @@ func (d *device) begin() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.up, d.err, d.heard, d.samples = true, nil, time.Now(), false
+}
+
+// untold forgets how far the last session got.
+func (d *device) untold() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, s := range d.subs {
 		s.synced = false
 	}

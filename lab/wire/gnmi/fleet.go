@@ -150,6 +150,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	for f.board.Wait(ctx) == nil {
 		for _, d := range f.devices {
 			if err := d.live(); err != nil {
+				f.close()
 				return fmt.Errorf("gnmi fleet: %s: %w", d.entity, err)
 			}
 		}
