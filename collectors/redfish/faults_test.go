@@ -470,6 +470,23 @@ func TestWhatIsPulledIsGone(t *testing.T) {
 	})
 	c.fleet.Pull(c.node, "Chassis/Chassis_0/ThermalSubsystem/Fans/fan3", false)
 	e.until("the fan again", func() bool { return e.value(fan, "fan_speed_ratio") > 0 })
+	for _, x := range e.Edges(telemetry.Contains) {
+		if again := x.To == fan && x.Start != 0; x.End == 0 && again != (x.To == fan && x.Received > e.endOf(fan)) {
+			t.Errorf("%+v", x)
+		}
+	}
+}
+
+// endOf is when an edge to an entity ended.
+func (e *ear) endOf(to telemetry.Entity) telemetry.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, x := range e.ended {
+		if x.To == to {
+			return x.End
+		}
+	}
+	return 0
 }
 
 // TestReportsGoBeforeResources while they come, and resources step in when they

@@ -94,7 +94,7 @@ func (r *reader) handle(p *page, a answer) {
 	switch {
 	case a.reason == "":
 		r.failing, r.trouble, r.resume = 0, nil, time.Time{}
-		p.patience, p.missing = r.cfg.Patience, 0
+		p.patience, p.missing, p.bad = r.cfg.Patience, 0, false
 		if a.same {
 			r.again(p)
 		} else {
@@ -129,14 +129,17 @@ func (r *reader) plan(p *page, began time.Time) {
 // all is left alone for a while, longer from time to time.
 func (r *reader) fail(p *page, a answer) {
 	r.drop(a.reason, 1)
-	r.log.Warn("a page cannot be read", "target", r.c.Target(), "page", p.path, "why", string(a.reason), "err", a.err)
+	if !p.bad {
+		r.log.Warn("a page cannot be read", "target", r.c.Target(), "page", p.path, "why", string(a.reason), "err", a.err)
+	}
+	p.bad = true
 	p.etag, p.more = "", ""
 	p.linking, p.saying, p.relating, p.parts = nil, nil, nil, 0
 	r.lose(p)
 	if a.timeout {
 		p.patience = min(2*p.patience, mostPatience)
 	}
-	if p.query != "" && !a.away && a.wait == 0 {
+	if p.query != "" && !a.away && a.wait == 0 && a.reason != collectors.Malformed {
 		p.query, p.noExpand, p.period = "", true, 0 // perhaps without its members
 		if p.whole {
 			p.period = r.cfg.Walk
@@ -178,9 +181,13 @@ func (r *reader) fail(p *page, a answer) {
 // touchSweep ends the sweep at once: the source is away.
 func (r *reader) touchSweep() { r.began = r.clock().Add(-r.cfg.Every) }
 
-// again says once more what a page said that has not changed.
+// again says once more what a page said that has not changed; but a report whose
+// rows have times says nothing of now.
 func (r *reader) again(p *page) {
-	r.stamp(time.Time{})
+	if p.report && !p.newest.IsZero() {
+		return
+	}
+	r.stamp(p.at)
 	for i := range p.said {
 		r.offer(p, &p.said[i])
 	}
@@ -334,6 +341,7 @@ func (p *page) expandTo(levels int) {
 
 // say notes what a page, or a part of one, says.
 func (r *reader) say(p *page, s *sheet) {
+	p.at = s.at
 	r.stamp(s.at)
 	for i := range s.readings {
 		x := &s.readings[i]
@@ -448,8 +456,8 @@ func (r *reader) relate(p *page, now []relation) {
 		state := r.edges[e]
 		if state == nil {
 			state = &edgeState{from: map[*page]bool{}}
-			if p.read {
-				state.start = at
+			if r.walked {
+				state.start = at // it was not there before
 			}
 			r.edges[e] = state
 			r.tell(e, state.start, 0)

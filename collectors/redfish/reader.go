@@ -31,6 +31,8 @@ type page struct {
 	etag     string
 	read     bool // at least once
 	missing  int
+	bad      bool      // it could not be read the last time
+	at       time.Time // of its readings, by the device
 	parents  map[*page]bool
 	links    []*page
 	said     []reading
@@ -90,6 +92,7 @@ type reader struct {
 	stream    string // path of the event stream, until it is listened to
 	streaming bool
 
+	walked  bool // everything was read once
 	busy    bool
 	failing int
 	resume  time.Time // not asked before
@@ -210,6 +213,7 @@ func (r *reader) flushDue() {
 // one, and tells of the sweep.
 func (r *reader) flush() {
 	r.emit()
+	r.walked = r.walked || r.unread() == nil
 	now := r.clock()
 	s := collectors.Sweep{Took: now.Sub(r.began), Read: r.read, Dropped: r.dropped, Err: r.trouble}
 	r.began, r.read, r.storm = now, 0, 0
