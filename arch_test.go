@@ -79,6 +79,7 @@ collectors/dial:           collectors/entry go.yaml.in/yaml
 collectors/book:           telemetry collectors
 collectors/fabric:         telemetry collectors collectors/entry collectors/book collectors/fabric/ibdiag go.yaml.in/yaml
 collectors/fabric/ibdiag:
+collectors/jobs:           telemetry collectors collectors/book collectors/dial collectors/entry go.yaml.in/yaml
 collectors/logs:           telemetry collectors collectors/book collectors/dial collectors/entry go.yaml.in/yaml
 collectors/nvml:           telemetry collectors collectors/book collectors/entry go.yaml.in/yaml github.com/NVIDIA/go-nvml
 collectors/gnmi:           telemetry collectors collectors/book collectors/dial collectors/entry go.yaml.in/yaml
@@ -146,6 +147,7 @@ lab/wire/ibsim:    telemetry lab/board
 lab/wire/host:     telemetry lab/board
 lab/wire/logs:     telemetry lab/board
 lab/wire/plan:     telemetry lab/board
+lab/wire/slurm:    telemetry lab/board
 lab/wire/trainer:  telemetry lab/board
 lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world
 correlate/correlatetest: telemetry
