@@ -24,7 +24,7 @@ import (
 
 // Bounds of what a service may answer.
 const (
-	maxBody    = 8 << 20
+	maxBody    = 4 << 20
 	maxHeader  = 64 << 10
 	maxSecret  = 4096
 	maxRetry   = 5 * time.Minute // Retry-After beyond this is not believed

@@ -47,7 +47,7 @@ logs: true
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Target() != "cdu00" || r.cfg.Address != "https://10.1.2.3:8443" || r.named[0].entity != entityOf("loop:r017") {
+	if r.Target() != "cdu:cdu00" || r.cfg.Address != "https://10.1.2.3:8443" || r.named[0].entity != entityOf("loop:r017") {
 		t.Errorf("%s %s %v", r.Target(), r.cfg.Address, r.named)
 	}
 }

@@ -79,8 +79,9 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	return out, nil
 }
 
-// Target says what is read.
-func (c *Collector) Target() string { return c.cfg.Entity.Name }
+// Target says what is read: the service's entity, with its kind, because a
+// shelf and a PDU may have one name.
+func (c *Collector) Target() string { return c.cfg.Entity.String() }
 
 // Run reads the service until ctx is done. A service that does not answer is no
 // failure of Run: every sweep then says so, and it is asked again, later from
