@@ -11,6 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/entry"
 	"github.com/quintet-dc/quintet/collectors/fabric"
 	"github.com/quintet-dc/quintet/collectors/gnmi"
+	"github.com/quintet-dc/quintet/collectors/jobs"
 	"github.com/quintet-dc/quintet/collectors/logs"
 	"github.com/quintet-dc/quintet/collectors/nvml"
 	"github.com/quintet-dc/quintet/collectors/redfish"
@@ -64,6 +65,8 @@ func collectorSpec(kind, name string, n *yaml.Node, g dial.Guard) (collectors.Sp
 		return specOf(name, n, fabric.DecodeConfig, fabric.New)
 	case "gnmi":
 		return specOf(name, n, gnmi.DecodeConfig, func(c gnmi.Config) (*gnmi.Collector, error) { return gnmi.New(c, g) })
+	case "jobs":
+		return specOf(name, n, jobs.DecodeConfig, func(c jobs.Config) (*jobs.Collector, error) { return jobs.New(c, g) })
 	case "logs":
 		return specOf(name, n, logs.DecodeConfig, func(c logs.Config) (*logs.Collector, error) { return logs.New(c, g) })
 	case "redfish":
@@ -71,7 +74,7 @@ func collectorSpec(kind, name string, n *yaml.Node, g dial.Guard) (collectors.Sp
 	case "scrape":
 		return specOf(name, n, scrape.DecodeConfig, func(c scrape.Config) (*scrape.Collector, error) { return scrape.New(c, g) })
 	}
-	return collectors.Spec{}, fmt.Errorf("unknown kind of collector: want fabric, gnmi, logs, nvml, redfish, scrape or sysfs")
+	return collectors.Spec{}, fmt.Errorf("unknown kind of collector: want fabric, gnmi, jobs, logs, nvml, redfish, scrape or sysfs")
 }
 
 // targeted is a collector that names what it reads.

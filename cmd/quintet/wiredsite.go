@@ -20,6 +20,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/wire/logs"
 	"github.com/quintet-dc/quintet/lab/wire/plan"
 	"github.com/quintet-dc/quintet/lab/wire/redfish"
+	"github.com/quintet-dc/quintet/lab/wire/slurm"
 	"github.com/quintet-dc/quintet/lab/wire/trainer"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -71,6 +72,10 @@ func newWiredSite(gpus int, seed uint64, dir string) (*wiredSite, error) {
 	}
 	h, err := host.New(b, host.Config{Dir: hosts})
 	if err := add("sysfs", h, err); err != nil {
+		return nil, err
+	}
+	j, err := slurm.New(b, slurm.Config{Dir: dir})
+	if err := add("jobs", j, err); err != nil {
 		return nil, err
 	}
 	l, err := logs.New(b, logs.Config{Dir: hosts})
@@ -134,7 +139,7 @@ func (w *wiredSite) run(ctx context.Context, url string) error {
 	defer stop()
 	parts := beside(ctx, stop)
 	parts.start(w.site.Run)
-	parts.start(trainer.New(w.site.Board(), trainer.Config{URL: url}).Run)
+	parts.start(trainer.New(w.site.Board(), trainer.Config{URL: url, Scheduled: true}).Run)
 	for _, f := range w.fleets {
 		parts.start(f.Run)
 	}

@@ -22,20 +22,24 @@ import (
 type Config struct {
 	// URL is where Quintet listens: http://127.0.0.1:8420.
 	URL string
+	// Scheduled says that a scheduler tells when jobs start, fail and end: only
+	// what it does not know is reported.
+	Scheduled bool
 }
 
 // Fleet is the trainers of a site's jobs.
 type Fleet struct {
-	board   *board.Board
-	url     string
-	client  http.Client
-	told    map[telemetry.Entity]telemetry.Time // of each job and rank, the step told last
-	refused atomic.Uint64
+	board     *board.Board
+	url       string
+	client    http.Client
+	scheduled bool
+	told      map[telemetry.Entity]telemetry.Time // of each job and rank, the step told last
+	refused   atomic.Uint64
 }
 
 // New returns the trainers of a site.
 func New(b *board.Board, c Config) *Fleet {
-	return &Fleet{board: b, url: strings.TrimSuffix(c.URL, "/"), client: http.Client{Timeout: 2 * time.Second}, told: map[telemetry.Entity]telemetry.Time{}}
+	return &Fleet{board: b, url: strings.TrimSuffix(c.URL, "/"), scheduled: c.Scheduled, client: http.Client{Timeout: 2 * time.Second}, told: map[telemetry.Entity]telemetry.Time{}}
 }
 
 // Refused is how many reports could not be delivered.
@@ -126,13 +130,22 @@ func (f *Fleet) events(ctx context.Context, events []telemetry.Event) {
 	}
 	var out []event
 	for _, e := range events {
-		if e.Entity.Kind == telemetry.Job {
+		if e.Entity.Kind == telemetry.Job && !(f.scheduled && ofScheduler(e.Name)) {
 			out = append(out, event{e.Entity, stamp(e.At), e.Name, e.Text})
 		}
 	}
 	if len(out) > 0 {
 		f.post(ctx, "/api/v1/events", out)
 	}
+}
+
+// ofScheduler says what a scheduler tells of a job.
+func ofScheduler(n telemetry.EventName) bool {
+	switch n {
+	case telemetry.EventJobStarted, telemetry.EventJobFailed, telemetry.EventJobRestarted, telemetry.EventJobEnded:
+		return true
+	}
+	return false
 }
 
 func (f *Fleet) post(ctx context.Context, path string, body any) {
