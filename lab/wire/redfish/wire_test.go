@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/book"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	collector "github.com/quintet-dc/quintet/collectors/redfish"
 	"github.com/quintet-dc/quintet/lab/board"
@@ -245,6 +246,56 @@ func edges(t *testing.T, b *board.Board, heard *ear) {
 	if n < 40 {
 		t.Errorf("%d edges", n)
 	}
+}
+
+// TestWhatIsBrokenIsHeardSo: every state turned over, true zeros, and readings
+// that a device has lost.
+func TestWhatIsBrokenIsHeardSo(t *testing.T) {
+	s, _ := site(t, 16, redfish.Config{Entities: []telemetry.Entity{}})
+	b := s.Board()
+	feed := book.New(book.Config{Collector: "test", Target: "t"})
+	set := func(k telemetry.Kind, m telemetry.MetricName, value float64) {
+		t.Helper()
+		e := b.Entities(k)[0]
+		r, ok := b.Read(e, m)
+		c, room := feed.Cell(e, r.Column)
+		if !ok || !room {
+			t.Fatalf("%s has no %s", e, m)
+		}
+		if math.IsNaN(value) {
+			feed.Gap(c)
+			return
+		}
+		feed.Set(c, r.Column.Word(value))
+	}
+	lost := math.NaN()
+	set("psu", "psu_up", 0)
+	set("loop", "leak_detected", 1)
+	set("loop", "coolant_flow_liters_per_minute", 0)
+	set("loop", "coolant_supply_celsius", lost)
+	set("pdu", "feed_up", 0)
+	set("pdu", "rack_power_watts", 0)
+	set("ups", "feed_up", 0)
+	set("ups", "battery_charge_ratio", 0.37)
+	set("nvlink", "nvlink_up", 0)
+	set("fan", "fan_speed_ratio", lost)
+	set("gpu", "gpu_power_watts", lost)
+	set("gpu", "gpu_throttle_thermal_seconds_total", lost)
+	set("node", "node_power_limit_watts", 5000)
+	set("node", "inlet_celsius", -3.5)
+	set("crah", "fan_speed_ratio", 0)
+	heard := newEar(t)
+	to := newEar(t)
+	to.Board = b
+	if _, err := feed.Emit(to, telemetry.Instant{Source: b.Now(), Received: b.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range readers(t, fleet(t, b, redfish.Config{})) {
+		if err := r.Once(t.Context(), heard); err != nil {
+			t.Error(err)
+		}
+	}
+	same(t, b, heard)
 }
 
 // TestASiteThatRuns: what moves is heard to move, at the controllers' own time.
