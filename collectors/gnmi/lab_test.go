@@ -359,3 +359,23 @@ func TestTheLabIsHeardAsItGoes(t *testing.T) {
 	b.fleet.Device("p1-leaf00").Unplug(away, false)
 	h.await(t, "the port again", func() bool { return h.values[state] == 1 })
 }
+
+// TestAMixedSite: switches of different makes tell of one cable alike, read by
+// an entry for each make.
+func TestAMixedSite(t *testing.T) {
+	b := start(t, wire.Config{})
+	want := 0
+	for _, e := range b.site.Board().Edges(telemetry.Connects) {
+		if e.To.Kind == telemetry.Port {
+			want++
+		}
+	}
+	for _, e := range b.site.Board().Edges(telemetry.Contains) {
+		if e.To.Kind == telemetry.Port {
+			want++
+		}
+	}
+	b.heard.await(t, "every cable and port", func() bool { return len(b.heard.edges) >= want })
+	b.stop()
+	checkEdges(t, b, true)
+}
