@@ -33,7 +33,8 @@ type Config struct {
 	// means 10 s. What an exporter refreshes every 30 s is not newer for being
 	// asked more often.
 	Every time.Duration
-	// Timeout is how long a page may take, at most Every; zero means 10 s.
+	// Timeout is how long a page may take, at most Every or 5 s, whichever is
+	// more; zero means 10 s.
 	Timeout time.Duration
 	// Mappings name mapping files that come with the program; nil means all.
 	Mappings []string

@@ -69,7 +69,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 		if own.every == 0 {
 			own.every = c.Every
 		}
-		own.timeout = min(c.Timeout, own.every)
+		own.timeout = min(c.Timeout, max(own.every, leastPatience))
 		for _, k := range slices.Sorted(maps.Keys(t.Labels)) {
 			own.labels = append(own.labels, mapping.Label{Name: k, Value: t.Labels[k]})
 		}
@@ -273,10 +273,14 @@ func following(planned, began time.Time, every time.Duration) time.Time {
 	return next
 }
 
+// leastPatience is how long a page may take however often it is asked for: one
+// that is late once is read late, not lost, and is not asked again meanwhile.
+const leastPatience = 5 * time.Second
+
 // class is how late a target's samples may be: one that is asked every second
 // answers within it.
 func class(t target) telemetry.LatenessClass {
-	if t.timeout <= time.Second {
+	if t.every <= time.Second {
 		return telemetry.Prompt
 	}
 	return telemetry.Delayed
