@@ -53,13 +53,17 @@ func (c *cut) notification(l *leaf, at telemetry.Time) *gpb.Notification {
 	return n
 }
 
+// fresh is how old a reading may be for its own time to be told. A switch reads
+// its slow sensors itself and says of them what stands there now.
+const fresh = 2 * time.Second
+
 // close ends a container.
 func (c *cut) close() {
 	if len(c.out) == 0 {
 		return
 	}
 	n := c.out[len(c.out)-1]
-	if n.Timestamp == 0 {
+	if c.now.Sub(time.Unix(0, n.Timestamp)) > fresh {
 		n.Timestamp = c.now.UnixNano()
 	}
 	if len(c.tree.names) > 0 {
