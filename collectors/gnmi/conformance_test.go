@@ -28,7 +28,7 @@ func TestItConforms(t *testing.T) {
 			return plain(spoiler{st, &spoilt}, r)
 		})
 		return collectorstest.Subject{
-			Collector: reads(t, "openconfig", x),
+			Collector: settled{reads(t, "openconfig", x), x},
 			Sever:     x.stop, Restore: x.start,
 			Spoil: func() { spoilt.Store(true) }, SpoiltAs: collectors.Malformed,
 			Swell: func() { swollen.Store(true) },

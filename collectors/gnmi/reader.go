@@ -24,6 +24,7 @@ const (
 const (
 	saneWithin = telemetry.Duration(time.Minute)            // how far a device's clock may be off and still be believed
 	splitAfter = telemetry.Duration(250 * time.Millisecond) // readings further apart are frames of their own
+	stillSo    = telemetry.Duration(2 * time.Second)        // a state that is told and is older than that
 	splitEvery = telemetry.Duration(20 * time.Millisecond)  // that often at most, whatever the device states
 	stepBack   = telemetry.Duration(10 * time.Second)       // a clock that goes back further was set
 	// maxSeries is how many a switch may have: 512 ports with 128 each.
@@ -167,6 +168,9 @@ func usable(s string) bool {
 func (r *reader) begin(stated int64, received telemetry.Time) {
 	r.seq++
 	r.at = telemetry.Instant{Source: sane(stated, received), Received: received}
+	if r.group != nil && r.group.held && received-r.at.Source > telemetry.Time(stillSo) {
+		r.at.Source = received // when it became so; that it is so is told now
+	}
 	if r.open {
 		apart := r.at.Source - r.batch.Source
 		if (apart > telemetry.Time(splitAfter) || apart < -telemetry.Time(splitAfter)) && received-r.splitAt > telemetry.Time(splitEvery) {

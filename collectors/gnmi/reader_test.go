@@ -359,6 +359,11 @@ func TestLinksAndRestating(t *testing.T) {
 	const oper = "/interfaces/interface[name=Ethernet1]/state/oper-status = "
 	d.tell(0, oper+"UP")
 	d.told("up", "port:leaf1/Ethernet1 port_up 1")
+	d.now = noon.Add(5 * time.Second)
+	d.begin(int64(noon), d.now)
+	if d.at.Source != d.now {
+		t.Errorf("a state of five seconds ago is told as of %v", d.at.Source)
+	}
 	d.restate(noon.Add(10 * time.Second))
 	d.told("still up", "port:leaf1/Ethernet1 port_up 1")
 	d.tell(11*time.Second, oper+"LOWER_LAYER_DOWN")

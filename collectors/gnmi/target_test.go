@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
+	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
@@ -33,6 +35,7 @@ type target struct {
 	mu      sync.Mutex
 	server  *grpc.Server
 	calls   int // Subscribes that began
+	open    atomic.Int32
 	answer  func(st gpb.GNMI_SubscribeServer, r *gpb.SubscribeRequest) error
 	stopped chan struct{}
 }
@@ -69,9 +72,53 @@ func (x *target) start() {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		_ = server.Serve(l) // ends by stop
+		_ = server.Serve(counted{l, &x.open}) // ends by stop
 	}()
 	x.server, x.stopped = server, stopped
+}
+
+// counted counts the connections that are open.
+type counted struct {
+	net.Listener
+	open *atomic.Int32
+}
+
+func (c counted) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c.open.Add(1)
+	return &countedConn{Conn: conn, closed: sync.OnceFunc(func() { c.open.Add(-1) })}, nil
+}
+
+type countedConn struct {
+	net.Conn
+	closed func()
+}
+
+func (c *countedConn) Close() error {
+	err := c.Conn.Close()
+	c.closed()
+	return err
+}
+
+// settled is a collector whose Run returns when the target has noticed too: its
+// ends of the connections are of this process.
+type settled struct {
+	*Collector
+	target *target
+}
+
+func (s settled) Run(ctx context.Context, sink collectors.Sink) error {
+	err := s.Collector.Run(ctx, sink)
+	for range 80 {
+		if s.target.open.Load() == 0 {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	return err
 }
 
 func (x *target) stop() {
