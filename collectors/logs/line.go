@@ -100,6 +100,9 @@ func decodeRecord(raw string) (line, bool) {
 	text, _, _ = strings.Cut(text, "\n")
 	l := line{text: clean(unescape(text)), record: true, seq: seq, since: time.Duration(micros) * time.Microsecond,
 		part: strings.Contains(f[3], "c"), rest: strings.Contains(f[3], "+")}
+	if l.part || l.rest {
+		l.text = neat(unescape(text)) // the blank between two parts is one of theirs
+	}
 	// What a program writes into the device has a facility of its own: only the
 	// kernel itself has 0.
 	if priority>>3 == 0 {
@@ -127,9 +130,12 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// clean makes one line of printable UTF-8 out of a text.
-func clean(s string) string {
-	s = strings.TrimSpace(s)
+// clean makes one line of printable UTF-8 out of a text, without blanks around
+// it.
+func clean(s string) string { return strings.TrimSpace(neat(s)) }
+
+// neat makes one line of printable UTF-8 out of a text.
+func neat(s string) string {
 	plain := true
 	for i := 0; i < len(s) && plain; i++ {
 		plain = s[i] >= ' ' && s[i] < 0x7f

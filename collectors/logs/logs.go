@@ -370,7 +370,11 @@ func (r *reader) line(part string, l *line, stale, fresh bool) {
 		}
 	}
 	h.event.Source = telemetry.Source{Collector: sourceName, Target: r.cfg.Name, Part: part}
-	switch r.repeats.judge(&h, now) {
+	v, before := r.repeats.judge(&h, now)
+	for _, e := range before {
+		r.emit(e)
+	}
+	switch v {
 	case first:
 		r.emit(h.event)
 	case tooMany:

@@ -27,7 +27,8 @@ type same struct {
 
 // run is an event and its repeats.
 type run struct {
-	until time.Time
+	until telemetry.Time // by the events' own times: a backlog is read in no time
+	over  time.Time      // when it is over for good, by our clock
 	last  telemetry.Event
 	more  int
 }
@@ -57,14 +58,24 @@ const (
 	tooMany
 )
 
-// judge says what becomes of an event.
-func (r *repeats) judge(h *happening, now time.Time) verdict {
+// judge says what becomes of an event. What is to be told of earlier repeats
+// comes before it.
+func (r *repeats) judge(h *happening, now time.Time) (v verdict, before []telemetry.Event) {
 	k := same{h.pattern, h.event.Entity, h.key}
-	if o := r.open[k]; o != nil && now.Before(o.until) {
-		o.last = h.event
-		o.more++
-		return again
+	if o := r.open[k]; o != nil {
+		if h.event.At < o.until {
+			o.last = h.event
+			o.more++
+			return again, nil
+		}
+		before = o.tell(h.pattern)
+		delete(r.open, k)
 	}
+	return r.admit(k, h, now), before
+}
+
+// admit lets an event through, within its pattern's budget.
+func (r *repeats) admit(k same, h *happening, now time.Time) verdict {
 	p := payer{h.pattern, h.host}
 	b := r.budgets[p]
 	if b == nil {
@@ -80,12 +91,12 @@ func (r *repeats) judge(h *happening, now time.Time) verdict {
 	if !now.Before(b.until) {
 		*b = budget{until: now.Add(time.Minute), left: h.pattern.most}
 	}
-	if b.left == 0 || h.pattern.within > 0 && r.open[k] == nil && len(r.open) >= maxRepeats {
+	if b.left == 0 || h.pattern.within > 0 && len(r.open) >= maxRepeats {
 		return tooMany
 	}
 	b.left--
 	if h.pattern.within > 0 {
-		r.open[k] = &run{until: now.Add(h.pattern.within)}
+		r.open[k] = &run{until: h.event.At.Add(telemetry.Duration(h.pattern.within)), over: now.Add(h.pattern.within)}
 	}
 	return first
 }
@@ -104,17 +115,22 @@ func (r *repeats) settle(now time.Time) {
 func (r *repeats) due(now time.Time, end bool) []telemetry.Event {
 	var out []telemetry.Event
 	for k, o := range r.open {
-		if !end && now.Before(o.until) {
+		if !end && now.Before(o.over) {
 			continue
 		}
 		delete(r.open, k)
-		if o.more == 0 {
-			continue
-		}
-		e := o.last
-		e.Text = fmt.Sprintf("%s (repeated %d times in %s)", clip(e.Text, maxText-40), o.more, k.pattern.within)
-		out = append(out, e)
+		out = append(out, o.tell(k.pattern)...)
 	}
 	slices.SortFunc(out, telemetry.Event.Compare)
 	return out
+}
+
+// tell is the event that tells of repeats; none where there were none.
+func (o *run) tell(p *pattern) []telemetry.Event {
+	if o.more == 0 {
+		return nil
+	}
+	e := o.last
+	e.Text = fmt.Sprintf("%s (%d more within %s)", clip(e.Text, maxText-40), o.more, p.within)
+	return []telemetry.Event{e}
 }

@@ -36,6 +36,7 @@ type tail struct {
 	buf     []byte // what was read beyond that, shorter than a line
 	cutting bool   // the rest of a line that is too long is passed over
 	grew    time.Time
+	young   bool      // what is in buf was written just now
 	ended   time.Time // when the end was reached last; zero not in the last reading
 	ever    bool      // it was open once
 	history bool      // what is read was there before the first start
@@ -134,7 +135,7 @@ func (t *tail) poll(now time.Time, take taker) (cut int, err error) {
 		n, err := t.file.Read(chunk[:])
 		if n > 0 {
 			read += n
-			t.grew = now
+			t.grew, t.young = now, fresh
 			t.buf = append(t.buf, chunk[:n]...)
 			c, more := t.lines(fresh, take)
 			if cut += c; !more {
@@ -150,13 +151,18 @@ func (t *tail) poll(now time.Time, take taker) (cut int, err error) {
 			return cut, err
 		}
 		if !again {
-			t.ended, t.history = now, false
+			t.ended = now
 			if len(t.buf) > 0 && now.Sub(t.grew) >= unfinished {
 				t.buf = append(t.buf, '\n')
-				c, _ := t.lines(fresh, take)
-				t.offset-- // the end that was not there
+				c, _ := t.lines(t.young, take)
 				cut += c
+				if len(t.buf) == 0 {
+					t.offset-- // the end that was not there
+				} else {
+					t.buf = t.buf[:len(t.buf)-1]
+				}
 			}
+			t.history = t.history && len(t.buf) > 0
 			return cut, nil
 		}
 	}

@@ -33,7 +33,8 @@ type Fleet struct {
 	ports    map[string]string // what a switch calls its port, what the site does
 	subnets  map[string]string
 	syslog   string
-	out      net.Conn
+	out      net.PacketConn
+	to       net.Addr
 	seen     int // events of the board that were logged
 	chattily int // seconds
 }
@@ -88,7 +89,11 @@ func freePort() (string, error) {
 // Run logs until ctx is done.
 func (f *Fleet) Run(ctx context.Context) error {
 	var err error
-	if f.out, err = net.Dial("udp", f.syslog); err != nil {
+	if f.to, err = net.ResolveUDPAddr("udp", f.syslog); err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	// Not connected: a message that nobody heard must not cost the next one.
+	if f.out, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("logs: %w", err)
 	}
 	defer f.close()
@@ -119,7 +124,7 @@ func (f *Fleet) write() error {
 		}
 		if s := f.senders[owner(e.Entity)]; s != nil {
 			if text := s.say(e); text != "" {
-				_, _ = f.out.Write([]byte(text)) // nobody may be there to hear it
+				_, _ = f.out.WriteTo([]byte(text), f.to) // nobody may be there to hear it
 			}
 		}
 	}

@@ -1,0 +1,228 @@
+package logs
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+)
+
+// xid is a kernel record.
+func xid(seq, code int) string {
+	return fmt.Sprintf("4,%d,%d,-;NVRM: Xid (PCI:0000:1a:00): %d, GPU\n", seq, seq*1_000_000, code)
+}
+
+func events(codes ...int) []string {
+	var out []string
+	for _, c := range codes {
+		out = append(out, fmt.Sprintf("gpu:h1/0 xid %d, GPU", c))
+	}
+	return out
+}
+
+// TestYesterdayIsNotTold: what was there before the first start is left out; of
+// what is asked for, the young is told; and a restart goes on where it ended.
+func TestYesterdayIsNotTold(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	c := sampleConfig()
+	path := temp(t, "kmsg")
+	c.Kernel, c.State = File{Path: path, Boot: now.Add(-time.Hour)}, temp(t, "state")
+	write(t, path, xid(1, 11)+xid(3000, 12)+xid(3590, 13))
+	equal(t, "at the first start", once(t, stands(t, c, now)).told(), nil)
+
+	c.Since, c.State = time.Minute, ""
+	got := once(t, stands(t, c, now))
+	equal(t, "with a minute of history", got.told(), events(13))
+	if got.dropped[collectors.Stale] != 2 {
+		t.Errorf("dropped %v", got.dropped)
+	}
+
+	c.State = temp(t, "state")
+	equal(t, "with a state", once(t, stands(t, c, now)).told(), events(13))
+	write(t, path, xid(3600, 14))
+	equal(t, "restarted", once(t, stands(t, c, now.Add(time.Second))).told(), events(14))
+	equal(t, "and again", once(t, stands(t, c, now.Add(2*time.Second))).told(), nil)
+
+	// It rotated while nobody read: the rest of the old file, then the new.
+	write(t, path, xid(3601, 15))
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, xid(3602, 16))
+	equal(t, "rotated meanwhile", once(t, stands(t, c, now.Add(3*time.Second))).told(), events(15, 16))
+
+	write(t, c.State, "spoilt")
+	got = once(t, stands(t, c, now.Add(4*time.Second)))
+	if got.dropped[collectors.Unreadable] == 0 {
+		t.Errorf("a spoilt state is not told: %v", got.dropped)
+	}
+}
+
+// TestRotation: a file is renamed, cut, deleted and made anew while it is read;
+// every line is told once.
+func TestRotation(t *testing.T) {
+	c := sampleConfig()
+	path := temp(t, "kmsg")
+	c.Kernel = File{Path: path}
+	write(t, path, xid(1, 1))
+	r := stands(t, c, time.Now())
+	r.clock = time.Now
+	got := running(t, r)
+	n := 0
+	told := func(more int) {
+		t.Helper()
+		n += more
+		await(t, "events", func() bool { return got.count() >= n })
+	}
+	write(t, path, xid(2, 2))
+	told(1)
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path+".1", xid(3, 3)) // who wrote it has not noticed yet
+	write(t, path, xid(4, 4))
+	told(2)
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the cut to be seen", func() bool { got.mu.Lock(); defer got.mu.Unlock(); n := got.sweeps; return n > 0 })
+	<-time.After(30 * time.Millisecond)
+	write(t, path, xid(5, 5))
+	told(1)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "word that it is gone", func() bool { got.mu.Lock(); defer got.mu.Unlock(); return got.failed > 0 })
+	write(t, path, xid(6, 6)+strings.TrimSuffix(xid(7, 7), "\n"))
+	told(1)
+	write(t, path, "\n")
+	told(1)
+	equal(t, "events", got.told(), events(2, 3, 4, 5, 6, 7))
+}
+
+// TestLongLines are cut, and what follows them is read.
+func TestLongLines(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	c := sampleConfig()
+	c.Since = time.Hour
+	path := temp(t, "log")
+	c.Files = []File{{Path: path}}
+	stamp := now.Add(-time.Minute).UTC().Format(time.RFC3339) + " h1 kernel: "
+	write(t, path, strings.Repeat("x", 3<<20)+"\n"+stamp+"NVRM: Xid (PCI:0000:1a:00): 1, GPU\n"+stamp+"NVRM: Xid (PCI:0000:1a:00): 2, "+strings.Repeat("y", 20000)+"\n"+stamp+"NVRM: Xid (PCI:0000:1a:00): 3, GPU\n")
+	r := stands(t, c, now)
+	out := newTape()
+	x := r.newReader(t.Context(), out)
+	defer x.close()
+	for range 8 {
+		x.pollAll()
+	}
+	got := out.told()
+	if len(got) != 3 || len(got[1]) > 400 {
+		t.Errorf("%d events: %.500s", len(got), strings.Join(got, "\n"))
+	}
+	if x.dropped[collectors.OverLimit] != 2 {
+		t.Errorf("dropped %v", x.dropped)
+	}
+	if n := len(x.sources[0].tail.buf); n > maxLine {
+		t.Errorf("%d bytes kept", n)
+	}
+}
+
+// TestKernelClock: a record's time is the wall clock at boot and what has passed
+// since; where records just read prove that wrong, it is taken anew; and a boot
+// begins anew.
+func TestKernelClock(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	k := kernelLog{boot: now.Add(-time.Hour)}
+	date := func(since time.Duration, now time.Time, fresh bool) time.Duration {
+		l := line{since: since}
+		k.date(&l, now, fresh)
+		return now.Sub(l.at)
+	}
+	if d := date(time.Hour-time.Second, now, true); d != time.Second {
+		t.Errorf("a second ago: %s", d)
+	}
+	if d := date(time.Minute, now, false); d != time.Hour-time.Minute {
+		t.Errorf("long ago: %s", d)
+	}
+	if d := date(time.Hour-10*time.Second, now, true); d != 0 {
+		t.Errorf("a clock that is ten seconds behind: %s", d)
+	}
+	if d := date(time.Hour-9*time.Second, now.Add(time.Second), true); d != 0 {
+		t.Errorf("then: %s", d)
+	}
+	if d := date(time.Hour, now.Add(time.Second), true); d != 0 {
+		t.Errorf("from the future: %s", d)
+	}
+	k = kernelLog{boot: now}
+	for _, c := range []struct {
+		seq  uint64
+		at   time.Duration
+		lost uint64
+		old  bool
+	}{{7, 5, 0, false}, {8, 6, 0, false}, {8, 6, 0, true}, {12, 9, 3, false}, {3, 20, 0, true}, {1, 2, 0, false}, {2, 3, 0, false}} {
+		if lost, old := k.next(&line{seq: c.seq, since: c.at}); lost != c.lost || old != c.old {
+			t.Errorf("record %d: lost %d, old %v", c.seq, lost, old)
+		}
+	}
+	if !k.boot.IsZero() {
+		t.Error("a boot was not noticed")
+	}
+}
+
+// TestParts: a line that the kernel wrote in parts is one line.
+func TestParts(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	c := sampleConfig()
+	c.Since = time.Hour
+	path := temp(t, "kmsg")
+	c.Kernel = File{Path: path, Boot: now.Add(-time.Minute)}
+	write(t, path, "4,1,1,c;NVRM: Xid (PCI:\n4,2,1,+;0000:1a:00): 31,\n SUBSYSTEM=pci\n DEVICE=+pci:0000:1a:00.0\n4,3,1,+; MMU Fault\n6,4,2,-;mlx5_core 0000:18:00.0 rdma0: Link down\n4,9,3,c;NVRM: Xid (PCI:0000:1a:00): 32, end\n")
+	got := once(t, stands(t, c, now))
+	equal(t, "events", got.told(), []string{"gpu:h1/0 xid 31, MMU Fault", "nic:h1/mlx5_0 link_down rdma0: Link down", "gpu:h1/0 xid 32, end"})
+	for name, want := range map[string]float64{"collector:h1/logs log_records_lost_total": 4, "collector:h1/logs log_events_total": 3, "collector:h1/logs log_lines_total": 5,
+		"gpu:h1/0 gpu_xid_errors_total": 2} {
+		if v, ok := got.values[name]; !ok || v != want {
+			t.Errorf("%s is %v, want %v", name, v, want)
+		}
+	}
+}
+
+// TestRepeats: a line that repeats is one event and one more that says how
+// often; the counter has all; what is too much is counted; a link that flaps is
+// told each time.
+func TestRepeats(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	c := sampleConfig()
+	c.Since = time.Hour
+	path := temp(t, "kmsg")
+	c.Kernel = File{Path: path, Boot: now.Add(-time.Minute)}
+	var text strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&text, "4,%d,%d,-;NVRM: Xid (PCI:0000:1a:00): 13, pid=1, name=x, part %d\n", i+1, i, i)
+	}
+	for i := range 6 {
+		fmt.Fprintf(&text, "6,%d,%d,-;mlx5_core 0000:18:00.0 rdma0: Link %s\n", i+101, i+101, []string{"down", "up"}[i%2])
+	}
+	write(t, path, text.String())
+	got := once(t, stands(t, c, now))
+	want := []string{"gpu:h1/0 xid 13, part 0"}
+	for range 3 {
+		want = append(want, "nic:h1/mlx5_0 link_down rdma0: Link down", "nic:h1/mlx5_0 link_up rdma0: Link up")
+	}
+	equal(t, "events", got.told(), append(want, "gpu:h1/0 xid 13, part 99 (99 more within 1m0s)"))
+	if v := got.values["gpu:h1/0 gpu_xid_errors_total"]; v != 100 {
+		t.Errorf("%v XIDs counted", v)
+	}
+
+	for i := range 1000 {
+		write(t, path, fmt.Sprintf("4,%d,%d,-;NVRM: Xid (PCI:0000:1a:00): %d, x\n", i+200, i+200, i+1000))
+	}
+	got = once(t, stands(t, c, now))
+	if n := got.count(); n > 310 || got.dropped[collectors.OverLimit] < 600 {
+		t.Errorf("%d events, dropped %v", n, got.dropped)
+	}
+}
