@@ -106,7 +106,7 @@ const maxRecords = 4096
 
 // drain reads the records that the device has.
 func (d *device) drain(each func(raw []byte) bool, overrun func()) (ended bool, err error) {
-	var b [maxLine]byte
+	var b [2 * maxLine]byte // the kernel refuses to give a record to less than it needs
 	for range maxRecords {
 		n, err := d.read(b[:])
 		switch {

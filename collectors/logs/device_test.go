@@ -1,0 +1,41 @@
+package logs
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
+)
+
+// TestTheKernelsOwnDevice: every record of this host's kernel is read and
+// understood, in order, and is told of no second time.
+func TestTheKernelsOwnDevice(t *testing.T) {
+	d, err := openDevice(kernelDevice)
+	if err != nil {
+		t.Skip("kernel messages cannot be read here: ", err)
+	}
+	d.close()
+	c, err := New(Config{Node: "h1", State: temp(t, "state"), Since: oldest}, dial.Guard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := once(t, c)
+	lines := got.values["collector:h1/logs log_lines_total"]
+	if lines == 0 || got.failed > 0 || got.dropped[collectors.Malformed] > 0 || got.values["collector:h1/logs log_records_lost_total"] > 0 {
+		t.Errorf("%v lines, dropped %v, %v", lines, got.dropped, got.values)
+	}
+	if boot := bootTime(time.Now()); boot.IsZero() || time.Since(boot) < 0 {
+		t.Errorf("booted %s", boot)
+	}
+	if id := bootID(); len(id) != 36 || c.state.Boot != id || c.state.Sequence == 0 {
+		t.Errorf("boot %q, state %+v", id, c.state)
+	}
+	told := got.count()
+	again := once(t, c)
+	if more := again.count(); more > 0 && told > 0 {
+		t.Errorf("%d events, then %d again", told, more)
+	}
+	t.Log(strconv.Itoa(int(lines))+" records, ", got.dropped)
+}
