@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
@@ -62,7 +63,7 @@ func (r *receiver) bind(ctx context.Context, a Address) error {
 		}
 		_ = c.SetReadBuffer(datagramBuffer) // as much as the system allows
 		r.sockets = append(r.sockets, c)
-		r.work.Go(func() { r.datagrams(c) })
+		r.work.Go(func() { r.datagrams(ctx, c) })
 		return nil
 	}
 	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(a.Address))
@@ -82,12 +83,12 @@ func (r *receiver) close() {
 	r.work.Wait()
 }
 
-func (r *receiver) datagrams(c *net.UDPConn) {
+func (r *receiver) datagrams(ctx context.Context, c *net.UDPConn) {
 	b := make([]byte, 64<<10)
 	for {
 		n, from, err := c.ReadFromUDPAddrPort(b)
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
+			if errors.Is(err, net.ErrClosed) || !pause(ctx) {
 				return
 			}
 			continue
@@ -108,11 +109,24 @@ func (r *receiver) datagrams(c *net.UDPConn) {
 	}
 }
 
+// pause waits a moment; false where the end came.
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 func (r *receiver) accept(ctx context.Context, l *net.TCPListener) {
 	for {
 		c, err := l.AcceptTCP()
 		if err != nil {
-			return // closed; or the system is out of files, and the next run tries again
+			if errors.Is(err, net.ErrClosed) || !pause(ctx) {
+				return
+			}
+			continue // out of files, perhaps: others may give some back
 		}
 		from := c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
 		switch {
