@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -17,6 +18,10 @@ import (
 const (
 	typeSlurm = "slurm"
 	typeLog   = "log"
+	typeFile  = "file"
+	typeRAS   = "nccl_ras"
+	typeKube  = "kubernetes"
+	typeDumps = "nccl_inspector"
 )
 
 // Bounds of a configuration.
@@ -29,7 +34,8 @@ const (
 
 // Config is one entry of "collectors: jobs:".
 type Config struct {
-	// Type says what is read: slurm or log.
+	// Type says what is read: slurm, kubernetes, log, file, nccl_ras or
+	// nccl_inspector.
 	Type string
 	// Name is the source's; "" is its host or its first path.
 	Name string
@@ -62,6 +68,12 @@ type Config struct {
 	MaxBody int
 	// Paths are the files of logs; a * stands for anything but a slash.
 	Paths []string
+	// Address is where NCCL's RAS answers, such as 127.0.0.1:28028.
+	Address string
+	// Hosts are the names of addresses: NCCL knows hosts by address.
+	Hosts map[string]string
+	// Namespace is the only one that is read; "" is all.
+	Namespace string
 	// Zone is where a log's times are of, such as Europe/Berlin; "" is the zone
 	// of this host.
 	Zone string
@@ -107,6 +119,9 @@ func DecodeConfig(n *yaml.Node) (Config, error) {
 		key("cpu_jobs", func(v *yaml.Node) { c.CPUJobs = r.Flag(v, "cpu_jobs") }),
 		key("max_jobs", func(v *yaml.Node) { c.MaxJobs = r.Whole(v, "max_jobs", 1, 1<<17) }),
 		key("max_body", func(v *yaml.Node) { c.MaxBody = r.Whole(v, "max_body", 1<<10, 1<<31-1) }),
+		key("address", func(v *yaml.Node) { c.Address = r.Text(v, "address"); checkAddress(r, v) }),
+		key("hosts", func(v *yaml.Node) { c.Hosts = decodeHosts(r, v) }),
+		key("namespace", func(v *yaml.Node) { c.Namespace = r.Name(v, "namespace", maxLabel) }),
 		key("paths", func(v *yaml.Node) {
 			r.List(v, "paths", func(x *yaml.Node) { c.Paths = append(c.Paths, r.Text(x, "paths")) })
 		}),
@@ -131,7 +146,7 @@ func DecodeConfig(n *yaml.Node) (Config, error) {
 	return c, nil
 }
 
-func types() []string { return []string{typeSlurm, typeLog} }
+func types() []string { return []string{typeFile, typeKube, typeLog, typeDumps, typeRAS, typeSlurm} }
 
 // keysOf are the keys that a type has beside type, name and every.
 func keysOf(kind string) string {
@@ -140,14 +155,23 @@ func keysOf(kind string) string {
 		return "url timeout version user token_file tls job ranks cpu_jobs max_jobs max_body"
 	case typeLog:
 		return "paths zone devices sequence peak_tflops job whole max_jobs"
+	case typeKube:
+		return "url timeout token_file tls job cpu_jobs max_jobs max_body namespace"
+	case typeFile, typeDumps:
+		return "paths max_body"
+	case typeRAS:
+		return "address timeout job hosts max_body"
 	}
 	return ""
 }
 
 // needs is the key that a type cannot do without.
 func needs(kind string) string {
-	if kind == typeSlurm {
+	switch kind {
+	case typeSlurm, typeKube:
 		return "url"
+	case typeRAS:
+		return "address"
 	}
 	return "paths"
 }
@@ -170,8 +194,30 @@ func (c *Config) fits(r *entry.Reader, n *yaml.Node, given map[string]*yaml.Node
 	if given[needs(c.Type)] == nil {
 		r.Fail(n, "type %s: want %s", c.Type, needs(c.Type))
 	}
-	if v := given["job"]; v != nil && c.Type != typeLog && !strings.Contains(c.Job, "{name}") && !strings.Contains(c.Job, "{id}") {
+	if c.Type == typeRAS && c.Job == "" {
+		r.Fail(n, "type %s: want job: NCCL does not know its name", c.Type)
+	}
+	if v := given["job"]; v != nil && (c.Type == typeSlurm || c.Type == typeKube) && !strings.Contains(c.Job, "{name}") && !strings.Contains(c.Job, "{id}") {
 		r.Fail(v, "job: want {name} or {id} in %.40q, or all jobs would be one", c.Job)
+	}
+}
+
+// decodeHosts reads addresses and the names of their hosts.
+func decodeHosts(r *entry.Reader, n *yaml.Node) map[string]string {
+	if n.Kind != yaml.MappingNode {
+		r.Fail(n, "hosts: want addresses and names, found %s", entry.KindOf(n))
+		return nil
+	}
+	out := map[string]string{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		out[n.Content[i].Value] = r.Name(n.Content[i+1], "hosts", maxLabel)
+	}
+	return out
+}
+
+func checkAddress(r *entry.Reader, n *yaml.Node) {
+	if _, _, err := net.SplitHostPort(n.Value); err != nil {
+		r.Fail(n, "address: %v", err)
 	}
 }
 
@@ -190,7 +236,8 @@ func checkURL(r *entry.Reader, n *yaml.Node) {
 
 // withDefaults returns c with its defaults filled in.
 func (c Config) withDefaults() Config {
-	own := map[string]time.Duration{typeSlurm: 30 * time.Second, typeLog: time.Second}
+	own := map[string]time.Duration{typeSlurm: 30 * time.Second, typeLog: time.Second, typeFile: time.Minute, typeRAS: 30 * time.Second,
+		typeKube: 5 * time.Second, typeDumps: 30 * time.Second}
 	c.Every = cmp.Or(c.Every, own[c.Type])
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.MaxJobs = cmp.Or(c.MaxJobs, defaultJobs)
@@ -198,14 +245,20 @@ func (c Config) withDefaults() Config {
 	c.Ranks = cmp.Or(c.Ranks, "auto")
 	if c.Job == "" {
 		c.Job = "{name}-{id}"
-		if c.Type == typeLog {
+		switch c.Type {
+		case typeLog:
 			c.Job = "{file}"
+		case typeKube:
+			c.Job = "{namespace}.{name}"
 		}
 	}
 	if c.Name == "" && c.URL != "" {
 		if u, err := url.Parse(c.URL); err == nil {
 			c.Name = cmp.Or(u.Host, u.Path)
 		}
+	}
+	if c.Name == "" {
+		c.Name = c.Address
 	}
 	if c.Name == "" && len(c.Paths) > 0 {
 		c.Name = c.Paths[0]

@@ -48,6 +48,17 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 			zone = z
 		}
 		out.open = func() (source, error) { return openLogs(c, zone), nil }
+	case typeKube:
+		if _, err := c.TLS.Config(); err != nil {
+			return nil, fmt.Errorf("jobs: tls: %w", err)
+		}
+		out.open = func() (source, error) { return openKube(c, g) }
+	case typeRAS:
+		out.open = func() (source, error) { return newRAS(c, g.DialContext), nil }
+	case typeDumps:
+		out.open = func() (source, error) { return openDumps(c), nil }
+	case typeFile:
+		out.open = func() (source, error) { return openLayouts(c), nil }
 	default:
 		return nil, fmt.Errorf("jobs: type %q: want one of %v", c.Type, types())
 	}

@@ -48,7 +48,7 @@ func (l *logs) close() {
 
 // read reads what has been written to every log since the last round.
 func (l *logs) read(ctx context.Context, r *report) error {
-	paths, err := l.paths()
+	paths, err := matched(l.cfg.Paths)
 	if err != nil {
 		return err
 	}
@@ -95,20 +95,6 @@ func (l *logs) read(ctx context.Context, r *report) error {
 		return fmt.Errorf("%v: %w", l.cfg.Paths, fs.ErrNotExist)
 	}
 	return nil
-}
-
-// paths are the files that there are, by name.
-func (l *logs) paths() ([]string, error) {
-	var out []string
-	for _, p := range l.cfg.Paths {
-		found, err := filepath.Glob(p)
-		if err != nil {
-			return nil, fmt.Errorf("jobs: %q: %w", p, err)
-		}
-		out = append(out, found...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
 }
 
 // file returns the log at a path, nil where there is no room for one more.

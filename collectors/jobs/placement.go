@@ -106,13 +106,13 @@ func (t *tracker) goOn(r *report, h *work, w work) {
 		return
 	}
 	if w.restarts > h.restarts || w.start > h.start && w.start <= r.now.Add(time.Minute) {
+		if w.start <= h.start || w.start > r.now {
+			w.start = r.now // it was started anew in its place
+		}
 		for _, s := range h.spots {
-			t.state(r, h, s, h.start, max(w.start, h.start))
+			t.state(r, h, s, h.start, w.start)
 		}
 		*h = w
-		if h.start <= 0 {
-			h.start = r.now
-		}
 		for _, s := range h.spots {
 			t.state(r, h, s, h.start, 0)
 		}

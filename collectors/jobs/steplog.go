@@ -212,6 +212,7 @@ func (l *logLine) checkpoint(text string) bool {
 		{"Saving the checkpoint (or staging", telemetry.EventCheckpointStarted},
 		{"Saving a full checkpoint", telemetry.EventCheckpointStarted},
 		{"Scheduled async checkpoint save", telemetry.EventCheckpointStarted},
+		{"Async checkpoint save for step", telemetry.EventCheckpointEnded},
 		{"Finalizing checkpoint save", telemetry.EventCheckpointEnded},
 		{"Successfully saved checkpoint from iteration", telemetry.EventCheckpointEnded},
 	} {
