@@ -197,28 +197,11 @@ func (c *scoreCommand) judge(sh *shell, outcomes []cases.Outcome, coarsen int) (
 func (c *scoreCommand) report(sh *shell, o cases.Options, main []cases.Outcome) error {
 	r := accuracy.Report{Engine: correlate.Version, Rules: o.Engine.Correlate.Rules, Tuning: c.Tune, GPUs: c.GPUs, Main: main}
 	o.Baselines = false
-	beside := min(c.Beside, c.Seeds)
-	if beside == 0 {
-		return c.write(r)
-	}
-	for _, k := range []int{3, 10, 30} {
-		title := fmt.Sprintf("one sample in %d", k)
-		out, err := c.runLab(sh, o, title, faulty(c.wanted(k, beside)))
-		if err != nil {
+	if beside := min(c.Beside, c.Seeds); beside > 0 {
+		if err := c.besides(sh, o, beside, &r); err != nil {
 			return err
 		}
-		r.Coarse = append(r.Coarse, accuracy.Run{Title: title, Outcomes: out})
 	}
-	for _, a := range append([]cases.Ablation{cases.Whole}, cases.Ablations()...) {
-		o.Ablation = a
-		title := cmp.Or(string(a), "whole")
-		out, err := c.runLab(sh, o, title, faulty(c.wanted(1, beside)))
-		if err != nil {
-			return err
-		}
-		r.Ablate = append(r.Ablate, accuracy.Run{Title: title, Outcomes: out})
-	}
-	o.Ablation = cases.Whole
 	for _, l := range c.Larger {
 		gpus, n, err := larger(l)
 		if err != nil {
@@ -231,6 +214,28 @@ func (c *scoreCommand) report(sh *shell, o cases.Options, main []cases.Outcome) 
 		r.Larger = append(r.Larger, accuracy.Run{Title: fmt.Sprintf("%d GPUs", gpus), Outcomes: out})
 	}
 	return c.write(r)
+}
+
+// besides runs coarser sampling and the ablations, on so many seeds a class.
+func (c *scoreCommand) besides(sh *shell, o cases.Options, seeds int, r *accuracy.Report) error {
+	for _, k := range []int{3, 10, 30} {
+		title := fmt.Sprintf("one sample in %d", k)
+		out, err := c.runLab(sh, o, title, faulty(c.wanted(k, seeds)))
+		if err != nil {
+			return err
+		}
+		r.Coarse = append(r.Coarse, accuracy.Run{Title: title, Outcomes: out})
+	}
+	for _, a := range append([]cases.Ablation{cases.Whole}, cases.Ablations()...) {
+		o.Ablation = a
+		title := cmp.Or(string(a), "whole")
+		out, err := c.runLab(sh, o, title, faulty(c.wanted(1, seeds)))
+		if err != nil {
+			return err
+		}
+		r.Ablate = append(r.Ablate, accuracy.Run{Title: title, Outcomes: out})
+	}
+	return nil
 }
 
 func (c *scoreCommand) write(r accuracy.Report) error {
