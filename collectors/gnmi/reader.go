@@ -40,7 +40,10 @@ type reader struct {
 	names   string            // which word names a port
 	domain  string            // taken off neighbours' names
 	peer    func(string) bool // says that a system is a switch of ours
+	target  string
+	every   time.Duration // between samples of most series
 	book    *book.Book
+	slower  []slower
 	sink    collectors.Emitter
 
 	root      *node
@@ -88,8 +91,8 @@ type port struct {
 // newReader returns the reader of a device.
 func newReader(p *Profile, t Target, c *Config, sink collectors.Emitter) *reader {
 	r := &reader{profile: p, queues: c.Queues, names: p.names, domain: c.Domain, peer: func(string) bool { return false }, sink: sink,
-		self:  telemetry.Entity{Kind: telemetry.Switch, Name: telemetry.NamePart(t.Name)},
-		book:  book.New(book.Config{Collector: sourceName, Target: t.Name, Cadence: c.Every, Limit: maxSeries}),
+		self:   telemetry.Entity{Kind: telemetry.Switch, Name: telemetry.NamePart(t.Name)},
+		target: t.Name, every: c.Every, book: book.New(book.Config{Collector: sourceName, Target: t.Name, Cadence: c.Every, Limit: maxSeries}),
 		ports: map[string]*port{}, hoods: map[string]*neighbourhood{}, contained: map[telemetry.Entity]bool{}, dropped: map[collectors.Reason]int{}}
 	if c.Names != "" {
 		r.names = c.Names
@@ -426,11 +429,7 @@ func (r *reader) flush() {
 		r.readings++
 	}
 	r.pending = nil
-	n, err := r.book.Emit(r.sink, r.batch)
-	r.readings += n
-	if err != nil {
-		r.drop(collectors.Other)
-	}
+	r.emit()
 	r.open = false
 }
 

@@ -153,7 +153,7 @@ func (r *reader) place(u *use, vars []binding) bool {
 		r.drop(collectors.Malformed)
 		return false
 	}
-	cell, ok := r.book.Cell(e, u.rule.column)
+	cell, ok := r.bookOf().Cell(e, u.rule.column)
 	if !ok {
 		r.drop(collectors.OverLimit)
 		return false
