@@ -117,6 +117,8 @@ func TestKubernetes(t *testing.T) {
 	if got := e.runs(); len(got) > 0 {
 		t.Errorf("still placed: %v", got)
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if len(e.dropped) > 0 {
 		t.Errorf("dropped %v", e.dropped)
 	}

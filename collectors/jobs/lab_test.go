@@ -120,7 +120,8 @@ func theLabsJobs(t *testing.T, c scheduler.Config) {
 		}
 		keep()
 		for _, e := range ears[1:] { // the log is written after the tick
-			from := e.sweeps
+			from := 0
+			e.until("a sweep", func() bool { from = e.sweeps; return true })
 			e.until("another sweep", func() bool { return e.sweeps > from+1 })
 		}
 	}

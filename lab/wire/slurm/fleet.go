@@ -115,8 +115,15 @@ func (f *Fleet) Run(ctx context.Context) error {
 func (f *Fleet) advance() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	devices := map[telemetry.Entity]int{}
 	for _, e := range f.board.Edges(telemetry.Runs) {
-		if e.From.Kind == telemetry.Job && f.jobs[e.From] == nil {
+		if e.From.Kind != telemetry.Job {
+			continue
+		}
+		if e.End == 0 {
+			devices[e.From]++
+		}
+		if f.jobs[e.From] == nil {
 			f.last++
 			f.jobs[e.From] = &job{id: f.last, state: "RUNNING", start: max(e.Start, f.began()), log: newLog(f.cfg.Dir, e.From, f.cfg.TorchTitan || f.last%2 == 0)}
 		}
@@ -126,11 +133,9 @@ func (f *Fleet) advance() error {
 	for i := range events {
 		f.happened(&events[i])
 	}
-	for _, x := range f.board.Entities(telemetry.Job) {
-		if j := f.jobs[x]; j != nil {
-			if err := j.log.step(f.board, x, f.devices(x)); err != nil {
-				return err
-			}
+	for x, j := range f.jobs {
+		if err := j.log.step(f.board, x, devices[x]); err != nil {
+			return err
 		}
 	}
 	return nil
