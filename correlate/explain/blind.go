@@ -21,8 +21,8 @@ func (t *Teller) blindSpots(e *Evidence, best *Answer) []BlindSpot {
 	if e.Fabric != nil {
 		out = append(out, silent(e)...)
 	}
-	if e.Symptoms != nil && best.Signature != nil {
-		for _, s := range e.Symptoms.Silent(best.Entity, best.Signature) {
+	if e.Symptoms != nil {
+		for _, s := range lost(e, best) {
 			if !slices.ContainsFunc(out, func(b BlindSpot) bool { return b.Entity == s.Entity }) {
 				out = append(out, BlindSpot{Entity: s.Entity, Metric: s.Metric, Reason: "fell silent", WouldTell: "what it does since"})
 			}
@@ -33,6 +33,15 @@ func (t *Teller) blindSpots(e *Evidence, best *Answer) []BlindSpot {
 		out[maxBlindSpots-1].Reason += fmt.Sprintf(" (and %d more)", extra)
 	}
 	return out
+}
+
+// lost lists what is not heard any more and might have told: what the answer's
+// clues read, or, where nothing fits, anything of the machine.
+func lost(e *Evidence, best *Answer) []telemetry.Series {
+	if best.Signature == nil {
+		return e.Symptoms.Unheard(best.Entity)
+	}
+	return e.Symptoms.Silent(best.Entity, best.Signature)
 }
 
 // unmet lists the needs of a signature that the site does not show. A need of

@@ -34,6 +34,9 @@ type Symptoms interface {
 	// Silent lists what a signature's clues read for a root and is not heard any
 	// more, though it was before the hurt.
 	Silent(root telemetry.Entity, sig *Signature) []telemetry.Series
+	// Unheard lists what was heard before the hurt and is not any more, of the
+	// machine that a root is or stands in, or of all that a job uses.
+	Unheard(root telemetry.Entity) []telemetry.Series
 	// Near lists the entities of a kind that are under a root, or over it.
 	Near(root telemetry.Entity, kind telemetry.Kind) []telemetry.Entity
 }

@@ -227,3 +227,25 @@ func FuzzBaseline(f *testing.F) {
 		}
 	})
 }
+
+// What nobody hears any more of a machine is told, of it or of what stands in
+// it; what was never heard and what stands elsewhere is not.
+func TestWhatIsNotHeardAnyMoreOfAMachine(t *testing.T) {
+	s := newHall(t)
+	s.asks("fan", reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow))
+	s.tellsLike("fan:n0/f", "fan_speed_ratio", func(int) (float64, bool) { return 0.5, true })
+	s.tellsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 90 })
+	c := s.contrast()
+	want := []telemetry.Series{{Entity: entity("fan:n1/f"), Metric: "fan_speed_ratio"}}
+	for _, root := range []string{"node:n1", "fan:n1/f", "gpu:n1/0"} {
+		if got := c.Unheard(entity(root)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", root, got, want)
+		}
+	}
+	if got := c.Unheard(entity("node:n0")); len(got) > 0 {
+		t.Errorf("node:n0: %v, and all of it is heard", got)
+	}
+	if got := c.Unheard(entity("node:n99")); len(got) > 0 {
+		t.Errorf("a machine that nobody knows: %v", got)
+	}
+}

@@ -261,6 +261,30 @@ func (f *Contrast) Silent(root telemetry.Entity, sig *explain.Signature) []telem
 	return slices.CompactFunc(out, func(a, b telemetry.Series) bool { return a.Entity == b.Entity })
 }
 
+// Unheard lists, of the machine that a root is or stands in, or of all that a
+// job uses, what was heard before the hurt and is not any more: by entity, each
+// once.
+func (f *Contrast) Unheard(root telemetry.Entity) []telemetry.Series {
+	i, ok := f.survey.index[root]
+	if !ok {
+		return nil
+	}
+	var out []telemetry.Series
+	for e, x := range f.survey.all {
+		if !f.survey.used[e] || int32(e) != i && root.Kind != telemetry.Job && (f.survey.nodeOf[i] < 0 || f.survey.nodeOf[e] != f.survey.nodeOf[i]) {
+			continue
+		}
+		for c, column := range f.plan.of(x.Kind) {
+			if _, known := f.before.at(int32(e), c); known && f.now.silent[e][c] {
+				out = append(out, telemetry.Series{Entity: x, Metric: column.metric.Name})
+				break
+			}
+		}
+	}
+	slices.SortFunc(out, telemetry.Series.Compare)
+	return out
+}
+
 // Near lists the entities of a kind that are under a root, or else over it.
 func (f *Contrast) Near(root telemetry.Entity, kind telemetry.Kind) []telemetry.Entity {
 	i, ok := f.survey.index[root]
