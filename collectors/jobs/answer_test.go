@@ -103,3 +103,28 @@ func TestVersions(t *testing.T) {
 		t.Errorf("%d requests, with %q", n, asked)
 	}
 }
+
+// TestOnce: one round, of a log what it holds.
+func TestOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.log")
+	if err := os.WriteFile(path, []byte("[2024-08-21 10:19:42] iteration 4/ 25000 | elapsed time per iteration (ms): 2500.0 |\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(Config{Type: typeLog, Paths: []string{path}, Zone: "UTC"}, dial.Guard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := listen(t)
+	if err := c.Once(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := e.golden(), "2024-08-21T10:19:42Z job:run job_step_seconds 2.5\n"; got != want || e.sweeps != 1 {
+		t.Errorf("%s want %s", got, want)
+	}
+	if c, err = New(Config{Type: typeLog, Paths: []string{path + ".none"}}, dial.Guard{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Once(t.Context(), e); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of a log that is not there: %v", err)
+	}
+}

@@ -103,6 +103,32 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	}
 }
 
+// Once reads one round, of logs what they hold already.
+func (c *Collector) Once(ctx context.Context, sink collectors.Sink) error {
+	s, err := c.openWhole()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	began := time.Now()
+	r := newReport(sink, began)
+	err = s.read(ctx, r)
+	sink.Swept(collectors.Sweep{Took: time.Since(began), Read: r.count, Dropped: r.dropped, Err: err})
+	if err != nil {
+		return fmt.Errorf("jobs: %s: %w", c.cfg.Name, err)
+	}
+	return nil
+}
+
+// openWhole opens the source so that a first round has something to read.
+func (c *Collector) openWhole() (source, error) {
+	s, err := c.open()
+	if l, ok := s.(*logs); ok {
+		l.cfg.Whole = true
+	}
+	return s, err
+}
+
 // tell logs a change of how the source does.
 func (c *Collector) tell(said string, err error) string {
 	now := ""
