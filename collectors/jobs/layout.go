@@ -57,6 +57,10 @@ func group(key, name string) telemetry.Entity {
 }
 
 func (l *layout) edge(from telemetry.Entity, rel telemetry.Relation, to telemetry.Entity) {
+	if from == to {
+		l.fail("%w: %s leads to itself", errLayout, from)
+		return
+	}
 	e := telemetry.Edge{From: from, To: to, Relation: rel, Source: typeFile}
 	k := from.String() + " " + string(rel) + " " + to.String()
 	if l.made[k] {

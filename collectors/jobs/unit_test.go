@@ -196,7 +196,7 @@ node:n3 member group:block/b1 1970-01-01T00:00:00Z to 1970-01-01T00:16:40Z
 	if got := e.golden(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	for _, text := range []string{"", "SwitchName=s1 Nodes=n[", "SwitchName=s1 Colour=red", "a: b: c", "just text", "{}", "[]", "[{}]", "SwitchName="} {
+	for _, text := range []string{"", "SwitchName=s1 Nodes=n[", "SwitchName=s1 Colour=red", "a: b: c", "just text", "{}", "[]", "[{}]", "SwitchName=", "SwitchName=s1 Switches=s1"} {
 		if edges, err := readLayout([]byte(text)); err == nil {
 			t.Errorf("%q: %d edges", text, len(edges))
 		}
