@@ -17,7 +17,7 @@ import (
 
 // hurt is a place in the recording at which the incident is open and told of by
 // four revisions.
-const hurt = 4500
+const hurt = 4800
 
 func otherRules(c *Config) { c.Engine.Correlate.Rules = "other" }
 
