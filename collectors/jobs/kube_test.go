@@ -126,8 +126,8 @@ func TestKubernetes(t *testing.T) {
 
 // clusterModel answers without a connection.
 type clusterModel struct {
-	severed, spoilt, swollen atomic.Bool
-	api                      apiServer
+	severed, spoilt atomic.Bool
+	api             apiServer
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -123,7 +123,6 @@ type reader struct {
 	self     telemetry.Entity
 
 	next    time.Time // when counts are stated
-	began   time.Time
 	took    time.Duration
 	read    int
 	dropped map[collectors.Reason]int

@@ -158,6 +158,10 @@ func (d *device) read(s *sheet) error {
 	return nil
 }
 
+// transfersPerSecond of a lane, by PCIe generation (PCI-SIG base specifications
+// 1 to 6).
+var transfersPerSecond = [...]uint64{0, 2_500_000_000, 5_000_000_000, 8_000_000_000, 16_000_000_000, 32_000_000_000, 64_000_000_000}
+
 // whole reads what has a call of its own.
 func (d *device) whole(s *sheet) {
 	put := func(q quantity, v uint64, ret nvml.Return) {

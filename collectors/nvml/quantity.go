@@ -84,7 +84,3 @@ func (s *sheet) share(q quantity, percent float64) {
 		s.set(q, uint64(math.Round(float64(min(percent, 100)*100))))
 	}
 }
-
-// transfersPerSecond of a lane, by PCIe generation (PCI-SIG base specifications
-// 1 to 6).
-var transfersPerSecond = [...]uint64{0, 2_500_000_000, 5_000_000_000, 8_000_000_000, 16_000_000_000, 32_000_000_000, 64_000_000_000}
