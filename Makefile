@@ -42,12 +42,13 @@ $(PAGE)/node_modules: $(PAGE)/package-lock.json
 		{ rm -rf $@; echo "page: playwright-core cannot be installed: the tests in a browser are skipped" >&2; }
 
 # The recordings, then the simulated site: ten reported seeds a class on 256
-# GPUs, what stands beside, and larger sites. docs/accuracy.md is written anew.
+# GPUs, what stands beside, and larger sites. REPORT is written anew.
 # It goes on where it was broken off (the outcomes are in the user's cache).
 LAB ?= --gpus 256 --seeds 10 --apart --doubles --baselines --beside 2 --larger 1024:100,8192:20
+REPORT ?= docs/accuracy.md
 score: build
 	bin/quintet score $(SCOREFLAGS) $(TRACES)
-	bin/quintet score --lab $(LAB) --report docs/accuracy.md $(SCOREFLAGS)
+	bin/quintet score --lab $(LAB) --report $(REPORT) $(SCOREFLAGS)
 
 # What a change must keep: one seed a class on 64 GPUs.
 lab: build

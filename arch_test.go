@@ -91,7 +91,7 @@ collectors/receive:        go.opentelemetry.io/collector/pdata
 collectors/redfish:        telemetry collectors collectors/entry collectors/dial collectors/book go.yaml.in/yaml
 collectors/scrape:         telemetry collectors collectors/book collectors/dial collectors/entry collectors/mapping go.yaml.in/yaml
 collectors/scrape:         github.com/prometheus/prometheus
-collectors/collectorstest: telemetry collectors
+collectors/collectorstest: telemetry collectors go.yaml.in/yaml
 
 # the live shell
 pipeline/broker:   pipeline/bus github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys

@@ -2,6 +2,8 @@ package entry
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -88,4 +90,22 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// TestReadFile: a file is read whole, and one that is too long is refused by
+// name.
+func TestReadFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(path, []byte("12345"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadFile(path, 5); err != nil || string(b) != "12345" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := ReadFile(path, 4); err == nil || err.Error() != path+": 5 bytes, at most 4" {
+		t.Errorf("too long: %v", err)
+	}
+	if _, err := ReadFile(path+".none", 5); !os.IsNotExist(err) {
+		t.Errorf("not there: %v", err)
+	}
 }

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/gnmi"
 	"github.com/quintet-dc/quintet/lab/board"
@@ -190,17 +189,9 @@ func read(t *testing.T, site *live.Site, c wire.Config) *bench {
 // decode has an entry read as the configuration file's are.
 func decode(t *testing.T, e map[string]any) gnmi.Config {
 	t.Helper()
-	text, err := yaml.Marshal(e)
+	c, err := gnmi.DecodeConfig(collectorstest.Entry(t, e))
 	if err != nil {
-		t.Fatal(err)
-	}
-	var n yaml.Node
-	if err := yaml.Unmarshal(text, &n); err != nil {
-		t.Fatal(err)
-	}
-	c, err := gnmi.DecodeConfig(&n)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("%v\n%v", err, e)
 	}
 	return c
 }

@@ -3,7 +3,6 @@ package gnmi
 import (
 	"embed"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,7 +67,7 @@ func loadProfile(name string, depth int) (*Profile, error) {
 		if !strings.ContainsAny(name, "./") {
 			return nil, fmt.Errorf("profile %q: want one of %s, or the path of a file", name, strings.Join(ProfileNames(), ", "))
 		}
-		if b, err = readProfile(name); err != nil {
+		if b, err = entry.ReadFile(name, maxProfileBytes); err != nil {
 			return nil, fmt.Errorf("profile: %w", err)
 		}
 	}
@@ -80,17 +79,6 @@ func loadProfile(name string, depth int) (*Profile, error) {
 		p.Name = name
 	}
 	return p, nil
-}
-
-func readProfile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxProfileBytes {
-		return nil, fmt.Errorf("%s: %d bytes, at most %d", path, info.Size(), maxProfileBytes)
-	}
-	return os.ReadFile(path)
 }
 
 // ProfileNames lists the profiles that come with the program.

@@ -118,7 +118,7 @@ func TestOnce(t *testing.T) {
 	if err := c.Once(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := e.golden(), "2024-08-21T10:19:42Z job:run job_step_seconds 2.5\n"; got != want || e.sweeps != 1 {
+	if got, want := e.golden(), "2024-08-21T10:19:42Z job:run job_step_seconds 2.5\n"; got != want || len(e.Sweeps) != 1 {
 		t.Errorf("%s want %s", got, want)
 	}
 	if c, err = New(Config{Type: typeLog, Paths: []string{path + ".none"}}, dial.Guard{}); err != nil {

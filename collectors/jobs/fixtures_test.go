@@ -37,7 +37,7 @@ func shared(t *testing.T, dir string) map[string][]byte {
 }
 
 // asked has a file read as the answer of slurmrestd for key.
-func asked(t *testing.T, text []byte, key string, cpu bool) (*ear, error) {
+func asked(t *testing.T, text []byte, key string, cpu bool) (ear, error) {
 	t.Helper()
 	c := Config{Type: typeSlurm, Name: "slurm", URL: "http://slurm", CPUJobs: cpu}.withDefaults()
 	s := newSlurm(c, nil, "")
@@ -82,11 +82,11 @@ job:gridjob-20468 runs node:naboo222 2024-08-07T00:32:52Z to on
 			t.Errorf("%s: %v", name, err)
 		case golden != "" && e.golden() != golden:
 			t.Errorf("%s:\n%swant\n%s", name, e.golden(), golden)
-		case len(e.dropped) > 0:
-			t.Errorf("%s: dropped %v", name, e.dropped)
+		case len(e.Dropped) > 0:
+			t.Errorf("%s: dropped %v", name, e.Dropped)
 		}
 		if listed {
-			t.Logf("%s: %d edges, %d events", name, len(e.edges), len(e.events))
+			t.Logf("%s: %d edges, %d events", name, len(e.Edges), len(e.Events))
 		}
 	}
 }
@@ -137,21 +137,21 @@ func TestRecordingsOfTraining(t *testing.T) {
 		e, job := replayed(t, name, text)
 		golden, listed := want[name]
 		if !listed {
-			if len(e.series) > 0 || len(e.events) > 0 {
+			if len(e.Series) > 0 || len(e.Events) > 0 {
 				t.Errorf("%s is no trainer's log, and says\n%s", name, e.golden())
 			}
 			continue
 		}
-		steps := e.series[telemetry.Series{Entity: job, Metric: "job_step_seconds"}]
+		steps := e.Series[telemetry.Series{Entity: job, Metric: "job_step_seconds"}]
 		all := len(steps)
 		last := 0.0
 		if all > 0 {
-			last = steps[all-1].value
+			last = steps[all-1].Float()
 		}
-		got := fmt.Sprintf("%d steps, %d events, last %.6g s, dropped %v", all, len(e.events), last, e.dropped)
+		got := fmt.Sprintf("%d steps, %d events, last %.6g s, dropped %v", all, len(e.Events), last, e.Dropped)
 		for _, m := range []telemetry.MetricName{"job_mfu_ratio", "job_tokens_per_second"} {
-			if s := e.series[telemetry.Series{Entity: job, Metric: m}]; len(s) > 0 {
-				got += fmt.Sprintf(", %s %.6g", m, s[len(s)-1].value)
+			if s := e.Series[telemetry.Series{Entity: job, Metric: m}]; len(s) > 0 {
+				got += fmt.Sprintf(", %s %.6g", m, s[len(s)-1].Float())
 			}
 		}
 		if got != golden {
@@ -162,7 +162,7 @@ func TestRecordingsOfTraining(t *testing.T) {
 
 // replayed reads a log line by line, as it would come to somebody who follows
 // it.
-func replayed(t *testing.T, name string, text []byte) (*ear, telemetry.Entity) {
+func replayed(t *testing.T, name string, text []byte) (ear, telemetry.Entity) {
 	t.Helper()
 	e := listen(t)
 	x := telemetry.Entity{Kind: telemetry.Job, Name: "run"}
@@ -183,7 +183,7 @@ func replayed(t *testing.T, name string, text []byte) (*ear, telemetry.Entity) {
 			dropped[why] += n
 		}
 	}
-	e.dropped = dropped
+	e.Dropped = dropped
 	return e, x
 }
 
@@ -220,7 +220,7 @@ func TestRecordingsOfOthersAreRefused(t *testing.T) {
 		if found, _ := readDump(text); len(found) > 0 {
 			t.Errorf("%s as a dump: %v", name, found)
 		}
-		if e, _ := replayed(t, name, text); len(e.series)+len(e.events) > 0 {
+		if e, _ := replayed(t, name, text); len(e.Series)+len(e.Events) > 0 {
 			t.Errorf("%s as a log:\n%s", name, e.golden())
 		}
 	}

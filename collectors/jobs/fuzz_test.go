@@ -53,10 +53,10 @@ func FuzzLine(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		for x, hs := range e.series {
+		for x, hs := range e.Series {
 			for _, h := range hs {
-				if !(h.value >= 0) || h.at <= 0 {
-					t.Errorf("%s: %v at %s", x, h.value, h.at)
+				if !(h.Float() >= 0) || h.At <= 0 {
+					t.Errorf("%s: %v at %s", x, h.Float(), h.At)
 				}
 			}
 		}

@@ -85,10 +85,10 @@ func TestKubernetes(t *testing.T) {
 	e := start(t, c)
 	happened := func(want ...string) {
 		t.Helper()
-		e.until(fmt.Sprint(want), func() bool {
+		e.Until(fmt.Sprint(want), func() bool {
 			var got []string
-			for i := range e.events {
-				got = append(got, fmt.Sprintf("%s %s %s", e.events[i].Entity, e.events[i].Name, e.events[i].Text))
+			for i := range e.Events {
+				got = append(got, fmt.Sprintf("%s %s %s", e.Events[i].Entity, e.Events[i].Name, e.Events[i].Text))
 			}
 			return slices.Equal(got, want)
 		})
@@ -105,7 +105,7 @@ func TestKubernetes(t *testing.T) {
 	a.forgets, a.pods = true, []map[string]any{podOf("a-0", "llm", "n3", "Running", 1, "8")}
 	a.changes = nil
 	a.mu.Unlock()
-	e.until("the list again", func() bool { return len(e.edges) >= 9 })
+	e.Until("the list again", func() bool { return len(e.Edges) >= 9 })
 	if got, want := e.runs(), []string{"job:ml.llm > node:n3"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -117,10 +117,10 @@ func TestKubernetes(t *testing.T) {
 	if got := e.runs(); len(got) > 0 {
 		t.Errorf("still placed: %v", got)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.dropped) > 0 {
-		t.Errorf("dropped %v", e.dropped)
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
+	if len(e.Dropped) > 0 {
+		t.Errorf("dropped %v", e.Dropped)
 	}
 }
 

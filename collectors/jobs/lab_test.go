@@ -1,15 +1,13 @@
 package jobs
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/lab/board"
 	"github.com/quintet-dc/quintet/lab/live"
@@ -19,37 +17,25 @@ import (
 
 // wire puts a board's scheduler and logs on the wire and has a collector read
 // each, from the entries that the fleet gives.
-func wire(t *testing.T, b *board.Board, c scheduler.Config, change func(map[string]any)) []*ear {
+func wire(t *testing.T, b *board.Board, c scheduler.Config, change func(map[string]any)) []ear {
 	t.Helper()
 	c.Dir, c.Every, c.Logs = t.TempDir(), 100*time.Millisecond, true
 	f, err := scheduler.New(b, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	collectorstest.Start(t, f.Run)
 	if n := len(f.Addresses()); n < 2 {
 		t.Errorf("%d addresses", n)
 	}
-	var out []*ear
+	var out []ear
 	for _, entry := range f.Entries() {
 		if change != nil {
 			change(entry)
 		}
-		text, err := yaml.Marshal(entry)
+		c, err := DecodeConfig(collectorstest.Entry(t, entry))
 		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := DecodeConfig(node(t, string(text)))
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
+			t.Fatalf("%v\n%v", err, entry)
 		}
 		col, err := New(c, dial.Guard{})
 		if err != nil {
@@ -91,7 +77,7 @@ func theLabsJobs(t *testing.T, c scheduler.Config) {
 		t.Fatalf("%d entries for %d jobs", len(ears), len(jobs))
 	}
 	slurmctld := ears[0]
-	slurmctld.until("list of jobs", func() bool { return slurmctld.sweeps > 1 })
+	slurmctld.Until("list of jobs", func() bool { return len(slurmctld.Sweeps) > 1 })
 	if got, want := slurmctld.runs(), placed(b); !slices.Equal(got, want) || len(want) == 0 {
 		t.Errorf("placed %v\nwant %v", got, want)
 	}
@@ -121,35 +107,35 @@ func theLabsJobs(t *testing.T, c scheduler.Config) {
 		keep()
 		for _, e := range ears[1:] { // the log is written after the tick
 			from := 0
-			e.until("a sweep", func() bool { from = e.sweeps; return true })
-			e.until("another sweep", func() bool { return e.sweeps > from+1 })
+			e.Until("a sweep", func() bool { from = len(e.Sweeps); return true })
+			e.Until("another sweep", func() bool { return len(e.Sweeps) > from+1 })
 		}
 	}
 	for i, x := range jobs {
 		e := ears[1+i]
-		e.mu.Lock()
-		compare(t, x, told[x], e.series)
-		for why, n := range e.dropped {
+		e.Mu.Lock()
+		compare(t, x, told[x], e.Series)
+		for why, n := range e.Dropped {
 			t.Errorf("%s: %d dropped as %s", x, n, why)
 		}
-		e.mu.Unlock()
+		e.Mu.Unlock()
 	}
 }
 
 // compare holds the steps of a log against those of the board. TorchTitan tells
 // no length: it is the time between two lines, to a millisecond, of steps that
 // may have a checkpoint between them. A job's tokens are rounded for each device.
-func compare(t *testing.T, x telemetry.Entity, want map[telemetry.Time]map[telemetry.MetricName]float64, got map[telemetry.Series][]heard) {
+func compare(t *testing.T, x telemetry.Entity, want map[telemetry.Time]map[telemetry.MetricName]float64, got map[telemetry.Series][]collectorstest.Reading) {
 	t.Helper()
 	for m, tolerance := range map[telemetry.MetricName]float64{"job_step_seconds": 0.0021, "job_mfu_ratio": 0.0001, "job_tokens_per_second": 8.1} {
 		found := 0
 		for _, h := range got[telemetry.Series{Entity: x, Metric: m}] {
 			for at, values := range want {
-				if d := at.Sub(h.at); d < -time.Millisecond || d > time.Millisecond {
+				if d := at.Sub(h.At); d < -time.Millisecond || d > time.Millisecond {
 					continue
 				}
-				if v, ok := values[m]; !ok || math.Abs(v-h.value) > tolerance {
-					t.Errorf("%s %s at %s: %v, on the board %v", x, m, h.at, h.value, v)
+				if v, ok := values[m]; !ok || math.Abs(v-h.Float()) > tolerance {
+					t.Errorf("%s %s at %s: %v, on the board %v", x, m, h.At, h.Float(), v)
 				}
 				found++
 			}
@@ -197,9 +183,9 @@ func TestWhatHappensToTheLabsJobs(t *testing.T) {
 			})[0]
 			happened := func(want string) {
 				t.Helper()
-				e.until(want, func() bool {
-					for i := range e.events {
-						x := &e.events[i]
+				e.Until(want, func() bool {
+					for i := range e.Events {
+						x := &e.Events[i]
 						if want == fmt.Sprintf("%s %s %v", x.Entity, x.Name, x.At.Sub(now)) {
 							return true
 						}
@@ -229,10 +215,10 @@ func TestWhatHappensToTheLabsJobs(t *testing.T) {
 			if got := e.runs(); len(got) > 0 {
 				t.Errorf("still placed: %v", got)
 			}
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			if n := len(e.events); n != 6 || len(e.dropped) > 0 {
-				t.Errorf("%d events, dropped %v:", n, e.dropped)
+			e.Mu.Lock()
+			defer e.Mu.Unlock()
+			if n := len(e.Events); n != 6 || len(e.Dropped) > 0 {
+				t.Errorf("%d events, dropped %v:", n, e.Dropped)
 			}
 		})
 	}

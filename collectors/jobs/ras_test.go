@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -59,7 +60,7 @@ func TestRAS(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	c, err := DecodeConfig(node(t, "{type: nccl_ras, address: "+l.Addr().String()+", job: llm, every: 100ms, hosts: {10.0.0.1: n7}}"))
+	c, err := DecodeConfig(collectorstest.Node(t, "{type: nccl_ras, address: "+l.Addr().String()+", job: llm, every: 100ms, hosts: {10.0.0.1: n7}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestRAS(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := start(t, col)
-	e.until("a sweep", func() bool { return e.sweeps > 0 })
+	e.Until("a sweep", func() bool { return len(e.Sweeps) > 0 })
 	if got, want := e.runs(), []string{"job:llm > gpu:n7/4 0", "job:llm > gpu:n7/5 1"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -76,16 +77,16 @@ func TestRAS(t *testing.T) {
 		t.Errorf("asked %q, %q", a, b)
 	}
 	answers <- status("true")
-	e.until("word of the dead rank", func() bool {
+	e.Until("word of the dead rank", func() bool {
 		var names []string
-		for i := range e.events {
-			names = append(names, e.events[i].Entity.String()+" "+string(e.events[i].Name))
+		for i := range e.Events {
+			names = append(names, e.Events[i].Entity.String()+" "+string(e.Events[i].Name))
 		}
 		return slices.Contains(names, "gpu:n7/5 nccl_rank_dead") && slices.Contains(names, "gpu:n7/4 nccl_error")
 	})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if h := e.series[telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Rank, Name: "llm/0"}, Metric: "rank_collectives_total"}]; len(h) == 0 || h[0].value != 42 {
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
+	if h := e.Series[telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Rank, Name: "llm/0"}, Metric: "rank_collectives_total"}]; len(h) == 0 || h[0].Float() != 42 {
 		t.Errorf("collectives of rank 0: %v", h)
 	}
 }
@@ -116,11 +117,11 @@ func TestDumps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for why, n := range r.dropped {
-			e.dropped[why] += n
+			e.Dropped[why] += n
 		}
 	}
 	want := `1970-01-01T00:16:40Z gpu:n1/3 nccl_bus_bandwidth_bytes_per_second{algo_proto="RING_SIMPLE",collective="AllReduce",comm_name="dp, all",message_size="4-5GB",nranks="16"} 3.125e+11` + "\n"
-	if got := e.golden(); got != want || e.dropped["malformed"] != 2 {
-		t.Errorf("dropped %v\n%swant\n%s", e.dropped, got, want)
+	if got := e.golden(); got != want || e.Dropped["malformed"] != 2 {
+		t.Errorf("dropped %v\n%swant\n%s", e.Dropped, got, want)
 	}
 }

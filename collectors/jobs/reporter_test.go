@@ -49,15 +49,15 @@ func TestReporter(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
 	counts := map[string]int{}
-	for x, hs := range e.series {
+	for x, hs := range e.Series {
 		counts[x.String()] = len(hs)
 		for _, h := range hs {
 			low := map[telemetry.MetricName]float64{"rank_compute_seconds": 0.09, "rank_comm_wait_seconds": 0.09, "job_step_seconds": 0.19}[x.Metric]
-			if h.value < low {
-				t.Errorf("%s: %v, want %v at least", x, h.value, low)
+			if h.Float() < low {
+				t.Errorf("%s: %v, want %v at least", x, h.Float(), low)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -68,8 +69,8 @@ func TestForms(t *testing.T) {
 		}
 		name := map[string]telemetry.EventName{"failed": telemetry.EventJobFailed, "ended": telemetry.EventJobEnded}
 		how, text, _ := strings.Cut(x.want, " ")
-		if n := len(e.events); n != 2 || e.events[1].Name != name[how] || e.events[1].Text != text {
-			t.Errorf("%s: %+v, want %s", x.job, e.events, x.want)
+		if n := len(e.Events); n != 2 || e.Events[1].Name != name[how] || e.Events[1].Text != text {
+			t.Errorf("%s: %+v, want %s", x.job, e.Events, x.want)
 		}
 	}
 }
@@ -88,7 +89,7 @@ func TestABrokenListEndsNothing(t *testing.T) {
 		}
 	}
 	if len(e.runs()) != 1 {
-		t.Errorf("%v %v", e.runs(), e.events)
+		t.Errorf("%v %v", e.runs(), e.Events)
 	}
 	_ = s.readJobs(strings.NewReader(`{"jobs":null}`), r)
 	s.jobs.finish(r)
@@ -210,11 +211,11 @@ func TestConfigs(t *testing.T) {
 		"{type: nccl_ras, address: '127.0.0.1:28028'}": "want job", "{type: log, paths: [a], zone: Mars/Base}": "zone", "{type: slurm, url: 'http://u:p@x'}": "no user",
 		"{type: nccl_ras, address: here, job: x}": "missing port", "{type: file, paths: [a], max_body: 1}": "max_body", "7": "want keys and values",
 	} {
-		if _, err := DecodeConfig(node(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := DecodeConfig(collectorstest.Node(t, text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	c, err := DecodeConfig(node(t, "{type: slurm, url: 'unix:///run/slurmrestd.sock', version: v0.0.41, user: q, token_file: /t, ranks: block, cpu_jobs: true, max_jobs: 9, timeout: 5s, every: 1m}"))
+	c, err := DecodeConfig(collectorstest.Node(t, "{type: slurm, url: 'unix:///run/slurmrestd.sock', version: v0.0.41, user: q, token_file: /t, ranks: block, cpu_jobs: true, max_jobs: 9, timeout: 5s, every: 1m}"))
 	if err != nil || c.Ranks != "block" || !c.CPUJobs || c.MaxJobs != 9 || c.Every != time.Minute {
 		t.Errorf("%+v, %v", c, err)
 	}

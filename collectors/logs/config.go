@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/entry"
 )
@@ -88,13 +88,11 @@ func (c Config) withDefaults(g dial.Guard) (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Node == "" {
-		name, err := os.Hostname()
-		if err != nil {
-			return c, fmt.Errorf("node: no name given, and the host has none: %w", err)
-		}
-		c.Node = name
+	name, err := collectors.NodeName(c.Node)
+	if err != nil {
+		return c, err
 	}
+	c.Node = name
 	c.Name = cmp.Or(c.Name, c.Node)
 	for _, s := range []string{c.Node, c.Name} {
 		if len(s) > maxName || s != clean(s) || strings.ContainsAny(s, " |/") {

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
 // TestConfig: every key is read, and every mistake has its place.
 func TestConfig(t *testing.T) {
-	c, err := DecodeConfig(node(t, `
+	c, err := DecodeConfig(collectorstest.Node(t, `
 name: a
 node: h1
 kernel: {path: /k, boot: 2026-01-02T03:04:05Z}
@@ -54,7 +55,7 @@ nics_from: /n
 		"zone: Mars/North":                      "1:7: logs: zone: unknown time zone",
 		"since: 30h":                            "1:8: logs: since: 30h0m0s, want 0s to 24h0m0s",
 	} {
-		if _, err := DecodeConfig(node(t, text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := DecodeConfig(collectorstest.Node(t, text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", text, err, want)
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -164,15 +162,6 @@ func equal(t *testing.T, what string, got, want []string) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s:\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-}
-
-func node(t *testing.T, text string) *yaml.Node {
-	t.Helper()
-	var n yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
-		t.Fatal(err)
-	}
-	return &n
 }
 
 func temp(t *testing.T, name string) string { return filepath.Join(t.TempDir(), name) }

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -50,7 +49,7 @@ func loadLibrary(files []string) (*library, error) {
 	var l library
 	var faults []error
 	for _, f := range files {
-		b, err := readBounded(f)
+		b, err := entry.ReadFile(f, maxDocument)
 		if err == nil {
 			err = l.add(b)
 		}
@@ -62,17 +61,6 @@ func loadLibrary(files []string) (*library, error) {
 		faults = append(faults, fmt.Errorf("patterns: %w", err))
 	}
 	return &l, errors.Join(faults...)
-}
-
-func readBounded(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxDocument {
-		return nil, fmt.Errorf("%d bytes, at most %d", info.Size(), maxDocument)
-	}
-	return os.ReadFile(file)
 }
 
 // add reads one document. Faults carry line and column.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/quintet-dc/quintet/collectors/entry"
 )
 
 // state is how far everything was read.
@@ -30,7 +32,7 @@ func (s *state) load(path string) error {
 	if path == "" {
 		return nil
 	}
-	b, err := readBounded(path)
+	b, err := entry.ReadFile(path, maxDocument)
 	if os.IsNotExist(err) {
 		return nil
 	}

@@ -2,9 +2,7 @@ package mapping
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,14 +32,7 @@ var errNoDocument = errors.New("no mapping in it")
 
 // ReadFile reads a mapping file of a user's. Errors name file, line and column.
 func ReadFile(path string) (*File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: %d bytes, at most %d", path, info.Size(), maxFile)
-	}
-	b, err := os.ReadFile(path)
+	b, err := entry.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, err
 	}

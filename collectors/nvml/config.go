@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/entry"
 )
 
@@ -49,12 +49,10 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Every < leastEvery || c.Every > mostEvery {
 		return c, fmt.Errorf("every: %s, want %s to %s", c.Every, leastEvery, mostEvery)
 	}
-	if c.Node == "" {
-		name, err := os.Hostname()
-		if err != nil {
-			return c, fmt.Errorf("node: no name given, and the host has none: %w", err)
-		}
-		c.Node = name
+	name, err := collectors.NodeName(c.Node)
+	if err != nil {
+		return c, err
 	}
+	c.Node = name
 	return c, nil
 }

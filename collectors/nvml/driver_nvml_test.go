@@ -38,9 +38,9 @@ func TestAgreesWithNvidiaSMI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := read(t, c, func(p *page) bool { return len(p.sweeps) >= 3 })
+	p := read(t, c, func(p *page) bool { return len(p.Sweeps) >= 3 })
 	after := smi()
-	for _, s := range p.sweeps {
+	for _, s := range p.Sweeps {
 		t.Logf("a sweep of %d values took %v", s.Read, s.Took.Round(time.Microsecond))
 	}
 	for i := range before {
@@ -75,9 +75,9 @@ func TestAgreesWithNvidiaSMI(t *testing.T) {
 		near("memory temperature", word("gpu_memory_temperature_celsius"), 3, 10, 1)
 		t.Logf("%s reasons %#x, nvidia-smi %s", gpu, uint64(word("gpu_clock_event_reasons")), before[i][9])
 	}
-	for k, w := range p.words {
-		if p.states[k] == telemetry.Present {
-			t.Logf("%s %s %d", k.Entity, k.Metric, w)
+	for k := range p.Series {
+		if r, _ := p.Last(k); r.State == telemetry.Present {
+			t.Logf("%s %s %d", k.Entity, k.Metric, r.Word)
 		}
 	}
 }

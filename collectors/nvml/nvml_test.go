@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -93,49 +91,15 @@ func TestContract(t *testing.T) {
 	}})
 }
 
-// page is a sink that keeps the last word of every series.
+// page is an ear that ends the reading when enough was read.
 type page struct {
-	schemas map[telemetry.Fingerprint]*telemetry.Schema
-	words   map[telemetry.Series]uint64
-	states  map[telemetry.Series]telemetry.State
-	events  []telemetry.Event
-	edges   []telemetry.Edge
-	sweeps  []collectors.Sweep
-	enough  func(*page) bool
-	stop    context.CancelFunc
-	t       *testing.T
-	decoder telemetry.Decoder
-}
-
-func (p *page) Emit(r *telemetry.Record) {
-	switch r.Kind {
-	case telemetry.SchemaRecord:
-		p.schemas[r.Schema.Fingerprint()] = r.Schema
-	case telemetry.EventRecord:
-		p.events = append(p.events, *r.Event)
-	case telemetry.EdgeRecord:
-		p.edges = append(p.edges, *r.Edge)
-	case telemetry.FrameRecord:
-		h, err := r.Frame.Header()
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		s := p.schemas[h.Fingerprint]
-		var f telemetry.Frame
-		if err := p.decoder.Decode(r.Frame, s, &f); err != nil {
-			p.t.Fatal(err)
-		}
-		for i, w := range f.Words {
-			p.words[s.Series(i)], p.states[s.Series(i)] = w, telemetry.Present
-			if f.States != nil {
-				p.states[s.Series(i)] = f.States[i]
-			}
-		}
-	}
+	*collectorstest.Ear
+	enough func(*page) bool
+	stop   context.CancelFunc
 }
 
 func (p *page) Swept(s collectors.Sweep) {
-	p.sweeps = append(p.sweeps, s)
+	p.Ear.Swept(s)
 	if p.enough(p) {
 		p.stop()
 	}
@@ -146,17 +110,17 @@ func read(t *testing.T, c *Collector, enough func(*page) bool) *page {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	p := &page{schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, words: map[telemetry.Series]uint64{}, states: map[telemetry.Series]telemetry.State{},
-		enough: enough, stop: cancel, t: t}
+	p := &page{Ear: collectorstest.Listen(t), enough: enough, stop: cancel}
 	if err := c.Run(ctx, p); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
+// of returns what was heard last of a GPU's metric; Absent if nothing was.
 func (p *page) of(gpu, metric string) (uint64, telemetry.State) {
-	k := telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: gpu}, Metric: telemetry.MetricName(metric)}
-	return p.words[k], p.states[k]
+	r, _ := p.Last(telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: gpu}, Metric: telemetry.MetricName(metric)})
+	return r.Word, r.State
 }
 
 // TestWhatIsReadIsStated: words in NVML's units, shares as shares, nothing for
@@ -165,7 +129,7 @@ func (p *page) of(gpu, metric string) (uint64, telemetry.State) {
 func TestWhatIsReadIsStated(t *testing.T) {
 	b := &bench{raise: []xid{{gpu: 1, code: 79}, {gpu: -1, code: 13}}}
 	c := collector(t, b)
-	p := read(t, c, func(p *page) bool { return len(p.sweeps) >= 1 })
+	p := read(t, c, func(p *page) bool { return len(p.Sweeps) >= 1 })
 	if w, s := p.of("n0001/0", "gpu_power_watts"); w != 512_345 || s != telemetry.Present {
 		t.Errorf("power %d, %v", w, s)
 	}
@@ -175,13 +139,13 @@ func TestWhatIsReadIsStated(t *testing.T) {
 	if _, s := p.of("n0001/0", "gpu_tensor_active_ratio"); s == telemetry.Present {
 		t.Error("250 percent was stated")
 	}
-	if len(p.events) != 1 || p.events[0].Entity.Name != "n0001/1" || p.events[0].Text != "79" || p.events[0].Name != telemetry.EventXID {
-		t.Errorf("events %+v", p.events)
+	if len(p.Events) != 1 || p.Events[0].Entity.Name != "n0001/1" || p.Events[0].Text != "79" || p.Events[0].Name != telemetry.EventXID {
+		t.Errorf("events %+v", p.Events)
 	}
-	if len(p.edges) != 2 || p.edges[1].To.Name != "n0001/1" || p.edges[1].From.Name != "n0001" {
-		t.Errorf("edges %+v", p.edges)
+	if len(p.Edges) != 2 || p.Edges[1].To.Name != "n0001/1" || p.Edges[1].From.Name != "n0001" {
+		t.Errorf("edges %+v", p.Edges)
 	}
-	if got := p.sweeps[0].Dropped[collectors.Unknown]; got != 1 {
+	if got := p.Sweeps[0].Dropped[collectors.Unknown]; got != 1 {
 		t.Errorf("%d XIDs of no known GPU are counted", got)
 	}
 
@@ -189,13 +153,13 @@ func TestWhatIsReadIsStated(t *testing.T) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.lost[1] = true
-		return len(p.sweeps) >= 2
+		return len(p.Sweeps) >= 2
 	})
 	if _, s := p.of("n0001/1", "gpu_power_watts"); s != telemetry.Gap {
 		t.Errorf("a lost GPU's power is %v, want a gap", s)
 	}
-	if _, s := p.of("n0001/0", "gpu_power_watts"); s != telemetry.Present || p.sweeps[1].Err != nil {
-		t.Errorf("its neighbour's is %v, and the sweep %v", s, p.sweeps[1].Err)
+	if _, s := p.of("n0001/0", "gpu_power_watts"); s != telemetry.Present || p.Sweeps[1].Err != nil {
+		t.Errorf("its neighbour's is %v, and the sweep %v", s, p.Sweeps[1].Err)
 	}
 }
 
@@ -211,17 +175,10 @@ func TestColumnsAreDeclared(t *testing.T) {
 }
 
 func TestDecodeConfig(t *testing.T) {
-	var n yaml.Node
-	if err := yaml.Unmarshal([]byte("every: 2s\nnode: n7"), &n); err != nil {
-		t.Fatal(err)
-	}
-	if c, err := DecodeConfig(&n); err != nil || c.Every != 2*time.Second || c.Node != "n7" {
+	if c, err := DecodeConfig(collectorstest.Node(t, "every: 2s\nnode: n7")); err != nil || c.Every != 2*time.Second || c.Node != "n7" {
 		t.Error(c, err)
 	}
-	if err := yaml.Unmarshal([]byte("every: 10ms"), &n); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := DecodeConfig(&n); err == nil {
+	if _, err := DecodeConfig(collectorstest.Node(t, "every: 10ms")); err == nil {
 		t.Error("ten milliseconds were taken")
 	}
 }

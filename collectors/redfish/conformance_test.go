@@ -37,15 +37,7 @@ func newController(t *testing.T, c wire.Config) *controller {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	collectorstest.Start(t, f.Run)
 	out := &controller{fleet: f, board: s.Board(), node: node}
 	out.Collector = out.reader(t, f.Entries()[0]["address"].(string))
 	return out

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -112,7 +111,7 @@ func loadMapping(files []string) (*mapping, error) {
 	var m mapping
 	var faults []error
 	for _, f := range files {
-		b, err := readBounded(f)
+		b, err := entry.ReadFile(f, maxMapping)
 		if err == nil {
 			err = m.add(b)
 		}
@@ -124,17 +123,6 @@ func loadMapping(files []string) (*mapping, error) {
 		faults = append(faults, fmt.Errorf("redfish: mapping: %w", err))
 	}
 	return &m, errors.Join(faults...)
-}
-
-func readBounded(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxMapping {
-		return nil, fmt.Errorf("%d bytes, at most %d", info.Size(), maxMapping)
-	}
-	return os.ReadFile(file)
 }
 
 // add reads one document. Faults carry line and column.

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
 func TestDecodeConfig(t *testing.T) {
-	c, err := DecodeConfig(node(t, `
+	c, err := DecodeConfig(collectorstest.Node(t, `
 every: 1s
 mappings: [dcgm]
 targets:
@@ -32,7 +33,7 @@ targets:
 		"targets: [{url: 'http://x', labels: [a]}]":    "1:37: scrape: labels: want names and values, found a list",
 		"tls: {cert: a}\ntargets: [{url: 'http://x'}]": "1:6: scrape: tls: cert and key: one without the other",
 	} {
-		if _, err := DecodeConfig(node(t, text).Content[0]); err == nil || err.Error() != want {
+		if _, err := DecodeConfig(collectorstest.Node(t, text).Content[0]); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", text, err, want)
 		}
 	}

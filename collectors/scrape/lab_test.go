@@ -1,14 +1,12 @@
 package scrape
 
 import (
-	"context"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/lab/board"
 	"github.com/quintet-dc/quintet/lab/live"
 	"github.com/quintet-dc/quintet/lab/wire/exporter"
@@ -17,33 +15,21 @@ import (
 
 // fleet puts a site's pages on the wire and has a collector read each of them,
 // from the entries that the fleet gives.
-func fleet(t *testing.T, b *board.Board) []*ear {
+func fleet(t *testing.T, b *board.Board) []ear {
 	t.Helper()
 	f, err := exporter.New(b, exporter.Config{RDMA: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	collectorstest.Start(t, f.Run)
 	if n := len(f.Addresses()); n == 0 {
 		t.Error("no address")
 	}
-	var out []*ear
+	var out []ear
 	for _, entry := range f.Entries() {
-		text, err := yaml.Marshal(entry)
+		c, err := DecodeConfig(collectorstest.Entry(t, entry))
 		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := DecodeConfig(node(t, string(text)))
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
+			t.Fatalf("%v\n%v", err, entry)
 		}
 		out = append(out, reads(t, c))
 	}
@@ -70,9 +56,9 @@ func TestTheLabsPages(t *testing.T) {
 	ears := fleet(t, b)
 	got := map[telemetry.Entity]map[telemetry.MetricName]bool{}
 	for _, e := range ears {
-		e.until("two sweeps of every target", func() bool { return e.sweeps >= 8 })
-		e.mu.Lock()
-		for x, hs := range e.series {
+		e.Until("two sweeps of every target", func() bool { return len(e.Sweeps) >= 8 })
+		e.Mu.Lock()
+		for x, hs := range e.Series {
 			h := hs[len(hs)-1]
 			if strings.HasPrefix(string(x.Metric), "storage_read_latency") || strings.HasPrefix(string(x.Metric), "storage_write_latency") || x.Metric == "gpu_last_xid" || x.Metric == "port_logical_state" {
 				continue // of an interval, in which nothing happened; told twice; not on the board
@@ -81,22 +67,22 @@ func TestTheLabsPages(t *testing.T) {
 			switch {
 			case !ok:
 				t.Errorf("%s: nothing on the board has it", x)
-			case r.Gap != (h.state == telemetry.Gap):
-				t.Errorf("%s: state %d, on the board a gap is %t", x, h.state, r.Gap)
-			case !r.Gap && math.Abs(h.col.Float(h.word)-r.Float()) > max(tolerance(x.Metric), 1e-12*math.Abs(r.Float())):
-				t.Errorf("%s: %v, on the board %v", x, h.col.Float(h.word), r.Float())
-			case !r.Gap && r.Column.Type == telemetry.Uint && h.col.Type == telemetry.Uint && tolerance(x.Metric) < 1 && h.word != r.Word:
-				t.Errorf("%s: %d, on the board %d", x, h.word, r.Word)
+			case r.Gap != (h.State == telemetry.Gap):
+				t.Errorf("%s: state %d, on the board a gap is %t", x, h.State, r.Gap)
+			case !r.Gap && math.Abs(h.Column.Float(h.Word)-r.Float()) > max(tolerance(x.Metric), 1e-12*math.Abs(r.Float())):
+				t.Errorf("%s: %v, on the board %v", x, h.Column.Float(h.Word), r.Float())
+			case !r.Gap && r.Column.Type == telemetry.Uint && h.Column.Type == telemetry.Uint && tolerance(x.Metric) < 1 && h.Word != r.Word:
+				t.Errorf("%s: %d, on the board %d", x, h.Word, r.Word)
 			}
 			if got[x.Entity] == nil {
 				got[x.Entity] = map[telemetry.MetricName]bool{}
 			}
 			got[x.Entity][x.Metric] = true
 		}
-		for why, n := range e.dropped {
+		for why, n := range e.Dropped {
 			t.Errorf("dropped %s: %d", why, n)
 		}
-		e.mu.Unlock()
+		e.Mu.Unlock()
 	}
 	for k, want := range map[telemetry.Kind]int{telemetry.GPU: 15, telemetry.NIC: 10, telemetry.NVLink: 1, telemetry.Storage: 2} {
 		list := b.Entities(k)
@@ -119,8 +105,8 @@ func TestTheLabsPages(t *testing.T) {
 // TestPlacesAreStated: what contains what is told with the first reading.
 func TestPlacesAreStated(t *testing.T) {
 	e := once(t, Config{}, map[string]string{"node": "n1"}, `DCGM_FI_DEV_GPU_TEMP{gpu="3"} 40`+"\n", `DCGM_FI_DEV_GPU_TEMP{gpu="3"} 41`+"\n")
-	if len(e.edges) != 1 || e.edges[0].From.String() != "node:n1" || e.edges[0].To.String() != "gpu:n1/3" || e.edges[0].Relation != telemetry.Contains {
-		t.Errorf("%+v", e.edges)
+	if len(e.Edges) != 1 || e.Edges[0].From.String() != "node:n1" || e.Edges[0].To.String() != "gpu:n1/3" || e.Edges[0].Relation != telemetry.Contains {
+		t.Errorf("%+v", e.Edges)
 	}
 }
 
@@ -171,20 +157,20 @@ func TestServingAndStorage(t *testing.T) {
 	bucket := map[telemetry.MetricName][2]float64{"job_ttft_seconds_p50": {0.25, 0.5}, "job_ttft_seconds_p99": {1, 2.5}, "job_itl_seconds_p50": {0.01, 0.025}, "job_itl_seconds_p99": {0.025, 0.05}}
 	found := map[telemetry.MetricName]bool{}
 	for _, e := range ears {
-		e.until("a first sweep", func() bool { return e.sweeps > 0 })
+		e.Until("a first sweep", func() bool { return len(e.Sweeps) > 0 })
 	}
 	for _, e := range ears {
 		storage := false
-		e.until("every number that its page has", func() bool {
+		e.Until("every number that its page has", func() bool {
 			say(values)
-			for x, hs := range e.series {
+			for x, hs := range e.Series {
 				storage = storage || x.Entity.Kind == telemetry.Storage
 				want, ok := values[x.Metric]
 				h := hs[len(hs)-1]
-				if !ok || h.state != telemetry.Present {
+				if !ok || h.State != telemetry.Present {
 					continue
 				}
-				got := h.col.Float(h.word)
+				got := h.Column.Float(h.Word)
 				if in, ok := bucket[x.Metric]; ok {
 					if got < in[0] || got > in[1] {
 						t.Errorf("%s: %v, want it in %v with %v", x, got, in, want)

@@ -32,8 +32,8 @@ type played struct {
 func TestPages(t *testing.T) {
 	for _, c := range slices.Concat(gpuPages(), forms(), systems(), vendors()) {
 		e := onceAs(t, Config{}, c.labels, c.form, c.pages...)
-		if got := "\n" + e.golden(); got != c.want || e.err != nil {
-			t.Errorf("%s: %v, got %s\nwant %s", c.name, e.err, got, c.want)
+		if got := "\n" + e.golden(); got != c.want || e.Err() != nil {
+			t.Errorf("%s: %v, got %s\nwant %s", c.name, e.Err(), got, c.want)
 		}
 	}
 }
@@ -236,16 +236,16 @@ func TestTimes(t *testing.T) {
 		return fmt.Sprintf("DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 60 %d\nDCGM_FI_DEV_GPU_TEMP{gpu=\"1\"} 60 %d\n", at, now-86_400_000)
 	}
 	e := once(t, Config{}, map[string]string{"node": "n1"}, page(now), page(now), page(now+1000), page(now-1000))
-	own := e.series[telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: "n1/0"}, Metric: "gpu_temperature_celsius"}]
-	if len(own) != 2 || own[0].at != telemetry.Time(now*1e6) || own[1].at != telemetry.Time((now+1000)*1e6) {
+	own := e.Series[telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: "n1/0"}, Metric: "gpu_temperature_celsius"}]
+	if len(own) != 2 || own[0].At != telemetry.Time(now*1e6) || own[1].At != telemetry.Time((now+1000)*1e6) {
 		t.Errorf("%v, want times %d and a second later", own, now*1e6)
 	}
-	other := e.series[telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: "n1/1"}, Metric: "gpu_temperature_celsius"}]
-	if len(other) != 1 || math.Abs(float64(other[0].at)-float64(time.Now().UnixNano())) > 30e9 {
+	other := e.Series[telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: "n1/1"}, Metric: "gpu_temperature_celsius"}]
+	if len(other) != 1 || math.Abs(float64(other[0].At)-float64(time.Now().UnixNano())) > 30e9 {
 		t.Errorf("%v, want one at our time", other)
 	}
-	if e.dropped[collectors.Stale] != 1 || len(e.dropped) != 1 {
-		t.Errorf("dropped %v", e.dropped)
+	if e.Dropped[collectors.Stale] != 1 || len(e.Dropped) != 1 {
+		t.Errorf("dropped %v", e.Dropped)
 	}
 }
 
@@ -258,16 +258,16 @@ func TestBounds(t *testing.T) {
 		fmt.Fprintf(&b, line, i)
 	}
 	e := once(t, Config{MaxBody: 1 << 10}, map[string]string{"node": "n1"}, b.String())
-	if n := len(e.series); n < 20 || n > 40 || e.dropped[collectors.OverLimit] != 1 || len(e.dropped) != 1 {
-		t.Errorf("%d series of a page of 1 KiB, dropped %v", n, e.dropped)
+	if n := len(e.Series); n < 20 || n > 40 || e.Dropped[collectors.OverLimit] != 1 || len(e.Dropped) != 1 {
+		t.Errorf("%d series of a page of 1 KiB, dropped %v", n, e.Dropped)
 	}
 	e = once(t, Config{MaxSeries: 100}, map[string]string{"node": "n1"}, b.String())
-	if n := len(e.series); n != 100 || e.dropped[collectors.OverLimit] != 900 {
-		t.Errorf("%d series of 100, dropped %v", n, e.dropped)
+	if n := len(e.Series); n != 100 || e.Dropped[collectors.OverLimit] != 900 {
+		t.Errorf("%d series of 100, dropped %v", n, e.Dropped)
 	}
 	e = once(t, Config{MaxForeign: 10}, nil, strings.ReplaceAll(b.String(), "DCGM", "other"))
-	if n := len(e.series); n != 10 || e.dropped[collectors.OverLimit] != 990 {
-		t.Errorf("%d foreign series of 10, dropped %v", n, e.dropped)
+	if n := len(e.Series); n != 10 || e.Dropped[collectors.OverLimit] != 990 {
+		t.Errorf("%d foreign series of 10, dropped %v", n, e.Dropped)
 	}
 }
 
@@ -278,10 +278,10 @@ func TestPlacesComeFree(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("pod_memory{pod=\"p%d\"} 1\nup 1\n", i))
 	}
 	e := once(t, Config{MaxForeign: 100}, nil, texts...)
-	if n := len(e.series); n < 200 {
+	if n := len(e.Series); n < 200 {
 		t.Errorf("%d of 401 series were ever carried", n)
 	}
-	if e.series[telemetry.Series{Entity: collectors.Entity("scrape", "page"), Metric: "up"}] == nil {
+	if e.Series[telemetry.Series{Entity: collectors.Entity("scrape", "page"), Metric: "up"}] == nil {
 		t.Error("up is not carried")
 	}
 }
@@ -309,12 +309,12 @@ func TestWhatIsNoPage(t *testing.T) {
 	} {
 		s := httptest.NewServer(c.answer)
 		e := reads(t, Config{Targets: []Target{{URL: s.URL}}, Every: time.Second, Timeout: 200 * time.Millisecond})
-		e.until(c.name, func() bool { return e.sweeps > 0 })
-		e.mu.Lock()
-		if e.dropped[c.why] == 0 || e.err == nil || len(e.series) > 0 {
-			t.Errorf("%s: dropped %v, %v", c.name, e.dropped, e.err)
+		e.Until(c.name, func() bool { return len(e.Sweeps) > 0 })
+		e.Mu.Lock()
+		if e.Dropped[c.why] == 0 || e.Err() == nil || len(e.Series) > 0 {
+			t.Errorf("%s: dropped %v, %v", c.name, e.Dropped, e.Err())
 		}
-		e.mu.Unlock()
+		e.Mu.Unlock()
 		t.Cleanup(s.Close)
 	}
 	c, err := New(Config{Targets: []Target{{URL: "http://127.0.0.1:9/metrics"}}, Every: time.Second}, dial.Guard{Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
@@ -344,8 +344,8 @@ func TestOneOfTwo(t *testing.T) {
 	bad := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(bad.Close)
 	e := reads(t, Config{Targets: []Target{{URL: bad.URL}, {URL: good.URL}}, Every: time.Second})
-	e.until("both", func() bool { return e.dropped[collectors.Unreadable] > 1 && len(e.series) == 1 })
-	e.until("it to be up", func() bool { return e.err == nil })
+	e.Until("both", func() bool { return e.Dropped[collectors.Unreadable] > 1 && len(e.Series) == 1 })
+	e.Until("it to be up", func() bool { return e.Err() == nil })
 }
 
 // TestTLS: a target is believed by its certificate, and shown a token that
@@ -367,11 +367,11 @@ func TestTLS(t *testing.T) {
 	}
 	target := []Target{{URL: s.URL}}
 	e := reads(t, Config{Targets: target, Every: time.Second, TLS: dial.TLS{CA: ca}, TokenFile: token})
-	e.until("a page", func() bool { return len(e.series) == 1 && e.err == nil })
+	e.Until("a page", func() bool { return len(e.Series) == 1 && e.Err() == nil })
 	e = reads(t, Config{Targets: target, Every: time.Second, TLS: dial.TLS{CA: ca}})
-	e.until("a closed door", func() bool { return e.dropped[collectors.Denied] > 0 && e.err != nil })
+	e.Until("a closed door", func() bool { return e.Dropped[collectors.Denied] > 0 && e.Err() != nil })
 	e = reads(t, Config{Targets: target, Every: time.Second, TokenFile: token})
-	e.until("a certificate that nobody signed", func() bool { return e.dropped[collectors.Unreadable] > 0 && e.err != nil })
+	e.Until("a certificate that nobody signed", func() bool { return e.Dropped[collectors.Unreadable] > 0 && e.Err() != nil })
 }
 
 // TestSecrets: what is shown to the target stands in files.

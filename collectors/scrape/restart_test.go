@@ -39,7 +39,7 @@ func TestRestarts(t *testing.T) {
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(l) }()
 		from := e.sweepsNow()
-		e.until("a page", func() bool { return e.err == nil && e.sweeps > from+1 })
+		e.Until("a page", func() bool { return e.Err() == nil && len(e.Sweeps) > from+1 })
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -57,8 +57,8 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-func (e *ear) sweepsNow() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.sweeps
+func (e ear) sweepsNow() int {
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
+	return len(e.Sweeps)
 }

@@ -157,12 +157,7 @@ func (s *status) swept(i int, w collectors.Sweep, err error) {
 // keep reads one page in its time.
 func (c *Collector) keep(ctx context.Context, client *http.Client, s *status, i int) error {
 	t := c.targets[i]
-	f := &fetcher{cfg: c.cfg, target: t, client: client}
-	r := &reader{intake: mapping.NewIntake(mapping.IntakeConfig{
-		Mapper: c.mapper, Target: t.labels, MaxForeign: c.cfg.MaxForeign,
-		Foreign: telemetry.Entity{Kind: telemetry.Collector, Name: collectors.Part(sourceName) + "/" + collectors.Part(t.name)},
-		Book:    book.Config{Collector: sourceName, Target: printable(t.name), Class: class(t), Cadence: t.every, Limit: c.cfg.MaxSeries},
-	})}
+	f, r := c.reader(t, client)
 	timer := time.NewTimer(c.spread(t))
 	defer timer.Stop()
 	said := ""

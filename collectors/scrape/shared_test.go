@@ -84,8 +84,8 @@ nic:n1/mlx4_0:2 rdma_tx_bytes_total 0
 				t.Errorf("%s: no %q in\n%s", c.file, line, got)
 			}
 		}
-		if len(e.series) != c.series || e.err != nil || strings.Count(got, "dropped") != strings.Count(c.want, "dropped") {
-			t.Errorf("%s: %d series, want %d; %v\n%s", c.file, len(e.series), c.series, e.err, got)
+		if len(e.Series) != c.series || e.Err() != nil || strings.Count(got, "dropped") != strings.Count(c.want, "dropped") {
+			t.Errorf("%s: %d series, want %d; %v\n%s", c.file, len(e.Series), c.series, e.Err(), got)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -62,13 +61,11 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Every < leastEvery || c.Every > mostEvery {
 		return c, fmt.Errorf("every: %s, want %s to %s", c.Every, leastEvery, mostEvery)
 	}
-	if c.Node == "" {
-		name, err := os.Hostname()
-		if err != nil {
-			return c, fmt.Errorf("node: no name given, and the host has none: %w", err)
-		}
-		c.Node = name
+	name, err := collectors.NodeName(c.Node)
+	if err != nil {
+		return c, err
 	}
+	c.Node = name
 	if len(collectors.Part(c.Node)) > maxNode || c.Node != printable(c.Node, maxNode) || strings.Contains(c.Node, "|") {
 		return c, fmt.Errorf("node: %.40q: want at most %d bytes of text without '|'", c.Node, maxNode)
 	}

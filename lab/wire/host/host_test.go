@@ -8,61 +8,33 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/sysfs"
 	"github.com/quintet-dc/quintet/lab/live"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// told is a sink that keeps the last value of every series.
-type told struct {
-	t       *testing.T
-	schemas map[telemetry.Fingerprint]*telemetry.Schema
-	values  map[telemetry.Series]float64
-	events  []telemetry.Event
-	sweeps  int
-	stop    context.CancelFunc
-	decoder telemetry.Decoder
+// swept is an ear that ends the reading after one sweep, which must be sound.
+type swept struct {
+	*collectorstest.Ear
+	t    *testing.T
+	stop context.CancelFunc
 }
 
-func (s *told) Emit(r *telemetry.Record) {
-	switch r.Kind {
-	case telemetry.SchemaRecord:
-		s.schemas[r.Schema.Fingerprint()] = r.Schema
-	case telemetry.EventRecord:
-		s.events = append(s.events, *r.Event)
-	case telemetry.FrameRecord:
-		h, err := r.Frame.Header()
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		sc := s.schemas[h.Fingerprint]
-		var f telemetry.Frame
-		if err := s.decoder.Decode(r.Frame, sc, &f); err != nil {
-			s.t.Fatal(err)
-		}
-		for i, w := range f.Words {
-			if f.States == nil || f.States[i] == telemetry.Present {
-				s.values[sc.Series(i)] = sc.Columns[i/len(sc.Entities)].Float(w)
-			}
-		}
-	}
-}
-
-func (s *told) Swept(sw collectors.Sweep) {
+func (s swept) Swept(sw collectors.Sweep) {
+	s.Ear.Swept(sw)
 	if sw.Err != nil {
 		s.t.Error(sw.Err)
 	}
-	if s.sweeps++; s.sweeps == 1 {
-		s.stop()
-	}
+	s.stop()
 }
 
 // sweep reads one host once with the collector of a real one.
-func sweep(t *testing.T, e map[string]any) *told {
+func sweep(t *testing.T, e map[string]any) *collectorstest.Ear {
 	t.Helper()
-	c := sysfs.Config{Node: e["node"].(string), Path: e["path"].(string)}
-	if tool, ok := e["ethtool"].(string); ok {
-		c.Ethtool = tool
+	c, err := sysfs.DecodeConfig(collectorstest.Entry(t, e))
+	if err != nil {
+		t.Fatal(err)
 	}
 	r, err := sysfs.New(c)
 	if err != nil {
@@ -70,11 +42,11 @@ func sweep(t *testing.T, e map[string]any) *told {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := &told{t: t, schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, values: map[telemetry.Series]float64{}, stop: cancel}
+	s := swept{collectorstest.Listen(t), t, cancel}
 	if err := r.Run(ctx, s); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return s.Ear
 }
 
 // TestTheCollectorReadsWhatTheDevicesKnow: every series that the sysfs collector
@@ -106,8 +78,12 @@ func TestTheCollectorReadsWhatTheDevicesKnow(t *testing.T) {
 			}
 			got := sweep(t, entries[0])
 			held := map[telemetry.MetricName]int{}
-			for s, v := range got.values {
-				x := s.Entity
+			for s := range got.Series {
+				last, _ := got.Last(s)
+				if last.State != telemetry.Present {
+					continue
+				}
+				x, v := s.Entity, last.Float()
 				if x.Kind == telemetry.Queue { // the lossless priority has its port's pause
 					x = telemetry.Entity{Kind: telemetry.NIC, Name: x.Name[:strings.LastIndexByte(x.Name, '/')]}
 				}
@@ -179,7 +155,7 @@ func TestALinkThatGoesDownIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := sweep(t, f.Entries()[0])
-	if v, ok := got.values[telemetry.Series{Entity: nic, Metric: "port_up"}]; !ok || v != 0 {
-		t.Errorf("port_up of %s is %v, %v", nic, v, ok)
+	if up, ok := got.Last(telemetry.Series{Entity: nic, Metric: "port_up"}); !ok || up.State != telemetry.Present || up.Word != 0 {
+		t.Errorf("port_up of %s is %+v, %v", nic, up, ok)
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	reading "github.com/quintet-dc/quintet/collectors/logs"
 	"github.com/quintet-dc/quintet/lab/board"
@@ -78,17 +77,9 @@ func read(t *testing.T, f *Fleet) *told {
 	ctx, cancel := context.WithCancel(t.Context())
 	sinks := &told{}
 	for _, e := range f.Entries() {
-		text, err := yaml.Marshal(e)
+		c, err := reading.DecodeConfig(collectorstest.Entry(t, e))
 		if err != nil {
-			t.Fatal(err)
-		}
-		var n yaml.Node
-		if err := yaml.Unmarshal(text, &n); err != nil {
-			t.Fatal(err)
-		}
-		c, err := reading.DecodeConfig(&n)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
+			t.Fatalf("%v: %v", e, err)
 		}
 		r, err := reading.New(c, dial.Guard{})
 		if err != nil {

@@ -15,10 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	collector "github.com/quintet-dc/quintet/collectors/redfish"
 	"github.com/quintet-dc/quintet/lab/board"
@@ -87,15 +86,7 @@ func fleet(t *testing.T, b *board.Board, c redfish.Config) *redfish.Fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	collectorstest.Start(t, f.Run)
 	return f
 }
 
@@ -111,15 +102,7 @@ func readers(t *testing.T, f *redfish.Fleet) (out []*collector.Collector) {
 
 func reader(t *testing.T, e map[string]any) *collector.Collector {
 	t.Helper()
-	b, err := yaml.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var n yaml.Node
-	if err := yaml.Unmarshal(b, &n); err != nil {
-		t.Fatal(err)
-	}
-	c, err := collector.DecodeConfig(&n)
+	c, err := collector.DecodeConfig(collectorstest.Entry(t, e))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,51 +1,21 @@
 package trainer
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/receive"
 	"github.com/quintet-dc/quintet/lab/live"
 	"github.com/quintet-dc/quintet/telemetry"
 )
-
-// heard is a sink that notes which entities steps were stated of.
-type heard struct {
-	mu      sync.Mutex
-	columns map[telemetry.Kind]map[telemetry.MetricName]int
-	frames  int
-	events  map[telemetry.EventName]int
-}
-
-func (h *heard) Emit(r *telemetry.Record) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch r.Kind {
-	case telemetry.SchemaRecord:
-		for _, e := range r.Schema.Entities {
-			if h.columns[e.Kind] == nil {
-				h.columns[e.Kind] = map[telemetry.MetricName]int{}
-			}
-			for _, c := range r.Schema.Columns {
-				h.columns[e.Kind][c.Metric]++
-			}
-		}
-	case telemetry.FrameRecord:
-		h.frames++
-	case telemetry.EventRecord:
-		h.events[r.Event.Name]++
-	}
-}
-
-func (h *heard) Swept(collectors.Sweep) {}
 
 // TestReportsAreTaken: what the trainers of a live site report, the receiver
 // takes: every step of every job once, with each rank's share, none refused.
@@ -55,14 +25,8 @@ func TestReportsAreTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &heard{columns: map[telemetry.Kind]map[telemetry.MetricName]int{}, events: map[telemetry.EventName]int{}}
 	r := receive.New(receive.Config{})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	running.Go(func() { _ = r.Run(ctx, h) })
+	h := collectorstest.Hear(t, r)
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/jobs/{job}/steps", r.Steps)
@@ -95,7 +59,7 @@ func TestReportsAreTaken(t *testing.T) {
 			want++
 		}
 		for _, j := range s.Board().Entities(telemetry.Job) {
-			f.steps(ctx, j)
+			f.steps(t.Context(), j)
 		}
 	}
 	mu.Lock()
@@ -106,9 +70,12 @@ func TestReportsAreTaken(t *testing.T) {
 	if f.Refused() > 0 {
 		t.Errorf("%d reports were refused", f.Refused())
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.columns[telemetry.Rank]["rank_compute_seconds"] == 0 || h.columns[telemetry.Job]["job_step_seconds"] == 0 || h.frames == 0 || h.events[telemetry.EventJobStarted] == 0 {
-		t.Errorf("%+v", h)
+	h.Mu.Lock()
+	defer h.Mu.Unlock()
+	rank := telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Rank, Name: job.Name + "/0"}, Metric: "rank_compute_seconds"}
+	step := telemetry.Series{Entity: job, Metric: "job_step_seconds"}
+	started := slices.ContainsFunc(h.Events, func(e telemetry.Event) bool { return e.Name == telemetry.EventJobStarted })
+	if len(h.Series[rank]) == 0 || len(h.Series[step]) == 0 || !started {
+		t.Errorf("%d readings of %v, %d of %v, started %v", len(h.Series[rank]), rank, len(h.Series[step]), step, started)
 	}
 }

@@ -1,0 +1,194 @@
+package collectorstest
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Reading is what was heard of a series at one instant: a value, or a gap.
+type Reading struct {
+	At     telemetry.Time
+	State  telemetry.State
+	Word   uint64
+	Column telemetry.Column
+	Source telemetry.Source
+}
+
+// Float returns the reading as a number.
+func (r Reading) Float() float64 { return r.Column.Float(r.Word) }
+
+// Ear is a Sink that decodes and keeps what a collector says, for tests of what
+// it says. What the log would refuse, and what cannot be decoded, fails the
+// test. Its fields are guarded by Mu.
+type Ear struct {
+	Mu      sync.Mutex
+	Series  map[telemetry.Series][]Reading
+	Schemas map[telemetry.Fingerprint]*telemetry.Schema
+	Edges   []telemetry.Edge
+	Events  []telemetry.Event
+	Dropped map[collectors.Reason]int
+	Sweeps  []collectors.Sweep
+
+	t       testing.TB
+	decoder telemetry.Decoder
+	changed chan struct{}
+}
+
+// Listen returns an ear that has heard nothing.
+func Listen(t testing.TB) *Ear {
+	return &Ear{t: t, Series: map[telemetry.Series][]Reading{}, Schemas: map[telemetry.Fingerprint]*telemetry.Schema{},
+		Dropped: map[collectors.Reason]int{}, changed: make(chan struct{}, 1)}
+}
+
+// Emit implements collectors.Sink.
+func (e *Ear) Emit(r *telemetry.Record) {
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
+	if _, err := telemetry.AppendRecord(nil, r); err != nil {
+		e.t.Errorf("a record that the log refuses: %v", err)
+	}
+	switch r.Kind {
+	case telemetry.SchemaRecord:
+		e.Schemas[r.Schema.Fingerprint()] = r.Schema
+	case telemetry.EdgeRecord:
+		e.Edges = append(e.Edges, *r.Edge)
+	case telemetry.EventRecord:
+		e.Events = append(e.Events, *r.Event)
+	case telemetry.FrameRecord:
+		e.frame(r.Frame)
+	}
+}
+
+func (e *Ear) frame(b telemetry.EncodedFrame) {
+	h, err := b.Header()
+	if err != nil {
+		e.t.Error(err)
+		return
+	}
+	s := e.Schemas[h.Fingerprint]
+	if s == nil {
+		e.t.Error("a frame before its schema")
+		return
+	}
+	var f telemetry.Frame
+	if err := e.decoder.Decode(b, s, &f); err != nil {
+		e.t.Error(err)
+		return
+	}
+	for i, w := range f.Words {
+		state := telemetry.Present
+		if f.States != nil {
+			state = f.States[i]
+		}
+		if state != telemetry.Absent {
+			x := s.Series(i)
+			e.Series[x] = append(e.Series[x], Reading{f.Time(0), state, w, s.Columns[i/len(s.Entities)], s.Source})
+		}
+	}
+}
+
+// Swept implements collectors.Sink.
+func (e *Ear) Swept(s collectors.Sweep) {
+	e.Mu.Lock()
+	own := s
+	own.Dropped = maps.Clone(s.Dropped) // the map stays the collector's
+	e.Sweeps = append(e.Sweeps, own)
+	for why, n := range s.Dropped {
+		e.Dropped[why] += n
+	}
+	e.Mu.Unlock()
+	select {
+	case e.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Err is that of the last sweep. Mu is held.
+func (e *Ear) Err() error {
+	if len(e.Sweeps) == 0 {
+		return nil
+	}
+	return e.Sweeps[len(e.Sweeps)-1].Err
+}
+
+// Last returns what was heard last of a series; false if nothing was. Mu is
+// held.
+func (e *Ear) Last(x telemetry.Series) (Reading, bool) {
+	all := e.Series[x]
+	if len(all) == 0 {
+		return Reading{}, false
+	}
+	return all[len(all)-1], true
+}
+
+// Until waits for something to become true, looking after every sweep with Mu
+// held.
+func (e *Ear) Until(what string, ok func() bool) {
+	e.t.Helper()
+	limit := time.After(30 * time.Second)
+	for {
+		e.Mu.Lock()
+		done := ok()
+		e.Mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-e.changed:
+		case <-limit:
+			e.t.Fatalf("no %s after 30 s; dropped %v, %v", what, e.Dropped, e.Err())
+		}
+	}
+}
+
+// Start has something run until the test is over, and fails the test where it
+// then returns an error: a collector, or the devices that it reads.
+func Start(t testing.TB, run func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Hear runs a collector until the test is over, and listens.
+func Hear(t testing.TB, c collectors.Collector) *Ear {
+	t.Helper()
+	e := Listen(t)
+	Start(t, func(ctx context.Context) error { return c.Run(ctx, e) })
+	return e
+}
+
+// Node is YAML as the configuration hands an entry to the collector of its
+// kind.
+func Node(t testing.TB, text string) *yaml.Node {
+	t.Helper()
+	var n yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
+		t.Fatal(err)
+	}
+	return &n
+}
+
+// Entry is Node of an entry that a fleet of the lab gives.
+func Entry(t testing.TB, e map[string]any) *yaml.Node {
+	t.Helper()
+	text, err := yaml.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Node(t, string(text))
+}
