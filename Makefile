@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test e2e check bench fuzz score lab soak clean generate
+.PHONY: all build run test peers e2e check bench fuzz score lab soak clean generate
 
 all: build
 
@@ -36,6 +36,27 @@ test: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/n
 e2e:
 	$(GO) test -count=1 -timeout 5m -v -run '^(TestARealSubnet|TestWhatTheSiteShows|TestARealSubnetThatLosesDatagrams|TestWhatADiscoveryCosts)$$' ./collectors/fabric
 	QUINTET_E2E=1 $(GO) test -count=1 -timeout 5m -v -run '^(TestTheFakeTarget|TestAThousandTargets)$$' ./collectors/gnmi
+
+# The programs of others that ours agree with, built from their modules into
+# bin/peers: promtool, prometheus, alertmanager, amtool. Tests that want one and
+# do not find it there are skipped. Alertmanager's page is built apart from its
+# module; its server is built here with an empty one.
+PEERS     := testdata/peers/prometheus
+PEERSBIN  := $(CURDIR)/bin/peers
+peers: $(PEERSBIN)/prometheus $(PEERSBIN)/alertmanager
+
+$(PEERSBIN)/prometheus: $(PEERS)/go.mod
+	@mkdir -p $(PEERSBIN)
+	$(GO) build -C $(PEERS) -mod=mod -tags remove_all_sd,enable_static_sd,enable_file_sd -o $(PEERSBIN)/ \
+		github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
+
+$(PEERSBIN)/alertmanager: $(PEERS)/go.mod
+	@mkdir -p $(PEERSBIN) && rm -rf bin/alertmanager.src
+	cp -r --no-preserve=mode $$($(GO) list -C $(PEERS) -mod=mod -m -f '{{.Dir}}' github.com/prometheus/alertmanager) bin/alertmanager.src
+	@mkdir -p bin/alertmanager.src/ui/app/dist bin/alertmanager.src/ui/mantine-ui/dist
+	@touch bin/alertmanager.src/ui/app/dist/index.html bin/alertmanager.src/ui/mantine-ui/dist/index.html
+	$(GO) build -C bin/alertmanager.src -o $(PEERSBIN)/ ./cmd/alertmanager ./cmd/amtool
+	@rm -rf bin/alertmanager.src
 
 $(PAGE)/node_modules: $(PAGE)/package-lock.json
 	@npm ci --prefix $(PAGE) --no-audit --no-fund --silent && touch $@ || \
