@@ -153,6 +153,10 @@ type TopologyQuery struct {
 	Entity telemetry.Entity // zero: all of it, counted
 	Hops   int              // how far from Entity
 	Limit  int              // of entities, and of edges
+
+	Kind   telemetry.Kind   // not empty: its entities instead, each with what is next to it
+	Inside telemetry.Entity // of Kind, those directly in it; zero: all
+	After  string           // of Kind, those whose names follow
 }
 
 // TopologyView is a part of the topology.
@@ -160,14 +164,18 @@ type TopologyView struct {
 	Kinds []topology.KindCount // of the whole
 	Stale int                  // edges that nobody has renewed, of the whole
 	topology.Excerpt
+	Listed []topology.Detail // the entities of the kind asked for; Truncated says that there are more
 }
 
 // Topology returns a part of the topology as of the last grid.
 func (e *Engine) Topology(q TopologyQuery) TopologyView {
 	v := TopologyView{Kinds: e.graph.Count(), Stale: len(e.graph.StaleEdges())}
-	if q.Entity.IsZero() {
+	switch {
+	case q.Kind != "":
+		v.Listed, v.Truncated = e.graph.List(topology.ListQuery{Kind: q.Kind, Inside: q.Inside, After: q.After, Limit: q.Limit})
+	case q.Entity.IsZero():
 		v.Excerpt = e.graph.Whole(q.Limit)
-	} else {
+	default:
 		v.Excerpt = e.graph.Around(q.Entity, q.Hops, q.Limit)
 	}
 	return v

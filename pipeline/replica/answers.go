@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 
@@ -31,9 +30,7 @@ const (
 
 // Limits of one answer.
 const (
-	maxTopology = 5000
-	maxHops     = 8
-	maxListed   = 20000
+	maxListed = 20000
 )
 
 // Status is the answer to AskStatus.
@@ -87,41 +84,6 @@ type Steps struct {
 // Incidents is the answer to AskIncidents, the newest first.
 type Incidents struct {
 	Incidents []explain.Incident `json:"incidents"`
-}
-
-// TopologyQuestion asks for what lies within so many hops of an entity, or,
-// without one, for all of it.
-type TopologyQuestion struct {
-	Entity telemetry.Entity `json:"entity"`
-	Hops   int              `json:"hops"`
-}
-
-// Topology is the answer to AskTopology.
-type Topology struct {
-	Tick      *telemetry.Time        `json:"tick"`
-	Kinds     map[telemetry.Kind]int `json:"kinds"` // entities of the whole site
-	Stale     int                    `json:"stale"` // edges of the whole site that nobody renews
-	Entities  []Entity               `json:"entities"`
-	Edges     []Edge                 `json:"edges"`
-	Truncated bool                   `json:"truncated"`
-}
-
-// Entity is one entity of a Topology.
-type Entity struct {
-	ID   telemetry.Entity `json:"id"`
-	Kind telemetry.Kind   `json:"kind"`
-}
-
-// Edge is one edge of a Topology.
-type Edge struct {
-	From     telemetry.Entity   `json:"from"`
-	To       telemetry.Entity   `json:"to"`
-	Relation telemetry.Relation `json:"rel"`
-	Attrs    map[string]string  `json:"attrs"`
-	Source   string             `json:"source"`
-	Start    *telemetry.Time    `json:"start"`
-	End      *telemetry.Time    `json:"end"`
-	Stale    bool               `json:"stale"`
 }
 
 // Coverage is the answer to AskCoverage.
@@ -276,45 +238,6 @@ func (a *answers) incidents(ctx context.Context, _ []byte) (any, error) {
 		return cmp.Or(cmp.Compare(y.Opened, x.Opened), cmp.Compare(x.ID, y.ID))
 	})
 	return out, err
-}
-
-func (a *answers) topology(ctx context.Context, req []byte) (any, error) {
-	q := TopologyQuestion{Hops: 2}
-	if len(req) > 0 {
-		if err := json.Unmarshal(req, &q); err != nil {
-			return nil, fmt.Errorf("question: %w", err)
-		}
-	}
-	if q.Hops < 0 || q.Hops > maxHops {
-		return nil, fmt.Errorf("question: hops: %d: want 0 to %d", q.Hops, maxHops)
-	}
-	var v correlate.TopologyView
-	var tick *telemetry.Time
-	err := a.do(ctx, func(o *owner) {
-		v = o.runner.Topology(correlate.TopologyQuery{Entity: q.Entity, Hops: q.Hops, Limit: maxTopology})
-		tick = stated(o.runner.Tick())
-	})
-	out := Topology{Tick: tick, Kinds: map[telemetry.Kind]int{}, Stale: v.Stale, Truncated: v.Truncated, Entities: []Entity{}, Edges: []Edge{}}
-	for _, k := range v.Kinds {
-		out.Kinds[k.Kind] = k.Count
-	}
-	for _, e := range v.Entities {
-		out.Entities = append(out.Entities, Entity{e, e.Kind})
-	}
-	for _, e := range v.Edges {
-		out.Edges = append(out.Edges, Edge{e.From, e.To, e.Relation, attrs(e.Attrs), e.Source, stated(e.Start), stated(e.End), e.Stale})
-	}
-	return out, err
-}
-
-func attrs(list []telemetry.Attr) map[string]string {
-	return maps.Collect(func(yield func(string, string) bool) {
-		for _, x := range list {
-			if !yield(x.Key, x.Value) {
-				return
-			}
-		}
-	})
 }
 
 func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {

@@ -251,6 +251,11 @@ func TestQuestionsAreAnsweredAmidTheTrouble(t *testing.T) {
 	if len(top.Entities) < 3 || len(top.Edges) == 0 || top.Edges[0].Attrs == nil || top.Kinds[telemetry.Node] == 0 || top.Truncated {
 		t.Errorf("around the job: %d entities, %d edges, %v", len(top.Entities), len(top.Edges), top.Kinds)
 	}
+	var nics Topology
+	w.ask(AskTopology, `{"kind":"nic","limit":1}`, &nics)
+	if len(nics.Entities) != 1 || nics.Entities[0].Inside == nil || nics.Entities[0].Peer == nil || nics.Next != nics.Entities[0].ID.Name || !nics.Truncated {
+		t.Errorf("the first nic: %+v", nics)
+	}
 	if _, err := w.bus.Ask(within(t, 10*time.Second), AskTopology, []byte(`{"hops":99}`)); err == nil {
 		t.Error("99 hops are answered")
 	}

@@ -23,19 +23,39 @@ func (s *server) asking(what, question string) handler {
 const (
 	usualHops = 2
 	maxHops   = 8
+
+	maxEntities = 5000 // of one answer
 )
 
 // topology answers GET /api/v1/topology.
 func (s *server) topology(r *http.Request) (any, error) {
-	q := parameters(r, "entity", "hops")
+	q := parameters(r, "entity", "hops", "kind", "in", "after", "limit")
 	req := struct {
 		Entity string `json:"entity"`
 		Hops   int    `json:"hops"`
-	}{q.text("entity"), q.number("hops", usualHops, 0, maxHops)}
-	if req.Entity != "" {
-		if _, err := telemetry.ParseEntity(req.Entity); err != nil {
-			q.fail("entity", err.Error())
+		Kind   string `json:"kind,omitempty"`
+		Inside string `json:"in,omitempty"`
+		After  string `json:"after,omitempty"`
+		Limit  int    `json:"limit,omitempty"`
+	}{q.text("entity"), q.number("hops", usualHops, 0, maxHops), q.text("kind"), q.text("in"), q.text("after"), q.number("limit", 0, 1, maxEntities)}
+	for name, text := range map[string]string{"entity": req.Entity, "in": req.Inside} {
+		if text == "" {
+			continue
 		}
+		if _, err := telemetry.ParseEntity(text); err != nil {
+			q.fail(name, err.Error())
+		}
+	}
+	for _, name := range []string{"in", "after", "limit"} {
+		if req.Kind == "" && q.text(name) != "" {
+			q.fail(name, "only with kind=")
+		}
+	}
+	if req.Kind != "" && req.Entity != "" {
+		q.fail("entity", "either entity= or kind=")
+	}
+	if err := (telemetry.Entity{Kind: telemetry.Kind(req.Kind), Name: "any"}).Validate(); req.Kind != "" && err != nil {
+		q.fail("kind", "unknown kind")
 	}
 	if q.err != nil {
 		return nil, q.err
