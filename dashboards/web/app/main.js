@@ -94,9 +94,10 @@ function decode(v) {
   try { return decodeURIComponent(v); } catch { return v; }
 }
 
-/** show the view of the address; moved tells a click from going back. */
+/** show the view of the address; moved tells a click from going back. A view that
+ *  keeps what it shows in the address's query is told when only that changed. */
 function route(moved) {
-  if (location.pathname === shownPath) return;
+  if (location.pathname === shownPath) { view.located?.(); return; }
   const from = shownPath;
   shownPath = location.pathname;
   view?.close();
@@ -116,7 +117,7 @@ function route(moved) {
 }
 
 function go(path) {
-  if (path === location.pathname) return;
+  if (path === location.pathname + location.search) return;
   places.set(entry, scrollY);
   history.pushState({ entry: (entry = Math.max(entry, ...places.keys()) + 1) }, "", path);
   route(true);
@@ -126,7 +127,8 @@ function follow(event) {
   const a = event.target.closest?.("a[data-go]");
   if (!a || !a.hasAttribute("href") || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.defaultPrevented) return;
   event.preventDefault();
-  go(new URL(a.href).pathname);
+  const to = new URL(a.href);
+  go(to.pathname + to.search);
 }
 
 function render() {
