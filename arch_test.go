@@ -87,7 +87,7 @@ collectors/gnmi:           github.com/openconfig/gnmi google.golang.org/grpc goo
 collectors/sysfs:          telemetry collectors collectors/entry collectors/sysfs/ethtool go.yaml.in/yaml
 collectors/mapping:        telemetry collectors collectors/book collectors/entry go.yaml.in/yaml
 collectors/receive:        telemetry collectors collectors/book collectors/mapping github.com/prometheus/prometheus github.com/golang/snappy
-collectors/receive:        go.opentelemetry.io/collector/pdata
+collectors/receive:        collectors/dial collectors/entry go.yaml.in/yaml go.opentelemetry.io/collector/pdata google.golang.org/grpc
 collectors/redfish:        telemetry collectors collectors/entry collectors/dial collectors/book go.yaml.in/yaml
 collectors/scrape:         telemetry collectors collectors/book collectors/dial collectors/entry collectors/mapping go.yaml.in/yaml
 collectors/scrape:         github.com/prometheus/prometheus
@@ -100,22 +100,31 @@ pipeline/outbox:   telemetry pipeline/bus pipeline/outbox/spill pipeline/outbox/
 pipeline/outbox/spill: telemetry pipeline/outbox/thin
 pipeline/outbox/thin:  telemetry
 pipeline/ticker:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
+pipeline/survey:   telemetry correlate/explain
 pipeline/replica:  telemetry correlate correlate/attribute correlate/explain correlate/window engine pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/replica:  pipeline/survey
 pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pipeline/bus github.com/VictoriaMetrics/metrics
-pipeline/notify:   telemetry correlate/explain pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/notify/match:   telemetry correlate/explain
+pipeline/notify/silence: telemetry pipeline/bus pipeline/notify/match github.com/nats-io/nats.go
+pipeline/notify/graph:   telemetry pipeline/notify/match
+pipeline/notify:   telemetry correlate/explain pipeline/bus pipeline/notify/match pipeline/notify/silence github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/webhook: pipeline/notify
 pipeline/notify/notifytest: pipeline/notify
+pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
+pipeline/serve:    pipeline/notify pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics golang.org/x/crypto
+pipeline: pipeline/assist
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
 dashboards/web:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules go.yaml.in/yaml
-cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/logs lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
+cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/logs lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
+cmd/quintet: pipeline/assist github.com/modelcontextprotocol/go-sdk
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
 
 # what tests and benchmarks stand on, and the demo's recording

@@ -78,6 +78,9 @@ func (r *rights) objects(bucket string) {
 	r.add("$O."+bucket+".>", "$JS.API.STREAM.PURGE.OBJ_"+bucket)
 }
 
+// retryKeys are the keys by which retries are asked for (package notify).
+const retryKeys = "retry.>"
+
 // rightsOf says what a role may do at a site.
 func rightsOf(role Role, n bus.Names) (r rights, err error) {
 	for rest, more := string(role), true; more; {
@@ -117,6 +120,8 @@ func (r *rights) grant(role Role, n bus.Names) error {
 		r.add(n.Questions())
 		r.read(n.Incidents())
 		r.keys(deliveries)
+		r.readKeys(n.Bucket(bus.Notes))
+		r.readKeys(n.Bucket(bus.Silences))
 	case Web:
 		r.add(n.Questions())
 		r.read(n.Log())
@@ -124,7 +129,9 @@ func (r *rights) grant(role Role, n bus.Names) error {
 		r.readObjects(snapshots)
 		r.readKeys(replicas)
 		r.readKeys(deliveries)
+		r.add("$KV." + deliveries + "." + retryKeys) // somebody asks that a dead one be tried again
 		r.keys(n.Bucket(bus.Notes))
+		r.keys(n.Bucket(bus.Silences))
 	default:
 		return r.collect(role, n)
 	}

@@ -54,7 +54,7 @@ func (n Names) Log() string { return "quintet-" + n.site + "-log" }
 func (n Names) Incidents() string { return "quintet-" + n.site + "-incidents" }
 
 // Bucket is the full name of a bucket of the site: Snapshots, Deliveries,
-// Replicas.
+// Replicas …
 func (n Names) Bucket(b string) string { return "quintet-" + n.site + "-" + b }
 
 // The site's buckets.
@@ -62,6 +62,7 @@ const (
 	Snapshots  = "snapshots"  // object store
 	Deliveries = "deliveries" // key-value: what the notifier claimed and sent
 	Notes      = "notes"      // key-value: what people say of incidents
+	Silences   = "silences"   // key-value: what is held back, until it is forgotten
 	Replicas   = "replicas"   // key-value: who runs, 30 s each
 )
 

@@ -27,6 +27,7 @@ func (b *Bus) Create(ctx context.Context) error {
 		{b.names.Bucket(Snapshots), b.createSnapshots},
 		{b.names.Bucket(Deliveries), b.createBucket(Deliveries, incidentsRetain)},
 		{b.names.Bucket(Notes), b.createBucket(Notes, incidentsRetain)},
+		{b.names.Bucket(Silences), b.createBucket(Silences, 0)}, // what recurs has no age
 		{b.names.Bucket(Replicas), b.createBucket(Replicas, replicasRetain)},
 	}
 	for _, s := range steps {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/notify/match"
 	"github.com/quintet-dc/quintet/pipeline/recorder"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -70,8 +71,10 @@ type Config struct {
 	Hosts []string
 
 	Site string
-	Demo string // says what is played, where it is not a real site
-	Bus  Bus
+	// Teams are what silences and routes call whose business an incident is.
+	Teams []match.Owner
+	Demo  string // says what is played, where it is not a real site
+	Bus   Bus
 	// Curves is nil where no log is at hand.
 	Curves Curves
 	// Tape and Shelf are what captures are taken from; nil is Bus, where it can
@@ -85,7 +88,16 @@ type Config struct {
 	Steps, Edges, Events http.Handler
 	// Write and OTLP take series of others, by remote write and by OTLP.
 	Write, OTLP http.Handler
-	Page        fs.FS
+	// History answers below /prometheus/; nil where no history is kept.
+	History http.Handler
+	Page    fs.FS
+	// Assist, if any, makes of the API what answers assistants at /mcp.
+	Assist func(api http.Handler) http.Handler
+	// Replay, if any, says how far a recording is played, and steers it.
+	Replay http.Handler
+
+	// Receivers is how many are told of incidents; nil where that is not known.
+	Receivers func() int
 
 	// Ready gives the reason why this process is not ready; nil is ready.
 	Ready func() error

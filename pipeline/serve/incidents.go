@@ -45,11 +45,11 @@ func (s *server) incidents(r *http.Request) (any, error) {
 	all, head := s.ledger.list()
 	live := s.live.incidents(r.Context())
 	out := struct {
-		Incidents []json.RawMessage `json:"incidents"`
-		Notes     map[string]note   `json:"notes"`
-		Last      string            `json:"last_event_id"`
-		Truncated bool              `json:"truncated,omitempty"`
-	}{Incidents: []json.RawMessage{}, Notes: map[string]note{}, Last: strconv.FormatUint(head, 10)}
+		Incidents []json.RawMessage   `json:"incidents"`
+		Notes     map[string]noteView `json:"notes"`
+		Last      string              `json:"last_event_id"`
+		Truncated bool                `json:"truncated,omitempty"`
+	}{Incidents: []json.RawMessage{}, Notes: map[string]noteView{}, Last: strconv.FormatUint(head, 10)}
 	for _, k := range all {
 		if !f.takes(k) {
 			continue
@@ -59,8 +59,8 @@ func (s *server) incidents(r *http.Request) (any, error) {
 			break
 		}
 		x := s.notes.of(k.id)
-		if x != (note{}) {
-			out.Notes[k.id] = x
+		if v := s.noteView(k, x); x != (note{}) || len(v.SilencedBy) > 0 {
+			out.Notes[k.id] = v
 		}
 		out.Incidents = append(out.Incidents, withVerdict(newest(k, live), x))
 	}
@@ -183,7 +183,42 @@ func (s *server) noted(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.notes.of(k.id), nil
+	return s.noteView(k, s.notes.of(k.id)), nil
+}
+
+// noteView adds to a note what holds back an open incident's messages now.
+func (s *server) noteView(k *kept, x note) noteView {
+	v := noteView{note: x, SilencedBy: []string{}}
+	if k.state == explain.StateOpen {
+		v.SilencedBy = append(v.SilencedBy, s.silences.Muting(k.facts, stamp(s.now()))...)
+	}
+	return v
+}
+
+// assign answers POST /api/v1/incidents/{id}/assign.
+func (s *server) assign(r *http.Request) (any, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	k, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	a, err := readAssignment(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	by := said{By: a.By, Text: a.Text, At: stamp(s.now())}
+	if user := userOf(r); user != "" {
+		by.By = user
+	}
+	x, err := s.notes.change(r.Context(), k.id, func(x *note) {
+		if x.Assigned = nil; a.To != nil {
+			by.To = *a.To
+			x.Assigned = &by
+		}
+	})
+	return s.noteView(k, x), err
 }
 
 // acknowledge answers POST /api/v1/incidents/{id}/acknowledge.
@@ -219,5 +254,6 @@ func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, sa
 	if user := userOf(r); user != "" {
 		by.By = user
 	}
-	return s.notes.change(r.Context(), k.id, func(x *note) { set(x, &o, by) })
+	x, err := s.notes.change(r.Context(), k.id, func(x *note) { set(x, &o, by) })
+	return s.noteView(k, x), err
 }

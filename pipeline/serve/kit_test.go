@@ -34,12 +34,13 @@ type site struct {
 	answers map[string]func(req []byte) ([]byte, error)
 	asked   map[string]int
 	follows int
-	kv      *bucket
-	gone    bool // not connected
+	kv      *bucket            // of notes
+	others  map[string]*bucket // by name
+	gone    bool               // not connected
 }
 
 func newSite() *site {
-	return &site{first: 1, more: make(chan struct{}), answers: map[string]func([]byte) ([]byte, error){}, asked: map[string]int{}, kv: newBucket()}
+	return &site{first: 1, more: make(chan struct{}), answers: map[string]func([]byte) ([]byte, error){}, asked: map[string]int{}, kv: newBucket(), others: map[string]*bucket{}}
 }
 
 func (s *site) Connected() bool {
@@ -117,11 +118,19 @@ func (s *site) says(what, text string) {
 	s.answers[what] = func([]byte) ([]byte, error) { return []byte(text), nil }
 }
 
-func (s *site) KeyValue(context.Context, string) (jetstream.KeyValue, error) {
+func (s *site) KeyValue(_ context.Context, name string) (jetstream.KeyValue, error) {
 	if s.kv == nil {
 		return nil, jetstream.ErrBucketNotFound
 	}
-	return s.kv, nil
+	if name == Notes {
+		return s.kv, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.others[name] == nil {
+		s.others[name] = newBucket()
+	}
+	return s.others[name], nil
 }
 
 // bucket is a key-value bucket in memory, as far as notes need one.

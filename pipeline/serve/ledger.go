@@ -12,6 +12,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/notify/match"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -32,7 +33,10 @@ type kept struct {
 	opened   telemetry.Time
 	updated  telemetry.Time
 	jobs     []telemetry.Entity
-	data     []byte // as published
+	root     telemetry.Entity
+	title    string
+	facts    match.Facts // what silences look at
+	data     []byte      // as published
 }
 
 // newestFirst orders a list as people read it: the last to open first.
@@ -51,6 +55,7 @@ type ledger struct {
 	// worth looking at; -1 while that is not known.
 	wanted  int64
 	changed chan struct{} // closed when something comes
+	owners  []match.Owner // the teams of the configuration
 
 	dropped   *metrics.Counter
 	malformed *metrics.Counter
@@ -110,7 +115,8 @@ func (l *ledger) take(r bus.Revision) {
 
 // file makes a revision the newest of its incident, unless it is not.
 func (l *ledger) file(r bus.Revision, in *explain.Incident) {
-	k := &kept{id: r.ID, revision: r.Number, first: r.Sequence, last: r.Sequence, state: in.State, opened: in.Opened, updated: in.Updated, data: r.Data}
+	k := &kept{id: r.ID, revision: r.Number, first: r.Sequence, last: r.Sequence, state: in.State, opened: in.Opened, updated: in.Updated, data: r.Data,
+		root: in.Root.Entity, title: in.Title, facts: match.Owned(match.Of(in), l.owners)}
 	for _, j := range in.Impact.Jobs {
 		k.jobs = append(k.jobs, j.Job)
 	}

@@ -37,6 +37,7 @@ type said struct {
 	By      string         `json:"by"`
 	At      telemetry.Time `json:"at"`
 	Text    string         `json:"text"`
+	To      string         `json:"to,omitempty"` // whom it is assigned to
 	// Entity and Signature are what was right instead, where somebody said so.
 	Entity    telemetry.Entity `json:"entity,omitzero"`
 	Signature string           `json:"signature,omitempty"`
@@ -46,6 +47,13 @@ type said struct {
 type note struct {
 	Acknowledged *said `json:"acknowledged"`
 	Verdict      *said `json:"verdict"`
+	Assigned     *said `json:"assigned"`
+}
+
+// noteView is a note with what holds back the incident's messages now.
+type noteView struct {
+	note
+	SilencedBy []string `json:"silenced_by"`
 }
 
 // verdicts are what an answer can be.
@@ -264,6 +272,40 @@ func readOpinion(r io.Reader, withVerdict bool) (opinion, error) {
 		return o, o.readVerdict()
 	}
 	return o, nil
+}
+
+// assignment is the body of a request that says whose an incident is.
+type assignment struct {
+	To   *string `json:"to"` // null takes it back
+	By   string  `json:"by"`
+	Text string  `json:"text"`
+}
+
+func readAssignment(r io.Reader) (assignment, error) {
+	var a assignment
+	b, err := io.ReadAll(io.LimitReader(r, maxNoteBody+1))
+	switch {
+	case err != nil:
+		return a, bad("", "the body cannot be read")
+	case len(b) > maxNoteBody:
+		return a, &problem{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is longer than %d bytes", maxNoteBody)}
+	}
+	if err := decodeStrict(b, &a); err != nil {
+		return a, err
+	}
+	switch {
+	case !bytes.Contains(b, []byte(`"to"`)):
+		return a, bad("to", "missing: a name, or null to take it back")
+	case a.To != nil && strings.TrimSpace(*a.To) == "":
+		return a, bad("to", "empty: null takes it back")
+	case a.To != nil && len(*a.To) > maxNoteBy:
+		return a, bad("to", fmt.Sprintf("longer than %d bytes", maxNoteBy))
+	case len(a.By) > maxNoteBy:
+		return a, bad("by", fmt.Sprintf("longer than %d bytes", maxNoteBy))
+	case len(a.Text) > maxNoteText:
+		return a, bad("text", fmt.Sprintf("longer than %d bytes", maxNoteText))
+	}
+	return a, nil
 }
 
 func (o *opinion) readVerdict() error {

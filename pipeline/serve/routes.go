@@ -31,6 +31,10 @@ func (s *server) routes() []route {
 		{path: one + "/notes", get: j(s.ready(s.noted))},
 		{path: one + "/acknowledge", post: j(s.ready(s.acknowledge))},
 		{path: one + "/verdict", post: j(s.ready(s.judge))},
+		{path: one + "/assign", post: j(s.ready(s.assign))},
+		{path: api + "silences", get: j(s.ready(s.listSilences)), post: j(s.ready(s.putSilence))},
+		{path: api + "silences/{id}/expire", post: j(s.ready(s.expireSilence))},
+		{path: api + "silences/preview", post: j(s.ready(s.previewSilence))},
 		{path: api + "jobs", get: j(s.asking(replica.AskJobs, `{"recent":true}`))},
 		{path: api + "topology", get: j(s.topology)},
 		{path: api + "losses", get: j(s.costs(replica.AskLosses, "window", "job"))},
@@ -38,6 +42,7 @@ func (s *server) routes() []route {
 		{path: api + "budget", get: j(s.costs(replica.AskBudget, "window", "job"))},
 		{path: api + "bottlenecks", get: j(s.costs(replica.AskBottlenecks, "window"))},
 		{path: api + "coverage", get: j(s.asking(replica.AskCoverage, ""))},
+		{path: api + "coverage/report", get: j(s.survey)},
 		{path: api + "status", get: j(s.status)},
 		{path: api + "stream", get: s.stream, long: true},
 		{path: api + "capture", get: s.capture, long: true},
@@ -54,14 +59,26 @@ func (s *server) routes() []route {
 		{path: "/-/", get: j(nothing), post: j(nothing)},
 		{path: "/", get: s.files},
 	}
-	for _, path := range []string{api + "silences", "/prometheus/"} {
-		out = append(out, route{path: path, get: j(later), post: j(later)})
+	if s.cfg.Replay != nil {
+		out = append(out, route{path: api + "replay", get: s.cfg.Replay.ServeHTTP, post: s.cfg.Replay.ServeHTTP})
 	}
+	history := s.historian(s.cfg.History)
+	out = append(out, route{path: "/prometheus/", get: history, post: history})
 	return out
 }
 
 func nothing(r *http.Request) (any, error) {
 	return nil, &problem{status: http.StatusNotFound, text: "there is nothing at " + r.URL.Path}
+}
+
+// historian answers questions about the history, where one is kept.
+func (s *server) historian(h http.Handler) http.HandlerFunc {
+	if h == nil {
+		return s.reply.json(func(*http.Request) (any, error) {
+			return nil, &problem{status: http.StatusNotImplemented, text: "no history is kept here: the store role does not run in this process, or is told not to"}
+		})
+	}
+	return h.ServeHTTP
 }
 
 // pushed takes what others push, where something takes it.
@@ -83,6 +100,9 @@ func (s *server) handler(local bool) http.Handler {
 		if r.open {
 			g.open = append(g.open, r.path)
 		}
+	}
+	if s.cfg.Assist != nil { // what it asks of the routes has passed the guard with it
+		mux.Handle("/mcp", s.route(route{path: "/mcp", post: s.cfg.Assist(mux).ServeHTTP}))
 	}
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

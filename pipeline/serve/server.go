@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/notify/silence"
 )
 
 // How long a client may take. Streams of events have limits of their own.
@@ -29,18 +31,19 @@ var errDisconnected = errors.New("the log cannot be reached")
 
 // server is one that runs.
 type server struct {
-	cfg     Config
-	reply   *reply
-	count   counters
-	ledger  *ledger
-	live    *live
-	notes   *notebook
-	states  *states
-	spoke   *spoke
-	streams *streams
-	page    *page
-	users   *users
-	reading chan struct{} // holds one for each history that is read back
+	cfg      Config
+	reply    *reply
+	count    counters
+	ledger   *ledger
+	live     *live
+	notes    *notebook
+	silences *silence.Book
+	states   *states
+	spoke    *spoke
+	streams  *streams
+	page     *page
+	users    *users
+	reading  chan struct{} // holds one for each history that is read back
 
 	capturing chan struct{} // holds one for each trace that is written
 
@@ -74,6 +77,7 @@ func (s *server) run(ctx context.Context) error {
 	defer stop()
 	wg.Go(func() { s.follow(inner) })
 	wg.Go(func() { s.notes.run(inner) })
+	wg.Go(func() { s.silences.Run(inner) })
 	wg.Go(func() { s.states.run(inner) })
 	if s.cfg.Listening != nil {
 		s.cfg.Listening(l.Addr())
@@ -90,6 +94,7 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 		spoke: &spoke{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), capturing: make(chan struct{}, captures), noEngine: &absence{}}
 	s.live = &live{asker: c.Bus, now: s.now}
 	s.notes = newNotebook(c.Bus, c.Logger, s.spoke.add)
+	s.silences, s.ledger.owners = silence.NewBook(c.Bus, c.Logger), c.Teams
 	s.states = newStates(s)
 	s.count = newCounters(s)
 	var err error

@@ -47,6 +47,7 @@ func TestTranscripts(t *testing.T) {
 				Steps: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "steps of %s\n", r.PathValue("job")) }),
 				Demo:  "a recorded run"})
 			r.until("notes", func() bool { _, why := r.server.notes.bucket(); return why == nil })
+			r.until("silences", r.server.silences.Known)
 			got := r.replay(string(b))
 			if *update {
 				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
