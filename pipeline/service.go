@@ -15,6 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/receive"
 	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/assist"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
@@ -45,6 +46,11 @@ type Config struct {
 	// ticker. It ends when what it plays does.
 	Play func(ctx context.Context, log *bus.Bus) error
 	// Listening is called with the page's address once it can be asked, Enrolled
+	// Deck, if any, steers what is played (GET and POST /api/v1/replay).
+	Deck http.Handler
+	// Rerun runs the engine over a trace in a file, for assistants; nil where that
+	// cannot be done.
+	Rerun func(ctx context.Context, path string) (*assist.Replayed, error)
 	// with that of our own server where it listens.
 	Listening func(net.Addr)
 	// Reload reads the configuration again; nil where there is none to read.
@@ -193,6 +199,7 @@ func (s *service) startWeb() error {
 	}
 	if s.c.Roles[Collect] {
 		c.Steps, c.Edges, c.Events = http.HandlerFunc(s.receive.Steps), http.HandlerFunc(s.receive.Edges), http.HandlerFunc(s.receive.Events)
+	c.Replay, c.Assist = s.c.Deck, s.assist
 		c.Write, c.OTLP = http.HandlerFunc(s.receive.Write), http.HandlerFunc(s.receive.Metrics)
 	}
 	s.crew.start(telling, "web", func(ctx context.Context) error { return serve.Run(ctx, c) })

@@ -119,7 +119,7 @@ func (c *captureCommand) ask(ctx context.Context) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.identify(req); err != nil {
+	if err := identify(req, c.User); err != nil {
 		return nil, err
 	}
 	resp, err := http.DefaultClient.Do(req)
@@ -133,11 +133,12 @@ func (c *captureCommand) ask(ctx context.Context) (*http.Response, error) {
 	return resp, nil
 }
 
-func (c *captureCommand) identify(req *http.Request) error {
-	if c.User == "" {
+// identify says in a request who asks: NAME:FILE, the file with the password.
+func identify(req *http.Request, user string) error {
+	if user == "" {
 		return nil
 	}
-	name, file, ok := strings.Cut(c.User, ":")
+	name, file, ok := strings.Cut(user, ":")
 	if !ok {
 		return errors.New("--user: want NAME:FILE")
 	}

@@ -30,6 +30,7 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" help:"The service."`
 	Collect collectCommand `cmd:"" help:"Only the collectors of a host or a rack; --once --print shows what they would send."`
 	Capture captureCommand `cmd:"" help:"Write a part of a running site's log into a trace."`
+	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Pass a service's tools on to an AI assistant, over standard input and output."`
 	Enroll  enrollCommand  `cmd:"" help:"Write the credentials of a process on another machine."`
 	Replay  replayCommand  `cmd:"" help:"Run the engine over a recording and print the incidents."`
 	Lab     labCommand     `cmd:"" help:"A run of the simulated site, with or without a fault, into a trace."`

@@ -165,6 +165,7 @@ func newService(sh *shell, file *config.File, level string) (pipeline.Config, er
 	}
 	return pipeline.Config{File: file, Roles: pipeline.AllRoles(), Process: process, Version: correlate.Version, Page: page(),
 		Engine:    engineOf(set, 1),
+		Rerun:     rerun(set),
 		Listening: func(a net.Addr) { fmt.Fprintf(sh.out, "quintet: the page is at %s\n", address(file, a)) },
 		Logger:    slog.New(slog.NewTextHandler(sh.err, &slog.HandlerOptions{Level: l})),
 	}, nil
