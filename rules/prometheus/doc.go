@@ -1,0 +1,8 @@
+// Package prometheus is our Prometheus rules: a file of recording and alerting
+// rules for each domain, with its tests beside it in promtool's format.
+//
+// It owns the files and nothing else: pipeline/store evaluates them, any other
+// Prometheus may load them, rules/promlint says whether they are sound and
+// rules/promtest runs their tests. docs/rules-prometheus.md says what each alert
+// means and what to do.
+package prometheus
