@@ -45,12 +45,12 @@ type Config struct {
 	// Play, if any, states records and ticks in the place of collectors and the
 	// ticker. It ends when what it plays does.
 	Play func(ctx context.Context, log *bus.Bus) error
-	// Listening is called with the page's address once it can be asked, Enrolled
 	// Deck, if any, steers what is played (GET and POST /api/v1/replay).
 	Deck http.Handler
 	// Rerun runs the engine over a trace in a file, for assistants; nil where that
 	// cannot be done.
 	Rerun func(ctx context.Context, path string) (*assist.Replayed, error)
+	// Listening is called with the page's address once it can be asked, Enrolled
 	// with that of our own server where it listens.
 	Listening func(net.Addr)
 	// Reload reads the configuration again; nil where there is none to read.
@@ -194,12 +194,12 @@ func (s *service) startWeb() error {
 	web := s.c.File.Web
 	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Demo: s.c.Demo, Bus: s.bus,
 		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Ready: s.ready, Pins: s.pins(), Metrics: s.metrics, Logger: s.part("web")}
+	c.Replay, c.Assist = s.c.Deck, s.assist
 	for _, u := range web.Users {
 		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
 	}
 	if s.c.Roles[Collect] {
 		c.Steps, c.Edges, c.Events = http.HandlerFunc(s.receive.Steps), http.HandlerFunc(s.receive.Edges), http.HandlerFunc(s.receive.Events)
-	c.Replay, c.Assist = s.c.Deck, s.assist
 		c.Write, c.OTLP = http.HandlerFunc(s.receive.Write), http.HandlerFunc(s.receive.Metrics)
 	}
 	s.crew.start(telling, "web", func(ctx context.Context) error { return serve.Run(ctx, c) })
