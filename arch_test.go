@@ -118,6 +118,10 @@ pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline: pipeline/assist
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
+pipeline/store/label: telemetry github.com/prometheus/prometheus
+pipeline/store/query: telemetry github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
+pipeline/store:    telemetry pipeline/bus pipeline/store/label pipeline/store/query github.com/prometheus/prometheus github.com/VictoriaMetrics/metrics
+pipeline: pipeline/store
 dashboards/web:
 
 # floor 4: the command wires everything

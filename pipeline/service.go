@@ -25,6 +25,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/recorder"
 	"github.com/quintet-dc/quintet/pipeline/replica"
 	"github.com/quintet-dc/quintet/pipeline/serve"
+	"github.com/quintet-dc/quintet/pipeline/store"
 	"github.com/quintet-dc/quintet/pipeline/ticker"
 )
 
@@ -81,6 +82,7 @@ type service struct {
 	bus     *bus.Bus
 	crew    *crew
 	receive *receive.Receiver
+	history *store.Store // nil where none is kept
 }
 
 // Run puts the parts of the process's roles to work and returns when ctx is
@@ -119,6 +121,9 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 	r := s.c.Roles
 	if s.server != nil {
 		s.crew.start(telling, "store", s.watchStore)
+	}
+	if err := s.startHistory(); err != nil {
+		return err
 	}
 	if r[Web] {
 		if err := s.startWeb(); err != nil {
@@ -195,6 +200,7 @@ func (s *service) startWeb() error {
 	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Demo: s.c.Demo, Bus: s.bus,
 		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Ready: s.ready, Pins: s.pins(), Metrics: s.metrics, Logger: s.part("web")}
 	c.Replay, c.Assist = s.c.Deck, s.assist
+	c.History = s.historyHandler()
 	for _, u := range web.Users {
 		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
 	}

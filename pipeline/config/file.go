@@ -33,6 +33,7 @@ type File struct {
 	Signatures []string // extra folders
 	Receivers  []Receiver
 	Web        Web
+	Store      Store
 }
 
 // NATS says where the log is: in a server of our own, or an existing one.
@@ -145,7 +146,7 @@ func (r *reader) file(n *yaml.Node, f *File) {
 		field{"topology", func(n *yaml.Node) { r.mapping(n, "topology: ", r.texts("files", &f.Topology)) }},
 		r.later("jobs"),
 		field{"signatures", func(n *yaml.Node) { r.signatures(n, f) }},
-		r.later("store"),
+		field{"store", func(n *yaml.Node) { r.store(n, &f.Store) }},
 		field{"notify", func(n *yaml.Node) { r.notify(n, f) }},
 		field{"web", func(n *yaml.Node) { r.web(n, &f.Web) }},
 	)

@@ -85,11 +85,6 @@ func (s *server) status(r *http.Request) (any, error) {
 
 func stamp(t time.Time) telemetry.Time { return telemetry.Time(t.UnixNano()) }
 
-// later answers what is still to come.
-func later(r *http.Request) (any, error) {
-	return nil, &problem{status: http.StatusNotImplemented, text: r.URL.Path + " is still to come"}
-}
-
 // absence is since when no engine answers.
 type absence struct {
 	mu sync.Mutex

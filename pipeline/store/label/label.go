@@ -1,0 +1,146 @@
+package label
+
+import (
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// The labels that every series of the log has, and the one for what contains an
+// entity whose kind has no parts of its own.
+const (
+	Kind   = "kind"
+	Name   = "name"
+	Parent = "parent"
+)
+
+// Of returns the labels of a series: its metric, the kind and the name of its
+// entity, and the parts of that name. A metric that carries labels of its own,
+// as a foreign one does, gives them up; where one of them is taken already it is
+// put behind "exported_", as Prometheus does.
+func Of(s telemetry.Series) labels.Labels {
+	name, foreign := split(string(s.Metric))
+	b := labels.NewScratchBuilder(6 + len(foreign))
+	taken := map[string]bool{}
+	add := func(n, v string) {
+		if v != "" {
+			taken[n] = true
+			b.Add(n, v)
+		}
+	}
+	add(labels.MetricName, name)
+	Entity(s.Entity, add)
+	for _, l := range foreign {
+		n := l.Name
+		for taken[n] {
+			n = "exported_" + n
+		}
+		add(n, l.Value)
+	}
+	b.Sort()
+	return b.Labels()
+}
+
+// Entity gives add the labels of an entity, one by one.
+func Entity(e telemetry.Entity, add func(name, value string)) {
+	add(Kind, string(e.Kind))
+	add(Name, e.Name)
+	if names := parts(e.Kind); len(names) > 0 {
+		if values := strings.SplitN(e.Name, "/", len(names)); len(values) == len(names) {
+			for i, n := range names {
+				add(n, decoded(values[i]))
+			}
+			return
+		}
+	}
+	if p := e.Prefix(); p != "" {
+		add(Parent, decoded(p))
+		add(string(e.Kind), decoded(e.Name[len(p)+1:]))
+		return
+	}
+	add(string(e.Kind), decoded(e.Name))
+}
+
+// EntityOf returns the entity that labels speak of.
+func EntityOf(l labels.Labels) (telemetry.Entity, error) {
+	e := telemetry.Entity{Kind: telemetry.Kind(l.Get(Kind)), Name: l.Get(Name)}
+	return e, e.Validate()
+}
+
+// parts are the labels for the parts of a name, from the outside in.
+func parts(k telemetry.Kind) []string {
+	switch k {
+	case telemetry.Node:
+		return []string{"node"}
+	case telemetry.GPU:
+		return []string{"node", "gpu"}
+	case telemetry.NIC:
+		return []string{"node", "nic"}
+	case telemetry.NVLink:
+		return []string{"node", "gpu", "nvlink"}
+	case telemetry.NVSwitch:
+		return []string{"node", "nvswitch"}
+	case telemetry.Port:
+		return []string{"switch", "port"}
+	case telemetry.Queue:
+		return []string{"switch", "port", "queue"}
+	case telemetry.Rank:
+		return []string{"job", "rank"}
+	case telemetry.Job:
+		return []string{"job"}
+	}
+	return nil
+}
+
+// decoded writes a part as its owner does: a '/' in it is %2F in a name.
+func decoded(part string) string {
+	if !strings.Contains(part, "%") {
+		return part
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(part, "%2F", "/"), "%2f", "/")
+}
+
+// split takes a foreign series' labels off its metric's name: name{a="b",c="d"},
+// as package mapping writes it. A text of another form is a name as it stands.
+func split(metric string) (name string, foreign []labels.Label) {
+	name, rest, ok := strings.Cut(metric, "{")
+	if !ok || name == "" {
+		return metric, nil
+	}
+	for {
+		var l labels.Label
+		if l.Name, rest, ok = strings.Cut(rest, `="`); !ok || l.Name == "" || l.Name == labels.MetricName {
+			return metric, nil
+		}
+		if l.Value, rest, ok = unquote(rest); !ok {
+			return metric, nil
+		}
+		foreign = append(foreign, l)
+		switch {
+		case rest == "}":
+			return name, foreign
+		case !strings.HasPrefix(rest, ","):
+			return metric, nil
+		}
+		rest = rest[1:]
+	}
+}
+
+// unquote reads up to the quote that ends a value.
+func unquote(s string) (value, rest string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return b.String(), s[i+1:], true
+		case c == '\\' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/util/compression"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/store/label"
+	"github.com/quintet-dc/quintet/pipeline/store/query"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Store is a history.
+type Store struct {
+	cfg   Config
+	count *counters
+	api   atomic.Pointer[query.API] // nil until the database is open
+}
+
+// New returns a history that is opened by Run.
+func New(c Config) (*Store, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	return &Store{cfg: c, count: newCounters(c.Metrics)}, nil
+}
+
+// ServeHTTP implements http.Handler: the API, below /prometheus/api/v1.
+func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	api := s.api.Load()
+	if api == nil {
+		query.Refuse(w, http.StatusServiceUnavailable, "the history is being opened")
+		return
+	}
+	api.ServeHTTP(w, r)
+}
+
+// Run opens the history and keeps it until ctx is done.
+func (s *Store) Run(ctx context.Context) (err error) {
+	if err := os.MkdirAll(s.cfg.Dir, 0o750); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	db, err := s.open()
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	api, err := query.New(query.Config{Dir: s.cfg.Dir, DB: db, Catalogue: s.cfg.Catalogue, Version: s.cfg.Version, Rules: s.cfg.Rules,
+		Logger: s.cfg.Logger})
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	inner, stop := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer stop()
+	parts.Go(func() { api.Run(inner) })
+	s.api.Store(api)
+	defer s.api.Store(nil)
+	return s.feed(ctx, db)
+}
+
+// open opens the database.
+func (s *Store) open() (*tsdb.DB, error) {
+	o := tsdb.DefaultOptions()
+	o.RetentionDuration = s.cfg.Retain.Milliseconds()
+	o.MaxBytes = s.cfg.RetainBytes
+	o.OutOfOrderTimeWindow = outOfOrder.Milliseconds()
+	o.WALCompression = compression.Snappy
+	o.MaxBlockDuration = max(o.MinBlockDuration, min(o.RetentionDuration/10, (31*24*time.Hour).Milliseconds()))
+	return tsdb.Open(s.cfg.Dir, s.cfg.Logger, nil, o, nil)
+}
+
+// again is how long it takes to try anew what the bus refused.
+const again = 2 * time.Second
+
+// feed reads the log into the database until ctx is done.
+func (s *Store) feed(ctx context.Context, db *tsdb.DB) error {
+	p, err := readPlace(s.cfg.Dir)
+	if err != nil {
+		s.cfg.Logger.Warn("the log is read from its beginning", "error", err)
+	}
+	for ctx.Err() == nil {
+		f, err := s.prime(ctx, db, p)
+		if err == nil {
+			err = s.follow(ctx, f)
+			p = f.place()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, bus.ErrClosed):
+			return fmt.Errorf("store: %w", err)
+		case errors.Is(err, bus.ErrForgotten), errors.Is(err, bus.ErrRewritten):
+			s.count.begun.Inc()
+			s.cfg.Logger.Warn("the log cannot be read on; it is read from its beginning", "error", err)
+			p = place{}
+		default:
+			s.cfg.Logger.Warn("the log is not read", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+	}
+	return nil
+}
+
+// prime makes a feed that goes on from a place: with what the log says of
+// schemas and edges, and with what the database holds already.
+func (s *Store) prime(ctx context.Context, db *tsdb.DB, p place) (*feed, error) {
+	f := newFeed(s.cfg, db, s.count)
+	f.taken = p.Position
+	last, err := lastWritten(db)
+	if err != nil {
+		return nil, err
+	}
+	f.last = last
+	if at, ok, err := s.cfg.Log.LastTick(ctx); err != nil {
+		return nil, err
+	} else if ok {
+		f.limit = at
+	}
+	kinds := []telemetry.RecordKind{telemetry.SchemaRecord, telemetry.EdgeRecord}
+	err = s.cfg.Log.Slice(ctx, bus.Span{Kinds: kinds}, func(e bus.Entry) error {
+		if e.Position <= p.Position && e.Record != nil {
+			f.prime(e)
+		}
+		return nil
+	})
+	return f, err
+}
+
+// prime hears what was said before the place from which the feed goes on.
+func (f *feed) prime(e bus.Entry) {
+	if e.Record.Kind == telemetry.SchemaRecord {
+		f.schema(e.Collector, e.Record.Schema)
+	}
+	for _, x := range f.extras {
+		x.take(e.Record)
+	}
+}
+
+// follow reads on until it cannot.
+func (s *Store) follow(ctx context.Context, f *feed) error {
+	saved := time.Now()
+	err := s.cfg.Log.Follow(ctx, f.taken, func(e bus.Entry) error {
+		if err := f.take(e); err != nil {
+			return err
+		}
+		if e.Record != nil && e.Record.Kind == telemetry.TickRecord && time.Since(saved) > positionEvery {
+			saved = time.Now()
+			s.save(f)
+		}
+		return nil
+	})
+	f.commit()
+	s.save(f)
+	return err
+}
+
+func (s *Store) save(f *feed) {
+	if err := f.place().write(s.cfg.Dir); err != nil {
+		s.count.failures.Inc()
+		s.cfg.Logger.Warn("the history's place in the log is not written down", "error", err)
+	}
+}
+
+// lastWritten is, by the hash of its labels, when each series of the log was
+// written last: what a process that ended wrote must not be written twice.
+func lastWritten(db *tsdb.DB) (map[uint64]int64, error) {
+	out := map[uint64]int64{}
+	head := db.Head().MaxTime()
+	if head == math.MinInt64 {
+		return out, nil
+	}
+	q, err := db.Querier(head-outOfOrder.Milliseconds(), math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	set := q.Select(context.Background(), false, &storage.SelectHints{}, labels.MustNewMatcher(labels.MatchNotEqual, label.Kind, ""))
+	var it chunkenc.Iterator
+	for set.Next() {
+		series := set.At()
+		it = series.Iterator(it)
+		at := int64(math.MinInt64)
+		for it.Next() != chunkenc.ValNone {
+			at = it.AtT()
+		}
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+		out[series.Labels().Hash()] = at
+	}
+	return out, set.Err()
+}
+
+// Dir is where the history lies in a data folder.
+func Dir(data string) string { return filepath.Join(data, "history") }
