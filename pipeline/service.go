@@ -95,7 +95,7 @@ func Run(ctx context.Context, c Config) error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &service{c: c, metrics: c.Metrics, receive: receive.New(receive.Config{})}
+	s := &service{c: c, metrics: c.Metrics, receive: receiverOf(c.Collectors)}
 	receivers, err := s.receivers()
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s *service) startEngine() {
 // startCollecting starts the collectors and the outbox that carries what they
 // state.
 func (s *service) startCollecting() error {
-	specs := append([]collectors.Spec{{Name: "receive", Target: "http", Collector: s.receive}}, s.c.Collectors...)
+	specs := append(s.receiving(), s.c.Collectors...)
 	if files := s.c.File.Topology; len(files) > 0 {
 		specs = append(specs, collectors.Spec{Name: "topology", Target: fmt.Sprint(files), Collector: receive.NewFiles(files, nil)})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/jobs"
 	"github.com/quintet-dc/quintet/collectors/logs"
 	"github.com/quintet-dc/quintet/collectors/nvml"
+	"github.com/quintet-dc/quintet/collectors/receive"
 	"github.com/quintet-dc/quintet/collectors/redfish"
 	"github.com/quintet-dc/quintet/collectors/scrape"
 	"github.com/quintet-dc/quintet/collectors/sysfs"
@@ -45,6 +46,9 @@ func collectorSpecs(file *config.File) (specs []collectors.Spec, problems []conf
 			name = fmt.Sprintf("%s-%d", c.Kind, n)
 		}
 		spec, err := collectorSpec(c.Kind, name, c.Node, guard)
+		if err == nil && c.Kind == "receive" && count[c.Kind] > 1 {
+			err = errors.New("a process receives in one way: there are two entries")
+		}
 		if err != nil {
 			problems = append(problems, problemsOf(file.Path, c, err)...)
 			continue
@@ -69,12 +73,14 @@ func collectorSpec(kind, name string, n *yaml.Node, g dial.Guard) (collectors.Sp
 		return specOf(name, n, jobs.DecodeConfig, func(c jobs.Config) (*jobs.Collector, error) { return jobs.New(c, g) })
 	case "logs":
 		return specOf(name, n, logs.DecodeConfig, func(c logs.Config) (*logs.Collector, error) { return logs.New(c, g) })
+	case "receive":
+		return specOf(name, n, receive.DecodeConfig, func(c receive.Config) (*receive.Receiver, error) { return receive.New(c), nil })
 	case "redfish":
 		return specOf(name, n, redfish.DecodeConfig, func(c redfish.Config) (*redfish.Collector, error) { return redfish.New(c, g) })
 	case "scrape":
 		return specOf(name, n, scrape.DecodeConfig, func(c scrape.Config) (*scrape.Collector, error) { return scrape.New(c, g) })
 	}
-	return collectors.Spec{}, fmt.Errorf("unknown kind of collector: want fabric, gnmi, jobs, logs, nvml, redfish, scrape or sysfs")
+	return collectors.Spec{}, fmt.Errorf("unknown kind of collector: want fabric, gnmi, jobs, logs, nvml, receive, redfish, scrape or sysfs")
 }
 
 // targeted is a collector that names what it reads.

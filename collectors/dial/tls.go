@@ -72,6 +72,25 @@ func (t TLS) Config() (*tls.Config, error) {
 	return c, nil
 }
 
+// Server returns the settings of a server that renews what its files hold: Cert
+// and Key are its own; where there is a CA, who dials must show a certificate
+// that follows from it. It fails where a file cannot be read now.
+func (t TLS) Server() (*tls.Config, error) {
+	k := &keeper{tls: t}
+	if _, err := k.certificate(nil); err != nil {
+		return nil, err
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k.certificate(nil) }}
+	if t.CA != "" {
+		if _, err := k.roots(); err != nil {
+			return nil, err
+		}
+		c.ClientAuth = tls.RequireAnyClientCert
+		c.VerifyConnection = k.verifyClient
+	}
+	return c, nil
+}
+
 // keeper holds what the files held when they were last read.
 type keeper struct {
 	tls TLS
@@ -111,15 +130,24 @@ func (k *keeper) roots() (*x509.CertPool, error) {
 // verify holds the other side's certificate against the roots as they are now;
 // while a file is being written, against the last that could be read.
 func (k *keeper) verify(s tls.ConnectionState) error {
+	return k.follows(s, x509.VerifyOptions{DNSName: s.ServerName})
+}
+
+// verifyClient holds a client's certificate against the roots.
+func (k *keeper) verifyClient(s tls.ConnectionState) error {
+	return k.follows(s, x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+}
+
+func (k *keeper) follows(s tls.ConnectionState, o x509.VerifyOptions) error {
 	roots, err := k.roots()
 	if roots == nil {
 		return err
 	}
-	between := x509.NewCertPool()
+	o.Roots, o.Intermediates = roots, x509.NewCertPool()
 	for _, c := range s.PeerCertificates[1:] {
-		between.AddCert(c)
+		o.Intermediates.AddCert(c)
 	}
-	_, err = s.PeerCertificates[0].Verify(x509.VerifyOptions{DNSName: s.ServerName, Roots: roots, Intermediates: between})
+	_, err = s.PeerCertificates[0].Verify(o)
 	return err
 }
 

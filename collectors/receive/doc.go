@@ -1,11 +1,13 @@
-// Package receive takes what others push over HTTP: job steps, edges, events
-// (docs/http.md has the requests).
+// Package receive takes what others push: job steps, edges, events over HTTP
+// (docs/http.md has the requests), series by remote write and OTLP, the latter
+// over gRPC too.
 //
 // It owns the form of those requests and what is refused in them, the sources
 // of the jobs that report, and what a phase of a job becomes. What it accepts
 // it emits as records, like any collector; a request is accepted whole or
 // refused whole, with the place of what is wrong. It never asks who sent
-// something: the server has done that before.
+// something over HTTP: the server has done that before. Over gRPC it is the
+// server, and does.
 //
 // # What a report of steps becomes
 //

@@ -36,6 +36,8 @@ type Config struct {
 	// MaxForeign how many of those may be unknown to every mapping; zero means
 	// 65,536 and 2,048.
 	MaxSeries, MaxForeign int
+	// OTLP says where OTLP over gRPC is received; the zero value is nowhere.
+	OTLP OTLP
 }
 
 // maxSteps is how many reports a request may hold at most.
@@ -75,6 +77,9 @@ type Receiver struct {
 	running sync.RWMutex // held for reading by a request that emits
 	sink    collectors.Sink
 }
+
+// Target says by what way it is pushed to.
+func (r *Receiver) Target() string { return "http" }
 
 // New returns a receiver that knows no job.
 func New(c Config) *Receiver {
