@@ -11,6 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/survey"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -62,6 +63,7 @@ type owner struct {
 	broken          bool           // the log lost records on which published revisions may stand; silent until a new claim
 	since           telemetry.Time // the tick at which it became a member after that
 	alarms          alarms         // they outlive this life
+	census          *survey.Census // so does it
 
 	held      []item // revisions of which it is not known yet whose they are
 	heldBytes int
@@ -136,6 +138,7 @@ func (o *owner) record(e bus.Entry) {
 		return
 	}
 	o.count.records.Inc()
+	o.census.Take(e.Position, e.Record)
 	if o.cold && o.began == 0 {
 		o.began = e.Position
 	}

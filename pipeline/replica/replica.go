@@ -10,6 +10,7 @@ import (
 
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/survey"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -26,8 +27,9 @@ type replica struct {
 	publisher *publisher
 	requests  chan func(*owner)
 	poked     chan struct{}
-	alarms    alarms // the owner's
-	rewritten bool   // the log lost its end: what was published may stand on what is gone
+	alarms    alarms         // the owner's
+	census    *survey.Census // what was stated; the owner's
+	rewritten bool           // the log lost its end: what was published may stand on what is gone
 }
 
 // Run runs a replica until ctx is done. It returns an error only where going on
@@ -39,7 +41,7 @@ func Run(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults()
 	count := newCounters(cfg.Metrics)
 	r := &replica{cfg: cfg, count: count,
-		requests: make(chan func(*owner), waitingRequests), poked: make(chan struct{}, 1), alarms: alarms{}}
+		requests: make(chan func(*owner), waitingRequests), poked: make(chan struct{}, 1), alarms: alarms{}, census: survey.NewCensus()}
 	r.publisher = newPublisher(cfg, count, r.poke)
 	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup
@@ -192,7 +194,7 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, alarms: r.alarms, base: held.Last, target: held.Last}
+	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, alarms: r.alarms, census: r.census, base: held.Last, target: held.Last}
 	for _, i := range infos {
 		if o.runner, err = r.restore(ctx, held, i); o.runner != nil {
 			o.seen, _ = o.runner.Position()
@@ -215,6 +217,8 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 		return nil, err
 	}
 	o.cold, r.rewritten = true, false
+	r.census = survey.NewCensus()
+	o.census = r.census
 	o.settle()
 	o.log.Info("beginning with the oldest record", "first", held.First, "last", held.Last)
 	return o, nil

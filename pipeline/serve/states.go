@@ -90,7 +90,8 @@ func (s *states) put(data []byte) {
 // nothing is known, and why.
 func (s *states) compose(ctx context.Context) []byte {
 	var jobs struct {
-		Jobs json.RawMessage `json:"jobs"`
+		Jobs  json.RawMessage `json:"jobs"`
+		Fleet json.RawMessage `json:"fleet"`
 	}
 	var status struct {
 		Tick   json.RawMessage `json:"tick"`
@@ -106,9 +107,10 @@ func (s *states) compose(ctx context.Context) []byte {
 	out := struct {
 		Tick      json.RawMessage   `json:"tick"`
 		Jobs      json.RawMessage   `json:"jobs"`
+		Fleet     json.RawMessage   `json:"fleet"`
 		Incidents []json.RawMessage `json:"incidents"`
 		Alarms    json.RawMessage   `json:"alarms"`
-	}{orNull(status.Tick, "null"), orNull(jobs.Jobs, "[]"), []json.RawMessage{}, orNull(status.Alarms, "[]")}
+	}{orNull(status.Tick, "null"), orNull(jobs.Jobs, "[]"), orNull(jobs.Fleet, "null"), []json.RawMessage{}, orNull(status.Alarms, "[]")}
 	for _, id := range sortedKeys(open) {
 		out.Incidents = append(out.Incidents, withVerdict(open[id].data, s.notes.of(id)))
 	}
@@ -119,7 +121,7 @@ func (s *states) compose(ctx context.Context) []byte {
 	}
 	b, err := json.Marshal(out)
 	if err != nil {
-		return []byte(`{"tick":null,"jobs":[],"incidents":[],"alarms":[]}`)
+		return []byte(`{"tick":null,"jobs":[],"fleet":null,"incidents":[],"alarms":[]}`)
 	}
 	return b
 }

@@ -25,7 +25,7 @@ func TestAStreamBeginsWithWhatIsNew(t *testing.T) {
 		t.Errorf("Content-Type %s", ct)
 	}
 	state := e.next(t, "state")
-	const before = `{"tick":"2026-11-21T12:00:00Z","jobs":[{"job":"job:train","state":"slow"}],"incidents":[{"id":"inc-0000000000000002","state":"open"`
+	const before = `{"tick":"2026-11-21T12:00:00Z","jobs":[{"job":"job:train","state":"slow"}],"fleet":null,"incidents":[{"id":"inc-0000000000000002","state":"open"`
 	if state.id != "" || !strings.HasPrefix(state.data, before) || !strings.HasSuffix(state.data, `}],"alarms":[]}`) || !strings.Contains(state.data, `"gpu_seconds_lost":812`) {
 		t.Errorf("state %+v", state)
 	}

@@ -1,0 +1,24 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/quintet-dc/quintet/pipeline/replica"
+)
+
+// survey answers GET /api/v1/coverage/report: what the site shows and hides.
+func (s *server) survey(r *http.Request) (any, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	asked := replica.SurveyQuestion{Receivers: -1}
+	if s.cfg.Receivers != nil {
+		asked.Receivers = s.cfg.Receivers()
+	}
+	b, err := json.Marshal(asked)
+	if err != nil {
+		return nil, err
+	}
+	return ask(r.Context(), s.cfg.Bus, replica.AskSurvey, b)
+}
