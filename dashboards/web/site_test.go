@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +37,9 @@ const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-a
 
 func newSite(t *testing.T, answers map[string]any) *site {
 	s := &site{answers: map[string]answer{}, streams: map[chan string]struct{}{}}
+	for path, body := range costs(t) { // unless the world says otherwise
+		s.answers[path] = answer{http.StatusOK, body}
+	}
 	for path, body := range answers {
 		s.answers[path] = answer{http.StatusOK, body}
 	}
@@ -54,8 +59,8 @@ func newSite(t *testing.T, answers map[string]any) *site {
 
 // page serves files, and index.html under the page's own addresses.
 func (s *site) page(w http.ResponseWriter, r *http.Request, files http.Handler) {
-	own := r.URL.Path == "/" || r.URL.Path == "/jobs" || strings.HasPrefix(r.URL.Path, "/incidents/")
-	if own {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if slices.Contains([]string{"", "incidents", "fabric", "jobs", "power", "coverage", "silences", "replay"}, first) {
 		http.ServeFileFS(w, r, web.Files(), "index.html")
 		return
 	}

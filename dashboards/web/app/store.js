@@ -18,6 +18,7 @@ export class Store extends EventTarget {
     this.gaps = []; // intervals in which one was silent, the last to begin first
     this.tick = NaN; // ms since 1970
     this.jobs = new Map();
+    this.fleet = null; // how all jobs do together
     this.incidents = new Map();
     this.alarms = [];
     this.steps = new Map(); // job -> {t: [], v: []}
@@ -91,6 +92,7 @@ export class Store extends EventTarget {
       this.#covered(coverage);
       this.onStatus(status);
       this.onJobs(jobs.jobs ?? []);
+      this.fleet = jobs.fleet ?? null;
       for (const incident of incidents.incidents ?? []) this.put(incident);
       this.loaded = true;
       this.failure = "";
@@ -123,6 +125,7 @@ export class Store extends EventTarget {
     this.onTick(instant(state.tick));
     if (state.alarms) this.alarms = state.alarms;
     if (state.jobs) this.onJobs(state.jobs);
+    if (state.fleet) this.fleet = state.fleet;
     for (const incident of state.incidents ?? []) this.put(incident);
   }
 
@@ -250,7 +253,6 @@ function trouble(job) { const i = order.indexOf(job.state); return i < 0 ? 4.5 :
 /** isHurt tells whether a job's state is trouble. */
 export function isHurt(job) { return trouble(job) < 4; }
 
-// sources is what is heard, null where the site does not tell.
 // behind puts the steps that were kept behind those that the server remembers:
 // events may have come before its answer.
 function behind(recent, kept) {
@@ -259,6 +261,7 @@ function behind(recent, kept) {
   return all;
 }
 
+// sources is what is heard, null where the site does not tell.
 async function sources() {
   try { return await get("/api/v1/coverage"); } catch { return null; }
 }

@@ -284,6 +284,7 @@ export async function lostConnection({ page, site, url, check, note }) {
   const heard = { ...incidents[0], revision: incidents[0].revision + 1, title: `Heard: ${incidents[0].title}` };
   await site.send("incident", heard, 41);
   await page.getByText(/^Heard: /).first().waitFor(); // so that there is something to resume behind
+  await page.waitForFunction(() => /\d\d:\d\d/.test(document.querySelector(".time time").textContent));
   const clock = await page.locator(".time time").textContent();
   await site.control({ Do: "refuse" });
   await site.control({ Do: "drop" });

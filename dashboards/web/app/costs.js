@@ -1,0 +1,64 @@
+// What it costs, asked for again and again while a view that tells it is open:
+// losses, coupling, budget, bottlenecks.
+
+import { get } from "./store.js";
+
+const every = 15000; // ms by the stopwatch: these figures move by the minute
+const patience = 3000; // ms before another try after a failure
+
+/** The windows that may be chosen, by what the API calls them. */
+export const windows = [["1h", "an hour"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"]];
+
+/** windowOf is the window that the address names, 24h where it names none. */
+export function windowOf(search) {
+  const wanted = new URLSearchParams(search).get("window");
+  return windows.some(([w]) => w === wanted) ? wanted : "24h";
+}
+
+/** Costs asks for some of the answers, by name, and calls tell when it has them. */
+export class Costs {
+  constructor(names, { window: length, job, tell }) {
+    Object.assign(this, { names, length, job, tell });
+    this.answers = {};
+    this.failure = "";
+    this.timer = 0;
+    this.ask();
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+  }
+
+  /** over sets the length of the window and asks anew. */
+  over(length) {
+    this.length = length;
+    this.ask();
+  }
+
+  async ask() {
+    clearTimeout(this.timer);
+    const turn = (this.turn = (this.turn ?? 0) + 1);
+    let wait = every;
+    if (!document.hidden) {
+      try {
+        const got = await Promise.all(this.names.map((n) => get(`/api/v1/${n}?${this.#query(n)}`)));
+        if (turn !== this.turn || this.closed) return;
+        this.names.forEach((n, i) => { this.answers[n] = got[i]; });
+        this.failure = "";
+      } catch (error) {
+        this.failure = error.message;
+        wait = patience;
+      }
+    }
+    if (turn !== this.turn || this.closed) return;
+    this.timer = setTimeout(() => this.ask(), wait);
+    this.tell();
+  }
+
+  #query(name) {
+    const q = new URLSearchParams({ window: this.length });
+    if (this.job && (name === "losses" || name === "budget")) q.set("job", this.job);
+    return q;
+  }
+}
