@@ -47,6 +47,7 @@ func newSite(t *testing.T, answers map[string]any) *site {
 	mux := http.NewServeMux()
 	mux.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.page(w, r, files) }))
 	mux.HandleFunc("/api/", s.api)
+	mux.HandleFunc("/prometheus/", s.api)
 	mux.HandleFunc("/api/v1/stream", s.stream)
 	mux.HandleFunc("/control", s.control)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -81,6 +82,10 @@ func (s *site) api(w http.ResponseWriter, r *http.Request) {
 		a = answer{http.StatusServiceUnavailable, object{"error": "the test took the API away"}}
 	case !ok:
 		a = answer{http.StatusNotFound, object{"error": "no such thing: " + r.URL.Path}}
+	}
+	if asked, ok := a.body.(func(url.Values) any); ok { // what depends on the question
+		a.body = asked(r.URL.Query())
+		s.seen = append(s.seen, object{"asked": r.URL.Path, "query": r.URL.Query().Get("query")})
 	}
 	if r.Method == http.MethodPost {
 		body, err := io.ReadAll(r.Body)

@@ -19,6 +19,7 @@ export class Curves {
     this.to = NaN;
     this.cursor = NaN; // ms, where the crosshair stands
     this.all = false;
+    this.none = "No samples of this incident are held any more.";
     this.build();
   }
 
@@ -90,7 +91,7 @@ export class Curves {
     const hasCurves = sorted.length > 0 && this.to > this.from;
     show(this.stage, hasCurves);
     show(this.empty, !hasCurves);
-    text(this.empty, this.failure ? `The curves cannot be read: ${this.failure}` : this.taken ? "No samples of this incident are held any more." : "Reading the curves …");
+    text(this.empty, this.failure ? `The curves cannot be read: ${this.failure}` : this.taken ? this.none : "Reading the curves …");
     show(this.more, hasCurves && sorted.length > shownAtFirst);
     if (!hasCurves || this.el.clientWidth === 0) return;
     text(this.more, this.all ? "Show fewer" : `Show ${sorted.length - shownAtFirst} more`);
@@ -195,7 +196,7 @@ export class Curves {
   key(e) {
     if (!this.frame || e.ctrlKey || e.metaKey || e.altKey) return;
     const step = (this.frame.to - this.frame.from > 3600e3 ? 10000 : 1000) * (e.shiftKey ? 10 : 1);
-    const begin = Number.isFinite(this.cursor) ? this.cursor : interval(this.incident.onset).middle;
+    const begin = [this.cursor, interval(this.incident.onset).middle].find(Number.isFinite) ?? this.frame.to;
     const to = { ArrowLeft: begin - step, ArrowRight: begin + step, Home: this.frame.from, End: this.frame.to, Escape: NaN }[e.key];
     if (to === undefined) return;
     e.preventDefault();

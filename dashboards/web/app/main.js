@@ -7,6 +7,7 @@ import { Store } from "./store.js";
 import { Overview } from "./overview.js";
 import { Jobs } from "./jobs.js";
 import { IncidentView } from "./incident.js";
+import { Fabric } from "./fabric.js";
 import { Help } from "./help.js";
 
 const store = new Store();
@@ -31,7 +32,7 @@ function buildBar() {
     h("div", { class: "barline" },
       h("a", { class: "brand", href: "/", "data-go": true }, h("img", { src: "/icon.svg", alt: "", width: 20, height: 20 }), h("b", {}, "Quintet")),
       bar.site,
-      h("nav", { "aria-label": "Views" }, nav("/", "Overview"), nav("/jobs", "Jobs")),
+      h("nav", { "aria-label": "Views" }, nav("/", "Overview"), nav("/fabric", "Fabric"), nav("/jobs", "Jobs")),
       h("div", { class: "time", role: "group", "aria-label": "The log's time" }, bar.link, bar.clock),
       bar.theme, h("button", { type: "button", class: "plain", "aria-label": "Help and keys", onclick: () => help.open() }, "?")),
     bar.alarms, bar.demo);
@@ -87,6 +88,7 @@ function viewFor(path) {
   const incident = /^\/incidents\/([^/]+)\/?$/.exec(path);
   if (incident) return new IncidentView(store, { id: decode(incident[1]) });
   if (/^\/jobs\/?$/.test(path)) return new Jobs(store);
+  if (/^\/fabric\/?$/.test(path)) return new Fabric(store, go);
   return new Overview(store);
 }
 

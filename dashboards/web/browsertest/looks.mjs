@@ -28,7 +28,7 @@ export async function contrast({ page, site, url, check, note }) {
 }
 
 // These two run in the page.
-function measureText() {
+export function measureText() {
   const colour = (c) => { const m = c.match(/[\d.]+/g).map(Number); return { rgb: m.slice(0, 3), a: m[3] ?? 1 }; };
   const light = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
   const behind = (el) => { for (let e = el; e; e = e.parentElement) { const c = colour(getComputedStyle(e).backgroundColor); if (c.a > 0.99) return c.rgb; } return [255, 255, 255]; };

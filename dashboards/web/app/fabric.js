@@ -1,0 +1,236 @@
+// The fabric: every switch as a cell, by plane and tier; a switch with its ports; a
+// port with its curves.
+
+import { h, text, attr, show, keyed, changed } from "./dom.js";
+import { plural } from "./format.js";
+import { section } from "./parts.js";
+import { CellMap, Legend } from "./cells.js";
+import { scaleOf } from "./heat.js";
+import { history as past, grid, isAborted } from "./promql.js";
+import { plant, bare, byName, planeOf, tierOf } from "./plant.js";
+import { measures, measureOf, bySwitch, variants, valueWords, brief } from "./measures.js";
+import { Scrub, atOf } from "./time.js";
+import { touchedBy, stronger, switchOf, Cables, incidentLines } from "./touched.js";
+import { SwitchPart } from "./switch.js";
+
+const shownWorst = 10;
+
+/** Fabric is the view. go leads to an address. */
+export class Fabric {
+  constructor(store, go) {
+    Object.assign(this, { store, go, values: new Map(), switches: [], names: new Set(), works: new Map(), cables: new Cables() });
+    this.headline = h("h1", { tabindex: "-1" }, "Fabric");
+    this.crumbs = h("p", { class: "back" }, h("a", { href: "/fabric", "data-go": true }, "← Fabric"));
+    this.choices = measures.map((m) => h("button", { type: "button", "data-measure": m.id, title: `${m.fold === "max" ? "Of each switch's worst port" : "Of all ports of a switch"}: ${m.what}`, onclick: () => this.put({ measure: m.id }) }, m.name));
+    this.scrub = new Scrub((at) => this.put({ at }));
+    this.map = new CellMap({ label: "Switches of the fabric", tell: (c) => this.tellCell(c), open: (c) => this.go(this.address({ of: c.id })) });
+    this.legend = new Legend();
+    this.note = h("p", { class: "quiet", role: "status" });
+    this.worst = h("ol", { class: "worst" });
+    this.touching = h("ol", { class: "touching" });
+    this.whole = h("div", { class: "whole" },
+      h("div", { class: "mapside" }, this.legend.el, this.map.el),
+      h("div", { class: "listside" }, (this.worstBox = section("worst", "Worst first", this.worst)), (this.touchingBox = section("touching", "Incidents here", this.touching))));
+    this.part = new SwitchPart(this);
+    this.el = h("article", { class: "fabric" }, h("header", { class: "head" }, this.crumbs, this.headline),
+      h("div", { class: "controls" }, h("div", { class: "buttons", role: "group", "aria-label": "What is shown" }, this.choices), this.scrub.el),
+      this.note, this.whole, this.part.el);
+    this.read();
+  }
+
+  get title() { return this.of ? bare(this.of) : "Fabric"; }
+
+  close() {
+    this.closed = true;
+    this.control?.abort();
+    this.map.close();
+    this.part.close();
+  }
+
+  // read takes what is shown from the address.
+  read() {
+    const q = new URLSearchParams(location.search);
+    this.of = q.get("of") ?? "";
+    this.measure = measureOf(q.get("measure"));
+    if (this.valuesOf !== this.measure) this.shown = this.measure;
+    this.at = atOf(location.search);
+    for (const b of this.choices) attr(b, "aria-pressed", String(b.dataset.measure === this.measure.id));
+    show(this.crumbs, this.of !== "");
+    attr(this.crumbs.firstChild, "href", this.address({ of: "" }));
+    show(this.whole, this.of === "");
+    show(this.part.el, this.of !== "");
+  }
+
+  /** address is where one gets to with something changed. */
+  address(change) {
+    const { of, measure, at } = { of: this.of, measure: this.measure.id, at: this.at, ...change };
+    const q = new URLSearchParams({ ...(of && { of }), ...(measure !== measures[0].id && { measure }), ...(Number.isFinite(at) && { at: new Date(at).toISOString() }) });
+    return `/fabric${q.size ? `?${q}` : ""}`;
+  }
+
+  // put changes what is shown without a step in the browser's history.
+  put(change) {
+    history.replaceState(history.state, "", this.address(change));
+    this.located();
+  }
+
+  /** located is told that the address changed. */
+  located() {
+    const before = this.of;
+    this.read();
+    if (before !== this.of) {
+      scrollTo(0, 0);
+      this.headline.focus({ preventScroll: true });
+    }
+    this.ask(true);
+    this.update();
+  }
+
+  /** moment is the instant that is shown, on the history's grid. */
+  get moment() { return grid(Number.isFinite(this.at) ? this.at : this.store.tick); }
+
+  get live() { return !Number.isFinite(this.at); }
+
+  /** update brings the view up to what the store knows. */
+  update() {
+    if (this.closed) return;
+    this.scrub.set(this.store.tick, this.at, [...this.store.incidents.values()]);
+    if (Number.isFinite(this.moment) && this.moment !== this.asked) this.ask(false);
+    const { marks, incidents } = touchedBy(this.store, this.at);
+    const news = changed(this.el, "marks", [[...marks], incidents.map((i) => [i.id, i.revision])]);
+    this.marks = marks;
+    this.incidents = incidents;
+    if (news) this.draw();
+  }
+
+  // ask asks the history for the moment. What is under way is given up only for
+  // another choice: a slow answer is better than none.
+  async ask(other) {
+    const at = this.moment;
+    if (!Number.isFinite(at) || this.asking && !other) return;
+    this.control?.abort();
+    const control = this.control = new AbortController();
+    this.asking = true;
+    this.asked = at;
+    try {
+      const now = this.store.tick;
+      const [list] = await Promise.all([plant.list("switch", { now }), this.of ? this.part.ask(at, control.signal) : this.measureAll(at, control.signal)]);
+      this.truncated = list.truncated;
+      this.switches = list.entities;
+      this.names = new Set(list.entities.map((e) => bare(e.id)));
+      this.failure = "";
+    } catch (error) {
+      if (isAborted(error)) return;
+      this.failure = error.message;
+    }
+    if (this.control !== control || this.closed) return;
+    this.asking = false;
+    this.draw();
+  }
+
+  async measureAll(at, signal) {
+    const m = this.measure, all = variants(m).flatMap((v) => bySwitch(v).map((question) => ({ v, question })));
+    const from = this.works.get(m.id) ?? 0, turned = [...all.slice(from), ...all.slice(0, from)]; // what was answered before is asked first
+    const { at: n, result } = await past.first(turned, (x) => past.instant(x.question, at, signal));
+    if (n >= 0) this.works.set(m.id, (from + n) % all.length);
+    this.shown = turned[Math.max(0, n)].v;
+    this.values = new Map(result.filter((r) => r.labels.switch).map((r) => [r.labels.switch, r.v]));
+    this.valuesOf = m;
+  }
+
+  /** scale is what colours mean now. */
+  scale(values) { return scaleOf(this.shown.scale, { peak: Math.max(0, ...[...values].filter(Number.isFinite)) }); }
+
+  draw() {
+    if (!this.marks) return;
+    text(this.note, this.failure ? `The history cannot be read: ${this.failure}` : this.truncated ? "There are more switches than are shown." : "");
+    show(this.note, this.note.textContent !== "");
+    if (this.of) this.part.draw();
+    else this.drawWhole();
+    incidentLines(this.touching, this.touchedHere(), this.store.tick);
+    show(this.touchingBox, this.touching.childElementCount > 0);
+  }
+
+  drawWhole() {
+    const marks = this.bySwitch(), scale = this.scale(this.values.values());
+    const bands = bandsOf(this.switches, (e) => this.cell(e, marks));
+    this.map.set(bands, scale);
+    this.legend.draw(scale, (v) => this.words(v));
+    const cells = this.map.flat.filter((c) => c.v > 0).sort((a, b) => b.v - a.v);
+    keyed(this.worst, cells.slice(0, shownWorst), {
+      key: (c) => c.id,
+      create: (c) => h("li", {}, h("a", { "data-go": true, "data-row": true }, c.name), h("span", { class: "quiet" }), h("span", { class: "num" })),
+      update: (el, c) => {
+        attr(el.firstChild, "href", this.address({ of: c.id }));
+        text(el.children[1], c.where);
+        text(el.lastChild, this.words(c.v));
+      },
+    });
+    show(this.worstBox, cells.length > 0);
+    text(this.headline, this.sentence(cells[0]));
+  }
+
+  cell(e, marks) {
+    const name = bare(e.id), v = this.valuesOf === this.measure ? this.values.get(name) ?? NaN : NaN;
+    return { id: e.id, name, v, words: brief(v, this.shown), mark: marks.get(name) ?? "", where: `${planeOf(e)} ${tierOf(e)}`.trim() };
+  }
+
+  // switchOf is the switch that an entity belongs to, if it is one of ours:
+  // {name, plugged: it is a host's, on the other end of a cable}.
+  switchOf(id) {
+    const found = switchOf(id, (n) => this.names.has(n), this.cables, () => this.draw());
+    return this.names.has(found.name) ? found : null;
+  }
+
+  // bySwitch folds what incidents touch onto switches: what begins in a host's
+  // adapter only passes its switch.
+  bySwitch() {
+    const out = new Map();
+    for (const [id, what] of this.marks) {
+      const found = this.switchOf(id);
+      if (found) out.set(found.name, stronger(out.get(found.name), found.plugged ? "chain" : what));
+    }
+    return out;
+  }
+
+  // touchedHere are the incidents that touch a switch.
+  touchedHere() {
+    return this.incidents.filter((i) => [i.root?.entity ?? "", ...(i.chain ?? []).map((l) => l.entity)].some((id) => this.switchOf(id)));
+  }
+
+  sentence(worst) {
+    const n = this.switches.length, m = this.shown;
+    if (n === 0) return this.failure ? "The fabric cannot be read" : this.asking ? "Reading …" : "No switch is known here";
+    const all = plural(n, "switch", "switches");
+    if (this.values.size === 0) return `${all}, nothing heard of this`;
+    return worst ? `${all}; ${worst.name}: ${this.words(worst.v)} ${m.what}` : `${all}, ${m.none}`;
+  }
+
+  /** words writes a value of the measure. */
+  words(v) { return valueWords(v, this.shown); }
+
+  tellCell(c) {
+    const told = Number.isFinite(c.v) ? `${this.words(c.v)} ${this.shown.what}${this.shown.fold === "max" ? ", at its worst port" : ""}` : "not heard";
+    return [c.name, c.where, told, c.mark === "root" ? "an incident begins here" : c.mark ? "an incident passes here" : ""].filter(Boolean);
+  }
+}
+
+const tiers = ["core", "superspine", "spine", "leaf"];
+const tierRank = (t) => { const i = tiers.indexOf(t); return i < 0 ? tiers.length : i; };
+const numbers = new Intl.Collator("en", { numeric: true });
+
+/** bandsOf groups switches by plane, and in it by tier. */
+export function bandsOf(switches, cell) {
+  const planes = new Map();
+  for (const e of [...switches].sort(byName)) {
+    const plane = planeOf(e), tier = tierOf(e);
+    if (!planes.has(plane)) planes.set(plane, new Map());
+    const by = planes.get(plane);
+    if (!by.has(tier)) by.set(tier, []);
+    by.get(tier).push(cell(e));
+  }
+  return [...planes].sort(([a], [b]) => numbers.compare(a, b)).map(([label, by]) => ({
+    label: label || (planes.size > 1 ? "shared" : ""),
+    groups: [...by].sort(([a], [b]) => tierRank(a) - tierRank(b) || numbers.compare(a, b)).map(([tier, cells]) => ({ label: tier, cells })),
+  }));
+}

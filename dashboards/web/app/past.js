@@ -1,0 +1,70 @@
+// Curves of any entity over the last hour, from the history: the same figure as an
+// incident's evidence.
+
+import { Curves } from "./curves.js";
+import { keyOf } from "./series.js";
+
+const hour = 3600e3;
+
+/** step is how many seconds lie between the points of a curve: three samples of the history, so that rates are smooth. */
+export const step = 30;
+
+/** lastHour is the hour that ends at an instant. */
+export function lastHour(at) { return { from: at - hour, to: at, step }; }
+
+const units = [
+  [/_seconds(_p\d+)?$/, "s"], [/_bytes$/, "bytes"], [/_celsius$/, "celsius"], [/_watts$/, "watts"], [/_hertz$/, "hertz"], [/_pascals$/, "pascals"],
+  [/_liters_per_minute$/, "liters_per_minute"], [/_bits_per_second$/, "bits_per_second"], [/_transfers_per_second$/, "transfers_per_second"],
+  [/_tokens_per_second$/, "tokens_per_second"], [/_joules$/, "joules"], [/_packets$/, "packets"], [/_frames$/, "frames"], [/_ticks$/, "ticks"], [/_(errors|downs|storms)$/, "events"],
+];
+
+/** unitOf is a metric's unit by its name; of a counter, that of its rate. */
+export function unitOf(metric) {
+  const counter = metric.endsWith("_total"), unit = units.find(([re]) => re.test(counter ? metric.slice(0, -6) : metric))?.[1] ?? "1";
+  return counter ? `${unit === "1" ? "events" : unit}/s` : unit;
+}
+
+/** curvesOf turns what a range query answered for entities into curves: counters become rates. */
+export function curvesOf(result, role = "witness") {
+  return result.map(({ labels, t, v }) => {
+    const metric = labels.__name__ ?? "", counter = metric.endsWith("_total");
+    const values = counter ? v.map((x, i) => (i === 0 || t[i] - t[i - 1] > 3 * step * 1000 ? null : rate(v[i - 1], x, (t[i] - t[i - 1]) / 1000))) : v;
+    return { entity: `${labels.kind ?? ""}:${labels.name ?? ""}`, metric, unit: unitOf(metric), role, t: counter ? t.slice(1) : t, v: counter ? values.slice(1) : values };
+  });
+}
+
+// rate is a counter's between two readings; one that fell began anew.
+function rate(before, now, seconds) { return (now >= before ? now - before : now) / seconds; }
+
+/** Past is the figure. */
+export class Past extends Curves {
+  constructor() {
+    super();
+    this.none = "The history holds nothing of it in this hour.";
+    this.incident = { state: "past", chain: [], onset: null };
+    this.rank = new Map();
+  }
+
+  /** show replaces what is drawn. hour: {from, to}; live: its end is now. */
+  show(curves, { from, to, live }) {
+    this.series.clear();
+    this.rows.replaceChildren();
+    this.rows.byKey = new Map();
+    this.rank = new Map(curves.map((c, i) => [keyOf(c), i]));
+    this.take({ curves });
+    this.from = from;
+    this.to = to;
+    this.failure = "";
+    this.incident = { state: live ? "open" : "past", chain: [], onset: null };
+    this.update(this.incident, to);
+  }
+
+  /** fail says why there is nothing to draw. */
+  fail(error) {
+    this.series.clear();
+    this.failure = error.message;
+    this.draw();
+  }
+
+  ordered() { return [...this.series.values()].sort((a, b) => (this.rank.get(keyOf(a)) ?? 0) - (this.rank.get(keyOf(b)) ?? 0)); }
+}

@@ -1,0 +1,158 @@
+// The client of the history: /prometheus/api/v1 of the same server. Times are the
+// log's, in milliseconds since 1970; the browser's clock has no say. At most a few
+// questions are under way, equal ones are asked once, and the latest answers are
+// kept, within bounds.
+
+const base = "/prometheus/api/v1/";
+const mostAtOnce = 4;
+const keptAnswers = 64, keptValues = 400000;
+
+/** Prometheus asks instant and range queries. fetching is fetch, unless a test says otherwise. */
+export class Prometheus {
+  #fetch;
+  #running = 0;
+  #queue = []; // what waits for its turn
+  #flying = new Map(); // key -> what is asked now, or waits
+  #kept = new Map(); // key -> answer, the least recently asked for first
+  #values = 0; // in #kept
+
+  constructor(fetching = (...args) => fetch(...args)) { this.#fetch = fetching; }
+
+  /** instant answers [{labels, v}] as of an instant. */
+  instant(query, at, signal) { return this.#ask("query", { query, time: seconds(at) }, signal); }
+
+  /** range answers [{labels, t: [ms], v: [number]}] from and to which, by step seconds. */
+  range(query, { from, to, step }, signal) {
+    return this.#ask("query_range", { query, start: seconds(from), end: seconds(to), step: String(step) }, signal);
+  }
+
+  /** first answers the first of several questions that has an answer, and which: {at, result}. ask(question) asks one. */
+  async first(questions, ask) {
+    for (let at = 0; at < questions.length; at++) {
+      const result = await ask(questions[at]);
+      if (result.length > 0) return { at, result };
+    }
+    return { at: -1, result: [] };
+  }
+
+  #ask(path, params, signal) {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const key = `${path}?${new URLSearchParams(params)}`;
+    const kept = this.#kept.get(key);
+    if (kept) {
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
+      return Promise.resolve(kept);
+    }
+    let one = this.#flying.get(key);
+    if (!one) this.#flying.set(key, (one = this.#begin(key)));
+    return this.#wait(one, signal);
+  }
+
+  // #wait is one who waits for an answer that others may wait for, too: a question
+  // is given up when nobody does any more.
+  #wait(one, signal) {
+    one.waiting++;
+    return new Promise((done, fail) => {
+      const leave = () => {
+        fail(signal.reason);
+        if (--one.waiting > 0) return;
+        this.#flying.delete(one.key);
+        one.control.abort(signal.reason);
+      };
+      signal?.addEventListener("abort", leave, { once: true });
+      one.answer.then(done, fail).finally(() => signal?.removeEventListener("abort", leave));
+    });
+  }
+
+  #begin(key) {
+    const one = { key, waiting: 0, control: new AbortController() };
+    one.answer = this.#turn(one.control.signal).then(() => this.#send(one)).finally(() => {
+      if (this.#flying.get(key) === one) this.#flying.delete(key);
+    });
+    one.answer.catch(() => {}); // whoever waits is told; nobody may
+    return one;
+  }
+
+  // #turn waits until few enough are under way.
+  #turn(signal) {
+    if (this.#running < mostAtOnce) {
+      this.#running++;
+      return Promise.resolve();
+    }
+    return new Promise((go, fail) => {
+      this.#queue.push(go);
+      signal.addEventListener("abort", () => {
+        const at = this.#queue.indexOf(go);
+        if (at < 0) return;
+        this.#queue.splice(at, 1);
+        fail(signal.reason);
+      }, { once: true });
+    });
+  }
+
+  #next() {
+    const go = this.#queue.shift();
+    if (go) go(); else this.#running--;
+  }
+
+  async #send(one) {
+    try {
+      one.control.signal.throwIfAborted();
+      const response = await this.#fetch(base + one.key, { headers: { Accept: "application/json" }, signal: one.control.signal });
+      const body = (response.headers.get("Content-Type") ?? "").includes("json") ? await response.json().catch(() => null) : null;
+      if (!response.ok || body?.status !== "success") throw failure(response, body);
+      const answer = plain(body.data);
+      this.#keep(one.key, answer);
+      return answer;
+    } finally {
+      this.#next();
+    }
+  }
+
+  #keep(key, answer) {
+    this.#kept.set(key, answer);
+    this.#values += size(answer);
+    for (const [oldest, value] of this.#kept) {
+      if (this.#kept.size <= keptAnswers && this.#values <= keptValues) return;
+      this.#kept.delete(oldest);
+      this.#values -= size(value);
+    }
+  }
+}
+
+function failure(response, body) {
+  const error = new Error(body?.error ?? `the history answers ${response.status}`);
+  error.status = response.status;
+  error.kind = body?.errorType ?? "";
+  return error;
+}
+
+function seconds(ms) { return (ms / 1000).toFixed(3); }
+
+function size(answer) { return answer.reduce((sum, one) => sum + (one.t ? one.t.length : 1), 0); }
+
+// plain turns what Prometheus answers into numbers and milliseconds.
+function plain(data) {
+  const list = data?.result ?? [];
+  switch (data?.resultType) {
+    case "vector": return list.map((r) => ({ labels: r.metric ?? {}, v: value(r.value?.[1]) }));
+    case "matrix": return list.map((r) => ({ labels: r.metric ?? {}, t: r.values.map((p) => Math.round(p[0] * 1000)), v: r.values.map((p) => value(p[1])) }));
+    case "scalar": return [{ labels: {}, v: value(list[1]) }];
+    default: return [];
+  }
+}
+
+function value(text) { return text === "+Inf" ? Infinity : text === "-Inf" ? -Infinity : Number(text ?? NaN); }
+
+/** quoted is a text as a PromQL string. */
+export function quoted(v) { return `"${String(v).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`; }
+
+/** grid is an instant, rounded down to a multiple of cadence ms: equal questions are asked once. */
+export function grid(ms, cadence = 10000) { return Math.floor(ms / cadence) * cadence; }
+
+/** is tells a question that was given up from one that failed. */
+export function isAborted(error) { return error?.name === "AbortError"; }
+
+/** history is the page's one client. */
+export const history = new Prometheus();

@@ -1,0 +1,134 @@
+// The maps of the fabric and of power and cooling, as a person would use them.
+
+import { tooWide, measureText } from "./looks.mjs";
+
+const drawn = (page) => page.locator("canvas.cells").first().waitFor().then(() => page.waitForFunction(() => document.querySelector("canvas.cells")?.height > 20));
+
+/** The whole fabric: the worst is told, a cell is told under pointer and focus, and opens its switch, its port, and the way back. */
+export async function fabric({ page, url, check }) {
+  await page.goto(`${url}/fabric`);
+  await drawn(page);
+  await page.locator(".worst li").first().waitFor();
+  const headline = await page.locator("h1").innerText();
+  const worst = await page.locator(".worst a").first().innerText();
+  check(/^\d+ switches; p3-leaf\d+: 4\d\s%\sof the time told to stop/.test(headline) && headline.includes(worst), `the headline tells the worst: ${headline}`);
+  await page.locator("canvas.cells").focus();
+  await page.keyboard.press("End");
+  const last = await page.locator("canvas.cells").getAttribute("aria-valuetext");
+  check(/^p\d+-leaf\d+, plane \d+ leaf, .* told to stop/.test(last), `the focus is told: ${last}`);
+  check(await page.locator(".tip").isVisible(), "and shown");
+  await page.keyboard.press("ArrowUp");
+  check(/spine/.test(await page.locator("canvas.cells").getAttribute("aria-valuetext")), "up is the tier above");
+  await page.getByRole("button", { name: "ECN marks" }).click();
+  await page.waitForFunction(() => /ECN marks/.test(document.querySelector("h1").textContent));
+  check(new URL(page.url()).searchParams.get("measure") === "marks", "the address carries the measure");
+  await page.locator(".worst a").first().click();
+  await page.locator(".port").first().waitFor();
+  check(new URL(page.url()).searchParams.get("of") === `switch:${worst}`, "a switch has an address");
+  const ports = await page.locator(".port").count();
+  check(ports > 3, `its ports are there: ${ports}`);
+  check((await page.locator(".port .peer").first().innerText()).includes("mlx5_"), "with who is on the other end");
+  await page.locator(".pastbox .plot .curve").first().waitFor();
+  await page.locator(".port", { hasText: "eth2" }).first().click();
+  await page.waitForFunction(() => document.querySelectorAll(".pastbox .plot .curve").length > 3);
+  check(/^port:/.test(new URL(page.url()).searchParams.get("of")), "a port has one");
+  check((await page.locator(".facts").innerText()).includes("the other end is nic"), "the port's other end is told");
+  await page.goBack();
+  await page.locator(".port").first().waitFor();
+  await page.goBack();
+  await page.locator(".worst li").first().waitFor();
+  check(new URL(page.url()).search === "?measure=marks", "and the way back");
+}
+
+/** Time is scrubbed: the address carries the instant, a question is asked as of it, live follows the log. */
+export async function fabricInTime({ page, site, url, check }) {
+  await page.goto(`${url}/fabric`);
+  await page.locator(".worst li").first().waitFor();
+  await site.connected();
+  const { tick } = await site.get("/api/v1/status");
+  const asked = async () => (await site.control({ Do: "count" })).seen.filter((s) => s.query).length;
+  const before = await asked();
+  await site.send("state", { tick: new Date(Date.parse(tick) + 21000).toISOString() });
+  await page.waitForFunction((t) => Date.parse(document.querySelector(".moment time").getAttribute("datetime")) > t, Date.parse(tick));
+  for (let i = 0; i < 100 && await asked() === before; i++) await page.waitForTimeout(20);
+  check(await asked() > before, "live follows the log's tick");
+  const early = new Date(Date.parse(tick) - 40 * 60000).toISOString();
+  await page.goto(`${url}/fabric?at=${early}`);
+  await page.waitForFunction(() => /none is told to stop|<|0\.\d/.test(document.querySelector("h1").textContent) && document.querySelector(".live").getAttribute("aria-pressed") === "false");
+  check(await page.locator(".worst li").count() === 0 || !/4\d\s%/.test(await page.locator("h1").innerText()), `before it began nothing is hot: ${await page.locator("h1").innerText()}`);
+  await page.locator(".scrub").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction((t) => new URL(location.href).searchParams.get("at") > t, early);
+  check(await page.locator(".scrub").evaluate((el) => document.activeElement === el), "the slider keeps the focus");
+  await page.getByRole("button", { name: "live", exact: true }).click();
+  await page.waitForFunction(() => /4\d\s%/.test(document.querySelector("h1").textContent));
+  check(!new URL(page.url()).searchParams.has("at"), "live has no time in its address");
+}
+
+/** What the history cannot answer is said, and all else is there. */
+export async function fabricWithoutHistory({ page, site, url, check }) {
+  await site.set("/prometheus/api/v1/query", { status: "error", errorType: "unavailable", error: "the history is still to come" }, 503);
+  await page.goto(`${url}/fabric`);
+  await page.getByText("The history cannot be read: the history is still to come").waitFor();
+  check(await page.locator("canvas.cells").isVisible(), "the switches are there");
+}
+fabricWithoutHistory.allows = /503/;
+
+/** 768 switches and 49,152 ports: how long the first picture and an update take, and what they cost. */
+export async function fabricAtSize({ page, site, url, check, note }) {
+  await page.addInitScript(() => {
+    window.draws = [];
+    new PerformanceObserver((list) => { for (const e of list.getEntries()) if (e.name === "cells") window.draws.push({ at: e.startTime, ms: e.duration }); }).observe({ type: "measure" });
+    window.longest = 0;
+    new PerformanceObserver((list) => { for (const e of list.getEntries()) window.longest = Math.max(window.longest, e.duration); }).observe({ type: "longtask" });
+  });
+  await page.goto(`${url}/fabric`);
+  await page.locator(".worst li").first().waitFor();
+  const first = await page.evaluate(() => ({ paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime, map: window.draws.at(-1)?.at, cells: Number(document.querySelector("canvas.cells").getAttribute("aria-valuemax")) + 1, nodes: document.querySelectorAll("*").length }));
+  check(first.cells === 768, `${first.cells} cells`);
+  check(first.nodes < 500, `the document has ${first.nodes} elements`);
+  note(`first contentful paint after ${Math.round(first.paint)} ms, 768 switches drawn after ${Math.round(first.map)} ms, ${first.nodes} elements`);
+  await site.connected();
+  const { tick } = await site.get("/api/v1/status");
+  const took = [];
+  for (let i = 1; i <= 5; i++) {
+    const before = await page.evaluate(() => { window.draws.length = 0; window.longest = 0; window.began = NaN; const old = Response.prototype.json; Response.prototype.json = async function () { const v = await old.call(this); if (this.url.includes("/prometheus/")) window.began = performance.now(); return v; }; return document.querySelectorAll("*").length; });
+    await site.send("state", { tick: new Date(Date.parse(tick) + i * 10000).toISOString() });
+    await page.waitForFunction(() => window.draws.length > 0 && window.draws.at(-1).at > window.began);
+    await page.waitForTimeout(50);
+    const seen = await page.evaluate(() => ({ draws: window.draws.filter((d) => d.at > window.began).length, all: window.draws.length, update: window.draws.at(-1).at + window.draws.at(-1).ms - window.began, paint: window.draws.at(-1).ms, longest: window.longest, nodes: document.querySelectorAll("*").length }));
+    check(seen.draws === 1, `one update draws once: ${seen.draws}`);
+    check(seen.nodes - before < 20, `an update adds ${seen.nodes - before} elements`);
+    took.push(seen);
+  }
+  note(`updates of 768 cells: from the answer to the picture ${took.map((t) => Math.round(t.update)).join(", ")} ms, of it drawing ${took.map((t) => t.paint.toFixed(1)).join(", ")} ms; longest task ${Math.round(Math.max(...took.map((t) => t.longest)))} ms`);
+  const name = await page.locator(".worst a").first().innerText();
+  await page.evaluate(() => { window.began = performance.now(); });
+  await page.locator(".worst a").first().click();
+  await page.waitForFunction(() => document.querySelectorAll(".port").length === 64);
+  note(`64 ports of ${name} after ${Math.round(await page.evaluate(() => performance.now() - window.began))} ms`);
+  const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
+  check(nodes < 1600, `a switch's ports and curves are ${nodes} elements`);
+}
+
+/** Text stands out, and nothing is wider than the window, on every map. */
+export async function mapsLook({ page, site, url, check, note }) {
+  const { paths } = await site.get("/api/v1/paths");
+  for (const path of paths) {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(url + path);
+    await page.locator(".worst li, .pastbox .plot .curve, .portcells a").first().waitFor();
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      const ratios = await page.evaluate(measureText);
+      for (const r of ratios) check(r.ratio >= 4.5, `${colorScheme} ${path}: ${r.what} has contrast ${r.ratio.toFixed(2)}`);
+    }
+    for (const width of [1280, 1000, 640, 390, 360]) {
+      await page.setViewportSize({ width, height: 740 });
+      await page.waitForTimeout(120);
+      const wide = await page.evaluate(tooWide, width);
+      check(wide.length === 0, `${width} px, ${path}: ${wide.slice(0, 5).join("; ")}`);
+    }
+  }
+  note(`${paths.length} addresses`);
+}
