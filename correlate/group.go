@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -54,7 +55,7 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 		return next
 	}
 	for _, o := range e.cases {
-		if o != c && o.under.IsZero() && o.published.Revision > 0 && (oneRoot(&o.incident, &next) || perhapsOne(&o.incident, &next) || maybeOne(&o.incident, &next) || e.under(c, &o.incident, &next) || e.storedOn(c, &o.incident, &next)) {
+		if o != c && o.under.IsZero() && o.published.Revision > 0 && (oneRoot(&o.incident, &next) || perhapsOne(&o.incident, &next) || maybeOne(&o.incident, &next) || e.under(c, &o.incident, &next) || ofItself(c, &o.incident, &next) || e.storedOn(c, &o.incident, &next)) {
 			c.under = o.job
 			break
 		}
@@ -85,7 +86,10 @@ func (e *Engine) merge(c *incidentCase, g telemetry.Time) {
 		return
 	}
 	for _, o := range e.cases {
-		if o == c || !o.under.IsZero() || o.published.Revision == 0 || !oneRoot(&o.incident, &c.incident) && !alike(&o.incident, &c.incident) {
+		if o == c || !o.under.IsZero() || o.published.Revision == 0 {
+			continue
+		}
+		if !oneRoot(&o.incident, &c.incident) && !alike(&o.incident, &c.incident) && !ofItself(c, &o.incident, &c.incident) && !ofItself(o, &c.incident, &o.incident) {
 			continue
 		}
 		older, younger := o, c
@@ -181,7 +185,35 @@ func beganTogether(a, b *explain.Incident) bool {
 func (e *Engine) under(c *incidentCase, o, next *explain.Incident) bool {
 	vague := next.Root.Signature == explain.Unknown || next.Root.Entity == c.job && next.Root.Confidence < surely
 	return vague && o.Root.Signature != explain.Unknown && o.Root.Confidence >= sure &&
-		beganTogether(o, next) && e.survey(c.job, c.nodes).Carries(o.Root.Entity)
+		beganTogether(o, next) && e.standsOn(c, o.Root.Entity)
+}
+
+// ofItself reports whether a case's own job is the root of an open incident that
+// began together with its hurt: who floods the links that others wait at waits
+// there, too.
+func ofItself(c *incidentCase, o, next *explain.Incident) bool {
+	return o.Root.Entity == c.job && o.Root.Confidence >= sure && o.Root.Domain == next.Root.Domain && beganTogether(o, next)
+}
+
+// standsOn reports whether a case's job stands on an entity: its GPUs under it,
+// or its way through the fabric over it.
+func (e *Engine) standsOn(c *incidentCase, x telemetry.Entity) bool {
+	if e.survey(c.job, c.nodes).Carries(x) {
+		return true
+	}
+	m := e.fabricMap()
+	for i, on := range fabric.OnPath(m, c.nodes) {
+		if on && (m.Ends[i].Entity == x || m.Ends[i].Owner == x) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether an entity is a part of another.
+func (e *Engine) within(part, whole telemetry.Entity) bool {
+	outer, ok := e.graph.Within(part, whole.Kind)
+	return ok && outer == whole && part != whole
 }
 
 // storedOn reports whether a case that is put down to its own job may be told of
@@ -226,8 +258,10 @@ func (e *Engine) storedTogether(a, b telemetry.Entity) bool {
 func (e *Engine) strays(c, lead *incidentCase) bool {
 	own := c.incident.Root.Confidence >= surely
 	other := c != lead && !own && lead.incident.Root.Confidence >= surely && c.incident.Root.Signature != explain.Unknown &&
-		!lists(&c.incident, lead.incident.Root.Entity) && !e.survey(c.job, c.nodes).Carries(lead.incident.Root.Entity)
-	if c == lead || c.inherited || oneRoot(&c.incident, &lead.incident) || e.stalledAlike(&lead.incident, &c.incident) || !own && !other {
+		!lists(&c.incident, lead.incident.Root.Entity) && !e.standsOn(c, lead.incident.Root.Entity)
+	if c == lead || c.inherited || oneRoot(&c.incident, &lead.incident) || lead.incident.Root.Entity == c.job ||
+		e.within(c.incident.Root.Entity, lead.incident.Root.Entity) ||
+		e.stalledAlike(&lead.incident, &c.incident) || !own && !other {
 		c.strayed = 0
 		return false
 	}

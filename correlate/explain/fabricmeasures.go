@@ -57,7 +57,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 			f.speed = max(f.speed, f.m.Ends[i].Speed)
 		}
 	}
-	f.others = fabric.Sent(e.Fabric.Now, e.Fabric.Before, f.strangers(), 1)
+	f.others = f.strangersRise()
 	f.losses = f.loss()
 	f.surroundings()
 	return f
@@ -271,6 +271,30 @@ func (f *fabricMeasures) strangers() []telemetry.Entity {
 	return nodes
 }
 
+// strangersRise is what the hosts that do not run the job send more than before,
+// in bytes per second: each other job as a whole, and who runs none.
+func (f *fabricMeasures) strangersRise() float64 {
+	var sum float64
+	jobs := map[telemetry.Entity]bool{}
+	for _, o := range f.e.Others {
+		sum += f.rise(o.Nodes)
+		for _, n := range o.Nodes {
+			jobs[n] = true
+		}
+	}
+	idle := slices.DeleteFunc(f.strangers(), func(n telemetry.Entity) bool { return jobs[n] })
+	return sum + fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, idle, 1)
+}
+
+// rise is what some nodes send more than before, in bytes per second. Where all
+// of their nics send a little more alike, only what some send beyond that is.
+func (f *fabricMeasures) rise(nodes []telemetry.Entity) float64 {
+	if beyond, alike := f.singled(nodes); alike {
+		return beyond
+	}
+	return fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, nodes, 1)
+}
+
 // neighbours measures the other jobs that send more than they did.
 func (f *fabricMeasures) neighbours() []Candidate {
 	total, _ := f.othersRise(f.speed)
@@ -280,10 +304,10 @@ func (f *fabricMeasures) neighbours() []Candidate {
 	}
 	var out []Candidate
 	for _, o := range f.e.Others {
-		rise := fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, f.speed)
-		if rise < leastRise {
+		if fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, f.speed) < leastRise {
 			continue
 		}
+		rise := f.rise(o.Nodes) / max(f.speed, 1)
 		v := Values{Rise: rise, RiseShare: rise / max(total, rise), BeganWith: boolValue(f.beganWith(o))}
 		a := f.again(o.Nodes)
 		put(v, SendsAgain, a.share(), a.seen)
@@ -311,8 +335,18 @@ const uniform = 0.35
 // what they send less counts against it. It counts in part while little of it
 // has been seen.
 func (f *fabricMeasures) net(nodes []telemetry.Entity) (links, ratio float64) {
-	var more, before float64
-	var rises []float64
+	more, before, _ := f.change(nodes)
+	ratio = more / max(before, float64(idleLoad*f.speed), 1)
+	if beyond, alike := f.singled(nodes); alike {
+		more = beyond
+	}
+	seen := f.seenFor()
+	return float64(more*seen) / max(f.speed, 1), min(float64(ratio*seen), ratioCap)
+}
+
+// change is what some nodes send more or less than before, and what they sent,
+// in bytes per second, and the change of each of their nics.
+func (f *fabricMeasures) change(nodes []telemetry.Entity) (more, before float64, rises []float64) {
 	for _, node := range nodes {
 		for _, i := range f.m.Links(node) {
 			b := f.e.Fabric.Before.Of[i].Util
@@ -322,18 +356,24 @@ func (f *fabricMeasures) net(nodes []telemetry.Entity) (links, ratio float64) {
 			before += float64(b * f.m.Ends[i].Speed)
 		}
 	}
-	ratio = more / max(before, float64(idleLoad*f.speed), 1)
-	if ratio < uniform && len(rises) >= 4 {
-		usual := stats.Median(slices.Clone(rises))
-		more = 0
-		for _, r := range rises {
-			if beyond := r - usual; beyond > float64(leastGrown*f.speed) {
-				more += beyond
-			}
+	return more, before, rises
+}
+
+// singled is what some of the nics of some nodes send beyond what all of them do
+// more; false where they send so much more that all of it is a rise, or are too
+// few to tell.
+func (f *fabricMeasures) singled(nodes []telemetry.Entity) (sum float64, alike bool) {
+	more, before, rises := f.change(nodes)
+	if more/max(before, float64(idleLoad*f.speed), 1) >= uniform || len(rises) < 4 {
+		return 0, false
+	}
+	usual := stats.Median(slices.Clone(rises))
+	for _, r := range rises {
+		if beyond := r - usual; beyond > float64(leastGrown*f.speed) {
+			sum += beyond
 		}
 	}
-	seen := f.seenFor()
-	return float64(more*seen) / max(f.speed, 1), min(float64(ratio*seen), ratioCap)
+	return sum, true
 }
 
 // leastGrown, in links, is what a nic sends beyond its peers from which it counts

@@ -204,7 +204,7 @@ func degradedUplink(t *testing.T) *site {
 	return s
 }
 
-// incast lets h5 and h6 of job ckpt send to h7 beside the job.
+// incast lets two jobs send to h7 alike beside the job.
 func incast(t *testing.T) *site {
 	s := calm(t)
 	s.stands("port:leaf1/h7", 0.9, 1)
@@ -212,7 +212,7 @@ func incast(t *testing.T) *site {
 	s.pauses("port:leaf1/s0", 0.4)
 	s.pauses("port:leaf1/h5", 0.2)
 	s.blames(1.3, "port:leaf1/h7", "port:spine0/l1")
-	s.carries("nic:h5/n0", 0.7)
+	s.carries("nic:h5/n0", 0.5)
 	s.carries("nic:h6/n0", 0.5)
 	s.e.Others = []explain.Other{{Job: entity("job:ckpt"), Nodes: entities("node:h5")}, {Job: entity("job:eval"), Nodes: entities("node:h6")}}
 	return s
