@@ -51,6 +51,8 @@ type Config struct {
 	// Rerun runs the engine over a trace in a file, for assistants; nil where that
 	// cannot be done.
 	Rerun func(ctx context.Context, path string) (*assist.Replayed, error)
+	// Listener, if any, takes the place of File.Listen.
+	Listener net.Listener
 	// Listening is called with the page's address once it can be asked, Enrolled
 	// with that of our own server where it listens.
 	Listening func(net.Addr)
@@ -199,7 +201,7 @@ func (s *service) startWeb() error {
 	web := s.c.File.Web
 	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Demo: s.c.Demo, Bus: s.bus,
 		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Ready: s.ready, Pins: s.pins(), Metrics: s.metrics, Logger: s.part("web")}
-	c.Replay, c.Assist = s.c.Deck, s.assist
+	c.Replay, c.Assist, c.Listener = s.c.Deck, s.assist, s.c.Listener
 	c.History = s.historyHandler()
 	for _, u := range web.Users {
 		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/answer"
+	"github.com/quintet-dc/quintet/replay/deck"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -21,20 +23,27 @@ type replayCommand struct {
 	Recording   string `arg:"" help:"A trace, or the folder of a bundle."`
 	JSON        bool   `name:"json" help:"Print the final state of each incident as JSON, newest first."`
 	Explain     bool   `help:"Print the evidence behind each incident, too."`
-	Speed       pace   `default:"max" placeholder:"max|N" help:"As fast as possible, or N times real time."`
+	Speed       pace   `placeholder:"max|N" help:"As fast as possible, or N times real time; max if not given, 1 with --serve."`
+	Serve       bool   `help:"Show the page over the replay, with pause and seek, until stopped."`
+	Listen      string `default:"127.0.0.1:8420" placeholder:"ADDRESS" help:"Where the page and the API are, with --serve."`
+	LogLevel    string `default:"warn" enum:"debug,info,warn,error" help:"What is logged with --serve: debug, info, warn, error."`
 	Expect      string `type:"existingfile" placeholder:"FILE" help:"Compare with what --json printed earlier; exit 1 and print the differences after the incidents."`
 	Diff        string `type:"existingfile" placeholder:"FILE" help:"Like --expect, but print nothing else."`
 	Slices      int    `default:"1" placeholder:"N" help:"How many parts of a grid's work run side by side. It changes no answer."`
 	SkipDamaged bool   `help:"Go on behind damaged blocks of a trace."`
 }
 
-// pace is how many times real time; zero is as fast as possible.
+// pace is how many times real time; infinite is as fast as possible, and zero is
+// what was not said.
 type pace float64
+
+// most reports whether nothing is waited for.
+func (p pace) most() bool { return p == 0 || math.IsInf(float64(p), 1) }
 
 // UnmarshalText reads max or a positive number.
 func (p *pace) UnmarshalText(b []byte) error {
 	if string(b) == "max" {
-		*p = 0
+		*p = pace(math.Inf(1))
 		return nil
 	}
 	v, err := strconv.ParseFloat(string(b), 64)
@@ -55,6 +64,12 @@ func (c *replayCommand) Validate() error {
 			return fmt.Errorf("%s: %w", flag, err)
 		}
 	}
+	if c.Serve && (c.JSON || c.Explain || c.Expect != "" || c.Diff != "") {
+		return errors.New("--serve: shows the page and prints no answer: without --json, --explain, --expect and --diff")
+	}
+	if c.Serve && !c.Speed.most() && c.Speed > deck.MaxSpeed {
+		return fmt.Errorf("--speed: %g: want max or at most %g", float64(c.Speed), deck.MaxSpeed)
+	}
 	if c.JSON && c.Explain {
 		return errors.New("--json: says all there is; --explain adds nothing to it")
 	}
@@ -63,6 +78,9 @@ func (c *replayCommand) Validate() error {
 
 // Run replays and prints.
 func (c *replayCommand) Run(sh *shell) error {
+	if c.Serve {
+		return c.serve(sh)
+	}
 	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: c.SkipDamaged})
 	if err != nil {
 		return err
@@ -107,7 +125,7 @@ func (c *replayCommand) clock(sh *shell, rec *replay.Recording, line *progress) 
 	began, origin := time.Now(), telemetry.Time(0)
 	return func(at telemetry.Time) error {
 		line.at(float64(at-first)/float64(max(last-first, 1)), at.Clock())
-		if c.Speed == 0 {
+		if c.Speed.most() {
 			return nil
 		}
 		if origin == 0 {

@@ -24,7 +24,9 @@ func (silent) Get(context.Context, string, url.Values, io.Writer) error {
 	return &assist.Refusal{Status: 503, Text: "no engine answers"}
 }
 
-func rerunNothing(context.Context, string) (*assist.Replayed, error) { return &assist.Replayed{}, nil }
+func rerunNothing(context.Context, string) (*assist.Replayed, error) {
+	return &assist.Replayed{To: 1 << 62}, nil
+}
 
 // large is the API of a site on which everything is hurt: every answer is as
 // long as the API ever gives.
@@ -55,11 +57,11 @@ func (large) Get(_ context.Context, path string, _ url.Values, w io.Writer) erro
 			return map[string]any{"collector": "gnmi", "target": port(i), "series": 40, "silent": i%2 == 0}
 		})})
 	case strings.HasPrefix(path, "/prometheus/"):
-		return e.Encode(map[string]any{"data": map[string]any{"resultType": "matrix", "result": many(3000, func(i int) any {
+		return e.Encode(map[string]any{"data": map[string]any{"resultType": "matrix", "result": many(500, func(i int) any {
 			return map[string]any{"metric": map[string]any{"kind": "port", "name": port(i)[5:]}, "values": many(100, func(k int) any { return []any{1.7e9 + float64(k), "1"} })}
 		})}})
 	}
-	return e.Encode(map[string]any{"from": largeTick, "to": largeTick, "jobs": many(1000, incident), "causes": many(1000, incident), "days": many(31, incident)})
+	return e.Encode(map[string]any{"from": largeTick, "to": largeTick, "jobs": many(1000, cost), "causes": many(1000, cost), "days": many(31, cost)})
 }
 
 func many(n int, f func(int) any) []any {
@@ -75,10 +77,14 @@ func port(i int) string { return fmt.Sprintf("port:leaf%d/eth%d", i/64, i%64) }
 func incident(i int) any {
 	return map[string]any{"id": fmt.Sprintf("inc-%016x", i), "state": "open", "kind": "incident", "severity": "critical", "title": strings.Repeat("long ", 80),
 		"opened": largeTick, "updated": largeTick, "root": map[string]any{"entity": port(i), "domain": "network", "signature": "incast", "confidence": 0.5},
-		"impact": map[string]any{"jobs": many(300, func(k int) any { return map[string]any{"job": fmt.Sprintf("job:j%d", k), "gpu_seconds_lost": 1} }), "entities": []any{}},
-		"chain": many(64, func(k int) any {
+		"impact": map[string]any{"jobs": many(60, func(k int) any { return map[string]any{"job": fmt.Sprintf("job:j%d", k), "gpu_seconds_lost": 1} }), "entities": []any{}},
+		"chain": many(24, func(k int) any {
 			return map[string]any{"entity": port(k), "domain": "network", "why": strings.Repeat("because ", 30)}
 		})}
+}
+
+func cost(i int) any {
+	return map[string]any{"job": fmt.Sprintf("job:j%d", i), "root": port(i), "signature": "incast", "gpu_seconds_lost": 1000 - i, "share": 0.001}
 }
 
 func curve(i int) any {
@@ -122,7 +128,11 @@ func TestCutsAreRepeatable(t *testing.T) {
 
 // What is wrong with a question is told so that the next can be right.
 func TestRefusalsHelp(t *testing.T) {
-	c := inMemory(t, assist.Config{API: large{}})
+	set, err := rules.Standard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := inMemory(t, assist.Config{API: large{}, Signatures: set.Signatures})
 	for _, x := range []struct{ tool, arguments, want string }{
 		{"get_incident", `{"id":"../status"}`, "16 hex digits"},
 		{"get_incident", `{}`, "id"},

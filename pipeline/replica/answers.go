@@ -47,6 +47,7 @@ type Status struct {
 	Sources  int             `json:"sources"`
 	Silent   int             `json:"silent"`
 	Demo     string          `json:"demo"`
+	Replay   bool            `json:"replay,omitempty"` // a recording is played and can be steered
 	Log      LogState        `json:"log"`
 }
 

@@ -79,7 +79,7 @@ func (s *server) status(r *http.Request) (any, error) {
 	} else {
 		s.noEngine.over()
 	}
-	out.Demo = s.cfg.Demo
+	out.Demo, out.Replay = s.cfg.Demo, s.cfg.Replay != nil
 	return out, nil
 }
 

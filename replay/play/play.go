@@ -43,6 +43,9 @@ type Config struct {
 	// Begun, if any, is called once, before the first record is given, with what
 	// must be kept to continue after a kill. Its error ends the play.
 	Begun func(State) error
+	// Wait, if any, says when a tick may be given, in the place of Speed: it
+	// returns when it may, or with an error that ends the play.
+	Wait func(ctx context.Context, tick telemetry.Time) error
 	// Progress, if any, is called behind every tick that was given.
 	Progress func(Progress)
 	// Renew is how much recorded time lies between two statements of what
@@ -179,7 +182,7 @@ func (p *player) tick(r *telemetry.Record) error {
 		p.batch, p.bytes = p.batch[:0], 0
 		return nil
 	}
-	if err := p.pace.wait(p.ctx, at, p.c.Now); err != nil {
+	if err := p.due(at); err != nil {
 		return err
 	}
 	if err := p.flush(); err != nil {
@@ -195,6 +198,14 @@ func (p *player) tick(r *telemetry.Record) error {
 			Skipped: p.move.skipped, Behind: p.pace.behind, Past: at <= p.state.Live})
 	}
 	return nil
+}
+
+// due returns when the tick at an instant may be given.
+func (p *player) due(at telemetry.Time) error {
+	if p.c.Wait != nil {
+		return p.c.Wait(p.ctx, at)
+	}
+	return p.pace.wait(p.ctx, at, p.c.Now)
 }
 
 // renew puts what stands among the records before a tick where it is due. It

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/replay"
+	"github.com/quintet-dc/quintet/replay/deck"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// keepPlayed is how long a log of a replay keeps its records: as long as
+// somebody may look.
+const keepPlayed = 30 * 24 * time.Hour
+
+// serve plays the recording into a log of its own, through the live service, for
+// the page to look at, with pause and seek.
+func (c *replayCommand) serve(sh *shell) error {
+	scratch, done, err := temporary()
+	if err != nil {
+		return err
+	}
+	defer done()
+	site, err := c.siteOf(sh)
+	if err != nil {
+		return err
+	}
+	speed := 1.0
+	switch {
+	case c.Speed == 0: // not said
+	case c.Speed.most():
+		speed = 0
+	default:
+		speed = float64(c.Speed)
+	}
+	d, err := deck.New(deck.Config{Path: c.Recording, Name: filepath.Base(filepath.Clean(c.Recording)), Site: site.Site, Speed: speed})
+	if err != nil {
+		return err
+	}
+	door, err := openDoor(c.Listen)
+	if err != nil {
+		return err
+	}
+	defer door.Close()
+	ctx, stop := context.WithCancel(sh.ctx)
+	defer stop()
+	parts := beside(ctx, stop)
+	parts.start(func(ctx context.Context) error { return c.mark(ctx, sh, d, site) })
+	parts.start(door.run)
+	err = d.Run(ctx, func(ctx context.Context, n int) error {
+		dir := filepath.Join(scratch, strconv.Itoa(n))
+		defer os.RemoveAll(dir)
+		return c.session(ctx, sh, showing{deck: d, door: door, site: site, dir: dir, first: n == 0})
+	})
+	stop()
+	return errors.Join(err, parts.wait())
+}
+
+// showing is what one session is made of.
+type showing struct {
+	deck  *deck.Deck
+	door  *door
+	site  telemetry.SiteConfig
+	dir   string
+	first bool
+}
+
+// session is one log, from the recording's beginning on.
+func (c *replayCommand) session(ctx context.Context, sh *shell, p showing) error {
+	file := config.Default()
+	file.Site, file.Listen, file.Data, file.NATS.Retain = p.site, c.Listen, p.dir, keepPlayed
+	s, err := newService(sh, file, c.LogLevel)
+	if err != nil {
+		return err
+	}
+	s.Roles = pipeline.Roles{pipeline.Engine: true, pipeline.Store: true, pipeline.Web: true}
+	s.Deck, s.Listener = p.deck, p.door.session()
+	s.Play = func(ctx context.Context, log *bus.Bus) error { return p.deck.Play(ctx, log) }
+	told := s.Listening
+	s.Listening = func(a net.Addr) {
+		if p.first {
+			told(a)
+		}
+	}
+	return pipeline.Run(ctx, s)
+}
+
+// siteOf is what the recording says of its site, or the usual.
+func (c *replayCommand) siteOf(sh *shell) (telemetry.SiteConfig, error) {
+	site := telemetry.DefaultSiteConfig()
+	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: true})
+	if err != nil {
+		return site, err
+	}
+	defer rec.Close()
+	for _, w := range rec.Warnings {
+		sh.warn("%s", w)
+	}
+	if rec.Trace != nil && !rec.Trace.Header().Cold {
+		sh.warn("%s begins with the engine's state of that moment, which a log cannot begin with: the page begins without what it knew", c.Recording)
+	}
+	found := errors.New("found")
+	err = rec.Each(func(_ uint64, r *telemetry.Record) error {
+		if r.Kind == telemetry.ConfigRecord && r.Config.Key == telemetry.ConfigSite {
+			if said, err := telemetry.ParseSiteConfig(r.Config.Content); err == nil {
+				site = said
+			}
+		}
+		if r.Kind == telemetry.TickRecord {
+			return found
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, found) {
+		return site, err
+	}
+	return site, nil
+}
+
+// mark runs the engine over the whole recording, for the marks at which there is
+// something to see.
+func (c *replayCommand) mark(ctx context.Context, sh *shell, d *deck.Deck, site telemetry.SiteConfig) error {
+	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: true})
+	if err != nil {
+		return err
+	}
+	defer rec.Close()
+	engine, err := engineConfig(1)
+	if err != nil {
+		return err
+	}
+	engine.Correlate.Site, engine.Correlate.Grid, engine.Correlate.Lateness = site.Site, site.Grid, site.Lateness
+	got, err := replay.Run(ctx, rec, replay.RunConfig{Engine: engine})
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.SetMarks(got.Incidents)
+	fmt.Fprintf(sh.out, "quintet: the recording has %s\n", summary(got.Incidents))
+	return nil
+}
