@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers e2e check bench fuzz score lab soak clean generate
+.PHONY: all build run test peers peers-collectors e2e check bench fuzz score lab soak clean generate
 
 all: build
 
@@ -57,6 +57,26 @@ $(PEERSBIN)/alertmanager: $(PEERS)/go.mod
 	@touch bin/alertmanager.src/ui/app/dist/index.html bin/alertmanager.src/ui/mantine-ui/dist/index.html
 	$(GO) build -C bin/alertmanager.src -o $(PEERSBIN)/ ./cmd/alertmanager ./cmd/amtool
 	@rm -rf bin/alertmanager.src
+
+# Those that collect, for benchmarks beside them: gnmic, node_exporter, and
+# Telegraf with the plugins that are used here. It takes a quarter of an hour.
+COLLECTORS   := testdata/peers/collectors
+TELEGRAFTAGS := custom inputs.file inputs.gnmi inputs.mock inputs.modbus inputs.prometheus inputs.snmp outputs.discard outputs.file outputs.http \
+	outputs.opentelemetry parsers.influx processors.converter processors.enum processors.override processors.regex processors.rename \
+	processors.starlark serializers.influx serializers.prometheusremotewrite
+peers-collectors: $(PEERSBIN)/node_exporter $(PEERSBIN)/gnmic $(PEERSBIN)/telegraf
+
+$(PEERSBIN)/node_exporter: $(COLLECTORS)/node_exporter/go.mod
+	@mkdir -p $(PEERSBIN)
+	$(GO) build -C $(COLLECTORS)/node_exporter -mod=mod -trimpath -o $(PEERSBIN)/ github.com/prometheus/node_exporter
+
+$(PEERSBIN)/gnmic: $(COLLECTORS)/gnmic/go.mod
+	@mkdir -p $(PEERSBIN)
+	$(GO) build -C $(COLLECTORS)/gnmic -mod=mod -trimpath -ldflags '-s -w' -o $(PEERSBIN)/ github.com/openconfig/gnmic
+
+$(PEERSBIN)/telegraf: $(COLLECTORS)/telegraf/go.mod
+	@mkdir -p $(PEERSBIN)
+	$(GO) build -C $(COLLECTORS)/telegraf -mod=mod -trimpath -ldflags '-s -w' -tags '$(TELEGRAFTAGS)' -o $(PEERSBIN)/ github.com/influxdata/telegraf/cmd/telegraf
 
 $(PAGE)/node_modules: $(PAGE)/package-lock.json
 	@npm ci --prefix $(PAGE) --no-audit --no-fund --silent && touch $@ || \
