@@ -20,7 +20,7 @@ func documents(t *testing.T) map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != "." && strings.HasPrefix(d.Name(), ".") && d.Name() != ".ci":
+		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".ci" || d.Name() == "node_modules"):
 			return fs.SkipDir
 		case filepath.Ext(path) != ".go" && filepath.Ext(path) != ".md":
 			return nil
