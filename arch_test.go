@@ -59,6 +59,9 @@ correlate: telemetry correlate/stats correlate/snapshot correlate/window correla
 correlate: correlate/jobs correlate/fabric correlate/attribute correlate/explain correlate/symptom
 rules:          telemetry correlate/explain go.yaml.in/yaml
 rules/scenario: telemetry correlate/explain
+rules/prometheus:
+rules/promlint: telemetry rules rules/prometheus go.yaml.in/yaml github.com/prometheus/prometheus github.com/prometheus/common
+rules/promtest: go.yaml.in/yaml github.com/prometheus/prometheus github.com/prometheus/common
 
 # floor 3: the runner and the recorded shell
 engine:        telemetry correlate correlate/attribute correlate/explain correlate/window
@@ -108,8 +111,14 @@ pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pip
 pipeline/notify/match:   telemetry correlate/explain
 pipeline/notify/silence: telemetry pipeline/bus pipeline/notify/match github.com/nats-io/nats.go
 pipeline/notify/graph:   telemetry pipeline/notify/match
-pipeline/notify:   telemetry correlate/explain pipeline/bus pipeline/notify/match pipeline/notify/silence github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
-pipeline/notify/webhook: pipeline/notify
+pipeline/notify:   telemetry correlate/explain pipeline/bus pipeline/notify/match pipeline/notify/graph github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/notify/post:         pipeline/notify
+pipeline/notify/text:         telemetry correlate/explain pipeline/notify
+pipeline/notify/webhook:      pipeline/notify pipeline/notify/post
+pipeline/notify/alertmanager: pipeline/notify pipeline/notify/post pipeline/notify/text
+pipeline/notify/slack:        correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
+pipeline/notify/pagerduty:    correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
+pipeline/notify/cloudevents:  pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/notifytest: pipeline/notify
 pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
@@ -118,7 +127,8 @@ pipeline/serve:    pipeline/notify pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics golang.org/x/crypto
 pipeline: pipeline/assist
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
-pipeline: pipeline/notify pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
+pipeline: pipeline/notify pipeline/notify/alertmanager pipeline/notify/cloudevents pipeline/notify/graph pipeline/notify/pagerduty pipeline/notify/post
+pipeline: pipeline/notify/silence pipeline/notify/slack pipeline/notify/text pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
 pipeline/store/label: telemetry github.com/prometheus/prometheus
 pipeline/store/query: telemetry github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
 pipeline/store:    telemetry pipeline/bus pipeline/store/label pipeline/store/query github.com/prometheus/prometheus github.com/VictoriaMetrics/metrics
@@ -126,7 +136,7 @@ pipeline: pipeline/store
 dashboards/web:
 
 # floor 4: the command wires everything
-pipeline/config: telemetry rules go.yaml.in/yaml
+pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
 cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/logs lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scenario
 cmd/quintet: pipeline/assist replay/deck github.com/modelcontextprotocol/go-sdk
