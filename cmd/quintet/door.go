@@ -42,11 +42,15 @@ func (d *door) run(ctx context.Context) error {
 	}
 }
 
-// session is the door as one server has it: closing it leaves the address.
-func (d *door) session() net.Listener { return &doorway{door: d, closed: make(chan struct{})} }
+// session is the door as one server has it: it lets in once ready is closed, and
+// closing it leaves the address.
+func (d *door) session(ready <-chan struct{}) net.Listener {
+	return &doorway{door: d, ready: ready, closed: make(chan struct{})}
+}
 
 type doorway struct {
 	door   *door
+	ready  <-chan struct{}
 	once   sync.Once
 	closed chan struct{}
 }
@@ -56,7 +60,7 @@ func (w *doorway) Accept() (net.Conn, error) {
 	select {
 	case <-w.closed:
 		return nil, net.ErrClosed
-	default:
+	case <-w.ready:
 	}
 	select {
 	case c := <-w.door.in:

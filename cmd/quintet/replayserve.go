@@ -13,6 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/pipeline/replica"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/deck"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -59,7 +60,7 @@ func (c *replayCommand) serve(sh *shell) error {
 	err = d.Run(ctx, func(ctx context.Context, n int) error {
 		dir := filepath.Join(scratch, strconv.Itoa(n))
 		defer os.RemoveAll(dir)
-		return c.session(ctx, sh, showing{deck: d, door: door, site: site, dir: dir, first: n == 0})
+		return c.session(ctx, sh, showing{deck: d, door: door, site: site, dir: dir, session: n})
 	})
 	stop()
 	return errors.Join(err, parts.wait())
@@ -67,11 +68,12 @@ func (c *replayCommand) serve(sh *shell) error {
 
 // showing is what one session is made of.
 type showing struct {
-	deck  *deck.Deck
-	door  *door
-	site  telemetry.SiteConfig
-	dir   string
-	first bool
+	deck *deck.Deck
+	door *door
+	site telemetry.SiteConfig
+	dir  string
+	// session counts from 0.
+	session int
 }
 
 // session is one log, from the recording's beginning on.
@@ -83,15 +85,41 @@ func (c *replayCommand) session(ctx context.Context, sh *shell, p showing) error
 		return err
 	}
 	s.Roles = pipeline.Roles{pipeline.Engine: true, pipeline.Store: true, pipeline.Web: true}
-	s.Deck, s.Listener = p.deck, p.door.session()
-	s.Play = func(ctx context.Context, log *bus.Bus) error { return p.deck.Play(ctx, log) }
+	ready := make(chan struct{})
+	s.Deck, s.Listener = p.deck.Handler(p.session), p.door.session(ready)
+	s.Play = func(ctx context.Context, log *bus.Bus) error {
+		go func() {
+			awaitEngine(ctx, log)
+			close(ready)
+		}()
+		return p.deck.Play(ctx, log)
+	}
 	told := s.Listening
 	s.Listening = func(a net.Addr) {
-		if p.first {
+		if p.session == 0 {
 			told(a)
 		}
 	}
 	return pipeline.Run(ctx, s)
+}
+
+// awaitEngine waits until an engine answers, for as long as anybody would wait for
+// a page: what it cannot tell by then is told as everywhere.
+func awaitEngine(ctx context.Context, log *bus.Bus) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if _, err := log.Ask(ctx, replica.AskStatus, nil); err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // siteOf is what the recording says of its site, or the usual.

@@ -25,7 +25,7 @@ type Config struct {
 	Site string // replaces the site's name in the recording's configuration
 	// Speed is how many times real time it begins with; 0 is as fast as possible.
 	Speed  float64
-	Paused bool // it begins with the first tick not given
+	Paused bool // it begins so
 }
 
 // Mark is an incident of the whole recording, for who looks for something to
@@ -151,17 +151,17 @@ func (d *Deck) Play(ctx context.Context, into play.Log) error {
 	n := d.session
 	d.mu.Unlock()
 	err = play.Run(ctx, play.Config{Recording: rec, Into: into, Collector: "recording", Site: d.c.Site, Speed: state.Speed, State: &state, Renew: -1,
-		Wait: d.wait, Progress: func(p play.Progress) { d.gave(n, p.Tick) }, Now: func() telemetry.Time { return telemetry.Time(time.Now().UnixNano()) }})
+		Wait: func(ctx context.Context, tick telemetry.Time) error { return d.wait(ctx, n, tick) }, Progress: func(p play.Progress) { d.gave(n, p.Tick) }, Now: func() telemetry.Time { return telemetry.Time(time.Now().UnixNano()) }})
 	if err == nil && ctx.Err() == nil {
 		d.end(n)
 	}
 	return err
 }
 
-// wait returns when a tick may be given.
-func (d *Deck) wait(ctx context.Context, tick telemetry.Time) error {
+// wait returns when a session's tick may be given.
+func (d *Deck) wait(ctx context.Context, session int, tick telemetry.Time) error {
 	for {
-		left, woken := d.left(tick)
+		left, woken := d.left(session, tick)
 		if left <= 0 {
 			return ctx.Err()
 		}
@@ -182,9 +182,16 @@ func (d *Deck) wait(ctx context.Context, tick telemetry.Time) error {
 const forever = time.Duration(math.MaxInt64)
 
 // left is how long a tick is to wait, unless something is asked for meanwhile.
-func (d *Deck) left(tick telemetry.Time) (time.Duration, <-chan struct{}) {
+// The first is given at once: a log without a tick knows nothing.
+func (d *Deck) left(session int, tick telemetry.Time) (time.Duration, <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	switch {
+	case d.session != session:
+		return forever, d.woken // what is asked for is for the next
+	case d.at == 0:
+		return 0, d.woken
+	}
 	if d.target != 0 {
 		if tick <= d.target {
 			return 0, d.woken
@@ -248,7 +255,8 @@ func (d *Deck) SetSpeed(times float64) error {
 	return nil
 }
 
-// Seek goes to an instant: to the last tick at or before it. Forward, what lies
+// Seek goes to an instant: to the last tick at or before it, or the first one of
+// all. Forward, what lies
 // between is played without delay; back, it is played anew.
 func (d *Deck) Seek(to telemetry.Time) error {
 	if to < d.from || to > d.to {

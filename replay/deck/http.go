@@ -20,20 +20,25 @@ type order struct {
 	Seek   *telemetry.Time `json:"seek"`
 }
 
-// ServeHTTP answers GET with the state and obeys POST (docs/http.md). Both
-// answer with the state.
-func (d *Deck) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if len(r.URL.RawQuery) > 0 {
-		refuse(w, "", "there are no parameters here")
-		return
-	}
-	if r.Method == http.MethodPost {
-		if field, err := d.obey(r.Body); err != nil {
-			refuse(w, field, err.Error())
+// Handler answers GET with the state and obeys POST (docs/http.md), for the
+// server that shows a session. Both answer with the state; its Session is the one
+// that is shown: while another begins, the old one is for a moment.
+func (d *Deck) Handler(session int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.URL.RawQuery) > 0 {
+			refuse(w, "", "there are no parameters here")
 			return
 		}
-	}
-	send(w, http.StatusOK, d.State())
+		if r.Method == http.MethodPost {
+			if field, err := d.obey(r.Body); err != nil {
+				refuse(w, field, err.Error())
+				return
+			}
+		}
+		s := d.State()
+		s.Session = session
+		send(w, http.StatusOK, s)
+	})
 }
 
 // obey does what a body asks for: all of it, or nothing.
@@ -43,6 +48,9 @@ func (d *Deck) obey(body io.Reader) (field string, err error) {
 	var o order
 	if err := in.Decode(&o); err != nil {
 		return "", fmt.Errorf(`want {"paused":true,"speed":8,"seek":"2026-11-21T09:30:00Z"}, any of them: %w`, err)
+	}
+	if in.More() {
+		return "", errors.New("want one order, and nothing behind it")
 	}
 	if o.Paused == nil && o.Speed == nil && o.Seek == nil {
 		return "", errors.New("nothing is asked for: want paused, speed or seek")

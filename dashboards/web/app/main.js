@@ -8,9 +8,12 @@ import { Overview } from "./overview.js";
 import { Jobs } from "./jobs.js";
 import { IncidentView } from "./incident.js";
 import { Fabric } from "./fabric.js";
+import { Replay, ReplayBar, ReplayView } from "./replay.js";
 import { Help } from "./help.js";
 
 const store = new Store();
+const replay = new Replay(store);
+const replayBar = new ReplayBar(replay);
 const main = document.getElementById("view");
 const news = document.getElementById("news");
 
@@ -35,7 +38,7 @@ function buildBar() {
       h("nav", { "aria-label": "Views" }, nav("/", "Overview"), nav("/fabric", "Fabric"), nav("/jobs", "Jobs")),
       h("div", { class: "time", role: "group", "aria-label": "The log's time" }, bar.link, bar.clock),
       bar.theme, h("button", { type: "button", class: "plain", "aria-label": "Help and keys", onclick: () => help.open() }, "?")),
-    bar.alarms, bar.demo);
+    replayBar.el, bar.alarms, bar.demo);
 }
 
 function setTheme(wanted) {
@@ -53,7 +56,8 @@ function updateBar() {
   text(bar.site, store.status?.site ?? "");
   setTime(bar.clock, store.tick, store.tick);
   const words = linkWords();
-  attr(bar.link, "data-link", store.link);
+  replayBar.update();
+  attr(bar.link, "data-link", replay.standing && store.link === "still" ? "live" : replay.words && store.link === "lost" ? "connecting" : store.link);
   if (changed(bar.link, "words", words)) replace(bar.link, h("i", { class: "lamp", "aria-hidden": "true" }), words);
   if (changed(bar.alarms, "alarms", store.alarms)) replace(bar.alarms, store.alarms.map(alarm));
   show(bar.alarms, store.alarms.length > 0);
@@ -65,6 +69,7 @@ function updateBar() {
 // stopwatch, instants are the log's.
 function linkWords() {
   const quiet = `${store.moved ? "" : "at least "}${duration(Math.floor(store.quietFor()))}`;
+  if (replay.words && (store.link !== "lost" || replay.state.seeking)) return replay.words;
   switch (store.link) {
     case "live": return "live";
     case "still": return `The log stands still, for ${quiet}, at`;
@@ -89,6 +94,7 @@ function viewFor(path) {
   if (incident) return new IncidentView(store, { id: decode(incident[1]) });
   if (/^\/jobs\/?$/.test(path)) return new Jobs(store);
   if (/^\/fabric\/?$/.test(path)) return new Fabric(store, go);
+  if (/^\/replay\/?$/.test(path)) return new ReplayView(store, replay);
   return new Overview(store);
 }
 
@@ -161,6 +167,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || help.isOpen) return;
   const typing = event.target.matches?.("input, textarea, select, [contenteditable]");
   if (typing && event.key === "Escape") event.target.blur();
+  if (!typing && replay.key(event)) { event.preventDefault(); return; }
   if (typing || !Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   keys[event.key]();
@@ -187,6 +194,8 @@ addEventListener("keydown", onKey);
 addEventListener("popstate", (e) => { places.set(entry, scrollY); entry = e.state?.entry ?? 0; route(false); });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) { store.refresh(); store.changed(); } });
 store.addEventListener("change", render);
+store.addEventListener("begin", () => { shownPath = null; route(false); });
+replay.addEventListener("change", updateBar);
 document.body.append(help.el);
 route(true);
 store.start();

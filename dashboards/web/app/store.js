@@ -49,6 +49,16 @@ export class Store extends EventTarget {
     setInterval(() => this.refresh(), 30000);
   }
 
+  /** begin forgets everything: another log is shown, whose time may be earlier. */
+  begin() {
+    for (const known of [this.jobs, this.incidents, this.steps, this.fresh]) known.clear();
+    Object.assign(this, { tick: NaN, coverage: null, gaps: [], alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now() });
+    this.dispatchEvent(new Event("begin"));
+    this.setLink("connecting");
+    this.connect();
+    this.changed();
+  }
+
   connect() {
     this.source?.close();
     // A browser comes back by itself with the last id it saw; a new source must say it.
