@@ -1,10 +1,18 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
+	"github.com/quintet-dc/quintet/pipeline/notify/cloudevents"
+	"github.com/quintet-dc/quintet/pipeline/notify/pagerduty"
+	"github.com/quintet-dc/quintet/pipeline/notify/post"
+	"github.com/quintet-dc/quintet/pipeline/notify/slack"
+	"github.com/quintet-dc/quintet/pipeline/notify/text"
 	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
@@ -12,7 +20,7 @@ import (
 func (s *service) receivers() ([]notify.Receiver, error) {
 	var out []notify.Receiver
 	for _, r := range s.c.File.Receivers {
-		hook, err := webhook.New(webhook.Config{URL: r.URL, SecretFile: r.SecretFile, Headers: r.Headers, Timeout: r.Timeout, Version: s.c.Version})
+		n, err := s.notifier(r)
 		if err != nil {
 			return nil, fmt.Errorf("notify: receivers: %s: %w", r.Name, err)
 		}
@@ -20,7 +28,35 @@ func (s *service) receivers() ([]notify.Receiver, error) {
 		if r.Risks {
 			kinds = append(kinds, explain.KindRisk)
 		}
-		out = append(out, notify.Receiver{Name: r.Name, Notifier: hook, Severities: r.Severities, Kinds: kinds, Timeout: r.Timeout})
+		out = append(out, notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Timeout: r.Timeout})
 	}
 	return out, nil
+}
+
+// notifier makes what speaks to one receiver.
+func (s *service) notifier(r config.Receiver) (notify.Notifier, error) {
+	words := text.Config{Title: r.Title, Body: r.Text, Page: s.c.File.Notify.Page}
+	over := post.Config{Headers: r.Headers, Timeout: r.Timeout, TLS: post.TLS{CAFile: r.TLS.CA, CertFile: r.TLS.Cert, KeyFile: r.TLS.Key, ServerName: r.TLS.ServerName}, Version: s.c.Version}
+	switch kind := cmp.Or(r.Kind, config.KindWebhook); kind {
+	case config.KindWebhook:
+		return webhook.New(webhook.Config{URL: r.URL, SecretFile: r.SecretFile, Headers: r.Headers, Timeout: r.Timeout, TLS: over.TLS, Version: s.c.Version})
+	case config.KindAlertmanager:
+		return alertmanager.New(alertmanager.Config{URLs: r.URLs, Resend: r.Resend, Labels: r.Labels, TokenFile: r.SecretFile, Text: words, Post: over})
+	case config.KindSlack:
+		return slack.New(slack.Config{URLFile: r.SecretFile, Text: words, Post: over})
+	case config.KindPagerDuty:
+		return pagerduty.New(pagerduty.Config{URL: r.URL, KeyFile: r.SecretFile, Text: words, Post: over})
+	case config.KindCloudEvents:
+		return cloudevents.New(cloudevents.Config{URL: r.URL, Mode: r.Mode, Source: r.Source, TokenFile: r.SecretFile, Post: over})
+	default:
+		return nil, fmt.Errorf("kind %.40q is not known", kind)
+	}
+}
+
+// routes are the routes of the configuration.
+func (s *service) routes() (out []notify.Route) {
+	for _, r := range s.c.File.Notify.Routes {
+		out = append(out, notify.Route{Match: r.Match, Receivers: r.Receivers, Continue: r.Continue})
+	}
+	return out
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/graph"
+	"github.com/quintet-dc/quintet/pipeline/notify/silence"
 	"github.com/quintet-dc/quintet/pipeline/outbox"
 	"github.com/quintet-dc/quintet/pipeline/pin"
 	"github.com/quintet-dc/quintet/pipeline/recorder"
@@ -133,10 +135,7 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 		}
 	}
 	if r[Notify] && len(receivers) > 0 {
-		s.crew.start(telling, "notify", func(ctx context.Context) error {
-			return notify.Run(ctx, notify.Config{Bus: s.bus, Name: s.c.Process, Receivers: receivers, Alone: s.server != nil && s.c.File.NATS.Listen == "",
-				Metrics: s.metrics, Logger: s.part("notify")})
-		})
+		s.startNotify(receivers)
 	}
 	if r[Engine] {
 		s.startEngine()
@@ -163,6 +162,20 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 	return nil
 }
 
+// startNotify starts what tells the receivers, and what it must know for that:
+// the silences, and what stands above what.
+func (s *service) startNotify(receivers []notify.Receiver) {
+	log, n := s.part("notify"), s.c.File.Notify
+	silences, above := silence.NewBook(s.bus, log), graph.New(s.bus, nil, log)
+	s.crew.start(telling, "silences", func(ctx context.Context) error { silences.Run(ctx); return nil })
+	s.crew.start(telling, "graph", func(ctx context.Context) error { above.Run(ctx); return nil })
+	s.crew.start(telling, "notify", func(ctx context.Context) error {
+		return notify.Run(ctx, notify.Config{Bus: s.bus, Name: s.c.Process, Receivers: receivers, Alone: s.server != nil && s.c.File.NATS.Listen == "",
+			Routes: s.routes(), Teams: n.Teams, Inhibit: n.Inhibit, Flaps: notify.Flaps{Window: n.Flaps.Window, Start: n.Flaps.Start, Stop: n.Flaps.Stop},
+			Silences: silences, Graph: above, Metrics: s.metrics, Logger: log})
+	})
+}
+
 // startEngine starts a replica, and states what its site is set to.
 func (s *service) startEngine() {
 	c := s.c.Engine
@@ -181,7 +194,9 @@ func (s *service) startCollecting() error {
 	if files := s.c.File.Topology; len(files) > 0 {
 		specs = append(specs, collectors.Spec{Name: "topology", Target: fmt.Sprint(files), Collector: receive.NewFiles(files, nil)})
 	}
-	box, err := outbox.New(outbox.Config{Collector: s.c.Process, Bus: s.bus, Dir: s.spillDir(), Metrics: s.metrics, Logger: s.part("outbox")})
+	held := s.c.File.NATS.Outbox
+	box, err := outbox.New(outbox.Config{Collector: s.c.Process, Bus: s.bus, Dir: s.spillDir(), MemoryBytes: int(held.MemoryBytes), SpillBytes: held.DiskBytes,
+		Metrics: s.metrics, Logger: s.part("outbox")})
 	if err != nil {
 		return err
 	}
@@ -199,10 +214,11 @@ func (s *service) startWeb() error {
 		return err
 	}
 	web := s.c.File.Web
-	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Demo: s.c.Demo, Bus: s.bus,
+	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Teams: s.c.File.Notify.Teams, Demo: s.c.Demo, Bus: s.bus,
 		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Ready: s.ready, Pins: s.pins(), Metrics: s.metrics, Logger: s.part("web")}
 	c.Replay, c.Assist, c.Listener = s.c.Deck, s.assist, s.c.Listener
 	c.History = s.historyHandler()
+	c.Receivers = func() int { return len(s.c.File.Receivers) }
 	for _, u := range web.Users {
 		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
 	}

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"regexp"
 	"slices"
 	"time"
 
@@ -32,6 +31,7 @@ type File struct {
 	Topology   []string // files of edges
 	Signatures []string // extra folders
 	Receivers  []Receiver
+	Notify     Notify
 	Web        Web
 	Store      Store
 }
@@ -49,26 +49,13 @@ type NATS struct {
 	RetainBytes int64 // 0: what the disk has room for, 4 GiB at most
 	Copies      int
 	Sync        time.Duration
+	Outbox      Outbox
 }
 
 // Collector is one entry below collectors, to be decoded by its owner.
 type Collector struct {
 	Kind string
 	Node *yaml.Node
-}
-
-// receiverName is what can stand in a delivery's id and key (package notify).
-var receiverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-// Receiver is one entry below notify.receivers.
-type Receiver struct {
-	Name       string
-	URL        string
-	SecretFile string
-	Timeout    time.Duration // of one attempt; 0 is what package webhook takes for right
-	Headers    map[string]string
-	Severities []string
-	Risks      bool
 }
 
 // Web says who may look, and how the page is served.
@@ -88,7 +75,7 @@ type User struct {
 // Default returns what an empty file means: one machine, on loopback.
 func Default() *File {
 	return &File{Site: telemetry.DefaultSiteConfig(), Listen: "127.0.0.1:8420", Data: "quintet-data",
-		NATS: NATS{Embedded: true, Retain: time.Hour, Copies: 1, Sync: time.Second}}
+		Notify: defaultNotify(), NATS: NATS{Embedded: true, Retain: time.Hour, Copies: 1, Sync: time.Second}}
 }
 
 // Read reads a file and says everything that is wrong or doubtful about it.
@@ -190,7 +177,8 @@ func (r *reader) nats(n *yaml.Node, c *NATS) {
 	r.mapping(n, "nats: ", r.truth("embedded", &c.Embedded),
 		field{"listen", func(n *yaml.Node) { r.address(n, "nats: listen", &c.Listen) }},
 		r.texts("names", &c.Names), r.texts("urls", &c.URLs), r.text("ca", &c.CA), r.text("credentials", &c.Credentials), r.text("process", &c.Process),
-		r.span("retain", &c.Retain), r.size("retain_bytes", &c.RetainBytes), field{"copies", copies}, r.span("sync", &c.Sync))
+		r.span("retain", &c.Retain), r.size("retain_bytes", &c.RetainBytes), field{"copies", copies}, r.span("sync", &c.Sync),
+		field{"outbox", func(n *yaml.Node) { r.outbox(n, &c.Outbox) }})
 	switch {
 	case len(c.URLs) > 0:
 		c.Embedded = false
@@ -245,34 +233,6 @@ func (r *reader) signatures(n *yaml.Node, f *File) {
 		}
 		f.Signatures = append(f.Signatures, item.Value)
 	})
-}
-
-func (r *reader) notify(n *yaml.Node, f *File) {
-	r.mapping(n, "notify: ", r.later("routes"), field{"receivers", func(n *yaml.Node) {
-		r.each(n, "notify: receivers: ", func(item *yaml.Node) { r.receiver(item, f) })
-	}})
-}
-
-func (r *reader) receiver(n *yaml.Node, f *File) {
-	c := Receiver{Headers: map[string]string{}}
-	hook := func(n *yaml.Node) {
-		r.mapping(n, "webhook: ", r.text("url", &c.URL), r.text("secret_file", &c.SecretFile), r.span("timeout", &c.Timeout), field{"headers", func(n *yaml.Node) {
-			if err := n.Decode(&c.Headers); err != nil {
-				r.fail(n, "webhook: headers: want a mapping of words")
-			}
-		}})
-	}
-	r.mapping(n, "notify: receivers: ", r.text("name", &c.Name), field{"webhook", hook}, r.texts("severities", &c.Severities), r.truth("risks", &c.Risks))
-	switch same := func(o Receiver) bool { return o.Name == c.Name }; {
-	case !receiverName.MatchString(c.Name):
-		r.fail(n, "notify: receivers: name: want letters, digits, - and _, 64 at most")
-	case c.URL == "":
-		r.fail(n, "notify: receivers: %s: want a webhook with a url", c.Name)
-	case slices.ContainsFunc(f.Receivers, same):
-		r.fail(n, "notify: receivers: %s: there are two of that name", c.Name)
-	default:
-		f.Receivers = append(f.Receivers, c)
-	}
 }
 
 func (r *reader) web(n *yaml.Node, c *Web) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,15 +13,20 @@ import (
 const (
 	StateClaimed = "claimed" // somebody is about to send, or has sent and not said so
 	StateFailed  = "failed"  // to be repeated at Next
+	StateHeld    = "held"    // not to be told now, as Outcome and Reason say
 	StateSettled = "settled" // done with, as Outcome says
 )
 
-// The outcomes of a settled revision.
+// The outcomes of a revision that is settled or held.
 const (
 	OutcomeDelivered = "delivered"
 	OutcomeDead      = "dead"      // given up after all retries
 	OutcomeGone      = "gone"      // the receiver wants no more
 	OutcomeForgotten = "forgotten" // the stream no longer holds the revision
+	OutcomeUnrouted  = "unrouted"  // not for this receiver
+	OutcomeSilenced  = "silenced"  // by a silence or by maintenance
+	OutcomeInhibited = "inhibited" // it follows from another incident
+	OutcomeFlapping  = "flapping"  // it comes and goes
 )
 
 // Delivery is where one incident stands with one receiver: what is settled and
@@ -50,12 +56,50 @@ type Delivery struct {
 	// comes later is reason to try before Next.
 	Newest int `json:"newest,omitempty"`
 
+	// Notice is what is told beside Revision, in every attempt.
+	Notice string `json:"notice,omitempty"`
+	// Last is the newest revision's sequence that was delivered. Closed says that
+	// the last one that was told resolved the incident.
+	Last   uint64 `json:"last_sequence,omitempty"`
+	Closed bool   `json:"closed,omitempty"`
+	// Log is why each of the last revisions was told or was not, the oldest first.
+	Log []Decision `json:"log,omitempty"`
+
 	// Counts over all revisions of the incident.
 	Delivered int `json:"delivered"`
 	Skipped   int `json:"skipped"` // superseded revisions that were passed over
 	Repeats   int `json:"repeats"` // attempts that followed one without a recorded answer
 	Dead      int `json:"dead"`
 }
+
+// Decision is what was decided of one revision.
+type Decision struct {
+	Revision int       `json:"revision"`
+	At       time.Time `json:"at"`
+	Outcome  string    `json:"outcome"` // as of a Delivery
+	Held     bool      `json:"held,omitempty"`
+	Why      string    `json:"why,omitempty"`
+}
+
+// maxLog bounds what a delivery remembers.
+const maxLog = 16
+
+// decide adds to the log. What was decided of the same revision for the same
+// reason is said once.
+func (d Delivery) decide(c Decision) Delivery {
+	if n := len(d.Log); n > 0 && d.Log[n-1].Revision == c.Revision && d.Log[n-1].Outcome == c.Outcome && d.Log[n-1].Held == c.Held && d.Log[n-1].Why == c.Why {
+		return d
+	}
+	d.Log = append(slices.Clone(d.Log), c)
+	d.Log = d.Log[max(0, len(d.Log)-maxLog):]
+	return d
+}
+
+// attempted reports whether the receiver may have heard of the incident.
+func (d Delivery) attempted() bool { return d.Attempt > 0 }
+
+// toldOpen reports whether the incident is open, as far as the receiver knows.
+func (d Delivery) toldOpen() bool { return d.attempted() && !d.Closed }
 
 // Seconds is a length of time, in seconds as JSON.
 type Seconds time.Duration
@@ -88,8 +132,13 @@ func parseDelivery(b []byte) (Delivery, error) {
 	if err := json.Unmarshal(b, &d); err != nil {
 		return Delivery{}, fmt.Errorf("delivery: %w", err)
 	}
-	if d.Settled < 0 || d.Revision < 1 || d.Attempt < 1 || d.State != StateClaimed && d.State != StateFailed && d.State != StateSettled {
+	silent := d.State == StateHeld || d.State == StateSettled // it may never have been tried
+	if d.Settled < 0 || d.Revision < 1 || d.Attempt < 0 || d.Attempt < 1 && !silent || d.State != StateClaimed && d.State != StateFailed && !silent {
 		return Delivery{}, fmt.Errorf("delivery: revision %d, settled to %d, attempt %d, state %.20q", d.Revision, d.Settled, d.Attempt, d.State)
+	}
+	d.Log = d.Log[max(0, len(d.Log)-maxLog):]
+	if len(d.Log) == 0 {
+		d.Log = nil
 	}
 	return d, nil
 }
@@ -120,7 +169,25 @@ func (d Delivery) claim(rev pending, skipped int, c claimant) Delivery {
 	d.State, d.Outcome, d.By, d.Address, d.At, d.Lease = StateClaimed, "", c.by, c.address, c.at, Seconds(c.lease)
 	d.Next, d.Status, d.Reason, d.Unanswered, d.Newest = time.Time{}, 0, "", false, 0
 	d.Skipped += skipped
+	d.Closed = rev.resolved
+	if !again {
+		d.Notice = rev.notice
+	}
+	if skipped > 0 {
+		d = d.decide(Decision{Revision: rev.number - 1, At: c.at, Outcome: "superseded", Why: fmt.Sprintf("revision %d is newer", rev.number)})
+	}
 	return d
+}
+
+// hold returns d with a revision that is not to be told now, or ever.
+func (d Delivery) hold(rev pending, state string, m muted, c claimant) Delivery {
+	d.Settled, d.Revision, d.Sequence = rev.number-1, rev.number, rev.sequence
+	if state == StateSettled {
+		d.Settled = rev.number
+	}
+	d.State, d.Outcome, d.Reason, d.By, d.Address, d.At = state, m.outcome, short(m.why), c.by, c.address, c.at
+	d.Lease, d.Next, d.Status, d.Unanswered, d.Newest = 0, time.Time{}, 0, false, 0
+	return d.decide(Decision{Revision: rev.number, At: c.at, Outcome: m.outcome, Held: state == StateHeld, Why: short(m.why)})
 }
 
 // settle returns d with its revision done with.
@@ -130,10 +197,15 @@ func (d Delivery) settle(outcome string, now time.Time, a Answer) Delivery {
 	switch outcome {
 	case OutcomeDelivered:
 		d.Delivered++
+		d.Last = d.Sequence
 	case OutcomeDead:
 		d.Dead++
 	}
-	return d
+	why := d.Notice
+	if outcome != OutcomeDelivered {
+		why = d.Reason
+	}
+	return d.decide(Decision{Revision: d.Revision, At: now, Outcome: outcome, Why: why})
 }
 
 // fail returns d to be repeated at next.

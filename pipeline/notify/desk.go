@@ -33,7 +33,9 @@ type desk struct {
 	standing standing
 	seen     uint64 // the revision of the standing's key
 
-	mu      sync.Mutex
+	mu    sync.Mutex
+	board *board
+
 	lines   map[string]*line
 	queue   queue
 	busy    int
@@ -52,9 +54,9 @@ const readPatience = 10 * time.Second
 // wait their turn; what is beyond is read again.
 const keepBytes = 4 << 20
 
-func newDesk(c *Config, r Receiver, kv claims) *desk {
-	r = r.withDefaults()
-	return &desk{r: r, c: c, store: store{kv}, meters: newMeters(c.Metrics, r.Name), log: c.Logger.With("receiver", r.Name),
+func newDesk(b *board, r Receiver, kv claims) *desk {
+	r, c := r.withDefaults(), b.c
+	return &desk{r: r, c: c, board: b, store: store{kv}, meters: newMeters(c.Metrics, r.Name), log: c.Logger.With("receiver", r.Name),
 		address: r.Notifier.Fingerprint(), by: c.Name, wake: make(chan struct{}, 1), lines: map[string]*line{}}
 }
 
@@ -72,6 +74,9 @@ func (d *desk) run(ctx context.Context) {
 	marking, stopMarking := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopMarking()
 	var attempts sync.WaitGroup
+	if r, ok := d.r.Notifier.(Reminder); ok {
+		attempts.Go(func() { d.remind(ctx, r) })
+	}
 	d.loop(ctx, func(l *line) {
 		attempts.Go(func() { d.work(ctx, term{sending, marking}, l) })
 	})
@@ -146,7 +151,8 @@ func (d *desk) offer(rev *revision) {
 		return
 	}
 	d.read = rev.sequence
-	p := pending{number: rev.Number, sequence: rev.sequence, resolved: rev.resolved(), wanted: d.r.wants(rev), updated: rev.updated}
+	p := pending{number: rev.Number, sequence: rev.sequence, resolved: rev.resolved(), updated: rev.updated, told: rev.telling, refused: d.refused(rev)}
+	p.wanted = p.refused == ""
 	if d.open != nil && rev.sequence <= d.start {
 		d.open[rev.ID] = p
 		if p.resolved {

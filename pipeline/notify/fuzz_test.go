@@ -15,11 +15,11 @@ func FuzzRevision(f *testing.F) {
 	f.Add("inc-1", 2, []byte(`{"id":"inc-1","revision":2,"state":"resolved","updated":"2026-11-21T02:47:00.000000001Z"} `))
 	f.Add("inc.1", 0, []byte(`null`))
 	f.Fuzz(func(t *testing.T, id string, number int, data []byte) {
-		rev, err := parse(bus.Revision{Sequence: 7, ID: id, Number: number, Data: data})
+		rev, err := parse(bus.Revision{Sequence: 7, ID: id, Number: number, Data: data}, nil)
 		if err != nil {
 			return
 		}
-		m := rev.message("ops", 1)
+		m := rev.message("ops", Delivery{Attempt: 1})
 		var body struct {
 			Type, Timestamp string
 			Data            json.RawMessage

@@ -13,6 +13,9 @@ type pending struct {
 	resolved bool
 	wanted   bool // by itself; others are told only to whoever was told of the incident
 	updated  telemetry.Time
+	told     *telling  // what it says, as far as is matched; nil where that cannot be read
+	refused  string    // why it is not wanted
+	notice   string    // to be told with it
 	revision *revision // nil: it is read again when its turn comes
 }
 
@@ -41,9 +44,13 @@ type line struct {
 
 // choose returns the place of the revision to be told next: the first, unless it
 // and those behind it may be passed over. Superseded ones may where the first
-// has failed, or where they are older than old; one that resolves never.
+// has failed or was held back, or where they are older than old; one that
+// resolves never, unless the receiver does not know that it was open.
 func choose(items []pending, held Delivery, old telemetry.Time) int {
-	failed := held.State == StateFailed && held.Revision == items[0].number
+	failed := (held.State == StateFailed || held.State == StateHeld) && held.Revision >= items[0].number
+	if held.State == StateHeld && (!held.toldOpen() || held.Outcome == OutcomeFlapping) {
+		return len(items) - 1
+	}
 	i := 0
 	for i < len(items)-1 && !items[i].resolved && (failed || items[i].updated < old) {
 		i++
@@ -51,10 +58,18 @@ func choose(items []pending, held Delivery, old telemetry.Time) int {
 	return i
 }
 
-// beyond returns the items behind revision settled and, where the receiver has
-// never been told of the incident, behind those that it does not want.
-func beyond(items []pending, settled int, told bool) []pending {
-	for len(items) > 0 && (items[0].number <= settled || !told && !items[0].wanted) {
+// beyond returns the items behind revision settled.
+func beyond(items []pending, settled int) []pending {
+	for len(items) > 0 && items[0].number <= settled {
+		items = items[1:]
+	}
+	return items
+}
+
+// wanted returns the items behind those that a receiver does not want that has
+// never been told of the incident.
+func wanted(items []pending, told bool) []pending {
+	for len(items) > 0 && !told && !items[0].wanted {
 		items = items[1:]
 	}
 	return items

@@ -47,6 +47,6 @@ func Deliveries(ctx context.Context, b Bus) ([]Delivery, error) {
 func Dead(ctx context.Context, b Bus) ([]Delivery, error) {
 	all, err := Deliveries(ctx, b)
 	return slices.DeleteFunc(all, func(d Delivery) bool {
-		return d.State != StateSettled || d.Outcome != OutcomeDead && d.Outcome != OutcomeGone
+		return !d.IsDead()
 	}), err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/notify/match"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -30,14 +31,53 @@ type revision struct {
 
 	sequence uint64
 	updated  telemetry.Time
+	opened   telemetry.Time
 	data     []byte // as stored
+	*telling        // nil where the rest cannot be read
+}
+
+// telling is what a revision says, as far as it decides who is told.
+type telling struct {
+	facts    match.Facts
+	root     telemetry.Entity
+	flap     flapKey
+	jobs     []telemetry.Entity
+	chain    []telemetry.Entity
+	entities []telemetry.Entity
+}
+
+// read finds out what a revision says. What cannot be read is told all the same.
+func read(data []byte, owners []match.Owner) (*telling, telemetry.Time) {
+	var in explain.Incident
+	if json.Unmarshal(data, &in) != nil {
+		return nil, 0
+	}
+	t := &telling{facts: match.Owned(match.Of(&in), owners), root: in.Root.Entity, entities: in.Impact.Entities}
+	for _, j := range in.Impact.Jobs {
+		t.jobs = append(t.jobs, j.Job)
+	}
+	for _, l := range in.Chain {
+		t.chain = append(t.chain, l.Entity)
+	}
+	t.flap = flapKey{root: t.root, signature: in.Root.Signature}
+	if len(t.jobs) > 0 {
+		t.flap.job = t.jobs[0]
+	}
+	return t, in.Opened
+}
+
+// bare returns what the board keeps of r.
+func (r *revision) bare() *revision {
+	out := *r
+	out.data = nil
+	return &out
 }
 
 // incidentID is what may stand in a key and in a header.
 var incidentID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // parse reads a stored revision. An error means that nobody can be told of it.
-func parse(r bus.Revision) (*revision, error) {
+func parse(r bus.Revision, owners []match.Owner) (*revision, error) {
 	out := revision{sequence: r.Sequence, data: bytes.TrimSpace(r.Data)}
 	fail := func(err error) (*revision, error) {
 		return nil, fmt.Errorf("revision %.40s.%d: %w", r.ID, r.Number, err)
@@ -58,6 +98,7 @@ func parse(r bus.Revision) (*revision, error) {
 	if err := out.updated.UnmarshalText([]byte(out.Updated)); err != nil {
 		return fail(fmt.Errorf("updated: %w", err))
 	}
+	out.telling, out.opened = read(r.Data, owners)
 	return &out, nil
 }
 
@@ -75,8 +116,9 @@ func (r *revision) messageType() string {
 }
 
 // message returns what a receiver is told of r. It follows from the stored
-// bytes and the receiver's name, but for the count of attempts.
-func (r *revision) message(receiver string, attempt int) *Message {
+// bytes, the receiver's name and the notice that was claimed with it, but for the
+// count of attempts.
+func (r *revision) message(receiver string, d Delivery) *Message {
 	stamp, err := json.Marshal(r.Updated)
 	if err != nil { // cannot happen: it is a string
 		stamp = []byte(`""`)
@@ -86,6 +128,28 @@ func (r *revision) message(receiver string, attempt int) *Message {
 	body = append(body, stamp...)
 	body = append(body, `,"data":`...)
 	body = append(body, r.data...)
+	if d.Notice != "" {
+		if notice, err := json.Marshal(d.Notice); err == nil { // a string is always written
+			body = append(append(body, `,"notice":`...), notice...)
+		}
+	}
 	body = append(body, '}')
-	return &Message{ID: r.ID + "." + strconv.Itoa(r.Number) + "." + receiver, Type: r.messageType(), Body: body, Attempt: attempt}
+	return &Message{ID: r.ID + "." + strconv.Itoa(r.Number) + "." + receiver, Type: r.messageType(), Body: body, Attempt: d.Attempt}
+}
+
+// Told is what a message says, as its receiver reads it.
+type Told struct {
+	Type      string           `json:"type"`
+	Timestamp string           `json:"timestamp"`
+	Data      explain.Incident `json:"data"`
+	Notice    string           `json:"notice"`
+}
+
+// Read returns what m says, for kinds of receiver that speak in other words.
+func (m *Message) Read() (*Told, error) {
+	var t Told
+	if err := json.Unmarshal(m.Body, &t); err != nil {
+		return nil, fmt.Errorf("message %s: %w", m.ID, err)
+	}
+	return &t, nil
 }

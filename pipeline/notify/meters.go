@@ -29,7 +29,7 @@ func newMeters(set *metrics.Set, receiver string) meters {
 	}
 	m.owed.Set(0)
 	m.gone.Set(0)
-	for _, o := range []string{OutcomeDelivered, OutcomeDead, OutcomeGone, OutcomeForgotten} {
+	for _, o := range []string{OutcomeDelivered, OutcomeDead, OutcomeGone, OutcomeForgotten, OutcomeUnrouted, OutcomeSilenced, OutcomeInhibited, OutcomeFlapping} {
 		m.count("quintet_notify_deliveries_total", "outcome", o).Add(0)
 	}
 	return m
@@ -42,6 +42,16 @@ func (m meters) count(name, label, value string) *metrics.Counter {
 // attempt counts a request by what came of it.
 func (m meters) attempt(v Verdict) {
 	m.count("quintet_notify_attempts_total", "verdict", v.String()).Inc()
+}
+
+// held counts a revision that is held back.
+func (m meters) held(why string) {
+	m.count("quintet_notify_held_revisions_total", "outcome", why).Inc()
+}
+
+// reminded counts a reminder by what came of it.
+func (m meters) reminded(v Verdict) {
+	m.count("quintet_notify_reminders_total", "verdict", v.String()).Inc()
 }
 
 // outcome counts a settled delivery.

@@ -15,6 +15,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/notify/graph"
+	"github.com/quintet-dc/quintet/pipeline/notify/match"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // Bus is what notify needs of a site's bus.
@@ -24,6 +27,13 @@ type Bus interface {
 	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
 }
 
+// Graph knows what stands above an entity (package graph).
+type Graph interface {
+	Above(e telemetry.Entity) (steps []graph.Step, known bool)
+	Maintained(e telemetry.Entity) (telemetry.Entity, bool)
+	Within(f match.Facts, root telemetry.Entity) match.Facts
+}
+
 // Config says who is told, and how patiently.
 type Config struct {
 	Bus Bus
@@ -31,6 +41,14 @@ type Config struct {
 	// two processes of one name do not take each other's claims for their own.
 	Name      string
 	Receivers []Receiver
+	// Routes, Teams, Inhibit and Flaps say which of them is told of what.
+	Routes  []Route
+	Teams   []match.Owner
+	Inhibit bool
+	Flaps   Flaps
+	// Silences and Graph may be nil: then nothing is held back by them.
+	Silences Silences
+	Graph    Graph
 	// Alone says that no other process serves these receivers now, so that the
 	// claims of an earlier run need not be waited out.
 	Alone bool
@@ -96,7 +114,7 @@ func (c Config) Validate() error {
 		}
 		names[r.Name] = true
 	}
-	return nil
+	return c.validateRoutes(names)
 }
 
 // Run tells the receivers until ctx is done, and then lets what is under way
@@ -127,8 +145,9 @@ func Run(ctx context.Context, c Config) error {
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	desks := make([]*desk, len(c.Receivers))
+	board := newBoard(&c)
 	for i, r := range c.Receivers {
-		desks[i] = newDesk(&c, r, kv)
+		desks[i] = newDesk(board, r, kv)
 		if desks[i].enter(ctx) != nil {
 			return nil
 		}
@@ -136,23 +155,26 @@ func Run(ctx context.Context, c Config) error {
 	for _, d := range desks {
 		serving.Go(func() { d.run(ctx) })
 	}
-	c.follow(ctx, desks)
+	serving.Go(func() { c.wishes(ctx, kv, desks) })
+	board.follow(ctx, desks)
 	return nil
 }
 
-// follow hands every revision to every desk until ctx is done.
-func (c *Config) follow(ctx context.Context, desks []*desk) {
+// follow hands every revision to the board and then to every desk, until ctx is
+// done. It reads the stream from its beginning: what is open, and what has come
+// and gone, may have begun long ago.
+func (b *board) follow(ctx context.Context, desks []*desk) {
+	c := b.c
 	malformed := c.Metrics.GetOrCreateCounter(`quintet_notify_malformed_revisions_total`)
-	after := desks[0].read
-	for _, d := range desks[1:] {
-		after = min(after, d.read)
-	}
+	var after uint64
 	_ = c.untilDone(ctx, "reading incidents is interrupted", func() error {
 		err := c.Bus.FollowIncidents(ctx, after, func(r bus.Revision) error {
-			rev, err := parse(r)
+			rev, err := parse(r, c.Teams)
 			if err != nil {
 				malformed.Inc()
 				c.Logger.Warn("a revision that nobody can be told of", "sequence", r.Sequence, "error", err)
+			} else if rev.telling != nil {
+				b.post(rev)
 			}
 			for _, d := range desks {
 				if err != nil {

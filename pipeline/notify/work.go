@@ -33,15 +33,28 @@ func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time
 	if err != nil {
 		return 0, d.storeTrouble(err)
 	}
-	items := beyond(all, held.Settled, seen != 0)
-	if len(items) == 0 {
+	left := beyond(all, held.Settled)
+	if len(left) == 0 {
 		return newest, now
 	}
-	settled = items[0].number - 1
 	if until := d.taken(l, held, seen, now); until.After(now) {
-		return settled, until
+		return left[0].number - 1, until
 	}
-	i := choose(items, held, telemetry.Time(now.UnixNano()).Add(-staleAfter))
+	k := task{held: held, seen: seen, incident: l.incident, newest: newest}
+	items := wanted(left, held.attempted())
+	if len(items) == 0 {
+		k.item = left[len(left)-1]
+		return d.withhold(t, k, StateSettled, muted{outcome: OutcomeUnrouted, why: k.item.refused})
+	}
+	settled = items[0].number - 1
+	i, m, state := d.gate(items, held)
+	switch {
+	case !m.again.IsZero():
+		return settled, m.again
+	case state != "":
+		k.item = items[len(items)-1]
+		return d.withhold(t, k, state, m)
+	}
 	again := held.State == StateFailed && held.Revision == items[i].number
 	if again && held.Address == d.address && newest <= held.Newest && now.Before(held.Next) {
 		return settled, held.Next
@@ -49,7 +62,65 @@ func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time
 	if ctx.Err() != nil {
 		return settled, now
 	}
-	return d.tell(t, task{held: held, seen: seen, item: items[i], skipped: i, newest: newest, incident: l.incident})
+	k.item, k.skipped = items[i], i
+	k.item.notice = m.notice
+	return d.tell(t, k)
+}
+
+// recheckEvery is how often what is held back is looked at again.
+const recheckEvery = 5 * time.Second
+
+// gate says which of the items is to be told next, or what is to be done instead:
+// with a state, nothing is told now (StateHeld) or ever (StateSettled).
+func (d *desk) gate(items []pending, held Delivery) (i int, m muted, state string) {
+	last := len(items) - 1
+	newest := &items[last]
+	m = d.board.mutes(d, newest, &held)
+	i = choose(items, held, telemetry.Time(d.c.Now().UnixNano()).Add(-staleAfter))
+	switch {
+	case !m.again.IsZero():
+		return i, m, ""
+	case newest.resolved && !held.toldOpen() && (m.outcome != "" || held.State == StateHeld):
+		if m.outcome == "" {
+			m.outcome, m.why = held.Outcome, "it was over before that ended: "+held.Reason
+		}
+		return last, m, StateSettled
+	case m.notice != "":
+		return last, m, ""
+	case m.outcome == "":
+		return i, m, ""
+	case m.outcome != OutcomeFlapping && held.toldOpen():
+		for i := range items { // whoever knows that it was open is told that it is not
+			if items[i].resolved {
+				return i, muted{}, ""
+			}
+		}
+	}
+	return last, m, StateHeld
+}
+
+// withhold writes down that a revision is not told, and why, unless that is what
+// stands there.
+func (d *desk) withhold(t term, k task, state string, m muted) (settled int, due time.Time) {
+	now := d.c.Now()
+	settled, due = k.held.Settled, now.Add(recheckEvery)
+	if state == StateSettled {
+		settled, due = k.item.number, now
+	}
+	if k.held.State == state && k.held.Revision == k.item.number && k.held.Outcome == m.outcome && k.held.Reason == short(m.why) {
+		return settled, due
+	}
+	next := k.held.hold(k.item, state, m, claimant{by: d.by, address: d.address, at: now})
+	if _, err := d.store.swap(t.marking, deliveryKey(k.incident, d.r.Name), k.seen, next); err != nil {
+		return 0, d.contended(err)
+	}
+	if state == StateSettled {
+		d.meters.outcome(m.outcome)
+	} else {
+		d.meters.held(m.outcome)
+	}
+	d.log.Debug("a revision is not told", "incident", k.incident, "revision", k.item.number, "state", state, "outcome", m.outcome, "reason", m.why)
+	return settled, due
 }
 
 // delivery reads where an incident stands. A key that holds nonsense counts as
@@ -114,7 +185,7 @@ func (d *desk) tell(t term, k task) (settled int, due time.Time) {
 	d.meters.repeats.Add(claimed.Repeats - k.held.Repeats)
 	next := claimed.settle(OutcomeForgotten, now, Answer{})
 	if rev != nil {
-		next = d.judge(t, claimed, d.send(t, rev.message(d.r.Name, claimed.Attempt), now), k.newest)
+		next = d.judge(t, claimed, d.send(t, rev.message(d.r.Name, claimed), now), k.newest)
 	}
 	if _, err := d.store.insist(t.marking, key, at, next); err != nil {
 		return 0, d.contended(err)
@@ -221,7 +292,7 @@ func (d *desk) revision(ctx context.Context, p pending) (*revision, error) {
 	var found *revision
 	err := d.c.Bus.FollowIncidents(ctx, p.sequence-1, func(r bus.Revision) error {
 		if r.Sequence == p.sequence {
-			if rev, err := parse(r); err == nil {
+			if rev, err := parse(r, d.c.Teams); err == nil {
 				found = rev
 			}
 		}

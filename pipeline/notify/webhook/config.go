@@ -1,18 +1,13 @@
 package webhook
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"net/textproto"
-	"net/url"
-	"os"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/notify/post"
 )
 
 // Config says where a webhook goes and how it is signed.
@@ -32,119 +27,39 @@ type Config struct {
 	Now        func() time.Time // nil: time.Now
 }
 
-// TLS says whom to trust and who we are. The zero TLS is what the system trusts.
-type TLS struct {
-	CAFile     string // trusted instead of the system's authorities
-	CertFile   string // our certificate and its key, if the receiver wants one
-	KeyFile    string
-	ServerName string // to expect in its certificate; empty means the URL's
+// TLS says whom to trust and who we are.
+type TLS = post.TLS
+
+// ours lists the headers that a configuration cannot set, beside those of every
+// request.
+var ours = []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"}
+
+// post is c as far as every request has it.
+func (c Config) post() post.Config {
+	return post.Config{Headers: c.Headers, Timeout: c.Timeout, TLS: c.TLS, Version: c.Version, Now: c.Now}
 }
-
-const (
-	defaultTimeout = 15 * time.Second
-	maxTimeout     = 2 * time.Minute
-)
-
-// ours lists the headers that a configuration cannot set.
-var ours = []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature", "Content-Type", "Content-Length", "Transfer-Encoding", "Host", "User-Agent", "Connection"}
 
 // Validate says what is wrong with c. It does not look into files.
 func (c Config) Validate() error {
-	u, err := c.address()
+	u, err := post.Address(c.URL)
 	if err != nil {
 		return err
 	}
 	switch {
-	case c.Timeout < 0 || c.Timeout > maxTimeout:
-		return fmt.Errorf("timeout: %v: want at most %v", c.Timeout, maxTimeout)
 	case c.Secret != "" && c.SecretFile != "":
 		return errors.New("secret, secret_file: want one of them, not both")
-	case c.Secret == "" && c.SecretFile == "" && !loopback(u.Hostname()):
+	case c.Secret == "" && c.SecretFile == "" && !post.Loopback(u.Hostname()):
 		return errors.New("secret_file: off loopback a webhook must be signed")
-	case (c.TLS.CertFile == "") != (c.TLS.KeyFile == ""):
-		return errors.New("tls: want both a certificate and its key, or neither")
 	}
 	if c.Secret != "" {
 		if _, err := parseSecrets(c.Secret); err != nil {
 			return fmt.Errorf("secret: %w", err)
 		}
 	}
-	for name, value := range c.Headers {
-		if err := header(name, value); err != nil {
-			return fmt.Errorf("headers: %w", err)
+	for name := range c.Headers {
+		if slices.Contains(ours, textproto.CanonicalMIMEHeaderKey(name)) {
+			return fmt.Errorf("headers: %s is ours to set", name)
 		}
 	}
-	return nil
-}
-
-func (c Config) address() (*url.URL, error) {
-	u, err := url.Parse(c.URL)
-	if err != nil {
-		return nil, errors.New("url: it cannot be read") // the error would show it, and what secret is in it
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, errors.New("url: want http:// or https:// and a host")
-	}
-	if u.Fragment != "" {
-		return nil, errors.New("url: a fragment is never sent")
-	}
-	return u, nil
-}
-
-// header says what is wrong with a configured header.
-func header(name, value string) error {
-	if slices.Contains(ours, textproto.CanonicalMIMEHeaderKey(name)) {
-		return fmt.Errorf("%s is ours to set", name)
-	}
-	token := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }
-	if name == "" || strings.ContainsFunc(name, token) {
-		return fmt.Errorf("%.40q is no name of a header", name)
-	}
-	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		return fmt.Errorf("%s: its value holds a control character", name)
-	}
-	return nil
-}
-
-// loopback reports whether a host is this machine without a doubt.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// config makes what the transport needs of t.
-func (t TLS) config() (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls: %w", err)
-		}
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls: %s: no certificate in it", t.CAFile)
-		}
-	}
-	if t.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls: %w", err)
-		}
-		out.Certificates = []tls.Certificate{pair}
-	}
-	return out, nil
-}
-
-// transport makes connections: a new one for each request, so that none fails
-// for having been idle too long, and through the environment's proxy, except to
-// loopback.
-func (c Config) transport() (*http.Transport, error) {
-	t, err := c.TLS.config()
-	if err != nil {
-		return nil, err
-	}
-	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: t, ForceAttemptHTTP2: true,
-		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
-	}, nil
+	return c.post().Validate()
 }

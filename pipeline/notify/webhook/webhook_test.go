@@ -134,6 +134,10 @@ func TestConformance(t *testing.T) {
 				f.set(status(http.StatusGone))
 			case notifytest.Absent:
 				f.Listener.Close()
+			case notifytest.Redirects:
+				f.set(func(w http.ResponseWriter, r *http.Request) {
+					http.Redirect(w, r, f.URL+"/elsewhere", http.StatusFound)
+				})
 			}
 			return true
 		}

@@ -1,0 +1,241 @@
+package alertmanager
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/post"
+	"github.com/quintet-dc/quintet/pipeline/notify/text"
+)
+
+// Config says which Alertmanagers are told, and of what.
+type Config struct {
+	URLs      []string // of every peer; /api/v2/alerts is added
+	Resend    time.Duration
+	Labels    map[string]string // added to every alert
+	TokenFile string            // holds what follows "Bearer " in Authorization; none without it
+	Text      text.Config
+	Post      post.Config
+}
+
+const (
+	defaultResend = time.Minute
+	// lives is for how many times of resending an alert lives without one, as
+	// Prometheus has it.
+	lives    = 4
+	maxBatch = 64     // alerts of one request, as Prometheus has it
+	maxKnown = 10_000 // incidents whose labels are remembered
+	maxPeers = 16
+)
+
+// Alertmanager is a cluster of them. It is a notify.Notifier and a
+// notify.Reminder.
+type Alertmanager struct {
+	c      Config
+	text   *text.Text
+	client *post.Client
+	urls   []string
+
+	mu    sync.Mutex       // held while something is sent: what ends an alert is not overtaken
+	known map[string]alert // the alert last sent of each open incident
+	ended map[string]int   // the revision that ended an incident
+}
+
+// alert is one as the API has it.
+type alert struct {
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	StartsAt    time.Time         `json:"startsAt,omitzero"`
+	EndsAt      time.Time         `json:"endsAt,omitzero"`
+	Generator   string            `json:"generatorURL,omitempty"`
+}
+
+// labelName is what Alertmanager of any version takes for one.
+var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// New makes a receiver.
+func New(c Config) (*Alertmanager, error) {
+	a, err := build(c)
+	if err != nil {
+		return nil, fmt.Errorf("alertmanager: %w", err)
+	}
+	return a, nil
+}
+
+func build(c Config) (*Alertmanager, error) {
+	if c.Resend == 0 {
+		c.Resend = defaultResend
+	}
+	a := &Alertmanager{c: c, known: map[string]alert{}, ended: map[string]int{}}
+	if len(c.URLs) == 0 || len(c.URLs) > maxPeers {
+		return nil, fmt.Errorf("urls: %d: want those of all peers, %d at most", len(c.URLs), maxPeers)
+	}
+	for _, u := range c.URLs {
+		if _, err := post.Address(u); err != nil {
+			return nil, err
+		}
+		if strings.ContainsAny(u, "?#") {
+			return nil, errors.New("urls: want an address without a query")
+		}
+		a.urls = append(a.urls, strings.TrimSuffix(strings.TrimSuffix(u, "/"), "/api/v2/alerts")+"/api/v2/alerts")
+	}
+	if c.Resend < time.Second || c.Resend > time.Hour {
+		return nil, fmt.Errorf("resend: %v: want 1s to 1h", c.Resend)
+	}
+	for name := range c.Labels {
+		if !labelName.MatchString(name) || slices.Contains(ours, name) {
+			return nil, fmt.Errorf("labels: %.60q: want a name of letters, digits and _ that is not one of ours", name)
+		}
+	}
+	if _, err := a.header(); err != nil {
+		return nil, err
+	}
+	var err error
+	if a.text, err = text.New(c.Text); err != nil {
+		return nil, err
+	}
+	a.client, err = post.New(c.Post)
+	return a, err
+}
+
+// header holds the token.
+func (a *Alertmanager) header() (map[string]string, error) {
+	if a.c.TokenFile == "" {
+		return nil, nil
+	}
+	t, err := post.Secret(a.c.TokenFile)
+	if err != nil {
+		return nil, fmt.Errorf("token_file: %w", err)
+	}
+	return map[string]string{"Authorization": "Bearer " + t}, nil
+}
+
+// Fingerprint implements notify.Notifier.
+func (a *Alertmanager) Fingerprint() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "alertmanager %q %q %q", a.urls, a.c.TokenFile, a.c.Post.TLS)
+	for _, m := range []map[string]string{a.c.Labels, a.c.Post.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			fmt.Fprintf(h, " %q %q", name, m[name])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Notify implements notify.Notifier.
+func (a *Alertmanager) Notify(ctx context.Context, m *notify.Message) notify.Answer {
+	told, err := m.Read()
+	if err != nil {
+		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
+	}
+	now := a.client.Now()
+	next, err := a.alert(told, now)
+	if err != nil {
+		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	batch := []alert{next}
+	if before, ok := a.known[told.Data.ID]; ok && !maps.Equal(before.Labels, next.Labels) {
+		before.EndsAt = now
+		batch = []alert{before, next}
+	}
+	answer := a.send(ctx, batch)
+	if answer.Verdict != notify.Taken {
+		return answer
+	}
+	if len(a.known)+len(a.ended) > maxKnown {
+		clear(a.ended)
+		clear(a.known)
+	}
+	if m.Type == notify.TypeResolved {
+		delete(a.known, told.Data.ID)
+		a.ended[told.Data.ID] = told.Data.Revision
+	} else {
+		a.known[told.Data.ID] = next
+		delete(a.ended, told.Data.ID)
+	}
+	return answer
+}
+
+// RemindEvery implements notify.Reminder.
+func (a *Alertmanager) RemindEvery() time.Duration { return a.c.Resend }
+
+// Remind implements notify.Reminder: the alerts of what is open live on.
+func (a *Alertmanager) Remind(ctx context.Context, open []*notify.Message) notify.Answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.client.Now()
+	var batch []alert
+	for _, m := range open {
+		told, err := m.Read()
+		if err != nil {
+			continue // it was told once, and then it could be read
+		}
+		if r, over := a.ended[told.Data.ID]; over && r >= told.Data.Revision {
+			continue
+		}
+		if next, err := a.alert(told, now); err == nil {
+			batch = append(batch, next)
+		}
+	}
+	answer := notify.Answer{Verdict: notify.Taken}
+	for part := range slices.Chunk(batch, maxBatch) {
+		if x := a.send(ctx, part); x.Verdict != notify.Taken {
+			answer = x
+		}
+	}
+	return answer
+}
+
+// send tells every peer at once. It is taken where one has taken it: the others
+// hear of it with the next reminder.
+func (a *Alertmanager) send(ctx context.Context, batch []alert) notify.Answer {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	header, err := a.header()
+	if err == nil {
+		err = enc.Encode(batch)
+	}
+	if err != nil {
+		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
+	}
+	answers := make([]notify.Answer, len(a.urls))
+	var all sync.WaitGroup
+	for i, u := range a.urls {
+		all.Go(func() {
+			answers[i] = a.client.Send(ctx, post.Request{URL: u, Header: header, Body: body.Bytes()})
+		})
+	}
+	all.Wait()
+	return together(answers)
+}
+
+// together is what the peers' answers come to.
+func together(answers []notify.Answer) notify.Answer {
+	out := answers[0]
+	for _, x := range answers {
+		if x.Verdict == notify.Taken {
+			return x
+		}
+		if x.Verdict == notify.Silent || out.Verdict == notify.Gone {
+			x.After = max(x.After, out.After)
+			out = x
+		}
+		out.After = max(out.After, x.After)
+	}
+	return out
+}

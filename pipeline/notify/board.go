@@ -1,0 +1,216 @@
+package notify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/notify/match"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Silences says what is held back (package silence).
+type Silences interface {
+	Muting(f match.Facts, at telemetry.Time) []string
+	Known() bool
+}
+
+// Bounds of a board.
+const (
+	maxOpen     = 10_000
+	maxAffected = 4096 // entities of one incident
+	// silencePatience bounds how long a start waits for the silences to be read.
+	silencePatience = 10 * time.Second
+	// climbPatience bounds how long a message waits to be told what stands above
+	// its root.
+	climbPatience = 3 * time.Second
+)
+
+// posted is an open incident, as its newest revision has it.
+type posted struct {
+	rev      *revision // without its bytes
+	since    time.Time // when it was posted here, by our clock
+	affected map[telemetry.Entity]bool
+	jobs     map[telemetry.Entity]bool
+}
+
+// board is what all desks know of the site's incidents: which are open, what
+// became of which, which come and go.
+type board struct {
+	c     *Config
+	began time.Time
+
+	mu   sync.Mutex
+	open map[string]*posted
+	flaps
+}
+
+func newBoard(c *Config) *board {
+	return &board{c: c, began: c.Now(), open: map[string]*posted{}, flaps: newFlaps(c.Flaps)}
+}
+
+// post takes in a revision of the stream, before any desk does.
+func (b *board) post(rev *revision) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	old := b.open[rev.ID]
+	b.flaps.note(rev, old != nil)
+	if rev.resolved() {
+		delete(b.open, rev.ID)
+		return
+	}
+	if old == nil && len(b.open) >= maxOpen {
+		return
+	}
+	p := &posted{rev: rev.bare(), since: b.c.Now(), affected: map[telemetry.Entity]bool{}, jobs: map[telemetry.Entity]bool{}}
+	if old != nil {
+		p.since = old.since
+	}
+	for _, l := range rev.chain {
+		p.affect(l)
+	}
+	for _, e := range rev.entities {
+		p.affect(e)
+	}
+	for _, j := range rev.jobs {
+		p.jobs[j] = true
+	}
+	b.open[rev.ID] = p
+	if b.c.Graph != nil {
+		b.c.Graph.Above(rev.root) // so that it is known when it is asked for
+	}
+}
+
+func (p *posted) affect(e telemetry.Entity) {
+	if len(p.affected) < maxAffected && e != p.rev.root {
+		p.affected[e] = true
+	}
+}
+
+// unread reports whether it is too early to decide: the silences are not read.
+func (b *board) unread(now time.Time) bool {
+	return b.c.Silences != nil && !b.c.Silences.Known() && now.Sub(b.began) < silencePatience
+}
+
+// muted is why an incident's messages are held back.
+type muted struct {
+	outcome string // OutcomeSilenced, OutcomeInhibited or OutcomeFlapping; "" where they are not
+	why     string
+	notice  string // is to be told with it
+	again   time.Time
+}
+
+// mutes says whether an incident's newest revision is held back at a desk, and
+// why.
+func (b *board) mutes(d *desk, p *pending, held *Delivery) muted {
+	now := b.c.Now()
+	if b.unread(now) {
+		return muted{again: now.Add(100 * time.Millisecond)}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := b.open[held.Incident]
+	if p.told == nil {
+		return muted{} // it says nothing that could be matched
+	}
+	root, facts := p.told.root, p.told.facts
+	if b.c.Graph != nil {
+		_, known := b.c.Graph.Above(root)
+		if !known && at != nil && now.Sub(at.since) < climbPatience && now.Sub(b.began) < time.Hour+climbPatience {
+			return muted{again: now.Add(50 * time.Millisecond)}
+		}
+		if of, is := b.c.Graph.Maintained(root); is {
+			return muted{outcome: OutcomeSilenced, why: fmt.Sprintf("%s is under maintenance", of)}
+		}
+		facts = b.c.Graph.Within(facts, root)
+	}
+	if b.c.Silences != nil {
+		if ids := b.c.Silences.Muting(facts, telemetry.Time(now.UnixNano())); len(ids) > 0 {
+			return muted{outcome: OutcomeSilenced, why: "silenced by " + ids[0]}
+		}
+	}
+	if at != nil && b.c.Inhibit {
+		if by, why := b.suppressor(d, at); by != "" {
+			return muted{outcome: OutcomeInhibited, why: "suppressed by " + by + ": " + why}
+		}
+	}
+	return b.flaps.mutes(p, held, telemetry.Time(now.UnixNano()))
+}
+
+// suppressor returns the open incident of which this one is a consequence, the
+// first to open if there are several, and why. It must be at least as grave, and
+// one that the desk's receiver is told of: nobody is left without a word.
+func (b *board) suppressor(d *desk, p *posted) (by, why string) {
+	var above map[telemetry.Entity]string
+	var first *posted
+	for id, a := range b.open { // order-independent: the first to open is taken
+		if id == p.rev.ID || rank(a.rev.Severity) < rank(p.rev.Severity) || first != nil && earlier(first, a) < 0 {
+			continue
+		}
+		if above == nil {
+			above = b.above(p.rev.root)
+		}
+		how := consequence(p, a, above)
+		if how == "" || d.refused(a.rev) != "" {
+			continue
+		}
+		if consequence(a, p, b.above(a.rev.root)) != "" && rank(a.rev.Severity) == rank(p.rev.Severity) && earlier(p, a) < 0 {
+			continue // each follows from the other: the first to open is told
+		}
+		first, by, why = a, id, how
+	}
+	return by, why
+}
+
+// above returns what stands above an entity, and how.
+func (b *board) above(e telemetry.Entity) map[telemetry.Entity]string {
+	out := map[telemetry.Entity]string{}
+	if b.c.Graph == nil {
+		for _, c := range match.Containers(e)[1:] {
+			out[c] = "contains " + e.String()
+		}
+		return out
+	}
+	steps, _ := b.c.Graph.Above(e)
+	for _, s := range steps {
+		if _, known := out[s.Entity]; !known {
+			out[s.Entity] = s.How
+		}
+	}
+	return out
+}
+
+func earlier(a, b *posted) int {
+	return cmp.Or(cmp.Compare(a.rev.opened, b.rev.opened), cmp.Compare(a.rev.ID, b.rev.ID))
+}
+
+// consequence says how p follows from a, or "".
+func consequence(p, a *posted, above map[telemetry.Entity]string) string {
+	root, cause := p.rev.root, a.rev.root
+	switch how, is := above[cause]; {
+	case is:
+		return "its root " + cause.String() + " " + how
+	case root == cause && p.rev.Kind == explain.KindRisk && a.rev.Kind == explain.KindIncident:
+		return "it has the same root, " + cause.String()
+	}
+	for j := range p.jobs { // order-independent: all must be there
+		if !a.jobs[j] {
+			return ""
+		}
+	}
+	switch {
+	case a.jobs[root]:
+		return "it hurts " + root.String()
+	case a.affected[root]:
+		return root.String() + " is one of the entities that it affects"
+	}
+	return ""
+}
+
+// rank orders severities.
+func rank(severity string) int {
+	return 1 + slices.Index([]string{explain.SeverityInfo, explain.SeverityWarning, explain.SeverityCritical}, severity)
+}

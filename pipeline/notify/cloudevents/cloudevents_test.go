@@ -1,0 +1,140 @@
+package cloudevents_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/cloudevents"
+	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// TestConformance is run in both modes.
+func TestConformance(t *testing.T) {
+	for _, mode := range []string{cloudevents.Structured, cloudevents.Binary} {
+		t.Run(mode, func(t *testing.T) {
+			notifytest.Test(t, func(t *testing.T) notifytest.Far {
+				s := notifytest.NewServer(t, 204)
+				r, err := cloudevents.New(cloudevents.Config{URL: s.URL, Mode: mode})
+				if err != nil {
+					t.Fatal(err)
+				}
+				heard := func() (out []notifytest.Heard) {
+					for _, q := range s.Requests() {
+						out = append(out, notifytest.Heard{ID: sent(t, q).ID, Body: q.Body})
+					}
+					return out
+				}
+				return notifytest.Far{Notifier: r, Behave: s.Behave, Heard: heard}
+			})
+		})
+	}
+}
+
+// event is one as any consumer reads it, from either mode.
+type event struct {
+	ID, Source, SpecVersion, Type, Subject, Time, DataContentType, Severity string
+	Data                                                                    json.RawMessage
+}
+
+func sent(t testing.TB, q notifytest.Request) (e event) {
+	t.Helper()
+	h := q.Header
+	switch h.Get("Content-Type") {
+	case "application/json":
+		return event{ID: h.Get("ce-id"), Source: h.Get("ce-source"), SpecVersion: h.Get("ce-specversion"), Type: h.Get("ce-type"), Subject: h.Get("ce-subject"), Time: h.Get("ce-time"),
+			DataContentType: h.Get("content-type"), Severity: h.Get("ce-severity"), Data: q.Body}
+	case "application/cloudevents+json; charset=utf-8":
+		if err := json.Unmarshal(q.Body, &e); err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	t.Fatalf("%v", h)
+	return e
+}
+
+func TestBothModesSayTheSame(t *testing.T) {
+	s := notifytest.NewServer(t, 200)
+	for _, mode := range []string{cloudevents.Structured, cloudevents.Binary} {
+		r, err := cloudevents.New(cloudevents.Config{URL: s.URL, Mode: mode, TokenFile: write(t, "a token")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Notify(t.Context(), message(t, explain.StateResolved, nil))
+	}
+	first, second := sent(t, s.Requests()[0]), sent(t, s.Requests()[1])
+	if first.ID != "inc-5f1c02d9a1b7e340.3.far" || first.SpecVersion != "1.0" || first.Source != "urn:quintet:lab" || first.Type != "io.quintet.incident.resolved" || first.Subject != "inc-5f1c02d9a1b7e340" ||
+		first.Time != "2026-11-21T02:48:00Z" || first.DataContentType != "application/json" || first.Severity != "critical" {
+		t.Errorf("%+v", first)
+	}
+	a, b := string(first.Data), string(second.Data)
+	if first.Data, second.Data = nil, nil; a != b || a != string(message(t, explain.StateResolved, nil).Body) {
+		t.Errorf("the data differ:\n%s\n%s", a, b)
+	}
+	x, errA := json.Marshal(first)
+	y, errB := json.Marshal(second)
+	if errA != nil || errB != nil || string(x) != string(y) {
+		t.Errorf("%s\n%s", x, y)
+	}
+	for _, q := range s.Requests() {
+		if q.Header.Get("Authorization") != "Bearer a token" {
+			t.Errorf("%v", q.Header)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]cloudevents.Config{
+		"no address": {},
+		"mode":       {URL: "http://127.0.0.1/", Mode: "batched"},
+		"source":     {URL: "http://127.0.0.1/", Source: "a b"},
+		"token":      {URL: "http://127.0.0.1/", TokenFile: filepath.Join(t.TempDir(), "no")},
+	} {
+		if _, err := cloudevents.New(c); err == nil {
+			t.Error(name)
+		}
+	}
+}
+
+// write puts a secret into a file.
+func write(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// message is a revision as it is told.
+func message(t testing.TB, state string, change func(*explain.Incident)) *notify.Message {
+	t.Helper()
+	at := telemetry.Time(1795229220e9)
+	in := explain.Incident{ID: "inc-5f1c02d9a1b7e340", State: state, Kind: explain.KindIncident, Severity: explain.SeverityCritical, Title: "llama-70b is 3.8 times slower <!channel> & more", Opened: at, Updated: at.Add(1e9), Revision: 3, Site: "lab",
+		Root:    explain.Root{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Signature: "slow-receiver", Confidence: 0.934},
+		Impact:  explain.Impact{Jobs: []explain.JobImpact{{Job: telemetry.Entity{Kind: telemetry.Job, Name: "llama-70b"}, GPUSecondsLost: 7200}}},
+		Chain:   []explain.Link{{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Metric: "port_pfc_tx_pause_seconds_total", Now: 0.71, Unit: "s/s"}},
+		Actions: []explain.Action{{Kind: "drain", Target: telemetry.Entity{Kind: telemetry.Node, Name: "h13"}, Text: "Drain h13."}}}
+	if state == explain.StateResolved {
+		end := at.Add(60e9)
+		in.Resolved, in.Updated = &end, end
+	}
+	if change != nil {
+		change(&in)
+	}
+	data, err := engine.Canonical(&in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := notify.TypeUpdated
+	if state == explain.StateResolved {
+		kind = notify.TypeResolved
+	}
+	return &notify.Message{ID: in.ID + ".3.far", Type: kind, Attempt: 1, Body: []byte(`{"type":"` + kind + `","timestamp":"` + in.Updated.String() + `","data":` + string(data) + `}`)}
+}

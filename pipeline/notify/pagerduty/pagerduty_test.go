@@ -1,0 +1,150 @@
+package pagerduty_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
+	"github.com/quintet-dc/quintet/pipeline/notify/pagerduty"
+	"github.com/quintet-dc/quintet/pipeline/notify/text"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// event is one as PagerDuty reads it.
+type event struct {
+	Key     string `json:"routing_key"`
+	Action  string `json:"event_action"`
+	Dedup   string `json:"dedup_key"`
+	Page    string `json:"client_url"`
+	Payload struct {
+		Summary, Source, Severity, Timestamp, Component, Group, Class string
+		Details                                                       struct {
+			Event, Text string
+			Incident    *explain.Incident
+		} `json:"custom_details"`
+	}
+}
+
+func sent(t testing.TB, body []byte) (e event) {
+	t.Helper()
+	if err := json.Unmarshal(body, &e); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return e
+}
+
+const key = "0123456789abcdef0123456789abcdef"
+
+func TestConformance(t *testing.T) {
+	notifytest.Test(t, func(t *testing.T) notifytest.Far {
+		s := notifytest.NewServer(t, 202)
+		r, err := pagerduty.New(pagerduty.Config{URL: s.URL + "/v2/enqueue", KeyFile: write(t, key)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard := func() (out []notifytest.Heard) {
+			for _, q := range s.Requests() {
+				out = append(out, notifytest.Heard{ID: sent(t, q.Body).Payload.Details.Event, Body: q.Body})
+			}
+			return out
+		}
+		return notifytest.Far{Notifier: r, Behave: s.Behave, Heard: heard}
+	})
+}
+
+func TestEvents(t *testing.T) {
+	s := notifytest.NewServer(t, 202)
+	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: write(t, key), Text: text.Config{Page: "https://q"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Notify(t.Context(), message(t, explain.StateOpen, nil))
+	r.Notify(t.Context(), message(t, explain.StateResolved, nil))
+	r.Notify(t.Context(), message(t, explain.StateOpen, func(in *explain.Incident) { in.Severity = explain.SeverityInfo }))
+	first, second, third := sent(t, s.Requests()[0].Body), sent(t, s.Requests()[1].Body), sent(t, s.Requests()[2].Body)
+	if first.Key != key || first.Action != "trigger" || first.Dedup != "inc-5f1c02d9a1b7e340" || first.Page != "https://q/incidents/inc-5f1c02d9a1b7e340" {
+		t.Errorf("%+v", first)
+	}
+	p := first.Payload
+	if p.Severity != "critical" || p.Source != "nic:h13/nic0" || p.Class != "slow-receiver" || p.Group != "lab" || p.Timestamp != "2026-11-21T02:47:01Z" || !strings.Contains(p.Details.Text, "Do: Drain h13.") ||
+		!strings.HasPrefix(p.Summary, "llama-70b is 3.8 times slower") || p.Details.Incident.ID != first.Dedup {
+		t.Errorf("%+v", p)
+	}
+	if second.Action != "resolve" || second.Dedup != first.Dedup || third.Payload.Severity != "info" {
+		t.Errorf("%+v, %+v", second, third)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	s := notifytest.NewServer(t, 202)
+	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: write(t, key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Notify(t.Context(), message(t, explain.StateOpen, func(in *explain.Incident) {
+		in.Title = strings.Repeat("ü", 5000)
+		for range 20000 {
+			in.Chain = append(in.Chain, explain.Link{Entity: in.Root.Entity, Domain: telemetry.Network, Why: "why"})
+		}
+	}))
+	body := s.Requests()[0].Body
+	if e := sent(t, body); len(body) > 512<<10 || len(e.Payload.Summary) > 1024 || e.Payload.Details.Incident != nil {
+		t.Errorf("%d bytes, a summary of %d", len(body), len(e.Payload.Summary))
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]pagerduty.Config{
+		"no key":     {},
+		"no address": {URL: "ftp://x", KeyFile: write(t, key)},
+		"two keys":   {KeyFile: write(t, key+"\n"+key)},
+		"a template": {KeyFile: write(t, key), Text: text.Config{Body: "{{"}},
+	} {
+		if _, err := pagerduty.New(c); err == nil || strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// write puts a secret into a file.
+func write(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// message is a revision as it is told.
+func message(t testing.TB, state string, change func(*explain.Incident)) *notify.Message {
+	t.Helper()
+	at := telemetry.Time(1795229220e9)
+	in := explain.Incident{ID: "inc-5f1c02d9a1b7e340", State: state, Kind: explain.KindIncident, Severity: explain.SeverityCritical, Title: "llama-70b is 3.8 times slower <!channel> & more", Opened: at, Updated: at.Add(1e9), Revision: 3, Site: "lab",
+		Root:    explain.Root{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Signature: "slow-receiver", Confidence: 0.934},
+		Impact:  explain.Impact{Jobs: []explain.JobImpact{{Job: telemetry.Entity{Kind: telemetry.Job, Name: "llama-70b"}, GPUSecondsLost: 7200}}},
+		Chain:   []explain.Link{{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Metric: "port_pfc_tx_pause_seconds_total", Now: 0.71, Unit: "s/s"}},
+		Actions: []explain.Action{{Kind: "drain", Target: telemetry.Entity{Kind: telemetry.Node, Name: "h13"}, Text: "Drain h13."}}}
+	if state == explain.StateResolved {
+		end := at.Add(60e9)
+		in.Resolved, in.Updated = &end, end
+	}
+	if change != nil {
+		change(&in)
+	}
+	data, err := engine.Canonical(&in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := notify.TypeUpdated
+	if state == explain.StateResolved {
+		kind = notify.TypeResolved
+	}
+	return &notify.Message{ID: in.ID + ".3.far", Type: kind, Attempt: 1, Body: []byte(`{"type":"` + kind + `","timestamp":"` + in.Updated.String() + `","data":` + string(data) + `}`)}
+}

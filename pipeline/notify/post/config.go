@@ -1,0 +1,152 @@
+package post
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config says how requests are sent.
+type Config struct {
+	Headers map[string]string // sent beside ours
+	Timeout time.Duration     // of one request, answer included; 0 means 15 s
+	TLS     TLS
+	Version string           // of the program, for User-Agent
+	Now     func() time.Time // nil: time.Now
+}
+
+// TLS says whom to trust and who we are. The zero TLS is what the system trusts.
+type TLS struct {
+	CAFile     string // trusted instead of the system's authorities
+	CertFile   string // our certificate and its key, if the receiver wants one
+	KeyFile    string
+	ServerName string // to expect in its certificate; empty means the URL's
+}
+
+const (
+	defaultTimeout = 15 * time.Second
+	maxTimeout     = 2 * time.Minute
+	maxSecret      = 4 << 10 // bytes of a file
+)
+
+// ours lists the headers that a configuration cannot set.
+var ours = []string{"Content-Type", "Content-Length", "Transfer-Encoding", "Host", "User-Agent", "Connection"}
+
+// Validate says what is wrong with c. It does not look into files.
+func (c Config) Validate() error {
+	switch {
+	case c.Timeout < 0 || c.Timeout > maxTimeout:
+		return fmt.Errorf("timeout: %v: want at most %v", c.Timeout, maxTimeout)
+	case (c.TLS.CertFile == "") != (c.TLS.KeyFile == ""):
+		return errors.New("tls: want both a certificate and its key, or neither")
+	}
+	for name, value := range c.Headers {
+		if err := header(name, value); err != nil {
+			return fmt.Errorf("headers: %w", err)
+		}
+	}
+	return nil
+}
+
+// Address reads an address that requests may go to.
+func Address(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, errors.New("url: it cannot be read") // the error would show it, and what secret is in it
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, errors.New("url: want http:// or https:// and a host")
+	}
+	if u.Fragment != "" {
+		return nil, errors.New("url: a fragment is never sent")
+	}
+	return u, nil
+}
+
+// header says what is wrong with a configured header.
+func header(name, value string) error {
+	if slices.Contains(ours, textproto.CanonicalMIMEHeaderKey(name)) {
+		return fmt.Errorf("%s is ours to set", name)
+	}
+	token := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }
+	if name == "" || strings.ContainsFunc(name, token) {
+		return fmt.Errorf("%.40q is no name of a header", name)
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return fmt.Errorf("%s: its value holds a control character", name)
+	}
+	return nil
+}
+
+// Loopback reports whether a host is this machine without a doubt.
+func Loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Secret reads a file that holds a secret in its only line.
+func Secret(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	text := strings.TrimSpace(string(b))
+	switch {
+	case err != nil:
+		return "", err
+	case len(b) > maxSecret:
+		return "", fmt.Errorf("%s: more than %d bytes", path, maxSecret)
+	case text == "" || strings.ContainsAny(text, "\r\n"):
+		return "", fmt.Errorf("%s: want one line", path)
+	}
+	return text, nil
+}
+
+// config makes what the transport needs of t.
+func (t TLS) config() (*tls.Config, error) {
+	out := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("tls: %s: no certificate in it", t.CAFile)
+		}
+	}
+	if t.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+		out.Certificates = []tls.Certificate{pair}
+	}
+	return out, nil
+}
+
+// transport makes connections: a new one for each request, so that none fails
+// for having been idle too long, and through the environment's proxy, except to
+// loopback.
+func (c Config) transport() (*http.Transport, error) {
+	t, err := c.TLS.config()
+	if err != nil {
+		return nil, err
+	}
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: t, ForceAttemptHTTP2: true,
+		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
+	}, nil
+}

@@ -1,0 +1,172 @@
+package post
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	"github.com/quintet-dc/quintet/pipeline/notify"
+)
+
+// Client sends requests. It may be used from several goroutines.
+type Client struct {
+	c    Config
+	http *http.Client
+}
+
+// New makes a client. It reads the files of c.TLS.
+func New(c Config) (*Client, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Timeout == 0 {
+		c.Timeout = defaultTimeout
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	transport, err := c.transport()
+	if err != nil {
+		return nil, err
+	}
+	return &Client{c: c, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+}
+
+// Now is the client's clock.
+func (c *Client) Now() time.Time { return c.c.Now() }
+
+// Request is what is sent.
+type Request struct {
+	URL         string
+	ContentType string
+	Header      map[string]string // beside the configured ones
+	Body        []byte
+}
+
+// Send posts a request once and says what came of it.
+func (c *Client) Send(ctx context.Context, r Request) notify.Answer {
+	ctx, cancel := context.WithTimeout(ctx, c.c.Timeout)
+	defer cancel()
+	var reached atomic.Bool // a connection was there: from here on it may have been heard
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
+	if err != nil {
+		return notify.Answer{Verdict: notify.Refused, Reason: "the request cannot be made: " + reason(err)}
+	}
+	for name, value := range c.c.Headers {
+		req.Header.Set(name, value)
+	}
+	req.Header.Set("Content-Type", cmp.Or(r.ContentType, "application/json"))
+	req.Header.Set("User-Agent", "quintet/"+cmp.Or(c.c.Version, "unknown"))
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		a := notify.Answer{Verdict: notify.Refused, Reason: reason(err)}
+		if reached.Load() {
+			a.Verdict = notify.Silent
+		}
+		return a
+	}
+	defer resp.Body.Close()
+	return c.read(resp, cancel)
+}
+
+// What is read of an answer's body, for the reason of a refusal. The status has
+// come by then, and it is the answer: a body that hangs changes nothing.
+const (
+	maxExcerpt    = 200
+	excerptWithin = time.Second
+)
+
+// read says what a response means.
+func (c *Client) read(resp *http.Response, cancel func()) notify.Answer {
+	a := notify.Answer{Status: resp.StatusCode}
+	switch {
+	case resp.StatusCode/100 == 2:
+		a.Verdict = notify.Taken
+		return a
+	case resp.StatusCode == http.StatusGone:
+		a.Verdict, a.Reason = notify.Gone, "it answered 410 Gone"
+		return a
+	}
+	a.Verdict = notify.Refused
+	a.After = retryAfter(resp.Header.Get("Retry-After"), c.c.Now())
+	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && to != "" {
+		a.Reason = fmt.Sprintf("it answered %d, which redirects to %s: redirects are not followed, configure the new address", resp.StatusCode, where(resp, to))
+		return a
+	}
+	a.Reason = fmt.Sprintf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	stop := time.AfterFunc(excerptWithin, cancel)
+	defer stop.Stop()
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcerpt))
+	if text := oneLine(string(b)); text != "" {
+		a.Reason += ": " + text
+	}
+	return a
+}
+
+// where names the host and path of a redirect; its query may be secret.
+func where(resp *http.Response, to string) string {
+	u, err := resp.Request.URL.Parse(to)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	return oneLine((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+}
+
+// reason is an error of a request without its URL, which may hold a secret.
+func reason(err error) string {
+	var u *url.Error
+	for errors.As(err, &u) {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return "no answer in time"
+		}
+		err = u.Err
+	}
+	return oneLine(err.Error())
+}
+
+// oneLine is a foreign text as it may stand in a log.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxExcerpt {
+		s = strings.ToValidUTF8(s[:maxExcerpt], "")
+	}
+	return s
+}
+
+// retryAfter reads a Retry-After header: seconds or a date. What cannot be read,
+// or lies in the past, is no wish.
+func retryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0
+	}
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return max(0, at.Sub(now))
+}

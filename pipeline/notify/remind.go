@@ -1,0 +1,100 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// Reminder is a Notifier whose receiver forgets what it does not hear again and
+// again.
+type Reminder interface {
+	Notifier
+	// Remind repeats what is open, as it was told last. It is no delivery: nothing
+	// is claimed, and what fails is left to the next time.
+	Remind(ctx context.Context, open []*Message) Answer
+	RemindEvery() time.Duration
+}
+
+// maxReminded bounds what one receiver is reminded of.
+const maxReminded = 2000
+
+// remind reminds the receiver until ctx is done.
+func (d *desk) remind(ctx context.Context, r Reminder) {
+	every := time.NewTicker(r.RemindEvery())
+	defer every.Stop()
+	told := map[string]reminded{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		if d.left() {
+			return
+		}
+		open := d.toldOpen(ctx, told)
+		if len(open) == 0 {
+			continue
+		}
+		a := r.Remind(ctx, open)
+		d.meters.reminded(a.Verdict)
+		if a.Verdict != Taken && ctx.Err() == nil {
+			d.log.Debug("a reminder is not taken", "status", a.Status, "reason", a.Reason)
+		}
+	}
+}
+
+// left reports whether the receiver wants no more.
+func (d *desk) left() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.gone != nil
+}
+
+// reminded is a message that was told last of its incident.
+type reminded struct {
+	sequence uint64
+	message  *Message
+}
+
+// toldOpen returns what is open as the receiver knows it. It keeps what it read
+// in told.
+func (d *desk) toldOpen(ctx context.Context, told map[string]reminded) (out []*Message) {
+	ids := d.board.ids()
+	for id := range told { // order-independent: each by itself
+		if _, open := slices.BinarySearch(ids, id); !open {
+			delete(told, id)
+		}
+	}
+	for _, id := range ids[:min(len(ids), maxReminded)] {
+		held, seen, err := d.delivery(ctx, id)
+		if err != nil || seen == 0 || held.Last == 0 || !held.toldOpen() {
+			continue
+		}
+		x := told[id]
+		if x.sequence != held.Last {
+			rev, err := d.revision(ctx, pending{sequence: held.Last})
+			if err != nil || rev.resolved() {
+				continue
+			}
+			x = reminded{held.Last, rev.message(d.r.Name, Delivery{Attempt: 1})}
+			told[id] = x
+		}
+		out = append(out, x.message)
+	}
+	return out
+}
+
+// ids lists what is open, in order.
+func (b *board) ids() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]string, 0, len(b.open))
+	for id := range b.open { // order-independent: it is sorted
+		out = append(out, id)
+	}
+	slices.SortFunc(out, cmp.Compare[string])
+	return out
+}

@@ -1,0 +1,144 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+)
+
+// retryPrefix stands before the keys by which somebody asks that a dead delivery
+// be tried again: retry.<incident>.<receiver>. Whoever serves the receiver does
+// so and deletes the key.
+const retryPrefix = "retry."
+
+// wish is what such a key holds.
+type wish struct {
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// The errors of Retry.
+var (
+	ErrNoDelivery = errors.New("there is no such delivery")
+	ErrNotDead    = errors.New("the delivery is not dead")
+)
+
+// ID names a delivery in the API: incident and receiver, with a dot between.
+func (d Delivery) ID() string { return d.Incident + "." + d.Receiver }
+
+// IsDead reports whether d was given up, after all retries or because the
+// receiver was gone.
+func (d Delivery) IsDead() bool {
+	return d.State == StateSettled && (d.Outcome == OutcomeDead || d.Outcome == OutcomeGone)
+}
+
+// Retry asks that a dead delivery be tried again, and returns it as it stands.
+func Retry(ctx context.Context, b Bus, id, by string) (Delivery, error) {
+	incident, receiver, _ := strings.Cut(id, ".")
+	if !incidentID.MatchString(incident) || !receiverName.MatchString(receiver) {
+		return Delivery{}, ErrNoDelivery
+	}
+	kv, err := b.KeyValue(ctx, bus.Deliveries)
+	if err != nil {
+		return Delivery{}, err
+	}
+	e, err := kv.Get(ctx, deliveryKey(incident, receiver))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return Delivery{}, ErrNoDelivery
+	}
+	if err != nil {
+		return Delivery{}, err
+	}
+	d, err := parseDelivery(e.Value())
+	if err != nil {
+		return Delivery{}, err
+	}
+	if !d.IsDead() {
+		return d, ErrNotDead
+	}
+	value, err := json.Marshal(wish{By: by, At: time.Now().UTC()})
+	if err != nil {
+		return d, err
+	}
+	if _, err := kv.Put(ctx, retryPrefix+id, value); err != nil {
+		return d, fmt.Errorf("ask for a retry: %w", err)
+	}
+	return d, nil
+}
+
+// wishes follows the keys that ask for retries until ctx is done.
+func (c *Config) wishes(ctx context.Context, kv jetstream.KeyValue, desks []*desk) {
+	_ = c.untilDone(ctx, "requests for retries are not heard", func() error {
+		w, err := kv.Watch(ctx, retryPrefix+">", jetstream.IgnoreDeletes())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = w.Stop() }()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case e, more := <-w.Updates():
+				if !more {
+					return errors.New("it ended")
+				}
+				if e != nil {
+					c.fulfil(ctx, kv, e.Key(), desks)
+				}
+			}
+		}
+	})
+}
+
+// fulfil tries a dead delivery again, where its receiver is served here.
+func (c *Config) fulfil(ctx context.Context, kv jetstream.KeyValue, key string, desks []*desk) {
+	incident, receiver, _ := strings.Cut(strings.TrimPrefix(key, retryPrefix), ".")
+	for _, d := range desks {
+		if d.r.Name != receiver {
+			continue
+		}
+		if err := d.again(ctx, incident); err != nil {
+			d.log.Warn("a dead delivery cannot be tried again", "incident", incident, "error", err)
+			continue
+		}
+		if err := kv.Delete(ctx, key); err != nil {
+			d.log.Debug("a request for a retry stays", "key", key, "error", err)
+		}
+	}
+}
+
+// again makes a dead delivery owed once more.
+func (d *desk) again(ctx context.Context, incident string) error {
+	if d.left() {
+		return errors.New("the receiver said that it is gone: configure it otherwise")
+	}
+	held, seen, err := d.delivery(ctx, incident)
+	if err != nil || !held.IsDead() {
+		return err
+	}
+	p := pending{number: held.Revision, sequence: held.Sequence, wanted: true, notice: held.Notice}
+	rev, err := d.revision(ctx, p)
+	if err != nil {
+		return err
+	}
+	p.resolved, p.updated, p.told, p.revision = rev.resolved(), rev.updated, rev.telling, rev
+	now := d.c.Now()
+	next := held.fail(now, now, held.Revision, Answer{Verdict: Refused, Reason: "it is tried again because somebody asked for it"})
+	next.Settled, next.Attempt, next.Outcome, next.Address = held.Revision-1, 1, "", d.address
+	next = next.decide(Decision{Revision: held.Revision, At: now, Outcome: "retried", Why: "somebody asked for it"})
+	if _, err := d.store.swap(ctx, deliveryKey(incident, d.r.Name), seen, next); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.add(incident, p)
+	d.rouse()
+	return nil
+}

@@ -1,0 +1,186 @@
+package slack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/post"
+	"github.com/quintet-dc/quintet/pipeline/notify/text"
+)
+
+// Config says where the messages go, and how they read.
+type Config struct {
+	URLFile string // holds the webhook's address in one line; read for every message
+	Text    text.Config
+	Post    post.Config
+}
+
+// Slack's bounds (api.slack.com, blocks).
+const (
+	maxHeader  = 150  // characters of a header
+	maxSection = 3000 // of a section's text
+	maxField   = 2000
+	maxText    = 4000 // of the text beside the blocks
+)
+
+// Slack is a channel. It is a notify.Notifier.
+type Slack struct {
+	c      Config
+	text   *text.Text
+	client *post.Client
+}
+
+// New makes a receiver. It reads the file only to find out early whether it can
+// be used.
+func New(c Config) (*Slack, error) {
+	s := &Slack{c: c}
+	if _, err := s.address(); err != nil {
+		return nil, fmt.Errorf("slack: %w", err)
+	}
+	var err error
+	if s.text, err = text.New(c.Text); err != nil {
+		return nil, fmt.Errorf("slack: %w", err)
+	}
+	if s.client, err = post.New(c.Post); err != nil {
+		return nil, fmt.Errorf("slack: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Slack) address() (string, error) {
+	if s.c.URLFile == "" {
+		return "", fmt.Errorf("url_file: missing")
+	}
+	u, err := post.Secret(s.c.URLFile)
+	if err != nil {
+		return "", fmt.Errorf("url_file: %w", err)
+	}
+	if _, err := post.Address(u); err != nil {
+		return "", fmt.Errorf("url_file: %s: %w", s.c.URLFile, err)
+	}
+	return u, nil
+}
+
+// Fingerprint implements notify.Notifier.
+func (s *Slack) Fingerprint() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "slack %q %q %q", s.c.URLFile, s.c.Text, s.c.Post.TLS)
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Notify implements notify.Notifier.
+func (s *Slack) Notify(ctx context.Context, m *notify.Message) notify.Answer {
+	to, err := s.address()
+	if err != nil {
+		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
+	}
+	body, err := s.body(m)
+	if err != nil {
+		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
+	}
+	return s.client.Send(ctx, post.Request{URL: to, Body: body})
+}
+
+// The form of a message.
+type (
+	message struct {
+		Text        string       `json:"text"` // where blocks are not shown
+		Attachments []attachment `json:"attachments"`
+	}
+	attachment struct {
+		Color  string  `json:"color"`
+		Blocks []block `json:"blocks"`
+	}
+	block struct {
+		Type     string   `json:"type"`
+		Text     *words   `json:"text,omitempty"`
+		Fields   []*words `json:"fields,omitempty"`
+		Elements []any    `json:"elements,omitempty"`
+	}
+	words struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	button struct {
+		Type string `json:"type"`
+		Text *words `json:"text"`
+		URL  string `json:"url"`
+	}
+)
+
+// body is a message as Slack reads it. It follows from m alone.
+func (s *Slack) body(m *notify.Message) ([]byte, error) {
+	told, err := m.Read()
+	if err != nil {
+		return nil, err
+	}
+	v := s.text.View(told)
+	title, prose, err := s.text.Render(v)
+	if err != nil {
+		return nil, err
+	}
+	blocks := []block{{Type: "header", Text: &words{"plain_text", cutRunes(maxHeader, nonEmpty(title))}}}
+	var fields []*words
+	for _, f := range [][2]string{{"Severity", v.Severity}, {"Domain", v.Domain}, {"Root", v.Root}, {"Jobs", strings.Join(v.Jobs, ", ")}} {
+		if f[1] != "" {
+			fields = append(fields, &words{"mrkdwn", cutRunes(maxField, "*"+f[0]+"*\n"+escape(f[1]))})
+		}
+	}
+	if len(fields) > 0 {
+		blocks = append(blocks, block{Type: "section", Fields: fields})
+	}
+	if prose != "" {
+		blocks = append(blocks, block{Type: "section", Text: &words{"mrkdwn", cutRunes(maxSection, escape(prose))}})
+	}
+	if v.Link != "" {
+		blocks = append(blocks, block{Type: "actions", Elements: []any{button{"button", &words{"plain_text", "Open"}, v.Link}}})
+	}
+	blocks = append(blocks, block{Type: "context", Elements: []any{words{"mrkdwn", escape(m.ID)}}})
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(message{Text: cutRunes(maxText, escape(nonEmpty(title))), Attachments: []attachment{{Color: colour(v), Blocks: blocks}}})
+	return out.Bytes(), err
+}
+
+// colour is told by state and severity, from a scale that the colour-blind can
+// tell apart.
+func colour(v *text.View) string {
+	switch {
+	case v.State == explain.StateResolved:
+		return "#009e73"
+	case v.Severity == explain.SeverityCritical:
+		return "#d55e00"
+	case v.Severity == explain.SeverityWarning:
+		return "#e69f00"
+	}
+	return "#56b4e9"
+}
+
+func nonEmpty(s string) string {
+	if s == "" {
+		return "(no title)"
+	}
+	return s
+}
+
+// escape keeps what is told from being read as a link, a channel or a mention.
+func escape(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// cutRunes shortens a text to so many characters.
+func cutRunes(n int, s string) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}
