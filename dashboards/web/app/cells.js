@@ -275,13 +275,11 @@ function ring(pen, b, colour) {
 
 /** legend is the scale's colours with what they stand for, drawn into a canvas of its own. */
 export class Legend {
-  constructor() {
+  constructor(keys = true) {
     this.canvas = h("canvas", { class: "ramp", width: 240, height: 10, "aria-hidden": "true" });
     this.ticks = h("div", { class: "rampticks" });
     this.el = h("div", { class: "legend" }, h("div", { class: "rampbox" }, this.canvas, this.ticks),
-      h("span", { class: "keyof" }, h("i", { class: "key none", "aria-hidden": "true" }), "not heard"),
-      h("span", { class: "keyof" }, h("i", { class: "key root", "aria-hidden": "true" }), "an incident begins here"),
-      h("span", { class: "keyof" }, h("i", { class: "key passes", "aria-hidden": "true" }), "or passes"));
+      keys && ["none", "root", "passes"].map((k, i) => h("span", { class: "keyof" }, h("i", { class: `key ${k}`, "aria-hidden": "true" }), ["not heard", "an incident begins here", "or passes"][i])));
   }
 
   /** draw shows a scale; tell writes a value. */

@@ -8,7 +8,7 @@ import { CellMap, Legend } from "./cells.js";
 import { scaleOf } from "./heat.js";
 import { history as past, grid, isAborted } from "./promql.js";
 import { plant, bare, byName, planeOf, tierOf } from "./plant.js";
-import { measures, measureOf, bySwitch, variants, valueWords, brief } from "./measures.js";
+import { measures, measureOf, bySwitch, variants, possible, valueWords, brief } from "./measures.js";
 import { Scrub, atOf } from "./time.js";
 import { touchedBy, stronger, switchOf, Cables, incidentLines } from "./touched.js";
 import { SwitchPart } from "./switch.js";
@@ -134,7 +134,8 @@ export class Fabric {
     const { at: n, result } = await past.first(turned, (x) => past.instant(x.question, at, signal));
     if (n >= 0) this.works.set(m.id, (from + n) % all.length);
     this.shown = turned[Math.max(0, n)].v;
-    this.values = new Map(result.filter((r) => r.labels.switch).map((r) => [r.labels.switch, r.v]));
+    this.values = new Map(result.filter((r) => r.labels.switch).map((r) => [r.labels.switch, possible(r.v, this.shown)]));
+    this.odd = [...this.values.values()].filter(Number.isNaN).length;
     this.valuesOf = m;
   }
 
@@ -143,7 +144,7 @@ export class Fabric {
 
   draw() {
     if (!this.marks) return;
-    text(this.note, this.failure ? `The history cannot be read: ${this.failure}` : this.truncated ? "There are more switches than are shown." : "");
+    text(this.note, this.failure ? `The history cannot be read: ${this.failure}` : this.truncated ? "There are more switches than are shown." : this.odd > 0 && !this.of ? `${plural(this.odd, "value")} left out: no time can be longer than itself. A counter stepped back.` : "");
     show(this.note, this.note.textContent !== "");
     if (this.of) this.part.draw();
     else this.drawWhole();

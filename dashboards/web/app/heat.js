@@ -34,7 +34,8 @@ export function shade(share, darkly) {
 /**
  * scaleOf maps values to shares. kind: "ratio" is from 0 to 1 whatever is there, so
  * that a colour always means the same; "root" likewise, with more of it for small
- * values; "count" is logarithmic to the greatest; "span" is from low to high.
+ * values; "count" is logarithmic to the greatest; "margin" tells the less the
+ * stronger, from 40 degrees to none; "span" is from low to high.
  */
 export function scaleOf(kind, { peak = 1, low = 0, high = 1 } = {}) {
   switch (kind) {
@@ -45,6 +46,7 @@ export function scaleOf(kind, { peak = 1, low = 0, high = 1 } = {}) {
       for (let d = 10 ** Math.max(0, Math.floor(Math.log10(top)) - 3); d <= top; d *= 10) ticks.push(d);
       return { ticks, share: (v) => (v > 0 ? clamp(Math.log1p(v) / Math.log1p(top)) : 0) };
     }
+    case "margin": return { ticks: [40, 30, 20, 10, 0], share: (v) => clamp(1 - v / 40) };
     case "span": return { ticks: [0, 0.25, 0.5, 0.75, 1].map((x) => low + x * (high - low)), share: (v) => clamp((v - low) / (high - low)) };
     default: return { ticks: [0, 0.25, 0.5, 0.75, 1], share: clamp };
   }

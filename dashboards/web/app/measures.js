@@ -55,6 +55,9 @@ export function byPort(m, name) { return `max by (port) (${m.each(`kind="port",s
 /** variants are a measure and what stands in for it. */
 export function variants(m) { return m.otherwise ? [m, m.otherwise] : [m]; }
 
+/** possible is a value, NaN for a share that no time can have: a counter that steps back looks like one that began anew. */
+export function possible(v, m) { return m.unit === "s/s" && v > 1.2 ? NaN : v; }
+
 /** valueWords writes a value of a measure in its unit. */
 export function valueWords(v, m) {
   if (v === undefined || !Number.isFinite(v)) return NONE;

@@ -33,8 +33,9 @@ export function curvesOf(result, role = "witness") {
   });
 }
 
-// rate is a counter's between two readings; one that fell began anew.
-function rate(before, now, seconds) { return (now >= before ? now - before : now) / seconds; }
+// rate is a counter's between two readings. One that fell began anew; one that fell
+// by a little did not, it was read twice out of order.
+function rate(before, now, seconds) { return (now >= before ? now - before : now > before * 0.9 ? 0 : now) / seconds; }
 
 /** Past is the figure. */
 export class Past extends Curves {

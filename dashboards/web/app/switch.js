@@ -6,7 +6,7 @@ import { section } from "./parts.js";
 import { shade, isDark } from "./heat.js";
 import { history as past, quoted } from "./promql.js";
 import { plant, bare, lastPart, byName, planeOf, tierOf } from "./plant.js";
-import { byPort, variants, valueWords } from "./measures.js";
+import { byPort, variants, possible, valueWords } from "./measures.js";
 import { Past, lastHour, curvesOf } from "./past.js";
 import { stronger } from "./touched.js";
 
@@ -46,7 +46,7 @@ export class SwitchPart {
     this.ports = list.entities.sort(byName);
     view.shown = variants(m)[Math.max(0, now.at)];
     view.valuesOf = null;
-    this.values = new Map(now.result.map((r) => [r.labels.port, r.v]));
+    this.values = new Map(now.result.map((r) => [r.labels.port, possible(r.v, view.shown)]));
     this.curves = curves;
     this.asked = { of: view.of, at, live: view.live, measure: m };
     this.past.show(curves, { ...lastHour(at), live: view.live });
@@ -57,8 +57,8 @@ export class SwitchPart {
     const { view, name } = this;
     const { at: n, result } = await past.first(variants(view.measure), (v) => past.range(byPort(v, name), lastHour(at), signal));
     const m = variants(view.measure)[Math.max(0, n)];
-    const peaks = result.map((r) => ({ r, peak: Math.max(...r.v.filter(Number.isFinite), -Infinity) })).filter((x) => x.peak > 0).sort((a, b) => b.peak - a.peak).slice(0, fewCurves);
-    return peaks.map(({ r }) => ({ entity: `port:${name}/${r.labels.port}`, metric: m.metric ?? metricOf(m), unit: m.unit, role: "witness", t: r.t, v: r.v }));
+    const peaks = result.map((r) => ({ r, peak: Math.max(...r.v.map((v) => possible(v, m)).filter(Number.isFinite), -Infinity) })).filter((x) => x.peak > 0).sort((a, b) => b.peak - a.peak).slice(0, fewCurves);
+    return peaks.map(({ r }) => ({ entity: `port:${name}/${r.labels.port}`, metric: m.metric ?? metricOf(m), unit: m.unit, role: "witness", t: r.t, v: r.v.map((v) => possible(v, m)) }));
   }
 
   // portCurves are all that is known of a port over the last hour, and of its peer.

@@ -1,0 +1,160 @@
+// What is known of power and cooling at a moment: loads against limits, temperatures
+// and margins, flows; and who gives power or cold to whom.
+
+import { history as past } from "./promql.js";
+import { plant, bare } from "./plant.js";
+
+const listed = ["hall", "row", "rack", "node", "feed", "ups", "pdu", "shelf", "cdu", "loop", "pump", "crah"];
+
+const held = ["thermal", "brake"].map((why) => `label_replace(rate(gpu_throttle_${why}_seconds_total[1m]), "of", "${why}", "", "")`).join(" or ");
+
+/** questions are what the history is asked for at every moment. */
+export const questions = {
+  ratio: 'rack_power_watts{kind=~"rack|shelf|pdu|row"} / rack_power_limit_watts{kind=~"rack|shelf|pdu|row"}',
+  watts: 'rack_power_watts{kind=~"rack|shelf|pdu|row"}',
+  nodeRatio: "node_power_watts / node_power_limit_watts",
+  nodeWatts: "node_power_watts",
+  margin: "min by (node) (gpu_temperature_margin_celsius)",
+  hottest: "max by (node) (gpu_temperature_celsius)",
+  held: `max by (node) (sum by (node, gpu) (${held}))`,
+  inlet: 'inlet_celsius{kind=~"node|rack|row|crah|hall"}',
+  coolant: '{__name__=~"coolant_(flow_liters_per_minute|supply_celsius|return_celsius|pressure_pascals)",kind=~"cdu|loop|pump|rack"}',
+  up: 'feed_up{kind=~"feed|pdu|ups|breaker"}',
+  dead: "psu_up == 0",
+  leaks: "leak_detected == 1",
+  charge: "battery_charge_ratio",
+  fans: 'fan_speed_ratio{kind="crah"}',
+};
+
+const idOf = (labels) => (labels.kind && labels.name ? `${labels.kind}:${labels.name}` : labels.node ? `node:${labels.node}` : "");
+
+/** Supply holds the plant's lists and the values of one moment. */
+export class Supply {
+  constructor() {
+    this.kinds = new Map(listed.map((k) => [k, []]));
+    this.byId = new Map();
+    this.of = new Map(Object.keys(questions).map((q) => [q, new Map()])); // question -> id -> number
+    this.coolant = new Map(); // id -> {flow, supply, return, pressure}
+    this.heard = 0;
+  }
+
+  /** ask asks for lists and values as of an instant. */
+  async ask(at, now, signal) {
+    const lists = Promise.all(listed.map((k) => plant.list(k, { now })));
+    const answers = Promise.allSettled(Object.values(questions).map((q) => past.instant(q, at, signal)));
+    this.take(await lists);
+    const all = await answers;
+    signal.throwIfAborted();
+    const failed = all.filter((a) => a.status === "rejected");
+    Object.keys(questions).forEach((name, i) => this.answered(name, all[i].value ?? []));
+    if (failed.length === all.length) throw failed[0].reason;
+  }
+
+  answered(name, result) {
+    if (name === "coolant") {
+      this.coolant = new Map();
+      for (const { labels, v } of result) {
+        const id = idOf(labels), one = this.coolant.get(id) ?? {};
+        one[/coolant_(flow|supply|return|pressure)/.exec(labels.__name__ ?? "")?.[1]] = v;
+        this.coolant.set(id, one);
+      }
+      return;
+    }
+    this.of.set(name, new Map(result.map((r) => [idOf(r.labels), r.v])));
+  }
+
+  // take learns the lists, and from them who is behind what.
+  take(lists) {
+    if (this.lists && lists.every((l, i) => l === this.lists[i])) return;
+    this.lists = lists;
+    this.truncated = lists.some((l) => l.truncated);
+    listed.forEach((k, i) => this.kinds.set(k, lists[i].entities));
+    this.byId = new Map(lists.flatMap((l) => l.entities).map((e) => [e.id, e]));
+    this.behind = new Map(); // id -> what it feeds, cools or holds
+    for (const e of this.byId.values()) for (const from of [e.in, ...(e.fed_by ?? []), ...(e.cooled_by ?? [])]) {
+      if (!from) continue;
+      if (!this.behind.has(from)) this.behind.set(from, []);
+      this.behind.get(from).push(e.id);
+    }
+    this.nodesOf = new Map();
+  }
+
+  get(question, id) { return this.of.get(question).get(id) ?? NaN; }
+
+  /** nodes are the nodes behind an entity: in it, fed or cooled by it. */
+  nodes(id) {
+    if (!this.nodesOf?.has(id)) this.nodesOf?.set(id, [...this.reach(id, (x) => this.behind.get(x) ?? [])].filter((x) => x.startsWith("node:")));
+    return this.nodesOf?.get(id) ?? [];
+  }
+
+  // reach is everything that next leads to. Rows and halls hold what they do not
+  // supply: a way goes through them only from them.
+  reach(id, next) {
+    const seen = new Set([id]);
+    for (const x of seen) {
+      if (x !== id && /^(row|hall|site):/.test(x)) continue;
+      for (const y of next(x)) if (seen.size < 5000) seen.add(y);
+    }
+    return seen;
+  }
+
+  /** related is what an entity depends on and what depends on it. */
+  related(id) {
+    const above = this.reach(id, (x) => { const e = this.byId.get(x); return e ? [e.in, ...(e.fed_by ?? []), ...(e.cooled_by ?? []), ...(e.kind === "rack" ? (this.behind.get(x) ?? []).filter((y) => /^(shelf|loop):/.test(y)) : [])].filter(Boolean) : []; });
+    return new Set([...above, ...this.reach(id, (x) => this.behind.get(x) ?? [])]);
+  }
+
+  /** load is what an entity takes: {ratio: of its limit, watts, alone: of one side's limit, were the other gone}. */
+  load(id) {
+    const kind = id.slice(0, id.indexOf(":")), own = this.get(kind === "node" ? "nodeRatio" : "ratio", id), watts = this.get(kind === "node" ? "nodeWatts" : "watts", id);
+    const below = (this.behind?.get(id) ?? []).filter((x) => (kind === "rack" ? x.startsWith("shelf:") : kind === "feed" || kind === "ups" ? /^(ups|pdu):/.test(x) : false)).map((x) => this.load(x));
+    const ratio = Number.isFinite(own) ? own : worst(below.map((b) => b.ratio));
+    const all = sum(below.map((b) => b.watts));
+    const limits = below.map((b) => b.watts / b.ratio).filter(Number.isFinite);
+    return { ratio, own: Number.isFinite(own), watts: Number.isFinite(watts) ? watts : all, alone: kind === "rack" && limits.length > 1 ? all / Math.min(...limits) : NaN };
+  }
+
+  /** heat is how warm it is behind an entity: {margin: least degrees to slowdown, node: where, hottest, held, inlet}. */
+  heat(id) {
+    let margin = NaN, node = "", hottest = NaN, heldFor = NaN, inlet = this.get("inlet", id);
+    for (const n of id.startsWith("node:") ? [id] : this.nodes(id)) {
+      const m = this.get("margin", n);
+      if (!(m >= margin)) if (Number.isFinite(m)) { margin = m; node = n; }
+      hottest = most(hottest, this.get("hottest", n));
+      heldFor = most(heldFor, this.get("held", n));
+      if (!id.startsWith("crah:")) inlet = most(inlet, this.get("inlet", n));
+    }
+    return { margin, node, hottest, held: heldFor, inlet };
+  }
+
+  /** home is what shows an entity on the maps: itself, or what it lies in. */
+  home(id) {
+    for (let i = 0; i < 4; i++) {
+      const kind = id.slice(0, id.indexOf(":")), parts = bare(id).split("/");
+      if (["rack", "feed", "ups", "pdu", "shelf", "cdu", "loop", "crah"].includes(kind)) return id;
+      const e = this.byId.get(id);
+      if (e?.in) id = e.in;
+      else if (["gpu", "nic", "fan", "nvlink", "nvswitch", "queue", "optic"].includes(kind)) id = `node:${parts[0]}`;
+      else if (kind === "psu") id = `shelf:${parts.slice(0, -1).join("/")}`;
+      else if (kind === "pump") id = `cdu:${parts[0]}`;
+      else if (kind === "battery") id = `ups:${bare(id)}`;
+      else if (kind === "valve") id = `loop:${bare(id)}`;
+      else return "";
+    }
+    return "";
+  }
+
+  /** broken is what is not as it should be: [{id, words}]. */
+  broken() {
+    const out = [];
+    for (const [id, v] of this.of.get("up")) if (v === 0) out.push({ id, words: "is down" });
+    for (const [id] of this.of.get("leaks")) out.push({ id, words: "detects a leak" });
+    for (const [id] of this.of.get("dead")) out.push({ id, words: "delivers nothing" });
+    for (const [id, v] of this.of.get("charge")) if (v < 0.8) out.push({ id, words: `holds ${Math.round(v * 100)} % of its charge` });
+    return out;
+  }
+}
+
+function worst(values) { return values.filter(Number.isFinite).reduce(most, NaN); }
+function most(a, b) { return Number.isNaN(a) || b > a ? b : a; }
+function sum(values) { const known = values.filter(Number.isFinite); return known.length ? known.reduce((a, b) => a + b, 0) : NaN; }
