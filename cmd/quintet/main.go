@@ -26,21 +26,23 @@ Exit codes: 0 sound, done; 1 wrong, failed or different; 2 a wrong flag or argum
 
 // commands is the command line.
 type commands struct {
-	Demo    demoCommand    `cmd:"" help:"Everything in one process, with a recording in the place of a site."`
-	Serve   serveCommand   `cmd:"" help:"The service."`
-	Collect collectCommand `cmd:"" help:"Only the collectors of a host or a rack; --once --print shows what they would send."`
-	Capture captureCommand `cmd:"" help:"Write a part of a running site's log into a trace."`
-	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Pass a service's tools on to an AI assistant, over standard input and output."`
-	Enroll  enrollCommand  `cmd:"" help:"Write the credentials of a process on another machine."`
-	Replay  replayCommand  `cmd:"" help:"Run the engine over a recording and print the incidents."`
-	Lab     labCommand     `cmd:"" help:"A run of the simulated site, with or without a fault, into a trace."`
-	Import  importCommand  `cmd:"" help:"Turn other data into a trace."`
-	Score   scoreCommand   `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
-	Learn   learnCommand   `cmd:"" help:"Move the priors of signatures towards what incidents with a verdict were."`
-	Check   checkCommand   `cmd:"" help:"Say what is wrong with a file, and where."`
-	Test    testCommand    `cmd:"" help:"Run the scenarios beside signatures."`
-	Whatif  whatifCommand  `cmd:"" help:"Say from a trainer's operation timeline who makes its steps long."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Demo     demoCommand     `cmd:"" help:"Everything in one process, with a recording in the place of a site."`
+	Serve    serveCommand    `cmd:"" help:"The service."`
+	Collect  collectCommand  `cmd:"" help:"Only the collectors of a host or a rack; --once --print shows what they would send."`
+	Coverage coverageCommand `cmd:"" help:"Say what a running site shows and hides, and which faults it therefore cannot tell apart."`
+	Doctor   doctorCommand   `cmd:"" help:"Say why a source of a running site is not heard, and what else is wrong."`
+	Capture  captureCommand  `cmd:"" help:"Write a part of a running site's log into a trace."`
+	MCP      mcpCommand      `cmd:"" name:"mcp" help:"Pass a service's tools on to an AI assistant, over standard input and output."`
+	Enroll   enrollCommand   `cmd:"" help:"Write the credentials of a process on another machine."`
+	Replay   replayCommand   `cmd:"" help:"Run the engine over a recording and print the incidents."`
+	Lab      labCommand      `cmd:"" help:"A run of the simulated site, with or without a fault, into a trace."`
+	Import   importCommand   `cmd:"" help:"Turn other data into a trace."`
+	Score    scoreCommand    `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
+	Learn    learnCommand    `cmd:"" help:"Move the priors of signatures towards what incidents with a verdict were."`
+	Check    checkCommand    `cmd:"" help:"Say what is wrong with a file, and where."`
+	Test     testCommand     `cmd:"" help:"Run the scenarios beside signatures."`
+	Whatif   whatifCommand   `cmd:"" help:"Say from a trainer's operation timeline who makes its steps long."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 // shell is what a command may use of the world: results go to out, progress and

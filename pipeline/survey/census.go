@@ -13,9 +13,11 @@ const (
 	maxSchemas = 1 << 16
 	maxNames   = 1 << 12 // of events, of relations
 	maxHosts   = 1 << 16
-	// lookAgain is how far a schema's time moves before one of its frames is
-	// read again for which of its columns hold anything.
-	lookAgain = telemetry.Duration(60e9)
+	// Every frame of a schema is read for what it holds until its time has moved
+	// by lookClosely: what is told on change comes again within that, as a
+	// heartbeat. Then one is each time it has moved by lookAgain.
+	lookClosely = telemetry.Duration(150e9)
+	lookAgain   = telemetry.Duration(60e9)
 	// forgetAfter is how long a schema that no frame comes of is remembered.
 	forgetAfter = telemetry.Duration(24 * 3600e9)
 )
@@ -43,13 +45,15 @@ type listing struct {
 	kinds  []telemetry.Kind // of its entities, each once
 	of     []uint8          // for each entity, its kind's place in kinds
 	latest telemetry.Time   // of its frames
+	first  telemetry.Time   // of the first
 	looked telemetry.Time   // when one was read
 	cells  []cell           // by kind and column
+	seen   []uint64         // a bit for each series that has had a value
 }
 
 // cell is one column of one kind of entity.
 type cell struct {
-	entities int // that had a value when it was looked last
+	entities int // that have had a value
 	latest   telemetry.Time
 }
 
@@ -102,7 +106,7 @@ func (c *Census) list(s *telemetry.Schema) {
 		c.lost++
 		return
 	}
-	l := &listing{schema: s, of: make([]uint8, len(s.Entities)), latest: 0}
+	l := &listing{schema: s, of: make([]uint8, len(s.Entities))}
 	for i, e := range s.Entities {
 		k := slices.Index(l.kinds, e.Kind)
 		if k < 0 && len(l.kinds) < 255 {
@@ -111,7 +115,7 @@ func (c *Census) list(s *telemetry.Schema) {
 		l.of[i] = uint8(max(k, 0))
 		c.host(e)
 	}
-	l.cells = make([]cell, len(l.kinds)*len(s.Columns))
+	l.cells, l.seen = make([]cell, len(l.kinds)*len(s.Columns)), make([]uint64, (s.Len()+63)/64)
 	c.schemas[print] = l
 }
 
@@ -140,7 +144,10 @@ func (c *Census) heard(b telemetry.EncodedFrame) {
 		return // its schema is told again within minutes
 	}
 	l.latest = max(l.latest, h.Last)
-	if l.looked != 0 && h.Last.Sub(l.looked) < lookAgain || c.decoder.Decode(b, l.schema, &c.frame) != nil {
+	if l.first == 0 {
+		l.first = h.Last
+	}
+	if h.Last.Sub(l.first) > lookClosely && h.Last.Sub(l.looked) < lookAgain || c.decoder.Decode(b, l.schema, &c.frame) != nil {
 		return
 	}
 	l.looked = h.Last
@@ -150,9 +157,6 @@ func (c *Census) heard(b telemetry.EncodedFrame) {
 // look reads which columns hold anything, at any of the frame's instants.
 func (l *listing) look(f *telemetry.Frame) {
 	n, entities := l.schema.Len(), len(l.schema.Entities)
-	for i := range l.cells {
-		l.cells[i].entities = 0
-	}
 	for i := range n {
 		at := telemetry.Time(0)
 		for k := range f.Instants {
@@ -162,7 +166,10 @@ func (l *listing) look(f *telemetry.Frame) {
 		}
 		if at != 0 {
 			x := &l.cells[int(l.of[i%entities])*len(l.schema.Columns)+i/entities]
-			x.entities++
+			if bit := uint64(1) << (i % 64); l.seen[i/64]&bit == 0 {
+				l.seen[i/64] |= bit
+				x.entities++
+			}
 			x.latest = max(x.latest, at)
 		}
 	}

@@ -35,7 +35,7 @@ type Metric struct {
 	Collector string               `json:"collector"`
 	Kind      telemetry.Kind       `json:"kind"`
 	Name      telemetry.MetricName `json:"metric"`
-	Entities  int                  `json:"entities"` // that had a value within the last minute of it
+	Entities  int                  `json:"entities"` // that have had a value
 	Latest    telemetry.Time       `json:"latest"`
 }
 

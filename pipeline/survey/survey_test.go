@@ -105,6 +105,28 @@ func TestCensusTellsWhoStatesWhat(t *testing.T) {
 	}
 }
 
+// TestCensusHearsWhatIsToldOnChange: what comes in a frame of its own now and
+// then is heard all the same, and stays.
+func TestCensusHearsWhatIsToldOnChange(t *testing.T) {
+	s := newSite(t)
+	x := s.schema("gnmi", "leaf1", []string{"port:leaf1/1", "port:leaf1/2"}, "port_tx_bytes_total", "port_up")
+	for i := range 400 {
+		absent := []int{2, 3}
+		if i == 20 {
+			absent = []int{0, 1, 3}
+		}
+		if i == 140 {
+			absent = []int{0, 1, 2}
+		}
+		s.frame(x, telemetry.Duration(i+1)*second, absent...)
+	}
+	for _, m := range s.census.Facts(began.Add(400 * second)).Metrics {
+		if m.Entities != 2 {
+			t.Errorf("%s of %d ports, want 2", m.Name, m.Entities)
+		}
+	}
+}
+
 // TestCensusTakesEachRecordOnce: a log that is read again counts nothing twice.
 func TestCensusTakesEachRecordOnce(t *testing.T) {
 	s := newSite(t)

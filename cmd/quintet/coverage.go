@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// coverageCommand says what a running site shows and hides.
+type coverageCommand struct {
+	asking `embed:""`
+
+	JSON bool `name:"json" help:"Print the report as the API gives it."`
+	All  bool `help:"List every source and every fault, not only what is wrong."`
+}
+
+// asking is how a running service is asked.
+type asking struct {
+	Server string `default:"http://127.0.0.1:8420" placeholder:"URL" help:"The service. SSL_CERT_FILE in the environment names the certificate of one that this system does not trust."`
+	User   string `placeholder:"NAME:FILE" help:"Who asks, and the file with the password."`
+}
+
+// get asks for a path of the API and reads the answer into a value.
+func (a asking) get(ctx context.Context, path string, into any) error {
+	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(a.Server, "/")+path, nil)
+	if err != nil {
+		return err
+	}
+	if err := identify(req, a.User); err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp)
+	}
+	return json.NewDecoder(io.LimitReader(resp.Body, 64<<20)).Decode(into)
+}
+
+// coverageReport is what is read of /api/v1/coverage/report.
+type coverageReport struct {
+	At      *time.Time `json:"at"`
+	Since   *time.Time `json:"since"`
+	Domains []struct {
+		Domain          string
+		Metrics, Series int
+		Latest          *time.Time
+	}
+	Requirements []struct {
+		ID, What, State, Do string
+		By                  []string
+		Latest              *time.Time
+	}
+	Faults []struct {
+		Signature, Domain, Sight string
+		Missing                  []struct {
+			Metric, On   string
+			Entities, Of int
+			WouldTell    string `json:"would_tell"`
+		}
+	}
+}
+
+// sourceState is what is read of a source of /api/v1/coverage.
+type sourceState struct {
+	Collector, Target, Part string
+	Series                  int
+	Latest                  *time.Time
+	Silent                  bool
+	Cadence                 float64 `json:"cadence_seconds"`
+	Offset                  float64 `json:"clock_offset_seconds"`
+}
+
+func (s sourceState) name() string {
+	return strings.TrimSpace(s.Collector + " " + s.Target + " " + s.Part)
+}
+
+// Run prints what is heard, what NVIDIA's requirements find of it, and which
+// faults cannot be told apart.
+func (c *coverageCommand) Run(sh *shell) error {
+	if c.JSON {
+		var raw json.RawMessage
+		if err := c.get(sh.ctx, "/api/v1/coverage/report", &raw); err != nil {
+			return fmt.Errorf("coverage: %w", err)
+		}
+		_, err := fmt.Fprintf(sh.out, "%s\n", raw)
+		return err
+	}
+	var r coverageReport
+	var heard struct{ Sources []sourceState }
+	if err := c.get(sh.ctx, "/api/v1/coverage/report", &r); err != nil {
+		return fmt.Errorf("coverage: %w", err)
+	}
+	if err := c.get(sh.ctx, "/api/v1/coverage", &heard); err != nil {
+		return fmt.Errorf("coverage: %w", err)
+	}
+	w := tabwriter.NewWriter(sh.out, 0, 0, 2, ' ', 0)
+	c.sources(w, &r, heard.Sources)
+	requirements(w, &r)
+	c.faults(w, &r)
+	return w.Flush()
+}
+
+// ago is how long before the newest tick something was heard.
+func (r *coverageReport) ago(at *time.Time) string {
+	if at == nil || r.At == nil {
+		return "-"
+	}
+	return max(0, r.At.Sub(*at)).Round(time.Second).String()
+}
+
+func (c *coverageCommand) sources(w io.Writer, r *coverageReport, all []sourceState) {
+	silent := 0
+	fmt.Fprintln(w, "DOMAIN\tMETRICS\tSERIES\tLAST HEARD")
+	for _, d := range r.Domains {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s ago\n", d.Domain, d.Metrics, d.Series, r.ago(d.Latest))
+	}
+	for _, s := range all {
+		if s.Silent {
+			silent++
+		}
+	}
+	fmt.Fprintf(w, "\n%d sources, %d silent\n", len(all), silent)
+	slices.SortStableFunc(all, func(a, b sourceState) int { return cmp.Compare(a.name(), b.name()) })
+	for _, s := range all {
+		if s.Silent || c.All {
+			fmt.Fprintf(w, "%s\t%d series\tevery %gs\t%s ago\tclock off by %.3gs\n", s.name(), s.Series, s.Cadence, r.ago(s.Latest), s.Offset)
+		}
+	}
+}
+
+func requirements(w io.Writer, r *coverageReport) {
+	fmt.Fprintln(w, "\nREQUIREMENT\tSTATE\tLAST\tWHAT\tBY, OR WHAT TO DO")
+	for _, x := range r.Requirements {
+		said := strings.Join(x.By, "; ")
+		if x.Do != "" {
+			said = strings.TrimPrefix(said+" -> "+x.Do, " ")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.State, r.ago(x.Latest), x.What, said)
+	}
+}
+
+func (c *coverageCommand) faults(w io.Writer, r *coverageReport) {
+	fmt.Fprintln(w, "\nFAULT\tSIGHT\tFOR WANT OF\tWHICH WOULD TELL")
+	clear := 0
+	for _, x := range r.Faults {
+		if x.Sight == "clear" {
+			clear++
+		}
+		if x.Sight == "clear" && c.All {
+			fmt.Fprintf(w, "%s\t%s\t\t\n", x.Signature, x.Sight)
+		}
+		for _, m := range x.Missing {
+			fmt.Fprintf(w, "%s\t%s\t%s of %s (%d of %d)\t%s\n", x.Signature, x.Sight, m.Metric, m.On, m.Entities, m.Of, m.WouldTell)
+		}
+	}
+	fmt.Fprintf(w, "%d of %d faults can be told from their like\n", clear, len(r.Faults))
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// doctorCommand says why a source is not heard, and what else ails a running
+// service.
+type doctorCommand struct {
+	asking `embed:""`
+}
+
+// Run prints what is wrong and exits with 1 where anything is.
+func (c *doctorCommand) Run(sh *shell) error {
+	var status struct {
+		Tick     *time.Time
+		Site     string
+		Replicas []struct {
+			Name                 string
+			Publishing, Diverged bool
+		}
+		Alarms []struct {
+			Name, Text string
+			Since      time.Time
+		}
+	}
+	var heard struct {
+		Sources []sourceState
+		Gaps    []struct {
+			Collector, Target, Part string
+			From                    time.Time
+			To                      *time.Time
+		}
+	}
+	if err := c.get(sh.ctx, "/api/v1/status", &status); err != nil {
+		return fmt.Errorf("doctor: %w", err)
+	}
+	if err := c.get(sh.ctx, "/api/v1/coverage", &heard); err != nil {
+		return fmt.Errorf("doctor: %w", err)
+	}
+	wrong := 0
+	say := func(format string, args ...any) {
+		wrong++
+		fmt.Fprintf(sh.out, format+"\n", args...)
+	}
+	if status.Tick == nil {
+		say("no tick was heard: no process of the site has the role tick, or the engine has not caught up")
+	} else if behind := time.Since(*status.Tick); behind > 30*time.Second {
+		say("the log stands still: its newest tick is %s old: is the role tick at work, and the bus connected?", behind.Round(time.Second))
+	}
+	for _, a := range status.Alarms {
+		say("alarm since %s: %s: %s", a.Since.Format(time.RFC3339), a.Name, a.Text)
+	}
+	skewed := map[string]bool{} // a target's parts share its clock
+	for _, s := range heard.Sources {
+		silent(s, status.Tick, say)
+		if at := s.Collector + " " + s.Target; math.Abs(s.Offset) > clockTolerance && !skewed[at] {
+			skewed[at] = true
+			say("%s: its clock, or its way, is off by %.3g s: set its clock by NTP or PTP; no order is asserted within that", at, s.Offset)
+		}
+	}
+	if len(heard.Sources) == 0 {
+		say("no source is heard: name collectors in the configuration, or run quintet collect on the hosts; quintet collect --once --print shows what one would send")
+	}
+	open := 0
+	for _, g := range heard.Gaps {
+		if g.To == nil {
+			open++
+		}
+	}
+	fmt.Fprintf(sh.out, "%s: %d sources, %d gaps of the newest %d go on, %d things are wrong\n", status.Site, len(heard.Sources), open, len(heard.Gaps), wrong)
+	if wrong > 0 {
+		return exit(exitWrong)
+	}
+	return nil
+}
+
+// clockTolerance is by how many seconds a source's clock may seem to be off: a
+// second (design A2), and half of one for those that tell whole seconds only.
+const clockTolerance = 1.5
+
+// silent says since when a source is, and what to look at.
+func silent(s sourceState, tick *time.Time, say func(string, ...any)) {
+	if s.Silent && s.Latest != nil && tick != nil {
+		say("%s is silent for %s: %s", s.name(), tick.Sub(*s.Latest).Round(time.Second), whySilent(s.Collector))
+	}
+}
+
+// whySilent is what to look at first, by collector.
+func whySilent(collector string) string {
+	switch collector {
+	case "gnmi":
+		return "is the switch up, its gNMI server enabled, the certificate valid? (quintet_collectors_* in /metrics count its errors by reason)"
+	case "redfish":
+		return "does the BMC answer, and is its account still valid?"
+	case "scrape":
+		return "does the exporter answer at its address? curl it from where quintet runs"
+	case "receive":
+		return "whoever pushes has stopped: has the job ended without job_ended?"
+	case "sysfs", "nvml", "logs":
+		return "does quintet collect still run on the host, and can it reach the bus?"
+	case "jobs":
+		return "does the scheduler answer, and is the token still valid?"
+	}
+	return "is the collector at work? (quintet_collectors_* in /metrics count its errors by reason)"
+}
