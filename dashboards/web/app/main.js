@@ -8,8 +8,9 @@ import { Overview } from "./overview.js";
 import { Jobs } from "./jobs.js";
 import { IncidentView } from "./incident.js";
 import { Fabric } from "./fabric.js";
-import { Power } from "./power.js";
+import { Coverage } from "./coverage.js";
 import { Replay, ReplayBar, ReplayView } from "./replay.js";
+import { Power } from "./power.js";
 import { Help } from "./help.js";
 
 const store = new Store();
@@ -36,7 +37,7 @@ function buildBar() {
     h("div", { class: "barline" },
       h("a", { class: "brand", href: "/", "data-go": true }, h("img", { src: "/icon.svg", alt: "", width: 20, height: 20 }), h("b", {}, "Quintet")),
       bar.site,
-      h("nav", { "aria-label": "Views" }, nav("/", "Overview"), nav("/fabric", "Fabric"), nav("/power", "Power & cooling"), nav("/jobs", "Jobs")),
+      h("nav", { "aria-label": "Views" }, nav("/", "Overview"), nav("/fabric", "Fabric"), nav("/power", "Power & cooling"), nav("/jobs", "Jobs"), nav("/coverage", "Coverage")),
       h("div", { class: "time", role: "group", "aria-label": "The log's time" }, bar.link, bar.clock),
       bar.theme, h("button", { type: "button", class: "plain", "aria-label": "Help and keys", onclick: () => help.open() }, "?")),
     replayBar.el, bar.alarms, bar.demo);
@@ -95,8 +96,9 @@ function viewFor(path) {
   if (incident) return new IncidentView(store, { id: decode(incident[1]) });
   if (/^\/jobs\/?$/.test(path)) return new Jobs(store);
   if (/^\/fabric\/?$/.test(path)) return new Fabric(store, go);
-  if (/^\/power\/?$/.test(path)) return new Power(store, go);
+  if (/^\/coverage\/?$/.test(path)) return new Coverage(store);
   if (/^\/replay\/?$/.test(path)) return new ReplayView(store, replay);
+  if (/^\/power\/?$/.test(path)) return new Power(store, go);
   return new Overview(store);
 }
 
