@@ -308,7 +308,7 @@ func (f *fabricMeasures) neighbours() []Candidate {
 			continue
 		}
 		rise := f.rise(o.Nodes) / max(f.speed, 1)
-		v := Values{Rise: rise, RiseShare: rise / max(total, rise), BeganWith: boolValue(f.beganWith(o))}
+		v := Values{Rise: rise, RiseShare: rise / max(total, rise, 1e-9), BeganWith: boolValue(f.beganWith(o))}
 		a := f.again(o.Nodes)
 		put(v, SendsAgain, a.share(), a.seen)
 		v[NetRise], v[RiseRatio] = f.net(o.Nodes)
