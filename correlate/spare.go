@@ -21,6 +21,9 @@ type spare struct {
 // maxMaintained bounds the entities under maintenance that are remembered.
 const maxMaintained = 16384
 
+// Maintained returns what is under maintenance, in identity order.
+func (e *Engine) Maintained() []telemetry.Entity { return slices.Clone(e.costs.spare.maintained) }
+
 // maintenance notes what is taken out of service and what comes back.
 func (e *Engine) maintenance(ev *telemetry.Event) {
 	s := &e.costs.spare

@@ -60,6 +60,14 @@ func (r *Runner) Topology(q correlate.TopologyQuery) correlate.TopologyView {
 	return correlate.TopologyView{}
 }
 
+// Maintained returns what is under maintenance, in identity order.
+func (r *Runner) Maintained() []telemetry.Entity {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Maintained()
+	}
+	return nil
+}
+
 // Gaps returns the intervals in which sources were silent.
 func (r *Runner) Gaps() []correlate.Gap {
 	if c, ok := r.machine.(*core); ok {

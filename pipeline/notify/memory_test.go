@@ -135,6 +135,32 @@ func (b bucket) Update(_ context.Context, key string, value []byte, revision uin
 	return b.write(key, value, revision, jetstream.ErrKeyRevisionMismatch)
 }
 
+func (b bucket) Put(_ context.Context, key string, value []byte) (uint64, error) {
+	b.memory.mu.Lock()
+	revision := b.memory.values[key].revision
+	b.memory.mu.Unlock()
+	return b.write(key, value, revision, jetstream.ErrKeyRevisionMismatch)
+}
+
+func (b bucket) Delete(_ context.Context, key string, _ ...jetstream.KVDeleteOpt) error {
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	delete(b.memory.values, key)
+	return nil
+}
+
+// keys lists the keys with a prefix.
+func (m *memory) keys(prefix string) (out []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.values {
+		if strings.HasPrefix(k, prefix) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
 // watcher gives what is there and then says so.
 type watcher chan jetstream.KeyValueEntry
 

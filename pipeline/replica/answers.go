@@ -26,6 +26,7 @@ const (
 	AskBudget    = "budget"
 
 	AskBottlenecks = "bottlenecks"
+	AskMaintenance = "maintenance" // what is under it
 	AskSurvey      = "survey"
 )
 
@@ -141,6 +142,7 @@ func (a *answers) publishing(yes bool) {
 	for what, fn := range map[string]func(context.Context, []byte) (any, error){
 		AskStatus: a.status, AskJobs: a.jobs, AskIncidents: a.incidents, AskTopology: a.topology, AskCoverage: a.coverage,
 		AskLosses: a.losses, AskCoupling: a.coupling, AskBudget: a.budget, AskBottlenecks: a.bottlenecks, AskSurvey: a.survey,
+		AskMaintenance: a.maintenance,
 	} {
 		stop, err := a.cfg.Bus.Answer(what, a.counted(fn))
 		if err != nil {

@@ -186,11 +186,17 @@ func (s *server) noted(r *http.Request) (any, error) {
 	return s.noteView(k, s.notes.of(k.id)), nil
 }
 
+// maintenanceOf stands before the entity whose maintenance holds back messages.
+const maintenanceOf = "maintenance of "
+
 // noteView adds to a note what holds back an open incident's messages now.
 func (s *server) noteView(k *kept, x note) noteView {
 	v := noteView{note: x, SilencedBy: []string{}}
 	if k.state == explain.StateOpen {
-		v.SilencedBy = append(v.SilencedBy, s.silences.Muting(k.facts, stamp(s.now()))...)
+		v.SilencedBy = append(v.SilencedBy, s.silences.Muting(s.above.Within(k.facts, k.root), stamp(s.now()))...)
+		if of, is := s.above.Maintained(k.root); is {
+			v.SilencedBy = append(v.SilencedBy, maintenanceOf+of.String())
+		}
 	}
 	return v
 }

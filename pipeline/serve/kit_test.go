@@ -184,6 +184,16 @@ func (b *bucket) Update(_ context.Context, key string, v []byte, revision uint64
 	return b.change(key, v, revision)
 }
 
+func (b *bucket) Put(_ context.Context, key string, v []byte) (uint64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.store(key, v).revision, nil
+}
+
+func (b *bucket) Watch(ctx context.Context, _ string, _ ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+	return b.WatchAll(ctx)
+}
+
 func (b *bucket) change(key string, v []byte, revision uint64) (uint64, error) {
 	if b.before != nil {
 		b.before()

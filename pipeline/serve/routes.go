@@ -34,6 +34,8 @@ func (s *server) routes() []route {
 		{path: one + "/assign", post: j(s.ready(s.assign))},
 		{path: api + "silences", get: j(s.ready(s.listSilences)), post: j(s.ready(s.putSilence))},
 		{path: api + "silences/{id}/expire", post: j(s.ready(s.expireSilence))},
+		{path: api + "notifications", get: j(s.ready(s.notifications))},
+		{path: api + "notifications/{id}/retry", post: j(s.ready(s.retry))},
 		{path: api + "silences/preview", post: j(s.ready(s.previewSilence))},
 		{path: api + "jobs", get: j(s.asking(replica.AskJobs, `{"recent":true}`))},
 		{path: api + "topology", get: j(s.topology)},

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quintet-dc/quintet/pipeline/notify/graph"
 	"github.com/quintet-dc/quintet/pipeline/notify/silence"
 )
 
@@ -38,6 +39,7 @@ type server struct {
 	live     *live
 	notes    *notebook
 	silences *silence.Book
+	above    *graph.Graph
 	states   *states
 	spoke    *spoke
 	streams  *streams
@@ -78,6 +80,7 @@ func (s *server) run(ctx context.Context) error {
 	wg.Go(func() { s.follow(inner) })
 	wg.Go(func() { s.notes.run(inner) })
 	wg.Go(func() { s.silences.Run(inner) })
+	wg.Go(func() { s.above.Run(inner) })
 	wg.Go(func() { s.states.run(inner) })
 	if s.cfg.Listening != nil {
 		s.cfg.Listening(l.Addr())
@@ -95,6 +98,7 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 	s.live = &live{asker: c.Bus, now: s.now}
 	s.notes = newNotebook(c.Bus, c.Logger, s.spoke.add)
 	s.silences, s.ledger.owners = silence.NewBook(c.Bus, c.Logger), c.Teams
+	s.above = graph.New(c.Bus, func() time.Time { return s.now() }, c.Logger)
 	s.states = newStates(s)
 	s.count = newCounters(s)
 	var err error

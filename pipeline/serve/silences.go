@@ -42,7 +42,7 @@ func (s *server) silenceView(x silence.Silence) silenceView {
 	}
 	all, _ := s.ledger.list()
 	for _, k := range all {
-		if k.state == explain.StateOpen && x.Matchers.Match(k.facts) && len(out.Mutes) < maxPreview {
+		if k.state == explain.StateOpen && x.Matchers.Match(s.above.Within(k.facts, k.root)) && len(out.Mutes) < maxPreview {
 			out.Mutes = append(out.Mutes, k.id)
 		}
 	}
@@ -214,7 +214,11 @@ func (s *server) previewSilence(r *http.Request) (any, error) {
 			continue
 		}
 		out.Of++
-		if !x.Matchers.Match(k.facts) {
+		facts := k.facts
+		if open { // where the root of what is over stood, names tell
+			facts = s.above.Within(facts, k.root)
+		}
+		if !x.Matchers.Match(facts) {
 			continue
 		}
 		out.Matched++

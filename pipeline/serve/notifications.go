@@ -1,0 +1,84 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/quintet-dc/quintet/pipeline/notify"
+)
+
+const (
+	usualNotifications = 200
+	maxNotifications   = 5000
+)
+
+// delivered is where one incident stands with one receiver, with its id.
+type delivered struct {
+	ID string `json:"id"`
+	notify.Delivery
+}
+
+// notifications answers GET /api/v1/notifications: why each of the last revisions
+// of each incident was told to each receiver, or was not.
+func (s *server) notifications(r *http.Request) (any, error) {
+	q := parameters(r, "incident", "receiver", "state", "limit")
+	incident, receiver, state := q.text("incident"), q.text("receiver"), q.text("state")
+	limit := q.number("limit", usualNotifications, 1, maxNotifications)
+	if !slices.Contains([]string{"", "all", "dead", notify.StateClaimed, notify.StateFailed, notify.StateHeld, notify.StateSettled}, state) {
+		q.fail("state", "want dead, claimed, failed, held, settled or all")
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), askPatience)
+	defer cancel()
+	all, err := notify.Deliveries(ctx, s.cfg.Bus)
+	if err != nil {
+		return nil, unavailable("what was told cannot be read: " + err.Error())
+	}
+	out := struct {
+		Notifications []delivered `json:"notifications"`
+		Truncated     bool        `json:"truncated,omitempty"`
+	}{Notifications: []delivered{}}
+	for _, d := range all {
+		switch {
+		case incident != "" && d.Incident != incident, receiver != "" && d.Receiver != receiver:
+		case state == "dead" && !d.IsDead(), state != "" && state != "all" && state != "dead" && d.State != state:
+		case len(out.Notifications) == limit:
+			out.Truncated = true
+			return out, nil
+		default:
+			out.Notifications = append(out.Notifications, delivered{d.ID(), d})
+		}
+	}
+	return out, nil
+}
+
+// retry answers POST /api/v1/notifications/{id}/retry.
+func (s *server) retry(r *http.Request) (any, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	o, err := readOpinion(r.Body, false)
+	if err != nil {
+		return nil, err
+	}
+	by := o.By
+	if user := userOf(r); user != "" {
+		by = user
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), askPatience)
+	defer cancel()
+	d, err := notify.Retry(ctx, s.cfg.Bus, r.PathValue("id"), by)
+	switch {
+	case errors.Is(err, notify.ErrNoDelivery):
+		return nil, &problem{status: http.StatusNotFound, field: "id", text: err.Error()}
+	case errors.Is(err, notify.ErrNotDead):
+		return nil, &problem{status: http.StatusConflict, field: "id", text: err.Error() + ": it is " + d.State}
+	case err != nil:
+		return nil, unavailable("the retry cannot be asked for: " + err.Error())
+	}
+	return delivered{d.ID(), d}, nil
+}
