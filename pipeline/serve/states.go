@@ -65,7 +65,11 @@ func (s *states) run(ctx context.Context) {
 		case <-woken:
 		}
 		began := time.Now()
-		s.put(s.compose(ctx))
+		state := s.compose(ctx)
+		if ctx.Err() != nil {
+			return // what could not be asked any more is no state of the site
+		}
+		s.put(state)
 		rest := time.NewTimer(freshFor - min(time.Since(began), freshFor/2))
 		select {
 		case <-ctx.Done():

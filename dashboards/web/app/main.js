@@ -59,6 +59,7 @@ function updateBar() {
   setTime(bar.clock, store.tick, store.tick);
   const words = linkWords();
   replayBar.update();
+  attr(main, "aria-busy", store.held ? "true" : null);
   attr(bar.link, "data-link", replay.standing && store.link === "still" ? "live" : replay.words && store.link === "lost" ? "connecting" : store.link);
   if (changed(bar.link, "words", words)) replace(bar.link, h("i", { class: "lamp", "aria-hidden": "true" }), words);
   if (changed(bar.alarms, "alarms", store.alarms)) replace(bar.alarms, store.alarms.map(alarm));

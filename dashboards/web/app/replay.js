@@ -59,11 +59,13 @@ export class Replay extends EventTarget {
 
   again() {
     clearTimeout(this.next);
-    const busy = this.trouble || this.state?.seeking || !this.state?.marks;
+    const busy = this.failures || this.state?.seeking || !this.state?.marks;
     this.next = setTimeout(() => (document.hidden ? this.again() : this.ask()), busy ? poll.busy : poll.quiet);
   }
 
+  // Once is nothing: between two logs a connection may be cut.
   fail(error) {
+    if ((this.failures = (this.failures ?? 0) + 1) < 4) return;
     this.trouble = error.message;
     this.dispatchEvent(new Event("change"));
   }
@@ -72,16 +74,22 @@ export class Replay extends EventTarget {
     const other = this.state && state.session !== this.state.session;
     this.state = state;
     this.trouble = "";
-    if (other) this.store.begin(); // time went back: what was known is of later
+    this.failures = 0;
+    const back = state.seeking && !state.at; // another log is about to begin
+    if (other || this.store.held && !back) this.store.begin(); // what was known is of later
+    else if (back && Number.isFinite(this.store.tick) && !this.store.held) this.store.hold();
     this.dispatchEvent(new Event("change"));
   }
 
   /** order asks for paused, speed or seek. */
-  async order(what) {
+  async order(what, tries = 2) {
+    if (instant(what.seek) < this.store.tick && !this.store.held) this.store.hold();
     try {
       this.take(await post("/api/v1/replay", what));
     } catch (error) {
+      if (!error.status && tries > 1) return void setTimeout(() => this.order(what, tries - 1), poll.busy);
       this.fail(error);
+      if (this.store.held) this.store.begin();
     }
     this.again();
   }

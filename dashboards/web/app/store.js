@@ -49,8 +49,17 @@ export class Store extends EventTarget {
     setInterval(() => this.refresh(), 30000);
   }
 
+  /** hold keeps what is shown as it is, until begin: the log that told it is about to be left. */
+  hold() {
+    this.held = true;
+    this.source?.close();
+    for (const timer of [this.loading, this.reconnecting]) clearTimeout(timer);
+    this.changed();
+  }
+
   /** begin forgets everything: another log is shown, whose time may be earlier. */
   begin() {
+    this.held = false;
     for (const known of [this.jobs, this.incidents, this.steps, this.fresh]) known.clear();
     Object.assign(this, { tick: NaN, coverage: null, gaps: [], alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now() });
     this.dispatchEvent(new Event("begin"));
@@ -116,7 +125,7 @@ export class Store extends EventTarget {
 
   /** refresh fetches what the stream does not carry. */
   async refresh() {
-    if (this.link === "lost" || document.hidden) return;
+    if (this.link === "lost" || document.hidden || this.held) return;
     try {
       const [status, coverage] = await Promise.all([get("/api/v1/status"), sources()]);
       this.onStatus(status);
@@ -203,6 +212,7 @@ export class Store extends EventTarget {
 
   /** watch notices that the log stands still, or that a dead connection looks alive. */
   watch() {
+    if (this.held) return;
     const now = performance.now();
     const quiet = now - Math.max(this.tickAt, this.linkedAt, this.probedAt);
     if (this.link !== "lost" && quiet > Math.max(stillAfter, 3 * this.interval) && !this.probing) this.probe();
