@@ -256,8 +256,13 @@ func (c *client) login(ctx context.Context, patience time.Duration) answer {
 		c.mu.Unlock()
 		return answer{}
 	}
-	return c.session(ctx, password, patience)
+	return c.session(ctx, password, min(loginPatience*max(patience, c.cfg.Patience), mostPatience))
 }
+
+// loginPatience is how many times longer than a page a login is waited for: a
+// controller makes the session also when nobody waits for it any more, and has
+// few places for them.
+const loginPatience = 5
 
 // session makes a session.
 func (c *client) session(ctx context.Context, password string, patience time.Duration) answer {
@@ -275,7 +280,12 @@ func (c *client) session(ctx context.Context, password string, patience time.Dur
 	req.Header.Set("OData-Version", "4.0")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return c.failure(err)
+		a := c.failure(err)
+		if a.timeout { // what it made of that takes a place until it forgets it
+			c.refused = min(max(c.locked, 2*c.refused), loginMost)
+			c.loginAt = c.clock().Add(c.refused)
+		}
+		return a
 	}
 	defer resp.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeader)) // its path is in the header as well

@@ -1,6 +1,7 @@
 package redfish
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -29,8 +30,9 @@ type ear struct {
 	dropped map[collectors.Reason]int
 	frames  int
 	ended   []telemetry.Edge
-	err     error // of the latest sweep
-	away    int   // sweeps with an error
+	err     error         // of the latest sweep
+	away    int           // sweeps with an error
+	wait    time.Duration // how much longer than usual things may take
 }
 
 func (e *ear) Emit(r *telemetry.Record) {
@@ -73,7 +75,7 @@ func (e *ear) heard() int {
 
 func (e *ear) until(what string, so func() bool) {
 	e.t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(30*time.Second + e.wait)
 	for !so() {
 		select {
 		case <-limit:
@@ -292,15 +294,59 @@ func TestFlawsThatDoNoHarm(t *testing.T) {
 	}
 }
 
+// slowAnswer is how long the slow controller takes: what a test may, or what
+// QUINTET_SLOW says (make slow-bmc says 3m, against a patience of a minute).
+func slowAnswer(t *testing.T) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(cmp.Or(os.Getenv("QUINTET_SLOW"), "300ms"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // TestAPageThatTakesItsTime: longer than one waits at first, but it is given
 // more each time, and the others are read meanwhile.
 func TestAPageThatTakesItsTime(t *testing.T) {
 	c := newController(t, wire.Config{})
-	c.Collector.cfg.Patience = 100 * time.Millisecond
-	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Slow, Path: "Chassis/Chassis_0/EnvironmentMetrics", Wait: 300 * time.Millisecond})
+	wait := slowAnswer(t)
+	c.Collector.cfg.Patience = wait / 3
+	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Slow, Path: "Chassis/Chassis_0/EnvironmentMetrics", Wait: wait})
 	e, _ := listen(t, c.Collector)
+	began := time.Now()
+	e.wait = 10 * wait
 	e.until("the others", func() bool { return e.value(c.gpu("3"), "gpu_power_watts") > 0 })
+	others := time.Since(began)
 	e.until("the slow one", func() bool { return e.value(c.node, "node_power_watts") > 0 })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if got := c.fleet.Tally(c.node); got.Most != 1 {
+		t.Errorf("%d requests in flight at a time", got.Most)
+	}
+	if n := e.dropped[collectors.Unreadable]; n == 0 {
+		t.Errorf("what came too late was not counted: %v", e.dropped)
+	}
+	t.Logf("an answer takes %v: the others after %v, it after %v, %d frames, dropped %v", wait, others.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), e.frames, e.dropped)
+}
+
+// TestAControllerThatTakesItsTime: every answer takes longer than one waits at
+// first. It is read all the same, one request at a time, and no login is left.
+func TestAControllerThatTakesItsTime(t *testing.T) {
+	if os.Getenv("QUINTET_SLOW") != "" {
+		t.Skip("some twenty answers of that length")
+	}
+	c := newController(t, wire.Config{})
+	wait := slowAnswer(t)
+	c.Collector.cfg.Patience = wait / 3
+	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Slow, Wait: wait})
+	e, stop := listen(t, c.Collector)
+	e.wait = 200 * wait
+	e.until("a reading", func() bool { return e.value(c.node, "node_power_watts") > 0 })
+	// What was given up is under way for a moment until the controller sees it.
+	if got := c.fleet.Tally(c.node); got.Most > 3 || got.Sessions != 1 || got.Logins != 1 {
+		t.Errorf("%+v", got)
+	}
+	stop()
 }
 
 // TestABusyServiceIsLeftAlone for as long as it asks.
