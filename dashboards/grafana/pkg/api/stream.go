@@ -32,13 +32,17 @@ type Event struct {
 // with every event and alive with every line. It returns the error of either
 // the stream or each, or nil at the end of the stream.
 func ReadEvents(r io.Reader, alive func(), each func(Event) error) error {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
-	lines.Split(eventLines)
+	in := lines{from: bufio.NewReader(r)}
 	var e Event
-	for lines.Scan() {
+	for {
+		line, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the stream of events: %w", err)
+		}
 		alive()
-		line := lines.Bytes()
 		if len(line) == 0 {
 			if len(e.Data) > 0 {
 				e.Data = e.Data[:len(e.Data)-1] // the last line's end
@@ -49,46 +53,60 @@ func ReadEvents(r io.Reader, alive func(), each func(Event) error) error {
 			e = Event{ID: e.ID}
 			continue
 		}
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch string(name) {
-		case "event":
-			e.Name = string(value)
-		case "id":
-			if bytes.IndexByte(value, 0) < 0 {
-				e.ID, e.Own = string(value), true
-			}
-		case "data":
-			if len(e.Data)+len(value) > maxLine {
-				return fmt.Errorf("an event is longer than %d MiB", maxLine>>20)
-			}
-			e.Data = append(append(e.Data, value...), '\n')
+		if err := e.take(line); err != nil {
+			return err
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("the stream of events: %w", err)
+}
+
+// take adds a line to an event that is not whole yet.
+func (e *Event) take(line []byte) error {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "event":
+		e.Name = string(value)
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			e.ID, e.Own = string(value), true
+		}
+	case "data":
+		if len(e.Data)+len(value) > maxLine {
+			return fmt.Errorf("an event is longer than %d MiB", maxLine>>20)
+		}
+		e.Data = append(append(e.Data, value...), '\n')
 	}
 	return nil
 }
 
-// eventLines splits at \n, \r\n and \r, as the format allows. An unfinished
-// last line is no line. A \r at the end of what has come so far waits for what
-// follows, for that may be its \n.
-func eventLines(data []byte, atEOF bool) (int, []byte, error) {
-	i := bytes.IndexAny(data, "\r\n")
-	switch {
-	case i < 0 && atEOF:
-		return len(data), nil, nil
-	case i < 0:
-		return 0, nil, nil
-	case data[i] == '\n':
-		return i + 1, data[:i], nil
-	case i+1 < len(data) && data[i+1] == '\n':
-		return i + 2, data[:i], nil
-	case i+1 < len(data) || atEOF:
-		return i + 1, data[:i], nil
+// lines splits at \n, \r\n and \r, as the format allows.
+type lines struct {
+	from *bufio.Reader
+	line []byte
+	cr   bool // the last line ended with \r: a \n now belongs to it
+}
+
+// next gives a line, which holds until the next call. An unfinished last line is
+// no line.
+func (l *lines) next() ([]byte, error) {
+	l.line = l.line[:0]
+	for {
+		b, err := l.from.ReadByte()
+		if err != nil {
+			return nil, err
+		}
+		cr := l.cr
+		l.cr = b == '\r'
+		switch {
+		case b == '\n' && cr:
+		case b == '\n' || b == '\r':
+			return l.line, nil
+		case len(l.line) >= maxLine:
+			return nil, fmt.Errorf("a line is longer than %d MiB", maxLine>>20)
+		default:
+			l.line = append(l.line, b)
+		}
 	}
-	return 0, nil, nil
 }
 
 // Place is where in the stream of incidents somebody is.
