@@ -155,6 +155,12 @@ func (p *plant) at(query string, at float64) []point {
 	if m := ofEntity.FindStringSubmatch(query); m != nil {
 		return p.everything(m[1], m[2], at)
 	}
+	if out, asked := p.details(query, at); asked {
+		return out
+	}
+	if !strings.Contains(query, "switch") {
+		return p.supply(query, at)
+	}
 	if strings.Contains(query, "switch:") {
 		return nil
 	}
@@ -216,9 +222,6 @@ func (p *plant) everything(kind, name string, at float64) []point {
 		{labels("port_up"), 1},
 	}
 }
-
-// equipment are the series of power and cooling.
-func (p *plant) equipment(string, string, float64) []point { return nil }
 
 // noise is a number in [0, 1) that a name and an instant decide.
 func noise(name string, at float64) float64 {

@@ -20,7 +20,7 @@ func mapped(t *testing.T) api {
 		open["chain"].([]any)[min(i, len(open["chain"].([]any))-1)].(object)["entity"] = entity
 	}
 	a["/api/v1/incidents"] = object{"incidents": []any{open}}
-	a["/api/v1/paths"] = object{"paths": []string{"/fabric", "/fabric?measure=use", "/fabric?of=switch:p3-leaf01", "/fabric?of=port:p3-leaf01/eth2&measure=marks"}}
+	a["/api/v1/paths"] = object{"paths": []string{"/fabric", "/fabric?measure=use", "/fabric?of=switch:p3-leaf01", "/fabric?of=port:p3-leaf01/eth2&measure=marks", "/power", "/power?measure=margin", "/power?of=rack:r001", "/power?of=node:n0005"}}
 	return a
 }
 
@@ -28,9 +28,10 @@ func mapped(t *testing.T) api {
 // not judged: it depends on the machine.
 func TestMaps(t *testing.T) {
 	small := mapped(t)
-	worlds := map[string]api{"fabric": small, "fabricInTime": small, "fabricWithoutHistory": small, "mapsLook": small}
+	worlds := map[string]api{"fabric": small, "fabricInTime": small, "fabricWithoutHistory": small, "mapsLook": small, "power": small}
 	if os.Getenv("QUINTET_PAGE_SMALL") == "" {
-		worlds["fabricAtSize"] = newPlant(t, sim.Reference(), today.Add(-10*time.Minute)).answers(calm(t))
+		large := newPlant(t, sim.Reference(), today.Add(-10*time.Minute)).answers(calm(t))
+		worlds["fabricAtSize"], worlds["powerAtSize"] = large, large
 	}
 	list := []object{}
 	for name, world := range worlds {

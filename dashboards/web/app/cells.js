@@ -208,8 +208,12 @@ function place(bands, { width, size, gutters: [left, second] }) {
     if (column === 0 && n > 0) { top += height + bandGap; height = 0; }
     let y = top + (band.label ? heads : 0);
     if (band.label) labels.push({ text: band.label, x: x0, y: left === 0 ? top + 10 : y + size / 2 + 4, strong: true });
+    let told = -Infinity;
     for (const group of band.groups) {
-      if (group.label) labels.push({ text: group.label, x: x0 + left, y: y + size / 2 + 4 });
+      if (group.label && y - told >= 11) { // no label upon another
+        labels.push({ text: group.label, x: x0 + left, y: y + size / 2 + 4 });
+        told = y;
+      }
       group.cells.forEach((_, i) => boxes.push({ x: x0 + left + second + (i % perLine) * (w + gap) + 1, y: y + Math.floor(i / perLine) * tall, w, h: size }));
       y += Math.ceil(group.cells.length / perLine) * tall + lineGap;
     }
@@ -249,7 +253,8 @@ function cell(pen, c, b) {
 
 // mark tells by shape: a triangle where an incident begins, a ring where it passes.
 function mark(pen, what, b) {
-  const { ink } = pen, x = b.x + b.w / 2, y = b.y + b.h / 2, r = Math.max(3.5, Math.min(7, b.h * .36));
+  const corner = b.h >= wideFrom; // beside the value
+  const { ink } = pen, x = corner ? b.x + b.w - 9 : b.x + b.w / 2, y = corner ? b.y + 9 : b.y + b.h / 2, r = Math.max(3.5, Math.min(7, b.h * .36));
   const outline = () => {
     ink.beginPath();
     if (what === "root") { ink.moveTo(x, y - r); ink.lineTo(x + r, y + r * .8); ink.lineTo(x - r, y + r * .8); ink.closePath(); } else ink.arc(x, y, r * .8, 0, 7);

@@ -9,7 +9,7 @@ import { Past, lastHour, curvesOf } from "./past.js";
 import { section, addressOf, rootOf } from "./parts.js";
 import { sign } from "./words.js";
 
-const mostMembers = 64, mostWith = 6, mostNodes = 8;
+const mostMembers = 64, mostWith = 6, mostNodes = 8, fewSources = 4;
 
 const first = ["rack_power_watts", "node_power_watts", "gpu_temperature_celsius", "gpu_temperature_margin_celsius", "gpu_sm_clock_hertz", "gpu_power_watts", "gpu_throttle_thermal_seconds_total", "gpu_throttle_brake_seconds_total", "coolant_flow_liters_per_minute", "coolant_supply_celsius", "coolant_return_celsius", "coolant_pressure_pascals", "inlet_celsius", "fan_speed_ratio", "feed_up", "psu_up", "battery_charge_ratio", "leak_detected", "rack_power_limit_watts", "node_power_limit_watts"];
 const rank = (c) => { const i = first.indexOf(c.metric); return i < 0 ? first.length : i; };
@@ -69,7 +69,7 @@ export class Equipment {
 
   factsOf(e, lines) {
     const link = (id) => h("a", { href: this.view.address({ of: id }), "data-go": true }, called(id));
-    const list = (words, ids) => (ids?.length ? [`${words} `, ids.map((id, i) => [i ? ", " : "", link(id)])] : null);
+    const list = (words, ids) => (ids?.length ? [`${words} `, ids.slice(0, fewSources).map((id, i) => [i ? ", " : "", link(id)]), ids.length > fewSources ? ` and ${ids.length - fewSources} more` : ""] : null);
     return [...lines.slice(2), e?.in && !/^(hall|site):/.test(e.in) ? ["in ", link(e.in)] : null, list("power from", e?.fed_by), list("cooled by", e?.cooled_by)]
       .filter(Boolean).map((f) => h("span", { class: "fact" }, f));
   }

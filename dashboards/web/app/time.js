@@ -18,7 +18,7 @@ export class Scrub {
     this.moved = moved;
     this.at = NaN;
     this.hours = 1;
-    this.track = s("svg", { class: "track", height: 12, "aria-hidden": "true" });
+    this.track = s("svg", { class: "lane", height: 12, "aria-hidden": "true" });
     this.range = h("input", { type: "range", class: "scrub", "aria-label": "The moment that is shown", step: cadence, oninput: () => this.choose(Number(this.range.value)) });
     this.live = h("button", { type: "button", class: "live", "aria-pressed": "true", onclick: () => this.choose(NaN) }, "live");
     this.back = h("button", { type: "button", "aria-label": "A minute earlier", onclick: () => this.by(-60000) }, "−1 min");

@@ -74,34 +74,51 @@ export async function fabricWithoutHistory({ page, site, url, check }) {
 }
 fabricWithoutHistory.allows = /503/;
 
+// watchCells keeps when maps were drawn and how long it took. It runs in the page.
+function watchCells() {
+  window.draws = [];
+  window.answered = NaN;
+  window.longest = 0;
+  new PerformanceObserver((list) => { for (const e of list.getEntries()) if (e.name === "cells") window.draws.push({ at: e.startTime, ms: e.duration }); }).observe({ type: "measure" });
+  new PerformanceObserver((list) => { for (const e of list.getEntries()) window.longest = Math.max(window.longest, e.duration); }).observe({ type: "longtask" });
+  const json = Response.prototype.json;
+  Response.prototype.json = async function () {
+    const v = await json.call(this);
+    if (this.url.includes("/prometheus/")) window.answered = performance.now();
+    return v;
+  };
+}
+
+// updates has the log move on and tells how long from the history's last answer to
+// the picture. That each map is drawn once, and nothing is added, is wanted.
+async function updates({ page, site, check, note, maps }) {
+  await site.connected();
+  await page.waitForTimeout(300);
+  const { tick } = await site.get("/api/v1/status");
+  const took = [];
+  for (let i = 1; i <= 5; i++) {
+    const before = await page.evaluate(() => { window.draws.length = 0; window.longest = 0; window.answered = NaN; return document.querySelectorAll("*").length; });
+    await site.send("state", { tick: new Date(Date.parse(tick) + i * 10000).toISOString() });
+    await page.waitForFunction((n) => window.draws.filter((d) => d.at > window.answered).length >= n, maps);
+    await page.waitForTimeout(100);
+    const seen = await page.evaluate(() => { const after = window.draws.filter((d) => d.at > window.answered); return { draws: after.length, update: Math.max(...after.map((d) => d.at + d.ms)) - window.answered, paint: after.reduce((s, d) => s + d.ms, 0), longest: window.longest, nodes: document.querySelectorAll("*").length }; });
+    check(seen.draws === maps, `one update draws each map once: ${seen.draws} of ${maps}`);
+    check(seen.nodes - before < 20, `an update adds ${seen.nodes - before} elements`);
+    took.push(seen);
+  }
+  note(`updates: from the last answer to the picture ${took.map((t) => Math.round(t.update)).join(", ")} ms, of it drawing ${took.map((t) => t.paint.toFixed(1)).join(", ")} ms; longest task ${Math.round(Math.max(...took.map((t) => t.longest)))} ms`);
+}
+
 /** 768 switches and 49,152 ports: how long the first picture and an update take, and what they cost. */
 export async function fabricAtSize({ page, site, url, check, note }) {
-  await page.addInitScript(() => {
-    window.draws = [];
-    new PerformanceObserver((list) => { for (const e of list.getEntries()) if (e.name === "cells") window.draws.push({ at: e.startTime, ms: e.duration }); }).observe({ type: "measure" });
-    window.longest = 0;
-    new PerformanceObserver((list) => { for (const e of list.getEntries()) window.longest = Math.max(window.longest, e.duration); }).observe({ type: "longtask" });
-  });
+  await page.addInitScript(watchCells);
   await page.goto(`${url}/fabric`);
   await page.locator(".worst li").first().waitFor();
   const first = await page.evaluate(() => ({ paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime, map: window.draws.at(-1)?.at, cells: Number(document.querySelector("canvas.cells").getAttribute("aria-valuemax")) + 1, nodes: document.querySelectorAll("*").length }));
   check(first.cells === 768, `${first.cells} cells`);
   check(first.nodes < 500, `the document has ${first.nodes} elements`);
   note(`first contentful paint after ${Math.round(first.paint)} ms, 768 switches drawn after ${Math.round(first.map)} ms, ${first.nodes} elements`);
-  await site.connected();
-  const { tick } = await site.get("/api/v1/status");
-  const took = [];
-  for (let i = 1; i <= 5; i++) {
-    const before = await page.evaluate(() => { window.draws.length = 0; window.longest = 0; window.began = NaN; const old = Response.prototype.json; Response.prototype.json = async function () { const v = await old.call(this); if (this.url.includes("/prometheus/")) window.began = performance.now(); return v; }; return document.querySelectorAll("*").length; });
-    await site.send("state", { tick: new Date(Date.parse(tick) + i * 10000).toISOString() });
-    await page.waitForFunction(() => window.draws.length > 0 && window.draws.at(-1).at > window.began);
-    await page.waitForTimeout(50);
-    const seen = await page.evaluate(() => ({ draws: window.draws.filter((d) => d.at > window.began).length, all: window.draws.length, update: window.draws.at(-1).at + window.draws.at(-1).ms - window.began, paint: window.draws.at(-1).ms, longest: window.longest, nodes: document.querySelectorAll("*").length }));
-    check(seen.draws === 1, `one update draws once: ${seen.draws}`);
-    check(seen.nodes - before < 20, `an update adds ${seen.nodes - before} elements`);
-    took.push(seen);
-  }
-  note(`updates of 768 cells: from the answer to the picture ${took.map((t) => Math.round(t.update)).join(", ")} ms, of it drawing ${took.map((t) => t.paint.toFixed(1)).join(", ")} ms; longest task ${Math.round(Math.max(...took.map((t) => t.longest)))} ms`);
+  await updates({ page, site, check, note, maps: 1 });
   const name = await page.locator(".worst a").first().innerText();
   await page.evaluate(() => { window.began = performance.now(); });
   await page.locator(".worst a").first().click();
@@ -109,6 +126,51 @@ export async function fabricAtSize({ page, site, url, check, note }) {
   note(`64 ports of ${name} after ${Math.round(await page.evaluate(() => performance.now() - window.began))} ms`);
   const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
   check(nodes < 1600, `a switch's ports and curves are ${nodes} elements`);
+}
+
+/** Power and cooling: the least margins first, what belongs together lights up, each piece leads to its members and curves. */
+export async function power({ page, url, check }) {
+  await page.goto(`${url}/power`);
+  await page.locator(".worst li").first().waitFor();
+  const headline = await page.locator("h1").innerText();
+  check(/^8 racks; psu r000\/a\/3 delivers nothing; pdu row00\/b at 8\d\s% of its limit; node n000[4-7] \d(\.\d+)?\s°C from slowdown$/.test(headline), `the headline tells the least margins: ${headline}`);
+  check((await page.locator("section.leastheat .num").first().innerText()).startsWith(await page.evaluate(() => /(\d[\d.]*)\s°C/.exec(document.querySelector("h1").textContent)[1])), "and so does the list");
+  const maps = page.locator("canvas.cells");
+  check(await maps.count() === 3, "three maps");
+  await maps.nth(1).focus();
+  await page.keyboard.press("Home");
+  check(/^feed a, .*% of the limit at the tightest behind it/.test(await maps.nth(1).getAttribute("aria-valuetext")), `a feed is told: ${await maps.nth(1).getAttribute("aria-valuetext")}`);
+  await page.getByRole("button", { name: "GPU margin" }).click();
+  check(new URL(page.url()).searchParams.get("measure") === "margin", "the address carries the measure");
+  await maps.first().focus();
+  await page.keyboard.press("Home");
+  for (let i = 0; i < 12 && !/^rack r001/.test(await maps.first().getAttribute("aria-valuetext")); i++) await page.keyboard.press("ArrowRight");
+  check(/to slowdown/.test(await maps.first().getAttribute("aria-valuetext")), `a rack tells its margin: ${await maps.first().getAttribute("aria-valuetext")}`);
+  await page.keyboard.press("Enter");
+  await page.locator(".member").first().waitFor();
+  check(new URL(page.url()).searchParams.get("of") === "rack:r001", "a rack has an address");
+  const members = await page.locator(".member").allInnerTexts();
+  check(members.some((m) => m.includes("loop r001")) && members.some((m) => m.includes("node n0004")) && members.some((m) => m.includes("shelf r001/a")), `its members: ${members.join("; ")}`);
+  await page.locator(".pastbox .plot .curve").first().waitFor();
+  check((await page.locator(".facts").innerText()).includes("cooled by crah row00"), "with what cools it");
+  await page.locator(".member", { hasText: "node n0004" }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".member").length === 8);
+  check((await page.locator(".facts").innerText()).includes("loop r001"), "a node is cooled by its loop");
+  await page.goBack();
+  await page.goBack();
+  await page.locator("section.floor canvas.cells").waitFor();
+}
+
+/** 16,384 GPUs: 512 racks, their power and their cooling. */
+export async function powerAtSize({ page, site, url, check, note }) {
+  await page.addInitScript(watchCells);
+  await page.goto(`${url}/power`);
+  await page.locator(".worst li").first().waitFor();
+  const first = await page.evaluate(() => ({ paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime, map: window.draws.at(-1)?.at, cells: [...document.querySelectorAll("canvas.cells")].map((c) => Number(c.getAttribute("aria-valuemax")) + 1), nodes: document.querySelectorAll("*").length }));
+  check(first.cells[0] >= 512 && first.cells[1] > 1000, `cells: ${first.cells}`);
+  check(first.nodes < 700, `the document has ${first.nodes} elements`);
+  note(`first contentful paint after ${Math.round(first.paint)} ms, maps of ${first.cells.join(" + ")} cells drawn after ${Math.round(first.map)} ms, ${first.nodes} elements`);
+  await updates({ page, site, check, note, maps: 3 });
 }
 
 /** Text stands out, and nothing is wider than the window, on every map. */
