@@ -4,11 +4,14 @@
 import { h, s, text, attr, show, replace, changed, copyButton } from "./dom.js";
 import { instant, day, duration, percent, factor, gpuTime, change, quantity, called, plural, NONE, NBSP } from "./format.js";
 import { sign, tone } from "./words.js";
-import { timeOf, onsetOf, domainTag, entityOf, sentenceOf, lastedFor, addressOf, section } from "./parts.js";
+import { timeOf, onsetOf, domainTag, entityOf, sentenceOf, lastedFor, addressOf, addressOfJob, section } from "./parts.js";
 import { get, post } from "./store.js";
 import { drawChain } from "./chain.js";
 import { Curves } from "./curves.js";
 import { differences } from "./revisions.js";
+import { linkToSilence } from "./silenceform.js";
+import { radius, places } from "./radius.js";
+import { summary, share as shareIt, canShare } from "./sharing.js";
 
 const between = 2000; // ms of the log between two questions for new curves
 const aftermath = 60e3; // ms of the log for which a resolved incident's curves go on
@@ -34,7 +37,11 @@ export class IncidentView {
     this.fate = h("p", { class: "fate" });
     this.cost = h("div", {});
     this.duration = h("b", {});
-    this.head = h("header", { class: "head" }, this.state, this.headline, this.fate, this.cost);
+    this.sharing = h("div", { class: "sharing" }, copyButton("the link", () => location.href), copyButton("a summary for chat", () => summary(this.incident, location.href)));
+    this.sharing.firstChild.before("link ");
+    this.sharing.lastChild.before("summary ");
+    if (canShare()) this.sharing.append(h("button", { type: "button", class: "copy", onclick: () => shareIt(this.incident, location.href) }, "share"));
+    this.head = h("header", { class: "head" }, this.state, this.headline, this.sharing, this.fate, this.cost);
     this.chain = h("figure", { class: "chainbox", "aria-labelledby": "h-how" });
     this.lists = {};
     const list = (name, title) => { const el = section(name, title, (this.lists[name] = h("div", {}))); el.hidden = true; return el; };
@@ -44,7 +51,7 @@ export class IncidentView {
       section("evidence", "Evidence", this.curves.el));
     this.rest = h("div", { class: "side rest" }, list("unseen-facts", "Could not be seen"), list("innocent", "Ruled out"), list("alternatives", "Could also be"),
       list("contributors", "Contributed"));
-    this.foot = h("div", { class: "foot" }, list("revisions", "What changed"), list("touched", "Touched"), list("record", "Record"));
+    this.foot = h("div", { class: "foot" }, list("revisions", "What changed"), list("touched", "What it reaches"), list("record", "Record"));
     this.missing = h("div", { class: "missing", hidden: true });
     this.content = h("div", { class: "incident", hidden: true }, this.head, this.side, this.body, this.rest, this.foot);
     this.el = h("article", {}, h("p", { class: "back" }, h("a", { href: "/", "data-go": true }, "← Overview")), this.missing, this.content);
@@ -105,6 +112,15 @@ export class IncidentView {
     if (!this.closed) this.draw(false);
   }
 
+  // locate asks in which racks what is touched stands, once for each set of it.
+  async locate(incident) {
+    const key = JSON.stringify(incident.impact?.entities ?? []);
+    if (this.located === key || this.store.link !== "live") return;
+    this.located = key;
+    this.racks = await places(incident).catch(() => new Map());
+    if (!this.closed) this.draw(false);
+  }
+
   draw(resized) {
     const { incident, store } = this;
     if (!incident || this.closed) return;
@@ -154,9 +170,11 @@ export class IncidentView {
     fill("todo", incident.actions ?? [], (all) => h("ol", { class: "actions" }, all.map(action)));
     fill("unseen-facts", incident.blind_spots ?? [], (all) => h("ul", {}, all.map(blind)));
     fill("innocent", incident.ruled_out ?? [], (all) => h("ul", {}, all.map((r) => h("li", {}, domainTag(r.domain), h("p", {}, r.why)))));
-    fill("alternatives", incident.alternatives ?? [], (all) => h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityOf(a.entity)))));
+    fill("alternatives", incident.alternatives ?? [], (all) => [h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityOf(a.entity)))), apart(incident)]);
     fill("contributors", incident.contributors ?? [], (all) => h("ul", {}, all.map((c) => share(c.share, entityOf(c.entity)))));
-    fill("touched", incident.impact?.entities ?? [], touched);
+    const reach = radius(incident, this.racks);
+    fill("touched", [...reach.kinds, ...reach.where], () => reached(reach));
+    this.locate(incident);
     fill("revisions", this.revisions.map((r) => [r.revision, r.updated]), () => revisionList(this.revisions, now));
     fill("record", [incident.id, incident.site, incident.engine, incident.rules, incident.opened, incident.onset], () => record(incident, now));
   }
@@ -167,9 +185,13 @@ export class IncidentView {
     const button = (value, label) => h("button", { type: "button", "aria-pressed": "false", "data-verdict": value, onclick: () => this.say("verdict", { verdict: this.verdict() === value ? null : value }) }, label);
     this.ack = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.say("acknowledge", {}) }, "Acknowledge");
     this.verdicts = [button("right", "right"), button("partly", "partly"), button("wrong", "wrong")];
+    this.silence = h("a", { href: "/silences", "data-go": true }, "Silence …");
+    this.muted = h("p", { class: "quiet" });
+    this.to = h("input", { type: "text", maxlength: 100, "aria-label": "Assign to", placeholder: "who takes it" });
+    this.assigning = h("form", { class: "assign", onsubmit: (e) => { e.preventDefault(); this.say("assign", { to: this.to.value.trim() || null }); } }, this.to, h("button", { type: "submit" }, "Assign"));
     this.noted = h("p", { class: "quiet" });
     this.complaint = h("p", { class: "complaint", role: "alert" });
-    return section("verdict", "Your word on it", h("div", { class: "buttons" }, this.ack), h("div", { class: "buttons" }, h("span", { class: "quiet" }, "The answer is"), this.verdicts), this.noted, this.complaint);
+    return section("verdict", "Your word on it", h("div", { class: "buttons" }, this.ack, this.silence), this.muted, this.assigning, h("div", { class: "buttons" }, h("span", { class: "quiet" }, "The answer is"), this.verdicts), this.noted, this.complaint);
   }
 
   async say(what, body) {
@@ -199,9 +221,12 @@ export class IncidentView {
     if (changed(this.noted, "verdict", incident.verdict) && this.notes) this.readNotes();
     for (const b of this.verdicts) attr(b, "aria-pressed", b.dataset.verdict === this.verdict());
     const acknowledged = this.notes?.acknowledged;
-    attr(this.ack, "aria-pressed", Boolean(acknowledged));
+    attr(this.ack, "aria-pressed", String(Boolean(acknowledged)));
+    attr(this.silence, "href", linkToSilence(incident));
+    const muted = this.notes?.silenced_by ?? [];
+    text(this.muted, muted.length ? "Silenced: its messages are held back." : "");
     text(this.ack, acknowledged ? "Acknowledged" : "Acknowledge");
-    if (changed(this.noted, "notes", this.notes)) replace(this.noted, noteOf("Acknowledged", acknowledged, this.store.tick), noteOf("Verdict", this.notes?.verdict, this.store.tick));
+    if (changed(this.noted, "notes", this.notes)) replace(this.noted, noteOf("Acknowledged", acknowledged, this.store.tick), assignedTo(this.notes?.assigned, this.store.tick), noteOf("Verdict", this.notes?.verdict, this.store.tick));
   }
 }
 
@@ -254,6 +279,13 @@ function noteOf(what, note, now) {
   return h("span", {}, `${what}${by}`, Number.isFinite(at) && [" at ", timeOf(at, now)], note.text ? `: ${note.text}. ` : ". ");
 }
 
+// assignedTo says whose it is.
+function assignedTo(note, now) {
+  if (!note?.to) return null;
+  const at = instant(note.at ?? note.time);
+  return h("span", {}, "Assigned to ", h("b", {}, note.to), note.by ? ` by ${note.by}` : "", Number.isFinite(at) && [" at ", timeOf(at, now)], ". ");
+}
+
 function action(a) {
   return h("li", {}, h("p", {}, h("b", { class: "kind" }, a.kind), " ", entityOf(a.target), copyButton(`what to do: ${a.kind} ${called(a.target)}`, () => `${a.kind} ${a.target}: ${a.text}`)), h("p", {}, a.text));
 }
@@ -267,11 +299,22 @@ function share(v, ...what) {
   return h("li", { class: "shareof" }, bar, h("b", { class: "num" }, percent(v)), h("span", {}, ...what));
 }
 
-function touched(all) {
+// apart says what would tell the answer from the others, as far as that is known.
+function apart(incident) {
+  const would = [...new Set((incident.blind_spots ?? []).filter((b) => b.would_tell).map((b) => `${b.metric || "a sample"} of ${called(b.entity)} would tell ${b.would_tell}`))];
+  return h("p", { class: "quiet" }, would.length ? `${would.join("; ")}.` : "Nothing is known to be missing: what was seen speaks against them.");
+}
+
+// reached says how far it reaches: entities by kind, where they are, and which.
+function reached({ kinds, where, jobs }) {
   const some = 12;
   const list = (part) => part.flatMap((id, i) => [i > 0 ? ", " : "", entityOf(id)]);
-  if (all.length <= some) return h("p", { class: "entities" }, list(all));
-  return h("details", {}, h("summary", {}, plural(all.length, "entity", "entities")), h("p", { class: "entities" }, list(all.slice(0, 2000)), all.length > 2000 ? ` and ${all.length - 2000} more` : ""));
+  return [
+    jobs.length > 0 && h("p", {}, jobs.flatMap((j, i) => [i > 0 ? ", " : "Hurts ", h("a", { href: addressOfJob(j), "data-go": true }, called(j))]), "."),
+    h("ul", { class: "reach" }, kinds.map(([kind, all]) => h("li", {}, all.length <= some ? [`${plural(all.length, kind, kind === "switch" ? "switches" : undefined)}: `, list(all)]
+      : h("details", {}, h("summary", {}, plural(all.length, kind, kind === "switch" ? "switches" : undefined)), h("p", { class: "entities" }, list(all.slice(0, 2000)), all.length > 2000 ? ` and ${all.length - 2000} more` : ""))))),
+    where.length > 0 && h("p", {}, "In ", where.slice(0, 12).map(([rack, n], i) => [i > 0 ? ", " : "", called(rack), n > 1 && h("span", { class: "quiet" }, ` (${n})`)]), where.length > 12 && ` and ${where.length - 12} more racks`, "."),
+  ];
 }
 
 function revisionList(revisions, now) {

@@ -9,6 +9,8 @@ import { Jobs } from "./jobs.js";
 import { IncidentView } from "./incident.js";
 import { Fabric } from "./fabric.js";
 import { Coverage } from "./coverage.js";
+import { Silences } from "./silences.js";
+import { Job } from "./job.js";
 import { Replay, ReplayBar, ReplayView } from "./replay.js";
 import { Power } from "./power.js";
 import { Help } from "./help.js";
@@ -37,7 +39,7 @@ function buildBar() {
     h("div", { class: "barline" },
       h("a", { class: "brand", href: "/", "data-go": true }, h("img", { src: "/icon.svg", alt: "", width: 20, height: 20 }), h("b", {}, "Quintet")),
       bar.site,
-      h("nav", { "aria-label": "Views" }, nav("/", "Overview"), nav("/fabric", "Fabric"), nav("/power", "Power & cooling"), nav("/jobs", "Jobs"), nav("/coverage", "Coverage")),
+      h("nav", { "aria-label": "Views" }, nav("/", "Overview"), nav("/fabric", "Fabric"), nav("/power", "Power & cooling"), nav("/jobs", "Jobs"), nav("/coverage", "Coverage"), nav("/silences", "Silences")),
       h("div", { class: "time", role: "group", "aria-label": "The log's time" }, bar.link, bar.clock),
       bar.theme, h("button", { type: "button", class: "plain", "aria-label": "Help and keys", onclick: () => help.open() }, "?")),
     replayBar.el, bar.alarms, bar.demo);
@@ -96,8 +98,11 @@ function viewFor(path) {
   const incident = /^\/incidents\/([^/]+)\/?$/.exec(path);
   if (incident) return new IncidentView(store, { id: decode(incident[1]) });
   if (/^\/jobs\/?$/.test(path)) return new Jobs(store);
+  const job = /^\/jobs\/([^/]+)\/?$/.exec(path);
+  if (job) return new Job(store, { name: decode(job[1]) });
   if (/^\/fabric\/?$/.test(path)) return new Fabric(store, go);
   if (/^\/coverage\/?$/.test(path)) return new Coverage(store);
+  if (/^\/silences\/?$/.test(path)) return new Silences(store);
   if (/^\/replay\/?$/.test(path)) return new ReplayView(store, replay);
   if (/^\/power\/?$/.test(path)) return new Power(store, go);
   return new Overview(store);
@@ -116,7 +121,7 @@ function route(moved) {
   view?.close();
   view = viewFor(shownPath);
   replace(main, view.el);
-  for (const a of document.querySelectorAll("#bar nav a")) attr(a, "aria-current", a.getAttribute("href") === shownPath ? "page" : null);
+  for (const a of document.querySelectorAll("#bar nav a")) attr(a, "aria-current", a.getAttribute("href") === `/${shownPath.split("/")[1]}` ? "page" : null);
   render();
   if (from === null) return;
   if (moved) {

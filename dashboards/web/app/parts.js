@@ -74,6 +74,9 @@ export function rootOf(incident) { return called(incident.root?.entity ?? ""); }
 /** addressOf is the page's address of an incident. */
 export function addressOf(id) { return `/incidents/${encodeURIComponent(id)}`; }
 
+/** addressOfJob is the page's address of a job. */
+export function addressOfJob(id) { return `/jobs/${encodeURIComponent(String(id).replace(/^job:/, ""))}`; }
+
 /** section is a titled part of a view. */
 export function section(name, title, ...children) {
   const id = `h-${name}`;

@@ -4,7 +4,7 @@ import { h, s, text, attr, show, replace, changed, keyed } from "./dom.js";
 import { day, duration, factor, gpuTime, quantity, called, interval, plural, NONE } from "./format.js";
 import { sign, tone, domainSign, domainClass } from "./words.js";
 import { isHurt } from "./store.js";
-import { setTime, sentenceOf, lastedFor, lossOf, rootOf, addressOf, entityOf } from "./parts.js";
+import { setTime, sentenceOf, lastedFor, lossOf, rootOf, addressOf, addressOfJob, entityOf } from "./parts.js";
 
 /** incidentList brings list's children up to incidents, a line each. */
 export function incidentList(list, incidents, now) {
@@ -71,8 +71,7 @@ function updateJob(li, job, store) {
     attr(get("slower"), "data-hurt", isHurt(job) ? "" : null);
     text(get("mfu"), typeof job.mfu === "number" ? `MFU ${Math.round(job.mfu * 100)} %` : "");
     text(get("gpus"), job.gpus > 0 ? plural(job.gpus, "GPU") : "");
-    const incident = job.incidents?.[0];
-    attr(row, "href", incident ? addressOf(incident) : null);
+    attr(row, "href", addressOfJob(job.job));
     attr(row, "aria-label", spoken(job));
   }
   if (li.onScreen) drawSpark(li, store);

@@ -1,0 +1,214 @@
+// One job: how it does, who waits for whom in it, where it runs, what it cost.
+
+import { h, text, attr, show, replace, changed } from "./dom.js";
+import { plural, percent, factor, quantity, called, gpuTime, change, instant, interval, NONE } from "./format.js";
+import { sign, tone } from "./words.js";
+import { section } from "./parts.js";
+import { incidentList } from "./rows.js";
+import { get, isHurt } from "./store.js";
+import { history, quoted, grid, isAborted } from "./promql.js";
+import { Past, curvesOf, lastHour } from "./past.js";
+import { RankMap, tableOf } from "./rankmap.js";
+import { waitingOf } from "./waiting.js";
+import { placementOf } from "./placement.js";
+import { touchedBy } from "./touched.js";
+import { Costs } from "./costs.js";
+import { waterfall } from "./budget.js";
+import { drawLosses } from "./losses.js";
+
+const every = 15000; // ms of the log between two questions to the history
+const mapStep = 15, mapSpan = 20 * 60e3; // seconds between columns, ms of the map
+const mostRanks = 512; // rows; of more, those that wait least and most
+const fewRanks = 8, fewNodes = 24;
+const measures = [["rank_compute_seconds", "computes"], ["rank_comm_wait_seconds", "waits for others"], ["rank_comm_transfer_seconds", "moves data"]];
+const drawn = "job_(step_seconds|mfu_ratio|tokens_per_second|data_wait_seconds|checkpoint_seconds|ttft_seconds_p99|itl_seconds_p99|queue_requests|kv_cache_ratio)";
+const order = ["job_step_seconds", "job_ttft_seconds_p99", "job_itl_seconds_p99", "job_mfu_ratio", "job_tokens_per_second"];
+
+/** Job shows the job of a name, and stays current. */
+export class Job {
+  constructor(store, { name }) {
+    this.store = store;
+    this.name = name;
+    this.id = `job:${name}`;
+    this.measure = measures[0][0];
+    this.control = new AbortController();
+    this.askedAt = NaN;
+    this.build();
+    this.costs = new Costs(["budget", "losses"], { window: "24h", job: this.id, tell: () => this.update() });
+    this.place();
+  }
+
+  get title() { return this.name; }
+
+  build() {
+    this.state = h("p", { class: "state" });
+    this.headline = h("h1", { tabindex: "-1" }, this.name);
+    this.open = h("ol", { class: "rows" });
+    this.curves = new Past();
+    this.map = new RankMap("Ranks over time");
+    this.choices = measures.map(([m, words]) => h("button", { type: "button", "aria-pressed": String(m === this.measure), "data-measure": m, onclick: () => this.choose(m) }, words));
+    this.mapWords = h("p", { class: "quiet" });
+    this.waits = h("div", {});
+    this.placed = h("div", {});
+    this.budget = h("div", {});
+    this.lost = h("div", {});
+    this.missing = h("p", { class: "missing", hidden: true });
+    this.incidents = section("jobincidents", "Its incidents", this.open);
+    this.ranks = section("jobranks", "Ranks over time", h("div", { class: "buttons", role: "group", "aria-label": "What is shown of a rank" }, this.choices), this.map.el, this.mapWords);
+    this.el = h("article", { class: "onejob" }, h("p", { class: "back" }, h("a", { href: "/jobs", "data-go": true }, "← Jobs")), this.missing,
+      h("header", { class: "head" }, this.state, this.headline), this.incidents,
+      section("jobcurves", "The last hour", this.curves.el), this.ranks, section("waits", "Who waits for whom", this.waits),
+      section("placed", "Where it runs", this.placed),
+      h("div", { class: "costs" }, section("joblost", "Lost in 24 hours, by cause", this.lost), section("jobbudget", "Where its GPU time goes", this.budget)));
+  }
+
+  close() {
+    this.closed = true;
+    this.control.abort();
+    this.costs.close();
+    this.curves.close();
+    this.map.close();
+  }
+
+  choose(m) {
+    this.measure = m;
+    for (const b of this.choices) attr(b, "aria-pressed", String(b.dataset.measure === m));
+    this.drawMap();
+  }
+
+  /** update brings the view up to what is known. */
+  update() {
+    if (this.closed) return;
+    const { store } = this, job = store.jobs.get(this.id);
+    const mine = [...store.incidents.values()].filter((i) => (i.impact?.jobs ?? []).some((j) => j.job === this.id)).sort((a, b) => (a.state === b.state ? instant(b.opened) - instant(a.opened) : a.state === "open" ? -1 : 1));
+    show(this.missing, store.loaded && !job);
+    if (store.loaded && !job) text(this.missing, `No job ${this.name} is known here now.`);
+    text(this.headline, job ? headline(this.name, job, mine) : this.name);
+    if (changed(this.state, "facts", job ?? null)) replace(this.state, facts(job));
+    incidentList(this.open, mine.slice(0, 10), store.tick);
+    show(this.incidents, mine.length > 0);
+    this.mine = mine;
+    waterfall(this.budget, this.costs.answers.budget?.jobs?.find((j) => j.job === this.id));
+    drawLosses(this.lost, this.costs.answers.losses);
+    this.drawPlaces();
+    const at = grid(store.tick);
+    if (Number.isFinite(at) && !(at - this.askedAt < every) && !document.hidden) this.ask(at);
+  }
+
+  // ask reads the history: the job's curves, and what its ranks say.
+  async ask(at) {
+    this.askedAt = at;
+    const { signal } = this.control, hour = lastHour(at), of = `job=${quoted(this.name)}`;
+    try {
+      const curves = await history.range(`{__name__=~"${drawn}",kind="job",${of}}`, hour, signal);
+      const place = (r) => { const i = order.indexOf(r.labels.__name__); return i < 0 ? order.length : i; };
+      this.curves.show(curvesOf(curves.sort((a, b) => place(a) - place(b)), "effect"), { from: Math.max(hour.from, ...firstOf(curves)), to: at, live: true });
+      for (const x of this.curves.series.values()) x.isSteps = false; // what the history holds of steps are samples
+      this.curves.draw();
+      await this.askRanks(at, of, signal);
+    } catch (error) {
+      if (isAborted(error)) return;
+      this.curves.fail(error);
+      text(this.mapWords, `The history cannot be asked: ${error.message}`);
+    }
+  }
+
+  async askRanks(at, of, signal) {
+    const span = { from: at - mapSpan, to: at, step: mapStep };
+    const counted = await history.instant(`count(rank_compute_seconds{${of}})`, at, signal);
+    this.size = counted[0]?.v ?? 0;
+    const some = this.size > mostRanks ? ` and on (name) (topk(${mostRanks / 2}, rank_comm_wait_seconds{${of}} @ end()) or bottomk(${mostRanks / 2}, rank_comm_wait_seconds{${of}} @ end()))` : "";
+    const got = await Promise.all(measures.map(([m]) => history.range(`${m}{${of}}${some}`, span, signal)));
+    this.tables = Object.fromEntries(measures.map(([m], i) => [m, tableOf(got[i])]));
+    for (const b of this.choices) show(b, this.tables[b.dataset.measure].rows.length > 0);
+    this.drawMap();
+    this.drawWaits();
+  }
+
+  drawMap() {
+    if (!this.tables) return;
+    const table = this.tables[this.measure];
+    show(this.map.el, table.rows.length > 0);
+    if (table.rows.length > 0) this.map.show(table, this.measure);
+    text(this.mapWords, table.rows.length === 0 ? "The history holds nothing of its ranks: each states compute_seconds and wait_seconds of its own." : this.size > table.rows.length ? `${table.rows.length} of ${this.size} ranks: those that wait least, and most.` : "");
+  }
+
+  drawWaits() {
+    const hurt = (this.mine ?? []).map((i) => [interval(i.onset).from, i.resolved ? instant(i.resolved) : Infinity]);
+    const list = waitingOf(this.tables.rank_comm_wait_seconds, this.tables.rank_compute_seconds, hurt).slice(0, fewRanks);
+    const job = this.store.jobs.get(this.id), grown = job && isHurt(job) ? (job.step_seconds ?? 0) - (job.usual_step_seconds ?? 0) : 0;
+    if (list.length === 0) { replace(this.waits, h("p", { class: "quiet" }, "No rank says how long it waits.")); return; }
+    const first = list[0], late = first.late > 0.1 * Math.max(first.computed, 0.01);
+    replace(this.waits,
+      h("p", {}, late ? [h("b", {}, `The others wait for rank ${first.rank}`), `: it computes ${quantity(first.compute - first.computed, "s")} longer than it did${first.wait < first.waited ? ` and waits ${quantity(first.waited - first.wait, "s")} less` : ""}.`] : grown > 0 ? "No rank is late by its own past: it is not one of them that the others wait for." : "No rank is late by its own past."),
+      h("table", { class: "waiting" }, h("caption", { class: "unseen" }, "Ranks, whom the others wait for first"),
+        h("thead", {}, h("tr", {}, ["Rank", "Computes", "Waits", "Later than its past by"].map((x, i) => h("th", { scope: "col", class: i ? "num" : null }, x)))),
+        h("tbody", {}, list.map((r, i) => h("tr", { class: i === 0 && late ? "late" : null }, h("th", { scope: "row" }, i === 0 && late ? sign("slow") : h("span", { class: "nosign" }), `rank ${r.rank}`),
+          h("td", { class: "num" }, change(r.computed, r.compute, "s")), h("td", { class: "num" }, change(r.waited, r.wait, "s")), h("td", { class: "num" }, Number.isFinite(r.late) ? quantity(r.late, "s") : NONE))))));
+  }
+
+  async place() {
+    try {
+      const t = await get(`/api/v1/topology?${new URLSearchParams({ entity: this.id, hops: 3 })}`);
+      this.places = placementOf(this.id, t.edges ?? []);
+      this.cut = t.truncated;
+    } catch (error) {
+      this.placeTrouble = error.message;
+    }
+    if (!this.closed) this.drawPlaces();
+  }
+
+  drawPlaces() {
+    if (this.placeTrouble && !this.places) { text(this.placed, `It cannot be asked: ${this.placeTrouble}`); return; }
+    if (!this.places) return;
+    const { marks } = touchedBy(this.store, NaN), all = this.places;
+    const marked = (p) => [p.node, ...p.switches, ...p.racks, ...p.cooling, ...p.power].map((id) => marks.get(id)).filter(Boolean).length + (hostMarks(p, marks) ? 2 : 0);
+    const sorted = [...all].sort((a, b) => marked(b) - marked(a));
+    if (!changed(this.placed, "places", [sorted.slice(0, fewNodes).map((p) => [p, marked(p), hostMarks(p, marks)]), all.length])) return;
+    if (all.length === 0) { replace(this.placed, h("p", { class: "quiet" }, "Nobody has said where it runs: no runs edge is known.")); return; }
+    const cell = (ids) => h("td", {}, ids.length > 6 ? [`${ids.length}: `, list(ids.slice(0, 4), marks), " …"] : list(ids, marks));
+    replace(this.placed, h("table", { class: "placement" }, h("caption", { class: "unseen" }, "Its nodes and what they hang on"),
+      h("thead", {}, h("tr", {}, ["Node", "GPUs", "Rack", "Switches", "Cooled by", "Fed by"].map((x) => h("th", { scope: "col" }, x)))),
+      h("tbody", {}, sorted.slice(0, fewNodes).map((p) => h("tr", {}, h("th", { scope: "row" }, named(p.node, marks), hostMarks(p, marks) && h("span", { class: "t-warn" }, ` ${hostMarks(p, marks)}`)), h("td", {}, p.gpus || NONE), cell(p.racks), cell(p.switches), cell(p.cooling), cell(p.power))))),
+    all.length > fewNodes && h("p", { class: "quiet" }, `and ${all.length - fewNodes} more nodes`), this.cut && h("p", { class: "quiet" }, "The site gives no more of its surroundings at once."));
+  }
+}
+
+function firstOf(result) { return result.length ? [Math.min(...result.map((r) => r.t[0])) - 60e3] : []; }
+
+// hostMarks says what of a node an open incident touches.
+function hostMarks(p, marks) {
+  const name = p.node.slice(5), own = [...marks].filter(([id]) => id !== p.node && /^(gpu|nic|nvlink|fan|psu):/.test(id) && id.slice(id.indexOf(":") + 1).startsWith(`${name}/`));
+  const root = own.find(([, m]) => m === "root") ?? own[0];
+  return root ? `${root[1] === "root" ? "root" : "in the chain"}: ${called(root[0])}` : "";
+}
+
+function list(ids, marks) { return ids.length ? ids.flatMap((id, i) => [i ? ", " : "", named(id, marks)]) : NONE; }
+
+function named(id, marks) {
+  const mark = marks.get(id), at = id.startsWith("switch:") ? `/fabric?switch=${encodeURIComponent(id.slice(7))}` : "";
+  const what = h("span", { class: mark ? "t-warn" : null, title: id }, mark && sign("slow"), id.startsWith("node:") ? h("b", {}, called(id)) : called(id));
+  return at ? h("a", { href: at, "data-go": true, class: "plainlink" }, what) : what;
+}
+
+function headline(name, job, mine) {
+  const open = mine.filter((i) => i.state === "open");
+  if (job.state === "slow" && job.slowdown > 0) return `${name} takes ${factor(job.slowdown)} as long as usual`;
+  if (isHurt(job)) return `${name} is ${job.state}`;
+  return open.length ? `${name}: ${plural(open.length, "open incident")}` : `${name} ${job.state === "ended" ? "has ended" : job.state === "new" ? "has begun" : "runs as usual"}`;
+}
+
+function facts(job) {
+  if (!job) return [];
+  const fact = (...parts) => h("span", { class: "fact" }, ...parts);
+  return [
+    h("span", { class: `badge ${tone(job.state)}` }, sign(job.state), job.state),
+    job.phase && fact(`in ${job.phase}`),
+    job.gpus > 0 && fact(h("b", {}, plural(job.gpus, "GPU")), ` on ${plural(job.nodes, "node")}`),
+    job.step_seconds > 0 && fact("step ", h("b", {}, quantity(job.step_seconds, "s")), job.usual_step_seconds > 0 && `, usual ${quantity(job.usual_step_seconds, "s")}`),
+    typeof job.mfu === "number" && fact("MFU ", h("b", {}, percent(job.mfu))),
+    typeof job.goodput === "number" && fact("goodput ", h("b", {}, percent(job.goodput))),
+    job.failures > 0 && fact(plural(job.failures, "failure")),
+    job.work_lost_seconds > 0 && fact(`${gpuTime(job.work_lost_seconds * (job.gpus || 1))} done again`),
+  ];
+}

@@ -1,0 +1,144 @@
+// Ranks over time as a heat map on one canvas: a row a rank, a column an instant.
+// The value of a cell is told under the pointer, or where the arrow keys are.
+
+import { h, s, text, attr, show, replace } from "./dom.js";
+import { clock, quantity, number, isRecording } from "./format.js";
+import { shade, isDark } from "./heat.js";
+import { timeTicks } from "./axis.js";
+
+const least = 2, usual = 14, tallest = 420; // px of a row, and of all of them
+const left = 44, bottom = 18; // px for the ranks' numbers, for the times
+
+/** rankNumber is the rank that a name "job/17" ends in. */
+export function rankNumber(name) { return Number(String(name).slice(String(name).lastIndexOf("/") + 1)); }
+
+/** tableOf lays series {labels, t, v} out: rows by rank, columns by instant. */
+export function tableOf(result) {
+  const times = [...new Set(result.flatMap((r) => r.t))].sort((a, b) => a - b), at = new Map(times.map((t, i) => [t, i]));
+  const rows = result.map((r) => {
+    const v = new Array(times.length).fill(NaN);
+    r.t.forEach((t, i) => { v[at.get(t)] = r.v[i]; });
+    return { name: r.labels.name, rank: rankNumber(r.labels.name), v };
+  }).sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : 1));
+  return { times, rows };
+}
+
+/** RankMap is the figure. */
+export class RankMap {
+  constructor(label) {
+    this.table = { times: [], rows: [] };
+    this.cell = null;
+    this.canvas = h("canvas", { class: "ranks", tabindex: "0", role: "slider", "aria-label": `${label}; arrow keys choose a rank and a moment`, "aria-valuemin": "0", "aria-valuemax": "0", "aria-valuenow": "0", "aria-valuetext": "no cell chosen" });
+    this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    this.legend = h("p", { class: "quiet ranklegend" });
+    this.el = h("div", { class: "rankmap" }, this.canvas, this.tip, this.legend);
+    this.canvas.addEventListener("pointermove", (e) => this.point(e));
+    this.canvas.addEventListener("pointerleave", () => this.choose(null));
+    this.canvas.addEventListener("blur", () => this.choose(null));
+    this.canvas.addEventListener("keydown", (e) => this.key(e));
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.el);
+    this.repaint = () => this.draw();
+    this.scheme = matchMedia("(prefers-color-scheme: dark)");
+    this.scheme.addEventListener("change", this.repaint);
+    this.themes = new MutationObserver(this.repaint);
+    this.themes.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.themes.disconnect();
+    this.scheme.removeEventListener("change", this.repaint);
+  }
+
+  /** show takes a table and what it measures. */
+  show(table, metric) {
+    this.table = table;
+    this.metric = metric;
+    const all = table.rows.flatMap((r) => r.v).filter(Number.isFinite).sort((a, b) => a - b);
+    this.low = all[0] ?? 0;
+    this.high = all[Math.floor((all.length - 1) * 0.995)] ?? 1; // one freak shades nobody else
+    if (!(this.high > this.low)) this.high = this.low + (Math.abs(this.low) || 1);
+    this.cell = null;
+    attr(this.canvas, "aria-valuemax", Math.max(0, table.rows.length * table.times.length - 1));
+    replace(this.legend, `${quantity(this.low, "s")} `, s("svg", { class: "rankramp", width: 96, height: 9, "aria-hidden": "true" }), ` ${quantity(this.high, "s")}, a row a rank`);
+    this.draw();
+  }
+
+  draw() {
+    const { times, rows } = this.table, width = this.el.clientWidth;
+    if (width === 0 || rows.length === 0) return;
+    this.row = Math.max(least, Math.min(usual, Math.floor(tallest / rows.length)));
+    const height = this.row * rows.length, ratio = devicePixelRatio || 1, dark = isDark();
+    this.column = (width - left) / times.length;
+    Object.assign(this.canvas, { width: Math.round(width * ratio), height: Math.round((height + bottom) * ratio) });
+    this.canvas.style.height = `${height + bottom}px`;
+    const pen = this.canvas.getContext("2d"), style = getComputedStyle(this.el);
+    pen.scale(ratio, ratio);
+    rows.forEach((r, k) => r.v.forEach((v, i) => {
+      if (!Number.isFinite(v)) return;
+      pen.fillStyle = shade((v - this.low) / (this.high - this.low), dark).fill;
+      pen.fillRect(left + i * this.column, k * this.row, Math.ceil(this.column), this.row > 4 ? this.row - 1 : this.row);
+    }));
+    this.marks(pen, style, height);
+    const ramp = this.legend.querySelector(".rankramp");
+    if (ramp) replace(ramp, Array.from({ length: 24 }, (_, i) => s("rect", { x: i * 4, width: 4, height: 9, fill: shade(i / 23, dark).fill })));
+  }
+
+  marks(pen, style, height) {
+    const { times, rows } = this.table;
+    pen.fillStyle = style.getPropertyValue("--soft");
+    pen.font = `11px ${style.fontFamily}`;
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    const apart = Math.max(1, Math.ceil(14 / this.row));
+    rows.forEach((r, k) => { if (k % apart === 0) pen.fillText(String(Number.isFinite(r.rank) ? r.rank : k), left - 6, (k + 0.5) * this.row); });
+    pen.textAlign = "center";
+    pen.textBaseline = "alphabetic";
+    const from = times[0], to = times.at(-1);
+    const ticks = timeTicks(from, to, this.column * times.length, 96), seconds = ticks.some((t) => t % 60000 !== 0);
+    for (const t of ticks) {
+      const x = left + ((t - from) / (to - from || 1)) * this.column * times.length;
+      if (x < left + 20 || x > left + this.column * times.length - 16) continue;
+      pen.fillText(seconds || isRecording(t) ? clock(t) : clock(t).slice(0, 5), x, height + 13);
+    }
+    if (!this.cell) return;
+    pen.strokeStyle = style.getPropertyValue("--focus");
+    pen.lineWidth = 2;
+    pen.strokeRect(left + this.cell.i * this.column, this.cell.k * this.row, Math.max(3, this.column), Math.max(3, this.row));
+  }
+
+  point(e) {
+    const box = this.canvas.getBoundingClientRect();
+    this.choose({ i: Math.floor((e.clientX - box.left - left) / this.column), k: Math.floor((e.clientY - box.top) / this.row) });
+  }
+
+  key(e) {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const { times, rows } = this.table, by = e.shiftKey ? 10 : 1;
+    const at = this.cell ?? { i: times.length - 1, k: 0 };
+    const to = { ArrowLeft: { i: at.i - by, k: at.k }, ArrowRight: { i: at.i + by, k: at.k }, ArrowUp: { i: at.i, k: at.k - by }, ArrowDown: { i: at.i, k: at.k + by }, Home: { i: 0, k: at.k }, End: { i: times.length - 1, k: at.k } }[e.key];
+    if (e.key === "Escape") this.choose(null);
+    if (!to) return;
+    e.preventDefault();
+    const inside = (v, n) => Math.min(n - 1, Math.max(0, v));
+    this.choose({ i: inside(to.i, times.length), k: inside(to.k, rows.length) });
+  }
+
+  choose(cell) {
+    const { times, rows } = this.table;
+    const row = cell && rows[cell.k], t = cell && times[cell.i];
+    this.cell = row && t !== undefined ? cell : null;
+    show(this.tip, Boolean(this.cell));
+    if (this.cell) {
+      const v = row.v[cell.i], words = `rank ${Number.isFinite(row.rank) ? number(row.rank) : row.name}, ${clock(t)}: ${Number.isFinite(v) ? quantity(v, "s", this.metric) : "not heard"}`;
+      text(this.tip, words);
+      const x = left + cell.i * this.column;
+      this.tip.style.left = `${Math.min(x + 10, Math.max(0, this.el.clientWidth - 190))}px`;
+      this.tip.style.top = `${Math.min(cell.k * this.row + 16, this.row * rows.length)}px`;
+      attr(this.canvas, "aria-valuetext", words);
+      attr(this.canvas, "aria-valuenow", cell.k * times.length + cell.i);
+    }
+    this.draw();
+  }
+}
