@@ -70,13 +70,14 @@ export class Replay extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 
-  take(state) {
+  // take believes a state; answered says that it is the answer to an order.
+  take(state, answered = false) {
     const other = this.state && state.session !== this.state.session;
     this.state = state;
     this.trouble = "";
     this.failures = 0;
     const back = state.seeking && !state.at; // another log is about to begin
-    if (other || this.store.held && !back) this.store.begin(); // what was known is of later
+    if (other || answered && this.store.held && !back) this.store.begin(); // what was known is of later
     else if (back && Number.isFinite(this.store.tick) && !this.store.held) this.store.hold();
     this.dispatchEvent(new Event("change"));
   }
@@ -85,7 +86,7 @@ export class Replay extends EventTarget {
   async order(what, tries = 2) {
     if (instant(what.seek) < this.store.tick && !this.store.held) this.store.hold();
     try {
-      this.take(await post("/api/v1/replay", what));
+      this.take(await post("/api/v1/replay", what), true);
     } catch (error) {
       if (!error.status && tries > 1) return void setTimeout(() => this.order(what, tries - 1), poll.busy);
       this.fail(error);
