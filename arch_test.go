@@ -130,9 +130,11 @@ pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pip
 pipeline: pipeline/notify pipeline/notify/alertmanager pipeline/notify/cloudevents pipeline/notify/graph pipeline/notify/pagerduty pipeline/notify/post
 pipeline: pipeline/notify/silence pipeline/notify/slack pipeline/notify/text pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
 pipeline/store/label: telemetry github.com/prometheus/prometheus
-pipeline/store/query: telemetry github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
-pipeline/store:    telemetry pipeline/bus pipeline/store/label pipeline/store/query github.com/prometheus/prometheus github.com/VictoriaMetrics/metrics
-pipeline: pipeline/store
+pipeline/store/query: telemetry rules/prometheus github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
+pipeline/store/forward: github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
+pipeline/store:    telemetry correlate/explain pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
+pipeline/store:    github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common github.com/VictoriaMetrics/metrics
+pipeline: pipeline/store pipeline/store/forward
 dashboards/web:
 
 # floor 4: the command wires everything

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/quintet-dc/quintet/replay"
@@ -16,7 +15,7 @@ import (
 // checkCommand says what is wrong with files.
 type checkCommand struct {
 	Config checkConfig `cmd:"" help:"Check configuration files."`
-	Rules  checkRules  `cmd:"" help:"Check signatures: every folder below DIR, or one signature.yaml."`
+	Rules  checkRules  `cmd:"" help:"Check signatures, Prometheus rules and Grafana dashboards: files, or all of them below DIR."`
 	Trace  checkTrace  `cmd:"" help:"Read traces to their end."`
 	Bundle checkBundle `cmd:"" help:"Read labelled bundles, with their truth."`
 }
@@ -48,9 +47,9 @@ func (v *verdict) end() error {
 	return nil
 }
 
-// checkRules checks signature files.
+// checkRules checks signatures, Prometheus rules and dashboards.
 type checkRules struct {
-	Paths []string `arg:"" optional:"" help:"Folders of signatures, or files. Without any, rules/signatures of the working directory, else ours."`
+	Paths []string `arg:"" optional:"" help:"Folders or files: signatures, Prometheus rules (.yml), Grafana dashboards (.json). Without any, rules/signatures of the working directory, else ours of both sorts."`
 }
 
 // Run checks every root by itself.
@@ -58,29 +57,38 @@ func (c *checkRules) Run(sh *shell) error {
 	v := &verdict{sh: sh}
 	paths := orOwn(c.Paths)
 	if len(paths) == 0 {
-		v.rules(rules.Files())
+		own, err := ownPrometheus()
+		if err != nil {
+			return err
+		}
+		v.problems(rules.Check(rules.Files()))
+		v.prometheus(knowledge{rules: own})
 	}
+	var all knowledge
 	for _, path := range paths {
-		root, err := rules.Dir(path)
+		k, err := look(path)
 		if err != nil {
 			v.fail(err)
 			continue
 		}
-		v.rules(root)
+		if k.signatures || k.nothing() {
+			v.signatures(path)
+		}
+		all.rules, all.dashboards = append(all.rules, k.rules...), append(all.dashboards, k.dashboards...)
 	}
+	v.prometheus(all)
 	return v.end()
 }
 
-// rules prints everything that can be said against the signatures of a folder.
-func (v *verdict) rules(root fs.FS) {
-	for _, p := range rules.Check(root) {
-		if p.Severity == rules.Warning {
-			v.doubts++
-		} else {
-			v.wrong++
-		}
-		fmt.Fprintln(v.sh.out, p)
+// signatures prints everything that can be said against the signatures of a
+// folder, or of the one that a file lies in.
+func (v *verdict) signatures(path string) {
+	root, err := rules.Dir(path)
+	if err != nil {
+		v.fail(err)
+		return
 	}
+	v.problems(rules.Check(root))
 }
 
 // checkTrace reads traces.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/pipeline"
@@ -56,6 +57,9 @@ func (c *collectCommand) Run(sh *shell) error {
 	if err := enrolledFor(file, s.Roles); err != nil {
 		return err
 	}
+	m := newManager(os.Getenv)
+	m.say(sh, "READY=1")
+	defer context.AfterFunc(sh.ctx, func() { m.say(sh, "STOPPING=1") })()
 	return pipeline.Run(sh.ctx, s)
 }
 

@@ -40,12 +40,33 @@ func (c *serveCommand) Run(sh *shell) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
+	m := newManager(os.Getenv)
+	defer context.AfterFunc(sh.ctx, func() { m.say(sh, "STOPPING=1") })()
+	var watching sync.WaitGroup
+	watched, stop := context.WithCancel(sh.ctx)
+	watching.Go(func() { m.watch(watched, sh) })
+	defer func() { stop(); watching.Wait() }()
 	for next != nil {
+		c.told(sh, m, next)
 		if next, err = c.serve(sh, *next, hangup); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// told has the service manager told when the service is up: when its page
+// listens, or at once where it has none.
+func (c *serveCommand) told(sh *shell, m *manager, s *pipeline.Config) {
+	if !s.Roles[pipeline.Web] {
+		m.say(sh, "READY=1")
+		return
+	}
+	print := s.Listening
+	s.Listening = func(a net.Addr) {
+		print(a)
+		m.listens(sh, a, s.File.Web.Cert != "")
+	}
 }
 
 // serve runs a service until it is told to stop, and then returns nil, or is to

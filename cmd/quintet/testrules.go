@@ -19,12 +19,12 @@ import (
 
 // testCommand runs scenarios.
 type testCommand struct {
-	Rules testRules `cmd:"" help:"Run the scenarios (fires-*.txtar, silent-*.txtar) beside signatures."`
+	Rules testRules `cmd:"" help:"Run the scenarios (fires-*.txtar, silent-*.txtar) beside signatures, and the tests in promtool's format beside Prometheus rules."`
 }
 
 // testRules runs the scenarios below folders.
 type testRules struct {
-	Paths   []string `arg:"" optional:"" help:"Folders of signatures with their scenarios, or single scenarios. Signatures there are used beside and instead of ours. Without any, rules/signatures of the working directory, else ours."`
+	Paths   []string `arg:"" optional:"" help:"Folders of signatures with their scenarios, or single scenarios; signatures there are used beside and instead of ours. Folders of Prometheus rules with their tests, or single tests. Without any, rules/signatures of the working directory, else ours."`
 	Verbose bool     `short:"v" help:"Name the scenarios that pass, too."`
 }
 
@@ -42,11 +42,16 @@ func (c *testRules) Run(sh *shell) error {
 			return err
 		}
 	}
-	if t.ran == 0 {
-		return errors.New("test rules: no scenario (*.txtar) found")
+	if t.ran+t.promRan == 0 {
+		return errors.New("test rules: no scenario (*.txtar) and no test of Prometheus rules found")
 	}
-	fmt.Fprintf(sh.out, "%s, %d failed\n", plural(t.ran, "scenario"), t.failed)
-	if t.failed > 0 {
+	if t.ran > 0 {
+		fmt.Fprintf(sh.out, "%s, %d failed\n", plural(t.ran, "scenario"), t.failed)
+	}
+	if t.promRan > 0 {
+		fmt.Fprintf(sh.out, "%s of Prometheus rules, %s failed\n", plural(t.promRan, "test"), plural(t.promFailed, "file"))
+	}
+	if t.failed+t.promFailed > 0 {
 		return exit(exitWrong)
 	}
 	return nil
@@ -73,6 +78,8 @@ type tester struct {
 	sh          *shell
 	verbose     bool
 	ran, failed int
+	// of Prometheus rules: tests that ran, files of them that failed
+	promRan, promFailed int
 }
 
 // path runs the scenario that a path names, or all those below it.
@@ -80,6 +87,13 @@ func (t *tester) path(p string) error {
 	info, err := os.Stat(p)
 	if err != nil {
 		return fmt.Errorf("test rules: %w", err)
+	}
+	k, err := look(p)
+	if err != nil {
+		return fmt.Errorf("test rules: %w", err)
+	}
+	if err := t.prometheus(k.tests); err != nil || !k.signatures && !k.nothing() {
+		return err
 	}
 	root, err := rules.Dir(p)
 	if err != nil {

@@ -121,10 +121,11 @@ func (d *dashboard) all() (out []panel) {
 
 // Dashboard says what is wrong with a dashboard.
 func Dashboard(v *Vocabulary, f File) (problems rules.Problems) {
-	say := func(what, format string, args ...any) {
+	tell := func(s rules.Severity, what, text string) {
 		line := 1 + bytes.Count(f.Text[:max(0, bytes.Index(f.Text, []byte(what)))], []byte("\n"))
-		problems = append(problems, rules.Problem{File: f.Name, Line: line, Column: 1, Severity: rules.Error, Text: fmt.Sprintf(format, args...)})
+		problems = append(problems, rules.Problem{File: f.Name, Line: line, Column: 1, Severity: s, Text: text})
 	}
+	say := func(what, format string, args ...any) { tell(rules.Error, what, fmt.Sprintf(format, args...)) }
 	d, err := decode(f)
 	if err != nil {
 		return rules.Problems{{File: f.Name, Severity: rules.Error, Text: err.Error()}}
@@ -132,7 +133,7 @@ func Dashboard(v *Vocabulary, f File) (problems rules.Problems) {
 	if d.UID == "" || d.Title == "" {
 		say("", "a dashboard without uid or title cannot be linked to")
 	}
-	c := &dashboardCheck{vocabulary: v, say: say}
+	c := &dashboardCheck{vocabulary: v, say: say, doubt: func(what, text string) { tell(rules.Warning, what, text) }}
 	for _, x := range d.Templating.List {
 		c.variable(&x)
 	}
@@ -156,6 +157,7 @@ func Dashboard(v *Vocabulary, f File) (problems rules.Problems) {
 type dashboardCheck struct {
 	vocabulary *Vocabulary
 	say        func(where, format string, args ...any)
+	doubt      func(where, text string)
 }
 
 func (c *dashboardCheck) panel(p *panel) {
@@ -221,6 +223,10 @@ func (c *dashboardCheck) expr(where, text string) labelSet {
 	in := &inference{vocabulary: c.vocabulary}
 	has := in.of(e)
 	for _, f := range in.found {
+		if f.doubt {
+			c.doubt(strings.TrimPrefix(where, "panel "), where+": "+f.text)
+			continue
+		}
 		c.say(strings.TrimPrefix(where, "panel "), "%s: %s", where, f.text)
 	}
 	return has

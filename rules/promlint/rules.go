@@ -140,6 +140,18 @@ func places(text []byte) (out []*yaml.Node) {
 	return out
 }
 
+// With returns a vocabulary that also has what files of rules record.
+func (v *Vocabulary) With(files ...File) *Vocabulary {
+	out := v.clone()
+	var all []rule
+	for _, f := range files {
+		read, _ := parse(f)
+		all = append(all, read...)
+	}
+	out.record(all)
+	return out
+}
+
 func (v *Vocabulary) clone() *Vocabulary {
 	out := &Vocabulary{metrics: map[string]meaning{}}
 	for k, m := range v.metrics {
