@@ -136,6 +136,7 @@ pipeline/store:    telemetry correlate/explain pipeline/bus pipeline/store/label
 pipeline/store:    github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common github.com/VictoriaMetrics/metrics
 pipeline: pipeline/store pipeline/store/forward
 dashboards/web:
+deploy:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
