@@ -247,20 +247,20 @@ func TestPauseStopsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDeck(t, deck.Config{Path: path, Speed: 2})
 		run(t, d)
-		time.Sleep(10*time.Second + time.Millisecond)
+		<-time.After(10*time.Second + time.Millisecond)
 		synctest.Wait()
 		at := *d.State().At
 		if got := at.Sub(d.State().From); got < 19*second || got > 21*second {
 			t.Errorf("at twice the speed %s passed in 10 s", time.Duration(got))
 		}
 		d.Pause(true)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		synctest.Wait()
 		if now := *d.State().At; now != at {
 			t.Errorf("paused at %s, an hour later it stands at %s", at, now)
 		}
 		d.Pause(false)
-		time.Sleep(10*time.Second + time.Millisecond)
+		<-time.After(10*time.Second + time.Millisecond)
 		synctest.Wait()
 		if got := d.State().At.Sub(at); got < 19*second || got > 21*second {
 			t.Errorf("in the next 10 s %s passed", time.Duration(got))
@@ -268,7 +268,7 @@ func TestPauseStopsTime(t *testing.T) {
 		if err := d.SetSpeed(0); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		synctest.Wait()
 		if s := d.State(); !s.Ended || s.To.Sub(*s.At) > 2*second {
 			t.Errorf("as fast as possible, a second later: %s of %s", s.At, s.To)
