@@ -4,11 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	sim "github.com/quintet-dc/quintet/lab/sim/site"
+	"github.com/quintet-dc/quintet/rules"
+	"github.com/quintet-dc/quintet/rules/promlint"
 )
 
 // mapped is the live site with a small plant, one switch of which is hot.
@@ -53,5 +59,54 @@ func TestMaps(t *testing.T) {
 				t.Error(e)
 			}
 		})
+	}
+}
+
+// node runs one of the scripts of browsertest that need no browser.
+func node(t *testing.T, args ...string) []byte {
+	t.Helper()
+	program, err := exec.LookPath("node")
+	if err != nil {
+		t.Skipf("no node: %v", err)
+	}
+	readScripts(t)
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Env = append(cmd.Environ(), "TZ=Europe/Berlin")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return out
+}
+
+// TestMapsWithoutBrowser runs what the maps are made of.
+func TestMapsWithoutBrowser(t *testing.T) {
+	node(t, "--test", filepath.Join("browsertest", "mapunits.mjs"))
+}
+
+// TestQueriesOfTheMaps: what the page asks of the history can be asked: it
+// parses, names metrics and recorded series that there are, and labels that they
+// have. The lint is the one of dashboards.
+func TestQueriesOfTheMaps(t *testing.T) {
+	var questions map[string]string
+	if err := json.Unmarshal(node(t, filepath.Join("browsertest", "queries.mjs")), &questions); err != nil {
+		t.Fatal(err)
+	}
+	if len(questions) < 30 {
+		t.Fatalf("%d questions", len(questions))
+	}
+	panels := []any{}
+	for i, name := range slices.Sorted(maps.Keys(questions)) {
+		panels = append(panels, object{"id": i, "title": name, "type": "timeseries", "datasource": object{"uid": promlint.PrometheusSource}, "targets": []any{object{"expr": questions[name]}},
+			"fieldConfig": object{"defaults": object{"unit": "none"}}, "gridPos": object{"x": 0, "y": i, "w": 24, "h": 1}})
+	}
+	text, err := json.MarshalIndent(object{"uid": "page", "title": "page", "schemaVersion": 1, "panels": panels}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range promlint.Dashboard(promlint.Standard(), promlint.File{Name: "page", Text: text}) {
+		if p.Severity == rules.Error { // a doubt is that names are given by a pattern: few match
+			t.Errorf("%s", p)
+		}
 	}
 }

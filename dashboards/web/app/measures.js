@@ -10,7 +10,7 @@ const rate = (metric, where, over = "1m") => `rate(${metric}{${where}}[${over}])
 // several adds up counters that a port may have or not: they are told apart by a
 // label while they are together, since a rate has no name.
 function several(metrics, where) {
-  return metrics.map((m) => `label_replace(${rate(m, where, "5m")}, "of", ${quoted(m)}, "", "")`).join(" or ");
+  return metrics.map((m) => `label_replace(${rate(m, where, "5m")}, "of", ${quoted(m)}, "kind", ".*")`).join(" or ");
 }
 
 const wrong = ["port_rx_crc_errors_total", "port_rx_errors_total", "port_symbol_errors_total", "port_fec_uncorrectable_total"];

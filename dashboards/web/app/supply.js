@@ -6,7 +6,7 @@ import { plant, bare } from "./plant.js";
 
 const listed = ["hall", "row", "rack", "node", "feed", "ups", "pdu", "shelf", "cdu", "loop", "pump", "crah"];
 
-const held = ["thermal", "brake"].map((why) => `label_replace(rate(gpu_throttle_${why}_seconds_total[1m]), "of", "${why}", "", "")`).join(" or ");
+const held = ["thermal", "brake"].map((why) => `label_replace(rate(gpu_throttle_${why}_seconds_total[1m]), "of", "${why}", "kind", ".*")`).join(" or ");
 
 /** questions are what the history is asked for at every moment. */
 export const questions = {
