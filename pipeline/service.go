@@ -224,6 +224,7 @@ func (s *service) startWeb() error {
 	}
 	if s.c.Roles[Collect] {
 		c.Steps, c.Edges, c.Events = http.HandlerFunc(s.receive.Steps), http.HandlerFunc(s.receive.Edges), http.HandlerFunc(s.receive.Events)
+		c.Alerts = s.alertsIn()
 		c.Write, c.OTLP = http.HandlerFunc(s.receive.Write), http.HandlerFunc(s.receive.Metrics)
 	}
 	s.crew.start(telling, "web", func(ctx context.Context) error { return serve.Run(ctx, c) })

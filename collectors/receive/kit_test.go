@@ -73,6 +73,9 @@ func open(t *testing.T, c Config) *post {
 	p.mux.HandleFunc("POST /api/v1/jobs/{job}/steps", p.Steps)
 	p.mux.HandleFunc("POST /api/v1/edges", p.Edges)
 	p.mux.HandleFunc("POST /api/v1/events", p.Events)
+	p.mux.HandleFunc("POST /api/v1/alerts/alertmanager", p.AlertmanagerAlerts)
+	p.mux.HandleFunc("POST /api/v1/alerts/grafana", p.GrafanaAlerts)
+	p.mux.HandleFunc("POST /api/v2/alerts", p.PushedAlerts)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	ready := &readySink{keeper: p.keeper, ready: make(chan struct{})}

@@ -32,6 +32,9 @@ type Config struct {
 	// Mapper says what pushed series mean; nil means the mappings that come with
 	// the program.
 	Mapper *mapping.Mapper
+	// Grafana, if any, returns the secret that Grafana signs with, and the name of
+	// the header of its timestamp, "" where it sends none.
+	Grafana func() (secret, timestamp string, err error)
 	// MaxSeries is how many series each of remote write and OTLP may become, and
 	// MaxForeign how many of those may be unknown to every mapping; zero means
 	// 65,536 and 2,048.

@@ -20,6 +20,13 @@ type Notify struct {
 	Flaps   Flaps
 	Teams   []match.Owner
 	Routes  []Route
+	Grafana Grafana
+}
+
+// Grafana says how Grafana signs the alerts that it sends here.
+type Grafana struct {
+	SecretFile string // unsigned ones are taken where it is empty
+	Timestamp  string // the header of its timestamp; none where it is empty
 }
 
 // Flaps says when what comes and goes is quiet (package notify).
@@ -87,6 +94,9 @@ func (r *reader) notify(n *yaml.Node, f *File) {
 		field{"flaps", func(n *yaml.Node) { r.flaps(n, &c.Flaps) }},
 		field{"teams", func(n *yaml.Node) { r.each(n, "notify: teams: ", func(item *yaml.Node) { r.team(item, c) }) }},
 		field{"routes", func(n *yaml.Node) { r.each(n, "notify: routes: ", func(item *yaml.Node) { r.route(item, c) }) }},
+		field{"grafana", func(n *yaml.Node) {
+			r.mapping(n, "notify: grafana: ", r.text("secret_file", &c.Grafana.SecretFile), r.text("timestamp_header", &c.Grafana.Timestamp))
+		}},
 		field{"receivers", func(n *yaml.Node) {
 			r.each(n, "notify: receivers: ", func(item *yaml.Node) { r.receiver(item, f) })
 		}},

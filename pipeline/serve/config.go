@@ -86,6 +86,8 @@ type Config struct {
 	Pins string
 	// Steps, Edges and Events take what is pushed; nil where nothing does.
 	Steps, Edges, Events http.Handler
+	// Alerts take what others alert of, by path.
+	Alerts map[string]http.Handler
 	// Write and OTLP take series of others, by remote write and by OTLP.
 	Write, OTLP http.Handler
 	// History answers below /prometheus/; nil where no history is kept.
