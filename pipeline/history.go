@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/quintet-dc/quintet/pipeline/store"
+	"github.com/quintet-dc/quintet/pipeline/store/forward"
 )
 
 // startHistory starts what keeps the log's series for long, where this process
@@ -14,8 +15,13 @@ func (s *service) startHistory() error {
 		return nil
 	}
 	c := f.Store
+	var forwarded []forward.Target
+	for _, w := range c.RemoteWrite {
+		forwarded = append(forwarded, forward.Target{Name: w.Name, URL: w.URL, Username: w.Username, PasswordFile: w.PasswordFile, BearerFile: w.BearerFile,
+			CAFile: w.CA, CertFile: w.Cert, KeyFile: w.Key, ServerName: w.ServerName, Headers: w.Headers, Version: w.Version})
+	}
 	history, err := store.New(store.Config{Log: s.bus, Dir: store.Dir(f.Data), Cadence: c.Cadence, Retain: c.Retain, RetainBytes: c.RetainBytes,
-		Drop: c.Drop, MaxSeries: c.MaxSeries, Lateness: f.Site.Lateness, Rules: c.Rules, Process: s.c.Process, Version: s.c.Version,
+		Drop: c.Drop, MaxSeries: c.MaxSeries, Lateness: f.Site.Lateness, Rules: c.Rules, Forward: forwarded, ForwardLabels: c.Labels, URL: s.url(), Process: s.c.Process, Version: s.c.Version,
 		Metrics: s.metrics, Logger: s.part("store")})
 	if err != nil {
 		return err
@@ -31,4 +37,13 @@ func (s *service) historyHandler() http.Handler {
 		return nil
 	}
 	return s.history
+}
+
+// url is where people find this server, as far as it knows.
+func (s *service) url() string {
+	scheme := "http://"
+	if s.c.File.Web.Cert != "" {
+		scheme = "https://"
+	}
+	return scheme + s.c.File.Listen
 }

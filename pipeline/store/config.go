@@ -11,6 +11,8 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/store/forward"
+	"github.com/quintet-dc/quintet/pipeline/store/query"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -19,9 +21,10 @@ const (
 	DefaultCadence   = 10 * time.Second
 	DefaultRetain    = 15 * 24 * time.Hour
 	DefaultMaxSeries = 1 << 20
-	// outOfOrder is how far behind the newest sample one may lie: the batch class
-	// of lateness.
-	outOfOrder = 5 * time.Minute
+	// outOfOrder is how far behind the newest sample one may lie: reports in batches
+	// come five minutes late, what an outbox kept while the log was away as late as
+	// the log is long.
+	outOfOrder = time.Hour
 	// ahead is how far before the log's time a sample may lie: one clock that is
 	// wrong must not make everything else too old.
 	ahead = time.Minute
@@ -52,7 +55,13 @@ type Config struct {
 	Catalogue *telemetry.Catalogue
 	Lateness  telemetry.Lateness
 	// Rules are files of Prometheus rules beside our own.
-	Rules   []string
+	Rules []string
+	// Forward lists who is sent the history on, ForwardLabels what is put on it.
+	Forward       []forward.Target
+	ForwardLabels map[string]string
+	// Alerts, if any, is told of the rules' alerts (query.Config).
+	Alerts  func(context.Context, []query.Alert)
+	URL     string // under which people find this server
 	Process string // names this process in its own metrics
 	Version string
 
@@ -96,6 +105,11 @@ func (c Config) Validate() error {
 		return fmt.Errorf("store: cadence: %v: want 1 s to 1 min", c.Cadence)
 	case c.Retain < 0 || c.RetainBytes < 0 || c.MaxSeries < 0:
 		return errors.New("store: a negative retention or number of series")
+	}
+	for _, t := range c.Forward {
+		if err := t.Validate(); err != nil {
+			return fmt.Errorf("store: remote_write: %s: %w", t.URL, err)
+		}
 	}
 	for _, p := range c.Drop {
 		if _, err := path.Match(p, ""); err != nil {

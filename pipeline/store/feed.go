@@ -32,7 +32,8 @@ type feed struct {
 	frame   telemetry.Frame
 
 	streams  map[streamKey]*stream
-	live     []*stream // those with cells
+	live     []*stream          // those with cells
+	current  map[origin]*stream // which schema an origin used last
 	cells    int
 	series   map[telemetry.Series]*series
 	last     map[uint64]int64 // by labels: what an earlier process wrote last
@@ -44,12 +45,12 @@ type feed struct {
 type extra interface {
 	// take hears an entry.
 	take(*telemetry.Record)
-	// write states what holds at an instant, in ms, by put.
-	write(at int64, put func(labels.Labels, float64))
+	// write states what holds at an instant, in ms.
+	write(at int64, put putter)
 }
 
 func newFeed(c Config, db storage.Appendable, count *counters) *feed {
-	return &feed{cfg: c, count: count, db: db, cadence: c.Cadence.Milliseconds(), streams: map[streamKey]*stream{},
+	return &feed{cfg: c, count: count, db: db, cadence: c.Cadence.Milliseconds(), streams: map[streamKey]*stream{}, current: map[origin]*stream{},
 		series: map[telemetry.Series]*series{}, last: map[uint64]int64{}}
 }
 
@@ -109,6 +110,12 @@ func (f *feed) frameOf(process string, b telemetry.EncodedFrame) {
 	if st.cells == nil && !f.wake(st) {
 		f.count.budget.Add(h.Instants)
 		return
+	}
+	if old := f.current[st.origin]; old != st {
+		if old != nil { // what waits of the schema before comes first
+			f.flush(old)
+		}
+		f.current[st.origin] = st
 	}
 	fr, n := &f.frame, st.schema.Len()
 	for k := range fr.Instants {

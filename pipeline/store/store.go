@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"os"
@@ -12,13 +13,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/compression"
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/store/forward"
 	"github.com/quintet-dc/quintet/pipeline/store/label"
 	"github.com/quintet-dc/quintet/pipeline/store/query"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -55,50 +58,75 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.cfg.Dir, 0o750); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	db, err := s.open()
+	registry := prometheus.NewRegistry()
+	s.cfg.Metrics.RegisterMetricsWriter(func(w io.Writer) { show(registry, w) })
+	db, err := s.open(registry)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	api, err := query.New(query.Config{Dir: s.cfg.Dir, DB: db, Catalogue: s.cfg.Catalogue, Version: s.cfg.Version, Rules: s.cfg.Rules,
-		Logger: s.cfg.Logger})
-	if err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
 	inner, stop := context.WithCancel(ctx)
+	api := query.New(inner, query.Config{Dir: s.cfg.Dir, DB: db, Catalogue: s.cfg.Catalogue, Version: s.cfg.Version, Rules: s.cfg.Rules,
+		Alerts: s.cfg.Alerts, URL: s.cfg.URL, Registry: registry, Logger: s.cfg.Logger})
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	defer stop()
-	parts.Go(func() { api.Run(inner) })
+	caught := make(chan struct{})
+	parts.Go(func() {
+		// What is written at the time of this machine waits for the log: before that
+		// it would make what the log still holds too old.
+		select {
+		case <-inner.Done():
+			return
+		case <-caught:
+		}
+		parts.Go(func() { (&own{cfg: s.cfg, count: s.count, db: db}).run(inner) })
+		if err := api.Run(inner); err != nil {
+			s.cfg.Logger.Error("rules are not evaluated", "error", err)
+		}
+	})
+	if len(s.cfg.Forward) > 0 {
+		parts.Go(func() {
+			err := forward.Run(inner, forward.Config{Dir: s.cfg.Dir, DB: db, Targets: s.cfg.Forward, Labels: s.cfg.ForwardLabels, Registry: registry, Logger: s.cfg.Logger})
+			if err != nil {
+				s.cfg.Logger.Error("the history is not sent on", "error", err)
+			}
+		})
+	}
 	s.api.Store(api)
 	defer s.api.Store(nil)
-	return s.feed(ctx, db)
+	return s.feed(inner, db, caught)
 }
 
 // open opens the database.
-func (s *Store) open() (*tsdb.DB, error) {
+func (s *Store) open(registry *prometheus.Registry) (*tsdb.DB, error) {
 	o := tsdb.DefaultOptions()
 	o.RetentionDuration = s.cfg.Retain.Milliseconds()
 	o.MaxBytes = s.cfg.RetainBytes
 	o.OutOfOrderTimeWindow = outOfOrder.Milliseconds()
 	o.WALCompression = compression.Snappy
 	o.MaxBlockDuration = max(o.MinBlockDuration, min(o.RetentionDuration/10, (31*24*time.Hour).Milliseconds()))
-	return tsdb.Open(s.cfg.Dir, s.cfg.Logger, nil, o, nil)
+	return tsdb.Open(s.cfg.Dir, s.cfg.Logger, registry, o, nil)
 }
 
 // again is how long it takes to try anew what the bus refused.
 const again = 2 * time.Second
 
 // feed reads the log into the database until ctx is done.
-func (s *Store) feed(ctx context.Context, db *tsdb.DB) error {
+func (s *Store) feed(ctx context.Context, db *tsdb.DB, caught chan<- struct{}) error {
+	open := newIncidents(s.cfg, s.count)
+	var hearing sync.WaitGroup
+	defer hearing.Wait()
+	hearing.Go(func() { open.run(ctx) })
+	abreast := sync.OnceFunc(func() { close(caught) })
 	p, err := readPlace(s.cfg.Dir)
 	if err != nil {
 		s.cfg.Logger.Warn("the log is read from its beginning", "error", err)
 	}
 	for ctx.Err() == nil {
-		f, err := s.prime(ctx, db, p)
+		f, err := s.prime(ctx, db, p, open)
 		if err == nil {
-			err = s.follow(ctx, f)
+			err = s.follow(ctx, f, abreast)
 			p = f.place()
 		}
 		switch {
@@ -123,8 +151,9 @@ func (s *Store) feed(ctx context.Context, db *tsdb.DB) error {
 
 // prime makes a feed that goes on from a place: with what the log says of
 // schemas and edges, and with what the database holds already.
-func (s *Store) prime(ctx context.Context, db *tsdb.DB, p place) (*feed, error) {
+func (s *Store) prime(ctx context.Context, db *tsdb.DB, p place, open *incidents) (*feed, error) {
 	f := newFeed(s.cfg, db, s.count)
+	f.extras = []extra{newPlaces(s.count), open}
 	f.taken = p.Position
 	last, err := lastWritten(db)
 	if err != nil {
@@ -156,14 +185,24 @@ func (f *feed) prime(e bus.Entry) {
 	}
 }
 
+// nearly is how many entries the feed may be behind and be taken for abreast of
+// the log.
+const nearly = 256
+
 // follow reads on until it cannot.
-func (s *Store) follow(ctx context.Context, f *feed) error {
+func (s *Store) follow(ctx context.Context, f *feed, abreast func()) error {
 	saved := time.Now()
 	err := s.cfg.Log.Follow(ctx, f.taken, func(e bus.Entry) error {
 		if err := f.take(e); err != nil {
 			return err
 		}
-		if e.Record != nil && e.Record.Kind == telemetry.TickRecord && time.Since(saved) > positionEvery {
+		if e.Record == nil || e.Record.Kind != telemetry.TickRecord {
+			return nil
+		}
+		if off := e.Record.Tick.At.Sub(e.Stored); e.Behind < nearly && off.Abs() < time.Minute { // no recording of another time
+			abreast()
+		}
+		if time.Since(saved) > positionEvery {
 			saved = time.Now()
 			s.save(f)
 		}
@@ -181,6 +220,10 @@ func (s *Store) save(f *feed) {
 	}
 }
 
+// recent is how far back the database is asked for what was written last: a
+// series that is older is stale.
+const recent = 10 * time.Minute
+
 // lastWritten is, by the hash of its labels, when each series of the log was
 // written last: what a process that ended wrote must not be written twice.
 func lastWritten(db *tsdb.DB) (map[uint64]int64, error) {
@@ -189,12 +232,12 @@ func lastWritten(db *tsdb.DB) (map[uint64]int64, error) {
 	if head == math.MinInt64 {
 		return out, nil
 	}
-	q, err := db.Querier(head-outOfOrder.Milliseconds(), math.MaxInt64)
+	q, err := db.Querier(head-recent.Milliseconds(), math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
 	defer q.Close()
-	set := q.Select(context.Background(), false, &storage.SelectHints{}, labels.MustNewMatcher(labels.MatchNotEqual, label.Kind, ""))
+	set := q.Select(context.Background(), false, nil, labels.MustNewMatcher(labels.MatchNotEqual, label.Kind, ""))
 	var it chunkenc.Iterator
 	for set.Next() {
 		series := set.At()
@@ -213,3 +256,19 @@ func lastWritten(db *tsdb.DB) (map[uint64]int64, error) {
 
 // Dir is where the history lies in a data folder.
 func Dir(data string) string { return filepath.Join(data, "history") }
+
+// show writes what the database, the engine and the rules say of themselves,
+// under the names by which users of Prometheus know it.
+func show(r *prometheus.Registry, w io.Writer) {
+	families, err := r.Gather()
+	if err != nil {
+		return
+	}
+	out := expfmt.NewEncoder(w, expfmt.NewFormat(expfmt.TypeTextPlain))
+	for _, f := range families {
+		f.Help = nil
+		if out.Encode(f) != nil {
+			return
+		}
+	}
+}

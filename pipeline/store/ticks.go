@@ -63,6 +63,9 @@ func (f *feed) sleep(st *stream) {
 	}
 	f.cells -= len(st.cells)
 	st.cells, st.slot, st.from = nil, never, 0
+	if f.current[st.origin] == st {
+		delete(f.current, st.origin)
+	}
 }
 
 // renew writes what stands beside the log's series.
@@ -77,7 +80,10 @@ func (f *feed) renew(at int64) {
 		})
 	}
 	for key, st := range f.streams {
-		if st.cells == nil && f.tick.Sub(st.said) > forgotten {
+		switch {
+		case st.said == 0: // said before the first tick
+			st.said = f.tick
+		case st.cells == nil && f.tick.Sub(st.said) > forgotten:
 			delete(f.streams, key)
 		}
 	}

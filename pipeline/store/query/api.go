@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/scrape"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/util/notifications"
@@ -40,9 +39,16 @@ type Config struct {
 	Dir       string
 	DB        *tsdb.DB
 	Catalogue *telemetry.Catalogue
-	Rules     []string
-	Version   string
-	Logger    *slog.Logger
+	// Rules are files of rules beside our own.
+	Rules []string
+	// Alerts, if any, is told of alerts that fire and cease, again every minute
+	// while they fire. It must not block.
+	Alerts func(context.Context, []Alert)
+	URL    string // under which people find this server
+	// Registry takes what the rule manager and the engine say of themselves.
+	Registry *prometheus.Registry
+	Version  string
+	Logger   *slog.Logger
 }
 
 // API is the query API over a database, and its rules.
@@ -50,22 +56,24 @@ type API struct {
 	cfg     Config
 	handler http.Handler
 	engine  *promql.Engine
+	ruling  *ruling
 	asking  chan struct{} // holds one for each question under way
 	began   time.Time
 }
 
-// New returns an API. Its rules are evaluated by Run.
-func New(c Config) (*API, error) {
+// New returns an API. Its rules are evaluated by Run; ctx ends what it evaluates.
+func New(ctx context.Context, c Config) *API {
 	a := &API{cfg: c, asking: make(chan struct{}, concurrent), began: time.Now()}
 	p := parser.NewParser(parser.Options{})
-	a.engine = promql.NewEngine(promql.EngineOpts{Logger: c.Logger, MaxSamples: maxSamples, Timeout: patience, LookbackDelta: lookback,
+	a.engine = promql.NewEngine(promql.EngineOpts{Logger: c.Logger, Reg: c.Registry, MaxSamples: maxSamples, Timeout: patience, LookbackDelta: lookback,
 		EnableAtModifier: true, EnableNegativeOffset: true, NoStepSubqueryIntervalFn: func(int64) int64 { return (15 * time.Second).Milliseconds() }, Parser: p})
+	a.ruling = a.newRuling(ctx, p)
 	a.handler = a.routes(p)
-	return a, nil
+	return a
 }
 
 // Run evaluates the rules until ctx is done.
-func (a *API) Run(ctx context.Context) { <-ctx.Done() }
+func (a *API) Run(ctx context.Context) error { return a.ruling.run(ctx, a.cfg.URL) }
 
 // routes is Prometheus' own API but for what it would know of targets.
 func (a *API) routes(p parser.Parser) http.Handler {
@@ -74,6 +82,11 @@ func (a *API) routes(p parser.Parser) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", router)
 	mux.HandleFunc("GET /metadata", a.metadata)
+	for _, path := range []string{"/admin/", "/write", "/otlp/"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			answer(w, http.StatusNotFound, "not_found", "the history is not changed from here; series are pushed to /api/v1/write and /v1/metrics")
+		})
+	}
 	return http.StripPrefix(Prefix, mux)
 }
 
@@ -89,13 +102,13 @@ func (a *API) api(p parser.Parser) *v1.API {
 		map[string]string{}, v1.GlobalURLOptions{},
 		func(h http.HandlerFunc) http.HandlerFunc { return h },
 		statistics{a.cfg.DB}, a.cfg.Dir, false, false, 0, a.cfg.Logger,
-		func(context.Context) v1.RulesRetriever { return none },
+		func(context.Context) v1.RulesRetriever { return a.ruling },
 		maxSamples, concurrent, 1<<20, false, nil,
 		a.runtime,
 		&v1.PrometheusVersion{Version: promVersion, Branch: "quintet", Revision: a.cfg.Version, GoVersion: runtime.Version()},
 		func() []notifications.Notification { return nil },
 		func() (<-chan notifications.Notification, func(), bool) { return nil, func() {}, false },
-		prometheus.NewRegistry(), prometheus.NewRegistry(), nil,
+		a.cfg.Registry, prometheus.NewRegistry(), nil,
 		false, nil, false, false, false, false, lookback, false, false, nil, nil,
 		v1.OpenAPIOptions{}, p)
 }
@@ -127,12 +140,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.handler.ServeHTTP(w, r)
 }
 
-// Refuse answers with an error in Prometheus' form.
-func Refuse(w http.ResponseWriter, status int, text string) {
+// Refuse answers that there is no answer now, in Prometheus' form.
+func Refuse(w http.ResponseWriter, status int, text string) { answer(w, status, "unavailable", text) }
+
+// answer answers with an error in Prometheus' form.
+func answer(w http.ResponseWriter, status int, kind, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	body := map[string]string{"status": "error", "errorType": "unavailable", "error": text}
-	_ = json.NewEncoder(w).Encode(body) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(map[string]string{"status": "error", "errorType": kind, "error": text}) // whoever asked may be gone
 }
 
 // statistics is what the database says of itself.
@@ -158,11 +173,9 @@ type nothing struct{}
 func (nothing) ScrapePools() []string                       { return []string{} }
 func (nothing) TargetsActive() map[string][]*scrape.Target  { return nil }
 func (nothing) TargetsDropped() map[string][]*scrape.Target { return nil }
-func (nothing) TargetsDroppedCounts() map[string]int        { return nil }
+func (nothing) TargetsDroppedCounts() map[string]int        { return map[string]int{} }
 func (nothing) ScrapePoolConfig(string) (*config.ScrapeConfig, error) {
 	return nil, errNoPool
 }
-func (nothing) Alertmanagers() []*url.URL            { return nil }
-func (nothing) DroppedAlertmanagers() []*url.URL     { return nil }
-func (nothing) RuleGroups() []*rules.Group           { return nil }
-func (nothing) AlertingRules() []*rules.AlertingRule { return nil }
+func (nothing) Alertmanagers() []*url.URL        { return nil }
+func (nothing) DroppedAlertmanagers() []*url.URL { return nil }

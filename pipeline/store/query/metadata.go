@@ -34,7 +34,7 @@ func (a *API) metadata(w http.ResponseWriter, r *http.Request) {
 	if text := r.FormValue("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			refuseData(w, "limit must be a number")
+			answer(w, http.StatusBadRequest, "bad_data", "limit must be a number")
 			return
 		}
 		limit = n
@@ -58,10 +58,4 @@ func (a *API) metadata(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": data}) // whoever asked may be gone
-}
-
-func refuseData(w http.ResponseWriter, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusBadRequest)
-	_ = json.NewEncoder(w).Encode(map[string]string{"status": "error", "errorType": "bad_data", "error": text})
 }
