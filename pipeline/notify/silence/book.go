@@ -205,6 +205,9 @@ func (b *Book) Put(ctx context.Context, s Silence, now telemetry.Time) (Silence,
 	if err := s.Validate(); err != nil {
 		return s, err
 	}
+	if s.End != nil && *s.End <= now {
+		return s, problem("end", "it is over already")
+	}
 	if s.ID != "" {
 		return b.change(ctx, s.ID, func(old Silence) Silence {
 			s.Created, s.Updated, s.ExpiredBy = old.Created, now, ""
