@@ -9,31 +9,44 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	sim "github.com/quintet-dc/quintet/lab/sim/site"
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/rules/promlint"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// mapped is the live site with a small plant, one switch of which is hot.
-func mapped(t *testing.T) api {
-	a := newPlant(t, sim.Sized(64), today.Add(-10*time.Minute)).answers(live(t))
-	open := moved(a["/api/v1/incidents"].(object)["incidents"].([]any)[0], 0).(object)
-	open["root"].(object)["entity"] = "nic:n0005/mlx5_3"
-	for i, entity := range []string{"nic:n0005/mlx5_3", "port:p3-leaf01/eth2", "port:p3-spine00/eth2"} {
-		open["chain"].([]any)[min(i, len(open["chain"].([]any))-1)].(object)["entity"] = entity
+// mapped is the live site with a plant, one switch of which is hot: what its open
+// incident says of a host is said of the one behind the hot port.
+func mapped(t *testing.T, size sim.Config) api {
+	p := newPlant(t, size, today.Add(-10*time.Minute))
+	a := p.answers(live(t))
+	port := telemetry.Entity{Kind: telemetry.Port, Name: p.hot + "/eth2"}
+	nic, _, _ := p.graph.Peer(port)
+	up, _, _ := p.graph.Peer(p.graph.Uplinks(telemetry.Entity{Kind: telemetry.Switch, Name: p.hot})[0])
+	old := a["/api/v1/incidents"].(object)["incidents"].([]any)[0].(object)
+	open := moved(old, 0).(object)
+	open["title"] = strings.ReplaceAll(open["title"].(string), "h9/nic0", nic.Name)
+	open["root"].(object)["entity"] = nic.String()
+	chain := open["chain"].([]any)
+	for i, e := range []telemetry.Entity{nic, port, up} {
+		if i < len(chain) {
+			chain[i].(object)["entity"] = e.String()
+		}
 	}
 	a["/api/v1/incidents"] = object{"incidents": []any{open}}
-	a["/api/v1/paths"] = object{"paths": []string{"/fabric", "/fabric?measure=use", "/fabric?of=switch:p3-leaf01", "/fabric?of=port:p3-leaf01/eth2&measure=marks", "/power", "/power?measure=margin", "/power?of=rack:r001", "/power?of=node:n0005"}}
+	a["/api/v1/paths"] = object{"paths": []string{"/fabric", "/fabric?measure=use", "/fabric?of=switch:" + p.hot, "/fabric?of=" + port.String() + "&measure=marks",
+		"/power", "/power?measure=margin", "/power?of=rack:" + p.weak(), "/power?of=node:n0005"}}
 	return a
 }
 
 // TestMaps runs the scenarios of browsertest/maps.mjs. What it measures is told,
 // not judged: it depends on the machine.
 func TestMaps(t *testing.T) {
-	small := mapped(t)
+	small := mapped(t, sim.Sized(64))
 	worlds := map[string]api{"fabric": small, "fabricInTime": small, "fabricWithoutHistory": small, "mapsLook": small, "power": small}
 	if os.Getenv("QUINTET_PAGE_SMALL") == "" {
 		large := newPlant(t, sim.Reference(), today.Add(-10*time.Minute)).answers(calm(t))

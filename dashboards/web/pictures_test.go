@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	sim "github.com/quintet-dc/quintet/lab/sim/site"
 )
 
 // kept are the pictures that docs/page.md shows.
-var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light"}
+var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark"}
 
 // TestPictures takes pictures of the views at two widths in both themes, where
 // QUINTET_PAGE_PICTURES names a folder for them; "docs" renews those of
@@ -31,8 +33,12 @@ func TestPictures(t *testing.T) {
 	site := newSite(t, alive)
 	list := alive["/api/v1/incidents"].(object)["incidents"].([]any)
 	page := func(i int) string { return site.URL + "/incidents/" + list[i].(object)["id"].(string) }
+	hall := mapped(t, sim.Reference())
+	maps, paths := newSite(t, hall).URL, hall["/api/v1/paths"].(object)["paths"].([]string)
 	browser(t, object{"shots": object{"dir": shots, "pages": []object{
 		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.732}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},
+		{"name": "fabric", "url": maps + paths[0]}, {"name": "switch", "url": maps + paths[2]}, {"name": "port", "url": maps + paths[3]},
+		{"name": "power", "url": maps + paths[5]}, {"name": "rack", "url": maps + paths[6]},
 		{"name": "empty", "url": newSite(t, empty()).URL}, {"name": "jobs", "url": newSite(t, crowded(t)).URL + "/jobs"}, {"name": "diverged", "url": newSite(t, diverged(t)).URL},
 	}}})
 	if dir != "docs" {

@@ -77,7 +77,9 @@ func (p *plant) supply(query string, at float64) []point {
 		{"node_power_watts", func() []point { return p.each(node, watts) }},
 		{"min by (node) (gpu_temperature_margin", func() []point { return p.byNode(func(e telemetry.Entity) float64 { return p.margin(e, at) }) }},
 		{"max by (node) (gpu_temperature_celsius", func() []point { return p.byNode(func(e telemetry.Entity) float64 { return 87 - p.margin(e, at) }) }},
-		{"max by (node) (sum", func() []point { return p.byNode(func(e telemetry.Entity) float64 { return max(0, 0.35-p.margin(e, at)/30) }) }},
+		{"max by (node) (sum", func() []point {
+			return p.byNode(func(e telemetry.Entity) float64 { return max(0, 0.35-p.margin(e, at)/30) })
+		}},
 		{"inlet_celsius", func() []point {
 			return p.each([]telemetry.Kind{telemetry.Node, telemetry.CRAH}, func(e telemetry.Entity) float64 { return 22 + 2*noise(e.Name, 0) })
 		}},
@@ -85,7 +87,9 @@ func (p *plant) supply(query string, at float64) []point {
 		{"feed_up", func() []point {
 			return p.each([]telemetry.Kind{telemetry.Feed, telemetry.UPS, telemetry.PDU}, func(telemetry.Entity) float64 { return 1 })
 		}},
-		{"psu_up == 0", func() []point { return p.each([]telemetry.Kind{telemetry.PSU}, func(telemetry.Entity) float64 { return 0 })[2:3] }},
+		{"psu_up == 0", func() []point {
+			return p.each([]telemetry.Kind{telemetry.PSU}, func(telemetry.Entity) float64 { return 0 })[2:3]
+		}},
 	} {
 		if strings.HasPrefix(query, q.begins) {
 			return q.answer()

@@ -106,6 +106,6 @@ export class Equipment {
     }
     return [...gpus].map(([id, g]) => ({ id, href: null, v: g.gpu_temperature_celsius, lines: [
       quantity(g.gpu_temperature_celsius, "celsius", ""), g.gpu_temperature_margin_celsius !== undefined ? `${quantity(g.gpu_temperature_margin_celsius, "celsius", "")} to slowdown` : "",
-      quantity(g.gpu_power_watts, "watts", ""), quantity(g.gpu_sm_clock_hertz, "hertz", "")].filter(Boolean) }));
+      quantity(g.gpu_power_watts, "watts", ""), quantity(g.gpu_sm_clock_hertz, "hertz", ""), this.view.marks.get(id) === "root" ? "an incident begins here" : this.view.marks.get(id) ? "an incident passes here" : ""].filter(Boolean) }));
   }
 }

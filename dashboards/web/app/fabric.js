@@ -6,7 +6,7 @@ import { plural } from "./format.js";
 import { section } from "./parts.js";
 import { CellMap, Legend } from "./cells.js";
 import { scaleOf } from "./heat.js";
-import { history as past, grid, isAborted } from "./promql.js";
+import { history as past, grid, isAborted, unsettled } from "./promql.js";
 import { plant, bare, byName, planeOf, tierOf } from "./plant.js";
 import { measures, measureOf, bySwitch, variants, possible, valueWords, brief } from "./measures.js";
 import { Scrub, atOf } from "./time.js";
@@ -94,6 +94,7 @@ export class Fabric {
   /** update brings the view up to what the store knows. */
   update() {
     if (this.closed) return;
+    past.settled = this.store.tick - unsettled;
     this.scrub.set(this.store.tick, this.at, [...this.store.incidents.values()]);
     if (Number.isFinite(this.moment) && this.moment !== this.asked) this.ask(false);
     const { marks, incidents } = touchedBy(this.store, this.at);

@@ -4,7 +4,7 @@
 import { Curves } from "./curves.js";
 import { keyOf } from "./series.js";
 
-const hour = 3600e3;
+const hour = 3600e3, least = 600e3; // ms: of a picture, and the shortest one
 
 /** step is how many seconds lie between the points of a curve: three samples of the history, so that rates are smooth. */
 export const step = 30;
@@ -53,7 +53,8 @@ export class Past extends Curves {
     this.rows.byKey = new Map();
     this.rank = new Map(curves.map((c, i) => [keyOf(c), i]));
     this.take({ curves });
-    this.from = from;
+    const begins = Math.min(...curves.map((c) => c.t[0] ?? Infinity)); // a young history does not fill the hour
+    this.from = Number.isFinite(begins) ? Math.min(Math.max(from, begins - least / 10), to - least) : from;
     this.to = to;
     this.failure = "";
     this.incident = { state: live ? "open" : "past", chain: [], onset: null };

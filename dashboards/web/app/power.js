@@ -7,7 +7,7 @@ import { plural, quantity, called, percent, NONE } from "./format.js";
 import { section } from "./parts.js";
 import { CellMap, Legend } from "./cells.js";
 import { scaleOf } from "./heat.js";
-import { grid, isAborted } from "./promql.js";
+import { history as past, grid, isAborted, unsettled } from "./promql.js";
 import { bare, byName } from "./plant.js";
 import { Scrub, atOf } from "./time.js";
 import { touchedBy, stronger, incidentLines } from "./touched.js";
@@ -118,6 +118,7 @@ export class Power {
   /** update brings the view up to what the store knows. */
   update() {
     if (this.closed) return;
+    past.settled = this.store.tick - unsettled;
     this.scrub.set(this.store.tick, this.at, [...this.store.incidents.values()]);
     if (Number.isFinite(this.moment) && this.moment !== this.asked) this.ask(false);
     const { marks, incidents } = touchedBy(this.store, this.at);
@@ -187,6 +188,7 @@ export class Power {
   tell(e, x) {
     const { supply } = this, c = supply.coolant.get(e.id), down = supply.get("up", e.id) === 0;
     return [called(e.id), down ? "down" : "",
+      Number.isFinite(x.load.watts) && !Number.isFinite(x.load.ratio) ? quantity(x.load.watts, "watts", "") : "",
       Number.isFinite(x.load.ratio) ? `${Number.isFinite(x.load.watts) ? `${quantity(x.load.watts, "watts", "")}, ` : ""}${percent(x.load.ratio)} of the limit${x.load.own ? "" : " at the tightest behind it"}` : "",
       Number.isFinite(x.load.alone) ? `${percent(x.load.alone)} of one side's limit, were the other gone` : "",
       c?.flow !== undefined ? `${quantity(c.flow, "liters_per_minute", "")}, ${quantity(c.supply, "celsius", "")} in, ${quantity(c.return, "celsius", "")} out` : "",

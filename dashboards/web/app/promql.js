@@ -16,14 +16,17 @@ export class Prometheus {
   #kept = new Map(); // key -> answer, the least recently asked for first
   #values = 0; // in #kept
 
+  /** settled is the instant up to which the history does not change any more: only such answers are kept. */
+  settled = Infinity;
+
   constructor(fetching = (...args) => fetch(...args)) { this.#fetch = fetching; }
 
   /** instant answers [{labels, v}] as of an instant. */
-  instant(query, at, signal) { return this.#ask("query", { query, time: seconds(at) }, signal); }
+  instant(query, at, signal) { return this.#ask("query", { query, time: seconds(at) }, { end: at, signal }); }
 
   /** range answers [{labels, t: [ms], v: [number]}] from and to which, by step seconds. */
   range(query, { from, to, step }, signal) {
-    return this.#ask("query_range", { query, start: seconds(from), end: seconds(to), step: String(step) }, signal);
+    return this.#ask("query_range", { query, start: seconds(from), end: seconds(to), step: String(step) }, { end: to, signal });
   }
 
   /** first answers the first of several questions that has an answer, and which: {at, result}. ask(question) asks one. */
@@ -35,7 +38,7 @@ export class Prometheus {
     return { at: -1, result: [] };
   }
 
-  #ask(path, params, signal) {
+  #ask(path, params, { end, signal }) {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const key = `${path}?${new URLSearchParams(params)}`;
     const kept = this.#kept.get(key);
@@ -45,7 +48,7 @@ export class Prometheus {
       return Promise.resolve(kept);
     }
     let one = this.#flying.get(key);
-    if (!one) this.#flying.set(key, (one = this.#begin(key)));
+    if (!one) this.#flying.set(key, (one = this.#begin(key, end)));
     return this.#wait(one, signal);
   }
 
@@ -65,8 +68,8 @@ export class Prometheus {
     });
   }
 
-  #begin(key) {
-    const one = { key, waiting: 0, control: new AbortController() };
+  #begin(key, end) {
+    const one = { key, end, waiting: 0, control: new AbortController() };
     one.answer = this.#turn(one.control.signal).then(() => this.#send(one)).finally(() => {
       if (this.#flying.get(key) === one) this.#flying.delete(key);
     });
@@ -103,7 +106,7 @@ export class Prometheus {
       const body = (response.headers.get("Content-Type") ?? "").includes("json") ? await response.json().catch(() => null) : null;
       if (!response.ok || body?.status !== "success") throw failure(response, body);
       const answer = plain(body.data);
-      this.#keep(one.key, answer);
+      if (one.end <= this.settled) this.#keep(one.key, answer);
       return answer;
     } finally {
       this.#next();
@@ -144,6 +147,9 @@ function plain(data) {
 }
 
 function value(text) { return text === "+Inf" ? Infinity : text === "-Inf" ? -Infinity : Number(text ?? NaN); }
+
+/** unsettled is for how many ms behind the log's tick slow sources may still add to the history. */
+export const unsettled = 120000;
 
 /** quoted is a text as a PromQL string. */
 export function quoted(v) { return `"${String(v).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`; }

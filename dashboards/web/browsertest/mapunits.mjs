@@ -72,6 +72,18 @@ test("equal questions are asked once, and answers are kept within bounds", async
   assert.equal(more.length, 2, "what is too large is not kept");
 });
 
+test("what the history may still add to is asked anew", async () => {
+  const { asked, history } = server();
+  history.settled = 1000;
+  for (const at of [1000, 1001]) for (let i = 0; i < 2; i++) {
+    const one = history.instant("a", at);
+    await settle();
+    asked.at(-1).answer(vector(i));
+    await one;
+  }
+  assert.deepEqual(asked.map((a) => a.url.slice(-5)), ["1.000", "1.001", "1.001"]);
+});
+
 test("at most four are under way; what waits goes on, or is given up", async () => {
   const { asked, history } = server();
   const controls = Array.from({ length: 7 }, () => new AbortController());

@@ -7,7 +7,7 @@ export async function shoot(browser, { dir, pages }) {
     for (const { name, url, hover } of pages) {
       const page = await context.newPage();
       await page.goto(url);
-      await page.locator(".plot .curve, .rows .row, .command").first().waitFor();
+      await page.locator(".plot .curve, .rows .row, .command, .worst li").first().waitFor();
       if (hover && width > 500) {
         const box = await page.locator(".plot").first().boundingBox();
         await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) });
