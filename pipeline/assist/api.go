@@ -21,7 +21,7 @@ type API interface {
 
 // Refusal is the API's own word on why there is no answer.
 type Refusal struct {
-	Status int
+	Status int    `json:"-"`
 	Field  string `json:"field"`
 	Text   string `json:"error"`
 }
