@@ -29,7 +29,7 @@ func (s *service) receivers() ([]notify.Receiver, error) {
 		if r.Risks {
 			kinds = append(kinds, explain.KindRisk)
 		}
-		out = append(out, notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Timeout: r.Timeout})
+		out = append(out, notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Notes: r.Notes, Timeout: r.Timeout})
 	}
 	return out, nil
 }

@@ -135,6 +135,30 @@ func (b bucket) Update(_ context.Context, key string, value []byte, revision uin
 	return b.write(key, value, revision, jetstream.ErrKeyRevisionMismatch)
 }
 
+// WatchAll follows the notes, which have a bucket of their own elsewhere.
+func (b bucket) WatchAll(ctx context.Context, _ ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+	w := make(watcher)
+	go func() {
+		seen := map[string]uint64{}
+		for ctx.Err() == nil {
+			for _, key := range b.memory.keys("inc-") {
+				if e, err := b.Get(ctx, key); err == nil && e.Revision() > seen[key] {
+					seen[key] = e.Revision()
+					select {
+					case w <- e:
+					case <-ctx.Done():
+					}
+				}
+			}
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return w, nil
+}
+
 func (b bucket) Put(_ context.Context, key string, value []byte) (uint64, error) {
 	b.memory.mu.Lock()
 	revision := b.memory.values[key].revision

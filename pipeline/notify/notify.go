@@ -156,6 +156,17 @@ func Run(ctx context.Context, c Config) error {
 		serving.Go(func() { d.run(ctx) })
 	}
 	serving.Go(func() { c.wishes(ctx, kv, desks) })
+	var noting []chan<- owedNote
+	for _, d := range desks {
+		if d.r.Notes {
+			in := make(chan owedNote, 16)
+			noting = append(noting, in)
+			serving.Go(func() { d.tellNotes(ctx, in) })
+		}
+	}
+	if len(noting) > 0 {
+		serving.Go(func() { c.notes(ctx, noting) })
+	}
 	board.follow(ctx, desks)
 	return nil
 }

@@ -136,6 +136,9 @@ func (a *Alertmanager) Fingerprint() string {
 
 // Notify implements notify.Notifier.
 func (a *Alertmanager) Notify(ctx context.Context, m *notify.Message) notify.Answer {
+	if m.Type == notify.TypeNoted {
+		return notify.Answer{Verdict: notify.Taken} // an alert has no place for it
+	}
 	told, err := m.Read()
 	if err != nil {
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}

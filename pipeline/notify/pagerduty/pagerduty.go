@@ -86,6 +86,9 @@ func (p *PagerDuty) Notify(ctx context.Context, m *notify.Message) notify.Answer
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
 	}
 	body, err := p.body(m, key)
+	if err == nil && body == nil {
+		return notify.Answer{Verdict: notify.Taken} // there is no such event
+	}
 	if err != nil {
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
 	}
@@ -129,8 +132,12 @@ type (
 	}
 )
 
-// body is an event as PagerDuty reads it. It follows from m and the key alone.
+// body is an event as PagerDuty reads it, nil where there is none. It follows
+// from m and the key alone.
 func (p *PagerDuty) body(m *notify.Message, key string) ([]byte, error) {
+	if m.Type == notify.TypeNoted {
+		return acknowledged(m, key)
+	}
 	told, err := m.Read()
 	if err != nil {
 		return nil, err
@@ -159,6 +166,16 @@ func (p *PagerDuty) body(m *notify.Message, key string) ([]byte, error) {
 		b, err = encode(&e)
 	}
 	return b, err
+}
+
+// acknowledged is the event of an incident that somebody has acknowledged; nil
+// where that is not what was said.
+func acknowledged(m *notify.Message, key string) ([]byte, error) {
+	n, err := m.ReadNote()
+	if err != nil || n.Acknowledged == nil {
+		return nil, err
+	}
+	return encode(&event{Key: key, Action: "acknowledge", Dedup: n.ID, Client: "Quintet"})
 }
 
 func encode(e *event) ([]byte, error) {

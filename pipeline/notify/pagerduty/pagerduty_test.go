@@ -81,6 +81,25 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+func TestAnAcknowledgementIsPassedOn(t *testing.T) {
+	s := notifytest.NewServer(t, 202)
+	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: write(t, key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{`{"type":"incident.noted","data":{"id":"inc-1","acknowledged":{"by":"ann"},"assigned":null}}`, `{"type":"incident.noted","data":{"id":"inc-1","acknowledged":null,"assigned":{"to":"ben"}}}`} {
+		if a := r.Notify(t.Context(), &notify.Message{ID: "inc-1.note-4.far", Type: notify.TypeNoted, Body: []byte(body)}); a.Verdict != notify.Taken {
+			t.Errorf("%+v", a)
+		}
+	}
+	if n := len(s.Requests()); n != 1 {
+		t.Fatalf("%d requests: an assignment is no event there", n)
+	}
+	if e := sent(t, s.Requests()[0].Body); e.Action != "acknowledge" || e.Dedup != "inc-1" || e.Key != key {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestBounds(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
 	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: write(t, key)})

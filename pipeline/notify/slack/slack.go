@@ -117,6 +117,9 @@ type (
 
 // body is a message as Slack reads it. It follows from m alone.
 func (s *Slack) body(m *notify.Message) ([]byte, error) {
+	if m.Type == notify.TypeNoted {
+		return noted(m)
+	}
 	told, err := m.Read()
 	if err != nil {
 		return nil, err
@@ -143,10 +146,25 @@ func (s *Slack) body(m *notify.Message) ([]byte, error) {
 		blocks = append(blocks, block{Type: "actions", Elements: []any{button{"button", &words{"plain_text", "Open"}, v.Link}}})
 	}
 	blocks = append(blocks, block{Type: "context", Elements: []any{words{"mrkdwn", escape(m.ID)}}})
+	return encode(message{Text: cutRunes(maxText, escape(nonEmpty(title))), Attachments: []attachment{{Color: colour(v), Blocks: blocks}}})
+}
+
+// noted is what somebody said of an incident.
+func noted(m *notify.Message) ([]byte, error) {
+	n, err := m.ReadNote()
+	if err != nil {
+		return nil, err
+	}
+	line := cutRunes(maxSection, escape(n.Words()))
+	return encode(message{Text: line, Attachments: []attachment{{Color: "#56b4e9", Blocks: []block{
+		{Type: "section", Text: &words{"mrkdwn", line}}, {Type: "context", Elements: []any{words{"mrkdwn", escape(m.ID)}}}}}}})
+}
+
+func encode(m message) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	err = enc.Encode(message{Text: cutRunes(maxText, escape(nonEmpty(title))), Attachments: []attachment{{Color: colour(v), Blocks: blocks}}})
+	err := enc.Encode(m)
 	return out.Bytes(), err
 }
 

@@ -105,6 +105,18 @@ func TestWhatAPersonSees(t *testing.T) {
 	}
 }
 
+func TestANote(t *testing.T) {
+	s := notifytest.NewServer(t, 200)
+	r, err := slack.New(slack.Config{URLFile: write(t, s.URL)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Notify(t.Context(), &notify.Message{ID: "inc-1.note-4.far", Type: notify.TypeNoted, Body: []byte(`{"type":"incident.noted","data":{"id":"inc-1","acknowledged":{"by":"ann","text":"<on it>"},"assigned":null}}`)})
+	if got := sent(t, s.Requests()[0].Body); got.text != "Acknowledged by ann: &lt;on it&gt;" || got.id != "inc-1.note-4.far" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestBounds(t *testing.T) {
 	s := notifytest.NewServer(t, 200)
 	r, err := slack.New(slack.Config{URLFile: write(t, s.URL)})

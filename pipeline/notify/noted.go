@@ -1,0 +1,251 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+)
+
+// TypeNoted is the type of a message that tells what people said of an incident.
+const TypeNoted = "incident.noted"
+
+// Said is what somebody said of an incident, as the bucket of notes has it.
+type Said struct {
+	To   string    `json:"to,omitempty"` // whom it is assigned to
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}
+
+// Note is what is told of that: whoever wants notes hears when it changes.
+type Note struct {
+	ID           string `json:"id"`
+	Acknowledged *Said  `json:"acknowledged"`
+	Assigned     *Said  `json:"assigned"`
+}
+
+// noting is where one incident's notes stand with one receiver, under
+// note.<incident>.<receiver>. Like a Delivery it is claimed before it is sent
+// and marked after; Body is what every attempt sends.
+type noting struct {
+	Sequence uint64    `json:"sequence"` // of the note in its bucket
+	State    string    `json:"state"`
+	Body     string    `json:"body"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Lease    Seconds   `json:"lease_seconds,omitempty"`
+	Attempt  int       `json:"attempt"`
+	Reason   string    `json:"reason,omitempty"`
+}
+
+const notePrefix = "note."
+
+// maxNotes bounds the notes that wait for one receiver.
+const maxNotes = 1000
+
+// owedNote is a note that a receiver may have to be told.
+type owedNote struct {
+	note     Note
+	sequence uint64
+	due      time.Time
+	claim    uint64 // somebody else's that was seen, and when first
+	claimed  time.Time
+}
+
+// notes follows the bucket of notes until ctx is done, and hands what changes to
+// the desks that want it.
+func (c *Config) notes(ctx context.Context, into []chan<- owedNote) {
+	_ = c.untilDone(ctx, "notes are not heard", func() error {
+		kv, err := c.Bus.KeyValue(ctx, bus.Notes)
+		if err != nil {
+			return err
+		}
+		w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = w.Stop() }()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case e, more := <-w.Updates():
+				if !more {
+					return errors.New("it ended")
+				}
+				if e == nil || !incidentID.MatchString(e.Key()) {
+					continue
+				}
+				n := owedNote{sequence: e.Revision(), due: c.Now()}
+				if json.Unmarshal(e.Value(), &n.note) != nil {
+					continue
+				}
+				n.note.ID = e.Key()
+				for _, to := range into {
+					select {
+					case to <- n:
+					case <-ctx.Done():
+						return nil
+					}
+				}
+			}
+		}
+	})
+}
+
+// tellNotes tells the receiver of notes until ctx is done, one at a time.
+func (d *desk) tellNotes(ctx context.Context, in <-chan owedNote) {
+	owed := map[string]*owedNote{}
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-in:
+			if len(owed) < maxNotes {
+				owed[n.note.ID] = &n
+			}
+		case <-timer.C:
+		}
+		wait, now := time.Hour, d.c.Now()
+		for id, n := range owed { // order-independent: each is another incident's
+			if !n.due.After(now) {
+				n.due = d.tellNote(ctx, n)
+			}
+			if n.due.IsZero() || d.left() {
+				delete(owed, id)
+				continue
+			}
+			wait = min(wait, n.due.Sub(now))
+		}
+		timer.Reset(max(wait, 10*time.Millisecond))
+	}
+}
+
+// tellNote tells one note, if the receiver knows of the incident and has not
+// heard the same. It returns when to look again; zero means never.
+func (d *desk) tellNote(ctx context.Context, n *owedNote) time.Time {
+	now, key := d.c.Now(), notePrefix+n.note.ID+"."+d.r.Name
+	delivery, _, err := d.delivery(ctx, n.note.ID)
+	if err != nil {
+		return d.storeTrouble(err)
+	}
+	if !delivery.toldOpen() {
+		return time.Time{}
+	}
+	b, seen, err := d.store.get(ctx, key)
+	if err != nil {
+		return d.storeTrouble(err)
+	}
+	var held noting
+	if seen != 0 && json.Unmarshal(b, &held) != nil {
+		held = noting{}
+	}
+	body := n.body()
+	switch {
+	case held.Sequence > n.sequence, held.Sequence == n.sequence && held.State == StateSettled:
+		return time.Time{}
+	case held.State == StateSettled && held.Body == body, seen == 0 && n.note.Acknowledged == nil && n.note.Assigned == nil:
+		return time.Time{} // it says nothing new of whose it is
+	case held.State == StateClaimed && held.By != d.by && !d.c.Alone:
+		if n.claim != seen {
+			n.claim, n.claimed = seen, now
+		}
+		if until := n.claimed.Add(time.Duration(held.Lease)); until.After(now) {
+			return until
+		}
+	}
+	if held.Sequence != n.sequence {
+		held = noting{Sequence: n.sequence, Body: body}
+	}
+	return d.sendNote(ctx, key, seen, n, held)
+}
+
+func (d *desk) sendNote(ctx context.Context, key string, seen uint64, n *owedNote, held noting) time.Time {
+	held.State, held.By, held.At, held.Lease = StateClaimed, d.by, d.c.Now(), Seconds(d.lease())
+	held.Attempt++
+	at, err := d.store.swap(ctx, key, seen, held)
+	if err != nil {
+		return d.contended(err)
+	}
+	m := &Message{ID: n.note.ID + ".note-" + strconv.FormatUint(n.sequence, 10) + "." + d.r.Name, Type: TypeNoted, Body: []byte(held.Body), Attempt: held.Attempt}
+	within, cancel := context.WithTimeout(ctx, d.r.Timeout)
+	a := d.r.Notifier.Notify(within, m)
+	cancel()
+	d.meters.attempt(a.Verdict)
+	held.State, held.Lease, held.At, held.Reason = StateSettled, 0, d.c.Now(), short(a.Reason)
+	var again time.Time
+	if a.Verdict != Taken && a.Verdict != Gone {
+		if wait, more := delay(d.c.Retries, held.Attempt, a.After, d.c.Random()); more {
+			held.State, again = StateFailed, d.c.Now().Add(wait)
+		} else {
+			d.log.Error("a note is given up", "incident", n.note.ID, "attempts", held.Attempt, "reason", a.Reason)
+		}
+	}
+	if _, err := d.store.insist(ctx, key, at, held); err != nil {
+		return d.contended(err)
+	}
+	return again
+}
+
+// body is the note as every attempt tells it. It follows from the note alone.
+func (n *owedNote) body() string {
+	at := time.Time{}
+	for _, s := range []*Said{n.note.Acknowledged, n.note.Assigned} {
+		if s != nil && s.At.After(at) {
+			at = s.At
+		}
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(struct {
+		Type      string    `json:"type"`
+		Timestamp time.Time `json:"timestamp"`
+		Data      Note      `json:"data"`
+	}{TypeNoted, at.UTC(), n.note})
+	if err != nil { // a year beyond 9999
+		return fmt.Sprintf(`{"type":%q,"data":{"id":%q}}`, TypeNoted, n.note.ID)
+	}
+	return string(bytes.TrimSpace(out.Bytes()))
+}
+
+// ReadNote returns what a message of TypeNoted says.
+func (m *Message) ReadNote() (*Note, error) {
+	var t struct {
+		Data Note `json:"data"`
+	}
+	if err := json.Unmarshal(m.Body, &t); err != nil {
+		return nil, fmt.Errorf("message %s: %w", m.ID, err)
+	}
+	return &t.Data, nil
+}
+
+// Words is the note in one line.
+func (n *Note) Words() string {
+	said := func(s *Said, words string) string {
+		if s.By != "" {
+			words += " by " + s.By
+		}
+		if s.Text != "" {
+			words += ": " + s.Text
+		}
+		return words
+	}
+	switch {
+	case n.Assigned != nil && (n.Acknowledged == nil || n.Assigned.At.After(n.Acknowledged.At)):
+		return said(n.Assigned, "Assigned to "+n.Assigned.To)
+	case n.Acknowledged != nil:
+		return said(n.Acknowledged, "Acknowledged")
+	}
+	return "Acknowledged by nobody any more"
+}
