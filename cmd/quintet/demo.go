@@ -15,6 +15,7 @@ type demoCommand struct {
 	GPUs     int           `name:"gpus" default:"16" placeholder:"N" help:"How large the simulated site is."`
 	Seed     uint64        `default:"3" placeholder:"N" help:"Equal seeds make equal sites."`
 	Fault    string        `placeholder:"NAME[@ENTITY]" help:"What goes wrong, again and again; one of each domain in turn if not given."`
+	After    time.Duration `default:"60s" help:"When the first fault comes."`
 	Recorded bool          `help:"Play our own recording of a small RoCE fabric in the place of the site."`
 	Trace    string        `placeholder:"FILE" help:"Play this recording in the place of the site: a trace, or the folder of a bundle."`
 	Speed    float64       `default:"1" help:"How many times real time a recording is played."`
@@ -34,6 +35,9 @@ func (c *demoCommand) Validate() error {
 	}
 	if c.Past < 0 {
 		return errors.New("--past: want no negative length")
+	}
+	if c.After < 0 {
+		return errors.New("--after: want no negative length")
 	}
 	if c.GPUs < 16 || c.GPUs > 1024 {
 		return fmt.Errorf("--gpus: %d: want 16 to 1024", c.GPUs)

@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// demoFirst is when the first fault comes: the jobs' usual step is known by
-	// then.
-	demoFirst = 60 * time.Second
 	// demoLasts is long enough for heat: two minutes pass from a pump that stops to
 	// a GPU that slows down.
 	demoLasts = 3 * time.Minute
@@ -66,7 +63,7 @@ func (c *demoCommand) live(sh *shell, scratch string) error {
 	told := s.Listening
 	s.Listening = func(a net.Addr) {
 		told(a)
-		fmt.Fprintf(sh.out, "quintet: the first fault comes in %s, another every %s\n", demoFirst, demoLasts+demoApart)
+		fmt.Fprintf(sh.out, "quintet: the first fault comes in %s, another every %s\n", c.After, demoLasts+demoApart)
 		url := address(file, a)
 		parts.start(func(ctx context.Context) error { return w.run(ctx, url) })
 		parts.start(func(ctx context.Context) error {
@@ -92,7 +89,7 @@ func (c *demoCommand) schedule() ([]due, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--fault: %w", err)
 		}
-		d.at, d.lasts = demoFirst+time.Duration(i)*(demoLasts+demoApart), demoLasts
+		d.at, d.lasts = c.After+time.Duration(i)*(demoLasts+demoApart), demoLasts
 		out = append(out, d)
 	}
 	return out, nil

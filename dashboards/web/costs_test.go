@@ -22,5 +22,6 @@ func costs(t *testing.T) api {
 	for _, name := range []string{"losses", "coupling", "budget", "bottlenecks"} {
 		a["/api/v1/"+name] = doc[name]
 	}
+	views(t, a)
 	return a
 }

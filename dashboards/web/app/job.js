@@ -186,7 +186,8 @@ function hostMarks(p, marks) {
 function list(ids, marks) { return ids.length ? ids.flatMap((id, i) => [i ? ", " : "", named(id, marks)]) : NONE; }
 
 function named(id, marks) {
-  const mark = marks.get(id), at = id.startsWith("switch:") ? `/fabric?switch=${encodeURIComponent(id.slice(7))}` : "";
+  const mark = marks.get(id), kind = id.slice(0, id.indexOf(":"));
+  const view = kind === "switch" ? "/fabric" : ["rack", "loop", "node", "shelf", "pdu", "cdu"].includes(kind) ? "/power" : "", at = view && `${view}?${new URLSearchParams({ of: id })}`;
   const what = h("span", { class: mark ? "t-warn" : null, title: id }, mark && sign("slow"), id.startsWith("node:") ? h("b", {}, called(id)) : called(id));
   return at ? h("a", { href: at, "data-go": true, class: "plainlink" }, what) : what;
 }

@@ -6,9 +6,9 @@ const themes = ["light", "dark"];
 export async function contrast({ page, site, url, check, note }) {
   const { incidents } = await site.get("/api/v1/incidents");
   let least = [99, ""];
-  for (const path of ["/", `/incidents/${incidents[0].id}`, `/incidents/${incidents.at(-1).id}`]) {
+  for (const path of ["/", `/incidents/${incidents[0].id}`, `/incidents/${incidents.at(-1).id}`, "/jobs/train", "/coverage", "/silences"]) {
     await page.goto(url + path);
-    await page.locator(path.startsWith("/inc") ? ".plot .curve" : ".rows .row").first().waitFor();
+    await page.locator(shown(path)).first().waitFor();
     for (const colorScheme of themes) {
       await page.emulateMedia({ colorScheme });
       const ratios = await page.evaluate(measureText);
@@ -25,6 +25,11 @@ export async function contrast({ page, site, url, check, note }) {
   for (const r of await page.evaluate(measureText)) check(r.ratio >= 4.5, `printed: ${r.what} has contrast ${r.ratio.toFixed(2)}`);
   check(await page.locator("#bar nav").isHidden() && await page.locator("h1").isVisible(), "paper has no buttons");
   note(`least contrast of text: ${least[0].toFixed(2)}, ${least[1]}`);
+}
+
+// shown is what stands on a view once it is drawn.
+function shown(path) {
+  return path.startsWith("/inc") ? ".plot .curve" : { "/": ".coupling .cell", "/coverage": ".wanted tr", "/silences": ".preview p" }[path] ?? ".placement tr";
 }
 
 // These two run in the page.
@@ -58,12 +63,12 @@ function measureMarks() {
 /** Nothing is wider than the window, be it a small phone's. */
 export async function narrow({ page, site, url, check }) {
   const { incidents } = await site.get("/api/v1/incidents");
-  for (const path of ["/", ...incidents.slice(2).map((i) => `/incidents/${i.id}`)]) {
+  for (const path of ["/", "/jobs/train", "/coverage", "/silences", ...incidents.slice(2).map((i) => `/incidents/${i.id}`)]) {
     await page.goto(url + path);
-    await page.locator(path.startsWith("/inc") ? ".plot .curve" : ".rows .row").first().waitFor();
+    await page.locator(shown(path)).first().waitFor();
     for (const width of [1280, 1000, 640, 360]) {
       await page.setViewportSize({ width, height: 740 });
-      if (path !== "/") await page.waitForFunction((w) => Math.abs(document.querySelector("svg.chain").width.baseVal.value - document.querySelector(".chainbox").clientWidth) < 1 && innerWidth === w, width);
+      if (path.startsWith("/inc")) await page.waitForFunction((w) => Math.abs(document.querySelector("svg.chain").width.baseVal.value - document.querySelector(".chainbox").clientWidth) < 1 && innerWidth === w, width);
       const wide = await page.evaluate(tooWide, width);
       check(wide.length === 0, `${width} px, ${path}: ${wide.slice(0, 5).join("; ")}`);
     }
@@ -74,7 +79,7 @@ export async function narrow({ page, site, url, check }) {
 /** tooWide lists what is wider than the window. It runs in the page. */
 export function tooWide(width) {
   const out = document.documentElement.scrollWidth > width ? [`the page is ${document.documentElement.scrollWidth} px wide`] : [];
-  const clipped = (el) => { for (let e = el.parentElement; e; e = e.parentElement) if (getComputedStyle(e).overflowX === "hidden") return true; return false; };
+  const clipped = (el) => { for (let e = el.parentElement; e; e = e.parentElement) if (["hidden", "auto", "scroll"].includes(getComputedStyle(e).overflowX)) return true; return false; };
   for (const el of document.querySelectorAll("main *, #bar *")) {
     const box = el.getBoundingClientRect();
     if (box.width > 0 && (box.right > width + 1 || box.left < -1) && !el.closest(".unseen, .skip, details:not([open])") && !clipped(el)) out.push(`${el.tagName}.${el.getAttribute("class")} ${Math.round(box.left)}–${Math.round(box.right)}`);

@@ -8,6 +8,7 @@ import * as scenarios from "./scenarios.mjs";
 import * as looks from "./looks.mjs";
 import * as maps from "./maps.mjs";
 import * as replays from "./replay.mjs";
+import * as views from "./views.mjs";
 import { shoot } from "./shots.mjs";
 import { Site } from "./site.mjs";
 
@@ -17,7 +18,7 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 
-const all = { ...scenarios, ...looks, ...maps, ...replays };
+const all = { ...scenarios, ...looks, ...maps, ...replays, ...views };
 
 // Three at a time: most of a scenario is waiting.
 const waiting = [...(job.scenarios ?? [])];

@@ -59,6 +59,7 @@ export async function deepLink({ page, site, url, check }) {
   await page.locator(".job-row").first().waitFor();
   check(await page.locator(".job-row").count() === 2, "the jobs have an address");
   await page.locator(".job-row").first().click();
+  await page.locator(".onejob .incident-row").first().click();
   await page.locator("h1 strong").waitFor();
 }
 

@@ -34,12 +34,14 @@ type Fleet struct {
 	client    http.Client
 	scheduled bool
 	told      map[telemetry.Entity]telemetry.Time // of each job and rank, the step told last
+	models    map[telemetry.Entity]bool           // jobs whose model was told
 	refused   atomic.Uint64
 }
 
 // New returns the trainers of a site.
 func New(b *board.Board, c Config) *Fleet {
-	return &Fleet{board: b, url: strings.TrimSuffix(c.URL, "/"), scheduled: c.Scheduled, client: http.Client{Timeout: 2 * time.Second}, told: map[telemetry.Entity]telemetry.Time{}}
+	return &Fleet{board: b, url: strings.TrimSuffix(c.URL, "/"), scheduled: c.Scheduled, client: http.Client{Timeout: 2 * time.Second}, told: map[telemetry.Entity]telemetry.Time{},
+		models: map[telemetry.Entity]bool{}}
 }
 
 // Refused is how many reports could not be delivered.
@@ -86,6 +88,7 @@ func (f *Fleet) steps(ctx context.Context, j telemetry.Entity) {
 		one.Tokens = &tokens
 	}
 	f.post(ctx, "/api/v1/jobs/"+url.PathEscape(j.Name)+"/steps", report{Steps: []entry{one}})
+	f.model(ctx, j, s.At)
 	for _, r := range f.ranks(j) {
 		c, ok := f.fresh(r, "rank_compute_seconds")
 		if !ok {

@@ -1,0 +1,143 @@
+// What one job, coverage and silences must show, and what is told of costs.
+
+const plain = (s) => s.replaceAll("\u00a0", " ");
+
+/** The overview tells what was lost, to what and through which domains; what is not observed is said to be so. */
+export async function costsOfTheSite({ page, site, url, check }) {
+  await page.goto(url);
+  await page.locator(".coupling .cell b").first().waitFor();
+  const { coupling } = await site.get("/api/v1/coupling");
+  const cells = await page.locator(".coupling tbody tr").evaluateAll((rows) => rows.map((r) => [...r.querySelectorAll(".cell")].map((c) => (c.querySelector("b") ? 1 : 0))));
+  check(JSON.stringify(cells) === JSON.stringify(coupling.map((row) => row.map((v) => (v > 0 ? 1 : 0)))), `each pair that lost anything has its cell: ${JSON.stringify(cells)}`);
+  check((await page.locator(".coupling .shade5").count()) >= 1, "the largest is the strongest");
+  check(/34 s later/.test(plain(await page.locator(".coupling").innerText())), "it says how much later");
+  check((await page.locator(".coupling tbody tr").nth(2).locator(".how").innerText()).includes("1 root"), "the network has the root of what is open");
+  const fall = page.locator(".waterfall tbody tr");
+  const words = (await fall.allInnerTexts()).map(plain);
+  check(words[0].startsWith("peak") && words.at(-1).startsWith("achieved") && words.at(-1).includes("39 %"), `from peak to achieved: ${words.join(" | ")}`);
+  check(words.find((w) => w.startsWith("waiting for input")).includes("not observed"), "a part that is not observed is no zero");
+  check(!words.some((w) => w.startsWith("held down by power")), "where nothing went is left out");
+  const bars = await fall.evaluateAll((rows) => rows.map((r) => r.querySelector("rect")).filter(Boolean).slice(1, -1).map((b) => [parseFloat(b.getAttribute("x")), parseFloat(b.getAttribute("width"))]));
+  check(bars.every(([x, w], i) => i === 0 || Math.abs(bars[i - 1][0] - (x + w)) < 0.5), `each part begins where the one before ended: ${JSON.stringify(bars)}`);
+  check((await page.locator(".scores dd").allInnerTexts()).at(-1) === "not observed", "a score that cannot be observed is none");
+  const causes = plain(await page.locator(".causes").innerText());
+  check(causes.includes("loop r44/a") && causes.includes("647 GPU-h") && causes.includes("73 %") && causes.includes("cause not known"), `what was lost, by cause: ${causes}`);
+  await page.getByRole("button", { name: "7 days" }).click();
+  await page.locator('[data-window="7d"][aria-pressed="true"]').waitFor();
+  check(new URL(page.url()).search === "?window=7d", "the window is part of the address");
+  await page.reload();
+  await page.locator('[data-window="7d"][aria-pressed="true"]').waitFor();
+}
+
+/** One job: its steps, its ranks over time, whom they wait for, where it runs. */
+export async function oneJob({ page, url, check }) {
+  await page.goto(`${url}/jobs`);
+  await page.locator(".job-row", { hasText: "train" }).first().click();
+  await page.locator("#h-waits ~ div b", { hasText: "The others wait for rank 5" }).waitFor();
+  check(new URL(page.url()).pathname === "/jobs/train", "it has an address");
+  check((await page.locator("h1").innerText()).includes("as long as usual"), "the headline says how much slower");
+  check(await page.locator('#bar nav a[aria-current="page"]').innerText() === "Jobs", "the bar says where one is");
+  check((await page.locator(".waiting tbody tr").count()) === 8, "the few that matter");
+  const canvas = page.locator("canvas.ranks");
+  const box = await canvas.boundingBox();
+  await page.mouse.move(box.x + box.width - 8, box.y + 5 * 14 + 6);
+  const tip = await page.locator(".rankmap .tip").innerText();
+  check(/^rank 5, \d\d:\d\d:\d\d: 4\.\d+/.test(plain(tip)), `a cell tells its rank, moment and value: ${tip}`);
+  await canvas.focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowDown");
+  check(/^rank 6, /.test(await canvas.getAttribute("aria-valuetext")), `arrow keys choose: ${await canvas.getAttribute("aria-valuetext")}`);
+  const ink = () => canvas.evaluate((c) => { const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; const seen = new Set(); for (let i = 0; i < d.length; i += 400) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]); return seen.size; });
+  check(await ink() > 3, "the map has shades");
+  await page.getByRole("button", { name: "waits for others" }).click();
+  check(await page.locator('[data-measure="rank_comm_wait_seconds"]').getAttribute("aria-pressed") === "true", "another measure");
+  const where = plain(await page.locator(".placement").innerText());
+  for (const w of ["node h8", "node h9", "rack r3", "switch leaf1", "loop r3/a", "shelf r3/1", "root: nic h9/nic0"]) check(where.includes(w), `where it runs: ${w} in ${where}`);
+  check((await page.locator(".placement tbody tr").first().innerText()).includes("h9"), "the node that is touched comes first");
+  check(await page.locator(".onejob .waterfall").count() === 0 && (await page.locator("#h-jobbudget ~ div").innerText()).includes("No GPU-second"), "of a job without a budget it says so");
+  check(await page.locator(".onejob .plots > .curve").count() === 2, "step time and MFU as curves");
+  await page.locator(".onejob .incident-row").first().click();
+  await page.locator("h1 strong").waitFor();
+}
+
+/** Coverage: what is heard, which requirements that meets, which faults cannot be told apart. */
+export async function coverageReport({ page, site, url, check }) {
+  await page.goto(`${url}/coverage`);
+  await page.locator(".wanted tbody tr").first().waitFor();
+  const report = await site.get("/api/v1/coverage/report");
+  check(await page.locator(".wanted tbody tr").count() === report.requirements.length, "every requirement has its line");
+  check(["missing", "stale"].includes(await page.locator(".wanted tbody tr").first().getAttribute("data-state")), "what is missing comes first");
+  const line = plain(await page.locator(".wanted tr", { hasText: "OBS14" }).innerText());
+  check(line.includes("not any more") && line.includes("send the switches' syslog"), `what was heard and is not any more, and what to do: ${line}`);
+  const dark = plain(await page.locator(".dark").innerText());
+  check(dark.includes("slow-receiver") && dark.includes("pcie_link_width") && dark.includes("of 16 nics") && dark.includes("4 of them tell it"), `which faults cannot be told apart, and for want of what: ${dark.slice(0, 300)}`);
+  check((await page.locator("h1").innerText()) === "1 source silent", "silence is said first");
+  await page.getByRole("button", { name: "silent only" }).click();
+  check(await page.locator(".listed tbody tr").count() === 1 && (await page.locator(".listed tbody").innerText()).includes("h17"), "the silent ones alone");
+  await page.getByRole("searchbox").fill("leaf");
+  check((await page.locator("#h-heard-sources ~ div").last().innerText()).includes("None."), "and none where none is");
+  await page.locator("summary", { hasText: /^port: / }).click();
+  check((await page.locator("details[open]").innerText()).includes("by gnmi"), "every metric says who tells it");
+}
+
+/** Silences: what they hold back is told before they do; created, listed, expired. */
+export async function silencesAndPreview({ page, site, url, check }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  await page.goto(`${url}/incidents/${incidents[0].id}`);
+  await page.getByRole("link", { name: "Silence …" }).click();
+  await page.getByText("It would hold back 1 open incident").waitFor();
+  const rows = await page.locator(".matcherrow").evaluateAll((all) => all.map((r) => [...r.querySelectorAll("select, input")].map((x) => x.value)));
+  check(JSON.stringify(rows) === JSON.stringify([["root", "=", incidents[0].root.entity], ["signature", "=", incidents[0].root.signature]]), `filled in for the incident: ${JSON.stringify(rows)}`);
+  check(await page.locator(".silences li").count() === 3 && await page.locator('.silences li[data-state="expired"]').count() === 1, "those in force, to come and expired");
+  const list = plain(await page.locator(".silencing").innerText());
+  for (const w of ["weekly maintenance", "sat, sun at 02:00 for 4 h (Europe/Berlin)", "by ann", "without an end"]) check(list.includes(w), `the list says "${w}"`);
+  await page.getByRole("button", { name: "1 day" }).click();
+  await page.getByLabel("by", { exact: true }).fill("night shift");
+  await page.getByRole("button", { name: "Silence", exact: true }).click();
+  await page.getByText(/^Silenced\./).waitFor();
+  const posts = (await site.control({ Do: "count" })).seen.filter((s) => s.post);
+  const body = JSON.parse(posts.findLast((p) => p.post === "/api/v1/silences").body);
+  const status = await site.get("/api/v1/status");
+  check(body.matchers.length === 2 && body.created_by === "night shift" && Date.parse(body.end) - Date.parse(status.tick) === 86400e3, `what was sent: ${JSON.stringify(body)}`);
+  check(posts.findIndex((p) => p.post.endsWith("/preview")) < posts.findIndex((p) => p.post === "/api/v1/silences"), "looked at before it was made");
+  await page.getByLabel("only in windows", { exact: false }).check();
+  await page.getByLabel("sat").check();
+  await page.getByRole("button", { name: "Add a matcher" }).click();
+  await page.keyboard.type("train");
+  await page.waitForTimeout(700);
+  const last = JSON.parse((await site.control({ Do: "count" })).seen.filter((s) => s.post?.endsWith("/preview")).at(-1).body);
+  check(last.windows[0].days.join() === "sat" && last.windows[0].at === "02:00" && last.matchers.at(-1).value === "train", `a maintenance window: ${JSON.stringify(last)}`);
+  await page.getByRole("button", { name: /^Expire: root/ }).click();
+  await page.getByText("Expired.", { exact: true }).waitFor();
+}
+
+/** An incident says how far it reaches and what would tell it from others; it is acknowledged, assigned and shared. */
+export async function reachOfAnIncident({ page, site, url, check, context }) {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const { incidents } = await site.get("/api/v1/incidents");
+  const known = incidents[0], path = `/api/v1/incidents/${known.id}`;
+  await site.set(`${path}/assign`, { acknowledged: null, verdict: null, assigned: { to: "network team", by: "ann", at: known.updated }, silenced_by: ["sil-0000000000000001"] });
+  await page.goto(`${url}/incidents/${known.id}`);
+  await page.locator(".reach li").first().waitFor();
+  await page.locator("section.touched", { hasText: "rack r3" }).waitFor();
+  check(await page.locator("section.touched a", { hasText: "train" }).getAttribute("href") === "/jobs/train", "the hurt job is a link");
+  await page.getByLabel("Assign to").fill("network team");
+  await page.getByRole("button", { name: "Assign" }).click();
+  await page.getByText("Assigned to").waitFor();
+  check((await page.locator(".verdict").innerText()).includes("Silenced: its messages are held back."), "it says that it is silenced");
+  await page.getByRole("button", { name: "Copy a summary for chat" }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  check(copied.includes(known.title.replaceAll("\u00a0", " ").slice(0, 20)) && copied.includes("Root: nic h9/nic0 (slow-receiver, network") && copied.endsWith(`${url}/incidents/${known.id}`), `the summary: ${copied}`);
+  await page.goto(`${url}/incidents/${incidents.at(-1).id}`);
+  await page.locator("section.alternatives", { hasText: "would tell" }).waitFor();
+}
+
+/** Where there is no history, or nothing is known of a job, that is said. */
+export async function viewsWithoutHistory({ page, url, check }) {
+  await page.goto(`${url}/jobs/train`);
+  await page.getByText("The history cannot be asked").waitFor();
+  await page.locator(".onejob .incident-row").first().waitFor();
+  check(await page.locator(".placement tbody tr").count() === 3, "all else is shown");
+  await page.goto(`${url}/jobs/nobody`);
+  await page.getByText("No job nobody is known here now.").waitFor();
+}

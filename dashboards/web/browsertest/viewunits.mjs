@@ -1,0 +1,77 @@
+// What the views of costs, jobs and incidents reckon, without a browser.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { rows } from "../app/budget.js";
+import { tableOf } from "../app/rankmap.js";
+import { waitingOf, middle } from "../app/waiting.js";
+import { placementOf } from "../app/placement.js";
+import { radius } from "../app/radius.js";
+import { summary } from "../app/sharing.js";
+import { linkToSilence } from "../app/silenceform.js";
+
+const budget = {
+  gpu_seconds: 1000, achieved: { gpu_seconds: 400, share: 0.4 }, unexplained: { gpu_seconds: 250, share: 0.25 },
+  parts: [{ part: "restarts", share: 0.05, gpu_seconds: 50, observed: 1 }, { part: "input", share: null, gpu_seconds: null, observed: 0 }, { part: "heat", share: 0, gpu_seconds: 0, observed: 1 }, { part: "communication", domain: "network", share: 0.3, gpu_seconds: 300, observed: 0.8 }],
+};
+
+test("a waterfall falls from the whole to what was achieved, without a gap", () => {
+  const all = rows(budget);
+  assert.deepEqual(all.map((r) => r.name), ["peak", "starting, failed, restarted", "waiting for input", "communication", "unexplained", "achieved"]);
+  let at = 1;
+  for (const r of all.slice(1, -1)) { assert.ok(Math.abs(r.from + r.share - at) < 1e-9, `${r.name} begins at ${r.from + r.share}, want ${at}`); at = r.from; }
+  assert.ok(Math.abs(at - 0.4) < 1e-9, "what is left is what was achieved");
+  assert.deepEqual([all[2].kind, all[2].share, all.at(-1).kind], ["untold", 0, "achieved"]);
+  assert.equal(rows({ ...budget, achieved: null }).at(-1).kind, "untold");
+  assert.ok(rows({ ...budget, unexplained: { share: 7 } }).every((r) => r.share >= 0 && r.from >= -1e-9), "shares that add up to more than the whole draw nothing outside it");
+});
+
+const series = (rank, v) => ({ labels: { name: `train/${rank}` }, t: v.map((_, i) => i * 15000), v });
+
+test("ranks stand in the order of their numbers, holes stay holes", () => {
+  const table = tableOf([series(10, [1, 2]), series(2, [3, 4]), { labels: { name: "train/3" }, t: [15000, 30000], v: [7, 8] }]);
+  assert.deepEqual(table.rows.map((r) => r.rank), [2, 3, 10]);
+  assert.deepEqual(table.times, [0, 15000, 30000]);
+  assert.ok(Number.isNaN(table.rows[1].v[0]) && table.rows[1].v[2] === 8 && Number.isNaN(table.rows[0].v[2]));
+});
+
+test("the others wait for the rank that computes longer and waits less, by its own past", () => {
+  const flat = (x) => [x, x, x, x, x, x, x, x];
+  const late = (a, b) => [a, a, a, a, a, b, b, b];
+  const compute = tableOf([series(0, flat(5)), series(1, late(2, 4)), series(2, flat(2))]);
+  const wait = tableOf([series(0, late(0, 2)), series(1, late(3, 1)), series(2, late(3, 5))]);
+  const list = waitingOf(wait, compute, [[75000, Infinity]]);
+  assert.deepEqual(list.map((r) => r.rank), [1, 0, 2], "not the one that always computes longest");
+  assert.deepEqual([list[0].computed, list[0].compute, list[0].waited, list[0].wait, list[0].late], [2, 4, 3, 1, 4]);
+  assert.deepEqual(waitingOf(wait, tableOf([]), []).map((r) => r.late).filter(Number.isFinite), [], "without computing times nobody is late");
+  assert.ok(Number.isNaN(middle([NaN])));
+});
+
+test("a job's nodes are told with what they hang on", () => {
+  const edge = (from, rel, to, end = null) => ({ from, rel, to, end });
+  const got = placementOf("job:a", [edge("job:a", "runs", "gpu:n2/0"), edge("job:a", "runs", "gpu:n2/1"), edge("job:a", "runs", "node:n10"), edge("job:a", "runs", "gpu:n3/0", "2026-01-01T00:00:00Z"), edge("job:b", "runs", "gpu:n4/0"),
+    edge("rack:r1", "contains", "node:n2"), edge("loop:r1/a", "cools", "node:n2"), edge("psu:r1/1", "feeds", "node:n10"), edge("port:leaf1/3", "connects", "nic:n2/x"), edge("nic:n10/x", "connects", "port:leaf2/1")]);
+  assert.deepEqual(got.map((p) => [p.node, p.gpus, p.racks, p.switches, p.cooling, p.power]), [
+    ["node:n2", 2, ["rack:r1"], ["switch:leaf1"], ["loop:r1/a"], []], ["node:n10", 0, [], ["switch:leaf2"], [], ["psu:r1/1"]]]);
+});
+
+const incident = {
+  id: "inc-1", state: "open", severity: "warning", title: "a is slow: b", onset: { earliest: "2026-11-21T01:00:00Z", latest: "2026-11-21T01:00:04Z" },
+  root: { entity: "gpu:n1/0", signature: "gpu-slow", domain: "computing", confidence: 0.9 }, impact: { jobs: [{ job: "job:a", gpu_seconds_lost: 7200 }], entities: ["node:n1", "node:n2"] },
+  chain: [{ entity: "gpu:n1/0" }, { entity: "rank:a/3" }, { entity: "job:a" }], actions: [{ kind: "drain", target: "node:n1", text: "Take it out." }], ruled_out: [{ domain: "power", why: "" }],
+};
+
+test("how far it reaches is told by kind and place", () => {
+  const got = radius(incident, new Map([["node:n1", "rack:r1"], ["node:n2", "rack:r1"]]));
+  assert.deepEqual(got, { jobs: ["job:a"], kinds: [["node", ["node:n1", "node:n2"]], ["gpu", ["gpu:n1/0"]], ["rank", ["rank:a/3"]]], where: [["rack:r1", 2]] });
+  assert.deepEqual(radius({ root: { entity: "" } }), { jobs: [], kinds: [], where: [] });
+});
+
+test("the summary for chat stands alone", () => {
+  assert.equal(summary(incident, "http://x/incidents/inc-1"), ["WARNING: a is slow: b", "Since 2026-11-21 01:00:02 UTC ± 2 s. Root: gpu n1/0 (gpu-slow, computing, confidence 90 %). 2 GPU-h lost in 1 job.", "- drain node:n1: Take it out.", "Ruled out: power.", "http://x/incidents/inc-1"].join("\n"));
+});
+
+test("a silence begins with what the incident is", () => {
+  const q = new URL(linkToSilence(incident), "http://x").searchParams;
+  assert.deepEqual([q.get("root"), q.get("signature"), q.get("comment")], ["gpu:n1/0", "gpu-slow", "inc-1: "]);
+});

@@ -1,0 +1,173 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// views adds what one job, coverage and silences ask for, written by hand.
+func views(t *testing.T, a api) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "report.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report object
+	if err := json.Unmarshal(b, &report); err != nil {
+		t.Fatal(err)
+	}
+	a["/api/v1/coverage/report"] = report
+	a["/api/v1/topology"] = func(q url.Values) any { return object{"edges": placedEdges(q.Get("entity")), "entities": []any{}} }
+	a["/prometheus/api/v1/query"] = func(q url.Values) any { return pointsOf(q.Get("query"), q.Get("time"), q.Get("time"), "15") }
+	a["/prometheus/api/v1/query_range"] = func(q url.Values) any {
+		return pointsOf(q.Get("query"), q.Get("start"), q.Get("end"), q.Get("step"))
+	}
+	at := today.Add(5 * time.Minute)
+	made := func(id, state, comment string, matchers []any, more object) object {
+		s := object{"id": id, "state": state, "comment": comment, "matchers": matchers, "start": stamp(at.Add(-time.Hour)), "end": stamp(at.Add(3 * time.Hour)),
+			"windows": []any{}, "created_by": "ann", "created": stamp(at), "updated": stamp(at), "changes": nil, "mutes": []any{}}
+		maps.Copy(s, more)
+		return s
+	}
+	is := func(name, value string) any { return object{"name": name, "op": "=", "value": value} }
+	active := made("sil-0000000000000001", "active", "the node is being drained", []any{is("root", "nic:h9/nic0"), is("signature", "slow-receiver")}, nil)
+	a["/api/v1/silences"] = object{"silences": []any{
+		active,
+		made("sil-0000000000000002", "pending", "weekly maintenance", []any{is("within", "rack:r3")}, object{"end": nil, "windows": []any{object{"days": []any{"sat", "sun"}, "at": "02:00", "minutes": 240, "zone": "Europe/Berlin"}}}),
+		made("sil-0000000000000003", "expired", "new CDU", []any{is("within", "cdu:c1")}, object{"end": stamp(at.Add(-10 * time.Minute))}),
+	}}
+	a["/api/v1/silences/preview"] = object{"active": true, "matched": 1, "of": 17, "recent": []any{},
+		"open": []any{object{"id": "inc-1", "title": "train (12 GPUs) is 106 % slower", "state": "open", "severity": "warning", "in_window": true}}}
+	a["/api/v1/silences/sil-0000000000000001/expire"] = active
+}
+
+// placedEdges is where the job train runs, and what is around one of its nodes.
+func placedEdges(entity string) []any {
+	edge := func(from, rel, to string) any { return object{"from": from, "to": to, "rel": rel, "end": nil} }
+	out := []any{}
+	for i := range 3 {
+		n := fmt.Sprintf("h%d", 8+i)
+		around := []any{edge("rack:r3", "contains", "node:"+n), edge("loop:r3/a", "cools", "node:"+n), edge("shelf:r3/1", "feeds", "node:"+n),
+			edge("nic:"+n+"/nic0", "connects", fmt.Sprintf("port:leaf%d/eth%d", 1+i%2, i))}
+		if entity == "node:"+n {
+			return around
+		}
+		for g := range 4 {
+			out = append(out, edge("job:train", "runs", fmt.Sprintf("gpu:%s/%d", n, g)))
+		}
+		out = append(out, around...)
+	}
+	if entity != "job:train" {
+		return []any{}
+	}
+	return out
+}
+
+const ranksOfTrain = 12
+
+// pointsOf is the history of the job train: since two minutes before the site's
+// time rank 5 computes longer and the others wait for it.
+func pointsOf(query, from, to, step string) any {
+	var n [3]float64
+	for i, s := range []string{from, to, step} {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return object{"status": "error", "errorType": "bad_data", "error": err.Error()}
+		}
+		n[i] = v
+	}
+	instant := from == to
+	result := []any{}
+	add := func(labels object, value func(at float64) float64) {
+		values := []any{}
+		for at := n[0]; at <= n[1]; at += n[2] {
+			values = append(values, []any{at, fmt.Sprint(value(at))})
+		}
+		if instant {
+			result = append(result, object{"metric": labels, "value": values[0]})
+			return
+		}
+		result = append(result, object{"metric": labels, "values": values})
+	}
+	late := func(at float64) float64 { return min(1, max(0, (at-float64(today.Add(2*time.Minute).Unix()))/30)) }
+	metric, _, _ := strings.Cut(query, "{")
+	switch {
+	case strings.HasPrefix(query, "count("):
+		add(object{}, func(float64) float64 { return ranksOfTrain })
+	case strings.HasPrefix(metric, "rank_"):
+		for r := range ranksOfTrain {
+			labels := object{"__name__": metric, "kind": "rank", "name": fmt.Sprintf("train/%d", r), "job": "train", "rank": strconv.Itoa(r)}
+			add(labels, func(at float64) float64 {
+				shaky := 0.02 * noise(labels["name"].(string), at)
+				switch {
+				case metric == "rank_compute_seconds" && r == 5:
+					return 2.4 + shaky + 1.8*late(at)
+				case metric == "rank_compute_seconds":
+					return 2.4 + shaky
+				case metric == "rank_comm_transfer_seconds":
+					return 0.4 + shaky
+				case r == 5:
+					return 0.1 * (1 - late(at))
+				}
+				return 0.1 + shaky + 1.8*late(at)
+			})
+		}
+	case strings.Contains(query, "job_(step_seconds"):
+		for name, value := range map[string]func(float64) float64{"job_step_seconds": func(at float64) float64 { return 3.1 + 1.8*late(at) },
+			"job_mfu_ratio": func(at float64) float64 { return 0.41 - 0.15*late(at) }} {
+			add(object{"__name__": name, "kind": "job", "name": "train", "job": "train"}, value)
+		}
+	}
+	kind := "matrix"
+	if instant {
+		kind = "vector"
+	}
+	return object{"status": "success", "data": object{"resultType": kind, "result": result}}
+}
+
+// TestViewsWithoutBrowser runs what the views reckon.
+func TestViewsWithoutBrowser(t *testing.T) {
+	node(t, "--test", filepath.Join("browsertest", "viewunits.mjs"))
+}
+
+// TestViews runs the scenarios of one job, coverage, silences and what is told of
+// costs.
+func TestViews(t *testing.T) {
+	alive := live(t)
+	var list []object
+	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory"} {
+		world := maps.Clone(alive)
+		if name == "viewsWithoutHistory" {
+			world["/prometheus/api/v1/query"] = object{"status": "error", "errorType": "unavailable", "error": "the history is not kept here"}
+		}
+		list = append(list, object{"name": name, "url": newSite(t, world).URL})
+	}
+	told := 0
+	for lines := bufio.NewScanner(bytes.NewReader(browser(t, object{"scenarios": list}))); lines.Scan(); told++ {
+		var result struct {
+			Name          string
+			Errors, Notes []string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &result); err != nil {
+			t.Fatalf("%v in %s", err, lines.Bytes())
+		}
+		t.Run(result.Name, func(t *testing.T) {
+			for _, e := range result.Errors {
+				t.Error(e)
+			}
+		})
+	}
+	if told != len(list) {
+		t.Errorf("%d scenarios told of %d", told, len(list))
+	}
+}
