@@ -253,8 +253,8 @@ function cell(pen, c, b) {
 
 // mark tells by shape: a triangle where an incident begins, a ring where it passes.
 function mark(pen, what, b) {
-  const corner = b.h >= wideFrom; // beside the value
-  const { ink } = pen, x = corner ? b.x + b.w - 9 : b.x + b.w / 2, y = corner ? b.y + 9 : b.y + b.h / 2, r = Math.max(3.5, Math.min(7, b.h * .36));
+  const inset = b.h >= wideFrom ? 9 : 1; // in the corner: neither value nor colour is hidden
+  const { ink } = pen, x = b.x + b.w - inset, y = b.y + inset, r = Math.max(3.5, Math.min(7, b.h * .36));
   const outline = () => {
     ink.beginPath();
     if (what === "root") { ink.moveTo(x, y - r); ink.lineTo(x + r, y + r * .8); ink.lineTo(x - r, y + r * .8); ink.closePath(); } else ink.arc(x, y, r * .8, 0, 7);

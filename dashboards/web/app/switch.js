@@ -57,7 +57,7 @@ export class SwitchPart {
     const { view, name } = this;
     const { at: n, result } = await past.first(variants(view.measure), (v) => past.range(byPort(v, name), lastHour(at), signal));
     const m = variants(view.measure)[Math.max(0, n)];
-    const peaks = result.map((r) => ({ r, peak: Math.max(...r.v.map((v) => possible(v, m)).filter(Number.isFinite), -Infinity) })).filter((x) => x.peak > 0).sort((a, b) => b.peak - a.peak).slice(0, fewCurves);
+    const peaks = result.map((r) => ({ r, peak: Math.max(...r.v.map((v) => possible(v, m)).filter(Number.isFinite), -Infinity) })).filter((x) => x.peak > 0).sort((a, b) => b.peak - a.peak).filter((x, _, all) => x.peak > all[0].peak / 50).slice(0, fewCurves);
     return peaks.map(({ r }) => ({ entity: `port:${name}/${r.labels.port}`, metric: m.metric ?? metricOf(m), unit: m.unit, role: "witness", t: r.t, v: r.v.map((v) => possible(v, m)) }));
   }
 
@@ -108,7 +108,7 @@ export class SwitchPart {
     } else if (own) {
       if (own.in) out.push(h("a", { href: `/power?${new URLSearchParams({ of: own.in })}`, "data-go": true }, called(own.in)));
       out.push(plural(this.ports.length, "port"), own.downlinks ? `${own.downlinks} to hosts` : "", own.uplinks ? `${own.uplinks} to switches` : "");
-      if (own.fed_by) out.push(`power from ${own.fed_by.map(bare).join(" and ")}`);
+      if (own.fed_by) out.push(["power from ", own.fed_by.map((id, i) => [i ? " and " : "", h("a", { href: `/power?${new URLSearchParams({ of: id })}`, "data-go": true }, called(id))])]);
     }
     return out.filter(Boolean).map((f) => h("span", { class: "fact" }, f));
   }
