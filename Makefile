@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors e2e check bench fuzz score lab soak clean generate
+.PHONY: all build run test peers peers-collectors e2e plugin plugin-test check bench fuzz score lab soak clean generate
 
 all: build
 
@@ -86,6 +86,14 @@ $(PEERSBIN)/telegraf: $(COLLECTORS)/telegraf/go.mod
 $(PAGE)/node_modules: $(PAGE)/package-lock.json
 	@npm ci --prefix $(PAGE) --no-audit --no-fund --silent && touch $@ || \
 		{ rm -rf $@; echo "page: playwright-core cannot be installed: the tests in a browser are skipped" >&2; }
+
+# The data source for Grafana, a module of its own; what npm is wanted for is left
+# out, and said, where npm is not.
+plugin:
+	$(MAKE) -C dashboards/grafana build
+
+plugin-test:
+	$(MAKE) -C dashboards/grafana test
 
 # The recordings, then the simulated site: ten reported seeds a class on 256
 # GPUs, what stands beside, and larger sites. REPORT is written anew.

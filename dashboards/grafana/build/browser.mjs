@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 
 const [url] = process.argv.slice(2);
 const shots = process.env.SHOTS;
-const patience = 30_000;
+const patience = Number(process.env.PATIENCE ?? 30_000);
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
@@ -20,7 +20,7 @@ page.on('console', (m) => m.type() === 'error' && !expected(m.text()) && wrong.p
 
 /** A refused query, or a health check that fails, is an error to the browser's console too. */
 function expected(text) {
-  return text.startsWith('Failed to load resource: the server responded with a status of 4') || text.includes('/favicon.ico');
+  return text.startsWith('Failed to load resource: the server responded with a status of 4') || /LoggerRegistry/.test(text);
 }
 
 async function shot(name) {
@@ -47,7 +47,8 @@ async function rows(frame, least) {
 async function pick(label, typed, option = typed) {
   const box = page.getByRole('combobox', { name: label, exact: true });
   await box.click();
-  await box.fill(typed);
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.type(typed);
   await page.getByRole('option', { name: option }).first().click();
 }
 
@@ -176,7 +177,8 @@ for (const [name, run] of Object.entries(tests)) {
   } catch (e) {
     failed++;
     console.log(`FAIL ${name}\n${e.stack ?? e}\n${wrong.join('\n')}`);
-    await shot(`failed-${failed}`);
+    await shot('failed');
+    break; // each goes on where the one before ended
   }
 }
 await browser.close();

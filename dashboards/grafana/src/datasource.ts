@@ -50,7 +50,7 @@ export class QuintetDataSource extends DataSourceWithBackend<QuintetQuery, Quint
     return answers.pipe(
       map((answer) => ({
         ...answer,
-        data: answer.data.map((f: DataFrame) => (f.meta?.channel || f.name === 'incidents' ? newest(f, limits.get(f.refId ?? '') ?? only) : f)),
+        data: answer.data.map((f: DataFrame) => newest(f, limits.get(f.refId ?? '') ?? only)),
       }))
     );
   }

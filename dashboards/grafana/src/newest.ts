@@ -38,5 +38,5 @@ function column(frame: DataFrame, name: string): unknown[] | undefined {
 }
 
 function head(frame: DataFrame): Omit<DataFrame, 'fields' | 'length'> {
-  return { name: frame.name, refId: frame.refId, meta: frame.meta };
+  return { name: frame.name ?? 'incidents', refId: frame.refId, meta: frame.meta };
 }

@@ -162,6 +162,7 @@ async function main() {
   const Variable = (source.variables as any).editor;
   createRoot(document.getElementById('root')!).render(
     <grafanaData.ThemeContext.Provider value={theme}>
+      <grafanaUI.GlobalStyles />
       <grafanaUI.PortalContainer />
       <main data-react={React.version}>
         {view === 'queries' && <Queries source={source} plugin={plugin} />}

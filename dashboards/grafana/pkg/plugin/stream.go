@@ -32,7 +32,11 @@ func (d *Datasource) SubscribeStream(ctx context.Context, req *backend.Subscribe
 		// The stream goes on trying and then sends what is open.
 		backend.Logger.Warn("Quintet does not answer who subscribes", "error", err)
 	}
-	first, err := backend.NewInitialFrame(frames.Incidents(rows, d.page), data.IncludeAll)
+	picture := frames.Incidents(rows, d.page)
+	if picture.Meta.Channel, err = d.channel(f); err != nil {
+		return nil, err
+	}
+	first, err := backend.NewInitialFrame(picture, data.IncludeAll)
 	if err != nil {
 		return nil, err
 	}
