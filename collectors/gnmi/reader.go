@@ -24,6 +24,7 @@ const (
 const (
 	saneWithin = telemetry.Duration(time.Minute)            // how far a device's clock may be off and still be believed
 	splitAfter = telemetry.Duration(250 * time.Millisecond) // readings further apart are frames of their own
+	onItsWay   = telemetry.Duration(time.Second)            // what a change may take from the device to here
 	stillSo    = telemetry.Duration(2 * time.Second)        // a state that is told and is older than that
 	splitEvery = telemetry.Duration(20 * time.Millisecond)  // that often at most, whatever the device states
 	stepBack   = telemetry.Duration(10 * time.Second)       // a clock that goes back further was set
@@ -242,6 +243,7 @@ func (r *reader) mark() {
 }
 
 func (r *reader) store(u *use, word uint64) {
+	u.at = r.at.Source
 	if u.fold != nil {
 		u.fold.put(u.slot, word)
 		r.soil(u.fold)
@@ -379,18 +381,22 @@ func (r *reader) lost(now telemetry.Time) {
 }
 
 // restate says again what is only told when it changes: silence would say that
-// nothing is known.
+// nothing is known. It is known to have been so a moment ago: a change since then
+// may be on its way, and must not be older than what is said here.
 func (r *reader) restate(now telemetry.Time) {
 	if len(r.held) == 0 {
 		return
 	}
 	r.flush()
-	r.at = telemetry.Instant{Source: now, Received: now}
+	r.at = telemetry.Instant{Source: now - telemetry.Time(onItsWay), Received: now}
 	r.group = nil
 	r.held = slices.DeleteFunc(r.held, func(u *use) bool {
 		if !u.known {
 			u.held = false
 			return true
+		}
+		if u.at > r.at.Source {
+			return false // it has just been told
 		}
 		r.mark()
 		if u.fold != nil {

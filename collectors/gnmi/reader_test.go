@@ -355,10 +355,14 @@ func TestNeighbours(t *testing.T) {
 // only when it changes is told again while nothing changes.
 func TestLinksAndRestating(t *testing.T) {
 	d := newDesk(t, "openconfig")
-	d.group = &subscription{group: &group{changes: true}, held: true, synced: true}
+	changes := &subscription{group: &group{changes: true}, held: true, synced: true}
+	d.group = changes
 	const oper = "/interfaces/interface[name=Ethernet1]/state/oper-status = "
 	d.tell(0, oper+"UP")
 	d.told("up", "port:leaf1/Ethernet1 port_up 1")
+	d.restate(noon.Add(500 * time.Millisecond))
+	d.told("what was told half a second ago")
+	d.group = changes
 	d.now = noon.Add(5 * time.Second)
 	d.begin(int64(noon), d.now)
 	if d.at.Source != d.now {
@@ -366,6 +370,9 @@ func TestLinksAndRestating(t *testing.T) {
 	}
 	d.restate(noon.Add(10 * time.Second))
 	d.told("still up", "port:leaf1/Ethernet1 port_up 1")
+	if want := noon.Add(9 * time.Second); d.at.Source != want {
+		t.Errorf("restated as of %v, want %v: a change of the second since then may be on its way", d.at.Source, want)
+	}
 	d.tell(11*time.Second, oper+"LOWER_LAYER_DOWN")
 	d.told("down", "port:leaf1/Ethernet1 link_down UP -> DOWN", "port:leaf1/Ethernet1 port_up 0")
 	d.tell(12*time.Second, "delete /interfaces/interface[name=Ethernet1]")

@@ -45,7 +45,8 @@ type use struct {
 	slot  int
 	word  uint64
 	known bool
-	held  bool // restated while the session stands
+	held  bool           // restated while the session stands
+	at    telemetry.Time // of the word
 	port  *port
 	near  *neighbourhood
 }

@@ -94,7 +94,7 @@ func (r *reader) handle(p *page, a answer) {
 	switch {
 	case a.reason == "":
 		r.failing, r.trouble, r.resume = 0, nil, time.Time{}
-		p.patience, p.missing, p.bad = r.cfg.Patience, 0, false
+		p.patience, p.missing, p.bad = min(max(r.cfg.Patience, 2*a.took), mostPatience), 0, false
 		if a.same {
 			r.again(p)
 		} else {
@@ -109,6 +109,11 @@ func (r *reader) handle(p *page, a answer) {
 	}
 	if p.more == "" {
 		r.plan(p, now.Add(-a.took))
+	}
+	// One request is in flight: a page that takes its time leaves as much to the
+	// others before it is asked for again.
+	if rest := now.Add(a.took); a.took > r.cfg.Every && p != r.root && p.due.Before(rest) {
+		p.due = rest
 	}
 }
 
