@@ -48,6 +48,8 @@ type Config struct {
 	// Play, if any, states records and ticks in the place of collectors and the
 	// ticker. It ends when what it plays does.
 	Play func(ctx context.Context, log *bus.Bus) error
+	// Prepare, if any, is called with the log before any part of ours reads it.
+	Prepare func(ctx context.Context, log *bus.Bus) error
 	// Deck, if any, steers what is played (GET and POST /api/v1/replay).
 	Deck http.Handler
 	// Rerun runs the engine over a trace in a file, for assistants; nil where that
@@ -111,6 +113,11 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	defer s.close()
+	if s.c.Prepare != nil {
+		if err := s.c.Prepare(ctx, s.bus); err != nil {
+			return err
+		}
+	}
 	s.crew = newCrew(ctx, stages, patience)
 	if err := s.startParts(receivers); err != nil {
 		ended, stop := context.WithCancel(ctx)

@@ -16,6 +16,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/replica"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/deck"
+	"github.com/quintet-dc/quintet/replay/trace"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -85,14 +86,18 @@ func (c *replayCommand) session(ctx context.Context, sh *shell, p showing) error
 		return err
 	}
 	s.Roles = pipeline.Roles{pipeline.Engine: true, pipeline.Store: true, pipeline.Web: true}
-	ready := make(chan struct{})
+	ready, begins := make(chan struct{}), telemetry.Time(0)
 	s.Deck, s.Listener = p.deck.Handler(p.session), p.door.session(ready)
 	s.Play = func(ctx context.Context, log *bus.Bus) error {
 		go func() {
 			awaitEngine(ctx, log)
 			close(ready)
 		}()
-		return p.deck.Play(ctx, log)
+		return p.deck.Play(ctx, log, begins)
+	}
+	s.Prepare = func(ctx context.Context, log *bus.Bus) (err error) {
+		begins, err = c.seed(ctx, log, &s)
+		return err
 	}
 	told := s.Listening
 	s.Listening = func(a net.Addr) {
@@ -133,22 +138,25 @@ func (c *replayCommand) siteOf(sh *shell) (telemetry.SiteConfig, error) {
 	for _, w := range rec.Warnings {
 		sh.warn("%s", w)
 	}
-	if rec.Trace != nil && !rec.Trace.Header().Cold {
-		sh.warn("%s begins with the engine's state of that moment, which a log cannot begin with: the page begins without what it knew", c.Recording)
+	if name := rec.Site(); name != "" {
+		site.Site = name
 	}
+	warm := rec.Trace != nil && !rec.Trace.Header().Cold // what it is set to is stated again, some time
 	found := errors.New("found")
 	err = rec.Each(func(_ uint64, r *telemetry.Record) error {
 		if r.Kind == telemetry.ConfigRecord && r.Config.Key == telemetry.ConfigSite {
 			if said, err := telemetry.ParseSiteConfig(r.Config.Content); err == nil {
 				site = said
+				return found
 			}
 		}
-		if r.Kind == telemetry.TickRecord {
+		if r.Kind == telemetry.TickRecord && !warm {
 			return found
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, found) {
+	var cut *trace.CutError
+	if err != nil && !errors.Is(err, found) && !errors.As(err, &cut) {
 		return site, err
 	}
 	return site, nil

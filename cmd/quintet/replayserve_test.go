@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quintet-dc/quintet/lab/recorded"
+	"github.com/quintet-dc/quintet/replay"
 )
 
 // shown is a replay with its page, as its user has it.
@@ -28,6 +30,11 @@ func startReplay(t *testing.T, args ...string) *shown {
 	if err := os.WriteFile(file, recorded.Trace(), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return startReplayOf(t, file, args...)
+}
+
+func startReplayOf(t *testing.T, file string, args ...string) *shown {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	out, said := io.Pipe()
 	done := make(chan int, 1)
@@ -112,6 +119,9 @@ func (s *shown) seek(to string) {
 func (s *shown) titles() (out []string) {
 	s.t.Helper()
 	code, list := s.ask(http.MethodGet, "/api/v1/incidents", "")
+	for tries := 0; code == http.StatusServiceUnavailable && tries < 1000; tries++ { // they are still being read
+		code, list = s.ask(http.MethodGet, "/api/v1/incidents", "")
+	}
 	if code != http.StatusOK {
 		s.t.Fatalf("incidents: %d %v", code, list)
 	}
@@ -152,6 +162,40 @@ func TestReplayServe(t *testing.T) {
 	}
 	if code, said := s.ask(http.MethodPost, "/api/v1/replay", `{"seek":"2026-11-21T00:00:00Z"}`); code != http.StatusBadRequest || said["field"] != "seek" {
 		t.Errorf("outside the recording: %d %v", code, said)
+	}
+}
+
+// A captured incident begins with the engine's state of then: what was known is
+// known from the first tick on, under the name it had, and there is a way back.
+func TestReplayServeOfACapture(t *testing.T) {
+	whole := startReplay(t)
+	whole.seek("1970-01-01T00:04:50Z")
+	known := whole.titles()
+	file := filepath.Join(t.TempDir(), "capture.qtrace")
+	if code := run(&shell{t.Context(), io.Discard, io.Discard}, []string{"capture", "-o", file, "--server", whole.url, "--last", "80s"}); code != exitSound {
+		t.Fatalf("capture: exit code %d", code)
+	}
+	rec, err := replay.Open(file, replay.OpenConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cold := rec.Trace.Header().Cold
+	rec.Close()
+	if cold {
+		t.Fatal("the capture begins cold: nothing is shown by it")
+	}
+	s := startReplayOf(t, file, "--speed", "0.001")
+	for _, at := range []string{"", "1970-01-01T00:04:40Z", "1970-01-01T00:04:10Z"} {
+		if at != "" {
+			s.seek(at)
+		}
+		if got := s.titles(); !slices.Equal(got, known) || len(got) != 1 {
+			t.Errorf("at %q: %v, want %v", at, got, known)
+		}
+		_, jobs := s.ask(http.MethodGet, "/api/v1/jobs", "")
+		if n := len(jobs["jobs"].([]any)); n != 2 {
+			t.Errorf("at %q %d jobs are known", at, n)
+		}
 	}
 }
 

@@ -138,8 +138,9 @@ func (d *Deck) passed(n int) bool {
 	return d.session != n
 }
 
-// Play plays the recording into a log until ctx is done or it ends.
-func (d *Deck) Play(ctx context.Context, into play.Log) error {
+// Play plays the recording into a log until ctx is done or it ends. What lies at
+// or before the tick at begins is not given: the log begins with a state of then.
+func (d *Deck) Play(ctx context.Context, into play.Log, begins telemetry.Time) error {
 	rec, err := replay.Open(d.c.Path, replay.OpenConfig{SkipDamaged: true})
 	if err != nil {
 		return err
@@ -150,7 +151,7 @@ func (d *Deck) Play(ctx context.Context, into play.Log) error {
 	d.mu.Lock()
 	n := d.session
 	d.mu.Unlock()
-	err = play.Run(ctx, play.Config{Recording: rec, Into: into, Collector: "recording", Site: d.c.Site, Speed: state.Speed, State: &state, Renew: -1,
+	err = play.Run(ctx, play.Config{Recording: rec, Into: into, Collector: "recording", Site: d.c.Site, Speed: state.Speed, State: &state, Last: begins, Renew: -1,
 		Wait: func(ctx context.Context, tick telemetry.Time) error { return d.wait(ctx, n, tick) }, Progress: func(p play.Progress) { d.gave(n, p.Tick) }, Now: func() telemetry.Time { return telemetry.Time(time.Now().UnixNano()) }})
 	if err == nil && ctx.Err() == nil {
 		d.end(n)

@@ -139,7 +139,7 @@ func run(t *testing.T, d *deck.Deck) *shelf {
 			late, stop := context.WithCancel(context.WithoutCancel(ctx))
 			defer stop()
 			context.AfterFunc(ctx, func() { time.AfterFunc(5*time.Millisecond, stop) })
-			if err := d.Play(late, j); err != nil {
+			if err := d.Play(late, j, 0); err != nil {
 				return err
 			}
 			<-ctx.Done() // and stays when what it plays has ended

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/replay"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// seed lets an empty log begin with the engine's state with which the recording
+// does, and returns the tick of that state; zero where the recording begins cold
+// or its state is of another engine. Then the log begins cold, too, as quintet
+// replay does.
+func (c *replayCommand) seed(ctx context.Context, log *bus.Bus, s *pipeline.Config) (telemetry.Time, error) {
+	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: true})
+	if err != nil {
+		return 0, err
+	}
+	defer rec.Close()
+	snapshot, err := rec.Snapshot()
+	if err != nil || snapshot == nil {
+		return 0, err
+	}
+	_, said, err := engine.Moved(snapshot, 0)
+	if err != nil {
+		return 0, err
+	}
+	runner, err := engine.New(s.Engine)
+	if err != nil {
+		return 0, err
+	}
+	if version, rules := runner.Identity(); said.Engine != version || said.Rules != rules {
+		s.Logger.Warn("the recording's state is of another engine or of other rules: the page begins without it", "recording", c.Recording)
+		return 0, nil
+	}
+	first, err := schemasBefore(rec, said.Tick)
+	if err != nil {
+		return 0, err
+	}
+	first = append(first, &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: said.Tick}})
+	if err := log.Append(ctx, "recording", first...); err != nil {
+		return 0, err
+	}
+	return said.Tick, begin(ctx, log, snapshot)
+}
+
+// schemasBefore are the schemas that are stated at or before a tick.
+func schemasBefore(rec *replay.Recording, tick telemetry.Time) ([]*telemetry.Record, error) {
+	var out []*telemetry.Record
+	past := errors.New("past it")
+	err := rec.Each(func(_ uint64, r *telemetry.Record) error {
+		switch {
+		case r.Kind == telemetry.SchemaRecord:
+			out = append(out, r)
+		case r.Kind == telemetry.TickRecord && r.Tick.At >= tick:
+			return past
+		}
+		return nil
+	})
+	if errors.Is(err, past) {
+		err = nil
+	}
+	return out, err
+}
+
+// begin puts a snapshot on the shelf as of the log's newest entry, which is its
+// tick, and the incidents that it knows into their stream.
+func begin(ctx context.Context, log *bus.Bus, snapshot []byte) error {
+	_, last, err := log.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	moved, said, err := engine.Moved(snapshot, last)
+	if err != nil {
+		return err
+	}
+	for i := range said.Incidents {
+		x := &said.Incidents[i]
+		b, err := engine.Canonical(x)
+		if err != nil {
+			return err
+		}
+		if _, _, err := log.PublishIncident(ctx, x.ID, x.Revision, b); err != nil {
+			return fmt.Errorf("incident %s: %w", x.ID, err)
+		}
+	}
+	return log.PutSnapshot(ctx, bus.SnapshotInfo{Position: last, Tick: said.Tick, Engine: said.Engine, Rules: said.Rules}, moved)
+}
