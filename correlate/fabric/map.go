@@ -29,6 +29,7 @@ const (
 	markedPackets
 	waitSeconds // port_xmit_wait_*: it had data and no credit to send it (InfiniBand)
 	waitTicks
+	linkSpeed // bits per second; read where credits are, which have no queue to read
 	linkUp
 	damagedPackets // what Counts holds, in its order
 	erredPackets
@@ -45,7 +46,7 @@ var signalMetrics = [signals]telemetry.MetricName{
 	"port_tx_bytes_total", "port_rx_bytes_total",
 	"port_pfc_rx_pause_seconds_total", "port_pfc_tx_pause_seconds_total",
 	"port_queue_bytes", "port_ecn_marked_packets_total",
-	"port_xmit_wait_seconds_total", "port_xmit_wait_ticks_total", "port_up",
+	"port_xmit_wait_seconds_total", "port_xmit_wait_ticks_total", "port_speed_bits_per_second", "port_up",
 	"port_rx_crc_errors_total", "port_rx_errors_total", "port_fec_uncorrectable_total", "port_tx_discards_total",
 	"roce_out_of_sequence_total", "roce_packet_seq_errors_total", "roce_cnp_ignored_total", "roce_cnp_handled_total",
 }

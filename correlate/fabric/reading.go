@@ -49,6 +49,7 @@ type Reading struct {
 type trail struct {
 	tells, wait []float32
 	starved     []float32 // time without a credit
+	sent        []float32 // InfiniBand: of what the link carried at the time
 	tick        tick
 }
 
@@ -115,7 +116,7 @@ type scratch struct {
 func (sc *scratch) hold(h History, e *End) {
 	for s := range sc.held {
 		sc.held[s] = sc.held[s][:0]
-		if e.slots[s] >= 0 {
+		if e.slots[s] >= 0 && (signal(s) != linkSpeed || e.credits()) {
 			sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
 		}
 	}
@@ -139,7 +140,8 @@ type cell struct {
 	queue               float64
 	queueSeen           bool
 	marked              float64
-	starved             bool // told is time without a credit
+	starved             bool    // told is time without a credit
+	part                float64 // of its nominal speed that the link runs at
 }
 
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
@@ -253,6 +255,10 @@ func (sc *scratch) cell(e *End, k int) (cell, bool) {
 	}
 	if c.told, c.starved = e.starved(at); !c.starved {
 		c.told, _ = at(toldSeconds)
+	}
+	c.part = 1
+	if bits, ok := at(linkSpeed); ok && bits > 0 && e.Speed > 0 {
+		c.part = min(1, bits/8/e.Speed)
 	}
 	c.tells, _ = at(tellsSeconds)
 	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
