@@ -26,6 +26,7 @@ const (
 	splitAfter = telemetry.Duration(250 * time.Millisecond) // readings further apart are frames of their own
 	onItsWay   = telemetry.Duration(time.Second)            // what a change may take from the device to here
 	stillSo    = telemetry.Duration(2 * time.Second)        // a state that is told and is older than that
+	apart      = telemetry.Duration(time.Millisecond)       // frames whose order is all that is known of their times
 	splitEvery = telemetry.Duration(20 * time.Millisecond)  // that often at most, whatever the device states
 	stepBack   = telemetry.Duration(10 * time.Second)       // a clock that goes back further was set
 	// maxSeries is how many a switch may have: 512 ports with 128 each.
@@ -65,6 +66,8 @@ type reader struct {
 	group   *subscription
 	open    bool // something was noted since the last frame
 	batch   telemetry.Instant
+	framed  telemetry.Time // as of when the batch before was told
+	again   bool           // what stands is being restated
 	dirty   []*folded
 	held    []*use
 	nearby  []*neighbourhood // changed since the last frame
@@ -234,12 +237,20 @@ func (r *reader) set(l *leaf, v scalar) {
 }
 
 // mark opens a frame at the notification's instant.
+//
+// A frame has one time, the latest of its readings. Where two samples of a device
+// came at once, one port's reading may so have been told as of another's, a little
+// later than it was: what follows it must not be told as of before.
 func (r *reader) mark() {
+	at := r.at
+	if behind := r.framed - at.Source; behind > 0 && behind < telemetry.Time(stepBack) && !r.again {
+		at.Source = r.framed + telemetry.Time(apart)
+	}
 	if !r.open {
-		r.open, r.batch = true, r.at
+		r.open, r.batch = true, at
 		return
 	}
-	r.batch = telemetry.Instant{Source: max(r.batch.Source, r.at.Source), Received: max(r.batch.Received, r.at.Received)}
+	r.batch = telemetry.Instant{Source: max(r.batch.Source, at.Source), Received: max(r.batch.Received, at.Received)}
 }
 
 func (r *reader) store(u *use, word uint64) {
@@ -388,6 +399,8 @@ func (r *reader) restate(now telemetry.Time) {
 		return
 	}
 	r.flush()
+	r.again = true
+	defer func() { r.again = false }()
 	r.at = telemetry.Instant{Source: now - telemetry.Time(onItsWay), Received: now}
 	r.group = nil
 	r.held = slices.DeleteFunc(r.held, func(u *use) bool {
@@ -436,6 +449,9 @@ func (r *reader) flush() {
 	}
 	r.pending = nil
 	r.emit()
+	if r.open && !r.again {
+		r.framed = r.batch.Source
+	}
 	r.open = false
 }
 

@@ -389,3 +389,25 @@ func TestMerged(t *testing.T) {
 	d.say(r)
 	d.lost("merged", map[collectors.Reason]int{collectors.Skipped: 3})
 }
+
+// TestSamplesThatComeAtOnce: a frame has the latest time of its readings. What a
+// port tells next is not told as of before that, though it was: its counter would
+// seem to fall.
+func TestSamplesThatComeAtOnce(t *testing.T) {
+	d := newDesk(t, "openconfig")
+	octets := func(port, value int) string {
+		return fmt.Sprintf("/interfaces/interface[name=Ethernet%d]/state/counters/in-octets = %d", port, value)
+	}
+	d.tell(0, octets(1, 100))
+	d.tell(200*time.Millisecond, octets(2, 7))
+	d.flush()
+	d.tell(150*time.Millisecond, octets(1, 110))
+	if want := noon.Add(201 * time.Millisecond); d.batch.Source != want {
+		t.Errorf("told as of %v after %v", time.Duration(d.batch.Source-noon), 200*time.Millisecond)
+	}
+	d.flush()
+	d.tell(300*time.Millisecond, octets(1, 120))
+	if want := noon.Add(300 * time.Millisecond); d.batch.Source != want {
+		t.Errorf("told as of %v, want its own time", time.Duration(d.batch.Source-noon))
+	}
+}
