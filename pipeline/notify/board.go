@@ -119,7 +119,7 @@ func (b *board) mutes(d *desk, p *pending, held *Delivery) muted {
 	root, facts := p.told.root, p.told.facts
 	if b.c.Graph != nil {
 		_, known := b.c.Graph.Above(root)
-		if !known && at != nil && now.Sub(at.since) < climbPatience && now.Sub(b.began) < time.Hour+climbPatience {
+		if !known && at != nil && now.Sub(at.since) < climbPatience {
 			return muted{again: now.Add(50 * time.Millisecond)}
 		}
 		if of, is := b.c.Graph.Maintained(root); is {

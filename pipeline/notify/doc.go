@@ -16,12 +16,23 @@
 // a newer one has superseded is passed over where it failed or is old; the
 // newest and those that resolve never are.
 //
+// # Who is told
+//
+// Routes say which receivers a revision is for. The board, which reads the whole
+// stream, knows what is open: it holds back what is silenced, what follows from
+// another incident that the receiver is told of, and what comes and goes. What
+// is held back is looked at again until it is told, or is over and nobody knew of
+// it. Each decision is written beside the delivery before anything else happens,
+// so that another process takes up from it.
+//
 // # What is kept
 //
-// In the bucket of deliveries, two kinds of keys, as JSON:
+// In the bucket of deliveries, four kinds of keys, as JSON:
 //
-//	delivery.<incident>.<receiver>  Delivery: up to which revision all is settled, and the attempt under way
+//	delivery.<incident>.<receiver>  Delivery: up to which revision all is settled, the attempt under way, and why
 //	receiver.<receiver>             standing: up to which sequence of the stream all is settled; gone
+//	note.<incident>.<receiver>      noting: what was told of what people said
+//	retry.<incident>.<receiver>     wish: somebody asks that what is dead be tried again
 //
 // One key per incident and receiver is claim, lock and mark in one: whoever
 // changes it names the revision of the key he has seen, and the bucket refuses
@@ -29,7 +40,7 @@
 // once, and need not know of each other. A claim names its lease; whoever has
 // seen the same claim for that long, by his own clock, takes it over.
 //
-// A process that starts reads the stream from where its receivers stand and
+// A process that starts reads the stream; behind where its receivers stand it
 // looks up what it finds. The bucket forgets a key that has not changed for as
 // long as the stream keeps incidents (90 days), and so both stay bounded.
 //

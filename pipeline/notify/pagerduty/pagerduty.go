@@ -172,7 +172,7 @@ func (p *PagerDuty) body(m *notify.Message, key string) ([]byte, error) {
 // where that is not what was said.
 func acknowledged(m *notify.Message, key string) ([]byte, error) {
 	n, err := m.ReadNote()
-	if err != nil || n.Acknowledged == nil {
+	if err != nil || n.Acknowledged == nil || n.Assigned != nil && n.Assigned.At.After(n.Acknowledged.At) {
 		return nil, err
 	}
 	return encode(&event{Key: key, Action: "acknowledge", Dedup: n.ID, Client: "Quintet"})

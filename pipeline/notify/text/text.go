@@ -159,7 +159,7 @@ func (v *View) impact(in *explain.Incident) {
 	if worst > 0 {
 		v.Slowdown = fmt.Sprintf("%.1f", worst)
 	}
-	if lost > 0 {
+	if lost >= 180 { // less is 0.0
 		v.GPUHours = fmt.Sprintf("%.1f", lost/3600)
 	}
 }
