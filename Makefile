@@ -92,8 +92,8 @@ $(PAGE)/node_modules: $(PAGE)/package-lock.json
 plugin:
 	$(MAKE) -C dashboards/grafana build
 
-plugin-test:
-	$(MAKE) -C dashboards/grafana test
+plugin-test: build
+	QUINTET=$(CURDIR)/bin/quintet $(MAKE) -C dashboards/grafana test
 
 # The recordings, then the simulated site: ten reported seeds a class on 256
 # GPUs, what stands beside, and larger sites. REPORT is written anew.

@@ -90,7 +90,7 @@ const tests = {
   async 'the chain of the newest incident, and of one that is chosen'() {
     await pick('Ask for', 'Chain of causes');
     const newest = await rows('nodes', 2);
-    await pick('Incident', 'slower', /slower/);
+    await pick('Incident', 'slower', /slower since/);
     await page.waitForFunction(() => JSON.parse(document.querySelector('#query').textContent).incident?.startsWith('inc-'));
     assert.equal((await rows('nodes', 2))[0][0], newest[0][0]);
     await shot('chain');
@@ -100,7 +100,7 @@ const tests = {
     await rows('budget', 10);
     await pick('Job', 'train');
     await page.waitForFunction(() => JSON.parse(document.querySelector('#query').textContent).job === 'train');
-    await page.getByText('Wide', { exact: true }).click();
+    await page.getByRole('radio', { name: 'Wide' }).click();
     await page.waitForFunction(() => document.querySelector('table[data-frame="budget"]')?.dataset.rows === '1');
     await shot('budget');
   },
@@ -130,7 +130,7 @@ const tests = {
     });
     assert.ok([...got].includes('train'), String(got));
     await open('variable');
-    await page.getByText('Faults', { exact: true }).click();
+    await page.getByRole('radio', { name: 'Faults' }).click();
     assert.equal((await page.evaluate(() => window.variable)).of, 'signatures');
   },
   async 'settings: a wrong address is marked, a right one is tested'() {

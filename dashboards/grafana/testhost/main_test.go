@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -32,13 +33,29 @@ func built(t *testing.T) string {
 	return program
 }
 
-// quintet runs the real program on its own recording, in which an incident opens
-// soon, and gives its address.
+// program is the real Quintet: that of $QUINTET, else the project's, built once.
+var program = sync.OnceValues(func() (string, error) {
+	if p := os.Getenv("QUINTET"); p != "" {
+		return p, nil
+	}
+	dir, err := os.MkdirTemp("", "quintet")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "build", "-C", project, "-o", filepath.Join(dir, "quintet"), "./cmd/quintet").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return filepath.Join(dir, "quintet"), nil
+})
+
+// quintet runs it on its own recording, in which an incident opens soon, and
+// gives its address.
 func quintet(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "quintet")
-	if out, err := exec.Command("go", "build", "-C", project, "-o", program, "./cmd/quintet").CombinedOutput(); err != nil {
-		t.Skipf("Quintet does not build: %v\n%s", err, out)
+	program, err := program()
+	if err != nil {
+		t.Skipf("Quintet does not build: %v", err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -26,13 +26,13 @@ func Chain(i *api.Incident, page string) []*data.Frame {
 			details: map[string]string{"why": l.Why, "measure": l.Metric, "onset": onset(l.Onset)}}
 		if n.root {
 			n.details["fault"] = i.Root.Signature
-			n.details["confidence"] = fmt.Sprintf("%.0f %%", 100*i.Root.Confidence)
+			n.details["confidence"] = fmt.Sprintf("%.3g %%", 100*i.Root.Confidence)
 		}
 		g.node(n)
 	}
 	if root != "" {
 		g.node(node{id: root, title: short(root), sub: kindOf(root), domain: i.Root.Domain, icon: iconOf(kindOf(root)), root: true,
-			main: i.Root.Signature, details: map[string]string{"fault": i.Root.Signature, "confidence": fmt.Sprintf("%.0f %%", 100*i.Root.Confidence), "onset": onset(i.Root.Onset)}})
+			main: i.Root.Signature, details: map[string]string{"fault": i.Root.Signature, "confidence": fmt.Sprintf("%.3g %%", 100*i.Root.Confidence), "onset": onset(i.Root.Onset)}})
 	}
 	type pair struct{ from, to string }
 	drawn := map[pair]bool{}
