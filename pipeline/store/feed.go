@@ -26,6 +26,7 @@ type feed struct {
 
 	cadence int64 // ms
 	tick    telemetry.Time
+	begun   telemetry.Time // the first tick
 	limit   telemetry.Time // what comes after it is ahead of time; 0: not known
 	taken   uint64         // position of the last entry
 	decoder telemetry.Decoder
@@ -36,7 +37,7 @@ type feed struct {
 	current  map[origin]*stream // which schema an origin used last
 	cells    int
 	series   map[telemetry.Series]*series
-	last     map[uint64]int64 // by labels: what an earlier process wrote last
+	last     map[uint64]written // by labels: what an earlier process wrote last
 	uncommit int
 	extras   []extra
 }
@@ -51,7 +52,13 @@ type extra interface {
 
 func newFeed(c Config, db storage.Appendable, count *counters) *feed {
 	return &feed{cfg: c, count: count, db: db, cadence: c.Cadence.Milliseconds(), streams: map[streamKey]*stream{}, current: map[origin]*stream{},
-		series: map[telemetry.Series]*series{}, last: map[uint64]int64{}}
+		series: map[telemetry.Series]*series{}, last: map[uint64]written{}}
+}
+
+// written is what was written last of a series.
+type written struct {
+	at    int64 // ms
+	stale bool
 }
 
 // mostCells bounds what streams hold, beside the budget of series: pairs of an
@@ -204,7 +211,7 @@ func (f *feed) flush(st *stream) {
 		if c.state == telemetry.Present {
 			v = f.value(st, i, c.word)
 		}
-		if c.series == nil && value.IsStaleNaN(v) {
+		if c.series == nil && value.IsStaleNaN(v) && !f.known(st.schema.Series(i)) {
 			continue // a gap of what never had a value
 		}
 		if s := f.seriesOf(st, i); s != nil && f.owns(s, st, at) {
@@ -212,6 +219,18 @@ func (f *feed) flush(st *stream) {
 		}
 	}
 	st.from = 0
+}
+
+// known reports whether a series had a value, here or in an earlier process.
+func (f *feed) known(name telemetry.Series) bool {
+	if f.series[name] != nil {
+		return true
+	}
+	if len(f.last) == 0 {
+		return false
+	}
+	_, ok := f.last[label.Of(name).Hash()]
+	return ok
 }
 
 // value is a word as the database holds it; NaN is a gap.
@@ -243,8 +262,8 @@ func (f *feed) seriesOf(st *stream, i int) *series {
 		}
 		s = &series{owner: st, last: never}
 		if len(f.last) > 0 {
-			if at, ok := f.last[label.Of(name).Hash()]; ok {
-				s.last = at
+			if w, ok := f.last[label.Of(name).Hash()]; ok {
+				s.last, s.stale = w.at, w.stale
 			}
 		}
 		f.series[name] = s

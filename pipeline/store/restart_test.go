@@ -45,6 +45,7 @@ func copied(t *testing.T, from string) string {
 func recording(t *testing.T, r *rand.Rand) *site {
 	s := newSite(t, Config{})
 	fast, slow, late := watts("a", time.Second, "n1/0", "n1/1"), watts("b", 10*time.Second, "n2/0"), watts("c", time.Second, "n3/0")
+	late.Class = telemetry.Delayed
 	s.state(fast)
 	s.state(slow)
 	s.state(late)
@@ -59,7 +60,8 @@ func recording(t *testing.T, r *rand.Rand) *site {
 			s.say(slow, at, float64(i))
 		}
 		if r.IntN(3) > 0 {
-			s.say(late, at.Add(-telemetry.Duration(r.IntN(3))*20e9), float64(i))
+			behind := 10 * r.IntN(3)
+			s.say(late, at.Add(-telemetry.Duration(behind)*1e9), float64(1000+i-behind))
 		}
 		s.tick(at)
 	}

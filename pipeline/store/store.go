@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/compression"
@@ -226,8 +227,8 @@ const recent = 10 * time.Minute
 
 // lastWritten is, by the hash of its labels, when each series of the log was
 // written last: what a process that ended wrote must not be written twice.
-func lastWritten(db *tsdb.DB) (map[uint64]int64, error) {
-	out := map[uint64]int64{}
+func lastWritten(db *tsdb.DB) (map[uint64]written, error) {
+	out := map[uint64]written{}
 	head := db.Head().MaxTime()
 	if head == math.MinInt64 {
 		return out, nil
@@ -242,14 +243,15 @@ func lastWritten(db *tsdb.DB) (map[uint64]int64, error) {
 	for set.Next() {
 		series := set.At()
 		it = series.Iterator(it)
-		at := int64(math.MinInt64)
-		for it.Next() != chunkenc.ValNone {
-			at = it.AtT()
+		w := written{at: never}
+		for it.Next() == chunkenc.ValFloat {
+			at, v := it.At()
+			w = written{at, value.IsStaleNaN(v)}
 		}
 		if err := it.Err(); err != nil {
 			return nil, err
 		}
-		out[series.Labels().Hash()] = at
+		out[series.Labels().Hash()] = w
 	}
 	return out, set.Err()
 }

@@ -79,6 +79,12 @@ func (f *feed) renew(at int64) {
 			f.told(&series{}, 0, v, err)
 		})
 	}
+	if f.begun == 0 {
+		f.begun = f.tick
+	}
+	if f.tick.Sub(f.begun) > 2*recent { // whatever still speaks has spoken
+		f.last = nil
+	}
 	for key, st := range f.streams {
 		switch {
 		case st.said == 0: // said before the first tick
