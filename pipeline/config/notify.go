@@ -81,7 +81,7 @@ type TLS struct{ CA, Cert, Key, ServerName string }
 
 // defaultNotify is what an empty file means.
 func defaultNotify() Notify {
-	return Notify{Inhibit: true, Flaps: Flaps{Window: time.Hour, Start: 6, Stop: 2}}
+	return Notify{Inhibit: true, Flaps: Flaps{Window: time.Hour, Start: 10, Stop: 2}}
 }
 
 // receiverName is what can stand in a delivery's id and key (package notify).

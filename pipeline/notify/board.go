@@ -187,6 +187,9 @@ func earlier(a, b *posted) int {
 	return cmp.Or(cmp.Compare(a.rev.opened, b.rev.opened), cmp.Compare(a.rev.ID, b.rev.ID))
 }
 
+// unknown is the signature of what nobody has an explanation for (design A8).
+const unknown = "unknown"
+
 // consequence says how p follows from a, or "".
 func consequence(p, a *posted, above map[telemetry.Entity]string) string {
 	root, cause := p.rev.root, a.rev.root
@@ -195,6 +198,9 @@ func consequence(p, a *posted, above map[telemetry.Entity]string) string {
 		return "its root " + cause.String() + " " + how
 	case root == cause && p.rev.Kind == explain.KindRisk && a.rev.Kind == explain.KindIncident:
 		return "it has the same root, " + cause.String()
+	}
+	if p.rev.Kind != explain.KindRisk && p.rev.facts.Get(match.Signature) != unknown {
+		return "" // the engine says that it is a fault of its own
 	}
 	for j := range p.jobs { // order-independent: all must be there
 		if !a.jobs[j] {

@@ -225,11 +225,13 @@ func TestInhibition(t *testing.T) {
 	}{
 		{"contained", cause, trouble{id: "inc-x", root: "gpu:h1/3"}, "suppressed by inc-cause: its root node:h1 contains gpu:h1/3"},
 		{"cooled", trouble{id: "inc-cause", root: "cdu:c1", severity: "critical"}, trouble{id: "inc-x", root: "gpu:h1/3"}, "its root cdu:c1 cools rack:r1"},
-		{"in its chain", cause, trouble{id: "inc-x", root: "port:leaf1/p1", jobs: []string{"job:a"}}, "port:leaf1/p1 is one of the entities that it affects"},
-		{"its hurt job", cause, trouble{id: "inc-x", root: "job:a", jobs: []string{"job:a"}}, "it hurts job:a"},
+		{"in its chain", cause, trouble{id: "inc-x", root: "port:leaf1/p1", jobs: []string{"job:a"}, signature: "unknown"}, "port:leaf1/p1 is one of the entities that it affects"},
+		{"its hurt job", cause, trouble{id: "inc-x", root: "job:a", jobs: []string{"job:a"}, signature: "unknown"}, "it hurts job:a"},
+		{"a risk in its chain", cause, trouble{id: "inc-x", root: "port:leaf1/p1", kind: "risk"}, "port:leaf1/p1 is one of the entities that it affects"},
+		{"a fault of its own", cause, trouble{id: "inc-x", root: "port:leaf1/p1", jobs: []string{"job:a"}, signature: "link-errors"}, ""},
 		{"a risk of the same root", cause, trouble{id: "inc-x", root: "node:h1", kind: "risk", signature: "ber-drift"}, "the same root"},
 		{"graver", trouble{id: "inc-cause", root: "node:h1"}, trouble{id: "inc-x", root: "gpu:h1/3", severity: "critical"}, ""},
-		{"another job", cause, trouble{id: "inc-x", root: "port:leaf1/p1", jobs: []string{"job:a", "job:b"}}, ""},
+		{"another job", cause, trouble{id: "inc-x", root: "port:leaf1/p1", jobs: []string{"job:a", "job:b"}, signature: "unknown"}, ""},
 		{"elsewhere", cause, trouble{id: "inc-x", root: "gpu:h2/3"}, ""},
 		{"for another receiver", trouble{id: "inc-cause", root: "node:h1", severity: "critical", signature: "not-for-ops"}, trouble{id: "inc-x", root: "gpu:h1/3"}, ""},
 	} {
@@ -274,8 +276,8 @@ func TestTwoThatFollowFromEachOther(t *testing.T) {
 		m, e := newMemory(), newEar("ops")
 		c := config(m, e)
 		c.Inhibit = true
-		a := trouble{id: "inc-a", root: "node:h1", jobs: []string{"job:j"}, chain: []string{"node:h2"}}
-		b := trouble{id: "inc-b", root: "node:h2", jobs: []string{"job:j"}, chain: []string{"node:h1"}}
+		a := trouble{id: "inc-a", root: "node:h1", jobs: []string{"job:j"}, chain: []string{"node:h2"}, signature: "unknown"}
+		b := trouble{id: "inc-b", root: "node:h2", jobs: []string{"job:j"}, chain: []string{"node:h1"}, signature: "unknown"}
 		a.say(t, m, opened)
 		<-time.After(time.Second)
 		b.say(t, m, opened)
@@ -310,7 +312,7 @@ func TestFlapping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e := newMemory(), newEar("ops")
 		c := config(m, e)
-		c.Flaps = notify.DefaultFlaps()
+		c.Flaps = notify.Flaps{Window: time.Hour, Start: 6, Stop: 2}
 		stop := start(t, c)
 		synctest.Wait()
 		x := trouble{id: "inc-x", root: "port:leaf1/p1", signature: "link-flap", jobs: []string{"job:a"}}

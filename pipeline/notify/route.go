@@ -24,9 +24,9 @@ type Flaps struct {
 	Start, Stop int
 }
 
-// DefaultFlaps is three openings and three ends within an hour, and then an
-// hour with no more than one of each.
-func DefaultFlaps() Flaps { return Flaps{Window: time.Hour, Start: 6, Stop: 2} }
+// DefaultFlaps is five openings and five ends within an hour, and then an hour
+// with no more than one of each.
+func DefaultFlaps() Flaps { return Flaps{Window: time.Hour, Start: 10, Stop: 2} }
 
 // maxFlapStart bounds how many changes are counted.
 const maxFlapStart = 100
