@@ -124,7 +124,7 @@ check: build
 	@before=$$(git status --porcelain -- . ; git diff); $(GO) generate ./... && \
 	after=$$(git status --porcelain -- . ; git diff); \
 	test "$$before" = "$$after" || { echo "generate: files are not current:"; git status --short; exit 1; }
-	bin/quintet check rules rules/signatures
+	bin/quintet check rules rules/signatures rules/prometheus dashboards/grafana/dashboards
 	bin/quintet test rules rules/signatures
 	$(GO) test -count=1 .
 
