@@ -43,6 +43,8 @@ type commands struct {
 	Test     testCommand     `cmd:"" help:"Run the scenarios beside signatures."`
 	Whatif   whatifCommand   `cmd:"" help:"Say from a trainer's operation timeline who makes its steps long."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
+
+	Completion completionCommand `cmd:"" help:"Print what bash, zsh or fish needs to complete commands."`
 }
 
 // shell is what a command may use of the world: results go to out, progress and
@@ -89,7 +91,7 @@ func run(sh *shell, args []string) int {
 		sh.warn("%v (see quintet --help)", err)
 		return exitUsage
 	}
-	err = parsed.Run(sh)
+	err = parsed.Run(sh, parser)
 	var quiet exit
 	switch {
 	case err == nil:
