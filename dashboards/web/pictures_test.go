@@ -15,7 +15,8 @@ import (
 )
 
 // kept are the pictures that docs/page.md shows.
-var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark"}
+var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
+	"job-1280-light", "coverage-1280-dark", "silences-1280-light"}
 
 // TestPictures takes pictures of the views at two widths in both themes, where
 // QUINTET_PAGE_PICTURES names a folder for them; "docs" renews those of
@@ -36,6 +37,8 @@ func TestPictures(t *testing.T) {
 	hall := mapped(t, sim.Reference())
 	maps, paths := newSite(t, hall).URL, hall["/api/v1/paths"].(object)["paths"].([]string)
 	browser(t, object{"shots": object{"dir": shots, "pages": []object{
+		{"name": "job", "url": site.URL + "/jobs/train", "wait": ".waiting tbody tr"}, {"name": "coverage", "url": site.URL + "/coverage", "wait": ".wanted tbody tr"},
+		{"name": "silences", "url": site.URL + "/silences?root=nic:h9/nic0&signature=slow-receiver&comment=the+node+is+being+drained", "wait": ".preview p"},
 		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.732}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},
 		{"name": "fabric", "url": maps + paths[0]}, {"name": "switch", "url": maps + paths[2]}, {"name": "port", "url": maps + paths[3]},
 		{"name": "power", "url": maps + paths[5]}, {"name": "rack", "url": maps + paths[6]},

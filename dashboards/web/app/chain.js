@@ -44,6 +44,30 @@ export function place({ nodes, edges }) {
   return { at: placed, order, lanes, depth: Math.max(0, ...placed.map((p) => p.depth)) + 1 };
 }
 
+// From what drives to what is driven: heat and power first, the job last.
+const bandOrder = ["cooling", "power", "network", "computing", "software"];
+
+/**
+ * banded gives each domain that a chain passes lanes of its own: nodes of one domain
+ * that stand at one depth lie below each other. Of a chain inside one domain it is
+ * the layout itself.
+ */
+export function banded({ nodes }, layout) {
+  const used = [...bandOrder, ...new Set(nodes.map((n) => n.domain).filter((d) => !bandOrder.includes(d)))].filter((d) => nodes.some((n) => n.domain === d));
+  if (used.length < 2) return { ...layout, bands: [] };
+  const taken = new Map(), rows = new Map();
+  const row = nodes.map((n, i) => {
+    const key = `${n.domain} ${layout.at[i].depth}`, k = taken.get(key) ?? 0;
+    taken.set(key, k + 1);
+    rows.set(n.domain, Math.max(rows.get(n.domain) ?? 0, k + 1));
+    return k;
+  });
+  let lanes = 0;
+  const bands = used.map((domain) => { const band = { domain, lane: lanes }; lanes += rows.get(domain); return band; });
+  const first = Object.fromEntries(bands.map((b) => [b.domain, b.lane]));
+  return { ...layout, lanes, bands, at: layout.at.map((p, i) => ({ depth: p.depth, lane: first[nodes[i].domain] + row[i] })) };
+}
+
 /** drawChain draws an incident's chain into figure, for its width. onpick(entity) is called when a node is chosen. */
 export function drawChain(figure, incident, now, onpick) {
   const model = chainModel(incident);
@@ -51,7 +75,7 @@ export function drawChain(figure, incident, now, onpick) {
   const width = figure.clientWidth || 320;
   const pen = new Pen(figure);
   const across = width / layout.depth >= columnAtLeast && layout.depth > 1;
-  const svg = across ? drawAcross(model, layout, width, pen, onpick) : drawDown(model, layout, width, pen, onpick);
+  const svg = across ? drawAcross(model, banded(model, layout), width, pen, onpick) : drawDown(model, layout, width, pen, onpick);
   replace(figure, svg, spoken(model, now));
 }
 
@@ -137,11 +161,12 @@ function edgeTitle(e, model) {
 
 function drawAcross(model, layout, width, pen, onpick) {
   const column = width / layout.depth, top = 26, left = sign;
-  const lines = model.nodes.map((n) => linesOf(n, pen, column - 22));
-  const laneHeight = Array.from({ length: layout.lanes }, (_, lane) => 52 + Math.max(...model.nodes.map((_, i) => (layout.at[i].lane === lane ? height(lines[i]) : 0))));
+  const lines = model.nodes.map((n) => linesOf(n, pen, column - (layout.bands.length ? bend + 8 : 22)));
+  const laneHeight = Array.from({ length: layout.lanes }, (_, lane) => (layout.bands.length ? 66 : 52) + Math.max(...model.nodes.map((_, i) => (layout.at[i].lane === lane ? height(lines[i]) : 0))));
   const laneTop = laneHeight.map((_, i) => top + laneHeight.slice(0, i).reduce((a, b) => a + b, 0));
   const x = (i) => left + layout.at[i].depth * column, y = (i) => laneTop[layout.at[i].lane];
   const svg = canvas(width, top + laneHeight.reduce((a, b) => a + b, 0) - 30, "across");
+  svg.append(...layout.bands.flatMap((b) => bandOf(b, laneTop[b.lane], width)));
   for (const e of model.edges) svg.append(edgeAcross(trimmed(e, pen, column - 40), model, x(e.from), y(e.from), x(e.to), y(e.to)));
   model.nodes.forEach((n, i) => svg.append(drawNode(n, x(i), y(i), x(i) - sign / 2, y(i) + 32, lines[i], onpick)));
   return svg;
@@ -150,13 +175,22 @@ function drawAcross(model, layout, width, pen, onpick) {
 // trimmed is an edge whose relation fits; what is cut off is in its title.
 function trimmed(e, pen, width) { return { ...e, relation: pen.wrap(String(e.relation ?? ""), fonts.kind, width, 1)[0] ?? "", full: e.relation }; }
 
+const bend = 40; // px before a node at which an edge from another lane comes down, or up
+
+// bandOf is a domain's part of the picture: a line above it, and its name.
+function bandOf({ domain, lane }, y, width) {
+  return [lane > 0 && s("path", { class: "bandline", d: `M0 ${y - 34}H${width}`, "aria-hidden": "true" }),
+    s("text", { class: `bandname ${domainClass(domain)}`, x: 0, y: y - 19, "aria-hidden": "true" }, domain)].filter(Boolean);
+}
+
 function edgeAcross(e, model, x0, y0, x1, y1) {
-  const a = x0 + sign * 0.95, b = x1 - sign * 0.95, mid = (a + b) / 2;
-  const path = y0 === y1 ? `M${a} ${y0}H${b - 5}` : `M${x0} ${y0 + sign}V${y1 - 8}q0 8 8 8H${b - 5}`;
-  return s("g", { class: edgeClass(e), "aria-hidden": "true" }, s("title", {}, edgeTitle(e, model)),
+  const level = y0 === y1, down = y1 > y0 ? 8 : -8, xm = x1 - bend;
+  const a = x0 + sign * 0.95, b = x1 - sign * 0.95, mid = level ? (a + b) / 2 : xm - 6;
+  const path = level ? `M${a} ${y0}H${b - 5}` : `M${a} ${y0}H${xm - 8}q8 0 8 ${down}V${y1 - down}q0 ${down} 8 ${down}H${b - 5}`;
+  return s("g", { class: `${edgeClass(e)}${level ? "" : " bent"}`, "aria-hidden": "true" }, s("title", {}, edgeTitle(e, model)),
     s("path", { class: "line", d: path }), s("path", { class: "head", d: `M${b} ${y1}l-8 -4v8Z` }),
-    s("text", { class: "relation", x: mid, y: y1 - 8 }, e.relation),
-    !e.implied && s("text", { class: "lag", x: mid, y: y1 + 16 }, lag(e.lag, e.uncertainty)));
+    s("text", { class: "relation", x: mid, y: level ? y1 - 8 : y1 - 2 }, e.relation),
+    !e.implied && s("text", { class: "lag", x: mid, y: level ? y1 + 16 : y1 + 13 }, lag(e.lag, e.uncertainty)));
 }
 
 function drawDown(model, layout, width, pen, onpick) {

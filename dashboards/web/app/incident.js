@@ -302,7 +302,8 @@ function share(v, ...what) {
 // apart says what would tell the answer from the others, as far as that is known.
 function apart(incident) {
   const would = [...new Set((incident.blind_spots ?? []).filter((b) => b.would_tell).map((b) => `${b.metric || "a sample"} of ${called(b.entity)} would tell ${b.would_tell}`))];
-  return h("p", { class: "quiet" }, would.length ? `${would.join("; ")}.` : "Nothing is known to be missing: what was seen speaks against them.");
+  const close = (incident.alternatives ?? []).some((a) => a.confidence > 0.5 * (incident.root?.confidence ?? 0));
+  return h("p", { class: "quiet" }, would.length ? `${would.join("; ")}.` : close ? "Nothing that was heard tells them apart." : "What was heard speaks against them.");
 }
 
 // reached says how far it reaches: entities by kind, where they are, and which.

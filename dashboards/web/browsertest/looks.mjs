@@ -29,7 +29,7 @@ export async function contrast({ page, site, url, check, note }) {
 
 // shown is what stands on a view once it is drawn.
 function shown(path) {
-  return path.startsWith("/inc") ? ".plot .curve" : { "/": ".coupling .cell", "/coverage": ".wanted tr", "/silences": ".preview p" }[path] ?? ".placement tr";
+  return path.startsWith("/inc") ? ".plot .curve" : { "/": ".coupling .cell", "/coverage": ".wanted tbody tr", "/silences": ".preview p" }[path] ?? ".placement tbody tr";
 }
 
 // These two run in the page.

@@ -4,10 +4,10 @@
 export async function shoot(browser, { dir, pages }) {
   for (const width of [1280, 390]) for (const colorScheme of ["light", "dark"]) {
     const context = await browser.newContext({ viewport: { width, height: width > 500 ? 860 : 844 }, colorScheme, timezoneId: "Europe/Berlin", locale: "en-GB", reducedMotion: "reduce" });
-    for (const { name, url, hover } of pages) {
+    for (const { name, url, hover, wait } of pages) {
       const page = await context.newPage();
       await page.goto(url);
-      await page.locator(".plot .curve, .rows .row, .command, .worst li").first().waitFor();
+      await page.locator(wait ?? ".plot .curve, .rows .row, .command, .worst li").first().waitFor();
       if (hover && width > 500) {
         const box = await page.locator(".plot").first().boundingBox();
         await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) });

@@ -8,6 +8,7 @@ import { waitingOf, middle } from "../app/waiting.js";
 import { placementOf } from "../app/placement.js";
 import { radius } from "../app/radius.js";
 import { summary } from "../app/sharing.js";
+import { chainModel, place, banded } from "../app/chain.js";
 import { linkToSilence } from "../app/silenceform.js";
 
 const budget = {
@@ -74,4 +75,14 @@ test("the summary for chat stands alone", () => {
 test("a silence begins with what the incident is", () => {
   const q = new URL(linkToSilence(incident), "http://x").searchParams;
   assert.deepEqual([q.get("root"), q.get("signature"), q.get("comment")], ["gpu:n1/0", "gpu-slow", "inc-1: "]);
+});
+
+test("a chain across domains has lanes of each, heat and power above the job", () => {
+  const link = (entity, from, domain) => ({ entity, from, domain, metric: "m", relation: from ? "cools" : "", lag_seconds: 1, lag_uncertainty_seconds: 0, before: 0, now: 1, unit: "1" });
+  const model = chainModel({ root: { entity: "loop:a" }, impact: { jobs: [{ job: "job:x" }] }, chain: [link("loop:a", "", "cooling"), link("gpu:1", "loop:a", "computing"), link("gpu:2", "loop:a", "computing"), link("rank:x/1", "gpu:1", "software"), link("job:x", "rank:x/1", "software")] });
+  const got = banded(model, place(model));
+  assert.deepEqual(got.at, [{ depth: 0, lane: 0 }, { depth: 1, lane: 1 }, { depth: 1, lane: 2 }, { depth: 2, lane: 3 }, { depth: 3, lane: 3 }]);
+  assert.deepEqual([got.lanes, got.bands], [4, [{ domain: "cooling", lane: 0 }, { domain: "computing", lane: 1 }, { domain: "software", lane: 3 }]]);
+  const alone = chainModel({ root: { entity: "nic:a" }, chain: [link("nic:a", "", "network"), link("port:b", "nic:a", "network")] });
+  assert.deepEqual(banded(alone, place(alone)).at, place(alone).at, "inside one domain there is nothing to tell apart");
 });
