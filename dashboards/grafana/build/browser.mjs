@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 
 const [url] = process.argv.slice(2);
 const shots = process.env.SHOTS;
-const patience = Number(process.env.PATIENCE ?? 30_000);
+const patience = Number(process.env.PATIENCE ?? 120_000);
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });

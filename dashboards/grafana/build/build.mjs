@@ -64,4 +64,6 @@ await writeFile(join(dist, 'plugin.json'), plugin);
 for (const name of ['README.md', 'CHANGELOG.md', 'LICENSE']) {
   await cp(join(root, name), join(dist, name));
 }
-await cp(join(root, 'src/img'), join(dist, 'img'), { recursive: true });
+for (const name of ['img', 'dashboards']) {
+  await cp(join(root, 'src', name), join(dist, name), { recursive: true });
+}

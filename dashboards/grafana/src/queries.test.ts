@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-import { asked, askedOf, interpolated, tidy } from './queries';
+import { asked, askedOf, type Format, interpolated, tidy } from './queries';
 import { type QuintetQuery } from './types';
 
 test('every type that is offered is one that the back end answers', () => {
@@ -48,7 +48,9 @@ test('tidy leaves what is tidy, and does not touch its argument', () => {
 });
 
 test('variables are replaced in texts and in lists', () => {
-  const replace = (text: string, format?: string) => text.replace('$job', 'train').replace('$some', format === 'csv' ? 'network,power' : '{network,power}');
-  const got = interpolated({ refId: 'A', job: '$job', entity: 'node:$job', domains: ['$some', 'cooling'], severities: [] }, replace);
-  assert.deepEqual(got, { refId: 'A', job: 'train', entity: 'node:train', domains: ['network', 'power', 'cooling'], severities: [] });
+  const values: Record<string, string | string[]> = { $job: 'train', $some: ['network', 'power'], $all: ['train', 'eval'], $single: ['eval'] };
+  const replace = (text: string, format: Format) =>
+    Object.entries(values).reduce((t, [name, value]) => t.replace(name, () => (format === 'csv' ? [value].flat().join(',') : format(value))), text);
+  const got = interpolated({ refId: 'A', job: '$job', entity: 'node:$job', signature: '$all', incident: '$single', domains: ['$some', 'cooling'], severities: [] }, replace);
+  assert.deepEqual(got, { refId: 'A', job: 'train', entity: 'node:train', signature: undefined, incident: 'eval', domains: ['network', 'power', 'cooling'], severities: [] });
 });

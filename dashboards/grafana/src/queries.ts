@@ -167,13 +167,18 @@ export function tidy(query: QuintetQuery): QuintetQuery {
   return out;
 }
 
+export type Format = 'csv' | ((value: string | string[]) => string);
+
+/** only is the value of a variable where one is wanted: of several, and of all, any will do, which is none. */
+const only: Format = (value) => (Array.isArray(value) ? (value.length === 1 ? value[0] : '') : value);
+
 /** Replaces variables in every text of a query. A variable in a list may stand for several values. */
-export function interpolated(query: QuintetQuery, replace: (text: string, format?: 'csv') => string): QuintetQuery {
+export function interpolated(query: QuintetQuery, replace: (text: string, format: Format) => string): QuintetQuery {
   const out = { ...query };
   for (const key of ['signature', 'entity', 'job', 'incident', 'window', 'search'] as const) {
     const text = out[key];
     if (text) {
-      out[key] = replace(text);
+      out[key] = replace(text, only) || undefined;
     }
   }
   for (const key of ['severities', 'domains', 'kinds'] as const) {

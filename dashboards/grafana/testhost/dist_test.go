@@ -34,6 +34,7 @@ type shape struct {
 		Version     string                        `json:"version"`
 		Updated     string                        `json:"updated"`
 	} `json:"info"`
+	Includes     []struct{ Type, Name, Path string } `json:"includes"`
 	Dependencies struct {
 		GrafanaDependency string `json:"grafanaDependency"`
 		Plugins           []any  `json:"plugins"`
@@ -92,6 +93,12 @@ func TestPluginJSON(t *testing.T) {
 				b, err := os.ReadFile(filepath.Join(filepath.Dir(path), img))
 				if err != nil || !strings.Contains(string(b), "<svg") {
 					t.Errorf("logo %q: %v; want an SVG", img, err)
+				}
+			}
+			for _, i := range p.Includes {
+				b, err := os.ReadFile(filepath.Join(filepath.Dir(path), i.Path))
+				if err != nil || i.Type != "dashboard" || !json.Valid(b) {
+					t.Errorf("included %s %q: %v; want a dashboard", i.Type, i.Path, err)
 				}
 			}
 			for _, l := range p.Info.Links {

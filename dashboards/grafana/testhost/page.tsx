@@ -48,7 +48,10 @@ const settings: grafanaData.DataSourceInstanceSettings<QuintetOptions> = {
 };
 
 grafanaRuntime.setTemplateSrv({
-  replace: (text = '', _scoped: unknown, format?: string) => text.replace(/\$severities/g, format === 'csv' ? 'critical,warning' : '{critical,warning}').replace(/\$job/g, 'train'),
+  replace: (text = '', _scoped: unknown, format?: string | ((v: string | string[]) => string)) =>
+    text
+      .replace(/\$severities/g, () => (typeof format === 'function' ? format(['critical', 'warning']) : 'critical,warning'))
+      .replace(/\$job/g, () => (typeof format === 'function' ? format('train') : 'train')),
   getVariables: () => [],
   containsTemplate: (text?: string) => Boolean(text?.includes('$')),
   updateTimeRange: () => undefined,
