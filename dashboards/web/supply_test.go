@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	sim "github.com/quintet-dc/quintet/lab/sim/site"
@@ -30,6 +31,11 @@ func (p *plant) margin(node telemetry.Entity, at float64) float64 {
 		return usual - 28*p.fallen(at)
 	}
 	return usual
+}
+
+// held is the share of time in which its clocks are held down.
+func (p *plant) held(node telemetry.Entity, at float64) float64 {
+	return max(0, 0.35-p.margin(node, at)/30)
 }
 
 // ratio is the load of equipment against its limit.
@@ -78,7 +84,11 @@ func (p *plant) supply(query string, at float64) []point {
 		{"min by (node) (gpu_temperature_margin", func() []point { return p.byNode(func(e telemetry.Entity) float64 { return p.margin(e, at) }) }},
 		{"max by (node) (gpu_temperature_celsius", func() []point { return p.byNode(func(e telemetry.Entity) float64 { return 87 - p.margin(e, at) }) }},
 		{"max by (node) (sum", func() []point {
-			return p.byNode(func(e telemetry.Entity) float64 { return max(0, 0.35-p.margin(e, at)/30) })
+			all := p.byNode(func(e telemetry.Entity) float64 { return p.held(e, at) })
+			if strings.HasSuffix(query, "> 0.005") {
+				return slices.DeleteFunc(all, func(x point) bool { return x.v <= 0.005 })
+			}
+			return all
 		}},
 		{"inlet_celsius", func() []point {
 			return p.each([]telemetry.Kind{telemetry.Node, telemetry.CRAH}, func(e telemetry.Entity) float64 { return 22 + 2*noise(e.Name, 0) })
@@ -140,7 +150,10 @@ func (p *plant) details(query string, at float64) (out []point, asked bool) {
 		e := telemetry.Entity{Kind: telemetry.Node, Name: name}
 		if !strings.HasPrefix(query, `{kind="gpu"`) {
 			v := 87 - p.margin(e, at)
-			if strings.Contains(query, "clock") {
+			switch {
+			case strings.Contains(query, "throttle"):
+				v = p.held(e, at)
+			case strings.Contains(query, "clock"):
 				v = 1.98e9 - 3e7*max(0, 20-p.margin(e, at))
 			}
 			out = append(out, point{map[string]string{"node": name}, v})

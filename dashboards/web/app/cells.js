@@ -12,7 +12,7 @@ const gap = 1, bandGap = 12, columnGap = 28, lineGap = 2;
 
 /**
  * CellMap is the figure. bands: [{label, groups: [{label, cells: [cell]}]}], a cell
- * {id, name, v, mark: "", "root", "chain", words: what stands in it}. of: {label: what the
+ * {id, name, v, mark: "", "root", "chain", words(): what stands in it}. of: {label: what the
  * map shows, tell(cell): lines of text, open(cell), height: px to keep within}.
  */
 export class CellMap {
@@ -244,11 +244,11 @@ function cell(pen, c, b) {
   const tone = shade(pen.scale.share(c.v), pen.dark);
   ink.fillStyle = tone.fill;
   ink.fillRect(b.x, b.y, b.w, b.h);
-  if (b.h < wideFrom || !c.words) return;
+  if (b.h < wideFrom) return;
   ink.font = `11px ${pen.font}`;
   ink.fillStyle = tone.ink;
   ink.textAlign = "center";
-  ink.fillText(c.words, b.x + b.w / 2, b.y + b.h / 2 + 4, b.w - 3);
+  ink.fillText(c.words(), b.x + b.w / 2, b.y + b.h / 2 + 4, b.w - 3);
 }
 
 // mark tells by shape: a triangle where an incident begins, a ring where it passes.

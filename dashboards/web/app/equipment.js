@@ -6,6 +6,7 @@ import { quantity, called } from "./format.js";
 import { history as past, quoted } from "./promql.js";
 import { bare, byName } from "./plant.js";
 import { Past, lastHour, curvesOf } from "./past.js";
+import { named } from "./supply.js";
 import { section, addressOf, rootOf } from "./parts.js";
 import { sign } from "./words.js";
 
@@ -13,8 +14,6 @@ const mostMembers = 64, mostWith = 6, mostNodes = 8, fewSources = 4;
 
 const first = ["rack_power_watts", "node_power_watts", "gpu_temperature_celsius", "gpu_temperature_margin_celsius", "gpu_sm_clock_hertz", "gpu_power_watts", "gpu_throttle_thermal_seconds_total", "gpu_throttle_brake_seconds_total", "coolant_flow_liters_per_minute", "coolant_supply_celsius", "coolant_return_celsius", "coolant_pressure_pascals", "inlet_celsius", "fan_speed_ratio", "feed_up", "psu_up", "battery_charge_ratio", "leak_detected", "rack_power_limit_watts", "node_power_limit_watts"];
 const rank = (c) => { const i = first.indexOf(c.metric); return i < 0 ? first.length : i; };
-
-const regex = (ids) => quoted(ids.map((id) => bare(id).replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"));
 
 /** Equipment is the part of the view that shows what its address names. */
 export class Equipment {
@@ -39,10 +38,10 @@ export class Equipment {
     const withIt = [of, ...behind.filter((x) => /^(shelf|loop|pump|ups|pdu):/.test(x)).slice(0, mostWith)];
     const kinds = new Map();
     for (const id of withIt) kinds.set(id.slice(0, id.indexOf(":")), [...(kinds.get(id.slice(0, id.indexOf(":"))) ?? []), id]);
-    const asks = [...kinds].map(([k, ids]) => past.range(`{kind=${quoted(k)},name=~${regex(ids)}}`, hour, signal).then((r) => curvesOf(r)));
+    const asks = [...kinds].map(([k, ids]) => past.range(`{kind=${quoted(k)},name=~${named(ids)}}`, hour, signal).then((r) => curvesOf(r)));
     const nodes = kind === "node" ? [of] : view.supply.nodes(of).slice(0, mostNodes);
     if (nodes.length > 0 && ["rack", "loop", "node", "cdu", "shelf"].includes(kind)) {
-      const where = `node=~${regex(nodes)}`;
+      const where = `node=~${named(nodes)}`;
       const hottest = (metric, fold) => past.range(`${fold} by (node) (${metric}{${where}})`, hour, signal).then((r) => curvesOf(r.map((x) => ({ ...x, labels: { __name__: metric, kind: "node", name: x.labels.node } }))));
       asks.push(hottest("gpu_temperature_celsius", "max"), hottest("gpu_sm_clock_hertz", "min"));
     }

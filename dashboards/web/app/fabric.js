@@ -7,7 +7,7 @@ import { section } from "./parts.js";
 import { CellMap, Legend } from "./cells.js";
 import { scaleOf } from "./heat.js";
 import { history as past, grid, isAborted, unsettled } from "./promql.js";
-import { plant, bare, byName, planeOf, tierOf } from "./plant.js";
+import { plant, bare, planeOf, tierOf } from "./plant.js";
 import { measures, measureOf, bySwitch, variants, possible, valueWords, brief } from "./measures.js";
 import { Scrub, atOf } from "./time.js";
 import { touchedBy, stronger, switchOf, Cables, incidentLines } from "./touched.js";
@@ -174,7 +174,7 @@ export class Fabric {
 
   cell(e, marks) {
     const name = bare(e.id), v = this.valuesOf === this.measure ? this.values.get(name) ?? NaN : NaN;
-    return { id: e.id, name, v, words: brief(v, this.shown), mark: marks.get(name) ?? "", where: `${planeOf(e)} ${tierOf(e)}`.trim() };
+    return { id: e.id, name, v, words: () => brief(v, this.shown), mark: marks.get(name) ?? "", where: `${planeOf(e)} ${tierOf(e)}`.trim() };
   }
 
   // switchOf is the switch that an entity belongs to, if it is one of ours:
@@ -221,10 +221,10 @@ const tiers = ["core", "superspine", "spine", "leaf"];
 const tierRank = (t) => { const i = tiers.indexOf(t); return i < 0 ? tiers.length : i; };
 const numbers = new Intl.Collator("en", { numeric: true });
 
-/** bandsOf groups switches by plane, and in it by tier. */
+/** bandsOf groups switches, as they come, by plane, and in it by tier. */
 export function bandsOf(switches, cell) {
   const planes = new Map();
-  for (const e of [...switches].sort(byName)) {
+  for (const e of switches) {
     const plane = planeOf(e), tier = tierOf(e);
     if (!planes.has(plane)) planes.set(plane, new Map());
     const by = planes.get(plane);

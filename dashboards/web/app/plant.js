@@ -12,7 +12,7 @@ const freshFor = 60000; // ms of the log's time
 export class Plant {
   #lists = new Map(); // key -> {at, answer}
 
-  /** list answers the entities of a kind, all or those in one, as of the log's now. */
+  /** list answers the entities of a kind, all or those in one, as of the log's now, as people count. */
   list(kind, { inside = "", now }) {
     const key = `${kind} ${inside}`, kept = this.#lists.get(key);
     if (kept && !(now - kept.at > freshFor)) return kept.answer;
@@ -29,8 +29,7 @@ export class Plant {
     for (let after = ""; ;) {
       const page = await get(`/api/v1/topology?${new URLSearchParams({ kind, limit: pageOf, ...(inside && { in: inside }), ...(after && { after }) })}`);
       out.entities.push(...(page.entities ?? []));
-      if (!page.next) return out;
-      if (out.entities.length >= mostOf) return { ...out, truncated: true };
+      if (!page.next || out.entities.length >= mostOf) return { entities: out.entities.sort(byName), truncated: Boolean(page.next) };
       after = page.next;
     }
   }

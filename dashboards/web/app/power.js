@@ -8,7 +8,7 @@ import { section } from "./parts.js";
 import { CellMap, Legend } from "./cells.js";
 import { scaleOf } from "./heat.js";
 import { history as past, grid, isAborted, unsettled } from "./promql.js";
-import { bare, byName } from "./plant.js";
+import { bare } from "./plant.js";
 import { Scrub, atOf } from "./time.js";
 import { touchedBy, stronger, incidentLines } from "./touched.js";
 import { Supply } from "./supply.js";
@@ -101,13 +101,13 @@ export class Power {
 
   /** located is told that the address changed. */
   located() {
-    const before = this.of, at = this.at;
+    const before = this.of, at = this.at, measure = this.measure;
     this.read();
     if (before !== this.of) {
       scrollTo(0, 0);
       this.headline.focus({ preventScroll: true });
     }
-    if (before !== this.of || !Object.is(at, this.at)) this.ask(true);
+    if (before !== this.of || measure !== this.measure || !Object.is(at, this.at)) this.ask(true);
     this.update();
     this.draw();
   }
@@ -135,7 +135,7 @@ export class Power {
     this.asking = true;
     this.asked = at;
     try {
-      await this.supply.ask(at, this.store.tick, control.signal);
+      await this.supply.ask(at, this.store.tick, { signal: control.signal, of: this.of, all: [this.measure.id] });
       if (this.of) await this.part.ask(at, control.signal);
       this.failure = "";
     } catch (error) {
@@ -178,9 +178,9 @@ export class Power {
 
   // cells are equipment as cells of a map.
   cells(list, value, m) {
-    return [...list].sort(byName).map((e) => {
+    return list.map((e) => {
       const x = { load: this.supply.load(e.id), heat: this.supply.heat(e.id) }, v = value(x);
-      return { id: e.id, name: called(e.id), v, words: Number.isFinite(v) ? m.words(v).replace(/\s(%|°C)$/, "") : "", mark: this.homes.get(e.id) ?? "", tell: () => this.tell(e, x) };
+      return { id: e.id, name: called(e.id), v, words: () => m.words(v).replace(/\s(%|°C)$/, ""), mark: this.homes.get(e.id) ?? "", tell: () => this.tell(e, x) };
     });
   }
 
@@ -192,7 +192,7 @@ export class Power {
       Number.isFinite(x.load.ratio) ? `${Number.isFinite(x.load.watts) ? `${quantity(x.load.watts, "watts", "")}, ` : ""}${percent(x.load.ratio)} of the limit${x.load.own ? "" : " at the tightest behind it"}` : "",
       Number.isFinite(x.load.alone) ? `${percent(x.load.alone)} of one side's limit, were the other gone` : "",
       c?.flow !== undefined ? `${quantity(c.flow, "liters_per_minute", "")}, ${quantity(c.supply, "celsius", "")} in, ${quantity(c.return, "celsius", "")} out` : "",
-      Number.isFinite(x.heat.margin) ? `hottest GPU ${quantity(x.heat.hottest, "celsius", "")}, ${quantity(x.heat.margin, "celsius", "")} to slowdown` : "",
+      Number.isFinite(x.heat.margin) ? `hottest GPU ${Number.isFinite(x.heat.hottest) ? `${quantity(x.heat.hottest, "celsius", "")}, ` : ""}${quantity(x.heat.margin, "celsius", "")} to slowdown` : "",
       x.heat.held > 0.001 ? `clocks held ${percent(x.heat.held)} of the time` : "",
       Number.isFinite(x.heat.inlet) ? `inlet air ${quantity(x.heat.inlet, "celsius", "")}` : "",
       this.homes.get(e.id) === "root" ? "an incident begins here" : this.homes.get(e.id) ? "an incident passes here" : ""].filter(Boolean);
@@ -206,11 +206,11 @@ export class Power {
 
   drawLists() {
     const { supply } = this, all = (...kinds) => kinds.flatMap((k) => supply.kinds.get(k));
-    const power = all("rack", "pdu", "shelf", "row", "node").map((e) => ({ id: e.id, v: supply.load(e.id).own ? supply.load(e.id).ratio : NaN })).filter((x) => Number.isFinite(x.v)).sort((a, b) => b.v - a.v);
-    const heat = all("node").map((e) => ({ id: e.id, v: supply.get("margin", e.id), held: supply.get("held", e.id) })).filter((x) => Number.isFinite(x.v)).sort((a, b) => a.v - b.v);
+    const power = all("rack", "pdu", "shelf", "row", "node").map((e) => ({ id: e.id, v: supply.get(e.kind === "node" ? "nodeRatio" : "ratio", e.id) })).filter((x) => Number.isFinite(x.v)).sort((a, b) => b.v - a.v);
+    const heat = all("node").map((e) => ({ id: e.id, v: supply.get("margin", e.id), held: supply.get("holding", e.id) })).filter((x) => Number.isFinite(x.v)).sort((a, b) => a.v - b.v);
     const broken = supply.broken();
-    this.lines(this.lists.power, power.slice(0, fewLeast), (x) => [quantity(supply.load(x.id).watts, "watts", ""), percent(x.v)]);
-    this.lines(this.lists.heat, heat.slice(0, fewLeast), (x) => [x.held > 0.005 ? "clocks held" : "", quantity(x.v, "celsius", "")]);
+    this.lines(this.lists.power, power.slice(0, fewLeast), (x) => [Number.isFinite(supply.load(x.id).watts) ? quantity(supply.load(x.id).watts, "watts", "") : "", percent(x.v)]);
+    this.lines(this.lists.heat, heat.slice(0, fewLeast), (x) => [x.held > 0 ? "clocks held" : "", quantity(x.v, "celsius", "")]);
     this.lines(this.lists.broken, broken.slice(0, mostBroken), (x) => ["", x.words]);
     show(this.boxes.power, power.length > 0);
     show(this.boxes.heat, heat.length > 0);

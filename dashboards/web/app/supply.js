@@ -1,30 +1,39 @@
 // What is known of power and cooling at a moment: loads against limits, temperatures
 // and margins, flows; and who gives power or cold to whom.
 
-import { history as past } from "./promql.js";
+import { history as past, quoted } from "./promql.js";
 import { plant, bare } from "./plant.js";
 
 const listed = ["hall", "row", "rack", "node", "feed", "ups", "pdu", "shelf", "cdu", "loop", "pump", "crah"];
 
-const held = ["thermal", "brake"].map((why) => `label_replace(rate(gpu_throttle_${why}_seconds_total[1m]), "of", "${why}", "kind", ".*")`).join(" or ");
+const held = (where) => `max by (node) (sum by (node, gpu) (${["thermal", "brake"].map((why) => `label_replace(rate(gpu_throttle_${why}_seconds_total{${where}}[1m]), "of", "${why}", "kind", ".*")`).join(" or ")}))`;
 
 /** questions are what the history is asked for at every moment. */
 export const questions = {
   ratio: 'rack_power_watts{kind=~"rack|shelf|pdu|row"} / rack_power_limit_watts{kind=~"rack|shelf|pdu|row"}',
   watts: 'rack_power_watts{kind=~"rack|shelf|pdu|row"}',
   nodeRatio: "node_power_watts / node_power_limit_watts",
-  nodeWatts: "node_power_watts",
   margin: "min by (node) (gpu_temperature_margin_celsius)",
-  hottest: "max by (node) (gpu_temperature_celsius)",
-  held: `max by (node) (sum by (node, gpu) (${held}))`,
-  inlet: 'inlet_celsius{kind=~"node|rack|row|crah|hall"}',
-  coolant: '{__name__=~"coolant_(flow_liters_per_minute|supply_celsius|return_celsius|pressure_pascals)",kind=~"cdu|loop|pump|rack"}',
+  holding: `${held("")} > 0.005`,
+  coolant: '{__name__=~"coolant_(flow_liters_per_minute|supply_celsius|return_celsius|pressure_pascals)",kind=~"cdu|loop|rack"}',
   up: 'feed_up{kind=~"feed|pdu|ups|breaker"}',
   dead: "psu_up == 0",
   leaks: "leak_detected == 1",
   charge: "battery_charge_ratio",
-  fans: 'fan_speed_ratio{kind="crah"}',
 };
+
+/** details are asked for some nodes only, or, of what is shown of all, for all: of(nodes, "" for all). */
+export const details = {
+  nodeWatts: (nodes) => `node_power_watts${nodes && `{name=~${nodes}}`}`,
+  hottest: (nodes) => `max by (node) (gpu_temperature_celsius${nodes && `{node=~${nodes}}`})`,
+  held: (nodes) => held(nodes && `node=~${nodes}`),
+  inlet: (nodes) => `inlet_celsius{${nodes ? `kind="node",name=~${nodes}` : 'kind=~"node|rack|row|crah|hall"'}}`,
+};
+
+const mostDetailed = 64; // nodes that are asked for by name
+
+/** named are entities' names as a regular expression of PromQL. */
+export function named(ids) { return quoted(ids.map((id) => bare(id).replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")); }
 
 const idOf = (labels) => (labels.kind && labels.name ? `${labels.kind}:${labels.name}` : labels.node ? `node:${labels.node}` : "");
 
@@ -33,24 +42,35 @@ export class Supply {
   constructor() {
     this.kinds = new Map(listed.map((k) => [k, []]));
     this.byId = new Map();
-    this.of = new Map(Object.keys(questions).map((q) => [q, new Map()])); // question -> id -> number
+    this.of = new Map([...Object.keys(questions), ...Object.keys(details)].map((q) => [q, new Map()])); // question -> id -> number
     this.coolant = new Map(); // id -> {flow, supply, return, pressure}
-    this.heard = 0;
+    this.behind = new Map(); // id -> what it feeds, cools or holds
+    this.nodesOf = new Map();
+    this.folded = new Map(); // what was made of the last answers
   }
 
-  /** ask asks for lists and values as of an instant. */
-  async ask(at, now, signal) {
+  /** ask asks for lists and values as of an instant; in full for what is in or behind one piece, or of all for some details. */
+  async ask(at, now, { signal, of, all }) {
     const lists = Promise.all(listed.map((k) => plant.list(k, { now })));
-    const answers = Promise.allSettled(Object.values(questions).map((q) => past.instant(q, at, signal)));
+    const usual = this.#answers(Object.entries(questions), at, signal);
     this.take(await lists);
-    const all = await answers;
+    const nodes = of.startsWith("node:") ? [of] : of ? this.nodes(of) : [], some = nodes.length > 0 && nodes.length <= mostDetailed;
+    const wanted = Object.entries(details).filter(([name]) => some || all.includes(name));
+    for (const name of Object.keys(details)) if (!wanted.some(([w]) => w === name)) this.answered(name, []); // what was of another moment
+    const failed = [...await usual, ...await this.#answers(wanted.map(([name, q]) => [name, q(some ? named(nodes) : "")]), at, signal)];
+    if (failed.length > 0 && failed.length === Object.keys(questions).length) throw failed[0];
+  }
+
+  // #answers takes what is answered, and returns why the rest is not.
+  async #answers(asked, at, signal) {
+    const all = await Promise.allSettled(asked.map(([, q]) => past.instant(q, at, signal)));
     signal.throwIfAborted();
-    const failed = all.filter((a) => a.status === "rejected");
-    Object.keys(questions).forEach((name, i) => this.answered(name, all[i].value ?? []));
-    if (failed.length === all.length) throw failed[0].reason;
+    asked.forEach(([name], i) => this.answered(name, all[i].value ?? []));
+    return all.filter((a) => a.status === "rejected").map((a) => a.reason);
   }
 
   answered(name, result) {
+    this.folded = new Map();
     if (name === "coolant") {
       this.coolant = new Map();
       for (const { labels, v } of result) {
@@ -70,21 +90,22 @@ export class Supply {
     this.truncated = lists.some((l) => l.truncated);
     listed.forEach((k, i) => this.kinds.set(k, lists[i].entities));
     this.byId = new Map(lists.flatMap((l) => l.entities).map((e) => [e.id, e]));
-    this.behind = new Map(); // id -> what it feeds, cools or holds
+    this.behind = new Map();
     for (const e of this.byId.values()) for (const from of [e.in, ...(e.fed_by ?? []), ...(e.cooled_by ?? [])]) {
       if (!from) continue;
       if (!this.behind.has(from)) this.behind.set(from, []);
       this.behind.get(from).push(e.id);
     }
     this.nodesOf = new Map();
+    this.folded = new Map();
   }
 
   get(question, id) { return this.of.get(question).get(id) ?? NaN; }
 
   /** nodes are the nodes behind an entity: in it, fed or cooled by it. */
   nodes(id) {
-    if (!this.nodesOf?.has(id)) this.nodesOf?.set(id, [...this.reach(id, (x) => this.behind.get(x) ?? [])].filter((x) => x.startsWith("node:")));
-    return this.nodesOf?.get(id) ?? [];
+    if (!this.nodesOf.has(id)) this.nodesOf.set(id, [...this.reach(id, (x) => this.behind.get(x) ?? [])].filter((x) => x.startsWith("node:")));
+    return this.nodesOf.get(id);
   }
 
   // reach is everything that next leads to. Rows and halls hold what they do not
@@ -105,9 +126,18 @@ export class Supply {
   }
 
   /** load is what an entity takes: {ratio: of its limit, watts, alone: of one side's limit, were the other gone}. */
-  load(id) {
+  load(id) { return this.#once(`load ${id}`, () => this.#load(id)); }
+
+  // #once folds what stands behind an entity once for each answer.
+  #once(key, fold) {
+    let found = this.folded.get(key);
+    if (!found) this.folded.set(key, (found = fold()));
+    return found;
+  }
+
+  #load(id) {
     const kind = id.slice(0, id.indexOf(":")), own = this.get(kind === "node" ? "nodeRatio" : "ratio", id), watts = this.get(kind === "node" ? "nodeWatts" : "watts", id);
-    const below = (this.behind?.get(id) ?? []).filter((x) => (kind === "rack" ? x.startsWith("shelf:") : kind === "feed" || kind === "ups" ? /^(ups|pdu):/.test(x) : false)).map((x) => this.load(x));
+    const below = (this.behind.get(id) ?? []).filter((x) => (kind === "rack" ? x.startsWith("shelf:") : kind === "feed" || kind === "ups" ? /^(ups|pdu):/.test(x) : false)).map((x) => this.load(x));
     const ratio = Number.isFinite(own) ? own : worst(below.map((b) => b.ratio));
     const all = sum(below.map((b) => b.watts));
     const limits = below.map((b) => b.watts / b.ratio).filter(Number.isFinite);
@@ -115,13 +145,15 @@ export class Supply {
   }
 
   /** heat is how warm it is behind an entity: {margin: least degrees to slowdown, node: where, hottest, held, inlet}. */
-  heat(id) {
+  heat(id) { return this.#once(`heat ${id}`, () => this.#heat(id)); }
+
+  #heat(id) {
     let margin = NaN, node = "", hottest = NaN, heldFor = NaN, inlet = this.get("inlet", id);
     for (const n of id.startsWith("node:") ? [id] : this.nodes(id)) {
       const m = this.get("margin", n);
       if (!(m >= margin)) if (Number.isFinite(m)) { margin = m; node = n; }
       hottest = most(hottest, this.get("hottest", n));
-      heldFor = most(heldFor, this.get("held", n));
+      heldFor = most(heldFor, most(this.get("held", n), this.get("holding", n)));
       if (!id.startsWith("crah:")) inlet = most(inlet, this.get("inlet", n));
     }
     return { margin, node, hottest, held: heldFor, inlet };

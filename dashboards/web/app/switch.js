@@ -5,7 +5,7 @@ import { plural, quantity, called, entity } from "./format.js";
 import { section } from "./parts.js";
 import { shade, isDark } from "./heat.js";
 import { history as past, quoted } from "./promql.js";
-import { plant, bare, lastPart, byName, planeOf, tierOf } from "./plant.js";
+import { plant, bare, lastPart, planeOf, tierOf } from "./plant.js";
 import { byPort, variants, possible, valueWords } from "./measures.js";
 import { Past, lastHour, curvesOf } from "./past.js";
 import { stronger } from "./touched.js";
@@ -43,7 +43,7 @@ export class SwitchPart {
       past.first(variants(m), (v) => past.instant(byPort(v, name), at, signal)),
       port ? this.portCurves(at, signal) : this.switchCurves(at, signal),
     ]);
-    this.ports = list.entities.sort(byName);
+    this.ports = list.entities;
     view.shown = variants(m)[Math.max(0, now.at)];
     view.valuesOf = null;
     this.values = new Map(now.result.map((r) => [r.labels.port, possible(r.v, view.shown)]));

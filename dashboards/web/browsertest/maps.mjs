@@ -122,6 +122,7 @@ async function updates({ page, context, site, check, note, maps }) {
 export async function fabricAtSize({ page, context, site, url, check, note }) {
   await page.addInitScript(watchCells);
   const cpu = await work(context, page);
+  page.setDefaultTimeout(60000);
   await page.goto(`${url}/fabric`);
   await page.locator(".worst li").first().waitFor();
   const first = await page.evaluate(() => ({ paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime, map: window.draws.at(-1)?.at, cells: Number(document.querySelector("canvas.cells").getAttribute("aria-valuemax")) + 1, nodes: document.querySelectorAll("*").length }));
@@ -175,6 +176,7 @@ export async function power({ page, url, check }) {
 export async function powerAtSize({ page, context, site, url, check, note }) {
   await page.addInitScript(watchCells);
   const cpu = await work(context, page);
+  page.setDefaultTimeout(60000);
   await page.goto(`${url}/power`);
   await page.locator(".worst li").first().waitFor();
   const first = await page.evaluate(() => ({ paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime, map: window.draws.at(-1)?.at, cells: [...document.querySelectorAll("canvas.cells")].map((c) => Number(c.getAttribute("aria-valuemax")) + 1), nodes: document.querySelectorAll("*").length }));
@@ -186,6 +188,7 @@ export async function powerAtSize({ page, context, site, url, check, note }) {
 
 /** Text stands out, and nothing is wider than the window, on every map. */
 export async function mapsLook({ page, site, url, check, note }) {
+  page.setDefaultTimeout(60000);
   const { paths } = await site.get("/api/v1/paths");
   for (const path of paths) {
     await page.setViewportSize({ width: 1280, height: 900 });
@@ -198,8 +201,11 @@ export async function mapsLook({ page, site, url, check, note }) {
     }
     for (const width of [1280, 1000, 640, 390, 360]) {
       await page.setViewportSize({ width, height: 740 });
-      await page.waitForTimeout(120);
-      const wide = await page.evaluate(tooWide, width);
+      let wide = ["not looked at"];
+      for (let i = 0; i < 50 && wide.length > 0; i++) { // curves are drawn anew when they notice
+        await page.waitForTimeout(100);
+        wide = await page.evaluate(tooWide, width);
+      }
       check(wide.length === 0, `${width} px, ${path}: ${wide.slice(0, 5).join("; ")}`);
     }
   }

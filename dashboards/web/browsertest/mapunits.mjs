@@ -6,7 +6,7 @@ import { Prometheus, grid, quoted, isAborted } from "../app/promql.js";
 import { scaleOf, shade } from "../app/heat.js";
 import { measureOf, byPort, bySwitch, possible, valueWords, brief } from "../app/measures.js";
 import { curvesOf, unitOf } from "../app/past.js";
-import { group, planeOf, tierOf, lastPart } from "../app/plant.js";
+import { group, planeOf, tierOf, lastPart, byName } from "../app/plant.js";
 import { bandsOf } from "../app/fabric.js";
 import { Supply } from "../app/supply.js";
 import { switchOf } from "../app/touched.js";
@@ -187,7 +187,7 @@ const sw = (name, groups, more) => ({ id: `switch:${name}`, kind: "switch", grou
 
 test("switches stand by plane, then tier, as people count", () => {
   const list = [sw("p10-l2", ["plane:10", "group:tier/leaf"]), sw("p2-l10", ["plane:2", "group:tier/leaf"]), sw("p2-l9", ["plane:2", "group:tier/leaf"]), sw("p2-s1", ["plane:2", "group:tier/spine"]), sw("x", undefined, { downlinks: 4 })];
-  const bands = bandsOf(list, (e) => lastPart(e.id));
+  const bands = bandsOf(list.sort(byName), (e) => lastPart(e.id));
   assert.deepEqual(bands, [
     { label: "shared", groups: [{ label: "leaf", cells: ["x"] }] },
     { label: "plane 2", groups: [{ label: "spine", cells: ["p2-s1"] }, { label: "leaf", cells: ["p2-l9", "p2-l10"] }] },
@@ -222,6 +222,29 @@ test("loads are folded to what stands behind them, and one side is weighed alone
   assert.deepEqual(s.load("rack:r1"), { ratio: 0.5, own: false, watts: 9000, alone: 0.9 });
   assert.deepEqual([s.load("feed:a").ratio, s.load("feed:a").watts, s.load("pdu:w/a").own], [0.8, 8000, true]);
   assert.ok(Number.isNaN(s.load("rack:r2").ratio));
+});
+
+test("details are asked of few nodes by name, of all where a map shows them, and do not outlive their moment", async () => {
+  const asked = [];
+  const s = new (class extends Supply { take() { Supply.prototype.take.call(this, hall().lists); } })();
+  const { history } = await import("../app/promql.js"), { plant } = await import("../app/plant.js");
+  const [instant, list] = [history.instant, plant.list];
+  history.instant = async (q) => { asked.push(q); return q.startsWith("inlet") ? [{ labels: { kind: "node", name: "h1" }, v: 31 }] : []; };
+  plant.list = async () => ({ entities: [] });
+  const signal = new AbortController().signal;
+  try {
+    await s.ask(0, 0, { signal, of: "", all: ["inlet"] });
+    assert.ok(asked.at(-1) === 'inlet_celsius{kind=~"node|rack|row|crah|hall"}' && s.heat("rack:r1").inlet === 31, asked.at(-1));
+    await s.ask(0, 0, { signal, of: "", all: ["load"] });
+    assert.ok(Number.isNaN(s.heat("rack:r1").inlet), "an old inlet is not shown as a new one");
+    await s.ask(0, 0, { signal, of: "rack:r1", all: [] });
+    assert.ok(asked.includes('node_power_watts{name=~"h1"}') && asked.includes('max by (node) (gpu_temperature_celsius{node=~"h1"})'), asked.slice(-4).join("\n"));
+    history.instant = async () => { throw new Error("gone"); };
+    await assert.rejects(s.ask(0, 0, { signal, of: "", all: [] }), /gone/);
+  } finally {
+    Object.assign(history, { instant });
+    Object.assign(plant, { list });
+  }
 });
 
 test("heat is that of the hottest node behind, the way is through what supplies, not through rooms", () => {
