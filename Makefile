@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors e2e plugin plugin-test check bench fuzz score lab soak clean generate
+.PHONY: all build run test peers peers-collectors outage slow-bmc e2e plugin plugin-test check bench fuzz score lab soak clean generate
 
 all: build
 
@@ -36,6 +36,16 @@ test: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/n
 e2e:
 	$(GO) test -count=1 -timeout 5m -v -run '^(TestARealSubnet|TestWhatTheSiteShows|TestARealSubnetThatLosesDatagrams|TestWhatADiscoveryCosts)$$' ./collectors/fabric
 	QUINTET_E2E=1 $(GO) test -count=1 -timeout 5m -v -run '^(TestTheFakeTarget|TestAThousandTargets)$$' ./collectors/gnmi
+
+# The promise of an outage, in full: the log away for ten minutes while real
+# collectors read the lab over its protocols, once with room on the disk and once
+# without. A controller that takes three minutes for an answer: a quarter of an
+# hour. Tests have both in small.
+outage:
+	QUINTET_OUTAGE=$(or $(OUTAGE),10m) $(GO) test -count=1 -timeout 40m -v -run '^TestAnOutage' ./cmd/quintet
+
+slow-bmc:
+	QUINTET_SLOW=$(or $(SLOW),3m) $(GO) test -count=1 -timeout 60m -v -run '^TestAPageThatTakesItsTime$$' ./collectors/redfish
 
 # The programs of others that ours agree with, built from their modules into
 # bin/peers: promtool, prometheus, alertmanager, amtool. Tests that want one and
