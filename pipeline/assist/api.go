@@ -2,6 +2,7 @@ package assist
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,8 +59,8 @@ func (a inside) Get(ctx context.Context, path string, q url.Values, w io.Writer)
 	defer func() {
 		switch x := recover(); {
 		case x == nil:
-		case x == http.ErrAbortHandler: //nolint:errorlint // how handlers break off, by identity
-			err = cmpErr(answer.err, errBroken)
+		case x == http.ErrAbortHandler: // how handlers break off
+			err = cmp.Or(answer.err, errBroken)
 		default:
 			panic(x)
 		}
@@ -72,13 +73,6 @@ func (a inside) Get(ctx context.Context, path string, q url.Values, w io.Writer)
 		return answer.refusal()
 	}
 	return ctx.Err()
-}
-
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // answer is the receiving end of a handler in the same process.
