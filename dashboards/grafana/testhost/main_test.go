@@ -65,7 +65,7 @@ func quintet(t *testing.T) string {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "demo", "--recorded", "--past=125s", "--listen="+address)
+	cmd := exec.Command(program, "demo", "--recorded", "--past=110s", "--listen="+address)
 	cmd.Dir = t.TempDir()
 	said := &quiet{}
 	cmd.Stdout, cmd.Stderr = said, said

@@ -22,7 +22,7 @@ func Chain(i *api.Incident, page string) []*data.Frame {
 		}
 		seen[l.Entity] = l.Metric
 		n := node{id: l.Entity, title: short(l.Entity), sub: kindOf(l.Entity), domain: l.Domain, icon: iconOf(kindOf(l.Entity)),
-			main: change(l), second: lag(l), root: l.Entity == root,
+			main: change(l), second: lag(l), root: root != "" && l.Entity == root,
 			details: map[string]string{"why": l.Why, "measure": l.Metric, "onset": onset(l.Onset)}}
 		if n.root {
 			n.details["fault"] = i.Root.Signature

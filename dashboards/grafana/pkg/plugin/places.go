@@ -7,24 +7,26 @@ const maxPlaces = 1024
 
 // places remembers, for each path, where in Quintet's stream its subscribers'
 // first picture ends, so that its stream begins there. Grafana asks for the
-// picture and for the stream in two calls.
+// picture and for the stream in two calls. A stream that runs knows its place
+// itself: what later subscribers are shown is behind it.
 type places struct {
-	mu sync.Mutex
-	at map[string]string
+	mu      sync.Mutex
+	at      map[string]string
+	running map[string]int
 }
 
-func newPlaces() *places { return &places{at: map[string]string{}} }
+func newPlaces() *places { return &places{at: map[string]string{}, running: map[string]int{}} }
 
-// begin remembers the place of the first picture; a stream that runs already is
-// further on.
+// begin remembers the place of a picture, for the stream that is to come. The
+// first picture holds: who saw it must miss nothing.
 func (p *places) begin(path, id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, ok := p.at[path]; ok || id == "" {
+	if _, ok := p.at[path]; ok || id == "" || p.running[path] > 0 {
 		return
 	}
 	if len(p.at) >= maxPlaces {
-		for k := range p.at { // any: who is forgotten reads the list again
+		for k := range p.at { // any: whose place is forgotten reads the list again
 			delete(p.at, k)
 			break
 		}
@@ -32,11 +34,19 @@ func (p *places) begin(path, id string) {
 	p.at[path] = id
 }
 
-// take gives the place up, if there is one.
-func (p *places) take(path string) (id string, ok bool) {
+// take gives the place, if there is one, to the stream of the path, which runs
+// until it calls done.
+func (p *places) take(path string) (id string, ok bool, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id, ok = p.at[path]
 	delete(p.at, path)
-	return id, ok
+	p.running[path]++
+	return id, ok, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.running[path]--; p.running[path] == 0 {
+			delete(p.running, path)
+		}
+	}
 }

@@ -62,7 +62,9 @@ func (d *Datasource) RunStream(ctx context.Context, req *backend.RunStreamReques
 	s := &stream{Datasource: d, filter: f, sent: map[string]bool{}, send: func(rows []api.Incident) error {
 		return sender.SendFrame(frames.Incidents(rows, d.page), data.IncludeDataOnly)
 	}}
-	s.place.ID, s.begun = d.places.take(req.Path)
+	var done func()
+	s.place.ID, s.begun, done = d.places.take(req.Path)
+	defer done()
 	return s.run(ctx)
 }
 
