@@ -42,6 +42,17 @@ func FuzzDelivery(f *testing.F) {
 		}
 		f.Add(b)
 	}
+	long := d
+	for i := range 2 * maxLog {
+		who := claimant{by: "me", at: time.Unix(int64(i), 0).UTC()}
+		long = long.hold(pending{number: i + 1, sequence: uint64(i + 1)}, StateHeld, muted{outcome: OutcomeSilenced, why: strings.Repeat("ü", 400)}, who)
+		long = long.hold(pending{number: i + 1, sequence: uint64(i + 1)}, StateHeld, muted{outcome: OutcomeSilenced, why: strings.Repeat("ü", 400)}, who) // said once
+	}
+	b, err := json.Marshal(long)
+	if err != nil || len(long.Log) != maxLog || long.Log[0].Revision != maxLog+1 || len(b) > 16<<10 {
+		f.Fatalf("%d decisions in %d bytes, %v", len(long.Log), len(b), err)
+	}
+	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d, err := parseDelivery(b)
 		if err != nil {
