@@ -2,11 +2,15 @@ package forward_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -85,29 +89,18 @@ func TestWhatIsWrittenIsSentOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	logger := slog.New(slog.DiscardHandler)
-	db, err := tsdb.Open(filepath.Join(dir, "history"), logger, prometheus.NewRegistry(), tsdb.DefaultOptions(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db, history := database(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- forward.Run(ctx, forward.Config{Dir: filepath.Join(dir, "history"), DB: db, Labels: map[string]string{"site": "hall-1"}, Registry: prometheus.NewRegistry(),
+		ended <- forward.Run(ctx, forward.Config{Dir: history, DB: db, Labels: map[string]string{"site": "hall-1"}, Registry: prometheus.NewRegistry(),
 			Logger: logger, Targets: []forward.Target{{URL: server.URL, Username: "us", PasswordFile: password, Headers: map[string]string{"X-Scope-OrgID": "gpu"}}}})
 	}()
 	deadline := time.After(30 * time.Second)
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for {
-		// Again and again: what is older than the queue's beginning is not sent.
-		app := db.Appender(ctx)
-		if _, err := app.Append(0, labels.FromStrings(labels.MetricName, "gpu_power_watts", "kind", "gpu", "name", "n1/0"), time.Now().UnixMilli(), 700); err != nil {
-			t.Fatal(err)
-		}
-		if err := app.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		write(t, db)
 		if v, ok, who := r.got(`{__name__="gpu_power_watts", kind="gpu", name="n1/0", site="hall-1"}`); ok {
 			if v != 700 || who != "us/secret gpu" {
 				t.Errorf("it was sent %v, by %s", v, who)
@@ -138,5 +131,99 @@ func TestTargets(t *testing.T) {
 		if err := target.Validate(); err == nil || err.Error() != want {
 			t.Errorf("%+v: %v, want %s", target, err, want)
 		}
+	}
+}
+
+// TestARealPrometheus has the real Prometheus take what is sent, by both
+// versions of the protocol.
+func TestARealPrometheus(t *testing.T) {
+	program, err := filepath.Abs("../../../bin/peers/prometheus")
+	if err == nil {
+		_, err = os.Stat(program)
+	}
+	if err != nil {
+		t.Skip("prometheus is not there: make peers builds it")
+	}
+	for version := 1; version <= 2; version++ {
+		url := prometheusAt(t, program)
+		db, dir := database(t)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- forward.Run(ctx, forward.Config{Dir: dir, DB: db, Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
+				Targets: []forward.Target{{URL: url + "/api/v1/write", Version: version}}})
+		}()
+		again, deadline := time.NewTicker(200*time.Millisecond), time.After(60*time.Second)
+		for arrived := false; !arrived; {
+			write(t, db)
+			select {
+			case <-deadline:
+				t.Fatalf("version %d: nothing came", version)
+			case <-again.C:
+			}
+			arrived = strings.Contains(page(url+"/api/v1/query?query=gpu_power_watts"), `"name":"n1/0"`)
+		}
+		again.Stop()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// prometheusAt starts a Prometheus that takes remote write, and returns where.
+func prometheusAt(t *testing.T, program string) string {
+	dir := t.TempDir()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	conf := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(conf, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "--config.file="+conf, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.enable-remote-write-receiver", "--web.listen-address="+address)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return "http://" + address
+}
+
+// page is what an address answers; empty while nobody does.
+func page(url string) string {
+	a, err := http.Get(url)
+	if err != nil {
+		return ""
+	}
+	defer a.Body.Close()
+	b, _ := io.ReadAll(a.Body)
+	return string(b)
+}
+
+func database(t *testing.T) (*tsdb.DB, string) {
+	dir := filepath.Join(t.TempDir(), "history")
+	db, err := tsdb.Open(dir, slog.New(slog.DiscardHandler), prometheus.NewRegistry(), tsdb.DefaultOptions(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db, dir
+}
+
+// write writes a sample of now: what is older than a queue's beginning is not
+// sent.
+func write(t *testing.T, db *tsdb.DB) {
+	app := db.Appender(t.Context())
+	if _, err := app.Append(0, labels.FromStrings(labels.MetricName, "gpu_power_watts", "kind", "gpu", "name", "n1/0"), time.Now().UnixMilli(), 700); err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Commit(); err != nil {
+		t.Fatal(err)
 	}
 }
