@@ -3,7 +3,9 @@
 
 import { Curves } from "./curves.js";
 import { keyOf } from "./series.js";
+import { clock } from "./format.js";
 
+const silentAfter = 120e3; // ms without a value, from which on the last one is not now
 const hour = 3600e3, least = 600e3; // ms: of a picture, and the shortest one
 
 /** step is how many seconds lie between the points of a curve: three samples of the history, so that rates are smooth. */
@@ -66,6 +68,13 @@ export class Past extends Curves {
     this.series.clear();
     this.failure = error.message;
     this.draw();
+  }
+
+  // reading says of when the last value is, where that is not now.
+  reading(x) {
+    const last = x.t.at(-1);
+    if (Number.isFinite(this.cursor) || !this.frame.live || this.to - last < silentAfter) return super.reading(x);
+    return { v: x.v.at(-1), note: clock(last).slice(0, 5) };
   }
 
   ordered() { return [...this.series.values()].sort((a, b) => (this.rank.get(keyOf(a)) ?? 0) - (this.rank.get(keyOf(b)) ?? 0)); }

@@ -19,6 +19,7 @@ const metrics = {
   port_headroom_max_bytes: "headroom taken", port_pfc_watchdog_storms_total: "pause storms cut off", port_xmit_wait_ticks_total: "waits for credits",
   port_xmit_wait_seconds_total: "waits for credits", port_up: "link up", port_speed_bits_per_second: "link speed", port_link_downs_total: "link went down",
   port_symbol_errors_total: "symbol errors", port_rx_errors_total: "receive errors", port_rx_crc_errors_total: "checksum errors",
+  port_utilisation_ratio: "of what it can send", port_errors: "errors", port_discards: "drops", port_links_down: "down", port_fec_corrected_bits_total: "bits that FEC mended",
   port_fec_uncorrectable_total: "FEC could not mend", port_pre_fec_ber: "bit errors before FEC",
   roce_cnp_sent_total: "CNPs sent", roce_cnp_handled_total: "CNPs obeyed", roce_cnp_ignored_total: "CNPs ignored", roce_ecn_marked_packets_total: "receives marks",
   roce_out_of_sequence_total: "out of sequence", roce_packet_seq_errors_total: "sequence errors", roce_ack_timeouts_total: "acknowledgements timed out",
