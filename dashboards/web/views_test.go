@@ -171,3 +171,26 @@ func TestViews(t *testing.T) {
 		t.Errorf("%d scenarios told of %d", told, len(list))
 	}
 }
+
+// TestEveryModuleIsPreloaded: modules are asked for at once, not one after the
+// other as their imports are read.
+func TestEveryModuleIsPreloaded(t *testing.T) {
+	var index string
+	modules := map[string]bool{}
+	eachFile(t, func(name, text string) {
+		if name == "index.html" {
+			index = text
+		}
+		for _, m := range imports.FindAllStringSubmatch(text, -1) {
+			modules[m[1]] = true
+		}
+	})
+	for m := range modules {
+		if !strings.Contains(index, `<link rel="modulepreload" href="/app/`+m+`">`) {
+			t.Errorf("index.html does not preload %s", m)
+		}
+	}
+	if len(modules) < 20 {
+		t.Errorf("%d modules", len(modules))
+	}
+}

@@ -98,6 +98,7 @@ export class Coverage {
     const silent = (coverage ?? []).filter((x) => x.silent);
     if (!changed(this.gaps, "gaps", [silent.map((x) => [x.collector, x.target, x.part, x.latest]), gaps])) return;
     replace(this.gaps, gapPicture(gaps, tick),
+      silent.length > 0 && h("ul", { class: "plain" }, silent.slice(0, 20).map((x) => h("li", {}, h("b", { class: "t-warn" }, sign("stalled"), `${x.collector} ${x.target}${x.part ? ` ${x.part}` : ""}`), ", last heard ", timeOf(instant(x.latest), tick))), silent.length > 20 && h("li", {}, `and ${number(silent.length - 20)} more`)),
       gaps.length === 0 && silent.length === 0 && h("p", { class: "quiet" }, coverage === null ? "It cannot be asked now." : "None. Every source that was heard is heard."),
       gaps.length > 0 && h("details", {}, h("summary", {}, plural(gaps.length, "gap")), h("ul", { class: "plain" }, gaps.map((g) => h("li", {},
         `${g.collector} ${g.target}${g.part ? ` ${g.part}` : ""}, nothing from `, timeOf(instant(g.from), tick), g.to ? [" to ", timeOf(instant(g.to), tick), ` (${duration((instant(g.to) - instant(g.from)) / 1000)})`] : " on")))));

@@ -89,7 +89,7 @@ export class Silences {
 
   draw(el, x) {
     const now = this.store.tick;
-    if (!changed(el, "silence", [x, this.titles(x)])) return;
+    if (!changed(el, "silence", [x, this.titles(x), Math.floor(now / 60000)])) return;
     attr(el, "data-state", x.state);
     replace(el,
       h("p", { class: "matchers" }, h("span", { class: `stateof ${tone(signs[x.state])}` }, sign(signs[x.state]), x.state), x.matchers.map((m) => h("code", {}, said(m)))),
