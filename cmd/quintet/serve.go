@@ -62,9 +62,9 @@ func (c *serveCommand) told(sh *shell, m *manager, s *pipeline.Config) {
 		m.say(sh, "READY=1")
 		return
 	}
-	print := s.Listening
+	announce := s.Listening
 	s.Listening = func(a net.Addr) {
-		print(a)
+		announce(a)
 		m.listens(sh, a, s.File.Web.Cert != "")
 	}
 }
