@@ -35,10 +35,12 @@ type feed struct {
 	streams  map[streamKey]*stream
 	live     []*stream          // those with cells
 	current  map[origin]*stream // which schema an origin used last
-	cells    int
+	cells    int                // of those
+	stated   int                // what all streams would have
 	series   map[telemetry.Series]*series
 	last     map[uint64]written // by labels: what an earlier process wrote last
 	uncommit int
+	failing  bool // the last commit did
 	extras   []extra
 }
 
@@ -94,6 +96,11 @@ func (f *feed) schema(process string, s *telemetry.Schema) {
 		st.said = f.tick
 		return
 	}
+	if f.stated+s.Len() > mostCells*f.cfg.MaxSeries {
+		f.count.budget.Inc()
+		return
+	}
+	f.stated += s.Len()
 	f.streams[key] = &stream{key: key, origin: origin{process, s.Source}, schema: s, slot: never, last: never, said: f.tick,
 		atOnce: s.Cadence >= f.cfg.Cadence}
 }
@@ -352,7 +359,13 @@ func (f *feed) commit() {
 	}
 	if err := f.app.Commit(); err != nil {
 		f.count.lost.Add(f.uncommit)
-		f.cfg.Logger.Error("the history is not written", "samples", f.uncommit, "error", err)
+		if !f.failing { // it is tried every second
+			f.cfg.Logger.Error("the history is not written", "samples", f.uncommit, "error", err)
+		}
+		f.failing = true
+	} else if f.failing {
+		f.failing = false
+		f.cfg.Logger.Info("the history is written again")
 	}
 	f.app, f.uncommit = nil, 0
 }

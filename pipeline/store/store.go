@@ -59,12 +59,11 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.cfg.Dir, 0o750); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	registry := prometheus.NewRegistry()
-	s.cfg.Metrics.RegisterMetricsWriter(func(w io.Writer) { show(registry, w) })
-	db, err := s.open(registry)
-	if err != nil {
-		return fmt.Errorf("store: %w", err)
+	db, registry := s.opened(ctx)
+	if db == nil {
+		return nil
 	}
+	s.cfg.Metrics.RegisterMetricsWriter(func(w io.Writer) { show(registry, w) })
 	defer func() { err = errors.Join(err, db.Close()) }()
 	inner, stop := context.WithCancel(ctx)
 	api := query.New(inner, query.Config{Dir: s.cfg.Dir, DB: db, Catalogue: s.cfg.Catalogue, Version: s.cfg.Version, Rules: s.cfg.Rules,
@@ -97,6 +96,28 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	s.api.Store(api)
 	defer s.api.Store(nil)
 	return s.feed(inner, db, caught)
+}
+
+// reopen is how long it takes to try anew to open a database that could not be:
+// a disk that was full may have room again, and a site is judged without its
+// history.
+const reopen = 30 * time.Second
+
+// opened opens the database as soon as that can be; nil when ctx is done before.
+func (s *Store) opened(ctx context.Context) (*tsdb.DB, *prometheus.Registry) {
+	for {
+		registry := prometheus.NewRegistry()
+		db, err := s.open(registry)
+		if err == nil {
+			return db, registry
+		}
+		s.cfg.Logger.Error("the history cannot be opened; it is tried again", "folder", s.cfg.Dir, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-time.After(reopen):
+		}
+	}
 }
 
 // open opens the database.

@@ -91,6 +91,7 @@ func (f *feed) renew(at int64) {
 			st.said = f.tick
 		case st.cells == nil && f.tick.Sub(st.said) > forgotten:
 			delete(f.streams, key)
+			f.stated -= st.schema.Len()
 		}
 	}
 }
