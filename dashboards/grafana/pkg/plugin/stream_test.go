@@ -140,7 +140,8 @@ func TestAStreamIsResumed(t *testing.T) {
 		}
 		some(w, r.URL.Query().Get("state"))
 	}
-	s := serve(t, q.URL)
+	// A question may take a second; a stream goes on for longer.
+	s := serve(t, q.URL, func(i *backend.DataSourceInstanceSettings) { i.JSONData = []byte(`{"timeout":1}`) })
 	first, next := s.subscribe(t, "incidents/severity=critical.warning")
 	if got, want := tells(first), "a1.3 warning"; got != want {
 		t.Fatalf("first picture: %q, want %q", got, want)
@@ -154,6 +155,7 @@ func TestAStreamIsResumed(t *testing.T) {
 	x.lines <- "retry: 2000\n: welcome\n\n"
 	x.lines <- event(42, "00d1", 1, "warning")
 	expect("d1.1 warning")
+	<-time.After(1200 * time.Millisecond)
 	x.lines <- event(43, "00d2", 1, "info") // not asked for
 	x.lines <- "event: state\ndata: {\"tick\":null}\n\n"
 	x.lines <- strings.ReplaceAll(event(44, "00d3", 1, "critical"), "\n", "\r\n")
