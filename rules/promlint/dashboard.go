@@ -80,29 +80,6 @@ func IsDashboard(text []byte) bool {
 	return json.Unmarshal(text, &d) == nil && d.Panels != nil && d.Schema != nil
 }
 
-// Query is a question that a dashboard asks of Prometheus' API.
-type Query struct {
-	Panel string
-	Expr  string // with the variables of Grafana in it
-}
-
-// Queries lists what a dashboard asks.
-func Queries(f File) ([]Query, error) {
-	d, err := decode(f)
-	if err != nil {
-		return nil, err
-	}
-	var out []Query
-	for _, p := range d.all() {
-		for _, t := range p.Targets {
-			if t.Expr != "" {
-				out = append(out, Query{p.Title, t.Expr})
-			}
-		}
-	}
-	return out, nil
-}
-
 func decode(f File) (*dashboard, error) {
 	var d dashboard
 	if err := json.NewDecoder(bytes.NewReader(f.Text)).Decode(&d); err != nil {
@@ -201,9 +178,9 @@ var (
 	placeholder = regexp.MustCompile(`\$(?:\{[a-zA-Z_]\w*(?::\w+)?\}|[a-zA-Z_]\w*)`)
 )
 
-// Plain puts something that parses in the place of Grafana's variables: a
+// plain puts something that parses in the place of Grafana's variables: a
 // minute for times, fill for the others.
-func Plain(expr, fill string) string {
+func plain(expr, fill string) string {
 	return placeholder.ReplaceAllStringFunc(expr, func(name string) string {
 		switch strings.Trim(name, "${}") {
 		case "__rate_interval", "__interval", "__range":
@@ -215,7 +192,7 @@ func Plain(expr, fill string) string {
 
 // expr checks a question and returns the labels of its answer.
 func (c *dashboardCheck) expr(where, text string) labelSet {
-	e, err := language().ParseExpr(Plain(text, ".*"))
+	e, err := language().ParseExpr(plain(text, ".*"))
 	if err != nil {
 		c.say(strings.TrimPrefix(where, "panel "), "%s: %s: %v", where, text, err)
 		return nil
