@@ -61,7 +61,7 @@ rules:          telemetry correlate/explain go.yaml.in/yaml
 rules/scenario: telemetry correlate/explain
 rules/prometheus:
 rules/promlint: telemetry rules rules/prometheus go.yaml.in/yaml github.com/prometheus/prometheus github.com/prometheus/common
-rules/promtest: go.yaml.in/yaml github.com/prometheus/prometheus github.com/prometheus/common
+rules/promunit: go.yaml.in/yaml github.com/prometheus/prometheus github.com/prometheus/common
 
 # floor 3: the runner and the recorded shell
 engine:        telemetry correlate correlate/attribute correlate/explain correlate/window
@@ -141,7 +141,7 @@ deploy:
 # floor 4: the command wires everything
 pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
 cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/logs lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
-cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/prometheus rules/promlint rules/promtest rules/scenario
+cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
 

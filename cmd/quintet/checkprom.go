@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/rules/prometheus"
 	"github.com/quintet-dc/quintet/rules/promlint"
-	"github.com/quintet-dc/quintet/rules/promtest"
+	"github.com/quintet-dc/quintet/rules/promunit"
 )
 
 // maxKnowledge bounds a file of rules or a dashboard that is looked into.
@@ -65,7 +65,7 @@ func (k *knowledge) take(name string, named bool) error {
 		k.dashboards = append(k.dashboards, f)
 	case ext != ".json" && promlint.IsRules(text):
 		k.rules = append(k.rules, f)
-	case ext != ".json" && promtest.IsTest(text):
+	case ext != ".json" && promunit.IsTest(text):
 		k.tests = append(k.tests, name)
 	default:
 		k.signatures = k.signatures || named || filepath.Base(name) == rules.PriorsName
@@ -116,7 +116,7 @@ func (v *verdict) problems(ps rules.Problems) {
 // prometheus runs tests of Prometheus rules.
 func (t *tester) prometheus(paths []string) error {
 	for _, path := range paths {
-		r, err := promtest.Run(t.sh.ctx, path)
+		r, err := promunit.Run(t.sh.ctx, path)
 		if t.sh.ctx.Err() != nil {
 			return t.sh.ctx.Err()
 		}

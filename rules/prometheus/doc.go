@@ -3,6 +3,6 @@
 //
 // It owns the files and nothing else: pipeline/store evaluates them, any other
 // Prometheus may load them, rules/promlint says whether they are sound and
-// rules/promtest runs their tests. docs/rules-prometheus.md says what each alert
+// rules/promunit runs their tests. docs/rules-prometheus.md says what each alert
 // means and what to do.
 package prometheus

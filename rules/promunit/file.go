@@ -1,4 +1,4 @@
-package promtest
+package promunit
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package promtest_test
+package promunit_test
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quintet-dc/quintet/rules/promtest"
+	"github.com/quintet-dc/quintet/rules/promunit"
 )
 
 // own are the tests of our rules.
@@ -23,7 +23,7 @@ func own(t *testing.T) []string {
 // TestOurRules runs the tests of our rules.
 func TestOurRules(t *testing.T) {
 	for _, name := range own(t) {
-		r, err := promtest.Run(t.Context(), name)
+		r, err := promunit.Run(t.Context(), name)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -80,7 +80,7 @@ func TestAsPromtoolDoes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, err := promtest.Run(t.Context(), path)
+		r, err := promunit.Run(t.Context(), path)
 		if got := err == nil && len(r.Wrong) == 0; got != want {
 			t.Errorf("%s\ncame out %v, want %v: %v %v", body, got, want, err, r.Wrong)
 		}
