@@ -40,7 +40,7 @@ e2e:
 # The promise of an outage, in full: the log away for ten minutes while real
 # collectors read the lab over its protocols, once with room on the disk and once
 # without. A controller that takes three minutes for an answer: a quarter of an
-# hour. Tests have both in small.
+# hour, and the tests have it in small.
 outage:
 	QUINTET_OUTAGE=$(or $(OUTAGE),10m) $(GO) test -count=1 -timeout 40m -v -run '^TestAnOutage' ./cmd/quintet
 

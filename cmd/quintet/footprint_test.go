@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,24 +58,29 @@ func (s *site) footprint(b *testing.B, p *process) {
 	p.kill()
 }
 
-// anonymous is RssAnon of /proc/PID/status, in MB of 10^6 bytes.
+// anonymous is what anonymousOf says.
 func anonymous(b *testing.B, p *process) float64 {
 	b.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	mb, err := anonymousOf(p)
 	if err != nil {
 		b.Fatal(err)
+	}
+	return mb
+}
+
+// anonymousOf is RssAnon of /proc/PID/status, in MB of 10^6 bytes.
+func anonymousOf(p *process) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
 			kib, err := strconv.Atoi(strings.Fields(rest)[0])
-			if err != nil {
-				b.Fatal(err)
-			}
-			return float64(kib) * 1024 / 1e6
+			return float64(kib) * 1024 / 1e6, err
 		}
 	}
-	b.Fatal("no RssAnon")
-	return 0
+	return 0, errors.New("no RssAnon")
 }
 
 // cpuTime is the user and system time of a process: fields 14 and 15 of

@@ -162,15 +162,22 @@ func (s *site) enroll() {
 // connect connects the test itself to the log, at an address.
 func (s *site) connect(address string) *bus.Bus {
 	s.t.Helper()
+	b := s.connectTo("site", address)
+	s.t.Cleanup(b.Close)
+	return b
+}
+
+// connectTo connects to the log of a site of some name; who calls it closes it.
+func (s *site) connectTo(name, address string) *bus.Bus {
+	s.t.Helper()
 	creds, err := os.ReadFile(s.path("all.creds"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	b, err := bus.Connect(s.t.Context(), bus.Config{Site: "site", Name: "test", Servers: []string{"tls://" + address}, Credentials: creds})
+	b, err := bus.Connect(s.t.Context(), bus.Config{Site: name, Name: "test", Servers: []string{"tls://" + address}, Credentials: creds})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(b.Close)
 	return b
 }
 

@@ -89,8 +89,9 @@ func (e *Ear) frame(b telemetry.EncodedFrame) {
 			state = f.States[i]
 		}
 		if state != telemetry.Absent {
-			x := s.Series(i)
-			e.Series[x] = append(e.Series[x], Reading{f.Time(0), state, w, s.Columns[i/len(s.Entities)], s.Source})
+			k := i % s.Len()
+			x := s.Series(k)
+			e.Series[x] = append(e.Series[x], Reading{f.Time(i / s.Len()), state, w, s.Columns[k/len(s.Entities)], s.Source})
 		}
 	}
 }
