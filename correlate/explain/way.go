@@ -73,6 +73,9 @@ func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 		if c.Reading.Of == OfRoot {
 			says = float64(says * 2)
 		}
+		if absent(c) {
+			says = float64(says * lastResort)
+		}
 		if says > most {
 			best, most = i, says
 		}
@@ -88,6 +91,17 @@ func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 	f := t.observed(o, t.fill(c.Why, e, &Answer{Entity: a.Entity, Signature: a.Signature, Values: withValue(a.Values, a.Values[c.Key()])}))
 	f.shape = shapeOf(c.Reading.Take, o)
 	return f, true
+}
+
+// lastResort is what a clue that speaks by what is not there weighs where
+// something is to be shown.
+const lastResort = 0.1
+
+// absent says that a clue is met where a level is low: no reason of heat, no
+// error. It says what the trouble is not.
+func absent(c *Clue) bool {
+	t := c.Reading.Take
+	return c.Full < c.None && (t == TakeBits || t == TakeNow || t == TakeMost)
 }
 
 // withValue adds what {value} stands for.
