@@ -36,9 +36,9 @@ ups:hall0/a battery_charge_ratio=0.97
 ups:hall0/a feed_up=1`
 
 // TestTelegraf: what Telegraf wrote of the plant, with our configuration, is
-// understood. testdata/telegraf-plant.txt was recorded by TestTelegrafItself.
+// understood. testdata/telegraf-plant.series was recorded by TestTelegrafItself.
 func TestTelegraf(t *testing.T) {
-	text, err := os.ReadFile("testdata/telegraf-plant.txt")
+	text, err := os.ReadFile("testdata/telegraf-plant.series")
 	if err != nil {
 		t.Fatal(err)
 	}
