@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors outage slow-bmc e2e plugin plugin-test check bench fuzz score lab soak clean generate
+.PHONY: all build run test peers peers-collectors outage slow-bmc e2e plugin plugin-test check bench fuzz score lab soak storm clean generate
 
 all: build
 
@@ -122,6 +122,13 @@ lab: build
 # on where it was broken off.
 soak: build
 	bin/quintet score --lab --soak $(or $(DAYS),30) --gpus 256
+
+# A spine of a site of 16,384 GPUs dies: one incident is to come of it. Writes
+# two gigabytes and takes some ten minutes; the replay needs 5 GB.
+STORM ?= /tmp/storm.qtrace
+storm: build
+	bin/quintet lab --site reference --fault switch-down@switch:p0-spine00 --minutes 6 --trace $(STORM)
+	bin/quintet replay $(STORM)
 
 # What a change must satisfy before it is merged: format, vet, staticcheck at a
 # pinned version, tidy modules, generated files current, sound signatures whose

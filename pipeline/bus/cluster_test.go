@@ -63,7 +63,11 @@ func TestCluster(t *testing.T) {
 	}
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for !slices.ContainsFunc(servers, (*nats.Server).JetStreamIsLeader) {
+	// A leader places copies on the servers it has heard of.
+	complete := func(s *nats.Server) bool {
+		return s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers)
+	}
+	for !slices.ContainsFunc(servers, complete) {
 		receive(ctx, t, look.C)
 	}
 	b, err := bus.Connect(ctx, bus.Config{Site: "lab", Name: "test", Servers: urls, Copies: 3})
