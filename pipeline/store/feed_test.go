@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/tsdb"
@@ -123,7 +124,7 @@ func (s *site) read() map[string][]sample {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		name := fmt.Sprintf("%s %s", e, x.Labels().Get(labels.MetricName))
+		name := fmt.Sprintf("%s %s", e, x.Labels().Get(model.MetricNameLabel))
 		for it := x.Iterator(nil); it.Next() != chunkenc.ValNone; {
 			at, v := it.At()
 			out[name] = append(out[name], sample{at - millis(t0), v})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/model/value"
@@ -82,7 +83,7 @@ func (o *own) parse(page []byte, put putter) error {
 		}
 		_, _, v := p.Series()
 		p.Labels(&l)
-		if l.Has("vmrange") || math.IsNaN(v) || strings.HasPrefix(l.Get(labels.MetricName), "go_gc_duration") {
+		if l.Has("vmrange") || math.IsNaN(v) || strings.HasPrefix(l.Get(model.MetricNameLabel), "go_gc_duration") {
 			continue
 		}
 		b := labels.NewBuilder(l)

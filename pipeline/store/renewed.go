@@ -3,6 +3,7 @@ package store
 import (
 	"math"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 )
@@ -43,7 +44,7 @@ func (r *renewed) end(put putter) {
 // named makes labels from pairs of a name and a value.
 func named(metric string, pairs ...string) labels.Labels {
 	b := labels.NewScratchBuilder(1 + len(pairs)/2)
-	b.Add(labels.MetricName, metric)
+	b.Add(model.MetricNameLabel, metric)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			b.Add(pairs[i], pairs[i+1])

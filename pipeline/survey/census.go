@@ -204,13 +204,6 @@ func (c *Census) linked(e *telemetry.Edge) {
 	x.Latest = max(x.Latest, e.Received)
 }
 
-// metricKey is a metric as one collector states it of one kind.
-type metricKey struct {
-	collector string
-	kind      telemetry.Kind
-	metric    telemetry.MetricName
-}
-
 // Facts returns what was heard, in the order of names. at is the newest tick:
 // schemas that were silent for a day before it are forgotten.
 func (c *Census) Facts(at telemetry.Time) Facts {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -61,7 +62,7 @@ func (in *inference) of(e parser.Expr) labelSet {
 func (in *inference) selector(e *parser.VectorSelector) labelSet {
 	name := e.Name
 	for _, m := range e.LabelMatchers {
-		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+		if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
 			name = m.Value
 		}
 	}
@@ -76,7 +77,7 @@ func (in *inference) selector(e *parser.VectorSelector) labelSet {
 	}
 	for _, m := range e.LabelMatchers {
 		switch {
-		case m.Name == labels.MetricName:
+		case m.Name == model.MetricNameLabel:
 		case !k.labels.has(m.Name):
 			in.wrong("metric %s has no label %s", name, m.Name)
 		case m.Name == "kind" && k.kinds != nil && !slices.ContainsFunc(k.kinds, m.Matches):

@@ -17,6 +17,7 @@ import (
 
 	"github.com/golang/snappy"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/tsdb"
@@ -220,7 +221,7 @@ func database(t *testing.T) (*tsdb.DB, string) {
 // sent.
 func write(t *testing.T, db *tsdb.DB) {
 	app := db.Appender(t.Context())
-	if _, err := app.Append(0, labels.FromStrings(labels.MetricName, "gpu_power_watts", "kind", "gpu", "name", "n1/0"), time.Now().UnixMilli(), 700); err != nil {
+	if _, err := app.Append(0, labels.FromStrings(model.MetricNameLabel, "gpu_power_watts", "kind", "gpu", "name", "n1/0"), time.Now().UnixMilli(), 700); err != nil {
 		t.Fatal(err)
 	}
 	if err := app.Commit(); err != nil {

@@ -3,6 +3,7 @@ package label
 import (
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/quintet-dc/quintet/telemetry"
@@ -30,7 +31,7 @@ func Of(s telemetry.Series) labels.Labels {
 			b.Add(n, v)
 		}
 	}
-	add(labels.MetricName, name)
+	add(model.MetricNameLabel, name)
 	Entity(s.Entity, add)
 	for _, l := range foreign {
 		n := l.Name
@@ -111,7 +112,7 @@ func split(metric string) (name string, foreign []labels.Label) {
 	}
 	for {
 		var l labels.Label
-		if l.Name, rest, ok = strings.Cut(rest, `="`); !ok || l.Name == "" || l.Name == labels.MetricName {
+		if l.Name, rest, ok = strings.Cut(rest, `="`); !ok || l.Name == "" || l.Name == model.MetricNameLabel {
 			return metric, nil
 		}
 		if l.Value, rest, ok = unquote(rest); !ok {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/tsdb"
 
@@ -47,10 +48,10 @@ func history(t *testing.T, c query.Config) (*query.API, *tsdb.DB) {
 		}
 	}
 	for i := range 61 {
-		put(i, 700, labels.MetricName, "gpu_power_watts", "kind", "gpu", "name", "n1/0", "node", "n1", "gpu", "0")
-		put(i, 690, labels.MetricName, "gpu_power_watts", "kind", "gpu", "name", "n1/1", "node", "n1", "gpu", "1")
-		put(i, float64(1000*i), labels.MetricName, "port_tx_bytes_total", "kind", "port", "name", "leaf1/e1", "switch", "leaf1", "port", "e1")
-		put(i, 1, labels.MetricName, "quintet_job_info", "job", "llama", "kind", "gpu", "name", "n1/0", "node", "n1")
+		put(i, 700, model.MetricNameLabel, "gpu_power_watts", "kind", "gpu", "name", "n1/0", "node", "n1", "gpu", "0")
+		put(i, 690, model.MetricNameLabel, "gpu_power_watts", "kind", "gpu", "name", "n1/1", "node", "n1", "gpu", "1")
+		put(i, float64(1000*i), model.MetricNameLabel, "port_tx_bytes_total", "kind", "port", "name", "leaf1/e1", "switch", "leaf1", "port", "e1")
+		put(i, 1, model.MetricNameLabel, "quintet_job_info", "job", "llama", "kind", "gpu", "name", "n1/0", "node", "n1")
 	}
 	if err := app.Commit(); err != nil {
 		t.Fatal(err)
