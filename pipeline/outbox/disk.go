@@ -64,6 +64,10 @@ func (d *disk) usable() bool {
 	return d.open() == nil
 }
 
+// retry has the disk asked now, however lately it failed: where a process ends
+// there is no later.
+func (d *disk) retry() { d.until = time.Time{} }
+
 func (d *disk) worked() {
 	if d.down {
 		d.o.cfg.Logger.Info("records can be spilled again")

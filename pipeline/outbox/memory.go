@@ -142,6 +142,7 @@ func (c *carrier) shelve() {
 	}
 	taken := len(c.batch.buf)
 	c.batch.reset()
+	c.disk.retry()
 	c.disk.rewind()
 	c.o.shift(taken, 0)
 	if left := c.disk.putBack(kept.chunks); len(left) > 0 {
