@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors outage slow-bmc e2e plugin plugin-test check bench fuzz score lab soak storm clean generate
+.PHONY: all build run test peers peers-collectors outage slow-bmc e2e plugin plugin-test check bench fuzz score lab soak storm page-speed clean generate
 
 all: build
 
@@ -122,6 +122,11 @@ lab: build
 # on where it was broken off.
 soak: build
 	bin/quintet score --lab --soak $(or $(DAYS),30) --gpus 256
+
+# What every view costs a browser on a site of 16,384 GPUs: processor time of the
+# page's own thread until the first paint and for an update, the clock beside it.
+page-speed: $(PAGE)/node_modules
+	QUINTET_PAGE_SPEED=1 $(GO) test -count=1 -v -run '^TestPageSpeed$$' ./$(PAGE)
 
 # A spine of a site of 16,384 GPUs dies: one incident is to come of it. Writes
 # two gigabytes and takes some ten minutes; the replay needs 5 GB.

@@ -136,6 +136,7 @@ pipeline/store:    telemetry correlate/explain pipeline/bus pipeline/store/label
 pipeline/store:    github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common github.com/VictoriaMetrics/metrics
 pipeline: pipeline/store pipeline/store/forward
 dashboards/web:
+dashboards/web/browsertest:
 deploy:
 
 # floor 4: the command wires everything

@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"io/fs"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -99,15 +98,5 @@ func TestFilesAreComplete(t *testing.T) {
 
 // TestWithoutBrowser runs what needs node alone.
 func TestWithoutBrowser(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skipf("no node: %v", err)
-	}
-	readScripts(t)
-	cmd := exec.CommandContext(t.Context(), node, "--test", filepath.Join("browsertest", "units.mjs"))
-	cmd.Env = append(cmd.Environ(), "TZ=Europe/Berlin")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	node(t, "--test", filepath.Join("browsertest", "units.mjs"))
 }

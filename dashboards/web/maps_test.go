@@ -1,8 +1,6 @@
 package web_test
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
@@ -13,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
 	sim "github.com/quintet-dc/quintet/lab/sim/site"
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/rules/promlint"
@@ -52,38 +51,17 @@ func TestMaps(t *testing.T) {
 		large := newPlant(t, sim.Reference(), today.Add(-10*time.Minute)).answers(calm(t))
 		worlds["fabricAtSize"], worlds["powerAtSize"] = large, large
 	}
-	list := []object{}
+	list := []browsertest.Scenario{}
 	for name, world := range worlds {
-		list = append(list, object{"name": name, "url": newSite(t, world).URL})
+		list = append(list, browsertest.Scenario{Name: name, URL: newSite(t, world).URL})
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(browser(t, object{"scenarios": list}))); lines.Scan(); {
-		var result struct {
-			Name          string
-			Errors, Notes []string
-		}
-		if err := json.Unmarshal(lines.Bytes(), &result); err != nil {
-			t.Fatalf("%v in %s", err, lines.Bytes())
-		}
-		t.Run(result.Name, func(t *testing.T) {
-			for _, note := range result.Notes {
-				t.Log(note)
-			}
-			for _, e := range result.Errors {
-				t.Error(e)
-			}
-		})
-	}
+	scenarios(t, list...)
 }
 
 // node runs one of the scripts of browsertest that need no browser.
 func node(t *testing.T, args ...string) []byte {
 	t.Helper()
-	program, err := exec.LookPath("node")
-	if err != nil {
-		t.Skipf("no node: %v", err)
-	}
-	readScripts(t)
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), browsertest.Node(t, here), args...)
 	cmd.Env = append(cmd.Environ(), "TZ=Europe/Berlin")
 	out, err := cmd.Output()
 	if err != nil {

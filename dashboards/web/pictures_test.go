@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
 	sim "github.com/quintet-dc/quintet/lab/sim/site"
 )
 
@@ -36,7 +37,7 @@ func TestPictures(t *testing.T) {
 	page := func(i int) string { return site.URL + "/incidents/" + list[i].(object)["id"].(string) }
 	hall := mapped(t, sim.Reference())
 	maps, paths := newSite(t, hall).URL, hall["/api/v1/paths"].(object)["paths"].([]string)
-	browser(t, object{"shots": object{"dir": shots, "pages": []object{
+	browsertest.Drive(t, browsertest.Job{Page: here, Shots: object{"dir": shots, "pages": []object{
 		{"name": "job", "url": site.URL + "/jobs/train", "wait": ".waiting tbody tr"}, {"name": "coverage", "url": site.URL + "/coverage", "wait": ".wanted tbody tr"},
 		{"name": "silences", "url": site.URL + "/silences?root=nic:h9/nic0&signature=slow-receiver&comment=the+node+is+being+drained", "wait": ".preview p"},
 		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.732}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},

@@ -1,11 +1,10 @@
 package web_test
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
 )
 
 // played is a recording that is played: it stands at its 250th second, with one
@@ -32,30 +31,10 @@ func played(t *testing.T) api {
 
 // TestReplay runs the scenarios of browsertest/replay.mjs.
 func TestReplay(t *testing.T) {
-	there, list := played(t), []object{}
+	there := played(t)
+	list := []browsertest.Scenario{{Name: "noReplay", URL: newSite(t, calm(t)).URL}}
 	for _, name := range []string{"replayBar", "replayBack", "replayView", "replayLooks"} {
-		list = append(list, object{"name": name, "url": newSite(t, there).URL})
+		list = append(list, browsertest.Scenario{Name: name, URL: newSite(t, there).URL})
 	}
-	list = append(list, object{"name": "noReplay", "url": newSite(t, calm(t)).URL})
-	told := 0
-	for lines := bufio.NewScanner(bytes.NewReader(browser(t, object{"scenarios": list}))); lines.Scan(); told++ {
-		var result struct {
-			Name          string
-			Errors, Notes []string
-		}
-		if err := json.Unmarshal(lines.Bytes(), &result); err != nil {
-			t.Fatalf("%v in %s", err, lines.Bytes())
-		}
-		t.Run(result.Name, func(t *testing.T) {
-			for _, note := range result.Notes {
-				t.Log(note)
-			}
-			for _, e := range result.Errors {
-				t.Error(e)
-			}
-		})
-	}
-	if told != len(list) {
-		t.Errorf("%d scenarios told of %d", told, len(list))
-	}
+	scenarios(t, list...)
 }

@@ -1,8 +1,6 @@
 package web_test
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
 )
 
 // views adds what one job, coverage and silences ask for, written by hand.
@@ -144,32 +144,15 @@ func TestViewsWithoutBrowser(t *testing.T) {
 // costs.
 func TestViews(t *testing.T) {
 	alive := live(t)
-	var list []object
+	var list []browsertest.Scenario
 	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory"} {
 		world := maps.Clone(alive)
 		if name == "viewsWithoutHistory" {
 			world["/prometheus/api/v1/query"] = object{"status": "error", "errorType": "unavailable", "error": "the history is not kept here"}
 		}
-		list = append(list, object{"name": name, "url": newSite(t, world).URL})
+		list = append(list, browsertest.Scenario{Name: name, URL: newSite(t, world).URL})
 	}
-	told := 0
-	for lines := bufio.NewScanner(bytes.NewReader(browser(t, object{"scenarios": list}))); lines.Scan(); told++ {
-		var result struct {
-			Name          string
-			Errors, Notes []string
-		}
-		if err := json.Unmarshal(lines.Bytes(), &result); err != nil {
-			t.Fatalf("%v in %s", err, lines.Bytes())
-		}
-		t.Run(result.Name, func(t *testing.T) {
-			for _, e := range result.Errors {
-				t.Error(e)
-			}
-		})
-	}
-	if told != len(list) {
-		t.Errorf("%d scenarios told of %d", told, len(list))
-	}
+	scenarios(t, list...)
 }
 
 // TestEveryModuleIsPreloaded: modules are asked for at once, not one after the

@@ -1,6 +1,9 @@
 // Runs scenarios in one browser. Standard input: {"chromium", "scenarios":
-// [{"name", "url"}], "shots": {"dir", "pages": [{"name", "url"}]}}. Standard
-// output: a line of JSON per scenario, {"name", "errors", "notes"}.
+// [{"name", "url"}], "atOnce", "dir", "given", "shots": {"dir", "pages": [{"name",
+// "url"}]}}. Standard output: a line of JSON per scenario, {"name", "errors",
+// "notes"}. A scenario may say of itself: real, it looks at a whole service and
+// there is no scripted site behind it; patience in ms; allows, what the console
+// may say; context, of the browser.
 
 import { chromium } from "playwright-core";
 import { readFileSync } from "node:fs";
@@ -9,6 +12,8 @@ import * as looks from "./looks.mjs";
 import * as maps from "./maps.mjs";
 import * as replays from "./replay.mjs";
 import * as views from "./views.mjs";
+import * as speeds from "./speed.mjs";
+import * as stories from "./story.mjs";
 import { shoot } from "./shots.mjs";
 import { Site } from "./site.mjs";
 
@@ -18,11 +23,11 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 
-const all = { ...scenarios, ...looks, ...maps, ...replays, ...views };
+const all = { ...scenarios, ...looks, ...maps, ...replays, ...views, ...speeds, ...stories };
 
-// Three at a time: most of a scenario is waiting.
+// Some at a time: most of a scenario is waiting.
 const waiting = [...(job.scenarios ?? [])];
-await Promise.all([1, 2, 3].map(async () => {
+await Promise.all(Array.from({ length: job.atOnce ?? 3 }, async () => {
   for (let next; (next = waiting.shift());) {
     const scenario = all[next.name], began = Date.now();
     const result = scenario ? await run(scenario, next.url) : { errors: [`no scenario ${next.name}`], notes: [] };
@@ -36,18 +41,20 @@ await browser.close();
 async function run(scenario, url) {
   const errors = [], notes = [];
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, timezoneId: "Europe/Berlin", locale: "en-GB", reducedMotion: "reduce", ...scenario.context });
-  context.setDefaultTimeout(20000);
+  context.setDefaultTimeout(scenario.patience ?? 20000);
   const page = await context.newPage();
   const allowed = scenario.allows ?? /^$/;
   page.on("console", (m) => { if (["error", "warning"].includes(m.type()) && !allowed.test(m.text())) errors.push(`console: ${m.text()} (${m.location().url})`); });
   page.on("pageerror", (e) => errors.push(`uncaught: ${e.name}: ${e.message} ${e.stack}`));
   page.on("request", (r) => { if (!r.url().startsWith(url + "/")) errors.push(`a request left the origin: ${r.url()}`); });
-  const site = new Site(url);
+  const site = scenario.real ? null : new Site(url);
+  const shot = async (name) => { if (job.dir) await page.screenshot({ path: `${job.dir}/${name}.png`, fullPage: true }); };
   try {
-    await scenario({ page, site, url, errors, context, note: (v) => notes.push(v), check: (ok, what) => { if (!ok) errors.push(what); } });
-    for (const path of (await site.control({ Do: "count" })).refused ?? []) errors.push(`the page asked for ${path}, which is not among its files`);
+    await scenario({ page, site, url, context, browser, shot, given: job.given, note: (v) => notes.push(v), check: (ok, what) => { if (!ok) errors.push(what); } });
+    for (const path of (await site?.control({ Do: "count" }))?.refused ?? []) errors.push(`the page asked for ${path}, which is not among its files`);
   } catch (error) {
     errors.push(String(error.stack ?? error));
+    if (scenario.real) errors.push(`the page says: ${(await page.locator("main").innerText().catch(() => "")).slice(0, 1500)}`);
   }
   await context.close();
   return { errors: [...new Set(errors)].slice(0, 20), notes };

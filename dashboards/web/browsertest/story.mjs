@@ -1,30 +1,26 @@
 // The story that the page is for, told against a real site: find the job that is
-// slow, its cause, its cost, its evidence, and silence it. Standard input:
-// {"chromium", "url"}; standard output: one line of JSON, {"errors", "notes"}.
+// slow, its cause, its cost, its evidence, and silence it.
 
-import { chromium } from "playwright-core";
-import { readFileSync } from "node:fs";
-
-const { chromium: executablePath, url, dir } = JSON.parse(readFileSync(0, "utf8"));
-const errors = [], notes = [];
-const check = (ok, what) => { if (!ok) errors.push(what); };
 const plain = (words) => words.replaceAll("\u00a0", " ");
-const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
-const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, timezoneId: "Europe/Berlin", locale: "en-GB", reducedMotion: "reduce" });
-context.setDefaultTimeout(60000);
-const page = await context.newPage();
-page.on("console", (m) => { if (["error", "warning"].includes(m.type())) errors.push(`console: ${m.text()} (${m.location().url})`); });
-page.on("pageerror", (e) => errors.push(`uncaught: ${e.name}: ${e.message} ${e.stack}`));
-page.on("request", (r) => { if (!r.url().startsWith(url)) errors.push(`a request left the origin: ${r.url()}`); });
-const api = async (path) => (await fetch(url + path)).json();
-const shoot = async (name) => { if (dir) await page.screenshot({ path: `${dir}/story-${name}.png`, fullPage: true }); };
-const began = Date.now();
-const note = (what) => notes.push(`${((Date.now() - began) / 1000).toFixed(0)} s: ${what}`);
 
-async function theJobThatIsSlow() {
+/** By browser alone: who is slow, who is waited for, why, at what cost; and a silence. */
+export async function story(run) {
+  const began = Date.now();
+  const told = (what) => run.note(`${((Date.now() - began) / 1000).toFixed(0)} s: ${what}`);
+  const all = { ...run, told };
+  await theJobThatIsSlow(all);
+  await whoIsWaitedFor(all);
+  const id = await causeCostEvidence(all);
+  await silence(all, id);
+  told("silenced");
+}
+story.real = true;
+story.patience = 60000;
+
+async function theJobThatIsSlow({ page, url, check, told }) {
   await page.goto(url);
   await page.locator("h1", { hasText: /is slow/ }).waitFor({ timeout: 240000 });
-  note(plain(await page.locator("h1").innerText()));
+  told(plain(await page.locator("h1").innerText()));
   const first = page.locator("section.open .incident-row").first();
   await first.waitFor();
   check(/slower since/.test(await first.innerText()), `the overview says who, how much, since when: ${await first.innerText()}`);
@@ -33,18 +29,18 @@ async function theJobThatIsSlow() {
   await page.locator("h1", { hasText: /as long as usual/ }).waitFor();
 }
 
-async function whoIsWaitedFor() {
+async function whoIsWaitedFor({ page, check, shot, told }) {
   await page.locator("#h-waits ~ div b", { hasText: /^The others wait for rank \d+$/ }).waitFor({ timeout: 120000 });
-  note(plain(await page.locator("#h-waits ~ div p").first().innerText()));
+  told(plain(await page.locator("#h-waits ~ div p").first().innerText()));
   await page.locator("canvas.ranks").focus();
   await page.keyboard.press("ArrowLeft");
   check(/^rank \d+, \d\d:\d\d:\d\d: /.test(await page.locator("canvas.ranks").getAttribute("aria-valuetext")), "a cell of the ranks' map is told in words");
   check(await page.locator(".placement tbody tr").count() >= 1, "it says where the job runs");
-  await shoot("job");
+  await shot("story-job");
   await page.locator("#h-jobincidents ~ ol .incident-row").first().click();
 }
 
-async function causeCostEvidence() {
+async function causeCostEvidence({ page, check, shot }) {
   await page.locator("h1 strong").waitFor();
   const words = plain(await page.locator("main").innerText());
   check(/root\s+gpu\s+\S+/.test(words) && words.includes("gpu-slow") && words.includes("computing"), `the cause: ${words.slice(0, 400)}`);
@@ -53,11 +49,12 @@ async function causeCostEvidence() {
   await page.locator(".plots .curve").nth(1).waitFor();
   check(await page.locator(".plots > .curve").count() >= 2, "the evidence as curves");
   check(await page.locator(".actions li").count() >= 1, "what to do");
-  await shoot("incident");
+  await shot("story-incident");
   return new URL(page.url()).pathname.split("/").pop();
 }
 
-async function silence(id) {
+async function silence({ page, url, check, shot }, id) {
+  const api = async (path) => (await fetch(`${url}/api/v1/${path}`)).json();
   await page.getByRole("link", { name: "Silence …" }).click();
   await page.getByText("It would hold back 1 open incident").waitFor();
   await page.getByLabel("why").fill("its node is being drained");
@@ -65,24 +62,12 @@ async function silence(id) {
   await page.getByRole("button", { name: "Silence", exact: true }).click();
   await page.getByText("Silenced. It holds back 1 open incident now.").waitFor();
   await page.locator('.silences li[data-state="active"]').first().waitFor();
-  await shoot("silences");
-  const { silences } = await api("api/v1/silences?state=active");
+  await shot("story-silences");
+  const { silences } = await api("silences?state=active");
   check(silences.length === 1 && silences[0].mutes.includes(id) && silences[0].created_by === "night shift", `the silence holds: ${JSON.stringify(silences)}`);
-  const notes = await api(`api/v1/incidents/${id}/notes`);
-  check(notes.silenced_by?.length === 1, `the incident says so: ${JSON.stringify(notes)}`);
+  const said = await api(`incidents/${id}/notes`);
+  check(said.silenced_by?.length === 1, `the incident says so: ${JSON.stringify(said)}`);
   await page.getByRole("link", { name: "Overview", exact: true }).click();
   await page.locator("section.open .incident-row").first().waitFor();
   check(await page.locator("section.open .incident-row").count() >= 1, "it is shown as ever");
 }
-
-try {
-  await theJobThatIsSlow();
-  await whoIsWaitedFor();
-  const id = await causeCostEvidence();
-  await silence(id);
-  note("silenced");
-} catch (error) {
-  errors.push(String(error.stack ?? error), `the page says: ${(await page.locator("main").innerText().catch(() => "")).slice(0, 1500)}`);
-}
-console.log(JSON.stringify({ errors: [...new Set(errors)].slice(0, 20), notes }));
-await browser.close();

@@ -1,0 +1,122 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+const chromium = "/usr/bin/chromium"
+
+// Scenario is one of run.mjs, and the address that it looks at.
+type Scenario struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// Job is what run.mjs is told.
+type Job struct {
+	Page      string        `json:"-"` // the folder dashboards/web, from where the test runs
+	Within    time.Duration `json:"-"` // 4 minutes if zero
+	Chromium  string        `json:"chromium"`
+	Scenarios []Scenario    `json:"scenarios,omitempty"`
+	AtOnce    int           `json:"atOnce,omitempty"` // scenarios that run side by side; 3 if zero
+	Dir       string        `json:"dir,omitempty"`    // where scenarios that take pictures put them
+	Given     any           `json:"given,omitempty"`  // for the scenarios
+	Shots     any           `json:"shots,omitempty"`  // what shots.mjs takes
+}
+
+// Installed skips where there is no browser, or nothing to drive it with.
+func Installed(t testing.TB, page string) (node string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	if _, err := os.Stat(chromium); err != nil {
+		t.Skipf("no browser: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(page, "node_modules", "playwright-core")); err != nil {
+		t.Skip("playwright-core is not installed: npm ci --prefix dashboards/web")
+	}
+	return Node(t, page)
+}
+
+// Node skips where there is no node. It reads what node will: go test remembers a
+// result only for the files that the test itself has read.
+func Node(t testing.TB, page string) string {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skipf("no node: %v", err)
+	}
+	files, err := filepath.Glob(filepath.Join(page, "browsertest", "*.mjs"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("browsertest: %d files, %v", len(files), err)
+	}
+	for _, f := range append(files, filepath.Join(page, "package-lock.json")) {
+		if _, err := os.ReadFile(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return node
+}
+
+// Drive has run.mjs do a job, and returns what it printed; it skips where there
+// is no browser.
+func Drive(t testing.TB, job Job) []byte {
+	t.Helper()
+	node := Installed(t, job.Page)
+	job.Chromium = chromium
+	in, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	within := job.Within
+	if within == 0 {
+		within = 4 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node, filepath.Join(job.Page, "browsertest", "run.mjs"))
+	cmd.Stdin = bytes.NewReader(in)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("browser: %v\n%s\n%s", err, out, stderr.Bytes())
+	}
+	return out
+}
+
+// Run runs scenarios in one browser, each as a test of its own: what one notes is
+// logged, what it finds wrong are its errors.
+func Run(t *testing.T, job Job) {
+	t.Helper()
+	told := 0
+	for line := range bytes.Lines(Drive(t, job)) {
+		var result struct {
+			Name          string
+			Errors, Notes []string
+		}
+		if err := json.Unmarshal(line, &result); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		told++
+		t.Run(result.Name, func(t *testing.T) {
+			for _, note := range result.Notes {
+				t.Log(note)
+			}
+			for _, e := range result.Errors {
+				t.Error(e)
+			}
+		})
+	}
+	if told != len(job.Scenarios) {
+		t.Errorf("%d scenarios told of %d", told, len(job.Scenarios))
+	}
+}

@@ -1,0 +1,70 @@
+// What the views cost a browser at a site's full size. The machine is shared with
+// whatever else runs, so what is told first is processor time of the page's own
+// thread, from Chromium's trace; the clock stands beside it.
+
+const categories = ["devtools.timeline", "disabled-by-default-devtools.timeline", "loading", "blink.user_timing"];
+const updates = 6; // the first has the scripts warm up, and is told apart
+
+/** Every view, one after the other: until the first paint, until it is whole, and what an update takes. */
+export async function speed({ page, browser, site, url, given, check, note }) {
+  page.setDefaultTimeout(60000);
+  note("view | until the first contentful paint: CPU (script, style and layout) · clock · requests, KB | whole: CPU · clock | an update: CPU of each; longest task | elements");
+  for (const view of given.views) {
+    await page.goto("about:blank");
+    await browser.startTracing(page, { categories });
+    const first = await firstPaint(page, url, view);
+    await moved(page, site);
+    const trace = JSON.parse(await browser.stopTracing()).traceEvents;
+    const told = costs(trace, first);
+    check(told.updates.length === updates, `${view.name}: ${told.updates.length} updates were seen`);
+    note(`${view.name} | ${ms(told.paint.cpu)} (${ms(told.paint.script)}, ${ms(told.paint.layout)}) · ${ms(first.paint)} · ${first.requests}, ${(first.bytes / 1000).toFixed(0)} | ${ms(told.whole)} · ${ms(first.whole)} | ${told.updates.map((u) => ms(u.cpu)).join(", ")}; ${ms(Math.max(...told.updates.slice(1).map((u) => u.longest)))} | ${first.nodes}`);
+  }
+}
+
+const ms = (v) => `${Math.round(v)} ms`;
+
+async function firstPaint(page, url, view) {
+  await page.goto(url + view.path);
+  await page.locator(view.whole).first().waitFor();
+  return page.evaluate(() => {
+    performance.mark("whole");
+    const paint = performance.getEntriesByName("first-contentful-paint")[0].startTime;
+    const before = performance.getEntriesByType("resource").filter((r) => r.responseEnd > 0 && r.responseEnd <= paint);
+    const document_ = performance.getEntriesByType("navigation")[0];
+    return { paint, whole: performance.now(), requests: before.length + 1, bytes: before.reduce((s, r) => s + r.transferSize, document_.transferSize), nodes: document.querySelectorAll("*").length };
+  });
+}
+
+// moved has the log move on: ten seconds each, ten jobs with another step.
+async function moved(page, site) {
+  await site.connected();
+  await page.waitForTimeout(1500); // what a view asks for beside
+  const { tick } = await site.get("/api/v1/status"), { jobs } = await site.get("/api/v1/jobs");
+  for (let i = 0; i < updates; i++) {
+    const at = new Date(Date.parse(tick) + (i + 1) * 10000).toISOString();
+    for (const job of jobs.slice(0, 10)) Object.assign(job, { step_seconds: 1 + i / 10, last_step: at });
+    await page.evaluate((n) => { performance.mark(`update ${n}`); }, i);
+    await site.send("state", { tick: at, jobs });
+    await page.waitForFunction((t) => document.querySelector(".time time").getAttribute("datetime") === t, at);
+    await page.waitForTimeout(900); // what is asked of the history, and drawn
+  }
+  await page.evaluate((n) => { performance.mark(`update ${n}`); }, updates);
+}
+
+// costs adds up the tasks of the page's thread between instants of a trace.
+function costs(trace) {
+  const paint = trace.find((e) => e.name === "firstContentfulPaint" && e.args?.data?.navigationId);
+  const began = trace.find((e) => e.name === "navigationStart" && e.pid === paint.pid && e.args?.data?.navigationId === paint.args.data.navigationId);
+  const own = trace.filter((e) => e.pid === paint.pid && e.tid === paint.tid && e.tdur !== undefined);
+  const at = (name) => trace.filter((e) => e.pid === paint.pid && e.name === name).at(-1)?.ts;
+  const tasks = own.filter((e) => e.name === "RunTask");
+  const sum = (list, from, to) => list.reduce((s, e) => (e.ts >= from && e.ts < to ? s + e.tdur / 1000 : s), 0);
+  const named = (...names) => own.filter((e) => names.includes(e.name));
+  const out = { updates: [], whole: sum(tasks, began.ts, at("whole")), paint: {
+    cpu: sum(tasks, began.ts, paint.ts), script: sum(named("EvaluateScript", "v8.evaluateModule", "v8.compile", "v8.compileModule"), began.ts, paint.ts), layout: sum(named("UpdateLayoutTree", "Layout"), began.ts, paint.ts) } };
+  for (let i = 0; i < updates && at(`update ${i + 1}`); i++) {
+    const from = at(`update ${i}`), to = at(`update ${i + 1}`), inside = tasks.filter((e) => e.ts >= from && e.ts < to);
+    out.updates.push({ cpu: sum(tasks, from, to), longest: Math.max(0, ...inside.map((e) => e.tdur / 1000)) });
+  }
+  return out;
+}

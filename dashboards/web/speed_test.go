@@ -1,0 +1,83 @@
+package web_test
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
+	sim "github.com/quintet-dc/quintet/lab/sim/site"
+)
+
+// TestPageSpeed tells what every view costs a browser on a site of 16,384 GPUs
+// with 49,152 ports, 1,000 jobs and 500 incidents. It tells and does not judge:
+// make page-speed.
+func TestPageSpeed(t *testing.T) {
+	if os.Getenv("QUINTET_PAGE_SPEED") == "" {
+		t.Skip("QUINTET_PAGE_SPEED is not set: it measures, and takes a minute")
+	}
+	site := newSite(t, full(t))
+	view := func(name, path, whole string) object { return object{"name": name, "path": path, "whole": whole} }
+	browsertest.Run(t, browsertest.Job{Page: here, AtOnce: 1, Scenarios: []browsertest.Scenario{{Name: "speed", URL: site.URL}}, Given: object{"views": []object{
+		view("overview", "/", ".coupling .cell b"), view("fabric", "/fabric", ".worst li"), view("power", "/power", ".worst li"),
+		view("jobs", "/jobs", ".job-row"), view("job", "/jobs/run-0000.7000", ".waiting tbody tr"), view("coverage", "/coverage", ".wanted tbody tr"),
+	}}})
+}
+
+// full is a site of the reference size at which much goes on: the maps' plant, a
+// crowd of jobs and incidents, one job of 4,096 ranks of which the history gives
+// as many as the page asks for, and a source for every host, controller and switch.
+func full(t *testing.T) api {
+	p := newPlant(t, sim.Reference(), today.Add(-10*time.Minute))
+	a := p.answers(crowded(t))
+	asked := func(q url.Values, otherwise func(url.Values) any) any {
+		if query := q.Get("query"); strings.Contains(query, `job="run-`) {
+			return ranksOfRun(q)
+		}
+		return otherwise(q)
+	}
+	a["/prometheus/api/v1/query"] = func(q url.Values) any { return asked(q, p.query) }
+	a["/prometheus/api/v1/query_range"] = func(q url.Values) any { return asked(q, p.queryRange) }
+	sources := a["/api/v1/coverage"].(object)["sources"].([]any)
+	for i := range 2048 {
+		for _, collector := range []string{"sysfs", "scrape", "redfish"} {
+			s := maps.Clone(sources[i%20].(object))
+			maps.Copy(s, object{"collector": collector, "target": fmt.Sprintf("n%04d", i), "silent": false})
+			sources = append(sources, s)
+		}
+	}
+	a["/api/v1/coverage"] = object{"sources": sources}
+	return a
+}
+
+// ranksOfRun answers what the view of one job asks: 512 ranks that shake a little.
+func ranksOfRun(q url.Values) any {
+	query := q.Get("query")
+	if strings.HasPrefix(query, "count(") {
+		at, _ := strconv.ParseFloat(q.Get("time"), 64)
+		return vector([]point{{map[string]string{}, 4096}}, at)
+	}
+	metric, _, _ := strings.Cut(query, "{")
+	if !strings.HasPrefix(metric, "rank_") {
+		return pointsOf(query, q.Get("start"), q.Get("end"), q.Get("step"))
+	}
+	var n [3]float64
+	for i, name := range []string{"start", "end", "step"} {
+		n[i], _ = strconv.ParseFloat(q.Get(name), 64)
+	}
+	result := []any{}
+	for r := range 512 {
+		name := fmt.Sprintf("run-0000.7000/%d", 8*r)
+		values := []any{}
+		for at := n[0]; at <= n[1]; at += n[2] {
+			values = append(values, []any{at, strconv.FormatFloat(2+0.1*noise(name+metric, at), 'g', -1, 64)})
+		}
+		result = append(result, object{"metric": object{"__name__": metric, "kind": "rank", "name": name}, "values": values})
+	}
+	return object{"status": "success", "data": object{"resultType": "matrix", "result": result}}
+}
