@@ -22,6 +22,7 @@ const (
 	jobCount
 	jobTokens
 	jobCheckpoint
+	jobDataWait
 	jobColumns
 )
 
@@ -29,6 +30,7 @@ const (
 	rankStep = iota
 	rankCompute
 	rankWait
+	rankTransfer
 	rankColumns
 )
 
@@ -169,7 +171,7 @@ func (r *report) speaksForRank() bool {
 		return true
 	}
 	for i := range r.steps {
-		if r.steps[i].compute != nil || r.steps[i].wait != nil {
+		if s := &r.steps[i]; s.compute != nil || s.wait != nil || s.moves != nil {
 			return true
 		}
 	}
@@ -181,7 +183,8 @@ func jobSchema(j telemetry.Entity) *telemetry.Schema {
 		Source:   telemetry.Source{Collector: collector, Target: target(j.Name), Part: "job"},
 		Entities: []telemetry.Entity{j},
 		Columns: []telemetry.Column{jobStep: {Metric: "job_step_seconds", Type: telemetry.Float}, jobCount: {Metric: "job_step_count", Type: telemetry.Uint},
-			jobTokens: {Metric: "job_tokens_per_second", Type: telemetry.Float}, jobCheckpoint: {Metric: "job_checkpoint_seconds", Type: telemetry.Float}},
+			jobTokens: {Metric: "job_tokens_per_second", Type: telemetry.Float}, jobCheckpoint: {Metric: "job_checkpoint_seconds", Type: telemetry.Float},
+			jobDataWait: {Metric: "job_data_wait_seconds", Type: telemetry.Float}},
 	}
 }
 
@@ -191,7 +194,8 @@ func rankSchema(j telemetry.Entity, rank int64) *telemetry.Schema {
 		Source:   telemetry.Source{Collector: collector, Target: target(j.Name), Part: "rank." + n},
 		Entities: []telemetry.Entity{{Kind: telemetry.Rank, Name: j.Name + "/" + n}},
 		Columns: []telemetry.Column{rankStep: {Metric: "rank_step_seconds", Type: telemetry.Float},
-			rankCompute: {Metric: "rank_compute_seconds", Type: telemetry.Float}, rankWait: {Metric: "rank_comm_wait_seconds", Type: telemetry.Float}},
+			rankCompute: {Metric: "rank_compute_seconds", Type: telemetry.Float}, rankWait: {Metric: "rank_comm_wait_seconds", Type: telemetry.Float},
+			rankTransfer: {Metric: "rank_comm_transfer_seconds", Type: telemetry.Float}},
 	}
 }
 
@@ -231,6 +235,7 @@ func (e *emission) step(j *job, s *step, last bool) error {
 		}
 		k.set(rankCompute, s.compute)
 		k.set(rankWait, s.wait)
+		k.set(rankTransfer, s.moves)
 		return e.frame(k, s, last)
 	}
 	return nil
@@ -241,6 +246,8 @@ func (e *emission) jobStep(j *job, s *step) {
 	switch s.phase {
 	case train:
 		j.own.set(jobStep, &s.seconds)
+		j.own.set(jobDataWait, s.input)
+		j.own.set(jobCheckpoint, s.save)
 		if s.counted {
 			j.own.words[jobCount], j.own.states[jobCount] = uint64(s.count), telemetry.Present
 		}

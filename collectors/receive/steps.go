@@ -46,6 +46,9 @@ type step struct {
 	tokens  *float64 // of one step
 	compute *float64
 	wait    *float64
+	moves   *float64 // moving data in collectives
+	input   *float64 // waiting for input
+	save    *float64 // writing a checkpoint that it waits for
 }
 
 // began is when the first of its steps began.
@@ -111,7 +114,8 @@ func (d *document) step(place string, now telemetry.Time) (step, error) {
 	err := d.object(place, false, fields{
 		"step": d.integer(&number, 0, 1<<62), "end": d.instant(&s.end), "seconds": d.number(&seconds, 0, maxSeconds),
 		"count": d.integer(&count, 1, maxCount), "tokens": d.number(&s.tokens, 0, maxTokens), "phase": d.text(&name),
-		"compute_seconds": d.number(&s.compute, 0, maxSeconds), "wait_seconds": d.number(&s.wait, 0, maxSeconds)})
+		"compute_seconds": d.number(&s.compute, 0, maxSeconds), "wait_seconds": d.number(&s.wait, 0, maxSeconds),
+		"transfer_seconds": d.number(&s.moves, 0, maxSeconds), "data_wait_seconds": d.number(&s.input, 0, maxSeconds), "checkpoint_seconds": d.number(&s.save, 0, maxSeconds)})
 	switch {
 	case err != nil:
 		return s, err

@@ -68,6 +68,9 @@ type entry struct {
 	Tokens  *float64 `json:"tokens,omitempty"`
 	Compute *float64 `json:"compute_seconds,omitempty"`
 	Wait    *float64 `json:"wait_seconds,omitempty"`
+	Moves   *float64 `json:"transfer_seconds,omitempty"`
+	Input   *float64 `json:"data_wait_seconds,omitempty"`
+	Save    *float64 `json:"checkpoint_seconds,omitempty"`
 }
 
 type report struct {
@@ -75,14 +78,14 @@ type report struct {
 	Steps []entry `json:"steps"`
 }
 
-// steps reports a job's latest step, if it was not yet: for the job, and for
-// each rank what it computed and how long it waited.
+// steps reports a job's latest step, if it was not yet: for the job with what it
+// waited for, and for each rank how long it computed, waited and moved data.
 func (f *Fleet) steps(ctx context.Context, j telemetry.Entity) {
 	s, ok := f.fresh(j, "job_step_seconds")
 	if !ok {
 		return
 	}
-	one := entry{End: stamp(s.At), Seconds: s.Float()}
+	one := entry{End: stamp(s.At), Seconds: s.Float(), Input: f.part(j, "job_data_wait_seconds"), Save: f.part(j, "job_checkpoint_seconds")}
 	if t, ok := f.board.Read(j, "job_tokens_per_second"); ok && !t.Gap {
 		tokens := t.Float() * s.Float()
 		one.Tokens = &tokens
@@ -94,18 +97,23 @@ func (f *Fleet) steps(ctx context.Context, j telemetry.Entity) {
 		if !ok {
 			continue
 		}
-		compute := c.Float()
-		x := entry{End: stamp(c.At), Seconds: s.Float(), Compute: &compute}
-		if w, ok := f.board.Read(r, "rank_comm_wait_seconds"); ok && !w.Gap {
-			wait := w.Float()
-			x.Wait = &wait
-		}
+		x := entry{End: stamp(c.At), Seconds: s.Float(), Compute: f.part(r, "rank_compute_seconds"), Wait: f.part(r, "rank_comm_wait_seconds"), Moves: f.part(r, "rank_comm_transfer_seconds")}
 		n, err := strconv.Atoi(r.Name[len(j.Name)+1:])
 		if err != nil {
 			continue
 		}
 		f.post(ctx, "/api/v1/jobs/"+url.PathEscape(j.Name)+"/steps", report{Rank: &n, Steps: []entry{x}})
 	}
+}
+
+// part is how much of a step something took; nil where nobody knows.
+func (f *Fleet) part(x telemetry.Entity, m telemetry.MetricName) *float64 {
+	r, ok := f.board.Read(x, m)
+	if !ok || r.Gap {
+		return nil
+	}
+	v := r.Float()
+	return &v
 }
 
 func (f *Fleet) ranks(j telemetry.Entity) []telemetry.Entity {
