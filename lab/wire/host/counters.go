@@ -71,6 +71,14 @@ var statistics = []shown{
 	{"port_pfc_tx_pause_seconds_total", "tx_prio" + lossless + "_pause_duration", 1e6},
 }
 
+// overIP is what the interface for IP over InfiniBand prints of its adapter: the
+// wire is in counters/.
+var overIP = []shown{
+	{"port_fec_corrected_bits_total", "rx_corrected_bits_phy", 1},
+	{"nic_pcie_stalled_ratio", "outbound_pci_stalled_rd", 100},
+	{"nic_pcie_stalled_ratio", "outbound_pci_stalled_wr", 0},
+}
+
 // write brings every file up to date.
 func (f *Fleet) write() error {
 	for _, a := range f.adapters {
@@ -97,13 +105,9 @@ func (f *Fleet) state(a *adapter) error {
 	texts := map[string]string{filepath.Join(a.port, "state"): state, filepath.Join(a.port, "phys_state"): physical}
 	if r, ok := f.read(a, "port_speed_bits_per_second"); ok {
 		texts[filepath.Join(a.port, "rate")] = rate(r.Float())
-		if a.net != "" {
-			texts[filepath.Join(a.net, "speed")] = strconv.Itoa(int(r.Float() / 1e6))
-		}
+		texts[filepath.Join(a.net, "speed")] = strconv.Itoa(int(r.Float() / 1e6))
 	}
-	if a.net != "" {
-		texts[filepath.Join(a.net, "operstate")] = carrier
-	}
+	texts[filepath.Join(a.net, "operstate")] = carrier
 	for path, text := range texts {
 		if err := f.put(path, text); err != nil {
 			return err
@@ -128,9 +132,9 @@ func rate(bits float64) string {
 }
 
 func (f *Fleet) counters(a *adapter) error {
-	tables := map[string][]shown{"counters": managed}
-	if a.net != "" {
-		tables = map[string][]shown{"counters": narrow, "hw_counters": hardware}
+	tables := map[string][]shown{"counters": managed, "hw_counters": hardware}
+	if a.narrow {
+		tables["counters"] = narrow
 	}
 	for folder, table := range tables {
 		for _, s := range table {
@@ -172,12 +176,9 @@ func (f *Fleet) slot(a *adapter) error {
 
 // statistics writes what ethtool -S would print.
 func (f *Fleet) statistics(a *adapter) error {
-	if a.stats == "" {
-		return nil
-	}
 	var b strings.Builder
 	b.WriteString("NIC statistics:\n")
-	for _, s := range statistics {
+	for _, s := range a.shows {
 		if r, ok := f.read(a, s.metric); ok {
 			fmt.Fprintf(&b, "     %s: %s\n", s.name, count(r, s.times))
 		}

@@ -30,10 +30,12 @@ type Fleet struct {
 // adapter is one NIC of a host.
 type adapter struct {
 	entity telemetry.Entity
-	port   string // folder of its port
-	bus    string // folder of its PCI function
-	net    string // folder of its interface; "" InfiniBand
-	stats  string // file of ethtool's statistics
+	port   string  // folder of its port
+	bus    string  // folder of its PCI function
+	net    string  // folder of its interface
+	stats  string  // file of ethtool's statistics
+	shows  []shown // what they are
+	narrow bool    // counters/ has RDMA alone: it is Ethernet
 }
 
 // New lays out the trees of a site's hosts.
@@ -76,16 +78,17 @@ func (f *Fleet) layOut(n, x telemetry.Entity, number int) (*adapter, error) {
 		filepath.Join(ib, "hca_type"):  "MT4129",
 		filepath.Join(ib, "node_guid"): fmt.Sprintf("b83f:d203:00%02x:%04x", number, len(f.adapters)+1),
 	}
-	layer := "InfiniBand"
+	layer, name, mtu := "InfiniBand", fmt.Sprintf("ib%d", number), "2044"
+	a.shows = overIP
 	if !f.infiniBand(x) {
-		layer = "Ethernet"
-		name := fmt.Sprintf("rdma%d", number)
-		a.net = filepath.Join(sys, "class", "net", name)
-		a.stats = filepath.Join(root, "ethtool", name, "statistics")
-		fixed[filepath.Join(a.bus, "net", name, "mtu")] = "9000"
-		fixed[filepath.Join(a.net, "mtu")] = "9000"
-		fixed[filepath.Join(a.net, "dev_port")] = "0"
+		layer, name, mtu = "Ethernet", fmt.Sprintf("rdma%d", number), "9000"
+		a.shows, a.narrow = statistics, true
 	}
+	a.net = filepath.Join(sys, "class", "net", name)
+	a.stats = filepath.Join(root, "ethtool", name, "statistics")
+	fixed[filepath.Join(a.bus, "net", name, "mtu")] = mtu
+	fixed[filepath.Join(a.net, "mtu")] = mtu
+	fixed[filepath.Join(a.net, "dev_port")] = "0"
 	fixed[filepath.Join(a.port, "link_layer")] = layer
 	for path, text := range fixed {
 		if err := f.put(path, text); err != nil {

@@ -33,9 +33,9 @@ func devices(b *board.Board, c *Config) (out []*device) {
 		kind  telemetry.Kind
 		build func(*device)
 	}{{telemetry.Node, (*device).node}, {telemetry.Shelf, (*device).shelf}, {telemetry.PDU, (*device).pdu}, {telemetry.CDU, (*device).cdu},
-		{telemetry.UPS, (*device).ups}, {telemetry.CRAH, (*device).crah}} {
+		{telemetry.UPS, (*device).ups}, {telemetry.CRAH, (*device).crah}, {telemetry.Rack, (*device).rack}, {telemetry.Feed, (*device).feed}} {
 		for _, e := range b.Entities(k.kind) {
-			if c.Entities != nil && !slices.Contains(c.Entities, e) {
+			if c.Entities != nil && !slices.Contains(c.Entities, e) || len(b.Metrics(e)) == 0 { // a rack of switches is not measured
 				continue
 			}
 			d := &device{board: b, cfg: c, entity: e, pages: map[string]func() object{}, named: map[string]telemetry.Entity{}, changed: map[string]object{}, pulled: map[string]bool{}, manager: "BMC_0"}

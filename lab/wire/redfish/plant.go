@@ -9,6 +9,19 @@ import (
 // last is the last part of an entity's name.
 func last(e telemetry.Entity) string { return e.Name[strings.LastIndexByte(e.Name, '/')+1:] }
 
+// rack builds a rack's manager, which has the power of all that stands in it.
+func (d *device) rack() {
+	d.manager = "RMC"
+	d.environment(d.chassis("Rack", object{"ChassisType": "Rack"}), "rack_power_watts", "rack_power_limit_watts")
+}
+
+// feed builds the switchgear at which a feed comes in.
+func (d *device) feed() {
+	d.manager = "NMC"
+	d.chassis("Switchgear", object{"ChassisType": "Cabinet"})
+	d.mains(d.equipment("Switchgear", "Switchgear"))
+}
+
 // shelf builds a rack's power shelf.
 func (d *device) shelf() {
 	d.manager = "PMC_0"
@@ -36,6 +49,11 @@ func (d *device) pdu() {
 	chassis := d.chassis("PDU", nil)
 	d.environment(chassis, "", "rack_power_limit_watts")
 	unit := d.equipment("RackPDUs", "RackPDU")
+	d.mains(unit)
+}
+
+// mains adds the circuit by which a unit is fed.
+func (d *device) mains(unit string) {
 	d.page(unit+"/Mains/AC1", "Circuit.v1_9_0.Circuit", func() object {
 		return object{"CircuitType": "Mains", "BreakerState": d.up(d.entity, "feed_up", "Normal", "Off"), "NominalVoltage": "AC400V",
 			"Status": object{"Health": d.up(d.entity, "feed_up", "OK", "Critical"), "State": d.up(d.entity, "feed_up", "Enabled", "UnavailableOffline")}}
