@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,14 @@ const (
 	byEnd      reason = "end"     // the process ended and nothing kept it
 )
 
+// lossReasons are those for which nothing else stands, by name.
+func lossReasons() []reason { return []reason{byEnd, byFullness, byForm, byLog, bySize} }
+
+// metric is the counter of what was lost for a reason.
+func (r reason) metric() telemetry.MetricName {
+	return telemetry.MetricName("collector_lost_" + string(r) + "_total")
+}
+
 // account counts what happens, for the process's metrics and for the outbox's
 // own samples.
 type account struct {
@@ -31,16 +40,17 @@ type account struct {
 	renewedSchemas, renewedEdges, notRenewed       *metrics.Counter
 	unknownSchema                                  *metrics.Counter
 
-	// For the samples: all reasons together.
-	samples, events, frames atomic.Uint64
-	memory, spilled         atomic.Int64 // bytes held
+	// For the outbox's own samples.
+	thinned, events, frames atomic.Uint64
+	lost                    []atomic.Uint64 // by place in lossReasons
+	memory, spilled         atomic.Int64    // bytes held
 }
 
 func newAccount(set *metrics.Set) *account {
 	if set == nil {
 		set = metrics.NewSet()
 	}
-	a := &account{set: set,
+	a := &account{set: set, lost: make([]atomic.Uint64, len(lossReasons())),
 		emitted:        set.GetOrCreateCounter("quintet_outbox_emitted_records_total"),
 		stored:         set.GetOrCreateCounter("quintet_outbox_stored_records_total"),
 		failures:       set.GetOrCreateCounter("quintet_outbox_send_failures_total"),
@@ -66,21 +76,24 @@ func (a *account) remove(why reason, gone thin.Removal) {
 			a.set.GetOrCreateCounter(fmt.Sprintf("quintet_outbox_removed_%s_total{reason=%q}", c.what, why)).AddInt64(int64(c.n))
 		}
 	}
-	a.samples.Add(gone.Samples)
 	a.events.Add(gone.Events)
-	if why != byThinning { // merged frames are not lost: others stand for them
-		a.frames.Add(gone.Frames)
+	if why == byThinning { // what is merged is not lost: others stand for it
+		a.thinned.Add(gone.Samples)
+		return
 	}
+	a.frames.Add(gone.Frames)
+	a.lost[slices.Index(lossReasons(), why)].Add(gone.Samples + gone.Events + gone.Others)
 }
 
-// thinned counts what thinning removed.
-func (a *account) thinned(gone thin.Result) {
+// passed counts what a pass of thinning removed.
+func (a *account) passed(gone thin.Result) {
 	a.remove(byThinning, gone.Merged)
 	a.remove(byFullness, gone.Dropped)
 }
 
-// What the outbox states of itself, as samples of collector:<process>. They
-// are counters of this process's life, the last two levels.
+// What the outbox states of itself, as samples of collector:<process>, beside a
+// counter for each of lossReasons. They are counters of this process's life, but
+// for what is spilled, a level.
 const (
 	metricThinnedSamples telemetry.MetricName = "collector_thinned_samples_total"
 	metricDroppedEvents  telemetry.MetricName = "collector_dropped_events_total"
@@ -113,6 +126,9 @@ func newReport(collector string, incarnation uint64) (*report, error) {
 			{Metric: metricSpilledBytes, Type: telemetry.Uint},
 		},
 	}
+	for _, why := range lossReasons() {
+		s.Columns = append(s.Columns, telemetry.Column{Metric: why.metric(), Type: telemetry.Uint})
+	}
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -123,7 +139,10 @@ func newReport(collector string, incarnation uint64) (*report, error) {
 func (r *report) next(at telemetry.Time, a *account) (*telemetry.Record, error) {
 	r.frame.Sequence++
 	r.frame.Instants = append(r.frame.Instants[:0], telemetry.Instant{Received: at})
-	r.frame.Words = append(r.frame.Words[:0], a.samples.Load(), a.events.Load(), a.frames.Load(), uint64(max(0, a.spilled.Load())))
+	r.frame.Words = append(r.frame.Words[:0], a.thinned.Load(), a.events.Load(), a.frames.Load(), uint64(max(0, a.spilled.Load())))
+	for i := range a.lost {
+		r.frame.Words = append(r.frame.Words, a.lost[i].Load())
+	}
 	b, err := r.encoder.AppendFrame(nil, r.schema, &r.frame)
 	if err != nil {
 		return nil, err

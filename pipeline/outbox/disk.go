@@ -182,7 +182,7 @@ func (d *disk) bound() error {
 			Shed: level > thin.TopLevel, Catalogue: d.o.catalogue}
 		before := d.spill.Bytes()
 		gone, err := d.spill.Thin(high/2, p)
-		d.o.account.thinned(gone)
+		d.o.account.passed(gone)
 		if err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ func (o *Outbox) thinChunks(chunks []*chunk, keep int, schemas func(telemetry.Fi
 			o.account.remove(byFullness, thin.Removal{Others: uint64(len(tapeOfChunks(chunks)))})
 			return nil
 		}
-		o.account.thinned(gone)
+		o.account.passed(gone)
 		chunks = out.chunks
 		if bytesOf(chunks) <= keep || level > thin.TopLevel {
 			o.level.Store(int32(level))

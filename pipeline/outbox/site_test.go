@@ -152,7 +152,7 @@ func (p *plant) compare(o *Outbox, log *fakeLog) {
 	t := p.t
 	t.Helper()
 	in, out := read(t, p.records, false), read(t, log.stored, log.mixed)
-	removed := removedOf(o, "samples") - (o.carrier.report.frame.Sequence*4 - out.own)
+	removed := removedOf(o, "samples") - (o.carrier.report.frame.Sequence*uint64(o.carrier.report.schema.Len()) - out.own)
 	if len(out.samples)+int(removed) != len(in.samples) {
 		t.Errorf("samples: %d stored and %d removed, %d emitted", len(out.samples), removed, len(in.samples))
 	}
