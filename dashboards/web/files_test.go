@@ -61,7 +61,7 @@ func TestFilesKeepToThemselves(t *testing.T) {
 }
 
 var (
-	refers  = regexp.MustCompile(`(?:src|href)="/([^"]+)"`)
+	refers  = regexp.MustCompile(`<(?:link|script|img)[^>]*? (?:src|href)="/([^"]+)"`)
 	imports = regexp.MustCompile(`from "\./([^"]+)"`)
 )
 
@@ -72,9 +72,7 @@ func TestFilesAreComplete(t *testing.T) {
 		there[name] = true
 		if name == "index.html" {
 			for _, m := range refers.FindAllStringSubmatch(text, -1) {
-				if !strings.HasPrefix(m[1], "api/") {
-					wanted[m[1]] = true
-				}
+				wanted[m[1]] = true
 			}
 			if strings.Contains(text, "<style") || regexp.MustCompile(`<script(?:\s+type="module")?>`).MatchString(text) {
 				t.Error("index.html: inline style or script")

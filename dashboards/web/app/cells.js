@@ -4,6 +4,7 @@
 
 import { h, text, attr, show, replace } from "./dom.js";
 import { shade, isDark } from "./heat.js";
+import { repainted } from "./repaint.js";
 
 const sizes = [30, 26, 22, 19, 16, 14, 12, 10, 9, 8, 7, 6]; // px of a cell's height, the largest that fits is taken
 const wideFrom = 22; // px from which a cell is wide enough for its value
@@ -29,19 +30,11 @@ export class CellMap {
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.el = h("div", { class: "cellmap" }, this.canvas, this.tip);
     this.listen();
-    this.observer = new ResizeObserver(() => { this.laid = false; this.draw(); });
-    this.observer.observe(this.el);
-    this.scheme = matchMedia("(prefers-color-scheme: dark)");
-    this.repaint = () => this.draw();
-    this.scheme.addEventListener("change", this.repaint);
-    this.themes = new MutationObserver(this.repaint);
-    this.themes.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    this.leave = repainted(this.el, { resized: () => { this.laid = false; this.draw(); }, themed: () => this.draw() });
   }
 
   close() {
-    this.observer.disconnect();
-    this.themes.disconnect();
-    this.scheme.removeEventListener("change", this.repaint);
+    this.leave();
     cancelAnimationFrame(this.frame);
   }
 

@@ -1,31 +1,27 @@
 // The fabric: every switch as a cell, by plane and tier; a switch with its ports; a
 // port with its curves.
 
-import { h, text, attr, show, keyed, changed } from "./dom.js";
+import { h, text, attr, show, keyed } from "./dom.js";
 import { plural } from "./format.js";
 import { section } from "./parts.js";
 import { CellMap, Legend } from "./cells.js";
 import { scaleOf } from "./heat.js";
-import { history as past, grid, isAborted, unsettled } from "./promql.js";
+import { MapView } from "./mapview.js";
+import { history as past } from "./promql.js";
 import { plant, bare, planeOf, tierOf } from "./plant.js";
-import { measures, measureOf, bySwitch, variants, possible, valueWords, brief } from "./measures.js";
-import { Scrub, atOf } from "./time.js";
-import { touchedBy, stronger, switchOf, Cables, incidentLines } from "./touched.js";
+import { measures, bySwitch, variants, possible, valueWords, brief } from "./measures.js";
+import { stronger, switchOf, Cables, incidentLines } from "./touched.js";
 import { SwitchPart } from "./switch.js";
 
 const shownWorst = 10;
 
 /** Fabric is the view. go leads to an address. */
-export class Fabric {
+export class Fabric extends MapView {
   constructor(store, go) {
-    Object.assign(this, { store, go, values: new Map(), switches: [], names: new Set(), works: new Map(), cables: new Cables() });
-    this.headline = h("h1", { tabindex: "-1" }, "Fabric");
-    this.crumbs = h("p", { class: "back" }, h("a", { href: "/fabric", "data-go": true }, "← Fabric"));
-    this.choices = measures.map((m) => h("button", { type: "button", "data-measure": m.id, title: `${m.fold === "max" ? "Of each switch's worst port" : "Of all ports of a switch"}: ${m.what}`, onclick: () => this.put({ measure: m.id }) }, m.name));
-    this.scrub = new Scrub((at) => this.put({ at }));
+    super(store, go, { path: "/fabric", name: "Fabric", measures, hint: (m) => `${m.fold === "max" ? "Of each switch's worst port" : "Of all ports of a switch"}: ${m.what}` });
+    Object.assign(this, { values: new Map(), switches: [], names: new Set(), works: new Map(), cables: new Cables() });
     this.map = new CellMap({ label: "Switches of the fabric", tell: (c) => this.tellCell(c), open: (c) => this.go(this.address({ of: c.id })) });
     this.legend = new Legend();
-    this.note = h("p", { class: "quiet", role: "status" });
     this.worst = h("ol", { class: "worst" });
     this.touching = h("ol", { class: "touching" });
     this.whole = h("div", { class: "whole" },
@@ -41,92 +37,20 @@ export class Fabric {
   get title() { return this.of ? bare(this.of) : "Fabric"; }
 
   close() {
-    this.closed = true;
-    this.control?.abort();
+    super.close();
     this.map.close();
-    this.part.close();
   }
 
-  // read takes what is shown from the address.
   read() {
-    const q = new URLSearchParams(location.search);
-    this.of = q.get("of") ?? "";
-    this.measure = measureOf(q.get("measure"));
+    super.read();
     if (this.valuesOf !== this.measure) this.shown = this.measure;
-    this.at = atOf(location.search);
-    for (const b of this.choices) attr(b, "aria-pressed", String(b.dataset.measure === this.measure.id));
-    show(this.crumbs, this.of !== "");
-    attr(this.crumbs.firstChild, "href", this.address({ of: "" }));
-    show(this.whole, this.of === "");
-    show(this.part.el, this.of !== "");
   }
 
-  /** address is where one gets to with something changed. */
-  address(change) {
-    const { of, measure, at } = { of: this.of, measure: this.measure.id, at: this.at, ...change };
-    const q = new URLSearchParams({ ...(of && { of }), ...(measure !== measures[0].id && { measure }), ...(Number.isFinite(at) && { at: new Date(at).toISOString() }) });
-    return `/fabric${q.size ? `?${q}` : ""}`;
-  }
-
-  // put changes what is shown without a step in the browser's history.
-  put(change) {
-    history.replaceState(history.state, "", this.address(change));
-    this.located();
-  }
-
-  /** located is told that the address changed. */
-  located() {
-    const before = this.of;
-    this.read();
-    if (before !== this.of) {
-      scrollTo(0, 0);
-      this.headline.focus({ preventScroll: true });
-    }
-    this.ask(true);
-    this.update();
-  }
-
-  /** moment is the instant that is shown, on the history's grid. */
-  get moment() { return grid(Number.isFinite(this.at) ? this.at : this.store.tick); }
-
-  get live() { return !Number.isFinite(this.at); }
-
-  /** update brings the view up to what the store knows. */
-  update() {
-    if (this.closed) return;
-    past.settled = this.store.tick - unsettled;
-    this.scrub.set(this.store.tick, this.at, [...this.store.incidents.values()]);
-    if (Number.isFinite(this.moment) && this.moment !== this.asked) this.ask(false);
-    const { marks, incidents } = touchedBy(this.store, this.at);
-    const news = changed(this.el, "marks", [[...marks], incidents.map((i) => [i.id, i.revision])]);
-    this.marks = marks;
-    this.incidents = incidents;
-    if (news) this.draw();
-  }
-
-  // ask asks the history for the moment. What is under way is given up only for
-  // another choice: a slow answer is better than none.
-  async ask(other) {
-    const at = this.moment;
-    if (!Number.isFinite(at) || this.asking && !other) return;
-    this.control?.abort();
-    const control = this.control = new AbortController();
-    this.asking = true;
-    this.asked = at;
-    try {
-      const now = this.store.tick;
-      const [list] = await Promise.all([plant.list("switch", { now }), this.of ? this.part.ask(at, control.signal) : this.measureAll(at, control.signal)]);
-      this.truncated = list.truncated;
-      this.switches = list.entities;
-      this.names = new Set(list.entities.map((e) => bare(e.id)));
-      this.failure = "";
-    } catch (error) {
-      if (isAborted(error)) return;
-      this.failure = error.message;
-    }
-    if (this.control !== control || this.closed) return;
-    this.asking = false;
-    this.draw();
+  async answer(at, signal) {
+    const [list] = await Promise.all([plant.list("switch", { now: this.store.tick }), this.of ? this.part.ask(at, signal) : this.measureAll(at, signal)]);
+    this.truncated = list.truncated;
+    this.switches = list.entities;
+    this.names = new Set(list.entities.map((e) => bare(e.id)));
   }
 
   async measureAll(at, signal) {

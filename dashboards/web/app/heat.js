@@ -16,7 +16,7 @@ function table(stops) {
     const x = (i / (shades - 1)) * (colours.length - 1), at = Math.min(colours.length - 2, Math.floor(x)), part = x - at;
     const mixed = colours[at].map((c, k) => Math.round(c + (colours[at + 1][k] - c) * part));
     const bright = mixed.map((v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((s, v, k) => s + v * [0.2126, 0.7152, 0.0722][k], 0);
-    out.push({ fill: `rgb(${mixed.join(" ")})`, ink: bright > 0.19 ? "#000" : "#fff", bright });
+    out.push({ fill: `rgb(${mixed.join(" ")})`, rgba: [...mixed, 255], ink: bright > 0.19 ? "#000" : "#fff", bright });
   }
   return out;
 }
@@ -26,7 +26,7 @@ const tables = { light: table(light), dark: table(dark) };
 /** isDark tells which theme is shown. */
 export function isDark() { return getComputedStyle(document.documentElement).colorScheme === "dark"; }
 
-/** shade is the colour for a share from 0 to 1 of a scale: {fill, ink: what can be read on it, bright}. */
+/** shade is the colour for a share from 0 to 1 of a scale: {fill, rgba: the same in numbers, ink: what can be read on it, bright}. */
 export function shade(share, darkly) {
   return tables[darkly ? "dark" : "light"][Math.min(shades - 1, Math.max(0, Math.round(share * (shades - 1))))];
 }

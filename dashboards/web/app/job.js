@@ -18,7 +18,7 @@ import { drawLosses } from "./losses.js";
 
 const every = 15000; // ms of the log between two questions to the history
 const mapStep = 15, mapSpan = 20 * 60e3; // seconds between columns, ms of the map
-const mostRanks = 512; // rows; of more, those that wait least and most
+const mostRanks = 256; // rows, as many as an update can take in at once and eyes can tell apart; of more, those that wait least and most
 const fewRanks = 8, fewNodes = 24;
 const measures = [["rank_compute_seconds", "computes"], ["rank_comm_wait_seconds", "waits for others"], ["rank_comm_transfer_seconds", "moves data"]];
 const drawn = "job_(step_seconds|mfu_ratio|tokens_per_second|data_wait_seconds|checkpoint_seconds|ttft_seconds_p99|itl_seconds_p99|queue_requests|kv_cache_ratio)";

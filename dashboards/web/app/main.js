@@ -24,26 +24,9 @@ const news = document.getElementById("news");
 // ------------------------------------------------------------------ the bar
 
 const themes = ["auto", "light", "dark"];
-const bar = {
-  site: h("span", { class: "site" }),
-  clock: h("time", {}),
-  link: h("span", { class: "link" }),
-  alarms: h("div", { class: "alarms", role: "alert" }),
-  demo: h("p", { class: "demo", hidden: true }),
-  theme: h("button", { type: "button", class: "plain", onclick: () => setTheme() }),
-};
-
-function buildBar() {
-  const nav = (href, words) => h("a", { href, "data-go": true }, words);
-  replace(document.getElementById("bar"),
-    h("div", { class: "barline" },
-      h("a", { class: "brand", href: "/", "data-go": true }, h("img", { src: "/icon.svg", alt: "", width: 20, height: 20 }), h("b", {}, "Quintet")),
-      bar.site,
-      h("nav", { "aria-label": "Views" }, nav("/", "Overview"), nav("/fabric", "Fabric"), nav("/power", "Power & cooling"), nav("/jobs", "Jobs"), nav("/coverage", "Coverage"), nav("/silences", "Silences")),
-      h("div", { class: "time", role: "group", "aria-label": "The log's time" }, bar.link, bar.clock),
-      bar.theme, h("button", { type: "button", class: "plain", "aria-label": "Help and keys", onclick: () => help.open() }, "?")),
-    replayBar.el, bar.alarms, bar.demo);
-}
+// The bar stands in the document, so that it is painted before a script has come.
+const part = (selector) => document.querySelector(`#bar ${selector}`);
+const bar = { site: part(".site"), clock: part(".time time"), link: part(".link"), alarms: part(".alarms"), demo: part(".demo"), theme: part("#theme") };
 
 function setTheme(wanted) {
   const root = document.documentElement, now = root.dataset.theme ?? "auto";
@@ -195,7 +178,9 @@ function step(by) {
 
 // -------------------------------------------------------------------- start
 
-buildBar();
+bar.alarms.before(replayBar.el);
+bar.theme.addEventListener("click", () => setTheme());
+part("#help").addEventListener("click", () => help.open());
 setTheme(document.documentElement.dataset.theme ?? "auto");
 history.scrollRestoration = "manual";
 history.replaceState({ entry }, "");

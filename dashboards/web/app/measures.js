@@ -43,8 +43,8 @@ export const measures = [
     recorded: "switch:port_up:count - switch:port_up:sum", each: (where) => `1 - port_up{${where}}` },
 ];
 
-/** measureOf is the measure of that id, or the first. */
-export function measureOf(id) { return measures.find((m) => m.id === id) ?? measures[0]; }
+/** measureOf is the measure of that id, of ours or of others, or the first. */
+export function measureOf(id, of = measures) { return of.find((m) => m.id === id) ?? of[0]; }
 
 /** bySwitch are the questions for every switch, the cheapest first: the first that is answered stands. */
 export function bySwitch(m) { return [m.recorded, `${m.fold} by (switch) (${m.each('kind="port"')})`]; }

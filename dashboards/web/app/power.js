@@ -2,40 +2,36 @@
 // power and the way of the heat; and one piece of equipment with its members and
 // curves.
 
-import { h, text, attr, show, keyed, changed } from "./dom.js";
+import { h, text, attr, show, keyed } from "./dom.js";
 import { plural, quantity, called, percent, NONE } from "./format.js";
 import { section } from "./parts.js";
 import { CellMap, Legend } from "./cells.js";
 import { scaleOf } from "./heat.js";
-import { history as past, grid, isAborted, unsettled } from "./promql.js";
+import { MapView } from "./mapview.js";
 import { bare } from "./plant.js";
-import { Scrub, atOf } from "./time.js";
-import { touchedBy, stronger, incidentLines } from "./touched.js";
-import { Supply } from "./supply.js";
+import { stronger, incidentLines } from "./touched.js";
+import { Supply, greatest } from "./supply.js";
 import { Equipment } from "./equipment.js";
 
 const fewLeast = 8, mostBroken = 12, mostLit = 600;
 
 /** floor are the measures of the floor plan. */
 const floor = [
-  { id: "load", name: "Load", what: "of the limit", scale: () => scaleOf("ratio"), v: (x) => x.load.ratio, words: percent },
-  { id: "alone", name: "On one side alone", what: "of one side's limit, were the other gone", scale: () => scaleOf("ratio"), v: (x) => x.load.alone, words: percent },
-  { id: "margin", name: "GPU margin", what: "to slowdown at the hottest GPU", scale: () => scaleOf("margin"), v: (x) => x.heat.margin, words: (v) => quantity(v, "celsius", "") },
-  { id: "held", name: "Clocks held", what: "of the time held down by heat or brake", scale: () => scaleOf("root"), v: (x) => x.heat.held, words: percent },
-  { id: "inlet", name: "Inlet air", what: "at the warmest inlet", scale: () => scaleOf("span", { low: 15, high: 45 }), v: (x) => x.heat.inlet, words: (v) => quantity(v, "celsius", "") },
+  { id: "load", name: "Load", what: "of the limit", scale: () => scaleOf("ratio"), v: (s, id) => s.load(id).ratio, words: percent },
+  { id: "alone", name: "On one side alone", what: "of one side's limit, were the other gone", scale: () => scaleOf("ratio"), v: (s, id) => s.load(id).alone, words: percent },
+  { id: "margin", name: "GPU margin", what: "to slowdown at the hottest GPU", scale: () => scaleOf("margin"), v: (s, id) => s.heat(id).margin, words: (v) => quantity(v, "celsius", "") },
+  { id: "held", name: "Clocks held", what: "of the time held down by heat or brake", scale: () => scaleOf("root"), v: (s, id) => s.heat(id).held, words: percent },
+  { id: "inlet", name: "Inlet air", what: "at the warmest inlet", scale: () => scaleOf("span", { low: 15, high: 45 }), v: (s, id) => s.heat(id).inlet, words: (v) => quantity(v, "celsius", "") },
 ];
 
 /** Power is the view. go leads to an address. */
-export class Power {
+export class Power extends MapView {
   constructor(store, go) {
-    Object.assign(this, { store, go, supply: new Supply() });
-    this.headline = h("h1", { tabindex: "-1" }, "Power and cooling");
-    this.crumbs = h("p", { class: "back" }, h("a", { href: "/power", "data-go": true }, "← Power and cooling"));
-    this.choices = floor.map((m) => h("button", { type: "button", "data-measure": m.id, onclick: () => this.put({ measure: m.id }) }, m.name));
-    this.scrub = new Scrub((at) => this.put({ at }));
+    super(store, go, { path: "/power", name: "Power and cooling", measures: floor });
+    this.supply = new Supply();
+    this.made = new WeakMap(); // equipment -> its cell: an update makes no new ones
     this.maps = { floor: this.newMap("Racks"), power: this.newMap("The way of the power"), heat: this.newMap("The way of the heat") };
     this.legends = { floor: new Legend(), power: new Legend(false), heat: new Legend(false) };
-    this.note = h("p", { class: "quiet", role: "status", hidden: true });
     this.build();
     this.part = new Equipment(this);
     this.el = h("article", { class: "fabric supply" }, h("header", { class: "head" }, this.crumbs, this.headline), h("div", { class: "controls" }, this.scrub.el), this.note, this.whole, this.part.el);
@@ -69,82 +65,18 @@ export class Power {
   get title() { return this.of ? called(this.of) : "Power and cooling"; }
 
   close() {
-    this.closed = true;
-    this.control?.abort();
+    super.close();
     for (const m of Object.values(this.maps)) m.close();
-    this.part.close();
   }
 
-  read() {
-    const q = new URLSearchParams(location.search);
-    this.of = q.get("of") ?? "";
-    this.measure = floor.find((m) => m.id === q.get("measure")) ?? floor[0];
-    this.at = atOf(location.search);
-    for (const b of this.choices) attr(b, "aria-pressed", String(b.dataset.measure === this.measure.id));
-    show(this.crumbs, this.of !== "");
-    attr(this.crumbs.firstChild, "href", this.address({ of: "" }));
-    show(this.whole, this.of === "");
-    show(this.part.el, this.of !== "");
-  }
-
-  /** address is where one gets to with something changed. */
-  address(change) {
-    const { of, measure, at } = { of: this.of, measure: this.measure.id, at: this.at, ...change };
-    const q = new URLSearchParams({ ...(of && { of }), ...(measure !== floor[0].id && { measure }), ...(Number.isFinite(at) && { at: new Date(at).toISOString() }) });
-    return `/power${q.size ? `?${q}` : ""}`;
-  }
-
-  put(change) {
-    history.replaceState(history.state, "", this.address(change));
-    this.located();
-  }
-
-  /** located is told that the address changed. */
   located() {
-    const before = this.of, at = this.at, measure = this.measure;
-    this.read();
-    if (before !== this.of) {
-      scrollTo(0, 0);
-      this.headline.focus({ preventScroll: true });
-    }
-    if (before !== this.of || measure !== this.measure || !Object.is(at, this.at)) this.ask(true);
-    this.update();
-    this.draw();
+    super.located();
+    this.draw(); // another measure of what is known already
   }
 
-  get moment() { return grid(Number.isFinite(this.at) ? this.at : this.store.tick); }
-  get live() { return !Number.isFinite(this.at); }
-
-  /** update brings the view up to what the store knows. */
-  update() {
-    if (this.closed) return;
-    past.settled = this.store.tick - unsettled;
-    this.scrub.set(this.store.tick, this.at, [...this.store.incidents.values()]);
-    if (Number.isFinite(this.moment) && this.moment !== this.asked) this.ask(false);
-    const { marks, incidents } = touchedBy(this.store, this.at);
-    const news = changed(this.el, "marks", [[...marks], incidents.map((i) => [i.id, i.revision])]);
-    Object.assign(this, { marks, incidents });
-    if (news) this.draw();
-  }
-
-  async ask(other) {
-    const at = this.moment;
-    if (!Number.isFinite(at) || this.asking && !other) return;
-    this.control?.abort();
-    const control = this.control = new AbortController();
-    this.asking = true;
-    this.asked = at;
-    try {
-      await this.supply.ask(at, this.store.tick, { signal: control.signal, of: this.of, all: [this.measure.id] });
-      if (this.of) await this.part.ask(at, control.signal);
-      this.failure = "";
-    } catch (error) {
-      if (isAborted(error)) return;
-      this.failure = error.message;
-    }
-    if (this.control !== control || this.closed) return;
-    this.asking = false;
-    this.draw();
+  async answer(at, signal) {
+    await this.supply.ask(at, this.store.tick, { signal, of: this.of, all: [this.measure.id] });
+    if (this.of) await this.part.ask(at, signal);
   }
 
   draw() {
@@ -162,11 +94,11 @@ export class Power {
 
   drawWhole() {
     const { supply, measure: m } = this, kinds = supply.kinds;
-    const racks = this.cells(kinds.get("rack"), (x) => m.v(x), m);
+    const racks = this.cells(kinds.get("rack"), m);
     this.maps.floor.set(floorPlan(supply, racks), m.scale());
     this.legends.floor.draw(m.scale(), m.words);
     const load = floor[0], margin = floor[2];
-    const band = (label, kind, of) => ({ label, groups: [{ label: "", cells: this.cells(kinds.get(kind), (x) => of.v(x), of) }] });
+    const band = (label, kind, of) => ({ label, groups: [{ label: "", cells: this.cells(kinds.get(kind), of) }] });
     const some = (b) => b.groups[0].cells.length > 0;
     this.maps.power.set([band("feeds", "feed", load), band("UPS", "ups", load), band("PDUs", "pdu", load), band("shelves", "shelf", load)].filter(some), load.scale());
     this.legends.power.draw(load.scale(), load.words);
@@ -177,25 +109,29 @@ export class Power {
   }
 
   // cells are equipment as cells of a map.
-  cells(list, value, m) {
+  cells(list, m) {
     return list.map((e) => {
-      const x = { load: this.supply.load(e.id), heat: this.supply.heat(e.id) }, v = value(x);
-      return { id: e.id, name: called(e.id), v, words: () => m.words(v).replace(/\s(%|°C)$/, ""), mark: this.homes.get(e.id) ?? "", tell: () => this.tell(e, x) };
+      let c = this.made.get(e);
+      if (!c) {
+        c = { id: e.id, name: called(e.id), words: () => c.of.words(c.v).replace(/\s(%|°C)$/, ""), tell: () => this.tell(e.id) };
+        this.made.set(e, c);
+      }
+      return Object.assign(c, { of: m, v: m.v(this.supply, e.id), mark: this.homes.get(e.id) ?? "" });
     });
   }
 
   // tell is what is known of a piece of equipment, in lines.
-  tell(e, x) {
-    const { supply } = this, c = supply.coolant.get(e.id), down = supply.get("up", e.id) === 0;
-    return [called(e.id), down ? "down" : "",
-      Number.isFinite(x.load.watts) && !Number.isFinite(x.load.ratio) ? quantity(x.load.watts, "watts", "") : "",
-      Number.isFinite(x.load.ratio) ? `${Number.isFinite(x.load.watts) ? `${quantity(x.load.watts, "watts", "")}, ` : ""}${percent(x.load.ratio)} of the limit${x.load.own ? "" : " at the tightest behind it"}` : "",
-      Number.isFinite(x.load.alone) ? `${percent(x.load.alone)} of one side's limit, were the other gone` : "",
+  tell(id) {
+    const { supply } = this, load = supply.load(id), heat = supply.heat(id), c = supply.coolant.get(id), down = supply.get("up", id) === 0;
+    const watts = Number.isFinite(load.watts) ? quantity(load.watts, "watts", "") : "";
+    return [called(id), down ? "down" : "",
+      Number.isFinite(load.ratio) ? `${watts && `${watts}, `}${percent(load.ratio)} of the limit${load.own ? "" : " at the tightest behind it"}` : watts,
+      Number.isFinite(load.alone) ? `${percent(load.alone)} of one side's limit, were the other gone` : "",
       c?.flow !== undefined ? `${quantity(c.flow, "liters_per_minute", "")}, ${quantity(c.supply, "celsius", "")} in, ${quantity(c.return, "celsius", "")} out` : "",
-      Number.isFinite(x.heat.margin) ? `hottest GPU ${Number.isFinite(x.heat.hottest) ? `${quantity(x.heat.hottest, "celsius", "")}, ` : ""}${quantity(x.heat.margin, "celsius", "")} to slowdown` : "",
-      x.heat.held > 0.001 ? `clocks held ${percent(x.heat.held)} of the time` : "",
-      Number.isFinite(x.heat.inlet) ? `inlet air ${quantity(x.heat.inlet, "celsius", "")}` : "",
-      this.homes.get(e.id) === "root" ? "an incident begins here" : this.homes.get(e.id) ? "an incident passes here" : ""].filter(Boolean);
+      Number.isFinite(heat.margin) ? `hottest GPU ${Number.isFinite(heat.hottest) ? `${quantity(heat.hottest, "celsius", "")}, ` : ""}${quantity(heat.margin, "celsius", "")} to slowdown` : "",
+      heat.held > 0.001 ? `clocks held ${percent(heat.held)} of the time` : "",
+      Number.isFinite(heat.inlet) ? `inlet air ${quantity(heat.inlet, "celsius", "")}` : "",
+      this.homes.get(id) === "root" ? "an incident begins here" : this.homes.get(id) ? "an incident passes here" : ""].filter(Boolean);
   }
 
   // light shows on every map what belongs to the cell that is looked at.
@@ -205,12 +141,12 @@ export class Power {
   }
 
   drawLists() {
-    const { supply } = this, all = (...kinds) => kinds.flatMap((k) => supply.kinds.get(k));
-    const power = all("rack", "pdu", "shelf", "row", "node").map((e) => ({ id: e.id, v: supply.get(e.kind === "node" ? "nodeRatio" : "ratio", e.id) })).filter((x) => Number.isFinite(x.v)).sort((a, b) => b.v - a.v);
-    const heat = all("node").map((e) => ({ id: e.id, v: supply.get("margin", e.id), held: supply.get("holding", e.id) })).filter((x) => Number.isFinite(x.v)).sort((a, b) => a.v - b.v);
+    const { supply } = this, ids = (...kinds) => kinds.flatMap((k) => supply.kinds.get(k)).map((e) => e.id), least = (list, value) => greatest(list, fewLeast, value).map((x) => ({ id: x.of, v: x.v }));
+    const power = least(ids("rack", "pdu", "shelf", "row", "node"), (id) => supply.get(id.startsWith("node:") ? "nodeRatio" : "ratio", id));
+    const heat = least(ids("node"), (id) => -supply.get("margin", id)).map(({ id, v }) => ({ id, v: -v, held: supply.get("holding", id) }));
     const broken = supply.broken();
-    this.lines(this.lists.power, power.slice(0, fewLeast), (x) => [Number.isFinite(supply.load(x.id).watts) ? quantity(supply.load(x.id).watts, "watts", "") : "", percent(x.v)]);
-    this.lines(this.lists.heat, heat.slice(0, fewLeast), (x) => [x.held > 0 ? "clocks held" : "", quantity(x.v, "celsius", "")]);
+    this.lines(this.lists.power, power, (x) => [Number.isFinite(supply.load(x.id).watts) ? quantity(supply.load(x.id).watts, "watts", "") : "", percent(x.v)]);
+    this.lines(this.lists.heat, heat, (x) => [x.held > 0 ? "clocks held" : "", quantity(x.v, "celsius", "")]);
     this.lines(this.lists.broken, broken.slice(0, mostBroken), (x) => ["", x.words]);
     show(this.boxes.power, power.length > 0);
     show(this.boxes.heat, heat.length > 0);
@@ -244,8 +180,8 @@ export class Power {
   }
 
   drawLoops() {
-    const { supply } = this, few = supply.kinds.get("loop").map((e) => ({ e, margin: supply.heat(e.id).margin, c: supply.coolant.get(e.id) ?? {} }))
-      .sort((a, b) => (Number.isFinite(a.margin) ? a.margin : 1e9) - (Number.isFinite(b.margin) ? b.margin : 1e9)).slice(0, fewLeast);
+    const { supply } = this, few = greatest(supply.kinds.get("loop"), fewLeast, (e) => { const { margin } = supply.heat(e.id); return Number.isFinite(margin) ? -margin : -Infinity; })
+      .map(({ of: e }) => ({ e, margin: supply.heat(e.id).margin, c: supply.coolant.get(e.id) ?? {} }));
     const cell = (v, unit) => (v === undefined ? NONE : quantity(v, unit, ""));
     keyed(this.loops, few, {
       key: (x) => x.e.id,

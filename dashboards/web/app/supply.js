@@ -46,7 +46,8 @@ export class Supply {
     this.coolant = new Map(); // id -> {flow, supply, return, pressure}
     this.behind = new Map(); // id -> what it feeds, cools or holds
     this.nodesOf = new Map();
-    this.folded = new Map(); // what was made of the last answers
+    this.suppliers = new Map(); // id -> through whom it takes its load
+    this.#forget();
   }
 
   /** ask asks for lists and values as of an instant; in full for what is in or behind one piece, or of all for some details. */
@@ -69,8 +70,15 @@ export class Supply {
     return all.filter((a) => a.status === "rejected").map((a) => a.reason);
   }
 
+  // #forget is for new answers: what was folded of the last ones is kept by entity,
+  // since a plant has thousands and each is asked for several times.
+  #forget() {
+    this.loads = new Map();
+    this.heats = new Map();
+  }
+
   answered(name, result) {
-    this.folded = new Map();
+    this.#forget();
     if (name === "coolant") {
       this.coolant = new Map();
       for (const { labels, v } of result) {
@@ -97,7 +105,8 @@ export class Supply {
       this.behind.get(from).push(e.id);
     }
     this.nodesOf = new Map();
-    this.folded = new Map();
+    this.suppliers = new Map();
+    this.#forget();
   }
 
   get(question, id) { return this.of.get(question).get(id) ?? NaN; }
@@ -126,35 +135,49 @@ export class Supply {
   }
 
   /** load is what an entity takes: {ratio: of its limit, watts, alone: of one side's limit, were the other gone}. */
-  load(id) { return this.#once(`load ${id}`, () => this.#load(id)); }
-
-  // #once folds what stands behind an entity once for each answer.
-  #once(key, fold) {
-    let found = this.folded.get(key);
-    if (!found) this.folded.set(key, (found = fold()));
+  load(id) {
+    let found = this.loads.get(id);
+    if (!found) this.loads.set(id, (found = this.#load(id)));
     return found;
   }
 
   #load(id) {
-    const kind = id.slice(0, id.indexOf(":")), own = this.get(kind === "node" ? "nodeRatio" : "ratio", id), watts = this.get(kind === "node" ? "nodeWatts" : "watts", id);
-    const below = (this.behind.get(id) ?? []).filter((x) => (kind === "rack" ? x.startsWith("shelf:") : kind === "feed" || kind === "ups" ? /^(ups|pdu):/.test(x) : false)).map((x) => this.load(x));
+    const node = id.startsWith("node:"), own = this.get(node ? "nodeRatio" : "ratio", id), watts = this.get(node ? "nodeWatts" : "watts", id);
+    const below = this.#through(id).map((x) => this.load(x));
+    if (below.length === 0) return { ratio: own, own: Number.isFinite(own), watts, alone: NaN };
     const ratio = Number.isFinite(own) ? own : worst(below.map((b) => b.ratio));
     const all = sum(below.map((b) => b.watts));
     const limits = below.map((b) => b.watts / b.ratio).filter(Number.isFinite);
-    return { ratio, own: Number.isFinite(own), watts: Number.isFinite(watts) ? watts : all, alone: kind === "rack" && limits.length > 1 ? all / Math.min(...limits) : NaN };
+    return { ratio, own: Number.isFinite(own), watts: Number.isFinite(watts) ? watts : all, alone: id.startsWith("rack:") && limits.length > 1 ? all / Math.min(...limits) : NaN };
+  }
+
+  // #through are the pieces whose loads add up to an entity's.
+  #through(id) {
+    let found = this.suppliers.get(id);
+    if (!found) {
+      const of = id.startsWith("rack:") ? /^shelf:/ : /^(feed|ups):/.test(id) ? /^(ups|pdu):/ : null;
+      this.suppliers.set(id, (found = of ? (this.behind.get(id) ?? []).filter((x) => of.test(x)) : []));
+    }
+    return found;
   }
 
   /** heat is how warm it is behind an entity: {margin: least degrees to slowdown, node: where, hottest, held, inlet}. */
-  heat(id) { return this.#once(`heat ${id}`, () => this.#heat(id)); }
+  heat(id) {
+    let found = this.heats.get(id);
+    if (!found) this.heats.set(id, (found = this.#heat(id)));
+    return found;
+  }
 
   #heat(id) {
-    let margin = NaN, node = "", hottest = NaN, heldFor = NaN, inlet = this.get("inlet", id);
+    const [margins, hottests, helds, holdings, inlets] = ["margin", "hottest", "held", "holding", "inlet"].map((q) => this.of.get(q));
+    const value = (of, n) => (of.size === 0 ? NaN : of.get(n) ?? NaN), air = !id.startsWith("crah:");
+    let margin = NaN, node = "", hottest = NaN, heldFor = NaN, inlet = value(inlets, id);
     for (const n of id.startsWith("node:") ? [id] : this.nodes(id)) {
-      const m = this.get("margin", n);
-      if (!(m >= margin)) if (Number.isFinite(m)) { margin = m; node = n; }
-      hottest = most(hottest, this.get("hottest", n));
-      heldFor = most(heldFor, most(this.get("held", n), this.get("holding", n)));
-      if (!id.startsWith("crah:")) inlet = most(inlet, this.get("inlet", n));
+      const m = value(margins, n);
+      if (!(m >= margin) && Number.isFinite(m)) { margin = m; node = n; }
+      hottest = most(hottest, value(hottests, n));
+      heldFor = most(heldFor, most(value(helds, n), value(holdings, n)));
+      if (air) inlet = most(inlet, value(inlets, n));
     }
     return { margin, node, hottest, held: heldFor, inlet };
   }
@@ -190,3 +213,17 @@ export class Supply {
 function worst(values) { return values.filter(Number.isFinite).reduce(most, NaN); }
 function most(a, b) { return Number.isNaN(a) || b > a ? b : a; }
 function sum(values) { const known = values.filter(Number.isFinite); return known.length ? known.reduce((a, b) => a + b, 0) : NaN; }
+
+/** greatest are the n of a list with the greatest value, the greatest first, those without one left out: [{of, v}]. The rest is not put in order. */
+export function greatest(list, n, value) {
+  const out = [];
+  for (const of of list) {
+    const v = value(of);
+    if (Number.isNaN(v) || out.length === n && !(v > out[n - 1].v)) continue;
+    let at = out.length;
+    while (at > 0 && v > out[at - 1].v) at--;
+    out.splice(at, 0, { of, v });
+    if (out.length > n) out.pop();
+  }
+  return out;
+}

@@ -1,7 +1,7 @@
 // Scrubbing: which instant is looked at, live or past, with the incidents of that
 // time on the track. The address carries it.
 
-import { h, s, text, attr, show, keyed } from "./dom.js";
+import { h, s, text, attr, show, keyed, changed } from "./dom.js";
 import { when, universal, interval, instant, duration, called, clock } from "./format.js";
 import { setTime } from "./parts.js";
 import { grid } from "./promql.js";
@@ -64,6 +64,7 @@ export class Scrub {
     const width = this.track.clientWidth || 600, x = (t) => 8 + (Math.min(end, Math.max(begin, t)) - begin) / (end - begin) * (width - 16);
     const seen = (this.incidents ?? []).map((i) => ({ id: i.id, name: called(i.root?.entity ?? ""), from: interval(i.onset).middle, to: i.resolved ? instant(i.resolved) : end }))
       .filter((i) => i.to >= begin && i.from <= end).slice(0, 200);
+    if (!changed(this.track, "spans", [begin, end, width, seen])) return;
     keyed(this.track, seen, {
       key: (i) => i.id,
       create: () => s("path", { class: "span" }, s("title", {})),

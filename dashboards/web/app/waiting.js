@@ -3,7 +3,7 @@
 
 /** middle is the median of what is finite, NaN of nothing. */
 export function middle(values) {
-  const all = values.filter(Number.isFinite).sort((a, b) => a - b);
+  const all = Float64Array.from(values.filter(Number.isFinite)).sort();
   return all.length ? all[all.length >> 1] : NaN;
 }
 
