@@ -5,6 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/lab/sim/condition"
 	"github.com/quintet-dc/quintet/lab/sim/network"
+	"github.com/quintet-dc/quintet/lab/sim/random"
 	"github.com/quintet-dc/quintet/lab/sim/state"
 )
 
@@ -15,6 +16,8 @@ type linkEffect struct {
 	sent, taken, marked, dropped, damaged  float64
 	burst                                  float64 // codewords that nothing mends
 	stopped, frames, wait, length, highest float64
+	stands                                 float64 // share of the time in which length does
+	part                                   float64 // of a share, its first, that the link is on for
 }
 
 // nicEffect is the same for a NIC. Timeouts are per second.
@@ -41,7 +44,7 @@ func (s *solver) effects(t *traffic) {
 		if s.fabric.hold[l] {
 			q.stop = 0 // counted all the time, by background
 		}
-		e := linkEffect{link: l, stopped: q.stop, wait: q.stop, length: q.length, highest: q.highest}
+		e := linkEffect{link: l, stopped: q.stop, wait: q.stop, length: q.length, stands: q.stands, highest: q.highest}
 		if s.infinite {
 			e.wait = max(q.stop, float64(100*burstStop*s.fabric.bursts[l]))
 			e.stopped = 0
@@ -55,6 +58,7 @@ func (s *solver) effects(t *traffic) {
 	}
 	for i := range t.flows {
 		s.flowEffects(t, &t.flows[i])
+		s.on(t, &t.flows[i], still)
 	}
 	for _, l := range s.touched {
 		if nic := s.fabric.nic[l]; s.fabric.receiver[l] < 0 && s.condition.NICs[nic].PCIe < 1 { // else the NIC itself is slow
@@ -66,6 +70,23 @@ func (s *solver) effects(t *traffic) {
 		s.nicSlot[t.nics[i].nic] = -1
 	}
 }
+
+// on notes for which part of a share a flow's links are on: flows that wait for
+// each other are done together, and those that are done before the slowest leave
+// their links idle.
+func (s *solver) on(t *traffic, f *flow, still bool) {
+	part := 1.0
+	if !t.always && !still && t.seconds > 0 {
+		part = max(t.group[f.group]/t.seconds, leastPart)
+	}
+	for _, l := range f.path {
+		e := &t.links[s.slot[l]]
+		e.part = max(e.part, part)
+	}
+}
+
+// leastPart keeps a part of a share one that can be divided by; ours.
+const leastPart = 1e-6
 
 func (s *solver) nicOf(t *traffic, nic int32) *nicEffect {
 	if s.nicSlot[nic] < 0 {
@@ -135,24 +156,34 @@ func (s *solver) notify(t *traffic, f *flow, mark float64) {
 	s.nicOf(t, f.from).handled += cnps
 }
 
-// apply adds what a traffic did in the second to the counters.
-func (t *traffic) apply(st *state.State) {
+// apply adds what a traffic did in the second to the counters. moment draws what
+// gauges meet at its end.
+func (t *traffic) apply(st *state.State, moment random.Source) {
 	if t.active <= 0 {
 		return
 	}
+	end := t.went + t.share
 	for i := range t.links {
 		e, l := &t.links[i], &st.Links[t.links[i].link]
-		l.SentTotal += float64(e.sent * t.share)
-		l.TakenTotal += float64(e.taken * t.share)
-		l.StoppedTotal += float64(e.stopped * t.active)
-		l.FramesTotal += float64(e.frames * t.active)
-		l.WaitTotal += float64(e.wait * t.active)
-		l.MarkedTotal += float64(e.marked * t.share)
-		l.DroppedTotal += float64(e.dropped * t.share)
-		l.DamagedTotal += float64(e.damaged * t.share)
-		l.UncorrectableTotal += float64(e.burst * t.share)
-		l.QueueMost = max(l.QueueMost, e.highest)
-		if t.on {
+		share, active, on := t.share, t.active, t.on
+		if e.part < 1 {
+			share = passed(end, e.part) - passed(t.went, e.part)
+			active = float64(share * e.part * t.seconds)
+			on = on && end-math.Floor(end) < e.part
+		}
+		l.SentTotal += float64(e.sent * share)
+		l.TakenTotal += float64(e.taken * share)
+		l.StoppedTotal += float64(e.stopped * active)
+		l.FramesTotal += float64(e.frames * active)
+		l.WaitTotal += float64(e.wait * active)
+		l.MarkedTotal += float64(e.marked * share)
+		l.DroppedTotal += float64(e.dropped * share)
+		l.DamagedTotal += float64(e.damaged * share)
+		l.UncorrectableTotal += float64(e.burst * share)
+		if active > 0 {
+			l.QueueMost = max(l.QueueMost, e.highest)
+		}
+		if on && e.met(moment) {
 			l.Queue = max(l.Queue, e.length)
 		}
 	}
@@ -167,7 +198,17 @@ func (t *traffic) apply(st *state.State) {
 		n.TimeoutTotal += float64(e.timeouts * t.active)
 		n.Stalled = max(n.Stalled, float64(e.stalled*t.active))
 	}
-	t.share, t.active, t.on = 0, 0, false
+	t.went, t.share, t.active, t.on = end-math.Floor(end), 0, 0, false
+}
+
+// met reports whether a gauge that is read at this moment meets the queue: each
+// link's draw is its own.
+func (e *linkEffect) met(moment random.Source) bool {
+	if e.stands >= 1 {
+		return true
+	}
+	draw := moment.At(uint64(e.link))
+	return draw.Chance(e.stands)
 }
 
 // offered is what jobs offer each link in the mean: bits per second, flows,
@@ -219,7 +260,7 @@ func (o *offered) add(t *traffic, perSecond float64) {
 	for i := range t.links {
 		e := &t.links[i]
 		if stop := max(e.stopped, e.wait); stop > 0.01 {
-			o.stop[e.link] += float64(stop * duty)
+			o.stop[e.link] += float64(stop * duty * e.part)
 		}
 	}
 }

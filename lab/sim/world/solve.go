@@ -44,7 +44,8 @@ type queue struct {
 	stop    float64 // share of time that it is told to stop
 	drop    float64 // share of packets dropped before it
 	eager   float64 // factor of the rate that too eager marking leaves
-	length  float64 // bytes
+	length  float64 // bytes, while it stands
+	stands  float64 // share of the time in which it does
 	highest float64
 }
 
@@ -241,7 +242,7 @@ func (s *solver) demand(f *flow) float64 {
 // not. part is how much it sends of what it has free.
 func (s *solver) queue(l int32, foreign float64, full bool, part float64) queue {
 	bursts := float64(s.fabric.bursts[l] * crowding(part))
-	q := queue{eager: 1, mark: float64(burstMark * bursts), stop: float64(burstStop * bursts)}
+	q := queue{eager: 1, stands: 1, mark: float64(burstMark * bursts), stop: float64(burstStop * bursts)}
 	sw := s.fabric.sender[l]
 	if sw < 0 { // a NIC's own work queues do not mark
 		q.mark = 0
@@ -377,15 +378,21 @@ func (s *solver) backUp(path []int32) {
 	}
 }
 
+// drained is for how long traffic stands that was stopped, in parts of the stop:
+// what came meanwhile has to leave as well; ours.
+const drained = 2.0
+
 // stopped writes what being stopped for a share of the time does to a link's
-// queue.
+// queue: it stands while it is stopped and until it has drained, not all the
+// time at the mean.
 func (s *solver) stopped(l int32, stop float64) {
 	q := &s.state[l]
 	q.stop = max(q.stop, stop)
 	if s.fabric.sender[l] < 0 {
 		return // a NIC's own queues
 	}
-	q.length, q.highest = float64(xoff*s.marking.Min*min(1, float64(2*stop))), float64(1.1*xoff*s.marking.Min)
+	q.length, q.highest = float64(xoff*s.marking.Min), float64(1.1*xoff*s.marking.Min)
+	q.stands = min(1, float64(drained*stop))
 	if !s.blind(l) {
 		q.mark = max(q.mark, float64(s.marking.Most*min(1, float64(stop*stop))))
 		if s.root(l) {

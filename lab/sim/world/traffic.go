@@ -28,6 +28,19 @@ type traffic struct {
 
 	share, active float64 // of the second that passes: shares sent, seconds on
 	on            bool    // at its end
+	// went is how many shares had gone when the second began, so counted that
+	// each begins at a whole number.
+	went float64
+}
+
+// begin begins a share.
+func (t *traffic) begin() { t.went = -t.share }
+
+// passed is how much of its own part a link has sent that is on for the first
+// part of every share only, after so many shares.
+func passed(shares, part float64) float64 {
+	whole := math.Floor(shares)
+	return whole + min(1, (shares-whole)/part)
 }
 
 // flow goes from NIC to NIC.

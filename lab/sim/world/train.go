@@ -124,6 +124,11 @@ func (t *training) begin(w *World, now float64) {
 	t.wait = t.load(w, now)
 	t.until = now + t.wait
 	t.sent, t.moved, t.swapped, t.save = 0, 0, 0, 0
+	for _, tr := range []*traffic{t.ring, t.exchange} {
+		if tr != nil {
+			tr.begin()
+		}
+	}
 }
 
 // load is how long the whole job waits for a step's input. Loading has been

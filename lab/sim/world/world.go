@@ -244,11 +244,13 @@ func (w *World) write(from float64) {
 	}
 	st.Storage.ReadLatency = 0.8e-3 / max(w.condition.Storage.Read, 0.001)
 	st.Storage.WriteLatency = 1.5e-3 / max(w.condition.Storage.Write, 0.001)
+	queues := w.seed.Named("queues")
+	moment := queues.At(uint64(st.Second))
 	for i := range w.jobs {
 		j := &st.Jobs[i]
 		for _, t := range w.traffic(i) {
 			if t != nil {
-				t.apply(st)
+				t.apply(st, moment)
 			}
 		}
 		if t := w.training[i]; t != nil {
