@@ -91,6 +91,11 @@ func (a *account) passed(gone thin.Result) {
 	a.remove(byFullness, gone.Dropped)
 }
 
+// crowdedOut is how many samples were removed for want of room.
+func (a *account) crowdedOut() uint64 {
+	return a.thinned.Load() + a.lost[slices.Index(lossReasons(), byFullness)].Load()
+}
+
 // What the outbox states of itself, as samples of collector:<process>, beside a
 // counter for each of lossReasons. They are counters of this process's life, but
 // for what is spilled, a level.

@@ -39,6 +39,8 @@ type carrier struct {
 	schemas  []telemetry.Fingerprint  // likewise
 	failures int                      // in a row
 	refused  int                      // in a row
+	removed  uint64                   // what had been removed when the log last took records
+	crowded  bool                     // it was told that more has been since
 }
 
 func newCarrier(o *Outbox, r *report) carrier {
@@ -86,6 +88,7 @@ func (c *carrier) run(ctx context.Context) {
 	defer s.retry.Stop()
 	for ctx.Err() == nil {
 		c.relieve(s.busy)
+		c.notice()
 		s.start()
 		select {
 		case <-ctx.Done():
@@ -286,10 +289,19 @@ func (c *carrier) forget(n int) {
 }
 
 func (c *carrier) succeeded() {
+	removed := c.o.account.crowdedOut()
 	if c.failures > 0 {
-		c.o.cfg.Logger.Info("the log takes records again", "failures", c.failures)
+		c.o.cfg.Logger.Info("the log takes records again", "failures", c.failures, "removed_samples", removed-c.removed)
 	}
-	c.failures = 0
+	c.failures, c.removed, c.crowded = 0, removed, false
+}
+
+// notice tells, once an outage, that there is no longer room for everything.
+func (c *carrier) notice() {
+	if !c.crowded && c.o.account.crowdedOut() > c.removed {
+		c.crowded = true
+		c.o.cfg.Logger.Warn("what waits for the log no longer fits: the oldest is thinned, counters keep their increase")
+	}
 }
 
 func (c *carrier) failed(err error) {
