@@ -38,8 +38,11 @@ func Reasons() []Reason {
 		Unreadable, Unsupported, Vanished}
 }
 
-// otherReason is the place of Other in Reasons.
-const otherReason = 3
+// The places of Duplicate and Other in Reasons.
+const (
+	duplicateReason = 1
+	otherReason     = 3
+)
 
 // Metric returns the name of the counter of what was dropped for this reason.
 func (r Reason) Metric() telemetry.MetricName {

@@ -80,13 +80,14 @@ type supervisor struct {
 	every    time.Duration
 	patience time.Duration
 	log      *slog.Logger
+	speaks   *speakers
 	workers  []*worker
 	feed     *Feed
 	words    []uint64
 }
 
 func newSupervisor(c Config) (*supervisor, error) {
-	s := &supervisor{emitter: c.Emitter, every: c.Every, patience: c.Patience, log: c.Logger}
+	s := &supervisor{emitter: c.Emitter, every: c.Every, patience: c.Patience, log: c.Logger, speaks: &speakers{spoken: map[topic]spoken{}}}
 	if s.emitter == nil {
 		return nil, errors.New("no emitter")
 	}

@@ -25,6 +25,7 @@ type log struct {
 	schemas map[telemetry.Fingerprint]*telemetry.Schema
 	values  map[string]float64 // the newest of each series
 	frames  int
+	events  []string
 }
 
 func (l *log) Emit(r *telemetry.Record) {
@@ -36,6 +37,8 @@ func (l *log) Emit(r *telemetry.Record) {
 	switch r.Kind {
 	case telemetry.SchemaRecord:
 		l.schemas[r.Schema.Fingerprint()] = r.Schema
+	case telemetry.EventRecord:
+		l.events = append(l.events, fmt.Sprintf("%s %s %s", r.Event.Entity, r.Event.Name, r.Event.Text))
 	case telemetry.FrameRecord:
 		l.frames++
 		h, _ := r.Frame.Header()
@@ -285,6 +288,37 @@ func TestSupervisedSideBySide(t *testing.T) {
 		}
 		if !slices.Equal(got, []float64{400, 400, 400, 400}) {
 			t.Errorf("read %v", got)
+		}
+	})
+}
+
+// The kernel's log and the driver's library see the same XID: one event comes of
+// it, the other is counted.
+func TestOneXIDIsOneEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tells := func(after time.Duration, text string) run {
+			return func(ctx context.Context, s collectors.Sink) error {
+				time.AfterFunc(after, func() {
+					now := telemetry.Time(time.Now().UnixNano())
+					s.Emit(&telemetry.Record{Kind: telemetry.EventRecord, Event: &telemetry.Event{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: "n1/3"},
+						At: now, Received: now, Name: telemetry.EventXID, Text: text, Source: telemetry.Source{Collector: "x", Target: "n1"}}})
+				})
+				<-ctx.Done()
+				return nil
+			}
+		}
+		out := &log{}
+		stop := supervised(t, collectors.Config{Self: "n1", Emitter: out, Specs: []collectors.Spec{
+			{Name: "logs", Collector: tells(time.Second, "79, GPU has fallen off the bus.")},
+			{Name: "nvml", Collector: tells(2*time.Second, "79")},
+		}})
+		pass(15 * time.Second)
+		stop()
+		if want := []string{"gpu:n1/3 xid 79, GPU has fallen off the bus."}; !slices.Equal(out.events, want) {
+			t.Errorf("told: %q, want %q", out.events, want)
+		}
+		if n := out.value("collector:n1/nvml collector_dropped_duplicate_total"); n != 1 {
+			t.Errorf("%v counted as duplicates", n)
 		}
 	})
 }

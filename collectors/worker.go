@@ -31,6 +31,7 @@ var errReturned = errors.New("returned before it was told to")
 type worker struct {
 	spec    Spec
 	emitter Emitter
+	speaks  *speakers // shared by the workers of a supervisor
 	log     *slog.Logger
 	own     ownMetrics
 
@@ -47,6 +48,7 @@ func newWorker(spec Spec, s *supervisor, set *metrics.Set) *worker {
 	return &worker{
 		spec:    spec,
 		emitter: s.emitter,
+		speaks:  s.speaks,
 		log:     s.log.With("collector", spec.Name, "target", spec.Target),
 		own:     newOwnMetrics(set, spec.Name),
 		dropped: make([]uint64, len(Reasons())),
@@ -165,6 +167,13 @@ func (w *worker) swept(s Sweep) {
 	w.own.read.AddInt64(int64(max(s.Read, 0)))
 }
 
+// unsaid counts an event that another collector has told.
+func (w *worker) unsaid() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drop(duplicateReason, 1)
+}
+
 func (w *worker) drop(reason, n int) {
 	if n > 0 {
 		w.dropped[reason] += uint64(n)
@@ -213,9 +222,14 @@ type workerSink struct {
 }
 
 func (s *workerSink) Emit(r *telemetry.Record) {
-	if !s.closed.Load() {
-		s.worker.emitter.Emit(r)
+	if s.closed.Load() {
+		return
 	}
+	if r != nil && r.Event != nil && !s.worker.speaks.mayTell(s.worker, r.Event) {
+		s.worker.unsaid()
+		return
+	}
+	s.worker.emitter.Emit(r)
 }
 
 func (s *workerSink) Swept(sweep Sweep) {

@@ -226,3 +226,36 @@ func TestRepeats(t *testing.T) {
 		t.Errorf("%d events, dropped %v", n, got.dropped)
 	}
 }
+
+// What the kernel says, its daemon copies into files and the fabric manager says
+// again is one event and counts once; a second one that all of them tell, later,
+// is another.
+func TestOneThingInSeveralLogs(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0) // 08:00:00 UTC
+	c := sampleConfig()
+	c.Since = time.Hour
+	kernel, copied, fabric := temp(t, "kmsg"), temp(t, "kern.log"), temp(t, "fabricmanager.log")
+	c.Kernel = File{Path: kernel, Boot: now.Add(-10 * time.Minute)}
+	c.Files = []File{{Path: copied}, {Path: fabric}}
+	for i, after := range []time.Duration{0, 5 * time.Minute} {
+		at := c.Kernel.Boot.Add(after).UTC()
+		xid := "NVRM: Xid (PCI:0000:1a:00): 79, pid=1, name=x, GPU has fallen off the bus."
+		sxid := "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 24007, Fatal, Link 27 ltssm fault up"
+		write(t, kernel, fmt.Sprintf("4,%d,%d,-;%s\n4,%d,%d,-;%s\n", 2*i+1, after.Microseconds(), xid, 2*i+2, after.Microseconds()+1, sxid))
+		stamp := at.Format("Jan _2 15:04:05")
+		write(t, copied, fmt.Sprintf("%s h1 kernel: [  1.000000] %s\n%s h1 kernel: [  1.000001] %s\n", stamp, xid, stamp, sxid))
+		write(t, fabric, fmt.Sprintf("[%s] [ERROR] [tid 12] detected NVSwitch fatal error 24007 on fid 0 on NVSwitch pci bus id 00000000:C1:00.0 physical id 5 port 27\n",
+			at.Format("Jan 02 2006 15:04:05")))
+	}
+	got := once(t, stands(t, c, now))
+	one := []string{"gpu:h1/0 xid 79, GPU has fallen off the bus.", "nvswitch:h1/3 sxid 24007, Fatal, Link 27 ltssm fault up"}
+	equal(t, "events", got.told(), append(one, one...))
+	for series, want := range map[string]float64{"gpu:h1/0 gpu_xid_errors_total": 2, "nvswitch:h1/3 nvswitch_sxid_errors_total": 2} {
+		if v := got.values[series]; v != want {
+			t.Errorf("%s = %v, want %v", series, v, want)
+		}
+	}
+	if n := got.dropped[collectors.Duplicate]; n != 6 {
+		t.Errorf("%d duplicates counted, dropped %v", n, got.dropped)
+	}
+}

@@ -108,6 +108,12 @@ type source struct {
 	err    error     // why it cannot be read
 }
 
+// way is how a line came: the same one may come by several, the kernel's own
+// record and a daemon's copies of it in files.
+type way struct{ part, path string }
+
+func (s *source) way() way { return way{s.part, s.file.Path} }
+
 // reader is one run of the collector. One goroutine uses it.
 type reader struct {
 	*Collector
@@ -271,7 +277,7 @@ func (r *reader) raw(s *source, raw string, fresh bool) {
 	}
 	if !l.record {
 		l.host = r.host(l.host, r.cfg.Node)
-		r.line(s.part, &l, r.stale(s, &l, fresh), fresh)
+		r.line(s.way(), &l, r.stale(s, &l, fresh), fresh)
 		return
 	}
 	l.host = r.cfg.Node
@@ -283,14 +289,14 @@ func (r *reader) raw(s *source, raw string, fresh bool) {
 	r.lost(lost)
 	s.kernel.date(&l, now, fresh)
 	if l, fresh, ok := s.kernel.join(l, fresh); ok {
-		r.line(s.part, &l, r.stale(s, &l, fresh), fresh)
+		r.line(s.way(), &l, r.stale(s, &l, fresh), fresh)
 	}
 }
 
 // flush takes the line that waits for more.
 func (r *reader) flush(s *source) {
 	if l, fresh, ok := s.kernel.flush(); ok {
-		r.line(s.part, &l, r.stale(s, &l, fresh), fresh)
+		r.line(s.way(), &l, r.stale(s, &l, fresh), fresh)
 	}
 }
 
@@ -339,11 +345,11 @@ func (r *reader) message(m message) {
 	} else {
 		l.host = r.host(l.host, m.from.String())
 	}
-	r.line("syslog", &l, false, true)
+	r.line(way{part: "syslog"}, &l, false, true)
 }
 
 // line makes an event of a line, if a pattern is for it.
-func (r *reader) line(part string, l *line, stale, fresh bool) {
+func (r *reader) line(by way, l *line, stale, fresh bool) {
 	f := r.library.find(l)
 	if f.pattern == nil || f.event == "" {
 		r.dropped[collectors.Skipped]++
@@ -358,9 +364,6 @@ func (r *reader) line(part string, l *line, stale, fresh bool) {
 		r.dropped[collectors.Unknown]++
 		return
 	}
-	if f.count != "" {
-		r.add(h.event.Entity, f.count, 1)
-	}
 	now := r.clock()
 	h.event.At, h.event.Received = telemetry.Time(now.UnixNano()), telemetry.Time(now.UnixNano())
 	if !l.at.IsZero() && l.at.Unix() > 0 {
@@ -368,14 +371,20 @@ func (r *reader) line(part string, l *line, stale, fresh bool) {
 			h.event.At = telemetry.Time(l.at.UnixNano())
 		}
 	}
-	h.event.Source = telemetry.Source{Collector: sourceName, Target: r.cfg.Name, Part: part}
+	h.event.Source = telemetry.Source{Collector: sourceName, Target: r.cfg.Name, Part: by.part}
+	h.way = by
 	v, before := r.repeats.judge(&h, now)
 	for _, e := range before {
 		r.emit(e)
 	}
+	if f.count != "" && v != elsewhere {
+		r.add(h.event.Entity, f.count, 1)
+	}
 	switch v {
 	case first:
 		r.emit(h.event)
+	case elsewhere:
+		r.dropped[collectors.Duplicate]++
 	case tooMany:
 		r.dropped[collectors.OverLimit]++
 	}

@@ -36,6 +36,7 @@ type pattern struct {
 	event  telemetry.EventName
 	text   template
 	key    template // lines with the same key, of one entity, are repeats
+	same   string   // lines of all patterns that name it, with the same key, are of one thing of a host
 	within time.Duration
 	most   int // events in a minute of a host's
 	count  telemetry.MetricName
@@ -122,6 +123,7 @@ func readPattern(r *entry.Reader, n *yaml.Node) *pattern {
 		}),
 		note("event", func(v *yaml.Node) { p.event = telemetry.EventName(r.Name(v, "event", 60)) }),
 		of("text", &p.text), of("key", &p.key),
+		note("same", func(v *yaml.Node) { p.same = r.Name(v, "same", 60) }),
 		note("within", func(v *yaml.Node) { p.within = r.Duration(v, "within", entry.Span{Least: 0, Most: time.Hour}) }),
 		note("most", func(v *yaml.Node) { p.most = r.Whole(v, "most", 1, 10000) }),
 		note("count", func(v *yaml.Node) { p.count = telemetry.MetricName(r.Name(v, "count", 100)) }),
@@ -233,7 +235,18 @@ type happening struct {
 	event   telemetry.Event
 	host    string // who wrote the line
 	key     string
+	way     way
 }
+
+// same says what makes another one a repeat.
+func (h *happening) same() same {
+	if h.pattern.same != "" {
+		return same{h.pattern.same, telemetry.Entity{Kind: telemetry.Node, Name: h.host}, strings.ToLower(h.key)}
+	}
+	return same{h.pattern.name, h.event.Entity, h.key}
+}
+
+func (h *happening) teller() teller { return teller{h.pattern, h.way} }
 
 // tell makes a line's event; false where no entity of the pattern can be named.
 func (f *found) tell(t *names) (happening, bool) {

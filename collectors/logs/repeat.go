@@ -20,15 +20,22 @@ type repeats struct {
 
 // same is what makes events repeats of each other.
 type same struct {
-	pattern *pattern
-	entity  telemetry.Entity
+	pattern string           // its name, or what several patterns say they tell of
+	entity  telemetry.Entity // the host where it is several: each may name another thing
 	key     string
+}
+
+// teller is who speaks of something: it alone may repeat itself.
+type teller struct {
+	pattern *pattern
+	way     way
 }
 
 // run is an event and its repeats.
 type run struct {
 	until telemetry.Time // by the events' own times: a backlog is read in no time
 	over  time.Time      // when it is over for good, by our clock
+	by    teller
 	last  telemetry.Event
 	more  int
 }
@@ -53,22 +60,27 @@ func newRepeats() *repeats {
 type verdict uint8
 
 const (
-	first verdict = iota
-	again         // counted, and told later
+	first     verdict = iota
+	again             // counted, and told later
+	elsewhere         // told already, from another log or in other words
 	tooMany
 )
 
 // judge says what becomes of an event. What is to be told of earlier repeats
 // comes before it.
 func (r *repeats) judge(h *happening, now time.Time) (v verdict, before []telemetry.Event) {
-	k := same{h.pattern, h.event.Entity, h.key}
+	k := h.same()
 	if o := r.open[k]; o != nil {
-		if h.event.At < o.until {
+		switch {
+		case h.event.At >= o.until:
+		case o.by != h.teller():
+			return elsewhere, nil
+		default:
 			o.last = h.event
 			o.more++
 			return again, nil
 		}
-		before = o.tell(h.pattern)
+		before = o.tell()
 		delete(r.open, k)
 	}
 	return r.admit(k, h, now), before
@@ -96,7 +108,7 @@ func (r *repeats) admit(k same, h *happening, now time.Time) verdict {
 	}
 	b.left--
 	if h.pattern.within > 0 {
-		r.open[k] = &run{until: h.event.At.Add(telemetry.Duration(h.pattern.within)), over: now.Add(h.pattern.within)}
+		r.open[k] = &run{until: h.event.At.Add(telemetry.Duration(h.pattern.within)), over: now.Add(h.pattern.within), by: h.teller()}
 	}
 	return first
 }
@@ -119,18 +131,18 @@ func (r *repeats) due(now time.Time, end bool) []telemetry.Event {
 			continue
 		}
 		delete(r.open, k)
-		out = append(out, o.tell(k.pattern)...)
+		out = append(out, o.tell()...)
 	}
 	slices.SortFunc(out, telemetry.Event.Compare)
 	return out
 }
 
 // tell is the event that tells of repeats; none where there were none.
-func (o *run) tell(p *pattern) []telemetry.Event {
+func (o *run) tell() []telemetry.Event {
 	if o.more == 0 {
 		return nil
 	}
 	e := o.last
-	e.Text = fmt.Sprintf("%s (%d more within %s)", clip(e.Text, maxText-40), o.more, p.within)
+	e.Text = fmt.Sprintf("%s (%d more within %s)", clip(e.Text, maxText-40), o.more, o.by.pattern.within)
 	return []telemetry.Event{e}
 }

@@ -1,0 +1,88 @@
+package collectors
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// speakerFor is how long the collector that told of something goes on speaking
+// for it: the slowest other witness, a library that is asked once a minute, comes
+// within it.
+const speakerFor = telemetry.Duration(75 * time.Second)
+
+// maxSpoken bounds what is remembered of who spoke.
+const maxSpoken = 4096
+
+// speakers sees to it that what several collectors of a process witness is told
+// once: an XID stands in the kernel's log, in its copies by syslog, and in the
+// driver's library. As with a series (design A1), one speaks at a time, whoever
+// came first, and another only when that one has been silent for a while; a
+// witness that cannot read its log is thus replaced by one that can.
+type speakers struct {
+	mu     sync.Mutex
+	spoken map[topic]spoken
+}
+
+// topic is what an event is about, in whatever words.
+type topic struct {
+	entity telemetry.Entity
+	name   telemetry.EventName
+	code   string
+}
+
+// spoken is who told of a topic, and when it last happened.
+type spoken struct {
+	by *worker
+	at telemetry.Time
+}
+
+// topicOf returns an event's topic; false for what has one witness only.
+func topicOf(e *telemetry.Event) (topic, bool) {
+	if e.Name != telemetry.EventXID {
+		return topic{}, false
+	}
+	code := e.Text
+	if i := strings.IndexFunc(code, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		code = code[:i]
+	}
+	return topic{e.Entity, e.Name, code}, code != ""
+}
+
+// mayTell reports whether a worker is to tell of an event: no other has within
+// speakerFor of it.
+func (s *speakers) mayTell(w *worker, e *telemetry.Event) bool {
+	t, ok := topicOf(e)
+	if !ok {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, heard := s.spoken[t]
+	if heard && last.by != w && e.At.Sub(last.at) < speakerFor && last.at.Sub(e.At) < speakerFor {
+		return false
+	}
+	if !heard && len(s.spoken) >= maxSpoken {
+		s.forget(e.At)
+		if len(s.spoken) >= maxSpoken {
+			return true // better twice than not at all
+		}
+	}
+	if heard && last.by == w {
+		s.spoken[t] = spoken{w, max(last.at, e.At)}
+	} else {
+		s.spoken[t] = spoken{w, e.At}
+	}
+	return true
+}
+
+// forget drops what is over at a time.
+func (s *speakers) forget(now telemetry.Time) {
+	for t, last := range s.spoken { // order-independent: each is judged by itself
+		if now.Sub(last.at) >= speakerFor {
+			delete(s.spoken, t)
+		}
+	}
+}
