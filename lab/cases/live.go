@@ -39,7 +39,7 @@ func NewLive(gpus int, seed uint64, start telemetry.Time) (*Live, error) {
 		return nil, err
 	}
 	l.meter, err = measure.New(l.act.world.Site(), Measured(l.act.world.Jobs()), measure.Config{Seed: seed, Start: start,
-		InfiniBand: s.infiniBand})
+		InfiniBand: s.infiniBand, Collectives: true})
 	return l, err
 }
 

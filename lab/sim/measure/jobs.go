@@ -64,6 +64,9 @@ func (m *Meter) addJobs() error {
 			m.server(i)
 			continue
 		}
+		if m.cfg.Collectives {
+			m.collectives(i)
+		}
 		t := &m.tellers[i]
 		t.each = max(1, j.Every)
 		t.steps = m.silent(i, "steps", stepColumns(t.each > 1), []telemetry.Entity{j.Entity})
@@ -79,6 +82,33 @@ func (m *Meter) addJobs() error {
 		}
 	}
 	return nil
+}
+
+// process is a rank as NCCL has it.
+type process struct {
+	begun   uint32
+	seconds float32
+}
+
+// collectives adds what NCCL knows of a job's ranks while it runs.
+func (m *Meter) collectives(job int) {
+	j := &m.jobs[job]
+	for lo := 0; lo < len(j.Ranks); lo += ranksASource {
+		t := &table[process]{view: func(st *state.State, i int32) process {
+			return process{st.Jobs[job].Begun[i], st.Jobs[job].Collective[i]}
+		},
+			cols: []column[process]{
+				{name: "rank_collectives_total", as: telemetry.Uint, how: level, of: func(p *process) float64 { return float64(p.begun) }},
+				{name: "rank_collective_seconds", as: telemetry.Decimal, exp: 6, how: level, of: func(p *process) float64 { return float64(p.seconds) }},
+			}}
+		var es []telemetry.Entity
+		for r := lo; r < min(lo+ranksASource, len(j.Ranks)); r++ {
+			es = append(es, RankName(j.Entity, r))
+			t.index = append(t.index, int32(r))
+		}
+		m.add(plan{source: telemetry.Source{Collector: "nccl", Target: j.Entity.Name, Part: "ranks" + strconv.Itoa(lo/ranksASource)}, entities: es, body: t,
+			period: second, clock: &m.hosts[j.Ranks[0].Node], node: -1, sw: -1, server: job + 1, takes: prompt(), jitter: 0.01})
+	}
 }
 
 // silent adds a source that speaks when a step ends, not by a cadence.

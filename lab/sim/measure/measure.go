@@ -35,6 +35,9 @@ type Config struct {
 	// Boards is how often a board controller is asked, whole seconds; zero draws
 	// 10 to 30 s for each.
 	Boards telemetry.Duration
+	// Collectives has NCCL tell how many each rank has begun. Few sites ask it,
+	// and no case counts on it.
+	Collectives bool
 	// Coarsen lets every source with a cadence read so many times as rarely; 0
 	// and 1 change nothing. Steps are told as ever.
 	Coarsen int

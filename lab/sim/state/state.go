@@ -146,7 +146,14 @@ type Supply struct {
 type Job struct {
 	Running bool
 	Steps   []Step
-	Serving Serving // of a serving job
+	// Begun is how many collectives each rank of a training job has begun since
+	// the job started or started again, one a step: who has begun fewer than the
+	// others is waited for.
+	Begun []uint32
+	// Collective is how long the one of the last step took for each rank, in
+	// seconds: blocked, moving data in the open, and behind computing.
+	Collective []float32
+	Serving    Serving // of a serving job
 }
 
 // Step is one step that ended. Rank slices are by the job's rank.

@@ -75,6 +75,7 @@ func (t *training) times(s *state.Step) {
 		s.Compute[r] = float32(t.busy[r])
 		s.Transfer[r] = float32(transfer)
 		s.Wait[r] = float32(max(0, open-t.busy[r]) + t.moved + t.swapped - transfer)
+		t.collective[r] = s.Wait[r] + s.Transfer[r] + float32(t.hidden)
 	}
 }
 
@@ -97,6 +98,7 @@ func (t *training) idle(w *World, now, to float64) float64 {
 	}
 	w.event(at, jobEntity(t.job), name, "")
 	t.failed, t.stuck, t.before, t.step = -1, -1, 0, t.saved
+	t.first = t.step
 	w.dirty = true
 	t.begin(w, at)
 	return at
@@ -106,6 +108,19 @@ func (t *training) idle(w *World, now, to float64) float64 {
 // traffic without a way.
 func (t *training) blocked() bool {
 	return t.dead || t.ring != nil && math.IsInf(t.ring.seconds, 1) || t.exchange != nil && math.IsInf(t.exchange.seconds, 1)
+}
+
+// begun is how many collectives each rank has begun: the steps before, and this
+// one's where it has computed.
+func (t *training) begun() []uint32 {
+	for r := range t.collectives {
+		n := t.step - t.first
+		if t.phase > computing || t.phase == computing && t.todo[r] < 0 {
+			n++
+		}
+		t.collectives[r] = uint32(n)
+	}
+	return t.collectives
 }
 
 // watch ends the job where its time is over, and fails it where it has stood

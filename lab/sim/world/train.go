@@ -38,6 +38,7 @@ type training struct {
 	sent   float64 // share of the ring sent
 	step   int
 	saved  int     // the step that begins after the last checkpoint
+	first  int     // the step with which the job last started
 	began  float64 // the step
 	before float64 // seconds the step before took, less its waiting for input
 	stuck  float64 // since when nothing can go on; -1 is not
@@ -55,8 +56,12 @@ type training struct {
 	entered float64   // of the collective
 	wait    float64   // for input
 	moved   float64   // seconds of ring traffic in the open
+	hidden  float64   // and behind computing
 	swapped float64   // seconds of exchange
 	save    float64
+
+	collectives []uint32  // by rank, how many it has begun; see begun
+	collective  []float32 // by rank, seconds of the last
 
 	readFrom, readUntil, readRate, writeRate float64
 	steps                                    []state.Step
@@ -66,7 +71,8 @@ type training struct {
 func newTraining(w *World, j *work.Job, index int) *training {
 	n := j.Ranks
 	t := &training{job: j, index: index, seed: w.seed.Named("job"), gpus: make([]int32, n), stuck: -1, failed: -1,
-		loads: make([]work.Load, n), launch: make([]float64, n), todo: make([]float64, n), busy: make([]float64, n), slow: make([]float64, n)}
+		loads: make([]work.Load, n), launch: make([]float64, n), todo: make([]float64, n), busy: make([]float64, n), slow: make([]float64, n),
+		collectives: make([]uint32, n), collective: make([]float32, n)}
 	t.seed = t.seed.Named(j.Name)
 	for r := range n {
 		p := j.Place(r)
@@ -123,7 +129,7 @@ func (t *training) begin(w *World, now float64) {
 	t.job.Draw(t.loads, t.seed, t.step, t.task)
 	t.wait = t.load(w, now)
 	t.until = now + t.wait
-	t.sent, t.moved, t.swapped, t.save = 0, 0, 0, 0
+	t.sent, t.moved, t.hidden, t.swapped, t.save = 0, 0, 0, 0, 0
 	for _, tr := range []*traffic{t.ring, t.exchange} {
 		if tr != nil {
 			tr.begin()
@@ -259,6 +265,7 @@ func (t *training) overlap(now, to float64) {
 	}
 	d := min(to-start, float64((spec.Overlap-t.sent)*t.ring.seconds))
 	t.sent += t.ring.pass(d, start+d >= to)
+	t.hidden += d
 }
 
 // pass is on for so long, and returns the share that goes in it.

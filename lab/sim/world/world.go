@@ -254,7 +254,7 @@ func (w *World) write(from float64) {
 			}
 		}
 		if t := w.training[i]; t != nil {
-			j.Running, j.Steps = t.phase != off, t.steps
+			j.Running, j.Steps, j.Begun, j.Collective = t.phase != off, t.steps, t.begun(), t.collective
 			t.store(st, from)
 			continue
 		}
