@@ -77,6 +77,9 @@ func jobLabels() []string {
 		"batch.kubernetes.io/job-name", "job-name"}
 }
 
+// attemptLabel is how often a JobSet was made anew.
+const attemptLabel = "jobset.sigs.k8s.io/restart-attempt"
+
 func openKube(c Config, g dial.Guard) (source, error) {
 	client, base, err := httpClient(c, g)
 	if err != nil {
@@ -279,6 +282,9 @@ func (p *pod) job() (key, name string) {
 // add adds a pod to its job: a job runs while one of its pods does, and has
 // failed when one has and none runs.
 func (p *pod) add(w *work) {
+	if n, err := strconv.Atoi(p.Metadata.Labels[attemptLabel]); err == nil { // its pods are new ones then
+		w.restarts = max(w.restarts, n)
+	}
 	for _, c := range p.Status.ContainerStatuses {
 		w.restarts = max(w.restarts, c.RestartCount)
 		if t := c.State.Terminated; t != nil {

@@ -81,14 +81,15 @@ func (t *tracker) begin(r *report, w work) {
 		r.drop(collectors.OverLimit, 1)
 		return
 	}
-	if w.start <= 0 || w.start > r.now.Add(time.Minute) {
+	unknown := w.start <= 0 || w.start > r.now.Add(time.Minute)
+	if unknown {
 		w.start = r.now
 	}
 	t.held[w.key], t.names[w.job], t.seen[w.key] = &w, w.key, true
 	for _, s := range w.spots {
 		t.state(r, &w, s, w.start, 0)
 	}
-	if !t.later && r.now.Sub(w.start) > fresh {
+	if !t.later && (unknown || r.now.Sub(w.start) > fresh) {
 		return
 	}
 	name, text := telemetry.EventJobStarted, ""
