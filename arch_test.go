@@ -141,7 +141,7 @@ deploy:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
-cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/logs lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
+cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
 cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer github.com/alecthomas/kong go.yaml.in/yaml
@@ -167,13 +167,16 @@ lab/cases/baseline:      telemetry correlate/stats
 lab/accuracy:            telemetry correlate/stats correlate/explain replay/score lab/cases lab/cases/baseline
 lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
 lab/board:         telemetry
-lab/wire/gnmi:     telemetry lab/board github.com/openconfig/gnmi google.golang.org/grpc
+lab/wire/authority:
+lab/wire/gnmi:     telemetry lab/board lab/wire/authority github.com/openconfig/gnmi google.golang.org/grpc
 lab/live:          telemetry lab/board lab/cases lab/sim/fault
-lab/wire/redfish:  telemetry lab/board
+lab/wire/redfish:  telemetry lab/board lab/wire/authority
 lab/wire/exporter: telemetry lab/board
 lab/wire/ibsim:    telemetry lab/board
 lab/wire/host:     telemetry lab/board
+lab/wire/kube:     telemetry lab/board lab/wire/authority
 lab/wire/logs:     telemetry lab/board
+lab/wire/nccl:     telemetry lab/board
 lab/wire/plan:     telemetry lab/board
 lab/wire/slurm:    telemetry lab/board
 lab/wire/trainer:  telemetry lab/board

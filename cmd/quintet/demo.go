@@ -12,20 +12,21 @@ import (
 // demoCommand runs the whole live service on a simulated site, or on a recording
 // in its place.
 type demoCommand struct {
-	GPUs     int           `name:"gpus" default:"16" placeholder:"N" help:"How large the simulated site is."`
-	Seed     uint64        `default:"3" placeholder:"N" help:"Equal seeds make equal sites."`
-	Fault    string        `placeholder:"NAME[@ENTITY]" help:"What goes wrong, again and again; one of each domain in turn if not given."`
-	After    time.Duration `default:"60s" help:"When the first fault comes."`
-	Recorded bool          `help:"Play our own recording of a small RoCE fabric in the place of the site."`
-	Trace    string        `placeholder:"FILE" help:"Play this recording in the place of the site: a trace, or the folder of a bundle."`
-	Speed    float64       `default:"1" help:"How many times real time a recording is played."`
-	Past     time.Duration `default:"130s" help:"How much of the recording has already happened when the demo begins."`
-	Listen   string        `default:"127.0.0.1:8420" placeholder:"ADDRESS" help:"Where the page and the API are."`
-	Data     string        `placeholder:"DIR" help:"Keep the log here, and go on with it when started again. Without it, nothing is kept."`
-	Webhook  string        `placeholder:"URL" help:"Tell this receiver, too, signed with the secret in --secret."`
-	Secret   string        `placeholder:"FILE" help:"The webhook's secret (whsec_…)."`
-	Config   string        `placeholder:"FILE" help:"A configuration, for whatever else is to be set."`
-	LogLevel string        `default:"warn" enum:"debug,info,warn,error" help:"What is logged: debug, info, warn, error."`
+	GPUs      int           `name:"gpus" default:"16" placeholder:"N" help:"How large the simulated site is."`
+	Seed      uint64        `default:"3" placeholder:"N" help:"Equal seeds make equal sites."`
+	Fault     string        `placeholder:"NAME[@ENTITY]" help:"What goes wrong, again and again; one of each domain in turn if not given."`
+	Scheduler string        `default:"slurm" enum:"slurm,kubernetes" help:"Who runs the training jobs, slurm or kubernetes."`
+	After     time.Duration `default:"60s" help:"When the first fault comes."`
+	Recorded  bool          `help:"Play our own recording of a small RoCE fabric in the place of the site."`
+	Trace     string        `placeholder:"FILE" help:"Play this recording in the place of the site: a trace, or the folder of a bundle."`
+	Speed     float64       `default:"1" help:"How many times real time a recording is played."`
+	Past      time.Duration `default:"130s" help:"How much of the recording has already happened when the demo begins."`
+	Listen    string        `default:"127.0.0.1:8420" placeholder:"ADDRESS" help:"Where the page and the API are."`
+	Data      string        `placeholder:"DIR" help:"Keep the log here, and go on with it when started again. Without it, nothing is kept."`
+	Webhook   string        `placeholder:"URL" help:"Tell this receiver, too, signed with the secret in --secret."`
+	Secret    string        `placeholder:"FILE" help:"The webhook's secret (whsec_…)."`
+	Config    string        `placeholder:"FILE" help:"A configuration, for whatever else is to be set."`
+	LogLevel  string        `default:"warn" enum:"debug,info,warn,error" help:"What is logged: debug, info, warn, error."`
 }
 
 // Validate says what is wrong with the flags.

@@ -40,7 +40,7 @@ func (c *demoCommand) live(sh *shell, scratch string) error {
 	if err != nil {
 		return err
 	}
-	w, err := newWiredSite(c.GPUs, c.Seed, filepath.Join(scratch, "lab"))
+	w, err := newWiredSite(c.GPUs, c.Seed, c.Scheduler, filepath.Join(scratch, "lab"))
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type labCommand struct {
 	Lean     bool   `help:"Every series that such devices state (25 a switch port, 40 a GPU, 60 a NIC), not only those that something moves."`
 	Minutes  int    `placeholder:"N" help:"How long the run is; as long as the fault needs if not given."`
 
+	Scheduler   string        `default:"slurm" enum:"slurm,kubernetes" help:"On loopback: who runs the training jobs, slurm or kubernetes; what serves runs on Kubernetes in any case."`
 	WriteConfig string        `placeholder:"FILE" help:"On loopback: write the configuration with which quintet serve reads the site."`
 	Listen      string        `default:"127.0.0.1:8420" placeholder:"ADDRESS" help:"On loopback: where Quintet's page and API are to be; trainers report there."`
 	Schedule    string        `placeholder:"FILE" help:"On loopback: which faults come when, a line each: 3m gpu-slow@gpu:n0000/1 2m."`

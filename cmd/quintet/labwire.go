@@ -25,7 +25,7 @@ func (c *labCommand) wire(sh *shell) error {
 		return err
 	}
 	defer done()
-	w, err := newWiredSite(c.gpus(), c.Seed, dir)
+	w, err := newWiredSite(c.gpus(), c.Seed, c.Scheduler, dir)
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (s *site) newOutage(memory, disk int64, dir string) *outage {
 	s.write("store.yaml", "site: {name: lab}\ndata: "+s.path("data")+"\nlisten: \""+o.page+"\"\nnats: {listen: \""+s.log+"\", process: here}\n")
 	o.open()
 	s.enrolled()
-	lab, err := newWiredSite(16, 6, s.path("lab"))
+	lab, err := newWiredSite(16, 6, onSlurm, s.path("lab"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -122,11 +122,7 @@ func (s *site) newOutage(memory, disk int64, dir string) *outage {
 	doc := map[string]any{"site": map[string]any{"name": "lab"}, "data": dir, "topology": map[string]any{"files": []string{lab.plan}},
 		"nats": map[string]any{"urls": []string{"tls://" + s.log}, "credentials": s.path("all.creds"), "process": "host",
 			"outbox": map[string]any{"memory_bytes": memory, "disk_bytes": disk}}}
-	collect := map[string]any{}
-	for _, f := range lab.fleets {
-		collect[f.kind] = f.Entries()
-	}
-	doc["collectors"] = collect
+	doc["collectors"] = lab.entries()
 	text, err := yaml.Marshal(doc)
 	if err != nil {
 		s.t.Fatal(err)

@@ -17,7 +17,9 @@ import (
 	"github.com/quintet-dc/quintet/lab/wire/exporter"
 	"github.com/quintet-dc/quintet/lab/wire/gnmi"
 	"github.com/quintet-dc/quintet/lab/wire/host"
+	"github.com/quintet-dc/quintet/lab/wire/kube"
 	"github.com/quintet-dc/quintet/lab/wire/logs"
+	"github.com/quintet-dc/quintet/lab/wire/nccl"
 	"github.com/quintet-dc/quintet/lab/wire/plan"
 	"github.com/quintet-dc/quintet/lab/wire/redfish"
 	"github.com/quintet-dc/quintet/lab/wire/slurm"
@@ -50,9 +52,16 @@ func siteSizes() map[string]int {
 	return map[string]int{"small": 16, "rack": 64, "pod": 256, "reference": 16384}
 }
 
-// newWiredSite sets up a site; dir is where its hosts' trees, certificates and
-// plan are kept.
-func newWiredSite(gpus int, seed uint64, dir string) (*wiredSite, error) {
+// The schedulers that run a site's training jobs. What serves runs on Kubernetes
+// in any case.
+const (
+	onSlurm      = "slurm"
+	onKubernetes = "kubernetes"
+)
+
+// newWiredSite sets up a site under a scheduler; dir is where its hosts' trees,
+// certificates and plan are kept.
+func newWiredSite(gpus int, seed uint64, scheduler, dir string) (*wiredSite, error) {
 	site, err := live.New(gpus, seed, time.Now())
 	if err != nil {
 		return nil, err
@@ -74,8 +83,20 @@ func newWiredSite(gpus int, seed uint64, dir string) (*wiredSite, error) {
 	if err := add("sysfs", h, err); err != nil {
 		return nil, err
 	}
-	j, err := slurm.New(b, slurm.Config{Dir: dir})
+	podded := func(job telemetry.Entity) bool {
+		_, serves := b.Read(job, "job_ttft_seconds_p50")
+		return serves || scheduler == onKubernetes
+	}
+	j, err := slurm.New(b, slurm.Config{Dir: dir, Runs: func(job telemetry.Entity) bool { return !podded(job) }})
 	if err := add("jobs", j, err); err != nil {
+		return nil, err
+	}
+	k, err := kube.New(b, kube.Config{Dir: dir, Runs: podded})
+	if err := add("jobs", k, err); err != nil {
+		return nil, err
+	}
+	n, err := nccl.New(b, nccl.Config{Dir: dir})
+	if err := add("jobs", n, err); err != nil {
 		return nil, err
 	}
 	l, err := logs.New(b, logs.Config{Dir: hosts})
@@ -107,11 +128,7 @@ func (w *wiredSite) writePlan() error {
 
 // configText is the configuration with which Quintet reads the site.
 func (w *wiredSite) configText(listen, data string) (string, error) {
-	collect := map[string]any{}
-	for _, f := range w.fleets {
-		collect[f.kind] = f.Entries()
-	}
-	doc := map[string]any{"site": map[string]any{"name": "lab"}, "topology": map[string]any{"files": []string{w.plan}}, "collectors": collect}
+	doc := map[string]any{"site": map[string]any{"name": "lab"}, "topology": map[string]any{"files": []string{w.plan}}, "collectors": w.entries()}
 	for key, value := range map[string]string{"listen": listen, "data": data} {
 		if value != "" {
 			doc[key] = value
@@ -119,6 +136,15 @@ func (w *wiredSite) configText(listen, data string) (string, error) {
 	}
 	b, err := yaml.Marshal(doc)
 	return string(b), err
+}
+
+// entries are what "collectors:" lists to read every device, by kind.
+func (w *wiredSite) entries() map[string][]map[string]any {
+	out := map[string][]map[string]any{}
+	for _, f := range w.fleets {
+		out[f.kind] = append(out[f.kind], f.Entries()...)
+	}
+	return out
 }
 
 // addresses lists every device, a line each.

@@ -31,6 +31,7 @@ func unheard(infiniBand bool) map[string]string {
 		"nic optic_temperature_celsius":    "ethtool -m and hwmon would have it, and no collector reads either; the switch's end of the cable has a module of its own",
 		"nic port_fec_uncorrectable_total": "mlx5 counts corrected bits only; the switch's end tells",
 		"nic port_pre_fec_ber":             "mlx5 has no rate; the switch's end tells",
+		"rank rank_collective_seconds":     "NCCL's Inspector tells it, of the GPU and half a minute's mean: nccl_collective_seconds{…}",
 	}
 	more := map[string]string{
 		"nic port_ecn_marked_packets_total":   "RDMA bypasses the kernel's counter; roce_ecn_marked_packets_total has it",
@@ -65,10 +66,13 @@ func TestTheWireSaysWhatTheSiteKnows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute: controllers are asked every ten seconds")
 	}
-	for name, seed := range map[string]uint64{"RoCE": 3, "InfiniBand": 4} {
+	for name, site := range map[string]struct {
+		seed      uint64
+		scheduler string
+	}{"RoCE": {3, onSlurm}, "InfiniBand": {4, onKubernetes}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits most of its time
-			h := hearSite(t, seed)
+			h := hearSite(t, site.seed, site.scheduler)
 			want := unheard(name == "InfiniBand")
 			var got map[string]string
 			for limit := time.Now().Add(90 * time.Second); time.Now().Before(limit); pause(t.Context(), time.Second) {
@@ -101,10 +105,10 @@ type heardSite struct {
 // some of them.
 const passing = 15
 
-func hearSite(t *testing.T, seed uint64) *heardSite {
+func hearSite(t *testing.T, seed uint64, scheduler string) *heardSite {
 	t.Helper()
 	dir := t.TempDir()
-	w, err := newWiredSite(16, seed, dir)
+	w, err := newWiredSite(16, seed, scheduler, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

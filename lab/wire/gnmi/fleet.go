@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/quintet-dc/quintet/lab/board"
+	"github.com/quintet-dc/quintet/lab/wire/authority"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -31,7 +32,6 @@ type Config struct {
 type Fleet struct {
 	devices []*device
 	byName  map[string]*device
-	ca      *authority
 	board   *board.Board
 	dir     string
 	ours    bool // the folder is to be removed
@@ -43,12 +43,9 @@ type Fleet struct {
 // New makes the switches and binds their addresses on loopback; Run has them
 // answer.
 func New(b *board.Board, c Config) (*Fleet, error) {
-	ca, err := newAuthority()
-	if err != nil {
-		return nil, fmt.Errorf("gnmi fleet: %w", err)
-	}
-	f := &Fleet{ca: ca, board: b, byName: map[string]*device{}, dir: c.Dir}
+	f := &Fleet{board: b, byName: map[string]*device{}, dir: c.Dir}
 	if f.dir == "" {
+		var err error
 		if f.dir, err = os.MkdirTemp("", "gnmi"); err != nil {
 			return nil, fmt.Errorf("gnmi fleet: %w", err)
 		}
@@ -229,19 +226,19 @@ func (d *Device) Address() string { return d.address }
 // Rotate makes a new authority and a new certificate, as a site does that renews
 // them: new connections meet the new one.
 func (f *Fleet) Rotate() error {
-	ca, err := newAuthority()
+	ca, err := authority.New()
 	if err != nil {
 		return err
 	}
-	cert, err := ca.server()
+	cert, err := ca.Server("switch")
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
-	f.ca, f.cert = ca, cert
+	f.cert = cert
 	f.mu.Unlock()
 	half := f.CA() + ".new"
-	if err := os.WriteFile(half, ca.pem, 0o644); err != nil {
+	if err := os.WriteFile(half, ca.PEM(), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(half, f.CA())

@@ -2,20 +2,14 @@ package redfish
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"maps"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -25,6 +19,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/lab/board"
+	"github.com/quintet-dc/quintet/lab/wire/authority"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -254,20 +249,11 @@ func (f *Fleet) Pull(e telemetry.Entity, path string, out bool) {
 // password.
 func (f *Fleet) secrets() (tls.Certificate, error) {
 	var none tls.Certificate
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	a, err := authority.New()
 	if err != nil {
 		return none, err
 	}
-	now := time.Now()
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "lab authority"}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, key.Public(), key)
-	if err != nil {
-		return none, err
-	}
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "bmc.lab"}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), key)
+	cert, err := a.Server("bmc.lab")
 	if err != nil {
 		return none, err
 	}
@@ -279,6 +265,5 @@ func (f *Fleet) secrets() (tls.Certificate, error) {
 	if err := os.WriteFile(filepath.Join(f.cfg.Dir, "password"), []byte(f.password+"\n"), 0o600); err != nil {
 		return none, err
 	}
-	caPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
-	return tls.Certificate{Certificate: [][]byte{leafDER}, PrivateKey: key}, os.WriteFile(filepath.Join(f.cfg.Dir, "ca.pem"), caPEM, 0o600)
+	return *cert, os.WriteFile(filepath.Join(f.cfg.Dir, "ca.pem"), a.PEM(), 0o600)
 }

@@ -26,6 +26,8 @@ type Config struct {
 	// Logs adds the trainers' logs to the entries. Who hears of steps by HTTP
 	// already would hear of them twice.
 	Logs bool
+	// Runs says which jobs it runs; nil is all.
+	Runs func(job telemetry.Entity) bool
 	// TorchTitan has every log in its form; without it every other one is.
 	TorchTitan bool
 }
@@ -117,7 +119,7 @@ func (f *Fleet) advance() error {
 	defer f.mu.Unlock()
 	devices := map[telemetry.Entity]int{}
 	for _, e := range f.board.Edges(telemetry.Runs) {
-		if e.From.Kind != telemetry.Job {
+		if e.From.Kind != telemetry.Job || f.cfg.Runs != nil && !f.cfg.Runs(e.From) {
 			continue
 		}
 		if e.End == 0 {

@@ -1,4 +1,4 @@
-package gnmi
+package authority
 
 import (
 	"crypto/ecdsa"
@@ -16,14 +16,15 @@ import (
 // validFor is how long what is made at the start holds.
 const validFor = 365 * 24 * time.Hour
 
-// authority signs the certificates of a fleet. It lives in memory alone.
-type authority struct {
+// Authority signs the certificates of a fleet.
+type Authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
 	pem  []byte
 }
 
-func newAuthority() (*authority, error) {
+// New makes an authority.
+func New() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -38,11 +39,14 @@ func newAuthority() (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &authority{key: key, cert: cert, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
+	return &Authority{key: key, cert: cert, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
 }
 
-// server returns a certificate for the addresses of loopback.
-func (a *authority) server() (*tls.Certificate, error) {
+// PEM is the authority's own certificate, for whoever is to trust it.
+func (a *Authority) PEM() []byte { return a.pem }
+
+// Server returns a certificate of a name for the addresses of loopback.
+func (a *Authority) Server(name string) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -51,7 +55,7 @@ func (a *authority) server() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "switch"}, NotBefore: time.Now().Add(-time.Hour),
+	shape := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().Add(validFor), DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, shape, a.cert, key.Public(), a.key)
