@@ -96,7 +96,7 @@ func (e *Engine) troubles() []supported {
 			}
 			best := supported{}
 			for _, root := range e.rootsOf(sig, s.series.Entity) {
-				confidence, values, ok := sig.Stands(e.riskReader(root, s))
+				confidence, values, ok := sig.Stands(root.Kind, e.riskReader(root, s))
 				if e.openRisk(root, sig.Name) != nil {
 					confidence, ok = max(confidence, riskSure), true
 				}

@@ -33,6 +33,9 @@ func (r *reader) clue(n *yaml.Node, s *parsed) {
 		{"for", true, func(n *yaml.Node) { c.For = r.number(n, "for") }},
 		{"against", true, func(n *yaml.Node) { c.Against = r.number(n, "against") }},
 		{"required", false, func(n *yaml.Node) { c.Required = r.flag(n, "required") }},
+		{"roots", false, func(n *yaml.Node) {
+			r.list(n, "roots", func(n *yaml.Node) { c.Roots = append(c.Roots, telemetry.Kind(r.text(n, "roots"))) })
+		}},
 		{"why", false, func(n *yaml.Node) { d.why, c.Why = place(n), r.text(n, "why") }},
 	}, r.readingFields(d)...))
 	r.either(p, d)

@@ -21,7 +21,7 @@ func WriteDoc(w io.Writer, sigs []explain.Signature) error {
 		"from its look-alikes, and what to do. A clue is a [measure](#measures) or a [reading](#readings) of the candidate root or of " +
 		"what stands around it. It adds *for* to the candidate's " +
 		"log-odds at or beyond *full*, *against* at or before *none*, and a mix in between; *none* above *full* means that less " +
-		"is more. A required clue that is absent or cannot be seen rules the signature out.\n\n")
+		"is more. A required clue that is absent or cannot be seen rules the signature out. A clue with roots of its own is asked of those alone.\n\n")
 	p.index(sigs)
 	for _, d := range telemetry.Domains() {
 		if !slices.ContainsFunc(sigs, func(s explain.Signature) bool { return s.Domain == d }) {
@@ -83,6 +83,9 @@ func (p *page) signature(s *explain.Signature) {
 		name := c.Name
 		if c.Required {
 			name += " (required)"
+		}
+		if c.Roots != nil {
+			name += " (of a root that is " + joined(c.Roots) + ")"
 		}
 		p.f("| %s | %s | %g | %g | %+g | %+g | %s |\n", name, source(&c), c.None, c.Full, c.For, c.Against, cell(c.Why))
 	}

@@ -131,6 +131,11 @@ func (r *reader) soundClue(s *parsed, i int, v vocabulary) {
 	if c.None == c.Full {
 		r.fail(p, "clue %s: none and full are both %g: no value could lie between", c.Name, c.None)
 	}
+	for _, k := range c.Roots {
+		if !slices.Contains(s.Roots, k) {
+			r.fail(p, "clue %s: roots: %q is none of the signature's", c.Name, k)
+		}
+	}
 	if c.For < c.Against {
 		r.fail(p, "clue %s: for %g is below against %g: evidence for it would speak against it", c.Name, c.For, c.Against)
 	}

@@ -40,13 +40,16 @@ func (s *Signature) Heeds() []*Clue {
 	return out
 }
 
-// Stands weighs a signature for an entity outside any job's trouble, by what
+// Stands weighs a signature for an entity of a kind outside any job's trouble, by what
 // read returns for each clue: how sure it is against unknown at even odds, and
 // false where a required clue is absent or unseen.
-func (s *Signature) Stands(read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
+func (s *Signature) Stands(root telemetry.Kind, read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
 	score, values := s.Prior, Values{}
 	for i := range s.Clues {
 		c := &s.Clues[i]
+		if !c.AskedOf(root) {
+			continue
+		}
 		x, seen := read(c)
 		if !seen && c.Required {
 			return 0, nil, false

@@ -1,6 +1,10 @@
 package explain
 
-import "github.com/quintet-dc/quintet/telemetry"
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // Signature is a named fault as data: what speaks for it, what speaks against
 // it, which metrics are needed to tell it from its family, and what to do. The
@@ -54,10 +58,18 @@ type Clue struct {
 	For      float64 // log-odds, usually positive
 	Against  float64 // log-odds, usually negative
 	Required bool    // below None the signature is not considered at all
+	// Roots are the kinds of root that it is asked of; nil is all of the
+	// signature's.
+	Roots []telemetry.Kind
 	// Why says in words what a reader sees; {value} stands for the value.
 	Why string
 
 	key Measure // of Reading, see Compile
+}
+
+// AskedOf reports whether the clue is asked of a root of a kind.
+func (c *Clue) AskedOf(root telemetry.Kind) bool {
+	return c.Roots == nil || slices.Contains(c.Roots, root)
 }
 
 // Measure names a number that correlate's mechanisms derive for a candidate

@@ -66,7 +66,7 @@ func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 	for i := range a.Signature.Clues {
 		c := &a.Signature.Clues[i]
 		v, seen := a.Values[c.Key()]
-		if c.Reading == nil || !seen || c.Reading.Of == OfBeside || c.Reading.Of == OfJob {
+		if c.Reading == nil || !seen || !c.AskedOf(a.Entity.Kind) || c.Reading.Of == OfBeside || c.Reading.Of == OfJob {
 			continue
 		}
 		says := float64(c.Strength(v) * c.For)

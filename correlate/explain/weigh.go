@@ -54,12 +54,15 @@ func (c *Clue) Strength(v float64) float64 {
 // after the trouble it would explain.
 const effectFirst = 6.0
 
-// Weigh returns the log-odds of a signature for a candidate, how many clues
-// could not be seen, and false when a required clue is absent or unseen.
-func (s *Signature) Weigh(v Values) (score float64, missing int, ok bool) {
+// Weigh returns the log-odds of a signature for a candidate of a kind, how many
+// clues could not be seen, and false when a required clue is absent or unseen.
+func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing int, ok bool) {
 	score = s.Prior - float64(effectFirst*min(v[TooLate], 1))
 	for i := range s.Clues {
 		c := &s.Clues[i]
+		if !c.AskedOf(root) {
+			continue
+		}
 		x, seen := v[c.Key()]
 		if !seen {
 			if c.Required {
@@ -106,7 +109,7 @@ func weighed(sigs []Signature, cands []Candidate) []Answer {
 			if !slices.Contains(s.Roots, c.Entity.Kind) {
 				continue
 			}
-			if score, missing, ok := s.Weigh(c.Values); ok {
+			if score, missing, ok := s.Weigh(c.Entity.Kind, c.Values); ok {
 				if c.Stands == s.Name {
 					score += stands
 				}

@@ -26,7 +26,7 @@ func TestAClueIsReadBetweenNoneAndFull(t *testing.T) {
 	} {
 		for clue, want := range map[*explain.Clue]float64{&rising: c.rising, &falling: c.falling} {
 			s := signature("s", -3, *clue)
-			if got, missing, ok := s.Weigh(explain.Values{"x": c.v}); !ok || missing != 0 || !near(got, want-3) {
+			if got, missing, ok := s.Weigh(telemetry.NIC, explain.Values{"x": c.v}); !ok || missing != 0 || !near(got, want-3) {
 				t.Errorf("%v from %v to %v: got %v, %d, %v, want %v", c.v, clue.None, clue.Full, got, missing, ok, want-3)
 			}
 		}
@@ -35,10 +35,10 @@ func TestAClueIsReadBetweenNoneAndFull(t *testing.T) {
 
 func TestWhatIsNotSeenSaysNothing(t *testing.T) {
 	s := signature("s", -3, explain.Clue{Measure: "x", Full: 1, For: 4, Against: -6}, explain.Clue{Measure: "y", Full: 1, For: 1, Against: -1})
-	if got, missing, ok := s.Weigh(explain.Values{"y": 1}); !ok || missing != 1 || got != -2 {
+	if got, missing, ok := s.Weigh(telemetry.NIC, explain.Values{"y": 1}); !ok || missing != 1 || got != -2 {
 		t.Errorf("got %v, %d missing, %v", got, missing, ok)
 	}
-	if got, missing, ok := s.Weigh(nil); !ok || missing != 2 || got != -3 {
+	if got, missing, ok := s.Weigh(telemetry.NIC, nil); !ok || missing != 2 || got != -3 {
 		t.Errorf("got %v, %d missing, %v", got, missing, ok)
 	}
 }
@@ -47,7 +47,7 @@ func TestWhatCameTooLateIsHeldAgainstEverySignature(t *testing.T) {
 	s := signature("s", -1)
 	last := 0.0
 	for _, late := range []float64{0, 0.5, 1, 7} {
-		got, _, ok := s.Weigh(explain.Values{explain.TooLate: late})
+		got, _, ok := s.Weigh(telemetry.NIC, explain.Values{explain.TooLate: late})
 		if !ok || late > 0 && late <= 1 && got >= last || late == 7 && got != last || late == 0 && got != -1 {
 			t.Errorf("%v of a step late: %v after %v", late, got, last)
 		}
@@ -58,11 +58,11 @@ func TestWhatCameTooLateIsHeldAgainstEverySignature(t *testing.T) {
 func TestARequiredClueMustBeSeenAndThere(t *testing.T) {
 	s := signature("s", -3, explain.Clue{Measure: "x", None: 0.1, Full: 1, For: 4, Against: -6, Required: true})
 	for v, want := range map[float64]bool{0: false, 0.1: false, 0.11: true, 1: true} {
-		if _, _, ok := s.Weigh(explain.Values{"x": v}); ok != want {
+		if _, _, ok := s.Weigh(telemetry.NIC, explain.Values{"x": v}); ok != want {
 			t.Errorf("at %v it is considered: %v", v, ok)
 		}
 	}
-	if _, _, ok := s.Weigh(explain.Values{}); ok {
+	if _, _, ok := s.Weigh(telemetry.NIC, explain.Values{}); ok {
 		t.Error("it is considered unseen")
 	}
 }

@@ -92,7 +92,7 @@ func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 	for _, required := range []bool{true, false} {
 		for k := range sig.Clues {
 			c := &sig.Clues[k]
-			if c.Required != required || c.Reading != nil && c.Reading.Of == explain.OfBeside {
+			if c.Required != required || !c.AskedOf(f.survey.all[i].Kind) || c.Reading != nil && c.Reading.Of == explain.OfBeside {
 				continue
 			}
 			v, ok := f.value(i, c)
@@ -130,7 +130,7 @@ func (f *Contrast) Measure(e telemetry.Entity, v explain.Values) {
 		}
 		for n := range sig.Clues {
 			c := &sig.Clues[n]
-			if c.Reading == nil {
+			if c.Reading == nil || !c.AskedOf(e.Kind) {
 				continue
 			}
 			if _, done := v[c.Key()]; done {

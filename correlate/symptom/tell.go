@@ -247,7 +247,7 @@ func (f *Contrast) Silent(root telemetry.Entity, sig *explain.Signature) []telem
 	var out []telemetry.Series
 	for k := range sig.Clues {
 		x := sig.Clues[k].Reading
-		if x == nil || x.Metric == "" || x.Take == explain.TakeSilent || x.Of == explain.OfBeside {
+		if x == nil || !sig.Clues[k].AskedOf(root.Kind) || x.Metric == "" || x.Take == explain.TakeSilent || x.Of == explain.OfBeside {
 			continue
 		}
 		for _, e := range f.scope(i, x) {
