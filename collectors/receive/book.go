@@ -23,6 +23,7 @@ const (
 	jobTokens
 	jobCheckpoint
 	jobDataWait
+	jobMFU
 	jobColumns
 )
 
@@ -184,7 +185,7 @@ func jobSchema(j telemetry.Entity) *telemetry.Schema {
 		Entities: []telemetry.Entity{j},
 		Columns: []telemetry.Column{jobStep: {Metric: "job_step_seconds", Type: telemetry.Float}, jobCount: {Metric: "job_step_count", Type: telemetry.Uint},
 			jobTokens: {Metric: "job_tokens_per_second", Type: telemetry.Float}, jobCheckpoint: {Metric: "job_checkpoint_seconds", Type: telemetry.Float},
-			jobDataWait: {Metric: "job_data_wait_seconds", Type: telemetry.Float}},
+			jobDataWait: {Metric: "job_data_wait_seconds", Type: telemetry.Float}, jobMFU: {Metric: "job_mfu_ratio", Type: telemetry.Float}},
 	}
 }
 
@@ -247,6 +248,7 @@ func (e *emission) jobStep(j *job, s *step) {
 	case train:
 		j.own.set(jobStep, &s.seconds)
 		j.own.set(jobDataWait, s.input)
+		j.own.set(jobMFU, s.mfu)
 		j.own.set(jobCheckpoint, s.save)
 		if s.counted {
 			j.own.words[jobCount], j.own.states[jobCount] = uint64(s.count), telemetry.Present

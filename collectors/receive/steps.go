@@ -44,6 +44,7 @@ type step struct {
 	counted bool // count was stated
 	phase   phase
 	tokens  *float64 // of one step
+	mfu     *float64 // model FLOP/s utilisation, by the sender's own count
 	compute *float64
 	wait    *float64
 	moves   *float64 // moving data in collectives
@@ -113,7 +114,7 @@ func (d *document) step(place string, now telemetry.Time) (step, error) {
 	s := step{count: 1, phase: train}
 	err := d.object(place, false, fields{
 		"step": d.integer(&number, 0, 1<<62), "end": d.instant(&s.end), "seconds": d.number(&seconds, 0, maxSeconds),
-		"count": d.integer(&count, 1, maxCount), "tokens": d.number(&s.tokens, 0, maxTokens), "phase": d.text(&name),
+		"count": d.integer(&count, 1, maxCount), "tokens": d.number(&s.tokens, 0, maxTokens), "mfu": d.number(&s.mfu, 0, 1), "phase": d.text(&name),
 		"compute_seconds": d.number(&s.compute, 0, maxSeconds), "wait_seconds": d.number(&s.wait, 0, maxSeconds),
 		"transfer_seconds": d.number(&s.moves, 0, maxSeconds), "data_wait_seconds": d.number(&s.input, 0, maxSeconds), "checkpoint_seconds": d.number(&s.save, 0, maxSeconds)})
 	switch {

@@ -66,6 +66,7 @@ type entry struct {
 	End     string   `json:"end"`
 	Seconds float64  `json:"seconds"`
 	Tokens  *float64 `json:"tokens,omitempty"`
+	MFU     *float64 `json:"mfu,omitempty"`
 	Compute *float64 `json:"compute_seconds,omitempty"`
 	Wait    *float64 `json:"wait_seconds,omitempty"`
 	Moves   *float64 `json:"transfer_seconds,omitempty"`
@@ -85,7 +86,7 @@ func (f *Fleet) steps(ctx context.Context, j telemetry.Entity) {
 	if !ok {
 		return
 	}
-	one := entry{End: stamp(s.At), Seconds: s.Float(), Input: f.part(j, "job_data_wait_seconds"), Save: f.part(j, "job_checkpoint_seconds")}
+	one := entry{End: stamp(s.At), Seconds: s.Float(), MFU: f.part(j, "job_mfu_ratio"), Input: f.part(j, "job_data_wait_seconds"), Save: f.part(j, "job_checkpoint_seconds")}
 	if t, ok := f.board.Read(j, "job_tokens_per_second"); ok && !t.Gap {
 		tokens := t.Float() * s.Float()
 		one.Tokens = &tokens
@@ -106,7 +107,7 @@ func (f *Fleet) steps(ctx context.Context, j telemetry.Entity) {
 	}
 }
 
-// part is how much of a step something took; nil where nobody knows.
+// part is what is known of a step beside its length; nil where nobody knows.
 func (f *Fleet) part(x telemetry.Entity, m telemetry.MetricName) *float64 {
 	r, ok := f.board.Read(x, m)
 	if !ok || r.Gap {
