@@ -130,7 +130,11 @@ func announce(ctx context.Context, sh *shell, url string) error {
 			return nil
 		case <-t.C:
 		}
-		for _, i := range incidentsOf(ctx, &client, url) {
+		open, err := incidentsOf(ctx, &client, url, "?state=open")
+		if err != nil {
+			continue // nobody answers: it ends, or has more to do
+		}
+		for _, i := range open {
 			if !told[i.ID] {
 				told[i.ID] = true
 				fmt.Fprintf(sh.out, "quintet: %s: %s\n", time.Now().Format(time.TimeOnly), i.Title)
@@ -139,28 +143,23 @@ func announce(ctx context.Context, sh *shell, url string) error {
 	}
 }
 
-// opened is what is told of an incident.
-type opened struct {
-	ID    string `json:"id"`
-	Title string `json:"title"`
-}
-
-// incidentsOf asks for the incidents that are open; none while nobody answers.
-func incidentsOf(ctx context.Context, client *http.Client, url string) []opened {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"api/v1/incidents?state=open", nil)
+// incidentsOf asks for incidents; query is what narrows them.
+func incidentsOf(ctx context.Context, client *http.Client, url, query string) ([]opened, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"api/v1/incidents"+query, http.NoBody)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	a, err := client.Do(q)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer a.Body.Close()
 	var body struct {
 		Incidents []opened `json:"incidents"`
 	}
-	if a.StatusCode != http.StatusOK || json.NewDecoder(a.Body).Decode(&body) != nil {
-		return nil
+	if a.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", url, a.Status)
 	}
-	return body.Incidents
+	err = json.NewDecoder(a.Body).Decode(&body)
+	return body.Incidents, err
 }

@@ -31,7 +31,7 @@ type labCommand struct {
 	Schedule    string        `placeholder:"FILE" help:"On loopback: which faults come when, a line each: 3m gpu-slow@gpu:n0000/1 2m."`
 	After       time.Duration `default:"2m" help:"On loopback: when --fault comes."`
 	Lasts       time.Duration `default:"5m" help:"On loopback: how long --fault lasts."`
-	Drill       bool          `help:"On loopback: say what was struck only when asked, by a line on standard input."`
+	Drill       bool          `help:"On loopback: say what was struck, and whether it was found, only when asked by a line on standard input; that ends it. Without --fault and --schedule something of any domain is struck, up to a minute after --after."`
 	Dir         string        `placeholder:"DIR" help:"On loopback: where hosts' trees and certificates are kept; a temporary folder if not given."`
 }
 

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,19 +45,26 @@ func (c *labCommand) wire(sh *shell) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	var truth truths
+	truth := drill{wired: w, url: "http://" + c.Listen + "/"}
+	if c.Drill && len(schedule) == 0 {
+		d, err := w.surprise(c.After, c.Lasts)
+		if err != nil {
+			return err
+		}
+		schedule = append(schedule, d)
+	}
 	beside.Go(func() {
 		w.strike(ctx, schedule, func(d due, f fault.Fault, err error) {
-			line := struckLine(time.Now(), d, f, err)
-			truth.add(line)
+			s := struckFault{d, time.Now(), f, err}
+			truth.note(s)
 			if !c.Drill {
-				fmt.Fprintln(sh.out, line)
+				fmt.Fprintln(sh.out, struckLine(s.at, d, f, err))
 			}
 		})
 	})
 	if c.Drill {
-		fmt.Fprintln(sh.out, "lab: a drill: press Enter to be told what was struck")
-		go truth.tell(ctx, sh) // ends with the process: a read of a terminal cannot be taken back
+		fmt.Fprintln(sh.out, "lab: a drill: press Enter to be told what was struck, and whether it was found; that ends it")
+		go truth.ask(ctx, sh, stop)
 	}
 	return w.run(ctx, "http://"+c.Listen)
 }
@@ -106,30 +111,4 @@ func struckLine(at time.Time, d due, f fault.Fault, err error) string {
 		return fmt.Sprintf("lab: %s: %s was not struck: %v", when, d.name, err)
 	}
 	return fmt.Sprintf("lab: %s: %s at %s for %s", when, f.Name, f.Entity, d.lasts)
-}
-
-// truths keeps what was struck until it is asked for.
-type truths struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-func (t *truths) add(line string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lines = append(t.lines, line)
-}
-
-// tell answers each line of standard input with everything struck so far.
-func (t *truths) tell(ctx context.Context, sh *shell) {
-	in := bufio.NewScanner(os.Stdin)
-	for in.Scan() && ctx.Err() == nil {
-		t.mu.Lock()
-		text := strings.Join(t.lines, "\n")
-		t.mu.Unlock()
-		if text == "" {
-			text = "lab: nothing was struck yet"
-		}
-		fmt.Fprintln(sh.out, text)
-	}
 }

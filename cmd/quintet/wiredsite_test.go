@@ -2,22 +2,26 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestASiteOverTheWire: a lab in one process, the service in another, and
+// TestADrillOverTheWire: a lab in one process, the service in another, and
 // nothing between them but the devices' protocols and the configuration that the
-// lab wrote. A fault that the lab strikes is named at the entity where it was
-// struck.
-func TestASiteOverTheWire(t *testing.T) {
+// lab wrote. The lab strikes a fault and keeps it to itself: not a line of it, not
+// a file that it keeps and not the configuration gives it away. The service names
+// it where it was struck, and the lab, when it is asked, says so and ends.
+func TestADrillOverTheWire(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits two minutes for jobs to have a usual step, and for a fault")
 	}
@@ -31,27 +35,74 @@ func TestASiteOverTheWire(t *testing.T) {
 	if err := os.Symlink(self, program); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "site.yaml")
-	lab := exec.CommandContext(t.Context(), program, "lab", "--site", "small", "--seed", "3", "--dir", filepath.Join(dir, "lab"), "--write-config", file,
-		"--listen", listen, "--fault", "gpu-slow@gpu:n0001/2", "--after", "60s", "--lasts", "10m")
-	told := lines(t, lab)
-	wait(t, told, "lab: read it with", time.Minute)
-	serve := exec.CommandContext(t.Context(), program, "serve", "--config", file, "--data", filepath.Join(dir, "data"))
-	lines(t, serve)
-	wait(t, told, "gpu-slow at gpu:n0001/2", 3*time.Minute)
-
-	deadline := time.Now().Add(3 * time.Minute)
-	for ; time.Now().Before(deadline); <-time.After(time.Second) {
-		roots := openRoots(t, "http://"+listen)
-		if len(roots) == 0 {
-			continue
-		}
-		if len(roots) > 1 || roots[0] != "gpu-slow at gpu:n0001/2" {
-			t.Errorf("open: %v", roots)
-		}
-		return
+	const secret = "gpu-slow"
+	schedule, file := filepath.Join(dir, "schedule"), filepath.Join(dir, "site.yaml")
+	if err := os.WriteFile(schedule, []byte("60s "+secret+"@gpu:n0001/2 10m\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	t.Error("no incident")
+	lab := exec.CommandContext(t.Context(), program, "lab", "--site", "small", "--seed", "3", "--dir", filepath.Join(dir, "lab"), "--write-config", file,
+		"--listen", listen, "--schedule", schedule, "--drill")
+	enter, err := lab.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := lines(t, lab)
+	wait(t, said, "lab: read it with", time.Minute)
+	lines(t, exec.CommandContext(t.Context(), program, "serve", "--config", file, "--data", filepath.Join(dir, "data")))
+
+	named := false
+	for deadline := time.Now().Add(5 * time.Minute); !named && time.Now().Before(deadline); pause(t.Context(), time.Second) {
+		open := openRoots(t, "http://"+listen)
+		named = slices.Equal(open, []string{secret + " at gpu:n0001/2"})
+		if len(open) > 1 {
+			t.Errorf("open: %v", open)
+		}
+	}
+	if !named {
+		t.Error("the fault was not named")
+	}
+	silentOn(t, secret, filepath.Join(dir, "lab"), file)
+	if _, err := io.WriteString(enter, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	var verdict []string
+	for line := range said { // to its end: it ends itself
+		verdict = append(verdict, line)
+	}
+	text := strings.Join(verdict, "\n")
+	before, after, over := strings.Cut(text, "lab: the drill is over\n")
+	if !over || strings.Contains(before, secret) || !strings.Contains(after, secret+" at gpu:n0001/2 for 10m0s\nlab:   told rightly, ") || strings.Contains(after, "besides") {
+		t.Errorf("the lab said:\n%s", text)
+	}
+	t.Log(after)
+}
+
+// silentOn fails where a name or the text of a file has a word.
+func silentOn(t *testing.T, word string, roots ...string) {
+	t.Helper()
+	files := 0
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			files++
+			text, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // it has been written anew under another name
+			}
+			if strings.Contains(string(text), word) || strings.Contains(path, word) {
+				t.Errorf("%s has %q", path, word)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+	if files < 100 {
+		t.Errorf("only %d files", files)
+	}
 }
 
 // lines starts a program and returns what it prints, line by line.
@@ -108,25 +159,16 @@ func wait(t *testing.T, told <-chan string, text string, most time.Duration) {
 	}
 }
 
-// openRoots asks which roots have open incidents.
+// openRoots asks which roots have open incidents; none while nobody answers.
 func openRoots(t *testing.T, url string) []string {
 	t.Helper()
-	a, err := http.Get(url + "/api/v1/incidents?state=open")
+	open, err := incidentsOf(t.Context(), http.DefaultClient, url+"/", "?state=open")
 	if err != nil {
-		return nil // not up yet
-	}
-	defer a.Body.Close()
-	var body struct {
-		Incidents []struct {
-			Root struct{ Entity, Signature string }
-		}
-	}
-	if err := json.NewDecoder(a.Body).Decode(&body); err != nil {
-		t.Fatal(err)
+		return nil
 	}
 	var out []string
-	for _, i := range body.Incidents {
-		out = append(out, fmt.Sprintf("%s at %s", i.Root.Signature, i.Root.Entity))
+	for _, x := range open {
+		out = append(out, fmt.Sprintf("%s at %s", x.Root.Signature, x.Root.Entity))
 	}
 	return out
 }

@@ -91,6 +91,29 @@ func (s *Site) Strike(name string, at telemetry.Entity, lasts time.Duration) (fa
 	return s.live.Strike(name, at, lasts.Seconds())
 }
 
+// Places lists where a kind of fault would hurt a job; none where the site has no
+// place for it.
+func (s *Site) Places(name string) []telemetry.Entity {
+	k := fault.Find(name)
+	if k == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []telemetry.Entity
+	for job := range s.live.Scene().Jobs {
+		out = append(out, k.Eligible(s.live.Scene(), job)...)
+	}
+	return out
+}
+
+// Answer is what counts as right of a fault that was struck.
+func (s *Site) Answer(f fault.Fault) (fault.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live.Scene().Answer(f)
+}
+
 // Struck lists the faults that were struck, in order.
 func (s *Site) Struck() []fault.Fault {
 	s.mu.Lock()

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// drill is a lab that keeps to itself what it has struck until somebody asks;
+// then it says what was true beside what was told, and is over.
+type drill struct {
+	wired *wiredSite
+	url   string // where Quintet answers
+
+	mu     sync.Mutex
+	struck []struckFault
+}
+
+// struckFault is a fault that was struck, or why it could not be.
+type struckFault struct {
+	due   due
+	at    time.Time
+	fault fault.Fault
+	err   error
+}
+
+func (d *drill) note(s struckFault) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.struck = append(d.struck, s)
+}
+
+// surprise draws a fault for a drill of which nobody has said what is to come:
+// of any domain, where it hurts a job, and up to a minute later than at first.
+// Neither the seed nor an argument gives it away.
+func (w *wiredSite) surprise(at, lasts time.Duration) (due, error) {
+	kinds := slices.DeleteFunc(fault.Kinds(), func(k fault.Kind) bool { return k.Expect != fault.Incident || len(w.site.Places(k.Name)) == 0 })
+	if len(kinds) == 0 {
+		return due{}, errors.New("this site has no place for any fault")
+	}
+	domains := domainsOf(kinds) // first: most kinds are the network's
+	domain := domains[rand.IntN(len(domains))]
+	kinds = slices.DeleteFunc(kinds, func(k fault.Kind) bool { return k.Domain != domain })
+	name := kinds[rand.IntN(len(kinds))].Name
+	places := w.site.Places(name)
+	return due{at: at + rand.N(time.Minute), name: name, where: places[rand.IntN(len(places))], lasts: lasts}, nil
+}
+
+func domainsOf(kinds []fault.Kind) []string {
+	var out []string
+	for _, k := range kinds {
+		if !slices.Contains(out, k.Domain) {
+			out = append(out, k.Domain)
+		}
+	}
+	return out
+}
+
+// ask waits for a line of standard input and then prints the truth. It never
+// returns where none comes: a read of a terminal cannot be taken back.
+func (d *drill) ask(ctx context.Context, sh *shell, over func()) {
+	if !bufio.NewScanner(os.Stdin).Scan() || ctx.Err() != nil {
+		return // nobody is there to ask
+	}
+	fmt.Fprint(sh.out, d.verdict(ctx))
+	over()
+}
+
+// verdict holds what was told against what was true.
+func (d *drill) verdict(ctx context.Context) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	client := http.Client{Timeout: 5 * time.Second}
+	told, err := incidentsOf(ctx, &client, d.url, "")
+	var b strings.Builder
+	b.WriteString("lab: the drill is over\n")
+	if len(d.struck) == 0 {
+		b.WriteString("lab: nothing was struck yet\n")
+	}
+	known := map[string]bool{}
+	for _, s := range d.struck {
+		b.WriteString(struckLine(s.at, s.due, s.fault, s.err) + "\n")
+		if s.err == nil && err == nil {
+			b.WriteString(d.judge(s, told, known))
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(&b, "lab: what was told is not known: %v\n", err)
+	}
+	for i := range told {
+		if x := &told[i]; !known[x.ID] && d.during(x.Opened) {
+			fmt.Fprintf(&b, "lab:   told besides: %s\n", x)
+		}
+	}
+	return b.String()
+}
+
+// late is how long after its end a fault may still be told of: heat stays.
+const late = 2 * time.Minute
+
+// during reports whether something was told after the first fault was struck.
+func (d *drill) during(at time.Time) bool {
+	return len(d.struck) == 0 || !at.Before(d.struck[0].at.Add(-time.Second))
+}
+
+// judge says whether a fault was told of, and notes the incidents that were about
+// it: the first that is right, or else the first that came.
+func (d *drill) judge(s struckFault, told []opened, known map[string]bool) string {
+	answer, err := d.wired.site.Answer(s.fault)
+	if err != nil {
+		return fmt.Sprintf("lab:   %v\n", err)
+	}
+	var best *opened
+	verdict := ""
+	slices.SortStableFunc(told, func(a, b opened) int { return a.Opened.Compare(b.Opened) })
+	for i := range told {
+		x := &told[i]
+		if x.Opened.Before(s.at.Add(-time.Second)) || x.Opened.After(s.at.Add(s.due.lasts+late)) || known[x.ID] {
+			continue
+		}
+		if v := judged(s.fault, answer, x); best == nil || v == right && verdict != right {
+			best, verdict = x, v
+		}
+	}
+	if best == nil {
+		return "lab:   nothing was told of it\n"
+	}
+	known[best.ID] = true
+	return fmt.Sprintf("lab:   %s, %.0f s after it was struck: %s\n", verdict, best.Opened.Sub(s.at).Seconds(), best)
+}
+
+// right is the verdict on an answer that names fault and place.
+const right = "told rightly"
+
+// judged holds one answer against one fault.
+func judged(f fault.Fault, a fault.Answer, x *opened) string {
+	named := x.Root.Signature == f.Name || slices.Contains(a.Alike, x.Root.Signature)
+	placed := x.Root.Entity == f.Entity || slices.Contains(a.Accept, x.Root.Entity)
+	switch {
+	case named && placed:
+		return right
+	case named:
+		return "told of the fault, elsewhere"
+	case placed:
+		return "told of the place, as another fault"
+	case slices.Contains(a.Victims, x.Root.Entity):
+		return "told wrongly, of a victim"
+	}
+	return "told wrongly"
+}
+
+// opened is what is told of an incident.
+type opened struct {
+	ID     string    `json:"id"`
+	Title  string    `json:"title"`
+	Opened time.Time `json:"opened"`
+	Root   struct {
+		Entity     telemetry.Entity `json:"entity"`
+		Signature  string           `json:"signature"`
+		Confidence float64          `json:"confidence"`
+	} `json:"root"`
+}
+
+// String is the answer in short.
+func (x *opened) String() string {
+	return fmt.Sprintf("%s at %s, %.0f %% sure (%s)", x.Root.Signature, x.Root.Entity, 100*x.Root.Confidence, x.ID)
+}
