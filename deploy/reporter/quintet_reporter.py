@@ -1,104 +1,53 @@
 """Reports a rank's steps to Quintet: how long each took, computed and waited.
 
-    reporter = Reporter("http://quintet:8420")  # after init_process_group
+    reporter = Reporter("http://quintet:8420", job="llama-70b")  # after init_process_group
     for batch in data:
         train(batch)
-        reporter.step(tokens=batch.tokens)      # of all ranks; rank 0 tells
-"""
-import datetime, json, os, queue, threading, time, urllib.parse, urllib.request
-import torch, torch.distributed as dist
+        reporter.step(tokens=batch.tokens)  # of all ranks in the step
 
-CALLS = ("all_reduce all_gather all_gather_into_tensor reduce_scatter reduce_scatter_tensor all_to_all all_to_all_single "
-         "broadcast reduce barrier send recv").split()
+It times the collectives that are called through torch.distributed, and the waiting
+for those that were begun asynchronously. The training thread only notes instants:
+events on its stream, or the monotonic clock where there is no device. Another
+thread waits for them and for the network. What cannot be told is dropped and
+counted (reporter.dropped); reporter.queue.join() waits until all was told.
+"""
+import datetime, json, os, queue, threading, time, torch, torch.distributed as dist, urllib.parse, urllib.request
 
 def mark():
-    if not torch.cuda.is_available():
-        return time.perf_counter()
-    event = torch.cuda.Event(enable_timing=True)
-    event.record()
-    return event
+    event = torch.cuda.Event(enable_timing=True) if torch.cuda.is_available() else None
+    return event.record() or event if event else time.perf_counter()
 
-def between(a, b):
-    if isinstance(a, float):
-        return b - a
-    b.synchronize()
-    return a.elapsed_time(b) / 1e3
+def between(a, b): return b - a if isinstance(a, float) else b.synchronize() or a.elapsed_time(b) / 1e3
 
 class Reporter:
-    def __init__(self, url, job=None, rank=None):
-        env = os.environ
-        job = job or env.get("QUINTET_JOB") or f'{env.get("SLURM_JOB_NAME", "job")}-{env.get("SLURM_JOB_ID", "0")}'
-        self.where = f'{url.rstrip("/")}/api/v1/jobs/{urllib.parse.quote(job, safe="")}/steps'
-        self.rank = int(env.get("RANK", 0)) if rank is None else rank
-        self.spans, self.inside, self.before, self.began = [], False, None, mark()
-        self.reports, self.dropped = queue.Queue(256), 0
-        threading.Thread(target=self._send, daemon=True).start()
-        for name in CALLS:
-            if hasattr(dist, name):
-                setattr(dist, name, self._timed(getattr(dist, name)))
+    def __init__(self, url, job=os.environ.get("QUINTET_JOB", "job"), rank=os.environ.get("RANK", 0)):
+        self.where = f"{url.rstrip('/')}/api/v1/jobs/{urllib.parse.quote(job, safe='')}/steps"
+        self.rank, self.began, self.spans, self.queue, self.dropped = int(rank), mark(), [], queue.Queue(256), 0
+        threading.Thread(target=self.send, args=[torch.cuda.is_available() and torch.cuda.current_device()], daemon=True).start()
+        dist.Work.wait = self.timed(dist.Work.wait)
+        for name in ("all_reduce all_gather all_gather_into_tensor reduce_scatter reduce_scatter_tensor all_to_all "
+                     "all_to_all_single broadcast reduce barrier send recv").split():
+            setattr(dist, name, self.timed(getattr(dist, name)))
 
-    def _timed(self, call):
+    def timed(self, call):
         def timed(*args, **kwargs):
-            if self.inside:  # one collective may be made of others
-                return call(*args, **kwargs)
-            a, self.inside = mark(), True
-            try:
-                work = call(*args, **kwargs)
-            finally:
-                self.inside = False
-                self.spans.append((a, mark()))
-            if work is not None and hasattr(work, "wait"):
-                work = Waited(work, self)
+            began, at, work = mark(), len(self.spans), call(*args, **kwargs)
+            self.spans[at:] = [(began, mark())]  # in the place of those that it is made of
             return work
         return timed
 
     def step(self, tokens=None):
-        """Ends a step. It is told when the next ends: no device is waited for."""
-        now = mark()
-        end = datetime.datetime.now(datetime.timezone.utc).isoformat()
-        self.flush()
-        self.before = (end, self.began, now, self.spans, tokens)
-        self.began, self.spans = now, []
+        began, spans, self.began, self.spans = self.began, self.spans, mark(), []
+        step = datetime.datetime.now(datetime.timezone.utc).isoformat(), began, self.began, spans, tokens
+        self.dropped += self.queue.full() or self.queue.put(step) or 0
 
-    def flush(self):
-        if self.before is None:
-            return
-        end, a, b, spans, tokens = self.before
-        self.before, took, waited = None, between(a, b), sum(between(x, y) for x, y in spans)
-        one = {"end": end, "seconds": took, "compute_seconds": max(0.0, took - waited), "wait_seconds": waited}
-        self._put({"rank": self.rank, "steps": [one]})
-        if self.rank == 0:
-            self._put({"steps": [{"end": end, "seconds": took, **({"tokens": tokens} if tokens else {})}]})
-
-    def _put(self, report):
-        try:
-            self.reports.put_nowait(json.dumps(report).encode())
-        except queue.Full:  # training goes on whoever listens
-            self.dropped += 1
-
-    def _send(self):
-        while True:
-            body = self.reports.get()
+    def send(self, device):
+        device is False or torch.cuda.set_device(device)  # or this thread would use memory of the first
+        for end, a, b, spans, tokens in iter(self.queue.get, None):
             try:
-                request = urllib.request.Request(self.where, body, {"Content-Type": "application/json"})
-                urllib.request.urlopen(request, timeout=2).close()
-            except OSError:
-                self.dropped += 1
-            self.reports.task_done()
-
-    def close(self):
-        self.flush()
-        self.reports.join()
-
-class Waited:
-    """A handle whose wait counts as waiting."""
-    def __init__(self, work, reporter):
-        self.work, self.reporter = work, reporter
-    def wait(self, *args, **kwargs):
-        a = mark()
-        try:
-            return self.work.wait(*args, **kwargs)
-        finally:
-            self.reporter.spans.append((a, mark()))
-    def __getattr__(self, name):
-        return getattr(self.work, name)
+                took, wait = between(a, b), sum(between(*s) for s in spans)
+                step = {"end": end, "seconds": took, "compute_seconds": max(0, took - wait), "wait_seconds": wait}
+                body = json.dumps({"rank": self.rank, "steps": [step | ({"tokens": tokens} if tokens else {})]}).encode()
+                urllib.request.urlopen(urllib.request.Request(self.where, body, {"Content-Type": "application/json"}), timeout=2).close()
+            except Exception: self.dropped += 1  # training goes on, whoever listens
+            self.queue.task_done()

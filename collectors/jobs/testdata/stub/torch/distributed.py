@@ -16,5 +16,17 @@ def all_reduce(seconds, async_op=False):
     time.sleep(seconds)
 
 
+def broadcast(seconds):
+    send(seconds / 2)
+    recv(seconds / 2)
+
+
 def barrier():
-    all_reduce(0.05)
+    time.sleep(0.05)
+
+
+def send(seconds):
+    time.sleep(seconds)
+
+
+recv = all_gather = all_gather_into_tensor = reduce_scatter = reduce_scatter_tensor = all_to_all = all_to_all_single = reduce = send
