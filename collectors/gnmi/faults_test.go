@@ -2,12 +2,9 @@ package gnmi
 
 import (
 	"context"
-	"io"
-	"net"
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/lab/live"
 	wire "github.com/quintet-dc/quintet/lab/wire/gnmi"
@@ -146,75 +144,18 @@ func TestCertificateRotated(t *testing.T) {
 	}
 }
 
-// pipe passes connections on to a target until it is clogged: then it keeps them
-// open and passes nothing.
-type pipe struct {
-	address string
-	clogged atomic.Bool
-	dialled atomic.Int32
-}
-
-func newPipe(t *testing.T, to string) *pipe {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &pipe{address: l.Addr().String()}
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(func() {
-		cancel()
-		l.Close()
-	})
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			p.dialled.Add(1)
-			context.AfterFunc(ctx, func() { c.Close() })
-			if to == "" {
-				continue
-			}
-			d, err := net.Dial("tcp", to)
-			if err != nil {
-				c.Close()
-				continue
-			}
-			context.AfterFunc(ctx, func() { d.Close() })
-			go p.pass(c, d)
-			go p.pass(d, c)
-		}
-	}()
-	return p
-}
-
-func (p *pipe) pass(from io.Reader, to io.Writer) {
-	b := make([]byte, 1<<14)
-	for {
-		n, err := from.Read(b)
-		if err != nil || p.clogged.Load() {
-			return // the connections stay open
-		}
-		if _, err := to.Write(b[:n]); err != nil {
-			return
-		}
-	}
-}
-
 // TestHalfOpen: a connection over which nothing comes any more, and that nobody
 // has closed, is given up and dialled anew.
 func TestHalfOpen(t *testing.T) {
 	x := newTarget(t, counting(4, 5*time.Millisecond))
-	q := newPipe(t, x.address)
-	c := reads(t, "openconfig", &target{address: q.address})
+	q := collectorstest.NewPipe(t, x.address)
+	c := reads(t, "openconfig", &target{address: q.Address})
 	c.pace.quiet, c.pace.answers = 100*time.Millisecond, 300*time.Millisecond
 	p := play(t, c)
 	p.fresh(t, "samples")
-	q.clogged.Store(true)
+	q.Clogged.Store(true)
 	p.await(t, "word of the loss", func() bool { return p.last.Err != nil && strings.Contains(p.last.Err.Error(), errQuiet.Error()) })
-	q.clogged.Store(false)
+	q.Clogged.Store(false)
 	p.fresh(t, "samples over a new connection")
 }
 
@@ -256,8 +197,8 @@ func inUse() uint64 {
 // nobody waiting, and is not dialled again and again.
 func TestOneSlowAmongMany(t *testing.T) {
 	var all []*target
-	slow := newPipe(t, "")
-	all = append(all, &target{address: slow.address})
+	slow := collectorstest.NewPipe(t, "")
+	all = append(all, &target{address: slow.Address})
 	for range 20 {
 		all = append(all, newTarget(t, counting(1, 50*time.Millisecond)))
 	}
@@ -265,7 +206,7 @@ func TestOneSlowAmongMany(t *testing.T) {
 	c.cfg.Dialling = 2
 	p := play(t, c)
 	p.await(t, "samples of all the others", func() bool { return len(p.seen) == 20 })
-	if n := slow.dialled.Load(); n > 1 {
+	if n := slow.Dialled.Load(); n > 1 {
 		t.Errorf("the slow one was dialled %d times", n)
 	}
 	p.mu.Lock()
@@ -299,14 +240,14 @@ func TestARefusalIsHeeded(t *testing.T) {
 // less often, however well its last session went.
 func TestTheDeadAreLeftAlone(t *testing.T) {
 	x := newTarget(t, counting(1, 5*time.Millisecond))
-	q := newPipe(t, x.address)
-	c := reads(t, "openconfig", &target{address: q.address})
+	q := collectorstest.NewPipe(t, x.address)
+	c := reads(t, "openconfig", &target{address: q.Address})
 	c.pace.first, c.pace.brief, c.pace.most = time.Millisecond, 2*time.Millisecond, time.Hour
 	p := play(t, c)
 	p.fresh(t, "samples")
 	x.stop()
 	p.await(t, "many attempts, or the end of them", func() bool { return p.sweeps > 40 })
-	if n := q.dialled.Load(); n > 20 {
+	if n := q.Dialled.Load(); n > 20 {
 		t.Errorf("dialled %d times in two seconds, with waits that double from 1 ms", n)
 	}
 }

@@ -43,7 +43,7 @@ func httpClient(c Config, g dial.Guard) (*http.Client, string, error) {
 		return nil, "", fmt.Errorf("jobs: tls: %w", err)
 	}
 	base, dialer := strings.TrimSuffix(c.URL, "/"), g.DialContext
-	t := &http.Transport{DialContext: dialer, TLSClientConfig: settings, TLSHandshakeTimeout: c.Timeout, ForceAttemptHTTP2: true,
+	t := &http.Transport{DialContext: dialer, TLSClientConfig: settings, TLSHandshakeTimeout: c.Timeout, ForceAttemptHTTP2: true, HTTP2: dial.HTTP2(c.Timeout),
 		MaxConnsPerHost: 2, MaxIdleConnsPerHost: 1, IdleConnTimeout: 5 * time.Minute, MaxResponseHeaderBytes: 64 << 10}
 	if u, err := url.Parse(c.URL); err == nil && u.Scheme == "unix" {
 		t.DialContext = dialUnix(g, u.Path)

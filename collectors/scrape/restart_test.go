@@ -2,12 +2,16 @@ package scrape
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
@@ -54,6 +58,43 @@ func TestRestarts(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHalfOpen: a connection over which nothing comes any more, and that nobody
+// has closed, is given up and dialled anew, whichever HTTP is spoken over it.
+func TestHalfOpen(t *testing.T) {
+	for _, version := range []int{1, 2} {
+		t.Run(fmt.Sprintf("HTTP/%d", version), func(t *testing.T) {
+			spoken := atomic.Int32{}
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				spoken.Store(int32(r.ProtoMajor))
+				_, _ = w.Write([]byte("up 1\n"))
+			}))
+			s.EnableHTTP2 = version == 2
+			s.StartTLS()
+			t.Cleanup(s.Close)
+			q := collectorstest.NewPipe(t, s.Listener.Addr().String())
+			c, err := New(Config{Targets: []Target{{URL: "https://" + q.Address + "/metrics"}}, Every: time.Second, Timeout: 300 * time.Millisecond, TLS: dial.TLS{Unverified: true}}, dial.Guard{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.targets[0].every = 20 * time.Millisecond
+			e := listen(t)
+			collectorstest.Start(t, func(ctx context.Context) error { return c.Run(ctx, e) })
+			pages := func() bool { return e.Err() == nil && len(e.Sweeps) > 2 }
+			e.Until("pages", pages)
+			if got := int(spoken.Load()); got != version {
+				t.Fatalf("HTTP/%d is spoken", got)
+			}
+			q.Clogged.Store(true)
+			e.Until("word of the loss", func() bool { return e.Err() != nil })
+			q.Clogged.Store(false)
+			e.Until("pages over a new connection", func() bool { return e.Err() == nil })
+			if n := q.Dialled.Load(); n < 2 || n > 20 {
+				t.Errorf("dialled %d times", n)
+			}
+		})
 	}
 }
 

@@ -129,7 +129,7 @@ func (c *Collector) client() (*http.Client, func(), error) {
 	}
 	t := &http.Transport{
 		DialContext: c.guard.DialContext, TLSClientConfig: settings, TLSHandshakeTimeout: c.cfg.Timeout,
-		MaxIdleConnsPerHost: 1, MaxConnsPerHost: 2, IdleConnTimeout: 5 * time.Minute, ForceAttemptHTTP2: true,
+		MaxIdleConnsPerHost: 1, MaxConnsPerHost: 2, IdleConnTimeout: 5 * time.Minute, ForceAttemptHTTP2: true, HTTP2: dial.HTTP2(c.cfg.Timeout),
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect }}, t.CloseIdleConnections, nil
