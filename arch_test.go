@@ -112,10 +112,11 @@ pipeline/notify/match:   telemetry correlate/explain
 pipeline/notify/silence: telemetry pipeline/bus pipeline/notify/match github.com/nats-io/nats.go
 pipeline/notify/graph:   telemetry pipeline/notify/match
 pipeline/notify:   telemetry correlate/explain pipeline/bus pipeline/notify/match pipeline/notify/graph github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/notify/raise:   telemetry correlate/explain pipeline/bus pipeline/notify pipeline/notify/match github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/post:         pipeline/notify
 pipeline/notify/text:         telemetry correlate/explain pipeline/notify
 pipeline/notify/webhook:      pipeline/notify pipeline/notify/post
-pipeline/notify/alertmanager: pipeline/notify pipeline/notify/post pipeline/notify/text
+pipeline/notify/alertmanager: telemetry pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/slack:        correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/pagerduty:    correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/cloudevents:  pipeline/notify pipeline/notify/post pipeline/notify/text
@@ -134,7 +135,7 @@ pipeline/store/query: telemetry rules/prometheus github.com/prometheus/prometheu
 pipeline/store/forward: github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
 pipeline/store:    telemetry correlate/explain pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
 pipeline/store:    github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common github.com/VictoriaMetrics/metrics
-pipeline: pipeline/store pipeline/store/forward
+pipeline: pipeline/store pipeline/store/forward pipeline/store/label pipeline/store/query pipeline/notify/raise
 dashboards/web:
 dashboards/web/browsertest:
 deploy:

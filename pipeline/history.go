@@ -1,10 +1,16 @@
 package pipeline
 
 import (
+	"context"
 	"net/http"
 
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/raise"
 	"github.com/quintet-dc/quintet/pipeline/store"
 	"github.com/quintet-dc/quintet/pipeline/store/forward"
+	"github.com/quintet-dc/quintet/pipeline/store/label"
+	"github.com/quintet-dc/quintet/pipeline/store/query"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // startHistory starts what keeps the log's series for long, where this process
@@ -20,8 +26,18 @@ func (s *service) startHistory() error {
 		forwarded = append(forwarded, forward.Target{Name: w.Name, URL: w.URL, Username: w.Username, PasswordFile: w.PasswordFile, BearerFile: w.BearerFile,
 			CAFile: w.CA, CertFile: w.Cert, KeyFile: w.Key, ServerName: w.ServerName, Headers: w.Headers, Version: w.Version})
 	}
+	var alerts func(context.Context, []query.Alert)
+	if !c.Unraised {
+		raiser, err := raise.New(raise.Config{Stream: s.bus.Alerts(), Buckets: s.bus, Site: f.Site.Site, Name: s.c.Process, Version: s.c.Version,
+			Alone: s.alone(), Metrics: s.metrics, Logger: s.part("alerts")})
+		if err != nil {
+			return err
+		}
+		s.crew.start(telling, "alerts", raiser.Run)
+		alerts = func(_ context.Context, fired []query.Alert) { raiser.Take(raised(fired)) }
+	}
 	history, err := store.New(store.Config{Log: s.bus, Dir: store.Dir(f.Data), Cadence: c.Cadence, Retain: c.Retain, RetainBytes: c.RetainBytes,
-		Drop: c.Drop, MaxSeries: c.MaxSeries, Lateness: f.Site.Lateness, Rules: c.Rules, Forward: forwarded, ForwardLabels: c.Labels, URL: s.url(), Process: s.c.Process, Version: s.c.Version,
+		Drop: c.Drop, MaxSeries: c.MaxSeries, Lateness: f.Site.Lateness, Rules: c.Rules, Forward: forwarded, ForwardLabels: c.Labels, Alerts: alerts, URL: s.url(), Process: s.c.Process, Version: s.c.Version,
 		Metrics: s.metrics, Logger: s.part("store")})
 	if err != nil {
 		return err
@@ -29,6 +45,15 @@ func (s *service) startHistory() error {
 	s.history = history
 	s.crew.start(telling, "history", history.Run)
 	return nil
+}
+
+// raised is what the rules alert of, as it is told.
+func raised(fired []query.Alert) (out []raise.Alert) {
+	for _, a := range fired {
+		out = append(out, raise.Alert{Entity: label.About(a.Labels), Over: a.Resolved, Until: a.EndsAt,
+			RuleAlert: notify.RuleAlert{Labels: a.Labels, Annotations: a.Annotations, StartsAt: telemetry.Time(a.StartsAt.UnixNano())}})
+	}
+	return out
 }
 
 // historyHandler answers queries of the history; nil where there is none.

@@ -29,6 +29,9 @@ func (s *service) receivers() ([]notify.Receiver, error) {
 		if r.Risks {
 			kinds = append(kinds, explain.KindRisk)
 		}
+		if r.Alerts {
+			kinds = append(kinds, notify.KindAlert)
+		}
 		out = append(out, notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Notes: r.Notes, Timeout: r.Timeout})
 	}
 	return out, nil

@@ -169,6 +169,10 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 	return nil
 }
 
+// alone reports whether no other process can be at this log: the server is our
+// own and does not listen.
+func (s *service) alone() bool { return s.server != nil && s.c.File.NATS.Listen == "" }
+
 // startNotify starts what tells the receivers, and what it must know for that:
 // the silences, and what stands above what.
 func (s *service) startNotify(receivers []notify.Receiver) {
@@ -177,7 +181,7 @@ func (s *service) startNotify(receivers []notify.Receiver) {
 	s.crew.start(telling, "silences", func(ctx context.Context) error { silences.Run(ctx); return nil })
 	s.crew.start(telling, "graph", func(ctx context.Context) error { above.Run(ctx); return nil })
 	s.crew.start(telling, "notify", func(ctx context.Context) error {
-		return notify.Run(ctx, notify.Config{Bus: s.bus, Name: s.c.Process, Receivers: receivers, Alone: s.server != nil && s.c.File.NATS.Listen == "",
+		return notify.Run(ctx, notify.Config{Bus: s.bus, Alerts: s.bus.Alerts(), Name: s.c.Process, Receivers: receivers, Alone: s.alone(),
 			Routes: s.routes(), Teams: n.Teams, Inhibit: n.Inhibit, Flaps: notify.Flaps{Window: n.Flaps.Window, Start: n.Flaps.Start, Stop: n.Flaps.Stop},
 			Silences: silences, Graph: above, Metrics: s.metrics, Logger: log})
 	})

@@ -81,6 +81,10 @@ func (r *rights) objects(bucket string) {
 // retryKeys are the keys by which retries are asked for (package notify).
 const retryKeys = "retry.>"
 
+// alertingKey is the key by which one of the stores raises alerts (package
+// notify/raise).
+const alertingKey = "alerting"
+
 // rightsOf says what a role may do at a site.
 func rightsOf(role Role, n bus.Names) (r rights, err error) {
 	for rest, more := string(role), true; more; {
@@ -113,12 +117,17 @@ func (r *rights) grant(role Role, n bus.Names) error {
 		r.keys(replicas)
 		r.answer(n)
 	case Store:
+		r.add(n.AlertRevisions())
 		r.read(n.Log())
 		r.read(n.Incidents())
+		r.read(n.Alerts())
 		r.readObjects(snapshots)
+		r.readKeys(deliveries)
+		r.add("$KV." + deliveries + "." + alertingKey)
 	case Notify:
 		r.add(n.Questions())
 		r.read(n.Incidents())
+		r.read(n.Alerts())
 		r.keys(deliveries)
 		r.readKeys(n.Bucket(bus.Notes))
 		r.readKeys(n.Bucket(bus.Silences))

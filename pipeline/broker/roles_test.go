@@ -43,19 +43,22 @@ func TestRoles(t *testing.T) {
 	if _, _, err := all.PublishIncident(within(t, 10*time.Second), "inc-0", 1, nil); err != nil {
 		t.Fatal(err)
 	}
+	if _, _, err := all.Alerts().Publish(within(t, 10*time.Second), "alert-0", 1, nil); err != nil {
+		t.Fatal(err)
+	}
 	info := bus.SnapshotInfo{Position: 2, Tick: 1, Engine: "e", Rules: "r"}
 	if err := all.PutSnapshot(within(t, 10*time.Second), info, []byte("state")); err != nil {
 		t.Fatal(err)
 	}
 	acts := roleActs(info)
 	may := map[broker.Role]string{
-		broker.All:           "state|state as another|tick|configure|read|publish|read incidents|save|read snapshots|ask|deliver|be present|create",
+		broker.All:           "state|state as another|tick|configure|read|publish|read incidents|raise|hear alerts|save|read snapshots|ask|deliver|be present|create",
 		broker.Collect("h1"): "state",
 		"tick,collect:h1":    "tick|read|state",
 		broker.Tick:          "tick|read",
 		broker.Engine:        "configure|read|publish|read incidents|save|read snapshots|be present",
-		broker.Store:         "read|read incidents|read snapshots",
-		broker.Notify:        "read incidents|ask|deliver",
+		broker.Store:         "read|read incidents|raise|hear alerts|read snapshots",
+		broker.Notify:        "read incidents|hear alerts|ask|deliver",
 		broker.Web:           "read|read incidents|read snapshots|ask",
 	}
 	for role, list := range may {
@@ -105,6 +108,23 @@ func roleActs(info bus.SnapshotInfo) map[string]func(context.Context, *bus.Bus, 
 		},
 		"publish": func(ctx context.Context, b *bus.Bus, role string) error {
 			_, _, err := b.PublishIncident(ctx, "inc-"+role, 1, nil)
+			return err
+		},
+		"raise": func(ctx context.Context, b *bus.Bus, role string) error {
+			if _, _, err := b.Alerts().Publish(ctx, "alert-"+role, 1, nil); err != nil {
+				return err
+			}
+			kv, err := b.KeyValue(ctx, bus.Deliveries)
+			if err == nil {
+				_, err = kv.Put(ctx, "alerting", nil)
+			}
+			return err
+		},
+		"hear alerts": func(ctx context.Context, b *bus.Bus, _ string) error {
+			err := b.Alerts().Follow(ctx, 0, func(bus.Revision) error { return done })
+			if errors.Is(err, done) {
+				err = nil
+			}
 			return err
 		},
 		"read incidents": func(ctx context.Context, b *bus.Bus, _ string) error {

@@ -18,6 +18,7 @@ const (
 	ticksToken   = "ticks"
 	configToken  = "config"
 	incidentsTok = "incidents"
+	alertsTok    = "alerts"
 	askToken     = "ask"
 
 	subjectRoot = "quintet.v1."
@@ -53,6 +54,9 @@ func (n Names) Log() string { return "quintet-" + n.site + "-log" }
 // Incidents is the stream of the site's incidents.
 func (n Names) Incidents() string { return "quintet-" + n.site + "-incidents" }
 
+// Alerts is the stream of the alerts of the site's own rules.
+func (n Names) Alerts() string { return "quintet-" + n.site + "-alerts" }
+
 // Bucket is the full name of a bucket of the site: Snapshots, Deliveries,
 // Replicas …
 func (n Names) Bucket(b string) string { return "quintet-" + n.site + "-" + b }
@@ -79,10 +83,15 @@ func (n Names) Ticks() string { return n.root() + ticksToken }
 func (n Names) Config() string { return n.root() + configToken }
 
 // Revisions matches every revision of every incident.
-func (n Names) Revisions() string { return n.root() + incidentsTok + ".*.*" }
+func (n Names) Revisions() string { return n.revisions(incidentsTok) }
 
-func (n Names) revision(id string, number int) string {
-	return n.root() + incidentsTok + "." + Token(id) + "." + strconv.Itoa(number)
+// AlertRevisions matches every revision of every alert.
+func (n Names) AlertRevisions() string { return n.revisions(alertsTok) }
+
+func (n Names) revisions(token string) string { return n.root() + token + ".*.*" }
+
+func (n Names) revision(token, id string, number int) string {
+	return n.root() + token + "." + Token(id) + "." + strconv.Itoa(number)
 }
 
 // Questions matches every question to the site.
@@ -195,7 +204,7 @@ func plain(c byte) bool {
 // the site's own subjects.
 func collectorToken(name string) string {
 	switch name {
-	case ticksToken, configToken, incidentsTok, askToken:
+	case ticksToken, configToken, incidentsTok, alertsTok, askToken:
 		return fmt.Sprintf("_%02x", name[0]) + name[1:]
 	}
 	return Token(name)

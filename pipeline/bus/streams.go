@@ -23,7 +23,8 @@ func (b *Bus) Create(ctx context.Context) error {
 		make func(context.Context) error
 	}{
 		{b.names.Log(), b.createLog},
-		{b.names.Incidents(), b.createIncidents},
+		{b.names.Incidents(), b.createRevisions(b.names.Incidents(), b.names.Revisions())},
+		{b.names.Alerts(), b.createRevisions(b.names.Alerts(), b.names.AlertRevisions())},
 		{b.names.Bucket(Snapshots), b.createSnapshots},
 		{b.names.Bucket(Deliveries), b.createBucket(Deliveries, incidentsRetain)},
 		{b.names.Bucket(Notes), b.createBucket(Notes, incidentsRetain)},
@@ -82,21 +83,23 @@ func (b *Bus) logConfig(size int64) jetstream.StreamConfig {
 	}
 }
 
-// createIncidents: one message for each revision, and no second one.
-func (b *Bus) createIncidents(ctx context.Context) error {
-	_, err := b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name:                 b.names.Incidents(),
-		Subjects:             []string{b.names.Revisions()},
-		Retention:            jetstream.LimitsPolicy,
-		MaxAge:               incidentsRetain,
-		MaxMsgsPerSubject:    1,
-		Discard:              jetstream.DiscardNew,
-		DiscardNewPerSubject: true,
-		Storage:              jetstream.FileStorage,
-		Replicas:             b.cfg.Copies,
-		AllowDirect:          true,
-	})
-	return err
+// createRevisions: one message for each revision, and no second one.
+func (b *Bus) createRevisions(stream, subjects string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+			Name:                 stream,
+			Subjects:             []string{subjects},
+			Retention:            jetstream.LimitsPolicy,
+			MaxAge:               incidentsRetain,
+			MaxMsgsPerSubject:    1,
+			Discard:              jetstream.DiscardNew,
+			DiscardNewPerSubject: true,
+			Storage:              jetstream.FileStorage,
+			Replicas:             b.cfg.Copies,
+			AllowDirect:          true,
+		})
+		return err
+	}
 }
 
 func (b *Bus) createSnapshots(ctx context.Context) error {

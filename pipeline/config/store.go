@@ -20,6 +20,7 @@ type Store struct {
 	MaxSeries   int
 	Drop        []string // metrics that are not kept, as names or patterns
 	Rules       []string // files of Prometheus rules
+	Unraised    bool     // what the rules alert of is told to nobody
 	RemoteWrite []RemoteWrite
 	Labels      map[string]string // put on what is sent on
 }
@@ -37,17 +38,17 @@ type RemoteWrite struct {
 
 // store reads what the history is told.
 func (r *reader) store(n *yaml.Node, c *Store) {
-	keep := true
+	keep, raise := true, true
 	r.mapping(n, "store: ", r.truth("keep", &keep), r.span("cadence", &c.Cadence), r.days("retain", &c.Retain), r.size("retain_bytes", &c.RetainBytes),
 		field{"metrics", func(n *yaml.Node) {
 			r.mapping(n, "store: metrics: ", r.texts("drop", &c.Drop), r.count("max_series", &c.MaxSeries))
 		}},
-		r.texts("rules", &c.Rules),
+		r.texts("rules", &c.Rules), r.truth("alerts", &raise),
 		field{"remote_write", func(n *yaml.Node) {
 			r.each(n, "store: remote_write: ", func(item *yaml.Node) { r.remoteWrite(item, c) })
 		}},
 		r.words("labels", "store: ", &c.Labels))
-	c.Off = !keep
+	c.Off, c.Unraised = !keep, !raise
 	if c.Cadence != 0 && (c.Cadence < time.Second || c.Cadence > time.Minute) {
 		r.fail(n, "store: cadence: %v: want 1 s to 1 min", c.Cadence)
 	}

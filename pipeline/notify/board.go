@@ -147,7 +147,7 @@ func (b *board) suppressor(d *desk, p *posted) (by, why string) {
 	var above map[telemetry.Entity]string
 	var first *posted
 	for id, a := range b.open { // order-independent: the first to open is taken
-		if id == p.rev.ID || rank(a.rev.Severity) < rank(p.rev.Severity) || first != nil && earlier(first, a) < 0 {
+		if id == p.rev.ID || a.rev.alert() || rank(a.rev.Severity) < rank(p.rev.Severity) || first != nil && earlier(first, a) < 0 {
 			continue
 		}
 		if above == nil {
@@ -157,7 +157,7 @@ func (b *board) suppressor(d *desk, p *posted) (by, why string) {
 		if how == "" || d.refused(a.rev) != "" {
 			continue
 		}
-		if consequence(a, p, b.above(a.rev.root)) != "" && rank(a.rev.Severity) == rank(p.rev.Severity) && earlier(p, a) < 0 {
+		if !p.rev.alert() && consequence(a, p, b.above(a.rev.root)) != "" && rank(a.rev.Severity) == rank(p.rev.Severity) && earlier(p, a) < 0 {
 			continue // each follows from the other: the first to open is told
 		}
 		first, by, why = a, id, how
@@ -196,6 +196,8 @@ func consequence(p, a *posted, above map[telemetry.Entity]string) string {
 	switch how, is := above[cause]; {
 	case is:
 		return "its root " + cause.String() + " " + how
+	case p.rev.alert():
+		return said(p, a)
 	case root == cause && p.rev.Kind == explain.KindRisk && a.rev.Kind == explain.KindIncident:
 		return "it has the same root, " + cause.String()
 	}
@@ -214,6 +216,35 @@ func consequence(p, a *posted, above map[telemetry.Entity]string) string {
 		return root.String() + " is one of the entities that it affects"
 	}
 	return ""
+}
+
+// said says how a, an incident or a risk, says already what alert p does, or "":
+// it is about each of the entities that p is about, or about a part of it.
+func said(p, a *posted) string {
+	about := p.affected
+	if len(about) == 0 {
+		about = map[telemetry.Entity]bool{p.rev.root: true}
+	}
+	for e := range about { // order-independent: all must be there
+		if e != a.rev.root && !a.jobs[e] && !a.affected[e] && !a.touches(e) {
+			return ""
+		}
+	}
+	return "it is about " + p.rev.root.String() + ", too"
+}
+
+// touches reports whether the incident is about something that lies in e.
+func (p *posted) touches(e telemetry.Entity) bool {
+	in := func(x telemetry.Entity) bool { return slices.Contains(match.Containers(x), e) }
+	if in(p.rev.root) {
+		return true
+	}
+	for x := range p.affected { // order-independent: one is enough
+		if in(x) {
+			return true
+		}
+	}
+	return false
 }
 
 // rank orders severities.

@@ -11,11 +11,13 @@ import (
 	"time"
 )
 
-// desk serves one receiver: what it is owed, and the attempts under way. Its
-// loop starts attempts and never waits for one.
+// desk serves one receiver with one stream: what it is owed, and the attempts
+// under way. Its loop starts attempts and never waits for one.
 type desk struct {
 	r       Receiver
 	c       *Config
+	stream  Stream
+	alerts  bool // the stream is that of alerts
 	store   store
 	meters  meters
 	log     *slog.Logger
@@ -56,8 +58,16 @@ const keepBytes = 4 << 20
 
 func newDesk(b *board, r Receiver, kv claims) *desk {
 	r, c := r.withDefaults(), b.c
-	return &desk{r: r, c: c, board: b, store: store{kv}, meters: newMeters(c.Metrics, r.Name), log: c.Logger.With("receiver", r.Name),
+	return &desk{r: r, c: c, stream: incidents{c.Bus}, board: b, store: store{kv}, meters: newMeters(c.Metrics, r.Name), log: c.Logger.With("receiver", r.Name),
 		address: r.Notifier.Fingerprint(), by: c.Name, wake: make(chan struct{}, 1), lines: map[string]*line{}}
+}
+
+// newAlertDesk returns the desk that serves a receiver with alerts.
+func newAlertDesk(b *board, r Receiver, kv claims) *desk {
+	d := newDesk(b, r, kv)
+	d.stream, d.alerts, d.meters.owed = b.c.Alerts, true, owedAlerts(b.c.Metrics, r.Name)
+	d.log = d.log.With("of", "alerts")
+	return d
 }
 
 // term is how long attempts may go on when the process is to stop: requests for

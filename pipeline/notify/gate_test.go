@@ -42,7 +42,7 @@ func matchers(t testing.TB, texts ...string) (out match.Matchers) {
 // trouble is an incident with a root.
 type trouble struct {
 	id, root, signature, severity, kind string
-	jobs, chain                         []string
+	jobs, chain, entities               []string
 	number                              int
 }
 
@@ -55,6 +55,9 @@ func (x *trouble) say(t testing.TB, m *memory, state string) {
 		Root: explain.Root{Entity: entity(t, x.root), Domain: telemetry.Network, Signature: cmp.Or(x.signature, "slow-receiver")}}
 	for _, j := range x.jobs {
 		in.Impact.Jobs = append(in.Impact.Jobs, explain.JobImpact{Job: entity(t, j)})
+	}
+	for _, e := range x.entities {
+		in.Impact.Entities = append(in.Impact.Entities, entity(t, e))
 	}
 	for _, e := range x.chain {
 		in.Chain = append(in.Chain, explain.Link{Entity: entity(t, e), Domain: telemetry.Network})

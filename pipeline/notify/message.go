@@ -18,6 +18,17 @@ const (
 	TypeOpened   = "incident.opened"
 	TypeUpdated  = "incident.updated"
 	TypeResolved = "incident.resolved"
+
+	TypeAlertOpened   = "alert.opened"
+	TypeAlertUpdated  = "alert.updated"
+	TypeAlertResolved = "alert.resolved"
+)
+
+// KindAlert is the kind of a group of alerts of our own rules, which is told in
+// the form of an incident (package raise); AlertPrefix begins the id of one.
+const (
+	KindAlert   = "alert"
+	AlertPrefix = "alert-"
 )
 
 // revision is what must be known of a stored revision to tell it.
@@ -63,6 +74,9 @@ func read(data []byte, owners []match.Owner) (*telling, telemetry.Time) {
 	if len(t.jobs) > 0 {
 		t.flap.job = t.jobs[0]
 	}
+	if in.Kind == KindAlert && t.root.Kind == telemetry.Job {
+		t.facts = t.facts.With(match.Job, t.root.Name, t.root.String())
+	}
 	return t, in.Opened
 }
 
@@ -102,11 +116,19 @@ func parse(r bus.Revision, owners []match.Owner) (*revision, error) {
 	return &out, nil
 }
 
+func (r *revision) alert() bool { return r.Kind == KindAlert }
+
 func (r *revision) resolved() bool { return r.State == explain.StateResolved }
 
 // kind returns the type of the message that tells r.
 func (r *revision) messageType() string {
 	switch {
+	case r.alert() && r.resolved():
+		return TypeAlertResolved
+	case r.alert() && r.Number == 1:
+		return TypeAlertOpened
+	case r.alert():
+		return TypeAlertUpdated
 	case r.resolved():
 		return TypeResolved
 	case r.Number == 1:
@@ -143,13 +165,36 @@ type Told struct {
 	Timestamp string           `json:"timestamp"`
 	Data      explain.Incident `json:"data"`
 	Notice    string           `json:"notice"`
+	// Alerts are the alerts of a group, where it is one.
+	Alerts []RuleAlert `json:"-"`
 }
+
+// RuleAlert is one alert of a rule, as Prometheus has it.
+type RuleAlert struct {
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	StartsAt    telemetry.Time    `json:"starts_at"`
+}
+
+// Resolved reports whether what is told is over.
+func (t *Told) Resolved() bool { return t.Data.State == explain.StateResolved }
 
 // Read returns what m says, for kinds of receiver that speak in other words.
 func (m *Message) Read() (*Told, error) {
 	var t Told
 	if err := json.Unmarshal(m.Body, &t); err != nil {
 		return nil, fmt.Errorf("message %s: %w", m.ID, err)
+	}
+	if t.Data.Kind == KindAlert {
+		var more struct {
+			Data struct {
+				Alerts []RuleAlert `json:"alerts"`
+			} `json:"data"`
+		}
+		if err := json.Unmarshal(m.Body, &more); err != nil {
+			return nil, fmt.Errorf("message %s: %w", m.ID, err)
+		}
+		t.Alerts = more.Data.Alerts
 	}
 	return &t, nil
 }

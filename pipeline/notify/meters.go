@@ -35,6 +35,11 @@ func newMeters(set *metrics.Set, receiver string) meters {
 	return m
 }
 
+// owedAlerts is the owed of a desk of alerts.
+func owedAlerts(set *metrics.Set, receiver string) *metrics.Gauge {
+	return set.GetOrCreateGauge(fmt.Sprintf(`quintet_notify_owed_alerts{receiver=%q}`, receiver), nil)
+}
+
 func (m meters) count(name, label, value string) *metrics.Counter {
 	return m.set.GetOrCreateCounter(fmt.Sprintf(`%s{receiver=%q,%s=%q}`, name, m.receiver, label, value))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,25 @@ type Bus interface {
 	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
 }
 
+// Stream is a stream of revisions; bus.Revisions is one.
+type Stream interface {
+	Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error
+	Bounds(ctx context.Context) (first, last uint64, err error)
+}
+
+// incidents is the stream of incidents.
+type incidents struct{ Bus }
+
+// Follow implements Stream.
+func (i incidents) Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
+	return i.FollowIncidents(ctx, after, fn)
+}
+
+// Bounds implements Stream.
+func (i incidents) Bounds(ctx context.Context) (first, last uint64, err error) {
+	return i.IncidentBounds(ctx)
+}
+
 // Graph knows what stands above an entity (package graph).
 type Graph interface {
 	Above(e telemetry.Entity) (steps []graph.Step, known bool)
@@ -37,6 +57,9 @@ type Graph interface {
 // Config says who is told, and how patiently.
 type Config struct {
 	Bus Bus
+	// Alerts is the stream of the alerts of our own rules; nil where there are none.
+	// They are told to the receivers whose Kinds name them.
+	Alerts Stream
 	// Name is this process as others see it in claims. An incarnation is added:
 	// two processes of one name do not take each other's claims for their own.
 	Name      string
@@ -144,18 +167,27 @@ func Run(ctx context.Context, c Config) error {
 	}
 	var serving sync.WaitGroup
 	defer serving.Wait()
-	desks := make([]*desk, len(c.Receivers))
+	var desks, alerting []*desk
 	board := newBoard(&c)
-	for i, r := range c.Receivers {
-		desks[i] = newDesk(board, r, kv)
-		if desks[i].enter(ctx) != nil {
+	for _, r := range c.Receivers {
+		desks = append(desks, newDesk(board, r, kv))
+		if c.Alerts != nil && slices.Contains(r.Kinds, KindAlert) {
+			alerting = append(alerting, newAlertDesk(board, r, kv))
+		}
+	}
+	all := slices.Concat(desks, alerting)
+	for _, d := range all {
+		if d.enter(ctx) != nil {
 			return nil
 		}
 	}
-	for _, d := range desks {
+	for _, d := range all {
 		serving.Go(func() { d.run(ctx) })
 	}
-	serving.Go(func() { c.wishes(ctx, kv, desks) })
+	serving.Go(func() { c.wishes(ctx, kv, all) })
+	if len(alerting) > 0 {
+		serving.Go(func() { board.follow(ctx, c.Alerts, alerting) })
+	}
 	var noting []chan<- owedNote
 	for _, d := range desks {
 		if d.r.Notes {
@@ -167,19 +199,19 @@ func Run(ctx context.Context, c Config) error {
 	if len(noting) > 0 {
 		serving.Go(func() { c.notes(ctx, noting) })
 	}
-	board.follow(ctx, desks)
+	board.follow(ctx, incidents{c.Bus}, desks)
 	return nil
 }
 
-// follow hands every revision to the board and then to every desk, until ctx is
-// done. It reads the stream from its beginning: what is open, and what has come
+// follow hands every revision of a stream to the board and then to every desk,
+// until ctx is done. It reads the stream from its beginning: what is open, and what has come
 // and gone, may have begun long ago.
-func (b *board) follow(ctx context.Context, desks []*desk) {
+func (b *board) follow(ctx context.Context, from Stream, desks []*desk) {
 	c := b.c
 	malformed := c.Metrics.GetOrCreateCounter(`quintet_notify_malformed_revisions_total`)
 	var after uint64
-	_ = c.untilDone(ctx, "reading incidents is interrupted", func() error {
-		err := c.Bus.FollowIncidents(ctx, after, func(r bus.Revision) error {
+	_ = c.untilDone(ctx, "reading revisions is interrupted", func() error {
+		err := from.Follow(ctx, after, func(r bus.Revision) error {
 			rev, err := parse(r, c.Teams)
 			if err != nil {
 				malformed.Inc()

@@ -107,8 +107,8 @@ func (r Receiver) Validate() error {
 		}
 	}
 	for _, k := range r.Kinds {
-		if k != explain.KindIncident && k != explain.KindRisk {
-			return fmt.Errorf("receiver %s: kind %q: want incident or risk", r.Name, k)
+		if k != explain.KindIncident && k != explain.KindRisk && k != KindAlert {
+			return fmt.Errorf("receiver %s: kind %q: want incident, risk or alert", r.Name, k)
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ type reminded struct {
 // toldOpen returns what is open as the receiver knows it. It keeps what it read
 // in told.
 func (d *desk) toldOpen(ctx context.Context, told map[string]reminded) (out []*Message) {
-	ids := d.board.ids()
+	ids := d.board.ids(d.alerts)
 	for id := range told { // order-independent: each by itself
 		if _, open := slices.BinarySearch(ids, id); !open {
 			delete(told, id)
@@ -87,13 +87,15 @@ func (d *desk) toldOpen(ctx context.Context, told map[string]reminded) (out []*M
 	return out
 }
 
-// ids lists what is open, in order.
-func (b *board) ids() []string {
+// ids lists the alerts that are open, or the rest of what is, in order.
+func (b *board) ids(alerts bool) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := make([]string, 0, len(b.open))
-	for id := range b.open { // order-independent: it is sorted
-		out = append(out, id)
+	for id, p := range b.open { // order-independent: it is sorted
+		if p.rev.alert() == alerts {
+			out = append(out, id)
+		}
 	}
 	slices.SortFunc(out, cmp.Compare[string])
 	return out

@@ -101,7 +101,7 @@ func (c *Config) wishes(ctx context.Context, kv jetstream.KeyValue, desks []*des
 func (c *Config) fulfil(ctx context.Context, kv jetstream.KeyValue, key string, desks []*desk) {
 	incident, receiver, _ := strings.Cut(strings.TrimPrefix(key, retryPrefix), ".")
 	for _, d := range desks {
-		if d.r.Name != receiver {
+		if d.r.Name != receiver || d.alerts != strings.HasPrefix(incident, AlertPrefix) {
 			continue
 		}
 		if err := d.again(ctx, incident); err != nil {

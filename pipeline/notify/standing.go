@@ -27,7 +27,18 @@ type farewell struct {
 	Fingerprint string    `json:"fingerprint"` // of what was configured
 }
 
-const standingPrefix = "receiver."
+const (
+	standingPrefix      = "receiver."
+	standingAlertPrefix = "alerts."
+)
+
+// place is the key of where the receiver stands with this desk's stream.
+func (d *desk) place() string {
+	if d.alerts {
+		return standingAlertPrefix + d.r.Name
+	}
+	return standingPrefix + d.r.Name
+}
 
 // How often a standing is written: often enough that a start has little to read
 // again, and at times even where nothing happens, so that its age tells an
@@ -57,17 +68,17 @@ func (d *desk) enter(ctx context.Context) error {
 }
 
 func (d *desk) tryEnter(ctx context.Context) error {
-	first, last, err := d.c.Bus.IncidentBounds(ctx)
+	first, last, err := d.stream.Bounds(ctx)
 	if err != nil {
 		return err
 	}
-	b, seen, err := d.store.get(ctx, standingPrefix+d.r.Name)
+	b, seen, err := d.store.get(ctx, d.place())
 	if err != nil {
 		return err
 	}
 	var s standing
 	if seen != 0 && json.Unmarshal(b, &s) != nil {
-		d.log.Error("where the receiver stands cannot be read: it begins anew", "key", standingPrefix+d.r.Name)
+		d.log.Error("where the receiver stands cannot be read: it begins anew", "key", d.place())
 		s = standing{}
 	}
 	if s.Gone != nil && s.Gone.Fingerprint == d.address {
@@ -81,7 +92,7 @@ func (d *desk) tryEnter(ctx context.Context) error {
 		s = standing{Start: last, Through: min(s.Through, last)}
 	}
 	s.At = d.c.Now()
-	if seen, err = d.store.swap(ctx, standingPrefix+d.r.Name, seen, s); err != nil {
+	if seen, err = d.store.swap(ctx, d.place(), seen, s); err != nil {
 		return err
 	}
 	d.standing, d.seen = s, seen
@@ -121,7 +132,7 @@ func (d *desk) save(ctx context.Context) {
 	} else if s.Through == d.standing.Through && now.Sub(d.standing.At) < touchEvery {
 		return
 	}
-	seen, err := d.store.swap(ctx, standingPrefix+d.r.Name, d.seen, s)
+	seen, err := d.store.swap(ctx, d.place(), d.seen, s)
 	switch {
 	case err == nil:
 		d.standing, d.seen = s, seen
@@ -136,7 +147,7 @@ func (d *desk) save(ctx context.Context) {
 // reread takes over what another process wrote; what is to be added is written
 // the next time.
 func (d *desk) reread(ctx context.Context) {
-	b, seen, err := d.store.get(ctx, standingPrefix+d.r.Name)
+	b, seen, err := d.store.get(ctx, d.place())
 	var s standing
 	if err != nil || seen == 0 || json.Unmarshal(b, &s) != nil {
 		d.meters.storeErrors.Inc()

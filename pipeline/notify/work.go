@@ -290,7 +290,7 @@ func (d *desk) revision(ctx context.Context, p pending) (*revision, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestPatience)
 	defer cancel()
 	var found *revision
-	err := d.c.Bus.FollowIncidents(ctx, p.sequence-1, func(r bus.Revision) error {
+	err := d.stream.Follow(ctx, p.sequence-1, func(r bus.Revision) error {
 		if r.Sequence == p.sequence {
 			if rev, err := parse(r, d.c.Teams); err == nil {
 				found = rev

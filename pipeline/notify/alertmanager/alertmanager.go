@@ -48,9 +48,9 @@ type Alertmanager struct {
 	client *post.Client
 	urls   []string
 
-	mu    sync.Mutex       // held while something is sent: what ends an alert is not overtaken
-	known map[string]alert // the alert last sent of each open incident
-	ended map[string]int   // the revision that ended an incident
+	mu    sync.Mutex         // held while something is sent: what ends an alert is not overtaken
+	known map[string][]alert // the alerts last sent of what is open
+	ended map[string]int     // the revision that ended an incident
 }
 
 // alert is one as the API has it.
@@ -78,7 +78,7 @@ func build(c Config) (*Alertmanager, error) {
 	if c.Resend == 0 {
 		c.Resend = defaultResend
 	}
-	a := &Alertmanager{c: c, known: map[string]alert{}, ended: map[string]int{}}
+	a := &Alertmanager{c: c, known: map[string][]alert{}, ended: map[string]int{}}
 	if len(c.URLs) == 0 || len(c.URLs) > maxPeers {
 		return nil, fmt.Errorf("urls: %d: want those of all peers, %d at most", len(c.URLs), maxPeers)
 	}
@@ -144,17 +144,20 @@ func (a *Alertmanager) Notify(ctx context.Context, m *notify.Message) notify.Ans
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
 	}
 	now := a.client.Now()
-	next, err := a.alert(told, now)
+	next, err := a.alerts(told, now)
 	if err != nil {
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	batch := []alert{next}
-	if before, ok := a.known[told.Data.ID]; ok && !maps.Equal(before.Labels, next.Labels) {
-		before.EndsAt = now
-		batch = []alert{before, next}
+	var batch []alert
+	for _, before := range a.known[told.Data.ID] {
+		if !slices.ContainsFunc(next, func(x alert) bool { return maps.Equal(x.Labels, before.Labels) }) {
+			before.EndsAt = now
+			batch = append(batch, before)
+		}
 	}
+	batch = append(batch, next...)
 	answer := a.send(ctx, batch)
 	if answer.Verdict != notify.Taken {
 		return answer
@@ -163,7 +166,7 @@ func (a *Alertmanager) Notify(ctx context.Context, m *notify.Message) notify.Ans
 		clear(a.ended)
 		clear(a.known)
 	}
-	if m.Type == notify.TypeResolved {
+	if told.Resolved() {
 		delete(a.known, told.Data.ID)
 		a.ended[told.Data.ID] = told.Data.Revision
 	} else {
@@ -190,8 +193,8 @@ func (a *Alertmanager) Remind(ctx context.Context, open []*notify.Message) notif
 		if r, over := a.ended[told.Data.ID]; over && r >= told.Data.Revision {
 			continue
 		}
-		if next, err := a.alert(told, now); err == nil {
-			batch = append(batch, next)
+		if next, err := a.alerts(told, now); err == nil {
+			batch = append(batch, next...)
 		}
 	}
 	answer := notify.Answer{Verdict: notify.Taken}

@@ -9,13 +9,50 @@ import (
 
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // ours lists the labels that a configuration cannot set.
 var ours = []string{"alertname", "severity", "kind", "domain", "signature", "job", "root", "incident", "site"}
 
-// alert is what a message says, as an alert. One that resolves ends now or
-// before; any other lives on for a while.
+// alerts is what a message says: an incident is one alert, a group of a rule's
+// alerts is each of them as Prometheus would send it.
+func (a *Alertmanager) alerts(told *notify.Told, now time.Time) ([]alert, error) {
+	if told.Data.Kind != notify.KindAlert {
+		one, err := a.alert(told, now)
+		return []alert{one}, err
+	}
+	v := a.text.View(told)
+	var out []alert
+	for _, x := range told.Alerts {
+		o := alert{Labels: map[string]string{}, Annotations: map[string]string{}, Generator: v.Link}
+		fill(o.Labels, a.c.Labels)
+		fill(o.Labels, x.Labels)
+		fill(o.Annotations, x.Annotations)
+		fill(o.Annotations, map[string]string{"notice": v.Notice})
+		o.StartsAt, o.EndsAt = a.span(told, x.StartsAt, now)
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// span is when an alert began and ends. One that resolves ends now or before;
+// any other lives on for a while.
+func (a *Alertmanager) span(told *notify.Told, began telemetry.Time, now time.Time) (starts, ends time.Time) {
+	starts, ends = stamp(int64(began)), now.Add(lives*a.c.Resend).UTC()
+	if told.Resolved() {
+		ends = now.UTC()
+		if r := told.Data.Resolved; r != nil && stamp(int64(*r)).Before(now) {
+			ends = stamp(int64(*r))
+		}
+	}
+	if starts.After(ends) {
+		starts = ends // Alertmanager refuses what ends before it begins
+	}
+	return starts, ends
+}
+
+// alert is an incident as an alert.
 func (a *Alertmanager) alert(told *notify.Told, now time.Time) (alert, error) {
 	v := a.text.View(told)
 	title, prose, err := a.text.Render(v)
@@ -23,16 +60,8 @@ func (a *Alertmanager) alert(told *notify.Told, now time.Time) (alert, error) {
 		return alert{}, err
 	}
 	in := &told.Data
-	out := alert{Labels: map[string]string{}, Annotations: map[string]string{}, Generator: v.Link, StartsAt: stamp(int64(in.Opened)), EndsAt: now.Add(lives * a.c.Resend).UTC()}
-	if told.Type == notify.TypeResolved {
-		out.EndsAt = now.UTC()
-		if in.Resolved != nil && stamp(int64(*in.Resolved)).Before(now) {
-			out.EndsAt = stamp(int64(*in.Resolved))
-		}
-	}
-	if out.StartsAt.After(out.EndsAt) {
-		out.StartsAt = out.EndsAt // Alertmanager refuses what ends before it begins
-	}
+	out := alert{Labels: map[string]string{}, Annotations: map[string]string{}, Generator: v.Link}
+	out.StartsAt, out.EndsAt = a.span(told, in.Opened, now)
 	job := ""
 	if len(in.Impact.Jobs) > 0 {
 		job = in.Impact.Jobs[0].Job.Name

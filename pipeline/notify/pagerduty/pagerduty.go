@@ -149,9 +149,9 @@ func (p *PagerDuty) body(m *notify.Message, key string) ([]byte, error) {
 	}
 	e := event{Key: key, Action: "trigger", Dedup: v.ID, Client: "Quintet", Page: v.Link}
 	if v.Link != "" {
-		e.Links = []link{{v.Link, "The incident in Quintet"}}
+		e.Links = []link{{v.Link, "In Quintet"}}
 	}
-	if m.Type == notify.TypeResolved {
+	if told.Resolved() {
 		e.Action = "resolve"
 	}
 	e.Payload = &payload{Summary: text.Cut(maxSummary, cmp.Or(title, v.ID)), Source: cmp.Or(v.Root, v.Site, "quintet"), Severity: severity(v.Severity), Timestamp: text.Time(told).String(),

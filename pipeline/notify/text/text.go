@@ -31,8 +31,10 @@ const (
 const usualTitle = `{{if .Notice}}Flapping: {{else if eq .State "resolved"}}Resolved: {{else if gt .Reopens 0}}Again: {{end}}{{.Title}}`
 
 const usualBody = `{{with .Notice}}{{.}}
-{{end}}Root: {{.Root}} ({{.Domain}}, {{.Signature}}, confidence {{.Confidence}})
-{{if .Jobs}}Hurt: {{join .Jobs ", "}}{{if .GPUHours}}; {{.GPUHours}} GPU-hours lost{{end}}
+{{end}}{{if eq .Kind "alert"}}{{range .Alerts}}- {{.}}
+{{end}}{{with .Description}}{{.}}
+{{end}}{{else}}Root: {{.Root}} ({{.Domain}}, {{.Signature}}, confidence {{.Confidence}})
+{{end}}{{if .Jobs}}Hurt: {{join .Jobs ", "}}{{if .GPUHours}}; {{.GPUHours}} GPU-hours lost{{end}}
 {{end}}{{range .Chain}}- {{.}}
 {{end}}{{if ne .State "resolved"}}{{range .Actions}}Do: {{.}}
 {{end}}{{end}}`
@@ -50,6 +52,8 @@ type View struct {
 	Chain, Actions                         []string
 	Revision, Reopens                      int
 	Notice, Link                           string
+	Alerts                                 []string // of a group of alerts: what each says
+	Description                            string   // of the first
 }
 
 // Text renders messages.
@@ -129,9 +133,14 @@ func (t *Text) View(m *notify.Told) *View {
 	if in.Resolution != nil {
 		v.Resolution = *in.Resolution
 	}
-	if t.page != "" && in.ID != "" {
+	switch {
+	case t.page == "":
+	case in.Kind == notify.KindAlert:
+		v.Link = t.page
+	case in.ID != "":
 		v.Link = t.page + "/incidents/" + in.ID
 	}
+	v.alerts(m.Alerts)
 	v.impact(in)
 	for _, l := range in.Chain[:min(len(in.Chain), maxList)] {
 		v.Chain = append(v.Chain, link(l))
@@ -140,6 +149,18 @@ func (t *Text) View(m *notify.Told) *View {
 		v.Actions = append(v.Actions, a.Text)
 	}
 	return v
+}
+
+func (v *View) alerts(all []notify.RuleAlert) {
+	for i, a := range all[:min(len(all), maxList)] {
+		if i == 0 {
+			v.Description = a.Annotations["description"]
+		}
+		v.Alerts = append(v.Alerts, cmp.Or(a.Annotations["summary"], a.Labels["alertname"]))
+	}
+	if more := len(all) - maxList; more > 0 {
+		v.Alerts = append(v.Alerts, fmt.Sprintf("%d more", more))
+	}
 }
 
 func (v *View) impact(in *explain.Incident) {

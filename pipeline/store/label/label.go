@@ -70,6 +70,57 @@ func EntityOf(l labels.Labels) (telemetry.Entity, error) {
 	return e, e.Validate()
 }
 
+// About returns the entity that the labels of an alert speak of: what kind and
+// name say; else the innermost thing whose parts are all there, as a rule leaves
+// them that aggregates; else the process that said it of itself.
+func About(l map[string]string) telemetry.Entity {
+	if e := (telemetry.Entity{Kind: telemetry.Kind(l[Kind]), Name: l[Name]}); e.Validate() == nil {
+		return e
+	}
+	if l["job"] != own { // every series of our own has that for a job
+		for _, k := range inner {
+			if e, ok := of(k, l); ok {
+				return e
+			}
+		}
+	}
+	if e, ok := named(telemetry.Collector, l["instance"]); ok {
+		return e
+	}
+	return telemetry.Entity{Kind: telemetry.Collector, Name: own}
+}
+
+// own is the job of the series that a process states of itself.
+const own = "quintet"
+
+// inner are the kinds that labels may name without saying so, the innermost
+// first.
+var inner = [...]telemetry.Kind{telemetry.NVLink, telemetry.Queue, telemetry.GPU, telemetry.NIC, telemetry.NVSwitch, telemetry.Port, telemetry.Rank,
+	telemetry.Node, telemetry.Switch, telemetry.Storage, telemetry.Loop, telemetry.CDU, telemetry.Pump, telemetry.CRAH, telemetry.Shelf, telemetry.PDU, telemetry.Feed,
+	telemetry.Rack, telemetry.Row, telemetry.Hall, telemetry.Plane, telemetry.Rail, telemetry.Job}
+
+// of is an entity of a kind by the labels of its parts.
+func of(k telemetry.Kind, l map[string]string) (telemetry.Entity, bool) {
+	names := parts(k)
+	if names == nil {
+		names = []string{string(k)}
+	}
+	var values []string
+	for _, n := range names {
+		if l[n] == "" {
+			return telemetry.Entity{}, false
+		}
+		values = append(values, telemetry.NamePart(l[n]))
+	}
+	e := telemetry.Entity{Kind: k, Name: strings.Join(values, "/")}
+	return e, e.Validate() == nil
+}
+
+func named(k telemetry.Kind, name string) (telemetry.Entity, bool) {
+	e := telemetry.Entity{Kind: k, Name: telemetry.NamePart(name)}
+	return e, name != "" && e.Validate() == nil
+}
+
 // parts are the labels for the parts of a name, from the outside in.
 func parts(k telemetry.Kind) []string {
 	switch k {

@@ -135,9 +135,10 @@ func (r *ruling) run(ctx context.Context, url string) error {
 	return nil
 }
 
-// alerted hands alerts on.
+// alerted hands alerts on, also that there are none: that says that rules are
+// evaluated.
 func (a *API) alerted(ctx context.Context, expr string, alerts ...*rules.Alert) {
-	if a.cfg.Alerts == nil || len(alerts) == 0 {
+	if a.cfg.Alerts == nil {
 		return
 	}
 	out := make([]Alert, 0, len(alerts))

@@ -1,0 +1,166 @@
+package notify_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/graph"
+)
+
+// alerts is a memory as the stream of alerts.
+type alerts struct{ *memory }
+
+func (a alerts) Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
+	return a.FollowIncidents(ctx, after, fn)
+}
+
+func (a alerts) Bounds(ctx context.Context) (first, last uint64, err error) {
+	return a.IncidentBounds(ctx)
+}
+
+// listening is a config whose receivers hear incidents, and alerts too.
+func listening(m, of *memory, ears ...*ear) notify.Config {
+	c := config(m, ears...)
+	c.Alerts = alerts{of}
+	for i := range c.Receivers {
+		c.Receivers[i].Kinds = []string{"incident", notify.KindAlert}
+	}
+	return c
+}
+
+// TestAlertsBesideIncidents says of an alert nothing that an open incident says
+// already: nobody is woken twice. What the incident does not say is told, and so
+// is what is still there when it is over.
+func TestAlertsBesideIncidents(t *testing.T) {
+	above := hierarchy{"gpu:h1/3": {{Entity: entity(t, "node:h1"), How: "contains gpu:h1/3", Inside: true}}}
+	for _, c := range []struct {
+		name string
+		a    trouble
+		want string // in the reason; empty: it is told
+	}{
+		{"of its root", trouble{root: "node:h1"}, "it is about node:h1, too"},
+		{"below its root", trouble{root: "gpu:h1/3"}, "its root node:h1 contains gpu:h1/3"},
+		{"of its chain", trouble{root: "port:leaf1/p1"}, "it is about port:leaf1/p1, too"},
+		{"of its job", trouble{root: "job:a"}, "it is about job:a, too"},
+		{"of the switch that its chain crosses", trouble{root: "switch:leaf1"}, "it is about switch:leaf1, too"},
+		{"several of its chain", trouble{root: "switch:leaf1", entities: []string{"port:leaf1/p1", "port:leaf1/p2"}}, "it is about switch:leaf1, too"},
+		{"one more than its chain", trouble{root: "switch:leaf1", entities: []string{"port:leaf1/p1", "port:leaf1/p9"}}, ""},
+		{"graver", trouble{root: "node:h1", severity: "critical"}, ""},
+		{"elsewhere", trouble{root: "node:h2"}, ""},
+		{"above its root", trouble{root: "rack:r1"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, of, e := newMemory(), newMemory(), newEar("ops")
+				conf := listening(m, of, e)
+				conf.Inhibit, conf.Graph = true, above
+				stop := start(t, conf)
+				synctest.Wait()
+				cause := trouble{id: "inc-cause", root: "node:h1", jobs: []string{"job:a"}, chain: []string{"port:leaf1/p1", "port:leaf1/p2"}}
+				cause.say(t, m, opened)
+				synctest.Wait()
+				a := c.a
+				a.id, a.kind, a.signature = "alert-x", notify.KindAlert, "LinkDown"
+				a.say(t, of, opened)
+				<-time.After(time.Minute)
+				if heard := slices.Contains(e.ids(), "alert-x.1"); heard != (c.want == "") {
+					t.Errorf("told %v", e.ids())
+				}
+				all, err := notify.Deliveries(t.Context(), m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				i := slices.IndexFunc(all, func(d notify.Delivery) bool { return d.Incident == "alert-x" })
+				if c.want != "" && (all[i].State != notify.StateHeld || !strings.Contains(all[i].Reason, c.want)) {
+					t.Errorf("%+v", all[i])
+				}
+				cause.say(t, m, resolved)
+				<-time.After(time.Minute)
+				if !slices.Contains(e.ids(), "alert-x.1") {
+					t.Errorf("told %v", e.ids())
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// TestAnAlertHoldsNothingBack leaves an incident that follows from an alert to
+// be told: the incident says more.
+func TestAnAlertHoldsNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, of, e := newMemory(), newMemory(), newEar("ops")
+		c := listening(m, of, e)
+		c.Inhibit, c.Graph = true, hierarchy{"gpu:h1/3": []graph.Step{{Entity: entity(t, "node:h1"), How: "contains gpu:h1/3", Inside: true}}}
+		stop := start(t, c)
+		a, in := trouble{id: "alert-x", kind: notify.KindAlert, root: "node:h1", severity: "critical"}, trouble{id: "inc-y", root: "gpu:h1/3"}
+		a.say(t, of, opened)
+		told(t, e, "alert-x.1")
+		in.say(t, m, opened)
+		told(t, e, "alert-x.1", "inc-y.1")
+		a.say(t, of, resolved) // who knows of it is told of its end
+		told(t, e, "alert-x.1", "inc-y.1", "alert-x.2")
+		stop()
+	})
+}
+
+// TestAlertsAcrossRestarts reads two streams with numbers of their own: a
+// restart misses nothing of either and repeats nothing, and who did not ask for
+// alerts has none.
+func TestAlertsAcrossRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, of, e, other := newMemory(), newMemory(), newEar("ops"), newEar("other")
+		c := listening(m, of, e, other)
+		c.Receivers[1].Kinds = []string{"incident"}
+		stop := start(t, c)
+		synctest.Wait()
+		in := trouble{id: "inc-y", root: "node:h7"}
+		var last []string
+		for i := range 3 {
+			a := trouble{id: "alert-" + string(rune('a'+i)), kind: notify.KindAlert, root: "node:h1"}
+			a.say(t, of, opened)
+			last = append(last, a.id+".1")
+			told(t, e, last...)
+		}
+		in.say(t, m, opened)
+		last = append(last, "inc-y.1")
+		told(t, e, last...)
+		stop()
+		b := trouble{id: "alert-d", kind: notify.KindAlert, root: "node:h1"}
+		b.say(t, of, opened) // while nobody listens
+		in.say(t, m, opened)
+		stop = start(t, c)
+		await(t, func() bool { return len(e.ids()) == len(last)+2 })
+		if got := e.ids()[len(last):]; !slices.Contains(got, "alert-d.1") || !slices.Contains(got, "inc-y.2") {
+			t.Errorf("%v", got)
+		}
+		told(t, other, "inc-y.1", "inc-y.2")
+		stop()
+		e.check(t)
+	})
+}
+
+// TestRemindersOfAlerts repeats of each stream what is open in it.
+func TestRemindersOfAlerts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, of, r := newMemory(), newMemory(), &reminding{ear: newEar("am")}
+		c := notify.Config{Bus: m, Alerts: alerts{of}, Name: "test", Receivers: []notify.Receiver{{Name: "am", Notifier: r, Kinds: []string{"incident", notify.KindAlert}}}}
+		stop := start(t, c)
+		synctest.Wait()
+		a, in := trouble{id: "alert-x", kind: notify.KindAlert, root: "node:h1"}, trouble{id: "inc-y", root: "node:h2"}
+		a.say(t, of, opened)
+		in.say(t, m, opened)
+		<-time.After(61 * time.Second)
+		stop()
+		slices.Sort(r.said)
+		if want := []string{"alert-x.1.am", "inc-y.1.am"}; !slices.Equal(r.said, want) {
+			t.Errorf("%q", r.said)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package raise
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/match"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Alert is an alert of a rule as it was evaluated.
+type Alert struct {
+	Entity telemetry.Entity // whom it is about
+	notify.RuleAlert
+	Until time.Time // it holds until then, unless it is said again
+	Over  bool      // it has ceased
+}
+
+// maxListed bounds the alerts that a message lists; more are counted.
+const maxListed = 64
+
+// fingerprint tells alerts apart, as Alertmanager does.
+func (a *Alert) fingerprint() string {
+	h := sha256.New()
+	for _, n := range slices.Sorted(maps.Keys(a.Labels)) {
+		fmt.Fprintf(h, "%q %q ", n, a.Labels[n])
+	}
+	return string(h.Sum(nil)[:16])
+}
+
+// name is what its rule is called.
+func (a *Alert) name() string { return cmp.Or(a.Labels["alertname"], "alert") }
+
+// severity is one of ours; a word of somebody's own is a warning.
+func (a *Alert) severity() string {
+	switch s := a.Labels["severity"]; s {
+	case explain.SeverityCritical, explain.SeverityInfo:
+		return s
+	}
+	return explain.SeverityWarning
+}
+
+// place is where alerts are gathered: the outermost thing that the entity's name
+// says it lies in.
+func (a *Alert) place() telemetry.Entity {
+	in := match.Containers(a.Entity)
+	return in[len(in)-1]
+}
+
+// key is what alerts of one group have in common.
+func (a *Alert) key() string {
+	return strings.Join([]string{a.name(), a.severity(), a.place().String()}, " ")
+}
+
+// digest stands for who is in a group.
+func digest(members []*Alert) string {
+	h := sha256.New()
+	for _, m := range members {
+		fmt.Fprintf(h, "%s%d ", m.fingerprint(), m.StartsAt)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// body is a revision of a group as it is stored: in the form of an incident, so
+// that every receiver can read it, with the alerts as their rule made them.
+type body struct {
+	explain.Incident
+	Alerts  []notify.RuleAlert `json:"alerts"`
+	Count   int                `json:"alert_count"` // Alerts may be fewer
+	Members string             `json:"members"`     // a digest of who is in it
+	Key     string             `json:"key"`
+}
+
+// idOf names an episode of a group: by the one before it, so that two processes
+// that know the same past give the same name.
+func idOf(site, key, before string) string {
+	h := sha256.Sum256([]byte(site + "\x00" + key + "\x00" + before))
+	return notify.AlertPrefix + hex.EncodeToString(h[:8])
+}
+
+// open is a group that fires, as a revision. Members are in the order of their
+// fingerprints, at least one.
+func (r *Raiser) open(g *group, members []*Alert, now telemetry.Time) *body {
+	first := members[0]
+	root := first.Entity
+	if len(members) > 1 {
+		root = first.place()
+	}
+	began := first.StartsAt
+	var entities []telemetry.Entity
+	out := &body{Key: first.key(), Members: digest(members), Count: len(members)}
+	domain, err := telemetry.ParseDomain(first.Labels["domain"])
+	if err != nil {
+		domain = telemetry.Software // a rule of somebody's own, or one about the site
+	}
+	for _, m := range members {
+		began = min(began, m.StartsAt)
+		if !slices.Contains(entities, m.Entity) && len(entities) < maxListed {
+			entities = append(entities, m.Entity)
+		}
+		if len(out.Alerts) < maxListed {
+			out.Alerts = append(out.Alerts, m.RuleAlert)
+		}
+	}
+	title := first.Annotations["summary"]
+	switch {
+	case len(members) > 1:
+		title = fmt.Sprintf("%s: %d at %s", first.name(), len(members), root)
+	case title == "":
+		title = first.name() + " at " + root.String()
+	}
+	onset := telemetry.Interval{Earliest: began, Latest: began}
+	out.Incident = explain.Incident{ID: g.id, State: explain.StateOpen, Kind: notify.KindAlert, Severity: first.severity(), Title: title, Opened: g.opened, Updated: now,
+		Revision: g.revision + 1, Onset: onset, Root: explain.Root{Entity: root, Domain: domain, Signature: first.name(), Confidence: 1, Onset: onset},
+		Alternatives: []explain.Alternative{}, Contributors: []explain.Contributor{}, Impact: explain.Impact{Jobs: []explain.JobImpact{}, Entities: entities},
+		Chain: []explain.Link{}, RuledOut: []explain.RuledOut{}, BlindSpots: []explain.BlindSpot{}, Actions: []explain.Action{}, Site: r.c.Site, Engine: r.c.Version}
+	if book := first.Annotations["runbook_url"]; book != "" {
+		out.Actions = append(out.Actions, explain.Action{Kind: "call", Target: root, Text: "See " + book})
+	}
+	return out
+}
+
+// over is a group's end: as it was told last, resolved.
+func over(last []byte, revision int, now telemetry.Time, how string) ([]byte, error) {
+	var b body
+	if err := json.Unmarshal(last, &b); err != nil {
+		return nil, err
+	}
+	b.State, b.Revision, b.Updated, b.Resolved, b.Resolution = explain.StateResolved, revision, now, &now, &how
+	return json.Marshal(&b)
+}

@@ -1,0 +1,381 @@
+package raise
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Stream is where revisions of alerts go; bus.Revisions is one.
+type Stream interface {
+	notify.Stream
+	Publish(ctx context.Context, id string, revision int, data []byte) (o bus.Outcome, held []byte, err error)
+}
+
+// Buckets has the bucket of deliveries.
+type Buckets interface {
+	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
+}
+
+// Config sets a Raiser.
+type Config struct {
+	Stream  Stream
+	Buckets Buckets
+	Site    string
+	Name    string // of this process, as others see it
+	Version string
+	Alone   bool // no other process evaluates rules
+
+	Now     func() time.Time // nil: time.Now
+	Metrics *metrics.Set
+	Logger  *slog.Logger
+}
+
+const (
+	lookEvery = time.Second
+	// updateEvery is how often, at most, a group tells that others have joined it
+	// or left it; its beginning and its end are told at once.
+	updateEvery = time.Minute
+	// orphaned is how long a group that an earlier process raised may go without a
+	// word of its rule, once rules are evaluated, before it is over: a rule speaks
+	// every minute while it fires.
+	orphaned = 5 * time.Minute
+
+	maxActive = 50_000  // alerts that fire
+	maxGroups = 100_000 // that are remembered: as many as fired in 90 days
+	patience  = 10 * time.Second
+)
+
+// group is alerts of one rule at one place, as they were raised last.
+type group struct {
+	id       string // of its newest episode
+	revision int
+	opened   telemetry.Time
+	last     []byte    // its newest revision while it is open, else nil
+	members  string    // a digest of who was in that
+	at       time.Time // when it was raised, by our clock
+}
+
+// Raiser makes revisions of alerts. It is told of them by Take and publishes
+// in Run.
+type Raiser struct {
+	c     Config
+	lease lease
+	count counts
+
+	mu        sync.Mutex
+	active    map[string]*Alert    // by fingerprint
+	heard     map[string]time.Time // by key of a group: that this process has heard of it
+	evaluated time.Time            // when rules were first evaluated here; zero before
+	groups    map[string]*group
+	wake      chan struct{}
+}
+
+// counts are the raiser's own metrics.
+type counts struct {
+	raised, full, own, failures *metrics.Counter
+}
+
+// New returns a Raiser.
+func New(c Config) (*Raiser, error) {
+	if c.Stream == nil || c.Buckets == nil || c.Site == "" || c.Name == "" {
+		return nil, errors.New("raise: want a stream, buckets, a site and a name")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Metrics == nil {
+		c.Metrics = metrics.NewSet()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Raiser{c: c, lease: lease{by: c.Name, alone: c.Alone}, active: map[string]*Alert{}, heard: map[string]time.Time{}, groups: map[string]*group{}, wake: make(chan struct{}, 1),
+		count: counts{raised: c.Metrics.GetOrCreateCounter(`quintet_alerts_revisions_total`),
+			full:     c.Metrics.GetOrCreateCounter(`quintet_alerts_dropped_total{reason="full"}`),
+			own:      c.Metrics.GetOrCreateCounter(`quintet_alerts_left_out_total{reason="incident"}`),
+			failures: c.Metrics.GetOrCreateCounter(`quintet_alerts_failures_total`)}}, nil
+}
+
+// Take hears what one evaluation of one rule came to; it may be nothing. It does
+// not wait.
+func (r *Raiser) Take(alerts []Alert) {
+	now := r.c.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.evaluated.IsZero() {
+		r.evaluated = now
+	}
+	for i := range alerts {
+		a := alerts[i]
+		if a.Labels["incident"] != "" {
+			r.count.own.Inc() // the incident itself is told
+			continue
+		}
+		r.heard[a.key()] = now
+		fp := a.fingerprint()
+		_, known := r.active[fp]
+		switch {
+		case a.Over:
+			delete(r.active, fp)
+		case !known && len(r.active) >= maxActive:
+			r.count.full.Inc()
+		default:
+			r.active[fp] = &a
+		}
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run raises alerts until ctx is done. It returns an error for nothing that
+// could pass.
+func (r *Raiser) Run(ctx context.Context) error {
+	kv, err := r.c.Buckets.KeyValue(ctx, bus.Deliveries)
+	if err != nil {
+		return ignored(ctx, err)
+	}
+	r.lease.kv = kv
+	_, last, err := r.c.Stream.Bounds(ctx)
+	if err != nil {
+		return ignored(ctx, err)
+	}
+	read, once := make(chan struct{}), sync.Once{}
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() { r.follow(ctx, last, func() { once.Do(func() { close(read) }) }) })
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-read:
+	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		if err := r.lease.give(last); err != nil {
+			r.c.Logger.Debug("who raises alerts is not given back", "error", err)
+		}
+	}()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		if err := r.look(ctx); err != nil && ctx.Err() == nil {
+			r.count.failures.Inc()
+			r.c.Logger.Warn("alerts are not raised; it is tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		case <-r.wake:
+		}
+	}
+}
+
+// ignored is no error where it is ctx that ended.
+func ignored(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("raise: %w", err)
+}
+
+// follow reads what was raised, by us and by others, until ctx is done; read is
+// called once it has come to where the stream ended.
+func (r *Raiser) follow(ctx context.Context, last uint64, read func()) {
+	if last == 0 {
+		read()
+	}
+	var after uint64
+	for ctx.Err() == nil {
+		err := r.c.Stream.Follow(ctx, after, func(v bus.Revision) error {
+			var b body
+			if err := json.Unmarshal(v.Data, &b); err != nil || b.Key == "" {
+				r.c.Logger.Warn("a revision of an alert that cannot be read", "id", v.ID, "revision", v.Number, "error", err)
+			} else {
+				r.learn(&b, v)
+			}
+			after = v.Sequence
+			if after >= last {
+				read()
+			}
+			return nil
+		})
+		if ctx.Err() == nil {
+			r.c.Logger.Warn("reading alerts is interrupted", "error", err)
+			if wait(ctx, time.Second) != nil {
+				return
+			}
+		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// learn takes in a revision.
+func (r *Raiser) learn(b *body, v bus.Revision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g := r.groups[b.Key]
+	switch {
+	case g == nil && len(r.groups) >= maxGroups:
+		r.count.full.Inc()
+		return
+	case g == nil:
+		g = &group{}
+		r.groups[b.Key] = g
+	case g.id == v.ID && g.revision >= v.Number:
+		return
+	}
+	*g = group{id: v.ID, revision: v.Number, opened: b.Opened, last: v.Data, members: b.Members, at: r.c.Now()}
+	if b.State == explain.StateResolved {
+		g.last = nil
+	}
+}
+
+// change is a revision to be published.
+type change struct {
+	id       string
+	revision int
+	data     []byte
+	b        body
+}
+
+// look publishes what has changed, where it is ours to do.
+func (r *Raiser) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	now := r.c.Now()
+	if ours, err := r.lease.mine(ctx, now); !ours {
+		return err
+	}
+	changes, err := r.changes(now)
+	for _, c := range changes {
+		o, held, perr := r.c.Stream.Publish(ctx, c.id, c.revision, c.data)
+		if perr != nil {
+			return errors.Join(err, perr)
+		}
+		b, data := c.b, c.data
+		if o == bus.Differs { // somebody who had the lease before us was faster
+			if uerr := json.Unmarshal(held, &b); uerr != nil {
+				err = errors.Join(err, uerr)
+				continue
+			}
+			data = held
+		} else if o == bus.Stored {
+			r.count.raised.Inc()
+		}
+		r.learn(&b, bus.Revision{ID: c.id, Number: c.revision, Data: data})
+	}
+	return err
+}
+
+// changes works out what is to be published at now, in the order of keys.
+func (r *Raiser) changes(now time.Time) (out []change, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.evaluated.IsZero() {
+		return nil, nil // nothing is known yet
+	}
+	fire := map[string][]*Alert{}
+	for _, fp := range slices.Sorted(maps.Keys(r.active)) {
+		a := r.active[fp]
+		if !a.Until.IsZero() && now.After(a.Until) {
+			delete(r.active, fp)
+			continue
+		}
+		fire[a.key()] = append(fire[a.key()], a)
+	}
+	keys := slices.Collect(maps.Keys(fire))
+	for k, g := range r.groups {
+		if g.last != nil && fire[k] == nil {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	at := telemetry.Time(now.UnixNano())
+	for _, k := range keys {
+		c, cerr := r.change(k, fire[k], at)
+		if cerr != nil {
+			err = errors.Join(err, cerr)
+			delete(r.groups, k)
+		} else if c != nil {
+			out = append(out, *c)
+		}
+	}
+	for k, heard := range r.heard { // what is of no use any more
+		if fire[k] == nil && now.Sub(heard) > orphaned {
+			delete(r.heard, k)
+		}
+	}
+	return out, err
+}
+
+// change is what is to be published of one group; nil where nothing is.
+func (r *Raiser) change(key string, members []*Alert, at telemetry.Time) (*change, error) {
+	g := r.groups[key]
+	now := time.Unix(0, int64(at))
+	switch {
+	case len(members) == 0: // it is open, and nothing fires
+		if _, heard := r.heard[key]; !heard && now.Sub(r.evaluated) < orphaned {
+			return nil, nil
+		}
+		data, err := over(g.last, g.revision+1, at, "ceased")
+		if err != nil {
+			return nil, fmt.Errorf("alert %s: %w", g.id, err)
+		}
+		return packed(g.id, g.revision+1, data)
+	case g == nil && len(r.groups) >= maxGroups:
+		r.count.full.Inc()
+		return nil, nil
+	case g == nil || g.last == nil: // a new episode
+		before := ""
+		if g != nil {
+			before = g.id
+		}
+		opened := slices.MinFunc(members, func(a, b *Alert) int { return cmp.Compare(a.StartsAt, b.StartsAt) }).StartsAt
+		g = &group{id: idOf(r.c.Site, key, before), opened: opened}
+	case g.members == digest(members) || now.Sub(g.at) < updateEvery:
+		return nil, nil
+	}
+	b := r.open(g, members, at)
+	data, err := json.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("alert %s: %w", g.id, err)
+	}
+	return packed(g.id, b.Revision, data)
+}
+
+func packed(id string, revision int, data []byte) (*change, error) {
+	c := &change{id: id, revision: revision, data: data}
+	if err := json.Unmarshal(data, &c.b); err != nil {
+		return nil, fmt.Errorf("alert %s: %w", id, err)
+	}
+	return c, nil
+}
