@@ -20,7 +20,7 @@ const mostDumped = 1 << 14
 // process.
 func openDumps(c Config) source {
 	b := book.New(book.Config{Collector: sourceName, Target: plain(c.Name), Cadence: c.Every, Limit: mostDumped})
-	f := &files{cfg: c, last: map[string]fs.FileInfo{}}
+	f := &files{cfg: c, last: map[string]fs.FileInfo{}, comeAndGo: true}
 	f.take = func(r *report, _ string, text []byte) error {
 		found, bad := readDump(text)
 		r.drop(collectors.Malformed, bad)

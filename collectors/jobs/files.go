@@ -22,6 +22,8 @@ const mostFiles = 1024
 type files struct {
 	cfg  Config
 	last map[string]fs.FileInfo
+	// comeAndGo says that there may be none: those of a job go with it.
+	comeAndGo bool
 	// take reads one file's text.
 	take func(r *report, path string, text []byte) error
 }
@@ -69,10 +71,18 @@ func (f *files) read(ctx context.Context, r *report) error {
 			delete(f.last, p)
 		}
 	}
-	if len(paths) == 0 {
+	if len(paths) == 0 && !(f.comeAndGo && anyFolder(f.cfg.Paths)) {
 		return fmt.Errorf("%v: %w", f.cfg.Paths, fs.ErrNotExist)
 	}
 	return failed
+}
+
+// anyFolder reports whether one of the folders is there that files are to be in.
+func anyFolder(patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		found, err := filepath.Glob(filepath.Dir(p))
+		return err == nil && len(found) > 0
+	})
 }
 
 func (f *files) one(r *report, path string) error {

@@ -3,7 +3,9 @@ package jobs
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -123,5 +125,16 @@ func TestDumps(t *testing.T) {
 	want := `1970-01-01T00:16:40Z gpu:n1/3 nccl_bus_bandwidth_bytes_per_second{algo_proto="RING_SIMPLE",collective="AllReduce",comm_name="dp, all",message_size="4-5GB",nranks="16"} 3.125e+11` + "\n"
 	if got := e.golden(); got != want || e.Dropped["malformed"] != 2 {
 		t.Errorf("dropped %v\n%swant\n%s", e.Dropped, got, want)
+	}
+}
+
+// TestDumpsComeAndGo: no dump means that no job runs; no folder for them means
+// that somebody is wrong about where they are.
+func TestDumpsComeAndGo(t *testing.T) {
+	dir := t.TempDir()
+	for where, want := range map[string]error{dir: nil, dir + "/elsewhere": fs.ErrNotExist} {
+		if _, err := once(t, Config{Type: typeDumps, Paths: []string{where + "/nccl_inspector_metrics_*.prom"}}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", where, err, want)
+		}
 	}
 }
