@@ -54,6 +54,7 @@ func DefaultCatalogue() *Catalogue {
 		broadcomMetrics(), broadcomErrorMetrics(), intelMetrics(), hisiliconMetrics(), elasticMetrics(), azureMetrics(), pensandoMetrics(),
 		gpuMetrics(), gpuThrottleMetrics(), nvlinkMetrics(), nvlinkTraffic(),
 		powerMetrics(), coolingMetrics(), storageMetrics(), jobMetrics(), rankMetrics(), servingMetrics(), collectorMetrics(),
+		carriedMetrics(), carriedPlantMetrics(), carriedManagerMetrics(), carriedJobMetrics(),
 	)
 	read := evidence()
 	for i := range metrics {

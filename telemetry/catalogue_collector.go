@@ -1,5 +1,7 @@
 package telemetry
 
+import "slices"
+
 // collectorMetrics are how collecting itself goes: each is stated of every
 // collector, whatever it reads. Nothing here is judged: what a collector no
 // longer says is a blind spot of its own.
@@ -21,7 +23,13 @@ func collectorMetrics() []Metric {
 		Metric{Name: "collector_lost_refused_total", Help: "Samples, events and other records that the log will never take."},
 		Metric{Name: "collector_lost_size_total", Help: "Samples, events and other records that were lost because a record is larger than the outbox carries."},
 	)
-	return append(append(health, carried...), rows(Metric{Domain: Software, Kinds: kinds(Collector), Unit: "values", Rise: Worse, Origin: "the collectors' supervisor: "},
+	own := like(Metric{Domain: Software, Kinds: kinds(Collector), Unit: "lines", Origin: "the collectors themselves"},
+		Metric{Name: "log_lines_total", Help: "Lines read by the collector logs."},
+		Metric{Name: "log_events_total", Unit: "events", Help: "Events that came of them."},
+		Metric{Name: "log_records_lost_total", Unit: "records", Rise: Worse, Help: "Kernel messages that were overwritten before they could be read."},
+		Metric{Name: "topology_edges", Unit: "edges", Help: "Edges that a topology file states."},
+	)
+	return append(slices.Concat(health, carried, own), rows(Metric{Domain: Software, Kinds: kinds(Collector), Unit: "values", Rise: Worse, Origin: "the collectors' supervisor: "},
 		row{"collector_dropped_denied_total", "denied", "What was there and not sent on, for want of permission to read it."},
 		row{"collector_dropped_duplicate_total", "duplicate", "What was not sent on because the same number was, from another place."},
 		row{"collector_dropped_malformed_total", "malformed", "What was not sent on because it is not what such a source can mean."},

@@ -19,7 +19,7 @@ func (m *model) Run(ctx context.Context, sink collectors.Sink) error {
 	feed, err := collectors.NewFeed(&telemetry.Schema{
 		Source:   telemetry.Source{Collector: "model", Target: "h"},
 		Entities: []telemetry.Entity{{Kind: telemetry.Node, Name: "h"}},
-		Columns:  []telemetry.Column{{Metric: "a_total", Type: telemetry.Uint}, {Metric: "b_total", Type: telemetry.Uint}},
+		Columns:  []telemetry.Column{{Metric: "port_rx_bytes_total", Type: telemetry.Uint}, {Metric: "port_tx_bytes_total", Type: telemetry.Uint}},
 	}, uint64(time.Now().UnixNano()))
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (p *pushed) Run(ctx context.Context, sink collectors.Sink) error {
 	feed, err := collectors.NewFeed(&telemetry.Schema{
 		Source:   telemetry.Source{Collector: "model", Target: "h"},
 		Entities: []telemetry.Entity{{Kind: telemetry.Node, Name: "h"}},
-		Columns:  []telemetry.Column{{Metric: "a_total", Type: telemetry.Uint}},
+		Columns:  []telemetry.Column{{Metric: "port_rx_bytes_total", Type: telemetry.Uint}},
 	}, uint64(time.Now().UnixNano()))
 	if err != nil {
 		return err

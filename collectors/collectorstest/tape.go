@@ -20,7 +20,6 @@ type tape struct {
 	last    map[telemetry.Fingerprint]numbered
 	decoder telemetry.Decoder
 	frame   telemetry.Frame
-	bytes   []byte
 
 	frames   int
 	present  int // samples that were there
@@ -83,9 +82,8 @@ func (tp *tape) Emit(r *telemetry.Record) {
 	tp.mu.Lock()
 	defer tp.mu.Unlock()
 	defer tp.tell()
-	var err error
-	if tp.bytes, err = telemetry.AppendRecord(tp.bytes[:0], r); err != nil {
-		tp.fault("a record that the log refuses: %v", err)
+	if err := Sound(r); err != nil {
+		tp.fault("%v", err)
 		return
 	}
 	switch r.Kind {

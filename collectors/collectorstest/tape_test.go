@@ -12,7 +12,7 @@ func schema(target string) *telemetry.Schema {
 	return &telemetry.Schema{
 		Source:   telemetry.Source{Collector: "t", Target: target},
 		Entities: []telemetry.Entity{{Kind: telemetry.Node, Name: "h"}},
-		Columns:  []telemetry.Column{{Metric: "a_total", Type: telemetry.Uint}},
+		Columns:  []telemetry.Column{{Metric: "port_rx_bytes_total", Type: telemetry.Uint}},
 	}
 }
 

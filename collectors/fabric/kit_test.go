@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -38,6 +39,7 @@ func newLedger(t testing.TB) *ledger {
 }
 
 func (l *ledger) Emit(r *telemetry.Record) {
+	collectorstest.Strict{T: l.t}.Emit(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch r.Kind {

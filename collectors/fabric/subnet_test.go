@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
 	"github.com/quintet-dc/quintet/lab/wire/ibsim"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -275,21 +275,6 @@ func TestContainmentIsStated(t *testing.T) {
 	}
 }
 
-// strict is a Sink that wants every record to be one that the log takes.
-type strict struct {
-	t   *testing.T
-	buf []byte
-}
-
-func (s *strict) Emit(r *telemetry.Record) {
-	var err error
-	if s.buf, err = telemetry.AppendRecord(s.buf[:0], r); err != nil {
-		s.t.Errorf("the log refuses: %v", err)
-	}
-}
-
-func (s *strict) Swept(collectors.Sweep) {}
-
 // FuzzDiscoveries: whatever is discovered, one after the other, whole or not,
 // what is told is sound.
 func FuzzDiscoveries(f *testing.F) {
@@ -301,7 +286,7 @@ func FuzzDiscoveries(f *testing.F) {
 	c := on(f, b, Config{Adapters: true})
 	f.Fuzz(func(t *testing.T, first, second string, whole bool) {
 		c.kept = newSubnet()
-		r, err := c.newReader(&strict{t: t})
+		r, err := c.newReader(collectorstest.Strict{T: t})
 		if err != nil {
 			t.Fatal(err)
 		}

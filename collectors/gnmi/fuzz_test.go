@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -25,7 +26,7 @@ func FuzzMessage(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second, Queues: true}, encoding{t})
+		r := newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second, Queues: true}, collectorstest.Strict{T: t})
 		for i := range 3 {
 			_, _ = r.message(b, noon+telemetry.Time(i)*1e9) // what is damaged is an error
 			r.flush()
@@ -36,15 +37,6 @@ func FuzzMessage(f *testing.F) {
 			t.Errorf("%d nodes, %d paths", r.nodes, r.paths)
 		}
 	})
-}
-
-// encoding is a sink that wants every record to be one that the log takes.
-type encoding struct{ t *testing.T }
-
-func (e encoding) Emit(r *telemetry.Record) {
-	if _, err := telemetry.AppendRecord(nil, r); err != nil {
-		e.t.Error(err)
-	}
 }
 
 // FuzzJSON: every document that is JSON is read to its end; no text makes it
@@ -65,7 +57,7 @@ func FuzzJSON(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second}, encoding{t})
+			r := newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second}, collectorstest.Strict{T: t})
 			n := r.root
 			parts, err := splitPath(x.path)
 			if err != nil {
@@ -148,7 +140,7 @@ func FuzzProfile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second}, encoding{t})
+		r := newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second}, collectorstest.Strict{T: t})
 		if _, err := r.message(message, noon); err != nil {
 			t.Error(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // sampleNames are the tables of testdata/lines.txt.
@@ -28,6 +29,11 @@ func TestLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	for _, p := range c.library.patterns {
+		if _, ok := telemetry.DefaultCatalogue().Lookup(p.count); p.count != "" && !ok {
+			t.Errorf("%s: nobody declares %s", p.name, p.count)
+		}
+	}
 	names := newNames(&c.cfg, time.Now)
 	used, raw := map[string]bool{}, ""
 	for n, row := range strings.Split(string(text), "\n") {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/lab/board"
 	wire "github.com/quintet-dc/quintet/lab/wire/redfish"
@@ -36,6 +37,7 @@ type ear struct {
 }
 
 func (e *ear) Emit(r *telemetry.Record) {
+	collectorstest.Strict{T: e.t}.Emit(r)
 	if err := e.Take(r); err != nil {
 		e.t.Error(err)
 	}

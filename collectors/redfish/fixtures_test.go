@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/lab/board"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -67,6 +68,7 @@ type script struct {
 }
 
 func (s *script) Emit(r *telemetry.Record) {
+	collectorstest.Strict{T: s.t}.Emit(r)
 	if err := s.Take(r); err != nil {
 		s.t.Error(err)
 	}

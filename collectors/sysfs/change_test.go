@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/sysfs/ethtool"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -102,9 +103,7 @@ func (w *walk) Swept(s collectors.Sweep) {
 }
 
 func (w *walk) Emit(r *telemetry.Record) {
-	if _, err := telemetry.AppendRecord(nil, r); err != nil {
-		w.t.Errorf("record %+v: %v", r, err)
-	}
+	collectorstest.Strict{T: w.t}.Emit(r)
 	switch r.Kind {
 	case telemetry.SchemaRecord:
 		w.schemas[r.Schema.Fingerprint()] = r.Schema

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -250,7 +251,7 @@ func FuzzTree(f *testing.F) {
 		}
 		tr := grow(files)
 		c.tree = tr
-		sink := &strict{t: t}
+		sink := collectorstest.Strict{T: t}
 		for range 2 {
 			if err := c.Once(t.Context(), sink); err != nil {
 				t.Fatal(err)
@@ -261,14 +262,3 @@ func FuzzTree(f *testing.F) {
 		}
 	})
 }
-
-// strict is a Sink that fails the test for a record which the log refuses.
-type strict struct{ t *testing.T }
-
-func (s *strict) Emit(r *telemetry.Record) {
-	if _, err := telemetry.AppendRecord(nil, r); err != nil {
-		s.t.Errorf("record %+v: %v", r, err)
-	}
-}
-
-func (s *strict) Swept(collectors.Sweep) {}
