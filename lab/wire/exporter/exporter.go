@@ -150,10 +150,19 @@ func (f *Fleet) Entries() []map[string]any {
 			}
 			targets = append(targets, t)
 		}
-		out = append(out, map[string]any{"every": f.cfg.Every.String(), "mappings": []any{p.mapping}, "targets": targets})
+		every := f.cfg.Every
+		if p.path == "nmx-t" {
+			every *= linksEvery
+		}
+		out = append(out, map[string]any{"every": every.String(), "mappings": []any{p.mapping}, "targets": targets})
 	}
 	return out
 }
+
+// linksEvery is how much more seldom NMX-T's page changes than the others. Its
+// samples carry their own times: asked more often, it would seem to fall silent
+// between them.
+const linksEvery = 10
 
 func (f *Fleet) url(path string, x telemetry.Entity) string {
 	return "http://" + f.listen.Addr().String() + "/" + path + "/" + x.Name + "/metrics"
