@@ -63,6 +63,44 @@ func TestDocumentsThatAreNamedExist(t *testing.T) {
 	}
 }
 
+// testNamed and testDeclared match what names a test in backquotes, and what
+// is one.
+var (
+	testNamed    = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]+)`")
+	testDeclared = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)[A-Z]\w*)\(`)
+)
+
+// untested returns the tests that a document names and that are not there.
+func untested(text string, tests map[string]bool) (out []string) {
+	for _, m := range testNamed.FindAllStringSubmatch(text, -1) {
+		if !tests[m[1]] {
+			out = append(out, m[1])
+		}
+	}
+	return out
+}
+
+func TestTestsThatDocumentsNameExist(t *testing.T) {
+	all, tests := documents(t), map[string]bool{}
+	for path, text := range all {
+		if strings.HasSuffix(path, "_test.go") {
+			for _, m := range testDeclared.FindAllStringSubmatch(text, -1) {
+				tests[m[1]] = true
+			}
+		}
+	}
+	for path, text := range all {
+		if strings.HasSuffix(path, ".md") {
+			for _, name := range untested(text, tests) {
+				t.Errorf("%s names %s, which is not there", path, name)
+			}
+		}
+	}
+	if got := untested("as `TestNoSuch` shows", tests); len(got) != 1 {
+		t.Errorf("a missing test was not noticed: %v", got)
+	}
+}
+
 var (
 	decisionName = regexp.MustCompile(`^\d{4}-[a-z0-9-]+\.md$`)
 	decisionHead = regexp.MustCompile(`^# (\d{4}) .+\n\nStatus: (proposed|accepted|superseded by \d{4})\nDate: \d{4}-\d\d-\d\d\n`)
