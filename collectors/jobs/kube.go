@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,18 +119,12 @@ func (k *kube) ask(ctx context.Context, query url.Values, read func(io.Reader) e
 	if k.cfg.Namespace != "" {
 		path = "/api/v1/namespaces/" + url.PathEscape(k.cfg.Namespace) + "/pods"
 	}
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, k.base+path+"?"+query.Encode(), http.NoBody)
+	q, word, err := question(ctx, k.base+path+"?"+query.Encode(), k.cfg.TokenFile)
 	if err != nil {
 		return err
 	}
-	q.Header.Set("Accept", "application/json")
-	q.Header.Set("User-Agent", "quintet")
-	if k.cfg.TokenFile != "" {
-		word, err := os.ReadFile(k.cfg.TokenFile)
-		if err != nil {
-			return err
-		}
-		q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(word)))
+	if word != "" {
+		q.Header.Set("Authorization", "Bearer "+word)
 	}
 	err = answer(k.client, q, k.cfg.MaxBody, read)
 	if errors.Is(err, errAbsent) {

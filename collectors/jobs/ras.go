@@ -137,13 +137,19 @@ func (s *ras) tell(r *report, c *communicator) error {
 		trouble := func(at rasRank, name telemetry.EventName, text string) {
 			now[telemetry.Event{Entity: s.gpu(at), Name: name, Text: "rank " + strconv.Itoa(at.Rank) + text}] = true
 		}
-		for i := range c.Ranks {
-			x := &c.Ranks[i]
+		place := func(x rasRank) bool {
 			if x.Rank < 0 || x.Host == "" {
 				r.drop(collectors.Malformed, 1)
+				return false
+			}
+			w.spots = append(w.spots, spot{s.gpu(x), x.Rank})
+			return true
+		}
+		for i := range c.Ranks {
+			x := &c.Ranks[i]
+			if !place(x.rasRank) {
 				continue
 			}
-			w.spots = append(w.spots, spot{s.gpu(x.rasRank), x.Rank})
 			if x.Status.Async != 0 {
 				trouble(x.rasRank, "nccl_error", " async error "+strconv.Itoa(x.Status.Async))
 			}
@@ -154,12 +160,7 @@ func (s *ras) tell(r *report, c *communicator) error {
 		}
 		for i := range c.Missing {
 			x := &c.Missing[i]
-			if x.Rank < 0 || x.Host == "" {
-				r.drop(collectors.Malformed, 1)
-				continue
-			}
-			w.spots = append(w.spots, spot{s.gpu(x.rasRank), x.Rank})
-			if x.Status.Dead { // unreachable alone is no more than that
+			if place(x.rasRank) && x.Status.Dead { // unreachable alone is no more than that
 				trouble(x.rasRank, "nccl_rank_dead", "")
 			}
 		}

@@ -154,18 +154,12 @@ func (l *limited) Read(b []byte) (int, error) {
 }
 
 func (s *slurm) ask(ctx context.Context, what string, read func(io.Reader) error) error {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/slurm/"+s.version+"/"+what, http.NoBody)
+	q, word, err := question(ctx, s.base+"/slurm/"+s.version+"/"+what, s.cfg.TokenFile)
 	if err != nil {
 		return err
 	}
-	q.Header.Set("Accept", "application/json")
-	q.Header.Set("User-Agent", "quintet")
-	if s.cfg.TokenFile != "" {
-		word, err := os.ReadFile(s.cfg.TokenFile)
-		if err != nil {
-			return err
-		}
-		q.Header.Set("X-SLURM-USER-TOKEN", bearer(word))
+	if word != "" {
+		q.Header.Set("X-SLURM-USER-TOKEN", strings.TrimPrefix(word, "SLURM_JWT=")) // as scontrol prints it
 	}
 	if s.cfg.User != "" {
 		q.Header.Set("X-SLURM-USER-NAME", s.cfg.User)
@@ -173,10 +167,19 @@ func (s *slurm) ask(ctx context.Context, what string, read func(io.Reader) error
 	return answer(s.client, q, s.cfg.MaxBody, read)
 }
 
-// bearer is the token of a file: its one line, or, as scontrol prints it, what
-// follows SLURM_JWT=.
-func bearer(b []byte) string {
-	return strings.TrimPrefix(strings.TrimSpace(string(b)), "SLURM_JWT=")
+// question makes a request for JSON, and reads the token that is to go with it:
+// the one line of a file that may change at any time; "" where there is none.
+func question(ctx context.Context, url, tokenFile string) (q *http.Request, token string, err error) {
+	if q, err = http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody); err != nil {
+		return nil, "", err
+	}
+	q.Header.Set("Accept", "application/json")
+	q.Header.Set("User-Agent", "quintet")
+	if tokenFile == "" {
+		return q, "", nil
+	}
+	word, err := os.ReadFile(tokenFile)
+	return q, strings.TrimSpace(string(word)), err
 }
 
 // answer sends a request and has its answer read.

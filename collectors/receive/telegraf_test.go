@@ -73,13 +73,7 @@ func TestTelegraf(t *testing.T) {
 // TestTelegrafItself has Telegraf read a plant over Modbus and SNMP with the
 // configuration that we ship, and push it.
 func TestTelegrafItself(t *testing.T) {
-	telegraf, err := filepath.Abs("../../bin/peers/telegraf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(telegraf); err != nil {
-		t.Skip("Telegraf is not in bin/peers: make peers-collectors builds it")
-	}
+	telegraf := telegrafPath(t)
 	p := open(t, Config{Now: time.Now})
 	p.mux.HandleFunc("POST /api/v1/write", p.Write)
 	said := &recorded{series: map[string]string{}}
@@ -91,18 +85,7 @@ func TestTelegrafItself(t *testing.T) {
 		"CRAH_ADDRESS=tcp://"+modbus(t, map[string][]uint16{"\x03": {10: 65521, 11: 63}}),
 		"UPS_ADDRESS=udp://"+snmp(t, map[string]int{"1.3.6.1.2.1.33.1.2.4.0": 97, "1.3.6.1.2.1.33.1.4.1.0": 3}),
 		"PDU_ADDRESS=udp://"+snmp(t, map[string]int{"1.3.6.1.4.1.318.1.1.26.4.3.1.5.1": 1234}))
-	var told strings.Builder
-	cmd.Stderr = &told
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-		if t.Failed() {
-			t.Log(told.String())
-		}
-	}()
+	runUntilTheEnd(t, cmd)
 	got, all := "", []string(nil)
 	for limit := time.After(time.Minute); got != wantPlant; {
 		select {
@@ -120,34 +103,52 @@ func TestTelegrafItself(t *testing.T) {
 	}
 }
 
-// TestTelegrafsOTLP has Telegraf push by OTLP over gRPC.
-func TestTelegrafsOTLP(t *testing.T) {
-	telegraf, err := filepath.Abs("../../bin/peers/telegraf")
+// telegrafPath is where Telegraf was built; a test that wants it is skipped
+// where it was not.
+func telegrafPath(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../bin/peers/telegraf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(telegraf); err != nil {
+	if _, err := os.Stat(path); err != nil {
 		t.Skip("Telegraf is not in bin/peers: make peers-collectors builds it")
 	}
-	p, address := listening(t, Config{Now: time.Now})
-	file := filepath.Join(t.TempDir(), "telegraf.conf")
-	write(t, file, "[agent]\ninterval = '1s'\nflush_interval = '1s'\nomit_hostname = true\n[[outputs.opentelemetry]]\nservice_address = '"+address+"'\ncompression = 'gzip'\n"+
-		"[[inputs.mock]]\nmetric_name = 'plant_cdu'\n[inputs.mock.tags]\ncdu = 'cdu00'\n[[inputs.mock.constant]]\nname = 'flow_liters_per_minute'\nvalue = 412.5\n")
-	cmd := exec.CommandContext(t.Context(), telegraf, "--config", file)
+	return path
+}
+
+// runUntilTheEnd runs a program until the test ends, and says what it said where
+// the test has failed.
+func runUntilTheEnd(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	var told strings.Builder
 	cmd.Stderr = &told
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
-	}()
+		if t.Failed() {
+			t.Log(told.String())
+		}
+	})
+}
+
+// TestTelegrafsOTLP has Telegraf push by OTLP over gRPC.
+func TestTelegrafsOTLP(t *testing.T) {
+	telegraf := telegrafPath(t)
+	p, address := listening(t, Config{Now: time.Now})
+	file := filepath.Join(t.TempDir(), "telegraf.conf")
+	write(t, file, "[agent]\ninterval = '1s'\nflush_interval = '1s'\nomit_hostname = true\n[[outputs.opentelemetry]]\nservice_address = '"+address+"'\ncompression = 'gzip'\n"+
+		"[[inputs.mock]]\nmetric_name = 'plant_cdu'\n[inputs.mock.tags]\ncdu = 'cdu00'\n[[inputs.mock.constant]]\nname = 'flow_liters_per_minute'\nvalue = 412.5\n")
+	cmd := exec.CommandContext(t.Context(), telegraf, "--config", file)
+	runUntilTheEnd(t, cmd)
 	var all []string
 	for limit := time.After(time.Minute); !strings.Contains(plantOf(all), "cdu:cdu00 coolant_flow_liters_per_minute=412.5"); {
 		select {
 		case <-limit:
-			t.Fatalf("got\n%s\n%s", strings.Join(all, "\n"), told.String())
+			t.Fatalf("got\n%s", strings.Join(all, "\n"))
 		case <-time.After(100 * time.Millisecond):
 			all = append(all, p.drain()...)
 		}
