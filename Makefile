@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors outage slow-bmc e2e plugin plugin-test check bench fuzz score lab soak storm page-speed clean generate
+.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score lab soak storm storm-live page-speed clean generate
 
 all: build
 
@@ -36,6 +36,7 @@ test: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/n
 e2e:
 	$(GO) test -count=1 -timeout 5m -v -run '^(TestARealSubnet|TestWhatTheSiteShows|TestARealSubnetThatLosesDatagrams|TestWhatADiscoveryCosts)$$' ./collectors/fabric
 	QUINTET_E2E=1 $(GO) test -count=1 -timeout 5m -v -run '^(TestTheFakeTarget|TestAThousandTargets)$$' ./collectors/gnmi
+	QUINTET_E2E=1 $(GO) test -count=1 -timeout 5m -v -run '^TestOthersReadTheLab$$' ./cmd/quintet
 
 # The promise of an outage, in full: the log away for ten minutes while real
 # collectors read the lab over its protocols, once with room on the disk and once
@@ -43,6 +44,11 @@ e2e:
 # hour, and the tests have it in small.
 outage:
 	QUINTET_OUTAGE=$(or $(OUTAGE),10m) $(GO) test -count=1 -timeout 40m -v -run '^TestAnOutage' ./cmd/quintet
+
+# One fault of each domain on a site behind real protocols, named by the API and
+# shown on the page, and a drill in two processes. Five minutes.
+drills: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/node_modules)
+	QUINTET_DRILLS=1 $(GO) test -count=1 -timeout 20m -v -run '^(TestOneFaultOfEachDomain|TestADrillOverTheWire)$$' ./cmd/quintet
 
 slow-bmc:
 	QUINTET_SLOW=$(or $(SLOW),3m) $(GO) test -count=1 -timeout 60m -v -run '^TestAPageThatTakesItsTime$$' ./collectors/redfish
@@ -74,7 +80,7 @@ $(PEERSBIN)/alertmanager: $(PEERS)/go.mod
 # that were never released.
 GNMIC        ?= v0.47.0
 COLLECTORS   := testdata/peers/collectors
-TELEGRAFTAGS := custom inputs.file inputs.gnmi inputs.mock inputs.modbus inputs.prometheus inputs.snmp outputs.discard outputs.file outputs.http \
+TELEGRAFTAGS := custom inputs.file inputs.gnmi inputs.mock inputs.modbus inputs.prometheus inputs.redfish inputs.snmp outputs.discard outputs.file outputs.http \
 	outputs.opentelemetry parsers.influx processors.converter processors.enum processors.override processors.regex processors.rename \
 	processors.starlark serializers.influx serializers.prometheusremotewrite
 peers-collectors: $(PEERSBIN)/node_exporter $(PEERSBIN)/gnmic $(PEERSBIN)/telegraf
@@ -134,6 +140,14 @@ STORM ?= /tmp/storm.qtrace
 storm: build
 	bin/quintet lab --site reference --fault switch-down@switch:p0-spine00 --minutes 6 --trace $(STORM)
 	bin/quintet replay $(STORM)
+
+# The same through the whole service, as it happens: NATS, the engine, the history,
+# the page in a browser, two receivers. It takes some ten minutes more, 10 GB of
+# disk and 12 GB of memory; a machine of a few cores wants STORMSPEED=0.3. The
+# suite has it with 1,024 GPUs.
+storm-live: build $(PAGE)/node_modules
+	test -f $(STORM) || bin/quintet lab --site reference --fault switch-down@switch:p0-spine00 --minutes 6 --trace $(STORM)
+	QUINTET_STORM=$(STORM) QUINTET_STORM_SPEED=$(or $(STORMSPEED),1) $(GO) test -count=1 -timeout 90m -v -run '^TestTheStorm$$' ./cmd/quintet
 
 # What a change must satisfy before it is merged: format, vet, staticcheck at a
 # pinned version, tidy modules, generated files current, sound signatures whose

@@ -68,19 +68,22 @@ func anonymous(b *testing.B, p *process) float64 {
 	return mb
 }
 
-// anonymousOf is RssAnon of /proc/PID/status, in MB of 10^6 bytes.
-func anonymousOf(p *process) (float64, error) {
+// anonymousOf is a process' memory of its own, in MB.
+func anonymousOf(p *process) (float64, error) { return statusOf(p, "RssAnon") }
+
+// statusOf is a field of /proc/PID/status, in MB of 10^6 bytes.
+func statusOf(p *process, field string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
 			kib, err := strconv.Atoi(strings.Fields(rest)[0])
 			return float64(kib) * 1024 / 1e6, err
 		}
 	}
-	return 0, errors.New("no RssAnon")
+	return 0, errors.New("no " + field)
 }
 
 // cpuTime is the user and system time of a process: fields 14 and 15 of

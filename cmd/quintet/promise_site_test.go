@@ -309,7 +309,8 @@ func (s *site) same(got, want published) {
 
 // hookEar is a receiver of webhooks that keeps every body by id.
 type hookEar struct {
-	url string
+	url   string
+	takes time.Duration // for an answer
 
 	mu      sync.Mutex
 	bodies  map[string][]string // by webhook-id, one for each attempt that arrived
@@ -330,6 +331,7 @@ func (h *hookEar) hear(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	pause(r.Context(), h.takes)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.n++

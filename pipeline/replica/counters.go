@@ -104,6 +104,8 @@ func (c *counters) engineCounts() {
 	count("quintet_engine_grids_total", func(n *correlate.Counts) uint64 { return n.Grids })
 	count("quintet_engine_ticks_refused_total", func(n *correlate.Counts) uint64 { return n.TicksPast + n.TicksFuture })
 	count("quintet_engine_events_refused_total", func(n *correlate.Counts) uint64 { return n.EventsRefused })
+	count("quintet_engine_risks_refused_total", func(n *correlate.Counts) uint64 { return n.RisksRefused })
+	count("quintet_engine_models_refused_total", func(n *correlate.Counts) uint64 { return n.ModelsRefused })
 	count("quintet_engine_configs_refused_total", func(n *correlate.Counts) uint64 { return n.ConfigRefused })
 	count("quintet_engine_steps_refused_total", func(n *correlate.Counts) uint64 { return n.StepsRefused })
 	count("quintet_engine_forgotten_total", func(n *correlate.Counts) uint64 { return n.Forgotten })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,19 +32,30 @@ type Job struct {
 	Shots     any           `json:"shots,omitempty"`  // what shots.mjs takes
 }
 
-// Installed skips where there is no browser, or nothing to drive it with.
-func Installed(t testing.TB, page string) (node string) {
+// Missing says why there is no browser here, or nothing to drive it with; "" where
+// there is.
+func Missing(page string) string {
+	if _, err := os.Stat(chromium); err != nil {
+		return fmt.Sprintf("no browser: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(page, "node_modules", "playwright-core")); err != nil {
+		return "playwright-core is not installed: npm ci --prefix dashboards/web"
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		return fmt.Sprintf("no node: %v", err)
+	}
+	return ""
+}
+
+// Installed skips where something is missing, and in short runs.
+func Installed(t testing.TB, page string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes seconds")
 	}
-	if _, err := os.Stat(chromium); err != nil {
-		t.Skipf("no browser: %v", err)
+	if why := Missing(page); why != "" {
+		t.Skip(why)
 	}
-	if _, err := os.Stat(filepath.Join(page, "node_modules", "playwright-core")); err != nil {
-		t.Skip("playwright-core is not installed: npm ci --prefix dashboards/web")
-	}
-	return Node(t, page)
 }
 
 // Node skips where there is no node. It reads what node will: go test remembers a
@@ -70,7 +82,8 @@ func Node(t testing.TB, page string) string {
 // is no browser.
 func Drive(t testing.TB, job Job) []byte {
 	t.Helper()
-	node := Installed(t, job.Page)
+	Installed(t, job.Page)
+	node := Node(t, job.Page)
 	job.Chromium = chromium
 	in, err := json.Marshal(job)
 	if err != nil {

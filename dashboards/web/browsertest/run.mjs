@@ -12,7 +12,8 @@ import * as looks from "./looks.mjs";
 import * as maps from "./maps.mjs";
 import * as replays from "./replay.mjs";
 import * as views from "./views.mjs";
-import * as speeds from "./speed.mjs";
+import { speed } from "./speed.mjs";
+import { storm } from "./storm.mjs";
 import * as stories from "./story.mjs";
 import { shoot } from "./shots.mjs";
 import { Site } from "./site.mjs";
@@ -23,7 +24,7 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 
-const all = { ...scenarios, ...looks, ...maps, ...replays, ...views, ...speeds, ...stories };
+const all = { ...scenarios, ...looks, ...maps, ...replays, ...views, ...stories, speed, storm };
 
 // Some at a time: most of a scenario is waiting.
 const waiting = [...(job.scenarios ?? [])];

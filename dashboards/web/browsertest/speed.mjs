@@ -14,8 +14,7 @@ export async function speed({ page, browser, site, url, given, check, note }) {
     await browser.startTracing(page, { categories });
     const first = await firstPaint(page, url, view);
     await moved(page, site);
-    const trace = JSON.parse(await browser.stopTracing()).traceEvents;
-    const told = costs(trace, first);
+    const told = costs(JSON.parse(await browser.stopTracing()).traceEvents);
     check(told.updates.length === updates, `${view.name}: ${told.updates.length} updates were seen`);
     note(`${view.name} | ${ms(told.paint.cpu)} (${ms(told.paint.script)}, ${ms(told.paint.layout)}) · ${ms(first.paint)} · ${first.requests}, ${(first.bytes / 1000).toFixed(0)} | ${ms(told.whole)} · ${ms(first.whole)} | ${told.updates.map((u) => ms(u.cpu)).join(", ")}; ${ms(Math.max(...told.updates.slice(1).map((u) => u.longest)))} | ${first.nodes}`);
   }
@@ -26,6 +25,11 @@ const ms = (v) => `${Math.round(v)} ms`;
 async function firstPaint(page, url, view) {
   await page.goto(url + view.path);
   await page.locator(view.whole).first().waitFor();
+  return pageCosts(page);
+}
+
+/** pageCosts is what a page says of its own beginning: times by the clock, and what it had fetched by then. */
+export function pageCosts(page) {
   return page.evaluate(() => {
     performance.mark("whole");
     const paint = performance.getEntriesByName("first-contentful-paint")[0].startTime;
@@ -51,14 +55,29 @@ async function moved(page, site) {
   await page.evaluate((n) => { performance.mark(`update ${n}`); }, updates);
 }
 
+/** trace has something done, and says what the page's thread did meanwhile: {paint, longest, cpu in ms of processor time, seconds}. */
+export async function trace(browser, page, done) {
+  await browser.startTracing(page, { categories });
+  await done();
+  const { paint, began, tasks } = threadOf(JSON.parse(await browser.stopTracing()).traceEvents), after = tasks.filter((e) => e.ts >= paint.ts);
+  return { paint: sum(tasks, began.ts, paint.ts), longest: Math.max(...after.map((e) => e.tdur / 1000)), cpu: sum(after, 0, Infinity), seconds: (tasks.at(-1).ts - paint.ts) / 1e6 };
+}
+
+// sum adds up events between instants, in ms of processor time.
+const sum = (list, from, to) => list.reduce((s, e) => (e.ts >= from && e.ts < to ? s + e.tdur / 1000 : s), 0);
+
+// threadOf finds the page's thread in a trace, and its tasks since it was opened.
+function threadOf(events) {
+  const paint = events.find((e) => e.name === "firstContentfulPaint" && e.args?.data?.navigationId);
+  const own = events.filter((e) => e.pid === paint.pid && e.tid === paint.tid && e.tdur !== undefined).sort((a, b) => a.ts - b.ts);
+  const began = events.find((e) => e.name === "navigationStart" && e.args?.data?.navigationId === paint.args.data.navigationId) ?? own[0];
+  return { paint, began, own, tasks: own.filter((e) => e.name === "RunTask") };
+}
+
 // costs adds up the tasks of the page's thread between instants of a trace.
-function costs(trace) {
-  const paint = trace.find((e) => e.name === "firstContentfulPaint" && e.args?.data?.navigationId);
-  const began = trace.find((e) => e.name === "navigationStart" && e.pid === paint.pid && e.args?.data?.navigationId === paint.args.data.navigationId);
-  const own = trace.filter((e) => e.pid === paint.pid && e.tid === paint.tid && e.tdur !== undefined);
-  const at = (name) => trace.filter((e) => e.pid === paint.pid && e.name === name).at(-1)?.ts;
-  const tasks = own.filter((e) => e.name === "RunTask");
-  const sum = (list, from, to) => list.reduce((s, e) => (e.ts >= from && e.ts < to ? s + e.tdur / 1000 : s), 0);
+function costs(events) {
+  const { paint, began, own, tasks } = threadOf(events);
+  const at = (name) => events.filter((e) => e.pid === paint.pid && e.name === name).at(-1)?.ts;
   const named = (...names) => own.filter((e) => names.includes(e.name));
   const out = { updates: [], whole: sum(tasks, began.ts, at("whole")), paint: {
     cpu: sum(tasks, began.ts, paint.ts), script: sum(named("EvaluateScript", "v8.evaluateModule", "v8.compile", "v8.compileModule"), began.ts, paint.ts), layout: sum(named("UpdateLayoutTree", "Layout"), began.ts, paint.ts) } };
