@@ -68,7 +68,7 @@ function about(store) {
   if (!st) return null;
   const bytes = st.log?.bytes;
   return h("p", { class: "quiet" },
-    `Engine ${st.engine ?? NONE}, rules ${st.rules ?? NONE}. `,
+    `Engine ${st.engine || NONE}, rules ${st.rules || NONE}. `,
     (st.replicas ?? []).map((r) => `Replica ${r.name}${r.publishing ? " publishes" : " runs silent"}${r.diverged ? ", diverged" : ""}. `),
     bytes > 0 && `The log holds ${number(bytes / 1e6)} MB, positions ${st.log.first.toLocaleString("en")} to ${st.log.last.toLocaleString("en")}.`);
 }

@@ -8,13 +8,14 @@ export async function shoot(browser, { dir, pages }) {
       const page = await context.newPage();
       await page.goto(url);
       await page.locator(wait ?? ".plot .curve, .rows .row, .command, .worst li").first().waitFor();
+      const whole = name !== "jobs" && !(width < 500 && name === "incident");
+      if (whole) await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) }); // what is far below is drawn once it is near
       if (hover && width > 500) {
         const box = await page.locator(".plot").first().boundingBox();
-        await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) });
         await page.mouse.move(box.x + box.width * hover, box.y + 20);
         await page.locator(".cross").waitFor();
       }
-      await page.screenshot({ path: `${dir}/${name}-${width}-${colorScheme}.png`, fullPage: name !== "jobs" && !(width < 500 && name === "incident") });
+      await page.screenshot({ path: `${dir}/${name}-${width}-${colorScheme}.png`, fullPage: whole });
       if (name === "empty") {
         await page.keyboard.press("?");
         await page.screenshot({ path: `${dir}/help-${width}-${colorScheme}.png` });
