@@ -32,7 +32,7 @@ const (
 )
 
 // peer is the path of somebody else's program, "" where it was not built.
-func peer(b *testing.B, name string) string {
+func peer(b testing.TB, name string) string {
 	b.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "..", "bin", "peers", name))
 	if err != nil {

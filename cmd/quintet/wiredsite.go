@@ -68,8 +68,8 @@ func newWiredSite(gpus int, seed uint64, scheduler, dir string) (*wiredSite, err
 	}
 	w := &wiredSite{site: site, plan: filepath.Join(dir, "topology.json")}
 	b := site.Board()
-	hosts := filepath.Join(dir, "hosts")
-	if err := os.MkdirAll(hosts, 0o755); err != nil {
+	hosts, secrets := filepath.Join(dir, "hosts"), filepath.Join(dir, "redfish")
+	if err := errors.Join(os.MkdirAll(hosts, 0o755), os.MkdirAll(secrets, 0o700)); err != nil {
 		return nil, err
 	}
 	add := func(kind string, d devices, err error) error {
@@ -107,7 +107,7 @@ func newWiredSite(gpus int, seed uint64, scheduler, dir string) (*wiredSite, err
 	if err := add("gnmi", g, err); err != nil {
 		return nil, err
 	}
-	r, err := redfish.New(b, redfish.Config{})
+	r, err := redfish.New(b, redfish.Config{Dir: secrets})
 	if err := add("redfish", r, err); err != nil {
 		return nil, err
 	}

@@ -71,3 +71,24 @@ async function silence({ page, url, check, shot }, id) {
   await page.locator("section.open .incident-row").first().waitFor();
   check(await page.locator("section.open .incident-row").count() >= 1, "it is shown as ever");
 }
+
+/** What was struck, given as {entity, signature, domain, job}, is what the page says is wrong: in the overview, and as an incident's root. */
+export async function struck({ page, url, check, shot, note, given }) {
+  const [kind, name] = [given.entity.slice(0, given.entity.indexOf(":")), given.entity.slice(given.entity.indexOf(":") + 1)];
+  await page.goto(url);
+  const row = page.locator("section.open .incident-row").first();
+  await row.waitFor();
+  const first = plain(await row.innerText());
+  check(first.includes(name) && first.includes(given.job), `the overview names ${given.entity} and ${given.job}: ${first}`);
+  note(first.replaceAll("\n", " · "));
+  await shot(`struck-${given.signature}-overview`);
+  await row.click();
+  await page.locator("h1 strong").waitFor();
+  const words = plain(await page.locator("main").innerText());
+  check(new RegExp(`root\\s+${kind}\\s+${name}\\s`).test(words), `the incident's root is ${given.entity}: ${words.slice(0, 600)}`);
+  for (const word of [given.signature, given.domain]) check(words.includes(word), `the incident says ${word}: ${words.slice(0, 600)}`);
+  check(await page.locator("svg.chain .node").count() >= 2, "the chain");
+  check(await page.locator(".actions li").count() >= 1, "what to do");
+  await shot(`struck-${given.signature}-incident`);
+}
+struck.real = true;

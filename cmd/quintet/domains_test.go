@@ -1,0 +1,89 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
+	"github.com/quintet-dc/quintet/lab/live"
+	"github.com/quintet-dc/quintet/lab/sim/fault"
+)
+
+// TestOneFaultOfEachDomain strikes one fault of software, computing, network,
+// power and cooling, each on a site of its own behind real protocols, and wants
+// it named where it was struck, by the API and on the page.
+// QUINTET_PAGE_PICTURES names a folder for pictures.
+func TestOneFaultOfEachDomain(t *testing.T) {
+	if os.Getenv("QUINTET_DRILLS") == "" {
+		t.Skip("three minutes of a core: make drills")
+	}
+	browsertest.Installed(t, domainsPage)
+	for _, what := range []string{"host-jitter@node:n0001", "gpu-slow@gpu:n0001/5", "link-errors@port:p3-leaf00/eth1", "power-cap@gpu:n0000/7", "coolant-flow-loss@pump:cdu00/1"} {
+		d, err := parseFault(what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(fault.Find(d.name).Domain, func(t *testing.T) {
+			t.Parallel() // it waits most of its time
+			named(t, what, d)
+		})
+	}
+}
+
+const (
+	domainsPage = "../../dashboards/web"
+	domainsSeed = 3
+)
+
+// named runs a demo with one fault, until that is named.
+func named(t *testing.T, what string, d due) {
+	t.Helper()
+	model, err := live.New(16, domainsSeed, time.Now()) // the demo's own site: what counts as right
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := model.Strike(d.name, d.where, demoLasts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := model.Answer(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, listen := t.TempDir(), freeAddress(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "quintet")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	told := lines(t, exec.CommandContext(t.Context(), program, "demo", "--seed", "3", "--listen", listen, "--fault", what, "--after", "75s"))
+	wait(t, told, "lab: ", 3*time.Minute) // it is struck
+	began, first := time.Now(), ""
+	for limit := began.Add(demoLasts); time.Now().Before(limit); pause(t.Context(), time.Second) {
+		open, err := incidentsOf(t.Context(), http.DefaultClient, "http://"+listen+"/", "?state=open")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range open {
+			x := &open[i]
+			if first == "" {
+				first = x.String()
+				t.Logf("after %.0f s: %s", time.Since(began).Seconds(), first)
+			}
+			if judged(f, answer, x) == right {
+				t.Logf("named after %.0f s: %s", time.Since(began).Seconds(), x.Title)
+				browsertest.Run(t, browsertest.Job{Page: domainsPage, Dir: os.Getenv("QUINTET_PAGE_PICTURES"), Scenarios: []browsertest.Scenario{{Name: "struck", URL: "http://" + listen}},
+					Given: map[string]string{"entity": x.Root.Entity.String(), "signature": x.Root.Signature, "domain": answer.Domain, "job": "train-a"}})
+				return
+			}
+		}
+	}
+	t.Errorf("%s was not named; at first: %s", what, first)
+}
