@@ -1,6 +1,7 @@
 package collectorstest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,9 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/telemetry"
 )
+
+// errUndeclared says that a metric is not in the catalogue.
+var errUndeclared = errors.New("no catalogue declares it")
 
 // Sound says what is wrong with a record of a collector; nil if nothing is: the
 // log takes it, and the catalogue declares every metric that is stated of a
@@ -24,7 +28,7 @@ func Sound(r *telemetry.Record) error {
 	catalogue := telemetry.DefaultCatalogue()
 	for _, c := range r.Schema.Columns {
 		if !declared(catalogue, c.Metric) && !ofDriver(r.Schema.Source, c.Metric) {
-			return fmt.Errorf("%s: no catalogue declares %s, which is stated of %s", r.Schema.Source, c.Metric, r.Schema.Entities[0])
+			return fmt.Errorf("%s of %s, by %s: %w", c.Metric, r.Schema.Entities[0], r.Schema.Source, errUndeclared)
 		}
 	}
 	return nil

@@ -83,8 +83,8 @@ patterns:
 	write(t, c.Kernel.Path, xid(1, 31)+xid(2, 32)+"13,3,1,-;gadget 7 burns\n")
 	got := once(t, stands(t, c, now))
 	equal(t, "events", got.told(), append(events(32), "psu:h1/7 gadget burns"))
-	if got.values["psu:h1/7 gadget_total"] != 1 {
-		t.Error(got.values)
+	if n, _ := got.value("psu:h1/7 gadget_total"); n != 1 {
+		t.Error(n)
 	}
 	for text, want := range map[string]string{
 		"patterns: []": "version: want 1",

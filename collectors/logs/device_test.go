@@ -22,9 +22,10 @@ func TestTheKernelsOwnDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := once(t, c)
-	lines := got.values["collector:h1/logs log_lines_total"]
-	if lines == 0 || got.failed > 0 || got.dropped[collectors.Malformed] > 0 || got.values["collector:h1/logs log_records_lost_total"] > 0 {
-		t.Errorf("%v lines, dropped %v, %v", lines, got.dropped, got.values)
+	lines, _ := got.value("collector:h1/logs log_lines_total")
+	lost, _ := got.value("collector:h1/logs log_records_lost_total")
+	if lines == 0 || got.Err() != nil || got.Dropped[collectors.Malformed] > 0 || lost > 0 {
+		t.Errorf("%v lines, %v lost, dropped %v, %v", lines, lost, got.Dropped, got.Err())
 	}
 	if boot := bootTime(time.Now()); boot.IsZero() || time.Since(boot) < 0 {
 		t.Errorf("booted %s", boot)
@@ -37,5 +38,5 @@ func TestTheKernelsOwnDevice(t *testing.T) {
 	if more := again.count(); more > 0 && told > 0 {
 		t.Errorf("%d events, then %d again", told, more)
 	}
-	t.Log(strconv.Itoa(int(lines))+" records, ", got.dropped)
+	t.Log(strconv.Itoa(int(lines))+" records, ", got.Dropped)
 }

@@ -3,6 +3,7 @@ package logs
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,8 +37,8 @@ func TestYesterdayIsNotTold(t *testing.T) {
 	c.Since, c.State = time.Minute, ""
 	got := once(t, stands(t, c, now))
 	equal(t, "with a minute of history", got.told(), events(13))
-	if got.dropped[collectors.Stale] != 2 {
-		t.Errorf("dropped %v", got.dropped)
+	if got.Dropped[collectors.Stale] != 2 {
+		t.Errorf("dropped %v", got.Dropped)
 	}
 
 	c.State = temp(t, "state")
@@ -56,8 +57,8 @@ func TestYesterdayIsNotTold(t *testing.T) {
 
 	write(t, c.State, "spoilt")
 	got = once(t, stands(t, c, now.Add(4*time.Second)))
-	if got.dropped[collectors.Unreadable] == 0 {
-		t.Errorf("a spoilt state is not told: %v", got.dropped)
+	if got.Dropped[collectors.Unreadable] == 0 {
+		t.Errorf("a spoilt state is not told: %v", got.Dropped)
 	}
 }
 
@@ -88,14 +89,18 @@ func TestRotation(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the cut to be seen", func() bool { got.mu.Lock(); defer got.mu.Unlock(); n := got.sweeps; return n > 0 })
+	await(t, "the cut to be seen", func() bool { return got.holds(func() bool { return len(got.Sweeps) > 0 }) })
 	<-time.After(30 * time.Millisecond)
 	write(t, path, xid(5, 5))
 	told(1)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "word that it is gone", func() bool { got.mu.Lock(); defer got.mu.Unlock(); return got.failed > 0 })
+	await(t, "word that it is gone", func() bool {
+		return got.holds(func() bool {
+			return slices.ContainsFunc(got.Sweeps, func(w collectors.Sweep) bool { return w.Err != nil })
+		})
+	})
 	write(t, path, xid(6, 6)+strings.TrimSuffix(xid(7, 7), "\n"))
 	told(1)
 	write(t, path, "\n")
@@ -113,7 +118,7 @@ func TestLongLines(t *testing.T) {
 	stamp := now.Add(-time.Minute).UTC().Format(time.RFC3339) + " h1 kernel: "
 	write(t, path, strings.Repeat("x", 3<<20)+"\n"+stamp+"NVRM: Xid (PCI:0000:1a:00): 1, GPU\n"+stamp+"NVRM: Xid (PCI:0000:1a:00): 2, "+strings.Repeat("y", 20000)+"\n"+stamp+"NVRM: Xid (PCI:0000:1a:00): 3, GPU\n")
 	r := stands(t, c, now)
-	out := newTape()
+	out := newTape(t)
 	x := r.newReader(t.Context(), out)
 	defer x.close()
 	for range 8 {
@@ -185,7 +190,7 @@ func TestParts(t *testing.T) {
 	equal(t, "events", got.told(), []string{"gpu:h1/0 xid 31, MMU Fault", "nic:h1/mlx5_0 link_down rdma0: Link down", "gpu:h1/0 xid 32, end"})
 	for name, want := range map[string]float64{"collector:h1/logs log_records_lost_total": 4, "collector:h1/logs log_events_total": 3, "collector:h1/logs log_lines_total": 5,
 		"gpu:h1/0 gpu_xid_errors_total": 2} {
-		if v, ok := got.values[name]; !ok || v != want {
+		if v, ok := got.value(name); !ok || v != want {
 			t.Errorf("%s is %v, want %v", name, v, want)
 		}
 	}
@@ -214,7 +219,7 @@ func TestRepeats(t *testing.T) {
 		want = append(want, "nic:h1/mlx5_0 link_down rdma0: Link down", "nic:h1/mlx5_0 link_up rdma0: Link up")
 	}
 	equal(t, "events", got.told(), append(want, "gpu:h1/0 xid 13, part 99 (99 more within 1m0s)"))
-	if v := got.values["gpu:h1/0 gpu_xid_errors_total"]; v != 100 {
+	if v, _ := got.value("gpu:h1/0 gpu_xid_errors_total"); v != 100 {
 		t.Errorf("%v XIDs counted", v)
 	}
 
@@ -222,8 +227,8 @@ func TestRepeats(t *testing.T) {
 		write(t, path, fmt.Sprintf("4,%d,%d,-;NVRM: Xid (PCI:0000:1a:00): %d, x\n", i+200, i+200, i+1000))
 	}
 	got = once(t, stands(t, c, now))
-	if n := got.count(); n > 310 || got.dropped[collectors.OverLimit] < 600 {
-		t.Errorf("%d events, dropped %v", n, got.dropped)
+	if n := got.count(); n > 310 || got.Dropped[collectors.OverLimit] < 600 {
+		t.Errorf("%d events, dropped %v", n, got.Dropped)
 	}
 }
 
@@ -251,11 +256,11 @@ func TestOneThingInSeveralLogs(t *testing.T) {
 	one := []string{"gpu:h1/0 xid 79, GPU has fallen off the bus.", "nvswitch:h1/3 sxid 24007, Fatal, Link 27 ltssm fault up"}
 	equal(t, "events", got.told(), append(one, one...))
 	for series, want := range map[string]float64{"gpu:h1/0 gpu_xid_errors_total": 2, "nvswitch:h1/3 nvswitch_sxid_errors_total": 2} {
-		if v := got.values[series]; v != want {
+		if v, _ := got.value(series); v != want {
 			t.Errorf("%s = %v, want %v", series, v, want)
 		}
 	}
-	if n := got.dropped[collectors.Duplicate]; n != 6 {
-		t.Errorf("%d duplicates counted, dropped %v", n, got.dropped)
+	if n := got.Dropped[collectors.Duplicate]; n != 6 {
+		t.Errorf("%d duplicates counted, dropped %v", n, got.Dropped)
 	}
 }

@@ -133,7 +133,7 @@ func BenchmarkLines(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r := c.newReader(b.Context(), newTape())
+			r := c.newReader(b.Context(), newTape(b))
 			s := &source{kernel: &kernelLog{}, file: File{Form: formKmsg}, tail: &tail{}, part: "kernel"}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -6,84 +6,54 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// tape is a sink that keeps what it is given.
-type tape struct {
-	mu      sync.Mutex
-	events  []telemetry.Event
-	dropped map[collectors.Reason]int
-	sweeps  int
-	failed  int
-	schemas map[telemetry.Fingerprint]*telemetry.Schema
-	values  map[string]float64
-}
+// tape keeps what a collector says.
+type tape struct{ *collectorstest.Ear }
 
-func newTape() *tape {
-	return &tape{dropped: map[collectors.Reason]int{}, schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, values: map[string]float64{}}
-}
+func newTape(t testing.TB) tape { return tape{collectorstest.Listen(t)} }
 
-func (s *tape) Emit(r *telemetry.Record) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch r.Kind {
-	case telemetry.EventRecord:
-		s.events = append(s.events, *r.Event)
-	case telemetry.SchemaRecord:
-		s.schemas[r.Schema.Fingerprint()] = r.Schema
-	case telemetry.FrameRecord:
-		h, err := r.Frame.Header()
-		if err != nil {
-			panic(err)
-		}
-		sc := s.schemas[h.Fingerprint]
-		var d telemetry.Decoder
-		var f telemetry.Frame
-		if err := d.Decode(r.Frame, sc, &f); err != nil {
-			panic(err)
-		}
-		for i, w := range f.Words {
-			if f.States == nil || f.States[i] == telemetry.Present {
-				s.values[sc.Series(i).String()] = sc.Columns[i/len(sc.Entities)].Float(w)
-			}
+// value is the latest of a series, written "entity metric"; false where there is
+// none.
+func (s tape) value(series string) (float64, bool) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	for x := range s.Series {
+		if r, ok := s.Last(x); ok && x.String() == series && r.State == telemetry.Present {
+			return r.Float(), true
 		}
 	}
+	return 0, false
 }
 
-func (s *tape) Swept(w collectors.Sweep) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sweeps++
-	if w.Err != nil {
-		s.failed++
-	}
-	for r, n := range w.Dropped {
-		s.dropped[r] += n
-	}
+// holds reports whether something is so now.
+func (s tape) holds(cond func() bool) bool {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return cond()
 }
 
 // told lists the events, a line each.
-func (s *tape) told() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s tape) told() []string {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	var out []string
-	for _, e := range s.events {
+	for _, e := range s.Events {
 		out = append(out, fmt.Sprintf("%s %s %s", e.Entity, e.Name, e.Text))
 	}
 	return out
 }
 
-func (s *tape) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.events)
+func (s tape) count() int {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return len(s.Events)
 }
 
 // stands is a collector whose clock stands still, so that time is the test's.
@@ -103,9 +73,10 @@ func stands(t *testing.T, c Config, now time.Time) *Collector {
 
 // once reads everything that is there, as at the first start, or goes on where
 // the collector's last reading ended.
-func once(t *testing.T, c *Collector) *tape {
+func once(t *testing.T, c *Collector) tape {
 	t.Helper()
-	out := newTape()
+	out := newTape(t)
+	out.Own = len(c.cfg.Patterns) > 0
 	r := c.newReader(t.Context(), out)
 	r.pollAll()
 	r.pollAll()
@@ -117,10 +88,10 @@ func once(t *testing.T, c *Collector) *tape {
 }
 
 // running starts a collector that polls fast, and stops it at the test's end.
-func running(t *testing.T, c *Collector) *tape {
+func running(t *testing.T, c *Collector) tape {
 	t.Helper()
 	c.poll, c.cfg.Every = 5*time.Millisecond, 20*time.Millisecond
-	out := newTape()
+	out := newTape(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx, out) }()
@@ -130,7 +101,7 @@ func running(t *testing.T, c *Collector) *tape {
 			t.Error(err)
 		}
 	})
-	await(t, "a sweep", func() bool { out.mu.Lock(); defer out.mu.Unlock(); return out.sweeps > 0 })
+	await(t, "a sweep", func() bool { return out.holds(func() bool { return len(out.Sweeps) > 0 }) })
 	return out
 }
 

@@ -44,7 +44,7 @@ func TestSyslog(t *testing.T) {
 	await(t, "a connection", func() bool { return got.count() == 4 })
 	equal(t, "events", got.told(), []string{"port:leaf1/eth2 link_down Ethernet4: oper state down", "port:leaf9/Ethernet8 link_down Ethernet8: oper state down",
 		"port:leaf9/Ethernet0 link_down Ethernet0: oper state down", "port:leaf3/Ethernet12 link_down Ethernet12: oper state down"})
-	for i, e := range got.events {
+	for i, e := range got.Events {
 		at := time.Unix(0, int64(e.At))
 		if i == 0 && began.Sub(at) != 2*time.Second || i > 0 && at.Before(began) {
 			t.Errorf("event %d happened at %s; sane times are the device's, others ours", i, at)
@@ -53,7 +53,7 @@ func TestSyslog(t *testing.T) {
 			t.Errorf("event %d: %+v", i, e)
 		}
 	}
-	await(t, "word of the malformed", func() bool { got.mu.Lock(); defer got.mu.Unlock(); return got.dropped[collectors.Malformed] == 1 })
+	await(t, "word of the malformed", func() bool { return got.holds(func() bool { return got.Dropped[collectors.Malformed] == 1 }) })
 }
 
 // TestWhoMaySend: nobody outside of the management prefixes is heard, and no
@@ -86,7 +86,7 @@ func TestWhoMaySend(t *testing.T) {
 		defer d.Close()
 		fmt.Fprintf(d, "<141>1 - leaf1 swss#orchagent - - - Port Ethernet4 %s\n", down)
 	}
-	await(t, "word of the refused", func() bool { got.mu.Lock(); defer got.mu.Unlock(); return got.dropped[collectors.Refused] >= 2 })
+	await(t, "word of the refused", func() bool { return got.holds(func() bool { return got.Dropped[collectors.Refused] >= 2 }) })
 	equal(t, "events", got.told(), nil)
 }
 
@@ -114,9 +114,9 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 		all = append(all, s)
 	}
-	await(t, "word of too many", func() bool { got.mu.Lock(); defer got.mu.Unlock(); return got.dropped[collectors.OverLimit] >= 5 })
+	await(t, "word of too many", func() bool { return got.holds(func() bool { return got.Dropped[collectors.OverLimit] >= 5 }) })
 	fmt.Fprint(all[0], "99999999999 x")
 	fmt.Fprintf(all[1], "<13>1 - x - - - - %s\n<141>1 - leaf1 swss#orchagent - - - Port Ethernet4 %s\n", strings.Repeat("z", 40000), down)
 	await(t, "the next message", func() bool { return got.count() == 1 })
-	await(t, "word of nonsense", func() bool { got.mu.Lock(); defer got.mu.Unlock(); return got.dropped[collectors.Malformed] == 1 })
+	await(t, "word of nonsense", func() bool { return got.holds(func() bool { return got.Dropped[collectors.Malformed] == 1 }) })
 }

@@ -66,10 +66,10 @@ func TestRecordings(t *testing.T) {
 			r := stands(t, cfg, now)
 			seen := read(t, r)
 			equal(t, "events", dated(seen), c.events)
-			if got := seen.dropped[collectors.Skipped]; got != c.skipped {
+			if got := seen.Dropped[collectors.Skipped]; got != c.skipped {
 				t.Errorf("%d lines skipped, want %d", got, c.skipped)
 			}
-			for reason, n := range seen.dropped {
+			for reason, n := range seen.Dropped {
 				// the fabric manager's first days are older than what is told
 				if reason != collectors.Skipped && n > 0 {
 					t.Errorf("dropped %d as %s", n, reason)
@@ -80,9 +80,9 @@ func TestRecordings(t *testing.T) {
 }
 
 // read reads everything twice, so that a last line without its end is read too.
-func read(t *testing.T, c *Collector) *tape {
+func read(t *testing.T, c *Collector) tape {
 	t.Helper()
-	out := newTape()
+	out := newTape(t)
 	r := c.newReader(t.Context(), out)
 	r.pollAll()
 	now := c.clock()
@@ -95,9 +95,9 @@ func read(t *testing.T, c *Collector) *tape {
 	return out
 }
 
-func dated(s *tape) []string {
+func dated(s tape) []string {
 	var out []string
-	for _, e := range s.events {
+	for _, e := range s.Events {
 		out = append(out, fmt.Sprintf("%s %s %s %s", e.At, e.Entity, e.Name, e.Text))
 	}
 	return out
