@@ -18,7 +18,7 @@ import (
 const snapshotMagic = "QSNAP\r\n\x1a"
 
 // snapshotVersion is that of the envelope, not of the engine.
-const snapshotVersion = 2
+const snapshotVersion = 3
 
 // Why a snapshot is refused. The caller starts cold, at the oldest record.
 var (

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"math"
+
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -135,7 +137,19 @@ func hostSwitches(m *Map) map[telemetry.Entity]bool {
 // have gained by the traffic being on for longer.
 func excess(now, before *Readings, i int) float64 {
 	n, b := &now.Of[i], &before.Of[i]
-	return max(0, n.Wait-float64(b.Wait*max(1, now.longer)), n.Told-b.Told)
+	usual := float64(b.Wait * max(1, now.longer))
+	return max(0, n.Wait-usual-byChance(usual, n.Met, b.Met), n.Told-b.Told)
+}
+
+// byChance is by how much a share that is met at so many moments now, and was at
+// so many before, may differ though nothing changed: two standard errors of the
+// difference of two binomial shares. A queue is read at moments, and one of
+// hundreds stands there more often than before in any minute.
+func byChance(share float64, now, before int) float64 {
+	if now == 0 || before == 0 || share >= 1 {
+		return 0
+	}
+	return float64(2 * math.Sqrt(float64(share*(1-share))*(1/float64(now)+1/float64(before))))
 }
 
 const (

@@ -74,7 +74,7 @@ type cell struct {
 	seen                bool
 	tx, rx, told, tells float64
 	waits               float64
-	waitKnown           bool
+	waitKnown, met      bool
 	marked              float64
 }
 
@@ -97,7 +97,7 @@ func (w *world) cell(e *fabric.End, k int) cell {
 	c.waits, c.waitKnown = c.told, true
 	switch {
 	case !math.IsNaN(q): // two microseconds of its speed are a standing queue
-		c.waits = 0
+		c.waits, c.met = 0, true
 		if q > 2e-6*speed {
 			c.waits = 1
 		}
@@ -131,6 +131,7 @@ func meanOf(xs []float64) float64 {
 // naive reads one end over the grids first..last.
 func (w *world) naive(e *fabric.End, first, last int) fabric.Reading {
 	var tx, rx, told, tells, waits, standing, idle []float64
+	met := 0
 	for k := first; k <= last; k++ {
 		c := w.cell(e, k)
 		if !c.seen {
@@ -140,6 +141,9 @@ func (w *world) naive(e *fabric.End, first, last int) fabric.Reading {
 		if c.rx < 0.02 {
 			idle = append(idle, c.tells)
 		}
+		if c.met {
+			met++
+		}
 		if c.waitKnown {
 			waits = append(waits, c.waits)
 			if c.waits > 0.5 && c.told < 0.8 {
@@ -148,7 +152,7 @@ func (w *world) naive(e *fabric.End, first, last int) fabric.Reading {
 		}
 	}
 	r := fabric.Reading{Seen: len(tx), Util: meanOf(tx), RUtil: meanOf(rx), Told: meanOf(told), Tells: meanOf(tells),
-		Ceiling: percentile95(standing), Peak: percentile95(tx), RPeak: percentile95(rx), TellsIdle: meanOf(idle), Idle: len(idle), Cadence: 1}
+		Ceiling: percentile95(standing), Peak: percentile95(tx), RPeak: percentile95(rx), TellsIdle: meanOf(idle), Idle: len(idle), Met: met, Cadence: 1}
 	if len(waits) > 0 {
 		r.Wait = max(meanOf(waits), r.Told)
 	}
@@ -173,8 +177,8 @@ func TestReadAgreesWithTheNaiveOne(t *testing.T) {
 }
 
 func alike(a, b *fabric.Reading) bool {
-	x := []float64{a.Cadence, a.Util, a.RUtil, a.Told, a.Tells, a.Wait, a.Ceiling, a.Peak, a.RPeak, a.TellsIdle}
-	y := []float64{b.Cadence, b.Util, b.RUtil, b.Told, b.Tells, b.Wait, b.Ceiling, b.Peak, b.RPeak, b.TellsIdle}
+	x := []float64{a.Cadence, a.Util, a.RUtil, a.Told, a.Tells, a.Wait, a.Ceiling, a.Peak, a.RPeak, a.TellsIdle, float64(a.Met)}
+	y := []float64{b.Cadence, b.Util, b.RUtil, b.Told, b.Tells, b.Wait, b.Ceiling, b.Peak, b.RPeak, b.TellsIdle, float64(b.Met)}
 	return a.Seen == b.Seen && a.Idle == b.Idle && slices.EqualFunc(x, y, near)
 }
 
@@ -208,7 +212,12 @@ func (p *propagation) usual(job []telemetry.Entity) float64 {
 
 func (p *propagation) excess(i int) float64 {
 	n, b := p.now.Of[i], p.then.Of[i]
-	return max(0, n.Wait-b.Wait*p.longer, n.Told-b.Told)
+	usual, chance := b.Wait*p.longer, 0.0
+	if n.Met > 0 && b.Met > 0 && usual < 1 {
+		variance := usual * (1 - usual)
+		chance = 2 * math.Sqrt(variance/float64(n.Met)+variance/float64(b.Met))
+	}
+	return max(0, n.Wait-usual-chance, n.Told-b.Told)
 }
 
 // step leaves at end i what is its own and follows the rest.

@@ -22,6 +22,9 @@ type Reading struct {
 	Told    float64 // pause seconds per second it was told to stop
 	Tells   float64 // pause seconds per second it told its peer to stop
 	Wait    float64 // share of grids in which traffic stood, told to stop included
+	// Met is the grids at which its queue was read: Wait is a share of them, met
+	// by chance. 0 where Wait is counted.
+	Met int
 	// Ceiling is the 95th percentile of what it sent over its speed, in grids
 	// with a standing queue, per second it was free to send. 0 if none stood.
 	Ceiling float64
@@ -175,6 +178,9 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 			if wait > 0.5 && c.told < 1-free {
 				sc.standing = append(sc.standing, c.tx/(1-c.told))
 			}
+		}
+		if c.queueSeen {
+			r.Met++
 		}
 		r.mark(c, known && wait > 0.5)
 		if 2*k >= sc.n {

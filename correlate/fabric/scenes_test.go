@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
@@ -319,5 +320,38 @@ func TestEveryPriorityOfAPathIsOnIt(t *testing.T) {
 		if got != want[i] {
 			t.Errorf("%v priority %q is on a path: %v", m.Ends[i].Entity, m.Ends[i].Lane, got)
 		}
+	}
+}
+
+// TestAQueueMetByChanceIsNobodysFault: a gauge meets a queue at moments. Where it
+// stands as often as before it is met a little more often now and then: hardly
+// ever is it blamed. One that stands all the time is.
+func TestAQueueMetByChanceIsNobodysFault(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	blame := func(stands func(k int) bool) float64 {
+		w := quiet(t, 2, 1, 4)
+		w.say("port:leaf0/s0", txBytes, 1, grids, 0.4*speed)
+		for k := 1; k <= grids; k++ {
+			q := 0.0
+			if stands(k) {
+				q = 1e6
+			}
+			w.say("port:leaf0/s0", queue, k, k, q)
+		}
+		m, then, during := w.read()
+		return fabric.Walk(during, then, nodes("h0", "h3")).At[index(t, m, "port:leaf0/s0")]
+	}
+	const runs, share = 300, 0.35
+	blamed := 0
+	for range runs {
+		if blame(func(int) bool { return r.Float64() < share }) > 0 {
+			blamed++
+		}
+	}
+	if blamed > runs/20 {
+		t.Errorf("blamed in %d of %d runs in which nothing changed", blamed, runs)
+	}
+	if b := blame(func(k int) bool { return k > half || r.Float64() < share }); b < 0.2 {
+		t.Errorf("a queue that stands all the time is blamed for %v", b)
 	}
 }
