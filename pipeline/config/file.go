@@ -34,7 +34,26 @@ type File struct {
 	Notify     Notify
 	Web        Web
 	Store      Store
+	Named      []Named
 }
+
+// Named is a file with knowledge that the configuration names: what it is for,
+// and where that is said. Secrets and certificates are none: a configuration is
+// often checked where they are not.
+type Named struct {
+	Use          Use
+	Path         string
+	Line, Column int
+}
+
+// Use is what a file is for.
+type Use uint8
+
+// The uses.
+const (
+	ForRules    Use = iota + 1 // Prometheus rules
+	ForTopology                // edges
+)
 
 // NATS says where the log is: in a server of our own, or an existing one.
 type NATS struct {
@@ -109,6 +128,7 @@ func Parse(path, text string) (*File, []Problem) {
 	if n := r.document(text); n != nil {
 		r.file(n, f)
 	}
+	f.Named = r.named
 	if r.wrong() {
 		return nil, r.problems
 	}
@@ -130,7 +150,7 @@ func (r *reader) file(n *yaml.Node, f *File) {
 		field{"nats", func(n *yaml.Node) { r.nats(n, &f.NATS) }},
 		field{"management", func(n *yaml.Node) { r.prefixes(n, f) }},
 		field{"collectors", func(n *yaml.Node) { r.collectors(n, f) }},
-		field{"topology", func(n *yaml.Node) { r.mapping(n, "topology: ", r.texts("files", &f.Topology)) }},
+		field{"topology", func(n *yaml.Node) { r.mapping(n, "topology: ", r.paths("files", ForTopology, &f.Topology)) }},
 		r.later("jobs"),
 		field{"signatures", func(n *yaml.Node) { r.signatures(n, f) }},
 		field{"store", func(n *yaml.Node) { r.store(n, &f.Store) }},

@@ -17,6 +17,7 @@ import (
 type reader struct {
 	path     string
 	problems []Problem
+	named    []Named
 }
 
 func (r *reader) fail(n *yaml.Node, format string, args ...any) {
@@ -121,6 +122,19 @@ func (r *reader) text(key string, into *string) field {
 			return
 		}
 		*into = n.Value
+	}}
+}
+
+// paths reads a list of names of files.
+func (r *reader) paths(key string, use Use, into *[]string) field {
+	list := r.texts(key, into)
+	return field{key, func(n *yaml.Node) {
+		list.read(n)
+		for _, item := range n.Content {
+			if item.Kind == yaml.ScalarNode && item.Value != "" {
+				r.named = append(r.named, Named{use, item.Value, item.Line, item.Column})
+			}
+		}
 	}}
 }
 

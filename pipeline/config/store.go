@@ -43,7 +43,7 @@ func (r *reader) store(n *yaml.Node, c *Store) {
 		field{"metrics", func(n *yaml.Node) {
 			r.mapping(n, "store: metrics: ", r.texts("drop", &c.Drop), r.count("max_series", &c.MaxSeries))
 		}},
-		r.texts("rules", &c.Rules), r.truth("alerts", &raise),
+		r.paths("rules", ForRules, &c.Rules), r.truth("alerts", &raise),
 		field{"remote_write", func(n *yaml.Node) {
 			r.each(n, "store: remote_write: ", func(item *yaml.Node) { r.remoteWrite(item, c) })
 		}},
