@@ -120,7 +120,7 @@ pipeline/notify/alertmanager: telemetry pipeline/notify pipeline/notify/post pip
 pipeline/notify/slack:        correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/pagerduty:    correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/cloudevents:  pipeline/notify pipeline/notify/post pipeline/notify/text
-pipeline/notify/notifytest: pipeline/notify
+pipeline/notify/notifytest: telemetry correlate/explain engine pipeline/notify
 pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -72,32 +71,20 @@ func (c *Config) notes(ctx context.Context, into []chan<- owedNote) {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = w.Stop() }()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case e, more := <-w.Updates():
-				if !more {
-					return errors.New("it ended")
-				}
-				if e == nil || !incidentID.MatchString(e.Key()) {
-					continue
-				}
-				n := owedNote{sequence: e.Revision(), due: c.Now()}
-				if json.Unmarshal(e.Value(), &n.note) != nil {
-					continue
-				}
-				n.note.ID = e.Key()
-				for _, to := range into {
-					select {
-					case to <- n:
-					case <-ctx.Done():
-						return nil
-					}
+		return watched(ctx, w, func(e jetstream.KeyValueEntry) {
+			n := owedNote{sequence: e.Revision(), due: c.Now()}
+			if !incidentID.MatchString(e.Key()) || json.Unmarshal(e.Value(), &n.note) != nil {
+				return
+			}
+			n.note.ID = e.Key()
+			for _, to := range into {
+				select {
+				case to <- n:
+				case <-ctx.Done():
+					return
 				}
 			}
-		}
+		})
 	})
 }
 

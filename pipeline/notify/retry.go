@@ -80,20 +80,7 @@ func (c *Config) wishes(ctx context.Context, kv jetstream.KeyValue, desks []*des
 		if err != nil {
 			return err
 		}
-		defer func() { _ = w.Stop() }()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case e, more := <-w.Updates():
-				if !more {
-					return errors.New("it ended")
-				}
-				if e != nil {
-					c.fulfil(ctx, kv, e.Key(), desks)
-				}
-			}
-		}
+		return watched(ctx, w, func(e jetstream.KeyValueEntry) { c.fulfil(ctx, kv, e.Key(), desks) })
 	})
 }
 

@@ -58,16 +58,9 @@ func (s *server) notifications(r *http.Request) (any, error) {
 
 // retry answers POST /api/v1/notifications/{id}/retry.
 func (s *server) retry(r *http.Request) (any, error) {
-	if q := parameters(r); q.err != nil {
-		return nil, q.err
-	}
-	o, err := readOpinion(r.Body, false)
+	by, err := askedBy(r)
 	if err != nil {
 		return nil, err
-	}
-	by := o.By
-	if user := userOf(r); user != "" {
-		by = user
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), askPatience)
 	defer cancel()

@@ -88,16 +88,9 @@ func (s *server) putSilence(r *http.Request) (any, error) {
 
 // expireSilence answers POST /api/v1/silences/{id}/expire.
 func (s *server) expireSilence(r *http.Request) (any, error) {
-	if q := parameters(r); q.err != nil {
-		return nil, q.err
-	}
-	o, err := readOpinion(r.Body, false)
+	by, err := askedBy(r)
 	if err != nil {
 		return nil, err
-	}
-	by := o.By
-	if user := userOf(r); user != "" {
-		by = user
 	}
 	kept, err := s.silences.Expire(r.Context(), r.PathValue("id"), by, stamp(s.now()))
 	if err != nil {
@@ -241,4 +234,17 @@ func orSomebody(s string) string {
 		return "somebody"
 	}
 	return s
+}
+
+// askedBy is who asks for something of which nothing but that is said: the user
+// who is logged in, else the name that the body gives.
+func askedBy(r *http.Request) (string, error) {
+	if q := parameters(r); q.err != nil {
+		return "", q.err
+	}
+	o, err := readOpinion(r.Body, false)
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(userOf(r), o.By), nil
 }

@@ -76,25 +76,8 @@ func Standard() *Vocabulary {
 // PartLabels are the labels for the parts of a name of this kind, beside kind
 // and name (docs/history.md).
 func PartLabels(k telemetry.Kind) []string {
-	switch k {
-	case telemetry.Node:
-		return []string{"node"}
-	case telemetry.GPU:
-		return []string{"node", "gpu"}
-	case telemetry.NIC:
-		return []string{"node", "nic"}
-	case telemetry.NVLink:
-		return []string{"node", "gpu", "nvlink"}
-	case telemetry.NVSwitch:
-		return []string{"node", "nvswitch"}
-	case telemetry.Port:
-		return []string{"switch", "port"}
-	case telemetry.Queue:
-		return []string{"switch", "port", "queue"}
-	case telemetry.Rank:
-		return []string{"job", "rank"}
-	case telemetry.Job:
-		return []string{"job"}
+	if parts := k.Parts(); parts != nil {
+		return parts
 	}
 	return []string{"parent", string(k)}
 }

@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
-	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
-	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // noon is ten hours after the incident.
@@ -64,7 +62,7 @@ func TestConformance(t *testing.T) {
 func TestLabelsAndLife(t *testing.T) {
 	s, now := notifytest.NewServer(t, 200), noon
 	a := open(t, &now, s.URL+"/am/")
-	a.Notify(t.Context(), message(t, explain.StateOpen, nil))
+	a.Notify(t.Context(), notifytest.Incident(t, explain.StateOpen, nil))
 	q := s.Requests()[0]
 	got := sent(t, q.Body)[0]
 	want := map[string]string{"alertname": "QuintetSlowReceiver", "severity": "critical", "kind": "incident", "domain": "network", "signature": "slow-receiver", "job": "llama-70b", "root": "nic:h13/nic0",
@@ -75,13 +73,13 @@ func TestLabelsAndLife(t *testing.T) {
 	}
 	// Another severity is another alert there: the one of before is ended.
 	now = now.Add(time.Minute)
-	a.Notify(t.Context(), message(t, explain.StateOpen, func(in *explain.Incident) { in.Severity = explain.SeverityWarning }))
+	a.Notify(t.Context(), notifytest.Incident(t, explain.StateOpen, func(in *explain.Incident) { in.Severity = explain.SeverityWarning }))
 	both := sent(t, s.Requests()[1].Body)
 	if len(both) != 2 || !both[0].EndsAt.Equal(now) || both[0].Labels["severity"] != "critical" || !both[1].EndsAt.Equal(now.Add(4*time.Minute)) || both[1].Labels["severity"] != "warning" {
 		t.Errorf("%+v", both)
 	}
 	now = now.Add(time.Minute)
-	a.Notify(t.Context(), message(t, explain.StateResolved, func(in *explain.Incident) { in.Severity = explain.SeverityWarning }))
+	a.Notify(t.Context(), notifytest.Incident(t, explain.StateResolved, func(in *explain.Incident) { in.Severity = explain.SeverityWarning }))
 	over := sent(t, s.Requests()[2].Body)
 	if len(over) != 1 || over[0].EndsAt.After(now) || !maps.Equal(over[0].Labels, both[1].Labels) {
 		t.Errorf("%+v", over)
@@ -92,7 +90,7 @@ func TestLabelsAndLife(t *testing.T) {
 func TestReminders(t *testing.T) {
 	s, now := notifytest.NewServer(t, 200), noon
 	a := open(t, &now, s.URL)
-	m := message(t, explain.StateOpen, nil)
+	m := notifytest.Incident(t, explain.StateOpen, nil)
 	a.Notify(t.Context(), m)
 	now = now.Add(time.Minute)
 	if x := a.Remind(t.Context(), []*notify.Message{m}); x.Verdict != notify.Taken {
@@ -102,7 +100,7 @@ func TestReminders(t *testing.T) {
 	if len(again) != 1 || !again[0].EndsAt.Equal(now.Add(4*time.Minute)) || !maps.Equal(again[0].Labels, sent(t, s.Requests()[0].Body)[0].Labels) || a.RemindEvery() != time.Minute {
 		t.Errorf("%+v", again)
 	}
-	a.Notify(t.Context(), message(t, explain.StateResolved, nil))
+	a.Notify(t.Context(), notifytest.Incident(t, explain.StateResolved, nil))
 	a.Remind(t.Context(), []*notify.Message{m}) // it was on its way when the end came
 	if n := len(s.Requests()); n != 3 {
 		t.Errorf("%d requests: something was reminded of that had ended", n)
@@ -123,7 +121,7 @@ func TestPeers(t *testing.T) {
 		one.Behave(c.first)
 		two.Behave(c.second)
 		before := len(one.Requests()) + len(two.Requests())
-		if x := a.Notify(t.Context(), message(t, explain.StateOpen, nil)); x.Verdict != c.want {
+		if x := a.Notify(t.Context(), notifytest.Incident(t, explain.StateOpen, nil)); x.Verdict != c.want {
 			t.Errorf("%v and %v: %+v", c.first, c.second, x)
 		}
 		if n := len(one.Requests()) + len(two.Requests()) - before; n != 2 {
@@ -155,35 +153,8 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Notify(t.Context(), message(t, explain.StateOpen, nil))
+	a.Notify(t.Context(), notifytest.Incident(t, explain.StateOpen, nil))
 	if got := s.Requests()[0].Header.Get("Authorization"); got != "Bearer hidden" {
 		t.Error(got)
 	}
-}
-
-// message is a revision as it is told.
-func message(t testing.TB, state string, change func(*explain.Incident)) *notify.Message {
-	t.Helper()
-	at := telemetry.Time(1795229220e9)
-	in := explain.Incident{ID: "inc-5f1c02d9a1b7e340", State: state, Kind: explain.KindIncident, Severity: explain.SeverityCritical, Title: "llama-70b is 3.8 times slower <!channel> & more", Opened: at, Updated: at.Add(1e9), Revision: 3, Site: "lab",
-		Root:    explain.Root{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Signature: "slow-receiver", Confidence: 0.934},
-		Impact:  explain.Impact{Jobs: []explain.JobImpact{{Job: telemetry.Entity{Kind: telemetry.Job, Name: "llama-70b"}, GPUSecondsLost: 7200}}},
-		Chain:   []explain.Link{{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Metric: "port_pfc_tx_pause_seconds_total", Now: 0.71, Unit: "s/s"}},
-		Actions: []explain.Action{{Kind: "drain", Target: telemetry.Entity{Kind: telemetry.Node, Name: "h13"}, Text: "Drain h13."}}}
-	if state == explain.StateResolved {
-		end := at.Add(60e9)
-		in.Resolved, in.Updated = &end, end
-	}
-	if change != nil {
-		change(&in)
-	}
-	data, err := engine.Canonical(&in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kind := notify.TypeUpdated
-	if state == explain.StateResolved {
-		kind = notify.TypeResolved
-	}
-	return &notify.Message{ID: in.ID + ".3.far", Type: kind, Attempt: 1, Body: []byte(`{"type":"` + kind + `","timestamp":"` + in.Updated.String() + `","data":` + string(data) + `}`)}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
+	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 )
 
 // peer finds a program that `make peers` builds.
@@ -162,7 +163,7 @@ func TestARealAlertmanager(t *testing.T) {
 			}
 		}
 	}
-	first := message(t, explain.StateOpen, recent)
+	first := notifytest.Incident(t, explain.StateOpen, recent)
 	if x := a.Notify(t.Context(), first); x.Verdict != notify.Taken {
 		t.Fatalf("%+v", x)
 	}
@@ -172,17 +173,17 @@ func TestARealAlertmanager(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "QuintetSlowReceiver") || !strings.Contains(string(out), `job="llama-70b"`) {
 		t.Errorf("amtool: %v: %s", err, out)
 	}
-	if x := a.Notify(t.Context(), message(t, explain.StateOpen, worse)); x.Verdict != notify.Taken {
+	if x := a.Notify(t.Context(), notifytest.Incident(t, explain.StateOpen, worse)); x.Verdict != notify.Taken {
 		t.Fatalf("%+v", x)
 	}
 	r.until(t, "the one of before has ended", func() bool { return r.active(t) == "QuintetSlowReceiver warning active" })
-	if x := a.Remind(t.Context(), []*notify.Message{message(t, explain.StateOpen, worse)}); x.Verdict != notify.Taken {
+	if x := a.Remind(t.Context(), []*notify.Message{notifytest.Incident(t, explain.StateOpen, worse)}); x.Verdict != notify.Taken {
 		t.Fatalf("%+v", x)
 	}
 	if got := r.active(t); got != "QuintetSlowReceiver warning active" {
 		t.Error(got)
 	}
-	if x := a.Notify(t.Context(), message(t, explain.StateResolved, worse)); x.Verdict != notify.Taken {
+	if x := a.Notify(t.Context(), notifytest.Incident(t, explain.StateResolved, worse)); x.Verdict != notify.Taken {
 		t.Fatalf("%+v", x)
 	}
 	r.until(t, "none is active", func() bool { return r.active(t) == "" })

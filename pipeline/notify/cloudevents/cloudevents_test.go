@@ -7,11 +7,8 @@ import (
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
-	"github.com/quintet-dc/quintet/engine"
-	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/cloudevents"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
-	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // TestConformance is run in both modes.
@@ -66,7 +63,7 @@ func TestBothModesSayTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Notify(t.Context(), message(t, explain.StateResolved, nil))
+		r.Notify(t.Context(), notifytest.Incident(t, explain.StateResolved, nil))
 	}
 	first, second := sent(t, s.Requests()[0]), sent(t, s.Requests()[1])
 	if first.ID != "inc-5f1c02d9a1b7e340.3.far" || first.SpecVersion != "1.0" || first.Source != "urn:quintet:lab" || first.Type != "io.quintet.incident.resolved" || first.Subject != "inc-5f1c02d9a1b7e340" ||
@@ -74,7 +71,7 @@ func TestBothModesSayTheSame(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	a, b := string(first.Data), string(second.Data)
-	if first.Data, second.Data = nil, nil; a != b || a != string(message(t, explain.StateResolved, nil).Body) {
+	if first.Data, second.Data = nil, nil; a != b || a != string(notifytest.Incident(t, explain.StateResolved, nil).Body) {
 		t.Errorf("the data differ:\n%s\n%s", a, b)
 	}
 	x, errA := json.Marshal(first)
@@ -110,31 +107,4 @@ func write(t testing.TB, text string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// message is a revision as it is told.
-func message(t testing.TB, state string, change func(*explain.Incident)) *notify.Message {
-	t.Helper()
-	at := telemetry.Time(1795229220e9)
-	in := explain.Incident{ID: "inc-5f1c02d9a1b7e340", State: state, Kind: explain.KindIncident, Severity: explain.SeverityCritical, Title: "llama-70b is 3.8 times slower <!channel> & more", Opened: at, Updated: at.Add(1e9), Revision: 3, Site: "lab",
-		Root:    explain.Root{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Signature: "slow-receiver", Confidence: 0.934},
-		Impact:  explain.Impact{Jobs: []explain.JobImpact{{Job: telemetry.Entity{Kind: telemetry.Job, Name: "llama-70b"}, GPUSecondsLost: 7200}}},
-		Chain:   []explain.Link{{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Metric: "port_pfc_tx_pause_seconds_total", Now: 0.71, Unit: "s/s"}},
-		Actions: []explain.Action{{Kind: "drain", Target: telemetry.Entity{Kind: telemetry.Node, Name: "h13"}, Text: "Drain h13."}}}
-	if state == explain.StateResolved {
-		end := at.Add(60e9)
-		in.Resolved, in.Updated = &end, end
-	}
-	if change != nil {
-		change(&in)
-	}
-	data, err := engine.Canonical(&in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kind := notify.TypeUpdated
-	if state == explain.StateResolved {
-		kind = notify.TypeResolved
-	}
-	return &notify.Message{ID: in.ID + ".3.far", Type: kind, Attempt: 1, Body: []byte(`{"type":"` + kind + `","timestamp":"` + in.Updated.String() + `","data":` + string(data) + `}`)}
 }

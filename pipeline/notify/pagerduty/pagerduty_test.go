@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
-	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 	"github.com/quintet-dc/quintet/pipeline/notify/pagerduty"
@@ -64,9 +63,9 @@ func TestEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Notify(t.Context(), message(t, explain.StateOpen, nil))
-	r.Notify(t.Context(), message(t, explain.StateResolved, nil))
-	r.Notify(t.Context(), message(t, explain.StateOpen, func(in *explain.Incident) { in.Severity = explain.SeverityInfo }))
+	r.Notify(t.Context(), notifytest.Incident(t, explain.StateOpen, nil))
+	r.Notify(t.Context(), notifytest.Incident(t, explain.StateResolved, nil))
+	r.Notify(t.Context(), notifytest.Incident(t, explain.StateOpen, func(in *explain.Incident) { in.Severity = explain.SeverityInfo }))
 	first, second, third := sent(t, s.Requests()[0].Body), sent(t, s.Requests()[1].Body), sent(t, s.Requests()[2].Body)
 	if first.Key != key || first.Action != "trigger" || first.Dedup != "inc-5f1c02d9a1b7e340" || first.Page != "https://q/incidents/inc-5f1c02d9a1b7e340" {
 		t.Errorf("%+v", first)
@@ -106,7 +105,7 @@ func TestBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Notify(t.Context(), message(t, explain.StateOpen, func(in *explain.Incident) {
+	r.Notify(t.Context(), notifytest.Incident(t, explain.StateOpen, func(in *explain.Incident) {
 		in.Title = strings.Repeat("ü", 5000)
 		for range 20000 {
 			in.Chain = append(in.Chain, explain.Link{Entity: in.Root.Entity, Domain: telemetry.Network, Why: "why"})
@@ -139,31 +138,4 @@ func write(t testing.TB, text string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// message is a revision as it is told.
-func message(t testing.TB, state string, change func(*explain.Incident)) *notify.Message {
-	t.Helper()
-	at := telemetry.Time(1795229220e9)
-	in := explain.Incident{ID: "inc-5f1c02d9a1b7e340", State: state, Kind: explain.KindIncident, Severity: explain.SeverityCritical, Title: "llama-70b is 3.8 times slower <!channel> & more", Opened: at, Updated: at.Add(1e9), Revision: 3, Site: "lab",
-		Root:    explain.Root{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Signature: "slow-receiver", Confidence: 0.934},
-		Impact:  explain.Impact{Jobs: []explain.JobImpact{{Job: telemetry.Entity{Kind: telemetry.Job, Name: "llama-70b"}, GPUSecondsLost: 7200}}},
-		Chain:   []explain.Link{{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h13/nic0"}, Domain: telemetry.Network, Metric: "port_pfc_tx_pause_seconds_total", Now: 0.71, Unit: "s/s"}},
-		Actions: []explain.Action{{Kind: "drain", Target: telemetry.Entity{Kind: telemetry.Node, Name: "h13"}, Text: "Drain h13."}}}
-	if state == explain.StateResolved {
-		end := at.Add(60e9)
-		in.Resolved, in.Updated = &end, end
-	}
-	if change != nil {
-		change(&in)
-	}
-	data, err := engine.Canonical(&in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kind := notify.TypeUpdated
-	if state == explain.StateResolved {
-		kind = notify.TypeResolved
-	}
-	return &notify.Message{ID: in.ID + ".3.far", Type: kind, Attempt: 1, Body: []byte(`{"type":"` + kind + `","timestamp":"` + in.Updated.String() + `","data":` + string(data) + `}`)}
 }

@@ -48,7 +48,7 @@ func Of(s telemetry.Series) labels.Labels {
 func Entity(e telemetry.Entity, add func(name, value string)) {
 	add(Kind, string(e.Kind))
 	add(Name, e.Name)
-	if names := parts(e.Kind); len(names) > 0 {
+	if names := e.Kind.Parts(); len(names) > 0 {
 		if values := strings.SplitN(e.Name, "/", len(names)); len(values) == len(names) {
 			for i, n := range names {
 				add(n, decoded(values[i]))
@@ -101,7 +101,7 @@ var inner = [...]telemetry.Kind{telemetry.NVLink, telemetry.Queue, telemetry.GPU
 
 // of is an entity of a kind by the labels of its parts.
 func of(k telemetry.Kind, l map[string]string) (telemetry.Entity, bool) {
-	names := parts(k)
+	names := k.Parts()
 	if names == nil {
 		names = []string{string(k)}
 	}
@@ -119,31 +119,6 @@ func of(k telemetry.Kind, l map[string]string) (telemetry.Entity, bool) {
 func named(k telemetry.Kind, name string) (telemetry.Entity, bool) {
 	e := telemetry.Entity{Kind: k, Name: telemetry.NamePart(name)}
 	return e, name != "" && e.Validate() == nil
-}
-
-// parts are the labels for the parts of a name, from the outside in.
-func parts(k telemetry.Kind) []string {
-	switch k {
-	case telemetry.Node:
-		return []string{"node"}
-	case telemetry.GPU:
-		return []string{"node", "gpu"}
-	case telemetry.NIC:
-		return []string{"node", "nic"}
-	case telemetry.NVLink:
-		return []string{"node", "gpu", "nvlink"}
-	case telemetry.NVSwitch:
-		return []string{"node", "nvswitch"}
-	case telemetry.Port:
-		return []string{"switch", "port"}
-	case telemetry.Queue:
-		return []string{"switch", "port", "queue"}
-	case telemetry.Rank:
-		return []string{"job", "rank"}
-	case telemetry.Job:
-		return []string{"job"}
-	}
-	return nil
 }
 
 // decoded writes a part as its owner does: a '/' in it is %2F in a name.
