@@ -63,7 +63,10 @@ export class Curves {
     const from = instant(answer.from), to = instant(answer.to);
     if (!(this.from <= from)) this.from = from;
     if (!(this.to >= to)) this.to = to;
-    if (typeof answer.tick === "string") this.since = answer.tick; // where the next question begins
+    if (typeof answer.tick === "string") { // where the next question begins, and up to which the curves are known
+      this.since = answer.tick;
+      this.heard = instant(answer.tick);
+    }
     text(this.note, answer.note ?? "");
     this.taken = true;
   }
@@ -110,6 +113,7 @@ export class Curves {
     const live = state === "open";
     const frame = new Frame(this.from, live ? Math.max(this.to, this.now || 0) : this.to, this.flags.clientWidth || this.rows.firstChild.querySelector(".plot").clientWidth);
     frame.live = live;
+    frame.heard = Math.min(frame.to, Number.isFinite(this.heard) ? this.heard : frame.to);
     frame.onset = onset;
     frame.ticks = timeTicks(frame.from, frame.to, frame.width - gutter, frame.width < 500 ? 72 : 96);
     frame.marks = [{ at: instant(opened), class: "opened", text: "opened" }, { at: instant(resolved), class: "resolved", text: "resolved" }]

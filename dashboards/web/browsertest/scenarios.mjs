@@ -162,8 +162,12 @@ export async function curves({ page, site, url, check }) {
   await page.waitForFunction((d) => document.querySelector(".plot .curve").getAttribute("d") !== d, before);
   check(await page.locator(".plot .unfinished").count() === 0, "a step that ends is no stall");
   await site.send("state", { tick: second(later, 60) });
+  await page.waitForFunction((t) => document.querySelector(".time time").getAttribute("datetime") === t, second(later, 60));
+  check(await page.locator(".plot .unfinished").count() === 0, "curves that are behind the log tell of no stall");
+  await site.set(`/api/v1/incidents/${id}/curves`, { ...told, to: second(later, 80), tick: second(later, 80), curves: [] });
+  await site.send("state", { tick: second(later, 80) });
   await page.locator(".plot .unfinished").waitFor({ state: "attached" });
-  await site.send("incident", { ...incidents[0], revision: incidents[0].revision + 1, state: "resolved", resolved: second(later, 61), updated: second(later, 61) }, 9);
+  await site.send("incident", { ...incidents[0], revision: incidents[0].revision + 1, state: "resolved", resolved: second(later, 81), updated: second(later, 81) }, 9);
   await page.locator(".plot .unfinished").waitFor({ state: "detached" });
 }
 
