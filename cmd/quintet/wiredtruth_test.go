@@ -27,7 +27,6 @@ import (
 // its own name, at its own entity, in its own unit.
 func unheard(infiniBand bool) map[string]string {
 	out := map[string]string{
-		"nic optic_temperature_celsius":    "ethtool -m and hwmon would have it, and no collector reads either; the switch's end of the cable has a module of its own",
 		"nic port_fec_uncorrectable_total": "mlx5 counts corrected bits only; the switch's end tells",
 		"nic port_pre_fec_ber":             "mlx5 has no rate; the switch's end tells",
 		"rank rank_collective_seconds":     "NCCL's Inspector tells it, of the GPU and half a minute's mean: nccl_collective_seconds{…}",

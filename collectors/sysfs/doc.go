@@ -1,5 +1,6 @@
 // Package sysfs collects from a host's sysfs tree: RDMA ports and their
-// counters, links, and the configuration of the network devices behind them.
+// counters, links, the configuration of the network devices behind them, and the
+// temperature of their optical modules where the driver shows its sensors.
 //
 // It owns which file is which metric, and what a driver's oddities mean. It
 // never writes, never executes a program, and never gives up a device for one

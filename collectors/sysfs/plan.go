@@ -104,6 +104,7 @@ func (b *planner) device(d *device) {
 	b.nest(b.node, own, d.attrs())
 	b.locality(d, own)
 	b.settingsOfDevice(d, own)
+	b.moduleOf(d, own)
 	single := len(d.ports) == 1 && d.ports[0].number == 1
 	if files, err := b.tree.list(path.Join(d.dir, hardwareDir)); err == nil {
 		g := b.group(d, "counters of device "+d.name)

@@ -25,6 +25,7 @@ type setting struct {
 	parse  func([]byte) (uint64, collectors.Reason) // nil: text alone
 	cells  []cell
 	rare   bool // asking for it is a command to the device
+	varies bool // a reading, of whose changes nothing is told
 	last   uint64
 	have   bool // last is a number
 	rests  time.Duration
@@ -67,6 +68,37 @@ func (b *planner) settingsOfDevice(d *device, e telemetry.Entity) {
 		s := &setting{key: "pcie/" + k.file, name: path.Join(bus, k.file), entity: e, memory: m, parse: k.parse}
 		if b.setting(s) {
 			b.aside(e, k.metric, alone, &s.cells)
+		}
+	}
+}
+
+// moduleOf claims the temperature of a device's optical module, in thousandths of
+// a degree, where the driver shows its sensors: mlx5 since Linux 6.7, beside the
+// chip's own. Their labels come from the firmware: asic, Module0.
+func (b *planner) moduleOf(d *device, e telemetry.Entity) {
+	monitors, err := b.tree.list(path.Join(d.bus, "hwmon"))
+	if err != nil {
+		return // most drivers have none
+	}
+	for _, m := range monitors {
+		dir := path.Join(d.bus, "hwmon", m)
+		files, err := b.tree.list(dir)
+		if err != nil {
+			continue
+		}
+		for _, f := range b.bounded(files) {
+			sensor, is := strings.CutSuffix(f, "_label")
+			if !is {
+				continue
+			}
+			if label, err := readText(b.tree, path.Join(dir, f)); err != nil || !strings.HasPrefix(label, "Module") {
+				continue
+			}
+			s := &setting{name: path.Join(dir, sensor+"_input"), entity: e, parse: count, varies: true}
+			if b.setting(s) {
+				b.asides = append(b.asides, claim{settingsPart, e, meaning{metric: "optic_temperature_celsius", scale: 1, exp: 3}, &s.cells})
+				return // of a function with several modules the first is its port's
+			}
 		}
 	}
 }
@@ -164,6 +196,9 @@ func (s *setting) read(r *reader) {
 		if why == collectors.Unsupported || why == collectors.Denied {
 			s.rests = r.now + restUnset
 		}
+		return
+	}
+	if s.varies {
 		return
 	}
 	value := printable(strings.Join(strings.Fields(text), " "), maxValue)

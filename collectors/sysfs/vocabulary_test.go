@@ -59,7 +59,7 @@ func TestEveryMeaningIsDeclared(t *testing.T) {
 		}
 	}
 	for _, metric := range []telemetry.MetricName{"port_up", "port_logical_state", "port_physical_state", "port_speed_bits_per_second",
-		"pcie_link_width", "pcie_link_max_width", "pcie_link_speed_transfers_per_second", "pcie_link_max_speed_transfers_per_second", "roce_counter_lifespan_seconds"} {
+		"pcie_link_width", "pcie_link_max_width", "pcie_link_speed_transfers_per_second", "pcie_link_max_speed_transfers_per_second", "roce_counter_lifespan_seconds", "optic_temperature_celsius"} {
 		check("", metric, telemetry.NIC)
 	}
 	for _, metric := range []telemetry.MetricName{"port_pfc_enabled", "port_ecn_enabled"} {

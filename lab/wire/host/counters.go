@@ -161,8 +161,17 @@ func count(r board.Reading, times float64) string {
 	return strconv.FormatUint(uint64(math.Round(r.Float()*times)), 10)
 }
 
-// slot writes what the PCI function says of its slot.
+// sensors is the folder of an adapter's sensors.
+func (a *adapter) sensors() string { return filepath.Join(a.bus, "hwmon", "hwmon0") }
+
+// slot writes what the PCI function says of its slot, and of the module in its
+// cage.
 func (f *Fleet) slot(a *adapter) error {
+	if r, ok := f.read(a, "optic_temperature_celsius"); ok {
+		if err := f.put(filepath.Join(a.sensors(), "temp2_input"), count(r, 1000)); err != nil {
+			return err
+		}
+	}
 	if r, ok := f.read(a, "pcie_link_width"); ok {
 		if err := f.put(filepath.Join(a.bus, "current_link_width"), strconv.FormatUint(r.Uint(), 10)); err != nil {
 			return err

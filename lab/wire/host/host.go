@@ -74,9 +74,11 @@ func (f *Fleet) layOut(n, x telemetry.Entity, number int) (*adapter, error) {
 	ib := filepath.Join(sys, "class", "infiniband", device)
 	a := &adapter{entity: x, port: filepath.Join(ib, "ports", "1"), bus: filepath.Join(ib, "device")}
 	fixed := map[string]string{
-		filepath.Join(ib, "fw_ver"):    "28.43.1014",
-		filepath.Join(ib, "hca_type"):  "MT4129",
-		filepath.Join(ib, "node_guid"): fmt.Sprintf("b83f:d203:00%02x:%04x", number, len(f.adapters)+1),
+		filepath.Join(ib, "fw_ver"):               "28.43.1014",
+		filepath.Join(ib, "hca_type"):             "MT4129",
+		filepath.Join(a.sensors(), "name"):        "mlx5",
+		filepath.Join(a.sensors(), "temp2_label"): "Module0",
+		filepath.Join(ib, "node_guid"):            fmt.Sprintf("b83f:d203:00%02x:%04x", number, len(f.adapters)+1),
 	}
 	layer, name, mtu := "InfiniBand", fmt.Sprintf("ib%d", number), "2044"
 	a.shows = overIP
