@@ -119,7 +119,7 @@ func alertsOf(list []foreignAlert, from string, now telemetry.Time) (accepted, e
 	out := make(eventList, 0, len(list))
 	for i, a := range list {
 		place := fmt.Sprintf("alerts[%d]", i)
-		if a.Labels["incident"] != "" && strings.HasPrefix(a.Labels["alertname"], "Quintet") {
+		if a.Labels["incident"] != "" && strings.HasPrefix(a.Labels["alertname"], "Quintet") || a.Annotations["quintet_alert"] != "" {
 			continue // our own, which came round
 		}
 		e := &telemetry.Event{Received: now, Source: telemetry.Source{Collector: collector, Part: "alerts/" + from}, Entity: entityOf(a.Labels, from), Text: a.text()}

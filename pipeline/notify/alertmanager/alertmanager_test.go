@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,45 @@ func TestLabelsAndLife(t *testing.T) {
 	if len(over) != 1 || over[0].EndsAt.After(now) || !maps.Equal(over[0].Labels, both[1].Labels) {
 		t.Errorf("%+v", over)
 	}
+}
+
+// TestAlertsOfARule go out one by one as Prometheus would send them; who leaves
+// the group has an end, and so have all when it is over.
+func TestAlertsOfARule(t *testing.T) {
+	s, now := notifytest.NewServer(t, 200), noon
+	a := open(t, &now, s.URL)
+	lines := func() (out []string) {
+		all := s.Requests()
+		for _, x := range sent(t, all[len(all)-1].Body) {
+			if x.Labels["alertname"] != "LinkDown" || x.Labels["severity"] != "page" || x.Labels["cluster"] != "a" || len(x.Labels) != 5 || x.Annotations["quintet_alert"] == "" ||
+				!x.StartsAt.Equal(time.Date(2026, 11, 21, 2, 46, 30, 0, time.UTC)) {
+				t.Errorf("%+v", x)
+			}
+			state := "ended"
+			if x.EndsAt.Equal(now.Add(4 * time.Minute)) {
+				state = "on"
+			}
+			out = append(out, x.Labels["port"]+" "+state+": "+x.Annotations["summary"])
+		}
+		return out
+	}
+	want := func(lines []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(lines, want) {
+			t.Errorf("%q, want %q", lines, want)
+		}
+	}
+	a.Notify(t.Context(), notifytest.Alerts(t, explain.StateOpen, 1, "eth1", "eth2"))
+	want(lines(), "eth1 on: port eth1 is down", "eth2 on: port eth2 is down")
+	now = now.Add(time.Minute)
+	next := notifytest.Alerts(t, explain.StateOpen, 2, "eth2", "eth3")
+	a.Notify(t.Context(), next)
+	want(lines(), "eth1 ended: port eth1 is down", "eth2 on: port eth2 is down", "eth3 on: port eth3 is down")
+	now = now.Add(time.Minute)
+	a.Remind(t.Context(), []*notify.Message{next})
+	want(lines(), "eth2 on: port eth2 is down", "eth3 on: port eth3 is down")
+	a.Notify(t.Context(), notifytest.Alerts(t, explain.StateResolved, 3, "eth2", "eth3"))
+	want(lines(), "eth2 ended: port eth2 is down", "eth3 ended: port eth3 is down")
 }
 
 // TestReminders keep alive what is open, and nothing that has ended.

@@ -15,6 +15,10 @@ import (
 // ours lists the labels that a configuration cannot set.
 var ours = []string{"alertname", "severity", "kind", "domain", "signature", "job", "root", "incident", "site"}
 
+// marked is the annotation by which a rule's alert is known for ours when it
+// comes round (package receive): its labels are the rule's.
+const marked = "quintet_alert"
+
 // alerts is what a message says: an incident is one alert, a group of a rule's
 // alerts is each of them as Prometheus would send it.
 func (a *Alertmanager) alerts(told *notify.Told, now time.Time) ([]alert, error) {
@@ -29,7 +33,7 @@ func (a *Alertmanager) alerts(told *notify.Told, now time.Time) ([]alert, error)
 		fill(o.Labels, a.c.Labels)
 		fill(o.Labels, x.Labels)
 		fill(o.Annotations, x.Annotations)
-		fill(o.Annotations, map[string]string{"notice": v.Notice})
+		fill(o.Annotations, map[string]string{"notice": v.Notice, marked: told.Data.ID})
 		o.StartsAt, o.EndsAt = a.span(told, x.StartsAt, now)
 		out = append(out, o)
 	}

@@ -1,6 +1,7 @@
 package notifytest
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -35,4 +36,30 @@ func Incident(t testing.TB, state string, change func(*explain.Incident)) *notif
 		kind = notify.TypeResolved
 	}
 	return &notify.Message{ID: in.ID + ".3.far", Type: kind, Attempt: 1, Body: []byte(`{"type":"` + kind + `","timestamp":"` + in.Updated.String() + `","data":` + string(data) + `}`)}
+}
+
+// Alerts is a group of alerts of a rule called LinkDown at switch leaf3, by
+// port, as a receiver called far is told it.
+func Alerts(t testing.TB, state string, revision int, ports ...string) *notify.Message {
+	t.Helper()
+	at := telemetry.Time(1795229220e9)
+	data := struct {
+		explain.Incident
+		Alerts []notify.RuleAlert `json:"alerts"`
+	}{Incident: explain.Incident{ID: "alert-5f1c02d9a1b7e340", State: state, Kind: notify.KindAlert, Severity: explain.SeverityWarning, Title: "LinkDown: several at switch:leaf3", Opened: at, Updated: at.Add(1e9),
+		Revision: revision, Site: "lab", Root: explain.Root{Entity: telemetry.Entity{Kind: telemetry.Switch, Name: "leaf3"}, Domain: telemetry.Network, Signature: "LinkDown", Confidence: 1}}}
+	kind := notify.TypeAlertUpdated
+	if state == explain.StateResolved {
+		end := at.Add(60e9)
+		data.Resolved, data.Updated, kind = &end, end, notify.TypeAlertResolved
+	}
+	for _, p := range ports {
+		data.Alerts = append(data.Alerts, notify.RuleAlert{StartsAt: at.Add(-30e9), Labels: map[string]string{"alertname": "LinkDown", "severity": "page", "switch": "leaf3", "port": p},
+			Annotations: map[string]string{"summary": "port " + p + " is down", "description": "Look at the cable."}})
+	}
+	b, err := json.Marshal(&data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &notify.Message{ID: data.ID + ".far", Type: kind, Attempt: 1, Body: []byte(`{"type":"` + kind + `","timestamp":"` + data.Updated.String() + `","data":` + string(b) + `}`)}
 }

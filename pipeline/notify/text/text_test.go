@@ -7,6 +7,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -43,6 +44,22 @@ func TestWords(t *testing.T) {
 	title, body = render(t, text.Config{Title: `[{{upper .Severity}}] {{cut 13 .Title}} {{.Slowdown}} {{.Resolution}}`, Body: `{{range .Chain}}{{.}}|{{end}}{{range .Actions}}{{.}}|{{end}}{{.Link}}|{{.Resolved}}`, Page: "https://q/"})
 	if title != "[CRITICAL] train is 3… 3.8 recovered" || body != "nic:h1/n0: it told its switch to stop|Drain h1.|https://q/incidents/inc-1|2026-11-21T02:48:00Z" {
 		t.Errorf("%s\n%s", title, body)
+	}
+}
+
+func TestWordsOfAlerts(t *testing.T) {
+	x, err := text.New(text.Config{Page: "https://q"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := notifytest.Alerts(t, explain.StateOpen, 1, "eth1", "eth2").Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := x.View(m)
+	title, body, err := x.Render(v)
+	if title != "LinkDown: several at switch:leaf3" || body != "- port eth1 is down\n- port eth2 is down\nLook at the cable." || v.Link != "https://q" || err != nil {
+		t.Errorf("%s\n%s\n%s %v", title, body, v.Link, err)
 	}
 }
 

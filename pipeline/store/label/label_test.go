@@ -39,6 +39,33 @@ func TestSeries(t *testing.T) {
 	}
 }
 
+// TestAbout finds whom an alert is about in what its rule left of the labels.
+func TestAbout(t *testing.T) {
+	for text, want := range map[string]string{
+		`kind=port name=leaf3/Ethernet1%2F1 switch=x node=n9`: "port:leaf3/Ethernet1%2F1",
+		`switch=leaf3 port=Ethernet1/1`:                       "port:leaf3/Ethernet1%2F1",
+		`node=n1 gpu=3 job=train`:                             "gpu:n1/3",
+		`node=n1 gpu=3 nvlink=7`:                              "nvlink:n1/3/7",
+		`switch=leaf3 alertname=SwitchDown`:                   "switch:leaf3",
+		`node=n1 rack=r1`:                                     "node:n1",
+		`rack=r1 job=train`:                                   "rack:r1",
+		`job=train`:                                           "job:train",
+		`job=train rank=17`:                                   "rank:train/17",
+		`job=quintet instance=q1 receiver=ops`:                "collector:q1",
+		`kind=nonsense name=x storage=lustre`:                 "storage:lustre",
+		`alertname=QuintetWatchdog`:                           "collector:quintet",
+	} {
+		l := map[string]string{}
+		for _, f := range strings.Fields(text) {
+			n, v, _ := strings.Cut(f, "=")
+			l[n] = v
+		}
+		if got := label.About(l).String(); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 // FuzzThereAndBack holds the law that the labels of an entity name that entity
 // and no other, whatever its name, its kind and its metric are.
 func FuzzThereAndBack(f *testing.F) {
