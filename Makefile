@@ -142,9 +142,9 @@ storm: build
 	bin/quintet replay $(STORM)
 
 # The same through the whole service, as it happens: NATS, the engine, the history,
-# the page in a browser, two receivers. It takes some ten minutes more, 10 GB of
-# disk and 12 GB of memory; a machine of a few cores wants STORMSPEED=0.3. The
-# suite has it with 1,024 GPUs.
+# the page in a browser, two receivers. It wants a machine to itself, with more
+# than 10 GB of memory and as much disk; GOMEMLIMIT bounds the former, and one of
+# few cores wants STORMSPEED=0.3. The suite has it with 1,024 GPUs.
 storm-live: build $(PAGE)/node_modules
 	test -f $(STORM) || bin/quintet lab --site reference --fault switch-down@switch:p0-spine00 --minutes 6 --trace $(STORM)
 	QUINTET_STORM=$(STORM) QUINTET_STORM_SPEED=$(or $(STORMSPEED),1) $(GO) test -count=1 -timeout 90m -v -run '^TestTheStorm$$' ./cmd/quintet
