@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 
 // kept are the pictures that docs/page.md shows.
 var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
-	"job-1280-light", "coverage-1280-dark", "silences-1280-light"}
+	"job-1280-light", "coverage-1280-dark", "silences-1280-light", "replay-1280-light"}
 
 // TestPictures takes pictures of the views at two widths in both themes, where
 // QUINTET_PAGE_PICTURES names a folder for them; "docs" renews those of
@@ -35,15 +36,18 @@ func TestPictures(t *testing.T) {
 	site := newSite(t, alive)
 	list := alive["/api/v1/incidents"].(object)["incidents"].([]any)
 	page := func(i int) string { return site.URL + "/incidents/" + list[i].(object)["id"].(string) }
+	still := played(t) // paused
+	still["/api/v1/replay"].(object)["paused"] = true
+	maps.Copy(still["/api/v1/jobs"].(object)["jobs"].([]any)[0].(object), object{"state": "slow", "slowdown": 2.06})
 	hall := mapped(t, sim.Reference())
-	maps, paths := newSite(t, hall).URL, hall["/api/v1/paths"].(object)["paths"].([]string)
+	plan, paths := newSite(t, hall).URL, hall["/api/v1/paths"].(object)["paths"].([]string)
 	browsertest.Drive(t, browsertest.Job{Page: here, Shots: object{"dir": shots, "pages": []object{
 		{"name": "job", "url": site.URL + "/jobs/train", "wait": ".waiting tbody tr"}, {"name": "coverage", "url": site.URL + "/coverage", "wait": ".wanted tbody tr"},
 		{"name": "silences", "url": site.URL + "/silences?root=nic:h9/nic0&signature=slow-receiver&comment=the+node+is+being+drained", "wait": ".preview p"},
 		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.732}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},
-		{"name": "fabric", "url": maps + paths[0]}, {"name": "switch", "url": maps + paths[2]}, {"name": "port", "url": maps + paths[3]},
-		{"name": "power", "url": maps + paths[5]}, {"name": "rack", "url": maps + paths[6]},
-		{"name": "empty", "url": newSite(t, empty()).URL}, {"name": "jobs", "url": newSite(t, crowded(t)).URL + "/jobs"}, {"name": "diverged", "url": newSite(t, diverged(t)).URL},
+		{"name": "fabric", "url": plan + paths[0]}, {"name": "switch", "url": plan + paths[2]}, {"name": "port", "url": plan + paths[3]},
+		{"name": "power", "url": plan + paths[5]}, {"name": "rack", "url": plan + paths[6]},
+		{"name": "replay", "url": newSite(t, still).URL}, {"name": "empty", "url": newSite(t, empty()).URL}, {"name": "jobs", "url": newSite(t, crowded(t)).URL + "/jobs"}, {"name": "diverged", "url": newSite(t, diverged(t)).URL},
 	}}})
 	if dir != "docs" {
 		return

@@ -9,7 +9,12 @@ export async function shoot(browser, { dir, pages }) {
       await page.goto(url);
       await page.locator(wait ?? ".plot .curve, .rows .row, .command, .worst li").first().waitFor();
       const whole = name !== "jobs" && !(width < 500 && name === "incident");
-      if (whole) await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) }); // what is far below is drawn once it is near
+      for (let height = 0; whole;) { // what is far below is drawn once it is near, and may be higher than it was thought
+        const now = await page.evaluate(() => document.documentElement.scrollHeight);
+        if (now <= height) break;
+        await page.setViewportSize({ width, height: (height = now) });
+        await page.waitForTimeout(200);
+      }
       if (hover && width > 500) {
         const box = await page.locator(".plot").first().boundingBox();
         await page.mouse.move(box.x + box.width * hover, box.y + 20);
