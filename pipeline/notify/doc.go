@@ -27,10 +27,12 @@
 //
 // # What is kept
 //
-// In the bucket of deliveries, four kinds of keys, as JSON:
+// In the bucket of deliveries, these kinds of keys, as JSON (and one more, of
+// package raise):
 //
 //	delivery.<incident>.<receiver>  Delivery: up to which revision all is settled, the attempt under way, and why
 //	receiver.<receiver>             standing: up to which sequence of the stream all is settled; gone
+//	alerts.<receiver>               standing: the same of the stream of alerts
 //	note.<incident>.<receiver>      noting: what was told of what people said
 //	retry.<incident>.<receiver>     wish: somebody asks that what is dead be tried again
 //
