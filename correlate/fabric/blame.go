@@ -149,7 +149,8 @@ func byChance(share float64, now, before int) float64 {
 	if now == 0 || before == 0 || share >= 1 {
 		return 0
 	}
-	return float64(2 * math.Sqrt(float64(share*(1-share))*(1/float64(now)+1/float64(before))))
+	variance := float64(share * (1 - share))
+	return float64(2 * math.Sqrt(variance/float64(now)+variance/float64(before)))
 }
 
 const (

@@ -50,10 +50,6 @@ func (e *End) starved(at func(signal) (float64, bool)) (float64, bool) {
 // starve notes a grid without credits.
 func (t *trail) starve(n, k int, c cell) {
 	t.tick.known++
-	if t.sent == nil {
-		t.sent = make([]float32, n)
-	}
-	t.sent[k] = float32(min(1, c.tx/c.part))
 	if c.told <= 0 {
 		return
 	}
@@ -97,94 +93,6 @@ func (r *Readings) credit() {
 			r.Of[p].Idle, r.Of[p].TellsIdle = 0, 0 // nobody counts what it gave
 		}
 	}
-	for _, sw := range m.Switches {
-		r.infer(sw.Ends)
-	}
-}
-
-const (
-	// unseen is the least part of the time for which a switch gave no credits for
-	// no reason that its ports tell of.
-	unseen = 0.01
-	// alike is how near to the fullest way out another must come to be one of
-	// those before which traffic stood, and maxFull how many there may be: where
-	// more are alike, none is singled out.
-	alike   = 0.95
-	maxFull = 4
-)
-
-// infer says before which ports of a switch traffic stood. InfiniBand shows no
-// queues, and a port that sends all the time waits for no credit. But a switch
-// withholds credits because what it has taken in cannot go out: where none of its
-// ports is itself without credits, it waits before the one that is fullest
-// meanwhile.
-func (r *Readings) infer(ends []int) {
-	held, total := r.withheld(ends)
-	if held == nil || total < float64(unseen*float64(len(held))) {
-		return
-	}
-	full, most := make([]float64, len(ends)), 0.0
-	for k, z := range ends {
-		for t, sent := range r.trails[z].sent {
-			full[k] += float64(held[t] * sent)
-		}
-		most = max(most, full[k])
-	}
-	var fullest []int
-	for k, z := range ends {
-		if most > 0 && full[k] >= float64(alike*most) {
-			fullest = append(fullest, z)
-		}
-	}
-	if len(fullest) > maxFull {
-		return
-	}
-	for _, z := range fullest {
-		r.stand(z, held)
-	}
-}
-
-// withheld is by grid how long a switch gave its neighbours no credits, beyond
-// what one of its own ways out was without; nil where it always gave.
-func (r *Readings) withheld(ends []int) (held []float32, total float64) {
-	for _, i := range ends {
-		for t, v := range r.trails[i].tells {
-			if held == nil {
-				held = make([]float32, len(r.trails[i].tells))
-			}
-			held[t] = max(held[t], v)
-		}
-	}
-	for _, i := range ends {
-		for t, v := range r.trails[i].starved {
-			if held != nil && 2*v >= held[t] {
-				held[t] = 0
-			}
-		}
-	}
-	for _, v := range held {
-		total += float64(v)
-	}
-	return held, total
-}
-
-// stand notes that traffic stood at an end while credits were withheld.
-func (r *Readings) stand(z int, held []float32) {
-	n, tr := &r.Of[z], &r.trails[z]
-	if tr.wait == nil {
-		tr.wait = make([]float32, len(held))
-	}
-	var waited float64
-	var rates []float64
-	for t, v := range held {
-		tr.wait[t] = max(tr.wait[t], v)
-		waited += float64(v)
-		if v > busy {
-			rates = append(rates, float64(tr.sent[t]))
-		}
-	}
-	n.Wait = max(n.Wait, waited/float64(len(held)))
-	n.Ceiling = max(n.Ceiling, high(rates))
 }
 
 // calibrate lengthens the ticks of one device's ends where that alone makes

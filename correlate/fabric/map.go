@@ -29,7 +29,7 @@ const (
 	markedPackets
 	waitSeconds // port_xmit_wait_*: it had data and no credit to send it (InfiniBand)
 	waitTicks
-	linkSpeed // bits per second; read where credits are, which have no queue to read
+	linkSpeed // bits per second; read where a queue is inferred, see infer
 	linkUp
 	damagedPackets // what Counts holds, in its order
 	erredPackets

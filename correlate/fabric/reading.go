@@ -52,7 +52,6 @@ type Reading struct {
 type trail struct {
 	tells, wait []float32
 	starved     []float32 // time without a credit
-	sent        []float32 // InfiniBand: of what the link carried at the time
 	tick        tick
 }
 
@@ -84,13 +83,15 @@ func (m *Map) Read(h History, grid telemetry.Duration, s Span) *Readings {
 func (m *Map) ReadEach(h History, grid telemetry.Duration, s Span, each func(n int, fn func(slice, lo, hi int))) *Readings {
 	r := &Readings{Map: m, Span: s, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}
 	n := int(s.To.Sub(s.From) / grid)
+	first := s.To.Add(-telemetry.Duration(n-1) * grid)
 	each(len(m.Ends), func(_, lo, hi int) {
-		sc := scratch{first: s.To.Add(-telemetry.Duration(n-1) * grid), grid: grid, n: n}
+		sc := scratch{first: first, grid: grid, n: n}
 		for i := lo; i < hi; i++ {
 			r.Of[i], r.trails[i] = sc.read(h, &m.Ends[i])
 		}
 	})
 	r.credit()
+	r.infer(h, &scratch{first: first, grid: grid, n: n})
 	r.leaks(h, grid, n)
 	return r
 }
@@ -115,11 +116,12 @@ type scratch struct {
 	held                  [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
 }
 
-// hold fetches what an end's signals were in every grid of the span.
+// hold fetches what an end's signals were in every grid of the span, but for the
+// speed of its link, which few are asked for (filled).
 func (sc *scratch) hold(h History, e *End) {
 	for s := range sc.held {
 		sc.held[s] = sc.held[s][:0]
-		if e.slots[s] >= 0 && (signal(s) != linkSpeed || e.credits()) {
+		if e.slots[s] >= 0 && signal(s) != linkSpeed {
 			sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
 		}
 	}
@@ -143,8 +145,7 @@ type cell struct {
 	queue               float64
 	queueSeen           bool
 	marked              float64
-	starved             bool    // told is time without a credit
-	part                float64 // of its nominal speed that the link runs at
+	starved             bool // told is time without a credit
 }
 
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
@@ -261,10 +262,6 @@ func (sc *scratch) cell(e *End, k int) (cell, bool) {
 	}
 	if c.told, c.starved = e.starved(at); !c.starved {
 		c.told, _ = at(toldSeconds)
-	}
-	c.part = 1
-	if bits, ok := at(linkSpeed); ok && bits > 0 && e.Speed > 0 {
-		c.part = min(1, bits/8/e.Speed)
 	}
 	c.tells, _ = at(tellsSeconds)
 	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
