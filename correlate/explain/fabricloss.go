@@ -106,9 +106,9 @@ func (f *fabricMeasures) resent(l *loss) {
 	if own.disorderSeen && own.disordered > 1 {
 		l.taken, l.takenSeen = min(own.resent/own.disordered, 1), true
 	}
-	for _, o := range f.e.Others {
-		if fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, f.speed) >= leastRise {
-			a := f.again(o.Nodes)
+	for i := range f.beside {
+		if f.rises(&f.beside[i]) {
+			a := f.again(f.beside[i].Nodes)
 			l.resent, l.resentSeen = max(l.resent, a.share()), l.resentSeen || a.seen
 		}
 	}

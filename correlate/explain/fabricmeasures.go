@@ -1,11 +1,9 @@
 package explain
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
-	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -27,6 +25,7 @@ type fabricMeasures struct {
 	own     []float64
 	topDose float64
 	speed   float64 // of the job's links, bytes per second
+	beside  []neighbour
 	// others is what all hosts that do not run the job send more than before, in
 	// bytes per second.
 	others float64
@@ -57,6 +56,9 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 			f.speed = max(f.speed, f.m.Ends[i].Speed)
 		}
 	}
+	for _, o := range e.Others {
+		f.beside = append(f.beside, f.neighbour(o))
+	}
 	f.others = f.strangersRise()
 	f.losses = f.loss()
 	f.surroundings()
@@ -67,11 +69,12 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 // carries more than another: other jobs, traffic that goes one way, nics that
 // are used otherwise, links that are gone.
 func (f *fabricMeasures) surroundings() {
-	for _, o := range f.e.Others {
-		if w, ok := workOf(f.e.Fabric, o.Nodes); ok {
+	for i := range f.beside {
+		b := &f.beside[i]
+		if w, ok := workOf(f.e.Fabric, b.Nodes); ok {
 			f.steady = max(f.steady, min(w, 1))
 		}
-		links, _ := f.net(o.Nodes)
+		links, _ := f.net(b)
 		f.foreign = max(f.foreign, float64(links*f.speed))
 	}
 	for i, on := range f.e.Fabric.OnPath {
@@ -244,192 +247,6 @@ func (f *fabricMeasures) anyHost(sw telemetry.Entity) bool {
 		}
 	}
 	return false
-}
-
-// othersRise is what all hosts that do not run the job send more than before,
-// in links of speed.
-func (f *fabricMeasures) othersRise(speed float64) (float64, bool) {
-	if speed <= 0 {
-		return 0, false
-	}
-	return f.others / speed, true
-}
-
-// strangers are the hosts that do not run the job, in identity order of their
-// nics.
-func (f *fabricMeasures) strangers() []telemetry.Entity {
-	var nodes []telemetry.Entity
-	for i := range f.m.Ends {
-		end := &f.m.Ends[i]
-		if !end.IsNIC() || coupled(f.e.Nodes, end.Owner) {
-			continue
-		}
-		if len(nodes) == 0 || nodes[len(nodes)-1] != end.Owner {
-			nodes = append(nodes, end.Owner)
-		}
-	}
-	return nodes
-}
-
-// strangersRise is what the hosts that do not run the job send more than before,
-// in bytes per second: each other job as a whole, and who runs none.
-func (f *fabricMeasures) strangersRise() float64 {
-	var sum float64
-	jobs := map[telemetry.Entity]bool{}
-	for _, o := range f.e.Others {
-		sum += f.rise(o.Nodes)
-		for _, n := range o.Nodes {
-			jobs[n] = true
-		}
-	}
-	idle := slices.DeleteFunc(f.strangers(), func(n telemetry.Entity) bool { return jobs[n] })
-	return sum + fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, idle, 1)
-}
-
-// rise is what some nodes send more than before, in bytes per second. Where all
-// of their nics send a little more alike, only what some send beyond that is.
-func (f *fabricMeasures) rise(nodes []telemetry.Entity) float64 {
-	if beyond, alike := f.singled(nodes); alike {
-		return beyond
-	}
-	return fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, nodes, 1)
-}
-
-// neighbours measures the other jobs that send more than they did.
-func (f *fabricMeasures) neighbours() []Candidate {
-	total, _ := f.othersRise(f.speed)
-	shared := f.shared()
-	if planes := f.shifts(f.m.Planes, false); slices.Contains(planes.seen, true) {
-		shared[OwnShift] = slices.Max(planes.moved)
-	}
-	var out []Candidate
-	for _, o := range f.e.Others {
-		if fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, f.speed) < leastRise {
-			continue
-		}
-		rise := f.rise(o.Nodes) / max(f.speed, 1)
-		v := Values{Rise: rise, RiseShare: rise / max(total, rise, 1e-9), BeganWith: boolValue(f.beganWith(o))}
-		a := f.again(o.Nodes)
-		put(v, SendsAgain, a.share(), a.seen)
-		v[NetRise], v[RiseRatio] = f.net(o.Nodes)
-		put(v, ExcessPart, min(v[NetRise]/max(shared[SharedGrown], 1e-3), ratioCap), shared[SharedGrown] > 0)
-		maps.Copy(v, shared)
-		out = append(out, Candidate{Entity: o.Job, Values: v})
-	}
-	return out
-}
-
-// leastRise, in links, is the rise from which a neighbour is looked at.
-const leastRise = 0.05
-
-// settled is the hurt's usual steps after which what others send has been seen
-// for long enough: a neighbour's traffic comes in bursts as well.
-const settled = 4
-
-// uniform is the rise over before from which a neighbour as a whole sends more.
-// Below it, what all of its nics send more alike is how its steps and its pauses
-// for checkpoints fell, and only what some send beyond that is a rise.
-const uniform = 0.35
-
-// net is what some nodes send more than before, in links and over what they sent;
-// what they send less counts against it. It counts in part while little of it
-// has been seen.
-func (f *fabricMeasures) net(nodes []telemetry.Entity) (links, ratio float64) {
-	more, before, _ := f.change(nodes)
-	ratio = more / max(before, float64(idleLoad*f.speed), 1)
-	if beyond, alike := f.singled(nodes); alike {
-		more = beyond
-	}
-	seen := f.seenFor()
-	return float64(more*seen) / max(f.speed, 1), min(float64(ratio*seen), ratioCap)
-}
-
-// change is what some nodes send more or less than before, and what they sent,
-// in bytes per second, and the change of each of their nics.
-func (f *fabricMeasures) change(nodes []telemetry.Entity) (more, before float64, rises []float64) {
-	for _, node := range nodes {
-		for _, i := range f.m.Links(node) {
-			b := f.e.Fabric.Before.Of[i].Util
-			rise := float64((f.e.Fabric.Now.Of[i].Util - b) * f.m.Ends[i].Speed)
-			rises = append(rises, rise)
-			more += rise
-			before += float64(b * f.m.Ends[i].Speed)
-		}
-	}
-	return more, before, rises
-}
-
-// singled is what some of the nics of some nodes send beyond what all of them do
-// more; false where they send so much more that all of it is a rise, or are too
-// few to tell.
-func (f *fabricMeasures) singled(nodes []telemetry.Entity) (sum float64, alike bool) {
-	more, before, rises := f.change(nodes)
-	if more/max(before, float64(idleLoad*f.speed), 1) >= uniform || len(rises) < 4 {
-		return 0, false
-	}
-	usual := stats.Median(slices.Clone(rises))
-	for _, r := range rises {
-		if beyond := r - usual; beyond > float64(leastGrown*f.speed) {
-			sum += beyond
-		}
-	}
-	return sum, true
-}
-
-// leastGrown, in links, is what a nic sends beyond its peers from which it counts
-// as a rise.
-const leastGrown = 0.02
-
-// seenFor is how much of the time has been seen in which others' bursts even
-// out: 0 to 1.
-func (f *fabricMeasures) seenFor() float64 {
-	span := float64(f.e.Fabric.Now.Span.To.Sub(f.e.Fabric.Now.Span.From)) / 1e9
-	if f.e.Hurt.Usual <= 0 || span <= 0 {
-		return 1
-	}
-	return min(1, span/float64(settled*f.e.Hurt.Usual))
-}
-
-// beganWith says that a job came when the trouble did: within two usual steps
-// of its onset.
-func (f *fabricMeasures) beganWith(o Other) bool {
-	h := f.e.Hurt
-	near := telemetry.Duration(2 * h.Usual * 1e9)
-	return o.Since >= h.Onset.Earliest.Add(-near) && o.Since <= h.Onset.Latest.Add(near)
-}
-
-// shared measures the ends on the job's paths that others can load: the worst
-// waiting, and how loaded and how fast those that wait are.
-func (f *fabricMeasures) shared() Values {
-	var worst, between, weight, load, ceiling, grown float64
-	fine := true
-	for i, on := range f.e.Fabric.OnPath {
-		if !on || f.m.Ends[i].IsNIC() || f.own[i] <= 0 {
-			continue
-		}
-		fine = fine && f.fine(&f.e.Fabric.Now.Of[i])
-		worst = max(worst, f.own[i])
-		grown = max(grown, f.e.Fabric.Now.Of[i].Util-f.e.Fabric.Before.Of[i].Util)
-		if f.m.Between(i) {
-			between = max(between, f.own[i])
-		}
-		weight += f.own[i]
-		load += float64(f.own[i] * min(f.loadRatio(i, f.work), 4))
-		if b := f.e.Fabric.Before.Of[i].Peak; b > idleLoad {
-			ceiling += float64(f.own[i] * min(f.e.Fabric.Now.Of[i].Peak/b, 4))
-		} else {
-			ceiling += f.own[i]
-		}
-	}
-	v := Values{SharedDose: worst / f.lost, SharedGrown: float64(grown * f.seenFor())}
-	if weight > 0 {
-		v[UplinkPart] = between / worst
-		v[SharedLoad] = load / weight
-	}
-	if weight > 0 && fine {
-		v[SharedCap] = ceiling / weight
-	}
-	return v
 }
 
 // tooLate is by how much of a usual step something certainly began after the

@@ -1,0 +1,212 @@
+package explain
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// leastRise, in links, is the rise from which a neighbour is looked at.
+const leastRise = 0.05
+
+// settled is the hurt's usual steps after which what others send has been seen
+// for long enough: a neighbour's traffic comes in bursts as well.
+const settled = 4
+
+// uniform is the rise over before from which a neighbour as a whole sends more.
+// Below it, what all of its nics send more alike is how its steps and its pauses
+// for checkpoints fell, and only what some send beyond that is a rise.
+const uniform = 0.35
+
+// leastGrown, in links, is what a nic sends beyond its peers from which it counts
+// as a rise.
+const leastGrown = 0.02
+
+// neighbour is another job, and what its nics send now against before, bytes per
+// second.
+type neighbour struct {
+	Other
+	more   float64 // what some send less counts against it
+	gross  float64 // what some send less does not
+	before float64
+	// alike says that all of its nics send a little more; what counts is beyond,
+	// what some send more than that.
+	alike  bool
+	beyond float64
+}
+
+// neighbour reads what a job sends. All of it is a rise where it sends so much
+// more, or has too few nics to tell.
+func (f *fabricMeasures) neighbour(o Other) neighbour {
+	n := neighbour{Other: o, gross: fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, 1)}
+	var rises []float64
+	for _, node := range o.Nodes {
+		for _, i := range f.m.Links(node) {
+			b := f.e.Fabric.Before.Of[i].Util
+			rise := float64((f.e.Fabric.Now.Of[i].Util - b) * f.m.Ends[i].Speed)
+			rises = append(rises, rise)
+			n.more += rise
+			n.before += float64(b * f.m.Ends[i].Speed)
+		}
+	}
+	if n.alike = f.ratio(&n) < uniform && len(rises) >= 4; !n.alike {
+		return n
+	}
+	usual := stats.Median(slices.Clone(rises))
+	for _, r := range rises {
+		if beyond := r - usual; beyond > float64(leastGrown*f.speed) {
+			n.beyond += beyond
+		}
+	}
+	return n
+}
+
+// ratio is what a neighbour sends more over what it sent.
+func (f *fabricMeasures) ratio(n *neighbour) float64 {
+	return n.more / max(n.before, float64(idleLoad*f.speed), 1)
+}
+
+// rise is what a neighbour sends more, what some of its nics send less left out.
+func (n *neighbour) rise() float64 {
+	if n.alike {
+		return n.beyond
+	}
+	return n.gross
+}
+
+// rises reports whether a neighbour is looked at.
+func (f *fabricMeasures) rises(n *neighbour) bool {
+	return f.speed > 0 && n.gross/f.speed >= leastRise
+}
+
+// net is what a neighbour sends more than before, in links and over what it sent;
+// what some of its nics send less counts against it. It counts in part while
+// little of it has been seen.
+func (f *fabricMeasures) net(n *neighbour) (links, ratio float64) {
+	more := n.more
+	if n.alike {
+		more = n.beyond
+	}
+	seen := f.seenFor()
+	return float64(more*seen) / max(f.speed, 1), min(float64(f.ratio(n)*seen), ratioCap)
+}
+
+// neighbours measures the other jobs that send more than they did.
+func (f *fabricMeasures) neighbours() []Candidate {
+	total, _ := f.othersRise(f.speed)
+	shared := f.shared()
+	if planes := f.shifts(f.m.Planes, false); slices.Contains(planes.seen, true) {
+		shared[OwnShift] = slices.Max(planes.moved)
+	}
+	var out []Candidate
+	for i := range f.beside {
+		n := &f.beside[i]
+		if !f.rises(n) {
+			continue
+		}
+		rise := n.rise() / max(f.speed, 1)
+		v := Values{Rise: rise, RiseShare: rise / max(total, rise, 1e-9), BeganWith: boolValue(f.beganWith(n.Other))}
+		a := f.again(n.Nodes)
+		put(v, SendsAgain, a.share(), a.seen)
+		v[NetRise], v[RiseRatio] = f.net(n)
+		put(v, ExcessPart, min(v[NetRise]/max(shared[SharedGrown], 1e-3), ratioCap), shared[SharedGrown] > 0)
+		maps.Copy(v, shared)
+		out = append(out, Candidate{Entity: n.Job, Values: v})
+	}
+	return out
+}
+
+// othersRise is what all hosts that do not run the job send more than before,
+// in links of speed.
+func (f *fabricMeasures) othersRise(speed float64) (float64, bool) {
+	if speed <= 0 {
+		return 0, false
+	}
+	return f.others / speed, true
+}
+
+// strangers are the hosts that do not run the job, in identity order of their
+// nics.
+func (f *fabricMeasures) strangers() []telemetry.Entity {
+	var nodes []telemetry.Entity
+	for i := range f.m.Ends {
+		end := &f.m.Ends[i]
+		if !end.IsNIC() || coupled(f.e.Nodes, end.Owner) {
+			continue
+		}
+		if len(nodes) == 0 || nodes[len(nodes)-1] != end.Owner {
+			nodes = append(nodes, end.Owner)
+		}
+	}
+	return nodes
+}
+
+// strangersRise is what the hosts that do not run the job send more than before,
+// in bytes per second: each other job as a whole, and who runs none.
+func (f *fabricMeasures) strangersRise() float64 {
+	var sum float64
+	jobs := map[telemetry.Entity]bool{}
+	for i := range f.beside {
+		sum += f.beside[i].rise()
+		for _, n := range f.beside[i].Nodes {
+			jobs[n] = true
+		}
+	}
+	idle := slices.DeleteFunc(f.strangers(), func(n telemetry.Entity) bool { return jobs[n] })
+	return sum + fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, idle, 1)
+}
+
+// seenFor is how much of the time has been seen in which others' bursts even
+// out: 0 to 1.
+func (f *fabricMeasures) seenFor() float64 {
+	span := float64(f.e.Fabric.Now.Span.To.Sub(f.e.Fabric.Now.Span.From)) / 1e9
+	if f.e.Hurt.Usual <= 0 || span <= 0 {
+		return 1
+	}
+	return min(1, span/float64(settled*f.e.Hurt.Usual))
+}
+
+// beganWith says that a job came when the trouble did: within two usual steps
+// of its onset.
+func (f *fabricMeasures) beganWith(o Other) bool {
+	h := f.e.Hurt
+	near := telemetry.Duration(2 * h.Usual * 1e9)
+	return o.Since >= h.Onset.Earliest.Add(-near) && o.Since <= h.Onset.Latest.Add(near)
+}
+
+// shared measures the ends on the job's paths that others can load: the worst
+// waiting, and how loaded and how fast those that wait are.
+func (f *fabricMeasures) shared() Values {
+	var worst, between, weight, load, ceiling, grown float64
+	fine := true
+	for i, on := range f.e.Fabric.OnPath {
+		if !on || f.m.Ends[i].IsNIC() || f.own[i] <= 0 {
+			continue
+		}
+		fine = fine && f.fine(&f.e.Fabric.Now.Of[i])
+		worst = max(worst, f.own[i])
+		grown = max(grown, f.e.Fabric.Now.Of[i].Util-f.e.Fabric.Before.Of[i].Util)
+		if f.m.Between(i) {
+			between = max(between, f.own[i])
+		}
+		weight += f.own[i]
+		load += float64(f.own[i] * min(f.loadRatio(i, f.work), 4))
+		if b := f.e.Fabric.Before.Of[i].Peak; b > idleLoad {
+			ceiling += float64(f.own[i] * min(f.e.Fabric.Now.Of[i].Peak/b, 4))
+		} else {
+			ceiling += f.own[i]
+		}
+	}
+	v := Values{SharedDose: worst / f.lost, SharedGrown: float64(grown * f.seenFor())}
+	if weight > 0 {
+		v[UplinkPart] = between / worst
+		v[SharedLoad] = load / weight
+	}
+	if weight > 0 && fine {
+		v[SharedCap] = ceiling / weight
+	}
+	return v
+}
