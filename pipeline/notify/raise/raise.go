@@ -153,9 +153,12 @@ func (r *Raiser) Run(ctx context.Context) error {
 		return ignored(ctx, err)
 	}
 	r.lease.kv = kv
-	_, last, err := r.c.Stream.Bounds(ctx)
+	first, last, err := r.c.Stream.Bounds(ctx)
 	if err != nil {
 		return ignored(ctx, err)
+	}
+	if first > last {
+		last = 0 // all that was ever raised is forgotten
 	}
 	read, once := make(chan struct{}), sync.Once{}
 	var following sync.WaitGroup
@@ -198,7 +201,7 @@ func ignored(ctx context.Context, err error) error {
 }
 
 // follow reads what was raised, by us and by others, until ctx is done; read is
-// called once it has come to where the stream ended.
+// called once it has come to last, where the stream ended, 0 where it was empty.
 func (r *Raiser) follow(ctx context.Context, last uint64, read func()) {
 	if last == 0 {
 		read()

@@ -89,7 +89,12 @@ func (s *site) pass(d time.Duration) {
 // start starts a process that evaluates rules, with what its role may do.
 func (s *site) start(name string) (r *raise.Raiser, stop func()) {
 	b := s.join(broker.Store)
-	r, err := raise.New(raise.Config{Stream: b.Alerts(), Buckets: b, Site: "lab", Name: name, Now: s.clock})
+	return s.startWith(name, b, b.Alerts())
+}
+
+// startWith is start, of a process that has its own view of the stream.
+func (s *site) startWith(name string, b *bus.Bus, stream raise.Stream) (r *raise.Raiser, stop func()) {
+	r, err := raise.New(raise.Config{Stream: stream, Buckets: b, Site: "lab", Name: name, Now: s.clock})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -226,5 +231,21 @@ func TestAProcessThatWasKilled(t *testing.T) {
 	case <-time.After(3 * time.Second):
 	}
 	s.pass(31 * time.Second)
+	s.want("A.1 open port:leaf3/eth1: port leaf3/eth1: the link is down")
+}
+
+// forgotten is a stream of which all is as old as a stream keeps it: it knows how
+// far it had come and holds nothing.
+type forgotten struct{ raise.Stream }
+
+func (f forgotten) Bounds(context.Context) (first, last uint64, err error) { return 8, 7, nil }
+
+// TestAfterAQuietTime starts where alerts were raised once, and none for so long
+// that the stream has forgotten them all.
+func TestAfterAQuietTime(t *testing.T) {
+	s := newSite(t)
+	b := s.join(broker.Store)
+	r, _ := s.startWith("q1", b, forgotten{b.Alerts()})
+	r.Take([]raise.Alert{alert("leaf3/eth1")})
 	s.want("A.1 open port:leaf3/eth1: port leaf3/eth1: the link is down")
 }
