@@ -73,8 +73,10 @@ func (r *reader) forget(p *page) {
 	}
 }
 
-// lose states that a page could not be read: of its series nothing is known.
+// lose states that a page could not be read: of its series nothing is known, by
+// our time, whatever the device's own is of the readings that came before.
 func (r *reader) lose(p *page) {
+	r.stamp(time.Time{})
 	for i := range p.said {
 		x := p.said[i]
 		if o := r.owners[x.series]; o == nil || o.src != p && x.combine == "" {
@@ -260,6 +262,7 @@ func (r *reader) twin(p *page, doc map[string]any) bool {
 	if other == nil || other == p || !other.read || other.missing > 0 || other.period >= r.cfg.Walk || !sameShape(own, p.path) {
 		return false
 	}
+	r.stamp(time.Time{}) // as where it is lost
 	r.retract(p, nil)
 	p.said = nil
 	r.relate(p, nil)

@@ -198,7 +198,10 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// window is how long readings wait for others of the same instant.
+// window is how long readings wait for others that are told with them, in one
+// frame that bears the time of the first. An onset is known no better than to
+// the cadence, of which this is a tenth at most; and a cause that is dated too
+// late would be held to have begun after its effect, one too early is not.
 func (r *reader) window() time.Duration { return min(time.Second, r.cfg.Every/10) }
 
 // flushDue emits what has waited, and ends a sweep.
