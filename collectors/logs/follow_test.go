@@ -264,3 +264,26 @@ func TestOneThingInSeveralLogs(t *testing.T) {
 		t.Errorf("%d duplicates counted, dropped %v", n, got.Dropped)
 	}
 }
+
+// Where the fabric manager's line is read before the kernel's, that is told; the
+// kernel's are counted all the same, their copies are not.
+func TestWhatIsCountedComesSecond(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	c := sampleConfig()
+	c.Since = time.Hour
+	fabric, kernel, copied := temp(t, "fabricmanager.log"), temp(t, "kern.log"), temp(t, "messages")
+	c.Files = []File{{Path: fabric}, {Path: kernel}, {Path: copied}}
+	at := now.Add(-time.Minute).UTC()
+	write(t, fabric, fmt.Sprintf("[%s] [ERROR] [tid 12] detected NVSwitch fatal error 24007 on fid 0 on NVSwitch pci bus id 00000000:C1:00.0 physical id 3 port 27\n", at.Format("Jan 02 2006 15:04:05")))
+	line := fmt.Sprintf("%s h1 kernel: [  1.000000] nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 24007, Fatal, Link 27 ltssm fault up\n", at.Format("Jan _2 15:04:05"))
+	write(t, kernel, line+line)
+	write(t, copied, line+line)
+	got := once(t, stands(t, c, now))
+	equal(t, "events", got.told(), []string{"nvswitch:h1/3 nvswitch_error 24007, fatal port 27", "nvswitch:h1/3 sxid 24007, Fatal, Link 27 ltssm fault up (1 more within 1m0s)"})
+	if v, _ := got.value("nvswitch:h1/3 nvswitch_sxid_errors_total"); v != 2 {
+		t.Errorf("%v counted, want 2", v)
+	}
+	if n := got.Dropped[collectors.Duplicate]; n != 3 {
+		t.Errorf("%d duplicates, dropped %v", n, got.Dropped)
+	}
+}

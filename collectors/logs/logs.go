@@ -383,7 +383,7 @@ func (r *reader) line(by way, l *line, stale, fresh bool) {
 	switch v {
 	case first:
 		r.emit(h.event)
-	case elsewhere:
+	case elsewhere, uncounted:
 		r.dropped[collectors.Duplicate]++
 	case tooMany:
 		r.dropped[collectors.OverLimit]++

@@ -63,6 +63,7 @@ const (
 	first     verdict = iota
 	again             // counted, and told later
 	elsewhere         // told already, from another log or in other words
+	uncounted         // told already, in words of which none is counted
 	tooMany
 )
 
@@ -73,6 +74,9 @@ func (r *repeats) judge(h *happening, now time.Time) (v verdict, before []teleme
 	if o := r.open[k]; o != nil {
 		switch {
 		case h.event.At >= o.until:
+		case o.by != h.teller() && o.by.pattern.count == "" && h.pattern.count != "":
+			o.by = h.teller() // its repeats count from here on
+			return uncounted, nil
 		case o.by != h.teller():
 			return elsewhere, nil
 		default:
