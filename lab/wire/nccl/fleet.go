@@ -47,8 +47,9 @@ type job struct {
 // rank is a process, and where it runs.
 type rank struct {
 	entity, gpu, node, nic telemetry.Entity
+	number                 int    // in its job
 	host                   string // address, as NCCL knows it
-	device                 int
+	device                 int    // of its host
 }
 
 // New listens for every training job, and answers once Run runs.
@@ -86,7 +87,7 @@ func ranksOf(b *board.Board, x telemetry.Entity) []rank {
 		if e.From != x || e.To.Kind != telemetry.GPU || err != nil {
 			continue
 		}
-		r := rank{entity: telemetry.Entity{Kind: telemetry.Rank, Name: x.Name + "/" + strconv.Itoa(n)}, gpu: e.To, nic: nics[e.To]}
+		r := rank{entity: telemetry.Entity{Kind: telemetry.Rank, Name: x.Name + "/" + strconv.Itoa(n)}, gpu: e.To, nic: nics[e.To], number: n}
 		if _, ok := b.Read(r.entity, begun); !ok {
 			return nil
 		}
@@ -98,14 +99,8 @@ func ranksOf(b *board.Board, x telemetry.Entity) []rank {
 		}
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b rank) int { return a.number() - b.number() })
+	slices.SortFunc(out, func(a, b rank) int { return a.number - b.number })
 	return out
-}
-
-// number is the rank's in its job.
-func (r *rank) number() int {
-	n, _ := strconv.Atoi(r.entity.Name[strings.LastIndexByte(r.entity.Name, '/')+1:]) // ranksOf wrote it
-	return n
 }
 
 // address is that of a host in the network that NCCL's processes meet over.

@@ -97,7 +97,7 @@ func TestWhoIsWaitedFor(t *testing.T) {
 	still, gone := r.begun()
 	for i := range r.f.jobs[0].ranks {
 		k := &r.f.jobs[0].ranks[i]
-		switch n := k.number(); {
+		switch n := k.number; {
 		case stuck[n] != still[n]:
 			t.Errorf("rank %d went on: %d, %d", n, stuck[n], still[n])
 		case k.gpu == fault.Entity && stuck[n]+1 != most():

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net"
 	"strconv"
@@ -141,7 +142,7 @@ func (f *Fleet) roll(j *job) (here []present, gone []missing) {
 	here, gone = []present{}, []missing{}
 	for i := range j.ranks {
 		r := &j.ranks[i]
-		p := place{r.number(), r.host, 100000 + r.number(), r.device, r.device}
+		p := place{r.number, r.host, 100000 + r.number, r.device, r.device}
 		n, running := f.board.Read(r.entity, begun)
 		if !running || now.Sub(n.At) > silent {
 			continue // the job does not run
@@ -191,9 +192,7 @@ func summary(here []present, gone []missing) []byte {
 
 // hash names a communicator.
 func hash(s string) string {
-	h := uint64(14695981039346656037) // FNV-1a
-	for _, c := range []byte(s) {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return fmt.Sprintf("%#016x", h)
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, s) // a sum takes anything
+	return fmt.Sprintf("%#016x", h.Sum64())
 }
