@@ -83,6 +83,7 @@ func (d *drill) verdict(ctx context.Context) string {
 	defer d.mu.Unlock()
 	client := http.Client{Timeout: 5 * time.Second}
 	told, err := incidentsOf(ctx, &client, d.url, "")
+	slices.SortStableFunc(told, func(a, b opened) int { return a.Opened.Compare(b.Opened) })
 	var b strings.Builder
 	b.WriteString("lab: the drill is over\n")
 	if len(d.struck) == 0 {
@@ -114,8 +115,9 @@ func (d *drill) during(at time.Time) bool {
 	return len(d.struck) == 0 || !at.Before(d.struck[0].at.Add(-time.Second))
 }
 
-// judge says whether a fault was told of, and notes the incidents that were about
-// it: the first that is right, or else the first that came.
+// judge says whether a fault was told of, and notes the incident that was about
+// it: the first that is right, or else the first that came. Told is in the order
+// in which it came.
 func (d *drill) judge(s struckFault, told []opened, known map[string]bool) string {
 	answer, err := d.wired.site.Answer(s.fault)
 	if err != nil {
@@ -123,7 +125,6 @@ func (d *drill) judge(s struckFault, told []opened, known map[string]bool) strin
 	}
 	var best *opened
 	verdict := ""
-	slices.SortStableFunc(told, func(a, b opened) int { return a.Opened.Compare(b.Opened) })
 	for i := range told {
 		x := &told[i]
 		if x.Opened.Before(s.at.Add(-time.Second)) || x.Opened.After(s.at.Add(s.due.lasts+late)) || known[x.ID] {
