@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -54,15 +53,7 @@ func named(t *testing.T, what string, d due) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, listen := t.TempDir(), freeAddress(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "quintet")
-	if err := os.Symlink(self, program); err != nil {
-		t.Fatal(err)
-	}
+	listen, program := freeAddress(t), programIn(t, t.TempDir())
 	told := lines(t, exec.CommandContext(t.Context(), program, "demo", "--seed", "3", "--listen", listen, "--fault", what, "--after", "75s"))
 	wait(t, told, "lab: ", 3*time.Minute) // it is struck
 	began, first := time.Now(), ""

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/quintet-dc/quintet/collectors/collectorstest"
 )
 
 // The lab's devices are judged by programs that others made: what these read
@@ -29,10 +27,7 @@ func TestOthersReadTheLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	collectorstest.Start(t, w.site.Run)
-	for _, f := range w.fleets {
-		collectorstest.Start(t, f.Run)
-	}
+	alive(t, w)
 	address := func(what string) string {
 		t.Helper()
 		for _, a := range w.addresses() {

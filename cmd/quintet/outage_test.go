@@ -118,7 +118,7 @@ func (s *site) newOutage(memory, disk int64, dir string) *outage {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.live(lab)
+	alive(s.t, lab)
 	doc := map[string]any{"site": map[string]any{"name": "lab"}, "data": dir, "topology": map[string]any{"files": []string{lab.plan}},
 		"nats": map[string]any{"urls": []string{"tls://" + s.log}, "credentials": s.path("all.creds"), "process": "host",
 			"outbox": map[string]any{"memory_bytes": memory, "disk_bytes": disk}}}
@@ -173,27 +173,6 @@ func (o *outage) await(what string, so func() bool) {
 // open starts the log, with everything that reads it.
 func (o *outage) open() {
 	o.store = o.s.start("serve", "--config", o.s.path("store.yaml"), "--role", "store,tick,engine,web", "--log-level", "warn")
-}
-
-// live lets a lab's site live until the end of the test.
-func (s *site) live(lab *wiredSite) {
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1+len(lab.fleets))
-	runs := []func(context.Context) error{lab.site.Run}
-	for _, f := range lab.fleets {
-		runs = append(runs, f.Run)
-	}
-	for _, run := range runs {
-		go func() { done <- run(ctx) }()
-	}
-	s.t.Cleanup(func() {
-		stop()
-		for range runs {
-			if err := <-done; err != nil {
-				s.t.Error(err)
-			}
-		}
-	})
 }
 
 // lasts is for how long the log has been away.

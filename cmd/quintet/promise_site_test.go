@@ -48,20 +48,27 @@ func newSite(t testing.TB, seed uint64) *site {
 	if test, ok := t.(*testing.T); ok {
 		test.Parallel() // each waits most of its time
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &site{t: t, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1)), receiver: newHookEar(t)}
-	s.program = filepath.Join(s.dir, "quintet") // by this name the test binary is the program
-	if err := os.Symlink(self, s.program); err != nil {
-		t.Fatal(err)
-	}
+	s.program = programIn(t, s.dir)
 	s.log = freeAddress(t)
 	s.write("store.yaml", "data: "+s.path("data")+"\nnats: {listen: \""+s.log+"\"}\n")
 	s.write("engine.yaml", "listen: \""+freeAddress(t)+"\"\ndata: "+s.path("engine")+"\n"+s.elsewhere(s.log)+
 		"notify:\n  receivers:\n    - name: ear\n      webhook: {url: \""+s.receiver.url+"\", timeout: 5s}\n")
 	return s
+}
+
+// programIn puts the program into a folder: by its name the test binary is it.
+func programIn(t testing.TB, dir string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "quintet")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	return program
 }
 
 // elsewhere is the part of a configuration that says where the log is.

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,15 +17,7 @@ func TestTheStory(t *testing.T) {
 	const page = "../../dashboards/web"
 	browsertest.Installed(t, page)
 	t.Parallel() // it waits most of its time
-	dir, listen := t.TempDir(), freeAddress(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "quintet")
-	if err := os.Symlink(self, program); err != nil {
-		t.Fatal(err)
-	}
+	listen, program := freeAddress(t), programIn(t, t.TempDir())
 	told := lines(t, exec.CommandContext(t.Context(), program, "demo", "--listen", listen, "--fault", "gpu-slow", "--after", "45s"))
 	wait(t, told, "the page is at", time.Minute)
 	browsertest.Run(t, browsertest.Job{Page: page, Within: 8 * time.Minute, Dir: os.Getenv("QUINTET_PAGE_PICTURES"),

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 )
 
 // TestADrillOverTheWire: a lab in one process, the service in another, and
@@ -27,14 +29,7 @@ func TestADrillOverTheWire(t *testing.T) {
 	}
 	t.Parallel() // it waits most of its time
 	dir, listen := t.TempDir(), freeAddress(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "quintet")
-	if err := os.Symlink(self, program); err != nil {
-		t.Fatal(err)
-	}
+	program := programIn(t, dir)
 	const secret = "gpu-slow"
 	schedule, file := filepath.Join(dir, "schedule"), filepath.Join(dir, "site.yaml")
 	if err := os.WriteFile(schedule, []byte("60s "+secret+"@gpu:n0001/2 10m\n"), 0o600); err != nil {
@@ -75,6 +70,15 @@ func TestADrillOverTheWire(t *testing.T) {
 		t.Errorf("the lab said:\n%s", text)
 	}
 	t.Log(after)
+}
+
+// alive lets a site live, and its devices answer, until the test is over.
+func alive(t testing.TB, w *wiredSite) {
+	t.Helper()
+	collectorstest.Start(t, w.site.Run)
+	for _, f := range w.fleets {
+		collectorstest.Start(t, f.Run)
+	}
 }
 
 // silentOn fails where a name or the text of a file has a word.
