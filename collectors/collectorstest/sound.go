@@ -14,12 +14,16 @@ import (
 var errUndeclared = errors.New("no catalogue declares it")
 
 // Sound says what is wrong with a record of a collector; nil if nothing is: the
-// log takes it, and the catalogue declares every metric that is stated of a
-// device, a job or a place. Foreign series may be anything: they are the
-// collector's own, have labels in their names or bear the name of the driver
+// log takes it and gives it back, and the catalogue declares every metric that is
+// stated of a device, a job or a place. Foreign series may be anything: they are
+// the collector's own, have labels in their names or bear the name of the driver
 // that has them (mlx5_lifespan of sysfs|h1|mlx5).
 func Sound(r *telemetry.Record) error {
-	if _, err := telemetry.AppendRecord(nil, r); err != nil {
+	b, err := telemetry.AppendRecord(nil, r)
+	if err == nil {
+		_, err = telemetry.ParseRecord(b)
+	}
+	if err != nil {
 		return fmt.Errorf("a record that the log refuses: %w", err)
 	}
 	if r.Kind != telemetry.SchemaRecord || r.Schema.Entities[0].Kind == telemetry.Collector {

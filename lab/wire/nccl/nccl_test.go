@@ -137,7 +137,6 @@ func TestAHostThatIsGone(t *testing.T) {
 func TestTheCollectorReadsIt(t *testing.T) {
 	r := newRig(t)
 	r.pass(65)
-	b := r.site.Board()
 	collectorstest.Start(t, r.f.Run)
 	if len(r.f.Addresses()) != 2 {
 		t.Errorf("addresses: %v", r.f.Addresses())
@@ -164,7 +163,6 @@ func TestTheCollectorReadsIt(t *testing.T) {
 		}
 		e.Mu.Unlock()
 	}
-	_ = b
 }
 
 // placed holds RAS against the board.
