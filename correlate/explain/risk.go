@@ -81,8 +81,7 @@ func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
 	in.Impact = Impact{Jobs: []JobImpact{}, Entities: append([]telemetry.Entity{}, x.Entities...)}
 	in.Chain = []Link{t.seen(x)}
 	in.Actions = t.actions(ev, best)
-	in.Title = fmt.Sprintf("%s since %s ± %.0f s", risked(x), middle(x.Onset).Clock(), uncertainty(x.Onset)) + toCause +
-		fill(x.Signature.Sentence, func(name string) string { return placeholder(name, ev, best) })
+	in.Title = fmt.Sprintf("%s since %s ± %.0f s", risked(x), middle(x.Onset).Clock(), uncertainty(x.Onset)) + toCause + t.cause(in, ev, best)
 	in.Severity = SeverityWarning
 	if x.Signature.Name == leak {
 		in.Severity = SeverityCritical

@@ -130,31 +130,38 @@ func (t *Teller) actions(e *Evidence, best *Answer) []Action {
 // fill replaces {root}, {node}, {job} and {measure} in a text. {measure} alone
 // is a number; {measure|percent} is a share.
 func (t *Teller) fill(text string, e *Evidence, a *Answer) string {
-	return fill(text, func(name string) string {
-		switch name {
-		case "node":
-			return t.Node(a.Entity).Name
-		}
-		return placeholder(name, e, a)
-	})
+	filled, _ := t.filled(text, e, a)
+	return filled
 }
 
-func placeholder(name string, e *Evidence, a *Answer) string {
+// filled is fill, and whether all that the text names was seen.
+func (t *Teller) filled(text string, e *Evidence, a *Answer) (string, bool) {
+	seen := true
+	return fill(text, func(name string) string {
+		word, ok := t.placeholder(name, e, a)
+		seen = seen && ok
+		return word
+	}), seen
+}
+
+func (t *Teller) placeholder(name string, e *Evidence, a *Answer) (string, bool) {
 	switch name {
+	case "node":
+		return t.Node(a.Entity).Name, true
 	case "root":
-		return spoken(a.Entity)
+		return spoken(a.Entity), true
 	case "job":
-		return e.Job.Name
+		return e.Job.Name, true
 	}
 	measure, format, _ := strings.Cut(name, "|")
 	v, ok := spokenFor(measure, e, a)
 	switch {
 	case !ok:
-		return "an unknown part"
+		return "an unknown part", false
 	case format == "percent":
-		return percent(v)
+		return percent(v), true
 	}
-	return fmt.Sprintf("%.2g", v)
+	return fmt.Sprintf("%.2g", v), true
 }
 
 func fill(text string, value func(string) string) string {
@@ -182,7 +189,21 @@ func (t *Teller) title(in *Incident, e *Evidence, best *Answer) string {
 	if best.Signature == nil {
 		return victim(in, e) + "the cause is not known, most likely at " + spoken(best.Entity) + "."
 	}
-	return victim(in, e) + t.fill(best.Signature.Sentence, e, best)
+	return victim(in, e) + t.cause(in, e, best)
+}
+
+// cause is a title's second half. A sentence whose numbers were not all seen
+// would state what nobody has measured: then it says what fits, and what was
+// seen first.
+func (t *Teller) cause(in *Incident, e *Evidence, best *Answer) string {
+	if sentence, seen := t.filled(best.Signature.Sentence, e, best); seen {
+		return sentence
+	}
+	fits := fmt.Sprintf("%s at %s fits best, though not all that would show it is seen", best.Name(), spoken(best.Entity))
+	if len(in.Chain) > 0 && in.Chain[0].Entity == best.Entity {
+		return fits + "; " + in.Chain[0].Why + "."
+	}
+	return fits + "."
 }
 
 // toCause stands between the two halves of a title: what happened to whom, and

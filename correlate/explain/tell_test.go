@@ -207,6 +207,25 @@ func TestAMetricThatWouldTellIsABlindSpotOnlyUnheard(t *testing.T) {
 	}
 }
 
+// A sentence states numbers; where one was not seen, nobody has measured what it
+// says, and the title says what was seen instead.
+func TestNoSentenceStatesWhatNobodySaw(t *testing.T) {
+	s := slowReceiver(t)
+	sigs := house()
+	for i := range sigs {
+		sigs[i].Sentence = "the flow through {root} fell to {" + string(explain.ReverseRatio) + "|percent} of what it was."
+	}
+	answers := explain.Judge(sigs, explain.Candidates(s.e), entity("job:train"), 8)
+	delete(answers[0].Values, explain.ReverseRatio)
+	in := &explain.Incident{}
+	s.teller().Tell(in, s.e, answers)
+	_, cause, _ := strings.Cut(in.Title, ": ")
+	want := "slow-receiver at nic h7/n0 fits best, though not all that would show it is seen; " + in.Chain[0].Why + "."
+	if cause != want {
+		t.Errorf("got  %q\nwant %q", cause, want)
+	}
+}
+
 // What was shared stays as it was: telling twice tells the same.
 func TestTellingTwiceTellsTheSame(t *testing.T) {
 	for name, story := range stories() {
