@@ -6,6 +6,7 @@ import (
 
 	"github.com/quintet-dc/quintet/pipeline/outbox/spill"
 	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 const (
@@ -123,6 +124,17 @@ func (d *disk) rewind() {
 	if d.spill != nil {
 		d.spill.Rewind()
 	}
+}
+
+// hold keeps the oldest n frames from being thinned, until rewind: it hands them
+// out, to nobody.
+func (d *disk) hold(n int) {
+	_ = d.hand(func(e thin.Entry) bool {
+		if thin.KindOf(e.Record) == telemetry.FrameRecord {
+			n--
+		}
+		return n >= 0
+	}) // an error is counted there
 }
 
 // append writes chunks behind what lies on disk and returns those that it could

@@ -135,7 +135,11 @@ func (c *carrier) spillAll() {
 // what lies on disk, memory behind it. Without a disk it stays in memory.
 func (c *carrier) shelve() {
 	kept := queue{chunkBytes: c.o.queue.chunkBytes}
+	tried := 0
 	for i, it := range c.batch.items {
+		if thin.KindOf(c.batch.record(i)) == telemetry.FrameRecord {
+			tried++
+		}
 		if !it.renewal && !c.batch.fromSpill {
 			kept.push(thin.Entry{Record: c.batch.record(i), Thinned: it.thinned})
 		}
@@ -147,8 +151,11 @@ func (c *carrier) shelve() {
 	c.o.shift(taken, 0)
 	if left := c.disk.putBack(kept.chunks); len(left) > 0 {
 		c.o.giveBack(left, 0)
+	} else {
+		c.disk.hold(tried) // the log may have it, and knows it by its form
 	}
 	c.spillAll()
+	c.disk.rewind()
 	c.disk.sync()
 }
 

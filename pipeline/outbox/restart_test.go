@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/pipeline/outbox/spill"
+	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -124,6 +125,62 @@ func TestOrderSurvivesEndsAndStarts(t *testing.T) {
 			t.Errorf("%d samples of %d", len(out.samples), len(in.samples))
 		}
 	})
+}
+
+// What was tried may be in the log, which knows it by its form. The end of a
+// process leaves it in that form, however little room there is on disk for the
+// rest.
+func TestWhatWasTriedKeepsItsForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newFakeLog(1)
+		log.set(moodLies)
+		cfg := Config{Bus: log, Dir: t.TempDir(), MemoryBytes: minMemory, SpillBytes: minSpill}
+		o := start(t, cfg)
+		p := newPlant(t, 1, 3, 120, o.Emit)
+		thinned := uint64(0)
+		for range 40 {
+			for k := range 80 { // as much as memory holds: the end spills it
+				p.sweep(k%3, now())
+				advance(time.Second)
+			}
+			o.close()
+			thinned += o.removed(byThinning, "samples")
+			kept := framesOnDisk(t, cfg.Dir)
+			for _, b := range log.stored {
+				if thin.KindOf(b) == telemetry.FrameRecord && !kept[string(b)] {
+					t.Fatal("a frame that was tried is no longer what it was")
+				}
+			}
+			log.forgetIDs()
+			log.stored = nil
+			o = start(t, cfg)
+			p.restart(o.Emit)
+		}
+		o.close()
+		if thinned == 0 {
+			t.Error("nothing was thinned")
+		}
+	})
+}
+
+// framesOnDisk are the frames in a spill that nobody holds.
+func framesOnDisk(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	s, err := spill.Open(dir, minSpill, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	err = s.Hand(func(e thin.Entry) bool {
+		if thin.KindOf(e.Record) == telemetry.FrameRecord {
+			out[string(e.Record)] = true
+		}
+		return true
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // restart states everything anew, as collectors do at the start of a process.
