@@ -1,7 +1,6 @@
 package collectors
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,18 +37,10 @@ func Reasons() []Reason {
 		Unreadable, Unsupported, Vanished}
 }
 
-// The places of Duplicate and Other in Reasons.
-const (
-	duplicateReason = 1
-	otherReason     = 3
-)
-
 // Metric returns the name of the counter of what was dropped for this reason.
 func (r Reason) Metric() telemetry.MetricName {
 	return telemetry.MetricName("collector_dropped_" + string(r) + "_total")
 }
-
-func (r Reason) known() bool { return slices.Contains(Reasons(), r) }
 
 // Entity returns the entity of a collector in a process: its health is stated
 // of it, and so is what cannot be told of anything else.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -154,13 +155,8 @@ func (w *worker) swept(s Sweep) {
 	w.logChange(w.sweepErr, s.Err)
 	w.sweepErr, w.took = s.Err, s.Took
 	w.read += uint64(max(s.Read, 0))
-	for i, r := range Reasons() {
-		w.drop(i, s.Dropped[r])
-	}
-	for r, n := range s.Dropped {
-		if !r.known() {
-			w.drop(otherReason, n)
-		}
+	for r, n := range s.Dropped { // order-independent: each is added to its own
+		w.drop(r, n)
 	}
 	w.own.up.Set(w.upLocked())
 	w.own.seconds.Set(s.Took.Seconds())
@@ -171,14 +167,21 @@ func (w *worker) swept(s Sweep) {
 func (w *worker) unsaid() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.drop(duplicateReason, 1)
+	w.drop(Duplicate, 1)
 }
 
-func (w *worker) drop(reason, n int) {
-	if n > 0 {
-		w.dropped[reason] += uint64(n)
-		w.own.dropped[reason].Add(n)
+// drop counts what was dropped; under Other where nobody knows the reason.
+func (w *worker) drop(why Reason, n int) {
+	if n <= 0 {
+		return
 	}
+	all := Reasons()
+	i := slices.Index(all, why)
+	if i < 0 {
+		i = slices.Index(all, Other)
+	}
+	w.dropped[i] += uint64(n)
+	w.own.dropped[i].Add(n)
 }
 
 func (w *worker) logChange(before, now error) {
