@@ -23,6 +23,8 @@ type Alert struct {
 	notify.RuleAlert
 	Until time.Time // it holds until then, unless it is said again
 	Over  bool      // it has ceased
+
+	print, group string // its fingerprint and key, once it was taken: all that fires is looked at every second
 }
 
 // maxListed bounds the alerts that a message lists; more are counted.
@@ -65,7 +67,7 @@ func (a *Alert) key() string {
 func digest(members []*Alert) string {
 	h := sha256.New()
 	for _, m := range members {
-		fmt.Fprintf(h, "%s%d ", m.fingerprint(), m.StartsAt)
+		fmt.Fprintf(h, "%s%d ", m.print, m.StartsAt)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
@@ -97,7 +99,7 @@ func (r *Raiser) open(g *group, members []*Alert, now telemetry.Time) *body {
 	}
 	began := first.StartsAt
 	var entities []telemetry.Entity
-	out := &body{Key: first.key(), Members: digest(members), Count: len(members)}
+	out := &body{Key: first.group, Members: digest(members), Count: len(members)}
 	domain, err := telemetry.ParseDomain(first.Labels["domain"])
 	if err != nil {
 		domain = telemetry.Software // a rule of somebody's own, or one about the site
@@ -130,11 +132,12 @@ func (r *Raiser) open(g *group, members []*Alert, now telemetry.Time) *body {
 }
 
 // over is a group's end: as it was told last, resolved.
-func over(last []byte, revision int, now telemetry.Time, how string) ([]byte, error) {
+func over(last []byte, revision int, now telemetry.Time) (*body, error) {
 	var b body
 	if err := json.Unmarshal(last, &b); err != nil {
 		return nil, err
 	}
+	how := "ceased"
 	b.State, b.Revision, b.Updated, b.Resolved, b.Resolution = explain.StateResolved, revision, now, &now, &how
-	return json.Marshal(&b)
+	return &b, nil
 }

@@ -121,22 +121,24 @@ func (r *Raiser) Take(alerts []Alert) {
 	if r.evaluated.IsZero() {
 		r.evaluated = now
 	}
-	for i := range alerts {
-		a := alerts[i]
+	if len(alerts) == 0 {
+		return
+	}
+	for _, a := range alerts {
 		if a.Labels["incident"] != "" {
 			r.count.own.Inc() // the incident itself is told
 			continue
 		}
-		r.heard[a.key()] = now
-		fp := a.fingerprint()
-		_, known := r.active[fp]
+		a.print, a.group = a.fingerprint(), a.key()
+		r.heard[a.group] = now
+		_, known := r.active[a.print]
 		switch {
 		case a.Over:
-			delete(r.active, fp)
+			delete(r.active, a.print)
 		case !known && len(r.active) >= maxActive:
 			r.count.full.Inc()
 		default:
-			r.active[fp] = &a
+			r.active[a.print] = &a
 		}
 	}
 	select {
@@ -262,14 +264,6 @@ func (r *Raiser) learn(b *body, v bus.Revision) {
 	}
 }
 
-// change is a revision to be published.
-type change struct {
-	id       string
-	revision int
-	data     []byte
-	b        body
-}
-
 // look publishes what has changed, where it is ours to do.
 func (r *Raiser) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -279,28 +273,43 @@ func (r *Raiser) look(ctx context.Context) error {
 		return err
 	}
 	changes, err := r.changes(now)
-	for _, c := range changes {
-		o, held, perr := r.c.Stream.Publish(ctx, c.id, c.revision, c.data)
-		if perr != nil {
-			return errors.Join(err, perr)
+	for _, b := range changes {
+		if perr := r.publish(ctx, b); perr != nil {
+			err = errors.Join(err, perr)
 		}
-		b, data := c.b, c.data
-		if o == bus.Differs { // somebody who had the lease before us was faster
-			if uerr := json.Unmarshal(held, &b); uerr != nil {
-				err = errors.Join(err, uerr)
-				continue
-			}
-			data = held
-		} else if o == bus.Stored {
-			r.count.raised.Inc()
+		if ctx.Err() != nil {
+			break
 		}
-		r.learn(&b, bus.Revision{ID: c.id, Number: c.revision, Data: data})
 	}
 	return err
 }
 
+// publish publishes one revision, and learns what stands then.
+func (r *Raiser) publish(ctx context.Context, b *body) error {
+	v := bus.Revision{ID: b.ID, Number: b.Revision}
+	var err error
+	if v.Data, err = json.Marshal(b); err != nil {
+		return fmt.Errorf("alert %s: %w", v.ID, err)
+	}
+	o, held, err := r.c.Stream.Publish(ctx, v.ID, v.Number, v.Data)
+	if err != nil {
+		return err
+	}
+	switch o {
+	case bus.Stored:
+		r.count.raised.Inc()
+	case bus.Differs: // somebody who had the lease before us was faster
+		b, v.Data = &body{}, held
+		if err := json.Unmarshal(held, b); err != nil {
+			return fmt.Errorf("alert %s, revision %d, as it stands: %w", v.ID, v.Number, err)
+		}
+	}
+	r.learn(b, v)
+	return nil
+}
+
 // changes works out what is to be published at now, in the order of keys.
-func (r *Raiser) changes(now time.Time) (out []change, err error) {
+func (r *Raiser) changes(now time.Time) (out []*body, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.evaluated.IsZero() {
@@ -313,7 +322,7 @@ func (r *Raiser) changes(now time.Time) (out []change, err error) {
 			delete(r.active, fp)
 			continue
 		}
-		fire[a.key()] = append(fire[a.key()], a)
+		fire[a.group] = append(fire[a.group], a)
 	}
 	keys := slices.Collect(maps.Keys(fire))
 	for k, g := range r.groups {
@@ -322,14 +331,13 @@ func (r *Raiser) changes(now time.Time) (out []change, err error) {
 		}
 	}
 	slices.Sort(keys)
-	at := telemetry.Time(now.UnixNano())
 	for _, k := range keys {
-		c, cerr := r.change(k, fire[k], at)
+		b, cerr := r.change(k, fire[k], now)
 		if cerr != nil {
 			err = errors.Join(err, cerr)
 			delete(r.groups, k)
-		} else if c != nil {
-			out = append(out, *c)
+		} else if b != nil {
+			out = append(out, b)
 		}
 	}
 	for k, heard := range r.heard { // what is of no use any more
@@ -341,19 +349,18 @@ func (r *Raiser) changes(now time.Time) (out []change, err error) {
 }
 
 // change is what is to be published of one group; nil where nothing is.
-func (r *Raiser) change(key string, members []*Alert, at telemetry.Time) (*change, error) {
-	g := r.groups[key]
-	now := time.Unix(0, int64(at))
+func (r *Raiser) change(key string, members []*Alert, now time.Time) (*body, error) {
+	g, at := r.groups[key], telemetry.Time(now.UnixNano())
 	switch {
 	case len(members) == 0: // it is open, and nothing fires
 		if _, heard := r.heard[key]; !heard && now.Sub(r.evaluated) < orphaned {
 			return nil, nil
 		}
-		data, err := over(g.last, g.revision+1, at, "ceased")
+		b, err := over(g.last, g.revision+1, at)
 		if err != nil {
 			return nil, fmt.Errorf("alert %s: %w", g.id, err)
 		}
-		return packed(g.id, g.revision+1, data)
+		return b, nil
 	case g == nil && len(r.groups) >= maxGroups:
 		r.count.full.Inc()
 		return nil, nil
@@ -367,18 +374,5 @@ func (r *Raiser) change(key string, members []*Alert, at telemetry.Time) (*chang
 	case g.members == digest(members) || now.Sub(g.at) < updateEvery:
 		return nil, nil
 	}
-	b := r.open(g, members, at)
-	data, err := json.Marshal(b)
-	if err != nil {
-		return nil, fmt.Errorf("alert %s: %w", g.id, err)
-	}
-	return packed(g.id, b.Revision, data)
-}
-
-func packed(id string, revision int, data []byte) (*change, error) {
-	c := &change{id: id, revision: revision, data: data}
-	if err := json.Unmarshal(data, &c.b); err != nil {
-		return nil, fmt.Errorf("alert %s: %w", id, err)
-	}
-	return c, nil
+	return r.open(g, members, at), nil
 }
