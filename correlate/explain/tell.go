@@ -137,11 +137,12 @@ func (t *Teller) fill(text string, e *Evidence, a *Answer) string {
 // filled is fill, and whether all that the text names was seen.
 func (t *Teller) filled(text string, e *Evidence, a *Answer) (string, bool) {
 	seen := true
-	return fill(text, func(name string) string {
+	sentence := fill(text, func(name string) string {
 		word, ok := t.placeholder(name, e, a)
 		seen = seen && ok
 		return word
-	}), seen
+	})
+	return sentence, seen
 }
 
 func (t *Teller) placeholder(name string, e *Evidence, a *Answer) (string, bool) {
@@ -161,7 +162,15 @@ func (t *Teller) placeholder(name string, e *Evidence, a *Answer) (string, bool)
 	case format == "percent":
 		return percent(v), true
 	}
-	return fmt.Sprintf("%.2g", v), true
+	return number(v), true
+}
+
+// number is a number as a person reads it: two digits, or all before the point.
+func number(v float64) string {
+	if size := max(v, -v); size >= 99.5 && size < 1e6 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.2g", v)
 }
 
 func fill(text string, value func(string) string) string {
