@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -37,33 +39,24 @@ func (c *checkConfig) Run(sh *shell) error {
 
 // named says what is wrong with the files that a configuration names.
 func (v *verdict) named(file *config.File) {
+	var all knowledge
 	for _, n := range file.Named {
-		at := config.Problem{Path: file.Path, Line: n.Line, Column: n.Column}
-		_, err := os.Stat(n.Path)
-		switch {
-		case err == nil && n.Use == config.ForRules:
-			v.ruleFile(at, n.Path)
-		case err == nil && n.Use == config.ForTopology:
-			if _, err := receive.ReadFile(n.Path, telemetry.Time(time.Now().UnixNano())); err != nil {
-				at.Text = err.Error()
-				v.problem(at)
+		var err error
+		switch n.Use {
+		case config.ForRules:
+			f := promlint.File{Name: n.Path}
+			f.Text, err = os.ReadFile(n.Path)
+			if err == nil {
+				all.rules = append(all.rules, f)
 			}
-		case err != nil:
-			at.Text, at.Doubt = err.Error(), n.Use == config.ForTopology // which is read once it is there
-			v.problem(at)
+		case config.ForTopology:
+			_, err = receive.ReadFile(n.Path, telemetry.Time(time.Now().UnixNano()))
+		}
+		if err != nil { // topology is read once it is there
+			v.problem(config.Problem{Path: file.Path, Line: n.Line, Column: n.Column, Text: err.Error(), Doubt: n.Use == config.ForTopology && errors.Is(err, fs.ErrNotExist)})
 		}
 	}
-}
-
-// ruleFile checks one file of Prometheus rules.
-func (v *verdict) ruleFile(at config.Problem, path string) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		at.Text = err.Error()
-		v.problem(at)
-		return
-	}
-	v.problems(promlint.Rules(promlint.Standard(), promlint.File{Name: path, Text: text}))
+	v.prometheus(all)
 }
 
 // problem prints one thing said against a file.
