@@ -18,7 +18,12 @@ const (
 
 // Explains returns what an answer explains of the job's loss, 1 being all of it,
 // by those clues of its signature that say so; false where none was seen.
-func (a *Answer) Explains() (float64, bool) {
+func (a *Answer) Explains() (float64, bool) { return a.explains(Dose) }
+
+// Surely is Explains without what may be chance.
+func (a *Answer) Surely() (float64, bool) { return a.explains(SureDose) }
+
+func (a *Answer) explains(dose Measure) (float64, bool) {
 	if a.Signature == nil {
 		return 0, false
 	}
@@ -28,7 +33,11 @@ func (a *Answer) Explains() (float64, bool) {
 		if !doses(c) {
 			continue
 		}
-		if v, ok := a.Values[c.Key()]; ok {
+		key := c.Key()
+		if key == Dose {
+			key = dose
+		}
+		if v, ok := a.Values[key]; ok {
 			most, seen = max(most, v), true
 		}
 	}
@@ -57,7 +66,7 @@ func Beside(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers 
 		return nil, false
 	}
 	answers = Without(sigs, e, best, chain)
-	dose, seen := answers[0].Explains()
+	dose, seen := answers[0].Surely()
 	return answers, e.Certain(answers) && seen && dose >= besideDose
 }
 
@@ -129,7 +138,7 @@ func (e *Evidence) Certainly(answers []Answer) bool {
 // Explained reports whether an answer explains enough of the loss to be a second
 // fault, as far as that is seen.
 func (a *Answer) Explained() bool {
-	dose, seen := a.Explains()
+	dose, seen := a.Surely()
 	return !seen || dose >= besideDose
 }
 

@@ -132,6 +132,7 @@ func (f *fabricMeasures) end(i int) Values {
 	v := Values{
 		BlameShare: share,
 		Dose:       f.own[i] / f.lost,
+		SureDose:   f.e.Fabric.Now.Surely(f.e.Fabric.Before, i) / f.lost,
 		Waiting:    f.own[i],
 		FacesHost:  boolValue(f.m.FacesHost(i)),
 		Between:    boolValue(f.m.Between(i)),

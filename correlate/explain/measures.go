@@ -8,6 +8,7 @@ const (
 	// Of any end of a link.
 	BlameShare   Measure = "blame_share"
 	Dose         Measure = "dose"
+	SureDose     Measure = "sure_dose"
 	TooLate      Measure = "too_late"
 	Waiting      Measure = "waiting"
 	Tells        Measure = "tells"
@@ -76,6 +77,7 @@ func endMeasures() []MeasureDoc {
 		{BlameShare, "1", "part of the job's waiting that ends at this end of a link, by the walk along \"told to stop\""},
 		{TooLate, "1", "by how much of a usual step it certainly began after the trouble it would have caused; every signature holds it against an answer"},
 		{Dose, "1", "waiting this end causes of its own, per second, over the share of its time that the job loses: 1 explains the loss"},
+		{SureDose, "1", "what of dose cannot be chance: a queue that is read at moments is met more often than before now and then"},
 		{Waiting, "s/s", "share of time in which traffic stood here, beyond before"},
 		{Tells, "s/s", "time this end told its peer to stop, beyond before"},
 		{TellsIdle, "s/s", "time it told its peer to stop in grids in which it received almost nothing: a receiver that is only slow pauses only while it receives"},

@@ -137,20 +137,7 @@ func hostSwitches(m *Map) map[telemetry.Entity]bool {
 // have gained by the traffic being on for longer.
 func excess(now, before *Readings, i int) float64 {
 	n, b := &now.Of[i], &before.Of[i]
-	usual := float64(b.Wait * max(1, now.longer))
-	return max(0, n.Wait-usual-byChance(usual, n.Met, b.Met), n.Told-b.Told)
-}
-
-// byChance is by how much a share that is met at so many moments now, and was at
-// so many before, may differ though nothing changed: two standard errors of the
-// difference of two binomial shares. A queue is read at moments, and one of
-// hundreds stands there more often than before in any minute.
-func byChance(share float64, now, before int) float64 {
-	if now == 0 || before == 0 || share >= 1 {
-		return 0
-	}
-	variance := float64(share * (1 - share))
-	return float64(2 * math.Sqrt(variance/float64(now)+variance/float64(before)))
+	return max(0, n.Wait-float64(b.Wait*max(1, now.longer)), n.Told-b.Told)
 }
 
 const (
@@ -342,4 +329,30 @@ func (r *Readings) Own(before *Readings, i int) float64 {
 		return max(0, r.Of[i].Tells-before.Of[i].Tells)
 	}
 	return float64(excess(r, before, i) * (1 - passes(r, before, i)))
+}
+
+// Surely is what of Own an end has gained beyond what it may have by chance. Ends
+// are held against each other by Own: what one gained by chance must not make
+// another stand alone.
+func (r *Readings) Surely(before *Readings, i int) float64 {
+	n, b := &r.Of[i], &before.Of[i]
+	gained, own := excess(r, before, i), r.Own(before, i)
+	if r.Map.Ends[i].IsNIC() || gained <= 0 {
+		return own
+	}
+	usual := float64(b.Wait * max(1, r.longer))
+	sure := max(0, n.Wait-usual-byChance(usual, n.Met, b.Met), n.Told-b.Told)
+	return float64(own * sure / gained)
+}
+
+// byChance is by how much a share that is met at so many moments now, and was at
+// so many before, may differ though nothing changed: two standard errors of the
+// difference of two binomial shares. A queue is read at moments, and one of
+// hundreds stands there more often than before in any minute.
+func byChance(share float64, now, before int) float64 {
+	if now == 0 || before == 0 || share >= 1 {
+		return 0
+	}
+	variance := float64(share * (1 - share))
+	return float64(2 * math.Sqrt(variance/float64(now)+variance/float64(before)))
 }

@@ -212,12 +212,7 @@ func (p *propagation) usual(job []telemetry.Entity) float64 {
 
 func (p *propagation) excess(i int) float64 {
 	n, b := p.now.Of[i], p.then.Of[i]
-	usual, chance := b.Wait*p.longer, 0.0
-	if n.Met > 0 && b.Met > 0 && usual < 1 {
-		variance := usual * (1 - usual)
-		chance = 2 * math.Sqrt(variance/float64(n.Met)+variance/float64(b.Met))
-	}
-	return max(0, n.Wait-usual-chance, n.Told-b.Told)
+	return max(0, n.Wait-b.Wait*p.longer, n.Told-b.Told)
 }
 
 // step leaves at end i what is its own and follows the rest.

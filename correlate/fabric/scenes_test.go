@@ -339,7 +339,8 @@ func TestAQueueMetByChanceIsNobodysFault(t *testing.T) {
 			w.say("port:leaf0/s0", queue, k, k, q)
 		}
 		m, then, during := w.read()
-		return fabric.Walk(during, then, nodes("h0", "h3")).At[index(t, m, "port:leaf0/s0")]
+		fabric.Walk(during, then, nodes("h0", "h3"))
+		return during.Surely(then, index(t, m, "port:leaf0/s0"))
 	}
 	const runs, share = 300, 0.35
 	blamed := 0
