@@ -30,7 +30,7 @@ func (a *Answer) explains(dose Measure) (float64, bool) {
 	most, seen := 0.0, false
 	for i := range a.Signature.Clues {
 		c := &a.Signature.Clues[i]
-		if !doses(c) {
+		if !doses(c) || !c.AskedOf(a.Entity.Kind) {
 			continue
 		}
 		key := c.Key()

@@ -40,9 +40,9 @@ func (s *Signature) Heeds() []*Clue {
 	return out
 }
 
-// Stands weighs a signature for an entity of a kind outside any job's trouble, by what
-// read returns for each clue: how sure it is against unknown at even odds, and
-// false where a required clue is absent or unseen.
+// Stands weighs a signature for an entity of a kind outside any job's trouble, by
+// what read returns for each clue: how sure it is against unknown at even odds,
+// and false where a required clue is absent or unseen.
 func (s *Signature) Stands(root telemetry.Kind, read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
 	score, values := s.Prior, Values{}
 	for i := range s.Clues {

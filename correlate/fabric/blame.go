@@ -135,10 +135,18 @@ func hostSwitches(m *Map) map[telemetry.Entity]bool {
 
 // excess is the waiting an end has gained against before, beyond what it would
 // have gained by the traffic being on for longer.
-func excess(now, before *Readings, i int) float64 {
-	n, b := &now.Of[i], &before.Of[i]
-	return max(0, n.Wait-float64(b.Wait*max(1, now.longer)), n.Told-b.Told)
+func excess(now, before *Readings, i int) float64 { return now.gained(before, i, 0) }
+
+// gained is the same beyond what else may be taken for usual of the waiting that
+// is met at moments; that it was told to stop is counted.
+func (r *Readings) gained(before *Readings, i int, chance float64) float64 {
+	n, b := &r.Of[i], &before.Of[i]
+	return max(0, n.Wait-r.usual(b)-chance, n.Told-b.Told)
 }
+
+// usual is the waiting that an end would show now, had nothing but the time for
+// which traffic is on changed since before.
+func (r *Readings) usual(before *Reading) float64 { return float64(before.Wait * max(1, r.longer)) }
 
 const (
 	// usualWait is the waiting before from which an end is one at which traffic
@@ -335,14 +343,13 @@ func (r *Readings) Own(before *Readings, i int) float64 {
 // are held against each other by Own: what one gained by chance must not make
 // another stand alone.
 func (r *Readings) Surely(before *Readings, i int) float64 {
-	n, b := &r.Of[i], &before.Of[i]
-	gained, own := excess(r, before, i), r.Own(before, i)
-	if r.Map.Ends[i].IsNIC() || gained <= 0 {
+	own, all := r.Own(before, i), excess(r, before, i)
+	if r.Map.Ends[i].IsNIC() || all <= 0 {
 		return own
 	}
-	usual := float64(b.Wait * max(1, r.longer))
-	sure := max(0, n.Wait-usual-byChance(usual, n.Met, b.Met), n.Told-b.Told)
-	return float64(own * sure / gained)
+	b := &before.Of[i]
+	sure := r.gained(before, i, byChance(r.usual(b), r.Of[i].Met, b.Met))
+	return float64(own * sure / all)
 }
 
 // byChance is by how much a share that is met at so many moments now, and was at
