@@ -181,7 +181,7 @@ func (s *service) startNotify(receivers []notify.Receiver) {
 	s.crew.start(telling, "silences", func(ctx context.Context) error { silences.Run(ctx); return nil })
 	s.crew.start(telling, "graph", func(ctx context.Context) error { above.Run(ctx); return nil })
 	s.crew.start(telling, "notify", func(ctx context.Context) error {
-		return notify.Run(ctx, notify.Config{Bus: s.bus, Alerts: s.bus.Alerts(), Name: s.c.Process, Receivers: receivers, Alone: s.alone(),
+		return notify.Run(ctx, notify.Config{Bus: s.bus, Incidents: s.bus.Incidents(), Alerts: s.bus.Alerts(), Name: s.c.Process, Receivers: receivers, Alone: s.alone(),
 			Routes: s.routes(), Teams: n.Teams, Inhibit: n.Inhibit, Flaps: notify.Flaps{Window: n.Flaps.Window, Start: n.Flaps.Start, Stop: n.Flaps.Stop},
 			Silences: silences, Graph: above, Metrics: s.metrics, Logger: log})
 	})

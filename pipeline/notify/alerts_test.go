@@ -1,33 +1,20 @@
 package notify_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/graph"
 )
 
-// alerts is a memory as the stream of alerts.
-type alerts struct{ *memory }
-
-func (a alerts) Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
-	return a.FollowIncidents(ctx, after, fn)
-}
-
-func (a alerts) Bounds(ctx context.Context) (first, last uint64, err error) {
-	return a.IncidentBounds(ctx)
-}
-
 // listening is a config whose receivers hear incidents, and alerts too.
 func listening(m, of *memory, ears ...*ear) notify.Config {
 	c := config(m, ears...)
-	c.Alerts = alerts{of}
+	c.Alerts = of
 	for i := range c.Receivers {
 		c.Receivers[i].Kinds = []string{"incident", notify.KindAlert}
 	}
@@ -150,7 +137,7 @@ func TestAlertsAcrossRestarts(t *testing.T) {
 func TestRemindersOfAlerts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, of, r := newMemory(), newMemory(), &reminding{ear: newEar("am")}
-		c := notify.Config{Bus: m, Alerts: alerts{of}, Name: "test", Receivers: []notify.Receiver{{Name: "am", Notifier: r, Kinds: []string{"incident", notify.KindAlert}}}}
+		c := notify.Config{Bus: m, Incidents: m, Alerts: of, Name: "test", Receivers: []notify.Receiver{{Name: "am", Notifier: r, Kinds: []string{"incident", notify.KindAlert}}}}
 		stop := start(t, c)
 		synctest.Wait()
 		a, in := trouble{id: "alert-x", kind: notify.KindAlert, root: "node:h1"}, trouble{id: "inc-y", root: "node:h2"}

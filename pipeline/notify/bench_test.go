@@ -19,7 +19,8 @@ func BenchmarkDelivery(b *testing.B) {
 		b.Fatal(err)
 	}
 	e, heard := newEar("ops"), make(chan struct{}, 1)
-	c := config(join(b, s, broker.Notify), e)
+	own := join(b, s, broker.Notify)
+	c := notify.Config{Bus: own, Incidents: own.Incidents(), Name: "test", Receivers: []notify.Receiver{{Name: e.name, Notifier: e}}}
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	done := make(chan error, 1)

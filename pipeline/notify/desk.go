@@ -58,7 +58,7 @@ const keepBytes = 4 << 20
 
 func newDesk(b *board, r Receiver, kv claims) *desk {
 	r, c := r.withDefaults(), b.c
-	return &desk{r: r, c: c, stream: incidents{c.Bus}, board: b, store: store{kv}, meters: newMeters(c.Metrics, r.Name), log: c.Logger.With("receiver", r.Name),
+	return &desk{r: r, c: c, stream: c.Incidents, board: b, store: store{kv}, meters: newMeters(c.Metrics, r.Name), log: c.Logger.With("receiver", r.Name),
 		address: r.Notifier.Fingerprint(), by: c.Name, wake: make(chan struct{}, 1), lines: map[string]*line{}}
 }
 

@@ -142,9 +142,15 @@ func (e *ear) missing(m *memory) (out []string) {
 	return out
 }
 
+// site is a bus whose stream is that of its incidents.
+type site interface {
+	notify.Bus
+	notify.Stream
+}
+
 // config has one receiver for each ear.
-func config(m notify.Bus, ears ...*ear) notify.Config {
-	c := notify.Config{Bus: m, Name: "test"}
+func config(m site, ears ...*ear) notify.Config {
+	c := notify.Config{Bus: m, Incidents: m, Name: "test"}
 	for _, e := range ears {
 		c.Receivers = append(c.Receivers, notify.Receiver{Name: e.name, Notifier: e})
 	}

@@ -452,7 +452,7 @@ func (r *reminding) Remind(_ context.Context, open []*notify.Message) notify.Ans
 func TestReminders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, r, h := newMemory(), &reminding{ear: newEar("am")}, &hush{jobs: map[string]bool{"a": true}}
-		c := notify.Config{Bus: m, Name: "test", Silences: h, Receivers: []notify.Receiver{{Name: "am", Notifier: r}}}
+		c := notify.Config{Bus: m, Incidents: m, Name: "test", Silences: h, Receivers: []notify.Receiver{{Name: "am", Notifier: r}}}
 		stop := start(t, c)
 		synctest.Wait()
 		x, y, mute := trouble{id: "inc-x", root: "node:h1"}, trouble{id: "inc-y", root: "node:h2"}, trouble{id: "inc-mute", root: "node:h3", jobs: []string{"job:a"}}

@@ -80,8 +80,8 @@ func (p *process) KeyValue(context.Context, string) (jetstream.KeyValue, error) 
 	return processBucket{bucket{memory: p.memory}, p}, nil
 }
 
-func (p *process) FollowIncidents(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
-	return p.memory.FollowIncidents(ctx, after, func(r bus.Revision) error {
+func (p *process) Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
+	return p.memory.Follow(ctx, after, func(r bus.Revision) error {
 		if p.isDead() {
 			return errKilled
 		}

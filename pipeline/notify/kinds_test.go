@@ -233,7 +233,7 @@ func acrossKills(t *testing.T, m *memory, f *far, k kind) {
 			for ctx.Err() == nil {
 				inner, stop := context.WithCancel(ctx)
 				p := &process{memory: m, dead: make(chan struct{}), cancel: stop, doomed: func(moment) bool { return kills.Load() < 12 && draw(12) }, kills: &kills}
-				c := notify.Config{Bus: p, Name: "test", Grace: -1, Margin: 100 * time.Millisecond, Retries: []time.Duration{5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond},
+				c := notify.Config{Bus: p, Incidents: p, Name: "test", Grace: -1, Margin: 100 * time.Millisecond, Retries: []time.Duration{5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond},
 					Receivers: []notify.Receiver{{Name: "far", Notifier: guarded{n, p}, Timeout: 300 * time.Millisecond}}}
 				if err := notify.Run(inner, c); err != nil {
 					t.Error(err)

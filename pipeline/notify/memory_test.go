@@ -62,7 +62,7 @@ func (m *memory) forget(through uint64) {
 	m.stream = slices.DeleteFunc(m.stream, func(r bus.Revision) bool { return r.Sequence <= through })
 }
 
-func (m *memory) IncidentBounds(context.Context) (first, last uint64, err error) {
+func (m *memory) Bounds(context.Context) (first, last uint64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.stream) == 0 {
@@ -71,7 +71,7 @@ func (m *memory) IncidentBounds(context.Context) (first, last uint64, err error)
 	return m.stream[0].Sequence, m.last, nil
 }
 
-func (m *memory) FollowIncidents(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
+func (m *memory) Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
 	for {
 		m.mu.Lock()
 		i, _ := slices.BinarySearchFunc(m.stream, after+1, func(r bus.Revision, s uint64) int { return cmp.Compare(r.Sequence, s) })

@@ -45,7 +45,7 @@ func TestNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, n := newMemory(), &notebook{ear: newEar("ops"), answer: notify.Answer{Verdict: notify.Taken}}
 		deaf := newEar("deaf")
-		c := notify.Config{Bus: m, Name: "test", Receivers: []notify.Receiver{{Name: "ops", Notifier: n, Notes: true}, {Name: "deaf", Notifier: deaf}}}
+		c := notify.Config{Bus: m, Incidents: m, Name: "test", Receivers: []notify.Receiver{{Name: "ops", Notifier: n, Notes: true}, {Name: "deaf", Notifier: deaf}}}
 		stop := start(t, c)
 		synctest.Wait()
 		x := incident{id: "inc-x"}
@@ -101,7 +101,7 @@ func TestANoteAcrossAKill(t *testing.T) {
 			}
 			done := make(chan error, 1)
 			go func() {
-				done <- notify.Run(ctx, notify.Config{Bus: p, Name: "test", Grace: -1, Receivers: []notify.Receiver{{Name: "ops", Notifier: n, Notes: true}}})
+				done <- notify.Run(ctx, notify.Config{Bus: p, Incidents: p, Name: "test", Grace: -1, Receivers: []notify.Receiver{{Name: "ops", Notifier: n, Notes: true}}})
 			}()
 			return func() {
 				cancel()

@@ -21,10 +21,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Bus is what notify needs of a site's bus.
+// Bus has the buckets of a site's bus.
 type Bus interface {
-	FollowIncidents(ctx context.Context, after uint64, fn func(bus.Revision) error) error
-	IncidentBounds(ctx context.Context) (first, last uint64, err error)
 	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
 }
 
@@ -32,19 +30,6 @@ type Bus interface {
 type Stream interface {
 	Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error
 	Bounds(ctx context.Context) (first, last uint64, err error)
-}
-
-// incidents is the stream of incidents.
-type incidents struct{ Bus }
-
-// Follow implements Stream.
-func (i incidents) Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
-	return i.FollowIncidents(ctx, after, fn)
-}
-
-// Bounds implements Stream.
-func (i incidents) Bounds(ctx context.Context) (first, last uint64, err error) {
-	return i.IncidentBounds(ctx)
 }
 
 // Graph knows what stands above an entity (package graph).
@@ -56,7 +41,8 @@ type Graph interface {
 
 // Config says who is told, and how patiently.
 type Config struct {
-	Bus Bus
+	Bus       Bus
+	Incidents Stream
 	// Alerts is the stream of the alerts of our own rules; nil where there are none.
 	// They are told to the receivers whose Kinds name them.
 	Alerts Stream
@@ -121,7 +107,7 @@ func (c Config) withDefaults() Config {
 
 // Validate says what is wrong with c.
 func (c Config) Validate() error {
-	if c.Bus == nil {
+	if c.Bus == nil || c.Incidents == nil {
 		return errors.New("notify: no bus")
 	}
 	if c.Name == "" {
@@ -199,7 +185,7 @@ func Run(ctx context.Context, c Config) error {
 	if len(noting) > 0 {
 		serving.Go(func() { c.notes(ctx, noting) })
 	}
-	board.follow(ctx, incidents{c.Bus}, desks)
+	board.follow(ctx, c.Incidents, desks)
 	return nil
 }
 

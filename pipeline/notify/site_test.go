@@ -136,7 +136,7 @@ func (l *listener) wait(t *testing.T, ids ...string) map[string]int {
 }
 
 // hasty is a configuration whose schedule fits into a test.
-func hasty(t *testing.T, b notify.Bus, l *listener) notify.Config {
+func hasty(t *testing.T, b *bus.Bus, l *listener) notify.Config {
 	t.Helper()
 	hook, err := webhook.New(webhook.Config{URL: l.URL, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
 	if err != nil {
@@ -146,7 +146,7 @@ func hasty(t *testing.T, b notify.Bus, l *listener) notify.Config {
 	if l.wild {
 		timeout = 300 * time.Millisecond // it hangs on purpose
 	}
-	return notify.Config{Bus: b, Name: "test", Retries: slices.Repeat([]time.Duration{5 * time.Millisecond}, 200),
+	return notify.Config{Bus: b, Incidents: b.Incidents(), Name: "test", Retries: slices.Repeat([]time.Duration{5 * time.Millisecond}, 200),
 		Receivers: []notify.Receiver{{Name: "ops", Notifier: hook, Timeout: timeout}}}
 }
 

@@ -40,7 +40,8 @@ func TestWhatThePageAsksForByRole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer start(t, notify.Config{Bus: join(t, s, broker.Notify), Name: "test", Retries: slices.Repeat([]time.Duration{5 * time.Millisecond}, 2),
+	b := join(t, s, broker.Notify)
+	defer start(t, notify.Config{Bus: b, Incidents: b.Incidents(), Name: "test", Retries: slices.Repeat([]time.Duration{5 * time.Millisecond}, 2),
 		Receivers: []notify.Receiver{{Name: "ops", Notifier: hook, Notes: true}}})()
 	begun(t, engine)
 	in := incident{id: "inc-a"}

@@ -319,11 +319,11 @@ func (a away) KeyValue(ctx context.Context, name string) (jetstream.KeyValue, er
 	return awayBucket{bucket{memory: a.memory}, a.gone}, nil
 }
 
-func (a away) IncidentBounds(ctx context.Context) (uint64, uint64, error) {
+func (a away) Bounds(ctx context.Context) (uint64, uint64, error) {
 	if a.gone.Load() {
 		return 0, 0, context.DeadlineExceeded
 	}
-	return a.memory.IncidentBounds(ctx)
+	return a.memory.Bounds(ctx)
 }
 
 type awayBucket struct {
