@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"time"
@@ -25,8 +26,14 @@ type request struct {
 	turns turns
 }
 
-// turns are how long a program runs and then rests.
-type turns struct{ run, rest time.Duration }
+// turns say what a program may send: rate datagrams a second, portion of them at
+// once. sends is how fast it is taken to send while it runs, where that cannot
+// be counted.
+type turns struct {
+	rate    float64
+	portion int
+	sends   float64
+}
 
 // answer is what a program said.
 type answer struct {
@@ -68,25 +75,41 @@ func (p processes) run(ctx context.Context, r request) answer {
 }
 
 // take lets a process run and rest by turns until it is done, and returns how
-// long it rested. A turn that came late is paid for by a longer rest.
+// long it rested. What it has sent is looked at each time it could have sent
+// half a portion, and is rested for once more than that is owed: so a look that
+// comes late, on a busy host, costs no more than what was sent meanwhile.
 func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err error) {
-	if t.run <= 0 || t.rest <= 0 {
+	if t.rate <= 0 || t.sends <= 0 {
 		return 0, <-done
 	}
-	timer := time.NewTimer(t.run)
+	half := float64(t.portion) / 2
+	look := time.Duration(half / t.sends * float64(time.Second))
+	much := time.Duration(half / t.rate * float64(time.Second))
+	timer := time.NewTimer(look)
 	defer timer.Stop()
-	for began := time.Now(); ; began = time.Now() {
+	owed := pacer{rate: t.rate}
+	before := 0
+	for began := time.Now(); ; {
 		select {
 		case err := <-done:
 			return rested, err
 		case <-timer.C:
 		}
+		now := time.Now()
+		n, counted := sent(p)
+		if !counted {
+			n = before + int(math.Ceil(now.Sub(began).Seconds()*t.sends))
+		}
+		owed.spend(began, max(0, n-before))
+		before, began = n, now
+		rest := owed.wait(now)
+		if rest <= much {
+			timer.Reset(look)
+			continue
+		}
 		if pause(p) != nil {
 			return rested, <-done // it has ended, or cannot be held
 		}
-		ran := time.Since(began)
-		rest := time.Duration(float64(t.rest) * float64(ran) / float64(t.run))
-		began = time.Now()
 		timer.Reset(rest)
 		select {
 		case err := <-done:
@@ -94,10 +117,11 @@ func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err
 		case <-timer.C:
 		}
 		rested += time.Since(began)
+		began = time.Now()
 		if err := resume(p); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return rested, errors.Join(err, <-done)
 		}
-		timer.Reset(t.run)
+		timer.Reset(look)
 	}
 }
 

@@ -3,6 +3,7 @@ package fabric
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -33,12 +34,33 @@ func TestAProgramIsRunToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAProgramRunsByTurns: nothing of it is lost, and its rests are not counted
-// as its own time.
+// TestAProgramRunsByTurns: nothing of it is lost, and left to itself it would be
+// done in a third of the time.
 func TestAProgramRunsByTurns(t *testing.T) {
-	a := shell(t.Context(), "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo $i", request{turns: turns{time.Millisecond, 3 * time.Millisecond}})
-	if strings.TrimSpace(string(a.out)) != "20000" || a.err != nil || a.took <= 0 {
+	const line = "i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo $i >/dev/null; sleep 0.002; done; echo $i"
+	began := time.Now()
+	a := shell(t.Context(), line, request{turns: turns{rate: 50, portion: 2, sends: fastest}})
+	took := time.Since(began)
+	if strings.TrimSpace(string(a.out)) != "20" || a.err != nil || a.took <= 0 {
 		t.Errorf("%q %v %s", a.out, a.err, a.took)
+	}
+	// Some are sent between two looks: half of the time is certain.
+	if least := 20 * time.Second / 50 / 2; took < least || a.took > took {
+		t.Errorf("20 writes took %s, %s without rests: they may take no less than %s", took, a.took, least)
+	}
+}
+
+// TestAProgramThatSendsNothingDoesNotRest: a host that is too busy to let it run
+// is no reason to hold it as well. What it might have sent in a millisecond would
+// be a day's rest at this rate, and so would the line that it says be a quarter
+// of an hour's, were it more than may be sent at once.
+func TestAProgramThatSendsNothingDoesNotRest(t *testing.T) {
+	if _, counted := sent(&os.Process{Pid: os.Getpid()}); !counted {
+		t.Skip("what a program sends cannot be counted here")
+	}
+	a := shell(t.Context(), "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo $i", request{turns: turns{rate: 0.001, portion: 4, sends: 1e5}})
+	if strings.TrimSpace(string(a.out)) != "20000" || a.err != nil {
+		t.Errorf("%q %v", a.out, a.err)
 	}
 }
 
@@ -49,7 +71,7 @@ func TestAProgramThatRestsIsEnded(t *testing.T) {
 	reason := errors.New("enough")
 	done := make(chan answer, 1)
 	go func() {
-		done <- shell(ctx, "while true; do :; done", request{turns: turns{time.Millisecond, time.Hour}})
+		done <- shell(ctx, "while true; do echo >/dev/null; done", request{turns: turns{rate: 0.001, portion: 2, sends: 1e5}})
 	}()
 	<-time.After(50 * time.Millisecond)
 	cancel(reason)

@@ -12,8 +12,8 @@ import (
 )
 
 // ibnetdiscover has no rate of its own: with one datagram outstanding it sends
-// as fast as the subnet answers. It is let run by turns, for which it must be
-// known how fast that is; until one discovery is over, faster than any device
+// as fast as the subnet answers. It is let run by turns, and looked at as often
+// as its speed asks for; until one discovery is over, one that no device reaches
 // is taken for granted.
 const (
 	fastest   = 50_000 // datagrams a second: 20 µs each
@@ -33,9 +33,7 @@ func (r *reader) survey(ctx context.Context) {
 	rate := share * r.pace.now()
 	q := request{program: r.ibnetdiscover, args: []string{"-o", "1", "-t", r.timeout()}, most: maxListing, patient: r.patience(4 * r.size)}
 	if r.sends > rate {
-		portion := float64(r.pace.portion())
-		q.turns.run = time.Duration(portion / r.sends * float64(time.Second))
-		q.turns.rest = time.Duration((portion/rate - portion/r.sends) * float64(time.Second))
+		q.turns = turns{rate: r.pace.now(), portion: r.pace.portion(), sends: r.sends}
 	}
 	r.local(&q)
 	a := r.run.run(ctx, q)
