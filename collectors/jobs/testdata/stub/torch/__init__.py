@@ -21,8 +21,14 @@ class Event:
         return (end.at - self.at) * 1e3
 
 
+class Stream:
+    def record_event(self, event):
+        event.record()
+        return event
+
+
 class cuda:
-    Event, device = Event, None
+    Event, current_stream, device = Event, Stream, None
 
     @staticmethod
     def is_available():
