@@ -17,7 +17,18 @@ import (
 // holds data.
 func (s *service) startHistory() error {
 	f := s.c.File
-	if !s.c.Roles[Store] || f.Data == "" || f.Store.Off {
+	if !s.c.Roles[Store] {
+		return nil
+	}
+	raiser, err := raise.New(s.raising())
+	if err != nil {
+		return err
+	}
+	evaluates := f.Data != "" && !f.Store.Off
+	if !evaluates || f.Store.Unraised {
+		s.crew.start(telling, "retired alerts", raiser.Retire)
+	}
+	if !evaluates {
 		return nil
 	}
 	c := f.Store
@@ -28,11 +39,6 @@ func (s *service) startHistory() error {
 	}
 	var alerts func(context.Context, []query.Alert)
 	if !c.Unraised {
-		raiser, err := raise.New(raise.Config{Stream: s.bus.Alerts(), Buckets: s.bus, Site: f.Site.Site, Name: s.c.Process, Version: s.c.Version,
-			Alone: s.alone(), Metrics: s.metrics, Logger: s.part("alerts")})
-		if err != nil {
-			return err
-		}
 		s.crew.start(telling, "alerts", raiser.Run)
 		alerts = func(_ context.Context, fired []query.Alert) { raiser.Take(raised(fired)) }
 	}
@@ -45,6 +51,12 @@ func (s *service) startHistory() error {
 	s.history = history
 	s.crew.start(telling, "history", history.Run)
 	return nil
+}
+
+// raising says where alerts are raised, and by whom.
+func (s *service) raising() raise.Config {
+	return raise.Config{Stream: s.bus.Alerts(), Buckets: s.bus, Site: s.c.File.Site.Site, Name: s.c.Process, Version: s.c.Version,
+		Alone: s.alone(), Metrics: s.metrics, Logger: s.part("alerts")}
 }
 
 // raised is what the rules alert of, as it is told.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -21,6 +22,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/graph"
+	"github.com/quintet-dc/quintet/pipeline/notify/raise"
 	"github.com/quintet-dc/quintet/pipeline/notify/silence"
 	"github.com/quintet-dc/quintet/pipeline/outbox"
 	"github.com/quintet-dc/quintet/pipeline/pin"
@@ -142,7 +144,9 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 		}
 	}
 	if r[Notify] && len(receivers) > 0 {
-		s.startNotify(receivers)
+		if err := s.startNotify(receivers); err != nil {
+			return err
+		}
 	}
 	if r[Engine] {
 		s.startEngine()
@@ -174,8 +178,8 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 func (s *service) alone() bool { return s.server != nil && s.c.File.NATS.Listen == "" }
 
 // startNotify starts what tells the receivers, and what it must know for that:
-// the silences, and what stands above what.
-func (s *service) startNotify(receivers []notify.Receiver) {
+// the silences, what stands above what, and that alerts are still raised.
+func (s *service) startNotify(receivers []notify.Receiver) error {
 	log, n := s.part("notify"), s.c.File.Notify
 	silences, above := silence.NewBook(s.bus, log), graph.New(s.bus, nil, log)
 	s.crew.start(telling, "silences", func(ctx context.Context) error { silences.Run(ctx); return nil })
@@ -185,6 +189,15 @@ func (s *service) startNotify(receivers []notify.Receiver) {
 			Routes: s.routes(), Teams: n.Teams, Inhibit: n.Inhibit, Flaps: notify.Flaps{Window: n.Flaps.Window, Start: n.Flaps.Start, Stop: n.Flaps.Stop},
 			Silences: silences, Graph: above, Metrics: s.metrics, Logger: log})
 	})
+	if !slices.ContainsFunc(receivers, func(r notify.Receiver) bool { return slices.Contains(r.Kinds, notify.KindAlert) }) {
+		return nil
+	}
+	watch, err := raise.NewWatch(s.raising())
+	if err != nil {
+		return err
+	}
+	s.crew.start(telling, "watch of alerts", watch.Run)
+	return nil
 }
 
 // startEngine starts a replica, and states what its site is set to.

@@ -126,6 +126,7 @@ func (r *rights) grant(role Role, n bus.Names) error {
 		r.add("$KV." + deliveries + "." + alertingKey)
 	case Notify:
 		r.add(n.Questions())
+		r.add(n.AlertRevisions()) // that nobody evaluates rules
 		r.read(n.Incidents())
 		r.read(n.Alerts())
 		r.keys(deliveries)
@@ -135,6 +136,7 @@ func (r *rights) grant(role Role, n bus.Names) error {
 		r.add(n.Questions())
 		r.read(n.Log())
 		r.read(n.Incidents())
+		r.read(n.Alerts())
 		r.readObjects(snapshots)
 		r.readKeys(replicas)
 		r.readKeys(deliveries)

@@ -58,8 +58,8 @@ func TestRoles(t *testing.T) {
 		broker.Tick:          "tick|read",
 		broker.Engine:        "configure|read|publish|read incidents|save|read snapshots|be present",
 		broker.Store:         "read|read incidents|raise|hear alerts|read snapshots",
-		broker.Notify:        "read incidents|hear alerts|ask|deliver",
-		broker.Web:           "read|read incidents|read snapshots|ask",
+		broker.Notify:        "read incidents|raise|hear alerts|ask|deliver",
+		broker.Web:           "read|read incidents|hear alerts|read snapshots|ask",
 	}
 	for role, list := range may {
 		t.Run(string(role), func(t *testing.T) {

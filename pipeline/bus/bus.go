@@ -22,10 +22,13 @@ const (
 	DefaultGrid        = time.Second
 	DefaultRetain      = time.Hour
 	DefaultRetainBytes = 4 << 30
-	incidentsRetain    = 90 * 24 * time.Hour
 	replicasRetain     = 30 * time.Second
 	duplicateWindow    = 2 * time.Minute
 )
+
+// RevisionsRetain is how long revisions of incidents and of alerts are kept, and
+// what was told of them.
+const RevisionsRetain = 90 * 24 * time.Hour
 
 // Config says where a site's log is and how it is to be kept.
 type Config struct {

@@ -26,8 +26,8 @@ func (b *Bus) Create(ctx context.Context) error {
 		{b.names.Incidents(), b.createRevisions(b.names.Incidents(), b.names.Revisions())},
 		{b.names.Alerts(), b.createRevisions(b.names.Alerts(), b.names.AlertRevisions())},
 		{b.names.Bucket(Snapshots), b.createSnapshots},
-		{b.names.Bucket(Deliveries), b.createBucket(Deliveries, incidentsRetain)},
-		{b.names.Bucket(Notes), b.createBucket(Notes, incidentsRetain)},
+		{b.names.Bucket(Deliveries), b.createBucket(Deliveries, RevisionsRetain)},
+		{b.names.Bucket(Notes), b.createBucket(Notes, RevisionsRetain)},
 		{b.names.Bucket(Silences), b.createBucket(Silences, 0)}, // what recurs has no age
 		{b.names.Bucket(Replicas), b.createBucket(Replicas, replicasRetain)},
 	}
@@ -90,7 +90,7 @@ func (b *Bus) createRevisions(stream, subjects string) func(context.Context) err
 			Name:                 stream,
 			Subjects:             []string{subjects},
 			Retention:            jetstream.LimitsPolicy,
-			MaxAge:               incidentsRetain,
+			MaxAge:               RevisionsRetain,
 			MaxMsgsPerSubject:    1,
 			Discard:              jetstream.DiscardNew,
 			DiscardNewPerSubject: true,

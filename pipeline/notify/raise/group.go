@@ -131,13 +131,18 @@ func (r *Raiser) open(g *group, members []*Alert, now telemetry.Time) *body {
 	return out
 }
 
+// Why an alert is over.
+const (
+	ceased       = "ceased"
+	notEvaluated = "not-evaluated" // its rule is not, so that nobody knows
+)
+
 // over is a group's end: as it was told last, resolved.
-func over(last []byte, revision int, now telemetry.Time) (*body, error) {
+func over(last []byte, revision int, now telemetry.Time, how string) (*body, error) {
 	var b body
 	if err := json.Unmarshal(last, &b); err != nil {
 		return nil, err
 	}
-	how := "ceased"
 	b.State, b.Revision, b.Updated, b.Resolved, b.Resolution = explain.StateResolved, revision, now, &now, &how
 	return &b, nil
 }

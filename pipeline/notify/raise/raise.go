@@ -55,9 +55,12 @@ const (
 	// word of its rule, once rules are evaluated, before it is over: a rule speaks
 	// every minute while it fires.
 	orphaned = 5 * time.Minute
+	// stalled is how long no rule may be evaluated before a process leaves the
+	// alerts to another one, and says so by not renewing its lease.
+	stalled = 2 * time.Minute
 
 	maxActive = 50_000  // alerts that fire
-	maxGroups = 100_000 // that are remembered: as many as fired in 90 days
+	maxGroups = 100_000 // that are remembered
 	patience  = 10 * time.Second
 )
 
@@ -69,6 +72,7 @@ type group struct {
 	last     []byte    // its newest revision while it is open, else nil
 	members  string    // a digest of who was in that
 	at       time.Time // when it was raised, by our clock
+	updated  time.Time // when it was raised, as it says
 }
 
 // Raiser makes revisions of alerts. It is told of them by Take and publishes
@@ -81,8 +85,11 @@ type Raiser struct {
 	mu        sync.Mutex
 	active    map[string]*Alert    // by fingerprint
 	heard     map[string]time.Time // by key of a group: that this process has heard of it
-	evaluated time.Time            // when rules were first evaluated here; zero before
+	evaluated time.Time            // since when rules are evaluated here without a pause; zero before
+	latest    time.Time            // when one was last
+	retires   bool                 // no rule is evaluated any more
 	groups    map[string]*group
+	unheard   string // the key of the group which says that nobody evaluates rules
 	wake      chan struct{}
 }
 
@@ -105,7 +112,7 @@ func New(c Config) (*Raiser, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Raiser{c: c, lease: lease{by: c.Name, alone: c.Alone}, active: map[string]*Alert{}, heard: map[string]time.Time{}, groups: map[string]*group{}, wake: make(chan struct{}, 1),
+	return &Raiser{c: c, lease: lease{by: c.Name, alone: c.Alone}, active: map[string]*Alert{}, heard: map[string]time.Time{}, groups: map[string]*group{}, unheard: unheard(c.Site).group, wake: make(chan struct{}, 1),
 		count: counts{raised: c.Metrics.GetOrCreateCounter(`quintet_alerts_revisions_total`),
 			full:     c.Metrics.GetOrCreateCounter(`quintet_alerts_dropped_total{reason="full"}`),
 			own:      c.Metrics.GetOrCreateCounter(`quintet_alerts_left_out_total{reason="incident"}`),
@@ -118,9 +125,11 @@ func (r *Raiser) Take(alerts []Alert) {
 	now := r.c.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.evaluated.IsZero() {
-		r.evaluated = now
+	if r.evaluated.IsZero() || now.Sub(r.latest) > stalled {
+		r.evaluated = now // what was not said meanwhile is not over for that
+		clear(r.heard)
 	}
+	r.latest = now
 	if len(alerts) == 0 {
 		return
 	}
@@ -150,6 +159,27 @@ func (r *Raiser) Take(alerts []Alert) {
 // Run raises alerts until ctx is done. It returns an error for nothing that
 // could pass.
 func (r *Raiser) Run(ctx context.Context) error {
+	return r.run(ctx, func(ctx context.Context) (bool, error) { return false, r.look(ctx) })
+}
+
+// Retire ends what was raised, where rules are evaluated no more or raise
+// nothing: nobody else would. It leaves alone what another process raises.
+func (r *Raiser) Retire(ctx context.Context) error {
+	r.retires = true
+	began := r.c.Now()
+	return r.run(ctx, func(ctx context.Context) (bool, error) {
+		err := r.look(ctx)
+		return err == nil && (r.lease.held != 0 || r.c.Now().Sub(began) > 2*leaseFor), err
+	})
+}
+
+// run reads what was raised, and then looks every second and whenever it is
+// woken, until ctx is done or there is no more to do.
+func (r *Raiser) run(outer context.Context, look func(context.Context) (done bool, err error)) error {
+	ctx, cancel := context.WithCancel(outer)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
 	kv, err := r.c.Buckets.KeyValue(ctx, bus.Deliveries)
 	if err != nil {
 		return ignored(ctx, err)
@@ -163,8 +193,6 @@ func (r *Raiser) Run(ctx context.Context) error {
 		last = 0 // all that was ever raised is forgotten
 	}
 	read, once := make(chan struct{}), sync.Once{}
-	var following sync.WaitGroup
-	defer following.Wait()
 	following.Go(func() { r.follow(ctx, last, func() { once.Do(func() { close(read) }) }) })
 	select {
 	case <-ctx.Done():
@@ -178,17 +206,21 @@ func (r *Raiser) Run(ctx context.Context) error {
 			r.c.Logger.Debug("who raises alerts is not given back", "error", err)
 		}
 	}()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
 	for {
-		if err := r.look(ctx); err != nil && ctx.Err() == nil {
+		done, err := look(ctx)
+		if err != nil && ctx.Err() == nil {
 			r.count.failures.Inc()
 			r.c.Logger.Warn("alerts are not raised; it is tried again", "error", err)
+		}
+		if done {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-look.C:
+		case <-tick.C:
 		case <-r.wake:
 		}
 	}
@@ -258,7 +290,7 @@ func (r *Raiser) learn(b *body, v bus.Revision) {
 	case g.id == v.ID && g.revision >= v.Number:
 		return
 	}
-	*g = group{id: v.ID, revision: v.Number, opened: b.Opened, last: v.Data, members: b.Members, at: r.c.Now()}
+	*g = group{id: v.ID, revision: v.Number, opened: b.Opened, last: v.Data, members: b.Members, at: r.c.Now(), updated: time.Unix(0, int64(b.Updated))}
 	if b.State == explain.StateResolved {
 		g.last = nil
 	}
@@ -269,6 +301,9 @@ func (r *Raiser) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	now := r.c.Now()
+	if !r.evaluates(now) {
+		return nil // and another process may take over
+	}
 	if ours, err := r.lease.mine(ctx, now); !ours {
 		return err
 	}
@@ -282,6 +317,13 @@ func (r *Raiser) look(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// evaluates reports whether rules are evaluated here at now.
+func (r *Raiser) evaluates(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.retires || !r.evaluated.IsZero() && now.Sub(r.latest) <= stalled
 }
 
 // publish publishes one revision, and learns what stands then.
@@ -312,9 +354,6 @@ func (r *Raiser) publish(ctx context.Context, b *body) error {
 func (r *Raiser) changes(now time.Time) (out []*body, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.evaluated.IsZero() {
-		return nil, nil // nothing is known yet
-	}
 	fire := map[string][]*Alert{}
 	for _, fp := range slices.Sorted(maps.Keys(r.active)) {
 		a := r.active[fp]
@@ -325,6 +364,7 @@ func (r *Raiser) changes(now time.Time) (out []*body, err error) {
 		fire[a.group] = append(fire[a.group], a)
 	}
 	keys := slices.Collect(maps.Keys(fire))
+	r.forget(now)
 	for k, g := range r.groups {
 		if g.last != nil && fire[k] == nil {
 			keys = append(keys, k)
@@ -348,15 +388,30 @@ func (r *Raiser) changes(now time.Time) (out []*body, err error) {
 	return out, err
 }
 
+// forget drops groups that ended so long ago that the stream has forgotten them.
+// The caller holds mu.
+func (r *Raiser) forget(now time.Time) {
+	for k, g := range r.groups {
+		if g.last == nil && now.Sub(g.updated) > bus.RevisionsRetain {
+			delete(r.groups, k)
+		}
+	}
+}
+
 // change is what is to be published of one group; nil where nothing is.
 func (r *Raiser) change(key string, members []*Alert, now time.Time) (*body, error) {
 	g, at := r.groups[key], telemetry.Time(now.UnixNano())
 	switch {
 	case len(members) == 0: // it is open, and nothing fires
-		if _, heard := r.heard[key]; !heard && now.Sub(r.evaluated) < orphaned {
+		_, heard := r.heard[key]
+		if known := heard || r.retires || key == r.unheard; !known && now.Sub(r.evaluated) < orphaned {
 			return nil, nil
 		}
-		b, err := over(g.last, g.revision+1, at)
+		how := ceased
+		if r.retires {
+			how = notEvaluated
+		}
+		b, err := over(g.last, g.revision+1, at, how)
 		if err != nil {
 			return nil, fmt.Errorf("alert %s: %w", g.id, err)
 		}
@@ -365,14 +420,20 @@ func (r *Raiser) change(key string, members []*Alert, now time.Time) (*body, err
 		r.count.full.Inc()
 		return nil, nil
 	case g == nil || g.last == nil: // a new episode
-		before := ""
-		if g != nil {
-			before = g.id
-		}
 		opened := slices.MinFunc(members, func(a, b *Alert) int { return cmp.Compare(a.StartsAt, b.StartsAt) }).StartsAt
-		g = &group{id: idOf(r.c.Site, key, before), opened: opened}
+		g = r.episode(key, opened, now)
 	case g.members == digest(members) || now.Sub(g.at) < updateEvery:
 		return nil, nil
 	}
 	return r.open(g, members, at), nil
+}
+
+// episode begins a new one of a group.
+func (r *Raiser) episode(key string, opened telemetry.Time, now time.Time) *group {
+	// Where all is forgotten, what is named anew must not be called as it was.
+	before := fmt.Sprint("in ", now.UnixNano()/int64(bus.RevisionsRetain))
+	if g := r.groups[key]; g != nil {
+		before = g.id
+	}
+	return &group{id: idOf(r.c.Site, key, before), opened: opened}
 }

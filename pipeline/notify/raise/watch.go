@@ -1,0 +1,118 @@
+package raise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// Unheard is the alert that no rule is evaluated any more.
+	Unheard = "QuintetRulesNotEvaluated"
+	// forsaken is how long nobody need renew the lease before that is told: four
+	// times Prometheus' own interval between two sendings of an alert, which is
+	// when it lets one end that is not sent again.
+	forsaken = 4 * time.Minute
+	// fewNamed is how many of the open groups it names.
+	fewNamed = 8
+)
+
+// unheard is that alert, without what it says.
+func unheard(site string) *Alert {
+	a := &Alert{Entity: telemetry.Entity{Kind: telemetry.Collector, Name: "quintet"}, RuleAlert: notify.RuleAlert{
+		Labels: map[string]string{"alertname": Unheard, "severity": explain.SeverityCritical, "domain": telemetry.Software.String(), "site": site}}}
+	a.print, a.group = a.fingerprint(), a.key()
+	return a
+}
+
+// Watch is a process that tells of alerts and evaluates no rules itself. It
+// raises one alert when those who do have gone silent while something was open:
+// nobody would end that. What is open stays so, for nobody knows that it is over.
+// Who evaluates rules again ends it.
+type Watch struct {
+	r     *Raiser
+	seen  uint64    // the lease, as it was seen last; 0 while nobody holds it
+	since time.Time // when it was seen first
+}
+
+// NewWatch returns a Watch.
+func NewWatch(c Config) (*Watch, error) {
+	r, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Watch{r: r}, nil
+}
+
+// Run watches until ctx is done.
+func (w *Watch) Run(ctx context.Context) error {
+	return w.r.run(ctx, func(ctx context.Context) (bool, error) { return false, w.look(ctx) })
+}
+
+func (w *Watch) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	now := w.r.c.Now()
+	w.r.mu.Lock()
+	w.r.forget(now)
+	w.r.mu.Unlock()
+	var held uint64
+	switch e, err := w.r.lease.kv.Get(ctx, leaseKey); {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+	case err != nil:
+		w.since = time.Time{} // who cannot be heard may not be heard either
+		return err
+	default:
+		held = e.Revision()
+	}
+	if held != w.seen || w.since.IsZero() {
+		w.seen, w.since = held, now
+	}
+	if now.Sub(w.since) < forsaken {
+		return nil
+	}
+	if b := w.r.silence(w.since, now); b != nil {
+		return w.r.publish(ctx, b)
+	}
+	return nil
+}
+
+// silence is what is to be published of rules that are not evaluated since a
+// time; nil where that was said, or nothing is open that would go stale.
+func (r *Raiser) silence(since, now time.Time) *body {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var open []string
+	for k, g := range r.groups {
+		switch {
+		case g.last == nil:
+		case k == r.unheard:
+			return nil
+		default:
+			open = append(open, k)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	slices.Sort(open)
+	a := unheard(r.c.Site)
+	a.StartsAt = telemetry.Time(since.UnixNano())
+	named, more := open, ""
+	if len(open) > fewNamed {
+		named, more = open[:fewNamed], fmt.Sprintf(" and %d more", len(open)-fewNamed)
+	}
+	a.Annotations = map[string]string{"summary": "no rule is evaluated: alerts neither begin nor end",
+		"description": fmt.Sprintf("No process has evaluated rules since %s. Whether these still hold is not known: %s%s.", since.UTC().Format(time.RFC3339), strings.Join(named, "; "), more)}
+	g := r.episode(a.group, a.StartsAt, now)
+	return r.open(g, []*Alert{a}, telemetry.Time(now.UnixNano()))
+}
