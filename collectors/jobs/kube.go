@@ -1,18 +1,14 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
@@ -20,64 +16,23 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// perPage is how many pods a page of the list has at most.
-const perPage = 500
+// most bounds what is kept of a cluster, of each kind.
+const mostPods, mostOwners = 1 << 17, 1 << 15
 
-// mostPods bounds what is kept of a cluster.
-const mostPods = 1 << 17
-
-// kube follows the pods of a cluster: a list in pages, then what changes, for as
-// long as the server keeps what has changed.
+// kube follows the pods of a cluster and what owns them, each as a list in pages
+// and then what changes, for as long as the server keeps what has changed.
 type kube struct {
-	cfg     Config
-	client  *http.Client
-	base    string
-	pods    map[string]*pod // by uid; those that are given GPUs
-	version string          // of what was heard last; "" asks for the list
-	jobs    *tracker
-	sizes   *sizes
+	cfg    Config
+	client *http.Client
+	base   string
+	pods   *feed[pod]
+	owners []*feed[owner] // JobSets and Jobs, where there are any
+	queued *feed[workload]
+	find   time.Time                 // when it is looked for what the server has
+	gone   map[string]telemetry.Time // since when jobs that ran have no pods, and nobody says why
+	jobs   *tracker
+	sizes  *sizes
 }
-
-// pod is what is read of one.
-type pod struct {
-	Metadata struct {
-		Name, Namespace, UID string
-		ResourceVersion      string
-		Labels               map[string]string
-	}
-	Spec struct {
-		NodeName   string
-		Containers []struct {
-			Resources struct {
-				Limits, Requests map[string]any
-			}
-		}
-	}
-	Status struct {
-		Phase, Reason     string
-		StartTime         time.Time
-		ContainerStatuses []struct {
-			RestartCount int
-			State        struct {
-				Terminated *struct {
-					ExitCode, Signal int
-					Reason           string
-					FinishedAt       time.Time
-				}
-			}
-		}
-	}
-}
-
-// jobLabels name the job that a pod is of, the widest first: a JobSet's Jobs
-// are its parts.
-func jobLabels() []string {
-	return []string{"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "leaderworkerset.sigs.k8s.io/name", "ray.io/cluster",
-		"batch.kubernetes.io/job-name", "job-name"}
-}
-
-// attemptLabel is how often a JobSet was made anew.
-const attemptLabel = "jobset.sigs.k8s.io/restart-attempt"
 
 func openKube(c Config, g dial.Guard) (source, error) {
 	client, base, err := httpClient(c, g)
@@ -85,26 +40,50 @@ func openKube(c Config, g dial.Guard) (source, error) {
 		return nil, err
 	}
 	client.Timeout = c.Timeout + c.Every // of a watch
+	if t, ok := client.Transport.(*http.Transport); ok {
+		t.MaxConnsPerHost, t.MaxIdleConnsPerHost = 4, 4 // a watch of each kind
+	}
 	return newKube(c, client, base), nil
 }
 
 func newKube(c Config, client *http.Client, base string) *kube {
-	return &kube{cfg: c, client: client, base: base, pods: map[string]*pod{}, jobs: newTracker(typeKube, c.Name, c.MaxJobs), sizes: newSizes(c)}
+	k := &kube{cfg: c, client: client, base: base, jobs: newTracker(typeKube, c.Name, c.MaxJobs), sizes: newSizes(c), gone: map[string]telemetry.Time{}}
+	k.pods = newFeed("/api/v1", "pods", mostPods, func(p *pod) (*meta, bool) { return &p.Metadata, c.CPUJobs || usesGPU(p.Spec.Containers) })
+	return k
 }
 
 func (k *kube) close() { k.client.CloseIdleConnections() }
 
-var errGone = errors.New("the server has forgotten what has changed")
-
-// read reads the list, or what has changed for as long as a round lasts.
+// read reads the lists, or what has changed for as long as a round lasts. Pods it
+// cannot do without; of what owns them the rest is told where the server has it
+// and lets it be read.
 func (k *kube) read(ctx context.Context, r *report) error {
-	var err error
-	if k.version == "" {
-		err = k.list(ctx, r)
-	} else if err = k.watch(ctx, r); errors.Is(err, errGone) {
-		k.version = ""
-		err = k.list(ctx, r)
+	k.discover(ctx, r)
+	var all sync.WaitGroup
+	var others []follower
+	for _, f := range k.owners {
+		others = append(others, f)
 	}
+	if k.queued != nil {
+		others = append(others, k.queued)
+	}
+	errs := make([]error, len(others))
+	for i, f := range others {
+		all.Go(func() { errs[i] = f.follow(ctx, k) })
+	}
+	err := k.pods.follow(ctx, k)
+	all.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	k.pods.count(r)
+	for i, f := range others {
+		f.count(r)
+		if errs[i] != nil {
+			r.drop(reasonOf(errs[i]), 1)
+		}
+	}
+	k.refused(errs)
 	if err != nil {
 		r.drop(reasonOf(err), 1)
 		return err
@@ -114,138 +93,137 @@ func (k *kube) read(ctx context.Context, r *report) error {
 	return k.sizes.emit(r, k.jobs)
 }
 
-func (k *kube) ask(ctx context.Context, query url.Values, read func(io.Reader) error) error {
-	path := "/api/v1/pods"
-	if k.cfg.Namespace != "" {
-		path = "/api/v1/namespaces/" + url.PathEscape(k.cfg.Namespace) + "/pods"
-	}
-	q, word, err := question(ctx, k.base+path+"?"+query.Encode(), k.cfg.TokenFile)
-	if err != nil {
-		return err
-	}
-	if word != "" {
-		q.Header.Set("Authorization", "Bearer "+word)
-	}
-	err = answer(k.client, q, k.cfg.MaxBody, read)
-	if errors.Is(err, errAbsent) {
-		err = fmt.Errorf("%w: %w", errGone, err)
-	}
-	return err
-}
+// findEvery is how often it is looked for what the server has: an operator may
+// be installed, or a right be given.
+const findEvery = 10 * time.Minute
 
-func (k *kube) list(ctx context.Context, r *report) error {
-	pods := map[string]*pod{}
-	version, from := "", ""
-	for {
-		var page struct {
-			Metadata struct{ ResourceVersion, Continue string }
-			Items    []json.RawMessage
-		}
-		query := url.Values{"limit": {strconv.Itoa(perPage)}}
-		if from != "" {
-			query.Set("continue", from)
-		}
-		err := k.ask(ctx, query, func(in io.Reader) error {
-			if err := json.NewDecoder(in).Decode(&page); err != nil {
-				return fmt.Errorf("%w: %w", errForm, err)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if page.Metadata.ResourceVersion == "" {
-			return fmt.Errorf("%w: a list of no version", errForm)
-		}
-		for _, b := range page.Items {
-			k.keep(r, pods, b, false)
-		}
-		version, from = page.Metadata.ResourceVersion, page.Metadata.Continue
-		if from == "" {
-			k.pods, k.version = pods, version
-			return nil
-		}
-	}
-}
-
-// keep notes a pod that is given GPUs, or that it is gone.
-func (k *kube) keep(r *report, pods map[string]*pod, b []byte, gone bool) {
-	p := &pod{}
-	if json.Unmarshal(b, p) != nil || p.Metadata.UID == "" || p.Metadata.Name == "" {
-		r.drop(collectors.Malformed, 1)
+// discover asks which kinds of the owners of pods the server has, and in which
+// version.
+func (k *kube) discover(ctx context.Context, r *report) {
+	now := time.Now()
+	if now.Before(k.find) {
 		return
 	}
-	switch {
-	case gone || !k.cfg.CPUJobs && !p.usesGPU():
-		delete(pods, p.Metadata.UID)
-	case len(pods) >= mostPods && pods[p.Metadata.UID] == nil:
-		r.drop(collectors.OverLimit, 1)
-	default:
-		pods[p.Metadata.UID] = p
+	var has struct {
+		Groups []struct {
+			Name             string
+			PreferredVersion struct{ GroupVersion string }
+		}
+	}
+	err := k.ask(ctx, "/apis", nil, func(in io.Reader) error { return decode(in, &has) })
+	if err != nil && !errors.Is(err, errAbsent) {
+		r.drop(reasonOf(err), 1)
+	}
+	if err != nil && !errors.Is(err, errAbsent) && !errors.Is(err, errDenied) {
+		return // it is asked again in the next round
+	}
+	if errors.Is(err, errDenied) {
+		k.cfg.Logger.Warn("what the cluster has beside pods may not be known: only they are read", "source", k.cfg.Name, "err", err)
+	}
+	k.find = now.Add(findEvery)
+	owners, queued := k.owners, k.queued
+	k.owners, k.queued = nil, nil
+	for _, g := range has.Groups {
+		path, plural := "/apis/"+g.PreferredVersion.GroupVersion, ownerKinds(g.Name)
+		if plural == "workloads" {
+			if k.queued = queued; queued == nil || queued.group != path {
+				k.queued = newFeed(path, plural, mostOwners, func(w *workload) (*meta, bool) { return &w.Metadata, w.Metadata.owner() != "" })
+			}
+			continue
+		}
+		if plural == "" {
+			continue
+		}
+		if i := slices.IndexFunc(owners, func(f *feed[owner]) bool { return f.group == path }); i >= 0 {
+			k.owners = append(k.owners, owners[i])
+			continue
+		}
+		k.owners = append(k.owners, newFeed(path, plural, mostOwners, k.follows))
 	}
 }
 
-// usesGPU reports whether a container is given a device of a GPU's kind:
-// nvidia.com/gpu, amd.com/gpu, nvidia.com/mig-….
-func (p *pod) usesGPU() bool {
-	for _, c := range p.Spec.Containers {
-		for _, of := range []map[string]any{c.Resources.Limits, c.Resources.Requests} {
-			for name, n := range of { // order-independent: any
-				if (strings.HasSuffix(name, "/gpu") || strings.HasPrefix(name, "nvidia.com/mig-")) && fmt.Sprint(n) != "0" {
-					return true
-				}
-			}
+// ownerKinds is what is read of a group; "" of any other.
+func ownerKinds(group string) string {
+	switch group {
+	case "batch":
+		return "jobs"
+	case "jobset.x-k8s.io":
+		return "jobsets"
+	case "kueue.x-k8s.io":
+		return "workloads"
+	}
+	return ""
+}
+
+// follows reports whether a Job or a JobSet is followed: it is managed by nothing
+// else, and its pods are given GPUs.
+func (k *kube) follows(o *owner) (*meta, bool) {
+	return &o.Metadata, o.Metadata.owner() == "" && (k.cfg.CPUJobs || o.usesGPU())
+}
+
+// refused leaves out the kinds that may not be read, until it is looked for them
+// again.
+func (k *kube) refused(errs []error) {
+	out := func(path string, err error) bool {
+		if !errors.Is(err, errDenied) && !errors.Is(err, errAbsent) {
+			return false
+		}
+		k.cfg.Logger.Warn("not read of the cluster", "source", k.cfg.Name, "kind", path, "err", err)
+		return true
+	}
+	n := len(k.owners)
+	if k.queued != nil && out(k.queued.plural, errs[n]) {
+		k.queued = nil
+	}
+	var keep []*feed[owner]
+	for i, f := range k.owners {
+		if !out(f.plural, errs[i]) {
+			keep = append(keep, f)
 		}
 	}
-	return false
+	k.owners = keep
 }
 
-func (k *kube) watch(ctx context.Context, r *report) error {
-	wait := max(1, int(k.cfg.Every/time.Second))
-	query := url.Values{"watch": {"1"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {k.version}, "timeoutSeconds": {strconv.Itoa(wait)}}
-	return k.ask(ctx, query, func(in io.Reader) error {
-		d := json.NewDecoder(in)
-		for {
-			var e struct {
-				Type   string
-				Object json.RawMessage
-			}
-			switch err := d.Decode(&e); {
-			case errors.Is(err, io.EOF):
-				return nil
-			case errors.Is(err, io.ErrUnexpectedEOF):
-				return err
-			case err != nil:
-				return fmt.Errorf("%w: %w", errForm, err)
-			}
-			if e.Type == "ERROR" {
-				return errGone
-			}
-			var at struct {
-				Metadata struct{ ResourceVersion string }
-			}
-			if json.Unmarshal(e.Object, &at) == nil && at.Metadata.ResourceVersion != "" {
-				k.version = at.Metadata.ResourceVersion
-			}
-			if e.Type != "BOOKMARK" {
-				k.keep(r, k.pods, e.Object, e.Type == "DELETED")
-			}
-		}
-	})
-}
-
-// tell makes jobs of the pods, and states what has changed.
+// tell makes jobs of the pods and their owners, and states what has changed.
 func (k *kube) tell(r *report) {
 	all := map[string]*work{}
-	for _, uid := range slices.Sorted(maps.Keys(k.pods)) {
-		p := k.pods[uid]
-		key, name := p.job()
+	of := func(m *meta, key, name string) *work {
 		w := all[key]
 		if w == nil {
-			w = &work{key: key, job: jobEntity(k.cfg.Job, "{namespace}", p.Metadata.Namespace, "{name}", name, "{id}", uid), phase: ended}
+			w = &work{key: key, job: jobEntity(k.cfg.Job, "{namespace}", m.Namespace, "{name}", name, "{id}", m.UID)}
 			all[key] = w
 		}
+		return w
+	}
+	known := map[string]bool{}
+	for _, f := range k.owners {
+		for _, uid := range slices.Sorted(maps.Keys(f.held)) {
+			m := &f.held[uid].Metadata
+			of(m, m.Namespace+"/"+m.Name, m.Name) // by which it is named, whatever its pods are called
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(k.pods.held)) {
+		p := k.pods.held[uid]
+		key, name := p.job()
+		w := of(&p.Metadata, key, name)
+		if !known[key] {
+			known[key], w.phase = true, ended
+		}
 		p.add(w)
+	}
+	for _, f := range k.owners {
+		for _, uid := range slices.Sorted(maps.Keys(f.held)) {
+			o := f.held[uid]
+			o.add(all[o.Metadata.Namespace+"/"+o.Metadata.Name])
+		}
+	}
+	if k.queued != nil {
+		for _, uid := range slices.Sorted(maps.Keys(k.queued.held)) {
+			q := k.queued.held[uid]
+			if w := all[q.Metadata.Namespace+"/"+q.Metadata.owner()]; w != nil {
+				q.add(w)
+			}
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		w := all[key]
@@ -255,55 +233,40 @@ func (k *kube) tell(r *report) {
 		}
 		slices.SortFunc(w.spots, func(a, b spot) int { return a.on.Compare(b.on) })
 		w.spots = slices.Compact(w.spots)
+		if k.unexplained(r, w) {
+			continue
+		}
 		k.jobs.note(r, *w)
+	}
+	for key := range k.gone { // order-independent: each by itself
+		if all[key] == nil {
+			delete(k.gone, key)
+		}
 	}
 	k.jobs.finish(r)
 }
 
-// job is what a pod's job is known by, and its name.
-func (p *pod) job() (key, name string) {
-	name = p.Metadata.Name
-	for _, l := range jobLabels() {
-		if v := p.Metadata.Labels[l]; v != "" {
-			name = v
-			break
-		}
+// unexplained reports whether a job that ran has no pods and a round has to pass
+// before that is told: its owner and its queue are heard by watches of their own,
+// and may say why.
+func (k *kube) unexplained(r *report, w *work) bool {
+	if w.phase != waiting || k.jobs.held[w.key] == nil {
+		delete(k.gone, w.key)
+		return false
 	}
-	return p.Metadata.Namespace + "/" + name, name
+	since, told := k.gone[w.key]
+	if told {
+		w.end = max(w.end, since)
+		return false
+	}
+	k.gone[w.key], k.jobs.seen[w.key] = r.now, true
+	return true
 }
 
-// add adds a pod to its job: a job runs while one of its pods does, and has
-// failed when one has and none runs.
-func (p *pod) add(w *work) {
-	if n, err := strconv.Atoi(p.Metadata.Labels[attemptLabel]); err == nil { // its pods are new ones then
-		w.restarts = max(w.restarts, n)
+// decode reads one document.
+func decode(in io.Reader, into any) error {
+	if err := json.NewDecoder(in).Decode(into); err != nil {
+		return errors.Join(errForm, err)
 	}
-	for _, c := range p.Status.ContainerStatuses {
-		w.restarts = max(w.restarts, c.RestartCount)
-		if t := c.State.Terminated; t != nil {
-			w.end = max(w.end, telemetry.Time(t.FinishedAt.UnixNano()))
-			if t.ExitCode != 0 && w.text == "" {
-				w.text = strings.TrimSpace(fmt.Sprintf("exit code %d %s", t.ExitCode, t.Reason))
-			}
-		}
-	}
-	switch p.Status.Phase {
-	case "Running":
-		w.phase = running
-		if at := telemetry.Time(p.Status.StartTime.UnixNano()); !p.Status.StartTime.IsZero() && (w.start == 0 || at < w.start) {
-			w.start = at
-		}
-		if p.Spec.NodeName != "" {
-			w.spots = append(w.spots, spot{telemetry.Entity{Kind: telemetry.Node, Name: telemetry.NamePart(p.Spec.NodeName)}, -1})
-		}
-	case "Failed":
-		if w.phase != running {
-			w.phase = failed
-		}
-		w.text = cmp.Or(w.text, p.Status.Reason)
-	case "Pending", "Unknown":
-		if w.phase == ended {
-			w.phase = waiting
-		}
-	}
+	return nil
 }

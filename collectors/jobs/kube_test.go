@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,13 +17,19 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
-// apiServer has pods, lists them in pages and tells what changes.
+// apiServer has resources by path, lists them in pages and tells what changes.
 type apiServer struct {
 	mu      sync.Mutex
 	pods    []map[string]any
-	changes []map[string]any // from version 100 on
+	others  map[string][]map[string]any // /apis/batch/v1/jobs
+	denied  string                      // a path that may not be read
+	changes []apiChange                 // from version 100 on
 	forgets bool
-	asked   []string
+}
+
+type apiChange struct {
+	path, kind string
+	object     map[string]any
 }
 
 func podOf(name, job, node, state string, restarts int, gpus string) map[string]any {
@@ -37,23 +44,37 @@ func podOf(name, job, node, state string, restarts int, gpus string) map[string]
 func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	q := r.URL.Query()
-	if len(a.asked) < 100 {
-		a.asked = append(a.asked, r.URL.RawQuery)
+	q, items := r.URL.Query(), a.pods
+	switch r.URL.Path {
+	case "/apis":
+		groups := []any{map[string]any{"name": "apps", "preferredVersion": map[string]any{"groupVersion": "apps/v1"}}}
+		for path := range a.others {
+			version := strings.TrimPrefix(path[:strings.LastIndex(path, "/")], "/apis/")
+			groups = append(groups, map[string]any{"name": strings.Split(version, "/")[0], "preferredVersion": map[string]any{"groupVersion": version}})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "APIGroupList", "groups": groups})
+		return
+	case podsPath:
+	default:
+		var there bool
+		if items, there = a.others[r.URL.Path]; !there {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
 	}
-	if r.Header.Get("Authorization") == "" && r.URL.Path != "/api/v1/pods" {
+	if r.URL.Path == a.denied {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
 	if q.Get("watch") == "" { // two pages
-		page := map[string]any{"metadata": map[string]any{"resourceVersion": "100", "continue": ""}, "items": a.pods[len(a.pods)/2:]}
-		if q.Get("continue") == "" && len(a.pods) > 1 {
-			page = map[string]any{"metadata": map[string]any{"resourceVersion": "100", "continue": "more"}, "items": a.pods[:len(a.pods)/2]}
+		page := map[string]any{"metadata": map[string]any{"resourceVersion": fmt.Sprint(100 + len(a.changes)), "continue": ""}, "items": items[len(items)/2:]}
+		if q.Get("continue") == "" && len(items) > 1 {
+			page = map[string]any{"metadata": map[string]any{"resourceVersion": "100", "continue": "more"}, "items": items[:len(items)/2]}
 		}
 		_ = json.NewEncoder(w).Encode(page)
 		return
 	}
-	if a.forgets {
+	if a.forgets && r.URL.Path == podsPath {
 		a.forgets = false
 		_ = json.NewEncoder(w).Encode(map[string]any{"type": "ERROR", "object": map[string]any{"kind": "Status", "code": 410}})
 		return
@@ -61,15 +82,21 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	from := 0
 	_, _ = fmt.Sscan(q.Get("resourceVersion"), &from)
 	for i := max(0, from-100); i < len(a.changes); i++ {
-		a.changes[i]["object"].(map[string]any)["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(101 + i)
-		_ = json.NewEncoder(w).Encode(a.changes[i])
+		if c := a.changes[i]; c.path == r.URL.Path {
+			c.object["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(101 + i)
+			_ = json.NewEncoder(w).Encode(map[string]any{"type": c.kind, "object": c.object})
+		}
 	}
 }
 
-func (a *apiServer) change(kind string, pod map[string]any) {
+const podsPath = "/api/v1/pods"
+
+func (a *apiServer) change(kind string, pod map[string]any) { a.changeOf(podsPath, kind, pod) }
+
+func (a *apiServer) changeOf(path, kind string, x map[string]any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.changes = append(a.changes, map[string]any{"type": kind, "object": pod})
+	a.changes = append(a.changes, apiChange{path, kind, x})
 }
 
 // TestKubernetes: the pods of a JobSet are one job; what happens to them is told
@@ -83,16 +110,7 @@ func TestKubernetes(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := start(t, c)
-	happened := func(want ...string) {
-		t.Helper()
-		e.Until(fmt.Sprint(want), func() bool {
-			var got []string
-			for i := range e.Events {
-				got = append(got, fmt.Sprintf("%s %s %s", e.Events[i].Entity, e.Events[i].Name, e.Events[i].Text))
-			}
-			return slices.Equal(got, want)
-		})
-	}
+	happened := func(want ...string) { t.Helper(); e.happened(want...) }
 	all := []string{"job:ml.llm job_started "}
 	happened(all...)
 	if got, want := e.runs(), []string{"job:ml.llm > node:n1", "job:ml.llm > node:n2"}; !slices.Equal(got, want) {

@@ -36,6 +36,7 @@ type work struct {
 	end      telemetry.Time // of its last run; zero if it has none
 	restarts int
 	text     string // how it ended
+	note     string // how it came to start
 	spots    []spot
 }
 
@@ -92,7 +93,7 @@ func (t *tracker) begin(r *report, w work) {
 	if !t.later && (unknown || r.now.Sub(w.start) > fresh) {
 		return
 	}
-	name, text := telemetry.EventJobStarted, ""
+	name, text := telemetry.EventJobStarted, w.note
 	if w.restarts > 0 {
 		name, text = telemetry.EventJobRestarted, "restart "+strconv.Itoa(w.restarts)
 	}
