@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// handler answers what an API server does of pods, and what clients ask before.
+// handler answers what an API server does of its resources, and what clients ask
+// before.
 func (f *Fleet) handler() http.Handler {
 	mux := http.NewServeMux()
 	whole := func(doc object) http.HandlerFunc {
@@ -20,11 +21,20 @@ func (f *Fleet) handler() http.Handler {
 	}
 	mux.HandleFunc("GET /version", whole(object{"major": "1", "minor": "33", "gitVersion": "v1.33.1", "platform": "linux/amd64"}))
 	mux.HandleFunc("GET /api", whole(object{"kind": "APIVersions", "versions": []any{"v1"}}))
-	mux.HandleFunc("GET /apis", whole(object{"kind": "APIGroupList", "apiVersion": "v1", "groups": []any{}}))
-	mux.HandleFunc("GET /api/v1", whole(object{"kind": "APIResourceList", "groupVersion": "v1",
-		"resources": []any{object{"name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod", "verbs": []any{"get", "list", "watch"}}}}))
-	mux.HandleFunc("GET /api/v1/pods", f.read)
-	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/pods", f.read)
+	var groups []any
+	for _, k := range f.kinds.all() {
+		mux.HandleFunc("GET "+k.path(), whole(object{"kind": "APIResourceList", "groupVersion": k.version,
+			"resources": []any{object{"name": k.plural, "singularName": strings.ToLower(k.name), "namespaced": true, "kind": k.name, "verbs": []any{"get", "list", "watch"}}}}))
+		mux.HandleFunc("GET "+k.path()+"/"+k.plural, f.read(k))
+		mux.HandleFunc("GET "+k.path()+"/namespaces/{namespace}/"+k.plural, f.read(k))
+		if group, version, ok := strings.Cut(k.version, "/"); ok {
+			v := object{"groupVersion": k.version, "version": version}
+			doc := object{"kind": "APIGroup", "apiVersion": "v1", "name": group, "versions": []any{v}, "preferredVersion": v}
+			mux.HandleFunc("GET /apis/"+group, whole(doc))
+			groups = append(groups, doc)
+		}
+	}
+	mux.HandleFunc("GET /apis", whole(object{"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if word, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); !ok || subtle.ConstantTimeCompare([]byte(word), []byte(f.token)) == 0 {
 			refuse(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
@@ -50,18 +60,20 @@ func refuse(w http.ResponseWriter, code int, reason, message string) {
 	_ = json.NewEncoder(w).Encode(status(code, reason, message)) // who asked may be gone
 }
 
-func (f *Fleet) read(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Query().Get("watch") {
-	case "", "0", "false":
-		f.list(w, r)
-	default:
-		f.watch(w, r)
+func (f *Fleet) read(k *kind) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Query().Get("watch") {
+		case "", "0", "false":
+			f.list(w, r, k)
+		default:
+			f.watch(w, r, k)
+		}
 	}
 }
 
-// list answers a page of the pods. Its token names the version that the first
-// page was of and where the next begins.
-func (f *Fleet) list(w http.ResponseWriter, r *http.Request) {
+// list answers a page of a kind. Its token names the version that the first page
+// was of and where the next begins.
+func (f *Fleet) list(w http.ResponseWriter, r *http.Request, k *kind) {
 	q := r.URL.Query()
 	limit, _ := strconv.Atoi(q.Get("limit")) // 0: all
 	f.mu.Lock()
@@ -76,33 +88,24 @@ func (f *Fleet) list(w http.ResponseWriter, r *http.Request) {
 		}
 		after = name
 	}
-	var all []*pod
-	for _, p := range f.pods {
-		if p.in(r) && p.key() > after {
-			all = append(all, p)
+	var all []item
+	for _, x := range f.items {
+		if h := x.head(); h.of == k && h.in(r) && h.key() > after {
+			all = append(all, x)
 		}
 	}
 	f.mu.Unlock()
-	slices.SortFunc(all, func(a, b *pod) int { return cmp.Compare(a.key(), b.key()) })
+	slices.SortFunc(all, func(a, b item) int { return cmp.Compare(a.head().key(), b.head().key()) })
 	meta := object{"resourceVersion": strconv.Itoa(version)}
 	if limit > 0 && len(all) > limit {
-		meta["continue"], meta["remainingItemCount"] = fmt.Sprintf("%d:%s", version, all[limit-1].key()), len(all)-limit
+		meta["continue"], meta["remainingItemCount"] = fmt.Sprintf("%d:%s", version, all[limit-1].head().key()), len(all)-limit
 		all = all[:limit]
 	}
 	items := make([]any, 0, len(all))
-	for _, p := range all {
-		items = append(items, p.object())
+	for _, x := range all {
+		items = append(items, x.object())
 	}
-	answer(w, object{"kind": "PodList", "apiVersion": "v1", "metadata": meta, "items": items})
-}
-
-// key is what pods are listed by.
-func (p *pod) key() string { return p.namespace + "/" + p.name }
-
-// in reports whether a request asks for a pod's namespace.
-func (p *pod) in(r *http.Request) bool {
-	n := r.PathValue("namespace")
-	return n == "" || n == p.namespace
+	answer(w, object{"kind": k.name + "List", "apiVersion": k.version, "metadata": meta, "items": items})
 }
 
 // A watch lasts so long where the client does not say.
@@ -110,7 +113,7 @@ const watchFor = 30 * time.Minute
 
 // watch tells what has changed since a version, and goes on telling. Who asks
 // from before what is remembered has to list again.
-func (f *Fleet) watch(w http.ResponseWriter, r *http.Request) {
+func (f *Fleet) watch(w http.ResponseWriter, r *http.Request, k *kind) {
 	q := r.URL.Query()
 	since, err := strconv.Atoi(q.Get("resourceVersion"))
 	if err != nil {
@@ -135,7 +138,7 @@ func (f *Fleet) watch(w http.ResponseWriter, r *http.Request) {
 		}
 		for _, c := range news {
 			since = c.version
-			if c.pod.in(r) && enc.Encode(object{"type": c.kind, "object": c.pod.object()}) != nil {
+			if h := c.item.head(); h.of == k && h.in(r) && enc.Encode(object{"type": c.what, "object": c.item.object()}) != nil {
 				return
 			}
 		}
@@ -148,7 +151,7 @@ func (f *Fleet) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-over.C:
 			if q.Get("allowWatchBookmarks") == "true" {
-				_ = enc.Encode(object{"type": "BOOKMARK", "object": object{"kind": "Pod", "apiVersion": "v1", "metadata": object{"resourceVersion": strconv.Itoa(since)}}})
+				_ = enc.Encode(object{"type": "BOOKMARK", "object": object{"kind": k.name, "apiVersion": k.version, "metadata": object{"resourceVersion": strconv.Itoa(since)}}})
 			}
 			return
 		}

@@ -41,10 +41,11 @@ type Fleet struct {
 	listen net.Listener
 	tls    *tls.Config
 	token  string
+	kinds  *kinds
 
 	mu      sync.Mutex
 	jobs    map[telemetry.Entity]*job
-	pods    map[string]*pod // by uid
+	items   map[string]item // by uid
 	next    int             // of events
 	version int             // of what changed last
 	changes []change        // the last of them
@@ -54,8 +55,8 @@ type Fleet struct {
 // change is what a watch tells.
 type change struct {
 	version int
-	kind    string // ADDED, MODIFIED, DELETED
-	pod     *pod   // as it was then
+	what    string // ADDED, MODIFIED, DELETED
+	item    item   // as it was then
 }
 
 // New listens, and answers once Run runs.
@@ -66,7 +67,7 @@ func New(b *board.Board, c Config) (*Fleet, error) {
 	if c.Remembers == 0 {
 		c.Remembers = 1000
 	}
-	f := &Fleet{board: b, cfg: c, jobs: map[telemetry.Entity]*job{}, pods: map[string]*pod{}, version: 1000, changed: make(chan struct{})}
+	f := &Fleet{board: b, cfg: c, jobs: map[telemetry.Entity]*job{}, items: map[string]item{}, kinds: newKinds(), version: 1000, changed: make(chan struct{})}
 	if err := f.secrets(); err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}

@@ -105,8 +105,8 @@ func TestAJobsLife(t *testing.T) {
 	}
 }
 
-// TestTheAPI: pages of a list, a namespace, a watch that has forgotten, and who
-// is let in.
+// TestTheAPI: pages of a list, a namespace, a watch that has forgotten, every kind
+// and the group that it is found in, and who is let in.
 func TestTheAPI(t *testing.T) {
 	b, f := rig(t, Config{Remembers: 2})
 	collectorstest.Start(t, f.Run)
@@ -168,8 +168,24 @@ func TestTheAPI(t *testing.T) {
 	if _, text := ask("/api/v1/pods?watch=1&resourceVersion=1000&timeoutSeconds=1", f.token); !strings.Contains(text, `"code":410`) {
 		t.Errorf("from long ago: %s", text)
 	}
-	if _, text := ask(fmt.Sprintf("/api/v1/pods?watch=1&resourceVersion=%d&timeoutSeconds=1&allowWatchBookmarks=true", f.version-1), f.token); strings.Count(text, `"MODIFIED"`) != 1 || !strings.Contains(text, `"BOOKMARK"`) {
+	last := fmt.Sprintf("watch=1&resourceVersion=%d&timeoutSeconds=1&allowWatchBookmarks=true", f.version-1)
+	if _, text := ask("/apis/batch/v1/jobs?"+last, f.token); strings.Count(text, `"MODIFIED"`) != 1 || !strings.Contains(text, "BackoffLimitExceeded") || !strings.Contains(text, `"BOOKMARK"`) {
 		t.Errorf("the last change: %s", text)
+	}
+	if _, text := ask("/apis/jobset.x-k8s.io/v1alpha2/jobsets?"+last, f.token); strings.Contains(text, `"MODIFIED"`) {
+		t.Errorf("a change of another kind: %s", text)
+	}
+	for path, want := range map[string]string{
+		"/apis": `"groupVersion":"kueue.x-k8s.io/v1beta1"`, "/apis/kueue.x-k8s.io": `"preferredVersion"`, "/apis/kueue.x-k8s.io/v1beta1": `"kind":"Workload"`,
+		"/apis/batch/v1/namespaces/ml/jobs":                        `"kind":"JobSet","name":"train-a"`,
+		"/apis/jobset.x-k8s.io/v1alpha2/jobsets?limit=1":           `"nvidia.com/gpu":"2"`,
+		"/apis/kueue.x-k8s.io/v1beta1/workloads":                   `"type":"Admitted"`,
+		"/apis/kueue.x-k8s.io/v1beta1/namespaces/nobody/workloads": `"items":[]`,
+		"/apis/batch/v1/jobs?watch=1&resourceVersion=1000":         `"code":410`,
+	} {
+		if code, text := ask(path, f.token); code != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: %d, nothing of %s: %s", path, code, want, text)
+		}
 	}
 	for _, path := range []string{"/api/v1/pods?watch=1", "/api/v1/pods?continue=x"} {
 		if code, _ := ask(path, f.token); code != http.StatusBadRequest {
