@@ -105,11 +105,9 @@ func TestAJobsLife(t *testing.T) {
 	}
 }
 
-// TestTheAPI: pages of a list, a namespace, a watch that has forgotten, every kind
-// and the group that it is found in, and who is let in.
-func TestTheAPI(t *testing.T) {
-	b, f := rig(t, Config{Remembers: 2})
-	collectorstest.Start(t, f.Run)
+// asking returns what asks the API server for a path, with a token.
+func asking(t *testing.T, f *Fleet) func(path, token string) (int, string) {
+	t.Helper()
 	ca, err := os.ReadFile(f.caFile())
 	if err != nil {
 		t.Fatal(err)
@@ -117,8 +115,8 @@ func TestTheAPI(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
-	defer client.CloseIdleConnections()
-	ask := func(path, token string) (int, string) {
+	t.Cleanup(client.CloseIdleConnections)
+	return func(path, token string) (int, string) {
 		t.Helper()
 		q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.url()+path, http.NoBody)
 		if err != nil {
@@ -136,6 +134,14 @@ func TestTheAPI(t *testing.T) {
 		}
 		return a.StatusCode, string(text)
 	}
+}
+
+// TestTheAPI: pages of a list, a namespace, a watch that has forgotten, every kind
+// and the group that it is found in, and who is let in.
+func TestTheAPI(t *testing.T) {
+	b, f := rig(t, Config{Remembers: 2})
+	collectorstest.Start(t, f.Run)
+	ask := asking(t, f)
 	if code, text := ask("/api/v1/pods", "somebody"); code != http.StatusUnauthorized || !strings.Contains(text, `"kind":"Status"`) {
 		t.Errorf("a stranger is answered %d %s", code, text)
 	}
