@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"math"
 	"net/http"
 
 	"github.com/quintet-dc/quintet/pipeline/notify"
@@ -63,9 +64,17 @@ func (s *service) raising() raise.Config {
 func raised(fired []query.Alert) (out []raise.Alert) {
 	for _, a := range fired {
 		out = append(out, raise.Alert{Entity: label.About(a.Labels), Over: a.Resolved, Until: a.EndsAt,
-			RuleAlert: notify.RuleAlert{Labels: a.Labels, Annotations: a.Annotations, StartsAt: telemetry.Time(a.StartsAt.UnixNano())}})
+			RuleAlert: notify.RuleAlert{Labels: a.Labels, Annotations: a.Annotations, StartsAt: telemetry.Time(a.StartsAt.UnixNano()), Expr: a.Expr, Value: finite(a.Value)}})
 	}
 	return out
+}
+
+// finite is a value that JSON can carry.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
 }
 
 // historyHandler answers queries of the history; nil where there is none.

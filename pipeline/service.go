@@ -238,7 +238,7 @@ func (s *service) startWeb() error {
 		return err
 	}
 	web := s.c.File.Web
-	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Teams: s.c.File.Notify.Teams, Demo: s.c.Demo, Bus: s.bus,
+	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Teams: s.c.File.Notify.Teams, Demo: s.c.Demo, Bus: s.bus, Incidents: s.bus.Incidents(), Firing: s.bus.Alerts(),
 		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Ready: s.ready, Pins: s.pins(), Metrics: s.metrics, Logger: s.part("web")}
 	c.Replay, c.Assist, c.Listener = s.c.Deck, s.assist, s.c.Listener
 	c.History = s.historyHandler()

@@ -65,10 +65,19 @@ func (b *board) post(rev *revision) {
 	if old == nil && len(b.open) >= maxOpen {
 		return
 	}
-	p := &posted{rev: rev.bare(), since: b.c.Now(), affected: map[telemetry.Entity]bool{}, jobs: map[telemetry.Entity]bool{}}
+	p := newPosted(rev.bare())
+	p.since = b.c.Now()
 	if old != nil {
 		p.since = old.since
 	}
+	b.open[rev.ID] = p
+	if b.c.Graph != nil {
+		b.c.Graph.Above(rev.root) // so that it is known when it is asked for
+	}
+}
+
+func newPosted(rev *revision) *posted {
+	p := &posted{rev: rev, affected: map[telemetry.Entity]bool{}, jobs: map[telemetry.Entity]bool{}}
 	for _, l := range rev.chain {
 		p.affect(l)
 	}
@@ -78,10 +87,7 @@ func (b *board) post(rev *revision) {
 	for _, j := range rev.jobs {
 		p.jobs[j] = true
 	}
-	b.open[rev.ID] = p
-	if b.c.Graph != nil {
-		b.c.Graph.Above(rev.root) // so that it is known when it is asked for
-	}
+	return p
 }
 
 func (p *posted) affect(e telemetry.Entity) {
@@ -151,13 +157,13 @@ func (b *board) suppressor(d *desk, p *posted) (by, why string) {
 			continue
 		}
 		if above == nil {
-			above = b.above(p.rev.root)
+			above = aboveOf(b.c.Graph, p.rev.root)
 		}
 		how := consequence(p, a, above)
 		if how == "" || d.refused(a.rev) != "" {
 			continue
 		}
-		if !p.rev.alert() && consequence(a, p, b.above(a.rev.root)) != "" && rank(a.rev.Severity) == rank(p.rev.Severity) && earlier(p, a) < 0 {
+		if !p.rev.alert() && consequence(a, p, aboveOf(b.c.Graph, a.rev.root)) != "" && rank(a.rev.Severity) == rank(p.rev.Severity) && earlier(p, a) < 0 {
 			continue // each follows from the other: the first to open is told
 		}
 		first, by, why = a, id, how
@@ -165,16 +171,16 @@ func (b *board) suppressor(d *desk, p *posted) (by, why string) {
 	return by, why
 }
 
-// above returns what stands above an entity, and how.
-func (b *board) above(e telemetry.Entity) map[telemetry.Entity]string {
+// aboveOf returns what stands above an entity, and how.
+func aboveOf(g Graph, e telemetry.Entity) map[telemetry.Entity]string {
 	out := map[telemetry.Entity]string{}
-	if b.c.Graph == nil {
+	if g == nil {
 		for _, c := range match.Containers(e)[1:] {
 			out[c] = "contains " + e.String()
 		}
 		return out
 	}
-	steps, _ := b.c.Graph.Above(e)
+	steps, _ := g.Above(e)
 	for _, s := range steps {
 		if _, known := out[s.Entity]; !known {
 			out[s.Entity] = s.How

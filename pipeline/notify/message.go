@@ -63,7 +63,12 @@ func read(data []byte, owners []match.Owner) (*telling, telemetry.Time) {
 	if json.Unmarshal(data, &in) != nil {
 		return nil, 0
 	}
-	t := &telling{facts: match.Owned(match.Of(&in), owners), root: in.Root.Entity, entities: in.Impact.Entities}
+	return tell(&in, owners), in.Opened
+}
+
+// tell is what an incident says.
+func tell(in *explain.Incident, owners []match.Owner) *telling {
+	t := &telling{facts: FactsOf(in, owners), root: in.Root.Entity, entities: in.Impact.Entities}
 	for _, j := range in.Impact.Jobs {
 		t.jobs = append(t.jobs, j.Job)
 	}
@@ -74,10 +79,16 @@ func read(data []byte, owners []match.Owner) (*telling, telemetry.Time) {
 	if len(t.jobs) > 0 {
 		t.flap.job = t.jobs[0]
 	}
-	if in.Kind == KindAlert && t.root.Kind == telemetry.Job {
-		t.facts = t.facts.With(match.Job, t.root.Name, t.root.String())
+	return t
+}
+
+// FactsOf is what matchers see of an incident or of a group of alerts.
+func FactsOf(in *explain.Incident, owners []match.Owner) match.Facts {
+	f, root := match.Owned(match.Of(in), owners), in.Root.Entity
+	if in.Kind == KindAlert && root.Kind == telemetry.Job {
+		f = f.With(match.Job, root.Name, root.String())
 	}
-	return t, in.Opened
+	return f
 }
 
 // bare returns what the board keeps of r.
@@ -174,6 +185,10 @@ type RuleAlert struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 	StartsAt    telemetry.Time    `json:"starts_at"`
+	// Expr is the rule's expression, and Value what it came to when the group was
+	// raised; a value that JSON cannot carry is left out.
+	Expr  string   `json:"expr,omitempty"`
+	Value *float64 `json:"value,omitempty"`
 }
 
 // Resolved reports whether what is told is over.

@@ -26,10 +26,10 @@ const DefaultListen = "127.0.0.1:8420"
 // Notes is the bucket in which is kept what people say of incidents.
 const Notes = bus.Notes
 
-// Stream is the stream of incidents.
+// Stream is a stream of revisions; bus.Revisions is one.
 type Stream interface {
-	FollowIncidents(ctx context.Context, after uint64, fn func(bus.Revision) error) error
-	IncidentBounds(ctx context.Context) (first, last uint64, err error)
+	Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error
+	Bounds(ctx context.Context) (first, last uint64, err error)
 }
 
 // Asker asks the engine; bus.ErrNobody means that none answers.
@@ -39,7 +39,6 @@ type Asker interface {
 
 // Bus is what is needed of the site's bus.
 type Bus interface {
-	Stream
 	Asker
 	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
 	Connected() bool
@@ -58,7 +57,7 @@ type User struct {
 	PasswordFile string
 }
 
-// Config is what a server is made of. Only Bus is needed.
+// Config is what a server is made of. Only Bus and Incidents are needed.
 type Config struct {
 	// Listen is host:port; DefaultListen where it is empty. Listener takes its
 	// place; Run closes it.
@@ -75,6 +74,9 @@ type Config struct {
 	Teams []match.Owner
 	Demo  string // says what is played, where it is not a real site
 	Bus   Bus
+	// Incidents is the stream of incidents, Firing that of the alerts of our own
+	// rules; it may be nil.
+	Incidents, Firing Stream
 	// Curves is nil where no log is at hand.
 	Curves Curves
 	// Tape and Shelf are what captures are taken from; nil is Bus, where it can
@@ -141,7 +143,7 @@ func (c Config) withDefaults() Config {
 // start (design A9).
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	if c.Bus == nil {
+	if c.Bus == nil || c.Incidents == nil {
 		return errors.New("serve: no bus")
 	}
 	if (c.CertFile == "") != (c.KeyFile == "") {

@@ -42,7 +42,8 @@ func TestOffLoopbackWantsTLSAndUsers(t *testing.T) {
 		{Config{Users: []User{{Name: "a", PasswordHash: "x"}, {Name: "a", PasswordHash: "x"}}}, `web.users[1]: "a" is there twice`},
 		{Config{Users: []User{{Name: "a"}}}, "want either a bcrypt hash or a file"},
 	} {
-		c.cfg.Bus = newSite()
+		site := newSite()
+		c.cfg.Bus, c.cfg.Incidents = site, site
 		err := c.cfg.Validate()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %v", c.cfg, err)
@@ -55,7 +56,7 @@ func TestOffLoopbackWantsTLSAndUsers(t *testing.T) {
 
 // TestRunRefusesToStart: before anything listens.
 func TestRunRefusesToStart(t *testing.T) {
-	err := Run(t.Context(), Config{Bus: newSite(), Listen: "0.0.0.0:0"})
+	err := Run(t.Context(), Config{Bus: newSite(), Incidents: newSite(), Listen: "0.0.0.0:0"})
 	if err == nil || !strings.Contains(err.Error(), "on loopback, such as 127.0.0.1:8420, neither is needed") {
 		t.Errorf("%v", err)
 	}
@@ -64,7 +65,7 @@ func TestRunRefusesToStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := Run(t.Context(), Config{Bus: newSite(), Listen: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), "address already in use") {
+	if err := Run(t.Context(), Config{Bus: newSite(), Incidents: newSite(), Listen: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("an address that is taken: %v", err)
 	}
 }
@@ -286,7 +287,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add("GET", "/../..//incidents/%2e%2e/x", "")
 	site := told()
 	site.kv.watched = true
-	s, err := newServer(f.Context(), Config{Bus: site, Curves: drawer{}})
+	s, err := newServer(f.Context(), Config{Bus: site, Incidents: site, Firing: newSite(), Curves: drawer{}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func (s *server) revisions(r *http.Request) (any, error) {
 	out := struct {
 		Revisions []json.RawMessage `json:"revisions"`
 	}{Revisions: []json.RawMessage{}}
-	err = s.cfg.Bus.FollowIncidents(ctx, k.first-1, func(rev bus.Revision) error {
+	err = s.cfg.Incidents.Follow(ctx, k.first-1, func(rev bus.Revision) error {
 		if rev.ID == k.id && len(out.Revisions) < maxRevisions {
 			out.Revisions = append(out.Revisions, rev.Data)
 		}

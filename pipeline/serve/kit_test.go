@@ -49,13 +49,13 @@ func (s *site) Connected() bool {
 	return !s.gone
 }
 
-func (s *site) IncidentBounds(context.Context) (first, last uint64, err error) {
+func (s *site) Bounds(context.Context) (first, last uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.first, uint64(len(s.stream)), nil
 }
 
-func (s *site) FollowIncidents(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
+func (s *site) Follow(ctx context.Context, after uint64, fn func(bus.Revision) error) error {
 	s.mu.Lock()
 	s.follows++
 	after = max(after, s.first-1)
@@ -270,7 +270,7 @@ type running struct {
 // run starts a server on a site; set changes it before it runs.
 func run(t *testing.T, s *site, c Config, set ...func(*server)) *running {
 	t.Helper()
-	c.Bus, c.Site = s, "lab"
+	c.Bus, c.Incidents, c.Site = s, s, "lab"
 	if c.Listener == nil {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/match"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -19,6 +20,7 @@ import (
 // Bounds of the ledger.
 const (
 	maxIncidents = 10_000
+	maxAlerts    = 2000 // groups: one may list 64 alerts
 	ringSize     = 1024
 )
 
@@ -35,8 +37,9 @@ type kept struct {
 	jobs     []telemetry.Entity
 	root     telemetry.Entity
 	title    string
-	facts    match.Facts // what silences look at
-	data     []byte      // as published
+	facts    match.Facts      // what silences look at
+	data     []byte           // as published
+	stands   *notify.Standing // while it is open
 }
 
 // newestFirst orders a list as people read it: the last to open first.
@@ -44,13 +47,15 @@ func newestFirst(a, b *kept) int {
 	return cmp.Or(cmp.Compare(b.opened, a.opened), cmp.Compare(a.id, b.id))
 }
 
-// ledger follows the stream of incidents.
+// ledger follows the stream of incidents, or that of alerts.
 type ledger struct {
-	mu    sync.Mutex
-	byID  map[string]*kept
-	order []*kept // newest first
-	ring  []bus.Revision
-	head  uint64 // sequence of the newest revision
+	most   int // that are kept
+	ringed int // revisions that are kept for who follows
+	mu     sync.Mutex
+	byID   map[string]*kept
+	order  []*kept // newest first
+	ring   []bus.Revision
+	head   uint64 // sequence of the newest revision
 	// wanted is the sequence up to which must be read before the ledger is
 	// worth looking at; -1 while that is not known.
 	wanted  int64
@@ -61,15 +66,15 @@ type ledger struct {
 	malformed *metrics.Counter
 }
 
-func newLedger(set *metrics.Set) *ledger {
-	return &ledger{byID: map[string]*kept{}, wanted: -1, changed: make(chan struct{}),
-		dropped:   set.GetOrCreateCounter("quintet_serve_incidents_dropped_total"),
+func newLedger(set *metrics.Set, what string, most, ringed int) *ledger {
+	return &ledger{most: most, ringed: ringed, byID: map[string]*kept{}, wanted: -1, changed: make(chan struct{}),
+		dropped:   set.GetOrCreateCounter("quintet_serve_" + what + "_dropped_total"),
 		malformed: set.GetOrCreateCounter("quintet_serve_revisions_malformed_total")}
 }
 
 // follow reads the stream until ctx is done.
 func (l *ledger) follow(ctx context.Context, s Stream) error {
-	first, last, err := s.IncidentBounds(ctx)
+	first, last, err := s.Bounds(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,7 +86,7 @@ func (l *ledger) follow(ctx context.Context, s Stream) error {
 	l.tell()
 	after := l.head
 	l.mu.Unlock()
-	return s.FollowIncidents(ctx, after, func(r bus.Revision) error {
+	return s.Follow(ctx, after, func(r bus.Revision) error {
 		l.take(r)
 		return nil
 	})
@@ -106,19 +111,24 @@ func (l *ledger) take(r bus.Revision) {
 		return
 	}
 	l.file(r, &in)
-	if len(l.ring) == ringSize {
-		l.ring = append(l.ring[:0:0], l.ring[ringSize/4:]...)
+	if len(l.ring) == l.ringed {
+		l.ring = append(l.ring[:0:0], l.ring[l.ringed/4:]...)
 	}
-	l.ring = append(l.ring, r)
+	if l.ringed > 0 {
+		l.ring = append(l.ring, r)
+	}
 	l.tell()
 }
 
 // file makes a revision the newest of its incident, unless it is not.
 func (l *ledger) file(r bus.Revision, in *explain.Incident) {
 	k := &kept{id: r.ID, revision: r.Number, first: r.Sequence, last: r.Sequence, state: in.State, opened: in.Opened, updated: in.Updated, data: r.Data,
-		root: in.Root.Entity, title: in.Title, facts: match.Owned(match.Of(in), l.owners)}
+		root: in.Root.Entity, title: in.Title, facts: notify.FactsOf(in, l.owners)}
 	for _, j := range in.Impact.Jobs {
 		k.jobs = append(k.jobs, j.Job)
+	}
+	if in.State == explain.StateOpen {
+		k.stands = notify.Stand(in)
 	}
 	if old := l.byID[r.ID]; old != nil {
 		k.first = old.first
@@ -132,7 +142,7 @@ func (l *ledger) file(r bus.Revision, in *explain.Incident) {
 	i, _ := slices.BinarySearchFunc(l.order, k, newestFirst)
 	l.order = slices.Insert(l.order, i, k)
 	l.byID[r.ID] = k
-	if len(l.order) > maxIncidents {
+	if len(l.order) > l.most {
 		l.shed()
 	}
 }

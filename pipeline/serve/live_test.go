@@ -67,7 +67,7 @@ func serveBus(t *testing.T, b *bus.Bus) (r *running, stop func()) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := newServer(ctx, Config{Bus: b, Site: "lab", Listener: l})
+	s, err := newServer(ctx, Config{Bus: b, Incidents: b.Incidents(), Firing: b.Alerts(), Site: "lab", Listener: l})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,8 @@ func (s *server) routes() []route {
 		{path: one + "/acknowledge", post: j(s.ready(s.acknowledge))},
 		{path: one + "/verdict", post: j(s.ready(s.judge))},
 		{path: one + "/assign", post: j(s.ready(s.assign))},
+		{path: api + "alerts", get: j(s.firing)},
+		{path: api + "alerts/{id}", get: j(s.alert)},
 		{path: api + "silences", get: j(s.ready(s.listSilences)), post: j(s.ready(s.putSilence))},
 		{path: api + "silences/{id}/expire", post: j(s.ready(s.expireSilence))},
 		{path: api + "notifications", get: j(s.ready(s.notifications))},

@@ -36,6 +36,7 @@ type server struct {
 	reply    *reply
 	count    counters
 	ledger   *ledger
+	alerts   *ledger // of our own rules
 	live     *live
 	notes    *notebook
 	silences *silence.Book
@@ -77,7 +78,10 @@ func (s *server) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
-	wg.Go(func() { s.follow(inner) })
+	wg.Go(func() { s.follow(inner, s.ledger, s.cfg.Incidents) })
+	if s.cfg.Firing != nil {
+		wg.Go(func() { s.follow(inner, s.alerts, s.cfg.Firing) })
+	}
 	wg.Go(func() { s.notes.run(inner) })
 	wg.Go(func() { s.silences.Run(inner) })
 	wg.Go(func() { s.above.Run(inner) })
@@ -93,11 +97,12 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	s := &server{cfg: c, reply: &reply{}, ledger: newLedger(c.Metrics), now: time.Now, patience: writePatience, started: time.Now(), closing: ctx,
+	s := &server{cfg: c, reply: &reply{}, ledger: newLedger(c.Metrics, "incidents", maxIncidents, ringSize),
+		alerts: newLedger(c.Metrics, "alerts", maxAlerts, 0), now: time.Now, patience: writePatience, started: time.Now(), closing: ctx,
 		spoke: &spoke{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), capturing: make(chan struct{}, captures), noEngine: &absence{}}
 	s.live = &live{asker: c.Bus, now: s.now}
 	s.notes = newNotebook(c.Bus, c.Logger, s.spoke.add)
-	s.silences, s.ledger.owners = silence.NewBook(c.Bus, c.Logger), c.Teams
+	s.silences, s.ledger.owners, s.alerts.owners = silence.NewBook(c.Bus, c.Logger), c.Teams, c.Teams
 	s.above = graph.New(c.Bus, func() time.Time { return s.now() }, c.Logger)
 	s.states = newStates(s)
 	s.count = newCounters(s)
@@ -111,14 +116,14 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 	return s, nil
 }
 
-// follow reads the stream of incidents until ctx is done.
-func (s *server) follow(ctx context.Context) {
+// follow reads a stream until ctx is done.
+func (s *server) follow(ctx context.Context, l *ledger, from Stream) {
 	for ctx.Err() == nil {
-		err := s.ledger.follow(ctx, s.cfg.Bus)
+		err := l.follow(ctx, from)
 		if ctx.Err() != nil {
 			return
 		}
-		s.cfg.Logger.Warn("the stream of incidents is interrupted", "error", err)
+		s.cfg.Logger.Warn("the stream of incidents or alerts is interrupted", "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):

@@ -189,7 +189,7 @@ func (c *client) catchUp(p place) error {
 // backlog sends what the ring has forgotten, up to where it begins.
 func (c *client) backlog(until uint64) error {
 	c.count.backlogs.Inc()
-	err := c.cfg.Bus.FollowIncidents(c.ctx, c.cursor, func(r bus.Revision) error {
+	err := c.cfg.Incidents.Follow(c.ctx, c.cursor, func(r bus.Revision) error {
 		if r.Sequence >= until {
 			return errEnough
 		}

@@ -37,6 +37,7 @@ type Alert struct {
 	Labels      map[string]string
 	Annotations map[string]string
 	Expr        string
+	Value       float64
 	StartsAt    time.Time
 	// EndsAt is when it ceased; of one that fires, until when it holds unless it is
 	// said again.
@@ -143,7 +144,7 @@ func (a *API) alerted(ctx context.Context, expr string, alerts ...*rules.Alert) 
 	}
 	out := make([]Alert, 0, len(alerts))
 	for _, x := range alerts {
-		o := Alert{Labels: x.Labels.Map(), Annotations: x.Annotations.Map(), Expr: expr, StartsAt: x.FiredAt, EndsAt: x.ValidUntil}
+		o := Alert{Labels: x.Labels.Map(), Annotations: x.Annotations.Map(), Expr: expr, Value: x.Value, StartsAt: x.FiredAt, EndsAt: x.ValidUntil}
 		if !x.ResolvedAt.IsZero() {
 			o.EndsAt, o.Resolved = x.ResolvedAt, true
 		}

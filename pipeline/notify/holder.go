@@ -1,0 +1,29 @@
+package notify
+
+import "github.com/quintet-dc/quintet/correlate/explain"
+
+// Standing is something open, as far as it decides what says what of it.
+type Standing struct{ posted *posted }
+
+// Stand returns what must be known of an open incident, risk or group of alerts.
+func Stand(in *explain.Incident) *Standing {
+	return &Standing{newPosted(&revision{ID: in.ID, Number: in.Revision, State: in.State, Kind: in.Kind, Severity: in.Severity, opened: in.Opened, telling: tell(in, nil)})}
+}
+
+// Holder returns which of the open incidents says already what a group of alerts
+// does, the first to open if there are several, and how; "" where none does. It
+// is what holds the alerts back from a receiver that is told of that incident.
+func Holder(alert *Standing, open []*Standing, g Graph) (id, how string) {
+	above := aboveOf(g, alert.posted.rev.root)
+	var first *posted
+	for _, o := range open {
+		a := o.posted
+		if a.rev.alert() || rank(a.rev.Severity) < rank(alert.posted.rev.Severity) || first != nil && earlier(first, a) < 0 {
+			continue
+		}
+		if why := consequence(alert.posted, a, above); why != "" {
+			first, id, how = a, a.rev.ID, why
+		}
+	}
+	return id, how
+}

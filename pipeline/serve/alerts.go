@@ -1,0 +1,114 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+)
+
+const usualAlerts = 500
+
+// alertNote is what else is known of a group of alerts that is open.
+type alertNote struct {
+	// Incident is the open incident that says already what they do, and Why how.
+	Incident   string   `json:"incident,omitempty"`
+	Why        string   `json:"why,omitempty"`
+	SilencedBy []string `json:"silenced_by"`
+}
+
+// firing answers GET /api/v1/alerts.
+func (s *server) firing(r *http.Request) (any, error) {
+	q := parameters(r, "state", "limit")
+	state, limit := q.text("state"), q.number("limit", usualAlerts, 1, maxAlerts)
+	if !slices.Contains([]string{"", "all", explain.StateOpen, explain.StateResolved}, state) {
+		q.fail("state", "want open, resolved or all")
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	if err := s.heardAlerts(); err != nil {
+		return nil, err
+	}
+	all, _ := s.alerts.list()
+	out := struct {
+		Alerts    []json.RawMessage    `json:"alerts"`
+		Notes     map[string]alertNote `json:"notes"`
+		Truncated bool                 `json:"truncated,omitempty"`
+	}{Alerts: []json.RawMessage{}, Notes: map[string]alertNote{}}
+	slices.SortStableFunc(all, func(a, b *kept) int { return closed(a) - closed(b) })
+	open := s.standing()
+	for _, k := range all {
+		if state != "" && state != "all" && state != k.state {
+			continue
+		}
+		if len(out.Alerts) == limit {
+			out.Truncated = true
+			break
+		}
+		out.Alerts = append(out.Alerts, k.data)
+		if n := s.alertNote(k, open); n.Incident != "" || len(n.SilencedBy) > 0 {
+			out.Notes[k.id] = n
+		}
+	}
+	return out, nil
+}
+
+// closed orders what is open before what is not.
+func closed(k *kept) int {
+	if k.state == explain.StateOpen {
+		return 0
+	}
+	return 1
+}
+
+// alert answers GET /api/v1/alerts/{id}.
+func (s *server) alert(r *http.Request) (any, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	if err := s.heardAlerts(); err != nil {
+		return nil, err
+	}
+	k, ok := s.alerts.get(r.PathValue("id"))
+	if !ok {
+		return nil, &problem{status: http.StatusNotFound, field: "id", text: "no such alert"}
+	}
+	return struct {
+		Alert json.RawMessage `json:"alert"`
+		Note  alertNote       `json:"note"`
+	}{k.data, s.alertNote(k, s.standing())}, nil
+}
+
+// heardAlerts says why the alerts are not known.
+func (s *server) heardAlerts() error {
+	if s.cfg.Firing == nil {
+		return &problem{status: http.StatusNotImplemented, text: "no alerts are heard here"}
+	}
+	if !s.alerts.current() || !s.ledger.current() {
+		return unavailable("the alerts are still being read")
+	}
+	return nil
+}
+
+// standing is what says something of alerts: the open incidents.
+func (s *server) standing() (out []*notify.Standing) {
+	all, _ := s.ledger.list()
+	for _, k := range all {
+		if k.stands != nil {
+			out = append(out, k.stands)
+		}
+	}
+	return out
+}
+
+// alertNote says what holds a group's messages back.
+func (s *server) alertNote(k *kept, open []*notify.Standing) alertNote {
+	n := alertNote{SilencedBy: s.noteView(k, note{}).SilencedBy}
+	if k.stands != nil {
+		n.Incident, n.Why = notify.Holder(k.stands, open, s.above)
+	}
+	return n
+}
