@@ -18,7 +18,7 @@ import (
 
 // kept are the pictures that docs/page.md shows.
 var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
-	"job-1280-light", "coverage-1280-dark", "silences-1280-light", "replay-1280-light"}
+	"job-1280-light", "alert-1280-light", "alerts-390-dark", "coverage-1280-dark", "silences-1280-light", "replay-1280-light"}
 
 // TestPictures takes pictures of the views at two widths in both themes, where
 // QUINTET_PAGE_PICTURES names a folder for them; "docs" renews those of
@@ -33,6 +33,7 @@ func TestPictures(t *testing.T) {
 		shots = t.TempDir()
 	}
 	alive := live(t)
+	firing(alive)
 	site := newSite(t, alive)
 	list := alive["/api/v1/incidents"].(object)["incidents"].([]any)
 	page := func(i int) string { return site.URL + "/incidents/" + list[i].(object)["id"].(string) }
@@ -47,6 +48,7 @@ func TestPictures(t *testing.T) {
 		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.732}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},
 		{"name": "fabric", "url": plan + paths[0]}, {"name": "switch", "url": plan + paths[2]}, {"name": "port", "url": plan + paths[3]},
 		{"name": "power", "url": plan + paths[5]}, {"name": "rack", "url": plan + paths[6]},
+		{"name": "alerts", "url": site.URL + "/alerts", "wait": ".alert-row"}, {"name": "alert", "url": site.URL + "/alerts/alert-000000000000000a", "wait": ".onealert .onerow"},
 		{"name": "replay", "url": newSite(t, still).URL}, {"name": "empty", "url": newSite(t, empty()).URL}, {"name": "jobs", "url": newSite(t, crowded(t)).URL + "/jobs"}, {"name": "diverged", "url": newSite(t, diverged(t)).URL},
 	}}})
 	if dir != "docs" {

@@ -46,6 +46,7 @@ func views(t *testing.T, a api) {
 		made("sil-0000000000000002", "pending", "weekly maintenance", []any{is("within", "rack:r3")}, object{"end": nil, "windows": []any{object{"days": []any{"sat", "sun"}, "at": "02:00", "minutes": 240, "zone": "Europe/Berlin"}}}),
 		made("sil-0000000000000003", "expired", "new CDU", []any{is("within", "cdu:c1")}, object{"end": stamp(at.Add(-10 * time.Minute))}),
 	}}
+	a["/api/v1/alerts"] = object{"alerts": []any{}, "notes": object{}}
 	a["/api/v1/silences/preview"] = object{"active": true, "matched": 1, "of": 17, "recent": []any{},
 		"open": []any{object{"id": "inc-1", "title": "train (12 GPUs) is 106 % slower", "state": "open", "severity": "warning", "in_window": true}}}
 	a["/api/v1/silences/sil-0000000000000001/expire"] = active

@@ -9,6 +9,8 @@ import { Jobs } from "./jobs.js";
 import { IncidentView } from "./incident.js";
 import { Fabric } from "./fabric.js";
 import { Coverage } from "./coverage.js";
+import { Alerts } from "./alerts.js";
+import { Alert } from "./alert.js";
 import { Silences } from "./silences.js";
 import { Job } from "./job.js";
 import { Replay, ReplayBar, ReplayView } from "./replay.js";
@@ -85,6 +87,9 @@ function viewFor(path) {
   if (job) return new Job(store, { name: decode(job[1]) });
   if (/^\/fabric\/?$/.test(path)) return new Fabric(store, go);
   if (/^\/coverage\/?$/.test(path)) return new Coverage(store);
+  if (/^\/alerts\/?$/.test(path)) return new Alerts(store);
+  const alert = /^\/alerts\/([^/]+)\/?$/.exec(path);
+  if (alert) return new Alert(store, { id: decode(alert[1]) });
   if (/^\/silences\/?$/.test(path)) return new Silences(store);
   if (/^\/replay\/?$/.test(path)) return new ReplayView(store, replay);
   if (/^\/power\/?$/.test(path)) return new Power(store, go);

@@ -9,6 +9,7 @@ import { connectWays, heard } from "./heard.js";
 import { Costs, windows, windowOf } from "./costs.js";
 import { drawDomains } from "./domains.js";
 import { waterfall, bottlenecks } from "./budget.js";
+import { AlertsBox } from "./alerts.js";
 import { drawLosses, drawDays } from "./losses.js";
 
 const fewJobs = 12, fewResolved = 20;
@@ -28,8 +29,10 @@ export class Overview {
     this.heard = h("div", {});
     this.fleet = h("p", { class: "fleet" });
     this.buildCosts();
+    this.alerts = new AlertsBox(() => this.update());
     this.sections = {
       open: section("open", "Open incidents", this.open, this.calm),
+      alerts: this.alerts.el,
       domains: section("domains", "The five domains", this.domains),
       jobs: section("jobs", "Jobs", this.jobs, this.allJobs, this.ways),
       costs: this.costsBox,
@@ -63,7 +66,10 @@ export class Overview {
 
   get title() { return ""; }
 
-  close() { this.costs.close(); }
+  close() {
+    this.costs.close();
+    this.alerts.close();
+  }
 
   // drawCosts brings what was lost, and to what, up to what was answered last.
   drawCosts(open) {
@@ -88,6 +94,7 @@ export class Overview {
     text(this.headline, headline(store, open, jobs));
     incidentList(this.open, open, store.tick);
     nothing(this.calm, calm(store, open));
+    this.alerts.update(store.tick);
     jobList(this.jobs, jobs.slice(0, fewJobs), store);
     show(this.allJobs, jobs.length > fewJobs);
     text(this.allJobs.firstChild, `All ${plural(jobs.length, "job")} →`);

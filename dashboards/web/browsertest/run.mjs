@@ -8,6 +8,7 @@
 import { chromium } from "playwright-core";
 import { readFileSync } from "node:fs";
 import * as scenarios from "./scenarios.mjs";
+import * as alerts from "./alerts.mjs";
 import * as looks from "./looks.mjs";
 import * as maps from "./maps.mjs";
 import * as replays from "./replay.mjs";
@@ -24,7 +25,7 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 
-const all = { ...scenarios, ...looks, ...maps, ...replays, ...views, ...stories, speed, storm };
+const all = { ...scenarios, ...alerts, ...looks, ...maps, ...replays, ...views, ...stories, speed, storm };
 
 // Some at a time: most of a scenario is waiting.
 const waiting = [...(job.scenarios ?? [])];

@@ -1,0 +1,142 @@
+// One group of alerts of a rule: what the rule says of whom, its expression over
+// the last hour, and the incident that says it already.
+
+import { h, text, show, replace, changed, copyButton } from "./dom.js";
+import { day, duration, instant, number, plural, NONE } from "./format.js";
+import { sign, tone } from "./words.js";
+import { timeOf, onsetOf, domainTag, entityOf, lastedFor, addressOf, addressOfJob, section, sentenceOf } from "./parts.js";
+import { linkToSilence } from "./silenceform.js";
+import { history, grid, isAborted } from "./promql.js";
+import { Past, lastHour } from "./past.js";
+import { Feed } from "./alerts.js";
+
+const every = 15000; // ms of the log between two questions to the history
+const fewCurves = 8;
+const plain = ["alertname", "severity", "domain"]; // labels that are told elsewhere
+
+/** Alert shows the group of an id, and stays current. */
+export class Alert {
+  constructor(store, { id }) {
+    Object.assign(this, { store, id, askedAt: NaN, now: new Map() });
+    this.control = new AbortController();
+    this.state = h("p", { class: "state" });
+    this.headline = h("h1", { tabindex: "-1" });
+    this.duration = h("b", {});
+    this.fate = h("p", { class: "fate" });
+    this.rows = h("div", { class: "alerttable" });
+    this.more = h("p", { class: "quiet" });
+    this.rule = h("div", {});
+    this.curves = new Past();
+    this.missing = h("p", { class: "missing" });
+    this.content = h("div", { hidden: true }, h("header", { class: "head" }, this.state, this.headline, this.fate),
+      section("what", "What the rule says", this.rows, this.more), section("expr", "The rule", this.rule), section("exprpast", "Its expression over the last hour", this.curves.el));
+    this.el = h("article", { class: "onealert" }, h("p", { class: "back" }, h("a", { href: "/alerts", "data-go": true }, "← Alerts")), this.missing, this.content);
+    this.feed = new Feed(`/api/v1/alerts/${encodeURIComponent(id)}`, () => this.update());
+  }
+
+  get title() { return this.alert?.title ?? this.id; }
+
+  get alert() { return this.feed.answer?.alert; }
+
+  close() {
+    this.feed.close();
+    this.curves.close();
+    this.control.abort();
+  }
+
+  /** update brings the view up to what is known. */
+  update() {
+    const { alert: a, store: { tick: now } } = this;
+    const came = a && this.content.hidden;
+    show(this.content, Boolean(a));
+    show(this.missing, !a);
+    text(this.missing, this.feed.status === 404 ? `No alert ${this.id} is known here. It may be older than what is kept.` : this.feed.failure ? `This alert cannot be read: ${this.feed.failure}.` : "Reading …");
+    if (!a) return;
+    const note = this.feed.answer.note ?? {};
+    if (changed(this.state, "facts", [a.revision, a.state, a.severity, day(now)])) replace(this.state, this.facts(a, now));
+    text(this.headline, a.title);
+    const by = this.store.incidents.get(note.incident);
+    if (changed(this.fate, "fate", [note, by?.title])) replace(this.fate, this.fateOf(note, by));
+    if (changed(this.rows, "rows", [a.revision, [...this.now]])) this.drawRows(a);
+    if (changed(this.rule, "rule", a.revision)) this.drawRule(a);
+    text(this.duration, duration(lastedFor(a, now)));
+    if (came && document.activeElement?.id === "view") this.headline.focus({ preventScroll: true }); // it had nothing to say before
+    this.ask(a);
+  }
+
+  facts(a, now) {
+    const name = a.state === "open" ? a.severity : "resolved", fact = (...parts) => h("span", { class: "fact" }, ...parts);
+    return [
+      h("span", { class: `badge ${tone(name)}` }, sign(name), a.state === "open" ? a.severity : `ended${a.resolution && a.resolution !== "ceased" ? `: ${a.resolution}` : ""}`),
+      a.state !== "open" && fact(`was ${a.severity}`),
+      fact("since ", onsetOf(a.onset, now)), fact(a.state === "open" ? "for " : "lasted ", this.duration),
+      a.resolved && fact("until ", timeOf(instant(a.resolved), now)),
+      fact("at ", placeOf(a.root.entity)), fact(h("b", {}, a.root.signature), " ", domainTag(a.root.domain)), fact(`revision ${a.revision}`)];
+  }
+
+  fateOf(note, by) {
+    const silenced = (note.silenced_by ?? []).length > 0;
+    return [note.incident && ["An open incident says it already: ", h("a", { href: addressOf(note.incident), "data-go": true, "data-row": true }, by ? sentenceOf(by, this.store.tick) : note.incident), ` (${note.why}). Receivers that are told of that are not told of this. `],
+      silenced && [`Silenced by ${note.silenced_by.join(", ")}. `],
+      this.alert.state === "open" && !silenced && h("a", { href: linkToSilence(this.alert), "data-go": true }, "Silence …")];
+  }
+
+  drawRows(a) {
+    const rows = a.alerts ?? [], several = rows.length > 1;
+    replace(this.rows, rows.map((one) => {
+      const labels = Object.entries(one.labels ?? {}).filter(([n]) => !plain.includes(n)).sort(), now = this.now.get(keyOf(one.labels));
+      return h("div", { class: "onerow" },
+        several && h("p", { class: "summary" }, one.annotations?.summary ?? ""), one.annotations?.description && h("p", {}, one.annotations.description),
+        h("p", { class: "facts" }, h("span", { class: "fact" }, "since ", timeOf(instant(one.starts_at), this.store.tick)),
+          typeof one.value === "number" && h("span", { class: "fact" }, "value then ", h("b", {}, number(one.value))),
+          a.state === "open" && this.now.size > 0 && h("span", { class: "fact" }, "now ", h("b", {}, now === undefined ? NONE : number(now)))),
+        h("p", { class: "labels" }, labels.map(([n, v]) => h("code", {}, `${n}=${v}`))));
+    }));
+    const rest = (a.alert_count ?? rows.length) - rows.length;
+    text(this.more, rest > 0 ? `and ${plural(rest, "other")}` : "");
+  }
+
+  drawRule(a) {
+    const one = a.alerts?.[0], book = one?.annotations?.runbook_url;
+    replace(this.rule, one?.expr ? [h("pre", { class: "expr", tabindex: "0", "aria-label": "PromQL" }, one.expr), h("p", { class: "sharing" }, "PromQL ", copyButton("the PromQL", () => one.expr))] : h("p", { class: "quiet" }, "No rule said it."),
+      /^https?:/.test(book ?? "") && h("p", {}, "What to do: ", h("a", { href: book, rel: "noreferrer" }, book)));
+    show(this.curves.el.parentElement, Boolean(one?.expr));
+  }
+
+  // ask asks the history for the rule's expression, as far as it is of these alerts.
+  async ask(a) {
+    const expr = a.alerts?.[0]?.expr, live = a.state === "open", at = grid(live ? this.store.tick : instant(a.resolved), 15000);
+    if (!expr || this.asking || !Number.isFinite(at) || !(at - this.askedAt >= every || Number.isNaN(this.askedAt))) return;
+    this.asking = true;
+    this.askedAt = at;
+    try {
+      const all = await history.range(expr, lastHour(at), this.control.signal);
+      const own = all.filter((r) => (a.alerts ?? []).some((one) => within(r.labels, one.labels)));
+      this.now = new Map(own.filter((r) => at - r.t.at(-1) <= 60e3).map((r) => [keyOf(a.alerts.find((one) => within(r.labels, one.labels)).labels), r.v.at(-1)]));
+      const named = own.slice(0, fewCurves).map((r) => ({ entity: entityIn(r.labels, a.root.entity), metric: wordsOf(r.labels) || a.root.signature, unit: "", role: "root", t: r.t, v: r.v }));
+      this.curves.show(named, { ...lastHour(at), live });
+    } catch (error) {
+      if (!isAborted(error)) this.curves.fail(error);
+    }
+    this.asking = false;
+    if (!this.control.signal.aborted) this.update();
+  }
+}
+
+// within tells whether an alert has all labels of a series, but for its name.
+function within(series, labels) { return Object.entries(series).every(([n, v]) => n === "__name__" || labels?.[n] === v); }
+
+function keyOf(labels) { return JSON.stringify(Object.entries(labels ?? {}).sort()); }
+
+// wordsOf tells series apart that no entity tells apart.
+function wordsOf(labels) { return labels.kind && labels.name ? "" : Object.entries(labels).filter(([n]) => n !== "__name__").map(([n, v]) => `${n} ${v}`).join(", "); }
+
+function entityIn(labels, otherwise) { return labels.kind && labels.name ? `${labels.kind}:${labels.name}` : otherwise; }
+
+const fabric = /^(switch|port):/, equipment = /^(rack|row|hall|node|loop|cdu|crah|pdu|ups|feed|shelf|pump|battery):/;
+
+// placeOf is an entity, with a link to where the page shows it.
+function placeOf(id) {
+  const href = id.startsWith("job:") ? addressOfJob(id) : fabric.test(id) ? `/fabric?${new URLSearchParams({ of: id })}` : equipment.test(id) ? `/power?${new URLSearchParams({ of: id })}` : null;
+  return href ? h("a", { class: "plainlink", href, "data-go": true }, entityOf(id)) : entityOf(id);
+}
