@@ -6,6 +6,7 @@ import { instant } from "./format.js";
 const historyOfSteps = 120; // steps kept per job for its sparkline
 const keptIncidents = 1000;
 const stillAfter = 5000; // ms without a tick: at least; three usual intervals where ticks are rarer
+const mostPatience = 30000; // ms that a stream may be silent, however often it was given up in vain
 const lostProbe = 4000; // ms for the server to answer when asked whether it is there
 const retry = [1000, 2000, 4000, 8000]; // ms between attempts where the browser has given the stream up
 
@@ -29,6 +30,9 @@ export class Store extends EventTarget {
     this.moved = false; // we have seen it move
     this.linkedAt = this.tickAt; // stopwatch when the link was last made
     this.probedAt = 0;
+    this.heardAt = this.tickAt; // stopwatch when the stream last said something
+    this.told = NaN; // the tick up to which it has told, or that was read when it began
+    this.inVain = 0; // streams given up since one last said something
     this.interval = 1000; // usual ms between ticks, by the stopwatch
     this.attempt = 0;
     this.probing = false;
@@ -61,7 +65,7 @@ export class Store extends EventTarget {
   begin() {
     this.held = false;
     for (const known of [this.jobs, this.incidents, this.steps, this.fresh]) known.clear();
-    Object.assign(this, { tick: NaN, coverage: null, gaps: [], alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now() });
+    Object.assign(this, { tick: NaN, coverage: null, gaps: [], alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now(), told: NaN, inVain: 0 });
     this.dispatchEvent(new Event("begin"));
     this.setLink("connecting");
     this.connect();
@@ -81,7 +85,10 @@ export class Store extends EventTarget {
       this.setLink("lost");
       if (source.readyState === EventSource.CLOSED) this.reconnectLater();
     };
-    source.addEventListener("state", (e) => this.take(e, (v) => this.onState(v)));
+    source.addEventListener("state", (e) => {
+      Object.assign(this, { heardAt: performance.now(), inVain: 0 });
+      this.take(e, (v) => this.onState(v));
+    });
     source.addEventListener("incident", (e) => {
       if (e.lastEventId) this.lastEvent = e.lastEventId;
       this.take(e, (v) => this.onIncident(v));
@@ -110,6 +117,7 @@ export class Store extends EventTarget {
       const [status, jobs, incidents, coverage] = await Promise.all([get("/api/v1/status"), get("/api/v1/jobs"), get("/api/v1/incidents"), sources()]);
       this.#covered(coverage);
       this.onStatus(status);
+      this.toldUpTo(instant(status.tick));
       this.onJobs(jobs.jobs ?? []);
       this.fleet = jobs.fleet ?? null;
       for (const incident of incidents.incidents ?? []) this.put(incident);
@@ -141,6 +149,7 @@ export class Store extends EventTarget {
   }
 
   onState(state) {
+    this.toldUpTo(instant(state.tick));
     this.onTick(instant(state.tick));
     if (state.alarms) this.alarms = state.alarms;
     if (state.jobs) this.onJobs(state.jobs);
@@ -188,12 +197,14 @@ export class Store extends EventTarget {
     append(kept, instant(job.last_step), job.step_seconds);
   }
 
+  toldUpTo(tick) { if (Number.isFinite(tick) && !(tick <= this.told)) this.told = tick; }
+
   onTick(tick) {
     if (!Number.isFinite(tick) || tick <= this.tick) return;
     const now = performance.now();
     if (Number.isFinite(this.tick)) {
       this.moved = true;
-      if (this.link === "live") this.interval += (Math.min(now - this.tickAt, 60000) - this.interval) / 8;
+      if (this.link !== "lost") this.interval += (Math.min(now - this.tickAt, 60000) - this.interval) / 8;
     }
     this.tick = tick;
     this.tickAt = now;
@@ -214,8 +225,11 @@ export class Store extends EventTarget {
   watch() {
     if (this.held) return;
     const now = performance.now();
-    const quiet = now - Math.max(this.tickAt, this.linkedAt, this.probedAt);
-    if (this.link !== "lost" && quiet > Math.max(stillAfter, 3 * this.interval) && !this.probing) this.probe();
+    const quiet = now - Math.max(Math.min(this.tickAt, this.heardAt), this.linkedAt, this.probedAt);
+    // Each stream that was given up in vain makes the next one less likely to be
+    // dead: a server that is slow to speak is not helped by being asked for more.
+    const patience = Math.max(stillAfter, 3 * this.interval, Math.min(mostPatience, stillAfter * 2 ** this.inVain));
+    if (this.link !== "lost" && quiet > patience && !this.probing) this.probe();
     if (this.link !== "live") this.changed();
   }
 
@@ -224,15 +238,19 @@ export class Store extends EventTarget {
   async probe() {
     this.probing = true;
     this.probedAt = performance.now();
-    const before = this.tick;
+    const before = this.tick, heard = this.heardAt;
     try {
       const status = await get("/api/v1/status", AbortSignal.timeout(lostProbe));
-      if (instant(status.tick) > before) this.connect(); // the log goes on, only the stream does not
-      else if (!(this.tick > before)) this.setLink("still");
+      if (this.heardAt === heard && instant(status.tick) > this.told) { // the log goes on, only the stream does not
+        this.inVain++;
+        this.connect();
+      } else if (!(instant(status.tick) > before || this.tick > before)) this.setLink("still");
       this.onStatus(status);
     } catch {
-      this.setLink("lost");
-      this.reconnectLater();
+      if (this.heardAt === heard) {
+        this.setLink("lost");
+        this.reconnectLater();
+      }
     }
     this.probing = false;
     this.changed();

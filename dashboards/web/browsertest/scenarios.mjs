@@ -308,18 +308,25 @@ export async function lostConnection({ page, site, url, check, note }) {
 }
 lostConnection.allows = /503|ERR_/;
 
-// passing lets the page's time pass by ms at a time until something is so, or for
-// a hundred times: the answers between take what time they take.
-async function passing(page, ms, so) {
-  for (let i = 0; i < 100 && !(await so()); i++) {
-    await page.clock.runFor(ms);
-    await page.waitForTimeout(50);
-  }
+// byHand sets the page's time by hand, and returns what lets it pass, by ms at a time
+// until something is so, or for a hundred times. It waits for every answer that is
+// under way: the page gives up by its own time, which must not outrun the server.
+async function byHand(page, time) {
+  const flying = new Set();
+  page.on("request", (r) => { if (!r.url().includes("/api/v1/stream")) flying.add(r); });
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (r) => flying.delete(r));
+  await page.clock.install({ time: new Date(time) });
+  return async (ms, so, times = 100) => {
+    for (let i = 0; i < times && !(await so()); i++) {
+      await page.clock.runFor(ms);
+      for (let k = 0; k === 0 || k < 1000 && flying.size > 0; k++) await page.waitForTimeout(50);
+    }
+  };
 }
 
 /** A log that stands still is told from a lost connection, with since when, until it goes on. */
 export async function logStandsStill({ page, site, url, check }) {
-  await page.clock.install({ time: new Date("2001-02-03T04:05:06Z") });
+  const passing = await byHand(page, "2001-02-03T04:05:06Z");
   await page.goto(url);
   await site.connected();
   await page.clock.runFor(1000);
@@ -327,31 +334,59 @@ export async function logStandsStill({ page, site, url, check }) {
   const text = () => page.locator(".time time").textContent();
   const first = await text();
   await state(site, 1);
-  await passing(page, 200, async () => (await text()) !== first);
+  await passing(200, async () => (await text()) !== first);
   const clock = await text();
   check(!clock.startsWith("05:"), `the clock is the log's, not the browser's: ${clock}`);
-  await passing(page, 1000, async () => await page.locator("[data-link=still]").count() === 1);
+  await passing(1000, async () => await page.locator("[data-link=still]").count() === 1);
   const words = await page.locator(".time").innerText();
   check(/The log stands still, for \d/.test(words) && words.includes(clock), `it says since when: ${words}`);
   await state(site, 30);
-  await passing(page, 200, async () => await page.locator("[data-link=live]").count() === 1);
+  await passing(200, async () => await page.locator("[data-link=live]").count() === 1);
 }
 
 /** A stream that is dead without a word is noticed: the log goes on elsewhere. */
 export async function deadStream({ page, site, url, check }) {
-  await page.clock.install({ time: new Date("2026-11-21T02:00:00Z") });
+  const passing = await byHand(page, "2026-11-21T02:00:00Z");
   await page.goto(url);
   await site.connected();
   await page.clock.runFor(1000);
+  await page.getByText(/runs? as usual/).first().waitFor(); // what the stream began with is read
   const status = await site.get("/api/v1/status");
   await site.set("/api/v1/status", { ...status, tick: second(status.tick, 60) });
+  check(await anew(passing, site) === 2, "it connects anew");
+  await page.locator("[data-link=live]").waitFor();
+}
+
+// anew lets time pass until the page has opened a second stream, and says how many.
+async function anew(passing, site, meanwhile = () => {}) {
   let streams = 1;
-  await passing(page, 1000, async () => {
+  await passing(1000, async () => {
+    await meanwhile();
     streams = (await site.control({ Do: "count" })).seen.filter((s) => s.stream).length;
     return streams > 1;
   });
+  return streams;
+}
+
+/** It is noticed where ticks are rare, too, though what is asked for now and then says that the log goes on. */
+export async function deadStreamOfASlowLog({ page, site, url, check }) {
+  const passing = await byHand(page, "2026-11-21T02:00:00Z");
+  await page.goto(url);
+  await site.connected();
+  await page.clock.runFor(1000);
+  await page.getByText(/runs? as usual/).first().waitFor();
+  const status = await site.get("/api/v1/status");
+  const clock = () => page.locator(".time time").textContent();
+  let tick = 0;
+  for (let i = 0; i < 8; i++) { // a tick in 20 s: it learns that this is usual
+    const before = await clock();
+    await site.send("state", { tick: second(status.tick, tick += 20) });
+    await passing(50, async () => (await clock()) !== before);
+    await passing(1000, () => false, 20);
+  }
+  check((await site.control({ Do: "count" })).seen.filter((s) => s.stream).length === 1, "a slow log is no dead stream");
+  const streams = await anew(passing, site, () => site.set("/api/v1/status", { ...status, tick: second(status.tick, tick += 1) }));
   check(streams === 2, `it connects anew: ${streams} streams`);
-  await page.locator("[data-link=live]").waitFor();
 }
 
 /** An empty site says what is heard and how to connect something. */
