@@ -21,7 +21,7 @@ func Severities(class string) []Severity {
 	if k == nil || k.Expect != fault.Incident || k.Severity == "" {
 		return []Severity{Usual}
 	}
-	if k.Stops {
+	if k.Stops || k.Loud > 0 && k.Quiet == 0 {
 		return []Severity{Loud}
 	}
 	return []Severity{Loud, Quiet}

@@ -137,8 +137,9 @@ func (j *judged) pair(s *sheet, want Expect, incidents []*explain.Incident, same
 	return left
 }
 
-// faults returns the faults of one expectation by onset, then as the file has
-// them.
+// faults returns the faults of one expectation in the order in which they were
+// first felt, as far as the truth states when that was, else by onset; then as
+// the file has them.
 func (j *judged) faults(want Expect) []*Fault {
 	var out []*Fault
 	for i := range j.c.Truth.Faults {
@@ -146,9 +147,13 @@ func (j *judged) faults(want Expect) []*Fault {
 			out = append(out, f)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Fault) int { return cmp.Compare(a.Onset, b.Onset) })
+	slices.SortStableFunc(out, func(a, b *Fault) int { return cmp.Compare(a.felt(), b.felt()) })
 	return out
 }
+
+// felt is when a job first felt the fault: incidents open by that, not by the
+// onset of what takes minutes to be felt.
+func (f *Fault) felt() telemetry.Time { return max(f.Onset, f.Hurt) }
 
 // accuse settles the incidents that no fault explains: one that names a benign
 // change for what it is counts as right in the table of benign changes; every

@@ -197,6 +197,26 @@ func TestTwoFaultsTwoIncidents(t *testing.T) {
 	}
 }
 
+// A fault that began first and was felt second is answered by the incident that
+// opened second, whatever the two say.
+func TestIncidentsAnswerFaultsInTheOrderTheyWereFelt(t *testing.T) {
+	for _, tc := range []struct {
+		hurt  int // of the first fault; 0 is not stated
+		first string
+	}{{0, "early"}, {110, "early"}, {180, "late"}} {
+		c := run(answer{id: "early", job: "job:train", opened: 140, root: "node:h1"}, answer{id: "late", job: "job:train", opened: 190, root: "node:h1"})
+		c.Truth.Faults[0].Hurt = telemetry.Time(tc.hurt) * second
+		other := c.Truth.Faults[0]
+		other.Entity, other.Accept, other.Onset, other.Hurt = entity("nic:h2/nic0"), nil, 120*second, 130*second
+		c.Truth.Faults = append(c.Truth.Faults, other)
+		for _, v := range judge(c, HalfA).main.verdicts {
+			if is := v.Entity == c.Truth.Faults[0].Entity; is && v.Incident != tc.first {
+				t.Errorf("felt at %d s: answered by %s, want %s", tc.hurt, v.Incident, tc.first)
+			}
+		}
+	}
+}
+
 // An incident over two faults that overlap answers one of them.
 func TestOneIncidentCannotAnswerTwoFaults(t *testing.T) {
 	c := run(answer{id: "a", job: "job:train", opened: 150, root: "node:h1"})

@@ -4,8 +4,8 @@ package score
 // where meets says which pairs may be matched. It returns, for each incident,
 // its fault or -1.
 //
-// Incidents come in the order of their opening and faults in that of their
-// onset. Of all maximum matchings it takes the one that uses the earliest
+// Incidents come in the order of their opening and faults in that in which they
+// were first felt. Of all maximum matchings it takes the one that uses the earliest
 // incidents (the sets of incidents that can be matched are a matroid, so taking
 // them greedily in order is exact), and of those the one that gives the earlier
 // incident the earlier fault. What an incident says plays no part.

@@ -258,6 +258,7 @@ func siteProbes() []probe {
 		gauge("storage: read latency", func(s *state.State) float64 { return s.Storage.ReadLatency }),
 		gauge("job b: runs", func(s *state.State) float64 { return flag(s.Jobs[1].Running) }),
 		gauge("serving: queue", func(s *state.State) float64 { return s.Jobs[2].Serving.Queue }),
+		gauge("serving: tokens", func(s *state.State) float64 { return s.Jobs[2].Serving.Tokens }),
 		gauge("serving: TTFT", func(s *state.State) float64 { return s.Jobs[2].Serving.TTFT99 }),
 	}
 }
@@ -360,6 +361,7 @@ func effects() []effect {
 		{"stage-imbalance", "job:train-a", water, 0.6, 0, "+step; +job: last rank computes; +job: rank 2 waits", ""},
 		{"expert-imbalance", "job:train-a", water, 0.8, 0, "+step; +job: rank 3 computes", ""},
 		{"serving-overload", "job:serve-a", water, 1, 0, "=step; +serving: queue; +serving: TTFT", ""},
+		{"load-rise", "job:serve-a", water, 1, 0, "=step; +serving: tokens", ""},
 		{"workload-change", "job:train-a", water, 0.5, 0, "+step; +job: rank 3 computes; +job: last rank computes; =GPU: slowed by heat", ""},
 		{"evaluation", "job:train-a", water, 1, 0, "-step", ""},
 		{"job-stop", "job:train-b", water, 1, 0, "-job b: runs", "job:train-b job_ended"},

@@ -20,7 +20,8 @@ const names = `incast noisy-neighbour slow-receiver pfc-storm pcie-downgrade pfc
 link-errors silent-drop reordering link-flap link-down switch-down ber-drift ecn-misconfig headroom-misconfig qos-misconfig credit-stall
 sm-failover gpu-slow gpu-error nvlink-degraded node-down power-brake power-cap feed-loss coolant-flow-loss coolant-warm cold-plate
 fan-failure inlet-warm nic-hot leak input-stall storage-slow checkpoint-stall stage-imbalance expert-imbalance host-jitter slow-rank
-serving-overload workload-change checkpoint-pattern diurnal-heat power-capping benign-reorder job-start job-stop evaluation`
+serving-overload workload-change checkpoint-pattern diurnal-heat power-capping benign-reorder job-start job-stop evaluation
+load-rise`
 
 func TestEveryNameHasAKind(t *testing.T) {
 	want := strings.Fields(names)

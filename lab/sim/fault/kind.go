@@ -26,7 +26,8 @@ type Kind struct {
 	// Severity says what it means, "" where it means nothing. Loud and Quiet
 	// are severities at which a training job of some 5 s a step can be expected
 	// to lose more than 30 % and 5 to 10 %: where to begin a search, not what
-	// will be measured. 0 where none is expected to.
+	// will be measured. 0 where none is expected to. What has a loud one alone is a
+	// fault only where it costs that much.
 	Severity    string
 	Loud, Quiet float64
 
