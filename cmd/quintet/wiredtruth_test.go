@@ -28,7 +28,6 @@ import (
 func unheard(infiniBand bool) map[string]string {
 	out := map[string]string{
 		"nic port_fec_uncorrectable_total": "mlx5 counts corrected bits only; the switch's end tells",
-		"nic port_pre_fec_ber":             "mlx5 has no rate; the switch's end tells",
 		"rank rank_collective_seconds":     "NCCL's Inspector tells it, of the GPU and half a minute's mean: nccl_collective_seconds{…}",
 	}
 	more := map[string]string{

@@ -498,3 +498,41 @@ func TestNoDeviceIsSaidPlainly(t *testing.T) {
 		t.Errorf("read %d", w.sweep.Read)
 	}
 }
+
+// What error correction mended is held against what came: from one reading to the
+// next, and not where nothing could come or a driver has begun anew.
+func TestBitErrorsBeforeCorrection(t *testing.T) {
+	dir := t.TempDir()
+	w := newWalk(t, baseTree+"-- devices/0000:1a:00.0/net/eth2/mtu --\n9000\n")
+	const series = "nic:h1/mlx5_0 port_pre_fec_ber"
+	reads := func(mended, all string, want float64, is bool) {
+		t.Helper()
+		text := "NIC statistics:\n rx_corrected_bits_phy: " + mended + "\n rx_bits_phy: " + all + "\n"
+		if err := os.WriteFile(filepath.Join(dir, "eth2.txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if w.reader.stats == nil {
+			w.reader.stats = ethtool.Recorded(dir)
+			if err := w.reader.replan(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.step(1)
+		if got, there := w.last[series]; there != is || got != want || is && want > 0 && !w.fresh[series] {
+			t.Errorf("%s of %s: %v (%v), want %v (%v)", mended, all, got, there, want, is)
+		}
+	}
+	reads("1000", "400000000000", 0, false)
+	reads("1400", "800000000000", 1e-9, true)
+	reads("1400", "1200000000000", 0, true)
+	for range stillFor { // as it was told
+		reads("1400", "1200000000000", 0, true)
+	}
+	reads("1400", "1200000000000", -1, true) // no light
+	reads("1401", "1600000000000", 2.5e-12, true)
+	reads("3", "500000000000", -1, true) // begun anew
+	reads("4000000003", "900000000000", 1e-2, true)
+	reads("x", "1300000000000", -1, true)
+	reads("4000000003", "1700000000000", -1, true) // nothing to hold it against
+	reads("4000000403", "2100000000000", 1e-9, true)
+}

@@ -19,6 +19,7 @@ type statisticsOf struct {
 	cells [][]cell // by place; most have none
 	bound int      // places with cells
 	known int      // places whose name is known
+	ratio *errorRatio
 }
 
 // settle counts the places that have cells, and returns how many are known and
@@ -87,6 +88,9 @@ func (b *planner) statistics(p *port, n netdev, e telemetry.Entity) (l lossless)
 			b.claim(p.device, owner, m.means, &s.cells[i])
 		}
 	}
+	if s.ratio = ratioOf(names); s.ratio != nil {
+		b.claim(p.device, e, meaning{metric: "port_pre_fec_ber", scale: 1, exp: ratioDigits, rank: rankOptional}, &s.ratio.cells)
+	}
 	g := b.group(p.device, "statistics of "+n.name)
 	g.stats = s
 	return l
@@ -134,7 +138,13 @@ func (s *statisticsOf) read(r *reader) {
 		for _, cells := range s.cells {
 			gaps(cells)
 		}
+		if s.ratio != nil {
+			s.ratio.lose()
+		}
 		return
+	}
+	if s.ratio != nil {
+		s.ratio.take(r, reading)
 	}
 	malformed := reading.Malformed
 	for i, cells := range s.cells {

@@ -183,8 +183,28 @@ func (f *Fleet) slot(a *adapter) error {
 	return nil
 }
 
+// line is what could have come over a port's line: while it is up, as much as it
+// ever carried in the time, a bit at a time.
+type line struct {
+	bits  uint64
+	speed float64 // the most, bits per second
+	until telemetry.Time
+}
+
+// pass lets the time until now pass.
+func (l *line) pass(now telemetry.Time, speed float64, up bool) {
+	l.speed = max(l.speed, speed)
+	if up && l.until > 0 && now > l.until {
+		l.bits += uint64(l.speed * now.Sub(l.until).Seconds())
+	}
+	l.until = now
+}
+
 // statistics writes what ethtool -S would print.
 func (f *Fleet) statistics(a *adapter) error {
+	speed, _ := f.read(a, "port_speed_bits_per_second")
+	up, told := f.read(a, "port_up")
+	a.line.pass(f.board.Now(), speed.Float(), !told || up.Float() >= 0.5)
 	var b strings.Builder
 	b.WriteString("NIC statistics:\n")
 	for _, s := range a.shows {
@@ -192,5 +212,6 @@ func (f *Fleet) statistics(a *adapter) error {
 			fmt.Fprintf(&b, "     %s: %s\n", s.name, count(r, s.times))
 		}
 	}
+	fmt.Fprintf(&b, "     rx_bits_phy: %d\n", a.line.bits)
 	return f.put(a.stats, strings.TrimSuffix(b.String(), "\n"))
 }

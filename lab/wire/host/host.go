@@ -36,6 +36,7 @@ type adapter struct {
 	stats  string  // file of ethtool's statistics
 	shows  []shown // what they are
 	narrow bool    // counters/ has RDMA alone: it is Ethernet
+	line   line
 }
 
 // New lays out the trees of a site's hosts.
