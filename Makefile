@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score lab soak storm storm-live page-speed clean generate
+.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score lab soak storm storm-small storm-live page-speed clean generate
 
 all: build
 
@@ -144,7 +144,11 @@ storm: build
 # The same through the whole service, as it happens: NATS, the engine, the history,
 # the page in a browser, two receivers. It wants a machine to itself, with more
 # than 10 GB of memory and as much disk; GOMEMLIMIT bounds the former, and one of
-# few cores wants STORMSPEED=0.3. The suite has it with 1,024 GPUs.
+# few cores wants STORMSPEED=0.3. storm-small has it with 1,024 GPUs: three
+# minutes of two cores, and so no part of test.
+storm-small: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/node_modules)
+	QUINTET_STORM=small $(GO) test -count=1 -timeout 12m -v -run '^TestTheStorm$$' ./cmd/quintet
+
 storm-live: build $(PAGE)/node_modules
 	test -f $(STORM) || bin/quintet lab --site reference --fault switch-down@switch:p0-spine00 --minutes 6 --trace $(STORM)
 	QUINTET_STORM=$(STORM) QUINTET_STORM_SPEED=$(or $(STORMSPEED),1) $(GO) test -count=1 -timeout 90m -v -run '^TestTheStorm$$' ./cmd/quintet

@@ -48,9 +48,9 @@ func BenchmarkCollect(b *testing.B) {
 // footprint reports what a process takes.
 func (s *site) footprint(b *testing.B, p *process) {
 	b.Helper()
-	pause(s.t.Context(), settleFor)
+	pause(s.ctx, settleFor)
 	before := cpuTime(b, p)
-	pause(s.t.Context(), watchFor)
+	pause(s.ctx, watchFor)
 	used := cpuTime(b, p) - before
 	b.ReportMetric(anonymous(b, p), "RssAnon-MB")
 	b.ReportMetric(100*used.Seconds()/watchFor.Seconds(), "%-of-a-core")

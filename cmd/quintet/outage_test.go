@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -52,6 +51,7 @@ const (
 func TestAnOutageOfTheLog(t *testing.T) {
 	length := outageLength(t)
 	s := newSite(t, 6)
+	s.within(3*length + 10*time.Minute)
 	o := s.newOutage(outageMemory, outageDisk, s.path("host"))
 	o.away(func() bool { return o.lasts() >= length })
 	o.judge()
@@ -62,6 +62,7 @@ func TestAnOutageOfTheLog(t *testing.T) {
 func TestAnOutageWithAFullDisk(t *testing.T) {
 	length := outageLength(t)
 	s := newSite(t, 7)
+	s.within(3*length + 10*time.Minute)
 	dir := s.path("host")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -160,14 +161,13 @@ func (o *outage) heardFor(since telemetry.Time) time.Duration {
 // ticks make up for an outage ten times as fast as it went.
 func (o *outage) await(what string, so func() bool) {
 	o.s.t.Helper()
-	limit := time.Minute + 2*time.Duration(o.to-o.from)
-	ctx, stop := context.WithTimeout(o.s.t.Context(), limit)
-	defer stop()
-	for !so() {
-		if pause(ctx, 500*time.Millisecond); ctx.Err() != nil {
-			o.s.t.Fatalf("waited %s in vain: %s", limit, what)
+	o.s.patiently(time.Minute+2*time.Duration(o.to-o.from), what, func() bool {
+		done := so()
+		if !done {
+			pause(o.s.ctx, 450*time.Millisecond) // it is read back whole
 		}
-	}
+		return done
+	})
 }
 
 // open starts the log, with everything that reads it.
@@ -192,8 +192,8 @@ func (o *outage) away(enough func() bool) {
 		}
 		o.rss = append(o.rss, rss)
 		o.spilled = max(o.spilled, size(o.dir))
-		if pause(t.Context(), time.Second); t.Context().Err() != nil || o.lasts() > time.Hour {
-			t.Fatal("the outage does not end")
+		if pause(o.s.ctx, time.Second); o.s.ctx.Err() != nil {
+			t.Fatalf("after %s there is still no reason for the log to come back", o.lasts().Round(time.Second))
 		}
 	}
 	o.to = now()
@@ -409,7 +409,7 @@ func (o *outage) listen() *collectorstest.Ear {
 	o.s.t.Helper()
 	b := o.s.connectTo("lab", o.s.log)
 	defer b.Close()
-	if err := b.Slice(o.s.t.Context(), bus.Span{Kinds: []telemetry.RecordKind{telemetry.SchemaRecord, telemetry.FrameRecord}}, func(e bus.Entry) error {
+	if err := b.Slice(o.s.ctx, bus.Span{Kinds: []telemetry.RecordKind{telemetry.SchemaRecord, telemetry.FrameRecord}}, func(e bus.Entry) error {
 		if e.Position > o.position {
 			o.ear.Emit(e.Record)
 		}

@@ -79,7 +79,7 @@ func (s *site) gap(page, collector, target string) (from, to string) {
 // get asks the API; what is not there yet leaves into as it is.
 func (s *site) get(page, what string, into any) {
 	s.t.Helper()
-	resp, err := http.Get("http://" + page + "/api/v1/" + what)
+	resp, err := s.client().Get("http://" + page + "/api/v1/" + what)
 	if err != nil {
 		return
 	}

@@ -39,7 +39,7 @@ func TestTheHistoryAcrossKills(t *testing.T) {
 		}
 		for range steps {
 			w.step()
-			pause(t.Context(), 30*time.Millisecond)
+			pause(s.ctx, 30*time.Millisecond)
 		}
 		p.kill()
 		for range s.random.IntN(30) {
@@ -56,7 +56,7 @@ func TestTheHistoryAcrossKills(t *testing.T) {
 	var got map[string]map[int64]float64
 	s.await("the history has come to the end of the log", func() bool {
 		n := 0
-		got = kept(t, "http://"+address+"/prometheus", w.at)
+		got = kept(t, s.client(), "http://"+address+"/prometheus", w.at)
 		for _, of := range got {
 			n += len(of)
 		}
@@ -107,7 +107,7 @@ func (w *writer) begin() {
 
 func (w *writer) append(records ...*telemetry.Record) {
 	w.s.t.Helper()
-	if err := w.log.Append(w.s.t.Context(), "host", records...); err != nil {
+	if err := w.log.Append(w.s.ctx, "host", records...); err != nil {
 		w.s.t.Fatal(err)
 	}
 }
@@ -215,11 +215,11 @@ func naive(t *testing.T, log []bus.Entry) map[string]map[int64]float64 {
 
 // kept asks the API for every sample of the test's metrics; nothing where there
 // is no answer yet.
-func kept(t *testing.T, base string, at telemetry.Time) map[string]map[int64]float64 {
+func kept(t *testing.T, client *http.Client, base string, at telemetry.Time) map[string]map[int64]float64 {
 	out := map[string]map[int64]float64{}
 	for _, metric := range []string{"gpu_power_watts", "port_tx_bytes_total", "gpu_temperature_celsius"} {
 		q := url.Values{"query": {metric + "[3h]"}, "time": {strconv.FormatInt(int64(at)/1e9, 10)}}
-		r, err := http.Get(base + "/api/v1/query?" + q.Encode())
+		r, err := client.Get(base + "/api/v1/query?" + q.Encode())
 		if err != nil {
 			return nil
 		}

@@ -31,7 +31,7 @@ func TestPowerLoss(t *testing.T) {
 	s.startStore()
 	log := s.connect(s.log)
 	s.startEngine("engine.yaml")
-	if err := s.recording(t.Context(), log, s.goOn(log)); err != nil {
+	if err := s.recording(s.ctx, log, s.goOn(log)); err != nil {
 		t.Fatal(err)
 	}
 	want := s.settled(log)
@@ -41,7 +41,7 @@ func TestPowerLoss(t *testing.T) {
 // goOn is how a player goes on with what the log holds.
 func (s *site) goOn(log *bus.Bus) play.Config {
 	s.t.Helper()
-	last, _, err := log.LastTick(s.t.Context())
+	last, _, err := log.LastTick(s.ctx)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -52,10 +52,10 @@ func (s *site) goOn(log *bus.Bus) play.Config {
 func (s *site) powerCut(i int) {
 	s.t.Helper()
 	store, log := s.startStore(), s.connect(s.log)
-	if err := log.Create(s.t.Context()); err != nil {
+	if err := log.Create(s.ctx); err != nil {
 		s.t.Fatal(err)
 	}
-	running, stop := context.WithCancel(s.t.Context())
+	running, stop := context.WithCancel(s.ctx)
 	var parts sync.WaitGroup
 	disk := newDisk(s.path("data"))
 	seen := map[uint64]telemetry.Time{}
@@ -79,7 +79,7 @@ func (s *site) powerCut(i int) {
 	lost, asOf := disk.cutBack(s.t, at.Add(-time.Second))
 
 	store, log = s.startStore(), s.connect(s.log)
-	_, last, err := log.Bounds(s.t.Context())
+	_, last, err := log.Bounds(s.ctx)
 	if err != nil {
 		s.t.Fatal(err)
 	}

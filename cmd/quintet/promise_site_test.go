@@ -32,6 +32,9 @@ import (
 // be killed.
 type site struct {
 	t        testing.TB
+	ctx      context.Context // is over when the test has to be
+	end      context.CancelFunc
+	what     string // it waits for, last
 	dir      string
 	program  string
 	log      string // address of the log's server
@@ -48,13 +51,30 @@ func newSite(t testing.TB, seed uint64) *site {
 	if test, ok := t.(*testing.T); ok {
 		test.Parallel() // each waits most of its time
 	}
-	s := &site{t: t, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1)), receiver: newHookEar(t)}
+	s := &site{t: t, end: func() {}, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1)), receiver: newHookEar(t)}
+	s.within(siteLasts)
+	t.Cleanup(func() {
+		if s.ctx.Err() != nil {
+			t.Logf("%v; it waited for: %s", context.Cause(s.ctx), s.what)
+		}
+		s.end()
+	})
 	s.program = programIn(t, s.dir)
 	s.log = freeAddress(t)
 	s.write("store.yaml", "data: "+s.path("data")+"\nnats: {listen: \""+s.log+"\"}\n")
 	s.write("engine.yaml", "listen: \""+freeAddress(t)+"\"\ndata: "+s.path("engine")+"\n"+s.elsewhere(s.log)+
 		"notify:\n  receivers:\n    - name: ear\n      webhook: {url: \""+s.receiver.url+"\", timeout: 5s}\n")
 	return s
+}
+
+// siteLasts is how long a test of a site may take: several times what it takes on
+// two cores that have nothing else to do.
+const siteLasts = 5 * time.Minute
+
+// within says how long the test may take from now on.
+func (s *site) within(most time.Duration) {
+	s.end()
+	s.ctx, s.end = context.WithTimeoutCause(s.t.Context(), most, fmt.Errorf("the test is not over after %s", most))
 }
 
 // programIn puts the program into a folder: by its name the test binary is it.
@@ -125,6 +145,7 @@ func (s *site) start(args ...string) *process {
 	s.t.Helper()
 	p := &process{cmd: exec.Command(s.program, args...), said: &lockedBuffer{}, exited: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
+	p.cmd.WaitDelay = 10 * time.Second // of what it has started and left
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -160,7 +181,8 @@ func (s *site) startEngine(config string) *process {
 // enroll writes the credentials that every process of the test uses.
 func (s *site) enroll() {
 	s.t.Helper()
-	out, err := exec.Command(s.program, "enroll", "tests", "--role", "all", "--config", s.path("store.yaml"), "-o", s.path("all.creds")).CombinedOutput()
+	s.what = "credentials"
+	out, err := exec.CommandContext(s.ctx, s.program, "enroll", "tests", "--role", "all", "--config", s.path("store.yaml"), "-o", s.path("all.creds")).CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("enroll: %v: %s", err, out)
 	}
@@ -181,7 +203,7 @@ func (s *site) connectTo(name, address string) *bus.Bus {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	b, err := bus.Connect(s.t.Context(), bus.Config{Site: name, Name: "test", Servers: []string{"tls://" + address}, Credentials: creds})
+	b, err := bus.Connect(s.ctx, bus.Config{Site: name, Name: "test", Servers: []string{"tls://" + address}, Credentials: creds})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -191,15 +213,25 @@ func (s *site) connectTo(name, address string) *bus.Bus {
 // await waits until something is so, or fails after a while.
 func (s *site) await(what string, so func() bool) {
 	s.t.Helper()
-	ctx, stop := context.WithTimeout(s.t.Context(), time.Minute)
+	s.patiently(time.Minute, what, so)
+}
+
+// patiently waits longer than await does.
+func (s *site) patiently(most time.Duration, what string, so func() bool) {
+	s.t.Helper()
+	s.what = what
+	ctx, stop := context.WithTimeout(s.ctx, most)
 	defer stop()
-	for !so() {
+	for began := time.Now(); !so(); {
 		pause(ctx, 50*time.Millisecond)
 		if ctx.Err() != nil {
-			s.t.Fatalf("waited a minute in vain: %s", what)
+			s.t.Fatalf("waited %s in vain: %s", time.Since(began).Round(time.Second), what)
 		}
 	}
 }
+
+// client asks a service that has to answer.
+func (s *site) client() *http.Client { return &http.Client{Timeout: 20 * time.Second} }
 
 // pause waits for a time or until ctx is done.
 func pause(ctx context.Context, d time.Duration) {
@@ -228,7 +260,7 @@ func now() telemetry.Time { return telemetry.Time(time.Now().UnixNano()) }
 // entries reads the whole log back.
 func (s *site) entries(b *bus.Bus) (out []bus.Entry) {
 	s.t.Helper()
-	if err := b.Slice(s.t.Context(), bus.Span{}, func(e bus.Entry) error {
+	if err := b.Slice(s.ctx, bus.Span{}, func(e bus.Entry) error {
 		out = append(out, e)
 		return nil
 	}); err != nil {
@@ -273,7 +305,7 @@ func (s *site) wanted(entries []bus.Entry) published {
 func (s *site) told(b *bus.Bus) published {
 	s.t.Helper()
 	out := published{}
-	_, last, err := b.IncidentBounds(s.t.Context())
+	_, last, err := b.IncidentBounds(s.ctx)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -281,7 +313,7 @@ func (s *site) told(b *bus.Bus) published {
 	if last == 0 {
 		return out
 	}
-	err = b.FollowIncidents(s.t.Context(), 0, func(r bus.Revision) error {
+	err = b.FollowIncidents(s.ctx, 0, func(r bus.Revision) error {
 		out[fmt.Sprintf("%s.%d", r.ID, r.Number)] = string(r.Data)
 		if r.Sequence >= last {
 			return done

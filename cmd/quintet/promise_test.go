@@ -24,7 +24,7 @@ func TestEngineEquality(t *testing.T) {
 	const kills = 50
 	for range kills {
 		p := s.startEngine("engine.yaml")
-		pause(t.Context(), time.Duration(s.random.Int64N(int64(900*time.Millisecond))))
+		pause(s.ctx, time.Duration(s.random.Int64N(int64(900*time.Millisecond))))
 		p.kill()
 	}
 	playing.wait()
@@ -51,19 +51,19 @@ func TestTransportEquality(t *testing.T) {
 	playing := s.play(log, play.Config{From: 100e9, Speed: 8, Begun: func(st play.State) error { state = st; return nil }})
 	const troubles = 12
 	for i := range troubles {
-		pause(t.Context(), time.Duration(s.random.Int64N(int64(1500*time.Millisecond))))
+		pause(s.ctx, time.Duration(s.random.Int64N(int64(1500*time.Millisecond))))
 		if i%2 == 0 {
 			link.cut()
 			continue
 		}
 		store.kill()
-		pause(t.Context(), time.Duration(s.random.Int64N(int64(time.Second))))
+		pause(s.ctx, time.Duration(s.random.Int64N(int64(time.Second))))
 		store = s.startStore()
 	}
 	playing.wait()
 	want := s.settled(log)
 	undisturbed := &tape{}
-	if err := s.recording(t.Context(), undisturbed, play.Config{From: 100e9, Speed: -1, State: &state}); err != nil {
+	if err := s.recording(s.ctx, undisturbed, play.Config{From: 100e9, Speed: -1, State: &state}); err != nil {
 		t.Fatal(err)
 	}
 	s.sameRecords(s.entries(log), undisturbed)
@@ -92,14 +92,20 @@ type playing struct {
 
 func (s *site) play(into play.Log, c play.Config) *playing {
 	p := &playing{s, make(chan error, 1)}
-	go func() { p.done <- s.recording(s.t.Context(), into, c) }()
+	go func() { p.done <- s.recording(s.ctx, into, c) }()
 	return p
 }
 
 func (p *playing) wait() {
 	p.s.t.Helper()
-	if err := <-p.done; err != nil {
-		p.s.t.Fatal(err)
+	p.s.what = "the end of the recording"
+	select {
+	case err := <-p.done:
+		if err != nil {
+			p.s.t.Fatal(err)
+		}
+	case <-p.s.ctx.Done():
+		p.s.t.Fatal("the recording is not played to its end: ", context.Cause(p.s.ctx))
 	}
 }
 

@@ -45,7 +45,14 @@ func TestReload(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	<-p.exited
+	s.await("it ends", func() bool {
+		select {
+		case <-p.exited:
+			return true
+		default:
+			return false
+		}
+	})
 	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit %d after SIGTERM", code)
 	}

@@ -20,6 +20,6 @@ func TestTheStory(t *testing.T) {
 	listen, program := freeAddress(t), programIn(t, t.TempDir())
 	told := lines(t, exec.CommandContext(t.Context(), program, "demo", "--listen", listen, "--fault", "gpu-slow", "--after", "45s"))
 	wait(t, told, "the page is at", time.Minute)
-	browsertest.Run(t, browsertest.Job{Page: page, Within: 8 * time.Minute, Dir: os.Getenv("QUINTET_PAGE_PICTURES"),
+	browsertest.Run(t, browsertest.Job{Page: page, Within: 5 * time.Minute, Dir: os.Getenv("QUINTET_PAGE_PICTURES"),
 		Scenarios: []browsertest.Scenario{{Name: "story", URL: "http://" + listen}}})
 }

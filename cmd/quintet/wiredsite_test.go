@@ -61,8 +61,15 @@ func TestADrillOverTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	var verdict []string
-	for line := range said { // to its end: it ends itself
-		verdict = append(verdict, line)
+	for limit, ends := time.After(time.Minute), false; !ends; {
+		select {
+		case line, ok := <-said:
+			if ends = !ok; ok {
+				verdict = append(verdict, line)
+			}
+		case <-limit:
+			t.Fatalf("a minute after it was asked the lab has not ended, and said:\n%s", strings.Join(verdict, "\n"))
+		}
 	}
 	text := strings.Join(verdict, "\n")
 	before, after, over := strings.Cut(text, "lab: the drill is over\n")

@@ -97,6 +97,7 @@ func Drive(t testing.TB, job Job) []byte {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, filepath.Join(job.Page, "browsertest", "run.mjs"))
 	cmd.Stdin = bytes.NewReader(in)
+	cmd.WaitDelay = 10 * time.Second // the browser's processes may outlive it, and hold its pipes
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
