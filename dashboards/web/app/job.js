@@ -6,9 +6,9 @@ import { sign, tone } from "./words.js";
 import { section } from "./parts.js";
 import { incidentList } from "./rows.js";
 import { get, isHurt } from "./store.js";
-import { history, quoted, grid, isAborted } from "./promql.js";
+import { history, quoted, grid, isAborted, unsettled } from "./promql.js";
 import { Past, curvesOf, lastHour } from "./past.js";
-import { RankMap, tableOf } from "./rankmap.js";
+import { RankMap, tableOf, continued } from "./rankmap.js";
 import { waitingOf } from "./waiting.js";
 import { placementOf } from "./placement.js";
 import { touchedBy } from "./touched.js";
@@ -18,6 +18,7 @@ import { drawLosses } from "./losses.js";
 
 const every = 15000; // ms of the log between two questions to the history
 const mapStep = 15, mapSpan = 20 * 60e3; // seconds between columns, ms of the map
+const chosenFor = 120e3; // ms of the log for which those ranks are the ones that are drawn
 const mostRanks = 256; // rows, as many as an update can take in at once and eyes can tell apart; of more, those that wait least and most
 const fewRanks = 8, fewNodes = 24;
 const measures = [["rank_compute_seconds", "computes"], ["rank_comm_wait_seconds", "waits for others"], ["rank_comm_transfer_seconds", "moves data"]];
@@ -91,7 +92,7 @@ export class Job {
     waterfall(this.budget, this.costs.answers.budget?.jobs?.find((j) => j.job === this.id));
     drawLosses(this.lost, this.costs.answers.losses);
     this.drawPlaces();
-    const at = grid(store.tick);
+    const at = grid(store.tick, mapStep * 1000); // so that columns of one answer are those of the next
     if (Number.isFinite(at) && !(at - this.askedAt < every) && !document.hidden) this.ask(at);
   }
 
@@ -103,8 +104,6 @@ export class Job {
       const curves = await history.range(`{__name__=~"${drawn}",kind="job",${of}}`, hour, signal);
       const place = (r) => { const i = order.indexOf(r.labels.__name__); return i < 0 ? order.length : i; };
       this.curves.show(curvesOf(curves.sort((a, b) => place(a) - place(b)), "effect"), { from: Math.max(hour.from, ...firstOf(curves)), to: at, live: true });
-      for (const x of this.curves.series.values()) x.isSteps = false; // what the history holds of steps are samples
-      this.curves.draw();
       await this.askRanks(at, of, signal);
     } catch (error) {
       if (isAborted(error)) return;
@@ -114,12 +113,17 @@ export class Job {
   }
 
   async askRanks(at, of, signal) {
-    const span = { from: at - mapSpan, to: at, step: mapStep };
-    const counted = await history.instant(`count(rank_compute_seconds{${of}})`, at, signal);
-    this.size = counted[0]?.v ?? 0;
-    const some = this.size > mostRanks ? ` and on (name) (topk(${mostRanks / 2}, rank_comm_wait_seconds{${of}} @ end()) or bottomk(${mostRanks / 2}, rank_comm_wait_seconds{${of}} @ end()))` : "";
+    const counted = await history.instant(`count(rank_compute_seconds{${of}})`, at, signal), size = counted[0]?.v ?? 0;
+    const known = this.tables?.rank_compute_seconds.times.at(-1);
+    // Of what is drawn already only the end is asked for, back to where the history
+    // may still change.
+    const goes = known > at - mapSpan / 2 && known <= at && size === this.size && at - this.chosen < chosenFor;
+    if (!goes) Object.assign(this, { size, chosen: at });
+    const ends = (which) => `${which}k(${mostRanks / 2}, rank_comm_wait_seconds{${of}} @ ${(this.chosen / 1000).toFixed(3)})`;
+    const some = size > mostRanks ? ` and on (name) (${ends("top")} or ${ends("bottom")})` : "";
+    const span = { from: goes ? grid(known - unsettled, mapStep * 1000) : at - mapSpan, to: at, step: mapStep };
     const got = await Promise.all(measures.map(([m]) => history.range(`${m}{${of}}${some}`, span, signal)));
-    this.tables = Object.fromEntries(measures.map(([m], i) => [m, tableOf(got[i])]));
+    this.tables = Object.fromEntries(measures.map(([m], i) => [m, goes ? continued(this.tables[m], tableOf(got[i]), at - mapSpan) : tableOf(got[i])]));
     for (const b of this.choices) show(b, this.tables[b.dataset.measure].rows.length > 0);
     this.drawMap();
     this.drawWaits();

@@ -31,7 +31,7 @@ export function curvesOf(result, role = "witness") {
   return result.map(({ labels, t, v }) => {
     const metric = labels.__name__ ?? "", counter = metric.endsWith("_total");
     const values = counter ? v.map((x, i) => (i === 0 || t[i] - t[i - 1] > 3 * step * 1000 ? null : rate(v[i - 1], x, (t[i] - t[i - 1]) / 1000))) : v;
-    return { entity: `${labels.kind ?? ""}:${labels.name ?? ""}`, metric, unit: unitOf(metric), role, t: counter ? t.slice(1) : t, v: counter ? values.slice(1) : values };
+    return { entity: `${labels.kind ?? ""}:${labels.name ?? ""}`, metric, unit: unitOf(metric), role, sampled: true, t: counter ? t.slice(1) : t, v: counter ? values.slice(1) : values };
   });
 }
 

@@ -5,6 +5,7 @@ import { h, s, text, attr, show, replace } from "./dom.js";
 import { clock, quantity, number, isRecording } from "./format.js";
 import { shade, isDark } from "./heat.js";
 import { repainted } from "./repaint.js";
+import { finite } from "./waiting.js";
 import { timeTicks } from "./axis.js";
 
 const least = 2, usual = 14, tallest = 420; // px of a row, and of all of them
@@ -22,9 +23,27 @@ export function tableOf(result) {
     const v = new Array(times.length).fill(NaN);
     r.t.forEach((t, i) => { v[at.get(t)] = r.v[i]; });
     return { name: r.labels.name, rank: rankNumber(r.labels.name), v };
-  }).sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : 1));
+  }).sort(byRank);
   return { times, rows };
 }
+
+/**
+ * continued is a table from an instant on with newer columns: they take the place of
+ * its own from where they begin.
+ */
+export function continued(table, newer, from) {
+  const where = (t) => { const i = table.times.findIndex((x) => x >= t); return i < 0 ? table.times.length : i; };
+  const first = where(from), end = Math.max(first, where(newer.times[0] ?? Infinity));
+  const kept = end - first, come = new Map(newer.rows.map((r) => [r.name, r]));
+  const none = (n) => new Array(n).fill(NaN);
+  const rows = table.rows.map((r) => ({ ...r, v: r.v.slice(first, end).concat(come.get(r.name)?.v ?? none(newer.times.length)) }));
+  const known = new Set(table.rows.map((r) => r.name)), fresh = newer.rows.filter((r) => !known.has(r.name));
+  for (const r of fresh) rows.push({ ...r, v: none(kept).concat(r.v) });
+  if (fresh.length > 0) rows.sort(byRank);
+  return { times: table.times.slice(first, end).concat(newer.times), rows };
+}
+
+function byRank(a, b) { return a.rank - b.rank || (a.name < b.name ? -1 : 1); }
 
 /** RankMap is the figure. */
 export class RankMap {
@@ -46,7 +65,7 @@ export class RankMap {
   show(table, metric) {
     this.table = table;
     this.metric = metric;
-    const all = Float64Array.from(table.rows.flatMap((r) => r.v).filter(Number.isFinite)).sort();
+    const all = finite(table.rows.flatMap((r) => r.v));
     this.low = all[0] ?? 0;
     this.high = all[Math.floor((all.length - 1) * 0.995)] ?? 1; // one freak shades nobody else
     if (!(this.high > this.low)) this.high = this.low + (Math.abs(this.low) || 1);

@@ -19,8 +19,9 @@ export class Series {
     this.metric = String(curve.metric ?? "");
     this.unit = String(curve.unit ?? "1");
     this.role = String(curve.role ?? "witness");
-    // A step is stated at its end and stands for the time that it took.
-    this.isSteps = this.metric === "job_step_seconds" || this.metric === "rank_step_seconds";
+    // A step is stated at its end and stands for the time that it took; what the
+    // history holds of steps are samples.
+    this.isSteps = !curve.sampled && (this.metric === "job_step_seconds" || this.metric === "rank_step_seconds");
     this.isThinned = curve.thinned > 0; // uneven: only what is stated as a gap is one
     this.t = []; // ms, ascending
     this.v = []; // numbers

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { rows } from "../app/budget.js";
-import { tableOf } from "../app/rankmap.js";
+import { tableOf, continued } from "../app/rankmap.js";
 import { waitingOf, middle } from "../app/waiting.js";
 import { placementOf } from "../app/placement.js";
 import { radius } from "../app/radius.js";
@@ -36,6 +36,16 @@ test("ranks stand in the order of their numbers, holes stay holes", () => {
   assert.ok(Number.isNaN(table.rows[1].v[0]) && table.rows[1].v[2] === 8 && Number.isNaN(table.rows[0].v[2]));
 });
 
+test("a table goes on with newer columns, which stand for its own", () => {
+  const old = tableOf([series(1, [1, 2, 3, 4]), series(2, [5, 6, 7, 8])]);
+  const newer = tableOf([{ labels: { name: "train/1" }, t: [30000, 45000, 60000], v: [30, 40, 50] }, { labels: { name: "train/0" }, t: [60000], v: [9] }]);
+  const got = continued(old, newer, 15000);
+  assert.deepEqual(got.times, [15000, 30000, 45000, 60000]);
+  assert.deepEqual(got.rows.map((r) => [r.rank, r.v]), [[0, [NaN, NaN, NaN, 9]], [1, [2, 30, 40, 50]], [2, [6, NaN, NaN, NaN]]]);
+  assert.deepEqual(continued(old, tableOf([]), 30000).times, [30000, 45000], "nothing new leaves what there was");
+  assert.deepEqual(continued(old, newer, 90000).times, newer.times, "what has gone by is dropped");
+});
+
 test("the others wait for the rank that computes longer and waits less, by its own past", () => {
   const flat = (x) => [x, x, x, x, x, x, x, x];
   const late = (a, b) => [a, a, a, a, a, b, b, b];
@@ -46,6 +56,10 @@ test("the others wait for the rank that computes longer and waits less, by its o
   assert.deepEqual([list[0].computed, list[0].compute, list[0].waited, list[0].wait, list[0].late], [2, 4, 3, 1, 4]);
   assert.deepEqual(waitingOf(wait, tableOf([]), []).map((r) => r.late).filter(Number.isFinite), [], "without computing times nobody is late");
   assert.ok(Number.isNaN(middle([NaN])));
+  for (let n = 1; n < 60; n++) { // against putting them in order
+    const values = Array.from({ length: n }, (_, i) => (i * i * 7919 + n * 31) % 17 - 8), sorted = [...values].sort((a, b) => a - b);
+    assert.equal(middle([...values, NaN]), sorted[n >> 1], `of ${values}`);
+  }
 });
 
 test("a job's nodes are told with what they hang on", () => {
