@@ -195,7 +195,9 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	case c == lead:
 		e.merge(c, g)
 	}
-	e.publish(e.leader(c), g)
+	if !e.waits(c, g) {
+		e.publish(e.leader(c), g)
+	}
 	e.enter(c, g)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -86,10 +87,14 @@ func (e *Engine) merge(c *incidentCase, g telemetry.Time) {
 		return
 	}
 	for _, o := range e.cases {
-		if o == c || !o.under.IsZero() || o.published.Revision == 0 {
+		if o == c || !o.under.IsZero() || o.published.Revision == 0 && o.judged == 0 {
 			continue
 		}
 		if !oneRoot(&o.incident, &c.incident) && !alike(&o.incident, &c.incident) && !ofItself(c, &o.incident, &c.incident) && !ofItself(o, &c.incident, &o.incident) {
+			continue
+		}
+		if o.published.Revision == 0 {
+			o.under = c.job // readers know nothing of it
 			continue
 		}
 		older, younger := o, c
@@ -137,6 +142,23 @@ func ofKind(in *explain.Incident) float64 {
 // togetherWithin is how far apart the onsets of jobs lie at most that one fault
 // hurts at the same time.
 const togetherWithin = telemetry.Duration(30e9)
+
+// aloneAfter is how long a job that began to hurt together with another, of which
+// readers know, is not told of beside it.
+const aloneAfter = telemetry.Duration(15e9)
+
+// waits reports whether a case is not told of yet. One fault that hurts two jobs
+// is likelier than two at once, and a few steps or the next word of a slow source
+// show it: an incident of its own that is merged moments later says nothing true.
+// A job that stands still does not wait.
+func (e *Engine) waits(c *incidentCase, g telemetry.Time) bool {
+	if c.published.Revision > 0 || !c.under.IsZero() || c.incident.SplitFrom != nil || c.impact.State != jobs.Slow.String() || g.Sub(c.incident.Opened) >= aloneAfter {
+		return false
+	}
+	return slices.ContainsFunc(e.cases, func(o *incidentCase) bool {
+		return o != c && o.under.IsZero() && o.published.Revision > 0 && !o.well && beganTogether(&o.incident, &c.incident)
+	})
+}
 
 // alike reports whether two incidents that began together name the same root,
 // however sure they are of it.
@@ -323,6 +345,9 @@ func (e *Engine) settle(lead *incidentCase, g telemetry.Time) {
 	all := e.members(lead)
 	if slices.ContainsFunc(all, func(c *incidentCase) bool { return !c.well }) {
 		return
+	}
+	if lead.published.Revision == 0 {
+		e.publish(lead, g) // it was well before it was told of
 	}
 	how, at := cmp.Or(lead.ending, "recovered"), g
 	if lead.accepted {

@@ -53,3 +53,42 @@ func TestUnsureIncidentsThatBeganTogetherMayBeOne(t *testing.T) {
 		t.Error("other roots are merged for good")
 	}
 }
+
+// A job that began to hurt together with another, of which readers know, is not
+// told of for a while: what hurts both may be one.
+func TestASecondJobWaitsToBeToldOf(t *testing.T) {
+	opened := telemetry.Time(110e9)
+	for name, c := range map[string]struct {
+		change func(first, second *incidentCase)
+		after  telemetry.Duration
+		waits  bool
+	}{
+		"at first":                    {nil, 3e9, true},
+		"a while later":               {nil, 15e9, false},
+		"it stands still":             {func(_, b *incidentCase) { b.impact.State = "stalled" }, 3e9, false},
+		"it was split off":            {func(_, b *incidentCase) { b.incident.SplitFrom = new(string) }, 3e9, false},
+		"it was told of":              {func(_, b *incidentCase) { b.published.Revision = 1 }, 3e9, false},
+		"it stands under the first":   {func(a, b *incidentCase) { b.under = a.job }, 3e9, false},
+		"the first is not told of":    {func(a, _ *incidentCase) { a.published.Revision = 0 }, 3e9, false},
+		"the first is well again":     {func(a, _ *incidentCase) { a.well = true }, 3e9, false},
+		"the first began long before": {func(a, _ *incidentCase) { a.incident.Onset = unsure("a", 20, "r0/1", "r0/2").Onset }, 3e9, false},
+	} {
+		both := [2]*incidentCase{}
+		for i, job := range []string{"a", "b"} {
+			x := &incidentCase{incident: *unsure(job, 100+5*i, "r"+job, "s"+job)}
+			x.job, x.impact.State, x.incident.Opened = x.incident.Impact.Jobs[0].Job, "slow", opened
+			both[i] = x
+		}
+		both[0].published.Revision = 1
+		if c.change != nil {
+			c.change(both[0], both[1])
+		}
+		e := &Engine{cases: both[:]}
+		if got := e.waits(both[1], opened.Add(c.after)); got != c.waits {
+			t.Errorf("%s: waits %v", name, got)
+		}
+		if e.waits(both[0], opened.Add(c.after)) && both[0].published.Revision > 0 {
+			t.Errorf("%s: the first waits", name)
+		}
+	}
+}

@@ -122,6 +122,23 @@ func TestAmongManyOneNumber(t *testing.T) {
 	}
 }
 
+// A storage that began to answer slowly a minute before the job's next checkpoint
+// felt it is held against what it was before that.
+func TestAStorageIsSlowerThanBeforeItsTrouble(t *testing.T) {
+	s := newHall(t)
+	r := reading("storage_write_latency_seconds", explain.OfRoot, "", explain.TakeRatio)
+	s.asks("storage", r)
+	s.tellsLike("storage:s0", "storage_write_latency_seconds", func(sec int) (float64, bool) {
+		if sec > hurtAt-60 {
+			return 3e-3, true
+		}
+		return 2e-3, true
+	})
+	if v, ok := s.contrast().Read(entity("storage:s0"), r); !ok || !near(v, 1.5) {
+		t.Errorf("writes take %g times as long (seen: %v), want 1.5", v, ok)
+	}
+}
+
 // Bits are shares of time: half of the hurt with 0x40 set, a tenth before.
 func TestBitsAreSharesOfTime(t *testing.T) {
 	s := newHall(t)

@@ -28,9 +28,13 @@ func (c column) compare(o column) int {
 
 // steady reports whether a metric moves slowly or not at all while all is
 // well, so that the median of a while stands for it and a fault that began a
-// little before the hurt does not.
+// little before the hurt does not. How fast storage answers is one of them: a
+// job feels it with its next checkpoint, a minute or two later.
 func (c column) steady() bool {
-	return c.bits == 0 && c.metric.Type != telemetry.Counter && (c.metric.Type == telemetry.StateOf || c.metric.Domain == telemetry.Cooling)
+	if c.bits != 0 || c.metric.Type == telemetry.Counter {
+		return false
+	}
+	return c.metric.Type == telemetry.StateOf || c.metric.Domain == telemetry.Cooling || slices.Contains(c.metric.Kinds, telemetry.Storage)
 }
 
 // The masks of gpu_clock_event_reasons (NVML): slowed by heat, by software or
@@ -53,6 +57,7 @@ const (
 	metricInlet   telemetry.MetricName = "inlet_celsius"
 	metricCompute telemetry.MetricName = "rank_compute_seconds"
 	metricWait    telemetry.MetricName = "job_data_wait_seconds"
+	metricSaves   telemetry.MetricName = "job_checkpoint_seconds"
 )
 
 // NewPlan lists what compiled signatures want read, and what is read of every

@@ -77,8 +77,12 @@ const usualSteps = 40
 // not tell of it.
 func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 	sh := p.sheet(s, span)
+	saves := 0
+	if during {
+		saves = usualSaves(src, s.job, span)
+	}
 	src.Each(len(s.all), func(_, lo, hi int) {
-		r := reader{src: src, span: span, during: during}
+		r := reader{src: src, span: span, during: during, saves: saves}
 		for i := lo; i < hi; i++ {
 			columns := p.of(s.all[i].Kind)
 			for c, col := range columns {
@@ -111,6 +115,7 @@ type reader struct {
 	src    Source
 	span   Span
 	during bool
+	saves  int // usual checkpoints that the job tells of
 	cells  []float32
 	engine []float32
 	sorted []float32
@@ -142,7 +147,7 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 			r.atWork(e)
 		}
 		if c.metric.Name == metricEngine {
-			dropPauses(r.cells, r.during)
+			dropPauses(r.cells, r.during, r.saves)
 		}
 		r.keep(c)
 	}
@@ -159,7 +164,7 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 }
 
 // Heat takes its time: a fan that stops or coolant that comes warmer is felt
-// minutes later. So what was before a hurt is, of what hardly moves while all is
+// minutes later; so is a slow storage, with the next checkpoint. So what was before a hurt is, of what hardly moves while all is
 // well, what was that long before it.
 const (
 	longBefore  = 180 // grids
@@ -181,8 +186,9 @@ const (
 
 // dropPauses leaves out of an engine's grids where it stood still for long: once
 // in a hundred steps, that is neither usual nor a sign that idling is. During a
-// hurt a pause is left out only where it is the only one and over.
-func dropPauses(cells []float32, during bool) {
+// hurt pauses are left out only where there is one and it is over, or no more of
+// them than of usual checkpoints that the job tells of.
+func dropPauses(cells []float32, during bool, saves int) {
 	const still = 0.1
 	var from, to []int
 	begin := 0
@@ -195,7 +201,9 @@ func dropPauses(cells []float32, during bool) {
 		}
 		begin = i + 1
 	}
-	if during && (len(from) != 1 || len(cells) < lonely || to[0] == len(cells)) {
+	n := len(from)
+	alone := n == 1 && len(cells) >= lonely || n <= saves
+	if during && (n == 0 || !alone || to[n-1] == len(cells)) {
 		return
 	}
 	for k := range from {

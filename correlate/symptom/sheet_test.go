@@ -116,7 +116,7 @@ func TestACheckpointIsNoUsualIdling(t *testing.T) {
 		"in a short hurt":  {slices.Concat(step, still, step), true, 13},
 		"nothing is heard": {[]float32{nan(), nan(), nan(), nan(), nan()}, false, 0},
 	} {
-		dropPauses(c.cells, c.during)
+		dropPauses(c.cells, c.during, 0)
 		left := 0
 		for _, v := range c.cells {
 			if v == v {

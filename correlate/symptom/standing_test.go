@@ -262,3 +262,37 @@ func TestDomainsThatAreWell(t *testing.T) {
 		}
 	}
 }
+
+// Two checkpoints fall into the hurt, none into what was before it. All gpus are
+// idle while the job writes them, as long as usual by its own account: only
+// those of the host whose input is late are idle for more of the time. A
+// checkpoint that takes longer than they did is another matter.
+func TestAUsualCheckpointIsNoIdling(t *testing.T) {
+	for _, c := range []struct {
+		usual float64
+		fills float64 // of the job
+	}{{4, 2. / 12}, {2, 1}} {
+		s := newHall(t)
+		saves := telemetry.Series{Entity: entity("job:train"), Metric: "job_checkpoint_seconds"}
+		s.steps.Observe(saves, second(2), c.usual)
+		for _, end := range []int{109, 117} {
+			s.steps.Observe(saves, second(end), 4)
+		}
+		for _, g := range s.gpus() {
+			busy := 1.0
+			if g == "gpu:n0/0" || g == "gpu:n0/1" {
+				busy = 0.9
+			}
+			s.tellsLike(g, "gpu_engine_active_ratio", func(sec int) (float64, bool) {
+				switch {
+				case sec > 105 && sec <= 109 || sec > 113 && sec <= 117:
+					return 0, true
+				case sec > hurtAt:
+					return busy, true
+				}
+				return 1, true
+			})
+		}
+		s.stands(s.contrast(), "job:train", explain.Values{explain.IdleFills: c.fills})
+	}
+}
