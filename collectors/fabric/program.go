@@ -28,11 +28,13 @@ type request struct {
 
 // turns say what a program may send: rate datagrams a second, portion of them at
 // once. sends is how fast it is taken to send while it runs, where that cannot
-// be counted.
+// be counted. Where it can, a program that runs for idle without sending is ended:
+// it waits for an answer that nobody will give.
 type turns struct {
 	rate    float64
 	portion int
 	sends   float64
+	idle    time.Duration
 }
 
 // answer is what a program said.
@@ -74,6 +76,8 @@ func (p processes) run(ctx context.Context, r request) answer {
 	return answer{out: out.kept, complaints: complaints.kept, took: max(0, time.Since(began)-rested), cut: out.lost, err: err}
 }
 
+var errHangs = errors.New("it hangs: nothing was sent")
+
 // take lets a process run and rest by turns until it is done, and returns how
 // long it rested. What it has sent is looked at each time it could have sent
 // half a portion, and is rested for once more than that is owed: so a look that
@@ -88,7 +92,7 @@ func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err
 	timer := time.NewTimer(look)
 	defer timer.Stop()
 	owed := pacer{rate: t.rate}
-	before := 0
+	before, idle := 0, time.Duration(0)
 	for began := time.Now(); ; {
 		select {
 		case err := <-done:
@@ -99,6 +103,13 @@ func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err
 		n, counted := sent(p)
 		if !counted {
 			n = before + int(math.Ceil(now.Sub(began).Seconds()*t.sends))
+		}
+		if idle += now.Sub(began); n > before {
+			idle = 0
+		}
+		if counted && t.idle > 0 && idle > t.idle {
+			_ = p.Kill() // it may have ended by itself
+			return rested, fmt.Errorf("%w for %s: %v", errHangs, t.idle, <-done)
 		}
 		owed.spend(began, max(0, n-before))
 		before, began = n, now

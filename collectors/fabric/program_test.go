@@ -64,6 +64,17 @@ func TestAProgramThatSendsNothingDoesNotRest(t *testing.T) {
 	}
 }
 
+// TestAProgramThatHangsIsEnded: one that waits for an answer that never comes.
+func TestAProgramThatHangsIsEnded(t *testing.T) {
+	if _, counted := sent(&os.Process{Pid: os.Getpid()}); !counted {
+		t.Skip("what a program sends cannot be counted here")
+	}
+	a := shell(t.Context(), "echo asked; exec sleep 1000", request{turns: turns{rate: 1000, portion: 50, sends: fastest, idle: 50 * time.Millisecond}})
+	if !errors.Is(a.err, errHangs) || string(a.out) != "asked\n" {
+		t.Errorf("%q %v", a.out, a.err)
+	}
+}
+
 // TestAProgramThatRestsIsEnded with whoever asked, and one that hangs when
 // patience ends.
 func TestAProgramThatRestsIsEnded(t *testing.T) {

@@ -23,8 +23,11 @@ const (
 	// maxListing is how much ibnetdiscover may say: some 150 bytes for an end of
 	// a cable, 200 for a node.
 	maxListing = 64 << 20
-	// quarter is the share of the rate that discoveries may take.
+	// quarter is the share of the rate, and of the time, that discoveries may take.
 	quarter = 0.25
+	// hangs is after how many timeouts without a word a program is given up: four
+	// are what a question takes that nobody answers.
+	hangs = 20
 )
 
 // survey runs ibnetdiscover and tells what is different.
@@ -33,7 +36,7 @@ func (r *reader) survey(ctx context.Context) {
 	rate := share * r.pace.now()
 	q := request{program: r.ibnetdiscover, args: []string{"-o", "1", "-t", r.timeout()}, most: maxListing, patient: r.patience(4 * r.size)}
 	if r.sends > rate {
-		q.turns = turns{rate: r.pace.now(), portion: r.pace.portion(), sends: r.sends}
+		q.turns = turns{rate: r.pace.now(), portion: r.pace.portion(), sends: r.sends, idle: hangs * r.cfg.Timeout}
 	}
 	r.local(&q)
 	a := r.run.run(ctx, q)
@@ -62,7 +65,7 @@ func (r *reader) survey(ctx context.Context) {
 		r.sends = min(max(float64(r.size)/s*margin, slowest), fastest)
 	}
 	r.take(top, telemetry.Time(end.UnixNano()), lost == 0 && faults.Count == 0 && !a.cut)
-	r.soonest = start.Add(time.Duration(float64(r.size) / (quarter * r.pace.now()) * float64(time.Second)))
+	r.soonest = start.Add(max(time.Duration(float64(r.size)/(quarter*r.pace.now())*float64(time.Second)), time.Duration(float64(end.Sub(start))/quarter)))
 	if r.nextSurvey = start.Add(r.cfg.Topology); r.nextSurvey.Before(r.soonest) {
 		r.nextSurvey = r.soonest
 	}
