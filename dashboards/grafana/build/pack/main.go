@@ -1,10 +1,13 @@
 // Command pack makes the archive from which Grafana installs a plugin: one
 // folder named after the plugin, back ends executable, and every time the same,
-// so that the same sources make the same archive.
+// so that the same sources make the same archive. Beside it stand its checksums:
+// SHA-1, which Grafana's catalogue asks for, and SHA-256.
 package main
 
 import (
 	"archive/zip"
+	"crypto/sha1"
+	"crypto/sha256"
 	"flag"
 	"fmt"
 	"io"
@@ -22,7 +25,11 @@ func main() {
 	at := flag.Int64("time", 0, "the time of its files, in seconds since 1970")
 	out := flag.String("o", "", "the archive")
 	flag.Parse()
-	if err := pack(*dir, *root, *out, time.Unix(*at, 0).UTC()); err != nil {
+	err := pack(*dir, *root, *out, time.Unix(*at, 0).UTC())
+	if err == nil {
+		err = sum(*out)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)
 		os.Exit(1)
 	}
@@ -49,6 +56,20 @@ func pack(dir, root, out string, at time.Time) (err error) {
 		return err
 	}
 	return z.Close()
+}
+
+// sum writes the archive's checksums beside it, as sha1sum and sha256sum read them.
+func sum(archive string) error {
+	b, err := os.ReadFile(archive)
+	if err != nil {
+		return err
+	}
+	for name, digits := range map[string]string{"sha1": fmt.Sprintf("%x", sha1.Sum(b)), "sha256": fmt.Sprintf("%x", sha256.Sum256(b))} {
+		if err := os.WriteFile(archive+"."+name, []byte(digits+"  "+filepath.Base(archive)+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func add(z *zip.Writer, from, name string, at time.Time) error {
