@@ -7,7 +7,7 @@ import { setTime, section, rootOf, lastedFor } from "./parts.js";
 import { get } from "./store.js";
 
 const every = 10000; // ms by the stopwatch: rules are evaluated every 15 s
-const fewEnded = 50;
+const fewEnded = 50, most = 300; // groups: what is open first
 
 /** addressOfAlert is the page's address of a group of alerts. */
 export function addressOfAlert(id) { return `/alerts/${encodeURIComponent(id)}`; }
@@ -119,7 +119,7 @@ export class Alerts {
     this.none = h("p", { class: "quiet" });
     this.sections = { open: section("firing", "Firing", this.open, this.none), said: section("said", "Firing, and said by an open incident", this.said), ended: section("ended", "Ended", this.ended) };
     this.el = h("article", { class: "alerting" }, h("header", { class: "head" }, this.headline, this.summary, this.trouble), Object.values(this.sections));
-    this.feed = new Feed("/api/v1/alerts", () => this.update());
+    this.feed = new Feed(`/api/v1/alerts?limit=${most}`, () => this.update());
   }
 
   get title() { return "Alerts"; }
@@ -136,7 +136,7 @@ export class Alerts {
     const ended = (answer.alerts ?? []).filter((a) => a.state !== "open").sort((a, b) => instant(b.resolved ?? b.updated) - instant(a.resolved ?? a.updated));
     const grave = own.filter((a) => a.severity !== "info").length;
     text(this.headline, grave ? `${plural(grave, "alert")} ${grave === 1 ? "fires" : "fire"}` : "No alert fires");
-    text(this.summary, [said.length > 0 && `${said.length} more ${said.length === 1 ? "is" : "are"} said by open incidents`, "rules say that a number is out of bounds; incidents say why"].filter(Boolean).join(" · "));
+    text(this.summary, [said.length > 0 && `${said.length} more ${said.length === 1 ? "is" : "are"} said by open incidents`, "rules say that a number is out of bounds; incidents say why"].concat(answer.truncated && `no more than ${most} are listed here`).filter(Boolean).join(" · "));
     alertList(this.open, own, answer.notes, now);
     alertList(this.said, said, answer.notes, now);
     alertList(this.ended, ended.slice(0, fewEnded), answer.notes, now);
