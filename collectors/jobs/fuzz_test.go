@@ -31,6 +31,38 @@ func FuzzSlurm(f *testing.F) {
 	})
 }
 
+// FuzzKubernetes: whatever resources an API server has, what comes of them the
+// log takes, and when they are gone every edge that was stated is ended.
+func FuzzKubernetes(f *testing.F) {
+	const head = `{"metadata":{"name":"llm","namespace":"ml","uid":"u"`
+	f.Add([]byte(head+`},"spec":{"nodeName":"n1"},"status":{"phase":"Running","startTime":"2033-05-18T03:33:00Z"}}`), []byte(head+`},"status":{"restarts":2,"conditions":[{"type":"Failed","status":"True","reason":"x"}]}}`),
+		[]byte(head+`,"ownerReferences":[{"name":"llm","controller":true}]},"spec":{"queueName":"q"},"status":{"conditions":[{"type":"Evicted","status":"True"}]}}`))
+	f.Add([]byte(head+`},"spec":{"nodeName":"n/1"},"status":{"phase":"Running"}}`), []byte(head+`},"spec":{"suspend":true}}`), []byte(`{"metadata":[]}`))
+	f.Fuzz(func(t *testing.T, p, o, q []byte) {
+		k := newKube(Config{Type: typeKube, Name: "k", CPUJobs: true}.withDefaults(), nil, "")
+		k.owners = []*feed[owner]{newFeed("/apis/batch/v1", "jobs", 10, k.follows)}
+		k.queued = newFeed("/apis/kueue.x-k8s.io/v1beta1", "workloads", 10, func(w *workload) (*meta, bool) { return &w.Metadata, true })
+		e := listen(t)
+		r := newReport(e, time.Unix(2000000000, 0))
+		for range 2 {
+			k.pods.keep(k.pods.held, p, false)
+			k.tell(r)
+			k.owners[0].keep(k.owners[0].held, o, false)
+			k.queued.keep(k.queued.held, q, false)
+			k.tell(r)
+			clear(k.pods.held)
+		}
+		clear(k.owners[0].held)
+		k.tell(r)
+		if err := k.sizes.emit(r, k.jobs); err != nil {
+			t.Fatal(err)
+		}
+		if left := e.runs(); len(left) > 0 {
+			t.Errorf("still run: %v", left)
+		}
+	})
+}
+
 // FuzzLine: whatever a trainer prints, what comes of it the log takes.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{
