@@ -25,6 +25,13 @@ const uniform = 0.35
 // as a rise.
 const leastGrown = 0.02
 
+// leastPlanes a job must use before one of them can stand out, and clearly is how
+// many times the others' median distance from their median it must.
+const (
+	leastPlanes = 4
+	clearly     = 6
+)
+
 // neighbour is another job, and what its nics send now against before, bytes per
 // second.
 type neighbour struct {
@@ -61,7 +68,42 @@ func (f *fabricMeasures) neighbour(o Other) neighbour {
 			n.beyond += beyond
 		}
 	}
+	n.beyond = max(n.beyond, f.beyondPlanes(o.Nodes))
+	n.gross = max(n.gross, n.beyond)
 	return n
+}
+
+// beyondPlanes is what a job's nics in a plane or rail send more than before,
+// beyond those in the others: bytes per second, over the planes in which they
+// clearly do. How its steps fall moves all planes alike, so that many nics which
+// send a little more each to one host are seen here where no one of them stands
+// out.
+func (f *fabricMeasures) beyondPlanes(nodes []telemetry.Entity) float64 {
+	var rises []float64
+	for k := range f.m.Planes {
+		rise, any := 0.0, false
+		for _, i := range f.m.Planes[k].Ends {
+			if end := &f.m.Ends[i]; end.IsNIC() && coupled(nodes, end.Owner) {
+				rise += float64((f.e.Fabric.Now.Of[i].Util - f.e.Fabric.Before.Of[i].Util) * end.Speed)
+				any = true
+			}
+		}
+		if any {
+			rises = append(rises, rise)
+		}
+	}
+	if len(rises) < leastPlanes {
+		return 0
+	}
+	usual, off := stats.MAD(slices.Clone(rises))
+	clear := max(float64(leastRise*f.speed), float64(clearly*off))
+	var beyond float64
+	for _, r := range rises {
+		if r-usual > clear {
+			beyond += r - usual
+		}
+	}
+	return beyond
 }
 
 // ratio is what a neighbour sends more over what it sent.
