@@ -96,26 +96,30 @@ func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
 	span := fabric.Span{From: onset.Add(-baselineGrids * e.cfg.Grid), To: onset}
 	c.before = fabric.Keep(e.fabricMap().ReadEach(e.window, e.cfg.Grid, span, e.cfg.ForEach))
-	for _, node := range e.nodes(j.Entity) {
-		c.hosts = append(c.hosts, e.hostBefore(j.Entity, node, h.Onset.Earliest))
-	}
+	c.hosts = e.hostsBefore(j.Entity, h.Onset.Earliest)
 	c.saves, c.told = e.savesBefore(j.Entity, h.Onset.Earliest), e.toldBefore(j.Entity, h.Onset.Earliest)
 	e.shares(c, span, h.Usual)
 	e.keepSymptoms(c, span)
 	return c
 }
 
-func (e *Engine) hostBefore(job, node telemetry.Entity, until telemetry.Time) hostBefore {
-	h := hostBefore{node: node}
+// hostsBefore notes how long the ranks on each of a job's hosts computed before.
+func (e *Engine) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostBefore {
+	var out []hostBefore
+	for _, node := range e.nodes(job) {
+		out = append(out, hostBefore{node: node})
+	}
 	for _, r := range e.graph.Ranks(job) {
-		if n, ok := e.graph.RankNode(r); !ok || n != node {
+		n, ok := e.graph.RankNode(r)
+		at, known := slices.BinarySearchFunc(out, n, func(h hostBefore, n telemetry.Entity) int { return h.node.Compare(n) })
+		if !ok || !known {
 			continue
 		}
 		if m, k := e.perStep.Before(telemetry.Series{Entity: r, Metric: metricCompute}, until, beforeCompute); k > 0 {
-			h.ranks = append(h.ranks, rankBefore{r, m})
+			out[at].ranks = append(out[at].ranks, rankBefore{r, m})
 		}
 	}
-	return h
+	return out
 }
 
 // shares notes what part of the job's traffic each nic sent before the hurt.
