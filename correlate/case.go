@@ -192,7 +192,7 @@ func (e *Engine) nodes(job telemetry.Entity) []telemetry.Entity {
 // it.
 func (e *Engine) cost(c *incidentCase, j *jobs.Job, h *jobs.Hurt) *explain.Evidence {
 	e.meet(c)
-	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, Onset: e.onset, Fell: e.fell}
+	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, Onset: e.onset, Fell: e.fell, ClockOff: e.clockOff}
 	ev.GPUs = e.gpus(c.job, ev.Nodes)
 	if before, now, ok := j.MFU(); ok {
 		ev.MFUBefore, ev.MFUNow = &before, &now

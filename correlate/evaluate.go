@@ -220,6 +220,9 @@ func (e *Engine) teller() *explain.Teller {
 // onsetReach is how many grids before a job's onset the cause is looked for.
 const onsetReach = 10
 
+// worstClock is from when on a clock that is off is a blind spot (design A1).
+const worstClock = telemetry.Duration(1e9)
+
 // onset finds when a series first rose above a level, after a grid in which it
 // had not. What happened lies within a sample's length of that grid's edges: a
 // counter's rise is spread over the grids since its last sample, a gauge is
@@ -247,10 +250,31 @@ func (e *Engine) crossed(s telemetry.Series, near telemetry.Interval, beyond fun
 		case !beyond(v):
 			short = true
 		case short:
-			return telemetry.Interval{Earliest: g.Add(-grid - cadence), Latest: g.Add(cadence - grid)}, true
+			return e.widened(slot, telemetry.Interval{Earliest: g.Add(-grid - cadence), Latest: g.Add(cadence - grid)}), true
 		}
 	}
 	return near, false
+}
+
+// widened is when what a slot told of happened, by how far its source's clock may
+// be off: order is asserted only beyond it.
+func (e *Engine) widened(slot int, by telemetry.Interval) telemetry.Interval {
+	before, after := e.window.ClockError(slot)
+	return telemetry.Interval{Earliest: by.Earliest.Add(-before), Latest: by.Latest.Add(after)}
+}
+
+// clockOff is by how much the times of a series may be wrong, in seconds, where
+// that is more than anybody who compares them would expect.
+func (e *Engine) clockOff(s telemetry.Series) float64 {
+	slot, ok := e.window.Slot(s)
+	if !ok {
+		return 0
+	}
+	before, after := e.window.ClockError(slot)
+	if off := max(before, after); off > worstClock {
+		return float64(off) / 1e9
+	}
+	return 0
 }
 
 // metricOf declares what a finding is about; nil where a whole source is silent

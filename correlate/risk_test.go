@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/correlate/correlatetest"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/rules/scenario"
@@ -127,6 +128,39 @@ func TestALeakIsACriticalRiskWhileItLasts(t *testing.T) {
 	}
 	if d := last.Resolved.Sub(first.Opened); d < 80e9 || d > 190e9 {
 		t.Errorf("it lasted %v", d)
+	}
+}
+
+// TestAnOnsetIsAsWideAsItsClockIsOff: what is received three seconds after its own
+// time may have begun that much later, and what is received before it that much
+// earlier.
+func TestAnOnsetIsAsWideAsItsClockIsOff(t *testing.T) {
+	onset := func(late telemetry.Duration) telemetry.Interval {
+		t.Helper()
+		e := riskEngine(t)
+		var log []telemetry.Record
+		for _, r := range records(t, leaking) {
+			log = append(log, *r)
+		}
+		log, err := correlatetest.Kit{}.ReceiveAfter(log, late)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range log {
+			if told := e.Step(&log[i]).Incidents; len(told) > 0 {
+				return told[0].Onset
+			}
+		}
+		t.Fatal("nothing was told")
+		return telemetry.Interval{}
+	}
+	const off = telemetry.Duration(15e8)
+	usual, behind, ahead := onset(0), onset(off), onset(-off)
+	if behind != (telemetry.Interval{Earliest: usual.Earliest, Latest: usual.Latest.Add(off)}) {
+		t.Errorf("behind: %v, usually %v", behind, usual)
+	}
+	if ahead != (telemetry.Interval{Earliest: usual.Earliest.Add(-off), Latest: usual.Latest}) {
+		t.Errorf("ahead: %v, usually %v", ahead, usual)
 	}
 }
 

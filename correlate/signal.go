@@ -106,7 +106,7 @@ func (e *Engine) signalFindings(found []detect.Finding, g telemetry.Time) {
 		if m == nil || f.Shape == telemetry.ShapePeer || m.Type == telemetry.StateOf || !h.metric(m.Name) || !worse(f, m.Rise) {
 			continue
 		}
-		s := signal{series: f.Series, kind: findingSignal, shape: f.Shape, since: g, last: g, onset: f.Onset, before: f.Before, now: f.Now}
+		s := signal{series: f.Series, kind: findingSignal, shape: f.Shape, since: g, last: g, onset: e.widened(f.Slot, f.Onset), before: f.Before, now: f.Now}
 		switch at, ok := e.signals(&s); {
 		case f.Ended != 0 && ok:
 			e.signalled = slices.Delete(e.signalled, at, at+1)
@@ -160,7 +160,7 @@ func (e *Engine) signalStates(g telemetry.Time) {
 			e.signalled[at].last = g
 		case bad && len(e.signalled) < maxSignals:
 			seen, _ := e.window.Last(slot)
-			s.onset = telemetry.Interval{Earliest: seen.Add(-max(e.cfg.Grid, e.window.Cadence(slot))), Latest: seen}
+			s.onset = e.widened(slot, telemetry.Interval{Earliest: seen.Add(-max(e.cfg.Grid, e.window.Cadence(slot))), Latest: seen})
 			e.signalled = slices.Insert(e.signalled, at, s)
 		case !bad && ok:
 			e.signalled = slices.Delete(e.signalled, at, at+1)

@@ -36,6 +36,28 @@ func (in *instants) encode() (telemetry.Record, error) {
 	return telemetry.Record{Kind: telemetry.FrameRecord, Frame: b}, err
 }
 
+// ReceiveAfter states of every instant that it was received so long after its
+// source's time, or before it.
+func (k Kit) ReceiveAfter(log []telemetry.Record, late telemetry.Duration) ([]telemetry.Record, error) {
+	known, out := schemasOf(log), slices.Clone(log)
+	for i := range out {
+		if out[i].Kind != telemetry.FrameRecord {
+			continue
+		}
+		in, err := known.decode(out[i].Frame)
+		if err != nil {
+			return nil, err
+		}
+		for j := range in.frame.Instants {
+			in.frame.Instants[j].Received = in.frame.Instants[j].Source.Add(late)
+		}
+		if out[i], err = in.encode(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // cut returns the instants [from, to) as a frame of their own.
 func (in *instants) cut(from, to int) *instants {
 	n, f := in.schema.Len(), in.frame

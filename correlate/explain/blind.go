@@ -11,9 +11,9 @@ import (
 const maxBlindSpots = 12
 
 // blindSpots lists what could not be seen and what the answer depends on: the
-// metrics that would tell it from its family, and the ends on the job's paths
-// that have fallen silent.
-func (t *Teller) blindSpots(e *Evidence, best *Answer) []BlindSpot {
+// metrics that would tell it from its family, the ends on the job's paths that
+// have fallen silent, and what of the chain was told by a clock that is off.
+func (t *Teller) blindSpots(e *Evidence, best *Answer, chain []Link) []BlindSpot {
 	out := []BlindSpot{}
 	if best.Signature != nil {
 		out = append(out, t.unmet(e, best)...)
@@ -28,9 +28,27 @@ func (t *Teller) blindSpots(e *Evidence, best *Answer) []BlindSpot {
 			}
 		}
 	}
+	out = append(out, untimely(e, chain)...)
 	if extra := len(out) - maxBlindSpots; extra > 0 {
 		out = out[:maxBlindSpots]
 		out[maxBlindSpots-1].Reason += fmt.Sprintf(" (and %d more)", extra)
+	}
+	return out
+}
+
+// untimely lists the links of a chain whose times are not to be held against those
+// of others.
+func untimely(e *Evidence, chain []Link) []BlindSpot {
+	var out []BlindSpot
+	for i := range chain {
+		l := &chain[i]
+		if e.ClockOff == nil || l.Metric == "" {
+			continue
+		}
+		if off := e.ClockOff(telemetry.Series{Entity: l.Entity, Metric: l.Metric}); off > 0 {
+			out = append(out, BlindSpot{Entity: l.Entity, Metric: l.Metric, Reason: fmt.Sprintf("its source's clock is off, or its samples travel, by up to %.1f s", off),
+				WouldTell: "whether it came before the rest or after"})
+		}
 	}
 	return out
 }

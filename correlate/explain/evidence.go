@@ -24,6 +24,10 @@ type Evidence struct {
 	// Fell is Onset for a series that fell below a level.
 	Fell func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
 
+	// ClockOff is by how much the times of a series may be wrong, in seconds, where
+	// that makes order doubtful; zero where it does not. May be nil.
+	ClockOff func(s telemetry.Series) float64
+
 	// Fabric is nil where no end of a link is known to belong to the job.
 	Fabric *FabricEvidence
 	// Symptoms is nil where nothing was read beyond the fabric and the steps.

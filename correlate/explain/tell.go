@@ -37,7 +37,7 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	}
 	in.Alternatives = alternatives(e, answers, best)
 	in.Contributors = contributors(e, best)
-	in.BlindSpots = t.blindSpots(e, best)
+	in.BlindSpots = t.blindSpots(e, best, in.Chain)
 	in.RuledOut = ruledOut(e, best)
 	in.Actions = t.actions(e, best)
 	in.Title = t.title(in, e, best)

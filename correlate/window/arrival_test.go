@@ -160,24 +160,44 @@ func TestANewSchemaOfASourceKeepsItsCounters(t *testing.T) {
 func TestTheClockOfASource(t *testing.T) {
 	s := newSite(t, Config{})
 	p := s.add("leaf0", uints(temp), ether1)
-	if got := s.w.ClockError(p.Source); got != 0 {
-		t.Errorf("error of an unknown clock is %v", got)
+	slot, ok := s.w.Slot(telemetry.Series{Entity: ether1, Metric: temp})
+	if before, after := s.w.ClockError(slot); !ok || before != 0 || after != 0 {
+		t.Errorf("error of an unknown clock is %v, %v", before, after)
 	}
 	s.close(0)
-	for i, late := range []float64{0.2, 0.21, 0.2, 7, 0.19, 0.2, 0.2} {
+	s.delays(p, 0.2, 0.21, 0.2, 7, 0.19, 0.2, 0.2)
+	if before, after := s.w.ClockError(slot); before != 0 || after != second/5 {
+		t.Errorf("error is %v, %v, want none before and 200 ms after", before, after)
+	}
+}
+
+// What is received before its own time happened before it.
+func TestAClockThatIsAhead(t *testing.T) {
+	s := newSite(t, Config{Ahead: 10 * second})
+	p := s.add("leaf0", uints(temp), ether1)
+	slot, _ := s.w.Slot(telemetry.Series{Entity: ether1, Metric: temp})
+	s.close(0)
+	s.delays(p, -3, -3, -2, -3, -3)
+	if before, after := s.w.ClockError(slot); before != 3*second || after != 0 {
+		t.Errorf("error is %v, %v, want 3 s before and none after", before, after)
+	}
+}
+
+// delays has a source tell once a second, received so many seconds after its own
+// time.
+func (s *site) delays(p *telemetry.Schema, late ...float64) {
+	s.t.Helper()
+	for i, d := range late {
 		at := float64(i + 1)
-		f := telemetry.Frame{Instants: []telemetry.Instant{{Source: sec(at), Received: sec(at + late)}}, Words: []uint64{5}}
+		f := telemetry.Frame{Instants: []telemetry.Instant{{Source: sec(at), Received: sec(at + d)}}, Words: []uint64{5}}
 		b, err := s.enc.AppendFrame(nil, p, &f)
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 		s.w.AddFrame(b)
 		s.w.AddFrame(b)
 	}
-	s.close(7)
-	if got := s.w.ClockError(p.Source); got != second/5 {
-		t.Errorf("error is %v, want 200 ms", got)
-	}
+	s.close(float64(len(late)))
 }
 
 // story is a random site: its schemas, the frames of a minute and what each

@@ -194,21 +194,16 @@ func (w *Window) stateOf(s *source) SourceState {
 // its offset: three standard deviations of normal jitter.
 const spreads = 4.5
 
-// ClockError returns how far a source's times may be from the receivers', zero
-// if it never states both: the size of the median of receive less source time,
-// and spreads times the median distance from it.
-func (w *Window) ClockError(name telemetry.Source) telemetry.Duration {
-	worst := telemetry.Duration(0)
-	for class := range telemetry.LatenessClasses {
-		s := w.sources[sourceKey{name, class}]
-		if s == nil {
-			continue
-		}
-		if off, spread, ok := s.clock.offset(); ok {
-			worst = max(worst, max(off, -off)+telemetry.Duration(spreads*float64(spread)))
-		}
-	}
-	return worst
+// ClockError returns by how much what a slot told may have happened before the
+// time its source gave it, and by how much after; zero if the source never states
+// both clocks. A source that is received before its own time is ahead. One that
+// is received after it is behind, or its samples travel for long: which of the
+// two, nobody can tell. Both widen by spreads times the median distance from the
+// median.
+func (w *Window) ClockError(slot int) (before, after telemetry.Duration) {
+	off, spread, _ := w.blocks[w.blockOf[slot]].source.clock.offset()
+	jitter := telemetry.Duration(spreads * float64(spread))
+	return max(0, -off) + jitter, max(0, off) + jitter
 }
 
 // bySeries orders rivals.
