@@ -23,9 +23,11 @@ type beside struct {
 }
 
 const (
-	// besideAgreed judgements in a row must name the same second root, and
+	// besideAgreed judgements in a row must name the same second root, besideUnsure
+	// where the case is not sure of its first one, which that may turn out to be;
 	// besideAbsent must not for it to be over.
 	besideAgreed = 3
+	besideUnsure = 9
 	besideAbsent = 4
 )
 
@@ -53,14 +55,17 @@ func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 		c.beside.agreed = 0
 		c.beside.absent++
 	}
-	b := c.beside
+	b, wanted := c.beside, besideAgreed
+	if next.Root.Confidence < surely {
+		wanted = besideUnsure
+	}
 	switch {
 	case b == nil:
 		return
 	case b.published.Revision == 0 && b.absent > 0:
 		c.beside = nil
 		return
-	case b.published.Revision == 0 && b.agreed < besideAgreed:
+	case b.published.Revision == 0 && b.agreed < wanted:
 		return
 	case b.incident.Root.Entity == next.Root.Entity:
 		e.endBeside(c, "merged", g)

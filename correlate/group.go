@@ -56,12 +56,20 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 		return next
 	}
 	for _, o := range e.cases {
-		if o != c && o.under.IsZero() && o.published.Revision > 0 && (oneRoot(&o.incident, &next) || perhapsOne(&o.incident, &next) || maybeOne(&o.incident, &next) || e.under(c, &o.incident, &next) || ofItself(c, &o.incident, &next) || e.storedOn(c, &o.incident, &next)) {
-			c.under = o.job
+		if o != c && o.under.IsZero() && o.published.Revision > 0 && e.belongs(c, o, &next) {
+			c.under, c.strayed = o.job, 0
 			break
 		}
 	}
 	return next
+}
+
+// belongs reports whether a case that is judged for the first time may be told of
+// in the open incident of another one.
+func (e *Engine) belongs(c, o *incidentCase, next *explain.Incident) bool {
+	open := &o.incident
+	return oneRoot(open, next) || perhapsOne(open, next) || maybeOne(open, next) ||
+		e.under(c, open, next) || e.storedOn(c, open, next) || ofItself(c, open, next) || ofItself(o, next, open)
 }
 
 // takeOver gives a case the incident that another job's case carries as its
@@ -203,18 +211,22 @@ func beganTogether(a, b *explain.Incident) bool {
 
 // under reports whether a case whose trouble has no name yet, or is put down to
 // the job itself for want of a better root, began together with that of a root
-// which is sure and on which its job stands, too.
+// which is sure and on which its job stands, too. Heat need not begin together, it
+// reaches one job long after another: there it is enough to be sure of nothing
+// else.
 func (e *Engine) under(c *incidentCase, o, next *explain.Incident) bool {
 	vague := next.Root.Signature == explain.Unknown || next.Root.Entity == c.job && next.Root.Confidence < surely
-	return vague && o.Root.Signature != explain.Unknown && o.Root.Confidence >= sure &&
-		beganTogether(o, next) && e.standsOn(c, o.Root.Entity)
+	together := vague && o.Root.Confidence >= sure && beganTogether(o, next)
+	heat := next.Root.Confidence < surely && o.Root.Domain == telemetry.Cooling && ofKind(o) >= surely
+	return o.Root.Signature != explain.Unknown && (together || heat) && e.standsOn(c, o.Root.Entity)
 }
 
 // ofItself reports whether a case's own job is the root of an open incident that
 // began together with its hurt: who floods the links that others wait at waits
-// there, too.
+// there, too. Only what it surely suffers from in another domain is another fault.
 func ofItself(c *incidentCase, o, next *explain.Incident) bool {
-	return o.Root.Entity == c.job && o.Root.Confidence >= sure && o.Root.Domain == next.Root.Domain && beganTogether(o, next)
+	return o.Root.Entity == c.job && o.Root.Confidence >= sure && beganTogether(o, next) &&
+		(o.Root.Domain == next.Root.Domain || next.Root.Confidence < surely)
 }
 
 // standsOn reports whether a case's job stands on an entity: its GPUs under it,
@@ -281,7 +293,7 @@ func (e *Engine) strays(c, lead *incidentCase) bool {
 	own := c.incident.Root.Confidence >= surely
 	other := c != lead && !own && lead.incident.Root.Confidence >= surely && c.incident.Root.Signature != explain.Unknown &&
 		!lists(&c.incident, lead.incident.Root.Entity) && !e.standsOn(c, lead.incident.Root.Entity)
-	if c == lead || c.inherited || oneRoot(&c.incident, &lead.incident) || lead.incident.Root.Entity == c.job ||
+	if c == lead || c.inherited || c.incident.Root.Entity == lead.incident.Root.Entity || lead.incident.Root.Entity == c.job || ofItself(lead, &c.incident, &lead.incident) ||
 		e.within(c.incident.Root.Entity, lead.incident.Root.Entity) ||
 		e.stalledAlike(&lead.incident, &c.incident) || !own && !other {
 		c.strayed = 0

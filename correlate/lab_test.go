@@ -1,16 +1,20 @@
 package correlate_test
 
 import (
+	"bytes"
+	"io"
 	"math"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/attribute"
+	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/lab/sim/condition"
 	"github.com/quintet-dc/quintet/lab/sim/measure"
 	"github.com/quintet-dc/quintet/lab/sim/state"
 	"github.com/quintet-dc/quintet/lab/sim/world"
+	"github.com/quintet-dc/quintet/replay/trace"
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -136,4 +140,49 @@ func TestWhatALostFlowCosts(t *testing.T) {
 	}
 	near(t, "what left cooling", left, losses.Lost)
 	near(t, "what came to software", came, losses.Lost)
+}
+
+// TestWhoFloodsAndWhoWaitsAreOneIncident: a job that sends more than before waits
+// at the links that it floods like the job with which it shares them. Whichever
+// of the two is seen to be slow first, and whatever that is put down to until
+// more is known, readers are told once.
+func TestWhoFloodsAndWhoWaitsAreOneIncident(t *testing.T) {
+	var log, said bytes.Buffer
+	c := cases.Case{Class: "noisy-neighbour", Severity: cases.Loud, GPUs: 64, Seed: 1}
+	if err := cases.WriteTrace(t.Context(), c, cases.Recorded{Trace: &log, Truth: &said, Writer: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(bytes.NewReader(log.Bytes()), int64(log.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signatures, err := rules.Standard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := correlate.New(correlate.Config{Signatures: signatures.Signatures})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]explain.Incident{}
+	for {
+		_, record, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, in := range e.Step(record).Incidents {
+			told[in.ID] = in
+		}
+	}
+	if len(told) != 1 {
+		t.Errorf("%d incidents were told", len(told))
+	}
+	for _, in := range told {
+		if in.Root.Signature != c.Class || in.Root.Entity != (telemetry.Entity{Kind: telemetry.Job, Name: "train-b"}) || len(in.Impact.Jobs) != 2 {
+			t.Errorf("%s at %s, %d jobs", in.Root.Signature, in.Root.Entity, len(in.Impact.Jobs))
+		}
+	}
 }
