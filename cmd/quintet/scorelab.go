@@ -24,6 +24,7 @@ type labFlags struct {
 	Lab       bool     `help:"Score runs of the simulated site instead of recordings: every fault class, its truth measured against the same seed without it."`
 	GPUs      int      `name:"gpus" default:"256" placeholder:"N" help:"With --lab: how large the site is."`
 	Seeds     int      `default:"1" placeholder:"N" help:"With --lab: how many seeds a class."`
+	FewSeeds  int      `placeholder:"N" help:"With --apart and --doubles: how many seeds of those; as many as of a class if not given."`
 	Tune      bool     `help:"With --lab: seeds 1 to 99, on which anything may be tuned, instead of those from 1001 on."`
 	Classes   []string `placeholder:"NAME" help:"With --lab: only these classes; healthy is one of them, and NAME+NAME two at once."`
 	Severity  []string `placeholder:"loud|quiet" help:"With --lab: only these severities, and what has none."`
@@ -71,6 +72,9 @@ func (f *labFlags) Validate() error {
 
 func (f *labFlags) wanted(coarsen, seeds int) []cases.Case {
 	w := cases.Wanted{GPUs: f.GPUs, Seeds: cases.Seeds(seeds, f.Tune), Classes: f.Classes, Apart: f.Apart, Doubles: f.Doubles, Coarsen: coarsen}
+	if f.FewSeeds > 0 {
+		w.FewSeeds = cases.Seeds(min(f.FewSeeds, seeds), f.Tune)
+	}
 	for _, s := range f.Severity {
 		w.Severities = append(w.Severities, cases.Severity(s))
 	}

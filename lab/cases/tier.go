@@ -35,18 +35,20 @@ type Wanted struct {
 	Severities []Severity // nil: all
 	Apart      bool       // the classes of fault.Parameters too
 	Doubles    bool       // two faults at once too
+	FewSeeds   []uint64   // of Apart and Doubles; nil: Seeds
 	Coarsen    int
 }
 
 // Cases lists them: classes in order, severities, seeds.
 func (w Wanted) Cases() []Case {
 	var out []Case
+	seeds := w.Seeds
 	add := func(c Case, severities []Severity) {
 		for _, s := range severities {
 			if w.Severities != nil && !slices.Contains(w.Severities, s) && s != Usual {
 				continue
 			}
-			for _, seed := range w.Seeds {
+			for _, seed := range seeds {
 				c.Severity, c.GPUs, c.Seed, c.Coarsen = s, w.GPUs, seed, w.Coarsen
 				out = append(out, c)
 			}
@@ -56,6 +58,9 @@ func (w Wanted) Cases() []Case {
 		if w.Classes == nil || slices.Contains(w.Classes, class) {
 			add(Case{Class: class}, Severities(class))
 		}
+	}
+	if w.FewSeeds != nil {
+		seeds = w.FewSeeds
 	}
 	if w.Apart {
 		for _, p := range fault.Apart() {

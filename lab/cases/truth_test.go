@@ -221,6 +221,11 @@ func TestReportedSeedsAreApart(t *testing.T) {
 		t.Errorf("tuning %d to %d, reported from %d", tuning[0], tuning[len(tuning)-1], reported[0])
 	}
 	n := len(Wanted{GPUs: 64, Seeds: reported[:3]}.Cases())
+	few := len(Wanted{GPUs: 64, Seeds: reported[:3], FewSeeds: reported[:1], Apart: true, Doubles: true}.Cases())
+	one := len(Wanted{GPUs: 64, Seeds: reported[:1], Apart: true, Doubles: true}.Cases())
+	if single := len(Wanted{GPUs: 64, Seeds: reported[:1]}.Cases()); few-n != one-single {
+		t.Errorf("%d cases apart and of two at once of one seed, want %d", few-n, one-single)
+	}
 	want := 0
 	for _, k := range fault.Kinds() {
 		want += 3 * len(Severities(k.Name))
