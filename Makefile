@@ -122,7 +122,7 @@ score: build
 
 # What a change must keep: one seed a class on 64 GPUs.
 lab: build
-	bin/quintet score --lab --gpus 64 --floor $(or $(FLOOR),0.5)
+	bin/quintet score --lab --gpus 64 --floor $(or $(FLOOR),0.85)
 
 # Thirty days of healthy noise in which benign look-alikes come and go. It goes
 # on where it was broken off.
