@@ -142,9 +142,9 @@ storm: build
 	bin/quintet replay $(STORM)
 
 # The same through the whole service, as it happens: NATS, the engine, the history,
-# the page in a browser, two receivers. It wants a machine to itself, with more
-# than 10 GB of memory and as much disk; GOMEMLIMIT bounds the former, and one of
-# few cores wants STORMSPEED=0.3. storm-small has it with 1,024 GPUs: three
+# the page in a browser, two receivers. It wants a machine to itself, with 20 GB of
+# memory and 10 GB of disk; GOMEMLIMIT below what is used makes it crawl, and a
+# machine of two cores wants STORMSPEED=0.3. storm-small has it with 1,024 GPUs: three
 # minutes of two cores, and so no part of test.
 storm-small: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/node_modules)
 	QUINTET_STORM=small $(GO) test -count=1 -timeout 12m -v -run '^TestTheStorm$$' ./cmd/quintet
