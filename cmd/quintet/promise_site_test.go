@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -54,7 +55,7 @@ func newSite(t testing.TB, seed uint64) *site {
 	s := &site{t: t, end: func() {}, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1)), receiver: newHookEar(t)}
 	s.within(siteLasts)
 	t.Cleanup(func() {
-		if s.ctx.Err() != nil {
+		if errors.Is(s.ctx.Err(), context.DeadlineExceeded) {
 			t.Logf("%v; it waited for: %s", context.Cause(s.ctx), s.what)
 		}
 		s.end()
