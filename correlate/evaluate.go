@@ -263,18 +263,16 @@ func (e *Engine) widened(slot int, by telemetry.Interval) telemetry.Interval {
 	return telemetry.Interval{Earliest: by.Earliest.Add(-before), Latest: by.Latest.Add(after)}
 }
 
-// clockOff is by how much the times of a series may be wrong, in seconds, where
-// that is more than anybody who compares them would expect.
-func (e *Engine) clockOff(s telemetry.Series) float64 {
+// clockOff reports whether the times of a series are further from the receivers'
+// than anybody who compares them would expect: by the median, for one sample
+// travels longer than another.
+func (e *Engine) clockOff(s telemetry.Series) bool {
 	slot, ok := e.window.Slot(s)
 	if !ok {
-		return 0
+		return false
 	}
-	before, after := e.window.ClockError(slot)
-	if off := max(before, after); off > worstClock {
-		return float64(off) / 1e9
-	}
-	return 0
+	off := e.window.ClockOffset(slot)
+	return max(off, -off) > worstClock
 }
 
 // metricOf declares what a finding is about; nil where a whole source is silent

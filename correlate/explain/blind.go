@@ -45,8 +45,10 @@ func untimely(e *Evidence, chain []Link) []BlindSpot {
 		if e.ClockOff == nil || l.Metric == "" {
 			continue
 		}
-		if off := e.ClockOff(telemetry.Series{Entity: l.Entity, Metric: l.Metric}); off > 0 {
-			out = append(out, BlindSpot{Entity: l.Entity, Metric: l.Metric, Reason: fmt.Sprintf("its source's clock is off, or its samples travel, by up to %.1f s", off),
+		if e.ClockOff(telemetry.Series{Entity: l.Entity, Metric: l.Metric}) {
+			// By how much is not said: it changes all the time, and a blind spot that
+			// changes is a revision.
+			out = append(out, BlindSpot{Entity: l.Entity, Metric: l.Metric, Reason: "its source's clock is off, or its samples travel, by more than a second",
 				WouldTell: "whether it came before the rest or after"})
 		}
 	}

@@ -24,9 +24,9 @@ type Evidence struct {
 	// Fell is Onset for a series that fell below a level.
 	Fell func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
 
-	// ClockOff is by how much the times of a series may be wrong, in seconds, where
-	// that makes order doubtful; zero where it does not. May be nil.
-	ClockOff func(s telemetry.Series) float64
+	// ClockOff reports whether the times of a series are off by more than a second.
+	// May be nil.
+	ClockOff func(s telemetry.Series) bool
 
 	// Fabric is nil where no end of a link is known to belong to the job.
 	Fabric *FabricEvidence

@@ -211,13 +211,10 @@ func TestAMetricThatWouldTellIsABlindSpotOnlyUnheard(t *testing.T) {
 func TestAClockThatIsOffIsABlindSpot(t *testing.T) {
 	s := slowReceiver(t)
 	root := s.tell().Chain[0]
-	s.e.ClockOff = func(x telemetry.Series) float64 {
-		if x == (telemetry.Series{Entity: root.Entity, Metric: root.Metric}) {
-			return 2.04
-		}
-		return 0
+	s.e.ClockOff = func(x telemetry.Series) bool {
+		return x == (telemetry.Series{Entity: root.Entity, Metric: root.Metric})
 	}
-	want := explain.BlindSpot{Entity: root.Entity, Metric: root.Metric, Reason: "its source's clock is off, or its samples travel, by up to 2.0 s", WouldTell: "whether it came before the rest or after"}
+	want := explain.BlindSpot{Entity: root.Entity, Metric: root.Metric, Reason: "its source's clock is off, or its samples travel, by more than a second", WouldTell: "whether it came before the rest or after"}
 	if got := s.tell().BlindSpots; len(got) != 2 || got[1] != want {
 		t.Errorf("got %+v", got)
 	}

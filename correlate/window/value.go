@@ -206,6 +206,13 @@ func (w *Window) ClockError(slot int) (before, after telemetry.Duration) {
 	return max(0, -off) + jitter, max(0, off) + jitter
 }
 
+// ClockOffset returns the median of receive less source time of a slot's source,
+// zero if it never states both.
+func (w *Window) ClockOffset(slot int) telemetry.Duration {
+	off, _, _ := w.blocks[w.blockOf[slot]].source.clock.offset()
+	return off
+}
+
 // bySeries orders rivals.
 func bySeries(a, b *rival) int { return a.series.Compare(b.series) }
 
