@@ -6,7 +6,6 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
-	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/rules/scenario"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -21,14 +20,7 @@ func played(t *testing.T, text string, look func(*correlate.Engine)) (*correlate
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := rules.Standard()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := correlate.New(correlate.Config{Signatures: set.Signatures})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := standard(t)
 	var all []explain.Incident
 	for _, r := range s.Records() {
 		all = append(all, e.Step(r).Incidents...)

@@ -57,7 +57,7 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 	}
 	for _, o := range e.cases {
 		if o != c && o.under.IsZero() && o.published.Revision > 0 && e.belongs(c, o, &next) {
-			c.under, c.strayed = o.job, 0
+			c.under = o.job
 			break
 		}
 	}
@@ -69,7 +69,7 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 func (e *Engine) belongs(c, o *incidentCase, next *explain.Incident) bool {
 	open := &o.incident
 	return oneRoot(open, next) || perhapsOne(open, next) || maybeOne(open, next) ||
-		e.under(c, open, next) || e.storedOn(c, open, next) || ofItself(c, open, next) || ofItself(o, next, open)
+		e.under(c, open, next) || e.storedOn(c, open, next) || floods(c, o, next)
 }
 
 // takeOver gives a case the incident that another job's case carries as its
@@ -98,7 +98,7 @@ func (e *Engine) merge(c *incidentCase, g telemetry.Time) {
 		if o == c || !o.under.IsZero() || o.published.Revision == 0 && o.judged == 0 {
 			continue
 		}
-		if !oneRoot(&o.incident, &c.incident) && !alike(&o.incident, &c.incident) && !ofItself(c, &o.incident, &c.incident) && !ofItself(o, &c.incident, &o.incident) {
+		if !oneRoot(&o.incident, &c.incident) && !alike(&o.incident, &c.incident) && !floods(c, o, &c.incident) {
 			continue
 		}
 		if o.published.Revision == 0 {
@@ -227,6 +227,12 @@ func (e *Engine) under(c *incidentCase, o, next *explain.Incident) bool {
 func ofItself(c *incidentCase, o, next *explain.Incident) bool {
 	return o.Root.Entity == c.job && o.Root.Confidence >= sure && beganTogether(o, next) &&
 		(o.Root.Domain == next.Root.Domain || next.Root.Confidence < surely)
+}
+
+// floods reports whether one of two cases, the first of which says next, is of the
+// job that is the root of the other's trouble.
+func floods(c, o *incidentCase, next *explain.Incident) bool {
+	return ofItself(c, &o.incident, next) || ofItself(o, next, &o.incident)
 }
 
 // standsOn reports whether a case's job stands on an entity: its GPUs under it,

@@ -59,13 +59,9 @@ incident opened pfc-storm root=nic:h2/nic0 hurts=job:a
 `, seconds, at[0], idle, pause, queue, strings.TrimSpace(steps), rest)
 }
 
-// published plays a scenario and returns every revision in order.
-func published(t *testing.T, text string) []explain.Incident {
+// standard is an engine with the signatures that it comes with.
+func standard(t *testing.T) *correlate.Engine {
 	t.Helper()
-	s, err := scenario.Parse("storms", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
 	set, err := rules.Standard()
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +70,17 @@ func published(t *testing.T, text string) []explain.Incident {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return e
+}
+
+// published plays a scenario and returns every revision in order.
+func published(t *testing.T, text string) []explain.Incident {
+	t.Helper()
+	s, err := scenario.Parse("storms", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := standard(t)
 	var out []explain.Incident
 	for _, r := range s.Records() {
 		out = append(out, e.Step(r).Incidents...)

@@ -3,9 +3,7 @@ package correlate_test
 import (
 	"testing"
 
-	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
-	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/rules/scenario"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -19,14 +17,7 @@ func takeOver(t *testing.T, text string, second int, change func(own []explain.I
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := rules.Standard()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := correlate.New(correlate.Config{Signatures: set.Signatures})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := standard(t)
 	var out []explain.Incident
 	start, inherited := telemetry.Time(0), false
 	for _, r := range s.Records() {

@@ -15,7 +15,6 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/state"
 	"github.com/quintet-dc/quintet/lab/sim/world"
 	"github.com/quintet-dc/quintet/replay/trace"
-	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -45,13 +44,7 @@ func simulated(t *testing.T, seconds, from int, change func(*condition.Set)) (e 
 	if err != nil {
 		t.Fatal(err)
 	}
-	signatures, err := rules.Standard()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e, err = correlate.New(correlate.Config{Signatures: signatures.Signatures}); err != nil {
-		t.Fatal(err)
-	}
+	e = standard(t)
 	emit := func(r *telemetry.Record) error { e.Step(r); return nil }
 	if err := m.Start(emit); err != nil {
 		t.Fatal(err)
@@ -156,14 +149,7 @@ func TestWhoFloodsAndWhoWaitsAreOneIncident(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signatures, err := rules.Standard()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := correlate.New(correlate.Config{Signatures: signatures.Signatures})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := standard(t)
 	told := map[string]explain.Incident{}
 	for {
 		_, record, err := r.Next()

@@ -99,17 +99,23 @@ func (a *apiServer) changeOf(path, kind string, x map[string]any) {
 	a.changes = append(a.changes, apiChange{path, kind, x})
 }
 
+// heard is what a collector says of the cluster; it names jobs by a pattern.
+func (a *apiServer) heard(t *testing.T, job string) ear {
+	t.Helper()
+	srv := httptest.NewServer(a)
+	t.Cleanup(srv.Close)
+	c, err := New(Config{Type: typeKube, URL: srv.URL, Every: 20 * time.Millisecond, Job: job}, dial.Guard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start(t, c)
+}
+
 // TestKubernetes: the pods of a JobSet are one job; what happens to them is told
 // from a watch, and a server that has forgotten is asked for the list again.
 func TestKubernetes(t *testing.T) {
 	a := &apiServer{pods: []map[string]any{podOf("a-0", "llm", "n1", "Running", 0, "8"), podOf("a-1", "llm", "n2", "Running", 0, "8"), podOf("web", "site", "n1", "Running", 0, "0")}}
-	srv := httptest.NewServer(a)
-	defer srv.Close()
-	c, err := New(Config{Type: typeKube, URL: srv.URL, Every: 20 * time.Millisecond}, dial.Guard{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := start(t, c)
+	e := a.heard(t, "")
 	happened := func(want ...string) { t.Helper(); e.happened(want...) }
 	all := []string{"job:ml.llm job_started "}
 	happened(all...)

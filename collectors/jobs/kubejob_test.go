@@ -2,14 +2,12 @@ package jobs
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
-	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
 const (
@@ -71,13 +69,7 @@ func TestAJobSetInAQueue(t *testing.T) {
 	a := &apiServer{pods: []map[string]any{podOf("a-0", "llm", "n1", "Running", 0, "8")}, others: map[string][]map[string]any{
 		jobsPath: {}, jobSetsPath: {jobSetOf(0, false, began)},
 		workloadsPath: {workloadOf(began, [3]string{"QuotaReserved"}, [3]string{"Admitted", "Admitted", "the ClusterQueue all has room"})}}}
-	srv := httptest.NewServer(a)
-	defer srv.Close()
-	c, err := New(Config{Type: typeKube, URL: srv.URL, Every: 20 * time.Millisecond}, dial.Guard{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := start(t, c)
+	e := a.heard(t, "")
 	all := []string{"job:ml.llm job_started queue gpus, admitted after 1m30s"}
 	e.happened(all...)
 
@@ -125,13 +117,7 @@ func TestAJobThatIsDone(t *testing.T) {
 	part["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{"name": "llm", "controller": true}}
 	a := &apiServer{pods: []map[string]any{podOf("a-0", "", "n1", "Running", 0, "8")},
 		others: map[string][]map[string]any{jobsPath: {job("-workers-0", gpuTemplate()), part, job("backup", map[string]any{})}}}
-	srv := httptest.NewServer(a)
-	defer srv.Close()
-	c, err := New(Config{Type: typeKube, URL: srv.URL, Every: 20 * time.Millisecond, Job: "{name}"}, dial.Guard{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := start(t, c)
+	e := a.heard(t, "{name}")
 	e.happened("job:-workers-0 job_started ")
 	<-time.After(time.Until(done.Add(100 * time.Millisecond))) // the server tells of whole seconds
 	a.changeOf(jobsPath, "MODIFIED", job("-workers-0", gpuTemplate(), [3]string{"Complete", "CompletionsReached", "all pods have succeeded"}))
@@ -149,13 +135,7 @@ func TestAJobThatIsDone(t *testing.T) {
 func TestWhatMayNotBeRead(t *testing.T) {
 	a := &apiServer{denied: workloadsPath, pods: []map[string]any{attempt(2, podOf("a-0", "llm", "n1", "Running", 0, "8"))}, others: map[string][]map[string]any{
 		jobSetsPath: {jobSetOf(2, false, time.Now())}, workloadsPath: {}}}
-	srv := httptest.NewServer(a)
-	defer srv.Close()
-	c, err := New(Config{Type: typeKube, URL: srv.URL, Every: 20 * time.Millisecond}, dial.Guard{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := start(t, c)
+	e := a.heard(t, "")
 	e.happened("job:ml.llm job_restarted restart 2")
 	a.change("DELETED", podOf("a-0", "llm", "n1", "Running", 0, "8"))
 	e.happened("job:ml.llm job_restarted restart 2", "job:ml.llm job_failed its pods do not run")

@@ -81,14 +81,14 @@ func (f *fabricMeasures) neighbour(o Other) neighbour {
 func (f *fabricMeasures) beyondPlanes(nodes []telemetry.Entity) float64 {
 	var rises []float64
 	for k := range f.m.Planes {
-		rise, any := 0.0, false
+		rise, uses := 0.0, false
 		for _, i := range f.m.Planes[k].Ends {
 			if end := &f.m.Ends[i]; end.IsNIC() && coupled(nodes, end.Owner) {
 				rise += float64((f.e.Fabric.Now.Of[i].Util - f.e.Fabric.Before.Of[i].Util) * end.Speed)
-				any = true
+				uses = true
 			}
 		}
-		if any {
+		if uses {
 			rises = append(rises, rise)
 		}
 	}
@@ -96,10 +96,10 @@ func (f *fabricMeasures) beyondPlanes(nodes []telemetry.Entity) float64 {
 		return 0
 	}
 	usual, off := stats.MAD(slices.Clone(rises))
-	clear := max(float64(leastRise*f.speed), float64(clearly*off))
+	least := max(float64(leastRise*f.speed), float64(clearly*off))
 	var beyond float64
 	for _, r := range rises {
-		if r-usual > clear {
+		if r-usual > least {
 			beyond += r - usual
 		}
 	}

@@ -164,8 +164,9 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 }
 
 // Heat takes its time: a fan that stops or coolant that comes warmer is felt
-// minutes later; so is a slow storage, with the next checkpoint. So what was before a hurt is, of what hardly moves while all is
-// well, what was that long before it.
+// minutes later; so is a slow storage, with the next checkpoint. So what was
+// before a hurt is, of what hardly moves while all is well, what was that long
+// before it.
 const (
 	longBefore  = 180 // grids
 	shortBefore = 90

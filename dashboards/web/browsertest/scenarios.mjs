@@ -324,13 +324,20 @@ async function byHand(page, time) {
   };
 }
 
-/** A log that stands still is told from a lost connection, with since when, until it goes on. */
-export async function logStandsStill({ page, site, url, check }) {
-  const passing = await byHand(page, "2001-02-03T04:05:06Z");
+// begun opens the page by a clock that passes by hand, until what its stream began
+// with is read.
+async function begun({ page, site, url }, time) {
+  const passing = await byHand(page, time);
   await page.goto(url);
   await site.connected();
   await page.clock.runFor(1000);
   await page.getByText(/runs? as usual/).first().waitFor();
+  return passing;
+}
+
+/** A log that stands still is told from a lost connection, with since when, until it goes on. */
+export async function logStandsStill({ page, site, url, check }) {
+  const passing = await begun({ page, site, url }, "2001-02-03T04:05:06Z");
   const text = () => page.locator(".time time").textContent();
   const first = await text();
   await state(site, 1);
@@ -346,11 +353,7 @@ export async function logStandsStill({ page, site, url, check }) {
 
 /** A stream that is dead without a word is noticed: the log goes on elsewhere. */
 export async function deadStream({ page, site, url, check }) {
-  const passing = await byHand(page, "2026-11-21T02:00:00Z");
-  await page.goto(url);
-  await site.connected();
-  await page.clock.runFor(1000);
-  await page.getByText(/runs? as usual/).first().waitFor(); // what the stream began with is read
+  const passing = await begun({ page, site, url }, "2026-11-21T02:00:00Z");
   const status = await site.get("/api/v1/status");
   await site.set("/api/v1/status", { ...status, tick: second(status.tick, 60) });
   check(await anew(passing, site) === 2, "it connects anew");
@@ -370,11 +373,7 @@ async function anew(passing, site, meanwhile = () => {}) {
 
 /** It is noticed where ticks are rare, too, though what is asked for now and then says that the log goes on. */
 export async function deadStreamOfASlowLog({ page, site, url, check }) {
-  const passing = await byHand(page, "2026-11-21T02:00:00Z");
-  await page.goto(url);
-  await site.connected();
-  await page.clock.runFor(1000);
-  await page.getByText(/runs? as usual/).first().waitFor();
+  const passing = await begun({ page, site, url }, "2026-11-21T02:00:00Z");
   const status = await site.get("/api/v1/status");
   const clock = () => page.locator(".time time").textContent();
   let tick = 0;

@@ -70,7 +70,7 @@ func (w *workload) object() object {
 }
 
 // made is a resource of a site's job.
-func (f *Fleet) made(of *kind, name string, at telemetry.Time, owner *resource) resource {
+func made(of *kind, name string, at telemetry.Time, owner *resource) resource {
 	return resource{of: of, name: name, namespace: namespace, created: at, owner: owner}
 }
 
@@ -139,12 +139,12 @@ func (f *Fleet) start(j *job, x telemetry.Entity, at telemetry.Time) {
 	f.admit(j, at, len(nodes), gpus[nodes[0]])
 	labels := map[string]string{"jobset.sigs.k8s.io/jobset-name": j.name, "jobset.sigs.k8s.io/replicatedjob-name": "workers",
 		"jobset.sigs.k8s.io/restart-attempt": strconv.Itoa(j.attempt)}
-	j.job = &batchJob{owner{resource: f.made(&f.kinds.job, j.name+"-workers-0", at, j.set.head()), labels: labels, pods: len(nodes), gpus: gpus[nodes[0]]}}
+	j.job = &batchJob{owner{resource: made(&f.kinds.job, j.name+"-workers-0", at, j.set.head()), labels: labels, pods: len(nodes), gpus: gpus[nodes[0]]}}
 	f.tell("ADDED", j.job)
 	for i, node := range nodes {
 		own := maps.Clone(labels)
 		own["batch.kubernetes.io/job-name"], own["batch.kubernetes.io/job-completion-index"], own["kueue.x-k8s.io/queue-name"] = j.job.name, strconv.Itoa(i), queue
-		p := &pod{resource: f.made(&f.kinds.pod, fmt.Sprintf("%s-%d-%s", j.job.name, i, suffix(j.attempt)), at, j.job.head()), node: node, gpus: gpus[node], phase: "Running", labels: own}
+		p := &pod{resource: made(&f.kinds.pod, fmt.Sprintf("%s-%d-%s", j.job.name, i, suffix(j.attempt)), at, j.job.head()), node: node, gpus: gpus[node], phase: "Running", labels: own}
 		f.tell("ADDED", p)
 		j.pods = append(j.pods, p)
 	}
@@ -160,9 +160,9 @@ func (f *Fleet) admit(j *job, at telemetry.Time, pods, gpus int) {
 		j.set = &again
 		return
 	}
-	j.set = &jobSet{owner: owner{resource: f.made(&f.kinds.jobSet, j.name, at, nil), labels: map[string]string{"kueue.x-k8s.io/queue-name": queue}, pods: pods, gpus: gpus}, restarts: j.attempt}
+	j.set = &jobSet{owner: owner{resource: made(&f.kinds.jobSet, j.name, at, nil), labels: map[string]string{"kueue.x-k8s.io/queue-name": queue}, pods: pods, gpus: gpus}, restarts: j.attempt}
 	f.tell("ADDED", j.set)
-	j.workload = &workload{resource: f.made(&f.kinds.workload, "jobset-"+j.name+"-"+suffix(0), at, j.set.head()), pods: pods,
+	j.workload = &workload{resource: made(&f.kinds.workload, "jobset-"+j.name+"-"+suffix(0), at, j.set.head()), pods: pods,
 		conditions: []any{condition("QuotaReserved", "QuotaReserved", "Quota reserved in ClusterQueue all", at), condition("Admitted", "Admitted", "The workload is admitted", at)}}
 	f.tell("ADDED", j.workload)
 }
