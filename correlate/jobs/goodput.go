@@ -76,8 +76,11 @@ func (j *Job) account(at telemetry.Time, x float64, n int) {
 // ObserveCheckpoint takes for how many seconds of the job's step that ends at
 // end it wrote a checkpoint.
 func (b *Book) ObserveCheckpoint(job telemetry.Entity, end telemetry.Time, took float64) {
-	j := b.Job(job)
-	if j == nil || took <= 0 {
+	if !(took > 0) {
+		return
+	}
+	j := b.know(job)
+	if j == nil {
 		return
 	}
 	if end > j.good.Saved {

@@ -68,6 +68,38 @@ func TestACheckpointToldOfAfterItsStepExcusesNoOther(t *testing.T) {
 	}
 }
 
+// TestACheckpointIsNoHabitOfTheSteps: a job that tells of every fifth step has
+// eight reports behind it when it becomes slower by a third. A checkpoint in one
+// of them, whichever it is, changes neither what is usual nor when that is seen.
+func TestACheckpointIsNoHabitOfTheSteps(t *testing.T) {
+	const each, length = 5, 5.4
+	for held := range 9 { // in the last turn none holds one
+		p := newLife(t)
+		report := func(x float64) {
+			p.quiet(each * x)
+			p.b.Observe(played, p.now, x, 0)
+		}
+		for i := range 8 {
+			if i == held {
+				p.quiet(7)
+				p.b.ObserveCheckpoint(played, p.now.Add(telemetry.Duration(each*length*1e9)), 7.0/each)
+				p.quiet(each * length)
+				p.b.Observe(played, p.now, length+7.0/each, 0)
+				continue
+			}
+			report(length)
+		}
+		if usual, ok := p.b.Job(played).Usual(); !ok || math.Abs(usual-length) > 1e-6 {
+			t.Errorf("a checkpoint in report %d: a usual step is %.3f s", held, usual)
+		}
+		report(1.31 * length)
+		report(1.31 * length)
+		if h := p.b.Job(played).Hurt; h == nil || h.State != jobs.Slow {
+			t.Errorf("a checkpoint in report %d: not slow after two reports", held)
+		}
+	}
+}
+
 // TestAHurtDoesNotBeginWithAUsualCheckpoint: the second that the job tells of
 // comes four steps before its steps become longer.
 func TestAHurtDoesNotBeginWithAUsualCheckpoint(t *testing.T) {
