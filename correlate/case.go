@@ -39,7 +39,7 @@ type incidentCase struct {
 	standing  *symptom.Baseline // of everything else the job stands on; nil once it is well
 	hosts     []hostBefore      // in identity order of node
 	saves     float64           // seconds of a usual checkpoint; 0 where none was seen
-	told      [2]float64        // tokens a second and utilisation before the hurt; 0 where it tells of none
+	told      [2]float64        // tokens and utilisation times length of a step before the hurt; 0 where it tells of none
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes   []telemetry.Entity

@@ -173,14 +173,18 @@ func (c *incidentCase) rests(h *jobs.Hurt, g telemetry.Time) bool {
 func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next := c.incident
 	next.Updated = g
-	if c.inherited || c.restarted(j.Hurt) || c.settled(j.Hurt, g) || c.rests(j.Hurt, g) {
+	if c.inherited || c.restarted(j.Hurt) || c.settled(j.Hurt, g) || c.recovers(j.Hurt, g) || c.rests(j.Hurt, g) {
 		e.teller().Refresh(&next, e.cost(c, j, j.Hurt), e.expected(next.Root.Signature))
 		c.shareAgain(&next)
 	} else {
 		ev := e.gather(c, j, j.Hurt, g)
-		answers := e.answer(ev)
-		e.teller().Tell(&next, ev, answers)
-		e.second(c, ev, &answers[0], &next)
+		if answers := e.answer(ev); e.fades(c, ev, answers, g) {
+			e.teller().Refresh(&next, ev, e.expected(next.Root.Signature))
+			c.shareAgain(&next)
+		} else {
+			e.teller().Tell(&next, ev, answers)
+			e.second(c, ev, &answers[0], &next)
+		}
 		c.looked, c.alike = g, next.Root.Entity == c.incident.Root.Entity && next.Root.Signature == c.incident.Root.Signature
 	}
 	c.impact, c.judged, c.steps = next.Impact.Jobs[0], g, j.Steps

@@ -129,10 +129,11 @@ func (e *Engine) absorb(older, younger *incidentCase, g telemetry.Time) {
 }
 
 // oneRoot reports whether two incidents name the same root and are sure of what
-// it is.
+// it is. One that hurts two jobs may show the one that it is hot and the other
+// that it starves; a job alone can be the root of two things at once.
 func oneRoot(a, b *explain.Incident) bool {
-	return a.Root.Entity == b.Root.Entity && a.Root.Signature == b.Root.Signature && a.Root.Signature != explain.Unknown &&
-		ofKind(a) >= sure && ofKind(b) >= sure
+	return a.Root.Entity == b.Root.Entity && (a.Root.Signature == b.Root.Signature || a.Root.Entity.Kind != telemetry.Job) &&
+		a.Root.Signature != explain.Unknown && b.Root.Signature != explain.Unknown && ofKind(a) >= sure && ofKind(b) >= sure
 }
 
 // ofKind is how sure an incident is of its root's signature, wherever it strikes:
@@ -299,7 +300,7 @@ func (e *Engine) strays(c, lead *incidentCase) bool {
 	own := c.incident.Root.Confidence >= surely
 	other := c != lead && !own && lead.incident.Root.Confidence >= surely && c.incident.Root.Signature != explain.Unknown &&
 		!lists(&c.incident, lead.incident.Root.Entity) && !e.standsOn(c, lead.incident.Root.Entity)
-	if c == lead || c.inherited || c.incident.Root.Entity == lead.incident.Root.Entity || lead.incident.Root.Entity == c.job || ofItself(lead, &c.incident, &lead.incident) ||
+	if c == lead || c.inherited || c.incident.Root.Entity == lead.incident.Root.Entity || c.incident.Root.Entity == lead.published.Root.Entity || lead.incident.Root.Entity == c.job || ofItself(lead, &c.incident, &lead.incident) ||
 		e.within(c.incident.Root.Entity, lead.incident.Root.Entity) ||
 		e.stalledAlike(&lead.incident, &c.incident) || !own && !other {
 		c.strayed = 0

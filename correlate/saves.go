@@ -41,10 +41,13 @@ func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 	return &more
 }
 
-// toldBefore returns the medians of what a job told of its work before a hurt.
+// toldBefore returns what a job told of the work in its steps before a hurt, in
+// the median.
 func (e *Engine) toldBefore(job telemetry.Entity, until telemetry.Time) (told [2]float64) {
 	for i, m := range toldOf() {
-		told[i], _ = e.perStep.Before(telemetry.Series{Entity: job, Metric: m}, until, beforeCompute)
+		if work := e.toldOfSteps(job, m, telemetry.Interval{Earliest: math.MinInt64, Latest: until}); len(work) > 0 {
+			told[i] = stats.Median(work[max(0, len(work)-beforeCompute):])
+		}
 	}
 	return told
 }
@@ -53,12 +56,26 @@ func toldOf() [2]telemetry.MetricName {
 	return [2]telemetry.MetricName{metricTokens, "job_mfu_ratio"}
 }
 
-// toldWork returns what a job says it does a second, now over before; 0 where it
+// toldOfSteps lists what a job says, in a rate, that it did in each of its steps: where
+// some are long and some are not, the rate of most says nothing of them all.
+func (e *Engine) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, during telemetry.Interval) []float64 {
+	rates := map[telemetry.Time]float64{}
+	e.perStep.Each(telemetry.Series{Entity: job, Metric: rate}, during.Earliest, during.Latest, func(at telemetry.Time, v float64) { rates[at] = v })
+	var out []float64
+	e.perStep.Each(telemetry.Series{Entity: job, Metric: metricStep}, during.Earliest, during.Latest, func(at telemetry.Time, length float64) {
+		if v, ok := rates[at]; ok {
+			out = append(out, float64(v*length))
+		}
+	})
+	return out
+}
+
+// toldWork returns what a job says it does in a step, now over before; 0 where it
 // says nothing of it.
 func (e *Engine) toldWork(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) float64 {
 	for i, m := range toldOf() {
-		if now, n := e.perStep.Median(telemetry.Series{Entity: c.job, Metric: m}, hurt.Onset.Earliest, hurt.End(g)); n > 0 && c.told[i] > 0 {
-			return now / c.told[i]
+		if work := e.toldOfSteps(c.job, m, telemetry.Interval{Earliest: hurt.Onset.Earliest, Latest: hurt.End(g)}); len(work) > 0 && c.told[i] > 0 {
+			return stats.Median(work) / c.told[i]
 		}
 	}
 	return 0

@@ -97,6 +97,17 @@ func (c *incidentCase) restarted(h *jobs.Hurt) bool {
 // given to others, and say nothing of it any more.
 const whyFor = telemetry.Duration(60e9)
 
+// toldAfter is how long after the last slow step its cause is looked for: slow
+// sources tell of it within that time.
+const toldAfter = telemetry.Duration(30e9)
+
+// recovers says that the last slow step of a job lies too far back for what is
+// seen now to tell why: the window forgets the hurt from its front, and what is
+// left of it is the end, in which the cause may be gone.
+func (c *incidentCase) recovers(h *jobs.Hurt, g telemetry.Time) bool {
+	return c.judged != 0 && h.State == jobs.Slow && g.Sub(h.End(g)) > toldAfter
+}
+
 // settled says that a job failed too long ago for what is seen now to tell why.
 func (c *incidentCase) settled(h *jobs.Hurt, g telemetry.Time) bool {
 	return c.judged != 0 && h.State == jobs.Failed && c.impact.State == jobs.Failed.String() && g.Sub(h.Since) > whyFor

@@ -44,7 +44,7 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 		return nil
 	}
 	compute, lag := lateness(e.Hosts)
-	typicalCompute, typicalLag := medianOf(compute), medianOf(lag)
+	typicalCompute := medianOf(compute)
 	wander := wandering(e.Hosts)
 	typicalWander := medianOf(wander)
 	var out []Candidate
@@ -58,7 +58,7 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 			v[PeersLate] = typicalCompute / excess
 		}
 		if h.HasLag {
-			v[LateStart] = (lag[i].v - typicalLag) / excess
+			v[LateStart] = (lag[i].v - most(lag, i)) / excess
 		}
 		if h.HasWander {
 			v[WanderExcess] = (wander[i].v - typicalWander) / excess
@@ -96,6 +96,26 @@ func medianOf(xs []seen) float64 {
 	return stats.Median(vs)
 }
 
+// mostHosts is the part of a job's other hosts beyond which one must lie that is
+// late alone: where a quarter of them send later than they did and the rest
+// earlier, the job's phases have moved, and no host is late.
+const mostHosts = 0.9
+
+// most is what so many of the others, but for i, do not exceed.
+func most(xs []seen, i int) float64 {
+	var vs []float64
+	for k, x := range xs {
+		if x.ok && k != i {
+			vs = append(vs, x.v)
+		}
+	}
+	if len(vs) == 0 {
+		return 0
+	}
+	slices.Sort(vs)
+	return vs[int(float64(mostHosts*float64(len(vs)-1)))]
+}
+
 // itself measures whether the job simply does more work than before.
 func itself(e *Evidence, fabricDose float64) Values {
 	v := Values{}
@@ -123,7 +143,7 @@ func itself(e *Evidence, fabricDose float64) Values {
 	}
 	byPlace(v, e.Ranks, excess)
 	if e.Told > 0 && e.Hurt.Before > 0 {
-		v[ToldExcess] = (float64(e.Told*e.Loss().Step)/e.Hurt.Before - 1) / (excess / e.Hurt.Before)
+		v[ToldExcess] = (e.Told - 1) / (excess / e.Hurt.Before)
 	}
 	if e.Saves != nil {
 		v[SaveExcess] = *e.Saves / excess

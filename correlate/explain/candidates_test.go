@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -99,8 +100,8 @@ func TestMeasuresOfNeighbours(t *testing.T) {
 
 func TestMeasuresOfHosts(t *testing.T) {
 	s := slowRank(t)
-	// The median of two hosts lies between them.
-	s.wants("node:h7", explain.Values{explain.ComputeExcess: (1.7 - 0.85) / 1.8, explain.PeersLate: 0.85 / 1.8, explain.LateStart: (1.6 - 0.8) / 1.8, explain.FabricDose: 0})
+	// The median of two hosts lies between them; a late start is against the other.
+	s.wants("node:h7", explain.Values{explain.ComputeExcess: (1.7 - 0.85) / 1.8, explain.PeersLate: 0.85 / 1.8, explain.LateStart: 1.6 / 1.8, explain.FabricDose: 0})
 	if _, ok := s.candidates()["node:h0"]; ok {
 		t.Error("a host that is in time is a candidate")
 	}
@@ -109,6 +110,18 @@ func TestMeasuresOfHosts(t *testing.T) {
 	s.e.Hosts = slices.Insert(s.e.Hosts, 1, s.e.Hosts[0])
 	s.e.Hosts[1].Node = entity("node:h1")
 	s.wants("node:h7", explain.Values{explain.ComputeExcess: 1.7 / 1.8, explain.PeersLate: 0, explain.LateStart: 1.6 / 1.8})
+	// Where a third of the hosts send later, and as much, none of them is late alone.
+	early, late := s.e.Hosts[0], s.e.Hosts[2]
+	for i := range 8 {
+		h := early
+		if i%2 == 0 {
+			h = late
+		}
+		h.Node = entity(fmt.Sprintf("node:h8%d", i))
+		s.e.Nodes, s.e.Hosts = append(s.e.Nodes, h.Node), append(s.e.Hosts, h)
+	}
+	s.wants("node:h7", explain.Values{explain.LateStart: 0})
+	s.e.Nodes, s.e.Hosts = s.e.Nodes[:3], s.e.Hosts[:3]
 	s.e.Fabric = nil
 	s.hides("node:h7", explain.FabricDose)
 }

@@ -41,7 +41,7 @@ type Evidence struct {
 	// Saves is what checkpoints take beyond their usual time, in seconds a step;
 	// nil where it is not known what they usually take.
 	Saves *float64
-	// Told is what the job says it does a second, tokens or else model FLOPs, now
+	// Told is what the job says it does in a step, tokens or else model FLOPs, now
 	// over before; 0 where it says neither.
 	Told float64
 	// First is who failed or fell behind first; nil where nobody certainly did.

@@ -58,6 +58,12 @@ type pending struct {
 	step   uint64 // its number
 }
 
+// within is when what made the report long began: a report of several steps says
+// of none of them that it was as usual.
+func (p pending) within() telemetry.Interval {
+	return telemetry.Interval{Earliest: p.at.Add(-seconds(float64(p.length * float64(p.n)))), Latest: p.at}
+}
+
 func snapshotPending(c *snapshot.Codec, p *pending) {
 	c.U64(&p.step)
 	c.Time(&p.at)
@@ -460,7 +466,7 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	}
 	if len(suspects) > 0 {
 		first := suspects[0]
-		h.Onset = telemetry.Interval{Earliest: first.at.Add(-seconds(first.length)), Latest: first.at}
+		h.Onset = first.within()
 	} else {
 		h.Onset = telemetry.Interval{Earliest: j.LastEnd, Latest: max(j.LastEnd, g.Add(-j.delay))}
 	}

@@ -89,7 +89,7 @@ func (j *Job) savedSlowly(g telemetry.Time, u usual) *Hurt {
 		return nil
 	}
 	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, patience: j.turns(),
-		Onset: telemetry.Interval{Earliest: j.LastEnd.Add(-seconds(j.Last)), Latest: j.LastEnd}}
+		Onset: pending{at: j.LastEnd, length: j.Last, n: j.each()}.within()}
 	h.addSlow(j.LastEnd, max(u.median, j.Last-j.saves.usual.before()), j.each())
 	h.last = j.Steps - 1
 	return h
