@@ -26,7 +26,7 @@ const (
 
 // loss is what of the job's traffic was lost on its paths, or taken for lost.
 type loss struct {
-	resent, taken           float64
+	resent, most, taken     float64
 	resentSeen, takenSeen   bool
 	damage, leak, drops     float64
 	damageSeen, leakSeen    bool
@@ -70,10 +70,12 @@ func (f *fabricMeasures) loss() loss {
 }
 
 // again adds up what the nics of some nodes sent again and what came to them
-// out of order: packets per second.
+// out of order: packets per second. most is the largest part of a nic's own
+// packets: of those of a large job what one link loses is next to nothing, and
+// all wait for it.
 type again struct {
-	resent, disordered, packets float64
-	seen, disorderSeen          bool
+	resent, disordered, packets, most float64
+	seen, disorderSeen                bool
 }
 
 func (f *fabricMeasures) again(nodes []telemetry.Entity) again {
@@ -86,7 +88,9 @@ func (f *fabricMeasures) again(nodes []telemetry.Entity) again {
 			}
 			a.seen = true
 			a.resent += v
-			a.packets += float64(f.e.Fabric.Now.Of[i].Util*f.m.Ends[i].Speed) / packetBytes
+			packets := float64(f.e.Fabric.Now.Of[i].Util*f.m.Ends[i].Speed) / packetBytes
+			a.packets += packets
+			a.most = max(a.most, v/max(packets, leastPackets))
 			if d, ok := f.beyond(i, fabric.Disordered); ok {
 				a.disordered += d
 				a.disorderSeen = true
@@ -102,14 +106,14 @@ func (a *again) share() float64 { return a.resent / max(a.packets, leastPackets)
 // how they take notices of congestion.
 func (f *fabricMeasures) resent(l *loss) {
 	own := f.again(f.e.Nodes)
-	l.resent, l.resentSeen, l.disordered = own.share(), own.seen, own.disordered
+	l.resent, l.most, l.resentSeen, l.disordered = own.share(), own.most, own.seen, own.disordered
 	if own.disorderSeen && own.disordered > 1 {
 		l.taken, l.takenSeen = min(own.resent/own.disordered, 1), true
 	}
 	for i := range f.beside {
 		if f.rises(&f.beside[i]) {
 			a := f.again(f.beside[i].Nodes)
-			l.resent, l.resentSeen = max(l.resent, a.share()), l.resentSeen || a.seen
+			l.resent, l.most, l.resentSeen = max(l.resent, a.share()), max(l.most, a.most), l.resentSeen || a.seen
 		}
 	}
 	var heeds []float64
@@ -171,6 +175,7 @@ func (f *fabricMeasures) leak(i, p int) (float64, bool) {
 // path puts what is known of the job's paths as wholes into v.
 func (l *loss) path(v Values) {
 	put(v, Resent, l.resent, l.resentSeen)
+	put(v, ResentMost, l.most, l.resentSeen)
 	put(v, TakenForLoss, l.taken, l.takenSeen)
 	put(v, WorstDamage, l.damage, l.damageSeen)
 	put(v, WorstLeak, l.leak, l.leakSeen)

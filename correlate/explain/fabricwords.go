@@ -22,6 +22,7 @@ const (
 
 	// Of the job's paths, for any end, switch or plane.
 	Resent       Measure = "resent"
+	ResentMost   Measure = "resent_most"
 	TakenForLoss Measure = "taken_for_loss"
 	WorstDamage  Measure = "worst_damage"
 	WorstLeak    Measure = "worst_leak"
@@ -79,6 +80,7 @@ func lossMeasures() []MeasureDoc {
 		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it hears none"},
 		{Unmarked, "1", "part of the time in which traffic stood here, free to go, without one mark, beyond before"},
 		{Resent, "1", "packets that the job's nics, or those of a job that now sends more beside it, had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
+		{ResentMost, "1", "the same of the one nic of them for which it is most: of a large job's packets what one nic loses is next to nothing, and all wait for it"},
 		{TakenForLoss, "1", "the same over the packets that came out of order at the job's nics: near 0 where disorder is harmless"},
 		{WorstDamage, "1", "the largest link_damage on the job's paths"},
 		{WorstLeak, "1", "the largest link_leak on the job's paths"},
