@@ -1,0 +1,134 @@
+package correlate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+func second(n int) telemetry.Time { return telemetry.Time(n) * 1e9 }
+
+// settledCase has been sure of a GPU for thirty seconds, until the second 130.
+func settledCase() *incidentCase {
+	c := &incidentCase{judged: second(130), held: held{root: gpuOf("n1/0"), signature: "gpu-slow", times: settledAfter, at: second(100), sure: second(130)}}
+	c.incident.Root = explain.Root{Entity: gpuOf("n1/0"), Signature: "gpu-slow", Confidence: 0.99}
+	return c
+}
+
+func gpuOf(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.GPU, Name: name} }
+
+// TestAnAnswerStandsUntilTheWindowHasForgottenIt: the cause is gone, the hurt is
+// not, and nothing sure is seen any more.
+func TestAnAnswerStandsUntilTheWindowHasForgottenIt(t *testing.T) {
+	e := &Engine{cfg: Config{Grid: 1e9}}
+	slowed := &explain.Signature{Name: "gpu-slow", Expect: explain.ExpectIncident}
+	changed := &explain.Signature{Name: "workload-change", Expect: explain.ExpectBenign}
+	unsure := []explain.Answer{{Entity: gpuOf("n2/0"), Confidence: 0.4}, {Entity: gpuOf("n1/0"), Signature: slowed, Confidence: 0.3}}
+	harmless := []explain.Answer{{Entity: gpuOf("n1/0"), Signature: changed, Confidence: 0.9}}
+	another := []explain.Answer{{Entity: gpuOf("n2/0"), Signature: slowed, Confidence: 0.9}}
+	for name, x := range map[string]struct {
+		answers []explain.Answer
+		at      int
+		change  func(*incidentCase)
+		want    bool
+	}{
+		"nothing sure":                  {answers: unsure, at: 140, want: true},
+		"a harmless one":                {answers: harmless, at: 140, want: true},
+		"another one is sure":           {answers: another, at: 140},
+		"the window's end":              {answers: unsure, at: 130 + history - 1, want: true},
+		"beyond the window":             {answers: unsure, at: 130 + history},
+		"it never settled":              {answers: unsure, at: 140, change: func(c *incidentCase) { c.held.times = settledAfter - 1 }},
+		"readers were told of no place": {answers: unsure, at: 140, change: func(c *incidentCase) { c.incident.Root.Confidence = 0.25 }},
+		"the job hurts anew since then": {answers: unsure, at: 140, change: func(c *incidentCase) { c.judged = 0 }},
+	} {
+		c := settledCase()
+		if x.change != nil {
+			x.change(c)
+		}
+		if got := e.fades(c, &explain.Evidence{}, x.answers, second(x.at)); got != x.want {
+			t.Errorf("%s: the answer stands: %v", name, got)
+		}
+	}
+	c := settledCase()
+	if e.fades(c, &explain.Evidence{}, unsure, second(130+history)); c.held.times != 0 {
+		t.Error("what the window has forgotten is held still")
+	}
+}
+
+// TestTheEndOfAHurtIsNotLookedAtForItsCause: thirty seconds after the last slow
+// step all sources have spoken, and the window moves away from the hurt.
+func TestTheEndOfAHurtIsNotLookedAtForItsCause(t *testing.T) {
+	c := &incidentCase{judged: second(110)}
+	for name, x := range map[string]struct {
+		hurt jobs.Hurt
+		want bool
+	}{
+		"a slow step a moment ago": {jobs.Hurt{State: jobs.Slow, LastSlow: second(115)}, false},
+		"usual ones since":         {jobs.Hurt{State: jobs.Slow, LastSlow: second(105)}, true},
+		"one that is overdue":      {jobs.Hurt{State: jobs.Slow, LastSlow: second(105), Overdue: 9}, false},
+		"a job that stands":        {jobs.Hurt{State: jobs.Stalled, LastSlow: second(105)}, false},
+	} {
+		if got := c.recovers(&x.hurt, second(140)); got != x.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestWhatAJobSaysOfItsWorkIsReadByTheStep: of a job whose every third step is
+// long, two in three say the rate that they always did. All hold the same work.
+func TestWhatAJobSaysOfItsWorkIsReadByTheStep(t *testing.T) {
+	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
+	for name, x := range map[string]struct{ tokens, want float64 }{"the same work": {1200, 1}, "a tenth more": {1320, 1.1}} {
+		e := &Engine{}
+		step := func(at int, length, tokens float64) {
+			e.perStep.Observe(telemetry.Series{Entity: job, Metric: metricStep}, second(at), length)
+			e.perStep.Observe(telemetry.Series{Entity: job, Metric: metricTokens}, second(at), tokens/length)
+		}
+		for i := range 20 {
+			step(3*i, 3, 1200)
+		}
+		c := &incidentCase{job: job, told: e.toldBefore(job, second(57))}
+		for i := range 12 {
+			step(60+4*i, 3+float64(i%3/2), x.tokens)
+		}
+		hurt := &jobs.Hurt{Onset: telemetry.Interval{Earliest: second(57), Latest: second(60)}, LastSlow: second(104)}
+		if got := e.toldWork(c, hurt, second(105)); math.Abs(got-x.want) > 1e-6 {
+			t.Errorf("%s: it says that it does %.3f times as much", name, got)
+		}
+	}
+}
+
+// TestOneEntityIsOneRoot: a nic may make the one job wait for heat and the other
+// for credit; a job may flood others and do more itself.
+func TestOneEntityIsOneRoot(t *testing.T) {
+	named := func(x telemetry.Entity, signature string) *explain.Incident {
+		return &explain.Incident{Root: explain.Root{Entity: x, Signature: signature, Confidence: 0.9}}
+	}
+	nic, job := telemetry.Entity{Kind: telemetry.NIC, Name: "n1/mlx5_0"}, telemetry.Entity{Kind: telemetry.Job, Name: "train"}
+	if !oneRoot(named(nic, "nic-hot"), named(nic, "credit-stall")) {
+		t.Error("one nic is two roots")
+	}
+	if oneRoot(named(job, "noisy-neighbour"), named(job, "workload-change")) {
+		t.Error("what a job does to others is what it does itself")
+	}
+	if oneRoot(named(nic, "nic-hot"), named(nic, explain.Unknown)) {
+		t.Error("what has no name is the same")
+	}
+}
+
+// TestACaseDoesNotLeaveForTheRootThatItsIncidentTells: the incident speaks with
+// the voice of the job that loses most, whatever its leader thinks by itself.
+func TestACaseDoesNotLeaveForTheRootThatItsIncidentTells(t *testing.T) {
+	lead, c := settledCase(), settledCase()
+	lead.job, c.job = telemetry.Entity{Kind: telemetry.Job, Name: "a"}, telemetry.Entity{Kind: telemetry.Job, Name: "b"}
+	lead.incident.Root.Entity, lead.published.Root = gpuOf("n2/0"), c.incident.Root
+	e := &Engine{}
+	for range strayed + 1 {
+		if e.strays(c, lead) {
+			t.Fatal("it leaves")
+		}
+	}
+}
