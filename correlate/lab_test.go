@@ -135,13 +135,10 @@ func TestWhatALostFlowCosts(t *testing.T) {
 	near(t, "what came to software", came, losses.Lost)
 }
 
-// TestWhoFloodsAndWhoWaitsAreOneIncident: a job that sends more than before waits
-// at the links that it floods like the job with which it shares them. Whichever
-// of the two is seen to be slow first, and whatever that is put down to until
-// more is known, readers are told once.
-func TestWhoFloodsAndWhoWaitsAreOneIncident(t *testing.T) {
+// lastTold plays a case and returns what readers were told of it last.
+func lastTold(t *testing.T, c cases.Case) map[string]explain.Incident {
+	t.Helper()
 	var log, said bytes.Buffer
-	c := cases.Case{Class: "noisy-neighbour", Severity: cases.Loud, GPUs: 64, Seed: 1}
 	if err := cases.WriteTrace(t.Context(), c, cases.Recorded{Trace: &log, Truth: &said, Writer: "test"}); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +151,7 @@ func TestWhoFloodsAndWhoWaitsAreOneIncident(t *testing.T) {
 	for {
 		_, record, err := r.Next()
 		if err == io.EOF {
-			break
+			return told
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -163,12 +160,46 @@ func TestWhoFloodsAndWhoWaitsAreOneIncident(t *testing.T) {
 			told[in.ID] = in
 		}
 	}
+}
+
+// TestWhoFloodsAndWhoWaitsAreOneIncident: a job that sends more than before waits
+// at the links that it floods like the job with which it shares them. Whichever
+// of the two is seen to be slow first, and whatever that is put down to until
+// more is known, readers are told once.
+func TestWhoFloodsAndWhoWaitsAreOneIncident(t *testing.T) {
+	c := cases.Case{Class: "noisy-neighbour", Severity: cases.Loud, GPUs: 64, Seed: 1}
+	told := lastTold(t, c)
 	if len(told) != 1 {
 		t.Errorf("%d incidents were told", len(told))
 	}
 	for _, in := range told {
 		if in.Root.Signature != c.Class || in.Root.Entity != (telemetry.Entity{Kind: telemetry.Job, Name: "train-b"}) || len(in.Impact.Jobs) != 2 {
 			t.Errorf("%s at %s, %d jobs", in.Root.Signature, in.Root.Entity, len(in.Impact.Jobs))
+		}
+	}
+}
+
+// TestAGPUThatIsSlowOfItselfBehindAFailingLoop: less coolant flows, and within a
+// minute of that one GPU runs slower of itself, of the same job. Each is told as
+// an incident of its own, whichever was felt first and wherever the GPU is.
+func TestAGPUThatIsSlowOfItselfBehindAFailingLoop(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		seed      uint64
+		loop, gpu telemetry.Entity
+	}{
+		{"the GPU is felt first", 7, telemetry.Entity{Kind: telemetry.CDU, Name: "cdu00"}, telemetry.Entity{Kind: telemetry.GPU, Name: "n0001/3"}},
+		{"the coolant is felt first", 3, telemetry.Entity{Kind: telemetry.Pump, Name: "cdu00/1"}, telemetry.Entity{Kind: telemetry.GPU, Name: "n0004/7"}},
+		{"both are when the job is judged, the GPU by another loop", 5, telemetry.Entity{Kind: telemetry.Loop, Name: "r001"}, telemetry.Entity{Kind: telemetry.GPU, Name: "n0000/0"}},
+	} {
+		roots := map[telemetry.Entity]string{}
+		for _, in := range lastTold(t, cases.Case{Class: "coolant-flow-loss", Second: "gpu-slow", Severity: cases.Loud, GPUs: 64, Seed: c.seed}) {
+			if in.MergedInto == nil {
+				roots[in.Root.Entity] += in.Root.Signature
+			}
+		}
+		if len(roots) != 2 || roots[c.loop] != "coolant-flow-loss" || roots[c.gpu] != "gpu-slow" {
+			t.Errorf("%s: told of %v, want %s and %s", c.name, roots, c.loop, c.gpu)
 		}
 	}
 }

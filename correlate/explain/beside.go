@@ -74,23 +74,21 @@ func Beside(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers 
 // that follows from it are taken away, the most likely first.
 func Without(sigs []Signature, e *Evidence, a *Answer, chain []Link) []Answer {
 	var left, under []Candidate
+	var spared []telemetry.Entity
 	for _, c := range Candidates(e) {
 		switch {
 		case !e.Akin(c.Entity, a, chain):
 			left = append(left, c)
+		case e.spared(c.Entity, a):
+			spared = append(spared, c.Entity)
+			under = append(under, c)
 		case !e.meets(c.Entity, a, chain):
 			under = append(under, c)
 		}
 	}
-	answers := slices.DeleteFunc(weighed(sigs, left), func(b Answer) bool { return b.imitates() })
+	answers := slices.DeleteFunc(weighed(sigs, left), func(b Answer) bool { return b.imitates() || e.alsoHeats(&b, spared) })
 	if a.Signature != nil {
-		var others []Signature
-		for i := range sigs {
-			if Apart(a.Signature, &sigs[i]) {
-				others = append(others, sigs[i])
-			}
-		}
-		answers = append(answers, weighed(others, under)...)
+		answers = append(answers, weighed(apart(a.Signature, sigs), under)...)
 	}
 	return ranked(append(answers, Answer{Entity: e.Job}), Wide)
 }
@@ -124,15 +122,19 @@ func (e *Evidence) Certain(answers []Answer) bool {
 }
 
 // Certainly reports whether answers are sure of what is wrong, though perhaps
-// not where.
+// not where, or of where, though perhaps not what.
 func (e *Evidence) Certainly(answers []Answer) bool {
-	first, sum := &answers[0], 0.0
+	first, what, where := &answers[0], 0.0, 0.0
 	for i := range answers {
-		if answers[i].Signature == first.Signature {
-			sum += answers[i].Confidence
+		a := &answers[i]
+		if a.Signature == first.Signature {
+			what += a.Confidence
+		}
+		if a.Entity == first.Entity {
+			where += a.Confidence
 		}
 	}
-	return e.Certain(answers) || first.Signature != nil && first.Signature.Expect == ExpectIncident && sum >= besideSure
+	return e.Certain(answers) || first.Signature != nil && first.Signature.Expect == ExpectIncident && max(what, where) >= besideSure
 }
 
 // Explained reports whether an answer explains enough of the loss to be a second
@@ -145,9 +147,11 @@ func (a *Answer) Explained() bool {
 // Apart reports whether faults of two signatures are never each other's
 // consequence, wherever they are: what powers and cools machines slows their
 // clocks, it does not stop their traffic, and traffic that stands takes no power
-// away. A nic that is hot is both.
+// away. A nic that is hot is both. What heats machines slows none that states no
+// heat, and such a one heats nothing.
 func Apart(a, b *Signature) bool {
-	return a.Domain == telemetry.Network && plant(b) || plant(a) && b.Domain == telemetry.Network
+	return a.Domain == telemetry.Network && plant(b) || plant(a) && b.Domain == telemetry.Network ||
+		heats(a) && deniesHeat(b) || deniesHeat(a) && heats(b)
 }
 
 // plant reports whether a fault lies in what powers or cools machines.

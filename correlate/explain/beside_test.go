@@ -30,6 +30,8 @@ func (s symptoms) Relation(cause, effect telemetry.Entity) (telemetry.Relation, 
 	return telemetry.Cools, s.under[cause] == effect
 }
 
+func (s symptoms) Spared(telemetry.Entity) bool { return false }
+
 // two faults: a gpu whose clock explains a part of the loss, and a host whose
 // ranks explain the rest.
 func twoFaults(first, second float64) (*explain.Evidence, []explain.Signature) {

@@ -29,6 +29,9 @@ type Symptoms interface {
 	Latest(root telemetry.Entity) (Observation, bool)
 	// Relation returns how an effect stands to its cause by the topology.
 	Relation(cause, effect telemetry.Entity) (telemetry.Relation, bool)
+	// Spared reports whether a GPU that stands under the root which was taken away
+	// is slowed by something else.
+	Spared(x telemetry.Entity) bool
 	// Quiet says why a domain is well, false where that was not seen.
 	Quiet(d telemetry.Domain) (string, bool)
 	// Silent lists what a signature's clues read for a root and is not heard any

@@ -49,14 +49,31 @@ type derived struct {
 }
 
 // Leave takes the GPUs and ranks of an entity out of what is afflicted, late or
-// idle: what others cover of the rest is what it leaves. The zero entity takes
-// out none.
-func (f *Contrast) Leave(x telemetry.Entity) {
-	f.left = -1
+// idle: what others cover of the rest is what it leaves. Where it slows by heat,
+// a GPU stays that is slowed and shows none. The zero entity takes out none.
+func (f *Contrast) Leave(x telemetry.Entity, byHeat bool) {
+	f.left, f.leftHot = -1, byHeat
 	if i, ok := f.survey.index[x]; ok {
 		f.left = int32(i)
 	}
 	f.derive()
+}
+
+// Spared reports whether a GPU is slowed that stands under the entity which was
+// taken away, and not by that.
+func (f *Contrast) Spared(x telemetry.Entity) bool {
+	i, ok := f.survey.index[x]
+	return ok && x.Kind == telemetry.GPU && f.derived.hit[i] > 0 && !f.leaves(i)
+}
+
+// leastHeat is the part of the time for which a GPU that heat slows reports it,
+// at least: one slowed by leastFall in the mean is not slowed for less.
+const leastHeat = 0.05
+
+// cool reports whether heat does not slow a GPU, by its own account.
+func (f *Contrast) cool(i int32) bool {
+	heat, told := f.number(i, f.plan.find(telemetry.GPU, metricReasons, reasonHeat), explain.TakeBits)
+	return told && heat < leastHeat
 }
 
 // leaves reports whether a GPU or rank counts.
@@ -100,7 +117,7 @@ func (f *Contrast) slowed() {
 	}
 	for _, i := range f.survey.gpus {
 		before, _ := f.before.at(i, c)
-		if fall := 1 - d.ratio[i]/common; !f.leaves(i) || fall < leastFall || fall < float64(wander*float64(before.Spread)) {
+		if fall := 1 - d.ratio[i]/common; !f.leaves(i) && !(f.leftHot && f.cool(i)) || fall < leastFall || fall < float64(wander*float64(before.Spread)) {
 			continue
 		}
 		d.afflicted = append(d.afflicted, i)

@@ -263,6 +263,43 @@ func TestDomainsThatAreWell(t *testing.T) {
 	}
 }
 
+// A loop's gpus are slowed by heat, and one of them by something else: it states
+// no heat. What the loop leaves is that one. One that states heat is the loop's,
+// and so is one that states nothing; and all are where the root does not heat.
+func TestWhatALoopDoesNotSlowIsLeft(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		heats bool
+		heat  float64 // gpu n0/0's reasons; 0: it tells none
+		left  bool
+	}{
+		{"slow of itself", true, 0x4, true},
+		{"slowed by heat", true, 0x24, false},
+		{"it tells no reasons", true, 0, false},
+		{"the root does not heat", false, 0x4, false},
+	} {
+		s := newHall(t)
+		s.clocks(0.7, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1")
+		for _, g := range []string{"gpu:n0/1", "gpu:n1/0", "gpu:n1/1"} {
+			s.tells(g, "gpu_clock_event_reasons", 0x4, 0x44)
+		}
+		if c.heat != 0 {
+			s.tells("gpu:n0/0", "gpu_clock_event_reasons", 0x4, c.heat)
+		}
+		x := s.contrast()
+		x.Leave(entity("loop:l0"), c.heats)
+		v := explain.Values{}
+		x.Standing(entity("gpu:n0/0"), v)
+		if left := v[explain.Covers] == 1; left != c.left || x.Spared(entity("gpu:n0/0")) != c.left || x.Spared(entity("gpu:n0/1")) {
+			t.Errorf("%s: it covers %g of what is left", c.name, v[explain.Covers])
+		}
+		x.Leave(entity("loop:l1"), c.heats)
+		if x.Spared(entity("gpu:n0/0")) {
+			t.Errorf("%s: spared by a loop that it does not stand under", c.name)
+		}
+	}
+}
+
 // Two checkpoints fall into the hurt, none into what was before it. All gpus are
 // idle while the job writes them, as long as usual by its own account: only
 // those of the host whose input is late are idle for more of the time. A

@@ -32,6 +32,7 @@ type Contrast struct {
 	medians     map[peerKey]median
 	derived     derived
 	left        int32 // whose GPUs and ranks do not count; -1 where all do
+	leftHot     bool  // it slows by heat: those that it does not slow count
 	buf         []float64
 }
 
