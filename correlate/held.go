@@ -66,7 +66,7 @@ func (e *Engine) later(c *incidentCase, ev *explain.Evidence, best *explain.Answ
 			if h.times >= settledAfter && network(root) != network(best) {
 				return false // a host's trouble and its nic's may be one, or not
 			}
-		case h.times < settledAfter || e.saw(h.seen, ev, best):
+		case h.times < settledAfter || e.saw(h, ev, best):
 			*h = held{} // what was thought is not what it was
 		default:
 			e.keepTelling(c, ev, best, next)
@@ -139,10 +139,16 @@ func (e *Engine) newly(c *incidentCase, ev *explain.Evidence, best *explain.Answ
 	h.look = g
 	answers = e.without(of, best, next.Chain)
 	a := &answers[0]
-	if !of.Certain(answers) || !a.Explained() || e.saw(e.beyondLate(h.seen, a), ev, a) || network(best) && network(a) {
+	if !of.Certain(answers) || !a.Explained() || e.saw(h, ev, a) && !itsOwn(best, a) || network(best) && network(a) {
 		return nil, nil, true
 	}
 	return of, answers, true
+}
+
+// itsOwn reports whether an answer is a GPU's own fault beside a root that never
+// does such a thing: that may have been seen before.
+func itsOwn(root, a *explain.Answer) bool {
+	return a.Entity.Kind == telemetry.GPU && explain.Apart(root.Signature, a.Signature)
 }
 
 // without returns the answers to what a root leaves.
@@ -225,20 +231,11 @@ func (e *Engine) signature(name string) *explain.Signature {
 }
 
 // saw reports whether an answer, or what may be its cause or its consequence,
-// was seen before the root was settled on.
-func (e *Engine) saw(seen []sighting, ev *explain.Evidence, a *explain.Answer) bool {
-	return slices.ContainsFunc(seen, func(x sighting) bool {
+// had a name before the root was settled on.
+func (e *Engine) saw(h *held, ev *explain.Evidence, a *explain.Answer) bool {
+	return slices.ContainsFunc(h.seen, func(x sighting) bool {
 		s := e.signature(x.signature)
 		return s != nil && ev.Akin(x.entity, a, nil) && !explain.Apart(s, a.Signature)
-	})
-}
-
-// beyondLate is what was seen of an answer, but that the host of a GPU was late:
-// so its trouble begins, and nothing else tells of it.
-func (e *Engine) beyondLate(seen []sighting, a *explain.Answer) []sighting {
-	return slices.DeleteFunc(slices.Clone(seen), func(x sighting) bool {
-		s := e.signature(x.signature)
-		return s != nil && s.Domain == telemetry.Software && x.entity.Kind == telemetry.Node && a.Entity.Kind == telemetry.GPU
 	})
 }
 
