@@ -302,7 +302,7 @@ func (e *Engine) strays(c, lead *incidentCase) bool {
 		!lists(&c.incident, lead.incident.Root.Entity) && !e.standsOn(c, lead.incident.Root.Entity)
 	if c == lead || c.inherited || c.incident.Root.Entity == lead.incident.Root.Entity || c.incident.Root.Entity == lead.published.Root.Entity || lead.incident.Root.Entity == c.job || ofItself(lead, &c.incident, &lead.incident) ||
 		e.within(c.incident.Root.Entity, lead.incident.Root.Entity) ||
-		e.stalledAlike(&lead.incident, &c.incident) || !own && !other {
+		e.storedOn(c, &lead.incident, &c.incident) || !own && !other {
 		c.strayed = 0
 		return false
 	}
@@ -332,13 +332,27 @@ func (e *Engine) publish(lead *incidentCase, g telemetry.Time) {
 	e.out.Incidents = append(e.out.Incidents, next)
 }
 
-// together is the leader's incident with every member's job, told by the
-// member that loses most.
+// speaksBefore reports whether of two members of an incident the first one is to
+// tell of it: who loses more, but for one that knows no root than its own job
+// beside one that is sure of another.
+func (c *incidentCase) speaksBefore(o *incidentCase) bool {
+	beyond := func(c *incidentCase) bool {
+		r := &c.incident.Root
+		return r.Entity != c.job && r.Signature != explain.Unknown && r.Confidence >= sure
+	}
+	if itself := o.incident.Root.Entity == o.job; itself != (c.incident.Root.Entity == c.job) && (beyond(c) || beyond(o)) {
+		return itself
+	}
+	return c.impact.GPUSecondsLost > o.impact.GPUSecondsLost
+}
+
+// together is the leader's incident with every member's job, told by the one that
+// speaks before the others.
 func (e *Engine) together(lead *incidentCase) explain.Incident {
 	all := e.members(lead)
 	speaker := lead
 	for _, m := range all {
-		if m.impact.GPUSecondsLost > speaker.impact.GPUSecondsLost {
+		if m.speaksBefore(speaker) {
 			speaker = m
 		}
 	}

@@ -132,3 +132,22 @@ func TestACaseDoesNotLeaveForTheRootThatItsIncidentTells(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoKnowsOnlyItselfDoesNotSpeakForOthers: of two jobs on a slow storage the
+// larger one may take its checkpoints for its own trouble.
+func TestWhoKnowsOnlyItselfDoesNotSpeakForOthers(t *testing.T) {
+	large, small := settledCase(), settledCase()
+	large.job, large.impact.GPUSecondsLost = telemetry.Entity{Kind: telemetry.Job, Name: "a"}, 1000
+	small.job, small.impact.GPUSecondsLost = telemetry.Entity{Kind: telemetry.Job, Name: "b"}, 10
+	if !large.speaksBefore(small) || small.speaksBefore(large) {
+		t.Error("of two that know the root the one that loses less speaks")
+	}
+	large.incident.Root = explain.Root{Entity: large.job, Signature: "checkpoint-stall", Confidence: 0.99}
+	if large.speaksBefore(small) || !small.speaksBefore(large) {
+		t.Error("who knows only itself speaks")
+	}
+	small.incident.Root.Confidence = 0.3
+	if !large.speaksBefore(small) {
+		t.Error("who is sure of nothing speaks")
+	}
+}
