@@ -45,6 +45,8 @@ type incidentCase struct {
 	nodes   []telemetry.Entity
 	others  []explain.Other
 	held    held              // the root that the case has settled on
+	firm    int               // looks in a row that were sure of the root told of, at most settledAfter
+	firmly  telemetry.Time    // the last of them
 	beside  *beside           // a second fault at the same time; nil where none is seen
 	account attribute.Account // what it has cost, until it is resolved
 	rest    attribute.Account // what neither its root nor a second one explains
@@ -387,6 +389,8 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	c.rest.Snapshot(k)
 	codeFirst(k, &c.first)
 	c.held.snapshot(k)
+	k.Int(&c.firm)
+	k.Time(&c.firmly)
 	two := c.beside != nil
 	k.Bool(&two)
 	if two {

@@ -23,7 +23,6 @@ type held struct {
 	times      int            // judgements that were sure of it
 	loss       float64        // seconds of a step that it explained when last judged the best
 	at         telemetry.Time // when the case had settled on it
-	sure       telemetry.Time // the last judgement that was sure of it
 	look       telemetry.Time // when it was last looked for what is new since
 	// seen are the other entities that had a name by the time it was settled, in
 	// identity order.
@@ -77,21 +76,28 @@ func (e *Engine) later(c *incidentCase, ev *explain.Evidence, best *explain.Answ
 	return false
 }
 
-// fades reports whether the root on which a case has settled is to be told of
-// still, though nothing sure is seen any more. A hurt outlasts its cause: while
-// queues drain and machines are mended, what is seen dilutes what was. So, unless
-// another answer is sure, one stands until the window has forgotten all that made
-// it sure.
+// fades reports whether the root that a case tells of stands, though nothing sure
+// is seen any more. A hurt outlasts its cause: while queues drain and machines are
+// mended, what is seen dilutes what was. So, unless another answer is sure, one of
+// which several looks were sure stands until the window has forgotten all that
+// made it so. To be sure of what it is and not of where is not enough.
 func (e *Engine) fades(c *incidentCase, ev *explain.Evidence, answers []explain.Answer, g telemetry.Time) bool {
-	h := &c.held
-	if c.judged == 0 || h.times < settledAfter || c.incident.Root.Confidence < sure || ev.Certainly(answers) {
+	best, told := &answers[0], &c.incident.Root
+	if c.judged == 0 {
+		c.firm = 0
+	}
+	switch {
+	case best.Confidence >= sure && ev.Certainly(answers):
+		if best.Entity != told.Entity || best.Name() != told.Signature {
+			c.firm = 0
+		}
+		c.firm, c.firmly = min(c.firm+1, settledAfter), g
+		return false
+	case c.firm < settledAfter || g.Sub(c.firmly) >= history*e.cfg.Grid:
+		c.firm = 0
 		return false
 	}
-	if g.Sub(h.sure) < history*e.cfg.Grid {
-		return true
-	}
-	*h = held{}
-	return false
+	return true
 }
 
 // network reports whether an answer is of the network, where what one link does
@@ -208,7 +214,7 @@ func (e *Engine) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.A
 			}
 		}
 	}
-	h.root, h.peer, h.signature, h.sure = best.Entity, best.Peer, best.Name(), next.Updated
+	h.root, h.peer, h.signature = best.Entity, best.Peer, best.Name()
 	h.loss = ev.Loss().Excess()
 	if x, ok := best.Explains(); ok {
 		h.loss = float64(h.loss * min(1, x))
@@ -254,7 +260,6 @@ func (h *held) snapshot(k *snapshot.Codec) {
 	k.Int(&h.times)
 	k.F64(&h.loss)
 	k.Time(&h.at)
-	k.Time(&h.sure)
 	k.Time(&h.look)
 	snapshot.List(k, &h.seen, 24, func(k *snapshot.Codec, x *sighting) {
 		k.Entity(&x.entity)
