@@ -266,7 +266,7 @@ func (e *Engine) observe(steps []window.StepSample, delay telemetry.Duration) {
 			e.book.Observe(s.Series.Entity, s.At, s.Value, delay)
 		case metricMFU:
 			e.book.ObserveMFU(s.Series.Entity, s.Value)
-		case metricSaves:
+		case metricCheckpoint:
 			e.book.ObserveCheckpoint(s.Series.Entity, s.At, s.Value)
 		}
 	}

@@ -174,13 +174,11 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next := c.incident
 	next.Updated = g
 	if c.inherited || c.restarted(j.Hurt) || c.settled(j.Hurt, g) || c.recovers(j.Hurt, g) || c.rests(j.Hurt, g) {
-		e.teller().Refresh(&next, e.cost(c, j, j.Hurt), e.expected(next.Root.Signature))
-		c.shareAgain(&next)
+		e.retell(c, &next, e.cost(c, j, j.Hurt))
 	} else {
 		ev := e.gather(c, j, j.Hurt, g)
 		if answers := e.answer(ev); e.fades(c, ev, answers, g) {
-			e.teller().Refresh(&next, ev, e.expected(next.Root.Signature))
-			c.shareAgain(&next)
+			e.retell(c, &next, ev)
 		} else {
 			e.teller().Tell(&next, ev, answers)
 			e.second(c, ev, &answers[0], &next)
@@ -203,6 +201,12 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		e.publish(e.leader(c), g)
 	}
 	e.enter(c, g)
+}
+
+// retell lets next say what the hurt costs now; why it hurts stays as it was told.
+func (e *Engine) retell(c *incidentCase, next *explain.Incident, ev *explain.Evidence) {
+	e.teller().Refresh(next, ev, e.expected(next.Root.Signature))
+	c.shareAgain(next)
 }
 
 // teller gives explain what it needs of the engine to put things into words.

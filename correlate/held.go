@@ -80,7 +80,8 @@ func (e *Engine) later(c *incidentCase, ev *explain.Evidence, best *explain.Answ
 // is seen any more. A hurt outlasts its cause: while queues drain and machines are
 // mended, what is seen dilutes what was. So, unless another answer is sure, one of
 // which several looks were sure stands until the window has forgotten all that
-// made it so. To be sure of what it is and not of where is not enough.
+// made it so. To be sure of what it is and not of where is not enough. It counts
+// those looks, and so is asked once a look.
 func (e *Engine) fades(c *incidentCase, ev *explain.Evidence, answers []explain.Answer, g telemetry.Time) bool {
 	best, told := &answers[0], &c.incident.Root
 	if c.judged == 0 {

@@ -8,14 +8,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-const metricSaves telemetry.MetricName = "job_checkpoint_seconds"
-
 // savesBefore returns how long the checkpoints took that a job told of before a
 // hurt, in the median: some of them may have taken longer already; 0 where it
 // told of none.
 func (e *Engine) savesBefore(job telemetry.Entity, until telemetry.Time) float64 {
 	var told []float64
-	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricSaves}, math.MinInt64, until) {
+	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricCheckpoint}, math.MinInt64, until) {
 		if v > 0 {
 			told = append(told, v)
 		}
@@ -29,7 +27,7 @@ func (e *Engine) savesBefore(job telemetry.Entity, until telemetry.Time) float64
 // savesNow returns what checkpoints took beyond that, in seconds a step of the
 // hurt; nil where it is not known what they usually take.
 func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
-	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricSaves}, hurt.Onset.Earliest, hurt.LastSlow)
+	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, hurt.Onset.Earliest, hurt.LastSlow)
 	if c.saves <= 0 || len(vs) == 0 {
 		return nil
 	}

@@ -18,7 +18,7 @@ const (
 
 // heats reports whether a fault slows the machines under it by heat alone.
 func heats(s *Signature) bool {
-	return s.Domain == telemetry.Cooling && !slices.Contains(s.Roots, telemetry.NIC) && !slices.Contains(s.Roots, telemetry.GPU)
+	return s.Domain == telemetry.Cooling && plant(s) && !slices.Contains(s.Roots, telemetry.GPU)
 }
 
 // Heats reports whether an answer slows the machines under it by heat alone.
