@@ -26,7 +26,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	e.infer(g)
 	e.serve(g)
 	changed := e.hear(g)
-	changed = append(changed, e.book.Close(g, jobs.Senses{Working: e.working, Idle: e.idle, Witness: e.witness})...)
+	changed = append(changed, e.book.Close(g, jobs.Senses{Working: e.working, Idle: e.lateIdle, Hung: e.hung, Witness: e.witness})...)
 	for _, c := range changed {
 		if c.Change == jobs.Began {
 			e.begin(c.Job, g)

@@ -17,6 +17,17 @@ const (
 	idleGrids = 2
 )
 
+// lateIdle reports whether nothing is launched on a job's GPUs, or was until so
+// lately that it cannot be seen yet whether they compute.
+func (e *Engine) lateIdle(j *jobs.Job, g telemetry.Time) bool {
+	for k := range telemetry.Duration(computeGrids) {
+		if e.idle(j, g.Add(-k*e.cfg.Grid)) {
+			return true
+		}
+	}
+	return false
+}
+
 // idle reports whether nothing is launched on a job's GPUs: it reads its input,
 // writes a checkpoint, or its hosts do something else.
 func (e *Engine) idle(j *jobs.Job, g telemetry.Time) bool {
@@ -59,17 +70,11 @@ func (e *Engine) computing(j *jobs.Job, g telemetry.Time) bool {
 		return false
 	}
 	var ratios []float64
-	for _, node := range e.nodes(j.Entity) {
-		for _, gpu := range e.graph.GPUs(node) {
-			slot, ok := e.window.Slot(telemetry.Series{Entity: gpu, Metric: metricTensor})
-			if !ok {
-				continue
-			}
-			now, okNow := e.meanOf(slot, g.Add(-computeGrids*e.cfg.Grid), g)
-			then, okThen := e.meanOf(slot, last.Add(-computeBefore*e.cfg.Grid), last)
-			if okNow && okThen && then > 0 {
-				ratios = append(ratios, now/then)
-			}
+	for _, slot := range e.tensors(j) {
+		now, okNow := e.meanOf(slot, g.Add(-computeGrids*e.cfg.Grid), g)
+		then, okThen := e.meanOf(slot, last.Add(-computeBefore*e.cfg.Grid), last)
+		if okNow && okThen && then > 0 {
+			ratios = append(ratios, now/then)
 		}
 	}
 	return len(ratios) > 0 && stats.Median(ratios) >= computeShare

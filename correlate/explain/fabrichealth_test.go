@@ -221,3 +221,16 @@ func TestAShiftOfTheJobsShareBetweenSwitches(t *testing.T) {
 		t.Error("no nic of the job is behind a spine, and it has a share")
 	}
 }
+
+// What one nic exchanges with others is lost both ways: it sends again and hears
+// out of order, its partners each do one of the two.
+func TestWhatIsLostAroundOneNic(t *testing.T) {
+	s := recorded(t, func(p *tape) {
+		p.say("nic:h7/n0", seqErrors, 0, 0.01*packets)
+		p.say("nic:h7/n0", outOfOrder, 0, 0.02*packets)
+		p.say("nic:h0/n0", seqErrors, 0, 0.01*packets)
+		p.say("nic:h6/n0", outOfOrder, 0, 0.02*packets)
+	})
+	s.wants("nic:h7/n0", explain.Values{explain.LostAround: 1, explain.LostAroundOne: 1})
+	s.wants("port:leaf1/h7", explain.Values{explain.LostAround: 1})
+}

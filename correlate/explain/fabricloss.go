@@ -35,6 +35,8 @@ type loss struct {
 	damageSeenOf, leakKnown []bool
 	allDamage               float64 // of the links on the job's paths
 	disordered              float64 // packets per second, at the job's nics
+	again                   float64 // packets per second that they sent again
+	around                  float64 // the largest part of both of a nic
 	ignored                 float64 // congestion notices per second, by them
 	ignoredSeen             bool
 	heeded                  float64 // handled ones now over before, of the median nic
@@ -107,6 +109,7 @@ func (a *again) share() float64 { return a.resent / max(a.packets, leastPackets)
 func (f *fabricMeasures) resent(l *loss) {
 	own := f.again(f.e.Nodes)
 	l.resent, l.most, l.resentSeen, l.disordered = own.share(), own.most, own.seen, own.disordered
+	l.again = own.resent
 	if own.disorderSeen && own.disordered > 1 {
 		l.taken, l.takenSeen = min(own.resent/own.disordered, 1), true
 	}
@@ -181,6 +184,7 @@ func (l *loss) path(v Values) {
 	put(v, WorstLeak, l.leak, l.leakSeen)
 	put(v, PathDrops, l.drops, l.dropsSeen)
 	put(v, Ignored, l.ignored, l.ignoredSeen)
+	put(v, LostAroundOne, l.around, l.again > 1 && l.disordered > 1)
 }
 
 func put(v Values, m Measure, x float64, seen bool) {
@@ -208,7 +212,7 @@ func (f *fabricMeasures) health(v Values, i int) {
 	if d, ok := f.disorder(i); ok {
 		v[Disorder] = d
 	}
-	f.disorderPart(v, i)
+	f.nicParts(v, i)
 	if h, ok := f.heeds(i); ok && f.losses.heedSeen {
 		v[HeedsNotices] = min(h/max(f.losses.heeded, 0.05), ratioCap)
 	}
@@ -230,15 +234,41 @@ func (f *fabricMeasures) disorder(i int) (float64, bool) {
 	return d / max(float64(f.e.Fabric.Now.Of[i].RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets), ok
 }
 
-// disorderPart adds what of the job's disorder comes to a nic, to it and to the
-// port that faces it.
-func (f *fabricMeasures) disorderPart(v Values, i int) {
+// nicParts adds what of the job's disorder, and of what it sends again, is that of
+// a nic: to it and to the port that faces it.
+func (f *fabricMeasures) nicParts(v Values, i int) {
 	if f.m.FacesHost(i) {
 		i = f.m.Ends[i].Peer
 	}
 	if d, ok := f.beyond(i, fabric.Disordered); ok && f.losses.disordered > 0 {
 		v[DisorderPart] = min(d/f.losses.disordered, 1)
 	}
+	if x, ok := f.lostAround(i); ok {
+		v[LostAround] = x
+	}
+}
+
+// lostAround is twice the lesser of a nic's parts of what the job sends again and
+// of what comes to it out of order: both ways of all that it exchanges with others.
+func (f *fabricMeasures) lostAround(i int) (float64, bool) {
+	sent, okSent := f.beyond(i, fabric.Sequence)
+	came, okCame := f.beyond(i, fabric.Disordered)
+	if !okSent || !okCame || !f.m.Ends[i].IsNIC() || f.losses.again <= 1 || f.losses.disordered <= 1 {
+		return 0, false
+	}
+	return min(2*sent/f.losses.again, 2*came/f.losses.disordered, 1), true
+}
+
+// mostAround is the largest lostAround of the job's nics.
+func (f *fabricMeasures) mostAround() float64 {
+	most := 0.0
+	for _, node := range f.e.Nodes {
+		for _, i := range f.m.Links(node) {
+			x, _ := f.lostAround(i)
+			most = max(most, x)
+		}
+	}
+	return most
 }
 
 // up is the part of the time for which the link of end i was up and whether it

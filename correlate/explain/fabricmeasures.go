@@ -61,6 +61,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 	}
 	f.others = f.strangersRise()
 	f.losses = f.loss()
+	f.losses.around = f.mostAround()
 	f.surroundings()
 	return f
 }

@@ -17,17 +17,19 @@ const (
 	DamageShare  Measure = "damage_share"
 	Disorder     Measure = "disorder"
 	DisorderPart Measure = "disorder_share"
+	LostAround   Measure = "lost_around"
 	HeedsNotices Measure = "heeds_notices"
 	Unmarked     Measure = "unmarked"
 
 	// Of the job's paths, for any end, switch or plane.
-	Resent       Measure = "resent"
-	ResentMost   Measure = "resent_most"
-	TakenForLoss Measure = "taken_for_loss"
-	WorstDamage  Measure = "worst_damage"
-	WorstLeak    Measure = "worst_leak"
-	PathDrops    Measure = "path_drops"
-	Ignored      Measure = "notices_ignored"
+	Resent        Measure = "resent"
+	ResentMost    Measure = "resent_most"
+	LostAroundOne Measure = "lost_around_one"
+	TakenForLoss  Measure = "taken_for_loss"
+	WorstDamage   Measure = "worst_damage"
+	WorstLeak     Measure = "worst_leak"
+	PathDrops     Measure = "path_drops"
+	Ignored       Measure = "notices_ignored"
 
 	// Of another job.
 	SendsAgain  Measure = "sends_again"
@@ -76,12 +78,14 @@ func lossMeasures() []MeasureDoc {
 		{GroupDose, "1", "the largest dose of its siblings and itself"},
 		{Disorder, "1", "of a nic: packets that came out of order per packet of 4 KiB received, beyond before"},
 		{DisorderPart, "1", "of a nic, or of the port that faces it: its part of the packets that came out of order at the job's nics"},
+		{LostAround, "1", "of a nic, or of the port that faces it: twice the lesser of its parts of what the job's nics had to send again and of what came to them out of order: 1 where all that was lost came from it or went to it"},
 		{DamageShare, "1", "its link_damage over the sum of those of the links on the job's paths"},
 		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it hears none"},
 		{Unmarked, "1", "part of the time in which traffic stood here, free to go, without one mark, beyond before"},
 		{Resent, "1", "packets that the job's nics, or those of a job that now sends more beside it, had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
 		{ResentMost, "1", "the same of the one nic of them for which it is most: of a large job's packets what one nic loses is next to nothing, and all wait for it"},
-		{TakenForLoss, "1", "the same over the packets that came out of order at the job's nics: near 0 where disorder is harmless"},
+		{LostAroundOne, "1", "the largest lost_around of the job's nics"},
+		{TakenForLoss, "1", "what they had to send again over the packets that came out of order at the job's nics: near 0 where disorder is harmless"},
 		{WorstDamage, "1", "the largest link_damage on the job's paths"},
 		{WorstLeak, "1", "the largest link_leak on the job's paths"},
 		{Ignored, "1/s", "congestion notices per second that the job's nics ignored, beyond before"},

@@ -320,8 +320,13 @@ type Senses struct {
 	// Working reports whether a job whose steps are overdue is seen to work all
 	// the same: then only its reports are missing.
 	Working func(j *Job, g telemetry.Time) bool
-	// Idle reports whether nothing is launched on the job's GPUs. May be nil.
+	// Idle reports whether nothing is launched on the job's GPUs, or was until a
+	// moment ago. May be nil.
 	Idle func(j *Job, g telemetry.Time) bool
+	// Hung returns for how many seconds the job's members have waited for one
+	// another, nothing done and nothing sent; asked of a job whose reports come too
+	// rarely to tell. May be nil.
+	Hung func(j *Job, g telemetry.Time) float64
 	// Witness reports whether something physical that can hurt the job is in
 	// trouble as the hurt would have it: a second witness that makes one
 	// certainly slow step enough. May be nil.
@@ -343,7 +348,7 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 	if j.Hurt == nil {
 		return j.closeHealthy(g, u, s)
 	}
-	return j.closeHurt(g, s.Working)
+	return j.closeHurt(g, s)
 }
 
 // waits says that no step of training is expected at an instant, because the job
@@ -400,7 +405,8 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 		j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
 		return Began
 	}
-	age := j.age(g, u.median)
+	age, hung := j.age(g, u.median), j.hung(g, s)
+	age = max(age, hung)
 	longest := j.longest(u)
 	overdue := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median
 	silent := float64(g.Add(-j.delay)-j.LastEnd) / 1e9
@@ -416,18 +422,37 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	if !enough && !(s.Witness != nil && evidence >= suspicion && j.certain(u, age)) {
 		return None
 	}
-	if j.evidence < threshold && !j.shifted(u) && s.Working(j, g) {
+	if j.evidence < threshold && !j.shifted(u) && hung == 0 && s.Working(j, g) {
 		// Only the reports are missing: what has ended must be enough.
 		if enough = false; s.Witness == nil || j.evidence < suspicion || !j.certain(u, 0) {
 			return None
 		}
 	}
 	h := j.hurt(g, u, age, overdue)
+	if hung > 0 && h.Steps == 0 {
+		h.hangs(max(j.LastEnd, g.Add(-seconds(hung))), u.median)
+	}
 	if !enough && !s.Witness(j, h, g) {
 		return None
 	}
 	j.Hurt, j.suspects, j.evidence, j.sum, j.saves.grown = h, j.suspects[:0], 0, 0, 0
 	return Began
+}
+
+// hung is for how many seconds a job has hung that reports only every so often:
+// of one that reports each step, the steps tell.
+func (j *Job) hung(g telemetry.Time, s Senses) float64 {
+	if s.Hung == nil || j.each() == 1 {
+		return 0
+	}
+	return s.Hung(j, g)
+}
+
+// hangs dates the hurt of a job that hangs since an instant: what stopped it came
+// in the step before.
+func (h *Hurt) hangs(since telemetry.Time, step float64) {
+	h.Onset = telemetry.Interval{Earliest: max(h.Onset.Earliest, since.Add(-seconds(step))), Latest: since}
+	h.LastSlow = since
 }
 
 // certain says that a step, ended or in progress, is longer than any the job
@@ -490,7 +515,7 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	return h
 }
 
-func (j *Job) closeHurt(g telemetry.Time, working func(*Job, telemetry.Time) bool) Change {
+func (j *Job) closeHurt(g telemetry.Time, s Senses) Change {
 	h := j.Hurt
 	u := j.past.usual()
 	if h.Since != 0 {
@@ -506,8 +531,10 @@ func (j *Job) closeHurt(g telemetry.Time, working func(*Job, telemetry.Time) boo
 	if h.Since == 0 && (j.savesAgain(age) || age <= unit+j.saves.due(j.Steps)) {
 		age = 0
 	}
+	hung := j.hung(g, s)
+	age = max(age, hung)
 	stalled := age >= float64(j.patience(u.median)*unit) && h.Since == 0
-	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && !working(j, g) {
+	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && (hung > 0 || !s.Working(j, g)) {
 		h.Overdue = age
 	}
 	switch {
