@@ -113,11 +113,11 @@ func TestTheReportCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| cases | 3 | 1 | |",
+		"| cases | 3 | 1 | 4 | |",
 		"| right root first (AC@1) | 0.667 (2/3, 0.", // of the loud
-		"| 0.000 (0/1, 0.000) |",                     // of the quiet
+		"| 0.000 (0/1, 0.000) | 0.500 (2/4, 0.",      // of the quiet, and of all
 		"| detection F1 | 1.000 (1.000) | 0.000 (-) |",
-		"| detected after, usual steps beyond the cadence, p50 | 2.0 | - | 3 |", // 313 s − 304 s − 1 s over steps of 4 s
+		"| detected after, usual steps beyond the cadence, p50 | 2.0 | - | 2.0 | 3 |", // 313 s − 304 s − 1 s over steps of 4 s
 		"| gpu-slow | loud | 3 | 3/3 | 0 | 2/3 |",
 		"| gpu-slow | quiet | 1 | 0/1 | 0 | 0/1 |",
 		"| max z | 4 | 0.000 (0/4, 0.000) | 1.000 (4/4,",

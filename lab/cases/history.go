@@ -17,6 +17,7 @@ type history struct {
 type track struct {
 	entity telemetry.Entity
 	gpus   int
+	every  int // steps to a report; 0 is 1
 	steps  []step
 	served []served // by second, of a serving job
 	// failed is when it failed first, in seconds; 0 it did not.
@@ -34,7 +35,11 @@ type served struct{ ttft, itl float32 }
 func newHistory(a *act) *history {
 	h := &history{}
 	for _, j := range a.world.Jobs() {
-		h.jobs = append(h.jobs, track{entity: entity(j), gpus: j.Ranks})
+		t := track{entity: entity(j), gpus: j.Ranks}
+		if j.Training != nil {
+			t.every = j.Training.Every
+		}
+		h.jobs = append(h.jobs, t)
 	}
 	return h
 }

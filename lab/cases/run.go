@@ -195,7 +195,7 @@ func (b *Build) outcome(h *history, result *replay.Result, w *witness) Outcome {
 		}
 		hs := b.harms(h, i)
 		out.Severity, out.Loss = b.Faults[0].Severity, max(out.Loss, worst(hs))
-		out.Cadence = max(out.Cadence, b.cadence(i))
+		out.Cadence = max(out.Cadence, b.cadence(i), b.reported(h, hs))
 		for k := range hs {
 			out.Stops = out.Stops || hs[k].stopped
 		}
@@ -249,6 +249,21 @@ func (b *Build) cadence(i int) float64 {
 		return 10
 	}
 	return 1
+}
+
+// reported is for how long, in seconds, a slow step is over before the report that
+// tells of it: of a job that reports every fifth, four more. Of one that stands
+// still other sources tell.
+func (b *Build) reported(with *history, hs []harm) float64 {
+	if len(hs) == 0 || hs[0].stopped {
+		return 0
+	}
+	for i := range with.jobs {
+		if t := &with.jobs[i]; t.entity == hs[0].job && t.every > 1 {
+			return float64(t.every-1) * b.before(t.entity, b.Faults[0].Onset)
+		}
+	}
+	return 0
 }
 
 // witness keeps the edges that a judge needs: where jobs run, and what is in,

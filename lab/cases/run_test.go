@@ -10,6 +10,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/lab/sim/fault"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -209,5 +210,23 @@ func TestNothingIsDownAtTheBeginning(t *testing.T) {
 	})
 	if err != nil || seen == 0 {
 		t.Fatal(err, seen)
+	}
+}
+
+// A slow step of a job that reports every fifth is over for four more when the
+// report comes; of a job that stands still the wires tell.
+func TestAReportIsASourceOfItsOwnCadence(t *testing.T) {
+	job := track{entity: telemetry.Entity{Kind: telemetry.Job, Name: "a"}, every: 5, steps: []step{{number: 1, end: 5, seconds: 5}, {number: 2, end: 10, seconds: 5}}}
+	b := &Build{Faults: []fault.Fault{{Onset: 10}}, healthy: history{jobs: []track{job}}}
+	h := &history{jobs: []track{job}}
+	if got := b.reported(h, []harm{{job: job.entity}}); got != 20 {
+		t.Errorf("%g s, want 20", got)
+	}
+	if got := b.reported(h, []harm{{job: job.entity, stopped: true}}); got != 0 {
+		t.Errorf("of one that stands still %g s, want 0", got)
+	}
+	h.jobs[0].every = 0
+	if got := b.reported(h, []harm{{job: job.entity}}); got != 0 {
+		t.Errorf("of one that reports each step %g s, want 0", got)
 	}
 }
