@@ -97,7 +97,7 @@ func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	c := &incidentCase{job: j.Entity}
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
 	span := fabric.Span{From: onset.Add(-baselineGrids * e.cfg.Grid), To: onset}
-	c.before = fabric.Keep(e.fabricMap().ReadEach(e.window, e.cfg.Grid, span, e.cfg.ForEach))
+	c.before = fabric.Keep(e.fabricMap().ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid}, span, e.cfg.ForEach))
 	c.hosts = e.hostsBefore(j.Entity, h.Onset.Earliest)
 	c.saves, c.told = e.savesBefore(j.Entity, h.Onset.Earliest), e.toldBefore(j.Entity, h.Onset.Earliest)
 	e.shares(c, span, h.Usual)
@@ -216,8 +216,8 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	m := e.fabricMap()
 	onPath := fabric.OnPath(m, ev.Nodes)
 	if slices.Contains(onPath, true) {
-		now := m.ReadEach(e.window, e.cfg.Grid, fabric.Span{From: from, To: to}, e.cfg.ForEach)
 		before := c.before.On(m)
+		now := m.ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid, Before: before}, fabric.Span{From: from, To: to}, e.cfg.ForEach)
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes)}
 	}
 	if read := e.symptoms(c, h, fabric.Span{From: from, To: to}); read != nil {

@@ -54,7 +54,7 @@ func TestTheWalkFollowsMissingCreditsAsItFollowsPause(t *testing.T) {
 	}{"seconds": {waitSeconds, 1}, "short ticks": {waitTicks, speed / 8}, "long ticks": {waitTicks, speed / 32},
 		"long ticks of each lane": {waitTicks, speed / 128}} {
 		w := slowHCA(t, c.metric, c.unit)
-		m, then, during := w.read()
+		m, then, during := w.readBeside()
 		root, port := index(t, m, "nic:h7/n0"), index(t, m, "port:leaf1/h7")
 		if r := during.Of[port]; !near(r.Told, 0.7) || !r.Credits {
 			t.Errorf("%s: the port waits %v (credits: %v), want 0.7", name, r.Told, r.Credits)
@@ -112,6 +112,43 @@ func TestALittleWaitingSaysNothingOfTheTick(t *testing.T) {
 	m, _, during := w.read()
 	if got := during.Of[index(t, m, "port:leaf1/h7")].Told; !near(got, 0.05) {
 		t.Errorf("it waits %v, want 0.05", got)
+	}
+}
+
+// TestAWaitThatComesFromNowhereTellsTheTick: a switch counts ticks of 32 bytes on
+// one lane of four, traffic comes in bursts that never fill a grid, and its port
+// waits for a host's credits 13 % of the time, after none. The same of a port
+// between switches says nothing: that one may be a victim.
+func TestAWaitThatComesFromNowhereTellsTheTick(t *testing.T) {
+	for port, want := range map[string]float64{"port:leaf1/h7": 0.13, "port:leaf1/s0": 0.13 / 16} {
+		w := infiniBand(t, waitTicks)
+		w.say(port, waitTicks, half+1, grids, 0.13*speed/128)
+		m, _, during := w.readBeside()
+		if got := during.Of[index(t, m, port)].Told; !near(got, want) {
+			t.Errorf("%s waits %v, want %v", port, got, want)
+		}
+	}
+}
+
+// TestWhatWaitsLikeOthersHasTheirTick: all ports wait a little where bursts meet,
+// sometimes by a sixteenth of what would fill a grid with what is sent. Where
+// another switch's ticks are known to be short, these are, too.
+func TestWhatWaitsLikeOthersHasTheirTick(t *testing.T) {
+	for known, want := range map[bool]float64{true: 0.04, false: 16 * 0.04} {
+		w := infiniBand(t, waitTicks)
+		for _, p := range []string{"port:leaf0/s0", "port:leaf0/s1", "port:leaf1/s0", "port:leaf1/s1"} {
+			w.say(p, waitTicks, 1, grids, 0.04*speed/8)
+		}
+		for _, p := range []string{"port:leaf0/h0", "port:leaf0/h1", "port:leaf1/h4", "port:leaf1/h5"} {
+			w.say(p, waitTicks, 1, grids, 0.04*speed/8)
+		}
+		if known {
+			w.say("port:leaf0/s1", waitTicks, half+1, grids, 0.3*speed/8) // sixteen times that is no time at all
+		}
+		m, _, during := w.readBeside()
+		if got := during.Of[index(t, m, "port:leaf1/s0")].Told; !near(got, want) {
+			t.Errorf("others known %v: it waits %v, want %v", known, got, want)
+		}
 	}
 }
 

@@ -75,12 +75,25 @@ const idle = 0.02
 
 // Read reads every end over the span. grid is the length of a grid.
 func (m *Map) Read(h History, grid telemetry.Duration, s Span) *Readings {
-	return m.ReadEach(h, grid, s, func(n int, fn func(slice, lo, hi int)) { fn(0, 0, n) })
+	return m.ReadEach(Recording{History: h, Grid: grid}, s, alone)
+}
+
+// alone does all of a work in one slice.
+func alone(n int, fn func(slice, lo, hi int)) { fn(0, 0, n) }
+
+// Recording is what is read from.
+type Recording struct {
+	History History
+	Grid    telemetry.Duration
+	// Before, if any, is what the ends did before what is read. Where ticks are
+	// found to be long it is changed with it; without it all are taken for short.
+	Before *Readings
 }
 
 // ReadEach is Read with the work cut into slices by each, which may run them
 // side by side: the ends do not depend on each other (I8).
-func (m *Map) ReadEach(h History, grid telemetry.Duration, s Span, each func(n int, fn func(slice, lo, hi int))) *Readings {
+func (m *Map) ReadEach(of Recording, s Span, each func(n int, fn func(slice, lo, hi int))) *Readings {
+	h, grid := of.History, of.Grid
 	r := &Readings{Map: m, Span: s, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}
 	n := int(s.To.Sub(s.From) / grid)
 	first := s.To.Add(-telemetry.Duration(n-1) * grid)
@@ -90,7 +103,7 @@ func (m *Map) ReadEach(h History, grid telemetry.Duration, s Span, each func(n i
 			r.Of[i], r.trails[i] = sc.read(h, &m.Ends[i])
 		}
 	})
-	r.credit()
+	r.credit(of.Before)
 	r.infer(h, &scratch{first: first, grid: grid, n: n})
 	r.leaks(h, grid, n)
 	return r

@@ -226,6 +226,14 @@ func (w *world) read() (m *fabric.Map, then, during *fabric.Readings) {
 	return m, m.Read(w, grid, before()), m.Read(w, grid, now())
 }
 
+// readBeside reads what is now knowing what was before.
+func (w *world) readBeside() (m *fabric.Map, then, during *fabric.Readings) {
+	m = fabric.Survey(w.graph, w)
+	then = m.Read(w, grid, before())
+	alone := func(n int, fn func(slice, lo, hi int)) { fn(0, 0, n) }
+	return m, then, m.ReadEach(fabric.Recording{History: w, Grid: grid, Before: then}, now(), alone)
+}
+
 func index(t testing.TB, m *fabric.Map, name string) int {
 	t.Helper()
 	i, ok := m.Index(entity(name))
