@@ -262,20 +262,29 @@ func (e *Engine) within(part, whole telemetry.Entity) bool {
 // both began to wait alike. Waiting for input is felt at once, the storage's own
 // latency is read every so many seconds.
 func (e *Engine) storedOn(c *incidentCase, o, next *explain.Incident) bool {
-	if next.Root.Entity != c.job {
+	entity, signature := named(next)
+	if entity != c.job {
 		return false
 	}
 	if o.Root.Entity.Kind == telemetry.Storage {
 		return ofKind(o) >= sure && e.survey(c.job, c.nodes).Carries(o.Root.Entity)
 	}
-	return e.stalledAlike(o, next)
+	return o.Root.Entity == o.Subject() && o.Root.Signature == signature && beganTogether(o, next) && e.storedTogether(o.Root.Entity, entity)
 }
 
-// stalledAlike reports whether two jobs that use the same storage began together
-// to wait alike, each by itself as far as is known.
-func (e *Engine) stalledAlike(a, b *explain.Incident) bool {
-	return a.Root.Entity == a.Subject() && b.Root.Entity == b.Subject() && a.Root.Signature == b.Root.Signature && a.Root.Signature != explain.Unknown &&
-		beganTogether(a, b) && e.storedTogether(a.Root.Entity, b.Root.Entity)
+// named is the likeliest answer of an incident that has a name; none where it has
+// no answer with one.
+func named(in *explain.Incident) (telemetry.Entity, string) {
+	if in.Root.Signature != explain.Unknown {
+		return in.Root.Entity, in.Root.Signature
+	}
+	best := explain.Alternative{Signature: explain.Unknown}
+	for _, a := range in.Alternatives {
+		if a.Signature != explain.Unknown && (best.Signature == explain.Unknown || a.Confidence > best.Confidence) {
+			best = a
+		}
+	}
+	return best.Entity, best.Signature
 }
 
 // storedTogether reports whether two jobs use the same storage.

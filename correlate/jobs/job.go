@@ -373,7 +373,7 @@ func (j *Job) age(g telemetry.Time, usualStep float64) float64 {
 }
 
 // idlePatience is for how many seconds nothing may be launched on the job's GPUs:
-// clearly longer than it has been before, if it has.
+// clearly longer than it has been before, if it has. One report may have been lost.
 func (j *Job) idlePatience(u usual) float64 {
 	most := 0.0
 	for _, x := range j.announced.lengths {
@@ -385,7 +385,7 @@ func (j *Job) idlePatience(u usual) float64 {
 	if most == 0 {
 		return idleQuiet
 	}
-	return min(idleQuiet, max(quiet, u.median+float64(idleGrown*most)))
+	return min(idleQuiet, max(quiet, float64(2*u.median)+float64(idleGrown*most)))
 }
 
 // patience is how many usual steps, or usual times between reports where those
