@@ -40,7 +40,7 @@ func (e *Engine) hung(j *jobs.Job, g telemetry.Time) float64 {
 		}
 		n++
 	}
-	return float64(n) * e.cfg.Grid.Seconds()
+	return float64(float64(n) * e.cfg.Grid.Seconds())
 }
 
 // tensors are the slots of the tensor cores of a job's GPUs.
