@@ -1,6 +1,7 @@
 package correlate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -49,5 +50,24 @@ func TestOneStorageIsOneIncident(t *testing.T) {
 	}
 	if len(ids) != 1 || last.Root.Entity.String() != "storage:lustre0" || len(last.Impact.Jobs) != 2 {
 		t.Errorf("%d incidents, the last at %s hurts %d jobs; want one at the storage that hurts two", len(ids), last.Root.Entity, len(last.Impact.Jobs))
+	}
+}
+
+// TestOneThatStandsStillOnASlowStorageIsToldOfWithTheOther: of its step nothing has
+// ended yet, and only "it may wait for input" speaks for the storage.
+func TestOneThatStandsStillOnASlowStorageIsToldOfWithTheOther(t *testing.T) {
+	still := strings.NewReplacer(
+		"job:b              job_step_seconds        4~1%x26 6~1%x*", "job:b              job_step_seconds        4~1%x25 40 6~1%x*",
+		"job:b              job_data_wait_seconds   0.02~5%x26 2~5%x*", "job:b              job_data_wait_seconds   0.02~5%x25 36 2~5%x*",
+	).Replace(slowStorage)
+	if still == slowStorage {
+		t.Fatal("the scenario has changed")
+	}
+	ids := map[string]bool{}
+	for _, in := range published(t, still) {
+		ids[in.ID] = true
+	}
+	if len(ids) != 1 {
+		t.Errorf("%d incidents, want one", len(ids))
 	}
 }
