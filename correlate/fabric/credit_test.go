@@ -244,38 +244,58 @@ func TestMarksBelongToStandingTraffic(t *testing.T) {
 	}
 }
 
+// across sends bursts of three seconds in every five over one link, of whose two
+// ends one clock is off, and reads what leaks: a share of all, and what one
+// second alone misses.
+func across(t *testing.T, lost, offset, once float64) (busy, idle fabric.Leak) {
+	t.Helper()
+	w := build(t, 2, 1, 2)
+	for k := 1; k <= grids; k++ {
+		rate := func(at float64) float64 { // bytes sent until then
+			steps := math.Floor(at / 5)
+			return 0.9 * speed * (3*steps + min(3, at-5*steps))
+		}
+		sent := rate(float64(k)) - rate(float64(k-1))
+		came := (1 - lost) * (rate(float64(k)+10-offset) - rate(float64(k-1)+10-offset))
+		if k == 12 {
+			came -= once
+		}
+		w.say("nic:h0/n0", txBytes, k, k, sent)
+		w.say("port:leaf0/h0", rxBytes, k, k, came)
+		for _, e := range []string{"port:leaf0/h0", "nic:h1/n0", "port:leaf1/h1"} {
+			w.say(e, txBytes, k, k, 0)
+		}
+		w.say("nic:h0/n0", "roce_packet_seq_errors_total", k, k, 100)
+	}
+	m := fabric.Survey(w.graph, w)
+	r := m.Read(w, grid, fabric.Span{From: at(0), To: at(grids)})
+	if r.Leaks == nil {
+		t.Fatal("packets were sent again, and nobody looked for a leak")
+	}
+	return r.Leaks[index(t, m, "nic:h0/n0")], r.Leaks[index(t, m, "nic:h1/n0")]
+}
+
 // TestALeakIsTheSlope finds what a link loses although the clocks of its two ends
 // are up to a second apart, and nothing where nothing is lost.
 func TestALeakIsTheSlope(t *testing.T) {
 	for _, lost := range []float64{0, 0.002, 0.01, 0.1} {
 		for _, offset := range []float64{0, 0.3, -0.7, 1} {
-			w := build(t, 2, 1, 2)
-			for k := 1; k <= grids; k++ { // bursts of three seconds in every five
-				rate := func(at float64) float64 { // bytes sent until then, in bursts
-					steps := math.Floor(at / 5)
-					return 0.9 * speed * (3*steps + min(3, at-5*steps))
-				}
-				sent := rate(float64(k)) - rate(float64(k-1))
-				came := (1 - lost) * (rate(float64(k)+10-offset) - rate(float64(k-1)+10-offset))
-				w.say("nic:h0/n0", txBytes, k, k, sent)
-				w.say("port:leaf0/h0", rxBytes, k, k, came)
-				for _, e := range []string{"port:leaf0/h0", "nic:h1/n0", "port:leaf1/h1"} {
-					w.say(e, txBytes, k, k, 0)
-				}
-				w.say("nic:h0/n0", "roce_packet_seq_errors_total", k, k, 100)
-			}
-			m := fabric.Survey(w.graph, w)
-			r := m.Read(w, grid, fabric.Span{From: at(0), To: at(grids)})
-			if r.Leaks == nil {
-				t.Fatal("packets were sent again, and nobody looked for a leak")
-			}
-			l := r.Leaks[index(t, m, "nic:h0/n0")]
+			l, idle := across(t, lost, offset, 0)
 			if !l.Seen || l.Share > lost+1e-9 || l.Share < lost-4*l.Error-1e-9 || l.Error > 2e-3 {
 				t.Errorf("lost %v at an offset of %v s: got %+v", lost, offset, l)
 			}
-			if l := r.Leaks[index(t, m, "nic:h1/n0")]; l.Seen {
-				t.Errorf("a leak of a link that carried nothing: %+v", l)
+			if idle.Seen {
+				t.Errorf("a leak of a link that carried nothing: %+v", idle)
 			}
+		}
+	}
+}
+
+// TestOneJumpIsNoLeak: a counter that misses a second once loses nothing since.
+func TestOneJumpIsNoLeak(t *testing.T) {
+	for _, once := range []float64{0.02 * speed, 0.3 * speed, 0.9 * speed} {
+		if l, _ := across(t, 0, 0.3, once); !l.Seen || l.Share > 1e-4 {
+			t.Errorf("%.2g bytes once: got %+v", once, l)
 		}
 	}
 }

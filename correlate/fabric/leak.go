@@ -82,6 +82,9 @@ func (f *fit) load(h History, tx, rx int) {
 }
 
 // leak fits sent − received = a + leak·sent + b·(rate before) + c·(rate after).
+// A counter that jumps once, as a reset or a lost frame makes it, lends its jump
+// to the slope; what is lost is lost all along. So the fit is made once more
+// with one jump let go, where the difference jumps most.
 func (f *fit) leak(h History, tx, rx int) Leak {
 	f.load(h, tx, rx)
 	n := len(f.tx) - 1 // the last grid has no rate after it
@@ -100,28 +103,63 @@ func (f *fit) leak(h History, tx, rx int) Leak {
 		taken += f.rx[k]
 		y[k], x[k], before[k], after[k] = (sent-taken)/total, sent/total, f.tx[k]/total, f.tx[k+1]/total
 	}
-	for _, v := range [][]float64{y, x, before, after} {
+	slope, err, ok := regress(y, x, before, after)
+	if !ok {
+		return Leak{}
+	}
+	share := slope - float64(2*err)
+	if share > 0 {
+		if steady, _, ok := regress(y, x, before, after, jump(y, x)); ok {
+			share = min(share, steady)
+		}
+	}
+	return Leak{Share: max(0, share), Error: err, Seen: true}
+}
+
+// jump is 1 from where y, as it was fitted to x, rises most, and 0 before. Both
+// are left centred and clear of what was fitted beside them.
+func jump(y, x []float64) []float64 {
+	slope := dot(x, y) / dot(x, x)
+	at, most := 0, math.Inf(-1)
+	for k := 1; k < len(y); k++ {
+		if d := y[k] - y[k-1] - float64(slope*(x[k]-x[k-1])); d > most {
+			at, most = k, d
+		}
+	}
+	out := make([]float64, len(y))
+	for k := at; k < len(out); k++ {
+		out[k] = 1
+	}
+	return out
+}
+
+// regress fits y by x beside others, which it centres and clears as it does y
+// and x: the slope of x and its standard error. Nothing is told of an x that the
+// others explain.
+func regress(y, x []float64, others ...[]float64) (slope, err float64, ok bool) {
+	centre(y)
+	centre(x)
+	all := dot(x, x)
+	for _, v := range others {
 		centre(v)
 	}
-	offset := orthonormal(before, after)
-	for _, v := range offset {
+	for _, v := range orthonormal(others...) {
 		remove(y, v)
 		remove(x, v)
 	}
 	xx := dot(x, x)
-	if xx <= 0 {
-		return Leak{}
+	if xx <= float64(1e-9*all) || xx <= 0 {
+		return 0, 0, false
 	}
-	slope := dot(x, y) / xx
+	slope = dot(x, y) / xx
 	var rest float64
-	for k := range n {
+	for k := range y {
 		e := y[k] - float64(slope*x[k])
 		rest += float64(e * e)
 	}
 	// Neighbouring differences are alike: half of the grids count.
-	variance := rest / float64(max(1, n/2-4))
-	err := math.Sqrt(variance / xx)
-	return Leak{Share: max(0, slope-float64(2*err)), Error: err, Seen: true}
+	variance := rest / float64(max(1, len(y)/2-4))
+	return slope, math.Sqrt(variance / xx), true
 }
 
 // orthonormal makes vectors of length 1 at right angles of those given; one that
