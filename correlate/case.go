@@ -242,7 +242,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 func (e *Engine) hostNow(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) explain.HostEvidence {
 	out := explain.HostEvidence{Node: h.node, Lag: h.lag, HasLag: h.hasLag}
 	for _, r := range h.ranks {
-		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Onset.Earliest, hurt.End(g))
+		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Begun(), hurt.End(g))
 		if n > 0 && (!out.HasCompute || now-r.compute > out.ComputeNow-out.ComputeBefore) {
 			out.Rank, out.HasCompute, out.ComputeNow, out.ComputeBefore = r.rank, true, now, r.compute
 		}

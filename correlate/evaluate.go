@@ -99,6 +99,9 @@ func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 	if now.Signature == nil || !now.Signature.Witness || now.Signature.Expect == explain.ExpectBenign || now.Confidence < witnessed {
 		return false
 	}
+	if now.Entity == j.Entity && !j.SavedAsNever() {
+		return false // it would be its own witness
+	}
 	then := e.answer(e.gather(c, j, h, earlier))[0]
 	return then.Entity == now.Entity && then.Signature == now.Signature
 }

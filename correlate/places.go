@@ -39,7 +39,7 @@ func (e *Engine) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) []
 			if !ok {
 				p = place{-1, -1}
 			}
-			if now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Onset.Earliest, hurt.End(g)); n > 0 {
+			if now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Begun(), hurt.End(g)); n > 0 {
 				out = append(out, explain.RankEvidence{Rank: r.rank, PP: p.pp, EP: p.ep, Before: r.compute, Now: now})
 			}
 		}
@@ -68,7 +68,7 @@ func (e *Engine) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Contr
 func (e *Engine) latest(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) (float64, bool) {
 	var worst []float64 // by step, the last one first
 	for _, r := range h.ranks {
-		vs := e.perStep.Values(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Onset.Earliest, hurt.End(g))
+		vs := e.perStep.Values(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Begun(), hurt.End(g))
 		slices.Reverse(vs)
 		for k, v := range vs {
 			if k == len(worst) {

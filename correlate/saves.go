@@ -27,7 +27,7 @@ func (e *Engine) savesBefore(job telemetry.Entity, until telemetry.Time) float64
 // savesNow returns what checkpoints took beyond that, in seconds a step of the
 // hurt; nil where it is not known what they usually take.
 func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
-	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, hurt.Onset.Earliest, hurt.LastSlow)
+	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, hurt.Begun(), hurt.LastSlow)
 	if c.saves <= 0 || len(vs) == 0 {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (e *Engine) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, du
 // says nothing of it.
 func (e *Engine) toldWork(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) float64 {
 	for i, m := range toldOf() {
-		if work := e.toldOfSteps(c.job, m, telemetry.Interval{Earliest: hurt.Onset.Earliest, Latest: hurt.End(g)}); len(work) > 0 && c.told[i] > 0 {
+		if work := e.toldOfSteps(c.job, m, telemetry.Interval{Earliest: hurt.Begun(), Latest: hurt.End(g)}); len(work) > 0 && c.told[i] > 0 {
 			return stats.Median(work) / c.told[i]
 		}
 	}

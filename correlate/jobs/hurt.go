@@ -83,6 +83,12 @@ func (h *Hurt) Now() (float64, bool) {
 	return sum / float64(n), true
 }
 
+// Begun returns when its first step had begun for certain: what ended by then was
+// the step before, though clocks and stated lengths are rounded.
+func (h *Hurt) Begun() telemetry.Time {
+	return min(h.Onset.Latest, h.Onset.Earliest.Add(seconds(float64(rounding*h.Usual))))
+}
+
 // End returns the end of the trouble as known now: the last slow step's end,
 // or at while a step is overdue.
 func (h *Hurt) End(at telemetry.Time) telemetry.Time {

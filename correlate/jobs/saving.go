@@ -21,6 +21,8 @@ const (
 	// grownAtOnce times its usual length, and a whole step longer, one is enough;
 	// else two in a row are wanted.
 	grownAtOnce = 3.0
+	// fewSaves do not show by how much checkpoints differ.
+	fewSaves = 3
 	// turnsWell of the time between two checkpoints must pass without a grown one
 	// for a job that they hurt to be well, but for one that is as it was.
 	turnsWell = 1.5
@@ -37,6 +39,8 @@ type saver struct {
 	turn  uint64  // reports from the one before to it, 0 where it is not known
 	grown int     // how many in a row had grown, while healthy
 	last  float64 // seconds of the last one
+	most  float64 // the most that one before it took while healthy, seconds
+	known int     // how many before it that was the most of
 }
 
 // told takes a checkpoint of so many seconds, in the step of that number.
@@ -44,10 +48,21 @@ func (s *saver) told(step uint64, took float64, keep bool) {
 	if s.at != 0 && step > s.at {
 		s.turn = step - s.at
 	}
-	s.at, s.last = step, took
+	s.at, s.last, s.most, s.known = step, took, s.usual.usual().longest, len(s.usual.lengths)
 	if keep {
 		s.usual.add(took)
 	}
+}
+
+// SavedAsNever reports whether the last checkpoint took longer than any before it
+// by so much that the job needs no other witness than itself: where few came
+// before, nobody knows by how much they differ.
+func (j *Job) SavedAsNever() bool {
+	by := grownSome
+	if j.saves.known < fewSaves {
+		by = grownBy
+	}
+	return j.saves.last > float64(by*j.saves.most)
 }
 
 // turns is how many usual steps say that a job hurt by checkpoints is well.
@@ -83,9 +98,10 @@ func (j *Job) grewBy(at telemetry.Time, least float64) float64 {
 }
 
 // savedSlowly is the account of the trouble that it would be if the checkpoint in
-// the last step had taken longer for a reason; nil where it has not grown.
+// the last step had taken longer for a reason; nil where it has not grown, or
+// not beyond all of those before.
 func (j *Job) savedSlowly(g telemetry.Time, u usual) *Hurt {
-	if j.saving.End != j.LastEnd || j.grewBy(j.LastEnd, grownSome) == 0 {
+	if j.saving.End != j.LastEnd || j.grewBy(j.LastEnd, grownSome) == 0 || j.saving.Seconds <= float64(grownSome*j.saves.most) {
 		return nil
 	}
 	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, patience: j.turns(),
@@ -188,4 +204,6 @@ func (s *saver) snapshot(c *snapshot.Codec) {
 	c.U64(&s.turn)
 	c.Int(&s.grown)
 	c.F64(&s.last)
+	c.F64(&s.most)
+	c.Int(&s.known)
 }
