@@ -87,23 +87,33 @@ const (
 	steady = 2
 )
 
-// witness judges a hurt that has not been opened: is there a named trouble that
-// accounts for it, and was it the same a moment ago?
+// witness judges a hurt that has not been opened: is there a trouble that accounts
+// for it, whatever it is called, and was it in the same place a moment ago?
 func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 	earlier := g.Add(-steady * e.cfg.Grid)
 	if earlier <= h.Onset.Earliest {
 		return false
 	}
 	c := e.open(j, h)
-	now := e.answer(e.gather(c, j, h, g))[0]
-	if now.Signature == nil || !now.Signature.Witness || now.Signature.Expect == explain.ExpectBenign || now.Confidence < witnessed {
-		return false
+	now, sure := attested(e.answer(e.gather(c, j, h, g)))
+	if sure < witnessed || now == j.Entity && !j.SavedAsNever() {
+		return false // nobody, or the job would be its own witness
 	}
-	if now.Entity == j.Entity && !j.SavedAsNever() {
-		return false // it would be its own witness
+	then, _ := attested(e.answer(e.gather(c, j, h, earlier)))
+	return then == now
+}
+
+// attested returns where the first of the answers is, and how sure it is that
+// there is trouble which speaks for itself: two names for what one adapter does
+// do not make it less so.
+func attested(answers []explain.Answer) (at telemetry.Entity, sure float64) {
+	at = answers[0].Entity
+	for i := range answers {
+		if a := &answers[i]; a.Entity == at && a.Signature != nil && a.Signature.Witness && a.Signature.Expect != explain.ExpectBenign {
+			sure += a.Confidence
+		}
 	}
-	then := e.answer(e.gather(c, j, h, earlier))[0]
-	return then.Entity == now.Entity && then.Signature == now.Signature
+	return at, sure
 }
 
 // follow judges a case again where there is something new, and publishes what

@@ -25,7 +25,7 @@ func (e *Engine) hung(j *jobs.Job, g telemetry.Time) float64 {
 	slots := e.tensors(j)
 	last := floor(j.LastEnd, e.cfg.Grid)
 	before := last.Add(-computeBefore * e.cfg.Grid)
-	if !e.rest(slots, g) || e.idle(j, g) || !e.worked(slots, before, last) {
+	if !e.rest(slots, g) || !e.worked(slots, before, last) {
 		return 0
 	}
 	sent, ok := e.sent(j.Entity, fabric.Span{From: before, To: last})
@@ -35,7 +35,7 @@ func (e *Engine) hung(j *jobs.Job, g telemetry.Time) float64 {
 	n := 0
 	for at := g; n < hungGrids && at > last; at = at.Add(-e.cfg.Grid) {
 		now, ok := e.sent(j.Entity, fabric.Span{From: at.Add(-e.cfg.Grid), To: at})
-		if !ok || now >= float64(restSent*sent) || !e.rest(slots, at) {
+		if !ok || now >= float64(restSent*sent) || !e.rest(slots, at) || e.idle(j, at) {
 			break
 		}
 		n++

@@ -50,3 +50,81 @@ func TestAJobThatReportsRarelyHangs(t *testing.T) {
 		}
 	}
 }
+
+// rare is a job that reports every fifth of its steps of 4 s, and is asked each
+// second for how long its members have waited for one another.
+type rare struct {
+	*life
+	since telemetry.Time // they have waited since then
+	told  []telemetry.Time
+}
+
+func (r *rare) pass(seconds int) {
+	senses := idle()
+	senses.Hung = func(_ *jobs.Job, g telemetry.Time) float64 {
+		if r.since == 0 || g <= r.since {
+			return 0
+		}
+		return g.Sub(r.since).Seconds()
+	}
+	for range seconds {
+		r.now = r.now.Add(1e9)
+		if len(r.b.Close(r.now, senses)) > 0 {
+			r.told = append(r.told, r.now)
+		}
+	}
+}
+
+func (r *rare) reports(n int) {
+	for range n {
+		r.pass(20)
+		r.b.Observe(played, r.now, 4, 0)
+	}
+}
+
+// TestAJobHangsAfterItsCheckpoint: that the checkpoint has ended is told, so what
+// the members wait for since is no checkpoint; while it lasts, it may be.
+func TestAJobHangsAfterItsCheckpoint(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		r := &rare{life: newLife(t)}
+		r.reports(12)
+		r.pass(3)
+		r.event(telemetry.EventCheckpointStarted, "")
+		r.pass(6)
+		if ended {
+			r.event(telemetry.EventCheckpointEnded, "")
+		}
+		r.since = r.now
+		r.pass(40)
+		if ended && (len(r.told) != 1 || r.told[0] != r.since.Add(8e9)) || !ended && len(r.told) != 0 {
+			t.Errorf("ended %v: told of at %v, it hangs since %v", ended, r.told, r.since)
+		}
+	}
+}
+
+// TestMembersThatWaitForAWriter: one rank writes the checkpoint of all while the
+// others wait in a barrier, as long as ever; then half as long again and more.
+func TestMembersThatWaitForAWriter(t *testing.T) {
+	r := &rare{life: newLife(t)}
+	save := func(seconds int) {
+		r.event(telemetry.EventCheckpointStarted, "")
+		r.since = r.now
+		r.pass(seconds)
+		r.since = 0
+		r.event(telemetry.EventCheckpointEnded, "")
+		r.reports(1)
+	}
+	r.reports(12)
+	for range 3 {
+		save(14)
+		r.reports(3)
+	}
+	if len(r.told) != 0 {
+		t.Fatalf("a barrier of 14 s was told of at %v", r.told)
+	}
+	from := r.now
+	save(30)
+	if len(r.told) == 0 || r.told[0] != from.Add(22e9) {
+		t.Errorf("a barrier of 30 s since %v was told of at %v", from, r.told)
+	}
+}

@@ -99,6 +99,7 @@ type Job struct {
 	mfu                past // utilisation reported while healthy
 	announced          past // seconds by which checkpoints told of made steps longer
 	saves              saver
+	waited             waiting
 	evidence           float64
 	sum                float64        // the cumulative sum against the usual step
 	saving             Step           // what a step that is told now says that its checkpoint took; never kept over a record
@@ -151,6 +152,9 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	}
 	j.ended, j.good.Ended, j.Last = false, 0, x
 	j.remember(Step{at, x})
+	if j.Hurt == nil {
+		j.waited.report(j.excused != 0 || j.saving.End == at)
+	}
 	if j.Hurt == nil && j.hurtBySaving(at, x) {
 		j.account(at, x, j.each())
 		j.excused, j.LastEnd = 0, at
@@ -338,15 +342,18 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 	if j.service != nil {
 		return j.closeServed(g)
 	}
-	u := j.past.usual()
+	u, hung := j.past.usual(), 0.0
+	if j.Hurt == nil {
+		hung = j.hung(g, s)
+	}
 	if j.ended || j.LastEnd == 0 || u.n < minPast || j.waits(g.Add(-j.delay)) {
 		return None
 	}
-	if j.Hurt == nil && j.excuse(g.Add(-j.delay), float64(g.Add(-j.delay)-j.LastEnd)/1e9) {
+	if j.Hurt == nil && j.excuse(g.Add(-j.delay), float64(g.Add(-j.delay)-j.LastEnd)/1e9) && !j.stands(g, hung) {
 		return None
 	}
 	if j.Hurt == nil {
-		return j.closeHealthy(g, u, s)
+		return j.closeHealthy(g, hung, s)
 	}
 	return j.closeHurt(g, s)
 }
@@ -398,17 +405,17 @@ func (j *Job) patience(usualStep float64) float64 {
 	return stallAfter
 }
 
-// closeHealthy weighs the step in progress by its age: it is a lower bound of
-// its length (a censored observation).
-func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
+// closeHealthy weighs the step in progress by its age, or by for how long the job
+// has hung: it is a lower bound of its length (a censored observation).
+func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
+	u := j.past.usual()
 	if h := j.savedSlowly(g, u); h != nil && s.Witness != nil && s.Witness(j, h, g) {
 		j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
 		return Began
 	}
-	age, hung := j.age(g, u.median), j.hung(g, s)
-	age = max(age, hung)
+	age := max(j.age(g, u.median), hung)
 	longest := j.longest(u)
-	overdue := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median
+	overdue := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median || j.stands(g, hung)
 	silent := float64(g.Add(-j.delay)-j.LastEnd) / 1e9
 	if age > u.median+float64(drift*u.spread) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
 		return None // when the step has ended, its length will tell
@@ -437,15 +444,6 @@ func (j *Job) closeHealthy(g telemetry.Time, u usual, s Senses) Change {
 	}
 	j.Hurt, j.suspects, j.evidence, j.sum, j.saves.grown = h, j.suspects[:0], 0, 0, 0
 	return Began
-}
-
-// hung is for how many seconds a job has hung that reports only every so often:
-// of one that reports each step, the steps tell.
-func (j *Job) hung(g telemetry.Time, s Senses) float64 {
-	if s.Hung == nil || j.each() == 1 {
-		return 0
-	}
-	return s.Hung(j, g)
 }
 
 // hangs dates the hurt of a job that hangs since an instant: what stopped it came
@@ -582,6 +580,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.gaps.snapshot(c)
 	j.mfu.snapshot(c)
 	j.saves.snapshot(c)
+	j.waited.snapshot(c)
 	j.announced.snapshot(c)
 	c.F64(&j.evidence)
 	c.Time(&j.excused)

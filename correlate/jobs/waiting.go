@@ -1,0 +1,62 @@
+package jobs
+
+import (
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Of a job that reports rarely a late report says little. That its members wait
+// for one another is seen otherwise (Senses.Hung), and some do so while they are
+// well: in a barrier, until one of them has written the checkpoint of all.
+
+// waiting is for how long the members of a job have waited for one another.
+type waiting struct {
+	habit float64 // the most between two reports while the job was well, seconds
+	now   float64 // the most since the last report, seconds
+	saved bool    // that a checkpoint was written within what has been seen
+}
+
+// report ends what was seen since the last report of a job that is well.
+func (w *waiting) report(saved bool) {
+	w.habit, w.now, w.saved = max(w.habit, w.now), 0, w.saved || saved
+}
+
+func (w *waiting) snapshot(c *snapshot.Codec) {
+	c.F64(&w.habit)
+	c.F64(&w.now)
+	c.Bool(&w.saved)
+}
+
+// sparse reports whether several steps lie between two reports.
+func (j *Job) sparse() bool {
+	u, g := j.past.usual(), j.gaps.usual()
+	return u.n > 0 && g.n > 0 && g.median > float64(1.5*u.median)
+}
+
+// hung is for how many seconds a job has hung that reports only every so often,
+// clearly longer than it does while it is well: of one that reports each step,
+// the steps tell.
+func (j *Job) hung(g telemetry.Time, s Senses) float64 {
+	if s.Hung == nil || !j.sparse() {
+		return 0
+	}
+	hung := s.Hung(j, g)
+	if j.Hurt == nil {
+		j.waited.now = max(j.waited.now, hung)
+	}
+	if hung <= min(idleQuiet, float64(idleGrown*j.waited.habit)) {
+		return 0
+	}
+	return hung
+}
+
+// stands says that at grid g a job has hung for so long that no checkpoint
+// explains it: longer than steps take, and all of it since the end was told of
+// the one in this step, or longer than when one was last written.
+func (j *Job) stands(g telemetry.Time, hung float64) bool {
+	u := j.past.usual()
+	if hung == 0 || hung < float64(j.patience(u.median)*u.median) {
+		return false
+	}
+	return j.waited.saved || j.excused != 0 && j.excused == j.good.Saved && g.Add(-seconds(hung)) >= j.excused
+}
