@@ -12,6 +12,7 @@ func (e *Engine) answer(ev *explain.Evidence) []explain.Answer {
 	for i := range cands {
 		cands[i].Stands = e.standing(cands[i].Entity, ev.Job)
 	}
+	accuse(ev, explain.Odd(cands))
 	return explain.JudgeBeside(e.cfg.Signatures, cands, ev.Unnamed(), keepAnswers)
 }
 

@@ -47,15 +47,22 @@ func (e *Engine) suspect(ev *explain.Evidence) {
 	if s, ok := e.suspectFinding(ev); ok && len(all) == 0 {
 		all = append(all, s)
 	}
+	accuse(ev, append(all, explain.Suspect{Entity: ev.Job, Domain: telemetry.Software, Suspicion: jobSuspicion}))
+}
+
+// accuse adds suspects to those that there are: of one named twice the more
+// suspicious stays, and the most suspicious comes first.
+func accuse(ev *explain.Evidence, more []explain.Suspect) {
+	all := append(slices.Clone(ev.Suspects), more...)
 	slices.SortStableFunc(all, func(a, b explain.Suspect) int {
 		return cmp.Or(cmp.Compare(b.Suspicion, a.Suspicion), a.Entity.Compare(b.Entity))
 	})
+	ev.Suspects = ev.Suspects[:0:0]
 	for _, s := range all {
 		if !slices.ContainsFunc(ev.Suspects, func(o explain.Suspect) bool { return o.Entity == s.Entity }) {
 			ev.Suspects = append(ev.Suspects, s)
 		}
 	}
-	ev.Suspects = append(ev.Suspects, explain.Suspect{Entity: ev.Job, Domain: telemetry.Software, Suspicion: jobSuspicion})
 	ev.Suspect, ev.Suspicion = ev.Suspects[0].Entity, ev.Suspects[0].Suspicion
 }
 

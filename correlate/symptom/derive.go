@@ -40,6 +40,7 @@ type derived struct {
 	lateIn    []int32
 	idle      []int32   // gpus that launch nothing for more of the time
 	idleIn    []int32   // by entity: idle gpus under it
+	gone      []int32   // by entity: gpus under it that were heard of and are not any more
 	most      []float64 // by entity: the most that the engine of a gpu under it fell by, in shares of the time
 	engines   bool      // any gpu's engine was seen
 	uniform   float64
@@ -84,11 +85,12 @@ func (f *Contrast) leaves(i int32) bool {
 func (f *Contrast) derive() {
 	n := len(f.survey.all)
 	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), lateIn: make([]int32, n),
-		idleIn: make([]int32, n), most: make([]float64, n)}
+		idleIn: make([]int32, n), most: make([]float64, n), gone: make([]int32, n)}
 	for i := range n {
 		f.derived.slowest[i], f.derived.ratio[i] = 1, 1
 	}
 	f.slowed()
+	f.silenced()
 	f.idled()
 	f.lateRanks()
 	f.uniformity()
@@ -129,6 +131,27 @@ func (f *Contrast) slowed() {
 		}
 	}
 	slices.SortStableFunc(d.afflicted, func(a, b int32) int { return cmp.Compare(d.ratio[a], d.ratio[b]) })
+}
+
+// silenced finds the GPUs that nothing is heard of any more.
+func (f *Contrast) silenced() {
+	c := f.plan.find(telemetry.GPU, metricClock, 0)
+	if c < 0 {
+		return
+	}
+	for _, i := range f.survey.gpus {
+		if _, known := f.before.at(i, c); !known || !f.now.silent[i][c] {
+			continue
+		}
+		for _, a := range f.survey.above[i] {
+			f.derived.gone[a]++
+		}
+	}
+}
+
+// silent reports whether all GPUs of a machine have fallen silent together.
+func (f *Contrast) silent(i int32) bool {
+	return f.survey.all[i].Kind == telemetry.Node && f.derived.gone[i] > 1 && f.derived.gone[i] == f.survey.gpusIn[i]
 }
 
 // lost is the share of the time that the job loses; 0 where it is not known.

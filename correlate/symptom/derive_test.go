@@ -22,7 +22,7 @@ func TestWhoStandsIdleIsTold(t *testing.T) {
 	s.gpus = []int32{2, 3, 4, 5}
 	s.above, s.gpusIn, s.ranked = [][]int32{nil, nil, {0}, {0}, {1}, {1}}, []int32{2, 2, 1, 1, 1, 1}, make([]int32, 6)
 	sheet := func(engines ...float32) *Sheet {
-		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6)}
+		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), silent: make([][]bool, 6)}
 		for k, v := range engines {
 			sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
 		}
@@ -100,9 +100,9 @@ func newSlowed(t *testing.T, clocks ...float32) *Contrast {
 	s.gpus = []int32{2, 3, 4, 5}
 	s.above, s.gpusIn, s.ranked = [][]int32{nil, nil, {0}, {0}, {1}, {1}}, []int32{2, 2, 1, 1, 1, 1}, make([]int32, 6)
 	sheet := func(at func(k int) float32) *Sheet {
-		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6)}
+		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), silent: make([][]bool, 6)}
 		for k := range clocks {
-			sh.rows[2+k] = []Stat{{Seen: 1, Mean: at(k)}}
+			sh.rows[2+k], sh.silent[2+k] = []Stat{{Seen: 1, Mean: at(k)}}, []bool{false}
 		}
 		return sh
 	}

@@ -194,6 +194,23 @@ func TestTheStrongestSymptomIsTheCause(t *testing.T) {
 	}
 }
 
+// TestAMachineThatFellSilentIsSuspected rather than its parts, and one whose
+// parts fell silent one by one is not.
+func TestAMachineThatFellSilentIsSuspected(t *testing.T) {
+	for _, silent := range [][]string{{"gpu:n0/0", "gpu:n0/1"}, {"gpu:n0/0"}} {
+		s := newHall(t)
+		s.clocks(1)
+		for _, g := range silent {
+			s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= hurtAt })
+		}
+		got := s.contrast().Strongest()
+		machine := len(got) > 0 && got[0].Entity == entity("node:n0") && got[0].Suspicion == 1
+		if machine != (len(silent) == 2) {
+			t.Errorf("%v fell silent: %+v", silent, got)
+		}
+	}
+}
+
 // What is told of the way from the loop to the job.
 func TestTheWayIsTold(t *testing.T) {
 	s := newHall(t)

@@ -66,9 +66,13 @@ func (f *Contrast) Strongest() []explain.Suspect {
 }
 
 // structure is what it says of an entity without a symptom of its own that all
-// that is afflicted stands under it and nothing else does.
+// that is afflicted stands under it and nothing else does, or that nothing under
+// it is heard of any more.
 func (f *Contrast) structure(i int32) float64 {
 	d := &f.derived
+	if f.silent(i) {
+		return fullStrength
+	}
 	if len(d.afflicted) < leastStanding || int(d.hit[i]) < len(d.afflicted) || d.hit[i] < f.survey.gpusIn[i] {
 		return 0
 	}
@@ -76,7 +80,8 @@ func (f *Contrast) structure(i int32) float64 {
 }
 
 // accounts is what part of the job's loss an entity explains by what stands
-// under it: by slow clocks, by late ranks, or by an event while the job stands.
+// under it: by slow clocks, by late ranks, or, while the job stands, by an event
+// or by silence.
 func (f *Contrast) accounts(i int32) float64 {
 	d, out := &f.derived, 0.0
 	if n := f.survey.gpusIn[i]; n > 0 && len(d.afflicted) > 0 && f.hurt.Slowdown > 1 {
@@ -86,7 +91,7 @@ func (f *Contrast) accounts(i int32) float64 {
 	if n := f.survey.ranked[i]; n > 0 && len(d.late) > 0 {
 		out = max(out, float64(part(d.lateIn[i], len(d.late))*part(d.lateIn[i], int(n))))
 	}
-	if f.hurt.Stalled && f.told(f.survey.all[i]) {
+	if f.hurt.Stalled && (f.told(f.survey.all[i]) || f.silent(i)) {
 		out = 1
 	}
 	return out

@@ -1,0 +1,68 @@
+package explain
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// What links and switches do that no healthy network does points to them also
+// where no signature has a name for it: waiting goes round in a loop, all links
+// of a switch are gone, bytes go in and never come out.
+
+// oddity is a measure that is none of them up to none and beyond doubt from full
+// on, and how suspicious that makes whoever shows it.
+type oddity struct {
+	of                    Measure
+	none, full, suspicion float64
+}
+
+// oddities stand in order: what is behind others comes first.
+func oddities() []oddity {
+	return []oddity{
+		{PeersDown, 0.3, 0.9, 0.9},
+		{Circling, 0.02, 0.1, 0.8},
+		{LinkDamage, 1e-6, 1e-4, 0.7},
+		{LinkLeak, 1e-4, 1e-3, 0.7},
+		{FellSilent, 0.3, 0.9, 0.5},
+	}
+}
+
+const (
+	// dropped packets a second are odd from oddDrops on, and where most are
+	// dropped is more so.
+	oddDrops      = 200.0
+	dropSuspicion = 0.4
+	// disorder is odd where no link loses anything: else it is what a receiver
+	// sees of the loss.
+	disorderSuspicion = 0.4
+)
+
+// Odd lists the candidates that such a thing is seen of. A switch whose links are
+// gone accounts for what the job lost by as many.
+func Odd(cands []Candidate) []Suspect {
+	var out []Suspect
+	for i := range cands {
+		if s := cands[i].Values.odd(); s > 0 {
+			out = append(out, Suspect{Entity: cands[i].Entity, Domain: telemetry.Network, Suspicion: s, Accounts: cands[i].Values[PeersDown]})
+		}
+	}
+	return out
+}
+
+func (v Values) odd() float64 {
+	worst := 0.0
+	for _, o := range oddities() {
+		if x, seen := v[o.of]; seen {
+			worst = max(worst, float64(o.suspicion*rising(x, o.none, o.full)))
+		}
+	}
+	if here, seen := v[DropsHere]; seen {
+		worst = max(worst, float64(dropSuspicion*float64(rising(v[SwitchDrops], 0, oddDrops)*here)))
+	}
+	if part, seen := v[DisorderPart]; seen && v[WorstLeak] < 1e-4 && v[WorstDamage] < 1e-5 {
+		worst = max(worst, float64(disorderSuspicion*rising(part, 0.05, 0.4)))
+	}
+	return worst
+}
+
+// rising is 0 up to none, 1 from full on, and straight between.
+func rising(x, none, full float64) float64 {
+	return min(max((x-none)/(full-none), 0), 1)
+}
