@@ -334,7 +334,8 @@ func TestAPageThatTakesItsTime(t *testing.T) {
 	if n := e.frames - frames; n < 10 {
 		t.Errorf("%d frames in the time of three answers: the slow page held up the others", n)
 	}
-	if got := c.fleet.Tally(c.node); got.Most != 1 {
+	// What was given up is under way for a moment until the controller sees it.
+	if got := c.fleet.Tally(c.node); got.Most > 2 {
 		t.Errorf("%d requests in flight at a time", got.Most)
 	}
 	if n := e.dropped[collectors.Unreadable]; n == 0 {
