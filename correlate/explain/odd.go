@@ -19,7 +19,7 @@ func oddities() []oddity {
 		{PeersDown, 0.3, 0.9, 0.9},
 		{Circling, 0.02, 0.1, 0.8},
 		{LinkDamage, 1e-6, 1e-4, 0.7},
-		{LinkLeak, 1e-4, 1e-3, 0.7},
+		{LinkLeak, noLeak, 1e-3, 0.7},
 		{FellSilent, 0.3, 0.9, 0.5},
 	}
 }
@@ -29,8 +29,9 @@ const (
 	// dropped is more so.
 	oddDrops      = 200.0
 	dropSuspicion = 0.4
-	// disorder is odd where no link loses anything: else it is what a receiver
-	// sees of the loss.
+	// disorder is odd where no link loses more than this part of what is sent:
+	// else it is what a receiver sees of the loss.
+	noLeak, noDamage  = 1e-4, 1e-5
 	disorderSuspicion = 0.4
 )
 
@@ -56,13 +57,8 @@ func (v Values) odd() float64 {
 	if here, seen := v[DropsHere]; seen {
 		worst = max(worst, float64(dropSuspicion*float64(rising(v[SwitchDrops], 0, oddDrops)*here)))
 	}
-	if part, seen := v[DisorderPart]; seen && v[WorstLeak] < 1e-4 && v[WorstDamage] < 1e-5 {
+	if part, seen := v[DisorderPart]; seen && v[WorstLeak] < noLeak && v[WorstDamage] < noDamage {
 		worst = max(worst, float64(disorderSuspicion*rising(part, 0.05, 0.4)))
 	}
 	return worst
-}
-
-// rising is 0 up to none, 1 from full on, and straight between.
-func rising(x, none, full float64) float64 {
-	return min(max((x-none)/(full-none), 0), 1)
 }

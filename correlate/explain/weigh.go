@@ -46,8 +46,12 @@ func (a *Answer) Name() string {
 
 // Strength returns where v lies from None (0) to Full (1).
 func (c *Clue) Strength(v float64) float64 {
-	s := (v - c.None) / (c.Full - c.None)
-	return min(max(s, 0), 1)
+	return rising(v, c.None, c.Full)
+}
+
+// rising is 0 up to none, 1 from full on, and straight between.
+func rising(x, none, full float64) float64 {
+	return min(max((x-none)/(full-none), 0), 1)
 }
 
 // effectFirst is the log-odds against an answer that began a usual step or more
