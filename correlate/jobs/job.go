@@ -196,8 +196,8 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 // took is how long a step of x seconds that ended at kept the job: where a
 // checkpoint is no part of the step told of, it lies between two of them.
 func (j *Job) took(at telemetry.Time, x float64) float64 {
-	if u := j.past.usual(); j.gaps.usual().median > float64(1.5*u.median) {
-		return x // several steps lie between two reports
+	if j.sparse() {
+		return x
 	}
 	return max(x, float64(at-j.LastEnd)/1e9)
 }
@@ -238,8 +238,7 @@ const maxTold = 1000
 // told is how many steps a report after gap seconds stands for: a job may tell
 // only every tenth.
 func (j *Job) told(gap, x float64) int {
-	u, g := j.past.usual(), j.gaps.usual()
-	if u.n < minPast || g.median < 1.5*u.median {
+	if j.past.usual().n < minPast || !j.sparse() {
 		return 1
 	}
 	return int(min(max(1, gap/x+0.5), maxTold))
@@ -342,20 +341,19 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 	if j.service != nil {
 		return j.closeServed(g)
 	}
-	u, hung := j.past.usual(), 0.0
-	if j.Hurt == nil {
-		hung = j.hung(g, s)
-	}
-	if j.ended || j.LastEnd == 0 || u.n < minPast || j.waits(g.Add(-j.delay)) {
+	if j.ended || j.LastEnd == 0 || j.past.usual().n < minPast {
 		return None
 	}
-	if j.Hurt == nil && j.excuse(g.Add(-j.delay), float64(g.Add(-j.delay)-j.LastEnd)/1e9) && !j.stands(g, hung) {
+	at, hung := g.Add(-j.delay), j.hung(g, s)
+	switch {
+	case j.waits(at):
+		return None
+	case j.Hurt != nil:
+		return j.closeHurt(g, hung, s)
+	case j.excuse(at, float64(at-j.LastEnd)/1e9) && !j.stands(g, hung):
 		return None
 	}
-	if j.Hurt == nil {
-		return j.closeHealthy(g, hung, s)
-	}
-	return j.closeHurt(g, s)
+	return j.closeHealthy(g, hung, s)
 }
 
 // waits says that no step of training is expected at an instant, because the job
@@ -398,8 +396,8 @@ func (j *Job) idlePatience(u usual) float64 {
 // patience is how many usual steps, or usual times between reports where those
 // are longer, may go by without one ending before the job is stalled. A late
 // report is as long as a slow step ten times over: two of them are enough.
-func (j *Job) patience(usualStep float64) float64 {
-	if j.gaps.usual().median > float64(1.5*usualStep) {
+func (j *Job) patience() float64 {
+	if j.sparse() {
 		return stallAfter - 1
 	}
 	return stallAfter
@@ -415,7 +413,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	age := max(j.age(g, u.median), hung)
 	longest := j.longest(u)
-	overdue := age >= float64(j.patience(u.median)*u.median) && age > longest+u.median || j.stands(g, hung)
+	overdue := age >= float64(j.patience()*u.median) && age > longest+u.median || j.stands(g, hung)
 	silent := float64(g.Add(-j.delay)-j.LastEnd) / 1e9
 	if age > u.median+float64(drift*u.spread) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
 		return None // when the step has ended, its length will tell
@@ -513,7 +511,7 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	return h
 }
 
-func (j *Job) closeHurt(g telemetry.Time, s Senses) Change {
+func (j *Job) closeHurt(g telemetry.Time, hung float64, s Senses) Change {
 	h := j.Hurt
 	u := j.past.usual()
 	if h.Since != 0 {
@@ -529,9 +527,8 @@ func (j *Job) closeHurt(g telemetry.Time, s Senses) Change {
 	if h.Since == 0 && (j.savesAgain(age) || age <= unit+j.saves.due(j.Steps)) {
 		age = 0
 	}
-	hung := j.hung(g, s)
 	age = max(age, hung)
-	stalled := age >= float64(j.patience(u.median)*unit) && h.Since == 0
+	stalled := age >= float64(j.patience()*unit) && h.Since == 0
 	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && (hung > 0 || !s.Working(j, g)) {
 		h.Overdue = age
 	}

@@ -29,8 +29,7 @@ func (w *waiting) snapshot(c *snapshot.Codec) {
 
 // sparse reports whether several steps lie between two reports.
 func (j *Job) sparse() bool {
-	u, g := j.past.usual(), j.gaps.usual()
-	return u.n > 0 && g.n > 0 && g.median > float64(1.5*u.median)
+	return j.gaps.usual().median > float64(1.5*j.past.usual().median)
 }
 
 // hung is for how many seconds a job has hung that reports only every so often,
@@ -55,7 +54,7 @@ func (j *Job) hung(g telemetry.Time, s Senses) float64 {
 // the one in this step, or longer than when one was last written.
 func (j *Job) stands(g telemetry.Time, hung float64) bool {
 	u := j.past.usual()
-	if hung == 0 || hung < float64(j.patience(u.median)*u.median) {
+	if hung == 0 || hung < float64(j.patience()*u.median) {
 		return false
 	}
 	return j.waited.saved || j.excused != 0 && j.excused == j.good.Saved && g.Add(-seconds(hung)) >= j.excused
