@@ -95,21 +95,23 @@ func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 		return false
 	}
 	c := e.open(j, h)
-	now, sure := attested(e.answer(e.gather(c, j, h, g)))
+	slight := j.Slight(g)
+	now, sure := attested(e.answer(e.gather(c, j, h, g)), slight)
 	if sure < witnessed || now == j.Entity && !j.SavedAsNever() {
 		return false // nobody, or the job would be its own witness
 	}
-	then, _ := attested(e.answer(e.gather(c, j, h, earlier)))
+	then, _ := attested(e.answer(e.gather(c, j, h, earlier)), slight)
 	return then == now
 }
 
 // attested returns where the first of the answers is, and how sure it is that
 // there is trouble which speaks for itself: two names for what one adapter does
-// do not make it less so.
-func attested(answers []explain.Answer) (at telemetry.Entity, sure float64) {
+// do not make it less so. Beside a slight hurt the network does not count.
+func attested(answers []explain.Answer, slight bool) (at telemetry.Entity, sure float64) {
 	at = answers[0].Entity
 	for i := range answers {
-		if a := &answers[i]; a.Entity == at && a.Signature != nil && a.Signature.Witness && a.Signature.Expect != explain.ExpectBenign {
+		a := &answers[i]
+		if s := a.Signature; a.Entity == at && s != nil && s.Witness && s.Expect != explain.ExpectBenign && !(slight && s.Domain == telemetry.Network) {
 			sure += a.Confidence
 		}
 	}

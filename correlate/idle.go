@@ -13,8 +13,6 @@ const (
 	idleEngine = 0.15
 	// idleShare of a job's GPUs must be idle for the job to be.
 	idleShare = 0.9
-	// idleGrids is how many grids back they must have been, too.
-	idleGrids = 2
 )
 
 // lateIdle reports whether nothing is launched on a job's GPUs, or was until so
@@ -38,13 +36,12 @@ func (e *Engine) idle(j *jobs.Job, g telemetry.Time) bool {
 			if !ok {
 				continue
 			}
-			now, okNow := e.window.At(slot, g)
-			then, okThen := e.window.At(slot, g.Add(-idleGrids*e.cfg.Grid))
-			if !okNow || !okThen {
+			now, ok := e.window.At(slot, g)
+			if !ok {
 				continue
 			}
 			seen++
-			if max(now, then) < idleEngine {
+			if now < idleEngine {
 				idle++
 			}
 		}

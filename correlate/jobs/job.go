@@ -30,6 +30,9 @@ const (
 	clip       = 4.0
 	alarm      = 8.0
 	leastShift = 0.035
+	// leastSign is by how much they must be longer where something else bears
+	// witness that they should be.
+	leastSign = 0.012
 	// smallSteps that are longer for certain, but by less, are the new usual.
 	smallSteps = 16
 	// stallAfter usual steps without one ending, the job is stalled, but not
@@ -424,12 +427,12 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		evidence = max(evidence, weigh(evidence, u, age))
 	}
 	enough := evidence >= threshold || j.shifted(u) || stalled
-	if !enough && !(s.Witness != nil && evidence >= suspicion && j.certain(u, age)) {
+	if !enough && (s.Witness == nil || !j.nearly(u, evidence, age)) {
 		return None
 	}
 	if j.evidence < threshold && !j.shifted(u) && hung == 0 && s.Working(j, g) {
 		// Only the reports are missing: what has ended must be enough.
-		if enough = false; s.Witness == nil || j.evidence < suspicion || !j.certain(u, 0) {
+		if enough = false; s.Witness == nil || !j.nearly(u, j.evidence, 0) {
 			return None
 		}
 	}

@@ -1,6 +1,9 @@
 package jobs
 
-import "github.com/quintet-dc/quintet/correlate/stats"
+import (
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // What speaks against a job's steps, and what becomes of it.
 
@@ -24,6 +27,28 @@ func (j *Job) shifted(u usual) bool {
 		return false
 	}
 	return j.level() >= float64((1+leastShift)*u.median)
+}
+
+// nearly says that another witness is all that is wanted for the job to be slow:
+// one step is so for certain, or several are together, for certain though by
+// little, or by enough though not yet for certain.
+func (j *Job) nearly(u usual, evidence, age float64) bool {
+	if evidence >= suspicion && j.certain(u, age) {
+		return true
+	}
+	if len(j.suspects) == 0 || j.sum < alarm/2 {
+		return false
+	}
+	longer := j.level()/u.median - 1
+	return longer >= leastShift || j.sum >= alarm && longer >= leastSign
+}
+
+// Slight says that none of the steps held against a job at grid g is slow for
+// certain by itself. What traffic always does explains any such loss: it is no
+// witness then.
+func (j *Job) Slight(g telemetry.Time) bool {
+	u := j.past.usual()
+	return !j.certain(u, j.age(g, u.median))
 }
 
 // level is the median of the suspects.

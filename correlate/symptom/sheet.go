@@ -77,7 +77,7 @@ const usualSteps = 40
 // not tell of it.
 func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 	sh := p.sheet(s, span)
-	saves := 0
+	var saves saved
 	if during {
 		saves = usualSaves(src, s.job, span)
 	}
@@ -115,7 +115,7 @@ type reader struct {
 	src    Source
 	span   Span
 	during bool
-	saves  int // usual checkpoints that the job tells of
+	saves  saved // usual checkpoints that the job tells of
 	cells  []float32
 	engine []float32
 	sorted []float32
@@ -185,30 +185,38 @@ const (
 	lonely = 30
 )
 
-// dropPauses leaves out of an engine's grids where it stood still for long: once
-// in a hundred steps, that is neither usual nor a sign that idling is. During a
-// hurt pauses are left out only where there is one and it is over, or no more of
-// them than of usual checkpoints that the job tells of.
-func dropPauses(cells []float32, during bool, saves int) {
-	const still = 0.1
-	var from, to []int
+// still is a pause: from the first grid in which nothing is done to the one after
+// the last.
+type still struct{ from, to int }
+
+// pausesOf finds a GPU's pauses in its engine's grids.
+func pausesOf(cells []float32) (out []still) {
+	const least = 0.1
 	begin := 0
 	for i := 0; i <= len(cells); i++ {
-		if i < len(cells) && cells[i] < still {
+		if i < len(cells) && cells[i] < least {
 			continue
 		}
 		if i-begin >= pause {
-			from, to = append(from, begin), append(to, i)
+			out = append(out, still{begin, i})
 		}
 		begin = i + 1
 	}
-	n := len(from)
-	alone := n == 1 && len(cells) >= lonely || n <= saves
-	if during && (n == 0 || !alone || to[n-1] == len(cells)) {
+	return out
+}
+
+// dropPauses leaves out of an engine's grids where it stood still for long, and
+// the grids in which that began and ended: once in a hundred steps, that is
+// neither usual nor a sign that idling is. During a hurt pauses are left out only
+// where there is one and it is over, or no more of them than of usual checkpoints
+// that the job tells of.
+func dropPauses(cells []float32, during bool, saves saved) {
+	pauses := pausesOf(cells)
+	if during && !saves.explain(pauses, len(cells)) {
 		return
 	}
-	for k := range from {
-		for i := from[k]; i < to[k]; i++ {
+	for _, p := range pauses {
+		for i := max(p.from-1, 0); i < min(p.to+1, len(cells)); i++ {
 			cells[i] = nan()
 		}
 	}

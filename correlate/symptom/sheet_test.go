@@ -99,26 +99,36 @@ func TestWhatStepsHoldNowAndThenCountsWithItsMean(t *testing.T) {
 }
 
 // TestACheckpointIsNoUsualIdling: what stands still for some seconds once is
-// left out of the past; what idles a little in each step is not, nor what stands
-// again and again during a hurt.
+// left out of the past, with the grids it began and ended in; what idles a little
+// in each step is not, nor what stands again and again during a hurt, unless the
+// job tells of checkpoints that take as long.
 func TestACheckpointIsNoUsualIdling(t *testing.T) {
 	step := []float32{1, 0.5, 0, 1}
-	still := []float32{0, 0, 0.05, 0, 0}
+	pause := []float32{0, 0, 0.05, 0, 0}
+	long := slices.Concat(slices.Repeat(step, 8), pause)
+	twice := slices.Concat(long, step, pause)
 	for name, c := range map[string]struct {
 		cells  []float32
 		during bool
+		saves  saved
 		left   int
 	}{
-		"before":           {slices.Concat(step, still, step), false, 8},
-		"once in a hurt":   {slices.Concat(slices.Repeat(step, 8), still, step), true, 36},
-		"again and again":  {slices.Concat(slices.Repeat(step, 8), still, step, still, step), true, 50},
-		"to the very end":  {slices.Concat(slices.Repeat(step, 8), still), true, 37},
-		"in a short hurt":  {slices.Concat(step, still, step), true, 13},
-		"nothing is heard": {[]float32{nan(), nan(), nan(), nan(), nan()}, false, 0},
+		"before":                  {slices.Concat(step, pause, step), false, saved{}, 6},
+		"once in a hurt":          {slices.Concat(long, step), true, saved{}, 34},
+		"again and again":         {slices.Concat(twice, step), true, saved{}, 50},
+		"as often as told":        {slices.Concat(twice, step), true, saved{2, 6}, 36},
+		"to the very end":         {long, true, saved{}, 31},
+		"to the end for long":     {slices.Concat(long, pause, pause, pause), true, saved{}, 52},
+		"the next checkpoint":     {twice, true, saved{1, 6}, 33},
+		"longer than they take":   {twice, true, saved{1, 4}, 46},
+		"in a short hurt":         {slices.Concat(step, pause, step), true, saved{}, 13},
+		"nothing is heard":        {[]float32{nan(), nan(), nan(), nan(), nan()}, false, saved{}, 0},
+		"nothing heard in a hurt": {[]float32{nan(), nan()}, true, saved{}, 0},
 	} {
-		dropPauses(c.cells, c.during, 0)
+		cells := slices.Clone(c.cells)
+		dropPauses(cells, c.during, c.saves)
 		left := 0
-		for _, v := range c.cells {
+		for _, v := range cells {
 			if v == v {
 				left++
 			}
