@@ -22,8 +22,9 @@ type Signature struct {
 	Family []string
 	Prior  float64 // log-odds before any clue
 	// Witness says that its evidence stands as soon as it is seen: beside one
-	// certainly slow step it may open an incident. What is told by loads compared
-	// may not: over a few seconds a neighbour's burst looks like more load.
+	// certainly slow step it may open an incident, and beside several that are a
+	// little slow where it is not of the network. What is told by loads compared may
+	// not: over a few seconds a neighbour's burst looks like more load.
 	Witness bool
 	Clues   []Clue
 	Needs   []Need
