@@ -155,6 +155,7 @@ export class Store extends EventTarget {
     if (state.jobs) this.onJobs(state.jobs);
     if (state.fleet) this.fleet = state.fleet;
     for (const incident of state.incidents ?? []) this.put(incident);
+    if (state.jobs && state.incidents) Object.assign(this, { loaded: true, failure: "" }); // the answers may take their time
   }
 
   onIncident(incident) {

@@ -408,6 +408,17 @@ export async function notReady({ page, site, url, check }) {
 }
 notReady.allows = /503|ERR_/;
 
+/** What the stream has told is shown, though one answer never comes. */
+export async function slowAnswer({ page, site, url, check }) {
+  await page.route("**/api/v1/coverage", () => {});
+  await page.goto(url);
+  await site.connected();
+  check((await page.locator("h1").textContent()) === "Reading …", "nothing is claimed");
+  const { jobs } = await site.get("/api/v1/jobs");
+  await state(site, 1, { jobs, incidents: [] });
+  await page.getByText(/runs? as usual/).first().waitFor();
+}
+
 /** Replica alarms and the demo's note are said at the top. */
 export async function alarms({ page, site, url, check }) {
   await page.goto(url);
