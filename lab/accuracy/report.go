@@ -56,6 +56,9 @@ func Write(w io.Writer, r Report) error {
 	d.runs("## With parts of the engine taken away", r.Ablate)
 	d.strangers(r.Ablate)
 	d.reliability(all)
+	for _, r := range r.Larger {
+		all = append(all, judge(r.Outcomes)...)
+	}
 	d.wrong(all)
 	d.dropped(r.Main)
 	_, err := w.Write(d.b.Bytes())
@@ -317,7 +320,7 @@ func (d *document) reliability(all []*judged) {
 	}
 }
 
-// wrong lists what is still wrong, case by case.
+// wrong lists what is still wrong, case by case, at whatever size.
 func (d *document) wrong(all []*judged) {
 	var lines []string
 	for _, j := range all {
