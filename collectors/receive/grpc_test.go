@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -32,9 +33,15 @@ import (
 // listening starts a receiver that takes OTLP over gRPC, and returns its address.
 func listening(t *testing.T, c Config) (p *post, address string) {
 	t.Helper()
+	p, _, address = listeningPart(t, c)
+	return p, address
+}
+
+func listeningPart(t *testing.T, c Config) (p *post, g *GRPC, address string) {
+	t.Helper()
 	c.OTLP.Listen = "127.0.0.1:0"
 	p = open(t, c)
-	g := p.GRPC()
+	g = p.GRPC()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- g.Run(ctx, p.keeper) }()
@@ -46,11 +53,22 @@ func listening(t *testing.T, c Config) (p *post, address string) {
 	})
 	select {
 	case a := <-g.bound:
-		return p, a.String()
+		return p, g, a.String()
 	case err := <-done:
 		done <- err
 		t.Fatal(err)
-		return nil, ""
+		return nil, nil, ""
+	}
+}
+
+// underWay waits until so many requests are: one that asks meanwhile would take
+// the place of one that is still to come.
+func underWay(t *testing.T, g *GRPC, n int64) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); g.under.Load() != n; runtime.Gosched() {
+		if time.Now().After(limit) {
+			t.Fatalf("%d requests under way, want %d", g.under.Load(), n)
+		}
 	}
 }
 
@@ -127,7 +145,7 @@ func TestGRPCRefuses(t *testing.T) {
 // rest is put off, counted, before a byte of them is read; when the others are
 // over, there is room again.
 func TestTooManyExports(t *testing.T) {
-	p, address := listening(t, Config{})
+	p, g, address := listeningPart(t, Config{})
 	var held []grpc.ClientStream
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -147,14 +165,9 @@ func TestTooManyExports(t *testing.T) {
 		}
 	}
 	x := client(t, address, insecure.NewCredentials())
-	for tries := 0; ; tries++ { // until the last of them has come
-		_, err := x.Export(t.Context(), points(noon))
-		if status.Code(err) == codes.Unavailable {
-			break
-		}
-		if err != nil || tries > 1000 {
-			t.Fatal("one too many was taken:", err)
-		}
+	underWay(t, g, grpcRequests)
+	if _, err := x.Export(t.Context(), points(noon)); status.Code(err) != codes.Unavailable {
+		t.Fatal("one too many was taken:", err)
 	}
 	p.keeper.mu.Lock()
 	counted := 0
@@ -166,12 +179,9 @@ func TestTooManyExports(t *testing.T) {
 		t.Error("what was put off was not counted")
 	}
 	stop()
-	for tries := 0; ; tries++ {
-		if _, err := x.Export(t.Context(), points(noon)); err == nil {
-			return
-		} else if tries > 1000 {
-			t.Fatal("no room again:", err)
-		}
+	underWay(t, g, 0)
+	if _, err := x.Export(t.Context(), points(noon)); err != nil {
+		t.Fatal("no room again:", err)
 	}
 }
 
