@@ -33,19 +33,3 @@ func usualSaves(src Source, job telemetry.Entity, during Span) (out saved) {
 	}
 	return out
 }
-
-// explain reports whether a GPU's pauses in so many grids are the checkpoints, or
-// one thing that comes once. The pause that it is in may be the next checkpoint
-// until it takes longer than they do.
-func (s saved) explain(pauses []still, cells int) bool {
-	n := len(pauses)
-	alone := n == 1 && cells >= lonely
-	if n == 0 || pauses[n-1].to < cells {
-		return n <= s.n || alone
-	}
-	most := s.grids
-	if most == 0 && alone {
-		most = lonely / 2
-	}
-	return n <= s.n+1 && pauses[n-1].to-pauses[n-1].from <= most
-}

@@ -177,51 +177,6 @@ func (r *reader) long() Span {
 	return Span{r.span.To.Add(-longBefore * r.src.Grid), r.span.To.Add(-shortBefore * r.src.Grid)}
 }
 
-// pause is how many grids in a row a GPU does nothing before that is no part of a
-// usual step, but a checkpoint or a job's start; lonely is how many grids a hurt
-// must have for one pause in them to be such, too.
-const (
-	pause  = 4
-	lonely = 30
-)
-
-// still is a pause: from the first grid in which nothing is done to the one after
-// the last.
-type still struct{ from, to int }
-
-// pausesOf finds a GPU's pauses in its engine's grids.
-func pausesOf(cells []float32) (out []still) {
-	const least = 0.1
-	begin := 0
-	for i := 0; i <= len(cells); i++ {
-		if i < len(cells) && cells[i] < least {
-			continue
-		}
-		if i-begin >= pause {
-			out = append(out, still{begin, i})
-		}
-		begin = i + 1
-	}
-	return out
-}
-
-// dropPauses leaves out of an engine's grids where it stood still for long, and
-// the grids in which that began and ended: once in a hundred steps, that is
-// neither usual nor a sign that idling is. During a hurt pauses are left out only
-// where there is one and it is over, or no more of them than of usual checkpoints
-// that the job tells of.
-func dropPauses(cells []float32, during bool, saves saved) {
-	pauses := pausesOf(cells)
-	if during && !saves.explain(pauses, len(cells)) {
-		return
-	}
-	for _, p := range pauses {
-		for i := max(p.from-1, 0); i < min(p.to+1, len(cells)); i++ {
-			cells[i] = nan()
-		}
-	}
-}
-
 // heard fills r.values with what a slot held over a span.
 func (r *reader) heard(slot int, c column, over Span) {
 	r.cells = r.src.History.Span(r.cells[:0], slot, over.From, over.To)
