@@ -126,6 +126,39 @@ func TestMoreWorkInAStepIsNoHurt(t *testing.T) {
 	}
 }
 
+// TestOnlyAPartOfAStepIsWork: what else it takes stays as it was, so that a step
+// takes less of the time than it holds of the work, on the way up and back.
+func TestOnlyAPartOfAStepIsWork(t *testing.T) {
+	p := newLife(t)
+	p.tokens = 4e6
+	p.steps(40, 3)
+	p.tokens = 5.4e6
+	p.steps(100, 3.8)
+	p.tokens = 4e6
+	p.steps(40, 3)
+	p.wants("more work for a while")
+	p.steps(10, 3.3)
+	p.wants("slower at the first work", "slow")
+}
+
+// TestTheWorkOfAHurtJobChanges: it is as slow as before, and well when its steps
+// are again what their work makes of the usual.
+func TestTheWorkOfAHurtJobChanges(t *testing.T) {
+	p := newLife(t)
+	p.tokens = 4e6
+	p.steps(40, 3)
+	p.steps(10, 4)
+	p.tokens = 6e6
+	p.steps(10, 6)
+	p.wants("slower by a third", "slow")
+	now, _ := p.b.Job(played).Hurt.Now()
+	if h := p.b.Job(played).Hurt; math.Abs(h.Expected-4.5) > 0.05 || math.Abs(now-6) > 0.05 {
+		t.Errorf("expected %v, now %v", h.Expected, now)
+	}
+	p.steps(20, 4.5)
+	p.wants("usual for this work", "well")
+}
+
 // TestSlowStepsOfTheSameWorkHurt: the tokens told of a step go with its length,
 // whatever the noise.
 func TestSlowStepsOfTheSameWorkHurt(t *testing.T) {

@@ -107,6 +107,14 @@ func (h *Hurt) Well() bool {
 	return h.tailSteps >= max(calmAfter, h.patience)
 }
 
+// scale says that a step holds by times as much from now on: what its lengths are
+// compared with is of such steps, and so are those that were.
+func (h *Hurt) scale(by float64) {
+	for _, x := range []*float64{&h.Before, &h.Expected, &h.Usual, &h.Sum, &h.tailSum, &h.line} {
+		*x = float64(*x * by)
+	}
+}
+
 // addSlow counts n slow steps of x seconds that ended by at.
 func (h *Hurt) addSlow(at telemetry.Time, x float64, n int) {
 	h.Steps += h.tailSteps + n

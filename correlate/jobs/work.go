@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"slices"
+
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -8,7 +10,9 @@ import (
 
 // A change of the work is no fault: where a step takes longer because it holds
 // more tokens, and every step held as many as the others before, what is usual
-// is scaled with the work.
+// is scaled with the work. By how much is seen in the first steps that hold as
+// many: a part of a step takes its time whatever it holds, and how large that is
+// nobody tells.
 
 const (
 	// workSteps must have held equally many tokens, within workSpread of their
@@ -19,6 +23,8 @@ const (
 	// workFits is how far a step's length may be from what the work makes of the
 	// usual one, as part of it, for the work to explain it.
 	workFits = 0.15
+	// settling steps after a change say how long a step of it takes.
+	settling = 5
 )
 
 // work is how much a job does in a step.
@@ -26,6 +32,10 @@ type work struct {
 	rate   float64        // tokens per second, as told for the step that ends at at
 	at     telemetry.Time // zero: none told
 	recent []float64      // tokens of the last steps, at most workSteps
+	// since a change: the lengths of the first steps, at most settling, and what
+	// they would be were all of a step work.
+	since  []float64
+	expect float64
 }
 
 // ObserveTokens takes the tokens per second of the job's step that ends at end.
@@ -59,7 +69,8 @@ func (w *work) add(tokens float64) {
 }
 
 // adapt scales what is usual if the step of x seconds that ended at at held
-// another number of tokens than those before and took its time for that.
+// another number of tokens than those before and took its time for that, and
+// settles it while such a change is new.
 func (j *Job) adapt(at telemetry.Time, x float64) {
 	w := &j.work
 	if w.at != at {
@@ -68,18 +79,66 @@ func (j *Job) adapt(at telemetry.Time, x float64) {
 	tokens := float64(w.rate * x)
 	was, known := w.usual()
 	if known && abs(tokens/was-1) > workChange {
-		scale := tokens / was
-		if u := j.past.usual(); u.n >= minPast && abs(x/float64(u.median*scale)-1) <= workFits {
-			j.past.scale(scale)
+		if j.changeWork(tokens/was, x) {
 			w.recent = w.recent[:0]
 			for range workSteps {
 				w.add(tokens)
 			}
 			return
 		}
+		known = false
 	}
 	w.add(tokens)
+	if known {
+		j.settle(x)
+	}
 }
+
+// changeWork scales what is usual by how much more a step of x seconds holds, if
+// that is what it took its time for. What a hurt job lost stays in proportion: by
+// how much its steps are longer does not tell what is usual now.
+func (j *Job) changeWork(by, x float64) bool {
+	u := j.past.usual()
+	if u.n < minPast {
+		return false
+	}
+	if j.Hurt != nil {
+		if n := len(j.Recent); n < 2 || !fits(x, float64(j.Recent[n-2].Seconds*by)) {
+			return false
+		}
+		j.past.scale(by)
+		j.Hurt.scale(by)
+		return true
+	}
+	if !fits(x, float64(u.median*by)) {
+		return false
+	}
+	j.work.expect, j.work.since = float64(u.median*by), j.work.since[:0]
+	j.settle(x)
+	return true
+}
+
+// settle makes the median of the first steps after a change what is usual.
+func (j *Job) settle(x float64) {
+	w := &j.work
+	if j.Hurt != nil || w.expect == 0 {
+		w.expect = 0
+		return
+	}
+	w.since = append(w.since, x)
+	if m := stats.Median(slices.Clone(w.since)); fits(m, w.expect) {
+		by := m / j.past.usual().median
+		j.past.scale(by)
+		for i := range j.suspects {
+			j.suspects[i].length = float64(j.suspects[i].length * by)
+		}
+	}
+	if len(w.since) == settling {
+		w.expect = 0
+	}
+}
+
+func fits(x, work float64) bool { return abs(x/work-1) <= workFits }
 
 // scale multiplies every length, and forgets which of them differed how.
 func (p *past) scale(by float64) {
@@ -93,4 +152,6 @@ func (w *work) snapshot(c *snapshot.Codec) {
 	c.F64(&w.rate)
 	c.Time(&w.at)
 	c.F64s(&w.recent)
+	c.F64s(&w.since)
+	c.F64(&w.expect)
 }
