@@ -306,7 +306,7 @@ func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
 	var since, before float64
 	ends, seen := 0, 0
 	now := fabric.Span{From: last, To: g}
-	then := fabric.Span{From: last.Add(-baselineGrids * e.cfg.Grid), To: last}
+	then := e.upTo(last, g, baselineGrids)
 	lately := fabric.Span{From: g.Add(-heardGrids * e.cfg.Grid), To: g}
 	for _, node := range e.nodes(j.Entity) {
 		for _, i := range m.Links(node) {

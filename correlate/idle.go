@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -59,6 +60,15 @@ const (
 	computeShare = 0.4
 )
 
+// upTo is the span of so many grids up to a job's last step, as seen at g. Where
+// history does not reach back that far any more, it is the earliest that does: of
+// a job that has worked without a word until now, that shows work, and of one that
+// stands still, none.
+func (e *Engine) upTo(last, g telemetry.Time, grids telemetry.Duration) fabric.Span {
+	from := max(last.Add(-grids*e.cfg.Grid), g.Add(-(history-2)*e.cfg.Grid))
+	return fabric.Span{From: from, To: max(last, from.Add(computeBefore*e.cfg.Grid))}
+}
+
 // computing reports whether the tensor cores of a job's GPUs are about as busy
 // as before the step in progress.
 func (e *Engine) computing(j *jobs.Job, g telemetry.Time) bool {
@@ -67,9 +77,10 @@ func (e *Engine) computing(j *jobs.Job, g telemetry.Time) bool {
 		return false
 	}
 	var ratios []float64
+	before := e.upTo(last, g, computeBefore)
 	for _, slot := range e.tensors(j) {
 		now, okNow := e.meanOf(slot, g.Add(-computeGrids*e.cfg.Grid), g)
-		then, okThen := e.meanOf(slot, last.Add(-computeBefore*e.cfg.Grid), last)
+		then, okThen := e.meanOf(slot, before.From, before.To)
 		if okNow && okThen && then > 0 {
 			ratios = append(ratios, now/then)
 		}
