@@ -159,6 +159,25 @@ func TestTheWorkOfAHurtJobChanges(t *testing.T) {
 	p.wants("usual for this work", "well")
 }
 
+// TestBreaksThatComeInTurn: every forty steps a job does for five seconds what it
+// tells nobody of. When the next is due, not even a witness makes it slow; a step
+// as late at another time is.
+func TestBreaksThatComeInTurn(t *testing.T) {
+	p := newLife(t)
+	for range 5 {
+		p.steps(40, 3)
+		p.quiet(5)
+	}
+	p.steps(40, 3)
+	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
+	p.quiet(5)
+	p.steps(10, 3)
+	p.wants("a break when it is due")
+	p.quiet(5)
+	p.steps(1, 3)
+	p.wants("one long before the next", "slow")
+}
+
 // TestSlowStepsOfTheSameWorkHurt: the tokens told of a step go with its length,
 // whatever the noise.
 func TestSlowStepsOfTheSameWorkHurt(t *testing.T) {

@@ -90,7 +90,8 @@ type Job struct {
 	Recent []Step
 
 	past    past
-	longs   longs
+	longs   longs // of long steps
+	breaks  longs // between steps
 	work    work
 	good    Goodput
 	service *service // of a job that serves, else nil
@@ -184,6 +185,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		n = j.told(gap, x)
 		if j.Hurt == nil {
 			j.gaps.add(gap)
+			j.rest(gap - x)
 		}
 	}
 	j.Steps++
@@ -320,25 +322,6 @@ func (h *Hurt) slow(u usual, x float64) bool {
 	return slow(u, x)
 }
 
-// Senses is what else is seen of a job, asked only when its steps leave a
-// question. Both must be pure.
-type Senses struct {
-	// Working reports whether a job whose steps are overdue is seen to work all
-	// the same: then only its reports are missing.
-	Working func(j *Job, g telemetry.Time) bool
-	// Idle reports whether nothing is launched on the job's GPUs, or was until a
-	// moment ago. May be nil.
-	Idle func(j *Job, g telemetry.Time) bool
-	// Hung returns for how many seconds the job's members have waited for one
-	// another, nothing done and nothing sent; asked of a job whose reports come too
-	// rarely to tell. May be nil.
-	Hung func(j *Job, g telemetry.Time) float64
-	// Witness reports whether something physical that can hurt the job is in
-	// trouble as the hurt would have it: a second witness that makes one
-	// certainly slow step enough. May be nil.
-	Witness func(j *Job, h *Hurt, g telemetry.Time) bool
-}
-
 // close judges the job at the end of grid g.
 func (j *Job) close(g telemetry.Time, s Senses) Change {
 	if j.service != nil {
@@ -423,7 +406,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	stalled := overdue && silent >= quiet
 	evidence := j.evidence
-	if age > u.median && (len(j.longs) < 2 || age > u.median+j.longs.extra(j.Steps+1)) {
+	if age > u.median+max(j.longs.extra(j.Steps+1), j.breaks.extra(j.Steps+1)) {
 		evidence = max(evidence, weigh(evidence, u, age))
 	}
 	enough := evidence >= threshold || j.shifted(u) || stalled
@@ -471,7 +454,7 @@ func (j *Job) certain(u usual, age float64) bool {
 // longest is how long the step in progress may be that is like one of those
 // before.
 func (j *Job) longest(u usual) float64 {
-	return max(u.longest, u.median+max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps)))
+	return max(u.longest, u.median+max(j.longs.extra(j.Steps+1), j.breaks.extra(j.Steps+1), j.saves.due(j.Steps)))
 }
 
 // hurt is the account of the trouble as it would begin at grid g.
@@ -564,6 +547,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	})
 	j.past.snapshot(c)
 	j.longs.snapshot(c)
+	j.breaks.snapshot(c)
 	j.work.snapshot(c)
 	serves := j.service != nil
 	if c.Bool(&serves); serves {

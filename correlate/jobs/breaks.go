@@ -1,0 +1,23 @@
+package jobs
+
+// A job's habit of breaks: between two steps, now and then, it does what it tells
+// nobody of, such as a few steps of an evaluation. Those are no part of a step's
+// length, but until the next one has ended it looks as if a step took longer.
+
+// lostReport is how near to one usual step, or two, a break may be to be a report
+// that was lost.
+const lostReport = 0.1
+
+// rest takes for how many seconds a job did something else than its next step.
+func (j *Job) rest(seconds float64) {
+	u := j.past.usual()
+	if u.n < minPast || j.sparse() || !isLong(u, u.median+seconds) {
+		return
+	}
+	for n := 1.0; n <= 2; n++ {
+		if abs(seconds-float64(n*u.median)) <= float64(lostReport*u.median) {
+			return
+		}
+	}
+	j.breaks.add(j.Steps+1, seconds)
+}

@@ -1,0 +1,22 @@
+package jobs
+
+import "github.com/quintet-dc/quintet/telemetry"
+
+// Senses is what else is seen of a job, asked only when its steps leave a
+// question. Both must be pure.
+type Senses struct {
+	// Working reports whether a job whose steps are overdue is seen to work all
+	// the same: then only its reports are missing.
+	Working func(j *Job, g telemetry.Time) bool
+	// Idle reports whether nothing is launched on the job's GPUs, or was until a
+	// moment ago. May be nil.
+	Idle func(j *Job, g telemetry.Time) bool
+	// Hung returns for how many seconds the job's members have waited for one
+	// another, nothing done and nothing sent; asked of a job whose reports come too
+	// rarely to tell. May be nil.
+	Hung func(j *Job, g telemetry.Time) float64
+	// Witness reports whether something physical that can hurt the job is in
+	// trouble as the hurt would have it: a second witness that makes one
+	// certainly slow step enough. May be nil.
+	Witness func(j *Job, h *Hurt, g telemetry.Time) bool
+}
