@@ -363,6 +363,13 @@ func (j *Job) age(g telemetry.Time, usualStep float64) float64 {
 	return elapsed
 }
 
+// stood is for how many seconds at least a job has stood that stands still: all
+// the time since the last report, but for the other steps of the next.
+func (j *Job) stood(g telemetry.Time, usualStep float64) float64 {
+	others := max(0, j.gaps.usual().median-usualStep)
+	return float64(g.Add(-j.delay)-j.LastEnd)/1e9 - others
+}
+
 // idlePatience is for how many seconds nothing may be launched on the job's GPUs:
 // clearly longer than it has been before, if it has. One report may have been lost.
 func (j *Job) idlePatience(u usual) float64 {
@@ -514,6 +521,9 @@ func (j *Job) closeHurt(g telemetry.Time, hung float64, s Senses) Change {
 		age = 0
 	}
 	age = max(age, hung)
+	if h.State == Stalled && h.Overdue > 0 {
+		age = max(age, h.Overdue, j.stood(g, u.median))
+	}
 	stalled := age >= float64(j.patience()*unit) && h.Since == 0
 	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && (hung > 0 || !s.Working(j, g)) {
 		h.Overdue = age

@@ -159,10 +159,10 @@ func (x *Want) option(o string) (err error) {
 		err = t.entities(k, v)
 	case "domain", "severity", "state":
 		t.words(k, v)
-	case "confidence", "slowdown":
+	case "confidence", "slowdown", "lost":
 		err = t.numbers(k, v)
 	default:
-		err = fmt.Errorf("unknown; want root, hurts, within, domain, severity, state, confidence, slowdown, contributor, through or blind")
+		err = fmt.Errorf("unknown; want root, hurts, within, domain, severity, state, confidence, slowdown, lost, contributor, through or blind")
 	}
 	x.tests = append(x.tests, t)
 	return err
@@ -255,15 +255,21 @@ func (t *test) numbers(key, v string) error {
 	return nil
 }
 
+// numberOf is the root's confidence, the worst slowdown of a job, or the
+// GPU-seconds that all of them lost.
 func numberOf(in *explain.Incident, key string) float64 {
 	if key == "confidence" {
 		return in.Root.Confidence
 	}
-	most := 0.0
+	most, lost := 0.0, 0.0
 	for _, j := range in.Impact.Jobs {
 		if j.Slowdown != nil {
 			most = max(most, *j.Slowdown)
 		}
+		lost += j.GPUSecondsLost
+	}
+	if key == "lost" {
+		return lost
 	}
 	return most
 }
