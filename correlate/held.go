@@ -123,8 +123,9 @@ func (e *Engine) keepTelling(c *incidentCase, ev *explain.Evidence, best *explai
 const (
 	// lookEvery is how often a settled case looks for what is new.
 	lookEvery = telemetry.Duration(15e9)
-	// recently is how much of a hurt is looked at then, at least so many steps.
-	recently, recentSteps = telemetry.Duration(60e9), 3
+	// recently is how much of a hurt is looked at then, or so many reports where
+	// that is longer: at least so many steps.
+	recently, recentReports, recentSteps = telemetry.Duration(60e9), 3, 3
 )
 
 // newly looks for a fault that has begun since the case settled on its root, in
@@ -152,10 +153,18 @@ func (e *Engine) newly(c *incidentCase, ev *explain.Evidence, best *explain.Answ
 	return of, answers, true
 }
 
-// itsOwn reports whether an answer is a GPU's own fault beside a root that never
-// does such a thing: that may have been seen before.
+// itsOwn reports whether an answer is a fault of its own beside a root that never
+// does such a thing, which may have been seen before: a GPU's or a NIC's beside
+// another plant or network, a host's ranks that compute late beside the network,
+// which makes them wait.
 func itsOwn(root, a *explain.Answer) bool {
-	return a.Entity.Kind == telemetry.GPU && explain.Apart(root.Signature, a.Signature)
+	switch a.Entity.Kind {
+	case telemetry.GPU, telemetry.NIC:
+		return explain.Apart(root.Signature, a.Signature)
+	case telemetry.Node:
+		return network(root) && (a.Signature.Domain == telemetry.Software || a.Signature.Domain == telemetry.Computing)
+	}
+	return false
 }
 
 // without returns the answers to what a root leaves.
@@ -175,22 +184,31 @@ func (e *Engine) lastMinute(c *incidentCase, g telemetry.Time) *explain.Evidence
 	if j == nil || j.Hurt == nil || j.Serves() || j.Hurt.State != jobs.Slow {
 		return nil
 	}
-	since := max(c.held.at, g.Add(-recently))
+	since := max(c.held.at, g.Add(-max(recently, recentReports*j.Gap())))
 	hurt := *j.Hurt
 	hurt.Onset = telemetry.Interval{Earliest: since, Latest: since}
-	hurt.Steps, hurt.Sum = 0, 0
-	for _, s := range j.Recent {
-		if s.End > since && s.End <= g {
-			hurt.Steps, hurt.Sum = hurt.Steps+1, hurt.Sum+s.Seconds
-		}
-	}
+	hurt.Steps, hurt.Sum = j.Told(since, g)
 	if hurt.Steps < recentSteps {
 		return nil
 	}
+	c.held.take(&hurt)
 	first, hosts := c.first, slices.Clone(c.hosts)
 	ev := e.gather(c, j, &hurt, g)
 	c.first, c.hosts = first, hosts
 	return ev
+}
+
+// leastLeft is the part of what a job loses that the held root must leave for a
+// second one to be held against that alone.
+const leastLeft = 0.15
+
+// take leaves of a hurt what the held root does not explain: with that root a step
+// would be as long as that. A second one is not the less for the first.
+func (h *held) take(hurt *jobs.Hurt) {
+	now, _ := hurt.Now()
+	if excess := now - hurt.Expected; excess-h.loss >= float64(leastLeft*excess) && excess > 0 {
+		hurt.Expected += h.loss
+	}
 }
 
 // settleOn notes a judgement.

@@ -59,3 +59,18 @@ func (j *Job) stands(g telemetry.Time, hung float64) bool {
 	}
 	return j.waited.saved || j.excused != 0 && j.excused == j.good.Saved && g.Add(-seconds(hung)) >= j.excused
 }
+
+// Gap is the usual time from one report to the next.
+func (j *Job) Gap() telemetry.Duration { return seconds(j.gaps.usual().median) }
+
+// Told returns how many steps the reports in (from, to] stand for, and how long
+// they took together, in seconds.
+func (j *Job) Told(from, to telemetry.Time) (steps int, length float64) {
+	each := j.each()
+	for _, s := range j.Recent {
+		if s.End > from && s.End <= to {
+			steps, length = steps+each, length+float64(s.Seconds*float64(each))
+		}
+	}
+	return steps, length
+}

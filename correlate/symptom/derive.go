@@ -40,6 +40,7 @@ type derived struct {
 	lateIn    []int32
 	idle      []int32   // gpus that launch nothing for more of the time
 	idleIn    []int32   // by entity: idle gpus under it
+	aside     []int32   // by entity: gpus under it whose idling is left aside
 	gone      []int32   // by entity: gpus under it that were heard of and are not any more
 	most      []float64 // by entity: the most that the engine of a gpu under it fell by, in shares of the time
 	engines   bool      // any gpu's engine was seen
@@ -85,7 +86,7 @@ func (f *Contrast) leaves(i int32) bool {
 func (f *Contrast) derive() {
 	n := len(f.survey.all)
 	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), lateIn: make([]int32, n),
-		idleIn: make([]int32, n), most: make([]float64, n), gone: make([]int32, n)}
+		idleIn: make([]int32, n), most: make([]float64, n), gone: make([]int32, n), aside: make([]int32, n)}
 	for i := range n {
 		f.derived.slowest[i], f.derived.ratio[i] = 1, 1
 	}
@@ -175,7 +176,13 @@ func (f *Contrast) idled() {
 			continue
 		}
 		d.engines = true
-		if fall = -fall; fall < least || !f.leaves(i) {
+		if !f.leaves(i) {
+			for _, a := range f.survey.above[i] {
+				d.aside[a]++
+			}
+			continue
+		}
+		if fall = -fall; fall < least {
 			continue
 		}
 		d.idle = append(d.idle, i)
@@ -270,7 +277,7 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	case explain.IdleCovers:
 		return part(d.idleIn[i], len(d.idle)), engines
 	case explain.IdleFills:
-		return part(d.idleIn[i], under), engines
+		return part(d.idleIn[i], under-int(d.aside[i])), engines
 	case explain.IdleDose:
 		return d.most[i] / max(f.lost(), leastIdle), engines && f.lost() > 0
 	case explain.LateCovers:
