@@ -75,7 +75,11 @@ func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 		return
 	}
 	if ok {
-		e.share(c, next, first, &answers[0])
+		other, seen := answers[0].Explains()
+		if other = float64(other * leftOf(of, ev)); !seen {
+			other = 1 - first
+		}
+		e.share(c, next, first, attribute.Dose{Domain: answers[0].Signature.Domain, Explains: other})
 	} else {
 		c.shareAgain(next)
 	}
@@ -115,14 +119,19 @@ func (e *Engine) named(c *incidentCase, ev *explain.Evidence, answers []explain.
 	b.absent = 0
 }
 
+// leftOf is the part of what the job loses that evidence of is held against.
+func leftOf(of, ev *explain.Evidence) float64 {
+	l := of.Loss()
+	if all := l.Step - ev.Hurt.Expected; all > 0 {
+		return l.Excess() / all
+	}
+	return 1
+}
+
 // share divides the job's loss between the two roots, the first of which
 // explains such a part of it.
-func (e *Engine) share(c *incidentCase, next *explain.Incident, first float64, second *explain.Answer) {
-	other, seen := second.Explains()
-	if !seen {
-		other = 1 - first
-	}
-	parts := attribute.Shares([]attribute.Dose{{Domain: next.Root.Domain, Explains: first}, {Domain: second.Signature.Domain, Explains: other}})
+func (e *Engine) share(c *incidentCase, next *explain.Incident, first float64, second attribute.Dose) {
+	parts := attribute.Shares([]attribute.Dose{{Domain: next.Root.Domain, Explains: first}, second})
 	next.Impact.Jobs[0] = next.Impact.Jobs[0].Part(parts[0])
 	c.beside.incident.Impact.Jobs[0] = c.beside.incident.Impact.Jobs[0].Part(parts[1])
 }

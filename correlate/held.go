@@ -177,8 +177,9 @@ func (e *Engine) without(ev *explain.Evidence, root *explain.Answer, chain []exp
 	return explain.Without(e.cfg.Signatures, ev, root, chain)
 }
 
-// lastMinute is the evidence of the last minute of a hurt, laid beside what was
-// before all of it; nil where there is too little.
+// lastMinute is the evidence of the last minute of a hurt, or of its last reports,
+// laid beside what was before all of it and held against what the settled root
+// leaves of the loss; nil where there is too little.
 func (e *Engine) lastMinute(c *incidentCase, g telemetry.Time) *explain.Evidence {
 	j := e.book.Job(c.job)
 	if j == nil || j.Hurt == nil || j.Serves() || j.Hurt.State != jobs.Slow {
