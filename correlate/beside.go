@@ -41,7 +41,7 @@ func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 	if e.later(c, ev, best, next) {
 		answers = e.without(ev, c.held.answer(e), next.Chain)
 		ok = ev.Certain(answers)
-		first = c.held.part(ev)
+		first = c.held.part(ev.Loss().Excess())
 	} else if answers, ok = explain.Beside(e.cfg.Signatures, ev, best, next.Chain); !ok {
 		of, answers, looked = e.newly(c, ev, best, next)
 		ok = of != nil
@@ -76,7 +76,8 @@ func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 	}
 	if ok {
 		other, seen := answers[0].Explains()
-		if other = float64(other * leftOf(of, ev)); !seen {
+		other = float64(other * leftOf(of, ev))
+		if !seen {
 			other = 1 - first
 		}
 		e.share(c, next, first, attribute.Dose{Domain: answers[0].Signature.Domain, Explains: other})

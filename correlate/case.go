@@ -154,7 +154,7 @@ func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
 		}
 	}
 	grid := e.cfg.Grid
-	from := max(onset.Add(-baselineGrids*grid), g.Add(-(history-2)*grid))
+	from := max(onset.Add(-baselineGrids*grid), e.oldest(g))
 	lags, ok := m.Lags(e.window, grid, fabric.LagSpan{From: from, Onset: onset, To: to}, peers)
 	if !ok {
 		return
@@ -207,9 +207,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	ev := e.cost(c, j, h)
 	from := floor(h.Onset.Earliest, e.cfg.Grid)
 	to := min(floor(h.End(g), e.cfg.Grid), g)
-	if oldest := g.Add(-(history - 2) * e.cfg.Grid); from < oldest {
-		from = oldest
-	}
+	from = max(from, e.oldest(g))
 	if to <= from {
 		to = from.Add(e.cfg.Grid)
 	}

@@ -16,6 +16,9 @@ import (
 // history is how many closed grids explanations can look back on.
 const history = 192
 
+// oldest is the earliest that explanations at grid g look back to.
+func (e *Engine) oldest(g telemetry.Time) telemetry.Time { return g.Add(-(history - 2) * e.cfg.Grid) }
+
 // maxJump is how far one tick may move time. A ticker catches up after an outage
 // step by step; a tick of the year 2200 is a mistake, and must not cost the
 // grids until then.

@@ -207,7 +207,7 @@ const leastLeft = 0.15
 // would be as long as that. A second one is not the less for the first.
 func (h *held) take(hurt *jobs.Hurt) {
 	now, _ := hurt.Now()
-	if excess := now - hurt.Expected; excess-h.loss >= float64(leastLeft*excess) && excess > 0 {
+	if h.part(now-hurt.Expected) <= 1-leastLeft {
 		hurt.Expected += h.loss
 	}
 }
@@ -265,9 +265,9 @@ func (e *Engine) saw(h *held, ev *explain.Evidence, a *explain.Answer) bool {
 	})
 }
 
-// part is what the held root explains of what the job loses now.
-func (h *held) part(ev *explain.Evidence) float64 {
-	if excess := ev.Loss().Excess(); excess > h.loss {
+// part is what the held root explains of a step that is so many seconds too long.
+func (h *held) part(excess float64) float64 {
+	if excess > h.loss {
 		return h.loss / excess
 	}
 	return 1

@@ -65,7 +65,7 @@ const (
 // a job that has worked without a word until now, that shows work, and of one that
 // stands still, none.
 func (e *Engine) upTo(last, g telemetry.Time, grids telemetry.Duration) fabric.Span {
-	from := max(last.Add(-grids*e.cfg.Grid), g.Add(-(history-2)*e.cfg.Grid))
+	from := max(last.Add(-grids*e.cfg.Grid), e.oldest(g))
 	return fabric.Span{From: from, To: max(last, from.Add(computeBefore*e.cfg.Grid))}
 }
 

@@ -33,15 +33,10 @@ import (
 // listening starts a receiver that takes OTLP over gRPC, and returns its address.
 func listening(t *testing.T, c Config) (p *post, address string) {
 	t.Helper()
-	p, _, address = listeningPart(t, c)
-	return p, address
-}
-
-func listeningPart(t *testing.T, c Config) (p *post, g *GRPC, address string) {
-	t.Helper()
 	c.OTLP.Listen = "127.0.0.1:0"
 	p = open(t, c)
-	g = p.GRPC()
+	g := p.GRPC()
+	p.part = g
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- g.Run(ctx, p.keeper) }()
@@ -53,11 +48,11 @@ func listeningPart(t *testing.T, c Config) (p *post, g *GRPC, address string) {
 	})
 	select {
 	case a := <-g.bound:
-		return p, g, a.String()
+		return p, a.String()
 	case err := <-done:
 		done <- err
 		t.Fatal(err)
-		return nil, nil, ""
+		return nil, ""
 	}
 }
 
@@ -145,7 +140,7 @@ func TestGRPCRefuses(t *testing.T) {
 // rest is put off, counted, before a byte of them is read; when the others are
 // over, there is room again.
 func TestTooManyExports(t *testing.T) {
-	p, g, address := listeningPart(t, Config{})
+	p, address := listening(t, Config{})
 	var held []grpc.ClientStream
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -165,7 +160,7 @@ func TestTooManyExports(t *testing.T) {
 		}
 	}
 	x := client(t, address, insecure.NewCredentials())
-	underWay(t, g, grpcRequests)
+	underWay(t, p.part, grpcRequests)
 	if _, err := x.Export(t.Context(), points(noon)); status.Code(err) != codes.Unavailable {
 		t.Fatal("one too many was taken:", err)
 	}
@@ -179,7 +174,7 @@ func TestTooManyExports(t *testing.T) {
 		t.Error("what was put off was not counted")
 	}
 	stop()
-	underWay(t, g, 0)
+	underWay(t, p.part, 0)
 	if _, err := x.Export(t.Context(), points(noon)); err != nil {
 		t.Fatal("no room again:", err)
 	}

@@ -56,7 +56,8 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 type post struct {
 	*Receiver
 	*keeper
-	mux *http.ServeMux
+	mux  *http.ServeMux
+	part *GRPC // where it listens for gRPC
 }
 
 func open(t *testing.T, c Config) *post {

@@ -8,6 +8,12 @@ package jobs
 // that was lost.
 const lostReport = 0.1
 
+// habit is how much longer than usual the step in progress may seem by habit, in
+// seconds: because it is a long one, or comes after a break.
+func (j *Job) habit() float64 {
+	return max(j.longs.extra(j.Steps+1), j.breaks.extra(j.Steps+1))
+}
+
 // rest takes for how many seconds a job did something else than its next step.
 func (j *Job) rest(seconds float64) {
 	u := j.past.usual()

@@ -336,7 +336,7 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 		return None
 	case j.Hurt != nil:
 		return j.closeHurt(g, hung, s)
-	case j.excuse(at, float64(at-j.LastEnd)/1e9) && !j.stands(g, hung):
+	case j.excuse(at, j.silent(g)) && !j.stands(g, hung):
 		return None
 	}
 	return j.closeHealthy(g, hung, s)
@@ -367,8 +367,11 @@ func (j *Job) age(g telemetry.Time, usualStep float64) float64 {
 // the time since the last report, but for the other steps of the next.
 func (j *Job) stood(g telemetry.Time, usualStep float64) float64 {
 	others := max(0, j.gaps.usual().median-usualStep)
-	return float64(g.Add(-j.delay)-j.LastEnd)/1e9 - others
+	return j.silent(g) - others
 }
+
+// silent is for how many seconds a job has told of no step.
+func (j *Job) silent(g telemetry.Time) float64 { return float64(g.Add(-j.delay)-j.LastEnd) / 1e9 }
 
 // idlePatience is for how many seconds nothing may be launched on the job's GPUs:
 // clearly longer than it has been before, if it has. One report may have been lost.
@@ -407,13 +410,13 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	age := max(j.age(g, u.median), hung)
 	longest := j.longest(u)
 	overdue := age >= float64(j.patience()*u.median) && age > longest+u.median || j.stands(g, hung)
-	silent := float64(g.Add(-j.delay)-j.LastEnd) / 1e9
+	silent := j.silent(g)
 	if age > u.median+float64(drift*u.spread) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
 		return None // when the step has ended, its length will tell
 	}
 	stalled := overdue && silent >= quiet
 	evidence := j.evidence
-	if age > u.median+max(j.longs.extra(j.Steps+1), j.breaks.extra(j.Steps+1)) {
+	if age > u.median+j.habit() {
 		evidence = max(evidence, weigh(evidence, u, age))
 	}
 	enough := evidence >= threshold || j.shifted(u) || stalled
@@ -461,7 +464,7 @@ func (j *Job) certain(u usual, age float64) bool {
 // longest is how long the step in progress may be that is like one of those
 // before.
 func (j *Job) longest(u usual) float64 {
-	return max(u.longest, u.median+max(j.longs.extra(j.Steps+1), j.breaks.extra(j.Steps+1), j.saves.due(j.Steps)))
+	return max(u.longest, u.median+max(j.habit(), j.saves.due(j.Steps)))
 }
 
 // hurt is the account of the trouble as it would begin at grid g.
@@ -509,7 +512,7 @@ func (j *Job) closeHurt(g telemetry.Time, hung float64, s Senses) Change {
 	u := j.past.usual()
 	if h.Since != 0 {
 		// A job that failed loses everything until a step ends.
-		h.Overdue = max(0, float64(g.Add(-j.delay)-j.LastEnd)/1e9) + h.Expected
+		h.Overdue = max(0, j.silent(g)) + h.Expected
 	}
 	age := j.age(g, u.median)
 	// Among steps that are slow anyway the usual slow step is the unit.

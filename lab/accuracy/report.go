@@ -56,8 +56,8 @@ func Write(w io.Writer, r Report) error {
 	d.runs("## With parts of the engine taken away", r.Ablate)
 	d.strangers(r.Ablate)
 	d.reliability(all)
-	for _, r := range r.Larger {
-		all = append(all, judge(r.Outcomes)...)
+	for _, run := range r.Larger {
+		all = append(all, judge(run.Outcomes)...)
 	}
 	d.wrong(all)
 	d.dropped(r.Main)
