@@ -26,7 +26,7 @@ Exit codes: 0 sound, done; 1 wrong, failed or different; 2 a wrong flag or argum
 
 // commands is the command line.
 type commands struct {
-	Demo     demoCommand     `cmd:"" help:"Everything in one process, with a recording in the place of a site."`
+	Demo     demoCommand     `cmd:"" help:"Everything in one process, with a simulated site."`
 	Serve    serveCommand    `cmd:"" help:"The service."`
 	Collect  collectCommand  `cmd:"" help:"Only the collectors of a host or a rack; --once --print shows what they would send."`
 	Coverage coverageCommand `cmd:"" help:"Say what a running site shows and hides, and which faults it therefore cannot tell apart."`
@@ -37,6 +37,7 @@ type commands struct {
 	Replay   replayCommand   `cmd:"" help:"Run the engine over a recording and print the incidents."`
 	Lab      labCommand      `cmd:"" help:"A run of the simulated site, with or without a fault, into a trace."`
 	Import   importCommand   `cmd:"" help:"Turn other data into a trace."`
+	Export   exportCommand   `cmd:"" help:"Write a recording as Parquet, for other programs."`
 	Score    scoreCommand    `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
 	Learn    learnCommand    `cmd:"" help:"Move the priors of signatures towards what incidents with a verdict were."`
 	Check    checkCommand    `cmd:"" help:"Say what is wrong with a file, and where."`
