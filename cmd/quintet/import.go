@@ -12,7 +12,8 @@ import (
 
 // importCommand turns other data into a trace.
 type importCommand struct {
-	CSV importCSVCommand `cmd:"" name:"csv" help:"Turn a bundle, a folder of plain files, into a trace."`
+	CSV        importCSVCommand        `cmd:"" name:"csv" help:"Turn a bundle, a folder of plain files, into a trace."`
+	Prometheus importPrometheusCommand `cmd:"" help:"Turn what a Prometheus server holds of an interval into a trace."`
 }
 
 // importCSVCommand turns a labelled bundle (design A6) into a trace.

@@ -21,6 +21,9 @@ type Config struct {
 	// Files is read instead of the folder, which then is but a name; nil means
 	// the folder.
 	Files fs.FS
+	// Contains are edges of containment that whoever made the samples knows; they
+	// hold for what topology.json puts nowhere.
+	Contains []telemetry.Edge
 	// MaxSamples bounds the rows read, 0 means 32 million (a gigabyte).
 	MaxSamples int
 }
@@ -61,6 +64,7 @@ func OpenWith(dir string, c Config) (*Bundle, error) {
 	var r report
 	b.readSettings(c.Files, &r)
 	topo := readTopology(c.Files, &r)
+	topo.add(c.Contains)
 	b.Edges = topo.edges
 	b.readEvents(c.Files, &r)
 	b.samples = readSamples(c, &r)

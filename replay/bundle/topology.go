@@ -27,7 +27,7 @@ type topology struct {
 	scratch   []byte
 }
 
-// readTopology reads topology.json. The edges come out sorted.
+// readTopology reads topology.json.
 func readTopology(files fs.FS, r *report) *topology {
 	t := &topology{known: map[telemetry.Entity]int{}, container: map[telemetry.Entity]telemetry.Entity{}}
 	doc, err := readDocument(files, topologyFile)
@@ -40,8 +40,19 @@ func readTopology(files fs.FS, r *report) *topology {
 		"edges":    func(d *document) { d.array(r, func(i int, e *document) bool { return t.edge(r, i, e) }) },
 	})
 	t.check(r)
-	slices.SortStableFunc(t.edges, func(a, b telemetry.Edge) int { return a.Compare(&b) })
 	return t
+}
+
+// add puts things where the edges say that they are, unless the file has put
+// them somewhere. The edges come out sorted.
+func (t *topology) add(contains []telemetry.Edge) {
+	for _, e := range contains {
+		if _, stated := t.container[e.To]; !stated {
+			t.container[e.To] = e.From
+			t.edges = append(t.edges, e)
+		}
+	}
+	slices.SortStableFunc(t.edges, func(a, b telemetry.Edge) int { return a.Compare(&b) })
 }
 
 func (t *topology) entity(r *report, i int, d *document) bool {
