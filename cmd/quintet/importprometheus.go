@@ -78,12 +78,15 @@ func (c *importPrometheusCommand) Run(sh *shell) error {
 	if err := c.place(dir); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	b, err := bundle.OpenWith(dir, bundle.Config{Contains: got.Contains})
+	b, err := bundle.OpenWith(dir, bundle.Config{Contains: got.Contains, Partial: true})
 	if err != nil {
 		return c.unfolded(err, dir)
 	}
 	for _, w := range b.Warnings {
 		sh.warn("%s", w)
+	}
+	if !slices.ContainsFunc(b.Edges, func(e telemetry.Edge) bool { return e.Relation == telemetry.Runs }) {
+		sh.warn("no job runs anywhere, so that nothing can be said to hurt one: --topology FILE says where jobs run")
 	}
 	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return b.WriteTrace(w, program()) }); err != nil {
 		return fmt.Errorf("import: %w", err)

@@ -24,6 +24,8 @@ type Config struct {
 	// Contains are edges of containment that whoever made the samples knows; they
 	// hold for what topology.json puts nowhere.
 	Contains []telemetry.Edge
+	// Partial says that topology.json need not name what there are samples of.
+	Partial bool
 	// MaxSamples bounds the rows read, 0 means 32 million (a gigabyte).
 	MaxSamples int
 }
@@ -71,7 +73,9 @@ func OpenWith(dir string, c Config) (*Bundle, error) {
 	if err := r.err(); err != nil {
 		return nil, fmt.Errorf("open bundle: %s: %w", dir, err)
 	}
-	topo.checkKnown(b.samples, &r)
+	if !c.Partial {
+		topo.checkKnown(b.samples, &r)
+	}
 	b.arrange(c, topo, &r)
 	if err := r.err(); err != nil {
 		return nil, fmt.Errorf("open bundle: %s: %w", dir, err)
