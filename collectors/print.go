@@ -99,10 +99,7 @@ func (p *Printer) addFrame(b telemetry.EncodedFrame) error {
 	}
 	n := s.Len()
 	for i, word := range p.frame.Words {
-		state := telemetry.Present
-		if p.frame.States != nil {
-			state = p.frame.States[i]
-		}
+		state := p.frame.State(i)
 		if state == telemetry.Absent {
 			continue
 		}

@@ -42,3 +42,11 @@ func (f *Frame) Time(k int) Time {
 	}
 	return f.Instants[k].Source
 }
+
+// State says what Words[i] is.
+func (f *Frame) State(i int) State {
+	if f.States == nil {
+		return Present
+	}
+	return f.States[i]
+}

@@ -87,11 +87,7 @@ func (e *Ear) frame(b telemetry.EncodedFrame) {
 		return
 	}
 	for i, w := range f.Words {
-		state := telemetry.Present
-		if f.States != nil {
-			state = f.States[i]
-		}
-		if state != telemetry.Absent {
+		if state := f.State(i); state != telemetry.Absent {
 			k := i % s.Len()
 			x := s.Series(k)
 			e.Series[x] = append(e.Series[x], Reading{f.Time(i / s.Len()), state, w, s.Columns[k/len(s.Entities)], s.Source})

@@ -148,13 +148,10 @@ func (n numbered) follows(last numbered) bool {
 
 // count adds up the samples of the frame just decoded.
 func (tp *tape) count() {
-	n := len(tp.frame.Words)
-	if tp.frame.States != nil {
-		n = 0
-		for _, s := range tp.frame.States {
-			if s == telemetry.Present {
-				n++
-			}
+	n := 0
+	for i := range tp.frame.Words {
+		if tp.frame.State(i) == telemetry.Present {
+			n++
 		}
 	}
 	tp.present += n

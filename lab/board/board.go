@@ -109,10 +109,7 @@ func (b *Board) read(f telemetry.EncodedFrame) error {
 	n := s.Len()
 	for k := range b.frame.Instants {
 		for i := range n {
-			state := telemetry.Present
-			if b.frame.States != nil {
-				state = b.frame.States[k*n+i]
-			}
+			state := b.frame.State(k*n + i)
 			if state == telemetry.Absent {
 				continue
 			}

@@ -146,10 +146,7 @@ func (x *Exporter) arrange(t *table) {
 	// Rows point into values, which may not move while they fill.
 	x.rows, x.values = x.rows[:0], slices.Grow(x.values[:0], len(f.Words))
 	for i, word := range f.Words {
-		state := telemetry.Present
-		if f.States != nil {
-			state = f.States[i]
-		}
+		state := f.State(i)
 		if state == telemetry.Absent {
 			continue
 		}

@@ -203,7 +203,7 @@ func TestAnIncidentOutOfAHistory(t *testing.T) {
 					return err
 				}
 				for i, word := range f.Words {
-					if f.States == nil || f.States[i] == telemetry.Present {
+					if f.State(i) == telemetry.Present {
 						put(label.Of(sc.Series(i)), time.Duration(h.First), sc.Columns[i/len(sc.Entities)].Float(word))
 					}
 				}

@@ -207,11 +207,7 @@ func (x *target) rows(b telemetry.EncodedFrame) error {
 		return err
 	}
 	for i, word := range x.frame.Words {
-		state := telemetry.Present
-		if x.frame.States != nil {
-			state = x.frame.States[i]
-		}
-		switch state {
+		switch x.frame.State(i) {
 		case telemetry.Present:
 			x.table.write(x, s.Series(i), h.First, text(s.Columns[i/len(s.Entities)], word))
 		case telemetry.Gap:

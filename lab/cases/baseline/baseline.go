@@ -111,7 +111,7 @@ func (w *Watcher) read(raw telemetry.EncodedFrame) error {
 		at := w.frame.Time(k)
 		for i := range b.series {
 			m := b.class[i/n]
-			if m == nil || w.frame.States != nil && w.frame.States[k*len(b.series)+i] != telemetry.Present {
+			if m == nil || w.frame.State(k*len(b.series)+i) != telemetry.Present {
 				continue
 			}
 			b.series[i].take(w, m, &b.schema.Columns[i/n], w.frame.Words[k*len(b.series)+i], at)
