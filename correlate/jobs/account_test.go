@@ -178,6 +178,53 @@ func TestBreaksThatComeInTurn(t *testing.T) {
 	p.wants("one long before the next", "slow")
 }
 
+// TestALongStepAfterABreak: every fortieth step takes eight seconds longer, before
+// every fiftieth there is a break of nine. Where the two meet it is no trouble.
+func TestALongStepAfterABreak(t *testing.T) {
+	p := newLife(t)
+	for i := 1; i <= 210; i++ {
+		if i%50 == 0 {
+			p.quiet(9)
+		}
+		if i%40 == 0 {
+			p.steps(1, 13)
+		} else {
+			p.steps(1, 5)
+		}
+	}
+	p.wants("both at once")
+	p.quiet(9)
+	p.steps(1, 13)
+	p.wants("both when none is due", "stalled")
+}
+
+// TestABreakBesideACheckpoint: that it came with a checkpoint told of does not
+// take it out of its turn.
+func TestABreakBesideACheckpoint(t *testing.T) {
+	p := newLife(t)
+	saves := func() {
+		p.event(telemetry.EventCheckpointStarted, "")
+		p.quiet(12)
+		p.event(telemetry.EventCheckpointEnded, "")
+	}
+	for i := range 150 {
+		switch i {
+		case 20, 40, 60:
+			saves()
+		case 50:
+			p.quiet(5)
+		case 100:
+			saves()
+			p.quiet(5)
+		}
+		p.steps(1, 3)
+	}
+	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
+	p.quiet(5)
+	p.steps(10, 3)
+	p.wants("the third break")
+}
+
 // TestSlowStepsOfTheSameWorkHurt: the tokens told of a step go with its length,
 // whatever the noise.
 func TestSlowStepsOfTheSameWorkHurt(t *testing.T) {

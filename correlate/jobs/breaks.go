@@ -9,9 +9,9 @@ package jobs
 const lostReport = 0.1
 
 // habit is how much longer than usual the step in progress may seem by habit, in
-// seconds: because it is a long one, or comes after a break.
+// seconds: because it is a long one, or comes after a break, or both.
 func (j *Job) habit() float64 {
-	return max(j.longs.extra(j.Steps+1), j.breaks.extra(j.Steps+1))
+	return j.longs.extra(j.Steps+1) + j.breaks.extra(j.Steps+1)
 }
 
 // rest takes for how many seconds a job did something else than its next step.
@@ -26,4 +26,13 @@ func (j *Job) rest(seconds float64) {
 		}
 	}
 	j.breaks.add(j.Steps+1, seconds)
+}
+
+// announce takes by how many seconds a checkpoint that was told of made a step
+// longer. What it took longer than they do may have been a break beside it.
+func (j *Job) announce(extra float64) {
+	if len(j.announced.lengths) >= leastAnnounced {
+		j.rest(extra - j.announced.usual().median)
+	}
+	j.announced.add(extra)
 }

@@ -167,7 +167,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	}
 	excused := j.Hurt == nil && j.excuse(at, x)
 	if u := j.past.usual(); excused && u.n >= minPast {
-		j.announced.add(max(0, j.took(at, x)-u.median))
+		j.announce(max(0, j.took(at, x)-u.median))
 	}
 	if excused || j.otherwise(at, x) && (j.Hurt == nil || j.Hurt.Since == 0) {
 		j.account(at, x, 1)
@@ -464,7 +464,8 @@ func (j *Job) certain(u usual, age float64) bool {
 // longest is how long the step in progress may be that is like one of those
 // before.
 func (j *Job) longest(u usual) float64 {
-	return max(u.longest, u.median+max(j.habit(), j.saves.due(j.Steps)))
+	long := max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps))
+	return max(u.longest, u.median+long+j.breaks.extra(j.Steps+1))
 }
 
 // hurt is the account of the trouble as it would begin at grid g.

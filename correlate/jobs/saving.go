@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"slices"
+
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -30,23 +32,30 @@ const (
 	leastBeside = 0.5
 	// longestTurn bounds what is waited for, in steps.
 	longestTurn = 1000
+	// maxTurnsKept are remembered.
+	maxTurnsKept = 8
 )
 
 // saver is what a job told of its checkpoints.
 type saver struct {
-	usual past    // seconds that they took while healthy
-	at    uint64  // the report of the last one
-	turn  uint64  // reports from the one before to it, 0 where it is not known
-	grown int     // how many in a row had grown, while healthy
-	last  float64 // seconds of the last one
-	most  float64 // the most that one before it took while healthy, seconds
-	known int     // how many before it that was the most of
+	usual past     // seconds that they took while healthy
+	at    uint64   // the report of the last one
+	turn  uint64   // reports from the one before to it, 0 where it is not known
+	turns []uint64 // the last ones, as turn: a break now and then takes the place of steps
+	grown int      // how many in a row had grown, while healthy
+	last  float64  // seconds of the last one
+	most  float64  // the most that one before it took while healthy, seconds
+	known int      // how many before it that was the most of
 }
 
 // told takes a checkpoint of so many seconds, in the step of that number.
 func (s *saver) told(step uint64, took float64, keep bool) {
 	if s.at != 0 && step > s.at {
 		s.turn = step - s.at
+		if len(s.turns) == maxTurnsKept {
+			s.turns = slices.Delete(s.turns, 0, 1)
+		}
+		s.turns = append(s.turns, s.turn)
 	}
 	s.at, s.last, s.most, s.known = step, took, s.usual.usual().longest, len(s.usual.lengths)
 	if keep {
@@ -136,11 +145,11 @@ func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
 // those before; 0 where it is not time for one. After the first, the steps seen
 // before it are the least that lie between two.
 func (s *saver) due(step uint64) float64 {
-	most, turn := 0.0, s.turn
-	if turn == 0 {
-		turn = s.at
+	most, soonest := 0.0, s.at
+	if len(s.turns) > 0 {
+		soonest = slices.Min(s.turns)
 	}
-	if step+1 < s.at+turn {
+	if step+1 < s.at+soonest {
 		return most
 	}
 	for _, x := range s.usual.lengths {
@@ -202,6 +211,7 @@ func (s *saver) snapshot(c *snapshot.Codec) {
 	s.usual.snapshot(c)
 	c.U64(&s.at)
 	c.U64(&s.turn)
+	snapshot.List(c, &s.turns, 8, func(c *snapshot.Codec, n *uint64) { c.U64(n) })
 	c.Int(&s.grown)
 	c.F64(&s.last)
 	c.F64(&s.most)

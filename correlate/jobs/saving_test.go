@@ -282,3 +282,27 @@ func TestACheckpointThatGrewALittleHurtsWithAWitness(t *testing.T) {
 		}
 	}
 }
+
+// TestACheckpointAfterABreak: every 47 steps a job writes a checkpoint of eight
+// seconds; five in 163 are an evaluation that it tells nobody of. Now and then one
+// follows the other, and the checkpoint comes after fewer steps than usual.
+func TestACheckpointAfterABreak(t *testing.T) {
+	p := newLife(t)
+	for i := 1; i <= 1000; i++ {
+		length := 5.0
+		switch {
+		case i%168 == 163:
+			p.quiet(9)
+			fallthrough
+		case i%168 > 163 || i%168 == 0:
+			continue
+		case i%47 == 42:
+			length = 13
+		}
+		p.steps(1, length)
+		if length > 5 {
+			p.b.ObserveCheckpoint(played, p.now, 8)
+		}
+	}
+	p.wants("breaks and checkpoints")
+}

@@ -30,8 +30,10 @@ const (
 	// servedPast judgements are kept to compare with, an hour; servedLeast are
 	// needed, and servedNear of them, the nearest in load, are compared with.
 	servedPast, servedLeast, servedNear = 720, 12, 24
-	// servedWider is how far beyond the loads seen one may be to be compared.
-	servedWider = 1.15
+	// servedWider is how far beyond the loads seen one may be to be compared, and
+	// servedGrows the power of the load by which a latency may grow on the way
+	// there: requests wait for each other the longer the less room is left.
+	servedWider, servedGrows = 1.15, 2
 	// servedFloor is the least deviation, as part of the latency, and servedMore
 	// how much longer, as part of it, is no noise.
 	servedFloor, servedMore = 0.03, 0.10
@@ -201,7 +203,8 @@ func (s *service) judge(x Served) (d doubt, bad, known bool) {
 	near, comparable := s.comparable(x.Tokens)
 	itl, itlSigma := usualOf(near, func(x Served) float64 { return x.ITL })
 	ttft, ttftSigma := usualOf(near, func(x Served) float64 { return x.TTFT })
-	d = doubt{itl: verdict{x.ITL, itl}, ttft: verdict{x.TTFT, ttft}}
+	more := beyond(near, x.Tokens)
+	d = doubt{itl: verdict{x.ITL, float64(itl * more)}, ttft: verdict{x.TTFT, float64(ttft * more)}}
 	if s.saturated(x) {
 		return d, true, true
 	}
@@ -235,6 +238,17 @@ func (s *service) comparable(tokens float64) ([]Served, bool) {
 	}
 	slices.SortStableFunc(by, func(a, b Served) int { return cmp.Compare(far(a), far(b)) })
 	return by[:min(len(by), servedNear)], most == 0 || tokens <= float64(servedWider*most)
+}
+
+// beyond is how many times as long as in the moments nearest in load a latency
+// may be at a load of so many tokens a second, which lies beyond most of them; 1
+// where it lies among them.
+func beyond(near []Served, tokens float64) float64 {
+	usual, _ := usualOf(near, func(x Served) float64 { return x.Tokens })
+	if !(usual > 0) || !(tokens > usual) {
+		return 1
+	}
+	return stats.Pow(tokens/usual, servedGrows)
 }
 
 // usualOf is the median of a latency and its robust deviation.

@@ -18,6 +18,7 @@ type server struct {
 	now     telemetry.Time
 	changes []string
 	slow    float64 // of its machines; 1 in health
+	grows   float64 // the power of the load by which the first token takes longer, if not zero
 	hurt    *jobs.Hurt
 }
 
@@ -34,6 +35,9 @@ func (s *server) serve(seconds int, load func(second int) float64) {
 		done := min(asked, 1/s.slow)
 		x := jobs.Served{Tokens: 5e4 * done, ITL: 0.02 * s.slow * (1 + done) * (1 + 0.03*s.r.NormFloat64()),
 			TTFT: 0.3 * s.slow * (1 + done*done) * (1 + 0.05*s.r.NormFloat64()), Cache: 0.6 * done}
+		if s.grows > 0 {
+			x.TTFT = 0.5 * s.slow * math.Pow(done, s.grows) * (1 + 0.05*s.r.NormFloat64())
+		}
 		if asked > done {
 			x.Queue, x.TTFT = 200*(asked-done), x.TTFT*10
 		}
@@ -68,6 +72,26 @@ func TestMoreLoadIsNoFault(t *testing.T) {
 		s.serve(300, constant(0.85))
 		if len(s.changes) != 0 {
 			t.Errorf("seed %d: %q", seed, s.changes)
+		}
+	}
+}
+
+// TestALittleMoreLoadThanEverIsNoFault: long at one load, then a tenth more of
+// it, and the first token takes a fifth longer because requests wait for each
+// other. Machines that are slower by a third are told there, too.
+func TestALittleMoreLoadThanEverIsNoFault(t *testing.T) {
+	for seed := range uint64(20) {
+		s := newServer(t, seed)
+		s.grows = 1.9
+		s.serve(1200, constant(0.7))
+		s.serve(400, constant(0.77))
+		if len(s.changes) != 0 {
+			t.Errorf("seed %d: %q", seed, s.changes)
+		}
+		s.slow = 1.33
+		s.serve(60, constant(0.74))
+		if len(s.changes) == 0 || s.changes[len(s.changes)-1] != "slow" {
+			t.Errorf("seed %d: slower machines: %q", seed, s.changes)
 		}
 	}
 }
