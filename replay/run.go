@@ -34,7 +34,9 @@ type Result struct {
 	// Published gives for each incident the grid whose closing first published
 	// it as an incident rather than a risk.
 	Published map[string]telemetry.Time
-	Digest    string // of everything published, see package engine
+	// Worst gives for each incident the worst severity it was published with.
+	Worst  map[string]string
+	Digest string // of everything published, see package engine
 	// First and Last are the ends of the first and last grid that ticks moved
 	// time to; zero where there was no tick.
 	First, Last telemetry.Time
@@ -99,7 +101,7 @@ func newPlay(ctx context.Context, c RunConfig) (*play, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &play{ctx: ctx, c: c, runner: runner, out: &Result{Published: map[string]telemetry.Time{}}}, nil
+	return &play{ctx: ctx, c: c, runner: runner, out: &Result{Published: map[string]telemetry.Time{}, Worst: map[string]string{}}}, nil
 }
 
 func (p *play) result() *Result {
@@ -145,6 +147,7 @@ func (p *play) record(position uint64, r *telemetry.Record) error {
 		if _, known := p.out.Published[in.ID]; !known && in.Kind == explain.KindIncident {
 			p.out.Published[in.ID] = in.Updated
 		}
+		p.out.Worst[in.ID] = explain.Worse(in.Severity, p.out.Worst[in.ID])
 		if p.c.Publish != nil {
 			p.c.Publish(in)
 		}

@@ -149,4 +149,14 @@ func TestASoakCountsWhatWasSaid(t *testing.T) {
 	if want := "1.0 days of 256 GPUs: 1 false warnings or criticals. At most 142.32 in 30 days"; !strings.Contains(b.String(), want) {
 		t.Errorf("got %q, want %q in it", b.String(), want)
 	}
+	// One that was critical, and is only a word of information at last, counts too.
+	in := &o.Score.Incidents[0]
+	in.Severity, o.Score.Worst = explain.SeverityInfo, map[string]string{in.ID: explain.SeverityCritical}
+	b.Reset()
+	if err := WriteSoak(&b, 256, []cases.Outcome{o}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "1 false warnings or criticals"; !strings.Contains(b.String(), want) || !strings.Contains(b.String(), "critical gpu-slow") {
+		t.Errorf("got %q, want %q in it", b.String(), want)
+	}
 }

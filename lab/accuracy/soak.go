@@ -39,14 +39,16 @@ func WriteSoak(w io.Writer, gpus int, outcomes []cases.Outcome) error {
 	return nil
 }
 
-// severityOf is the worst severity that an incident had when it was last told.
+// severityOf is the worst severity that an incident was told with: whoever was
+// woken by it was not spared by its becoming less.
 func severityOf(c *score.Case, id string) string {
+	worst := explain.SeverityInfo
 	for i := range c.Incidents {
 		if c.Incidents[i].ID == id {
-			return c.Incidents[i].Severity
+			worst = explain.Worse(worst, c.Incidents[i].Severity)
 		}
 	}
-	return explain.SeverityInfo
+	return explain.Worse(worst, c.Worst[id])
 }
 
 // poissonUpper is the exact one-sided 95 % bound on a mean of which n were seen

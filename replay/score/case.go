@@ -26,6 +26,9 @@ type Case struct {
 	// it as an incident, where that differs from Incident.Opened: a risk keeps
 	// the time at which it opened when it becomes an incident. May be nil.
 	Published map[string]telemetry.Time
+	// Worst gives, by incident ID, the worst severity it was published with, where
+	// that is worse than the last. May be nil.
+	Worst map[string]string
 	// Edges is the run's topology and placement.
 	Edges []telemetry.Edge
 	// Steps holds the steps of the judged jobs as the bundle records them, any
