@@ -24,6 +24,7 @@ type herald struct {
 	poked   chan struct{}
 	keys    jetstream.KeyValue
 	key     string
+	names   map[string]bool // keys that somebody's presence stood under
 	answers *answers
 	known   standing // as of the last round
 	spoke   string   // digest of the claim in force when another replica was seen to publish

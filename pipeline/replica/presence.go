@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -73,17 +75,16 @@ func (h *herald) call(ctx context.Context, me Presence) (roll, error) {
 // listen reads the bucket. What is older than three beats is of one that is
 // gone; the ages are the server's, so no clock of ours matters.
 func (h *herald) listen(ctx context.Context) (roll, error) {
-	lister, err := h.keys.ListKeys(ctx)
-	if err != nil {
-		return roll{}, fmt.Errorf("presence: list: %w", err)
+	if err := h.list(ctx); err != nil {
+		return roll{}, err
 	}
-	defer func() { _ = lister.Stop() }()
 	var out roll
 	said := map[telemetry.Time][]Presence{}
 	var times []telemetry.Time
-	for key := range lister.Keys() {
+	for _, key := range slices.Sorted(maps.Keys(h.names)) {
 		e, err := h.keys.Get(ctx, key)
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			delete(h.names, key)
 			continue
 		}
 		if err != nil {
@@ -113,4 +114,24 @@ func (h *herald) listen(ctx context.Context) (roll, error) {
 		delete(said, at)
 	}
 	return out, nil
+}
+
+// list adds the names in the bucket to those known. A list that is made while
+// somebody writes may lack what is being written: whoever was there once is asked
+// for by name until nothing stands under it, so that no writing makes anybody look
+// gone.
+func (h *herald) list(ctx context.Context) error {
+	lister, err := h.keys.ListKeys(ctx)
+	if err != nil {
+		return fmt.Errorf("presence: list: %w", err)
+	}
+	defer func() { _ = lister.Stop() }()
+	if h.names == nil {
+		h.names = map[string]bool{}
+	}
+	h.names[h.key] = true
+	for key := range lister.Keys() {
+		h.names[key] = true
+	}
+	return nil
 }
