@@ -178,24 +178,28 @@ func TestBreaksThatComeInTurn(t *testing.T) {
 	p.wants("one long before the next", "slow")
 }
 
-// TestALongStepAfterABreak: every fortieth step takes eight seconds longer, before
-// every fiftieth there is a break of nine. Where the two meet it is no trouble.
+// TestALongStepAfterABreak: every seventieth step takes seven seconds longer,
+// before every fiftieth there is a break. Where the two meet it is no trouble, not
+// even where the break is as long as two steps, so that it could be two reports
+// that were lost.
 func TestALongStepAfterABreak(t *testing.T) {
-	p := newLife(t)
-	for i := 1; i <= 210; i++ {
-		if i%50 == 0 {
-			p.quiet(9)
+	for _, pause := range []float64{7, 8} {
+		p := newLife(t)
+		for i := 1; i <= 360; i++ {
+			length := 4.0
+			if i%50 == 0 {
+				p.quiet(pause)
+			}
+			if i%70 == 0 {
+				length = 11
+			}
+			p.steps(1, length)
 		}
-		if i%40 == 0 {
-			p.steps(1, 13)
-		} else {
-			p.steps(1, 5)
-		}
+		p.wants("both at once")
+		p.quiet(pause)
+		p.steps(1, 11)
+		p.wants("both when none is due", "stalled")
 	}
-	p.wants("both at once")
-	p.quiet(9)
-	p.steps(1, 13)
-	p.wants("both when none is due", "stalled")
 }
 
 // TestABreakBesideACheckpoint: that it came with a checkpoint told of does not
@@ -223,6 +227,43 @@ func TestABreakBesideACheckpoint(t *testing.T) {
 	p.quiet(5)
 	p.steps(10, 3)
 	p.wants("the third break")
+}
+
+// TestAPauseIsNoHabit: a job that was away for some minutes once has the habit of
+// breaks that it had.
+func TestAPauseIsNoHabit(t *testing.T) {
+	p := newLife(t)
+	p.steps(40, 3)
+	for i := range 8 {
+		p.quiet(5)
+		p.steps(20, 3)
+		if i == 5 {
+			p.event(jobs.EventPhase, "eval")
+			p.quiet(400)
+			p.event(jobs.EventPhase, "train")
+		}
+		p.steps(20, 3)
+	}
+	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
+	p.quiet(5)
+	p.steps(1, 3)
+	p.wants("the ninth break")
+}
+
+// TestTheLastStepEndsAMomentAfterTheJob: by the scheduler's clock, which tells
+// whole seconds. The job is over all the same; one that goes on is not.
+func TestTheLastStepEndsAMomentAfterTheJob(t *testing.T) {
+	p := newLife(t)
+	p.steps(40, 3)
+	p.event(telemetry.EventJobEnded, "")
+	p.quiet(1)
+	p.b.Observe(played, p.now, 3, 0)
+	p.quiet(900)
+	p.wants("after the end")
+	p.event(telemetry.EventJobStarted, "")
+	p.steps(40, 3)
+	p.quiet(60)
+	p.wants("stands still after it went on", "stalled")
 }
 
 // TestSlowStepsOfTheSameWorkHurt: the tokens told of a step go with its length,

@@ -152,17 +152,6 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 	return []Changed{{j, Began}}
 }
 
-// End says that a job is over at an instant: no step of it is expected until one
-// comes.
-func (b *Book) End(job telemetry.Entity, at telemetry.Time) {
-	if j := b.Job(job); j != nil && !j.ended {
-		j.ended, j.good.Ended = true, at
-	}
-}
-
-// Over reports whether a job has ended, as far as is known.
-func (j *Job) Over() bool { return j.ended }
-
 // Close judges every job at the end of grid g, in identity order.
 func (b *Book) Close(g telemetry.Time, s Senses) []Changed {
 	var out []Changed

@@ -11,7 +11,18 @@ const lostReport = 0.1
 // habit is how much longer than usual the step in progress may seem by habit, in
 // seconds: because it is a long one, or comes after a break, or both.
 func (j *Job) habit() float64 {
-	return j.longs.extra(j.Steps+1) + j.breaks.extra(j.Steps+1)
+	return j.longs.extra(j.Steps+1) + j.pause()
+}
+
+// pause is how long a break by habit may be that comes before the step in
+// progress, in seconds. What may have been reports that were lost is a habit only
+// where it comes in turn.
+func (j *Job) pause() float64 {
+	most := j.breaks.extra(j.Steps + 1)
+	if j.missed.likeMost().regular() {
+		most = max(most, j.missed.extra(j.Steps+1))
+	}
+	return most
 }
 
 // rest takes for how many seconds a job did something else than its next step.
@@ -22,6 +33,7 @@ func (j *Job) rest(seconds float64) {
 	}
 	for n := 1.0; n <= 2; n++ {
 		if abs(seconds-float64(n*u.median)) <= float64(lostReport*u.median) {
+			j.missed.add(j.Steps+1, seconds)
 			return
 		}
 	}

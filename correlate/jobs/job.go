@@ -89,12 +89,12 @@ type Job struct {
 	// at: nothing is judged by them.
 	Recent []Step
 
-	past    past
-	longs   longs // of long steps
-	breaks  longs // between steps
-	work    work
-	good    Goodput
-	service *service // of a job that serves, else nil
+	past           past
+	longs          longs // of long steps
+	breaks, missed longs // between steps; the latter may have been lost reports
+	work           work
+	good           Goodput
+	service        *service // of a job that serves, else nil
 	// phase is what the job does beside training, "" for training, since
 	// phaseFrom; phaseTo is when the last such phase ended.
 	phase              string
@@ -154,7 +154,8 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	if j.LastEnd != 0 && at <= j.LastEnd {
 		return // a repeat, or a step told out of order
 	}
-	j.ended, j.good.Ended, j.Last = false, 0, x
+	j.Last = x
+	resumed := j.resumes(at)
 	j.remember(Step{at, x})
 	if j.Hurt == nil {
 		j.waited.report(j.excused != 0 || j.saving.End == at)
@@ -180,7 +181,9 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	}
 	j.adapt(at, x)
 	n := 1
-	if j.LastEnd != 0 {
+	if resumed {
+		n = j.each() // nobody expected a step meanwhile
+	} else if j.LastEnd != 0 {
 		gap := float64(at-j.LastEnd) / 1e9
 		n = j.told(gap, x)
 		if j.Hurt == nil {
@@ -465,7 +468,7 @@ func (j *Job) certain(u usual, age float64) bool {
 // before.
 func (j *Job) longest(u usual) float64 {
 	long := max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps))
-	return max(u.longest, u.median+long+j.breaks.extra(j.Steps+1))
+	return max(u.longest, u.median+long+j.pause())
 }
 
 // hurt is the account of the trouble as it would begin at grid g.
@@ -562,6 +565,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.past.snapshot(c)
 	j.longs.snapshot(c)
 	j.breaks.snapshot(c)
+	j.missed.snapshot(c)
 	j.work.snapshot(c)
 	serves := j.service != nil
 	if c.Bool(&serves); serves {

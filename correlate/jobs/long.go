@@ -52,6 +52,7 @@ func isLong(u usual, x float64) bool {
 // extra is how much longer than the median a step may be by habit if it is the
 // job's step of that number, in seconds; 0 where none is due.
 func (l longs) extra(step uint64) float64 {
+	l = l.likeMost()
 	n := len(l)
 	if n < 2 || step <= l[n-1].step || n >= leastLongs && !l.regular() {
 		return 0
@@ -64,6 +65,20 @@ func (l longs) extra(step uint64) float64 {
 		return 0
 	}
 	return float64(habitWidth * most)
+}
+
+// likeMost are those that are neither twice as long as their median nor half as
+// long: what a job did once, such as to stop for a quarter of an hour, is no habit
+// and takes none away.
+func (l longs) likeMost() longs {
+	typical := l.typical()
+	var out longs
+	for _, x := range l {
+		if x.extra <= float64(alike*typical) && typical <= float64(alike*x.extra) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // shortest is the least number of steps from one to the next; at least two are

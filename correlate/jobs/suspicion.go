@@ -93,7 +93,7 @@ func (j *Job) file(u usual, p pending, single bool) {
 		return
 	}
 	j.longs.add(p.step, p.length-u.median)
-	if j.longs.regular() {
+	if j.longs.likeMost().regular() {
 		j.past.drop(func(x float64) bool { return isLong(u, x) })
 		return
 	}
