@@ -40,8 +40,8 @@ func (c *captureCommand) Validate() error {
 
 // Run writes the trace. What was written of one that is interrupted is a trace.
 func (c *captureCommand) Run(sh *shell) error {
-	if _, err := os.Stat(c.Output); err == nil && !c.Force {
-		return fmt.Errorf("capture: %s is there already: give --force to replace it", c.Output)
+	if err := unclaimed(c.Output, c.Force); err != nil {
+		return fmt.Errorf("capture: %w", err)
 	}
 	resp, err := c.ask(sh.ctx)
 	if err != nil {

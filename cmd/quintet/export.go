@@ -35,9 +35,7 @@ func (c *exportCommand) Run(sh *shell) error {
 		return err
 	}
 	defer rec.Close()
-	for _, w := range rec.Warnings {
-		sh.warn("%s", w)
-	}
+	sh.doubts(rec.Warnings)
 	dir, err := c.folder()
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -68,8 +66,8 @@ func (c *exportCommand) folder() (string, error) {
 		dir = strings.TrimSuffix(filepath.Base(c.Recording), ".qtrace") + "-parquet"
 	}
 	for _, name := range exported {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil && !c.Force {
-			return "", fmt.Errorf("%s is there already: give --force to replace it", filepath.Join(dir, name))
+		if err := unclaimed(filepath.Join(dir, name), c.Force); err != nil {
+			return "", err
 		}
 	}
 	return dir, os.MkdirAll(dir, 0o755)

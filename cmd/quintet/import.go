@@ -37,21 +37,27 @@ func (c *importCSVCommand) Validate() error {
 
 // Run writes the trace beside its place and moves it there when it is whole.
 func (c *importCSVCommand) Run(sh *shell) error {
-	if _, err := os.Stat(c.Output); err == nil && !c.Force {
-		return fmt.Errorf("import: %s is there already: give --force to replace it", c.Output)
+	if err := unclaimed(c.Output, c.Force); err != nil {
+		return fmt.Errorf("import: %w", err)
 	}
 	b, err := bundle.OpenWith(c.Dir, bundle.Config{Coarsen: c.Coarsen})
 	if err != nil {
 		return err
 	}
-	for _, w := range b.Warnings {
-		sh.warn("%s", w)
-	}
+	sh.doubts(b.Warnings)
 	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return b.WriteTrace(w, program()) }); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
 	_, err = fmt.Fprintf(sh.out, "%s: %d samples, %d events, %d edges; begins cold\n", c.Output, b.Samples(), len(b.Events), len(b.Edges))
 	return err
+}
+
+// unclaimed refuses a place where a file is, unless it may be replaced.
+func unclaimed(path string, force bool) error {
+	if _, err := os.Stat(path); err == nil && !force {
+		return fmt.Errorf("%s is there already: give --force to replace it", path)
+	}
+	return nil
 }
 
 // writeWhole writes a file so that it is there whole or not at all.

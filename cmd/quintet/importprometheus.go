@@ -62,8 +62,8 @@ func (c *importPrometheusCommand) Validate() error {
 
 // Run asks, makes a bundle of what it is told, and writes that as a trace.
 func (c *importPrometheusCommand) Run(sh *shell) error {
-	if _, err := os.Stat(c.Output); err == nil && !c.Force {
-		return fmt.Errorf("import: %s is there already: give --force to replace it", c.Output)
+	if err := unclaimed(c.Output, c.Force); err != nil {
+		return fmt.Errorf("import: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "quintet-import-*")
 	if err != nil {
@@ -78,12 +78,12 @@ func (c *importPrometheusCommand) Run(sh *shell) error {
 	if err := c.place(dir); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	b, err := bundle.OpenWith(dir, bundle.Config{Contains: got.Contains, Partial: true})
+	b, err := bundle.OpenWith(c.URL, bundle.Config{Files: os.DirFS(dir), Contains: got.Contains, Partial: true})
 	if err != nil {
-		return c.unfolded(err, dir)
+		return fmt.Errorf("import: %s", c.named(err.Error()))
 	}
 	for _, w := range b.Warnings {
-		sh.warn("%s", w)
+		sh.warn("%s", c.named(w))
 	}
 	if !slices.ContainsFunc(b.Edges, func(e telemetry.Edge) bool { return e.Relation == telemetry.Runs }) {
 		sh.warn("no job runs anywhere, so that nothing can be said to hurt one: --topology FILE says where jobs run")
@@ -97,7 +97,7 @@ func (c *importPrometheusCommand) Run(sh *shell) error {
 
 // fetch writes samples.csv.
 func (c *importPrometheusCommand) fetch(sh *shell, dir string) (got *prometheus.Result, err error) {
-	mapper, err := c.mapper()
+	mapper, err := mapping.Read(c.Mapping, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -125,26 +125,6 @@ func (c *importPrometheusCommand) fetch(sh *shell, dir string) (got *prometheus.
 			to.UTC().Format(time.RFC3339), got.Names, got.Names+len(got.Unknown))
 	}
 	return got, err
-}
-
-// mapper is the files of the user's, then the program's.
-func (c *importPrometheusCommand) mapper() (*mapping.Mapper, error) {
-	var files []*mapping.File
-	for _, path := range c.Mapping {
-		f, err := mapping.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-	}
-	for _, name := range mapping.Names() {
-		f, err := mapping.Load(name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-	}
-	return mapping.NewMapper(files...), nil
 }
 
 // asker says who asks, and stops listening to an answer without an end.
@@ -198,13 +178,12 @@ func (c *importPrometheusCommand) place(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "topology.json"), text, 0o600)
 }
 
-// unfolded says what is wrong with the bundle by the names that the user knows.
-func (c *importPrometheusCommand) unfolded(err error, dir string) error {
-	text := strings.ReplaceAll(err.Error(), "open bundle: "+dir+": ", "")
-	if c.Topology != "" {
-		text = strings.ReplaceAll(text, "topology.json", c.Topology)
+// named gives the topology the name that the user knows it by.
+func (c *importPrometheusCommand) named(text string) string {
+	if c.Topology == "" {
+		return text
 	}
-	return fmt.Errorf("import: %s", text)
+	return strings.ReplaceAll(text, "topology.json", c.Topology)
 }
 
 // report says what was left out, and why.

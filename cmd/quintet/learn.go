@@ -40,8 +40,8 @@ func (c *learnCommand) Run(sh *shell) error {
 	if c.Output == "" {
 		return nil
 	}
-	if _, err := os.Stat(c.Output); err == nil && !c.Force {
-		return fmt.Errorf("learn: %s is there already: give --force to replace it", c.Output)
+	if err := unclaimed(c.Output, c.Force); err != nil {
+		return fmt.Errorf("learn: %w", err)
 	}
 	return writeWhole(c.Output, func(w *bufio.Writer) error { return writePriors(w, learned, n) })
 }

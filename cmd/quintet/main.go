@@ -60,6 +60,13 @@ func (s *shell) warn(format string, args ...any) {
 	fmt.Fprintf(s.err, "quintet: "+format+"\n", args...)
 }
 
+// doubts prints what is doubtful about what was read, a line each.
+func (s *shell) doubts(warnings []string) {
+	for _, w := range warnings {
+		s.warn("%s", w)
+	}
+}
+
 // exit ends the program with a code, without another word.
 type exit int
 

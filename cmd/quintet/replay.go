@@ -86,9 +86,7 @@ func (c *replayCommand) Run(sh *shell) error {
 		return err
 	}
 	defer rec.Close()
-	for _, w := range rec.Warnings {
-		sh.warn("%s", w)
-	}
+	sh.doubts(rec.Warnings)
 	config, err := engineConfig(c.Slices)
 	if err != nil {
 		return err
@@ -106,9 +104,7 @@ func (c *replayCommand) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range result.Warnings {
-		sh.warn("%s", w)
-	}
+	sh.doubts(result.Warnings)
 	if err := c.print(sh, result, behind); err != nil {
 		return err
 	}

@@ -135,9 +135,7 @@ func (c *replayCommand) siteOf(sh *shell) (telemetry.SiteConfig, error) {
 		return site, err
 	}
 	defer rec.Close()
-	for _, w := range rec.Warnings {
-		sh.warn("%s", w)
-	}
+	sh.doubts(rec.Warnings)
 	if name := rec.Site(); name != "" {
 		site.Site = name
 	}

@@ -38,7 +38,7 @@ type IntakeConfig struct {
 	Target []Label
 	// Foreign is the collector's entity: the series that no file knows are its.
 	Foreign telemetry.Entity
-	// MaxForeign is how many of those are carried; zero means DefaultForeign.
+	// MaxForeign is how many of those are carried; zero means DefaultForeign, and less none.
 	MaxForeign int
 	// Past is how old a sample may be: one that was kept for later has its own
 	// time, and an older one is stale. Zero is for pages, which say what is now:

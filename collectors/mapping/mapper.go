@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"regexp"
 	"slices"
@@ -10,15 +11,24 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 )
 
-// All returns the mapper of every file that comes with this package.
-func All() (*Mapper, error) {
+// Read returns the mapper of files of a user's, which come first, and of named
+// ones that come with this package; all of those where names is nil.
+func Read(paths, names []string) (*Mapper, error) {
+	if names == nil {
+		names = Names()
+	}
 	var files []*File
-	for _, name := range Names() {
+	var errs []error
+	for _, path := range paths {
+		f, err := ReadFile(path)
+		files, errs = append(files, f), append(errs, err)
+	}
+	for _, name := range names {
 		f, err := Load(name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
+		files, errs = append(files, f), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	return NewMapper(files...), nil
 }

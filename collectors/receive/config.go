@@ -45,7 +45,7 @@ func DecodeConfig(n *yaml.Node) (Config, error) {
 		return Config{}, err
 	}
 	var err error
-	if c.Mapper, err = mapperOf(files, names); err != nil && n != nil {
+	if c.Mapper, err = mapping.Read(files, names); err != nil && n != nil {
 		r.Fail(n, "%v", err)
 	}
 	return c, errors.Join(r.Err())
@@ -88,26 +88,4 @@ func (o OTLP) validate() error {
 		return errOpen
 	}
 	return nil
-}
-
-// mapperOf reads mapping files: one's own come first; without names, all that
-// come with the program.
-func mapperOf(files, names []string) (*mapping.Mapper, error) {
-	if names == nil {
-		names = mapping.Names()
-	}
-	var all []*mapping.File
-	var errs []error
-	for _, path := range files {
-		f, err := mapping.ReadFile(path)
-		all, errs = append(all, f), append(errs, err)
-	}
-	for _, name := range names {
-		f, err := mapping.Load(name)
-		all, errs = append(all, f), append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return mapping.NewMapper(all...), nil
 }

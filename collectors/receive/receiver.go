@@ -49,7 +49,7 @@ const maxSteps = 4096
 func (c Config) withDefaults() Config {
 	if c.Mapper == nil {
 		// The files are part of the program, and tested: it reads them or has none.
-		c.Mapper, _ = mapping.All()
+		c.Mapper, _ = mapping.Read(nil, nil)
 	}
 	if c.Now == nil {
 		c.Now = time.Now

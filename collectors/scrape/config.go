@@ -178,26 +178,5 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Mappings == nil {
-		c.Mappings = mapping.Names()
-	}
 	return c
-}
-
-// mapper reads the mapping files.
-func (c Config) mapper() (*mapping.Mapper, error) {
-	var files []*mapping.File
-	var errs []error
-	for _, path := range c.Files {
-		f, err := mapping.ReadFile(path)
-		files, errs = append(files, f), append(errs, err)
-	}
-	for _, name := range c.Mappings {
-		f, err := mapping.Load(name)
-		files, errs = append(files, f), append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return mapping.NewMapper(files...), nil
 }

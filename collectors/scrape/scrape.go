@@ -47,7 +47,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	if len(c.Targets) == 0 {
 		return nil, ErrNoTarget
 	}
-	m, err := c.mapper()
+	m, err := mapping.Read(c.Files, c.Mappings)
 	if err != nil {
 		return nil, fmt.Errorf("scrape: %w", err)
 	}

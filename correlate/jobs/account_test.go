@@ -79,6 +79,16 @@ func (p *life) wants(what string, want ...string) {
 	p.changes = nil
 }
 
+// breaksBesideAWitness wants nothing told of a break of five seconds while somebody
+// bears witness to whatever is held against the job.
+func (p *life) breaksBesideAWitness(what string) {
+	p.t.Helper()
+	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
+	p.quiet(5)
+	p.steps(10, 3)
+	p.wants(what)
+}
+
 // TestAnEvaluationOpensNothing: it takes ten steps' time, and its own steps are
 // of another length.
 func TestAnEvaluationOpensNothing(t *testing.T) {
@@ -169,10 +179,7 @@ func TestBreaksThatComeInTurn(t *testing.T) {
 		p.quiet(5)
 	}
 	p.steps(40, 3)
-	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
-	p.quiet(5)
-	p.steps(10, 3)
-	p.wants("a break when it is due")
+	p.breaksBesideAWitness("a break when it is due")
 	p.quiet(5)
 	p.steps(1, 3)
 	p.wants("one long before the next", "slow")
@@ -223,10 +230,7 @@ func TestABreakBesideACheckpoint(t *testing.T) {
 		}
 		p.steps(1, 3)
 	}
-	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
-	p.quiet(5)
-	p.steps(10, 3)
-	p.wants("the third break")
+	p.breaksBesideAWitness("the third break")
 }
 
 // TestAPauseIsNoHabit: a job that was away for some minutes once has the habit of
@@ -244,10 +248,7 @@ func TestAPauseIsNoHabit(t *testing.T) {
 		}
 		p.steps(20, 3)
 	}
-	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
-	p.quiet(5)
-	p.steps(1, 3)
-	p.wants("the ninth break")
+	p.breaksBesideAWitness("the ninth break")
 }
 
 // TestTheLastStepEndsAMomentAfterTheJob: by the scheduler's clock, which tells

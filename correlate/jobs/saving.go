@@ -40,8 +40,7 @@ const (
 type saver struct {
 	usual past     // seconds that they took while healthy
 	at    uint64   // the report of the last one
-	turn  uint64   // reports from the one before to it, 0 where it is not known
-	turns []uint64 // the last ones, as turn: a break now and then takes the place of steps
+	turns []uint64 // reports from one to the next, the last ones: a break now and then takes the place of steps
 	grown int      // how many in a row had grown, while healthy
 	last  float64  // seconds of the last one
 	most  float64  // the most that one before it took while healthy, seconds
@@ -51,16 +50,23 @@ type saver struct {
 // told takes a checkpoint of so many seconds, in the step of that number.
 func (s *saver) told(step uint64, took float64, keep bool) {
 	if s.at != 0 && step > s.at {
-		s.turn = step - s.at
 		if len(s.turns) == maxTurnsKept {
 			s.turns = slices.Delete(s.turns, 0, 1)
 		}
-		s.turns = append(s.turns, s.turn)
+		s.turns = append(s.turns, step-s.at)
 	}
 	s.at, s.last, s.most, s.known = step, took, s.usual.usual().longest, len(s.usual.lengths)
 	if keep {
 		s.usual.add(took)
 	}
+}
+
+// turn is how many reports lay between the last two, 0 where it is not known.
+func (s *saver) turn() uint64 {
+	if len(s.turns) == 0 {
+		return 0
+	}
+	return s.turns[len(s.turns)-1]
 }
 
 // SavedAsNever reports whether the last checkpoint took longer than any before it
@@ -76,7 +82,7 @@ func (j *Job) SavedAsNever() bool {
 
 // turns is how many usual steps say that a job hurt by checkpoints is well.
 func (j *Job) turns() int {
-	return (int(float64(turnsWell*float64(min(max(j.saves.turn, 1), longestTurn)))) + 2) * j.each()
+	return (int(float64(turnsWell*float64(min(max(j.saves.turn(), 1), longestTurn)))) + 2) * j.each()
 }
 
 // savesAgain says that a step of that age may be one more of the checkpoints that
@@ -165,7 +171,7 @@ func (s *saver) due(step uint64) float64 {
 // a third. Where every report holds one, it is part of the usual.
 func (j *Job) beside(at telemetry.Time, x float64) float64 {
 	u := j.past.usual()
-	if j.saving.End != at || j.saves.turn == 1 || u.n >= minPast && j.grew(at) > 0 {
+	if j.saving.End != at || j.saves.turn() == 1 || u.n >= minPast && j.grew(at) > 0 {
 		return x
 	}
 	rest, median := x-j.saving.Seconds, u.median
@@ -187,7 +193,7 @@ func (j *Job) beside(at telemetry.Time, x float64) float64 {
 func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 	told := j.saving.End == at
 	switch {
-	case told && j.saves.turn == 1:
+	case told && j.saves.turn() == 1:
 		return 0 // each step holds one: it is part of the usual
 	case told && j.grew(at) > 0:
 		return j.saves.usual.before()
@@ -210,7 +216,6 @@ func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 func (s *saver) snapshot(c *snapshot.Codec) {
 	s.usual.snapshot(c)
 	c.U64(&s.at)
-	c.U64(&s.turn)
 	snapshot.List(c, &s.turns, 8, func(c *snapshot.Codec, n *uint64) { c.U64(n) })
 	c.Int(&s.grown)
 	c.F64(&s.last)

@@ -49,7 +49,7 @@ func Fetch(ctx context.Context, api promv1.API, c Config, w io.Writer) (*Result,
 		return out, err
 	}
 	t := newTable(c, w, out)
-	for from := c.From; from.Before(c.To) && err == nil; from = from.Add(c.Window) {
+	for from := c.From; from.Before(c.To); from = from.Add(c.Window) {
 		to := from.Add(c.Window)
 		if to.After(c.To) {
 			to = c.To
@@ -60,15 +60,14 @@ func Fetch(ctx context.Context, api promv1.API, c Config, w io.Writer) (*Result,
 				return out, err
 			}
 		}
-		err = t.take(&held)
+		if err := t.take(&held); err != nil {
+			return out, err
+		}
 		if c.Progress != nil {
 			c.Progress(float64(to.Sub(c.From)) / float64(c.To.Sub(c.From)))
 		}
 	}
-	if err == nil {
-		err = t.close()
-	}
-	return out, err
+	return out, t.close()
 }
 
 // known returns the names of metrics that a mapping file or the catalogue knows,

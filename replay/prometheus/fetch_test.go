@@ -65,7 +65,7 @@ func server(t *testing.T, fill func(put func(l labels.Labels, after time.Duratio
 // fetch asks for all, window by window.
 func fetch(t *testing.T, server promv1.API, length, window time.Duration, match string) (rows []string, got *prometheus.Result) {
 	t.Helper()
-	mapper, err := mapping.All()
+	mapper, err := mapping.Read(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,36 +74,50 @@ func (t *table) close() error {
 	return t.err
 }
 
+// meant is a series of the server's as it is here: of whom, and where it is named
+// as the history names it, which of ours.
+type meant struct {
+	*series
+	from *target
+	ours telemetry.Series
+	own  bool
+}
+
 // take writes a window, instant by instant: what a page says at one time is
 // understood together.
 func (t *table) take(w *window) error {
 	points := w.inOrder()
+	all := make([]meant, len(w.series))
+	for i := range w.series {
+		s := &w.series[i]
+		ours, own := t.ours(s.labels)
+		all[i] = meant{s, t.target(s.labels), ours, own}
+	}
 	for lo := 0; lo < len(points) && t.err == nil; {
 		hi := lo
 		for hi < len(points) && points[hi].at == points[lo].at {
 			hi++
 		}
-		t.instant(w, points[lo:hi])
+		t.instant(all, points[lo:hi])
 		lo = hi
 	}
 	return t.err
 }
 
 // instant takes the points of one time.
-func (t *table) instant(w *window, points []point) {
+func (t *table) instant(all []meant, points []point) {
 	at := telemetry.Time(points[0].at) * 1e6
 	var asked []*target
 	for _, p := range points {
-		s := &w.series[p.series]
-		from := t.target(s.labels)
-		if ours, ok := t.ours(s.labels); ok {
-			t.write(from, ours, at, strconv.FormatFloat(p.value, 'g', -1, 64))
+		s := &all[p.series]
+		if s.own {
+			t.write(s.from, s.ours, at, strconv.FormatFloat(p.value, 'g', -1, 64))
 			continue
 		}
-		from.takeForeign(s, at, p.value)
-		if !from.waits {
-			from.waits = true
-			asked = append(asked, from)
+		s.from.takeForeign(s.series, at, p.value)
+		if !s.from.waits {
+			s.from.waits = true
+			asked = append(asked, s.from)
 		}
 	}
 	for _, x := range asked {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,15 +15,13 @@ import (
 )
 
 // window is what the server holds of a part of the interval.
-type window struct {
-	series []series
-	points []point
-}
+type window struct{ series []series }
 
 // series is one of the server's. Its text is its own: name and labels, sorted.
 type series struct {
 	text   string
 	labels model.Metric
+	values []model.SamplePair
 }
 
 // point is one sample of a series of the window.
@@ -37,7 +36,7 @@ type point struct {
 // its steps. Servers differ in whether a range has its first instant; both ends
 // are asked for and cut here.
 func (w *window) ask(ctx context.Context, api promv1.API, name string, from, to time.Time, match string) error {
-	selector := "__name__=" + quoted(name)
+	selector := "__name__=" + strconv.Quote(name)
 	if match != "" {
 		selector += "," + match
 	}
@@ -52,35 +51,24 @@ func (w *window) ask(ctx context.Context, api promv1.API, name string, from, to 
 		return fmt.Errorf("ask for %s: the answer is a %s, not a matrix", name, v.Type())
 	}
 	for _, s := range m {
-		w.series = append(w.series, series{s.Metric.String(), s.Metric})
-		for _, p := range s.Values {
-			if t := p.Timestamp.Time(); !t.Before(from) && t.Before(to) {
-				w.points = append(w.points, point{p.Timestamp, int32(len(w.series) - 1), float64(p.Value)})
-			}
-		}
+		outside := func(p model.SamplePair) bool { t := p.Timestamp.Time(); return t.Before(from) || !t.Before(to) }
+		w.series = append(w.series, series{s.Metric.String(), s.Metric, slices.DeleteFunc(s.Values, outside)})
 	}
 	return nil
 }
 
-// quoted writes a name as PromQL does.
-func quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
-}
-
-// inOrder sorts the points by time and, of one time, by the text of their
+// inOrder returns the points by time and, of one time, by the text of their
 // series, whatever the order in which the server answered.
 func (w *window) inOrder() []point {
-	rank := make([]int32, len(w.series))
-	byText := make([]int32, len(w.series))
-	for i := range byText {
-		byText[i] = int32(i)
+	slices.SortFunc(w.series, func(a, b series) int { return strings.Compare(a.text, b.text) })
+	var points []point
+	for i, s := range w.series {
+		for _, v := range s.values {
+			points = append(points, point{v.Timestamp, int32(i), float64(v.Value)})
+		}
 	}
-	slices.SortFunc(byText, func(a, b int32) int { return strings.Compare(w.series[a].text, w.series[b].text) })
-	for r, i := range byText {
-		rank[i] = int32(r)
-	}
-	slices.SortFunc(w.points, func(a, b point) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(rank[a.series], rank[b.series]), cmp.Compare(math.Float64bits(a.value), math.Float64bits(b.value)))
+	slices.SortFunc(points, func(a, b point) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.series, b.series), cmp.Compare(math.Float64bits(a.value), math.Float64bits(b.value)))
 	})
-	return w.points
+	return points
 }
