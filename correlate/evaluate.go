@@ -95,23 +95,40 @@ func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 		return false
 	}
 	c := e.open(j, h)
-	slight := j.Slight(g)
-	now, sure := attested(e.answer(e.gather(c, j, h, g)), slight)
+	b := hearing{slight: j.Slight(g), inProgress: j.Late()}
+	now, sure := b.attested(e.answer(e.gather(c, j, h, g)))
 	if sure < witnessed || now == j.Entity && !j.SavedAsNever() {
 		return false // nobody, or the job would be its own witness
 	}
-	then, _ := attested(e.answer(e.gather(c, j, h, earlier)), slight)
+	then, _ := b.attested(e.answer(e.gather(c, j, h, earlier)))
 	return then == now
+}
+
+// hearing is what an answer would bear witness to.
+type hearing struct {
+	slight     bool // no step is slow for certain by itself
+	inProgress bool // none has ended: it is the one in progress that is late
+}
+
+// admits says that a signature's evidence stands beside the steps as they are:
+// beside a slight hurt the network's does not, and some only where one has ended.
+func (b hearing) admits(s *explain.Signature) bool {
+	switch {
+	case s == nil || !s.Witness || s.Expect == explain.ExpectBenign:
+		return false
+	case b.slight && s.Domain == telemetry.Network:
+		return false
+	}
+	return !b.inProgress || !s.WitnessEnded
 }
 
 // attested returns where the first of the answers is, and how sure it is that
 // there is trouble which speaks for itself: two names for what one adapter does
-// do not make it less so. Beside a slight hurt the network does not count.
-func attested(answers []explain.Answer, slight bool) (at telemetry.Entity, sure float64) {
+// do not make it less so.
+func (b hearing) attested(answers []explain.Answer) (at telemetry.Entity, sure float64) {
 	at = answers[0].Entity
 	for i := range answers {
-		a := &answers[i]
-		if s := a.Signature; a.Entity == at && s != nil && s.Witness && s.Expect != explain.ExpectBenign && !(slight && s.Domain == telemetry.Network) {
+		if a := &answers[i]; a.Entity == at && b.admits(a.Signature) {
 			sure += a.Confidence
 		}
 	}

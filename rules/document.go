@@ -74,9 +74,12 @@ func (p *page) signature(s *explain.Signature) {
 	if len(s.Family) > 0 {
 		p.f(" Looks like: %s (without the metrics below the answer is %s).", strings.Join(others(s), ", "), s.Family[0])
 	}
-	if s.Witness && s.Domain == telemetry.Network {
+	switch {
+	case s.WitnessEnded:
+		p.f(" One certainly slow step that has ended is enough beside it to open an incident.")
+	case s.Witness && s.Domain == telemetry.Network:
 		p.f(" One certainly slow step beside it is enough to open an incident.")
-	} else if s.Witness {
+	case s.Witness:
 		p.f(" One certainly slow step beside it, or several that are a little slow, are enough to open an incident.")
 	}
 	p.f("\n\nIt says: “%s”\n\n", s.Sentence)

@@ -170,6 +170,15 @@ func (r *reader) flag(n *yaml.Node, key string) bool {
 	return strings.EqualFold(n.Value, "true")
 }
 
+// witness reads whether a fault bears witness, and whether only beside a step that
+// has ended.
+func (r *reader) witness(n *yaml.Node) (bears, ended bool) {
+	if n.Kind == yaml.ScalarNode && n.Value == "ended" {
+		return true, true
+	}
+	return r.flag(n, "witness"), false
+}
+
 // kindOf says what a node is, for an error.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {

@@ -18,6 +18,7 @@ type life struct {
 	changes []string
 	tokens  float64 // per step; none told if zero
 	witness func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool
+	idle    func(*jobs.Job, telemetry.Time) bool
 }
 
 var played = telemetry.Entity{Kind: telemetry.Job, Name: "j"}
@@ -26,7 +27,7 @@ func newLife(t *testing.T) *life { return &life{t: t, now: epoch, grid: epoch} }
 
 func (p *life) judge() {
 	for ; p.grid.Add(1e9) <= p.now; p.grid = p.grid.Add(1e9) {
-		for _, c := range p.b.Close(p.grid.Add(1e9), jobs.Senses{Working: func(*jobs.Job, telemetry.Time) bool { return false }, Witness: p.witness}) {
+		for _, c := range p.b.Close(p.grid.Add(1e9), jobs.Senses{Working: func(*jobs.Job, telemetry.Time) bool { return false }, Witness: p.witness, Idle: p.idle}) {
 			p.note(c)
 		}
 	}

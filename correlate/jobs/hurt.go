@@ -162,3 +162,19 @@ func codeState(c *snapshot.Codec, s *State) {
 		*s = Healthy
 	}
 }
+
+// slow says that a step of x seconds belongs to the hurt rather than to the
+// usual: it is not usual, or, where all are only a little longer, nearer to them.
+func (h *Hurt) slow(u usual, x float64) bool {
+	if h.line > 0 {
+		return x > h.line
+	}
+	return slow(u, x)
+}
+
+// hangs dates the hurt of a job that hangs since an instant: what stopped it came
+// in the step before.
+func (h *Hurt) hangs(since telemetry.Time, step float64) {
+	h.Onset = telemetry.Interval{Earliest: max(h.Onset.Earliest, since.Add(-seconds(step))), Latest: since}
+	h.LastSlow = since
+}

@@ -306,3 +306,27 @@ func TestACheckpointAfterABreak(t *testing.T) {
 	}
 	p.wants("breaks and checkpoints")
 }
+
+// TestIdlenessIsNoWitnessWhereACheckpointIsDue: two steps take a little longer
+// after a break, and the next one begins with a checkpoint. That its GPUs are idle
+// meanwhile says nothing; its length will tell.
+func TestIdlenessIsNoWitnessWhereACheckpointIsDue(t *testing.T) {
+	p := newLife(t)
+	write := func() {
+		p.steps(1, 13)
+		p.b.ObserveCheckpoint(played, p.now, 9)
+	}
+	for range 5 {
+		p.steps(46, 4)
+		write()
+	}
+	p.steps(44, 4)
+	p.steps(1, 4.1)
+	p.steps(1, 4.7)
+	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
+	p.idle = func(*jobs.Job, telemetry.Time) bool { return true }
+	write()
+	p.idle, p.witness = nil, nil
+	p.steps(10, 4)
+	p.wants("a slow step before a checkpoint")
+}

@@ -1,0 +1,224 @@
+package jobs
+
+import (
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// close judges the job at the end of grid g.
+func (j *Job) close(g telemetry.Time, s Senses) Change {
+	if j.service != nil {
+		return j.closeServed(g)
+	}
+	if j.ended || j.LastEnd == 0 || j.past.usual().n < minPast {
+		return None
+	}
+	at, hung := g.Add(-j.delay), j.hung(g, s)
+	switch {
+	case j.waits(at):
+		return None
+	case j.Hurt != nil:
+		return j.closeHurt(g, hung, s)
+	case j.excuse(at, j.silent(g)) && !j.stands(g, hung):
+		return None
+	}
+	return j.closeHealthy(g, hung, s)
+}
+
+// waits says that no step of training is expected at an instant, because the job
+// does something else.
+func (j *Job) waits(at telemetry.Time) bool {
+	return (j.Hurt == nil || j.Hurt.Since == 0) && j.otherwise(at, float64(at-j.LastEnd)/1e9)
+}
+
+// age returns for how long the step in progress has been going on: the time
+// since the last report, as part of the usual time between two, in usual steps.
+// A job that reports every tenth step is not overdue after two.
+func (j *Job) age(g telemetry.Time, usualStep float64) float64 {
+	since := j.LastEnd
+	if h := j.Hurt; h != nil {
+		since = max(since, h.Since)
+	}
+	elapsed := float64(g.Add(-j.delay)-since) / 1e9
+	if gap := j.gaps.usual().median; gap > usualStep {
+		return float64(elapsed*usualStep) / gap
+	}
+	return elapsed
+}
+
+// stood is for how many seconds at least a job has stood that stands still: all
+// the time since the last report, but for the other steps of the next.
+func (j *Job) stood(g telemetry.Time, usualStep float64) float64 {
+	others := max(0, j.gaps.usual().median-usualStep)
+	return j.silent(g) - others
+}
+
+// silent is for how many seconds a job has told of no step.
+func (j *Job) silent(g telemetry.Time) float64 { return float64(g.Add(-j.delay)-j.LastEnd) / 1e9 }
+
+// idlePatience is for how many seconds nothing may be launched on the job's GPUs:
+// clearly longer than it has been before, if it has. One report may have been lost.
+func (j *Job) idlePatience(u usual) float64 {
+	most := 0.0
+	for _, x := range j.announced.lengths {
+		most = max(most, x)
+	}
+	for _, l := range j.longs {
+		most = max(most, l.extra)
+	}
+	if most == 0 {
+		return idleQuiet
+	}
+	return min(idleQuiet, max(quiet, float64(2*u.median)+float64(idleGrown*most)))
+}
+
+// patience is how many usual steps, or usual times between reports where those
+// are longer, may go by without one ending before the job is stalled. A late
+// report is as long as a slow step ten times over: two of them are enough.
+func (j *Job) patience() float64 {
+	if j.sparse() {
+		return stallAfter - 1
+	}
+	return stallAfter
+}
+
+// closeHealthy weighs the step in progress by its age, or by for how long the job
+// has hung: it is a lower bound of its length (a censored observation).
+func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
+	u := j.past.usual()
+	if h := j.savedSlowly(g, u); h != nil && s.Witness != nil && s.Witness(j, h, g) {
+		j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
+		return Began
+	}
+	age := max(j.age(g, u.median), hung)
+	longest := j.longest(u)
+	overdue := age >= float64(j.patience()*u.median) && age > longest+u.median || j.stands(g, hung)
+	silent := j.silent(g)
+	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
+		return None // when the step has ended, its length will tell
+	}
+	stalled := overdue && silent >= quiet
+	evidence := j.evidence
+	if age > u.median+j.habit() {
+		evidence = max(evidence, weigh(evidence, u, age))
+	}
+	enough := evidence >= threshold || j.shifted(u) || stalled
+	if !enough && (s.Witness == nil || !j.nearly(u, evidence, age)) {
+		return None
+	}
+	if j.evidence < threshold && !j.shifted(u) && hung == 0 && s.Working(j, g) {
+		// Only the reports are missing: what has ended must be enough.
+		if enough = false; s.Witness == nil || !j.nearly(u, j.evidence, 0) {
+			return None
+		}
+	}
+	h := j.hurt(g, u, age, overdue)
+	if hung > 0 && h.Steps == 0 {
+		h.hangs(max(j.LastEnd, g.Add(-seconds(hung))), u.median)
+	}
+	if !enough && !s.Witness(j, h, g) {
+		return None
+	}
+	j.Hurt, j.suspects, j.evidence, j.sum, j.saves.grown = h, j.suspects[:0], 0, 0, 0
+	return Began
+}
+
+// certain says that a step, ended or in progress, is longer than any the job
+// has had, and by a margin that matters. One that has ended holds no checkpoint
+// that the job does not tell of; one that does is judged by its checkpoint.
+func (j *Job) certain(u usual, age float64) bool {
+	ended := 0.0
+	for _, p := range j.suspects {
+		if p.at != j.saving.End {
+			ended = max(ended, p.length)
+		}
+	}
+	beyond := max(float64(1.15*u.median), max(u.longest, u.median+j.longs.extra(j.Steps+1))+u.spread)
+	return ended > beyond || age > max(beyond, j.longest(u)+u.spread)
+}
+
+// longest is how long the step in progress may be that is like one of those
+// before.
+func (j *Job) longest(u usual) float64 {
+	long := max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps))
+	return max(u.longest, u.median+long+j.pause())
+}
+
+// hurt is the account of the trouble as it would begin at grid g.
+func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
+	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median}
+	suspects := j.suspects
+	first := u.median + float64(drift*u.spread)
+	if j.evidence < threshold && j.shifted(u) {
+		first, h.line = u.median+u.sigma, u.median/2+j.level()/2
+	}
+	for len(suspects) > 0 && suspects[0].length <= first {
+		suspects = suspects[1:] // it was only noise
+	}
+	if n := len(suspects); n > 1 && h.line == 0 && j.evidence < suspicion && suspects[n-1].length <= first && suspects[n-2].length <= first {
+		suspects = nil // what is overdue now began after them
+	}
+	if len(suspects) > 0 {
+		first := suspects[0]
+		h.Onset = first.within()
+	} else {
+		h.Onset = telemetry.Interval{Earliest: j.LastEnd, Latest: max(j.LastEnd, g.Add(-j.delay))}
+	}
+	h.LastSlow = h.Onset.Latest
+	for _, p := range suspects {
+		if h.slow(u, p.length) {
+			h.addSlow(p.at, p.length, p.n)
+		} else {
+			h.addUsual(p.length, p.n)
+		}
+	}
+	if j.saves.grown > 0 {
+		h.patience = j.turns()
+	}
+	if stalled {
+		h.State, h.told = Stalled, Stalled
+	}
+	if stalled || age > u.median+float64(drift*u.spread) {
+		h.Overdue = age
+	}
+	return h
+}
+
+func (j *Job) closeHurt(g telemetry.Time, hung float64, s Senses) Change {
+	h := j.Hurt
+	u := j.past.usual()
+	if h.Since != 0 {
+		// A job that failed loses everything until a step ends.
+		h.Overdue = max(0, j.silent(g)) + h.Expected
+	}
+	age := j.age(g, u.median)
+	// Among steps that are slow anyway the usual slow step is the unit.
+	unit := h.Usual
+	if h.Steps > 0 {
+		unit = max(unit, h.Sum/float64(h.Steps))
+	}
+	if h.Since == 0 && (j.savesAgain(age) || age <= unit+j.saves.due(j.Steps)) {
+		age = 0
+	}
+	age = max(age, hung)
+	if h.State == Stalled && h.Overdue > 0 {
+		age = max(age, h.Overdue, j.stood(g, u.median))
+	}
+	stalled := age >= float64(j.patience()*unit) && h.Since == 0
+	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && (hung > 0 || !s.Working(j, g)) {
+		h.Overdue = age
+	}
+	switch {
+	case stalled && h.Overdue > 0:
+		h.State = Stalled
+	case h.State == Stalled && h.Overdue == 0:
+		h.State = Slow
+	}
+	if h.Well() {
+		return Ended
+	}
+	if h.State != h.told {
+		h.told = h.State
+		return Turned
+	}
+	return None
+}
