@@ -95,7 +95,7 @@ func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 		return false
 	}
 	c := e.open(j, h)
-	b := hearing{slight: j.Slight(g), inProgress: j.Late()}
+	b := hearing{slight: j.Slight(g), inProgress: h.Steps == 0}
 	now, sure := b.attested(e.answer(e.gather(c, j, h, g)))
 	if sure < witnessed || now == j.Entity && !j.SavedAsNever() {
 		return false // nobody, or the job would be its own witness
@@ -107,11 +107,11 @@ func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 // hearing is what an answer would bear witness to.
 type hearing struct {
 	slight     bool // no step is slow for certain by itself
-	inProgress bool // none has ended: it is the one in progress that is late
+	inProgress bool // no slow one has ended: it is the one in progress that is late
 }
 
 // admits says that a signature's evidence stands beside the steps as they are:
-// beside a slight hurt the network's does not, and some only where one has ended.
+// beside a slight hurt the network's does not, and most only where one has ended.
 func (b hearing) admits(s *explain.Signature) bool {
 	switch {
 	case s == nil || !s.Witness || s.Expect == explain.ExpectBenign:
@@ -119,7 +119,7 @@ func (b hearing) admits(s *explain.Signature) bool {
 	case b.slight && s.Domain == telemetry.Network:
 		return false
 	}
-	return !b.inProgress || !s.WitnessEnded
+	return !b.inProgress || s.WitnessAtOnce
 }
 
 // attested returns where the first of the answers is, and how sure it is that

@@ -65,6 +65,18 @@ func (p *page) index(sigs []explain.Signature) {
 	p.f("\n")
 }
 
+// attests says what an incident needs beside a signature that bears witness.
+func attests(s *explain.Signature) string {
+	step, slight := "that has ended ", ", or several that are a little slow, are"
+	if s.WitnessAtOnce {
+		step = ""
+	}
+	if s.Domain == telemetry.Network {
+		slight = " is"
+	}
+	return fmt.Sprintf("One certainly slow step %sbeside it%s enough to open an incident.", step, slight)
+}
+
 func (p *page) signature(s *explain.Signature) {
 	p.f("### %s\n\n", s.Name)
 	if s.Doc != "" {
@@ -74,13 +86,8 @@ func (p *page) signature(s *explain.Signature) {
 	if len(s.Family) > 0 {
 		p.f(" Looks like: %s (without the metrics below the answer is %s).", strings.Join(others(s), ", "), s.Family[0])
 	}
-	switch {
-	case s.WitnessEnded:
-		p.f(" One certainly slow step that has ended is enough beside it to open an incident.")
-	case s.Witness && s.Domain == telemetry.Network:
-		p.f(" One certainly slow step beside it is enough to open an incident.")
-	case s.Witness:
-		p.f(" One certainly slow step beside it, or several that are a little slow, are enough to open an incident.")
+	if s.Witness {
+		p.f(" %s", attests(s))
 	}
 	p.f("\n\nIt says: “%s”\n\n", s.Sentence)
 	p.f("| clue | of | none | full | for | against | why |\n|---|---|---|---|---|---|---|\n")

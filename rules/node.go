@@ -170,10 +170,10 @@ func (r *reader) flag(n *yaml.Node, key string) bool {
 	return strings.EqualFold(n.Value, "true")
 }
 
-// witness reads whether a fault bears witness, and whether only beside a step that
-// has ended.
-func (r *reader) witness(n *yaml.Node) (bears, ended bool) {
-	if n.Kind == yaml.ScalarNode && n.Value == "ended" {
+// witness reads whether a fault bears witness, and whether it does at once: beside
+// a step that has not ended.
+func (r *reader) witness(n *yaml.Node) (bears, atOnce bool) {
+	if n.Kind == yaml.ScalarNode && n.Value == "at-once" {
 		return true, true
 	}
 	return r.flag(n, "witness"), false

@@ -36,7 +36,7 @@ func (r *reader) signature(b []byte) *parsed {
 		{"roots", true, func(n *yaml.Node) { r.list(n, "roots", func(n *yaml.Node) { r.root(n, s) }) }},
 		{"family", false, func(n *yaml.Node) { r.family(n, s) }},
 		{"prior", true, func(n *yaml.Node) { s.Prior = r.number(n, "prior") }},
-		{"witness", false, func(n *yaml.Node) { s.Witness, s.WitnessEnded = r.witness(n) }},
+		{"witness", false, func(n *yaml.Node) { s.Witness, s.WitnessAtOnce = r.witness(n) }},
 		{"doc", false, func(n *yaml.Node) { s.at.doc, s.Doc = place(n), r.text(n, "doc") }},
 		{"sentence", true, func(n *yaml.Node) { s.at.sentence, s.Sentence = place(n), r.text(n, "sentence") }},
 		{"clues", true, func(n *yaml.Node) { r.list(n, "clues", func(n *yaml.Node) { r.clue(n, s) }) }},

@@ -26,11 +26,12 @@ type Signature struct {
 	// little slow where it is not of the network. What is told by loads compared may
 	// not: over a few seconds a neighbour's burst looks like more load.
 	Witness bool
-	// WitnessEnded says that it may only beside a step that has ended: what a job's
-	// own traffic makes is seen as soon as the job does something else, too.
-	WitnessEnded bool
-	Clues        []Clue
-	Needs        []Need
+	// WitnessAtOnce says that it may beside a step in progress, too: what is broken
+	// is so whatever the job does. What its own traffic or its own load makes is seen
+	// as soon as it does something else than a step, such as an evaluation.
+	WitnessAtOnce bool
+	Clues         []Clue
+	Needs         []Need
 	// Sentence completes "<job> is 31 % slower since …: " in the incident's
 	// title. {root}, {job} and {measure} stand for names and values.
 	Sentence string

@@ -9,9 +9,10 @@ package jobs
 const lostReport = 0.1
 
 // habit is how much longer than usual the step in progress may seem by habit, in
-// seconds: because it is a long one, or comes after a break, or both.
+// seconds: because it is a long one, or one in which a checkpoint is due, or comes
+// after a break, or both.
 func (j *Job) habit() float64 {
-	return j.longs.extra(j.Steps+1) + j.pause()
+	return max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps)) + j.pause()
 }
 
 // pause is how long a break by habit may be that comes before the step in
@@ -25,26 +26,21 @@ func (j *Job) pause() float64 {
 	return most
 }
 
-// rest takes for how many seconds a job did something else than its next step.
-func (j *Job) rest(seconds float64) {
+// rest takes for how many seconds a job did something else than its next step,
+// and says whether that was a break. The first step after one may take longer,
+// until what it works with is warm again: unless a break comes before each, it is
+// neither slow nor usual.
+func (j *Job) rest(seconds float64) bool {
 	u := j.past.usual()
 	if u.n < minPast || j.sparse() || !isLong(u, u.median+seconds) {
-		return
+		return false
 	}
 	for n := 1.0; n <= 2; n++ {
 		if abs(seconds-float64(n*u.median)) <= float64(lostReport*u.median) {
 			j.missed.add(j.Steps+1, seconds)
-			return
+			return j.missed.likeMost().regular()
 		}
 	}
 	j.breaks.add(j.Steps+1, seconds)
-}
-
-// announce takes by how many seconds a checkpoint that was told of made a step
-// longer. What it took longer than they do may have been a break beside it.
-func (j *Job) announce(extra float64) {
-	if len(j.announced.lengths) >= leastAnnounced {
-		j.rest(extra - j.announced.usual().median)
-	}
-	j.announced.add(extra)
+	return true
 }

@@ -18,7 +18,7 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 		return None
 	case j.Hurt != nil:
 		return j.closeHurt(g, hung, s)
-	case j.excuse(at, j.silent(g)) && !j.stands(g, hung):
+	case j.writes(at) && !j.stands(g, hung):
 		return None
 	}
 	return j.closeHealthy(g, hung, s)
@@ -139,8 +139,7 @@ func (j *Job) certain(u usual, age float64) bool {
 // longest is how long the step in progress may be that is like one of those
 // before.
 func (j *Job) longest(u usual) float64 {
-	long := max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps))
-	return max(u.longest, u.median+long+j.pause())
+	return max(u.longest, u.median+j.habit())
 }
 
 // hurt is the account of the trouble as it would begin at grid g.
@@ -196,7 +195,7 @@ func (j *Job) closeHurt(g telemetry.Time, hung float64, s Senses) Change {
 	if h.Steps > 0 {
 		unit = max(unit, h.Sum/float64(h.Steps))
 	}
-	if h.Since == 0 && (j.savesAgain(age) || age <= unit+j.saves.due(j.Steps)) {
+	if h.Since == 0 && (j.savesAgain(age) || j.writes(g.Add(-j.delay)) || age <= unit+j.saves.due(j.Steps)) {
 		age = 0
 	}
 	age = max(age, hung)

@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"slices"
-
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -92,6 +90,7 @@ type Job struct {
 	past           past
 	longs          longs // of long steps
 	breaks, missed longs // between steps; the latter may have been lost reports
+	rested         bool  // that the last step came after a break
 	work           work
 	good           Goodput
 	service        *service // of a job that serves, else nil
@@ -180,7 +179,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		return // the step held a checkpoint or an evaluation: it is neither slow nor usual
 	}
 	j.adapt(at, x)
-	n := 1
+	n, first := 1, false
 	if resumed {
 		n = j.each() // nobody expected a step meanwhile
 	} else if j.LastEnd != 0 {
@@ -188,17 +187,18 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		n = j.told(gap, x)
 		if j.Hurt == nil {
 			j.gaps.add(gap)
-			j.rest(gap - x)
+			first = j.rest(gap - x)
 		}
 	}
 	j.Steps++
 	j.account(at, x, n)
-	if j.Hurt != nil {
+	switch {
+	case j.Hurt != nil:
 		j.observeHurt(at, x, n)
-	} else {
+	case !first || j.rested:
 		j.observeHealthy(at, j.beside(at, x), n)
 	}
-	j.LastEnd, j.excused = at, 0
+	j.LastEnd, j.excused, j.rested = at, 0, first
 }
 
 // took is how long a step of x seconds that ended at kept the job: where a
@@ -209,36 +209,6 @@ func (j *Job) took(at telemetry.Time, x float64) float64 {
 	}
 	return max(x, float64(at-j.LastEnd)/1e9)
 }
-
-// excuseFor usual steps after a checkpoint was told of, it is no excuse any more.
-const excuseFor = 30
-
-// excuse says that a checkpoint that was told of explains the step in progress,
-// which has taken so many seconds by an instant: as long as it does not take
-// clearly longer than they have before.
-func (j *Job) excuse(at telemetry.Time, length float64) bool {
-	u := j.past.usual()
-	if j.excused == 0 || u.n == 0 || at.Sub(j.excused) >= seconds(float64(excuseFor*u.median)) {
-		return false
-	}
-	if len(j.announced.lengths) < leastAnnounced {
-		return true
-	}
-	return length <= u.median+max(float64(idleGrown*slices.Max(j.announced.lengths)), float64(drift*u.spread))
-}
-
-// rounding, as part of a usual step, is how much later than a step a checkpoint
-// may be told to end that was the last thing in it.
-const rounding = 0.1
-
-// within says that a checkpoint which ended at an instant was part of the last
-// step told of: the step after it holds none.
-func (j *Job) within(at telemetry.Time) bool {
-	return j.LastEnd != 0 && at <= j.LastEnd.Add(seconds(float64(rounding*j.past.usual().median)))
-}
-
-// leastAnnounced checkpoints told of say how long they take.
-const leastAnnounced = 2
 
 // maxTold bounds the steps that one report can stand for.
 const maxTold = 1000
@@ -331,6 +301,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.longs.snapshot(c)
 	j.breaks.snapshot(c)
 	j.missed.snapshot(c)
+	c.Bool(&j.rested)
 	j.work.snapshot(c)
 	serves := j.service != nil
 	if c.Bool(&serves); serves {

@@ -313,8 +313,9 @@ func TestACheckpointAfterABreak(t *testing.T) {
 func TestIdlenessIsNoWitnessWhereACheckpointIsDue(t *testing.T) {
 	p := newLife(t)
 	write := func() {
-		p.steps(1, 13)
+		p.quiet(13)
 		p.b.ObserveCheckpoint(played, p.now, 9)
+		p.b.Observe(played, p.now, 13, 0)
 	}
 	for range 5 {
 		p.steps(46, 4)
@@ -329,4 +330,33 @@ func TestIdlenessIsNoWitnessWhereACheckpointIsDue(t *testing.T) {
 	p.idle, p.witness = nil, nil
 	p.steps(10, 4)
 	p.wants("a slow step before a checkpoint")
+}
+
+// TestACheckpointDueAtIrregularTurns: an evaluation now and then takes the place of
+// some steps, so that checkpoints are five steps early after it, and its length is
+// two steps'. The first step after it takes a little longer; the checkpoint that
+// is due next is as long as ever.
+func TestACheckpointDueAtIrregularTurns(t *testing.T) {
+	p := newLife(t)
+	write := func() {
+		p.quiet(13)
+		p.b.ObserveCheckpoint(played, p.now, 9)
+		p.b.Observe(played, p.now, 13, 0)
+	}
+	for range 3 {
+		for range 3 {
+			p.steps(52, 4)
+			write()
+		}
+		p.steps(30, 4)
+		p.quiet(8)
+		p.steps(17, 4)
+		write()
+	}
+	p.steps(46, 4)
+	p.quiet(8)
+	p.steps(1, 4.5)
+	write()
+	p.steps(10, 4)
+	p.wants("a slow step before a checkpoint that may be due")
 }

@@ -51,9 +51,6 @@ func (j *Job) Slight(g telemetry.Time) bool {
 	return !j.certain(u, j.age(g, u.median))
 }
 
-// Late says that nothing but the step in progress is held against a job.
-func (j *Job) Late() bool { return len(j.suspects) == 0 }
-
 // level is the median of the suspects.
 func (j *Job) level() float64 {
 	var xs []float64
