@@ -173,10 +173,14 @@ func (r *reader) flag(n *yaml.Node, key string) bool {
 // witness reads whether a fault bears witness, and whether it does at once: beside
 // a step that has not ended.
 func (r *reader) witness(n *yaml.Node) (bears, atOnce bool) {
-	if n.Kind == yaml.ScalarNode && n.Value == "at-once" {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Value == "at-once":
 		return true, true
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
+		return strings.EqualFold(n.Value, "true"), false
 	}
-	return r.flag(n, "witness"), false
+	r.fail(place(n), "witness: want true, false or at-once, found %s", kindOf(n))
+	return false, false
 }
 
 // kindOf says what a node is, for an error.

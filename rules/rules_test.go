@@ -89,6 +89,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		{"prior: -3.5", "prior: .inf", `:5:8: prior: want a finite decimal number, found ".inf"`},
 		{"prior: -3.5", "prior: .nan", `:5:8: prior: want a finite`},
 		{"prior: -3.5", "prior:", `:5:7: prior: want a finite decimal number, found nothing`},
+		{"prior: -3.5", "prior: -3.5\nwitness: ended", `:6:10: witness: want true, false or at-once, found text "ended"`},
 		{"prior: -3.5\n", "", `:1:1: signature: key "prior" is missing`},
 		{"prior: -3.5", "prior: 1\nprior: 2", `:6:1: signature: key "prior" twice`},
 		{"required: true", "required: maybe", `:17:15: required: want true or false, found text "maybe"`},
