@@ -14,7 +14,9 @@ func ruledOut(e *Evidence, best *Answer) []RuledOut {
 		return out
 	}
 	if best.Signature.Domain != telemetry.Network && e.Fabric != nil {
-		out = append(out, RuledOut{telemetry.Network, quietFabric(e)})
+		if why, ok := quietFabric(e); ok {
+			out = append(out, RuledOut{telemetry.Network, why})
+		}
 	}
 	if best.Signature.Domain != telemetry.Software {
 		if why, ok := punctual(e); ok {
@@ -32,18 +34,39 @@ func ruledOut(e *Evidence, best *Answer) []RuledOut {
 	return out
 }
 
-// quietFabric tells how little traffic stood on the job's paths.
-func quietFabric(e *Evidence) string {
+// innocentShare of the time a port may be told to stop, or traffic stand at one
+// longer than before, and the network is innocent all the same: so much comes of
+// chance where a queue is read every few seconds. A network that waits for more
+// may be a victim, but nobody can be told that it is not involved.
+const innocentShare = 0.1
+
+// quietFabric tells how little traffic stood on the job's paths, where it is
+// counted how long the ports are told to stop.
+func quietFabric(e *Evidence) (string, bool) {
 	var told, own float64
+	ports := 0
 	for i, on := range e.Fabric.OnPath {
-		if on {
-			told = max(told, e.Fabric.Now.Of[i].Told)
+		if n := &e.Fabric.Now.Of[i]; on && n.Counted > 0 {
+			ports++
+			told = max(told, n.Told)
 			own = max(own, e.Fabric.Now.Own(e.Fabric.Before, i))
 		}
 	}
-	return fmt.Sprintf("on the job's paths no port was told to stop more than %s of the time, and none had traffic standing more than %s longer than before",
-		percent(told), percent(own))
+	if ports == 0 || max(told, own) > innocentShare {
+		return "", false
+	}
+	stopped, stood := "", ""
+	if told >= leastPercent {
+		stopped = fmt.Sprintf(" for more than %s of the time", percent(told))
+	}
+	if own >= leastPercent {
+		stood = fmt.Sprintf(" more than %s", percent(own))
+	}
+	return fmt.Sprintf("of %d ports on the job's paths none was told to stop%s, and at none did traffic stand%s longer than before", ports, stopped, stood), true
 }
+
+// leastPercent is the least share that does not round to 0 %.
+const leastPercent = 0.005
 
 // punctual tells that every rank computes as long as before.
 func punctual(e *Evidence) (string, bool) {

@@ -166,6 +166,42 @@ func TestStoriesAreToldAsWritten(t *testing.T) {
 	}
 }
 
+// TestTheNetworkIsInnocentWhereItIsSeenToBe: not where nobody counts how long the
+// ports are stopped, nor where traffic stands, whatever else is at fault.
+func TestTheNetworkIsInnocentWhereItIsSeenToBe(t *testing.T) {
+	for what, c := range map[string]struct {
+		with func(*site)
+		want string
+	}{
+		"nothing waits":    {func(*site) {}, "of 12 ports on the job's paths none was told to stop, and at none did traffic stand longer than before"},
+		"a little":         {func(s *site) { s.now("port:leaf0/s0").Told = 0.03 }, "of 12 ports on the job's paths none was told to stop for more than 3 % of the time, and at none did traffic stand longer than before"},
+		"some stands":      {func(s *site) { s.now("nic:h0/n0").Tells = 0.06 }, "of 12 ports on the job's paths none was told to stop, and at none did traffic stand more than 6 % longer than before"},
+		"one is stopped":   {func(s *site) { s.now("port:leaf0/s0").Told = 0.3 }, ""},
+		"a nic stops":      {func(s *site) { s.now("nic:h0/n0").Tells = 0.3 }, ""},
+		"not counted":      {func(s *site) { s.uncounted() }, ""},
+		"counted at a few": {func(s *site) { s.uncounted(); s.now("nic:h0/n0").Counted = 20 }, "of 1 ports on the job's paths none was told to stop, and at none did traffic stand longer than before"},
+	} {
+		s := slowRank(t)
+		c.with(s)
+		in, got := s.tell(), ""
+		for _, r := range in.RuledOut {
+			if r.Domain == telemetry.Network {
+				got = r.Why
+			}
+		}
+		if in.Root.Signature != "slow-rank" || got != c.want {
+			t.Errorf("%s: %s, network %q, want %q", what, in.Root.Signature, got, c.want)
+		}
+	}
+}
+
+// uncounted leaves it open for how long any port was told to stop.
+func (s *site) uncounted() {
+	for i := range s.e.Fabric.Now.Of {
+		s.e.Fabric.Now.Of[i].Counted = 0
+	}
+}
+
 // The chain leads from the root to the hurt job, each link to the one before.
 func TestTheChainLeadsFromRootToJob(t *testing.T) {
 	for name, story := range stories() {

@@ -59,6 +59,7 @@ func (r *Reading) snapshot(c *snapshot.Codec) {
 	c.Int(&r.Idle)
 	c.Int(&r.Standing)
 	c.Int(&r.Met)
+	c.Int(&r.Counted)
 	c.Int(&r.Ago)
 	c.Bool(&r.Credits)
 	r.Counts.snapshot(c)

@@ -14,6 +14,8 @@ type Span struct {
 type Reading struct {
 	Seen int // grids in which the end was seen
 	Ago  int // grids since it was last seen, at the end of the span
+	// Counted is the grids in which it was known for how long it was told to stop.
+	Counted int
 	// Cadence is the seconds between its samples: what is shorter is averaged
 	// away.
 	Cadence float64
@@ -158,6 +160,7 @@ type cell struct {
 	queue               float64
 	queueSeen           bool
 	marked              float64
+	counted             bool // told is known
 	starved             bool // told is time without a credit
 }
 
@@ -179,6 +182,9 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		r.Ago = 0
 		r.Told += c.told
 		r.Tells += c.tells
+		if c.counted {
+			r.Counted++
+		}
 		sc.util = append(sc.util, c.tx)
 		sc.rutil = append(sc.rutil, c.rx)
 		if c.rx < idle {
@@ -274,8 +280,9 @@ func (sc *scratch) cell(e *End, k int) (cell, bool) {
 		c.rx /= e.Speed
 	}
 	if c.told, c.starved = e.starved(at); !c.starved {
-		c.told, _ = at(toldSeconds)
+		c.told, c.counted = at(toldSeconds)
 	}
+	c.counted = c.counted || c.starved
 	c.tells, _ = at(tellsSeconds)
 	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
 	c.queue, c.queueSeen = at(queueBytes)
