@@ -152,6 +152,30 @@ func TestOnlyAPartOfAStepIsWork(t *testing.T) {
 	p.wants("slower at the first work", "slow")
 }
 
+// TestTheWorkChangesWithinAReport: a job that tells of every fourth step tells
+// first of some of the old work and some of the new, with a checkpoint among them.
+func TestTheWorkChangesWithinAReport(t *testing.T) {
+	p := newLife(t)
+	report := func(n int, tokens, length, saved float64) {
+		for range n {
+			p.quiet(4 * length)
+			p.b.ObserveCheckpoint(played, p.now, saved)
+			p.b.ObserveTokens(played, p.now, tokens/length)
+			p.b.Observe(played, p.now, length, 0)
+		}
+	}
+	for range 4 {
+		report(6, 4e6, 4, 0)
+		report(1, 4e6, 6.7, 2.7)
+	}
+	report(6, 4e6, 4, 0)
+	report(1, 4.6e6, 7.1, 2.7)
+	report(6, 4.8e6, 4.5, 0)
+	p.wants("a fifth more work")
+	report(6, 4.8e6, 5.2, 0)
+	p.wants("slower at the same work", "slow")
+}
+
 // TestTheWorkOfAHurtJobChanges: it is as slow as before, and well when its steps
 // are again what their work makes of the usual.
 func TestTheWorkOfAHurtJobChanges(t *testing.T) {

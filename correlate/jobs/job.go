@@ -178,7 +178,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		j.Steps++
 		return // the step held a checkpoint or an evaluation: it is neither slow nor usual
 	}
-	j.adapt(at, x)
+	clear := j.adapt(at, x)
 	n, first := 1, false
 	if resumed {
 		n = j.each() // nobody expected a step meanwhile
@@ -195,7 +195,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	switch {
 	case j.Hurt != nil:
 		j.observeHurt(at, x, n)
-	case !first || j.rested:
+	case clear && (!first || j.rested):
 		j.observeHealthy(at, j.beside(at, x), n)
 	}
 	j.LastEnd, j.excused, j.rested = at, 0, first

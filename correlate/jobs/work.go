@@ -16,8 +16,9 @@ import (
 
 const (
 	// workSteps must have held equally many tokens, within workSpread of their
-	// median, for the number to be known.
-	workSteps, workSpread = 8, 0.002
+	// median, for the number to be known, but for workOdd: in one report some steps
+	// may be of the old work and some of the new.
+	workSteps, workSpread, workOdd = 8, 0.002, 1
 	// workChange is the least change of the work, as part of it.
 	workChange = 0.02
 	// workFits is how far a step's length may be from what the work makes of the
@@ -46,19 +47,20 @@ func (b *Book) ObserveTokens(job telemetry.Entity, end telemetry.Time, perSecond
 	}
 }
 
-// usual is the number of tokens that the last steps all held; false where they
-// differ or were not told of.
+// usual is the number of tokens that the last steps held; false where they differ
+// or were not told of.
 func (w *work) usual() (float64, bool) {
 	if len(w.recent) < workSteps {
 		return 0, false
 	}
 	m := stats.Median(append([]float64(nil), w.recent...))
+	odd := 0
 	for _, x := range w.recent {
 		if abs(x-m) > float64(workSpread*m) {
-			return 0, false
+			odd++
 		}
 	}
-	return m, true
+	return m, odd <= workOdd
 }
 
 func (w *work) add(tokens float64) {
@@ -70,11 +72,12 @@ func (w *work) add(tokens float64) {
 
 // adapt scales what is usual if the step of x seconds that ended at at held
 // another number of tokens than those before and took its time for that, and
-// settles it while such a change is new.
-func (j *Job) adapt(at telemetry.Time, x float64) {
+// settles it while such a change is new. It says whether the step can be judged:
+// one that holds another number and did not take its time for that proves nothing.
+func (j *Job) adapt(at telemetry.Time, x float64) bool {
 	w := &j.work
 	if w.at != at {
-		return
+		return true
 	}
 	tokens := float64(w.rate * x)
 	was, known := w.usual()
@@ -84,14 +87,16 @@ func (j *Job) adapt(at telemetry.Time, x float64) {
 			for range workSteps {
 				w.add(tokens)
 			}
-			return
+			return true
 		}
-		known = false
+		w.add(tokens)
+		return false
 	}
 	w.add(tokens)
 	if known {
 		j.settle(x)
 	}
+	return true
 }
 
 // changeWork scales what is usual by how much more a step of x seconds holds, if
