@@ -254,6 +254,10 @@ func suffering(in *Incident, e *Evidence) string {
 		return "has " + j.State
 	case j.Slowdown == nil:
 		return "is slower"
+	case *j.Slowdown-1 < leastPercent && j.GPUSecondsLost == 0:
+		return "has lost no time" // what was thought to be late was not
+	case *j.Slowdown-1 < leastPercent:
+		return "is less than 1 % slower"
 	}
 	return fmt.Sprintf("is %s slower", percent(*j.Slowdown-1))
 }

@@ -315,6 +315,25 @@ func TestSeverity(t *testing.T) {
 	}
 }
 
+// TestATitleNeverSaysZero: a step thought to be late that then was not, and one that
+// costs next to nothing.
+func TestATitleNeverSaysZero(t *testing.T) {
+	for _, c := range []struct {
+		step, lost float64
+		want       string
+	}{
+		{10, 0, "train (16 GPUs) has lost no time since "},
+		{10.02, 0.02, "train (16 GPUs) is less than 1 % slower since "},
+		{10.1, 0.1, "train (16 GPUs) is 1 % slower since "},
+	} {
+		s := calm(t)
+		s.e.Hurt.Expected, s.e.Hurt.Steps, s.e.Hurt.Sum, s.e.Hurt.Lost = 10, 1, c.step, c.lost
+		if got := s.tell().Title; !strings.HasPrefix(got, c.want) {
+			t.Errorf("a step of %v s: %q, want %q", c.step, got, c.want)
+		}
+	}
+}
+
 // A job that failed in its first steps has no usual one to compare with.
 func TestWhatIsNotKnownOfAJobIsNull(t *testing.T) {
 	s := calm(t)
