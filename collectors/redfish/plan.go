@@ -87,6 +87,10 @@ func (r *reader) lose(p *page) {
 	}
 }
 
+// wait is how long an answer is waited for: as this page needs it, or as the last
+// one that answered did, because a service that is slow is so with every page.
+func (r *reader) wait(p *page) time.Duration { return max(p.patience, r.patience) }
+
 // handle takes what came of asking for a page.
 func (r *reader) handle(p *page, a answer) {
 	now := a.received
@@ -97,6 +101,7 @@ func (r *reader) handle(p *page, a answer) {
 	case a.reason == "":
 		r.failing, r.trouble, r.resume = 0, nil, time.Time{}
 		p.patience, p.missing, p.bad = min(max(r.cfg.Patience, 2*a.took), mostPatience), 0, false
+		r.patience = p.patience
 		if a.same {
 			r.again(p)
 		} else {
@@ -144,7 +149,7 @@ func (r *reader) fail(p *page, a answer) {
 	p.linking, p.saying, p.relating, p.parts = nil, nil, nil, 0
 	r.lose(p)
 	if a.timeout {
-		p.patience = min(2*p.patience, mostPatience)
+		p.patience, r.patience = min(2*r.wait(p), mostPatience), 0
 	}
 	if p.query != "" && !a.away && a.wait == 0 && a.reason != collectors.Malformed {
 		p.query, p.noExpand, p.period = "", true, 0 // perhaps without its members

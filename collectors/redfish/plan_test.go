@@ -18,7 +18,7 @@ import (
 func settle(t *testing.T, r *reader) {
 	t.Helper()
 	read := func(p *page) {
-		a := r.c.client.get(t.Context(), p.target(), p.etag, p.patience)
+		a := r.c.client.get(t.Context(), p.target(), p.etag, r.wait(p))
 		r.handle(p, a)
 	}
 	for p := r.unread(); p != nil; p = r.unread() {
@@ -124,6 +124,108 @@ func oneOf(t *testing.T, entity string, pages map[string]string) (*ear, *reader)
 	settle(t, r)
 	c.client.logout()
 	return e, r
+}
+
+// paced is a service in a time of its own: every answer takes as long as takes
+// says, and is given up after as long as it is waited for.
+type paced struct {
+	*reader
+	now   time.Time
+	takes func(*page) time.Duration
+}
+
+func newPaced(t *testing.T) *paced {
+	t.Helper()
+	c, err := New(Config{Address: "https://127.0.0.1", Entity: entityOf("node:n1")}, dial.Guard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &paced{now: time.Unix(1_700_000_000, 0)}
+	c.clock = func() time.Time { return p.now }
+	p.reader = c.newReader(&ear{Board: newBoard(), t: t, dropped: map[collectors.Reason]int{}})
+	return p
+}
+
+// sensors plans n pages that are asked for in every sweep.
+func (p *paced) sensors(n int) (last *page) {
+	for i := range n {
+		last = p.page(fmt.Sprintf("Chassis/1/Sensors/%d", i), nil)
+		last.period = p.cfg.Every
+	}
+	return last
+}
+
+// ask asks for the page that comes next, and says whether it answered.
+func (p *paced) ask() (*page, bool) {
+	next := p.next()
+	for _, t := range []time.Time{next.due, p.resume} {
+		if p.now.Before(t) {
+			p.now = t
+		}
+	}
+	a := answer{same: true, took: p.takes(next)}
+	if wait := p.wait(next); a.took > wait {
+		a = answer{reason: collectors.Unreadable, away: true, timeout: true, took: wait}
+	}
+	p.now = p.now.Add(a.took)
+	a.received = p.now
+	p.handle(next, a)
+	return next, a.reason == ""
+}
+
+// TestTheOthersOfAPageThatTakesItsTime: of ten pages one takes three minutes,
+// against a patience of one. It is given up twice, then answers, and always does
+// from then on; between two answers the others have as long for themselves.
+func TestTheOthersOfAPageThatTakesItsTime(t *testing.T) {
+	p := newPaced(t)
+	slow := p.sensors(10)
+	p.takes = func(x *page) time.Duration {
+		if x == slow {
+			return 3 * time.Minute
+		}
+		return 50 * time.Millisecond
+	}
+	others, story := 0, ""
+	for len(story) < 6 {
+		x, answered := p.ask()
+		switch {
+		case x != slow:
+			others++
+			continue
+		case !answered:
+			story += "-"
+		default:
+			story += "+"
+		}
+		// Three minutes are eighteen periods of nine pages.
+		if strings.HasSuffix(story, "++") && others < 9*17 {
+			t.Errorf("between two answers the others were asked for %d times", others)
+		}
+		others = 0
+	}
+	if story != "--++++" {
+		t.Errorf("given up and answered: %s", story)
+	}
+}
+
+// TestAControllerIsLearntOnce: where every page takes three minutes, only the
+// first one has to show it.
+func TestAControllerIsLearntOnce(t *testing.T) {
+	p := newPaced(t)
+	p.takes = func(*page) time.Duration { return 3 * time.Minute }
+	givenUp := 0
+	for answered := false; !answered; givenUp++ {
+		_, answered = p.ask()
+	}
+	p.sensors(30)
+	for range 60 {
+		if x, answered := p.ask(); !answered {
+			t.Errorf("%s was given up", x.path)
+		}
+	}
+	if givenUp != 3 {
+		t.Errorf("the first page answered when asked for the %d. time", givenUp)
+	}
 }
 
 // TestAListInParts is read to its end.

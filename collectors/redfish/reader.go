@@ -92,17 +92,18 @@ type reader struct {
 	stream    string // path of the event stream, until it is listened to
 	streaming bool
 
-	walked  bool // everything was read once
-	busy    bool
-	failing int
-	resume  time.Time // not asked before
-	trouble error
-	dropped map[collectors.Reason]int
-	read    int
-	storm   int       // events in this sweep
-	began   time.Time // of the sweep
-	touched time.Time // when the first reading came that was not emitted yet
-	source  time.Time // the device's own time for them, if it stated one
+	walked   bool // everything was read once
+	busy     bool
+	failing  int
+	patience time.Duration // that the last page to answer needs; 0 where one did not
+	resume   time.Time     // not asked before
+	trouble  error
+	dropped  map[collectors.Reason]int
+	read     int
+	storm    int       // events in this sweep
+	began    time.Time // of the sweep
+	touched  time.Time // when the first reading came that was not emitted yet
+	source   time.Time // the device's own time for them, if it stated one
 }
 
 type edgeState struct {
@@ -137,7 +138,7 @@ func (r *reader) run(ctx context.Context) {
 		if !r.busy {
 			if p := r.next(); p != nil && !r.clock().Before(p.due) && !r.clock().Before(r.resume) {
 				r.busy = true
-				target, etag, patience := p.target(), p.etag, p.patience
+				target, etag, patience := p.target(), p.etag, r.wait(p)
 				go func() { results <- result{p, r.c.client.get(ctx, target, etag, patience)} }()
 			}
 		}

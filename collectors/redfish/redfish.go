@@ -107,7 +107,7 @@ func (c *Collector) Once(ctx context.Context, sink collectors.Sink) error {
 		if p == nil || ctx.Err() != nil {
 			break
 		}
-		a := c.client.get(ctx, p.target(), p.etag, p.patience)
+		a := c.client.get(ctx, p.target(), p.etag, r.wait(p))
 		r.handle(p, a)
 		if a.away {
 			r.flush()
