@@ -23,9 +23,7 @@ const maxPrinted = 1 << 18
 // may be used by several goroutines at once.
 type Printer struct {
 	mu      sync.Mutex
-	schemas map[telemetry.Fingerprint]*telemetry.Schema
-	decoder telemetry.Decoder
-	frame   telemetry.Frame
+	samples telemetry.SampleReader
 	values  map[telemetry.Series]printed
 	notes   []string
 	dropped map[Reason]int
@@ -42,7 +40,6 @@ type printed struct {
 // NewPrinter returns a Printer with nothing in it.
 func NewPrinter() *Printer {
 	return &Printer{
-		schemas: map[telemetry.Fingerprint]*telemetry.Schema{},
 		values:  map[telemetry.Series]printed{},
 		dropped: map[Reason]int{},
 	}
@@ -55,7 +52,7 @@ func (p *Printer) Emit(r *telemetry.Record) {
 	defer p.mu.Unlock()
 	switch r.Kind {
 	case telemetry.SchemaRecord:
-		p.schemas[r.Schema.Fingerprint()] = r.Schema
+		p.samples.Learn(r.Schema)
 	case telemetry.FrameRecord:
 		if err := p.addFrame(r.Frame); err != nil {
 			p.errs = append(p.errs, err)
@@ -86,28 +83,15 @@ func (p *Printer) note(line string) {
 }
 
 func (p *Printer) addFrame(b telemetry.EncodedFrame) error {
-	h, err := b.Header()
+	samples, err := p.samples.Read(b)
 	if err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	s := p.schemas[h.Fingerprint]
-	if s == nil {
-		return fmt.Errorf("print: frame of schema %s, which was not stated before it", h.Fingerprint)
-	}
-	if err := p.decoder.Decode(b, s, &p.frame); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	n := s.Len()
-	for i, word := range p.frame.Words {
-		state := p.frame.State(i)
-		if state == telemetry.Absent {
-			continue
-		}
-		series := s.Series(i % n)
-		if _, old := p.values[series]; !old && len(p.values) >= maxPrinted {
+	for x := range samples {
+		if _, old := p.values[x.Series]; !old && len(p.values) >= maxPrinted {
 			return fmt.Errorf("print: more than %d series", maxPrinted)
 		}
-		p.values[series] = printed{s.Columns[i%n/len(s.Entities)], word, state == telemetry.Gap}
+		p.values[x.Series] = printed{x.Column, x.Word, x.State == telemetry.Gap}
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func describe(rec *Recording) (description, error) {
 		return description{}, err
 	}
 	defer again.Close()
-	l := listener{schemas: map[telemetry.Fingerprint]*telemetry.Schema{}}
+	var l listener
 	var cut *trace.CutError
 	if err := again.Each(l.record); err != nil && !errors.As(err, &cut) {
 		return description{}, fmt.Errorf("describe %s: %w", rec.Path, err)
@@ -47,12 +47,12 @@ func describe(rec *Recording) (description, error) {
 	return l.description, nil
 }
 
+const stepSeconds = "job_step_seconds"
+
 // listener picks edges and steps out of a log.
 type listener struct {
 	description
-	schemas map[telemetry.Fingerprint]*telemetry.Schema
-	decoder telemetry.Decoder
-	frame   telemetry.Frame
+	reports telemetry.SampleReader // only of schemas that hold steps
 }
 
 func (l *listener) record(_ uint64, r *telemetry.Record) error {
@@ -60,8 +60,8 @@ func (l *listener) record(_ uint64, r *telemetry.Record) error {
 	case telemetry.EdgeRecord:
 		l.edges = append(l.edges, *r.Edge)
 	case telemetry.SchemaRecord:
-		if stepColumn(r.Schema) >= 0 {
-			l.schemas[r.Schema.Fingerprint()] = r.Schema
+		if slices.ContainsFunc(r.Schema.Columns, func(c telemetry.Column) bool { return c.Metric == stepSeconds }) {
+			l.reports.Learn(r.Schema)
 		}
 	case telemetry.FrameRecord:
 		return l.hear(r.Frame)
@@ -71,31 +71,19 @@ func (l *listener) record(_ uint64, r *telemetry.Record) error {
 
 // hear takes the steps of a frame, if it has any.
 func (l *listener) hear(b telemetry.EncodedFrame) error {
-	h, err := b.Header()
+	samples, err := l.reports.Read(b)
+	if errors.Is(err, telemetry.ErrUnstated) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	s := l.schemas[h.Fingerprint]
-	if s == nil {
-		return nil
-	}
-	if err := l.decoder.Decode(b, s, &l.frame); err != nil {
-		return err
-	}
-	column, entities := stepColumn(s), len(s.Entities)
-	for k := range l.frame.Instants {
-		for i, job := range s.Entities {
-			at := k*s.Len() + column*entities + i
-			if l.frame.States == nil || l.frame.States[at] == telemetry.Present {
-				l.steps = append(l.steps, score.Step{Job: job, End: l.frame.Time(k), Seconds: s.Columns[column].Float(l.frame.Words[at])})
-			}
+	for x := range samples {
+		if x.Series.Metric == stepSeconds && x.State == telemetry.Present {
+			l.steps = append(l.steps, score.Step{Job: x.Series.Entity, End: x.At, Seconds: x.Float()})
 		}
 	}
 	return nil
-}
-
-func stepColumn(s *telemetry.Schema) int {
-	return slices.IndexFunc(s.Columns, func(c telemetry.Column) bool { return c.Metric == "job_step_seconds" })
 }
 
 // truthFile is where the truth about a recording stands: inside a bundle, and

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -219,24 +220,23 @@ func fetchEverySecond(ctx context.Context, url string) {
 // stored counts the samples in the log by collector.
 func (s *site) stored(b *testing.B) map[string]float64 {
 	b.Helper()
-	out, schemas := map[string]float64{}, map[telemetry.Fingerprint]*telemetry.Schema{}
-	var decoder telemetry.Decoder
+	out := map[string]float64{}
+	var reader telemetry.SampleReader
 	err := s.connect(s.log).Slice(b.Context(), bus.Span{}, func(e bus.Entry) error {
 		switch e.Record.Kind {
 		case telemetry.SchemaRecord:
-			schemas[e.Record.Schema.Fingerprint()] = e.Record.Schema
+			reader.Learn(e.Record.Schema)
 		case telemetry.FrameRecord:
-			h, err := e.Record.Frame.Header()
-			if err != nil || schemas[h.Fingerprint] == nil {
+			samples, err := reader.Read(e.Record.Frame)
+			if errors.Is(err, telemetry.ErrUnstated) {
+				return nil
+			}
+			if err != nil {
 				return err
 			}
-			var f telemetry.Frame
-			if err := decoder.Decode(e.Record.Frame, schemas[h.Fingerprint], &f); err != nil {
-				return err
-			}
-			for i := range f.Words {
-				if f.States == nil || f.States[i] == telemetry.Present {
-					out[schemas[h.Fingerprint].Source.Collector]++
+			for x := range samples {
+				if x.State == telemetry.Present {
+					out[x.Source.Collector]++
 				}
 			}
 		}

@@ -15,16 +15,7 @@ import (
 )
 
 // Reading is what was heard of a series at one instant: a value, or a gap.
-type Reading struct {
-	At     telemetry.Time
-	State  telemetry.State
-	Word   uint64
-	Column telemetry.Column
-	Source telemetry.Source
-}
-
-// Float returns the reading as a number.
-func (r Reading) Float() float64 { return r.Column.Float(r.Word) }
+type Reading = telemetry.Sample
 
 // Ear is a Sink that decodes and keeps what a collector says, for tests of what
 // it says. What the log would refuse, and what cannot be decoded, fails the
@@ -34,20 +25,20 @@ type Ear struct {
 	Mu      sync.Mutex
 	Own     bool // metrics of the test's own are stated
 	Series  map[telemetry.Series][]Reading
-	Schemas map[telemetry.Fingerprint]*telemetry.Schema
+	Schemas []*telemetry.Schema // as they were stated
 	Edges   []telemetry.Edge
 	Events  []telemetry.Event
 	Dropped map[collectors.Reason]int
 	Sweeps  []collectors.Sweep
 
 	t       testing.TB
-	decoder telemetry.Decoder
+	samples telemetry.SampleReader
 	changed chan struct{}
 }
 
 // Listen returns an ear that has heard nothing.
 func Listen(t testing.TB) *Ear {
-	return &Ear{t: t, Series: map[telemetry.Series][]Reading{}, Schemas: map[telemetry.Fingerprint]*telemetry.Schema{},
+	return &Ear{t: t, Series: map[telemetry.Series][]Reading{},
 		Dropped: map[collectors.Reason]int{}, changed: make(chan struct{}, 1)}
 }
 
@@ -60,7 +51,8 @@ func (e *Ear) Emit(r *telemetry.Record) {
 	}
 	switch r.Kind {
 	case telemetry.SchemaRecord:
-		e.Schemas[r.Schema.Fingerprint()] = r.Schema
+		e.samples.Learn(r.Schema)
+		e.Schemas = append(e.Schemas, r.Schema)
 	case telemetry.EdgeRecord:
 		e.Edges = append(e.Edges, *r.Edge)
 	case telemetry.EventRecord:
@@ -71,27 +63,13 @@ func (e *Ear) Emit(r *telemetry.Record) {
 }
 
 func (e *Ear) frame(b telemetry.EncodedFrame) {
-	h, err := b.Header()
+	samples, err := e.samples.Read(b)
 	if err != nil {
 		e.t.Error(err)
 		return
 	}
-	s := e.Schemas[h.Fingerprint]
-	if s == nil {
-		e.t.Error("a frame before its schema")
-		return
-	}
-	var f telemetry.Frame
-	if err := e.decoder.Decode(b, s, &f); err != nil {
-		e.t.Error(err)
-		return
-	}
-	for i, w := range f.Words {
-		if state := f.State(i); state != telemetry.Absent {
-			k := i % s.Len()
-			x := s.Series(k)
-			e.Series[x] = append(e.Series[x], Reading{f.Time(i / s.Len()), state, w, s.Columns[k/len(s.Entities)], s.Source})
-		}
+	for x := range samples {
+		e.Series[x.Series] = append(e.Series[x.Series], x)
 	}
 }
 

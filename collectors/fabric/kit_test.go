@@ -19,7 +19,7 @@ type ledger struct {
 	changed chan struct{}
 
 	mu      sync.Mutex
-	schemas map[telemetry.Fingerprint]*telemetry.Schema
+	reader  telemetry.SampleReader
 	values  map[telemetry.Series]float64
 	words   map[telemetry.Series]uint64
 	gaps    map[telemetry.Series]bool
@@ -29,12 +29,10 @@ type ledger struct {
 	last    collectors.Sweep
 	dropped map[collectors.Reason]int
 	frames  int
-	decoder telemetry.Decoder
-	frame   telemetry.Frame
 }
 
 func newLedger(t testing.TB) *ledger {
-	return &ledger{t: t, changed: make(chan struct{}, 1), schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, values: map[telemetry.Series]float64{},
+	return &ledger{t: t, changed: make(chan struct{}, 1), values: map[telemetry.Series]float64{},
 		words: map[telemetry.Series]uint64{}, gaps: map[telemetry.Series]bool{}, edges: map[telemetry.EdgeIdentity]telemetry.Edge{}, dropped: map[collectors.Reason]int{}}
 }
 
@@ -44,7 +42,7 @@ func (l *ledger) Emit(r *telemetry.Record) {
 	defer l.mu.Unlock()
 	switch r.Kind {
 	case telemetry.SchemaRecord:
-		l.schemas[r.Schema.Fingerprint()] = r.Schema
+		l.reader.Learn(r.Schema)
 	case telemetry.EventRecord:
 		l.events = append(l.events, *r.Event)
 	case telemetry.EdgeRecord:
@@ -56,31 +54,20 @@ func (l *ledger) Emit(r *telemetry.Record) {
 }
 
 func (l *ledger) read(f telemetry.EncodedFrame) {
-	h, err := f.Header()
+	samples, err := l.reader.Read(f)
 	if err != nil {
 		l.t.Error(err)
 		return
 	}
-	s := l.schemas[h.Fingerprint]
-	if err := l.decoder.Decode(f, s, &l.frame); err != nil {
-		l.t.Error(err)
-		return
-	}
 	l.frames++
-	for i, w := range l.frame.Words {
-		x := s.Series(i)
-		state := telemetry.Present
-		if l.frame.States != nil {
-			state = l.frame.States[i]
+	for x := range samples {
+		if x.State == telemetry.Gap {
+			l.gaps[x.Series] = true
+			delete(l.values, x.Series)
+			continue
 		}
-		switch state {
-		case telemetry.Present:
-			l.words[x], l.values[x] = w, s.Columns[i/len(s.Entities)].Float(w)
-			delete(l.gaps, x)
-		case telemetry.Gap:
-			l.gaps[x] = true
-			delete(l.values, x)
-		}
+		l.words[x.Series], l.values[x.Series] = x.Word, x.Float()
+		delete(l.gaps, x.Series)
 	}
 }
 

@@ -25,7 +25,7 @@ type walk struct {
 	reader *reader
 	time   time.Time
 
-	schemas map[telemetry.Fingerprint]*telemetry.Schema
+	samples telemetry.SampleReader
 	last    map[string]float64 // the newest sample of each series; a gap is -1
 	fresh   map[string]bool    // those of the last sweep
 	events  []string
@@ -69,7 +69,7 @@ InfiniBand
 
 func newWalk(t *testing.T, text string) *walk {
 	t.Helper()
-	w := &walk{t: t, forest: grow(txtar.Parse([]byte(text)).Files), time: time.Unix(1e9, 0), schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, last: map[string]float64{}}
+	w := &walk{t: t, forest: grow(txtar.Parse([]byte(text)).Files), time: time.Unix(1e9, 0), last: map[string]float64{}}
 	c, err := New(Config{Path: "recorded", Node: "h1"})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func (w *walk) Emit(r *telemetry.Record) {
 	collectorstest.Strict{T: w.t}.Emit(r)
 	switch r.Kind {
 	case telemetry.SchemaRecord:
-		w.schemas[r.Schema.Fingerprint()] = r.Schema
+		w.samples.Learn(r.Schema)
 	case telemetry.EventRecord:
 		w.events = append(w.events, fmt.Sprintf("%s %s %s", r.Event.Entity, r.Event.Name, r.Event.Text))
 	case telemetry.EdgeRecord:
@@ -124,25 +124,16 @@ func (w *walk) Emit(r *telemetry.Record) {
 }
 
 func (w *walk) frame(b telemetry.EncodedFrame) {
-	h, err := b.Header()
+	samples, err := w.samples.Read(b)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var d telemetry.Decoder
-	var f telemetry.Frame
-	s := w.schemas[h.Fingerprint]
-	if err := d.Decode(b, s, &f); err != nil {
-		w.t.Fatal(err)
-	}
-	for i, word := range f.Words {
-		name := s.Series(i).String()
-		switch {
-		case f.States != nil && f.States[i] == telemetry.Absent:
-		case f.States != nil && f.States[i] == telemetry.Gap:
-			w.last[name], w.fresh[name] = -1, true
-		default:
-			w.last[name], w.fresh[name] = s.Columns[i/len(s.Entities)].Float(word), true
+	for x := range samples {
+		name, value := x.Series.String(), x.Float()
+		if x.State == telemetry.Gap {
+			value = -1
 		}
+		w.last[name], w.fresh[name] = value, true
 	}
 }
 

@@ -51,9 +51,7 @@ const maxEvents = 4096
 type Board struct {
 	mu       sync.RWMutex
 	now      telemetry.Time
-	schemas  map[telemetry.Fingerprint]*telemetry.Schema
-	decoder  telemetry.Decoder
-	frame    telemetry.Frame
+	samples  telemetry.SampleReader
 	readings map[telemetry.Entity]map[telemetry.MetricName]Reading
 	edges    []telemetry.Edge
 	inside   map[telemetry.Entity][]telemetry.Entity
@@ -65,7 +63,7 @@ type Board struct {
 
 // New returns an empty board.
 func New() *Board {
-	return &Board{schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, readings: map[telemetry.Entity]map[telemetry.MetricName]Reading{},
+	return &Board{readings: map[telemetry.Entity]map[telemetry.MetricName]Reading{},
 		inside: map[telemetry.Entity][]telemetry.Entity{}, outside: map[telemetry.Entity]telemetry.Entity{}, passed: make(chan struct{})}
 }
 
@@ -76,7 +74,7 @@ func (b *Board) Take(r *telemetry.Record) error {
 	defer b.mu.Unlock()
 	switch r.Kind {
 	case telemetry.SchemaRecord:
-		b.schemas[r.Schema.Fingerprint()] = r.Schema
+		b.samples.Learn(r.Schema)
 	case telemetry.FrameRecord:
 		return b.read(r.Frame)
 	case telemetry.EdgeRecord:
@@ -95,32 +93,17 @@ func (b *Board) Take(r *telemetry.Record) error {
 }
 
 func (b *Board) read(f telemetry.EncodedFrame) error {
-	h, err := f.Header()
+	samples, err := b.samples.Read(f)
 	if err != nil {
 		return fmt.Errorf("board: %w", err)
 	}
-	s := b.schemas[h.Fingerprint]
-	if s == nil {
-		return fmt.Errorf("board: a frame of schema %s, which is not known", h.Fingerprint)
-	}
-	if err := b.decoder.Decode(f, s, &b.frame); err != nil {
-		return fmt.Errorf("board: %w", err)
-	}
-	n := s.Len()
-	for k := range b.frame.Instants {
-		for i := range n {
-			state := b.frame.State(k*n + i)
-			if state == telemetry.Absent {
-				continue
-			}
-			x := s.Series(i)
-			of := b.readings[x.Entity]
-			if of == nil {
-				of = map[telemetry.MetricName]Reading{}
-				b.readings[x.Entity] = of
-			}
-			of[x.Metric] = Reading{At: b.frame.Time(k), Column: s.Columns[i/len(s.Entities)], Word: b.frame.Words[k*n+i], Gap: state == telemetry.Gap}
+	for x := range samples {
+		of := b.readings[x.Series.Entity]
+		if of == nil {
+			of = map[telemetry.MetricName]Reading{}
+			b.readings[x.Series.Entity] = of
 		}
+		of[x.Series.Metric] = Reading{At: x.At, Column: x.Column, Word: x.Word, Gap: x.State == telemetry.Gap}
 	}
 	return nil
 }

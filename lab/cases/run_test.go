@@ -179,30 +179,24 @@ func TestASoakIsBenign(t *testing.T) {
 // site at work.
 func TestNothingIsDownAtTheBeginning(t *testing.T) {
 	b := &Build{Case: Case{Class: Healthy, GPUs: 64, Seed: 1}, stage: usual(64, 1), Until: 60}
-	schemas := map[telemetry.Fingerprint]*telemetry.Schema{}
-	var decoder telemetry.Decoder
-	var frame telemetry.Frame
+	var reader telemetry.SampleReader
 	seen := 0
 	_, err := b.play(context.Background(), func(r *telemetry.Record) error {
 		if r.Kind == telemetry.SchemaRecord {
-			schemas[r.Schema.Fingerprint()] = r.Schema
+			reader.Learn(r.Schema)
 		}
 		if r.Kind != telemetry.FrameRecord {
 			return nil
 		}
-		h, err := r.Frame.Header()
+		samples, err := reader.Read(r.Frame)
 		if err != nil {
 			return err
 		}
-		s := schemas[h.Fingerprint]
-		if err := decoder.Decode(r.Frame, s, &frame); err != nil {
-			return err
-		}
-		for i, w := range frame.Words {
-			if m := s.Series(i).Metric; m == "feed_up" || m == "port_up" || m == "psu_up" || m == "nvlink_up" {
+		for x := range samples {
+			if m := x.Series.Metric; m == "feed_up" || m == "port_up" || m == "psu_up" || m == "nvlink_up" {
 				seen++
-				if w != 1 && (frame.States == nil || frame.States[i] == telemetry.Present) {
-					t.Fatalf("%s is %d at %s", s.Series(i), w, frame.Time(0))
+				if x.Word != 1 && x.State == telemetry.Present {
+					t.Fatalf("%s is %d at %s", x.Series, x.Word, x.At)
 				}
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +90,7 @@ func TestOnlyNamesOfThisMachineAreAnswered(t *testing.T) {
 func TestAPageFromElsewhereChangesNothing(t *testing.T) {
 	r := run(t, told(), Config{Reload: nil})
 	const path = "/api/v1/incidents/inc-0000000000000002/acknowledge"
-	r.until("notes", func() bool { _, why := r.server.notes.bucket(); return why == nil })
+	r.until("notes", func() bool { _, why := r.server.notes.bucket.Open(); return why == nil })
 	for _, c := range []struct {
 		header string
 		want   int
@@ -189,7 +190,7 @@ func TestUsersLogIn(t *testing.T) {
 // TestWhoIsLoggedInSpeaks for nobody else.
 func TestWhoIsLoggedInSpeaks(t *testing.T) {
 	r := run(t, told(), Config{Users: people(t)})
-	r.until("notes", func() bool { _, why := r.server.notes.bucket(); return why == nil })
+	r.until("notes", func() bool { _, why := r.server.notes.bucket.Open(); return why == nil })
 	_, body := r.request(http.MethodPost, "/api/v1/incidents/inc-0000000000000002/acknowledge", `{"by":"the boss"}`, "Authorization: Basic YmVuOnNlY3JldA==")
 	if !strings.Contains(body, `"by":"ben"`) {
 		t.Errorf("%s", body)
@@ -295,7 +296,11 @@ func FuzzRequests(f *testing.F) {
 		s.ledger.take(r)
 	}
 	s.ledger.wanted = 0
-	s.notes.kv, s.notes.why = site.kv, nil
+	go s.notes.run(f.Context())
+	for open := false; !open; runtime.Gosched() {
+		_, why := s.notes.bucket.Open()
+		open = why == nil
+	}
 	h := s.handler(true)
 	f.Fuzz(func(t *testing.T, method, path, body string) {
 		if strings.HasPrefix(path, "/api/v1/stream") || !strings.HasPrefix(path, "/") {

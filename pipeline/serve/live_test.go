@@ -74,7 +74,7 @@ func serveBus(t *testing.T, b *bus.Bus) (r *running, stop func()) {
 	r = &running{t: t, server: s, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	done := make(chan error, 1)
 	go func() { done <- s.run(ctx) }()
-	r.until("ready", func() bool { _, why := s.notes.bucket(); return s.ledger.current() && why == nil })
+	r.until("ready", func() bool { _, why := s.notes.bucket.Open(); return s.ledger.current() && why == nil })
 	return r, func() {
 		cancel()
 		r.client.CloseIdleConnections()
@@ -151,7 +151,7 @@ func TestTwoServersAgreeOnNotes(t *testing.T) {
 func TestNotesAgainstTheClock(t *testing.T) {
 	s := told()
 	r := run(t, s, Config{})
-	r.until("notes", func() bool { _, why := r.server.notes.bucket(); return why == nil })
+	r.until("notes", func() bool { _, why := r.server.notes.bucket.Open(); return why == nil })
 	const id = "inc-0000000000000002"
 	rivals := 3
 	s.kv.before = func() {
@@ -176,7 +176,7 @@ func TestWithoutTheBucket(t *testing.T) {
 	s := told()
 	s.kv = nil
 	r := run(t, s, Config{})
-	if resp, body := r.request(http.MethodPost, "/api/v1/incidents/inc-0000000000000002/acknowledge", ""); resp.StatusCode != 503 || !strings.Contains(body, "notes cannot be kept") {
+	if resp, body := r.request(http.MethodPost, "/api/v1/incidents/inc-0000000000000002/acknowledge", ""); resp.StatusCode != 503 || !strings.Contains(body, "the note was not kept") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	if resp, _ := r.get("/api/v1/incidents"); resp.StatusCode != 200 {

@@ -166,7 +166,7 @@ func TestAVerdictIsSeenByWhoLooks(t *testing.T) {
 	r := run(t, told(), Config{})
 	e := r.events("/api/v1/stream")
 	e.next(t, "state")
-	r.until("notes", func() bool { _, why := r.server.notes.bucket(); return why == nil })
+	r.until("notes", func() bool { _, why := r.server.notes.bucket.Open(); return why == nil })
 	r.request(http.MethodPost, "/api/v1/incidents/inc-0000000000000002/verdict", `{"verdict":"wrong"}`)
 	got := e.next(t, "incident")
 	if got.id != "" || !strings.Contains(got.data, `"verdict":"wrong"`) || !strings.Contains(got.data, `"id":"inc-0000000000000002"`) {

@@ -185,26 +185,20 @@ func TestAnIncidentOutOfAHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schemas := map[telemetry.Fingerprint]*telemetry.Schema{}
-	var decoder telemetry.Decoder
-	var f telemetry.Frame
+	var reader telemetry.SampleReader
 	from := server(t, func(put func(labels.Labels, time.Duration, float64)) {
 		err := b.Each(func(_ uint64, r *telemetry.Record) error {
 			switch r.Kind {
 			case telemetry.SchemaRecord:
-				schemas[r.Schema.Fingerprint()] = r.Schema
+				reader.Learn(r.Schema)
 			case telemetry.FrameRecord:
-				h, err := r.Frame.Header()
+				samples, err := reader.Read(r.Frame)
 				if err != nil {
 					return err
 				}
-				sc := schemas[h.Fingerprint]
-				if err := decoder.Decode(r.Frame, sc, &f); err != nil {
-					return err
-				}
-				for i, word := range f.Words {
-					if f.State(i) == telemetry.Present {
-						put(label.Of(sc.Series(i)), time.Duration(h.First), sc.Columns[i/len(sc.Entities)].Float(word))
+				for x := range samples {
+					if x.State == telemetry.Present {
+						put(label.Of(x.Series), time.Duration(x.At), x.Float())
 					}
 				}
 			}

@@ -2,7 +2,6 @@ package prometheus
 
 import (
 	"encoding/csv"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -44,9 +43,7 @@ type target struct {
 	table   *table
 	intake  *mapping.Intake
 	waits   bool // something was taken and not emitted
-	schemas map[telemetry.Fingerprint]*telemetry.Schema
-	decoder telemetry.Decoder
-	frame   telemetry.Frame
+	samples telemetry.SampleReader
 }
 
 // owner is who states a series of ours, and when last.
@@ -131,7 +128,7 @@ func (t *table) target(labels model.Metric) *target {
 	name := collectors.Part(string(labels[jobLabel])) + "/" + collectors.Part(string(labels[instance]))
 	x := t.targets[name]
 	if x == nil {
-		x = &target{table: t, schemas: map[telemetry.Fingerprint]*telemetry.Schema{}}
+		x = &target{table: t}
 		x.intake = mapping.NewIntake(mapping.IntakeConfig{
 			Mapper: t.c.Mapper, Foreign: collectors.Entity("import", name), MaxForeign: -1,
 			Book: book.Config{Collector: "import", Target: name},
@@ -199,7 +196,7 @@ func (x *target) emit(at telemetry.Time) {
 func (x *target) Emit(r *telemetry.Record) {
 	switch r.Kind {
 	case telemetry.SchemaRecord:
-		x.schemas[r.Schema.Fingerprint()] = r.Schema
+		x.samples.Learn(r.Schema)
 	case telemetry.EdgeRecord:
 		x.table.result.Contains = append(x.table.result.Contains, telemetry.Edge{From: r.Edge.From, To: r.Edge.To, Relation: r.Edge.Relation, Source: r.Edge.Source})
 	case telemetry.FrameRecord:
@@ -207,26 +204,18 @@ func (x *target) Emit(r *telemetry.Record) {
 	}
 }
 
-// rows writes a frame of one instant.
+// rows writes what a frame carries.
 func (x *target) rows(b telemetry.EncodedFrame) error {
-	h, err := b.Header()
+	samples, err := x.samples.Read(b)
 	if err != nil {
 		return err
 	}
-	s := x.schemas[h.Fingerprint]
-	if s == nil {
-		return fmt.Errorf("a frame of schema %s, which was not stated", h.Fingerprint)
-	}
-	if err := x.decoder.Decode(b, s, &x.frame); err != nil {
-		return err
-	}
-	for i, word := range x.frame.Words {
-		switch x.frame.State(i) {
-		case telemetry.Present:
-			x.table.write(x, s.Series(i), h.First, text(s.Columns[i/len(s.Entities)], word))
-		case telemetry.Gap:
-			x.table.write(x, s.Series(i), h.First, "")
+	for s := range samples {
+		value := "" // a gap
+		if s.State == telemetry.Present {
+			value = text(s.Column, s.Word)
 		}
+		x.table.write(x, s.Series, s.At, value)
 	}
 	return nil
 }
