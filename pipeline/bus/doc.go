@@ -15,6 +15,7 @@
 //	quintet-<site>-snapshots   object store    the newest two, up to thirty in 512 MiB
 //	quintet-<site>-deliveries  key-value       what the notifier claimed and sent; 90 days
 //	quintet-<site>-notes       key-value       what people say of incidents; 90 days
+//	quintet-<site>-silences    key-value       what is held back, until it is forgotten
 //	quintet-<site>-replicas    key-value       who runs; 30 s
 //	quintet.v1.<site>.ask.<what>               questions; nothing is kept
 //
@@ -32,6 +33,10 @@
 // where it stands, with the last entry it read, which must still be the same.
 // Where that cannot be kept it ends with an error that says why (ErrForgotten,
 // ErrRewritten), and nowhere else.
+//
+// Who follows a bucket (Follower) hears of every entry as it is and of what it
+// becomes, though not of each state between; a change that it makes is made of what
+// the entry is at that moment, whoever else changes it.
 //
 // What waits in memory is bounded by count and bytes: 512 messages or 4 MiB for
 // each Send, two pulls of 256 messages or 1 MiB for each reader, plus one message

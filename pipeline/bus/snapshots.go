@@ -136,8 +136,7 @@ func (b *Bus) putObject(ctx context.Context, info SnapshotInfo, data []byte) err
 		return err
 	}
 	_, err = b.js.Publish(ctx, b.description(info.name()), text, jetstream.WithExpectLastSequencePerSubject(0))
-	var api *jetstream.APIError
-	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
+	if Outrun(err) {
 		return b.purge(ctx, b.chunks(id)) // another replica was faster
 	}
 	return err

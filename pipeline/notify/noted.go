@@ -71,7 +71,7 @@ func (c *Config) notes(ctx context.Context, into []chan<- owedNote) {
 		if err != nil {
 			return err
 		}
-		return watched(ctx, w, func(e jetstream.KeyValueEntry) {
+		return bus.Watch(ctx, w, nil, func(e jetstream.KeyValueEntry) {
 			n := owedNote{sequence: e.Revision(), due: c.Now()}
 			if !incidentID.MatchString(e.Key()) || json.Unmarshal(e.Value(), &n.note) != nil {
 				return

@@ -222,25 +222,6 @@ func (b *board) follow(ctx context.Context, from Stream, desks []*desk) {
 	})
 }
 
-// watched hands over what a watcher sees, the keys as they are and as they
-// change, until ctx is done or it ends.
-func watched(ctx context.Context, w jetstream.KeyWatcher, fn func(jetstream.KeyValueEntry)) error {
-	defer func() { _ = w.Stop() }()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case e, more := <-w.Updates():
-			if !more {
-				return errors.New("it ended")
-			}
-			if e != nil { // nil: that was all there is as yet
-				fn(e)
-			}
-		}
-	}
-}
-
 // untilDone tries until fn succeeds, or ctx is done: then it returns its error.
 func (c *Config) untilDone(ctx context.Context, what string, fn func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {

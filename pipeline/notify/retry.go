@@ -80,7 +80,7 @@ func (c *Config) wishes(ctx context.Context, kv jetstream.KeyValue, desks []*des
 		if err != nil {
 			return err
 		}
-		return watched(ctx, w, func(e jetstream.KeyValueEntry) { c.fulfil(ctx, kv, e.Key(), desks) })
+		return bus.Watch(ctx, w, nil, func(e jetstream.KeyValueEntry) { c.fulfil(ctx, kv, e.Key(), desks) })
 	})
 }
 

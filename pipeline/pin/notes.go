@@ -23,20 +23,7 @@ func (k *keeper) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = w.Stop() }()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case e, ok := <-w.Updates():
-			if !ok {
-				return errors.New("watching them has ended")
-			}
-			if e != nil {
-				k.opinion(e)
-			}
-		}
-	}
+	return bus.Watch(ctx, w, nil, k.opinion)
 }
 
 // opinion takes an entry of the bucket.

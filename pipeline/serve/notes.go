@@ -12,12 +12,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/pin"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -28,7 +28,6 @@ const (
 	maxNoteText = 4000
 	maxNoteBy   = 200
 	maxNotes    = 2 * maxIncidents // kept in memory
-	noteTries   = 8                // against others who say something at once
 )
 
 // said is what somebody said of an incident.
@@ -61,70 +60,22 @@ var verdicts = [...]string{"right", "partly", "wrong"}
 
 // notebook keeps the notes of all incidents, as the bucket has them.
 type notebook struct {
-	bus     Bus
+	bucket  *bus.Follower
 	log     *slog.Logger
 	changed func(id string) // called when a note has changed, not at the start
 
 	mu   sync.Mutex
-	kv   jetstream.KeyValue // nil until the bucket is there
-	why  error              // why it is not
 	byID map[string]note
 }
 
 func newNotebook(b Bus, log *slog.Logger, changed func(string)) *notebook {
-	return &notebook{bus: b, log: log, changed: changed, byID: map[string]note{}, why: errors.New("their bucket is not open yet")}
+	return &notebook{bucket: bus.NewFollower(b, Notes, log), log: log, changed: changed, byID: map[string]note{}}
 }
 
 // run follows the bucket until ctx is done.
 func (n *notebook) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := n.watch(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		n.mu.Lock()
-		first := n.why == nil || err == nil || n.why.Error() != err.Error()
-		n.why = err
-		n.mu.Unlock()
-		if first {
-			n.log.Warn("notes on incidents cannot be kept", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(5 * time.Second):
-		}
-	}
-}
-
-func (n *notebook) watch(ctx context.Context) error {
-	kv, err := n.bus.KeyValue(ctx, Notes)
-	if err != nil {
-		return err
-	}
-	w, err := kv.WatchAll(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = w.Stop() }()
-	n.mu.Lock()
-	n.kv, n.why = kv, nil
-	n.mu.Unlock()
-	begun := false
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case e, ok := <-w.Updates():
-			switch {
-			case !ok:
-				return errors.New("watching them has ended")
-			case e == nil:
-				begun = true // what was there is read
-			default:
-				n.hear(e, begun)
-			}
-		}
-	}
+	begun := false // what was there is read
+	n.bucket.Run(ctx, func() { begun = true }, func(e jetstream.KeyValueEntry) { n.hear(e, begun) })
 }
 
 // hear takes an entry of the bucket.
@@ -136,22 +87,30 @@ func (n *notebook) hear(e jetstream.KeyValueEntry, tell bool) {
 			return
 		}
 	}
-	n.keep(e.Key(), x)
-	if tell {
-		n.changed(e.Key())
-	}
+	n.keep(e.Key(), x, tell)
 }
 
-func (n *notebook) keep(id string, x note) {
+// keep takes what is said of an incident now, and tells of it if that is new.
+func (n *notebook) keep(id string, x note, tell bool) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch _, known := n.byID[id]; {
+	old, known := n.byID[id]
+	switch {
 	case x == note{}:
 		delete(n.byID, id)
 	case known || len(n.byID) < maxNotes:
 		n.byID[id] = x
 	}
+	n.mu.Unlock()
+	if tell && !old.equal(x) {
+		n.changed(id)
+	}
 }
+
+func (n note) equal(o note) bool {
+	return n.Acknowledged.equal(o.Acknowledged) && n.Verdict.equal(o.Verdict) && n.Assigned.equal(o.Assigned)
+}
+
+func (s *said) equal(o *said) bool { return s == o || s != nil && o != nil && *s == *o }
 
 // of returns what is said of an incident.
 func (n *notebook) of(id string) note {
@@ -160,58 +119,22 @@ func (n *notebook) of(id string) note {
 	return n.byID[id]
 }
 
-// bucket returns where notes are kept, or why they are not.
-func (n *notebook) bucket() (jetstream.KeyValue, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.kv, n.why
-}
-
 // change applies a change to an incident's note, whatever others do meanwhile.
-func (n *notebook) change(ctx context.Context, id string, set func(*note)) (note, error) {
-	kv, why := n.bucket()
-	if kv == nil || why != nil {
-		return note{}, unavailable("notes cannot be kept at the moment: " + why.Error())
-	}
+func (n *notebook) change(ctx context.Context, id string, set func(*note)) (x note, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	for range noteTries {
-		x, again, err := try(ctx, kv, id, set)
-		if err == nil {
-			n.keep(id, x)
-			return x, nil
-		}
-		if !again {
-			return note{}, unavailable("the note was not kept: " + err.Error())
-		}
-	}
-	return note{}, unavailable("the note was not kept: others change it at the same time")
-}
-
-// try changes a note once; again says that somebody else was faster.
-func try(ctx context.Context, kv jetstream.KeyValue, id string, set func(*note)) (x note, again bool, err error) {
-	old, err := kv.Get(ctx, id)
-	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound):
-	case err != nil:
-		return x, false, err
-	default:
-		if err := json.Unmarshal(old.Value(), &x); err != nil {
+	err = n.bucket.Change(ctx, id, func(old []byte) ([]byte, error) {
+		if x = (note{}); old != nil && json.Unmarshal(old, &x) != nil {
 			x = note{} // nobody could read it
 		}
-	}
-	set(&x)
-	b, err := json.Marshal(x)
+		set(&x)
+		return json.Marshal(x)
+	})
 	if err != nil {
-		return x, false, err
+		return note{}, unavailable("the note was not kept: " + err.Error())
 	}
-	if old == nil {
-		_, err = kv.Create(ctx, id, b)
-	} else {
-		_, err = kv.Update(ctx, id, b, old.Revision())
-	}
-	var refused *jetstream.APIError
-	return x, errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence, err
+	n.keep(id, x, true)
+	return x, nil
 }
 
 // withVerdict puts a verdict into an incident's JSON.

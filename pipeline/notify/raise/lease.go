@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
 // leaseKey is the key, among the deliveries, of who raises alerts.
@@ -73,8 +75,7 @@ func (l *lease) write(ctx context.Context, value []byte, now time.Time) (uint64,
 
 // settled makes a write that somebody else was faster with no error.
 func settled(at uint64, err error) (uint64, error) {
-	var api *jetstream.APIError
-	if errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
+	if bus.Outrun(err) {
 		return 0, nil
 	}
 	return at, err

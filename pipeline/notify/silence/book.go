@@ -21,96 +21,41 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Bus is what a Book needs of a site's bus.
-type Bus interface {
-	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
-}
-
 // Bounds of a book.
 const (
 	maxSilences = 1000
 	keepExpired = 30 * 24 * time.Hour
-	patience    = 5 * time.Second // with the bucket
-	tries       = 8               // against others who change the same
+	patience    = 5 * time.Second // with the bucket, to make or forget one
 )
 
 // The errors of changes.
 var (
 	ErrUnknown = errors.New("there is no such silence")
 	ErrFull    = fmt.Errorf("there are %d silences: expire one", maxSilences)
-	ErrClosed  = errors.New("the bucket of silences is not open yet")
 )
 
 // Book knows the silences of a site, as the bucket has them.
 type Book struct {
-	bus Bus
-	log *slog.Logger
+	bucket *bus.Follower
+	log    *slog.Logger
 
 	mu      sync.Mutex
-	kv      jetstream.KeyValue // nil until the bucket is there
-	why     error              // why it is not
-	read    bool               // everything that was there has been read
+	read    bool // everything that was there has been read
 	byID    map[string]Silence
 	changed chan struct{} // closed when something changes
 }
 
 // NewBook returns a book that knows nothing until Run runs.
-func NewBook(b Bus, log *slog.Logger) *Book {
+func NewBook(b bus.Buckets, log *slog.Logger) *Book {
 	if log == nil {
 		log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	return &Book{bus: b, log: log, byID: map[string]Silence{}, changed: make(chan struct{}), why: ErrClosed}
+	return &Book{bucket: bus.NewFollower(b, bus.Silences, log), log: log, byID: map[string]Silence{}, changed: make(chan struct{})}
 }
 
 // Run follows the bucket until ctx is done.
 func (b *Book) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := b.watch(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		b.mu.Lock()
-		news := b.why == nil || err == nil || b.why.Error() != err.Error()
-		b.why = err
-		b.mu.Unlock()
-		if news {
-			b.log.Warn("silences cannot be read", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(5 * time.Second):
-		}
-	}
-}
-
-func (b *Book) watch(ctx context.Context) error {
-	kv, err := b.bus.KeyValue(ctx, bus.Silences)
-	if err != nil {
-		return err
-	}
-	w, err := kv.WatchAll(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = w.Stop() }()
-	b.mu.Lock()
-	b.kv, b.why = kv, nil
-	b.mu.Unlock()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case e, ok := <-w.Updates():
-			switch {
-			case !ok:
-				return errors.New("watching them has ended")
-			case e == nil:
-				b.tell(func() { b.read = true })
-			default:
-				b.hear(e)
-			}
-		}
-	}
+	b.bucket.Run(ctx, func() { b.tell(func() { b.read = true }) }, b.hear)
 }
 
 // tell changes something and wakes who waits for that.
@@ -215,7 +160,7 @@ func (b *Book) Put(ctx context.Context, s Silence, now telemetry.Time) (Silence,
 		})
 	}
 	s.Created, s.Updated = now, now
-	kv, err := b.open()
+	kv, err := b.bucket.Open()
 	if err != nil {
 		return s, err
 	}
@@ -254,54 +199,26 @@ func (b *Book) Expire(ctx context.Context, id, by string, now telemetry.Time) (S
 	})
 }
 
-func (b *Book) open() (jetstream.KeyValue, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.why != nil || b.kv == nil {
-		return nil, b.why
-	}
-	return b.kv, nil
-}
-
 // change rewrites a silence, whatever others do meanwhile.
-func (b *Book) change(ctx context.Context, id string, to func(Silence) Silence) (Silence, error) {
-	kv, err := b.open()
-	if err != nil {
-		return Silence{}, err
+func (b *Book) change(ctx context.Context, id string, to func(Silence) Silence) (next Silence, err error) {
+	if !idForm.MatchString(id) {
+		return next, ErrUnknown
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for range tries {
-		if !idForm.MatchString(id) {
-			return Silence{}, ErrUnknown
+	err = b.bucket.Change(ctx, id, func(old []byte) ([]byte, error) {
+		if old == nil {
+			return nil, ErrUnknown
 		}
-		old, err := kv.Get(ctx, id)
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			return Silence{}, ErrUnknown
-		}
+		s, err := parse(old)
 		if err != nil {
-			return Silence{}, err
+			return nil, err
 		}
-		s, err := parse(old.Value())
-		if err != nil {
-			return Silence{}, err
-		}
-		next := to(s)
-		data, err := json.Marshal(next)
-		if err != nil {
-			return next, err
-		}
-		_, err = kv.Update(ctx, id, data, old.Revision())
-		var refused *jetstream.APIError
-		switch {
-		case err == nil:
-			b.keep(next)
-			return next, nil
-		case !errors.As(err, &refused) || refused.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequence:
-			return next, err
-		}
+		next = to(s)
+		return json.Marshal(next)
+	})
+	if err == nil {
+		b.keep(next)
 	}
-	return Silence{}, errors.New("others change it at the same time")
+	return next, err
 }
 
 // sweep forgets what has long expired, and returns how many are left.
