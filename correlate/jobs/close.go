@@ -33,16 +33,22 @@ func (j *Job) waits(at telemetry.Time) bool {
 // age returns for how long the step in progress has been going on: the time
 // since the last report, as part of the usual time between two, in usual steps.
 // A job that reports every tenth step is not overdue after two.
-func (j *Job) age(g telemetry.Time, usualStep float64) float64 {
+func (j *Job) age(g telemetry.Time) float64 {
 	since := j.LastEnd
 	if h := j.Hurt; h != nil {
 		since = max(since, h.Since)
 	}
 	elapsed := float64(g.Add(-j.delay)-since) / 1e9
-	if gap := j.gaps.usual().median; gap > usualStep {
-		return float64(elapsed*usualStep) / gap
+	if j.gaps.usual().median > j.past.usual().median {
+		return j.perStep(elapsed)
 	}
 	return elapsed
+}
+
+// perStep turns seconds from one report on into those of one step, by how many
+// steps' time usually lies between two reports.
+func (j *Job) perStep(seconds float64) float64 {
+	return float64(seconds*j.past.usual().median) / j.gaps.usual().median
 }
 
 // stood is for how many seconds at least a job has stood that stands still: all
@@ -57,6 +63,8 @@ func (j *Job) silent(g telemetry.Time) float64 { return float64(g.Add(-j.delay)-
 
 // idlePatience is for how many seconds nothing may be launched on the job's GPUs:
 // clearly longer than it has been before, if it has. One report may have been lost.
+// What a checkpoint takes is told as part of each step of a report: it takes as
+// many times that.
 func (j *Job) idlePatience(u usual) float64 {
 	most := 0.0
 	for _, x := range j.announced.lengths {
@@ -68,7 +76,7 @@ func (j *Job) idlePatience(u usual) float64 {
 	if most == 0 {
 		return idleQuiet
 	}
-	return min(idleQuiet, max(quiet, float64(2*u.median)+float64(idleGrown*most)))
+	return min(idleQuiet, max(quiet, float64((float64(2*u.median)+float64(idleGrown*most))*float64(j.each()))))
 }
 
 // patience is how many usual steps, or usual times between reports where those
@@ -89,7 +97,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
 		return Began
 	}
-	age := max(j.age(g, u.median), hung)
+	age := max(j.age(g), hung)
 	longest := j.longest(u)
 	overdue := age >= float64(j.patience()*u.median) && age > longest+u.median || j.stands(g, hung)
 	silent := j.silent(g)
@@ -189,7 +197,7 @@ func (j *Job) closeHurt(g telemetry.Time, hung float64, s Senses) Change {
 		// A job that failed loses everything until a step ends.
 		h.Overdue = max(0, j.silent(g)) + h.Expected
 	}
-	age := j.age(g, u.median)
+	age := j.age(g)
 	// Among steps that are slow anyway the usual slow step is the unit.
 	unit := h.Usual
 	if h.Steps > 0 {

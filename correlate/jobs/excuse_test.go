@@ -37,24 +37,18 @@ func TestACheckpointAfterABreakIsNoStall(t *testing.T) {
 // step of the report, and is as much longer in all.
 func TestACheckpointOfAJobThatReportsRarely(t *testing.T) {
 	p := newLife(t)
-	report := func(n int, extra float64) {
-		for range n {
-			p.quiet(8 + extra)
-			p.b.Observe(played, p.now, 4+extra/2, 0)
-		}
-	}
 	for range 4 {
-		report(30, 0)
+		p.pairs(30, 4)
 		p.writes(14)
 		p.quiet(8)
 		p.b.Observe(played, p.now, 11, 0)
 	}
-	report(10, 0)
+	p.pairs(10, 4)
 	p.quiet(2)
 	p.writes(14)
 	p.quiet(7)
 	p.b.Observe(played, p.now, 11.5, 0)
-	report(3, 0)
+	p.pairs(3, 4)
 	p.wants("a checkpoint before it is due")
 }
 

@@ -186,8 +186,14 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		gap := float64(at-j.LastEnd) / 1e9
 		n = j.told(gap, x)
 		if j.Hurt == nil {
+			between := gap
+			if j.sparse() {
+				between = j.perStep(gap)
+			}
+			if first = j.rest(between - x); first {
+				n = j.each() // the break is none of its steps
+			}
 			j.gaps.add(gap)
-			first = j.rest(gap - x)
 		}
 	}
 	j.Steps++

@@ -48,7 +48,7 @@ func (j *Job) nearly(u usual, evidence, age float64) bool {
 // witness then.
 func (j *Job) Slight(g telemetry.Time) bool {
 	u := j.past.usual()
-	return !j.certain(u, j.age(g, u.median))
+	return !j.certain(u, j.age(g))
 }
 
 // level is the median of the suspects.
