@@ -243,7 +243,7 @@ func (j *judged) verdict(f *Fault, inc *explain.Incident) Verdict {
 	v.DomainRight = v.domainJudged && inc.Root.Domain == f.Domain
 	v.VictimAsRoot = v.Rank != 1 && j.c.victim(f, inc.Root.Entity)
 	j.detection(&v, &s, f, inc)
-	if estimate, ok := estimated(j.c.Truth.jobsOf(f), inc); ok {
+	if estimate, ok := estimated(s.job, inc); ok {
 		v.LossEstimate = &estimate
 		if hasLoss {
 			v.LossError = pointer(math.Abs(estimate-l) / l)
@@ -275,14 +275,13 @@ func (j *judged) detection(v *Verdict, s *steps, f *Fault, inc *explain.Incident
 	}
 }
 
-// estimated is L̂: now less expected, from the incident's figures on the first
-// of the fault's jobs that it gives both for.
-func estimated(jobs []telemetry.Entity, inc *explain.Incident) (float64, bool) {
-	for _, job := range jobs {
-		for i := range inc.Impact.Jobs {
-			if h := &inc.Impact.Jobs[i]; h.Job == job && h.Now != nil && h.Expected != nil {
-				return *h.Now - *h.Expected, true
-			}
+// estimated is L̂: now less expected, from the incident's figures on the job that
+// the true loss is of. Another job's may be in another unit: one that serves is held
+// to its time to the first token.
+func estimated(job telemetry.Entity, inc *explain.Incident) (float64, bool) {
+	for i := range inc.Impact.Jobs {
+		if h := &inc.Impact.Jobs[i]; h.Job == job && h.Now != nil && h.Expected != nil {
+			return *h.Now - *h.Expected, true
 		}
 	}
 	return 0, false

@@ -104,6 +104,24 @@ func TestARightAnswer(t *testing.T) {
 	}
 }
 
+// TestTheLossIsOfOneJob: the first one that is hurt serves and reports no steps.
+// What its first token takes longer is no estimate of what a step does.
+func TestTheLossIsOfOneJob(t *testing.T) {
+	c := run(answer{id: "a", job: "job:train", opened: 112, root: "nic:h1/nic0", sig: "pfc-storm", conf: 0.9, now: 7.6, expected: 4})
+	f := &c.Truth.Faults[0]
+	f.Jobs = entities("job:serve", "job:train")
+	first, before := 27.5, 0.25
+	hurt := &c.Incidents[0].Impact.Jobs
+	*hurt = append([]explain.JobImpact{{Job: entity("job:serve"), Now: &first, Expected: &before}}, *hurt...)
+	if v := judged1(t, c); v.LossEstimate == nil || !near(*v.LossEstimate, 3.6) {
+		t.Errorf("estimate %v, want 3.6", number(v.LossEstimate, 4))
+	}
+	*hurt = (*hurt)[:1]
+	if v := judged1(t, c); v.Loss == nil || v.LossEstimate != nil || v.LossError != nil {
+		t.Errorf("of another job: loss %v, estimate %v, error %v", number(v.Loss, 4), number(v.LossEstimate, 4), number(v.LossError, 4))
+	}
+}
+
 func TestRankSignatureAndVictims(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -13,8 +13,9 @@ const hurtAbove = 1.02
 
 // steps is what a bundle says about the steps of one hurt job around a fault.
 type steps struct {
-	all    []Step  // of the job, by end
-	before float64 // mean seconds of the healthy steps that ended by the onset; 0 if there were none
+	job    telemetry.Entity // none where no job of the fault reports steps
+	all    []Step           // of the job, by end
+	before float64          // mean seconds of the healthy steps that ended by the onset; 0 if there were none
 	onset  telemetry.Time
 	end    telemetry.Time
 }
@@ -29,6 +30,7 @@ func (c *Case) stepsOf(f *Fault) steps {
 			}
 		}
 		if s.all != nil {
+			s.job = job
 			break
 		}
 	}
