@@ -85,6 +85,9 @@ const (
 	witnessed = 0.9
 	// steady is how many grids ago the answer must have been the same already.
 	steady = 2
+	// outweighs is what waiting that cannot be chance must explain of what a job
+	// loses to speak beside a step that has not ended.
+	outweighs = 0.5
 )
 
 // witness judges a hurt that has not been opened: is there a trouble that accounts
@@ -110,16 +113,20 @@ type hearing struct {
 	inProgress bool // no slow one has ended: it is the one in progress that is late
 }
 
-// admits says that a signature's evidence stands beside the steps as they are:
-// beside a slight hurt the network's does not, and most only where one has ended.
-func (b hearing) admits(s *explain.Signature) bool {
+// admits says that an answer's evidence stands beside the steps as they are: beside
+// a slight hurt the network's does not, and most only where one has ended. Beside
+// one in progress stands what is broken whatever the job does, and traffic that
+// waits at an end of a link as it did not before: not what is met there by chance
+// while the job does something else.
+func (b hearing) admits(a *explain.Answer) bool {
+	s := a.Signature
 	switch {
 	case s == nil || !s.Witness || s.Expect == explain.ExpectBenign:
 		return false
 	case b.slight && s.Domain == telemetry.Network:
 		return false
 	}
-	return !b.inProgress || s.WitnessAtOnce
+	return !b.inProgress || s.WitnessAtOnce || a.Values[explain.SureDose] >= outweighs
 }
 
 // attested returns where the first of the answers is, and how sure it is that
@@ -128,7 +135,7 @@ func (b hearing) admits(s *explain.Signature) bool {
 func (b hearing) attested(answers []explain.Answer) (at telemetry.Entity, sure float64) {
 	at = answers[0].Entity
 	for i := range answers {
-		if a := &answers[i]; a.Entity == at && b.admits(a.Signature) {
+		if a := &answers[i]; a.Entity == at && b.admits(a) {
 			sure += a.Confidence
 		}
 	}

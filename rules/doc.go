@@ -21,7 +21,8 @@
 //	family: [slow-receiver, …]        look-alikes, the same list in each of them
 //	prior: -3                         log-odds before any clue
 //	witness: true                     one certainly slow step beside it opens an incident:
-//	                                  true where that must have ended, at-once where not
+//	                                  true where that must have ended (or traffic waits
+//	                                  as it did not before), at-once where not
 //	doc: …                            what it is
 //	sentence: …                       {root}, {job}, {<measure>} or {<measure>|percent}
 //	clues:                            name, measure, none, full, for, against, required, why

@@ -68,8 +68,11 @@ func (p *page) index(sigs []explain.Signature) {
 // attests says what an incident needs beside a signature that bears witness.
 func attests(s *explain.Signature) string {
 	step, slight := "that has ended ", ", or several that are a little slow, are"
-	if s.WitnessAtOnce {
+	switch {
+	case s.WitnessAtOnce:
 		step = ""
+	case slices.ContainsFunc(s.Clues, func(c explain.Clue) bool { return c.Measure == explain.Dose }):
+		step = "that has ended (or goes on, where traffic waits there as it did not before) "
 	}
 	if s.Domain == telemetry.Network {
 		slight = " is"

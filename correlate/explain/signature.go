@@ -28,7 +28,8 @@ type Signature struct {
 	Witness bool
 	// WitnessAtOnce says that it may beside a step in progress, too: what is broken
 	// is so whatever the job does. What its own traffic or its own load makes is seen
-	// as soon as it does something else than a step, such as an evaluation.
+	// as soon as it does something else than a step, such as an evaluation: that may
+	// only where traffic waits as it cannot by chance (SureDose).
 	WitnessAtOnce bool
 	Clues         []Clue
 	Needs         []Need

@@ -191,35 +191,28 @@ func parse(t *testing.T, text string) *Scenario {
 // told is the samples of a log, decoded: "seconds series value".
 func told(t *testing.T, s *Scenario) (samples, others []string) {
 	t.Helper()
-	schemas := map[telemetry.Fingerprint]*telemetry.Schema{}
-	var dec telemetry.Decoder
+	var reader telemetry.SampleReader
 	sequence := map[telemetry.Fingerprint]uint64{}
 	for _, r := range s.Records() {
 		switch r.Kind {
 		case telemetry.SchemaRecord:
-			schemas[r.Schema.Fingerprint()] = r.Schema
+			reader.Learn(r.Schema)
 		case telemetry.FrameRecord:
-			h, err := r.Frame.Header()
-			if err != nil || schemas[h.Fingerprint] == nil {
-				t.Fatalf("frame: %v", err)
+			read, err := reader.Read(r.Frame)
+			if err != nil {
+				t.Fatal(err)
 			}
+			h, _ := r.Frame.Header() // it has been read
 			if h.Sequence != sequence[h.Fingerprint]+1 {
 				t.Fatalf("sequence %d after %d", h.Sequence, sequence[h.Fingerprint])
 			}
 			sequence[h.Fingerprint] = h.Sequence
-			sc := schemas[h.Fingerprint]
-			var f telemetry.Frame
-			if err := dec.Decode(r.Frame, sc, &f); err != nil {
-				t.Fatal(err)
-			}
-			for i := range sc.Len() {
-				at := fmt.Sprint(f.Time(0).Sub(s.Start).Seconds(), " ", sc.Series(i))
-				switch {
-				case f.States == nil || f.States[i] == telemetry.Present:
-					samples = append(samples, fmt.Sprint(at, " ", sc.Columns[i/len(sc.Entities)].Float(f.Words[i])))
-				case f.States[i] == telemetry.Gap:
-					samples = append(samples, at+" ?")
+			for x := range read {
+				text := " ?"
+				if x.State == telemetry.Present {
+					text = fmt.Sprint(" ", x.Float())
 				}
+				samples = append(samples, fmt.Sprint(x.At.Sub(s.Start).Seconds(), " ", x.Series, text))
 			}
 		case telemetry.EdgeRecord:
 			others = append(others, fmt.Sprint(r.Edge.From, " ", r.Edge.To, " ", int64(r.Edge.Start), " ", int64(r.Edge.End), " ", r.Edge.Attrs))
