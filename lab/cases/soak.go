@@ -22,7 +22,7 @@ const (
 // firstSoak is how far from the first reported seed those of a soak begin: what
 // those before had brought was looked at, and the engine mended for it
 // (docs/decisions/0037).
-const firstSoak = 4000
+const firstSoak = 5000
 
 // SoakCases are so many days of healthy noise, in runs of six hours.
 func SoakCases(days, gpus int, tuning bool) []Case {
