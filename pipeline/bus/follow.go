@@ -61,14 +61,16 @@ type Follower struct {
 	bucket string
 	log    *slog.Logger
 
-	mu  sync.Mutex
-	kv  jetstream.KeyValue
-	why error // why it is not followed
+	mu   sync.Mutex
+	kv   jetstream.KeyValue
+	why  error         // why it is not followed
+	told uint64        // the revision told last
+	more chan struct{} // closed when another is told
 }
 
 // NewFollower returns a Follower of a bucket, which is not open until Run runs.
 func NewFollower(from Buckets, bucket string, log *slog.Logger) *Follower {
-	return &Follower{from: from, bucket: bucket, log: log, why: fmt.Errorf("the bucket of %s is not open yet", bucket)}
+	return &Follower{from: from, bucket: bucket, log: log, why: fmt.Errorf("the bucket of %s is not open yet", bucket), more: make(chan struct{})}
 }
 
 // Run follows the bucket until ctx is done, and calls read each time that all that
@@ -99,9 +101,38 @@ func (f *Follower) follow(ctx context.Context, read func(), hear func(jetstream.
 		return err
 	}
 	f.mu.Lock()
-	f.kv, f.why = kv, nil
+	f.kv, f.why, f.told = kv, nil, 0
 	f.mu.Unlock()
-	return Watch(ctx, w, read, hear)
+	return Watch(ctx, w, read, func(e jetstream.KeyValueEntry) {
+		hear(e)
+		f.tell(e.Revision())
+	})
+}
+
+// tell wakes who waits until a revision has been told.
+func (f *Follower) tell(revision uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told = revision
+	close(f.more)
+	f.more = make(chan struct{})
+}
+
+// await returns when a revision has been told, or a later one, or ctx is done.
+func (f *Follower) await(ctx context.Context, revision uint64) {
+	for {
+		f.mu.Lock()
+		told, more := f.told, f.more
+		f.mu.Unlock()
+		if told >= revision {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-more:
+		}
+	}
 }
 
 // lost notes why the bucket is not followed, and reports whether that is new.
@@ -123,6 +154,9 @@ func (f *Follower) Open() (jetstream.KeyValue, error) {
 // Change makes of an entry what to returns of it, whatever others do meanwhile:
 // to is asked again with what they made of it. Of an entry that is not there it
 // is given nil. The errors are to's and the bucket's; nothing is changed then.
+// When it returns, the one who follows has heard of the change, unless that took
+// too long: so who writes reads what he wrote, and nobody hears of changes in
+// another order than the bucket's.
 func (f *Follower) Change(ctx context.Context, key string, to func(old []byte) ([]byte, error)) error {
 	kv, err := f.Open()
 	if err != nil {
@@ -131,30 +165,33 @@ func (f *Follower) Change(ctx context.Context, key string, to func(old []byte) (
 	ctx, cancel := context.WithTimeout(ctx, changePatience)
 	defer cancel()
 	for range changeTries {
-		if err := change(ctx, kv, key, to); !Outrun(err) {
+		revision, err := change(ctx, kv, key, to)
+		if err == nil {
+			f.await(ctx, revision)
+		}
+		if !Outrun(err) {
 			return err
 		}
 	}
 	return errContended
 }
 
-func change(ctx context.Context, kv jetstream.KeyValue, key string, to func([]byte) ([]byte, error)) error {
+// change does it once, and returns the revision of the entry as it is then.
+func change(ctx context.Context, kv jetstream.KeyValue, key string, to func([]byte) ([]byte, error)) (uint64, error) {
 	var value []byte
 	old, err := kv.Get(ctx, key)
 	switch {
 	case err == nil:
 		value = old.Value()
 	case !errors.Is(err, jetstream.ErrKeyNotFound):
-		return err
+		return 0, err
 	}
 	next, err := to(value)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if old == nil {
-		_, err = kv.Create(ctx, key, next)
-	} else {
-		_, err = kv.Update(ctx, key, next, old.Revision())
+		return kv.Create(ctx, key, next)
 	}
-	return err
+	return kv.Update(ctx, key, next, old.Revision())
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,6 +105,41 @@ func TestFollowers(t *testing.T) {
 		t.Fatal(err)
 	}
 	bothHear("inc-1=anew")
+}
+
+// TestWhoWritesHasHeardOfIt: a change returns when the follower has told it.
+func TestWhoWritesHasHeardOfIt(t *testing.T) {
+	t.Parallel()
+	s, _ := site(t)
+	ctx := within(t, 40*time.Second)
+	f := bus.NewFollower(join(t, s, broker.Web), bus.Notes, slog.New(slog.DiscardHandler))
+	var told atomic.Bool
+	open, begun, gate := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go f.Run(t.Context(), func() { close(open) }, func(jetstream.KeyValueEntry) {
+		close(begun)
+		<-gate
+		told.Store(true)
+	})
+	<-open
+	heard := make(chan bool)
+	go func() {
+		if err := f.Change(ctx, "inc-1", adds("seen")); err != nil {
+			t.Error(err)
+		}
+		heard <- told.Load()
+	}()
+	<-begun
+	kv, err := f.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.Get(ctx, "inc-1"); err != nil { // what the bucket answered to the change came before this
+		t.Fatal(err)
+	}
+	close(gate)
+	if !<-heard {
+		t.Error("a change has returned that its writer has not heard of")
+	}
 }
 
 // TestAnEntryThatNeverRests: who is outrun again and again says so.

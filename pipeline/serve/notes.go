@@ -78,7 +78,8 @@ func (n *notebook) run(ctx context.Context) {
 	n.bucket.Run(ctx, func() { begun = true }, func(e jetstream.KeyValueEntry) { n.hear(e, begun) })
 }
 
-// hear takes an entry of the bucket.
+// hear takes an entry of the bucket, and tells of it if that is new: after an
+// interruption all are heard anew.
 func (n *notebook) hear(e jetstream.KeyValueEntry, tell bool) {
 	var x note
 	if e.Operation() == jetstream.KeyValuePut {
@@ -87,11 +88,7 @@ func (n *notebook) hear(e jetstream.KeyValueEntry, tell bool) {
 			return
 		}
 	}
-	n.keep(e.Key(), x, tell)
-}
-
-// keep takes what is said of an incident now, and tells of it if that is new.
-func (n *notebook) keep(id string, x note, tell bool) {
+	id := e.Key()
 	n.mu.Lock()
 	old, known := n.byID[id]
 	switch {
@@ -133,7 +130,6 @@ func (n *notebook) change(ctx context.Context, id string, set func(*note)) (x no
 	if err != nil {
 		return note{}, unavailable("the note was not kept: " + err.Error())
 	}
-	n.keep(id, x, true)
 	return x, nil
 }
 

@@ -25,7 +25,7 @@ import (
 const (
 	maxSilences = 1000
 	keepExpired = 30 * 24 * time.Hour
-	patience    = 5 * time.Second // with the bucket, to make or forget one
+	patience    = 5 * time.Second // with the bucket, to forget one
 )
 
 // The errors of changes.
@@ -78,10 +78,6 @@ func (b *Book) hear(e jetstream.KeyValueEntry) {
 		b.log.Warn("a silence that cannot be read", "key", e.Key(), "error", err)
 		return
 	}
-	b.keep(s)
-}
-
-func (b *Book) keep(s Silence) {
 	b.tell(func() {
 		if _, known := b.byID[s.ID]; known || len(b.byID) < 2*maxSilences {
 			b.byID[s.ID] = s
@@ -176,13 +172,7 @@ func (b *Book) Put(ctx context.Context, s Silence, now telemetry.Time) (Silence,
 	if err != nil {
 		return s, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if _, err := kv.Create(ctx, s.ID, data); err != nil {
-		return s, err
-	}
-	b.keep(s)
-	return s, nil
+	return s, b.bucket.Change(ctx, s.ID, func([]byte) ([]byte, error) { return data, nil })
 }
 
 // Expire ends a silence now; one that had not begun is ended before it begins.
@@ -215,9 +205,6 @@ func (b *Book) change(ctx context.Context, id string, to func(Silence) Silence) 
 		next = to(s)
 		return json.Marshal(next)
 	})
-	if err == nil {
-		b.keep(next)
-	}
 	return next, err
 }
 
