@@ -4,6 +4,7 @@ import { h, text, attr, show, replace, changed, keyed } from "./dom.js";
 import { day, duration, interval, instant, number, plural, NBSP } from "./format.js";
 import { sign, domainSign, domainClass } from "./words.js";
 import { setTime, section, rootOf, lastedFor } from "./parts.js";
+import { steady } from "./steady.js";
 import { get } from "./store.js";
 
 const every = 10000; // ms by the stopwatch: rules are evaluated every 15 s
@@ -15,7 +16,7 @@ export function addressOfAlert(id) { return `/alerts/${encodeURIComponent(id)}`;
 /** Feed asks for what fires, every few seconds until it is closed. tell() is called when there is an answer. */
 export class Feed {
   constructor(path, tell) {
-    Object.assign(this, { path, tell });
+    Object.assign(this, { path, tell: steady(tell) });
     this.answer = null;
     this.failure = ""; // why there is none
     this.status = 0;

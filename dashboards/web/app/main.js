@@ -16,6 +16,7 @@ import { Job } from "./job.js";
 import { Replay, ReplayBar, ReplayView } from "./replay.js";
 import { Power } from "./power.js";
 import { Help } from "./help.js";
+import { steady } from "./steady.js";
 
 const store = new Store();
 const replay = new Replay(store);
@@ -193,7 +194,7 @@ addEventListener("click", follow);
 addEventListener("keydown", onKey);
 addEventListener("popstate", (e) => { places.set(entry, scrollY); entry = e.state?.entry ?? 0; route(false); });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) { store.refresh(); store.changed(); } });
-store.addEventListener("change", render);
+store.addEventListener("change", steady(render));
 store.addEventListener("begin", () => { shownPath = null; route(false); });
 replay.addEventListener("change", updateBar);
 document.body.append(help.el);

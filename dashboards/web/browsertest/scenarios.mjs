@@ -37,6 +37,33 @@ export async function liveIncident({ page, site, url, check }) {
   check(await page.evaluate(() => window.marked === true), "nothing was reloaded");
 }
 
+/** What comes while a line is pressed does not take the click away from it. */
+export async function pressed({ page, site, url, check }) {
+  // Who presses for a second sees what comes; how long a second is here, nobody knows.
+  await page.addInitScript(() => { const after = setTimeout; window.setTimeout = (fn, ms, ...more) => after(fn, ms === 1000 ? 1e6 : ms, ...more); });
+  await page.goto(url);
+  await site.connected();
+  await page.waitForFunction(() => document.querySelector(".budget")?.innerText.includes("\n")); // the last to be answered
+  const line = page.locator("section.jobs .job-row").first();
+  const href = await line.getAttribute("href");
+  await page.evaluate(() => {
+    const stream = new EventSource("/api/v1/stream");
+    window.heard = new Promise((done) => stream.addEventListener("incident", () => requestAnimationFrame(() => requestAnimationFrame(done))));
+  });
+  await site.connected(2);
+  await line.hover();
+  const { y } = await line.boundingBox();
+  await page.mouse.down();
+  await site.send("incident", await site.get("/api/v1/example"), 7);
+  await page.evaluate(() => window.heard);
+  await page.mouse.up();
+  await page.locator(".onejob").waitFor();
+  check(new URL(page.url()).pathname === href, "the line that was pressed is the one that was meant");
+  await page.goBack();
+  await page.locator(openRows).waitFor();
+  check((await line.boundingBox()).y > y, "what came stands above it");
+}
+
 /** Deep links, back and forward, scroll and focus. */
 export async function deepLink({ page, site, url, check }) {
   const { incidents } = await site.get("/api/v1/incidents");
