@@ -31,7 +31,7 @@ export class Alert {
     this.content = h("div", { hidden: true }, h("header", { class: "head" }, this.state, this.headline, this.fate),
       section("what", "What the rule says", this.rows, this.more), section("expr", "The rule", this.rule), section("exprpast", "Its expression over the last hour", this.curves.el));
     this.el = h("article", { class: "onealert" }, h("p", { class: "back" }, h("a", { href: "/alerts", "data-go": true }, "← Alerts")), this.missing, this.content);
-    this.feed = new Feed(`/api/v1/alerts/${encodeURIComponent(id)}`, () => this.update());
+    this.feed = new Feed(`/api/v1/alerts/${encodeURIComponent(id)}`, () => store.changed()); // the page's title is told with it
   }
 
   get title() { return this.alert?.title ?? this.id; }

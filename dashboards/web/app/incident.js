@@ -72,7 +72,7 @@ export class IncidentView {
     } catch (error) {
       this.absent = error.status === 404 ? `No incident ${this.id} is known here. It may be older than what is kept.` : `This incident cannot be read: ${error.message}.`;
     }
-    this.update();
+    this.store.changed(); // the page's title is told with it
   }
 
   /** update brings the view up to what the store knows. */

@@ -1,6 +1,6 @@
 // The maps of the fabric and of power and cooling, as a person would use them.
 
-import { tooWide, measureText } from "./looks.mjs";
+import { overflow, measureText } from "./looks.mjs";
 
 const drawn = (page) => page.locator("canvas.cells").first().waitFor().then(() => page.waitForFunction(() => document.querySelector("canvas.cells")?.height > 20));
 
@@ -201,11 +201,7 @@ export async function mapsLook({ page, site, url, check, note }) {
     }
     for (const width of [1280, 1000, 640, 390, 360]) {
       await page.setViewportSize({ width, height: 740 });
-      let wide = ["not looked at"];
-      for (let i = 0; i < 50 && wide.length > 0; i++) { // curves are drawn anew when they notice
-        await page.waitForTimeout(100);
-        wide = await page.evaluate(tooWide, width);
-      }
+      const wide = await overflow(page, width);
       check(wide.length === 0, `${width} px, ${path}: ${wide.slice(0, 5).join("; ")}`);
     }
   }

@@ -1,6 +1,6 @@
 // A recording that is played, as a person steers it.
 
-import { tooWide, measureText } from "./looks.mjs";
+import { overflow, measureText } from "./looks.mjs";
 
 const orders = async (site) => (await site.control({ Do: "count" })).seen.filter((s) => s.post === "/api/v1/replay").map((s) => JSON.parse(s.body));
 
@@ -101,7 +101,7 @@ export async function replayLooks({ page, url, check }) {
     for (const path of ["/", "/replay"]) {
       await page.goto(url + path);
       await page.locator(".replaybar .begin").first().waitFor();
-      const wide = await page.evaluate(tooWide, width);
+      const wide = await overflow(page, width);
       check(wide.length === 0, `${width} ${path}: too wide: ${wide}`);
       for (const colorScheme of ["light", "dark"]) {
         await page.emulateMedia({ colorScheme });

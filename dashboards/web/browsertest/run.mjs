@@ -20,10 +20,13 @@ import { shoot } from "./shots.mjs";
 import { Site } from "./site.mjs";
 
 const job = JSON.parse(readFileSync(0, "utf8"));
-const browser = await chromium.launch({
+const launch = {
   executablePath: job.chromium,
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
+};
+// A browser may die while it starts, before anything of ours has been asked of it.
+const started = (tries) => chromium.launch(launch).catch((error) => { if (tries === 0) throw error; return started(tries - 1); });
+const browser = await started(2);
 
 const all = { ...scenarios, ...alerts, ...looks, ...maps, ...replays, ...views, ...stories, speed, storm };
 

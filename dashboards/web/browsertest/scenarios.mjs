@@ -1,6 +1,6 @@
 // What the page must do, told as a person would try it.
 
-import { tooWide } from "./looks.mjs";
+import { overflow } from "./looks.mjs";
 
 const second = (iso, by) => new Date(Date.parse(iso) + by * 1000).toISOString();
 const openRows = "section.open .incident-row";
@@ -264,7 +264,7 @@ export async function hostileNames({ page, site, url, check }) {
     if (path.startsWith("/incidents")) await page.locator(".plot .curve").first().waitFor();
     check(await page.evaluate(() => window.pwned) === undefined, `${path}: a name ran as script`);
     await page.setViewportSize({ width: 360, height: 740 });
-    const wide = await page.evaluate(tooWide, 360);
+    const wide = await overflow(page, 360);
     check(wide.length === 0, `${path}: long names make it wider than a phone: ${wide.slice(0, 12).join("; ")}`);
     check(await page.locator("main img, main script, main iframe, #bar script, #bar img:not([src='/icon.svg'])").count() === 0, `${path}: a name became an element`);
   }
