@@ -248,8 +248,9 @@ function drawFlags(svg, frame) {
 function drawAxis(svg, frame) {
   const seconds = frame.ticks.some((t) => t % 60000 !== 0);
   const label = (t) => (seconds || isRecording(t) ? clock(t) : clock(t).slice(0, 5));
+  const clear = (t) => isRecording(t) || frame.x(t) > gutter + 28; // of the zone's name, which ends where the curves begin
   replace(svg, frame.ticks.map((t) => [
     s("path", { class: "tick", d: `M${frame.x(t)} 0v4` }),
-    s("text", { class: "axis time", x: frame.x(t), y: 15 }, label(t)),
+    clear(t) && s("text", { class: "axis time", x: frame.x(t), y: 15 }, label(t)),
   ]), s("text", { class: "axis zone", x: gutter - 5, y: 15 }, isRecording(frame.from) ? "" : zone(frame.from)));
 }

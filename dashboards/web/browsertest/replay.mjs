@@ -29,8 +29,10 @@ export async function replayBar({ page, site, url, check }) {
   const place = await page.evaluate(() => { const r = document.querySelector(".track input"); return (r.value - r.min) / (r.max - r.min); });
   check(Math.abs(place - 249 / 400) < 0.01, `the thumb stands there: ${place}`);
 
-  await site.set("/api/v1/replay", { ...where, paused: true });
-  const space = await order(site, () => page.keyboard.press("Space"));
+  const space = await order(site, async () => {
+    await page.keyboard.press("Space");
+    await site.set("/api/v1/replay", { ...where, paused: true });
+  });
   check(space.paused === true, `space pauses: ${JSON.stringify(space)}`);
   await page.getByText("paused at").waitFor();
   check(await page.getByRole("button", { name: "Play" }).isVisible(), "the button then plays");

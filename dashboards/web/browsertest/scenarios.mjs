@@ -124,6 +124,7 @@ export async function chain({ page, site, url, check }) {
     await overlaps(page, "svg.chain text", check, known.id);
   }
   const job = page.locator("svg.chain .node.hurt");
+  await page.locator(".curve .plot .curve").first().waitFor();
   await job.click();
   check(await page.locator(".curve.found").count() >= 1, "choosing a node finds its curves");
   await page.setViewportSize({ width: 390, height: 800 });
