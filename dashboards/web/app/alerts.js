@@ -4,7 +4,6 @@ import { h, text, attr, show, replace, changed, keyed } from "./dom.js";
 import { day, duration, interval, instant, number, plural, NBSP } from "./format.js";
 import { sign, domainSign, domainClass } from "./words.js";
 import { setTime, section, rootOf, lastedFor } from "./parts.js";
-import { steady } from "./steady.js";
 import { get } from "./store.js";
 
 const every = 10000; // ms by the stopwatch: rules are evaluated every 15 s
@@ -16,7 +15,7 @@ export function addressOfAlert(id) { return `/alerts/${encodeURIComponent(id)}`;
 /** Feed asks for what fires, every few seconds until it is closed. tell() is called when there is an answer. */
 export class Feed {
   constructor(path, tell) {
-    Object.assign(this, { path, tell: steady(tell) });
+    Object.assign(this, { path, tell });
     this.answer = null;
     this.failure = ""; // why there is none
     this.status = 0;
@@ -120,7 +119,7 @@ export class Alerts {
     this.none = h("p", { class: "quiet" });
     this.sections = { open: section("firing", "Firing", this.open, this.none), said: section("said", "Firing, and said by an open incident", this.said), ended: section("ended", "Ended", this.ended) };
     this.el = h("article", { class: "alerting" }, h("header", { class: "head" }, this.headline, this.summary, this.trouble), Object.values(this.sections));
-    this.feed = new Feed(`/api/v1/alerts?limit=${most}`, () => this.update());
+    this.feed = new Feed(`/api/v1/alerts?limit=${most}`, () => store.changed());
   }
 
   get title() { return "Alerts"; }

@@ -2,7 +2,6 @@
 // losses, coupling, budget, bottlenecks.
 
 import { get } from "./store.js";
-import { steady } from "./steady.js";
 
 const every = 15000; // ms by the stopwatch: these figures move by the minute
 const patience = 3000; // ms before another try after a failure
@@ -19,7 +18,7 @@ export function windowOf(search) {
 /** Costs asks for some of the answers, by name, and calls tell when it has them. */
 export class Costs {
   constructor(names, { window: length, job, tell }) {
-    Object.assign(this, { names, length, job, tell: steady(tell) });
+    Object.assign(this, { names, length, job, tell });
     this.answers = {};
     this.failure = "";
     this.timer = 0;

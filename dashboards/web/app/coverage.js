@@ -65,7 +65,7 @@ export class Coverage {
     }
     if (this.closed) return;
     this.timer = setTimeout(() => this.ask(), every);
-    this.update();
+    this.store.changed();
   }
 
   /** update brings the view up to what is known. */

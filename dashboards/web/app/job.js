@@ -35,7 +35,7 @@ export class Job {
     this.control = new AbortController();
     this.askedAt = NaN;
     this.build();
-    this.costs = new Costs(["budget", "losses"], { window: "24h", job: this.id, tell: () => this.update() });
+    this.costs = new Costs(["budget", "losses"], { window: "24h", job: this.id, tell: () => store.changed() });
     this.place();
   }
 

@@ -29,7 +29,7 @@ export class Overview {
     this.heard = h("div", {});
     this.fleet = h("p", { class: "fleet" });
     this.buildCosts();
-    this.alerts = new AlertsBox(() => this.update());
+    this.alerts = new AlertsBox(() => store.changed());
     this.sections = {
       open: section("open", "Open incidents", this.open, this.calm),
       alerts: this.alerts.el,
@@ -40,7 +40,7 @@ export class Overview {
       heard: section("heard", "What is heard", this.heard),
     };
     this.el = h("article", { class: "overview" }, h("header", { class: "head" }, this.headline, this.fleet), Object.values(this.sections));
-    this.costs = new Costs(["losses", "coupling", "budget", "bottlenecks"], { window: windowOf(location.search), tell: () => this.update() });
+    this.costs = new Costs(["losses", "coupling", "budget", "bottlenecks"], { window: windowOf(location.search), tell: () => store.changed() });
   }
 
   // buildCosts makes what is told of a window of time, and the choice of it.

@@ -56,7 +56,7 @@ export class Silences {
     }
     if (this.closed) return;
     this.timer = setTimeout(() => this.ask(), every);
-    this.update();
+    this.store.changed();
   }
 
   created(one) {

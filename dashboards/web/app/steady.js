@@ -4,19 +4,19 @@
 const longest = 1000; // ms; who holds on, or drags, sees what comes all the same
 
 let pressed = 0; // the timer that lets go
-const late = new Set();
+let late = null; // what is to be drawn then
 
-/** steady returns draw such that it waits while something is pressed, and then draws once. */
+/** steady returns draw such that it waits while something is pressed, and then draws once. All that comes is drawn through one. */
 export function steady(draw) {
-  return () => { if (pressed) late.add(draw); else draw(); };
+  return () => { if (pressed) late = draw; else draw(); };
 }
 
 function letGo() {
   clearTimeout(pressed);
   pressed = 0;
-  const waiting = [...late];
-  late.clear();
-  for (const draw of waiting) draw();
+  const draw = late;
+  late = null;
+  draw?.();
 }
 
 addEventListener("pointerdown", () => { clearTimeout(pressed); pressed = setTimeout(letGo, longest); }, true);
