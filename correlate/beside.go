@@ -29,6 +29,9 @@ const (
 	besideAgreed = 3
 	besideUnsure = 9
 	besideAbsent = 4
+	// leastSecond is the least share of the loss that a second fault must explain:
+	// what has cost the job nothing is no incident of it.
+	leastSecond = 0.05
 )
 
 // second looks for another fault beside the one a case names, and gives each
@@ -48,6 +51,11 @@ func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 		first = min(1, first)
 	}
 	ok = ok && !e.toldElsewhere(c, of, &answers[0])
+	second := attribute.Dose{}
+	if ok {
+		second = e.doseOf(&answers[0], of, ev, first)
+		ok = attribute.Shares([]attribute.Dose{{Domain: next.Root.Domain, Explains: first}, second})[1] >= leastSecond
+	}
 	if ok {
 		e.named(c, of, answers, g)
 		e.teller().Refresh(&c.beside.incident, ev, explain.ExpectIncident)
@@ -75,16 +83,23 @@ func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 		return
 	}
 	if ok {
-		other, seen := answers[0].Explains()
-		other = float64(other * leftOf(of, ev))
-		if !seen {
-			other = 1 - first
-		}
-		e.share(c, next, first, attribute.Dose{Domain: answers[0].Signature.Domain, Explains: other})
+		e.share(c, next, first, second)
 	} else {
 		c.shareAgain(next)
 	}
 	e.publishBeside(c, g)
+}
+
+// doseOf is what a second answer explains of what the job loses: what it explains
+// of what of is held against, or, where no measure shows that, what the first
+// leaves.
+func (e *Engine) doseOf(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Dose {
+	explains, seen := a.Explains()
+	explains = float64(explains * leftOf(of, ev))
+	if !seen {
+		explains = 1 - first
+	}
+	return attribute.Dose{Domain: a.Signature.Domain, Explains: explains}
 }
 
 // toldElsewhere reports whether another case tells of a root already, or of

@@ -8,6 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/correlate/symptom"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -65,7 +66,7 @@ type hostBefore struct {
 	node   telemetry.Entity
 	ranks  []rankBefore // in identity order
 	nics   []nicBefore
-	lag    float64 // by which it has fallen behind since, as last measured
+	lag    fabric.Lag // by which it has fallen behind since, as last measured
 	hasLag bool
 }
 
@@ -150,8 +151,16 @@ func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
 		for _, n := range h.nics {
 			if i, ok := m.Index(n.nic); ok {
 				peers.Ends, peers.Shares, host = append(peers.Ends, i), append(peers.Shares, n.share), append(host, k)
+				peers.Clocks = append(peers.Clocks, e.clockOf(n.nic))
 			}
 		}
+	}
+	if len(peers.Ends) == 0 {
+		return
+	}
+	typical := stats.Median(slices.Clone(peers.Clocks))
+	for n := range peers.Clocks {
+		peers.Clocks[n] -= typical
 	}
 	grid := e.cfg.Grid
 	from := max(onset.Add(-baselineGrids*grid), e.oldest(g))
@@ -160,12 +169,24 @@ func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
 		return
 	}
 	for k := range c.hosts {
-		c.hosts[k].lag, c.hosts[k].hasLag = 0, false
+		c.hosts[k].lag, c.hosts[k].hasLag = fabric.Lag{}, false
 	}
 	for n, k := range host {
 		h := &c.hosts[k]
-		h.lag, h.hasLag = max(h.lag, lags[n]), true
+		if !h.hasLag || lags[n].Surely() > h.lag.Surely() {
+			h.lag, h.hasLag = lags[n], true
+		}
 	}
+}
+
+// clockOf is by how many seconds the clock of what reports a nic's bytes is behind
+// the receivers'.
+func (e *Engine) clockOf(nic telemetry.Entity) float64 {
+	slot, ok := e.window.Slot(telemetry.Series{Entity: nic, Metric: "port_tx_bytes_total"})
+	if !ok {
+		return 0
+	}
+	return float64(e.window.ClockOffset(slot)) / 1e9
 }
 
 // fabricMap returns the map of links, drawn anew when the topology or the
@@ -374,7 +395,8 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 			k.Entity(&n.nic)
 			k.F64(&n.share)
 		})
-		k.F64(&h.lag)
+		k.F64(&h.lag.Seconds)
+		k.F64(&h.lag.Error)
 		k.Bool(&h.hasLag)
 	})
 	snapshot.List(k, &c.nodes, 16, (*snapshot.Codec).Entity)

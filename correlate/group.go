@@ -48,9 +48,7 @@ func (e *Engine) members(lead *incidentCase) []*incidentCase {
 // same root, or by itself.
 func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
 	if old := e.takeUp(c.job, &next, g); old != nil {
-		c.published = old.published
-		next.ID, next.Opened, next.Reopens = old.incident.ID, old.incident.Opened, old.incident.Reopens+1
-		return next
+		return c.reopen(old, next)
 	}
 	if e.takeOver(c, &next, g) {
 		return next
@@ -418,15 +416,46 @@ func (e *Engine) sweep(g telemetry.Time) {
 	e.past = slices.DeleteFunc(e.past, func(c *incidentCase) bool { return g.Sub(c.resolved) > reopenWithin })
 }
 
-// takeUp finds the case of the same job and root that was resolved less than
-// ten minutes ago, and takes it out of the past.
+// takeUp finds the resolved case of which a job's new degradation is a relapse: at
+// the same place less than ten minutes ago, whatever it was called. It takes it out
+// of the past.
 func (e *Engine) takeUp(job telemetry.Entity, next *explain.Incident, g telemetry.Time) *incidentCase {
-	for i, c := range e.past {
-		was := c.incident.Root
-		if c.job == job && was.Entity == next.Root.Entity && was.Signature == next.Root.Signature && g.Sub(c.resolved) <= reopenWithin {
+	for i, c := range slices.Backward(e.past) {
+		if c.job == job && g.Sub(c.resolved) <= reopenWithin && e.samePlace(&c.incident, next) {
 			e.past = slices.Delete(e.past, i, i+1)
 			return c
 		}
 	}
 	return nil
+}
+
+// samePlace reports whether two incidents of one job may have their cause at one
+// place: the roots are equal or contain each other, one lists the other's root,
+// both are in the network, where one link's fault is seen at many, or one of them
+// has no sure root. A benign change is never the place of a fault.
+func (e *Engine) samePlace(a, b *explain.Incident) bool {
+	if e.expected(a.Root.Signature) != e.expected(b.Root.Signature) {
+		return false
+	}
+	if a.Root.Domain == telemetry.Network && b.Root.Domain == telemetry.Network {
+		return true
+	}
+	return ofKind(a) < sure || ofKind(b) < sure || a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown ||
+		lists(a, b.Root.Entity) || lists(b, a.Root.Entity) ||
+		e.within(a.Root.Entity, b.Root.Entity) || e.within(b.Root.Entity, a.Root.Entity)
+}
+
+// reopen gives a case the identity of the resolved one of which it is a relapse. A
+// relapse whose cause is not sure keeps the root that was published.
+func (c *incidentCase) reopen(old *incidentCase, next explain.Incident) explain.Incident {
+	c.published = old.published
+	was := &old.incident
+	if ofKind(was) >= sure && was.Root.Signature != explain.Unknown && (ofKind(&next) < sure || next.Root.Signature == explain.Unknown) {
+		next.Root, next.Alternatives, next.Chain = was.Root, was.Alternatives, was.Chain
+		next.RuledOut, next.BlindSpots, next.Actions, next.Contributors = was.RuledOut, was.BlindSpots, was.Actions, was.Contributors
+		next.Title = explain.WithCause(next.Title, was.Title)
+		c.firm, c.firmly = old.firm, old.firmly
+	}
+	next.ID, next.Opened, next.Reopens = was.ID, was.Opened, was.Reopens+1
+	return next
 }

@@ -78,7 +78,7 @@ type seen struct {
 func lateness(hs []HostEvidence) (compute, lag []seen) {
 	for _, h := range hs {
 		compute = append(compute, seen{h.ComputeNow - h.ComputeBefore, h.HasCompute})
-		lag = append(lag, seen{h.Lag, h.HasLag})
+		lag = append(lag, seen{h.Lag.Surely(), h.HasLag})
 	}
 	return compute, lag
 }

@@ -158,8 +158,8 @@ func hostPath(e *Evidence, node telemetry.Entity) []fact {
 				fmt.Sprintf("it computes %.2f s per step, before %.2f s", h.ComputeNow, h.ComputeBefore), 0, turn{}}}
 		}
 		if nic, ok := firstNIC(e, node); ok {
-			return []fact{{nic, "port_tx_bytes_total", telemetry.ShapeShift, 0, h.Lag, "s",
-				fmt.Sprintf("in every step it sends %.2f s later than it did; no other host does", h.Lag), 0, turn{}}}
+			return []fact{{nic, "port_tx_bytes_total", telemetry.ShapeShift, 0, h.Lag.Seconds, "s",
+				fmt.Sprintf("in every step it sends %.2f ± %.2f s later than it did; no other host does", h.Lag.Seconds, h.Lag.Error), 0, turn{}}}
 		}
 	}
 	return nil

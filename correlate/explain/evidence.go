@@ -100,8 +100,10 @@ type HostEvidence struct {
 	Rank                      telemetry.Entity // the latest rank on it, zero if unknown
 	HasCompute, HasLag        bool
 	ComputeNow, ComputeBefore float64
-	Lag                       float64 // by how much later its nics send than they did, against the job's other nics
-	HasWander                 bool
+	// Lag is by how much later the nic that is surely the latest sends than it did,
+	// against the job's other nics, with its standard error.
+	Lag       fabric.Lag
+	HasWander bool
 	// Wander is by how much, in the mean over steps, the latest of its ranks
 	// exceeds the rank that is late as a rule.
 	Wander float64

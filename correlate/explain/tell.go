@@ -233,9 +233,16 @@ func victim(in *Incident, e *Evidence) string {
 // first half of the title. Root, chain and all that follows from them stay.
 func (t *Teller) Refresh(in *Incident, e *Evidence, expect Expect) {
 	t.impact(in, e)
-	_, cause, _ := strings.Cut(in.Title, toCause)
-	in.Title = victim(in, e) + cause
+	in.Title = WithCause(victim(in, e), in.Title)
 	in.Severity = severity(e, expect)
+}
+
+// WithCause returns the first half of a title, who is affected, with the second
+// half of another, the cause.
+func WithCause(who, cause string) string {
+	who, _, _ = strings.Cut(who, toCause)
+	_, cause, _ = strings.Cut(cause, toCause)
+	return who + toCause + cause
 }
 
 func severity(e *Evidence, expect Expect) string {

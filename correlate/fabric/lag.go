@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/stats"
@@ -13,22 +14,37 @@ type LagSpan struct {
 	From, Onset, To telemetry.Time
 }
 
-// Peers are a job's nics, by end, and the part that each sends of what the
-// median one does (Shares).
+// Peers are a job's nics, by end: the part that each sends of what the median one
+// does (Shares), and by how many seconds the clock of its source may differ from
+// the others' (Clocks).
 type Peers struct {
 	Ends   []int
 	Shares []float64
+	Clocks []float64
 }
 
-// Lags returns, for each of a job's nics, how many seconds later in the step it
-// sends than it did, against the median of them all; false where too little is
-// seen.
+// Lag is by how many seconds later in the step a nic sends than it did, and the
+// standard error of that.
+type Lag struct {
+	Seconds, Error float64
+}
+
+// Surely is what of a lag is beyond what the error allows by chance, in seconds:
+// the largest of some dozens of nics is looked for, hence three errors.
+func (l Lag) Surely() float64 { return max(0, l.Seconds-float64(lagErrors*l.Error)) }
+
+const lagErrors = 3
+
+// Lags returns, for each of a job's nics, how much later in the step it sends than
+// it did, against the median of them all; false where too little is seen.
 //
 // A host that is late by Δ in every step has always sent Δ seconds' worth of
 // bytes less than its peers, on average over time, and no less in total. That
 // deficit is a mean over time, so it is the same however coarsely the counters
-// are sampled: nothing needs to be seen inside a step.
-func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, peers Peers) ([]float64, bool) {
+// are sampled: nothing needs to be seen inside a step. What differs from one part
+// of the time to the next is not a host that is late in every step: the parts'
+// scatter is the error. So is what a clock that is off makes of another rate.
+func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, peers Peers) ([]Lag, bool) {
 	ends := peers.Ends
 	s.From = m.firstSeen(h, grid, s, ends)
 	rates, ok := m.rates(h, grid, s, ends)
@@ -49,10 +65,14 @@ func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, peers Peers) (
 	if rate <= 0 {
 		return nil, false
 	}
-	lags := make([]float64, len(ends))
+	before := middle[split-1] / float64(split)
+	lags := make([]Lag, len(ends))
 	for i := range sent {
-		deficit := meanBelow(middle, sent[i], split, n) - meanBelow(middle, sent[i], 0, split)
-		lags[i] = float64(deficit/rate*float64(grid)) / 1e9
+		was, is := below(middle, sent[i], 0, split), below(middle, sent[i], split, n)
+		clock := float64(peers.Clocks[i] * (1 - before/rate))
+		lags[i].Seconds = float64((is.mean-was.mean)/rate*float64(grid)) / 1e9
+		scatter := float64(math.Sqrt(float64(is.err*is.err)+float64(was.err*was.err))/rate*float64(grid)) / 1e9
+		lags[i].Error = math.Sqrt(float64(scatter*scatter) + float64(clock*clock))
 	}
 	return lags, true
 }
@@ -179,6 +199,30 @@ func medianAt(rows [][]float64, k int) float64 {
 		at[i] = rows[i][k]
 	}
 	return stats.Median(at)
+}
+
+// deficit is how far a row lies below the middle one on average, and the standard
+// error of that.
+type deficit struct{ mean, err float64 }
+
+// lagParts is into how many parts a span is cut to see how a deficit scatters.
+const lagParts = 6
+
+// below measures a row's deficit over [from, to).
+func below(middle, row []float64, from, to int) deficit {
+	parts := make([]float64, min(lagParts, to-from))
+	for p := range parts {
+		lo, hi := from+p*(to-from)/len(parts), from+(p+1)*(to-from)/len(parts)
+		parts[p] = meanBelow(middle, row, lo, hi)
+	}
+	d := deficit{mean: meanBelow(middle, row, from, to)}
+	var squares float64
+	for _, x := range parts {
+		squares += float64((x - d.mean) * (x - d.mean))
+	}
+	n := float64(len(parts))
+	d.err = math.Sqrt(squares / (n - 1) / n)
+	return d
 }
 
 // meanBelow is how far row lies below middle, on average over [from, to).
