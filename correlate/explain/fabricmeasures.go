@@ -144,6 +144,11 @@ func (f *fabricMeasures) end(i int) Values {
 		Lopsided:   f.lopsided(i),
 		Grown:      n.Util - b.Util,
 	}
+	if share == 0 && !f.m.Ends[i].Shows() {
+		for _, unseen := range []Measure{BlameShare, Dose, SureDose, Waiting} {
+			delete(v, unseen)
+		}
+	}
 	if at, ok := f.e.began(endFact(f.e.Fabric, i)); ok {
 		v[TooLate] = tooLate(f.e, at)
 	}

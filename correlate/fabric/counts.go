@@ -110,7 +110,9 @@ func (r *Reading) mark(c cell, stood bool) {
 }
 
 // Pauses reports whether the end tells of pause: PFC is on and counted there.
-func (e *End) Pauses() bool { return e.slots[toldSeconds] >= 0 || e.slots[tellsSeconds] >= 0 }
+func (e *End) Pauses() bool {
+	return e.slots[toldSeconds] >= 0 || e.slots[tellsSeconds] >= 0 || e.slots[toldFrames] >= 0 || e.slots[tellsFrames] >= 0
+}
 
 // Marks returns the packets per second that end i marked, and false where it
 // does not tell.

@@ -25,8 +25,12 @@ const (
 	rxBytes
 	toldSeconds  // port_pfc_rx_pause_seconds_total: this end was told to stop
 	tellsSeconds // port_pfc_tx_pause_seconds_total: this end told its peer to stop
+	toldFrames   // port_pfc_rx_pause_frames_total: read where the seconds are not reported
+	tellsFrames  // port_pfc_tx_pause_frames_total: the same
 	queueBytes
+	queuePeak // port_queue_max_bytes: read where the queue itself is not reported
 	markedPackets
+	sentPackets // of which some are marked
 	waitSeconds // port_xmit_wait_*: it had data and no credit to send it (InfiniBand)
 	waitTicks
 	linkSpeed // bits per second; read where a queue is inferred, see infer
@@ -45,7 +49,8 @@ const (
 var signalMetrics = [signals]telemetry.MetricName{
 	"port_tx_bytes_total", "port_rx_bytes_total",
 	"port_pfc_rx_pause_seconds_total", "port_pfc_tx_pause_seconds_total",
-	"port_queue_bytes", "port_ecn_marked_packets_total",
+	"port_pfc_rx_pause_frames_total", "port_pfc_tx_pause_frames_total",
+	"port_queue_bytes", "port_queue_max_bytes", "port_ecn_marked_packets_total", "port_tx_packets_total",
 	"port_xmit_wait_seconds_total", "port_xmit_wait_ticks_total", "port_speed_bits_per_second", "port_up",
 	"port_rx_crc_errors_total", "port_rx_errors_total", "port_fec_uncorrectable_total", "port_tx_discards_total",
 	"roce_out_of_sequence_total", "roce_packet_seq_errors_total", "roce_cnp_ignored_total", "roce_cnp_handled_total",
@@ -109,7 +114,7 @@ func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
 	lanes := false
 	for _, q := range t.Contents(e) {
 		own := slotsOf(q, h)
-		if q.Kind != telemetry.Queue || own[toldSeconds] < 0 && own[tellsSeconds] < 0 {
+		if q.Kind != telemetry.Queue || own[toldSeconds] < 0 && own[tellsSeconds] < 0 && own[toldFrames] < 0 && own[tellsFrames] < 0 {
 			continue
 		}
 		lane := whole
@@ -119,12 +124,37 @@ func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
 				lane.slots[s] = slot
 			}
 		}
+		lane.prefer()
 		m.add(lane)
 		lanes = true
 	}
 	if !lanes {
+		whole.prefer()
 		m.add(whole)
 	}
+}
+
+// prefer leaves out signals that only stand for better ones which are reported.
+func (e *End) prefer() {
+	for _, by := range []struct{ better, worse signal }{{toldSeconds, toldFrames}, {tellsSeconds, tellsFrames}, {queueBytes, queuePeak}} {
+		if e.slots[by.better] >= 0 {
+			e.slots[by.worse] = -1
+		}
+	}
+	if e.slots[markedPackets] < 0 {
+		e.slots[sentPackets] = -1
+	}
+}
+
+// Shows reports whether an end has an instrument of waiting: pause, credits, a
+// queue or marks. What no instrument shows is unknown, not zero.
+func (e *End) Shows() bool {
+	for _, s := range []signal{toldSeconds, tellsSeconds, toldFrames, tellsFrames, queueBytes, queuePeak, markedPackets} {
+		if e.slots[s] >= 0 {
+			return true
+		}
+	}
+	return e.credits()
 }
 
 func slotsOf(e telemetry.Entity, h History) (slots [signals]int) {

@@ -65,6 +65,32 @@ const standingSeconds = 2e-6
 // Standing is the bytes in its queue from which traffic stands at an end.
 func (e *End) Standing() float64 { return float64(standingSeconds * e.Speed) }
 
+// pauseQuanta of quantumBits are the longest time that one PFC frame can ask for
+// (IEEE 802.1Qbb), and typicalPause the part of it that a frame stands for on
+// average: most are followed by another before they run out, or by an XON.
+const (
+	pauseQuanta  = 65535
+	quantumBits  = 512
+	typicalPause = 0.5
+)
+
+// pause is the seconds that one pause frame stands for at an end, 0 where the
+// speed of its link is not known.
+func (e *End) pause() float64 {
+	if e.Speed <= 0 {
+		return 0
+	}
+	return float64(float64(typicalPause*pauseQuanta)*quantumBits) / float64(8*e.Speed)
+}
+
+// fullMarks is the share of marked packets from which traffic stood all the time:
+// a mark now and then is no standing queue.
+const fullMarks = 0.02
+
+// fullPeak is the seconds of line rate in a queue's peak that count as half the
+// time in which traffic stood: a peak says that it stood, not for how long.
+const fullPeak = 1e-4
+
 // toldFloor is a pause share below which an end counts as free to send.
 const toldFloor = 0.01
 
@@ -160,8 +186,10 @@ type cell struct {
 	queue               float64
 	queueSeen           bool
 	marked              float64
-	counted             bool // told is known
-	starved             bool // told is time without a credit
+	markShare           float64 // of the packets sent
+	peak                float64 // share of time for which the queue's peak lets traffic have stood
+	counted             bool    // told is known
+	starved             bool    // told is time without a credit
 }
 
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
@@ -241,10 +269,10 @@ func waiting(e *End, c cell) (float64, bool) {
 	case e.slots[queueBytes] >= 0:
 		return 0, false // between two readings of the queue
 	}
-	if c.marked > 0 || c.tx > 0.95 {
+	if c.tx > 0.95 {
 		return 1, true
 	}
-	return c.told, true
+	return max(c.told, min(1, c.markShare/fullMarks), c.peak), true
 }
 
 func (sc *scratch) finish(r *Reading) {
@@ -280,14 +308,44 @@ func (sc *scratch) cell(e *End, k int) (cell, bool) {
 		c.rx /= e.Speed
 	}
 	if c.told, c.starved = e.starved(at); !c.starved {
-		c.told, c.counted = at(toldSeconds)
+		c.told, c.counted = e.paused(at, toldSeconds, toldFrames)
 	}
 	c.counted = c.counted || c.starved
-	c.tells, _ = at(tellsSeconds)
+	c.tells, _ = e.paused(at, tellsSeconds, tellsFrames)
 	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
 	c.queue, c.queueSeen = at(queueBytes)
-	c.marked, _ = at(markedPackets)
+	if c.marked, ok = at(markedPackets); ok {
+		c.markShare = min(1, c.marked/max(e.sent(at, c.tx), 1))
+	}
+	if peak, ok := at(queuePeak); ok && e.Speed > 0 {
+		c.peak = peak / (peak + float64(fullPeak*e.Speed))
+	}
 	return c, true
+}
+
+// paused is the time in pause, counted in seconds or else in frames.
+func (e *End) paused(at func(signal) (float64, bool), seconds, frames signal) (float64, bool) {
+	if v, ok := at(seconds); ok {
+		return v, true
+	}
+	v, ok := at(frames)
+	if per := e.pause(); ok && per > 0 {
+		return float64(v * per), true
+	}
+	return 0, false
+}
+
+// packetBytes is the length of an RDMA packet at the largest message transfer unit
+// of InfiniBand and RoCE.
+const packetBytes = 4096
+
+// sent is the packets that an end sends per second; full ones where it reports
+// only bytes, which are tx times its speed.
+func (e *End) sent(at func(signal) (float64, bool), tx float64) float64 {
+	if v, ok := at(sentPackets); ok {
+		return v
+	}
+	return float64(tx*max(e.Speed, 1)) / packetBytes
 }
 
 func (t *trail) set(n, k int, tells, wait float64) {
