@@ -26,6 +26,7 @@ type incidentCase struct {
 	// carries its own. strayed counts judgements that disagreed with it.
 	under   telemetry.Entity
 	strayed int
+	wanders bool // its relapses pointed to different roots
 	well    bool // the job is well again; the incident may not be
 	failed  bool // in this hurt the job has failed; it may run again since
 	// accepted says that the job is well because what it does now is what it
@@ -364,6 +365,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	c.impact.Snapshot(k)
 	k.Entity(&c.under)
 	k.Int(&c.strayed)
+	k.Bool(&c.wanders)
 	k.Bool(&c.well)
 	k.Bool(&c.failed)
 	k.Bool(&c.accepted)

@@ -21,6 +21,9 @@ type Config struct {
 	Catalogue  *telemetry.Catalogue // the default catalogue if nil
 	Signatures []explain.Signature  // the faults it can name; without any, every root is unknown
 	Rules      string               // digest of the signatures, carried by incidents
+	// Study adds to the output what each judgement was weighed from: what weights
+	// are fitted to. It changes no answer.
+	Study bool
 	// ForEach runs the grid's kernels, by slices if the shell likes; one slice
 	// if nil. It cannot change an answer (I8).
 	ForEach window.ForEach

@@ -89,7 +89,10 @@ type Output struct {
 	Incidents []explain.Incident
 	// Findings are those that began or ended, by time, entity, metric, shape.
 	Findings []detect.Finding
-	Counts   Counts // since the engine began
+	// Judgements are what this record had judged, if the configuration asks for
+	// them.
+	Judgements []explain.Judgement
+	Counts     Counts // since the engine began
 }
 
 // Counts says what became of the records, by outcome.
@@ -138,7 +141,7 @@ func (e *Engine) build() {
 // Step takes the next record of the log. It is the only method that changes
 // the engine, Restore apart.
 func (e *Engine) Step(r *telemetry.Record) Output {
-	e.out.Incidents, e.out.Findings = e.out.Incidents[:0], e.out.Findings[:0]
+	e.out.Incidents, e.out.Findings, e.out.Judgements = e.out.Incidents[:0], e.out.Findings[:0], e.out.Judgements[:0]
 	switch r.Kind {
 	case telemetry.SchemaRecord:
 		e.schema(r.Schema)

@@ -164,7 +164,7 @@ func (e *Engine) follow(c *incidentCase, g telemetry.Time) {
 	if well {
 		e.endBeside(c, "recovered", g)
 		c.well, c.before, c.standing, c.hosts = true, nil, nil, nil
-		j.Forget(c.accepted)
+		j.Forget(c.accepted, c.unexplained())
 		e.settle(e.leader(c), g)
 	}
 }
@@ -216,7 +216,7 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		e.retell(c, &next, e.cost(c, j, j.Hurt))
 	} else {
 		ev := e.gather(c, j, j.Hurt, g)
-		if answers := e.answer(ev); e.fades(c, ev, answers, g) {
+		if answers := e.study(ev, g); e.fades(c, ev, answers, g) {
 			e.retell(c, &next, ev)
 		} else {
 			e.teller().Tell(&next, ev, answers)

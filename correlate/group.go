@@ -48,7 +48,11 @@ func (e *Engine) members(lead *incidentCase) []*incidentCase {
 // same root, or by itself.
 func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
 	if old := e.takeUp(c.job, &next, g); old != nil {
-		return c.reopen(old, next)
+		next = c.reopen(old, next)
+		if j := e.book.Job(c.job); j != nil && j.Hurt != nil {
+			j.Hurt.Relapse(next.Reopens)
+		}
+		return next
 	}
 	if e.takeOver(c, &next, g) {
 		return next
@@ -152,7 +156,7 @@ const togetherWithin = telemetry.Duration(30e9)
 
 // aloneAfter is how long a job that began to hurt together with another, of which
 // readers know, is not told of beside it.
-const aloneAfter = telemetry.Duration(15e9)
+const aloneAfter = telemetry.Duration(30e9)
 
 // waits reports whether a case is not told of yet. One fault that hurts two jobs
 // is likelier than two at once, and a few steps or the next word of a slow source
@@ -445,11 +449,18 @@ func (e *Engine) samePlace(a, b *explain.Incident) bool {
 		e.within(a.Root.Entity, b.Root.Entity) || e.within(b.Root.Entity, a.Root.Entity)
 }
 
+// unexplained reports whether no cause was found for a degradation that is over:
+// none is sure, or each relapse pointed to another one.
+func (c *incidentCase) unexplained() bool {
+	return c.wanders || c.incident.Root.Signature == explain.Unknown || ofKind(&c.incident) < surely
+}
+
 // reopen gives a case the identity of the resolved one of which it is a relapse. A
 // relapse whose cause is not sure keeps the root that was published.
 func (c *incidentCase) reopen(old *incidentCase, next explain.Incident) explain.Incident {
 	c.published = old.published
 	was := &old.incident
+	c.wanders = old.wanders || was.Root.Entity != next.Root.Entity
 	if ofKind(was) >= sure && was.Root.Signature != explain.Unknown && (ofKind(&next) < sure || next.Root.Signature == explain.Unknown) {
 		next.Root, next.Alternatives, next.Chain = was.Root, was.Alternatives, was.Chain
 		next.RuledOut, next.BlindSpots, next.Actions, next.Contributors = was.RuledOut, was.BlindSpots, was.Actions, was.Contributors

@@ -64,7 +64,7 @@ func TestASecondJobWaitsToBeToldOf(t *testing.T) {
 		waits  bool
 	}{
 		"at first":                    {nil, 3e9, true},
-		"a while later":               {nil, 15e9, false},
+		"a while later":               {nil, 30e9, false},
 		"it stands still":             {func(_, b *incidentCase) { b.impact.State = "stalled" }, 3e9, false},
 		"it was split off":            {func(_, b *incidentCase) { b.incident.SplitFrom = new(string) }, 3e9, false},
 		"it was told of":              {func(_, b *incidentCase) { b.published.Revision = 1 }, 3e9, false},

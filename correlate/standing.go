@@ -8,11 +8,26 @@ import (
 // answer weighs every signature for every candidate. What another hurt job's
 // case has found already is more likely than a second fault at the same time.
 func (e *Engine) answer(ev *explain.Evidence) []explain.Answer {
+	return explain.JudgeBeside(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), keepAnswers)
+}
+
+// candidates lists what could be the root of a job's degradation, measured.
+func (e *Engine) candidates(ev *explain.Evidence) []explain.Candidate {
 	cands := explain.Candidates(ev)
 	for i := range cands {
 		cands[i].Stands = e.standing(cands[i].Entity, ev.Job)
 	}
 	accuse(ev, explain.Odd(cands))
+	return cands
+}
+
+// study returns the answers to a case's evidence and, where the configuration
+// asks for it, puts what they were weighed from into the output.
+func (e *Engine) study(ev *explain.Evidence, g telemetry.Time) []explain.Answer {
+	cands := e.candidates(ev)
+	if e.cfg.Study {
+		e.out.Judgements = append(e.out.Judgements, explain.Judgement{At: g, Job: ev.Job, Candidates: cands, Unknown: ev.Unnamed()})
+	}
 	return explain.JudgeBeside(e.cfg.Signatures, cands, ev.Unnamed(), keepAnswers)
 }
 

@@ -23,6 +23,8 @@ type RunConfig struct {
 	Tick func(at telemetry.Time) error
 	// Publish, if any, is called with every published revision, in order.
 	Publish func(in explain.Incident)
+	// Judged, if any, is called with what each judgement was weighed from.
+	Judged func(j explain.Judgement)
 	// Findings, if any, is called with the findings that a tick began or ended;
 	// they are valid until it returns.
 	Findings func(at telemetry.Time, f []detect.Finding)
@@ -97,6 +99,7 @@ type play struct {
 }
 
 func newPlay(ctx context.Context, c RunConfig) (*play, error) {
+	c.Engine.Correlate.Study = c.Judged != nil
 	runner, err := engine.New(c.Engine)
 	if err != nil {
 		return nil, err
@@ -151,6 +154,9 @@ func (p *play) record(position uint64, r *telemetry.Record) error {
 		if p.c.Publish != nil {
 			p.c.Publish(in)
 		}
+	}
+	for _, j := range p.runner.Output().Judgements {
+		p.c.Judged(j)
 	}
 	if f := p.runner.Output().Findings; p.c.Findings != nil && len(f) > 0 {
 		p.c.Findings(p.out.Last, f)

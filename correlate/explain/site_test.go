@@ -176,7 +176,7 @@ func (s *site) hosts(compute [2][2]float64, lag [2]float64) {
 	for i, node := range s.e.Nodes {
 		h := explain.HostEvidence{Node: node, Rank: telemetry.Entity{Kind: telemetry.Rank, Name: fmt.Sprintf("train/%d", i)}}
 		h.ComputeBefore, h.ComputeNow = compute[i][0], compute[i][1]
-		h.Lag, h.HasCompute, h.HasLag = lag[i], h.ComputeBefore > 0, lag != [2]float64{}
+		h.Lag.Seconds, h.HasCompute, h.HasLag = lag[i], h.ComputeBefore > 0, lag != [2]float64{}
 		s.e.Hosts = append(s.e.Hosts, h)
 	}
 }

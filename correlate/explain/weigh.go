@@ -58,10 +58,21 @@ func rising(x, none, full float64) float64 {
 // after the trouble it would explain.
 const effectFirst = 6.0
 
+// Offset is the log-odds of a signature for a candidate that no weight changes: an
+// answer that began after what it would explain, and one that explains another
+// job's degradation, too.
+func (s *Signature) Offset(c *Candidate) float64 {
+	offset := float64(-effectFirst * min(c.Values[TooLate], 1))
+	if c.Stands == s.Name {
+		offset += stands
+	}
+	return offset
+}
+
 // Weigh returns the log-odds of a signature for a candidate of a kind, how many
 // clues could not be seen, and false when a required clue is absent or unseen.
 func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing int, ok bool) {
-	score = s.Prior - float64(effectFirst*min(v[TooLate], 1))
+	score = s.Prior
 	for i := range s.Clues {
 		c := &s.Clues[i]
 		if !c.AskedOf(root) {
@@ -82,6 +93,14 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 		score += float64(st*c.For) + float64((1-st)*c.Against)
 	}
 	return score, missing, true
+}
+
+// Judgement is what the answers to one job's degradation were weighed from.
+type Judgement struct {
+	At         telemetry.Time
+	Job        telemetry.Entity
+	Candidates []Candidate
+	Unknown    Unnamed
 }
 
 // Unnamed is an answer that fits no signature: where it points to, and the
@@ -114,10 +133,7 @@ func weighed(sigs []Signature, cands []Candidate) []Answer {
 				continue
 			}
 			if score, missing, ok := s.Weigh(c.Entity.Kind, c.Values); ok {
-				if c.Stands == s.Name {
-					score += stands
-				}
-				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, Signature: s, Values: c.Values, Score: score, Missing: missing})
+				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, Signature: s, Values: c.Values, Score: score + s.Offset(&c), Missing: missing})
 			}
 		}
 	}

@@ -47,8 +47,8 @@ func TestWhatCameTooLateIsHeldAgainstEverySignature(t *testing.T) {
 	s := signature("s", -1)
 	last := 0.0
 	for _, late := range []float64{0, 0.5, 1, 7} {
-		got, _, ok := s.Weigh(telemetry.NIC, explain.Values{explain.TooLate: late})
-		if !ok || late > 0 && late <= 1 && got >= last || late == 7 && got != last || late == 0 && got != -1 {
+		got := s.Prior + s.Offset(&explain.Candidate{Values: explain.Values{explain.TooLate: late}})
+		if late > 0 && late <= 1 && got >= last || late == 7 && got != last || late == 0 && got != -1 {
 			t.Errorf("%v of a step late: %v after %v", late, got, last)
 		}
 		last = got

@@ -87,7 +87,13 @@ func (w *world) lags(t *testing.T, hosts ...int) ([]float64, bool) {
 		ends = append(ends, index(t, m, fmt.Sprintf("nic:h%d/n0", h)))
 	}
 	shares := m.Shares(w, grid, fabric.Work{Span: fabric.Span{From: at(0), To: at(half)}, Ends: ends, Step: 10})
-	return m.Lags(w, grid, fabric.LagSpan{From: at(0), Onset: at(half), To: at(grids)}, fabric.Peers{Ends: ends, Shares: shares})
+	lags, ok := m.Lags(w, grid, fabric.LagSpan{From: at(0), Onset: at(half), To: at(grids)},
+		fabric.Peers{Ends: ends, Shares: shares, Clocks: make([]float64, len(ends))})
+	var out []float64
+	for _, l := range lags {
+		out = append(out, l.Seconds)
+	}
+	return out, ok
 }
 
 func TestLagIsByHowMuchLaterAHostSends(t *testing.T) {
@@ -170,7 +176,7 @@ func TestLagIsNotMadeUp(t *testing.T) {
 	}
 	m := fabric.Survey(w.graph, w)
 	for _, s := range []fabric.LagSpan{{}, {From: at(0), Onset: at(2), To: at(30)}, {From: at(0), Onset: at(30), To: at(31)}, {From: at(9), Onset: at(5), To: at(1)}} {
-		if _, ok := m.Lags(w, grid, s, fabric.Peers{Ends: []int{0, 1, 2, 3}, Shares: []float64{1, 1, 1, 1, 1}}); ok {
+		if _, ok := m.Lags(w, grid, s, fabric.Peers{Ends: []int{0, 1, 2, 3}, Shares: []float64{1, 1, 1, 1, 1}, Clocks: make([]float64, 5)}); ok {
 			t.Errorf("a lag in %v", s)
 		}
 	}

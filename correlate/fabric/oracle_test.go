@@ -104,8 +104,10 @@ func (w *world) cell(e *fabric.End, k int) cell {
 	case e.IsNIC():
 	case hasQueue: // between two readings of it
 		c.waits, c.waitKnown = 0, false
-	case c.marked > 0 || c.tx > 0.95:
+	case c.tx > 0.95:
 		c.waits = 1
+	default: // a fiftieth of the packets marked: traffic stood all the time
+		c.waits = max(c.told, min(1, 50*min(1, c.marked/max(c.tx*speed/4096, 1))))
 	}
 	return c
 }

@@ -165,8 +165,15 @@ func (b *Book) Close(g telemetry.Time, s Senses) []Changed {
 
 // Forget drops a job's hurt: it is well, or what it does now is its new usual,
 // in which case the past begins anew. A hurt of one long step may have been a
-// habit that nobody has seen yet.
-func (j *Job) Forget(newUsual bool) {
+// habit that nobody has seen yet, and one without a cause of its own is part of how
+// the job varies.
+func (j *Job) Forget(newUsual, unexplained bool) {
+	if h := j.Hurt; h != nil && !newUsual && unexplained {
+		for _, x := range h.sampled.lengths {
+			j.past.wide.add(x)
+		}
+		j.past.known = false
+	}
 	if newUsual {
 		j.past.clear()
 		j.longs = j.longs[:0]

@@ -126,6 +126,11 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	if !enough && !s.Witness(j, h, g) {
 		return None
 	}
+	if !h.costs() {
+		j.release(u)
+		j.evidence = 0
+		return None
+	}
 	j.Hurt, j.suspects, j.evidence, j.sum, j.saves.grown = h, j.suspects[:0], 0, 0, 0
 	return Began
 }

@@ -59,6 +59,9 @@ type Hurt struct {
 	// follows from what is usual.
 	line float64
 	last uint64 // the number of the last slow step
+	// sampled are its steps, which are the job's own variation where that was the
+	// cause.
+	sampled variation
 }
 
 // Metric is what the hurt's lengths are of.
@@ -115,6 +118,31 @@ func (h *Hurt) scale(by float64) {
 	}
 }
 
+// leastCost is the part of the expected step that steps must cost more in the mean
+// for there to be a loss at all.
+const leastCost = 0.005
+
+// costs reports whether anything has been lost, or is being lost by a step in
+// progress.
+func (h *Hurt) costs() bool {
+	now, ok := h.Now()
+	return h.Overdue > 0 || h.Since != 0 || ok && now > float64((1+leastCost)*h.Expected)
+}
+
+const (
+	// longestCalm is for how many seconds at most a job that has relapsed must be
+	// well.
+	longestCalm = 180.0
+	// mostRelapses bounds by how much they lengthen that.
+	mostRelapses = 6
+)
+
+// Relapse says that this is the n-th relapse of one trouble: each takes twice as
+// long a calm as the one before to be over.
+func (h *Hurt) Relapse(n int) {
+	h.patience = max(h.patience, min(calmAfter<<min(n, mostRelapses), int(longestCalm/max(h.Usual, 1e-3))))
+}
+
 // addSlow counts n slow steps of x seconds that ended by at.
 func (h *Hurt) addSlow(at telemetry.Time, x float64, n int) {
 	h.Steps += h.tailSteps + n
@@ -148,6 +176,7 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.Int(&h.patience)
 	c.Int(&h.tailSteps)
 	c.F64(&h.tailSum)
+	h.sampled.snapshot(c)
 	c.F64(&h.mfu)
 	c.Bool(&h.mfuSeen)
 	codeState(c, &h.told)

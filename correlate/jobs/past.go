@@ -20,6 +20,7 @@ type past struct {
 	lengths []float64 // oldest first, at most pastSteps
 	known   bool      // that is summarises the lengths
 	is      usual
+	wide    variation // of the steps of a longer time; empty where only the last count
 }
 
 func (p *past) add(x float64) {
@@ -36,7 +37,10 @@ func (p *past) drop(which func(float64) bool) {
 }
 
 // clear forgets everything.
-func (p *past) clear() { p.lengths, p.known = p.lengths[:0], false }
+func (p *past) clear() {
+	p.lengths, p.known = p.lengths[:0], false
+	p.wide.clear()
+}
 
 // usual is what the past says of a job's steps, in seconds.
 type usual struct {
@@ -67,7 +71,7 @@ const (
 // whose steps differ is judged by that habit.
 func (p *past) usual() usual {
 	if !p.known {
-		p.is, p.known = p.summary(), true
+		p.is, p.known = p.wide.widen(p.summary()), true
 	}
 	return p.is
 }
@@ -148,6 +152,7 @@ func (p *past) before() float64 {
 // snapshot writes or restores the ring.
 func (p *past) snapshot(c *snapshot.Codec) {
 	c.F64s(&p.lengths)
+	p.wide.snapshot(c)
 	p.known = false
 }
 

@@ -218,7 +218,7 @@ func (p *player) close(second int) {
 	}))
 	for _, j := range p.book.Jobs() {
 		if j.Hurt != nil && j.Hurt.Well() {
-			j.Forget(false)
+			j.Forget(false, false)
 		}
 	}
 }

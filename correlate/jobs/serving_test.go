@@ -52,7 +52,7 @@ func (s *server) serve(seconds int, load func(second int) float64) {
 			case jobs.Ended:
 				h := *c.Job.Hurt
 				s.hurt, s.changes = &h, append(s.changes, "well")
-				c.Job.Forget(false)
+				c.Job.Forget(false, false)
 			}
 		}
 	}

@@ -150,6 +150,7 @@ func (p *past) scale(by float64) {
 	for i := range p.lengths {
 		p.lengths[i] = float64(p.lengths[i] * by)
 	}
+	p.wide.scale(by)
 	p.known = false
 }
 

@@ -1,0 +1,93 @@
+package fitting
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Label says which answers to a judgement are right. Neither is called for the
+// answer without a name.
+type Label struct {
+	// Entity and Signature report whether a root and a name are right.
+	Entity    func(telemetry.Entity) bool
+	Signature func(string) bool
+	// Nothing says that no fault degrades the job: only the answer without a name
+	// is right.
+	Nothing bool
+}
+
+// Example is one labelled judgement: the strengths of the clues of every answer
+// that was possible.
+type Example struct {
+	Weight float64
+	rows   []row
+}
+
+// row is one possible answer.
+type row struct {
+	signature int       // its index; -1 for the answer without a name
+	offset    float64   // log-odds that no weight changes
+	strength  []float32 // by clue of the signature, 0 to 1; negative where it is not seen
+	right     bool
+}
+
+// unseen marks a clue that could not be read.
+const unseen = -1
+
+// NewExample returns a judgement with its label. Where no answer is both of the
+// right root and the right name, those of the right root are right; where there is
+// none of these either, the answer without a name is: nothing that was weighed
+// could be.
+func NewExample(sigs []explain.Signature, j *explain.Judgement, l Label) Example {
+	x := Example{Weight: 1, rows: []row{{signature: -1, offset: j.Unknown.Score}}}
+	var places, both []int
+	for _, c := range j.Candidates {
+		here := !l.Nothing && (l.Entity(c.Entity) || !c.Peer.IsZero() && l.Entity(c.Peer))
+		for k := range sigs {
+			s := &sigs[k]
+			r, ok := newRow(s, k, &c)
+			if !ok {
+				continue
+			}
+			if here {
+				places = append(places, len(x.rows))
+				if l.Signature(s.Name) {
+					both = append(both, len(x.rows))
+				}
+			}
+			x.rows = append(x.rows, r)
+		}
+	}
+	right := both
+	if len(right) == 0 {
+		right = places
+	}
+	if len(right) == 0 {
+		right = []int{0}
+	}
+	for _, i := range right {
+		x.rows[i].right = true
+	}
+	return x
+}
+
+// newRow reads a candidate as an answer of a signature; false where it can be none.
+func newRow(s *explain.Signature, index int, c *explain.Candidate) (row, bool) {
+	if !slices.Contains(s.Roots, c.Entity.Kind) {
+		return row{}, false
+	}
+	if _, _, ok := s.Weigh(c.Entity.Kind, c.Values); !ok {
+		return row{}, false
+	}
+	r := row{signature: index, offset: s.Offset(c), strength: make([]float32, len(s.Clues))}
+	for i := range s.Clues {
+		clue := &s.Clues[i]
+		v, seen := c.Values[clue.Key()]
+		if r.strength[i] = unseen; seen && clue.AskedOf(c.Entity.Kind) {
+			r.strength[i] = float32(clue.Strength(v))
+		}
+	}
+	return r, true
+}

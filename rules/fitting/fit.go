@@ -1,0 +1,164 @@
+package fitting
+
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+)
+
+// Options say how weights are fitted.
+type Options struct {
+	// Ridge is how strongly weights are held to those there were before, in nats
+	// per squared log-odds.
+	Ridge float64
+	// Rounds of gradient descent.
+	Rounds int
+}
+
+// rate and the two memories are those of Adam (Kingma and Ba 2015).
+const (
+	rate   = 0.05
+	memory = 0.9
+	scale  = 0.999
+)
+
+// layout finds a signature's weights in a vector: its prior, then for and against
+// of each clue.
+type layout struct{ first []int }
+
+func layOut(sigs []explain.Signature) (l layout, size int) {
+	for _, s := range sigs {
+		l.first = append(l.first, size)
+		size += 1 + 2*len(s.Clues)
+	}
+	return l, size
+}
+
+// read returns the weights of signatures as a vector.
+func (l layout) read(sigs []explain.Signature) []float64 {
+	var w []float64
+	for _, s := range sigs {
+		w = append(w, s.Prior)
+		for _, c := range s.Clues {
+			w = append(w, c.For, c.Against)
+		}
+	}
+	return w
+}
+
+// write gives signatures the weights of a vector.
+func (l layout) write(sigs []explain.Signature, w []float64) {
+	for k := range sigs {
+		at := l.first[k]
+		sigs[k].Prior = w[at]
+		for i := range sigs[k].Clues {
+			sigs[k].Clues[i].For, sigs[k].Clues[i].Against = w[at+1+2*i], w[at+2+2*i]
+		}
+	}
+}
+
+// Fit gives signatures the weights that make the right answers of the examples
+// likeliest, and returns the mean negative log-likelihood before and after, in
+// nats. A clue never speaks against what it is evidence for: For stays at or above
+// Against.
+func Fit(sigs []explain.Signature, examples []Example, o Options) (before, after float64) {
+	l, size := layOut(sigs)
+	start := l.read(sigs)
+	w := append([]float64(nil), start...)
+	var total float64
+	for _, x := range examples {
+		total += x.Weight
+	}
+	first, second := make([]float64, size), make([]float64, size)
+	for round := 1; round <= o.Rounds; round++ {
+		gradient := make([]float64, size)
+		loss := 0.0
+		for i := range examples {
+			loss += examples[i].descend(l, w, gradient)
+		}
+		if after = loss / total; round == 1 {
+			before = after
+		}
+		for k := range w {
+			g := gradient[k] + 2*o.Ridge*(w[k]-start[k])
+			first[k] = memory*first[k] + (1-memory)*g
+			second[k] = scale*second[k] + (1-scale)*g*g
+			step := first[k] / (1 - math.Pow(memory, float64(round)))
+			w[k] -= rate * step / (math.Sqrt(second[k]/(1-math.Pow(scale, float64(round)))) + 1e-8)
+		}
+		l.order(sigs, w)
+	}
+	l.write(sigs, w)
+	return before, after
+}
+
+// order keeps For at or above Against, both at their mean where they would cross.
+func (l layout) order(sigs []explain.Signature, w []float64) {
+	for k := range sigs {
+		for i := range sigs[k].Clues {
+			at := l.first[k] + 1 + 2*i
+			if w[at] < w[at+1] {
+				w[at] = (w[at] + w[at+1]) / 2
+				w[at+1] = w[at]
+			}
+		}
+	}
+}
+
+// score is the log-odds of an answer.
+func (r *row) score(l layout, w []float64) float64 {
+	if r.signature < 0 {
+		return r.offset
+	}
+	at := l.first[r.signature]
+	sum := r.offset + w[at]
+	for i, s := range r.strength {
+		if s != unseen {
+			sum += float64(s)*w[at+1+2*i] + (1-float64(s))*w[at+2+2*i]
+		}
+	}
+	return sum
+}
+
+// descend adds an example's gradient of the negative log-likelihood and returns
+// that.
+func (x *Example) descend(l layout, w, gradient []float64) float64 {
+	odds := make([]float64, len(x.rows))
+	top := math.Inf(-1)
+	for i := range x.rows {
+		odds[i] = x.rows[i].score(l, w)
+		top = max(top, odds[i])
+	}
+	var all, right float64
+	for i := range odds {
+		odds[i] = math.Exp(odds[i] - top)
+		all += odds[i]
+		if x.rows[i].right {
+			right += odds[i]
+		}
+	}
+	right = max(right, 1e-300)
+	for i := range x.rows {
+		r := &x.rows[i]
+		share := odds[i] / all
+		if r.right {
+			share -= odds[i] / right
+		}
+		if share = x.Weight * share; r.signature >= 0 && share != 0 {
+			r.pull(l, share, gradient)
+		}
+	}
+	return x.Weight * (math.Log(all) - math.Log(right))
+}
+
+// pull adds one answer's part of a gradient.
+func (r *row) pull(l layout, share float64, gradient []float64) {
+	at := l.first[r.signature]
+	gradient[at] += share
+	for i, s := range r.strength {
+		if s != unseen {
+			gradient[at+1+2*i] += share * float64(s)
+			gradient[at+2+2*i] += share * (1 - float64(s))
+		}
+	}
+}

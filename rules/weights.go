@@ -1,0 +1,105 @@
+package rules
+
+import (
+	"io/fs"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+)
+
+// WeightsName is the name of the file, at the top of a folder of signatures, that
+// holds what was fitted to labelled recordings (quintet learn --weights): the prior
+// of each signature and the weights of its clues.
+const WeightsName = "weights.yaml"
+
+// weights are what such a file says of one signature.
+type weights struct {
+	name  string
+	at    at
+	prior float64
+	clues []clueWeights
+}
+
+// clueWeights are the log-odds of a clue that is fully there and not there.
+type clueWeights struct {
+	name         string
+	at           at
+	pro, against float64
+}
+
+// readWeights reads a root's file of weights, if it has one.
+func readWeights(root fs.FS) (out []weights, found bool, problems Problems) {
+	b, err := fs.ReadFile(root, WeightsName)
+	if err != nil {
+		return nil, false, nil // a folder of a site's own signatures has none
+	}
+	r := reader{file: called(root, WeightsName)}
+	if len(b) > maxFile {
+		r.fail(at{1, 1}, "%d bytes; at most %d", len(b), maxFile)
+		return nil, true, r.problems
+	}
+	if n := r.document(b); n != nil {
+		r.mapping(n, "weights file", []field{{"weights", true, func(n *yaml.Node) { out = r.weights(n) }}})
+	}
+	return out, true, r.problems
+}
+
+// named calls fn for each key of a mapping and its value.
+func (r *reader) named(n *yaml.Node, what string, fn func(key, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		r.fail(place(n), "%s: want names and values, found %s", what, kindOf(n))
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		fn(n.Content[i], n.Content[i+1])
+	}
+}
+
+func (r *reader) weights(n *yaml.Node) (out []weights) {
+	r.named(n, "weights", func(key, value *yaml.Node) {
+		w := weights{name: key.Value, at: place(key)}
+		r.mapping(value, "weights of "+key.Value, []field{
+			{"prior", true, func(n *yaml.Node) { w.prior = r.number(n, "prior") }},
+			{"clues", true, func(n *yaml.Node) {
+				r.named(n, "clues", func(key, value *yaml.Node) { w.clues = append(w.clues, r.pair(key, value)) })
+			}},
+		})
+		out = append(out, w)
+	})
+	return out
+}
+
+// pair reads the weights of one clue.
+func (r *reader) pair(key, value *yaml.Node) clueWeights {
+	var xs []float64
+	r.list(value, key.Value, func(n *yaml.Node) { xs = append(xs, r.number(n, key.Value)) })
+	if len(xs) != 2 {
+		r.fail(place(value), "%s: want [for, against], found %d numbers", key.Value, len(xs))
+		xs = []float64{0, 0}
+	}
+	return clueWeights{name: key.Value, at: place(key), pro: xs[0], against: xs[1]}
+}
+
+// setWeights gives signatures the weights of a file.
+func setWeights(set []*parsed, file string, all []weights) Problems {
+	r := reader{file: file}
+	for _, w := range all {
+		s := find(set, w.name)
+		if s == nil {
+			r.warn(w.at, "weights: no signature is named %q", w.name)
+			continue
+		}
+		s.Prior = w.prior
+		for _, c := range w.clues {
+			i := slices.IndexFunc(s.Clues, func(x explain.Clue) bool { return x.Name == c.name })
+			if i < 0 {
+				r.warn(c.at, "weights: %s has no clue named %q", w.name, c.name)
+				continue
+			}
+			s.Clues[i].For, s.Clues[i].Against = c.pro, c.against
+		}
+	}
+	return r.problems
+}
