@@ -26,6 +26,7 @@ type incidentCase struct {
 	// carries its own. strayed counts judgements that disagreed with it.
 	under   telemetry.Entity
 	strayed int
+	naming  naming
 	wanders bool // its relapses pointed to different roots
 	well    bool // the job is well again; the incident may not be
 	failed  bool // in this hurt the job has failed; it may run again since
@@ -366,6 +367,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	k.Entity(&c.under)
 	k.Int(&c.strayed)
 	k.Bool(&c.wanders)
+	c.naming.snapshot(k)
 	k.Bool(&c.well)
 	k.Bool(&c.failed)
 	k.Bool(&c.accepted)

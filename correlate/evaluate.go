@@ -216,7 +216,7 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		e.retell(c, &next, e.cost(c, j, j.Hurt))
 	} else {
 		ev := e.gather(c, j, j.Hurt, g)
-		if answers := e.study(ev, g); e.fades(c, ev, answers, g) {
+		if answers, ok := c.naming.choose(e.study(ev, g), g); !ok || e.fades(c, ev, answers, g) {
 			e.retell(c, &next, ev)
 		} else {
 			e.teller().Tell(&next, ev, answers)

@@ -98,6 +98,9 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		return Began
 	}
 	age := max(j.age(g), hung)
+	if u.n < fewSteps {
+		age = hung // it may be the first of its long steps
+	}
 	longest := j.longest(u)
 	overdue := age >= float64(j.patience()*u.median) && age > longest+u.median || j.stands(g, hung)
 	silent := j.silent(g)

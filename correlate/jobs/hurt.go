@@ -129,18 +129,13 @@ func (h *Hurt) costs() bool {
 	return h.Overdue > 0 || h.Since != 0 || ok && now > float64((1+leastCost)*h.Expected)
 }
 
-const (
-	// longestCalm is for how many seconds at most a job that has relapsed must be
-	// well.
-	longestCalm = 180.0
-	// mostRelapses bounds by how much they lengthen that.
-	mostRelapses = 6
-)
+// mostRelapses bounds by how much relapses lengthen the calm that is wanted.
+const mostRelapses = 5
 
 // Relapse says that this is the n-th relapse of one trouble: each takes twice as
 // long a calm as the one before to be over.
 func (h *Hurt) Relapse(n int) {
-	h.patience = max(h.patience, min(calmAfter<<min(n, mostRelapses), int(longestCalm/max(h.Usual, 1e-3))))
+	h.patience = max(h.patience, calmAfter<<min(n, mostRelapses))
 }
 
 // addSlow counts n slow steps of x seconds that ended by at.

@@ -200,7 +200,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	j.account(at, x, n)
 	switch {
 	case j.Hurt != nil:
-		j.Hurt.sampled.sample(at, x)
+		j.Hurt.sampled.sample(x)
 		j.observeHurt(at, x, n)
 	case clear && (!first || j.rested):
 		j.observeHealthy(at, j.beside(at, x), n)
@@ -249,7 +249,7 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	}
 	j.evidence, j.sum = weigh(j.evidence, u, x), accumulate(j.sum, u, x)
 	if j.evidence == 0 && j.sum == 0 {
-		j.past.wide.sample(at, x)
+		j.past.wide.sample(x)
 		j.release(u)
 		j.file(u, pending{length: x, step: j.Steps}, isLong(u, x))
 		return

@@ -11,8 +11,10 @@ const (
 	pastSteps   = 64 // healthy steps a job is judged against
 	beforeSteps = 20 // healthy steps behind "before" (design A5)
 	// minPast healthy steps are needed before a job is judged at all: with
-	// fewer, its spread is not known.
-	minPast = 8
+	// fewer, its spread is not known. Up to fewSteps it is known badly, and taken
+	// for wider by up to unsureSpread.
+	minPast, fewSteps = 5, 8
+	unsureSpread      = 3.0
 )
 
 // past is the ring of a job's last healthy step lengths, in seconds.
@@ -96,7 +98,16 @@ func (p *past) summary() usual {
 	u.spread = max(u.spread, mad)
 	u.core = max(mad, float64(sigmaFloor*u.median))
 	u.sigma = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * p.memory(u.median, mad))
+	u.spread, u.sigma = float64(u.spread*unsure(u.n)), float64(u.sigma*unsure(u.n))
 	return u
+}
+
+// unsure is by how much more the spread of so many steps may be than it seems.
+func unsure(n int) float64 {
+	if n = max(n, minPast); n >= fewSteps {
+		return 1
+	}
+	return 1 + float64((unsureSpread-1)*float64(fewSteps-n))/float64(fewSteps-minPast)
 }
 
 // fewLongs is one in how many steps may be long for none of them to count among

@@ -39,6 +39,7 @@ func naiveUsual(all []float64) usual {
 		dev = append(dev, math.Abs(x-u.median))
 	}
 	u.spread = max(spreadFloor*u.median, 1.4826*naiveQuantile(dev, 0.5), naiveQuantile(xs, 0.9)-u.median, (naiveQuantile(xs, 0.95)-u.median)/1.5)
+	u.spread *= map[bool]float64{true: 1 + 2*float64(8-max(u.n, 5))/3, false: 1}[u.n < 8] // five steps may vary three times as much as they do
 	return u
 }
 

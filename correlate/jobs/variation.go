@@ -4,37 +4,33 @@ import (
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
-	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // A job's own variation is slower than its last steps show: two jobs whose phases
-// beat slow each other for a minute and then not, for as long as they run. So steps
-// are sampled over a quarter of an hour, too, and those of a degradation that had
-// no cause but the job's own variation are among them.
+// beat slow each other for a minute and then not, for as long as they run. So one
+// step in so many is kept of a thousand, too, and those of a degradation that had no
+// cause but the job's own variation are among them.
 
 const (
-	// variationSteps are kept, one at most every variationEvery.
-	variationSteps = 128
-	variationEvery = telemetry.Duration(7e9)
+	// variationSteps are kept, one in variationStride.
+	variationSteps, variationStride = 128, 8
 	// leastVariation of them are needed to widen what is usual.
 	leastVariation = 24
 )
 
 // variation is a thinned sample of a job's steps.
 type variation struct {
-	lengths []float64      // seconds, the oldest first
-	last    telemetry.Time // when the newest ended
-	sorted  []float64      // the same in order; nil where not yet known
+	lengths []float64 // seconds, the oldest first
+	passed  int       // steps since the newest
+	sorted  []float64 // the same in order; nil where not yet known
 }
 
-// sample takes the step of x seconds that ended at an instant, if it is time for
-// one.
-func (v *variation) sample(at telemetry.Time, x float64) {
-	if v.last != 0 && at.Sub(v.last) < variationEvery {
-		return
+// sample takes one step in variationStride, the first among them.
+func (v *variation) sample(x float64) {
+	if v.passed++; v.passed >= variationStride || len(v.lengths) == 0 {
+		v.passed = 0
+		v.add(x)
 	}
-	v.last = at
-	v.add(x)
 }
 
 func (v *variation) add(x float64) {
@@ -81,6 +77,6 @@ func (v *variation) scale(by float64) {
 
 func (v *variation) snapshot(c *snapshot.Codec) {
 	c.F64s(&v.lengths)
-	c.Time(&v.last)
+	c.Int(&v.passed)
 	v.sorted = nil
 }
