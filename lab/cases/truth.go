@@ -151,7 +151,7 @@ func (b *Build) harms(with *history, i int) []harm {
 func (b *Build) truth(with *history) score.Truth {
 	t := score.Truth{Class: b.Case.Group(), Faults: []score.Fault{}}
 	for i := range b.Faults {
-		t.Faults = append(t.Faults, b.fault(i, with))
+		t.Faults = append(t.Faults, b.named(b.fault(i, with)))
 	}
 	return t
 }
