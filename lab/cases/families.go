@@ -16,6 +16,10 @@ func Families() []string {
 	return out
 }
 
+// ParseFamily returns the family of a name, or says which there are. The empty
+// name is the standard site's.
+func ParseFamily(name string) (worlds.Family, error) { return worlds.Parse(name) }
+
 // healthyEach is every how many seeds of a family a run is healthy.
 const healthyEach = 7
 
