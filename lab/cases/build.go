@@ -29,9 +29,10 @@ type Build struct {
 
 	stage   stage
 	scene   *fault.Scene
-	healthy history     // the same without the faults, up to Until
-	alone   []*history  // of several faults, the run with each of them only
-	set     measure.Set // how many series devices state
+	healthy history                   // the same without the faults, up to Until
+	alone   []*history                // of several faults, the run with each of them only
+	set     measure.Set               // how many series devices state
+	sensed  map[telemetry.Entity]bool // what has a series of its own; nil before the run
 }
 
 // maker builds cases; it keeps the healthy runs that they share.

@@ -5,6 +5,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/random"
 	"github.com/quintet-dc/quintet/lab/sim/worlds"
 	"github.com/quintet-dc/quintet/replay/score"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // Families lists the names of the families of worlds, in the order of reports.
@@ -90,5 +91,15 @@ func (b *Build) named(f score.Fault) score.Fault {
 	for i := range f.Victims {
 		f.Victims[i] = n.Entity(f.Victims[i])
 	}
+	return b.seen(f)
+}
+
+// seen accepts a fan's node where the fan has no sensor: what it heats is all
+// that is known of it.
+func (b *Build) seen(f score.Fault) score.Fault {
+	if f.Entity.Kind != telemetry.Fan || b.sensed[f.Entity] {
+		return f
+	}
+	f.Accept = append(f.Accept, telemetry.Entity{Kind: telemetry.Node, Name: f.Entity.Prefix()})
 	return f
 }

@@ -30,6 +30,12 @@ func (b *Build) play(ctx context.Context, emit func(*telemetry.Record) error) (*
 	for range v.Jobs.Lead {
 		h.add(a.step())
 	}
+	b.sensed = map[telemetry.Entity]bool{}
+	for _, s := range m.Schemas() {
+		for _, e := range s.Entities {
+			b.sensed[e] = true
+		}
+	}
 	if err := m.Start(emit); err != nil {
 		return nil, err
 	}

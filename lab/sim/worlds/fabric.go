@@ -47,6 +47,19 @@ func drawFabric(r *random.Source) Fabric {
 	return f
 }
 
+// drawShared draws a network on which jobs share links: hashed in two thirds of
+// the seeds, oversubscribed in two thirds.
+func drawShared(r *random.Source) Fabric {
+	f := Fabric{Oversubscription: 1}
+	if r.Chance(2.0 / 3) {
+		f.Spread, f.Railed = Hashed, r.Chance(0.5)
+	}
+	if r.Chance(2.0 / 3) {
+		f.Oversubscription = 2
+	}
+	return f
+}
+
 // Neighbours is what others send on the links of a job.
 type Neighbours struct {
 	// Phased says that jobs are in each other's way while they send, by what they
@@ -58,7 +71,7 @@ type Neighbours struct {
 // Tenant is traffic between spines and leaves of hosts that the site does not
 // observe. It is on for Duty of each Period.
 type Tenant struct {
-	Share  float64 // of an uplink's speed while it is on: 0.1 to 0.4
+	Share  float64 // of an uplink's speed while it is on: 0.05 to 0.25
 	Period float64 // seconds: 2 to 90
 	Duty   float64 // share of the period: 0.2 to 0.7
 	Phase  float64 // periods by which it is ahead at second 0: 0 to 1
@@ -66,11 +79,11 @@ type Tenant struct {
 	Each   int
 }
 
-// drawNeighbours draws two to five tenants; ranges are ours.
+// drawNeighbours draws two to four tenants; ranges are ours.
 func drawNeighbours(r *random.Source) Neighbours {
 	n := Neighbours{Phased: true}
-	for range 2 + r.Below(4) {
-		t := Tenant{Share: r.Uniform(0.1, 0.4), Period: logUniform(r, 2, 90), Duty: r.Uniform(0.2, 0.7), Phase: r.Float64(), Each: 2 + r.Below(3)}
+	for range 2 + r.Below(3) {
+		t := Tenant{Share: r.Uniform(0.05, 0.25), Period: logUniform(r, 2, 90), Duty: r.Uniform(0.2, 0.7), Phase: r.Float64(), Each: 2 + r.Below(3)}
 		t.First = r.Below(t.Each)
 		n.Tenants = append(n.Tenants, t)
 	}

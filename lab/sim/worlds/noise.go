@@ -22,7 +22,7 @@ const (
 type Noise struct {
 	Shape Shape
 	// Steps is the deviation of a step's computing time, the same for all ranks
-	// of a job, as a share: 0.003 to 0.03. Ranks scatter by 0.01 besides, as at
+	// of a job, as a share: 0.005 to 0.06. Ranks scatter by 0.01 besides, as at
 	// the standard site. 1 to 2 % is usual (rca.md F.1).
 	Steps float64
 	// Sensors scales the noise of sensors: 1 to 4.
@@ -36,7 +36,7 @@ type Noise struct {
 // drawNoise draws the shapes in turn with equal probability.
 func drawNoise(r *random.Source) Noise {
 	shape := []Shape{Gaussian, Student, AR1, Bimodal}[r.Below(4)]
-	return Noise{Shape: shape, Steps: logUniform(r, 0.003, 0.03), Sensors: Scale(logUniform(r, 1, 4)), Keep: r.Uniform(0.5, 0.95), Often: r.Uniform(0.1, 0.5)}
+	return Noise{Shape: shape, Steps: logUniform(r, 0.005, 0.06), Sensors: Scale(logUniform(r, 1, 4)), Keep: r.Uniform(0.5, 0.95), Often: r.Uniform(0.1, 0.5)}
 }
 
 // Next returns the next value of a noise with deviation 1 after the value before

@@ -80,7 +80,7 @@ func Draw(f Family, seed uint64) World {
 	case Facility:
 		w.Instruments = drawFacility(&r)
 	case JobsFamily:
-		w.Jobs, w.Neighbours.Phased = drawJobs(&r), true
+		w.Jobs, w.Neighbours.Phased, w.Fabric = drawJobs(&r), true, drawShared(&r)
 	case Routing:
 		w.Fabric = drawFabric(&r)
 	case NeighbourFamily:

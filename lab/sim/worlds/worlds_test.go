@@ -53,7 +53,7 @@ func TestDrawVariesOnlyItsFamily(t *testing.T) {
 	may := map[worlds.Family][]string{
 		worlds.PhysicsFamily: {"Physics"}, worlds.NoiseFamily: {"Noise"}, worlds.CadenceFamily: {"Cadence", "Jobs"},
 		worlds.VendorEthernet: {"Fabric", "Instruments"}, worlds.VendorInfiniBand: {"Fabric", "Instruments"},
-		worlds.Facility: {"Instruments"}, worlds.JobsFamily: {"Jobs", "Neighbours"}, worlds.Routing: {"Fabric"},
+		worlds.Facility: {"Instruments"}, worlds.JobsFamily: {"Jobs", "Neighbours", "Fabric"}, worlds.Routing: {"Fabric"},
 		worlds.NeighbourFamily: {"Neighbours"}, worlds.NamesCold: {"Names", "Jobs"},
 	}
 	for _, f := range worlds.Families() {
