@@ -43,6 +43,9 @@ func (c *scoreCommand) Validate() error {
 	if c.Detail && !c.JSON {
 		return errors.New("--detail: goes with --json")
 	}
+	if c.Worlds != "" && len(c.Coarsen) > 1 {
+		return errors.New("--worlds: takes one value of --coarsen")
+	}
 	if c.JSON && c.Worlds == allWorlds {
 		return errors.New("--json: prints one score, and --worlds all asks for several")
 	}

@@ -61,6 +61,9 @@ func (f *labFlags) Validate() error {
 		if _, err := families(f.Worlds); err != nil {
 			return err
 		}
+		if f.Classes != nil || f.Severity != nil || f.Apart || f.Doubles || f.Soak > 0 || f.Report != "" {
+			return errors.New("--worlds: not with --classes, --severity, --apart, --doubles, --soak or --report")
+		}
 	}
 	known := slices.Concat(cases.Classes(), []string{cases.Healthy}, cases.Pairs())
 	for _, c := range f.Classes {
