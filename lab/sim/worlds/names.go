@@ -1,7 +1,6 @@
 package worlds
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -71,8 +70,9 @@ const (
 	standardNode  = "n"
 	standardNIC   = "mlx5_"
 	standardPort  = "eth"
-	standardLeaf  = "p%d-leaf%d"
-	standardSpine = "p%d-spine%d"
+	standardPlane = "p"
+	standardLeaf  = "leaf"
+	standardSpine = "spine"
 )
 
 func join(head, rest string, inside bool) string {
@@ -100,11 +100,12 @@ func (c *convention) adapter(node, nic string) string {
 }
 
 func (c *convention) device(name string) string {
-	var fabric, n int
-	if _, err := fmt.Sscanf(name, standardLeaf, &fabric, &n); err == nil {
+	plane, rest, _ := strings.Cut(name, "-")
+	fabric, ok := number(plane, standardPlane)
+	if n, leaf := number(rest, standardLeaf); ok && leaf {
 		return c.sw(false, fabric, n)
 	}
-	if _, err := fmt.Sscanf(name, standardSpine, &fabric, &n); err == nil {
+	if n, spine := number(rest, standardSpine); ok && spine {
 		return c.sw(true, fabric, n)
 	}
 	return name

@@ -70,7 +70,7 @@ func drawPhysics(r *random.Source) Physics {
 		Hottest: r.Uniform(-2, 8), Coolant: drawScale(r), Pumps: drawScale(r), LinkSpeed: linkSpeeds[r.Below(len(linkSpeeds))],
 		Buffers: drawScale(r), Quanta: Scale(r.Uniform(0.67, 2)), Bursts: drawScale(r), Window: drawScale(r),
 		Retry: []Scale{0.5, 1, 2}[r.Below(3)], Storage: drawScale(r)}
-	for rise := 0.0; rise < 0.6 || rise > 1.05; rise = float64(p.Power) * float64(p.Resistance) {
+	for rise := 0.0; rise < 0.6 || rise > 1.05; rise = p.Power.Of(float64(p.Resistance)) {
 		p.Power, p.Resistance = Scale(logUniform(r, 0.57, 1.7)), drawScale(r)
 	}
 	return p
