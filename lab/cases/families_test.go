@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 	"github.com/quintet-dc/quintet/lab/sim/worlds"
+	"github.com/quintet-dc/quintet/replay/score"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -50,16 +52,16 @@ func TestWriteTraceOfAWorldIsDeterministic(t *testing.T) {
 	}
 }
 
-// heard is what a short recording holds.
-type heard struct {
+// capture is a short recording.
+type capture struct {
 	records []telemetry.Record
 	schemas map[telemetry.Fingerprint]*telemetry.Schema
 	frames  map[telemetry.Fingerprint][]telemetry.Frame
 	ticks   []telemetry.Time
 }
 
-// listen plays some seconds of a healthy run of a world.
-func listen(t *testing.T, f worlds.Family, seed uint64, seconds int) *heard {
+// captured plays some seconds of a healthy run of a world.
+func captured(t *testing.T, f worlds.Family, seed uint64, seconds int) *capture {
 	t.Helper()
 	var m maker
 	b, err := m.build(Case{Class: Healthy, GPUs: 64, Seed: seed, World: f, Minutes: 1})
@@ -67,7 +69,7 @@ func listen(t *testing.T, f worlds.Family, seed uint64, seconds int) *heard {
 		t.Fatal(err)
 	}
 	b.Until = b.stage.world().Jobs.Lead + seconds
-	h := &heard{schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, frames: map[telemetry.Fingerprint][]telemetry.Frame{}}
+	h := &capture{schemas: map[telemetry.Fingerprint]*telemetry.Schema{}, frames: map[telemetry.Fingerprint][]telemetry.Frame{}}
 	_, err = b.play(context.Background(), func(r *telemetry.Record) error {
 		switch r.Kind {
 		case telemetry.SchemaRecord:
@@ -87,7 +89,7 @@ func listen(t *testing.T, f worlds.Family, seed uint64, seconds int) *heard {
 	return h
 }
 
-func (h *heard) frame(b telemetry.EncodedFrame) error {
+func (h *capture) frame(b telemetry.EncodedFrame) error {
 	header, err := b.Header()
 	if err != nil {
 		return err
@@ -114,7 +116,7 @@ func TestAbsentInstrumentsNeverAppear(t *testing.T) {
 				continue
 			}
 			seen[in.Profile] = true
-			h := listen(t, f, seed, 5)
+			h := captured(t, f, seed, 5)
 			if len(h.schemas) == 0 || len(h.frames) == 0 {
 				t.Fatalf("%s, seed %d: %d schemas, %d of them with frames", f, seed, len(h.schemas), len(h.frames))
 			}
@@ -147,7 +149,7 @@ func TestFewSensorsLeavesSome(t *testing.T) {
 		if worlds.Draw(worlds.Facility, seed).Instruments.Sensors == 0 {
 			continue
 		}
-		few, all := byCollector(listen(t, worlds.Facility, seed, 2)), byCollector(listen(t, worlds.Standard, seed, 2))
+		few, all := byCollector(captured(t, worlds.Facility, seed, 2)), byCollector(captured(t, worlds.Standard, seed, 2))
 		if few["redfish"] == 0 || few["redfish"] >= all["redfish"] || few["dcgm"] != all["dcgm"] || few["gnmi"] != all["gnmi"] {
 			t.Errorf("seed %d: sources %v, at the standard site %v", seed, few, all)
 		}
@@ -155,7 +157,7 @@ func TestFewSensorsLeavesSome(t *testing.T) {
 	}
 }
 
-func byCollector(h *heard) map[string]int {
+func byCollector(h *capture) map[string]int {
 	out := map[string]int{}
 	for _, s := range h.schemas {
 		out[s.Source.Collector]++
@@ -169,7 +171,7 @@ func TestCadenceIsTheWorlds(t *testing.T) {
 	staggered, lost := false, false
 	for seed := uint64(1); seed <= 6; seed++ {
 		w := worlds.Draw(worlds.CadenceFamily, seed)
-		h := listen(t, worlds.CadenceFamily, seed, 65)
+		h := captured(t, worlds.CadenceFamily, seed, 65)
 		for print, s := range h.schemas {
 			p := w.Cadence.Of(s.Source.Collector, s.Source.Part)
 			if p == nil {
@@ -224,9 +226,9 @@ func oneByOne(t *testing.T, s *telemetry.Schema, fs []telemetry.Frame) {
 func TestNamesColdHasItsNamesAndStartsLate(t *testing.T) {
 	const seed = 3
 	w := worlds.Draw(worlds.NamesCold, seed)
-	h := listen(t, worlds.NamesCold, seed, 30)
+	h := captured(t, worlds.NamesCold, seed, 30)
 	standard := map[telemetry.Entity]bool{}
-	for _, r := range listen(t, worlds.Standard, seed, 1).records {
+	for _, r := range captured(t, worlds.Standard, seed, 1).records {
 		for _, e := range []telemetry.Entity{r.Edge.From, r.Edge.To} {
 			standard[e] = w.Names.Entity(e) != e
 		}
@@ -291,4 +293,70 @@ func domainOf(c Case) string {
 		return "benign"
 	}
 	return k.Domain
+}
+
+// readings are the values of a metric of a source's first entity.
+func readings(h *capture, part string, metric telemetry.MetricName) []float64 {
+	for print, s := range h.schemas {
+		if s.Source.Part != part || !strings.HasSuffix(s.Source.Target, "0000") {
+			continue
+		}
+		for c := range s.Columns {
+			if s.Columns[c].Metric != metric {
+				continue
+			}
+			var out []float64
+			for _, f := range h.frames[print] {
+				if at := c * len(s.Entities); f.State(at) == telemetry.Present {
+					out = append(out, s.Columns[c].Float(f.Words[at]))
+				}
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// TestNoiseScattersSensors: the bit error rate of a healthy link is constant, so
+// what its readings scatter by is noise.
+func TestNoiseScattersSensors(t *testing.T) {
+	for seed := uint64(1); seed < 50; seed++ {
+		n := worlds.Draw(worlds.NoiseFamily, seed).Noise
+		if n.Sensors < 2.5 || n.Shape != worlds.Gaussian {
+			continue
+		}
+		const metric = "port_pre_fec_ber"
+		usual, noisy := deviation(readings(captured(t, worlds.Standard, seed, 60), "nics", metric)), deviation(readings(captured(t, worlds.NoiseFamily, seed, 60), "nics", metric))
+		if usual <= 0 || noisy < 1.8*usual {
+			t.Errorf("readings scatter by %.3f, with noise scaled by %.1f by %.3f", usual, n.Sensors, noisy)
+		}
+		return
+	}
+}
+
+// deviation is that of numbers over their mean.
+func deviation(xs []float64) float64 {
+	var sum, squares float64
+	for _, x := range xs {
+		sum += x
+	}
+	mean := sum / float64(len(xs))
+	for _, x := range xs {
+		squares += (x - mean) * (x - mean)
+	}
+	return math.Sqrt(squares/float64(len(xs))) / mean
+}
+
+// TestSeenAcceptsTheNodeOfAFanWithoutSensor and only of that.
+func TestSeenAcceptsTheNodeOfAFanWithoutSensor(t *testing.T) {
+	fan := telemetry.Entity{Kind: telemetry.Fan, Name: "host/fan1"}
+	node := telemetry.Entity{Kind: telemetry.Node, Name: "host"}
+	without := Build{sensed: map[telemetry.Entity]bool{}}
+	if f := without.seen(score.Fault{Entity: fan}); !slices.Contains(f.Accept, node) {
+		t.Errorf("a fan without a sensor accepts %v, want its node", f.Accept)
+	}
+	with := Build{sensed: map[telemetry.Entity]bool{fan: true}}
+	if f := with.seen(score.Fault{Entity: fan}); len(f.Accept) > 0 {
+		t.Errorf("a fan with a sensor accepts %v", f.Accept)
+	}
 }
