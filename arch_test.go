@@ -155,17 +155,18 @@ lab/load:                telemetry
 lab/sim:
 lab/sim/random:          correlate/stats
 lab/sim/site:            telemetry
+lab/sim/worlds:          telemetry correlate/stats lab/sim/random
 lab/sim/condition:       lab/sim/site
 lab/sim/state:           telemetry
-lab/sim/measure:         telemetry lab/sim/random lab/sim/site lab/sim/state
+lab/sim/measure:         telemetry lab/sim/random lab/sim/site lab/sim/state lab/sim/worlds
 lab/sim/network:         correlate/stats lab/sim/random
 lab/sim/heat:            correlate/stats lab/sim/random
 lab/sim/gpu:             correlate/stats lab/sim/random
-lab/sim/plant:           correlate/stats lab/sim/condition lab/sim/heat lab/sim/random lab/sim/site lab/sim/state
-lab/sim/fault:           correlate/stats lab/sim/condition lab/sim/plant lab/sim/random lab/sim/site telemetry
+lab/sim/plant:           correlate/stats lab/sim/condition lab/sim/heat lab/sim/random lab/sim/site lab/sim/state lab/sim/worlds
+lab/sim/fault:           correlate/stats lab/sim/condition lab/sim/plant lab/sim/random lab/sim/site lab/sim/worlds telemetry
 lab/sim/work:            correlate/stats lab/sim/random
 lab/sim/world:           telemetry correlate/stats lab/sim/random lab/sim/site lab/sim/condition lab/sim/state lab/sim/network lab/sim/heat
-lab/sim/world:           lab/sim/gpu lab/sim/plant lab/sim/work
+lab/sim/world:           lab/sim/gpu lab/sim/plant lab/sim/work lab/sim/worlds
 lab/cases/baseline:      telemetry correlate/stats
 lab/accuracy:            telemetry correlate/stats correlate/explain replay/score lab/cases lab/cases/baseline
 lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
@@ -183,7 +184,7 @@ lab/wire/nccl:     telemetry lab/board
 lab/wire/plan:     telemetry lab/board
 lab/wire/slurm:    telemetry lab/board
 lab/wire/trainer:  telemetry lab/board
-lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world
+lab/cases: lab/sim/condition lab/sim/fault lab/sim/measure lab/sim/random lab/sim/site lab/sim/state lab/sim/work lab/sim/world lab/sim/worlds
 correlate/correlatetest: telemetry
 engine/enginetest:       telemetry correlate correlate/detect rules engine replay/bundle
 `

@@ -23,6 +23,10 @@ type labCommand struct {
 	Apart    bool   `help:"Magnitudes and lags as no signature is written against."`
 	Seed     uint64 `default:"1" placeholder:"N" help:"Equal seeds make equal runs."`
 	Lean     bool   `help:"Every series that such devices state (25 a switch port, 40 a GPU, 60 a NIC), not only those that something moves."`
+	World    string `placeholder:"FAMILY" help:"With --trace: the family of worlds that the site is drawn from, with the seed; the standard site if not given."`
+	Worlds   string `placeholder:"all|FAMILY" help:"Write recordings of a family of worlds, or of all, into the folder of -o: one for each of --seeds."`
+	Seeds    string `default:"1-25" placeholder:"A-B" help:"With --worlds: which seeds. 1 to 99 are for tuning, from 1001 on for reports."`
+	Out      string `short:"o" placeholder:"DIR" help:"With --worlds: the folder; with --worlds all, one in it for each family."`
 	Minutes  int    `placeholder:"N" help:"How long the run is; as long as the fault needs if not given."`
 
 	Scheduler   string        `default:"slurm" enum:"slurm,kubernetes" help:"On loopback: who runs the training jobs, slurm or kubernetes; what serves runs on Kubernetes in any case."`
@@ -50,6 +54,12 @@ func (c *labCommand) Validate() error {
 		return errors.New("--site and --gpus: one of them says how large the site is")
 	case c.gpus() < 16 || c.gpus() > 16384:
 		return fmt.Errorf("--gpus: %d: want 16 to 16384", c.GPUs)
+	case (c.Worlds != "") != (c.Out != ""):
+		return errors.New("--worlds and -o: both are required")
+	case c.Worlds != "" && (c.Trace != "" || c.World != ""):
+		return errors.New("--worlds: not with --trace or --world")
+	case c.World != "" && c.Trace == "":
+		return errors.New("--world: requires --trace")
 	case c.Minutes < 0 || c.Minutes > 7*24*60:
 		return fmt.Errorf("--minutes: %d: want 0 to a week", c.Minutes)
 	}
@@ -59,6 +69,9 @@ func (c *labCommand) Validate() error {
 // Run writes the trace, or has the site's devices answer until it is told to
 // stop.
 func (c *labCommand) Run(sh *shell) error {
+	if c.Worlds != "" {
+		return c.recordWorlds(sh)
+	}
 	if c.Trace == "" {
 		return c.wire(sh)
 	}
@@ -69,6 +82,9 @@ func (c *labCommand) record(sh *shell) (err error) {
 	name, where, _ := strings.Cut(c.Fault, "@")
 	name, second, _ := strings.Cut(name, "+")
 	k := cases.Case{Class: name, Second: second, Apart: c.Apart, GPUs: c.gpus(), Seed: c.Seed, Minutes: c.Minutes}
+	if k.World, err = cases.ParseFamily(c.World); err != nil {
+		return fmt.Errorf("--world: %w", err)
+	}
 	for _, s := range cases.Severities(name) {
 		if string(s) == c.Severity {
 			k.Severity = s

@@ -43,6 +43,12 @@ func (c *scoreCommand) Validate() error {
 	if c.Detail && !c.JSON {
 		return errors.New("--detail: goes with --json")
 	}
+	if c.Worlds != "" && len(c.Coarsen) > 1 {
+		return errors.New("--worlds: takes one value of --coarsen")
+	}
+	if c.JSON && c.Worlds == allWorlds {
+		return errors.New("--json: prints one score, and --worlds all asks for several")
+	}
 	if c.JSON && len(c.Coarsen) > 1 {
 		return errors.New("--json: prints one score, and --coarsen asks for several")
 	}
@@ -51,8 +57,11 @@ func (c *scoreCommand) Validate() error {
 
 // Run prints the score.
 func (c *scoreCommand) Run(sh *shell) error {
-	if c.Soak > 0 {
+	switch {
+	case c.Soak > 0:
 		return c.soak(sh)
+	case c.Lab && c.Worlds != "":
+		return c.worlds(sh)
 	}
 	reports, err := c.reports(sh)
 	if err != nil {

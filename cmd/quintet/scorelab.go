@@ -26,6 +26,7 @@ type labFlags struct {
 	Seeds     int      `default:"1" placeholder:"N" help:"With --lab: how many seeds a class."`
 	FewSeeds  int      `placeholder:"N" help:"With --apart and --doubles: how many seeds of those; as many as of a class if not given."`
 	Tune      bool     `help:"With --lab: seeds 1 to 99, on which anything may be tuned, instead of those from 1001 on."`
+	Worlds    string   `placeholder:"all|FAMILY" help:"With --lab: a case of a family of worlds for each seed, or of all families: a table by family."`
 	Classes   []string `placeholder:"NAME" help:"With --lab: only these classes; healthy is one of them, and NAME+NAME two at once."`
 	Severity  []string `placeholder:"loud|quiet" help:"With --lab: only these severities, and what has none."`
 	Apart     bool     `help:"With --lab: also the classes whose magnitudes and lags no signature is written against."`
@@ -55,6 +56,14 @@ func (f *labFlags) Validate() error {
 	}
 	if f.Seeds < 1 || f.Tune && f.Seeds > cases.LastTuningSeed {
 		return fmt.Errorf("--seeds: %d: want 1 or more, with --tune at most %d", f.Seeds, cases.LastTuningSeed)
+	}
+	if f.Worlds != "" {
+		if _, err := families(f.Worlds); err != nil {
+			return err
+		}
+		if f.Classes != nil || f.Severity != nil || f.Apart || f.Doubles || f.Soak > 0 || f.Report != "" {
+			return errors.New("--worlds: not with --classes, --severity, --apart, --doubles, --soak or --report")
+		}
 	}
 	known := slices.Concat(cases.Classes(), []string{cases.Healthy}, cases.Pairs())
 	for _, c := range f.Classes {

@@ -14,15 +14,6 @@ import (
 const Start = telemetry.Time(1_790_000_000e9)
 
 const (
-	// health is how long nothing is wrong before the onset: thirty usual steps
-	// of every job and more.
-	health = 240.0
-	// after is how long a run goes on when the fault is over: a slow class's
-	// lateness, and what it takes to resolve.
-	after = 80.0
-	// slowSteps is how many slow steps a fault is to last.
-	slowSteps = 16
-	usualStep = 5.5 // seconds, of the jobs of world.Standard
 	// someSaves is how much longer a fault is to last that shows in checkpoints
 	// alone: three or four of them.
 	someSaves = 300.0
@@ -38,9 +29,10 @@ type Build struct {
 
 	stage   stage
 	scene   *fault.Scene
-	healthy history     // the same without the faults, up to Until
-	alone   []*history  // of several faults, the run with each of them only
-	set     measure.Set // how many series devices state
+	healthy history                   // the same without the faults, up to Until
+	alone   []*history                // of several faults, the run with each of them only
+	set     measure.Set               // how many series devices state
+	sensed  map[telemetry.Entity]bool // what has a series of its own; nil before the run
 }
 
 // maker builds cases; it keeps the healthy runs that they share.
@@ -60,7 +52,7 @@ func (m *maker) build(c Case) (*Build, error) {
 		return nil, fmt.Errorf("case %s: no kind of fault is called %q", c.Name(), c.Class)
 	}
 	b := &Build{Case: c}
-	st := usual(c.GPUs, c.Seed)
+	st := c.stage()
 	st.saves = savesMatter(c.Class) || savesMatter(c.Second)
 	for _, s := range st.others() {
 		found, err := m.on(b, s, k)
@@ -93,7 +85,8 @@ func quiet(c Case) (*Build, error) {
 	if minutes == 0 {
 		minutes = 15
 	}
-	return &Build{Case: c, stage: usual(c.GPUs, c.Seed), Until: 60 * minutes}, nil
+	s := c.stage()
+	return &Build{Case: c, stage: s, Until: max(60*minutes, int(s.pace().health()+s.pace().fault(1)))}, nil
 }
 
 // on tries to place a case's faults on a stage.
@@ -102,7 +95,7 @@ func (m *maker) on(b *Build, s stage, k *fault.Kind) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	w, err := world.New(s.config())
+	w, err := world.New(s.still())
 	if err != nil {
 		return false, fmt.Errorf("case %s: %w", b.Case.Name(), err)
 	}
@@ -136,7 +129,7 @@ func (b *Build) place(k *fault.Kind, which string, besides int) bool {
 	job := b.choose(jobs, besides, &r)
 	places := k.Eligible(b.scene, job)
 	f := fault.Fault{Name: k.Name, Entity: places[r.Below(len(places))], Ramp: k.Ramp, Apart: b.Case.Apart}
-	f.Onset = health + float64(int(r.Uniform(0, 10)*1000))/1000
+	f.Onset = b.stage.pace().health() + float64(int(r.Uniform(0, 10)*1000))/1000
 	if besides >= 0 { // the second begins inside the first's window, but not with it
 		f.Onset += r.Uniform(20, 60)
 	}
@@ -173,7 +166,7 @@ func (b *Build) last() float64 {
 		if b.Case.Severity == Loud {
 			slow = 1.8
 		}
-		f.End = f.Onset + ramp + lag + max(120, slowSteps*usualStep*slow)
+		f.End = f.Onset + ramp + lag + b.stage.pace().fault(slow)
 		if savesMatter(f.Name) {
 			f.End += someSaves
 		}
@@ -207,7 +200,7 @@ func (b *Build) choose(jobs []int, besides int, r *random.Source) int {
 // finish says when the run ends, and fetches the same run without the faults.
 func (m *maker) finish(b *Build) error {
 	if len(b.Faults) > 0 {
-		b.Until = int(b.last() + after)
+		b.Until = int(b.last() + b.stage.pace().after())
 	}
 	var err error
 	b.healthy, _, err = m.shelf.of(b.stage).until(b.stage, b.Until)

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 )
 
 // Severity says how much a fault is to hurt.
@@ -45,11 +47,17 @@ type Case struct {
 	Coarsen int `json:"coarsen,omitempty"`
 	// Minutes of a healthy run; 0 is 15.
 	Minutes int `json:"minutes,omitempty"`
+	// World is the family that the site is drawn from, with the seed; "" is the
+	// standard site.
+	World worlds.Family `json:"world,omitempty"`
 }
 
 // Name is the case in one word, as scores list it: a directory has none like it.
 func (c Case) Name() string {
 	parts := []string{c.Group()}
+	if c.World != worlds.Standard {
+		parts = []string{string(c.World), c.Group()}
+	}
 	if c.Severity != Usual {
 		parts = append(parts, string(c.Severity))
 	}

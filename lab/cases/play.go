@@ -19,16 +19,27 @@ func (b *Build) play(ctx context.Context, emit func(*telemetry.Record) error) (*
 	if a.plan, err = b.plan(); err != nil {
 		return nil, err
 	}
+	v := b.stage.world()
 	m, err := measure.New(a.world.Site(), Measured(a.world.Jobs()), measure.Config{Seed: b.Case.Seed, Start: Start, Imperfect: true,
-		Set: b.set, InfiniBand: b.stage.infiniBand, Coarsen: b.Case.Coarsen})
+		Set: b.set, InfiniBand: b.stage.infiniBand, Coarsen: b.Case.Coarsen,
+		Cadence: v.Cadence, Noise: v.Noise, Instruments: v.Instruments, Names: v.Names})
 	if err != nil {
 		return nil, fmt.Errorf("case %s: %w", b.Case.Name(), err)
+	}
+	h := newHistory(a)
+	for range v.Jobs.Lead {
+		h.add(a.step())
+	}
+	b.sensed = map[telemetry.Entity]bool{}
+	for _, s := range m.Schemas() {
+		for _, e := range s.Entities {
+			b.sensed[e] = true
+		}
 	}
 	if err := m.Start(emit); err != nil {
 		return nil, err
 	}
-	h := newHistory(a)
-	for s := range b.Until {
+	for s := v.Jobs.Lead; s < b.Until; s++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -60,7 +71,7 @@ func (b *Build) simulate(ctx context.Context) (*history, error) {
 	for i := range b.Faults {
 		until = max(until, b.Faults[i].End)
 	}
-	for range min(b.Until, int(until+after)) {
+	for range min(b.Until, int(until+b.stage.pace().after())) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/lab/cases/baseline"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/lab/sim/site"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/score"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -186,7 +188,7 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 
 // outcome puts together what a case came to.
 func (b *Build) outcome(h *history, result *replay.Result, w *witness) Outcome {
-	out := Outcome{Case: b.Case, Score: score.Case{Dir: b.Case.Name(), Class: b.Case.Group(), Fabric: fmt.Sprintf("%d GPUs", b.Case.GPUs),
+	out := Outcome{Case: b.Case, Score: score.Case{Dir: b.Case.Name(), Class: b.Case.Group(), Fabric: b.Case.fabric(),
 		Truth: b.truth(h), Incidents: result.Incidents, Published: result.Published, Worst: result.Worst, Start: result.First, End: result.Last}}
 	out.Score.Edges = w.edges
 	for i := range b.Faults {
@@ -223,15 +225,24 @@ func (b *Build) outcome(h *history, result *replay.Result, w *witness) Outcome {
 	return out
 }
 
+// fabric is the group of sites that a case is scored with.
+func (c Case) fabric() string {
+	if c.World != worlds.Standard {
+		return string(c.World)
+	}
+	return fmt.Sprintf("%d GPUs", c.GPUs)
+}
+
 // jobs are the jobs of the run, and the nodes they run on.
 func (b *Build) jobs() map[string]bool {
 	nodes := map[string]bool{}
 	if b.scene == nil {
 		return nodes
 	}
+	names := b.stage.world().Names
 	for _, j := range b.Hurt {
 		for _, n := range b.scene.Jobs[j].Nodes {
-			nodes[fmt.Sprintf("n%04d", n)] = true
+			nodes[names.Entity(site.NodeName(n)).Name] = true
 		}
 	}
 	return nodes

@@ -12,11 +12,11 @@ import (
 const Soak = "soak"
 
 const (
-	soakMinutes = 360           // of one run
-	soakEvery   = 1800.0        // seconds between the beginnings of two look-alikes, in the mean
-	soakLeast   = 240.0         // seconds one lasts at least …
-	soakMost    = 1200.0        // … and at most
-	soakStart   = health + 60.0 // of the first
+	soakMinutes = 360                // of one run
+	soakEvery   = 1800.0             // seconds between the beginnings of two look-alikes, in the mean
+	soakLeast   = 240.0              // seconds one lasts at least …
+	soakMost    = 1200.0             // … and at most
+	soakStart   = usualHealth + 60.0 // of the first
 )
 
 // firstSoak is how far from the first reported seed those of a soak begin: what
@@ -42,7 +42,7 @@ func (m *maker) soak(c Case) (*Build, error) {
 	if minutes == 0 {
 		minutes = soakMinutes
 	}
-	b := &Build{Case: c, stage: usual(c.GPUs, c.Seed), Until: 60 * minutes}
+	b := &Build{Case: c, stage: c.stage(), Until: 60 * minutes}
 	w, err := world.New(b.stage.config())
 	if err != nil {
 		return nil, fmt.Errorf("case %s: %w", c.Name(), err)
@@ -62,7 +62,7 @@ func (m *maker) soak(c Case) (*Build, error) {
 			t = max(t, b.Faults[n-1].End+120)
 		}
 		length := r.Uniform(soakLeast, soakMost)
-		if t+length+after > float64(b.Until) {
+		if t+length+usualAfter > float64(b.Until) {
 			return b, nil
 		}
 		k := fault.Find(benign[r.Below(len(benign))])

@@ -12,6 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/state"
 	"github.com/quintet-dc/quintet/lab/sim/work"
 	"github.com/quintet-dc/quintet/lab/sim/world"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -27,12 +28,41 @@ type flavour struct {
 // stage is where a case plays: what the site is, what runs on it, without any
 // fault. Cases of one size, seed and flavour share one.
 type stage struct {
-	gpus int
-	seed uint64
+	gpus   int
+	seed   uint64
+	family worlds.Family
 	flavour
 }
 
-func (s stage) name() string { return fmt.Sprintf("%d/%d/%+v", s.gpus, s.seed, s.flavour) }
+func (s stage) name() string {
+	name := fmt.Sprintf("%d/%d/%+v", s.gpus, s.seed, s.flavour)
+	if s.family != worlds.Standard {
+		name += "/" + string(s.family)
+	}
+	return name
+}
+
+// world is the world of a stage.
+func (s stage) world() worlds.World { return worlds.Draw(s.family, s.seed) }
+
+// stage is the kind of site that a case's world and seed have.
+func (c Case) stage() stage {
+	s := usual(c.GPUs, c.Seed)
+	s.family = c.World
+	return s.forced()
+}
+
+// forced gives a stage what its world says of the network.
+func (s stage) forced() stage {
+	f := s.world().Fabric
+	if f.Transport != worlds.AnyTransport {
+		s.infiniBand = f.Transport == worlds.InfiniBand
+	}
+	if f.Spread != worlds.AnySpread {
+		s.adaptive, s.rails = f.Spread == worlds.Adaptive, f.Railed && s.gpus <= 1024
+	}
+	return s
+}
 
 // usual is the kind of site that a seed has: a quarter cooled by air, a fifth
 // InfiniBand, a third cabled by rails, a seventh with adaptive routing.
@@ -53,14 +83,16 @@ func (s stage) others() []stage {
 	} {
 		o := s
 		change(&o)
-		out = append(out, o)
+		if o == o.forced() {
+			out = append(out, o)
+		}
 	}
 	return out
 }
 
 // config is the world of a stage.
 func (s stage) config() world.Config {
-	c := world.Standard(s.gpus, s.seed)
+	c := world.Drawn(s.gpus, s.seed, s.world())
 	c.Air, c.InfiniBand, c.Adaptive, c.ChangesTold = s.air, s.infiniBand, s.adaptive, s.seed%2 == 0
 	if s.rails {
 		c.Site.Wiring = site.Rails
@@ -72,7 +104,7 @@ func (s stage) config() world.Config {
 	for i := range c.Jobs {
 		if t := c.Jobs[i].Training; t != nil {
 			often := *t
-			often.Checkpoint = 14 + int(s.seed%7)
+			often.Checkpoint = s.often(t)
 			c.Jobs[i].Training = &often
 		}
 	}
@@ -81,7 +113,9 @@ func (s stage) config() world.Config {
 
 // scene is the stage as faults see it. It plays the world's first seconds.
 func (s stage) scene(w *world.World, sent []float64) *fault.Scene {
-	out := &fault.Scene{Site: w.Site(), Air: s.air, InfiniBand: s.infiniBand, Adaptive: s.adaptive, Storage: Storage, Sent: sent}
+	v := s.world()
+	out := &fault.Scene{Site: w.Site(), Air: s.air, InfiniBand: s.infiniBand, Adaptive: s.adaptive, Storage: Storage, Sent: sent,
+		Power: v.Physics.Power, Host: v.Physics.Host, Pace: s.pace().severity()}
 	for _, j := range w.Jobs() {
 		f := fault.Job{Name: j.Name, Nodes: j.Nodes, Serving: j.Serving != nil}
 		if t := j.Training; t != nil {

@@ -47,7 +47,7 @@ func WriteTrace(ctx context.Context, c Case, o Recorded) error {
 		b.set = measure.Lean
 	}
 	if o.Minutes > 0 {
-		b.Until = 60 * o.Minutes
+		b.Until = b.stage.world().Jobs.Lead + 60*o.Minutes
 	}
 	if o.Minutes > 0 && len(b.Faults) > 0 {
 		if b.healthy, _, err = m.shelf.of(b.stage).until(b.stage, b.Until); err != nil {

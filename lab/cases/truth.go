@@ -21,8 +21,9 @@ type harm struct {
 }
 
 const (
-	felt     = 1.02 // of its counterfactual, from which on a step is hurt (design A7)
-	feltServ = 1.05 // of a serving job's latency, which wanders more
+	felt       = 1.02 // of its counterfactual, from which on a step is hurt (design A7)
+	feltPhased = 1.04 // where links carry others' phases, which a fault shifts
+	feltServ   = 1.05 // of a serving job's latency, which wanders more
 )
 
 // compare says what became of a job between onset and end.
@@ -121,10 +122,13 @@ func compareServed(with, without *track, onset, end float64) harm {
 	return h
 }
 
-// hurts says whether the job is hurt.
-func (h *harm) hurts(serving bool) bool {
-	if serving {
+// hurts says whether a job of a stage is hurt.
+func (h *harm) hurts(serving bool, s stage) bool {
+	switch {
+	case serving:
 		return h.loss >= feltServ-1
+	case s.world().Neighbours.Phased:
+		return h.stopped || h.loss >= feltPhased-1
 	}
 	return h.stopped || h.loss >= felt-1
 }
@@ -139,7 +143,7 @@ func (b *Build) harms(with *history, i int) []harm {
 	}
 	for k := range with.jobs {
 		h := compare(&with.jobs[k], &b.healthy.jobs[k], f.Onset, f.End)
-		if h.hurts(b.scene.Jobs[k].Serving) {
+		if h.hurts(b.scene.Jobs[k].Serving, b.stage) {
 			out = append(out, h)
 		}
 	}
@@ -151,7 +155,7 @@ func (b *Build) harms(with *history, i int) []harm {
 func (b *Build) truth(with *history) score.Truth {
 	t := score.Truth{Class: b.Case.Group(), Faults: []score.Fault{}}
 	for i := range b.Faults {
-		t.Faults = append(t.Faults, b.fault(i, with))
+		t.Faults = append(t.Faults, b.named(b.fault(i, with)))
 	}
 	return t
 }

@@ -41,7 +41,7 @@ func TestLossIsTheExcessOverTheSameSteps(t *testing.T) {
 	if h.steps != 10 || math.Abs(h.loss-0.25) > 1e-12 || math.Abs(h.excess-1) > 1e-12 || h.hurt != 45 || h.stopped {
 		t.Errorf("%+v; want 10 steps a quarter longer, hurt at 45 s", h)
 	}
-	if h := compare(without, without, 40, 90); h.hurts(false) || h.hurt != 0 {
+	if h := compare(without, without, 40, 90); h.hurts(false, stage{}) || h.hurt != 0 {
 		t.Errorf("a run against itself: %+v", h)
 	}
 }
@@ -82,7 +82,7 @@ func TestServingIsComparedByTheSecond(t *testing.T) {
 		}
 		with.served = append(with.served, x)
 	}
-	if h := compare(with, without, 20, 40); math.Abs(h.loss-0.25) > 1e-6 || h.hurt != 31 || !h.hurts(true) {
+	if h := compare(with, without, 20, 40); math.Abs(h.loss-0.25) > 1e-6 || h.hurt != 31 || !h.hurts(true, stage{}) {
 		t.Errorf("%+v; want half as slow again for half of the time, hurt from second 30", h)
 	}
 }

@@ -14,6 +14,7 @@
 //   - sim/plant: who feeds and cools what, what is drawn on where something
 //     cannot, where flows and temperatures come to rest
 //   - sim/work: jobs, what their ranks do in a step and whom they wait for
+//   - sim/worlds: the parameters by which one site differs from another
 //
 // They meet in three: sim/condition says what is out of order, sim/world moves
 // all of it a second on, sim/state is what instruments could then read. What a

@@ -54,7 +54,7 @@ func benignKinds() []Kind {
 			write: func(w *writing) {
 				first := w.rack * w.scene.Site.NodesPerRack
 				nodes := min(w.scene.Site.Nodes-first, w.scene.Site.NodesPerRack)
-				most := float64(float64(nodes*w.scene.Site.GPUs)*(plant.GPUMost+plant.HostMost)) / plant.ShelfEfficiency
+				most := float64(float64(nodes)*w.scene.nodeMost()) / plant.ShelfEfficiency
 				lower(&w.set.Racks[w.rack].Limit, float64(most*(1-float64(0.03*w.x))))
 			}},
 		{Name: "benign-reorder", Domain: "network", Expect: Benign,

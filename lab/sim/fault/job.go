@@ -13,10 +13,10 @@ func jobKinds() []Kind {
 			}),
 			write: func(w *writing) {
 				if w.job >= 0 {
-					w.set.Jobs[w.job].Input += float64(8 * w.x)
+					w.set.Jobs[w.job].Input += w.scene.Pace.Of(float64(8 * w.x))
 					return
 				}
-				w.set.Nodes[w.node].Input += float64(8 * w.x)
+				w.set.Nodes[w.node].Input += w.scene.Pace.Of(float64(8 * w.x))
 			}},
 		{Name: "storage-slow", Domain: "software", Expect: Incident, Loud: 0.8, Quiet: 0.3, Lag: [2]float64{0, 20},
 			Severity: "share of its bandwidth for reading that storage lacks, up to 0.99; for writing up to 0.7",

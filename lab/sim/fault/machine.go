@@ -24,7 +24,7 @@ func machineKinds() []Kind {
 		{Name: "host-jitter", Domain: "software", Expect: Incident, Loud: 0.7, Quiet: 0.15, Lag: [2]float64{0, 10},
 			Severity: "mean delay that strikes one of a node's ranks in each step, up to 3 s",
 			strike:   node, eligible: in(trains, onNodes),
-			write: func(w *writing) { w.set.Nodes[w.node].Jitter += float64(3 * w.x) }},
+			write: func(w *writing) { w.set.Nodes[w.node].Jitter += w.scene.Pace.Of(float64(3 * w.x)) }},
 		{Name: "slow-rank", Domain: "software", Expect: Incident, Loud: 0.35, Quiet: 0.07, Lag: [2]float64{0, 6},
 			Severity: "seconds by which it is late in each step, up to 5",
 			strike:   []telemetry.Kind{telemetry.Rank, telemetry.Node}, eligible: in(trains, onRanks), write: (*writing).late},
@@ -69,11 +69,11 @@ func onNVLinks(s *Scene, job int) []telemetry.Entity {
 // late makes one rank late, or all of a node.
 func (w *writing) late() {
 	if w.gpu >= 0 {
-		w.set.GPUs[w.gpu].Delay += float64(5 * w.x)
+		w.set.GPUs[w.gpu].Delay += w.scene.Pace.Of(float64(5 * w.x))
 		return
 	}
 	for i := range w.scene.Site.GPUs {
-		w.set.GPUs[w.node*w.scene.Site.GPUs+i].Delay += float64(5 * w.x)
+		w.set.GPUs[w.node*w.scene.Site.GPUs+i].Delay += w.scene.Pace.Of(float64(5 * w.x))
 	}
 }
 

@@ -51,10 +51,10 @@ func onLimits(s *Scene, job int) []telemetry.Entity {
 
 func (w *writing) limit() {
 	left := 1 - float64(0.75*w.x)
-	perNode := float64(float64(w.scene.Site.GPUs) * (plant.GPUMost + plant.HostMost))
+	perNode := w.scene.nodeMost()
 	switch w.fault.Entity.Kind {
 	case telemetry.GPU:
-		lower(&w.set.GPUs[w.gpu].Limit, float64(left*plant.GPUMost))
+		lower(&w.set.GPUs[w.gpu].Limit, float64(left*w.scene.gpuMost()))
 	case telemetry.Node:
 		lower(&w.set.Nodes[w.node].Limit, float64(left*perNode))
 	default:

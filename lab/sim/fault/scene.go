@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/quintet-dc/quintet/lab/sim/plant"
 	"github.com/quintet-dc/quintet/lab/sim/site"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -22,6 +24,18 @@ type Scene struct {
 	// Carried is by job what of that, in any unit, is the job's own, where it is
 	// known: faults on links then strike those that matter to it.
 	Carried [][]float64
+	// Power and Host scale what GPUs and the rest of a node draw at most.
+	Power, Host worlds.Scale
+	// Pace scales severities in seconds a step: the site's steps over the usual
+	// ones, where they are longer.
+	Pace worlds.Scale
+}
+
+// gpuMost and nodeMost are the most that a GPU and a node draw, watts.
+func (s *Scene) gpuMost() float64 { return s.Power.Of(plant.GPUMost) }
+
+func (s *Scene) nodeMost() float64 {
+	return float64(float64(s.Site.GPUs) * (s.gpuMost() + s.Host.Of(plant.HostMost)))
 }
 
 // Job is what a fault has to know of a job.

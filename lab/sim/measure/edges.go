@@ -11,7 +11,9 @@ import (
 // beginning.
 func (m *Meter) Edges(emit func(*telemetry.Record) error) error {
 	var failed error
+	names := m.cfg.Names
 	m.site.Edges(func(e telemetry.Edge) bool {
+		e.From, e.To = names.Entity(e.From), names.Entity(e.To)
 		failed = emit(&telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &e})
 		return failed == nil
 	})
@@ -35,7 +37,7 @@ func (m *Meter) place(job int, from telemetry.Time, emit func(*telemetry.Record)
 	m.placed[job] = true
 	for rank := range j.Ranks {
 		x := &j.Ranks[rank]
-		e := telemetry.Edge{From: j.Entity, To: site.GPUName(x.Node, x.GPU), Relation: telemetry.Runs, Start: from, Received: from, Source: "slurm", Attrs: x.attrs(rank)}
+		e := telemetry.Edge{From: j.Entity, To: m.cfg.Names.Entity(site.GPUName(x.Node, x.GPU)), Relation: telemetry.Runs, Start: from, Received: from, Source: "slurm", Attrs: x.attrs(rank)}
 		if err := emit(&telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &e}); err != nil {
 			return err
 		}

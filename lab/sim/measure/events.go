@@ -33,7 +33,7 @@ func (m *Meter) concerns(x *state.Event, emit func(*telemetry.Record) error) err
 	switch telemetry.EventName(x.Name) {
 	case telemetry.EventXID:
 		if i, ok := m.gpu(x.Entity); ok && strings.HasPrefix(x.Text, "79") {
-			m.lost[i], m.anyLost = true, true
+			m.gone[i], m.anyLost = true, true
 		}
 	case telemetry.EventJobStarted:
 		for i := range m.jobs {
@@ -48,9 +48,9 @@ func (m *Meter) concerns(x *state.Event, emit func(*telemetry.Record) error) err
 // regain hears a lost GPU again once it works.
 func (m *Meter) regain(st *state.State) {
 	m.anyLost = false
-	for i, lost := range m.lost {
+	for i, lost := range m.gone {
 		if lost && st.GPUs[i].Engine > 0 {
-			m.lost[i], lost = false, false
+			m.gone[i], lost = false, false
 		}
 		m.anyLost = m.anyLost || lost
 	}
@@ -80,7 +80,8 @@ func (m *Meter) log(x *state.Event, now telemetry.Duration, emit func(*telemetry
 	if n, ok := m.nodes[host(x.Entity)]; ok && ofHost(x.Entity.Kind) {
 		told = m.hosts[n].at(at)
 	}
-	e := &telemetry.Event{Entity: x.Entity, At: m.cfg.Start.Add(told), Name: telemetry.EventName(x.Name), Text: x.Text, Source: logOf(x.Entity)}
+	entity := m.cfg.Names.Entity(x.Entity)
+	e := &telemetry.Event{Entity: entity, At: m.cfg.Start.Add(told), Name: telemetry.EventName(x.Name), Text: x.Text, Source: logOf(entity)}
 	arrives := at
 	if m.cfg.Imperfect {
 		arrives += ofSeconds(m.events.Uniform(0.01, 0.4))

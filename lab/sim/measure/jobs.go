@@ -70,7 +70,7 @@ func (m *Meter) addJobs() error {
 		t := &m.tellers[i]
 		t.each = max(1, j.Every)
 		t.steps = m.silent(i, "steps", stepColumns(t.each > 1), []telemetry.Entity{j.Entity})
-		if !j.RankTimes {
+		if !j.RankTimes || m.cfg.Instruments.NoRankTimes {
 			continue
 		}
 		for lo := 0; lo < len(j.Ranks); lo += ranksASource {
@@ -128,6 +128,7 @@ func (m *Meter) silent(job int, part string, cols []telemetry.Column, es []telem
 type quiet struct{}
 
 func (quiet) columns() []telemetry.Column { return nil }
+func (quiet) vary(variation) bool         { return true }
 func (quiet) begin(*random.Source, bool)  {}
 func (quiet) read(*reading)               {}
 func (quiet) pass(*state.State)           {}

@@ -6,6 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/random"
 	"github.com/quintet-dc/quintet/lab/sim/site"
 	"github.com/quintet-dc/quintet/lab/sim/state"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -45,6 +46,12 @@ type Config struct {
 	// defaults.
 	Lateness telemetry.Lateness
 	Grid     telemetry.Duration
+
+	// What a world changes; zero is the standard site.
+	Cadence     worlds.Cadence
+	Noise       worlds.Noise // of sensors; only Steps is not read
+	Instruments worlds.Instruments
+	Names       worlds.Names
 }
 
 // Job is what must be known of a job to measure it.
@@ -80,7 +87,7 @@ type Meter struct {
 	tellers []teller // by job
 	past    state.State
 	begun   bool
-	lost    []bool // by GPU: fallen off its bus
+	gone    []bool // by GPU: fallen off its bus
 	anyLost bool
 	placed  []bool // by job
 
@@ -111,7 +118,7 @@ func New(s *site.Site, jobs []Job, cfg Config) (*Meter, error) {
 	if cfg.Switches < second || cfg.Switches%second != 0 || cfg.Boards < 0 || cfg.Boards%second != 0 {
 		return nil, fmt.Errorf("measure: cadence of switches %v, of boards %v: want whole seconds", cfg.Switches, cfg.Boards)
 	}
-	m := &Meter{cfg: cfg, site: s, jobs: jobs, lost: make([]bool, s.Nodes*s.GPUs), placed: make([]bool, len(jobs))}
+	m := &Meter{cfg: cfg, site: s, jobs: jobs, gone: make([]bool, s.Nodes*s.GPUs), placed: make([]bool, len(jobs))}
 	root := random.New(cfg.Seed)
 	m.events = root.Named("events")
 	m.hosts, m.nodes = m.clocks(s.Nodes, "host"), map[string]int{}

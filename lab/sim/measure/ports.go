@@ -71,6 +71,12 @@ func credits() []column[port] {
 	}
 }
 
+// waited is NVOS's xmit-wait, in seconds.
+func waited() column[port] {
+	return column[port]{name: "port_xmit_wait_seconds_total", as: telemetry.Decimal, exp: 6, how: total, small: true,
+		of: func(p *port) float64 { return p.tx.WaitTotal }}
+}
+
 // ticks is PortXmitWait: a tick is the time of 8 bytes on the link, on older
 // ASICs that of 32 bytes on one of its four lanes.
 func ticks(p *port) float64 {
@@ -131,6 +137,9 @@ func packets() []column[port] {
 // flow is the flow control of the site's fabric.
 func (m *Meter) flow() []column[port] {
 	if m.cfg.InfiniBand {
+		if m.cfg.Instruments.WaitSeconds {
+			return append(credits(), waited())
+		}
 		return credits()
 	}
 	return pauses()

@@ -35,29 +35,36 @@ type source struct {
 
 	incarnation, sequence uint64
 	dark                  bool
+
+	devices, turn int // a source that reads its devices one by one: how many, and whose turn it is; 0 reads all at once
 }
 
 // plan is what distinguishes one kind of source from another.
 type plan struct {
-	source   telemetry.Source
-	entities []telemetry.Entity
-	body     body
-	class    telemetry.LatenessClass
-	period   telemetry.Duration
-	clock    *clock // nil: by the time of receipt
-	node, sw int32
-	gpus     bool
-	server   int
-	takes    [2]float64
-	jitter   float64
+	source    telemetry.Source
+	entities  []telemetry.Entity
+	body      body
+	class     telemetry.LatenessClass
+	period    telemetry.Duration
+	clock     *clock // nil: by the time of receipt
+	node, sw  int32
+	gpus      bool
+	server    int
+	takes     [2]float64
+	jitter    float64
+	staggered bool // each entity is read at an instant of its own
 }
 
 // add makes a source. Its random numbers depend on its name alone.
 func (m *Meter) add(p plan) {
+	if !m.vary(&p) {
+		return
+	}
 	r := m.stream("source/" + p.source.String())
+	name, entities := m.named(p.source, p.entities)
 	p.period *= telemetry.Duration(m.cfg.Coarsen)
 	s := &source{
-		schema: &telemetry.Schema{Source: p.source, Class: p.class, Cadence: p.period, Entities: p.entities, Columns: p.body.columns()},
+		schema: &telemetry.Schema{Source: name, Class: p.class, Cadence: p.period, Entities: entities, Columns: p.body.columns()},
 		body:   p.body, clock: p.clock, random: r, period: p.period, received: p.clock == nil, takes: p.takes,
 		node: p.node, sw: p.sw, gpus: p.gpus, server: p.server, incarnation: 1,
 	}
@@ -67,9 +74,13 @@ func (m *Meter) add(p plan) {
 	if m.cfg.Imperfect {
 		s.phase = ofSeconds(r.Uniform(0.02, 0.9)) + second*telemetry.Duration(r.Below(int(p.period/second)))
 		s.jitter = p.jitter
-		s.loss = drawLoss(&r)
+		s.loss = m.lost(&p, &r)
 	} else {
 		s.takes = [2]float64{}
+	}
+	if p.staggered {
+		s.devices = len(entities)
+		s.period /= telemetry.Duration(s.devices)
 	}
 	s.next = s.phase
 	p.body.begin(&r, m.cfg.Imperfect)
@@ -109,6 +120,19 @@ func (m *Meter) heard(s *source, st *state.State) bool {
 // observe lets a source read in the second that ends with st, if its time has
 // come.
 func (m *Meter) observe(s *source, st *state.State, emit func(*telemetry.Record) error) error {
+	if err := m.poll(s, st, emit); err != nil || s.devices == 0 {
+		return err
+	}
+	for s.next <= telemetry.Duration(st.Second)*second {
+		if err := m.poll(s, st, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// poll lets a source read once.
+func (m *Meter) poll(s *source, st *state.State, emit func(*telemetry.Record) error) error {
 	now := telemetry.Duration(st.Second) * second
 	if s.next > now {
 		s.body.pass(st)
@@ -146,7 +170,7 @@ func (s *source) later(t telemetry.Duration) telemetry.Duration {
 // read fills the words of a reading.
 func (m *Meter) read(s *source, st *state.State, share float64) {
 	r := &m.reading // kept: what an interface is given lives on the heap
-	*r = reading{past: &m.past, now: st, share: share, words: s.words, gaps: m.gaps[:0], random: &s.random, imperfect: m.cfg.Imperfect}
+	*r = reading{past: &m.past, now: st, share: share, device: s.device(), words: s.words, gaps: m.gaps[:0], random: &s.random, imperfect: m.cfg.Imperfect}
 	s.body.read(r)
 	if m.anyLost && s.gpus {
 		m.blank(s, r)
@@ -154,6 +178,7 @@ func (m *Meter) read(s *source, st *state.State, share float64) {
 	if m.cfg.Imperfect {
 		s.odd(r, telemetry.Duration(st.Second)*second)
 	}
+	s.alone(r)
 	m.gaps = r.gaps
 }
 
@@ -161,7 +186,7 @@ func (m *Meter) read(s *source, st *state.State, share float64) {
 func (m *Meter) blank(s *source, r *reading) {
 	n := len(s.schema.Entities)
 	for i := range n {
-		if m.lost[int(s.node)*m.site.GPUs+i] {
+		if m.gone[int(s.node)*m.site.GPUs+i] {
 			for at := i; at < len(s.words); at += n {
 				r.gaps, s.words[at] = append(r.gaps, int32(at)), 0
 			}
@@ -180,7 +205,7 @@ func (m *Meter) send(s *source, at, now telemetry.Duration, emit func(*telemetry
 	if !s.received {
 		instant.Source = m.cfg.Start.Add(s.clock.at(at))
 	}
-	f.Instants, f.Words, f.States = append(f.Instants[:0], instant), s.words, m.stated(len(s.words))
+	f.Instants, f.Words, f.States = append(f.Instants[:0], instant), s.words, m.stated(s)
 	b, err := m.enc.AppendFrame(m.buffer[:0], s.schema, f)
 	if err != nil {
 		return fmt.Errorf("measure: %s: %w", s.schema.Source, err)
@@ -189,25 +214,21 @@ func (m *Meter) send(s *source, at, now telemetry.Duration, emit func(*telemetry
 	return m.deliver(b, arrives, now, emit)
 }
 
-// stated turns the gaps of a reading into states; nil where all is present.
-func (m *Meter) stated(n int) []telemetry.State {
-	if len(m.gaps) == 0 {
-		return nil
-	}
-	m.states = m.states[:0]
-	for range n {
-		m.states = append(m.states, telemetry.Present)
-	}
-	for _, g := range m.gaps {
-		m.states[g] = telemetry.Gap
-	}
-	return m.states
-}
-
 // delay is how long an answer takes.
 func (s *source) delay() telemetry.Duration {
 	if s.takes[1] == 0 {
 		return 0
 	}
 	return ofSeconds(s.random.Uniform(s.takes[0], s.takes[1]))
+}
+
+// device is whose turn it is in a source that reads its devices one by one, and
+// passes the turn on.
+func (s *source) device() int {
+	if s.devices == 0 {
+		return all
+	}
+	d := s.turn
+	s.turn = (s.turn + 1) % s.devices
+	return d
 }

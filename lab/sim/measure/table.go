@@ -3,6 +3,7 @@ package measure
 import (
 	"github.com/quintet-dc/quintet/lab/sim/random"
 	"github.com/quintet-dc/quintet/lab/sim/state"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -47,6 +48,9 @@ type column[T any] struct {
 // body reads the words of a source.
 type body interface {
 	columns() []telemetry.Column
+	// vary lets a world change the columns before begin, and reports whether any
+	// are left.
+	vary(v variation) bool
 	begin(r *random.Source, imperfect bool)
 	read(r *reading)
 	// pass is told of a second in which there is no reading.
@@ -60,6 +64,7 @@ type body interface {
 type reading struct {
 	past, now *state.State
 	share     float64
+	device    int // the only entity that is read, or all
 	words     []uint64
 	gaps      []int32
 	random    *random.Source
@@ -77,6 +82,8 @@ type table[T any] struct {
 	base   []uint64  // by series: what a total began with
 	bias   []float64 // by series
 	most   []float64 // by series, of peaks
+	noise  *worlds.Noise
+	before []float64 // by series: what noise was last
 	a, b   []T
 	peaked bool
 }
@@ -116,6 +123,9 @@ func (t *table[T]) begin(r *random.Source, imperfect bool) {
 				t.bias[s] = 0
 			}
 		}
+	}
+	if t.noise != nil {
+		t.before = make([]float64, n*len(t.cols))
 	}
 	if t.peaked {
 		t.most = make([]float64, n*len(t.cols))
@@ -216,21 +226,22 @@ func (t *table[T]) means(c int, words []uint64, r *reading) {
 			continue
 		}
 		if r.imperfect {
-			v = t.blur(k, v, t.bias[c*n+i], r.random)
+			v = t.blur(k, v, c*n+i, r.random)
 		}
 		words[i] = wordOf(k.as, float64(v*t.scale[c]))
 	}
 }
 
 // blur adds what a sensor is off by.
-func (t *table[T]) blur(k *column[T], v, bias float64, r *random.Source) float64 {
+func (t *table[T]) blur(k *column[T], v float64, series int, r *random.Source) float64 {
+	bias := t.bias[series]
 	if k.shift > 0 {
 		v += bias
 	} else {
 		v = float64(v * bias)
 	}
 	if k.noise > 0 {
-		v = float64(v * (1 + float64(k.noise*tent(r))))
+		v = float64(v * (1 + float64(k.noise*t.off(series, r))))
 	}
 	if k.quantum > 0 {
 		v = float64(float64(int64(v/k.quantum+0.5)) * k.quantum)
@@ -266,6 +277,10 @@ func (t *table[T]) peaks(c int, words []uint64, r *reading) {
 	k, n := &t.cols[c], len(t.index)
 	most := t.most[c*n : (c+1)*n]
 	for i := range words {
+		if r.skips(i) {
+			most[i] = max(most[i], k.of(&t.b[i]))
+			continue
+		}
 		words[i] = wordOf(k.as, float64(max(most[i], k.of(&t.b[i]))*t.scale[c]))
 		most[i] = 0
 	}

@@ -155,7 +155,7 @@ func (a *air) blow(pl *Plant, in Input, node int, dt float64) {
 	n.Fans = mean / cruise
 	rated := pl.power.nodeMost
 	if !a.cfg.Air {
-		rated = float64(HostMost * float64(pl.site.GPUs))
+		rated = float64(a.cfg.hostMost() * float64(pl.site.GPUs))
 	}
 	f.exhaust = n.Inlet + min(mostRise, float64(exhaustRise*a.into(pl.site, in, node)/rated)/max(0.02, n.Fans))
 	if !a.cfg.Air {

@@ -4,6 +4,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/condition"
 	"github.com/quintet-dc/quintet/lab/sim/random"
 	"github.com/quintet-dc/quintet/lab/sim/site"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 )
 
 // Config says how a site is fed and cooled.
@@ -15,9 +16,15 @@ type Config struct {
 	// side makes machines brake (the reserve is sold, as in Zhang et al.,
 	// "Flex", ISCA 2021).
 	Side float64
+	// Physics scales what machines draw and how coolant moves.
+	Physics worlds.Physics
 }
 
-// The most that machines draw, watts.
+// gpuMost and hostMost are the most that machines draw in this plant, watts.
+func (c *Config) gpuMost() float64  { return c.Physics.Power.Of(GPUMost) }
+func (c *Config) hostMost() float64 { return c.Physics.Host.Of(HostMost) }
+
+// The most that machines draw at the standard site, watts.
 const (
 	GPUMost    = 700.0  // the H100 board's limit
 	HostMost   = 450.0  // of a node beyond its GPUs, per GPU: a node of 8 is rated at 9.2 kW, a DGX H100 at 10.2
@@ -100,7 +107,7 @@ const startsAt = 0.75
 func (p *Plant) start() {
 	in := Input{GPUWatts: make([]float64, p.site.Nodes*p.site.GPUs), NodeWatts: make([]float64, p.site.Nodes), Condition: condition.New(p.site, 0)}
 	for i := range in.GPUWatts {
-		in.GPUWatts[i] = startsAt * GPUMost
+		in.GPUWatts[i] = float64(startsAt * p.cfg.gpuMost())
 	}
 	for i := range in.NodeWatts {
 		in.NodeWatts[i] = float64(startsAt * p.power.nodeMost)

@@ -74,7 +74,7 @@ const (
 )
 
 func newPower(s *site.Site, cfg Config) power {
-	p := power{nodeMost: float64(float64(s.GPUs) * (GPUMost + HostMost)), efficiency: efficiencies(cfg.Direct),
+	p := power{nodeMost: float64(float64(s.GPUs) * (cfg.gpuMost() + cfg.hostMost())), efficiency: efficiencies(cfg.Direct),
 		racks: make([]rackPower, s.Racks), pdus: make([]supply, 2*s.Rows()), upss: make([]supply, 2*s.Halls()),
 		feeds: make([]supply, 2), rowOf: make([]int, s.Switches()), draw: make([]float64, s.Nodes)}
 	for rack := range p.racks {

@@ -15,6 +15,7 @@ import (
 // nodes are cooled by air, it is there and carries nothing.
 type water struct {
 	air      bool
+	follows  float64 // seconds in which pump controllers find a new speed
 	facility float64 // °C, the day's mean
 	swing    float64 // kelvins up and down in a day
 	turn     float64 // where in the day the run starts, 0 to 1
@@ -66,7 +67,7 @@ const (
 )
 
 func newWater(s *site.Site, r random.Source, cfg Config) water {
-	w := water{air: cfg.Air, facility: r.Uniform(20, 27), swing: r.Uniform(0.5, 1.5), turn: r.Float64(),
+	w := water{air: cfg.Air, follows: cfg.Physics.Pumps.Of(pumpFollows), facility: r.Uniform(20, 27), swing: r.Uniform(0.5, 1.5), turn: r.Float64(),
 		units: make([]unit, s.CDUs()), loops: make([]loop, s.Racks), slots: make([]float64, s.Nodes)}
 	slots := r.Named("slots")
 	for i := range w.slots {
@@ -75,16 +76,16 @@ func newWater(s *site.Site, r random.Source, cfg Config) water {
 	loops := r.Named("loops")
 	for rack := range w.loops {
 		first, last := nodesOf(s, rack)
-		kw := float64((last-first)*s.GPUs) * GPUMost / 1000
+		kw := float64((last-first)*s.GPUs) * cfg.gpuMost() / 1000
 		l := &w.loops[rack]
 		l.nominal = float64(kw * loops.Within(litersPerKW, 0.03))
-		l.heat = heat.Loop{Liters: float64(kw * loopLiters), Effectiveness: 1}
+		l.heat = heat.Loop{Liters: cfg.Physics.Coolant.Of(float64(kw * loopLiters)), Effectiveness: 1}
 		w.units[rack/s.RacksPerCDU].nominal += l.nominal
 	}
 	for i := range w.units {
 		u, at := &w.units[i], r.At(uint64(i))
 		u.speed = 1
-		u.heat = heat.Loop{Liters: float64(u.nominal * at.Uniform(0.35, 0.7)), Effectiveness: at.Uniform(0.75, 0.85)}
+		u.heat = heat.Loop{Liters: cfg.Physics.Coolant.Of(float64(u.nominal * at.Uniform(0.35, 0.7))), Effectiveness: at.Uniform(0.75, 0.85)}
 		u.supply, u.back, u.flow = w.facility, w.facility, u.nominal
 	}
 	for rack := range w.loops {
@@ -141,7 +142,7 @@ func (w *water) pump(g span, c *condition.Set, dt float64) {
 	if able > 0 {
 		wanted = max(1, min(fastest, (1+lost)/able))
 	}
-	u.speed += float64((wanted - u.speed) * (1 - stats.Exp(-dt/pumpFollows)))
+	u.speed += float64((wanted - u.speed) * (1 - stats.Exp(-dt/w.follows)))
 	drive := max(0, float64(able*u.speed)-lost)
 	open := 0.0 // how well the loops let through, over nominal
 	for rack := g.first; rack < g.last; rack++ {

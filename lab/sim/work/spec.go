@@ -40,7 +40,8 @@ type Training struct {
 	Checkpoint        int     // every so many steps; 0 never
 	CheckpointSeconds float64 // in which nothing computes
 	CheckpointBytes   float64
-	Announced         bool // checkpoints are told by events
+	CheckpointGrowth  float64 // by which share of the first each next one takes longer
+	Announced         bool    // checkpoints are told by events
 
 	EvaluateEvery int // steps after which it evaluates; 0 never
 	EvaluateFor   int // steps

@@ -24,7 +24,8 @@ func (w *World) observe(from float64) {
 			}
 		}
 	}
-	w.dirty = w.fabric.pass() || w.dirty
+	w.dirty = w.fabric.pass() || w.dirty || w.cfg.Neighbours.Phased && !first
+	w.dirty = w.tenants.begin(w.state.Second) || w.dirty
 	if wired || machines && w.nodesChanged() {
 		before := w.fabric.mark
 		w.fabric.update(c, w.plant)
@@ -266,15 +267,19 @@ func (w *World) weight(nic int32) float64 {
 // offer works out what a job offers each link in the mean, and what its incast
 // does, which is on beside the rest of the job's traffic.
 func (w *World) offer(job int) {
-	o, perSecond, running := w.offers[job], 1.0, false
+	o, perSecond, running, phased := w.offers[job], 1.0, false, false
 	o.clear()
 	if t := w.training[job]; t != nil {
 		perSecond, running = 1/t.estimate(), t.phase != off
+		phased = w.cfg.Neighbours.Phased && w.state.Second > 0
 	} else {
 		running = w.serving[job].running
 	}
 	for _, t := range w.traffic(job) {
 		if t != nil && !t.fluid && running {
+			if phased {
+				perSecond = t.recent
+			}
 			o.add(t, perSecond)
 		}
 	}
@@ -301,6 +306,7 @@ func (w *World) sum() {
 			w.total.stop[l] += o.stop[l]
 		}
 	}
+	w.tenants.add(w.total)
 }
 
 // besides is what all but one offer. The rest of a difference that is nothing

@@ -51,7 +51,7 @@ func (s *solver) effects(t *traffic) {
 		} else {
 			// Devices renew before a pause ends and end it by a frame of zero: half
 			// as many again as the least.
-			e.frames = float64(1.5 * network.LeastPauseFrames(q.stop, speed))
+			e.frames = s.quanta.Of(float64(1.5 * network.LeastPauseFrames(q.stop, speed)))
 		}
 		s.slot[l] = int32(len(t.links))
 		t.links = append(t.links, e)
@@ -159,6 +159,7 @@ func (s *solver) notify(t *traffic, f *flow, mark float64) {
 // apply adds what a traffic did in the second to the counters. moment draws what
 // gauges meet at its end.
 func (t *traffic) apply(st *state.State, moment random.Source) {
+	t.recent = t.share
 	if t.active <= 0 {
 		return
 	}

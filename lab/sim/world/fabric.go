@@ -8,6 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/plant"
 	"github.com/quintet-dc/quintet/lab/sim/random"
 	"github.com/quintet-dc/quintet/lab/sim/site"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 )
 
 // fabric is what each link can do under the condition. Slices are by link
@@ -38,6 +39,7 @@ type fabric struct {
 
 	powered []bool // switches
 
+	retry   int     // seconds that flows stand still on a link that is gone
 	gone    []int32 // links that went down in the last seconds …
 	waiting []int   // … and by link, how many seconds their flows still wait
 	mark    uint64  // of all that decides about rates
@@ -49,9 +51,9 @@ type pile struct {
 	share  float64
 }
 
-func newFabric(s *site.Site, seed random.Source) *fabric {
+func newFabric(s *site.Site, seed random.Source, p worlds.Physics) *fabric {
 	n := s.Links()
-	f := &fabric{site: s, sender: make([]int32, n), receiver: make([]int32, n), nic: make([]int32, n), leaf: make([]int32, n),
+	f := &fabric{site: s, retry: int(p.Retry.Of(retry)), sender: make([]int32, n), receiver: make([]int32, n), nic: make([]int32, n), leaf: make([]int32, n),
 		base: make([]float64, n), celsius: make([]float64, n), bursts: make([]float64, n), up: make([]bool, n),
 		speed: make([]float64, n), drain: make([]float64, n), hold: make([]bool, n), lost: make([]float64, n),
 		damaged: make([]float64, n), reorder: make([]float64, n), ber: make([]float64, n), corrected: make([]float64, n),
@@ -67,7 +69,7 @@ func newFabric(s *site.Site, seed random.Source) *fabric {
 		r := seed.At(uint64(l))
 		f.base[l] = r.Within(-8, 0.3) // 1e-8 in health, rca.md B.2
 		f.celsius[l] = r.Within(50, 2.5)
-		f.bursts[l] = r.LogNormal(1, 0.5)
+		f.bursts[l] = p.Bursts.Of(r.LogNormal(1, 0.5))
 	}
 	return f
 }
@@ -190,7 +192,7 @@ func (f *fabric) link(l int32, up bool, c *condition.Link) {
 		if f.waiting[l] == 0 {
 			f.gone = append(f.gone, l)
 		}
-		f.waiting[l] = retry
+		f.waiting[l] = f.retry
 	}
 	f.up[l] = up
 	if !up {

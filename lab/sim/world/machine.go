@@ -50,13 +50,14 @@ type sums struct {
 	nvlink                                 float64 // bytes
 }
 
-func newMachine(seed random.Source, air bool) machine {
-	m := machine{model: gpu.Draw(gpu.H100(), seed.Named("chip")), on: true, works: true}
-	if air {
+func newMachine(seed random.Source, cfg *Config) machine {
+	m := machine{model: chip(seed.Named("chip"), &cfg.Physics), on: true, works: true}
+	if cfg.Air {
 		m.body = heat.Heatsink(seed.Named("sink"))
 	} else {
 		m.body = heat.Plate(seed.Named("plate"))
 	}
+	m.body = cooled(m.body, &cfg.Physics)
 	m.governor = m.model.Start()
 	return m
 }
@@ -200,7 +201,7 @@ func (w *World) drawn() {
 		st.Nodes[n].Up = w.machines[n*w.site.GPUs].on
 		w.hosts[n] = 0
 		if st.Nodes[n].Up {
-			w.hosts[n] = hostIdle + float64(hostBusy*engine)/float64(w.site.GPUs)
+			w.hosts[n] = w.cfg.Physics.Host.Of(hostIdle + float64(hostBusy*engine)/float64(w.site.GPUs))
 		}
 		w.nodeWatts[n] = sum + w.hosts[n]
 		st.Nodes[n].Watts = w.nodeWatts[n]

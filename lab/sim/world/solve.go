@@ -6,6 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/condition"
 	"github.com/quintet-dc/quintet/lab/sim/network"
 	"github.com/quintet-dc/quintet/lab/sim/random"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 )
 
 // solver finds what rate each flow of a traffic gets and what that does to
@@ -17,6 +18,8 @@ type solver struct {
 	adaptive  bool
 	marking   network.Marking
 	reaction  network.Reaction
+	window    float64      // packets in flight
+	quanta    worlds.Scale // of the pause frames for a second of pause
 
 	known    [256][2]float64 // rates and their equilibrium
 	fair     network.Solver
@@ -81,9 +84,11 @@ const (
 	spill = 0.5
 )
 
-func newSolver(f *fabric, infinite, adaptive bool) *solver {
+func newSolver(f *fabric, cfg *Config) *solver {
 	n := f.site.Links()
-	s := &solver{fabric: f, infinite: infinite, adaptive: adaptive, marking: network.DefaultMarking(f.site.Speed),
+	p := &cfg.Physics
+	s := &solver{fabric: f, infinite: cfg.InfiniBand, adaptive: cfg.Adaptive, marking: buffered(network.DefaultMarking(f.site.Speed), p.Buffers),
+		window: p.Window.Of(window), quanta: p.Quanta,
 		reaction: network.DefaultReaction(packet), free: make([]float64, n), links: make([]network.Link, n),
 		potential: make([]float64, n), paced: make([]float64, n), flows: make([]float64, n), used: make([]float64, n), state: make([]queue, n),
 		slot: make([]int32, n), byNIC: make([]float64, f.site.HostCables()), nicSlot: make([]int32, f.site.HostCables())}
@@ -484,7 +489,7 @@ func (s *solver) goodput(f *flow, rate float64) {
 		f.lost = min(1, f.lost+s.disorder(f, disorder))
 	}
 	f.rate = float64(rate * eager)
-	f.wire = 1 + float64(window*f.lost)
+	f.wire = 1 + float64(s.window*f.lost)
 	if f.lost > 0.999 {
 		f.rate, f.wire = 0, 1
 	}

@@ -2,8 +2,8 @@ package world
 
 import (
 	"github.com/quintet-dc/quintet/lab/sim/random"
-	"github.com/quintet-dc/quintet/lab/sim/site"
 	"github.com/quintet-dc/quintet/lab/sim/work"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 )
 
 // Standard is a site of so many GPUs with jobs as sites have them, drawn from a
@@ -11,13 +11,22 @@ import (
 // one on twenty nodes, two others of which one serves, and idle nodes; six jobs
 // from 1,024 on and nine from 8,192. A job's nodes are scattered over leaves, so
 // that its rings cross the spines.
-func Standard(gpus int, seed uint64) Config {
-	cfg := Config{Site: site.Sized(gpus), Seed: seed}
+func Standard(gpus int, seed uint64) Config { return Drawn(gpus, seed, worlds.World{}) }
+
+// Drawn is Standard in another world: what the world leaves at zero is the
+// same, to the last bit.
+func Drawn(gpus int, seed uint64, v worlds.World) Config {
+	cfg := Config{Site: varied(gpus, &v), Seed: seed, Physics: v.Physics, Noise: v.Noise, Hashed: v.Fabric.Spread == worlds.Hashed, Neighbours: v.Neighbours}
 	r := random.New(seed)
 	r = r.Named("standard")
 	nodes := cfg.Site.Nodes
-	p := &placer{free: interleaved(nodes), random: &r}
+	p := &placer{free: interleaved(nodes), random: &r, world: &v.Jobs, speed: cfg.Site.Speed}
+	if p.speed == 0 {
+		p.speed = 400e9
+	}
 	switch {
+	case v.Jobs.Split != nil && nodes >= len(v.Jobs.Split):
+		p.split(nodes)
 	case nodes <= 3:
 		p.train("train-a", nodes)
 	case nodes < 16:
@@ -49,6 +58,8 @@ type placer struct {
 	free   []int
 	random *random.Source
 	jobs   []work.Spec
+	world  *worlds.Jobs
+	speed  float64 // of a link, bits per second
 }
 
 // interleaved orders nodes so that neighbours are far from each other: under
@@ -81,6 +92,7 @@ func (p *placer) train(name string, nodes int) {
 	t := &work.Training{Tensor: 8, Pipeline: 1, Seconds: r.Uniform(2.4, 4), Bound: r.Uniform(0.65, 0.85), TensorShare: r.Uniform(0.08, 0.15),
 		Microbatches: 16 + 8*r.Below(4), Overlap: r.Uniform(0.5, 0.65), Every: 1, Ranks: r.Chance(0.8),
 		Announced: r.Chance(0.6), Timeout: r.Uniform(30, 90), Restart: r.Uniform(60, 180)}
+	p.pace(t)
 	switch {
 	case n%4 == 0 && n >= 8 && r.Chance(0.5):
 		t.Pipeline = 4
@@ -94,7 +106,7 @@ func (p *placer) train(name string, nodes int) {
 		}
 	}
 	// A NIC's rate times parts of a step's computing.
-	line := float64(useful*400e9) / 8
+	line := float64(useful*p.speed) / 8
 	t.Ring = float64(line * t.Seconds * r.Uniform(0.45, 0.65))
 	t.Stage = float64(line * t.Seconds * r.Uniform(0.005, 0.015))
 	if t.Experts > 1 {
@@ -112,6 +124,7 @@ func (p *placer) train(name string, nodes int) {
 	if r.Chance(0.15) {
 		t.Every = 2 + r.Below(4)
 	}
+	p.rhythm(t)
 	// Tokens such that the work at the top clock is what about half the peak
 	// would do: what is lost to clocks, bubbles and the network comes off.
 	t.FLOPs = r.Uniform(2e11, 8e11)

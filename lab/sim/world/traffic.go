@@ -27,6 +27,7 @@ type traffic struct {
 	nics    []nicEffect
 
 	share, active float64 // of the second that passes: shares sent, seconds on
+	recent        float64 // shares sent in the second before
 	on            bool    // at its end
 	// went is how many shares had gone when the second began, so counted that
 	// each begins at a whole number.
@@ -102,11 +103,12 @@ type router struct {
 	fabric   *fabric
 	seed     uint64
 	adaptive bool
+	blind    bool              // paths are hashed in health too
 	load     [layers][]float64 // by link: flows that were led there
 }
 
-func newRouter(f *fabric, seed uint64, adaptive bool) *router {
-	r := &router{site: f.site, fabric: f, seed: seed, adaptive: adaptive}
+func newRouter(f *fabric, seed uint64, cfg *Config) *router {
+	r := &router{site: f.site, fabric: f, seed: seed, adaptive: cfg.Adaptive, blind: cfg.Hashed}
 	for i := range r.load {
 		r.load[i] = make([]float64, f.site.Links())
 	}
@@ -125,7 +127,10 @@ func (r *router) plan(t *traffic) {
 		f := &t.flows[i]
 		from, to := r.end(f.from), r.end(f.to)
 		leaf, spine := r.site.Choices(from, to)
-		if leaf > 1 {
+		switch {
+		case leaf > 1 && r.blind:
+			f.plan = [2]int{network.Choose(r.seed, r.key(f), leaf), network.Choose(r.seed+1, r.key(f), spine)}
+		case leaf > 1:
 			f.plan = r.emptiest(t, f, [2]int{leaf, spine}, false)
 		}
 		r.count(t, f, r.site.Path(t.paths[4*i:4*i], from, to, f.plan))

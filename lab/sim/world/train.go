@@ -121,7 +121,7 @@ func (t *training) begin(w *World, now float64) {
 	c, spec := &w.condition.Jobs[t.index], t.job.Training
 	t.began, t.phase = now, loading
 	t.factor = c.Work
-	t.task = work.Task{Work: c.Work, Stage: c.Stage, StageMore: c.StageMore, Experts: c.Experts}
+	t.task = work.Task{Work: t.scatter(w, c.Work), Stage: c.Stage, StageMore: c.StageMore, Experts: c.Experts}
 	if n := spec.EvaluateEvery; n > 0 && t.step >= n && t.step%n < spec.EvaluateFor {
 		t.task.Evaluates = true
 	}
@@ -331,7 +331,7 @@ func (t *training) send(w *World, now, to float64) float64 {
 func (t *training) finish(w *World, now float64) {
 	spec := t.job.Training
 	if n := spec.Checkpoint; n > 0 && (t.step+1)%n == 0 && !t.task.Evaluates {
-		t.save = float64(spec.CheckpointSeconds*w.condition.Jobs[t.index].Checkpoint) / max(w.condition.Storage.Write, 0.001)
+		t.save = float64(t.growth()*spec.CheckpointSeconds*w.condition.Jobs[t.index].Checkpoint) / max(w.condition.Storage.Write, 0.001)
 		t.writeRate = spec.CheckpointBytes / max(t.save, tick)
 		t.phase, t.until = saving, now+t.save
 		if spec.Announced {
@@ -341,6 +341,24 @@ func (t *training) finish(w *World, now float64) {
 	}
 	t.report(w, now)
 }
+
+// growth is by how much a checkpoint is larger than the job's first.
+func (t *training) growth() float64 {
+	spec := t.job.Training
+	return 1 + float64(spec.CheckpointGrowth*float64((t.step+1)/spec.Checkpoint-1))
+}
+
+// scatter puts the world's noise of step times on a step's work.
+func (t *training) scatter(w *World, work float64) float64 {
+	n := &w.cfg.Noise
+	if n.Steps == 0 {
+		return work
+	}
+	return float64(work * max(least, 1+float64(n.Steps*n.At(t.seed.Named("noise"), t.step))))
+}
+
+// least is what noise leaves of a step's work at least.
+const least = 0.5
 
 func (t *training) saveEnds(w *World, now float64) {
 	t.saved = t.step + 1

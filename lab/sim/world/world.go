@@ -11,6 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/site"
 	"github.com/quintet-dc/quintet/lab/sim/state"
 	"github.com/quintet-dc/quintet/lab/sim/work"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -25,6 +26,11 @@ type Config struct {
 	Adaptive    bool // routing that spreads by load instead of by hash
 	ChangesTold bool // a change of a switch's, NIC's or limit's setting is told by an event
 	Plant       plant.Config
+
+	Physics    worlds.Physics
+	Noise      worlds.Noise // of step times; only Steps and the shape are read
+	Hashed     bool         // paths are hashed in health too, not picked
+	Neighbours worlds.Neighbours
 }
 
 // World is a simulated site. It is not for concurrent use.
@@ -48,6 +54,7 @@ type World struct {
 	offers   []*offered  // by job, then of what each sends besides
 	total    *offered
 	others   *offered
+	tenants  *tenants // nil where there are none
 
 	condition *condition.Set // of the second
 	last      *condition.Set // of the one before
@@ -65,27 +72,28 @@ func New(cfg Config) (*World, error) {
 		return nil, err
 	}
 	w := &World{cfg: cfg, site: s, seed: random.New(cfg.Seed)}
-	w.cfg.Plant.Air = cfg.Air
+	w.cfg.Plant.Air, w.cfg.Plant.Physics = cfg.Air, cfg.Physics
 	if err := w.addJobs(); err != nil {
 		return nil, err
 	}
 	w.plant = plant.New(s, w.seed.Named("plant"), w.cfg.Plant)
-	w.fabric = newFabric(s, w.seed.Named("fabric"))
+	w.fabric = newFabric(s, w.seed.Named("fabric"), cfg.Physics)
 	hash := w.seed.Named("hash")
-	w.router = newRouter(w.fabric, hash.Uint64(), cfg.Adaptive)
-	w.solver = newSolver(w.fabric, cfg.InfiniBand, cfg.Adaptive)
+	w.router = newRouter(w.fabric, hash.Uint64(), &w.cfg)
+	w.solver = newSolver(w.fabric, &w.cfg)
+	w.tenants = newTenants(s, cfg.Neighbours.Tenants)
 	w.gpuWatts, w.nodeWatts, w.hosts = make([]float64, s.Nodes*s.GPUs), make([]float64, s.Nodes), make([]float64, s.Nodes)
 	w.powered = make([]bool, s.Switches()+s.Nodes)
 	w.last = condition.New(s, len(w.jobs))
 	w.condition = w.last
 	chips := w.seed.Named("gpu")
 	for g := range s.Nodes * s.GPUs {
-		w.machines = append(w.machines, newMachine(chips.At(uint64(g)), cfg.Air))
+		w.machines = append(w.machines, newMachine(chips.At(uint64(g)), &w.cfg))
 	}
 	w.newState()
 	w.startJobs()
 	for n := range w.hosts {
-		w.hosts[n] = hostIdle
+		w.hosts[n] = cfg.Physics.Host.Of(hostIdle)
 	}
 	w.supply()
 	for g := range w.machines {
@@ -202,6 +210,7 @@ func (w *World) Step(c *condition.Set) *state.State {
 	w.supply()
 	w.observe(from)
 	w.fabric.background(&w.state, w.cfg.InfiniBand)
+	w.tenants.count(&w.state)
 	for _, v := range w.serving {
 		if v != nil {
 			v.advance(w, from)
@@ -242,8 +251,8 @@ func (w *World) write(from float64) {
 	for i := range st.NICs {
 		st.NICs[i].Stalled = 0
 	}
-	st.Storage.ReadLatency = 0.8e-3 / max(w.condition.Storage.Read, 0.001)
-	st.Storage.WriteLatency = 1.5e-3 / max(w.condition.Storage.Write, 0.001)
+	st.Storage.ReadLatency = w.cfg.Physics.Storage.Of(0.8e-3) / max(w.condition.Storage.Read, 0.001)
+	st.Storage.WriteLatency = w.cfg.Physics.Storage.Of(1.5e-3) / max(w.condition.Storage.Write, 0.001)
 	queues := w.seed.Named("queues")
 	moment := queues.At(uint64(st.Second))
 	for i := range w.jobs {
