@@ -47,7 +47,7 @@ func (j Judged) Case(ctx context.Context, path string) (score.Case, error) {
 			j.Warn(path, w)
 		}
 	}
-	return score.Case{Dir: path, Class: d.class, Truth: truth, Incidents: result.Incidents, Published: result.Published,
+	return score.Case{Dir: path, Class: d.class, Truth: truth, Incidents: result.Incidents, Published: result.Published, Affected: result.Affected,
 		Edges: d.edges, Steps: d.steps, Start: d.start, End: d.end}, nil
 }
 

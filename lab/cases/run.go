@@ -187,7 +187,7 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 // outcome puts together what a case came to.
 func (b *Build) outcome(h *history, result *replay.Result, w *witness) Outcome {
 	out := Outcome{Case: b.Case, Score: score.Case{Dir: b.Case.Name(), Class: b.Case.Group(), Fabric: fmt.Sprintf("%d GPUs", b.Case.GPUs),
-		Truth: b.truth(h), Incidents: result.Incidents, Published: result.Published, Worst: result.Worst, Start: result.First, End: result.Last}}
+		Truth: b.truth(h), Incidents: result.Incidents, Published: result.Published, Worst: result.Worst, Affected: result.Affected, Start: result.First, End: result.Last}}
 	out.Score.Edges = w.edges
 	for i := range b.Faults {
 		if b.Case.Class == Soak {
