@@ -26,6 +26,8 @@ type RunConfig struct {
 	// Findings, if any, is called with the findings that a tick began or ended;
 	// they are valid until it returns.
 	Findings func(at telemetry.Time, f []detect.Finding)
+	// Hide, if any, says which records the engine does not get.
+	Hide func(r *telemetry.Record) bool
 }
 
 // Result is what a replay came to.
@@ -132,7 +134,7 @@ func (p *play) restore(rec *Recording) error {
 }
 
 func (p *play) record(position uint64, r *telemetry.Record) error {
-	if p.warm && position <= p.after {
+	if p.warm && position <= p.after || p.c.Hide != nil && p.c.Hide(r) {
 		return nil
 	}
 	if r.Kind == telemetry.TickRecord {

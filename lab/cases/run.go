@@ -151,7 +151,7 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	cfg := r.o.Ablation.engine(r.o.Engine, c)
+	cfg := r.o.Ablation.Engine(r.o.Engine, c.Class, c.Second)
 	cfg.Correlate.Site = b.stage.name()
 	stream, err := replay.NewStream(ctx, replay.RunConfig{Engine: cfg})
 	if err != nil {
@@ -169,7 +169,7 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 				return err
 			}
 		}
-		if r.o.Ablation.hides(rec) {
+		if r.o.Ablation.Hides(rec) {
 			return nil
 		}
 		return stream.Apply(rec)

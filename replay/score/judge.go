@@ -63,7 +63,9 @@ type FalseAlarm struct {
 	Opened    telemetry.Time   `json:"opened"`
 	Answer    telemetry.Entity `json:"answer"`
 	Signature string           `json:"signature"`
-	Benign    bool             `json:"benign"` // it accuses a benign change
+	// Confidence is that of the root.
+	Confidence float64 `json:"confidence"`
+	Benign     bool    `json:"benign"` // it accuses a benign change
 }
 
 // forecast is a published confidence and whether its root was right.
@@ -184,7 +186,7 @@ func (j *judged) falseRisks(left []*explain.Incident) {
 
 func (j *judged) alarm(s *sheet, inc *explain.Incident, benign bool) {
 	s.falses = append(s.falses, FalseAlarm{Dir: j.c.Dir, Class: j.c.class(), Incident: inc.ID, Opened: inc.Opened,
-		Answer: inc.Root.Entity, Signature: inc.Root.Signature, Benign: benign})
+		Answer: inc.Root.Entity, Signature: inc.Root.Signature, Confidence: inc.Root.Confidence, Benign: benign})
 	s.forecast(inc, false)
 }
 
