@@ -166,7 +166,13 @@ func (c *scoreCommand) labRow(sh *shell, s evaluation.Set, a cases.Ablation, tit
 	if err != nil {
 		return evaluation.Row{}, err
 	}
-	return evaluation.NewRow(s, &report), nil
+	row := evaluation.NewRow(s, &report)
+	for i := range outcomes {
+		if out := &outcomes[i]; out.Dropped != "" {
+			row.Dropped = append(row.Dropped, out.Case.Name()+": "+out.Dropped)
+		}
+	}
+	return row, nil
 }
 
 // ablate scores the sets without each part, and prints what it is worth.

@@ -29,6 +29,7 @@ type Row struct {
 	Detail      score.Detail       `json:"detail"`
 	Reliability []score.Bin        `json:"reliability"`
 	Cases       []Case             `json:"cases"`
+	Dropped     []string           `json:"dropped,omitempty"` // cases of the lab that physics does not allow, and why
 	Faults      []score.Verdict    `json:"faults"`
 	FalseAlarms []score.FalseAlarm `json:"false_alarms"`
 	Risks       *score.Group       `json:"risks"`
