@@ -159,6 +159,22 @@ func TestMcNemarAgreesWithOracle(t *testing.T) {
 	}
 }
 
+// TestBinomialDeviationAgreesWithOracle adds up all outcomes of n answers.
+func TestBinomialDeviationAgreesWithOracle(t *testing.T) {
+	for n := range 9 {
+		for _, p := range []float64{0, 0.05, 0.5, 0.93, 1} {
+			want := 0.0
+			for outcome := range 1 << n {
+				right := bits.OnesCount(uint(outcome))
+				want += math.Pow(p, float64(right)) * math.Pow(1-p, float64(n-right)) * math.Abs(float64(right)-float64(n)*p)
+			}
+			if got := binomialDeviation(n, p); !near(got, want) {
+				t.Errorf("%d answers at %v: got %v, want %v", n, p, got, want)
+			}
+		}
+	}
+}
+
 func abs(x int) int { return max(x, -x) }
 
 func TestComparePairsCasesByName(t *testing.T) {

@@ -25,11 +25,14 @@ type Figures struct {
 	FalsePerHour   *float64 `json:"false_per_hour"`
 	Brier          *float64 `json:"brier"`
 	ECE            *float64 `json:"ece"`
-	SureRight      *float64 `json:"sure_right"`
-	DelayP50       *float64 `json:"delay_p50_s"`
-	DelayP95       *float64 `json:"delay_p95_s"`
-	LossError      *float64 `json:"loss_error"`
-	CPU            *float64 `json:"cpu_s"`
+	// ECECalibrated is the expected calibration error that a calibrated engine with
+	// as many answers in each bin would have in the mean, by chance alone.
+	ECECalibrated *float64 `json:"ece_calibrated"`
+	SureRight     *float64 `json:"sure_right"`
+	DelayP50      *float64 `json:"delay_p50_s"`
+	DelayP95      *float64 `json:"delay_p95_s"`
+	LossError     *float64 `json:"loss_error"`
+	CPU           *float64 `json:"cpu_s"`
 }
 
 // sureFrom is the confidence from which on an answer counts as sure. It is the
@@ -41,7 +44,7 @@ func figuresOf(r *score.Report) Figures {
 	f := Figures{Cases: m.Cases, Faults: d.Faults, FalseIncidents: d.FalseIncidents, HealthyHours: d.HealthyHours,
 		F1: m.F1, Precision: m.Precision, Recall: m.Recall, AC1: m.AC1, AC3: m.AC3, Domain: m.DomainAccuracy, Victim: m.VictimAsRoot,
 		FalsePerHour: m.FalseIncidentsPerHour, Brier: m.Brier, DelayP50: m.TimeToDetectP50, DelayP95: m.TimeToDetectP95, LossError: m.LossError}
-	f.ECE = calibrationError(r.Detail.Reliability)
+	f.ECE, f.ECECalibrated = calibrationError(r.Detail.Reliability), chanceError(r.Detail.Reliability)
 	right := 0
 	for _, b := range r.Detail.Reliability {
 		f.Answers += b.Answers
@@ -71,6 +74,35 @@ func calibrationError(bins []score.Bin) *float64 {
 	}
 	sum /= float64(n)
 	return &sum
+}
+
+// chanceError is the mean of the calibration error where every answer of a bin is
+// right with the bin's mean confidence. Nil for no answers.
+func chanceError(bins []score.Bin) *float64 {
+	n, sum := 0, 0.0
+	for _, b := range bins {
+		n += b.Answers
+		sum += binomialDeviation(b.Answers, b.Confidence)
+	}
+	if n == 0 {
+		return nil
+	}
+	sum /= float64(n)
+	return &sum
+}
+
+// binomialDeviation is the mean absolute deviation of a binomial variable from
+// its mean.
+func binomialDeviation(n int, p float64) float64 {
+	if p <= 0 || p >= 1 {
+		return 0
+	}
+	sum := 0.0
+	for k := range n + 1 {
+		chance := math.Exp(logChoose(n, k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+		sum += chance * math.Abs(float64(k)-float64(n)*p)
+	}
+	return sum
 }
 
 // Column is a figure as the table and the floors name it.

@@ -58,7 +58,8 @@ func (row *Row) writeReliability(w io.Writer) error {
 		return nil
 	}
 	f := &row.Figures
-	_, err := fmt.Fprintf(w, "\n%s: reliability of %d answers, expected calibration error %s, Brier %s\n", row.Set, f.Answers, number(f.ECE, 3), number(f.Brier, 3))
+	_, err := fmt.Fprintf(w, "\n%s: reliability of %d answers, expected calibration error %s (%s by chance alone), Brier %s\n",
+		row.Set, f.Answers, number(f.ECE, 3), number(f.ECECalibrated, 3), number(f.Brier, 3))
 	return errors.Join(err, table(w, func(line func(...string)) {
 		line("confidence", "n", "mean", "right", "")
 		for _, b := range row.Reliability {
