@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score lab soak storm storm-small storm-live page-speed clean generate
+.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation soak storm storm-small storm-live page-speed clean generate
 
 all: build
 
@@ -120,9 +120,28 @@ score: build
 	bin/quintet score $(SCOREFLAGS) $(TRACES)
 	bin/quintet score --lab $(LAB) --report $(REPORT) $(SCOREFLAGS)
 
-# What a change must keep: one seed a class on 64 GPUs.
-lab: build
-	bin/quintet score --lab --gpus 64 --floor $(or $(FLOOR),0.85)
+# What a change must keep on every set, not only on ours: eight recordings of whole
+# sites, four of RoCE fabrics, and one seed a class of the simulated site.
+floors: build
+	bin/quintet score --set site-b-sample=testdata/site-b --set 'roce-sample=testdata/roce/*:coarsen=1,10' \
+		--set lab:standard --gpus 64 --floor testdata/floors.yaml
+
+# The whole table: recordings of independent simulators beside a checkout, or the
+# samples in testdata/, each as it is and coarser; the simulated site; a day of
+# healthy noise. SETFLAGS=--detail adds reliability and the wrong cases, --json has
+# everything, --compare OLD.json compares.
+SITEB := $(if $(wildcard ../shared/traces/site-b),site-b=../shared/traces/site-b,site-b-sample=testdata/site-b)
+ROCE  := $(if $(BESIDE),roce=../shared/traces/roce/*,roce-sample=testdata/roce/*)
+WORLDS ?= --gpus 64 --seeds 1
+FAMILIES ?= physics noise cadence vendor-ethernet vendor-infiniband facility jobs routing neighbours names-cold
+worlds: build
+	bin/quintet score --set '$(SITEB):coarsen=1,3,10,30' --set '$(ROCE):coarsen=1,3,10,30' --set lab:standard \
+		$(FAMILIES:%=--set lab:world=%) --set lab:soak=$(or $(HOURS),24) $(WORLDS) $(SETFLAGS)
+
+# What each part of the engine is worth on every set. PARTS=each-signature removes
+# the signatures one by one.
+ablation: build
+	bin/quintet score --set '$(SITEB)' --set '$(ROCE)' --set lab:standard $(WORLDS) --ablate $(or $(PARTS),topology,peers,signatures,own) $(SETFLAGS)
 
 # Thirty days of healthy noise in which benign look-alikes come and go. It goes
 # on where it was broken off.

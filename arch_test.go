@@ -68,6 +68,7 @@ engine:        telemetry correlate correlate/attribute correlate/explain correla
 replay/trace:  telemetry github.com/klauspost/compress
 replay/bundle: telemetry replay/trace github.com/klauspost/compress
 replay/score:  telemetry correlate/explain
+replay/evaluation: telemetry replay/score go.yaml.in/yaml
 replay/export: telemetry github.com/parquet-go/parquet-go
 replay/prometheus: telemetry collectors collectors/book collectors/mapping github.com/prometheus/client_golang github.com/prometheus/common
 replay/answer: telemetry correlate/detect correlate/explain
@@ -147,7 +148,7 @@ pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipe
 cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
-cmd/quintet: replay replay/trace replay/bundle replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml
+cmd/quintet: replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml
 
 # what tests and benchmarks stand on, and the demo's recording
 lab/recorded:

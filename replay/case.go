@@ -8,6 +8,7 @@ import (
 
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/replay/score"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // TruthFile is the name of a bundle's truth (design A6).
@@ -20,6 +21,11 @@ type Judged struct {
 	// Warn, if any, is told what is doubtful about a bundle. It may be called
 	// from several goroutines.
 	Warn func(dir, what string)
+	// Reduce, if any, takes knowledge away from the engine, given the truth of the
+	// recording. It is for ablations and may be called from several goroutines.
+	Reduce func(e engine.Config, t score.Truth) engine.Config
+	// Hide, if any, says which records the engine does not get.
+	Hide func(r *telemetry.Record) bool
 }
 
 // Case replays one bundle or trace and returns it with its truth, as
@@ -38,7 +44,11 @@ func (j Judged) Case(ctx context.Context, path string) (score.Case, error) {
 	if err != nil {
 		return score.Case{}, err
 	}
-	result, err := Run(ctx, rec, RunConfig{Engine: j.Engine})
+	c := RunConfig{Engine: j.Engine, Hide: j.Hide}
+	if j.Reduce != nil {
+		c.Engine = j.Reduce(j.Engine, truth)
+	}
+	result, err := Run(ctx, rec, c)
 	if err != nil {
 		return score.Case{}, err
 	}
@@ -47,7 +57,7 @@ func (j Judged) Case(ctx context.Context, path string) (score.Case, error) {
 			j.Warn(path, w)
 		}
 	}
-	return score.Case{Dir: path, Class: d.class, Truth: truth, Incidents: result.Incidents, Published: result.Published,
+	return score.Case{Dir: path, Class: d.class, Truth: truth, Incidents: result.Incidents, Published: result.Published, Affected: result.Affected,
 		Edges: d.edges, Steps: d.steps, Start: d.start, End: d.end}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // default.
 type OpenConfig struct {
 	Catalogue   *telemetry.Catalogue // nil: telemetry.DefaultCatalogue
-	Coarsen     int                  // of a bundle: keep every K-th sample; 0 and 1 keep all
+	Coarsen     int                  // keep every K-th sample but of a job's steps; 0 and 1 keep all
 	SkipDamaged bool                 // of a trace: go on behind a damaged block
 }
 
@@ -27,7 +27,8 @@ type Recording struct {
 	// Trace is set where the recording is a trace.
 	Trace *trace.Reader
 
-	file *os.File
+	file   *os.File
+	coarse *coarsener // nil: every sample is kept
 }
 
 // Open opens a folder as a bundle and a file as a trace.
@@ -43,9 +44,6 @@ func Open(path string, c OpenConfig) (*Recording, error) {
 		}
 		return &Recording{Path: path, Bundle: b, Warnings: b.Warnings}, nil
 	}
-	if c.Coarsen > 1 {
-		return nil, fmt.Errorf("open recording: %s: only a bundle can be coarsened, not a trace", path)
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
@@ -56,7 +54,11 @@ func Open(path string, c OpenConfig) (*Recording, error) {
 		return nil, fmt.Errorf("open recording: %s: %w", path, err)
 	}
 	t.SkipDamaged(c.SkipDamaged)
-	return &Recording{Path: path, Trace: t, file: f}, nil
+	rec := &Recording{Path: path, Trace: t, file: f}
+	if c.Coarsen > 1 {
+		rec.coarse = newCoarsener(c.Coarsen, c.Catalogue)
+	}
+	return rec, nil
 }
 
 // Close closes the recording's file.
@@ -81,14 +83,22 @@ func (r *Recording) Each(fn func(position uint64, record *telemetry.Record) erro
 		if e.Record == nil {
 			return nil
 		}
-		return fn(e.Position, e.Record)
+		if r.coarse == nil {
+			return fn(e.Position, e.Record)
+		}
+		thinned, err := r.coarse.record(e.Record)
+		if err != nil || thinned == nil {
+			return err
+		}
+		return fn(e.Position, thinned)
 	})
 }
 
 // Snapshot returns the engine's state that the recording begins with, nil where
-// it begins cold. A bundle always does.
+// it begins cold. A bundle always does, and so does a trace that is coarsened: the
+// state is that of an engine that saw every sample.
 func (r *Recording) Snapshot() ([]byte, error) {
-	if r.Trace == nil {
+	if r.Trace == nil || r.coarse != nil {
 		return nil, nil
 	}
 	return r.Trace.Snapshot()

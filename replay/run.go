@@ -28,6 +28,8 @@ type RunConfig struct {
 	// Findings, if any, is called with the findings that a tick began or ended;
 	// they are valid until it returns.
 	Findings func(at telemetry.Time, f []detect.Finding)
+	// Hide, if any, says which records the engine does not get.
+	Hide func(r *telemetry.Record) bool
 }
 
 // Result is what a replay came to.
@@ -37,8 +39,10 @@ type Result struct {
 	// it as an incident rather than a risk.
 	Published map[string]telemetry.Time
 	// Worst gives for each incident the worst severity it was published with.
-	Worst  map[string]string
-	Digest string // of everything published, see package engine
+	Worst map[string]string
+	// Affected gives for each incident the jobs that any revision of it named.
+	Affected map[string][]telemetry.Entity
+	Digest   string // of everything published, see package engine
 	// First and Last are the ends of the first and last grid that ticks moved
 	// time to; zero where there was no tick.
 	First, Last telemetry.Time
@@ -104,7 +108,7 @@ func newPlay(ctx context.Context, c RunConfig) (*play, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &play{ctx: ctx, c: c, runner: runner, out: &Result{Published: map[string]telemetry.Time{}, Worst: map[string]string{}}}, nil
+	return &play{ctx: ctx, c: c, runner: runner, out: &Result{Published: map[string]telemetry.Time{}, Worst: map[string]string{}, Affected: map[string][]telemetry.Entity{}}}, nil
 }
 
 func (p *play) result() *Result {
@@ -133,7 +137,7 @@ func (p *play) restore(rec *Recording) error {
 }
 
 func (p *play) record(position uint64, r *telemetry.Record) error {
-	if p.warm && position <= p.after {
+	if p.warm && position <= p.after || p.c.Hide != nil && p.c.Hide(r) {
 		return nil
 	}
 	if r.Kind == telemetry.TickRecord {
@@ -151,6 +155,7 @@ func (p *play) record(position uint64, r *telemetry.Record) error {
 			p.out.Published[in.ID] = in.Updated
 		}
 		p.out.Worst[in.ID] = explain.Worse(in.Severity, p.out.Worst[in.ID])
+		p.affected(&in)
 		if p.c.Publish != nil {
 			p.c.Publish(in)
 		}
@@ -162,6 +167,17 @@ func (p *play) record(position uint64, r *telemetry.Record) error {
 		p.c.Findings(p.out.Last, f)
 	}
 	return nil
+}
+
+// affected notes the jobs that an incident names.
+func (p *play) affected(in *explain.Incident) {
+	known := p.out.Affected[in.ID]
+	for i := range in.Impact.Jobs {
+		if j := in.Impact.Jobs[i].Job; !slices.Contains(known, j) {
+			known = append(known, j)
+		}
+	}
+	p.out.Affected[in.ID] = known
 }
 
 func (p *play) tick(at telemetry.Time) error {

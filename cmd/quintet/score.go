@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/score"
 )
@@ -16,16 +18,26 @@ import (
 type scoreCommand struct {
 	Dirs    []string `arg:"" optional:"" name:"dir" help:"Labelled bundles, or traces with their truth beside them: FILE.truth.json for FILE.qtrace; or folders of such traces."`
 	JSON    bool     `name:"json" help:"Print one JSON object instead of the table."`
-	Detail  bool     `help:"With --json: add what lies behind the figures, under the key detail."`
-	Coarsen []int    `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole. Several, as 1,3,10,30, are compared in one table."`
+	Detail  bool     `help:"With --json: add what lies behind the figures, under the key detail. With --set: print each set's reliability diagram and the cases that were not answered right."`
+	Coarsen int      `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole. With --set, write :coarsen=K,K behind a set."`
 	Workers int      `placeholder:"N" help:"How many bundles are replayed at once; the processors if not given. It changes no figure."`
+	setFlags
 	labFlags
 }
 
 // Validate says what is wrong with the flags.
 func (c *scoreCommand) Validate() error {
-	if c.Lab == (len(c.Dirs) > 0) {
-		return errors.New("<dir>: some, or --lab, but not both")
+	if err := c.setFlags.Validate(); err != nil {
+		return err
+	}
+	modes := 0
+	for _, given := range []bool{len(c.Dirs) > 0, c.Lab, c.setFlags.given()} {
+		if given {
+			modes++
+		}
+	}
+	if modes != 1 {
+		return errors.New("<dir>: want recordings, --lab, or --set and --compare, and only one of these")
 	}
 	if err := c.labFlags.Validate(); err != nil {
 		return err
@@ -35,22 +47,11 @@ func (c *scoreCommand) Validate() error {
 			return fmt.Errorf("<dir>: %w", err)
 		}
 	}
-	for _, k := range c.Coarsen {
-		if k < 1 {
-			return fmt.Errorf("--coarsen: %d: want 1 or more", k)
-		}
+	if c.Coarsen < 1 {
+		return fmt.Errorf("--coarsen: %d: want 1 or more", c.Coarsen)
 	}
-	if c.Detail && !c.JSON {
-		return errors.New("--detail: goes with --json")
-	}
-	if c.Worlds != "" && len(c.Coarsen) > 1 {
-		return errors.New("--worlds: takes one value of --coarsen")
-	}
-	if c.JSON && c.Worlds == allWorlds {
-		return errors.New("--json: prints one score, and --worlds all asks for several")
-	}
-	if c.JSON && len(c.Coarsen) > 1 {
-		return errors.New("--json: prints one score, and --coarsen asks for several")
+	if c.Detail && !c.JSON && !c.setFlags.given() {
+		return errors.New("--detail: requires --json or --set")
 	}
 	return nil
 }
@@ -58,75 +59,73 @@ func (c *scoreCommand) Validate() error {
 // Run prints the score.
 func (c *scoreCommand) Run(sh *shell) error {
 	switch {
+	case c.setFlags.given():
+		return c.runSets(sh)
 	case c.Soak > 0:
 		return c.soak(sh)
-	case c.Lab && c.Worlds != "":
-		return c.worlds(sh)
 	}
-	reports, err := c.reports(sh)
+	r, err := c.report(sh)
 	if err != nil {
 		return err
 	}
-	if err := c.print(sh, reports); err != nil {
-		return err
-	}
-	if ac1 := reports[0].Total.AC1; c.Floor > 0 && (ac1 == nil || *ac1 < c.Floor) {
-		sh.warn("the right root comes first in less than %g of the faults", c.Floor)
-		return exit(exitWrong)
-	}
-	return nil
-}
-
-func (c *scoreCommand) print(sh *shell, reports []score.Report) error {
 	switch {
 	case c.JSON && c.Detail:
-		return reports[0].WriteDetail(sh.out)
+		return r.WriteDetail(sh.out)
 	case c.JSON:
-		return reports[0].WriteJSON(sh.out)
-	case len(reports) > 1:
-		return score.Compare(sh.out, reports)
+		return r.WriteJSON(sh.out)
 	}
-	return reports[0].WriteTable(sh.out)
+	return r.WriteTable(sh.out)
 }
 
-// reports are one score for each coarsening.
-func (c *scoreCommand) reports(sh *shell) ([]score.Report, error) {
+// report is the score of the recordings or of the lab.
+func (c *scoreCommand) report(sh *shell) (score.Report, error) {
 	if c.Lab {
 		return c.lab(sh)
 	}
-	var reports []score.Report
-	for _, k := range c.Coarsen {
-		r, err := c.score(sh, k)
-		if err != nil {
-			return nil, err
-		}
-		reports = append(reports, r)
-	}
-	return reports, nil
+	return c.score(sh, replayed{title: "replaying", paths: labelled(c.Dirs), coarsen: c.Coarsen, warn: true})
 }
 
-func (c *scoreCommand) score(sh *shell, k int) (score.Report, error) {
+// replayed are recordings to be scored together.
+type replayed struct {
+	title    string
+	paths    []string
+	coarsen  int
+	ablation cases.Ablation
+	warn     bool // print what is doubtful about the recordings
+}
+
+// score replays recordings and judges the answers.
+func (c *scoreCommand) score(sh *shell, rs replayed) (score.Report, error) {
 	config, err := engineConfig(1)
 	if err != nil {
 		return score.Report{}, err
 	}
-	line := newProgress(sh.err, "replaying")
+	line := newProgress(sh.err, rs.title)
 	defer line.done()
 	var mu sync.Mutex
-	warn := func(dir, what string) {
-		mu.Lock()
-		defer mu.Unlock()
-		line.done()
-		sh.warn("%s: %s", dir, what)
+	judged := replay.Judged{Engine: config, Coarsen: rs.coarsen, Hide: rs.ablation.Hides, Reduce: func(e engine.Config, t score.Truth) engine.Config {
+		var faults []string
+		for i := range t.Faults {
+			faults = append(faults, t.Faults[i].Signature)
+		}
+		return rs.ablation.Engine(e, faults...)
+	}}
+	if rs.warn {
+		judged.Warn = func(dir, what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			line.done()
+			sh.warn("%s: %s", dir, what)
+		}
 	}
-	return score.Run(sh.ctx, labelled(c.Dirs), score.Options{
-		Replay:  replay.Judged{Engine: config, Coarsen: k, Warn: warn}.Case,
+	return score.Run(sh.ctx, rs.paths, score.Options{
+		Replay:  judged.Case,
 		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)),
 		Progress: func(done, total int, dir string) {
 			mu.Lock()
 			defer mu.Unlock()
 			line.at(float64(done)/float64(total), dir)
 		},
-		Settings: score.Settings{Coarsen: k},
+		Settings: score.Settings{Coarsen: rs.coarsen},
 	})
 }

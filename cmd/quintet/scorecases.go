@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/quintet-dc/quintet/replay"
 )
 
 // truthEnding is that of the truth beside a trace.
@@ -26,4 +30,22 @@ func labelled(paths []string) []string {
 		}
 	}
 	return out
+}
+
+// recordings returns the recordings that a glob matches: bundles with a truth,
+// traces, and the traces with a truth in the folders that it matches. Other files
+// are left out.
+func recordings(pattern string) ([]string, error) {
+	matches, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("glob %q: %w", pattern, err)
+	}
+	var out []string
+	for _, m := range labelled(matches) {
+		if _, err := os.Stat(filepath.Join(m, replay.TruthFile)); err == nil || filepath.Ext(m) == ".qtrace" {
+			out = append(out, m)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }

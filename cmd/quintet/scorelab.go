@@ -11,30 +11,30 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/lab/accuracy"
 	"github.com/quintet-dc/quintet/lab/cases"
+	"github.com/quintet-dc/quintet/replay/evaluation"
 	"github.com/quintet-dc/quintet/replay/score"
 )
 
 // labFlags say which cases of the simulated site are scored.
 type labFlags struct {
 	Lab       bool     `help:"Score runs of the simulated site instead of recordings: every fault class, its truth measured against the same seed without it."`
-	GPUs      int      `name:"gpus" default:"256" placeholder:"N" help:"With --lab: how large the site is."`
-	Seeds     int      `default:"1" placeholder:"N" help:"With --lab: how many seeds a class."`
+	GPUs      int      `name:"gpus" default:"256" placeholder:"N" help:"With --lab and lab sets: how large the site is."`
+	Seeds     int      `default:"1" placeholder:"N" help:"With --lab and lab sets: how many seeds a class."`
 	FewSeeds  int      `placeholder:"N" help:"With --apart and --doubles: how many seeds of those; as many as of a class if not given."`
-	Tune      bool     `help:"With --lab: seeds 1 to 99, on which anything may be tuned, instead of those from 1001 on."`
-	Worlds    string   `placeholder:"all|FAMILY" help:"With --lab: a case of a family of worlds for each seed, or of all families: a table by family."`
-	Classes   []string `placeholder:"NAME" help:"With --lab: only these classes; healthy is one of them, and NAME+NAME two at once."`
-	Severity  []string `placeholder:"loud|quiet" help:"With --lab: only these severities, and what has none."`
+	Tune      bool     `help:"With --lab and lab sets: seeds 1 to 99, on which anything may be tuned, instead of those from 1001 on."`
+	Classes   []string `placeholder:"NAME" help:"With --lab and lab sets: only these classes; healthy is one of them, and NAME+NAME two at once."`
+	Severity  []string `placeholder:"loud|quiet" help:"With --lab and lab sets: only these severities, and what has none."`
 	Apart     bool     `help:"With --lab: also the classes whose magnitudes and lags no signature is written against."`
 	Doubles   bool     `help:"With --lab: also two faults at once."`
 	Baselines bool     `help:"With --lab: have simple methods judge the same telemetry, for the report."`
-	Floor     float64  `placeholder:"SHARE" help:"With --lab: exit 1 where the right root comes first in less than this share of the faults."`
 	Soak      int      `placeholder:"DAYS" help:"With --lab: instead of cases, so many days of healthy noise in which benign look-alikes come and go; prints what was said of them, and the bound that follows."`
-	Cache     string   `placeholder:"DIR" help:"With --lab: where outcomes are kept, so that a run goes on where it was broken off. A folder of the user's cache if not given; - keeps none."`
+	Cache     string   `placeholder:"DIR" help:"With --lab and lab sets: where outcomes are kept, so that a run goes on where it was broken off. A folder of the user's cache if not given; - keeps none."`
 	Report    string   `placeholder:"FILE" help:"With --lab: write the report there, with what stands beside: coarser sampling, parts of the engine taken away, larger sites."`
 	Beside    int      `default:"1" placeholder:"N" help:"With --report: how many seeds a class for what stands beside; 0 leaves it out."`
 	Larger    []string `placeholder:"GPUS:CASES" help:"With --report: larger sites, and how many cases on each, as 1024:100,8192:20."`
@@ -42,28 +42,14 @@ type labFlags struct {
 
 // Validate says what is wrong with the flags.
 func (f *labFlags) Validate() error {
-	if !f.Lab {
-		return nil
-	}
 	if f.GPUs < 16 || f.GPUs > 16384 {
 		return fmt.Errorf("--gpus: %d: want 16 to 16384", f.GPUs)
-	}
-	if f.Floor < 0 || f.Floor > 1 {
-		return fmt.Errorf("--floor: %g: want 0 to 1", f.Floor)
 	}
 	if f.Soak < 0 || f.Soak > 365 {
 		return fmt.Errorf("--soak: %d: want days, at most 365", f.Soak)
 	}
 	if f.Seeds < 1 || f.Tune && f.Seeds > cases.LastTuningSeed {
 		return fmt.Errorf("--seeds: %d: want 1 or more, with --tune at most %d", f.Seeds, cases.LastTuningSeed)
-	}
-	if f.Worlds != "" {
-		if _, err := families(f.Worlds); err != nil {
-			return err
-		}
-		if f.Classes != nil || f.Severity != nil || f.Apart || f.Doubles || f.Soak > 0 || f.Report != "" {
-			return errors.New("--worlds: not with --classes, --severity, --apart, --doubles, --soak or --report")
-		}
 	}
 	known := slices.Concat(cases.Classes(), []string{cases.Healthy}, cases.Pairs())
 	for _, c := range f.Classes {
@@ -88,6 +74,46 @@ func (f *labFlags) wanted(coarsen, seeds int) []cases.Case {
 		w.Severities = append(w.Severities, cases.Severity(s))
 	}
 	return w.Cases()
+}
+
+// worldsPerSeed is how many worlds of a family stand for one seed of each class:
+// so many hold faults of all domains, healthy runs and benign changes.
+const worldsPerSeed = 25
+
+// labSet returns the cases of a set of the lab, by its name. It is the one place
+// where such names are known.
+func (f *labFlags) labSet(name evaluation.LabName, coarsen int) ([]cases.Case, error) {
+	switch name.Kind {
+	case "standard":
+		if name.Value == "" {
+			return f.wanted(coarsen, f.Seeds), nil
+		}
+	case "soak":
+		hours, err := strconv.Atoi(name.Value)
+		if err != nil || hours < 1 || hours > 24*365 {
+			return nil, fmt.Errorf("lab:soak=%s: want hours, at most %d", name.Value, 24*365)
+		}
+		cs := cases.SoakCases(hours, f.GPUs, f.Tune)
+		for i := range cs {
+			cs[i].Coarsen = coarsen
+		}
+		return cs, nil
+	case "world":
+		family, err := cases.ParseFamily(name.Value)
+		if err != nil {
+			return nil, fmt.Errorf("lab:world=%s: %w", name.Value, err)
+		}
+		worlds := worldsPerSeed * f.Seeds
+		if f.Tune {
+			worlds = min(worlds, cases.LastTuningSeed)
+		}
+		cs := cases.FamilyCases(family, f.GPUs, cases.Seeds(worlds, f.Tune))
+		for i := range cs {
+			cs[i].Coarsen = coarsen
+		}
+		return cs, nil
+	}
+	return nil, fmt.Errorf("lab set %q: not found: want standard, world=FAMILY or soak=HOURS", name.Kind)
 }
 
 // cache is where outcomes are kept.
@@ -151,30 +177,26 @@ func binary() (string, error) {
 }
 
 // lab scores the simulated site.
-func (c *scoreCommand) lab(sh *shell) ([]score.Report, error) {
+func (c *scoreCommand) lab(sh *shell) (score.Report, error) {
 	o, err := c.labOptions()
 	if err != nil {
-		return nil, err
+		return score.Report{}, err
 	}
 	o.Baselines = c.Baselines
-	var reports []score.Report
-	for _, k := range c.Coarsen {
-		outcomes, err := c.runLab(sh, o, "running", c.wanted(k, c.Seeds))
-		if err != nil {
-			return nil, err
-		}
-		r, err := c.judge(sh, outcomes, k)
-		if err != nil {
-			return nil, err
-		}
-		reports = append(reports, r)
-		if c.Report != "" && len(reports) == 1 {
-			if err := c.report(sh, o, outcomes); err != nil {
-				return nil, err
-			}
+	outcomes, err := c.runLab(sh, o, "running", c.wanted(c.Coarsen, c.Seeds))
+	if err != nil {
+		return score.Report{}, err
+	}
+	for i := range outcomes {
+		if out := &outcomes[i]; out.Dropped != "" {
+			sh.warn("%s dropped: %s", out.Case.Name(), out.Dropped)
 		}
 	}
-	return reports, nil
+	r, err := judge(outcomes, c.Coarsen)
+	if err == nil && c.Report != "" {
+		err = c.document(sh, o, outcomes)
+	}
+	return r, err
 }
 
 // soak prints what healthy noise brought.
@@ -183,21 +205,19 @@ func (c *scoreCommand) soak(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	outcomes, err := c.runLab(sh, o, "soaking", cases.SoakCases(c.Soak, c.GPUs, c.Tune))
+	outcomes, err := c.runLab(sh, o, "soaking", cases.SoakCases(24*c.Soak, c.GPUs, c.Tune))
 	if err != nil {
 		return err
 	}
 	return accuracy.WriteSoak(sh.out, c.GPUs, outcomes)
 }
 
-// judge scores what is left of the cases, and tells of those that are dropped.
-func (c *scoreCommand) judge(sh *shell, outcomes []cases.Outcome, coarsen int) (score.Report, error) {
+// judge scores the cases that physics allows.
+func judge(outcomes []cases.Outcome, coarsen int) (score.Report, error) {
 	var all []score.Case
 	for i := range outcomes {
 		if o := &outcomes[i]; o.Dropped == "" {
 			all = append(all, o.Score)
-		} else {
-			sh.warn("%s dropped: %s", o.Case.Name(), o.Dropped)
 		}
 	}
 	if len(all) == 0 {
@@ -206,8 +226,8 @@ func (c *scoreCommand) judge(sh *shell, outcomes []cases.Outcome, coarsen int) (
 	return score.Judge(all, score.Settings{Coarsen: coarsen}), nil
 }
 
-// report runs what stands beside the outcomes, and writes the document.
-func (c *scoreCommand) report(sh *shell, o cases.Options, main []cases.Outcome) error {
+// document runs what stands beside the outcomes, and writes the report to its file.
+func (c *scoreCommand) document(sh *shell, o cases.Options, main []cases.Outcome) error {
 	r := accuracy.Report{Engine: correlate.Version, Rules: o.Engine.Correlate.Rules, Tuning: c.Tune, GPUs: c.GPUs, Main: main}
 	o.Baselines = false
 	if beside := min(c.Beside, c.Seeds); beside > 0 {

@@ -1,7 +1,9 @@
 package cases
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
@@ -20,19 +22,57 @@ const (
 	WithoutItsOwn     Ablation = "without its own"    // the signature of the case's own faults is deleted
 )
 
-// Ablations lists those that take something away.
+// withoutSignature begins the name of an ablation of one signature.
+const withoutSignature = "without signature "
+
+// Ablations lists those that take something away, but for those of one signature.
 func Ablations() []Ablation {
 	return []Ablation{WithoutTopology, WithoutPeers, WithoutSignatures, WithoutItsOwn}
 }
 
-// engine is the engine with a part missing.
-func (a Ablation) engine(e engine.Config, c Case) engine.Config {
+// ParseAblations reads the name of a part: "topology", "peers", "signatures",
+// "own", "signature=NAME", or "each-signature" for every one of the given names.
+func ParseAblations(part string, signatures []string) ([]Ablation, error) {
+	if name, ok := strings.CutPrefix(part, "signature="); ok {
+		if !slices.Contains(signatures, name) {
+			return nil, fmt.Errorf("part %q: signature not found", part)
+		}
+		return []Ablation{Ablation(withoutSignature + name)}, nil
+	}
+	switch part {
+	case "topology":
+		return []Ablation{WithoutTopology}, nil
+	case "peers":
+		return []Ablation{WithoutPeers}, nil
+	case "signatures":
+		return []Ablation{WithoutSignatures}, nil
+	case "own":
+		return []Ablation{WithoutItsOwn}, nil
+	case "each-signature":
+		var out []Ablation
+		for _, name := range signatures {
+			out = append(out, Ablation(withoutSignature+name))
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("part %q: want topology, peers, signatures, own, signature=NAME or each-signature", part)
+}
+
+// Part names what is missing.
+func (a Ablation) Part() string { return strings.TrimPrefix(string(a), "without ") }
+
+// Engine is the engine with a part missing, for a case with such faults.
+func (a Ablation) Engine(e engine.Config, faults ...string) engine.Config {
 	keep := slices.Clone(e.Correlate.Signatures)
+	if name, ok := strings.CutPrefix(string(a), withoutSignature); ok {
+		e.Correlate.Signatures = slices.DeleteFunc(keep, func(s explain.Signature) bool { return s.Name == name })
+		return e
+	}
 	switch a {
 	case WithoutSignatures:
 		keep = nil
 	case WithoutItsOwn:
-		keep = slices.DeleteFunc(keep, func(s explain.Signature) bool { return s.Name == c.Class || s.Name == c.Second })
+		keep = slices.DeleteFunc(keep, func(s explain.Signature) bool { return slices.Contains(faults, s.Name) })
 	case WithoutPeers:
 		for i := range keep {
 			keep[i].Clues = slices.DeleteFunc(slices.Clone(keep[i].Clues), comparesPeers)
@@ -53,8 +93,8 @@ func comparesPeers(c explain.Clue) bool {
 	return false
 }
 
-// hides reports whether a record is one that the engine does not get.
-func (a Ablation) hides(r *telemetry.Record) bool {
+// Hides reports whether a record is one that the engine does not get.
+func (a Ablation) Hides(r *telemetry.Record) bool {
 	if a != WithoutTopology || r.Kind != telemetry.EdgeRecord {
 		return false
 	}

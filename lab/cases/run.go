@@ -153,7 +153,7 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	cfg := r.o.Ablation.engine(r.o.Engine, c)
+	cfg := r.o.Ablation.Engine(r.o.Engine, c.Class, c.Second)
 	cfg.Correlate.Site = b.stage.name()
 	stream, err := replay.NewStream(ctx, replay.RunConfig{Engine: cfg})
 	if err != nil {
@@ -171,7 +171,7 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 				return err
 			}
 		}
-		if r.o.Ablation.hides(rec) {
+		if r.o.Ablation.Hides(rec) {
 			return nil
 		}
 		return stream.Apply(rec)
@@ -189,7 +189,7 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 // outcome puts together what a case came to.
 func (b *Build) outcome(h *history, result *replay.Result, w *witness) Outcome {
 	out := Outcome{Case: b.Case, Score: score.Case{Dir: b.Case.Name(), Class: b.Case.Group(), Fabric: b.Case.fabric(),
-		Truth: b.truth(h), Incidents: result.Incidents, Published: result.Published, Worst: result.Worst, Start: result.First, End: result.Last}}
+		Truth: b.truth(h), Incidents: result.Incidents, Published: result.Published, Worst: result.Worst, Affected: result.Affected, Start: result.First, End: result.Last}}
 	out.Score.Edges = w.edges
 	for i := range b.Faults {
 		if b.Case.Class == Soak {

@@ -86,12 +86,25 @@ func TestACancelledRunStops(t *testing.T) {
 
 func TestAnAblationTakesItsPartAway(t *testing.T) {
 	o := options(t)
-	c := Case{Class: "gpu-slow"}
 	n := len(o.Engine.Correlate.Signatures)
-	if got := WithoutItsOwn.engine(o.Engine, c).Correlate.Signatures; len(got) != n-1 {
+	if got := WithoutItsOwn.Engine(o.Engine, "gpu-slow").Correlate.Signatures; len(got) != n-1 {
 		t.Errorf("%d signatures without its own, of %d", len(got), n)
 	}
-	if got := WithoutSignatures.engine(o.Engine, c).Correlate.Signatures; len(got) != 0 {
+	each, err := ParseAblations("each-signature", []string{"gpu-slow", "incast"})
+	if err != nil || len(each) != 2 || each[1].Part() != "signature incast" {
+		t.Errorf("each signature: %q, %v", each, err)
+	}
+	for _, a := range each {
+		if got := a.Engine(o.Engine).Correlate.Signatures; len(got) != n-1 {
+			t.Errorf("%s: %d signatures of %d", a, len(got), n)
+		}
+	}
+	for _, part := range []string{"", "signature=no-such", "clocks"} {
+		if _, err := ParseAblations(part, []string{"incast"}); err == nil {
+			t.Errorf("part %q was accepted", part)
+		}
+	}
+	if got := WithoutSignatures.Engine(o.Engine, "gpu-slow").Correlate.Signatures; len(got) != 0 {
 		t.Errorf("%d signatures without any", len(got))
 	}
 	clues := func(e engine.Config) (all, peers int) {
@@ -106,7 +119,7 @@ func TestAnAblationTakesItsPartAway(t *testing.T) {
 		return all, peers
 	}
 	all, peers := clues(o.Engine)
-	left, none := clues(WithoutPeers.engine(o.Engine, c))
+	left, none := clues(WithoutPeers.Engine(o.Engine, "gpu-slow"))
 	if peers == 0 || none != 0 || left != all-peers {
 		t.Errorf("of %d clues, %d with peers, %d are left, %d with peers", all, peers, left, none)
 	}
@@ -115,7 +128,7 @@ func TestAnAblationTakesItsPartAway(t *testing.T) {
 	}
 	cable := telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{Relation: telemetry.Connects}}
 	runs := telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{Relation: telemetry.Runs}}
-	if !WithoutTopology.hides(&cable) || WithoutTopology.hides(&runs) || Whole.hides(&cable) {
+	if !WithoutTopology.Hides(&cable) || WithoutTopology.Hides(&runs) || Whole.Hides(&cable) {
 		t.Error("without topology hides the wrong edges")
 	}
 }
@@ -159,7 +172,7 @@ func TestATraceHoldsTheCase(t *testing.T) {
 // TestASoakIsBenign: look-alikes come one after the other, and no fault.
 func TestASoakIsBenign(t *testing.T) {
 	var m maker
-	b, err := m.build(SoakCases(1, 16, true)[2])
+	b, err := m.build(SoakCases(24, 16, true)[2])
 	if err != nil {
 		t.Fatal(err)
 	}

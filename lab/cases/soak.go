@@ -24,14 +24,16 @@ const (
 // (docs/decisions/0037).
 const firstSoak = 5000
 
-// SoakCases are so many days of healthy noise, in runs of six hours.
-func SoakCases(days, gpus int, tuning bool) []Case {
+// SoakCases are so many hours of healthy noise, in runs of six hours or less.
+func SoakCases(hours, gpus int, tuning bool) []Case {
 	var out []Case
-	for _, seed := range Seeds(days*24*60/soakMinutes, tuning) {
+	minutes := 60 * hours
+	for _, seed := range Seeds((minutes+soakMinutes-1)/soakMinutes, tuning) {
 		if !tuning {
 			seed += firstSoak
 		}
-		out = append(out, Case{Class: Soak, GPUs: gpus, Seed: seed, Minutes: soakMinutes})
+		out = append(out, Case{Class: Soak, GPUs: gpus, Seed: seed, Minutes: min(soakMinutes, minutes)})
+		minutes -= soakMinutes
 	}
 	return out
 }

@@ -74,7 +74,7 @@ func OpenWith(dir string, c Config) (*Bundle, error) {
 		return nil, fmt.Errorf("open bundle: %s: %w", dir, err)
 	}
 	if !c.Partial {
-		topo.checkKnown(b.samples, &r)
+		topo.checkListed(b.samples, &r)
 	}
 	b.arrange(c, topo, &r)
 	if err := r.err(); err != nil {

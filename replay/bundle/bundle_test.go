@@ -233,9 +233,9 @@ func TestWarnings(t *testing.T) {
 		`feeds runs in a loop: feed:f → pdu:p → feed:f`,
 		`entities[2].attrs.tier: "" makes no group`,
 		`samples.csv:1: unknown column "colour", ignored`,
-		`samples.csv:4: entity: nic:x/y is not in topology.json`,
+		`samples.csv:4: entity: 1 entity is not in topology.json: nic:x/y`,
 		`samples.csv: nic:a/b m has two values at 1`,
-		`edges: node:a is not among the entities`,
+		`topology.json: 6 entities are not listed, implied by edges or names: feed:f, job:j, node:a, …`,
 		`whole numbers beyond 2^53 among fractions`,
 	} {
 		if !strings.Contains(said, want) {
@@ -244,6 +244,27 @@ func TestWarnings(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(said)
+	}
+}
+
+// What an edge or a name implies needs no listing: of a hundred ports there is one
+// warning, and another of what nothing implies.
+func TestCheckListedSummarises(t *testing.T) {
+	var edges, rows strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&edges, `,{"from":"nic:h%d/nic0","to":"port:s/%d","rel":"connects"}`, i, i)
+		fmt.Fprintf(&rows, "1,gpu:h%d/0,m,1\n1,queue:s/%d/3,m,1\n1,node:stray%d,m,1\n", i, i, i)
+	}
+	b := open(t, map[string]string{
+		"topology.json": `{"entities":[{"id":"switch:s"}],"edges":[{"from":"job:j","to":"node:h0","rel":"runs"}` + edges.String() + `]}`,
+		"samples.csv":   head + rows.String(),
+	})
+	want := []string{
+		"topology.json: 402 entities are not listed, implied by edges or names: gpu:h0/0, gpu:h1/0, gpu:h10/0, …",
+		"samples.csv:4: entity: 100 entities are not in topology.json: node:stray0, node:stray1, node:stray10, …",
+	}
+	if !slices.Equal(b.Warnings, want) {
+		t.Errorf("got %q, want %q", b.Warnings, want)
 	}
 }
 

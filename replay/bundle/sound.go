@@ -212,27 +212,4 @@ func (w *walk) words(closing int) string {
 	return strings.Join(append(append([]string{end.String()}, names...), end.String()), " → ")
 }
 
-// checkKnown warns about samples of entities that topology.json does not list.
-func (t *topology) checkKnown(s *samples, r *report) {
-	if len(t.known) == 0 || s == nil {
-		return
-	}
-	said := map[telemetry.Entity]bool{}
-	for i := range s.series {
-		e := s.series[i].id.Entity
-		if _, ok := t.known[e]; !ok && !said[e] {
-			said[e] = true
-			r.warn(place{s.file, s.series[i].line}, "entity: %s is not in %s", e, topologyFile)
-		}
-	}
-	for i := range t.edges {
-		for _, e := range []telemetry.Entity{t.edges[i].From, t.edges[i].To} {
-			if _, ok := t.known[e]; !ok && !said[e] && e.Kind != telemetry.Group {
-				said[e] = true
-				r.warn(place{file: topologyFile}, "edges: %s is not among the entities", e)
-			}
-		}
-	}
-}
-
 var errNoSamples = errors.New("no samples")

@@ -29,6 +29,10 @@ type Case struct {
 	// Worst gives, by incident ID, the worst severity it was published with, where
 	// that is worse than the last. May be nil.
 	Worst map[string]string
+	// Affected gives, by incident ID, the jobs of all of its revisions. It counts
+	// where the last revision names none: an incident that was withdrawn was
+	// published all the same. May be nil.
+	Affected map[string][]telemetry.Entity
 	// Edges is the run's topology and placement.
 	Edges []telemetry.Edge
 	// Steps holds the steps of the judged jobs as the bundle records them, any
@@ -175,11 +179,15 @@ func (c *Case) faultEnd(f *Fault) telemetry.Time {
 	return c.window(f).Latest.Add(-grace)
 }
 
-// healthy returns the seconds of the recording outside all fault windows.
+// healthy returns the seconds of the recording outside the windows of faults and
+// risks. A benign change is part of healthy operation, and every incident that is
+// published during one is false; its time is therefore healthy time.
 func (c *Case) healthy() float64 {
 	var spans []telemetry.Interval
 	for i := range c.Truth.Faults {
-		spans = append(spans, c.window(&c.Truth.Faults[i]))
+		if f := &c.Truth.Faults[i]; f.Expect != ExpectBenign {
+			spans = append(spans, c.window(f))
+		}
 	}
 	slices.SortFunc(spans, func(a, b telemetry.Interval) int { return cmp.Compare(a.Earliest, b.Earliest) })
 	var total telemetry.Duration
@@ -192,7 +200,12 @@ func (c *Case) healthy() float64 {
 	return total.Seconds()
 }
 
-func jobsOf(inc *explain.Incident) []telemetry.Entity {
+// jobsOf returns the jobs that an incident names: those of its last revision, or
+// of all revisions where the last names none.
+func (c *Case) jobsOf(inc *explain.Incident) []telemetry.Entity {
+	if len(inc.Impact.Jobs) == 0 {
+		return c.Affected[inc.ID]
+	}
 	var out []telemetry.Entity
 	for i := range inc.Impact.Jobs {
 		out = append(out, inc.Impact.Jobs[i].Job)

@@ -63,7 +63,9 @@ type FalseAlarm struct {
 	Opened    telemetry.Time   `json:"opened"`
 	Answer    telemetry.Entity `json:"answer"`
 	Signature string           `json:"signature"`
-	Benign    bool             `json:"benign"` // it accuses a benign change
+	// Confidence is that of the root.
+	Confidence float64 `json:"confidence"`
+	Benign     bool    `json:"benign"` // it accuses a benign change
 }
 
 // forecast is a published confidence and whether its root was right.
@@ -100,7 +102,7 @@ func judge(c *Case, half Half) *judged {
 		switch inc := &j.incidents[i]; {
 		case inc.Kind == explain.KindRisk:
 			risks = append(risks, inc)
-		case c.Truth.judges(jobsOf(inc)):
+		case c.Truth.judges(c.jobsOf(inc)):
 			incidents = append(incidents, inc)
 		}
 	}
@@ -131,7 +133,7 @@ func (j *judged) pair(s *sheet, want Expect, incidents []*explain.Incident, same
 		v := j.verdict(f, found[i])
 		s.verdicts = append(s.verdicts, v)
 		if v.Found {
-			s.forecasts = append(s.forecasts, forecast{found[i].Root.Confidence, v.Rank == 1})
+			s.forecast(found[i], v.Rank == 1)
 		}
 	}
 	return left
@@ -176,7 +178,7 @@ func (j *judged) accuse(left []*explain.Incident) {
 // touches none of them counts neither way.
 func (j *judged) falseRisks(left []*explain.Incident) {
 	for _, inc := range left {
-		if j.c.Truth.judges(jobsOf(inc)) {
+		if j.c.Truth.judges(j.c.jobsOf(inc)) {
 			j.alarm(&j.risks, inc, false)
 		}
 	}
@@ -184,9 +186,20 @@ func (j *judged) falseRisks(left []*explain.Incident) {
 
 func (j *judged) alarm(s *sheet, inc *explain.Incident, benign bool) {
 	s.falses = append(s.falses, FalseAlarm{Dir: j.c.Dir, Class: j.c.class(), Incident: inc.ID, Opened: inc.Opened,
-		Answer: inc.Root.Entity, Signature: inc.Root.Signature, Benign: benign})
-	s.forecasts = append(s.forecasts, forecast{inc.Root.Confidence, false})
+		Answer: inc.Root.Entity, Signature: inc.Root.Signature, Confidence: inc.Root.Confidence, Benign: benign})
+	s.forecast(inc, false)
 }
+
+// forecast notes the confidence of an answer. An incident whose cause is under
+// investigation names no root and so forecasts nothing.
+func (s *sheet) forecast(inc *explain.Incident, right bool) {
+	if answered(inc) {
+		s.forecasts = append(s.forecasts, forecast{inc.Root.Confidence, right})
+	}
+}
+
+// answered reports whether the incident names a root.
+func answered(inc *explain.Incident) bool { return !inc.Root.Entity.IsZero() }
 
 func (j *judged) incidentByID(id string) *explain.Incident {
 	i := slices.IndexFunc(j.incidents, func(inc explain.Incident) bool { return inc.ID == id })
@@ -241,7 +254,7 @@ func (j *judged) verdict(f *Fault, inc *explain.Incident) Verdict {
 	v.Rank = rank(f, inc)
 	v.SignatureRight = f.rightSignature(inc.Root.Signature)
 	v.DomainRight = v.domainJudged && inc.Root.Domain == f.Domain
-	v.VictimAsRoot = v.Rank != 1 && j.c.victim(f, inc.Root.Entity)
+	v.VictimAsRoot = v.Rank != 1 && answered(inc) && j.c.victim(f, inc.Root.Entity)
 	j.detection(&v, &s, f, inc)
 	if estimate, ok := estimated(s.job, inc); ok {
 		v.LossEstimate = &estimate
@@ -257,7 +270,7 @@ func (j *judged) said() []string {
 	var out []string
 	for i := range j.incidents {
 		inc := &j.incidents[i]
-		out = append(out, fmt.Sprintf("%s at %s (%s, opened %s)", inc.Root.Signature, entityOr(inc.Root.Entity), inc.Kind, inc.Opened.Clock()))
+		out = append(out, fmt.Sprintf("%s (%s, opened %s)", rootText(inc.Root.Signature, inc.Root.Entity), inc.Kind, inc.Opened.Clock()))
 	}
 	return out
 }
@@ -288,7 +301,8 @@ func estimated(job telemetry.Entity, inc *explain.Incident) (float64, bool) {
 }
 
 // rank is the place of the first right entity among the root and then the
-// alternatives in order, 0 where there is none.
+// alternatives in order, 0 where there is none. Where no root is named its place
+// stays empty: the first alternative is second all the same.
 func rank(f *Fault, inc *explain.Incident) int {
 	if f.rightEntity(inc.Root.Entity) {
 		return 1
@@ -316,7 +330,7 @@ func (c *Case) meets(f *Fault, inc *explain.Incident) bool {
 }
 
 func (c *Case) sameJob(f *Fault, inc *explain.Incident) bool {
-	return intersects(c.Truth.jobsOf(f), jobsOf(inc))
+	return intersects(c.Truth.jobsOf(f), c.jobsOf(inc))
 }
 
 func sameRoot(f *Fault, inc *explain.Incident) bool { return f.rightEntity(inc.Root.Entity) }

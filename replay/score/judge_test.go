@@ -298,3 +298,40 @@ func TestPublishedWhenItBecameAnIncident(t *testing.T) {
 		t.Errorf("got %v s, want 12", *v.TimeToDetect)
 	}
 }
+
+// An incident whose cause is under investigation has found the fault and answered
+// nothing: it is no victim, has no confidence that could be right or wrong, and
+// its first alternative ranks second.
+func TestJudgeIncidentWithoutRoot(t *testing.T) {
+	c := run(answer{id: "a", job: "job:train", opened: 110, root: "node:h2", others: []string{"nic:h1/nic0", "job:train"}})
+	c.Incidents[0].Root = explain.Root{}
+	j := judge(c, HalfA)
+	v := j.main.verdicts[0]
+	if !v.Found || v.Rank != 2 || v.SignatureRight || v.DomainRight || v.VictimAsRoot || j.outcome != Hit {
+		t.Errorf("got %+v, %s", v, j.outcome)
+	}
+	if len(j.main.forecasts) != 0 {
+		t.Errorf("forecasts %v, want none", j.main.forecasts)
+	}
+	if *v.TimeToDetect != 10 {
+		t.Errorf("detected after %v s, want 10", *v.TimeToDetect)
+	}
+	c.Truth.Faults = nil
+	if j := judge(c, HalfA); len(j.main.falses) != 1 || len(j.main.forecasts) != 0 || j.outcome != False {
+		t.Errorf("without a fault: %d false, %d forecasts, %s", len(j.main.falses), len(j.main.forecasts), j.outcome)
+	}
+}
+
+// An incident that was withdrawn is a false one where nothing happened, also if
+// its last revision names no job any more.
+func TestJudgeWithdrawnIncident(t *testing.T) {
+	withdrawn := "withdrawn"
+	for _, job := range []string{"job:train", ""} {
+		c := run(answer{id: "a", job: job, opened: 300, resolved: 320, root: "node:h2", sig: "slow-rank", conf: 0.7})
+		c.Incidents[0].Resolution = &withdrawn
+		c.Affected = map[string][]telemetry.Entity{"a": entities("job:train")}
+		if j := judge(c, HalfA); len(j.main.falses) != 1 {
+			t.Errorf("last revision names %q: %d false, want 1", job, len(j.main.falses))
+		}
+	}
+}

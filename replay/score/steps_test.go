@@ -72,6 +72,11 @@ func TestHealthyTime(t *testing.T) {
 	if got := c.healthy(); got != 100 {
 		t.Errorf("got %v s, want 100", got)
 	}
+	c.Truth.Faults = c.Truth.Faults[:1]
+	c.Truth.Faults[0].Expect = ExpectBenign
+	if got := c.healthy(); got != 400 {
+		t.Errorf("a benign change: got %v s, want all 400", got)
+	}
 	c.Truth.Faults = nil
 	if got := c.healthy(); got != 400 {
 		t.Errorf("got %v s, want all 400", got)

@@ -187,7 +187,10 @@ func (v *Verdict) complaint() string {
 	if what == nil {
 		return ""
 	}
-	said := fmt.Sprintf("%s at %s (%.2f)", v.AnswerSignature, entityOr(v.Answer), v.Confidence)
+	said := rootText(v.AnswerSignature, v.Answer)
+	if !v.Answer.IsZero() {
+		said += fmt.Sprintf(" (%.2f)", v.Confidence)
+	}
 	if v.Rank > 1 {
 		said += fmt.Sprintf(", right one is answer %d", v.Rank)
 	}
@@ -199,14 +202,15 @@ func (f *FalseAlarm) complaint(what string) string {
 	if f.Benign {
 		wanted = "a benign change"
 	}
-	return fmt.Sprintf("%s\t%s\t%s\tsaid %s at %s (opened %s)", f.Dir, what, wanted, f.Signature, entityOr(f.Answer), f.Opened.Clock())
+	return fmt.Sprintf("%s\t%s\t%s\tsaid %s (opened %s)", f.Dir, what, wanted, rootText(f.Signature, f.Answer), f.Opened.Clock())
 }
 
-func entityOr(e telemetry.Entity) string {
-	if e.IsZero() {
-		return "nothing"
+// rootText puts a root in words. One without an entity is not named yet.
+func rootText(signature string, root telemetry.Entity) string {
+	if root.IsZero() {
+		return "cause under investigation"
 	}
-	return e.String()
+	return signature + " at " + root.String()
 }
 
 // of prints a count out of a whole, "-" where there is no whole.

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"testing"
+
+	"github.com/quintet-dc/quintet/replay/evaluation"
+)
+
+// scored runs quintet score over sets and returns the rows by name, without the
+// processor time.
+func scored(t *testing.T, args ...string) map[string]evaluation.Row {
+	t.Helper()
+	var out bytes.Buffer
+	if code := run(&shell{t.Context(), &out, io.Discard}, append([]string{"score", "--json"}, args...)); code != exitSound {
+		t.Fatalf("%v: exit %d", args, code)
+	}
+	r, err := evaluation.ReadResult(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]evaluation.Row{}
+	for _, row := range r.Sets {
+		if row.Figures.CPU == nil || *row.Figures.CPU <= 0 {
+			t.Errorf("%s: no processor time", row.Set)
+		}
+		row.Figures.CPU = nil
+		rows[row.Set] = row
+	}
+	return rows
+}
+
+// Neither the order of sets nor how many recordings are replayed at once changes
+// a figure.
+func TestScoreSetsDoNotDependOnOrderOrWorkers(t *testing.T) {
+	const a, b = "a=../../testdata/roce/*-2", "b=../../testdata/roce/ctl*:coarsen=1,10"
+	want := scored(t, "--set", a, "--set", b, "--workers", "1")
+	got := scored(t, "--set", b, "--set", a, "--workers", "4")
+	if len(want) != 3 || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+// The recordings of site-b that are part of the project are scored as traces.
+func TestScoreSetOfTraces(t *testing.T) {
+	rows := scored(t, "--set", "site-b=../../testdata/site-b")
+	if f := rows["site-b"].Figures; f.Cases != 8 || f.Faults != 6 || f.HealthyHours < 1 {
+		t.Errorf("got %+v", f)
+	}
+}
