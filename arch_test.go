@@ -58,6 +58,7 @@ correlate/symptom:   telemetry correlate/stats correlate/snapshot correlate/topo
 correlate: telemetry correlate/stats correlate/snapshot correlate/window correlate/detect correlate/topology correlate/pace
 correlate: correlate/jobs correlate/fabric correlate/attribute correlate/explain correlate/symptom
 rules:          telemetry correlate/explain go.yaml.in/yaml
+rules/fitting:  telemetry correlate/explain
 rules/scenario: telemetry correlate/explain
 rules/prometheus:
 rules/promlint: telemetry rules rules/prometheus go.yaml.in/yaml github.com/prometheus/prometheus github.com/prometheus/common
@@ -146,7 +147,7 @@ deploy:
 # floor 4: the command wires everything
 pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
 cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
-cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/prometheus rules/promlint rules/promunit rules/scenario
+cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
 cmd/quintet: replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml
 

@@ -19,6 +19,8 @@ type draft struct {
 	why     at
 	at      readingAt
 	keys    []string // the reading's keys that are there
+	pro     bool     // "for" is there
+	against bool     // "against" is there
 }
 
 func (r *reader) clue(n *yaml.Node, s *parsed) {
@@ -30,8 +32,8 @@ func (r *reader) clue(n *yaml.Node, s *parsed) {
 		{"measure", false, func(n *yaml.Node) { d.at.measure, c.Measure = place(n), explain.Measure(r.text(n, "measure")) }},
 		{"none", true, func(n *yaml.Node) { c.None = r.number(n, "none") }},
 		{"full", true, func(n *yaml.Node) { c.Full = r.number(n, "full") }},
-		{"for", true, func(n *yaml.Node) { c.For = r.number(n, "for") }},
-		{"against", true, func(n *yaml.Node) { c.Against = r.number(n, "against") }},
+		{"for", false, func(n *yaml.Node) { c.For, d.pro = r.number(n, "for"), true }},
+		{"against", false, func(n *yaml.Node) { c.Against, d.against = r.number(n, "against"), true }},
 		{"required", false, func(n *yaml.Node) { c.Required = r.flag(n, "required") }},
 		{"roots", false, func(n *yaml.Node) {
 			r.list(n, "roots", func(n *yaml.Node) { c.Roots = append(c.Roots, telemetry.Kind(r.text(n, "roots"))) })
@@ -42,6 +44,7 @@ func (r *reader) clue(n *yaml.Node, s *parsed) {
 	s.Clues = append(s.Clues, *c)
 	s.at.clues = append(s.at.clues, p)
 	s.at.whys = append(s.at.whys, d.why)
+	s.clueWeighed = append(s.clueWeighed, d.pro && d.against)
 	s.at.readings = append(s.at.readings, d.at)
 }
 

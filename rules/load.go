@@ -123,7 +123,8 @@ func read(roots []fs.FS) ([]*parsed, Problems) {
 		problems = append(append(problems, ps...), setPriors(set, called(root, PriorsName), priors)...)
 	}
 	slices.SortFunc(set, func(a, b *parsed) int { return cmp.Compare(a.Name, b.Name) })
-	problems = append(problems, families(set)...)
+	setMissing(set, ours())
+	problems = append(append(problems, families(set)...), unweighed(set)...)
 	slices.SortFunc(problems, Problem.compare)
 	return set, slices.Compact(problems)
 }

@@ -90,7 +90,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		{"prior: -3.5", "prior: .nan", `:5:8: prior: want a finite`},
 		{"prior: -3.5", "prior:", `:5:7: prior: want a finite decimal number, found nothing`},
 		{"prior: -3.5", "prior: -3.5\nwitness: ended", `:6:10: witness: want true, false or at-once, found text "ended"`},
-		{"prior: -3.5\n", "", `:1:1: signature: key "prior" is missing`},
+		{"for: 1.5, against: -4", "against: -4", `:19:5: clue idle: keys "for" and "against" are missing`},
 		{"prior: -3.5", "prior: 1\nprior: 2", `:6:1: signature: key "prior" twice`},
 		{"required: true", "required: maybe", `:17:15: required: want true or false, found text "maybe"`},
 		{"roots: [nic]", "roots: nic", `:4:8: roots: want a list, found text "nic"`},
@@ -305,7 +305,7 @@ func TestDirNamesFilesAsTheUserDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, FileName)
-	if err := os.WriteFile(file, []byte(strings.Replace(good, "prior:", "priro:", 1)), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(good, "domain:", "domian:", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{file, dir, filepath.Dir(dir)} {

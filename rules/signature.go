@@ -19,6 +19,10 @@ type parsed struct {
 		readings                    []readingAt
 	}
 	silent, fires int // scenarios beside it
+	// weighed says that the prior is known, and clueWeighed the same of each clue's
+	// weights: from the file itself or from a file of fitted weights.
+	weighed     bool
+	clueWeighed []bool
 }
 
 // signature reads one file.
@@ -35,7 +39,7 @@ func (r *reader) signature(b []byte) *parsed {
 		{"expect", true, func(n *yaml.Node) { s.Expect = r.expect(n) }},
 		{"roots", true, func(n *yaml.Node) { r.list(n, "roots", func(n *yaml.Node) { r.root(n, s) }) }},
 		{"family", false, func(n *yaml.Node) { r.family(n, s) }},
-		{"prior", true, func(n *yaml.Node) { s.Prior = r.number(n, "prior") }},
+		{"prior", false, func(n *yaml.Node) { s.Prior, s.weighed = r.number(n, "prior"), true }},
 		{"witness", false, func(n *yaml.Node) { s.Witness, s.WitnessAtOnce = r.witness(n) }},
 		{"doc", false, func(n *yaml.Node) { s.at.doc, s.Doc = place(n), r.text(n, "doc") }},
 		{"sentence", true, func(n *yaml.Node) { s.at.sentence, s.Sentence = place(n), r.text(n, "sentence") }},

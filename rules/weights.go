@@ -1,8 +1,11 @@
 package rules
 
 import (
+	"fmt"
+	"io"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -82,6 +85,52 @@ func (r *reader) pair(key, value *yaml.Node) clueWeights {
 	return clueWeights{name: key.Value, at: place(key), pro: xs[0], against: xs[1]}
 }
 
+// WriteWeights writes the weights of signatures as a file of them; header says what
+// they were fitted to.
+func WriteWeights(w io.Writer, header string, sigs []explain.Signature) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n# Log-odds: the prior of each signature; for each clue what it adds where it is\n# fully there, and where it is not.\nweights:\n", header)
+	for i := range sigs {
+		fmt.Fprintf(&b, "  %s:\n    prior: %.2f\n    clues:\n", sigs[i].Name, sigs[i].Prior)
+		for _, c := range sigs[i].Clues {
+			fmt.Fprintf(&b, "      %s: [%.2f, %.2f]\n", c.Name, c.For, c.Against)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// ours are the weights that are part of the program. They are sound: a test reads
+// them.
+func ours() []weights {
+	all, _, _ := readWeights(Files())
+	return all
+}
+
+// setMissing gives signatures those weights that they lack: a site that changes one
+// of ours need not repeat them.
+func setMissing(set []*parsed, all []weights) {
+	for _, w := range all {
+		s := find(set, w.name)
+		if s == nil {
+			continue
+		}
+		if !s.weighed {
+			s.Prior, s.weighed = w.prior, true
+		}
+		for _, c := range w.clues {
+			if i := s.clue(c.name); i >= 0 && !s.clueWeighed[i] {
+				s.Clues[i].For, s.Clues[i].Against, s.clueWeighed[i] = c.pro, c.against, true
+			}
+		}
+	}
+}
+
+// clue returns the place of a clue, -1 where there is none of that name.
+func (p *parsed) clue(name string) int {
+	return slices.IndexFunc(p.Clues, func(x explain.Clue) bool { return x.Name == name })
+}
+
 // setWeights gives signatures the weights of a file.
 func setWeights(set []*parsed, file string, all []weights) Problems {
 	r := reader{file: file}
@@ -91,15 +140,33 @@ func setWeights(set []*parsed, file string, all []weights) Problems {
 			r.warn(w.at, "weights: no signature is named %q", w.name)
 			continue
 		}
-		s.Prior = w.prior
+		s.Prior, s.weighed = w.prior, true
 		for _, c := range w.clues {
-			i := slices.IndexFunc(s.Clues, func(x explain.Clue) bool { return x.Name == c.name })
+			i := s.clue(c.name)
 			if i < 0 {
 				r.warn(c.at, "weights: %s has no clue named %q", w.name, c.name)
 				continue
 			}
-			s.Clues[i].For, s.Clues[i].Against = c.pro, c.against
+			s.Clues[i].For, s.Clues[i].Against, s.clueWeighed[i] = c.pro, c.against, true
 		}
 	}
 	return r.problems
+}
+
+// unweighed reports priors and clues that neither a signature's file nor a file of
+// weights gives a weight.
+func unweighed(set []*parsed) (problems Problems) {
+	for _, s := range set {
+		r := reader{file: s.file}
+		if !s.weighed {
+			r.fail(s.at.name, "signature: key \"prior\" is missing, and no %s has weights of %s", WeightsName, s.Name)
+		}
+		for i := range s.Clues {
+			if s.weighed && !s.clueWeighed[i] {
+				r.fail(s.at.clues[i], "clue %s: keys \"for\" and \"against\" are missing, and no %s has weights of it", s.Clues[i].Name, WeightsName)
+			}
+		}
+		problems = append(problems, r.problems...)
+	}
+	return problems
 }

@@ -47,7 +47,7 @@ func (c *completionCommand) Run(sh *shell, app *kong.Kong) error {
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
 	}
-	for _, w := range fitting(app.Model.Node, words) {
+	for _, w := range startingWith(app.Model.Node, words) {
 		if _, err := fmt.Fprintln(sh.out, w); err != nil {
 			return err
 		}
@@ -55,9 +55,9 @@ func (c *completionCommand) Run(sh *shell, app *kong.Kong) error {
 	return nil
 }
 
-// fitting are the words with which the last of some may be completed; none where
+// startingWith are the words with which the last of some may be completed; none where
 // that is for the shell to know, as with files.
-func fitting(node *kong.Node, words []string) []string {
+func startingWith(node *kong.Node, words []string) []string {
 	if len(words) == 0 {
 		words = []string{""}
 	}

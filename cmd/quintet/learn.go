@@ -12,15 +12,21 @@ import (
 	"github.com/quintet-dc/quintet/rules"
 )
 
-// learnCommand moves the priors of signatures towards a site's own experience.
+// learnCommand moves the priors of signatures towards a site's own experience, or
+// fits all their weights to labelled recordings.
 type learnCommand struct {
-	Dirs   []string `arg:"" name:"dir" help:"Folders of pinned incidents, or single truth files. Incidents without a verdict are no experience."`
-	Output string   `short:"o" placeholder:"FILE" help:"Where to write the priors: priors.yaml in a folder of the configuration's signatures. Without it they are only shown."`
-	Force  bool     `help:"Replace FILE if it is there."`
+	Dirs         []string `arg:"" name:"dir" help:"Folders of pinned incidents, or single truth files. Incidents without a verdict are no experience. With --weights: recordings with a truth, or globs of them."`
+	Output       string   `short:"o" placeholder:"FILE" help:"Where to write the priors: priors.yaml in a folder of the configuration's signatures. Without it they are only shown."`
+	Force        bool     `help:"Replace FILE if it is there."`
+	Workers      int      `placeholder:"N" default:"2" help:"With --weights: how many recordings are replayed at once."`
+	weightsFlags `embed:""`
 }
 
 // Run counts the labelled cases and shows what they make of each prior.
 func (c *learnCommand) Run(sh *shell) error {
+	if c.Weights != "" {
+		return c.weights(sh)
+	}
 	cases, n, err := c.cases()
 	if err != nil {
 		return fmt.Errorf("learn: %w", err)

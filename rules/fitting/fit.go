@@ -92,6 +92,21 @@ func Fit(sigs []explain.Signature, examples []Example, o Options) (before, after
 	return before, after
 }
 
+// Loss returns the mean negative log-likelihood of examples, in nats; 0 of none.
+func Loss(sigs []explain.Signature, examples []Example) float64 {
+	l, size := layOut(sigs)
+	w, unused := l.read(sigs), make([]float64, size)
+	var sum, total float64
+	for i := range examples {
+		sum += examples[i].descend(l, w, unused)
+		total += examples[i].Weight
+	}
+	if total == 0 {
+		return 0
+	}
+	return sum / total
+}
+
 // order keeps For at or above Against, both at their mean where they would cross.
 func (l layout) order(sigs []explain.Signature, w []float64) {
 	for k := range sigs {

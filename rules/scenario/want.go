@@ -450,3 +450,19 @@ func (s *Scenario) CheckFindings(came []Finding) (out []Mismatch) {
 	}
 	return out
 }
+
+// Fits reports whether an answer is one that the line wants: its signature and its
+// root. What else the line wants of an incident is not asked.
+func (w *Want) Fits(root telemetry.Entity, signature string) bool {
+	if len(w.Signatures) > 0 && !slices.Contains(w.Signatures, signature) {
+		return false
+	}
+	in := explain.Incident{Root: explain.Root{Entity: root, Signature: signature}}
+	return !slices.ContainsFunc(w.tests, func(t test) bool { return t.key == "root" && !t.fits(&in) })
+}
+
+// Affects reports whether the line wants an incident of a job.
+func (w *Want) Affects(job telemetry.Entity) bool {
+	in := explain.Incident{Impact: explain.Impact{Jobs: []explain.JobImpact{{Job: job}}}}
+	return !slices.ContainsFunc(w.tests, func(t test) bool { return t.key == "hurts" && !t.fits(&in) })
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/replay"
+	"github.com/quintet-dc/quintet/replay/score"
+	"github.com/quintet-dc/quintet/rules"
+	"github.com/quintet-dc/quintet/rules/fitting"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// weightsFlags say how the weights of signatures are fitted.
+type weightsFlags struct {
+	Weights string  `placeholder:"FILE" help:"Fit the weights of signatures to labelled recordings, whose folders or globs are given, and write them there: weights.yaml in a folder of signatures."`
+	Ridge   float64 `default:"0.02" placeholder:"X" help:"With --weights: how strongly they are held to those of now."`
+	Rounds  int     `default:"400" placeholder:"N" help:"With --weights: rounds of gradient descent."`
+	Leave   string  `placeholder:"TEXT" help:"With --weights: leave out recordings whose path holds this, and report them apart."`
+}
+
+const (
+	// judgementsEach are taken of a recording's degraded and of its healthy time, at
+	// most, spread evenly.
+	judgementsEach = 10
+	// healthyWeight is what a recording's judgements without a fault count, all
+	// together, beside 1 for those with one.
+	healthyWeight = 0.5
+)
+
+// fitted is a recording's labelled judgements.
+type fitted struct {
+	path     string
+	examples []fitting.Example
+}
+
+// weights fits and writes the weights of signatures.
+func (c *learnCommand) weights(sh *shell) error {
+	set, err := rules.Standard()
+	if err != nil {
+		return err
+	}
+	sigs := explain.Compile(set.Signatures)
+	var paths []string
+	for _, dir := range c.Dirs {
+		found, err := recordings(dir)
+		if err != nil {
+			return fmt.Errorf("learn: %w", err)
+		}
+		paths = append(paths, found...)
+	}
+	all, err := c.study(sh, set, sigs, paths)
+	if err != nil {
+		return fmt.Errorf("learn: %w", err)
+	}
+	var train, left []fitting.Example
+	for _, f := range all {
+		if c.Leave != "" && strings.Contains(f.path, c.Leave) {
+			left = append(left, f.examples...)
+		} else {
+			train = append(train, f.examples...)
+		}
+	}
+	if len(train) == 0 {
+		return errors.New("learn: no labelled judgement: no recording with a truth degrades a job")
+	}
+	o := fitting.Options{Ridge: c.Ridge, Rounds: c.Rounds}
+	unfitted := fitting.Loss(sigs, left)
+	before, after := fitting.Fit(sigs, train, o)
+	fmt.Fprintf(sh.out, "%s of %s: %.3f nats, fitted %.3f\n", plural(len(train), "judgement"), plural(len(all), "recording"), before, after)
+	if len(left) > 0 {
+		fmt.Fprintf(sh.out, "%s left out: %.3f nats, fitted %.3f\n", plural(len(left), "judgement"), unfitted, fitting.Loss(sigs, left))
+	}
+	if err := unclaimed(c.Weights, c.Force); err != nil {
+		return fmt.Errorf("learn: %w", err)
+	}
+	header := fmt.Sprintf("quintet learn --weights with engine %s from %s of %s: %s.", correlate.Version,
+		plural(len(train), "judgement"), plural(len(all), "recording"), strings.Join(c.Dirs, " "))
+	return writeWhole(c.Weights, func(w *bufio.Writer) error { return rules.WriteWeights(w, header, sigs) })
+}
+
+// study replays recordings and labels what was judged in them.
+func (c *learnCommand) study(sh *shell, set rules.Set, sigs []explain.Signature, paths []string) ([]fitted, error) {
+	config, err := engineConfig(1)
+	if err != nil {
+		return nil, err
+	}
+	config.Correlate.Signatures = set.Signatures
+	out := make([]fitted, len(paths))
+	errs := make([]error, len(paths))
+	line := newProgress(sh.err, "learn")
+	defer line.done()
+	var wait sync.WaitGroup
+	turns := make(chan struct{}, max(1, c.Workers))
+	for i, path := range paths {
+		turns <- struct{}{}
+		line.at(float64(i)/float64(len(paths)), path)
+		wait.Add(1)
+		go func() {
+			defer func() { <-turns; wait.Done() }()
+			out[i], errs[i] = studyOne(sh, replay.RunConfig{Engine: config}, sigs, path)
+		}()
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	wanted, err := studyScenarios(sh, replay.RunConfig{Engine: config}, sigs)
+	return append(out, wanted...), err
+}
+
+// studyOne replays one recording.
+func studyOne(sh *shell, c replay.RunConfig, sigs []explain.Signature, path string) (fitted, error) {
+	out := fitted{path: path}
+	rec, err := replay.Open(path, replay.OpenConfig{})
+	if err != nil {
+		return out, err
+	}
+	defer rec.Close()
+	truth, err := replay.ReadTruth(rec)
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", path, err)
+	}
+	var degraded, healthy []explain.Judgement
+	c.Judged = func(j explain.Judgement) {
+		switch {
+		case len(truth.JudgedJobs) > 0 && !slices.Contains(truth.JudgedJobs, j.Job):
+		case labelOf(&truth, &j).Nothing:
+			healthy = append(healthy, j)
+		default:
+			degraded = append(degraded, j)
+		}
+	}
+	if _, err := replay.Run(sh.ctx, rec, c); err != nil {
+		return out, err
+	}
+	out.take(sigs, &truth, degraded, 1)
+	out.take(sigs, &truth, healthy, healthyWeight)
+	return out, nil
+}
+
+// take labels some of the judgements, which count so much together.
+func (f *fitted) take(sigs []explain.Signature, truth *score.Truth, js []explain.Judgement, weight float64) {
+	n := min(judgementsEach, len(js))
+	for k := range n {
+		j := &js[k*len(js)/n]
+		x := fitting.NewExample(sigs, j, labelOf(truth, j))
+		x.Weight = weight / float64(n)
+		f.examples = append(f.examples, x)
+	}
+}
+
+// afterFault is for how long after its end a fault is still the cause of what its
+// jobs lose.
+const afterFault = telemetry.Duration(60e9)
+
+// labelOf says which answers to a judgement are right.
+func labelOf(t *score.Truth, j *explain.Judgement) fitting.Label {
+	for i := range t.Faults {
+		f := &t.Faults[i]
+		over := f.End != 0 && j.At > f.End.Add(afterFault)
+		if f.Expect == score.ExpectRisk || j.At < f.Onset || over || !slices.Contains(f.Jobs, j.Job) {
+			continue
+		}
+		return fitting.Label{
+			Entity:    func(e telemetry.Entity) bool { return e == f.Entity || slices.Contains(f.Accept, e) },
+			Signature: func(s string) bool { return s == f.Signature || slices.Contains(f.AcceptSignatures, s) },
+		}
+	}
+	return fitting.Label{Nothing: true}
+}
