@@ -40,6 +40,10 @@ func (r Role) Name() (string, bool) {
 	return "", false
 }
 
+// collectsOnly reports whether a role is that of a collecting process and nothing
+// else: its users belong to the collectors' account.
+func (r Role) collectsOnly() bool { return strings.HasPrefix(string(r), collectPrefix) }
+
 // Allows reports whether a process of this role may do what another, which is
 // not Collect, may.
 func (r Role) Allows(other Role) bool {
@@ -187,6 +191,9 @@ func user(account nkeys.KeyPair, role Role, n bus.Names, remote bool) (token str
 	c.Sub.Allow.Add(r.subscribe...)
 	if r.answers {
 		c.Resp = &jwt.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
+	}
+	if role.collectsOnly() {
+		c.Limits.Subs = maxCollectorSubs
 	}
 	c.AllowedConnectionTypes.Add(jwt.ConnectionTypeInProcess)
 	if remote {

@@ -76,6 +76,10 @@ func (n Names) All() string { return n.root() + ">" }
 // Of matches every subject that a collecting process may publish to.
 func (n Names) Of(collector string) string { return n.root() + collectorToken(collector) + ".>" }
 
+// Records matches every subject of a record that a collecting process states, and
+// the questions; revisions, ticks and config records are not among them.
+func (n Names) Records() string { return n.root() + "*.*" }
+
 // Ticks is where ticks are published.
 func (n Names) Ticks() string { return n.root() + ticksToken }
 

@@ -97,6 +97,8 @@ func (b *Bus) createRevisions(stream, subjects string) func(context.Context) err
 			Storage:              jetstream.FileStorage,
 			Replicas:             b.cfg.Copies,
 			AllowDirect:          true,
+			DenyDelete:           true,
+			DenyPurge:            true,
 		})
 		return err
 	}
