@@ -101,7 +101,7 @@ collectors/collectorstest: telemetry collectors go.yaml.in/yaml
 
 # the live shell
 pipeline/broker:   pipeline/bus github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
-pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/nats-io/nkeys github.com/VictoriaMetrics/metrics
 pipeline/outbox:   telemetry pipeline/bus pipeline/outbox/spill pipeline/outbox/thin github.com/VictoriaMetrics/metrics
 pipeline/outbox/spill: telemetry pipeline/outbox/thin
 pipeline/outbox/thin:  telemetry

@@ -136,9 +136,9 @@ func TestTokensFit(t *testing.T) {
 	}
 	collect := Collect(strings.Repeat("é", bus.MaxCollector/2))
 	for _, role := range []Role{All, Tick, Engine, Store, Notify, Web, collect, "tick,engine,store,notify,web," + collect} {
-		token, _, err := user(account, role, names, true)
-		if err != nil || len(token) > maxControlLine/2 {
-			t.Errorf("%.20s: a token of %d bytes, %v", role, len(token), err)
+		file, err := users(account, role, names, true)
+		if err != nil || len(file) > maxControlLine/2 {
+			t.Errorf("%.20s: users of %d bytes, %v", role, len(file), err)
 		}
 	}
 }

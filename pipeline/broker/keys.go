@@ -266,13 +266,13 @@ func enroll(dir, site string, role Role) ([]byte, error) {
 			return nil, fmt.Errorf("keys: %w", err)
 		}
 	}
-	token, seed, err := user(account, role, names, true)
+	file, err := users(account, role, names, true)
 	if err != nil {
 		return nil, err
 	}
 	head := fmt.Sprintf(headMark+"%s of site %q, enrolled %s.\n# Whoever holds this file can act in that role. Keep it to its owner (mode 0600).\n\n",
 		role, site, time.Now().UTC().Format(time.RFC3339))
-	return fmt.Appendf(nil, "%s%s\n%s", head, credentials(token, seed), authority), nil
+	return fmt.Appendf(nil, "%s%s\n%s", head, file, authority), nil
 }
 
 // credentials lays out a user's token and seed as NATS clients read them.

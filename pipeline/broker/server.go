@@ -238,11 +238,11 @@ func (s *Server) Connection(r Role) (Connection, error) {
 	if r.collectsOnly() {
 		account = s.keys.collectors
 	}
-	token, seed, err := user(account, r, s.names, false)
+	file, err := users(account, r, s.names, false)
 	if err != nil {
 		return Connection{}, fmt.Errorf("broker: connection: %w", err)
 	}
-	return Connection{s.nats, credentials(token, seed)}, nil
+	return Connection{s.nats, file}, nil
 }
 
 // Enroll is Enroll for this server's directory and site.

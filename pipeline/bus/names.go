@@ -94,8 +94,17 @@ func (n Names) AlertRevisions() string { return n.revisions(alertsTok) }
 
 func (n Names) revisions(token string) string { return n.root() + token + ".*.*" }
 
-func (n Names) revision(token, id string, number int) string {
-	return n.root() + token + "." + Token(id) + "." + strconv.Itoa(number)
+// slotMark separates the number of a revision from that of its slot.
+const slotMark = "-"
+
+// revision is the subject of a revision. Slots other than 0 are for revisions whose
+// earlier slots hold entries that no engine wrote.
+func (n Names) revision(token, id string, number, slot int) string {
+	subject := n.root() + token + "." + Token(id) + "." + strconv.Itoa(number)
+	if slot > 0 {
+		subject += slotMark + strconv.Itoa(slot)
+	}
+	return subject
 }
 
 // Questions matches every question to the site.

@@ -24,6 +24,7 @@ type counters struct {
 	questions, unanswered       *metrics.Counter
 	claims, joins, starts       *metrics.Counter
 	beatFailures, heldLost      *metrics.Counter
+	foreign                     *metrics.Counter // entries of the stream of incidents that no engine wrote
 
 	position, tick, unpublished, snapshotBytes atomic.Int64
 	publishing, diverged, caughtUp             atomic.Bool
@@ -53,6 +54,7 @@ func newCounters(set *metrics.Set) *counters {
 		{&c.starts, "quintet_replica_starts_total"},
 		{&c.beatFailures, "quintet_replica_beat_failures_total"},
 		{&c.heldLost, "quintet_replica_held_incidents_dropped_total"},
+		{&c.foreign, "quintet_replica_foreign_revisions_total"},
 	} {
 		*x.to = set.GetOrCreateCounter(x.name)
 	}
