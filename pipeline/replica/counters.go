@@ -8,6 +8,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/window"
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
@@ -116,4 +117,9 @@ func (c *counters) engineCounts() {
 // published counts a revision by what became of it.
 func (c *counters) published(o bus.Outcome) {
 	c.set.GetOrCreateCounter(fmt.Sprintf("quintet_replica_revisions_total{outcome=%q}", o)).Inc()
+}
+
+// ungranted counts records that their process may not state.
+func (c *counters) ungranted(why grants.Reason) *metrics.Counter {
+	return c.set.GetOrCreateCounter(fmt.Sprintf("quintet_replica_records_ungranted_total{reason=%q}", why))
 }
