@@ -81,6 +81,7 @@ replay/whatif:
 # collectors: they emit into a Sink and know nothing else of ours
 collectors:                telemetry github.com/VictoriaMetrics/metrics
 collectors/sysfs/ethtool:
+collectors/weigh:
 collectors/entry:        go.yaml.in/yaml
 collectors/dial:           collectors/entry go.yaml.in/yaml
 collectors/book:           telemetry collectors
@@ -93,9 +94,9 @@ collectors/gnmi:           telemetry collectors collectors/book collectors/dial 
 collectors/gnmi:           github.com/openconfig/gnmi google.golang.org/grpc google.golang.org/protobuf
 collectors/sysfs:          telemetry collectors collectors/entry collectors/sysfs/ethtool go.yaml.in/yaml
 collectors/mapping:        telemetry collectors collectors/book collectors/entry go.yaml.in/yaml
-collectors/receive:        telemetry collectors collectors/book collectors/mapping github.com/prometheus/prometheus github.com/golang/snappy
+collectors/receive:        telemetry collectors collectors/book collectors/mapping collectors/weigh github.com/prometheus/prometheus github.com/golang/snappy
 collectors/receive:        collectors/dial collectors/entry go.yaml.in/yaml go.opentelemetry.io/collector/pdata google.golang.org/grpc
-collectors/redfish:        telemetry collectors collectors/entry collectors/dial collectors/book go.yaml.in/yaml
+collectors/redfish:        telemetry collectors collectors/weigh collectors/entry collectors/dial collectors/book go.yaml.in/yaml
 collectors/scrape:         telemetry collectors collectors/book collectors/dial collectors/entry collectors/mapping go.yaml.in/yaml
 collectors/scrape:         github.com/prometheus/prometheus
 collectors/collectorstest: telemetry collectors go.yaml.in/yaml
