@@ -65,7 +65,8 @@ rules/promlint: telemetry rules rules/prometheus go.yaml.in/yaml github.com/prom
 rules/promunit: go.yaml.in/yaml github.com/prometheus/prometheus github.com/prometheus/common
 
 # floor 3: the runner and the recorded shell
-engine:        telemetry correlate correlate/attribute correlate/explain correlate/window
+engine/grants: telemetry
+engine:        telemetry correlate correlate/attribute correlate/explain correlate/window engine/grants
 replay/trace:  telemetry github.com/klauspost/compress
 replay/bundle: telemetry replay/trace github.com/klauspost/compress
 replay/score:  telemetry correlate/explain
@@ -82,6 +83,7 @@ replay/whatif:
 # collectors: they emit into a Sink and know nothing else of ours
 collectors:                telemetry github.com/VictoriaMetrics/metrics
 collectors/sysfs/ethtool:
+collectors/weigh:
 collectors/entry:        go.yaml.in/yaml
 collectors/dial:           collectors/entry go.yaml.in/yaml
 collectors/book:           telemetry collectors
@@ -94,24 +96,24 @@ collectors/gnmi:           telemetry collectors collectors/book collectors/dial 
 collectors/gnmi:           github.com/openconfig/gnmi google.golang.org/grpc google.golang.org/protobuf
 collectors/sysfs:          telemetry collectors collectors/entry collectors/sysfs/ethtool go.yaml.in/yaml
 collectors/mapping:        telemetry collectors collectors/book collectors/entry go.yaml.in/yaml
-collectors/receive:        telemetry collectors collectors/book collectors/mapping github.com/prometheus/prometheus github.com/golang/snappy
+collectors/receive:        telemetry collectors collectors/book collectors/mapping collectors/weigh github.com/prometheus/prometheus github.com/golang/snappy
 collectors/receive:        collectors/dial collectors/entry go.yaml.in/yaml go.opentelemetry.io/collector/pdata google.golang.org/grpc
-collectors/redfish:        telemetry collectors collectors/entry collectors/dial collectors/book go.yaml.in/yaml
+collectors/redfish:        telemetry collectors collectors/weigh collectors/entry collectors/dial collectors/book go.yaml.in/yaml
 collectors/scrape:         telemetry collectors collectors/book collectors/dial collectors/entry collectors/mapping go.yaml.in/yaml
 collectors/scrape:         github.com/prometheus/prometheus
 collectors/collectorstest: telemetry collectors go.yaml.in/yaml
 
 # the live shell
 pipeline/broker:   pipeline/bus github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
-pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/nats-io/nkeys github.com/VictoriaMetrics/metrics
 pipeline/outbox:   telemetry pipeline/bus pipeline/outbox/spill pipeline/outbox/thin github.com/VictoriaMetrics/metrics
 pipeline/outbox/spill: telemetry pipeline/outbox/thin
 pipeline/outbox/thin:  telemetry
 pipeline/ticker:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/survey:   telemetry correlate/explain
 pipeline/replica:  telemetry correlate correlate/attribute correlate/explain correlate/window engine pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
-pipeline/replica:  pipeline/survey
-pipeline/recorder: telemetry correlate/explain correlate/window replay/trace pipeline/bus github.com/VictoriaMetrics/metrics
+pipeline/replica:  pipeline/survey engine/grants
+pipeline/recorder: telemetry correlate/explain correlate/window engine engine/grants replay/trace pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/notify/match:   telemetry correlate/explain
 pipeline/notify/silence: telemetry pipeline/bus pipeline/notify/match github.com/nats-io/nats.go
 pipeline/notify/graph:   telemetry pipeline/notify/match
@@ -130,14 +132,14 @@ pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder gi
 pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
 pipeline/serve:    pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics golang.org/x/crypto
-pipeline: pipeline/assist
+pipeline: pipeline/assist engine/grants
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/alertmanager pipeline/notify/cloudevents pipeline/notify/graph pipeline/notify/pagerduty pipeline/notify/post
 pipeline: pipeline/notify/silence pipeline/notify/slack pipeline/notify/text pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
 pipeline/store/label: telemetry github.com/prometheus/prometheus github.com/prometheus/common
 pipeline/store/query: telemetry rules/prometheus github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
 pipeline/store/forward: github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
-pipeline/store:    telemetry correlate/explain pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
+pipeline/store:    telemetry correlate/explain engine/grants pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
 pipeline/store:    github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common github.com/VictoriaMetrics/metrics
 pipeline: pipeline/store pipeline/store/forward pipeline/store/label pipeline/store/query pipeline/notify/raise
 dashboards/web:
@@ -148,7 +150,7 @@ deploy:
 pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
 cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario
-cmd/quintet: pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
+cmd/quintet: engine/grants pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
 cmd/quintet: replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml
 
 # what tests and benchmarks stand on, and the demo's recording

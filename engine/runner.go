@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -52,10 +53,11 @@ type Runner struct {
 	digest   [sha256.Size]byte
 	latest   map[string]*explain.Incident
 	reign    Reign
+	gate     *grants.Gate
 }
 
 func newRunner(m machine, id identity) *Runner {
-	return &Runner{machine: m, identity: id, latest: map[string]*explain.Incident{}}
+	return &Runner{machine: m, identity: id, latest: map[string]*explain.Incident{}, gate: grants.NewGate()}
 }
 
 // Apply takes the record at a position of the log, which must be higher than
@@ -63,19 +65,32 @@ func newRunner(m machine, id identity) *Runner {
 // order in which they are published. They are the caller's to keep.
 //
 // A record that says nonsense is not an error: the engine counts it.
+//
+// The record is nobody's in particular, as in a recording, which holds no record that
+// was refused.
 func (r *Runner) Apply(position uint64, record *telemetry.Record) ([]explain.Incident, error) {
+	changed, _, err := r.ApplyFrom(position, "", record)
+	return changed, err
+}
+
+// ApplyFrom is Apply of a record that a process stated, by the name under which the
+// log authenticated it. One that the process may not state changes nothing but the
+// position; refused says why.
+func (r *Runner) ApplyFrom(position uint64, process string, record *telemetry.Record) (changed []explain.Incident, refused grants.Reason, err error) {
 	if r.started && position <= r.position {
-		return nil, fmt.Errorf("apply record: position %d does not follow %d", position, r.position)
+		return nil, "", fmt.Errorf("apply record: position %d does not follow %d", position, r.position)
 	}
 	if empty(record) {
-		return nil, fmt.Errorf("apply record: position %d: there is nothing in it", position)
+		return nil, "", fmt.Errorf("apply record: position %d: there is nothing in it", position)
 	}
 	r.position, r.started, r.due = position, true, false
-	var changed []explain.Incident
+	if refused = r.gate.Take(process, record); refused != "" {
+		return nil, refused, nil
+	}
 	for _, in := range r.machine.Step(record) {
 		changed = append(changed, keep(in))
 		if err := r.publish(in.ID, keep(in)); err != nil {
-			return nil, fmt.Errorf("apply record: position %d: %w", position, err)
+			return nil, "", fmt.Errorf("apply record: position %d: %w", position, err)
 		}
 	}
 	switch record.Kind {
@@ -84,8 +99,15 @@ func (r *Runner) Apply(position uint64, record *telemetry.Record) ([]explain.Inc
 	case telemetry.ConfigRecord:
 		r.claimed(record.Config)
 	}
-	return changed, nil
+	return changed, "", nil
 }
+
+// Standings lists the processes that stated something, what they may state, and what
+// was refused of them since this runner was made.
+func (r *Runner) Standings() []grants.Standing { return r.gate.Standings() }
+
+// Refused returns how many records were refused since this runner was made, by reason.
+func (r *Runner) Refused() map[grants.Reason]uint64 { return r.gate.Refused() }
 
 // empty reports whether the field that the record's kind names is not set,
 // which no reader of a log lets through.

@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -58,6 +59,13 @@ func (r *Runner) Snapshot() ([]byte, error) {
 		return nil, fmt.Errorf("snapshot: state of %d bytes does not fit", len(body))
 	}
 	out = appendString(out, body)
+	gate, err := r.gate.Snapshot()
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	if gate != nil { // a recording has none, and its snapshots are as they were
+		out = appendString(out, gate)
+	}
 	r.saved, r.due = r.tick, false
 	return seal(out), nil
 }
@@ -82,11 +90,15 @@ func (r *Runner) Restore(snapshot []byte) (position uint64, err error) {
 	case e.rules != r.identity.rules:
 		return 0, fmt.Errorf("restore snapshot: %w: digest %q, here %q", ErrSnapshotRules, e.rules, r.identity.rules)
 	}
+	gate, err := grants.Restore(e.gate)
+	if err != nil {
+		return 0, fmt.Errorf("restore snapshot: %w: %w", ErrSnapshotDamaged, err)
+	}
 	if err := r.machine.Restore(e.body); err != nil {
 		return 0, fmt.Errorf("restore snapshot: %w: %w", ErrSnapshotDamaged, err)
 	}
 	r.position, r.started, r.tick, r.saved, r.due, r.digest = e.position, true, e.tick, e.tick, false, e.digest
-	r.reign = e.reign
+	r.reign, r.gate = e.reign, gate
 	r.latest = map[string]*explain.Incident{}
 	for i := range e.incidents {
 		r.latest[e.incidents[i].ID] = &e.incidents[i]
@@ -103,6 +115,16 @@ type envelope struct {
 	incidents []explain.Incident
 	reign     Reign
 	body      []byte
+	gate      []byte // of grants; nil where there is none
+}
+
+// Gate returns the state of the grants in a snapshot.
+func Gate(snapshot []byte) (*grants.Gate, error) {
+	e, err := parseSnapshot(snapshot)
+	if err != nil {
+		return nil, fmt.Errorf("gate of a snapshot: %w", err)
+	}
+	return grants.Restore(e.gate)
 }
 
 func parseSnapshot(b []byte) (*envelope, error) {
@@ -133,6 +155,9 @@ func parseSnapshot(b []byte) (*envelope, error) {
 		return nil, fmt.Errorf("%w: claim in force: %w", ErrSnapshotDamaged, err)
 	}
 	e.body = c.string()
+	if len(c.rest) > 0 {
+		e.gate = c.string()
+	}
 	if c.failed || len(c.rest) > 0 {
 		return nil, fmt.Errorf("%w: its parts do not add up to its length", ErrSnapshotDamaged)
 	}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
+
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -57,6 +61,17 @@ func (s *service) startServer(ctx context.Context, cfg *bus.Config) (err error) 
 	}
 	cfg.InProcess, cfg.Credentials = c.InProcess, c.Credentials
 	return nil
+}
+
+// OpenLog connects to a site's log without a service: as the process that holds it
+// where the log is in a server of our own, which must not be running, or else to the
+// configured servers. done closes what was opened.
+func OpenLog(ctx context.Context, file *config.File, logger *slog.Logger) (b *bus.Bus, done func(), err error) {
+	s := &service{c: Config{File: file, Process: "quintet", Roles: Roles{Store: true}, Logger: logger}, metrics: metrics.NewSet()}
+	if err := s.openLog(ctx); err != nil {
+		return nil, nil, err
+	}
+	return s.bus, s.close, nil
 }
 
 // credentials reads a credentials file and, beside it, the certificate of the

@@ -134,6 +134,7 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 	r := s.c.Roles
 	if s.server != nil {
 		s.crew.start(telling, "store", s.watchStore)
+		s.crew.start(stating, "grants", s.stateGrants)
 	}
 	if err := s.startHistory(); err != nil {
 		return err

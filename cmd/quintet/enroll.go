@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/config"
@@ -18,6 +20,12 @@ type enrollCommand struct {
 	Config string   `placeholder:"FILE" help:"The configuration of the site."`
 	Data   string   `placeholder:"DIR" help:"Where the site's log is, in place of the configuration's data."`
 	Role   []string `default:"collect" enum:"collect,tick,engine,store,notify,web,all" placeholder:"ROLE" help:"What the process may do: collect, unless said otherwise; tick, engine, store, notify, web, all."`
+
+	Nodes    []string `placeholder:"HOST" help:"Hosts of which a collecting process may state: they and all that is in them. HOST* stands for all that begin so. The host of that NAME, unless said otherwise."`
+	Entities []string `placeholder:"KIND:NAME" help:"Other entities of which it may state: switch:leaf1, port:leaf1/*."`
+	Jobs     []string `placeholder:"JOB" help:"With --may jobs: of which jobs. All, unless said otherwise."`
+	Events   []string `placeholder:"EVENT" help:"Which events it may state. All, unless said otherwise."`
+	May      []string `placeholder:"RIGHT" help:"What else it may state: jobs (steps, failures, placement), maintenance, all."`
 }
 
 // Run writes the file. The server need not know.
@@ -36,7 +44,39 @@ func (c *enrollCommand) Run(sh *shell) error {
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("enroll: %w", err)
 	}
+	if err := c.grant(sh, file); err != nil {
+		return fmt.Errorf("enroll: %w", err)
+	}
 	return os.WriteFile(c.Output, b, 0o600)
+}
+
+// grant writes what a process that only collects may state beside the site's keys,
+// where the process that holds the log finds it. Processes of other roles may state
+// anything, unless they are enrolled with limits.
+func (c *enrollCommand) grant(sh *shell, file *config.File) error {
+	limited := len(c.Nodes)+len(c.Entities)+len(c.Jobs)+len(c.Events)+len(c.May) > 0
+	collects := slices.Contains(c.Role, string(pipeline.Collect))
+	if !collects || len(c.Role) > 1 && !limited {
+		if limited {
+			return errors.New("--nodes, --entities, --jobs, --events and --may limit a process that collects: want --role collect")
+		}
+		return nil
+	}
+	g := grants.Grant{Process: c.Name, Nodes: c.Nodes, Entities: c.Entities, Jobs: c.Jobs, Events: c.Events}
+	if len(g.Nodes)+len(g.Entities) == 0 {
+		g.Nodes = []string{c.Name}
+	}
+	for _, r := range c.May {
+		g.May = append(g.May, grants.Right(r))
+	}
+	if len(g.Jobs) > 0 && !slices.Contains(g.May, grants.Jobs) {
+		g.May = append(g.May, grants.Jobs)
+	}
+	if err := pipeline.WriteGrant(file.Data, g); err != nil {
+		return err
+	}
+	sh.warn("%s may state: %s", c.Name, g.String())
+	return nil
 }
 
 func (c *enrollCommand) enroll(file *config.File) ([]byte, error) {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/gzip" // senders pack with it
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
@@ -95,6 +96,7 @@ func end(server *grpc.Server) {
 func (g *GRPC) options() ([]grpc.ServerOption, error) {
 	out := []grpc.ServerOption{
 		grpc.InTapHandle(g.admit),
+		grpc.ForceServerCodecV2(weighingCodec{encoding.GetCodecV2("proto")}),
 		grpc.MaxRecvMsgSize(int(g.receiver.cfg.MaxBody)),
 		grpc.MaxConcurrentStreams(grpcStreams),
 		grpc.MaxHeaderListSize(grpcHeader),

@@ -16,6 +16,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/mapping"
+	"github.com/quintet-dc/quintet/collectors/weigh"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -43,12 +44,7 @@ func (r *Receiver) Metrics(w http.ResponseWriter, req *http.Request) {
 		default:
 			return nil, unsupportedf("Content-Encoding %.40s: want gzip, or none", e)
 		}
-		m := pmetricotlp.NewExportRequest()
-		if form == otlpJSON {
-			err = m.UnmarshalJSON(body)
-		} else {
-			err = m.UnmarshalProto(body)
-		}
+		m, err := readOTLP(body, form)
 		return &otlp{m.Metrics(), r.cfg.Mapper}, err
 	})
 	if !ok {
@@ -69,6 +65,21 @@ func (r *Receiver) Metrics(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", form)
 	_, _ = w.Write(text) // who asked may be gone
+}
+
+// readOTLP decodes a request, once it is known what that takes.
+func readOTLP(body []byte, form string) (m pmetricotlp.ExportRequest, err error) {
+	m = pmetricotlp.NewExportRequest()
+	if form == otlpJSON {
+		if err := weigh.JSON(body); err != nil {
+			return m, weighed(err)
+		}
+		return m, m.UnmarshalJSON(body)
+	}
+	if err := weigh.Proto(body, otlpMessage()); err != nil {
+		return m, weighed(err)
+	}
+	return m, m.UnmarshalProto(body)
 }
 
 func otlpForm(h http.Header) (string, error) {

@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/weigh"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -323,7 +324,11 @@ func FuzzWrite(f *testing.F) {
 		if second {
 			read = readSecond
 		}
-		b, err := read(body)
+		var b batch
+		var err error
+		if n, most := allocated(func() { b, err = read(body) }), 2*uint64(weigh.Free+weigh.Growth*len(body)); n > most {
+			t.Fatalf("%d bytes allocated for %d, at most %d", n, len(body), most)
+		}
 		if err != nil {
 			return
 		}
@@ -343,8 +348,12 @@ func FuzzOTLP(f *testing.F) {
 	f.Add(text)
 	r := New(Config{Now: func() time.Time { return noon }})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		m := pmetricotlp.NewExportRequest()
-		if m.UnmarshalProto(body) != nil {
+		var m pmetricotlp.ExportRequest
+		var err error
+		if n, most := allocated(func() { m, err = readOTLP(body, otlpProto) }), 2*uint64(weigh.Free+weigh.Growth*len(body)); n > most {
+			t.Fatalf("%d bytes allocated for %d, at most %d", n, len(body), most)
+		}
+		if err != nil {
 			return
 		}
 		r.sink = &keeper{t: t}

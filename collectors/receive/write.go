@@ -17,6 +17,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/mapping"
+	"github.com/quintet-dc/quintet/collectors/weigh"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -99,6 +100,9 @@ type first struct{ series []prompb.TimeSeries }
 var errNoName = errors.New("no label __name__")
 
 func readFirst(body []byte) (batch, error) {
+	if err := weigh.Proto(body, firstForm()); err != nil {
+		return nil, weighed(err)
+	}
 	var m prompb.WriteRequest
 	if err := m.Unmarshal(body); err != nil {
 		return nil, err
@@ -138,6 +142,9 @@ type second struct{ m *writev2.Request }
 
 // readSecond reads the message and finds every reference in its table.
 func readSecond(body []byte) (batch, error) {
+	if err := weigh.Proto(body, secondForm()); err != nil {
+		return nil, weighed(err)
+	}
 	var m writev2.Request
 	if err := m.Unmarshal(body); err != nil {
 		return nil, err

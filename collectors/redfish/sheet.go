@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/weigh"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -97,6 +98,9 @@ var errNotObject = errors.New("no JSON object")
 
 // parse reads a page. Numbers keep their text.
 func parse(b []byte) (map[string]any, error) {
+	if err := weigh.JSON(b); err != nil {
+		return nil, err
+	}
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))))
 	d.UseNumber()
 	var v any

@@ -136,9 +136,37 @@ func TestTokensFit(t *testing.T) {
 	}
 	collect := Collect(strings.Repeat("é", bus.MaxCollector/2))
 	for _, role := range []Role{All, Tick, Engine, Store, Notify, Web, collect, "tick,engine,store,notify,web," + collect} {
-		token, _, err := user(account, role, names, true)
-		if err != nil || len(token) > maxControlLine/2 {
-			t.Errorf("%.20s: a token of %d bytes, %v", role, len(token), err)
+		file, err := users(account, role, names, true)
+		if err != nil || len(file) > maxControlLine/2 {
+			t.Errorf("%.20s: users of %d bytes, %v", role, len(file), err)
 		}
+	}
+}
+
+// A site of an earlier version is separated at its first start, once; a new site has
+// nothing to revoke.
+func TestOpenSeparation(t *testing.T) {
+	at := time.Unix(1_800_000_000, 0)
+	fresh, upgraded := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(upgraded, authorityFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is read
+		if since, err := openSeparation(fresh, at); err != nil || !since.IsZero() {
+			t.Errorf("a new site: %v, %v", since, err)
+		}
+		if since, err := openSeparation(upgraded, at); err != nil || since.Unix() != 1_799_999_999 {
+			t.Errorf("a site of an earlier version: %v, %v", since, err)
+		}
+		if err := os.WriteFile(filepath.Join(fresh, authorityFile), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at = at.Add(time.Hour)
+	}
+	if err := os.WriteFile(filepath.Join(fresh, separationFile), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openSeparation(fresh, at); err == nil || !strings.Contains(err.Error(), separationFile) {
+		t.Errorf("a damaged file: %v", err)
 	}
 }

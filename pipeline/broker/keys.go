@@ -2,11 +2,14 @@ package broker
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
@@ -21,12 +24,17 @@ const (
 	operatorFile = "operator.seed"
 	accountFile  = "account.seed"
 	systemFile   = "system.seed"
+	// separationFile holds when collectors got an account of their own: seconds
+	// since 1970, or 0 where they always had one.
+	separationFile = "collectors.since"
 )
 
 // keys are the site's own: who signs accounts, and the accounts, which sign
 // users.
 type keys struct {
 	operator, account, system nkeys.KeyPair
+	collectors                nkeys.KeyPair // derived from account
+	revoked                   time.Time     // remote users of account issued up to here are refused
 }
 
 // openKeys reads the keys below dir and makes those that are missing.
@@ -45,7 +53,58 @@ func openKeys(dir string) (k keys, err error) {
 			return keys{}, fmt.Errorf("keys: %w", err)
 		}
 	}
+	if k.collectors, err = collectorsKey(k.account); err != nil {
+		return keys{}, fmt.Errorf("keys: %w", err)
+	}
+	if k.revoked, err = openSeparation(dir, time.Now()); err != nil {
+		return keys{}, fmt.Errorf("keys: %w", err)
+	}
 	return k, nil
+}
+
+// collectorsKey returns the key of the collectors' account. It is derived from
+// the site's account, so that a site that was started by an earlier version gets
+// one without a new file that could be lost.
+func collectorsKey(account nkeys.KeyPair) (nkeys.KeyPair, error) {
+	seed, err := account.Seed()
+	if err != nil {
+		return nil, err
+	}
+	mac := hmac.New(sha256.New, seed)
+	mac.Write([]byte("quintet collectors account"))
+	return nkeys.FromRawSeed(nkeys.PrefixByteAccount, mac.Sum(nil))
+}
+
+// openSeparation returns the time up to which credentials of the site's account
+// are revoked, and records it at the first start. It is zero for a site that never
+// had collectors in the site's account. In a site that was started by an earlier
+// version, credentials of collectors were signed by that account: they could write
+// anywhere in it by the reply subject of a publish.
+func openSeparation(dir string, now time.Time) (time.Time, error) {
+	path := filepath.Join(dir, separationFile)
+	text, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		seconds, err := strconv.ParseInt(string(trim(text)), 10, 64)
+		if err != nil || seconds < 0 {
+			return time.Time{}, fmt.Errorf("%s: want seconds since 1970, not %.40q", path, text)
+		}
+		return unixOrZero(seconds), nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return time.Time{}, err
+	}
+	var seconds int64
+	if founded(dir) {
+		seconds = now.Unix() - 1 // users of this process are issued from now on
+	}
+	return unixOrZero(seconds), writeSecret(path, fmt.Appendf(nil, "%d\n", seconds))
+}
+
+func unixOrZero(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
 }
 
 // founded reports whether a site was started here before: then no key may be
@@ -121,7 +180,7 @@ type trust struct {
 
 // trust states the accounts and their limits. The tokens are made at each start,
 // so that limits follow the program and nothing goes stale on disk.
-func (k keys) trust(site string) (t trust, err error) {
+func (k keys) trust(site string, n bus.Names) (t trust, err error) {
 	operator, err := k.operator.PublicKey()
 	if err != nil {
 		return trust{}, err
@@ -136,6 +195,26 @@ func (k keys) trust(site string) (t trust, err error) {
 		a.Name = site
 		a.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: maxMemoryStore, DiskStorage: jwt.NoLimit,
 			Streams: maxStreams, Consumer: maxConsumers, MaxAckPending: jwt.NoLimit}
+		a.Exports.Add(&jwt.Export{Name: "records", Subject: jwt.Subject(n.Records()), Type: jwt.Service, ResponseType: jwt.ResponseTypeSingleton})
+		if !k.revoked.IsZero() {
+			a.RevokeAt(jwt.All, k.revoked)
+		}
+	})
+	if err != nil {
+		return trust{}, err
+	}
+	_, err = k.token(t, k.collectors, func(a *jwt.AccountClaims) {
+		a.Name = site + " collectors"
+		// A service, not a stream: the server answers a service's request through a
+		// reply subject of its own, and gives the answer to the requester's account.
+		// A stream import would hand the requester's reply subject to JetStream, which
+		// publishes acknowledgements with the rights of the site's account. There is one
+		// import for all subjects because the server's detection of cycles is by export:
+		// an acknowledgement to the subject of a record is dropped.
+		a.Imports.Add(&jwt.Import{Name: "records", Subject: jwt.Subject(n.Records()), Account: t.accountIdentity, Type: jwt.Service})
+		a.Limits.Conn = maxCollectorClients
+		a.Limits.Exports = 0
+		a.Limits.WildcardExports = false
 	})
 	t.operator.SystemAccount = t.system
 	return t, err
@@ -182,13 +261,18 @@ func enroll(dir, site string, role Role) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
-	token, seed, err := user(account, role, names, true)
+	if role.collectsOnly() {
+		if account, err = collectorsKey(account); err != nil {
+			return nil, fmt.Errorf("keys: %w", err)
+		}
+	}
+	file, err := users(account, role, names, true)
 	if err != nil {
 		return nil, err
 	}
 	head := fmt.Sprintf(headMark+"%s of site %q, enrolled %s.\n# Whoever holds this file can act in that role. Keep it to its owner (mode 0600).\n\n",
 		role, site, time.Now().UTC().Format(time.RFC3339))
-	return fmt.Appendf(nil, "%s%s\n%s", head, credentials(token, seed), authority), nil
+	return fmt.Appendf(nil, "%s%s\n%s", head, file, authority), nil
 }
 
 // credentials lays out a user's token and seed as NATS clients read them.

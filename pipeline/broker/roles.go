@@ -40,6 +40,10 @@ func (r Role) Name() (string, bool) {
 	return "", false
 }
 
+// collectsOnly reports whether a role is that of a collecting process and nothing
+// else: its users belong to the collectors' account.
+func (r Role) collectsOnly() bool { return strings.HasPrefix(string(r), collectPrefix) }
+
 // Allows reports whether a process of this role may do what another, which is
 // not Collect, may.
 func (r Role) Allows(other Role) bool {
@@ -52,7 +56,9 @@ func (r Role) Allows(other Role) bool {
 type rights struct {
 	publish   []string
 	subscribe []string
-	answers   bool // may answer whoever asks
+	answers   bool     // answers questions, as a second user
+	responds  bool     // may publish to the reply subject of what it received
+	signs     []string // tags of the streams of revisions that it may write
 }
 
 func (r *rights) add(publish ...string) { r.publish = append(r.publish, publish...) }
@@ -105,7 +111,8 @@ func (r *rights) grant(role Role, n bus.Names) error {
 	switch role {
 	case All:
 		r.add(n.All(), "$JS.API.>", "$JS.FC.>", "$KV.>", "$O.>")
-		r.answer(n)
+		r.answers = true
+		r.signs = append(r.signs, bus.WritesIncidentsTag, bus.WritesAlertsTag)
 	case Tick:
 		r.add(n.Ticks())
 		r.read(n.Log())
@@ -115,9 +122,11 @@ func (r *rights) grant(role Role, n bus.Names) error {
 		r.read(n.Incidents())
 		r.objects(snapshots)
 		r.keys(replicas)
-		r.answer(n)
+		r.answers = true
+		r.signs = append(r.signs, bus.WritesIncidentsTag)
 	case Store:
 		r.add(n.AlertRevisions())
+		r.signs = append(r.signs, bus.WritesAlertsTag)
 		r.read(n.Log())
 		r.read(n.Incidents())
 		r.read(n.Alerts())
@@ -127,6 +136,7 @@ func (r *rights) grant(role Role, n bus.Names) error {
 	case Notify:
 		r.add(n.Questions())
 		r.add(n.AlertRevisions()) // that nobody evaluates rules
+		r.signs = append(r.signs, bus.WritesAlertsTag)
 		r.read(n.Incidents())
 		r.read(n.Alerts())
 		r.keys(deliveries)
@@ -149,10 +159,6 @@ func (r *rights) grant(role Role, n bus.Names) error {
 	return nil
 }
 
-func (r *rights) answer(n bus.Names) {
-	r.subscribe, r.answers = []string{n.Questions()}, true
-}
-
 func (r *rights) collect(role Role, n bus.Names) error {
 	name, ok := strings.CutPrefix(string(role), collectPrefix)
 	if !ok {
@@ -165,36 +171,66 @@ func (r *rights) collect(role Role, n bus.Names) error {
 	return nil
 }
 
-// user makes a user of a role: a key of its own and a token that the account
-// signs. remote users come over the listener, others only from this process.
-func user(account nkeys.KeyPair, role Role, n bus.Names, remote bool) (token string, seed []byte, err error) {
+// users makes the users of a role, as a credentials file lists them: one for the role
+// itself and, where the role answers questions, one for that. remote users come over
+// the listener, others only from this process.
+func users(account nkeys.KeyPair, role Role, n bus.Names, remote bool) ([]byte, error) {
 	r, err := rightsOf(role, n)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
+	file, err := user(account, role, r, remote)
+	if err != nil || !r.answers {
+		return file, err
+	}
+	answering, err := user(account, role+answersSuffix, rights{subscribe: []string{n.Questions()}, responds: true}, remote)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(file, '\n'), answering...), nil
+}
+
+// answersSuffix ends the name of a user that only answers questions.
+const answersSuffix = "/answers"
+
+// user makes one user: a key of its own and a token that the account signs.
+func user(account nkeys.KeyPair, role Role, r rights, remote bool) ([]byte, error) {
 	key, err := nkeys.CreateUser()
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	public, err := key.PublicKey()
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	c := jwt.NewUserClaims(public)
 	c.Name = string(role)
+	inbox := "_INBOX." + public + ".>"
 	c.Pub.Allow.Add(r.publish...)
-	c.Sub.Allow.Add("_INBOX." + public + ".>")
+	if len(r.publish) == 0 {
+		c.Pub.Allow.Add(inbox) // none would mean all
+	}
+	c.Sub.Allow.Add(inbox)
 	c.Sub.Allow.Add(r.subscribe...)
-	if r.answers {
+	c.Tags.Add(bus.SignsTag)
+	c.Tags.Add(r.signs...)
+	if r.responds {
 		c.Resp = &jwt.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
+	}
+	if role.collectsOnly() {
+		c.Limits.Subs = maxCollectorSubs
 	}
 	c.AllowedConnectionTypes.Add(jwt.ConnectionTypeInProcess)
 	if remote {
 		c.AllowedConnectionTypes = jwt.StringList{jwt.ConnectionTypeStandard}
 	}
-	if token, err = c.Encode(account); err != nil {
-		return "", nil, err
+	token, err := c.Encode(account)
+	if err != nil {
+		return nil, err
 	}
-	seed, err = key.Seed()
-	return token, seed, err
+	seed, err := key.Seed()
+	if err != nil {
+		return nil, err
+	}
+	return credentials(token, seed), nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 
 	"github.com/quintet-dc/quintet/pipeline/broker"
@@ -216,5 +217,38 @@ func TestCollectorIsHeld(t *testing.T) {
 	}
 	if len(denied) > 0 {
 		t.Errorf("its own subject: %v", <-denied)
+	}
+}
+
+// The connection that reads the log may not answer: the server would keep the reply
+// subject of each message that it delivers for a minute, and search them all.
+func TestOnlyAnsweringUsersRespond(t *testing.T) {
+	s := start(t, broker.Config{})
+	for _, role := range []broker.Role{broker.All, broker.Tick, broker.Engine, broker.Store, broker.Notify, broker.Web, broker.Collect("h1")} {
+		c, err := s.Connection(role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := strings.SplitAfter(string(c.Credentials), "------END USER NKEY SEED------")
+		answers := role == broker.All || role == broker.Engine
+		for i, block := range blocks[:len(blocks)-1] {
+			token, err := jwt.ParseDecoratedJWT([]byte(block))
+			if err != nil {
+				t.Fatal(err)
+			}
+			claims, err := jwt.DecodeUserClaims(token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if responds := claims.Resp != nil; responds != (i == 1) {
+				t.Errorf("%s, user %d: may answer: %v", role, i, responds)
+			}
+			if i == 1 && (len(claims.Pub.Allow) != 1 || !strings.HasPrefix(claims.Pub.Allow[0], "_INBOX.")) {
+				t.Errorf("%s: the user that answers may publish to %v", role, claims.Pub.Allow)
+			}
+		}
+		if answers != (len(blocks) == 3) {
+			t.Errorf("%s: %d users", role, len(blocks)-1)
+		}
 	}
 }

@@ -26,8 +26,10 @@ const (
 	maxStreams          = 64
 	maxConsumers        = 4096
 	maxClients          = 16384
-	maxControlLine      = 64 << 10 // bytes; a role's token names every subject and travels in one line
-	maxPending          = 32 << 20 // bytes that may wait for one slow client
+	maxCollectorClients = maxClients - 1024 // so that collectors cannot use up the connections of the others
+	maxCollectorSubs    = 16                // subscriptions of one collector's connection; it needs two inboxes
+	maxControlLine      = 64 << 10          // bytes; a role's token names every subject and travels in one line
+	maxPending          = 32 << 20          // bytes that may wait for one slow client
 )
 
 // Config says where a site's server keeps its data and who can reach it.
@@ -200,7 +202,7 @@ func (s *Server) options(folder string) (*nats.Options, error) {
 		return nil, err
 	}
 	authority.logger = s.cfg.Logger
-	t, err := s.keys.trust(s.cfg.Site)
+	t, err := s.keys.trust(s.cfg.Site, s.names)
 	if err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
@@ -232,11 +234,15 @@ type Connection struct {
 
 // Connection makes a user of a role for this process.
 func (s *Server) Connection(r Role) (Connection, error) {
-	token, seed, err := user(s.keys.account, r, s.names, false)
+	account := s.keys.account
+	if r.collectsOnly() {
+		account = s.keys.collectors
+	}
+	file, err := users(account, r, s.names, false)
 	if err != nil {
 		return Connection{}, fmt.Errorf("broker: connection: %w", err)
 	}
-	return Connection{s.nats, credentials(token, seed)}, nil
+	return Connection{s.nats, file}, nil
 }
 
 // Enroll is Enroll for this server's directory and site.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -29,15 +30,19 @@ func (e *AnswerError) Error() string { return "ask " + e.What + ": " + e.Text }
 // for the one under way. Where several processes answer, each question goes to
 // one of them. fn has ten seconds.
 func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]byte, error)) (stop func(), err error) {
-	sub, err := b.conn.QueueSubscribeSync(b.names.question(what), answerGroup)
+	conn, err := b.answerer()
+	if err != nil {
+		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
+	}
+	sub, err := conn.QueueSubscribeSync(b.names.question(what), answerGroup)
 	if err != nil {
 		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
 	}
 	if err = sub.SetPendingLimits(questionsWaiting, questionsBytes); err != nil {
 		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
 	}
-	if b.Connected() {
-		_ = b.conn.FlushTimeout(requestPatience) // from here on, somebody is there
+	if conn.IsConnected() {
+		_ = conn.FlushTimeout(requestPatience) // from here on, somebody is there
 	}
 	ctx, cancel := context.WithCancel(b.closing)
 	done := make(chan struct{})
@@ -59,8 +64,8 @@ func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]by
 	}()
 	return func() {
 		_ = sub.Unsubscribe()
-		if b.Connected() {
-			_ = b.conn.FlushTimeout(requestPatience)
+		if conn.IsConnected() {
+			_ = conn.FlushTimeout(requestPatience)
 		}
 		cancel()
 		<-done
@@ -81,6 +86,46 @@ func (b *Bus) answer(ctx context.Context, m *nats.Msg, fn func(context.Context, 
 	if err := m.RespondMsg(reply); err != nil {
 		b.cfg.Logger.Debug("an answer that did not leave", "subject", m.Subject, "error", err)
 	}
+}
+
+// answerer returns the connection that answers questions: one of its own where the
+// credentials hold a user for it. Only that user may publish to the reply subject of
+// what it received. The server keeps such a permission for each message delivered to
+// the connection for a minute and searches them all, so the connection that reads
+// the log must not have it.
+func (b *Bus) answerer() (*nats.Conn, error) {
+	if b.answering == nil {
+		return b.conn, nil
+	}
+	b.answererMu.Lock()
+	defer b.answererMu.Unlock()
+	if b.replies != nil {
+		return b.replies, nil
+	}
+	security, err := securityOptions(b.answering, b.cfg.TLS)
+	if err != nil {
+		return nil, err
+	}
+	opts := append(b.commonOptions(), nats.RetryOnFailedConnect(true), nats.Name("quintet/"+b.cfg.Name+"/answers"),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			b.count.asyncErrors.Inc()
+			b.cfg.Logger.Debug("error of the connection that answers questions", "error", err)
+		}))
+	b.replies, err = nats.Connect(strings.Join(b.cfg.Servers, ","), append(opts, security...)...)
+	return b.replies, err
+}
+
+// closeAnswerer sends what was answered and ends the connection.
+func (b *Bus) closeAnswerer() {
+	b.answererMu.Lock()
+	defer b.answererMu.Unlock()
+	if b.replies == nil {
+		return
+	}
+	if b.replies.IsConnected() {
+		_ = b.replies.FlushTimeout(time.Second)
+	}
+	b.replies.Close()
 }
 
 // oneLine makes text fit a header.

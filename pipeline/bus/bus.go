@@ -96,12 +96,19 @@ type Bus struct {
 	pub   *publisher
 	count counters
 
+	signer    *signer // nil: revisions are not signed here
+	answering []byte  // credentials of the connection that answers questions; nil: this one answers
+
 	mu      sync.Mutex
-	changed chan struct{} // closed when the connection comes or goes
-	lost    chan struct{} // closed when it goes
-	denied  chan struct{} // closed when something was not permitted
-	refusal error         // what it was
-	trouble string        // what the server complained of last
+	changed chan struct{}         // closed when the connection comes or goes
+	lost    chan struct{}         // closed when it goes
+	denied  chan struct{}         // closed when something was not permitted
+	refusal error                 // what it was
+	trouble string                // what the server complained of last
+	marks   map[string]signedMark // of streams of revisions, as read
+
+	answererMu sync.Mutex
+	replies    *nats.Conn // answers questions; nil until there is one to answer
 
 	closing context.Context // done when Close is called
 	close   context.CancelFunc
@@ -122,6 +129,11 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 		return nil, err
 	}
 	b := &Bus{cfg: cfg, names: names, changed: make(chan struct{}), lost: make(chan struct{}), denied: make(chan struct{}), count: newCounters(cfg.Metrics)}
+	b.marks = map[string]signedMark{}
+	b.cfg.Credentials, b.answering = splitCredentials(cfg.Credentials)
+	if b.signer, err = newSigner(b.cfg.Credentials); err != nil {
+		return nil, fmt.Errorf("bus: %w", err)
+	}
 	b.closing, b.close = context.WithCancel(context.Background())
 	b.pub = &publisher{bus: b, batches: map[uint64]*batch{}}
 	if err := b.dial(ctx); err != nil {
@@ -185,15 +197,8 @@ func (b *Bus) dial(ctx context.Context) error {
 
 func (b *Bus) options() ([]nats.Option, error) {
 	log := b.cfg.Logger
-	opts := []nats.Option{
-		nats.Name("quintet/" + b.cfg.Name),
-		nats.MaxReconnects(-1),
-		nats.ReconnectWait(250 * time.Millisecond),
-		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
-		nats.IgnoreAuthErrorAbort(),
-		nats.ReconnectBufSize(-1), // callers send again; nothing is held in between
-		nats.PingInterval(20 * time.Second),
-		nats.Timeout(5 * time.Second),
+	opts := append(b.commonOptions(),
+		nats.Name("quintet/"+b.cfg.Name),
 		nats.ConnectHandler(func(c *nats.Conn) {
 			if b.cfg.InProcess == nil {
 				log.Info("connected to the log", "server", c.ConnectedUrlRedacted())
@@ -212,12 +217,26 @@ func (b *Bus) options() ([]nats.Option, error) {
 		}),
 		nats.ClosedHandler(func(*nats.Conn) { b.stateChanged(true) }),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { b.asyncError(sub, err) }),
+	)
+	more, err := securityOptions(b.cfg.Credentials, b.cfg.TLS)
+	return append(opts, more...), err
+}
+
+// commonOptions are those of every connection.
+func (b *Bus) commonOptions() []nats.Option {
+	opts := []nats.Option{
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
+		nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectBufSize(-1), // callers send again; nothing is held in between
+		nats.PingInterval(20 * time.Second),
+		nats.Timeout(5 * time.Second),
 	}
 	if b.cfg.InProcess != nil {
 		opts = append(opts, nats.InProcessServer(b.cfg.InProcess))
 	}
-	more, err := securityOptions(b.cfg.Credentials, b.cfg.TLS)
-	return append(opts, more...), err
+	return opts
 }
 
 // asyncError hears what a server says of nothing in particular. It may say it
@@ -297,6 +316,7 @@ func (b *Bus) Connected() bool { return b.conn != nil && b.conn.IsConnected() }
 func (b *Bus) Close() {
 	b.close()
 	b.answers.Wait()
+	b.closeAnswerer()
 	if b.conn.IsConnected() {
 		_ = b.conn.FlushTimeout(time.Second) // what was published without waiting
 	}

@@ -42,3 +42,9 @@ func newCounters(set *metrics.Set) counters {
 func (c counters) refused(reason string) {
 	c.set.GetOrCreateCounter(`quintet_bus_refused_messages_total{reason="` + reason + `"}`).Inc()
 }
+
+// foreign counts entries of a stream of revisions that no engine wrote, each time one
+// is read.
+func (c counters) foreign(stream string) *metrics.Counter {
+	return c.set.GetOrCreateCounter(`quintet_bus_foreign_revisions_total{stream="` + stream + `"}`)
+}

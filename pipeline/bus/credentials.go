@@ -53,6 +53,16 @@ func securityOptions(credentials []byte, config *tls.Config) ([]nats.Option, err
 	return append(opts, nats.UserCredentialBytes(credentials), nats.CustomInboxPrefix("_INBOX."+user)), nil
 }
 
+// UserOf returns the public key of the user in a credentials file, which its inboxes
+// are named by; "" if there is none.
+func UserOf(credentials []byte) string {
+	user, err := userOf(credentials)
+	if err != nil {
+		return ""
+	}
+	return user
+}
+
 // userOf reads the public key of the user out of a credentials file.
 func userOf(credentials []byte) (string, error) {
 	if len(credentials) > maxCredentials {

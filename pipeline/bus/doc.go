@@ -11,7 +11,7 @@
 //	  quintet.v1.<site>.<collector>.{frames,schema,events,edges}
 //	  quintet.v1.<site>.{ticks,config}
 //	quintet-<site>-incidents   stream, file    one message for each revision, never a second; 90 days
-//	  quintet.v1.<site>.incidents.<id>.<revision>
+//	  quintet.v1.<site>.incidents.<id>.<revision>[-<slot>]
 //	quintet-<site>-snapshots   object store    the newest two, up to thirty in 512 MiB
 //	quintet-<site>-deliveries  key-value       what the notifier claimed and sent; 90 days
 //	quintet-<site>-notes       key-value       what people say of incidents; 90 days
@@ -24,6 +24,13 @@
 // <fingerprint>/<incarnation>/<sequence> and ticks tick/<site>/<n>, so that a
 // repeat within two minutes is stored once; whatever slips through is harmless,
 // because records have an identity.
+//
+// # What is signed
+//
+// A revision carries the token of the user that wrote it and a signature over subject
+// and content, where the connection's credentials are the site's own. Readers skip
+// and count entries without (Foreign); a revision whose place one takes is published
+// at the next slot. The metadata of the stream says from where on entries are signed.
 //
 // # What is promised
 //

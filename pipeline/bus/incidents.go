@@ -35,50 +35,80 @@ func (o Outcome) String() string {
 type Revisions struct {
 	bus           *Bus
 	stream, token string
+	tag           string // of users that may write it
 }
 
 // Incidents are the site's incidents.
 func (b *Bus) Incidents() *Revisions {
-	return &Revisions{b, b.names.Incidents(), incidentsTok}
+	return &Revisions{b, b.names.Incidents(), incidentsTok, WritesIncidentsTag}
 }
 
 // Alerts are the alerts of the site's own rules.
-func (b *Bus) Alerts() *Revisions { return &Revisions{b, b.names.Alerts(), alertsTok} }
+func (b *Bus) Alerts() *Revisions {
+	return &Revisions{b, b.names.Alerts(), alertsTok, WritesAlertsTag}
+}
+
+// maxSlots bounds the subjects that are tried for one revision.
+const maxSlots = 16
 
 // Publish publishes one revision unless one of that number stands; held is then
 // what stands. It tries until ctx is done; where the answer to one try was lost,
 // the next one finds its own bytes: Same.
+//
+// An entry that no process wrote which may (Foreign) is never held: the revision is
+// published beside it, under the next of maxSlots subjects.
 func (v *Revisions) Publish(ctx context.Context, id string, revision int, data []byte) (o Outcome, held []byte, err error) {
-	b, subject := v.bus, v.bus.names.revision(v.token, id, revision)
-	err = b.persist(ctx, v.token, func(ctx context.Context) error {
-		_, err := b.js.Publish(ctx, subject, data)
-		var api *jetstream.APIError
-		if err == nil || !errors.As(err, &api) {
-			o = Stored
+	err = v.bus.persist(ctx, v.token, func(ctx context.Context) error {
+		mark, err := v.mark(ctx)
+		if err != nil {
 			return err
 		}
-		// Refused: because one stands, unless there is none.
-		s, serr := b.js.Stream(ctx, v.stream)
-		if serr != nil {
-			return serr
+		for slot := range maxSlots {
+			o, held, err = v.publishAt(ctx, v.bus.names.revision(v.token, id, revision, slot), data, mark)
+			if !errors.Is(err, errForeign) {
+				return err
+			}
 		}
-		m, gerr := s.GetLastMsgForSubject(ctx, subject)
-		switch {
-		case errors.Is(gerr, jetstream.ErrMsgNotFound):
-			return err
-		case gerr != nil:
-			return gerr
-		}
-		o, held = Differs, m.Data
-		if bytes.Equal(held, data) {
-			o = Same
-		}
-		return nil
+		return fmt.Errorf("%w: %d subjects hold entries that no engine wrote: run quintet repair", ErrRefused, maxSlots)
 	})
 	if err != nil {
 		return 0, nil, fmt.Errorf("bus: publish %s %s.%d: %w", v.token, id, revision, err)
 	}
 	return o, held, nil
+}
+
+// errForeign says that a subject holds an entry that nobody wrote who may.
+var errForeign = errors.New("an entry that no engine wrote")
+
+// publishAt publishes one revision at one subject.
+func (v *Revisions) publishAt(ctx context.Context, subject string, data []byte, mark signedMark) (Outcome, []byte, error) {
+	b := v.bus
+	msg, err := b.signer.message(subject, data)
+	if err != nil {
+		return 0, nil, fmt.Errorf("sign: %w", err)
+	}
+	_, err = b.js.PublishMsg(ctx, msg)
+	var api *jetstream.APIError
+	if err == nil || !errors.As(err, &api) {
+		return Stored, nil, err
+	}
+	// Refused: because one stands, unless there is none.
+	s, serr := b.js.Stream(ctx, v.stream)
+	if serr != nil {
+		return 0, nil, serr
+	}
+	m, gerr := s.GetLastMsgForSubject(ctx, subject)
+	switch {
+	case errors.Is(gerr, jetstream.ErrMsgNotFound):
+		return 0, nil, err
+	case gerr != nil:
+		return 0, nil, gerr
+	case v.foreign(delivery{position: m.Sequence, subject: subject, header: m.Header, data: m.Data}, mark) != nil:
+		return 0, nil, errForeign
+	case bytes.Equal(m.Data, data):
+		return Same, m.Data, nil
+	}
+	return Differs, m.Data, nil
 }
 
 // PublishIncident is Publish of the site's incidents.
@@ -96,11 +126,39 @@ type Revision struct {
 
 // Follow hands over every revision behind sequence after, in order and each
 // once, as they come, until ctx is done or fn returns an error. What was
-// forgotten is passed over.
+// forgotten is passed over. Foreign entries are counted and skipped.
 func (v *Revisions) Follow(ctx context.Context, after uint64, fn func(Revision) error) error {
+	return v.FollowAll(ctx, after, fn, func(Foreign) error { return nil })
+}
+
+// FollowAll is Follow that hands over foreign entries, too, which nobody has
+// removed.
+func (v *Revisions) FollowAll(ctx context.Context, after uint64, fn func(Revision) error, foreign func(Foreign) error) error {
+	return v.read(ctx, after, false, fn, foreign)
+}
+
+// Read hands over every revision that the stream holds, in order, and returns at
+// its end. Foreign entries are counted and skipped.
+func (v *Revisions) Read(ctx context.Context, fn func(Revision) error) error {
+	return v.read(ctx, 0, true, fn, func(Foreign) error { return nil })
+}
+
+func (v *Revisions) read(ctx context.Context, after uint64, finite bool, fn func(Revision) error, foreign func(Foreign) error) error {
 	b := v.bus
-	r := reader{bus: b, stream: v.stream, position: after, lenient: true}
+	mark, err := v.markFor(ctx)
+	if err != nil {
+		return err
+	}
+	r := reader{bus: b, stream: v.stream, position: after, lenient: true, finite: finite}
 	r.fn = func(d delivery) error {
+		if why := v.foreign(d, mark); why != nil {
+			if mark.removed[d.position] {
+				return nil
+			}
+			b.count.foreign(v.token).Inc()
+			b.cfg.Logger.Error("an entry that no engine wrote is ignored; run quintet repair", "stream", v.stream, "sequence", d.position, "subject", d.subject, "reason", why)
+			return foreign(Foreign{Sequence: d.position, Stored: d.stored, Subject: d.subject, Data: d.data, Reason: why.Error()})
+		}
 		rev, err := v.revision(d)
 		if err != nil {
 			b.count.malformed.Inc()
@@ -126,7 +184,8 @@ func (v *Revisions) revision(d delivery) (Revision, error) {
 	if err != nil {
 		return Revision{}, fmt.Errorf("revision: %w", err)
 	}
-	n, err := strconv.Atoi(tokens[2])
+	number, _, _ := strings.Cut(tokens[2], slotMark)
+	n, err := strconv.Atoi(number)
 	if err != nil {
 		return Revision{}, fmt.Errorf("revision: subject %.100q: %w", d.subject, err)
 	}

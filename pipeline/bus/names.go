@@ -76,6 +76,10 @@ func (n Names) All() string { return n.root() + ">" }
 // Of matches every subject that a collecting process may publish to.
 func (n Names) Of(collector string) string { return n.root() + collectorToken(collector) + ".>" }
 
+// Records matches every subject of a record that a collecting process states, and
+// the questions; revisions, ticks and config records are not among them.
+func (n Names) Records() string { return n.root() + "*.*" }
+
 // Ticks is where ticks are published.
 func (n Names) Ticks() string { return n.root() + ticksToken }
 
@@ -90,8 +94,17 @@ func (n Names) AlertRevisions() string { return n.revisions(alertsTok) }
 
 func (n Names) revisions(token string) string { return n.root() + token + ".*.*" }
 
-func (n Names) revision(token, id string, number int) string {
-	return n.root() + token + "." + Token(id) + "." + strconv.Itoa(number)
+// slotMark separates the number of a revision from that of its slot.
+const slotMark = "-"
+
+// revision is the subject of a revision. Slots other than 0 are for revisions whose
+// earlier slots hold entries that no engine wrote.
+func (n Names) revision(token, id string, number, slot int) string {
+	subject := n.root() + token + "." + Token(id) + "." + strconv.Itoa(number)
+	if slot > 0 {
+		subject += slotMark + strconv.Itoa(slot)
+	}
+	return subject
 }
 
 // Questions matches every question to the site.

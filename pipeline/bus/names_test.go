@@ -15,7 +15,7 @@ func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
 		n.Log(): "quintet-hall_2e2-log", n.Incidents(): "quintet-hall_2e2-incidents", n.Bucket(Replicas): "quintet-hall_2e2-replicas",
 		n.Of("h1"): "quintet.v1.hall_2e2.h1.>", n.Ticks(): "quintet.v1.hall_2e2.ticks", n.Config(): "quintet.v1.hall_2e2.config",
-		n.revision(incidentsTok, "inc-1", 3): "quintet.v1.hall_2e2.incidents.inc-1.3", n.revision(alertsTok, "a", 1): "quintet.v1.hall_2e2.alerts.a.1", n.question("jobs"): "quintet.v1.hall_2e2.ask.jobs",
+		n.revision(incidentsTok, "inc-1", 3, 0): "quintet.v1.hall_2e2.incidents.inc-1.3", n.revision(incidentsTok, "inc-1", 3, 2): "quintet.v1.hall_2e2.incidents.inc-1.3-2", n.revision(alertsTok, "a", 1, 0): "quintet.v1.hall_2e2.alerts.a.1", n.question("jobs"): "quintet.v1.hall_2e2.ask.jobs",
 		n.Of("ask"): "quintet.v1.hall_2e2._61sk.>", n.Of("alerts"): "quintet.v1.hall_2e2._61lerts.>", n.Of("a.b"): "quintet.v1.hall_2e2.a_2eb.>",
 		n.filter("", telemetry.EdgeRecord): "quintet.v1.hall_2e2.*.edges",
 	} {

@@ -32,6 +32,7 @@ type delivery struct {
 	stored   telemetry.Time
 	pending  uint64 // how many more there are now
 	subject  string
+	header   nats.Header
 	data     []byte
 }
 
@@ -359,5 +360,5 @@ func parseDelivery(m *nats.Msg) (d delivery, order uint64, err error) {
 			return delivery{}, 0, fmt.Errorf("delivery: reply subject %.100q: token %d: %w", m.Reply, at+i+1, err)
 		}
 	}
-	return delivery{position: v[1], stored: telemetry.Time(v[3]), pending: v[4], subject: m.Subject, data: m.Data}, v[2], nil
+	return delivery{position: v[1], stored: telemetry.Time(v[3]), pending: v[4], subject: m.Subject, header: m.Header, data: m.Data}, v[2], nil
 }

@@ -86,8 +86,13 @@ func (b *Bus) logConfig(size int64) jetstream.StreamConfig {
 // createRevisions: one message for each revision, and no second one.
 func (b *Bus) createRevisions(stream, subjects string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		metadata, err := b.revisionsMetadata(ctx, stream)
+		if err != nil {
+			return err
+		}
+		_, err = b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 			Name:                 stream,
+			Metadata:             metadata,
 			Subjects:             []string{subjects},
 			Retention:            jetstream.LimitsPolicy,
 			MaxAge:               RevisionsRetain,
@@ -97,6 +102,8 @@ func (b *Bus) createRevisions(stream, subjects string) func(context.Context) err
 			Storage:              jetstream.FileStorage,
 			Replicas:             b.cfg.Copies,
 			AllowDirect:          true,
+			DenyDelete:           true,
+			DenyPurge:            true,
 		})
 		return err
 	}

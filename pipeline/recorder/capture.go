@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/replay/trace"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -69,7 +71,7 @@ type Captured struct {
 	Cold        bool   // it begins without a snapshot
 	First, Last uint64 // positions of its records
 	Records     uint64
-	Skipped     uint64 // entries that were malformed: no reader could use them
+	Skipped     uint64 // entries that were malformed or that their process may not state: no reader uses them
 	From, To    telemetry.Time
 }
 
@@ -86,7 +88,7 @@ func Capture(ctx context.Context, c CaptureConfig) (*Captured, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	k := &capture{CaptureConfig: c, out: &Captured{}}
+	k := &capture{CaptureConfig: c, out: &Captured{}, gate: grants.NewGate()}
 	if err := k.run(ctx); err != nil {
 		return k.out, fmt.Errorf("capture: %w", err)
 	}
@@ -103,6 +105,7 @@ type capture struct {
 	last  uint64         // the last position wanted; no end if zero
 	w     *trace.Writer
 	ticks int
+	gate  *grants.Gate // refuses what the engine refused
 }
 
 // errWhole ends the reading.
@@ -164,6 +167,11 @@ func (c *capture) start(ctx context.Context, first uint64) (after uint64, err er
 	h := trace.Header{Site: c.Site, Writer: c.Program}
 	if info, data, ok := c.snapshot(ctx, first); ok {
 		h.Engine, h.Rules, h.SnapshotAt, h.Snapshot = info.Engine, info.Rules, info.Position, data
+		if gate, err := engine.Gate(data); err == nil {
+			c.gate = gate
+		} else {
+			c.Logger.Warn("records are captured without what was granted: the snapshot cannot be read", "tick", info.Tick, "error", err)
+		}
 		c.w, err = trace.NewWriter(c.Writer, h)
 		return info.Position, err
 	}
@@ -208,9 +216,10 @@ const maxContext = 1 << 20
 // schema, config key and edge, at the position that it has.
 func (c *capture) context(ctx context.Context, until mark) error {
 	newest := map[string]bus.Entry{}
-	span := bus.Span{To: until.stored, Kinds: []telemetry.RecordKind{telemetry.ConfigRecord, telemetry.SchemaRecord, telemetry.EdgeRecord}}
+	// Ticks, because what is granted depends on how old a statement is.
+	span := bus.Span{To: until.stored, Kinds: []telemetry.RecordKind{telemetry.ConfigRecord, telemetry.SchemaRecord, telemetry.EdgeRecord, telemetry.TickRecord}}
 	err := c.Tape.Slice(ctx, span, func(e bus.Entry) error {
-		if e.Record == nil || e.Position > until.position {
+		if e.Record == nil || e.Position > until.position || c.gate.Take(e.Collector, e.Record) != "" || e.Record.Kind == telemetry.TickRecord {
 			return nil
 		}
 		key := statedKey(e.Record)
@@ -253,7 +262,9 @@ func (c *capture) entry(e bus.Entry) error {
 	if c.last != 0 && e.Position > c.last {
 		return errWhole
 	}
-	if err := c.write(&e); err != nil {
+	if e.Record != nil && c.gate.Take(e.Collector, e.Record) != "" {
+		c.out.Skipped++
+	} else if err := c.write(&e); err != nil {
 		return err
 	}
 	if r := e.Record; r != nil && r.Kind == telemetry.TickRecord {

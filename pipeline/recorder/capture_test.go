@@ -16,6 +16,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/engine/enginetest"
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/replay"
@@ -328,6 +329,43 @@ func (w *watched) Write(b []byte) (int, error) {
 		close(w.reached)
 	}
 	return n, err
+}
+
+// TestCaptureLeavesOutWhatWasRefused: a recording says nothing of processes, so it
+// holds only what the engine took.
+func TestCaptureLeavesOutWhatWasRefused(t *testing.T) {
+	l := startSite(t)
+	at := telemetry.Time(1_800_000_000_000_000_000)
+	c, err := grants.Grants{Processes: []grants.Grant{{Process: "evil", Nodes: []string{"evil"}}}}.Config(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func(process string, entity telemetry.Entity) *telemetry.Record {
+		return &telemetry.Record{Kind: telemetry.EventRecord, Event: &telemetry.Event{Entity: entity, At: at, Name: telemetry.EventXID, Source: telemetry.Source{Collector: process}}}
+	}
+	tick := func(n int) *telemetry.Record {
+		return &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: at.Add(telemetry.Duration(n) * 1e9)}}
+	}
+	own, others := telemetry.Entity{Kind: telemetry.Node, Name: "evil"}, telemetry.Entity{Kind: telemetry.Node, Name: "n1"}
+	ctx := within(t)
+	for _, err := range []error{
+		l.bus.Append(ctx, "", &telemetry.Record{Kind: telemetry.ConfigRecord, Config: c}, tick(0)),
+		l.bus.Append(ctx, "evil", state("evil", own), state("evil", others)),
+		l.bus.Append(ctx, "n1", state("n1", others)),
+		l.bus.Append(ctx, "", tick(1)),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	out, err := Capture(ctx, CaptureConfig{Tape: l.bus, Writer: &b, Site: "lab", Last: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Records != 5 || out.Skipped != 1 {
+		t.Errorf("%+v, want 5 records and one left out", out)
+	}
 }
 
 func TestCaptureOfNothing(t *testing.T) {

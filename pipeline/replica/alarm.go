@@ -19,10 +19,15 @@ type Alarm struct {
 // come to different answers, which they never should.
 const Diverged = "replica diverged"
 
-// What raises it.
+// ForeignRevisions is the name of the alarm that somebody wrote into the stream of
+// incidents who is no engine. Such entries are ignored.
+const ForeignRevisions = "foreign entries in the stream of incidents"
+
+// What raises an alarm.
 const (
 	alarmStream = "stream" // the stream of incidents holds other bytes
 	alarmState  = "state"  // another replica's state is another
+	alarmWrites = "writes" // the stream of incidents holds what no engine wrote
 )
 
 // alarms are those that stand, by what raised them.
@@ -30,11 +35,14 @@ type alarms map[string]Alarm
 
 // raise begins an alarm, or tells more of one that stands.
 func (a alarms) raise(cause, text string) {
-	since := now()
+	since, name := now(), Diverged
 	if was, ok := a[cause]; ok {
 		since = was.Since
 	}
-	a[cause] = Alarm{Diverged, since, text}
+	if cause == alarmWrites {
+		name = ForeignRevisions
+	}
+	a[cause] = Alarm{name, since, text}
 }
 
 func (a alarms) clear(cause string) { delete(a, cause) }

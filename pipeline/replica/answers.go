@@ -11,6 +11,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -94,6 +95,8 @@ type Coverage struct {
 	Sources   []Source `json:"sources"`
 	Gaps      []Gap    `json:"gaps"` // the last to begin first
 	Truncated bool     `json:"truncated,omitempty"`
+	// Processes are those that have a grant or were refused something.
+	Processes []grants.Standing `json:"processes,omitempty"`
 }
 
 // Source is one source of a Coverage.
@@ -247,6 +250,7 @@ func (a *answers) incidents(ctx context.Context, _ []byte) (any, error) {
 func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {
 	out := Coverage{Sources: []Source{}, Gaps: []Gap{}}
 	err := a.do(ctx, func(o *owner) {
+		out.Processes = slices.DeleteFunc(o.runner.Standings(), func(s grants.Standing) bool { return s.Grant == nil && len(s.Refused) == 0 })
 		for _, g := range slices.Backward(o.runner.Gaps()) {
 			out.Gaps = append(out.Gaps, Gap{g.Source.Collector, g.Source.Target, g.Source.Part, g.From, stated(g.To)})
 		}
@@ -259,6 +263,9 @@ func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {
 			out.Sources = append(out.Sources, x)
 		}
 	})
+	if len(out.Processes) > maxListed {
+		out.Processes, out.Truncated = out.Processes[:maxListed], true
+	}
 	if len(out.Sources) > maxListed {
 		out.Sources, out.Truncated = out.Sources[:maxListed], true
 	}

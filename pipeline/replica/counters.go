@@ -8,6 +8,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/window"
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
@@ -24,6 +25,7 @@ type counters struct {
 	questions, unanswered       *metrics.Counter
 	claims, joins, starts       *metrics.Counter
 	beatFailures, heldLost      *metrics.Counter
+	foreign                     *metrics.Counter // entries of the stream of incidents that no engine wrote
 
 	position, tick, unpublished, snapshotBytes atomic.Int64
 	publishing, diverged, caughtUp             atomic.Bool
@@ -53,6 +55,7 @@ func newCounters(set *metrics.Set) *counters {
 		{&c.starts, "quintet_replica_starts_total"},
 		{&c.beatFailures, "quintet_replica_beat_failures_total"},
 		{&c.heldLost, "quintet_replica_held_incidents_dropped_total"},
+		{&c.foreign, "quintet_replica_foreign_revisions_total"},
 	} {
 		*x.to = set.GetOrCreateCounter(x.name)
 	}
@@ -114,4 +117,9 @@ func (c *counters) engineCounts() {
 // published counts a revision by what became of it.
 func (c *counters) published(o bus.Outcome) {
 	c.set.GetOrCreateCounter(fmt.Sprintf("quintet_replica_revisions_total{outcome=%q}", o)).Inc()
+}
+
+// ungranted counts records that their process may not state.
+func (c *counters) ungranted(why grants.Reason) *metrics.Counter {
+	return c.set.GetOrCreateCounter(fmt.Sprintf("quintet_replica_records_ungranted_total{reason=%q}", why))
 }

@@ -80,7 +80,9 @@ var errRead = errors.New("all is read")
 func (r *reading) run(ctx context.Context, b *bus.Bus) ([]explain.Incident, error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
-	if err := b.FollowIncidents(ctx, 0, r.revision); !errors.Is(err, errRead) {
+	// To the end of the stream rather than to a sequence: its last entry may be one
+	// that is not handed over.
+	if err := b.Incidents().Read(ctx, r.revision); err != nil && !errors.Is(err, errRead) {
 		return nil, err
 	}
 	out := slices.Collect(maps.Values(r.held))

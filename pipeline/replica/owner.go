@@ -10,6 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/survey"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -131,10 +132,14 @@ func (o *owner) atTarget() {
 
 func (o *owner) record(e bus.Entry) {
 	before := o.runner.Reign()
-	changed, err := o.runner.Apply(e.Position, e.Record)
+	changed, refused, err := o.runner.ApplyFrom(e.Position, e.Collector, e.Record)
 	if err != nil {
 		o.count.refused.Inc()
 		o.log.Warn("a record is refused", "position", e.Position, "error", err)
+		return
+	}
+	if refused != "" {
+		o.refuse(e, refused)
 		return
 	}
 	o.count.records.Inc()
@@ -153,6 +158,12 @@ func (o *owner) record(e bus.Entry) {
 	case telemetry.TickRecord:
 		o.ticked()
 	}
+}
+
+// refuse counts a record that its process may not state.
+func (o *owner) refuse(e bus.Entry, why grants.Reason) {
+	o.count.ungranted(why).Inc()
+	o.log.Debug("a record that its process may not state", "position", e.Position, "process", e.Collector, "kind", e.Record.Kind, "reason", why)
 }
 
 // found takes a revision that the engine came to.

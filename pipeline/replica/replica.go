@@ -49,6 +49,7 @@ func Run(ctx context.Context, cfg Config) error {
 	defer cancel()
 	parts.Go(func() { r.publisher.run(ctx) })
 	parts.Go(func() { r.herald().run(ctx) })
+	parts.Go(func() { r.watchForeign(ctx) })
 	return r.lives(ctx)
 }
 
@@ -89,6 +90,23 @@ func (r *replica) do(ctx context.Context, f func(*owner)) error {
 		}
 		<-done
 		return nil
+	}
+}
+
+// watchForeign raises an alarm for entries of the stream of incidents that no engine
+// wrote, until ctx is done.
+func (r *replica) watchForeign(ctx context.Context) {
+	found := 0
+	err := r.cfg.Bus.Incidents().FollowAll(ctx, 0, func(bus.Revision) error { return nil }, func(f bus.Foreign) error {
+		found++
+		r.count.foreign.Inc()
+		text := fmt.Sprintf("%d entries that no engine wrote are ignored; the newest is sequence %d, subject %s: %s. Run quintet repair",
+			found, f.Sequence, f.Subject, f.Reason)
+		_ = r.do(ctx, func(o *owner) { o.alarms.raise(alarmWrites, text) }) // fails only when ctx is done
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		r.cfg.Logger.Warn("the stream of incidents is not watched for foreign entries", "error", err)
 	}
 }
 

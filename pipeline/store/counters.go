@@ -13,6 +13,7 @@ type counters struct {
 	future    *metrics.Counter // ahead of the log's time
 	late      *metrics.Counter // behind what may still be written
 	repeated  *metrics.Counter // written before
+	ungranted *metrics.Counter // records that their process may not state
 	undecoded *metrics.Counter // frames without a schema, or damaged
 	refused   *metrics.Counter // by the database, for another reason
 	lost      *metrics.Counter // in a commit that failed
@@ -34,7 +35,7 @@ func newCounters(s *metrics.Set) *counters {
 	return &counters{
 		written: samples("written"), stale: samples("stale"), thinned: samples("thinned"), rival: samples("rival"), repeated: samples("repeated"),
 		dropped: drops("configured"), budget: drops("budget"), future: drops("future"), late: drops("late"),
-		undecoded: drops("undecoded"), refused: drops("refused"), lost: drops("commit"),
+		undecoded: drops("undecoded"), ungranted: drops("ungranted"), refused: drops("refused"), lost: drops("commit"),
 		edges:     s.GetOrCreateCounter(`quintet_store_edges_dropped_total`),
 		incidents: s.GetOrCreateCounter(`quintet_store_incidents_dropped_total`),
 		entries:   s.GetOrCreateCounter(`quintet_store_entries_read_total`),

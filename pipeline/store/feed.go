@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 
+	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/store/label"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -42,6 +43,7 @@ type feed struct {
 	uncommit int
 	failing  bool // the last commit did
 	extras   []extra
+	gate     *grants.Gate // refuses what the engine refuses
 }
 
 // extra is what is written beside the log's own series, at each cadence.
@@ -54,7 +56,7 @@ type extra interface {
 
 func newFeed(c Config, db storage.Appendable, count *counters) *feed {
 	return &feed{cfg: c, count: count, db: db, cadence: c.Cadence.Milliseconds(), streams: map[streamKey]*stream{}, current: map[origin]*stream{},
-		series: map[telemetry.Series]*series{}, last: map[uint64]written{}}
+		series: map[telemetry.Series]*series{}, last: map[uint64]written{}, gate: grants.NewGate()}
 }
 
 // written is what was written last of a series.
@@ -73,6 +75,10 @@ func (f *feed) take(e bus.Entry) error {
 	f.count.entries.Inc()
 	r := e.Record
 	if r == nil {
+		return f.err
+	}
+	if f.gate.Take(e.Collector, r) != "" {
+		f.count.ungranted.Inc()
 		return f.err
 	}
 	switch r.Kind {

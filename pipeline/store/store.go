@@ -187,7 +187,7 @@ func (s *Store) prime(ctx context.Context, db *tsdb.DB, p place, open *incidents
 	} else if ok {
 		f.limit = at
 	}
-	kinds := []telemetry.RecordKind{telemetry.SchemaRecord, telemetry.EdgeRecord}
+	kinds := []telemetry.RecordKind{telemetry.SchemaRecord, telemetry.EdgeRecord, telemetry.ConfigRecord, telemetry.TickRecord}
 	err = s.cfg.Log.Slice(ctx, bus.Span{Kinds: kinds}, func(e bus.Entry) error {
 		if e.Position <= p.Position && e.Record != nil {
 			f.prime(e)
@@ -199,6 +199,10 @@ func (s *Store) prime(ctx context.Context, db *tsdb.DB, p place, open *incidents
 
 // prime hears what was said before the place from which the feed goes on.
 func (f *feed) prime(e bus.Entry) {
+	refused := f.gate.Take(e.Collector, e.Record) != ""
+	if refused || e.Record.Kind == telemetry.ConfigRecord || e.Record.Kind == telemetry.TickRecord {
+		return // these two are for the gate
+	}
 	if e.Record.Kind == telemetry.SchemaRecord {
 		f.schema(e.Collector, e.Record.Schema)
 	}

@@ -1,0 +1,137 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/engine/grants"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	grantsFolder  = "grants" // below the data folder; one file for each process
+	grantsSuffix  = ".json"
+	lookAtGrants  = 2 * time.Second
+	maxGrantBytes = 8 << 20
+)
+
+// WriteGrant writes what a process may state below the data folder of the process
+// that holds the log, which puts it into force without a restart.
+func WriteGrant(data string, g grants.Grant) error {
+	if err := g.Validate(); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(g, "", "  ")
+	if err != nil {
+		return fmt.Errorf("grant: %w", err)
+	}
+	dir := filepath.Join(data, grantsFolder)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("grant: %w", err)
+	}
+	path := filepath.Join(dir, bus.Token(g.Process)+grantsSuffix)
+	f, err := os.CreateTemp(dir, "new-*")
+	if err != nil {
+		return fmt.Errorf("grant: %w", err)
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("grant: %w", err)
+	}
+	return nil
+}
+
+// readGrants reads the grants below a data folder; ok is false where there are none.
+func readGrants(data string) (g grants.Grants, ok bool, err error) {
+	dir := filepath.Join(data, grantsFolder)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return g, false, nil
+	}
+	if err != nil {
+		return g, false, fmt.Errorf("grants: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), grantsSuffix) {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return g, false, fmt.Errorf("grants: %w", err)
+		}
+		var one grants.Grant
+		d := json.NewDecoder(bytes.NewReader(b[:min(len(b), maxGrantBytes)]))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&one); err != nil {
+			return g, false, fmt.Errorf("grants: %s: %w", e.Name(), err)
+		}
+		if err := one.Validate(); err != nil {
+			return g, false, fmt.Errorf("grants: %s: %w", e.Name(), err)
+		}
+		g.Processes = append(g.Processes, one)
+	}
+	return g, len(g.Processes) > 0, nil
+}
+
+// stateGrants states what each process may state, when it changes and every five
+// minutes, until ctx is done.
+func (s *service) stateGrants(ctx context.Context) error {
+	look := time.NewTicker(lookAtGrants)
+	defer look.Stop()
+	var said []byte
+	var at, changed time.Time
+	trouble := ""
+	for {
+		info, err := os.Stat(filepath.Join(s.c.File.Data, grantsFolder))
+		if due := time.Since(at) >= renewSite; err == nil && (due || !info.ModTime().Equal(changed)) {
+			changed = info.ModTime()
+			var content []byte
+			if content, err = s.stateGrantsOnce(ctx, said, due); err == nil {
+				if !bytes.Equal(content, said) || due {
+					at = time.Now()
+				}
+				said, trouble = content, ""
+			} else if ctx.Err() == nil && err.Error() != trouble {
+				trouble = err.Error()
+				s.c.Logger.Error("what processes may state is as it was", "error", err)
+			}
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// stateGrantsOnce states the grants if they differ from what was said, or anyhow.
+func (s *service) stateGrantsOnce(ctx context.Context, said []byte, anyhow bool) ([]byte, error) {
+	g, ok, err := readGrants(s.c.File.Data)
+	if err != nil || !ok && said == nil {
+		return said, err
+	}
+	c, err := g.Config(telemetry.Time(time.Now().UnixNano()))
+	if err != nil {
+		return said, err
+	}
+	if !anyhow && bytes.Equal(c.Content, said) {
+		return said, nil
+	}
+	if err := s.bus.Append(ctx, s.c.Process, &telemetry.Record{Kind: telemetry.ConfigRecord, Config: c}); err != nil {
+		return said, err
+	}
+	return c.Content, nil
+}
