@@ -10,7 +10,7 @@ import (
 
 // Version is the engine's version. It changes whenever the same log could give
 // another answer; a snapshot of another version is refused (I5).
-const Version = "0.9.11"
+const Version = "0.10.0"
 
 // Config is what an engine is made of. It does not change while it runs, except
 // by config records.

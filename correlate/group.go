@@ -70,7 +70,7 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 // in the open incident of another one.
 func (e *Engine) belongs(c, o *incidentCase, next *explain.Incident) bool {
 	open := &o.incident
-	return oneRoot(open, next) || perhapsOne(open, next) || maybeOne(open, next) ||
+	return oneRoot(open, next) || perhapsOne(open, next) || e.maybeOne(open, next) || e.maybeOne(next, open) ||
 		e.under(c, open, next) || e.storedOn(c, open, next) || floods(c, o, next)
 }
 
@@ -161,13 +161,15 @@ const aloneAfter = telemetry.Duration(30e9)
 // waits reports whether a case is not told of yet. One fault that hurts two jobs
 // is likelier than two at once, and a few steps or the next word of a slow source
 // show it: an incident of its own that is merged moments later says nothing true.
-// A job that stands still does not wait.
+// One that began at another time waits only while its cause is not sure. A job that
+// stands still does not wait.
 func (e *Engine) waits(c *incidentCase, g telemetry.Time) bool {
 	if c.published.Revision > 0 || !c.under.IsZero() || c.incident.SplitFrom != nil || c.impact.State != jobs.Slow.String() || g.Sub(c.incident.Opened) >= aloneAfter {
 		return false
 	}
 	return slices.ContainsFunc(e.cases, func(o *incidentCase) bool {
-		return o != c && o.under.IsZero() && o.published.Revision > 0 && !o.well && beganTogether(&o.incident, &c.incident)
+		return o != c && o.under.IsZero() && o.published.Revision > 0 && !o.well &&
+			(beganTogether(&o.incident, &c.incident) || c.incident.Root.Confidence < surely)
 	})
 }
 
@@ -192,11 +194,15 @@ func perhapsOne(a, b *explain.Incident) bool {
 	return lists(a, b.Root.Entity) || lists(b, a.Root.Entity)
 }
 
-// maybeOne reports whether an incident that is sure of nothing yet lists what an
-// open one is sure of: heat and drifts reach one job long after another.
-func maybeOne(o, next *explain.Incident) bool {
-	if o.Root.Signature == explain.Unknown || ofKind(o) < sure || next.Root.Confidence >= sure {
+// maybeOne reports whether an incident that is not sure of its root lists what
+// another one is sure of, or names what contains that: heat and drifts reach one job
+// long after another.
+func (e *Engine) maybeOne(o, next *explain.Incident) bool {
+	if o.Root.Signature == explain.Unknown || ofKind(o) < sure || next.Root.Confidence >= min(ofKind(o), surely) {
 		return false
+	}
+	if o.Root.Domain == next.Root.Domain && (e.within(o.Root.Entity, next.Root.Entity) || e.within(next.Root.Entity, o.Root.Entity)) {
+		return true
 	}
 	return slices.ContainsFunc(next.Alternatives, func(a explain.Alternative) bool {
 		return a.Entity == o.Root.Entity && a.Signature == o.Root.Signature

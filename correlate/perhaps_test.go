@@ -71,7 +71,10 @@ func TestASecondJobWaitsToBeToldOf(t *testing.T) {
 		"it stands under the first":   {func(a, b *incidentCase) { b.under = a.job }, 3e9, false},
 		"the first is not told of":    {func(a, _ *incidentCase) { a.published.Revision = 0 }, 3e9, false},
 		"the first is well again":     {func(a, _ *incidentCase) { a.well = true }, 3e9, false},
-		"the first began long before": {func(a, _ *incidentCase) { a.incident.Onset = unsure("a", 20, "r0/1", "r0/2").Onset }, 3e9, false},
+		"the first began long before": {func(a, _ *incidentCase) { a.incident.Onset = unsure("a", 20, "r0/1", "r0/2").Onset }, 3e9, true},
+		"and it is sure of its own": {func(a, b *incidentCase) {
+			a.incident.Onset, b.incident.Root.Confidence = unsure("a", 20, "r0/1", "r0/2").Onset, 0.95
+		}, 3e9, false},
 	} {
 		both := [2]*incidentCase{}
 		for i, job := range []string{"a", "b"} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ type weightsFlags struct {
 	Weights string  `placeholder:"FILE" help:"Fit the weights of signatures to labelled recordings, whose folders or globs are given, and write them there: weights.yaml in a folder of signatures."`
 	Ridge   float64 `default:"0.02" placeholder:"X" help:"With --weights: how strongly they are held to those of now."`
 	Rounds  int     `default:"400" placeholder:"N" help:"With --weights: rounds of gradient descent."`
+	From    string  `placeholder:"TEXT" help:"With --weights: which sets and seeds the recordings are, for the file's header."`
 	Leave   string  `placeholder:"TEXT" help:"With --weights: leave out recordings whose path holds this, and report them apart."`
 }
 
@@ -80,8 +82,8 @@ func (c *learnCommand) weights(sh *shell) error {
 	if err := unclaimed(c.Weights, c.Force); err != nil {
 		return fmt.Errorf("learn: %w", err)
 	}
-	header := fmt.Sprintf("quintet learn --weights with engine %s from %s of %s: %s.", correlate.Version,
-		plural(len(train), "judgement"), plural(len(all), "recording"), strings.Join(c.Dirs, " "))
+	header := fmt.Sprintf("quintet learn --weights, engine %s, from %s in %s and scenarios: %s.", correlate.Version,
+		plural(len(train), "judgement"), plural(len(all), "recording"), cmp.Or(c.From, "not stated"))
 	return writeWhole(c.Weights, func(w *bufio.Writer) error { return rules.WriteWeights(w, header, sigs) })
 }
 

@@ -90,7 +90,7 @@ func Without(sigs []Signature, e *Evidence, a *Answer, chain []Link) []Answer {
 	if a.Signature != nil {
 		answers = append(answers, weighed(apart(a.Signature, sigs), under)...)
 	}
-	return ranked(append(answers, Answer{Entity: e.Job}), Wide)
+	return ranked(append(answers, Answer{Entity: e.Job, Score: noSecond}), Wide)
 }
 
 // imitates reports whether an answer is what any slow machine looks like, once
@@ -102,6 +102,10 @@ func (a *Answer) imitates() bool {
 	}
 	return slices.ContainsFunc(a.Signature.Clues, func(c Clue) bool { return c.Measure == StageExcess || c.Measure == ExpertExcess })
 }
+
+// noSecond is the log-odds that nothing but the first fault is wrong: two at once
+// are rare, and what the first leaves of the loss is mostly the error of the doses.
+const noSecond = 3.0
 
 // Wide is how many answers are looked at to tell what else is seen.
 const Wide = 64

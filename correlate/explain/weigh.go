@@ -153,8 +153,41 @@ func ranked(answers []Answer, keep int) []Answer {
 		return cmp.Compare(a.Name(), b.Name())
 	})
 	share(answers)
-	answers = joinLinks(answers)
+	answers = rollUp(joinLinks(answers))
 	return answers[:min(keep, len(answers))]
+}
+
+const (
+	// alikeScores is by how much, in log-odds, answers differ at most that nothing
+	// tells apart, and leastAlike how many of them there are.
+	alikeScores, leastAlike = 0.5, 3
+)
+
+// rollUp gives a job the confidence of answers of one signature that nothing tells
+// apart, where the job may have that fault itself: what all of its hosts show alike
+// is the job's.
+func rollUp(answers []Answer) []Answer {
+	for i := range answers {
+		whole := &answers[i]
+		if whole.Signature == nil || whole.Entity.Kind != telemetry.Job {
+			continue
+		}
+		var parts []int
+		for k := range answers {
+			if a := &answers[k]; a.Signature == whole.Signature && a.Entity.Kind != telemetry.Job {
+				parts = append(parts, k)
+			}
+		}
+		if len(parts) < leastAlike || answers[parts[0]].Score-answers[parts[leastAlike-1]].Score > alikeScores {
+			continue
+		}
+		for _, k := range parts {
+			whole.Confidence += answers[k].Confidence
+			answers[k].Confidence = 0
+		}
+	}
+	slices.SortStableFunc(answers, func(a, b Answer) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	return answers
 }
 
 // share turns scores into confidences that sum to 1. An answer and its look-

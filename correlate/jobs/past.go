@@ -52,6 +52,9 @@ type usual struct {
 	sigma float64
 	// core is the standard deviation of the middle half alone.
 	core float64
+	// gain is the most that one long step adds to the evidence: little for a job in
+	// which many are.
+	gain float64
 	n    int
 }
 
@@ -83,23 +86,70 @@ func (p *past) summary() usual {
 	if u.n == 0 {
 		return u
 	}
-	s := slices.Clone(p.lengths)
+	s := ordered(slices.Clone(p.lengths))
 	slices.Sort(s)
 	u.median = sortedQuantile(s, 0.5)
 	u.longest = s[len(s)-1]
-	above := sortedQuantile(s, 0.9) - u.median
-	u.spread = max(above, (sortedQuantile(s, 0.95)-u.median)/1.5, float64(spreadFloor*u.median))
 	dev := make([]float64, len(s))
 	for i, x := range s {
 		dev[i] = abs(x - u.median)
 	}
 	u.mean = usualMean(s, u.median)
 	mad := float64(stats.Consistency * stats.Median(dev))
-	u.spread = max(u.spread, mad)
 	u.core = max(mad, float64(sigmaFloor*u.median))
+	u.gain = gain
+	if p.aloneLong(u) {
+		s, u.gain = s.withoutLong(u)
+	}
+	above := sortedQuantile(s, 0.9) - u.median
+	u.spread = max(above, (sortedQuantile(s, 0.95)-u.median)/1.5, float64(spreadFloor*u.median), mad)
 	u.sigma = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * p.memory(u.median, mad))
 	u.spread, u.sigma = float64(u.spread*unsure(u.n)), float64(u.sigma*unsure(u.n))
 	return u
+}
+
+// ordered are lengths in order, the shortest first.
+type ordered []float64
+
+const (
+	// mostLong is the part of a job's steps that may be long, such as those in which
+	// a checkpoint is written, for them to be apart from what is usual.
+	mostLong = 0.25
+	// leastGain is what a long step adds in a job with so many, and gainOf how the
+	// evidence of a long step grows with how rare they are: that k come in a row by
+	// chance is the k-th power of their share.
+	leastGain, gainOf = 0.9, 0.65
+	// mostRow of them may come in a row.
+	mostRow = 2
+)
+
+// aloneLong reports whether long steps stand alone: some in a row are another way in
+// which the job runs.
+func (p *past) aloneLong(u usual) bool {
+	row := 0
+	for _, x := range p.lengths {
+		if row++; !isLong(u, x) {
+			row = 0
+		}
+		if row > mostRow {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutLong leaves out long steps, where they are few enough, and returns what
+// one more of them adds to the evidence.
+func (s ordered) withoutLong(u usual) (ordered, float64) {
+	n := len(s)
+	for n > 0 && isLong(u, s[n-1]) {
+		n--
+	}
+	share := float64(len(s)-n) / float64(len(s))
+	if share == 0 || share > mostLong {
+		return s, gain
+	}
+	return s[:n], min(gain, max(leastGain, float64(-gainOf*stats.Log(share))))
 }
 
 // unsure is by how much more the spread of so many steps may be than it seems.

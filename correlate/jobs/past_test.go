@@ -38,6 +38,23 @@ func naiveUsual(all []float64) usual {
 	for _, x := range xs {
 		dev = append(dev, math.Abs(x-u.median))
 	}
+	mad := max(1.4826*naiveQuantile(dev, 0.5), 0.01*u.median)
+	var few []float64 // without the long steps, where they are at most a quarter
+	for _, x := range xs {
+		if x-u.median <= max(0.15*u.median, 6*mad) {
+			few = append(few, x)
+		}
+	}
+	row, most := 0, 0
+	for _, x := range xs {
+		if row++; x-u.median <= max(0.15*u.median, 6*mad) {
+			row = 0
+		}
+		most = max(most, row)
+	}
+	if 4*(len(xs)-len(few)) <= len(xs) && most <= 2 {
+		xs = few
+	}
 	u.spread = max(spreadFloor*u.median, 1.4826*naiveQuantile(dev, 0.5), naiveQuantile(xs, 0.9)-u.median, (naiveQuantile(xs, 0.95)-u.median)/1.5)
 	u.spread *= map[bool]float64{true: 1 + 2*float64(8-max(u.n, 5))/3, false: 1}[u.n < 8] // five steps may vary three times as much as they do
 	return u

@@ -13,12 +13,13 @@ const aloneAfter = 3
 // weigh returns the evidence after a step of x seconds.
 func weigh(evidence float64, u usual, x float64) float64 {
 	e := (x-u.median)/u.spread - drift
-	return max(0, evidence+min(max(e, -decay), gain))
+	return max(0, evidence+min(max(e, -decay), u.gain))
 }
 
 // accumulate returns the cumulative sum after a step of x seconds.
 func accumulate(sum float64, u usual, x float64) float64 {
-	return max(0, sum+min((x-u.median)/u.sigma, clip)-slack)
+	most := slack + float64((clip-slack)*u.gain/gain)
+	return max(0, sum+min((x-u.median)/u.sigma, most)-slack)
 }
 
 // shifted says that the suspects are slow together, though none may be alone.
