@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation soak storm storm-small storm-live page-speed clean generate
+.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation weights soak storm storm-small storm-live page-speed clean generate
 
 all: build
 
@@ -142,6 +142,15 @@ worlds: build
 # the signatures one by one.
 ablation: build
 	bin/quintet score --set '$(SITEB)' --set '$(ROCE)' --set lab:standard $(WORLDS) --ablate $(or $(PARTS),topology,peers,signatures,own) $(SETFLAGS)
+
+# Fits the weights of signatures to labelled recordings: those beside a checkout or
+# in testdata/, a hundred worlds of the simulated site, and whatever FIT names. The
+# committed weights were fitted to more (the file says to what).
+FITTED := bin/fit
+weights: build
+	bin/quintet lab --worlds all --seeds 1-$(or $(SEEDS),10) --gpus 64 -o $(FITTED)
+	bin/quintet learn --weights rules/signatures/weights.yaml --force --from '$(or $(FROM),worlds of tuning seeds 1 to $(or $(SEEDS),10) and the recordings beside the checkout)' \
+		'$(lastword $(subst =, ,$(SITEB)))' '$(lastword $(subst =, ,$(ROCE)))' '$(FITTED)/*' $(FIT)
 
 # Thirty days of healthy noise in which benign look-alikes come and go. It goes
 # on where it was broken off.

@@ -1,7 +1,6 @@
 package fitting
 
 import (
-	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -92,38 +91,3 @@ func newRow(s *explain.Signature, index int, c *explain.Candidate) (row, bool) {
 	}
 	return r, true
 }
-
-// Likelihood returns the probability that signatures with their present weights
-// give to the right answers, and the name and probability of the likeliest answer;
-// "" is the one without a name.
-func (x *Example) Likelihood(sigs []explain.Signature) (right float64, top string, share float64) {
-	l, _ := layOut(sigs)
-	w := l.read(sigs)
-	odds := make([]float64, len(x.rows))
-	best := math.Inf(-1)
-	for i := range x.rows {
-		odds[i] = x.rows[i].score(l, w)
-		best = max(best, odds[i])
-	}
-	var all float64
-	for i := range odds {
-		all += math.Exp(odds[i] - best)
-	}
-	for i := range odds {
-		p := math.Exp(odds[i]-best) / all
-		if x.rows[i].right {
-			right += p
-		}
-		if p > share {
-			share, top = p, ""
-			if k := x.rows[i].signature; k >= 0 {
-				top = sigs[k].Name
-			}
-		}
-	}
-	return right, top, share
-}
-
-// Answerable reports whether a named answer is right: the root was among what was
-// weighed.
-func (x *Example) Answerable() bool { return !x.rows[0].right }

@@ -1,0 +1,64 @@
+package jobs
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// beating plays a job whose steps are half as long again for 40 steps of each 120,
+// and counts the degradations that begin. explained says that each had a cause of
+// its own.
+func beating(t *testing.T, steps int, explained bool) (began int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(3, 4))
+	var b Book
+	job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
+	var at telemetry.Time = 1e9
+	for i := range steps {
+		x := 1 + 0.01*r.NormFloat64()
+		if i%120 >= 80 {
+			x *= 1.5
+		}
+		at = at.Add(seconds(x))
+		b.Observe(job, at, x, 0)
+		for _, c := range b.Close(at, Senses{}) {
+			switch c.Change {
+			case Began:
+				began++
+			case Ended:
+				c.Job.Forget(false, !explained)
+			}
+		}
+	}
+	return began
+}
+
+func TestForgetLearnsWhatHadNoCause(t *testing.T) {
+	if n := beating(t, 3000, false); n > 6 {
+		t.Errorf("%d degradations of a job that beats, want at most 6 until its own variation is known", n)
+	}
+	if n := beating(t, 3000, true); n < 20 {
+		t.Errorf("%d degradations with a cause, want each of them", n)
+	}
+}
+
+func TestLongStepsThatStandAloneDoNotWidenTheSpread(t *testing.T) {
+	var with, without past
+	for i := range pastSteps {
+		without.add(1 + 0.01*float64(i%3))
+		x := 1 + 0.01*float64(i%3)
+		if i%8 == 7 {
+			x = 2.5
+		}
+		with.add(x)
+	}
+	a, b := with.usual(), without.usual()
+	if a.spread > 1.5*b.spread {
+		t.Errorf("spread %v with checkpoints, %v without", a.spread, b.spread)
+	}
+	if a.gain >= b.gain || a.gain < leastGain {
+		t.Errorf("a long step adds %v, %v where none are", a.gain, b.gain)
+	}
+}

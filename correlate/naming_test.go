@@ -1,0 +1,66 @@
+package correlate
+
+import (
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// look is the answers of one look: at each place a signature's confidence; what is
+// left is unknown.
+func look(pairs ...any) []explain.Answer {
+	var out []explain.Answer
+	left := 1.0
+	for i := 0; i < len(pairs); i += 2 {
+		name, c := pairs[i].(string), pairs[i+1].(float64)
+		out = append(out, explain.Answer{Entity: telemetry.Entity{Kind: telemetry.Node, Name: name}, Signature: &explain.Signature{Name: "s-" + name}, Confidence: c})
+		left -= c
+	}
+	unknown := explain.Answer{Entity: telemetry.Entity{Kind: telemetry.Job, Name: "j"}, Confidence: left}
+	if len(out) > 0 && out[0].Confidence > left {
+		return append(out, unknown)
+	}
+	return append([]explain.Answer{unknown}, out...)
+}
+
+func TestNamingChooses(t *testing.T) {
+	for name, c := range map[string]struct {
+		looks [][]explain.Answer
+		named []string // after each look; "" is none, j unknown
+	}{
+		"sure at once":              {[][]explain.Answer{look("a", 0.95)}, []string{"a"}},
+		"likely at two looks":       {[][]explain.Answer{look("a", 0.6), look("a", 0.6)}, []string{"", "a"}},
+		"two that alternate":        {[][]explain.Answer{look("a", 0.6), look("b", 0.6), look("a", 0.6)}, []string{"", "", ""}},
+		"not twice as likely":       {[][]explain.Answer{look("a", 0.95), look("b", 0.55, "a", 0.4), look("b", 0.55, "a", 0.4)}, []string{"a", "a", "a"}},
+		"twice as likely, once":     {[][]explain.Answer{look("a", 0.95), look("b", 0.9, "a", 0.05), look("a", 0.9)}, []string{"a", "a", "a"}},
+		"twice as likely, twice":    {[][]explain.Answer{look("a", 0.95), look("b", 0.9, "a", 0.05), look("b", 0.9, "a", 0.05)}, []string{"a", "a", "b"}},
+		"unknown takes no place":    {[][]explain.Answer{look("a", 0.95), look(), look()}, []string{"a", "a", "a"}},
+		"a name for what had none":  {[][]explain.Answer{look(), look("a", 0.55), look("a", 0.55)}, []string{"", "", "a"}},
+		"not listed, and none sure": {[][]explain.Answer{look("a", 0.95), look("b", 0.45), look("b", 0.45)}, []string{"a", "a", "a"}},
+	} {
+		var n naming
+		for i, answers := range c.looks {
+			n.choose(answers, telemetry.Time(i)*1e9)
+			if got := n.root.entity.Name; got != c.named[i] {
+				t.Errorf("%s: after look %d %q, want %q", name, i+1, got, c.named[i])
+			}
+		}
+	}
+}
+
+func TestNamingTellsTheLikeliestAfterHalfAMinute(t *testing.T) {
+	var n naming
+	n.choose(look("a", 0.3), 0+1)
+	if n.named() {
+		t.Fatal("named at the first look")
+	}
+	if _, ok := n.choose(look("a", 0.3), 1+telemetry.Time(investigateFor)); !ok || n.root.signature != explain.Unknown {
+		t.Errorf("after half a minute: %+v", n.root)
+	}
+	n.choose(look("a", 0.6), 2+telemetry.Time(investigateFor))
+	n.choose(look("a", 0.6), 3+telemetry.Time(investigateFor))
+	if n.root.entity.Name != "a" {
+		t.Errorf("a name that came later: %+v", n.root)
+	}
+}

@@ -1,0 +1,64 @@
+package rules
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestWriteWeightsIsReadBack: what is written of a set is what the set has after it
+// is read.
+func TestWriteWeightsIsReadBack(t *testing.T) {
+	sigs, err := Load(site(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigs[0].Prior, sigs[0].Clues[0].For, sigs[0].Clues[0].Against = -1.25, 4.5, -2.75
+	var b bytes.Buffer
+	if err := WriteWeights(&b, "made by a test", sigs); err != nil {
+		t.Fatal(err)
+	}
+	both := site(good)
+	both[WeightsName] = &fstest.MapFile{Data: b.Bytes()}
+	again, err := Load(both)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := again[0]; s.Prior != -1.25 || s.Clues[0].For != 4.5 || s.Clues[0].Against != -2.75 {
+		t.Errorf("read back: prior %v, clue %+v", s.Prior, s.Clues[0])
+	}
+}
+
+func TestWeightsThatAreWrongAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"weights: [1]\n": "weights.yaml:1:10: weights: want names and values, found a list",
+		"weights:\n  slow-receiver:\n    prior: 1\n    clues: {idle: [1]}\n": "weights.yaml:4:19: idle: want [for, against], found 1 numbers",
+		"weights:\n  nobody:\n    prior: 1\n    clues: {}\n":                 `weights.yaml:2:3: warning: weights: no signature is named "nobody"`,
+		"weights:\n  slow-receiver:\n    prior: 1\n    clues: {x: [1, 0]}\n": `weights.yaml:4:13: warning: weights: slow-receiver has no clue named "x"`,
+	} {
+		root := site(good)
+		root[WeightsName] = &fstest.MapFile{Data: []byte(text)}
+		if got := Check(root).Error(); !strings.Contains(got, want) {
+			t.Errorf("%q:\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// TestEverySignatureOfOursIsWeighed: none relies on a weight that nobody gave.
+func TestEverySignatureOfOursIsWeighed(t *testing.T) {
+	sigs, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sigs {
+		for _, c := range s.Clues {
+			if c.For < c.Against {
+				t.Errorf("%s: clue %s: for %v is below against %v", s.Name, c.Name, c.For, c.Against)
+			}
+		}
+	}
+	if _, known, problems := readWeights(Files()); !known || len(problems) > 0 {
+		t.Errorf("our own weights: found %v, %v", known, problems)
+	}
+}
