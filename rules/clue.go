@@ -44,7 +44,10 @@ func (r *reader) clue(n *yaml.Node, s *parsed) {
 	s.Clues = append(s.Clues, *c)
 	s.at.clues = append(s.at.clues, p)
 	s.at.whys = append(s.at.whys, d.why)
-	s.clueWeighed = append(s.clueWeighed, d.pro && d.against)
+	s.clueWeighed = append(s.clueWeighed, missing)
+	if d.pro && d.against {
+		s.clueWeighed[len(s.clueWeighed)-1] = stated
+	}
 	s.at.readings = append(s.at.readings, d.at)
 }
 

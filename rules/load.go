@@ -124,7 +124,7 @@ func read(roots []fs.FS) ([]*parsed, Problems) {
 	}
 	slices.SortFunc(set, func(a, b *parsed) int { return cmp.Compare(a.Name, b.Name) })
 	setMissing(set, ours())
-	problems = append(append(problems, families(set)...), unweighed(set)...)
+	problems = append(append(problems, families(set)...), soundWeights(set)...)
 	slices.SortFunc(problems, Problem.compare)
 	return set, slices.Compact(problems)
 }

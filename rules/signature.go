@@ -22,8 +22,17 @@ type parsed struct {
 	// weighed says that the prior is known, and clueWeighed the same of each clue's
 	// weights: from the file itself or from a file of fitted weights.
 	weighed     bool
-	clueWeighed []bool
+	clueWeighed []origin
 }
+
+// origin is where the weights of a clue come from.
+type origin uint8
+
+const (
+	missing origin = iota
+	stated         // in the signature's file
+	fitted         // in a file of weights
+)
 
 // signature reads one file.
 func (r *reader) signature(b []byte) *parsed {

@@ -136,12 +136,6 @@ func (r *reader) soundClue(s *parsed, i int, v vocabulary) {
 			r.fail(p, "clue %s: roots: %q is none of the signature's", c.Name, k)
 		}
 	}
-	if c.For < c.Against {
-		r.fail(p, "clue %s: for %g is below against %g: evidence for it would speak against it", c.Name, c.For, c.Against)
-	}
-	if c.For == c.Against && !c.Required {
-		r.warn(p, "clue %s: for and against are alike and it is not required: it changes nothing", c.Name)
-	}
 	if c.Reading != nil {
 		r.soundReading(s, i, v)
 	}

@@ -119,8 +119,8 @@ func setMissing(set []*parsed, all []weights) {
 			s.Prior, s.weighed = w.prior, true
 		}
 		for _, c := range w.clues {
-			if i := s.clue(c.name); i >= 0 && !s.clueWeighed[i] {
-				s.Clues[i].For, s.Clues[i].Against, s.clueWeighed[i] = c.pro, c.against, true
+			if i := s.clue(c.name); i >= 0 && s.clueWeighed[i] == missing {
+				s.Clues[i].For, s.Clues[i].Against, s.clueWeighed[i] = c.pro, c.against, fitted
 			}
 		}
 	}
@@ -147,23 +147,30 @@ func setWeights(set []*parsed, file string, all []weights) Problems {
 				r.warn(c.at, "weights: %s has no clue named %q", w.name, c.name)
 				continue
 			}
-			s.Clues[i].For, s.Clues[i].Against, s.clueWeighed[i] = c.pro, c.against, true
+			s.Clues[i].For, s.Clues[i].Against, s.clueWeighed[i] = c.pro, c.against, fitted
 		}
 	}
 	return r.problems
 }
 
-// unweighed reports priors and clues that neither a signature's file nor a file of
-// weights gives a weight.
-func unweighed(set []*parsed) (problems Problems) {
+// soundWeights reports priors and clues that neither a signature's file nor a file
+// of weights gives a weight, and weights that cannot be meant.
+func soundWeights(set []*parsed) (problems Problems) {
 	for _, s := range set {
 		r := reader{file: s.file}
 		if !s.weighed {
 			r.fail(s.at.name, "signature: key \"prior\" is missing, and no %s has weights of %s", WeightsName, s.Name)
 		}
 		for i := range s.Clues {
-			if s.weighed && !s.clueWeighed[i] {
-				r.fail(s.at.clues[i], "clue %s: keys \"for\" and \"against\" are missing, and no %s has weights of it", s.Clues[i].Name, WeightsName)
+			c, p := &s.Clues[i], s.at.clues[i]
+			switch {
+			case !s.weighed:
+			case s.clueWeighed[i] == missing:
+				r.fail(p, "clue %s: keys \"for\" and \"against\" are missing, and no %s has weights of it", c.Name, WeightsName)
+			case c.For < c.Against:
+				r.fail(p, "clue %s: for %g is below against %g: evidence for it would speak against it", c.Name, c.For, c.Against)
+			case c.For == c.Against && !c.Required && s.clueWeighed[i] == stated:
+				r.warn(p, "clue %s: for and against are alike and it is not required: it changes nothing", c.Name)
 			}
 		}
 		problems = append(problems, r.problems...)

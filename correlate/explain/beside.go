@@ -105,7 +105,7 @@ func (a *Answer) imitates() bool {
 
 // noSecond is the log-odds that nothing but the first fault is wrong: two at once
 // are rare, and what the first leaves of the loss is mostly the error of the doses.
-const noSecond = 3.0
+const noSecond = 2.0
 
 // Wide is how many answers are looked at to tell what else is seen.
 const Wide = 64

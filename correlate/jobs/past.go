@@ -52,9 +52,7 @@ type usual struct {
 	sigma float64
 	// core is the standard deviation of the middle half alone.
 	core float64
-	// gain is the most that one long step adds to the evidence: little for a job in
-	// which many are.
-	gain float64
+	all  ordered // of which it is the summary
 	n    int
 }
 
@@ -97,12 +95,12 @@ func (p *past) summary() usual {
 	u.mean = usualMean(s, u.median)
 	mad := float64(stats.Consistency * stats.Median(dev))
 	u.core = max(mad, float64(sigmaFloor*u.median))
-	u.gain = gain
-	if p.aloneLong(u) {
-		s, u.gain = s.withoutLong(u)
-	}
 	above := sortedQuantile(s, 0.9) - u.median
-	u.spread = max(above, (sortedQuantile(s, 0.95)-u.median)/1.5, float64(spreadFloor*u.median), mad)
+	few := s
+	if u.all = s; p.aloneLong(u) {
+		few = s.withoutLong(u)
+	}
+	u.spread = max(sortedQuantile(few, 0.9)-u.median, (sortedQuantile(few, 0.95)-u.median)/1.5, float64(spreadFloor*u.median), mad)
 	u.sigma = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * p.memory(u.median, mad))
 	u.spread, u.sigma = float64(u.spread*unsure(u.n)), float64(u.sigma*unsure(u.n))
 	return u
@@ -115,10 +113,10 @@ const (
 	// mostLong is the part of a job's steps that may be long, such as those in which
 	// a checkpoint is written, for them to be apart from what is usual.
 	mostLong = 0.25
-	// leastGain is what a long step adds in a job with so many, and gainOf how the
-	// evidence of a long step grows with how rare they are: that k come in a row by
+	// leastGain is what a step adds that is as long as many are, and gainOf how the
+	// evidence of a step grows with how rare such steps are: that k come in a row by
 	// chance is the k-th power of their share.
-	leastGain, gainOf = 0.9, 0.65
+	leastGain, gainOf = 0.9, 0.7
 	// mostRow of them may come in a row.
 	mostRow = 2
 )
@@ -138,18 +136,24 @@ func (p *past) aloneLong(u usual) bool {
 	return true
 }
 
-// withoutLong leaves out long steps, where they are few enough, and returns what
-// one more of them adds to the evidence.
-func (s ordered) withoutLong(u usual) (ordered, float64) {
+// withoutLong leaves out long steps, where they are few enough.
+func (s ordered) withoutLong(u usual) ordered {
 	n := len(s)
 	for n > 0 && isLong(u, s[n-1]) {
 		n--
 	}
-	share := float64(len(s)-n) / float64(len(s))
-	if share == 0 || share > mostLong {
-		return s, gain
+	if float64(len(s)-n) > float64(mostLong*float64(len(s))) {
+		return s
 	}
-	return s[:n], min(gain, max(leastGain, float64(-gainOf*stats.Log(share))))
+	return s[:n]
+}
+
+// gain is the most that a step of x seconds adds to the evidence, by the share of
+// the past that is as long: the null is the job's own.
+func (u usual) gain(x float64) float64 {
+	i, _ := slices.BinarySearch(u.all, x)
+	share := (float64(len(u.all)-i) + 0.5) / float64(len(u.all)+1)
+	return min(gain, max(leastGain, float64(-gainOf*stats.Log(share))))
 }
 
 // unsure is by how much more the spread of so many steps may be than it seems.

@@ -13,12 +13,12 @@ const aloneAfter = 3
 // weigh returns the evidence after a step of x seconds.
 func weigh(evidence float64, u usual, x float64) float64 {
 	e := (x-u.median)/u.spread - drift
-	return max(0, evidence+min(max(e, -decay), u.gain))
+	return max(0, evidence+min(max(e, -decay), u.gain(x)))
 }
 
 // accumulate returns the cumulative sum after a step of x seconds.
 func accumulate(sum float64, u usual, x float64) float64 {
-	most := slack + float64((clip-slack)*u.gain/gain)
+	most := slack + float64((clip-slack)*u.gain(x)/gain)
 	return max(0, sum+min((x-u.median)/u.sigma, most)-slack)
 }
 
