@@ -45,8 +45,11 @@ func (r *reader) clue(n *yaml.Node, s *parsed) {
 	s.at.clues = append(s.at.clues, p)
 	s.at.whys = append(s.at.whys, d.why)
 	s.clueWeighed = append(s.clueWeighed, missing)
-	if d.pro && d.against {
+	switch {
+	case d.pro && d.against:
 		s.clueWeighed[len(s.clueWeighed)-1] = stated
+	case d.pro || d.against:
+		r.fail(p, "clue %s: one of \"for\" and \"against\" without the other", c.Name)
 	}
 	s.at.readings = append(s.at.readings, d.at)
 }

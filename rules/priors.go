@@ -62,7 +62,7 @@ func setPriors(set []*parsed, file string, priors []prior) (problems Problems) {
 	for _, p := range priors {
 		switch s := find(set, p.name); {
 		case s != nil:
-			s.Prior = p.odds
+			s.Prior, s.weighed = p.odds, true
 		case !slices.Contains(faults(), p.name): // a folder checked by itself lacks ours
 			r.warn(p.at, "priors: no signature is named %q", p.name)
 		}

@@ -62,3 +62,17 @@ func TestEverySignatureOfOursIsWeighed(t *testing.T) {
 		t.Errorf("our own weights: found %v, %v", known, problems)
 	}
 }
+
+// TestPriorsHoldForASignatureThatStatesNone: what a site learned is not replaced by
+// our weights, where it changes one of our signatures and states no prior.
+func TestPriorsHoldForASignatureThatStatesNone(t *testing.T) {
+	root := site(strings.Replace(good, "prior: -3.5\n", "", 1))
+	root[PriorsName] = &fstest.MapFile{Data: []byte("priors:\n  slow-receiver: -1.75\n")}
+	sigs, err := Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sigs[0].Prior != -1.75 {
+		t.Errorf("prior %v, want the site's -1.75", sigs[0].Prior)
+	}
+}
