@@ -22,7 +22,7 @@ const (
 	// its place.
 	margin = 2.0
 	// investigateFor is how long a cause is under investigation at most: then the
-	// likeliest answer is told, with what is known of it.
+	// likeliest answer is published, with what is known of it.
 	investigateFor = telemetry.Duration(30e9)
 )
 
@@ -46,7 +46,7 @@ func placeOf(a *explain.Answer) place { return place{a.Entity, a.Name()} }
 func (n *naming) named() bool { return n.root != place{} }
 
 // choose orders the answers of a look at grid g so that the first is the root to
-// tell of, and reports false where the named root is no longer among them and none
+// publish, and reports false where the named root is no longer among them and none
 // has taken its place.
 func (n *naming) choose(answers []explain.Answer, g telemetry.Time) ([]explain.Answer, bool) {
 	if n.since == 0 {

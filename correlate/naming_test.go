@@ -49,7 +49,7 @@ func TestNamingChooses(t *testing.T) {
 	}
 }
 
-func TestNamingTellsTheLikeliestAfterHalfAMinute(t *testing.T) {
+func TestNamingPublishesTheLikeliestAfterHalfAMinute(t *testing.T) {
 	var n naming
 	n.choose(look("a", 0.3), 0+1)
 	if n.named() {

@@ -117,8 +117,8 @@ func read(roots []fs.FS) ([]*parsed, Problems) {
 		problems = append(problems, ps...)
 		set = slices.DeleteFunc(set, func(s *parsed) bool { return find(own, s.Name) != nil })
 		set = append(set, own...)
-		fitted, _, ps := readWeights(root)
-		problems = append(append(problems, ps...), setWeights(set, called(root, WeightsName), fitted)...)
+		found, _, ps := readWeights(root)
+		problems = append(append(problems, ps...), setWeights(set, called(root, WeightsName), found)...)
 		priors, _, ps := readPriors(root)
 		problems = append(append(problems, ps...), setPriors(set, called(root, PriorsName), priors)...)
 	}

@@ -158,14 +158,14 @@ func ranked(answers []Answer, keep int) []Answer {
 }
 
 const (
-	// alikeScores is by how much, in log-odds, answers differ at most that nothing
-	// tells apart, and leastAlike how many of them there are.
+	// Answers whose scores differ by at most alikeScores, in log-odds, cannot be
+	// distinguished where there are leastAlike of them or more.
 	alikeScores, leastAlike = 0.5, 3
 )
 
-// rollUp gives a job the confidence of answers of one signature that nothing tells
-// apart, where the job may have that fault itself: what all of its hosts show alike
-// is the job's.
+// rollUp gives a job the confidence of answers of one signature that cannot be
+// distinguished, where the job may have that fault itself: what all of its hosts
+// show alike is the job's.
 func rollUp(answers []Answer) []Answer {
 	for i := range answers {
 		whole := &answers[i]
