@@ -19,7 +19,7 @@ import (
 const snapshotMagic = "QSNAP\r\n\x1a"
 
 // snapshotVersion is that of the envelope, not of the engine.
-const snapshotVersion = 3
+const snapshotVersion = 4
 
 // Why a snapshot is refused. The caller starts cold, at the oldest record.
 var (

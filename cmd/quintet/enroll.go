@@ -21,11 +21,12 @@ type enrollCommand struct {
 	Data   string   `placeholder:"DIR" help:"Where the site's log is, in place of the configuration's data."`
 	Role   []string `default:"collect" enum:"collect,tick,engine,store,notify,web,all" placeholder:"ROLE" help:"What the process may do: collect, unless said otherwise; tick, engine, store, notify, web, all."`
 
-	Nodes    []string `placeholder:"HOST" help:"Hosts of which a collecting process may state: they and all that is in them. HOST* stands for all that begin so. The host of that NAME, unless said otherwise."`
-	Entities []string `placeholder:"KIND:NAME" help:"Other entities of which it may state: switch:leaf1, port:leaf1/*."`
-	Jobs     []string `placeholder:"JOB" help:"With --may jobs: of which jobs. All, unless said otherwise."`
-	Events   []string `placeholder:"EVENT" help:"Which events it may state. All, unless said otherwise."`
-	May      []string `placeholder:"RIGHT" help:"What else it may state: jobs (steps, failures, placement), maintenance, all."`
+	Nodes    []string       `placeholder:"HOST" help:"Hosts of which a collecting process may state: they and all that is in them. HOST* stands for all that begin so. The host of that NAME, unless said otherwise."`
+	Entities []string       `placeholder:"KIND:NAME" help:"Other entities of which it may state: switch:leaf1, port:leaf1/*."`
+	Jobs     []string       `placeholder:"JOB" help:"With --may jobs: of which jobs. All, unless said otherwise."`
+	Events   []string       `placeholder:"EVENT" help:"Which events it may state. All, unless said otherwise."`
+	Budget   map[string]int `placeholder:"WHAT=N" help:"How much it may state, where the default does not fit: series, edges, records_per_second, bytes_per_second, events_per_second."`
+	May      []string       `placeholder:"RIGHT" help:"What else it may state: jobs (steps, failures, placement), maintenance, all."`
 }
 
 // Run writes the file. The server need not know.
@@ -53,12 +54,12 @@ func (c *enrollCommand) Run(sh *shell) error {
 // grant writes what a process that only collects may state beside the site's keys,
 // where the process that holds the log finds it. Processes of other roles may state
 // anything, unless they are enrolled with limits.
-func (c *enrollCommand) grant(sh *shell, file *config.File) error {
-	limited := len(c.Nodes)+len(c.Entities)+len(c.Jobs)+len(c.Events)+len(c.May) > 0
+func (c *enrollCommand) grant(sh *shell, file *config.File) (err error) {
+	limited := len(c.Nodes)+len(c.Entities)+len(c.Jobs)+len(c.Events)+len(c.May)+len(c.Budget) > 0
 	collects := slices.Contains(c.Role, string(pipeline.Collect))
 	if !collects || len(c.Role) > 1 && !limited {
 		if limited {
-			return errors.New("--nodes, --entities, --jobs, --events and --may limit a process that collects: want --role collect")
+			return errors.New("--nodes, --entities, --jobs, --events, --may and --budget limit a process that collects: want --role collect")
 		}
 		return nil
 	}
@@ -71,6 +72,9 @@ func (c *enrollCommand) grant(sh *shell, file *config.File) error {
 	}
 	if len(g.Jobs) > 0 && !slices.Contains(g.May, grants.Jobs) {
 		g.May = append(g.May, grants.Jobs)
+	}
+	if g.Budget, err = grants.ParseBudget(c.Budget); err != nil {
+		return err
 	}
 	if err := pipeline.WriteGrant(file.Data, g); err != nil {
 		return err

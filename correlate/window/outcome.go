@@ -11,7 +11,7 @@ const (
 	Future                // further ahead of the closed grids than the class's lateness and Config.Ahead
 	UnknownSchema         // waits for its schema, bounded
 	Corrupt               // the bytes are not a frame, or the schema is not valid
-	Full                  // refused: Config.MaxPending bytes wait already
+	Full                  // refused: Config.MaxPending bytes wait already, or 8,192 frames of the source
 	TooMany               // refused: Config.MaxSeries are known already
 )
 

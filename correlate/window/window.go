@@ -146,6 +146,9 @@ func (w *Window) file(sc *schema, h telemetry.FrameHeader, b telemetry.EncodedFr
 	if w.ahead(src.class, h.Last) {
 		return Future
 	}
+	if len(src.frames) >= maxSourceFrames {
+		return Full
+	}
 	if src.holds(h, b) {
 		return Duplicate
 	}
@@ -158,6 +161,11 @@ func (w *Window) file(sc *schema, h telemetry.FrameHeader, b telemetry.EncodedFr
 	}
 	return Accepted
 }
+
+// maxSourceFrames bounds the frames of one source that wait: each is compared with a
+// new one. A source that states a frame a second and is a quarter of an hour ahead has
+// a thousand.
+const maxSourceFrames = 8192
 
 // ahead reports whether t is further in the future than clocks differ. The
 // present is the furthest tick that the closed grids let us know of.

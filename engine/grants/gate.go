@@ -24,8 +24,26 @@ const (
 	NoEdge        Reason = "edge"        // neither end is granted
 	NoSource      Reason = "source"      // another process states this source
 	NoSchema      Reason = "schema"      // the process did not state the frame's schema, or it was refused
-	TooMany       Reason = "schemas"     // more schemas than a process may have
+
+	// Beyond the budget of the process.
+	TooMany     Reason = "schemas" // more schemas than a process may have
+	OverSeries  Reason = "series"  // new series
+	OverEdges   Reason = "edges"   // edges in force
+	OverRecords Reason = "records" // records a second
+	OverBytes   Reason = "bytes"   // bytes a second
+	OverEvents  Reason = "events"  // events a second
+	OverWaiting Reason = "waiting" // bytes that wait for their grid
+	OverAhead   Reason = "ahead"   // events and edges of a time that is yet to come
 )
+
+// Budget reports whether a record was refused because its process is over its budget.
+func (r Reason) Budget() bool {
+	switch r {
+	case TooMany, OverSeries, OverEdges, OverRecords, OverBytes, OverEvents, OverWaiting, OverAhead:
+		return true
+	}
+	return false
+}
 
 const (
 	// maxSchemas of one process with a grant are remembered; more are refused. One
@@ -43,13 +61,13 @@ const (
 // Gate decides about one record after another. It is not safe for concurrent use.
 // Make one with NewGate.
 type Gate struct {
-	content []byte // of the grants in force; nil if there are none
-	grants  map[string]*Grant
-	tick    telemetry.Time
-	schemas map[telemetry.Fingerprint]stated
-	count   map[string]int // schemas of each process
-	sources map[telemetry.Source]stated
-	refused map[string]map[Reason]uint64
+	content  []byte // of the grants in force; nil if there are none
+	grants   map[string]*Grant
+	tick     telemetry.Time
+	schemas  map[telemetry.Fingerprint]stated
+	accounts map[string]*account
+	sources  map[telemetry.Source]stated
+	refused  map[string]map[Reason]uint64
 }
 
 // stated is who stated something last, and when.
@@ -57,11 +75,13 @@ type stated struct {
 	process string
 	at      telemetry.Time
 	granted bool
+	series  int
+	class   telemetry.LatenessClass
 }
 
 // NewGate returns a gate without grants: everything passes.
 func NewGate() *Gate {
-	return &Gate{grants: map[string]*Grant{}, schemas: map[telemetry.Fingerprint]stated{}, count: map[string]int{},
+	return &Gate{grants: map[string]*Grant{}, schemas: map[telemetry.Fingerprint]stated{}, accounts: map[string]*account{},
 		sources: map[telemetry.Source]stated{}, refused: map[string]map[Reason]uint64{}}
 }
 
@@ -71,7 +91,9 @@ func NewGate() *Gate {
 func (g *Gate) Take(process string, r *telemetry.Record) Reason {
 	switch r.Kind {
 	case telemetry.TickRecord:
-		g.tick = max(g.tick, r.Tick.At)
+		if g.tick == 0 || r.Tick.At > g.tick && r.Tick.At.Sub(g.tick) <= maxJump {
+			g.tick = r.Tick.At
+		}
 		return ""
 	case telemetry.ConfigRecord:
 		if r.Config.Key == Key && process == "" {
@@ -82,38 +104,53 @@ func (g *Gate) Take(process string, r *telemetry.Record) Reason {
 	if process == "" {
 		return ""
 	}
-	why := g.judge(process, g.grants[process], r)
+	a := g.account(process)
+	why := a.rate(g.tick, r)
+	if why == "" {
+		why = g.judge(process, a, r)
+	}
 	if why != "" {
 		g.refuse(process, why)
 	}
 	return why
 }
 
-func (g *Gate) judge(process string, grant *Grant, r *telemetry.Record) Reason {
+func (g *Gate) judge(process string, a *account, r *telemetry.Record) Reason {
+	grant := g.grants[process]
 	switch r.Kind {
 	case telemetry.SchemaRecord:
 		return g.schema(process, grant, r.Schema)
 	case telemetry.FrameRecord:
-		if grant == nil {
-			return ""
-		}
-		h, err := r.Frame.Header()
-		if err != nil {
-			return "" // the engine counts it
-		}
-		if s, ok := g.schemas[h.Fingerprint]; !ok || s.process != process || !s.granted {
-			return NoSchema
-		}
+		return g.frame(process, grant, r.Frame)
 	case telemetry.EventRecord:
 		if grant != nil {
-			return grant.event(r.Event)
+			if why := grant.event(r.Event); why != "" {
+				return why
+			}
 		}
+		return a.event(g.tick, r.Event)
 	case telemetry.EdgeRecord:
 		if grant != nil && !grant.edge(r.Edge) {
 			return NoEdge
 		}
+		return a.edge(g.tick, r.Edge)
 	}
 	return ""
+}
+
+func (g *Gate) frame(process string, grant *Grant, b telemetry.EncodedFrame) Reason {
+	h, err := b.Header()
+	if err != nil {
+		return "" // the engine counts it
+	}
+	s, ok := g.schemas[h.Fingerprint]
+	switch {
+	case grant != nil && (!ok || s.process != process || !s.granted):
+		return NoSchema
+	case ok:
+		return g.accounts[process].frame(g.tick, b, h, &s)
+	}
+	return g.accounts[process].frame(g.tick, b, h, nil)
 }
 
 // schema notes who states a schema, and decides whether its frames pass. Processes
@@ -136,27 +173,39 @@ func (g *Gate) schema(process string, grant *Grant, s *telemetry.Schema) Reason 
 	if why != "" && known && was.process != process {
 		return why // it stays with whose it is
 	}
+	another := !known || was.process != process
+	if another && !g.room(process, grant) {
+		return TooMany
+	}
+	if why == "" && (another || !was.granted) {
+		if over := g.accounts[process].fresh(g.tick, s); over != "" {
+			return over
+		}
+	}
+	if another {
+		if known {
+			g.drop(print, was)
+		}
+		g.accounts[process].schemas++
+	}
+	g.schemas[print] = stated{process, g.tick, why == "", s.Len(), s.Class}
+	if why == "" {
+		g.sources[s.Source] = stated{process: process, at: g.tick, granted: true}
+	}
+	return why
+}
+
+// room reports whether a process may have another schema.
+func (g *Gate) room(process string, grant *Grant) bool {
 	most := maxSchemas
 	if grant == nil || grant.may(Everything) {
 		most = maxAllSchemas
 	}
-	if (!known || was.process != process) && g.count[process] >= most {
-		if g.forget(process); g.count[process] >= most {
-			return TooMany
-		}
+	a := g.accounts[process]
+	if a.schemas >= most {
+		g.forget(process)
 	}
-	if known && was.process != process {
-		g.drop(print, was)
-		known = false
-	}
-	if !known {
-		g.count[process]++
-	}
-	g.schemas[print] = stated{process, g.tick, why == ""}
-	if why == "" {
-		g.sources[s.Source] = stated{process, g.tick, true}
-	}
-	return why
+	return a.schemas < most
 }
 
 // forget drops a process's schemas and sources that were not stated again.
@@ -175,9 +224,7 @@ func (g *Gate) forget(process string) {
 
 func (g *Gate) drop(print telemetry.Fingerprint, s stated) {
 	delete(g.schemas, print)
-	if g.count[s.process]--; g.count[s.process] <= 0 {
-		delete(g.count, s.process)
-	}
+	g.accounts[s.process].schemas--
 }
 
 // adopt puts grants into force. Content that cannot be read changes nothing. What was
@@ -192,6 +239,9 @@ func (g *Gate) adopt(content []byte) {
 	g.grants = make(map[string]*Grant, len(all.Processes))
 	for i := range all.Processes {
 		g.grants[all.Processes[i].Process] = &all.Processes[i]
+	}
+	for process, a := range g.accounts {
+		a.budget = g.grants[process].Effective()
 	}
 }
 
@@ -216,6 +266,12 @@ type Standing struct {
 	Grant   *Grant            `json:"grant"` // nil: it may state anything
 	Refused map[Reason]uint64 `json:"refused,omitempty"`
 	Schemas int               `json:"schemas"`
+	Budget  Budget            `json:"budget"`
+	// New series of the last week, edges in force (where they are bounded) and bytes
+	// that wait for their grid, beside the budget.
+	Series  int `json:"series"`
+	Edges   int `json:"edges"`
+	Waiting int `json:"waiting_bytes"`
 }
 
 // Standings lists the processes that have a grant, stated a schema or were refused
@@ -225,7 +281,7 @@ func (g *Gate) Standings() []Standing {
 	for name := range g.grants {
 		names[name] = true
 	}
-	for name := range g.count {
+	for name := range g.accounts {
 		names[name] = true
 	}
 	for name := range g.refused {
@@ -233,7 +289,11 @@ func (g *Gate) Standings() []Standing {
 	}
 	out := make([]Standing, 0, len(names))
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		out = append(out, Standing{name, g.grants[name], maps.Clone(g.refused[name]), g.count[name]})
+		s := Standing{Process: name, Grant: g.grants[name], Refused: maps.Clone(g.refused[name]), Budget: g.grants[name].Effective()}
+		if a := g.accounts[name]; a != nil {
+			s.Schemas, s.Series, s.Edges, s.Waiting = a.schemas, int(a.series.Used), len(a.edges), int(a.waiting.total)
+		}
+		out = append(out, s)
 	}
 	return out
 }
@@ -251,17 +311,20 @@ func (g *Gate) Refused() map[Reason]uint64 {
 
 // snapshot is a gate's state, in an order of its own.
 type snapshot struct {
-	Grants  json.RawMessage  `json:"grants,omitempty"`
-	Tick    telemetry.Time   `json:"tick"`
-	Schemas []schemaSnapshot `json:"schemas,omitempty"`
-	Sources []sourceSnapshot `json:"sources,omitempty"`
+	Grants   json.RawMessage   `json:"grants,omitempty"`
+	Tick     telemetry.Time    `json:"tick"`
+	Schemas  []schemaSnapshot  `json:"schemas,omitempty"`
+	Sources  []sourceSnapshot  `json:"sources,omitempty"`
+	Accounts []accountSnapshot `json:"accounts,omitempty"`
 }
 
 type schemaSnapshot struct {
-	Print   telemetry.Fingerprint `json:"print"`
-	Process string                `json:"process"`
-	At      telemetry.Time        `json:"at"`
-	Granted bool                  `json:"granted"`
+	Print   telemetry.Fingerprint   `json:"print"`
+	Process string                  `json:"process"`
+	At      telemetry.Time          `json:"at"`
+	Granted bool                    `json:"granted"`
+	Series  int                     `json:"series"`
+	Class   telemetry.LatenessClass `json:"class"`
 }
 
 type sourceSnapshot struct {
@@ -273,18 +336,21 @@ type sourceSnapshot struct {
 // Snapshot returns the gate's state without its counts; nil where no process stated
 // anything and nothing is granted.
 func (g *Gate) Snapshot() ([]byte, error) {
-	if g.content == nil && len(g.schemas) == 0 {
+	if g.content == nil && len(g.accounts) == 0 {
 		return nil, nil
 	}
 	s := snapshot{Grants: g.content, Tick: g.tick}
 	for print, x := range g.schemas {
-		s.Schemas = append(s.Schemas, schemaSnapshot{print, x.process, x.at, x.granted})
+		s.Schemas = append(s.Schemas, schemaSnapshot{print, x.process, x.at, x.granted, x.series, x.class})
 	}
 	slices.SortFunc(s.Schemas, func(a, b schemaSnapshot) int { return cmp.Compare(a.Print, b.Print) })
 	for source, x := range g.sources {
 		s.Sources = append(s.Sources, sourceSnapshot{source, x.process, x.at})
 	}
 	slices.SortFunc(s.Sources, func(a, b sourceSnapshot) int { return strings.Compare(a.Source.String(), b.Source.String()) })
+	for _, process := range slices.Sorted(maps.Keys(g.accounts)) {
+		s.Accounts = append(s.Accounts, g.accounts[process].snapshot(process))
+	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
@@ -308,15 +374,20 @@ func Restore(b []byte) (*Gate, error) {
 		}
 	}
 	g.tick = s.Tick
-	for _, x := range s.Schemas {
-		if _, twice := g.schemas[x.Print]; twice {
-			return nil, fmt.Errorf("gate: schema %s twice", x.Print)
+	for i := range s.Accounts {
+		if err := g.account(s.Accounts[i].Process).restore(&s.Accounts[i]); err != nil {
+			return nil, fmt.Errorf("gate: %w", err)
 		}
-		g.schemas[x.Print] = stated{x.Process, x.At, x.Granted}
-		g.count[x.Process]++
+	}
+	for _, x := range s.Schemas {
+		if _, twice := g.schemas[x.Print]; twice || x.Class >= telemetry.LatenessClasses {
+			return nil, fmt.Errorf("gate: schema %s twice, or of class %d", x.Print, x.Class)
+		}
+		g.schemas[x.Print] = stated{x.Process, x.At, x.Granted, x.Series, x.Class}
+		g.account(x.Process).schemas++
 	}
 	for _, x := range s.Sources {
-		g.sources[x.Source] = stated{x.Process, x.At, true}
+		g.sources[x.Source] = stated{process: x.Process, at: x.At, granted: true}
 	}
 	return g, nil
 }

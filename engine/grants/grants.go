@@ -59,6 +59,7 @@ type Grant struct {
 	// entity.
 	Events []string `json:"events,omitempty"`
 	May    []Right  `json:"may,omitempty"`
+	Budget Budget   `json:"budget,omitzero"`
 }
 
 // String lists what is granted.
@@ -104,6 +105,9 @@ func (g *Grant) Validate() error {
 		if kind, _, ok := strings.Cut(p, ":"); p != "*" && (!ok || kind == "") {
 			return fmt.Errorf("grant of %.60q: entity %.60q: want kind:name", g.Process, p)
 		}
+	}
+	if err := g.Budget.Validate(); err != nil {
+		return fmt.Errorf("grant of %.60q: %w", g.Process, err)
 	}
 	for _, r := range g.May {
 		if !slices.Contains(Rights(), r) {

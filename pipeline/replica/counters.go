@@ -30,10 +30,11 @@ type counters struct {
 	position, tick, unpublished, snapshotBytes atomic.Int64
 	publishing, diverged, caughtUp             atomic.Bool
 	engine                                     atomic.Pointer[correlate.Counts]
+	named                                      map[string]bool // processes counted by name; the owner's
 }
 
 func newCounters(set *metrics.Set) *counters {
-	c := &counters{set: set}
+	c := &counters{set: set, named: map[string]bool{}}
 	for _, x := range []struct {
 		to   **metrics.Counter
 		name string
@@ -117,6 +118,20 @@ func (c *counters) engineCounts() {
 // published counts a revision by what became of it.
 func (c *counters) published(o bus.Outcome) {
 	c.set.GetOrCreateCounter(fmt.Sprintf("quintet_replica_revisions_total{outcome=%q}", o)).Inc()
+}
+
+// maxProcesses bounds the processes that are counted by name.
+const maxProcesses = 256
+
+// over counts records beyond the budget of their process, by process.
+func (c *counters) over(process string, why grants.Reason) {
+	if !c.named[process] {
+		if len(c.named) >= maxProcesses {
+			process = "others"
+		}
+		c.named[process] = true
+	}
+	c.set.GetOrCreateCounter(fmt.Sprintf("quintet_replica_records_over_budget_total{process=%q,reason=%q}", process, why)).Inc()
 }
 
 // ungranted counts records that their process may not state.

@@ -65,7 +65,7 @@ func TestRunRefusesStatementsOfOthers(t *testing.T) {
 	}
 	var report survey.Report
 	w.ask(AskSurvey, "", &report)
-	if row := report.Requirements[len(report.Requirements)-1]; row.ID != "grants" || row.State != survey.Partly || !strings.Contains(row.Do, "evil: 6 of job, 3 of maintenance") {
+	if row := report.Requirements[len(report.Requirements)-2]; row.ID != "grants" || row.State != survey.Partly || !strings.Contains(row.Do, "evil: 6 of job, 3 of maintenance") {
 		t.Errorf("survey: %+v", row)
 	}
 	if n := r.count(`quintet_replica_records_ungranted_total{reason="job"}`); n != 6 {

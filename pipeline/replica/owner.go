@@ -160,10 +160,14 @@ func (o *owner) record(e bus.Entry) {
 	}
 }
 
-// refuse counts a record that its process may not state.
+// refuse counts a record that its process may not state, or not so many of.
 func (o *owner) refuse(e bus.Entry, why grants.Reason) {
-	o.count.ungranted(why).Inc()
-	o.log.Debug("a record that its process may not state", "position", e.Position, "process", e.Collector, "kind", e.Record.Kind, "reason", why)
+	if why.Budget() {
+		o.count.over(e.Collector, why)
+	} else {
+		o.count.ungranted(why).Inc()
+	}
+	o.log.Debug("a record is refused", "position", e.Position, "process", e.Collector, "kind", e.Record.Kind, "reason", why)
 }
 
 // found takes a revision that the engine came to.

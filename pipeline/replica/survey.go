@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/engine/grants"
@@ -50,49 +48,8 @@ func (a *answers) survey(ctx context.Context, req []byte) (any, error) {
 	f.Receivers = q.Receivers
 	c := a.cfg.Engine.Correlate
 	r := survey.Make(f, cmp.Or(c.Catalogue, telemetry.DefaultCatalogue()), c.Signatures)
-	if row, ok := granted(processes); ok {
-		r.Requirements = append(r.Requirements, row)
-	}
+	r.Requirements = append(r.Requirements, access(processes)...)
 	return r, nil
-}
-
-// maxNamed bounds the processes that one row of the survey names.
-const maxNamed = 20
-
-// granted returns the row of the survey that says whether processes state only what
-// they may; false where nothing is granted.
-func granted(processes []grants.Standing) (row survey.Requirement, ok bool) {
-	row = survey.Requirement{ID: "grants", Area: "access", What: "Processes state only what they were enrolled for", State: survey.Met, By: []string{}}
-	limited, free := 0, 0
-	var refused []string
-	for _, p := range processes {
-		switch {
-		case p.Grant != nil:
-			limited++
-		default:
-			free++
-		}
-		var of []string
-		for _, why := range slices.Sorted(maps.Keys(p.Refused)) {
-			of = append(of, fmt.Sprintf("%d of %s", p.Refused[why], why))
-		}
-		if len(of) > 0 {
-			refused = append(refused, cmp.Or(p.Process, "the site")+": "+strings.Join(of, ", "))
-		}
-	}
-	if limited == 0 {
-		return row, false
-	}
-	row.By = append(row.By, fmt.Sprintf("%d processes with a grant, %d without", limited, free))
-	if len(refused) > 0 {
-		row.State = survey.Partly
-		more := ""
-		if n := len(refused) - maxNamed; n > 0 {
-			refused, more = refused[:maxNamed], fmt.Sprintf("; and %d more processes", n)
-		}
-		row.Do = "records refused: " + strings.Join(refused, "; ") + more + ". Enrol a process again with what it lacks, or find out who uses its credentials."
-	}
-	return row, true
 }
 
 func kindsAndGroups(o *owner) (map[telemetry.Kind]int, []string) {
