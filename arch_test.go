@@ -113,6 +113,7 @@ pipeline/ticker:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/survey:   telemetry correlate/explain
 pipeline/replica:  telemetry correlate correlate/attribute correlate/explain correlate/window engine pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/replica:  pipeline/survey engine/grants
+pipeline/status:   telemetry correlate/explain pipeline/survey pipeline/notify/match
 pipeline/recorder: telemetry correlate/explain correlate/window engine engine/grants replay/trace pipeline/bus github.com/VictoriaMetrics/metrics
 pipeline/notify/match:   telemetry correlate/explain
 pipeline/notify/silence: telemetry pipeline/bus pipeline/notify/match github.com/nats-io/nats.go
@@ -130,7 +131,7 @@ pipeline/notify/notifytest: telemetry correlate/explain engine pipeline/notify
 pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
-pipeline/serve:    pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
+pipeline/serve:    pipeline/status pipeline/survey pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics golang.org/x/crypto
 pipeline: pipeline/assist engine/grants
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder

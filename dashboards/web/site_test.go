@@ -12,7 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/dashboards/web"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // site serves the page and answers as the API would, with what a scenario says.
@@ -23,8 +25,10 @@ type site struct {
 	answers map[string]answer // by path
 	refuse  bool              // the API is gone; the page's files are not
 	streams map[chan string]struct{}
-	seen    []object // what was asked that a scenario wants to know of
-	refused []string // requests for what nobody serves
+	seen    []object                    // what was asked that a scenario wants to know of
+	refused []string                    // requests for what nobody serves
+	sent    map[string]explain.Incident // by the stream
+	without []telemetry.Domain          // of which there is no data
 }
 
 type answer struct {
@@ -36,7 +40,7 @@ type answer struct {
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 func newSite(t *testing.T, answers map[string]any) *site {
-	s := &site{answers: map[string]answer{}, streams: map[chan string]struct{}{}}
+	s := &site{answers: map[string]answer{}, streams: map[chan string]struct{}{}, sent: map[string]explain.Incident{}}
 	for path, body := range costs(t) { // unless the world says otherwise
 		s.answers[path] = answer{http.StatusOK, body}
 	}
@@ -86,6 +90,9 @@ func (s *site) api(w http.ResponseWriter, r *http.Request) {
 	if asked, ok := a.body.(func(url.Values) any); ok { // what depends on the question
 		a.body = asked(r.URL.Query())
 		s.seen = append(s.seen, object{"asked": r.URL.Path, "query": r.URL.Query().Get("query")})
+	}
+	if r.URL.Path == "/api/v1/status" && a.status == http.StatusOK {
+		a.body = s.withHealth(a.body)
 	}
 	if r.Method == http.MethodPost {
 		body, err := io.ReadAll(r.Body)
@@ -183,6 +190,16 @@ func (s *site) control(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *site) send(c command) {
+	var state object
+	switch {
+	case c.Event == "incident":
+		s.remember(c.Data)
+	case c.Event == "state" && json.Unmarshal(c.Data, &state) == nil && state["health"] == nil:
+		state["health"] = s.health()
+		if b, err := json.Marshal(state); err == nil {
+			c.Data = b
+		}
+	}
 	event := fmt.Sprintf("event: %s\ndata: %s\n\n", c.Event, c.Data)
 	if c.ID != "" {
 		event = fmt.Sprintf("id: %s\n%s", c.ID, event)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // today is when the recordings are moved to.
@@ -198,7 +200,7 @@ func crowded(t *testing.T) api {
 // empty is a site that nobody has connected anything to.
 func empty() api {
 	status := statusOf(today, "")
-	status["sources"], status["silent"] = 0, 0
+	status["sources"], status["silent"], status["health"] = 0, 0, healthOf(nil, nil, telemetry.Domains()...)
 	return api{"/api/v1/status": status, "/api/v1/coverage": object{"sources": []any{}}, "/api/v1/incidents": object{"incidents": []any{}}, "/api/v1/jobs": object{"jobs": []any{}}}
 }
 

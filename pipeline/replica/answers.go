@@ -29,6 +29,8 @@ const (
 	AskBottlenecks = "bottlenecks"
 	AskMaintenance = "maintenance" // what is under it
 	AskSurvey      = "survey"
+	AskReach       = "reach"
+	AskFind        = "find"
 )
 
 // Limits of one answer.
@@ -145,7 +147,7 @@ func (a *answers) publishing(yes bool) {
 	for what, fn := range map[string]func(context.Context, []byte) (any, error){
 		AskStatus: a.status, AskJobs: a.jobs, AskIncidents: a.incidents, AskTopology: a.topology, AskCoverage: a.coverage,
 		AskLosses: a.losses, AskCoupling: a.coupling, AskBudget: a.budget, AskBottlenecks: a.bottlenecks, AskSurvey: a.survey,
-		AskMaintenance: a.maintenance,
+		AskMaintenance: a.maintenance, AskReach: a.reach, AskFind: a.find,
 	} {
 		stop, err := a.cfg.Bus.Answer(what, a.counted(fn))
 		if err != nil {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/match"
+	"github.com/quintet-dc/quintet/pipeline/status"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -36,10 +38,25 @@ type kept struct {
 	updated  telemetry.Time
 	jobs     []telemetry.Entity
 	root     telemetry.Entity
+	entities []telemetry.Entity
+	domain   telemetry.Domain // of the root
+	severity string
 	title    string
 	facts    match.Facts      // what silences look at
 	data     []byte           // as published
 	stands   *notify.Standing // while it is open
+}
+
+// mentions reports whether the JSON contains an entity's kind and name, or those
+// of a part of it. It is a cheap test before concerns.
+func (k *kept) mentions(e telemetry.Entity) bool {
+	return bytes.Contains(k.data, []byte(":"+e.Name+`"`)) || bytes.Contains(k.data, []byte(":"+e.Name+"/"))
+}
+
+// concerns reports whether a scope has a part in the incident.
+func (k *kept) concerns(scope status.Scope) bool {
+	var in explain.Incident
+	return json.Unmarshal(k.data, &in) == nil && scope.Role(&in) != ""
 }
 
 // newestFirst orders a list as people read it: the last to open first.
@@ -123,7 +140,7 @@ func (l *ledger) take(r bus.Revision) {
 // file makes a revision the newest of its incident, unless it is not.
 func (l *ledger) file(r bus.Revision, in *explain.Incident) {
 	k := &kept{id: r.ID, revision: r.Number, first: r.Sequence, last: r.Sequence, state: in.State, opened: in.Opened, updated: in.Updated, data: r.Data,
-		root: in.Root.Entity, title: in.Title, facts: notify.FactsOf(in, l.owners)}
+		root: in.Root.Entity, domain: in.Root.Domain, entities: in.Impact.Entities, severity: in.Severity, title: in.Title, facts: notify.FactsOf(in, l.owners)}
 	for _, j := range in.Impact.Jobs {
 		k.jobs = append(k.jobs, j.Job)
 	}

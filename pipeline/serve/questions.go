@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/pipeline/replica"
+	"github.com/quintet-dc/quintet/pipeline/status"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -73,13 +74,17 @@ func (s *server) status(r *http.Request) (any, error) {
 	if q := parameters(r); q.err != nil {
 		return nil, q.err
 	}
-	var out replica.Status
-	if err := askInto(r.Context(), s.cfg.Bus, replica.AskStatus, &out); err != nil {
-		out = replica.Status{Site: s.cfg.Site, Started: stamp(s.started), Replicas: []replica.Presence{}, Alarms: []replica.Alarm{s.noEngine.alarm(s.now(), err)}}
+	var out struct {
+		replica.Status
+		Health status.Site `json:"health"`
+	}
+	if err := askInto(r.Context(), s.cfg.Bus, replica.AskStatus, &out.Status); err != nil {
+		out.Status = replica.Status{Site: s.cfg.Site, Started: stamp(s.started), Replicas: []replica.Presence{}, Alarms: []replica.Alarm{s.noEngine.alarm(s.now(), err)}}
 	} else {
 		s.noEngine.over()
 	}
 	out.Demo, out.Replay = s.cfg.Demo, s.cfg.Replay != nil
+	out.Health = status.OfSite(s.facts(r.Context(), s.poll(r.Context())))
 	return out, nil
 }
 

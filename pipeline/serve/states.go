@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/pipeline/replica"
+	"github.com/quintet-dc/quintet/pipeline/status"
 )
 
 // states asks the engine once a second how things are, while somebody looks.
@@ -17,6 +18,7 @@ type states struct {
 	live     *live
 	notes    *notebook
 	noEngine *absence
+	health   func(context.Context, polled) status.Site
 
 	mu      sync.Mutex
 	looking int
@@ -26,7 +28,8 @@ type states struct {
 }
 
 func newStates(s *server) *states {
-	return &states{asker: s.cfg.Bus, live: s.live, notes: s.notes, noEngine: s.noEngine, woken: make(chan struct{}), changed: make(chan struct{})}
+	return &states{asker: s.cfg.Bus, live: s.live, notes: s.notes, noEngine: s.noEngine,
+		health: func(ctx context.Context, p polled) status.Site { return status.OfSite(s.facts(ctx, p)) }, woken: make(chan struct{}), changed: make(chan struct{})}
 }
 
 // look says that somebody looks, until the function it returns is called.
@@ -97,15 +100,17 @@ func (s *states) compose(ctx context.Context) []byte {
 		Jobs  json.RawMessage `json:"jobs"`
 		Fleet json.RawMessage `json:"fleet"`
 	}
-	var status struct {
+	var answered struct {
 		Tick   json.RawMessage `json:"tick"`
 		Alarms json.RawMessage `json:"alarms"`
 	}
 	var wg sync.WaitGroup
-	var jobsErr, statusErr error
+	var jobsErr, statusErr, reachErr error
+	var reach replica.Reach
 	var open map[string]refreshed
 	wg.Go(func() { jobsErr = askInto(ctx, s.asker, replica.AskJobs, &jobs) })
-	wg.Go(func() { statusErr = askInto(ctx, s.asker, replica.AskStatus, &status) })
+	wg.Go(func() { statusErr = askInto(ctx, s.asker, replica.AskStatus, &answered) })
+	wg.Go(func() { reachErr = askInto(ctx, s.asker, replica.AskReach, &reach) })
 	wg.Go(func() { open = s.live.incidents(ctx) })
 	wg.Wait()
 	out := struct {
@@ -114,7 +119,8 @@ func (s *states) compose(ctx context.Context) []byte {
 		Fleet     json.RawMessage   `json:"fleet"`
 		Incidents []json.RawMessage `json:"incidents"`
 		Alarms    json.RawMessage   `json:"alarms"`
-	}{orNull(status.Tick, "null"), orNull(jobs.Jobs, "[]"), orNull(jobs.Fleet, "null"), []json.RawMessage{}, orNull(status.Alarms, "[]")}
+		Health    status.Site        `json:"health"`
+	}{orNull(answered.Tick, "null"), orNull(jobs.Jobs, "[]"), orNull(jobs.Fleet, "null"), []json.RawMessage{}, orNull(answered.Alarms, "[]"), status.Site{}}
 	for _, id := range sortedKeys(open) {
 		out.Incidents = append(out.Incidents, withVerdict(open[id].data, s.notes.of(id)))
 	}
@@ -123,6 +129,11 @@ func (s *states) compose(ctx context.Context) []byte {
 	} else {
 		s.noEngine.over()
 	}
+	p := polled{reach: reach, err: cmp.Or(statusErr, jobsErr, reachErr)}
+	if p.err == nil {
+		p.err = cmp.Or(json.Unmarshal(out.Tick, &p.tick), json.Unmarshal(out.Jobs, &p.jobs), json.Unmarshal(orNull(answered.Alarms, "[]"), &p.alarms))
+	}
+	out.Health = s.health(ctx, p)
 	b, err := json.Marshal(out)
 	if err != nil {
 		return []byte(`{"tick":null,"jobs":[],"fleet":null,"incidents":[],"alarms":[]}`)

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
+
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
@@ -26,7 +28,7 @@ func TestAStreamBeginsWithWhatIsNew(t *testing.T) {
 	}
 	state := e.next(t, "state")
 	const before = `{"tick":"2026-11-21T12:00:00Z","jobs":[{"job":"job:train","state":"slow"}],"fleet":null,"incidents":[{"id":"inc-0000000000000002","state":"open"`
-	if state.id != "" || !strings.HasPrefix(state.data, before) || !strings.HasSuffix(state.data, `}],"alarms":[]}`) || !strings.Contains(state.data, `"gpu_seconds_lost":812`) {
+	if state.id != "" || !strings.HasPrefix(state.data, before) || !strings.Contains(state.data, `}],"alarms":[],"health":{"state":"degraded","reason":"train slow; 2 incidents; not receiving power, cooling"`) || !strings.Contains(state.data, `"gpu_seconds_lost":812`) {
 		t.Errorf("state %+v", state)
 	}
 	n := r.publish(incident("inc-0000000000000004", 1, -1))
@@ -208,7 +210,7 @@ func TestStatesAreAskedForWhileSomebodyLooks(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		l := &live{asker: s, now: time.Now}
-		st := newStates(&server{cfg: Config{Bus: s}, live: l, notes: newNotebook(s, nil, func(string) {}), noEngine: &absence{}})
+		st := newStates(&server{ledger: newLedger(metrics.NewSet(), "incidents", 1, 0), alerts: newLedger(metrics.NewSet(), "alerts", 1, 0), now: time.Now, cfg: Config{Bus: s}, live: l, notes: newNotebook(s, nil, func(string) {}), noEngine: &absence{}})
 		done := make(chan struct{})
 		go func() { st.run(ctx); close(done) }()
 		pass := func(d time.Duration) { <-time.After(d); synctest.Wait() }
@@ -248,7 +250,7 @@ func TestStatesAreAskedForWhileSomebodyLooks(t *testing.T) {
 func TestAStateWithoutAnEngine(t *testing.T) {
 	s := newSite()
 	l := &live{asker: s, now: time.Now}
-	b := newStates(&server{cfg: Config{Bus: s}, live: l, notes: newNotebook(s, nil, func(string) {}), noEngine: &absence{}}).compose(t.Context())
+	b := newStates(&server{ledger: newLedger(metrics.NewSet(), "incidents", 1, 0), alerts: newLedger(metrics.NewSet(), "alerts", 1, 0), now: time.Now, cfg: Config{Bus: s}, live: l, notes: newNotebook(s, nil, func(string) {}), noEngine: &absence{}}).compose(t.Context())
 	var got struct {
 		Tick   *string
 		Jobs   []any

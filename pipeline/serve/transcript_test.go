@@ -78,6 +78,14 @@ func told() *site {
 	s.says("jobs", `{"jobs":[{"job":"job:train","state":"slow"}]}`)
 	s.says("coverage", `{"sources":[{"collector":"sysfs","target":"h1"}]}`)
 	s.says("status", `{"site":"lab","engine":"1","rules":"r","tick":"2026-11-21T12:00:00Z","position":7,"replicas":[],"alarms":[]}`)
+	s.answers["reach"] = func(req []byte) ([]byte, error) {
+		current, silent := `{"domain":%q,"sources":2,"stale":0,"series":9,"latest":"2026-11-21T11:59:59Z"}`, `{"domain":"power","sources":1,"stale":1,"series":2,"latest":"2026-11-21T11:00:00Z"}`
+		out := fmt.Sprintf(`{"tick":"2026-11-21T12:00:00Z","domains":[`+current+","+current+","+current+`,%s,{"domain":"cooling","sources":0,"stale":0,"series":0,"latest":null}]`, "software", "computing", "network", silent)
+		if strings.Contains(string(req), "node:h9") {
+			out += `,"entity":{"sources":3,"stale":1,"series":12,"latest":"2026-11-21T11:59:59Z"}`
+		}
+		return []byte(out + "}"), nil
+	}
 	for _, what := range []string{"losses", "coupling", "budget", "bottlenecks"} {
 		s.answers[what] = func(req []byte) ([]byte, error) { return fmt.Appendf(nil, `{%q:%s}`, what, req), nil }
 	}

@@ -29,7 +29,7 @@ export class Alert {
     this.curves = new Past();
     this.missing = h("p", { class: "missing" });
     this.content = h("div", { hidden: true }, h("header", { class: "head" }, this.state, this.headline, this.fate),
-      section("what", "What the rule says", this.rows, this.more), section("expr", "The rule", this.rule), section("exprpast", "Its expression over the last hour", this.curves.el));
+      section("what", "Description", this.rows, this.more), section("expr", "The rule", this.rule), section("exprpast", "Its expression over the last hour", this.curves.el));
     this.el = h("article", { class: "onealert" }, h("p", { class: "back" }, h("a", { href: "/alerts", "data-go": true }, "← Alerts")), this.missing, this.content);
     this.feed = new Feed(`/api/v1/alerts/${encodeURIComponent(id)}`, () => store.changed()); // the page's title is told with it
   }
@@ -76,7 +76,7 @@ export class Alert {
 
   fateOf(note, by) {
     const silenced = (note.silenced_by ?? []).length > 0;
-    return [note.incident && ["An open incident says it already: ", h("a", { href: addressOf(note.incident), "data-go": true, "data-row": true }, by ? sentenceOf(by, this.store.tick) : note.incident), ` (${note.why}). Receivers that are told of that are not told of this. `],
+    return [note.incident && ["Part of an open incident: ", h("a", { href: addressOf(note.incident), "data-go": true, "data-row": true }, by ? sentenceOf(by, this.store.tick) : note.incident), ` (${note.why}). Receivers of that incident get no message for this alert. `],
       silenced && [`Silenced by ${note.silenced_by.join(", ")}. `],
       this.alert.state === "open" && !silenced && h("a", { href: linkToSilence(this.alert), "data-go": true }, "Silence …")];
   }
@@ -98,7 +98,7 @@ export class Alert {
 
   drawRule(a) {
     const one = a.alerts?.[0], book = one?.annotations?.runbook_url;
-    replace(this.rule, one?.expr ? [h("pre", { class: "expr", tabindex: "0", "aria-label": "PromQL" }, one.expr), h("p", { class: "sharing" }, "PromQL ", copyButton("the PromQL", () => one.expr))] : h("p", { class: "quiet" }, "No rule said it."),
+    replace(this.rule, one?.expr ? [h("pre", { class: "expr", tabindex: "0", "aria-label": "PromQL" }, one.expr), h("p", { class: "sharing" }, "PromQL ", copyButton("the PromQL", () => one.expr))] : h("p", { class: "quiet" }, "No alert with this id."),
       /^https?:/.test(book ?? "") && h("p", {}, "What to do: ", h("a", { href: book, rel: "noreferrer" }, book)));
     show(this.curves.el.parentElement, Boolean(one?.expr));
   }

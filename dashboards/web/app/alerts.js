@@ -68,7 +68,7 @@ function updateAlert(li, a, note, now) {
     replace(part("mark"), sign(name), h("span", { class: "unseen" }, `${name}: `));
     attr(row, "data-state", a.state);
     attr(row, "data-said", note?.incident ? "" : null);
-    replace(part("sentence"), h("strong", {}, a.title), note?.incident ? h("span", { class: "cause" }, " an incident says it") : note?.silenced_by?.length ? h("span", { class: "cause" }, " silenced") : null);
+    replace(part("sentence"), h("strong", {}, a.title), note?.incident ? h("span", { class: "cause" }, " part of an incident") : note?.silenced_by?.length ? h("span", { class: "cause" }, " silenced") : null);
     text(part("loss"), valueOf(a));
     replace(part("root"), h("span", { class: `at ${domainClass(domain)}`, title: a.root?.entity }, domainSign(domain), rootOf(a)), h("span", { class: "signature" }, a.root?.signature ?? ""));
   }
@@ -101,7 +101,7 @@ export class AlertsBox {
     const own = open.filter((a) => !answer.notes?.[a.id]?.incident), said = open.length - own.length;
     show(this.el, open.length > 0);
     alertList(this.list, own.slice(0, 8), answer?.notes, now);
-    const words = [own.length > 8 && `${own.length - 8} more`, said > 0 && `${plural(said, own.length ? "other" : "alert")} that an open incident says already`].filter(Boolean).join(", ");
+    const words = [own.length > 8 && `${own.length - 8} more`, said > 0 && `${plural(said, own.length ? "other" : "alert")} that open incidents include`].filter(Boolean).join(", ");
     if (changed(this.quiet, "words", words)) replace(this.quiet, words && h("span", { class: "quiet" }, `${words}. `), h("a", { href: "/alerts", "data-go": true }, "All alerts →"));
   }
 }
@@ -117,7 +117,7 @@ export class Alerts {
     this.said = h("ol", { class: "rows long" });
     this.ended = h("ol", { class: "rows long" });
     this.none = h("p", { class: "quiet" });
-    this.sections = { open: section("firing", "Firing", this.open, this.none), said: section("said", "Firing, and said by an open incident", this.said), ended: section("ended", "Ended", this.ended) };
+    this.sections = { open: section("firing", "Firing", this.open, this.none), said: section("said", "Firing, part of an open incident", this.said), ended: section("ended", "Ended", this.ended) };
     this.el = h("article", { class: "alerting" }, h("header", { class: "head" }, this.headline, this.summary, this.trouble), Object.values(this.sections));
     this.feed = new Feed(`/api/v1/alerts?limit=${most}`, () => store.changed());
   }
@@ -129,14 +129,14 @@ export class Alerts {
   /** update brings the view up to what is known. */
   update() {
     const { store, feed: { answer, failure } } = this, now = store.tick;
-    text(this.trouble, failure && `Alerts cannot be asked now: ${failure}`);
+    text(this.trouble, failure && `Alerts are not available: ${failure}`);
     for (const box of Object.values(this.sections)) show(box, Boolean(answer));
     if (!answer) return;
     const all = firing(answer), said = all.filter((a) => answer.notes?.[a.id]?.incident), own = all.filter((a) => !said.includes(a));
     const ended = (answer.alerts ?? []).filter((a) => a.state !== "open").sort((a, b) => instant(b.resolved ?? b.updated) - instant(a.resolved ?? a.updated));
     const grave = own.filter((a) => a.severity !== "info").length;
     text(this.headline, grave ? `${plural(grave, "alert")} ${grave === 1 ? "fires" : "fire"}` : "No alert fires");
-    text(this.summary, [said.length > 0 && `${said.length} more ${said.length === 1 ? "is" : "are"} said by open incidents`, "rules say that a number is out of bounds; incidents say why"].concat(answer.truncated && `no more than ${most} are listed here`).filter(Boolean).join(" · "));
+    text(this.summary, [said.length > 0 && `${said.length} more ${said.length === 1 ? "is" : "are"} part of open incidents`, "alerts report a value out of bounds; incidents report the cause"].concat(answer.truncated && `no more than ${most} are listed here`).filter(Boolean).join(" · "));
     alertList(this.open, own, answer.notes, now);
     alertList(this.said, said, answer.notes, now);
     alertList(this.ended, ended.slice(0, fewEnded), answer.notes, now);

@@ -44,9 +44,9 @@ export function rows(budget) {
     if (p.share === 0 && p.observed > 0) continue; // nothing went there
     take({ name: partName(p.part), title: why[p.part], kind: p.share === null ? "untold" : "part", domain: p.domain, share: p.share, value: p.gpu_seconds, observed: p.observed });
   }
-  take({ name: "unexplained", kind: "unexplained", share: budget.unexplained?.share, value: budget.unexplained?.gpu_seconds, title: "no part takes it: parts that are not observed lie in it" });
+  take({ name: "unexplained", kind: "unexplained", share: budget.unexplained?.share, value: budget.unexplained?.gpu_seconds, title: "not attributed; it includes the parts that are not observed" });
   const got = budget.achieved;
-  out.push({ name: "achieved", kind: got ? "achieved" : "untold", from: 0, share: got ? got.share : 0, at: left, value: got?.gpu_seconds ?? null, title: got ? "what the model's own arithmetic needs at peak" : "no MFU is known: it lies in what is unexplained" });
+  out.push({ name: "achieved", kind: got ? "achieved" : "untold", from: 0, share: got ? got.share : 0, at: left, value: got?.gpu_seconds ?? null, title: got ? "what the model's own arithmetic needs at peak" : "no MFU is known: it is part of what is unexplained" });
   return out;
 }
 
@@ -58,7 +58,7 @@ function row(line) {
     unseen ? h("td", { class: "quiet", colspan: 3 }, "not observed") : [
       h("td", { class: "num" }, percent(line.share)),
       h("td", { class: "num quiet" }, gpuTime(line.value)),
-      h("td", { class: "quiet seen" }, line.observed > 0 && line.observed < 0.995 ? `told of ${percent(line.observed)}` : "")]);
+      h("td", { class: "quiet seen" }, line.observed > 0 && line.observed < 0.995 ? `observed ${percent(line.observed)}` : "")]);
 }
 
 function bar(line) {
@@ -73,7 +73,7 @@ const bases = { tokens: "from tokens and the model", converted: "converted from 
 
 function basis(budget) {
   const { palm, basis: from, convention, precision, reported } = budget.mfu ?? {};
-  if (palm === null || palm === undefined) return "No MFU is known: no job states its model (event job_model) or an MFU. Achieved work and what keeps it below peak lie in what is unexplained.";
+  if (palm === null || palm === undefined) return "No MFU is known: no job states its model (event job_model) or an MFU. Achieved work and the reasons it is below peak are part of what is unexplained.";
   return [`MFU ${percent(palm)} by PaLM's convention`, bases[from] && `, ${bases[from]}`, reported !== null && from === "converted" && ` (${percent(reported)} as ${convention})`, precision && `, ${precision}`, "."];
 }
 

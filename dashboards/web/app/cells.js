@@ -277,7 +277,7 @@ export class Legend {
     this.canvas = h("canvas", { class: "ramp", width: 240, height: 10, "aria-hidden": "true" });
     this.ticks = h("div", { class: "rampticks" });
     this.el = h("div", { class: "legend" }, h("div", { class: "rampbox" }, this.canvas, this.ticks),
-      keys && ["none", "root", "passes"].map((k, i) => h("span", { class: "keyof" }, h("i", { class: `key ${k}`, "aria-hidden": "true" }), ["not heard", "an incident begins here", "or passes"][i])));
+      keys && ["none", "root", "passes"].map((k, i) => h("span", { class: "keyof" }, h("i", { class: `key ${k}`, "aria-hidden": "true" }), ["no data", "an incident begins here", "or passes"][i])));
   }
 
   /** draw shows a scale; tell writes a value. */

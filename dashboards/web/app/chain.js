@@ -122,7 +122,7 @@ const fonts = { kind: "11px", name: "600 14px", text: "12.5px", value: "600 12.5
 // linesOf are the lines of text that stand with a node.
 function linesOf(node, pen, width) {
   const e = entity(node.entity);
-  const kind = [node.isRoot ? "root" : node.isHurt ? "hurt" : "", e.kind].filter(Boolean).join(" · ");
+  const kind = [node.isRoot ? "root" : node.isHurt ? "degraded job" : "", e.kind].filter(Boolean).join(" · ");
   const out = [{ class: `kind ${domainClass(node.domain)}`, text: kind, step: 14 }];
   for (const text of pen.wrap(e.name, fonts.name, width, 3)) out.push({ class: "name", text, step: 17 });
   for (const text of pen.wrap(node.text, fonts.text, width, 2)) out.push({ class: "what", text, step: 16 });

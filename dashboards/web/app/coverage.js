@@ -12,8 +12,8 @@ const fewSources = 15;
 
 // A state of a requirement, or how well a fault is seen: which sign and words.
 const states = {
-  met: ["healthy", "heard"], partly: ["warning", "in part"], stale: ["warning", "not any more"], missing: ["failed", "not heard"], absent: ["ended", "no such device"], untold: ["info", "telemetry cannot tell"],
-  clear: ["healthy", "can be told"], confused: ["warning", "looks like another"], blind: ["failed", "cannot be seen"], nowhere: ["ended", "no such device"],
+  met: ["healthy", "heard"], partly: ["warning", "in part"], stale: ["warning", "not any more"], missing: ["failed", "no data"], absent: ["ended", "no such device"], untold: ["info", "not observable by telemetry"],
+  clear: ["healthy", "can be identified"], confused: ["warning", "looks like another"], blind: ["failed", "cannot be seen"], nowhere: ["ended", "no such device"],
 };
 
 function stateOf(name) {
@@ -35,11 +35,11 @@ export class Coverage {
     this.names = h("div", {});
     this.trouble = h("p", { class: "complaint", role: "status" });
     this.filter = h("input", { type: "search", placeholder: "collector, target or part", "aria-label": "Only sources whose collector, target or part contains", oninput: () => this.update() });
-    this.onlySilent = h("button", { type: "button", "aria-pressed": "false", onclick: () => { attr(this.onlySilent, "aria-pressed", String(this.onlySilent.getAttribute("aria-pressed") !== "true")); this.update(); } }, "silent only");
+    this.onlySilent = h("button", { type: "button", "aria-pressed": "false", onclick: () => { attr(this.onlySilent, "aria-pressed", String(this.onlySilent.getAttribute("aria-pressed") !== "true")); this.update(); } }, "without data only");
     this.el = h("article", { class: "coverage" },
       h("header", { class: "head" }, this.headline, this.summary, this.trouble),
       section("heard-domains", "Heard of the five domains", this.domains),
-      section("faults", "Faults that cannot be told apart", this.faults),
+      section("faults", "Faults that cannot be distinguished", this.faults),
       section("wanted", "What NVIDIA asks of a site's telemetry", this.wanted),
       section("heard-gaps", "Silences and gaps", this.gaps),
       section("heard-sources", "Sources", h("div", { class: "withfilter" }, h("label", { class: "filter" }, "Find ", this.filter), this.onlySilent), this.sources),
@@ -60,7 +60,7 @@ export class Coverage {
         this.report = await get("/api/v1/coverage/report");
         text(this.trouble, "");
       } catch (error) {
-        text(this.trouble, `What is heard cannot be asked now: ${error.message}`);
+        text(this.trouble, `Coverage is not available: ${error.message}`);
       }
     }
     if (this.closed) return;
@@ -78,7 +78,7 @@ export class Coverage {
     const asked = report.requirements.filter((r) => r.state !== "absent");
     const dark = report.faults.filter((f) => f.sight === "confused" || f.sight === "blind");
     text(this.headline, headline(store, report, dark));
-    text(this.summary, [`${count(asked, "state", "met")} of ${asked.length} requirements heard`, dark.length ? `${plural(dark.length, "fault")} cannot be seen or told from another` : "every fault can be told from its like",
+    text(this.summary, [`${count(asked, "state", "met")} of ${asked.length} requirements met`, dark.length ? `${plural(dark.length, "fault")} cannot be detected or distinguished` : "every fault can be distinguished",
       `${plural((store.coverage ?? []).length, "source")}, ${plural(report.metrics.length, "kind", "kinds")} of metric`].join(" · "));
     if (changed(this.domains, "domains", report.domains)) replace(this.domains, domainTable(report.domains, now));
     if (changed(this.faults, "faults", report.faults)) replace(this.faults, faultList(dark, report.faults));
@@ -98,8 +98,8 @@ export class Coverage {
     const silent = (coverage ?? []).filter((x) => x.silent);
     if (!changed(this.gaps, "gaps", [silent.map((x) => [x.collector, x.target, x.part, x.latest]), gaps])) return;
     replace(this.gaps, gapPicture(gaps, tick),
-      silent.length > 0 && h("ul", { class: "plain" }, silent.slice(0, 20).map((x) => h("li", {}, h("b", { class: "t-warn" }, sign("stalled"), `${x.collector} ${x.target}${x.part ? ` ${x.part}` : ""}`), ", last heard ", timeOf(instant(x.latest), tick))), silent.length > 20 && h("li", {}, `and ${number(silent.length - 20)} more`)),
-      gaps.length === 0 && silent.length === 0 && h("p", { class: "quiet" }, coverage === null ? "It cannot be asked now." : "None. Every source that was heard is heard."),
+      silent.length > 0 && h("ul", { class: "plain" }, silent.slice(0, 20).map((x) => h("li", {}, h("b", { class: "t-warn" }, sign("stalled"), `${x.collector} ${x.target}${x.part ? ` ${x.part}` : ""}`), ", last data ", timeOf(instant(x.latest), tick))), silent.length > 20 && h("li", {}, `and ${number(silent.length - 20)} more`)),
+      gaps.length === 0 && silent.length === 0 && h("p", { class: "quiet" }, coverage === null ? "Not available." : "None. Every source reports."),
       gaps.length > 0 && h("details", {}, h("summary", {}, plural(gaps.length, "gap")), h("ul", { class: "plain" }, gaps.map((g) => h("li", {},
         `${g.collector} ${g.target}${g.part ? ` ${g.part}` : ""}, nothing from `, timeOf(instant(g.from), tick), g.to ? [" to ", timeOf(instant(g.to), tick), ` (${duration((instant(g.to) - instant(g.from)) / 1000)})`] : " on")))));
   }
@@ -107,10 +107,10 @@ export class Coverage {
 
 function headline(store, report, dark) {
   const silent = (store.coverage ?? []).filter((x) => x.silent).length;
-  if (silent > 0) return `${plural(silent, "source")} silent`;
+  if (silent > 0) return `${plural(silent, "source")} without data`;
   const deaf = report.domains.filter((d) => d.metrics === 0).map((d) => d.domain);
-  if (deaf.length) return `Nothing is heard of ${deaf.join(" and ")}`;
-  return dark.length ? `All sources are heard; ${plural(dark.length, "fault")} cannot be told apart` : "All sources are heard";
+  if (deaf.length) return `No data from ${deaf.join(" and ")}`;
+  return dark.length ? `All sources report; ${plural(dark.length, "fault")} cannot be distinguished` : "All sources report";
 }
 
 function domainTable(list, now) {
@@ -122,10 +122,10 @@ function domainTable(list, now) {
 
 function faultList(dark, all) {
   const told = all.filter((f) => f.sight === "clear").length, none = all.filter((f) => f.sight === "nowhere");
-  const rest = h("p", { class: "quiet" }, `${plural(told, "fault")} can be told from ${told === 1 ? "its" : "their"} like.`, none.length > 0 && ` Not asked, for want of such devices: ${none.map((f) => f.signature).join(", ")}.`);
+  const rest = h("p", { class: "quiet" }, `${plural(told, "fault")} can be distinguished from ${told === 1 ? "its" : "their"} like.`, none.length > 0 && ` Not applicable, no such devices: ${none.map((f) => f.signature).join(", ")}.`);
   if (dark.length === 0) return rest;
   return [h("ul", { class: "dark" }, dark.map((f) => h("li", {}, h("div", { class: "who" }, domainSign(f.domain), h("b", {}, f.signature), stateOf(f.sight)), h("ul", {}, f.missing.map((m) => h("li", {},
-    f.sight === "blind" ? "To see it at all: " : `To tell ${m.would_tell}: `, h("code", { title: metricName(m.metric) }, m.metric), ` of ${plural(m.of, m.on, m.on === "switch" ? "switches" : undefined)}`, m.entities > 0 ? `; ${number(m.entities)} of them tell it` : "; none tells it")))))), rest];
+    f.sight === "blind" ? "To see it at all: " : `To distinguish ${m.would_tell}: `, h("code", { title: metricName(m.metric) }, m.metric), ` of ${plural(m.of, m.on, m.on === "switch" ? "switches" : undefined)}`, m.entities > 0 ? `; ${number(m.entities)} of them report it` : "; none reports it")))))), rest];
 }
 
 function wantedTable(list, now) {
@@ -148,7 +148,7 @@ function sourceTable(all, now) {
     h("tbody", {}, some.map((x) => {
       const age = (now - instant(x.latest)) / 1000;
       return h("tr", {}, h("th", { scope: "row" }, `${x.collector} `, h("span", { class: "name" }, x.target), x.part && h("span", { class: "quiet" }, ` ${x.part}`)),
-        h("td", {}, h("span", { class: `stateof ${x.silent ? "t-warn" : "t-good"}` }, sign(x.silent ? "stalled" : "healthy"), x.silent ? "silent" : "heard")),
+        h("td", {}, h("span", { class: `stateof ${x.silent ? "t-warn" : "t-good"}` }, sign(x.silent ? "stalled" : "healthy"), x.silent ? "no data" : "reporting")),
         h("td", { class: "num" }, x.series.toLocaleString("en")), h("td", { class: "num" }, x.cadence_seconds > 0 ? `${number(x.cadence_seconds)}${NBSP}s` : NONE),
         h("td", { class: "num" }, Number.isFinite(age) ? duration(Math.max(0, age)) : NONE), h("td", { class: "num" }, Math.abs(x.clock_offset_seconds) < 0.0005 ? "0" : `${number(x.clock_offset_seconds)}${NBSP}s`));
     }))), all.length > some.length && h("p", { class: "quiet" }, `and ${number(all.length - some.length)} more: narrow the search.`)];
@@ -184,6 +184,6 @@ function namesOf(report, now) {
   const events = report.events.map((e) => h("li", {}, h("code", {}, e.event), ` of ${e.kind}, by ${e.collector}: ${number(e.count)} ${e.count === 1 ? "time" : "times"}, last `, timeOf(instant(e.latest), now)));
   return [[...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, list]) => h("details", {}, h("summary", {}, `${kind}: ${plural(list.length, "metric")}`),
     h("ul", { class: "plain" }, list.map((m) => h("li", {}, h("code", {}, m.metric), ` of ${number(m.entities)}, by ${m.collector}, last `, timeOf(instant(m.latest), now)))))),
-  h("details", {}, h("summary", {}, plural(report.events.length, "event")), events.length ? h("ul", { class: "plain" }, events) : h("p", { class: "quiet" }, "None was heard."))];
+  h("details", {}, h("summary", {}, plural(report.events.length, "event")), events.length ? h("ul", { class: "plain" }, events) : h("p", { class: "quiet" }, "None received."))];
 }
 

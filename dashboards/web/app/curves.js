@@ -142,7 +142,7 @@ export class Curves {
   reading(x) {
     if (Number.isFinite(this.cursor)) {
       const i = x.at(this.cursor);
-      return i < 0 ? { v: NaN, note: "not heard" } : { v: x.v[i], i, note: "" };
+      return i < 0 ? { v: NaN, note: "no data" } : { v: x.v[i], i, note: "" };
     }
     if (this.frame.live) return { v: x.v.at(-1), note: "now" };
     const { from } = interval(this.incident.onset);
@@ -162,7 +162,7 @@ export class Curves {
       text(row.querySelector(".value"), value);
       text(row.querySelector(".note"), r.note);
       this.dot(row.querySelector(".plot"), x, r);
-      if (told.length < 6) told.push(`${called(x.entity)} ${metricName(x.metric)} ${r.note === "not heard" ? r.note : value}`);
+      if (told.length < 6) told.push(`${called(x.entity)} ${metricName(x.metric)} ${r.note === "no data" ? r.note : value}`);
     }
     this.placeCross(told);
   }

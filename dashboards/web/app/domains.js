@@ -1,16 +1,16 @@
-// The five domains: how each is, what was lost to it, and through which others
-// its trouble passed. One table: a row tells where trouble came from, a column
-// where it went.
+// The five domains: the state of each, what was lost to it, and through which
+// others incidents passed. One table: rows are causes, columns effects.
 
 import { h, replace, changed } from "./dom.js";
-import { gpuTime, duration, plural, called, NBSP } from "./format.js";
-import { domains, domainSign, domainClass, sign, tone } from "./words.js";
+import { gpuTime, duration, NBSP } from "./format.js";
+import { domains, domainSign, domainClass } from "./words.js";
+import { domainState, stateMark } from "./states.js";
 
 const shades = 5; // of a cell, by how much of the largest it is
 
-/** drawDomains brings el up to what is known: losses, coupling and what is open. */
-export function drawDomains(el, { open, losses, coupling, loaded }) {
-  const facts = domains.map((d) => stateOf(d, open, loaded));
+/** drawDomains brings el up to what is known: states, losses and coupling. */
+export function drawDomains(el, { health, losses, coupling }) {
+  const facts = domains.map((d) => domainState(health, d));
   if (!changed(el, "domains", [facts, losses?.domains, losses?.unknown, coupling?.coupling, coupling?.lag_seconds])) return;
   const at = (i, j) => coupling?.coupling?.[i]?.[j] ?? 0;
   const peak = Math.max(0, ...domains.flatMap((_, i) => domains.map((_, j) => at(i, j))));
@@ -24,23 +24,8 @@ export function drawDomains(el, { open, losses, coupling, loaded }) {
       domains.map((to, j) => cell(d, to, at(i, j), coupling?.lag_seconds?.[i]?.[j], peak)))))));
 }
 
-// stateOf says how a domain is: it is the root of something open, trouble from
-// elsewhere passes through it, or neither.
-function stateOf(domain, open, loaded) {
-  if (!loaded) return { name: "", words: "" };
-  const roots = open.filter((i) => i.root?.domain === domain);
-  const worst = ["critical", "warning", "info"].find((s) => roots.some((i) => i.severity === s));
-  if (worst) {
-    const risks = roots.filter((i) => i.kind === "risk").length, hurt = roots.length - risks;
-    const where = roots.length === 1 ? ` at ${called(roots[0].root.entity)}` : "";
-    return { name: worst, words: [hurt && plural(hurt, "root"), risks && plural(risks, "risk")].filter(Boolean).join(", ") + where };
-  }
-  const through = open.filter((i) => (i.chain ?? []).some((l) => l.domain === domain)).length;
-  return through ? { name: "", words: "hit from elsewhere" } : { name: "healthy", words: "well" };
-}
-
-function stateWords({ name, words }) {
-  return h("span", { class: `how ${tone(name)}` }, name && sign(name), words);
+function stateWords(status) {
+  return h("span", { class: "how" }, stateMark(status), status.reason && h("span", { class: "why" }, ` ${status.reason}`));
 }
 
 function lostTo(losses, domain) {

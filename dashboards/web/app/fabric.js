@@ -128,7 +128,7 @@ export class Fabric extends MapView {
     const n = this.switches.length, m = this.shown;
     if (n === 0) return this.failure ? "The fabric cannot be read" : this.asking ? "Reading …" : "No switch is known here";
     const all = plural(n, "switch", "switches");
-    if (this.values.size === 0) return `${all}, nothing heard of this`;
+    if (this.values.size === 0) return `${all}, no data for this`;
     return worst ? `${all}; ${worst.name}: ${this.words(worst.v)} ${m.what}` : `${all}, ${m.none}`;
   }
 
@@ -136,7 +136,7 @@ export class Fabric extends MapView {
   words(v) { return valueWords(v, this.shown); }
 
   tellCell(c) {
-    const told = Number.isFinite(c.v) ? `${this.words(c.v)} ${this.shown.what}${this.shown.fold === "max" ? ", at its worst port" : ""}` : "not heard";
+    const told = Number.isFinite(c.v) ? `${this.words(c.v)} ${this.shown.what}${this.shown.fold === "max" ? ", at its worst port" : ""}` : "no data";
     return [c.name, c.where, told, c.mark === "root" ? "an incident begins here" : c.mark ? "an incident passes here" : ""].filter(Boolean);
   }
 }

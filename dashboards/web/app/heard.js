@@ -31,12 +31,12 @@ function sourcesTable(store) {
   const rows = summary(store);
   if (rows.length === 0) {
     const n = store.status?.sources ?? 0;
-    if (n === 0 && store.coverage === null) return h("p", { class: "quiet" }, "It cannot be asked now.");
-    return h("p", { class: "quiet" }, n > 0 ? `${plural(n, "source")} heard.` : "No source is heard. On a host with RDMA devices, run ", n > 0 ? "" : h("code", {}, "quintet collect"), n > 0 ? "" : "; it reads the host it stands on.");
+    if (n === 0 && store.coverage === null) return h("p", { class: "quiet" }, "Not available.");
+    return h("p", { class: "quiet" }, n > 0 ? `${plural(n, "source")} reporting.` : "No source reports. On a host with RDMA devices, run ", n > 0 ? "" : h("code", {}, "quintet collect"), n > 0 ? "" : "; it reads that host.");
   }
   const num = (v) => h("td", { class: "num" }, v);
   return h("table", { class: "sources" },
-    h("thead", {}, h("tr", {}, ["Collector", "Targets", "Sources", "Series", "Every", "Silent", "Clock off by"].map((x, i) => h("th", { scope: "col", class: i ? "num" : null }, x)))),
+    h("thead", {}, h("tr", {}, ["Collector", "Targets", "Sources", "Series", "Interval", "No data", "Clock off by"].map((x, i) => h("th", { scope: "col", class: i ? "num" : null }, x)))),
     h("tbody", {}, rows.map((r) => h("tr", {}, h("th", { scope: "row" }, r.collector), num(r.targets.toLocaleString("en")), num(r.sources.toLocaleString("en")), num(r.series.toLocaleString("en")),
       num(Number.isFinite(r.cadence) ? `${number(r.cadence)}${NBSP}s` : NONE), num(r.silent ? h("b", { class: "t-warn" }, r.silent) : "0"), num(Math.abs(r.offset) < 0.0005 ? "0" : `${number(r.offset)}${NBSP}s`)))));
 }
@@ -46,8 +46,8 @@ function silent(store) { return (store.coverage ?? []).filter((s) => s.silent).s
 function silentList(store) {
   const list = silent(store);
   if (list.length === 0) return null;
-  return h("details", {}, h("summary", {}, `${plural(list.length, "source")} silent`),
-    h("ul", {}, list.map(([collector, target, part, latest]) => h("li", {}, `${collector} ${target}${part ? ` ${part}` : ""}, last heard `, timeOf(instant(latest), store.tick)))));
+  return h("details", {}, h("summary", {}, `${plural(list.length, "source")} without data`),
+    h("ul", {}, list.map(([collector, target, part, latest]) => h("li", {}, `${collector} ${target}${part ? ` ${part}` : ""}, last data `, timeOf(instant(latest), store.tick)))));
 }
 
 // ended are the gaps that are over: what happened in them was not seen.
@@ -56,7 +56,7 @@ function ended(store) { return store.gaps.filter((g) => g.to).map((g) => [g.coll
 function gapsList(store) {
   const list = ended(store);
   if (list.length === 0) return null;
-  return h("details", {}, h("summary", {}, `${plural(list.length, "gap")} in what was heard`),
+  return h("details", {}, h("summary", {}, `${plural(list.length, "gap")} in the data`),
     h("ul", {}, list.map(([collector, target, part, from, to]) => h("li", {}, `${collector} ${target}${part ? ` ${part}` : ""}, nothing from `,
       timeOf(instant(from), store.tick), " to ", timeOf(instant(to), store.tick)))));
 }
@@ -69,7 +69,7 @@ function about(store) {
   const bytes = st.log?.bytes;
   return h("p", { class: "quiet" },
     `Engine ${st.engine || NONE}, rules ${st.rules || NONE}. `,
-    (st.replicas ?? []).map((r) => `Replica ${r.name}${r.publishing ? " publishes" : " runs silent"}${r.diverged ? ", diverged" : ""}. `),
+    (st.replicas ?? []).map((r) => `Replica ${r.name}${r.publishing ? " publishes" : " stands by"}${r.diverged ? ", diverged" : ""}. `),
     bytes > 0 && `The log holds ${number(bytes / 1e6)} MB, positions ${st.log.first.toLocaleString("en")} to ${st.log.last.toLocaleString("en")}.`);
 }
 
@@ -77,7 +77,7 @@ function about(store) {
 export function connectWays() {
   const example = `curl ${location.origin}/api/v1/jobs/my-job/steps -H 'Content-Type: application/json' \\\n  -d '{"rank":0,"steps":[{"end":"'$(date -u +%Y-%m-%dT%H:%M:%SZ)'","seconds":3.31}]}'`;
   return [
-    h("p", {}, "A job is known from its first step. Let it say, at the end of each step, how long the step took:"),
+    h("p", {}, "A job appears with its first step. At the end of each step, report its duration:"),
     h("div", { class: "command" }, h("pre", {}, h("code", {}, example)), copyButton("the example", () => example)),
     h("p", { class: "quiet" }, "Which nodes it runs on comes from the topology file, from a scheduler, or by ", h("code", {}, "POST /api/v1/edges"), ". To see a site at work first, run ", h("code", {}, "quintet demo"), "."),
   ];

@@ -15,7 +15,7 @@ export class Help {
       h("h3", {}, "Signs"),
       h("p", { class: "signs" }, domains.map((d) => h("span", { class: domainClass(d) }, domainSign(d), d))),
       h("p", { class: "signs" }, ["critical", "warning", "info", "resolved", "stalled", "failed"].map((n) => h("span", {}, sign(n), n))),
-      h("p", { class: "quiet" }, "Times are of the log, in your zone; hover one for UTC. An onset is an interval: the trouble began somewhere within it. A lag in grey lies within the error of the times: the order of the two is not certain. Curves begin at zero; those that measure the same share a scale; a dashed box is time that was not heard."));
+      h("p", { class: "quiet" }, "Times are of the log, in your zone; hover one for UTC. An onset is an interval: the trouble began somewhere within it. A lag in grey lies within the error of the times: the order of the two is not certain. Curves begin at zero; those that measure the same share a scale; a dashed box is time without data."));
   }
 
   get isOpen() { return this.el.open; }

@@ -47,11 +47,11 @@ export class IncidentView {
     const list = (name, title) => { const el = section(name, title, (this.lists[name] = h("div", {}))); el.hidden = true; return el; };
     this.side = h("div", { class: "side" }, list("todo", "What to do"), this.buildVerdict());
     this.body = h("div", { class: "story" },
-      section("how", "How it came about", this.chain),
+      section("how", "Chain of causes", this.chain),
       section("evidence", "Evidence", this.curves.el));
-    this.rest = h("div", { class: "side rest" }, list("unseen-facts", "Could not be seen"), list("innocent", "Ruled out"), list("alternatives", "Could also be"),
+    this.rest = h("div", { class: "side rest" }, list("unseen-facts", "Blind spots"), list("innocent", "Ruled out"), list("alternatives", "Alternatives"),
       list("contributors", "Contributed"));
-    this.foot = h("div", { class: "foot" }, list("revisions", "What changed"), list("touched", "What it reaches"), list("record", "Record"));
+    this.foot = h("div", { class: "foot" }, list("revisions", "What changed"), list("touched", "Affected"), list("record", "Record"));
     this.missing = h("div", { class: "missing", hidden: true });
     this.content = h("div", { class: "incident", hidden: true }, this.head, this.side, this.body, this.rest, this.foot);
     this.el = h("article", {}, h("p", { class: "back" }, h("a", { href: "/", "data-go": true }, "← Overview")), this.missing, this.content);
@@ -191,7 +191,7 @@ export class IncidentView {
     this.assigning = h("form", { class: "assign", onsubmit: (e) => { e.preventDefault(); this.say("assign", { to: this.to.value.trim() || null }); } }, this.to, h("button", { type: "submit" }, "Assign"));
     this.noted = h("p", { class: "quiet" });
     this.complaint = h("p", { class: "complaint", role: "alert" });
-    return section("verdict", "Your word on it", h("div", { class: "buttons" }, this.ack, this.silence), this.muted, this.assigning, h("div", { class: "buttons" }, h("span", { class: "quiet" }, "The answer is"), this.verdicts), this.noted, this.complaint);
+    return section("verdict", "Feedback", h("div", { class: "buttons" }, this.ack, this.silence), this.muted, this.assigning, h("div", { class: "buttons" }, h("span", { class: "quiet" }, "The answer is"), this.verdicts), this.noted, this.complaint);
   }
 
   async say(what, body) {
@@ -240,7 +240,7 @@ function fateOf(incident) {
 
 function impactTable(incident) {
   const jobs = incident.impact?.jobs ?? [];
-  if (jobs.length === 0) return h("p", { class: "quiet" }, incident.kind === "risk" ? "No job is hurt yet." : "No job is hurt by it now.");
+  if (jobs.length === 0) return h("p", { class: "quiet" }, incident.kind === "risk" ? "No job is degraded yet." : "No job is degraded by it now.");
   const mfu = jobs.some((j) => j.mfu_before !== null && j.mfu_before !== undefined || j.mfu_now !== null && j.mfu_now !== undefined);
   const peak = Math.max(...jobs.flatMap((j) => [j.before ?? 0, j.now ?? 0, j.expected ?? 0]));
   const cell = (label, cls, ...parts) => h("td", { class: cls, "data-label": label }, ...parts);
@@ -291,7 +291,7 @@ function action(a) {
 }
 
 function blind(b) {
-  return h("li", {}, h("p", {}, h("code", {}, b.metric || "everything"), " of ", entityOf(b.entity), b.reason ? `: ${b.reason}.` : "."), b.would_tell && h("p", { class: "quiet" }, `It would tell ${b.would_tell}.`));
+  return h("li", {}, h("p", {}, h("code", {}, b.metric || "everything"), " of ", entityOf(b.entity), b.reason ? `: ${b.reason}.` : "."), b.would_tell && h("p", { class: "quiet" }, `It would distinguish ${b.would_tell}.`));
 }
 
 function share(v, ...what) {
@@ -301,9 +301,9 @@ function share(v, ...what) {
 
 // apart says what would tell the answer from the others, as far as that is known.
 function apart(incident) {
-  const would = [...new Set((incident.blind_spots ?? []).filter((b) => b.would_tell).map((b) => `${b.metric || "a sample"} of ${called(b.entity)} would tell ${b.would_tell}`))];
+  const would = [...new Set((incident.blind_spots ?? []).filter((b) => b.would_tell).map((b) => `${b.metric || "a sample"} of ${called(b.entity)} would distinguish ${b.would_tell}`))];
   const close = (incident.alternatives ?? []).some((a) => a.confidence > 0.5 * (incident.root?.confidence ?? 0));
-  return h("p", { class: "quiet" }, would.length ? `${would.join("; ")}.` : close ? "Nothing that was heard tells them apart." : "What was heard speaks against them.");
+  return h("p", { class: "quiet" }, would.length ? `${would.join("; ")}.` : close ? "No data distinguishes them." : "The data contradicts them.");
 }
 
 // reached says how far it reaches: entities by kind, where they are, and which.

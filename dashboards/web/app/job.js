@@ -108,7 +108,7 @@ export class Job {
     } catch (error) {
       if (isAborted(error)) return;
       this.curves.fail(error);
-      text(this.mapWords, `The history cannot be asked: ${error.message}`);
+      text(this.mapWords, `The history is not available: ${error.message}`);
     }
   }
 
@@ -141,7 +141,7 @@ export class Job {
     const hurt = (this.mine ?? []).map((i) => [interval(i.onset).from, i.resolved ? instant(i.resolved) : Infinity]);
     const list = waitingOf(this.tables.rank_comm_wait_seconds, this.tables.rank_compute_seconds, hurt).slice(0, fewRanks);
     const job = this.store.jobs.get(this.id), grown = job && isHurt(job) ? (job.step_seconds ?? 0) - (job.usual_step_seconds ?? 0) : 0;
-    if (list.length === 0) { replace(this.waits, h("p", { class: "quiet" }, "No rank says how long it waits.")); return; }
+    if (list.length === 0) { replace(this.waits, h("p", { class: "quiet" }, "No rank reports its wait.")); return; }
     const first = list[0], late = first.late > 0.1 * Math.max(first.computed, 0.01);
     replace(this.waits,
       h("p", {}, late ? [h("b", {}, `The others wait for rank ${first.rank}`), `: it computes ${quantity(first.compute - first.computed, "s")} longer than it did${first.wait < first.waited ? ` and waits ${quantity(first.waited - first.wait, "s")} less` : ""}.`] : grown > 0 ? "No rank is late by its own past: it is not one of them that the others wait for." : "No rank is late by its own past."),
@@ -163,13 +163,13 @@ export class Job {
   }
 
   drawPlaces() {
-    if (this.placeTrouble && !this.places) { text(this.placed, `It cannot be asked: ${this.placeTrouble}`); return; }
+    if (this.placeTrouble && !this.places) { text(this.placed, `Not available: ${this.placeTrouble}`); return; }
     if (!this.places) return;
     const { marks } = touchedBy(this.store, NaN), all = this.places;
     const marked = (p) => [p.node, ...p.switches, ...p.racks, ...p.cooling, ...p.power].map((id) => marks.get(id)).filter(Boolean).length + (hostMarks(p, marks) ? 2 : 0);
     const sorted = [...all].sort((a, b) => marked(b) - marked(a));
     if (!changed(this.placed, "places", [sorted.slice(0, fewNodes).map((p) => [p, marked(p), hostMarks(p, marks)]), all.length])) return;
-    if (all.length === 0) { replace(this.placed, h("p", { class: "quiet" }, "Nobody has said where it runs: no runs edge is known.")); return; }
+    if (all.length === 0) { replace(this.placed, h("p", { class: "quiet" }, "No placement reported: no runs edge is known.")); return; }
     const cell = (ids) => h("td", {}, ids.length > 6 ? [`${ids.length}: `, list(ids.slice(0, 4), marks), " …"] : list(ids, marks));
     replace(this.placed, h("table", { class: "placement" }, h("caption", { class: "unseen" }, "Its nodes and what they hang on"),
       h("thead", {}, h("tr", {}, ["Node", "GPUs", "Rack", "Switches", "Cooled by", "Fed by"].map((x) => h("th", { scope: "col" }, x)))),

@@ -1,4 +1,4 @@
-// All jobs, the hurt first.
+// All jobs, degraded ones first.
 
 import { h, text, replace, changed } from "./dom.js";
 import { plural } from "./format.js";
@@ -27,7 +27,7 @@ export class Jobs {
     const all = this.store.sortedJobs(), wanted = this.filter.value.trim().toLowerCase();
     const some = wanted ? all.filter((j) => `${j.job} ${j.state}`.toLowerCase().includes(wanted)) : all;
     const hurt = all.filter(isHurt).length;
-    text(this.headline, `${plural(all.length, "job")}${hurt ? `, ${hurt} hurt` : ""}`);
+    text(this.headline, `${plural(all.length, "job")}${hurt ? `, ${hurt} degraded` : ""}`);
     jobList(this.list, some, this.store);
     nothing(this.none, all.length && !some.length ? `No job's name or state contains “${this.filter.value}”.` : "");
     const empty = this.store.loaded && all.length === 0;

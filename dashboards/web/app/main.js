@@ -16,6 +16,7 @@ import { Job } from "./job.js";
 import { Replay, ReplayBar, ReplayView } from "./replay.js";
 import { Power } from "./power.js";
 import { Help } from "./help.js";
+import { headline } from "./states.js";
 import { steady } from "./steady.js";
 
 const store = new Store();
@@ -49,6 +50,9 @@ function updateBar() {
   replayBar.update();
   attr(main, "aria-busy", store.held ? "true" : null);
   attr(bar.link, "data-link", replay.standing && store.link === "still" ? "live" : replay.words && store.link === "lost" ? "connecting" : store.link);
+  const root = document.documentElement;
+  attr(root, "data-state", headline(store).state || null);
+  attr(root, "data-connection", bar.link.dataset.link);
   if (changed(bar.link, "words", words)) replace(bar.link, h("i", { class: "lamp", "aria-hidden": "true" }), words);
   if (changed(bar.alarms, "alarms", store.alarms)) replace(bar.alarms, store.alarms.map(alarm));
   show(bar.alarms, store.alarms.length > 0);
@@ -63,8 +67,8 @@ function linkWords() {
   if (replay.words && (store.link !== "lost" || replay.state.seeking)) return replay.words;
   switch (store.link) {
     case "live": return "live";
-    case "still": return `The log stands still, for ${quiet}, at`;
-    case "lost": return Number.isFinite(store.tick) ? `Connection lost, nothing heard for ${quiet}, last at` : "No connection";
+    case "still": return `No new data for ${quiet}, last at`;
+    case "lost": return Number.isFinite(store.tick) ? `Connection lost, no data for ${quiet}, last at` : "No connection";
     default: return "connecting";
   }
 }

@@ -21,9 +21,9 @@ const wrong = ["port_rx_crc_errors_total", "port_rx_errors_total", "port_symbol_
  * are put together, otherwise: what stands in where nobody has it}.
  */
 export const measures = [
-  { id: "pause", name: "Told to stop", what: "of the time told to stop by PFC pause", none: "none is told to stop", unit: "s/s", scale: "root", fold: "max",
+  { id: "pause", name: "Told to stop", what: "of the time paused by PFC", none: "no pause received", unit: "s/s", scale: "root", fold: "max",
     recorded: "switch:port_pfc_rx_pause:max_ratio_rate1m", each: (where) => rate("port_pfc_rx_pause_seconds_total", where) },
-  { id: "stops", name: "Tells to stop", what: "of the time telling its peer to stop by PFC pause", none: "none tells a peer to stop", unit: "s/s", scale: "root", fold: "max",
+  { id: "stops", name: "Tells to stop", what: "of the time telling its peer to stop by PFC pause", none: "no pause sent", unit: "s/s", scale: "root", fold: "max",
     recorded: "switch:port_pfc_tx_pause:max_ratio_rate1m", each: (where) => rate("port_pfc_tx_pause_seconds_total", where) },
   { id: "marks", name: "ECN marks", what: "of ECN marks", none: "nothing is marked", unit: "packets/s", scale: "count", fold: "sum",
     recorded: "switch:port_ecn_marked_packets:rate1m", each: (where) => rate("port_ecn_marked_packets_total", where) },

@@ -1,10 +1,11 @@
-// The first page: what is wrong now, what runs, what was wrong, what is heard.
+// The first page: the state of the site, what is open, jobs, costs, what was
+// resolved, and the data sources.
 
 import { h, text, attr, show, replace, changed } from "./dom.js";
-import { plural, gpuTime, called, percent } from "./format.js";
-import { lossOf, section, addressOf } from "./parts.js";
+import { plural, gpuTime, percent } from "./format.js";
+import { section, addressOf } from "./parts.js";
 import { incidentList, jobList, nothing } from "./rows.js";
-import { isHurt } from "./store.js";
+import { headline } from "./states.js";
 import { connectWays, heard } from "./heard.js";
 import { Costs, windows, windowOf } from "./costs.js";
 import { drawDomains } from "./domains.js";
@@ -37,7 +38,7 @@ export class Overview {
       jobs: section("jobs", "Jobs", this.jobs, this.allJobs, this.ways),
       costs: this.costsBox,
       resolved: section("resolved", "Resolved", this.resolved, this.more),
-      heard: section("heard", "What is heard", this.heard),
+      heard: section("heard", "Data sources", this.heard),
     };
     this.el = h("article", { class: "overview" }, h("header", { class: "head" }, this.headline, this.fleet), Object.values(this.sections));
     this.costs = new Costs(["losses", "coupling", "budget", "bottlenecks"], { window: windowOf(location.search), tell: () => store.changed() });
@@ -53,7 +54,7 @@ export class Overview {
     this.unasked = h("p", { class: "quiet" });
     this.spans = windows.map(([w, words]) => h("button", { type: "button", "data-window": w, "aria-pressed": String(w === windowOf(location.search)), onclick: () => this.over(w) }, words));
     this.costsBox = h("div", { class: "costs" },
-      h("div", { class: "buttons span", role: "group", "aria-label": "How far back costs are told" }, h("span", { class: "quiet" }, "In the last"), this.spans, this.unasked),
+      h("div", { class: "buttons span", role: "group", "aria-label": "Time range of the costs" }, h("span", { class: "quiet" }, "In the last"), this.spans, this.unasked),
       h("div", {}, section("lost", "Lost, by cause", this.lost, this.days), section("bottlenecks", "What holds the work back", this.scores)),
       section("budget", "Where GPU time goes", this.budget));
   }
@@ -72,9 +73,9 @@ export class Overview {
   }
 
   // drawCosts brings what was lost, and to what, up to what was answered last.
-  drawCosts(open) {
+  drawCosts() {
     const { losses, coupling, budget, bottlenecks: scores } = this.costs.answers;
-    drawDomains(this.domains, { open, losses, coupling, loaded: this.store.loaded });
+    drawDomains(this.domains, { health: this.store.loaded ? this.store.health : null, losses, coupling });
     const known = [...this.store.incidents.values()].sort((a, b) => (a.opened < b.opened ? 1 : -1));
     drawLosses(this.lost, losses, (cause) => {
       const of = known.find((i) => i.root?.entity === cause.root && i.root?.signature === cause.signature);
@@ -83,7 +84,7 @@ export class Overview {
     drawDays(this.days, losses);
     waterfall(this.budget, budget?.fleet);
     bottlenecks(this.scores, scores);
-    text(this.unasked, this.costs.failure ? `It cannot be asked now: ${this.costs.failure}` : "");
+    text(this.unasked, this.costs.failure ? `Costs are not available: ${this.costs.failure}` : "");
     text(this.fleet, fleetWords(this.store, losses));
   }
 
@@ -91,7 +92,7 @@ export class Overview {
   update() {
     const { store } = this;
     const open = store.open(), resolved = store.resolved(), jobs = store.sortedJobs();
-    text(this.headline, headline(store, open, jobs));
+    text(this.headline, headline(store).words);
     incidentList(this.open, open, store.tick);
     nothing(this.calm, calm(store, open));
     this.alerts.update(store.tick);
@@ -104,7 +105,7 @@ export class Overview {
     text(this.more, `Show all ${resolved.length}`);
     if (changed(this.ways, "ways", store.loaded && jobs.length === 0)) replace(this.ways, store.loaded && jobs.length === 0 ? connectWays() : null);
     heard(this.heard, store);
-    this.drawCosts(open);
+    this.drawCosts();
   }
 }
 
@@ -115,19 +116,7 @@ function fleetWords(store, losses) {
     redone > 0 && `${gpuTime(redone)} of work done again after failures`, losses && `${gpuTime(losses.gpu_seconds_lost)} lost to incidents`].filter(Boolean).join(" · ");
 }
 
-function headline(store, open, jobs) {
-  if (!store.loaded) return store.failure ? "Quintet cannot be read" : "Reading …";
-  const hurt = jobs.filter(isHurt), incidents = open.filter((i) => i.kind !== "risk");
-  const lost = incidents.reduce((sum, i) => sum + lossOf(i), 0);
-  const running = jobs.length - hurt.length;
-  if (jobs.length === 0) return open.length ? plural(open.length, "open incident") : "No job is heard yet";
-  if (hurt.length === 0 && incidents.length === 0) return jobs.length === 1 ? `${called(jobs[0].job)} runs as usual` : `${jobs.length === 2 ? "Both jobs" : `All ${plural(jobs.length, "job")}`} run as usual`;
-  const who = hurt.length === 1 ? `${called(hurt[0].job)} is ${hurt[0].state}` : hurt.length > 1 ? `${plural(hurt.length, "job")} hurt` : plural(incidents.length, "open incident");
-  return `${who}${lost > 0 ? `, ${gpuTime(lost)} lost` : ""}${hurt.length && running > 0 ? `; ${plural(running, "other")} ${running === 1 ? "runs" : "run"} as usual` : ""}`;
-}
-
 function calm(store, open) {
   if (open.length > 0) return "";
-  if (!store.loaded) return store.failure;
-  return store.jobs.size > 0 ? "None. No job is slower than it was." : "None.";
+  return store.loaded ? "None." : store.failure;
 }

@@ -155,7 +155,7 @@ export class RankMap {
     this.cell = row && t !== undefined ? cell : null;
     show(this.tip, Boolean(this.cell));
     if (this.cell) {
-      const v = row.v[cell.i], words = `rank ${Number.isFinite(row.rank) ? number(row.rank) : row.name}, ${clock(t)}: ${Number.isFinite(v) ? quantity(v, "s", this.metric) : "not heard"}`;
+      const v = row.v[cell.i], words = `rank ${Number.isFinite(row.rank) ? number(row.rank) : row.name}, ${clock(t)}: ${Number.isFinite(v) ? quantity(v, "s", this.metric) : "no data"}`;
       text(this.tip, words);
       const x = left + cell.i * this.column;
       this.tip.style.left = `${Math.min(x + 10, Math.max(0, this.el.clientWidth - 190))}px`;

@@ -142,7 +142,7 @@ export class ReplayBar {
     this.of = of;
     this.play = h("button", { type: "button", class: "play", onclick: () => of.toggle() });
     this.speed = h("select", { "aria-label": "Speed", onchange: () => of.order({ speed: Number(this.speed.value) }) }, speeds.map(([v, words]) => h("option", { value: v }, words)));
-    this.range = h("input", { type: "range", step: 1000, "aria-label": "Where the recording stands",
+    this.range = h("input", { type: "range", step: 1000, "aria-label": "Position in the recording",
       oninput: () => { this.dragging = Number(this.range.value); this.update(); },
       onchange: () => { of.seek(Number(this.range.value)); this.dragging = null; },
       onkeydown: (e) => { if (of.key(e)) e.preventDefault(); } });
@@ -207,7 +207,7 @@ export class ReplayView {
     this.found = h("section", { "aria-labelledby": "h-found" }, h("h2", { id: "h-found" }, "What is in it"), this.list, this.none);
     this.how = h("section", { "aria-labelledby": "h-how" }, h("h2", { id: "h-how" }, "How to move in it"),
       h("dl", { class: "keys" }, [["space", "pause, go on"], ["← →", "back and on by 10 s; Shift: by a minute"], ["[ ]", "to the incident before, to the next"]].map(([k, what]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, what)])),
-      h("p", { class: "quiet" }, "Going back plays the recording anew, up to the instant you chose: all views show what was known then, and nothing of later. Everything on this page is of the recording, and nothing is told to anybody."));
+      h("p", { class: "quiet" }, "Seeking back replays the recording up to that time: all views show what was known then and nothing later. Everything on this page is from the recording; no message is sent."));
     this.off = h("section", {}, h("p", {}, "No recording is played here. This shows one, with pause, speed and seeking:"), h("pre", {}, "quintet replay FILE --serve"),
       h("p", { class: "quiet" }, "FILE is a trace, such as ", h("code", {}, "quintet capture --incident ID -o FILE"), " writes, or the folder of a bundle."));
     this.el = h("article", { class: "replay" }, h("header", { class: "head" }, this.headline, this.facts), this.found, this.how, this.off);
@@ -229,7 +229,7 @@ export class ReplayView {
     const pace = state.ended ? "it has ended" : state.seeking ? `playing to ${clock(of.seeking)}` : state.paused ? "paused" : state.speed === 0 ? "as fast as possible" : state.speed === 1 ? "as fast as it happened" : `${state.speed} times as fast as it happened`;
     text(this.facts, `${clock(of.from)} to ${clock(of.to)}, ${duration((of.to - of.from) / 1000)}; at ${clock(of.at)}: ${pace}.`);
     keyed(this.list, state.marks ?? [], { key: (m) => m.id, create: (m) => this.row(m), update: (el, m) => this.renew(el, m) });
-    text(this.none, state.marks ? (state.marks.length ? "" : "No incident. Nothing in it hurts a job.") : "The engine is run over all of it, to mark what there is to see …");
+    text(this.none, state.marks ? (state.marks.length ? "" : "No incident. No job is degraded.") : "The engine is run over all of it, to mark what there is to see …");
   }
 
   row(m) {

@@ -19,7 +19,7 @@ export function differences(older, newer) {
 }
 
 function sets(kind, older, newer) {
-  const word = { hurt: ["Also hurt", "No longer hurt"], blind: ["Also not seen", "Now seen"] }[kind];
+  const word = { hurt: ["Also degraded", "No longer degraded"], blind: ["Also not seen", "Now seen"] }[kind];
   const more = newer.filter((x) => !older.includes(x)), fewer = older.filter((x) => !newer.includes(x));
   return [more.length && `${word[0]}: ${more.join(", ")}.`, fewer.length && `${word[1]}: ${fewer.join(", ")}.`].filter(Boolean);
 }

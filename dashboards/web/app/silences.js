@@ -52,7 +52,7 @@ export class Silences {
       this.all = (await get("/api/v1/silences")).silences ?? [];
       text(this.trouble, "");
     } catch (error) {
-      text(this.trouble, `Silences cannot be asked now: ${error.message}`);
+      text(this.trouble, `Silences are not available: ${error.message}`);
     }
     if (this.closed) return;
     this.timer = setTimeout(() => this.ask(), every);
@@ -82,7 +82,7 @@ export class Silences {
     const muted = new Set(standing.flatMap((x) => x.mutes ?? [])).size;
     text(this.headline, standing.length === 0 ? "Nothing is silenced" : `${plural(standing.length, "silence")}${muted ? `, ${plural(muted, "open incident")} held back` : ""}`);
     show(this.none, standing.length === 0);
-    text(this.none, "None: every incident is told to the receivers that want it.");
+    text(this.none, "None: receivers get every incident they are routed.");
     for (const [list, some] of [[this.list, standing], [this.expired, past]]) keyed(list, some, { key: (x) => x.id, create: () => h("li", {}), update: (el, x) => this.draw(el, x) });
     show(this.past, past.length > 0);
   }

@@ -15,6 +15,7 @@ export class Store extends EventTarget {
   constructor() {
     super();
     this.status = null; // as /api/v1/status says it
+    this.health = null; // the state of the site and its domains, as the server computes it
     this.coverage = null; // sources
     this.gaps = []; // intervals in which one was silent, the last to begin first
     this.tick = NaN; // ms since 1970
@@ -65,7 +66,7 @@ export class Store extends EventTarget {
   begin() {
     this.held = false;
     for (const known of [this.jobs, this.incidents, this.steps, this.fresh]) known.clear();
-    Object.assign(this, { tick: NaN, coverage: null, gaps: [], alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now(), told: NaN, inVain: 0 });
+    Object.assign(this, { tick: NaN, health: null, coverage: null, gaps: [], alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now(), told: NaN, inVain: 0 });
     this.dispatchEvent(new Event("begin"));
     this.setLink("connecting");
     this.connect();
@@ -144,6 +145,7 @@ export class Store extends EventTarget {
 
   onStatus(status) {
     this.status = status;
+    if (status.health && !(instant(status.tick) < this.tick)) this.health = status.health;
     if (!(instant(status.tick) < this.tick)) this.alarms = status.alarms ?? []; // the stream may know better
     this.onTick(instant(status.tick));
   }
@@ -152,6 +154,7 @@ export class Store extends EventTarget {
     this.toldUpTo(instant(state.tick));
     this.onTick(instant(state.tick));
     if (state.alarms) this.alarms = state.alarms;
+    if (state.health) this.health = state.health;
     if (state.jobs) this.onJobs(state.jobs);
     if (state.fleet) this.fleet = state.fleet;
     for (const incident of state.incidents ?? []) this.put(incident);

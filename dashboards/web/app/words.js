@@ -4,29 +4,29 @@
 import { s } from "./dom.js";
 
 const metrics = {
-  job_step_seconds: "step time", job_mfu_ratio: "MFU", job_tokens_per_second: "tokens", job_data_wait_seconds: "waits for input",
-  job_checkpoint_seconds: "writes checkpoints", job_ttft_seconds_p50: "time to first token, p50", job_ttft_seconds_p99: "time to first token, p99",
+  job_step_seconds: "step time", job_mfu_ratio: "MFU", job_tokens_per_second: "tokens", job_data_wait_seconds: "input wait",
+  job_checkpoint_seconds: "checkpoint", job_ttft_seconds_p50: "time to first token, p50", job_ttft_seconds_p99: "time to first token, p99",
   job_itl_seconds_p50: "time between tokens, p50", job_itl_seconds_p99: "time between tokens, p99", job_queue_requests: "requests waiting",
   job_kv_cache_ratio: "KV cache in use",
-  rank_compute_seconds: "computes, per step", rank_comm_wait_seconds: "waits for others, per step", rank_comm_transfer_seconds: "moves data, per step",
+  rank_compute_seconds: "compute, per step", rank_comm_wait_seconds: "wait for others, per step", rank_comm_transfer_seconds: "transfer, per step",
   rank_step_seconds: "step time of the rank",
   port_tx_bytes_total: "sends", port_rx_bytes_total: "receives", rdma_tx_bytes_total: "sends, RDMA", rdma_rx_bytes_total: "receives, RDMA",
-  port_tx_packets_total: "packets sent", port_rx_packets_total: "packets received", port_tx_discards_total: "drops on the way out",
-  port_rx_discards_total: "drops on the way in",
+  port_tx_packets_total: "packets sent", port_rx_packets_total: "packets received", port_tx_discards_total: "discards sent",
+  port_rx_discards_total: "discards received",
   port_pfc_tx_pause_frames_total: "pause frames sent", port_pfc_rx_pause_frames_total: "pause frames received",
-  port_pfc_tx_pause_seconds_total: "tells its peer to stop", port_pfc_rx_pause_seconds_total: "is told to stop",
-  port_ecn_marked_packets_total: "marks packets (ECN)", port_queue_bytes: "traffic stands", port_queue_max_bytes: "longest queue",
-  port_headroom_max_bytes: "headroom taken", port_pfc_watchdog_storms_total: "pause storms cut off", port_xmit_wait_ticks_total: "waits for credits",
-  port_xmit_wait_seconds_total: "waits for credits", port_up: "link up", port_speed_bits_per_second: "link speed", port_link_downs_total: "link went down",
+  port_pfc_tx_pause_seconds_total: "pause sent", port_pfc_rx_pause_seconds_total: "pause received",
+  port_ecn_marked_packets_total: "packets marked (ECN)", port_queue_bytes: "queue", port_queue_max_bytes: "longest queue",
+  port_headroom_max_bytes: "headroom taken", port_pfc_watchdog_storms_total: "PFC watchdog storms", port_xmit_wait_ticks_total: "credit wait",
+  port_xmit_wait_seconds_total: "credit wait", port_up: "link up", port_speed_bits_per_second: "link speed", port_link_downs_total: "link went down",
   port_symbol_errors_total: "symbol errors", port_rx_errors_total: "receive errors", port_rx_crc_errors_total: "checksum errors",
-  port_utilisation_ratio: "of what it can send", port_errors: "errors", port_discards: "drops", port_links_down: "down", port_fec_corrected_bits_total: "bits that FEC mended",
-  port_fec_uncorrectable_total: "FEC could not mend", port_pre_fec_ber: "bit errors before FEC",
-  roce_cnp_sent_total: "CNPs sent", roce_cnp_handled_total: "CNPs obeyed", roce_cnp_ignored_total: "CNPs ignored", roce_ecn_marked_packets_total: "receives marks",
+  port_utilisation_ratio: "of what it can send", port_errors: "errors", port_discards: "drops", port_links_down: "down", port_fec_corrected_bits_total: "bits corrected by FEC",
+  port_fec_uncorrectable_total: "uncorrectable FEC errors", port_pre_fec_ber: "bit errors before FEC",
+  roce_cnp_sent_total: "CNPs sent", roce_cnp_handled_total: "CNPs handled", roce_cnp_ignored_total: "CNPs ignored", roce_ecn_marked_packets_total: "marks received",
   roce_out_of_sequence_total: "out of sequence", roce_packet_seq_errors_total: "sequence errors", roce_ack_timeouts_total: "acknowledgements timed out",
-  nic_pcie_stalled_ratio: "held back by PCIe", pcie_link_width: "PCIe width", pcie_link_speed_transfers_per_second: "PCIe speed",
+  nic_pcie_stalled_ratio: "PCIe stall", pcie_link_width: "PCIe width", pcie_link_speed_transfers_per_second: "PCIe speed",
   gpu_engine_active_ratio: "engine active", gpu_sm_active_ratio: "SMs active", gpu_tensor_active_ratio: "tensor pipes active", gpu_dram_active_ratio: "memory active",
   gpu_sm_clock_hertz: "SM clock", gpu_temperature_celsius: "temperature", gpu_memory_temperature_celsius: "memory temperature", gpu_power_watts: "power",
-  gpu_energy_joules_total: "power", gpu_power_limit_watts: "power limit", gpu_clock_event_reasons: "why clocks are low",
+  gpu_energy_joules_total: "power", gpu_power_limit_watts: "power limit", gpu_clock_event_reasons: "clock event reasons",
   gpu_throttle_power_seconds_total: "slowed by power limit", gpu_throttle_thermal_seconds_total: "slowed by heat", gpu_throttle_brake_seconds_total: "slowed by power brake",
   nvlink_tx_bytes_total: "sends", nvlink_rx_bytes_total: "receives", nvlink_replay_errors_total: "replays", nvlink_up: "link up",
   node_power_watts: "power", rack_power_watts: "power", rack_power_limit_watts: "power limit", feed_up: "feed up", psu_up: "PSU up", battery_charge_ratio: "charge",
@@ -78,6 +78,10 @@ const signs = {
   info: ["M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14Z", "M8 7v5M8 3.8v1.4"],
   resolved: ["", "M2.5 8.5 6.2 12.2 13.5 4.2"],
   healthy: ["", "M2.5 8.5 6.2 12.2 13.5 4.2"],
+  degraded: ["M5.2 1h5.6L15 5.2v5.6L10.8 15H5.2L1 10.8V5.2Z", "M8 4v5M8 11v1.4"],
+  at_risk: ["M8 1.4 15.4 14.4H.6Z", "M8 6v4M8 11.4v1.3"],
+  alerting: ["M8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14Z", "M8 3.5v5.5M8 11v1.4"],
+  no_data: ["", "M3 8h2M7 8h2M11 8h2"],
   slow: ["M8 1.4 15.4 14.4H.6Z", "M8 6v4M8 11.4v1.3"],
   stalled: ["M2 2h12v12H2Z", "M6 5.5v5M10 5.5v5"],
   failed: ["M5.2 1h5.6L15 5.2v5.6L10.8 15H5.2L1 10.8V5.2Z", "M5.5 5.5l5 5M10.5 5.5l-5 5"],
@@ -85,7 +89,7 @@ const signs = {
   ended: ["", "M3 8h10"],
   new: ["", "M8 3v10M3 8h10"],
 };
-const tones = { critical: "bad", failed: "bad", stalled: "bad", warning: "warn", slow: "warn", restarted: "warn", info: "note", new: "note", resolved: "good", healthy: "good", ended: "quiet" };
+const tones = { critical: "bad", failed: "bad", stalled: "bad", warning: "warn", slow: "warn", restarted: "warn", info: "note", new: "note", resolved: "good", healthy: "good", ended: "quiet", degraded: "bad", at_risk: "warn", alerting: "note", no_data: "quiet" };
 
 /** tone is the class of a state's or severity's colour. */
 export function tone(name) { return Object.hasOwn(tones, name) ? `t-${tones[name]}` : ""; }

@@ -11,11 +11,11 @@ export async function fabric({ page, url, check }) {
   await page.locator(".worst li").first().waitFor();
   const headline = await page.locator("h1").innerText();
   const worst = await page.locator(".worst a").first().innerText();
-  check(/^\d+ switches; p3-leaf\d+: 4\d\s%\sof the time told to stop/.test(headline) && headline.includes(worst), `the headline tells the worst: ${headline}`);
+  check(/^\d+ switches; p3-leaf\d+: 4\d\s%\sof the time paused by PFC/.test(headline) && headline.includes(worst), `the headline tells the worst: ${headline}`);
   await page.locator("canvas.cells").focus();
   await page.keyboard.press("End");
   const last = await page.locator("canvas.cells").getAttribute("aria-valuetext");
-  check(/^p\d+-leaf\d+, plane \d+ leaf, .* told to stop/.test(last), `the focus is told: ${last}`);
+  check(/^p\d+-leaf\d+, plane \d+ leaf, .* paused by PFC/.test(last), `the focus is told: ${last}`);
   check(await page.locator(".tip").isVisible(), "and shown");
   await page.keyboard.press("ArrowUp");
   check(/spine/.test(await page.locator("canvas.cells").getAttribute("aria-valuetext")), "up is the tier above");
@@ -54,7 +54,7 @@ export async function fabricInTime({ page, site, url, check }) {
   check(await asked() > before, "live follows the log's tick");
   const early = new Date(Date.parse(tick) - 40 * 60000).toISOString();
   await page.goto(`${url}/fabric?at=${early}`);
-  await page.waitForFunction(() => /none is told to stop|<|0\.\d/.test(document.querySelector("h1").textContent) && document.querySelector(".live").getAttribute("aria-pressed") === "false");
+  await page.waitForFunction(() => /no pause received|<|0\.\d/.test(document.querySelector("h1").textContent) && document.querySelector(".live").getAttribute("aria-pressed") === "false");
   check(await page.locator(".worst li").count() === 0 || !/4\d\s%/.test(await page.locator("h1").innerText()), `before it began nothing is hot: ${await page.locator("h1").innerText()}`);
   await page.locator(".scrub").focus();
   await page.keyboard.press("ArrowRight");

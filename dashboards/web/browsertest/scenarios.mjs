@@ -14,8 +14,8 @@ async function state(site, by, more = {}) {
 export async function liveIncident({ page, site, url, check }) {
   await page.goto(url);
   await site.connected();
-  await page.getByText("None. No job is slower than it was.").waitFor();
-  check(await page.locator("h1").textContent() === "All 2 jobs run as usual" || /runs? as usual/.test(await page.locator("h1").textContent()), "the headline of a calm site");
+  await page.getByText("Healthy: no incident, risk or alert").waitFor();
+  check(await page.locator("html").getAttribute("data-state") === "healthy", "the page has the colour of the state");
   const marked = await page.evaluate(() => { window.marked = true; return document.title; });
   check(!marked.startsWith("("), "no count in the title of a calm site");
   const incident = await site.get("/api/v1/example");
@@ -26,6 +26,10 @@ export async function liveIncident({ page, site, url, check }) {
   check(row.includes("slow-receiver") && row.includes("h9/nic0") && row.includes("lost"), `the row tells root, signature and loss: ${row}`);
   check((await page.locator("#news").textContent()).startsWith("New warning incident: train"), "it is announced");
   check((await page.title()).startsWith("(1) "), "the title counts it");
+  await state(site, 0.5);
+  await page.locator("h1", { hasText: /^Degraded: 1 incident/ }).waitFor();
+  check(await page.locator("html").getAttribute("data-state") === "degraded", "and the page its colour");
+  check((await page.locator(".coupling tbody tr", { hasText: "network" }).innerText()).includes("cause of incident"), "the domain of the cause says so");
   await state(site, 1, { incidents: [{ ...incident, updated: second(incident.updated, 1), impact: { ...incident.impact, jobs: incident.impact.jobs.map((j) => ({ ...j, gpu_seconds_lost: 7200 })) } }] });
   await page.getByText("2 GPU-h lost").first().waitFor();
   await site.send("incident", { ...incident, revision: incident.revision + 1, state: "resolved", resolved: second(incident.updated, 5), updated: second(incident.updated, 5) }, 8);
@@ -323,7 +327,7 @@ export async function lostConnection({ page, site, url, check, note }) {
   await site.control({ Do: "drop" });
   await page.locator("[data-link=lost]").waitFor();
   const words = await page.locator(".time").innerText();
-  check(/Connection lost, nothing heard for/.test(words) && words.includes(clock), `it says since when: ${words}`);
+  check(/Connection lost, no data for/.test(words) && words.includes(clock), `it says since when: ${words}`);
   check(await page.locator("section.open .incident-row").count() === 1, "what was known stays");
   await site.control({ Do: "accept" });
   await page.locator("[data-link=live]").waitFor({ timeout: 15000 });
@@ -359,7 +363,7 @@ async function begun({ page, site, url }, time) {
   await page.goto(url);
   await site.connected();
   await page.clock.runFor(1000);
-  await page.getByText(/runs? as usual/).first().waitFor();
+  await page.locator("h1", { hasText: /^(Healthy|Degraded|No data|Alerting)/ }).waitFor();
   return passing;
 }
 
@@ -374,7 +378,7 @@ export async function logStandsStill({ page, site, url, check }) {
   check(!clock.startsWith("05:"), `the clock is the log's, not the browser's: ${clock}`);
   await passing(1000, async () => await page.locator("[data-link=still]").count() === 1);
   const words = await page.locator(".time").innerText();
-  check(/The log stands still, for \d/.test(words) && words.includes(clock), `it says since when: ${words}`);
+  check(/No new data for \d/.test(words) && words.includes(clock), `it says since when: ${words}`);
   await state(site, 30);
   await passing(200, async () => await page.locator("[data-link=live]").count() === 1);
 }
@@ -419,10 +423,10 @@ export async function deadStreamOfASlowLog({ page, site, url, check }) {
 /** An empty site says what is heard and how to connect something. */
 export async function emptySite({ page, url, check }) {
   await page.goto(url);
-  await page.getByText("No job is heard yet").waitFor();
+  await page.getByText("No data: not receiving software, computing, network, power, cooling").waitFor();
   const words = await page.locator("main").innerText();
   check(words.includes(`curl ${url}/api/v1/jobs/my-job/steps`), "it says how a job reports");
-  check(words.includes("No source is heard") && words.includes("quintet collect"), "it says how a host is read");
+  check(words.includes("No source reports") && words.includes("quintet collect"), "it says how a host is read");
 }
 
 /** What the API refuses at first is said, and read when it can be. */
@@ -432,7 +436,7 @@ export async function notReady({ page, site, url, check }) {
   await page.locator("[data-link=lost]").waitFor();
   check((await page.locator("h1").textContent()) === "Reading …", "nothing is claimed");
   await site.control({ Do: "accept" });
-  await page.getByText(/runs? as usual/).first().waitFor({ timeout: 15000 });
+  await page.locator("h1", { hasText: /^(Healthy|Degraded|No data|Alerting)/ }).waitFor({ timeout: 15000 });
 }
 notReady.allows = /503|ERR_/;
 
@@ -444,13 +448,13 @@ export async function slowAnswer({ page, site, url, check }) {
   check((await page.locator("h1").textContent()) === "Reading …", "nothing is claimed");
   const { jobs } = await site.get("/api/v1/jobs");
   await state(site, 1, { jobs, incidents: [] });
-  await page.getByText(/runs? as usual/).first().waitFor();
+  await page.locator("h1", { hasText: /^(Healthy|Degraded|No data|Alerting)/ }).waitFor();
 }
 
 /** Replica alarms and the demo's note are said at the top. */
 export async function alarms({ page, site, url, check }) {
   await page.goto(url);
-  await page.getByText(/runs? as usual/).first().waitFor();
+  await page.locator("h1", { hasText: /^(Healthy|Degraded|No data|Alerting)/ }).waitFor();
   const status = await site.get("/api/v1/status");
   await site.send("state", { tick: second(status.tick, 1), alarms: [{ name: "replica diverged", since: status.tick, text: "a and b tell revision 3 of inc-1 differently" }] });
   await page.getByRole("alert").getByText("replica diverged").waitFor();

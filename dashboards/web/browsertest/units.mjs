@@ -106,7 +106,7 @@ test("a root that shows nothing itself stands before the chain; one entity may s
 test("what changed between revisions is told in words", () => {
   const one = { state: "open", kind: "risk", severity: "info", root: { entity: "nic:a", signature: "unknown", confidence: 0.4 }, impact: { jobs: [] }, blind_spots: [] };
   const two = { state: "resolved", resolution: "recovered", kind: "incident", severity: "warning", root: { entity: "port:b", signature: "incast", confidence: 0.9 }, impact: { jobs: [{ job: "job:x", slowdown: 2 }] }, blind_spots: [{ entity: "nic:a", metric: "m" }] };
-  assert.deepEqual(differences(one, two).map(plain), ["Resolved: recovered.", "From risk to incident.", "Severity from info to warning.", "Root from nic a to port b.", "From unknown to incast.", "Also hurt: x.", "Also not seen: m of nic a.", "Slowdown from – to 2.00 ×.", "Confidence from 40 % to 90 %."]);
+  assert.deepEqual(differences(one, two).map(plain), ["Resolved: recovered.", "From risk to incident.", "Severity from info to warning.", "Root from nic a to port b.", "From unknown to incast.", "Also degraded: x.", "Also not seen: m of nic a.", "Slowdown from – to 2.00 ×.", "Confidence from 40 % to 90 %."]);
   assert.deepEqual(differences(two, two), ["Figures only."]);
   assert.equal(plain(differences(undefined, one)[0]), "Opened as info: unknown at nic a, confidence 40 %.");
 });

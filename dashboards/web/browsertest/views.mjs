@@ -11,7 +11,7 @@ export async function costsOfTheSite({ page, site, url, check }) {
   check(JSON.stringify(cells) === JSON.stringify(coupling.map((row) => row.map((v) => (v > 0 ? 1 : 0)))), `each pair that lost anything has its cell: ${JSON.stringify(cells)}`);
   check((await page.locator(".coupling .shade5").count()) >= 1, "the largest is the strongest");
   check(/34 s later/.test(plain(await page.locator(".coupling").innerText())), "it says how much later");
-  check((await page.locator(".coupling tbody tr").nth(2).locator(".how").innerText()).includes("1 root"), "the network has the root of what is open");
+  check((await page.locator(".coupling tbody tr").nth(2).locator(".how").innerText()).includes("cause of incident"), "the network has the root of what is open");
   const fall = page.locator(".waterfall tbody tr");
   const words = (await fall.allInnerTexts()).map(plain);
   check(words[0].startsWith("peak") && words.at(-1).startsWith("achieved") && words.at(-1).includes("39 %"), `from peak to achieved: ${words.join(" | ")}`);
@@ -70,10 +70,10 @@ export async function coverageReport({ page, site, url, check }) {
   const line = plain(await page.locator(".wanted tr", { hasText: "OBS14" }).innerText());
   check(line.includes("not any more") && line.includes("send the switches' syslog"), `what was heard and is not any more, and what to do: ${line}`);
   const dark = plain(await page.locator(".dark").innerText());
-  check(dark.includes("slow-receiver") && dark.includes("pcie_link_width") && dark.includes("of 16 nics") && dark.includes("4 of them tell it"), `which faults cannot be told apart, and for want of what: ${dark.slice(0, 300)}`);
+  check(dark.includes("slow-receiver") && dark.includes("pcie_link_width") && dark.includes("of 16 nics") && dark.includes("4 of them report it"), `which faults cannot be told apart, and for want of what: ${dark.slice(0, 300)}`);
   // The sources are asked for beside the report, and may be answered after it.
-  await page.locator("h1", { hasText: /^1 source silent$/ }).waitFor();
-  await page.getByRole("button", { name: "silent only" }).click();
+  await page.locator("h1", { hasText: /^1 source without data$/ }).waitFor();
+  await page.getByRole("button", { name: "without data only" }).click();
   check(await page.locator(".listed tbody tr").count() === 1 && (await page.locator(".listed tbody").innerText()).includes("h17"), "the silent ones alone");
   await page.getByRole("searchbox").fill("leaf");
   check((await page.locator("#h-heard-sources ~ div").last().innerText()).includes("None."), "and none where none is");
@@ -130,13 +130,13 @@ export async function reachOfAnIncident({ page, site, url, check, context }) {
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   check(copied.includes(known.title.replaceAll("\u00a0", " ").slice(0, 20)) && copied.includes("Root: nic h9/nic0 (slow-receiver, network") && copied.endsWith(`${url}/incidents/${known.id}`), `the summary: ${copied}`);
   await page.goto(`${url}/incidents/${incidents.at(-1).id}`);
-  await page.locator("section.alternatives", { hasText: "would tell" }).waitFor();
+  await page.locator("section.alternatives", { hasText: "would distinguish" }).waitFor();
 }
 
 /** Where there is no history, or nothing is known of a job, that is said. */
 export async function viewsWithoutHistory({ page, url, check }) {
   await page.goto(`${url}/jobs/train`);
-  await page.getByText("The history cannot be asked").waitFor();
+  await page.getByText("The history is not available").waitFor();
   await page.locator(".onejob .incident-row").first().waitFor();
   check(await page.locator(".placement tbody tr").count() === 3, "all else is shown");
   await page.goto(`${url}/jobs/nobody`);
