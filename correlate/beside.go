@@ -126,7 +126,7 @@ func (e *Engine) named(c *incidentCase, ev *explain.Evidence, answers []explain.
 	root := answers[0].Entity
 	if b == nil || b.published.Revision == 0 && (b.incident.Root.Entity != root || b.incident.Root.Signature != answers[0].Name()) {
 		b = &beside{incident: explain.Incident{ID: incidentID(e.cfg.Site, "beside "+root.String(), c.job, g), State: explain.StateOpen,
-			Kind: explain.KindIncident, Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules}}
+			Kind: explain.KindIncident, Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules, Calibration: calibration}}
 		c.beside = b
 	}
 	b.incident.Updated = g

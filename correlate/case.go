@@ -217,7 +217,9 @@ func (e *Engine) nodes(job telemetry.Entity) []telemetry.Entity {
 // it.
 func (e *Engine) cost(c *incidentCase, j *jobs.Job, h *jobs.Hurt) *explain.Evidence {
 	e.meet(c)
-	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, Onset: e.onset, Fell: e.fell, ClockOff: e.clockOff}
+	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, Onset: e.onset, Fell: e.fell, ClockOff: e.clockOff,
+		Measured: e.measured, SeriesOf: e.window.Series}
+	ev.Events = func(of []telemetry.Entity) []explain.Related { return e.eventsAt(of, h.Onset.Earliest) }
 	ev.GPUs = e.gpus(c.job, ev.Nodes)
 	if before, now, ok := j.MFU(); ok {
 		ev.MFUBefore, ev.MFUNow = &before, &now
@@ -234,6 +236,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	if to <= from {
 		to = from.Add(e.cfg.Grid)
 	}
+	ev.From, ev.To = h.Onset.Earliest.Add(-baselineGrids*e.cfg.Grid), to
 	m := e.fabricMap()
 	onPath := fabric.OnPath(m, ev.Nodes)
 	if slices.Contains(onPath, true) {

@@ -6,6 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/detect"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -70,7 +71,8 @@ func (e *Engine) begin(j *jobs.Job, g telemetry.Time) {
 		return
 	}
 	fresh.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(metricStep), j.Entity, g), State: explain.StateOpen, Kind: explain.KindIncident,
-		Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules}
+		Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules, Calibration: calibration,
+		Claims: []explain.Claim{}, Related: []explain.Related{}}
 	e.cases = slices.Insert(e.cases, i, fresh)
 }
 
@@ -264,16 +266,20 @@ func (e *Engine) teller() *explain.Teller {
 	}
 }
 
-// onsetReach is how many grids before a job's onset the cause is looked for.
-const onsetReach = 10
+// onsetReach is how many grids, and onsetSamples how many samples, before and after
+// a job's onset its cause is looked for, the longer of them.
+const (
+	onsetReach   = 10
+	onsetSamples = 4
+)
 
 // worstClock is from when on a clock that is off is a blind spot (design A1).
 const worstClock = telemetry.Duration(1e9)
 
-// onset finds when a series first rose above a level, after a grid in which it
-// had not. What happened lies within a sample's length of that grid's edges: a
-// counter's rise is spread over the grids since its last sample, a gauge is
-// held until its next.
+// onset finds when a series rose above a level: the change point of being above it,
+// which a single value above it before is not. What happened lies within a sample's
+// length of it: a counter's rise is spread over the grids since its last sample, a
+// gauge is held until its next.
 func (e *Engine) onset(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
 	return e.crossed(s, near, func(v float64) bool { return v > level })
 }
@@ -289,18 +295,20 @@ func (e *Engine) crossed(s telemetry.Series, near telemetry.Interval, beyond fun
 		return near, false
 	}
 	grid, cadence := e.cfg.Grid, e.window.Cadence(slot)
-	short := false
-	for g := floor(near.Earliest, grid).Add(-onsetReach * grid); g <= near.Latest.Add(onsetReach*grid); g = g.Add(grid) {
-		v, ok := e.window.At(slot, g)
-		switch {
-		case !ok:
-		case !beyond(v):
-			short = true
-		case short:
-			return e.widened(slot, telemetry.Interval{Earliest: g.Add(-grid - cadence), Latest: g.Add(cadence - grid)}), true
+	step := max(grid, floor(telemetry.Time(cadence), grid).Sub(0)) // one look a sample
+	reach := max(onsetReach*grid, onsetSamples*step)
+	var beyonds []bool
+	var at []telemetry.Time
+	for g := floor(near.Earliest, grid).Add(-reach); g <= near.Latest.Add(reach); g = g.Add(step) {
+		if v, ok := e.window.At(slot, g); ok {
+			beyonds, at = append(beyonds, beyond(v)), append(at, g)
 		}
 	}
-	return near, false
+	first, last, ok := stats.Turn(beyonds)
+	if !ok {
+		return near, false
+	}
+	return e.widened(slot, telemetry.Interval{Earliest: at[first].Add(-step - cadence), Latest: at[last].Add(cadence - grid)}), true
 }
 
 // widened is when what a slot told of happened, by how far its source's clock may

@@ -386,6 +386,9 @@ func (e *Engine) together(lead *incidentCase) explain.Incident {
 		}
 	}
 	next.Impact.Jobs = impacts
+	if next.State == explain.StateOpen && !speaker.inherited && !speaker.naming.named() {
+		next = next.Investigating()
+	}
 	next.Title = explain.WithOthers(next.Title, impacts)
 	return next
 }
@@ -400,8 +403,11 @@ func (e *Engine) settle(lead *incidentCase, g telemetry.Time) {
 		e.publish(lead, g) // it was well before it was told of
 	}
 	how, at := cmp.Or(lead.ending, "recovered"), g
-	if lead.accepted {
+	switch {
+	case lead.accepted:
 		how = "new usual"
+	case !slices.ContainsFunc(all, func(c *incidentCase) bool { return c.impact.Costs() }):
+		how = "withdrawn"
 	}
 	lead.incident.State, lead.incident.Resolution, lead.incident.Resolved = explain.StateResolved, &how, &at
 	e.publish(lead, g)

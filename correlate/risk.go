@@ -320,7 +320,7 @@ func (e *Engine) near(a, b telemetry.Entity) bool {
 // comes back under its name, upstream of what it stood at too.
 func (e *Engine) newRisk(s *supported, g telemetry.Time) *risk {
 	r := &risk{seen: g}
-	r.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(s.Seen.Metric), s.Root, g), State: explain.StateOpen, Kind: explain.KindRisk,
+	r.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(s.Seen.Metric), s.Root, g), State: explain.StateOpen, Kind: explain.KindRisk, Calibration: calibration,
 		Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules}
 	if i := e.downstreamRisk(s); i >= 0 {
 		old := e.risks.open[i]

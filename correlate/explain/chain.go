@@ -21,6 +21,17 @@ type fact struct {
 	// is no longer as it was; zero where it has no such level.
 	level float64
 	turn
+	// shown is the series that it was read from, where that is not the metric of the
+	// entity: a nic that gives no credits is seen at its switch.
+	shown telemetry.Series
+}
+
+// series returns the series that shows a fact.
+func (f *fact) series() telemetry.Series {
+	if f.shown != (telemetry.Series{}) {
+		return f.shown
+	}
+	return telemetry.Series{Entity: f.entity, Metric: f.metric}
 }
 
 // turn says how to find when a fact began, where it is not by its rise.
@@ -29,28 +40,64 @@ type turn struct {
 	at    telemetry.Interval // when it happened, where that is known
 }
 
-// chain tells who did what to whom, from the root to the hurt job; relations
-// come from the walk.
-func (t *Teller) chain(e *Evidence, a *Answer) []Link {
-	facts := append(t.path(e, a), jobFact(e))
-	var out []Link
-	for k, f := range facts {
+// chain lists who did what to whom, from the root to the degraded job; relations
+// come from the walk. facts are the links, and was is the chain as it was last: an onset that the window has
+// forgotten since is kept.
+func (t *Teller) chain(e *Evidence, a *Answer, facts []fact, was []Link) []Link {
+	links := make([]Link, len(facts))
+	for k := range facts {
+		f := &facts[k]
 		l := Link{Entity: f.entity, Metric: f.metric, Shape: f.shape.String(), Before: round(f.before, 6), Now: round(f.now, 6), Unit: f.unit, Why: f.why}
-		l.Onset, _ = e.began(f)
+		l.Onset = e.since(f, was)
 		l.Domain = domainOf(e, a)
 		if m, ok := t.Catalogue.Lookup(f.metric); ok {
 			l.Domain = m.Domain
 		}
-		if k > 0 {
-			prev := out[k-1]
-			l.From = prev.Entity
-			l.Relation = e.relation(prev.Entity, l.Entity)
-			l.LagSeconds, l.LagUncertainty = lag(prev.Onset, l.Onset)
-			l.LagSeconds, l.LagUncertainty = round(l.LagSeconds, 3), round(l.LagUncertainty, 3)
+		links[k] = l
+	}
+	return e.joined(inOrder(links))
+}
+
+// since is when a fact began: as it is seen now, else as it was seen before, else
+// with the job's degradation.
+func (e *Evidence) since(f *fact, was []Link) telemetry.Interval {
+	at, seen := e.began(*f)
+	if !seen {
+		for i := range was {
+			if was[i].Entity == f.entity && was[i].Metric == f.metric {
+				return was[i].Onset
+			}
+		}
+	}
+	return at
+}
+
+// inOrder drops the links between root and job that surely began before the root
+// or after the job's degradation: they are no effect of the one or no cause of the
+// other.
+func inOrder(links []Link) []Link {
+	root, job := links[0].Onset, links[len(links)-1].Onset
+	out := links[:0]
+	for k, l := range links {
+		between := k > 0 && k < len(links)-1
+		if between && (root.CannotPrecede(l.Onset) || l.Onset.CannotPrecede(job)) {
+			continue
 		}
 		out = append(out, l)
 	}
 	return out
+}
+
+// joined states of each link how it follows from the one before it.
+func (e *Evidence) joined(links []Link) []Link {
+	for k := 1; k < len(links); k++ {
+		l, prev := &links[k], &links[k-1]
+		l.From = prev.Entity
+		l.Relation = e.relation(prev.Entity, l.Entity)
+		by, within := lag(prev.Onset, l.Onset)
+		l.LagSeconds, l.LagUncertainty = round(by, 3), round(within, 3)
+	}
+	return links
 }
 
 // lag is the time from cause to effect and half the width it is known to, in
@@ -101,7 +148,7 @@ func (t *Teller) path(e *Evidence, a *Answer) []fact {
 func fabricOrHost(e *Evidence, a *Answer) []fact {
 	if e.Fabric != nil {
 		if i, ok := e.Fabric.Now.Map.Index(a.Entity); ok {
-			return fabricPath(e.Fabric, i)
+			return fabricPath(e, i)
 		}
 	}
 	switch a.Entity.Kind {
@@ -116,36 +163,55 @@ func fabricOrHost(e *Evidence, a *Answer) []fact {
 }
 
 // fabricPath follows the blame back from end i to the job's own ends.
-func fabricPath(f *FabricEvidence, i int) []fact {
+func fabricPath(e *Evidence, i int) []fact {
 	var out []fact
 	seen := map[int]bool{}
 	for i >= 0 && !seen[i] && len(out) < maxChain {
 		seen[i] = true
-		out = append(out, endFact(f, i))
-		i = f.Blame.Via[i]
+		out = append(out, endFact(e, i))
+		i = e.Fabric.Blame.Via[i]
 	}
 	return out
 }
 
-// endFact is the most telling observation of an end: that it tells or is told
-// to stop, else that traffic stands there.
-func endFact(f *FabricEvidence, i int) fact {
-	end := &f.Now.Map.Ends[i]
+// endFact is the most telling observation of an end: that it sends or receives
+// pause, else that traffic waits there.
+func endFact(e *Evidence, i int) fact {
+	f := e.Fabric
+	m, end := f.Now.Map, &f.Now.Map.Ends[i]
 	n, b := &f.Now.Of[i], &f.Before.Of[i]
 	tells, told := n.Tells-b.Tells, n.Told-b.Told
+	out := fact{entity: end.Entity, shape: telemetry.ShapeBurst, unit: "s/s"}
 	switch {
 	case end.IsNIC() && tells > 0 && tells >= told:
-		return fact{end.Entity, "port_pfc_tx_pause_seconds_total", telemetry.ShapeBurst, b.Tells, n.Tells, "s/s",
-			fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells)), leaving(b.Tells, n.Tells), turn{}}
+		out.metric, out.before, out.now, out.level = "port_pfc_tx_pause_seconds_total", b.Tells, n.Tells, leaving(b.Tells, n.Tells)
+		out.why = fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells))
+		return out.shownBy(e, m.PausingBy(i))
 	case told > 0 && told >= n.Wait/2:
-		return fact{end.Entity, "port_pfc_rx_pause_seconds_total", telemetry.ShapeBurst, b.Told, n.Told, "s/s",
-			fmt.Sprintf("it was told to stop %s of the time", percent(n.Told)), leaving(b.Told, n.Told), turn{}}
+		out.metric, out.before, out.now, out.level = "port_pfc_rx_pause_seconds_total", b.Told, n.Told, leaving(b.Told, n.Told)
+		out.why = fmt.Sprintf("it was told to stop %s of the time", percent(n.Told))
+		return out.shownBy(e, m.PausedBy(i))
 	case end.IsNIC():
-		return fact{end.Entity, "port_tx_bytes_total", telemetry.ShapeShift, b.Util, n.Util, "of link",
-			fmt.Sprintf("it sends at %s of its link", percent(n.Util)), 0, turn{}}
+		out.metric, out.before, out.now, out.shape, out.unit = "port_tx_bytes_total", b.Util, n.Util, telemetry.ShapeShift, "of link"
+		out.why = fmt.Sprintf("it sends at %s of its link", percent(n.Util))
+		return out
 	}
-	return fact{end.Entity, "port_queue_bytes", telemetry.ShapeLevel, b.Wait, n.Wait, "s/s",
-		fmt.Sprintf("traffic stood here %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling)), end.Standing(), turn{}}
+	out.metric, out.before, out.now, out.shape, out.level = "port_queue_bytes", b.Wait, n.Wait, telemetry.ShapeLevel, end.Standing()
+	out.why = fmt.Sprintf("traffic stood here %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling))
+	return out.shownBy(e, m.QueuedBy(i))
+}
+
+// shownBy names the series that a fact was read from. One in another unit than the
+// fact's has no level that is known beforehand.
+func (f fact) shownBy(e *Evidence, slot int) fact {
+	if slot < 0 || e.SeriesOf == nil {
+		return f
+	}
+	f.shown = e.SeriesOf(slot)
+	if f.shown.Metric != f.metric {
+		f.metric, f.level = f.shown.Metric, 0
+	}
+	return f
 }
 
 func hostPath(e *Evidence, node telemetry.Entity) []fact {
@@ -154,12 +220,12 @@ func hostPath(e *Evidence, node telemetry.Entity) []fact {
 			continue
 		}
 		if h.HasCompute {
-			return []fact{{h.Rank, "rank_compute_seconds", telemetry.ShapeShift, h.ComputeBefore, h.ComputeNow, "s",
-				fmt.Sprintf("it computes %.2f s per step, before %.2f s", h.ComputeNow, h.ComputeBefore), 0, turn{}}}
+			return []fact{{entity: h.Rank, metric: "rank_compute_seconds", shape: telemetry.ShapeShift, before: h.ComputeBefore, now: h.ComputeNow, unit: "s",
+				why: fmt.Sprintf("it computes %.2f s per step, before %.2f s", h.ComputeNow, h.ComputeBefore)}}
 		}
 		if nic, ok := firstNIC(e, node); ok {
-			return []fact{{nic, "port_tx_bytes_total", telemetry.ShapeShift, 0, h.Lag.Seconds, "s",
-				fmt.Sprintf("in every step it sends %.2f ± %.2f s later than it did; no other host does", h.Lag.Seconds, h.Lag.Error), 0, turn{}}}
+			return []fact{{entity: nic, metric: "port_tx_bytes_total", shape: telemetry.ShapeShift, now: h.Lag.Seconds, unit: "s",
+				why: fmt.Sprintf("in every step it sends %.2f ± %.2f s later than it did; no other host does", h.Lag.Seconds, h.Lag.Error)}}
 		}
 	}
 	return nil
@@ -196,11 +262,11 @@ func neighbourPath(e *Evidence, job telemetry.Entity) []fact {
 	}
 	if best >= 0 {
 		n, b := f.Now.Of[best].Util, f.Before.Of[best].Util
-		out = append(out, fact{m.Ends[best].Entity, "port_tx_bytes_total", telemetry.ShapeShift, b, n, "of link",
-			fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b)), float64(leaving(b, n) * m.Ends[best].Speed), turn{}})
+		out = append(out, fact{entity: m.Ends[best].Entity, metric: "port_tx_bytes_total", shape: telemetry.ShapeShift, before: b, now: n, unit: "of link",
+			why: fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b)), level: float64(leaving(b, n) * m.Ends[best].Speed)})
 	}
 	if i := worst(f); i >= 0 {
-		out = append(out, endFact(f, i))
+		out = append(out, endFact(e, i))
 	}
 	return out
 }
@@ -218,11 +284,13 @@ func worst(f *FabricEvidence) int {
 
 func jobFact(e *Evidence) fact {
 	now := e.Loss().Step
-	if m := e.Hurt.Metric(); m != jobs.MeasureStep {
-		return fact{e.Job, m, jobShape(e), e.Hurt.Before, now, "s", servedWords(m, now, e.Hurt.Before), 0, turn{}}
+	f := fact{entity: e.Job, metric: e.Hurt.Metric(), shape: jobShape(e), before: e.Hurt.Before, now: now, unit: "s"}
+	if f.metric == jobs.MeasureStep {
+		f.why = fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before)
+	} else {
+		f.why = servedWords(f.metric, now, e.Hurt.Before)
 	}
-	return fact{e.Job, "job_step_seconds", jobShape(e), e.Hurt.Before, now, "s",
-		fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before), 0, turn{}}
+	return f
 }
 
 // servedWords tells of a serving job's latency.

@@ -21,6 +21,21 @@ type Evidence struct {
 	// the given onset on; false where it did not or is not kept. May be nil.
 	Onset func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
 
+	// Measured returns the mean of a series between two times, in its own unit, and
+	// the standard error of that mean, NaN of a single sample; false where nothing of
+	// it is kept. May be nil.
+	Measured func(s telemetry.Series, from, to telemetry.Time) (mean, err float64, ok bool)
+
+	// SeriesOf returns the series of a slot of the map of links. May be nil.
+	SeriesOf func(slot int) telemetry.Series
+
+	// From is the begin of what Hurt is compared with, and To the end of what was
+	// seen of it.
+	From, To telemetry.Time
+
+	// Events lists what happened to the entities given, by time. May be nil.
+	Events func(of []telemetry.Entity) []Related
+
 	// Fell is Onset for a series that fell below a level.
 	Fell func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
 
@@ -122,17 +137,36 @@ func (e *Evidence) LostShare() float64 { return max(e.Loss().Share, leastShare) 
 // began is when a fact began, as far as it can be seen: the job's own onset
 // where it cannot.
 func (e *Evidence) began(f fact) (telemetry.Interval, bool) {
+	if f.at.Latest != 0 {
+		return f.at, true
+	}
+	if f.level == 0 {
+		f.level, f.falls = e.levelOf(f.series())
+	}
 	look := e.Onset
 	if f.falls {
 		look = e.Fell
 	}
-	if f.at.Latest != 0 {
-		return f.at, true
-	}
 	if f.level > 0 && look != nil {
-		if at, ok := look(telemetry.Series{Entity: f.entity, Metric: f.metric}, f.level, e.Hurt.Onset); ok {
+		if at, ok := look(f.series(), f.level, e.Hurt.Onset); ok {
 			return at, true
 		}
 	}
 	return e.Hurt.Onset, false
+}
+
+// levelOf is the value beyond which a series is no longer as it was, a quarter of
+// the way because what is found halfway began earlier, and whether beyond is below.
+// It is 0 where the series has not surely changed.
+func (e *Evidence) levelOf(s telemetry.Series) (level float64, falls bool) {
+	if e.Measured == nil {
+		return 0, false
+	}
+	before, errBefore, ok := e.Measured(s, e.From, e.Hurt.Onset.Earliest)
+	now, errNow, okNow := e.Measured(s, e.Hurt.Onset.Latest, e.To)
+	by := now - before
+	if !ok || !okNow || !(max(by, -by) > float64(3*max(errBefore, errNow))) {
+		return 0, false
+	}
+	return before + by/4, by < 0
 }

@@ -149,7 +149,7 @@ func (f *fabricMeasures) end(i int) Values {
 			delete(v, unseen)
 		}
 	}
-	if at, ok := f.e.began(endFact(f.e.Fabric, i)); ok {
+	if at, ok := f.e.began(endFact(f.e, i)); ok {
 		v[TooLate] = tooLate(f.e, at)
 	}
 	f.stops(v, i)

@@ -1,6 +1,11 @@
 package explain
 
-import "github.com/quintet-dc/quintet/telemetry"
+import (
+	"encoding/json"
+
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // Incident is a job hurt, or a risk, with its root, its chain of evidence and
 // what it cost: design A5 to the letter. Fields whose value is not known are
@@ -32,6 +37,13 @@ type Incident struct {
 	Engine       string             `json:"engine"`
 	Rules        string             `json:"rules"`
 	Reopens      int                `json:"reopens"`
+	// Claims are the numbers stated in the title and the chain, each with the series
+	// that it was read from.
+	Claims []Claim `json:"claims"`
+	// Related are the events at the entities of the chain, by time.
+	Related []Related `json:"related"`
+	// Calibration names the file of weights that confidences were fitted with.
+	Calibration string `json:"calibration"`
 }
 
 // The values of Incident.State, Kind and Severity.
@@ -45,13 +57,23 @@ const (
 	SeverityInfo     = "info"
 )
 
-// Root is where it began, and what it is.
+// Root is where it began, and what it is. It is null in JSON while the cause is
+// under investigation.
 type Root struct {
 	Entity     telemetry.Entity   `json:"entity"`
 	Domain     telemetry.Domain   `json:"domain"`
 	Signature  string             `json:"signature"`
 	Confidence float64            `json:"confidence"`
 	Onset      telemetry.Interval `json:"onset"`
+}
+
+// MarshalJSON implements json.Marshaler: a root without an entity is null.
+func (r Root) MarshalJSON() ([]byte, error) {
+	if r.Entity.IsZero() {
+		return []byte("null"), nil
+	}
+	type plain Root
+	return json.Marshal(plain(r))
 }
 
 // Alternative is another answer the evidence allows, best first.
@@ -89,6 +111,9 @@ type JobImpact struct {
 	Share          float64              `json:"share"`
 }
 
+// Costs reports whether a job lost time, or stopped.
+func (j *JobImpact) Costs() bool { return j.GPUSecondsLost > 0 || j.State != jobs.Slow.String() }
+
 // Link is one step of the chain from the root to the hurt job.
 type Link struct {
 	Entity         telemetry.Entity     `json:"entity"`
@@ -118,6 +143,29 @@ type BlindSpot struct {
 	Metric    telemetry.MetricName `json:"metric"`
 	Reason    string               `json:"reason"`
 	WouldTell string               `json:"would_tell"`
+}
+
+// Claim is a number that an incident states and the series that shows it. Value and
+// Baseline are means of the series in its own unit; a counter's are rates.
+type Claim struct {
+	Text   string               `json:"text"`
+	Value  float64              `json:"value"`
+	Error  *float64             `json:"error"` // standard error of Value; null where a single sample was seen
+	Unit   string               `json:"unit"`
+	Entity telemetry.Entity     `json:"entity"`
+	Metric telemetry.MetricName `json:"metric"`
+	From   telemetry.Time       `json:"from"`
+	To     telemetry.Time       `json:"to"`
+	// Baseline is the mean before the onset; null where that is not known.
+	Baseline *float64 `json:"baseline"`
+}
+
+// Related is an event at an entity that the incident names.
+type Related struct {
+	At     telemetry.Time   `json:"at"`
+	Kind   string           `json:"kind"` // event
+	Entity telemetry.Entity `json:"entity"`
+	Text   string           `json:"text"`
 }
 
 // Action is what a person should do.

@@ -82,7 +82,7 @@ func TestEveryKeyIsThere(t *testing.T) {
 		if err := json.Unmarshal(b, &top); err != nil {
 			t.Fatal(err)
 		}
-		for _, list := range []string{"alternatives", "contributors", "chain", "ruled_out", "blind_spots", "actions"} {
+		for _, list := range []string{"alternatives", "contributors", "chain", "ruled_out", "blind_spots", "actions", "claims", "related"} {
 			if _, ok := top[list].([]any); !ok {
 				t.Errorf("%s: %s is %v, want a list", name, list, top[list])
 			}
@@ -258,4 +258,28 @@ func FuzzIncidentSnapshot(f *testing.F) {
 			t.Errorf("read and not written: %v", err)
 		}
 	})
+}
+
+func TestInvestigatingNamesNoRoot(t *testing.T) {
+	_, in := a5(t)
+	open := in.Investigating()
+	b, err := json.Marshal(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(b, []byte(`"root":null`)) {
+		t.Errorf("the root is not null: %s", b)
+	}
+	first := explain.Alternative{Entity: in.Root.Entity, Signature: in.Root.Signature, Confidence: in.Root.Confidence}
+	if open.Alternatives[0] != first || len(open.Actions) != 0 {
+		t.Errorf("alternatives %+v, actions %+v", open.Alternatives, open.Actions)
+	}
+	want := "train (16 GPUs) is 283 % slower since 12:00:01 ± 1 s: the cause is under investigation, most likely slow-receiver at nic h13/nic0 (93 %) or slow-rank at node h13 (4 %)."
+	if open.Title != want {
+		t.Errorf("title %q, want %q", open.Title, want)
+	}
+	var back explain.Incident
+	if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(back, open) {
+		t.Errorf("read again: %v\n%+v\nwant\n%+v", err, back, open)
+	}
 }

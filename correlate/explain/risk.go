@@ -80,12 +80,20 @@ func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
 	in.Alternatives, in.Contributors, in.RuledOut, in.BlindSpots = []Alternative{}, []Contributor{}, []RuledOut{}, []BlindSpot{}
 	in.Impact = Impact{Jobs: []JobImpact{}, Entities: append([]telemetry.Entity{}, x.Entities...)}
 	in.Chain = []Link{t.seen(x)}
+	in.Claims, in.Related = []Claim{t.riskClaim(x)}, []Related{}
 	in.Actions = t.actions(ev, best)
 	in.Title = fmt.Sprintf("%s since %s ± %.0f s", risked(x), middle(x.Onset).Clock(), uncertainty(x.Onset)) + toCause + t.cause(in, ev, best)
 	in.Severity = SeverityWarning
 	if x.Signature.Name == leak {
 		in.Severity = SeverityCritical
 	}
+}
+
+// riskClaim is the series that shows a trouble.
+func (t *Teller) riskClaim(x *Trouble) Claim {
+	link, before := t.seen(x), round(x.Before, 6)
+	return Claim{Text: link.Why, Value: round(x.Now, 6), Unit: link.Unit, Entity: x.Seen.Entity, Metric: x.Seen.Metric,
+		From: x.Onset.Earliest, To: x.Onset.Latest, Baseline: &before}
 }
 
 // leak is the signature whose risk is critical (design A5).

@@ -30,7 +30,9 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	best := &answers[0]
 	t.impact(in, e)
 	in.Onset = e.Hurt.Onset
-	in.Chain = t.chain(e, best)
+	facts := append(t.path(e, best), jobFact(e))
+	in.Claims = t.claims(e, best, facts, in.Claims)
+	in.Chain = t.chain(e, best, facts, in.Chain)
 	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(e, best), Confidence: round(trust(e, best), 3), Onset: e.Hurt.Onset}
 	if len(in.Chain) > 0 {
 		in.Root.Onset = in.Chain[0].Onset
@@ -46,6 +48,20 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 		expect = best.Signature.Expect
 	}
 	in.Severity = severity(e, expect)
+	in.Related = related(e, in)
+}
+
+// related lists the events at what an incident names: the root, its chain and the
+// hosts of its job.
+func related(e *Evidence, in *Incident) []Related {
+	if e.Events == nil {
+		return []Related{}
+	}
+	of := slices.Clone(in.Impact.Entities)
+	for i := range in.Chain {
+		of = append(of, in.Chain[i].Entity)
+	}
+	return e.Events(of)
 }
 
 // trust is how sure the answer is that this entity is the root. That nothing
@@ -245,6 +261,32 @@ func WithCause(who, cause string) string {
 	return who + toCause + cause
 }
 
+// maxCandidates is how many candidates the title of an incident names whose cause is
+// under investigation.
+const maxCandidates = 2
+
+// Investigating returns the incident as it is published while its cause is not
+// settled: without a root, and with what it may be among the alternatives.
+func (in Incident) Investigating() Incident {
+	first := Alternative{in.Root.Entity, in.Root.Signature, in.Root.Confidence}
+	in.Alternatives = append([]Alternative{first}, in.Alternatives...)
+	in.Root, in.Contributors, in.Actions = Root{}, []Contributor{}, []Action{}
+	in.Chain = in.Chain[max(0, len(in.Chain)-1):]
+	in.Claims = in.Claims[:min(len(in.Claims), 1)]
+	var likely []string
+	for _, a := range in.Alternatives {
+		if a.Signature != Unknown && len(likely) < maxCandidates {
+			likely = append(likely, fmt.Sprintf("%s at %s (%s)", a.Signature, spoken(a.Entity), percent(a.Confidence)))
+		}
+	}
+	cause := "the cause is under investigation"
+	if len(likely) > 0 {
+		cause += ", most likely " + strings.Join(likely, " or ")
+	}
+	in.Title = WithCause(in.Title, toCause+cause+".")
+	return in
+}
+
 func severity(e *Evidence, expect Expect) string {
 	if expect == ExpectBenign {
 		return SeverityInfo
@@ -262,7 +304,7 @@ func suffering(in *Incident, e *Evidence) string {
 	case j.Slowdown == nil:
 		return "is slower"
 	case *j.Slowdown-1 < leastPercent && j.GPUSecondsLost == 0:
-		return "has lost no time" // what was thought to be late was not
+		return "is not slower" // what was thought to be late was not
 	case *j.Slowdown-1 < leastPercent:
 		return "is less than 1 % slower"
 	}

@@ -322,7 +322,7 @@ func TestATitleNeverSaysZero(t *testing.T) {
 		step, lost float64
 		want       string
 	}{
-		{10, 0, "train (16 GPUs) has lost no time since "},
+		{10, 0, "train (16 GPUs) is not slower since "},
 		{10.02, 0.02, "train (16 GPUs) is less than 1 % slower since "},
 		{10.1, 0.1, "train (16 GPUs) is 1 % slower since "},
 	} {

@@ -157,6 +157,58 @@ func (e *End) Shows() bool {
 	return e.credits()
 }
 
+// PausedBy returns the slot that shows for how long end i may not send; -1 where
+// none does.
+func (m *Map) PausedBy(i int) int {
+	return m.Ends[i].first(toldSeconds, toldFrames, waitSeconds, waitTicks)
+}
+
+// PausingBy returns the slot that shows for how long end i stops its peer: its own
+// pause, else the time that the peer is without a credit; -1 where none does.
+func (m *Map) PausingBy(i int) int {
+	if slot := m.Ends[i].first(tellsSeconds, tellsFrames); slot >= 0 {
+		return slot
+	}
+	if p := m.Ends[i].Peer; p >= 0 {
+		return m.PausedBy(p)
+	}
+	return -1
+}
+
+// QueuedBy returns the slot that shows traffic waiting at end i; -1 where none does.
+func (m *Map) QueuedBy(i int) int {
+	return m.Ends[i].first(queueBytes, queuePeak, markedPackets, waitSeconds, waitTicks, toldSeconds, toldFrames)
+}
+
+// SentBy returns the slot of the bytes that end i sends; -1 where none does.
+func (m *Map) SentBy(i int) int { return m.Ends[i].slots[txBytes] }
+
+// CountedBy returns the slot of one of the counts given, at end i or at its peer; -1
+// where neither counts any.
+func (m *Map) CountedBy(i int, of ...Count) int {
+	for _, k := range of {
+		for _, end := range []int{i, m.Ends[i].Peer} {
+			if end >= 0 && m.Ends[end].slots[damagedPackets+signal(k)] >= 0 {
+				return m.Ends[end].slots[damagedPackets+signal(k)]
+			}
+		}
+	}
+	return -1
+}
+
+// UpBy returns the slot that shows whether the link of end i is up; -1 where none
+// does.
+func (m *Map) UpBy(i int) int { return m.Ends[i].slots[linkUp] }
+
+func (e *End) first(of ...signal) int {
+	for _, s := range of {
+		if e.slots[s] >= 0 {
+			return e.slots[s]
+		}
+	}
+	return -1
+}
+
 func slotsOf(e telemetry.Entity, h History) (slots [signals]int) {
 	for s := range signals {
 		slots[s] = -1

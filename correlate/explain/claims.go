@@ -1,0 +1,134 @@
+package explain
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// maxClaims bounds the claims of an incident: the links of its chain and the
+// numbers of its title.
+const maxClaims = 12
+
+// claims lists the series behind the numbers of an incident: the job's own first,
+// then those of the chain, the root's before the others, then what only the title
+// names. was are the claims as they were last: a baseline that the window has
+// forgotten since is kept.
+func (t *Teller) claims(e *Evidence, a *Answer, facts []fact, was []Claim) []Claim {
+	last := len(facts) - 1
+	facts = slices.Concat(facts[last:], facts[:last], t.quoted(e, a))
+	out := []Claim{}
+	for i := range facts {
+		c, ok := t.claim(e, &facts[i], was)
+		if ok && len(out) < maxClaims && !slices.ContainsFunc(out, c.sameSeries) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (c Claim) sameSeries(o Claim) bool { return o.Entity == c.Entity && o.Metric == c.Metric }
+
+// claim reads the series that shows a fact; false where it is not kept, or is of
+// no metric that is declared.
+func (t *Teller) claim(e *Evidence, f *fact, was []Claim) (Claim, bool) {
+	s := f.series()
+	m, declared := t.Catalogue.Lookup(s.Metric)
+	if e.Measured == nil || !declared {
+		return Claim{}, false
+	}
+	now, err, ok := e.Measured(s, e.Hurt.Onset.Earliest, e.To)
+	if !ok && s.Entity == e.Job && e.Hurt.Overdue > 0 {
+		now, err, ok = e.Hurt.Overdue, math.NaN(), true // no step has ended since
+	}
+	if !ok {
+		return Claim{}, false
+	}
+	c := Claim{Text: f.why, Value: round(now, 6), Unit: m.Unit, Entity: s.Entity, Metric: s.Metric, From: e.Hurt.Onset.Earliest, To: e.To}
+	if m.Type == telemetry.Counter {
+		c.Unit += "/s"
+	}
+	if err == err {
+		err = round(err, 6)
+		c.Error = &err
+	}
+	if before, _, ok := e.Measured(s, e.From, e.Hurt.Onset.Earliest); ok {
+		before = round(before, 6)
+		c.Baseline = &before
+	} else if i := slices.IndexFunc(was, c.sameSeries); i >= 0 {
+		c.Baseline = was[i].Baseline
+	}
+	return c, true
+}
+
+// quoted lists what the numbers in a title's sentence were read from: clues by the
+// series that shows most of them, measures of links by the bytes that the link
+// carries.
+func (t *Teller) quoted(e *Evidence, a *Answer) []fact {
+	if a.Signature == nil {
+		return nil
+	}
+	var out []fact
+	fill(a.Signature.Sentence, func(name string) string {
+		name, _, _ = strings.Cut(name, "|")
+		name, _, _ = strings.Cut(name, ".")
+		if f, ok := t.quotedClue(e, a, name); ok {
+			out = append(out, f)
+		} else if f, ok := quotedLink(e, a, Measure(name)); ok {
+			out = append(out, f)
+		}
+		return ""
+	})
+	return out
+}
+
+// quotedClue is what shows most of a clue that a sentence names.
+func (t *Teller) quotedClue(e *Evidence, a *Answer, name string) (fact, bool) {
+	i := slices.IndexFunc(a.Signature.Clues, func(c Clue) bool { return c.Name == name })
+	if i < 0 || e.Symptoms == nil || a.Signature.Clues[i].Reading == nil {
+		return fact{}, false
+	}
+	c := &a.Signature.Clues[i]
+	o, ok := e.Symptoms.Telling(a.Entity, c)
+	if !ok || o.Event {
+		return fact{}, false
+	}
+	return t.observed(o, t.fill(c.Why, e, &Answer{Entity: a.Entity, Signature: a.Signature, Values: withValue(a.Values, a.Values[c.Key()])})), true
+}
+
+// quotedLink is what shows a measure of a link that a sentence names.
+func quotedLink(e *Evidence, a *Answer, of Measure) (fact, bool) {
+	if _, known := a.Values[of]; !known || e.Fabric == nil || e.SeriesOf == nil {
+		return fact{}, false
+	}
+	i, ok := e.Fabric.Now.Map.Index(a.Entity)
+	if !ok {
+		return fact{}, false
+	}
+	slot, what := shownAt(e.Fabric.Now.Map, i, of)
+	if slot < 0 {
+		return fact{}, false
+	}
+	return fact{entity: a.Entity, why: what, shown: e.SeriesOf(slot)}, true
+}
+
+// shownAt is the series at end i of a link that shows a measure, and what it is;
+// -1 where there is none.
+func shownAt(m *fabric.Map, i int, of Measure) (int, string) {
+	switch of {
+	case Tells, Starves, StandingStop:
+		return m.PausingBy(i), "the time for which it stops its peer"
+	case LinkDamage, DamageShare:
+		return m.CountedBy(i, fabric.Damaged, fabric.Uncorrectable, fabric.Erred), "the packets that arrive damaged over its link"
+	case Resent, SendsAgain:
+		return m.CountedBy(i, fabric.Sequence), "the packets that are sent again"
+	case Disorder:
+		return m.CountedBy(i, fabric.Disordered), "the packets that arrive out of order"
+	case LinkUp:
+		return m.UpBy(i), "whether its link is up"
+	}
+	return m.SentBy(i), "the bytes that it sends"
+}
