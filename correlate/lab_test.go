@@ -199,7 +199,7 @@ func TestAGPUThatIsSlowOfItselfBehindAFailingLoop(t *testing.T) {
 	} {
 		roots := map[telemetry.Entity]string{}
 		for _, in := range lastTold(t, cases.Case{Class: "coolant-flow-loss", Second: "gpu-slow", Severity: cases.Loud, GPUs: 64, Seed: c.seed}) {
-			if in.MergedInto == nil {
+			if in.MergedInto == nil && in.Kind == explain.KindIncident {
 				roots[in.Root.Entity] += in.Root.Signature
 			}
 		}

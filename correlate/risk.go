@@ -90,28 +90,39 @@ func (e *Engine) troubles() []supported {
 			continue
 		}
 		for j := range e.cfg.Signatures {
-			sig := &e.cfg.Signatures[j]
-			if sig.Expect != explain.ExpectRisk || !heeds(sig, s) {
-				continue
-			}
-			best := supported{}
-			for _, root := range e.rootsOf(sig, s.series.Entity) {
-				confidence, values, ok := sig.Stands(root.Kind, e.riskReader(root, s))
-				if e.openRisk(root, sig.Name) != nil {
-					confidence, ok = max(confidence, riskSure), true
-				}
-				if ok && confidence >= riskSure && confidence > best.confidence {
-					best = supported{signal: s, confidence: confidence, Trouble: explain.Trouble{Root: root, Signature: sig, Seen: s.series, Shape: s.told(),
-						Onset: s.onset, Before: s.before, Now: s.now, Values: values}}
-				}
-			}
-			if best.confidence > 0 {
+			if best := e.supports(s, &e.cfg.Signatures[j]); best.confidence > 0 {
 				out = append(out, best)
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b supported) int { return a.compare(&b) })
 	return slices.CompactFunc(out, func(a, b supported) bool { return a.compare(&b) == 0 })
+}
+
+// supports returns the trouble that a signal shows by a signature, where it is the
+// surest of several roots; one without confidence where it shows none.
+func (e *Engine) supports(s *signal, sig *explain.Signature) (best supported) {
+	foreseen := s.kind == stepSignal && sig.Precursor != nil && sig.Foretells().Reading.Metric == s.series.Metric
+	if !foreseen && (sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
+		return best
+	}
+	for _, root := range e.rootsOf(sig, s.series.Entity) {
+		read := e.riskReader(root, s)
+		confidence, values, ok := 0.0, explain.Values(nil), false
+		if foreseen {
+			confidence, values, ok = sig.Foreseen(read)
+		} else {
+			confidence, values, ok = sig.Stands(root.Kind, read)
+		}
+		if e.openRisk(root, sig.Name) != nil {
+			confidence, ok = max(confidence, riskSure), true
+		}
+		if ok && confidence >= riskSure && confidence > best.confidence {
+			best = supported{signal: s, confidence: confidence, Trouble: explain.Trouble{Root: root, Signature: sig, Seen: s.series, Shape: s.told(),
+				Onset: s.onset, Before: s.before, Now: s.now, Values: values}}
+		}
+	}
+	return best
 }
 
 func heeds(sig *explain.Signature, s *signal) bool {
@@ -282,13 +293,13 @@ func (e *Engine) standRisk(s *supported, g telemetry.Time) {
 // told says that an open incident tells of the trouble already.
 func (e *Engine) told(s *supported) bool {
 	return slices.ContainsFunc(e.cases, func(c *incidentCase) bool {
-		return c.under.IsZero() && c.published.Revision > 0 && e.sameTrouble(&c.incident, &explain.Root{Entity: s.Root, Signature: s.Signature.Name})
+		return c.under.IsZero() && c.published.Revision > 0 && e.sameTrouble(&c.incident, &explain.Root{Entity: s.Root, Signature: s.Signature.Name, Domain: s.Signature.Domain})
 	})
 }
 
 // sameTrouble says that an incident is sure that it began where a risk stands:
 // at its root, at what lies in it, holds it or is cabled to it, or, where it
-// names the same fault, behind it.
+// names a fault of the same domain, behind it.
 func (e *Engine) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
 	at, root := in.Root.Entity, risk.Entity
 	switch {
@@ -296,7 +307,7 @@ func (e *Engine) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
 		return false
 	case at == root:
 		return true
-	case in.Root.Signature == risk.Signature:
+	case in.Root.Signature == risk.Signature || in.Root.Domain == risk.Domain:
 		return e.behind(at, []telemetry.Entity{root}) || e.behind(root, []telemetry.Entity{at}) || e.near(at, root)
 	}
 	return e.near(at, root)
@@ -316,8 +327,9 @@ func (e *Engine) near(a, b telemetry.Entity) bool {
 	return okA && inA == a || okB && inB == b
 }
 
-// newRisk opens a risk; the same trouble that was resolved a short while ago
-// comes back under its name, upstream of what it stood at too.
+// newRisk opens a risk; the same one that was resolved a short while ago comes back
+// under its name, upstream of where it was too. What degraded a job and does so no
+// more is a risk of its own: the incident stays resolved.
 func (e *Engine) newRisk(s *supported, g telemetry.Time) *risk {
 	r := &risk{seen: g}
 	r.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(s.Seen.Metric), s.Root, g), State: explain.StateOpen, Kind: explain.KindRisk, Calibration: calibration,
@@ -331,13 +343,6 @@ func (e *Engine) newRisk(s *supported, g telemetry.Time) *risk {
 		r.goOn(&old.incident, &old.published)
 		r.incident.Reopens++
 		e.risks.past = slices.Delete(e.risks.past, i, i+1)
-	} else if i := slices.IndexFunc(e.past, func(c *incidentCase) bool {
-		return e.sameTrouble(&c.incident, &explain.Root{Entity: s.Root, Signature: s.Signature.Name})
-	}); i >= 0 {
-		old := e.past[i]
-		r.goOn(&old.incident, &old.published)
-		r.incident.Reopens++
-		e.past = slices.Delete(e.past, i, i+1)
 	}
 	for i := e.downstreamRisk(s); i >= 0; i = e.downstreamRisk(s) {
 		id := r.incident.ID

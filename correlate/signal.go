@@ -22,6 +22,7 @@ type signal struct {
 	onset  telemetry.Interval
 	before float64
 	now    float64
+	first  float64 // of a step: its value when it was first seen
 }
 
 type signalKind uint8
@@ -30,6 +31,7 @@ const (
 	findingSignal signalKind = iota
 	stateSignal
 	eventSignal
+	stepSignal // a gauge of a precursor that left its range
 )
 
 func (s *signal) compare(o *signal) int {
@@ -52,11 +54,13 @@ func (s *signal) certain(grid telemetry.Duration) bool {
 
 // heeded is what the signatures of risks look at.
 type heeded struct {
-	metrics []telemetry.MetricName // in order
-	events  []string
-	slots   []int // of the window, whose metric is a state among metrics
-	scanned int   // slots looked at
-	known   bool
+	metrics  []telemetry.MetricName // in order
+	events   []string
+	slots    []int                  // of the window, whose metric is a state among metrics
+	gauges   []int                  // of the window, whose metric is one of a precursor's
+	foretell []telemetry.MetricName // of precursors, in order
+	scanned  int                    // slots looked at
+	known    bool
 }
 
 // heed finds out what the signatures look at.
@@ -65,6 +69,9 @@ func (e *Engine) heed() *heeded {
 	if !h.known {
 		for i := range e.cfg.Signatures {
 			s := &e.cfg.Signatures[i]
+			if c := s.Foretells(); c != nil {
+				h.foretell = append(h.foretell, c.Reading.Metric)
+			}
 			if s.Expect != explain.ExpectRisk {
 				continue
 			}
@@ -83,6 +90,8 @@ func (e *Engine) heed() *heeded {
 	for n := e.window.Slots(); h.scanned < n; h.scanned++ {
 		if m := e.window.Metric(h.scanned); m != nil && m.Type == telemetry.StateOf && m.Rise != telemetry.Neutral && h.metric(m.Name) {
 			h.slots = append(h.slots, h.scanned)
+		} else if m != nil && slices.Contains(h.foretell, m.Name) {
+			h.gauges = append(h.gauges, h.scanned)
 		}
 	}
 	return h
@@ -166,11 +175,12 @@ func (e *Engine) signalStates(g telemetry.Time) {
 			e.signalled = slices.Delete(e.signalled, at, at+1)
 		}
 	}
+	e.signalSteps(g)
 	for i := range e.signalled {
 		e.refreshSignal(&e.signalled[i])
 	}
 	e.signalled = slices.DeleteFunc(e.signalled, func(s signal) bool {
-		return s.kind == eventSignal && g.Sub(s.last) > eventLasts || s.kind == stateSignal && g.Sub(s.last) > Horizon
+		return s.kind == eventSignal && g.Sub(s.last) > eventLasts || (s.kind == stateSignal || s.kind == stepSignal) && g.Sub(s.last) > Horizon
 	})
 }
 
@@ -197,4 +207,5 @@ func codeSignal(c *snapshot.Codec, s *signal) {
 	c.Interval(&s.onset)
 	c.F64(&s.before)
 	c.F64(&s.now)
+	c.F64(&s.first)
 }

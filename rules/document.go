@@ -93,6 +93,9 @@ func (p *page) signature(s *explain.Signature) {
 		p.f(" %s", attests(s))
 	}
 	p.f("\n\nIt says: “%s”\n\n", s.Sentence)
+	if x := s.Precursor; x != nil {
+		p.f("Its clue %s, fully there, opens a risk before any job is degraded: “%s”\n\n", x.Clue, x.Sentence)
+	}
 	p.f("| clue | of | none | full | for | against | why |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range s.Clues {
 		name := c.Name

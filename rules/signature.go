@@ -13,7 +13,7 @@ type parsed struct {
 	explain.Signature
 	file string
 	at   struct {
-		name, family, doc, sentence at
+		name, family, doc, sentence, precursor at
 		roots, clues, needs         []at
 		whys, texts                 []at
 		readings                    []readingAt
@@ -52,6 +52,7 @@ func (r *reader) signature(b []byte) *parsed {
 		{"witness", false, func(n *yaml.Node) { s.Witness, s.WitnessAtOnce = r.witness(n) }},
 		{"doc", false, func(n *yaml.Node) { s.at.doc, s.Doc = place(n), r.text(n, "doc") }},
 		{"sentence", true, func(n *yaml.Node) { s.at.sentence, s.Sentence = place(n), r.text(n, "sentence") }},
+		{"precursor", false, func(n *yaml.Node) { r.precursor(n, s) }},
 		{"clues", true, func(n *yaml.Node) { r.list(n, "clues", func(n *yaml.Node) { r.clue(n, s) }) }},
 		{"needs", false, func(n *yaml.Node) { r.list(n, "needs", func(n *yaml.Node) { r.need(n, s) }) }},
 		{"actions", false, func(n *yaml.Node) { r.list(n, "actions", func(n *yaml.Node) { r.action(n, s) }) }},
@@ -84,6 +85,14 @@ func (r *reader) root(n *yaml.Node, s *parsed) {
 func (r *reader) family(n *yaml.Node, s *parsed) {
 	s.at.family = place(n)
 	r.list(n, "family", func(n *yaml.Node) { s.Family = append(s.Family, r.text(n, "family")) })
+}
+
+func (r *reader) precursor(n *yaml.Node, s *parsed) {
+	s.at.precursor, s.Precursor = place(n), &explain.Precursor{}
+	r.mapping(n, "precursor", []field{
+		{"clue", true, func(n *yaml.Node) { s.Precursor.Clue = r.text(n, "clue") }},
+		{"sentence", true, func(n *yaml.Node) { s.Precursor.Sentence = r.text(n, "sentence") }},
+	})
 }
 
 func (r *reader) need(n *yaml.Node, s *parsed) {

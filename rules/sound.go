@@ -84,10 +84,27 @@ func (r *reader) sound(s *parsed, v vocabulary) {
 		r.soundNeed(s, i, v)
 	}
 	r.words(s.at.sentence, "sentence", s.Sentence, s.vocabulary(v), "root", "node", "job")
+	r.soundPrecursor(s, v)
 	for i, a := range s.Actions {
 		r.words(s.at.texts[i], "text", a.Text, s.vocabulary(v), "root", "node", "job")
 	}
 	r.advise(s)
+}
+
+// soundPrecursor checks that a precursor is a reading of the root's own gauge: what
+// is known of it where no job is degraded.
+func (r *reader) soundPrecursor(s *parsed, v vocabulary) {
+	if s.Precursor == nil {
+		return
+	}
+	c := s.Foretells()
+	switch {
+	case c == nil:
+		r.fail(s.at.precursor, "precursor: no clue %q", s.Precursor.Clue)
+	case c.Reading == nil || c.Reading.Metric == "" || c.Reading.Of != explain.OfRoot || !slices.Contains([]explain.Take{explain.TakeNow, explain.TakeShift, explain.TakeRatio}, c.Reading.Take):
+		r.fail(s.at.precursor, "precursor: clue %s must read now, shift or ratio of a metric of the root", c.Name)
+	}
+	r.words(s.at.precursor, "sentence", s.Precursor.Sentence, s.vocabulary(v), "root", "node")
 }
 
 // advise warns of what a signature does without.

@@ -40,6 +40,18 @@ func (s *Signature) Heeds() []*Clue {
 	return out
 }
 
+// Foreseen returns how sure the clue of a precursor makes its signature, against
+// unknown at even odds, and false where the clue
+// is not fully there.
+func (s *Signature) Foreseen(read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
+	c := s.Foretells()
+	x, seen := read(c)
+	if !seen || c.Strength(x) < 1 {
+		return 0, nil, false
+	}
+	return 1 / (1 + stats.Exp(-c.For)), Values{c.Key(): x}, true
+}
+
 // Stands weighs a signature for an entity of a kind outside any job's trouble, by
 // what read returns for each clue: how sure it is against unknown at even odds,
 // and false where a required clue is absent or unseen.
@@ -82,11 +94,19 @@ func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
 	in.Chain = []Link{t.seen(x)}
 	in.Claims, in.Related = []Claim{t.riskClaim(x)}, []Related{}
 	in.Actions = t.actions(ev, best)
-	in.Title = fmt.Sprintf("%s since %s ± %.0f s", risked(x), middle(x.Onset).Clock(), uncertainty(x.Onset)) + toCause + t.cause(in, ev, best)
+	in.Title = fmt.Sprintf("%s since %s ± %.0f s", risked(x), middle(x.Onset).Clock(), uncertainty(x.Onset)) + toCause + t.threat(in, ev, best)
 	in.Severity = SeverityWarning
 	if x.Signature.Name == leak {
 		in.Severity = SeverityCritical
 	}
+}
+
+// threat is the second half of a risk's title.
+func (t *Teller) threat(in *Incident, e *Evidence, a *Answer) string {
+	if p := a.Signature.Precursor; p != nil {
+		return t.fill(p.Sentence, e, a)
+	}
+	return t.cause(in, e, a)
 }
 
 // riskClaim is the series that shows a trouble.

@@ -36,8 +36,27 @@ type Signature struct {
 	// Sentence completes "<job> is 31 % slower since …: " in the incident's
 	// title. {root}, {job} and {measure} stand for names and values.
 	Sentence string
-	Actions  []ActionTemplate
-	Doc      string // what it is, for docs/signatures.md
+	// Precursor is what opens a risk before a job is degraded; nil where nothing does.
+	Precursor *Precursor
+	Actions   []ActionTemplate
+	Doc       string // what it is, for docs/signatures.md
+}
+
+// Precursor is the clue that shows a fault at its root before any job is degraded by
+// it, and the sentence of the risk that it opens.
+type Precursor struct {
+	Clue     string
+	Sentence string
+}
+
+// Foretells returns the clue of the precursor; nil where there is none.
+func (s *Signature) Foretells() *Clue {
+	for i := range s.Clues {
+		if s.Precursor != nil && s.Clues[i].Name == s.Precursor.Clue {
+			return &s.Clues[i]
+		}
+	}
+	return nil
 }
 
 // Expect says what an occurrence is (design A8).

@@ -1,0 +1,103 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// A precursor is a gauge of the plant that leaves the range it was in: a flow that
+// is lost, a fan that stops. Such meters are read every 10 to 60 seconds, so that a
+// detector that wants several samples speaks minutes late. One sample far outside
+// of all that are kept is enough, because nothing is concluded from it but that the
+// gauge has moved; a signature says how far is dangerous.
+
+const (
+	// leastPast is how many samples a gauge's range is known from.
+	leastPast = 3
+	// leastSiblings is how many gauges beside it show what all of them do, and
+	// alikePart which part of its own way their median must have gone to do alike.
+	leastSiblings = 3
+	alikePart     = 0.5
+)
+
+// signalSteps looks at the gauges of precursors that have a fresh sample in grid g.
+func (e *Engine) signalSteps(g telemetry.Time) {
+	for _, slot := range e.heed().gauges {
+		seen, ok := e.window.Last(slot)
+		v, _ := e.window.Value(slot)
+		if !ok || v != v || !e.window.Judged(slot) || seen <= g.Add(-e.freshFor(slot)) {
+			continue
+		}
+		s := signal{series: e.window.Series(slot), kind: stepSignal, since: g, last: g, now: float64(v), first: float64(v)}
+		at, known := e.signals(&s)
+		if known {
+			e.followStep(at, float64(v), g)
+			continue
+		}
+		if s.before, ok = e.stepped(slot, seen, float64(v)); ok && !e.movedAlike(s.series, float64(v)/s.before) && len(e.signalled) < maxSignals {
+			s.onset = e.widened(slot, telemetry.Interval{Earliest: seen.Add(-max(e.cfg.Grid, e.window.Cadence(slot))), Latest: seen})
+			e.signalled = slices.Insert(e.signalled, at, s)
+		}
+	}
+}
+
+// freshFor is for how long after it was taken a slot's sample is the last that can
+// have come.
+func (e *Engine) freshFor(slot int) telemetry.Duration {
+	return e.cfg.Lateness[e.window.Class(slot)] + e.cfg.Grid
+}
+
+// followStep keeps a gauge that moved, until it is halfway back.
+func (e *Engine) followStep(at int, v float64, g telemetry.Time) {
+	s := &e.signalled[at]
+	s.last, s.now = g, v
+	if by, back := s.first-s.before, s.first-v; by > 0 && back > by/2 || by < 0 && back < by/2 {
+		e.signalled = slices.Delete(e.signalled, at, at+1)
+	}
+}
+
+// stepped reports whether a value lies outside the range of the samples before it
+// by more than that range is wide, and returns their median.
+func (e *Engine) stepped(slot int, seen telemetry.Time, v float64) (before float64, ok bool) {
+	step := max(e.cfg.Grid, e.window.Cadence(slot))
+	var past []float64
+	for g := floor(seen, e.cfg.Grid).Add(-step); g > seen.Add(-(history-2)*e.cfg.Grid); g = g.Add(-step) {
+		if x, ok := e.window.At(slot, g); ok {
+			past = append(past, x)
+		}
+	}
+	if len(past) < leastPast {
+		return 0, false
+	}
+	low, high := slices.Min(past), slices.Max(past)
+	wide := high - low
+	return stats.Median(past), v < low-wide || v > high+wide
+}
+
+// movedAlike reports whether the same gauges of the same container moved as one
+// did, to so much of its value before: fans follow the load, and all of them do.
+func (e *Engine) movedAlike(s telemetry.Series, to float64) bool {
+	whole, ok := e.graph.Container(s.Entity)
+	if !ok {
+		return false
+	}
+	var ratios []float64
+	for _, x := range e.graph.Contents(whole) {
+		slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: s.Metric})
+		if !ok || x == s.Entity {
+			continue
+		}
+		seen, _ := e.window.Last(slot)
+		v, _ := e.window.Value(slot)
+		if before, _ := e.stepped(slot, seen, float64(v)); before != 0 && v == v {
+			ratios = append(ratios, float64(v)/before)
+		}
+	}
+	if len(ratios) < leastSiblings {
+		return false
+	}
+	others := stats.Median(ratios)
+	return others-1 < 0 == (to-1 < 0) && max(others-1, 1-others) > float64(alikePart*max(to-1, 1-to))
+}
