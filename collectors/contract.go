@@ -2,6 +2,7 @@ package collectors
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/quintet-dc/quintet/telemetry"
@@ -18,15 +19,19 @@ type Emitter interface {
 	Emit(r *telemetry.Record)
 }
 
-// Sink is what a collector is given: somewhere to emit, and somebody to tell
-// how reading goes. Both methods may be called by several goroutines of the
-// collector at once, until its Run has returned and not after.
+// Sink is what a collector is given: where records go, where the outcome of
+// each sweep goes, and a logger. All methods may be called by several
+// goroutines of the collector at once, until its Run has returned and not after.
 type Sink interface {
 	Emitter
 	// Swept says that one round of reading is over. A collector that polls
 	// calls it after every sweep, also one that read nothing; one that is
 	// pushed to calls it after every request.
 	Swept(s Sweep)
+	// Logger returns the logger of this collector, which names the collector in
+	// every line. State changes of targets are logged by the supervisor, from
+	// Sweep.Targets; what else a person should know is logged here.
+	Logger() *slog.Logger
 }
 
 // Sweep is one round of reading.
@@ -38,6 +43,11 @@ type Sweep struct {
 	// Dropped is how many of what was there were not emitted, and why. The map
 	// stays the caller's; nil is none.
 	Dropped map[Reason]int
+	// Targets is the state of each target that this sweep concerns, by name: nil
+	// is up, an error is down, and why. A target that is not in it keeps its
+	// state. The map stays the caller's. A collector of one target leaves it nil:
+	// its target is up where Err is nil.
+	Targets map[string]error
 	// Err says that the source as a whole could not be read: the collector is
 	// not up until a sweep without it. Trouble with single files or requests
 	// is Dropped, not Err.

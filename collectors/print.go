@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"math"
 	"slices"
@@ -75,6 +76,9 @@ func (p *Printer) Swept(s Sweep) {
 		p.errs = append(p.errs, s.Err)
 	}
 }
+
+// Logger returns a logger that discards: a dry run returns its errors.
+func (p *Printer) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (p *Printer) note(line string) {
 	if len(p.notes) < maxPrinted {

@@ -184,10 +184,49 @@ func TestSupervisedLogsChangesOnly(t *testing.T) {
 		}})
 		pass(20 * time.Minute)
 		stop()
-		for want, times := range map[string]int{"no such tree": 1, "reads nothing": 1, "reads again": 1, "target=/sys": 1} {
+		for want, times := range map[string]int{"no such tree": 1, "target down": 1, "target up": 1, "target=/sys": 1} {
 			if got := strings.Count(text.String(), want); got != times {
 				t.Errorf("%q %d times, want %d:\n%s", want, got, times, text.String())
 			}
+		}
+	})
+}
+
+// TestSupervisedTargets: one broken target of two has its own metric and its own
+// log lines, although the collector as a whole is up.
+func TestSupervisedTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text, page bytes.Buffer
+		set := metrics.NewSet()
+		stop := supervised(t, collectors.Config{Self: "h1", Emitter: &log{}, Metrics: set, Logger: slog.New(slog.NewTextHandler(&text, nil)), Specs: []collectors.Spec{
+			{Name: "gnmi", Target: "leaf1, leaf2", Collector: run(func(ctx context.Context, s collectors.Sink) error {
+				refused := errors.New("connection refused")
+				for range 3 {
+					s.Swept(collectors.Sweep{Targets: map[string]error{"leaf1": nil, "leaf2": refused}})
+				}
+				s.Swept(collectors.Sweep{Targets: map[string]error{"leaf1": nil}}) // leaf2 keeps its state
+				s.Logger().Info("a line of the collector's own")
+				<-ctx.Done()
+				return nil
+			})},
+		}})
+		pass(time.Second)
+		set.WritePrometheus(&page)
+		stop()
+		for _, want := range []string{`quintet_collectors_up{collector="gnmi"} 1`, `quintet_collectors_target_up{collector="gnmi",target="leaf1"} 1`, `quintet_collectors_target_up{collector="gnmi",target="leaf2"} 0`} {
+			if !strings.Contains(page.String(), want) {
+				t.Errorf("metrics lack %s:\n%s", want, page.String())
+			}
+		}
+		for want, times := range map[string]int{`msg="target down" collector=gnmi target=leaf2 err="connection refused"`: 1, "target=leaf1": 0, `msg="a line of the collector's own" collector=gnmi`: 1} {
+			if got := strings.Count(text.String(), want); got != times {
+				t.Errorf("%q %d times, want %d:\n%s", want, got, times, text.String())
+			}
+		}
+		page.Reset()
+		set.WritePrometheus(&page)
+		if !strings.Contains(page.String(), `quintet_collectors_target_up{collector="gnmi",target="leaf1"} 0`) {
+			t.Errorf("a target of a stopped collector is up:\n%s", page.String())
 		}
 	})
 }

@@ -39,6 +39,7 @@ type worker struct {
 	mu       sync.Mutex
 	runs     bool // Run has been called and has not returned
 	sweepErr error
+	targets  map[string]*targetState
 	took     time.Duration
 	read     uint64
 	restarts uint64
@@ -50,9 +51,10 @@ func newWorker(spec Spec, s *supervisor, set *metrics.Set) *worker {
 		spec:    spec,
 		emitter: s.emitter,
 		speaks:  s.speaks,
-		log:     s.log.With("collector", spec.Name, "target", spec.Target),
+		log:     s.log.With("collector", spec.Name),
 		own:     newOwnMetrics(set, spec.Name),
 		dropped: make([]uint64, len(Reasons())),
+		targets: map[string]*targetState{},
 	}
 }
 
@@ -84,7 +86,7 @@ func (w *worker) once(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
-			w.log.Error("collector panicked", "panic", p, "stack", string(debug.Stack()))
+			w.log.Error("collector panicked", "target", w.spec.Target, "panic", p, "stack", string(debug.Stack()))
 		}
 		sink.closed.Store(true)
 		w.setRunning(false)
@@ -107,7 +109,7 @@ func (w *worker) ended(err error, pause time.Duration, said *string) {
 		level = slog.LevelDebug
 	}
 	*said = err.Error()
-	w.log.Log(context.Background(), level, "collector ended", "err", err, "again_in", pause.Round(time.Millisecond))
+	w.log.Log(context.Background(), level, "collector ended", "target", w.spec.Target, "err", err, "again_in", pause.Round(time.Millisecond))
 }
 
 // jitter spreads d over three quarters to five quarters of itself, so that
@@ -132,6 +134,9 @@ func (w *worker) setRunning(b bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs, w.sweepErr = b, nil
+	if !b {
+		w.targetsStopped()
+	}
 	w.own.up.Set(w.upLocked())
 }
 
@@ -152,7 +157,7 @@ func (w *worker) upLocked() float64 {
 func (w *worker) swept(s Sweep) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.logChange(w.sweepErr, s.Err)
+	w.observe(s)
 	w.sweepErr, w.took = s.Err, s.Took
 	w.read += uint64(max(s.Read, 0))
 	for r, n := range s.Dropped { // order-independent: each is added to its own
@@ -182,15 +187,6 @@ func (w *worker) drop(why Reason, n int) {
 	}
 	w.dropped[i] += uint64(n)
 	w.own.dropped[i].Add(n)
-}
-
-func (w *worker) logChange(before, now error) {
-	switch {
-	case now == nil && before != nil:
-		w.log.Info("collector reads again")
-	case now != nil && (before == nil || before.Error() != now.Error()):
-		w.log.Warn("collector reads nothing", "err", now)
-	}
 }
 
 // health writes the worker's series: it is entity i of n.
@@ -241,8 +237,12 @@ func (s *workerSink) Swept(sweep Sweep) {
 	}
 }
 
+func (s *workerSink) Logger() *slog.Logger { return s.worker.log }
+
 // ownMetrics are what the process tells of a collector at /metrics.
 type ownMetrics struct {
+	set            *metrics.Set
+	name           string
 	up, seconds    *metrics.Gauge
 	read, restarts *metrics.Counter
 	dropped        []*metrics.Counter // by place in Reasons
@@ -250,6 +250,7 @@ type ownMetrics struct {
 
 func newOwnMetrics(set *metrics.Set, name string) ownMetrics {
 	m := ownMetrics{
+		set: set, name: name,
 		up:       set.GetOrCreateGauge(fmt.Sprintf("quintet_collectors_up{collector=%q}", name), nil),
 		seconds:  set.GetOrCreateGauge(fmt.Sprintf("quintet_collectors_sweep_seconds{collector=%q}", name), nil),
 		read:     set.GetOrCreateCounter(fmt.Sprintf("quintet_collectors_read_total{collector=%q}", name)),

@@ -102,14 +102,16 @@ func checkHealth(t *testing.T, b *bench) {
 			t.Errorf("%s is not told", r.Metric())
 		}
 	}
+	b.expect(s.tape, "a target that is up", func(*tape) bool { up, down := s.targets(); return up > 0 && down == 0 })
 	if s.value("collector_sweep_seconds") < 0 {
 		t.Error("collector_sweep_seconds is not told")
 	}
 	s.stop()
 }
 
-// checkSever: while the source is away that is told, and nothing else is made
-// up; when it is back, so are the samples.
+// checkSever: while the source is away its target is down, in a metric and in one
+// line of the log, and nothing is made up; when it is back, the target is up, in
+// one more line, and samples come again.
 func checkSever(t *testing.T, b *bench) {
 	if b.Sever == nil {
 		t.Skip("its source cannot die")
@@ -120,6 +122,10 @@ func checkSever(t *testing.T, b *bench) {
 	b.expect(s.tape, "word that the source is away", func(*tape) bool {
 		return s.value("collector_up") == 0 || s.value(collectors.Vanished.Metric()) > 0 || s.value(collectors.Unreadable.Metric()) > 0
 	})
+	b.expect(s.tape, "a target that is down, in the metric and in the log", func(*tape) bool {
+		_, down := s.targets()
+		return down > 0 && s.log.count(`msg="target down"`)+s.log.count(`msg="collector ended"`) > 0
+	})
 	if s.value("collector_restarts_total") > 20 {
 		t.Errorf("restarted %v times meanwhile", s.value("collector_restarts_total"))
 	}
@@ -127,7 +133,11 @@ func checkSever(t *testing.T, b *bench) {
 	fresh := s.tape.freshNow()
 	b.expect(s.tape, "samples again", func(tp *tape) bool { return tp.fresh > fresh+2 })
 	b.expect(s.tape, "collector_up 1", func(*tape) bool { return s.value("collector_up") == 1 })
+	b.expect(s.tape, "every target up", func(*tape) bool { _, down := s.targets(); return down == 0 })
 	s.stop()
+	if down, up := s.log.count(`msg="target down"`)+s.log.count(`msg="collector ended"`), s.log.count(`msg="target up"`); up == 0 || up > down {
+		t.Errorf("%d lines report the target down, %d report it up again", down, up)
+	}
 	b.sound(s.tape)
 }
 

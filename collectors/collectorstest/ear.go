@@ -3,6 +3,7 @@ package collectorstest
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"sync"
 	"testing"
@@ -72,6 +73,9 @@ func (e *Ear) frame(b telemetry.EncodedFrame) {
 		e.Series[x.Series] = append(e.Series[x.Series], x)
 	}
 }
+
+// Logger implements collectors.Sink.
+func (e *Ear) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // Swept implements collectors.Sink.
 func (e *Ear) Swept(s collectors.Sweep) {

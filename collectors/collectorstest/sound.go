@@ -3,6 +3,7 @@ package collectorstest
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -71,6 +72,9 @@ func (s Strict) Emit(r *telemetry.Record) {
 		s.T.Error(err)
 	}
 }
+
+// Logger implements collectors.Sink.
+func (s Strict) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // Swept implements collectors.Sink.
 func (s Strict) Swept(collectors.Sweep) {}

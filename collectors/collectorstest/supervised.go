@@ -1,9 +1,14 @@
 package collectorstest
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -12,8 +17,10 @@ import (
 // supervised is a subject under the supervisor: the tape sees what it emits
 // itself, values what the supervisor tells of it.
 type supervised struct {
-	tape *tape
-	stop func()
+	tape    *tape
+	stop    func()
+	metrics *metrics.Set
+	log     *lines
 
 	mu      sync.Mutex
 	schema  *telemetry.Schema
@@ -78,12 +85,12 @@ func (s *supervised) value(m telemetry.MetricName) float64 {
 // supervise runs the subject under the supervisor.
 func (b *bench) supervise() *supervised {
 	b.t.Helper()
-	s := &supervised{tape: newTape(), values: map[telemetry.MetricName]float64{}}
+	s := &supervised{tape: newTape(), metrics: metrics.NewSet(), log: &lines{}, values: map[telemetry.MetricName]float64{}}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	done := make(chan error, 1)
 	go func() {
 		done <- collectors.Supervise(ctx, collectors.Config{
-			Self: "test", Emitter: s, Every: 200 * time.Millisecond,
+			Self: "test", Emitter: s, Every: 200 * time.Millisecond, Metrics: s.metrics, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 			Specs: []collectors.Spec{{Name: "subject", Target: "test", Collector: witness{b.Collector, s.tape}}},
 		})
 	}()
@@ -96,6 +103,41 @@ func (b *bench) supervise() *supervised {
 	}
 	b.t.Cleanup(cancel)
 	return s
+}
+
+// targets returns how many targets the process's metrics show as up and as down.
+func (s *supervised) targets() (up, down int) {
+	var page bytes.Buffer
+	s.metrics.WritePrometheus(&page)
+	for line := range strings.Lines(page.String()) {
+		switch {
+		case !strings.HasPrefix(line, "quintet_collectors_target_up{"):
+		case strings.HasSuffix(line, " 1\n"):
+			up++
+		default:
+			down++
+		}
+	}
+	return up, down
+}
+
+// lines keeps a log's text. It may be used by several goroutines at once.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// count returns how many lines contain s.
+func (l *lines) count(s string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), s)
 }
 
 func (tp *tape) sweepsNow() int {

@@ -2,6 +2,7 @@ package collectorstest
 
 import (
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -159,6 +160,9 @@ func (tp *tape) count() {
 		tp.fresh++
 	}
 }
+
+// Logger implements collectors.Sink.
+func (tp *tape) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // Swept checks and counts one sweep.
 func (tp *tape) Swept(s collectors.Sweep) {

@@ -3,7 +3,6 @@ package fabric
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"maps"
 	"regexp"
 	"slices"
@@ -67,8 +66,6 @@ type Config struct {
 	Directory string
 	// Timeout is how long they wait for an answer to one datagram.
 	Timeout time.Duration
-	// Logger takes what changes; nil discards it.
-	Logger *slog.Logger
 }
 
 // DecodeConfig reads one entry of "collectors: fabric:". Nothing but a key that
@@ -146,9 +143,6 @@ func (c Config) withDefaults() (Config, error) {
 	c.Ports = cmp.Or(c.Ports, DefaultPorts)
 	c.PortName = cmp.Or(c.PortName, "{port}")
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
 	if err := checkPortName(c.PortName); err != nil {
 		return c, fmt.Errorf("port_name: %w", err)
 	}

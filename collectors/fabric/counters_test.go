@@ -3,6 +3,7 @@ package fabric
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -457,6 +458,10 @@ func BenchmarkDiscovery(b *testing.B) {
 type discard struct{}
 
 func (discard) Emit(*telemetry.Record) {}
+
+// Logger implements collectors.Sink.
+func (discard) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
 func (discard) Swept(collectors.Sweep) {}
 
 // same always answers the same.

@@ -153,7 +153,7 @@ func (r *reader) await(ctx context.Context) error {
 
 func (c *Collector) newReader(sink collectors.Sink) (*reader, error) {
 	r := &reader{cfg: c.cfg, profile: c.profile, fields: fieldsOf(c.profile), namer: namer{c.profile, c.given, c.cfg.PortName},
-		run: c.run, clock: c.clock, log: c.cfg.Logger, sink: sink, pace: pacer{rate: float64(c.cfg.Rate)},
+		run: c.run, clock: c.clock, log: sink.Logger(), sink: sink, pace: pacer{rate: float64(c.cfg.Rate)},
 		subnet: c.kept, manager: &c.manager, addresses: map[end]uint16{}, ports: map[uint64]end{},
 		plan: &plan{polled: map[uint64]*polled{}}, sends: fastest, size: firstSize, dropped: map[collectors.Reason]int{}}
 	for _, x := range c.kept.cables {

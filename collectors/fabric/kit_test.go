@@ -3,6 +3,7 @@ package fabric
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 // ledger is a Sink that keeps the last of everything.
 type ledger struct {
 	t       testing.TB
+	log     slog.Handler
 	changed chan struct{}
 
 	mu      sync.Mutex
@@ -32,7 +34,7 @@ type ledger struct {
 }
 
 func newLedger(t testing.TB) *ledger {
-	return &ledger{t: t, changed: make(chan struct{}, 1), values: map[telemetry.Series]float64{},
+	return &ledger{t: t, log: slog.DiscardHandler, changed: make(chan struct{}, 1), values: map[telemetry.Series]float64{},
 		words: map[telemetry.Series]uint64{}, gaps: map[telemetry.Series]bool{}, edges: map[telemetry.EdgeIdentity]telemetry.Edge{}, dropped: map[collectors.Reason]int{}}
 }
 
@@ -70,6 +72,9 @@ func (l *ledger) read(f telemetry.EncodedFrame) {
 		delete(l.gaps, x.Series)
 	}
 }
+
+// Logger implements collectors.Sink.
+func (l *ledger) Logger() *slog.Logger { return slog.New(l.log) }
 
 func (l *ledger) Swept(s collectors.Sweep) {
 	l.mu.Lock()
@@ -133,7 +138,13 @@ func (l *ledger) happened() []string {
 // start runs a collector into a new ledger until the test is over.
 func start(t testing.TB, c *Collector) *ledger {
 	t.Helper()
-	l := newLedger(t)
+	return startInto(newLedger(t), c)
+}
+
+// startInto runs the collector into a ledger.
+func startInto(l *ledger, c *Collector) *ledger {
+	t := l.t
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx, l) }()

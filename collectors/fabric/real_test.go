@@ -159,7 +159,9 @@ func TestARealSubnetThatLosesDatagrams(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	h := heard{slog.DiscardHandler, make(chan string, 1)}
-	l := start(t, reading(t, sim, "n0001 mlx5_7", func(c *Config) { c.Logger = slog.New(h) }))
+	l := newLedger(t)
+	l.log = h
+	startInto(l, reading(t, sim, "n0001 mlx5_7", nil))
 	l.until(ctx, "counters of a port", func() bool { _, ok := l.value("port:spine01/eth2 port_tx_bytes_total"); return ok })
 	for _, name := range []string{"MF0;spine00:MQM8700/U1", "MF0;spine01:MQM8700/U1"} {
 		for port := 0; port <= 2; port++ {

@@ -71,7 +71,7 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	var all sync.WaitGroup
 	var devices []*device
 	for _, t := range c.cfg.Targets {
-		d := &device{target: t, cfg: &c.cfg, guard: c.guard, slots: slots, log: c.cfg.Logger, profile: c.profiles[t.Profile], alive: c.cfg.Keepalive,
+		d := &device{target: t, cfg: &c.cfg, guard: c.guard, slots: slots, log: sink.Logger(), profile: c.profiles[t.Profile], alive: c.cfg.Keepalive,
 			pace: c.pace, err: errNotYet}
 		for i := range d.profile.groups {
 			d.subs = append(d.subs, &subscription{group: &d.profile.groups[i]})
@@ -106,7 +106,7 @@ const namedErrors = 4
 // target has a session; one of many that is away shows in what it drops, and in
 // the gaps of its series.
 func sweep(devices []*device, took time.Duration) collectors.Sweep {
-	s := collectors.Sweep{Took: took, Dropped: map[collectors.Reason]int{}}
+	s := collectors.Sweep{Took: took, Dropped: map[collectors.Reason]int{}, Targets: map[string]error{}}
 	away, waiting := map[string]error{}, 0
 	for _, d := range devices {
 		d.mu.Lock()
@@ -115,7 +115,9 @@ func sweep(devices []*device, took time.Duration) collectors.Sweep {
 		case !d.up && errors.Is(d.err, errNotYet):
 			waiting++ // its first session is being opened: no trouble yet
 		case !d.up:
-			away[d.target.Name] = d.err
+			away[d.target.Name], s.Targets[d.target.Name] = d.err, d.err
+		default:
+			s.Targets[d.target.Name] = nil
 		}
 		d.mu.Unlock()
 		s.Read += readings

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
@@ -60,8 +59,6 @@ type Config struct {
 	Keepalive time.Duration
 	// Dialling is how many targets may be dialled at once; zero is 32.
 	Dialling int
-	// Logger takes what changes; nil discards it.
-	Logger *slog.Logger
 }
 
 // withDefaults returns c with its defaults filled in.
@@ -71,9 +68,6 @@ func (c Config) withDefaults() (Config, error) {
 	c.Dialling = cmp.Or(c.Dialling, defaultDialling)
 	if c.Names == "native" {
 		c.Names = "-" // a word that no profile reads
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	switch {
 	case len(c.Targets) == 0:

@@ -3,6 +3,7 @@ package gnmi_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -90,6 +91,9 @@ func (h *heard) take(b telemetry.EncodedFrame) {
 		h.at[x] = h.frame.Instants[0]
 	}
 }
+
+// Logger implements collectors.Sink.
+func (h *heard) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (h *heard) Swept(s collectors.Sweep) {
 	h.mu.Lock()

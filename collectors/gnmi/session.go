@@ -85,7 +85,7 @@ func (d *device) keep(ctx context.Context) {
 		default:
 			wait = min(wait*2, d.pace.most)
 		}
-		d.log.Info("gnmi session ended", "target", d.target.Name, "err", err, "again_within", wait)
+		d.log.Debug("gnmi session ended", "target", d.target.Name, "err", err, "again_within", wait)
 		if !pause(ctx, wait/2+rand.N(wait/2)) {
 			return
 		}

@@ -5,6 +5,7 @@ package gnmi
 import (
 	"bufio"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -52,7 +53,7 @@ func BenchmarkStream(b *testing.B) {
 		b.Fatal(err)
 	}
 	c.pace.bytes = 1 << 40
-	d := &device{target: c.cfg.Targets[0], cfg: &c.cfg, slots: make(chan struct{}, 1), log: c.cfg.Logger, profile: c.profiles["openconfig"], alive: time.Minute, pace: c.pace}
+	d := &device{target: c.cfg.Targets[0], cfg: &c.cfg, slots: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler), profile: c.profiles["openconfig"], alive: time.Minute, pace: c.pace}
 	for i := range d.profile.groups {
 		if d.profile.groups[i].name == "counters" {
 			d.subs = append(d.subs, &subscription{group: &d.profile.groups[i]})

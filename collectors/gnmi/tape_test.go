@@ -2,6 +2,7 @@ package gnmi
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -102,6 +103,9 @@ func (p *tape) write(format string, args ...any) {
 		p.lines = append(p.lines, fmt.Sprintf(format, args...))
 	}
 }
+
+// Logger implements collectors.Sink.
+func (p *tape) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (p *tape) Swept(s collectors.Sweep) {
 	p.mu.Lock()

@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,9 @@ import (
 type nowhere struct{}
 
 func (nowhere) Emit(*telemetry.Record) {}
+
+// Logger implements collectors.Sink.
+func (nowhere) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (nowhere) Swept(collectors.Sweep) {}
 

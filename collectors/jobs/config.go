@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"cmp"
-	"log/slog"
 	"net"
 	"net/url"
 	"strings"
@@ -87,8 +86,6 @@ type Config struct {
 	// Whole reads a log from its beginning; without it, what was there before is
 	// passed over.
 	Whole bool
-	// Logger takes what changes; nil discards it.
-	Logger *slog.Logger
 }
 
 // DecodeConfig reads one entry of "collectors: jobs:". The error joins an
@@ -262,9 +259,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Name == "" && len(c.Paths) > 0 {
 		c.Name = c.Paths[0]
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c
 }

@@ -81,7 +81,6 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	defer s.close()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	said := ""
 	for {
 		select {
 		case <-timer.C:
@@ -97,7 +96,6 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 		if errors.Is(err, errUnsound) {
 			return err
 		}
-		said = c.tell(said, err)
 		sink.Swept(collectors.Sweep{Took: time.Since(began), Read: r.count, Dropped: r.dropped, Err: err})
 		timer.Reset(max(0, time.Until(began.Add(c.cfg.Every))))
 	}
@@ -127,22 +125,6 @@ func (c *Collector) openWhole() (source, error) {
 		l.cfg.Whole = true
 	}
 	return s, err
-}
-
-// tell logs a change of how the source does.
-func (c *Collector) tell(said string, err error) string {
-	now := ""
-	if err != nil {
-		now = err.Error()
-	}
-	switch {
-	case now == said:
-	case err == nil:
-		c.cfg.Logger.Info("source is read again", "source", c.cfg.Name)
-	default:
-		c.cfg.Logger.Warn("source is not read", "source", c.cfg.Name, "err", err)
-	}
-	return now
 }
 
 // report is what one round has found.

@@ -83,7 +83,7 @@ func (k *kube) read(ctx context.Context, r *report) error {
 			r.drop(reasonOf(errs[i]), 1)
 		}
 	}
-	k.refused(errs)
+	k.refused(errs, r)
 	if err != nil {
 		r.drop(reasonOf(err), 1)
 		return err
@@ -118,7 +118,7 @@ func (k *kube) discover(ctx context.Context, r *report) {
 		return // it is asked again in the next round
 	}
 	if errors.Is(err, errDenied) {
-		k.cfg.Logger.Warn("what the cluster has beside pods may not be known: only they are read", "source", k.cfg.Name, "err", err)
+		r.sink.Logger().Warn("listing API groups: permission denied; only pods are read", "source", k.cfg.Name, "err", err)
 	}
 	k.find = now.Add(findEvery)
 	owners, queued := k.owners, k.queued
@@ -163,12 +163,12 @@ func (k *kube) follows(o *owner) (*meta, bool) {
 
 // refused leaves out the kinds that may not be read, until it is looked for them
 // again.
-func (k *kube) refused(errs []error) {
+func (k *kube) refused(errs []error, r *report) {
 	out := func(path string, err error) bool {
 		if !errors.Is(err, errDenied) && !errors.Is(err, errAbsent) {
 			return false
 		}
-		k.cfg.Logger.Warn("not read of the cluster", "source", k.cfg.Name, "kind", path, "err", err)
+		r.sink.Logger().Warn("kind not read", "source", k.cfg.Name, "kind", path, "err", err)
 		return true
 	}
 	n := len(k.owners)

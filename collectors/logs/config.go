@@ -3,7 +3,6 @@ package logs
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -68,8 +67,6 @@ type Config struct {
 	GPUs, NICs, Ports, Subnets, Hosts map[string]string
 	// GPUsFrom and NICsFrom are where those of Node are learned from.
 	GPUsFrom, NICsFrom string
-	// Logger takes what changes; nil discards it.
-	Logger *slog.Logger
 }
 
 // withDefaults returns c with its defaults filled in.
@@ -84,9 +81,6 @@ func (c Config) withDefaults(g dial.Guard) (Config, error) {
 	}
 	if c.Zone == nil {
 		c.Zone = time.Local
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	name, err := collectors.NodeName(c.Node)
 	if err != nil {

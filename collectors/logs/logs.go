@@ -136,7 +136,7 @@ type reader struct {
 
 func (c *Collector) newReader(ctx context.Context, sink collectors.Sink) *reader {
 	now := c.clock()
-	r := &reader{Collector: c, ctx: ctx, sink: sink, log: c.cfg.Logger, repeats: newRepeats(), dropped: map[collectors.Reason]int{},
+	r := &reader{Collector: c, ctx: ctx, sink: sink, log: sink.Logger(), repeats: newRepeats(), dropped: map[collectors.Reason]int{},
 		next: now, self: telemetry.Entity{Kind: telemetry.Collector, Name: telemetry.NamePart(c.cfg.Name) + "/" + sourceName}}
 	r.names = newNames(&c.cfg, c.clock)
 	r.book = book.New(book.Config{Collector: sourceName, Target: c.cfg.Name, Cadence: telemetry.Duration(c.cfg.Every)})
@@ -189,12 +189,7 @@ func (r *reader) pollAll() {
 		if r.ctx.Err() != nil {
 			break
 		}
-		was := s.err
-		if s.err = r.pollOne(s, start); s.err != nil && was == nil {
-			r.log.Warn("a log cannot be read", "path", s.file.Path, "err", s.err)
-		} else if s.err == nil && was != nil {
-			r.log.Info("a log can be read again", "path", s.file.Path)
-		}
+		s.err = r.pollOne(s, start)
 	}
 	for _, e := range r.repeats.due(start, false) {
 		r.emit(e)
@@ -412,7 +407,7 @@ func (r *reader) stateDue() {
 	if r.receiver != nil {
 		r.receiver.drops(r.dropped)
 	}
-	r.sink.Swept(collectors.Sweep{Took: r.took, Read: r.read, Dropped: r.dropped, Err: err})
+	r.sink.Swept(collectors.Sweep{Took: r.took, Read: r.read, Dropped: r.dropped, Targets: r.targets(), Err: err})
 	r.read, r.took = 0, 0
 	clear(r.dropped)
 	r.keep()
@@ -439,6 +434,18 @@ func (r *reader) trouble() error {
 		return nil
 	}
 	return errors.Join(all...)
+}
+
+// targets is the state of each log that is read, by path, and of the listener.
+func (r *reader) targets() map[string]error {
+	out := make(map[string]error, len(r.sources)+len(r.cfg.Listen))
+	for _, s := range r.sources {
+		out[s.file.Path] = s.err
+	}
+	for _, a := range r.cfg.Listen {
+		out[a.Network+"://"+a.Address.String()] = nil
+	}
+	return out
 }
 
 // tellCounts states every counter.

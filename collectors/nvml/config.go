@@ -3,7 +3,6 @@ package nvml
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -25,8 +24,6 @@ type Config struct {
 	Every time.Duration
 	// Node names the host; "" is its host name.
 	Node string
-	// Logger takes what changes; nil discards it.
-	Logger *slog.Logger
 }
 
 // DecodeConfig reads one entry of "collectors: nvml:". The error joins an
@@ -43,9 +40,6 @@ func DecodeConfig(n *yaml.Node) (Config, error) {
 
 func (c Config) withDefaults() (Config, error) {
 	c.Every = cmp.Or(c.Every, leastEvery)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
 	if c.Every < leastEvery || c.Every > mostEvery {
 		return c, fmt.Errorf("every: %s, want %s to %s", c.Every, leastEvery, mostEvery)
 	}

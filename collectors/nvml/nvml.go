@@ -121,7 +121,7 @@ func (r *reader) sweep(sink collectors.Sink) collectors.Sweep {
 		if err := c.read(&r.sheet); err != nil {
 			silent++
 			s.Dropped[collectors.Unreadable]++
-			r.cfg.Logger.Debug("gpu not read", "gpu", r.gpu(c.index()), "err", err)
+			sink.Logger().Debug("gpu not read", "gpu", r.gpu(c.index()), "err", err)
 			r.gaps(c.index())
 			continue
 		}

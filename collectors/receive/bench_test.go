@@ -3,6 +3,7 @@ package receive
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -16,6 +17,9 @@ import (
 type nowhere struct{}
 
 func (nowhere) Emit(*telemetry.Record) {}
+
+// Logger implements collectors.Sink.
+func (nowhere) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (nowhere) Swept(collectors.Sweep) {}
 

@@ -1,6 +1,7 @@
 package receive
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,9 @@ func (h *heardEdges) Emit(r *telemetry.Record) {
 	}
 	h.lines = append(h.lines, line)
 }
+
+// Logger implements collectors.Sink.
+func (h *heardEdges) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (h *heardEdges) Swept(collectors.Sweep) {}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -33,6 +34,9 @@ func (k *keeper) Emit(r *telemetry.Record) {
 	defer k.mu.Unlock()
 	k.records = append(k.records, r)
 }
+
+// Logger implements collectors.Sink.
+func (k *keeper) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (k *keeper) Swept(s collectors.Sweep) {
 	k.mu.Lock()

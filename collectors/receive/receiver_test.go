@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -192,6 +193,9 @@ type closing struct {
 }
 
 func (c *closing) Emit(*telemetry.Record) { c.use() }
+
+// Logger implements collectors.Sink.
+func (c *closing) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (c *closing) Swept(s collectors.Sweep) {
 	if s.Read > 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -395,4 +396,8 @@ func BenchmarkWrite(b *testing.B) {
 type nobody struct{}
 
 func (nobody) Emit(*telemetry.Record) {}
+
+// Logger implements collectors.Sink.
+func (nobody) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
 func (nobody) Swept(collectors.Sweep) {}

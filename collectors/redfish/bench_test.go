@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,11 @@ import (
 
 type nowhere struct{}
 
-func (nowhere) Emit(*telemetry.Record)   {}
+func (nowhere) Emit(*telemetry.Record) {}
+
+// Logger implements collectors.Sink.
+func (nowhere) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
 func (nowhere) Swept(s collectors.Sweep) {}
 
 func benchReader(b *testing.B) *reader {

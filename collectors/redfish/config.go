@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -65,8 +64,6 @@ type Config struct {
 	// Mappings are files that say what resources mean, before the mapping that
 	// comes with the program.
 	Mappings []string
-	// Logger takes what changes; nil discards it.
-	Logger *slog.Logger
 }
 
 // DecodeConfig reads an entry of the configuration.
@@ -167,8 +164,5 @@ func (c Config) withDefaults() (Config, error) {
 	c.Every, c.Slow, c.Walk = cmp.Or(c.Every, DefaultEvery), cmp.Or(c.Slow, DefaultSlow), cmp.Or(c.Walk, DefaultWalk)
 	c.Patience = cmp.Or(c.Patience, DefaultPatience)
 	c.Slow = max(c.Slow, c.Every)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
 	return c, nil
 }

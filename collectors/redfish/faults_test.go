@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -50,6 +51,9 @@ func (e *ear) Emit(r *telemetry.Record) {
 		e.ended = append(e.ended, *r.Edge)
 	}
 }
+
+// Logger implements collectors.Sink.
+func (e *ear) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (e *ear) Swept(s collectors.Sweep) {
 	e.mu.Lock()

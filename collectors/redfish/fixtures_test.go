@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,6 +77,9 @@ func (s *script) Emit(r *telemetry.Record) {
 		s.lines = append(s.lines, fmt.Sprintf("%s %s %s", e.From, e.Relation, e.To))
 	}
 }
+
+// Logger implements collectors.Sink.
+func (s *script) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (s *script) Swept(x collectors.Sweep) {
 	for why, n := range x.Dropped {

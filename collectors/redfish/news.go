@@ -179,7 +179,7 @@ func (r *reader) listen(ctx context.Context) {
 	r.streams.Add(1)
 	go func() {
 		defer r.streams.Done()
-		r.c.client.listen(ctx, target, r.heard)
+		r.c.client.listen(ctx, target, r.log, r.heard)
 	}()
 }
 

@@ -114,7 +114,7 @@ type edgeState struct {
 func (c *Collector) newReader(sink collectors.Sink) *reader {
 	c.client.opened.reopen()
 	r := &reader{
-		c: c, cfg: &c.cfg, sink: sink, log: c.cfg.Logger, clock: c.clock,
+		c: c, cfg: &c.cfg, sink: sink, log: sink.Logger(), clock: c.clock,
 		view:  &view{rules: c.rules, self: c.cfg.Entity, named: c.named, chassis: map[string]string{}, also: c.also},
 		pages: map[string]*page{}, pushed: map[string]*page{}, owners: map[series]*owner{}, known: map[string]reading{}, binds: map[string]*binding{}, edges: map[relation]*edgeState{},
 		heard: make(chan message, 8), dropped: map[collectors.Reason]int{}, began: c.clock(),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -92,7 +93,7 @@ const (
 
 // listen reads the event stream at a path into out until ctx is done. It is not
 // a request in flight: the service holds it open.
-func (c *client) listen(ctx context.Context, path string, out chan<- message) {
+func (c *client) listen(ctx context.Context, path string, log *slog.Logger, out chan<- message) {
 	last := ""
 	for wait := c.again; ctx.Err() == nil; {
 		began := c.clock()
@@ -100,7 +101,7 @@ func (c *client) listen(ctx context.Context, path string, out chan<- message) {
 		if c.clock().Sub(began) > time.Minute {
 			wait = c.again
 		}
-		c.cfg.Logger.Info("the event stream ended", "address", c.base, "err", err, "again", wait)
+		log.Info("event stream ended", "address", c.base, "err", err, "again_in", wait)
 		select {
 		case <-ctx.Done():
 		case <-time.After(jitter(wait)):

@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,6 +17,10 @@ import (
 type nobody struct{}
 
 func (nobody) Emit(*telemetry.Record) {}
+
+// Logger implements collectors.Sink.
+func (nobody) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
 func (nobody) Swept(collectors.Sweep) {}
 
 // BenchmarkPage is the cost of a page of dcgm-exporter's, 8 GPUs with 24 series

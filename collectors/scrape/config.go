@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"time"
 
@@ -52,8 +51,6 @@ type Config struct {
 	// Username and PasswordFile, or TokenFile, are shown to the target; the
 	// files are read anew for every page.
 	Username, PasswordFile, TokenFile string
-	// Logger takes what changes; nil discards it.
-	Logger *slog.Logger
 }
 
 // Target is one page.
@@ -175,8 +172,5 @@ func (c Config) withDefaults() Config {
 	c.MaxBody = cmp.Or(c.MaxBody, defaultBody)
 	c.MaxSeries = cmp.Or(c.MaxSeries, defaultSeries)
 	c.MaxForeign = cmp.Or(c.MaxForeign, mapping.DefaultForeign)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
 	return c
 }

@@ -100,6 +100,9 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	}
 	defer closed()
 	s := &status{sink: sink, errs: make([]error, len(c.targets))}
+	for _, t := range c.targets {
+		s.names = append(s.names, t.name)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
@@ -137,9 +140,10 @@ func (c *Collector) client() (*http.Client, func(), error) {
 
 // status is what the targets of an entry tell of together.
 type status struct {
-	mu   sync.Mutex
-	sink collectors.Sink
-	errs []error // the latest, by target
+	mu    sync.Mutex
+	sink  collectors.Sink
+	names []string // of the targets
+	errs  []error  // the latest, by target
 }
 
 // swept notes how one target was read; the entry as a whole cannot be read when
@@ -148,6 +152,7 @@ func (s *status) swept(i int, w collectors.Sweep, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.errs[i] = err
+	w.Targets = map[string]error{s.names[i]: err}
 	if !slices.Contains(s.errs, nil) {
 		w.Err = err
 	}
@@ -160,7 +165,6 @@ func (c *Collector) keep(ctx context.Context, client *http.Client, s *status, i 
 	f, r := c.reader(t, client)
 	timer := time.NewTimer(c.spread(t))
 	defer timer.Stop()
-	said := ""
 	for next := time.Now(); ; {
 		select {
 		case <-timer.C:
@@ -175,7 +179,6 @@ func (c *Collector) keep(ctx context.Context, client *http.Client, s *status, i 
 		if errors.Is(err, errUnsound) {
 			return err
 		}
-		said = c.tell(t, said, err)
 		s.swept(i, sweep, err)
 		next = following(next, began, t.every)
 		timer.Reset(time.Until(next))
@@ -225,22 +228,6 @@ func (c *Collector) once(ctx context.Context, f *fetcher, r *reader, sink collec
 		dropped[why] += n
 	}
 	return collectors.Sweep{Took: time.Since(began), Read: got.Read, Dropped: dropped}, nil
-}
-
-// tell logs a change of how a target does.
-func (c *Collector) tell(t target, said string, err error) string {
-	now := ""
-	if err != nil {
-		now = err.Error()
-	}
-	switch {
-	case now == said:
-	case err == nil:
-		c.cfg.Logger.Info("target is read again", "target", t.name)
-	default:
-		c.cfg.Logger.Warn("target is not read", "target", t.name, "err", err)
-	}
-	return now
 }
 
 // spread returns when a target is first asked: at a place of its own in its

@@ -2,6 +2,7 @@ package sysfs
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,6 +91,10 @@ func (d *drain) Emit(r *telemetry.Record) {
 	d.bytes += len(r.Frame)
 	d.frames++
 }
+
+// Logger implements collectors.Sink.
+func (d *drain) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
 func (d *drain) Swept(collectors.Sweep) {}
 
 // open readies a reader of a tree, so that what is measured is the sweep.

@@ -2,6 +2,7 @@ package sysfs
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -96,6 +97,9 @@ func (w *walk) step(n int) {
 		w.reader.sweep(w.t.Context())
 	}
 }
+
+// Logger implements collectors.Sink.
+func (w *walk) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (w *walk) Swept(s collectors.Sweep) {
 	s.Dropped = maps.Clone(s.Dropped)

@@ -3,7 +3,6 @@ package sysfs
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -41,8 +40,6 @@ type Config struct {
 	AllStatistics bool
 	// Node names the host; "" means its host name.
 	Node string
-	// Logger takes what changes; nil discards it.
-	Logger *slog.Logger
 }
 
 // withDefaults returns c with its defaults filled in.
@@ -54,9 +51,6 @@ func (c Config) withDefaults() (Config, error) {
 		if c.Path == DefaultPath {
 			c.Ethtool = KernelStats
 		}
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Every < leastEvery || c.Every > mostEvery {
 		return c, fmt.Errorf("every: %s, want %s to %s", c.Every, leastEvery, mostEvery)

@@ -131,7 +131,7 @@ type reader struct {
 
 func (c *Collector) newReader(sink collectors.Sink) (*reader, error) {
 	r := &reader{
-		cfg: c.cfg, tree: c.tree, words: c.words, clock: c.clock, log: c.cfg.Logger, sink: sink,
+		cfg: c.cfg, tree: c.tree, words: c.words, clock: c.clock, log: sink.Logger(), sink: sink,
 		edges: map[string]*telemetry.Edge{}, memories: &c.kept, began: c.clock(), dropped: map[collectors.Reason]int{},
 	}
 	switch c.cfg.Ethtool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ func (s *told) Emit(r *telemetry.Record) {
 		s.events = append(s.events, *r.Event)
 	}
 }
+
+// Logger implements collectors.Sink.
+func (s *told) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (s *told) Swept(w collectors.Sweep) {
 	s.mu.Lock()
@@ -106,6 +110,7 @@ func read(t *testing.T, f *Fleet) *told {
 type both struct{ one, all *told }
 
 func (b both) Emit(r *telemetry.Record) { b.all.Emit(r) }
+func (b both) Logger() *slog.Logger     { return b.one.Logger() }
 func (b both) Swept(s collectors.Sweep) { b.one.Swept(s); b.all.Swept(s) }
 func await(t *testing.T, what string, cond func() bool) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"math"
 	"net/http"
@@ -45,6 +46,9 @@ func (e *ear) Emit(r *telemetry.Record) {
 		e.t.Error(err)
 	}
 }
+
+// Logger implements collectors.Sink.
+func (e *ear) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (e *ear) Swept(s collectors.Sweep) {
 	e.mu.Lock()
