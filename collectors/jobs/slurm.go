@@ -363,7 +363,7 @@ func (s *slurm) node(n *slurmNode, r *report) {
 			e.At = at
 		}
 	}
-	if len(s.drained) >= mostHosts {
+	if now && len(s.drained) >= mostHosts {
 		r.drop(collectors.OverLimit, 1)
 		return
 	}

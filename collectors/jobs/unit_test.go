@@ -33,6 +33,29 @@ func TestHostlists(t *testing.T) {
 	}
 }
 
+// TestMaintenanceEndsWhereTheMapIsFull: a node that was reported drained is
+// reported back in service, also when no further node can be remembered.
+func TestMaintenanceEndsWhereTheMapIsFull(t *testing.T) {
+	s := newSlurm(Config{Type: typeSlurm, Name: "slurm", URL: "http://slurm"}.withDefaults(), nil, "")
+	for i := range mostHosts {
+		s.drained[fmt.Sprint("n", i)] = true
+	}
+	e := listen(t)
+	r := newReport(e, time.Unix(1e9, 0))
+	s.node(&slurmNode{Name: "n7", State: words{"IDLE"}}, r)
+	s.node(&slurmNode{Name: "n8", State: words{"IDLE"}}, r)
+	s.node(&slurmNode{Name: "m1", State: words{"DRAIN"}}, r)
+	s.node(&slurmNode{Name: "m2", State: words{"DRAIN"}}, r)
+	s.node(&slurmNode{Name: "m3", State: words{"DRAIN"}}, r)
+	var got []string
+	for _, x := range e.Events {
+		got = append(got, x.Entity.Name+" "+string(x.Name))
+	}
+	if want := "[n7 maintenance_ended n8 maintenance_ended m1 maintenance_started m2 maintenance_started]"; fmt.Sprint(got) != want || r.dropped[collectors.OverLimit] != 1 {
+		t.Errorf("%v, dropped %v, want %s", got, r.dropped, want)
+	}
+}
+
 func TestGPUIndices(t *testing.T) {
 	for gres, want := range map[string]string{
 		"gpu:h100:8(IDX:0-7)": "[0 1 2 3 4 5 6 7]", "gpu:2(IDX:0,3),nic:1(IDX:5)": "[0 3]", "nic:1(IDX:5),gpu:a100:1(IDX:2)": "[2]",

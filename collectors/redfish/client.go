@@ -11,10 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -45,7 +43,9 @@ type client struct {
 	mu       sync.Mutex
 	token    string
 	location string // of the session
-	basic    string // name and password; "" none
+	basic    basic
+
+	noSessions time.Time // until then the service is taken for one without sessions
 
 	loginAt time.Time // not before
 	refused time.Duration
@@ -103,13 +103,16 @@ func (c *client) get(ctx context.Context, target, etag string, patience time.Dur
 		}
 	}
 	a, status := c.once(ctx, target, etag, patience)
-	if status == http.StatusUnauthorized && c.cfg.Auth == Session && c.forget() {
-		// The session has ended: a new one, and once more.
+	if status == http.StatusUnauthorized && c.renewable() {
+		// The session has ended, or the password has changed: once more.
 		if b := c.login(ctx, patience); b.err != nil {
 			a = b
 		} else {
-			a, _ = c.once(ctx, target, etag, patience)
+			a, status = c.once(ctx, target, etag, patience)
 		}
+	}
+	if c.usesBasic() {
+		a = c.judgeBasic(a, status)
 	}
 	a.received, a.took = c.clock(), c.clock().Sub(began)
 	return a
@@ -210,8 +213,8 @@ func (c *client) authorise(req *http.Request) {
 	switch {
 	case c.token != "":
 		req.Header.Set("X-Auth-Token", c.token)
-	case c.basic != "":
-		req.SetBasicAuth(c.cfg.User, c.basic)
+	case c.basic.password != "":
+		req.SetBasicAuth(c.cfg.User, c.basic.password)
 	}
 }
 
@@ -228,7 +231,7 @@ func (c *client) forget() bool {
 func (c *client) authorised() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.cfg.Auth == None || c.token != "" || c.basic != ""
+	return c.cfg.Auth == None || c.token != "" || c.basic.password != "" && c.clock().Sub(c.basic.read) < basicFor
 }
 
 // login sees to it that requests say who one is. After a refusal it waits,
@@ -242,18 +245,12 @@ func (c *client) login(ctx context.Context, patience time.Duration) answer {
 		a.away, a.wait = true, wait
 		return a
 	}
-	b, err := os.ReadFile(c.cfg.PasswordFile)
-	if err == nil && len(b) > maxSecret {
-		err = fmt.Errorf("%s: %d bytes, at most %d", c.cfg.PasswordFile, len(b), maxSecret)
-	}
+	password, err := c.password()
 	if err != nil {
-		return answer{reason: collectors.Unreadable, err: fmt.Errorf("password: %w", err), away: true}
+		return answer{reason: collectors.Unreadable, err: err, away: true}
 	}
-	password := strings.TrimRight(string(b), "\r\n")
-	if c.cfg.Auth == Basic {
-		c.mu.Lock()
-		c.basic = password
-		c.mu.Unlock()
+	if c.cfg.Auth == Basic || c.clock().Before(c.noSessions) {
+		c.useBasic(password)
 		return answer{}
 	}
 	return c.session(ctx, password, min(loginPatience*max(patience, c.cfg.Patience), mostPatience))
@@ -293,14 +290,15 @@ func (c *client) session(ctx context.Context, password string, patience time.Dur
 	switch {
 	case resp.StatusCode/100 == 2 && token != "":
 		c.mu.Lock()
-		c.token, c.location = token, c.place(resp.Header.Get("Location"), said)
+		c.token, c.location, c.basic = token, c.place(resp.Header.Get("Location"), said), basic{}
 		c.mu.Unlock()
 		c.refused = 0
 		return answer{}
 	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed || resp.StatusCode == http.StatusNotImplemented:
-		c.mu.Lock()
-		c.basic = password // a service without sessions
-		c.mu.Unlock()
+		// A service without sessions, or one that has only begun to start: it is
+		// asked for a session again later.
+		c.noSessions = c.clock().Add(sessionAgain)
+		c.useBasic(password)
 		return answer{}
 	case resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests:
 		a := c.status(resp)

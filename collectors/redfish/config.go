@@ -43,8 +43,9 @@ type Config struct {
 	// Entities says which resource is which thing, by path, where the mapping
 	// cannot know: a connector's loop.
 	Entities map[string]telemetry.Entity
-	// User and the password in PasswordFile, which is read at every login. No
-	// user is no authentication.
+	// User and the password in PasswordFile, which is read at every login, with
+	// basic authentication every minute and after a 401. No user is no
+	// authentication.
 	User, PasswordFile string
 	// Auth is Session, Basic or None; "" is Session with a user, else None.
 	Auth string

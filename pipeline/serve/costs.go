@@ -32,7 +32,7 @@ func (s *server) costs(what string, known ...string) handler {
 		if err != nil {
 			return nil, err
 		}
-		return ask(r.Context(), s.cfg.Bus, what, b)
+		return s.questions.ask(r.Context(), what, b)
 	}
 }
 

@@ -41,9 +41,9 @@ func (s *server) poll(ctx context.Context) (out polled) {
 	var st replica.Status
 	var errs [3]error
 	var wg sync.WaitGroup
-	wg.Go(func() { errs[0] = askInto(ctx, s.cfg.Bus, replica.AskJobs, &jobs) })
-	wg.Go(func() { errs[1] = askInto(ctx, s.cfg.Bus, replica.AskStatus, &st) })
-	wg.Go(func() { errs[2] = askInto(ctx, s.cfg.Bus, replica.AskReach, &out.reach) })
+	wg.Go(func() { errs[0] = askInto(ctx, s.questions, replica.AskJobs, &jobs) })
+	wg.Go(func() { errs[1] = askInto(ctx, s.questions, replica.AskStatus, &st) })
+	wg.Go(func() { errs[2] = askInto(ctx, s.questions, replica.AskReach, &out.reach) })
 	wg.Wait()
 	out.tick, out.jobs, out.alarms = st.Tick, jobs.Jobs, st.Alarms
 	for _, err := range errs {
@@ -164,7 +164,7 @@ func (s *server) statusOf(ctx context.Context, e telemetry.Entity, confidence fl
 	p := s.poll(ctx)
 	if p.err == nil {
 		var b raw
-		if b, p.err = ask(ctx, s.cfg.Bus, replica.AskReach, asked); p.err == nil {
+		if b, p.err = s.questions.ask(ctx, replica.AskReach, asked); p.err == nil {
 			p.err = json.Unmarshal(b, &p.reach)
 		}
 	}

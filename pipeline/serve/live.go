@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/replica"
@@ -23,6 +25,11 @@ const (
 // engineGone is said where no engine answers.
 func engineGone() *problem {
 	return unavailable("no engine answers: none runs, or it has not caught up with the log")
+}
+
+// engineLate is a request to the engine that timed out.
+func engineLate() *problem {
+	return &problem{status: http.StatusGatewayTimeout, text: "ask the engine: timed out", again: askPatience}
 }
 
 // ask asks the engine and says in HTTP's words why there is no answer.
@@ -40,7 +47,7 @@ func ask(ctx context.Context, a Asker, what string, req []byte) (raw, error) {
 	case errors.As(err, &told):
 		return nil, &problem{status: http.StatusBadGateway, text: "the engine: " + told.Text}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return nil, &problem{status: http.StatusGatewayTimeout, text: "the engine does not answer in time", again: askPatience}
+		return nil, engineLate()
 	default:
 		return nil, unavailable("the engine cannot be asked: " + err.Error())
 	}
@@ -57,30 +64,61 @@ type refreshed struct {
 	data     json.RawMessage
 }
 
-// live keeps the engine's last answer about the open incidents for a moment, so
-// that many who look cost one question.
-type live struct {
-	asker Asker
-	now   func() time.Time
+// questions asks the engine for many readers. Readers that ask the same thing at
+// the same time share one request. The request has a context of its own, so a
+// reader that goes away ends its waiting and nobody else's.
+type questions struct {
+	asker   Asker
+	closing context.Context // of the server: ends requests to the engine
+	flights singleflight.Group
+}
 
-	mu     sync.Mutex // held while asking: whoever comes meanwhile gets the answer, too
+// ask returns the engine's answer, or an error once ctx is done.
+func (q *questions) ask(ctx context.Context, what string, req []byte) (raw, error) {
+	answer := q.flights.DoChan(what+"\x00"+string(req), func() (any, error) {
+		return ask(q.closing, q.asker, what, req)
+	})
+	select {
+	case a := <-answer:
+		b, _ := a.Val.(raw) // nil with an error
+		return b, a.Err
+	case <-ctx.Done():
+		return nil, engineLate()
+	}
+}
+
+// live keeps the engine's last answer about the open incidents for freshFor, so
+// that many readers cost one request.
+type live struct {
+	questions *questions
+	now       func() time.Time
+
+	mu     sync.Mutex // guards what follows; never held while asking
 	asked  time.Time
 	latest map[string]refreshed
 }
 
-// incidents returns the open incidents by id. An engine that does not answer
-// leaves the published revisions to speak for themselves.
+// incidents returns the open incidents by id; none where the engine does not
+// answer, so that readers get the published revisions.
 func (l *live) incidents(ctx context.Context) map[string]refreshed {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := l.now(); l.latest == nil || now.Sub(l.asked) >= freshFor {
-		l.latest = map[string]refreshed{}
-		if b, err := ask(ctx, l.asker, replica.AskIncidents, nil); err == nil {
-			l.latest = parseLive(b)
-		}
-		l.asked = now
+	latest, fresh := l.latest, l.latest != nil && l.now().Sub(l.asked) < freshFor
+	l.mu.Unlock()
+	if fresh {
+		return latest
 	}
-	return l.latest
+	b, err := l.questions.ask(ctx, replica.AskIncidents, nil)
+	if ctx.Err() != nil {
+		return nil // what one reader did not wait for says nothing to others
+	}
+	latest = map[string]refreshed{}
+	if err == nil {
+		latest = parseLive(b)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.latest, l.asked = latest, l.now()
+	return latest
 }
 
 // parseLive reads {"incidents":[…]}. What is no incident is left out.

@@ -47,7 +47,7 @@ func (s *server) notReady(ctx context.Context) error {
 	case !s.ledger.current():
 		return errReplaying
 	}
-	if _, err := ask(ctx, s.cfg.Bus, replica.AskStatus, nil); err != nil {
+	if _, err := s.questions.ask(ctx, replica.AskStatus, nil); err != nil {
 		return err
 	}
 	return s.cfg.Ready()

@@ -17,7 +17,7 @@ func (s *server) asking(what, question string) handler {
 		if q := parameters(r); q.err != nil {
 			return nil, q.err
 		}
-		return ask(r.Context(), s.cfg.Bus, what, []byte(question))
+		return s.questions.ask(r.Context(), what, []byte(question))
 	}
 }
 
@@ -65,7 +65,7 @@ func (s *server) topology(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ask(r.Context(), s.cfg.Bus, replica.AskTopology, b)
+	return s.questions.ask(r.Context(), replica.AskTopology, b)
 }
 
 // status answers GET /api/v1/status: what the engine says of itself, or, where
@@ -78,7 +78,7 @@ func (s *server) status(r *http.Request) (any, error) {
 		replica.Status
 		Health status.Site `json:"health"`
 	}
-	if err := askInto(r.Context(), s.cfg.Bus, replica.AskStatus, &out.Status); err != nil {
+	if err := askInto(r.Context(), s.questions, replica.AskStatus, &out.Status); err != nil {
 		out.Status = replica.Status{Site: s.cfg.Site, Started: stamp(s.started), Replicas: []replica.Presence{}, Alarms: []replica.Alarm{s.noEngine.alarm(s.now(), err)}}
 	} else {
 		s.noEngine.over()

@@ -32,21 +32,22 @@ var errDisconnected = errors.New("the log cannot be reached")
 
 // server is one that runs.
 type server struct {
-	cfg      Config
-	reply    *reply
-	count    counters
-	ledger   *ledger
-	alerts   *ledger // of our own rules
-	live     *live
-	notes    *notebook
-	silences *silence.Book
-	above    *graph.Graph
-	states   *states
-	spoke    *spoke
-	streams  *streams
-	page     *page
-	users    *users
-	reading  chan struct{} // holds one for each history that is read back
+	cfg       Config
+	reply     *reply
+	count     counters
+	ledger    *ledger
+	alerts    *ledger // of our own rules
+	live      *live
+	questions *questions
+	notes     *notebook
+	silences  *silence.Book
+	above     *graph.Graph
+	states    *states
+	spoke     *spoke
+	streams   *streams
+	page      *page
+	users     *users
+	reading   chan struct{} // holds one for each history that is read back
 
 	capturing chan struct{} // holds one for each trace that is written
 
@@ -100,7 +101,8 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 	s := &server{cfg: c, reply: &reply{}, ledger: newLedger(c.Metrics, "incidents", maxIncidents, ringSize),
 		alerts: newLedger(c.Metrics, "alerts", maxAlerts, 0), now: time.Now, patience: writePatience, started: time.Now(), closing: ctx,
 		spoke: &spoke{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), capturing: make(chan struct{}, captures), noEngine: &absence{}}
-	s.live = &live{asker: c.Bus, now: s.now}
+	s.questions = &questions{asker: c.Bus, closing: ctx}
+	s.live = &live{questions: s.questions, now: s.now}
 	s.notes = newNotebook(c.Bus, c.Logger, s.spoke.add)
 	s.silences, s.ledger.owners, s.alerts.owners = silence.NewBook(c.Bus, c.Logger), c.Teams, c.Teams
 	s.above = graph.New(c.Bus, func() time.Time { return s.now() }, c.Logger)

@@ -14,11 +14,11 @@ import (
 
 // states asks the engine once a second how things are, while somebody looks.
 type states struct {
-	asker    Asker
-	live     *live
-	notes    *notebook
-	noEngine *absence
-	health   func(context.Context, polled) status.Site
+	questions *questions
+	live      *live
+	notes     *notebook
+	noEngine  *absence
+	health    func(context.Context, polled) status.Site
 
 	mu      sync.Mutex
 	looking int
@@ -28,7 +28,7 @@ type states struct {
 }
 
 func newStates(s *server) *states {
-	return &states{asker: s.cfg.Bus, live: s.live, notes: s.notes, noEngine: s.noEngine,
+	return &states{questions: s.questions, live: s.live, notes: s.notes, noEngine: s.noEngine,
 		health: func(ctx context.Context, p polled) status.Site { return status.OfSite(s.facts(ctx, p)) }, woken: make(chan struct{}), changed: make(chan struct{})}
 }
 
@@ -108,9 +108,9 @@ func (s *states) compose(ctx context.Context) []byte {
 	var jobsErr, statusErr, reachErr error
 	var reach replica.Reach
 	var open map[string]refreshed
-	wg.Go(func() { jobsErr = askInto(ctx, s.asker, replica.AskJobs, &jobs) })
-	wg.Go(func() { statusErr = askInto(ctx, s.asker, replica.AskStatus, &answered) })
-	wg.Go(func() { reachErr = askInto(ctx, s.asker, replica.AskReach, &reach) })
+	wg.Go(func() { jobsErr = askInto(ctx, s.questions, replica.AskJobs, &jobs) })
+	wg.Go(func() { statusErr = askInto(ctx, s.questions, replica.AskStatus, &answered) })
+	wg.Go(func() { reachErr = askInto(ctx, s.questions, replica.AskReach, &reach) })
 	wg.Go(func() { open = s.live.incidents(ctx) })
 	wg.Wait()
 	out := struct {
@@ -119,7 +119,7 @@ func (s *states) compose(ctx context.Context) []byte {
 		Fleet     json.RawMessage   `json:"fleet"`
 		Incidents []json.RawMessage `json:"incidents"`
 		Alarms    json.RawMessage   `json:"alarms"`
-		Health    status.Site        `json:"health"`
+		Health    status.Site       `json:"health"`
 	}{orNull(answered.Tick, "null"), orNull(jobs.Jobs, "[]"), orNull(jobs.Fleet, "null"), []json.RawMessage{}, orNull(answered.Alarms, "[]"), status.Site{}}
 	for _, id := range sortedKeys(open) {
 		out.Incidents = append(out.Incidents, withVerdict(open[id].data, s.notes.of(id)))
@@ -141,8 +141,8 @@ func (s *states) compose(ctx context.Context) []byte {
 	return b
 }
 
-func askInto(ctx context.Context, a Asker, what string, into any) error {
-	b, err := ask(ctx, a, what, nil)
+func askInto(ctx context.Context, q *questions, what string, into any) error {
+	b, err := q.ask(ctx, what, nil)
 	if err != nil {
 		return err
 	}

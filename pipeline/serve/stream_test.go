@@ -209,8 +209,9 @@ func TestStatesAreAskedForWhileSomebodyLooks(t *testing.T) {
 			return []byte(fmt.Sprintf(`{"tick":"2026-11-21T12:00:%02dZ","alarms":[]}`, n%60)), nil
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		l := &live{asker: s, now: time.Now}
-		st := newStates(&server{ledger: newLedger(metrics.NewSet(), "incidents", 1, 0), alerts: newLedger(metrics.NewSet(), "alerts", 1, 0), now: time.Now, cfg: Config{Bus: s}, live: l, notes: newNotebook(s, nil, func(string) {}), noEngine: &absence{}})
+		q := &questions{asker: s, closing: t.Context()}
+		l := &live{questions: q, now: time.Now}
+		st := newStates(&server{ledger: newLedger(metrics.NewSet(), "incidents", 1, 0), alerts: newLedger(metrics.NewSet(), "alerts", 1, 0), now: time.Now, cfg: Config{Bus: s}, questions: q, live: l, notes: newNotebook(s, nil, func(string) {}), noEngine: &absence{}})
 		done := make(chan struct{})
 		go func() { st.run(ctx); close(done) }()
 		pass := func(d time.Duration) { <-time.After(d); synctest.Wait() }
@@ -249,8 +250,9 @@ func TestStatesAreAskedForWhileSomebodyLooks(t *testing.T) {
 // TestAStateWithoutAnEngine says so, and what is known.
 func TestAStateWithoutAnEngine(t *testing.T) {
 	s := newSite()
-	l := &live{asker: s, now: time.Now}
-	b := newStates(&server{ledger: newLedger(metrics.NewSet(), "incidents", 1, 0), alerts: newLedger(metrics.NewSet(), "alerts", 1, 0), now: time.Now, cfg: Config{Bus: s}, live: l, notes: newNotebook(s, nil, func(string) {}), noEngine: &absence{}}).compose(t.Context())
+	q := &questions{asker: s, closing: t.Context()}
+	l := &live{questions: q, now: time.Now}
+	b := newStates(&server{ledger: newLedger(metrics.NewSet(), "incidents", 1, 0), alerts: newLedger(metrics.NewSet(), "alerts", 1, 0), now: time.Now, cfg: Config{Bus: s}, questions: q, live: l, notes: newNotebook(s, nil, func(string) {}), noEngine: &absence{}}).compose(t.Context())
 	var got struct {
 		Tick   *string
 		Jobs   []any

@@ -20,5 +20,5 @@ func (s *server) survey(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ask(r.Context(), s.cfg.Bus, replica.AskSurvey, b)
+	return s.questions.ask(r.Context(), replica.AskSurvey, b)
 }

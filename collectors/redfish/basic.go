@@ -1,0 +1,91 @@
+package redfish
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
+)
+
+const (
+	// basicFor is how long a password is used before its file is read again.
+	basicFor = time.Minute
+	// sessionAgain is how long a service that answered "not found" to a login is
+	// asked with basic authentication before a login is tried again.
+	sessionAgain = 15 * time.Minute
+)
+
+// basic is the state of basic authentication.
+type basic struct {
+	password string // "" is none
+	read     time.Time
+	accepted bool // the last answer with it was not a 401
+}
+
+// password reads the password file.
+func (c *client) password() (string, error) {
+	b, err := os.ReadFile(c.cfg.PasswordFile)
+	if err == nil && len(b) > maxSecret {
+		err = fmt.Errorf("%s: %d bytes, at most %d", c.cfg.PasswordFile, len(b), maxSecret)
+	}
+	if err != nil {
+		return "", fmt.Errorf("password_file: %w", err)
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+// useBasic authenticates every request with a password that was just read.
+func (c *client) useBasic(password string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.basic = basic{password: password, read: c.clock(), accepted: c.basic.accepted && c.basic.password == password}
+}
+
+func (c *client) usesBasic() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.token == "" && c.basic.password != ""
+}
+
+// renewable reports whether a request that was answered 401 is worth repeating:
+// its session could be made anew, or the password file holds another password.
+// It forgets what was refused.
+func (c *client) renewable() bool {
+	if c.forget() {
+		return true
+	}
+	if !c.usesBasic() {
+		return false
+	}
+	password, err := c.password()
+	if err != nil || password == c.basic.password {
+		return false
+	}
+	c.useBasic(password)
+	return true
+}
+
+// judgeBasic takes note of the answer to a request with basic authentication. One
+// 401 concerns its page. A second in a row concerns the password: the service is
+// then left alone as after a refused login, because it locks out who goes on.
+func (c *client) judgeBasic(a answer, status int) answer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case status == 0: // no answer says nothing of the password
+	case status != http.StatusUnauthorized:
+		c.basic.accepted, c.refused = true, 0
+	case c.basic.accepted:
+		c.basic.accepted = false
+	default:
+		c.basic = basic{}
+		c.refused = min(max(c.locked, 2*c.refused), loginMost)
+		c.loginAt = c.clock().Add(c.refused)
+		a = failed(collectors.Denied, "basic authentication of %s: status %d", c.cfg.User, status)
+		a.away = true
+	}
+	return a
+}
