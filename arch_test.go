@@ -101,7 +101,7 @@ collectors/receive:        collectors/dial collectors/entry go.yaml.in/yaml go.o
 collectors/redfish:        telemetry collectors collectors/weigh collectors/entry collectors/dial collectors/book go.yaml.in/yaml
 collectors/scrape:         telemetry collectors collectors/book collectors/dial collectors/entry collectors/mapping go.yaml.in/yaml
 collectors/scrape:         github.com/prometheus/prometheus
-collectors/collectorstest: telemetry collectors go.yaml.in/yaml
+collectors/collectorstest: telemetry collectors go.yaml.in/yaml github.com/VictoriaMetrics/metrics
 
 # the live shell
 pipeline/broker:   pipeline/bus github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
@@ -110,6 +110,7 @@ pipeline/outbox:   telemetry pipeline/bus pipeline/outbox/spill pipeline/outbox/
 pipeline/outbox/spill: telemetry pipeline/outbox/thin
 pipeline/outbox/thin:  telemetry
 pipeline/ticker:   telemetry pipeline/bus github.com/VictoriaMetrics/metrics
+pipeline/exposition: github.com/VictoriaMetrics/metrics github.com/prometheus/client_golang github.com/prometheus/common
 pipeline/survey:   telemetry correlate/explain
 pipeline/replica:  telemetry correlate correlate/attribute correlate/explain correlate/window engine pipeline/bus github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/replica:  pipeline/survey engine/grants
@@ -118,7 +119,7 @@ pipeline/recorder: telemetry correlate/explain correlate/window engine engine/gr
 pipeline/notify/match:   telemetry correlate/explain
 pipeline/notify/silence: telemetry pipeline/bus pipeline/notify/match github.com/nats-io/nats.go
 pipeline/notify/graph:   telemetry pipeline/notify/match
-pipeline/notify:   telemetry correlate/explain pipeline/bus pipeline/notify/match pipeline/notify/graph github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline/notify:   telemetry correlate/explain pipeline/bus pipeline/exposition pipeline/notify/match pipeline/notify/graph github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/raise:   telemetry correlate/explain pipeline/bus pipeline/notify pipeline/notify/match github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/post:         pipeline/notify
 pipeline/notify/text:         telemetry correlate/explain pipeline/notify
@@ -131,16 +132,16 @@ pipeline/notify/notifytest: telemetry correlate/explain engine pipeline/notify
 pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
-pipeline/serve:    pipeline/status pipeline/survey pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
+pipeline/serve:    pipeline/exposition golang.org/x/sync pipeline/status pipeline/survey pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics golang.org/x/crypto
-pipeline: pipeline/assist engine/grants
+pipeline: pipeline/assist pipeline/exposition engine/grants
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/alertmanager pipeline/notify/cloudevents pipeline/notify/graph pipeline/notify/pagerduty pipeline/notify/post
 pipeline: pipeline/notify/silence pipeline/notify/slack pipeline/notify/text pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
 pipeline/store/label: telemetry github.com/prometheus/prometheus github.com/prometheus/common
 pipeline/store/query: telemetry rules/prometheus github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
 pipeline/store/forward: github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
-pipeline/store:    telemetry correlate/explain engine/grants pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
+pipeline/store:    pipeline/exposition telemetry correlate/explain engine/grants pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
 pipeline/store:    github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common github.com/VictoriaMetrics/metrics
 pipeline: pipeline/store pipeline/store/forward pipeline/store/label pipeline/store/query pipeline/notify/raise
 dashboards/web:

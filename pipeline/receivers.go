@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/config"
@@ -54,22 +53,6 @@ func (s *service) notifier(r config.Receiver) (notify.Notifier, error) {
 		return cloudevents.New(cloudevents.Config{URL: r.URL, Mode: r.Mode, Source: r.Source, TokenFile: r.SecretFile, Post: over})
 	default:
 		return nil, fmt.Errorf("kind %.40q is not known", kind)
-	}
-}
-
-// alertsIn takes what others alert of, by path. Grafana's are signed where the
-// configuration says so.
-func (s *service) alertsIn() map[string]http.Handler {
-	if g := s.c.File.Notify.Grafana; g.SecretFile != "" {
-		s.receive.GrafanaSigns(func() (secret, timestamp string, err error) {
-			secret, err = post.Secret(g.SecretFile)
-			return secret, g.Timestamp, err
-		})
-	}
-	return map[string]http.Handler{
-		"/api/v1/alerts/alertmanager": http.HandlerFunc(s.receive.AlertmanagerAlerts),
-		"/api/v1/alerts/grafana":      http.HandlerFunc(s.receive.GrafanaAlerts),
-		"/api/v2/alerts":              http.HandlerFunc(s.receive.PushedAlerts),
 	}
 }
 

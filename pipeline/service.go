@@ -248,9 +248,7 @@ func (s *service) startWeb() error {
 		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
 	}
 	if s.c.Roles[Collect] {
-		c.Steps, c.Edges, c.Events = http.HandlerFunc(s.receive.Steps), http.HandlerFunc(s.receive.Edges), http.HandlerFunc(s.receive.Events)
-		c.Alerts = s.alertsIn()
-		c.Write, c.OTLP = http.HandlerFunc(s.receive.Write), http.HandlerFunc(s.receive.Metrics)
+		c.Push = s.pushed()
 	}
 	s.crew.start(telling, "web", func(ctx context.Context) error { return serve.Run(ctx, c) })
 	return nil

@@ -2,13 +2,10 @@ package receive
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -41,7 +38,7 @@ const (
 // receiver emits.
 type GRPC struct {
 	receiver *Receiver
-	cfg      OTLP
+	cfg      Listener
 	under    atomic.Int64 // requests under way
 	bound    chan net.Addr
 }
@@ -116,19 +113,11 @@ func (g *GRPC) options() ([]grpc.ServerOption, error) {
 
 // admit lets a request in before anything of its body is read, or does not.
 func (g *GRPC) admit(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if g.cfg.TokenFile != "" {
-		want, err := os.ReadFile(g.cfg.TokenFile)
-		if err != nil {
-			return nil, status.Error(codes.Unavailable, "the token cannot be read")
-		}
-		shown, bearer := "", false
-		if all := info.Header.Get("authorization"); len(all) == 1 {
-			shown, bearer = strings.CutPrefix(all[0], "Bearer ")
-		}
-		token := strings.TrimSpace(string(want))
-		if token == "" || !bearer || subtle.ConstantTimeCompare([]byte(shown), []byte(token)) != 1 {
-			return nil, status.Error(codes.Unauthenticated, "want the token")
-		}
+	switch err := g.cfg.admits(info.Header.Get("authorization")); {
+	case errors.Is(err, errToken):
+		return nil, status.Error(codes.Unauthenticated, err.Error())
+	case err != nil:
+		return nil, status.Error(codes.Unavailable, err.Error())
 	}
 	if g.under.Add(1) > grpcRequests {
 		g.under.Add(-1)

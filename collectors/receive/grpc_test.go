@@ -106,7 +106,6 @@ func TestOTLPOverGRPC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.mux.HandleFunc("POST /v1/metrics", p.Metrics)
 	p.request("/v1/metrics", string(body), "Content-Type", "application/x-protobuf")
 	if again := strings.Join(p.drain(), "\n"); strings.Contains(again, "gpu_temperature_celsius") {
 		t.Errorf("said again:\n%s", again)
@@ -194,7 +193,7 @@ func TestGRPCSenders(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := dial.TLS{Cert: filepath.Join(dir, "ours.crt"), Key: filepath.Join(dir, "ours.key")}
-	_, address := listening(t, Config{OTLP: OTLP{TLS: server, TokenFile: token}})
+	_, address := listening(t, Config{OTLP: Listener{TLS: server, TokenFile: token}})
 	x := client(t, address, credentials.NewTLS(&tls.Config{RootCAs: roots, ServerName: "localhost"}))
 	with := func(s string) context.Context {
 		return metadata.AppendToOutgoingContext(t.Context(), "authorization", s)
@@ -212,7 +211,7 @@ func TestGRPCSenders(t *testing.T) {
 		t.Error("after the token changed:", err)
 	}
 	server.CA = filepath.Join(dir, "ours.crt")
-	_, address = listening(t, Config{OTLP: OTLP{TLS: server}})
+	_, address = listening(t, Config{OTLP: Listener{TLS: server}})
 	for _, c := range []struct {
 		name  string
 		shown []tls.Certificate
@@ -272,10 +271,10 @@ func TestDecodeConfig(t *testing.T) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
-		"{otlp_grpc: {listen: '0.0.0.0:4317'}}":                                           "1:13: receive: otlp_grpc: listen: off loopback",
-		"{otlp_grpc: {listen: '10.0.0.1:4317', tls: {cert: a, key: b}}}":                  "listen: off loopback",
-		"{otlp_grpc: {listen: '127.0.0.1:4317', token_file: t}}":                          "a token goes over tls alone",
-		"{otlp_grpc: {listen: '127.0.0.1:4317', tls: {cert: a, key: b, server_name: x}}}": "are for who dials",
+		"{otlp_grpc: {listen: '0.0.0.0:4317'}}":                                           "1:13: receive: otlp_grpc: listen: an address off loopback requires tls",
+		"{otlp_grpc: {listen: '10.0.0.1:4317', tls: {cert: a, key: b}}}":                  "an address off loopback requires tls",
+		"{otlp_grpc: {listen: '127.0.0.1:4317', token_file: t}}":                          "a token requires tls",
+		"{otlp_grpc: {listen: '127.0.0.1:4317', tls: {cert: a, key: b, server_name: x}}}": "are for clients",
 		"{otlp_grpc: {listen: '127.0.0.1'}}":                                              "want an address such as",
 		"{mappings: [none]}":                                                              `no mapping "none"`,
 		"{files: [none.yaml]}":                                                            "none.yaml",

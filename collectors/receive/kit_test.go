@@ -70,12 +70,9 @@ func open(t *testing.T, c Config) *post {
 		c.Now = func() time.Time { return noon }
 	}
 	p := &post{Receiver: New(c), keeper: &keeper{t: t, schemas: map[telemetry.Fingerprint]*telemetry.Schema{}}, mux: http.NewServeMux()}
-	p.mux.HandleFunc("POST /api/v1/jobs/{job}/steps", p.Steps)
-	p.mux.HandleFunc("POST /api/v1/edges", p.Edges)
-	p.mux.HandleFunc("POST /api/v1/events", p.Events)
-	p.mux.HandleFunc("POST /api/v1/alerts/alertmanager", p.AlertmanagerAlerts)
-	p.mux.HandleFunc("POST /api/v1/alerts/grafana", p.GrafanaAlerts)
-	p.mux.HandleFunc("POST /api/v2/alerts", p.PushedAlerts)
+	for path, take := range p.Routes() {
+		p.mux.HandleFunc("POST "+path, take)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	ready := &readySink{keeper: p.keeper, ready: make(chan struct{})}

@@ -40,7 +40,10 @@ type Config struct {
 	// 65,536 and 2,048.
 	MaxSeries, MaxForeign int
 	// OTLP says where OTLP over gRPC is received; the zero value is nowhere.
-	OTLP OTLP
+	OTLP Listener
+	// HTTP says where a process without the web role receives what is pushed over
+	// HTTP; the zero value is nowhere.
+	HTTP Listener
 }
 
 // maxSteps is how many reports a request may hold at most.

@@ -30,8 +30,6 @@ import (
 func pushed(t *testing.T, c Config) (*post, string) {
 	t.Helper()
 	p := open(t, c)
-	p.mux.HandleFunc("POST /api/v1/write", p.Write)
-	p.mux.HandleFunc("POST /v1/metrics", p.Metrics)
 	s := httptest.NewServer(p.mux)
 	t.Cleanup(s.Close)
 	return p, s.URL

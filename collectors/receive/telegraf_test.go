@@ -61,7 +61,6 @@ func TestTelegraf(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := open(t, Config{})
-	p.mux.HandleFunc("POST /api/v1/write", p.Write)
 	if status, answer := p.request("/api/v1/write", string(snappy.Encode(nil, body)), "Content-Type", "application/x-protobuf", "Content-Encoding", "snappy"); status != 204 {
 		t.Fatal(status, answer)
 	}
@@ -75,7 +74,6 @@ func TestTelegraf(t *testing.T) {
 func TestTelegrafItself(t *testing.T) {
 	telegraf := telegrafPath(t)
 	p := open(t, Config{Now: time.Now})
-	p.mux.HandleFunc("POST /api/v1/write", p.Write)
 	said := &recorded{series: map[string]string{}}
 	server := httptest.NewServer(said.before(p.mux))
 	defer server.Close()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/quintet-dc/quintet/pipeline/exposition"
 )
 
 // meters are one receiver's metrics.
@@ -12,7 +14,7 @@ type meters struct {
 	receiver string
 
 	skipped, repeats, lost, storeErrors *metrics.Counter
-	seconds                             *metrics.Histogram
+	seconds                             *exposition.Histogram
 	owed, gone                          *metrics.Gauge
 }
 
@@ -23,7 +25,7 @@ func newMeters(set *metrics.Set, receiver string) meters {
 		repeats:     set.GetOrCreateCounter(`quintet_notify_repeats_total` + label),
 		lost:        set.GetOrCreateCounter(`quintet_notify_lost_claims_total` + label),
 		storeErrors: set.GetOrCreateCounter(`quintet_notify_store_errors_total` + label),
-		seconds:     set.GetOrCreateHistogram(`quintet_notify_attempt_seconds` + label),
+		seconds:     exposition.NewHistogram(set, "quintet_notify_attempt_seconds", fmt.Sprintf(`receiver=%q`, receiver)),
 		owed:        set.GetOrCreateGauge(`quintet_notify_owed_incidents`+label, nil),
 		gone:        set.GetOrCreateGauge(`quintet_notify_receiver_gone`+label, nil),
 	}

@@ -205,7 +205,7 @@ func (d *desk) send(t term, m *Message, claimed time.Time) Answer {
 	}
 	a := d.r.Notifier.Notify(ctx, m)
 	d.meters.attempt(a.Verdict)
-	d.meters.seconds.Update(d.c.Now().Sub(began).Seconds())
+	d.meters.seconds.Observe(d.c.Now().Sub(began))
 	return a
 }
 

@@ -86,12 +86,8 @@ type Config struct {
 	// Pins is the folder of the traces of incidents that the log no longer holds;
 	// empty where there is none.
 	Pins string
-	// Steps, Edges and Events take what is pushed; nil where nothing does.
-	Steps, Edges, Events http.Handler
-	// Alerts take what others alert of, by path.
-	Alerts map[string]http.Handler
-	// Write and OTLP take series of others, by remote write and by OTLP.
-	Write, OTLP http.Handler
+	// Push takes what is pushed, by path; nil where this process receives nothing.
+	Push map[string]http.HandlerFunc
 	// History answers below /prometheus/; nil where no history is kept.
 	History http.Handler
 	Page    fs.FS

@@ -268,7 +268,7 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 
 // TestAPanicCostsOneRequest.
 func TestAPanicCostsOneRequest(t *testing.T) {
-	r := run(t, told(), Config{Steps: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("oh") })})
+	r := run(t, told(), Config{Push: map[string]http.HandlerFunc{"/api/v1/jobs/{job}/steps": func(http.ResponseWriter, *http.Request) { panic("oh") }}})
 	if resp, body := r.request(http.MethodPost, "/api/v1/jobs/a/steps", "{}"); resp.StatusCode != 500 || !strings.Contains(body, "a fault in the server") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}

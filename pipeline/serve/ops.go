@@ -12,13 +12,9 @@ import (
 // metrics answers GET /metrics.
 func (s *server) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	s.cfg.Metrics.WritePrometheus(w)
-	for _, set := range s.cfg.Sets {
-		if set != s.cfg.Metrics {
-			set.WritePrometheus(w)
-		}
+	if err := s.own.Write(w); err != nil {
+		s.cfg.Logger.Debug("metrics not written", "err", err)
 	}
-	metrics.WriteProcessMetrics(w)
 }
 
 // healthy answers GET /-/healthy.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/pipeline/exposition"
 	"github.com/quintet-dc/quintet/pipeline/replica"
 )
 
@@ -18,6 +19,11 @@ type route struct {
 	open bool // asks for no password
 	long bool // its length says nothing
 }
+
+// pushPaths take what is pushed. A process without the collect role answers there
+// where that can be sent.
+var pushPaths = [...]string{"/api/v1/jobs/{job}/steps", "/api/v1/edges", "/api/v1/events", "/api/v1/alerts/alertmanager", "/api/v1/alerts/grafana",
+	"/api/v2/alerts", "/api/v1/write", "/v1/metrics"}
 
 // routes lists the whole API (docs/http.md).
 func (s *server) routes() []route {
@@ -52,14 +58,6 @@ func (s *server) routes() []route {
 		{path: api + "nodes/{name}/health", get: j(s.node)},
 		{path: api + "stream", get: s.stream, long: true},
 		{path: api + "capture", get: s.capture, long: true},
-		{path: api + "jobs/{job}/steps", post: s.pushed(s.cfg.Steps)},
-		{path: api + "edges", post: s.pushed(s.cfg.Edges)},
-		{path: api + "events", post: s.pushed(s.cfg.Events)},
-		{path: api + "alerts/alertmanager", post: s.pushed(s.cfg.Alerts[api+"alerts/alertmanager"])},
-		{path: api + "alerts/grafana", post: s.pushed(s.cfg.Alerts[api+"alerts/grafana"])},
-		{path: "/api/v2/alerts", post: s.pushed(s.cfg.Alerts["/api/v2/alerts"])},
-		{path: api + "write", post: s.pushed(s.cfg.Write)},
-		{path: "/v1/metrics", post: s.pushed(s.cfg.OTLP)},
 		{path: "/metrics", get: s.metrics},
 		{path: "/-/healthy", get: s.healthy, open: true},
 		{path: "/-/ready", get: s.readiness, open: true},
@@ -70,6 +68,9 @@ func (s *server) routes() []route {
 	}
 	if s.cfg.Replay != nil {
 		out = append(out, route{path: api + "replay", get: s.cfg.Replay.ServeHTTP, post: s.cfg.Replay.ServeHTTP})
+	}
+	for _, path := range pushPaths {
+		out = append(out, route{path: path, post: s.pushed(s.cfg.Push[path])})
 	}
 	history := s.historian(s.cfg.History)
 	out = append(out, route{path: "/prometheus/", get: history, post: history})
@@ -91,13 +92,13 @@ func (s *server) historian(h http.Handler) http.HandlerFunc {
 }
 
 // pushed takes what others push, where something takes it.
-func (s *server) pushed(h http.Handler) http.HandlerFunc {
+func (s *server) pushed(h http.HandlerFunc) http.HandlerFunc {
 	if h == nil {
 		return s.reply.json(func(*http.Request) (any, error) {
-			return nil, &problem{status: http.StatusNotImplemented, text: "nothing is received here: the collect role does not run in this process"}
+			return nil, &problem{status: http.StatusNotImplemented, text: "push: this process runs without the collect role; send to a process with collectors.receive.http.listen, or start this one with --role collect too"}
 		})
 	}
-	return h.ServeHTTP
+	return h
 }
 
 // handler is the whole server behind one http.Handler.
@@ -123,7 +124,7 @@ func (s *server) handler(local bool) http.Handler {
 
 // route answers the methods of one path and counts what came of it.
 func (s *server) route(x route) http.Handler {
-	seconds := s.cfg.Metrics.GetOrCreateHistogram(`quintet_serve_request_seconds{route=` + strconv.Quote(x.path) + `}`)
+	seconds := exposition.NewHistogram(s.cfg.Metrics, "quintet_serve_request_seconds", `route=`+strconv.Quote(x.path))
 	methods := map[string]http.HandlerFunc{}
 	if x.get != nil {
 		methods[http.MethodGet] = x.get
@@ -145,7 +146,7 @@ func (s *server) route(x route) http.Handler {
 			s.reply.problem(c, r, &problem{status: http.StatusMethodNotAllowed, text: r.Method + " is not for " + r.URL.Path})
 		}
 		if !x.long {
-			seconds.UpdateDuration(began)
+			seconds.Observe(time.Since(began))
 		}
 		s.cfg.Metrics.GetOrCreateCounter(`quintet_serve_requests_total{route=` + strconv.Quote(x.path) + `,code="` + strconv.Itoa(c.status) + `"}`).Inc()
 	})

@@ -11,6 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/quintet-dc/quintet/pipeline/exposition"
 	"github.com/quintet-dc/quintet/pipeline/notify/graph"
 	"github.com/quintet-dc/quintet/pipeline/notify/silence"
 )
@@ -39,6 +42,7 @@ type server struct {
 	alerts    *ledger // of our own rules
 	live      *live
 	questions *questions
+	own       *exposition.Page
 	notes     *notebook
 	silences  *silence.Book
 	above     *graph.Graph
@@ -103,6 +107,7 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 		spoke: &spoke{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), capturing: make(chan struct{}, captures), noEngine: &absence{}}
 	s.questions = &questions{asker: c.Bus, closing: ctx}
 	s.live = &live{questions: s.questions, now: s.now}
+	s.own = exposition.New(append([]*metrics.Set{c.Metrics}, c.Sets...)...)
 	s.notes = newNotebook(c.Bus, c.Logger, s.spoke.add)
 	s.silences, s.ledger.owners, s.alerts.owners = silence.NewBook(c.Bus, c.Logger), c.Teams, c.Teams
 	s.above = graph.New(c.Bus, func() time.Time { return s.now() }, c.Logger)

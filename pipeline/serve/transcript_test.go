@@ -44,8 +44,8 @@ func TestTranscripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := run(t, told(), Config{Curves: drawer{}, Page: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>the page")}, "app/main.js": {Data: bytes.Repeat([]byte("main();\n"), 300)}},
-				Steps: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "steps of %s\n", r.PathValue("job")) }),
-				Demo:  "a recorded run"})
+				Push: map[string]http.HandlerFunc{"/api/v1/jobs/{job}/steps": func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "steps of %s\n", r.PathValue("job")) }},
+				Demo: "a recorded run"})
 			r.until("notes", func() bool { _, why := r.server.notes.bucket.Open(); return why == nil })
 			r.until("silences", r.server.silences.Known)
 			got := r.replay(string(b))

@@ -6,15 +6,14 @@ import (
 	"errors"
 	"io"
 	"math"
-	"strings"
 	"time"
 
-	"github.com/VictoriaMetrics/metrics"
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
+
+	"github.com/quintet-dc/quintet/pipeline/exposition"
 )
 
 // ownEvery is how often the process's own metrics are written.
@@ -24,6 +23,7 @@ const ownEvery = 15 * time.Second
 // of this machine.
 type own struct {
 	cfg   Config
+	page  *exposition.Page
 	count *counters
 	db    storage.Appendable
 	out   renewed
@@ -48,8 +48,9 @@ func (o *own) run(ctx context.Context) {
 // write writes one page.
 func (o *own) write(at int64) error {
 	var page bytes.Buffer
-	o.cfg.Metrics.WritePrometheus(&page)
-	metrics.WriteProcessMetrics(&page)
+	if err := o.page.Write(&page); err != nil {
+		return err
+	}
 	app := o.db.Appender(context.Background())
 	put := func(l labels.Labels, v float64) {
 		switch _, err := app.Append(0, l, at, v); {
@@ -64,7 +65,7 @@ func (o *own) write(at int64) error {
 	return errors.Join(err, app.Commit())
 }
 
-// parse puts every series of a page but the buckets that PromQL cannot read.
+// parse puts every series of a page.
 func (o *own) parse(page []byte, put putter) error {
 	p, err := textparse.New(page, "text/plain", labels.NewSymbolTable(), textparse.ParserOptions{FallbackContentType: "text/plain"})
 	if err != nil {
@@ -83,7 +84,7 @@ func (o *own) parse(page []byte, put putter) error {
 		}
 		_, _, v := p.Series()
 		p.Labels(&l)
-		if l.Has("vmrange") || math.IsNaN(v) || strings.HasPrefix(l.Get(model.MetricNameLabel), "go_gc_duration") {
+		if math.IsNaN(v) {
 			continue
 		}
 		b := labels.NewBuilder(l)

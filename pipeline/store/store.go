@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/tsdb"
@@ -22,6 +21,7 @@ import (
 	"github.com/prometheus/prometheus/util/compression"
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/exposition"
 	"github.com/quintet-dc/quintet/pipeline/store/forward"
 	"github.com/quintet-dc/quintet/pipeline/store/label"
 	"github.com/quintet-dc/quintet/pipeline/store/query"
@@ -63,7 +63,11 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	if db == nil {
 		return nil
 	}
-	s.cfg.Metrics.RegisterMetricsWriter(func(w io.Writer) { show(registry, w) })
+	s.cfg.Metrics.RegisterMetricsWriter(func(w io.Writer) {
+		if err := exposition.Encode(w, registry); err != nil {
+			s.cfg.Logger.Debug("metrics of the history not written", "err", err)
+		}
+	})
 	defer func() { err = errors.Join(err, db.Close()) }()
 	inner, stop := context.WithCancel(ctx)
 	api := query.New(inner, query.Config{Dir: s.cfg.Dir, DB: db, Catalogue: s.cfg.Catalogue, Version: s.cfg.Version, Rules: s.cfg.Rules,
@@ -80,7 +84,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 			return
 		case <-caught:
 		}
-		parts.Go(func() { (&own{cfg: s.cfg, count: s.count, db: db}).run(inner) })
+		parts.Go(func() { (&own{cfg: s.cfg, page: exposition.New(s.cfg.Metrics), count: s.count, db: db}).run(inner) })
 		if err := api.Run(inner); err != nil {
 			s.cfg.Logger.Error("rules are not evaluated", "error", err)
 		}
@@ -283,19 +287,3 @@ func lastWritten(db *tsdb.DB) (map[uint64]written, error) {
 
 // Dir is where the history lies in a data folder.
 func Dir(data string) string { return filepath.Join(data, "history") }
-
-// show writes what the database, the engine and the rules say of themselves,
-// under the names by which users of Prometheus know it.
-func show(r *prometheus.Registry, w io.Writer) {
-	families, err := r.Gather()
-	if err != nil {
-		return
-	}
-	out := expfmt.NewEncoder(w, expfmt.NewFormat(expfmt.TypeTextPlain))
-	for _, f := range families {
-		f.Help = nil
-		if out.Encode(f) != nil {
-			return
-		}
-	}
-}
