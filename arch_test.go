@@ -150,7 +150,7 @@ deploy:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
-cmd/quintet: lab/accuracy lab/cases lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
+cmd/quintet: lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: engine/grants pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
 cmd/quintet: replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml
@@ -174,6 +174,8 @@ lab/sim/work:            correlate/stats lab/sim/random
 lab/sim/world:           telemetry correlate/stats lab/sim/random lab/sim/site lab/sim/condition lab/sim/state lab/sim/network lab/sim/heat
 lab/sim/world:           lab/sim/gpu lab/sim/plant lab/sim/work lab/sim/worlds
 lab/cases/baseline:      telemetry correlate/stats
+lab/crosscheck:
+lab/crosscheck/bundles:   lab/crosscheck
 lab/accuracy:            telemetry correlate/stats correlate/explain replay/score lab/cases lab/cases/baseline
 lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
 lab/board:         telemetry

@@ -27,6 +27,7 @@ type labCommand struct {
 	Worlds   string `placeholder:"all|FAMILY" help:"Write recordings of a family of worlds, or of all, into the folder of -o: one for each of --seeds."`
 	Seeds    string `default:"1-25" placeholder:"A-B" help:"With --worlds: which seeds. 1 to 99 are for tuning, from 1001 on for reports."`
 	Out      string `short:"o" placeholder:"DIR" help:"With --worlds: the folder; with --worlds all, one in it for each family."`
+	Cross    string `name:"crosscheck" placeholder:"ib|roce" help:"Write bundles of the second simulator into the folder of -o: one for each of --seeds."`
 	Minutes  int    `placeholder:"N" help:"How long the run is; as long as the fault needs if not given."`
 
 	Scheduler   string        `default:"slurm" enum:"slurm,kubernetes" help:"On loopback: who runs the training jobs, slurm or kubernetes; what serves runs on Kubernetes in any case."`
@@ -54,8 +55,12 @@ func (c *labCommand) Validate() error {
 		return errors.New("--site and --gpus: one of them says how large the site is")
 	case c.gpus() < 16 || c.gpus() > 16384:
 		return fmt.Errorf("--gpus: %d: want 16 to 16384", c.GPUs)
-	case (c.Worlds != "") != (c.Out != ""):
+	case c.Cross != "" && c.Out == "":
+		return errors.New("--crosscheck: requires -o")
+	case c.Cross == "" && (c.Worlds != "") != (c.Out != ""):
 		return errors.New("--worlds and -o: both are required")
+	case c.Cross != "" && (c.Trace != "" || c.World != "" || c.Worlds != ""):
+		return errors.New("--crosscheck: not with --trace, --world or --worlds")
 	case c.Worlds != "" && (c.Trace != "" || c.World != ""):
 		return errors.New("--worlds: not with --trace or --world")
 	case c.World != "" && c.Trace == "":
@@ -71,6 +76,9 @@ func (c *labCommand) Validate() error {
 func (c *labCommand) Run(sh *shell) error {
 	if c.Worlds != "" {
 		return c.recordWorlds(sh)
+	}
+	if c.Cross != "" {
+		return c.writeCrosscheck(sh)
 	}
 	if c.Trace == "" {
 		return c.wire(sh)
