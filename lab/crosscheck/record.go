@@ -97,9 +97,10 @@ func (r *recorder) begin(w *world) {
 	r.lastJob = make([]int, len(w.jobs))
 }
 
-func (r *recorder) finish(w *world) {
+// catchUp brings all ports to now.
+func (r *recorder) catchUp(w *world) {
 	for p := range r.meters {
-		r.pass(w, p, w.end)
+		r.pass(w, p, w.now)
 	}
 }
 

@@ -54,7 +54,7 @@ func (w *world) run() {
 	}
 	for w.agenda.Len() > 0 {
 		next := w.agenda.next()
-		if next.at > w.end {
+		if next.at >= w.end {
 			break
 		}
 		w.now = next.at
@@ -71,11 +71,17 @@ func (w *world) finish() {
 	for i := range w.gpus {
 		w.advance(&w.gpus[i], w.end)
 	}
-	w.rec.finish(w)
+	w.rec.catchUp(w)
 }
 
 // reconsider sets the conditions of now and whatever follows from them.
 func (w *world) reconsider() {
+	for i := range w.gpus { // what was read before now was read under the old conditions
+		w.advance(&w.gpus[i], w.now)
+	}
+	if w.rec != nil {
+		w.rec.catchUp(w)
+	}
 	w.change(func() {
 		w.cond.reset(len(w.jobs))
 		if level := w.strike.level(w.now); level > 0 {
