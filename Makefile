@@ -36,7 +36,7 @@ test: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/n
 e2e:
 	$(GO) test -count=1 -timeout 5m -v -run '^(TestARealSubnet|TestWhatTheSiteShows|TestARealSubnetThatLosesDatagrams|TestWhatADiscoveryCosts)$$' ./collectors/fabric
 	QUINTET_E2E=1 $(GO) test -count=1 -timeout 5m -v -run '^(TestTheFakeTarget|TestAThousandTargets)$$' ./collectors/gnmi
-	QUINTET_E2E=1 $(GO) test -count=1 -timeout 5m -v -run '^TestOthersReadTheLab$$' ./cmd/quintet
+	QUINTET_E2E=1 $(GO) test -count=1 -timeout 8m -v -run '^(TestOthersReadTheLab|TestSlurmHealthCheck)$$' ./cmd/quintet
 
 # The promise of an outage, in full: the log away for ten minutes while real
 # collectors read the lab over its protocols, once with room on the disk and once

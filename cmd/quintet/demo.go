@@ -14,9 +14,9 @@ import (
 type demoCommand struct {
 	GPUs      int           `name:"gpus" default:"16" placeholder:"N" help:"How large the simulated site is."`
 	Seed      uint64        `default:"3" placeholder:"N" help:"Equal seeds make equal sites."`
-	Fault     string        `placeholder:"NAME[@ENTITY]" help:"What goes wrong, again and again; one of each domain in turn if not given."`
+	Fault     string        `placeholder:"NAME[@ENTITY]" help:"The fault to strike, again and again; one of each domain in turn if not given. help lists all faults."`
 	Scheduler string        `default:"slurm" enum:"slurm,kubernetes" help:"Who runs the training jobs, slurm or kubernetes."`
-	After     time.Duration `default:"60s" help:"When the first fault comes."`
+	After     time.Duration `default:"8s" help:"When the first fault is struck, after the page is up."`
 	Recorded  bool          `help:"Play our own recording of a small RoCE fabric in the place of the site."`
 	Trace     string        `placeholder:"FILE" help:"Play this recording in the place of the site: a trace, or the folder of a bundle."`
 	Speed     float64       `default:"1" help:"How many times real time a recording is played."`
@@ -49,6 +49,9 @@ func (c *demoCommand) Validate() error {
 // Run goes on until it is told to stop; when a recording has ended the page
 // stays.
 func (c *demoCommand) Run(sh *shell) error {
+	if c.Fault == "help" {
+		return listFaults(sh.out)
+	}
 	scratch, done, err := temporary()
 	if err != nil {
 		return err

@@ -40,6 +40,9 @@ func (c *demoCommand) live(sh *shell, scratch string) error {
 	if err != nil {
 		return err
 	}
+	if err := free(c.Listen); err != nil {
+		return err
+	}
 	w, err := newWiredSite(c.GPUs, c.Seed, c.Scheduler, filepath.Join(scratch, "lab"))
 	if err != nil {
 		return err
@@ -63,14 +66,15 @@ func (c *demoCommand) live(sh *shell, scratch string) error {
 	told := s.Listening
 	s.Listening = func(a net.Addr) {
 		told(a)
-		fmt.Fprintf(sh.out, "quintet: the first fault comes in %s, another every %s\n", c.After, demoLasts+demoApart)
+		fmt.Fprintf(sh.out, "quintet: the first fault is struck in %s, the next every %s\n", c.After, demoLasts+demoApart)
 		url := address(file, a)
+		report := newDemoReport(sh, url, w)
 		parts.start(func(ctx context.Context) error { return w.run(ctx, url) })
 		parts.start(func(ctx context.Context) error {
-			w.strike(ctx, schedule, func(d due, f fault.Fault, err error) { fmt.Fprintln(sh.out, struckLine(time.Now(), d, f, err)) })
+			w.strike(ctx, schedule, func(d due, f fault.Fault, err error) { report.strike(struckFault{d, time.Now(), f, err}) })
 			return nil
 		})
-		parts.start(func(ctx context.Context) error { return announce(ctx, sh, url) })
+		parts.start(report.run)
 	}
 	err = pipeline.Run(ctx, s)
 	stop()
@@ -116,31 +120,6 @@ func (c *demoCommand) siteConfig(sh *shell, w *wiredSite, scratch string) (*conf
 	}
 	file.Collectors, file.Topology = lab.Collectors, lab.Topology
 	return file, nil
-}
-
-// announce prints each incident as it opens.
-func announce(ctx context.Context, sh *shell, url string) error {
-	told := map[string]bool{}
-	client := http.Client{Timeout: 5 * time.Second}
-	t := time.NewTicker(time.Second)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-		open, err := incidentsOf(ctx, &client, url, "?state=open")
-		if err != nil {
-			continue // nobody answers: it ends, or has more to do
-		}
-		for _, i := range open {
-			if !told[i.ID] {
-				told[i.ID] = true
-				fmt.Fprintf(sh.out, "quintet: %s: %s\n", time.Now().Format(time.TimeOnly), i.Title)
-			}
-		}
-	}
 }
 
 // incidentsOf asks for incidents; query is what narrows them.

@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
+	"strings"
+	"text/tabwriter"
 	"time"
 )
 
-// doctorCommand says why a source is not heard, and what else ails a running
-// service.
+// doctorCommand prints the state of a running site, which sources have no data
+// and why, and what else is wrong.
 type doctorCommand struct {
 	asking `embed:""`
 }
@@ -25,6 +28,7 @@ func (c *doctorCommand) Run(sh *shell) error {
 			Name, Text string
 			Since      time.Time
 		}
+		Health siteState
 	}
 	var heard struct {
 		Sources []sourceState
@@ -40,15 +44,16 @@ func (c *doctorCommand) Run(sh *shell) error {
 	if err := c.get(sh.ctx, "/api/v1/coverage", &heard); err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
+	status.Health.print(sh.out)
 	wrong := 0
 	say := func(format string, args ...any) {
 		wrong++
 		fmt.Fprintf(sh.out, format+"\n", args...)
 	}
 	if status.Tick == nil {
-		say("no tick was heard: no process of the site has the role tick, or the engine has not caught up")
+		say("no tick received: no process of the site has the role tick, or the engine has not caught up")
 	} else if behind := time.Since(*status.Tick); behind > 30*time.Second {
-		say("the log stands still: its newest tick is %s old: is the role tick at work, and the bus connected?", behind.Round(time.Second))
+		say("the log does not advance: its newest tick is %s old: does a process have the role tick, and is the bus connected?", behind.Round(time.Second))
 	}
 	for _, a := range status.Alarms {
 		say("alarm since %s: %s: %s", a.Since.Format(time.RFC3339), a.Name, a.Text)
@@ -62,7 +67,7 @@ func (c *doctorCommand) Run(sh *shell) error {
 		}
 	}
 	if len(heard.Sources) == 0 {
-		say("no source is heard: name collectors in the configuration, or run quintet collect on the hosts; quintet collect --once --print shows what one would send")
+		say("no source reports: name collectors in the configuration, or run quintet collect on the hosts; quintet collect --once --print shows what one would send")
 	}
 	open := 0
 	for _, g := range heard.Gaps {
@@ -70,11 +75,27 @@ func (c *doctorCommand) Run(sh *shell) error {
 			open++
 		}
 	}
-	fmt.Fprintf(sh.out, "%s: %d sources, %d gaps of the newest %d go on, %d things are wrong\n", status.Site, len(heard.Sources), open, len(heard.Gaps), wrong)
+	fmt.Fprintf(sh.out, "%s: %d sources, %d of the newest %d gaps open, %d findings\n", status.Site, len(heard.Sources), open, len(heard.Gaps), wrong)
 	if wrong > 0 {
 		return exit(exitWrong)
 	}
 	return nil
+}
+
+// siteState is what is read of health in /api/v1/status.
+type siteState struct {
+	State, Reason string
+	Domains       []struct{ Domain, State, Reason string }
+}
+
+// print writes the state of the site and of each domain.
+func (s *siteState) print(w io.Writer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "site\t%s\t%s\n", strings.ReplaceAll(s.State, "_", " "), s.Reason)
+	for _, d := range s.Domains {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", d.Domain, strings.ReplaceAll(d.State, "_", " "), d.Reason)
+	}
+	_ = table.Flush() // as with every line of the command
 }
 
 // clockTolerance is by how many seconds a source's clock may seem to be off: a
@@ -84,7 +105,7 @@ const clockTolerance = 1.5
 // silent says since when a source is, and what to look at.
 func silent(s sourceState, tick *time.Time, say func(string, ...any)) {
 	if s.Silent && s.Latest != nil && tick != nil {
-		say("%s is silent for %s: %s", s.name(), tick.Sub(*s.Latest).Round(time.Second), whySilent(s.Collector))
+		say("%s has no data for %s: %s", s.name(), tick.Sub(*s.Latest).Round(time.Second), whySilent(s.Collector))
 	}
 }
 

@@ -97,11 +97,11 @@ func (d *drill) verdict(ctx context.Context) string {
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(&b, "lab: what was told is not known: %v\n", err)
+		fmt.Fprintf(&b, "lab: the incidents cannot be read: %v\n", err)
 	}
 	for i := range told {
 		if x := &told[i]; !known[x.ID] && d.during(x.Opened) {
-			fmt.Fprintf(&b, "lab:   told besides: %s\n", x)
+			fmt.Fprintf(&b, "lab:   also reported: %s\n", x)
 		}
 	}
 	return b.String()
@@ -135,14 +135,14 @@ func (d *drill) judge(s struckFault, told []opened, known map[string]bool) strin
 		}
 	}
 	if best == nil {
-		return "lab:   nothing was told of it\n"
+		return "lab:   not reported\n"
 	}
 	known[best.ID] = true
 	return fmt.Sprintf("lab:   %s, %.0f s after it was struck: %s\n", verdict, best.Opened.Sub(s.at).Seconds(), best)
 }
 
 // right is the verdict on an answer that names fault and place.
-const right = "told rightly"
+const right = "right"
 
 // judged holds one answer against one fault.
 func judged(f fault.Fault, a fault.Answer, x *opened) string {
@@ -152,21 +152,23 @@ func judged(f fault.Fault, a fault.Answer, x *opened) string {
 	case named && placed:
 		return right
 	case named:
-		return "told of the fault, elsewhere"
+		return "right fault, wrong place"
 	case placed:
-		return "told of the place, as another fault"
+		return "right place, wrong fault"
 	case slices.Contains(a.Victims, x.Root.Entity):
-		return "told wrongly, of a victim"
+		return "wrong: a victim"
 	}
-	return "told wrongly"
+	return "wrong"
 }
 
 // opened is what is told of an incident.
 type opened struct {
-	ID     string    `json:"id"`
-	Title  string    `json:"title"`
-	Opened time.Time `json:"opened"`
-	Root   struct {
+	ID       string    `json:"id"`
+	State    string    `json:"state"`
+	Title    string    `json:"title"`
+	Opened   time.Time `json:"opened"`
+	Resolved time.Time `json:"resolved"` // zero while it is open
+	Root     struct {
 		Entity     telemetry.Entity `json:"entity"`
 		Signature  string           `json:"signature"`
 		Confidence float64          `json:"confidence"`

@@ -45,13 +45,13 @@ func TestWhatADrillSays(t *testing.T) {
 	}
 	says("", "the drill is over", "nothing was struck yet")
 	d.note(struckFault{due{name: "gpu-slow", lasts: time.Minute}, began, f, nil})
-	says("", "gpu-slow at gpu:n0001/2 for 1m0s", "nothing was told of it")
-	says(incident(14*time.Second, "gpu-slow", "gpu:n0001/2"), "told rightly, 14 s after it was struck: gpu-slow at gpu:n0001/2, 90 % sure")
+	says("", "gpu-slow at gpu:n0001/2 for 1m0s", "not reported")
+	says(incident(14*time.Second, "gpu-slow", "gpu:n0001/2"), "right, 14 s after it was struck: gpu-slow at gpu:n0001/2, 90 % sure")
 	says(incident(14*time.Second, "gpu-slow", "gpu:n0001/3"), "told of the fault, elsewhere")
 	says(incident(14*time.Second, "power-cap", "gpu:n0001/2"), "told of the place, as another fault")
-	says(incident(14*time.Second, "slow-rank", "node:n0000"), "told wrongly, 14 s")
-	says(incident(20*time.Second, "gpu-slow", "gpu:n0001/2")+","+incident(10*time.Second, "slow-rank", "node:n0000"), "told rightly, 20 s", "told besides: slow-rank")
-	says(incident(-time.Hour, "gpu-slow", "gpu:n0001/2"), "nothing was told of it")
+	says(incident(14*time.Second, "slow-rank", "node:n0000"), "wrong, 14 s")
+	says(incident(20*time.Second, "gpu-slow", "gpu:n0001/2")+","+incident(10*time.Second, "slow-rank", "node:n0000"), "right, 20 s", "also reported: slow-rank")
+	says(incident(-time.Hour, "gpu-slow", "gpu:n0001/2"), "not reported")
 	srv.Close()
 	says("", "gpu-slow at gpu:n0001/2", "what was told is not known")
 }

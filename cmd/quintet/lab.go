@@ -18,7 +18,7 @@ type labCommand struct {
 	Trace    string `placeholder:"FILE" help:"Write a run into this trace, and the truth about it beside it: FILE.truth.json for FILE.qtrace. Without it, the site's devices answer on loopback."`
 	Site     string `enum:"small,rack,pod,reference," default:"" help:"How large the site is: small (16 GPUs), rack (64), pod (256), reference (16384)."`
 	GPUs     int    `name:"gpus" placeholder:"N" help:"How large the site is, in GPUs; 64 if neither is given."`
-	Fault    string `default:"healthy" placeholder:"NAME[@ENTITY]" help:"What goes wrong, and where; the seed says where if it is not given. NAME+NAME is two at once."`
+	Fault    string `default:"healthy" placeholder:"NAME[@ENTITY]" help:"The fault, and where it is struck; the seed decides where if not given. NAME+NAME is two at once. help lists all faults."`
 	Severity string `default:"loud" enum:"loud,quiet" help:"How much it hurts, loud or quiet, where it has both."`
 	Apart    bool   `help:"Magnitudes and lags as no signature is written against."`
 	Seed     uint64 `default:"1" placeholder:"N" help:"Equal seeds make equal runs."`
@@ -74,6 +74,9 @@ func (c *labCommand) Validate() error {
 // Run writes the trace, or has the site's devices answer until it is told to
 // stop.
 func (c *labCommand) Run(sh *shell) error {
+	if c.Fault == "help" {
+		return listFaults(sh.out)
+	}
 	if c.Worlds != "" {
 		return c.recordWorlds(sh)
 	}

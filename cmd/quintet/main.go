@@ -22,7 +22,7 @@ const (
 
 const description = `Watches an AI data centre and says which job got slower, by how much, where it began and why.
 
-Exit codes: 0 sound, done; 1 wrong, failed or different; 2 a wrong flag or argument; 3 sound, but with warnings (check only).`
+Exit codes: 0 sound, done; 1 wrong, failed or different; 2 a wrong flag or argument; 3 sound, but with warnings (check), or not known (health).`
 
 // commands is the command line.
 type commands struct {
@@ -30,7 +30,8 @@ type commands struct {
 	Serve    serveCommand    `cmd:"" help:"The service."`
 	Collect  collectCommand  `cmd:"" help:"Only the collectors of a host or a rack; --once --print shows what they would send."`
 	Coverage coverageCommand `cmd:"" help:"Say what a running site shows and hides, and which faults it therefore cannot tell apart."`
-	Doctor   doctorCommand   `cmd:"" help:"Say why a source of a running site is not heard, and what else is wrong."`
+	Doctor   doctorCommand   `cmd:"" help:"Print the state of a running site, sources without data and why, and what else is wrong."`
+	Health   healthCommand   `cmd:"" help:"Print the state of a node, for schedulers; the exit code says whether to drain it."`
 	Capture  captureCommand  `cmd:"" help:"Write a part of a running site's log into a trace."`
 	MCP      mcpCommand      `cmd:"" name:"mcp" help:"Pass a service's tools on to an AI assistant, over standard input and output."`
 	Enroll   enrollCommand   `cmd:"" help:"Write the credentials of a process on another machine."`
@@ -45,6 +46,8 @@ type commands struct {
 	Test     testCommand     `cmd:"" help:"Run the scenarios beside signatures."`
 	Whatif   whatifCommand   `cmd:"" help:"Say from a trainer's operation timeline who makes its steps long."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 
 	Completion completionCommand `cmd:"" help:"Print what bash, zsh or fish needs to complete commands."`
 }
@@ -84,7 +87,8 @@ func main() {
 func run(sh *shell, args []string) int {
 	code := -1 // set by --help, which kong answers itself
 	parser, err := kong.New(&commands{}, kong.Name("quintet"), kong.Description(description), kong.Writers(sh.out, sh.err),
-		kong.Exit(func(c int) { code = c }), kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Exit(func(c int) { code = c }), kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ValueFormatter(withDefault), kong.Vars{"version": program()})
 	if err != nil {
 		sh.warn("%v", err)
 		return exitWrong
@@ -97,7 +101,7 @@ func run(sh *shell, args []string) int {
 		return code
 	}
 	if err != nil {
-		sh.warn("%v (see quintet --help)", err)
+		sh.warn("%v%s (see quintet --help)", err, suggestion(parser.Model.Node, err))
 		return exitUsage
 	}
 	err = parsed.Run(sh, parser)
@@ -108,6 +112,6 @@ func run(sh *shell, args []string) int {
 	case errors.As(err, &quiet):
 		return int(quiet)
 	}
-	sh.warn("%v", err)
+	sh.warn("%v", occupied(err))
 	return exitWrong
 }

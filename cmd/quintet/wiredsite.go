@@ -185,7 +185,7 @@ func parseFault(s string) (due, error) {
 	name, where, placed := strings.Cut(s, "@")
 	d := due{name: name}
 	if k := fault.Find(name); k == nil {
-		return d, fmt.Errorf("no kind of fault is called %q", name)
+		return d, fmt.Errorf("unknown fault %q%s (--fault help lists them)", name, nearestFault(name))
 	}
 	if !placed {
 		return d, nil

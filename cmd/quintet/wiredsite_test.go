@@ -73,7 +73,7 @@ func TestADrillOverTheWire(t *testing.T) {
 	}
 	text := strings.Join(verdict, "\n")
 	before, after, over := strings.Cut(text, "lab: the drill is over\n")
-	if !over || strings.Contains(before, secret) || !strings.Contains(after, secret+" at gpu:n0001/2 for 10m0s\nlab:   told rightly, ") || strings.Contains(after, "besides") {
+	if !over || strings.Contains(before, secret) || !strings.Contains(after, secret+" at gpu:n0001/2 for 10m0s\nlab:   right, ") || strings.Contains(after, "also reported") {
 		t.Errorf("the lab said:\n%s", text)
 	}
 	t.Log(after)
