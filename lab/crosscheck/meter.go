@@ -80,8 +80,12 @@ func (r *recorder) wires(w *world) {
 		a, b := touch(f.port), touch(w.site.ports[f.port].peer)
 		a.rate[sent] += f.rate
 		b.rate[received] += f.rate
-		a.rate[waited] += f.wait
-		b.rate[held] += f.wait
+		wait := f.wait
+		if wait < .05 { // bursts differ from exchange to exchange
+			wait *= .4 + 1.2*uniform(r.plan.seed, uint64(f.port), uint64(w.now*100))
+		}
+		a.rate[waited] += wait
+		b.rate[held] += wait
 		a.rate[marked] += f.marks
 		r.queue(w, a, f)
 		r.damage(w, a, b, f)

@@ -174,10 +174,21 @@ func (v *solver) queues() []int {
 		if taken := v.f.cond.taken(p); taken < 1 && rate >= .97*s.capacity {
 			s.wait = 1 - taken // what is behind the cable does not take what it could carry
 		}
-		s.wait = max(s.wait, v.held[p])
+		s.wait = max(s.wait, v.held[p], v.bursts(s))
 		v.mark(s)
 	}
 	return out
+}
+
+// bursts returns the share of time that a port waits for bursts that meet
+// further on, as ports do in health: most where nothing slows the senders, and
+// more at some ports than at others.
+func (v *solver) bursts(s *flowState) float64 {
+	most := .02
+	if v.f.site.ecn {
+		most = .004
+	}
+	return most * uniform(uint64(s.port), 83) * math.Pow(s.rate/v.f.site.speed, 2)
 }
 
 // mark sets the marks of a port: of a standing queue, or of bursts that meet.
