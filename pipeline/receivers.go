@@ -31,7 +31,7 @@ func (s *service) receivers() ([]notify.Receiver, error) {
 		if r.Alerts {
 			kinds = append(kinds, notify.KindAlert)
 		}
-		out = append(out, notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Notes: r.Notes, Timeout: r.Timeout})
+		out = append(out, notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Notes: r.Notes, Corrections: !r.Figures, Timeout: r.Timeout})
 	}
 	return out, nil
 }

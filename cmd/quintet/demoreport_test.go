@@ -46,7 +46,7 @@ func TestDemoReport(t *testing.T) {
 }
 
 func TestSuggestionAndDistance(t *testing.T) {
-	for words, want := range map[string]string{"replya": `did you mean "replay"`, "sevre": `did you mean "serve"`, "replay x --jsno": `did you mean "--json"`, "frobnicate": ""} {
+	for words, want := range map[string]string{"replya": `did you mean "replay"`, "sevre": `did you mean one of "serve"`, "replay x --jsno": `did you mean "--json"`, "frobnicate": ""} {
 		var out, errs bytes.Buffer
 		if code := run(&shell{t.Context(), &out, &errs}, strings.Fields(words)); code != exitUsage {
 			t.Errorf("%s: exit code %d", words, code)

@@ -61,6 +61,7 @@ type Receiver struct {
 	Risks      bool
 	Alerts     bool // of our own rules
 	Notes      bool
+	Figures    bool // revisions that change nothing but figures, too
 
 	Kind       string
 	URL        string            // webhook, pagerduty, cloudevents
@@ -201,7 +202,7 @@ func (r *reader) routesLead(n *yaml.Node, f *File) {
 
 func (r *reader) receiver(n *yaml.Node, f *File) {
 	c := Receiver{Headers: map[string]string{}, Labels: map[string]string{}}
-	r.mapping(n, "notify: receivers: ", append(r.kinds(&c), r.text("name", &c.Name), r.texts("severities", &c.Severities), r.truth("risks", &c.Risks), r.truth("alerts", &c.Alerts), r.truth("notes", &c.Notes))...)
+	r.mapping(n, "notify: receivers: ", append(r.kinds(&c), r.text("name", &c.Name), r.texts("severities", &c.Severities), r.truth("risks", &c.Risks), r.truth("alerts", &c.Alerts), r.truth("notes", &c.Notes), r.truth("figures", &c.Figures))...)
 	switch same := func(o Receiver) bool { return o.Name == c.Name }; {
 	case !receiverName.MatchString(c.Name):
 		r.fail(n, "notify: receivers: name: want letters, digits, - and _, 64 at most")

@@ -27,6 +27,7 @@ const (
 	OutcomeSilenced  = "silenced"  // by a silence or by maintenance
 	OutcomeInhibited = "inhibited" // it follows from another incident
 	OutcomeFlapping  = "flapping"  // it comes and goes
+	OutcomeUnchanged = "unchanged" // the receiver knows all but figures of it
 )
 
 // Delivery is where one incident stands with one receiver: what is settled and
@@ -62,6 +63,10 @@ type Delivery struct {
 	// the last one that was told resolved the incident.
 	Last   uint64 `json:"last_sequence,omitempty"`
 	Closed bool   `json:"closed,omitempty"`
+	// Content is what Revision states beside figures, Known what the revision that
+	// was delivered last does.
+	Content string `json:"content,omitempty"`
+	Known   string `json:"known,omitempty"`
 	// Log is why each of the last revisions was told or was not, the oldest first.
 	Log []Decision `json:"log,omitempty"`
 
@@ -169,6 +174,7 @@ func (d Delivery) claim(rev pending, skipped int, c claimant) Delivery {
 	d.State, d.Outcome, d.By, d.Address, d.At, d.Lease = StateClaimed, "", c.by, c.address, c.at, Seconds(c.lease)
 	d.Next, d.Status, d.Reason, d.Unanswered, d.Newest = time.Time{}, 0, "", false, 0
 	d.Skipped += skipped
+	d.Content = rev.content()
 	d.Closed = rev.resolved
 	if !again {
 		d.Notice = rev.notice
@@ -197,7 +203,7 @@ func (d Delivery) settle(outcome string, now time.Time, a Answer) Delivery {
 	switch outcome {
 	case OutcomeDelivered:
 		d.Delivered++
-		d.Last = d.Sequence
+		d.Last, d.Known = d.Sequence, d.Content
 	case OutcomeDead:
 		d.Dead++
 	}

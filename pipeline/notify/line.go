@@ -1,8 +1,13 @@
 package notify
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -40,6 +45,37 @@ type line struct {
 	// when it was seen first.
 	claim   uint64
 	claimed time.Time
+}
+
+// content is what a revision states beside figures; empty where that cannot be
+// read.
+func (p pending) content() string {
+	if p.told == nil {
+		return ""
+	}
+	return p.told.content
+}
+
+// contentOf is the state, kind, severity, root, signature and jobs of an
+// incident, with the jobs' states: what makes a revision a correction.
+func contentOf(in *explain.Incident) string {
+	parts := []string{in.State, in.Kind, in.Severity, in.Root.Entity.String(), in.Root.Signature}
+	var jobs []string
+	for _, j := range in.Impact.Jobs {
+		jobs = append(jobs, j.Job.String()+" "+j.State)
+	}
+	slices.Sort(jobs)
+	sum := sha256.Sum256([]byte(strings.Join(append(parts, jobs...), "\n")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// corrections returns the items behind those that state nothing but figures
+// beside what the receiver knows.
+func corrections(items []pending, held Delivery) []pending {
+	for len(items) > 0 && held.toldOpen() && held.Known != "" && !items[0].resolved && items[0].content() == held.Known {
+		items = items[1:]
+	}
+	return items
 }
 
 // choose returns the place of the revision to be told next: the first, unless it

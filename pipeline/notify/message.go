@@ -55,6 +55,7 @@ type telling struct {
 	jobs     []telemetry.Entity
 	chain    []telemetry.Entity
 	entities []telemetry.Entity
+	content  string // what it states beside figures; empty of a group of alerts
 }
 
 // read finds out what a revision says. What cannot be read is told all the same.
@@ -74,6 +75,9 @@ func tell(in *explain.Incident, owners []match.Owner) *telling {
 	}
 	for _, l := range in.Chain {
 		t.chain = append(t.chain, l.Entity)
+	}
+	if in.Kind != KindAlert {
+		t.content = contentOf(in)
 	}
 	t.flap = flapKey{root: t.root, signature: in.Root.Signature}
 	if len(t.jobs) > 0 {

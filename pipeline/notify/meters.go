@@ -31,7 +31,7 @@ func newMeters(set *metrics.Set, receiver string) meters {
 	}
 	m.owed.Set(0)
 	m.gone.Set(0)
-	for _, o := range []string{OutcomeDelivered, OutcomeDead, OutcomeGone, OutcomeForgotten, OutcomeUnrouted, OutcomeSilenced, OutcomeInhibited, OutcomeFlapping} {
+	for _, o := range []string{OutcomeDelivered, OutcomeDead, OutcomeGone, OutcomeForgotten, OutcomeUnrouted, OutcomeSilenced, OutcomeInhibited, OutcomeFlapping, OutcomeUnchanged} {
 		m.count("quintet_notify_deliveries_total", "outcome", o).Add(0)
 	}
 	return m

@@ -66,8 +66,12 @@ type Receiver struct {
 	// An incident that it was told of is told to its end.
 	Severities []string
 	Kinds      []string
-	Notes      bool          // it wants to hear who has acknowledged and whose it is
-	Timeout    time.Duration // of one attempt; 0 means 15 s
+	// Corrections passes over revisions that change nothing but figures of what the
+	// receiver knows: slowdown, confidence, blind spots. What opens, corrects or
+	// resolves is sent.
+	Corrections bool
+	Notes       bool          // it wants to hear who has acknowledged and whose it is
+	Timeout     time.Duration // of one attempt; 0 means 15 s
 	// Concurrent is how many attempts may be under way at once, for as many
 	// incidents; 0 means 1, and then a killed process repeats one at most.
 	Concurrent int

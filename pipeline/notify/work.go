@@ -46,6 +46,13 @@ func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time
 		k.item = left[len(left)-1]
 		return d.withhold(t, k, StateSettled, muted{outcome: OutcomeUnrouted, why: k.item.refused})
 	}
+	if d.r.Corrections {
+		last := items[len(items)-1]
+		if items = corrections(items, held); len(items) == 0 {
+			k.item = last
+			return d.withhold(t, k, StateSettled, muted{outcome: OutcomeUnchanged, why: "only figures have changed"})
+		}
+	}
 	settled = items[0].number - 1
 	i, m, state := d.gate(items, held)
 	switch {
