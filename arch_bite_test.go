@@ -19,6 +19,11 @@ var bites = []struct {
 	{"logger", "import of log/slog in the pure wing", impureImports, `package p; import _ "log/slog"`},
 	{"lawful import", "", impureImports, `package p; import _ "slices"`},
 
+	{"dialect", `"told" in`, foreignWords, `package p; const s = "a frame cannot be told"`},
+	{"dialect in a tag", `"Heard" in`, foreignWords, "package p; type t struct { f int `help:\"Heard of late.\"` }"},
+	{"plain English", "", foreignWords, `package p; const s = "encoding a frame failed"`},
+	{"an identifier of a format", "", foreignWords, `package p; const s = "told"`},
+
 	{"clock", "time.Now in the pure wing", impureNames, `package p; import "time"; func f() any { return time.Now() }`},
 	{"clock as a value", "time.Now in the pure wing", impureNames, `package p; import "time"; func f() func() time.Time { return time.Now }`},
 	{"clock under another name", "time.Since in the pure wing", impureNames, `package p; import . "time"; func f(t Time) Duration { return Since(t) }`},

@@ -184,7 +184,7 @@ func (s *supervisor) tell() {
 	now := telemetry.Time(time.Now().UnixNano())
 	r, err := s.feed.Frame(telemetry.Instant{Source: now, Received: now}, s.words, nil)
 	if err != nil {
-		s.log.Error("health of collectors cannot be told", "err", err)
+		s.log.Error("encoding the health of collectors failed", "err", err)
 		return
 	}
 	s.emitter.Emit(r)

@@ -26,7 +26,7 @@ const (
 )
 
 // errReturned stands for a Run that returned nil although nobody asked it to.
-var errReturned = errors.New("returned before it was told to")
+var errReturned = errors.New("Run returned before the service stopped")
 
 // worker keeps one collector running and remembers how it does.
 type worker struct {

@@ -26,7 +26,7 @@ func (s *service) openLog(ctx context.Context) (err error) {
 		RetainBytes: n.RetainBytes, Copies: n.Copies, Metrics: s.metrics, Logger: s.part("bus")}
 	if n.Embedded {
 		if !s.c.Roles[Store] {
-			return fmt.Errorf("nats: the log is in a server of our own, and this process (roles %s) does not hold it: say nats.urls of the one that does", s.c.Roles)
+			return fmt.Errorf("nats: the log is embedded in another process, and this one (roles %s) has no nats.urls: set nats.urls to that process", s.c.Roles)
 		}
 		if err := s.startServer(ctx, &cfg); err != nil {
 			return err

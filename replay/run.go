@@ -127,7 +127,7 @@ func (p *play) restore(rec *Recording) error {
 	p.after, err = p.runner.Restore(snapshot)
 	switch {
 	case errors.Is(err, engine.ErrSnapshotEngine), errors.Is(err, engine.ErrSnapshotRules):
-		p.out.Warnings = append(p.out.Warnings, fmt.Sprintf("begins cold: %v", err))
+		p.out.Warnings = append(p.out.Warnings, fmt.Sprintf("no history before this time: %v", err))
 		return nil
 	case err != nil:
 		return fmt.Errorf("replay %s: %w", rec.Path, err)

@@ -11,13 +11,13 @@ func carriedMetrics() []Metric {
 		Metric{Name: "gpu_last_xid", Help: "The code of the latest XID, 0 if there was none: neither when nor how often. XIDs are counted from the kernel's log.", Origin: "DCGM field 230 XID_ERRORS"},
 		Metric{Name: "gpu_pcie_rx_bytes_per_second", Unit: "bytes_per_second", Help: "Bytes received over PCIe, headers included.", Origin: "DCGM field 1010 PCIE_RX_BYTES"},
 		Metric{Name: "gpu_pcie_tx_bytes_per_second", Unit: "bytes_per_second", Help: "Bytes sent over PCIe, headers included.", Origin: "DCGM field 1009 PCIE_TX_BYTES"},
-		Metric{Name: "gpu_xid_errors_total", Unit: "errors", Rise: Worse, Help: "XIDs of the GPU in the kernel's log, repeats too; each kind is told as an event.", Origin: "NVIDIA, XID errors: NVRM: Xid lines"},
+		Metric{Name: "gpu_xid_errors_total", Unit: "errors", Rise: Worse, Help: "XIDs of the GPU in the kernel's log, repeats too; each kind is reported as an event.", Origin: "NVIDIA, XID errors: NVRM: Xid lines"},
 	)
 	nvlink := like(Metric{Domain: Computing, Kinds: kinds(NVLink, GPU)},
 		Metric{Name: "nvlink_rx_bytes_per_second", Unit: "bytes_per_second", Help: "Bytes received over NVLink, as the device's own mean.", Origin: "DCGM field 1012 NVLINK_RX_BYTES"},
 		Metric{Name: "nvlink_tx_bytes_per_second", Unit: "bytes_per_second", Help: "Bytes sent over NVLink, as the device's own mean.", Origin: "DCGM field 1011 NVLINK_TX_BYTES"},
 		Metric{Name: "nvlink_xmit_wait_ticks_total", Unit: "ticks", Rise: Worse, Help: "Ticks in which there was data to send and no credit; how long a tick is, is not known.", Origin: "NMX-T PortXmitWait"},
-		Metric{Name: "nvswitch_sxid_errors_total", Unit: "errors", Rise: Worse, Kinds: kinds(NVSwitch), Help: "SXids of the switch in the kernel's log, repeats too; each kind is told as an event.", Origin: "NVIDIA, fabric manager guide: SXid lines"},
+		Metric{Name: "nvswitch_sxid_errors_total", Unit: "errors", Rise: Worse, Kinds: kinds(NVSwitch), Help: "SXids of the switch in the kernel's log, repeats too; each kind is reported as an event.", Origin: "NVIDIA, fabric manager guide: SXid lines"},
 	)
 	host := like(Metric{Domain: Computing, Kinds: kinds(Node, NIC, GPU), Unit: "errors", Rise: Worse},
 		Metric{Name: "pcie_aer_errors_total", Help: "Errors that a PCIe device or its root port reported to the kernel.", Origin: "Linux: AER lines of the kernel's log"},
@@ -44,7 +44,7 @@ func carriedPlantMetrics() []Metric {
 // carriedManagerMetrics are an InfiniBand subnet's manager as it answers.
 func carriedManagerMetrics() []Metric {
 	return like(Metric{Domain: Network, Kinds: kinds(SM), Unit: "1"},
-		Metric{Name: "sm_up", Type: StateOf, Rise: Better, Help: "1 while a master manages the subnet; who it is, is told by sm_master_changed.", Origin: "InfiniBand 1.4, SMInfo SMState"},
+		Metric{Name: "sm_up", Type: StateOf, Rise: Better, Help: "1 while a master manages the subnet; sm_master_changed reports which.", Origin: "InfiniBand 1.4, SMInfo SMState"},
 		Metric{Name: "sm_priority", Help: "Priority of the manager that answers.", Origin: "InfiniBand 1.4, SMInfo Priority"},
 		Metric{Name: "sm_activity_total", Unit: "sweeps", Width: 32, Help: "The manager's heartbeat.", Origin: "InfiniBand 1.4, SMInfo ActCount"},
 	)

@@ -126,7 +126,7 @@ func pensandoMetrics() []Metric {
 		row{"ionic_tx_priority_pause_frames_total", "FRAMES_TX_PRIPAUSE", "Priority pause frames sent."},
 		row{"ionic_tx_bad_frames_total", "FRAMES_TX_BAD", "Bad frames sent, of all sorts."},
 		row{"ionic_tx_dropped_frames_total", "FRAMES_TX_DROPPED", "Frames dropped that were to be sent."},
-		row{"ionic_fec_correctable_words_total", "RSFEC_CORRECTABLE_WORD", "Codewords mended."},
-		row{"ionic_fec_symbol_errors_total", "RSFEC_CH_SYMBOL_ERR_CNT", "Symbols mended."},
+		row{"ionic_fec_correctable_words_total", "RSFEC_CORRECTABLE_WORD", "Codewords corrected."},
+		row{"ionic_fec_symbol_errors_total", "RSFEC_CH_SYMBOL_ERR_CNT", "Symbols corrected."},
 	)
 }

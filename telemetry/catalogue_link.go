@@ -12,7 +12,7 @@ func linkMetrics() []Metric {
 	)
 	wide := like(Metric{Domain: Network, Kinds: kinds(NIC, Port), Rise: Worse, Detectors: shapes(ShapeBurst)},
 		Metric{Name: "port_fec_uncorrectable_total", Unit: "codewords", Help: "Codewords that forward error correction could not mend: packets were lost.", Origin: "SAI IF_IN_FEC_NOT_CORRECTABLE_FRAMES; OpenConfig fec-uncorrectable-blocks"},
-		Metric{Name: "port_fec_corrected_bits_total", Unit: "bits", Detectors: shapes(ShapeDrift), Help: "Bits mended by forward error correction.", Origin: "ethtool rx_corrected_bits_phy; SAI IF_IN_FEC_CORRECTED_BITS"},
+		Metric{Name: "port_fec_corrected_bits_total", Unit: "bits", Detectors: shapes(ShapeDrift), Help: "Bits corrected by forward error correction.", Origin: "ethtool rx_corrected_bits_phy; SAI IF_IN_FEC_CORRECTED_BITS"},
 		Metric{Name: "port_pcs_symbol_errors_total", Unit: "errors", Help: "Symbols that were no code, on Ethernet.", Origin: "ethtool rx_pcs_symbol_err_phy; OpenConfig in-symbol-error"},
 		Metric{Name: "port_lane_errors_total", Unit: "bits", Help: "Raw bit errors of a lane, summed over lanes.", Origin: "ethtool rx_err_lane_[l]_phy"},
 		Metric{Name: "port_rx_crc_errors_total", Unit: "packets", Help: "Packets with a wrong frame check sequence.", Origin: "OpenConfig in-fcs-errors, in-crc-errors; ethtool rx_crc_errors_phy"},
@@ -22,7 +22,7 @@ func linkMetrics() []Metric {
 		Metric{Name: "port_link_downs_total", Unit: "events", Width: 8, Help: "Times the link failed to retrain and went down.", Origin: "InfiniBand PMA LinkDownedCounter, counters/link_downed; ethtool link_down_events_phy; OpenConfig carrier-transitions"},
 		Metric{Name: "port_link_recoveries_total", Unit: "events", Width: 8, Help: "Times the link retrained and came back.", Origin: "InfiniBand PMA LinkErrorRecoveryCounter, counters/link_error_recovery"},
 		Metric{Name: "port_rx_errors_total", Unit: "packets", Help: "Packets received with an error.", Origin: "InfiniBand PMA PortRcvErrors, counters/port_rcv_errors; OpenConfig in-errors"},
-		Metric{Name: "port_rx_remote_physical_errors_total", Unit: "packets", Help: "Packets that somebody before us had marked bad.", Origin: "InfiniBand PMA PortRcvRemotePhysicalErrors, counters/port_rcv_remote_physical_errors"},
+		Metric{Name: "port_rx_remote_physical_errors_total", Unit: "packets", Help: "Packets that an earlier hop had marked bad.", Origin: "InfiniBand PMA PortRcvRemotePhysicalErrors, counters/port_rcv_remote_physical_errors"},
 		Metric{Name: "port_rx_switch_relay_errors_total", Unit: "packets", Help: "Packets that a switch could not forward.", Origin: "InfiniBand PMA PortRcvSwitchRelayErrors, counters/port_rcv_switch_relay_errors"},
 		Metric{Name: "port_tx_constraint_errors_total", Unit: "packets", Width: 8, Help: "Packets not sent: partition or raw filter.", Origin: "InfiniBand PMA PortXmitConstraintErrors, counters/port_xmit_constraint_errors"},
 		Metric{Name: "port_rx_constraint_errors_total", Unit: "packets", Width: 8, Help: "Packets not taken: partition or raw filter.", Origin: "InfiniBand PMA PortRcvConstraintErrors, counters/port_rcv_constraint_errors"},

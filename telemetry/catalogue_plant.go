@@ -4,7 +4,7 @@ package telemetry
 func powerMetrics() []Metric {
 	return like(Metric{Domain: Power, Rise: Neutral},
 		Metric{Name: "node_power_watts", Unit: "watts", Kinds: kinds(Node), Detectors: shapes(ShapeShift, ShapePeer), Help: "Power taken by a node.", Origin: "Redfish EnvironmentMetrics PowerWatts; DCMI power reading"},
-		Metric{Name: "rack_power_watts", Unit: "watts", Kinds: kinds(Rack, PDU, Shelf, Row), Detectors: shapes(ShapeShift, ShapePeer), Help: "Power taken by a rack or what stands in for it.", Origin: "Redfish PowerDistribution, PowerShelf"},
+		Metric{Name: "rack_power_watts", Unit: "watts", Kinds: kinds(Rack, PDU, Shelf, Row), Detectors: shapes(ShapeShift, ShapePeer), Help: "Power drawn by a rack or its equivalent.", Origin: "Redfish PowerDistribution, PowerShelf"},
 		Metric{Name: "rack_power_limit_watts", Unit: "watts", Kinds: kinds(Rack, PDU, Shelf, Row), Rise: Better, Detectors: shapes(ShapeLevel), Help: "The power that it may take.", Origin: "Redfish PowerLimitWatts"},
 		Metric{Name: "node_power_limit_watts", Unit: "watts", Kinds: kinds(Node), Rise: Better, Detectors: shapes(ShapeLevel), Help: "The power that a node may take.", Origin: "Redfish PowerLimitWatts"},
 		Metric{Name: "feed_up", Unit: "1", Type: StateOf, Kinds: kinds(Feed, PDU, UPS, Breaker), Rise: Better, Detectors: shapes(ShapeLevel, ShapeFlap), Help: "1 while the feed supplies.", Origin: "Redfish Circuit and Outlet Status; UPS-MIB upsInputVoltage"},

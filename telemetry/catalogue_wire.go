@@ -8,7 +8,7 @@ func wireMetrics() []Metric {
 		Metric{Name: "port_tx_packets_total", Unit: "packets", Help: "Packets sent.", Origin: "OpenConfig out-pkts; ethtool tx_packets_phy, tx_prio[p]_packets; PMA port_xmit_packets"},
 		Metric{Name: "port_rx_packets_total", Unit: "packets", Help: "Packets received.", Origin: "OpenConfig in-pkts; ethtool rx_packets_phy, rx_prio[p]_packets; PMA port_rcv_packets"},
 		Metric{Name: "port_tx_unicast_packets_total", Unit: "packets", Help: "Unicast packets sent.", Origin: "PMA unicast_xmit_packets"},
-		Metric{Name: "port_rx_unicast_packets_total", Unit: "packets", Help: "Unicast packets received; that it exists says the data counters are 64-bit.", Origin: "PMA unicast_rcv_packets"},
+		Metric{Name: "port_rx_unicast_packets_total", Unit: "packets", Help: "Unicast packets received; present only where data counters are 64-bit.", Origin: "PMA unicast_rcv_packets"},
 		Metric{Name: "port_tx_multicast_packets_total", Unit: "packets", Help: "Multicast packets sent.", Origin: "PMA multicast_xmit_packets"},
 		Metric{Name: "port_rx_multicast_packets_total", Unit: "packets", Help: "Multicast packets received.", Origin: "PMA multicast_rcv_packets"},
 	)
@@ -37,15 +37,15 @@ func wireMetrics() []Metric {
 // pauseMetrics are flow control: RoCE's pause and InfiniBand's missing credits.
 func pauseMetrics() []Metric {
 	return like(Metric{Domain: Network, Kinds: kinds(NIC, Port, Queue), Rise: Worse, Detectors: shapes(ShapeBurst)},
-		Metric{Name: "port_pfc_tx_pause_frames_total", Unit: "frames", Evidence: true, Help: "Pause frames by which this port told its peer to stop.", Origin: "IEEE 802.1Qbb; ethtool tx_prio[p]_pause; SAI PFC_<p>_TX_PKTS"},
-		Metric{Name: "port_pfc_rx_pause_frames_total", Unit: "frames", Evidence: true, Help: "Pause frames by which this port was told to stop.", Origin: "IEEE 802.1Qbb; ethtool rx_prio[p]_pause; SAI PFC_<p>_RX_PKTS"},
+		Metric{Name: "port_pfc_tx_pause_frames_total", Unit: "frames", Evidence: true, Help: "Pause frames sent: this port paused its peer.", Origin: "IEEE 802.1Qbb; ethtool tx_prio[p]_pause; SAI PFC_<p>_TX_PKTS"},
+		Metric{Name: "port_pfc_rx_pause_frames_total", Unit: "frames", Evidence: true, Help: "Pause frames received: the peer paused this port.", Origin: "IEEE 802.1Qbb; ethtool rx_prio[p]_pause; SAI PFC_<p>_RX_PKTS"},
 		Metric{Name: "port_pfc_tx_pause_seconds_total", Unit: "seconds", Evidence: true, Help: "Time for which this port held its peer stopped.", Origin: "ethtool tx_prio[p]_pause_duration (µs); SAI PFC_<p>_TX_PAUSE_DURATION_US; Cumulus out-pause-duration (µs)"},
 		Metric{Name: "port_pfc_rx_pause_seconds_total", Unit: "seconds", Evidence: true, Help: "Time for which this port was held stopped by its peer.", Origin: "ethtool rx_prio[p]_pause_duration (µs); SAI PFC_<p>_RX_PAUSE_DURATION_US; Cumulus in-pause-duration (µs)"},
 		Metric{Name: "port_pfc_tx_pause_transitions_total", Unit: "events", Help: "Times this port began or ended to hold its peer.", Origin: "bnxt_en pfc_pri<p>_tx_transitions"},
 		Metric{Name: "port_pfc_rx_pause_transitions_total", Unit: "events", Help: "Changes from stopped to running seen on this priority.", Origin: "ethtool rx_prio[p]_pause_transition; SAI PFC_<p>_ON2OFF_RX_PKTS"},
 		Metric{Name: "port_global_tx_pause_frames_total", Unit: "frames", Help: "802.3x pause frames sent, for all priorities at once.", Origin: "IEEE 802.3 annex 31B; ethtool tx_global_pause; OpenConfig out-mac-pause-frames"},
 		Metric{Name: "port_global_rx_pause_frames_total", Unit: "frames", Help: "802.3x pause frames received.", Origin: "IEEE 802.3 annex 31B; ethtool rx_global_pause; OpenConfig in-mac-pause-frames"},
-		Metric{Name: "port_global_tx_pause_seconds_total", Unit: "seconds", Help: "Time for which 802.3x pause of ours held the peer.", Origin: "ethtool tx_global_pause_duration (µs)"},
+		Metric{Name: "port_global_tx_pause_seconds_total", Unit: "seconds", Help: "Time for which 802.3x pause frames of this port paused the peer.", Origin: "ethtool tx_global_pause_duration (µs)"},
 		Metric{Name: "port_global_rx_pause_seconds_total", Unit: "seconds", Help: "Time for which 802.3x pause held this port.", Origin: "ethtool rx_global_pause_duration (µs)"},
 		Metric{Name: "port_global_rx_pause_transitions_total", Unit: "events", Help: "Changes from stopped to running by 802.3x pause.", Origin: "ethtool rx_global_pause_transition"},
 		Metric{Name: "port_pfc_watchdog_storms_total", Unit: "events", Help: "Times the PFC watchdog declared a storm and took the queue out of lossless service.", Origin: "SONiC PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED"},

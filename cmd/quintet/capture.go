@@ -173,7 +173,7 @@ func (c *captureCommand) tell(sh *shell) error {
 	i := rec.Trace.Info()
 	begins := "begins with a snapshot"
 	if i.Cold {
-		begins = "begins cold"
+		begins = "no history before this time"
 	}
 	_, err = fmt.Fprintf(sh.out, "%s: %d entries, %s to %s; %s\n", c.Output, i.Entries, i.First, i.Last, begins)
 	return err

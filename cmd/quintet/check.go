@@ -49,7 +49,7 @@ func (v *verdict) end() error {
 
 // checkRules checks signatures, Prometheus rules and dashboards.
 type checkRules struct {
-	Paths []string `arg:"" optional:"" help:"Folders or files: signatures, Prometheus rules (.yml), Grafana dashboards (.json). Without any, rules/signatures of the working directory, else ours of both sorts."`
+	Paths []string `arg:"" optional:"" help:"Folders or files: signatures, Prometheus rules (.yml), Grafana dashboards (.json). Default: rules/signatures of the working directory, else the built-in signatures and rules."`
 }
 
 // Run checks every root by itself.
@@ -132,7 +132,7 @@ func (v *verdict) trace(path string) error {
 	case err != nil:
 		return err
 	}
-	begins := "begins cold"
+	begins := "no history before this time"
 	if !in.Cold {
 		begins = fmt.Sprintf("begins with a snapshot of %d bytes", in.Snapshot)
 	}

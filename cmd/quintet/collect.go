@@ -11,7 +11,7 @@ import (
 
 // collectCommand is the collectors alone: for a host or a rack.
 type collectCommand struct {
-	Config      string   `placeholder:"FILE" help:"The configuration; without one, the host it stands on is read."`
+	Config      string   `placeholder:"FILE" help:"The configuration; default: read this host."`
 	Once        bool     `help:"Read every source once, then exit."`
 	Print       bool     `help:"With --once: print what would be sent, as OpenMetrics."`
 	NATS        []string `name:"nats" placeholder:"URL" help:"Where the log is, in place of the configuration's nats.urls."`
@@ -47,7 +47,7 @@ func (c *collectCommand) Run(sh *shell) error {
 	override(&file.NATS.Credentials, c.Credentials)
 	override(&file.Data, c.Data)
 	if file.NATS.Embedded {
-		return errors.New("collect: say where the log is: --nats URL and --credentials FILE, or nats.urls and nats.credentials in the configuration (or --once --print to see what would be sent)")
+		return errors.New("collect: address of the log required: --nats URL and --credentials FILE, or nats.urls and nats.credentials in the configuration (or --once --print to see what would be sent)")
 	}
 	s, err := newService(sh, file, c.LogLevel)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *collectCommand) once(sh *shell, specs []collectors.Spec) error {
 	for _, s := range specs {
 		r, ok := s.Collector.(reader)
 		if !ok {
-			sh.warn("%s: is told of things; there is nothing to read once", s.Name)
+			sh.warn("%s: push-only collector: --once is not supported", s.Name)
 			continue
 		}
 		if err := r.Once(sh.ctx, p); err != nil {

@@ -123,7 +123,7 @@ func (r *coverageReport) ago(at *time.Time) string {
 
 func (c *coverageCommand) sources(w io.Writer, r *coverageReport, all []sourceState) {
 	silent := 0
-	fmt.Fprintln(w, "DOMAIN\tMETRICS\tSERIES\tLAST HEARD")
+	fmt.Fprintln(w, "DOMAIN\tMETRICS\tSERIES\tLAST SAMPLE")
 	for _, d := range r.Domains {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s ago\n", d.Domain, d.Metrics, d.Series, r.ago(d.Latest))
 	}
@@ -132,7 +132,7 @@ func (c *coverageCommand) sources(w io.Writer, r *coverageReport, all []sourceSt
 			silent++
 		}
 	}
-	fmt.Fprintf(w, "\n%d sources, %d silent\n", len(all), silent)
+	fmt.Fprintf(w, "\n%d sources, %d stale\n", len(all), silent)
 	slices.SortStableFunc(all, func(a, b sourceState) int { return cmp.Compare(a.name(), b.name()) })
 	for _, s := range all {
 		if s.Silent || c.All {
@@ -153,7 +153,7 @@ func requirements(w io.Writer, r *coverageReport) {
 }
 
 func (c *coverageCommand) faults(w io.Writer, r *coverageReport) {
-	fmt.Fprintln(w, "\nFAULT\tSIGHT\tFOR WANT OF\tWHICH WOULD TELL")
+	fmt.Fprintln(w, "\nFAULT\tSIGHT\tMISSING METRIC\tWOULD DISTINGUISH")
 	clear := 0
 	for _, x := range r.Faults {
 		if x.Sight == "clear" {
@@ -166,5 +166,5 @@ func (c *coverageCommand) faults(w io.Writer, r *coverageReport) {
 			fmt.Fprintf(w, "%s\t%s\t%s of %s (%d of %d)\t%s\n", x.Signature, x.Sight, m.Metric, m.On, m.Entities, m.Of, m.WouldTell)
 		}
 	}
-	fmt.Fprintf(w, "%d of %d faults can be told from their like\n", clear, len(r.Faults))
+	fmt.Fprintf(w, "%d of %d faults can be distinguished from similar ones\n", clear, len(r.Faults))
 }

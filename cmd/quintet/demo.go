@@ -23,7 +23,7 @@ type demoCommand struct {
 	Past      time.Duration `default:"130s" help:"How much of the recording has already happened when the demo begins."`
 	Listen    string        `default:"127.0.0.1:8420" placeholder:"ADDRESS" help:"Where the page and the API are."`
 	Data      string        `placeholder:"DIR" help:"Keep the log here, and go on with it when started again. Without it, nothing is kept."`
-	Webhook   string        `placeholder:"URL" help:"Tell this receiver, too, signed with the secret in --secret."`
+	Webhook   string        `placeholder:"URL" help:"Deliver to this receiver too, signed with the secret in --secret."`
 	Secret    string        `placeholder:"FILE" help:"The webhook's secret (whsec_…)."`
 	Config    string        `placeholder:"FILE" help:"A configuration, for whatever else is to be set."`
 	LogLevel  string        `default:"warn" enum:"debug,info,warn,error" help:"What is logged: debug, info, warn, error."`

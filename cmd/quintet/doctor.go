@@ -119,7 +119,7 @@ func whySilent(collector string) string {
 	case "scrape":
 		return "does the exporter answer at its address? curl it from where quintet runs"
 	case "receive":
-		return "whoever pushes has stopped: has the job ended without job_ended?"
+		return "the sender has stopped: has the job ended without job_ended?"
 	case "sysfs", "nvml", "logs":
 		return "does quintet collect still run on the host, and can it reach the bus?"
 	case "jobs":

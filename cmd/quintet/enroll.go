@@ -15,16 +15,16 @@ import (
 
 // enrollCommand writes the credentials of a process elsewhere.
 type enrollCommand struct {
-	Name   string   `arg:"" help:"The process: its host's name, usually. It stands in the subjects that it alone may publish to."`
+	Name   string   `arg:"" help:"The process: its host's name, usually. It is part of the subjects that only this process may publish to."`
 	Output string   `short:"o" required:"" placeholder:"FILE" help:"Where the credentials go. They are a secret."`
 	Config string   `placeholder:"FILE" help:"The configuration of the site."`
 	Data   string   `placeholder:"DIR" help:"Where the site's log is, in place of the configuration's data."`
-	Role   []string `default:"collect" enum:"collect,tick,engine,store,notify,web,all" placeholder:"ROLE" help:"What the process may do: collect, unless said otherwise; tick, engine, store, notify, web, all."`
+	Role   []string `default:"collect" enum:"collect,tick,engine,store,notify,web,all" placeholder:"ROLE" help:"What the process may do: collect (default), tick, engine, store, notify, web, all."`
 
-	Nodes    []string       `placeholder:"HOST" help:"Hosts of which a collecting process may state: they and all that is in them. HOST* stands for all that begin so. The host of that NAME, unless said otherwise."`
+	Nodes    []string       `placeholder:"HOST" help:"Hosts that a collecting process may report on, with everything in them. HOST* matches a prefix. Default: the host NAME."`
 	Entities []string       `placeholder:"KIND:NAME" help:"Other entities of which it may state: switch:leaf1, port:leaf1/*."`
-	Jobs     []string       `placeholder:"JOB" help:"With --may jobs: of which jobs. All, unless said otherwise."`
-	Events   []string       `placeholder:"EVENT" help:"Which events it may state. All, unless said otherwise."`
+	Jobs     []string       `placeholder:"JOB" help:"With --may jobs: which jobs. Default: all."`
+	Events   []string       `placeholder:"EVENT" help:"Which events it may report. Default: all."`
 	Budget   map[string]int `placeholder:"WHAT=N" help:"How much it may state, where the default does not fit: series, edges, records_per_second, bytes_per_second, events_per_second."`
 	May      []string       `placeholder:"RIGHT" help:"What else it may state: jobs (steps, failures, placement), maintenance, all."`
 }

@@ -39,7 +39,7 @@ func processName(file *config.File) (string, error) {
 	name, ok := role.Name()
 	switch {
 	case ok && said != "" && said != name:
-		return "", fmt.Errorf("nats: process %q: %s was enrolled for %q, and may publish as nobody else", said, file.NATS.Credentials, name)
+		return "", fmt.Errorf("nats: process %q: %s was enrolled for %q, and may not publish as another process", said, file.NATS.Credentials, name)
 	case ok:
 		return name, nil
 	case said != "":

@@ -46,7 +46,7 @@ func TestEnrolled(t *testing.T) {
 	}{
 		{host, "", []string{"collect"}, "n,1", ""},
 		{host, "n,1", []string{"collect"}, "n,1", ""},
-		{host, "other", nil, "", `nats: process "other": ` + host + ` was enrolled for "n,1", and may publish as nobody else`},
+		{host, "other", nil, "", `nats: process "other": ` + host + ` was enrolled for "n,1", and may not publish as another process`},
 		{host, "", []string{"engine"}, "n,1", "was enrolled as collect:n,1, which does not allow role engine: enroll this process with --role engine"},
 		{both, "", []string{"collect", "engine", "web"}, "n2", ""},
 		{both, "", []string{"collect", "tick"}, "n2", "which does not allow role tick: enroll this process with --role collect,tick"},

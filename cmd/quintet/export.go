@@ -50,7 +50,7 @@ func (c *exportCommand) Run(sh *shell) error {
 		return fmt.Errorf("export: %s: %w", c.Recording, err)
 	}
 	if counts.Unread > 0 {
-		sh.warn("%d frames are left out: nothing says which series they are of", counts.Unread)
+		sh.warn("%d frames are left out: schema not found", counts.Unread)
 	}
 	fmt.Fprintf(sh.out, "%s: %d samples, %d events, %d edges\n", dir, counts.Samples, counts.Events, counts.Edges)
 	if cut != nil {

@@ -48,7 +48,7 @@ func (c *importCSVCommand) Run(sh *shell) error {
 	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return b.WriteTrace(w, program()) }); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	_, err = fmt.Fprintf(sh.out, "%s: %d samples, %d events, %d edges; begins cold\n", c.Output, b.Samples(), len(b.Events), len(b.Edges))
+	_, err = fmt.Fprintf(sh.out, "%s: %d samples, %d events, %d edges; no history before this time\n", c.Output, b.Samples(), len(b.Events), len(b.Edges))
 	return err
 }
 

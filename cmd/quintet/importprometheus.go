@@ -25,7 +25,7 @@ import (
 
 // importPrometheusCommand turns what a Prometheus server holds into a trace.
 type importPrometheusCommand struct {
-	URL      string        `arg:"" name:"url" help:"The server, with what stands before /api/v1, as http://prometheus:9090 or http://mimir/prometheus."`
+	URL      string        `arg:"" name:"url" help:"The server, with what precedes /api/v1, such as http://prometheus:9090 or http://mimir/prometheus."`
 	Output   string        `short:"o" required:"" placeholder:"FILE" help:"The trace to write."`
 	Last     time.Duration `default:"1h" placeholder:"1h" help:"So long before --to."`
 	From     time.Time     `format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME" help:"Since then (RFC 3339), in the place of --last."`
@@ -86,12 +86,12 @@ func (c *importPrometheusCommand) Run(sh *shell) error {
 		sh.warn("%s", c.named(w))
 	}
 	if !slices.ContainsFunc(b.Edges, func(e telemetry.Edge) bool { return e.Relation == telemetry.Runs }) {
-		sh.warn("no job runs anywhere, so that nothing can be said to hurt one: --topology FILE says where jobs run")
+		sh.warn("no placement reported, so no degraded job can be found: state where jobs run with --topology FILE")
 	}
 	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return b.WriteTrace(w, program()) }); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	_, err = fmt.Fprintf(sh.out, "%s: %d samples, %d edges; begins cold\n", c.Output, b.Samples(), len(b.Edges))
+	_, err = fmt.Fprintf(sh.out, "%s: %d samples, %d edges; no history before this time\n", c.Output, b.Samples(), len(b.Edges))
 	return err
 }
 
@@ -190,7 +190,7 @@ func (c *importPrometheusCommand) named(text string) string {
 func (c *importPrometheusCommand) report(sh *shell, got *prometheus.Result) {
 	if n := len(got.Unknown); n > 0 {
 		few := got.Unknown[:min(n, 5)]
-		sh.warn("metrics left out because nothing says what they mean: %d (%s%s); --mapping FILE may", n, strings.Join(few, ", "), map[bool]string{true: " …"}[n > len(few)])
+		sh.warn("metrics left out because no mapping names them: %d (%s%s); add one with --mapping FILE", n, strings.Join(few, ", "), map[bool]string{true: " …"}[n > len(few)])
 	}
 	for _, why := range slices.Sorted(maps.Keys(got.Dropped)) {
 		sh.warn("samples left out as %s: %d", why, got.Dropped[why])

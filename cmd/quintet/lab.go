@@ -15,11 +15,11 @@ import (
 
 // labCommand plays the simulated site.
 type labCommand struct {
-	Trace    string `placeholder:"FILE" help:"Write a run into this trace, and the truth about it beside it: FILE.truth.json for FILE.qtrace. Without it, the site's devices answer on loopback."`
+	Trace    string `placeholder:"FILE" help:"Write a run to this trace, and its truth to FILE.truth.json for FILE.qtrace. Without it, the site's devices answer on loopback."`
 	Site     string `enum:"small,rack,pod,reference," default:"" help:"How large the site is: small (16 GPUs), rack (64), pod (256), reference (16384)."`
 	GPUs     int    `name:"gpus" placeholder:"N" help:"How large the site is, in GPUs; 64 if neither is given."`
 	Fault    string `default:"healthy" placeholder:"NAME[@ENTITY]" help:"The fault, and where it is struck; the seed decides where if not given. NAME+NAME is two at once. help lists all faults."`
-	Severity string `default:"loud" enum:"loud,quiet" help:"How much it hurts, loud or quiet, where it has both."`
+	Severity string `default:"loud" enum:"loud,quiet" help:"Severity, loud or quiet, where the fault has both."`
 	Apart    bool   `help:"Magnitudes and lags as no signature is written against."`
 	Seed     uint64 `default:"1" placeholder:"N" help:"Equal seeds make equal runs."`
 	Lean     bool   `help:"Every series that such devices state (25 a switch port, 40 a GPU, 60 a NIC), not only those that something moves."`
@@ -36,7 +36,7 @@ type labCommand struct {
 	Schedule    string        `placeholder:"FILE" help:"On loopback: which faults come when, a line each: 3m gpu-slow@gpu:n0000/1 2m."`
 	After       time.Duration `default:"2m" help:"On loopback: when --fault comes."`
 	Lasts       time.Duration `default:"5m" help:"On loopback: how long --fault lasts."`
-	Drill       bool          `help:"On loopback: say what was struck, and whether it was found, only when asked by a line on standard input; that ends it. Without --fault and --schedule something of any domain is struck, up to a minute after --after."`
+	Drill       bool          `help:"On loopback: report the injected faults, and whether they were found, only after a line on standard input, which ends the drill. Without --fault and --schedule something of any domain is struck, up to a minute after --after."`
 	Dir         string        `placeholder:"DIR" help:"On loopback: where hosts' trees and certificates are kept; a temporary folder if not given."`
 }
 
@@ -52,7 +52,7 @@ func (c *labCommand) gpus() int {
 func (c *labCommand) Validate() error {
 	switch {
 	case c.GPUs != 0 && c.Site != "":
-		return errors.New("--site and --gpus: one of them says how large the site is")
+		return errors.New("--site and --gpus: mutually exclusive")
 	case c.gpus() < 16 || c.gpus() > 16384:
 		return fmt.Errorf("--gpus: %d: want 16 to 16384", c.GPUs)
 	case c.Cross != "" && c.Out == "":

@@ -63,7 +63,7 @@ func (c *labCommand) wire(sh *shell) error {
 		})
 	})
 	if c.Drill {
-		fmt.Fprintln(sh.out, "lab: a drill: press Enter to be told what was struck, and whether it was found; that ends it")
+		fmt.Fprintln(sh.out, "lab: a drill: press Enter to see the injected faults and whether they were found; that ends it")
 		go truth.ask(ctx, sh, stop)
 	}
 	return w.run(ctx, "http://"+c.Listen)

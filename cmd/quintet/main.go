@@ -20,7 +20,7 @@ const (
 	exitDoubted = 3
 )
 
-const description = `Watches an AI data centre and says which job got slower, by how much, where it began and why.
+const description = `Watches an AI data centre and reports which job got slower, by how much, where it began and why.
 
 Exit codes: 0 sound, done; 1 wrong, failed or different; 2 a wrong flag or argument; 3 sound, but with warnings (check), or not known (health).`
 
@@ -29,9 +29,9 @@ type commands struct {
 	Demo     demoCommand     `cmd:"" help:"Everything in one process, with a simulated site."`
 	Serve    serveCommand    `cmd:"" help:"The service."`
 	Collect  collectCommand  `cmd:"" help:"Only the collectors of a host or a rack; --once --print shows what they would send."`
-	Coverage coverageCommand `cmd:"" help:"Say what a running site shows and hides, and which faults it therefore cannot tell apart."`
+	Coverage coverageCommand `cmd:"" help:"Show what a running site reports and lacks, and which faults it therefore cannot distinguish."`
 	Doctor   doctorCommand   `cmd:"" help:"Print the state of a running site, sources without data and why, and what else is wrong."`
-	Health   healthCommand   `cmd:"" help:"Print the state of a node, for schedulers; the exit code says whether to drain it."`
+	Health   healthCommand   `cmd:"" help:"Print the state of a node, for schedulers; the exit code is whether to drain it."`
 	Capture  captureCommand  `cmd:"" help:"Write a part of a running site's log into a trace."`
 	MCP      mcpCommand      `cmd:"" name:"mcp" help:"Pass a service's tools on to an AI assistant, over standard input and output."`
 	Enroll   enrollCommand   `cmd:"" help:"Write the credentials of a process on another machine."`
@@ -42,9 +42,9 @@ type commands struct {
 	Export   exportCommand   `cmd:"" help:"Write a recording as Parquet, for other programs."`
 	Score    scoreCommand    `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
 	Learn    learnCommand    `cmd:"" help:"Move the priors of signatures towards what incidents with a verdict were."`
-	Check    checkCommand    `cmd:"" help:"Say what is wrong with a file, and where."`
-	Test     testCommand     `cmd:"" help:"Run the scenarios beside signatures."`
-	Whatif   whatifCommand   `cmd:"" help:"Say from a trainer's operation timeline who makes its steps long."`
+	Check    checkCommand    `cmd:"" help:"Report what is wrong with a file, and where."`
+	Test     testCommand     `cmd:"" help:"Run the scenarios of signatures."`
+	Whatif   whatifCommand   `cmd:"" help:"Show from a trainer's operation timeline which ranks make its steps long."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`

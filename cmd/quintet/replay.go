@@ -71,7 +71,7 @@ func (c *replayCommand) Validate() error {
 		return fmt.Errorf("--speed: %g: want max or at most %g", float64(c.Speed), deck.MaxSpeed)
 	}
 	if c.JSON && c.Explain {
-		return errors.New("--json: says all there is; --explain adds nothing to it")
+		return errors.New("--json and --explain: mutually exclusive: --json has everything")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func rerun(set rules.Set) func(ctx context.Context, path string) (*assist.Replay
 		if err != nil {
 			return nil, err
 		}
-		refused := slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.HasPrefix(w, "begins cold") })
+		refused := slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.HasPrefix(w, "no history before this time") })
 		return &assist.Replayed{Incidents: got.Incidents, From: got.First, To: got.Last, Warm: !rec.Trace.Info().Cold && !refused,
 			Engine: correlate.Version, Rules: set.Digest, Warnings: append(rec.Warnings, got.Warnings...)}, nil
 	}

@@ -16,9 +16,9 @@ import (
 
 // scoreCommand replays labelled recordings and judges the answers.
 type scoreCommand struct {
-	Dirs    []string `arg:"" optional:"" name:"dir" help:"Labelled bundles, or traces with their truth beside them: FILE.truth.json for FILE.qtrace; or folders of such traces."`
+	Dirs    []string `arg:"" optional:"" name:"dir" help:"Labelled bundles, or traces with their truth in FILE.truth.json for FILE.qtrace; or folders of such traces."`
 	JSON    bool     `name:"json" help:"Print one JSON object instead of the table."`
-	Detail  bool     `help:"With --json: add what lies behind the figures, under the key detail. With --set: print each set's reliability diagram and the cases that were not answered right."`
+	Detail  bool     `help:"With --json: add the details of the figures, under the key detail. With --set: print each set's reliability diagram and the cases that were not answered right."`
 	Coarsen int      `default:"1" placeholder:"K" help:"Keep every K-th sample of each series; steps are kept whole. With --set, write :coarsen=K,K behind a set."`
 	Workers int      `placeholder:"N" help:"How many bundles are replayed at once; the processors if not given. It changes no figure."`
 	setFlags

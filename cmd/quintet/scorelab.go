@@ -33,10 +33,10 @@ type labFlags struct {
 	Apart     bool     `help:"With --lab: also the classes whose magnitudes and lags no signature is written against."`
 	Doubles   bool     `help:"With --lab: also two faults at once."`
 	Baselines bool     `help:"With --lab: have simple methods judge the same telemetry, for the report."`
-	Soak      int      `placeholder:"DAYS" help:"With --lab: instead of cases, so many days of healthy noise in which benign look-alikes come and go; prints what was said of them, and the bound that follows."`
+	Soak      int      `placeholder:"DAYS" help:"With --lab: instead of cases, so many days of healthy noise in which benign look-alikes come and go; prints the false incidents, and the bound that follows."`
 	Cache     string   `placeholder:"DIR" help:"With --lab and lab sets: where outcomes are kept, so that a run goes on where it was broken off. A folder of the user's cache if not given; - keeps none."`
-	Report    string   `placeholder:"FILE" help:"With --lab: write the report there, with what stands beside: coarser sampling, parts of the engine taken away, larger sites."`
-	Beside    int      `default:"1" placeholder:"N" help:"With --report: how many seeds a class for what stands beside; 0 leaves it out."`
+	Report    string   `placeholder:"FILE" help:"With --lab: write the report there, with comparisons: coarser sampling, parts of the engine taken away, larger sites."`
+	Beside    int      `default:"1" placeholder:"N" help:"With --report: seeds per class for the comparisons; 0 leaves them out."`
 	Larger    []string `placeholder:"GPUS:CASES" help:"With --report: larger sites, and how many cases on each, as 1024:100,8192:20."`
 }
 

@@ -105,7 +105,7 @@ func (c *serveCommand) serve(sh *shell, s pipeline.Config, hangup <-chan os.Sign
 	stop()
 	waiting.Wait()
 	if errors.Is(err, pipeline.ErrStore) && sh.ctx.Err() == nil {
-		sh.warn("starting anew: %v", err)
+		sh.warn("starting again: %v", err)
 		return c.service(sh)
 	}
 	select {
@@ -240,7 +240,7 @@ func signatures(folders []string) (rules.Set, error) {
 func hostName() (string, error) {
 	name, err := os.Hostname()
 	if err != nil {
-		return "", fmt.Errorf("name of this host: %w (say nats.process in the configuration)", err)
+		return "", fmt.Errorf("name of this host: %w (set nats.process in the configuration)", err)
 	}
 	name, _, _ = strings.Cut(name, ".")
 	return name, nil

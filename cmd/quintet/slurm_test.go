@@ -84,7 +84,9 @@ func (s *slurmCluster) becomes(state, reason string) {
 	}
 }
 
-func (s *slurmCluster) dir() string { return strings.TrimPrefix(s.env[len(s.env)-1], "SLURM_TEST_DIR=") }
+func (s *slurmCluster) dir() string {
+	return strings.TrimPrefix(s.env[len(s.env)-1], "SLURM_TEST_DIR=")
+}
 
 func (s *slurmCluster) file(name string) string { return filepath.Join(s.dir(), name) }
 

@@ -19,12 +19,12 @@ import (
 
 // testCommand runs scenarios.
 type testCommand struct {
-	Rules testRules `cmd:"" help:"Run the scenarios (fires-*.txtar, silent-*.txtar) beside signatures, and the tests in promtool's format beside Prometheus rules."`
+	Rules testRules `cmd:"" help:"Run the scenarios of signatures (fires-*.txtar, silent-*.txtar), and the promtool tests of Prometheus rules."`
 }
 
 // testRules runs the scenarios below folders.
 type testRules struct {
-	Paths   []string `arg:"" optional:"" help:"Folders of signatures with their scenarios, or single scenarios; signatures there are used beside and instead of ours. Folders of Prometheus rules with their tests, or single tests. Without any, rules/signatures of the working directory, else ours."`
+	Paths   []string `arg:"" optional:"" help:"Folders of signatures with their scenarios, or single scenarios; signatures there are added to the built-in ones, or replace them. Folders of Prometheus rules with their tests, or single tests. Without any, rules/signatures of the working directory, else the built-in ones."`
 	Verbose bool     `short:"v" help:"Name the scenarios that pass, too."`
 }
 

@@ -99,12 +99,12 @@ func checkHealth(t *testing.T, b *bench) {
 	b.expect(s.tape, "something read", func(*tape) bool { return s.value("collector_read_total") > 0 })
 	for _, r := range collectors.Reasons() {
 		if s.value(r.Metric()) < 0 {
-			t.Errorf("%s is not told", r.Metric())
+			t.Errorf("%s is not reported", r.Metric())
 		}
 	}
 	b.expect(s.tape, "a target that is up", func(*tape) bool { up, down := s.targets(); return up > 0 && down == 0 })
 	if s.value("collector_sweep_seconds") < 0 {
-		t.Error("collector_sweep_seconds is not told")
+		t.Error("collector_sweep_seconds is not reported")
 	}
 	s.stop()
 }

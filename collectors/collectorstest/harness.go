@@ -68,9 +68,9 @@ type named struct {
 func checks() []named {
 	return []named{
 		{"what it emits is sound", checkSound},
-		{"it ends when told to", checkEnds},
+		{"Run ends when ctx is done", checkEnds},
 		{"it can run again", checkAgain},
-		{"its health is told", checkHealth},
+		{"its health is reported", checkHealth},
 		{"its source dies and comes back", checkSever},
 		{"it ends while its source is dead", checkEndsSevered},
 		{"malformed input is counted", checkSpoilt},

@@ -41,7 +41,7 @@ func DecodeTLS(r *entry.Reader, n *yaml.Node) TLS {
 		r.Fail(n, "tls: cert and key: one without the other")
 	}
 	if t.Unverified && t.CA != "" {
-		r.Fail(n, "tls: unverified: a ca says who is believed")
+		r.Fail(n, "tls: unverified and ca: mutually exclusive")
 	}
 	return t
 }

@@ -85,8 +85,8 @@ timeout: 200ms
 func TestAProfileIsRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"names:\n - {of: switch, pattern: '('}":              "2:26: fabric profile: pattern: error parsing regexp: missing closing ): `^(?:()$`",
-		"names:\n - {of: switch, pattern: 'a'}":              "2:4: fabric profile: names: a switch's pattern wants the group name",
-		"names:\n - {of: adapter, pattern: '(?P<node>a)'}":   "2:4: fabric profile: names: an adapter's pattern wants the groups node, and device or ordinal",
+		"names:\n - {of: switch, pattern: 'a'}":              "2:4: fabric profile: names: a switch's pattern requires the group name",
+		"names:\n - {of: adapter, pattern: '(?P<node>a)'}":   "2:4: fabric profile: names: an adapter's pattern requires the groups node, and device or ordinal",
 		"names:\n - {of: spine, pattern: 'a'}":               `2:9: fabric profile: of: want one of switch, adapter, aggregation, nobody, found "spine"`,
 		"devices:\n - {name: x, vendor: 1}":                  "2:4: fabric profile: devices: want vendor, device, and tick_bytes or tick_bytes_per_lane",
 		"devices:\n - {vendor: x, device: 1, tick_bytes: 8}": `2:13: fabric profile: vendor: want a number such as 0x2c9, found "x"`,

@@ -73,7 +73,7 @@ func (r *reader) readPortion(ctx context.Context, p *portion) {
 	r.emit(m.book, start, end)
 	r.lost(end, ibdiag.Timeouts(a.complaints))
 	if t.drops > 0 {
-		r.log.Warn("subnet management packets are being dropped: resting", "at", m.node.name, "packets", t.drops)
+		r.log.Warn("subnet management packets dropped: back-off", "at", m.node.name, "packets", t.drops)
 		r.pace.rest(end)
 	}
 	if t.downs {
@@ -208,7 +208,7 @@ func (t *tally) gap(x *port) {
 func (r *reader) emit(b *book.Book, start, end time.Time) {
 	n, err := b.Emit(r.sink, telemetry.Instant{Source: telemetry.Time(start.UnixNano()), Received: telemetry.Time(end.UnixNano())})
 	if err != nil {
-		r.log.Error("a source cannot be stated", "err", err)
+		r.log.Error("encoding a schema failed", "err", err)
 		r.dropped[collectors.Other]++
 	}
 	r.read += n

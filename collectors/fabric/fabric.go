@@ -251,7 +251,7 @@ func (r *reader) cadence() time.Duration {
 // lost notes datagrams that nobody answered.
 func (r *reader) lost(at time.Time, datagrams int) {
 	if datagrams > 0 && r.pace.lost(at, datagrams) {
-		r.log.Warn("datagrams are not answered: resting", "rate", strconv.Itoa(int(r.pace.now())))
+		r.log.Warn("datagrams not answered: back-off", "rate", strconv.Itoa(int(r.pace.now())))
 	}
 }
 

@@ -130,9 +130,9 @@ func readRule(r *entry.Reader, n *yaml.Node) rule {
 		r.Fail(n, "names: a rule without a pattern")
 		return out
 	case out.of == isAdapter && (!has(out.pattern, "node") || !has(out.pattern, "device") && !has(out.pattern, "ordinal")):
-		r.Fail(n, "names: an adapter's pattern wants the groups node, and device or ordinal")
+		r.Fail(n, "names: an adapter's pattern requires the groups node, and device or ordinal")
 	case out.of == isSwitch && !has(out.pattern, "name"):
-		r.Fail(n, "names: a switch's pattern wants the group name")
+		r.Fail(n, "names: a switch's pattern requires the group name")
 	}
 	return out
 }

@@ -78,7 +78,7 @@ func said(complaints []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(complaints)), "\n")
 	last := lines[len(lines)-1]
 	if last == "" {
-		return "it says nothing"
+		return "empty answer"
 	}
 	return strings.ToValidUTF8(last[:min(len(last), 200)], "")
 }

@@ -97,7 +97,7 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 }
 
 // errNotYet is how a target stands before its first session.
-var errNotYet = errors.New("not dialled yet")
+var errNotYet = errors.New("not connected yet")
 
 // namedErrors is how many targets an error names.
 const namedErrors = 4

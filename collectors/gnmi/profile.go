@@ -145,7 +145,7 @@ func (d *profileDecoder) extends(n *yaml.Node) {
 	case err != nil:
 		d.Fail(n, "extends: %v", err)
 	case len(d.p.groups) > 0 || len(d.p.root.edges) > 0:
-		d.Fail(n, "extends: has to stand before subscribe and rows")
+		d.Fail(n, "extends: must precede subscribe and rows")
 	default:
 		name := d.p.Name
 		*d.p = *base

@@ -48,7 +48,7 @@ type rule struct {
 func (r *rule) settle(m telemetry.MetricName, known *telemetry.Metric, as string) error {
 	r.column = telemetry.Column{Metric: m, Type: telemetry.Float}
 	if as == "" && known == nil {
-		return fmt.Errorf("metric %.60s is not declared: say what it is (as: uint, decimal or float)", m)
+		return fmt.Errorf("metric %.60s is not declared: as: required (uint, decimal or float)", m)
 	}
 	whole := known != nil && known.Type != telemetry.Gauge
 	power, isPower := tenth(r.scale)
@@ -56,7 +56,7 @@ func (r *rule) settle(m telemetry.MetricName, known *telemetry.Metric, as string
 	case as == "float", as == "" && !whole:
 	case as == "decimal", as == "" && isPower && power > 0:
 		if !isPower {
-			return fmt.Errorf("scale %g: decimal wants 1, 0.1, 0.01 …", r.scale)
+			return fmt.Errorf("scale %g: decimal requires 1, 0.1, 0.01 …", r.scale)
 		}
 		r.column.Type, r.column.Exp, r.exact = telemetry.Decimal, uint8(power), true
 	default:

@@ -69,7 +69,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 func (c *Collector) Target() string { return c.cfg.Name }
 
 // errUnsound says that what was read cannot be stated: a fault of ours.
-var errUnsound = errors.New("jobs: what was read cannot be told")
+var errUnsound = errors.New("jobs: encoding failed")
 
 // Run reads round by round until ctx is done. A source that cannot be read is
 // asked again when it is due.

@@ -53,9 +53,9 @@ func httpClient(c Config, g dial.Guard) (*http.Client, string, error) {
 }
 
 var (
-	errRedirect = errors.New("it points elsewhere: name the place itself")
-	errDenied   = errors.New("it does not let us")
-	errAbsent   = errors.New("it has no such page")
+	errRedirect = errors.New("redirect refused: use the final URL")
+	errDenied   = errors.New("permission denied")
+	errAbsent   = errors.New("endpoint not found")
 	errStatus   = errors.New("no answer")
 )
 

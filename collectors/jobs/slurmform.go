@@ -169,7 +169,7 @@ func (n *slurmNode) drained() bool {
 
 var (
 	errForm = errors.New("not in the form of slurmrestd")
-	errSaid = errors.New("slurmrestd says")
+	errSaid = errors.New("slurmrestd reports")
 )
 
 // list reads an answer as it comes: each item of the array called key is given

@@ -90,7 +90,7 @@ patterns:
 		"patterns: []": "version: want 1",
 		"version: 1\npatterns: [{name: a, has: b}]":                                                           `2:12: patterns: a pattern without "match"`,
 		"version: 1\npatterns: [{name: a, has: b, match: '('}]":                                               "2:37: patterns: match: error parsing regexp",
-		"version: 1\npatterns: [{name: a, has: b, match: c, event: d}]":                                       "2:12: patterns: pattern a: an event wants entity and text",
+		"version: 1\npatterns: [{name: a, has: b, match: c, event: d}]":                                       "2:12: patterns: pattern a: an event requires entity and text",
 		"version: 1\npatterns: [{name: a, has: b, match: c, text: '{d'}]":                                     `2:46: patterns: text: "{d": a { without its }`,
 		"version: 1\npatterns: [{name: a, has: b, match: c, text: '{d}', entity: ['node:{host}'], event: e}]": "2:46: patterns: text: {d} is no group of match",
 		"version: 1\npatterns: [{name: a, has: b, match: c, text: x, entity: ['thing:{host}'], event: e}]":    `2:57: patterns: entity: entity "thing:x": unknown kind "thing"`,

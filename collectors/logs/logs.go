@@ -464,7 +464,7 @@ func (r *reader) tellCounts(now time.Time) {
 	n, err := r.book.Emit(r.sink, telemetry.Instant{Source: at, Received: at})
 	r.read += n
 	if err != nil {
-		r.log.Error("counts cannot be told", "err", err)
+		r.log.Error("encoding counters failed", "err", err)
 		r.dropped[collectors.Other]++
 	}
 }

@@ -134,7 +134,7 @@ func readPattern(r *entry.Reader, n *yaml.Node) *pattern {
 		}
 	}
 	if p.event != "" && (len(p.entity) == 0 || len(p.text) == 0) {
-		r.Fail(n, "pattern %s: an event wants entity and text", p.name)
+		r.Fail(n, "pattern %s: an event requires entity and text", p.name)
 	}
 	p.verify(r, at)
 	return p

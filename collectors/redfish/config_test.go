@@ -67,7 +67,7 @@ func TestFaultsOfAnEntry(t *testing.T) {
 		"address: h\nentity: node:n1\nentities: {/redfish/v2/x: loop:a}":        "3:12: redfish: entities: \"/redfish/v2/x\" is no path of a resource",
 		"address: h\nentity: node:n1\npassword: secret":                         "3:1: redfish: unknown key \"password\"",
 		"address: h\nentity: node:n1\nauth: kerberos":                           "3:7: redfish: auth: want one of session, basic, none",
-		"address: h\nentity: node:n1\ntls: {unverified: true, ca: /etc/ca.pem}": "tls: unverified: a ca says who is believed",
+		"address: h\nentity: node:n1\ntls: {unverified: true, ca: /etc/ca.pem}": "tls: unverified and ca: mutually exclusive",
 	} {
 		if _, err := decode(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q\n got %v\nwant %s", text, err, want)

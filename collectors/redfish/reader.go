@@ -239,7 +239,7 @@ func (r *reader) emit() {
 		n, err := b.Emit(r.sink, at)
 		r.read += n
 		if err != nil {
-			r.log.Error("a frame cannot be told", "target", r.c.Target(), "err", err)
+			r.log.Error("encoding a frame failed", "target", r.c.Target(), "err", err)
 			r.dropped[collectors.Other]++
 		}
 	}

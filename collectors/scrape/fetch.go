@@ -17,9 +17,9 @@ import (
 const accept = "text/plain;version=0.0.4;q=0.8,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
 
 var (
-	errRedirect = errors.New("it points elsewhere: name the page itself")
+	errRedirect = errors.New("redirect refused: use the final URL")
 	errStatus   = errors.New("no page")
-	errDenied   = errors.New("it does not let us")
+	errDenied   = errors.New("permission denied")
 )
 
 // fetcher gets one target's page. It is used by one goroutine.

@@ -305,7 +305,7 @@ func TestWhatIsNoPage(t *testing.T) {
 		{"a closed door", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, collectors.Denied},
 		{"trouble", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, collectors.Unreadable},
 		{"elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusFound) }, collectors.Unreadable},
-		{"nobody answers", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, collectors.Unreadable},
+		{"no responders", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, collectors.Unreadable},
 	} {
 		s := httptest.NewServer(c.answer)
 		e := reads(t, Config{Targets: []Target{{URL: s.URL}}, Every: time.Second, Timeout: 200 * time.Millisecond})

@@ -195,7 +195,7 @@ func (c *Collector) reader(t target, client *http.Client) (*fetcher, *reader) {
 }
 
 // errUnsound says that what was read cannot be stated: a fault of ours.
-var errUnsound = errors.New("scrape: a frame cannot be told")
+var errUnsound = errors.New("scrape: encoding a frame failed")
 
 // once reads a page and emits it.
 func (c *Collector) once(ctx context.Context, f *fetcher, r *reader, sink collectors.Sink) (collectors.Sweep, error) {

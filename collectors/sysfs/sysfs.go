@@ -238,7 +238,7 @@ func (r *reader) emit(tables []*table, start, end time.Time) {
 		}
 		rec, err := t.feed.Frame(at, t.words, t.states)
 		if err != nil {
-			r.log.Error("a frame cannot be told", "source", t.schema.Source.String(), "err", err)
+			r.log.Error("encoding a frame failed", "source", t.schema.Source.String(), "err", err)
 			r.dropped[collectors.Other] += len(t.words)
 			continue
 		}
@@ -350,7 +350,7 @@ func (r *reader) feeds(old *plan) {
 			}
 			feed, err := collectors.NewFeed(t.schema, incarnation)
 			if err != nil {
-				r.log.Error("a source cannot be stated", "source", t.schema.Source.String(), "err", err)
+				r.log.Error("encoding a schema failed", "source", t.schema.Source.String(), "err", err)
 				r.dropped[collectors.Other] += t.schema.Len()
 				continue
 			}

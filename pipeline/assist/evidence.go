@@ -18,7 +18,7 @@ const (
 
 type evidenceIn struct {
 	ID     string `json:"id" jsonschema:"the incident's id"`
-	Points int    `json:"points,omitempty" jsonschema:"at most so many points a curve, 2 to 200; 40 if not said"`
+	Points int    `json:"points,omitempty" jsonschema:"at most so many points a curve, 2 to 200; default 40"`
 	Entity string `json:"entity,omitempty" jsonschema:"only the curves of this entity, such as nic:h9/nic0"`
 }
 
@@ -92,7 +92,7 @@ func (t *tools) getEvidence(ctx context.Context, in evidenceIn) (*told, error) {
 		curves = curves[:maxCurves]
 	}
 	if thinned {
-		out.cut = append(out.cut, "points: thinned, each span keeps its smallest and its largest; points_measured says how many there were")
+		out.cut = append(out.cut, "points: thinned, each span keeps its smallest and its largest; points_measured is how many there were")
 	}
 	out.data = map[string]any{"id": in.ID, "from": p.From, "to": p.To, "onset": x.Onset, "note": p.Note, "curves": curves}
 	out.text = fmt.Sprintf("%s of %s, from %s to %s. Points are [seconds since from, value].", plural(len(curves), "curve"), in.ID, p.From, p.To)

@@ -37,8 +37,8 @@ type told struct {
 
 // Answer is the structured content of every tool.
 type Answer struct {
-	Tick  string   `json:"tick,omitempty" jsonschema:"the log's time (RFC 3339, UTC) as of which this is said"`
-	Data  any      `json:"data" jsonschema:"the facts, as the HTTP API tells them"`
+	Tick  string   `json:"tick,omitempty" jsonschema:"the log's time (RFC 3339, UTC) to which this refers"`
+	Data  any      `json:"data" jsonschema:"the facts, as the HTTP API returns them"`
 	Cites Cites    `json:"cites" jsonschema:"what the facts are about"`
 	Cut   []string `json:"cut,omitempty" jsonschema:"what was left out to keep the answer short"`
 	Page  string   `json:"page,omitempty" jsonschema:"path of the page on this server where a person sees the same"`

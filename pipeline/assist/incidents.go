@@ -26,18 +26,18 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // addIncidents adds the tools on incidents.
 func (t *tools) addIncidents(s *mcp.Server) {
 	add(s, tool{"list_incidents", "List incidents",
-		"Which jobs are hurt, since when, where it began and why, newest first. Open ones unless told otherwise; risks (trouble that hurts no job yet) are among them, kind says which."}, t.listIncidents)
+		"Which jobs are degraded, since when, where it began and why, newest first. Default: open incidents. Risks (faults that degrade no job yet) are included, with kind risk."}, t.listIncidents)
 	add(s, tool{"get_incident", "Get one incident",
-		"One incident whole: what it costs each job, its root, the chain from the root to the job with times and their uncertainty, alternatives, what is ruled out and why, blind spots (what could not be seen), what to do, what people said of it."}, t.getIncident)
+		"One incident whole: what it costs each job, its root, the chain from the root to the job with times and their uncertainty, alternatives, what is ruled out and why, blind spots (what could not be seen), what to do, what people wrote about it."}, t.getIncident)
 	add(s, tool{"get_evidence", "Get the curves behind an incident",
-		"The curves that are an incident's evidence, read back from the log: the hurt job's steps, the root, the chain, witnesses. Each with its median before the onset and since, and thinned points that keep the extremes."}, t.getEvidence)
+		"The curves that are an incident's evidence, read back from the log: the degraded job's steps, the root, the chain, corroborating evidence. Each with its median before the onset and since, and thinned points that keep the extremes."}, t.getEvidence)
 }
 
 type listIncidentsIn struct {
 	State string `json:"state,omitempty" jsonschema:"open (the default), resolved or all"`
-	Job   string `json:"job,omitempty" jsonschema:"only those that hurt this job, such as job:train"`
-	Since string `json:"since,omitempty" jsonschema:"only those told of at or after this time (RFC 3339)"`
-	Limit int    `json:"limit,omitempty" jsonschema:"at most so many, 1 to 50; 20 if not said"`
+	Job   string `json:"job,omitempty" jsonschema:"only those that degrade this job, such as job:train"`
+	Since string `json:"since,omitempty" jsonschema:"only those published at or after this time (RFC 3339)"`
+	Limit int    `json:"limit,omitempty" jsonschema:"at most so many, 1 to 50; default 20"`
 }
 
 // listed is an incident in a list.

@@ -15,7 +15,7 @@ import (
 // addKnowledge adds the tool on what is known.
 func (t *tools) addKnowledge(s *mcp.Server) {
 	add(s, tool{"list_signatures", "List the faults that are known",
-		"The faults that can be named (signatures), by domain. With a name: what it is, what speaks for and against it, which faults look alike, which metrics tell them apart, what to do."}, t.listSignatures)
+		"The faults that can be named (signatures), by domain. With a name: what it is, the evidence for and against it, which faults look alike, which metrics distinguish them, what to do."}, t.listSignatures)
 }
 
 type signaturesIn struct {
@@ -49,7 +49,7 @@ func (t *tools) signature(name string) (*told, error) {
 			all = append(all, s.Name)
 		}
 		if len(all) == 0 {
-			return nil, errors.New("no signatures are at hand here")
+			return nil, errors.New("signatures: not found in this process")
 		}
 		return nil, fmt.Errorf("name: no signature is called %.60q; there are %s", name, strings.Join(all, ", "))
 	}

@@ -139,7 +139,7 @@ func TestRefusalsHelp(t *testing.T) {
 		{"list_incidents", `{"limit":1000}`, "1 to 50"},
 		{"list_incidents", `{"stat":"open"}`, "stat"},
 		{"get_topology", `{"entity":"leaf1"}`, "kind:name"},
-		{"get_topology", `{"entity":"gpu:n1/0"}`, "nothing is known of gpu:n1/0"},
+		{"get_topology", `{"entity":"gpu:n1/0"}`, "not found: gpu:n1/0"},
 		{"get_topology", `{"entity":"gpu:n1/0","hops":9}`, "1 to 4"},
 		{"query_metrics", `{"query":""}`, "PromQL"},
 		{"query_metrics", `{"query":"up","start":"yesterday"}`, "RFC 3339"},

@@ -30,10 +30,10 @@ func (t *tools) addMetrics(s *mcp.Server) {
 
 type queryIn struct {
 	Query string `json:"query" jsonschema:"PromQL"`
-	Time  string `json:"time,omitempty" jsonschema:"the instant (RFC 3339); the log's newest tick if not said"`
+	Time  string `json:"time,omitempty" jsonschema:"the instant (RFC 3339); default: the log's newest tick"`
 	Start string `json:"start,omitempty" jsonschema:"for a range: its start (RFC 3339)"`
-	End   string `json:"end,omitempty" jsonschema:"for a range: its end (RFC 3339); the log's newest tick if not said"`
-	Step  string `json:"step,omitempty" jsonschema:"for a range: such as 30s; about 30 points if not said, at most 120"`
+	End   string `json:"end,omitempty" jsonschema:"for a range: its end (RFC 3339); default: the log's newest tick"`
+	Step  string `json:"step,omitempty" jsonschema:"for a range: such as 30s; default: about 30 points; at most 120"`
 }
 
 func (t *tools) queryMetrics(ctx context.Context, in queryIn) (*told, error) {
@@ -76,7 +76,7 @@ func (in *queryIn) question(tick string) (path string, q url.Values, err error) 
 	q = url.Values{"query": {in.Query}}
 	if in.Start == "" {
 		if in.End != "" || in.Step != "" {
-			return "", nil, errors.New("start: a range wants one")
+			return "", nil, errors.New("start: required for a range")
 		}
 		at, err := instant("time", in.Time, tick)
 		if err != nil {

@@ -27,7 +27,7 @@ const (
 // addReplay adds the tool that makes the engine answer again.
 func (t *tools) addReplay(s *mcp.Server) {
 	add(s, tool{"replay_incident", "Replay an incident",
-		"Runs the engine again over the recorded log of an incident (from 15 minutes before its onset to 5 after its end), or of the last so long, and says whether it comes to the same answer, and what differs. One at a time, at most 45 seconds."}, t.replayIncident)
+		"Runs the engine again over the recorded log of an incident (from 15 minutes before its onset to 5 after its end), or of the last minutes, and reports whether the answer is the same, and what differs. One at a time, at most 45 seconds."}, t.replayIncident)
 }
 
 type replayIn struct {

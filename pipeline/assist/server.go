@@ -50,10 +50,10 @@ type Replayed struct {
 	Warnings      []string
 }
 
-// instructions are told to an assistant once.
-const instructions = `Quintet watches an AI data centre: software, computing, network, power and cooling, and says which job got slower, stalled or died, by how much, where it began and through which chain of causes.
+// instructions are sent to an assistant once.
+const instructions = `Quintet watches an AI data centre: software, computing, network, power and cooling, and reports which job got slower, stalled or died, by how much, where it began and through which chain of causes.
 Begin with list_incidents; get_incident gives one with its chain, evidence, alternatives and what is ruled out; get_evidence its curves. Entities are written kind:name, such as gpu:n012/3, nic:n012/mlx5_3, port:leaf3/eth12, job:train. Times are RFC 3339 in UTC and are the log's, not your clock's: "tick" in an answer is now.
-Every answer names the entities and times it is about under "cites"; what was left out is under "cut". Confidence is the engine's own; what it could not see is under blind_spots: say so when you pass an answer on. Nothing here changes anything.`
+Every answer names the entities and times it is about under "cites"; what was left out is under "cut". Confidence is the engine's own; what it could not see is under blind_spots: include that when you pass an answer on. Nothing here changes anything.`
 
 // tools are the tools at work.
 type tools struct {

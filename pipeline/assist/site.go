@@ -15,11 +15,11 @@ import (
 // addSite adds the tools on what there is and what is heard of it.
 func (t *tools) addSite(s *mcp.Server) {
 	add(s, tool{"list_jobs", "List jobs",
-		"Training and inference jobs: state, step and usual step in seconds, slowdown, MFU, sizes, goodput, open incidents. The hurt ones first; under fleet the same of all jobs together."}, t.listJobs)
+		"Training and inference jobs: state, step and usual step in seconds, slowdown, MFU, sizes, goodput, open incidents. Degraded jobs first; under fleet the same of all jobs together."}, t.listJobs)
 	add(s, tool{"get_topology", "Get what is around an entity",
 		"Entities and relations around one entity: what contains it, what it is connected to, what runs on it, what feeds and cools it. Without an entity: how many there are of each kind."}, t.getTopology)
-	add(s, tool{"get_coverage", "Get what is heard and what is not",
-		"Which sources of telemetry there are, how often each tells, which have fallen silent since when, whose clock is off, and what the service says is wrong with itself. Silent ones first."}, t.getCoverage)
+	add(s, tool{"get_coverage", "Get the state of data sources",
+		"Which sources of telemetry there are, how often each reports, which are stale since when, whose clock is off, and which alarms the service has raised about itself. Stale ones first."}, t.getCoverage)
 }
 
 type listJobsIn struct {
@@ -80,7 +80,7 @@ func (t *tools) listJobs(ctx context.Context, in listJobsIn) (*told, error) {
 	if jobs == nil {
 		jobs = []job{}
 	}
-	text := fmt.Sprintf("%d of %s told", len(jobs), plural(all, "job"))
+	text := fmt.Sprintf("%d of %s receiving", len(jobs), plural(all, "job"))
 	if len(words) > 0 {
 		text += ": of all, " + strings.Join(words, ", ")
 	}
@@ -89,7 +89,7 @@ func (t *tools) listJobs(ctx context.Context, in listJobsIn) (*told, error) {
 
 type topologyIn struct {
 	Entity   string `json:"entity,omitempty" jsonschema:"kind:name, such as nic:n012/mlx5_3; without it, counts by kind"`
-	Hops     int    `json:"hops,omitempty" jsonschema:"how far around it, 1 to 4; 1 if not said"`
+	Hops     int    `json:"hops,omitempty" jsonschema:"how far around it, 1 to 4; default 1"`
 	Relation string `json:"relation,omitempty" jsonschema:"only edges of this relation: contains, connects, pairs, runs, feeds, cools, uses or member"`
 }
 
@@ -135,7 +135,7 @@ func (t *tools) getTopology(ctx context.Context, in topologyIn) (*told, error) {
 		out.tick = *got.Tick
 	}
 	if in.Entity == "" {
-		out.text = fmt.Sprintf("%s of entities, %d relations that nobody renews.", plural(len(got.Kinds), "kind"), got.Stale)
+		out.text = fmt.Sprintf("%s of entities, %d stale relations.", plural(len(got.Kinds), "kind"), got.Stale)
 		out.data = map[string]any{"kinds": got.Kinds, "stale_edges": got.Stale}
 		return out, nil
 	}
@@ -144,14 +144,14 @@ func (t *tools) getTopology(ctx context.Context, in topologyIn) (*told, error) {
 		entities = append(entities, e.ID)
 	}
 	if !slices.Contains(entities, in.Entity) {
-		return nil, fmt.Errorf("entity: nothing is known of %s; get_topology without entity says which kinds there are", in.Entity)
+		return nil, fmt.Errorf("entity: not found: %s; get_topology without entity lists the kinds", in.Entity)
 	}
 	edges := slices.DeleteFunc(got.Edges, func(e edge) bool { return in.Relation != "" && e.Relation != in.Relation })
 	if edges == nil {
 		edges = []edge{}
 	}
 	if got.Truncated {
-		out.cut = append(out.cut, "edges: there are more than the API tells: ask for fewer hops")
+		out.cut = append(out.cut, "edges: more than the API returns: request fewer hops")
 	}
 	out.text = fmt.Sprintf("%s within %s of %s, %s.", fmt.Sprintf("%d entities", len(entities)-1), plural(in.Hops, "hop"), in.Entity, plural(len(edges), "relation"))
 	out.data = map[string]any{"entity": in.Entity, "entities": entities, "edges": edges}

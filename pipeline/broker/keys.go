@@ -270,7 +270,7 @@ func enroll(dir, site string, role Role) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Sprintf(headMark+"%s of site %q, enrolled %s.\n# Whoever holds this file can act in that role. Keep it to its owner (mode 0600).\n\n",
+	head := fmt.Sprintf(headMark+"%s of site %q, enrolled %s.\n# This file is sufficient to act in that role. Keep it to its owner (mode 0600).\n\n",
 		role, site, time.Now().UTC().Format(time.RFC3339))
 	return fmt.Appendf(nil, "%s%s\n%s", head, file, authority), nil
 }

@@ -39,7 +39,7 @@ func (l serverLog) Fatalf(format string, v ...any) {
 func (l serverLog) say(level slog.Level, format string, v []any) {
 	ok, dropped := l.limit.take(time.Now())
 	if dropped > 0 {
-		l.to.Warn("the server said more than is logged", "lines", dropped)
+		l.to.Warn("server log lines suppressed", "lines", dropped)
 	}
 	if ok {
 		l.to.Log(context.Background(), level, fmt.Sprintf(format, v...))

@@ -22,7 +22,7 @@ var (
 	// a record); sending it again is of no use.
 	ErrRefused = errors.New("refused")
 	// ErrNobody: nobody answers such a question now.
-	ErrNobody = errors.New("nobody answers")
+	ErrNobody = errors.New("no responders")
 	// ErrUnreachable: no server is connected now.
 	ErrUnreachable = errors.New("the log cannot be reached")
 	// ErrClosed: this Bus was closed.

@@ -215,7 +215,7 @@ func (s *session) loop(ctx context.Context) error {
 			}
 		case <-beat.C:
 			if !s.heard {
-				return fmt.Errorf("not heard for %v: %w", 2*pullHeartbeat, nats.ErrTimeout)
+				return fmt.Errorf("no data for %v: %w", 2*pullHeartbeat, nats.ErrTimeout)
 			}
 			s.heard = false
 		case <-s.gone:

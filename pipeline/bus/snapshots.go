@@ -275,7 +275,7 @@ func (b *Bus) getObject(ctx context.Context, o jetstream.ObjectInfo) ([]byte, er
 	r := reader{bus: b, stream: b.objects(), filters: []string{b.chunks(o.NUID)}, lenient: true, finite: true}
 	r.fn = func(d delivery) error {
 		if uint64(out.Len()+len(d.data)) > o.Size {
-			return fmt.Errorf("snapshot %s: more than the %d bytes that it says", o.Name, o.Size)
+			return fmt.Errorf("snapshot %s: longer than its stated size of %d bytes", o.Name, o.Size)
 		}
 		h.Write(d.data)
 		out.Write(d.data)

@@ -203,10 +203,10 @@ func (r *reader) nats(n *yaml.Node, c *NATS) {
 	case len(c.URLs) > 0:
 		c.Embedded = false
 		if c.Listen != "" {
-			r.fail(n, "nats: urls and listen: an existing server listens where it was told to")
+			r.fail(n, "nats: urls and listen: mutually exclusive: an existing server has its own address")
 		}
 	case !c.Embedded && !empty(n):
-		r.fail(n, "nats: embedded is false: say the urls of an existing server")
+		r.fail(n, "nats: embedded is false: urls: required")
 	}
 }
 

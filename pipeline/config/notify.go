@@ -196,7 +196,7 @@ func (r *reader) routesLead(n *yaml.Node, f *File) {
 		}
 	}
 	if len(routes[len(routes)-1].Match) > 0 {
-		r.doubt(routes[len(routes)-1].node, "notify: routes: the last one does not take everything: what matches none reaches nobody")
+		r.doubt(routes[len(routes)-1].node, "notify: routes: the last route has a matcher: what matches no route is not delivered")
 	}
 }
 

@@ -217,7 +217,7 @@ func consequence(p, a *posted, above map[telemetry.Entity]string) string {
 	}
 	switch {
 	case a.jobs[root]:
-		return "it hurts " + root.String()
+		return "it degrades " + root.String()
 	case a.affected[root]:
 		return root.String() + " is one of the entities that it affects"
 	}

@@ -229,7 +229,7 @@ func TestInhibition(t *testing.T) {
 		{"contained", cause, trouble{id: "inc-x", root: "gpu:h1/3"}, "suppressed by inc-cause: its root node:h1 contains gpu:h1/3"},
 		{"cooled", trouble{id: "inc-cause", root: "cdu:c1", severity: "critical"}, trouble{id: "inc-x", root: "gpu:h1/3"}, "its root cdu:c1 cools rack:r1"},
 		{"in its chain", cause, trouble{id: "inc-x", root: "port:leaf1/p1", jobs: []string{"job:a"}, signature: "unknown"}, "port:leaf1/p1 is one of the entities that it affects"},
-		{"its hurt job", cause, trouble{id: "inc-x", root: "job:a", jobs: []string{"job:a"}, signature: "unknown"}, "it hurts job:a"},
+		{"its degraded job", cause, trouble{id: "inc-x", root: "job:a", jobs: []string{"job:a"}, signature: "unknown"}, "it degrades job:a"},
 		{"a risk in its chain", cause, trouble{id: "inc-x", root: "port:leaf1/p1", kind: "risk"}, "port:leaf1/p1 is one of the entities that it affects"},
 		{"a fault of its own", cause, trouble{id: "inc-x", root: "port:leaf1/p1", jobs: []string{"job:a"}, signature: "link-errors"}, ""},
 		{"a risk of the same root", cause, trouble{id: "inc-x", root: "node:h1", kind: "risk", signature: "ber-drift"}, "the same root"},

@@ -118,7 +118,7 @@ func parse(r bus.Revision, owners []match.Owner) (*revision, error) {
 	case !incidentID.MatchString(r.ID):
 		return fail(fmt.Errorf("id %.40q: want letters, digits, '-' and '_'", r.ID))
 	case out.ID != r.ID || out.Number != r.Number:
-		return fail(fmt.Errorf("it says that it is %.40s.%d", out.ID, out.Number))
+		return fail(fmt.Errorf("its content has the identity %.40s.%d", out.ID, out.Number))
 	case out.Number < 1:
 		return fail(fmt.Errorf("numbers begin with 1"))
 	case out.State != explain.StateOpen && out.State != explain.StateResolved:

@@ -62,7 +62,7 @@ type owedNote struct {
 // notes follows the bucket of notes until ctx is done, and hands what changes to
 // the desks that want it.
 func (c *Config) notes(ctx context.Context, into []chan<- owedNote) {
-	_ = c.untilDone(ctx, "notes are not heard", func() error {
+	_ = c.untilDone(ctx, "watching notes failed", func() error {
 		kv, err := c.Bus.KeyValue(ctx, bus.Notes)
 		if err != nil {
 			return err
@@ -234,5 +234,5 @@ func (n *Note) Words() string {
 	case n.Acknowledged != nil:
 		return said(n.Acknowledged, "Acknowledged")
 	}
-	return "Acknowledged by nobody any more"
+	return "Acknowledgement withdrawn"
 }

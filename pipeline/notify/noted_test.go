@@ -73,7 +73,7 @@ func TestNotes(t *testing.T) {
 		n.answer = notify.Answer{Verdict: notify.Taken}
 		<-time.After(time.Hour)
 		if len(n.heard) < 3 || n.heard[len(n.heard)-1] != n.heard[1] {
-			t.Errorf("every attempt says the same: %q", n.heard)
+			t.Errorf("every attempt sends the same: %q", n.heard)
 		}
 		before := len(n.heard)
 		x.say(t, m, resolved)

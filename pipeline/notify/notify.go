@@ -201,7 +201,7 @@ func (b *board) follow(ctx context.Context, from Stream, desks []*desk) {
 			rev, err := parse(r, c.Teams)
 			if err != nil {
 				malformed.Inc()
-				c.Logger.Warn("a revision that nobody can be told of", "sequence", r.Sequence, "error", err)
+				c.Logger.Warn("revision cannot be delivered", "sequence", r.Sequence, "error", err)
 			} else if rev.telling != nil {
 				b.post(rev)
 			}

@@ -75,7 +75,7 @@ func Retry(ctx context.Context, b Bus, id, by string) (Delivery, error) {
 
 // wishes follows the keys that ask for retries until ctx is done.
 func (c *Config) wishes(ctx context.Context, kv jetstream.KeyValue, desks []*desk) {
-	_ = c.untilDone(ctx, "requests for retries are not heard", func() error {
+	_ = c.untilDone(ctx, "watching retry requests failed", func() error {
 		w, err := kv.Watch(ctx, retryPrefix+">", jetstream.IgnoreDeletes())
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func (c *Config) fulfil(ctx context.Context, kv jetstream.KeyValue, key string, 
 // again makes a dead delivery owed once more.
 func (d *desk) again(ctx context.Context, incident string) error {
 	if d.left() {
-		return errors.New("the receiver said that it is gone: configure it otherwise")
+		return errors.New("receiver gone (HTTP 410): change its configuration")
 	}
 	held, seen, err := d.delivery(ctx, incident)
 	if err != nil || !held.IsDead() {
@@ -117,9 +117,9 @@ func (d *desk) again(ctx context.Context, incident string) error {
 	}
 	p.resolved, p.updated, p.told, p.revision = rev.resolved(), rev.updated, rev.telling, rev
 	now := d.c.Now()
-	next := held.fail(now, now, held.Revision, Answer{Verdict: Refused, Reason: "it is tried again because somebody asked for it"})
+	next := held.fail(now, now, held.Revision, Answer{Verdict: Refused, Reason: "retry requested"})
 	next.Settled, next.Attempt, next.Outcome, next.Address = held.Revision-1, 1, "", d.address
-	next = next.decide(Decision{Revision: held.Revision, At: now, Outcome: "retried", Why: "somebody asked for it"})
+	next = next.decide(Decision{Revision: held.Revision, At: now, Outcome: "retried", Why: "retry requested"})
 	if _, err := d.store.swap(ctx, deliveryKey(incident, d.r.Name), seen, next); err != nil {
 		return err
 	}

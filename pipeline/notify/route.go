@@ -74,7 +74,7 @@ func (c *Config) validateRoutes(known map[string]bool) error {
 func (d *desk) refused(rev *revision) string {
 	switch {
 	case !d.r.wants(rev):
-		return fmt.Sprintf("the receiver wants neither %s nor %s of that kind", rev.Severity, rev.Kind)
+		return fmt.Sprintf("the receiver is configured for neither %s nor %s of that kind", rev.Severity, rev.Kind)
 	case !d.c.routed(d.r.Name, rev.facts):
 		return "no route leads to the receiver"
 	}

@@ -60,7 +60,7 @@ func (d *desk) enter(ctx context.Context) error {
 			continue // another process is entering, too
 		}
 		d.meters.storeErrors.Inc()
-		d.log.Warn("cannot find out where the receiver stands", "error", err)
+		d.log.Warn("reading the receiver's state failed", "error", err)
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}
@@ -78,17 +78,17 @@ func (d *desk) tryEnter(ctx context.Context) error {
 	}
 	var s standing
 	if seen != 0 && json.Unmarshal(b, &s) != nil {
-		d.log.Error("where the receiver stands cannot be read: it begins anew", "key", d.place())
+		d.log.Error("the receiver's state cannot be decoded: starting from an empty state", "key", d.place())
 		s = standing{}
 	}
 	if s.Gone != nil && s.Gone.Fingerprint == d.address {
-		d.log.Error("the receiver said that it is gone: it is told nothing until it is configured otherwise", "since", s.Gone.At, "status", s.Gone.Status)
+		d.log.Error("receiver gone (HTTP 410): deliveries stop until its configuration changes", "since", s.Gone.At, "status", s.Gone.Status)
 		d.read = last
 		d.close(s, seen)
 		return nil
 	}
 	if why := s.stale(seen, last, d.c); why != "" {
-		d.log.Info("the receiver is told what is open and what comes", "reason", why, "sequence", last)
+		d.log.Info("receiver added: delivering open incidents", "reason", why, "sequence", last)
 		s = standing{Start: last, Through: min(s.Through, last)}
 	}
 	s.At = d.c.Now()
@@ -140,7 +140,7 @@ func (d *desk) save(ctx context.Context) {
 		d.reread(ctx)
 	default:
 		d.meters.storeErrors.Inc()
-		d.log.Debug("cannot write where the receiver stands", "error", err)
+		d.log.Debug("writing the receiver's state failed", "error", err)
 	}
 }
 
@@ -155,7 +155,7 @@ func (d *desk) reread(ctx context.Context) {
 	}
 	d.standing, d.seen = s, seen
 	if s.Gone != nil && s.Gone.Fingerprint == d.address {
-		d.log.Error("the receiver told another process that it is gone", "by", s.Gone.By, "status", s.Gone.Status)
+		d.log.Error("receiver gone (HTTP 410), reported by another process", "by", s.Gone.By, "status", s.Gone.Status)
 		d.close(s, seen)
 	}
 }

@@ -19,7 +19,7 @@ type claims interface {
 }
 
 // errLost means that somebody else has changed a key in the meantime.
-var errLost = errors.New("changed by somebody else")
+var errLost = errors.New("changed by another process")
 
 // requestPatience bounds one request to the bucket.
 const requestPatience = 5 * time.Second

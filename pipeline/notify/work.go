@@ -106,7 +106,7 @@ func (d *desk) gate(items []pending, held Delivery) (i int, m muted, state strin
 	return last, m, StateHeld
 }
 
-// withhold writes down that a revision is not told, and why, unless that is what
+// withhold writes down that revision not delivered, and why, unless that is what
 // stands there.
 func (d *desk) withhold(t term, k task, state string, m muted) (settled int, due time.Time) {
 	now := d.c.Now()
@@ -126,7 +126,7 @@ func (d *desk) withhold(t term, k task, state string, m muted) (settled int, due
 	} else {
 		d.meters.held(m.outcome)
 	}
-	d.log.Debug("a revision is not told", "incident", k.incident, "revision", k.item.number, "state", state, "outcome", m.outcome, "reason", m.why)
+	d.log.Debug("revision not delivered", "incident", k.incident, "revision", k.item.number, "state", state, "outcome", m.outcome, "reason", m.why)
 	return settled, due
 }
 
@@ -144,7 +144,7 @@ func (d *desk) delivery(ctx context.Context, incident string) (Delivery, uint64,
 	held, err := parseDelivery(b)
 	if err != nil {
 		d.meters.storeErrors.Inc()
-		d.log.Error("a delivery cannot be read and begins anew", "key", key, "error", err)
+		d.log.Error("delivery state cannot be decoded: starting from an empty state", "key", key, "error", err)
 		return Delivery{Incident: incident, Receiver: d.r.Name}, seen, nil
 	}
 	return held, seen, nil
@@ -224,7 +224,7 @@ func (d *desk) judge(t term, claimed Delivery, a Answer, newest int) Delivery {
 	case Taken:
 		return claimed.settle(OutcomeDelivered, now, a)
 	case Gone:
-		d.log.Error("the receiver says that it is gone: it is told nothing more until it is configured otherwise", "status", a.Status)
+		d.log.Error("receiver gone (HTTP 410): deliveries stop until its configuration changes", "status", a.Status)
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.leave(&farewell{At: now, By: d.by, Status: a.Status, Fingerprint: d.address})

@@ -63,6 +63,6 @@ func (k *keeper) label(id string) {
 		err = os.WriteFile(file, b, 0o640)
 	}
 	if err != nil {
-		k.c.Logger.Warn("a verdict is not kept beside the trace", "incident", id, "error", err)
+		k.c.Logger.Warn("verdict not stored with the trace", "incident", id, "error", err)
 	}
 }

@@ -224,7 +224,7 @@ func (c *capture) context(ctx context.Context, until mark) error {
 		}
 		key := statedKey(e.Record)
 		if _, known := newest[key]; !known && len(newest) >= maxContext {
-			return fmt.Errorf("more than %d statements stand", maxContext)
+			return fmt.Errorf("more than %d current statements", maxContext)
 		}
 		newest[key] = e
 		return nil

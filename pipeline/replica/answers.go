@@ -205,7 +205,7 @@ func (a *answers) status(ctx context.Context, _ []byte) (any, error) {
 	a.mu.Unlock()
 	for _, p := range s.Replicas[1:] {
 		if p.Diverged {
-			s.Alarms = append(s.Alarms, Alarm{Diverged, p.Tick, p.Name + " says that the stream of incidents refused its answer"})
+			s.Alarms = append(s.Alarms, Alarm{Diverged, p.Tick, p.Name + " reports that the incident stream refused its revision"})
 		}
 	}
 	if log, err := a.cfg.Bus.State(ctx); err == nil { // all else is worth telling without it

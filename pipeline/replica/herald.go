@@ -102,7 +102,7 @@ func (h *herald) round(ctx context.Context) {
 		}
 	}
 	who, err := h.call(ctx, h.presence(s))
-	if h.failed(ctx, "presence is not told", err) {
+	if h.failed(ctx, "publishing presence failed", err) {
 		return
 	}
 	h.answers.publishing(s.publishing || !who.publishing())
@@ -133,10 +133,10 @@ func (h *herald) ask(ctx context.Context) (s standing, ok bool) {
 	return s, true
 }
 
-// errOtherLife says that the engine has begun anew since it was looked at.
-var errOtherLife = errors.New("the engine has begun anew")
+// errOtherLife says that the engine restarted from an empty state since it was looked at.
+var errOtherLife = errors.New("the engine restarted from an empty state")
 
-// doIn has f called unless the engine has begun anew since s.
+// doIn has f called unless the engine restarted from an empty state since s.
 func (h *herald) doIn(ctx context.Context, s standing, f func(*owner)) error {
 	same := false
 	err := h.do(ctx, func(o *owner) {

@@ -142,10 +142,10 @@ func (r *replica) lives(ctx context.Context) error {
 			continue
 		case errors.Is(err, bus.ErrRewritten):
 			r.rewritten = true
-			log.Warn("the log lost its end; beginning anew", "error", err)
+			log.Warn("the log lost its end; restarting from an empty state", "error", err)
 			continue
 		case errors.Is(err, bus.ErrForgotten):
-			log.Warn("the log has forgotten what comes next; beginning anew", "error", err)
+			log.Warn("the log no longer holds the next entry; restarting from an empty state", "error", err)
 			if !r.drain(ctx, o) {
 				return nil
 			}

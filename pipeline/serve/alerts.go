@@ -85,7 +85,7 @@ func (s *server) alert(r *http.Request) (any, error) {
 // heardAlerts says why the alerts are not known.
 func (s *server) heardAlerts() error {
 	if s.cfg.Firing == nil {
-		return &problem{status: http.StatusNotImplemented, text: "no alerts are heard here"}
+		return &problem{status: http.StatusNotImplemented, text: "alerts: this process does not read them"}
 	}
 	if !s.alerts.current() || !s.ledger.current() {
 		return unavailable("the alerts are still being read")

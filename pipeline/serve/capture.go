@@ -97,7 +97,7 @@ func (s *server) wanted(r *http.Request) (c recorder.CaptureConfig, err error) {
 	case id != "" && q.text("last") != "":
 		q.fail("incident", "last is stated, too")
 	case s.cfg.Tape == nil:
-		return c, &problem{status: http.StatusNotImplemented, text: "no log is at hand to capture"}
+		return c, &problem{status: http.StatusNotImplemented, text: "capture: no log in this process"}
 	}
 	if q.err != nil {
 		return c, q.err

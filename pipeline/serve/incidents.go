@@ -154,7 +154,7 @@ func (s *server) curves(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if s.cfg.Curves == nil {
-		return nil, &problem{status: http.StatusNotImplemented, text: "no log is at hand to draw from"}
+		return nil, &problem{status: http.StatusNotImplemented, text: "curves: no log in this process"}
 	}
 	var in explain.Incident
 	if err := json.Unmarshal(newest(k, s.live.incidents(r.Context())), &in); err != nil {

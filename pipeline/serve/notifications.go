@@ -36,7 +36,7 @@ func (s *server) notifications(r *http.Request) (any, error) {
 	defer cancel()
 	all, err := notify.Deliveries(ctx, s.cfg.Bus)
 	if err != nil {
-		return nil, unavailable("what was told cannot be read: " + err.Error())
+		return nil, unavailable("notifications: " + err.Error())
 	}
 	out := struct {
 		Notifications []delivered `json:"notifications"`

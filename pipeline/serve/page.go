@@ -122,7 +122,7 @@ func (p *page) find(urlPath string) *file {
 func (s *server) files(w http.ResponseWriter, r *http.Request) {
 	f := s.page.find(r.URL.Path)
 	if f == nil {
-		s.reply.problem(w, r, &problem{status: http.StatusNotFound, text: "there is nothing at " + r.URL.Path})
+		s.reply.problem(w, r, &problem{status: http.StatusNotFound, text: "not found: " + r.URL.Path})
 		return
 	}
 	h := w.Header()

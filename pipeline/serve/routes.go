@@ -78,14 +78,14 @@ func (s *server) routes() []route {
 }
 
 func nothing(r *http.Request) (any, error) {
-	return nil, &problem{status: http.StatusNotFound, text: "there is nothing at " + r.URL.Path}
+	return nil, &problem{status: http.StatusNotFound, text: "not found: " + r.URL.Path}
 }
 
 // historian answers questions about the history, where one is kept.
 func (s *server) historian(h http.Handler) http.HandlerFunc {
 	if h == nil {
 		return s.reply.json(func(*http.Request) (any, error) {
-			return nil, &problem{status: http.StatusNotImplemented, text: "no history is kept here: the store role does not run in this process, or is told not to"}
+			return nil, &problem{status: http.StatusNotImplemented, text: "history: not kept: this process runs without the store role, or store.keep is false"}
 		})
 	}
 	return h.ServeHTTP
@@ -116,7 +116,7 @@ func (s *server) handler(local bool) http.Handler {
 	}
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		g.refuse(w, r, "origin", &problem{status: http.StatusForbidden, text: "a page from elsewhere may change nothing here"})
+		g.refuse(w, r, "origin", &problem{status: http.StatusForbidden, text: "cross-origin request refused"})
 	}))
 	g.next = origin.Handler(mux)
 	return g

@@ -48,8 +48,8 @@ func observability() []wanted {
 	return []wanted{
 		{id: "OBS01", area: area, what: "telemetry can be had in an open form (OpenTelemetry, Prometheus)", shows: []sign{{collector: "scrape", metric: "*"}, {collector: "receive", metric: "*"}, {collector: "otlp", metric: "*"}},
 			do: "name an exporter under collectors.scrape, or push to /v1/metrics"},
-		{id: "OBS04", area: area, what: "alerts are told to somebody", judge: receivers, do: "name a receiver under notify"},
-		{id: "OBS05", area: area, what: "what is measured is told within two minutes", judge: prompt, do: "shorten the cadence of the slowest source"},
+		{id: "OBS04", area: area, what: "alerts are delivered to a receiver", judge: receivers, do: "name a receiver under notify"},
+		{id: "OBS05", area: area, what: "what is measured is reported within two minutes", judge: prompt, do: "shorten the cadence of the slowest source"},
 	}
 }
 
@@ -78,7 +78,7 @@ func logs() []wanted {
 		{id: "OBS14", area: area, what: "logs of switches", needs: []telemetry.Kind{telemetry.Switch}, judge: switchLogs, do: "send the switches' syslog to collectors.logs"},
 		{id: "OBS15", area: area, what: "syslog of switches", needs: []telemetry.Kind{telemetry.Switch}, judge: switchLogs, do: "send the switches' syslog to collectors.logs"},
 		{id: "OBS16", area: area, what: "kernel messages of switches", needs: []telemetry.Kind{telemetry.Switch}, judge: among(switchLogs, "switch_", "pcie_error", "machine_check", "link_"), do: "let the switches' syslog carry facility kern"},
-		{id: "OBS17", area: area, what: "BMCs' event logs (SEL)", shows: []sign{events("").by("redfish")}, do: "the redfish collector reads them where a BMC has any; none has told an event yet"},
+		{id: "OBS17", area: area, what: "BMCs' event logs (SEL)", shows: []sign{events("").by("redfish")}, do: "the redfish collector reads them where a BMC has any; no event received yet"},
 		{id: "OBS18", area: area, what: "syslog of hosts", needs: []telemetry.Kind{telemetry.Node}, judge: hostLogs, do: "read the hosts' logs: collectors.logs on each, or syslog to one"},
 	}
 }
@@ -89,8 +89,8 @@ func devices() []wanted {
 		{id: "TELEM04", area: area, what: "GPU metrics from the BMC alone", needs: []telemetry.Kind{telemetry.GPU}, shows: []sign{metrics("gpu_", telemetry.GPU).by("redfish")}, do: "name the BMCs under collectors.redfish"},
 		{id: "TELEM05", area: area, what: "how full storage is", shows: []sign{metrics("storage_capacity", telemetry.Storage), metrics("storage_used", telemetry.Storage), metrics("storage_free", telemetry.Storage)}, do: "scrape the file system's exporter with a mapping to storage_used_bytes"},
 		{id: "TELEM06", area: area, what: "how fast storage is", shows: []sign{metrics("storage_read_", telemetry.Storage), metrics("storage_write_", telemetry.Storage)}, do: "scrape the file system's exporter"},
-		{id: "TELEM07", area: area, what: "NVLink as GPUs tell it", needs: []telemetry.Kind{telemetry.NVLink}, shows: []sign{metrics("nvlink_", telemetry.NVLink, telemetry.GPU).by("scrape"), metrics("nvlink_", telemetry.NVLink, telemetry.GPU).by("nvml"), metrics("nvlink_", telemetry.NVLink).by("redfish")}, do: "scrape dcgm-exporter, or run the nvml collector"},
-		{id: "TELEM08", area: area, what: "NVLink as switches tell it", needs: []telemetry.Kind{telemetry.NVSwitch}, shows: []sign{metrics("nv", telemetry.NVSwitch), {collector: "scrape", metric: "nvlink_", kinds: []telemetry.Kind{telemetry.NVLink}}}, do: "scrape NMX-T"},
+		{id: "TELEM07", area: area, what: "NVLink as GPUs report it", needs: []telemetry.Kind{telemetry.NVLink}, shows: []sign{metrics("nvlink_", telemetry.NVLink, telemetry.GPU).by("scrape"), metrics("nvlink_", telemetry.NVLink, telemetry.GPU).by("nvml"), metrics("nvlink_", telemetry.NVLink).by("redfish")}, do: "scrape dcgm-exporter, or run the nvml collector"},
+		{id: "TELEM08", area: area, what: "NVLink as switches report it", needs: []telemetry.Kind{telemetry.NVSwitch}, shows: []sign{metrics("nv", telemetry.NVSwitch), {collector: "scrape", metric: "nvlink_", kinds: []telemetry.Kind{telemetry.NVLink}}}, do: "scrape NMX-T"},
 	}
 }
 
@@ -98,9 +98,9 @@ func security() []wanted {
 	const area = "security"
 	untold := func(_ *Facts, r *Requirement) { r.State = Untold }
 	return []wanted{
-		{id: "SEC08", area: area, what: "audit logs are kept for 30 days", judge: untold, do: "no telemetry tells it: ask whoever keeps them"},
-		{id: "SEC13", area: area, what: "who speaks to whom proves who they are (mutual TLS)", judge: untold, do: "no telemetry tells it: see tls under each collector"},
-		{id: "CNP10", area: area, what: "BMCs speak Redfish over TLS, and IPMI is off", judge: untold, do: "no telemetry tells it: ask the BMCs' ManagerNetworkProtocol"},
+		{id: "SEC08", area: area, what: "audit logs are kept for 30 days", judge: untold, do: "not in telemetry: ask the owners"},
+		{id: "SEC13", area: area, what: "connections are authenticated on both sides (mutual TLS)", judge: untold, do: "not in telemetry: see tls under each collector"},
+		{id: "CNP10", area: area, what: "BMCs serve Redfish over TLS, and IPMI is off", judge: untold, do: "not in telemetry: read the BMCs' ManagerNetworkProtocol"},
 	}
 }
 

@@ -80,7 +80,7 @@ func (c Config) validate() error {
 	case c.Log == nil:
 		return errors.New("ticker: no log")
 	case c.Patience < 0:
-		return fmt.Errorf("ticker: patience %v is negative", c.Patience)
+		return fmt.Errorf("ticker: timeout %v is negative", c.Patience)
 	}
 	if err := site.Validate(); err != nil {
 		return fmt.Errorf("ticker: %w", err)
@@ -166,7 +166,7 @@ func (t *ticker) resume(ctx context.Context) error {
 	t.pace.open(t.now())
 	if before := t.pace.ignored; ok {
 		if t.pace.resume(at); t.pace.ignored != before {
-			t.cfg.Logger.Warn("the log's last tick is of a far future and not believed", "tick", at)
+			t.cfg.Logger.Warn("last tick of the log ignored: too far in the future", "tick", at)
 		}
 	}
 	return nil
@@ -304,7 +304,7 @@ func (t *ticker) look() (telemetry.Time, time.Duration, why) {
 		t.cfg.Logger.Warn("the clock is set; ticks catch up or hold", "to", t.pace.clock)
 	}
 	if t.pace.disbelieved == disbelieved+1 && disbelieved == 0 {
-		t.cfg.Logger.Warn("the wall clock contradicts the log and is not believed", "wall", now.wall, "clock", t.pace.clock)
+		t.cfg.Logger.Warn("wall clock ignored: it contradicts the log", "wall", now.wall, "clock", t.pace.clock)
 	}
 	return at, wait, what
 }
@@ -316,7 +316,7 @@ func (t *ticker) tell(at telemetry.Time, what why, now moment) {
 	switch {
 	case what == forLog && t.held != forLog && behind > worthTelling:
 		t.held = forLog
-		t.cfg.Logger.Info("ticks wait for what the log has not heard", "tick", at, "behind", behind)
+		t.cfg.Logger.Info("ticks wait for late processes", "tick", at, "behind", behind)
 	case t.held == forLog && behind < second:
 		t.held = forClock
 		t.cfg.Logger.Info("ticks are up to date again", "tick", at)

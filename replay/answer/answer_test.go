@@ -50,7 +50,7 @@ const wantText = `train is 31 % slower.
   or        pfc-storm at nic:h13/nic0, 4 %
   not       cooling: no gpu is hot
             power: no cap
-  unseen    nic:h13/nic0 pcie_link_width: never came; would tell slow-receiver from pcie-downgrade
+  unseen    nic:h13/nic0 pcie_link_width: never came; would distinguish slow-receiver from pcie-downgrade
   do        drain nic:h13/nic0: Move the job.
   evidence     -1.0 ± 1.0 s nic:h13/nic0 port_tx_bytes_total burst: 0 → 5, score 9, until +52.0 s
 

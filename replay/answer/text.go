@@ -137,7 +137,7 @@ func (b *block) blindSpot(s explain.BlindSpot) string {
 	}
 	text += ": " + s.Reason
 	if s.WouldTell != "" {
-		text += "; would tell " + s.WouldTell
+		text += "; would distinguish " + s.WouldTell
 	}
 	return text
 }

@@ -227,9 +227,9 @@ func TestWarnings(t *testing.T) {
 	said := strings.Join(b.Warnings, "\n")
 	for _, want := range []string{
 		`bundle.json:1: unknown key "colour", ignored`,
-		`topology.json:3: nic:a/b is connected to port:s/2, but line 2 says port:s/1`,
-		`topology.json:5: nic:a/b lies in node:c, but line 4 says node:a`,
-		`job:j runs switch:s: a switch cannot stand there`,
+		`topology.json:3: nic:a/b is connected to port:s/2, but line 2 has port:s/1`,
+		`topology.json:5: nic:a/b is contained in node:c, but line 4 has node:a`,
+		`job:j runs switch:s: a switch cannot be there`,
 		`feeds runs in a loop: feed:f → pdu:p → feed:f`,
 		`entities[2].attrs.tier: "" makes no group`,
 		`samples.csv:1: unknown column "colour", ignored`,

@@ -15,7 +15,7 @@ import (
 // too.
 func (t *topology) check(r *report) {
 	t.duplicates(r)
-	t.rivals(r, telemetry.Contains, "lies in", func(e *telemetry.Edge) [][2]telemetry.Entity { return [][2]telemetry.Entity{{e.To, e.From}} })
+	t.rivals(r, telemetry.Contains, "is contained in", func(e *telemetry.Edge) [][2]telemetry.Entity { return [][2]telemetry.Entity{{e.To, e.From}} })
 	t.rivals(r, telemetry.Connects, "is connected to", func(e *telemetry.Edge) [][2]telemetry.Entity {
 		return [][2]telemetry.Entity{{e.From, e.To}, {e.To, e.From}}
 	})
@@ -86,7 +86,7 @@ func (t *topology) rivals(r *report, rel telemetry.Relation, verb string, pairs 
 		for _, p := range pairs(e) {
 			for _, j := range held[p[0]] {
 				if o := &t.edges[j]; partner(j, p[0]) != p[1] && overlap(e, o) {
-					r.warn(place{topologyFile, t.places[i]}, "%s %s %s, but line %d says %s", p[0], verb, p[1], t.places[j], partner(j, p[0]))
+					r.warn(place{topologyFile, t.places[i]}, "%s %s %s, but line %d has %s", p[0], verb, p[1], t.places[j], partner(j, p[0]))
 					break
 				}
 			}
@@ -128,7 +128,7 @@ func (t *topology) ends(r *report) {
 			}
 		}
 		if !bad.IsZero() {
-			r.warn(place{topologyFile, t.places[i]}, "%s %s %s: a %s cannot stand there", e.From, e.Relation, e.To, bad.Kind)
+			r.warn(place{topologyFile, t.places[i]}, "%s %s %s: a %s cannot be there", e.From, e.Relation, e.To, bad.Kind)
 		}
 	}
 }

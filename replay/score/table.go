@@ -169,7 +169,7 @@ func (v *Verdict) complaint() string {
 		if len(v.Instead) > 0 {
 			instead = strings.Join(v.Instead, "; ")
 		}
-		return fmt.Sprintf("%s\tmissed\t%s\tsaid %s", v.Dir, wanted, instead)
+		return fmt.Sprintf("%s\tmissed\t%s\tanswered %s", v.Dir, wanted, instead)
 	}
 	var what []string
 	if v.Rank != 1 {
@@ -194,7 +194,7 @@ func (v *Verdict) complaint() string {
 	if v.Rank > 1 {
 		said += fmt.Sprintf(", right one is answer %d", v.Rank)
 	}
-	return fmt.Sprintf("%s\t%s\t%s\tsaid %s", v.Dir, strings.Join(what, ", "), wanted, said)
+	return fmt.Sprintf("%s\t%s\t%s\tanswered %s", v.Dir, strings.Join(what, ", "), wanted, said)
 }
 
 func (f *FalseAlarm) complaint(what string) string {
@@ -202,7 +202,7 @@ func (f *FalseAlarm) complaint(what string) string {
 	if f.Benign {
 		wanted = "a benign change"
 	}
-	return fmt.Sprintf("%s\t%s\t%s\tsaid %s (opened %s)", f.Dir, what, wanted, rootText(f.Signature, f.Answer), f.Opened.Clock())
+	return fmt.Sprintf("%s\t%s\t%s\tanswered %s (opened %s)", f.Dir, what, wanted, rootText(f.Signature, f.Answer), f.Opened.Clock())
 }
 
 // rootText puts a root in words. One without an entity is not named yet.

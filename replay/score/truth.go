@@ -149,7 +149,7 @@ func (t *Truth) validateFault(f *Fault) error {
 	case f.Slowdown < 0 || math.IsNaN(f.Slowdown) || math.IsInf(f.Slowdown, 0):
 		return fmt.Errorf("slowdown %v: want a ratio", f.Slowdown)
 	case f.Expect != ExpectRisk && len(f.Jobs) == 0 && len(t.JudgedJobs) == 0:
-		return errors.New("jobs: empty, and no judged_jobs to stand for them")
+		return errors.New("jobs: empty, and no judged_jobs either")
 	}
 	for _, j := range f.Jobs {
 		if j.Kind != telemetry.Job {

@@ -45,7 +45,7 @@ func (r *Report) judge() {
 	case communication(r.Operations[0].Name):
 		r.say(Communication, "%s alone makes steps %.1f %% longer", r.Operations[0].Name, 100*(r.Operations[0].Slowdown-1))
 	default:
-		r.say(Spread, "no worker, stage, sequence or pause stands out; %s alone makes steps %.1f %% longer", r.Operations[0].Name, 100*(r.Operations[0].Slowdown-1))
+		r.say(Spread, "no worker, stage, sequence or pause is an outlier; %s alone makes steps %.1f %% longer", r.Operations[0].Name, 100*(r.Operations[0].Slowdown-1))
 	}
 }
 

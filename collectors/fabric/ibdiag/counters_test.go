@@ -104,7 +104,7 @@ func TestTheManagersLine(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                               ErrEmpty.Error(),
-		"sminfo: iberror: failed: query": "another form of report: it says nothing of the subnet manager's state (sminfo)",
+		"sminfo: iberror: failed: query": "another form of report: missing: the subnet manager's state (sminfo)",
 		"sminfo: sm lid 70000 sm guid 0x1, activity count 1 priority 1 state 3": `sminfo: lid: "70000", want a number of 16 bits`,
 		"sminfo: sm lid 7 sm guid 0x1, activity count 1 priority 16 state 3":    `sminfo: priority: "16", want a number of 4 bits`,
 		"sminfo: sm lid 7 sm guid 0x1, activity count 1 priority 1":             "sminfo: no state",

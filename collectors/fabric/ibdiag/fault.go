@@ -90,7 +90,7 @@ func another(text []byte, want string) error {
 		}
 	}
 	if what == want {
-		return fmt.Errorf("%w: it says nothing of %s", ErrForm, want)
+		return fmt.Errorf("%w: missing: %s", ErrForm, want)
 	}
 	return fmt.Errorf("%w: %s, want %s", ErrForm, what, want)
 }

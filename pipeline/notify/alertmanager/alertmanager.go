@@ -96,7 +96,7 @@ func build(c Config) (*Alertmanager, error) {
 	}
 	for name := range c.Labels {
 		if !labelName.MatchString(name) || slices.Contains(ours, name) {
-			return nil, fmt.Errorf("labels: %.60q: want a name of letters, digits and _ that is not one of ours", name)
+			return nil, fmt.Errorf("labels: %.60q: want a name of letters, digits and _ that is not reserved", name)
 		}
 	}
 	if _, err := a.header(); err != nil {

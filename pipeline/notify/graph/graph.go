@@ -243,7 +243,7 @@ func (g *Graph) ask(ctx context.Context, what string, req []byte, into any) erro
 		err = json.Unmarshal(b, into)
 	}
 	if err != nil {
-		g.log.Debug("the engine does not say what stands where", "question", what, "error", err)
+		g.log.Debug("topology not received from the engine", "question", what, "error", err)
 	}
 	return err
 }

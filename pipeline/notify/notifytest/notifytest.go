@@ -99,11 +99,11 @@ func Test(t *testing.T, open func(t *testing.T) Far) {
 				t.Errorf("reason %q of %v: want one line where it was not taken", a.Reason, a.Verdict)
 			}
 			if got := len(far.Heard()); (got == 1) != w.heard {
-				t.Errorf("the far end heard %d messages", got)
+				t.Errorf("the receiver got %d messages", got)
 			}
 		})
 	}
-	t.Run("every attempt says the same", func(t *testing.T) { testSame(t, open(t)) })
+	t.Run("every attempt sends the same", func(t *testing.T) { testSame(t, open(t)) })
 	t.Run("the message is left as it is", func(t *testing.T) { testUntouched(t, open(t)) })
 	t.Run("side by side", func(t *testing.T) { testConcurrent(t, open(t)) })
 	t.Run("it ends with its context", func(t *testing.T) { testEnds(t, open(t)) })
@@ -150,7 +150,7 @@ func testSame(t *testing.T, far Far) {
 	once(t, far, patience, message("inc-1.4.far", 1))
 	h := far.Heard()
 	if len(h) != 3 {
-		t.Fatalf("%d messages heard, want 3", len(h))
+		t.Fatalf("%d messages received, want 3", len(h))
 	}
 	if h[0].ID != h[1].ID || !bytes.Equal(h[0].Body, h[1].Body) {
 		t.Errorf("two attempts at one message differ:\n%s %q\n%s %q", h[0].ID, h[0].Body, h[1].ID, h[1].Body)
@@ -188,7 +188,7 @@ func testConcurrent(t *testing.T, far Far) {
 		}
 	}
 	if len(ids) != n && !(far.Anonymous && len(far.Heard()) == n) {
-		t.Errorf("%d ids heard, want %d", len(ids), n)
+		t.Errorf("%d ids received, want %d", len(ids), n)
 	}
 }
 
@@ -201,7 +201,7 @@ func testEnds(t *testing.T, far Far) {
 	select {
 	case a := <-done:
 		if a.Verdict == notify.Taken && len(far.Heard()) == 0 {
-			t.Error("taken, and nothing was heard")
+			t.Error("accepted, and nothing was received")
 		}
 	case <-time.After(patience):
 		t.Error("it goes on although its context is done")

@@ -76,7 +76,7 @@ func Address(text string) (*url.URL, error) {
 // header says what is wrong with a configured header.
 func header(name, value string) error {
 	if slices.Contains(ours, textproto.CanonicalMIMEHeaderKey(name)) {
-		return fmt.Errorf("%s is ours to set", name)
+		return fmt.Errorf("%s is reserved", name)
 	}
 	token := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }
 	if name == "" || strings.ContainsFunc(name, token) {

@@ -343,7 +343,7 @@ func (r *Raiser) publish(ctx context.Context, b *body) error {
 	case bus.Differs: // somebody who had the lease before us was faster
 		b, v.Data = &body{}, held
 		if err := json.Unmarshal(held, b); err != nil {
-			return fmt.Errorf("alert %s, revision %d, as it stands: %w", v.ID, v.Number, err)
+			return fmt.Errorf("alert %s, revision %d, as stored: %w", v.ID, v.Number, err)
 		}
 	}
 	r.learn(b, v)

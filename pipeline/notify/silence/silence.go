@@ -73,7 +73,7 @@ func (s *Silence) Validate() error {
 	case len(s.CreatedBy) > maxBy:
 		return problem("created_by", "longer than %d bytes", maxBy)
 	case strings.TrimSpace(s.Comment) == "":
-		return problem("comment", "missing: say why")
+		return problem("comment", "required")
 	case len(s.Comment) > maxText:
 		return problem("comment", "longer than %d bytes", maxText)
 	}

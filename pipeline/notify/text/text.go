@@ -34,7 +34,7 @@ const usualBody = `{{with .Notice}}{{.}}
 {{end}}{{if eq .Kind "alert"}}{{range .Alerts}}- {{.}}
 {{end}}{{with .Description}}{{.}}
 {{end}}{{else}}Root: {{.Root}} ({{.Domain}}, {{.Signature}}, confidence {{.Confidence}})
-{{end}}{{if .Jobs}}Hurt: {{join .Jobs ", "}}{{if .GPUHours}}; {{.GPUHours}} GPU-hours lost{{end}}
+{{end}}{{if .Jobs}}Degraded: {{join .Jobs ", "}}{{if .GPUHours}}; {{.GPUHours}} GPU-hours lost{{end}}
 {{end}}{{range .Chain}}- {{.}}
 {{end}}{{if ne .State "resolved"}}{{range .Actions}}Do: {{.}}
 {{end}}{{end}}`

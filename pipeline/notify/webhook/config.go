@@ -58,7 +58,7 @@ func (c Config) Validate() error {
 	}
 	for name := range c.Headers {
 		if slices.Contains(ours, textproto.CanonicalMIMEHeaderKey(name)) {
-			return fmt.Errorf("headers: %s is ours to set", name)
+			return fmt.Errorf("headers: %s is reserved", name)
 		}
 	}
 	return c.post().Validate()

@@ -40,7 +40,7 @@ func TestRefusals(t *testing.T) {
 		"many":               {webhook.Config{URL: far, Secret: strings.Repeat(secretA+" ", 9)}, "9 secrets"},
 		"blank":              {webhook.Config{URL: far, Secret: " "}, "no secret"},
 		"patience":           {webhook.Config{URL: here, Timeout: time.Hour}, "timeout"},
-		"our header":         {webhook.Config{URL: here, Headers: map[string]string{"webhook-ID": "x"}}, "ours to set"},
+		"our header":         {webhook.Config{URL: here, Headers: map[string]string{"webhook-ID": "x"}}, "is reserved"},
 		"no name":            {webhook.Config{URL: here, Headers: map[string]string{"a b": "x"}}, "no name of a header"},
 		"two lines":          {webhook.Config{URL: here, Headers: map[string]string{"a": "x\r\nb: c"}}, "control character"},
 		"half a certificate": {webhook.Config{URL: here, TLS: webhook.TLS{CertFile: "x"}}, "certificate and its key"},

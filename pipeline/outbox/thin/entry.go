@@ -38,4 +38,4 @@ func SchemaPrint(record []byte) telemetry.Fingerprint {
 	return telemetry.Fingerprint(binary.LittleEndian.Uint64(sum[:]))
 }
 
-var errNoSchema = errors.New("nobody states its schema")
+var errNoSchema = errors.New("schema not found")

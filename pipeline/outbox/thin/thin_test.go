@@ -234,7 +234,7 @@ func TestTheIncreaseOfACounterSurvives(t *testing.T) {
 
 func TestWhatIsNotUnderstoodIsCopied(t *testing.T) {
 	s, other := newSource(t, "leaf1", 1, columns()), newSource(t, "leaf2", 1, columns())
-	in := noise(s, 1, 5)[1:] // nobody states its schema
+	in := noise(s, 1, 5)[1:] // schema not found
 	in = append(in, Entry{Record: []byte{9, 9, 9}}, Entry{Record: []byte{2}}, Entry{Record: append([]byte{2}, make([]byte, 40)...)}, event(t, "e", 1))
 	out, gone := run(t, in, Pass{Level: 3, Events: 1 << 20})
 	if len(out) != len(in) || gone != (Result{}) {

@@ -53,7 +53,7 @@ func (t *Target) config() (*config.RemoteWriteConfig, error) {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("url: %q: want http or https and a host", t.URL)
 	case u.User != nil:
-		return nil, errors.New("url: no user in it, please: say username and password_file")
+		return nil, errors.New("url: user not supported: use username and password_file")
 	case (t.Username == "") != (t.PasswordFile == ""):
 		return nil, errors.New("want both username and password_file")
 	case t.Version < 0 || t.Version > 2:

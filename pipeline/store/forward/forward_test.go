@@ -124,7 +124,7 @@ func TestWhatIsWrittenIsSentOn(t *testing.T) {
 func TestTargets(t *testing.T) {
 	for want, target := range map[string]forward.Target{
 		`url: "ftp://x": want http or https and a host`:                        {URL: "ftp://x"},
-		"url: no user in it, please: say username and password_file":           {URL: "https://a:b@x/"},
+		"url: user not supported: use username and password_file":              {URL: "https://a:b@x/"},
 		"want both username and password_file":                                 {URL: "https://x/", Username: "a"},
 		"version: 3: want 1 or 2":                                              {URL: "https://x/", Version: 3},
 		"at most one of basic_auth, oauth2 & authorization must be configured": {URL: "https://x/", Username: "a", PasswordFile: "b", BearerFile: "c"},
