@@ -132,7 +132,7 @@ func (c *coverageCommand) sources(w io.Writer, r *coverageReport, all []sourceSt
 			silent++
 		}
 	}
-	fmt.Fprintf(w, "\n%d sources, %d stale\n", len(all), silent)
+	fmt.Fprintf(w, "\n%s, %d stale\n", quantity(len(all), "source"), silent)
 	slices.SortStableFunc(all, func(a, b sourceState) int { return cmp.Compare(a.name(), b.name()) })
 	for _, s := range all {
 		if s.Silent || c.All {
@@ -167,4 +167,12 @@ func (c *coverageCommand) faults(w io.Writer, r *coverageReport) {
 		}
 	}
 	fmt.Fprintf(w, "%d of %d faults can be distinguished from similar ones\n", clear, len(r.Faults))
+}
+
+// quantity returns a number and its noun, in the plural unless it is one.
+func quantity(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

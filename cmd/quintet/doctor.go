@@ -75,7 +75,11 @@ func (c *doctorCommand) Run(sh *shell) error {
 			open++
 		}
 	}
-	fmt.Fprintf(sh.out, "%s: %d sources, %d of the newest %d gaps open, %d findings\n", status.Site, len(heard.Sources), open, len(heard.Gaps), wrong)
+	gaps := "no gaps"
+	if n := len(heard.Gaps); n > 0 {
+		gaps = fmt.Sprintf("%s (%d open)", quantity(n, "recent gap"), open)
+	}
+	fmt.Fprintf(sh.out, "%s: %s, %s, %s\n", status.Site, quantity(len(heard.Sources), "source"), gaps, quantity(wrong, "finding"))
 	if wrong > 0 {
 		return exit(exitWrong)
 	}
@@ -90,6 +94,10 @@ type siteState struct {
 
 // print writes the state of the site and of each domain.
 func (s *siteState) print(w io.Writer) {
+	if s.State == "" {
+		fmt.Fprintln(w, "site  not known")
+		return
+	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "site\t%s\t%s\n", strings.ReplaceAll(s.State, "_", " "), s.Reason)
 	for _, d := range s.Domains {

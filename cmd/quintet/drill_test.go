@@ -47,13 +47,13 @@ func TestWhatADrillSays(t *testing.T) {
 	d.note(struckFault{due{name: "gpu-slow", lasts: time.Minute}, began, f, nil})
 	says("", "gpu-slow at gpu:n0001/2 for 1m0s", "not reported")
 	says(incident(14*time.Second, "gpu-slow", "gpu:n0001/2"), "right, 14 s after it was struck: gpu-slow at gpu:n0001/2, 90 % sure")
-	says(incident(14*time.Second, "gpu-slow", "gpu:n0001/3"), "correct fault, wrong place")
-	says(incident(14*time.Second, "power-cap", "gpu:n0001/2"), "correct place, wrong fault")
+	says(incident(14*time.Second, "gpu-slow", "gpu:n0001/3"), "right fault, wrong place")
+	says(incident(14*time.Second, "power-cap", "gpu:n0001/2"), "right place, wrong fault")
 	says(incident(14*time.Second, "slow-rank", "node:n0000"), "wrong, 14 s")
 	says(incident(20*time.Second, "gpu-slow", "gpu:n0001/2")+","+incident(10*time.Second, "slow-rank", "node:n0000"), "right, 20 s", "also reported: slow-rank")
 	says(incident(-time.Hour, "gpu-slow", "gpu:n0001/2"), "not reported")
 	srv.Close()
-	says("", "gpu-slow at gpu:n0001/2", "what was told is not known")
+	says("", "gpu-slow at gpu:n0001/2", "the incidents cannot be read")
 }
 
 // TestASurprise: what is drawn for a drill can be struck, and comes from every

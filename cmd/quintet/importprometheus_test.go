@@ -57,8 +57,8 @@ func TestImportPrometheus(t *testing.T) {
 	}{
 		{"without a token", nil, exitWrong, "", "ask for the names of metrics"},
 		{"a topology that is wrong", []string{"--token", token, "--topology", cabling}, exitWrong, "", cabling + `:2: edges[0].rel: relation "walks"`},
-		{"as it should", []string{"--token", token}, exitSound, "run.qtrace: 2 samples, 1 edges; no history before this time", "nothing says what they mean: 1 (app_requests_total)"},
-		{"without a job", []string{"--token", token, "--force"}, exitSound, "", "no job runs anywhere"},
+		{"as it should", []string{"--token", token}, exitSound, "run.qtrace: 2 samples, 1 edges; no history before this time", "metrics left out because no mapping names them: 1 (app_requests_total)"},
+		{"without a job", []string{"--token", token, "--force"}, exitSound, "", "no placement reported"},
 		{"once more", []string{"--token", token}, exitWrong, "", "is there already: give --force to replace it"},
 		{"where nothing is", []string{"--token", token, "--force", "--to", "2023-11-14T22:13:20.1Z"}, exitWrong, "", "nothing between 2023-11-14T22:13:20Z and"},
 	} {

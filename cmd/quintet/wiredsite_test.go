@@ -193,7 +193,7 @@ func TestSchedules(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"1m gpu-slow":          "f:1: want a time, NAME[@ENTITY] and a length",
-		"\n1m gremlins 1m":     `f:2: no kind of fault is called "gremlins"`,
+		"\n1m gremlins 1m":     `f:2: unknown fault "gremlins"`,
 		"soon gpu-slow 1m":     `f:1: time: invalid duration "soon"`,
 		"1m gpu-slow@gpu 1m":   "f:1: ",
 		"1m gpu-slow 0s":       "f:1: want no negative time, and a length",

@@ -151,8 +151,8 @@ func (h heard) Handle(_ context.Context, r slog.Record) error {
 }
 
 // TestARealSubnetThatLosesDatagrams: switches that answer no more than one
-// question in ten make it rest, and what is not seen for that is not told to be
-// down.
+// request in ten make it back off, and links that are not seen for that are not
+// reported down.
 func TestARealSubnetThatLosesDatagrams(t *testing.T) {
 	net := ibsim.Tree(16, 2, 2)
 	sim, _ := simulate(t, net)
@@ -173,18 +173,18 @@ func TestARealSubnetThatLosesDatagrams(t *testing.T) {
 	for {
 		select {
 		case said := <-h.warned:
-			if !strings.Contains(said, "resting") {
+			if !strings.Contains(said, "back-off") {
 				continue
 			}
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			if len(l.events) > 0 {
-				t.Errorf("told of links that it lost sight of: %q", l.happened())
+				t.Errorf("reported links that it lost sight of: %q", l.happened())
 			}
 			return
 		case <-ctx.Done():
 			l.mu.Lock()
-			t.Fatalf("it does not rest: dropped %v, events %v", l.dropped, l.happened())
+			t.Fatalf("no back-off: dropped %v, events %v", l.dropped, l.happened())
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	for _, want := range []struct{ has, err string }{{"v0.0.40", ""}, {"v0.0.42", "no such page"}, {"v0.0.42", ""}} {
+	for _, want := range []struct{ has, err string }{{"v0.0.40", ""}, {"v0.0.42", "endpoint not found"}, {"v0.0.42", ""}} {
 		has = want.has
 		err := s.read(t.Context(), newReport(listen(t), time.Now()))
 		if (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
