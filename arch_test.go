@@ -66,7 +66,7 @@ rules/promunit: go.yaml.in/yaml github.com/prometheus/prometheus github.com/prom
 
 # floor 3: the runner and the recorded shell
 engine/grants: telemetry
-engine:        telemetry correlate correlate/attribute correlate/explain correlate/window engine/grants
+engine:        telemetry correlate correlate/attribute correlate/explain correlate/window engine/grants github.com/klauspost/compress
 replay/trace:  telemetry github.com/klauspost/compress
 replay/bundle: telemetry replay/trace github.com/klauspost/compress
 replay/score:  telemetry correlate/explain

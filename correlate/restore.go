@@ -8,12 +8,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Snapshot returns the engine's whole state, by identity: restored, it goes on
-// as if it had never stopped (I5). It is taken between two records.
-func (e *Engine) Snapshot() []byte {
-	c := snapshot.NewWriter()
+// Snapshot hands the engine's whole state to sink, piece by piece, by identity:
+// restored, it goes on as if it had never stopped (I5). It is taken between two
+// records. A piece is valid during the call only.
+func (e *Engine) Snapshot(sink func([]byte)) {
+	c := snapshot.NewStream(sink)
 	e.code(c)
-	return c.Data()
+	c.Flush()
 }
 
 // Restore replaces the engine's state by a snapshot of the same version and

@@ -268,7 +268,9 @@ func TestARiskOutlivesARestart(t *testing.T) {
 		for i, r := range log {
 			if i == at {
 				again := riskEngine(t)
-				if err := again.Restore(e.Snapshot()); err != nil {
+				var state []byte
+				e.Snapshot(func(b []byte) { state = append(state, b...) })
+				if err := again.Restore(state); err != nil {
 					t.Fatal(err)
 				}
 				e = again

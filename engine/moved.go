@@ -1,11 +1,7 @@
 package engine
 
 import (
-	"bytes"
-
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -27,8 +23,10 @@ func Moved(snapshot []byte, position uint64) ([]byte, Snapshotted, error) {
 	if err != nil {
 		return nil, Snapshotted{}, fmt.Errorf("move snapshot: %w", err)
 	}
-	out := bytes.Clone(snapshot[:len(snapshot)-crc32.Size])
-	at := len(snapshotMagic) + 4 + 4 + len(e.version) + 4 + len(e.rules)
-	binary.LittleEndian.PutUint64(out[at:], position)
-	return seal(out), Snapshotted{Engine: e.version, Rules: e.rules, Position: position, Tick: e.tick, Incidents: e.incidents}, nil
+	e.position = position
+	out, err := e.pack(len(snapshot), func(sink func([]byte)) { sink(e.body) })
+	if err != nil {
+		return nil, Snapshotted{}, fmt.Errorf("move snapshot: %w", err)
+	}
+	return out, Snapshotted{Engine: e.version, Rules: e.rules, Position: position, Tick: e.tick, Incidents: e.incidents}, nil
 }

@@ -30,8 +30,8 @@ func TestI4AMovedSnapshotIsTheSameState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said.Tick != played.Runner.Tick() || len(moved) != len(snapshot) {
-		t.Errorf("it is of %v and %d bytes, want %v and %d", said.Tick, len(moved), played.Runner.Tick(), len(snapshot))
+	if said.Tick != played.Runner.Tick() {
+		t.Errorf("it is of %v, want %v", said.Tick, played.Runner.Tick())
 	}
 	back, _, err := engine.Moved(moved, was)
 	if err != nil || !bytes.Equal(back, snapshot) {

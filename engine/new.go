@@ -56,5 +56,5 @@ func (c *core) Step(r *telemetry.Record) []explain.Incident {
 
 func (c *core) Inherit(held []explain.Incident) { c.engine.Inherit(held) }
 
-func (c *core) Snapshot() []byte          { return c.engine.Snapshot() }
-func (c *core) Restore(body []byte) error { return c.engine.Restore(body) }
+func (c *core) Snapshot(sink func([]byte)) { c.engine.Snapshot(sink) }
+func (c *core) Restore(body []byte) error  { return c.engine.Restore(body) }

@@ -32,7 +32,8 @@ type machine interface {
 	Step(r *telemetry.Record) []explain.Incident
 	// Inherit gives it the incidents that others published, from the next tick on.
 	Inherit(held []explain.Incident)
-	Snapshot() []byte
+	// Snapshot hands its state to sink piece by piece.
+	Snapshot(sink func([]byte))
 	Restore(body []byte) error
 }
 
@@ -50,6 +51,7 @@ type Runner struct {
 	tick     telemetry.Time // of the newest tick
 	saved    telemetry.Time // the tick at which the last snapshot was taken
 	due      bool
+	size     int // about that of the next snapshot, in bytes
 	digest   [sha256.Size]byte
 	latest   map[string]*explain.Incident
 	reign    Reign

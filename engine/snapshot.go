@@ -1,25 +1,15 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"math"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/telemetry"
 )
-
-// snapshotMagic begins every snapshot; the odd bytes catch transfers that
-// change line ends.
-const snapshotMagic = "QSNAP\r\n\x1a"
-
-// snapshotVersion is that of the envelope, not of the engine.
-const snapshotVersion = 4
 
 // Why a snapshot is refused. The caller starts cold, at the oldest record.
 var (
@@ -28,51 +18,58 @@ var (
 	ErrSnapshotRules   = errors.New("other rules")
 )
 
-// castagnoli returns the table of CRC-32C; the standard library makes it once.
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
-
-// Snapshot returns the state after the last record applied.
+// Snapshot returns the state after the last record applied, compressed.
 func (r *Runner) Snapshot() ([]byte, error) {
-	out := []byte(snapshotMagic)
-	out = binary.LittleEndian.AppendUint32(out, snapshotVersion)
-	out = appendString(out, []byte(r.identity.version))
-	out = appendString(out, []byte(r.identity.rules))
-	out = binary.LittleEndian.AppendUint64(out, r.position)
-	out = binary.LittleEndian.AppendUint64(out, uint64(r.tick))
-	out = append(out, r.digest[:]...)
 	latest := r.Incidents()
-	out = binary.LittleEndian.AppendUint32(out, uint32(len(latest)))
-	for i := range latest {
-		b, err := Canonical(&latest[i])
-		if err != nil {
-			return nil, fmt.Errorf("snapshot: %w", err)
-		}
-		out = appendString(out, b)
-	}
-	reign, err := json.Marshal(r.reign)
-	if err != nil {
-		return nil, fmt.Errorf("snapshot: %w", err)
-	}
-	out = appendString(out, reign)
-	body := r.machine.Snapshot()
-	if uint64(len(body)) > math.MaxUint32 {
-		return nil, fmt.Errorf("snapshot: state of %d bytes does not fit", len(body))
-	}
-	out = appendString(out, body)
 	gate, err := r.gate.Snapshot()
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	if gate != nil { // a recording has none, and its snapshots are as they were
-		out = appendString(out, gate)
+	e := envelope{identity: r.identity, position: r.position, tick: r.tick, digest: r.digest, incidents: latest, reign: r.reign, gate: gate}
+	out, err := e.pack(r.size, r.machine.Snapshot)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
 	}
+	r.size = len(out) + len(out)/8
 	r.saved, r.due = r.tick, false
-	return seal(out), nil
+	return out, nil
 }
 
-// seal appends the checksum of everything before it.
-func seal(b []byte) []byte {
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli()))
+// pack writes a snapshot of about size bytes, whose body writes itself.
+func (e *envelope) pack(size int, body func(sink func([]byte))) ([]byte, error) {
+	head, err := e.head()
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPacker(size)
+	if err != nil {
+		return nil, err
+	}
+	p.write(head)
+	body(p.write)
+	return p.finish(), nil
+}
+
+// head is everything but the machine's state.
+func (e *envelope) head() ([]byte, error) {
+	out := appendString(nil, []byte(e.version))
+	out = appendString(out, []byte(e.rules))
+	out = binary.LittleEndian.AppendUint64(out, e.position)
+	out = binary.LittleEndian.AppendUint64(out, uint64(e.tick))
+	out = append(out, e.digest[:]...)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(e.incidents)))
+	for i := range e.incidents {
+		b, err := Canonical(&e.incidents[i])
+		if err != nil {
+			return nil, err
+		}
+		out = appendString(out, b)
+	}
+	reign, err := json.Marshal(e.reign)
+	if err != nil {
+		return nil, err
+	}
+	return appendString(appendString(out, reign), e.gate), nil
 }
 
 // Restore puts the runner into the state of a snapshot and returns its
@@ -115,7 +112,7 @@ type envelope struct {
 	incidents []explain.Incident
 	reign     Reign
 	body      []byte
-	gate      []byte // of grants; nil where there is none
+	gate      []byte // of grants; empty where there is none
 }
 
 // Gate returns the state of the grants in a snapshot.
@@ -128,17 +125,11 @@ func Gate(snapshot []byte) (*grants.Gate, error) {
 }
 
 func parseSnapshot(b []byte) (*envelope, error) {
-	if !bytes.HasPrefix(b, []byte(snapshotMagic)) {
-		return nil, fmt.Errorf("%w: it does not begin as a snapshot does", ErrSnapshotDamaged)
+	content, err := unpack(b)
+	if err != nil {
+		return nil, err
 	}
-	end := len(b) - crc32.Size
-	if end < len(snapshotMagic) || crc32.Checksum(b[:end], castagnoli()) != binary.LittleEndian.Uint32(b[end:]) {
-		return nil, fmt.Errorf("%w: wrong checksum, %d bytes", ErrSnapshotDamaged, len(b))
-	}
-	c := cutter{rest: b[len(snapshotMagic):end]}
-	if v := c.u32(); v != snapshotVersion {
-		return nil, fmt.Errorf("%w: snapshot format %d, want %d", ErrSnapshotEngine, v, snapshotVersion)
-	}
+	c := cutter{rest: content}
 	e := &envelope{identity: identity{version: string(c.string()), rules: string(c.string())}, position: c.u64(), tick: telemetry.Time(c.u64())}
 	copy(e.digest[:], c.bytes(len(e.digest)))
 	for range c.u32() {
@@ -154,13 +145,11 @@ func parseSnapshot(b []byte) (*envelope, error) {
 	if err := json.Unmarshal(c.string(), &e.reign); err != nil && !c.failed {
 		return nil, fmt.Errorf("%w: claim in force: %w", ErrSnapshotDamaged, err)
 	}
-	e.body = c.string()
-	if len(c.rest) > 0 {
-		e.gate = c.string()
-	}
-	if c.failed || len(c.rest) > 0 {
+	e.gate = c.string()
+	if c.failed {
 		return nil, fmt.Errorf("%w: its parts do not add up to its length", ErrSnapshotDamaged)
 	}
+	e.body = c.rest
 	return e, nil
 }
 

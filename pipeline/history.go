@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 
+	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/raise"
 	"github.com/quintet-dc/quintet/pipeline/store"
@@ -33,18 +34,13 @@ func (s *service) startHistory() error {
 		return nil
 	}
 	c := f.Store
-	var forwarded []forward.Target
-	for _, w := range c.RemoteWrite {
-		forwarded = append(forwarded, forward.Target{Name: w.Name, URL: w.URL, Username: w.Username, PasswordFile: w.PasswordFile, BearerFile: w.BearerFile,
-			CAFile: w.CA, CertFile: w.Cert, KeyFile: w.Key, ServerName: w.ServerName, Headers: w.Headers, Version: w.Version})
-	}
 	var alerts func(context.Context, []query.Alert)
 	if !c.Unraised {
 		s.crew.start(telling, "alerts", raiser.Run)
 		alerts = func(_ context.Context, fired []query.Alert) { raiser.Take(raised(fired)) }
 	}
 	history, err := store.New(store.Config{Log: s.bus, Dir: store.Dir(f.Data), Cadence: c.Cadence, Retain: c.Retain, RetainBytes: c.RetainBytes,
-		Drop: c.Drop, MaxSeries: c.MaxSeries, Lateness: f.Site.Lateness, Rules: c.Rules, Forward: forwarded, ForwardLabels: c.Labels, Alerts: alerts, URL: s.url(), Process: s.c.Process, Version: s.c.Version,
+		Drop: c.Drop, MaxSeries: c.MaxSeries, Lateness: f.Site.Lateness, Rules: c.Rules, Forward: forwarded(c), ForwardLabels: c.Labels, Alerts: alerts, URL: s.url(), Process: s.c.Process, Version: s.c.Version,
 		Metrics: s.metrics, Logger: s.part("store")})
 	if err != nil {
 		return err
@@ -52,6 +48,15 @@ func (s *service) startHistory() error {
 	s.history = history
 	s.crew.start(telling, "history", history.Run)
 	return nil
+}
+
+// forwarded lists where the history is forwarded.
+func forwarded(c config.Store) (out []forward.Target) {
+	for _, w := range c.RemoteWrite {
+		out = append(out, forward.Target{Name: w.Name, URL: w.URL, Username: w.Username, PasswordFile: w.PasswordFile, BearerFile: w.BearerFile,
+			CAFile: w.CA, CertFile: w.Cert, KeyFile: w.Key, ServerName: w.ServerName, Headers: w.Headers, Version: w.Version})
+	}
+	return out
 }
 
 // raising says where alerts are raised, and by whom.

@@ -20,20 +20,28 @@ import (
 func (s *service) receivers() ([]notify.Receiver, error) {
 	var out []notify.Receiver
 	for _, r := range s.c.File.Receivers {
-		n, err := s.notifier(r)
+		one, err := s.receiver(r)
 		if err != nil {
-			return nil, fmt.Errorf("notify: receivers: %s: %w", r.Name, err)
+			return nil, err
 		}
-		kinds := []string{explain.KindIncident}
-		if r.Risks {
-			kinds = append(kinds, explain.KindRisk)
-		}
-		if r.Alerts {
-			kinds = append(kinds, notify.KindAlert)
-		}
-		out = append(out, notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Notes: r.Notes, Corrections: !r.Figures, Timeout: r.Timeout})
+		out = append(out, one)
 	}
 	return out, nil
+}
+
+func (s *service) receiver(r config.Receiver) (notify.Receiver, error) {
+	n, err := s.notifier(r)
+	if err != nil {
+		return notify.Receiver{}, fmt.Errorf("notify: receivers: %s: %w", r.Name, err)
+	}
+	kinds := []string{explain.KindIncident}
+	if r.Risks {
+		kinds = append(kinds, explain.KindRisk)
+	}
+	if r.Alerts {
+		kinds = append(kinds, notify.KindAlert)
+	}
+	return notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Notes: r.Notes, Corrections: !r.Figures, Timeout: r.Timeout}, nil
 }
 
 // notifier makes what speaks to one receiver.

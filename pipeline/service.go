@@ -103,6 +103,9 @@ func Run(ctx context.Context, c Config) error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if err := errors.Join(Check(c.File, c.Roles, c.Listener)...); err != nil {
+		return err
+	}
 	s := &service{c: c, metrics: c.Metrics, receive: receiverOf(c.Collectors)}
 	receivers, err := s.receivers()
 	if err != nil {
@@ -238,15 +241,13 @@ func (s *service) startWeb() error {
 	if err != nil {
 		return err
 	}
-	web := s.c.File.Web
-	c := serve.Config{Listen: s.c.File.Listen, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts, Site: s.c.File.Site.Site, Teams: s.c.File.Notify.Teams, Demo: s.c.Demo, Bus: s.bus, Incidents: s.bus.Incidents(), Firing: s.bus.Alerts(),
-		Curves: curves, Page: s.c.Page, Listening: s.c.Listening, Reload: s.c.Reload, Ready: s.ready, Pins: s.pins(), Metrics: s.metrics, Logger: s.part("web")}
-	c.Replay, c.Assist, c.Listener = s.c.Deck, s.assist, s.c.Listener
+	c := s.access(s.c.Listener)
+	c.Site, c.Teams, c.Demo, c.Bus, c.Incidents, c.Firing = s.c.File.Site.Site, s.c.File.Notify.Teams, s.c.Demo, s.bus, s.bus.Incidents(), s.bus.Alerts()
+	c.Curves, c.Page, c.Listening, c.Reload, c.Ready, c.Pins = curves, s.c.Page, s.c.Listening, s.c.Reload, s.ready, s.pins()
+	c.Metrics, c.Logger = s.metrics, s.part("web")
+	c.Replay, c.Assist = s.c.Deck, s.assist
 	c.History = s.historyHandler()
 	c.Receivers = func() int { return len(s.c.File.Receivers) }
-	for _, u := range web.Users {
-		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
-	}
 	if s.c.Roles[Collect] {
 		c.Push = s.pushed()
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors/receive"
+	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/rules/promlint"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -32,6 +33,9 @@ func (c *checkConfig) Run(sh *shell) error {
 		}
 		if file != nil {
 			v.named(file)
+			for _, err := range pipeline.Check(file, pipeline.AllRoles(), nil) {
+				v.fail(fmt.Errorf("%s: %w", path, err))
+			}
 		}
 	}
 	return v.end()

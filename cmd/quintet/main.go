@@ -77,6 +77,7 @@ type exit int
 func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 func main() {
+	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(&shell{ctx, os.Stdout, os.Stderr}, os.Args[1:])
 	stop()

@@ -17,11 +17,36 @@ type Codec struct {
 	buf     []byte
 	pos     int
 	writing bool
+	sink    func([]byte)
 	err     error
 }
 
 // NewWriter returns a Codec that appends.
 func NewWriter() *Codec { return &Codec{writing: true} }
+
+// pieceSize is about how much a stream hands out at once, in bytes.
+const pieceSize = 256 << 10
+
+// NewStream returns a Codec that writes, and hands what is written to sink piece by
+// piece; a piece is valid during the call only. Call Flush at the end.
+func NewStream(sink func([]byte)) *Codec {
+	return &Codec{writing: true, sink: sink, buf: make([]byte, 0, pieceSize+pieceSize/8)}
+}
+
+// Flush hands out what is left of a stream.
+func (c *Codec) Flush() {
+	if c.sink != nil && len(c.buf) > 0 {
+		c.sink(c.buf)
+		c.buf = c.buf[:0]
+	}
+}
+
+// drain hands out a piece if there is one. Whatever writes much calls it now and then.
+func (c *Codec) drain() {
+	if len(c.buf) >= pieceSize {
+		c.Flush()
+	}
+}
 
 // NewReader returns a Codec that reads b. It does not change b; strings and
 // byte slices that it hands out are copies.
@@ -139,6 +164,7 @@ func (c *Codec) Tag(tag string) {
 // (size ≥ 1). A reader refuses more items than the bytes left can hold and
 // then returns 0, so a hostile length allocates nothing.
 func (c *Codec) Len(n, size int) int {
+	c.drain()
 	u := uint64(n)
 	c.U64(&u)
 	if c.err != nil {

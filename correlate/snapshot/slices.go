@@ -3,7 +3,11 @@ package snapshot
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
+
+// bulk is how many items are written before a stream looks whether a piece is full.
+const bulk = 4096
 
 // F64 codes a float bit by bit, so that every NaN survives.
 func (c *Codec) F64(x *float64) {
@@ -24,6 +28,7 @@ func (c *Codec) String(s *string) {
 	n := c.Len(len(*s), 1)
 	if c.writing {
 		c.buf = append(c.buf, *s...)
+		c.drain()
 		return
 	}
 	if b := c.take(n); b != nil {
@@ -36,6 +41,7 @@ func (c *Codec) Bytes(s *[]byte) {
 	n := c.Len(len(*s), 1)
 	if c.writing {
 		c.buf = append(c.buf, *s...)
+		c.drain()
 		return
 	}
 	if b := c.take(n); b != nil {
@@ -53,6 +59,7 @@ func List[T any](c *Codec, s *[]T, size int, item func(*Codec, *T)) {
 	}
 	for i := 0; i < len(*s) && c.err == nil; i++ {
 		item(c, &(*s)[i])
+		c.drain()
 	}
 }
 
@@ -67,8 +74,11 @@ func make1[T any](n int) []T {
 func U8s[T ~uint8](c *Codec, s *[]T) {
 	n := c.Len(len(*s), 1)
 	if c.writing {
-		for _, x := range *s {
-			c.buf = append(c.buf, byte(x))
+		for part := range slices.Chunk(*s, bulk) {
+			for _, x := range part {
+				c.buf = append(c.buf, byte(x))
+			}
+			c.drain()
 		}
 		return
 	}
@@ -84,8 +94,11 @@ func U8s[T ~uint8](c *Codec, s *[]T) {
 func U32s[T ~uint32 | ~int32](c *Codec, s *[]T) {
 	n := c.Len(len(*s), 4)
 	if c.writing {
-		for _, x := range *s {
-			c.buf = binary.LittleEndian.AppendUint32(c.buf, uint32(x))
+		for part := range slices.Chunk(*s, bulk) {
+			for _, x := range part {
+				c.buf = binary.LittleEndian.AppendUint32(c.buf, uint32(x))
+			}
+			c.drain()
 		}
 		return
 	}
@@ -101,8 +114,11 @@ func U32s[T ~uint32 | ~int32](c *Codec, s *[]T) {
 func U64s[T ~uint64 | ~int64](c *Codec, s *[]T) {
 	n := c.Len(len(*s), 8)
 	if c.writing {
-		for _, x := range *s {
-			c.buf = binary.LittleEndian.AppendUint64(c.buf, uint64(x))
+		for part := range slices.Chunk(*s, bulk) {
+			for _, x := range part {
+				c.buf = binary.LittleEndian.AppendUint64(c.buf, uint64(x))
+			}
+			c.drain()
 		}
 		return
 	}
@@ -118,8 +134,11 @@ func U64s[T ~uint64 | ~int64](c *Codec, s *[]T) {
 func (c *Codec) F32s(s *[]float32) {
 	n := c.Len(len(*s), 4)
 	if c.writing {
-		for _, x := range *s {
-			c.buf = binary.LittleEndian.AppendUint32(c.buf, math.Float32bits(x))
+		for part := range slices.Chunk(*s, bulk) {
+			for _, x := range part {
+				c.buf = binary.LittleEndian.AppendUint32(c.buf, math.Float32bits(x))
+			}
+			c.drain()
 		}
 		return
 	}
@@ -135,8 +154,11 @@ func (c *Codec) F32s(s *[]float32) {
 func (c *Codec) F64s(s *[]float64) {
 	n := c.Len(len(*s), 8)
 	if c.writing {
-		for _, x := range *s {
-			c.buf = binary.LittleEndian.AppendUint64(c.buf, math.Float64bits(x))
+		for part := range slices.Chunk(*s, bulk) {
+			for _, x := range part {
+				c.buf = binary.LittleEndian.AppendUint64(c.buf, math.Float64bits(x))
+			}
+			c.drain()
 		}
 		return
 	}

@@ -27,6 +27,8 @@ var (
 	ErrUnreachable = errors.New("the log cannot be reached")
 	// ErrClosed: this Bus was closed.
 	ErrClosed = errors.New("the bus is closed")
+	// ErrDamaged: a snapshot's bytes are not those that were put.
+	ErrDamaged = errors.New("damaged")
 	// ErrNotHeld: the log holds no entry at the position.
 	ErrNotHeld = errors.New("not held")
 )

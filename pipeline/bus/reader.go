@@ -24,6 +24,9 @@ const (
 	pullExpires   = 30 * time.Second
 	pullHeartbeat = 2 * time.Second
 	idleConsumer  = 30 * time.Second // how long the server keeps one that nobody uses
+	// endBeats without a delivery end a finite reading: of a stream with damage, the
+	// server states more than it can read.
+	endBeats = 3
 )
 
 // delivery is one message of a stream.
@@ -155,6 +158,7 @@ type session struct {
 	heard    bool   // anything, since the last beat
 	huge     bool   // the next message is larger than a pull
 	pending  uint64 // what the consumer had to deliver when it was made
+	idle     int    // beats since the last delivery
 }
 
 // consumer makes the server's side: in memory, without acknowledgements, gone
@@ -263,7 +267,7 @@ func (s *session) take(ctx context.Context, m *nats.Msg) error {
 		return err
 	}
 	s.left--
-	s.huge = false
+	s.huge, s.idle = false, 0
 	if order != s.order+1 {
 		return fmt.Errorf("message %d of the consumer follows %d", order, s.order)
 	}
@@ -321,6 +325,11 @@ func (s *session) status(status string, m *nats.Msg) error {
 	text := m.Header.Get("Description")
 	switch {
 	case status == beat:
+		s.idle++
+		if s.finite && s.idle >= endBeats {
+			s.bus.cfg.Logger.Warn("a stream holds less than its server states", "stream", s.stream, "position", s.position)
+			return errEnd
+		}
 		return nil
 	case status == ranOut, status == conflict && (strings.Contains(text, "MaxBytes") || strings.Contains(text, "Batch Completed")):
 		left, _ := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))

@@ -242,7 +242,8 @@ func (b *Bus) Snapshots(ctx context.Context) (infos []SnapshotInfo, err error) {
 	return infos, nil
 }
 
-// Snapshot returns a snapshot's bytes; ErrNotHeld if it is not kept any more.
+// Snapshot returns a snapshot's bytes; ErrNotHeld if it is not kept any more,
+// ErrDamaged if they are not those that were put.
 func (b *Bus) Snapshot(ctx context.Context, info SnapshotInfo) (data []byte, err error) {
 	err = b.persistFor(ctx, snapshotPatience, b.objects(), func(ctx context.Context) error {
 		s, err := b.js.Stream(ctx, b.objects())
@@ -258,7 +259,7 @@ func (b *Bus) Snapshot(ctx context.Context, info SnapshotInfo) (data []byte, err
 		}
 		_, o, err := parseSnapshot(m.Data)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		data, err = b.getObject(ctx, o)
 		return err
@@ -275,7 +276,7 @@ func (b *Bus) getObject(ctx context.Context, o jetstream.ObjectInfo) ([]byte, er
 	r := reader{bus: b, stream: b.objects(), filters: []string{b.chunks(o.NUID)}, lenient: true, finite: true}
 	r.fn = func(d delivery) error {
 		if uint64(out.Len()+len(d.data)) > o.Size {
-			return fmt.Errorf("snapshot %s: longer than its stated size of %d bytes", o.Name, o.Size)
+			return fmt.Errorf("snapshot %s: %w: longer than its stated size of %d bytes", o.Name, ErrDamaged, o.Size)
 		}
 		h.Write(d.data)
 		out.Write(d.data)
@@ -285,7 +286,7 @@ func (b *Bus) getObject(ctx context.Context, o jetstream.ObjectInfo) ([]byte, er
 		return nil, err
 	}
 	if uint64(out.Len()) != o.Size || jetstream.GetObjectDigestValue(h) != o.Digest {
-		return nil, fmt.Errorf("snapshot %s: %d of %d bytes, or not those that were put", o.Name, out.Len(), o.Size)
+		return nil, fmt.Errorf("snapshot %s: %w: %d of %d bytes, or not those that were put", o.Name, ErrDamaged, out.Len(), o.Size)
 	}
 	return out.Bytes(), nil
 }

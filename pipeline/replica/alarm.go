@@ -23,8 +23,18 @@ const Diverged = "replica diverged"
 // incidents who is no engine. Such entries are ignored.
 const ForeignRevisions = "foreign entries in the stream of incidents"
 
+// DamagedSnapshot is the name of the alarm that a snapshot cannot be read, and that
+// the engine went on from one before it, or began cold.
+const DamagedSnapshot = "damaged snapshot"
+
+// LogHole is the name of the alarm that the log lost entries.
+const LogHole = "hole in the log"
+
 // What raises an alarm.
 const (
+	alarmSnapshot = "snapshot"
+	alarmHole     = "hole"
+
 	alarmStream = "stream" // the stream of incidents holds other bytes
 	alarmState  = "state"  // another replica's state is another
 	alarmWrites = "writes" // the stream of incidents holds what no engine wrote
@@ -39,8 +49,13 @@ func (a alarms) raise(cause, text string) {
 	if was, ok := a[cause]; ok {
 		since = was.Since
 	}
-	if cause == alarmWrites {
+	switch cause {
+	case alarmWrites:
 		name = ForeignRevisions
+	case alarmSnapshot:
+		name = DamagedSnapshot
+	case alarmHole:
+		name = LogHole
 	}
 	a[cause] = Alarm{name, since, text}
 }

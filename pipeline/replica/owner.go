@@ -65,6 +65,7 @@ type owner struct {
 	since           telemetry.Time // the tick at which it became a member after that
 	alarms          alarms         // they outlive this life
 	census          *survey.Census // so does it
+	damage          telemetry.Time // the tick of the newest damage, or of the first one of this life
 
 	held      []item // revisions of which it is not known yet whose they are
 	heldBytes int
@@ -104,6 +105,7 @@ func (o *owner) run(ctx context.Context, r *replica, entries <-chan bus.Entry, e
 
 // entry takes the next entry of the log.
 func (o *owner) entry(e bus.Entry) {
+	o.hole(e)
 	o.seen = e.Position
 	if e.Record == nil {
 		o.count.malformed.Inc()
@@ -314,6 +316,7 @@ func (o *owner) ticked() {
 		o.log.Warn("a configuration of the site is not taken: grid and lateness are those of the log's beginning", "tick", o.runner.Tick())
 	}
 	o.ticks = true
+	o.repaired()
 	if o.heard == 0 {
 		o.heard = o.runner.Tick()
 	}

@@ -3,13 +3,13 @@ package replica
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -82,8 +82,9 @@ func (p *publisher) take(ctx context.Context, i item) {
 	case p.dead != "" && i.reign == p.dead:
 		p.count.silent.Inc()
 	case i.snapshot != nil:
-		sum := sha256.Sum256(i.data)
-		p.last.Store(&taken{i.snapshot.Tick, hex.EncodeToString(sum[:])})
+		if digest, err := engine.SnapshotDigest(i.data); err == nil { // a snapshot just made has one
+			p.last.Store(&taken{i.snapshot.Tick, digest})
+		}
 		p.poke()
 		select {
 		case <-p.keep: // it has not come to the last one yet: this one is better

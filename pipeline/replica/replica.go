@@ -213,6 +213,7 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 		return nil, err
 	}
 	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, alarms: r.alarms, census: r.census, base: held.Last, target: held.Last}
+	var lost []bus.SnapshotInfo
 	for _, i := range infos {
 		if o.runner, err = r.restore(ctx, held, i); o.runner != nil {
 			o.seen, _ = o.runner.Position()
@@ -220,11 +221,15 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 			r.rewritten = false
 			o.heard, o.since = o.runner.Tick(), o.runner.Tick()
 			o.settle()
+			r.tellDamage(lost, fmt.Sprintf("from the one of tick %s", i.Tick))
 			o.log.Info("going on from a snapshot", "tick", i.Tick, "position", i.Position, "behind", held.Last-i.Position)
 			return o, nil
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if damaged(err) {
+			lost = append(lost, i)
 		}
 		if err != nil {
 			r.count.snapshotsUnusable.Inc()
@@ -238,6 +243,7 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 	r.census = survey.NewCensus()
 	o.census = r.census
 	o.settle()
+	r.tellDamage(lost, "from the oldest record of the log")
 	o.log.Info("beginning with the oldest record", "first", held.First, "last", held.Last)
 	return o, nil
 }
@@ -260,7 +266,7 @@ func (r *replica) restore(ctx context.Context, held bus.State, i bus.SnapshotInf
 			return nil, err
 		}
 	}
-	data, err := r.cfg.Bus.Snapshot(ctx, i)
+	data, err := r.read(ctx, i)
 	if err != nil {
 		return nil, err
 	}

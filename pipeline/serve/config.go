@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -142,6 +143,30 @@ func (c Config) Validate() error {
 	if c.Bus == nil || c.Incidents == nil {
 		return errors.New("serve: no bus")
 	}
+	return c.access()
+}
+
+// Check says why Run would refuse c, whatever it serves: the address, the certificate,
+// the users and their files.
+func (c Config) Check() error {
+	c = c.withDefaults()
+	if err := c.access(); err != nil {
+		return err
+	}
+	if _, err := newUsers(c.Users); err != nil {
+		return err
+	}
+	if c.CertFile == "" {
+		return nil
+	}
+	if _, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err != nil {
+		return fmt.Errorf("serve: web.tls: %w", err)
+	}
+	return nil
+}
+
+// access checks who may ask, and where.
+func (c Config) access() error {
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		return errors.New("serve: web.tls: want both a certificate and its key")
 	}

@@ -2,6 +2,8 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -28,25 +30,36 @@ func say(w http.ResponseWriter, text string) {
 
 // readiness answers GET /-/ready.
 func (s *server) readiness(w http.ResponseWriter, r *http.Request) {
-	if err := s.notReady(r.Context()); err != nil {
+	alarms, err := s.notReady(r.Context())
+	if err != nil {
 		s.reply.problem(w, r, unavailable(err.Error()))
 		return
 	}
-	say(w, "ready")
+	text := "ready"
+	for _, a := range alarms {
+		text += "\n" + a.Name + ": " + a.Text
+	}
+	say(w, text)
 }
 
-// notReady says why this process cannot show how things are now.
-func (s *server) notReady(ctx context.Context) error {
+// notReady says why this process cannot show how things are now; else it returns what
+// a person should look at nevertheless.
+func (s *server) notReady(ctx context.Context) ([]replica.Alarm, error) {
 	switch {
 	case !s.cfg.Bus.Connected():
-		return errDisconnected
+		return nil, errDisconnected
 	case !s.ledger.current():
-		return errReplaying
+		return nil, errReplaying
 	}
-	if _, err := s.questions.ask(ctx, replica.AskStatus, nil); err != nil {
-		return err
+	answer, err := s.questions.ask(ctx, replica.AskStatus, nil)
+	if err != nil {
+		return nil, err
 	}
-	return s.cfg.Ready()
+	var status replica.Status
+	if err := json.Unmarshal(answer, &status); err != nil {
+		return nil, fmt.Errorf("status: %w", err)
+	}
+	return status.Alarms, s.cfg.Ready()
 }
 
 // reload answers POST /-/reload.

@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+
+	"github.com/quintet-dc/quintet/pipeline/broker"
+	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/pipeline/serve"
+)
+
+// Check returns everything for which Run would refuse a configuration before it opens
+// anything: receivers, secrets and certificates, users, addresses. listener is one that
+// takes the place of the configured address, or nil.
+func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error) {
+	add := func(err error) {
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	s := &service{c: Config{File: file}}
+	for _, r := range file.Receivers {
+		n, err := s.receiver(r)
+		if err == nil {
+			err = n.Validate()
+		}
+		add(err)
+	}
+	if roles[Web] {
+		add(s.access(listener).Check())
+	}
+	if file.NATS.Embedded && roles[Store] {
+		add(broker.Config{Dir: cmp.Or(file.Data, "."), Site: file.Site.Site, Listen: file.NATS.Listen, Names: file.NATS.Names}.Validate())
+	}
+	if !file.NATS.Embedded && file.NATS.Credentials != "" {
+		_, err := credentials(file.NATS.Credentials, file.NATS.CA)
+		add(err)
+	}
+	if roles[Store] && !file.Store.Off {
+		for _, t := range forwarded(file.Store) {
+			if err := t.Validate(); err != nil {
+				add(fmt.Errorf("store: remote_write: %s: %w", t.URL, err))
+			}
+		}
+	}
+	return wrong
+}
+
+// access is the part of the server's configuration that says who may ask.
+func (s *service) access(listener net.Listener) serve.Config {
+	web := s.c.File.Web
+	c := serve.Config{Listen: s.c.File.Listen, Listener: listener, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts}
+	for _, u := range web.Users {
+		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
+	}
+	return c
+}

@@ -1,0 +1,77 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+const (
+	// A snapshot must come within snapshotPatience, and a second for each snapshotRate bytes.
+	snapshotPatience = 5 * time.Second
+	snapshotRate     = 8 << 20
+	// damageShown is how long the alarm about damage that was survived stands, in
+	// ticks.
+	damageShown = telemetry.Duration(24 * time.Hour)
+)
+
+// read reads a snapshot. One that does not come while the log answers other questions
+// is damaged: its server cannot read it.
+func (r *replica) read(ctx context.Context, i bus.SnapshotInfo) ([]byte, error) {
+	once, cancel := context.WithTimeout(ctx, snapshotPatience+time.Duration(i.Size/snapshotRate)*time.Second)
+	defer cancel()
+	data, err := r.cfg.Bus.Snapshot(once, i)
+	if err == nil || once.Err() == nil || ctx.Err() != nil {
+		return data, err
+	}
+	if _, other := r.cfg.Bus.State(ctx); other != nil {
+		return nil, other
+	}
+	return nil, fmt.Errorf("%w: %w", bus.ErrDamaged, err)
+}
+
+// damaged reports whether a snapshot is of no use because its bytes are not those
+// that were written.
+func damaged(err error) bool {
+	return errors.Is(err, bus.ErrDamaged) || errors.Is(err, engine.ErrSnapshotDamaged)
+}
+
+// tellDamage raises the alarm about snapshots that could not be read, if there are
+// any; from says with what the engine goes on.
+func (r *replica) tellDamage(list []bus.SnapshotInfo, from string) {
+	if len(list) == 0 {
+		return
+	}
+	newest := list[0]
+	r.alarms.raise(alarmSnapshot, fmt.Sprintf("%d snapshots cannot be read, the newest of tick %s, position %d: the engine goes on %s. Check the disk; quintet check data says what is whole",
+		len(list), newest.Tick, newest.Position, from))
+}
+
+// hole notes that the log lacks entries before e.
+func (o *owner) hole(e bus.Entry) {
+	if o.seen == 0 || e.Position <= o.seen+1 {
+		return
+	}
+	n := e.Position - o.seen - 1
+	o.count.holes.Add(int(n))
+	o.alarms.raise(alarmHole, fmt.Sprintf("the log lost %d entries, positions %d to %d, at tick %s: incidents open then may lack evidence", n, o.seen+1, e.Position-1, o.runner.Tick()))
+	o.damage = o.runner.Tick()
+	o.log.Error("the log lost entries", "from", o.seen+1, "to", e.Position-1, "tick", o.runner.Tick())
+}
+
+// repaired clears what was raised about damage long ago.
+func (o *owner) repaired() {
+	if o.damage == 0 {
+		o.damage = o.runner.Tick()
+	}
+	if o.runner.Tick().Sub(o.damage) >= damageShown {
+		o.alarms.clear(alarmSnapshot)
+		o.alarms.clear(alarmHole)
+		o.damage = o.runner.Tick()
+	}
+}
