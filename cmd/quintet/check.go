@@ -18,7 +18,7 @@ type checkCommand struct {
 	Rules  checkRules  `cmd:"" help:"Check signatures, Prometheus rules and Grafana dashboards: files, or all of them below DIR."`
 	Trace  checkTrace  `cmd:"" help:"Read traces to their end."`
 	Bundle checkBundle `cmd:"" help:"Read labelled bundles, with their truth."`
-	Data   checkData   `cmd:"" help:"Say what of a stopped site's data is whole: log, snapshots, incidents, evidence."`
+	Data   checkData   `cmd:"" help:"Read the data of a stopped site, and list what is damaged: log, snapshots, incidents, evidence."`
 }
 
 // verdict gathers what was said about several files.

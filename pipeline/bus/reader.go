@@ -24,8 +24,8 @@ const (
 	pullExpires   = 30 * time.Second
 	pullHeartbeat = 2 * time.Second
 	idleConsumer  = 30 * time.Second // how long the server keeps one that nobody uses
-	// endBeats without a delivery end a finite reading: of a stream with damage, the
-	// server states more than it can read.
+	// After endBeats without a delivery, a finite reading asks whether there is more:
+	// of a damaged stream the server counts messages that it cannot read.
 	endBeats = 3
 )
 
@@ -260,7 +260,7 @@ func (s *session) pull() error {
 // take handles one message from the server: a delivery, or word about a pull.
 func (s *session) take(ctx context.Context, m *nats.Msg) error {
 	if status := m.Header.Get("Status"); status != "" && len(m.Data) == 0 && !strings.HasPrefix(m.Reply, ackPrefix) {
-		return s.status(status, m)
+		return s.status(ctx, status, m)
 	}
 	d, order, err := parseDelivery(m)
 	if err != nil {
@@ -320,13 +320,13 @@ func (s *session) known(ctx context.Context, d delivery) (again bool, err error)
 }
 
 // status handles word about a pull: it ran out, or the consumer is gone.
-func (s *session) status(status string, m *nats.Msg) error {
+func (s *session) status(ctx context.Context, status string, m *nats.Msg) error {
 	const ranOut, conflict, beat = "408", "409", "100"
 	text := m.Header.Get("Description")
 	switch {
 	case status == beat:
 		s.idle++
-		if s.finite && s.idle >= endBeats {
+		if s.finite && s.idle%endBeats == 0 && s.ended(ctx) {
 			s.bus.cfg.Logger.Warn("a stream holds less than its server states", "stream", s.stream, "position", s.position)
 			return errEnd
 		}
@@ -340,6 +340,27 @@ func (s *session) status(status string, m *nats.Msg) error {
 		return nil
 	}
 	return fmt.Errorf("pull: %s %s", status, text)
+}
+
+// ended reports whether the stream holds no message behind the position. Without an
+// answer it may hold one.
+func (s *session) ended(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, pullHeartbeat)
+	defer cancel()
+	stream, err := s.bus.js.Stream(ctx, s.stream)
+	if err != nil {
+		return false
+	}
+	filters := s.filters
+	if len(filters) == 0 {
+		filters = []string{">"}
+	}
+	for _, filter := range filters {
+		if _, err := stream.GetMsg(ctx, s.position+1, jetstream.WithGetMsgSubject(filter)); !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return false
+		}
+	}
+	return true
 }
 
 const ackPrefix = "$JS.ACK."

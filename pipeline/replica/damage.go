@@ -48,7 +48,7 @@ func (r *replica) tellDamage(list []bus.SnapshotInfo, from string) {
 		return
 	}
 	newest := list[0]
-	r.alarms.raise(alarmSnapshot, fmt.Sprintf("%d snapshots cannot be read, the newest of tick %s, position %d: the engine goes on %s. Check the disk; quintet check data says what is whole",
+	r.alarms.raise(alarmSnapshot, fmt.Sprintf("%d snapshots cannot be read, the newest of tick %s, position %d: the engine continues %s. Check the disk; quintet check data lists what is damaged",
 		len(list), newest.Tick, newest.Position, from))
 }
 
