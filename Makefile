@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation weights soak storm storm-small storm-live page-speed clean generate
+.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools
 
 all: build
 
@@ -180,6 +180,23 @@ storm-small: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(
 storm-live: build $(PAGE)/node_modules
 	test -f $(STORM) || bin/quintet lab --site reference --fault switch-down@switch:p0-spine00 --minutes 6 --trace $(STORM)
 	QUINTET_STORM=$(STORM) QUINTET_STORM_SPEED=$(or $(STORMSPEED),1) $(GO) test -count=1 -timeout 90m -v -run '^TestTheStorm$$' ./cmd/quintet
+
+# A release in dist/: tarballs, deb, rpm, a container image, the Helm chart, SBOMs
+# and checksums for linux on amd64 and arm64, the same bytes each time. nfpm (deb,
+# rpm) and helm (tests of the chart) come from release-tools: some minutes.
+RELEASE_TOOLS := testdata/peers/release
+release-tools: $(PEERSBIN)/nfpm $(PEERSBIN)/helm
+$(PEERSBIN)/nfpm: $(RELEASE_TOOLS)/go.mod
+	@mkdir -p $(PEERSBIN)
+	$(GO) build -C $(RELEASE_TOOLS) -mod=mod -trimpath -ldflags '-s -w' -o $(PEERSBIN)/ github.com/goreleaser/nfpm/v2/cmd/nfpm
+
+# helm, and what decodes its objects into the types of Kubernetes.
+$(PEERSBIN)/helm: $(RELEASE_TOOLS)/go.mod
+	@mkdir -p $(PEERSBIN)
+	$(GO) build -C $(RELEASE_TOOLS) -mod=mod -trimpath -ldflags '-s -w' -o $(PEERSBIN)/ helm.sh/helm/v3/cmd/helm ./kubestrict
+
+release:
+	GO='$(GO)' VERSION='$(VERSION)' deploy/release/build.sh
 
 # What a change must satisfy before it is merged: format, vet, staticcheck at a
 # pinned version, tidy modules, generated files current, sound signatures whose

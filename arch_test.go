@@ -147,6 +147,8 @@ pipeline: pipeline/store pipeline/store/forward pipeline/store/label pipeline/st
 dashboards/web:
 dashboards/web/browsertest:
 deploy:
+deploy/image:
+deploy/sbom:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml

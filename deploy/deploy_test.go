@@ -180,7 +180,7 @@ func peer(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("bin/peers/%s is not there: make peers", name)
+		t.Skipf("bin/peers/%s is not there: make peers release-tools", name)
 	}
 	return path
 }

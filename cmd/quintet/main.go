@@ -50,6 +50,7 @@ type commands struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 
 	Completion completionCommand `cmd:"" help:"Print what bash, zsh or fish needs to complete commands."`
+	Man        manCommand        `cmd:"" hidden:"" help:"Print the manual page."`
 }
 
 // shell is what a command may use of the world: results go to out, progress and

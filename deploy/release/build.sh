@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds a release into dist/: tarballs, deb, rpm, a container image, the Helm
+# chart, an SBOM for each binary, and checksums. The same source, version, Go
+# toolchain and root certificates give the same bytes.
+#
+#   make release VERSION=v0.10.0
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+version=${VERSION:?VERSION is required, such as v0.10.0}
+[[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$ ]] || { echo "release: VERSION=$version: want vX.Y.Z" >&2; exit 1; }
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+commit=$(git rev-parse HEAD)
+go=${GO:-go}
+nfpm=${NFPM:-bin/peers/nfpm}
+certificates=${CERTIFICATES:-/etc/ssl/certs/ca-certificates.crt}
+out=${OUT:-dist}
+flags=(-trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.stamped=$version -X main.commit=$commit")
+
+rm -rf "$out" && mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# pack ARCHIVE FOLDER PARENT: the folder in its parent, with nothing of this machine in it.
+pack() {
+	tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX --dereference \
+		--exclude='*.go' --exclude='*_test.yml' -C "$3" -cf - "$2" | gzip -9n > "$1"
+}
+
+# The manual and the completions come from the program itself.
+$go build "${flags[@]}" -o "$work/host" ./cmd/quintet
+$go build -trimpath -buildvcs=false -o "$work/" ./deploy/sbom ./deploy/image
+mkdir -p "$work/share"
+"$work/host" man | gzip -9n > "$work/share/quintet.1.gz"
+for shell in bash zsh fish; do "$work/host" completion $shell > "$work/share/quintet.$shell"; done
+for unit in quintet quintet-collect; do sed 's#/usr/local/bin/#/usr/bin/#' deploy/systemd/$unit.service > "$work/share/$unit.service"; done
+
+images=()
+for arch in ${ARCHES:-amd64 arm64}; do
+	name=quintet-${version#v}-linux-$arch
+	tree=$work/$name
+	mkdir -p "$tree"
+	CGO_ENABLED=0 GOOS=linux GOARCH=$arch $go build "${flags[@]}" -o "$tree/quintet" ./cmd/quintet
+	cp LICENSE README.md CHANGELOG.md deploy/quintet.yaml "$work"/share/* "$tree/"
+	gzip -9nc CHANGELOG.md > "$work/changelog.gz"
+	pack "$out/$name.tar.gz" "$name" "$work"
+	"$work/sbom" "$tree/quintet" "$version" > "$out/$name.cdx.json"
+	images+=("$arch=$tree/quintet")
+	if [ -x "$nfpm" ]; then
+		for kind in deb rpm; do
+			TREE=$tree CHANGES=$work/changelog.gz ARCH=$arch RELEASE=${version#v} "$nfpm" package --config deploy/release/nfpm.yaml --packager $kind --target "$out/" > /dev/null
+		done
+	else
+		echo "release: no deb and rpm: $nfpm is not built (make release-tools)" >&2
+	fi
+done
+"$work/image" "$out/quintet-${version#v}-image.tar" "$version" "$SOURCE_DATE_EPOCH" "$certificates" "${images[@]}"
+pack "$out/quintet-chart-$(sed -n 's/^version: //p' deploy/helm/quintet/Chart.yaml).tgz" quintet deploy/helm
+(cd "$out" && sha256sum -- * > SHA256SUMS)
+ls -l "$out"
