@@ -131,10 +131,11 @@ pipeline/notify/cloudevents:  pipeline/notify pipeline/notify/post pipeline/noti
 pipeline/notify/notifytest: telemetry correlate/explain engine pipeline/notify
 pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
-pipeline/serve:    telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
+pipeline/access: go.yaml.in/yaml golang.org/x/crypto
+pipeline/serve:    pipeline/access telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
 pipeline/serve:    pipeline/exposition golang.org/x/sync pipeline/status pipeline/survey pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
-pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics golang.org/x/crypto
-pipeline: pipeline/assist pipeline/exposition engine/grants
+pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
+pipeline: pipeline/access pipeline/assist pipeline/exposition engine/grants
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/alertmanager pipeline/notify/cloudevents pipeline/notify/graph pipeline/notify/pagerduty pipeline/notify/post
 pipeline: pipeline/notify/silence pipeline/notify/slack pipeline/notify/text pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
@@ -151,7 +152,7 @@ deploy/image:
 deploy/sbom:
 
 # floor 4: the command wires everything
-pipeline/config: telemetry rules pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
+pipeline/config: telemetry rules pipeline/access pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
 cmd/quintet: lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: engine/grants pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/quintet-dc/quintet/pipeline/access"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/pipeline/serve"
@@ -50,9 +51,6 @@ func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error
 // access is the part of the server's configuration that says who may ask.
 func (s *service) access(listener net.Listener) serve.Config {
 	web := s.c.File.Web
-	c := serve.Config{Listen: s.c.File.Listen, Listener: listener, CertFile: web.Cert, KeyFile: web.Key, Hosts: web.Hosts}
-	for _, u := range web.Users {
-		c.Users = append(c.Users, serve.User{Name: u.Name, PasswordHash: u.PasswordHash, PasswordFile: u.PasswordFile})
-	}
-	return c
+	return serve.Config{Listen: s.c.File.Listen, Listener: listener, CertFile: web.Cert, KeyFile: web.Key, ClientCAFile: web.ClientCA, Hosts: web.Hosts,
+		Access: access.Config{Users: web.Users, File: web.UsersFile, Roles: web.Roles, Proxy: web.Proxy, Logger: s.c.Logger}}
 }

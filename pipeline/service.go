@@ -245,7 +245,7 @@ func (s *service) startWeb() error {
 	c.Site, c.Teams, c.Demo, c.Bus, c.Incidents, c.Firing = s.c.File.Site.Site, s.c.File.Notify.Teams, s.c.Demo, s.bus, s.bus.Incidents(), s.bus.Alerts()
 	c.Curves, c.Page, c.Listening, c.Reload, c.Ready, c.Pins = curves, s.c.Page, s.c.Listening, s.c.Reload, s.ready, s.pins()
 	c.Metrics, c.Logger = s.metrics, s.part("web")
-	c.Replay, c.Assist = s.c.Deck, s.assist
+	c.Replay, c.Assist, c.Trail = s.c.Deck, s.assist, s.bus.Trail()
 	c.History = s.historyHandler()
 	c.Receivers = func() int { return len(s.c.File.Receivers) }
 	if s.c.Roles[Collect] {

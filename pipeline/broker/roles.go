@@ -70,6 +70,11 @@ func (r *rights) read(stream string) {
 		"$JS.API.CONSUMER.DELETE."+stream+".>", "$JS.FC."+stream+".>")
 }
 
+// look allows to read single messages of a stream.
+func (r *rights) look(stream string) {
+	r.add("$JS.API.STREAM.INFO."+stream, "$JS.API.DIRECT.GET."+stream)
+}
+
 func (r *rights) readKeys(bucket string) { r.read("KV_" + bucket) }
 
 func (r *rights) keys(bucket string) {
@@ -153,6 +158,8 @@ func (r *rights) grant(role Role, n bus.Names) error {
 		r.add("$KV." + deliveries + "." + retryKeys) // somebody asks that a dead one be tried again
 		r.keys(n.Bucket(bus.Notes))
 		r.keys(n.Bucket(bus.Silences))
+		r.add(n.AuditEntries())
+		r.look(n.Audit())
 	default:
 		return r.collect(role, n)
 	}

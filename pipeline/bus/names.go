@@ -19,6 +19,7 @@ const (
 	configToken  = "config"
 	incidentsTok = "incidents"
 	alertsTok    = "alerts"
+	auditTok     = "audit"
 	askToken     = "ask"
 
 	subjectRoot = "quintet.v1."
@@ -56,6 +57,12 @@ func (n Names) Incidents() string { return "quintet-" + n.site + "-incidents" }
 
 // Alerts is the stream of the alerts of the site's own rules.
 func (n Names) Alerts() string { return "quintet-" + n.site + "-alerts" }
+
+// Audit is the stream of what people changed.
+func (n Names) Audit() string { return "quintet-" + n.site + "-audit" }
+
+// AuditEntries is the subject of its entries.
+func (n Names) AuditEntries() string { return n.root() + auditTok + ".web.change" }
 
 // Bucket is the full name of a bucket of the site: Snapshots, Deliveries,
 // Replicas …
@@ -217,7 +224,7 @@ func plain(c byte) bool {
 // the site's own subjects.
 func collectorToken(name string) string {
 	switch name {
-	case ticksToken, configToken, incidentsTok, alertsTok, askToken:
+	case ticksToken, configToken, incidentsTok, alertsTok, auditTok, askToken:
 		return fmt.Sprintf("_%02x", name[0]) + name[1:]
 	}
 	return Token(name)

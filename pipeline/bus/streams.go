@@ -25,6 +25,7 @@ func (b *Bus) Create(ctx context.Context) error {
 		{b.names.Log(), b.createLog},
 		{b.names.Incidents(), b.createRevisions(b.names.Incidents(), b.names.Revisions())},
 		{b.names.Alerts(), b.createRevisions(b.names.Alerts(), b.names.AlertRevisions())},
+		{b.names.Audit(), b.createTrail},
 		{b.names.Bucket(Snapshots), b.createSnapshots},
 		{b.names.Bucket(Deliveries), b.createBucket(Deliveries, RevisionsRetain)},
 		{b.names.Bucket(Notes), b.createBucket(Notes, RevisionsRetain)},

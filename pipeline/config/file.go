@@ -77,20 +77,6 @@ type Collector struct {
 	Node *yaml.Node
 }
 
-// Web says who may look, and how the page is served.
-type Web struct {
-	Cert, Key string   // files
-	Hosts     []string // further names under which it may be asked on loopback
-	Users     []User
-}
-
-// User may look at the page and use the API.
-type User struct {
-	Name         string
-	PasswordFile string
-	PasswordHash string // bcrypt
-}
-
 // Default returns what an empty file means: one machine, on loopback.
 func Default() *File {
 	return &File{Site: telemetry.DefaultSiteConfig(), Listen: "127.0.0.1:8420", Data: "quintet-data",
@@ -253,22 +239,4 @@ func (r *reader) signatures(n *yaml.Node, f *File) {
 		}
 		f.Signatures = append(f.Signatures, item.Value)
 	})
-}
-
-func (r *reader) web(n *yaml.Node, c *Web) {
-	user := func(n *yaml.Node) {
-		var u User
-		r.mapping(n, "web: users: ", r.text("name", &u.Name), r.text("password_file", &u.PasswordFile), r.text("password_hash", &u.PasswordHash))
-		if u.Name == "" || (u.PasswordFile == "") == (u.PasswordHash == "") {
-			r.fail(n, "web: users: want a name and either password_file or password_hash")
-			return
-		}
-		c.Users = append(c.Users, u)
-	}
-	r.mapping(n, "web: ", field{"tls", func(n *yaml.Node) {
-		r.mapping(n, "web: tls: ", r.text("cert", &c.Cert), r.text("key", &c.Key))
-		if (c.Cert == "") != (c.Key == "") {
-			r.fail(n, "web: tls: want both cert and key")
-		}
-	}}, r.texts("hosts", &c.Hosts), field{"users", func(n *yaml.Node) { r.each(n, "web: users: ", user) }})
 }

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/access"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/notify/match"
 	"github.com/quintet-dc/quintet/pipeline/recorder"
@@ -50,23 +50,20 @@ type Curves interface {
 	Curves(ctx context.Context, in *explain.Incident, since telemetry.Time) (*recorder.Picture, error)
 }
 
-// User may use the server. The password is a bcrypt hash, or in a file: one
-// line, the password itself or its bcrypt hash.
-type User struct {
-	Name         string
-	PasswordHash string
-	PasswordFile string
-}
-
 // Config is what a server is made of. Only Bus and Incidents are needed.
 type Config struct {
 	// Listen is host:port; DefaultListen where it is empty. Listener takes its
 	// place; Run closes it.
 	Listen   string
 	Listener net.Listener
-	// CertFile and KeyFile are PEM; with both the server speaks TLS.
-	CertFile, KeyFile string
-	Users             []User
+	// CertFile and KeyFile are PEM; with both the server speaks TLS. They are read
+	// again when they change. ClientCAFile, if any, holds the authorities of which
+	// every client must show a certificate.
+	CertFile, KeyFile, ClientCAFile string
+	// Access says who may ask, and for what.
+	Access access.Config
+	// Trail keeps what people change; nil keeps nothing.
+	Trail Trail
 	// Hosts are further names under which a server on loopback may be asked.
 	Hosts []string
 
@@ -153,16 +150,11 @@ func (c Config) Check() error {
 	if err := c.access(); err != nil {
 		return err
 	}
-	if _, err := newUsers(c.Users); err != nil {
-		return err
+	if _, err := access.Open(c.Access); err != nil {
+		return fmt.Errorf("serve: %w", err)
 	}
-	if c.CertFile == "" {
-		return nil
-	}
-	if _, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err != nil {
-		return fmt.Errorf("serve: web.tls: %w", err)
-	}
-	return nil
+	_, err := c.tls()
+	return err
 }
 
 // access checks who may ask, and where.
@@ -170,17 +162,11 @@ func (c Config) access() error {
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		return errors.New("serve: web.tls: want both a certificate and its key")
 	}
-	seen := map[string]bool{}
-	for i, u := range c.Users {
-		switch {
-		case u.Name == "":
-			return fmt.Errorf("serve: web.users[%d]: no name", i)
-		case seen[u.Name]:
-			return fmt.Errorf("serve: web.users[%d]: %q is there twice", i, u.Name)
-		case (u.PasswordHash == "") == (u.PasswordFile == ""):
-			return fmt.Errorf("serve: web.users[%d]: %s: want either a bcrypt hash or a file", i, u.Name)
-		}
-		seen[u.Name] = true
+	if c.ClientCAFile != "" && c.CertFile == "" {
+		return errors.New("serve: web.tls: client_ca goes with a certificate")
+	}
+	if err := c.Access.Validate(); err != nil {
+		return fmt.Errorf("serve: %w", err)
 	}
 	if c.Listener != nil {
 		return c.exposed(c.Listener.Addr().String())
@@ -199,11 +185,11 @@ func (c Config) exposed(address string) error {
 	}
 	var missing string
 	switch tls := c.CertFile != ""; {
-	case tls && len(c.Users) > 0:
+	case tls && c.Access.Any():
 		return nil
 	case tls:
 		missing = "there are no users (web.users)"
-	case len(c.Users) > 0:
+	case c.Access.Any():
 		missing = "there is no TLS (web.tls)"
 	default:
 		missing = "there is neither TLS (web.tls) nor a user (web.users)"

@@ -3,12 +3,14 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/access"
 )
 
 // guard stands before every route: it says what a browser may do with the
@@ -22,9 +24,6 @@ type guard struct {
 	open  []string // paths that ask for no password
 	next  http.Handler
 }
-
-// loginPatience is how long a login may wait for its turn.
-const loginPatience = 5 * time.Second
 
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,26 +40,51 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			text: "this server answers for this machine only: ask for localhost or a loopback address, or put the name under web.hosts"})
 		return
 	}
-	if g.users.required() && !slices.Contains(g.open, r.URL.Path) {
-		name, ok := g.login(r)
-		if !ok {
-			h.Set("WWW-Authenticate", `Basic realm="quintet", charset="UTF-8"`)
-			g.refuse(w, r, "login", &problem{status: http.StatusUnauthorized, text: "log in with a name and a password"})
-			return
-		}
-		r = r.WithContext(context.WithValue(r.Context(), userKey{}, name))
+	if slices.Contains(g.open, r.URL.Path) {
+		g.next.ServeHTTP(w, r)
+		return
 	}
-	g.next.ServeHTTP(w, r)
+	who, err := g.access.Admit(r)
+	if err != nil {
+		g.unknown(w, r, err)
+		return
+	}
+	g.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey{}, who)))
 }
 
-func (g *guard) login(r *http.Request) (string, bool) {
-	name, password, ok := r.BasicAuth()
-	if !ok {
-		return "", false
+// unknown answers a request that is not admitted.
+func (g *guard) unknown(w http.ResponseWriter, r *http.Request, err error) {
+	var wait *access.ThrottledError
+	if errors.As(err, &wait) {
+		g.refuse(w, r, "throttled", &problem{status: http.StatusTooManyRequests, text: err.Error(), again: wait.Wait})
+		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), loginPatience)
-	defer cancel()
-	return name, g.users.admits(ctx, name, password)
+	w.Header().Set("WWW-Authenticate", `Basic realm="quintet", charset="UTF-8"`)
+	g.refuse(w, r, "login", &problem{status: http.StatusUnauthorized, text: err.Error()})
+}
+
+// principalKey is where a request carries who asks.
+type principalKey struct{}
+
+// principalOf returns who asks; the zero Principal where nobody has to log in.
+func principalOf(r *http.Request) access.Principal {
+	p, _ := r.Context().Value(principalKey{}).(access.Principal)
+	return p
+}
+
+// userOf returns who is logged in, "" where nobody has to.
+func userOf(r *http.Request) string { return principalOf(r).Name }
+
+// permitted reports whether who asks has a right, and answers where not.
+func (s *server) permitted(w http.ResponseWriter, r *http.Request, x access.Right) bool {
+	who := principalOf(r)
+	if who.Role.May(x) {
+		return true
+	}
+	s.count.refused("role").Inc()
+	s.cfg.Logger.Warn("a request is refused: the user's role does not permit it", "user", who.Name, "role", who.Role, "path", r.URL.Path, "from", r.RemoteAddr)
+	s.reply.problem(w, r, &problem{status: http.StatusForbidden, text: fmt.Sprintf("permission denied: %s has the role %s; this needs %s", who.Name, who.Role, access.Needed(x))})
+	return false
 }
 
 // named reports whether a Host is a name of this machine.

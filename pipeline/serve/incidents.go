@@ -218,12 +218,15 @@ func (s *server) assign(r *http.Request) (any, error) {
 	if user := userOf(r); user != "" {
 		by.By = user
 	}
+	var before note
 	x, err := s.notes.change(r.Context(), k.id, func(x *note) {
+		before = *x
 		if x.Assigned = nil; a.To != nil {
 			by.To = *a.To
 			x.Assigned = &by
 		}
 	})
+	noteChange(r, before.Assigned, x.Assigned)
 	return s.noteView(k, x), err
 }
 
@@ -260,6 +263,11 @@ func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, sa
 	if user := userOf(r); user != "" {
 		by.By = user
 	}
-	x, err := s.notes.change(r.Context(), k.id, func(x *note) { set(x, &o, by) })
+	var before note
+	x, err := s.notes.change(r.Context(), k.id, func(x *note) {
+		before = *x
+		set(x, &o, by)
+	})
+	noteChange(r, before, x)
 	return s.noteView(k, x), err
 }

@@ -73,5 +73,6 @@ func (s *server) retry(r *http.Request) (any, error) {
 	case err != nil:
 		return nil, unavailable("the retry cannot be asked for: " + err.Error())
 	}
+	noteChange(r, nil, d)
 	return delivered{d.ID(), d}, nil
 }

@@ -71,6 +71,7 @@ func (s *server) reload(r *http.Request) (any, error) {
 		s.cfg.Logger.Warn("the configuration was not reloaded; the old one stays in force", "error", err)
 		return nil, &problem{status: http.StatusInternalServerError, text: "the old configuration stays in force: " + err.Error()}
 	}
+	noteChange(r, nil, map[string]bool{"reloaded": true})
 	return map[string]bool{"reloaded": true}, nil
 }
 
@@ -78,7 +79,7 @@ func (s *server) reload(r *http.Request) (any, error) {
 type counters struct {
 	set *metrics.Set
 
-	streamsRefused, streamsCut, backlogs, panics *metrics.Counter
+	streamsRefused, streamsCut, backlogs, panics, auditFailures *metrics.Counter
 }
 
 func newCounters(s *server) counters {
@@ -89,7 +90,8 @@ func newCounters(s *server) counters {
 		streamsRefused: set.GetOrCreateCounter("quintet_serve_streams_refused_total"),
 		streamsCut:     set.GetOrCreateCounter("quintet_serve_streams_cut_total"),
 		backlogs:       set.GetOrCreateCounter("quintet_serve_backlogs_total"),
-		panics:         set.GetOrCreateCounter("quintet_serve_panics_total")}
+		panics:         set.GetOrCreateCounter("quintet_serve_panics_total"),
+		auditFailures:  set.GetOrCreateCounter("quintet_serve_audit_failures_total")}
 }
 
 // refused counts requests that were refused before they were looked at.

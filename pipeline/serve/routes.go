@@ -7,17 +7,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/pipeline/access"
 	"github.com/quintet-dc/quintet/pipeline/exposition"
 	"github.com/quintet-dc/quintet/pipeline/replica"
 )
 
 // route is one path and what answers its methods.
 type route struct {
-	path string
-	get  http.HandlerFunc
-	post http.HandlerFunc
-	open bool // asks for no password
-	long bool // its length says nothing
+	path  string
+	get   http.HandlerFunc
+	post  http.HandlerFunc
+	right access.Right // that post needs; get needs Read
+	open  bool         // asks for no password
+	long  bool         // its length says nothing
 }
 
 // pushPaths take what is pushed. A process without the collect role answers there
@@ -35,22 +37,23 @@ func (s *server) routes() []route {
 		{path: one + "/revisions", get: j(s.ready(s.revisions))},
 		{path: one + "/curves", get: j(s.ready(s.curves))},
 		{path: one + "/notes", get: j(s.ready(s.noted))},
-		{path: one + "/acknowledge", post: j(s.ready(s.acknowledge))},
-		{path: one + "/verdict", post: j(s.ready(s.judge))},
-		{path: one + "/assign", post: j(s.ready(s.assign))},
+		{path: one + "/acknowledge", post: j(s.ready(s.acknowledge)), right: access.Operate},
+		{path: one + "/verdict", post: j(s.ready(s.judge)), right: access.Operate},
+		{path: one + "/assign", post: j(s.ready(s.assign)), right: access.Operate},
 		{path: api + "alerts", get: j(s.firing)},
 		{path: api + "alerts/{id}", get: j(s.alert)},
-		{path: api + "silences", get: j(s.ready(s.listSilences)), post: j(s.ready(s.putSilence))},
-		{path: api + "silences/{id}/expire", post: j(s.ready(s.expireSilence))},
+		{path: api + "silences", get: j(s.ready(s.listSilences)), post: j(s.ready(s.putSilence)), right: access.Operate},
+		{path: api + "silences/{id}/expire", post: j(s.ready(s.expireSilence)), right: access.Operate},
 		{path: api + "notifications", get: j(s.ready(s.notifications))},
-		{path: api + "notifications/{id}/retry", post: j(s.ready(s.retry))},
-		{path: api + "silences/preview", post: j(s.ready(s.previewSilence))},
+		{path: api + "notifications/{id}/retry", post: j(s.ready(s.retry)), right: access.Operate},
+		{path: api + "silences/preview", post: j(s.ready(s.previewSilence)), right: access.Read},
 		{path: api + "jobs", get: j(s.asking(replica.AskJobs, `{"recent":true}`))},
 		{path: api + "topology", get: j(s.topology)},
 		{path: api + "losses", get: j(s.costs(replica.AskLosses, "window", "job"))},
 		{path: api + "coupling", get: j(s.costs(replica.AskCoupling, "window"))},
 		{path: api + "budget", get: j(s.costs(replica.AskBudget, "window", "job"))},
 		{path: api + "bottlenecks", get: j(s.costs(replica.AskBottlenecks, "window"))},
+		{path: api + "audit", get: j(s.audit)},
 		{path: api + "coverage", get: j(s.asking(replica.AskCoverage, ""))},
 		{path: api + "coverage/report", get: j(s.survey)},
 		{path: api + "status", get: j(s.status)},
@@ -61,19 +64,19 @@ func (s *server) routes() []route {
 		{path: "/metrics", get: s.metrics},
 		{path: "/-/healthy", get: s.healthy, open: true},
 		{path: "/-/ready", get: s.readiness, open: true},
-		{path: "/-/reload", post: j(s.reload)},
-		{path: api, get: j(nothing), post: j(nothing)},
-		{path: "/-/", get: j(nothing), post: j(nothing)},
+		{path: "/-/reload", post: j(s.reload), right: access.Administer},
+		{path: api, get: j(nothing), post: j(nothing), right: access.Read},
+		{path: "/-/", get: j(nothing), post: j(nothing), right: access.Read},
 		{path: "/", get: s.files},
 	}
 	if s.cfg.Replay != nil {
-		out = append(out, route{path: api + "replay", get: s.cfg.Replay.ServeHTTP, post: s.cfg.Replay.ServeHTTP})
+		out = append(out, route{path: api + "replay", get: s.cfg.Replay.ServeHTTP, post: s.cfg.Replay.ServeHTTP, right: access.Operate})
 	}
 	for _, path := range pushPaths {
-		out = append(out, route{path: path, post: s.pushed(s.cfg.Push[path])})
+		out = append(out, route{path: path, post: s.pushed(s.cfg.Push[path]), right: access.Send})
 	}
 	history := s.historian(s.cfg.History)
-	out = append(out, route{path: "/prometheus/", get: history, post: history})
+	out = append(out, route{path: "/prometheus/", get: history, post: history, right: access.Read})
 	return out
 }
 
@@ -112,7 +115,7 @@ func (s *server) handler(local bool) http.Handler {
 		}
 	}
 	if s.cfg.Assist != nil { // what it asks of the routes has passed the guard with it
-		mux.Handle("/mcp", s.route(route{path: "/mcp", post: s.cfg.Assist(mux).ServeHTTP}))
+		mux.Handle("/mcp", s.route(route{path: "/mcp", post: s.cfg.Assist(mux).ServeHTTP, right: access.Read}))
 	}
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,16 +128,7 @@ func (s *server) handler(local bool) http.Handler {
 // route answers the methods of one path and counts what came of it.
 func (s *server) route(x route) http.Handler {
 	seconds := exposition.NewHistogram(s.cfg.Metrics, "quintet_serve_request_seconds", `route=`+strconv.Quote(x.path))
-	methods := map[string]http.HandlerFunc{}
-	if x.get != nil {
-		methods[http.MethodGet] = x.get
-	}
-	if x.get != nil && !x.long { // the head of what does not end is not worth waiting for
-		methods[http.MethodHead] = x.get
-	}
-	if x.post != nil {
-		methods[http.MethodPost] = x.post
-	}
+	methods := s.methods(x)
 	allowed := sortedKeys(methods)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -150,6 +144,28 @@ func (s *server) route(x route) http.Handler {
 		}
 		s.cfg.Metrics.GetOrCreateCounter(`quintet_serve_requests_total{route=` + strconv.Quote(x.path) + `,code="` + strconv.Itoa(c.status) + `"}`).Inc()
 	})
+}
+
+// methods returns what answers each method, once the user's role permits it.
+func (s *server) methods(x route) map[string]http.HandlerFunc {
+	out := map[string]http.HandlerFunc{}
+	may := func(right access.Right, h http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if x.open || s.permitted(w, r, right) {
+				h(w, r)
+			}
+		}
+	}
+	if x.get != nil {
+		out[http.MethodGet] = may(access.Read, x.get)
+	}
+	if x.get != nil && !x.long { // the head of what does not end is not worth waiting for
+		out[http.MethodHead] = may(access.Read, x.get)
+	}
+	if x.post != nil {
+		out[http.MethodPost] = may(x.right, s.audited(x, x.post))
+	}
+	return out
 }
 
 // coded remembers the status of an answer.

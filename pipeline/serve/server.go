@@ -13,6 +13,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"github.com/quintet-dc/quintet/pipeline/access"
 	"github.com/quintet-dc/quintet/pipeline/exposition"
 	"github.com/quintet-dc/quintet/pipeline/notify/graph"
 	"github.com/quintet-dc/quintet/pipeline/notify/silence"
@@ -50,7 +51,8 @@ type server struct {
 	spoke     *spoke
 	streams   *streams
 	page      *page
-	users     *users
+	secure    *tls.Config // nil without a certificate
+	access    *access.Book
 	reading   chan struct{} // holds one for each history that is read back
 
 	capturing chan struct{} // holds one for each trace that is written
@@ -117,10 +119,11 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 	if s.page, err = newPage(c.Page); err != nil {
 		return nil, err
 	}
-	if s.users, err = newUsers(c.Users); err != nil {
-		return nil, err
+	if s.access, err = access.Open(c.Access); err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
 	}
-	return s, nil
+	s.secure, err = c.tls()
+	return s, err
 }
 
 // follow reads a stream until ctx is done.
@@ -164,12 +167,12 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idlePatience,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
-		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSConfig:         s.secure,
 	}
 	ended := make(chan error, 1)
 	go func() {
-		if s.cfg.CertFile != "" {
-			ended <- h.ServeTLS(l, s.cfg.CertFile, s.cfg.KeyFile)
+		if s.secure != nil {
+			ended <- h.ServeTLS(l, "", "")
 			return
 		}
 		ended <- h.Serve(l)

@@ -79,10 +79,12 @@ func (s *server) putSilence(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	before := s.silenceBefore(x.ID)
 	kept, err := s.silences.Put(r.Context(), x, stamp(s.now()))
 	if err != nil {
 		return nil, silenceProblem(err)
 	}
+	noteChange(r, before, kept)
 	return s.silenceView(kept), nil
 }
 
@@ -92,11 +94,22 @@ func (s *server) expireSilence(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	before := s.silenceBefore(r.PathValue("id"))
 	kept, err := s.silences.Expire(r.Context(), r.PathValue("id"), by, stamp(s.now()))
 	if err != nil {
 		return nil, silenceProblem(err)
 	}
+	noteChange(r, before, kept)
 	return s.silenceView(kept), nil
+}
+
+// silenceBefore returns a silence as it is before a change; nil where there is none.
+func (s *server) silenceBefore(id string) any {
+	all := s.silences.List()
+	if i := slices.IndexFunc(all, func(x silence.Silence) bool { return x.ID == id }); i >= 0 {
+		return all[i]
+	}
+	return nil
 }
 
 // readSilence reads a silence strictly. Who is logged in cannot speak for
