@@ -64,7 +64,7 @@ func newSite(t testing.TB, seed uint64) *site {
 	s.log = freeAddress(t)
 	s.write("store.yaml", "data: "+s.path("data")+"\nnats: {listen: \""+s.log+"\"}\n")
 	s.write("engine.yaml", "listen: \""+freeAddress(t)+"\"\ndata: "+s.path("engine")+"\n"+s.elsewhere(s.log)+
-		"notify:\n  receivers:\n    - name: ear\n      webhook: {url: \""+s.receiver.url+"\", timeout: 5s}\n")
+		"notify:\n  receivers:\n    - name: ear\n      figures: true\n      webhook: {url: \""+s.receiver.url+"\", timeout: 5s}\n")
 	return s
 }
 

@@ -44,7 +44,7 @@ func TestTransportEquality(t *testing.T) {
 	s.enrolled()
 	link := newLink(t, s.log)
 	s.write("engine.yaml", "listen: \""+freeAddress(t)+"\"\ndata: "+s.path("engine")+"\n"+s.elsewhere(link.address)+
-		"notify:\n  receivers:\n    - name: ear\n      webhook: {url: \""+s.receiver.url+"\", timeout: 5s}\n")
+		"notify:\n  receivers:\n    - name: ear\n      figures: true\n      webhook: {url: \""+s.receiver.url+"\", timeout: 5s}\n")
 	log := s.connect(link.address)
 	s.startEngine("engine.yaml")
 	var state play.State

@@ -55,7 +55,7 @@ func TestTheStorm(t *testing.T) {
 	slow := newHookEar(t)
 	slow.takes = slowAnswers
 	listen := freeAddress(t)
-	s.write("storm.yaml", "notify:\n  receivers:\n    - {name: ear, webhook: {url: \""+s.receiver.url+"\"}}\n    - {name: slow, webhook: {url: \""+slow.url+"\"}}\n")
+	s.write("storm.yaml", "notify:\n  receivers:\n    - {name: ear, figures: true, webhook: {url: \""+s.receiver.url+"\"}}\n    - {name: slow, figures: true, webhook: {url: \""+slow.url+"\"}}\n")
 	p := s.start("demo", "--trace", trace, "--speed", speed, "--past", stormPast.String(), "--listen", listen, "--data", s.path("storm"), "--config", s.path("storm.yaml"))
 	url := "http://" + listen
 	s.patiently(5*time.Minute, "the page is there", func() bool { return strings.Contains(p.said.String(), "the page is at") })

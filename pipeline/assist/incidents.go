@@ -170,7 +170,11 @@ func pageOf(id string) string { return "/incidents/" + url.PathEscape(id) }
 
 // incidentWords tells an incident in two or three sentences.
 func incidentWords(x *explain.Incident) string {
-	s := fmt.Sprintf("%s (%s, %s, %s; root %s, %s, confidence %.2f).", x.Title, x.State, x.Kind, x.Severity, x.Root.Entity, x.Root.Signature, x.Root.Confidence)
+	root := "cause under investigation"
+	if !x.Root.Entity.IsZero() {
+		root = fmt.Sprintf("root %s, %s, confidence %.2f", x.Root.Entity, x.Root.Signature, x.Root.Confidence)
+	}
+	s := fmt.Sprintf("%s (%s, %s, %s; %s).", x.Title, x.State, x.Kind, x.Severity, root)
 	if x.Title != "" && strings.HasSuffix(x.Title, ".") {
 		s = strings.TrimSuffix(x.Title, ".") + s[len(x.Title):]
 	}

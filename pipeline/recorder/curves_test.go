@@ -341,3 +341,20 @@ func TestValuesAsJSON(t *testing.T) {
 		t.Errorf("%s, want %s: %v", b, want, err)
 	}
 }
+
+// TestSeriesOfClaimsFirst: whatever an incident claims, the series that show it
+// are the first of its curves.
+func TestSeriesOfClaimsFirst(t *testing.T) {
+	p := record(t, "slownic-2")
+	p.until(152e9)
+	in := p.incident()
+	if len(in.Claims) < 2 {
+		t.Fatalf("%d claims", len(in.Claims))
+	}
+	slices.Reverse(in.Claims)
+	for i, w := range seriesOf(in)[:len(in.Claims)] {
+		if c := in.Claims[i]; w.series.Entity != c.Entity || w.series.Metric != c.Metric {
+			t.Errorf("curve %d is %s of %s, want %s of %s", i, w.series.Metric, w.series.Entity, c.Metric, c.Entity)
+		}
+	}
+}

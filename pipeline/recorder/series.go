@@ -39,8 +39,8 @@ var witnesses = [...]telemetry.MetricName{
 	"roce_cnp_sent_total", "roce_cnp_handled_total",
 }
 
-// seriesOf lists the curves of an incident: the steps of the jobs it hurts, its
-// chain from the root on, and the witnesses.
+// seriesOf lists the curves of an incident: the series of its claims first, then
+// the steps of its jobs, its chain from the root on, and other series of the root.
 func seriesOf(in *explain.Incident) []wanted {
 	var out []wanted
 	add := func(s telemetry.Series, r Role) {
@@ -48,6 +48,16 @@ func seriesOf(in *explain.Incident) []wanted {
 		if !known && !s.Entity.IsZero() && s.Metric != "" && len(out) < maxCurves {
 			out = append(out, wanted{s, r})
 		}
+	}
+	for _, c := range in.Claims {
+		role := Chain
+		switch {
+		case slices.ContainsFunc(in.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.Entity }):
+			role = Effect
+		case c.Entity == in.Root.Entity:
+			role = Root
+		}
+		add(telemetry.Series{Entity: c.Entity, Metric: c.Metric}, role)
 	}
 	for _, j := range in.Impact.Jobs {
 		add(telemetry.Series{Entity: j.Job, Metric: stepMetric}, Effect)

@@ -71,7 +71,7 @@ func (a *answers) find(ctx context.Context, req []byte) (any, error) {
 	if q.Text == "" || q.Limit < 1 || q.Limit > maxFound {
 		return nil, fmt.Errorf("question: want a text and a limit of 1 to %d", maxFound)
 	}
-	var out Found
+	out := Found{Entities: []telemetry.Entity{}}
 	err := a.do(ctx, func(o *owner) { out.Entities = o.census.Find(q.Text, q.Limit) })
 	return out, err
 }

@@ -139,6 +139,29 @@ func (s *server) entityStatus(r *http.Request) (any, error) {
 	return entityHealth{e, st, s.related(status.Scope{Entity: e})}, nil
 }
 
+// Bounds of the entities of one search.
+const (
+	usualFound = 20
+	maxFound   = 200
+)
+
+// search answers GET /api/v1/search: the entities whose kind:name contains q.
+func (s *server) search(r *http.Request) (any, error) {
+	q := parameters(r, "q", "limit")
+	asked := replica.FindQuestion{Text: q.text("q"), Limit: q.number("limit", usualFound, 1, maxFound)}
+	if asked.Text == "" || len(asked.Text) > 200 {
+		q.fail("q", "want 1 to 200 bytes")
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	b, err := json.Marshal(asked)
+	if err != nil {
+		return nil, err
+	}
+	return ask(r.Context(), s.cfg.Bus, replica.AskFind, b)
+}
+
 // related returns the incidents and alerts that concern a scope, open or not.
 func (s *server) related(scope status.Scope) []json.RawMessage {
 	out := []json.RawMessage{}

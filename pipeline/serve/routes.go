@@ -57,6 +57,7 @@ func (s *server) routes() []route {
 		{path: api + "coverage", get: j(s.asking(replica.AskCoverage, ""))},
 		{path: api + "coverage/report", get: j(s.survey)},
 		{path: api + "status", get: j(s.status)},
+		{path: api + "search", get: j(s.search)},
 		{path: api + "entity", get: j(s.entityStatus)},
 		{path: api + "nodes/{name}/health", get: j(s.node)},
 		{path: api + "stream", get: s.stream, long: true},

@@ -63,6 +63,15 @@ func (s Scope) Role(in *explain.Incident) Role {
 	return ""
 }
 
+// includes reports whether an open incident includes a risk: the root of the risk
+// is the root or on the chain of the incident.
+func (f *Facts) includes(risk *explain.Incident) bool {
+	at := risk.Root.Entity
+	return !at.IsZero() && slices.ContainsFunc(f.Incidents, func(in explain.Incident) bool {
+		return in.Kind != explain.KindRisk && (in.Root.Entity == at || slices.ContainsFunc(in.Chain, func(l explain.Link) bool { return l.Entity == at }))
+	})
+}
+
 func (s Scope) affected(in *explain.Incident) bool {
 	return slices.ContainsFunc(in.Chain, func(l explain.Link) bool { return s.contains(l.Entity) }) ||
 		slices.ContainsFunc(in.Impact.Entities, s.contains) ||

@@ -89,10 +89,11 @@ func Of(f *Facts, s Scope) Status {
 	alerts := slices.DeleteFunc(slices.Clone(f.Alerts), func(a Alert) bool { return !s.fires(&a) })
 	jobs := slices.DeleteFunc(slices.Clone(f.Jobs), func(j Job) bool { return !s.runs(j) })
 	for _, t := range all {
-		if t.in.Kind == explain.KindRisk {
-			out.Risks++
-		} else {
+		switch {
+		case t.in.Kind != explain.KindRisk:
 			out.Incidents++
+		case !s.whole() || !f.includes(t.in):
+			out.Risks++
 		}
 	}
 	out.Alerts = len(alerts)
@@ -112,7 +113,7 @@ func Of(f *Facts, s Scope) Status {
 	if len(all) > 0 {
 		first := all[0]
 		out.Role, out.Incident = first.role, first.in.ID
-		if first.role != Affected || s.whole() {
+		if rooted := !first.in.Root.Entity.IsZero(); rooted && (first.role != Affected || s.whole()) {
 			c := first.in.Root.Confidence
 			out.Confidence = &c
 		}

@@ -69,6 +69,7 @@ func TestOf(t *testing.T) {
 		"site, risk over alert":    {status.Facts{Domains: covered(), Incidents: risk, Alerts: []status.Alert{hot}}, status.Scope{}, status.AtRisk, status.Cause, "1 risk, 1 alert"},
 		"site, incident over all":  {status.Facts{Domains: covered(telemetry.Power), Incidents: incident, Alerts: []status.Alert{hot}, Jobs: slow}, status.Scope{}, status.Degraded, status.Cause, "train slow; 1 incident, 1 alert; not receiving power"},
 		"site, job without cause":  {status.Facts{Domains: covered(), Jobs: slow}, status.Scope{}, status.Degraded, "", "train slow (cause under investigation)"},
+		"site, risk in incident":   {status.Facts{Domains: covered(), Incidents: append(incident, risk...)}, status.Scope{}, status.Degraded, status.Cause, "1 incident"},
 		"domain, cause":            {status.Facts{Domains: covered(), Incidents: incident}, status.Scope{Domain: telemetry.Computing}, status.Degraded, status.Cause, "cause of incident: gpu n1/3 (gpu-slow)"},
 		"domain, affected":         {status.Facts{Domains: covered(), Incidents: incident}, status.Scope{Domain: telemetry.Software}, status.Degraded, status.Affected, "affected by incident: gpu n1/3 (gpu-slow)"},
 		"domain, untouched":        {status.Facts{Domains: covered(), Incidents: incident}, status.Scope{Domain: telemetry.Network}, status.Healthy, "", "data from 4 sources"},

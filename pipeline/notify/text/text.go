@@ -33,7 +33,7 @@ const usualTitle = `{{if .Notice}}Flapping: {{else if eq .State "resolved"}}Reso
 const usualBody = `{{with .Notice}}{{.}}
 {{end}}{{if eq .Kind "alert"}}{{range .Alerts}}- {{.}}
 {{end}}{{with .Description}}{{.}}
-{{end}}{{else}}Root: {{.Root}} ({{.Domain}}, {{.Signature}}, confidence {{.Confidence}})
+{{end}}{{else}}{{if .Root}}Root: {{.Root}} ({{.Domain}}, {{.Signature}}, confidence {{.Confidence}}){{else}}Cause under investigation{{end}}
 {{end}}{{if .Jobs}}Degraded: {{join .Jobs ", "}}{{if .GPUHours}}; {{.GPUHours}} GPU-hours lost{{end}}
 {{end}}{{range .Chain}}- {{.}}
 {{end}}{{if ne .State "resolved"}}{{range .Actions}}Do: {{.}}
@@ -127,6 +127,9 @@ func (t *Text) View(m *notify.Told) *View {
 	v := &View{ID: in.ID, Type: m.Type, State: in.State, Kind: in.Kind, Severity: in.Severity, Title: in.Title, Domain: in.Root.Domain.String(), Signature: in.Root.Signature,
 		Root: in.Root.Entity.String(), Site: in.Site, Confidence: fmt.Sprintf("%.2f", in.Root.Confidence), Opened: in.Opened.String(), Updated: in.Updated.String(),
 		Revision: in.Revision, Reopens: in.Reopens, Notice: m.Notice}
+	if in.Root.Entity.IsZero() {
+		v.Confidence = ""
+	}
 	if in.Resolved != nil {
 		v.Resolved = in.Resolved.String()
 	}
