@@ -187,10 +187,21 @@ func (r *recorded) curves(in object, to time.Time) object {
 			out = append(out, c)
 		}
 	}
+	claims, _ := in["claims"].([]any)
+	root := in["root"].(object)["entity"].(string)
+	for _, c := range claims {
+		entity, role := c.(object)["entity"].(string), "chain"
+		switch {
+		case strings.HasPrefix(entity, "job:"):
+			role = "effect"
+		case entity == root:
+			role = "root"
+		}
+		add(entity, c.(object)["metric"].(string), role)
+	}
 	for _, j := range in["impact"].(object)["jobs"].([]any) {
 		add(j.(object)["job"].(string), "job_step_seconds", "effect")
 	}
-	root := in["root"].(object)["entity"].(string)
 	for _, l := range in["chain"].([]any) {
 		entity, role := l.(object)["entity"].(string), "chain"
 		if entity == root {

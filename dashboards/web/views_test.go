@@ -46,6 +46,7 @@ func views(t *testing.T, a api) {
 		made("sil-0000000000000002", "pending", "weekly maintenance", []any{is("within", "rack:r3")}, object{"end": nil, "windows": []any{object{"days": []any{"sat", "sun"}, "at": "02:00", "minutes": 240, "zone": "Europe/Berlin"}}}),
 		made("sil-0000000000000003", "expired", "new CDU", []any{is("within", "cdu:c1")}, object{"end": stamp(at.Add(-10 * time.Minute))}),
 	}}
+	a["/api/v1/search"] = object{"entities": []any{"nic:h9/nic0"}}
 	a["/api/v1/alerts"] = object{"alerts": []any{}, "notes": object{}}
 	a["/api/v1/silences/preview"] = object{"active": true, "matched": 1, "of": 17, "recent": []any{},
 		"open": []any{object{"id": "inc-1", "title": "train (12 GPUs) is 106 % slower", "state": "open", "severity": "warning", "in_window": true}}}
@@ -68,7 +69,7 @@ func placedEdges(entity string) []any {
 		}
 		out = append(out, around...)
 	}
-	if entity != "job:train" {
+	if entity != "job:train" && !strings.HasPrefix(entity, "nic:") {
 		return []any{}
 	}
 	return out
@@ -146,7 +147,7 @@ func TestViewsWithoutBrowser(t *testing.T) {
 func TestViews(t *testing.T) {
 	alive := live(t)
 	var list []browsertest.Scenario
-	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory"} {
+	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory", "explore", "underInvestigation", "claims"} {
 		world := maps.Clone(alive)
 		if name == "viewsWithoutHistory" {
 			world["/prometheus/api/v1/query"] = object{"status": "error", "errorType": "unavailable", "error": "the history is not kept here"}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -79,6 +80,10 @@ func live(t *testing.T) api {
 	coolant, curves := coolantLoss(t, at.Add(-31*time.Hour))
 	a.incident(coolant, curves, []object{coolant})
 	a["/api/v1/incidents"] = object{"incidents": append(list, coolant)}
+	a["/api/v1/entity"] = func(q url.Values) any {
+		return object{"entity": q.Get("entity"), "state": "degraded", "role": "cause", "reason": "cause of incident: nic h9/nic0 (slow-receiver)", "confidence": 0.9, "since": nil,
+			"incident": open["id"], "coverage": object{"sources": 2, "stale": 0, "series": 20, "latest": nil}, "related": []any{open}}
+	}
 	hurt := slow.job("job:train", at, 12)
 	maps.Copy(hurt, object{"state": "slow", "slowdown": 2.06, "incidents": []any{open["id"]}})
 	a["/api/v1/jobs"] = object{"jobs": []any{hurt, slow.job("job:job2375", at, 2)}}

@@ -16,14 +16,14 @@ const sign = 16; // px of a node's sign
  */
 export function chainModel(incident) {
   const nodes = [], edges = [], links = incident.chain ?? [];
-  const root = incident.root?.entity ?? "";
+  const root = incident.root?.entity ?? ""; // none while the cause is under investigation
   const shows = links.some((l) => l.entity === root);
   if (!shows && root !== "") nodes.push({ entity: root, domain: incident.root.domain, metric: "", text: incident.root.signature, isRoot: true, onset: incident.root.onset });
   const hurt = new Set((incident.impact?.jobs ?? []).map((j) => j.job));
   links.forEach((l) => {
     const index = nodes.length;
     nodes.push({ ...l, text: metricName(l.metric), isRoot: l.entity === root, isHurt: hurt.has(l.entity) });
-    const from = l.from === "" ? (shows ? -1 : 0) : nodes.findLastIndex((n, i) => i < index && n.entity === l.from);
+    const from = (l.from ?? "") === "" ? (shows || root === "" ? -1 : 0) : nodes.findLastIndex((n, i) => i < index && n.entity === l.from);
     if (from >= 0 && from < index) edges.push({ from, to: index, relation: l.from === "" ? "seen at" : l.relation, lag: l.lag_seconds, uncertainty: l.lag_uncertainty_seconds, implied: l.from === "" });
   });
   return { nodes, edges };

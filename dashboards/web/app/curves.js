@@ -7,7 +7,7 @@ import { niceMax, timeTicks } from "./axis.js";
 import { Series, keyOf } from "./series.js";
 import { Frame, drawPlot, unfinished, gutter, plotHeight } from "./plot.js";
 
-const shownAtFirst = 10; // curves; the rest of the witnesses wait behind a button
+const shownAtFirst = 10; // curves, and all that claims were read from; the rest waits behind a button
 const flagsHeight = 22, axisHeight = 20;
 const roles = ["effect", "root", "chain", "witness"];
 
@@ -35,8 +35,9 @@ export class Curves {
       this.cross);
     this.more = h("button", { type: "button", class: "more", hidden: true, onclick: () => { this.all = !this.all; this.draw(); } });
     this.note = h("p", { class: "quiet" });
+    this.lacking = h("p", { class: "complaint lacking" });
     this.empty = h("p", { class: "quiet" }, "Reading the curves …");
-    this.el = h("div", { class: "curves", id: "curves" }, this.empty, this.stage, this.note, this.more);
+    this.el = h("div", { class: "curves", id: "curves" }, this.empty, this.stage, this.lacking, this.note, this.more);
     this.listen();
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.el);
@@ -78,27 +79,33 @@ export class Curves {
     this.draw();
   }
 
-  // order: the hurt job first, then the root, the chain as it goes, the witnesses.
+  // order: the series of claims as they are stated, then the degraded job, the
+  // root, the chain as it goes, other series of the root.
   ordered() {
     const chain = (this.incident.chain ?? []).map((l) => l.entity);
     const place = (x) => { const i = chain.indexOf(x.entity); return i < 0 ? chain.length : i; };
     const own = (x) => (this.linkOf(x) ? 0 : 1);
-    return [...this.series.values()].sort((a, b) => role(a) - role(b) || place(a) - place(b) || own(a) - own(b));
+    const claimed = (x) => { const i = this.claims(x)[0]?.place ?? -1; return i < 0 ? Infinity : i; };
+    return [...this.series.values()].sort((a, b) => compare(claimed(a), claimed(b)) || role(a) - role(b) || place(a) - place(b) || own(a) - own(b));
   }
+
+  // claims are those of the incident that were read from a series.
+  claims(x) { return (this.incident.claims ?? []).map((c, place) => ({ ...c, place })).filter((c) => c.entity === x.entity && c.metric === x.metric); }
 
   linkOf(series) { return (this.incident.chain ?? []).find((l) => l.entity === series.entity && l.metric === series.metric); }
 
   draw() {
     if (!this.incident) return;
-    const sorted = this.ordered();
+    const sorted = this.ordered(), few = Math.max(shownAtFirst, sorted.filter((x) => this.claims(x).length > 0).length);
     const hasCurves = sorted.length > 0 && this.to > this.from;
     show(this.stage, hasCurves);
     show(this.empty, !hasCurves);
+    text(this.lacking, this.taken ? lackingWords((this.incident.claims ?? []).filter((c) => !(this.series.get(keyOf(c))?.t.length > 0))) : "");
     text(this.empty, this.failure ? `The curves cannot be read: ${this.failure}` : this.taken ? this.none : "Reading the curves …");
-    show(this.more, hasCurves && sorted.length > shownAtFirst);
+    show(this.more, hasCurves && sorted.length > few);
     if (!hasCurves || this.el.clientWidth === 0) return;
-    text(this.more, this.all ? "Show fewer" : `Show ${sorted.length - shownAtFirst} more`);
-    const visible = this.all ? sorted : sorted.slice(0, shownAtFirst);
+    text(this.more, this.all ? "Show fewer" : `Show ${sorted.length - few} more`);
+    const visible = this.all ? sorted : sorted.slice(0, few);
     keyed(this.rows, visible, { key: keyOf, create: (x) => this.row(x), update: () => {} });
     this.frame = this.newFrame();
     const peaks = peaksOf(visible, this.frame);
@@ -126,7 +133,7 @@ export class Curves {
     return h("div", { class: `curve ${domainClass(domain)} role-${roles.includes(x.role) ? x.role : "witness"}`, "data-entity": x.entity, "data-metric": x.metric },
       h("div", { class: "label", title: `${x.entity} ${x.metric}` },
         h("span", { class: "who" }, domainSign(domain), h("span", { class: "kind" }, e.kind), " ", h("span", { class: "name" }, e.name)),
-        h("span", { class: "what" }, metricName(x.metric))),
+        h("span", { class: "what" }, metricName(x.metric)), h("span", { class: "what claim" })),
       s("svg", { class: "plot", height: plotHeight, role: "img", "aria-label": `${metricName(x.metric)} of ${called(x.entity)}` }),
       h("div", { class: "reading" }, h("span", { class: "value" }), h("span", { class: "note" })));
   }
@@ -134,7 +141,12 @@ export class Curves {
   drawRow(x, peak) {
     const row = this.rows.byKey.get(keyOf(x));
     const impact = x.role === "effect" ? (this.incident.impact?.jobs ?? []).find((j) => j.job === x.entity && j.measure === x.metric) : null;
-    drawPlot(row.querySelector(".plot"), { frame: this.frame, series: x, peak, onset: this.linkOf(x)?.onset, expected: impact?.expected });
+    const claims = this.claims(x), baseline = claims.find((c) => typeof c.baseline === "number")?.baseline;
+    const said = claims.map((c) => claimWords(c, x)).join("; ");
+    text(row.querySelector(".claim"), claims.length ? `stated: ${claims.map((c) => c.text).filter(Boolean).join("; ") || said}` : "");
+    attr(row.querySelector(".claim"), "title", said || null);
+    attr(row.querySelector(".plot"), "aria-label", `${metricName(x.metric)} of ${called(x.entity)}${said && `; ${said}`}`);
+    drawPlot(row.querySelector(".plot"), { frame: this.frame, series: x, peak, onset: this.linkOf(x)?.onset, expected: impact?.expected ?? baseline, claims });
   }
 
   // reading is what stands right of a plot: the value under the crosshair, or
@@ -216,6 +228,19 @@ export class Curves {
   }
 }
 
+// claimWords is the mean that a claim was read from, and over which interval.
+function claimWords(c, x) {
+  const error = typeof c.error === "number" && c.error > 0 ? ` ± ${quantity(c.error, x.unit, x.metric)}` : "";
+  const before = typeof c.baseline === "number" ? `, before ${quantity(c.baseline, x.unit, x.metric)}` : "";
+  return `mean ${quantity(c.value, x.unit, x.metric)}${error}${before}, from ${clock(instant(c.from))} to ${clock(instant(c.to))}`;
+}
+
+// lackingWords lists claims of whose series no sample is kept.
+function lackingWords(claims) {
+  return claims.length ? `No samples are kept of: ${claims.map((c) => `${metricName(c.metric)} of ${called(c.entity)}${c.text ? ` (${c.text})` : ""}`).join("; ")}.` : "";
+}
+
+function compare(a, b) { return a === b ? 0 : a < b ? -1 : 1; }
 function role(x) { const i = roles.indexOf(x.role); return i < 0 ? roles.length : i; }
 
 // family: curves that measure the same share their scale, so that heights compare.

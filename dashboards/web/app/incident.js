@@ -4,13 +4,15 @@
 import { h, s, text, attr, show, replace, changed, copyButton } from "./dom.js";
 import { instant, day, duration, percent, factor, gpuTime, change, quantity, called, plural, NONE, NBSP } from "./format.js";
 import { sign, tone } from "./words.js";
-import { timeOf, onsetOf, domainTag, entityOf, sentenceOf, lastedFor, addressOf, addressOfJob, section } from "./parts.js";
+import { timeOf, onsetOf, domainTag, entityOf, entityLink, sentenceOf, lastedFor, addressOf, addressOfJob, section } from "./parts.js";
 import { get, post } from "./store.js";
 import { drawChain } from "./chain.js";
 import { Curves } from "./curves.js";
 import { differences } from "./revisions.js";
 import { linkToSilence } from "./silenceform.js";
 import { radius, places } from "./radius.js";
+import { Feed } from "./alerts.js";
+import { timelineOf, timelineList } from "./timeline.js";
 import { summary, share as shareIt, canShare } from "./sharing.js";
 
 const between = 2000; // ms of the log between two questions for new curves
@@ -27,6 +29,7 @@ export class IncidentView {
     this.build();
     this.fetch();
     this.readNotes();
+    this.path = new Feed("/api/v1/alerts?limit=300", () => store.changed());
   }
 
   get title() { return this.incident?.title ?? this.id; }
@@ -48,7 +51,8 @@ export class IncidentView {
     this.side = h("div", { class: "side" }, list("todo", "What to do"), this.buildVerdict());
     this.body = h("div", { class: "story" },
       section("how", "Chain of causes", this.chain),
-      section("evidence", "Evidence", this.curves.el));
+      section("evidence", "Evidence", this.curves.el),
+      list("timeline", "Timeline"));
     this.rest = h("div", { class: "side rest" }, list("unseen-facts", "Blind spots"), list("innocent", "Ruled out"), list("alternatives", "Alternatives"),
       list("contributors", "Contributed"));
     this.foot = h("div", { class: "foot" }, list("revisions", "What changed"), list("touched", "Affected"), list("record", "Record"));
@@ -61,6 +65,7 @@ export class IncidentView {
 
   close() {
     this.closed = true;
+    this.path.close();
     this.observer.disconnect();
     this.curves.close();
   }
@@ -153,15 +158,15 @@ export class IncidentView {
       incident.state !== "open" && fact(`was ${incident.severity}`),
       fact(incident.state === "open" ? "for " : "lasted ", this.duration),
       incident.resolved && fact("until ", timeOf(instant(incident.resolved), now)),
-      fact("root ", entityOf(incident.root.entity)),
-      fact(h("b", {}, incident.root.signature), " ", domainTag(incident.root.domain)),
-      fact("confidence ", h("b", {}, percent(incident.root.confidence))),
+      ...(incident.root ? [fact("root ", entityLink(incident.root.entity)), fact(h("b", {}, incident.root.signature), " ", domainTag(incident.root.domain)), fact("confidence ", h("b", {}, percent(incident.root.confidence)))]
+        : [fact(h("b", {}, "cause under investigation"), incident.alternatives?.length ? `, ${plural(incident.alternatives.length, "candidate")}` : "")]),
       fact(`revision ${incident.revision}`),
       incident.reopens > 0 && fact(`reopened ${plural(incident.reopens, "time")}`),
     ];
   }
 
   drawLists(incident, now) {
+    const { store } = this;
     const fill = (name, from, make) => {
       const el = this.lists[name];
       show(el.parentElement, from.length > 0);
@@ -170,11 +175,12 @@ export class IncidentView {
     fill("todo", incident.actions ?? [], (all) => h("ol", { class: "actions" }, all.map(action)));
     fill("unseen-facts", incident.blind_spots ?? [], (all) => h("ul", {}, all.map(blind)));
     fill("innocent", incident.ruled_out ?? [], (all) => h("ul", {}, all.map((r) => h("li", {}, domainTag(r.domain), h("p", {}, r.why)))));
-    fill("alternatives", incident.alternatives ?? [], (all) => [h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityOf(a.entity)))), apart(incident)]);
-    fill("contributors", incident.contributors ?? [], (all) => h("ul", {}, all.map((c) => share(c.share, entityOf(c.entity)))));
+    fill("alternatives", incident.alternatives ?? [], (all) => [h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityLink(a.entity)))), apart(incident)]);
+    fill("contributors", incident.contributors ?? [], (all) => h("ul", {}, all.map((c) => share(c.share, entityLink(c.entity)))));
     const reach = radius(incident, this.racks);
     fill("touched", [...reach.kinds, ...reach.where], () => reached(reach));
     this.locate(incident);
+    fill("timeline", timelineOf(incident, this.path?.answer, store), (all) => timelineList(all, now));
     fill("revisions", this.revisions.map((r) => [r.revision, r.updated]), () => revisionList(this.revisions, now));
     fill("record", [incident.id, incident.site, incident.engine, incident.rules, incident.opened, incident.onset], () => record(incident, now));
   }

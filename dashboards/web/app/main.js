@@ -17,6 +17,9 @@ import { Replay, ReplayBar, ReplayView } from "./replay.js";
 import { Power } from "./power.js";
 import { Help } from "./help.js";
 import { headline } from "./states.js";
+import { EntityView } from "./entity.js";
+import { Incidents } from "./incidents.js";
+import { Find } from "./find.js";
 import { steady } from "./steady.js";
 
 const store = new Store();
@@ -87,6 +90,8 @@ let entry = history.state?.entry ?? 0;
 function viewFor(path) {
   const incident = /^\/incidents\/([^/]+)\/?$/.exec(path);
   if (incident) return new IncidentView(store, { id: decode(incident[1]) });
+  if (/^\/incidents\/?$/.test(path)) return new Incidents(store);
+  if (/^\/entity\/?$/.test(path)) return new EntityView(store);
   if (/^\/jobs\/?$/.test(path)) return new Jobs(store);
   const job = /^\/jobs\/([^/]+)\/?$/.exec(path);
   if (job) return new Job(store, { name: decode(job[1]) });
@@ -160,6 +165,7 @@ function announce() {
 // -------------------------------------------------------------------- keys
 
 const help = new Help();
+const find = new Find(store, go);
 
 const keys = {
   j: () => step(1), k: () => step(-1), u: () => go("/"), t: () => setTheme(), "?": () => help.open(),
@@ -167,6 +173,8 @@ const keys = {
 };
 
 function onKey(event) {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); find.open(); return; }
+  if (find.isOpen) return;
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || help.isOpen) return;
   const typing = event.target.matches?.("input, textarea, select, [contenteditable]");
   if (typing && event.key === "Escape") event.target.blur();
@@ -201,6 +209,7 @@ document.addEventListener("visibilitychange", () => { if (!document.hidden) { st
 store.addEventListener("change", steady(render));
 store.addEventListener("begin", () => { shownPath = null; route(false); });
 replay.addEventListener("change", updateBar);
-document.body.append(help.el);
+part("#find").addEventListener("click", () => find.open());
+document.body.append(help.el, find.el);
 route(true);
 store.start();

@@ -11,6 +11,7 @@ import { Costs, windows, windowOf } from "./costs.js";
 import { drawDomains } from "./domains.js";
 import { waterfall, bottlenecks } from "./budget.js";
 import { AlertsBox } from "./alerts.js";
+import { belongsTo } from "./timeline.js";
 import { drawLosses, drawDays } from "./losses.js";
 
 const fewJobs = 12, fewResolved = 20;
@@ -91,7 +92,7 @@ export class Overview {
   /** update brings the view up to what the store knows. */
   update() {
     const { store } = this;
-    const open = store.open(), resolved = store.resolved(), jobs = store.sortedJobs();
+    const all = store.open(), open = all.filter((i) => !belongsTo(i, all)), resolved = store.resolved(), jobs = store.sortedJobs();
     text(this.headline, headline(store).words);
     incidentList(this.open, open, store.tick);
     nothing(this.calm, calm(store, open));

@@ -69,7 +69,16 @@ export function lossOf(incident) {
 }
 
 /** rootOf is an incident's root in words, for lists. */
-export function rootOf(incident) { return called(incident.root?.entity ?? ""); }
+export function rootOf(incident) { return incident.root?.entity ? called(incident.root.entity) : "cause under investigation"; }
+
+/** addressOfEntity is the page's address of an entity; a job has its own view. */
+export function addressOfEntity(id) { return String(id).startsWith("job:") ? addressOfJob(id) : `/entity?of=${encodeURIComponent(id)}`; }
+
+/** entityLink is an entity as entityOf, leading to its page. */
+export function entityLink(id) {
+  const e = entity(id);
+  return h("a", { class: "entity", title: id, href: addressOfEntity(id), "data-go": true }, e.kind && h("span", { class: "kind" }, e.kind), e.kind && " ", h("span", { class: "name" }, e.name));
+}
 
 /** addressOf is the page's address of an incident. */
 export function addressOf(id) { return `/incidents/${encodeURIComponent(id)}`; }

@@ -1,7 +1,7 @@
 // One small plot: a curve over the shared time axis, from zero.
 
 import { s, replace } from "./dom.js";
-import { scale, short, interval } from "./format.js";
+import { scale, short, interval, instant } from "./format.js";
 
 export const gutter = 54; // px left of the plot for the values of its axis
 export const plotHeight = 58;
@@ -24,7 +24,8 @@ export class Frame {
 
 /**
  * drawPlot draws a series into svg. of: {frame, series, peak: the end of its axis,
- * onset: when it began to look wrong, expected: what it would be without the root}.
+ * onset: when it began to look wrong, expected: what it would be without the root, or was before,
+ * claims: what is stated of it}.
  */
 export function drawPlot(svg, of) {
   const { frame, series, peak } = of;
@@ -35,11 +36,13 @@ export function drawPlot(svg, of) {
     frame.onset && band(frame, frame.onset, "band"),
     frame.ticks.map((t) => s("path", { class: "tick", d: `M${frame.x(t)} ${top}V${plotHeight - bottom}` })),
     holes(frame, series),
+    (of.claims ?? []).map((c) => stated(frame, c, y)),
     s("path", { class: "grid", d: `M${gutter} ${y(peak)}H${frame.width}` }),
     s("path", { class: "zero", d: `M${gutter} ${y(0)}H${frame.width}` }),
     s("text", { class: "axis", x: gutter - 5, y: y(peak) + 4 }, short(peak, sc)),
     s("text", { class: "axis", x: gutter - 5, y: y(0) + 1 }, "0"),
     series.isSteps ? steps(frame, series, y, of.expected) : line(frame, series, y),
+    !series.isSteps && of.expected > 0 && s("path", { class: "expected", d: `M${gutter} ${y(of.expected)}H${frame.width}` }),
     frame.marks.map((m) => s("path", { class: `mark ${m.class}`, d: `M${frame.x(m.at)} 0V${plotHeight}` })),
     s("circle", { class: "dot", r: 3.2, visibility: "hidden" }));
   svg.heightOf = y;
@@ -50,6 +53,14 @@ function band(frame, onset, name) {
   if (!Number.isFinite(from) || to < frame.from || from > frame.to) return null;
   const a = frame.inside(from);
   return s("rect", { class: name, x: a, y: 0, width: Math.max(1.5, frame.inside(to) - a), height: plotHeight });
+}
+
+// stated draws the interval of a claim, and its value over it.
+function stated(frame, claim, y) {
+  const from = instant(claim.from), to = instant(claim.to);
+  if (!(to > frame.from && from < frame.to) || typeof claim.value !== "number") return null;
+  const a = round(frame.inside(from)), b = Math.max(a + 2, round(frame.inside(to)));
+  return [s("rect", { class: "within", x: a, y: top, width: b - a, height: plotHeight - top - bottom }), s("path", { class: "stated", d: `M${a} ${round(y(claim.value))}H${b}` })];
 }
 
 function holes(frame, series) {

@@ -8,7 +8,7 @@ export function summary(incident, link) {
   const { middle, half } = interval(incident.onset), root = incident.root ?? {};
   return [
     `${incident.state === "open" ? incident.severity.toUpperCase() : "RESOLVED"}: ${incident.title}`,
-    `Since ${universal(middle).replace(/\.\d+/, "")}${half >= 0.5 ? ` ± ${Math.round(half)} s` : ""}. Root: ${called(root.entity ?? "")} (${root.signature}, ${root.domain}, confidence ${percent(root.confidence)}). ${jobs.length ? `${gpuTime(lost)} lost in ${plural(jobs.length, "job")}.` : "No job is degraded."}`,
+    `Since ${universal(middle).replace(/\.\d+/, "")}${half >= 0.5 ? ` ± ${Math.round(half)} s` : ""}. ${root.entity ? `Root: ${called(root.entity)} (${root.signature}, ${root.domain}, confidence ${percent(root.confidence)})` : "Cause under investigation"}. ${jobs.length ? `${gpuTime(lost)} lost in ${plural(jobs.length, "job")}.` : "No job is degraded."}`,
     ...(incident.actions ?? []).map((a) => `- ${a.kind} ${a.target}: ${a.text}`),
     ...(incident.ruled_out?.length ? [`Ruled out: ${incident.ruled_out.map((r) => r.domain).join(", ")}.`] : []),
     link,

@@ -60,13 +60,14 @@ export class Silences {
   }
 
   created(one) {
-    text(this.told, `Silenced. It holds back ${plural((one.mutes ?? []).length, "open incident")} now.`);
+    this.made = one;
     this.ask();
   }
 
   async expire(id) {
     try {
       await post(`/api/v1/silences/${encodeURIComponent(id)}/expire`, {});
+      this.made = null;
       text(this.told, "Expired.");
     } catch (error) {
       text(this.trouble, `Not expired: ${error.message}`);
@@ -78,6 +79,10 @@ export class Silences {
   update() {
     this.form.update();
     if (!this.all) return;
+    if (this.made) {
+      const { mutes } = this.all.find((x) => x.id === this.made.id) ?? this.made;
+      text(this.told, `Silenced. It holds back ${plural((mutes ?? []).length, "open incident")} now.`);
+    }
     const standing = this.all.filter((x) => x.state !== "expired"), past = this.all.filter((x) => x.state === "expired").slice(0, fewExpired);
     const muted = new Set(standing.flatMap((x) => x.mutes ?? [])).size;
     text(this.headline, standing.length === 0 ? "Nothing is silenced" : `${plural(standing.length, "silence")}${muted ? `, ${plural(muted, "open incident")} held back` : ""}`);

@@ -9,6 +9,7 @@ import { chromium } from "playwright-core";
 import { readFileSync } from "node:fs";
 import * as scenarios from "./scenarios.mjs";
 import * as alerts from "./alerts.mjs";
+import * as explore from "./explore.mjs";
 import * as looks from "./looks.mjs";
 import * as maps from "./maps.mjs";
 import * as replays from "./replay.mjs";
@@ -28,7 +29,7 @@ const launch = {
 const started = (tries) => chromium.launch(launch).catch((error) => { if (tries === 0) throw error; return started(tries - 1); });
 const browser = await started(2);
 
-const all = { ...scenarios, ...alerts, ...looks, ...maps, ...replays, ...views, ...stories, speed, storm };
+const all = { ...scenarios, ...alerts, ...explore, ...looks, ...maps, ...replays, ...views, ...stories, speed, storm };
 
 // Some at a time: most of a scenario is waiting.
 const waiting = [...(job.scenarios ?? [])];

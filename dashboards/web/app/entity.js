@@ -1,0 +1,96 @@
+// One entity: its state, incidents and alerts, neighbours, and the curves of its
+// last hour.
+
+import { h, text, show, replace, changed } from "./dom.js";
+import { called, entity as parsed, percent } from "./format.js";
+import { section, entityLink, addressOf } from "./parts.js";
+import { incidentList } from "./rows.js";
+import { alertList } from "./alerts.js";
+import { stateMark, coverageWords } from "./states.js";
+import { Past, curvesOf, lastHour } from "./past.js";
+import { Prometheus } from "./promql.js";
+import { byName } from "./plant.js";
+import { get } from "./store.js";
+
+const every = 10000; // ms of the log between two answers
+const mostNeighbours = 60; // of one relation
+
+// Relations as seen from the entity: those that lead to it, and from it.
+const words = { contains: ["in", "contains"], connects: ["connected to", "connected to"], pairs: ["paired with", "paired with"], runs: ["runs", "runs on"], feeds: ["power from", "feeds"], cools: ["cooling from", "cools"], uses: ["used by", "uses"], member: ["members", "member of"] };
+
+/** neighboursOf groups the edges at an entity: [[relation in words, [entities]]]. */
+export function neighboursOf(id, edges) {
+  const groups = new Map();
+  for (const e of edges) {
+    if (e.end || e.from !== id && e.to !== id) continue;
+    const name = (words[e.rel] ?? [e.rel, e.rel])[e.from === id ? 1 : 0];
+    if (!groups.has(name)) groups.set(name, new Set());
+    groups.get(name).add(e.from === id ? e.to : e.from);
+  }
+  return [...groups].map(([name, ids]) => [name, [...ids].map((x) => ({ id: x })).sort(byName).map((x) => x.id)]);
+}
+
+/** EntityView shows the entity of the address: /entity?of=kind:name. */
+export class EntityView {
+  constructor(store) {
+    this.store = store;
+    this.history = new Prometheus();
+    this.headline = h("h1", { tabindex: "-1" });
+    this.status = h("p", { class: "fleet" });
+    this.trouble = h("p", { class: "complaint", role: "alert" });
+    this.incidents = h("ol", { class: "rows" });
+    this.alerts = h("ol", { class: "rows" });
+    this.neighbours = h("dl", { class: "neighbours" });
+    this.curves = new Past();
+    this.sections = { incidents: section("entity-incidents", "Incidents", this.incidents), alerts: section("entity-alerts", "Alerts", this.alerts),
+      neighbours: section("entity-neighbours", "Neighbours", this.neighbours), curves: section("entity-curves", "Series, last hour", this.curves.el) };
+    this.el = h("article", { class: "oneentity" }, h("header", { class: "head" }, this.headline, this.status, this.trouble), Object.values(this.sections));
+    this.located();
+  }
+
+  get title() { return called(this.id); }
+
+  close() {
+    this.closed = true;
+    this.curves.close();
+  }
+
+  /** located reads which entity the address means. */
+  located() {
+    this.id = new URLSearchParams(location.search).get("of") ?? "";
+    Object.assign(this, { answer: null, edges: [], askedAt: -Infinity });
+    text(this.trouble, "");
+    this.store.changed();
+  }
+
+  async ask() {
+    const id = this.id, now = this.store.tick;
+    this.askedAt = now;
+    const wanted = (fn) => (value) => { if (!this.closed && this.id === id) { fn(value); this.store.changed(); } };
+    const kept = parsed(id), name = JSON.stringify(id.slice(id.indexOf(":") + 1));
+    get(`/api/v1/entity?entity=${encodeURIComponent(id)}`).then(wanted((a) => { this.answer = a; })).catch(wanted((e) => text(this.trouble, `Its state is not available: ${e.message}`)));
+    get(`/api/v1/topology?${new URLSearchParams({ entity: id, hops: 1 })}`).then(wanted((a) => { this.edges = a.edges ?? []; })).catch(() => { /* not in the topology */ });
+    this.history.settled = now;
+    this.history.range(`{kind=${JSON.stringify(kept.kind)},name=${name}}`, lastHour(now))
+      .then(wanted((found) => this.curves.show(curvesOf(found), { from: now - 3600e3, to: now, live: true }))).catch(wanted((e) => this.curves.fail(e)));
+  }
+
+  /** update brings the view up to what is known. */
+  update() {
+    const { store, answer } = this, now = store.tick;
+    text(this.headline, called(this.id));
+    if (this.id && Number.isFinite(now) && now - this.askedAt >= every) this.ask();
+    if (answer && changed(this.status, "status", answer)) {
+      replace(this.status, stateMark(answer), answer.reason && ` ${answer.reason}`, " · ", coverageWords(answer.coverage),
+        answer.incident && [" · ", h("a", { href: addressOf(answer.incident), "data-go": true }, answer.incident)], typeof answer.confidence === "number" && ` · confidence ${percent(answer.confidence)}`);
+    }
+    const related = answer?.related ?? [], alerts = related.filter((x) => x.kind === "alert"), incidents = related.filter((x) => x.kind !== "alert");
+    incidentList(this.incidents, incidents, now);
+    alertList(this.alerts, alerts, {}, now);
+    show(this.sections.incidents, incidents.length > 0);
+    show(this.sections.alerts, alerts.length > 0);
+    const groups = neighboursOf(this.id, this.edges);
+    show(this.sections.neighbours, groups.length > 0);
+    if (changed(this.neighbours, "groups", groups)) replace(this.neighbours, groups.map(([name, ids]) => [h("dt", {}, name), h("dd", {}, ids.slice(0, mostNeighbours).map((x) => [entityLink(x), " "]), ids.length > mostNeighbours && `and ${ids.length - mostNeighbours} more`)]));
+  }
+}

@@ -1,0 +1,58 @@
+// Finding things: Ctrl-K, all incidents, one entity; and claims with their curves.
+
+import { claimsHaveCurves } from "./claims.mjs";
+
+/** Ctrl-K finds an incident and an entity and leads there; the list of incidents narrows and keeps that in the address. */
+export async function explore({ page, site, url, check, shot }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  await page.goto(url);
+  await page.locator("section.open .incident-row").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.locator("dialog.find input").fill("nic:h9");
+  await page.locator(".find a", { hasText: "h9/nic0" }).last().waitFor();
+  await page.locator(".find a[href^='/entity']").first().click();
+  await page.locator(".oneentity .stateof", { hasText: "Degraded" }).waitFor();
+  check(new URL(page.url()).searchParams.get("of") === "nic:h9/nic0", "the address names the entity");
+  check(await page.locator(".oneentity .incident-row").count() === 1, "its incident is listed");
+  await page.locator(".neighbours", { hasText: "connected to" }).waitFor();
+  await shot("entity");
+  await page.goto(`${url}/incidents?state=open`);
+  await page.locator("h1", { hasText: `1 of ${incidents.length} incidents` }).waitFor();
+  await page.getByLabel("State").selectOption("");
+  await page.getByRole("searchbox").first().fill("coolant");
+  await page.locator("h1", { hasText: /^1 of / }).waitFor();
+  check(new URL(page.url()).searchParams.get("q") === "coolant", "the address keeps what is chosen");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
+  check(file.suggestedFilename() === "incidents.csv", "what is listed can be saved");
+  await shot("incidents");
+}
+
+/** An incident whose cause is under investigation says so, and lists its candidates and claims. */
+export async function underInvestigation({ page, site, url, check }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  const one = { ...incidents[0], id: "inc-00000000000000aa", root: null, revision: 1, related: [{ at: incidents[0].opened, kind: "event", entity: "nic:h9/nic0", text: "link_down" }],
+    alternatives: [{ entity: "nic:h9/nic0", signature: "slow-receiver", confidence: 0.5 }, { entity: "node:h10", signature: "slow-rank", confidence: 0.3 }] };
+  await site.set(`/api/v1/incidents/${one.id}`, one);
+  await site.set("/api/v1/incidents", { incidents: [one] });
+  await page.goto(url);
+  await page.locator("section.open .incident-row", { hasText: "cause under investigation" }).waitFor();
+  await page.locator("section.open .incident-row").click();
+  await page.locator(".state", { hasText: "cause under investigation, 2 candidates" }).waitFor();
+  check(await page.locator("section.alternatives li a[href='/entity?of=node%3Ah10']").count() === 1, "its candidates lead to their pages");
+  await page.locator(".timeline li", { hasText: "link down" }).waitFor();
+}
+underInvestigation.allows = /404 \(Not Found\)/;
+
+/** What an incident states is plotted first, over its interval; what has no samples is listed as such. */
+export async function claims({ page, site, url, check, shot }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  const [one] = incidents, path = `/api/v1/incidents/${one.id}`;
+  check(one.claims?.length >= 2, `the incident has claims: ${JSON.stringify(one.claims)}`);
+  await page.goto(`${url}/incidents/${one.id}`);
+  await claimsHaveCurves({ page, check }, one);
+  await shot("claims");
+  const curves = await site.get(`${path}/curves`), lost = one.claims.at(-1);
+  await site.set(`${path}/curves`, { ...curves, curves: curves.curves.filter((c) => c.entity !== lost.entity || c.metric !== lost.metric) });
+  await page.reload();
+  await page.locator(".lacking", { hasText: "No samples are kept of:" }).waitFor();
+}
