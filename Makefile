@@ -11,7 +11,7 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools
+.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
 
 all: build
 
@@ -197,6 +197,10 @@ $(PEERSBIN)/helm: $(RELEASE_TOOLS)/go.mod
 
 release:
 	GO='$(GO)' VERSION='$(VERSION)' deploy/release/build.sh
+
+# One architecture, twice: the same bytes, and packages without errors.
+release-check: release-tools
+	GO='$(GO)' deploy/release/check.sh
 
 # What a change must satisfy before it is merged: format, vet, staticcheck at a
 # pinned version, tidy modules, generated files current, sound signatures whose

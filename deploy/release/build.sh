@@ -35,6 +35,15 @@ mkdir -p "$work/share"
 for shell in bash zsh fish; do "$work/host" completion $shell > "$work/share/quintet.$shell"; done
 for unit in quintet quintet-collect; do sed 's#/usr/local/bin/#/usr/bin/#' deploy/systemd/$unit.service > "$work/share/$unit.service"; done
 
+cat > "$work/changes.yaml" <<-CHANGES
+	- semver: ${version#v}
+	  date: $(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)
+	  packager: The Quintet authors <maintainers@quintet.example>
+	  changes: [{note: "See CHANGELOG.md of this version."}]
+CHANGES
+
+sed "s#^changelog:.*#changelog: $work/changes.yaml#" deploy/release/nfpm.yaml > "$work/nfpm.yaml" # nfpm expands no variable there
+
 images=()
 for arch in ${ARCHES:-amd64 arm64}; do
 	name=quintet-${version#v}-linux-$arch
@@ -42,13 +51,12 @@ for arch in ${ARCHES:-amd64 arm64}; do
 	mkdir -p "$tree"
 	CGO_ENABLED=0 GOOS=linux GOARCH=$arch $go build "${flags[@]}" -o "$tree/quintet" ./cmd/quintet
 	cp LICENSE README.md CHANGELOG.md deploy/quintet.yaml "$work"/share/* "$tree/"
-	gzip -9nc CHANGELOG.md > "$work/changelog.gz"
 	pack "$out/$name.tar.gz" "$name" "$work"
 	"$work/sbom" "$tree/quintet" "$version" > "$out/$name.cdx.json"
 	images+=("$arch=$tree/quintet")
 	if [ -x "$nfpm" ]; then
 		for kind in deb rpm; do
-			TREE=$tree CHANGES=$work/changelog.gz ARCH=$arch RELEASE=${version#v} "$nfpm" package --config deploy/release/nfpm.yaml --packager $kind --target "$out/" > /dev/null
+			TREE=$tree ARCH=$arch RELEASE=${version#v} "$nfpm" package --config "$work/nfpm.yaml" --packager $kind --target "$out/" >&2
 		done
 	else
 		echo "release: no deb and rpm: $nfpm is not built (make release-tools)" >&2
