@@ -121,9 +121,10 @@ pipeline/notify/silence: telemetry pipeline/bus pipeline/notify/match github.com
 pipeline/notify/graph:   telemetry pipeline/notify/match
 pipeline/notify:   telemetry correlate/explain pipeline/bus pipeline/exposition pipeline/notify/match pipeline/notify/graph github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/notify/raise:   telemetry correlate/explain pipeline/bus pipeline/notify pipeline/notify/match github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
-pipeline/notify/post:         pipeline/notify
+pipeline/egress:
+pipeline/notify/post:         pipeline/notify pipeline/egress
 pipeline/notify/text:         telemetry correlate/explain pipeline/notify
-pipeline/notify/webhook:      pipeline/notify pipeline/notify/post
+pipeline/notify/webhook:      pipeline/notify pipeline/notify/post pipeline/egress
 pipeline/notify/alertmanager: telemetry pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/slack:        correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/pagerduty:    correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
@@ -135,7 +136,7 @@ pipeline/access: go.yaml.in/yaml golang.org/x/crypto
 pipeline/serve:    pipeline/access telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
 pipeline/serve:    pipeline/exposition golang.org/x/sync pipeline/status pipeline/survey pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
-pipeline: pipeline/access pipeline/assist pipeline/exposition engine/grants
+pipeline: pipeline/access pipeline/egress pipeline/assist pipeline/exposition engine/grants
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/alertmanager pipeline/notify/cloudevents pipeline/notify/graph pipeline/notify/pagerduty pipeline/notify/post
 pipeline: pipeline/notify/silence pipeline/notify/slack pipeline/notify/text pipeline/notify/webhook pipeline/pin pipeline/serve pipeline/outbox collectors collectors/receive github.com/VictoriaMetrics/metrics
@@ -152,7 +153,7 @@ deploy/image:
 deploy/sbom:
 
 # floor 4: the command wires everything
-pipeline/config: telemetry rules pipeline/access pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
+pipeline/config: telemetry rules pipeline/access pipeline/egress pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
 cmd/quintet: lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/dial collectors/entry collectors/fabric collectors/gnmi collectors/jobs collectors/logs collectors/nvml collectors/receive collectors/redfish collectors/scrape collectors/sysfs pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: engine/grants pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk

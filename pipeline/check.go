@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net"
 
@@ -40,7 +41,7 @@ func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error
 	}
 	if roles[Store] && !file.Store.Off {
 		for _, t := range forwarded(file.Store) {
-			if err := t.Validate(); err != nil {
+			if err := errors.Join(t.Validate(), allowed(file.Egress, t.URL)); err != nil {
 				add(fmt.Errorf("store: remote_write: %s: %w", t.URL, err))
 			}
 		}

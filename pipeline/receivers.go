@@ -3,9 +3,11 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/pipeline/egress"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
 	"github.com/quintet-dc/quintet/pipeline/notify/cloudevents"
@@ -44,13 +46,27 @@ func (s *service) receiver(r config.Receiver) (notify.Receiver, error) {
 	return notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Notes: r.Notes, Corrections: !r.Figures, Timeout: r.Timeout}, nil
 }
 
+// allowed returns an error if nothing may be sent to an address of the configuration.
+func allowed(g egress.Guard, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return nil // an address that is none is refused by its owner
+	}
+	return g.Host(u.Hostname())
+}
+
 // notifier makes what speaks to one receiver.
 func (s *service) notifier(r config.Receiver) (notify.Notifier, error) {
 	words := text.Config{Title: r.Title, Body: r.Text, Page: s.c.File.Notify.Page}
-	over := post.Config{Headers: r.Headers, Timeout: r.Timeout, TLS: post.TLS{CAFile: r.TLS.CA, CertFile: r.TLS.Cert, KeyFile: r.TLS.Key, ServerName: r.TLS.ServerName}, Version: s.c.Version}
+	over := post.Config{Headers: r.Headers, Timeout: r.Timeout, TLS: post.TLS{CAFile: r.TLS.CA, CertFile: r.TLS.Cert, KeyFile: r.TLS.Key, ServerName: r.TLS.ServerName}, Egress: s.c.File.Egress, Version: s.c.Version}
+	for _, address := range append([]string{r.URL}, r.URLs...) {
+		if err := allowed(s.c.File.Egress, address); err != nil {
+			return nil, err
+		}
+	}
 	switch kind := cmp.Or(r.Kind, config.KindWebhook); kind {
 	case config.KindWebhook:
-		return webhook.New(webhook.Config{URL: r.URL, SecretFile: r.SecretFile, Headers: r.Headers, Timeout: r.Timeout, TLS: over.TLS, Version: s.c.Version})
+		return webhook.New(webhook.Config{URL: r.URL, SecretFile: r.SecretFile, Headers: r.Headers, Timeout: r.Timeout, TLS: over.TLS, Egress: over.Egress, Version: s.c.Version})
 	case config.KindAlertmanager:
 		return alertmanager.New(alertmanager.Config{URLs: r.URLs, Resend: r.Resend, Labels: r.Labels, TokenFile: r.SecretFile, Text: words, Post: over})
 	case config.KindSlack:

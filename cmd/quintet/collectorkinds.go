@@ -74,7 +74,7 @@ func collectorSpec(kind, name string, n *yaml.Node, g dial.Guard) (collectors.Sp
 	case "logs":
 		return specOf(name, n, logs.DecodeConfig, func(c logs.Config) (*logs.Collector, error) { return logs.New(c, g) })
 	case "receive":
-		return specOf(name, n, receive.DecodeConfig, func(c receive.Config) (*receive.Receiver, error) { return receive.New(c), nil })
+		return specOf(name, n, receive.DecodeConfig, func(c receive.Config) (*receive.Receiver, error) { return receive.New(c), c.Within(g) })
 	case "redfish":
 		return specOf(name, n, redfish.DecodeConfig, func(c redfish.Config) (*redfish.Collector, error) { return redfish.New(c, g) })
 	case "scrape":

@@ -3,6 +3,7 @@ package receive
 import (
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -62,6 +63,30 @@ func (o Listener) validate() error {
 		return errInClear
 	case !loopback && (o.TLS.Cert == "" || o.TLS.CA == "" && o.TokenFile == ""):
 		return errOpen
+	}
+	return nil
+}
+
+// Within returns an error if a listener would be reached from outside of the
+// management network. Without management prefixes, TLS and a token or certificates
+// are what protects it.
+func (c Config) Within(g dial.Guard) error {
+	for _, o := range []struct {
+		key string
+		Listener
+	}{{"otlp_grpc", c.OTLP}, {"http", c.HTTP}} {
+		if o.Listen == "" || len(g.Prefixes) == 0 {
+			continue
+		}
+		host, _, err := net.SplitHostPort(o.Listen)
+		a, notAddress := netip.ParseAddr(host)
+		switch {
+		case err != nil || host != "" && notAddress != nil: // a name, whose address is not known here
+		case host == "" || a.IsUnspecified():
+			return fmt.Errorf("%s: listen: %s is on every interface: state an address of the management prefixes %v", o.key, o.Listen, g.Prefixes)
+		case !a.IsLoopback() && !g.Allows(a):
+			return fmt.Errorf("%s: listen: %w", o.key, &dial.RefusedError{Host: o.Listen, Address: a, Allowed: g.Prefixes})
+		}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/quintet-dc/quintet/pipeline/egress"
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -27,6 +28,7 @@ type File struct {
 	Data       string // directory
 	NATS       NATS
 	Management []netip.Prefix
+	Egress     egress.Guard
 	Collectors []Collector
 	Topology   []string // files of edges
 	Signatures []string // extra folders
@@ -135,6 +137,7 @@ func (r *reader) file(n *yaml.Node, f *File) {
 		r.text("data", &f.Data),
 		field{"nats", func(n *yaml.Node) { r.nats(n, &f.NATS) }},
 		field{"management", func(n *yaml.Node) { r.prefixes(n, f) }},
+		field{"egress", func(n *yaml.Node) { r.egress(n, f) }},
 		field{"collectors", func(n *yaml.Node) { r.collectors(n, f) }},
 		field{"topology", func(n *yaml.Node) { r.mapping(n, "topology: ", r.paths("files", ForTopology, &f.Topology)) }},
 		r.later("jobs"),
@@ -205,6 +208,17 @@ func (r *reader) prefixes(n *yaml.Node, f *File) {
 		}
 		f.Management = append(f.Management, p)
 	})
+}
+
+// egress reads where messages and the history may be sent.
+func (r *reader) egress(n *yaml.Node, f *File) {
+	r.mapping(n, "egress: ", field{"allow", func(n *yaml.Node) {
+		r.each(n, "egress: allow: ", func(item *yaml.Node) {
+			if err := f.Egress.ParseTarget(item.Value); err != nil || item.Kind != yaml.ScalarNode {
+				r.fail(item, "egress: allow: %v", err)
+			}
+		})
+	}})
 }
 
 // collectors keeps the entries for their owners.

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/egress"
 )
 
 // Config says how requests are sent.
@@ -21,6 +23,7 @@ type Config struct {
 	Headers map[string]string // sent beside ours
 	Timeout time.Duration     // of one request, answer included; 0 means 15 s
 	TLS     TLS
+	Egress  egress.Guard     // where connections may go
 	Version string           // of the program, for User-Agent
 	Now     func() time.Time // nil: time.Now
 }
@@ -138,15 +141,15 @@ func (t TLS) config() (*tls.Config, error) {
 }
 
 // transport makes connections: a new one for each request, so that none fails
-// for having been idle too long, and through the environment's proxy, except to
-// loopback.
+// for having been idle too long, to where c.Egress allows, and through the
+// environment's proxy, except to loopback.
 func (c Config) transport() (*http.Transport, error) {
 	t, err := c.TLS.config()
 	if err != nil {
 		return nil, err
 	}
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: t, ForceAttemptHTTP2: true,
+		Proxy: c.Egress.Proxy, DialContext: c.Egress.DialContext, TLSClientConfig: t, ForceAttemptHTTP2: true,
 		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quintet-dc/quintet/pipeline/egress"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 )
 
@@ -23,6 +24,7 @@ type Config struct {
 	Headers    map[string]string // sent beside ours
 	Timeout    time.Duration     // of one request, answer included; 0 means 15 s
 	TLS        TLS
+	Egress     egress.Guard     // where connections may go
 	Version    string           // of the program, for User-Agent
 	Now        func() time.Time // nil: time.Now
 }
@@ -36,7 +38,7 @@ var ours = []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"}
 
 // post is c as far as every request has it.
 func (c Config) post() post.Config {
-	return post.Config{Headers: c.Headers, Timeout: c.Timeout, TLS: c.TLS, Version: c.Version, Now: c.Now}
+	return post.Config{Headers: c.Headers, Timeout: c.Timeout, TLS: c.TLS, Egress: c.Egress, Version: c.Version, Now: c.Now}
 }
 
 // Validate says what is wrong with c. It does not look into files.
