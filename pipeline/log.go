@@ -136,6 +136,31 @@ func (s *service) watchStore(ctx context.Context) error {
 	}
 }
 
+// lookAtRevoked is how often revocations are looked for.
+const lookAtRevoked = 2 * time.Second
+
+// watchRevoked applies to our server what quintet revoke wrote, until ctx is done.
+func (s *service) watchRevoked(ctx context.Context) error {
+	look := time.NewTicker(lookAtRevoked)
+	defer look.Stop()
+	trouble := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+		err := s.server.Refresh()
+		switch {
+		case err == nil:
+			trouble = ""
+		case err.Error() != trouble:
+			trouble = err.Error()
+			s.c.Logger.Error("revocations are as they were", "error", err)
+		}
+	}
+}
+
 // room tries whether a folder takes so many bytes.
 func room(dir string, bytes int) error {
 	f, err := os.CreateTemp(dir, "room-")

@@ -138,6 +138,7 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 	if s.server != nil {
 		s.crew.start(telling, "store", s.watchStore)
 		s.crew.start(stating, "grants", s.stateGrants)
+		s.crew.start(telling, "revocations", s.watchRevoked)
 	}
 	if err := s.startHistory(); err != nil {
 		return err

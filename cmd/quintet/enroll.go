@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline"
@@ -20,6 +21,8 @@ type enrollCommand struct {
 	Config string   `placeholder:"FILE" help:"The configuration of the site."`
 	Data   string   `placeholder:"DIR" help:"Where the site's log is, in place of the configuration's data."`
 	Role   []string `default:"collect" enum:"collect,tick,engine,store,notify,web,all" placeholder:"ROLE" help:"What the process may do: collect (default), tick, engine, store, notify, web, all."`
+
+	Expires time.Duration `placeholder:"DURATION" help:"After how long the credentials are refused, such as 2160h. Default: never."`
 
 	Nodes    []string       `placeholder:"HOST" help:"Hosts that a collecting process may report on, with everything in them. HOST* matches a prefix. Default: the host NAME."`
 	Entities []string       `placeholder:"KIND:NAME" help:"Other entities of which it may state: switch:leaf1, port:leaf1/*."`
@@ -93,5 +96,5 @@ func (c *enrollCommand) enroll(file *config.File) ([]byte, error) {
 	if len(roles) < len(c.Role) {
 		roles = append(roles, string(broker.Collect(c.Name))) // last: a name may hold commas
 	}
-	return broker.EnrollAs(file.Data, file.Site.Site, broker.Role(strings.Join(roles, ",")))
+	return broker.Enrolling{Dir: file.Data, Site: file.Site.Site, Name: c.Name, Role: broker.Role(strings.Join(roles, ",")), Life: c.Expires}.Sign()
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quintet-dc/quintet/pipeline/broker"
 )
@@ -46,5 +47,38 @@ func TestEnrollGrants(t *testing.T) {
 		if !strings.HasSuffix(out.String(), c.said) || !strings.Contains(string(b), c.file) || (c.file == "") != (len(b) == 0) {
 			t.Errorf("%d: said %q, wrote %s", i, out.String(), b)
 		}
+	}
+}
+
+// TestRevokeListsAndRevokes what enroll wrote.
+func TestRevokeListsAndRevokes(t *testing.T) {
+	dir := t.TempDir()
+	s, err := broker.Start(t.Context(), broker.Config{Dir: dir, Site: "site"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var out bytes.Buffer
+	sh := &shell{t.Context(), &out, &out}
+	for _, c := range []enrollCommand{{Name: "n012", Role: []string{"collect"}, Expires: time.Hour}, {Name: "n012", Role: []string{"collect"}}, {Name: "judge", Role: []string{"engine"}}} {
+		c.Data, c.Output = dir, filepath.Join(t.TempDir(), "creds")
+		if err := c.Run(sh); err != nil {
+			t.Fatal(err)
+		}
+	}
+	revoke := func(name string) (string, error) {
+		out.Reset()
+		err := (&revokeCommand{Name: name, Data: dir}).Run(sh)
+		return out.String(), err
+	}
+	if said, err := revoke("n012"); err != nil || said != "n012: 2 credentials revoked\n" {
+		t.Errorf("%q, %v", said, err)
+	}
+	if _, err := revoke("n013"); err == nil || !strings.Contains(err.Error(), "revoke n013: not enrolled") {
+		t.Errorf("another name: %v", err)
+	}
+	said, err := revoke("")
+	if err != nil || strings.Count(said, ", revoked ") != 2 || strings.Count(said, ", expires ") != 1 || strings.Count(said, "\n") != 3 {
+		t.Errorf("the list: %q, %v", said, err)
 	}
 }

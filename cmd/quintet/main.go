@@ -35,6 +35,7 @@ type commands struct {
 	Capture  captureCommand  `cmd:"" help:"Write a part of a running site's log into a trace."`
 	MCP      mcpCommand      `cmd:"" name:"mcp" help:"Pass a service's tools on to an AI assistant, over standard input and output."`
 	Enroll   enrollCommand   `cmd:"" help:"Write the credentials of a process on another machine."`
+	Revoke   revokeCommand   `cmd:"" help:"Revoke the credentials of a process, or list those that were written."`
 	Repair   repairCommand   `cmd:"" help:"Show entries of a stopped site's streams of incidents and alerts that no process of it wrote, and remove them."`
 	Replay   replayCommand   `cmd:"" help:"Run the engine over a recording and print the incidents."`
 	Lab      labCommand      `cmd:"" help:"A run of the simulated site, with or without a fault, into a trace."`

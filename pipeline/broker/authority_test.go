@@ -136,7 +136,7 @@ func TestTokensFit(t *testing.T) {
 	}
 	collect := Collect(strings.Repeat("é", bus.MaxCollector/2))
 	for _, role := range []Role{All, Tick, Engine, Store, Notify, Web, collect, "tick,engine,store,notify,web," + collect} {
-		file, err := users(account, role, names, true)
+		file, err := users(account, role, names, terms{remote: true})
 		if err != nil || len(file) > maxControlLine/2 {
 			t.Errorf("%.20s: users of %d bytes, %v", role, len(file), err)
 		}

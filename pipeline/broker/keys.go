@@ -33,8 +33,9 @@ const (
 // users.
 type keys struct {
 	operator, account, system nkeys.KeyPair
-	collectors                nkeys.KeyPair // derived from account
-	revoked                   time.Time     // remote users of account issued up to here are refused
+	collectors                nkeys.KeyPair        // derived from account
+	revoked                   time.Time            // remote users of account issued up to here are refused
+	withdrawn                 map[string]time.Time // users by public key, and when they were revoked
 }
 
 // openKeys reads the keys below dir and makes those that are missing.
@@ -199,6 +200,7 @@ func (k keys) trust(site string, n bus.Names) (t trust, err error) {
 		if !k.revoked.IsZero() {
 			a.RevokeAt(jwt.All, k.revoked)
 		}
+		k.withdraw(a)
 	})
 	if err != nil {
 		return trust{}, err
@@ -215,6 +217,7 @@ func (k keys) trust(site string, n bus.Names) (t trust, err error) {
 		a.Limits.Conn = maxCollectorClients
 		a.Limits.Exports = 0
 		a.Limits.WildcardExports = false
+		k.withdraw(a)
 	})
 	t.operator.SystemAccount = t.system
 	return t, err
@@ -228,51 +231,6 @@ func (k keys) token(t trust, account nkeys.KeyPair, set func(*jwt.AccountClaims)
 	set(a)
 	t.accounts[public], err = a.Encode(k.operator)
 	return public, err
-}
-
-// Enroll writes what a remote collecting process needs to reach the site whose
-// data is below dir: one readable file with its token, its key and the
-// certificate of the site's authority. Nothing changes on a server, running or
-// not. The site must have been started once.
-func Enroll(dir, site, collector string) ([]byte, error) {
-	return EnrollAs(dir, site, Collect(collector))
-}
-
-// EnrollAs is Enroll for a remote process of any role.
-func EnrollAs(dir, site string, role Role) ([]byte, error) {
-	file, err := enroll(dir, site, role)
-	if err != nil {
-		return nil, fmt.Errorf("broker: enroll %s: %w", role, err)
-	}
-	return file, nil
-}
-
-func enroll(dir, site string, role Role) ([]byte, error) {
-	names, err := bus.NamesOf(site)
-	if err != nil {
-		return nil, err
-	}
-	folder := filepath.Join(dir, keysFolder)
-	account, err := readKey(filepath.Join(folder, accountFile))
-	if err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
-	}
-	authority, err := os.ReadFile(filepath.Join(folder, authorityFile))
-	if err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
-	}
-	if role.collectsOnly() {
-		if account, err = collectorsKey(account); err != nil {
-			return nil, fmt.Errorf("keys: %w", err)
-		}
-	}
-	file, err := users(account, role, names, true)
-	if err != nil {
-		return nil, err
-	}
-	head := fmt.Sprintf(headMark+"%s of site %q, enrolled %s.\n# This file is sufficient to act in that role. Keep it to its owner (mode 0600).\n\n",
-		role, site, time.Now().UTC().Format(time.RFC3339))
-	return fmt.Appendf(nil, "%s%s\n%s", head, file, authority), nil
 }
 
 // credentials lays out a user's token and seed as NATS clients read them.

@@ -179,29 +179,34 @@ func (r *rights) collect(role Role, n bus.Names) error {
 }
 
 // users makes the users of a role, as a credentials file lists them: one for the role
-// itself and, where the role answers questions, one for that. remote users come over
-// the listener, others only from this process.
-func users(account nkeys.KeyPair, role Role, n bus.Names, remote bool) ([]byte, error) {
+// itself and, where the role answers questions, one for that.
+func users(account nkeys.KeyPair, role Role, n bus.Names, t terms) ([]byte, error) {
 	r, err := rightsOf(role, n)
 	if err != nil {
 		return nil, err
 	}
-	file, err := user(account, role, r, remote)
+	file, err := user(account, role, r, t)
 	if err != nil || !r.answers {
 		return file, err
 	}
-	answering, err := user(account, role+answersSuffix, rights{subscribe: []string{n.Questions()}, responds: true}, remote)
+	answering, err := user(account, role+answersSuffix, rights{subscribe: []string{n.Questions()}, responds: true}, t)
 	if err != nil {
 		return nil, err
 	}
 	return append(append(file, '\n'), answering...), nil
 }
 
+// terms limit users: remote ones come over the listener, others only from this process.
+type terms struct {
+	remote  bool
+	expires time.Time // zero is never
+}
+
 // answersSuffix ends the name of a user that only answers questions.
 const answersSuffix = "/answers"
 
 // user makes one user: a key of its own and a token that the account signs.
-func user(account nkeys.KeyPair, role Role, r rights, remote bool) ([]byte, error) {
+func user(account nkeys.KeyPair, role Role, r rights, t terms) ([]byte, error) {
 	key, err := nkeys.CreateUser()
 	if err != nil {
 		return nil, err
@@ -228,8 +233,11 @@ func user(account nkeys.KeyPair, role Role, r rights, remote bool) ([]byte, erro
 		c.Limits.Subs = maxCollectorSubs
 	}
 	c.AllowedConnectionTypes.Add(jwt.ConnectionTypeInProcess)
-	if remote {
+	if t.remote {
 		c.AllowedConnectionTypes = jwt.StringList{jwt.ConnectionTypeStandard}
+	}
+	if !t.expires.IsZero() {
+		c.Expires = t.expires.Unix()
 	}
 	token, err := c.Encode(account)
 	if err != nil {

@@ -141,6 +141,9 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if s.keys, err = openKeys(folder); err != nil {
 		return err
 	}
+	if s.keys.withdrawn, err = withdrawn(folder); err != nil {
+		return err
+	}
 	opts, err := s.options(folder)
 	if err != nil {
 		return err
@@ -238,7 +241,7 @@ func (s *Server) Connection(r Role) (Connection, error) {
 	if r.collectsOnly() {
 		account = s.keys.collectors
 	}
-	file, err := users(account, r, s.names, false)
+	file, err := users(account, r, s.names, terms{})
 	if err != nil {
 		return Connection{}, fmt.Errorf("broker: connection: %w", err)
 	}
