@@ -17,7 +17,7 @@ import (
 )
 
 // maxFile bounds a configuration file.
-const maxFile = 4 << 20
+const maxFile = 1 << 20
 
 // File is a configuration file as it was read: what it does not state has its
 // default.

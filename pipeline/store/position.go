@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +16,9 @@ import (
 // is read again after a crash.
 const positionEvery = 10 * time.Second
 
+// maxPlace bounds the file of the position, in bytes.
+const maxPlace = 256
+
 // place is how far the log has been read into the history.
 type place struct {
 	Position uint64 `json:"position"` // everything up to this entry is in the database
@@ -23,15 +28,34 @@ func placePath(dir string) string { return filepath.Join(dir, "position.json") }
 
 // readPlace reads the place; where there is none, it is the log's beginning.
 func readPlace(dir string) (p place, err error) {
-	b, err := os.ReadFile(placePath(dir))
+	f, err := os.Open(placePath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return place{}, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &p)
-	}
 	if err != nil {
 		return place{}, fmt.Errorf("position: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxPlace+1))
+	if err != nil {
+		return place{}, fmt.Errorf("position: %w", err)
+	}
+	return parsePlace(b)
+}
+
+// parsePlace reads what write wrote. Anything else is an error: a wrong place would
+// leave a hole in the history.
+func parsePlace(b []byte) (p place, err error) {
+	if len(b) > maxPlace {
+		return place{}, fmt.Errorf("position: more than %d bytes", maxPlace)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return place{}, fmt.Errorf("position: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return place{}, errors.New("position: data after the end")
 	}
 	return p, nil
 }

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"runtime"
+	"testing"
+)
+
+// TestReadPlace: a place is what was written; what is damaged is an error, and the log
+// is read from its beginning.
+func TestReadPlace(t *testing.T) {
+	dir := t.TempDir()
+	if p, err := readPlace(dir); err != nil || p.Position != 0 {
+		t.Errorf("no file: %+v, %v", p, err)
+	}
+	if err := (place{Position: 1 << 60}).write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := readPlace(dir); err != nil || p.Position != 1<<60 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, text := range []string{"", "{", `{"position":-1}`, `{"position":1.5}`, `{"position":1}{"position":2}`, `{"place":1}`, "\x00\x00\x00\x00", `{"position":18446744073709551616}`} {
+		if err := os.WriteFile(placePath(dir), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := readPlace(dir); err == nil || p.Position != 0 {
+			t.Errorf("%q: %+v, %v", text, p, err)
+		}
+	}
+	if err := os.WriteFile(placePath(dir), bytes.Repeat([]byte(" "), 64<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := readPlace(dir)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; err == nil || n > 1<<20 {
+		t.Errorf("a file of 64 MiB: %v, %d bytes allocated", err, n)
+	}
+}
+
+// FuzzParsePlace: what is accepted is written again as the same place.
+func FuzzParsePlace(f *testing.F) {
+	for _, s := range []string{`{"position":17}`, `{"position":0}` + "\n", `{"Position":1}`, `{"position":1,"position":2}`, `null`, "{"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p, err := parsePlace(b)
+		runtime.ReadMemStats(&after)
+		if n, most := after.TotalAlloc-before.TotalAlloc, uint64(64<<10+64*len(b)); n > most {
+			t.Fatalf("%d bytes allocated for %d, at most %d", n, len(b), most)
+		}
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q, err := parsePlace(again); err != nil || q != p {
+			t.Fatalf("%s is %+v, %v", again, q, err)
+		}
+	})
+}
