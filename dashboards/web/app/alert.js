@@ -4,7 +4,7 @@
 import { h, text, show, replace, changed, copyButton } from "./dom.js";
 import { day, duration, instant, number, plural, NONE } from "./format.js";
 import { sign, tone } from "./words.js";
-import { timeOf, onsetOf, domainTag, entityOf, lastedFor, addressOf, addressOfJob, section, sentenceOf } from "./parts.js";
+import { timeOf, onsetOf, domainTag, entityLink, lastedFor, addressOf, section, sentenceOf } from "./parts.js";
 import { linkToSilence } from "./silenceform.js";
 import { history, grid, isAborted } from "./promql.js";
 import { Past, lastHour } from "./past.js";
@@ -71,7 +71,7 @@ export class Alert {
       a.state !== "open" && fact(`was ${a.severity}`),
       fact("since ", onsetOf(a.onset, now)), fact(a.state === "open" ? "for " : "lasted ", this.duration),
       a.resolved && fact("until ", timeOf(instant(a.resolved), now)),
-      fact("at ", placeOf(a.root.entity)), fact(h("b", {}, a.root.signature), " ", domainTag(a.root.domain)), fact(`revision ${a.revision}`)];
+      fact("at ", entityLink(a.root.entity)), fact(h("b", {}, a.root.signature), " ", domainTag(a.root.domain)), fact(`revision ${a.revision}`)];
   }
 
   fateOf(note, by) {
@@ -132,11 +132,3 @@ function keyOf(labels) { return JSON.stringify(Object.entries(labels ?? {}).sort
 function wordsOf(labels) { return labels.kind && labels.name ? "" : Object.entries(labels).filter(([n]) => n !== "__name__").map(([n, v]) => `${n} ${v}`).join(", "); }
 
 function entityIn(labels, otherwise) { return labels.kind && labels.name ? `${labels.kind}:${labels.name}` : otherwise; }
-
-const fabric = /^(switch|port):/, equipment = /^(rack|row|hall|node|loop|cdu|crah|pdu|ups|feed|shelf|pump|battery):/;
-
-// placeOf is an entity, with a link to where the page shows it.
-function placeOf(id) {
-  const href = id.startsWith("job:") ? addressOfJob(id) : fabric.test(id) ? `/fabric?${new URLSearchParams({ of: id })}` : equipment.test(id) ? `/power?${new URLSearchParams({ of: id })}` : null;
-  return href ? h("a", { class: "plainlink", href, "data-go": true }, entityOf(id)) : entityOf(id);
-}

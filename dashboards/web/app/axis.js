@@ -1,6 +1,6 @@
 // Scales and ticks of the curves. Pure.
 
-import { isRecording } from "./format.js";
+import { isRecording, zoneOffset } from "./format.js";
 
 /** niceMax is the next round number at or above v: where an axis from zero ends. */
 export function niceMax(v) {
@@ -14,14 +14,14 @@ const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10
 
 /**
  * timeTicks returns round instants (ms) from from to to, at least apart pixels
- * from each other on a width of pixels; round in local time, or in a recording's.
+ * from each other on a width of pixels; round in the chosen zone, or in a recording's.
  */
 export function timeTicks(from, to, width, apart = 90) {
   const span = (to - from) / 1000;
   if (!(span > 0) || !(width > 0)) return [];
   const wanted = span / Math.max(1, Math.floor(width / apart));
   const step = (steps.find((n) => n >= wanted) ?? Math.ceil(wanted / 86400) * 86400) * 1000;
-  const shift = isRecording(from) ? 0 : new Date(from).getTimezoneOffset() * 60000;
+  const shift = isRecording(from) ? 0 : -zoneOffset(from) * 60000;
   const out = [];
   for (let t = Math.ceil((from - shift) / step) * step + shift; t <= to; t += step) out.push(t);
   return out;

@@ -1,10 +1,12 @@
 // The evidence as curves on one time axis, and the crosshair over them.
 
 import { h, s, text, attr, show, replace, keyed } from "./dom.js";
-import { clock, universal, instant, interval, quantity, called, entity, zone, isRecording } from "./format.js";
+import { clock, universal, instant, interval, quantity, called, zone, isRecording } from "./format.js";
 import { metricName, metricDomain, domainClass, domainSign } from "./words.js";
 import { niceMax, timeTicks } from "./axis.js";
+import { entityLink } from "./parts.js";
 import { Series, keyOf } from "./series.js";
+import { checkpointsOf, marksOf, within } from "./happened.js";
 import { Frame, drawPlot, unfinished, gutter, plotHeight } from "./plot.js";
 
 const shownAtFirst = 10; // curves, and all that claims were read from; the rest waits behind a button
@@ -47,6 +49,8 @@ export class Curves {
     const stage = this.stage;
     stage.addEventListener("pointermove", (e) => this.point(e));
     stage.addEventListener("pointerdown", (e) => this.point(e));
+    stage.addEventListener("pointerdown", (e) => { if (this.zoomed && e.button === 0) this.dragged = this.timeAt(e); });
+    stage.addEventListener("pointerup", (e) => this.zoom(this.timeAt(e)));
     stage.addEventListener("pointerleave", (e) => { if (e.pointerType === "mouse") this.move(NaN); });
     stage.addEventListener("keydown", (e) => this.key(e));
     stage.addEventListener("blur", () => this.move(NaN));
@@ -108,7 +112,7 @@ export class Curves {
     const visible = this.all ? sorted : sorted.slice(0, few);
     keyed(this.rows, visible, { key: keyOf, create: (x) => this.row(x), update: () => {} });
     this.frame = this.newFrame();
-    const peaks = peaksOf(visible, this.frame);
+    const peaks = peaksOf(visible, this.frame, (x) => this.checkpointsAt(x));
     for (const x of visible) this.drawRow(x, peaks.get(family(x)));
     drawFlags(this.flags, this.frame);
     drawAxis(this.axis, this.frame);
@@ -122,6 +126,8 @@ export class Curves {
     frame.live = live;
     frame.heard = Math.min(frame.to, Number.isFinite(this.heard) ? this.heard : frame.to);
     frame.onset = onset;
+    frame.checkpoints = checkpointsOf(this.incident, frame.to);
+    frame.events = marksOf(this.incident).filter((m) => m.at >= frame.from && m.at <= frame.to);
     frame.ticks = timeTicks(frame.from, frame.to, frame.width - gutter, frame.width < 500 ? 72 : 96);
     frame.marks = [{ at: instant(opened), class: "opened", text: "opened" }, { at: instant(resolved), class: "resolved", text: "resolved" }]
       .filter((m) => m.at >= frame.from && m.at <= frame.to);
@@ -129,10 +135,10 @@ export class Curves {
   }
 
   row(x) {
-    const domain = metricDomain(x.metric), e = entity(x.entity);
+    const domain = metricDomain(x.metric);
     return h("div", { class: `curve ${domainClass(domain)} role-${roles.includes(x.role) ? x.role : "witness"}`, "data-entity": x.entity, "data-metric": x.metric },
       h("div", { class: "label", title: `${x.entity} ${x.metric}` },
-        h("span", { class: "who" }, domainSign(domain), h("span", { class: "kind" }, e.kind), " ", h("span", { class: "name" }, e.name)),
+        h("span", { class: "who" }, domainSign(domain), entityLink(x.entity)),
         h("span", { class: "what" }, metricName(x.metric)), h("span", { class: "what claim" })),
       s("svg", { class: "plot", height: plotHeight, role: "img", "aria-label": `${metricName(x.metric)} of ${called(x.entity)}` }),
       h("div", { class: "reading" }, h("span", { class: "value" }), h("span", { class: "note" })));
@@ -146,8 +152,11 @@ export class Curves {
     text(row.querySelector(".claim"), claims.length ? `stated: ${claims.map((c) => c.text).filter(Boolean).join("; ") || said}` : "");
     attr(row.querySelector(".claim"), "title", said || null);
     attr(row.querySelector(".plot"), "aria-label", `${metricName(x.metric)} of ${called(x.entity)}${said && `; ${said}`}`);
-    drawPlot(row.querySelector(".plot"), { frame: this.frame, series: x, peak, onset: this.linkOf(x)?.onset, expected: impact?.expected ?? baseline, claims });
+    drawPlot(row.querySelector(".plot"), { frame: this.frame, series: x, peak, onset: this.linkOf(x)?.onset, expected: impact?.expected ?? baseline, claims, checkpoints: this.checkpointsAt(x), events: this.frame.events.filter((m) => m.entity === x.entity) });
   }
+
+  // checkpointsAt are those of the job that a series is of, or whose rank.
+  checkpointsAt(x) { return this.frame.checkpoints.get(x.entity.startsWith("rank:") ? `job:${x.entity.slice(5, x.entity.lastIndexOf("/"))}` : x.entity); }
 
   // reading is what stands right of a plot: the value under the crosshair, or
   // without one the latest of an open incident and the extreme of a closed one.
@@ -203,10 +212,24 @@ export class Curves {
     attr(label, "title", universal(this.cursor));
   }
 
+  // timeAt is the instant under a pointer, NaN outside the curves.
+  timeAt(e) {
+    const x = this.frame ? e.clientX - this.flags.getBoundingClientRect().left : NaN;
+    return x >= gutter - 4 && x <= this.frame.width + 4 ? this.frame.time(x) : NaN;
+  }
+
+  // zoom ends a drag: zoomed(from, to) is called, where the figure has it, with what was dragged over.
+  zoom(at) {
+    const [from, to] = [this.dragged, at].sort((a, b) => a - b);
+    this.dragged = NaN;
+    if (this.frame && this.frame.x(to) - this.frame.x(from) > 8) this.zoomed(from, to);
+  }
+
   point(e) {
     if (!this.frame) return;
-    const x = e.clientX - this.flags.getBoundingClientRect().left;
-    this.move(x < gutter - 4 || x > this.frame.width + 4 ? NaN : this.frame.time(x));
+    const at = this.timeAt(e);
+    attr(this.stage, "data-drag", Number.isFinite(this.dragged) ? "" : null);
+    this.move(at);
   }
 
   key(e) {
@@ -246,9 +269,14 @@ function role(x) { const i = roles.indexOf(x.role); return i < 0 ? roles.length 
 // family: curves that measure the same share their scale, so that heights compare.
 function family(x) { return `${x.unit} ${x.metric.replace(/_(tx|rx)_/, "_")}`; }
 
-function peaksOf(list, frame) {
+// A step with a checkpoint in it does not set the axis.
+function peaksOf(list, frame, checkpointsAt) {
   const peaks = new Map();
-  for (const x of list) peaks.set(family(x), Math.max(peaks.get(family(x)) ?? 0, x.peak, unfinished(frame, x)));
+  for (const x of list) {
+    const saved = x.isSteps ? checkpointsAt(x) : null;
+    const peak = saved ? x.v.reduce((most, v, i) => (within(saved, x.t[i], v) ? most : Math.max(most, v)), 0) : x.peak;
+    peaks.set(family(x), Math.max(peaks.get(family(x)) ?? 0, peak || x.peak, unfinished(frame, x)));
+  }
   for (const [k, v] of peaks) peaks.set(k, niceMax(v));
   return peaks;
 }
@@ -262,6 +290,7 @@ function drawFlags(svg, frame) {
     const words = long ? `began ${clock(middle)} ± ${half < 1 ? half.toFixed(1) : Math.round(half)} s` : "began";
     parts.push(s("text", { class: "flag onset", x: a - 3, y: 12, "text-anchor": "end" }, words));
   }
+  for (const m of frame.events) parts.push(s("path", { class: "mark event", d: `M${frame.x(m.at)} ${flagsHeight - 6}l3 3l-3 3l-3 -3Z` }, s("title", {}, `${clock(m.at)} ${called(m.entity)}: ${m.text}`)));
   for (const m of frame.marks) {
     const x = frame.x(m.at), end = m.class === "resolved" && x > frame.width - (long ? 110 : 60);
     parts.push(s("path", { class: `mark ${m.class}`, d: `M${x} ${flagsHeight - 6}v6` }));

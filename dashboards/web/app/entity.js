@@ -1,5 +1,4 @@
-// One entity: its state, incidents and alerts, neighbours, and the curves of its
-// last hour.
+// One entity: its state, incidents and alerts, neighbours, and its curves.
 
 import { h, text, show, replace, changed } from "./dom.js";
 import { called, entity as parsed, percent } from "./format.js";
@@ -7,7 +6,8 @@ import { section, entityLink, addressOf } from "./parts.js";
 import { incidentList } from "./rows.js";
 import { alertList } from "./alerts.js";
 import { stateMark, coverageWords } from "./states.js";
-import { Past, curvesOf, lastHour } from "./past.js";
+import { Past, curvesOf, stepOf } from "./past.js";
+import { spanOf, withSpan, spanSelect } from "./span.js";
 import { Prometheus } from "./promql.js";
 import { byName } from "./plant.js";
 import { get } from "./store.js";
@@ -30,6 +30,12 @@ export function neighboursOf(id, edges) {
   return [...groups].map(([name, ids]) => [name, [...ids].map((x) => ({ id: x })).sort(byName).map((x) => x.id)]);
 }
 
+// mapOf is where the maps show an entity; "" for what they do not show.
+function mapOf(id) {
+  const view = /^(switch|port):/.test(id) ? "fabric" : /^(rack|row|hall|node|loop|cdu|crah|pdu|ups|feed|shelf|pump|battery):/.test(id) ? "power" : "";
+  return view && `/${view}?${new URLSearchParams({ of: id })}`;
+}
+
 /** EntityView shows the entity of the address: /entity?of=kind:name. */
 export class EntityView {
   constructor(store) {
@@ -42,8 +48,10 @@ export class EntityView {
     this.alerts = h("ol", { class: "rows" });
     this.neighbours = h("dl", { class: "neighbours" });
     this.curves = new Past();
+    this.curves.zoomed = (from, to) => this.spanned({ from, to });
+    this.time = spanSelect((last) => this.spanned({ last }));
     this.sections = { incidents: section("entity-incidents", "Incidents", this.incidents), alerts: section("entity-alerts", "Alerts", this.alerts),
-      neighbours: section("entity-neighbours", "Neighbours", this.neighbours), curves: section("entity-curves", "Series, last hour", this.curves.el) };
+      neighbours: section("entity-neighbours", "Neighbours", this.neighbours), curves: section("entity-curves", "Series", h("p", { class: "quiet" }, this.time, " drag over the curves to choose an interval"), this.curves.el) };
     this.el = h("article", { class: "oneentity" }, h("header", { class: "head" }, this.headline, this.status, this.trouble), Object.values(this.sections));
     this.located();
   }
@@ -53,6 +61,13 @@ export class EntityView {
   close() {
     this.closed = true;
     this.curves.close();
+  }
+
+  // spanned keeps another time in the address.
+  spanned(span) {
+    history.replaceState(history.state, "", location.pathname + withSpan(location.search, span));
+    this.askedAt = -Infinity;
+    this.update();
   }
 
   /** located reads which entity the address means. */
@@ -71,8 +86,10 @@ export class EntityView {
     get(`/api/v1/entity?entity=${encodeURIComponent(id)}`).then(wanted((a) => { this.answer = a; })).catch(wanted((e) => text(this.trouble, `Its state is not available: ${e.message}`)));
     get(`/api/v1/topology?${new URLSearchParams({ entity: id, hops: 1 })}`).then(wanted((a) => { this.edges = a.edges ?? []; })).catch(() => { /* not in the topology */ });
     this.history.settled = now;
-    this.history.range(`{kind=${JSON.stringify(kept.kind)},name=${name}}`, lastHour(now))
-      .then(wanted((found) => this.curves.show(curvesOf(found), { from: now - 3600e3, to: now, live: true }))).catch(wanted((e) => this.curves.fail(e)));
+    const span = spanOf(location.search, now, "1h"), step = stepOf(span), query = location.search;
+    this.time.value = span.last || "own";
+    this.history.range(`{kind=${JSON.stringify(kept.kind)},name=${name}}`, { from: span.from, to: span.to, step })
+      .then(wanted((found) => { if (location.search === query) this.curves.show(curvesOf(found, "witness", step), span); })).catch(wanted((e) => this.curves.fail(e)));
   }
 
   /** update brings the view up to what is known. */
@@ -82,7 +99,8 @@ export class EntityView {
     if (this.id && Number.isFinite(now) && now - this.askedAt >= every) this.ask();
     if (answer && changed(this.status, "status", answer)) {
       replace(this.status, stateMark(answer), answer.reason && ` ${answer.reason}`, " · ", coverageWords(answer.coverage),
-        answer.incident && [" · ", h("a", { href: addressOf(answer.incident), "data-go": true }, answer.incident)], typeof answer.confidence === "number" && ` · confidence ${percent(answer.confidence)}`);
+        answer.incident && [" · ", h("a", { href: addressOf(answer.incident), "data-go": true }, answer.incident)], typeof answer.confidence === "number" && ` · confidence ${percent(answer.confidence)}`,
+        mapOf(this.id) && [" · ", h("a", { href: mapOf(this.id), "data-go": true }, "on the map")]);
     }
     const related = answer?.related ?? [], alerts = related.filter((x) => x.kind === "alert"), incidents = related.filter((x) => x.kind !== "alert");
     incidentList(this.incidents, incidents, now);

@@ -174,12 +174,28 @@ const recorded = Date.UTC(1980, 0, 1);
 /** isRecording tells times of a recording that begins at zero. */
 export function isRecording(ms) { return ms < recorded; }
 
-/** clock writes an instant as a time of day in the local zone, or as time into a recording. */
+let universally = false; // times are written in UTC, not in the browser's zone
+
+/** setZone chooses the zone in which times are written, "UTC" or the browser's, and reports whether that is another one. */
+export function setZone(name) {
+  const was = universally;
+  universally = name === "UTC";
+  return was !== universally;
+}
+
+/** zoneOffset is how many minutes the chosen zone is ahead of UTC at an instant. */
+export function zoneOffset(ms) { return universally ? 0 : -new Date(ms).getTimezoneOffset(); }
+
+// zoned is a date whose UTC fields are those of the chosen zone.
+function zoned(ms) { return new Date(ms + zoneOffset(ms) * 60000); }
+
+/** clock writes an instant as a time of day in the chosen zone, or as time into a recording. */
 export function clock(ms) {
   if (!Number.isFinite(ms)) return NONE;
   const d = new Date(ms);
   if (isRecording(ms)) return `${pad(Math.floor(ms / 3600e3))}:${pad(d.getUTCMinutes())}:${pad(d.getUTCSeconds())}`;
-  return `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
+  const z = zoned(ms);
+  return `${pad(z.getUTCHours())}:${pad(z.getUTCMinutes())}:${pad(z.getUTCSeconds())}`;
 }
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -187,15 +203,15 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 /** day writes the date of an instant, "" in a recording. */
 export function day(ms) {
   if (!Number.isFinite(ms) || isRecording(ms)) return "";
-  const d = new Date(ms);
-  return `${d.getDate()} ${months[d.getMonth()]} ${d.getFullYear()}`;
+  const d = zoned(ms);
+  return `${d.getUTCDate()} ${months[d.getUTCMonth()]} ${d.getUTCFullYear()}`;
 }
 
 /** when is the clock, with the date where it is not that of now. */
 export function when(ms, now) {
   const date = day(ms);
   if (date === "" || !Number.isFinite(now) || date === day(now)) return clock(ms);
-  return `${date.replace(/ \d+$/, new Date(ms).getFullYear() === new Date(now).getFullYear() ? "" : "$&")} ${clock(ms)}`;
+  return `${date.replace(/ \d+$/, zoned(ms).getUTCFullYear() === zoned(now).getUTCFullYear() ? "" : "$&")} ${clock(ms)}`;
 }
 
 /** universal is an instant in UTC, for the hover. */
@@ -205,10 +221,10 @@ export function universal(ms) {
   return isRecording(ms) ? `${iso.slice(11, 23)} into the recording (${iso})` : `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`;
 }
 
-/** zone names the local zone as an offset, "" in a recording. */
+/** zone names the chosen zone as an offset, "" in a recording. */
 export function zone(ms) {
   if (!Number.isFinite(ms) || isRecording(ms)) return "";
-  const min = -new Date(ms).getTimezoneOffset();
+  const min = zoneOffset(ms);
   if (min === 0) return "UTC";
   const a = Math.abs(min);
   return `UTC${min < 0 ? MINUS : "+"}${Math.floor(a / 60)}${a % 60 ? ":" + pad(a % 60) : ""}`;

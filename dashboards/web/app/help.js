@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { domains, domainSign, domainClass, sign } from "./words.js";
 
-const keys = [["Ctrl-K", "find anything"], ["j, k", "next and previous line"], ["Enter", "open it"], ["u", "up to the overview"], ["/", "find a job"], ["← →", "move the crosshair over curves; Shift: by ten"], ["← → ↑ ↓", "choose a cell of a map; Enter opens it"], ["space, [ ]", "in a replay: pause; the incident before, the next"], ["t", "theme: auto, light, dark"], ["?", "this help"], ["Esc", "close, leave"]];
+const keys = [["Ctrl-K", "find anything"], ["j, k", "next and previous line"], ["Enter", "open it"], ["u", "up to the overview"], ["/", "find a job"], ["← →", "move the crosshair over curves; Shift: by ten"], ["← → ↑ ↓", "choose a cell of a map; Enter opens it"], ["space, [ ]", "in a replay: pause; the incident before, the next"], ["t", "theme: auto, light, dark"], ["z", "times local or in UTC"], ["?", "this help"], ["Esc", "close, leave"]];
 
 /** Help is the dialogue that says how to use the page. */
 export class Help {

@@ -4,13 +4,15 @@
 import { h, s, text, attr, show, replace, changed, copyButton } from "./dom.js";
 import { instant, day, duration, percent, factor, gpuTime, change, quantity, called, plural, NONE, NBSP } from "./format.js";
 import { sign, tone } from "./words.js";
-import { timeOf, onsetOf, domainTag, entityOf, entityLink, sentenceOf, lastedFor, addressOf, addressOfJob, section } from "./parts.js";
+import { timeOf, onsetOf, domainTag, entityLink, sentenceOf, lastedFor, addressOf, addressOfJob, section } from "./parts.js";
 import { get, post } from "./store.js";
 import { drawChain } from "./chain.js";
 import { Curves } from "./curves.js";
 import { differences } from "./revisions.js";
 import { linkToSilence } from "./silenceform.js";
 import { radius, places } from "./radius.js";
+import { commandList } from "./commands.js";
+import { Truth } from "./truth.js";
 import { Feed } from "./alerts.js";
 import { timelineOf, timelineList } from "./timeline.js";
 import { summary, share as shareIt, canShare } from "./sharing.js";
@@ -172,7 +174,7 @@ export class IncidentView {
       show(el.parentElement, from.length > 0);
       if (changed(el, name, [from, day(now)])) replace(el, make(from));
     };
-    fill("todo", incident.actions ?? [], (all) => h("ol", { class: "actions" }, all.map(action)));
+    fill("todo", incident.actions ?? [], (all) => h("ol", { class: "actions" }, all.map((a) => action(a, incident))));
     fill("unseen-facts", incident.blind_spots ?? [], (all) => h("ul", {}, all.map(blind)));
     fill("innocent", incident.ruled_out ?? [], (all) => h("ul", {}, all.map((r) => h("li", {}, domainTag(r.domain), h("p", {}, r.why)))));
     fill("alternatives", incident.alternatives ?? [], (all) => [h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityLink(a.entity)))), apart(incident)]);
@@ -195,9 +197,10 @@ export class IncidentView {
     this.muted = h("p", { class: "quiet" });
     this.to = h("input", { type: "text", maxlength: 100, "aria-label": "Assign to", placeholder: "who takes it" });
     this.assigning = h("form", { class: "assign", onsubmit: (e) => { e.preventDefault(); this.say("assign", { to: this.to.value.trim() || null }); } }, this.to, h("button", { type: "submit" }, "Assign"));
+    this.truth = new Truth((body) => this.say("verdict", body));
     this.noted = h("p", { class: "quiet" });
     this.complaint = h("p", { class: "complaint", role: "alert" });
-    return section("verdict", "Feedback", h("div", { class: "buttons" }, this.ack, this.silence), this.muted, this.assigning, h("div", { class: "buttons" }, h("span", { class: "quiet" }, "The answer is"), this.verdicts), this.noted, this.complaint);
+    return section("verdict", "Feedback", h("div", { class: "buttons" }, this.ack, this.silence), this.muted, this.assigning, h("div", { class: "buttons" }, h("span", { class: "quiet" }, "The answer is"), this.verdicts), this.truth.el, this.noted, this.complaint);
   }
 
   async say(what, body) {
@@ -205,8 +208,10 @@ export class IncidentView {
     try {
       this.notes = await post(`/api/v1/incidents/${encodeURIComponent(this.id)}/${what}`, body);
       if (!this.closed) this.drawVerdict(this.incident);
+      return true;
     } catch (error) {
       text(this.complaint, `Not taken: ${error.message}`);
+      return false;
     }
   }
 
@@ -226,6 +231,7 @@ export class IncidentView {
   drawVerdict(incident) {
     if (changed(this.noted, "verdict", incident.verdict) && this.notes) this.readNotes();
     for (const b of this.verdicts) attr(b, "aria-pressed", b.dataset.verdict === this.verdict());
+    this.truth.update(incident, this.verdict());
     const acknowledged = this.notes?.acknowledged;
     attr(this.ack, "aria-pressed", String(Boolean(acknowledged)));
     attr(this.silence, "href", linkToSilence(incident));
@@ -254,7 +260,7 @@ function impactTable(incident) {
     h("caption", { class: "unseen" }, "What it costs each job"),
     h("thead", {}, h("tr", {}, ["Job", "", measureName(jobs[0]), "", "Slower", mfu && "MFU", "Lost", "Share of its loss"].filter((x) => x !== false).map((x) => h("th", { scope: "col" }, x)))),
     h("tbody", {}, jobs.map((j) => h("tr", {},
-      h("th", { scope: "row" }, entityOf(j.job)),
+      h("th", { scope: "row" }, entityLink(j.job)),
       cell("", "jobstate", h("span", { class: tone(j.state) }, sign(j.state), j.state)),
       cell(measureName(j), "num big", j.state === "stalled" && j.now === null ? `${quantity(j.before, unitOf(j), j.measure)} → none ends` : change(j.before, j.now, unitOf(j), j.measure)),
       cell("", "bars", bars(j, peak)),
@@ -292,12 +298,12 @@ function assignedTo(note, now) {
   return h("span", {}, "Assigned to ", h("b", {}, note.to), note.by ? ` by ${note.by}` : "", Number.isFinite(at) && [" at ", timeOf(at, now)], ". ");
 }
 
-function action(a) {
-  return h("li", {}, h("p", {}, h("b", { class: "kind" }, a.kind), " ", entityOf(a.target), copyButton(`what to do: ${a.kind} ${called(a.target)}`, () => `${a.kind} ${a.target}: ${a.text}`)), h("p", {}, a.text));
+function action(a, incident) {
+  return h("li", {}, h("p", {}, h("b", { class: "kind" }, a.kind), " ", entityLink(a.target), copyButton(`what to do: ${a.kind} ${called(a.target)}`, () => `${a.kind} ${a.target}: ${a.text}`)), h("p", {}, a.text), commandList(a, incident));
 }
 
 function blind(b) {
-  return h("li", {}, h("p", {}, h("code", {}, b.metric || "everything"), " of ", entityOf(b.entity), b.reason ? `: ${b.reason}.` : "."), b.would_tell && h("p", { class: "quiet" }, `It would distinguish ${b.would_tell}.`));
+  return h("li", {}, h("p", {}, h("code", {}, b.metric || "everything"), " of ", entityLink(b.entity), b.reason ? `: ${b.reason}.` : "."), b.would_tell && h("p", { class: "quiet" }, `It would distinguish ${b.would_tell}.`));
 }
 
 function share(v, ...what) {
@@ -315,12 +321,12 @@ function apart(incident) {
 // reached says how far it reaches: entities by kind, where they are, and which.
 function reached({ kinds, where, jobs }) {
   const some = 12;
-  const list = (part) => part.flatMap((id, i) => [i > 0 ? ", " : "", entityOf(id)]);
+  const list = (part) => part.flatMap((id, i) => [i > 0 ? ", " : "", entityLink(id)]);
   return [
-    jobs.length > 0 && h("p", {}, jobs.flatMap((j, i) => [i > 0 ? ", " : "Hurts ", h("a", { href: addressOfJob(j), "data-go": true }, called(j))]), "."),
+    jobs.length > 0 && h("p", {}, jobs.flatMap((j, i) => [i > 0 ? ", " : "Degrades ", h("a", { href: addressOfJob(j), "data-go": true }, called(j))]), "."),
     h("ul", { class: "reach" }, kinds.map(([kind, all]) => h("li", {}, all.length <= some ? [`${plural(all.length, kind, kind === "switch" ? "switches" : undefined)}: `, list(all)]
       : h("details", {}, h("summary", {}, plural(all.length, kind, kind === "switch" ? "switches" : undefined)), h("p", { class: "entities" }, list(all.slice(0, 2000)), all.length > 2000 ? ` and ${all.length - 2000} more` : ""))))),
-    where.length > 0 && h("p", {}, "In ", where.slice(0, 12).map(([rack, n], i) => [i > 0 ? ", " : "", called(rack), n > 1 && h("span", { class: "quiet" }, ` (${n})`)]), where.length > 12 && ` and ${where.length - 12} more racks`, "."),
+    where.length > 0 && h("p", {}, "In ", where.slice(0, 12).map(([rack, n], i) => [i > 0 ? ", " : "", entityLink(rack), n > 1 && h("span", { class: "quiet" }, ` (${n})`)]), where.length > 12 && ` and ${where.length - 12} more racks`, "."),
   ];
 }
 

@@ -1,13 +1,17 @@
 // All incidents that are kept: search, facets, export.
 
 import { h, text, show, replace, changed, attr } from "./dom.js";
-import { plural, called } from "./format.js";
+import { plural, called, instant, interval } from "./format.js";
 import { incidentList, nothing } from "./rows.js";
 import { lossOf } from "./parts.js";
+import { plant } from "./plant.js";
+import { spanOf, withSpan, spanSelect } from "./span.js";
+import { Strip } from "./strip.js";
 
 const shownAtFirst = 200;
 
-// Each facet is a parameter of the address, its label, and the values of an incident.
+// Each facet is a parameter of the address, its label, and the values of an incident;
+// places are what switches and nodes are in.
 const facets = [
   ["state", "State", (i) => [i.state]],
   ["kind", "Kind", (i) => [i.kind ?? "incident"]],
@@ -15,13 +19,25 @@ const facets = [
   ["domain", "Domain", (i) => [i.root?.domain ?? "under investigation"]],
   ["signature", "Signature", (i) => [i.root?.signature ?? "under investigation"]],
   ["job", "Job", (i) => (i.impact?.jobs ?? []).map((j) => called(j.job))],
+  ["rack", "Rack", (i, places) => [placeOf(i, places)]],
   ["feedback", "Feedback", (i) => [(typeof i.verdict === "object" ? i.verdict?.verdict : i.verdict) ?? "none"]],
 ];
 
+// placeOf is the rack that an incident begins in.
+function placeOf(incident, places) {
+  const id = incident.root?.entity ?? "", [, kind, head] = /^([^:]+):([^/]*)/.exec(id) ?? [];
+  if (kind === "rack") return called(id);
+  const place = places?.get(`${["port", "switch", "queue"].includes(kind) ? "switch" : "node"}:${head}`);
+  return place ? called(place) : "not known";
+}
+
+/** lasting reports whether an incident went on within a span of time. */
+export function lasting(i, { from, to }) { return interval(i.onset).from <= to && (i.resolved ? instant(i.resolved) : Infinity) >= from; }
+
 /** chosenOf lists the incidents that hold a text and every chosen facet, the newest first. */
-export function chosenOf(incidents, wanted, values) {
+export function chosenOf(incidents, wanted, values, places) {
   const needle = wanted.trim().toLowerCase();
-  return incidents.filter((i) => facets.every(([name, , of]) => !values[name] || of(i).includes(values[name])) &&
+  return incidents.filter((i) => facets.every(([name, , of]) => !values[name] || of(i, places).includes(values[name])) &&
     (!needle || [i.title, i.id, i.root?.entity, i.root?.signature].some((v) => String(v ?? "").toLowerCase().includes(needle))))
     .sort((a, b) => (a.opened < b.opened ? 1 : a.opened > b.opened ? -1 : 0));
 }
@@ -41,18 +57,29 @@ export class Incidents {
     this.search = h("input", { type: "search", "aria-label": "Search incidents", placeholder: "sentence, entity, signature", oninput: () => this.chosen() });
     this.selects = Object.fromEntries(facets.map(([name, label]) => [name, h("select", { "aria-label": label, onchange: () => this.chosen() })]));
     this.export = ["csv", "json"].map((kind) => h("button", { type: "button", class: "plain", onclick: () => this.save(kind) }, kind.toUpperCase()));
+    this.time = spanSelect((last) => this.spanned({ last }), "all that is kept");
+    this.strip = new Strip((from, to) => this.spanned({ from, to }));
+    this.places = new Map();
     this.list = h("ol", { class: "rows long" });
     this.none = h("p", { class: "quiet" });
     this.more = h("button", { type: "button", class: "more", onclick: () => { this.everything = true; this.update(); } });
     this.el = h("article", { class: "incidents" }, h("header", { class: "head" }, this.headline),
-      h("div", { class: "facets" }, this.search, facets.map(([name, label]) => h("label", {}, h("span", { class: "quiet" }, label), " ", this.selects[name])), h("span", {}, h("span", { class: "quiet" }, "Export "), this.export)),
+      this.strip.el,
+      h("div", { class: "facets" }, this.search, h("label", {}, h("span", { class: "quiet" }, "Time"), " ", this.time), facets.map(([name, label]) => h("label", {}, h("span", { class: "quiet" }, label), " ", this.selects[name])), h("span", {}, h("span", { class: "quiet" }, "Export "), this.export)),
       this.list, this.none, this.more);
     this.located();
   }
 
   get title() { return "Incidents"; }
 
-  close() { /* nothing is asked for */ }
+  close() { this.closed = true; }
+
+  // locate asks once for the racks of nodes and switches.
+  async locate() {
+    const lists = await Promise.allSettled(["node", "switch"].map((kind) => plant.list(kind, { now: this.store.tick })));
+    for (const e of lists.flatMap((l) => l.value?.entities ?? [])) if (e.in) this.places.set(e.id, e.in);
+    if (!this.closed) this.store.changed();
+  }
 
   /** located reads what the address chooses. */
   located() {
@@ -65,8 +92,14 @@ export class Incidents {
   // chosen keeps what is chosen in the address.
   chosen() {
     for (const [name] of facets) this.values[name] = this.selects[name].value;
-    const q = new URLSearchParams(Object.entries({ q: this.search.value.trim(), ...this.values }).filter(([, v]) => v));
+    const q = new URLSearchParams(location.search);
+    for (const [name, value] of Object.entries({ q: this.search.value.trim(), ...this.values })) if (value) q.set(name, value); else q.delete(name);
     history.replaceState(history.state, "", `${location.pathname}${q.size ? `?${q}` : ""}`);
+    this.update();
+  }
+
+  spanned(span) {
+    history.replaceState(history.state, "", location.pathname + withSpan(location.search, span));
     this.update();
   }
 
@@ -80,9 +113,13 @@ export class Incidents {
 
   /** update brings the view up to what the store knows. */
   update() {
-    const all = [...this.store.incidents.values()];
-    for (const [name, label, of] of facets) this.fill(name, label, all.flatMap(of));
-    this.found = chosenOf(all, this.search.value, this.values);
+    const { store } = this, all = [...store.incidents.values()], span = spanOf(location.search, store.tick);
+    if (!this.asked && Number.isFinite(store.tick)) { this.asked = true; this.locate(); }
+    const then = all.filter((i) => lasting(i, span));
+    for (const [name, label, of] of facets) this.fill(name, label, then.flatMap((i) => of(i, this.places)));
+    this.found = chosenOf(then, this.search.value, this.values, this.places);
+    this.time.value = span.last || (span.live ? "" : "own");
+    this.strip.draw(chosenOf(all, this.search.value, this.values, this.places), span, store.tick);
     text(this.headline, this.found.length === all.length ? plural(all.length, "incident") : `${this.found.length} of ${plural(all.length, "incident")}`);
     incidentList(this.list, this.everything ? this.found : this.found.slice(0, shownAtFirst), this.store.tick);
     nothing(this.none, this.found.length === 0 ? (this.store.loaded ? "None." : "Reading …") : "");

@@ -1,7 +1,7 @@
 // The page's frame: the bar at the top, which view an address means, keys.
 
 import { h, text, attr, show, replace, changed } from "./dom.js";
-import { duration, plural, instant } from "./format.js";
+import { duration, plural, instant, setZone, zone } from "./format.js";
 import { setTime, timeOf } from "./parts.js";
 import { Store } from "./store.js";
 import { Overview } from "./overview.js";
@@ -21,6 +21,7 @@ import { EntityView } from "./entity.js";
 import { Incidents } from "./incidents.js";
 import { Find } from "./find.js";
 import { steady } from "./steady.js";
+import { zoneIn, keepZone } from "./zone.js";
 
 const store = new Store();
 const replay = new Replay(store);
@@ -33,7 +34,7 @@ const news = document.getElementById("news");
 const themes = ["auto", "light", "dark"];
 // The bar stands in the document, so that it is painted before a script has come.
 const part = (selector) => document.querySelector(`#bar ${selector}`);
-const bar = { site: part(".site"), clock: part(".time time"), link: part(".link"), alarms: part(".alarms"), demo: part(".demo"), theme: part("#theme") };
+const bar = { site: part(".site"), clock: part(".time time"), link: part(".link"), alarms: part(".alarms"), demo: part(".demo"), theme: part("#theme"), zone: part("#zone") };
 
 function setTheme(wanted) {
   const root = document.documentElement, now = root.dataset.theme ?? "auto";
@@ -49,6 +50,8 @@ function setTheme(wanted) {
 function updateBar() {
   text(bar.site, store.status?.site ?? "");
   setTime(bar.clock, store.tick, store.tick);
+  text(bar.zone, zone(store.tick));
+  show(bar.zone, zone(store.tick) !== "");
   const words = linkWords();
   replayBar.update();
   attr(main, "aria-busy", store.held ? "true" : null);
@@ -132,7 +135,8 @@ function route(moved) {
   }
 }
 
-function go(path) {
+function go(to) {
+  const path = keepZone(to);
   if (path === location.pathname + location.search) return;
   places.set(entry, scrollY);
   history.pushState({ entry: (entry = Math.max(entry, ...places.keys()) + 1) }, "", path);
@@ -162,13 +166,26 @@ function announce() {
   store.fresh.clear();
 }
 
+// toggleZone writes times in UTC, or again in the browser's zone.
+function toggleZone() {
+  history.replaceState(history.state, "", keepZone(location.pathname + location.search, zoneIn(location.search) === "UTC" ? "" : "UTC"));
+  again();
+}
+
+// again builds the view anew: times are written in another zone.
+function again() {
+  setZone(zoneIn(location.search));
+  shownPath = null;
+  route(false);
+}
+
 // -------------------------------------------------------------------- keys
 
 const help = new Help();
 const find = new Find(store, go);
 
 const keys = {
-  j: () => step(1), k: () => step(-1), u: () => go("/"), t: () => setTheme(), "?": () => help.open(),
+  j: () => step(1), k: () => step(-1), u: () => go("/"), t: () => setTheme(), z: () => toggleZone(), "?": () => help.open(),
   "/": () => { const box = main.querySelector("input[type=search]"); if (box) box.focus(); else { go("/jobs"); main.querySelector("input[type=search]")?.focus(); } },
 };
 
@@ -204,12 +221,14 @@ history.scrollRestoration = "manual";
 history.replaceState({ entry }, "");
 addEventListener("click", follow);
 addEventListener("keydown", onKey);
-addEventListener("popstate", (e) => { places.set(entry, scrollY); entry = e.state?.entry ?? 0; route(false); });
+addEventListener("popstate", (e) => { places.set(entry, scrollY); entry = e.state?.entry ?? 0; if (setZone(zoneIn(location.search))) again(); else route(false); });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) { store.refresh(); store.changed(); } });
 store.addEventListener("change", steady(render));
 store.addEventListener("begin", () => { shownPath = null; route(false); });
 replay.addEventListener("change", updateBar);
+bar.zone.addEventListener("click", toggleZone);
 part("#find").addEventListener("click", () => find.open());
 document.body.append(help.el, find.el);
+setZone(zoneIn(location.search));
 route(true);
 store.start();

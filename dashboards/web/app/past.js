@@ -14,6 +14,9 @@ export const step = 30;
 /** lastHour is the hour that ends at an instant. */
 export function lastHour(at) { return { from: at - hour, to: at, step }; }
 
+/** stepOf is the step for a span: as fine as step, and no more than 600 points. */
+export function stepOf({ from, to }) { return Math.max(step, Math.ceil((to - from) / 600 / 10000) * 10); }
+
 const units = [
   [/_seconds(_p\d+)?$/, "s"], [/_bytes$/, "bytes"], [/_celsius$/, "celsius"], [/_watts$/, "watts"], [/_hertz$/, "hertz"], [/_pascals$/, "pascals"],
   [/_liters_per_minute$/, "liters_per_minute"], [/_bits_per_second$/, "bits_per_second"], [/_transfers_per_second$/, "transfers_per_second"],
@@ -27,10 +30,10 @@ export function unitOf(metric) {
 }
 
 /** curvesOf turns what a range query answered for entities into curves: counters become rates. */
-export function curvesOf(result, role = "witness") {
+export function curvesOf(result, role = "witness", every = step) {
   return result.map(({ labels, t, v }) => {
     const metric = labels.__name__ ?? "", counter = metric.endsWith("_total");
-    const values = counter ? v.map((x, i) => (i === 0 || t[i] - t[i - 1] > 3 * step * 1000 ? null : rate(v[i - 1], x, (t[i] - t[i - 1]) / 1000))) : v;
+    const values = counter ? v.map((x, i) => (i === 0 || t[i] - t[i - 1] > 3 * every * 1000 ? null : rate(v[i - 1], x, (t[i] - t[i - 1]) / 1000))) : v;
     return { entity: `${labels.kind ?? ""}:${labels.name ?? ""}`, metric, unit: unitOf(metric), role, sampled: true, t: counter ? t.slice(1) : t, v: counter ? values.slice(1) : values };
   });
 }

@@ -2,6 +2,7 @@
 
 import { s, replace } from "./dom.js";
 import { scale, short, interval, instant } from "./format.js";
+import { within } from "./happened.js";
 
 export const gutter = 54; // px left of the plot for the values of its axis
 export const plotHeight = 58;
@@ -25,7 +26,8 @@ export class Frame {
 /**
  * drawPlot draws a series into svg. of: {frame, series, peak: the end of its axis,
  * onset: when it began to look wrong, expected: what it would be without the root, or was before,
- * claims: what is stated of it}.
+ * claims: what is stated of it, checkpoints: [[from, to]] of its job,
+ * events: marks of its entity}.
  */
 export function drawPlot(svg, of) {
   const { frame, series, peak } = of;
@@ -36,14 +38,16 @@ export function drawPlot(svg, of) {
     frame.onset && band(frame, frame.onset, "band"),
     frame.ticks.map((t) => s("path", { class: "tick", d: `M${frame.x(t)} ${top}V${plotHeight - bottom}` })),
     holes(frame, series),
+    (of.checkpoints ?? []).map((c) => checkpoint(frame, c)),
     (of.claims ?? []).map((c) => stated(frame, c, y)),
     s("path", { class: "grid", d: `M${gutter} ${y(peak)}H${frame.width}` }),
     s("path", { class: "zero", d: `M${gutter} ${y(0)}H${frame.width}` }),
     s("text", { class: "axis", x: gutter - 5, y: y(peak) + 4 }, short(peak, sc)),
     s("text", { class: "axis", x: gutter - 5, y: y(0) + 1 }, "0"),
-    series.isSteps ? steps(frame, series, y, of.expected) : line(frame, series, y),
+    series.isSteps ? steps(frame, series, y, of) : line(frame, series, y),
     !series.isSteps && of.expected > 0 && s("path", { class: "expected", d: `M${gutter} ${y(of.expected)}H${frame.width}` }),
     frame.marks.map((m) => s("path", { class: `mark ${m.class}`, d: `M${frame.x(m.at)} 0V${plotHeight}` })),
+    (of.events ?? []).map((m) => s("path", { class: "mark event", d: `M${frame.x(m.at)} ${top}V${plotHeight - bottom}` }, s("title", {}, m.text))),
     s("circle", { class: "dot", r: 3.2, visibility: "hidden" }));
   svg.heightOf = y;
 }
@@ -53,6 +57,13 @@ function band(frame, onset, name) {
   if (!Number.isFinite(from) || to < frame.from || from > frame.to) return null;
   const a = frame.inside(from);
   return s("rect", { class: name, x: a, y: 0, width: Math.max(1.5, frame.inside(to) - a), height: plotHeight });
+}
+
+// checkpoint draws the interval of one, named where there is room.
+function checkpoint(frame, [from, to]) {
+  if (!(to > frame.from && from < frame.to)) return null;
+  const a = round(frame.inside(from)), width = Math.max(2, round(frame.inside(to)) - a);
+  return [s("rect", { class: "checkpoint", x: a, y: top, width, height: plotHeight - top - bottom }, s("title", {}, "checkpoint")), width > 66 && s("text", { class: "checkpointname", x: a + 3, y: top + 10 }, "checkpoint")];
 }
 
 // stated draws the interval of a claim, and its value over it.
@@ -95,18 +106,19 @@ function line(frame, series, y) {
 }
 
 // steps draws each step as wide as it took and as high, and shades what it took
-// beyond the expected: that area is what was lost.
-function steps(frame, series, y, expected) {
+// beyond the expected: that area is what was lost. A step with a checkpoint in it
+// counts as no loss, and is cut at the end of the axis.
+function steps(frame, series, y, { expected, checkpoints }) {
   const { t, v } = series;
   let path = "", area = "", lost = "", before = NaN;
   for (let i = 0; i < t.length; i++) {
     const begins = t[i] - v[i] * 1000;
     if (t[i] < frame.from || begins > frame.to) continue;
-    const a = round(frame.inside(begins)), b = round(frame.inside(t[i])), h = round(y(v[i]));
+    const a = round(frame.inside(begins)), b = round(frame.inside(t[i])), h = round(Math.max(top, y(v[i])));
     const adjoins = Math.abs(a - before) < 1.5;
     path += `${adjoins ? `L${a}` : `M${a}`} ${h}H${b}`;
     area += `M${a} ${y(0)}V${h}H${b}V${y(0)}Z`;
-    if (expected > 0 && v[i] > expected * 1.02) lost += `M${a} ${y(expected)}V${h}H${b}V${y(expected)}Z`;
+    if (expected > 0 && v[i] > expected * 1.02 && !within(checkpoints, t[i], v[i])) lost += `M${a} ${y(expected)}V${h}H${b}V${y(expected)}Z`;
     before = b;
   }
   const age = unfinished(frame, series), last = t.at(-1);

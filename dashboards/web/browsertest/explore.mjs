@@ -16,6 +16,15 @@ export async function explore({ page, site, url, check, shot }) {
   check(await page.locator(".oneentity .incident-row").count() === 1, "its incident is listed");
   await page.locator(".neighbours", { hasText: "connected to" }).waitFor();
   await shot("entity");
+  await page.getByLabel("Time", { exact: true }).selectOption("6h");
+  check(new URL(page.url()).searchParams.get("last") === "6h", "the address keeps the time that is looked at");
+  const clock = () => page.locator(".time time").innerText(), local = await clock();
+  await page.keyboard.press("z");
+  await page.waitForFunction((was) => document.querySelector(".time time").innerText !== was, local);
+  check(new URL(page.url()).searchParams.get("tz") === "UTC" && await page.locator("#zone").innerText() === "UTC", "and the zone of times");
+  await page.getByRole("link", { name: "Incidents", exact: true }).click();
+  await page.locator("h1", { hasText: "incidents" }).waitFor();
+  check(new URL(page.url()).searchParams.get("tz") === "UTC", "which goes along");
   await page.goto(`${url}/incidents?state=open`);
   await page.locator("h1", { hasText: `1 of ${incidents.length} incidents` }).waitFor();
   await page.getByLabel("State").selectOption("");
@@ -24,6 +33,21 @@ export async function explore({ page, site, url, check, shot }) {
   check(new URL(page.url()).searchParams.get("q") === "coolant", "the address keeps what is chosen");
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
   check(file.suggestedFilename() === "incidents.csv", "what is listed can be saved");
+  await page.getByRole("searchbox").first().fill("");
+  await page.getByLabel("Time", { exact: true }).selectOption("1h");
+  await page.locator("h1", { hasText: /^[12] of / }).waitFor();
+  await page.getByLabel("Time", { exact: true }).selectOption("");
+  await page.locator("h1", { hasText: `${incidents.length} incidents` }).waitFor();
+  const strip = await page.locator(".strip").boundingBox();
+  check(await page.locator(".strip .span").count() === incidents.length, "each is a bar over time");
+  await page.mouse.move(strip.x + strip.width * 0.9, strip.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(strip.x + strip.width - 5, strip.y + 20);
+  await page.mouse.up();
+  await page.waitForFunction((n) => document.querySelectorAll(".rows.long > li").length < n, incidents.length);
+  check(new URL(page.url()).searchParams.has("from"), "an interval can be dragged");
+  await page.getByLabel("Rack").selectOption({ index: 1 });
+  check(new URL(page.url()).searchParams.has("rack"), "racks are a facet");
   await shot("incidents");
 }
 
@@ -55,4 +79,29 @@ export async function claims({ page, site, url, check, shot }) {
   await site.set(`${path}/curves`, { ...curves, curves: curves.curves.filter((c) => c.entity !== lost.entity || c.metric !== lost.metric) });
   await page.reload();
   await page.locator(".lacking", { hasText: "No samples are kept of:" }).waitFor();
+}
+
+/** What to do has commands to copy, and a wrong answer asks what it was. */
+export async function workbench({ page, site, url, check, shot }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  const [one] = incidents, path = `/api/v1/incidents/${one.id}`;
+  await site.set(`${path}/verdict`, { acknowledged: null, verdict: { verdict: "wrong", at: one.updated } });
+  await page.goto(url);
+  await page.locator("section.open .incident-row").first().click(); // one
+  await page.locator(".commands summary", { hasText: "Slurm" }).first().click(); // two
+  const node = one.actions.find((a) => a.kind === "drain").target.slice(5);
+  await page.getByText(`scontrol update NodeName=${node} State=DRAIN`).waitFor();
+  check(await page.getByText("--dry-run=server").count() === 1, "with a dry run where the tool has one");
+  check(await page.getByRole("button", { name: "Copy Slurm command: run" }).count() === 1, "to copy"); // three
+  await page.getByRole("button", { name: "wrong" }).click();
+  await page.getByLabel("What it was: a signature").fill("host-jitter");
+  await page.getByLabel("Where it was: an entity").fill("node:h10");
+  await shot("workbench");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("It labels the recording of this incident for quintet learn").waitFor();
+  await page.getByRole("button", { name: "Nothing was wrong" }).click();
+  await page.waitForFunction(() => document.querySelector(".truth input").value === "none");
+  await page.getByText("Saved.").waitFor();
+  const posts = (await site.control({ Do: "count" })).seen.filter((s) => s.post).map((s) => JSON.parse(s.body));
+  check(JSON.stringify(posts) === JSON.stringify([{ verdict: "wrong" }, { verdict: "wrong", signature: "host-jitter", entity: "node:h10" }, { verdict: "wrong", signature: "none" }]), `what was sent: ${JSON.stringify(posts)}`);
 }

@@ -309,7 +309,7 @@ export async function keyboard({ page, url, check }) {
   await page.goto(url);
   await page.locator("section.open .incident-row").waitFor();
   const order = [];
-  for (let i = 0; i < 14; i++) { await page.keyboard.press("Tab"); order.push(await page.evaluate(() => document.activeElement.textContent.trim().slice(0, 12))); }
+  for (let i = 0; i < 17; i++) { await page.keyboard.press("Tab"); order.push(await page.evaluate(() => document.activeElement.textContent.trim().slice(0, 12))); }
   check(order[0].startsWith("Skip") && order.indexOf("Overview") < order.indexOf("Jobs") && order.findIndex((x) => x.startsWith("warning")) > order.indexOf("?"), `the order of tabs is that of the page: ${order}`);
 }
 

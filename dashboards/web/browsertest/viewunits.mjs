@@ -10,6 +10,13 @@ import { radius } from "../app/radius.js";
 import { summary } from "../app/sharing.js";
 import { chainModel, place, banded } from "../app/chain.js";
 import { linkToSilence } from "../app/silenceform.js";
+import { commandsOf } from "../app/commands.js";
+import { checkpointsOf, marksOf, within } from "../app/happened.js";
+import { spanOf, withSpan } from "../app/span.js";
+import { zoneIn, keepZone } from "../app/zone.js";
+import { setZone, clock, day, zone } from "../app/format.js";
+import { timeTicks } from "../app/axis.js";
+import { timelineOf, belongsTo } from "../app/timeline.js";
 
 const budget = {
   gpu_seconds: 1000, achieved: { gpu_seconds: 400, share: 0.4 }, unexplained: { gpu_seconds: 250, share: 0.25 },
@@ -99,4 +106,58 @@ test("a chain across domains has lanes of each, heat and power above the job", (
   assert.deepEqual([got.lanes, got.bands], [4, [{ domain: "cooling", lane: 0 }, { domain: "computing", lane: 1 }, { domain: "software", lane: 3 }]]);
   const alone = chainModel({ root: { entity: "nic:a" }, chain: [link("nic:a", "", "network"), link("port:b", "nic:a", "network")] });
   assert.deepEqual(banded(alone, place(alone)).at, place(alone).at, "inside one domain there is nothing to tell apart");
+});
+
+test("commands are filled in, quoted, and none where a name could be an option", () => {
+  const of = (kind, target) => commandsOf({ kind, target }, incident);
+  const drain = of("drain", "gpu:n1/3");
+  assert.deepEqual(drain.map((c) => c.tool), ["Slurm", "Kubernetes"]);
+  assert.equal(drain[0].run, "scontrol update NodeName=n1 State=DRAIN Reason='quintet inc-1: gpu-slow'");
+  assert.match(drain[1].dry, /^kubectl drain n1 .*--dry-run=server$/);
+  assert.equal(of("reset", "gpu:n1/3")[0].run, "ssh n1 nvidia-smi --gpu-reset -i 3");
+  assert.equal(of("reroute", "port:leaf1/Ethernet4")[0].run, "ssh leaf1 sudo config interface shutdown Ethernet4");
+  assert.equal(of("drain", "node:a b'c")[0].look, "squeue --nodelist='a b'\\''c'");
+  assert.deepEqual([of("drain", "node:-rf"), of("reroute", "port:leaf1/$(x)"), of("wait", "cdu:c1")], [[], [], []]);
+  assert.equal(commandsOf({ kind: "drain", target: "node:n1" }, { id: "inc-2", root: null })[0].run, "scontrol update NodeName=n1 State=DRAIN Reason='quintet inc-2: cause under investigation'");
+});
+
+test("a checkpoint is an interval, and a step with it in is no loss", () => {
+  const at = (s) => `2026-11-21T01:00:${s}Z`, ms = (s) => Date.parse(at(s)), event = (s, text, entity = "job:a") => ({ at: at(s), kind: "event", entity, text });
+  const got = checkpointsOf({ related: [event("05", "checkpoint_started"), event("10", "checkpoint_ended"), event("11", "link_down", "nic:h/0"), event("20", "checkpoint_started")] }, ms("30"));
+  assert.deepEqual(got.get("job:a"), [[ms("05"), ms("10")], [ms("20"), ms("30")]]);
+  assert.deepEqual([within(got.get("job:a"), ms("12"), 4), within(got.get("job:a"), ms("15"), 4), within(undefined, ms("12"), 4)], [true, false, false]);
+  assert.deepEqual(marksOf({ related: [event("11", "link_down", "nic:h/0"), event("05", "checkpoint_started")] }).map((m) => m.text), ["link down"]);
+});
+
+test("the timeline of an incident has onsets, events, alerts and risks by time", () => {
+  const at = (s) => `2026-11-21T01:00:${s}Z`, iv = (s) => ({ earliest: at(s), latest: at(s) });
+  const one = { ...incident, opened: at("20"), chain: [{ entity: "gpu:n1/0", metric: "gpu_sm_clock_hertz", onset: iv("10"), before: 2, now: 1, unit: "hertz" }], related: [{ at: at("05"), kind: "event", entity: "node:n1", text: "driver_reload: x" }] };
+  const risk = { id: "inc-9", kind: "risk", state: "open", title: "hot", root: { entity: "gpu:n1/0" }, onset: iv("15") }, other = { ...risk, id: "inc-8", root: { entity: "node:n2" } };
+  const alerts = { alerts: [{ id: "alert-1", severity: "warning", opened: at("12"), title: "low clock", root: { entity: "node:n5" } }], notes: { "alert-1": { incident: "inc-1" } } };
+  const got = timelineOf(one, alerts, { incidents: new Map([risk, other].map((x) => [x.id, x])) });
+  assert.deepEqual(got.map((x) => x.kind), ["event", "onset", "alert", "risk", "opened"]);
+  assert.equal(got[0].words, "driver reload: x");
+  assert.deepEqual([belongsTo(risk, [one])?.id, belongsTo(other, [one]), belongsTo(risk, [{ ...one, root: null, chain: [] }])], ["inc-1", null, null], "a node of the job is not on the path");
+});
+
+test("the time that a view is about stands in the address", () => {
+  const now = Date.parse("2026-11-21T12:00:00Z");
+  assert.deepEqual(spanOf("?last=6h", now), { from: now - 6 * 3600e3, to: now, last: "6h", live: true });
+  assert.deepEqual(spanOf("?last=never", now, "1h").last, "1h");
+  assert.equal(spanOf("", now).from, -Infinity);
+  const own = withSpan("?q=a&last=6h", { from: now - 60000, to: now });
+  assert.equal(own, "?q=a&from=2026-11-21T11%3A59%3A00.000Z&to=2026-11-21T12%3A00%3A00.000Z");
+  assert.deepEqual(spanOf(own, now + 1e9), { from: now - 60000, to: now, last: "", live: false });
+  assert.equal(withSpan(own, {}), "?q=a");
+});
+
+test("the zone stands in the address, and all times are written in it", () => {
+  assert.deepEqual([zoneIn("?tz=utc"), zoneIn("?tz=Mars"), keepZone("/a?b=1", "UTC"), keepZone("/a?tz=UTC", ""), keepZone("/a", "")], ["UTC", "", "/a?b=1&tz=UTC", "/a", "/a"]);
+  const at = Date.parse("2026-11-20T23:30:00Z");
+  const local = [clock(at), day(at), zone(at)];
+  assert.equal(setZone("UTC"), true);
+  assert.deepEqual([clock(at), day(at), zone(at), setZone("UTC")], ["23:30:00", "20 Nov 2026", "UTC", false]);
+  assert.ok(timeTicks(at, at + 6 * 3600e3, 900).every((t) => t % 3600e3 === 0));
+  setZone("");
+  assert.deepEqual([clock(at), day(at), zone(at)], local);
 });
