@@ -11,7 +11,10 @@ BENCHTIME ?= 1s
 BESIDE := $(wildcard ../shared/traces/roce)
 TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),testdata/roce)/*/truth.json)))
 
-.PHONY: all build run test peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
+empty :=
+space := $(empty) $(empty)
+
+.PHONY: all build run test quick peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
 
 all: build
 
@@ -29,6 +32,15 @@ run: build
 PAGE := dashboards/web
 test: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/node_modules)
 	$(GO) test -timeout 20m ./...
+
+# The inner loop: every package, without the tests of testdata/slow.txt, which take
+# a second or more each, and without a browser. CI runs all of them. The list is
+# made by .ci/slow.
+SLOW := testdata/slow.txt
+quick:
+	$(GO) vet ./...
+	@echo "quick: without the $$(wc -l < $(SLOW)) tests of $(SLOW)"
+	@$(GO) test -short -timeout 5m -skip '^($(subst $(space),|,$(shell awk '{print $$2}' $(SLOW) | sort -u)))$$' $$($(GO) list ./... | grep -v /dashboards/web/browsertest)
 
 # Collectors against programs that others made, where they are installed: real
 # subnet managers and diagnostics on simulated InfiniBand (Debian: opensm,
