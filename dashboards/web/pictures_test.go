@@ -17,7 +17,7 @@ import (
 )
 
 // kept are the pictures that docs/page.md shows.
-var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
+var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "incidents-1280-light", "entity-1280-dark", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
 	"job-1280-light", "alert-1280-light", "alerts-390-dark", "coverage-1280-dark", "silences-1280-light", "replay-1280-light"}
 
 // TestPictures takes pictures of the views at two widths in both themes, where
@@ -45,6 +45,7 @@ func TestPictures(t *testing.T) {
 	browsertest.Drive(t, browsertest.Job{Page: here, Shots: object{"dir": shots, "pages": []object{
 		{"name": "job", "url": site.URL + "/jobs/train", "wait": ".waiting tbody tr"}, {"name": "coverage", "url": site.URL + "/coverage", "wait": ".wanted tbody tr"},
 		{"name": "silences", "url": site.URL + "/silences?root=nic:h9/nic0&signature=slow-receiver&comment=the+node+is+being+drained", "wait": ".preview p"},
+		{"name": "incidents", "url": site.URL + "/incidents", "wait": ".strip .span"}, {"name": "entity", "url": site.URL + "/entity?of=nic:h9/nic0"},
 		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.732}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},
 		{"name": "fabric", "url": plan + paths[0]}, {"name": "switch", "url": plan + paths[2]}, {"name": "port", "url": plan + paths[3]},
 		{"name": "power", "url": plan + paths[5]}, {"name": "rack", "url": plan + paths[6]},

@@ -46,7 +46,7 @@ function rate(before, now, seconds) { return (now >= before ? now - before : now
 export class Past extends Curves {
   constructor() {
     super();
-    this.none = "The history holds nothing of it in this hour.";
+    this.none = "The history holds nothing of it in this time.";
     this.incident = { state: "past", chain: [], onset: null };
     this.rank = new Map();
   }

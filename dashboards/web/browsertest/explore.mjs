@@ -18,6 +18,15 @@ export async function explore({ page, site, url, check, shot }) {
   await shot("entity");
   await page.getByLabel("Time", { exact: true }).selectOption("6h");
   check(new URL(page.url()).searchParams.get("last") === "6h", "the address keeps the time that is looked at");
+  await page.locator(".stage .plot .curve").first().waitFor();
+  const plot = await page.locator(".plot").first().boundingBox();
+  await page.mouse.move(plot.x + plot.width * 0.4, plot.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(plot.x + plot.width * 0.7, plot.y + 12);
+  await page.mouse.up();
+  await page.waitForFunction(() => new URL(location.href).searchParams.has("from"));
+  const q = new URL(page.url()).searchParams, minutes = (Date.parse(q.get("to")) - Date.parse(q.get("from"))) / 60000;
+  check(minutes > 60 && minutes < 180, `dragging over the curves chooses an interval: ${minutes} min of 6 h`);
   const clock = () => page.locator(".time time").innerText(), local = await clock();
   await page.keyboard.press("z");
   await page.waitForFunction((was) => document.querySelector(".time time").innerText !== was, local);

@@ -7,7 +7,7 @@ export async function shoot(browser, { dir, pages }) {
     for (const { name, url, hover, wait } of pages) {
       const page = await context.newPage();
       await page.goto(url);
-      await page.locator(wait ?? ".plot .curve, .rows .row, .command, .worst li").first().waitFor();
+      await page.locator(wait ?? ".plot .curve, .rows .row, :not(.commands) > .command, .worst li").first().waitFor();
       const whole = name !== "jobs" && !(width < 500 && name === "incident");
       for (let height = 0; whole;) { // what is far below is drawn once it is near, and may be higher than it was thought
         const now = await page.evaluate(() => document.documentElement.scrollHeight);
