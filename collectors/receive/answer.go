@@ -64,7 +64,19 @@ func faultOf(err error) *fault {
 	return f
 }
 
-// answerFault writes a refusal as {"error","field"} (design A4).
+// details are problem details (RFC 9457). Our own members are last: field is the
+// key that is wrong, and error is what detail is, for senders written before there
+// was a detail.
+type details struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Field  string `json:"field"`
+	Error  string `json:"error"`
+}
+
+// answerFault writes a refusal as problem details.
 func answerFault(w http.ResponseWriter, f *fault) {
 	status := f.status
 	switch status {
@@ -73,11 +85,14 @@ func answerFault(w http.ResponseWriter, f *fault) {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "5")
 	}
-	answer(w, status, map[string]string{"error": f.err.Error(), "field": f.field})
+	w.Header().Set("Content-Type", "application/problem+json")
+	answer(w, status, details{"about:blank", http.StatusText(status), status, f.err.Error(), f.field, f.err.Error()})
 }
 
 func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -152,16 +152,16 @@ func TestWriteRefuses(t *testing.T) {
 		status  int
 		want    string
 	}{
-		{"rubbish", nil, 400, `{"error":"snappy: corrupt input","field":""}`},
-		{nameless, nil, 400, `{"error":"no label __name__","field":"timeseries[1].labels"}`},
-		{nameless, []string{"Content-Encoding", "zstd"}, 415, `{"error":"Content-Encoding zstd: want snappy","field":""}`},
-		{nameless, []string{"Content-Type", "text/plain"}, 415, `{"error":"Content-Type \"text/plain\": want application/x-protobuf","field":""}`},
-		{nameless, []string{"Content-Type", "application/x-protobuf;proto=io.prometheus.write.v3.Request"}, 415, `{"error":"Content-Type: proto \"io.prometheus.write.v3.Request\": want prometheus.WriteRequest or io.prometheus.write.v2.Request","field":""}`},
-		{strings.Repeat("x", 2000), nil, 413, `{"error":"the body is longer than 1024 bytes","field":""}`},
-		{string(snappy.Encode(nil, make([]byte, 5000))), nil, 413, `{"error":"the body unpacks to more than 4096 bytes","field":""}`},
-		{packed(&writev2.Request{Symbols: []string{"", "a"}, Timeseries: []writev2.TimeSeries{{LabelsRefs: []uint32{1, 7}}}}), []string{"Content-Type", second}, 400, `{"error":"7, of 2 symbols","field":"timeseries[0].labels_refs"}`},
-		{packed(&writev2.Request{Symbols: []string{"", "a"}, Timeseries: []writev2.TimeSeries{{LabelsRefs: []uint32{1}}}}), []string{"Content-Type", second}, 400, `{"error":"want pairs, found 1","field":"timeseries[0].labels_refs"}`},
-		{packed(&writev2.Request{Symbols: []string{"a"}}), []string{"Content-Type", second}, 400, `{"error":"want the empty text","field":"symbols[0]"}`},
+		{"rubbish", nil, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"snappy: corrupt input","field":"","error":"snappy: corrupt input"}`},
+		{nameless, nil, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"no label __name__","field":"timeseries[1].labels","error":"no label __name__"}`},
+		{nameless, []string{"Content-Encoding", "zstd"}, 415, `{"type":"about:blank","title":"Unsupported Media Type","status":415,"detail":"Content-Encoding zstd: want snappy","field":"","error":"Content-Encoding zstd: want snappy"}`},
+		{nameless, []string{"Content-Type", "text/plain"}, 415, `{"type":"about:blank","title":"Unsupported Media Type","status":415,"detail":"Content-Type \"text/plain\": want application/x-protobuf","field":"","error":"Content-Type \"text/plain\": want application/x-protobuf"}`},
+		{nameless, []string{"Content-Type", "application/x-protobuf;proto=io.prometheus.write.v3.Request"}, 415, `{"type":"about:blank","title":"Unsupported Media Type","status":415,"detail":"Content-Type: proto \"io.prometheus.write.v3.Request\": want prometheus.WriteRequest or io.prometheus.write.v2.Request","field":"","error":"Content-Type: proto \"io.prometheus.write.v3.Request\": want prometheus.WriteRequest or io.prometheus.write.v2.Request"}`},
+		{strings.Repeat("x", 2000), nil, 413, `{"type":"about:blank","title":"Request Entity Too Large","status":413,"detail":"the body is longer than 1024 bytes","field":"","error":"the body is longer than 1024 bytes"}`},
+		{string(snappy.Encode(nil, make([]byte, 5000))), nil, 413, `{"type":"about:blank","title":"Request Entity Too Large","status":413,"detail":"the body unpacks to more than 4096 bytes","field":"","error":"the body unpacks to more than 4096 bytes"}`},
+		{packed(&writev2.Request{Symbols: []string{"", "a"}, Timeseries: []writev2.TimeSeries{{LabelsRefs: []uint32{1, 7}}}}), []string{"Content-Type", second}, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"7, of 2 symbols","field":"timeseries[0].labels_refs","error":"7, of 2 symbols"}`},
+		{packed(&writev2.Request{Symbols: []string{"", "a"}, Timeseries: []writev2.TimeSeries{{LabelsRefs: []uint32{1}}}}), []string{"Content-Type", second}, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"want pairs, found 1","field":"timeseries[0].labels_refs","error":"want pairs, found 1"}`},
+		{packed(&writev2.Request{Symbols: []string{"a"}}), []string{"Content-Type", second}, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"want the empty text","field":"symbols[0]","error":"want the empty text"}`},
 	} {
 		if status, got := p.request("/api/v1/write", c.body, c.headers...); status != c.status || got != c.want {
 			t.Errorf("%v: %d %s\nwant %d %s", c.headers, status, got, c.status, c.want)
@@ -269,7 +269,7 @@ func TestOTLP(t *testing.T) {
 		{"x", []string{"Content-Type", "application/json", "Content-Encoding", "br"}, 415},
 		{"x", []string{"Content-Type", "application/json", "Content-Encoding", "gzip"}, 400},
 	} {
-		if status, answer := p.request("/v1/metrics", c.body, c.headers...); status != c.status || !strings.HasPrefix(answer, `{"error":`) {
+		if status, answer := p.request("/v1/metrics", c.body, c.headers...); status != c.status || !strings.HasPrefix(answer, `{"type":"about:blank",`) {
 			t.Errorf("%v: %d %s", c.headers, status, answer)
 		}
 	}

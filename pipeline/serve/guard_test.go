@@ -303,7 +303,7 @@ func FuzzRequests(f *testing.F) {
 		if w.Code == 500 {
 			t.Errorf("%s %s: 500 %s", method, path, w.Body)
 		}
-		if w.Code >= 400 && method != http.MethodHead && !strings.Contains(w.Body.String(), `{"error":"`) {
+		if w.Code >= 400 && method != http.MethodHead && !strings.Contains(w.Body.String(), `{"type":"about:blank","title":"`) {
 			t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
 		}
 	})

@@ -62,7 +62,7 @@ func (p *reply) json(h handler) http.HandlerFunc {
 	}
 }
 
-// problem answers with an error as {"error","field"}.
+// problem answers with an error as problem details.
 func (p *reply) problem(w http.ResponseWriter, r *http.Request, err error) {
 	var is *problem
 	if !errors.As(err, &is) {
@@ -71,7 +71,23 @@ func (p *reply) problem(w http.ResponseWriter, r *http.Request, err error) {
 	if is.again > 0 {
 		w.Header().Set("Retry-After", seconds(is.again))
 	}
-	p.send(w, r, is.status, map[string]string{"error": is.text, "field": is.field})
+	p.send(w, r, is.status, detailsOf(is))
+}
+
+// details are problem details (RFC 9457), with the members of our own last: field
+// is the parameter or key that is wrong, and error is what detail is, for clients
+// written before there was a detail.
+type details struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Field  string `json:"field"`
+	Error  string `json:"error"`
+}
+
+func detailsOf(p *problem) details {
+	return details{"about:blank", http.StatusText(p.status), p.status, p.text, p.field, p.text}
 }
 
 func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
@@ -84,14 +100,17 @@ func (p *reply) send(w http.ResponseWriter, r *http.Request, status int, body an
 		enc := json.NewEncoder(&buf)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(body); err != nil {
-			status = http.StatusInternalServerError
+			status, body = http.StatusInternalServerError, detailsOf(&problem{status: http.StatusInternalServerError, text: "the answer cannot be written"})
 			buf.Reset()
-			buf.WriteString(`{"error":"the answer cannot be written","field":""}`)
+			_ = enc.Encode(body) // strings and a number can be
 		}
 		b = buf.Bytes()
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
+	if _, ok := body.(details); ok {
+		h.Set("Content-Type", "application/problem+json")
+	}
 	h.Set("Cache-Control", "no-store")
 	p.write(w, r, status, b)
 }
