@@ -18,8 +18,8 @@ export async function explore({ page, site, url, check, shot }) {
   await shot("entity");
   await page.getByLabel("Time", { exact: true }).selectOption("6h");
   check(new URL(page.url()).searchParams.get("last") === "6h", "the address keeps the time that is looked at");
-  await page.locator(".stage .plot .curve").first().waitFor();
-  const plot = await page.locator(".plot").first().boundingBox();
+  await page.waitForFunction(() => { const ticks = [...document.querySelectorAll(".stage .ticks .time")]; return ticks.length > 2 && ticks.every((t) => t.textContent.endsWith(":00")); }); // by the hour: six are drawn
+  const plot = await page.locator(".flags").boundingBox();
   await page.mouse.move(plot.x + plot.width * 0.4, plot.y + 10);
   await page.mouse.down();
   await page.mouse.move(plot.x + plot.width * 0.7, plot.y + 12);
