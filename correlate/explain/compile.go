@@ -16,6 +16,7 @@ func Compile(sigs []Signature) []Signature {
 			if c := &out[i].Clues[k]; c.Reading != nil {
 				c.key = c.Reading.key()
 			}
+			out[i].Clues[k].errorKey = "error of " + out[i].Clues[k].Key()
 		}
 	}
 	return out
@@ -28,6 +29,10 @@ func (c *Clue) Key() Measure {
 	}
 	return c.Measure
 }
+
+// ErrorKey is the name under which the standard error of a clue's value is found
+// among a candidate's.
+func (c *Clue) ErrorKey() Measure { return c.errorKey }
 
 func (r *Reading) key() Measure {
 	bound := func(x *float64) string {

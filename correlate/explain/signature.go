@@ -89,7 +89,8 @@ type Clue struct {
 	// Why says in words what a reader sees; {value} stands for the value.
 	Why string
 
-	key Measure // of Reading, see Compile
+	key      Measure // of Reading, see Compile
+	errorKey Measure // set by Compile: that of its standard error
 }
 
 // AskedOf reports whether the clue is asked of a root of a kind.

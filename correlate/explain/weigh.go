@@ -90,9 +90,23 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 		if c.Required && st == 0 {
 			return 0, 0, false
 		}
-		score += float64(st*c.For) + float64((1-st)*c.Against)
+		score += float64(c.Precision(x, v) * (float64(st*c.For) + float64((1-st)*c.Against)))
 	}
 	return score, missing, true
+}
+
+// Precision is how much of what a clue's value says is beyond the error that it was
+// read with, from 0 to 1: what cannot be told apart from both a value that is fully
+// there and one that is not there says nothing, like one that cannot be seen. It is
+// 1 where no error is known.
+func (c *Clue) Precision(x float64, v Values) float64 {
+	err := v[c.errorKey]
+	if err == 0 {
+		return 1
+	}
+	low, high := min(c.None, c.Full), max(c.None, c.Full)
+	errors := max(x-low, high-x) / err
+	return 1 - stats.Exp(-float64(errors*errors)/2)
 }
 
 // Judgement is what the answers to one job's degradation were weighed from.

@@ -120,7 +120,8 @@ func (f *Contrast) slowed() {
 	}
 	for _, i := range f.survey.gpus {
 		before, _ := f.before.at(i, c)
-		if fall := 1 - d.ratio[i]/common; !f.leaves(i) && !(f.leftHot && f.cool(i)) || fall < leastFall || fall < float64(wander*float64(before.Spread)) {
+		doubt := float64(chance * f.numberError(i, c, explain.TakeRatio))
+		if fall := 1 - d.ratio[i]/common; !f.leaves(i) && !(f.leftHot && f.cool(i)) || fall < leastFall || fall < float64(wander*float64(before.Spread)) || fall < doubt {
 			continue
 		}
 		d.afflicted = append(d.afflicted, i)
@@ -172,8 +173,9 @@ func (f *Contrast) idled() {
 	least := max(leastIdle, float64(leastIdlePart*f.lost()))
 	for _, i := range f.survey.gpus {
 		fall, ok := f.number(i, c, explain.TakeShift)
-		if !ok {
-			continue
+		doubt := float64(chance * f.numberError(i, c, explain.TakeShift))
+		if !ok || -fall < doubt && doubt > max(least, f.lost()) {
+			continue // idling for all of what is lost would not show, either
 		}
 		d.engines = true
 		if !f.leaves(i) {
@@ -182,7 +184,7 @@ func (f *Contrast) idled() {
 			}
 			continue
 		}
-		if fall = -fall; fall < least {
+		if fall = -fall; fall < max(least, doubt) {
 			continue
 		}
 		d.idle = append(d.idle, i)
@@ -211,7 +213,7 @@ func (f *Contrast) lateRanks() {
 		if m.seen > leastPeers {
 			longer -= m.v
 		}
-		if !f.leaves(i) || longer <= float64(leastLate*f.hurt.Excess) || longer <= float64(leastLonger*float64(before.Mean)) {
+		if !f.leaves(i) || longer <= float64(leastLate*f.hurt.Excess) || longer <= float64(leastLonger*float64(before.Mean)) || longer < float64(chance*f.numberError(i, c, explain.TakeShift)) {
 			continue
 		}
 		d.late = append(d.late, i)

@@ -53,6 +53,9 @@ type Stat struct {
 	Least  float32
 	Most   float32
 	Spread float32 // 1.4826 median absolute deviations over the median; 0 where the median is
+	// Err is the standard error of Mean, of the samples as far as they scatter; of a
+	// single one that is not known, and NaN.
+	Err float32
 }
 
 // Sheet is one span read: a Stat for every entity of a survey and every column
@@ -290,7 +293,14 @@ func (r *reader) stat(c column) Stat {
 		sum += v
 	}
 	out := Stat{Seen: int32(n), Mean: float32(sum / float64(n)), Least: float32(least), Most: float32(most)}
-	if c.bits != 0 || least == most {
+	if n == 1 {
+		out.Err = nan()
+	}
+	if least == most {
+		return out
+	}
+	out.Err = float32(standardError(r.values, sum/float64(n)))
+	if c.bits != 0 {
 		return out
 	}
 	median, mad := stats.MAD(r.values)
@@ -301,6 +311,16 @@ func (r *reader) stat(c column) Stat {
 		out.Mean = float32(median)
 	}
 	return out
+}
+
+// standardError is that of the mean of values, of which there are two or more.
+func standardError(values []float64, mean float64) float64 {
+	var squares float64
+	for _, v := range values {
+		squares += float64((v - mean) * (v - mean))
+	}
+	n := float64(len(values))
+	return math.Sqrt(squares / n / (n - 1))
 }
 
 // at returns what column c of entity i was; false where it was not seen.

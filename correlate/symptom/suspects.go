@@ -138,6 +138,9 @@ func (f *Contrast) Measure(e telemetry.Entity, v explain.Values) {
 			}
 			if x, ok := f.Read(e, c.Reading); ok {
 				v[c.Key()] = x
+				if err := f.errorOf(f.survey.index[e], c.Reading); err > 0 {
+					v[c.ErrorKey()] = err
+				}
 			}
 		}
 	}

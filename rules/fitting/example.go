@@ -25,16 +25,15 @@ type Example struct {
 	rows   []row
 }
 
-// row is one possible answer.
+// row is one possible answer. By clue of the signature, there and absent are how far
+// it is there and not there, as precisely as that was read: both are 0 where it was
+// not seen, and they add up to 1 where it was read without error.
 type row struct {
-	signature int       // its index; -1 for the answer without a name
-	offset    float64   // log-odds that no weight changes
-	strength  []float32 // by clue of the signature, 0 to 1; negative where it is not seen
-	right     bool
+	signature     int     // its index; -1 for the answer without a name
+	offset        float64 // log-odds that no weight changes
+	there, absent []float32
+	right         bool
 }
-
-// unseen marks a clue that could not be read.
-const unseen = -1
 
 // NewExample returns a judgement with its label. Where no answer is both of the
 // right root and the right name, those of the right root are right; where there is
@@ -81,12 +80,12 @@ func newRow(s *explain.Signature, index int, c *explain.Candidate) (row, bool) {
 	if _, _, ok := s.Weigh(c.Entity.Kind, c.Values); !ok {
 		return row{}, false
 	}
-	r := row{signature: index, offset: s.Offset(c), strength: make([]float32, len(s.Clues))}
+	r := row{signature: index, offset: s.Offset(c), there: make([]float32, len(s.Clues)), absent: make([]float32, len(s.Clues))}
 	for i := range s.Clues {
 		clue := &s.Clues[i]
-		v, seen := c.Values[clue.Key()]
-		if r.strength[i] = unseen; seen && clue.AskedOf(c.Entity.Kind) {
-			r.strength[i] = float32(clue.Strength(v))
+		if v, seen := c.Values[clue.Key()]; seen && clue.AskedOf(c.Entity.Kind) {
+			precision, strength := clue.Precision(v, c.Values), clue.Strength(v)
+			r.there[i], r.absent[i] = float32(precision*strength), float32(precision*(1-strength))
 		}
 	}
 	return r, true

@@ -59,8 +59,9 @@ func (l layout) write(sigs []explain.Signature, w []float64) {
 
 // Fit gives signatures the weights that make the right answers of the examples
 // likeliest, and returns the mean negative log-likelihood before and after, in
-// nats. A clue never speaks against what it is evidence for: For stays at or above
-// Against.
+// nats. A clue never speaks against what it is evidence for, nor for it by being
+// absent: For stays at or above 0 and Against at or below it. That a site has the
+// instrument is then no evidence, and what is fitted holds where it is missing.
 func Fit(sigs []explain.Signature, examples []Example, o Options) (before, after float64) {
 	l, size := layOut(sigs)
 	start := l.read(sigs)
@@ -107,15 +108,12 @@ func Loss(sigs []explain.Signature, examples []Example) float64 {
 	return sum / total
 }
 
-// order keeps For at or above Against, both at their mean where they would cross.
+// order keeps For at or above 0 and Against at or below it.
 func (l layout) order(sigs []explain.Signature, w []float64) {
 	for k := range sigs {
 		for i := range sigs[k].Clues {
 			at := l.first[k] + 1 + 2*i
-			if w[at] < w[at+1] {
-				w[at] = (w[at] + w[at+1]) / 2
-				w[at+1] = w[at]
-			}
+			w[at], w[at+1] = max(w[at], 0), min(w[at+1], 0)
 		}
 	}
 }
@@ -127,10 +125,8 @@ func (r *row) score(l layout, w []float64) float64 {
 	}
 	at := l.first[r.signature]
 	sum := r.offset + w[at]
-	for i, s := range r.strength {
-		if s != unseen {
-			sum += float64(s)*w[at+1+2*i] + (1-float64(s))*w[at+2+2*i]
-		}
+	for i := range r.there {
+		sum += float64(r.there[i])*w[at+1+2*i] + float64(r.absent[i])*w[at+2+2*i]
 	}
 	return sum
 }
@@ -170,10 +166,8 @@ func (x *Example) descend(l layout, w, gradient []float64) float64 {
 func (r *row) pull(l layout, share float64, gradient []float64) {
 	at := l.first[r.signature]
 	gradient[at] += share
-	for i, s := range r.strength {
-		if s != unseen {
-			gradient[at+1+2*i] += share * float64(s)
-			gradient[at+2+2*i] += share * (1 - float64(s))
-		}
+	for i := range r.there {
+		gradient[at+1+2*i] += share * float64(r.there[i])
+		gradient[at+2+2*i] += share * float64(r.absent[i])
 	}
 }

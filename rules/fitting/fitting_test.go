@@ -86,21 +86,18 @@ func TestFitHoldsWeightsByTheRidge(t *testing.T) {
 	}
 }
 
-func TestFitKeepsForAtOrAboveAgainst(t *testing.T) {
+func TestFitKeepsForAndAgainstOnTheirSides(t *testing.T) {
 	sigs := signatures()
 	xs := drawn(sigs, 500)
 	for i := range xs { // the clue now speaks against what it is evidence for
 		for k := range xs[i].rows {
-			for c, s := range xs[i].rows[k].strength {
-				if s != unseen {
-					xs[i].rows[k].strength[c] = 1 - s
-				}
-			}
+			r := &xs[i].rows[k]
+			r.there, r.absent = r.absent, r.there
 		}
 	}
 	Fit(sigs, xs, Options{Rounds: 300})
-	if c := sigs[0].Clues[0]; c.For < c.Against {
-		t.Errorf("for %v is below against %v", c.For, c.Against)
+	if c := sigs[0].Clues[0]; c.For < 0 || c.Against > 0 {
+		t.Errorf("for %v, against %v", c.For, c.Against)
 	}
 }
 

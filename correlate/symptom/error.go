@@ -1,0 +1,85 @@
+package symptom
+
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+)
+
+// errorOf is the standard error of what a reading comes to for a candidate root; 0
+// where none is known: of counts, extremes and shares.
+func (f *Contrast) errorOf(i int32, x *explain.Reading) float64 {
+	if x.Event != "" || x.Among == explain.AmongShare {
+		return 0
+	}
+	var squares, n float64
+	for _, k := range f.scope(i, x) {
+		c := f.plan.find(f.survey.all[k].Kind, x.Metric, x.Bits)
+		if _, seen := f.number(k, c, x.Take); !seen {
+			continue
+		}
+		err := f.numberError(k, c, x.Take)
+		squares += float64(err * err)
+		n++
+	}
+	if n == 0 {
+		return 0
+	}
+	typical := math.Sqrt(squares / n)
+	switch x.Among {
+	case explain.AmongMost, explain.AmongLeast:
+		return typical
+	case explain.AmongSum:
+		return math.Sqrt(squares)
+	}
+	return typical / math.Sqrt(n)
+}
+
+// numberError is the standard error of number.
+func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
+	now, before := f.meanErrors(i, c)
+	was, _ := f.before.at(i, c)
+	is, _ := f.now.at(i, c)
+	switch take {
+	case explain.TakeNow:
+		return now
+	case explain.TakeBefore:
+		return before
+	case explain.TakeShift, explain.TakePeers, explain.TakeBits:
+		return both(now, before)
+	case explain.TakeDose:
+		return both(now, before) / f.hurt.Excess
+	case explain.TakeRatio, explain.TakePeersRatio:
+		if was.Mean != 0 {
+			share := float64(is.Mean) / float64(was.Mean)
+			return both(now, float64(before*share)) / math.Abs(float64(was.Mean))
+		}
+	case explain.TakeBelowPeers:
+		if v, ok := f.number(i, c, take); ok && is.Mean != 0 {
+			return math.Abs(float64(v*now) / float64(is.Mean))
+		}
+	}
+	return 0
+}
+
+// meanErrors are the standard errors of a series' means during the hurt and before
+// it. A single sample scatters as the others do.
+func (f *Contrast) meanErrors(i int32, c int) (now, before float64) {
+	is, _ := f.now.at(i, c)
+	was, _ := f.before.at(i, c)
+	now, before = float64(is.Err), float64(was.Err)
+	if before != before {
+		before = 0
+	}
+	if now != now {
+		now = math.Abs(float64(was.Spread) * float64(was.Mean))
+	}
+	return now, before
+}
+
+// both is the standard error of a difference of two numbers with such errors.
+func both(a, b float64) float64 { return math.Sqrt(float64(a*a) + float64(b*b)) }
+
+// chance is how many standard errors a difference must have that is looked for
+// among dozens: the largest of them comes to two and a half by chance.
+const chance = 3.0
