@@ -73,11 +73,12 @@ func (c *learnCommand) weights(sh *shell) error {
 		return errors.New("learn: no labelled judgement: no recording with a truth degrades a job")
 	}
 	o := fitting.Options{Ridge: c.Ridge, Rounds: c.Rounds}
-	unfitted := fitting.Loss(sigs, left)
+	unfitted, rightBefore := fitting.Loss(sigs, left)
 	before, after := fitting.Fit(sigs, train, o)
 	fmt.Fprintf(sh.out, "%s of %s: %.3f nats, fitted %.3f\n", plural(len(train), "judgement"), plural(len(all), "recording"), before, after)
 	if len(left) > 0 {
-		fmt.Fprintf(sh.out, "%s left out: %.3f nats, fitted %.3f\n", plural(len(left), "judgement"), unfitted, fitting.Loss(sigs, left))
+		fitted, right := fitting.Loss(sigs, left)
+		fmt.Fprintf(sh.out, "%s left out: %.3f nats and %.1f %% right, fitted %.3f and %.1f %%\n", plural(len(left), "judgement"), unfitted, 100*rightBefore, fitted, 100*right)
 	}
 	if err := unclaimed(c.Weights, c.Force); err != nil {
 		return fmt.Errorf("learn: %w", err)

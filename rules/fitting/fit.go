@@ -93,19 +93,35 @@ func Fit(sigs []explain.Signature, examples []Example, o Options) (before, after
 	return before, after
 }
 
-// Loss returns the mean negative log-likelihood of examples, in nats; 0 of none.
-func Loss(sigs []explain.Signature, examples []Example) float64 {
+// Loss returns the mean negative log-likelihood of examples, in nats, and the share
+// of them whose likeliest answer is right; 0 of none.
+func Loss(sigs []explain.Signature, examples []Example) (nats, right float64) {
 	l, size := layOut(sigs)
 	w, unused := l.read(sigs), make([]float64, size)
-	var sum, total float64
+	var total float64
 	for i := range examples {
-		sum += examples[i].descend(l, w, unused)
-		total += examples[i].Weight
+		x := &examples[i]
+		nats += x.descend(l, w, unused)
+		if x.likeliest(l, w).right {
+			right += x.Weight
+		}
+		total += x.Weight
 	}
 	if total == 0 {
-		return 0
+		return 0, 0
 	}
-	return sum / total
+	return nats / total, right / total
+}
+
+// likeliest is the answer with the highest log-odds.
+func (x *Example) likeliest(l layout, w []float64) *row {
+	best, odds := &x.rows[0], x.rows[0].score(l, w)
+	for i := range x.rows {
+		if s := x.rows[i].score(l, w); s > odds {
+			best, odds = &x.rows[i], s
+		}
+	}
+	return best
 }
 
 // order keeps For at or above 0 and Against at or below it.
