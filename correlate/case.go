@@ -313,6 +313,10 @@ func (e *Engine) gpus(job telemetry.Entity, nodes []telemetry.Entity) int {
 // lost sample or two is no silence.
 const heardGrids = 5
 
+// carriedSteps is how many usual steps back a job's nics are looked at that still
+// carry something.
+const carriedSteps = 2
+
 // working reports whether a job whose steps are overdue is seen to work all the
 // same: its GPUs compute, its nics have carried clearly more than one step's
 // bytes since the last step it told of, or nothing is heard of them at all. Then
@@ -327,17 +331,18 @@ func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
 	if e.computing(j, g) {
 		return true
 	}
-	var since, before float64
+	var since, before, lately float64
 	ends, seen := 0, 0
 	now := fabric.Span{From: last, To: g}
 	then := e.upTo(last, g, baselineGrids)
-	lately := fabric.Span{From: g.Add(-heardGrids * e.cfg.Grid), To: g}
+	heard := fabric.Span{From: g.Add(-heardGrids * e.cfg.Grid), To: g}
+	recent := fabric.Span{From: g.Add(-max(heardGrids*e.cfg.Grid, telemetry.Duration(carriedSteps*usual*1e9))), To: g}
 	for _, node := range e.nodes(j.Entity) {
 		for _, i := range m.Links(node) {
 			ends++
 			// One that has fallen silent, with its host, carries nothing for all that
 			// is known: what it sent before that is no mean of the step.
-			if _, heard := m.Sent(e.window, e.cfg.Grid, lately, i); !heard {
+			if _, ok := m.Sent(e.window, e.cfg.Grid, heard, i); !ok {
 				continue
 			}
 			a, okA := m.Sent(e.window, e.cfg.Grid, now, i)
@@ -346,6 +351,8 @@ func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
 				seen++
 				since += a
 				before += b
+				still, _ := m.Sent(e.window, e.cfg.Grid, recent, i)
+				lately += still
 			}
 		}
 	}
@@ -354,8 +361,8 @@ func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
 		return false // no fabric is known: only the steps speak
 	case seen == 0:
 		return true // blind, not stalled
-	case before <= 0:
-		return false
+	case before <= 0 || lately < float64(restSent*before):
+		return false // it carried steps since the last that was reported, and does no more
 	}
 	// Bytes per second before, times the usual step, are a step's bytes.
 	age := float64(g-last) / 1e9
