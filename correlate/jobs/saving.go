@@ -171,7 +171,7 @@ func (s *saver) due(step uint64) float64 {
 // a third. Where every report holds one, it is part of the usual.
 func (j *Job) beside(at telemetry.Time, x float64) float64 {
 	u := j.past.usual()
-	if j.saving.End != at || j.saves.turn() == 1 || u.n >= minPast && j.grew(at) > 0 {
+	if j.saving.End != at || j.saves.turn() == 1 || j.savedApart(at, x) || u.n >= minPast && j.grew(at) > 0 {
 		return x
 	}
 	rest, median := x-j.saving.Seconds, u.median
@@ -187,14 +187,25 @@ func (j *Job) beside(at telemetry.Time, x float64) float64 {
 	return rest
 }
 
+// savedApart reports whether the checkpoint that a report of x seconds a step tells
+// of lies between its steps, not in them: the steps take clearly less than the time
+// since the report before.
+func (j *Job) savedApart(at telemetry.Time, x float64) bool {
+	if j.LastEnd == 0 || j.past.usual().n < minPast {
+		return false
+	}
+	rest := float64(at-j.LastEnd)/1e9 - float64(x*float64(j.each()))
+	return rest >= j.saving.Seconds/2
+}
+
 // savedUsually is what a slow step of x seconds that ended at at holds of what
 // the job has always done now and then, in seconds: that is not lost; what is
 // left may be slow. What the job says itself of a checkpoint is the best of it.
 func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 	told := j.saving.End == at
 	switch {
-	case told && j.saves.turn() == 1:
-		return 0 // each step holds one: it is part of the usual
+	case told && (j.saves.turn() == 1 || j.savedApart(at, x)):
+		return 0 // each step holds one: it is part of the usual; or none does
 	case told && j.grew(at) > 0:
 		return j.saves.usual.before()
 	case told && len(j.saves.usual.lengths) > 0:
