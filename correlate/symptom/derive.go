@@ -15,8 +15,6 @@ const (
 	// GPUs did, is clear: idle and busy phases alone move the mean of a minute by
 	// less.
 	leastFall = 0.03
-	// wander is by how many of its own spreads a clock must have fallen.
-	wander = 1.0
 	// leastIdle is by how much of the time a GPU's engine must be active less to
 	// be idle, and leastIdlePart the part of the time that the job loses.
 	leastIdle     = 0.015
@@ -43,10 +41,10 @@ type derived struct {
 	aside     []int32   // by entity: gpus under it whose idling is left aside
 	gone      []int32   // by entity: gpus under it that were heard of and are not any more
 	most      []float64 // by entity: the most that the engine of a gpu under it fell by, in shares of the time
-	engines   bool      // any gpu's engine was seen
+	engines   []bool    // by entity: idling for all of what the job loses would show in the engines under it
+	clocks    []bool    // by entity: clocks that explain all of it would
 	uniform   float64
-	clocks    bool // any gpu's clock was seen before and now
-	ranks     bool // any rank's compute time was
+	ranks     bool // any rank's compute time was seen before and now
 	active    bool // any gpu's activity was
 }
 
@@ -113,15 +111,21 @@ func (f *Contrast) slowed() {
 	if len(all) == 0 {
 		return
 	}
-	d.clocks = true
 	common := min(stats.Median(all), 1)
 	if common < 1-leastFall {
 		common = 1
 	}
+	var falls []change
 	for _, i := range f.survey.gpus {
-		before, _ := f.before.at(i, c)
-		doubt := float64(chance * f.numberError(i, c, explain.TakeRatio))
-		if fall := 1 - d.ratio[i]/common; !f.leaves(i) && !(f.leftHot && f.cool(i)) || fall < leastFall || fall < float64(wander*float64(before.Spread)) || fall < doubt {
+		if _, ok := f.number(i, c, explain.TakeRatio); ok {
+			falls = append(falls, change{i, 1 - d.ratio[i]/common, f.numberError(i, c, explain.TakeRatio)})
+		}
+	}
+	p := f.pooled(falls, leastFall)
+	d.clocks = p.shows(f.survey, f.lost())
+	for _, fall := range falls {
+		i := fall.of
+		if !f.leaves(i) && !(f.leftHot && f.cool(i)) || !p.evident(f.survey, fall) {
 			continue
 		}
 		d.afflicted = append(d.afflicted, i)
@@ -170,29 +174,31 @@ func (f *Contrast) lost() float64 {
 func (f *Contrast) idled() {
 	d := &f.derived
 	c := f.plan.find(telemetry.GPU, metricEngine, 0)
-	least := max(leastIdle, float64(leastIdlePart*f.lost()))
+	var falls []change
 	for _, i := range f.survey.gpus {
-		fall, ok := f.number(i, c, explain.TakeShift)
-		doubt := float64(chance * f.numberError(i, c, explain.TakeShift))
-		if !ok || -fall < doubt && doubt > max(least, f.lost()) {
-			continue // idling for all of what is lost would not show, either
+		if fall, ok := f.number(i, c, explain.TakeShift); ok {
+			falls = append(falls, change{i, -fall, f.numberError(i, c, explain.TakeShift)})
 		}
-		d.engines = true
+	}
+	p := f.pooled(falls, max(leastIdle, float64(leastIdlePart*f.lost())))
+	d.engines = p.shows(f.survey, f.lost())
+	for _, fall := range falls {
+		i := fall.of
 		if !f.leaves(i) {
 			for _, a := range f.survey.above[i] {
 				d.aside[a]++
 			}
 			continue
 		}
-		if fall = -fall; fall < max(least, doubt) {
+		if !p.evident(f.survey, fall) {
 			continue
 		}
 		d.idle = append(d.idle, i)
 		d.idleIn[i]++
-		d.most[i] = max(d.most[i], fall)
+		d.most[i] = max(d.most[i], fall.by)
 		for _, a := range f.survey.above[i] {
 			d.idleIn[a]++
-			d.most[a] = max(d.most[a], fall)
+			d.most[a] = max(d.most[a], fall.by)
 		}
 	}
 }
@@ -268,7 +274,7 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 		return 0, false
 	}
 	under, ranks := int(f.survey.gpusIn[i]), int(f.survey.ranked[i])
-	clocks, engines, late := d.clocks && under > 0, d.engines && under > 0, d.ranks && ranks > 0
+	clocks, engines, late := seenAt(d.clocks, i) && under > 0, seenAt(d.engines, i) && under > 0, d.ranks && ranks > 0
 	switch m {
 	case explain.Covers:
 		return part(d.hit[i], len(d.afflicted)), clocks
@@ -289,6 +295,9 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	}
 	return 0, false
 }
+
+// seenAt reads a flag of an entity; none is set where nothing was seen at all.
+func seenAt(flags []bool, i int32) bool { return int(i) < len(flags) && flags[i] }
 
 // Standing adds to a candidate's values what is known of what stands under it,
 // and of the hurt.

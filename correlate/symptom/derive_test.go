@@ -14,13 +14,7 @@ func TestWhoStandsIdleIsTold(t *testing.T) {
 	metric, _ := telemetry.DefaultCatalogue().Lookup(metricEngine)
 	plan := &Plan{}
 	plan.add(telemetry.GPU, column{metric: metric})
-	s := &Survey{index: map[telemetry.Entity]int32{}}
-	for _, e := range []telemetry.Entity{{Kind: telemetry.Node, Name: "n0"}, {Kind: telemetry.Node, Name: "n1"},
-		{Kind: telemetry.GPU, Name: "n0/0"}, {Kind: telemetry.GPU, Name: "n0/1"}, {Kind: telemetry.GPU, Name: "n1/0"}, {Kind: telemetry.GPU, Name: "n1/1"}} {
-		s.meet(e, true)
-	}
-	s.gpus = []int32{2, 3, 4, 5}
-	s.above, s.gpusIn, s.ranked = [][]int32{nil, nil, {0}, {0}, {1}, {1}}, []int32{2, 2, 1, 1, 1, 1}, make([]int32, 6)
+	s := twoHosts()
 	sheet := func(engines ...float32) *Sheet {
 		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), silent: make([][]bool, 6)}
 		for k, v := range engines {
@@ -82,6 +76,19 @@ func TestWhatAnEntityLeaves(t *testing.T) {
 	}
 }
 
+// twoHosts is a survey of two hosts with two GPUs each.
+func twoHosts() *Survey {
+	s := &Survey{index: map[telemetry.Entity]int32{}}
+	for _, e := range []telemetry.Entity{{Kind: telemetry.Node, Name: "n0"}, {Kind: telemetry.Node, Name: "n1"},
+		{Kind: telemetry.GPU, Name: "n0/0"}, {Kind: telemetry.GPU, Name: "n0/1"}, {Kind: telemetry.GPU, Name: "n1/0"}, {Kind: telemetry.GPU, Name: "n1/1"}} {
+		s.meet(e, true)
+	}
+	s.gpus = []int32{2, 3, 4, 5}
+	s.above, s.gpusIn, s.ranked = [][]int32{nil, nil, {0}, {0}, {1}, {1}}, []int32{2, 2, 1, 1, 1, 1}, make([]int32, 6)
+	s.nodeOf = []int32{0, 1, 0, 0, 1, 1}
+	return s
+}
+
 // newSlowed is two hosts of two GPUs whose clocks are at these parts of what
 // they were.
 func newSlowed(t *testing.T, clocks ...float32) *Contrast {
@@ -92,13 +99,7 @@ func newSlowed(t *testing.T, clocks ...float32) *Contrast {
 	}
 	plan := &Plan{}
 	plan.add(telemetry.GPU, column{metric: metric})
-	s := &Survey{index: map[telemetry.Entity]int32{}}
-	for _, e := range []telemetry.Entity{{Kind: telemetry.Node, Name: "n0"}, {Kind: telemetry.Node, Name: "n1"},
-		{Kind: telemetry.GPU, Name: "n0/0"}, {Kind: telemetry.GPU, Name: "n0/1"}, {Kind: telemetry.GPU, Name: "n1/0"}, {Kind: telemetry.GPU, Name: "n1/1"}} {
-		s.meet(e, true)
-	}
-	s.gpus = []int32{2, 3, 4, 5}
-	s.above, s.gpusIn, s.ranked = [][]int32{nil, nil, {0}, {0}, {1}, {1}}, []int32{2, 2, 1, 1, 1, 1}, make([]int32, 6)
+	s := twoHosts()
 	sheet := func(at func(k int) float32) *Sheet {
 		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), silent: make([][]bool, 6)}
 		for k := range clocks {

@@ -72,7 +72,7 @@ func (f *Contrast) meanErrors(i int32, c int) (now, before float64) {
 		before = 0
 	}
 	if now != now {
-		now = math.Abs(float64(was.Spread) * float64(was.Mean))
+		now = math.Abs(float64(float64(was.Spread) * float64(was.Mean)))
 	}
 	return now, before
 }

@@ -69,7 +69,7 @@ func TestWhoIsAfflicted(t *testing.T) {
 	s.clocks(1)
 	s.tellsLike("gpu:n0/0", "gpu_sm_clock_hertz", func(sec int) (float64, bool) {
 		if sec > hurtAt {
-			return 1.9e9, true
+			return 1.93e9, true
 		}
 		return 2e9 + 4e8*float64(sec%3-1), true
 	})

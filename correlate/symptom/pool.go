@@ -1,0 +1,119 @@
+package symptom
+
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/correlate/stats"
+)
+
+// What the samples of one GPU do not show those of many may: of a clock that heat
+// makes go up and down, of an engine that is read once in ten seconds. So a change
+// is beyond chance by its own error, or because all that stand under one entity
+// changed together.
+
+// change is by how much a GPU changed, in the direction that is looked for, and its
+// standard error.
+type change struct {
+	of      int32
+	by, err float64
+}
+
+// together is by how much the GPUs under an entity changed: the median of their
+// hosts, with its standard error. The GPUs of one host are read at the same moments,
+// and count once.
+type together struct {
+	hosts   []float64
+	squares float64 // of the hosts' errors
+	by, err float64
+}
+
+// pool is the changes of GPUs and, by entity, of what stands under it.
+type pool struct {
+	changes []change
+	under   []together
+	least   float64 // changes below it do not count
+}
+
+// medianError is how many times as large the standard error of a median is as that
+// of a mean, of what scatters normally.
+const medianError = 1.2533
+
+// pooled takes changes together. Those of one host follow each other.
+func (f *Contrast) pooled(changes []change, least float64) pool {
+	p := pool{changes: changes, under: make([]together, len(f.survey.all)), least: least}
+	for from := 0; from < len(changes); {
+		to := from + 1
+		for to < len(changes) && f.survey.nodeOf[changes[to].of] == f.survey.nodeOf[changes[from].of] {
+			to++
+		}
+		p.host(f.survey, changes[from:to])
+		from = to
+	}
+	for i := range p.under {
+		if t := &p.under[i]; len(t.hosts) > 0 {
+			n := float64(len(t.hosts))
+			t.by, t.err = stats.Median(t.hosts), math.Sqrt(t.squares)/n
+			if n > 1 {
+				t.err = float64(medianError * t.err)
+			}
+		}
+	}
+	return p
+}
+
+// host adds the changes of one host to what its GPUs stand under.
+func (p *pool) host(s *Survey, changes []change) {
+	type part struct {
+		of  int32
+		by  []float64
+		err float64
+	}
+	var parts []part
+	for _, c := range changes {
+		for _, a := range s.above[c.of] {
+			k := 0
+			for k < len(parts) && parts[k].of != a {
+				k++
+			}
+			if k == len(parts) {
+				parts = append(parts, part{of: a})
+			}
+			parts[k].by, parts[k].err = append(parts[k].by, c.by), max(parts[k].err, c.err)
+		}
+	}
+	for _, x := range parts {
+		t := &p.under[x.of]
+		t.hosts = append(t.hosts, stats.Median(x.by))
+		t.squares += float64(x.err * x.err)
+	}
+}
+
+// evident reports whether a change is beyond chance: by itself, or as part of what
+// the hosts under one entity did together.
+func (p *pool) evident(s *Survey, c change) bool {
+	if c.by < p.least {
+		return false
+	}
+	if c.by >= float64(chance*c.err) {
+		return true
+	}
+	for _, a := range s.above[c.of] {
+		if t := &p.under[a]; len(t.hosts) > 1 && t.by >= max(p.least, float64(chance*t.err)) && 2*c.by >= t.by {
+			return true
+		}
+	}
+	return false
+}
+
+// shows reports, by entity, whether a change of so much would be evident at it.
+func (p *pool) shows(s *Survey, by float64) []bool {
+	out := make([]bool, len(s.all))
+	for _, c := range p.changes {
+		out[c.of] = c.by >= float64(chance*c.err) || float64(chance*c.err) <= max(p.least, by)
+	}
+	for i := range p.under {
+		t := &p.under[i]
+		out[i] = out[i] || len(t.hosts) > 0 && (t.by >= float64(chance*t.err) || float64(chance*t.err) <= max(p.least, by))
+	}
+	return out
+}
