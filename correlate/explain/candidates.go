@@ -33,7 +33,11 @@ func Candidates(e *Evidence) []Candidate {
 	}
 	out = append(out, hosts(e, fabricDose, named)...)
 	out = append(out, Candidate{Entity: e.Job, Values: itself(e, fabricDose)})
-	return suspected(e, out, named, f)
+	out = suspected(e, out, named, f)
+	if f != nil {
+		f.doubts(out)
+	}
+	return out
 }
 
 // hosts measures how late each node is against its own past and its peers: those

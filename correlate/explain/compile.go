@@ -16,11 +16,14 @@ func Compile(sigs []Signature) []Signature {
 			if c := &out[i].Clues[k]; c.Reading != nil {
 				c.key = c.Reading.key()
 			}
-			out[i].Clues[k].errorKey = "error of " + out[i].Clues[k].Key()
+			out[i].Clues[k].errorKey = out[i].Clues[k].Key().Err()
 		}
 	}
 	return out
 }
+
+// Err is the name under which the standard error of a measure is found.
+func (m Measure) Err() Measure { return "error of " + m }
 
 // Key is the name under which a clue's value is found among a candidate's.
 func (c *Clue) Key() Measure {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
@@ -24,6 +25,8 @@ type fabricMeasures struct {
 	steady  float64 // the same of the other job that kept its pace best, at most 1; 0 without one
 	own     []float64
 	topDose float64
+	topErr  float64 // its standard error
+	slack   float64 // how many times as long as it is waiting on the job's paths may be read
 	speed   float64 // of the job's links, bytes per second
 	beside  []neighbour
 	// others is what all hosts that do not run the job send more than before, in
@@ -47,8 +50,11 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 	f.own = make([]float64, len(f.m.Ends))
 	for i := range f.m.Ends {
 		f.own[i] = e.Fabric.Now.Own(e.Fabric.Before, i)
-		if e.Fabric.Blame.Share(i) >= leastBlame {
-			f.topDose = max(f.topDose, f.own[i]/f.lost)
+		if dose := f.own[i] / f.lost; e.Fabric.Blame.Share(i) >= leastBlame && dose > f.topDose {
+			f.topDose, f.topErr = dose, e.Fabric.Now.GainErr(e.Fabric.Before, i)/f.lost
+		}
+		if e.Fabric.OnPath[i] {
+			f.slack = max(f.slack, e.Fabric.Now.Of[i].Slack)
 		}
 	}
 	for _, node := range e.Nodes {
@@ -165,6 +171,31 @@ func (f *fabricMeasures) end(i int) Values {
 		v[ForeignPart] = min(float64(f.foreign*f.seenFor())/max(more, f.others), ratioCap)
 	}
 	return v
+}
+
+// doubts notes the standard errors of what candidates explain of the loss by waiting.
+func (f *fabricMeasures) doubts(cands []Candidate) {
+	for _, c := range cands {
+		chance := f.topErr
+		if i, ok := f.m.Index(c.Entity); ok {
+			chance = f.e.Fabric.Now.GainErr(f.e.Fabric.Before, i) / f.lost
+		}
+		for _, m := range []Measure{Dose, SureDose} {
+			f.doubt(c.Values, m, chance)
+		}
+		for _, m := range []Measure{GroupDose, SharedDose, FabricDose} {
+			f.doubt(c.Values, m, f.topErr)
+		}
+	}
+}
+
+// doubt notes the standard error of a measure of waiting that has such a one by
+// chance: it may be read too long, besides.
+func (f *fabricMeasures) doubt(v Values, m Measure, chance float64) {
+	x, seen := v[m]
+	if vague := float64(x * (1 - 1/max(1, f.slack))); seen && (vague > 0 || chance > 0) {
+		v[m.Err()] = math.Sqrt(float64(vague*vague) + float64(chance*chance))
+	}
 }
 
 // lopsided is what end i sends less what it receives, beyond before.

@@ -85,11 +85,21 @@ func Walk(now, before *Readings, nodes []telemetry.Entity) *Blame {
 func sources(now, before *Readings, onPath []bool) []float64 {
 	mass := make([]float64, len(now.Of))
 	for i, on := range onPath {
-		if on {
+		if on && excess(now, before, i) > float64(chance*now.GainErr(before, i)) {
 			mass[i] = excess(now, before, i)
 		}
 	}
 	return mass
+}
+
+// chance is how many standard errors an end must have gained for its waiting to be
+// followed.
+const chance = 2.0
+
+// GainErr is the standard error of what an end has gained against before.
+func (r *Readings) GainErr(before *Readings, i int) float64 {
+	n, b := r.Of[i].WaitErr, before.Of[i].WaitErr
+	return math.Sqrt(float64(n*n) + float64(b*b))
 }
 
 // OnPath marks the ends that the job's traffic can cross.

@@ -309,7 +309,7 @@ func TestWalkAgreesWithFollowingEveryPath(t *testing.T) {
 		p := &propagation{w: w, m: m, now: now, then: then, at: make([]float64, len(m.Ends))}
 		p.longer = p.usual(job)
 		for i, on := range fabric.OnPath(m, job) {
-			if on {
+			if n, b := now.Of[i].WaitErr, then.Of[i].WaitErr; on && p.excess(i) > 2*math.Hypot(n, b) {
 				p.all += p.excess(i)
 				p.step(i, p.excess(i), 0)
 			}

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"math"
+
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -40,6 +42,12 @@ type Reading struct {
 	// Credits says that Told is time without a credit (InfiniBand), not pause;
 	// of the other end it is Tells.
 	Credits bool
+	// Room is how many times as long as the shortest ticks say Told can be at most, and
+	// Slack how many times as long as it is the one that is read may be: 0 or 1 where
+	// the length of a tick is known.
+	Room, Slack float64
+	// WaitErr is the standard error of Wait, by what its samples differ.
+	WaitErr float64
 	// Standing is the grids in which traffic stood here and it was free to send,
 	// Unmarked the part of them in which no packet was marked.
 	Standing int
@@ -54,7 +62,8 @@ type Reading struct {
 type trail struct {
 	tells, wait []float32
 	starved     []float32 // time without a credit
-	tick        tick
+	room        []float32 // how many times as long that can be at most; 0 where there was none
+	known       int       // grids in which the counter of it told; at its top it tells nothing
 }
 
 // standingSeconds of line rate in a queue make it a standing one: a couple of
@@ -131,7 +140,7 @@ func (m *Map) ReadEach(of Recording, s Span, each func(n int, fn func(slice, lo,
 			r.Of[i], r.trails[i] = sc.read(h, &m.Ends[i])
 		}
 	})
-	r.credit(of.Before)
+	r.credit(of.Before, grid)
 	r.infer(h, &scratch{first: first, grid: grid, n: n})
 	r.leaks(h, grid, n)
 	return r
@@ -197,7 +206,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	r := Reading{Cadence: cadence(h, e), Credits: e.credits()}
 	var count counter
 	var late mean
-	waited, waitSeen := 0.0, 0
+	waited, squares, waitSeen := 0.0, 0.0, 0
 	sc.util, sc.rutil, sc.standing = sc.util[:0], sc.rutil[:0], sc.standing[:0]
 	sc.hold(h, e)
 	for k := range sc.n {
@@ -223,6 +232,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		if known {
 			waitSeen++
 			waited += wait
+			squares += float64(max(wait, c.told) * max(wait, c.told))
 			if wait > 0.5 && c.told < 1-free {
 				sc.standing = append(sc.standing, c.tx/(1-c.told))
 			}
@@ -243,8 +253,12 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	sc.finish(&r)
 	r.Counts, r.MarkedLate = count.counts(), late.value()
 	if waitSeen > 0 {
-		r.Wait = max(waited/float64(waitSeen), r.Told)
+		n := float64(waitSeen)
+		r.Wait = max(waited/n, r.Told)
+		variance := max(0, squares/n-float64(r.Wait*r.Wait))
+		r.WaitErr = math.Sqrt(variance / max(1, n/max(1, r.Cadence*1e9/float64(sc.grid))-1))
 	}
+	r.Room = tr.longest()
 	return r, tr
 }
 
