@@ -48,3 +48,40 @@ func TestAFanThatStopsIsARiskBeforeAnyJobIsDegraded(t *testing.T) {
 		}
 	}
 }
+
+// heating is a host one of whose fans stops, and one of whose GPUs loses a quarter
+// of a degree of its margin each second from then on.
+const heating = `A fan stops, and a GPU comes near its limit.
+-- site --
+for 300s
+-- edges --
+rack:r0 contains node:h0
+node:h0 contains fan:h0/{0..3}
+node:h0 contains gpu:h0/{0..1}
+job:train runs node:h0 rank=0
+-- load --
+10s fan:h0/0 fan_speed_ratio 0.6x20 0.3x*
+10s fan:h0/{i=1..3} fan_speed_ratio 0.6x*
+5s gpu:h0/0 gpu_temperature_margin_celsius 20~0.2x*
+5s gpu:h0/1 gpu_temperature_margin_celsius 20~0.2x40 MARGIN
+-- steps --
+job:train job_step_seconds 3~1%x*
+-- want --
+no incident
+`
+
+func TestARiskSaysWhenItHurts(t *testing.T) {
+	falling := "19 17.7 16.5 15.2 14 12.7 11.5 10.2 9 7.7 6.5 5.2 4x*"
+	_, all := play(t, strings.NewReplacer("MARGIN", falling).Replace(heating))
+	wantHistory(t, all, "open risk fan-failure fan:h0/0 warning", "open risk fan-failure fan:h0/0 warning")
+	last := all[len(all)-1]
+	if !strings.Contains(last.Title, "gpu h0/1 throttles in ") || len(last.Claims) != 2 {
+		t.Fatalf("title %q, %d claims", last.Title, len(last.Claims))
+	}
+	claim := last.Claims[1]
+	if left := claim.Value / 0.25; claim.Metric != "gpu_temperature_margin_celsius" || left < 30 || left > 80 {
+		t.Errorf("%v of %s is left, which is %v s", claim.Value, claim.Metric, left)
+	}
+	_, all = play(t, strings.NewReplacer("MARGIN", "20~0.2x*").Replace(heating))
+	wantHistory(t, all, "open risk fan-failure fan:h0/0 warning")
+}

@@ -273,7 +273,7 @@ func (e *Engine) standRisk(s *supported, g telemetry.Time) {
 	switch {
 	case r != nil:
 		r.seen, r.incident.Updated = g, g
-		if !r.inherited && r.published.Revision > 0 {
+		if !r.inherited && r.published.Revision > 0 && (len(r.incident.Claims) > 1 || !e.soon(s, r.incident.Impact.Entities, g)) {
 			return // it was told, and nothing of it changes but its length
 		}
 		r.inherited = false
@@ -303,7 +303,7 @@ func (e *Engine) told(s *supported) bool {
 func (e *Engine) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
 	at, root := in.Root.Entity, risk.Entity
 	switch {
-	case in.Root.Confidence < sure:
+	case ofKind(in) < sure:
 		return false
 	case at == root:
 		return true

@@ -94,7 +94,11 @@ func (p *page) signature(s *explain.Signature) {
 	}
 	p.f("\n\nIt says: “%s”\n\n", s.Sentence)
 	if x := s.Precursor; x != nil {
-		p.f("Its clue %s, fully there, opens a risk before any job is degraded: “%s”\n\n", x.Clue, x.Sentence)
+		p.f("Its clue %s, fully there, opens a risk before any job is degraded: “%s”", x.Clue, x.Sentence)
+		if x.Until != "" {
+			p.f(" The risk says when the first %s behind its root reaches 0, at the rate at which it falls.", x.Until)
+		}
+		p.f("\n\n")
 	}
 	p.f("| clue | of | none | full | for | against | why |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range s.Clues {

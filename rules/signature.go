@@ -14,9 +14,9 @@ type parsed struct {
 	file string
 	at   struct {
 		name, family, doc, sentence, precursor at
-		roots, clues, needs         []at
-		whys, texts                 []at
-		readings                    []readingAt
+		roots, clues, needs                    []at
+		whys, texts                            []at
+		readings                               []readingAt
 	}
 	silent, fires int // scenarios beside it
 	// weighed says that the prior is known, and clueWeighed the same of each clue's
@@ -92,6 +92,14 @@ func (r *reader) precursor(n *yaml.Node, s *parsed) {
 	r.mapping(n, "precursor", []field{
 		{"clue", true, func(n *yaml.Node) { s.Precursor.Clue = r.text(n, "clue") }},
 		{"sentence", true, func(n *yaml.Node) { s.Precursor.Sentence = r.text(n, "sentence") }},
+		{"until", false, func(n *yaml.Node) { r.until(n, s.Precursor) }},
+	})
+}
+
+func (r *reader) until(n *yaml.Node, p *explain.Precursor) {
+	r.mapping(n, "until", []field{
+		{"metric", true, func(n *yaml.Node) { p.Until = telemetry.MetricName(r.text(n, "metric")) }},
+		{"then", true, func(n *yaml.Node) { p.Then = r.text(n, "then") }},
 	})
 }
 

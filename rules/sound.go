@@ -104,6 +104,9 @@ func (r *reader) soundPrecursor(s *parsed, v vocabulary) {
 	case c.Reading == nil || c.Reading.Metric == "" || c.Reading.Of != explain.OfRoot || !slices.Contains([]explain.Take{explain.TakeNow, explain.TakeShift, explain.TakeRatio}, c.Reading.Take):
 		r.fail(s.at.precursor, "precursor: clue %s must read now, shift or ratio of a metric of the root", c.Name)
 	}
+	if _, known := v.catalogue.Lookup(s.Precursor.Until); s.Precursor.Until != "" && !known {
+		r.fail(s.at.precursor, "precursor: until: unknown metric %q", s.Precursor.Until)
+	}
 	r.words(s.at.precursor, "sentence", s.Precursor.Sentence, s.vocabulary(v), "root", "node")
 }
 

@@ -10,7 +10,7 @@ func evidence() []MetricName {
 	var out []MetricName
 	for _, name := range strings.Fields(`
 		gpu_engine_active_ratio gpu_sm_active_ratio gpu_tensor_active_ratio gpu_dram_active_ratio
-		gpu_sm_clock_hertz gpu_memory_clock_hertz gpu_temperature_celsius gpu_memory_temperature_celsius
+		gpu_sm_clock_hertz gpu_memory_clock_hertz gpu_temperature_celsius gpu_temperature_margin_celsius gpu_memory_temperature_celsius
 		gpu_power_watts gpu_power_limit_watts gpu_clock_event_reasons
 		gpu_throttle_power_seconds_total gpu_throttle_thermal_seconds_total gpu_throttle_brake_seconds_total
 		gpu_ecc_correctable_errors_total gpu_ecc_uncorrectable_errors_total gpu_pcie_replays_total

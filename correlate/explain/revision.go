@@ -18,11 +18,12 @@ const (
 
 // Differs reports whether next says something that the published revision did
 // not: state, kind, severity, root entity, signature, the set of jobs, a blind
-// spot, or a value out of its band.
+// spot, of a risk that it is known when it hurts, or a value out of its band.
 func Differs(published, next *Incident) bool {
 	return published.State != next.State || published.Kind != next.Kind || published.Severity != next.Severity ||
 		published.Root.Entity != next.Root.Entity || published.Root.Signature != next.Root.Signature ||
 		outOfBand(published.Root.Confidence, next.Root.Confidence, confidenceBand) ||
+		published.Kind == KindRisk && len(published.Claims) != len(next.Claims) ||
 		!slices.Equal(published.BlindSpots, next.BlindSpots) || jobsDiffer(published.Impact.Jobs, next.Impact.Jobs)
 }
 

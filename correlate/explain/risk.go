@@ -21,6 +21,24 @@ type Trouble struct {
 	// they run on that do, in identity order.
 	Threatened []telemetry.Entity
 	Entities   []telemetry.Entity
+	// Left is when the first of what stands behind the root is degraded; nil where
+	// that is not known.
+	Left *Left
+}
+
+// Left is a gauge that falls to 0: what it was at a time, per second how fast it
+// falls, and the standard error of that.
+type Left struct {
+	Series    telemetry.Series
+	At        telemetry.Time
+	Value     float64
+	Fall, Err float64
+}
+
+// Seconds until it is 0, and their standard error.
+func (l *Left) Seconds() (s, err float64) {
+	s = max(0, l.Value) / l.Fall
+	return s, float64(s * l.Err / l.Fall)
 }
 
 // Heeds returns the clues without which a signature is not considered: those
@@ -92,9 +110,13 @@ func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
 	in.Alternatives, in.Contributors, in.RuledOut, in.BlindSpots = []Alternative{}, []Contributor{}, []RuledOut{}, []BlindSpot{}
 	in.Impact = Impact{Jobs: []JobImpact{}, Entities: append([]telemetry.Entity{}, x.Entities...)}
 	in.Chain = []Link{t.seen(x)}
-	in.Claims, in.Related = []Claim{t.riskClaim(x)}, []Related{}
+	in.Claims, in.Related = append([]Claim{t.riskClaim(x)}, t.leftClaims(x)...), []Related{}
 	in.Actions = t.actions(ev, best)
 	in.Title = fmt.Sprintf("%s since %s ± %.0f s", risked(x), middle(x.Onset).Clock(), uncertainty(x.Onset)) + toCause + t.threat(in, ev, best)
+	if l := x.Left; l != nil {
+		s, err := l.Seconds()
+		in.Title = fmt.Sprintf("%s %s %s in %.0f ± %.0f s if nothing is done.", in.Title, spoken(l.Series.Entity), x.Signature.Precursor.Then, s, err)
+	}
 	in.Severity = SeverityWarning
 	if x.Signature.Name == leak {
 		in.Severity = SeverityCritical
@@ -114,6 +136,19 @@ func (t *Teller) riskClaim(x *Trouble) Claim {
 	link, before := t.seen(x), round(x.Before, 6)
 	return Claim{Text: link.Why, Value: round(x.Now, 6), Unit: link.Unit, Entity: x.Seen.Entity, Metric: x.Seen.Metric,
 		From: x.Onset.Earliest, To: x.Onset.Latest, Baseline: &before}
+}
+
+// leftClaims are the series that show when something is degraded.
+func (t *Teller) leftClaims(x *Trouble) []Claim {
+	l := x.Left
+	if l == nil {
+		return nil
+	}
+	c := Claim{Text: fmt.Sprintf("it falls by %.2g a second", l.Fall), Value: round(l.Value, 6), Entity: l.Series.Entity, Metric: l.Series.Metric, From: x.Onset.Earliest, To: l.At}
+	if m, ok := t.Catalogue.Lookup(l.Series.Metric); ok {
+		c.Unit = m.Unit
+	}
+	return []Claim{c}
 }
 
 // leak is the signature whose risk is critical (design A5).

@@ -47,6 +47,10 @@ type Signature struct {
 type Precursor struct {
 	Clue     string
 	Sentence string
+	// Until, if any, is a gauge of what stands on the hosts behind the root that
+	// reaches 0 when jobs are degraded, and Then what it does then, after its name.
+	Until telemetry.MetricName
+	Then  string
 }
 
 // Foretells returns the clue of the precursor; nil where there is none.
