@@ -64,7 +64,7 @@ func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 		c.beside.absent++
 	}
 	b, wanted := c.beside, besideAgreed
-	if next.Root.Confidence < surely {
+	if ofKind(next) < surely {
 		wanted = besideUnsure
 	}
 	switch {

@@ -99,10 +99,14 @@ const (
 func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	c := &incidentCase{job: j.Entity}
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
-	span := fabric.Span{From: onset.Add(-baselineGrids * e.cfg.Grid), To: onset}
-	c.before = fabric.Keep(e.fabricMap().ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid}, span, e.cfg.ForEach))
-	c.hosts = e.hostsBefore(j.Entity, h.Onset.Earliest)
+	span := e.spanBefore(onset)
 	c.saves, c.told = e.savesBefore(j.Entity, h.Onset.Earliest), e.toldBefore(j.Entity, h.Onset.Earliest)
+	if s, was := e.recalled(j.Entity, onset); s != nil {
+		c.before, c.hosts, c.standing = s.before, slices.Clone(was.hosts), was.standing
+		return c
+	}
+	c.before = e.fabricBefore(span)
+	c.hosts = e.hostsBefore(j.Entity, h.Onset.Earliest)
 	e.shares(c, span, h.Usual)
 	e.keepSymptoms(c, span)
 	return c

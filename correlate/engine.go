@@ -58,6 +58,7 @@ type Engine struct {
 	plan     *symptom.Plan     // what the signatures want read; not state
 	drawn    drawing
 	cases    []*incidentCase // open, by job
+	usual    []usualState    // of jobs that tell seldom, oldest first
 	tenants  []tenant
 	counted  uint64 // the topology generation of the last census
 	censused bool

@@ -37,6 +37,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 		e.follow(c, g)
 	}
 	e.judgeRisks(g)
+	e.keepUsual(g)
 	e.sweep(g)
 	e.fileUsage(g)
 	slices.SortStableFunc(e.out.Incidents, byTimeJobID)

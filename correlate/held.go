@@ -216,7 +216,7 @@ func (h *held) take(hurt *jobs.Hurt) {
 func (e *Engine) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	h := &c.held
 	if h.times < settledAfter {
-		answers := explain.JudgeBeside(e.cfg.Signatures, explain.Candidates(ev), ev.Unnamed(), explain.Wide)
+		answers := explain.JudgeBeside(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), explain.Wide)
 		if answers[0].Entity != best.Entity || !ev.Certainly(answers) {
 			*h = held{}
 			return

@@ -16,8 +16,8 @@ const (
 	// publishAt is how sure an answer must be for a root to be named, and
 	// publishAtOnce how sure for one look to be enough.
 	publishAt, publishAtOnce = 0.5, 0.9
-	// publishLooks in a row must agree on a root that is not that sure.
-	publishLooks = 2
+	// publishAfter is how long a root that is not that sure must have been the likeliest.
+	publishAfter = telemetry.Duration(5e9)
 	// margin is how many times as likely as the named root another must be to take
 	// its place.
 	margin = 2.0
@@ -30,7 +30,7 @@ const (
 type naming struct {
 	root  place
 	rival place
-	looks int            // in a row at which the rival was the likeliest
+	lead  telemetry.Time // since when the rival has been the likeliest
 	since telemetry.Time // the first look
 }
 
@@ -54,16 +54,15 @@ func (n *naming) choose(answers []explain.Answer, g telemetry.Time) ([]explain.A
 	}
 	best := &answers[0]
 	if placeOf(best) == n.root {
-		n.rival, n.looks = place{}, 0
+		n.rival = place{}
 		return answers, true
 	}
 	if placeOf(best) != n.rival {
-		n.rival, n.looks = placeOf(best), 0
+		n.rival, n.lead = placeOf(best), g
 	}
-	n.looks++
 	at := slices.IndexFunc(answers, func(a explain.Answer) bool { return placeOf(&a) == n.root })
 	if n.admits(answers, g) {
-		n.root, n.rival, n.looks = placeOf(best), place{}, 0
+		n.root, n.rival = placeOf(best), place{}
 		return answers, true
 	}
 	if at > 0 {
@@ -73,39 +72,41 @@ func (n *naming) choose(answers []explain.Answer, g telemetry.Time) ([]explain.A
 }
 
 // admits reports whether the first of the answers is to be named. What it is
-// counts, wherever it is: between a row and its air handler little may decide.
+// counts, wherever it is: between a row and its air handler little may decide. So
+// does where it is, whatever it is called.
 func (n *naming) admits(answers []explain.Answer, g telemetry.Time) bool {
 	best := &answers[0]
-	likely := kind(answers, best.Name())
+	here := sum(answers, func(a *explain.Answer) bool { return a.Entity == best.Entity })
+	likely, settled := max(here, kind(answers, best.Name())), g.Sub(n.lead) >= publishAfter
 	switch {
 	case !n.named() && g.Sub(n.since) >= investigateFor:
 		return true
 	case best.Signature == nil:
 		return false
 	case !n.named():
-		return best.Confidence >= publishAtOnce || likely >= publishAt && n.looks >= publishLooks
+		return best.Confidence >= publishAtOnce || likely >= publishAt && settled
 	case n.root.signature == explain.Unknown:
-		return n.looks >= publishLooks
-	case n.root.signature == best.Name():
-		held := 0.0
-		for i := range answers {
-			if placeOf(&answers[i]) == n.root {
-				held = answers[i].Confidence
-			}
-		}
-		return best.Confidence >= float64(margin*held) && n.looks >= publishLooks
+		return settled
+	case n.root.entity == best.Entity:
+		return settled && likely >= publishAt && kind(answers, best.Name()) >= float64(margin*kind(answers, n.root.signature))
 	}
-	return likely >= publishAt && likely >= float64(margin*kind(answers, n.root.signature)) && n.looks >= publishLooks
+	there := sum(answers, func(a *explain.Answer) bool { return a.Entity == n.root.entity })
+	return settled && likely >= publishAt && here >= float64(margin*there)
 }
 
 // kind is how sure answers are of a signature, wherever it is.
-func kind(answers []explain.Answer, signature string) (sum float64) {
+func kind(answers []explain.Answer, signature string) float64 {
+	return sum(answers, func(a *explain.Answer) bool { return a.Name() == signature })
+}
+
+// sum is how sure the answers are that have a name and of which something is so.
+func sum(answers []explain.Answer, so func(*explain.Answer) bool) (all float64) {
 	for i := range answers {
-		if answers[i].Name() == signature {
-			sum += answers[i].Confidence
+		if a := &answers[i]; a.Signature != nil && so(a) {
+			all += a.Confidence
 		}
 	}
-	return sum
+	return all
 }
 
 func (n *naming) snapshot(k *snapshot.Codec) {
@@ -113,6 +114,6 @@ func (n *naming) snapshot(k *snapshot.Codec) {
 		k.Entity(&p.entity)
 		k.String(&p.signature)
 	}
-	k.Int(&n.looks)
+	k.Time(&n.lead)
 	k.Time(&n.since)
 }

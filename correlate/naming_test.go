@@ -30,7 +30,7 @@ func TestNamingChooses(t *testing.T) {
 		named []string // after each look; "" is none, j unknown
 	}{
 		"sure at once":              {[][]explain.Answer{look("a", 0.95)}, []string{"a"}},
-		"likely at two looks":       {[][]explain.Answer{look("a", 0.6), look("a", 0.6)}, []string{"", "a"}},
+		"likely for five seconds":   {[][]explain.Answer{look("a", 0.6), look("a", 0.6)}, []string{"", "a"}},
 		"two that alternate":        {[][]explain.Answer{look("a", 0.6), look("b", 0.6), look("a", 0.6)}, []string{"", "", ""}},
 		"not twice as likely":       {[][]explain.Answer{look("a", 0.95), look("b", 0.55, "a", 0.4), look("b", 0.55, "a", 0.4)}, []string{"a", "a", "a"}},
 		"twice as likely, once":     {[][]explain.Answer{look("a", 0.95), look("b", 0.9, "a", 0.05), look("a", 0.9)}, []string{"a", "a", "a"}},
@@ -41,7 +41,7 @@ func TestNamingChooses(t *testing.T) {
 	} {
 		var n naming
 		for i, answers := range c.looks {
-			n.choose(answers, telemetry.Time(i)*1e9)
+			n.choose(answers, telemetry.Time(i)*telemetry.Time(publishAfter))
 			if got := n.root.entity.Name; got != c.named[i] {
 				t.Errorf("%s: after look %d %q, want %q", name, i+1, got, c.named[i])
 			}
@@ -59,7 +59,7 @@ func TestNamingPublishesTheLikeliestAfterHalfAMinute(t *testing.T) {
 		t.Errorf("after half a minute: %+v", n.root)
 	}
 	n.choose(look("a", 0.6), 2+telemetry.Time(investigateFor))
-	n.choose(look("a", 0.6), 3+telemetry.Time(investigateFor))
+	n.choose(look("a", 0.6), 2+telemetry.Time(investigateFor+publishAfter))
 	if n.root.entity.Name != "a" {
 		t.Errorf("a name that came later: %+v", n.root)
 	}

@@ -59,6 +59,7 @@ func (e *Engine) code(c *snapshot.Codec) {
 	c.U64(&e.counted)
 	snapshot.List(c, &e.cases, 64, codeCase)
 	snapshot.List(c, &e.past, 64, codeCase)
+	snapshot.List(c, &e.usual, 64, func(c *snapshot.Codec, s *usualState) { s.snapshot(c) })
 	snapshot.List(c, &e.paced, 32, codePacer)
 	c.Bool(&e.inheriting)
 	snapshot.List(c, &e.held, 64, func(c *snapshot.Codec, in *explain.Incident) { in.Snapshot(c) })

@@ -16,9 +16,33 @@ func (e *Engine) candidates(ev *explain.Evidence) []explain.Candidate {
 	cands := explain.Candidates(ev)
 	for i := range cands {
 		cands[i].Stands = e.standing(cands[i].Entity, ev.Job)
+		e.gauged(&cands[i])
 	}
 	accuse(ev, explain.Odd(cands))
 	return cands
+}
+
+// gauged adds to a candidate's values what gauges of it that left their range say, of
+// which the job's own time shows nothing: a meter that is read twice a minute.
+func (e *Engine) gauged(c *explain.Candidate) {
+	for i := range e.signalled {
+		s := &e.signalled[i]
+		if s.kind != stepSignal || s.series.Entity != c.Entity {
+			continue
+		}
+		for k := range e.cfg.Signatures {
+			clue := e.cfg.Signatures[k].Foretells()
+			if clue == nil {
+				continue
+			}
+			if _, seen := c.Values[clue.Key()]; seen {
+				continue
+			}
+			if x, ok := s.read(clue.Reading); ok {
+				c.Values[clue.Key()] = x
+			}
+		}
+	}
 }
 
 // study returns the answers to a case's evidence and, where the configuration

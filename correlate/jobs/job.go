@@ -229,6 +229,16 @@ func (j *Job) told(gap, x float64) int {
 	return int(min(max(1, gap/x+0.5), maxTold))
 }
 
+// Between is how far apart what the job tells of its steps usually is; 0 where that
+// is not known yet.
+func (j *Job) Between() telemetry.Duration {
+	x, ok := j.Usual()
+	if !ok {
+		return 0
+	}
+	return telemetry.Duration(float64(x*float64(j.each())) * 1e9)
+}
+
 // each is how many steps a report of the job usually stands for.
 func (j *Job) each() int {
 	if len(j.gaps.lengths) == 0 {

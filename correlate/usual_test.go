@@ -1,0 +1,42 @@
+package correlate_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// seldomTold is a job whose steps take 70 s, of which the one that begins at 980 s
+// is the first that takes longer: a GPU lowers its clock. Two such steps later the
+// window has forgotten what the clock was.
+const seldomTold = `Long steps; a GPU lowers its clock.
+-- site --
+for 1400s
+-- edges --
+job:train runs gpu:n{i=0..3}/0 rank={i}
+job:train runs gpu:n{i=0..3}/1 rank={i+4}
+-- load --
+1s gpu:n{0..3}/{0..1} gpu_sm_clock_hertz 1.9e9~1%x*
+1s gpu:n{0..3}/{0..1} gpu_engine_active_ratio 0.99~1%x*
+1s gpu:n{0..3}/{0..1} gpu_clock_event_reasons 0x*
+1s gpu:n{0..3}/{0..1} gpu_power_watts 600~1%x*
+but 1s gpu:n1/0 gpu_sm_clock_hertz 1.9e9~1%x980 1.7e9~1%x*
+but 1s gpu:n1/0 gpu_power_watts 600~1%x980 450~1%x*
+-- steps --
+job:train job_step_seconds 70~2%x14 75~2%x*
+-- want --
+no incident
+`
+
+func TestWhatWasBeforeALateKnownHurtIsKept(t *testing.T) {
+	_, all := play(t, seldomTold)
+	if len(all) == 0 {
+		t.Fatal("nothing is told")
+	}
+	last := all[len(all)-1]
+	if late := last.Opened.Sub(last.Onset.Earliest); late < 190e9 {
+		t.Fatalf("known %v after its onset: the window still holds what was before", late)
+	}
+	if last.Root.Entity.String() != "gpu:n1/0" || !strings.Contains(last.Title, "clock") {
+		t.Errorf("%s at %s: %s", last.Root.Signature, last.Root.Entity, last.Title)
+	}
+}
