@@ -5,13 +5,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/replay"
+	"github.com/quintet-dc/quintet/replay/evaluation"
 	"github.com/quintet-dc/quintet/replay/score"
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/rules/fitting"
@@ -34,12 +37,21 @@ const (
 	// healthyWeight is what a recording's judgements without a fault count, all
 	// together, beside 1 for those with one.
 	healthyWeight = 0.5
+	// usualSet is the number of recordings of a set whose judgements count as they are.
+	usualSet = 100
 )
 
 // fitted is a recording's labelled judgements.
 type fitted struct {
 	path     string
 	examples []fitting.Example
+}
+
+// weigh multiplies what each judgement counts.
+func (f *fitted) weigh(by float64) {
+	for i := range f.examples {
+		f.examples[i].Weight *= by
+	}
 }
 
 // weights fits and writes the weights of signatures.
@@ -49,18 +61,20 @@ func (c *learnCommand) weights(sh *shell) error {
 		return err
 	}
 	sigs := explain.Compile(set.Signatures)
-	var paths []string
-	for _, dir := range c.Dirs {
-		found, err := recordings(dir)
-		if err != nil {
-			return fmt.Errorf("learn: %w", err)
-		}
-		paths = append(paths, found...)
+	config, err := engineConfig(1)
+	if err != nil {
+		return err
 	}
-	all, err := c.study(sh, set, sigs, paths)
+	config.Correlate.Signatures = set.Signatures
+	all, err := c.studySets(sh, config, sigs)
 	if err != nil {
 		return fmt.Errorf("learn: %w", err)
 	}
+	wanted, err := studyScenarios(sh, replay.RunConfig{Engine: config}, sigs)
+	if err != nil {
+		return fmt.Errorf("learn: %w", err)
+	}
+	all = append(all, wanted...)
 	var train, left []fitting.Example
 	for _, f := range all {
 		if c.Leave != "" && strings.Contains(f.path, c.Leave) {
@@ -88,13 +102,36 @@ func (c *learnCommand) weights(sh *shell) error {
 	return writeWhole(c.Weights, func(w *bufio.Writer) error { return rules.WriteWeights(w, header, sigs) })
 }
 
-// study replays recordings and labels what was judged in them.
-func (c *learnCommand) study(sh *shell, set rules.Set, sigs []explain.Signature, paths []string) ([]fitted, error) {
-	config, err := engineConfig(1)
-	if err != nil {
-		return nil, err
+// studySets replays every set. Sites differ more than the recordings of one site do:
+// a set of four times as many recordings counts twice as much.
+func (c *learnCommand) studySets(sh *shell, config engine.Config, sigs []explain.Signature) ([]fitted, error) {
+	var all []fitted
+	for _, set := range c.Dirs {
+		pattern, factors, err := evaluation.CutCoarsen(set)
+		if err != nil {
+			return nil, err
+		}
+		paths, err := recordings(pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range factors {
+			one, err := c.study(sh, config, sigs, paths, k)
+			if err != nil {
+				return nil, err
+			}
+			for i := range one {
+				one[i].weigh(math.Sqrt(usualSet / float64(len(paths)*len(factors))))
+			}
+			all = append(all, one...)
+		}
 	}
-	config.Correlate.Signatures = set.Signatures
+	return all, nil
+}
+
+// study replays recordings, with every K-th sample kept, and labels what was judged
+// in them.
+func (c *learnCommand) study(sh *shell, config engine.Config, sigs []explain.Signature, paths []string, coarsen int) ([]fitted, error) {
 	out := make([]fitted, len(paths))
 	errs := make([]error, len(paths))
 	line := newProgress(sh.err, "learn")
@@ -107,21 +144,17 @@ func (c *learnCommand) study(sh *shell, set rules.Set, sigs []explain.Signature,
 		wait.Add(1)
 		go func() {
 			defer func() { <-turns; wait.Done() }()
-			out[i], errs[i] = studyOne(sh, replay.RunConfig{Engine: config}, sigs, path)
+			out[i], errs[i] = studyOne(sh, replay.RunConfig{Engine: config}, sigs, path, coarsen)
 		}()
 	}
 	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	wanted, err := studyScenarios(sh, replay.RunConfig{Engine: config}, sigs)
-	return append(out, wanted...), err
+	return out, errors.Join(errs...)
 }
 
 // studyOne replays one recording.
-func studyOne(sh *shell, c replay.RunConfig, sigs []explain.Signature, path string) (fitted, error) {
+func studyOne(sh *shell, c replay.RunConfig, sigs []explain.Signature, path string, coarsen int) (fitted, error) {
 	out := fitted{path: path}
-	rec, err := replay.Open(path, replay.OpenConfig{})
+	rec, err := replay.Open(path, replay.OpenConfig{Coarsen: coarsen})
 	if err != nil {
 		return out, err
 	}

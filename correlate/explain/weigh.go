@@ -137,9 +137,12 @@ func JudgeBeside(sigs []Signature, cands []Candidate, unknown Unnamed, keep int)
 	return ranked(append([]Answer{{Entity: unknown.Entity, Score: unknown.Score}}, weighed(sigs, cands)...), keep)
 }
 
-// weighed weighs every signature for every candidate.
+// weighed weighs every signature for every candidate. A signature's prior is that
+// of the fault being anywhere: its candidates share it, so that one of many has to
+// stand out further than one of few.
 func weighed(sigs []Signature, cands []Candidate) []Answer {
 	var answers []Answer
+	among := map[*Signature]int{}
 	for _, c := range cands {
 		for i := range sigs {
 			s := &sigs[i]
@@ -147,12 +150,19 @@ func weighed(sigs []Signature, cands []Candidate) []Answer {
 				continue
 			}
 			if score, missing, ok := s.Weigh(c.Entity.Kind, c.Values); ok {
+				among[s]++
 				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, Signature: s, Values: c.Values, Score: score + s.Offset(&c), Missing: missing})
 			}
 		}
 	}
+	for i := range answers {
+		answers[i].Score += Share(among[answers[i].Signature])
+	}
 	return answers
 }
+
+// Share is the log-odds that remain for each of n candidates of one signature.
+func Share(n int) float64 { return -stats.Log(float64(n)) }
 
 // ranked orders answers, the most likely first, says how sure each is, and keeps
 // some.

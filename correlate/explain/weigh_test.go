@@ -195,7 +195,7 @@ func TestConfidenceRisesWithEachClue(t *testing.T) {
 }
 
 func TestBothEndsOfALinkAreOneAnswer(t *testing.T) {
-	s := []explain.Signature{signature("slow-link", 0, explain.Clue{Measure: "x", Full: 1, For: 2, Against: -2})}
+	s := []explain.Signature{signature("slow-link", math.Log(3), explain.Clue{Measure: "x", Full: 1, For: 2, Against: -2})}
 	a, z, other := entity("port:leaf0/s0"), entity("port:spine0/l0"), entity("port:leaf0/s1")
 	cands := []explain.Candidate{
 		{Entity: a, Peer: z, Values: explain.Values{"x": 0.5}},

@@ -28,7 +28,7 @@ const (
 // :coarsen=K,K…, and returns one set for each factor. The sets of a factor above
 // 1 are named NAME/xK.
 func ParseSet(text string) ([]Set, error) {
-	body, factors, err := cutCoarsen(text)
+	body, factors, err := CutCoarsen(text)
 	if err != nil {
 		return nil, fmt.Errorf("set %q: %w", text, err)
 	}
@@ -73,8 +73,8 @@ func ParseSets(texts []string) ([]Set, error) {
 	return out, nil
 }
 
-// cutCoarsen splits the factors off a set; 1 where none are stated.
-func cutCoarsen(text string) (body string, factors []int, err error) {
+// CutCoarsen splits the factors off a set; 1 where none are stated.
+func CutCoarsen(text string) (body string, factors []int, err error) {
 	body, list, ok := strings.Cut(text, coarsenSuffix)
 	if !ok {
 		return body, []int{1}, nil

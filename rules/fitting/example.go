@@ -59,6 +59,13 @@ func NewExample(sigs []explain.Signature, j *explain.Judgement, l Label) Example
 			x.rows = append(x.rows, r)
 		}
 	}
+	among := map[int]int{}
+	for _, r := range x.rows {
+		among[r.signature]++
+	}
+	for i := range x.rows {
+		x.rows[i].offset += explain.Share(among[x.rows[i].signature])
+	}
 	right := both
 	if len(right) == 0 {
 		right = places

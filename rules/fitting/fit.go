@@ -65,6 +65,7 @@ func (l layout) write(sigs []explain.Signature, w []float64) {
 func Fit(sigs []explain.Signature, examples []Example, o Options) (before, after float64) {
 	l, size := layOut(sigs)
 	start := l.read(sigs)
+	l.order(sigs, start)
 	w := append([]float64(nil), start...)
 	var total float64
 	for _, x := range examples {
