@@ -346,7 +346,7 @@ func TestValuesAsJSON(t *testing.T) {
 // are the first of its curves.
 func TestSeriesOfClaimsFirst(t *testing.T) {
 	p := record(t, "slownic-2")
-	p.until(152e9)
+	p.until(165e9) // when the root is named
 	in := p.incident()
 	if len(in.Claims) < 2 {
 		t.Fatalf("%d claims", len(in.Claims))
