@@ -55,7 +55,7 @@ func named(t *testing.T, what string, d due) {
 	}
 	listen, program := freeAddress(t), programIn(t, t.TempDir())
 	told := lines(t, exec.CommandContext(t.Context(), program, "demo", "--seed", "3", "--listen", listen, "--fault", what, "--after", "75s"))
-	wait(t, told, "lab: ", 3*time.Minute) // it is struck
+	wait(t, told, "  struck  ", 3*time.Minute) // it is struck
 	began, first := time.Now(), ""
 	for limit := began.Add(demoLasts); time.Now().Before(limit); pause(t.Context(), time.Second) {
 		open, err := incidentsOf(t.Context(), http.DefaultClient, "http://"+listen+"/", "?state=open")
