@@ -14,7 +14,7 @@ TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),t
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: all build run test quick peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
+.PHONY: all build run test quick peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds crosscheck ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
 
 all: build
 
@@ -156,13 +156,21 @@ ablation: build
 	bin/quintet score --set '$(SITEB)' --set '$(ROCE)' --set lab:standard $(WORLDS) --ablate $(or $(PARTS),topology,peers,signatures,own) $(SETFLAGS)
 
 # Fits the weights of signatures to labelled recordings: those beside a checkout or
-# in testdata/, a hundred worlds of the simulated site, and whatever FIT names. The
-# committed weights were fitted to more (the file says to what).
+# in testdata/, also coarser, worlds of the simulated site, sites of the second
+# simulator, and whatever FIT names. The file says what it was fitted to.
 FITTED := bin/fit
 weights: build
-	bin/quintet lab --worlds all --seeds 1-$(or $(SEEDS),10) --gpus 64 -o $(FITTED)
-	bin/quintet learn --weights rules/signatures/weights.yaml --force --from '$(or $(FROM),worlds of tuning seeds 1 to $(or $(SEEDS),10) and the recordings beside the checkout)' \
-		'$(lastword $(subst =, ,$(SITEB)))' '$(lastword $(subst =, ,$(ROCE)))' '$(FITTED)/*' $(FIT)
+	bin/quintet lab --worlds all --seeds 1-$(or $(SEEDS),10) --gpus 64 -o $(FITTED)/worlds
+	for kind in ib roce; do bin/quintet lab --crosscheck $$kind --seeds 1-$(or $(SITES),60) -o $(FITTED)/$$kind || exit; done
+	bin/quintet learn --weights rules/signatures/weights.yaml --force --from '$(or $(FROM),worlds of tuning seeds 1 to $(or $(SEEDS),10), crosscheck sites of seeds 1 to $(or $(SITES),60), and the recordings beside the checkout, also coarser)' \
+		'$(lastword $(subst =, ,$(SITEB))):coarsen=1,3,10' '$(lastword $(subst =, ,$(ROCE))):coarsen=1,10' \
+		'$(FITTED)/worlds/*' '$(FITTED)/ib/*:coarsen=1,3' '$(FITTED)/roce/*:coarsen=1,3' $(FIT)
+
+# Sites of the second simulator, on seeds that nothing was tuned on.
+UNSEEN := bin/unseen
+crosscheck: build
+	for kind in ib roce; do bin/quintet lab --crosscheck $$kind --seeds $(or $(RANGE),3001-3060) -o $(UNSEEN)/$$kind || exit; done
+	bin/quintet score --set 'crosscheck-ib=$(UNSEEN)/ib/*:coarsen=1,3' --set 'crosscheck-roce=$(UNSEEN)/roce/*:coarsen=1,3' $(SETFLAGS)
 
 # Thirty days of healthy noise in which benign look-alikes come and go. It goes
 # on where it was broken off.
