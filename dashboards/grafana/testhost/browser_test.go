@@ -29,7 +29,7 @@ func TestTheFrontEndInABrowser(t *testing.T) {
 	}
 	t.Cleanup(p.stop)
 	url := quintet(t)
-	opened(t, url)
+	named(t, url)
 	web := httptest.NewServer(newHost(p, url).handler(http.Dir("out"), http.Dir("../dist")))
 	t.Cleanup(web.Close)
 	cmd := exec.CommandContext(t.Context(), "node", "build/browser.mjs", web.URL)
@@ -42,12 +42,18 @@ func TestTheFrontEndInABrowser(t *testing.T) {
 	}
 }
 
-// opened waits until Quintet tells of an incident.
-func opened(t *testing.T, url string) {
+// named waits until Quintet tells of an incident and its cause.
+func named(t *testing.T, url string) {
 	t.Helper()
-	select {
-	case <-listen(t, url):
-	case <-time.After(2 * time.Minute):
-		t.Fatal("no incident opens")
+	incidents, late := listen(t, url), time.After(2*time.Minute)
+	for {
+		select {
+		case in := <-incidents:
+			if in.named {
+				return
+			}
+		case <-late:
+			t.Fatal("no cause of an incident is named")
+		}
 	}
 }

@@ -92,10 +92,11 @@ func quintet(t *testing.T) string {
 	}
 }
 
-// told is an incident and when somebody heard of it.
+// told is an incident, whether its cause was named, and when somebody heard of it.
 type told struct {
-	id string
-	at time.Time
+	id    string
+	named bool
+	at    time.Time
 }
 
 // listen hears Quintet's own stream, from its first incident on.
@@ -116,9 +117,12 @@ func listen(t *testing.T, url string) <-chan told {
 				incident = name == "incident"
 			}
 			if body, ok := strings.CutPrefix(line, "data: "); ok && incident {
-				var i struct{ ID string }
+				var i struct {
+					ID   string
+					Root *struct{ Signature string }
+				}
 				if json.Unmarshal([]byte(body), &i) == nil {
-					out <- told{i.ID, time.Now()}
+					out <- told{i.ID, i.Root != nil, time.Now()}
 				}
 			}
 		}
