@@ -14,7 +14,7 @@ TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),t
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: all build run test quick peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds crosscheck ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
+.PHONY: all build run test quick peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
 
 all: build
 
@@ -166,11 +166,14 @@ weights: build
 		'$(lastword $(subst =, ,$(SITEB))):coarsen=1,3,10' '$(lastword $(subst =, ,$(ROCE))):coarsen=1,10' \
 		'$(FITTED)/worlds/*' '$(FITTED)/ib/*:coarsen=1,3' '$(FITTED)/roce/*:coarsen=1,3' $(FIT)
 
-# Sites of the second simulator, on seeds that nothing was tuned on.
+# The table of docs/accuracy-sets.md: sites and worlds of both simulators on seeds
+# that nothing was tuned on, beside the recordings beside a checkout.
 UNSEEN := bin/unseen
-crosscheck: build
+unseen: build
+	bin/quintet lab --worlds all --seeds 1001-1010 --gpus 64 -o $(UNSEEN)/worlds
 	for kind in ib roce; do bin/quintet lab --crosscheck $$kind --seeds $(or $(RANGE),3001-3060) -o $(UNSEEN)/$$kind || exit; done
-	bin/quintet score --set 'crosscheck-ib=$(UNSEEN)/ib/*:coarsen=1,3' --set 'crosscheck-roce=$(UNSEEN)/roce/*:coarsen=1,3' $(SETFLAGS)
+	bin/quintet score --set '$(SITEB):coarsen=1,3,10,30' --set '$(ROCE):coarsen=1,3,10,30' --set 'worlds=$(UNSEEN)/worlds/*/*' \
+		--set 'crosscheck-ib=$(UNSEEN)/ib/*:coarsen=1,3' --set 'crosscheck-roce=$(UNSEEN)/roce/*:coarsen=1,3' $(SETFLAGS)
 
 # Thirty days of healthy noise in which benign look-alikes come and go. It goes
 # on where it was broken off.
