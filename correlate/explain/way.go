@@ -97,11 +97,18 @@ func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 // something is to be shown.
 const lastResort = 0.1
 
-// absent says that a clue is met where a level is low: no reason of heat, no
-// error. It says what the trouble is not.
+// absent says that a clue is met where nothing changed or a level is low: the power
+// limit is what it was, no reason of heat, no error. It says what the trouble is not.
 func absent(c *Clue) bool {
-	t := c.Reading.Take
-	return c.Full < c.None && (t == TakeBits || t == TakeNow || t == TakeMost)
+	switch c.Reading.Take {
+	case TakeRatio, TakePeersRatio:
+		return c.Strength(1) == 1
+	case TakeShift, TakePeers, TakeBits, TakeDose, TakeSpread:
+		return c.Strength(0) == 1
+	case TakeNow, TakeMost:
+		return c.Full < c.None
+	}
+	return false
 }
 
 // withValue adds what {value} stands for.
