@@ -3,6 +3,8 @@ package telemetry
 // gpuMetrics are a GPU at work: the compute, power and heat faces of one thing.
 func gpuMetrics() []Metric {
 	work := like(Metric{Domain: Computing, Kinds: kinds(GPU), Unit: "1", Rise: Better, Detectors: shapes(ShapeShift, ShapePeer)},
+		Metric{Name: "gpu_activity_ratio", Help: "How much a GPU computes: it waits for others where this is low and its engine is busy.", Origin: "whichever of its instruments is stated",
+			Evidence: true, Instruments: []MetricName{"gpu_tensor_active_ratio", "gpu_sm_active_ratio", "gpu_power_watts"}},
 		Metric{Name: "gpu_engine_active_ratio", Detectors: shapes(ShapeShift, ShapePeer, ShapeSilence), Help: "Share of time the graphics or compute engine was active.", Origin: "DCGM field 1001 GR_ENGINE_ACTIVE"},
 		Metric{Name: "gpu_sm_active_ratio", Help: "Share of time and of multiprocessors with a warp in them.", Origin: "DCGM field 1002 SM_ACTIVE"},
 		Metric{Name: "gpu_tensor_active_ratio", Help: "Share of time the tensor pipes were active.", Origin: "DCGM field 1004 PIPE_TENSOR_ACTIVE"},

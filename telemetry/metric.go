@@ -1,5 +1,10 @@
 package telemetry
 
+import (
+	"math"
+	"slices"
+)
+
 // MetricName is a metric's name: Prometheus style, base units, "_total" for
 // counters.
 type MetricName string
@@ -83,6 +88,28 @@ type Metric struct {
 	// PerStep says that each sample stands for a job's step and keeps its own
 	// instant; it is never gridded.
 	PerStep bool
-	Help    string // one sentence; the field's words
-	Origin  string // standard, kernel file or document that defines it
+	// Instruments are, of a quantity that no source states by itself, the metrics
+	// that show it, the most direct first; nil otherwise.
+	Instruments []MetricName
+	Help        string // one sentence; the field's words
+	Origin      string // standard, kernel file or document that defines it
+}
+
+// Most returns the largest amount that a gauge can have had, in its unit. Devices
+// state numbers that no device can reach where they have nothing to state, or while
+// they restart; such a sample is no reading. The bounds are far beyond what is sold:
+// a board of 1.4 kW (NVIDIA GB200), a rack of 140 kW, silicon that ends at 150 °C.
+func (m *Metric) Most() float64 {
+	switch {
+	case m.Type != Gauge:
+	case m.Unit == "celsius":
+		return 1e3
+	case m.Unit == "hertz":
+		return 1e11
+	case m.Unit == "watts" && slices.Contains(m.Kinds, GPU):
+		return 1e4
+	case m.Unit == "watts":
+		return 1e9
+	}
+	return math.MaxFloat32
 }

@@ -42,6 +42,7 @@ const (
 	ConfigSignatures ConfigKey = "signatures" // the signatures in force
 	ConfigJobs       ConfigKey = "jobs"       // job settings
 	ConfigEngine     ConfigKey = "engine"     // who publishes incidents, and what they go on with
+	ConfigHole       ConfigKey = "hole"       // entries that the log lost
 )
 
 // Config is whatever else can change an answer, with its content. It applies

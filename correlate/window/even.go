@@ -1,6 +1,10 @@
 package window
 
-import "github.com/quintet-dc/quintet/telemetry"
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // Most runs are even: all their series were last sampled at the same instant,
 // with the same flag. Then these three stand in the run, not in the slots'
@@ -55,7 +59,9 @@ func (k *worker) takeEven(b *block, r *run, words []uint64) bool {
 		p.enter(r.at)
 	}
 	if r.column.op != opCounter {
-		k.evenGauges(b, r, words)
+		if !k.evenGauges(b, r, words) {
+			return false
+		}
 	} else if !p.seg.valid || (r.ev >= 0 && !p.seg.near) {
 		return false
 	} else if n := k.evenCounters(b, r, words); n < len(words) {
@@ -67,8 +73,16 @@ func (k *worker) takeEven(b *block, r *run, words []uint64) bool {
 	return true
 }
 
-// evenGauges is gauges for an even run.
-func (k *worker) evenGauges(b *block, r *run, words []uint64) {
+// evenGauges is gauges for an even run. It returns false, and leaves the run as it
+// was, where one of them is no reading.
+func (k *worker) evenGauges(b *block, r *run, words []uint64) bool {
+	if most := r.column.most; most < math.MaxFloat32 {
+		for _, word := range words {
+			if math.Abs(r.word.Float(word)) > most {
+				return false
+			}
+		}
+	}
 	val := k.w.val[b.base+r.off:][:len(words)]
 	for i, word := range words {
 		if v := float32(r.word.Float(word)); val[i] != v {
@@ -78,6 +92,7 @@ func (k *worker) evenGauges(b *block, r *run, words []uint64) {
 	if r.ev >= 0 {
 		copy(b.past.row(k.pass.cell)[r.ev:r.ev+r.n], val)
 	}
+	return true
 }
 
 // evenCounters is counters for an even run. It returns how many it filed: all,

@@ -254,7 +254,7 @@ func (k *worker) gauges(b *block, r *run, words []uint64, states []telemetry.Sta
 			continue
 		}
 		v := r.word.Float(word)
-		if !finite(v) {
+		if !(math.Abs(v) <= r.column.most) {
 			k.counts.Gaps++
 			continue
 		}

@@ -37,7 +37,7 @@ func (k *worker) lateSample(b *block, r *run, i int32, word uint64) {
 		}
 	default:
 		v := r.word.Float(word)
-		if !finite(v) {
+		if !(math.Abs(v) <= r.column.most) {
 			k.counts.Gaps++
 			return
 		}

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/telemetry"
@@ -69,6 +70,7 @@ type column struct {
 	name    telemetry.MetricName
 	metric  *telemetry.Metric // nil if undeclared
 	op      op
+	most    float64 // the largest amount that is a reading
 	rhythm  rhythm
 	present bool // in the instant being taken
 }
@@ -83,6 +85,15 @@ const (
 	opCounter
 	opStep
 )
+
+// mostOf is the largest amount that is a reading of a metric: what a slot can hold, of
+// what is undeclared.
+func mostOf(m *telemetry.Metric) float64 {
+	if m == nil {
+		return math.MaxFloat32
+	}
+	return m.Most()
+}
 
 func opOf(m *telemetry.Metric) op {
 	switch {

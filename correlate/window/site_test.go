@@ -38,9 +38,11 @@ func catalogue(t testing.TB) *telemetry.Catalogue {
 	sticks.Overflow = telemetry.Sticks
 	step := m(stepSecs, telemetry.Gauge, 0)
 	step.PerStep, step.Evidence, step.Kinds, step.Domain = true, false, []telemetry.Kind{telemetry.Job}, telemetry.Software
+	heat := m(temp, telemetry.Gauge, 0)
+	heat.Unit = "celsius"
 	cat, err := telemetry.NewCatalogue([]telemetry.Metric{
 		m(bytesTotal, telemetry.Counter, 64), m(drops32, telemetry.Counter, 32), sticks, m(pauseSecs, telemetry.Counter, 64),
-		m(temp, telemetry.Gauge, 0), m(up, telemetry.StateOf, 0), step,
+		heat, m(up, telemetry.StateOf, 0), step,
 	})
 	if err != nil {
 		t.Fatal(err)

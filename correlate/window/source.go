@@ -53,7 +53,7 @@ func (s *source) newColumn(name telemetry.MetricName, cat *telemetry.Catalogue) 
 	if m, ok := cat.Lookup(name); ok {
 		c.metric = m
 	}
-	c.op = opOf(c.metric)
+	c.op, c.most = opOf(c.metric), mostOf(c.metric)
 	s.columns = append(s.columns, c)
 	return c
 }

@@ -332,3 +332,22 @@ func TestWhatIsNotANumberIsAGap(t *testing.T) {
 	s.want(ether1, temp, 41, Gapped)
 	s.want(ether1, bytesTotal, 100, Gapped)
 }
+
+// TestWhatNoDeviceCanReachIsNoReading: a sensor that states a million degrees while it
+// restarts has stated nothing.
+func TestWhatNoDeviceCanReachIsNoReading(t *testing.T) {
+	s := newSite(t, Config{})
+	p := s.add("leaf0", uints(temp), ether1)
+	for i, v := range []uint64{60, 61, 1_000_000, 62} {
+		s.say(p, float64(i), v)
+		s.close(float64(i))
+		if v > 1000 {
+			s.want(ether1, temp, 61, Held)
+		} else {
+			s.want(ether1, temp, float64(v), Fresh)
+		}
+	}
+	if got := s.w.Counts().Gaps; got != 1 {
+		t.Errorf("%d gaps, want 1", got)
+	}
+}
