@@ -266,3 +266,55 @@ func TestWhatIsNotHeardAnyMoreOfAMachine(t *testing.T) {
 		t.Errorf("a machine that nobody knows: %v", got)
 	}
 }
+
+// TestAQuantityIsReadFromWhatShowsIt: of the instruments the first that is heard, before
+// the hurt and in it.
+func TestAQuantityIsReadFromWhatShowsIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		heard []string
+		from  telemetry.MetricName
+	}{
+		"all":            {[]string{"gpu_tensor_active_ratio", "gpu_sm_active_ratio", "gpu_power_watts"}, "gpu_tensor_active_ratio"},
+		"no tensor":      {[]string{"gpu_sm_active_ratio", "gpu_power_watts"}, "gpu_sm_active_ratio"},
+		"only the power": {[]string{"gpu_power_watts"}, "gpu_power_watts"},
+	} {
+		s := newHall(t)
+		r := reading("gpu_activity_ratio", explain.OfUnder, telemetry.GPU, explain.TakePeersRatio)
+		r.Among = explain.AmongMost
+		s.asks("node", r)
+		for k, m := range c.heard {
+			for _, g := range s.gpus() {
+				s.tells(g, m, 100, 80)
+			}
+			s.tells("gpu:n2/0", m, 100, 100-float64(k))
+		}
+		f := s.contrast()
+		if got, ok := f.Read(entity("node:n2"), r); !ok || !near(got, 1.25) {
+			t.Errorf("%s: %v, %v, want 1.25", name, got, ok)
+		}
+		if o, ok := f.Telling(entity("node:n2"), &explain.Clue{Full: 1, Reading: r}); !ok || o.Metric != c.from {
+			t.Errorf("%s: told by %s, want %s", name, o.Metric, c.from)
+		}
+	}
+}
+
+// TestPendingIsWhatWasHeardAndWillBe: what was heard before the hurt and not since; not what
+// was never heard, nor what has fallen silent.
+func TestPendingIsWhatWasHeardAndWillBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		every, until int // seconds; until 0: never
+		want         bool
+	}{"heard since": {1, hurtAt + 10, false}, "not yet": {40, hurtAt + 10, true}, "long silent": {1, 20, false}, "never": {1, 0, false}} {
+		s := newHall(t)
+		r := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow)
+		s.asks("fan", r)
+		s.tellsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) {
+			return 0.5, sec <= c.until && c.until > 0 && (hurtAt-2-sec)%c.every == 0
+		})
+		s.cadence = telemetry.Duration(c.every) * 1e9
+		sig := &explain.Signature{Expect: explain.ExpectBenign, Clues: []explain.Clue{{Full: 1, Reading: r}}}
+		if got := s.contrast().Pending(entity("fan:n1/f"), sig); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

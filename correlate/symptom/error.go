@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/stats"
 )
 
 // errorOf is the standard error of what a reading comes to for a candidate root; 0
@@ -14,7 +15,7 @@ func (f *Contrast) errorOf(i int32, x *explain.Reading) float64 {
 	}
 	var squares, n float64
 	for _, k := range f.scope(i, x) {
-		c := f.plan.find(f.survey.all[k].Kind, x.Metric, x.Bits)
+		c := f.column(k, x)
 		if _, seen := f.number(k, c, x.Take); !seen {
 			continue
 		}
@@ -46,13 +47,13 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 	case explain.TakeBefore:
 		return before
 	case explain.TakeShift, explain.TakePeers, explain.TakeBits:
-		return both(now, before)
+		return stats.Quadrature(now, before)
 	case explain.TakeDose:
-		return both(now, before) / f.hurt.Excess
+		return stats.Quadrature(now, before) / f.hurt.Excess
 	case explain.TakeRatio, explain.TakePeersRatio:
 		if was.Mean != 0 {
 			share := float64(is.Mean) / float64(was.Mean)
-			return both(now, float64(before*share)) / math.Abs(float64(was.Mean))
+			return stats.Quadrature(now, float64(before*share)) / math.Abs(float64(was.Mean))
 		}
 	case explain.TakeBelowPeers:
 		if v, ok := f.number(i, c, take); ok && is.Mean != 0 {
@@ -76,9 +77,6 @@ func (f *Contrast) meanErrors(i int32, c int) (now, before float64) {
 	}
 	return now, before
 }
-
-// both is the standard error of a difference of two numbers with such errors.
-func both(a, b float64) float64 { return math.Sqrt(float64(a*a) + float64(b*b)) }
 
 // chance is how many standard errors a difference must have that is looked for
 // among dozens: the largest of them comes to two and a half by chance.

@@ -24,15 +24,16 @@ func second(s int) telemetry.Time { return telemetry.Time(s) * 1e9 }
 // with two racks' loops, two nodes a rack, two gpus and a nic a node, two
 // pdus. The job runs on all but the last rack.
 type hall struct {
-	t      *testing.T
-	edges  []telemetry.Edge
-	series []telemetry.Series // by slot
-	value  []func(s int) (float64, bool)
-	class  []telemetry.LatenessClass
-	steps  jobs.PerStep
-	events []telemetry.Event
-	hurt   symptom.Hurt
-	sigs   []explain.Signature
+	cadence telemetry.Duration // of every series; 0 is a second
+	t       *testing.T
+	edges   []telemetry.Edge
+	series  []telemetry.Series // by slot
+	value   []func(s int) (float64, bool)
+	class   []telemetry.LatenessClass
+	steps   jobs.PerStep
+	events  []telemetry.Event
+	hurt    symptom.Hurt
+	sigs    []explain.Signature
 }
 
 func entity(s string) telemetry.Entity {
@@ -153,7 +154,7 @@ func (s *hall) Last(slot int) (telemetry.Time, bool) {
 	return 0, false
 }
 
-func (s *hall) Cadence(int) telemetry.Duration         { return 1e9 }
+func (s *hall) Cadence(int) telemetry.Duration         { return max(s.cadence, 1e9) }
 func (s *hall) Class(slot int) telemetry.LatenessClass { return s.class[slot] }
 func (s *hall) Closed(c telemetry.LatenessClass) (telemetry.Time, bool) {
 	if c == telemetry.Prompt {

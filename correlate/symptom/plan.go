@@ -10,9 +10,10 @@ import (
 
 // Plan is what a set of signatures wants read: by kind of entity, the metrics.
 type Plan struct {
-	signatures []explain.Signature // compiled
-	kinds      []telemetry.Kind    // in order
-	columns    [][]column          // by kind, in order
+	signatures []explain.Signature                             // compiled
+	kinds      []telemetry.Kind                                // in order
+	columns    [][]column                                      // by kind, in order
+	shownBy    map[telemetry.MetricName][]telemetry.MetricName // of quantities: their instruments
 }
 
 // column is one thing read of every entity of a kind: a metric, or whether any
@@ -64,10 +65,21 @@ const (
 // hurt job to say which of its GPUs and ranks are afflicted and which domains
 // are well.
 func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Plan {
-	p := &Plan{signatures: signatures}
+	p := &Plan{signatures: signatures, shownBy: map[telemetry.MetricName][]telemetry.MetricName{}}
 	add := func(k telemetry.Kind, name telemetry.MetricName, bits uint64) {
-		if m, ok := catalogue.Lookup(name); ok && slices.Contains(m.Kinds, k) && (m.Evidence || m.PerStep) {
+		m, ok := catalogue.Lookup(name)
+		if !ok || !slices.Contains(m.Kinds, k) || !m.Evidence && !m.PerStep {
+			return
+		}
+		if m.Instruments == nil {
 			p.add(k, column{m, bits})
+			return
+		}
+		p.shownBy[name] = m.Instruments
+		for _, by := range m.Instruments {
+			if m, ok := catalogue.Lookup(by); ok {
+				p.add(k, column{m, bits})
+			}
 		}
 	}
 	for _, name := range []telemetry.MetricName{metricClock, metricEngine, metricTensor, metricActive, metricHeat, metricLimit} {

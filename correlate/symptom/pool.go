@@ -6,10 +6,10 @@ import (
 	"github.com/quintet-dc/quintet/correlate/stats"
 )
 
-// What the samples of one GPU do not show those of many may: of a clock that heat
-// makes go up and down, of an engine that is read once in ten seconds. So a change
-// is beyond chance by its own error, or because all that stand under one entity
-// changed together.
+// The samples of many GPUs show a change that those of one do not: of a clock that
+// heat moves up and down, of an engine that is read once in ten seconds. So a change
+// is beyond chance by its own error, or because all GPUs under one entity changed
+// together.
 
 // change is by how much a GPU changed, in the direction that is looked for, and its
 // standard error.
@@ -27,7 +27,7 @@ type together struct {
 	by, err float64
 }
 
-// pool is the changes of GPUs and, by entity, of what stands under it.
+// pool is the changes of GPUs and, by entity, of the hosts under it.
 type pool struct {
 	changes []change
 	under   []together
@@ -61,7 +61,7 @@ func (f *Contrast) pooled(changes []change, least float64) pool {
 	return p
 }
 
-// host adds the changes of one host to what its GPUs stand under.
+// host adds the changes of one host to the entities above its GPUs.
 func (p *pool) host(s *Survey, changes []change) {
 	type part struct {
 		of  int32

@@ -92,11 +92,37 @@ func (f *Contrast) take(i int32, x *explain.Reading) (float64, bool) {
 	if x.Event != "" {
 		return f.count(i, x), true
 	}
-	c := f.plan.find(f.survey.all[i].Kind, x.Metric, x.Bits)
+	c := f.column(i, x)
 	if c < 0 {
 		return 0, false
 	}
 	return f.number(i, c, x.Take)
+}
+
+// column is what a reading reads of an entity, -1 where nothing is read: of a
+// quantity the first of its instruments that shows it now and showed it before.
+func (f *Contrast) column(i int32, x *explain.Reading) int {
+	kind := f.survey.all[i].Kind
+	by := f.plan.shownBy[x.Metric]
+	if by == nil {
+		return f.plan.find(kind, x.Metric, x.Bits)
+	}
+	out := -1
+	for _, name := range by {
+		c := f.plan.find(kind, name, x.Bits)
+		if c < 0 {
+			continue
+		}
+		_, now := f.now.at(i, c)
+		_, before := f.before.at(i, c)
+		if now && before {
+			return c
+		}
+		if out < 0 {
+			out = c
+		}
+	}
+	return out
 }
 
 // count is how often an event happened to an entity.
@@ -277,13 +303,14 @@ func (f *Contrast) scope(i int32, x *explain.Reading) []int32 {
 func (f *Contrast) among(of []int32, x *explain.Reading) (float64, bool) {
 	f.buf = f.buf[:0]
 	kind, c := telemetry.Kind(""), -1
+	quantity := f.plan.shownBy[x.Metric] != nil
 	for _, i := range of {
 		if x.Event != "" {
 			f.buf = append(f.buf, f.count(i, x))
 			continue
 		}
-		if k := f.survey.all[i].Kind; k != kind {
-			kind, c = k, f.plan.find(k, x.Metric, x.Bits)
+		if k := f.survey.all[i].Kind; k != kind || quantity {
+			kind, c = k, f.column(i, x)
 		}
 		if c < 0 {
 			continue
@@ -336,7 +363,7 @@ func (f *Contrast) Level(root telemetry.Entity, x *explain.Reading) (before, now
 	if len(of) != 1 {
 		return 0, 0, false
 	}
-	c := f.plan.find(f.survey.all[of[0]].Kind, x.Metric, x.Bits)
+	c := f.column(of[0], x)
 	a, okA := f.before.at(of[0], c)
 	b, okB := f.now.at(of[0], c)
 	return float64(a.Mean), float64(b.Mean), okA && okB

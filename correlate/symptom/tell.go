@@ -48,8 +48,10 @@ func (f *Contrast) observe(i int32, x *explain.Reading) (explain.Observation, bo
 		}
 		return out, out.Now > 0
 	}
-	out.Metric = x.Metric
-	c := f.plan.find(out.Entity.Kind, x.Metric, x.Bits)
+	c := f.column(i, x)
+	if out.Metric = x.Metric; c >= 0 {
+		out.Metric = f.plan.of(out.Entity.Kind)[c].metric.Name
+	}
 	before, known := f.before.at(i, c)
 	now, seen := f.now.at(i, c)
 	out.Before, out.Now = float64(before.Mean), float64(now.Mean)
@@ -240,25 +242,46 @@ func (f *Contrast) quietCooling() (string, bool) {
 // Silent lists what the clues of a signature read for a root and is not heard
 // any more, though it was before the hurt: by entity, each once.
 func (f *Contrast) Silent(root telemetry.Entity, sig *explain.Signature) []telemetry.Series {
+	var out []telemetry.Series
+	f.known(root, sig, func(e int32, c int, x *explain.Reading) {
+		if f.now.silent[e][c] {
+			out = append(out, telemetry.Series{Entity: f.survey.all[e], Metric: x.Metric})
+		}
+	})
+	slices.SortFunc(out, telemetry.Series.Compare)
+	return slices.CompactFunc(out, func(a, b telemetry.Series) bool { return a.Entity == b.Entity })
+}
+
+// Pending reports whether something that the clues of a signature read for a root was
+// heard before the hurt and has not been heard since it began, nor given up.
+func (f *Contrast) Pending(root telemetry.Entity, sig *explain.Signature) (pending bool) {
+	f.known(root, sig, func(e int32, c int, _ *explain.Reading) {
+		_, seen := f.now.at(e, c)
+		pending = pending || !seen && !f.now.silent[e][c]
+	})
+	return pending
+}
+
+// known calls do for all that the clues of a signature read for a root and that was
+// heard before the hurt.
+func (f *Contrast) known(root telemetry.Entity, sig *explain.Signature, do func(e int32, c int, x *explain.Reading)) {
 	i, ok := f.survey.index[root]
 	if !ok {
-		return nil
+		return
 	}
-	var out []telemetry.Series
 	for k := range sig.Clues {
 		x := sig.Clues[k].Reading
 		if x == nil || !sig.Clues[k].AskedOf(root.Kind) || x.Metric == "" || x.Take == explain.TakeSilent || x.Of == explain.OfBeside {
 			continue
 		}
 		for _, e := range f.scope(i, x) {
-			c := f.plan.find(f.survey.all[e].Kind, x.Metric, x.Bits)
-			if _, known := f.before.at(e, c); known && f.now.silent[e][c] {
-				out = append(out, telemetry.Series{Entity: f.survey.all[e], Metric: x.Metric})
+			if c := f.column(e, x); c >= 0 {
+				if _, was := f.before.at(e, c); was {
+					do(e, c, x)
+				}
 			}
 		}
 	}
-	slices.SortFunc(out, telemetry.Series.Compare)
-	return slices.CompactFunc(out, func(a, b telemetry.Series) bool { return a.Entity == b.Entity })
 }
 
 // Unheard lists, of the machine that a root is or stands in, or of all that a
