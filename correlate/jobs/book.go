@@ -163,6 +163,21 @@ func (b *Book) Close(g telemetry.Time, s Senses) []Changed {
 	return out
 }
 
+// Renew says that what is taken for a step of a job has changed at an instant:
+// nothing that was learned of the former steps holds, and a hurt that was measured
+// in them is over.
+func (b *Book) Renew(job telemetry.Entity, at telemetry.Time) {
+	j := b.Job(job)
+	if j == nil {
+		return
+	}
+	if j.Hurt != nil {
+		b.End(job, at)
+	}
+	*j = Job{Entity: j.Entity, Hurt: j.Hurt, LastEnd: j.LastEnd, Steps: j.Steps, good: j.good, mfu: j.mfu, ended: j.ended,
+		phase: j.phase, phaseFrom: j.phaseFrom, phaseTo: j.phaseTo, excused: j.excused}
+}
+
 // Forget drops a job's hurt: it is well, or what it does now is its new usual,
 // in which case the past begins anew. A hurt of one long step may have been a
 // habit that nobody has seen yet, and one without a cause of its own is part of how

@@ -18,6 +18,8 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 		return None
 	case j.Hurt != nil:
 		return j.closeHurt(g, hung, s)
+	case j.young(at):
+		return None
 	case j.writes(at) && !j.stands(g, hung):
 		return None
 	}

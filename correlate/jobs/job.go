@@ -80,7 +80,8 @@ type Job struct {
 	Hurt *Hurt
 	// LastEnd is the end of the last step; zero before the first.
 	LastEnd telemetry.Time
-	Steps   uint64 // steps seen
+	Steps   uint64         // steps seen
+	first   telemetry.Time // when the first of them had ended
 	// Last is the length of the step that ended at LastEnd, in seconds.
 	Last float64
 	// Recent are the last steps told of, the oldest first, for people to look
@@ -154,6 +155,9 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		return // a repeat, or a step told out of order
 	}
 	j.Last = x
+	if j.first == 0 {
+		j.first = at
+	}
 	resumed := j.resumes(at)
 	j.remember(Step{at, x})
 	if j.Hurt == nil {
@@ -258,7 +262,8 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 		return // it is no evidence either way
 	}
 	j.evidence, j.sum = weigh(j.evidence, u, x), accumulate(j.sum, u, x)
-	if j.evidence == 0 && j.sum == 0 {
+	if j.evidence == 0 && j.sum == 0 || j.young(at) && !slow(u, x) {
+		j.evidence, j.sum = 0, 0
 		j.past.wide.sample(x)
 		j.release(u)
 		j.file(u, pending{length: x, step: j.Steps}, isLong(u, x))
@@ -301,6 +306,9 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 	h.addUsual(x, n)
 }
 
+// young says that at an instant a job has not been seen for long enough to be judged.
+func (j *Job) young(at telemetry.Time) bool { return at.Sub(j.first) < minSpan }
+
 // slow says that a step of x seconds is not usual.
 func slow(u usual, x float64) bool { return (x-u.median)/u.spread > drift }
 
@@ -309,6 +317,7 @@ func seconds(x float64) telemetry.Duration { return telemetry.Duration(x * 1e9) 
 func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Entity(&j.Entity)
 	c.Time(&j.LastEnd)
+	c.Time(&j.first)
 	c.U64(&j.Steps)
 	c.F64(&j.Last)
 	snapshot.List(c, &j.Recent, 16, func(c *snapshot.Codec, s *Step) {

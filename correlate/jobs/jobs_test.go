@@ -38,14 +38,14 @@ func TestScenarios(t *testing.T) {
 
 // What a usual step is, is a ratio: a job whose steps take minutes is judged
 // like one whose steps take seconds. 8 keeps every bit, 10 does not. Only a stall
-// waits for some seconds, however short the steps.
+// waits for some seconds, and a new job is watched for some, however short the steps.
 func TestScalingTimeScalesTheAnswer(t *testing.T) {
 	for _, f := range scenarios(t) {
 		want := stage{}.play(t, f.scenario)
 		if strings.Contains(want, "began stalled") {
 			continue
 		}
-		for _, by := range []float64{8, 10, 0.25} {
+		for _, by := range []float64{8, 10, 0.8} {
 			if got := (stage{stretch: by}).play(t, f.scenario); got != want {
 				t.Errorf("%s by %v: got\n%swant\n%s", f.name, by, got, want)
 			}
@@ -94,10 +94,10 @@ func written(b *jobs.Book) []byte {
 func TestJobsAreJudgedAlone(t *testing.T) {
 	names := []string{"c", "a", "b"}
 	var b jobs.Book
-	for s := 1; s <= 40; s++ {
+	for s := 1; s <= 80; s++ {
 		for i, name := range names {
 			length := 1.0
-			if s > 20 && i < 2 {
+			if s > 60 && i < 2 {
 				length = 2
 			}
 			if float64(s)/length == float64(int(float64(s)/length)) {
@@ -108,7 +108,7 @@ func TestJobsAreJudgedAlone(t *testing.T) {
 		for _, c := range b.Close(epoch.Add(telemetry.Duration(s)*1e9), idle()) {
 			began = append(began, c.Job.Entity.Name)
 		}
-		want := s == 24
+		want := s == 64
 		if got := len(began) == 2 && began[0] == "a" && began[1] == "c"; got != want && (want || len(began) > 0) {
 			t.Errorf("at %d s began %v", s, began)
 		}
@@ -202,11 +202,24 @@ func notLengths() []float64 { return []float64{math.NaN(), -1, -1e-9, math.Inf(1
 // A stall waits for fifteen seconds where three steps take less; a witness need
 // not wait.
 func TestAQuickJobIsNotStalledWithinFifteenSeconds(t *testing.T) {
-	s, err := parseScenario("0.5 x40\nquiet 20\n")
+	s, err := parseScenario("0.5 x120\nquiet 20\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := (stage{}).play(t, s); !strings.Contains(got, "35 s  began stalled") {
+	if got := (stage{}).play(t, s); !strings.Contains(got, "75 s  began stalled") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestAJobIsWatchedBeforeItIsJudged: what its steps share with its neighbours comes
+// and goes in seconds: a job whose steps are short by turns and long by turns is
+// seen to be so before either is called slow.
+func TestAJobIsWatchedBeforeItIsJudged(t *testing.T) {
+	s, err := parseScenario(strings.Repeat("0.6 x10\n0.9 x6\n", 12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (stage{}).play(t, s); strings.Contains(got, "began") {
 		t.Errorf("got\n%s", got)
 	}
 }

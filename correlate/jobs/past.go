@@ -5,6 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 const (
@@ -14,7 +15,10 @@ const (
 	// fewer, its spread is not known. Up to fewSteps it is known badly, and taken
 	// for wider by up to unsureSpread.
 	minPast, fewSteps = 5, 8
-	unsureSpread      = 3.0
+	// minSpan is for how long it must have been seen: what a job's steps share with
+	// its neighbours comes and goes in seconds, however short they are.
+	minSpan      = telemetry.Duration(45e9)
+	unsureSpread = 3.0
 )
 
 // past is the ring of a job's last healthy step lengths, in seconds.

@@ -95,7 +95,8 @@ func TestStepsAreFound(t *testing.T) {
 		var tr pace.Tracker
 		var found []pace.Step
 		for g, m := range moved {
-			found = append(found, tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)...)
+			steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)
+			found = append(found, steps...)
 		}
 		if tr.State() != pace.Counting || len(found) < 60 {
 			t.Fatalf("seed %d: state %v, %d steps of %d found", seed, tr.State(), len(found), len(ends))
@@ -134,7 +135,86 @@ func TestAHoleBeginsAnew(t *testing.T) {
 	if tr.State() != pace.Counting {
 		t.Fatalf("state %v before the hole", tr.State())
 	}
-	if got := tr.Add(310*telemetry.Time(second), 1e9, second); got != nil || tr.State() != pace.Learning {
-		t.Errorf("after a hole: %v, state %v", got, tr.State())
+	if got, same := tr.Add(310*telemetry.Time(second), 1e9, second); got != nil || !same || tr.State() != pace.Learning {
+		t.Errorf("after a hole: %v, %v, state %v", got, same, tr.State())
+	}
+}
+
+// TestTheSameBytesAfterAHole: steps that move what they did can be compared with
+// those before the hole; others cannot.
+func TestTheSameBytesAfterAHole(t *testing.T) {
+	for name, c := range map[string]struct {
+		bytes float64
+		same  bool
+	}{"same": {4e9, true}, "others": {6e9, false}} {
+		var tr pace.Tracker
+		before, _ := job{step: constant(6), compute: 0.6, bytes: 4e9, seed: 1}.play(300)
+		after, _ := job{step: constant(6), compute: 0.6, bytes: c.bytes, seed: 2}.play(300)
+		add := func(moved []float64, from int) (changes int) {
+			for g, m := range moved {
+				if _, same := tr.Add(telemetry.Time(from+g)*telemetry.Time(second), m, second); !same {
+					changes++
+				}
+			}
+			return changes
+		}
+		if n := add(before, 1); n != 1 {
+			t.Errorf("%s: what is a step is found %d times, want once", name, n)
+		}
+		if n := add(after, 400); (n == 0) != c.same {
+			t.Errorf("%s: what is a step changes %d times behind the hole", name, n)
+		}
+	}
+}
+
+// TestWithoutAPeriodEqualAmountsAreCounted: what shows no rhythm is watched by how
+// long it takes to move as much.
+func TestWithoutAPeriodEqualAmountsAreCounted(t *testing.T) {
+	noise := job{seed: 11}
+	var tr pace.Tracker
+	var usual, slowed []float64
+	for g := range 1200 {
+		moved := 1e9 * (1 + noise.random())
+		if g >= 800 {
+			moved *= 0.7
+		}
+		steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), moved, second)
+		for _, s := range steps {
+			switch {
+			case g < 800:
+				usual = append(usual, s.Seconds)
+			case g > 850:
+				slowed = append(slowed, s.Seconds)
+			}
+		}
+	}
+	if tr.State() != pace.Flowing || len(usual) < 20 {
+		t.Fatalf("state %v, %d portions", tr.State(), len(usual))
+	}
+	if r := mean(slowed) / mean(usual); math.Abs(r*0.7-1) > 0.05 {
+		t.Errorf("a portion takes %.2f times as long at 0.7 of the rate", r)
+	}
+}
+
+// TestAPeriodOfIdleTimeIsForgotten: what a job's NICs say to one another before it
+// trains has a period too, and no step of training is as small.
+func TestAPeriodOfIdleTimeIsForgotten(t *testing.T) {
+	idle, _ := job{step: constant(10), compute: 0.9, bytes: 1e5, seed: 3}.play(300)
+	busy, _ := job{step: constant(8), compute: 0.5, bytes: 4e9, seed: 4}.play(400)
+	var tr pace.Tracker
+	renewed, last := 0, 0.0
+	for g, m := range append(idle, busy...) {
+		steps, same := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)
+		if !same {
+			renewed++
+		}
+		for _, s := range steps {
+			if last = s.Seconds; last < 1 {
+				t.Fatalf("grid %d: a step of %v s", g, last)
+			}
+		}
+	}
+	if renewed != 2 || math.Abs(last/8-1) > 0.1 {
+		t.Errorf("steps were found anew %d times, the last of %v s; want twice, 8 s", renewed, last)
 	}
 }

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
@@ -21,14 +22,14 @@ type State uint8
 
 // The states.
 const (
-	Learning        State = iota // too little seen
-	Counting                     // steps are found
-	NotIdentifiable              // enough was seen, and it shows no period
+	Learning State = iota // too little seen, or nothing moves
+	Counting              // steps are found
+	Flowing               // no period is seen: equal amounts of bytes are counted instead
 )
 
 // Tracker finds one job's steps. The zero value is ready.
 type Tracker struct {
-	recent []float64      // what went by in each of the last grids, oldest first
+	recent []float64      // what went by in each of the last grids, oldest first; nil while counting
 	at     telemetry.Time // the end of the newest
 	state  State
 	// amount is what one step moves; sum what has gone by since the last step's
@@ -37,54 +38,89 @@ type Tracker struct {
 	sum    float64
 	ended  telemetry.Time
 	looked int // grids since the last look without a result
+	// unit is the amount that was counted before a hole; 0 where nothing was.
+	unit float64
 }
 
 // State returns how far the tracker has come.
 func (t *Tracker) State() State { return t.state }
 
-// lookAgain is after how many grids a period that was not found is looked for
-// again.
-const lookAgain = 32
+const (
+	// lookAgain is after how many grids a period that was not found is looked for
+	// again.
+	lookAgain = 32
+	// portion is how many grids' usual bytes are counted as one step where no
+	// period is seen.
+	portion = Window / 8
+	// tooFast is how many steps in one grid show that the steps are not those that
+	// were learned: a period has at least LeastSamples grids, a portion more.
+	tooFast = 2
+)
 
 // Add takes what the job's counters have moved in the grid that ended at, and
-// returns the steps that ended in it. Grids that were not seen are left out: a
-// hole of more than a grid begins anew, because a step's bytes may lie in it.
-func (t *Tracker) Add(at telemetry.Time, moved float64, grid telemetry.Duration) []Step {
-	if t.at != 0 && at.Sub(t.at) > grid {
+// returns the steps that ended in it. It reports false where what is a step has
+// changed with this grid, so that the next ones are not comparable with those
+// before. Grids that were not seen are left out: a hole of more than a grid begins
+// anew, because a step's bytes may lie in it.
+func (t *Tracker) Add(at telemetry.Time, moved float64, grid telemetry.Duration) (steps []Step, same bool) {
+	switch {
+	case t.at != 0 && at.Sub(t.at) > grid:
+		*t = Tracker{unit: max(t.amount, t.unit)}
+	case t.state != Learning && moved > float64(tooFast*t.amount):
 		*t = Tracker{}
 	}
 	t.at = at
-	if t.state == Counting {
-		return t.count(moved, grid)
+	if t.state != Counting {
+		t.recent = append(t.recent, moved)
+		if len(t.recent) > Window {
+			t.recent = slices.Delete(t.recent, 0, 1)
+		}
+		if t.learn(grid) {
+			return nil, t.resumes()
+		}
 	}
-	t.recent = append(t.recent, moved)
-	if len(t.recent) > Window {
-		t.recent = slices.Delete(t.recent, 0, 1)
+	if t.state == Learning {
+		return nil, true
 	}
-	t.learn(grid)
-	return nil
+	return t.count(moved, grid), true
 }
 
-// learn looks for the period once there is enough to look at.
-func (t *Tracker) learn(grid telemetry.Duration) {
+// learn looks for the period once there is enough to look at, and reports whether
+// what is a step is known from now on, or known better.
+func (t *Tracker) learn(grid telemetry.Duration) bool {
 	if t.looked++; len(t.recent) < Window/2 || t.looked < lookAgain {
-		return
+		return false
 	}
 	t.looked = 0
-	p, ok := Period(t.recent)
-	if !ok {
-		if len(t.recent) == Window {
-			t.state = NotIdentifiable
-		}
-		return
-	}
 	var total float64
 	for _, v := range t.recent {
 		total += v
 	}
-	t.amount = float64(total / float64(len(t.recent)) * p)
-	t.state = Counting
-	t.begin(p, grid)
+	if p, ok := Period(t.recent); ok {
+		t.amount = float64(total / float64(len(t.recent)) * p)
+		t.state = Counting
+		t.begin(p, grid)
+		return true
+	}
+	if t.state == Flowing || len(t.recent) < Window || total <= 0 {
+		return false
+	}
+	t.state, t.amount, t.sum, t.ended = Flowing, float64(total/Window*portion), 0, t.at
+	return true
+}
+
+// alike is by how much, as part of it, what a step moves may differ before and behind
+// a hole for its length to be compared.
+const alike = 0.1
+
+// resumes reports whether a step moves what it did before a hole.
+func (t *Tracker) resumes() bool {
+	was := t.unit
+	t.unit = 0
+	if t.state == Flowing && was > t.amount/2 && was < t.amount*2 {
+		t.amount = was
+	}
+	return math.Abs(t.amount-was) <= float64(alike*was)
 }
 
 // begin sets the first step's end in the middle of the last full burst: where
@@ -130,4 +166,5 @@ func (t *Tracker) Snapshot(c *snapshot.Codec) {
 	c.F64(&t.sum)
 	c.Time(&t.ended)
 	c.Int(&t.looked)
+	c.F64(&t.unit)
 }
