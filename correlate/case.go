@@ -48,8 +48,6 @@ type incidentCase struct {
 	nodes   []telemetry.Entity
 	others  []explain.Other
 	held    held              // the root that the case has settled on
-	firm    int               // looks in a row that were sure of the root told of, at most settledAfter
-	firmly  telemetry.Time    // the last of them
 	beside  *beside           // a second fault at the same time; nil where none is seen
 	account attribute.Account // what it has cost, until it is resolved
 	rest    attribute.Account // what neither its root nor a second one explains
@@ -241,6 +239,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 		to = from.Add(e.cfg.Grid)
 	}
 	ev.From, ev.To = h.Onset.Earliest.Add(-baselineGrids*e.cfg.Grid), to
+	ev.Missing = e.missing(ev.From, g)
 	m := e.fabricMap()
 	onPath := fabric.OnPath(m, ev.Nodes)
 	if slices.Contains(onPath, true) {
@@ -255,7 +254,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 	for _, host := range c.hosts {
 		ev.Hosts = append(ev.Hosts, e.hostNow(host, h, g))
 	}
-	ev.Ranks, ev.Saves = e.ranksNow(c, h, g), e.savesNow(c, h)
+	ev.Ranks, ev.Saves, ev.Saving = e.ranksNow(c, h, g), e.savesNow(c, h), c.saves
 	if read, ok := ev.Symptoms.(*symptom.Contrast); ok && len(ev.Ranks) == 0 {
 		ev.Ranks = e.ranksBusy(c, h, read)
 	}
@@ -427,8 +426,6 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	c.rest.Snapshot(k)
 	codeFirst(k, &c.first)
 	c.held.snapshot(k)
-	k.Int(&c.firm)
-	k.Time(&c.firmly)
 	two := c.beside != nil
 	k.Bool(&two)
 	if two {

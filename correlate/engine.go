@@ -58,7 +58,7 @@ type Engine struct {
 	plan     *symptom.Plan     // what the signatures want read; not state
 	drawn    drawing
 	cases    []*incidentCase // open, by job
-	usual    []usualState    // of jobs that tell seldom, oldest first
+	usual    []usualState    // baselines of jobs that report seldom, oldest first
 	tenants  []tenant
 	counted  uint64 // the topology generation of the last census
 	censused bool
@@ -73,7 +73,8 @@ type Engine struct {
 	signalled  []signal // by series, kind, shape, text
 	risks      risks
 	counts     Counts
-	gaps       []Gap // in which sources were silent, as they were noticed
+	gaps       []Gap            // in which sources were silent, as they were noticed
+	holes      []telemetry.Hole // of the log, as they were reported
 	out        Output
 }
 
@@ -192,7 +193,12 @@ func (e *Engine) frame(f telemetry.EncodedFrame) {
 // tick; the shell applies signatures and catalogue when it builds the engine.
 func (e *Engine) configure(c *telemetry.Config) {
 	e.counts.Configs++
-	if c.Key != telemetry.ConfigSite {
+	switch c.Key {
+	case telemetry.ConfigHole:
+		e.lose(c.Content)
+		return
+	case telemetry.ConfigSite:
+	default:
 		return
 	}
 	site, err := telemetry.ParseSiteConfig(c.Content)
@@ -225,6 +231,7 @@ func (e *Engine) tick(t telemetry.Tick) {
 		e.counts.TicksFuture++
 		return
 	}
+	e.endHoles(end)
 	for e.at < end {
 		e.at = e.at.Add(e.cfg.Grid)
 		e.advance()

@@ -172,12 +172,16 @@ func (e *Engine) follow(c *incidentCase, g telemetry.Time) {
 	}
 }
 
-// acceptAfter steps of a benign change, what the job does is its new usual.
-const acceptAfter = 20
+// After acceptAfter steps of a benign change, and acceptFor, what the job does is its
+// new usual: heat and storage are felt within a minute.
+const (
+	acceptAfter = 20
+	acceptFor   = telemetry.Duration(60e9)
+)
 
 // accepted says that a job's trouble is a change of its work that has lasted.
 func (e *Engine) accepted(c *incidentCase, j *jobs.Job) bool {
-	return !j.Serves() && j.Hurt.Steps >= acceptAfter && c.judged != 0 && e.expected(c.incident.Root.Signature) == explain.ExpectBenign
+	return !j.Serves() && j.Hurt.Steps >= acceptAfter && j.LastEnd.Sub(j.Hurt.Onset.Latest) >= acceptFor && c.judged != 0 && e.expected(c.incident.Root.Signature) == explain.ExpectBenign
 }
 
 // expected says what a signature's occurrence is.
@@ -219,7 +223,8 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		e.retell(c, &next, e.cost(c, j, j.Hurt))
 	} else {
 		ev := e.gather(c, j, j.Hurt, g)
-		if answers, ok := c.naming.choose(e.study(ev, g), g); !ok || e.fades(c, ev, answers, g) {
+		answers := e.study(ev, g)
+		if answers, ok := c.naming.choose(answers, ev.Awaits(&answers[0]), g); !ok {
 			e.retell(c, &next, ev)
 		} else {
 			e.teller().Tell(&next, ev, answers)

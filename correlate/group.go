@@ -477,7 +477,7 @@ func (c *incidentCase) reopen(old *incidentCase, next explain.Incident) explain.
 		next.Root, next.Alternatives, next.Chain = was.Root, was.Alternatives, was.Chain
 		next.RuledOut, next.BlindSpots, next.Actions, next.Contributors = was.RuledOut, was.BlindSpots, was.Actions, was.Contributors
 		next.Title = explain.WithCause(next.Title, was.Title)
-		c.firm, c.firmly, c.naming = old.firm, old.firmly, old.naming
+		c.naming = old.naming
 	}
 	next.ID, next.Opened, next.Reopens = was.ID, was.Opened, was.Reopens+1
 	return next

@@ -76,31 +76,6 @@ func (e *Engine) later(c *incidentCase, ev *explain.Evidence, best *explain.Answ
 	return false
 }
 
-// fades reports whether the root that a case tells of stands, though nothing sure
-// is seen any more. A hurt outlasts its cause: while queues drain and machines are
-// mended, what is seen dilutes what was. So, unless another answer is sure, one of
-// which several looks were sure stands until the window has forgotten all that
-// made it so. To be sure of what it is and not of where is not enough. It counts
-// those looks, and so is asked once a look.
-func (e *Engine) fades(c *incidentCase, ev *explain.Evidence, answers []explain.Answer, g telemetry.Time) bool {
-	best, told := &answers[0], &c.incident.Root
-	if c.judged == 0 {
-		c.firm = 0
-	}
-	switch {
-	case best.Confidence >= sure && ev.Certainly(answers):
-		if best.Entity != told.Entity || best.Name() != told.Signature {
-			c.firm = 0
-		}
-		c.firm, c.firmly = min(c.firm+1, settledAfter), g
-		return false
-	case c.firm < settledAfter || g.Sub(c.firmly) >= history*e.cfg.Grid:
-		c.firm = 0
-		return false
-	}
-	return true
-}
-
 // network reports whether an answer is of the network, where what one link does
 // is seen at many.
 func network(a *explain.Answer) bool { return a.Signature.Domain == telemetry.Network }

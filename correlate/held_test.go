@@ -11,57 +11,14 @@ import (
 
 func second(n int) telemetry.Time { return telemetry.Time(n) * 1e9 }
 
-// settledCase has been sure of a GPU several times, at last in the second 130.
+// settledCase tells of a GPU, as last judged in the second 130.
 func settledCase() *incidentCase {
-	c := &incidentCase{judged: second(130), firm: settledAfter, firmly: second(130)}
+	c := &incidentCase{judged: second(130)}
 	c.incident.Root = explain.Root{Entity: gpuOf("n1/0"), Signature: "gpu-slow", Confidence: 0.99}
 	return c
 }
 
 func gpuOf(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.GPU, Name: name} }
-
-// TestAnAnswerStandsUntilTheWindowHasForgottenIt: the cause is gone, the hurt is
-// not, and nothing sure is seen any more.
-func TestAnAnswerStandsUntilTheWindowHasForgottenIt(t *testing.T) {
-	e := &Engine{cfg: Config{Grid: 1e9}}
-	slowed := &explain.Signature{Name: "gpu-slow", Expect: explain.ExpectIncident}
-	changed := &explain.Signature{Name: "workload-change", Expect: explain.ExpectBenign}
-	unsure := []explain.Answer{{Entity: gpuOf("n2/0"), Confidence: 0.4}, {Entity: gpuOf("n1/0"), Signature: slowed, Confidence: 0.3}}
-	harmless := []explain.Answer{{Entity: gpuOf("n1/0"), Signature: changed, Confidence: 0.9}}
-	another := []explain.Answer{{Entity: gpuOf("n2/0"), Signature: slowed, Confidence: 0.9}}
-	anywhere := []explain.Answer{}
-	for _, name := range []string{"n2/0", "n2/1", "n2/2", "n2/3"} {
-		anywhere = append(anywhere, explain.Answer{Entity: gpuOf(name), Signature: slowed, Confidence: 0.25})
-	}
-	for name, x := range map[string]struct {
-		answers []explain.Answer
-		at      int
-		change  func(*incidentCase)
-		want    bool
-	}{
-		"nothing sure":                  {answers: unsure, at: 140, want: true},
-		"a harmless one":                {answers: harmless, at: 140, want: true},
-		"a sure name for any of four":   {answers: anywhere, at: 140, want: true},
-		"another one is sure":           {answers: another, at: 140},
-		"the window's end":              {answers: unsure, at: 130 + history - 1, want: true},
-		"beyond the window":             {answers: unsure, at: 130 + history},
-		"it was sure only twice":        {answers: unsure, at: 140, change: func(c *incidentCase) { c.firm = settledAfter - 1 }},
-		"the job hurts anew since then": {answers: unsure, at: 140, change: func(c *incidentCase) { c.judged = 0 }},
-	} {
-		c := settledCase()
-		if x.change != nil {
-			x.change(c)
-		}
-		if got := e.fades(c, &explain.Evidence{Hurt: &jobs.Hurt{}}, x.answers, second(x.at)); got != x.want {
-			t.Errorf("%s: the answer stands: %v", name, got)
-		}
-	}
-	c := settledCase()
-	e.fades(c, &explain.Evidence{Hurt: &jobs.Hurt{}}, another, second(140))
-	if e.fades(c, &explain.Evidence{Hurt: &jobs.Hurt{}}, unsure, second(145)) {
-		t.Error("an answer of which one look was sure stands")
-	}
-}
 
 // TestTheEndOfAHurtIsNotLookedAtForItsCause: thirty seconds after the last slow
 // step all sources have spoken, and the window moves away from the hurt.

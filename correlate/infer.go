@@ -43,7 +43,11 @@ func (e *Engine) infer(g telemetry.Time) {
 		if !ok {
 			continue
 		}
-		for _, s := range e.paced[i].track.Add(at, moved, e.cfg.Grid) {
+		steps, same := e.paced[i].track.Add(at, moved, e.cfg.Grid)
+		if !same {
+			e.book.Renew(t.job, at)
+		}
+		for _, s := range steps {
 			e.book.Observe(t.job, s.End, s.Seconds, paceBehind*e.cfg.Grid)
 		}
 	}
@@ -56,10 +60,12 @@ func (e *Engine) infer(g telemetry.Time) {
 // reports says that a job is told of by itself: by steps, or as a service.
 func (e *Engine) reports(job telemetry.Entity) bool { return e.book.Job(job) != nil }
 
-// reported forgets that a job's steps were looked for: it reports them.
+// reported forgets that a job's steps were looked for, and what was found: it
+// reports them.
 func (e *Engine) reported(job telemetry.Entity) {
 	if i, ok := slices.BinarySearchFunc(e.paced, job, pacer.compare); ok {
 		e.paced = slices.Delete(e.paced, i, i+1)
+		e.book.Renew(job, e.at)
 	}
 }
 

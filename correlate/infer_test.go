@@ -1,8 +1,10 @@
 package correlate_test
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -51,5 +53,44 @@ func TestStepsAreInferred(t *testing.T) {
 	}
 	if !found {
 		t.Error("nothing was found")
+	}
+}
+
+// flowingJob reports no step and sends in bursts without a rhythm; its NICs say only how
+// much they send. From 600 s on it sends 0.6 of what it did.
+const flowingJob = `A job that reports nothing and shows no period.
+
+-- site --
+seed 5
+for 900s
+fault 600s
+
+-- edges --
+nic:h{i=0..3}/nic0 connects port:tor/p{i} speed_bits_per_second=100e9
+job:a runs node:h{i=0..3} rank={i}
+
+-- load --
+1s nic:h{0..3}/nic0 port_{tx,rx}_bytes_total 0 (+2e9~50%)x600 (+1.2e9~50%)x*
+1s port:tor/p{0..3} port_{tx,rx}_bytes_total 0 (+2e9~50%)x600 (+1.2e9~50%)x*
+
+-- want --
+incident opened * hurts=job:a
+`
+
+// TestAJobWithoutARhythmIsWatched: equal amounts of its traffic are compared, and it says
+// that its steps are not known.
+func TestAJobWithoutARhythmIsWatched(t *testing.T) {
+	all := latest(published(t, flowingJob))
+	if len(all) != 1 {
+		t.Fatalf("%d incidents, want one", len(all))
+	}
+	for _, in := range all {
+		j := in.Impact.Jobs[0]
+		if j.Slowdown == nil || *j.Slowdown < 1.5 || *j.Slowdown > 1.85 {
+			t.Errorf("slowdown %v, want 1.67", j.Slowdown)
+		}
+		if !slices.ContainsFunc(in.BlindSpots, func(b explain.BlindSpot) bool { return b.Entity == j.Job && b.Metric == "job_step_seconds" }) {
+			t.Errorf("nothing says that its steps are not known: %+v", in.BlindSpots)
+		}
 	}
 }

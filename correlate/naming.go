@@ -24,6 +24,9 @@ const (
 	// investigateFor is how long a cause is under investigation at most: then the
 	// likeliest answer is published, with what is known of it.
 	investigateFor = telemetry.Duration(30e9)
+	// awaitFor is for how long what could contradict that nothing is broken is waited
+	// for: slow sources are read once a minute or so.
+	awaitFor = telemetry.Duration(180e9)
 )
 
 // naming is the root that a case names, and the one that may take its place.
@@ -47,8 +50,8 @@ func (n *naming) named() bool { return n.root != place{} }
 
 // choose orders the answers of a look at grid g so that the first is the root to
 // publish, and reports false where the named root is no longer among them and none
-// has taken its place.
-func (n *naming) choose(answers []explain.Answer, g telemetry.Time) ([]explain.Answer, bool) {
+// has taken its place. The likeliest is not named while something is awaited.
+func (n *naming) choose(answers []explain.Answer, awaits bool, g telemetry.Time) ([]explain.Answer, bool) {
 	if n.since == 0 {
 		n.since = g
 	}
@@ -61,7 +64,7 @@ func (n *naming) choose(answers []explain.Answer, g telemetry.Time) ([]explain.A
 		n.rival, n.lead = placeOf(best), g
 	}
 	at := slices.IndexFunc(answers, func(a explain.Answer) bool { return placeOf(&a) == n.root })
-	if n.admits(answers, g) {
+	if !(awaits && g.Sub(n.since) < awaitFor) && n.admits(answers, g) {
 		n.root, n.rival = placeOf(best), place{}
 		return answers, true
 	}

@@ -41,7 +41,7 @@ func TestNamingChooses(t *testing.T) {
 	} {
 		var n naming
 		for i, answers := range c.looks {
-			n.choose(answers, telemetry.Time(i)*telemetry.Time(publishAfter))
+			n.choose(answers, false, telemetry.Time(i)*telemetry.Time(publishAfter))
 			if got := n.root.entity.Name; got != c.named[i] {
 				t.Errorf("%s: after look %d %q, want %q", name, i+1, got, c.named[i])
 			}
@@ -51,16 +51,30 @@ func TestNamingChooses(t *testing.T) {
 
 func TestNamingPublishesTheLikeliestAfterHalfAMinute(t *testing.T) {
 	var n naming
-	n.choose(look("a", 0.3), 0+1)
+	n.choose(look("a", 0.3), false, 0+1)
 	if n.named() {
 		t.Fatal("named at the first look")
 	}
-	if _, ok := n.choose(look("a", 0.3), 1+telemetry.Time(investigateFor)); !ok || n.root.signature != explain.Unknown {
+	if _, ok := n.choose(look("a", 0.3), false, 1+telemetry.Time(investigateFor)); !ok || n.root.signature != explain.Unknown {
 		t.Errorf("after half a minute: %+v", n.root)
 	}
-	n.choose(look("a", 0.6), 2+telemetry.Time(investigateFor))
-	n.choose(look("a", 0.6), 2+telemetry.Time(investigateFor+publishAfter))
+	n.choose(look("a", 0.6), false, 2+telemetry.Time(investigateFor))
+	n.choose(look("a", 0.6), false, 2+telemetry.Time(investigateFor+publishAfter))
 	if n.root.entity.Name != "a" {
 		t.Errorf("a name that came later: %+v", n.root)
+	}
+}
+
+// TestNamingAwaitsWhatCouldContradict: an answer is not named while something is awaited,
+// however sure it is, but not for ever.
+func TestNamingAwaitsWhatCouldContradict(t *testing.T) {
+	var n naming
+	for _, g := range []telemetry.Time{1, 1 + telemetry.Time(investigateFor)} {
+		if n.choose(look("a", 0.95), true, g); n.named() {
+			t.Errorf("named after %v s", float64(g)/1e9)
+		}
+	}
+	if n.choose(look("a", 0.95), true, 1+telemetry.Time(awaitFor)); n.root.entity.Name != "a" {
+		t.Errorf("after three minutes: %+v", n.root)
 	}
 }

@@ -35,7 +35,7 @@ func (e *Engine) Restore(b []byte) error {
 
 // code writes or restores every field, in one order for both.
 func (e *Engine) code(c *snapshot.Codec) {
-	c.Tag("quintet/engine/5")
+	c.Tag("quintet/engine/6")
 	e.codeConfig(c)
 	if !c.Writing() {
 		if c.Err() != nil || e.cfg.Validate() != nil {
@@ -64,6 +64,7 @@ func (e *Engine) code(c *snapshot.Codec) {
 	c.Bool(&e.inheriting)
 	snapshot.List(c, &e.held, 64, func(c *snapshot.Codec, in *explain.Incident) { in.Snapshot(c) })
 	snapshot.List(c, &e.gaps, 40, codeGap)
+	snapshot.List(c, &e.holes, 32, codeHole)
 	e.costs.snapshot(c)
 	snapshot.List(c, &e.signalled, 64, codeSignal)
 	e.risks.snapshot(c)

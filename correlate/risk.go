@@ -286,6 +286,7 @@ func (e *Engine) standRisk(s *supported, g telemetry.Time) {
 		r = e.newRisk(s, g)
 	}
 	e.threatened(&s.Trouble)
+	s.Missing = e.missing(s.Onset.Earliest.Add(-baselineGrids*e.cfg.Grid), g)
 	e.teller().TellRisk(&r.incident, &s.Trouble, s.confidence)
 	e.publishRisk(r, g)
 }

@@ -25,7 +25,8 @@ func (e *Engine) savesBefore(job telemetry.Entity, until telemetry.Time) float64
 }
 
 // savesNow returns what checkpoints took beyond that, in seconds a step of the
-// hurt; nil where it is not known what they usually take.
+// hurt; nil where it is not known what they usually take. A job may tell of a
+// checkpoint with every step, or of those alone that it wrote.
 func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, hurt.Begun(), hurt.LastSlow)
 	if c.saves <= 0 || len(vs) == 0 {
@@ -33,9 +34,11 @@ func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 	}
 	var more float64
 	for _, v := range vs {
-		more += max(0, v-c.saves)
+		if v > 0 {
+			more += v - c.saves
+		}
 	}
-	more /= float64(len(vs))
+	more = max(0, more) / max(1, float64(hurt.Steps))
 	return &more
 }
 

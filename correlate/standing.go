@@ -22,8 +22,8 @@ func (e *Engine) candidates(ev *explain.Evidence) []explain.Candidate {
 	return cands
 }
 
-// gauged adds to a candidate's values what gauges of it that left their range say, of
-// which the job's own time shows nothing: a meter that is read twice a minute.
+// gauged adds to a candidate's values those of its gauges that left their range, where
+// the span of the degradation holds no sample of them: of a meter read twice a minute.
 func (e *Engine) gauged(c *explain.Candidate) {
 	for i := range e.signalled {
 		s := &e.signalled[i]

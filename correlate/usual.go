@@ -9,28 +9,29 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What was before a hurt is frozen when the hurt is known. Of a job that tells of
-// its steps once a minute, or whose steps take that long, it is known when the window
-// has forgotten what was before. What such jobs stand on is frozen now and then
-// while they are well.
+// The baseline of a degradation is read from the window when the degradation is
+// detected. A job that reports its steps once a minute, or whose steps take that
+// long, is detected when the window no longer holds its baseline. So baselines of
+// such jobs are stored at intervals while they are healthy.
 
-// usualState is what was so far at a time: every end of the fabric, and what the
-// jobs that tell seldom stand on.
+// usualState is the baseline at a time: of every end of the fabric, and of the
+// hosts, GPUs and plant of the jobs that report seldom.
 type usualState struct {
 	at     telemetry.Time
 	before *fabric.Baseline
-	jobs   []*incidentCase // what is before a hurt of theirs, and nothing else
+	jobs   []*incidentCase // their baselines, and nothing else
 }
 
 const (
-	// usualEvery grids the state is kept, and usualStates of them.
+	// usualEvery is the grids between two stored states, and usualStates how many are
+	// kept.
 	usualEvery, usualStates = baselineGrids, 8
-	// seldom is how far apart what a job tells of its steps must be: three such
-	// intervals and what is compared are more than the window keeps.
+	// seldom is the least interval between two reports of a job, in grids: three such
+	// intervals and the baseline are more than the window holds.
 	seldom = (history - baselineGrids) / 3 // grids
 )
 
-// keepUsual freezes what is usual at grid g.
+// keepUsual stores the baselines at grid g, if one is due.
 func (e *Engine) keepUsual(g telemetry.Time) {
 	if int64(g)/int64(e.cfg.Grid)%usualEvery != 0 {
 		return
@@ -48,7 +49,7 @@ func (e *Engine) keepUsual(g telemetry.Time) {
 	e.usual = slices.DeleteFunc(e.usual, func(s usualState) bool { return g.Sub(s.at) > usualStates*usualEvery*e.cfg.Grid })
 }
 
-// usualOf freezes what a job stands on.
+// usualOf returns the baseline of a job's hosts, GPUs and plant.
 func (e *Engine) usualOf(j *jobs.Job, g telemetry.Time) *incidentCase {
 	c := &incidentCase{job: j.Entity, hosts: e.hostsBefore(j.Entity, g)}
 	step, _ := j.Usual()
@@ -57,7 +58,7 @@ func (e *Engine) usualOf(j *jobs.Job, g telemetry.Time) *incidentCase {
 	return c
 }
 
-// spanBefore is what is compared with what comes after a time.
+// spanBefore returns the span of the baseline of what begins at a time.
 func (e *Engine) spanBefore(at telemetry.Time) fabric.Span {
 	return fabric.Span{From: at.Add(-baselineGrids * e.cfg.Grid), To: at}
 }
@@ -66,8 +67,8 @@ func (e *Engine) fabricBefore(span fabric.Span) *fabric.Baseline {
 	return fabric.Keep(e.fabricMap().ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid}, span, e.cfg.ForEach))
 }
 
-// recalled finds the newest state that was kept of a job before its onset, where the
-// window has forgotten more than half of what was.
+// recalled returns the newest stored baseline of a job before its onset; nil where
+// the window holds half of the baseline or more, or none is stored.
 func (e *Engine) recalled(job telemetry.Entity, onset telemetry.Time) (*usualState, *incidentCase) {
 	if onset.Add(-baselineGrids/2*e.cfg.Grid) > e.oldest(e.at) {
 		return nil, nil

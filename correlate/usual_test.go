@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// seldomTold is a job whose steps take 70 s, of which the one that begins at 980 s
+// seldomReported is a job whose steps take 70 s, of which the one that begins at 980 s
 // is the first that takes longer: a GPU lowers its clock. Two such steps later the
-// window has forgotten what the clock was.
-const seldomTold = `Long steps; a GPU lowers its clock.
+// window no longer holds the clock before.
+const seldomReported = `Long steps; a GPU lowers its clock.
 -- site --
 for 1400s
 -- edges --
@@ -28,9 +28,9 @@ no incident
 `
 
 func TestWhatWasBeforeALateKnownHurtIsKept(t *testing.T) {
-	_, all := play(t, seldomTold)
+	_, all := play(t, seldomReported)
 	if len(all) == 0 {
-		t.Fatal("nothing is told")
+		t.Fatal("no incident is published")
 	}
 	last := all[len(all)-1]
 	if late := last.Opened.Sub(last.Onset.Earliest); late < 190e9 {

@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // maxBlindSpots bounds the list; what is beyond it is told as a number.
 const maxBlindSpots = 12
 
-// blindSpots lists what could not be seen and what the answer depends on: the
-// metrics that would tell it from its family, the ends on the job's paths that
-// have fallen silent, and what of the chain was told by a clock that is off.
+// blindSpots lists what could not be seen and what the answer depends on: what the
+// log lost, the metrics that would tell it from its family, the ends on the job's
+// paths that have fallen silent, and what of the chain was told by a clock that is
+// off.
 func (t *Teller) blindSpots(e *Evidence, best *Answer, chain []Link) []BlindSpot {
-	out := []BlindSpot{}
+	out := append(missing(e.Missing), t.unreported(e)...)
 	if best.Signature != nil {
 		out = append(out, t.unmet(e, best)...)
 	}
@@ -34,6 +36,31 @@ func (t *Teller) blindSpots(e *Evidence, best *Answer, chain []Link) []BlindSpot
 		out[maxBlindSpots-1].Reason += fmt.Sprintf(" (and %d more)", extra)
 	}
 	return out
+}
+
+// missing lists the intervals of which the log lost entries.
+func missing(list []Missing) []BlindSpot {
+	out := []BlindSpot{}
+	for _, m := range list {
+		entries := "entries of the log are"
+		if m.Entries == 1 {
+			entries = "entry of the log is"
+		}
+		out = append(out, BlindSpot{Entity: m.Site, Reason: fmt.Sprintf("%d %s missing between %s and %s", m.Entries, entries, m.From.Clock(), m.To.Clock()),
+			WouldTell: "what was reported in that interval"})
+	}
+	return out
+}
+
+// unreported says that a job's steps are found in its traffic: of one that reports
+// none they are known as far as its traffic shows a period, and else equal amounts
+// of that are compared.
+func (t *Teller) unreported(e *Evidence) []BlindSpot {
+	if m := e.Hurt.Metric(); m != jobs.MeasureStep || t.Has(telemetry.Series{Entity: e.Job, Metric: m}) {
+		return nil
+	}
+	return []BlindSpot{{Entity: e.Job, Metric: jobs.MeasureStep, Reason: "not reported: equal amounts of what its NICs send are compared",
+		WouldTell: "how long its steps take"}}
 }
 
 // untimely lists the links of a chain whose times are not to be held against those

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/jobs"
@@ -137,8 +138,9 @@ func itself(e *Evidence, fabricDose float64) Values {
 	if e.Fabric != nil {
 		v[FabricDose] = fabricDose
 		if w, ok := work(e); ok && e.Hurt.Expected > 0 {
-			perStep := float64(w*e.Loss().Step)/e.Hurt.Expected - 1
-			v[WorkExcess] = perStep / (excess / e.Hurt.Expected)
+			steps := e.Loss().Step / e.Hurt.Expected
+			v[WorkExcess] = (float64(w.median*steps) - 1) / (excess / e.Hurt.Expected)
+			v[WorkExcess.Err()] = float64(w.median*steps) * w.error(e) / (excess / e.Hurt.Expected)
 		}
 	}
 	compute, _ := lateness(e.Hosts)
@@ -155,11 +157,32 @@ func itself(e *Evidence, fabricDose float64) Values {
 	return v
 }
 
-// work is what the job's nics send per second now over before: its median.
-func work(e *Evidence) (float64, bool) { return workOf(e.Fabric, e.Nodes) }
+// sending is what nics send per second now over before: the median of them, and by
+// how much that differs among them, as part of it.
+type sending struct{ median, scatter float64 }
+
+// edge is what part of a step's bytes, as a standard deviation, lies beyond the ends
+// of a span that was not cut to steps.
+const edge = 0.3
+
+// error is the standard error of what a job's nics send, as part of it: a span is not
+// cut to steps, and a checkpoint may lie in one and not in the other.
+func (s sending) error(e *Evidence) float64 {
+	begun := e.Hurt.Onset.Earliest
+	now, before := float64(e.To.Sub(begun))/1e9, float64(begun.Sub(e.From))/1e9
+	if now <= 0 || before <= 0 {
+		return 1
+	}
+	return stats.Quadrature(s.scatter, stats.Quadrature(
+		stats.Quadrature(float64(edge*e.Loss().Step)/now, float64(edge*e.Hurt.Expected)/before),
+		stats.Quadrature(e.Saving/now, e.Saving/before)/2))
+}
+
+// work is what the job's nics send.
+func work(e *Evidence) (sending, bool) { return workOf(e.Fabric, e.Nodes) }
 
 // workOf is the same of the nics of some nodes.
-func workOf(f *FabricEvidence, nodes []telemetry.Entity) (float64, bool) {
+func workOf(f *FabricEvidence, nodes []telemetry.Entity) (sending, bool) {
 	var ratios []float64
 	for _, node := range nodes {
 		for _, i := range f.Now.Map.Links(node) {
@@ -169,9 +192,14 @@ func workOf(f *FabricEvidence, nodes []telemetry.Entity) (float64, bool) {
 		}
 	}
 	if len(ratios) == 0 {
-		return 0, false
+		return sending{}, false
 	}
-	return stats.Median(ratios), true
+	n := math.Sqrt(float64(len(ratios)))
+	median, mad := stats.MAD(ratios)
+	if median <= 0 {
+		return sending{}, true
+	}
+	return sending{median, float64(stats.Consistency*mad) / float64(median*n)}, true
 }
 
 // byBlame orders end indices by blame, most first, then by identity.

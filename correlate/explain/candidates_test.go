@@ -132,6 +132,27 @@ func TestMeasuresOfTheJobItself(t *testing.T) {
 	s.wants("job:train", explain.Values{explain.WorkExcess: work / (1.8 / 3.3), explain.ComputeUniform: 1.75 / 1.8, explain.FabricDose: 0})
 }
 
+// TestACheckpointMayLieInOneSpanAndNotInTheOther: what is sent a step is known the worse the
+// longer checkpoints take.
+func TestACheckpointMayLieInOneSpanAndNotInTheOther(t *testing.T) {
+	err := func(saving float64) float64 {
+		s := moreWork(t)
+		begun := s.e.Hurt.Onset.Earliest
+		s.e.From, s.e.To, s.e.Saving = begun.Add(-96e9), begun.Add(60e9), saving
+		for _, c := range explain.Candidates(s.e) {
+			if c.Entity == entity("job:train") {
+				return c.Values[explain.WorkExcess.Err()]
+			}
+		}
+		t.Fatal("the job is no candidate")
+		return 0
+	}
+	none, long := err(0), err(20)
+	if none <= 0 || long < 2*none {
+		t.Errorf("error %v without checkpoints, %v with those of 20 s", none, long)
+	}
+}
+
 // What began after the trouble it would have caused is held against it; what is
 // not known to have, is not.
 func TestACauseIsNotLaterThanItsEffect(t *testing.T) {

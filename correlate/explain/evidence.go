@@ -43,6 +43,9 @@ type Evidence struct {
 	// May be nil.
 	ClockOff func(s telemetry.Series) bool
 
+	// Missing lists what the log lost in that time, or since.
+	Missing []Missing
+
 	// Fabric is nil where no end of a link is known to belong to the job.
 	Fabric *FabricEvidence
 	// Symptoms is nil where nothing was read beyond the fabric and the steps.
@@ -56,6 +59,9 @@ type Evidence struct {
 	// Saves is what checkpoints take beyond their usual time, in seconds a step;
 	// nil where it is not known what they usually take.
 	Saves *float64
+	// Saving is how many seconds a usual checkpoint of the job takes; 0 where none was
+	// seen.
+	Saving float64
 	// Told is what the job says it does in a step, tokens or else model FLOPs, now
 	// over before; 0 where it says neither.
 	Told float64
@@ -67,6 +73,13 @@ type Evidence struct {
 	Suspicion float64
 	// Suspects are all that "unknown" may point to, Suspect first.
 	Suspects []Suspect
+}
+
+// Missing is an interval of which the log lost entries.
+type Missing struct {
+	Site     telemetry.Entity
+	From, To telemetry.Time // the ticks before and after
+	Entries  uint64
 }
 
 // Suspect is an entity that something is wrong with, whatever it is called.

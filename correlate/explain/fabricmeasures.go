@@ -1,10 +1,10 @@
 package explain
 
 import (
-	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -44,8 +44,8 @@ type fabricMeasures struct {
 func newFabricMeasures(e *Evidence) *fabricMeasures {
 	f := &fabricMeasures{e: e, m: e.Fabric.Now.Map, lost: e.LostShare()}
 	f.work = 1
-	if w, ok := work(e); ok && w > 0 {
-		f.work = w
+	if w, ok := work(e); ok && w.median > 0 {
+		f.work = w.median
 	}
 	f.own = make([]float64, len(f.m.Ends))
 	for i := range f.m.Ends {
@@ -79,7 +79,7 @@ func (f *fabricMeasures) surroundings() {
 	for i := range f.beside {
 		b := &f.beside[i]
 		if w, ok := workOf(f.e.Fabric, b.Nodes); ok {
-			f.steady = max(f.steady, min(w, 1))
+			f.steady = max(f.steady, min(w.median, 1))
 		}
 		links, _ := f.net(b)
 		f.foreign = max(f.foreign, float64(links*f.speed))
@@ -194,7 +194,7 @@ func (f *fabricMeasures) doubts(cands []Candidate) {
 func (f *fabricMeasures) doubt(v Values, m Measure, chance float64) {
 	x, seen := v[m]
 	if vague := float64(x * (1 - 1/max(1, f.slack))); seen && (vague > 0 || chance > 0) {
-		v[m.Err()] = math.Sqrt(float64(vague*vague) + float64(chance*chance))
+		v[m.Err()] = stats.Quadrature(vague, chance)
 	}
 }
 

@@ -24,6 +24,8 @@ type Trouble struct {
 	// Left is when the first of what stands behind the root is degraded; nil where
 	// that is not known.
 	Left *Left
+	// Missing lists what the log lost since shortly before the onset.
+	Missing []Missing
 }
 
 // Left is a gauge that falls to 0: what it was at a time, per second how fast it
@@ -107,7 +109,7 @@ func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
 	best := &Answer{Entity: x.Root, Signature: x.Signature, Values: x.Values, Confidence: confidence}
 	in.Onset = x.Onset
 	in.Root = Root{Entity: x.Root, Signature: x.Signature.Name, Domain: x.Signature.Domain, Confidence: round(confidence, 3), Onset: x.Onset}
-	in.Alternatives, in.Contributors, in.RuledOut, in.BlindSpots = []Alternative{}, []Contributor{}, []RuledOut{}, []BlindSpot{}
+	in.Alternatives, in.Contributors, in.RuledOut, in.BlindSpots = []Alternative{}, []Contributor{}, []RuledOut{}, missing(x.Missing)
 	in.Impact = Impact{Jobs: []JobImpact{}, Entities: append([]telemetry.Entity{}, x.Entities...)}
 	in.Chain = []Link{t.seen(x)}
 	in.Claims, in.Related = append([]Claim{t.riskClaim(x)}, t.leftClaims(x)...), []Related{}

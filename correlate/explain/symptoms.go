@@ -37,11 +37,20 @@ type Symptoms interface {
 	// Silent lists what a signature's clues read for a root and is not heard any
 	// more, though it was before the hurt.
 	Silent(root telemetry.Entity, sig *Signature) []telemetry.Series
+	// Pending reports whether something that a signature's clues read for a root was
+	// heard before the hurt and has not been heard since it began.
+	Pending(root telemetry.Entity, sig *Signature) bool
 	// Unheard lists what was heard before the hurt and is not any more, of the
 	// machine that a root is or stands in, or of all that a job uses.
 	Unheard(root telemetry.Entity) []telemetry.Series
 	// Near lists the entities of a kind that are under a root, or over it.
 	Near(root telemetry.Entity, kind telemetry.Kind) []telemetry.Entity
+}
+
+// Awaits reports whether an answer says that nothing is broken while something that
+// could contradict it has not been heard since the job began to hurt.
+func (e *Evidence) Awaits(a *Answer) bool {
+	return a.Signature != nil && a.Signature.Expect == ExpectBenign && e.Symptoms != nil && e.Symptoms.Pending(a.Entity, a.Signature)
 }
 
 // named lists the suspects, in identity order.

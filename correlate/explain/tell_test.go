@@ -45,8 +45,8 @@ func house() []explain.Signature {
 	return []explain.Signature{receiver, link, full, tenant, rank, work}
 }
 
-// teller knows the hosts by name, and has heard of compute times and of no other
-// series it is not told of.
+// teller knows the hosts by name, and has heard of steps, of compute times and of no
+// other series it is not told of.
 func (s *site) teller(heard ...telemetry.Series) *explain.Teller {
 	return &explain.Teller{
 		Catalogue: telemetry.DefaultCatalogue(),
@@ -57,6 +57,9 @@ func (s *site) teller(heard ...telemetry.Series) *explain.Teller {
 			return e
 		},
 		Has: func(x telemetry.Series) bool {
+			if x.Metric == "job_step_seconds" {
+				return true
+			}
 			return slices.Contains(heard, x) || x.Entity.Kind == telemetry.Rank && x.Metric == "rank_compute_seconds"
 		},
 	}

@@ -98,8 +98,7 @@ const chance = 2.0
 
 // GainErr is the standard error of what an end has gained against before.
 func (r *Readings) GainErr(before *Readings, i int) float64 {
-	n, b := r.Of[i].WaitErr, before.Of[i].WaitErr
-	return math.Sqrt(float64(n*n) + float64(b*b))
+	return stats.Quadrature(r.Of[i].WaitErr, before.Of[i].WaitErr)
 }
 
 // OnPath marks the ends that the job's traffic can cross.

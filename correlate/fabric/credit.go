@@ -11,11 +11,11 @@ import (
 // (PortXmitWait). Time without a credit is to the port what being told to stop
 // is on Ethernet, and to its peer what telling is; the walk is the same.
 
-// How long a tick of that counter is, the vendor knows: 8 byte times, 32, 22 ns and
-// others are in use. Two things are sure: waiting and sending never fill more than
-// all of a grid, so that each grid says how long a tick can be at most; and they
-// fill it where data stands all the time, so that a port that is blocked says how
-// long one is. Until one was, ticks are taken for the longest that they can be.
+// The length of a tick of that counter is known to the vendor only: 8 byte times, 32,
+// 22 ns and others are in use. Two facts hold for every device. Waiting and sending
+// fill at most the whole of a grid, so that each grid bounds the length of a tick. And
+// they fill it where data is always queued, so that a blocked port shows the length.
+// Until a port was blocked, ticks are taken for the longest that the bound allows.
 const (
 	shortTick = 8.0 // bytes
 	// leastRoom is the part of a grid that is taken to be left beside what was sent,
@@ -25,7 +25,7 @@ const (
 	// all the time, at least; and blockedSamples how many in a row fill it at a port
 	// that is blocked.
 	blocked, blockedSamples = 0.87, 3
-	// busy is the waiting from which a grid says that there was any to speak of.
+	// busy is the least waiting of a grid that counts as waiting.
 	busy = 0.3
 )
 
