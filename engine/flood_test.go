@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/quintet-dc/quintet/correlate/window"
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/engine/enginetest"
 	"github.com/quintet-dc/quintet/engine/grants"
@@ -20,6 +21,7 @@ type flood struct {
 	n      int // of everything stated so far
 	enc    telemetry.Encoder
 	why    map[grants.Reason]int
+	ahead  telemetry.Duration // by which its clock is wrong
 }
 
 // small is the budget of a flooding process in tests.
@@ -63,6 +65,7 @@ func (f *flood) frame(s *telemetry.Schema, at telemetry.Time, instants int) {
 // wave states some of everything at a tick.
 func (f *flood) wave(tick telemetry.Time, size int) {
 	f.t.Helper()
+	tick = tick.Add(f.ahead)
 	for range size {
 		s := f.schema(64)
 		f.apply(&telemetry.Record{Kind: telemetry.SchemaRecord, Schema: s})
@@ -93,12 +96,17 @@ func grantFlood(t *testing.T) *telemetry.Record {
 // returns what was published, what was found of others, and the flood. At the tick
 // named restart the engine goes on from a snapshot; zero is none.
 func beside(t *testing.T, log []telemetry.Record, restart int) (published, found string, f *flood) {
+	return besideClock(t, log, restart, 0)
+}
+
+// besideClock is beside of a flood whose clock is wrong.
+func besideClock(t *testing.T, log []telemetry.Record, restart int, ahead telemetry.Duration) (published, found string, f *flood) {
 	t.Helper()
 	runner, err := enginetest.NewRunner(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f = &flood{t: t, runner: runner, why: map[grants.Reason]int{}}
+	f = &flood{t: t, runner: runner, why: map[grants.Reason]int{}, ahead: ahead}
 	if _, err := runner.Apply(1, grantFlood(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -191,6 +199,27 @@ func TestApplyFromFlood(t *testing.T) {
 		if again.why[why] != n {
 			t.Errorf("refused for %q: %d, after a restart %d", why, n, again.why[why])
 		}
+	}
+}
+
+// TestApplyFromClockOfNextYear: a process whose clock is a year ahead changes nothing of
+// what is published and found of the others. Its events are refused and counted, its
+// frames not taken.
+func TestApplyFromClockOfNextYear(t *testing.T) {
+	refs, err := references()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := refs["slownic-2"]
+	published, _, f := besideClock(t, ref.Log, 0, 365*24*3600e9)
+	if diff := enginetest.Diff(published, ref.Published); diff != "" {
+		t.Errorf("incidents beside a clock of next year: %s", diff)
+	}
+	if n := f.runner.Refused()[grants.OverAhead]; n == 0 {
+		t.Error("no event of next year was refused")
+	}
+	if n := f.runner.Output().Counts.Window.Frames[window.Future]; n == 0 {
+		t.Errorf("no frame of next year was refused: %+v", f.runner.Output().Counts.Window)
 	}
 }
 

@@ -76,6 +76,14 @@ func (r *Runner) Gaps() []correlate.Gap {
 	return nil
 }
 
+// Holes returns what the log lost.
+func (r *Runner) Holes() []telemetry.Hole {
+	if c, ok := r.machine.(*core); ok {
+		return c.engine.Holes()
+	}
+	return nil
+}
+
 // Losses says what was lost in the last length of time, and by what; a zero job
 // means all jobs.
 func (r *Runner) Losses(length telemetry.Duration, job telemetry.Entity) (attribute.Losses, error) {
