@@ -278,3 +278,41 @@ func TestOpenSeparationRevokesEarlierCredentials(t *testing.T) {
 	}
 	dial(t, bus.Config{Servers: []string{s.URL()}, Credentials: creds})
 }
+
+// TestCollectorsSubscriptionsAreLimited: a collector that subscribes without end is
+// refused after a few, and its records are still taken.
+func TestCollectorsSubscriptionsAreLimited(t *testing.T) {
+	s := start(t, broker.Config{Listen: "127.0.0.1:0"})
+	all := connect(t, s, broker.All)
+	ctx := within(t, 30*time.Second)
+	if err := all.Create(ctx); err != nil {
+		t.Fatal(err)
+	}
+	creds, err := s.Enroll("h1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, errs := intruder(t, s, creds)
+	own := "_INBOX." + bus.UserOf(creds) + ".flood."
+	for range 100 {
+		if _, err := nc.SubscribeSync(own + nats.NewInbox()[7:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case err := <-errs:
+		if !errors.Is(err, nats.ErrMaxSubscriptionsExceeded) {
+			t.Errorf("100 subscriptions: %v", err)
+		}
+	case <-ctx.Done():
+		t.Fatal("100 subscriptions are admitted")
+	}
+	body, err := telemetry.AppendRecord(nil, event("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := intruder(t, s, creds)
+	if _, err := other.RequestWithContext(ctx, "quintet.v1.lab.h1.events", body); err != nil {
+		t.Errorf("a record beside the flood: %v", err)
+	}
+}

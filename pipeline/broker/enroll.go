@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/role"
 )
 
 // enrolledFolder is below Dir/keys; it has one file for each credential that was
@@ -83,7 +84,7 @@ func (c Enrolling) sign(now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
-	if c.Role.collectsOnly() {
+	if c.Role.CollectsOnly() {
 		if account, err = collectorsKey(account); err != nil {
 			return nil, fmt.Errorf("keys: %w", err)
 		}
@@ -104,7 +105,7 @@ func (c Enrolling) sign(now time.Time) ([]byte, error) {
 	if err := keepEnrolment(folder, Enrolment{Name: c.Name, Role: c.Role, Keys: public, Enrolled: now, Expires: t.expires}); err != nil {
 		return nil, err
 	}
-	head := fmt.Sprintf(headMark+"%s of site %q, enrolled %s%s.\n# This file is sufficient to act in that role. Keep it to its owner (mode 0600).\n\n",
+	head := fmt.Sprintf(role.HeadMark+"%s of site %q, enrolled %s%s.\n# This file is sufficient to act in that role. Keep it to its owner (mode 0600).\n\n",
 		c.Role, c.Site, now.Format(time.RFC3339), until)
 	return fmt.Appendf(nil, "%s%s\n%s", head, file, authority), nil
 }

@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
@@ -237,24 +236,4 @@ func (k keys) token(t trust, account nkeys.KeyPair, set func(*jwt.AccountClaims)
 func credentials(token string, seed []byte) []byte {
 	return fmt.Appendf(nil, "-----BEGIN NATS USER JWT-----\n%s\n------END NATS USER JWT------\n\n"+
 		"-----BEGIN USER NKEY SEED-----\n%s\n------END USER NKEY SEED------\n", token, seed)
-}
-
-// headMark begins every file of credentials that Enroll writes.
-const headMark = "# Quintet: "
-
-// Enrolled says for which role a file of credentials was written; nothing for
-// one that Enroll did not write, whose names mean something else.
-func Enrolled(credentials []byte) (Role, error) {
-	if !bytes.HasPrefix(credentials, []byte(headMark)) {
-		return "", nil
-	}
-	token, err := jwt.ParseDecoratedJWT(credentials)
-	if err != nil {
-		return "", fmt.Errorf("credentials: %w", err)
-	}
-	claims, err := jwt.DecodeUserClaims(token)
-	if err != nil {
-		return "", fmt.Errorf("credentials: %w", err)
-	}
-	return Role(claims.Name), nil
 }

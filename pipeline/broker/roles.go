@@ -2,7 +2,6 @@ package broker
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -11,45 +10,26 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/role"
 )
 
-// Role is what a connection is for; it may do that and nothing else. Several
-// stand side by side with commas between them ("engine,web"), collect:NAME last.
-type Role string
+// Role is what a connection is for (package role).
+type Role = role.Role
 
-// The roles. Each collecting process has one of its own: Collect.
+// The roles of package role.
 const (
-	All    Role = "all"    // everything of the site: what one process with every part needs
-	Tick   Role = "tick"   // ticks, and to read the log
-	Engine Role = "engine" // to read the log; incidents, snapshots, presence, answers
-	Store  Role = "store"  // to read
-	Notify Role = "notify" // to read incidents; deliveries, questions
-	Web    Role = "web"    // to read; questions, notes
+	All    = role.All
+	Tick   = role.Tick
+	Engine = role.Engine
+	Store  = role.Store
+	Notify = role.Notify
+	Web    = role.Web
 )
 
-const collectPrefix = "collect:"
+const collectPrefix = role.CollectPrefix
 
-// Collect is the role of one collecting process: to publish under its own name.
-func Collect(name string) Role { return Role(collectPrefix + name) }
-
-// Name is the collecting process that a role is for, and whether it is for one.
-func (r Role) Name() (string, bool) {
-	if i := strings.Index(","+string(r), ","+collectPrefix); i >= 0 {
-		return string(r)[i+len(collectPrefix):], true
-	}
-	return "", false
-}
-
-// collectsOnly reports whether a role is that of a collecting process and nothing
-// else: its users belong to the collectors' account.
-func (r Role) collectsOnly() bool { return strings.HasPrefix(string(r), collectPrefix) }
-
-// Allows reports whether a process of this role may do what another, which is
-// not Collect, may.
-func (r Role) Allows(other Role) bool {
-	others, _, _ := strings.Cut(string(r), collectPrefix)
-	return slices.ContainsFunc(strings.Split(others, ","), func(one string) bool { return Role(one) == All || Role(one) == other })
-}
+// Collect is the role of one collecting process.
+func Collect(name string) Role { return role.Collect(name) }
 
 // rights are subjects that a role may publish to, and subscribe to beside its
 // own inbox.
@@ -229,7 +209,7 @@ func user(account nkeys.KeyPair, role Role, r rights, t terms) ([]byte, error) {
 	if r.responds {
 		c.Resp = &jwt.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
 	}
-	if role.collectsOnly() {
+	if role.CollectsOnly() {
 		c.Limits.Subs = maxCollectorSubs
 	}
 	c.AllowedConnectionTypes.Add(jwt.ConnectionTypeInProcess)

@@ -238,7 +238,7 @@ type Connection struct {
 // Connection makes a user of a role for this process.
 func (s *Server) Connection(r Role) (Connection, error) {
 	account := s.keys.account
-	if r.collectsOnly() {
+	if r.CollectsOnly() {
 		account = s.keys.collectors
 	}
 	file, err := users(account, r, s.names, terms{})

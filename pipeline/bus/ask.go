@@ -112,6 +112,9 @@ func (b *Bus) answerer() (*nats.Conn, error) {
 			b.cfg.Logger.Debug("error of the connection that answers questions", "error", err)
 		}))
 	b.replies, err = nats.Connect(strings.Join(b.cfg.Servers, ","), append(opts, security...)...)
+	if conn := b.replies; err == nil && b.cfg.InProcess == nil {
+		b.answers.Go(func() { b.watchConnection(conn) })
+	}
 	return b.replies, err
 }
 

@@ -143,6 +143,9 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 		b.conn.Close()
 		return nil, fmt.Errorf("bus: connect: %s: %w", b.where(), err)
 	}
+	if cfg.InProcess == nil {
+		b.answers.Go(func() { b.watchConnection(b.conn) })
+	}
 	return b, nil
 }
 

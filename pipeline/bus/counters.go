@@ -7,6 +7,7 @@ type counters struct {
 	sent, sentBytes, duplicates, retried *metrics.Counter
 	followed, followedBytes, malformed   *metrics.Counter
 	consumers, holes, asyncErrors        *metrics.Counter
+	deaf                                 *metrics.Counter // connections on which nothing arrived any more
 	usurped                              *metrics.Counter // names of ticks that another message bore
 	set                                  *metrics.Set
 }
@@ -33,6 +34,7 @@ func newCounters(set *metrics.Set) counters {
 		consumers:     set.GetOrCreateCounter(`quintet_bus_read_restarts_total`),
 		holes:         set.GetOrCreateCounter(`quintet_bus_log_holes_total`),
 		asyncErrors:   set.GetOrCreateCounter(`quintet_bus_connection_errors_total`),
+		deaf:          set.GetOrCreateCounter(`quintet_bus_dead_connections_total`),
 		usurped:       set.GetOrCreateCounter(`quintet_bus_usurped_ticks_total`),
 		set:           set,
 	}
@@ -41,6 +43,12 @@ func newCounters(set *metrics.Set) counters {
 // refused counts messages that can never be stored, by reason.
 func (c counters) refused(reason string) {
 	c.set.GetOrCreateCounter(`quintet_bus_refused_messages_total{reason="` + reason + `"}`).Inc()
+}
+
+// damaged counts revisions whose content does not match their digest, each time one is
+// read.
+func (c counters) damaged(stream string) *metrics.Counter {
+	return c.set.GetOrCreateCounter(`quintet_bus_damaged_revisions_total{stream="` + stream + `"}`)
 }
 
 // foreign counts entries of a stream of revisions that no engine wrote, each time one

@@ -53,6 +53,17 @@ func securityOptions(credentials []byte, config *tls.Config) ([]nats.Option, err
 	return append(opts, nats.UserCredentialBytes(credentials), nats.CustomInboxPrefix("_INBOX."+user)), nil
 }
 
+// CheckCredentials returns an error for the content of a credentials file that no
+// connection can be made with.
+func CheckCredentials(credentials []byte) error {
+	first, _ := splitCredentials(credentials)
+	if _, err := securityOptions(first, nil); err != nil {
+		return err
+	}
+	_, err := newSigner(first)
+	return err
+}
+
 // UserOf returns the public key of the user in a credentials file, which its inboxes
 // are named by; "" if there is none.
 func UserOf(credentials []byte) string {

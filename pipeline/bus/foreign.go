@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type Foreign struct {
 	Subject  string
 	Data     []byte
 	Reason   string
+	Damaged  bool // it was written by one who may, and its content has changed since
 }
 
 // signedMark is what a stream's metadata says of signatures. The zero value means
@@ -108,13 +110,17 @@ func parseMark(metadata map[string]string) (m signedMark, err error) {
 	return m, nil
 }
 
-// foreign returns why an entry was not written by a process of the site that may;
-// nil if it was.
+// foreign returns why an entry is not one that a process of the site wrote that may,
+// as it was written; nil if it is.
 func (v *Revisions) foreign(d delivery, mark signedMark) error {
 	if !mark.signed || d.position <= mark.after {
-		return nil
+		return whole(d)
 	}
-	return v.bus.signer.verify(v.tag, d.subject, d.header, d.data)
+	err := v.bus.signer.verify(v.tag, d.subject, d.header, d.data)
+	if err == nil || errors.Is(err, errSignature) {
+		return cmp.Or(whole(d), err)
+	}
+	return err
 }
 
 // revisionsMetadata returns the metadata of a stream of revisions that is made or

@@ -155,9 +155,7 @@ func (v *Revisions) read(ctx context.Context, after uint64, finite bool, fn func
 			if mark.removed[d.position] {
 				return nil
 			}
-			b.count.foreign(v.token).Inc()
-			b.cfg.Logger.Error("an entry that no engine wrote is ignored; run quintet repair", "stream", v.stream, "sequence", d.position, "subject", d.subject, "reason", why)
-			return foreign(Foreign{Sequence: d.position, Stored: d.stored, Subject: d.subject, Data: d.data, Reason: why.Error()})
+			return foreign(v.refuse(d, why))
 		}
 		rev, err := v.revision(d)
 		if err != nil {
@@ -168,6 +166,20 @@ func (v *Revisions) read(ctx context.Context, after uint64, finite bool, fn func
 		return fn(rev)
 	}
 	return r.run(ctx)
+}
+
+// refuse counts and logs an entry that is not read as a revision.
+func (v *Revisions) refuse(d delivery, why error) Foreign {
+	f := Foreign{Sequence: d.position, Stored: d.stored, Subject: d.subject, Data: d.data, Reason: why.Error(), Damaged: errors.Is(why, errDigest)}
+	what := "an entry that no engine wrote is ignored; run quintet repair"
+	if f.Damaged {
+		what = "a damaged revision is ignored; run quintet repair"
+		v.bus.count.damaged(v.token).Inc()
+	} else {
+		v.bus.count.foreign(v.token).Inc()
+	}
+	v.bus.cfg.Logger.Error(what, "stream", v.stream, "sequence", d.position, "subject", d.subject, "reason", why)
+	return f
 }
 
 // FollowIncidents is Follow of the site's incidents.

@@ -186,7 +186,7 @@ func (s *session) consumerConfig() jetstream.ConsumerConfig {
 		InactiveThreshold: idleConsumer, FilterSubjects: s.filters,
 	}
 	switch {
-	case s.position > 0 && s.stored != 0 && s.filters == nil:
+	case s.position > 0 && s.stored != 0 && s.filters == nil && !s.lenient:
 		// Begin with the last message that was read, to see that it still is.
 		s.verify = true
 		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, s.position

@@ -186,3 +186,36 @@ func TestConnectBeforeTheServer(t *testing.T) {
 		t.Error("not connected")
 	}
 }
+
+// A slice that is interrupted goes on behind the last entry that it handed over, and
+// hands over none twice.
+func TestSliceGoesOnWhereItWasInterrupted(t *testing.T) {
+	t.Parallel()
+	server := spawn(t)
+	b := server.join(broker.All)
+	ctx := within(t, 60*time.Second)
+	if err := b.Create(ctx); err != nil {
+		t.Fatal(err)
+	}
+	const n = 2000 // more than one pull brings
+	f := newFrames(t)
+	for i := range n {
+		if err := b.Append(ctx, "h1", f.record(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := uint64(0)
+	err := b.Slice(ctx, bus.Span{}, func(e bus.Entry) error {
+		if e.Position != last+1 {
+			t.Errorf("position %d after %d", e.Position, last)
+		}
+		if last = e.Position; last == 10 {
+			server.kill()
+			server.again()
+		}
+		return nil
+	})
+	if err != nil || last != n {
+		t.Errorf("read up to %d of %d: %v", last, n, err)
+	}
+}

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,8 +16,9 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Headers of a signed revision.
+// Headers of a revision; the last two of a signed one.
 const (
+	digestHeader    = "Quintet-Digest"    // SHA-256 of its content, base64url
 	writerHeader    = "Quintet-Writer"    // the token of the user that wrote it
 	signatureHeader = "Quintet-Signature" // of its subject and content, base64url
 )
@@ -103,7 +105,7 @@ func signed(subject string, data []byte) []byte {
 
 // message returns the message of a revision, signed where s is not nil.
 func (s *signer) message(subject string, data []byte) (*nats.Msg, error) {
-	m := &nats.Msg{Subject: subject, Data: data}
+	m := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{digestHeader: []string{digestOf(data)}}}
 	if s == nil {
 		return m, nil
 	}
@@ -111,8 +113,29 @@ func (s *signer) message(subject string, data []byte) (*nats.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Header = nats.Header{writerHeader: []string{s.token}, signatureHeader: []string{base64.RawURLEncoding.EncodeToString(sig)}}
+	m.Header[writerHeader], m.Header[signatureHeader] = []string{s.token}, []string{base64.RawURLEncoding.EncodeToString(sig)}
 	return m, nil
+}
+
+// digestOf returns the digest of a revision's content.
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// errSignature says that a user who may write did not sign this content.
+var errSignature = errors.New("its signature is wrong")
+
+// errDigest says that a revision is not what was published.
+var errDigest = errors.New("its content does not match its digest")
+
+// whole returns errDigest for a revision whose content is not the one that its digest
+// was made of. Earlier versions published none.
+func whole(d delivery) error {
+	if want := d.header.Get(digestHeader); want != "" && want != digestOf(d.data) {
+		return errDigest
+	}
+	return nil
 }
 
 // verify returns why a message was not written by a user with a tag; nil where s is
@@ -138,7 +161,7 @@ func (s *signer) verify(tag, subject string, h nats.Header, data []byte) error {
 	}
 	sig, err := base64.RawURLEncoding.DecodeString(h.Get(signatureHeader))
 	if err != nil || key.Verify(signed(subject, data), sig) != nil {
-		return errors.New("its signature is wrong")
+		return errSignature
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (d *disk) open() error {
 	if d.o.cfg.Dir == "" || d.spill != nil {
 		return nil
 	}
-	s, err := spill.Open(d.o.cfg.Dir, min(maxSegment, d.o.cfg.SpillBytes/spillShare), d.o.schemaRecord)
+	s, err := spill.Open(d.o.cfg.Dir, d.o.cfg.Files, min(maxSegment, d.o.cfg.SpillBytes/spillShare), d.o.schemaRecord)
 	if err != nil {
 		d.failed(err)
 		return err

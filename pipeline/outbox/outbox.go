@@ -36,6 +36,8 @@ type Config struct {
 	// Dir is where records go that memory has no room for. It is made if need
 	// be and locked. "" keeps everything in memory.
 	Dir string
+	// Files is the file system that Dir is in; nil is the machine's.
+	Files spill.Files
 	// MemoryBytes bounds the encoded records held in memory, those being sent
 	// included; default 4 MiB, at least 64 KiB. A record may take a quarter of
 	// it. It should hold several rounds of everything that is emitted. Thinning

@@ -166,7 +166,13 @@ func TestWhatWasTriedKeepsItsForm(t *testing.T) {
 // framesOnDisk are the frames in a spill that nobody holds.
 func framesOnDisk(t *testing.T, dir string) map[string]bool {
 	t.Helper()
-	s, err := spill.Open(dir, minSpill, nil)
+	return framesIn(t, dir, nil)
+}
+
+// framesIn are those in files, the machine's if nil.
+func framesIn(t *testing.T, dir string, files spill.Files) map[string]bool {
+	t.Helper()
+	s, err := spill.Open(dir, files, minSpill, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,6 +72,7 @@ type Captured struct {
 	First, Last uint64 // positions of its records
 	Records     uint64
 	Skipped     uint64 // entries that were malformed or that their process may not state: no reader uses them
+	Lost        uint64 // entries that the log lost; a record in their place says so
 	From, To    telemetry.Time
 }
 
@@ -105,6 +106,7 @@ type capture struct {
 	last  uint64         // the last position wanted; no end if zero
 	w     *trace.Writer
 	ticks int
+	seen  uint64       // the last position that the log handed over; 0 before the first
 	gate  *grants.Gate // refuses what the engine refused
 }
 
@@ -131,6 +133,7 @@ func (c *capture) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.seen = after
 	err = c.Tape.Follow(ctx, after, c.entry)
 	if closing := c.w.Close(); closing != nil && (err == nil || errors.Is(err, errWhole)) {
 		return closing
@@ -262,6 +265,9 @@ func (c *capture) entry(e bus.Entry) error {
 	if c.last != 0 && e.Position > c.last {
 		return errWhole
 	}
+	if err := c.hole(e.Position); err != nil {
+		return err
+	}
 	if e.Record != nil && c.gate.Take(e.Collector, e.Record) != "" {
 		c.out.Skipped++
 	} else if err := c.write(&e); err != nil {
@@ -283,6 +289,22 @@ func (c *capture) entry(e bus.Entry) error {
 		return errWhole
 	}
 	return nil
+}
+
+// hole writes a record in the place of entries that the log lost before a position.
+func (c *capture) hole(position uint64) error {
+	before := c.seen
+	c.seen = position
+	if before == 0 || position <= before+1 {
+		return nil
+	}
+	config, err := telemetry.Hole{First: before + 1, Last: position - 1}.Record(0)
+	if err != nil {
+		return err
+	}
+	c.out.Lost += position - before - 1
+	c.Logger.Warn("the log lost entries: the trace names them", "from", before+1, "to", position-1)
+	return c.write(&bus.Entry{Position: position - 1, Record: &telemetry.Record{Kind: telemetry.ConfigRecord, Config: config}})
 }
 
 // ended says that whoever asked for the capture has had enough.

@@ -156,7 +156,9 @@ func (l *live) capture(c CaptureConfig) (string, *Captured) {
 		l.t.Fatal(err)
 	}
 	defer f.Close()
-	c.Tape, c.Writer, c.Site, c.Program = l.bus, f, "lab", "test"
+	if c.Writer, c.Site, c.Program = f, "lab", "test"; c.Tape == nil {
+		c.Tape = l.bus
+	}
 	out, err := Capture(within(l.t), c)
 	if err != nil {
 		l.t.Fatal(err)
@@ -253,6 +255,34 @@ func TestACaptureReplaysToTheLiveIncidents(t *testing.T) {
 	// Snapshots of another engine are of no use.
 	if _, out = l.capture(CaptureConfig{From: in.Onset.Earliest, Shelf: l.bus, Engine: "9"}); !out.Cold {
 		t.Errorf("another engine's snapshot was taken: %+v", out)
+	}
+}
+
+// lossy is a log that lost some of its entries.
+type lossy struct {
+	Tape
+	first, last uint64
+}
+
+func (l lossy) Follow(ctx context.Context, after uint64, fn func(bus.Entry) error) error {
+	return l.Tape.Follow(ctx, after, func(e bus.Entry) error {
+		if e.Position >= l.first && e.Position <= l.last {
+			return nil
+		}
+		return fn(e)
+	})
+}
+
+// TestCaptureStatesHoles: entries that the log lost are a blind spot of the incident in
+// the recording, too.
+func TestCaptureStatesHoles(t *testing.T) {
+	l := startSite(t)
+	l.feed(slowNIC(t))
+	at := l.published[1].position
+	path, out := l.capture(CaptureConfig{Last: 24 * time.Hour, Tape: lossy{l.bus, at + 1, at + 3}})
+	got, _ := replayed(t, path)
+	if out.Lost != 3 || !strings.Contains(strings.Join(got, "\n"), "3 entries of the log are missing between ") {
+		t.Errorf("%+v: %d revisions, none names the hole", out, len(got))
 	}
 }
 

@@ -30,12 +30,17 @@ const DamagedSnapshot = "damaged snapshot"
 // LogHole is the name of the alarm that the log lost entries.
 const LogHole = "hole in the log"
 
+// DamagedRevision is the name of the alarm that a revision of an incident does not match
+// its digest. It is ignored.
+const DamagedRevision = "damaged revision of an incident"
+
 // What raises an alarm.
 const (
 	alarmSnapshot = "snapshot"
 	alarmHole     = "hole"
 
 	alarmStream = "stream" // the stream of incidents holds other bytes
+	alarmBody   = "body"   // it holds a revision that does not match its digest
 	alarmState  = "state"  // another replica's state is another
 	alarmWrites = "writes" // the stream of incidents holds what no engine wrote
 )
@@ -52,6 +57,8 @@ func (a alarms) raise(cause, text string) {
 	switch cause {
 	case alarmWrites:
 		name = ForeignRevisions
+	case alarmBody:
+		name = DamagedRevision
 	case alarmSnapshot:
 		name = DamagedSnapshot
 	case alarmHole:

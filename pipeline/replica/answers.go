@@ -113,7 +113,8 @@ type Source struct {
 	ClockOffset float64         `json:"clock_offset_seconds"` // receive less source time
 }
 
-// Gap is an interval in which a source that had spoken was silent.
+// Gap is an interval in which a source that had spoken was silent, or in which the log
+// lost entries: then the source is quintet, log, and the positions.
 type Gap struct {
 	Collector string          `json:"collector"`
 	Target    string          `json:"target"`
@@ -253,6 +254,9 @@ func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {
 	out := Coverage{Sources: []Source{}, Gaps: []Gap{}}
 	err := a.do(ctx, func(o *owner) {
 		out.Processes = slices.DeleteFunc(o.runner.Standings(), func(s grants.Standing) bool { return s.Grant == nil && len(s.Refused) == 0 })
+		for _, h := range slices.Backward(o.runner.Holes()) {
+			out.Gaps = append(out.Gaps, Gap{Collector: "quintet", Target: "log", Part: fmt.Sprintf("positions %d to %d", h.First, h.Last), From: h.From, To: stated(h.To)})
+		}
 		for _, g := range slices.Backward(o.runner.Gaps()) {
 			out.Gaps = append(out.Gaps, Gap{g.Source.Collector, g.Source.Target, g.Source.Part, g.From, stated(g.To)})
 		}

@@ -1,9 +1,11 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quintet-dc/quintet/engine"
@@ -18,6 +20,8 @@ const (
 	// damageShown is how long the alarm about damage that was survived stands, in
 	// ticks.
 	damageShown = telemetry.Duration(24 * time.Hour)
+	// maxLost bounds the holes of the log that wait to be reported.
+	maxLost = 256
 )
 
 // read reads a snapshot. One that does not come while the log answers other questions
@@ -61,7 +65,55 @@ func (o *owner) hole(e bus.Entry) {
 	o.count.holes.Add(int(n))
 	o.alarms.raise(alarmHole, fmt.Sprintf("the log lost %d entries, positions %d to %d, at tick %s: incidents open then may lack evidence", n, o.seen+1, e.Position-1, o.runner.Tick()))
 	o.damage = o.runner.Tick()
+	if len(o.lost) < maxLost {
+		o.lost = append(o.lost, telemetry.Hole{First: o.seen + 1, Last: e.Position - 1, From: o.runner.Tick()})
+	}
 	o.log.Error("the log lost entries", "from", o.seen+1, "to", e.Position-1, "tick", o.runner.Tick())
+}
+
+// endHoles gives the holes before this tick their end.
+func (o *owner) endHoles() {
+	for i := range o.lost {
+		if h := &o.lost[i]; h.To == 0 {
+			h.From, h.To = cmp.Or(h.From, o.runner.Tick()), max(h.From, o.runner.Tick())
+		}
+	}
+}
+
+// unreported lists the holes that this life found and the log does not name yet.
+func (o *owner) unreported() []telemetry.Hole {
+	named := o.runner.Holes()
+	o.lost = slices.DeleteFunc(o.lost, func(h telemetry.Hole) bool {
+		return slices.ContainsFunc(named, func(n telemetry.Hole) bool { return n.First == h.First && n.Last == h.Last })
+	})
+	var out []telemetry.Hole
+	for _, h := range o.lost {
+		if h.To != 0 {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// reportHoles appends to the log which of its entries are missing: from there on the
+// incidents of every replica and of every recording name the interval.
+func (h *herald) reportHoles(ctx context.Context, s standing) error {
+	for _, hole := range s.holes {
+		config, err := hole.Record(now())
+		if err != nil {
+			return err
+		}
+		if err := h.append(ctx, config); err != nil {
+			return err
+		}
+		err = h.doIn(ctx, s, func(o *owner) {
+			o.lost = slices.DeleteFunc(o.lost, func(x telemetry.Hole) bool { return x.First == hole.First })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repaired clears what was raised about damage long ago.

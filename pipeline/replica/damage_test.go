@@ -5,11 +5,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quintet-dc/quintet/pipeline/broker"
+	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // flip changes one byte of a stream on the disk, so far behind the last mark in it, or
@@ -103,5 +106,25 @@ func TestRunReadsPastAHole(t *testing.T) {
 	}
 	if n := r.count("quintet_replica_log_entries_lost_total"); n == 0 {
 		t.Error("it is not counted")
+	}
+	// The log states the hole itself, once, for every reader; coverage shows it.
+	var holes []Gap
+	w.until("coverage shows the hole", func() bool {
+		var coverage Coverage
+		w.ask(AskCoverage, "", &coverage)
+		holes = slices.DeleteFunc(coverage.Gaps, func(g Gap) bool { return g.Collector != "quintet" })
+		return len(holes) > 0
+	})
+	if len(holes) != 1 || holes[0].Target != "log" || holes[0].To == nil || *holes[0].To < holes[0].From {
+		t.Errorf("coverage: %+v", holes)
+	}
+	records := 0
+	if err := w.bus.Slice(within(t, 20*time.Second), bus.Span{Kinds: []telemetry.RecordKind{telemetry.ConfigRecord}}, func(e bus.Entry) error {
+		if e.Record != nil && e.Record.Config.Key == telemetry.ConfigHole {
+			records++
+		}
+		return nil
+	}); err != nil || records != 1 {
+		t.Errorf("%d records of the hole, %v", records, err)
 	}
 }

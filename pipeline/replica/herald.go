@@ -72,13 +72,14 @@ type standing struct {
 	whole                                   bool   // nothing that it found was lost, and no claim was read
 	tick                                    telemetry.Time
 	position                                uint64
+	holes                                   []telemetry.Hole // of the log, to be reported
 }
 
 func (o *owner) standing() standing {
 	reign := o.runner.Reign()
 	return standing{of: o, caughtUp: o.caughtUp, publishing: o.publishing(), elected: o.elected || o.pending != "", diverged: o.diverged, broken: o.broken, asks: o.asks,
 		renew: o.renews(), reign: reign, names: o.runner.Names(reign), stored: o.stored,
-		from: o.from(), whole: o.cold && reign.Digest == "" && !o.overflow, tick: o.runner.Tick(), position: o.seen}
+		from: o.from(), whole: o.cold && reign.Digest == "" && !o.overflow, tick: o.runner.Tick(), position: o.seen, holes: o.unreported()}
 }
 
 // from is where a cold life began, or will: nothing before has been read.
@@ -111,6 +112,9 @@ func (h *herald) round(ctx context.Context) {
 		return
 	}
 	h.compare(ctx, s, who)
+	if s.caughtUp && h.failed(ctx, "holes of the log are not reported", h.reportHoles(ctx, s)) {
+		return
+	}
 	switch {
 	case s.renew:
 		err = h.renew(ctx, s)

@@ -67,6 +67,8 @@ type owner struct {
 	census          *survey.Census // so does it
 	damage          telemetry.Time // the tick of the newest damage, or of the first one of this life
 
+	lost []telemetry.Hole // of the log, found in this life and not yet reported
+
 	held      []item // revisions of which it is not known yet whose they are
 	heldBytes int
 	overflow  bool   // some of them were dropped
@@ -316,6 +318,7 @@ func (o *owner) ticked() {
 		o.log.Warn("a configuration of the site is not taken: grid and lateness are those of the log's beginning", "tick", o.runner.Tick())
 	}
 	o.ticks = true
+	o.endHoles()
 	o.repaired()
 	if o.heard == 0 {
 		o.heard = o.runner.Tick()

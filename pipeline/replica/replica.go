@@ -94,15 +94,19 @@ func (r *replica) do(ctx context.Context, f func(*owner)) error {
 }
 
 // watchForeign raises an alarm for entries of the stream of incidents that no engine
-// wrote, until ctx is done.
+// wrote or that are not what it wrote, until ctx is done.
 func (r *replica) watchForeign(ctx context.Context) {
-	found := 0
+	found := map[bool]int{}
 	err := r.cfg.Bus.Incidents().FollowAll(ctx, 0, func(bus.Revision) error { return nil }, func(f bus.Foreign) error {
-		found++
+		found[f.Damaged]++
 		r.count.foreign.Inc()
-		text := fmt.Sprintf("%d entries that no engine wrote are ignored; the newest is sequence %d, subject %s: %s. Run quintet repair",
-			found, f.Sequence, f.Subject, f.Reason)
-		_ = r.do(ctx, func(o *owner) { o.alarms.raise(alarmWrites, text) }) // fails only when ctx is done
+		cause, what := alarmWrites, "entries that no engine wrote"
+		if f.Damaged {
+			cause, what = alarmBody, "damaged revisions"
+		}
+		text := fmt.Sprintf("%d %s are ignored; the newest is sequence %d, subject %s: %s. Run quintet repair",
+			found[f.Damaged], what, f.Sequence, f.Subject, f.Reason)
+		_ = r.do(ctx, func(o *owner) { o.alarms.raise(cause, text) }) // fails only when ctx is done
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {

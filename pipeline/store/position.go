@@ -60,14 +60,19 @@ func parsePlace(b []byte) (p place, err error) {
 	return p, nil
 }
 
-// write puts the place down, whole or not at all.
+// write puts the place down, whole or not at all, also where the power is cut.
 func (p place) write(dir string) error {
 	b, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
 	path := placePath(dir)
-	if err := os.WriteFile(path+".new", append(b, '\n'), 0o600); err != nil {
+	f, err := os.Create(path + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(path+".new", path)

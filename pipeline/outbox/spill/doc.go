@@ -8,5 +8,6 @@
 //
 // What was written survives a kill of the process at once. It survives a power
 // cut when its segment is full or was ended properly: a segment is synced when it
-// is closed, not before.
+// is closed, not before. What an fsync refused is synced again when the spill is
+// ended; what was removed or replaced does not come back.
 package spill

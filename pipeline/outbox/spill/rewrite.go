@@ -31,7 +31,7 @@ type region struct {
 	size     int64
 	marks    []place                          // the ends of what was handed out
 	said     map[telemetry.Fingerprint][]byte // schemas that are stored already
-	files    []*os.File
+	files    []File
 	out      []ref // handed out and not known to be stored: stay as they are
 	rest     []ref
 	buf      []byte
@@ -68,7 +68,7 @@ func (s *Spill) region(i int, share int64, marks []place) (*region, error) {
 		if r.size >= share || len(r.rest)+len(r.out) >= thinEntries {
 			break
 		}
-		f, err := os.Open(s.path(g.number, segmentSuffix))
+		f, err := s.files.Open(s.path(g.number, segmentSuffix))
 		if err != nil {
 			return nil, errors.Join(err, r.close())
 		}
@@ -84,7 +84,7 @@ func (s *Spill) region(i int, share int64, marks []place) (*region, error) {
 
 // list adds what is not stored of a segment. Of what is, frames behind it may
 // need the schemas.
-func (s *Spill) list(r *region, f *os.File, g *segment) error {
+func (s *Spill) list(r *region, f File, g *segment) error {
 	end, err := walk(f, 0, g.size, func(e thin.Entry, at, next int64) bool {
 		x := ref{len(r.files) - 1, at, int(next - at), place{g.number, next}}
 		switch {
@@ -214,7 +214,7 @@ func (w *rewriter) put(e thin.Entry) error {
 	}
 	if w.w == nil {
 		var err error
-		if w.w, err = createSegment(w.spill.path(w.number(), partSuffix)); err != nil {
+		if w.w, err = createSegment(w.spill.files, w.spill.path(w.number(), partSuffix)); err != nil {
 			return err
 		}
 	}
@@ -227,7 +227,7 @@ func (w *rewriter) end() error {
 	if w.w == nil {
 		return nil
 	}
-	g := segment{w.number(), w.w.size}
+	g := segment{number: w.number(), size: w.w.size}
 	err := w.w.close()
 	w.w = nil
 	w.done = append(w.done, g)
@@ -239,11 +239,12 @@ func (w *rewriter) end() error {
 func (w *rewriter) install(i int, r *region) error {
 	s := w.spill
 	for _, g := range w.done {
-		if err := os.Rename(s.path(g.number, partSuffix), s.path(g.number, segmentSuffix)); err != nil {
+		if err := s.files.Rename(s.path(g.number, partSuffix), s.path(g.number, segmentSuffix)); err != nil {
 			return errors.Join(err, s.lookAgain())
 		}
 	}
-	if err := syncDir(s.dir); err != nil {
+	s.loose = true
+	if err := s.syncNames(); err != nil {
 		return errors.Join(err, s.lookAgain())
 	}
 	s.segments = slices.Replace(s.segments, i, i+len(r.segments), w.done...)
@@ -258,11 +259,12 @@ func (w *rewriter) install(i int, r *region) error {
 		if g.number < w.first+uint64(len(w.done)) {
 			continue // replaced
 		}
-		if err := os.Remove(s.path(g.number, segmentSuffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.loose = true
+		if err := s.files.Remove(s.path(g.number, segmentSuffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	return nil
+	return s.syncNames()
 }
 
 // abort removes what was written.
@@ -273,7 +275,7 @@ func (w *rewriter) abort() (err error) {
 		w.w = nil
 	}
 	for _, g := range w.done {
-		if e := os.Remove(w.spill.path(g.number, partSuffix)); e != nil && !errors.Is(e, os.ErrNotExist) {
+		if e := w.spill.files.Remove(w.spill.path(g.number, partSuffix)); e != nil && !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 
 	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -152,7 +151,7 @@ func fillFrom(f io.ReaderAt, buf []byte, at, size int64) ([]byte, error) {
 
 // segmentWriter writes one segment.
 type segmentWriter struct {
-	file    *os.File
+	file    File
 	size    int64
 	entries int
 	stated  map[telemetry.Fingerprint]bool
@@ -160,8 +159,8 @@ type segmentWriter struct {
 }
 
 // createSegment makes an empty segment; a file of that name is replaced.
-func createSegment(path string) (*segmentWriter, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+func createSegment(files Files, path string) (*segmentWriter, error) {
+	f, err := files.Create(path)
 	if err != nil {
 		return nil, err
 	}

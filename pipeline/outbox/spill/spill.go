@@ -45,12 +45,14 @@ func (p place) before(o place) bool { return p.compare(o) < 0 }
 type segment struct {
 	number uint64
 	size   int64 // of what can be read
+	loose  bool  // its bytes may not survive a power cut
 }
 
 // Spill is what lies in one directory: segments in the order of their numbers,
 // oldest entries first. It belongs to one goroutine.
 type Spill struct {
 	dir          string
+	files        Files
 	lock         *os.File
 	segmentBytes int64
 	schemas      func(telemetry.Fingerprint) []byte // of frames that are spilled
@@ -60,12 +62,17 @@ type Spill struct {
 	acked    place          // everything before it is stored
 	read     place          // everything before it was handed out
 	marks    []place        // the ends of the entries handed out and not stored
+	loose    bool           // names have changed since the directory was synced
 	damaged  int64          // bytes found unreadable since the last look
 }
 
 // Open locks a directory, which it makes if need be, and finds what an
-// earlier process left there. It wraps ErrLocked where the directory is in use.
-func Open(dir string, segmentBytes int64, schemas func(telemetry.Fingerprint) []byte) (*Spill, error) {
+// earlier process left there. It wraps ErrLocked where the directory is in use. The
+// lock is a file of the machine; segments are in files, the machine's too if nil.
+func Open(dir string, files Files, segmentBytes int64, schemas func(telemetry.Fingerprint) []byte) (*Spill, error) {
+	if files == nil {
+		files = machine{}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spill: %w", err)
 	}
@@ -73,7 +80,7 @@ func Open(dir string, segmentBytes int64, schemas func(telemetry.Fingerprint) []
 	if err != nil {
 		return nil, fmt.Errorf("open spill: %w", err)
 	}
-	s := &Spill{dir: dir, lock: lock, segmentBytes: segmentBytes, schemas: schemas}
+	s := &Spill{dir: dir, files: files, lock: lock, segmentBytes: segmentBytes, schemas: schemas}
 	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrLocked
@@ -89,26 +96,22 @@ func Open(dir string, segmentBytes int64, schemas func(telemetry.Fingerprint) []
 
 // find lists the segments of an earlier process.
 func (s *Spill) find() error {
-	files, err := os.ReadDir(s.dir)
+	files, err := s.files.Sizes(s.dir)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		if strings.HasSuffix(f.Name(), partSuffix) {
-			if err := os.Remove(filepath.Join(s.dir, f.Name())); err != nil {
+	for file, size := range files {
+		if strings.HasSuffix(file, partSuffix) {
+			if err := s.files.Remove(filepath.Join(s.dir, file)); err != nil {
 				return err
 			}
 		}
-		name, ok := strings.CutSuffix(f.Name(), segmentSuffix)
+		name, ok := strings.CutSuffix(file, segmentSuffix)
 		number, err := strconv.ParseUint(name, 16, 64)
 		if !ok || err != nil || len(name) != 16 {
 			continue
 		}
-		info, err := f.Info()
-		if err != nil {
-			return err
-		}
-		s.segments = append(s.segments, segment{number, info.Size()})
+		s.segments = append(s.segments, segment{number, size, true}) // a kill leaves bytes that were never synced
 	}
 	slices.SortFunc(s.segments, func(a, b segment) int { return cmp.Compare(a.number, b.number) })
 	s.Rewind()
@@ -158,12 +161,12 @@ func (s *Spill) begin() error {
 	if n := len(s.segments); n > 0 {
 		number = s.segments[n-1].number + numberStep
 	}
-	w, err := createSegment(s.path(number, segmentSuffix))
+	w, err := createSegment(s.files, s.path(number, segmentSuffix))
 	if err != nil {
 		return err
 	}
-	s.writer = w
-	s.segments = append(s.segments, segment{number, w.size})
+	s.writer, s.loose = w, true
+	s.segments = append(s.segments, segment{number: number, size: w.size})
 	return nil
 }
 
@@ -174,7 +177,20 @@ func (s *Spill) rotate() error {
 	if w == nil {
 		return nil
 	}
-	return errors.Join(w.close(), syncDir(s.dir))
+	err := w.close()
+	s.segments[len(s.segments)-1].loose = err != nil
+	return errors.Join(err, s.syncNames())
+}
+
+// syncNames makes the names in the directory safe, if they have changed. What is
+// removed must not come back: in the log it may have another form.
+func (s *Spill) syncNames() error {
+	if !s.loose {
+		return nil
+	}
+	err := s.files.SyncDir(s.dir)
+	s.loose = err != nil
+	return err
 }
 
 // PutBack writes entries before the oldest, as the end of a process asks for
@@ -184,18 +200,19 @@ func (s *Spill) PutBack(entries iter.Seq[thin.Entry]) error {
 		return s.Append(entries)
 	}
 	number := s.segments[0].number - numberStep
-	w, err := createSegment(s.path(number, partSuffix))
+	w, err := createSegment(s.files, s.path(number, partSuffix))
 	if err != nil {
 		return fmt.Errorf("spill: put back: %w", err)
 	}
 	err = errors.Join(w.append(entries, s.schemas, nil), w.close())
 	if err == nil {
-		err = os.Rename(s.path(number, partSuffix), s.path(number, segmentSuffix))
+		err = s.files.Rename(s.path(number, partSuffix), s.path(number, segmentSuffix))
 	}
 	if err != nil {
 		return fmt.Errorf("spill: put back: %w", err)
 	}
-	s.segments = slices.Insert(s.segments, 0, segment{number, w.size})
+	s.loose = true
+	s.segments = slices.Insert(s.segments, 0, segment{number: number, size: w.size})
 	s.acked = place{number: number}
 	s.Rewind()
 	return nil
@@ -232,7 +249,7 @@ func (s *Spill) Hand(fn func(thin.Entry) bool) error {
 }
 
 func (s *Spill) handSegment(g *segment, from int64, fn func(thin.Entry) bool) (enough bool, err error) {
-	f, err := os.Open(s.path(g.number, segmentSuffix))
+	f, err := s.files.Open(s.path(g.number, segmentSuffix))
 	if err != nil {
 		return false, err
 	}
@@ -289,12 +306,15 @@ func (s *Spill) Ack(n int) error {
 			return s.clear()
 		}
 	}
+	if s.segments[0].number >= s.acked.number {
+		return nil
+	}
 	for len(s.segments) > 0 && s.segments[0].number < s.acked.number {
 		if err := s.remove(0); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.syncNames()
 }
 
 // clear removes every segment.
@@ -304,7 +324,7 @@ func (s *Spill) clear() error {
 		err = s.remove(0)
 	}
 	s.acked, s.read, s.marks = place{}, place{}, nil
-	return err
+	return errors.Join(err, s.syncNames())
 }
 
 // discard ends the segment that is written, without care for its bytes.
@@ -314,13 +334,14 @@ func (s *Spill) discard() error {
 	if w == nil {
 		return nil
 	}
+	s.segments[len(s.segments)-1].loose = true
 	return w.file.Close()
 }
 
 func (s *Spill) remove(i int) error {
 	number := s.segments[i].number
-	s.segments = slices.Delete(s.segments, i, i+1)
-	if err := os.Remove(s.path(number, segmentSuffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	s.segments, s.loose = slices.Delete(s.segments, i, i+1), true
+	if err := s.files.Remove(s.path(number, segmentSuffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil
@@ -328,10 +349,30 @@ func (s *Spill) remove(i int) error {
 
 // Sync makes what lies on disk safe against a power cut.
 func (s *Spill) Sync() error {
-	if err := s.rotate(); err != nil {
+	if err := s.syncAll(); err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil
+}
+
+func (s *Spill) syncAll() error {
+	err := s.rotate()
+	for i := range s.segments {
+		if g := &s.segments[i]; g.loose {
+			e := s.syncSegment(g.number)
+			g.loose = e != nil
+			err = errors.Join(err, e)
+		}
+	}
+	return errors.Join(err, s.syncNames())
+}
+
+func (s *Spill) syncSegment(number uint64) error {
+	f, err := s.files.Open(s.path(number, segmentSuffix))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // Damaged returns how many bytes were found that nobody can read, since it was
@@ -344,13 +385,5 @@ func (s *Spill) Damaged() int64 {
 
 // Close makes what is there safe and lets the directory go.
 func (s *Spill) Close() error {
-	return errors.Join(s.rotate(), s.lock.Close())
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(s.syncAll(), s.lock.Close())
 }

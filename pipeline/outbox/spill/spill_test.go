@@ -19,7 +19,7 @@ func nobody(telemetry.Fingerprint) []byte { return nil }
 
 func open(t testing.TB, dir string, segmentBytes int64) *Spill {
 	t.Helper()
-	s, err := Open(dir, segmentBytes, nobody)
+	s, err := Open(dir, nil, segmentBytes, nobody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestOldestFirstAndEachOnce(t *testing.T) {
 func TestTheDirectoryIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 100)
-	if _, err := Open(dir, 100, nobody); !errors.Is(err, ErrLocked) {
+	if _, err := Open(dir, nil, 100, nobody); !errors.Is(err, ErrLocked) {
 		t.Errorf("%v, want ErrLocked", err)
 	}
 	if err := s.Close(); err != nil {
@@ -234,7 +234,7 @@ func TestAFullDiskTakesNothingAndLosesNothing(t *testing.T) {
 	if err := os.Symlink("/dev/full", filepath.Join(dir, fmt.Sprintf("%016x%s", firstNumber+numberStep, segmentSuffix))); err != nil {
 		t.Fatal(err)
 	}
-	s := &Spill{dir: dir, segmentBytes: 60, schemas: nobody}
+	s := &Spill{dir: dir, files: machine{}, segmentBytes: 60, schemas: nobody}
 	fill(t, s, 0, 6)
 	if err := s.Append(slices.Values([]thin.Entry{plain("6")})); err == nil {
 		t.Error("a full disk took an entry")
@@ -317,7 +317,7 @@ func TestEverySegmentStatesItsSchemas(t *testing.T) {
 	g := newGauge()
 	record := g.stated(t).Record
 	dir := t.TempDir()
-	s, err := Open(dir, 200, func(fp telemetry.Fingerprint) []byte { return record })
+	s, err := Open(dir, nil, 200, func(fp telemetry.Fingerprint) []byte { return record })
 	if err != nil {
 		t.Fatal(err)
 	}
