@@ -49,7 +49,7 @@ func (e *ThrottledError) Error() string {
 type Principal struct {
 	Name string
 	Role Role
-	// With is how the user was authenticated: password, token or proxy; empty where
+	// With is how the user was authenticated: password, token, proxy or oidc; empty where
 	// nobody has to log in.
 	With string
 }
@@ -60,6 +60,8 @@ type Book struct {
 	key     [32]byte // of this process: what is remembered is of no use elsewhere
 	unknown credential
 	slots   chan struct{}
+	// provider authenticates users; nil where none is configured.
+	provider *provider
 
 	mu       sync.Mutex
 	list     *list
@@ -83,8 +85,10 @@ func Open(c Config) (*Book, error) {
 	if _, err := rand.Read(b.key[:]); err != nil {
 		return nil, err
 	}
-	var err error
-	if b.list, err = c.load(b.key[:]); err != nil || !c.Any() {
+	var wrong, err error
+	b.provider, wrong = openProvider(c.OIDC, c.Now)
+	b.list, err = c.load(b.key[:])
+	if err = errors.Join(wrong, err); err != nil || !c.Any() {
 		return b, err
 	}
 	b.unknown, err = unknown()
@@ -102,6 +106,11 @@ func (b *Book) Admit(r *http.Request) (Principal, error) {
 	}
 	if p, named, err := b.proxied(r); named {
 		return p, err
+	}
+	if r.Header.Get("Authorization") == "" {
+		if p, ok := b.session(r); ok {
+			return p, nil
+		}
 	}
 	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	name, password, basic := r.BasicAuth()
@@ -131,6 +140,9 @@ func (b *Book) check(ctx context.Context, l *list, in login) (Principal, error) 
 	if in.bearer {
 		c, ok = l.byToken[keyed(b.key[:], in.token)]
 		with = "token"
+		if !ok && b.provider != nil && looksLikeJWT(in.token) {
+			return b.idToken(ctx, in.token)
+		}
 	} else {
 		var err error
 		if c, ok, err = b.password(ctx, l, in.name, in.password); err != nil {
@@ -141,6 +153,17 @@ func (b *Book) check(ctx context.Context, l *list, in login) (Principal, error) 
 		return Principal{}, ErrRefused
 	}
 	return Principal{c.name, c.role, with}, nil
+}
+
+// idToken returns whom an ID token of the provider is of.
+func (b *Book) idToken(ctx context.Context, token string) (Principal, error) {
+	ctx, cancel := context.WithTimeout(ctx, providerPatience)
+	defer cancel()
+	who, err := b.provider.verify(ctx, token, "")
+	if err != nil {
+		return Principal{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return who, nil
 }
 
 // proxied returns the user that the trusted proxy names. From elsewhere its header

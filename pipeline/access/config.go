@@ -38,13 +38,16 @@ type Config struct {
 	// Roles are the roles of users of File and of Proxy, by name; others are Viewer.
 	Roles map[string]Role
 	Proxy Proxy
+	OIDC  OIDC
 
 	Now    func() time.Time // nil is time.Now
 	Logger *slog.Logger
 }
 
 // Any reports whether c names anybody: then everybody must log in.
-func (c Config) Any() bool { return len(c.Users) > 0 || c.File != "" || c.Proxy.Header != "" }
+func (c Config) Any() bool {
+	return len(c.Users) > 0 || c.File != "" || c.Proxy.Header != "" || c.OIDC.configured()
+}
 
 // Validate returns what is wrong with c. It does not look into files.
 func (c Config) Validate() error {
@@ -66,7 +69,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("web.roles: %s: the role of a user of web.users belongs there", name)
 		}
 	}
-	return c.Proxy.validate()
+	return errors.Join(c.Proxy.validate(), c.OIDC.validate())
 }
 
 // Validate returns what is wrong with u. It does not look into its file.

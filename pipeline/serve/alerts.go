@@ -19,6 +19,19 @@ type alertNote struct {
 	SilencedBy []string `json:"silenced_by"`
 }
 
+// alertList is the answer to GET /api/v1/alerts: groups in the form of a webhook.
+type alertList struct {
+	Alerts    []json.RawMessage    `json:"alerts"`
+	Notes     map[string]alertNote `json:"notes"`
+	Truncated bool                 `json:"truncated,omitempty"`
+}
+
+// alertAndNote is the answer to GET /api/v1/alerts/{id}.
+type alertAndNote struct {
+	Alert json.RawMessage `json:"alert"`
+	Note  alertNote       `json:"note"`
+}
+
 // firing answers GET /api/v1/alerts.
 func (s *server) firing(r *http.Request) (any, error) {
 	q := parameters(r, "state", "limit")
@@ -33,11 +46,7 @@ func (s *server) firing(r *http.Request) (any, error) {
 		return nil, err
 	}
 	all, _ := s.alerts.list()
-	out := struct {
-		Alerts    []json.RawMessage    `json:"alerts"`
-		Notes     map[string]alertNote `json:"notes"`
-		Truncated bool                 `json:"truncated,omitempty"`
-	}{Alerts: []json.RawMessage{}, Notes: map[string]alertNote{}}
+	out := alertList{Alerts: []json.RawMessage{}, Notes: map[string]alertNote{}}
 	slices.SortStableFunc(all, func(a, b *kept) int { return closed(a) - closed(b) })
 	open := s.standing()
 	for _, k := range all {
@@ -76,10 +85,7 @@ func (s *server) alert(r *http.Request) (any, error) {
 	if !ok {
 		return nil, &problem{status: http.StatusNotFound, field: "id", text: "no such alert"}
 	}
-	return struct {
-		Alert json.RawMessage `json:"alert"`
-		Note  alertNote       `json:"note"`
-	}{k.data, s.alertNote(k, s.standing())}, nil
+	return alertAndNote{k.data, s.alertNote(k, s.standing())}, nil
 }
 
 // heardAlerts says why the alerts are not known.

@@ -87,6 +87,11 @@ type keptChange struct {
 	Change   json.RawMessage `json:"change"`
 }
 
+// changeList is the answer to GET /api/v1/audit.
+type changeList struct {
+	Changes []keptChange `json:"changes"`
+}
+
 // audit answers GET /api/v1/audit.
 func (s *server) audit(r *http.Request) (any, error) {
 	q := parameters(r, "limit", "before")
@@ -99,9 +104,7 @@ func (s *server) audit(r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), trailPatience)
 	defer cancel()
-	out := struct {
-		Changes []keptChange `json:"changes"`
-	}{[]keptChange{}}
+	out := changeList{[]keptChange{}}
 	err := s.cfg.Trail.Recent(ctx, uint64(before), limit, func(sequence uint64, data []byte) error {
 		if !json.Valid(data) {
 			data = []byte("null")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -57,6 +58,10 @@ func (g *guard) unknown(w http.ResponseWriter, r *http.Request, err error) {
 	var wait *access.ThrottledError
 	if errors.As(err, &wait) {
 		g.refuse(w, r, "throttled", &problem{status: http.StatusTooManyRequests, text: err.Error(), again: wait.Wait})
+		return
+	}
+	if g.server.access.LogsIn() && browses(r) {
+		http.Redirect(w, r, loginPath+"?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusFound)
 		return
 	}
 	w.Header().Set("WWW-Authenticate", `Basic realm="quintet", charset="UTF-8"`)

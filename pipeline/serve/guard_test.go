@@ -222,6 +222,81 @@ func TestTLSWithUsers(t *testing.T) {
 	}
 }
 
+// TestTLSFilesAreReadAgain: the next connection after a rotation shows the new
+// certificate, and asks for one of the new authority.
+func TestTLSFilesAreReadAgain(t *testing.T) {
+	cert, key, first := certificate(t)
+	ca, _, _ := certificate(t)
+	_, ours := leafOf(t, cert, key)
+	r := run(t, told(), Config{CertFile: cert, KeyFile: key, ClientCAFile: ca})
+	get := func(roots *x509.CertPool, own ...tls.Certificate) error {
+		c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "quintet.example", Certificates: own}}}
+		resp, err := c.Get(r.url + "/-/healthy")
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}
+	if get(first, ours) == nil || get(first) == nil {
+		t.Error("another authority's certificate, or none, is admitted")
+	}
+	replace(t, cert, ca, 1)
+	if err := get(first, ours); err != nil {
+		t.Error("after the authority was replaced:", err)
+	}
+	cert2, key2, second := certificate(t)
+	replace(t, key2, key, 2)
+	replace(t, cert2, cert, 2)
+	if err := get(first, ours); err == nil {
+		t.Error("the old certificate is still shown")
+	}
+	if err := get(second, ours); err != nil {
+		t.Error("after the certificate was replaced:", err)
+	}
+}
+
+// leafOf reads a certificate with its key.
+func leafOf(t *testing.T, cert, key string) (*x509.Certificate, tls.Certificate) {
+	t.Helper()
+	c, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Leaf, c
+}
+
+// replace writes one file over another, so many hours later.
+func replace(t *testing.T, from, to string, hours int) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().Add(time.Duration(hours) * time.Hour)
+	if err := errors.Join(os.WriteFile(to, b, 0o600), os.Chtimes(to, at, at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOIDCLeadsBrowsersToTheProvider: a browser is sent to log in, a program is told to.
+func TestOIDCLeadsBrowsersToTheProvider(t *testing.T) {
+	r := run(t, told(), Config{Access: access.Config{OIDC: access.OIDC{Issuer: "http://127.0.0.1:1", ClientID: "quintet", Redirect: "http://127.0.0.1:1" + access.CallbackPath,
+		Groups: map[string]access.Role{"sre": access.Operator}}}})
+	r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if resp, _ := r.get("/incidents?x=1", "Accept: text/html"); resp.StatusCode != http.StatusFound || resp.Header.Get("Location") != "/-/login?to=%2Fincidents%3Fx%3D1" {
+		t.Errorf("a browser: %d %s", resp.StatusCode, resp.Header.Get("Location"))
+	}
+	if resp, _ := r.get("/api/v1/jobs"); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a program: %d", resp.StatusCode)
+	}
+	if resp, body := r.get("/-/login"); resp.StatusCode != http.StatusBadGateway || !strings.Contains(body, "identity provider does not answer") {
+		t.Errorf("a provider that is away: %d %s", resp.StatusCode, body)
+	}
+	if resp, body := r.get(access.CallbackPath + "?code=x&state=y"); resp.StatusCode != http.StatusForbidden || !strings.Contains(body, "begin again") {
+		t.Errorf("an answer to no login: %d %s", resp.StatusCode, body)
+	}
+}
+
 // elsewhere is a listener that seems to be off loopback.
 type elsewhere struct{ net.Listener }
 

@@ -31,6 +31,20 @@ func (s *server) ready(h handler) handler {
 	}
 }
 
+// incidentList is the answer to GET /api/v1/incidents; an incident is encoded
+// already when it is answered with.
+type incidentList[I any] struct {
+	Incidents []I                 `json:"incidents"`
+	Notes     map[string]noteView `json:"notes"`
+	Last      string              `json:"last_event_id"`
+	Truncated bool                `json:"truncated,omitempty"`
+}
+
+// revisionList is the answer to GET /api/v1/incidents/{id}/revisions.
+type revisionList[I any] struct {
+	Revisions []I `json:"revisions"`
+}
+
 // incidents answers GET /api/v1/incidents.
 func (s *server) incidents(r *http.Request) (any, error) {
 	q := parameters(r, "state", "job", "since", "limit")
@@ -44,12 +58,7 @@ func (s *server) incidents(r *http.Request) (any, error) {
 	}
 	all, head := s.ledger.list()
 	live := s.live.incidents(r.Context())
-	out := struct {
-		Incidents []json.RawMessage   `json:"incidents"`
-		Notes     map[string]noteView `json:"notes"`
-		Last      string              `json:"last_event_id"`
-		Truncated bool                `json:"truncated,omitempty"`
-	}{Incidents: []json.RawMessage{}, Notes: map[string]noteView{}, Last: strconv.FormatUint(head, 10)}
+	out := incidentList[json.RawMessage]{Incidents: []json.RawMessage{}, Notes: map[string]noteView{}, Last: strconv.FormatUint(head, 10)}
 	for _, k := range all {
 		if !f.takes(k) {
 			continue
@@ -117,9 +126,7 @@ func (s *server) revisions(r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
-	out := struct {
-		Revisions []json.RawMessage `json:"revisions"`
-	}{Revisions: []json.RawMessage{}}
+	out := revisionList[json.RawMessage]{Revisions: []json.RawMessage{}}
 	err = s.cfg.Incidents.Follow(ctx, k.first-1, func(rev bus.Revision) error {
 		if rev.ID == k.id && len(out.Revisions) < maxRevisions {
 			out.Revisions = append(out.Revisions, rev.Data)

@@ -20,6 +20,12 @@ type delivered struct {
 	notify.Delivery
 }
 
+// deliveredList is the answer to GET /api/v1/notifications.
+type deliveredList struct {
+	Notifications []delivered `json:"notifications"`
+	Truncated     bool        `json:"truncated,omitempty"`
+}
+
 // notifications answers GET /api/v1/notifications: why each of the last revisions
 // of each incident was told to each receiver, or was not.
 func (s *server) notifications(r *http.Request) (any, error) {
@@ -38,10 +44,7 @@ func (s *server) notifications(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, unavailable("notifications: " + err.Error())
 	}
-	out := struct {
-		Notifications []delivered `json:"notifications"`
-		Truncated     bool        `json:"truncated,omitempty"`
-	}{Notifications: []delivered{}}
+	out := deliveredList{Notifications: []delivered{}}
 	for _, d := range all {
 		switch {
 		case incident != "" && d.Incident != incident, receiver != "" && d.Receiver != receiver:

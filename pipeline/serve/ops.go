@@ -62,6 +62,11 @@ func (s *server) notReady(ctx context.Context) ([]replica.Alarm, error) {
 	return status.Alarms, s.cfg.Ready()
 }
 
+// reloaded is the answer to POST /-/reload.
+type reloaded struct {
+	Reloaded bool `json:"reloaded"`
+}
+
 // reload answers POST /-/reload.
 func (s *server) reload(r *http.Request) (any, error) {
 	if s.cfg.Reload == nil {
@@ -72,7 +77,7 @@ func (s *server) reload(r *http.Request) (any, error) {
 		return nil, &problem{status: http.StatusInternalServerError, text: "the old configuration stays in force: " + err.Error()}
 	}
 	noteChange(r, nil, map[string]bool{"reloaded": true})
-	return map[string]bool{"reloaded": true}, nil
+	return reloaded{true}, nil
 }
 
 // counters are the server's own metrics.

@@ -28,7 +28,7 @@ type file struct {
 
 // views are the first parts of addresses below which the page finds its way by
 // itself: all of them are index.html.
-var views = [...]string{"incidents", "fabric", "jobs", "power", "coverage", "silences", "alerts", "replay", "entity", "topology", "status"}
+var views = [...]string{"incidents", "fabric", "jobs", "power", "coverage", "silences", "alerts", "replay", "entity", "wall", "explore", "topology", "status"}
 
 const index = "index.html"
 

@@ -68,16 +68,19 @@ func (s *server) topology(r *http.Request) (any, error) {
 	return s.questions.ask(r.Context(), replica.AskTopology, b)
 }
 
+// siteStatus is the answer to GET /api/v1/status.
+type siteStatus struct {
+	replica.Status
+	Health status.Site `json:"health"`
+}
+
 // status answers GET /api/v1/status: what the engine says of itself, or, where
 // none answers, that.
 func (s *server) status(r *http.Request) (any, error) {
 	if q := parameters(r); q.err != nil {
 		return nil, q.err
 	}
-	var out struct {
-		replica.Status
-		Health status.Site `json:"health"`
-	}
+	var out siteStatus
 	if err := askInto(r.Context(), s.questions, replica.AskStatus, &out.Status); err != nil {
 		out.Status = replica.Status{Site: s.cfg.Site, Started: stamp(s.started), Replicas: []replica.Presence{}, Alarms: []replica.Alarm{s.noEngine.alarm(s.now(), err)}}
 	} else {

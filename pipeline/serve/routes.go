@@ -7,9 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/correlate/attribute"
+	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/access"
 	"github.com/quintet-dc/quintet/pipeline/exposition"
+	"github.com/quintet-dc/quintet/pipeline/openapi"
+	"github.com/quintet-dc/quintet/pipeline/recorder"
 	"github.com/quintet-dc/quintet/pipeline/replica"
+	"github.com/quintet-dc/quintet/pipeline/survey"
 )
 
 // route is one path and what answers its methods.
@@ -20,6 +25,8 @@ type route struct {
 	right access.Right // that post needs; get needs Read
 	open  bool         // asks for no password
 	long  bool         // its length says nothing
+	// gets and posts describe the methods for the OpenAPI document.
+	gets, posts openapi.Operation
 }
 
 // pushPaths take what is pushed. A process without the collect role answers there
@@ -29,57 +36,121 @@ var pushPaths = [...]string{"/api/v1/jobs/{job}/steps", "/api/v1/edges", "/api/v
 
 // routes lists the whole API (docs/http.md).
 func (s *server) routes() []route {
+	out := slices.Concat(s.incidentRoutes(), s.siteRoutes(), s.ownRoutes())
+	if s.access.LogsIn() {
+		out = append(out, route{path: loginPath, get: s.login, open: true, gets: serves("Log in at the identity provider.", "text/html", param("to", "path to return to"))},
+			route{path: access.CallbackPath, get: s.callback, open: true, gets: serves("Return from the identity provider.", "text/html", param("code", "of the login"), param("state", "of the login"))})
+	}
+	if s.cfg.Replay != nil {
+		out = append(out, route{path: api + "replay", get: s.cfg.Replay.ServeHTTP, post: s.cfg.Replay.ServeHTTP, right: access.Operate,
+			gets: serves("Where the recording is that is played.", "application/json"), posts: serves("Pause, seek or change the speed of a recording.", "application/json")})
+	}
+	for _, path := range pushPaths {
+		out = append(out, route{path: path, post: s.pushed(s.cfg.Push[path]), right: access.Send, posts: pushes(path)})
+	}
+	history := s.historian(s.cfg.History)
+	out = append(out, route{path: "/prometheus/", get: history, post: history, right: access.Read,
+		gets: serves(historySummary, "application/json"), posts: serves(historySummary, "application/json")})
+	return out
+}
+
+// incidentRoutes lists what concerns incidents, alerts, and who learns of them.
+func (s *server) incidentRoutes() []route {
 	j := s.reply.json
-	const api, one = "/api/v1/", "/api/v1/incidents/{id}"
-	out := []route{
-		{path: api + "incidents", get: j(s.ready(s.incidents))},
-		{path: one, get: j(s.ready(s.incident))},
-		{path: one + "/revisions", get: j(s.ready(s.revisions))},
-		{path: one + "/curves", get: j(s.ready(s.curves))},
-		{path: one + "/notes", get: j(s.ready(s.noted))},
-		{path: one + "/acknowledge", post: j(s.ready(s.acknowledge)), right: access.Operate},
-		{path: one + "/verdict", post: j(s.ready(s.judge)), right: access.Operate},
-		{path: one + "/assign", post: j(s.ready(s.assign)), right: access.Operate},
-		{path: api + "alerts", get: j(s.firing)},
-		{path: api + "alerts/{id}", get: j(s.alert)},
-		{path: api + "silences", get: j(s.ready(s.listSilences)), post: j(s.ready(s.putSilence)), right: access.Operate},
-		{path: api + "silences/{id}/expire", post: j(s.ready(s.expireSilence)), right: access.Operate},
-		{path: api + "notifications", get: j(s.ready(s.notifications))},
-		{path: api + "notifications/{id}/retry", post: j(s.ready(s.retry)), right: access.Operate},
-		{path: api + "silences/preview", post: j(s.ready(s.previewSilence)), right: access.Read},
-		{path: api + "jobs", get: j(s.asking(replica.AskJobs, `{"recent":true}`))},
-		{path: api + "topology", get: j(s.topology)},
-		{path: api + "losses", get: j(s.costs(replica.AskLosses, "window", "job"))},
-		{path: api + "coupling", get: j(s.costs(replica.AskCoupling, "window"))},
-		{path: api + "budget", get: j(s.costs(replica.AskBudget, "window", "job"))},
-		{path: api + "bottlenecks", get: j(s.costs(replica.AskBottlenecks, "window"))},
-		{path: api + "audit", get: j(s.audit)},
-		{path: api + "coverage", get: j(s.asking(replica.AskCoverage, ""))},
-		{path: api + "coverage/report", get: j(s.survey)},
-		{path: api + "status", get: j(s.status)},
-		{path: api + "search", get: j(s.search)},
-		{path: api + "entity", get: j(s.entityStatus)},
-		{path: api + "nodes/{name}/health", get: j(s.node)},
-		{path: api + "stream", get: s.stream, long: true},
-		{path: api + "capture", get: s.capture, long: true},
-		{path: "/metrics", get: s.metrics},
-		{path: "/-/healthy", get: s.healthy, open: true},
-		{path: "/-/ready", get: s.readiness, open: true},
-		{path: "/-/reload", post: j(s.reload), right: access.Administer},
+	const one = api + "incidents/{id}"
+	return []route{
+		{path: api + "incidents", get: j(s.ready(s.incidents)),
+			gets: answers("The incidents, the newest opening first.", incidentList[explain.Incident]{}, stateParam("open", "resolved", "all"), param("job", "one job, with or without job:"), param("since", "changed at or after this time (RFC 3339)"), limitParam)},
+		{path: one, get: j(s.ready(s.incident)),
+			gets: answers("One incident as it is now.", explain.Incident{})},
+		{path: one + "/revisions", get: j(s.ready(s.revisions)),
+			gets: answers("The revisions of an incident as they were published, the oldest first.", revisionList[explain.Incident]{})},
+		{path: one + "/curves", get: j(s.ready(s.curves)),
+			gets: answers("The curves that are the evidence of an incident.", recorder.Picture{}, param("since", "what is newer (RFC 3339)"))},
+		{path: one + "/notes", get: j(s.ready(s.noted)),
+			gets: answers("What people stated about an incident, and what mutes it.", noteView{})},
+		{path: one + "/acknowledge", post: j(s.ready(s.acknowledge)), right: access.Operate,
+			posts: takes("Acknowledge an incident.", opinion{}, noteView{})},
+		{path: one + "/verdict", post: j(s.ready(s.judge)), right: access.Operate,
+			posts: takes("State whether an incident's root was right.", opinion{}, noteView{})},
+		{path: one + "/assign", post: j(s.ready(s.assign)), right: access.Operate,
+			posts: takes("Assign an incident.", assignment{}, noteView{})},
+		{path: api + "alerts", get: j(s.firing),
+			gets: answers("The alerts of the rules, open ones first.", alertList{}, stateParam("open", "resolved", "all"), limitParam)},
+		{path: api + "alerts/{id}", get: j(s.alert),
+			gets: answers("One alert.", alertAndNote{})},
+		{path: api + "silences", get: j(s.ready(s.listSilences)), post: j(s.ready(s.putSilence)), right: access.Operate,
+			gets:  answers("The silences, the last to change first.", silenceList{}, stateParam("active", "pending", "expired", "all")),
+			posts: takes("State a silence, or change one.", silenceBody{}, silenceView{})},
+		{path: api + "silences/{id}/expire", post: j(s.ready(s.expireSilence)), right: access.Operate,
+			posts: takes("End a silence.", opinion{}, silenceView{})},
+		{path: api + "notifications", get: j(s.ready(s.notifications)),
+			gets: answers("Why revisions were delivered to each receiver, or were not.", deliveredList{}, param("incident", "of one incident"), param("receiver", "to one receiver"), stateParam("dead", "claimed", "failed", "held", "settled", "all"), limitParam)},
+		{path: api + "notifications/{id}/retry", post: j(s.ready(s.retry)), right: access.Operate,
+			posts: takes("Try a dead delivery again.", opinion{}, delivered{})},
+		{path: api + "silences/preview", post: j(s.ready(s.previewSilence)), right: access.Read,
+			posts: takes("Which incidents a silence would mute.", silenceBody{}, preview{})},
+	}
+}
+
+// siteRoutes lists what is asked about the site.
+func (s *server) siteRoutes() []route {
+	j := s.reply.json
+	return []route{
+		{path: api + "jobs", get: j(s.asking(replica.AskJobs, `{"recent":true}`)),
+			gets: answers("The jobs: state, steps, slowdown, goodput.", replica.Jobs{})},
+		{path: api + "topology", get: j(s.topology),
+			gets: answers("Entities and how they are connected.", replica.Topology{}, param("entity", "what is around it"), integer("hops", "how far around it"), param("kind", "the entities of a kind"), param("in", "directly in this entity"), param("after", "go on after the last answer's next"), limitParam)},
+		{path: api + "losses", get: j(s.costs(replica.AskLosses, "window", "job")),
+			gets: answers("What was lost, by job, cause, domain and day.", attribute.Losses{}, windowParam, param("job", "of one job"))},
+		{path: api + "coupling", get: j(s.costs(replica.AskCoupling, "window")),
+			gets: answers("Through which domains losses passed.", attribute.Matrix{}, windowParam)},
+		{path: api + "budget", get: j(s.costs(replica.AskBudget, "window", "job")),
+			gets: answers("Where GPU-seconds went, from peak to achieved.", attribute.Budgets{}, windowParam, param("job", "of one job"))},
+		{path: api + "bottlenecks", get: j(s.costs(replica.AskBottlenecks, "window")),
+			gets: answers("What limits the work, in percent of the available GPU-seconds.", attribute.Bottlenecks{}, windowParam)},
+		{path: api + "audit", get: j(s.audit),
+			gets: answers("Changes that people made, the newest first.", changeList{}, limitParam, integer("before", "changes before this sequence"))},
+		{path: api + "coverage", get: j(s.asking(replica.AskCoverage, "")),
+			gets: answers("The sources: what each reports, how often, and gaps.", replica.Coverage{})},
+		{path: api + "coverage/report", get: j(s.survey),
+			gets: answers("What the site reports and lacks, and which faults cannot be distinguished.", survey.Report{})},
+		{path: api + "status", get: j(s.status),
+			gets: answers("The state of the site, its engine and its log.", siteStatus{})},
+		{path: api + "search", get: j(s.search),
+			gets: answers("Entities whose kind:name contains a text.", replica.Found{}, required("q", "the text"), limitParam)},
+		{path: api + "entity", get: j(s.entityStatus),
+			gets: answers("The state of an entity, and what concerns it.", entityHealth{}, required("entity", "kind:name"))},
+		{path: api + "nodes/{name}/health", get: j(s.node),
+			gets: answers("The state of a node, for schedulers.", nodeHealth{}, openapi.Parameter{Name: "min_confidence", Text: "least confidence, 0 to 1, of a root", Type: "number"})},
+		{path: api + "stream", get: s.stream, long: true,
+			gets: serves("Server-sent events: incidents, alerts, notes and state as they change.", "text/event-stream", param("after", "go on after this event"))},
+		{path: api + "capture", get: s.capture, long: true,
+			gets: serves("A trace of the log.", "application/octet-stream", param("last", "this long, such as 15m"), param("incident", "around this incident"))},
+		{path: documentPath, get: s.document, gets: serves("This document.", "application/json")},
+	}
+}
+
+// ownRoutes lists what concerns this process, and the page.
+func (s *server) ownRoutes() []route {
+	j := s.reply.json
+	return []route{
+		{path: "/metrics", get: s.metrics,
+			gets: serves("The metrics of this process.", "text/plain")},
+		{path: "/-/healthy", get: s.healthy, open: true,
+			gets: serves("Whether the process answers.", "text/plain")},
+		{path: "/-/ready", get: s.readiness, open: true,
+			gets: serves("Whether the process is ready.", "text/plain")},
+		{path: "/-/reload", post: j(s.reload), right: access.Administer,
+			posts: takes("Read the configuration again.", nil, reloaded{})},
 		{path: api, get: j(nothing), post: j(nothing), right: access.Read},
 		{path: "/-/", get: j(nothing), post: j(nothing), right: access.Read},
 		{path: "/", get: s.files},
 	}
-	if s.cfg.Replay != nil {
-		out = append(out, route{path: api + "replay", get: s.cfg.Replay.ServeHTTP, post: s.cfg.Replay.ServeHTTP, right: access.Operate})
-	}
-	for _, path := range pushPaths {
-		out = append(out, route{path: path, post: s.pushed(s.cfg.Push[path]), right: access.Send})
-	}
-	history := s.historian(s.cfg.History)
-	out = append(out, route{path: "/prometheus/", get: history, post: history, right: access.Read})
-	return out
 }
+
+// api is below what the API is.
+const api = "/api/v1/"
 
 func nothing(r *http.Request) (any, error) {
 	return nil, &problem{status: http.StatusNotFound, text: "not found: " + r.URL.Path}

@@ -49,6 +49,11 @@ func (s *server) silenceView(x silence.Silence) silenceView {
 	return out
 }
 
+// silenceList is the answer to GET /api/v1/silences.
+type silenceList struct {
+	Silences []silenceView `json:"silences"`
+}
+
 // listSilences answers GET /api/v1/silences.
 func (s *server) listSilences(r *http.Request) (any, error) {
 	q := parameters(r, "state")
@@ -62,9 +67,7 @@ func (s *server) listSilences(r *http.Request) (any, error) {
 	if !s.silences.Known() {
 		return nil, unavailable("the silences are still being read")
 	}
-	out := struct {
-		Silences []silenceView `json:"silences"`
-	}{[]silenceView{}}
+	out := silenceList{[]silenceView{}}
 	for _, x := range s.silences.List() {
 		if v := s.silenceView(x); want == "" || want == "all" || want == v.State {
 			out.Silences = append(out.Silences, v)
@@ -112,22 +115,25 @@ func (s *server) silenceBefore(id string) any {
 	return nil
 }
 
+// silenceBody is the body of a request that states a silence.
+type silenceBody struct {
+	ID       string `json:"id"`
+	Matchers []struct {
+		Name  string `json:"name"`
+		Op    string `json:"op"`
+		Value string `json:"value"`
+	} `json:"matchers"`
+	Start     telemetry.Time   `json:"start"`
+	End       *telemetry.Time  `json:"end"`
+	Windows   []silence.Window `json:"windows"`
+	CreatedBy string           `json:"created_by"`
+	Comment   string           `json:"comment"`
+}
+
 // readSilence reads a silence strictly. Who is logged in cannot speak for
 // another.
 func (s *server) readSilence(r *http.Request) (silence.Silence, error) {
-	var in struct {
-		ID       string `json:"id"`
-		Matchers []struct {
-			Name  string `json:"name"`
-			Op    string `json:"op"`
-			Value string `json:"value"`
-		} `json:"matchers"`
-		Start     telemetry.Time   `json:"start"`
-		End       *telemetry.Time  `json:"end"`
-		Windows   []silence.Window `json:"windows"`
-		CreatedBy string           `json:"created_by"`
-		Comment   string           `json:"comment"`
-	}
+	var in silenceBody
 	if q := parameters(r); q.err != nil {
 		return silence.Silence{}, q.err
 	}
@@ -185,6 +191,16 @@ type previewItem struct {
 	InWindow bool `json:"in_window"`
 }
 
+// preview is the answer to POST /api/v1/silences/preview.
+type preview struct {
+	Active   bool          `json:"active"` // now, if it were kept as it is
+	Open     []previewItem `json:"open"`
+	Recent   []previewItem `json:"recent"`
+	Matched  int           `json:"matched"`
+	Of       int           `json:"of"` // incidents that were looked at
+	MoreThan bool          `json:"truncated,omitempty"`
+}
+
 // previewSilence answers POST /api/v1/silences/preview: which open incidents the
 // silence means, and which of the last seven days it would have meant.
 func (s *server) previewSilence(r *http.Request) (any, error) {
@@ -204,14 +220,7 @@ func (s *server) previewSilence(r *http.Request) (any, error) {
 	if err := x.Validate(); err != nil {
 		return nil, silenceProblem(err)
 	}
-	out := struct {
-		Active   bool          `json:"active"` // now, if it were kept as it is
-		Open     []previewItem `json:"open"`
-		Recent   []previewItem `json:"recent"`
-		Matched  int           `json:"matched"`
-		Of       int           `json:"of"` // incidents that were looked at
-		MoreThan bool          `json:"truncated,omitempty"`
-	}{Active: x.State(now) == silence.Active, Open: []previewItem{}, Recent: []previewItem{}}
+	out := preview{Active: x.State(now) == silence.Active, Open: []previewItem{}, Recent: []previewItem{}}
 	recurring := silence.Silence{Windows: x.Windows}
 	all, _ := s.ledger.list()
 	for _, k := range all {

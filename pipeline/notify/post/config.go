@@ -1,8 +1,6 @@
 package post
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/egress"
 )
 
@@ -28,7 +27,8 @@ type Config struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// TLS says whom to trust and who we are. The zero TLS is what the system trusts.
+// TLS says whom to trust and who we are. The zero TLS is what the system trusts. Files
+// are read again when they change.
 type TLS struct {
 	CAFile     string // trusted instead of the system's authorities
 	CertFile   string // our certificate and its key, if the receiver wants one
@@ -117,36 +117,13 @@ func Secret(path string) (string, error) {
 	return text, nil
 }
 
-// config makes what the transport needs of t.
-func (t TLS) config() (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls: %w", err)
-		}
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls: %s: no certificate in it", t.CAFile)
-		}
-	}
-	if t.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls: %w", err)
-		}
-		out.Certificates = []tls.Certificate{pair}
-	}
-	return out, nil
-}
-
 // transport makes connections: a new one for each request, so that none fails
 // for having been idle too long, to where c.Egress allows, and through the
 // environment's proxy, except to loopback.
 func (c Config) transport() (*http.Transport, error) {
-	t, err := c.TLS.config()
+	t, err := dial.TLS{CA: c.TLS.CAFile, Cert: c.TLS.CertFile, Key: c.TLS.KeyFile, ServerName: c.TLS.ServerName}.Config()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tls: %w", err)
 	}
 	return &http.Transport{
 		Proxy: c.Egress.Proxy, DialContext: c.Egress.DialContext, TLSClientConfig: t, ForceAttemptHTTP2: true,

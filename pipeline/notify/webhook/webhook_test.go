@@ -2,13 +2,19 @@ package webhook_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -349,6 +355,48 @@ func TestTLS(t *testing.T) {
 	if a := known.Notify(t.Context(), message()); a.Verdict != notify.Taken {
 		t.Errorf("with its authority and a certificate of our own: %+v", a)
 	}
+}
+
+// TestRotatedAuthority: the receiver has a certificate of another authority, and the
+// file of authorities is replaced: the next message is delivered, without a restart.
+func TestRotatedAuthority(t *testing.T) {
+	server := httptest.NewUnstartedServer(status(http.StatusOK))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	write := func(der []byte, at time.Time) {
+		if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(ca, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(strangerDER(t), time.Unix(1000, 0))
+	w := open(t, webhook.Config{URL: server.URL, TLS: webhook.TLS{CAFile: ca}})
+	if a := w.Notify(t.Context(), message()); a.Verdict == notify.Taken {
+		t.Errorf("another authority's certificate: %+v", a)
+	}
+	write(server.Certificate().Raw, time.Unix(2000, 0))
+	if a := w.Notify(t.Context(), message()); a.Verdict != notify.Taken {
+		t.Errorf("after the rotation: %+v", a)
+	}
+}
+
+// strangerDER is the certificate of an authority that signed nothing.
+func strangerDER(t *testing.T) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
 }
 
 func TestCancelledWhileItHangs(t *testing.T) {
