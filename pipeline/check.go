@@ -7,7 +7,9 @@ import (
 	"net"
 
 	"github.com/quintet-dc/quintet/pipeline/access"
+	"github.com/quintet-dc/quintet/pipeline/agent"
 	"github.com/quintet-dc/quintet/pipeline/broker"
+	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/pipeline/serve"
 )
@@ -36,7 +38,13 @@ func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error
 		add(broker.Config{Dir: cmp.Or(file.Data, "."), Site: file.Site.Site, Listen: file.NATS.Listen, Names: file.NATS.Names}.Validate())
 	}
 	if !file.NATS.Embedded && file.NATS.Credentials != "" {
-		_, err := credentials(file.NATS.Credentials, file.NATS.CA)
+		content, err := agent.Credentials(file.NATS)
+		if err == nil {
+			err = bus.CheckCredentials(content)
+		}
+		if err != nil {
+			err = fmt.Errorf("nats: credentials: %w", err)
+		}
 		add(err)
 	}
 	if roles[Store] && !file.Store.Off {
@@ -52,6 +60,8 @@ func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error
 // access is the part of the server's configuration that says who may ask.
 func (s *service) access(listener net.Listener) serve.Config {
 	web := s.c.File.Web
+	oidc := web.OIDC
+	oidc.Dial = s.c.File.Egress.DialContext
 	return serve.Config{Listen: s.c.File.Listen, Listener: listener, CertFile: web.Cert, KeyFile: web.Key, ClientCAFile: web.ClientCA, Hosts: web.Hosts,
-		Access: access.Config{Users: web.Users, File: web.UsersFile, Roles: web.Roles, Proxy: web.Proxy, Logger: s.c.Logger}}
+		Access: access.Config{Users: web.Users, File: web.UsersFile, Roles: web.Roles, Proxy: web.Proxy, OIDC: oidc, Logger: s.c.Logger}}
 }

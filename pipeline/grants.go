@@ -44,7 +44,7 @@ func WriteGrant(data string, g grants.Grant) error {
 		return fmt.Errorf("grant: %w", err)
 	}
 	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

@@ -28,7 +28,7 @@ func (s *service) startHistory() error {
 	}
 	evaluates := f.Data != "" && !f.Store.Off
 	if !evaluates || f.Store.Unraised {
-		s.crew.start(telling, "retired alerts", raiser.Retire)
+		s.crew.Start(telling, "retired alerts", raiser.Retire)
 	}
 	if !evaluates {
 		return nil
@@ -36,7 +36,7 @@ func (s *service) startHistory() error {
 	c := f.Store
 	var alerts func(context.Context, []query.Alert)
 	if !c.Unraised {
-		s.crew.start(telling, "alerts", raiser.Run)
+		s.crew.Start(telling, "alerts", raiser.Run)
 		alerts = func(_ context.Context, fired []query.Alert) { raiser.Take(raised(fired)) }
 	}
 	history, err := store.New(store.Config{Log: s.bus, Dir: store.Dir(f.Data), Cadence: c.Cadence, Retain: c.Retain, RetainBytes: c.RetainBytes,
@@ -46,7 +46,7 @@ func (s *service) startHistory() error {
 		return err
 	}
 	s.history = history
-	s.crew.start(telling, "history", history.Run)
+	s.crew.Start(telling, "history", history.Run)
 	return nil
 }
 

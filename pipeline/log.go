@@ -11,6 +11,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"github.com/quintet-dc/quintet/pipeline/agent"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
@@ -22,8 +23,8 @@ import (
 // closed by close, in order.
 func (s *service) openLog(ctx context.Context) (err error) {
 	n := &s.c.File.NATS
-	cfg := bus.Config{Site: s.c.File.Site.Site, Name: s.c.Process, Servers: n.URLs, Grid: s.c.File.Site.Grid, Retain: n.Retain,
-		RetainBytes: n.RetainBytes, Copies: n.Copies, Metrics: s.metrics, Logger: s.part("bus")}
+	cfg := agent.BusConfig(s.c.File, s.c.Process)
+	cfg.Metrics, cfg.Logger = s.metrics, s.part("bus")
 	if n.Embedded {
 		if !s.c.Roles[Store] {
 			return fmt.Errorf("nats: the log is embedded in another process, and this one (roles %s) has no nats.urls: set nats.urls to that process", s.c.Roles)
@@ -31,7 +32,7 @@ func (s *service) openLog(ctx context.Context) (err error) {
 		if err := s.startServer(ctx, &cfg); err != nil {
 			return err
 		}
-	} else if cfg.Credentials, err = credentials(n.Credentials, n.CA); err != nil {
+	} else if cfg.Credentials, err = agent.Credentials(*n); err != nil {
 		return fmt.Errorf("nats: %w", err)
 	}
 	if s.bus, err = bus.Connect(ctx, cfg); err != nil {
@@ -72,23 +73,6 @@ func OpenLog(ctx context.Context, file *config.File, logger *slog.Logger) (b *bu
 		return nil, nil, err
 	}
 	return s.bus, s.close, nil
-}
-
-// credentials reads a credentials file and, beside it, the certificate of the
-// servers' authority where it is in a file of its own.
-func credentials(file, ca string) ([]byte, error) {
-	var out []byte
-	for _, path := range []string{file, ca} {
-		if path == "" {
-			continue
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(out, b...), '\n')
-	}
-	return out, nil
 }
 
 // close ends the connection and, where it is ours, the server.
@@ -177,14 +161,6 @@ func (s *service) ready() error {
 		return nil
 	}
 	return s.server.Health()
-}
-
-// spillDir is where the outbox may leave what the log cannot take.
-func (s *service) spillDir() string {
-	if s.c.File.Data == "" {
-		return ""
-	}
-	return filepath.Join(s.c.File.Data, "outbox")
 }
 
 // pins is where the traces of incidents are kept; empty where nothing is.

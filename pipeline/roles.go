@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Role is a part of the service that a process can take (design A3).
+// Role is a part of the service that a process can take.
 type Role string
 
 // The roles.
@@ -44,7 +44,10 @@ func ParseRoles(names []string) (Roles, error) {
 }
 
 // String lists the roles by name.
-func (r Roles) String() string { return strings.Join(keys(r), ",") }
+func (r Roles) String() string { return strings.Join(r.Names(), ",") }
+
+// Names returns the roles by name, sorted.
+func (r Roles) Names() []string { return keys(r) }
 
 func keys[K ~string, V any](m map[K]V) []string {
 	var out []string

@@ -3,28 +3,26 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/quintet-dc/quintet/collectors"
-	"github.com/quintet-dc/quintet/collectors/receive"
 	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/pipeline/agent"
 	"github.com/quintet-dc/quintet/pipeline/assist"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/pipeline/crew"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/graph"
 	"github.com/quintet-dc/quintet/pipeline/notify/raise"
 	"github.com/quintet-dc/quintet/pipeline/notify/silence"
-	"github.com/quintet-dc/quintet/pipeline/outbox"
 	"github.com/quintet-dc/quintet/pipeline/pin"
 	"github.com/quintet-dc/quintet/pipeline/recorder"
 	"github.com/quintet-dc/quintet/pipeline/replica"
@@ -72,15 +70,11 @@ type Config struct {
 // The stages of stopping: who states facts, what carries them, who concludes,
 // who tells.
 const (
-	stating = iota
-	carrying
-	concluding
+	stating    = agent.Collecting
+	concluding = agent.Stages + iota - 1
 	telling
 	stages
 )
-
-// patience is how long each stage may take to stop.
-const patience = 15 * time.Second
 
 // service is a process at work.
 type service struct {
@@ -88,8 +82,8 @@ type service struct {
 	metrics *metrics.Set
 	server  *broker.Server // nil where the log is elsewhere
 	bus     *bus.Bus
-	crew    *crew
-	receive *receive.Receiver
+	crew    *crew.Crew
+	agent   *agent.Agent
 	history *store.Store // nil where none is kept
 }
 
@@ -106,7 +100,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := errors.Join(Check(c.File, c.Roles, c.Listener)...); err != nil {
 		return err
 	}
-	s := &service{c: c, metrics: c.Metrics, receive: receiverOf(c.Collectors)}
+	s := &service{c: c, metrics: c.Metrics, agent: agent.New(agent.Config{File: c.File, Process: c.Process, Collectors: c.Collectors, Metrics: c.Metrics, Logger: c.Logger})}
 	receivers, err := s.receivers()
 	if err != nil {
 		return err
@@ -123,22 +117,22 @@ func Run(ctx context.Context, c Config) error {
 			return err
 		}
 	}
-	s.crew = newCrew(ctx, stages, patience)
+	s.crew = crew.New(ctx, stages, agent.StopTimeout)
 	if err := s.startParts(receivers); err != nil {
 		ended, stop := context.WithCancel(ctx)
 		stop()
-		return errors.Join(err, s.crew.wait(ended))
+		return errors.Join(err, s.crew.Wait(ended))
 	}
-	return s.crew.wait(ctx)
+	return s.crew.Wait(ctx)
 }
 
 // startParts starts what the roles ask for, the tellers first.
 func (s *service) startParts(receivers []notify.Receiver) error {
 	r := s.c.Roles
 	if s.server != nil {
-		s.crew.start(telling, "store", s.watchStore)
-		s.crew.start(stating, "grants", s.stateGrants)
-		s.crew.start(telling, "revocations", s.watchRevoked)
+		s.crew.Start(telling, "store", s.watchStore)
+		s.crew.Start(stating, "grants", s.stateGrants)
+		s.crew.Start(telling, "revocations", s.watchRevoked)
 	}
 	if err := s.startHistory(); err != nil {
 		return err
@@ -157,23 +151,23 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 		s.startEngine()
 	}
 	if dir := s.pins(); r[Store] && dir != "" {
-		s.crew.start(telling, "pin", func(ctx context.Context) error {
+		s.crew.Start(telling, "pin", func(ctx context.Context) error {
 			return pin.Run(ctx, pin.Config{Bus: s.bus, Dir: dir, Site: s.c.File.Site.Site, Metrics: s.metrics, Logger: s.part("pin")})
 		})
 	}
 	if r[Collect] {
-		if err := s.startCollecting(); err != nil {
+		if err := s.agent.Start(s.crew, s.bus); err != nil {
 			return err
 		}
 	}
 	if r[Tick] && s.c.Play == nil {
-		s.crew.start(stating, "tick", func(ctx context.Context) error {
+		s.crew.Start(stating, "tick", func(ctx context.Context) error {
 			site := s.c.File.Site
 			return ticker.Run(ctx, ticker.Config{Log: s.bus, Grid: site.Grid, Lateness: site.Lateness, Metrics: s.metrics, Logger: s.part("tick")})
 		})
 	}
 	if s.c.Play != nil {
-		s.crew.start(stating, "play", func(ctx context.Context) error { return s.c.Play(ctx, s.bus) })
+		s.crew.Start(stating, "play", func(ctx context.Context) error { return s.c.Play(ctx, s.bus) })
 	}
 	return nil
 }
@@ -187,9 +181,9 @@ func (s *service) alone() bool { return s.server != nil && s.c.File.NATS.Listen 
 func (s *service) startNotify(receivers []notify.Receiver) error {
 	log, n := s.part("notify"), s.c.File.Notify
 	silences, above := silence.NewBook(s.bus, log), graph.New(s.bus, nil, log)
-	s.crew.start(telling, "silences", func(ctx context.Context) error { silences.Run(ctx); return nil })
-	s.crew.start(telling, "graph", func(ctx context.Context) error { above.Run(ctx); return nil })
-	s.crew.start(telling, "notify", func(ctx context.Context) error {
+	s.crew.Start(telling, "silences", func(ctx context.Context) error { silences.Run(ctx); return nil })
+	s.crew.Start(telling, "graph", func(ctx context.Context) error { above.Run(ctx); return nil })
+	s.crew.Start(telling, "notify", func(ctx context.Context) error {
 		return notify.Run(ctx, notify.Config{Bus: s.bus, Incidents: s.bus.Incidents(), Alerts: s.bus.Alerts(), Name: s.c.Process, Receivers: receivers, Alone: s.alone(),
 			Routes: s.routes(), Teams: n.Teams, Inhibit: n.Inhibit, Flaps: notify.Flaps{Window: n.Flaps.Window, Start: n.Flaps.Start, Stop: n.Flaps.Stop},
 			Silences: silences, Graph: above, Metrics: s.metrics, Logger: log})
@@ -201,7 +195,7 @@ func (s *service) startNotify(receivers []notify.Receiver) error {
 	if err != nil {
 		return err
 	}
-	s.crew.start(telling, "watch of alerts", watch.Run)
+	s.crew.Start(telling, "watch of alerts", watch.Run)
 	return nil
 }
 
@@ -210,30 +204,10 @@ func (s *service) startEngine() {
 	c := s.c.Engine
 	site := s.c.File.Site
 	c.Correlate.Site, c.Correlate.Grid, c.Correlate.Lateness = site.Site, site.Grid, site.Lateness
-	s.crew.start(stating, "site", s.stateSite)
-	s.crew.start(concluding, "engine", func(ctx context.Context) error {
+	s.crew.Start(stating, "site", s.stateSite)
+	s.crew.Start(concluding, "engine", func(ctx context.Context) error {
 		return replica.Run(ctx, replica.Config{Bus: s.bus, Engine: c, Name: s.c.Process, Metrics: s.metrics, Logger: s.part("engine")})
 	})
-}
-
-// startCollecting starts the collectors and the outbox that carries what they
-// state.
-func (s *service) startCollecting() error {
-	specs := append(s.receiving(), s.c.Collectors...)
-	if files := s.c.File.Topology; len(files) > 0 {
-		specs = append(specs, collectors.Spec{Name: "topology", Target: fmt.Sprint(files), Collector: receive.NewFiles(files, nil)})
-	}
-	held := s.c.File.NATS.Outbox
-	box, err := outbox.New(outbox.Config{Collector: s.c.Process, Bus: s.bus, Dir: s.spillDir(), MemoryBytes: int(held.MemoryBytes), SpillBytes: held.DiskBytes,
-		Metrics: s.metrics, Logger: s.part("outbox")})
-	if err != nil {
-		return err
-	}
-	s.crew.start(carrying, "outbox", func(ctx context.Context) error { return errors.Join(box.Run(ctx), box.Close()) })
-	s.crew.start(stating, "collect", func(ctx context.Context) error {
-		return collectors.Supervise(ctx, collectors.Config{Specs: specs, Emitter: box, Self: s.c.Process, Metrics: s.metrics, Logger: s.part("collect")})
-	})
-	return nil
 }
 
 // startWeb starts the API and the page.
@@ -250,9 +224,9 @@ func (s *service) startWeb() error {
 	c.History = s.historyHandler()
 	c.Receivers = func() int { return len(s.c.File.Receivers) }
 	if s.c.Roles[Collect] {
-		c.Push = s.pushed()
+		c.Push = s.agent.Pushed()
 	}
-	s.crew.start(telling, "web", func(ctx context.Context) error { return serve.Run(ctx, c) })
+	s.crew.Start(telling, "web", func(ctx context.Context) error { return serve.Run(ctx, c) })
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/trace"
 )
@@ -39,19 +40,19 @@ func (c *captureCommand) Validate() error {
 }
 
 // Run writes the trace. What was written of one that is interrupted is a trace.
-func (c *captureCommand) Run(sh *shell) error {
+func (c *captureCommand) Run(sh *cli.Shell) error {
 	if err := unclaimed(c.Output, c.Force); err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
-	resp, err := c.ask(sh.ctx)
+	resp, err := c.ask(sh.Ctx)
 	if err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
 	defer resp.Body.Close()
-	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return c.copy(sh.ctx, w, resp.Body) }); err != nil {
+	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return c.copy(sh.Ctx, w, resp.Body) }); err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
-	if sh.ctx.Err() != nil {
+	if sh.Ctx.Err() != nil {
 		if err := seal(c.Output); err != nil {
 			return fmt.Errorf("capture: %w", err)
 		}
@@ -164,7 +165,7 @@ func refusal(resp *http.Response) error {
 }
 
 // tell says what the trace holds.
-func (c *captureCommand) tell(sh *shell) error {
+func (c *captureCommand) tell(sh *cli.Shell) error {
 	rec, err := replay.Open(c.Output, replay.OpenConfig{})
 	if err != nil {
 		return fmt.Errorf("capture: %w", err)
@@ -175,6 +176,6 @@ func (c *captureCommand) tell(sh *shell) error {
 	if i.Cold {
 		begins = "no history before this time"
 	}
-	_, err = fmt.Fprintf(sh.out, "%s: %d entries, %s to %s; %s\n", c.Output, i.Entries, i.First, i.Last, begins)
+	_, err = fmt.Fprintf(sh.Out, "%s: %d entries, %s to %s; %s\n", c.Output, i.Entries, i.First, i.Last, begins)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/lab/recorded"
 )
 
@@ -33,7 +34,7 @@ func TestInterruptedCaptureIsKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "now.qtrace")
 	var out bytes.Buffer
 	c := &captureCommand{Output: file, Server: server.URL}
-	if err := c.Run(&shell{ctx, &out, io.Discard}); err != nil {
+	if err := c.Run(&cli.Shell{Ctx: ctx, Out: &out, Err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, whole) {
@@ -56,7 +57,7 @@ func TestInterruptedCaptureIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := (&checkTrace{Files: []string{file}}).Run(&shell{t.Context(), &out, io.Discard}); err != nil {
+	if err := (&checkTrace{Files: []string{file}}).Run(&cli.Shell{Ctx: t.Context(), Out: &out, Err: io.Discard}); err != nil {
 		t.Errorf("check trace: %v: %s", err, &out)
 	}
 }

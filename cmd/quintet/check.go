@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/bundle"
 	"github.com/quintet-dc/quintet/replay/score"
@@ -23,27 +24,27 @@ type checkCommand struct {
 
 // verdict gathers what was said about several files.
 type verdict struct {
-	sh            *shell
+	sh            *cli.Shell
 	wrong, doubts int
 }
 
 func (v *verdict) fail(err error) {
 	v.wrong++
-	fmt.Fprintln(v.sh.out, err)
+	fmt.Fprintln(v.sh.Out, err)
 }
 
 func (v *verdict) doubt(format string, args ...any) {
 	v.doubts++
-	fmt.Fprintf(v.sh.out, "warning: "+format+"\n", args...)
+	fmt.Fprintf(v.sh.Out, "warning: "+format+"\n", args...)
 }
 
 // end returns the exit code in the form of an error.
 func (v *verdict) end() error {
 	switch {
 	case v.wrong > 0:
-		return exit(exitWrong)
+		return cli.Exit(cli.Wrong)
 	case v.doubts > 0:
-		return exit(exitDoubted)
+		return cli.Exit(cli.Doubted)
 	}
 	return nil
 }
@@ -54,7 +55,7 @@ type checkRules struct {
 }
 
 // Run checks every root by itself.
-func (c *checkRules) Run(sh *shell) error {
+func (c *checkRules) Run(sh *cli.Shell) error {
 	v := &verdict{sh: sh}
 	paths := orOwn(c.Paths)
 	if len(paths) == 0 {
@@ -98,7 +99,7 @@ type checkTrace struct {
 }
 
 // Run reads every record of every file.
-func (c *checkTrace) Run(sh *shell) error {
+func (c *checkTrace) Run(sh *cli.Shell) error {
 	v := &verdict{sh: sh}
 	for _, path := range c.Files {
 		if err := v.trace(path); err != nil {
@@ -121,7 +122,7 @@ func (v *verdict) trace(path string) error {
 		return err
 	}
 	records := uint64(0)
-	err = rec.Trace.ReadAll(func(trace.Entry) error { records++; return v.sh.ctx.Err() })
+	err = rec.Trace.ReadAll(func(trace.Entry) error { records++; return v.sh.Ctx.Err() })
 	in := rec.Trace.Info()
 	for _, d := range in.Damaged {
 		v.fail(fmt.Errorf("%s: %w", path, d))
@@ -137,7 +138,7 @@ func (v *verdict) trace(path string) error {
 	if !in.Cold {
 		begins = fmt.Sprintf("begins with a snapshot of %d bytes", in.Snapshot)
 	}
-	fmt.Fprintf(v.sh.out, "%s: %d records in %d blocks, %d bytes, %v to %v, %s\n", path, records, in.Blocks, in.Stored, in.First, in.Last, begins)
+	fmt.Fprintf(v.sh.Out, "%s: %d records in %d blocks, %d bytes, %v to %v, %s\n", path, records, in.Blocks, in.Stored, in.First, in.Last, begins)
 	return nil
 }
 
@@ -147,7 +148,7 @@ type checkBundle struct {
 }
 
 // Run reads every bundle whole, and its truth where it has one.
-func (c *checkBundle) Run(sh *shell) error {
+func (c *checkBundle) Run(sh *cli.Shell) error {
 	v := &verdict{sh: sh}
 	for _, dir := range c.Dirs {
 		b, err := bundle.Open(dir)
@@ -168,7 +169,7 @@ func (c *checkBundle) Run(sh *shell) error {
 			v.truth(dir, truth, b)
 		}
 		first, last := b.Span()
-		fmt.Fprintf(sh.out, "%s: %d samples, %d events, %d edges, %v to %v\n", dir, b.Samples(), len(b.Events), len(b.Edges), first, last)
+		fmt.Fprintf(sh.Out, "%s: %d samples, %d events, %d edges, %v to %v\n", dir, b.Samples(), len(b.Events), len(b.Edges), first, last)
 	}
 	return v.end()
 }

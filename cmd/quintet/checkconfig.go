@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/collectors/receive"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/config"
@@ -20,12 +23,12 @@ type checkConfig struct {
 }
 
 // Run checks every file.
-func (c *checkConfig) Run(sh *shell) error {
+func (c *checkConfig) Run(sh *cli.Shell) error {
 	v := &verdict{sh: sh}
 	for _, path := range c.Files {
 		file, problems := config.Read(path)
 		if file != nil {
-			_, faults := collectorSpecs(file)
+			_, faults := collect.Specs(file)
 			problems = append(problems, faults...)
 		}
 		for _, p := range problems {
@@ -33,12 +36,25 @@ func (c *checkConfig) Run(sh *shell) error {
 		}
 		if file != nil {
 			v.named(file)
-			for _, err := range pipeline.Check(file, pipeline.AllRoles(), nil) {
+			for _, err := range refusals(file) {
 				v.fail(fmt.Errorf("%s: %w", path, err))
 			}
 		}
 	}
 	return v.end()
+}
+
+// refusals returns everything beyond its text for which serve would refuse a
+// configuration.
+func refusals(file *config.File) []error {
+	out := pipeline.Check(file, pipeline.AllRoles(), nil)
+	if _, err := signatures(file.Signatures); err != nil {
+		out = append(out, err)
+	}
+	if _, err := collect.ProcessName(file); err != nil && !slices.ContainsFunc(out, func(e error) bool { return errors.Is(e, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist) }) {
+		out = append(out, err)
+	}
+	return out
 }
 
 // named says what is wrong with the files that a configuration names.
@@ -70,5 +86,5 @@ func (v *verdict) problem(p config.Problem) {
 	} else {
 		v.wrong++
 	}
-	fmt.Fprintln(v.sh.out, p)
+	fmt.Fprintln(v.sh.Out, p)
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/pipeline"
@@ -28,23 +30,23 @@ const snapshotPatience = 30 * time.Second
 
 // Run reads everything, prints a line for each part, and exits with 1 where something
 // is damaged.
-func (c *checkData) Run(sh *shell) error {
+func (c *checkData) Run(sh *cli.Shell) error {
 	if _, err := os.Stat(c.Dir); err != nil {
 		return fmt.Errorf("check data: %w", err)
 	}
-	file, err := readConfig(sh, c.Config)
+	file, err := collect.ReadConfig(sh, c.Config)
 	if err != nil {
 		return err
 	}
-	override(&file.Data, c.Dir)
-	b, done, err := pipeline.OpenLog(sh.ctx, file, slog.New(slog.DiscardHandler))
+	collect.Override(&file.Data, c.Dir)
+	b, done, err := pipeline.OpenLog(sh.Ctx, file, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return fmt.Errorf("check data: %w", err)
 	}
 	defer done()
 	v := &verdict{sh: sh}
 	for _, part := range []func(context.Context, *bus.Bus) error{v.log, v.snapshots, v.revisions} {
-		if err := part(sh.ctx, b); err != nil {
+		if err := part(sh.Ctx, b); err != nil {
 			return fmt.Errorf("check data: %w", err)
 		}
 	}
@@ -83,7 +85,7 @@ func (v *verdict) log(ctx context.Context, b *bus.Bus) error {
 	if malformed > 0 {
 		v.doubt("log: %d entries are no records", malformed)
 	}
-	fmt.Fprintf(v.sh.out, "log: %d entries, positions %d to %d, %d missing\n", entries, held.First, held.Last, lost)
+	fmt.Fprintf(v.sh.Out, "log: %d entries, positions %d to %d, %d missing\n", entries, held.First, held.Last, lost)
 	return nil
 }
 
@@ -112,7 +114,7 @@ func (v *verdict) snapshots(ctx context.Context, b *bus.Bus) error {
 			whole++
 		}
 	}
-	fmt.Fprintf(v.sh.out, "snapshots: %d of %d are whole\n", whole, len(list))
+	fmt.Fprintf(v.sh.Out, "snapshots: %d of %d are whole\n", whole, len(list))
 	return nil
 }
 
@@ -144,7 +146,7 @@ func (v *verdict) revisions(ctx context.Context, b *bus.Bus) error {
 		if len(foreign) > 0 {
 			v.fail(fmt.Errorf("%s: %d entries were not written by a process of the site that may, or were changed since: quintet repair shows them", stream.name, len(foreign)))
 		}
-		fmt.Fprintf(v.sh.out, "%s: %d revisions\n", stream.name, n)
+		fmt.Fprintf(v.sh.Out, "%s: %d revisions\n", stream.name, n)
 	}
 	return nil
 }
@@ -168,6 +170,6 @@ func (v *verdict) pinned(dir string) error {
 			v.fail(fmt.Errorf("%s: %w", e.Name(), err))
 		}
 	}
-	fmt.Fprintf(v.sh.out, "evidence of incidents: %d traces\n", n)
+	fmt.Fprintf(v.sh.Out, "evidence of incidents: %d traces\n", n)
 	return nil
 }

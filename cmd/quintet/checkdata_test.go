@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/engine/enginetest"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
@@ -25,7 +26,7 @@ func TestCheckData(t *testing.T) {
 	storeSomething(ctx, t, dir)
 	check := func() (string, error) {
 		var out bytes.Buffer
-		err := (&checkData{Dir: dir}).Run(&shell{ctx, &out, &out})
+		err := (&checkData{Dir: dir}).Run(&cli.Shell{Ctx: ctx, Out: &out, Err: &out})
 		return out.String(), err
 	}
 	out, err := check()
@@ -34,12 +35,12 @@ func TestCheckData(t *testing.T) {
 	}
 	spoil(t, dir, "QSNAP\r\n")
 	out, err = check()
-	if !errors.Is(err, exit(exitWrong)) || !strings.Contains(out, "snapshots: 1 of 2 are whole") {
+	if !errors.Is(err, cli.Exit(cli.Wrong)) || !strings.Contains(out, "snapshots: 1 of 2 are whole") {
 		t.Errorf("a damaged snapshot: %v\n%s", err, out)
 	}
 	spoil(t, dir, "note 50")
 	out, err = check()
-	if !errors.Is(err, exit(exitWrong)) || !strings.Contains(out, "log: 99 entries, positions 1 to 100, 1 missing") {
+	if !errors.Is(err, cli.Exit(cli.Wrong)) || !strings.Contains(out, "log: 99 entries, positions 1 to 100, 1 missing") {
 		t.Errorf("a damaged log: %v\n%s", err, out)
 	}
 }

@@ -109,30 +109,30 @@ func (v *verdict) problems(ps rules.Problems) {
 		} else {
 			v.wrong++
 		}
-		fmt.Fprintln(v.sh.out, p)
+		fmt.Fprintln(v.sh.Out, p)
 	}
 }
 
 // prometheus runs tests of Prometheus rules.
 func (t *tester) prometheus(paths []string) error {
 	for _, path := range paths {
-		r, err := promunit.Run(t.sh.ctx, path)
-		if t.sh.ctx.Err() != nil {
-			return t.sh.ctx.Err()
+		r, err := promunit.Run(t.sh.Ctx, path)
+		if t.sh.Ctx.Err() != nil {
+			return t.sh.Ctx.Err()
 		}
 		t.promRan += max(r.Tests, 1)
 		for _, w := range r.Wrong {
-			fmt.Fprintln(t.sh.out, w)
+			fmt.Fprintln(t.sh.Out, w)
 		}
 		switch {
 		case err != nil:
-			fmt.Fprintf(t.sh.out, "%v\nFAIL %s\n", err, path)
+			fmt.Fprintf(t.sh.Out, "%v\nFAIL %s\n", err, path)
 			t.promFailed++
 		case len(r.Wrong) > 0:
-			fmt.Fprintf(t.sh.out, "FAIL %s\n", path)
+			fmt.Fprintf(t.sh.Out, "FAIL %s\n", path)
 			t.promFailed++
 		case t.verbose:
-			fmt.Fprintf(t.sh.out, "ok   %s\n", path)
+			fmt.Fprintf(t.sh.Out, "ok   %s\n", path)
 		}
 	}
 	return nil

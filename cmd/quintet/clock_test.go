@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -21,9 +22,9 @@ func TestSpeed(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		sh := &shell{ctx: ctx, out: new(strings.Builder), err: new(strings.Builder)}
+		sh := &cli.Shell{Ctx: ctx, Out: new(strings.Builder), Err: new(strings.Builder)}
 		began := time.Now()
-		tick := (&replayCommand{Speed: 10}).clock(sh, rec, newProgress(sh.err, "x"))
+		tick := (&replayCommand{Speed: 10}).clock(sh, rec, newProgress(sh.Err, "x"))
 		for at := telemetry.Time(5e9); at <= 15e9; at += 1e9 {
 			if err := tick(at); err != nil {
 				t.Fatal(err)

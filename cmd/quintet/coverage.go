@@ -11,6 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
 // coverageCommand says what a running site shows and hides.
@@ -89,24 +91,24 @@ func (s sourceState) name() string {
 
 // Run prints what is heard, what NVIDIA's requirements find of it, and which
 // faults cannot be told apart.
-func (c *coverageCommand) Run(sh *shell) error {
+func (c *coverageCommand) Run(sh *cli.Shell) error {
 	if c.JSON {
 		var raw json.RawMessage
-		if err := c.get(sh.ctx, "/api/v1/coverage/report", &raw); err != nil {
+		if err := c.get(sh.Ctx, "/api/v1/coverage/report", &raw); err != nil {
 			return fmt.Errorf("coverage: %w", err)
 		}
-		_, err := fmt.Fprintf(sh.out, "%s\n", raw)
+		_, err := fmt.Fprintf(sh.Out, "%s\n", raw)
 		return err
 	}
 	var r coverageReport
 	var heard struct{ Sources []sourceState }
-	if err := c.get(sh.ctx, "/api/v1/coverage/report", &r); err != nil {
+	if err := c.get(sh.Ctx, "/api/v1/coverage/report", &r); err != nil {
 		return fmt.Errorf("coverage: %w", err)
 	}
-	if err := c.get(sh.ctx, "/api/v1/coverage", &heard); err != nil {
+	if err := c.get(sh.Ctx, "/api/v1/coverage", &heard); err != nil {
 		return fmt.Errorf("coverage: %w", err)
 	}
-	w := tabwriter.NewWriter(sh.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(sh.Out, 0, 0, 2, ' ', 0)
 	c.sources(w, &r, heard.Sources)
 	requirements(w, &r)
 	c.faults(w, &r)

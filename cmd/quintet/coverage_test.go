@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
 // aService answers what a site with a silent switch would.
@@ -35,13 +37,13 @@ func aService(t *testing.T, silent string) string {
 func said(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
-	code := run(&shell{ctx: context.Background(), out: &out, err: &out}, args)
+	code := app().Run(&cli.Shell{Ctx: context.Background(), Out: &out, Err: &out}, args)
 	return out.String(), code
 }
 
 func TestCoverageSaysWhatIsHidden(t *testing.T) {
 	out, code := said(t, "coverage", "--server", aService(t, "true"))
-	if code != exitSound {
+	if code != cli.Sound {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{"1 source, 1 stale", "gnmi leaf1 port", "10m0s ago", "OBS07", "stale", "1h0m0s", "gnmi: 2 metrics of 4 ports -> read its switches",
@@ -50,20 +52,20 @@ func TestCoverageSaysWhatIsHidden(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
-	if out, code = said(t, "coverage", "--json", "--server", aService(t, "false")); code != exitSound || !strings.HasPrefix(out, `{"at":`) {
+	if out, code = said(t, "coverage", "--json", "--server", aService(t, "false")); code != cli.Sound || !strings.HasPrefix(out, `{"at":`) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }
 
 func TestDoctorSaysWhySilent(t *testing.T) {
 	out, code := said(t, "doctor", "--server", aService(t, "true"))
-	if code != exitWrong || !strings.Contains(out, "gnmi leaf1 port has no data for 10m0s: ") || !strings.Contains(out, "is the switch up") {
+	if code != cli.Wrong || !strings.Contains(out, "gnmi leaf1 port has no data for 10m0s: ") || !strings.Contains(out, "is the switch up") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	if out, code = said(t, "doctor", "--server", aService(t, "false")); code != exitSound || !strings.Contains(out, "hall-2: 1 source, no gaps, 0 findings") {
+	if out, code = said(t, "doctor", "--server", aService(t, "false")); code != cli.Sound || !strings.Contains(out, "hall-2: 1 source, no gaps, 0 findings") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	if out, code = said(t, "doctor", "--server", "http://127.0.0.1:1"); code != exitWrong || !strings.Contains(out, "doctor:") {
+	if out, code = said(t, "doctor", "--server", "http://127.0.0.1:1"); code != cli.Wrong || !strings.Contains(out, "doctor:") {
 		t.Errorf("of nobody: exit code %d\n%s", code, out)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
 
@@ -17,6 +19,7 @@ type demoCommand struct {
 	Fault     string        `placeholder:"NAME[@ENTITY]" help:"The fault to strike, again and again; one of each domain in turn if not given. help lists all faults."`
 	Scheduler string        `default:"slurm" enum:"slurm,kubernetes" help:"Who runs the training jobs, slurm or kubernetes."`
 	After     time.Duration `default:"8s" help:"When the first fault is struck, after the page is up."`
+	Lasts     time.Duration `default:"3m" help:"How long a fault lasts."`
 	Recorded  bool          `help:"Play our own recording of a small RoCE fabric in the place of the site."`
 	Trace     string        `placeholder:"FILE" help:"Play this recording in the place of the site: a trace, or the folder of a bundle."`
 	Speed     float64       `default:"1" help:"How many times real time a recording is played."`
@@ -40,6 +43,9 @@ func (c *demoCommand) Validate() error {
 	if c.After < 0 {
 		return errors.New("--after: want no negative length")
 	}
+	if c.Lasts < 10*time.Second {
+		return errors.New("--lasts: want 10 s or longer")
+	}
 	if c.GPUs < 16 || c.GPUs > 1024 {
 		return fmt.Errorf("--gpus: %d: want 16 to 1024", c.GPUs)
 	}
@@ -48,9 +54,9 @@ func (c *demoCommand) Validate() error {
 
 // Run goes on until it is told to stop; when a recording has ended the page
 // stays.
-func (c *demoCommand) Run(sh *shell) error {
+func (c *demoCommand) Run(sh *cli.Shell) error {
 	if c.Fault == "help" {
-		return listFaults(sh.out)
+		return listFaults(sh.Out)
 	}
 	scratch, done, err := temporary()
 	if err != nil {
@@ -67,7 +73,7 @@ func (c *demoCommand) Run(sh *shell) error {
 func (c *demoCommand) settle(file *config.File, scratch string) {
 	file.Listen = c.Listen
 	file.Data = filepath.Join(scratch, "data")
-	override(&file.Data, c.Data)
+	collect.Override(&file.Data, c.Data)
 	if c.Webhook != "" {
 		file.Receivers = append(file.Receivers, config.Receiver{Name: "webhook", URL: c.Webhook, SecretFile: c.Secret})
 	}

@@ -11,15 +11,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
 
 const (
-	// demoLasts is long enough for heat: two minutes pass from a pump that stops to
-	// a GPU that slows down.
-	demoLasts = 3 * time.Minute
 	// demoApart is the time from the end of a fault to the next: everything is
 	// well again, and heat has gone.
 	demoApart = 80 * time.Second
@@ -35,7 +34,7 @@ func demoOrder() []string {
 
 // live runs a simulated site behind real protocols and the service that reads
 // it, in one process on loopback.
-func (c *demoCommand) live(sh *shell, scratch string) error {
+func (c *demoCommand) live(sh *cli.Shell, scratch string) error {
 	schedule, err := c.schedule()
 	if err != nil {
 		return err
@@ -56,17 +55,17 @@ func (c *demoCommand) live(sh *shell, scratch string) error {
 	if err != nil {
 		return err
 	}
-	if s.Collectors, err = hostCollectors(file); err != nil {
+	if s.Collectors, err = collect.Collectors(file); err != nil {
 		return err
 	}
 	s.Demo = fmt.Sprintf("This is a demo: a simulated site of %d GPUs, read over gNMI, Redfish, sysfs and HTTP. Faults come and go.", c.GPUs)
-	ctx, stop := context.WithCancel(sh.ctx)
+	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()
 	parts := beside(ctx, stop)
 	told := s.Listening
 	s.Listening = func(a net.Addr) {
 		told(a)
-		fmt.Fprintf(sh.out, "quintet: the first fault is struck in %s, the next every %s\n", c.After, demoLasts+demoApart)
+		fmt.Fprintf(sh.Out, "quintet: the first fault is struck in %s, the next every %s\n", c.After, c.Lasts+demoApart)
 		url := address(file, a)
 		report := newDemoReport(sh, url, w)
 		parts.start(func(ctx context.Context) error { return w.run(ctx, url) })
@@ -93,7 +92,7 @@ func (c *demoCommand) schedule() ([]due, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--fault: %w", err)
 		}
-		d.at, d.lasts = c.After+time.Duration(i)*(demoLasts+demoApart), demoLasts
+		d.at, d.lasts = c.After+time.Duration(i)*(c.Lasts+demoApart), c.Lasts
 		out = append(out, d)
 	}
 	return out, nil
@@ -101,7 +100,7 @@ func (c *demoCommand) schedule() ([]due, error) {
 
 // siteConfig is the configuration that reads the site, beside what a file of the
 // user's says of anything else.
-func (c *demoCommand) siteConfig(sh *shell, w *wiredSite, scratch string) (*config.File, error) {
+func (c *demoCommand) siteConfig(sh *cli.Shell, w *wiredSite, scratch string) (*config.File, error) {
 	text, err := w.configText("", "")
 	if err != nil {
 		return nil, err
@@ -110,11 +109,11 @@ func (c *demoCommand) siteConfig(sh *shell, w *wiredSite, scratch string) (*conf
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	lab, err := readConfig(sh, path)
+	lab, err := collect.ReadConfig(sh, path)
 	if err != nil || c.Config == "" {
 		return lab, err
 	}
-	file, err := readConfig(sh, c.Config)
+	file, err := collect.ReadConfig(sh, c.Config)
 	if err != nil {
 		return nil, err
 	}

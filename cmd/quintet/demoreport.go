@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
 // demoReport prints what was struck, what Quintet reported of it, corrections and
 // ends, and keeps the score.
 type demoReport struct {
-	sh    *shell
+	sh    *cli.Shell
 	url   string
 	truth func(struckFault) (faultAnswer, error)
 
@@ -40,7 +42,7 @@ type reported struct {
 	over  bool
 }
 
-func newDemoReport(sh *shell, url string, w *wiredSite) *demoReport {
+func newDemoReport(sh *cli.Shell, url string, w *wiredSite) *demoReport {
 	return &demoReport{sh: sh, url: url, known: map[string]*reported{}, truth: func(s struckFault) (faultAnswer, error) {
 		a, err := w.site.Answer(s.fault)
 		return func(x *opened) string { return judged(s.fault, a, x) }, err
@@ -49,7 +51,7 @@ func newDemoReport(sh *shell, url string, w *wiredSite) *demoReport {
 
 // line prints one event of the demo.
 func (r *demoReport) line(at time.Time, what, text string) {
-	fmt.Fprintf(r.sh.out, "%s  %-9s  %s\n", at.Format(time.TimeOnly), what, text)
+	fmt.Fprintf(r.sh.Out, "%s  %-9s  %s\n", at.Format(time.TimeOnly), what, text)
 }
 
 // strike prints a fault that was struck.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -16,7 +17,7 @@ func TestDemoReport(t *testing.T) {
 	var out bytes.Buffer
 	gpu, nic := telemetry.Entity{Kind: telemetry.GPU, Name: "n1/3"}, telemetry.Entity{Kind: telemetry.NIC, Name: "n2/mlx0"}
 	f := fault.Fault{Name: "gpu-slow", Entity: gpu}
-	r := &demoReport{sh: &shell{out: &out}, known: map[string]*reported{}, truth: func(s struckFault) (faultAnswer, error) {
+	r := &demoReport{sh: &cli.Shell{Out: &out}, known: map[string]*reported{}, truth: func(s struckFault) (faultAnswer, error) {
 		return func(x *opened) string { return judged(s.fault, fault.Answer{}, x) }, nil
 	}}
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
@@ -45,19 +46,14 @@ func TestDemoReport(t *testing.T) {
 	}
 }
 
-func TestSuggestionAndDistance(t *testing.T) {
+func TestSuggestion(t *testing.T) {
 	for words, want := range map[string]string{"replya": `did you mean "replay"`, "sevre": `did you mean one of "serve"`, "replay x --jsno": `did you mean "--json"`, "frobnicate": ""} {
 		var out, errs bytes.Buffer
-		if code := run(&shell{t.Context(), &out, &errs}, strings.Fields(words)); code != exitUsage {
+		if code := app().Run(&cli.Shell{Ctx: t.Context(), Out: &out, Err: &errs}, strings.Fields(words)); code != cli.Usage {
 			t.Errorf("%s: exit code %d", words, code)
 		}
 		if said := errs.String(); want == "" && strings.Contains(said, "did you mean") || !strings.Contains(said, want) {
 			t.Errorf("%s: %s", words, said)
-		}
-	}
-	for pair, want := range map[[2]string]int{{"", "ab"}: 2, {"serve", "serve"}: 0, {"sevre", "serve"}: 1, {"kitten", "sitting"}: 3} {
-		if got := distance(pair[0], pair[1]); got != want {
-			t.Errorf("distance %q %q: %d, want %d", pair[0], pair[1], got, want)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/lab/recorded"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/bus"
@@ -20,8 +22,8 @@ import (
 )
 
 // play plays a recording through the live service.
-func (c *demoCommand) play(sh *shell, scratch string) error {
-	file, err := readConfig(sh, c.Config)
+func (c *demoCommand) play(sh *cli.Shell, scratch string) error {
+	file, err := collect.ReadConfig(sh, c.Config)
 	if err != nil {
 		return err
 	}
@@ -38,7 +40,7 @@ func (c *demoCommand) play(sh *shell, scratch string) error {
 	player := &player{c: c, sh: sh, path: path, file: file}
 	s.Play = player.run
 	delete(s.Roles, pipeline.Tick) // the player moves time
-	return pipeline.Run(sh.ctx, s)
+	return pipeline.Run(sh.Ctx, s)
 }
 
 // recording returns the path of what is played; ours is written to dir first.
@@ -53,7 +55,7 @@ func (c *demoCommand) recording(dir string) (string, error) {
 // player plays the recording into the log.
 type player struct {
 	c    *demoCommand
-	sh   *shell
+	sh   *cli.Shell
 	path string
 	file *config.File
 }
@@ -81,7 +83,7 @@ func (p *player) run(ctx context.Context, log *bus.Bus) error {
 		return err
 	}
 	if ctx.Err() == nil {
-		fmt.Fprintln(p.sh.out, "quintet: the recording has ended; the page stays until you stop it")
+		fmt.Fprintln(p.sh.Out, "quintet: the recording has ended; the page stays until you stop it")
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
 // doctorCommand prints the state of a running site, which sources have no data
@@ -16,7 +18,7 @@ type doctorCommand struct {
 }
 
 // Run prints what is wrong and exits with 1 where anything is.
-func (c *doctorCommand) Run(sh *shell) error {
+func (c *doctorCommand) Run(sh *cli.Shell) error {
 	var status struct {
 		Tick     *time.Time
 		Site     string
@@ -38,17 +40,17 @@ func (c *doctorCommand) Run(sh *shell) error {
 			To                      *time.Time
 		}
 	}
-	if err := c.get(sh.ctx, "/api/v1/status", &status); err != nil {
+	if err := c.get(sh.Ctx, "/api/v1/status", &status); err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
-	if err := c.get(sh.ctx, "/api/v1/coverage", &heard); err != nil {
+	if err := c.get(sh.Ctx, "/api/v1/coverage", &heard); err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
-	status.Health.print(sh.out)
+	status.Health.print(sh.Out)
 	wrong := 0
 	say := func(format string, args ...any) {
 		wrong++
-		fmt.Fprintf(sh.out, format+"\n", args...)
+		fmt.Fprintf(sh.Out, format+"\n", args...)
 	}
 	if status.Tick == nil {
 		say("no tick received: no process of the site has the role tick, or the engine has not caught up")
@@ -79,9 +81,9 @@ func (c *doctorCommand) Run(sh *shell) error {
 	if n := len(heard.Gaps); n > 0 {
 		gaps = fmt.Sprintf("%s (%d open)", quantity(n, "recent gap"), open)
 	}
-	fmt.Fprintf(sh.out, "%s: %s, %s, %s\n", status.Site, quantity(len(heard.Sources), "source"), gaps, quantity(wrong, "finding"))
+	fmt.Fprintf(sh.Out, "%s: %s, %s, %s\n", status.Site, quantity(len(heard.Sources), "source"), gaps, quantity(wrong, "finding"))
 	if wrong > 0 {
-		return exit(exitWrong)
+		return cli.Exit(cli.Wrong)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 // QUINTET_PAGE_PICTURES names a folder for pictures.
 func TestOneFaultOfEachDomain(t *testing.T) {
 	if os.Getenv("QUINTET_DRILLS") == "" {
-		t.Skip("three minutes of a core: make drills")
+		t.Skip("three minutes of a core: make drills-page")
 	}
 	browsertest.Installed(t, domainsPage)
 	for _, what := range []string{"host-jitter@node:n0001", "gpu-slow@gpu:n0001/5", "link-errors@port:p3-leaf00/eth1", "power-cap@gpu:n0000/7", "coolant-flow-loss@pump:cdu00/1"} {
@@ -45,7 +45,7 @@ func named(t *testing.T, what string, d due) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := model.Strike(d.name, d.where, demoLasts)
+	f, err := model.Strike(d.name, d.where, drillLasts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +54,10 @@ func named(t *testing.T, what string, d due) {
 		t.Fatal(err)
 	}
 	listen, program := freeAddress(t), programIn(t, t.TempDir())
-	told := lines(t, exec.CommandContext(t.Context(), program, "demo", "--seed", "3", "--listen", listen, "--fault", what, "--after", "75s"))
+	told := lines(t, exec.CommandContext(t.Context(), program, "demo", "--seed", "3", "--listen", listen, "--fault", what, "--after", drillWarm.String(), "--lasts", drillLasts.String()))
 	wait(t, told, "  struck  ", 3*time.Minute) // it is struck
 	began, first := time.Now(), ""
-	for limit := began.Add(demoLasts); time.Now().Before(limit); pause(t.Context(), time.Second) {
+	for limit := began.Add(drillLasts); time.Now().Before(limit); pause(t.Context(), time.Second) {
 		open, err := incidentsOf(t.Context(), http.DefaultClient, "http://"+listen+"/", "?state=open")
 		if err != nil {
 			t.Fatal(err)

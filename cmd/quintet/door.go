@@ -78,3 +78,12 @@ func (w *doorway) Close() error {
 
 // Addr implements net.Listener.
 func (w *doorway) Addr() net.Addr { return w.door.Addr() }
+
+// free reports an address that is in use before anything else is started.
+func free(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -69,11 +70,11 @@ func domainsOf(kinds []fault.Kind) []string {
 
 // ask waits for a line of standard input and then prints the truth. It never
 // returns where none comes: a read of a terminal cannot be taken back.
-func (d *drill) ask(ctx context.Context, sh *shell, over func()) {
+func (d *drill) ask(ctx context.Context, sh *cli.Shell, over func()) {
 	if !bufio.NewScanner(os.Stdin).Scan() || ctx.Err() != nil {
 		return // nobody is there to ask
 	}
-	fmt.Fprint(sh.out, d.verdict(ctx))
+	fmt.Fprint(sh.Out, d.verdict(ctx))
 	over()
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/broker"
@@ -33,12 +35,12 @@ type enrollCommand struct {
 }
 
 // Run writes the file. The server need not know.
-func (c *enrollCommand) Run(sh *shell) error {
-	file, err := readConfig(sh, c.Config)
+func (c *enrollCommand) Run(sh *cli.Shell) error {
+	file, err := collect.ReadConfig(sh, c.Config)
 	if err != nil {
 		return err
 	}
-	override(&file.Data, c.Data)
+	collect.Override(&file.Data, c.Data)
 	b, err := c.enroll(file)
 	if err != nil {
 		return err
@@ -57,7 +59,7 @@ func (c *enrollCommand) Run(sh *shell) error {
 // grant writes what a process that only collects may state beside the site's keys,
 // where the process that holds the log finds it. Processes of other roles may state
 // anything, unless they are enrolled with limits.
-func (c *enrollCommand) grant(sh *shell, file *config.File) (err error) {
+func (c *enrollCommand) grant(sh *cli.Shell, file *config.File) (err error) {
 	limited := len(c.Nodes)+len(c.Entities)+len(c.Jobs)+len(c.Events)+len(c.May)+len(c.Budget) > 0
 	collects := slices.Contains(c.Role, string(pipeline.Collect))
 	if !collects || len(c.Role) > 1 && !limited {
@@ -82,7 +84,7 @@ func (c *enrollCommand) grant(sh *shell, file *config.File) (err error) {
 	if err := pipeline.WriteGrant(file.Data, g); err != nil {
 		return err
 	}
-	sh.warn("%s may state: %s", c.Name, g.String())
+	sh.Warn("%s may state: %s", c.Name, g.String())
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 )
 
@@ -35,7 +36,7 @@ func TestEnrollGrants(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		c.Data, c.Output = dir, filepath.Join(t.TempDir(), "creds")
-		err := c.Run(&shell{t.Context(), &out, &out})
+		err := c.Run(&cli.Shell{Ctx: t.Context(), Out: &out, Err: &out})
 		if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%d: %v, want %q", i, err, c.wrong)
 			continue
@@ -59,7 +60,7 @@ func TestRevokeListsAndRevokes(t *testing.T) {
 	}
 	defer s.Close()
 	var out bytes.Buffer
-	sh := &shell{t.Context(), &out, &out}
+	sh := &cli.Shell{Ctx: t.Context(), Out: &out, Err: &out}
 	for _, c := range []enrollCommand{{Name: "n012", Role: []string{"collect"}, Expires: time.Hour}, {Name: "n012", Role: []string{"collect"}}, {Name: "judge", Role: []string{"engine"}}} {
 		c.Data, c.Output = dir, filepath.Join(t.TempDir(), "creds")
 		if err := c.Run(sh); err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/config"
@@ -24,7 +26,7 @@ func TestEnrolled(t *testing.T) {
 	creds := func(name string, roles ...string) string {
 		path := filepath.Join(t.TempDir(), name)
 		c := &enrollCommand{Name: name, Output: path, Data: dir, Role: roles}
-		if err := c.Run(&shell{t.Context(), io.Discard, io.Discard}); err != nil {
+		if err := c.Run(&cli.Shell{Ctx: t.Context(), Out: io.Discard, Err: io.Discard}); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -58,11 +60,11 @@ func TestEnrolled(t *testing.T) {
 	} {
 		file := config.Default()
 		file.NATS.Embedded, file.NATS.Credentials, file.NATS.Process = false, c.file, c.said
-		name, err := processName(file)
+		name, err := collect.ProcessName(file)
 		if err == nil {
 			var roles pipeline.Roles
 			if roles, err = pipeline.ParseRoles(c.roles); err == nil {
-				err = enrolledFor(file, roles)
+				err = collect.EnrolledFor(file, roles.Names())
 			}
 		}
 		if name != c.name || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

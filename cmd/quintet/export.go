@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/export"
@@ -29,13 +30,13 @@ var exported = [...]string{"samples.parquet", "events.parquet", "edges.parquet"}
 // Run writes the three files beside their places and moves them there when all
 // are whole. What could be read of a recording that was cut off is written, and
 // the cut is an error.
-func (c *exportCommand) Run(sh *shell) error {
+func (c *exportCommand) Run(sh *cli.Shell) error {
 	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: c.SkipDamaged})
 	if err != nil {
 		return err
 	}
 	defer rec.Close()
-	sh.doubts(rec.Warnings)
+	sh.Doubts(rec.Warnings)
 	dir, err := c.folder()
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -50,9 +51,9 @@ func (c *exportCommand) Run(sh *shell) error {
 		return fmt.Errorf("export: %s: %w", c.Recording, err)
 	}
 	if counts.Unread > 0 {
-		sh.warn("%d frames are left out: schema not found", counts.Unread)
+		sh.Warn("%d frames are left out: schema not found", counts.Unread)
 	}
-	fmt.Fprintf(sh.out, "%s: %d samples, %d events, %d edges\n", dir, counts.Samples, counts.Events, counts.Edges)
+	fmt.Fprintf(sh.Out, "%s: %d samples, %d events, %d edges\n", dir, counts.Samples, counts.Events, counts.Edges)
 	if cut != nil {
 		return fmt.Errorf("export: %s: %w", c.Recording, cut)
 	}
@@ -88,13 +89,13 @@ func (c *exportCommand) files(dir string, fill func(export.Files) error) error {
 }
 
 // tables writes every record, as far as the recording goes.
-func (c *exportCommand) tables(sh *shell, rec *replay.Recording, f export.Files) (n export.Counts, cut *trace.CutError, err error) {
+func (c *exportCommand) tables(sh *cli.Shell, rec *replay.Recording, f export.Files) (n export.Counts, cut *trace.CutError, err error) {
 	x := export.New(f, "quintet", correlate.Version)
-	line := newProgress(sh.err, "exporting")
+	line := newProgress(sh.Err, "exporting")
 	defer line.done()
 	first, last := rec.Span()
 	err = rec.Each(func(_ uint64, r *telemetry.Record) error {
-		if err := sh.ctx.Err(); err != nil {
+		if err := sh.Ctx.Err(); err != nil {
 			return err
 		}
 		if r.Kind == telemetry.TickRecord {

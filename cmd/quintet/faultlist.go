@@ -5,6 +5,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 )
 
@@ -25,5 +26,5 @@ func nearestFault(name string) string {
 	for _, k := range fault.Kinds() {
 		known = append(known, k.Name)
 	}
-	return nearest(name, known)
+	return cli.Nearest(name, known)
 }

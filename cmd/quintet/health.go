@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
 // healthCommand prints the state of a node. Exit code 0: nothing to drain it for;
@@ -35,28 +37,28 @@ type nodeState struct {
 }
 
 // Run prints a line and exits with what it means for the node.
-func (c *healthCommand) Run(sh *shell) error {
+func (c *healthCommand) Run(sh *cli.Shell) error {
 	var raw json.RawMessage
 	path := fmt.Sprintf("/api/v1/nodes/%s/health?min_confidence=%g", url.PathEscape(strings.TrimPrefix(c.Node, "node:")), c.MinConfidence)
 	var s nodeState
-	err := c.get(sh.ctx, path, &raw)
+	err := c.get(sh.Ctx, path, &raw)
 	if err == nil {
 		err = json.Unmarshal(raw, &s)
 	}
 	if err != nil {
-		sh.warn("health of node %s: not known: %v", c.Node, err)
-		return exit(exitDoubted)
+		sh.Warn("health of node %s: not known: %v", c.Node, err)
+		return cli.Exit(cli.Doubted)
 	}
 	if c.JSON {
-		fmt.Fprintf(sh.out, "%s\n", raw)
+		fmt.Fprintf(sh.Out, "%s\n", raw)
 	} else {
-		fmt.Fprintln(sh.out, &s)
+		fmt.Fprintln(sh.Out, &s)
 	}
 	switch {
 	case s.Role == "cause" && (s.State == "degraded" || c.Risk && s.State == "at_risk"):
-		return exit(exitWrong)
+		return cli.Exit(cli.Wrong)
 	case s.State == "no_data":
-		return exit(exitDoubted)
+		return cli.Exit(cli.Doubted)
 	}
 	return nil
 }

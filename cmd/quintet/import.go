@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/replay/bundle"
 )
 
@@ -36,7 +37,7 @@ func (c *importCSVCommand) Validate() error {
 }
 
 // Run writes the trace beside its place and moves it there when it is whole.
-func (c *importCSVCommand) Run(sh *shell) error {
+func (c *importCSVCommand) Run(sh *cli.Shell) error {
 	if err := unclaimed(c.Output, c.Force); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
@@ -44,11 +45,11 @@ func (c *importCSVCommand) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	sh.doubts(b.Warnings)
+	sh.Doubts(b.Warnings)
 	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return b.WriteTrace(w, program()) }); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	_, err = fmt.Fprintf(sh.out, "%s: %d samples, %d events, %d edges; no history before this time\n", c.Output, b.Samples(), len(b.Events), len(b.Edges))
+	_, err = fmt.Fprintf(sh.Out, "%s: %d samples, %d events, %d edges; no history before this time\n", c.Output, b.Samples(), len(b.Events), len(b.Edges))
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/api"
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/replay/bundle"
 	"github.com/quintet-dc/quintet/replay/prometheus"
@@ -61,7 +62,7 @@ func (c *importPrometheusCommand) Validate() error {
 }
 
 // Run asks, makes a bundle of what it is told, and writes that as a trace.
-func (c *importPrometheusCommand) Run(sh *shell) error {
+func (c *importPrometheusCommand) Run(sh *cli.Shell) error {
 	if err := unclaimed(c.Output, c.Force); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
@@ -83,20 +84,20 @@ func (c *importPrometheusCommand) Run(sh *shell) error {
 		return fmt.Errorf("import: %s", c.named(err.Error()))
 	}
 	for _, w := range b.Warnings {
-		sh.warn("%s", c.named(w))
+		sh.Warn("%s", c.named(w))
 	}
 	if !slices.ContainsFunc(b.Edges, func(e telemetry.Edge) bool { return e.Relation == telemetry.Runs }) {
-		sh.warn("no placement reported, so no degraded job can be found: state where jobs run with --topology FILE")
+		sh.Warn("no placement reported, so no degraded job can be found: state where jobs run with --topology FILE")
 	}
 	if err := writeWhole(c.Output, func(w *bufio.Writer) error { return b.WriteTrace(w, program()) }); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	_, err = fmt.Fprintf(sh.out, "%s: %d samples, %d edges; no history before this time\n", c.Output, b.Samples(), len(b.Edges))
+	_, err = fmt.Fprintf(sh.Out, "%s: %d samples, %d edges; no history before this time\n", c.Output, b.Samples(), len(b.Edges))
 	return err
 }
 
 // fetch writes samples.csv.
-func (c *importPrometheusCommand) fetch(sh *shell, dir string) (got *prometheus.Result, err error) {
+func (c *importPrometheusCommand) fetch(sh *cli.Shell, dir string) (got *prometheus.Result, err error) {
 	mapper, err := mapping.Read(c.Mapping, nil)
 	if err != nil {
 		return nil, err
@@ -113,10 +114,10 @@ func (c *importPrometheusCommand) fetch(sh *shell, dir string) (got *prometheus.
 	if from.IsZero() {
 		from = to.Add(-c.Last)
 	}
-	line := newProgress(sh.err, "asking")
+	line := newProgress(sh.Err, "asking")
 	defer line.done()
 	err = writeWhole(filepath.Join(dir, "samples.csv"), func(w *bufio.Writer) error {
-		got, err = prometheus.Fetch(sh.ctx, promv1.NewAPI(client), prometheus.Config{From: from, To: to, Match: c.Match, Window: c.Window,
+		got, err = prometheus.Fetch(sh.Ctx, promv1.NewAPI(client), prometheus.Config{From: from, To: to, Match: c.Match, Window: c.Window,
 			Mapper: mapper, Catalogue: telemetry.DefaultCatalogue(), Progress: func(done float64) { line.at(done, "") }}, w)
 		return err
 	})
@@ -187,12 +188,12 @@ func (c *importPrometheusCommand) named(text string) string {
 }
 
 // report says what was left out, and why.
-func (c *importPrometheusCommand) report(sh *shell, got *prometheus.Result) {
+func (c *importPrometheusCommand) report(sh *cli.Shell, got *prometheus.Result) {
 	if n := len(got.Unknown); n > 0 {
 		few := got.Unknown[:min(n, 5)]
-		sh.warn("metrics left out because no mapping names them: %d (%s%s); add one with --mapping FILE", n, strings.Join(few, ", "), map[bool]string{true: " …"}[n > len(few)])
+		sh.Warn("metrics left out because no mapping names them: %d (%s%s); add one with --mapping FILE", n, strings.Join(few, ", "), map[bool]string{true: " …"}[n > len(few)])
 	}
 	for _, why := range slices.Sorted(maps.Keys(got.Dropped)) {
-		sh.warn("samples left out as %s: %d", why, got.Dropped[why])
+		sh.Warn("samples left out as %s: %d", why, got.Dropped[why])
 	}
 }

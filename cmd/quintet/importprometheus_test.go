@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
 // heldBy is a server that knows one metric of one GPU and one that nobody knows,
@@ -55,17 +57,17 @@ func TestImportPrometheus(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"without a token", nil, exitWrong, "", "ask for the names of metrics"},
-		{"a topology that is wrong", []string{"--token", token, "--topology", cabling}, exitWrong, "", cabling + `:2: edges[0].rel: relation "walks"`},
-		{"as it should", []string{"--token", token}, exitSound, "run.qtrace: 2 samples, 1 edges; no history before this time", "metrics left out because no mapping names them: 1 (app_requests_total)"},
-		{"without a job", []string{"--token", token, "--force"}, exitSound, "", "no placement reported"},
-		{"once more", []string{"--token", token}, exitWrong, "", "is there already: give --force to replace it"},
-		{"where nothing is", []string{"--token", token, "--force", "--to", "2023-11-14T22:13:20.1Z"}, exitWrong, "", "nothing between 2023-11-14T22:13:20Z and"},
+		{"without a token", nil, cli.Wrong, "", "ask for the names of metrics"},
+		{"a topology that is wrong", []string{"--token", token, "--topology", cabling}, cli.Wrong, "", cabling + `:2: edges[0].rel: relation "walks"`},
+		{"as it should", []string{"--token", token}, cli.Sound, "run.qtrace: 2 samples, 1 edges; no history before this time", "metrics left out because no mapping names them: 1 (app_requests_total)"},
+		{"without a job", []string{"--token", token, "--force"}, cli.Sound, "", "no placement reported"},
+		{"once more", []string{"--token", token}, cli.Wrong, "", "is there already: give --force to replace it"},
+		{"where nothing is", []string{"--token", token, "--force", "--to", "2023-11-14T22:13:20.1Z"}, cli.Wrong, "", "nothing between 2023-11-14T22:13:20Z and"},
 	} {
 		t.Run(c.about, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			args := append(append([]string{"import", "prometheus", url, "-o", out}, between...), c.more...)
-			if code := run(&shell{t.Context(), &stdout, &stderr}, args); code != c.code {
+			if code := app().Run(&cli.Shell{Ctx: t.Context(), Out: &stdout, Err: &stderr}, args); code != c.code {
 				t.Errorf("exit %d, want %d", code, c.code)
 			}
 			if !strings.Contains(stdout.String(), c.stdout) || !strings.Contains(stderr.String(), c.stderr) {
@@ -74,7 +76,7 @@ func TestImportPrometheus(t *testing.T) {
 		})
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run(&shell{t.Context(), &stdout, &stderr}, []string{"check", "trace", out}); code != exitSound {
+	if code := app().Run(&cli.Shell{Ctx: t.Context(), Out: &stdout, Err: &stderr}, []string{"check", "trace", out}); code != cli.Sound {
 		t.Errorf("the trace is not sound: %s%s", &stdout, &stderr)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -73,9 +74,9 @@ func (c *labCommand) Validate() error {
 
 // Run writes the trace, or has the site's devices answer until it is told to
 // stop.
-func (c *labCommand) Run(sh *shell) error {
+func (c *labCommand) Run(sh *cli.Shell) error {
 	if c.Fault == "help" {
-		return listFaults(sh.out)
+		return listFaults(sh.Out)
 	}
 	if c.Worlds != "" {
 		return c.recordWorlds(sh)
@@ -89,7 +90,7 @@ func (c *labCommand) Run(sh *shell) error {
 	return c.record(sh)
 }
 
-func (c *labCommand) record(sh *shell) (err error) {
+func (c *labCommand) record(sh *cli.Shell) (err error) {
 	name, where, _ := strings.Cut(c.Fault, "@")
 	name, second, _ := strings.Cut(name, "+")
 	k := cases.Case{Class: name, Second: second, Apart: c.Apart, GPUs: c.gpus(), Seed: c.Seed, Minutes: c.Minutes}
@@ -107,13 +108,13 @@ func (c *labCommand) record(sh *shell) (err error) {
 			return fmt.Errorf("--fault: %w", err)
 		}
 	}
-	line := newProgress(sh.err, "writing")
+	line := newProgress(sh.Err, "writing")
 	defer line.done()
 	o.Progress = func(part float64) { line.at(part, "") }
 	truth := strings.TrimSuffix(c.Trace, filepath.Ext(c.Trace)) + ".truth.json"
 	return writeFiles(c.Trace, truth, func(a, b *os.File) error {
 		o.Trace, o.Truth = a, b
-		return cases.WriteTrace(sh.ctx, k, o)
+		return cases.WriteTrace(sh.Ctx, k, o)
 	})
 }
 

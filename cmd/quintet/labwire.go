@@ -8,12 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 )
 
 // wire has the site's devices answer on loopback until it is told to stop.
-func (c *labCommand) wire(sh *shell) error {
+func (c *labCommand) wire(sh *cli.Shell) error {
 	schedule, err := c.schedule()
 	if err != nil {
 		return err
@@ -28,7 +29,7 @@ func (c *labCommand) wire(sh *shell) error {
 		return err
 	}
 	for _, a := range w.addresses() {
-		fmt.Fprintln(sh.out, a)
+		fmt.Fprintln(sh.Out, a)
 	}
 	if c.WriteConfig != "" {
 		text, err := w.configText(c.Listen, "")
@@ -38,9 +39,9 @@ func (c *labCommand) wire(sh *shell) error {
 		if err := os.WriteFile(c.WriteConfig, []byte(text), 0o600); err != nil {
 			return err
 		}
-		fmt.Fprintf(sh.out, "lab: read it with: quintet serve --config %s\n", c.WriteConfig)
+		fmt.Fprintf(sh.Out, "lab: read it with: quintet serve --config %s\n", c.WriteConfig)
 	}
-	ctx, stop := context.WithCancel(sh.ctx)
+	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -58,12 +59,12 @@ func (c *labCommand) wire(sh *shell) error {
 			s := struckFault{d, time.Now(), f, err}
 			truth.note(s)
 			if !c.Drill {
-				fmt.Fprintln(sh.out, struckLine(s.at, d, f, err))
+				fmt.Fprintln(sh.Out, struckLine(s.at, d, f, err))
 			}
 		})
 	})
 	if c.Drill {
-		fmt.Fprintln(sh.out, "lab: a drill: press Enter to see the injected faults and whether they were found; that ends it")
+		fmt.Fprintln(sh.Out, "lab: a drill: press Enter to see the injected faults and whether they were found; that ends it")
 		go truth.ask(ctx, sh, stop)
 	}
 	return w.run(ctx, "http://"+c.Listen)

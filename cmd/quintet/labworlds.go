@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/lab/cases"
 )
 
@@ -49,7 +50,7 @@ func seedRange(text string) ([]uint64, error) {
 
 // recordWorlds writes the cases of families of worlds into a folder: of one
 // family into the folder itself, of all into a folder for each.
-func (c *labCommand) recordWorlds(sh *shell) error {
+func (c *labCommand) recordWorlds(sh *cli.Shell) error {
 	names, err := families(c.Worlds)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (c *labCommand) recordWorlds(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	line := newProgress(sh.err, "writing")
+	line := newProgress(sh.Err, "writing")
 	defer line.done()
 	for i, name := range names {
 		dir := c.Out
@@ -84,7 +85,7 @@ func (c *labCommand) recordWorlds(sh *shell) error {
 
 // recordCases writes each case as NAME.qtrace and NAME.truth.json, several at
 // once. Cases that physics does not allow are left out, with a warning.
-func (c *labCommand) recordCases(sh *shell, dir string, cs []cases.Case, progress func(done, total int)) error {
+func (c *labCommand) recordCases(sh *cli.Shell, dir string, cs []cases.Case, progress func(done, total int)) error {
 	next, errs := make(chan cases.Case), make([]error, runtime.GOMAXPROCS(0))
 	var workers sync.WaitGroup
 	var mu sync.Mutex
@@ -96,7 +97,7 @@ func (c *labCommand) recordCases(sh *shell, dir string, cs []cases.Case, progres
 				mu.Lock()
 				var none *cases.NoCaseError
 				if errors.As(err, &none) {
-					sh.warn("%s left out: %s", k.Name(), none.Why)
+					sh.Warn("%s left out: %s", k.Name(), none.Why)
 					err = nil
 				}
 				done++
@@ -114,9 +115,9 @@ func (c *labCommand) recordCases(sh *shell, dir string, cs []cases.Case, progres
 	return errors.Join(errs...)
 }
 
-func (c *labCommand) recordCase(sh *shell, dir string, k cases.Case) error {
+func (c *labCommand) recordCase(sh *cli.Shell, dir string, k cases.Case) error {
 	base := filepath.Join(dir, k.Name())
 	return writeFiles(base+".qtrace", base+truthEnding, func(a, b *os.File) error {
-		return cases.WriteTrace(sh.ctx, k, cases.Recorded{Trace: a, Truth: b, Lean: c.Lean, Writer: "quintet lab"})
+		return cases.WriteTrace(sh.Ctx, k, cases.Recorded{Trace: a, Truth: b, Lean: c.Lean, Writer: "quintet lab"})
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/replay/score"
 	"github.com/quintet-dc/quintet/rules"
 )
@@ -23,7 +24,7 @@ type learnCommand struct {
 }
 
 // Run counts the labelled cases and shows what they make of each prior.
-func (c *learnCommand) Run(sh *shell) error {
+func (c *learnCommand) Run(sh *cli.Shell) error {
 	if c.Weights != "" {
 		return c.weights(sh)
 	}
@@ -39,9 +40,9 @@ func (c *learnCommand) Run(sh *shell) error {
 		return err
 	}
 	learned := rules.Learn(set.Signatures, cases)
-	fmt.Fprintf(sh.out, "%s\n%-24s %6s %8s %8s\n", plural(n, "labelled case"), "signature", "cases", "prior", "learned")
+	fmt.Fprintf(sh.Out, "%s\n%-24s %6s %8s %8s\n", plural(n, "labelled case"), "signature", "cases", "prior", "learned")
 	for _, l := range learned {
-		fmt.Fprintf(sh.out, "%-24s %6d %8.2f %8.2f\n", l.Name, l.Cases, l.Was, l.Now)
+		fmt.Fprintf(sh.Out, "%-24s %6d %8.2f %8.2f\n", l.Name, l.Cases, l.Was, l.Now)
 	}
 	if c.Output == "" {
 		return nil

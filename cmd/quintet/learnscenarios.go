@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/rules"
@@ -17,7 +18,7 @@ const scenarioWeight = 2
 
 // studyScenarios labels what is judged in the scenarios of our signatures by what
 // they want: near misses of which recordings hold few.
-func studyScenarios(sh *shell, c replay.RunConfig, sigs []explain.Signature) ([]fitted, error) {
+func studyScenarios(sh *cli.Shell, c replay.RunConfig, sigs []explain.Signature) ([]fitted, error) {
 	files, err := scenario.Files(rules.Files())
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func studyScenarios(sh *shell, c replay.RunConfig, sigs []explain.Signature) ([]
 	for i, f := range files {
 		var js []explain.Judgement
 		c.Judged = func(j explain.Judgement) { js = append(js, j) }
-		if _, err := replay.RunRecords(sh.ctx, f.Scenario.Records(), c); err != nil {
+		if _, err := replay.RunRecords(sh.Ctx, f.Scenario.Records(), c); err != nil {
 			return nil, err
 		}
 		out[i].path = f.Path

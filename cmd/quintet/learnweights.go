@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
@@ -55,7 +56,7 @@ func (f *fitted) weigh(by float64) {
 }
 
 // weights fits and writes the weights of signatures.
-func (c *learnCommand) weights(sh *shell) error {
+func (c *learnCommand) weights(sh *cli.Shell) error {
 	set, err := rules.Standard()
 	if err != nil {
 		return err
@@ -89,10 +90,10 @@ func (c *learnCommand) weights(sh *shell) error {
 	o := fitting.Options{Ridge: c.Ridge, Rounds: c.Rounds}
 	unfitted, rightBefore := fitting.Loss(sigs, left)
 	before, after := fitting.Fit(sigs, train, o)
-	fmt.Fprintf(sh.out, "%s of %s: %.3f nats, fitted %.3f\n", plural(len(train), "judgement"), plural(len(all), "recording"), before, after)
+	fmt.Fprintf(sh.Out, "%s of %s: %.3f nats, fitted %.3f\n", plural(len(train), "judgement"), plural(len(all), "recording"), before, after)
 	if len(left) > 0 {
 		fitted, right := fitting.Loss(sigs, left)
-		fmt.Fprintf(sh.out, "%s left out: %.3f nats and %.1f %% right, fitted %.3f and %.1f %%\n", plural(len(left), "judgement"), unfitted, 100*rightBefore, fitted, 100*right)
+		fmt.Fprintf(sh.Out, "%s left out: %.3f nats and %.1f %% right, fitted %.3f and %.1f %%\n", plural(len(left), "judgement"), unfitted, 100*rightBefore, fitted, 100*right)
 	}
 	if err := unclaimed(c.Weights, c.Force); err != nil {
 		return fmt.Errorf("learn: %w", err)
@@ -104,7 +105,7 @@ func (c *learnCommand) weights(sh *shell) error {
 
 // studySets replays every set. Sites differ more than the recordings of one site do:
 // a set of four times as many recordings counts twice as much.
-func (c *learnCommand) studySets(sh *shell, config engine.Config, sigs []explain.Signature) ([]fitted, error) {
+func (c *learnCommand) studySets(sh *cli.Shell, config engine.Config, sigs []explain.Signature) ([]fitted, error) {
 	var all []fitted
 	for _, set := range c.Dirs {
 		pattern, factors, err := evaluation.CutCoarsen(set)
@@ -131,10 +132,10 @@ func (c *learnCommand) studySets(sh *shell, config engine.Config, sigs []explain
 
 // study replays recordings, with every K-th sample kept, and labels what was judged
 // in them.
-func (c *learnCommand) study(sh *shell, config engine.Config, sigs []explain.Signature, paths []string, coarsen int) ([]fitted, error) {
+func (c *learnCommand) study(sh *cli.Shell, config engine.Config, sigs []explain.Signature, paths []string, coarsen int) ([]fitted, error) {
 	out := make([]fitted, len(paths))
 	errs := make([]error, len(paths))
-	line := newProgress(sh.err, "learn")
+	line := newProgress(sh.Err, "learn")
 	defer line.done()
 	var wait sync.WaitGroup
 	turns := make(chan struct{}, max(1, c.Workers))
@@ -152,7 +153,7 @@ func (c *learnCommand) study(sh *shell, config engine.Config, sigs []explain.Sig
 }
 
 // studyOne replays one recording.
-func studyOne(sh *shell, c replay.RunConfig, sigs []explain.Signature, path string, coarsen int) (fitted, error) {
+func studyOne(sh *cli.Shell, c replay.RunConfig, sigs []explain.Signature, path string, coarsen int) (fitted, error) {
 	out := fitted{path: path}
 	rec, err := replay.Open(path, replay.OpenConfig{Coarsen: coarsen})
 	if err != nil {
@@ -173,7 +174,7 @@ func studyOne(sh *shell, c replay.RunConfig, sigs []explain.Signature, path stri
 			degraded = append(degraded, j)
 		}
 	}
-	if _, err := replay.Run(sh.ctx, rec, c); err != nil {
+	if _, err := replay.Run(sh.Ctx, rec, c); err != nil {
 		return out, err
 	}
 	out.take(sigs, &truth, degraded, 1)

@@ -4,13 +4,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
 // TestManNamesEveryCommand: each command of --help has its section, and mandoc
 // finds no error in the page where it is installed.
 func TestManNamesEveryCommand(t *testing.T) {
 	page, code := said(t, "man")
-	if code != exitSound || !strings.HasPrefix(page, ".TH QUINTET 1 ") {
+	if code != cli.Sound || !strings.HasPrefix(page, ".TH QUINTET 1 ") {
 		t.Fatalf("exit code %d, %.100q", code, page)
 	}
 	for _, want := range []string{"serve", "collect", "doctor", `import prometheus`, "check config", "version"} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/pipeline/assist"
 )
@@ -17,9 +18,9 @@ type mcpCommand struct {
 }
 
 // Run speaks on standard input and output until the assistant leaves.
-func (c *mcpCommand) Run(sh *shell) error {
+func (c *mcpCommand) Run(sh *cli.Shell) error {
 	client := &http.Client{Transport: identified{c.User, http.DefaultTransport}}
-	if err := assist.Bridge(sh.ctx, assist.Remote{URL: c.URL, Client: client, Version: correlate.Version}, &mcp.StdioTransport{}); err != nil {
+	if err := assist.Bridge(sh.Ctx, assist.Remote{URL: c.URL, Client: client, Version: correlate.Version}, &mcp.StdioTransport{}); err != nil {
 		return fmt.Errorf("mcp: %w", err)
 	}
 	return nil

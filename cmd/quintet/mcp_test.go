@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
 // An assistant that starts quintet mcp gets the very tools of the service, and
@@ -56,7 +58,7 @@ func TestMCPOverStandardStreams(t *testing.T) {
 // Where there is no service it says so and ends: an assistant shows that.
 func TestMCPWithoutAService(t *testing.T) {
 	var said strings.Builder
-	if code := run(&shell{t.Context(), &said, &said}, []string{"mcp", "--url", "http://127.0.0.1:1"}); code != exitWrong || !strings.Contains(said.String(), "127.0.0.1:1/mcp") {
+	if code := app().Run(&cli.Shell{Ctx: t.Context(), Out: &said, Err: &said}, []string{"mcp", "--url", "http://127.0.0.1:1"}); code != cli.Wrong || !strings.Contains(said.String(), "127.0.0.1:1/mcp") {
 		t.Errorf("exit code %d: %s", code, &said)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
@@ -21,13 +23,13 @@ type repairCommand struct {
 const shownContent = 120
 
 // Run prints one line for each entry and exits with 1 where one is left.
-func (c *repairCommand) Run(sh *shell) error {
-	file, err := readConfig(sh, c.Config)
+func (c *repairCommand) Run(sh *cli.Shell) error {
+	file, err := collect.ReadConfig(sh, c.Config)
 	if err != nil {
 		return err
 	}
-	override(&file.Data, c.Data)
-	b, done, err := pipeline.OpenLog(sh.ctx, file, slog.New(slog.DiscardHandler))
+	collect.Override(&file.Data, c.Data)
+	b, done, err := pipeline.OpenLog(sh.Ctx, file, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return fmt.Errorf("repair: %w", err)
 	}
@@ -44,16 +46,16 @@ func (c *repairCommand) Run(sh *shell) error {
 		left += n
 	}
 	if left > 0 {
-		sh.warn("%d entries were not written by a process of the site that may; nothing reads them. quintet repair --remove removes them", left)
-		return exit(exitWrong)
+		sh.Warn("%d entries were not written by a process of the site that may; nothing reads them. quintet repair --remove removes them", left)
+		return cli.Exit(cli.Wrong)
 	}
 	return nil
 }
 
 // repair shows the foreign entries of one stream, removes them if that is asked for,
 // and returns how many are left.
-func (c *repairCommand) repair(sh *shell, name string, of *bus.Revisions) (left int, err error) {
-	list, err := of.Foreign(sh.ctx)
+func (c *repairCommand) repair(sh *cli.Shell, name string, of *bus.Revisions) (left int, err error) {
+	list, err := of.Foreign(sh.Ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -63,7 +65,7 @@ func (c *repairCommand) repair(sh *shell, name string, of *bus.Revisions) (left 
 		sequences = append(sequences, f.Sequence)
 	}
 	if c.Remove && len(list) > 0 {
-		if err := of.Remove(sh.ctx, sequences); err != nil {
+		if err := of.Remove(sh.Ctx, sequences); err != nil {
 			return 0, err
 		}
 		verb = "removed"
@@ -71,7 +73,7 @@ func (c *repairCommand) repair(sh *shell, name string, of *bus.Revisions) (left 
 		left = len(list)
 	}
 	for _, f := range list {
-		fmt.Fprintf(sh.out, "%s %s sequence %d, %s, %s, %d bytes: %s: %q\n", verb, name, f.Sequence,
+		fmt.Fprintf(sh.Out, "%s %s sequence %d, %s, %s, %d bytes: %s: %q\n", verb, name, f.Sequence,
 			time.Unix(0, int64(f.Stored)).UTC().Format(time.RFC3339), f.Subject, len(f.Data), f.Reason, f.Data[:min(len(f.Data), shownContent)])
 	}
 	return left, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
@@ -51,11 +52,11 @@ func TestRepair(t *testing.T) {
 	s.Close()
 	repair := func(remove bool) (string, error) {
 		var out bytes.Buffer
-		err := (&repairCommand{Data: dir, Remove: remove}).Run(&shell{ctx, &out, &out})
+		err := (&repairCommand{Data: dir, Remove: remove}).Run(&cli.Shell{Ctx: ctx, Out: &out, Err: &out})
 		return out.String(), err
 	}
 	out, err := repair(false)
-	if !errors.Is(err, exit(exitWrong)) || !strings.Contains(out, `foreign incidents sequence 1`) || !strings.Contains(out, `inc-1.1, 6 bytes: it is not signed: "forged"`) {
+	if !errors.Is(err, cli.Exit(cli.Wrong)) || !strings.Contains(out, `foreign incidents sequence 1`) || !strings.Contains(out, `inc-1.1, 6 bytes: it is not signed: "forged"`) {
 		t.Errorf("show: %v\n%s", err, out)
 	}
 	if out, err = repair(true); err != nil || !strings.Contains(out, "removed incidents sequence 1") {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/correlate/detect"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/replay"
@@ -77,7 +78,7 @@ func (c *replayCommand) Validate() error {
 }
 
 // Run replays and prints.
-func (c *replayCommand) Run(sh *shell) error {
+func (c *replayCommand) Run(sh *cli.Shell) error {
 	if c.Serve {
 		return c.serve(sh)
 	}
@@ -86,7 +87,7 @@ func (c *replayCommand) Run(sh *shell) error {
 		return err
 	}
 	defer rec.Close()
-	sh.doubts(rec.Warnings)
+	sh.Doubts(rec.Warnings)
 	config, err := engineConfig(c.Slices)
 	if err != nil {
 		return err
@@ -97,14 +98,14 @@ func (c *replayCommand) Run(sh *shell) error {
 		behind = answer.Evidence{}
 		run.Findings = func(_ telemetry.Time, f []detect.Finding) { gather(behind, f) }
 	}
-	line := newProgress(sh.err, "replaying")
+	line := newProgress(sh.Err, "replaying")
 	run.Tick = c.clock(sh, rec, line)
-	result, err := replay.Run(sh.ctx, rec, run)
+	result, err := replay.Run(sh.Ctx, rec, run)
 	line.done()
 	if err != nil {
 		return err
 	}
-	sh.doubts(result.Warnings)
+	sh.Doubts(result.Warnings)
 	if err := c.print(sh, result, behind); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (c *replayCommand) Run(sh *shell) error {
 
 // clock shows progress at each tick and, where a speed is asked for, waits for
 // its time.
-func (c *replayCommand) clock(sh *shell, rec *replay.Recording, line *progress) func(telemetry.Time) error {
+func (c *replayCommand) clock(sh *cli.Shell, rec *replay.Recording, line *progress) func(telemetry.Time) error {
 	first, last := rec.Span()
 	began, origin := time.Now(), telemetry.Time(0)
 	return func(at telemetry.Time) error {
@@ -131,8 +132,8 @@ func (c *replayCommand) clock(sh *shell, rec *replay.Recording, line *progress) 
 		select {
 		case <-time.After(wait):
 			return nil
-		case <-sh.ctx.Done():
-			return sh.ctx.Err()
+		case <-sh.Ctx.Done():
+			return sh.Ctx.Err()
 		}
 	}
 }
@@ -152,7 +153,7 @@ func gather(behind answer.Evidence, fs []detect.Finding) {
 }
 
 // print prints the incidents and what differs from those expected.
-func (c *replayCommand) print(sh *shell, result *replay.Result, behind answer.Evidence) error {
+func (c *replayCommand) print(sh *cli.Shell, result *replay.Result, behind answer.Evidence) error {
 	if c.Diff == "" {
 		if err := c.incidents(sh, result.Incidents, behind); err != nil {
 			return err
@@ -170,21 +171,21 @@ func (c *replayCommand) print(sh *shell, result *replay.Result, behind answer.Ev
 		different = different || differs
 	}
 	if different {
-		return exit(exitWrong)
+		return cli.Exit(cli.Wrong)
 	}
 	return nil
 }
 
-func (c *replayCommand) incidents(sh *shell, incidents []explain.Incident, behind answer.Evidence) error {
+func (c *replayCommand) incidents(sh *cli.Shell, incidents []explain.Incident, behind answer.Evidence) error {
 	if c.JSON {
-		return answer.WriteFile(sh.out, incidents)
+		return answer.WriteFile(sh.Out, incidents)
 	}
 	for i := range incidents {
-		if err := answer.Write(sh.out, &incidents[i], behind); err != nil {
+		if err := answer.Write(sh.Out, &incidents[i], behind); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(sh.out, summary(incidents))
+	_, err := fmt.Fprintln(sh.Out, summary(incidents))
 	return err
 }
 
@@ -216,7 +217,7 @@ func summary(incidents []explain.Incident) string {
 
 // compare prints how the incidents differ from a file's. Beside --json the
 // differences are no part of the result: they go to standard error.
-func (c *replayCommand) compare(sh *shell, file string, incidents []explain.Incident) (bool, error) {
+func (c *replayCommand) compare(sh *cli.Shell, file string, incidents []explain.Incident) (bool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return false, err
@@ -225,15 +226,15 @@ func (c *replayCommand) compare(sh *shell, file string, incidents []explain.Inci
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", file, err)
 	}
-	out := sh.out
+	out := sh.Out
 	if c.JSON && c.Diff == "" {
-		out = sh.err
+		out = sh.Err
 	}
 	for _, d := range diff {
 		fmt.Fprintln(out, d)
 	}
 	if len(diff) > 0 {
-		sh.warn("%s from %s", plural(len(diff), "difference"), file)
+		sh.Warn("%s from %s", plural(len(diff), "difference"), file)
 	}
 	return len(diff) > 0, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
@@ -26,7 +27,7 @@ const keepPlayed = 30 * 24 * time.Hour
 
 // serve plays the recording into a log of its own, through the live service, for
 // the page to look at, with pause and seek.
-func (c *replayCommand) serve(sh *shell) error {
+func (c *replayCommand) serve(sh *cli.Shell) error {
 	scratch, done, err := temporary()
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (c *replayCommand) serve(sh *shell) error {
 		return err
 	}
 	defer door.Close()
-	ctx, stop := context.WithCancel(sh.ctx)
+	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()
 	parts := beside(ctx, stop)
 	parts.start(func(ctx context.Context) error { return c.mark(ctx, sh, d, site) })
@@ -78,7 +79,7 @@ type showing struct {
 }
 
 // session is one log, from the recording's beginning on.
-func (c *replayCommand) session(ctx context.Context, sh *shell, p showing) error {
+func (c *replayCommand) session(ctx context.Context, sh *cli.Shell, p showing) error {
 	file := config.Default()
 	file.Site, file.Listen, file.Data, file.NATS.Retain = p.site, c.Listen, p.dir, keepPlayed
 	s, err := newService(sh, file, c.LogLevel)
@@ -128,14 +129,14 @@ func awaitEngine(ctx context.Context, log *bus.Bus) {
 }
 
 // siteOf is what the recording says of its site, or the usual.
-func (c *replayCommand) siteOf(sh *shell) (telemetry.SiteConfig, error) {
+func (c *replayCommand) siteOf(sh *cli.Shell) (telemetry.SiteConfig, error) {
 	site := telemetry.DefaultSiteConfig()
 	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: true})
 	if err != nil {
 		return site, err
 	}
 	defer rec.Close()
-	sh.doubts(rec.Warnings)
+	sh.Doubts(rec.Warnings)
 	if name := rec.Site(); name != "" {
 		site.Site = name
 	}
@@ -162,7 +163,7 @@ func (c *replayCommand) siteOf(sh *shell) (telemetry.SiteConfig, error) {
 
 // mark runs the engine over the whole recording, for the marks at which there is
 // something to see.
-func (c *replayCommand) mark(ctx context.Context, sh *shell, d *deck.Deck, site telemetry.SiteConfig) error {
+func (c *replayCommand) mark(ctx context.Context, sh *cli.Shell, d *deck.Deck, site telemetry.SiteConfig) error {
 	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: true})
 	if err != nil {
 		return err
@@ -181,6 +182,6 @@ func (c *replayCommand) mark(ctx context.Context, sh *shell, d *deck.Deck, site 
 		return err
 	}
 	d.SetMarks(got.Incidents)
-	fmt.Fprintf(sh.out, "quintet: the recording has %s\n", summary(got.Incidents))
+	fmt.Fprintf(sh.Out, "quintet: the recording has %s\n", summary(got.Incidents))
 	return nil
 }

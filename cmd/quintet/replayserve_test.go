@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/lab/recorded"
 	"github.com/quintet-dc/quintet/replay"
 )
@@ -39,12 +40,12 @@ func startReplayOf(t *testing.T, file string, args ...string) *shown {
 	out, said := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(&shell{ctx, said, io.Discard}, append([]string{"replay", file, "--serve", "--listen", "127.0.0.1:0"}, args...))
+		done <- app().Run(&cli.Shell{Ctx: ctx, Out: said, Err: io.Discard}, append([]string{"replay", file, "--serve", "--listen", "127.0.0.1:0"}, args...))
 		said.Close()
 	}()
 	t.Cleanup(func() {
 		stop()
-		if code := <-done; code != exitSound {
+		if code := <-done; code != cli.Sound {
 			t.Errorf("exit code %d", code)
 		}
 	})
@@ -172,7 +173,7 @@ func TestReplayServeOfACapture(t *testing.T) {
 	whole.seek("1970-01-01T00:04:50Z")
 	known := whole.titles()
 	file := filepath.Join(t.TempDir(), "capture.qtrace")
-	if code := run(&shell{t.Context(), io.Discard, io.Discard}, []string{"capture", "-o", file, "--server", whole.url, "--last", "80s"}); code != exitSound {
+	if code := app().Run(&cli.Shell{Ctx: t.Context(), Out: io.Discard, Err: io.Discard}, []string{"capture", "-o", file, "--server", whole.url, "--last", "80s"}); code != cli.Sound {
 		t.Fatalf("capture: exit code %d", code)
 	}
 	rec, err := replay.Open(file, replay.OpenConfig{})
@@ -202,8 +203,8 @@ func TestReplayServeOfACapture(t *testing.T) {
 // The page is shown, or an answer is printed: not both.
 func TestReplayServeWantsNoAnswer(t *testing.T) {
 	for _, args := range [][]string{{"--serve", "--json"}, {"--serve", "--explain"}, {"--serve", "--speed", "1e8"}} {
-		if code := run(&shell{t.Context(), io.Discard, io.Discard}, append([]string{"replay", "../../testdata/roce/slownic-2"}, args...)); code != exitUsage {
-			t.Errorf("%v: exit code %d, want %d", args, code, exitUsage)
+		if code := app().Run(&cli.Shell{Ctx: t.Context(), Out: io.Discard, Err: io.Discard}, append([]string{"replay", "../../testdata/roce/slownic-2"}, args...)); code != cli.Usage {
+			t.Errorf("%v: exit code %d, want %d", args, code, cli.Usage)
 		}
 	}
 }

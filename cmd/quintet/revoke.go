@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 )
 
@@ -15,19 +17,19 @@ type revokeCommand struct {
 }
 
 // Run revokes or lists. A running service refuses revoked credentials within seconds.
-func (c *revokeCommand) Run(sh *shell) error {
-	file, err := readConfig(sh, c.Config)
+func (c *revokeCommand) Run(sh *cli.Shell) error {
+	file, err := collect.ReadConfig(sh, c.Config)
 	if err != nil {
 		return err
 	}
-	override(&file.Data, c.Data)
+	collect.Override(&file.Data, c.Data)
 	if c.Name == "" {
 		all, err := broker.Enrolments(file.Data)
 		if err != nil {
 			return fmt.Errorf("revoke: %w", err)
 		}
 		for _, e := range all {
-			fmt.Fprintf(sh.out, "%-20s %-30s enrolled %s%s%s\n", e.Name, e.Role, e.Enrolled.Format(time.RFC3339), when(", expires ", e.Expires), when(", revoked ", e.Revoked))
+			fmt.Fprintf(sh.Out, "%-20s %-30s enrolled %s%s%s\n", e.Name, e.Role, e.Enrolled.Format(time.RFC3339), when(", expires ", e.Expires), when(", revoked ", e.Revoked))
 		}
 		return nil
 	}
@@ -35,7 +37,7 @@ func (c *revokeCommand) Run(sh *shell) error {
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
-	fmt.Fprintf(sh.out, "%s: %d credentials revoked\n", c.Name, len(revoked))
+	fmt.Fprintf(sh.Out, "%s: %d credentials revoked\n", c.Name, len(revoked))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/replay"
@@ -57,7 +58,7 @@ func (c *scoreCommand) Validate() error {
 }
 
 // Run prints the score.
-func (c *scoreCommand) Run(sh *shell) error {
+func (c *scoreCommand) Run(sh *cli.Shell) error {
 	switch {
 	case c.setFlags.given():
 		return c.runSets(sh)
@@ -70,15 +71,15 @@ func (c *scoreCommand) Run(sh *shell) error {
 	}
 	switch {
 	case c.JSON && c.Detail:
-		return r.WriteDetail(sh.out)
+		return r.WriteDetail(sh.Out)
 	case c.JSON:
-		return r.WriteJSON(sh.out)
+		return r.WriteJSON(sh.Out)
 	}
-	return r.WriteTable(sh.out)
+	return r.WriteTable(sh.Out)
 }
 
 // report is the score of the recordings or of the lab.
-func (c *scoreCommand) report(sh *shell) (score.Report, error) {
+func (c *scoreCommand) report(sh *cli.Shell) (score.Report, error) {
 	if c.Lab {
 		return c.lab(sh)
 	}
@@ -95,12 +96,12 @@ type replayed struct {
 }
 
 // score replays recordings and judges the answers.
-func (c *scoreCommand) score(sh *shell, rs replayed) (score.Report, error) {
+func (c *scoreCommand) score(sh *cli.Shell, rs replayed) (score.Report, error) {
 	config, err := engineConfig(1)
 	if err != nil {
 		return score.Report{}, err
 	}
-	line := newProgress(sh.err, rs.title)
+	line := newProgress(sh.Err, rs.title)
 	defer line.done()
 	var mu sync.Mutex
 	judged := replay.Judged{Engine: config, Coarsen: rs.coarsen, Hide: rs.ablation.Hides, Reduce: func(e engine.Config, t score.Truth) engine.Config {
@@ -115,10 +116,10 @@ func (c *scoreCommand) score(sh *shell, rs replayed) (score.Report, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			line.done()
-			sh.warn("%s: %s", dir, what)
+			sh.Warn("%s: %s", dir, what)
 		}
 	}
-	return score.Run(sh.ctx, rs.paths, score.Options{
+	return score.Run(sh.Ctx, rs.paths, score.Options{
 		Replay:  judged.Case,
 		Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)),
 		Progress: func(done, total int, dir string) {

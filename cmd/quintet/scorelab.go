@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/lab/accuracy"
 	"github.com/quintet-dc/quintet/lab/cases"
@@ -151,11 +152,11 @@ func (c *scoreCommand) labOptions() (cases.Options, error) {
 }
 
 // runLab runs cases, with progress.
-func (c *scoreCommand) runLab(sh *shell, o cases.Options, title string, cs []cases.Case) ([]cases.Outcome, error) {
-	line := newProgress(sh.err, title)
+func (c *scoreCommand) runLab(sh *cli.Shell, o cases.Options, title string, cs []cases.Case) ([]cases.Outcome, error) {
+	line := newProgress(sh.Err, title)
 	defer line.done()
 	o.Progress = func(done, total int, out *cases.Outcome) { line.at(float64(done)/float64(total), out.Case.Name()) }
-	return cases.Run(sh.ctx, cs, o)
+	return cases.Run(sh.Ctx, cs, o)
 }
 
 // binary names what runs: an outcome of another program is another outcome.
@@ -177,7 +178,7 @@ func binary() (string, error) {
 }
 
 // lab scores the simulated site.
-func (c *scoreCommand) lab(sh *shell) (score.Report, error) {
+func (c *scoreCommand) lab(sh *cli.Shell) (score.Report, error) {
 	o, err := c.labOptions()
 	if err != nil {
 		return score.Report{}, err
@@ -189,7 +190,7 @@ func (c *scoreCommand) lab(sh *shell) (score.Report, error) {
 	}
 	for i := range outcomes {
 		if out := &outcomes[i]; out.Dropped != "" {
-			sh.warn("%s dropped: %s", out.Case.Name(), out.Dropped)
+			sh.Warn("%s dropped: %s", out.Case.Name(), out.Dropped)
 		}
 	}
 	r, err := judge(outcomes, c.Coarsen)
@@ -200,7 +201,7 @@ func (c *scoreCommand) lab(sh *shell) (score.Report, error) {
 }
 
 // soak prints what healthy noise brought.
-func (c *scoreCommand) soak(sh *shell) error {
+func (c *scoreCommand) soak(sh *cli.Shell) error {
 	o, err := c.labOptions()
 	if err != nil {
 		return err
@@ -209,7 +210,7 @@ func (c *scoreCommand) soak(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	return accuracy.WriteSoak(sh.out, c.GPUs, outcomes)
+	return accuracy.WriteSoak(sh.Out, c.GPUs, outcomes)
 }
 
 // judge scores the cases that physics allows.
@@ -227,7 +228,7 @@ func judge(outcomes []cases.Outcome, coarsen int) (score.Report, error) {
 }
 
 // document runs what stands beside the outcomes, and writes the report to its file.
-func (c *scoreCommand) document(sh *shell, o cases.Options, main []cases.Outcome) error {
+func (c *scoreCommand) document(sh *cli.Shell, o cases.Options, main []cases.Outcome) error {
 	r := accuracy.Report{Engine: correlate.Version, Rules: o.Engine.Correlate.Rules, Tuning: c.Tune, GPUs: c.GPUs, Main: main}
 	o.Baselines = false
 	if beside := min(c.Beside, c.Seeds); beside > 0 {
@@ -250,7 +251,7 @@ func (c *scoreCommand) document(sh *shell, o cases.Options, main []cases.Outcome
 }
 
 // besides runs coarser sampling and the ablations, on so many seeds a class.
-func (c *scoreCommand) besides(sh *shell, o cases.Options, seeds int, r *accuracy.Report) error {
+func (c *scoreCommand) besides(sh *cli.Shell, o cases.Options, seeds int, r *accuracy.Report) error {
 	for _, k := range []int{3, 10, 30} {
 		title := fmt.Sprintf("one sample in %d", k)
 		out, err := c.runLab(sh, o, title, faulty(c.wanted(k, seeds)))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/replay/evaluation"
@@ -44,7 +45,7 @@ func (f *setFlags) Validate() error {
 }
 
 // runSets scores the sets, prints the result and checks it.
-func (c *scoreCommand) runSets(sh *shell) error {
+func (c *scoreCommand) runSets(sh *cli.Shell) error {
 	if len(c.Set) == 0 {
 		return compareFiles(sh, c.Compare[0], c.Compare[1])
 	}
@@ -70,34 +71,34 @@ func (c *scoreCommand) runSets(sh *shell) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(sh.out)
-		if err := evaluation.WriteComparison(sh.out, evaluation.Compare(&old, &whole)); err != nil {
+		fmt.Fprintln(sh.Out)
+		if err := evaluation.WriteComparison(sh.Out, evaluation.Compare(&old, &whole)); err != nil {
 			return err
 		}
 	}
 	violations := floors.Check(&whole)
 	for _, v := range violations {
-		sh.warn("%s", v)
+		sh.Warn("%s", v)
 	}
 	if len(violations) > 0 {
-		return exit(exitWrong)
+		return cli.Exit(cli.Wrong)
 	}
 	return nil
 }
 
-func (c *scoreCommand) printSets(sh *shell, r *evaluation.Result) error {
+func (c *scoreCommand) printSets(sh *cli.Shell, r *evaluation.Result) error {
 	if c.JSON {
-		return r.WriteJSON(sh.out)
+		return r.WriteJSON(sh.Out)
 	}
-	if err := r.WriteTable(sh.out); err != nil || !c.Detail {
+	if err := r.WriteTable(sh.Out); err != nil || !c.Detail {
 		return err
 	}
-	return r.WriteDetail(sh.out)
+	return r.WriteDetail(sh.Out)
 }
 
 // evaluate scores every set, one after the other: so that the processor time of
 // each can be told.
-func (c *scoreCommand) evaluate(sh *shell, a cases.Ablation) (evaluation.Result, error) {
+func (c *scoreCommand) evaluate(sh *cli.Shell, a cases.Ablation) (evaluation.Result, error) {
 	config, err := engineConfig(1)
 	if err != nil {
 		return evaluation.Result{}, err
@@ -118,7 +119,7 @@ func (c *scoreCommand) evaluate(sh *shell, a cases.Ablation) (evaluation.Result,
 }
 
 // row scores one set.
-func (c *scoreCommand) row(sh *shell, s evaluation.Set, a cases.Ablation) (evaluation.Row, error) {
+func (c *scoreCommand) row(sh *cli.Shell, s evaluation.Set, a cases.Ablation) (evaluation.Row, error) {
 	title := s.Name
 	if a != cases.Whole {
 		title += " " + string(a)
@@ -148,7 +149,7 @@ func (c *scoreCommand) row(sh *shell, s evaluation.Set, a cases.Ablation) (evalu
 
 // labRow scores cases of the lab. They have no processor time: making a case
 // takes longer than answering it, and its outcome may be in the cache.
-func (c *scoreCommand) labRow(sh *shell, s evaluation.Set, a cases.Ablation, title string) (evaluation.Row, error) {
+func (c *scoreCommand) labRow(sh *cli.Shell, s evaluation.Set, a cases.Ablation, title string) (evaluation.Row, error) {
 	cs, err := c.labSet(s.Lab, s.Coarsen)
 	if err != nil {
 		return evaluation.Row{}, err
@@ -176,7 +177,7 @@ func (c *scoreCommand) labRow(sh *shell, s evaluation.Set, a cases.Ablation, tit
 }
 
 // ablate scores the sets without each part, and prints what it is worth.
-func (c *scoreCommand) ablate(sh *shell, whole evaluation.Result) error {
+func (c *scoreCommand) ablate(sh *cli.Shell, whole evaluation.Result) error {
 	config, err := engineConfig(1)
 	if err != nil {
 		return err
@@ -201,13 +202,13 @@ func (c *scoreCommand) ablate(sh *shell, whole evaluation.Result) error {
 		}
 	}
 	if c.JSON {
-		return out.WriteJSON(sh.out)
+		return out.WriteJSON(sh.Out)
 	}
-	if err := out.Whole.WriteTable(sh.out); err != nil {
+	if err := out.Whole.WriteTable(sh.Out); err != nil {
 		return err
 	}
-	fmt.Fprintln(sh.out)
-	return out.WriteTable(sh.out)
+	fmt.Fprintln(sh.Out)
+	return out.WriteTable(sh.Out)
 }
 
 func readFloors(file string) (evaluation.Floors, error) {
@@ -238,7 +239,7 @@ func readResult(file string) (evaluation.Result, error) {
 	return r, nil
 }
 
-func compareFiles(sh *shell, old, now string) error {
+func compareFiles(sh *cli.Shell, old, now string) error {
 	a, err := readResult(old)
 	if err != nil {
 		return err
@@ -247,5 +248,5 @@ func compareFiles(sh *shell, old, now string) error {
 	if err != nil {
 		return err
 	}
-	return evaluation.WriteComparison(sh.out, evaluation.Compare(&a, &b))
+	return evaluation.WriteComparison(sh.Out, evaluation.Compare(&a, &b))
 }

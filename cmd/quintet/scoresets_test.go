@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/replay/evaluation"
 )
 
@@ -14,7 +15,7 @@ import (
 func scored(t *testing.T, args ...string) map[string]evaluation.Row {
 	t.Helper()
 	var out bytes.Buffer
-	if code := run(&shell{t.Context(), &out, io.Discard}, append([]string{"score", "--json"}, args...)); code != exitSound {
+	if code := app().Run(&cli.Shell{Ctx: t.Context(), Out: &out, Err: io.Discard}, append([]string{"score", "--json"}, args...)); code != cli.Sound {
 		t.Fatalf("%v: exit %d", args, code)
 	}
 	r, err := evaluation.ReadResult(&out)

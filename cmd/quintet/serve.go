@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/dashboards/web"
 	"github.com/quintet-dc/quintet/pipeline"
@@ -32,7 +32,7 @@ type serveCommand struct {
 // Run serves until it is told to stop. A reload that finds nothing wrong stops
 // all parts and starts them anew, with what the files say now: everything they
 // need is in the log.
-func (c *serveCommand) Run(sh *shell) error {
+func (c *serveCommand) Run(sh *cli.Shell) error {
 	next, err := c.service(sh)
 	if err != nil {
 		return err
@@ -40,11 +40,11 @@ func (c *serveCommand) Run(sh *shell) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
-	m := newManager(os.Getenv)
-	defer context.AfterFunc(sh.ctx, func() { m.say(sh, "STOPPING=1") })()
+	m := cli.NewManager(os.Getenv)
+	defer context.AfterFunc(sh.Ctx, func() { m.Say(sh, "STOPPING=1") })()
 	var watching sync.WaitGroup
-	watched, stop := context.WithCancel(sh.ctx)
-	watching.Go(func() { m.watch(watched, sh) })
+	watched, stop := context.WithCancel(sh.Ctx)
+	watching.Go(func() { m.Watch(watched, sh) })
 	defer func() { stop(); watching.Wait() }()
 	for next != nil {
 		c.told(sh, m, next)
@@ -57,23 +57,23 @@ func (c *serveCommand) Run(sh *shell) error {
 
 // told has the service manager told when the service is up: when its page
 // listens, or at once where it has none.
-func (c *serveCommand) told(sh *shell, m *manager, s *pipeline.Config) {
+func (c *serveCommand) told(sh *cli.Shell, m *cli.Manager, s *pipeline.Config) {
 	if !s.Roles[pipeline.Web] {
-		m.say(sh, "READY=1")
+		m.Say(sh, "READY=1")
 		return
 	}
 	announce := s.Listening
 	s.Listening = func(a net.Addr) {
 		announce(a)
-		m.listens(sh, a, s.File.Web.Cert != "")
+		m.Listens(sh, a, s.File.Web.Cert != "")
 	}
 }
 
 // serve runs a service until it is told to stop, and then returns nil, or is to
 // start anew, and then returns the next: when it is told to reload, and when the
 // disk has room again on which its log was given up.
-func (c *serveCommand) serve(sh *shell, s pipeline.Config, hangup <-chan os.Signal) (next *pipeline.Config, err error) {
-	ctx, stop := context.WithCancel(sh.ctx)
+func (c *serveCommand) serve(sh *cli.Shell, s pipeline.Config, hangup <-chan os.Signal) (next *pipeline.Config, err error) {
+	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()
 	reloads := make(chan *pipeline.Config, 1)
 	s.Reload = func(context.Context) error {
@@ -89,23 +89,30 @@ func (c *serveCommand) serve(sh *shell, s pipeline.Config, hangup <-chan os.Sign
 		return nil
 	}
 	var waiting sync.WaitGroup
+	renewals := make(chan struct{}, 1)
+	waiting.Go(func() {
+		if collect.Renewed(ctx, s.File, collect.LookAtCredentials) {
+			renewals <- struct{}{}
+		}
+	})
 	waiting.Go(func() {
 		for {
 			select {
 			case <-hangup:
-				if err := s.Reload(ctx); err != nil {
-					sh.warn("reload: the configuration stays as it was: %v", err)
-				}
+			case <-renewals:
 			case <-ctx.Done():
 				return
+			}
+			if err := s.Reload(ctx); err != nil {
+				sh.Warn("reload: the configuration stays as it was: %v", err)
 			}
 		}
 	})
 	err = pipeline.Run(ctx, s)
 	stop()
 	waiting.Wait()
-	if errors.Is(err, pipeline.ErrStore) && sh.ctx.Err() == nil {
-		sh.warn("starting again: %v", err)
+	if errors.Is(err, pipeline.ErrStore) && sh.Ctx.Err() == nil {
+		sh.Warn("starting again: %v", err)
 		return c.service(sh)
 	}
 	select {
@@ -116,8 +123,8 @@ func (c *serveCommand) serve(sh *shell, s pipeline.Config, hangup <-chan os.Sign
 }
 
 // service is what the configuration comes to now.
-func (c *serveCommand) service(sh *shell) (*pipeline.Config, error) {
-	file, err := readConfig(sh, c.Config)
+func (c *serveCommand) service(sh *cli.Shell) (*pipeline.Config, error) {
+	file, err := collect.ReadConfig(sh, c.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -125,19 +132,19 @@ func (c *serveCommand) service(sh *shell) (*pipeline.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	override(&file.Listen, c.Listen)
-	override(&file.Data, c.Data)
+	collect.Override(&file.Listen, c.Listen)
+	collect.Override(&file.Data, c.Data)
 	s, err := newService(sh, file, c.LogLevel)
 	if err != nil {
 		return nil, err
 	}
 	s.Roles = roles
 	if roles[pipeline.Collect] {
-		if s.Collectors, err = hostCollectors(file); err != nil {
+		if s.Collectors, err = collect.Collectors(file); err != nil {
 			return nil, err
 		}
 	}
-	return &s, enrolledFor(file, roles)
+	return &s, collect.EnrolledFor(file, roles.Names())
 }
 
 // Validate says what is wrong with the flags.
@@ -146,49 +153,25 @@ func (c *serveCommand) Validate() error {
 	return err
 }
 
-func override(into *string, value string) {
-	if value != "" {
-		*into = value
-	}
-}
-
-// readConfig reads a configuration and warns of what is doubtful in it; without
-// a path it is the default.
-func readConfig(sh *shell, path string) (*config.File, error) {
-	if path == "" {
-		return config.Default(), nil
-	}
-	file, problems := config.Read(path)
-	var wrong []error
-	for _, p := range problems {
-		if p.Doubt {
-			sh.warn("%v", p)
-			continue
-		}
-		wrong = append(wrong, p)
-	}
-	return file, errors.Join(wrong...)
-}
-
 // newService is what every live command runs, but for what it collects.
-func newService(sh *shell, file *config.File, level string) (pipeline.Config, error) {
+func newService(sh *cli.Shell, file *config.File, level string) (pipeline.Config, error) {
 	set, err := signatures(file.Signatures)
 	if err != nil {
 		return pipeline.Config{}, err
 	}
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
+	logger, err := collect.Logger(sh, level)
+	if err != nil {
 		return pipeline.Config{}, err
 	}
-	process, err := processName(file)
+	process, err := collect.ProcessName(file)
 	if err != nil {
 		return pipeline.Config{}, err
 	}
 	return pipeline.Config{File: file, Roles: pipeline.AllRoles(), Process: process, Version: correlate.Version, Page: page(),
 		Engine:    engineOf(set, 1),
 		Rerun:     rerun(set),
-		Listening: func(a net.Addr) { fmt.Fprintf(sh.out, "quintet: the page is at %s\n", address(file, a)) },
-		Logger:    slog.New(slog.NewTextHandler(sh.err, &slog.HandlerOptions{Level: l})),
+		Listening: func(a net.Addr) { fmt.Fprintf(sh.Out, "quintet: the page is at %s\n", address(file, a)) },
+		Logger:    logger,
 	}, nil
 }
 
@@ -234,16 +217,6 @@ func signatures(folders []string) (rules.Set, error) {
 		return rules.Set{}, err
 	}
 	return rules.Set{Signatures: sigs, Digest: rules.Digest(sigs)}, nil
-}
-
-// hostName names this machine in entities and subjects: up to the first dot.
-func hostName() (string, error) {
-	name, err := os.Hostname()
-	if err != nil {
-		return "", fmt.Errorf("name of this host: %w (set nats.process in the configuration)", err)
-	}
-	name, _, _ = strings.Cut(name, ".")
-	return name, nil
 }
 
 // temporary makes a folder that is gone when done is called.

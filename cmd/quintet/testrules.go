@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/correlate/detect"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/replay"
@@ -29,7 +30,7 @@ type testRules struct {
 }
 
 // Run runs every scenario and prints what did not come as wanted.
-func (c *testRules) Run(sh *shell) error {
+func (c *testRules) Run(sh *cli.Shell) error {
 	t := &tester{sh: sh, verbose: c.Verbose}
 	paths := orOwn(c.Paths)
 	if len(paths) == 0 {
@@ -46,13 +47,13 @@ func (c *testRules) Run(sh *shell) error {
 		return errors.New("test rules: no scenario (*.txtar) and no test of Prometheus rules found")
 	}
 	if t.ran > 0 {
-		fmt.Fprintf(sh.out, "%s, %d failed\n", plural(t.ran, "scenario"), t.failed)
+		fmt.Fprintf(sh.Out, "%s, %d failed\n", plural(t.ran, "scenario"), t.failed)
 	}
 	if t.promRan > 0 {
-		fmt.Fprintf(sh.out, "%s of Prometheus rules, %s failed\n", plural(t.promRan, "test"), plural(t.promFailed, "file"))
+		fmt.Fprintf(sh.Out, "%s of Prometheus rules, %s failed\n", plural(t.promRan, "test"), plural(t.promFailed, "file"))
 	}
 	if t.failed+t.promFailed > 0 {
-		return exit(exitWrong)
+		return cli.Exit(cli.Wrong)
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func orOwn(paths []string) []string {
 
 // tester runs scenarios and counts.
 type tester struct {
-	sh          *shell
+	sh          *cli.Shell
 	verbose     bool
 	ran, failed int
 	// of Prometheus rules: tests that ran, files of them that failed
@@ -129,7 +130,7 @@ func (t *tester) scenario(name string, b []byte, sigs []explain.Signature) error
 	s, err := scenario.Parse(name, b)
 	if err != nil {
 		t.failed++
-		_, err = fmt.Fprintf(t.sh.out, "%v\nFAIL %s\n", err, name)
+		_, err = fmt.Fprintf(t.sh.Out, "%v\nFAIL %s\n", err, name)
 		return err
 	}
 	wrong, err := t.play(s, sigs)
@@ -137,14 +138,14 @@ func (t *tester) scenario(name string, b []byte, sigs []explain.Signature) error
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for _, m := range wrong {
-		fmt.Fprintln(t.sh.out, m)
+		fmt.Fprintln(t.sh.Out, m)
 	}
 	switch {
 	case len(wrong) > 0:
 		t.failed++
-		fmt.Fprintf(t.sh.out, "FAIL %s\n", name)
+		fmt.Fprintf(t.sh.Out, "FAIL %s\n", name)
 	case t.verbose:
-		fmt.Fprintf(t.sh.out, "ok   %s\n", name)
+		fmt.Fprintf(t.sh.Out, "ok   %s\n", name)
 	}
 	return nil
 }
@@ -166,7 +167,7 @@ func (t *tester) play(s *scenario.Scenario, sigs []explain.Signature) ([]scenari
 			}
 		}
 	}
-	if _, err := replay.RunRecords(t.sh.ctx, s.Records(), run); err != nil {
+	if _, err := replay.RunRecords(t.sh.Ctx, s.Records(), run); err != nil {
 		return nil, err
 	}
 	return append(s.Check(published), s.CheckFindings(found)...), nil

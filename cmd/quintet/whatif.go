@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/replay/whatif"
 )
 
@@ -15,7 +16,7 @@ type whatifCommand struct {
 }
 
 // Run prints who made the steps long.
-func (c *whatifCommand) Run(sh *shell) error {
+func (c *whatifCommand) Run(sh *cli.Shell) error {
 	f, err := os.Open(c.File)
 	if err != nil {
 		return err
@@ -30,9 +31,9 @@ func (c *whatifCommand) Run(sh *shell) error {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	if c.JSON {
-		e := json.NewEncoder(sh.out)
+		e := json.NewEncoder(sh.Out)
 		e.SetIndent("", "  ")
 		return e.Encode(r)
 	}
-	return r.WriteText(sh.out)
+	return r.WriteText(sh.Out)
 }

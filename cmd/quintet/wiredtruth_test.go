@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/receive"
 	"github.com/quintet-dc/quintet/lab/board"
@@ -121,11 +123,11 @@ func hearSite(t *testing.T, seed uint64, scheduler string) *heardSite {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, err := readConfig(&shell{ctx: t.Context(), out: io.Discard, err: io.Discard}, path)
+	file, err := collect.ReadConfig(&cli.Shell{Ctx: t.Context(), Out: io.Discard, Err: io.Discard}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs, err := hostCollectors(file)
+	specs, err := collect.Collectors(file)
 	if err != nil {
 		t.Fatal(err)
 	}

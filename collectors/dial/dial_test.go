@@ -76,8 +76,12 @@ func newAuthority(t *testing.T, name string) *authority {
 }
 
 func (a *authority) leaf(t *testing.T, name string) tls.Certificate {
+	return a.leafUntil(t, name, time.Now().Add(time.Hour))
+}
+
+func (a *authority) leafUntil(t *testing.T, name string, until time.Time) tls.Certificate {
 	t.Helper()
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: until,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, a.key.Public(), a.key)
 	if err != nil {
@@ -151,4 +155,87 @@ func TestRotation(t *testing.T) {
 	if _, err := (TLS{CA: file + ".none"}).Config(); err == nil {
 		t.Error("a file that is not there was taken")
 	}
+}
+
+// files writes a certificate and its key as of an hour.
+func files(t *testing.T, dir string, c tls.Certificate, hour int) (cert, key string) {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	at := time.Unix(int64(hour)*3600, 0)
+	err = errors.Join(os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600),
+		os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), 0o600), os.Chtimes(cert, at, at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert, key
+}
+
+// TestServerRotation: a listener shows its new certificate at the next connection, and
+// admits who has one of the new authority. One that expired, or is of another
+// authority, is refused.
+func TestServerRotation(t *testing.T) {
+	ours, theirs := newAuthority(t, "ours"), newAuthority(t, "theirs")
+	dir := t.TempDir()
+	cert, key := files(t, dir, ours.leaf(t, "log"), 1)
+	ca := filepath.Join(dir, "ca.pem")
+	trust := func(b []byte, hour int) {
+		at := time.Unix(int64(hour)*3600, 0)
+		if err := errors.Join(os.WriteFile(ca, b, 0o600), os.Chtimes(ca, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trust(ours.pem, 1)
+	server, err := TLS{Cert: cert, Key: key, CA: ca}.Server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	meet := func(trusted *authority, own ...tls.Certificate) error {
+		roots := x509.NewCertPool()
+		roots.AddCert(trusted.cert)
+		return greet(t, server, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", Certificates: own})
+	}
+	if err := meet(ours, ours.leaf(t, "n012")); err != nil {
+		t.Error("the authority's own:", err)
+	}
+	for name, c := range map[string][]tls.Certificate{"none": nil, "another authority's": {theirs.leaf(t, "n012")}, "an expired one": {ours.leafUntil(t, "n012", time.Now().Add(-time.Minute))}} {
+		if meet(ours, c...) == nil {
+			t.Errorf("%s: admitted", name)
+		}
+	}
+	trust(theirs.pem, 2)
+	if meet(ours, ours.leaf(t, "n012")) == nil || meet(ours, theirs.leaf(t, "n012")) != nil {
+		t.Error("the new authority is not the one that counts")
+	}
+	files(t, dir, theirs.leaf(t, "log"), 3)
+	if meet(ours, theirs.leaf(t, "n012")) == nil || meet(theirs, theirs.leaf(t, "n012")) != nil {
+		t.Error("the new certificate is not the one that is shown")
+	}
+}
+
+// greet has a client meet a server, and exchanges a byte: a client learns of a refusal
+// only when it reads.
+func greet(t *testing.T, server, client *tls.Config) error {
+	t.Helper()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			_, _ = conn.Write([]byte{1})
+			conn.Close()
+		}
+	}()
+	conn, err := (&tls.Dialer{Config: client}).DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = conn.Read(make([]byte, 1))
+	return err
 }

@@ -18,6 +18,7 @@ type Web struct {
 	UsersFile string // in the form of Prometheus's web configuration
 	Roles     map[string]access.Role
 	Proxy     access.Proxy
+	OIDC      access.OIDC
 }
 
 func (r *reader) web(n *yaml.Node, c *Web) {
@@ -27,7 +28,8 @@ func (r *reader) web(n *yaml.Node, c *Web) {
 		r.texts("hosts", &c.Hosts),
 		field{"users", func(n *yaml.Node) { r.each(n, "web: users: ", func(n *yaml.Node) { r.user(n, c) }) }},
 		r.text("users_file", &c.UsersFile),
-		field{"roles", func(n *yaml.Node) { r.roles(n, c) }},
+		field{"roles", func(n *yaml.Node) { r.roles(n, "web: roles", &c.Roles) }},
+		field{"oidc", func(n *yaml.Node) { r.oidc(n, &c.OIDC) }},
 		field{"proxy", func(n *yaml.Node) {
 			r.mapping(n, "web: proxy: ", r.text("header", &c.Proxy.Header), field{"from", func(n *yaml.Node) {
 				r.each(n, "web: proxy: from: ", func(n *yaml.Node) { r.prefix(n, "web: proxy: from", &c.Proxy.From) })
@@ -36,7 +38,7 @@ func (r *reader) web(n *yaml.Node, c *Web) {
 	if len(r.problems) > before {
 		return
 	}
-	if err := (access.Config{Users: c.Users, File: c.UsersFile, Roles: c.Roles, Proxy: c.Proxy}).Validate(); err != nil {
+	if err := (access.Config{Users: c.Users, File: c.UsersFile, Roles: c.Roles, Proxy: c.Proxy, OIDC: c.OIDC}).Validate(); err != nil {
 		r.fail(n, "%v", err)
 	}
 }
@@ -75,24 +77,32 @@ func (r *reader) role(n *yaml.Node, key string, into *access.Role) {
 	*into = role
 }
 
-// roles reads the roles of users that are not listed under web.users.
-func (r *reader) roles(n *yaml.Node, c *Web) {
+// oidc reads how users log in at an identity provider.
+func (r *reader) oidc(n *yaml.Node, c *access.OIDC) {
+	r.mapping(n, "web: oidc: ", r.text("issuer", &c.Issuer), r.text("client_id", &c.ClientID), r.text("secret_file", &c.SecretFile), r.text("redirect", &c.Redirect),
+		r.texts("scopes", &c.Scopes), r.text("name_claim", &c.NameClaim), r.text("groups_claim", &c.GroupsClaim), r.text("ca", &c.CA),
+		field{"groups", func(n *yaml.Node) { r.roles(n, "web: oidc: groups", &c.Groups) }},
+		r.span("session", &c.Session))
+}
+
+// roles reads a mapping of names to roles.
+func (r *reader) roles(n *yaml.Node, key string, into *map[string]access.Role) {
 	if empty(n) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, "web: roles: want a mapping of names to roles")
+		r.fail(n, "%s: want a mapping of names to roles", key)
 		return
 	}
-	c.Roles = map[string]access.Role{}
+	*into = map[string]access.Role{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
-		if _, twice := c.Roles[name]; twice {
-			r.fail(n.Content[i], "web: roles: duplicate name %q", name)
+		if _, twice := (*into)[name]; twice {
+			r.fail(n.Content[i], "%s: duplicate name %q", key, name)
 		}
 		role := access.Viewer
-		r.role(n.Content[i+1], "web: roles: "+name, &role)
-		c.Roles[name] = role
+		r.role(n.Content[i+1], key+": "+name, &role)
+		(*into)[name] = role
 	}
 }
 

@@ -1,9 +1,8 @@
-package main
+package cli
 
 import (
 	"errors"
 	"fmt"
-	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,12 +45,12 @@ func suggestion(root *kong.Node, err error) string {
 			known = append(known, c.Name)
 		}
 	}
-	return nearest(found[1], known)
+	return Nearest(found[1], known)
 }
 
-// nearest returns ", did you mean …?" with the known word that is the fewest edits
+// Nearest returns ", did you mean …?" with the known word that is the fewest edits
 // from one, at most a third of its length and one.
-func nearest(word string, known []string) string {
+func Nearest(word string, known []string) string {
 	best := ""
 	for _, k := range known {
 		if d := distance(word, k); d <= 1+len(word)/3 && (best == "" || d < distance(word, best)) {
@@ -86,15 +85,6 @@ func distance(a, b string) int {
 		}
 	}
 	return rows[(len(a)+1)%3][len(b)]
-}
-
-// free reports an address that is in use before anything else is started.
-func free(address string) error {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
-	return l.Close()
 }
 
 // occupied adds what to do to the error of an address that is in use.

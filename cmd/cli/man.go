@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -8,16 +8,17 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// manCommand prints the manual page.
-type manCommand struct{}
+// ManCommand prints the manual page.
+type ManCommand struct{}
 
 // Run prints the page in the form of man(7): every command with its arguments and
 // flags, as --help has them.
-func (c *manCommand) Run(sh *shell, app *kong.Kong) error {
-	out := &roff{w: sh.out}
-	out.line(`.TH QUINTET 1 "" "quintet %s" "Quintet"`, release())
-	out.line(".SH NAME\nquintet \\- root cause analysis for AI data centres")
-	out.line(".SH SYNOPSIS\n.B quintet\nCOMMAND [FLAGS] [ARGUMENTS]")
+func (c *ManCommand) Run(sh *Shell, app *kong.Kong, a App) error {
+	out := &roff{w: sh.Out}
+	name := roffText(a.Name)
+	out.line(`.TH %s 1 "" "%s %s" "Quintet"`, strings.ToUpper(name), name, a.Release())
+	out.line(".SH NAME\n%s \\- root cause analysis for AI data centres", name)
+	out.line(".SH SYNOPSIS\n.B %s\n[COMMAND] [FLAGS] [ARGUMENTS]", name)
 	out.line(".SH DESCRIPTION\n%s", roffText(app.Model.Help))
 	out.line(".SH COMMANDS")
 	out.commands(app.Model.Node)
@@ -47,7 +48,8 @@ func (r *roff) commands(n *kong.Node) {
 			r.commands(c)
 			continue
 		}
-		r.line(".SS %s\n%s", roffText(strings.TrimPrefix(c.FullPath(), "quintet ")), roffText(c.Help))
+		_, path, _ := strings.Cut(c.FullPath(), " ") // without the program's name
+		r.line(".SS %s\n%s", roffText(path), roffText(c.Help))
 		for _, p := range c.Positional {
 			r.line(".TP\n.I %s\n%s", roffText(p.Summary()), roffText(p.Help))
 		}

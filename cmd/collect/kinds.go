@@ -1,4 +1,4 @@
-package main
+package collect
 
 import (
 	"errors"
@@ -21,13 +21,13 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
 
-// hostCollectors are the collectors that a configuration names; where it names
+// Collectors returns the collectors that a configuration names; where it names
 // none, the one that reads this host.
-func hostCollectors(file *config.File) ([]collectors.Spec, error) {
+func Collectors(file *config.File) ([]collectors.Spec, error) {
 	if len(file.Collectors) == 0 {
 		file.Collectors = []config.Collector{{Kind: "sysfs"}}
 	}
-	specs, problems := collectorSpecs(file)
+	specs, problems := Specs(file)
 	var wrong []error
 	for _, p := range problems {
 		wrong = append(wrong, p)
@@ -35,9 +35,9 @@ func hostCollectors(file *config.File) ([]collectors.Spec, error) {
 	return specs, errors.Join(wrong...)
 }
 
-// collectorSpecs makes the collectors that a configuration names, each decoded
+// Specs makes the collectors that a configuration names, each decoded
 // by its owner.
-func collectorSpecs(file *config.File) (specs []collectors.Spec, problems []config.Problem) {
+func Specs(file *config.File) (specs []collectors.Spec, problems []config.Problem) {
 	count, guard := map[string]int{}, dial.Guard{Prefixes: file.Management}
 	for _, c := range file.Collectors {
 		count[c.Kind]++

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// manager is the service manager that started this process and wants to hear of
-// it: systemd, by the protocol of sd_notify(3). Where nobody asked, it is told
-// nothing.
-type manager struct {
+// Manager is the service manager that started this process: systemd, by the
+// protocol of sd_notify(3). Without one, nothing is sent.
+type Manager struct {
 	socket string        // "" where nobody listens
 	every  time.Duration // how often it wants to hear that the process lives; 0 never
 
@@ -24,18 +23,18 @@ type manager struct {
 	tls   bool
 }
 
-// newManager reads who listens from the environment.
-func newManager(env func(string) string) *manager {
-	m := &manager{socket: env("NOTIFY_SOCKET")}
+// NewManager reads who listens from the environment.
+func NewManager(env func(string) string) *Manager {
+	m := &Manager{socket: env("NOTIFY_SOCKET")}
 	if us, err := strconv.ParseInt(env("WATCHDOG_USEC"), 10, 64); err == nil && us > 0 {
 		m.every = time.Duration(us) * time.Microsecond / 3
 	}
 	return m
 }
 
-// say sends a state: READY=1, STOPPING=1, WATCHDOG=1. A manager that does not
+// Say sends a state: READY=1, STOPPING=1, WATCHDOG=1. A manager that does not
 // take it is no reason to stop.
-func (m *manager) say(sh *shell, state string) {
+func (m *Manager) Say(sh *Shell, state string) {
 	if m.socket == "" {
 		return
 	}
@@ -49,7 +48,7 @@ func (m *manager) say(sh *shell, state string) {
 		err = firstOf(err, c.Close())
 	}
 	if err != nil {
-		sh.warn("the service manager does not take %s: %v", state, err)
+		sh.Warn("the service manager does not take %s: %v", state, err)
 	}
 }
 
@@ -62,17 +61,17 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// listens tells the manager that the page can be asked, and remembers where.
-func (m *manager) listens(sh *shell, a net.Addr, secure bool) {
+// Listens tells the manager that the page can be asked, and remembers where.
+func (m *Manager) Listens(sh *Shell, a net.Addr, secure bool) {
 	m.mu.Lock()
 	m.where, m.tls = a.String(), secure
 	m.mu.Unlock()
-	m.say(sh, "READY=1\nSTATUS=the page is at "+a.String())
+	m.Say(sh, "READY=1\nSTATUS=the page is at "+a.String())
 }
 
-// watch tells the manager again and again that the process lives, until ctx is
+// Watch tells the manager again and again that the process lives, until ctx is
 // done: while the page answers, or the process has none.
-func (m *manager) watch(ctx context.Context, sh *shell) {
+func (m *Manager) Watch(ctx context.Context, sh *Shell) {
 	if m.socket == "" || m.every <= 0 {
 		return
 	}
@@ -80,9 +79,9 @@ func (m *manager) watch(ctx context.Context, sh *shell) {
 	defer t.Stop()
 	for {
 		if err := m.alive(ctx); err == nil {
-			m.say(sh, "WATCHDOG=1")
+			m.Say(sh, "WATCHDOG=1")
 		} else if ctx.Err() == nil {
-			sh.warn("watchdog: %v", err)
+			sh.Warn("watchdog: %v", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -94,7 +93,7 @@ func (m *manager) watch(ctx context.Context, sh *shell) {
 
 // alive asks the page whether it answers. The certificate is our own: whom we
 // ask is certain.
-func (m *manager) alive(ctx context.Context) error {
+func (m *Manager) alive(ctx context.Context) error {
 	m.mu.Lock()
 	where, scheme := m.where, "http"
 	if m.tls {

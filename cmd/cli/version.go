@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -6,28 +6,23 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-
-	"github.com/quintet-dc/quintet/correlate"
 )
 
-// versionCommand prints what this program is.
-type versionCommand struct{}
+// VersionCommand prints what this program is.
+type VersionCommand struct{}
 
 // Run prints the version, the source's revision and the toolchain.
-func (c *versionCommand) Run(sh *shell) error {
-	_, err := fmt.Fprintf(sh.out, "quintet %s\nsource %s\n%s %s/%s\n", release(), revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func (c *VersionCommand) Run(sh *Shell, a App) error {
+	_, err := fmt.Fprintf(sh.Out, "%s %s\nsource %s\n%s %s/%s\n", a.Name, a.Release(), revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
-
-// program names this program in the files it writes.
-func program() string { return "quintet " + correlate.Version }
 
 // stamped and commit are the version and the revision of a release, written by the
 // linker (deploy/release/build.sh); "" in any other build.
 var stamped, commit string
 
-// release returns the version of the release that this is, or that of the engine.
-func release() string { return cmp.Or(strings.TrimPrefix(stamped, "v"), correlate.Version) }
+// Release returns the version of the release that this is, or a.Version.
+func (a App) Release() string { return cmp.Or(strings.TrimPrefix(stamped, "v"), a.Version) }
 
 // revision returns the commit this was built from, where the build records it.
 func revision() string {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -63,15 +63,15 @@ func TestTheManagerHears(t *testing.T) {
 		socket := filepath.Join(t.TempDir(), "n")
 		c := listener(t, socket)
 		said := &bytes.Buffer{}
-		sh := &shell{ctx: t.Context(), out: said, err: said}
-		m := newManager(environment(socket, "30000000"))
-		m.listens(sh, page.Listener.Addr(), secure)
+		sh := &Shell{Ctx: t.Context(), Out: said, Err: said}
+		m := NewManager(environment(socket, "30000000"))
+		m.Listens(sh, page.Listener.Addr(), secure)
 		if got := heard(t, c); !strings.HasPrefix(got, "READY=1\nSTATUS=the page is at 127.0.0.1:") {
 			t.Errorf("heard %q", got)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		go func() { m.watch(ctx, sh); close(ended) }()
+		go func() { m.Watch(ctx, sh); close(ended) }()
 		if got := heard(t, c); got != "WATCHDOG=1" {
 			t.Errorf("heard %q", got)
 		}
@@ -95,7 +95,7 @@ func TestTheAbstractSocket(t *testing.T) {
 	name := "quintet-test-" + filepath.Base(t.TempDir()) + time.Now().Format("150405.000000000")
 	c := listener(t, "\x00"+name)
 	said := &bytes.Buffer{}
-	newManager(environment("@"+name, "")).say(&shell{ctx: t.Context(), out: said, err: said}, "STOPPING=1")
+	NewManager(environment("@"+name, "")).Say(&Shell{Ctx: t.Context(), Out: said, Err: said}, "STOPPING=1")
 	if got := heard(t, c); got != "STOPPING=1" || said.Len() > 0 {
 		t.Errorf("heard %q, said %q", got, said)
 	}
@@ -105,14 +105,14 @@ func TestTheAbstractSocket(t *testing.T) {
 // that is gone is a warning.
 func TestNobodyListens(t *testing.T) {
 	said := &bytes.Buffer{}
-	sh := &shell{ctx: t.Context(), out: said, err: said}
-	m := newManager(environment("", "30000000"))
-	m.say(sh, "READY=1")
-	m.watch(t.Context(), sh) // returns at once
+	sh := &Shell{Ctx: t.Context(), Out: said, Err: said}
+	m := NewManager(environment("", "30000000"))
+	m.Say(sh, "READY=1")
+	m.Watch(t.Context(), sh) // returns at once
 	if said.Len() > 0 {
 		t.Errorf("said %q", said)
 	}
-	newManager(environment(filepath.Join(t.TempDir(), "gone"), "")).say(sh, "READY=1")
+	NewManager(environment(filepath.Join(t.TempDir(), "gone"), "")).Say(sh, "READY=1")
 	if !strings.Contains(said.String(), "does not take READY=1") {
 		t.Errorf("said %q", said)
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// completionCommand prints what a shell needs to complete our commands. The
+// CompletionCommand prints what a shell needs to complete our commands. The
 // scripts ask this program, so they fit whatever version is installed.
-type completionCommand struct {
+type CompletionCommand struct {
 	Shell string   `arg:"" enum:"bash,zsh,fish,words" help:"bash, zsh or fish. Put source <(quintet completion bash) into ~/.bashrc."`
 	Words []string `arg:"" optional:"" passthrough:"" hidden:"" help:"For the scripts: the words so far, the one to complete last."`
 }
@@ -37,10 +37,10 @@ complete -c quintet -a '(quintet completion words -- (commandline -opc)[2..-1] (
 )
 
 // Run prints a script or, for one, the words that fit.
-func (c *completionCommand) Run(sh *shell, app *kong.Kong) error {
+func (c *CompletionCommand) Run(sh *Shell, app *kong.Kong, a App) error {
 	script, ok := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Shell]
 	if ok {
-		_, err := fmt.Fprint(sh.out, script)
+		_, err := fmt.Fprint(sh.Out, strings.ReplaceAll(script, "quintet", a.Name))
 		return err
 	}
 	words := c.Words
@@ -48,14 +48,14 @@ func (c *completionCommand) Run(sh *shell, app *kong.Kong) error {
 		words = words[1:]
 	}
 	for _, w := range startingWith(app.Model.Node, words) {
-		if _, err := fmt.Fprintln(sh.out, w); err != nil {
+		if _, err := fmt.Fprintln(sh.Out, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// startingWith are the words with which the last of some may be completed; none where
+// startingWith returns the words with which the last of some may be completed; none where
 // that is for the shell to know, as with files.
 func startingWith(node *kong.Node, words []string) []string {
 	if len(words) == 0 {
@@ -116,7 +116,7 @@ func flagOf(node *kong.Node, word string) *kong.Flag {
 	return nil
 }
 
-// flags are those that a command takes.
+// flags returns those that a command takes.
 func flags(node *kong.Node) (out []string) {
 	for n := node; n != nil; n = n.Parent {
 		for _, f := range n.Flags {
@@ -128,7 +128,7 @@ func flags(node *kong.Node) (out []string) {
 	return out
 }
 
-// choices are the values that a flag or an argument can have.
+// choices returns the values that a flag or an argument can have.
 func choices(v *kong.Value) (out []string) {
 	if v.Enum == "" {
 		return nil

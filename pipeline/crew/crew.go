@@ -1,22 +1,26 @@
-package pipeline
+// Package crew runs the parts of a process in stages and stops them in order. It
+// knows nothing of what the parts do.
+package crew
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
 
-// crew runs parts in stages and stops them stage by stage: what states facts
-// first, what shows answers last, so that what was accepted goes through.
+// Crew runs parts in stages and stops them stage by stage: collectors first,
+// what shows answers last, so that what was accepted is delivered.
 //
 // A part runs until its context is done. One that ends with an error before
-// that ends the crew; one that ends without has done its work.
-type crew struct {
-	patience time.Duration // for each stage to stop
-	stages   []*stage
-	failed   chan error
+// that ends the crew; one that ends without an error has done its work.
+type Crew struct {
+	timeout time.Duration // for each stage to stop
+	stages  []*stage
+	failed  chan error
 }
 
 // stage is the parts that stop together.
@@ -29,10 +33,10 @@ type stage struct {
 	left map[string]bool // parts that have not stopped
 }
 
-// newCrew returns a crew of n stages. Their contexts keep the values of ctx but
-// not its end: Wait gives the order of that.
-func newCrew(ctx context.Context, n int, patience time.Duration) *crew {
-	c := &crew{patience: patience, failed: make(chan error, 1)}
+// New returns a crew of n stages, each of which may take up to timeout to stop.
+// Their contexts keep the values of ctx but not its end: Wait stops them in order.
+func New(ctx context.Context, n int, timeout time.Duration) *Crew {
+	c := &Crew{timeout: timeout, failed: make(chan error, 1)}
 	for range n {
 		s := &stage{left: map[string]bool{}}
 		s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -41,8 +45,8 @@ func newCrew(ctx context.Context, n int, patience time.Duration) *crew {
 	return c
 }
 
-// start runs a part in a stage.
-func (c *crew) start(at int, name string, run func(ctx context.Context) error) {
+// Start runs a part in a stage.
+func (c *Crew) Start(at int, name string, run func(ctx context.Context) error) {
 	s := c.stages[at]
 	s.mark(name, true)
 	s.done.Go(func() {
@@ -53,7 +57,7 @@ func (c *crew) start(at int, name string, run func(ctx context.Context) error) {
 		}
 		select {
 		case c.failed <- fmt.Errorf("%s: %w", name, err):
-		default: // the first error tells
+		default: // the first error is returned
 		}
 	})
 }
@@ -68,9 +72,9 @@ func (s *stage) mark(name string, runs bool) {
 	}
 }
 
-// wait waits until ctx is done or a part has failed, stops the stages in order
+// Wait waits until ctx is done or a part has failed, stops the stages in order
 // and returns the first error.
-func (c *crew) wait(ctx context.Context) error {
+func (c *Crew) Wait(ctx context.Context) error {
 	var err error
 	select {
 	case <-ctx.Done():
@@ -93,14 +97,14 @@ func (c *crew) wait(ctx context.Context) error {
 	return err
 }
 
-// settle waits until a stage has stopped; what does not stop in time is named.
-func (c *crew) settle(s *stage) error {
+// settle waits until a stage has stopped. Its error names what did not stop in time.
+func (c *Crew) settle(s *stage) error {
 	stopped := make(chan struct{})
 	go func() {
 		s.done.Wait()
 		close(stopped)
 	}()
-	late := time.NewTimer(c.patience)
+	late := time.NewTimer(c.timeout)
 	defer late.Stop()
 	select {
 	case <-stopped:
@@ -109,5 +113,5 @@ func (c *crew) settle(s *stage) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Errorf("stop: %v did not stop within %s", keys(s.left), c.patience)
+	return fmt.Errorf("stop: %v did not stop within %s", slices.Sorted(maps.Keys(s.left)), c.timeout)
 }

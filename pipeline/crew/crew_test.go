@@ -1,4 +1,4 @@
-package pipeline
+package crew
 
 import (
 	"context"
@@ -21,14 +21,14 @@ func until(said *[]string, name string, err error) func(context.Context) error {
 func TestStagesStopInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		c := newCrew(ctx, 3, time.Second)
+		c := New(ctx, 3, time.Second)
 		var said []string
-		c.start(2, "web", until(&said, "web", nil))
-		c.start(0, "collect", until(&said, "collect", context.Canceled))
-		c.start(1, "engine", until(&said, "engine", nil))
-		c.start(0, "done early", func(context.Context) error { return nil })
+		c.Start(2, "web", until(&said, "web", nil))
+		c.Start(0, "collect", until(&said, "collect", context.Canceled))
+		c.Start(1, "engine", until(&said, "engine", nil))
+		c.Start(0, "done early", func(context.Context) error { return nil })
 		stop()
-		if err := c.wait(ctx); err != nil {
+		if err := c.Wait(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(said, " "); got != "collect engine web" {
@@ -39,12 +39,12 @@ func TestStagesStopInOrder(t *testing.T) {
 
 func TestOneFailureStopsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrew(t.Context(), 2, time.Second)
+		c := New(t.Context(), 2, time.Second)
 		var said []string
 		broken := errors.New("broken")
-		c.start(0, "collect", until(&said, "collect", nil))
-		c.start(1, "web", func(context.Context) error { return broken })
-		err := c.wait(t.Context())
+		c.Start(0, "collect", until(&said, "collect", nil))
+		c.Start(1, "web", func(context.Context) error { return broken })
+		err := c.Wait(t.Context())
 		if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "web: ") {
 			t.Errorf("got %v", err)
 		}
@@ -57,13 +57,13 @@ func TestOneFailureStopsAll(t *testing.T) {
 func TestWhatDoesNotStopIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		c := newCrew(ctx, 2, time.Second)
+		c := New(ctx, 2, time.Second)
 		release := make(chan struct{})
-		c.start(0, "stubborn", func(context.Context) error { <-release; return nil })
+		c.Start(0, "stubborn", func(context.Context) error { <-release; return nil })
 		var said []string
-		c.start(1, "web", until(&said, "web", nil))
+		c.Start(1, "web", until(&said, "web", nil))
 		stop()
-		err := c.wait(ctx)
+		err := c.Wait(ctx)
 		if err == nil || !strings.Contains(err.Error(), "[stubborn] did not stop within 1s") {
 			t.Errorf("got %v", err)
 		}

@@ -1,0 +1,46 @@
+package collect
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/config"
+)
+
+// LookAtCredentials is how often the files are looked at that a connection to the
+// site's log is made with.
+const LookAtCredentials = 5 * time.Second
+
+// Renewed returns when one of a site's NATS credentials and authority files has
+// content that it did not have, true, or when ctx is done. A file that cannot be read
+// is not looked at: whoever renews it may be halfway. A connection belongs to the user
+// of its credentials, so that new ones need another connection.
+func Renewed(ctx context.Context, file *config.File, every time.Duration) bool {
+	if file.NATS.Embedded {
+		<-ctx.Done()
+		return false
+	}
+	var held [2][]byte
+	paths := [2]string{file.NATS.Credentials, file.NATS.CA}
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		for i, path := range paths {
+			b, err := os.ReadFile(path)
+			if path == "" || err != nil || len(b) == 0 {
+				continue
+			}
+			if held[i] != nil && !bytes.Equal(held[i], b) {
+				return true
+			}
+			held[i] = b
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

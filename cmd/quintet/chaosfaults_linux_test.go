@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// injection is one kind of fault: it is injected into a machine and returns what
+// was done and what ends it.
+type injection struct {
+	name   string
+	kinds  []string // of machines; none means all
+	inject func(m *machine, r *rand.Rand) (what string, end func(), err error)
+}
+
+// injections are what the chaos test does to machines. Where a kind of fault needs
+// what this kernel lacks (delays need sch_netem), it is not in the list; a slow
+// link is a token bucket in its place.
+func injections() []injection {
+	return []injection{
+		{"kill", nil, killed},
+		{"stop", nil, stoppedFor},
+		{"partition", nil, partitioned},
+		{"split", []string{"nats"}, split},
+		{"slow link", nil, slowLink},
+		{"lossy link", nil, lossyLink},
+		{"clock step", nil, clockStep},
+		{"full disk", []string{"nats", "collect"}, fullDiskOf},
+		{"failing disk", []string{"nats"}, failingDisk},
+		{"flipped blocks", []string{"nats", "collect"}, flippedBlocks},
+	}
+}
+
+// fits reports whether an injection can be put into a machine.
+func (i *injection) fits(m *machine) bool {
+	return (len(i.kinds) == 0 || slices.Contains(i.kinds, m.kind)) && (i.name != "failing disk" || m.disk != nil && m.disk.backing != "")
+}
+
+func killed(m *machine, _ *rand.Rand) (string, func(), error) {
+	m.proc.kill()
+	return "SIGKILL", m.start, nil
+}
+
+func stoppedFor(m *machine, _ *rand.Rand) (string, func(), error) {
+	pid := m.proc.cmd.Process.Pid
+	return "SIGSTOP", func() { _ = syscall.Kill(pid, syscall.SIGCONT) }, syscall.Kill(pid, syscall.SIGSTOP)
+}
+
+// rule inserts a rule into the machine's firewall; end removes it.
+func (m *machine) rule(words ...string) func() {
+	m.inside(append([]string{"iptables", "-I"}, words...)...)
+	return func() { m.inside(append([]string{"iptables", "-D"}, words...)...) }
+}
+
+func partitioned(m *machine, _ *rand.Rand) (string, func(), error) {
+	in, out := m.rule("INPUT", "-i", "eth0", "-j", "DROP"), m.rule("OUTPUT", "-o", "eth0", "-j", "DROP")
+	return "cut off from everything", func() { in(); out() }, nil
+}
+
+// split cuts one link between two servers of the log; both still reach the third.
+func split(m *machine, r *rand.Rand) (string, func(), error) {
+	var others []*machine
+	for _, o := range m.c.machines {
+		if o.kind == m.kind && o != m {
+			others = append(others, o)
+		}
+	}
+	o := others[r.IntN(len(others))]
+	in, out := m.rule("INPUT", "-s", o.address, "-j", "DROP"), m.rule("OUTPUT", "-d", o.address, "-j", "DROP")
+	return "cut off from " + o.name, func() { in(); out() }, nil
+}
+
+func slowLink(m *machine, r *rand.Rand) (string, func(), error) {
+	rate := []string{"512kbit", "1mbit", "4mbit"}[r.IntN(3)]
+	m.inside("tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", rate, "burst", "16kb", "latency", "400ms")
+	return rate + " a second, 400 ms of queue", func() { m.inside("tc", "qdisc", "del", "dev", "eth0", "root") }, nil
+}
+
+func lossyLink(m *machine, r *rand.Rand) (string, func(), error) {
+	share := fmt.Sprintf("0.%02d", 5+r.IntN(20))
+	return "loses a share of " + share + " of the packets", m.rule("INPUT", "-i", "eth0", "-m", "statistic", "--mode", "random", "--probability", share, "-j", "DROP"), nil
+}
+
+func clockStep(m *machine, r *rand.Rand) (string, func(), error) {
+	var err error
+	if m.clock == nil {
+		if m.clock, err = newClock(m.proc.cmd.Process.Pid); err != nil {
+			return "", nil, err
+		}
+	}
+	by := time.Minute * time.Duration(1-2*r.IntN(2))
+	c := m.clock
+	return "wall clock " + by.String(), func() { _ = c.step(0) }, c.step(by)
+}
+
+func fullDiskOf(m *machine, _ *rand.Rand) (string, func(), error) {
+	path, err := fill(m.disk.dir)
+	return "no room on its disk", func() { _ = os.Remove(path) }, err
+}
+
+// failingDisk takes the file below a disk the room: what the file system writes is
+// refused with an I/O error. The disk is replaced by an empty one at the end.
+func failingDisk(m *machine, _ *rand.Rand) (string, func(), error) {
+	d := m.disk
+	_, err := fill(d.backing)
+	return "writes to its disk fail", func() {
+		m.proc.kill()
+		m.c.shell("umount", "-l", d.dir)
+		m.c.shell("umount", "-l", d.backing)
+		fresh := m.c.smallDisk(m.name, 256<<20, true)
+		*d = *fresh
+		m.start()
+	}, err
+}
+
+// flippedBlocks changes a byte in each of three blocks of the files of a process
+// that was killed.
+func flippedBlocks(m *machine, r *rand.Rand) (string, func(), error) {
+	m.proc.kill()
+	var files []string
+	err := filepath.WalkDir(m.disk.dir, func(path string, e fs.DirEntry, err error) error {
+		if info, infoErr := e.Info(); err == nil && infoErr == nil && e.Type().IsRegular() && info.Size() > 0 {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil || len(files) == 0 {
+		return "no file to change; SIGKILL", m.start, err
+	}
+	what := "SIGKILL, a byte changed in"
+	for range 3 {
+		path := files[r.IntN(len(files))]
+		if err := flipByte(path, r); err != nil {
+			return "", m.start, err
+		}
+		short, _ := filepath.Rel(m.disk.dir, path)
+		what += " " + short
+	}
+	return what, m.start, nil
+}
+
+func flipByte(path string, r *rand.Rand) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+	return os.WriteFile(path, b, 0o600)
+}
+
+// again starts what ended by itself, as a service manager does, and says so.
+func (c *chaos) again() {
+	for _, m := range c.machines {
+		if m.running() {
+			continue
+		}
+		c.say("seen", "%s ended: %.300s", m.name, tail(m.proc.said.String(), 300))
+		m.start()
+	}
+}
+
+// tools are the programs that the test needs beside ours.
+func tools() error {
+	for _, name := range []string{"ip", "tc", "iptables", "sysctl", "mount", "umount", "mkfs.ext4", "truncate"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return fmt.Errorf("chaos: %w", err)
+		}
+	}
+	return nil
+}

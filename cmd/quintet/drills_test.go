@@ -1,0 +1,415 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quintet-dc/quintet/lab/live"
+	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/rules"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// TestEveryFault strikes every fault that has a signature, each on a site of its
+// own behind real protocols, and writes to docs/drills.md how soon the state is no
+// longer healthy, how soon the root is named, and what comes with it. QUINTET_DRILL
+// is a regular expression of the faults to strike; rows of others stay.
+func TestEveryFault(t *testing.T) {
+	wanted := os.Getenv("QUINTET_DRILL")
+	if wanted == "" {
+		t.Skip("an hour: make drills")
+	}
+	only, err := regexp.Compile("^(" + wanted + ")$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table drillTable
+	for _, s := range signatureNames(t) {
+		if !only.MatchString(s) {
+			continue
+		}
+		t.Run(s, func(t *testing.T) {
+			t.Parallel() // -parallel says how many sites run at a time
+			d := newFaultDrill(t, s)
+			d.run(t)
+			t.Log(d.row())
+			if d.behind > drillBehind || d.named == 0 && d.verdict == "" {
+				t.Errorf("not counted: the log was up to %s behind: this machine has too much to do", d.behind.Round(time.Second))
+				return
+			}
+			table.add(d.row())
+		})
+	}
+	t.Cleanup(func() {
+		if err := table.write("../../docs/drills.md"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// signatureNames are the faults that have a signature.
+func signatureNames(t *testing.T) []string {
+	t.Helper()
+	book, err := rules.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, s := range book {
+		out = append(out, s.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+const (
+	drillWarm  = 75 * time.Second // before a fault, so that a job has a usual step
+	drillLasts = 4 * time.Minute  // long enough for heat: two minutes from a pump that stops to a GPU that slows down
+	drillPolls = 500 * time.Millisecond
+	drillOnce  = 15 * time.Second // after the root was named, for what follows
+
+	// drillBehind is how far the log's tick may be behind the clock: beyond, the
+	// machine is too busy for a measurement.
+	drillBehind = 30 * time.Second
+)
+
+// faultDrill is one fault on a site of its own, and what was measured.
+type faultDrill struct {
+	kind   fault.Kind
+	gpus   int
+	seed   uint64
+	where  telemetry.Entity
+	fault  fault.Fault
+	answer fault.Answer
+
+	url    string
+	ear    *hookEar
+	struck time.Time
+
+	before     string        // the state of the site when it was struck
+	notHealthy time.Duration // 0: it never stopped
+	reported   time.Duration // the first incident
+	named      time.Duration // the first that is right
+	verdict    string
+	claims     string
+	folded     string
+	revisions  int
+	engine     string
+	behind     time.Duration // the log's tick behind the clock, at most, since the fault was struck
+}
+
+// newFaultDrill finds the smallest site on which the fault degrades a job.
+func newFaultDrill(t *testing.T, name string) *faultDrill {
+	t.Helper()
+	k := fault.Find(name)
+	if k == nil {
+		t.Skipf("%s cannot be struck in the lab", name)
+	}
+	for _, gpus := range []int{16, 64, 256} {
+		for seed := uint64(1); seed <= 8; seed++ {
+			model, err := live.New(gpus, seed, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			places := model.Places(name)
+			if len(places) == 0 {
+				continue
+			}
+			d := &faultDrill{kind: *k, gpus: gpus, seed: seed, where: places[len(places)/2]}
+			if d.fault, err = model.Strike(name, d.where, drillLasts); err != nil {
+				t.Fatal(err)
+			}
+			if d.answer, err = model.Answer(d.fault); err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+	}
+	t.Skipf("no site of up to 256 GPUs has a place for %s", name)
+	return nil
+}
+
+// run strikes the fault and looks twice a second, as the page does.
+func (d *faultDrill) run(t *testing.T) {
+	t.Helper()
+	listen := freeAddress(t)
+	d.url, d.ear = "http://"+listen, newHookEar(t)
+	told := lines(t, exec.CommandContext(t.Context(), programIn(t, t.TempDir()), "demo", "--gpus", fmt.Sprint(d.gpus), "--seed", fmt.Sprint(d.seed), "--listen", listen,
+		"--fault", d.kind.Name+"@"+d.where.String(), "--after", drillWarm.String(), "--lasts", drillLasts.String(), "--webhook", d.ear.url))
+	wait(t, told, "the first fault is struck", 2*time.Minute)
+	d.before = d.stateUntil(t, told)
+	d.struck = time.Now()
+	for end := d.struck.Add(drillLasts); time.Now().Before(end); pause(t.Context(), drillPolls) {
+		d.look(t)
+		if d.named > 0 && time.Since(d.struck) > d.named+drillOnce {
+			break
+		}
+	}
+	d.evidence(t)
+}
+
+// stateUntil returns the state of the site before the fault is struck.
+func (d *faultDrill) stateUntil(t *testing.T, told <-chan string) (state string) {
+	t.Helper()
+	for limit := time.Now().Add(drillWarm + 2*time.Minute); time.Now().Before(limit); pause(t.Context(), drillPolls/5) {
+		select {
+		case line, open := <-told:
+			if !open {
+				t.Fatal("the demo ended")
+			}
+			if strings.Contains(line, "  struck  ") {
+				return state
+			}
+		default:
+			state = cmp.Or(d.state(t), state)
+		}
+	}
+	t.Fatal("nothing was struck")
+	return ""
+}
+
+// state is the state of the site, "" where it does not answer.
+func (d *faultDrill) state(t *testing.T) string {
+	t.Helper()
+	var status struct {
+		Engine string    `json:"engine"`
+		Tick   time.Time `json:"tick"`
+		Health struct {
+			State string `json:"state"`
+		} `json:"health"`
+	}
+	if err := readInto(t.Context(), d.url+"/api/v1/status", &status); err != nil {
+		return ""
+	}
+	d.engine = cmp.Or(status.Engine, d.engine)
+	if !d.struck.IsZero() && !status.Tick.IsZero() {
+		d.behind = max(d.behind, time.Since(status.Tick))
+	}
+	return status.Health.State
+}
+
+// look notes what has changed since the fault was struck.
+func (d *faultDrill) look(t *testing.T) {
+	t.Helper()
+	after := time.Since(d.struck)
+	if s := d.state(t); d.notHealthy == 0 && s != "" && s != "healthy" && s != d.before {
+		d.notHealthy = after
+	}
+	x := d.best(t)
+	if x == nil {
+		return
+	}
+	if d.reported == 0 {
+		d.reported = after
+	}
+	if d.verdict = judged(d.fault, d.answer, x); d.named == 0 && d.verdict == right {
+		d.named = after
+	}
+}
+
+// best is the open incident that is right, or else the first one.
+func (d *faultDrill) best(t *testing.T) *opened {
+	t.Helper()
+	all, err := incidentsOf(t.Context(), http.DefaultClient, d.url+"/", "")
+	if err != nil {
+		return nil
+	}
+	all = slices.DeleteFunc(all, func(x opened) bool { return x.Opened.Before(d.struck.Add(-time.Second)) })
+	for i := range all {
+		if judged(d.fault, d.answer, &all[i]) == right {
+			return &all[i]
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &all[len(all)-1] // the newest is first
+}
+
+// evidence notes what stands with the incident at the end.
+func (d *faultDrill) evidence(t *testing.T) {
+	t.Helper()
+	d.folded = d.alerts(t)
+	d.claims = "–"
+	x := d.best(t)
+	if x == nil {
+		d.verdict = "not reported"
+		return
+	}
+	if x.Root.Entity.IsZero() {
+		d.verdict = "no root named"
+	}
+	d.claims = d.curves(t, x.ID)
+	var all struct {
+		Revisions []json.RawMessage `json:"revisions"`
+	}
+	if err := readInto(t.Context(), d.url+"/api/v1/incidents/"+x.ID+"/revisions", &all); err != nil {
+		t.Error(err)
+	}
+	d.revisions = len(all.Revisions)
+}
+
+// curves counts the claims of an incident, and those of them that have samples in
+// their interval.
+func (d *faultDrill) curves(t *testing.T, id string) string {
+	t.Helper()
+	type series struct {
+		Entity string    `json:"entity"`
+		Metric string    `json:"metric"`
+		From   time.Time `json:"from"`
+		To     time.Time `json:"to"`
+		T      []int64   `json:"t"`
+		V      []any     `json:"v"`
+	}
+	var in struct {
+		Claims []series `json:"claims"`
+	}
+	var kept struct {
+		Curves []series `json:"curves"`
+	}
+	for path, into := range map[string]any{"": &in, "/curves": &kept} {
+		if err := readInto(t.Context(), d.url+"/api/v1/incidents/"+id+path, into); err != nil {
+			t.Error(err)
+		}
+	}
+	shown := 0
+	for _, c := range in.Claims {
+		found := slices.ContainsFunc(kept.Curves, func(s series) bool {
+			return s.Entity == c.Entity && s.Metric == c.Metric && slices.ContainsFunc(s.T, func(at int64) bool { return at >= c.From.UnixMilli() && at <= c.To.UnixMilli() })
+		})
+		if found {
+			shown++
+		} else {
+			t.Logf("claim without a curve: %s of %s", c.Metric, c.Entity)
+		}
+	}
+	return fmt.Sprintf("%d of %d", shown, len(in.Claims))
+}
+
+// alerts counts the open alerts that matter, and those of them that an incident
+// includes.
+func (d *faultDrill) alerts(t *testing.T) string {
+	t.Helper()
+	var all struct {
+		Alerts []struct {
+			ID       string `json:"id"`
+			Severity string `json:"severity"`
+		} `json:"alerts"`
+		Notes map[string]struct {
+			Incident string `json:"incident"`
+		} `json:"notes"`
+	}
+	if err := readInto(t.Context(), d.url+"/api/v1/alerts?state=open", &all); err != nil {
+		t.Error(err)
+	}
+	open, folded := 0, 0
+	for _, a := range all.Alerts {
+		if a.Severity == "info" {
+			continue
+		}
+		open++
+		if all.Notes[a.ID].Incident != "" {
+			folded++
+		}
+	}
+	return fmt.Sprintf("%d of %d", folded, open)
+}
+
+// sent counts the messages that the receiver got.
+func (d *faultDrill) sent() int {
+	d.ear.mu.Lock()
+	defer d.ear.mu.Unlock()
+	return d.ear.n
+}
+
+// row is the drill as a line of the table.
+func (d *faultDrill) row() string {
+	seconds := func(v time.Duration) string {
+		if v == 0 {
+			return "–"
+		}
+		return fmt.Sprintf("%.1f", v.Seconds())
+	}
+	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s | %d | %d | %.0f | %s |", d.kind.Name, d.kind.Domain, d.where, d.gpus,
+		seconds(d.notHealthy), seconds(d.reported), seconds(d.named), d.verdict, d.claims, d.folded, d.revisions, d.sent(), d.behind.Seconds(), d.engine)
+}
+
+// readInto reads JSON from an address.
+func readInto(ctx context.Context, url string, into any) error {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	a, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, a.Status)
+	}
+	return json.NewDecoder(a.Body).Decode(into)
+}
+
+// drillTable is docs/drills.md.
+type drillTable struct {
+	mu   sync.Mutex
+	rows []string
+}
+
+func (d *drillTable) add(row string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rows = append(d.rows, row)
+}
+
+const drillHead = `# Every fault, struck behind real protocols
+
+Written by ` + "`TestEveryFault`" + ` (` + "`make drills`" + `). Each fault is struck on a simulated site of its own: the smallest that has a place for it, its devices read over their own protocols, everything in one process (` + "`quintet demo`" + `). A fault lasts four minutes, %s after the site began; the drill ends 15 s after the right root was named. Times are seconds from the strike, by a client that asks twice a second.
+
+- *not healthy*: until the state of the site, which the headline of the page shows, is another than before the strike;
+- *reported*: until the first incident or risk; *named*: until one whose root is the fault that was struck, where it was struck (or what [counts as right](scoring.md) besides); – where that did not happen in the four minutes;
+- *claims*: numbers that the incident states, and those of them whose series has samples to plot; *alerts*: alerts of severity warning or critical, and those of them that the incident includes; *revisions* of the incident, and *messages* that a receiver got by webhook, alerts among them;
+- *behind*: by how many seconds, at most, the log was behind the clock, which all times contain: 2 to 4 s on a machine that does nothing else. Beyond 30 s a drill is not counted.
+
+| fault | domain | struck at | GPUs | not healthy | reported | named | the answer | claims with a curve | alerts included | revisions | messages | behind | engine |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+`
+
+// write puts the rows into the file; of a fault that was not struck now the row
+// stays.
+func (d *drillTable) write(path string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	rows := map[string]string{}
+	old, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	for _, row := range append(strings.Split(string(old), "\n"), d.rows...) {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(row, "| "), " |"); ok && fault.Find(name) != nil {
+			rows[name] = row
+		}
+	}
+	var names []string
+	for name := range rows {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	text := fmt.Sprintf(drillHead, drillWarm)
+	for _, name := range names {
+		text += rows[name] + "\n"
+	}
+	return os.WriteFile(path, []byte(text), 0o600)
+}
