@@ -172,6 +172,15 @@ func (p *plant) at(query string, at float64) []point {
 		}
 		return out
 	}
+	if strings.Contains(query, "by (switch, port)") {
+		for _, sw := range p.graph.Entities(telemetry.Switch) {
+			for _, port := range p.graph.Ports(sw) {
+				name := port.Name[strings.LastIndexByte(port.Name, '/')+1:]
+				out = append(out, point{map[string]string{"switch": sw.Name, "port": name}, p.measured(query, port.Name, at)})
+			}
+		}
+		return out
+	}
 	if strings.Contains(query, "by (switch)") {
 		for _, sw := range p.graph.Entities(telemetry.Switch) {
 			out = append(out, point{map[string]string{"switch": sw.Name}, p.measured(query, sw.Name+"/eth2", at)})
@@ -194,8 +203,8 @@ func (p *plant) measured(query, port string, at float64) float64 {
 		return math.Floor(91000*hot + 400*math.Max(0, n-0.6))
 	case strings.Contains(query, "port_speed"):
 		return 0.55 + 0.25*n - 0.4*hot
-	case strings.Contains(query, "port_up"):
-		return 0
+	case strings.Contains(query, "port_up") && strings.HasPrefix(port, p.hot+"/") && strings.HasSuffix(port, "/eth1"):
+		return 1 // its link is down
 	}
 	return 0
 }

@@ -9,7 +9,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
@@ -18,11 +20,11 @@ import (
 
 // kept are the pictures that docs/page.md shows.
 var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "incidents-1280-light", "entity-1280-dark", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
-	"job-1280-light", "alert-1280-light", "alerts-390-dark", "coverage-1280-dark", "silences-1280-light", "replay-1280-light"}
+	"job-1280-light", "alert-1280-light", "alerts-390-dark", "coverage-1280-dark", "silences-1280-light", "replay-1280-light", "wall-2560-dark"}
 
 // TestPictures takes pictures of the views at two widths in both themes, where
 // QUINTET_PAGE_PICTURES names a folder for them; "docs" renews those of
-// docs/img.
+// docs/img, and QUINTET_PAGE_PICTURE is a regular expression of the views to take.
 func TestPictures(t *testing.T) {
 	dir := os.Getenv("QUINTET_PAGE_PICTURES")
 	if dir == "" {
@@ -42,7 +44,7 @@ func TestPictures(t *testing.T) {
 	maps.Copy(still["/api/v1/jobs"].(object)["jobs"].([]any)[0].(object), object{"state": "slow", "slowdown": 2.06})
 	hall := mapped(t, sim.Reference())
 	plan, paths := newSite(t, hall).URL, hall["/api/v1/paths"].(object)["paths"].([]string)
-	browsertest.Drive(t, browsertest.Job{Page: here, Shots: object{"dir": shots, "pages": []object{
+	pages := []object{
 		{"name": "job", "url": site.URL + "/jobs/train", "wait": ".waiting tbody tr"}, {"name": "coverage", "url": site.URL + "/coverage", "wait": ".wanted tbody tr"},
 		{"name": "silences", "url": site.URL + "/silences?root=nic:h9/nic0&signature=slow-receiver&comment=the+node+is+being+drained", "wait": ".preview p"},
 		{"name": "incidents", "url": site.URL + "/incidents", "wait": ".strip .span"}, {"name": "entity", "url": site.URL + "/entity?of=nic:h9/nic0"},
@@ -50,12 +52,19 @@ func TestPictures(t *testing.T) {
 		{"name": "fabric", "url": plan + paths[0]}, {"name": "switch", "url": plan + paths[2]}, {"name": "port", "url": plan + paths[3]},
 		{"name": "power", "url": plan + paths[5]}, {"name": "rack", "url": plan + paths[6]},
 		{"name": "alerts", "url": site.URL + "/alerts", "wait": ".alert-row"}, {"name": "alert", "url": site.URL + "/alerts/alert-000000000000000a", "wait": ".onealert .onerow"},
+		{"name": "wall", "url": site.URL + "/wall", "wait": ".wallincident", "width": 2560, "height": 1440},
 		{"name": "replay", "url": newSite(t, still).URL}, {"name": "empty", "url": newSite(t, empty()).URL}, {"name": "jobs", "url": newSite(t, crowded(t)).URL + "/jobs"}, {"name": "diverged", "url": newSite(t, diverged(t)).URL},
-	}}})
+	}
+	only := regexp.MustCompile("^(" + cmp.Or(os.Getenv("QUINTET_PAGE_PICTURE"), ".*") + ")$")
+	pages = slices.DeleteFunc(pages, func(p object) bool { return !only.MatchString(p["name"].(string)) })
+	browsertest.Drive(t, browsertest.Job{Page: here, Shots: object{"dir": shots, "pages": pages}})
 	if dir != "docs" {
 		return
 	}
 	for _, name := range kept {
+		if view, _, _ := strings.Cut(name, "-"); !only.MatchString(view) {
+			continue
+		}
 		shrink(t, filepath.Join(shots, name+".png"), filepath.Join("..", "..", "docs", "img", "page-"+name+".png"))
 	}
 }

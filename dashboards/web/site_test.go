@@ -65,7 +65,7 @@ func newSite(t *testing.T, answers map[string]any) *site {
 // page serves files, and index.html under the page's own addresses.
 func (s *site) page(w http.ResponseWriter, r *http.Request, files http.Handler) {
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if slices.Contains([]string{"", "incidents", "fabric", "jobs", "power", "coverage", "silences", "alerts", "replay", "entity"}, first) {
+	if slices.Contains([]string{"", "incidents", "fabric", "jobs", "power", "coverage", "silences", "alerts", "replay", "entity", "wall", "explore"}, first) {
 		http.ServeFileFS(w, r, web.Files(), "index.html")
 		return
 	}

@@ -25,7 +25,7 @@ func TestPageSpeed(t *testing.T) {
 	site := newSite(t, full(t))
 	view := func(name, path, whole string) object { return object{"name": name, "path": path, "whole": whole} }
 	browsertest.Run(t, browsertest.Job{Page: here, AtOnce: 1, Scenarios: []browsertest.Scenario{{Name: "speed", URL: site.URL}}, Given: object{"views": []object{
-		view("overview", "/", ".coupling .cell b"), view("fabric", "/fabric", ".worst li"), view("power", "/power", ".worst li"),
+		view("overview", "/", ".coupling .flow.passed"), view("fabric", "/fabric", ".worst li"), view("power", "/power", ".worst li"),
 		view("jobs", "/jobs", ".job-row"), view("job", "/jobs/run-0000.7000", ".waiting tbody tr"), view("coverage", "/coverage", ".wanted tbody tr"),
 	}}})
 }

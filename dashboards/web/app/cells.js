@@ -14,7 +14,9 @@ const gap = 1, bandGap = 12, columnGap = 28, lineGap = 2;
 /**
  * CellMap is the figure. bands: [{label, groups: [{label, cells: [cell]}]}], a cell
  * {id, name, v, mark: "", "root", "chain", words(): what stands in it}. of: {label: what the
- * map shows, tell(cell): lines of text, open(cell), height: px to keep within}.
+ * map shows, tell(cell): lines of text, open(cell), height: px to keep within, beneath:
+ * what is drawn under the cells, with gap: px between groups, room: below the last of a
+ * band, draw(pen, {bands, box(name)})}.
  */
 export class CellMap {
   constructor(of) {
@@ -51,7 +53,7 @@ export class CellMap {
   /** set gives the map what it shows; cells that stay keep the focus. */
   set(bands, scale) {
     const focused = this.flat[this.at]?.id;
-    const shape = JSON.stringify(bands.map((b) => [b.label, b.groups.map((g) => [g.label, g.cells.length])]));
+    const shape = JSON.stringify([this.of.beneath?.gap, this.of.beneath?.room, bands.map((b) => [b.label, b.groups.map((g) => [g.label, g.cells.length])])]);
     if (shape !== this.shape) this.laid = false;
     this.shape = shape;
     this.bands = bands;
@@ -78,7 +80,7 @@ export class CellMap {
   lay(width) {
     this.gutters = this.flat.length === 0 ? [0, 0] : gutters(this.bands, width);
     for (const size of sizes) {
-      this.places = place(this.bands, { width, size, gutters: this.gutters });
+      this.places = place(this.bands, { width, size, gutters: this.gutters, apart: this.of.beneath?.gap ?? lineGap, room: this.of.beneath?.room ?? 0, centred: Boolean(this.of.beneath) });
       if (this.places.height <= (this.of.height ?? 520) && (this.places.whole || size < smallLine)) break;
     }
     this.laid = true;
@@ -100,6 +102,7 @@ export class CellMap {
     const style = getComputedStyle(this.el), colour = (name) => style.getPropertyValue(name).trim();
     const pen = { ink, dark: isDark(), scale: this.scale, line: colour("--strong"), text: colour("--ink"), soft: colour("--soft"), paper: colour("--paper"), bad: colour("--bad"), focus: colour("--focus"), font: style.fontFamily };
     for (const l of this.places.labels) label(pen, l);
+    this.beneath(pen);
     for (let i = 0; i < this.flat.length; i++) cell(pen, this.flat[i], this.places.boxes[i]);
     for (let i = 0; i < this.flat.length; i++) if (this.flat[i].mark) mark(pen, this.flat[i].mark, this.places.boxes[i]);
     for (let i = 0; i < this.flat.length; i++) if (this.lit.has(this.flat[i].id)) ring(pen, this.places.boxes[i], pen.text);
@@ -108,6 +111,12 @@ export class CellMap {
     this.draws++;
     performance.measure("cells", { start: began, end: performance.now() });
     performance.clearMeasures("cells");
+  }
+
+  beneath(pen) {
+    if (!this.of.beneath) return;
+    const boxes = new Map(this.flat.map((c, i) => [c.name, this.places.boxes[i]]));
+    this.of.beneath.draw(pen, { bands: this.bands, box: (name) => boxes.get(name) });
   }
 
   focused() { return document.activeElement === this.canvas; }
@@ -187,7 +196,7 @@ function gutters(bands, width) {
 
 // place puts every cell and label somewhere. Bands that leave room for another
 // stand in columns.
-function place(bands, { width, size, gutters: [left, second] }) {
+function place(bands, { width, size, gutters: [left, second], apart, room, centred }) {
   const w = size >= wideFrom ? Math.round(size * 1.7) : size;
   const most = Math.max(1, ...bands.flatMap((b) => b.groups.map((g) => g.cells.length)));
   const natural = Math.min(width, left + second + most * (w + gap));
@@ -207,9 +216,11 @@ function place(bands, { width, size, gutters: [left, second] }) {
         labels.push({ text: group.label, x: x0 + left, y: y + size / 2 + 4 });
         told = y;
       }
-      group.cells.forEach((_, i) => boxes.push({ x: x0 + left + second + (i % perLine) * (w + gap) + 1, y: y + Math.floor(i / perLine) * tall, w, h: size }));
-      y += Math.ceil(group.cells.length / perLine) * tall + lineGap;
+      const indent = centred ? Math.floor((Math.min(perLine, most) - Math.min(perLine, group.cells.length)) * (w + gap) / 2) : 0;
+      group.cells.forEach((_, i) => boxes.push({ x: x0 + left + second + indent + (i % perLine) * (w + gap) + 1, y: y + Math.floor(i / perLine) * tall, w, h: size }));
+      y += Math.ceil(group.cells.length / perLine) * tall + apart;
     }
+    y += room - (apart - lineGap);
     height = Math.max(height, y - top);
   });
   return { boxes, labels, whole: perLine >= most, height: Math.ceil(top + height + 3) };

@@ -11,6 +11,7 @@ import { history as past } from "./promql.js";
 import { plant, bare, planeOf, tierOf } from "./plant.js";
 import { measures, bySwitch, variants, possible, valueWords, brief } from "./measures.js";
 import { stronger, switchOf, Cables, incidentLines } from "./touched.js";
+import { Links, portName } from "./links.js";
 import { SwitchPart } from "./switch.js";
 
 const shownWorst = 10;
@@ -19,14 +20,16 @@ const shownWorst = 10;
 export class Fabric extends MapView {
   constructor(store, go) {
     super(store, go, { path: "/fabric", name: "Fabric", measures, hint: (m) => `${m.fold === "max" ? "Of each switch's worst port" : "Of all ports of a switch"}: ${m.what}` });
-    Object.assign(this, { values: new Map(), switches: [], names: new Set(), works: new Map(), cables: new Cables() });
-    this.map = new CellMap({ label: "Switches of the fabric", tell: (c) => this.tellCell(c), open: (c) => this.go(this.address({ of: c.id })) });
+    Object.assign(this, { values: new Map(), switches: [], names: new Set(), works: new Map(), cables: new Cables(), links: new Links() });
+    this.map = new CellMap({ label: "Switches of the fabric", beneath: this.beneath(), tell: (c) => this.tellCell(c), open: (c) => this.go(this.address({ of: c.id })) });
     this.legend = new Legend();
     this.worst = h("ol", { class: "worst" });
     this.touching = h("ol", { class: "touching" });
+    this.worstLinks = h("ol", { class: "worst" });
+    this.key = h("p", { class: "quiet linkkey" });
     this.whole = h("div", { class: "whole" },
-      h("div", { class: "mapside" }, this.legend.el, this.map.el),
-      h("div", { class: "listside" }, (this.worstBox = section("worst", "Worst first", this.worst)), (this.touchingBox = section("touching", "Incidents here", this.touching))));
+      h("div", { class: "mapside" }, this.legend.el, this.map.el, this.key),
+      h("div", { class: "listside" }, (this.worstBox = section("worst", "Worst switches", this.worst)), (this.linksBox = section("worstlinks", "Worst links", this.worstLinks)), (this.touchingBox = section("touching", "Incidents here", this.touching))));
     this.part = new SwitchPart(this);
     this.el = h("article", { class: "fabric" }, h("header", { class: "head" }, this.crumbs, this.headline),
       h("div", { class: "controls" }, h("div", { class: "buttons", role: "group", "aria-label": "What is shown" }, this.choices), this.scrub.el),
@@ -48,9 +51,16 @@ export class Fabric extends MapView {
 
   async answer(at, signal) {
     const [list] = await Promise.all([plant.list("switch", { now: this.store.tick }), this.of ? this.part.ask(at, signal) : this.measureAll(at, signal)]);
+    if (!this.of) await this.links.ask(list.entities, this.shown, { at, now: this.store.tick, signal }).catch((error) => { this.links.forget(); if (signal.aborted) throw error; });
     this.truncated = list.truncated;
     this.switches = list.entities;
     this.names = new Set(list.entities.map((e) => bare(e.id)));
+  }
+
+  // beneath are the links, as the map of cells draws them.
+  beneath() {
+    const view = this;
+    return { get gap() { return view.links.gap; }, get room() { return view.links.room; }, draw: (pen, where) => view.links.draw(pen, { ...where, marks: view.marks ?? new Map() }) };
   }
 
   async measureAll(at, signal) {
@@ -93,12 +103,29 @@ export class Fabric extends MapView {
       },
     });
     show(this.worstBox, cells.length > 0);
+    this.drawLinks();
     text(this.headline, this.sentence(cells[0]));
+  }
+
+  drawLinks() {
+    const { links } = this, list = links.worst(shownWorst);
+    keyed(this.worstLinks, list, {
+      key: (x) => x.port,
+      create: () => h("li", {}, h("a", { "data-go": true, "data-row": true }), h("span", { class: "quiet" }), h("span", { class: "num" })),
+      update: (el, x) => {
+        attr(el.firstChild, "href", this.address({ of: x.port }));
+        text(el.firstChild, portName(x.port));
+        text(el.children[1], `to ${x.to}`);
+        text(el.lastChild, x.words);
+      },
+    });
+    show(this.linksBox, list.length > 0);
+    text(this.key, links.together ? "Bands: all links between two tiers of a plane, coloured by the worst switch." : links.links.length ? "Lines: links, as wide as their load and coloured by the measure; thin dashes: no data; red dashes: down. Below a leaf: its hosts." : "");
   }
 
   cell(e, marks) {
     const name = bare(e.id), v = this.valuesOf === this.measure ? this.values.get(name) ?? NaN : NaN;
-    return { id: e.id, name, v, words: () => brief(v, this.shown), mark: marks.get(name) ?? "", where: `${planeOf(e)} ${tierOf(e)}`.trim() };
+    return { id: e.id, name, v, words: () => brief(v, this.shown), mark: marks.get(name) ?? "", where: `${planeOf(e)} ${tierOf(e)}`.trim(), uplinks: e.uplinks };
   }
 
   // switchOf is the switch that an entity belongs to, if it is one of ours:

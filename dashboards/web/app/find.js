@@ -5,7 +5,7 @@ import { sign } from "./words.js";
 import { addressOf, addressOfEntity, addressOfJob, entityOf } from "./parts.js";
 import { get } from "./store.js";
 
-const views = [["Overview", "/"], ["Incidents", "/incidents"], ["Fabric", "/fabric"], ["Power & cooling", "/power"], ["Jobs", "/jobs"], ["Coverage", "/coverage"], ["Alerts", "/alerts"], ["Silences", "/silences"]];
+const views = [["Overview", "/"], ["Incidents", "/incidents"], ["Fabric", "/fabric"], ["Power & cooling", "/power"], ["Jobs", "/jobs"], ["Coverage", "/coverage"], ["Alerts", "/alerts"], ["Silences", "/silences"], ["Wall", "/wall"]];
 const most = 20, pause = 150; // results; ms without a key before the server is asked
 
 /** matches lists what the page itself knows by a text: views, jobs, incidents. */

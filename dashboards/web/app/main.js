@@ -19,6 +19,7 @@ import { Help } from "./help.js";
 import { headline } from "./states.js";
 import { EntityView } from "./entity.js";
 import { Incidents } from "./incidents.js";
+import { Wall } from "./wall.js";
 import { Find } from "./find.js";
 import { steady } from "./steady.js";
 import { zoneIn, keepZone } from "./zone.js";
@@ -106,6 +107,7 @@ function viewFor(path) {
   if (/^\/silences\/?$/.test(path)) return new Silences(store);
   if (/^\/replay\/?$/.test(path)) return new ReplayView(store, replay);
   if (/^\/power\/?$/.test(path)) return new Power(store, go);
+  if (/^\/wall\/?$/.test(path)) return new Wall(store);
   return new Overview(store);
 }
 
@@ -122,7 +124,11 @@ function route(moved) {
   view?.close();
   view = viewFor(shownPath);
   replace(main, view.el);
-  for (const a of document.querySelectorAll("#bar nav a")) attr(a, "aria-current", a.getAttribute("href") === `/${shownPath.split("/")[1]}` ? "page" : null);
+  for (const a of document.querySelectorAll("#bar nav a")) {
+    const here = a.getAttribute("href") === `/${shownPath.split("/")[1]}`;
+    attr(a, "aria-current", here ? "page" : null);
+    if (here) a.parentElement.scrollLeft = a.offsetLeft - a.parentElement.offsetLeft - 40; // where the row is wider than a phone
+  }
   render();
   if (from === null) return;
   if (moved) {

@@ -21,15 +21,15 @@ const wrong = ["port_rx_crc_errors_total", "port_rx_errors_total", "port_symbol_
  * are put together, otherwise: what stands in where nobody has it}.
  */
 export const measures = [
-  { id: "pause", name: "Told to stop", what: "of the time paused by PFC", none: "no pause received", unit: "s/s", scale: "root", fold: "max",
+  { id: "pause", name: "PFC pause received", what: "of the time paused by PFC", none: "no pause received", unit: "s/s", scale: "root", fold: "max",
     recorded: "switch:port_pfc_rx_pause:max_ratio_rate1m", each: (where) => rate("port_pfc_rx_pause_seconds_total", where) },
-  { id: "stops", name: "Tells to stop", what: "of the time telling its peer to stop by PFC pause", none: "no pause sent", unit: "s/s", scale: "root", fold: "max",
+  { id: "stops", name: "PFC pause sent", what: "of the time pausing its peer by PFC", none: "no pause sent", unit: "s/s", scale: "root", fold: "max",
     recorded: "switch:port_pfc_tx_pause:max_ratio_rate1m", each: (where) => rate("port_pfc_tx_pause_seconds_total", where) },
   { id: "marks", name: "ECN marks", what: "of ECN marks", none: "nothing is marked", unit: "packets/s", scale: "count", fold: "sum",
     recorded: "switch:port_ecn_marked_packets:rate1m", each: (where) => rate("port_ecn_marked_packets_total", where) },
-  { id: "credits", name: "Credit stalls", what: "of the time waiting for credits", none: "none waits for credits", unit: "s/s", scale: "root", fold: "max",
+  { id: "credits", name: "Credit wait", what: "of the time waiting for credits", none: "none waits for credits", unit: "s/s", scale: "root", fold: "max",
     recorded: "switch:port_xmit_wait:max_ratio_rate1m", each: (where) => rate("port_xmit_wait_seconds_total", where),
-    otherwise: { id: "credits", name: "Credit stalls", what: "of ticks waited for credits", none: "none waits for credits", unit: "ticks/s", scale: "count", fold: "sum",
+    otherwise: { id: "credits", name: "Credit wait", what: "of ticks waited for credits", none: "none waits for credits", unit: "ticks/s", scale: "count", fold: "sum",
       recorded: "switch:port_xmit_wait_ticks:rate1m", each: (where) => rate("port_xmit_wait_ticks_total", where) } },
   { id: "use", name: "Utilisation", what: "of what it can send", none: "all idle", unit: "1", scale: "ratio", fold: "max",
     recorded: "switch:port_utilisation:max_ratio_rate1m", each: (where) => `8 * ${rate("port_tx_bytes_total", where)} / (port_speed_bits_per_second{${where}} > 0)` },
@@ -51,6 +51,9 @@ export function bySwitch(m) { return [m.recorded, `${m.fold} by (switch) (${m.ea
 
 /** byPort is the question for the ports of one switch. */
 export function byPort(m, name) { return `max by (port) (${m.each(`kind="port",switch=${quoted(name)}`)})`; }
+
+/** byEveryPort is the question for the ports of all switches. */
+export function byEveryPort(m) { return `max by (switch, port) (${m.each('kind="port"')})`; }
 
 /** variants are a measure and what stands in for it. */
 export function variants(m) { return m.otherwise ? [m, m.otherwise] : [m]; }

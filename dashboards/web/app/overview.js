@@ -8,7 +8,7 @@ import { incidentList, jobList, nothing } from "./rows.js";
 import { headline } from "./states.js";
 import { connectWays, heard } from "./heard.js";
 import { Costs, windows, windowOf } from "./costs.js";
-import { drawDomains } from "./domains.js";
+import { Domains } from "./domains.js";
 import { waterfall, bottlenecks } from "./budget.js";
 import { AlertsBox } from "./alerts.js";
 import { belongsTo } from "./timeline.js";
@@ -35,7 +35,7 @@ export class Overview {
     this.sections = {
       open: section("open", "Open incidents", this.open, this.calm),
       alerts: this.alerts.el,
-      domains: section("domains", "The five domains", this.domains),
+      domains: section("domains", "The five domains", this.domains.el),
       jobs: section("jobs", "Jobs", this.jobs, this.allJobs, this.ways),
       costs: this.costsBox,
       resolved: section("resolved", "Resolved", this.resolved, this.more),
@@ -47,7 +47,7 @@ export class Overview {
 
   // buildCosts makes what is told of a window of time, and the choice of it.
   buildCosts() {
-    this.domains = h("div", { class: "wide" });
+    this.domains = new Domains();
     this.lost = h("div", {});
     this.days = h("div", {});
     this.budget = h("div", {});
@@ -71,12 +71,13 @@ export class Overview {
   close() {
     this.costs.close();
     this.alerts.close();
+    this.domains.close();
   }
 
   // drawCosts brings what was lost, and to what, up to what was answered last.
   drawCosts() {
     const { losses, coupling, budget, bottlenecks: scores } = this.costs.answers;
-    drawDomains(this.domains, { health: this.store.loaded ? this.store.health : null, losses, coupling });
+    this.domains.draw({ health: this.store.loaded ? this.store.health : null, losses, coupling });
     const known = [...this.store.incidents.values()].sort((a, b) => (a.opened < b.opened ? 1 : -1));
     drawLosses(this.lost, losses, (cause) => {
       const of = known.find((i) => i.root?.entity === cause.root && i.root?.signature === cause.signature);

@@ -11,6 +11,7 @@ import { MapView } from "./mapview.js";
 import { bare } from "./plant.js";
 import { stronger, incidentLines } from "./touched.js";
 import { Supply, greatest } from "./supply.js";
+import { drawRacks } from "./racks.js";
 import { Equipment } from "./equipment.js";
 
 const fewLeast = 8, mostBroken = 12, mostLit = 600;
@@ -53,9 +54,11 @@ export class Power extends MapView {
     this.loops = h("tbody", {});
     const head = ["loop", "flow", "in", "out", "pressure", "margin"].map((w, i) => h("th", { scope: "col", class: i ? "num" : "" }, w));
     this.loopsBox = section("loops", "Coolant loops, the least margin first", h("div", { class: "scrolls" }, h("table", { class: "loops" }, h("thead", {}, h("tr", {}, head)), this.loops)));
+    this.racks = h("div", { class: "rackcards" });
     this.whole = h("div", { class: "whole" },
       h("div", { class: "mapside" },
-        section("floor", "Racks", h("div", { class: "buttons", role: "group", "aria-label": "What the floor plan shows" }, this.choices), this.legends.floor.el, this.maps.floor.el),
+        section("racks", "Racks with the least margin", this.racks),
+        section("floor", "All racks", h("div", { class: "buttons", role: "group", "aria-label": "What the floor plan shows" }, this.choices), this.legends.floor.el, this.maps.floor.el),
         section("way", "The way of the power: load against limit", this.legends.power.el, this.maps.power.el),
         section("heat", "The way of the heat: margin of the hottest GPU behind it", this.legends.heat.el, this.maps.heat.el),
         this.loopsBox),
@@ -104,6 +107,7 @@ export class Power extends MapView {
     this.legends.power.draw(load.scale(), load.words);
     this.maps.heat.set([band("coolant units", "cdu", margin), band("loops", "loop", margin), band("air handlers", "crah", margin)].filter(some), margin.scale());
     this.legends.heat.draw(margin.scale(), margin.words);
+    drawRacks(this.racks, { supply, homes: this.homes, address: (id) => this.address({ of: id }) });
     this.drawLists();
     this.drawLoops();
   }

@@ -11,6 +11,7 @@ export async function alertsOfRules({ page, site, url, check, shot }) {
   check(told.length === 2 && told[0].includes("LinkDown: 2 at switch:leaf7") && told[0].includes("2 alerts"), `the gravest first, without what is said and what is for information: ${told.join(" | ")}`);
   check(told[1].includes("silenced") && told[1].includes("at 97"), `a silenced one says so, and its value: ${told[1]}`);
   check((await page.locator("section.alerts .all").innerText()).includes("1 other that open incidents include"), "what an incident says is counted");
+  await page.locator("section.open .incident-row").first().waitFor();
   check(await page.locator("section.open .incident-row").count() === 1, "incidents stay by themselves");
   await page.locator("section.alerts .alert-row").first().focus();
   await page.keyboard.press("j");

@@ -114,3 +114,22 @@ export async function workbench({ page, site, url, check, shot }) {
   const posts = (await site.control({ Do: "count" })).seen.filter((s) => s.post).map((s) => JSON.parse(s.body));
   check(JSON.stringify(posts) === JSON.stringify([{ verdict: "wrong" }, { verdict: "wrong", signature: "host-jitter", entity: "node:h10" }, { verdict: "wrong", signature: "none" }]), `what was sent: ${JSON.stringify(posts)}`);
 }
+
+/** The wall says what is wrong and what to do, large enough to be read from afar, on one screen. */
+export async function wall({ page, site, url, check, shot }) {
+  const { incidents } = await site.get("/api/v1/incidents");
+  await page.setViewportSize({ width: 2560, height: 1440 });
+  await page.goto(`${url}/wall`);
+  await page.locator(".wallincident").waitFor();
+  await page.locator(".wall .flow.passed").first().waitFor();
+  check(await page.locator("#bar nav").isHidden(), "nobody presses anything on a wall");
+  const words = await page.locator(".wallincident").innerText();
+  check(words.includes("Do: ") && words.includes(incidents[0].actions[0].text), `what to do: ${words}`);
+  check(await page.locator(".wall .domainbox").count() === 5, "the five domains");
+  const seen = await page.evaluate(() => ({ high: document.documentElement.scrollHeight, size: parseFloat(getComputedStyle(document.querySelector(".walltitle")).fontSize), least: Math.min(...[...document.querySelectorAll(".wall p, .wall span, .wall text")].filter((el) => el.textContent.trim() && !el.classList.contains("unseen") && el.getBoundingClientRect().width > 2).map((el) => parseFloat(getComputedStyle(el).fontSize))) }));
+  check(seen.high <= 1440 && seen.size >= 32 && seen.least >= 20, `one screen, in large letters: ${JSON.stringify(seen)}`);
+  await shot("wall");
+  await page.locator(".wallincident").click();
+  await page.locator(".impact").waitFor();
+  check(await page.evaluate(() => !document.documentElement.dataset.view) && await page.locator("#bar nav").isVisible(), "an incident is shown as ever");
+}

@@ -6,7 +6,7 @@ const themes = ["light", "dark"];
 export async function contrast({ page, site, url, check, note }) {
   const { incidents } = await site.get("/api/v1/incidents");
   let least = [99, ""];
-  for (const path of ["/", `/incidents/${incidents[0].id}`, `/incidents/${incidents.at(-1).id}`, "/incidents", "/entity?of=nic:h9/nic0", "/jobs/train", "/coverage", "/silences"]) {
+  for (const path of ["/", `/incidents/${incidents[0].id}`, `/incidents/${incidents.at(-1).id}`, "/incidents", "/entity?of=nic:h9/nic0", "/jobs/train", "/coverage", "/silences", "/wall"]) {
     await page.goto(url + path);
     await page.locator(shown(path)).first().waitFor();
     for (const colorScheme of themes) {
@@ -29,7 +29,7 @@ export async function contrast({ page, site, url, check, note }) {
 
 // shown is what stands on a view once it is drawn.
 function shown(path) {
-  return /^\/(incidents\/|entity)/.test(path) ? ".plot .curve" : { "/incidents": ".strip .span", "/": ".coupling .cell", "/coverage": ".wanted tbody tr", "/silences": ".preview p" }[path] ?? ".placement tbody tr";
+  return /^\/(incidents\/|entity)/.test(path) ? ".plot .curve" : { "/incidents": ".strip .span", "/": ".coupling .domainbox .stateof", "/coverage": ".wanted tbody tr", "/silences": ".preview p", "/wall": ".wallincident" }[path] ?? ".placement tbody tr";
 }
 
 // These two run in the page.
@@ -63,10 +63,10 @@ function measureMarks() {
 /** Nothing is wider than the window, be it a small phone's. */
 export async function narrow({ page, site, url, check }) {
   const { incidents } = await site.get("/api/v1/incidents");
-  for (const path of ["/", "/incidents", "/entity?of=nic:h9/nic0", "/jobs/train", "/coverage", "/silences", ...incidents.slice(2).map((i) => `/incidents/${i.id}`)]) {
+  for (const path of ["/", "/incidents", "/entity?of=nic:h9/nic0", "/jobs/train", "/coverage", "/silences", "/wall", ...incidents.slice(2).map((i) => `/incidents/${i.id}`)]) {
     await page.goto(url + path);
     await page.locator(shown(path)).first().waitFor();
-    for (const width of [2560, 1280, 1000, 640, 390, 360]) {
+    for (const width of [3840, 2560, 1280, 1000, 640, 390, 360]) {
       await page.setViewportSize({ width, height: 740 });
       if (path.startsWith("/incidents/")) await page.waitForFunction((w) => Math.abs(document.querySelector("svg.chain").width.baseVal.value - document.querySelector(".chainbox").clientWidth) < 1 && innerWidth === w, width);
       const wide = await overflow(page, width);

@@ -1,11 +1,12 @@
 // Prints what the maps ask of the history, as {name: question}.
 
-import { measures, bySwitch, byPort, variants } from "../app/measures.js";
+import { measures, bySwitch, byPort, byEveryPort, variants } from "../app/measures.js";
 import { questions, details, named } from "../app/supply.js";
 
 const all = {};
 for (const m of measures.flatMap(variants)) {
   bySwitch(m).forEach((q, i) => { all[`fabric ${m.name} ${m.unit}, ${i === 0 ? "recorded" : "of counters"}`] = q; });
+  all[`every port ${m.name} ${m.unit}`] = byEveryPort(m);
   all[`switch ${m.name} ${m.unit}`] = byPort(m, "leaf3");
 }
 for (const [name, q] of Object.entries(questions)) all[`power ${name}`] = q;

@@ -29,7 +29,7 @@ export async function liveIncident({ page, site, url, check }) {
   await state(site, 0.5);
   await page.locator("h1", { hasText: /^Degraded: 1 incident/ }).waitFor();
   check(await page.locator("html").getAttribute("data-state") === "degraded", "and the page its colour");
-  check((await page.locator(".coupling tbody tr", { hasText: "network" }).innerText()).includes("cause of incident"), "the domain of the cause says so");
+  check((await page.locator(".coupling .domainbox[data-domain='network']").innerText()).includes("cause of incident"), "the domain of the cause says so");
   await state(site, 1, { incidents: [{ ...incident, updated: second(incident.updated, 1), impact: { ...incident.impact, jobs: incident.impact.jobs.map((j) => ({ ...j, gpu_seconds_lost: 7200 })) } }] });
   await page.getByText("2 GPU-h lost").first().waitFor();
   await site.send("incident", { ...incident, revision: incident.revision + 1, state: "resolved", resolved: second(incident.updated, 5), updated: second(incident.updated, 5) }, 8);

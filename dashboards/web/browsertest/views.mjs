@@ -5,13 +5,16 @@ const plain = (s) => s.replaceAll("\u00a0", " ");
 /** The overview tells what was lost, to what and through which domains; what is not observed is said to be so. */
 export async function costsOfTheSite({ page, site, url, check }) {
   await page.goto(url);
-  await page.locator(".coupling .cell b").first().waitFor();
+  await page.locator(".coupling .flow.passed").first().waitFor();
   const { coupling } = await site.get("/api/v1/coupling");
-  const cells = await page.locator(".coupling tbody tr").evaluateAll((rows) => rows.map((r) => [...r.querySelectorAll(".cell")].map((c) => (c.querySelector("b") ? 1 : 0))));
-  check(JSON.stringify(cells) === JSON.stringify(coupling.map((row) => row.map((v) => (v > 0 ? 1 : 0)))), `each pair that lost anything has its cell: ${JSON.stringify(cells)}`);
+  const domains = ["software", "computing", "network", "power", "cooling"];
+  const passed = coupling.flatMap((row, i) => row.flatMap((v, j) => (v > 0 ? [`${domains[i]} ${domains[j]}`] : []))).sort();
+  const drawn = await page.locator(".coupling .flow.passed, .coupling .own").evaluateAll((all) => all.map((f) => `${f.dataset.from} ${f.dataset.to}`).sort());
+  check(JSON.stringify(drawn) === JSON.stringify(passed), `each pair that lost anything is drawn: ${drawn}, want ${passed}`);
+  check((await page.locator(".coupling .flow.supply").count()) >= 1, "what depends on what is drawn where nothing passed");
   check((await page.locator(".coupling .shade5").count()) >= 1, "the largest is the strongest");
-  check(/34 s later/.test(plain(await page.locator(".coupling").innerText())), "it says how much later");
-  check((await page.locator(".coupling tbody tr").nth(2).locator(".how").innerText()).includes("cause of incident"), "the network has the root of what is open");
+  check(/34 s later/.test(plain(await page.locator(".coupling .flowlines").textContent())), "it says how much later");
+  check((await page.locator(".coupling .domainbox[data-domain='network'] .how").innerText()).includes("cause of incident"), "the network has the root of what is open");
   const fall = page.locator(".waterfall tbody tr");
   const words = (await fall.allInnerTexts()).map(plain);
   check(words[0].startsWith("peak") && words.at(-1).startsWith("achieved") && words.at(-1).includes("39 %"), `from peak to achieved: ${words.join(" | ")}`);

@@ -1,0 +1,75 @@
+// The wall: what a room must know at a glance, for a screen of 2560 pixels and more
+// that nobody touches. The headline, the five domains, the worst that is open, and
+// what to do about it.
+
+import { h, text, attr, show, replace, changed, keyed } from "./dom.js";
+import { called, duration, gpuTime, percent, plural } from "./format.js";
+import { sign, domainSign, domainClass } from "./words.js";
+import { sentenceOf, rootOf, lastedFor, lossOf, addressOf } from "./parts.js";
+import { headline } from "./states.js";
+import { belongsTo } from "./timeline.js";
+import { Domains } from "./domains.js";
+import { Costs } from "./costs.js";
+import { isHurt } from "./store.js";
+
+const fewIncidents = 4;
+
+/** Wall is the view. It fills the screen and never scrolls sideways. */
+export class Wall {
+  constructor(store) {
+    this.store = store;
+    this.headline = h("h1", { tabindex: "-1" });
+    this.clock = h("p", { class: "wallfacts" });
+    this.domains = new Domains();
+    this.list = h("ol", { class: "wallincidents" });
+    this.more = h("p", { class: "quiet" });
+    this.el = h("article", { class: "wall" }, h("header", {}, this.headline, this.clock),
+      h("section", { "aria-label": "The five domains" }, this.domains.el), h("section", { "aria-label": "Worst incidents" }, this.list, this.more));
+    this.costs = new Costs(["losses", "coupling"], { window: "24h", tell: () => store.changed() });
+    attr(document.documentElement, "data-view", "wall");
+  }
+
+  get title() { return "Wall"; }
+
+  close() {
+    attr(document.documentElement, "data-view", null);
+    this.costs.close();
+    this.domains.close();
+  }
+
+  /** update brings the view up to what the store knows. */
+  update() {
+    const { store } = this, all = store.open(), open = all.filter((i) => !belongsTo(i, all)), { losses, coupling } = this.costs.answers;
+    text(this.headline, headline(store).words);
+    text(this.clock, facts(store, losses));
+    this.domains.draw({ health: store.loaded ? store.health : null, losses, coupling });
+    keyed(this.list, open.slice(0, fewIncidents), { key: (i) => i.id, create: card, update: (el, i) => update(el, i, store.tick) });
+    text(this.more, !store.loaded ? store.failure : open.length === 0 ? "No open incident." : open.length > fewIncidents ? `and ${plural(open.length - fewIncidents, "other open incident")}` : "");
+    show(this.more, this.more.textContent !== "");
+  }
+}
+
+function card(incident) {
+  return h("li", {}, h("a", { class: "wallincident", href: addressOf(incident.id), "data-go": true, "data-row": true },
+    h("p", { class: "walltitle" }), h("p", { class: "wallfacts" }), h("p", { class: "walldo" })));
+}
+
+function update(li, incident, now) {
+  const [title, known, action] = li.firstChild.children, first = incident.actions?.[0];
+  if (changed(li, "words", [incident.title, incident.severity, incident.onset, first])) {
+    attr(li.firstChild, "data-severity", incident.severity);
+    replace(title, sign(incident.severity), h("span", { class: "unseen" }, `${incident.severity}: `), sentenceOf(incident, now));
+    replace(action, first ? [h("b", {}, "Do: "), h("b", { class: "kind" }, `${first.kind} ${called(first.target)}`), ` ${first.text}`] : h("span", { class: "quiet" }, incident.root ? "No action is known for it." : "No action before the cause is known."));
+  }
+  const { root } = incident, lost = lossOf(incident);
+  if (changed(known, "facts", [root, lost, Math.floor(lastedFor(incident, now))])) {
+    replace(known, h("span", { class: domainClass(root?.domain) }, root?.domain && domainSign(root.domain), rootOf(incident)), root && ` · ${root.signature}, confidence ${percent(root.confidence)}`, ` · for ${duration(lastedFor(incident, now))}`, lost > 0 && ` · ${gpuTime(lost)} lost`);
+  }
+}
+
+// facts say how much of the work is well, as far as that is known.
+function facts(store, losses) {
+  const jobs = [...store.jobs.values()].filter((j) => j.state !== "ended"), hurt = jobs.filter(isHurt).length, { goodput, gpus } = store.fleet ?? {};
+  return [jobs.length > 0 && `${plural(jobs.length, "job")}${hurt ? `, ${hurt} degraded` : ", none degraded"}`, gpus > 0 && `${plural(gpus, "GPU")} at work`, typeof goodput === "number" && `goodput ${percent(goodput)}`,
+    losses && `${gpuTime(losses.gpu_seconds_lost)} lost to incidents in 24 h`].filter(Boolean).join(" · ");
+}
