@@ -2,7 +2,7 @@
 # fresh clone with nothing beside it; `make test` passes on one.
 
 GO       ?= go
-FUZZTIME ?= 10s
+FUZZEXECS ?= 100000
 BENCH    ?= .
 BENCHTIME ?= 1s
 
@@ -14,13 +14,13 @@ TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),t
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: all build run test quick peers peers-collectors outage slow-bmc drills e2e plugin plugin-test check bench fuzz score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
+.PHONY: all build run test quick peers peers-collectors outage chaos slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
 
 all: build
 
 build:
 	@mkdir -p bin
-	$(GO) build -trimpath -o bin/quintet ./cmd/quintet
+	$(GO) build -trimpath -tags grpcnotrace -o bin/ ./cmd/quintet ./cmd/quintet-collect
 
 # The whole live service in one process, on loopback, and a small simulated site
 # whose devices it reads over their own protocols. Faults come and go; the page
@@ -57,10 +57,31 @@ e2e:
 outage:
 	QUINTET_OUTAGE=$(or $(OUTAGE),10m) $(GO) test -count=1 -timeout 40m -v -run '^TestAnOutage' ./cmd/quintet
 
+# Every fault, each on a site of its own behind real protocols, eight sites at a
+# time: docs/drills.md. Half an hour on a machine that has nothing else to do;
+# FAULTS='gpu-slow|leak' strikes some, and ATONCE says how many sites run at a time.
+drills:
+	QUINTET_DRILL='$(or $(FAULTS),.*)' $(GO) test -count=1 -timeout 2h -v -parallel $(or $(ATONCE),8) -run '^TestEveryFault$$' ./cmd/quintet
+
 # One fault of each domain on a site behind real protocols, named by the API and
 # shown on the page, and a drill in two processes. Five minutes.
-drills: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/node_modules)
+drills-page: $(if $(and $(shell command -v chromium),$(shell command -v npm)),$(PAGE)/node_modules)
 	QUINTET_DRILLS=1 $(GO) test -count=1 -timeout 20m -v -run '^(TestOneFaultOfEachDomain|TestADrillOverTheWire)$$' ./cmd/quintet
+
+# A site on machines with addresses of their own: three servers of the log, two
+# engines, two notifiers, two collectors, simulated devices; faults injected into
+# processes, links, clocks and disks for half an hour; a transcript in bin/chaos.
+# Root, on Linux: everything lives in namespaces that go with it.
+CHAOS ?= 30m
+CHAOSSEED ?= 1
+chaos:
+	@test "$$(id -u)" = 0 || { echo "chaos: network and mount namespaces need root" >&2; exit 1; }
+	@mkdir -p bin/chaos
+	$(GO) build -o bin/chaos/nats-server github.com/nats-io/nats-server/v2
+	$(GO) test -c -o bin/chaos/quintet.test ./cmd/quintet
+	cd cmd/quintet && QUINTET_CHAOS=$(CHAOS) QUINTET_CHAOS_SEED=$(CHAOSSEED) QUINTET_CHAOS_NAMESPACE=yes QUINTET_CHAOS_DIR=$(CURDIR)/bin/chaos \
+		QUINTET_CHAOS_NATS=$(CURDIR)/bin/chaos/nats-server unshare --net --mount --propagation private --pid --fork --kill-child --mount-proc \
+		$(CURDIR)/bin/chaos/quintet.test -test.timeout 3h -test.v -test.run '^TestChaos$$'
 
 slow-bmc:
 	QUINTET_SLOW=$(or $(SLOW),3m) $(GO) test -count=1 -timeout 60m -v -run '^TestAPageThatTakesItsTime$$' ./collectors/redfish
@@ -243,6 +264,14 @@ check: build
 generate:
 	$(GO) generate ./...
 
+# Known vulnerabilities in the functions that the program calls, where the database
+# is reachable; elsewhere it is skipped, and says so.
+VULN    ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
+VULNDB  ?= https://vuln.go.dev
+vuln:
+	@if ! curl -sf --max-time 10 -o /dev/null $(VULNDB)/index/db.json; then echo "vuln: skipped: $(VULNDB) is not reachable" >&2; \
+	else timeout 600 $(GO) run $(VULN) -db $(VULNDB) ./cmd/quintet; fi
+
 # Benchmarks one at a time on one processor. Those that stand beside another
 # implementation report the ratio themselves, from the same run. Those that hold
 # a whole site run a number of its grids, the others for a time.
@@ -252,11 +281,10 @@ bench:
 		case " $(SITES) " in *" ./$$p "*) time=30x;; *) time=$(BENCHTIME);; esac; \
 		$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $$time -benchmem -cpu 1 -timeout 30m ./$$p; done
 
-# Every fuzz target of every package, each for FUZZTIME.
+# Every fuzz target for FUZZEXECS executions, and how many each had. Interesting
+# inputs and the counts of all runs are kept in bin/fuzz.
 fuzz:
-	@set -e; git grep -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' ':!dashboards/grafana' | sed 's/func //' | sort -u | while IFS=: read -r file name; do \
-		echo "== $$(dirname $$file) $$name"; \
-		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$$(dirname $$file); done
+	FUZZEXECS=$(FUZZEXECS) .ci/fuzz
 
 clean:
 	rm -rf bin

@@ -158,19 +158,26 @@ func TestTheUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
-		program := filepath.Join(dir, "quintet")
+		program := filepath.Join(dir, strings.TrimSuffix(name, ".service"))
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		unit := filepath.Join(dir, name)
-		if err := os.WriteFile(unit, bytes.ReplaceAll(text, []byte("/usr/local/bin/quintet"), []byte(program)), 0o644); err != nil {
+		if err := os.WriteFile(unit, bytes.ReplaceAll(text, []byte("/usr/local/bin/"), []byte(dir+"/")), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", unit).CombinedOutput(); err != nil || strings.Contains(string(out), name) {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
+		if out, err := exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold="+unitExposure, unit).CombinedOutput(); err != nil {
+			t.Errorf("%s: its exposure is above a tenth of %s: %v: %s", name, unitExposure, err, out)
+		}
 	}
 }
+
+// unitExposure is ten times the exposure that systemd-analyze security may report of
+// a unit; 10.0 is the worst. Network access and a writable state folder remain.
+const unitExposure = "20"
 
 // peer returns a program of others, or skips.
 func peer(t *testing.T, name string) string {

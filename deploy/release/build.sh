@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a release into dist/: tarballs, deb, rpm, a container image, the Helm
-# chart, an SBOM for each binary, and checksums. The same source, version, Go
+# chart, an SBOM and the license texts of the dependencies of each binary, and checksums. The same source, version, Go
 # toolchain and root certificates give the same bytes.
 #
 #   make release VERSION=v0.10.0
@@ -15,7 +15,9 @@ go=${GO:-go}
 nfpm=${NFPM:-bin/peers/nfpm}
 certificates=${CERTIFICATES:-/etc/ssl/certs/ca-certificates.crt}
 out=${OUT:-dist}
-flags=(-trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.stamped=$version -X main.commit=$commit")
+cli=github.com/quintet-dc/quintet/cmd/cli
+flags=(-trimpath -buildvcs=false -tags grpcnotrace -ldflags "-s -w -buildid= -X $cli.stamped=$version -X $cli.commit=$commit")
+programs="quintet quintet-collect"
 
 rm -rf "$out" && mkdir -p "$out"
 work=$(mktemp -d)
@@ -27,13 +29,15 @@ pack() {
 		--exclude='*.go' --exclude='*_test.yml' -C "$3" -cf - "$2" | gzip -9n > "$1"
 }
 
-# The manual and the completions come from the program itself.
-$go build "${flags[@]}" -o "$work/host" ./cmd/quintet
+# The manuals and the completions come from the programs themselves.
 $go build -trimpath -buildvcs=false -o "$work/" ./deploy/sbom ./deploy/image
 mkdir -p "$work/share"
-"$work/host" man | gzip -9n > "$work/share/quintet.1.gz"
-for shell in bash zsh fish; do "$work/host" completion $shell > "$work/share/quintet.$shell"; done
-for unit in quintet quintet-collect; do sed 's#/usr/local/bin/#/usr/bin/#' deploy/systemd/$unit.service > "$work/share/$unit.service"; done
+for program in $programs; do
+	$go build "${flags[@]}" -o "$work/host" ./cmd/$program
+	"$work/host" man | gzip -9n > "$work/share/$program.1.gz"
+	for shell in bash zsh fish; do "$work/host" completion $shell > "$work/share/$program.$shell"; done
+	sed 's#/usr/local/bin/#/usr/bin/#' deploy/systemd/$program.service > "$work/share/$program.service"
+done
 
 cat > "$work/changes.yaml" <<-CHANGES
 	- semver: ${version#v}
@@ -42,21 +46,29 @@ cat > "$work/changes.yaml" <<-CHANGES
 	  changes: [{note: "See CHANGELOG.md of this version."}]
 CHANGES
 
-sed "s#^changelog:.*#changelog: $work/changes.yaml#" deploy/release/nfpm.yaml > "$work/nfpm.yaml" # nfpm expands no variable there
+for config in deploy/release/nfpm*.yaml; do # nfpm expands no variable there
+	sed "s#^changelog:.*#changelog: $work/changes.yaml#" "$config" > "$work/$(basename "$config")"
+done
 
 images=()
 for arch in ${ARCHES:-amd64 arm64}; do
 	name=quintet-${version#v}-linux-$arch
 	tree=$work/$name
 	mkdir -p "$tree"
-	CGO_ENABLED=0 GOOS=linux GOARCH=$arch $go build "${flags[@]}" -o "$tree/quintet" ./cmd/quintet
+	CGO_ENABLED=0 GOOS=linux GOARCH=$arch $go build "${flags[@]}" -o "$tree/" $(printf './cmd/%s ' $programs)
 	cp LICENSE README.md CHANGELOG.md deploy/quintet.yaml "$work"/share/* "$tree/"
+	"$work/sbom" licenses "$tree/quintet" "$($go env GOMODCACHE)" "$($go env GOROOT)" > "$tree/LICENSES-of-dependencies.txt"
+	cp "$tree/LICENSES-of-dependencies.txt" "$out/$name.licenses.txt" # of the image, too
 	pack "$out/$name.tar.gz" "$name" "$work"
-	"$work/sbom" "$tree/quintet" "$version" > "$out/$name.cdx.json"
+	for program in $programs; do
+		"$work/sbom" "$tree/$program" "$version" > "$out/$program-${version#v}-linux-$arch.cdx.json"
+	done
 	images+=("$arch=$tree/quintet")
 	if [ -x "$nfpm" ]; then
 		for kind in deb rpm; do
-			TREE=$tree ARCH=$arch RELEASE=${version#v} "$nfpm" package --config "$work/nfpm.yaml" --packager $kind --target "$out/" >&2
+			for config in "$work"/nfpm*.yaml; do
+				TREE=$tree ARCH=$arch RELEASE=${version#v} "$nfpm" package --config "$config" --packager $kind --target "$out/" >&2
+			done
 		done
 	else
 		echo "release: no deb and rpm: $nfpm is not built (make release-tools)" >&2

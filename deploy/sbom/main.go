@@ -1,5 +1,6 @@
 // Command sbom writes the software bill of materials of a Go binary, as
-// CycloneDX 1.6, from the modules that the binary itself records.
+// CycloneDX 1.6, from the modules that the binary itself records, or the license
+// texts of those modules.
 package main
 
 import (
@@ -33,11 +34,17 @@ type bom struct {
 }
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: sbom BINARY VERSION")
+	var err error
+	switch {
+	case len(os.Args) == 3:
+		err = write(os.Stdout, os.Args[1], os.Args[2])
+	case len(os.Args) == 5 && os.Args[1] == "licenses":
+		err = licenses(os.Stdout, os.Args[2], os.Args[3], os.Args[4])
+	default:
+		fmt.Fprintln(os.Stderr, "usage: sbom BINARY VERSION\n       sbom licenses BINARY GOMODCACHE GOROOT")
 		os.Exit(2)
 	}
-	if err := write(os.Stdout, os.Args[1], os.Args[2]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
