@@ -323,23 +323,24 @@ const carriedSteps = 2
 // working reports whether a job whose steps are overdue is seen to work all the
 // same: its GPUs compute, its nics have carried clearly more than one step's
 // bytes since the last step it told of, or nothing is heard of them at all. Then
-// only its reports are missing, or it evaluates.
-func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
-	usual, ok := j.Usual()
+// only its reports are missing, or it evaluates. until is the instant up to which
+// it is known to have worked; zero where nothing is heard.
+func (e *Engine) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time, ok bool) {
+	usual, known := j.Usual()
 	m := e.fabricMap()
 	last := floor(j.LastEnd, e.cfg.Grid)
-	if !ok || g <= last {
-		return false
+	if !known || g <= last {
+		return 0, false
 	}
 	if e.computing(j, g) {
-		return true
+		return g.Add(-computeGrids * e.cfg.Grid), true
 	}
-	var since, before, lately float64
-	ends, seen := 0, 0
+	var since, before float64
+	var seen []int
+	ends := 0
 	now := fabric.Span{From: last, To: g}
 	then := e.upTo(last, g, baselineGrids)
 	heard := fabric.Span{From: g.Add(-heardGrids * e.cfg.Grid), To: g}
-	recent := fabric.Span{From: g.Add(-max(heardGrids*e.cfg.Grid, telemetry.Duration(carriedSteps*usual*1e9))), To: g}
 	for _, node := range e.nodes(j.Entity) {
 		for _, i := range m.Links(node) {
 			ends++
@@ -351,25 +352,46 @@ func (e *Engine) working(j *jobs.Job, g telemetry.Time) bool {
 			a, okA := m.Sent(e.window, e.cfg.Grid, now, i)
 			b, okB := m.Sent(e.window, e.cfg.Grid, then, i)
 			if okA && okB {
-				seen++
+				seen = append(seen, i)
 				since += a
 				before += b
-				still, _ := m.Sent(e.window, e.cfg.Grid, recent, i)
-				lately += still
 			}
 		}
 	}
 	switch {
 	case ends == 0:
-		return false // no fabric is known: only the steps speak
-	case seen == 0:
-		return true // blind, not stalled
-	case before <= 0 || lately < float64(restSent*before):
-		return false // it carried steps since the last that was reported, and does no more
+		return 0, false // no fabric is known: only the steps speak
+	case len(seen) == 0:
+		return 0, true // blind, not stalled
 	}
+	recent := fabric.Span{From: g.Add(-max(heardGrids*e.cfg.Grid, telemetry.Duration(carriedSteps*usual*1e9))), To: g}
+	until = e.lastSent(seen, recent, float64(restSent*before))
 	// Bytes per second before, times the usual step, are a step's bytes.
 	age := float64(g-last) / 1e9
-	return since*age > before*usual*1.7
+	return until, until > 0 && since*age > before*usual*1.7
+}
+
+// lastSent is the last instant of a span at which links carried at least so many
+// bytes a second together; 0 where at none they did. Of one whose mean over the span
+// is less nothing is asked: it carries no steps.
+func (e *Engine) lastSent(links []int, s fabric.Span, least float64) telemetry.Time {
+	sent := func(s fabric.Span) float64 {
+		sum := 0.0
+		for _, i := range links {
+			x, _ := e.fabricMap().Sent(e.window, e.cfg.Grid, s, i)
+			sum += x
+		}
+		return sum
+	}
+	if least <= 0 || sent(s) < least {
+		return 0
+	}
+	for at := s.To; at > s.From; at = at.Add(-e.cfg.Grid) {
+		if sent(fabric.Span{From: at.Add(-e.cfg.Grid), To: at}) >= least {
+			return at
+		}
+	}
+	return s.From
 }
 
 func (c *incidentCase) snapshot(k *snapshot.Codec) {

@@ -11,7 +11,7 @@ import (
 
 var train = telemetry.Entity{Kind: telemetry.Job, Name: "train"}
 
-func never(*jobs.Job, telemetry.Time) bool { return false }
+func never(*jobs.Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }
 
 // hurt plays steps of the given lengths, in seconds, and returns the account of
 // the hurt they end in.

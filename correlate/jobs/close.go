@@ -33,10 +33,11 @@ func (j *Job) waits(at telemetry.Time) bool {
 }
 
 // age returns for how long the step in progress has been going on: the time
-// since the last report, as part of the usual time between two, in usual steps.
-// A job that reports every tenth step is not overdue after two.
+// since the last report, or since the job was last seen to work without one, as
+// part of the usual time between two, in usual steps. A job that reports every
+// tenth step is not overdue after two.
 func (j *Job) age(g telemetry.Time) float64 {
-	since := j.LastEnd
+	since := max(j.LastEnd, j.worked)
 	if h := j.Hurt; h != nil {
 		since = max(since, h.Since)
 	}
@@ -118,7 +119,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	if !enough && (s.Witness == nil || !j.nearly(u, evidence, age)) {
 		return None
 	}
-	if j.evidence < threshold && !j.shifted(u) && hung == 0 && s.Working(j, g) {
+	if j.evidence < threshold && !j.shifted(u) && hung == 0 && j.works(g, s) {
 		// Only the reports are missing: what has ended must be enough.
 		if enough = false; s.Witness == nil || !j.nearly(u, j.evidence, 0) {
 			return None
@@ -138,6 +139,16 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	j.Hurt, j.suspects, j.evidence, j.sum, j.saves.grown = h, j.suspects[:0], 0, 0, 0
 	return Began
+}
+
+// works says that the job is seen to work though no step has ended, and keeps
+// until when it was.
+func (j *Job) works(g telemetry.Time, s Senses) bool {
+	until, ok := s.Working(j, g)
+	if ok && j.Hurt == nil {
+		j.worked = max(j.worked, until)
+	}
+	return ok
 }
 
 // certain says that a step, ended or in progress, is longer than any the job
@@ -221,7 +232,7 @@ func (j *Job) closeHurt(g telemetry.Time, hung float64, s Senses) Change {
 		age = max(age, h.Overdue, j.stood(g, u.median))
 	}
 	stalled := age >= float64(j.patience()*unit) && h.Since == 0
-	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && (hung > 0 || !s.Working(j, g)) {
+	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && (hung > 0 || !j.works(g, s)) {
 		h.Overdue = age
 	}
 	switch {

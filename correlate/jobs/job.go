@@ -82,6 +82,8 @@ type Job struct {
 	LastEnd telemetry.Time
 	Steps   uint64         // steps seen
 	first   telemetry.Time // when the first of them had ended
+	// worked is when the job, whose step was overdue, was last seen to work.
+	worked telemetry.Time
 	// Last is the length of the step that ended at LastEnd, in seconds.
 	Last float64
 	// Recent are the last steps told of, the oldest first, for people to look
@@ -318,6 +320,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Entity(&j.Entity)
 	c.Time(&j.LastEnd)
 	c.Time(&j.first)
+	c.Time(&j.worked)
 	c.U64(&j.Steps)
 	c.F64(&j.Last)
 	snapshot.List(c, &j.Recent, 16, func(c *snapshot.Codec, s *Step) {

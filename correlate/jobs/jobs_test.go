@@ -118,9 +118,12 @@ func TestJobsAreJudgedAlone(t *testing.T) {
 	}
 }
 
+// nobodyWorks is what is seen of a job whose GPUs rest.
+func nobodyWorks(*jobs.Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }
+
 // idle sees no work and has no witness.
 func idle() jobs.Senses {
-	return jobs.Senses{Working: func(*jobs.Job, telemetry.Time) bool { return false }}
+	return jobs.Senses{Working: nobodyWorks}
 }
 
 // A repeat of a step and one told out of order are ignored: the first word

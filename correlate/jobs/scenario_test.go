@@ -210,10 +210,15 @@ func (p *player) mood(mood string) {
 	}
 }
 
+// working is what the engine would see of the job's GPUs.
+func (p *player) working(_ *jobs.Job, g telemetry.Time) (telemetry.Time, bool) {
+	return g, p.busy
+}
+
 // close closes a grid, and does with a job that is well what the engine does.
 func (p *player) close(second int) {
 	p.report(second, p.book.Close(p.time(float64(second)), jobs.Senses{
-		Working: func(*jobs.Job, telemetry.Time) bool { return p.busy },
+		Working: p.working,
 		Witness: func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return p.witnessed },
 	}))
 	for _, j := range p.book.Jobs() {

@@ -6,8 +6,9 @@ import "github.com/quintet-dc/quintet/telemetry"
 // question. Both must be pure.
 type Senses struct {
 	// Working reports whether a job whose steps are overdue is seen to work all
-	// the same: then only its reports are missing.
-	Working func(j *Job, g telemetry.Time) bool
+	// the same: then only its reports are missing. until is the instant up to which
+	// it is known to have worked; zero where nothing is known of it.
+	Working func(j *Job, g telemetry.Time) (until telemetry.Time, ok bool)
 	// Idle reports whether nothing is launched on the job's GPUs, or was until a
 	// moment ago. May be nil.
 	Idle func(j *Job, g telemetry.Time) bool
