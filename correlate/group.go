@@ -350,17 +350,26 @@ func (e *Engine) publish(lead *incidentCase, g telemetry.Time) {
 }
 
 // speaksBefore reports whether of two members of an incident the first one is to
-// tell of it: who loses more, but for one that knows no root than its own job
-// beside one that is sure of another.
+// tell of it: who knows more of the cause, then who loses more.
 func (c *incidentCase) speaksBefore(o *incidentCase) bool {
-	beyond := func(c *incidentCase) bool {
-		r := &c.incident.Root
-		return r.Entity != c.job && r.Signature != explain.Unknown && r.Confidence >= sure
-	}
-	if itself := o.incident.Root.Entity == o.job; itself != (c.incident.Root.Entity == c.job) && (beyond(c) || beyond(o)) {
-		return itself
+	if mine, theirs := c.knows(), o.knows(); mine != theirs {
+		return mine > theirs
 	}
 	return c.impact.GPUSecondsLost > o.impact.GPUSecondsLost
+}
+
+// knows is 0 for a case that is sure of no root, 1 where it is of its own job, and 2
+// where of another one: whoever floods the links or fills the storage is slower for it,
+// and shows less of it than those who share them.
+func (c *incidentCase) knows() int {
+	r := &c.incident.Root
+	switch {
+	case r.Signature == explain.Unknown || r.Confidence < sure:
+		return 0
+	case r.Entity == c.job:
+		return 1
+	}
+	return 2
 }
 
 // together is the leader's incident with every member's job, told by the one that
