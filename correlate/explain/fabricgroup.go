@@ -86,7 +86,7 @@ func (f *fabricMeasures) sw(k int, marks []markings) (v Values, bad float64) {
 	}
 	v = Values{Dose: f.doseOf(g.Ends), BlameShare: f.blameOf(g.Ends), FabricDose: f.topDose}
 	f.circling(v, g)
-	f.drops(v, g)
+	f.dropping(v, g)
 	f.marks(v, k, marks)
 	silent, down := f.silence(g)
 	v[FellSilent], v[PeersDown] = silent, down
@@ -120,12 +120,12 @@ func (f *fabricMeasures) circling(v Values, g *fabric.Group) {
 // stop anybody: a microsecond a second.
 const leastStops = 1e-6
 
-// drops is what a switch drops and whether it stops those who send to it.
-func (f *fabricMeasures) drops(v Values, g *fabric.Group) {
+// dropping is what a switch drops and whether it stops those who send to it.
+func (f *fabricMeasures) dropping(v Values, g *fabric.Group) {
 	var all, stops, stopped float64
 	seen, paused := false, false
 	for _, i := range g.Ends {
-		if d, ok := f.beyond(i, fabric.Dropped); ok {
+		if d, ok := f.drops(i); ok {
 			all, seen = all+d, true
 		}
 		for _, lane := range f.m.Lanes(f.m.Ends[i].Entity) {

@@ -64,11 +64,25 @@ func (f *fabricMeasures) loss() loss {
 		}
 		l.damage, l.damageSeen = max(l.damage, l.damageOf[i]), l.damageSeen || l.damageSeenOf[i]
 		l.leak, l.leakSeen = max(l.leak, l.leakOf[i]), l.leakSeen || l.leakKnown[i]
-		if d, ok := f.beyond(i, fabric.Dropped); ok {
+		if d, ok := f.drops(i); ok {
 			l.drops, l.dropsSeen = l.drops+d, true
 		}
 	}
 	return l
+}
+
+// drops is what a port of a switch drops more than before, packets per second: on
+// the way out of a full queue, or on the way in where no buffer is left.
+func (f *fabricMeasures) drops(i int) (sum float64, ok bool) {
+	if f.m.Ends[i].IsNIC() {
+		return 0, false
+	}
+	for _, k := range []fabric.Count{fabric.Dropped, fabric.Refused} {
+		if d, seen := f.beyond(i, k); seen {
+			sum, ok = sum+d, true
+		}
+	}
+	return sum, ok
 }
 
 // again adds up what the nics of some nodes sent again and what came to them

@@ -8,13 +8,15 @@ type Count int
 
 // The counts: packets that came damaged; packets that came with any error;
 // codewords that could not be mended; packets dropped on the way out; packets
-// that came out of order; sequence errors that the far end reported, each a
-// packet sent again; congestion notices that were not acted on, and that were.
+// dropped on the way in, for want of a buffer; packets that came out of order;
+// sequence errors that the far end reported, each a packet sent again; congestion
+// notices that were not acted on, and that were.
 const (
 	Damaged Count = iota
 	Erred
 	Uncorrectable
 	Dropped
+	Refused
 	Disordered
 	Sequence
 	Ignored
