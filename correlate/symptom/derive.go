@@ -36,6 +36,8 @@ type derived struct {
 	slowest   []float64 // by entity: the least clock ratio under it; 1 where none
 	late      []int32   // ranks
 	lateIn    []int32
+	mayHit    maybe     // gpus that may be slowed, for all that their clocks show
+	mayIdle   maybe     // gpus that may launch nothing for more of the time
 	idle      []int32   // gpus that launch nothing for more of the time
 	idleIn    []int32   // by entity: idle gpus under it
 	aside     []int32   // by entity: gpus under it whose idling is left aside
@@ -84,6 +86,7 @@ func (f *Contrast) leaves(i int32) bool {
 func (f *Contrast) derive() {
 	n := len(f.survey.all)
 	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), lateIn: make([]int32, n),
+		mayHit: maybe{in: make([]int32, n)}, mayIdle: maybe{in: make([]int32, n)},
 		idleIn: make([]int32, n), most: make([]float64, n), gone: make([]int32, n), aside: make([]int32, n)}
 	for i := range n {
 		f.derived.slowest[i], f.derived.ratio[i] = 1, 1
@@ -125,7 +128,11 @@ func (f *Contrast) slowed() {
 	d.clocks = p.shows(f.survey, f.lost())
 	for _, fall := range falls {
 		i := fall.of
-		if !f.leaves(i) && !(f.leftHot && f.cool(i)) || !p.evident(f.survey, fall) {
+		if !f.leaves(i) && !(f.leftHot && f.cool(i)) {
+			continue
+		}
+		if !p.evident(f.survey, fall) {
+			d.mayHit.add(f.survey, p, fall, f.lost())
 			continue
 		}
 		d.afflicted = append(d.afflicted, i)
@@ -191,6 +198,7 @@ func (f *Contrast) idled() {
 			continue
 		}
 		if !p.evident(f.survey, fall) {
+			d.mayIdle.add(f.survey, p, fall, f.lost())
 			continue
 		}
 		d.idle = append(d.idle, i)
@@ -311,8 +319,32 @@ func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 		explain.IdleCovers, explain.IdleFills, explain.IdleDose} {
 		if x, ok := f.standing(i, m); ok {
 			v[m] = x
+			if err := f.standingError(i, m); err > 0 {
+				v[m.Err()] = err
+			}
 		}
 	}
+}
+
+// standingError is by how much a measure of what stands under an entity may be off,
+// for all the GPUs of which too little was read to say; 0 where none is, or the
+// measure is no share of GPUs.
+func (f *Contrast) standingError(i int32, m explain.Measure) float64 {
+	d := &f.derived
+	if i < 0 {
+		return 0
+	}
+	switch m {
+	case explain.Covers:
+		return d.mayHit.covers(d.hit[i], len(d.afflicted), i)
+	case explain.Fills:
+		return part(d.mayHit.in[i], int(f.survey.gpusIn[i]))
+	case explain.IdleCovers:
+		return d.mayIdle.covers(d.idleIn[i], len(d.idle), i)
+	case explain.IdleFills:
+		return part(d.mayIdle.in[i], int(f.survey.gpusIn[i]-d.aside[i]))
+	}
+	return 0
 }
 
 func part(n int32, of int) float64 {

@@ -117,3 +117,32 @@ func (p *pool) shows(s *Survey, by float64) []bool {
 	}
 	return out
 }
+
+// maybe counts GPUs of which too little was read to say whether they changed.
+type maybe struct {
+	all int
+	in  []int32 // by entity: those under it
+}
+
+// add counts a GPU whose change is not evident, if it may be as large as by all the
+// same.
+func (m *maybe) add(s *Survey, p pool, c change, by float64) {
+	if c.by+float64(chance*c.err) < max(p.least, by) {
+		return
+	}
+	m.all++
+	m.in[c.of]++
+	for _, a := range s.above[c.of] {
+		m.in[a]++
+	}
+}
+
+// covers is by how much the part n of all changed GPUs that stands under an entity
+// may be off, if those that may have changed did.
+func (m *maybe) covers(n int32, all int, i int32) float64 {
+	if all == 0 {
+		return 0
+	}
+	x := part(n, all)
+	return max(part(n+m.in[i], all+int(m.in[i]))-x, x-part(n, all+m.all-int(m.in[i])))
+}
