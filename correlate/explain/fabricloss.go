@@ -68,6 +68,10 @@ func (f *fabricMeasures) loss() loss {
 			l.drops, l.dropsSeen = l.drops+d, true
 		}
 	}
+	if !l.resentSeen && l.damageSeen {
+		// Where no nic counts what it sends again: every packet that came damaged is.
+		l.resent, l.most, l.resentSeen = l.damage, l.damage, true
+	}
 	return l
 }
 
