@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"math"
 	"slices"
@@ -358,5 +359,16 @@ func TestSeenAcceptsTheNodeOfAFanWithoutSensor(t *testing.T) {
 	with := Build{sensed: map[telemetry.Entity]bool{fan: true}}
 	if f := with.seen(score.Fault{Entity: fan}); len(f.Accept) > 0 {
 		t.Errorf("a fan with a sensor accepts %v", f.Accept)
+	}
+}
+
+// TestACaseThatDegradesNobodyIsNone: its truth could not be judged, and a set that
+// holds it not be scored.
+func TestACaseThatDegradesNobodyIsNone(t *testing.T) {
+	c := Case{Class: "qos-misconfig", GPUs: 64, Seed: 1017, World: worlds.NeighbourFamily}
+	err := WriteTrace(context.Background(), c, Recorded{Trace: io.Discard, Truth: io.Discard, Writer: "quintet lab"})
+	var none *NoCaseError
+	if !errors.As(err, &none) {
+		t.Errorf("%s: %v; want that it is no case", c.Name(), err)
 	}
 }

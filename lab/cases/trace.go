@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 	"github.com/quintet-dc/quintet/lab/sim/measure"
+	"github.com/quintet-dc/quintet/lab/sim/worlds"
 	"github.com/quintet-dc/quintet/replay/score"
 	"github.com/quintet-dc/quintet/replay/trace"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -72,8 +74,16 @@ func WriteTrace(ctx context.Context, c Case, o Recorded) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return writeTruth(o.Truth, b.truth(h))
+	truth := b.truth(h)
+	if i := slices.IndexFunc(truth.Faults, harmless); i >= 0 && c.World != worlds.Standard {
+		return b.none("%s degrades no job", truth.Faults[i].Signature)
+	}
+	return writeTruth(o.Truth, truth)
 }
+
+// harmless reports whether a fault that should be an incident degrades nobody: of a
+// site drawn at random such a case cannot be judged.
+func harmless(f score.Fault) bool { return f.Expect == score.ExpectIncident && len(f.Jobs) == 0 }
 
 func writeTruth(w io.Writer, t score.Truth) error {
 	e := json.NewEncoder(w)
