@@ -44,7 +44,8 @@ type Config struct {
 	// the files of the topology are added.
 	Collectors []collectors.Spec
 	Page       fs.FS
-	Demo       string // says what is played, where it is not a real site
+	Runbooks   []fs.FS // folders of signatures, later before earlier
+	Demo       string  // says what is played, where it is not a real site
 	// Play, if any, states records and ticks in the place of collectors and the
 	// ticker. It ends when what it plays does.
 	Play func(ctx context.Context, log *bus.Bus) error
@@ -218,7 +219,7 @@ func (s *service) startWeb() error {
 	}
 	c := s.access(s.c.Listener)
 	c.Site, c.Teams, c.Demo, c.Bus, c.Incidents, c.Firing = s.c.File.Site.Site, s.c.File.Notify.Teams, s.c.Demo, s.bus, s.bus.Incidents(), s.bus.Alerts()
-	c.Curves, c.Page, c.Listening, c.Reload, c.Ready, c.Pins = curves, s.c.Page, s.c.Listening, s.c.Reload, s.ready, s.pins()
+	c.Curves, c.Page, c.Runbooks, c.Listening, c.Reload, c.Ready, c.Pins = curves, s.c.Page, s.c.Runbooks, s.c.Listening, s.c.Reload, s.ready, s.pins()
 	c.Metrics, c.Logger = s.metrics, s.part("web")
 	c.Replay, c.Assist, c.Trail = s.c.Deck, s.assist, s.bus.Trail()
 	c.History = s.historyHandler()

@@ -48,7 +48,11 @@ func (c *checkConfig) Run(sh *cli.Shell) error {
 // configuration.
 func refusals(file *config.File) []error {
 	out := pipeline.Check(file, pipeline.AllRoles(), nil)
-	if _, err := signatures(file.Signatures); err != nil {
+	roots, err := signatureRoots(file.Signatures)
+	if err == nil {
+		_, err = signatures(roots)
+	}
+	if err != nil {
 		out = append(out, err)
 	}
 	if _, err := collect.ProcessName(file); err != nil && !slices.ContainsFunc(out, func(e error) bool { return errors.Is(e, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist) }) {

@@ -155,7 +155,11 @@ func (c *serveCommand) Validate() error {
 
 // newService is what every live command runs, but for what it collects.
 func newService(sh *cli.Shell, file *config.File, level string) (pipeline.Config, error) {
-	set, err := signatures(file.Signatures)
+	roots, err := signatureRoots(file.Signatures)
+	if err != nil {
+		return pipeline.Config{}, err
+	}
+	set, err := signatures(roots)
 	if err != nil {
 		return pipeline.Config{}, err
 	}
@@ -167,7 +171,7 @@ func newService(sh *cli.Shell, file *config.File, level string) (pipeline.Config
 	if err != nil {
 		return pipeline.Config{}, err
 	}
-	return pipeline.Config{File: file, Roles: pipeline.AllRoles(), Process: process, Version: correlate.Version, Page: page(),
+	return pipeline.Config{File: file, Roles: pipeline.AllRoles(), Process: process, Version: correlate.Version, Page: page(), Runbooks: roots,
 		Engine:    engineOf(set, 1),
 		Rerun:     rerun(set),
 		Listening: func(a net.Addr) { fmt.Fprintf(sh.Out, "quintet: the page is at %s\n", address(file, a)) },
@@ -199,19 +203,21 @@ func page() fs.FS {
 	return web.Files()
 }
 
-// signatures returns our own and those of extra folders.
-func signatures(folders []string) (rules.Set, error) {
-	if len(folders) == 0 {
-		return rules.Standard()
-	}
+// signatureRoots are the folders of our own signatures and of those of the site.
+func signatureRoots(folders []string) ([]fs.FS, error) {
 	roots := []fs.FS{rules.Files()}
 	for _, f := range folders {
 		root, err := rules.Dir(f)
 		if err != nil {
-			return rules.Set{}, err
+			return nil, err
 		}
 		roots = append(roots, root)
 	}
+	return roots, nil
+}
+
+// signatures returns those of some folders.
+func signatures(roots []fs.FS) (rules.Set, error) {
 	sigs, err := rules.Load(roots...)
 	if err != nil {
 		return rules.Set{}, err

@@ -89,6 +89,9 @@ type Config struct {
 	// History answers below /prometheus/; nil where no history is kept.
 	History http.Handler
 	Page    fs.FS
+	// Runbooks are folders of signatures, later ones before earlier, in which
+	// NAME/runbook.md is what to do about one.
+	Runbooks []fs.FS
 	// Assist, if any, makes of the API what answers assistants at /mcp.
 	Assist func(api http.Handler) http.Handler
 	// Replay, if any, says how far a recording is played, and steers it.

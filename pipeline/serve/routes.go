@@ -127,6 +127,8 @@ func (s *server) siteRoutes() []route {
 			gets: serves("Server-sent events: incidents, alerts, notes and state as they change.", "text/event-stream", param("after", "go on after this event"))},
 		{path: api + "capture", get: s.capture, long: true,
 			gets: serves("A trace of the log.", "application/octet-stream", param("last", "this long, such as 15m"), param("incident", "around this incident"))},
+		{path: api + "runbooks/{signature}", get: s.runbook,
+			gets: serves("What to do about a signature: Markdown.", "text/plain")},
 		{path: documentPath, get: s.document, gets: serves("This document.", "application/json")},
 	}
 }

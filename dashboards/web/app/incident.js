@@ -174,7 +174,7 @@ export class IncidentView {
       show(el.parentElement, from.length > 0);
       if (changed(el, name, [from, day(now)])) replace(el, make(from));
     };
-    fill("todo", incident.actions ?? [], (all) => h("ol", { class: "actions" }, all.map((a) => action(a, incident))));
+    fill("todo", incident.actions ?? [], (all) => [h("ol", { class: "actions" }, all.map((a) => action(a, incident))), runbook(incident.root)]);
     fill("unseen-facts", incident.blind_spots ?? [], (all) => h("ul", {}, all.map(blind)));
     fill("innocent", incident.ruled_out ?? [], (all) => h("ul", {}, all.map((r) => h("li", {}, domainTag(r.domain), h("p", {}, r.why)))));
     fill("alternatives", incident.alternatives ?? [], (all) => [h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityLink(a.entity)))), apart(incident)]);
@@ -300,6 +300,11 @@ function assignedTo(note, now) {
 
 function action(a, incident) {
   return h("li", {}, h("p", {}, h("b", { class: "kind" }, a.kind), " ", entityLink(a.target), copyButton(`what to do: ${a.kind} ${called(a.target)}`, () => `${a.kind} ${a.target}: ${a.text}`)), h("p", {}, a.text), commandList(a, incident));
+}
+
+// runbook leads to what a signature's runbook says, where a root is named.
+function runbook(root) {
+  return root && root.signature !== "unknown" && h("p", {}, h("a", { class: "runbook", href: `/api/v1/runbooks/${encodeURIComponent(root.signature)}` }, `Runbook: ${root.signature}`));
 }
 
 function blind(b) {

@@ -54,6 +54,7 @@ async function causeCostEvidence({ page, check, shot }) {
   await page.locator(".plots .curve").nth(1).waitFor();
   check(await page.locator(".plots > .curve").count() >= 2, "the evidence as curves");
   check(await page.locator(".actions li").count() >= 1, "what to do");
+  check(/^\/api\/v1\/runbooks\/[a-z-]+$/.test(await page.locator("a.runbook").getAttribute("href")), "its runbook is at hand");
   await shot("story-incident");
   return new URL(page.url()).pathname.split("/").pop();
 }
