@@ -12,8 +12,8 @@ for out in one two; do
 done
 cat "$work/one/SHA256SUMS"
 cmp "$work/one/SHA256SUMS" "$work/two/SHA256SUMS"
-for tool in lintian rpmlint; do
+for tool in lintian rpmlint rpm; do
 	command -v $tool > /dev/null || echo "release: $tool is not installed: packages are not checked by it" >&2
 done
 if command -v lintian > /dev/null; then lintian --allow-root --fail-on error "$work"/one/*.deb; fi
-if command -v rpmlint > /dev/null; then rpmlint -c deploy/release/rpmlint.toml "$work"/one/*.rpm; fi
+if command -v rpmlint > /dev/null && command -v rpm > /dev/null; then rpmlint -c deploy/release/rpmlint.toml "$work"/one/*.rpm; fi
