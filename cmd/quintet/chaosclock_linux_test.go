@@ -41,7 +41,7 @@ func newClock(pid int) (*clock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clock of process %d: %w", pid, err)
 	}
-	for range 20 {
+	for range 1000 {
 		var at int64
 		if at, err = replaceClock(pid, from, to); err == nil {
 			return &clock{pid, at}, nil
@@ -49,6 +49,7 @@ func newClock(pid int) (*clock, error) {
 		if !errors.Is(err, errReadsClock) {
 			break
 		}
+		<-time.After(5 * time.Millisecond) // a thread that was stopped there must run to leave
 	}
 	return nil, fmt.Errorf("clock of process %d: %w", pid, err)
 }
