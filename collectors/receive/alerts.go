@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/weigh"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -76,6 +77,9 @@ func (r *Receiver) PushedAlerts(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
+// alertBytes is what an alert takes that says nothing, in a list that grew by copying.
+const alertBytes = 512
+
 func (r *Receiver) takeAlerts(w http.ResponseWriter, req *http.Request, read func([]byte) (accepted, error)) {
 	if !r.runs() {
 		answerFault(w, closed())
@@ -83,7 +87,12 @@ func (r *Receiver) takeAlerts(w http.ResponseWriter, req *http.Request, read fun
 	}
 	began := r.cfg.Now()
 	var a accepted
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, r.cfg.MaxBody))
+	in := r.body(w, req)
+	defer in.release()
+	body, err := io.ReadAll(in)
+	if err == nil {
+		err = weighed(weigh.JSONOf(body, alertBytes))
+	}
 	if err == nil {
 		a, err = read(body)
 	}

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync/atomic"
+	"net/netip"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
@@ -16,17 +17,21 @@ import (
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/gzip" // senders pack with it
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
 // Bounds of OTLP over gRPC. A request's memory is taken while it comes, so that
 // not only those that are read are counted, but all that are under way.
 const (
-	grpcRequests    = 16 // at once; times MaxBody is the most memory that they take
-	grpcStreams     = 8  // of a connection
+	grpcRequests    = 16               // at once; times MaxBody is the most memory that they take
+	grpcOfAddress   = 8                // of those from one address, so that it cannot keep the others out
+	grpcPatience    = 30 * time.Second // for one request, however slowly it comes
+	grpcStreams     = 8                // of a connection
 	grpcHeader      = 16 << 10
 	grpcIdle        = 5 * time.Minute
 	grpcKeepalive   = time.Minute
@@ -39,8 +44,12 @@ const (
 type GRPC struct {
 	receiver *Receiver
 	cfg      Listener
-	under    atomic.Int64 // requests under way
 	bound    chan net.Addr
+	patience time.Duration // for one request
+
+	mu    sync.Mutex
+	under int                // requests under way
+	by    map[netip.Addr]int // likewise, by address
 }
 
 // GRPC returns the part that takes OTLP over gRPC; nil where none is configured.
@@ -48,7 +57,7 @@ func (r *Receiver) GRPC() *GRPC {
 	if r.cfg.OTLP.Listen == "" {
 		return nil
 	}
-	return &GRPC{receiver: r, cfg: r.cfg.OTLP, bound: make(chan net.Addr, 1)}
+	return &GRPC{receiver: r, cfg: r.cfg.OTLP, bound: make(chan net.Addr, 1), patience: grpcPatience, by: map[netip.Addr]int{}}
 }
 
 // Target is where it listens.
@@ -59,7 +68,7 @@ func (g *GRPC) Run(ctx context.Context, sink collectors.Sink) error {
 	if err := g.cfg.validate(); err != nil {
 		return fmt.Errorf("receive: otlp_grpc: %w", err)
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", g.cfg.Listen)
+	l, err := dial.Listen(ctx, g.cfg.Listen, func() { g.receiver.refused(collectors.OverLimit) })
 	if err != nil {
 		return fmt.Errorf("receive: otlp_grpc: %w", err)
 	}
@@ -119,13 +128,48 @@ func (g *GRPC) admit(ctx context.Context, info *tap.Info) (context.Context, erro
 	case err != nil:
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
-	if g.under.Add(1) > grpcRequests {
-		g.under.Add(-1)
+	from := addressOf(ctx)
+	if !g.enter(from) {
 		g.receiver.refused(collectors.OverLimit)
 		return nil, status.Error(codes.Unavailable, errBusy.Error())
 	}
-	context.AfterFunc(ctx, func() { g.under.Add(-1) }) // it is done when the request is
+	ctx, cancel := context.WithTimeout(ctx, g.patience)
+	context.AfterFunc(ctx, func() { // it is done when the request is
+		cancel()
+		g.leave(from)
+	})
 	return ctx, nil
+}
+
+// addressOf is where a request comes from.
+func addressOf(ctx context.Context) netip.Addr {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return netip.Addr{}
+	}
+	from, _ := netip.ParseAddrPort(p.Addr.String())
+	return from.Addr().Unmap()
+}
+
+// enter takes a place among the requests under way, of which one address has a part.
+func (g *GRPC) enter(from netip.Addr) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.under >= grpcRequests || g.by[from] >= grpcOfAddress {
+		return false
+	}
+	g.under++
+	g.by[from]++
+	return true
+}
+
+func (g *GRPC) leave(from netip.Addr) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.under--
+	if g.by[from]--; g.by[from] == 0 {
+		delete(g.by, from)
+	}
 }
 
 // exports is the service of OTLP (the OpenTelemetry protocol specification).

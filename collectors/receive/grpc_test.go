@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -26,6 +27,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
@@ -33,9 +35,16 @@ import (
 // listening starts a receiver that takes OTLP over gRPC, and returns its address.
 func listening(t *testing.T, c Config) (p *post, address string) {
 	t.Helper()
+	return listeningFor(t, c, grpcPatience)
+}
+
+// listeningFor is listening where a request has so much time.
+func listeningFor(t *testing.T, c Config, patience time.Duration) (p *post, address string) {
+	t.Helper()
 	c.OTLP.Listen = "127.0.0.1:0"
 	p = open(t, c)
 	g := p.GRPC()
+	g.patience = patience
 	p.part = g
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -58,11 +67,12 @@ func listening(t *testing.T, c Config) (p *post, address string) {
 
 // underWay waits until so many requests are: one that asks meanwhile would take
 // the place of one that is still to come.
-func underWay(t *testing.T, g *GRPC, n int64) {
+func underWay(t *testing.T, g *GRPC, n int) {
 	t.Helper()
-	for limit := time.Now().Add(time.Minute); g.under.Load() != n; runtime.Gosched() {
+	count := func() int { g.mu.Lock(); defer g.mu.Unlock(); return g.under }
+	for limit := time.Now().Add(time.Minute); count() != n; runtime.Gosched() {
 		if time.Now().After(limit) {
-			t.Fatalf("%d requests under way, want %d", g.under.Load(), n)
+			t.Fatalf("%d requests under way, want %d", count(), n)
 		}
 	}
 }
@@ -75,6 +85,48 @@ func client(t *testing.T, address string, creds credentials.TransportCredentials
 	}
 	t.Cleanup(func() { conn.Close() })
 	return pmetricotlp.NewGRPCClient(conn)
+}
+
+// comingFrom makes a client connect from an address of loopback.
+func comingFrom(ip string) grpc.DialOption {
+	return grpc.WithContextDialer(func(ctx context.Context, to string) (net.Conn, error) {
+		return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}).DialContext(ctx, "tcp", to)
+	})
+}
+
+// TestSlowExportsKeepNobodyOut: requests of which no more than the head comes take the
+// places of their own address only, and lose them when their time is over.
+func TestSlowExportsKeepNobodyOut(t *testing.T) {
+	p, address := listeningFor(t, Config{}, 10*time.Second)
+	var held []grpc.ClientStream
+	for range 4 { // connections, each with as many requests as it may have
+		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), comingFrom("127.0.0.2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for range grpcStreams {
+			s, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export")
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, s)
+		}
+	}
+	underWay(t, p.part, grpcOfAddress)
+	if _, err := client(t, address, insecure.NewCredentials()).Export(t.Context(), points(noon)); err != nil {
+		t.Error("another address is kept out:", err)
+	}
+	ended := 0
+	for _, s := range held { // those beyond the part at once, the others when the patience ends
+		if err := s.RecvMsg(new(emptypb.Empty)); status.Code(err) == codes.DeadlineExceeded {
+			ended++
+		}
+	}
+	if ended != grpcOfAddress {
+		t.Errorf("%d requests were ended for their slowness, want %d", ended, grpcOfAddress)
+	}
+	underWay(t, p.part, 0)
 }
 
 // TestOTLPOverGRPC: the same points become the same series as over HTTP, with
@@ -143,8 +195,8 @@ func TestTooManyExports(t *testing.T) {
 	var held []grpc.ClientStream
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	for len(held) < grpcRequests {
-		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	for len(held) < grpcRequests { // from two addresses: one has a part of the room
+		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), comingFrom(fmt.Sprint("127.0.0.", 2+len(held)/grpcOfAddress)))
 		if err != nil {
 			t.Fatal(err)
 		}

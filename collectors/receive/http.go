@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
 // Bounds of pushing over HTTP to a listener of its own.
@@ -63,7 +64,7 @@ func (h *HTTP) Run(ctx context.Context, sink collectors.Sink) error {
 	if err := h.cfg.validate(); err != nil {
 		return fmt.Errorf("receive: http: %w", err)
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", h.cfg.Listen)
+	l, err := dial.Listen(ctx, h.cfg.Listen, func() { h.receiver.refused(collectors.OverLimit) })
 	if err != nil {
 		return fmt.Errorf("receive: http: %w", err)
 	}

@@ -78,7 +78,9 @@ type Receiver struct {
 	cfg         Config
 	book        book
 	write, otlp *push
-	room        chan struct{} // of requests with series that are read at once
+	room        chan struct{} // of requests with series that are unpacked at once
+	bodies      admission
+	patience    time.Duration // of a request that was read whole, until it may be unpacked
 
 	running sync.RWMutex // held for reading by a request that emits
 	sink    collectors.Sink
@@ -90,7 +92,7 @@ func (r *Receiver) Target() string { return "http" }
 // New returns a receiver that knows no job.
 func New(c Config) *Receiver {
 	c = c.withDefaults()
-	return &Receiver{cfg: c, book: newBook(c), write: newPush(c, "write"), otlp: newPush(c, "otlp"), room: make(chan struct{}, atOnce)}
+	return &Receiver{cfg: c, book: newBook(c), write: newPush(c, "write"), otlp: newPush(c, "otlp"), room: make(chan struct{}, atOnce), patience: unpackPatience}
 }
 
 // Run lets the handlers emit into sink until ctx is done and the last of them
@@ -179,7 +181,9 @@ func (r *Receiver) accept(w http.ResponseWriter, req *http.Request, read func(*d
 	if e := req.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, &fault{status: http.StatusUnsupportedMediaType, err: errors.New("Content-Encoding " + e + ": send it as it is")}
 	}
-	d := newDocument(http.MaxBytesReader(w, req.Body, r.cfg.MaxBody), r.cfg.MaxItems)
+	in := r.body(w, req)
+	defer in.release()
+	d := newDocument(in, r.cfg.MaxItems)
 	a, err := read(d)
 	if err == nil {
 		err = d.end()

@@ -3,6 +3,7 @@ package receive
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ const (
 	maxPast = 2 * time.Hour
 	// atOnce is how many requests with series are unpacked at the same time.
 	atOnce = 4
+	// unpackPatience is how long one waits that was read whole.
+	unpackPatience = 5 * time.Second
 	// unpacked is how many times its packed length a request may have.
 	unpacked = 4
 )
@@ -60,6 +63,19 @@ type written struct {
 	dropped map[collectors.Reason]int
 }
 
+// enter waits until a request may be unpacked, for a while.
+func (r *Receiver) enter(ctx context.Context) (leave func(), err error) {
+	late := time.NewTimer(r.patience)
+	defer late.Stop()
+	select {
+	case r.room <- struct{}{}:
+		return func() { <-r.room }, nil
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return nil, &fault{status: http.StatusTooManyRequests, err: errBusy}
+}
+
 var errBusy = errors.New("as many requests as are taken at once are being read: try again")
 
 // takeSeries reads a request with read, emits it and says what came of it; false
@@ -71,16 +87,15 @@ func (r *Receiver) takeSeries(w http.ResponseWriter, req *http.Request, p *push,
 	}
 	began := r.cfg.Now()
 	var b batch
-	var err error
-	select {
-	case r.room <- struct{}{}:
-		defer func() { <-r.room }()
-		var body []byte
-		if body, err = io.ReadAll(http.MaxBytesReader(w, req.Body, r.cfg.MaxBody)); err == nil {
+	in := r.body(w, req)
+	defer in.release()
+	body, err := io.ReadAll(in) // before it has a place among those that are unpacked: it may come slowly
+	if err == nil {
+		var leave func()
+		if leave, err = r.enter(req.Context()); err == nil {
+			defer leave()
 			b, err = read(body, req.Header)
 		}
-	default:
-		err = &fault{status: http.StatusTooManyRequests, err: errBusy}
 	}
 	got, err := r.emitSeries(began, p, b, err)
 	if err != nil {

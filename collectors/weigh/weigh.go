@@ -147,7 +147,11 @@ func wireSize(b []byte, kind int) (size, head int, err error) {
 
 // JSON returns why a document must not be decoded: ErrHeavy or ErrDeep. It does not
 // say that it is JSON.
-func JSON(b []byte) error {
+func JSON(b []byte) error { return JSONOf(b, objectBytes) }
+
+// JSONOf is JSON where an object, or a null in its place, is decoded into a struct of
+// so many bytes.
+func JSONOf(b []byte, object int) error {
 	w, depth, text := scale{left: limit(len(b))}, 0, false
 	for i := 0; i < len(b); i++ {
 		var err error
@@ -163,7 +167,9 @@ func JSON(b []byte) error {
 			if depth++; depth > MaxDepth {
 				return ErrDeep
 			}
-			err = w.add(objectBytes)
+			err = w.add(max(objectBytes, object))
+		case c == 'n': // of null; the other words have none
+			err = w.add(object)
 		case c == '}', c == ']':
 			depth--
 		case c == ',':
