@@ -13,6 +13,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/access"
 	"github.com/quintet-dc/quintet/pipeline/exposition"
 	"github.com/quintet-dc/quintet/pipeline/notify/graph"
@@ -159,6 +160,7 @@ func (s *server) listen() (net.Listener, error) {
 }
 
 func (s *server) serve(ctx context.Context, l net.Listener) error {
+	l = dial.Limit{Total: dial.Connections, Address: dial.ConnectionsAddress, Refused: s.count.refused("connection").Inc}.Listener(l)
 	h := &http.Server{
 		Handler:           s.handler(onLoopback(l.Addr().String())),
 		ReadHeaderTimeout: headerPatience,
