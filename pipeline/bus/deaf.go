@@ -10,7 +10,7 @@ import (
 const (
 	// lookAtConnection is how often a connection is looked at, and how long one on
 	// which nothing arrives is left alone.
-	lookAtConnection = 2 * time.Second
+	lookAtConnection = time.Second
 	// answerWithin is how long the server then has to answer a ping.
 	answerWithin = 3 * time.Second
 )

@@ -21,7 +21,9 @@ import (
 const (
 	windowMessages = 512
 	windowBytes    = 4 << 20
-	ackPatience    = 4 * time.Second
+	maxPatience    = 4 * time.Second         // with the acknowledgement of what is under way
+	minPatience    = 1500 * time.Millisecond // with that of a few messages; see patienceWith
+	slowestBytes   = 256 << 10               // a second, for which nothing is sent again needlessly
 	sendAttempts   = 3
 )
 
@@ -236,26 +238,37 @@ func (p *publisher) send(ctx context.Context, ms []Message) (stored int, err err
 func (p *publisher) drive(ctx context.Context, id uint64, bt *batch) error {
 	gone := p.bus.gone()
 	reply := p.prefix + "." + strconv.FormatUint(id, 36) + "."
-	patience := time.NewTimer(ackPatience)
+	patience := time.NewTimer(maxPatience)
 	defer patience.Stop()
 	for {
 		more, err := p.fill(bt, reply)
 		if err != nil || !more {
 			return err
 		}
+		most := p.patienceWith(bt)
+		patience.Reset(most)
 		select {
 		case <-bt.moved:
-			patience.Reset(ackPatience)
 		case <-gone:
 			return nats.ErrDisconnected
 		case <-patience.C:
-			return fmt.Errorf("no acknowledgement within %v: %w", ackPatience, nats.ErrTimeout)
+			return fmt.Errorf("no acknowledgement within %v: %w", most, nats.ErrTimeout)
 		case <-p.bus.closing.Done():
 			return ErrClosed
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// patienceWith is how long the next acknowledgement is waited for. What is sent to a
+// cluster while the log has no leader is lost without a word, so that what is small is
+// sent again soon: else the log is written again only when the patience has ended that
+// began just before the new leader was elected.
+func (p *publisher) patienceWith(bt *batch) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return min(maxPatience, minPatience+time.Duration(bt.bytes)*time.Second/slowestBytes)
 }
 
 // fill publishes while the window has room and nothing failed. It reports
