@@ -3,21 +3,14 @@ package collect
 import (
 	"errors"
 	"fmt"
-
-	"go.yaml.in/yaml/v3"
+	"slices"
+	"strings"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/entry"
-	"github.com/quintet-dc/quintet/collectors/fabric"
-	"github.com/quintet-dc/quintet/collectors/gnmi"
-	"github.com/quintet-dc/quintet/collectors/jobs"
-	"github.com/quintet-dc/quintet/collectors/logs"
-	"github.com/quintet-dc/quintet/collectors/nvml"
-	"github.com/quintet-dc/quintet/collectors/receive"
-	"github.com/quintet-dc/quintet/collectors/redfish"
-	"github.com/quintet-dc/quintet/collectors/scrape"
-	"github.com/quintet-dc/quintet/collectors/sysfs"
+	"github.com/quintet-dc/quintet/collectors/kind"
+	"github.com/quintet-dc/quintet/collectors/standard"
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
 
@@ -45,9 +38,9 @@ func Specs(file *config.File) (specs []collectors.Spec, problems []config.Proble
 		if n := count[c.Kind]; n > 1 {
 			name = fmt.Sprintf("%s-%d", c.Kind, n)
 		}
-		spec, err := collectorSpec(c.Kind, name, c.Node, guard)
-		if err == nil && c.Kind == "receive" && count[c.Kind] > 1 {
-			err = errors.New("a process receives in one way: there are two entries")
+		spec, err := open(c, name, guard)
+		if k, _ := KindOf(c.Kind); err == nil && k.Single && count[c.Kind] > 1 {
+			err = errors.New("duplicate: a process can have one entry of this kind")
 		}
 		if err != nil {
 			problems = append(problems, problemsOf(file.Path, c, err)...)
@@ -58,48 +51,35 @@ func Specs(file *config.File) (specs []collectors.Spec, problems []config.Proble
 	return specs, problems
 }
 
-// collectorSpec is the one place that knows every kind of collector.
-func collectorSpec(kind, name string, n *yaml.Node, g dial.Guard) (collectors.Spec, error) {
-	switch kind {
-	case "sysfs":
-		return specOf(name, n, sysfs.DecodeConfig, sysfs.New)
-	case "nvml":
-		return specOf(name, n, nvml.DecodeConfig, nvml.New)
-	case "fabric":
-		return specOf(name, n, fabric.DecodeConfig, fabric.New)
-	case "gnmi":
-		return specOf(name, n, gnmi.DecodeConfig, func(c gnmi.Config) (*gnmi.Collector, error) { return gnmi.New(c, g) })
-	case "jobs":
-		return specOf(name, n, jobs.DecodeConfig, func(c jobs.Config) (*jobs.Collector, error) { return jobs.New(c, g) })
-	case "logs":
-		return specOf(name, n, logs.DecodeConfig, func(c logs.Config) (*logs.Collector, error) { return logs.New(c, g) })
-	case "receive":
-		return specOf(name, n, receive.DecodeConfig, func(c receive.Config) (*receive.Receiver, error) { return receive.New(c), c.Within(g) })
-	case "redfish":
-		return specOf(name, n, redfish.DecodeConfig, func(c redfish.Config) (*redfish.Collector, error) { return redfish.New(c, g) })
-	case "scrape":
-		return specOf(name, n, scrape.DecodeConfig, func(c scrape.Config) (*scrape.Collector, error) { return scrape.New(c, g) })
+// open decodes an entry by the collector of its kind, and makes it.
+func open(c config.Collector, name string, g dial.Guard) (collectors.Spec, error) {
+	k, ok := KindOf(c.Kind)
+	if !ok {
+		return collectors.Spec{}, fmt.Errorf("unknown kind of collector: want one of %s", strings.Join(names(), ", "))
 	}
-	return collectors.Spec{}, fmt.Errorf("unknown kind of collector: want fabric, gnmi, jobs, logs, nvml, receive, redfish, scrape or sysfs")
-}
-
-// targeted is a collector that names what it reads.
-type targeted interface {
-	collectors.Collector
-	Target() string
-}
-
-// specOf decodes an entry by its owner and makes the collector that it means.
-func specOf[C any, T targeted](name string, n *yaml.Node, decode func(*yaml.Node) (C, error), make func(C) (T, error)) (collectors.Spec, error) {
-	c, err := decode(n)
-	if err != nil {
-		return collectors.Spec{}, err
-	}
-	made, err := make(c)
+	made, err := k.Open(c.Node, g)
 	if err != nil {
 		return collectors.Spec{}, err
 	}
 	return collectors.Spec{Name: name, Target: made.Target(), Collector: made}, nil
+}
+
+// KindOf returns the kind of collector of a name.
+func KindOf(name string) (kind.Kind, bool) {
+	all := standard.Kinds()
+	i := slices.IndexFunc(all, func(k kind.Kind) bool { return k.Name == name })
+	if i < 0 {
+		return kind.Kind{}, false
+	}
+	return all[i], true
+}
+
+// names lists the kinds of collectors.
+func names() (out []string) {
+	for _, k := range standard.Kinds() {
+		out = append(out, k.Name)
+	}
+	return out
 }
 
 // problemsOf gives each fault that an owner found its place in the file.

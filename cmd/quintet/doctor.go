@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/cmd/collect"
 )
 
 // doctorCommand prints the state of a running site, which sources have no data
@@ -119,21 +120,10 @@ func silent(s sourceState, tick *time.Time, say func(string, ...any)) {
 	}
 }
 
-// whySilent is what to look at first, by collector.
+// whySilent is what to check first, by collector.
 func whySilent(collector string) string {
-	switch collector {
-	case "gnmi":
-		return "is the switch up, its gNMI server enabled, the certificate valid? (quintet_collectors_* in /metrics count its errors by reason)"
-	case "redfish":
-		return "does the BMC answer, and is its account still valid?"
-	case "scrape":
-		return "does the exporter answer at its address? curl it from where quintet runs"
-	case "receive":
-		return "the sender has stopped: has the job ended without job_ended?"
-	case "sysfs", "nvml", "logs":
-		return "does quintet collect still run on the host, and can it reach the bus?"
-	case "jobs":
-		return "does the scheduler answer, and is the token still valid?"
+	if k, ok := collect.KindOf(collector); ok {
+		return k.Advice
 	}
-	return "is the collector at work? (quintet_collectors_* in /metrics count its errors by reason)"
+	return "is the collector running? (quintet_collectors_* in /metrics count its errors by reason)"
 }

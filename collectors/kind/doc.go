@@ -1,0 +1,58 @@
+// Package kind describes kinds of collectors. A kind is a value that says all that
+// the rest of the program knows of a collector: its key in the configuration, how an
+// entry is decoded and opened, and what to check when its data stops.
+//
+// It owns the description and nothing else. It never imports a collector: each
+// collector's folder has a function Kind, and collectors/standard lists them.
+package kind
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
+)
+
+// Kind describes one kind of collector.
+type Kind struct {
+	// Name is the key below "collectors" in the configuration.
+	Name string
+	// Doc says in one sentence what is read.
+	Doc string
+	// Advice says what to check first when a source of this kind has no data.
+	Advice string
+	// Single is true where a process can have one entry only.
+	Single bool
+	// Open decodes an entry of the configuration and makes its collector, which
+	// connects to nothing until Run. The error joins an *entry.Fault for everything
+	// that is wrong with the entry.
+	Open func(entry *yaml.Node, guard dial.Guard) (Collector, error)
+}
+
+// Collector is a collector that names what it reads.
+type Collector interface {
+	collectors.Collector
+	// Target is what is read, for people: a path, an address.
+	Target() string
+}
+
+// Opener returns a Kind's Open from the two functions that a collector has: the one
+// that decodes an entry, and the one that makes a collector of it.
+func Opener[C any, T Collector](decode func(*yaml.Node) (C, error), open func(C, dial.Guard) (T, error)) func(*yaml.Node, dial.Guard) (Collector, error) {
+	return func(n *yaml.Node, g dial.Guard) (Collector, error) {
+		c, err := decode(n)
+		if err != nil {
+			return nil, err
+		}
+		made, err := open(c, g)
+		if err != nil {
+			return nil, err
+		}
+		return made, nil
+	}
+}
+
+// Local adapts the constructor of a collector that connects to no address.
+func Local[C, T any](open func(C) (T, error)) func(C, dial.Guard) (T, error) {
+	return func(c C, _ dial.Guard) (T, error) { return open(c) }
+}

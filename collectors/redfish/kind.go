@@ -1,0 +1,13 @@
+package redfish
+
+import "github.com/quintet-dc/quintet/collectors/kind"
+
+// Kind describes this collector.
+func Kind() kind.Kind {
+	return kind.Kind{
+		Name:   "redfish",
+		Doc:    "Hosts, power and cooling equipment over Redfish.",
+		Advice: "does the BMC answer, and is its account still valid?",
+		Open:   kind.Opener(DecodeConfig, New),
+	}
+}

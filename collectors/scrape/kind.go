@@ -1,0 +1,13 @@
+package scrape
+
+import "github.com/quintet-dc/quintet/collectors/kind"
+
+// Kind describes this collector.
+func Kind() kind.Kind {
+	return kind.Kind{
+		Name:   "scrape",
+		Doc:    "Pages in Prometheus's format, such as those of dcgm-exporter.",
+		Advice: "does the exporter answer at its address? curl it from where quintet runs",
+		Open:   kind.Opener(DecodeConfig, New),
+	}
+}
