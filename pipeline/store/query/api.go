@@ -5,19 +5,14 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/route"
-	"github.com/prometheus/prometheus/config"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/scrape"
 	"github.com/prometheus/prometheus/tsdb"
-	"github.com/prometheus/prometheus/util/notifications"
-	v1 "github.com/prometheus/prometheus/web/api/v1"
+	"github.com/prometheus/prometheus/util/httputil"
 
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -59,12 +54,11 @@ type API struct {
 	engine  *promql.Engine
 	ruling  *ruling
 	asking  chan struct{} // holds one for each question under way
-	began   time.Time
 }
 
 // New returns an API. Its rules are evaluated by Run; ctx ends what it evaluates.
 func New(ctx context.Context, c Config) *API {
-	a := &API{cfg: c, asking: make(chan struct{}, concurrent), began: time.Now()}
+	a := &API{cfg: c, asking: make(chan struct{}, concurrent)}
 	p := parser.NewParser(parser.Options{})
 	a.engine = promql.NewEngine(promql.EngineOpts{Logger: c.Logger, Reg: c.Registry, MaxSamples: maxSamples, Timeout: patience, LookbackDelta: lookback,
 		EnableAtModifier: true, EnableNegativeOffset: true, NoStepSubqueryIntervalFn: func(int64) int64 { return (15 * time.Second).Milliseconds() }, Parser: p})
@@ -76,51 +70,66 @@ func New(ctx context.Context, c Config) *API {
 // Run evaluates the rules until ctx is done.
 func (a *API) Run(ctx context.Context) error { return a.ruling.run(ctx, a.cfg.URL) }
 
-// routes is Prometheus' own API but for what it would know of targets.
+// routes answers what Grafana's own data source and promtool ask. The paths,
+// parameters and answers are those of Prometheus' HTTP API; what would change the
+// history, and what is about scraping, is not here.
 func (a *API) routes(p parser.Parser) http.Handler {
-	router := route.New()
-	a.api(p).Register(router)
 	mux := http.NewServeMux()
-	mux.Handle("/", router)
+	both := func(path string, f question) {
+		h := httputil.CompressionHandler{Handler: a.asked(f)}
+		mux.Handle("GET "+path, h)
+		mux.Handle("POST "+path, h)
+	}
+	only := func(path string, f question) {
+		mux.Handle("GET "+path, httputil.CompressionHandler{Handler: a.asked(f)})
+	}
+	q := reader{db: a.cfg.DB, engine: a.engine, parser: p}
+	both("/query", q.instant)
+	both("/query_range", q.interval)
+	both("/query_exemplars", q.exemplars)
+	both("/format_query", q.format)
+	both("/labels", q.labelNames)
+	both("/series", q.series)
+	only("/label/{name}/values", q.labelValues)
+	only("/rules", a.ruling.rules(p))
+	only("/alerts", a.ruling.alerts)
+	only("/targets", func(*http.Request) (result, error) { return result{data: noTargets()}, nil })
+	only("/status/buildinfo", func(*http.Request) (result, error) { return result{data: a.build()}, nil })
 	mux.HandleFunc("GET /metadata", a.metadata)
 	for _, path := range []string{"/admin/", "/write", "/otlp/"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			answer(w, http.StatusNotFound, "not_found", "the history is not changed from here; series are pushed to /api/v1/write and /v1/metrics")
 		})
 	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, http.StatusNotFound, "not_found", "not found: "+Prefix+r.URL.Path)
+	})
 	return http.StripPrefix(Prefix, mux)
-}
-
-// api is Prometheus' own. What changes anything, or would show what is not ours
-// to show, is left off.
-func (a *API) api(p parser.Parser) *v1.API {
-	none := nothing{}
-	return v1.NewAPI(a.engine, a.cfg.DB, nil, nil, a.cfg.DB,
-		func(context.Context) v1.ScrapePoolsRetriever { return none },
-		func(context.Context) v1.TargetRetriever { return none },
-		func(context.Context) v1.AlertmanagerRetriever { return none },
-		func() config.Config { return config.Config{} },
-		map[string]string{}, v1.GlobalURLOptions{},
-		func(h http.HandlerFunc) http.HandlerFunc { return h },
-		statistics{a.cfg.DB}, a.cfg.Dir, false, false, 0, a.cfg.Logger,
-		func(context.Context) v1.RulesRetriever { return a.ruling },
-		maxSamples, concurrent, 1<<20, false, nil,
-		a.runtime,
-		&v1.PrometheusVersion{Version: promVersion, Branch: "quintet", Revision: a.cfg.Version, GoVersion: runtime.Version()},
-		func() []notifications.Notification { return nil },
-		func() (<-chan notifications.Notification, func(), bool) { return nil, func() {}, false },
-		a.cfg.Registry, prometheus.NewRegistry(), nil,
-		false, nil, false, false, false, false, lookback, false, false, nil, nil,
-		v1.OpenAPIOptions{}, p)
 }
 
 // promVersion is whose answers these are: clients ask for it to know what they
 // may ask for.
 const promVersion = "3.15.0"
 
-func (a *API) runtime() (v1.RuntimeInfo, error) {
-	return v1.RuntimeInfo{StartTime: a.began, ServerTime: time.Now(), ReloadConfigSuccess: true, LastConfigTime: a.began,
-		GoroutineCount: runtime.NumGoroutine(), GOMAXPROCS: runtime.GOMAXPROCS(0)}, nil
+// build is what GET /status/buildinfo answers.
+func (a *API) build() any {
+	return struct {
+		Version   string `json:"version"`
+		Revision  string `json:"revision"`
+		Branch    string `json:"branch"`
+		BuildUser string `json:"buildUser"`
+		BuildDate string `json:"buildDate"`
+		GoVersion string `json:"goVersion"`
+	}{Version: promVersion, Revision: a.cfg.Version, Branch: "quintet", GoVersion: runtime.Version()}
+}
+
+// noTargets is what GET /targets answers: nothing is scraped from here.
+func noTargets() any {
+	return struct {
+		Active  []string       `json:"activeTargets"`
+		Dropped []string       `json:"droppedTargets"`
+		Counts  map[string]int `json:"droppedTargetCounts"`
+	}{[]string{}, []string{}, map[string]int{}}
 }
 
 // ServeHTTP implements http.Handler. More questions than may be under way wait
@@ -148,35 +157,9 @@ func Refuse(w http.ResponseWriter, status int, text string) { answer(w, status, 
 func answer(w http.ResponseWriter, status int, kind, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"status": "error", "errorType": kind, "error": text}) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(struct { // whoever asked may be gone
+		Status string `json:"status"`
+		Kind   string `json:"errorType"`
+		Error  string `json:"error"`
+	}{"error", kind, text})
 }
-
-// statistics is what the database says of itself.
-type statistics struct{ *tsdb.DB }
-
-// BlockMetas lists the blocks on disk.
-func (s statistics) BlockMetas() ([]tsdb.BlockMeta, error) { return s.DB.BlockMetas(), nil }
-
-// Stats says which labels and values the newest samples have.
-func (s statistics) Stats(label string, limit int) (*tsdb.Stats, error) {
-	return s.Head().Stats(label, limit), nil
-}
-
-// WALReplayStatus says that everything was read back: before that there is no
-// API.
-func (statistics) WALReplayStatus() (tsdb.WALReplayStatus, error) {
-	return tsdb.WALReplayStatus{}, nil
-}
-
-// nothing answers for what this server does not have.
-type nothing struct{}
-
-func (nothing) ScrapePools() []string                       { return []string{} }
-func (nothing) TargetsActive() map[string][]*scrape.Target  { return nil }
-func (nothing) TargetsDropped() map[string][]*scrape.Target { return nil }
-func (nothing) TargetsDroppedCounts() map[string]int        { return map[string]int{} }
-func (nothing) ScrapePoolConfig(string) (*config.ScrapeConfig, error) {
-	return nil, errNoPool
-}
-func (nothing) Alertmanagers() []*url.URL        { return nil }
-func (nothing) DroppedAlertmanagers() []*url.URL { return nil }

@@ -2,14 +2,11 @@ package query
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/quintet-dc/quintet/telemetry"
 )
-
-var errNoPool = errors.New("nothing is scraped from here")
 
 // described is what is known of a metric.
 type described struct {

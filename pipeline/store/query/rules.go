@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -151,12 +150,4 @@ func (a *API) alerted(ctx context.Context, expr string, alerts ...*rules.Alert) 
 		out = append(out, o)
 	}
 	a.cfg.Alerts(ctx, out)
-}
-
-// RuleGroups implements the API's view of the rules.
-func (r *ruling) RuleGroups() []*rules.Group { return r.manager.RuleGroups() }
-
-// AlertingRules implements the API's view of the rules.
-func (r *ruling) AlertingRules() []*rules.AlertingRule {
-	return slices.Clone(r.manager.AlertingRules())
 }
