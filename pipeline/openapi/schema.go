@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // schemas are the schemas of named types, which refer to each other.
@@ -19,17 +20,19 @@ var (
 	unfit   = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 )
 
-// of returns the schema of a type as encoding/json writes it. A type that encodes
-// itself, other than as text, has the schema that permits everything.
+// of returns the schema of a type as encoding/json writes it: a time, whether
+// telemetry's or the standard library's, is text of RFC 3339.
 func (s *schemas) of(t reflect.Type) object {
 	if t.Kind() == reflect.Pointer {
 		return object{"anyOf": []any{s.of(t.Elem()), object{"type": "null"}}}
 	}
 	switch {
+	case t.Kind() == reflect.Int64 && t.Name() == "Time", t == reflect.TypeFor[time.Time]():
+		return object{"type": "string", "format": "date-time"}
 	case t.Implements(texts) || reflect.PointerTo(t).Implements(texts):
 		return object{"type": "string"}
 	case t.Implements(encodes) || reflect.PointerTo(t).Implements(encodes):
-		return object{}
+		return s.nullable(t)
 	}
 	switch t.Kind() {
 	case reflect.Bool:
@@ -48,6 +51,22 @@ func (s *schemas) of(t reflect.Type) object {
 		return s.structure(t)
 	}
 	return object{} // an interface
+}
+
+// nullable returns the schema of a type that encodes itself. Structs with names for
+// their members, and numbers, do so to be null where they are not known
+// (docs/http.md); any other has the schema that permits everything.
+func (s *schemas) nullable(t reflect.Type) object {
+	null, number := object{"type": "null"}, object{"type": "number"}
+	switch {
+	case t.Kind() == reflect.Struct && t.NumField() > 0 && t.Field(0).Tag.Get("json") != "":
+		return object{"anyOf": []any{s.structure(t), null}}
+	case t.Kind() == reflect.Float64:
+		return object{"anyOf": []any{number, null}}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Float64:
+		return object{"type": "array", "items": object{"anyOf": []any{number, null}}}
+	}
+	return object{}
 }
 
 // structure returns the schema of a struct: a reference where the type has a name.

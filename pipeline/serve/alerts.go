@@ -24,6 +24,7 @@ type alertList struct {
 	Alerts    []json.RawMessage    `json:"alerts"`
 	Notes     map[string]alertNote `json:"notes"`
 	Truncated bool                 `json:"truncated,omitempty"`
+	Next      string               `json:"next,omitempty"` // the cursor of what comes behind
 }
 
 // alertAndNote is the answer to GET /api/v1/alerts/{id}.
@@ -34,8 +35,8 @@ type alertAndNote struct {
 
 // firing answers GET /api/v1/alerts.
 func (s *server) firing(r *http.Request) (any, error) {
-	q := parameters(r, "state", "limit")
-	state, limit := q.text("state"), q.number("limit", usualAlerts, 1, maxAlerts)
+	q := parameters(r, "state", "limit", "cursor")
+	state, limit, from := q.text("state"), q.number("limit", usualAlerts, 1, maxAlerts), q.cursor()
 	if !slices.Contains([]string{"", "all", explain.StateOpen, explain.StateResolved}, state) {
 		q.fail("state", "want open, resolved or all")
 	}
@@ -49,14 +50,10 @@ func (s *server) firing(r *http.Request) (any, error) {
 	out := alertList{Alerts: []json.RawMessage{}, Notes: map[string]alertNote{}}
 	slices.SortStableFunc(all, func(a, b *kept) int { return closed(a) - closed(b) })
 	open := s.standing()
-	for _, k := range all {
-		if state != "" && state != "all" && state != k.state {
-			continue
-		}
-		if len(out.Alerts) == limit {
-			out.Truncated = true
-			break
-		}
+	all = slices.DeleteFunc(all, func(k *kept) bool { return state != "" && state != "all" && state != k.state })
+	p := pageOf(all, func(k *kept) string { return k.id }, from, limit)
+	out.Next, out.Truncated = p.next, p.next != ""
+	for _, k := range p.items {
 		out.Alerts = append(out.Alerts, k.data)
 		if n := s.alertNote(k, open); n.Incident != "" || len(n.SilencedBy) > 0 {
 			out.Notes[k.id] = n

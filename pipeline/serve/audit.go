@@ -90,12 +90,16 @@ type keptChange struct {
 // changeList is the answer to GET /api/v1/audit.
 type changeList struct {
 	Changes []keptChange `json:"changes"`
+	Next    string       `json:"next,omitempty"` // the cursor of what is older
 }
 
 // audit answers GET /api/v1/audit.
 func (s *server) audit(r *http.Request) (any, error) {
-	q := parameters(r, "limit", "before")
+	q := parameters(r, "limit", "before", "cursor")
 	limit, before := q.number("limit", usualChanges, 1, maxChanges), q.number("before", 0, 0, 1<<53)
+	if from := q.cursor(); from.done > 0 {
+		before = from.done
+	}
 	if q.err != nil {
 		return nil, q.err
 	}
@@ -104,7 +108,7 @@ func (s *server) audit(r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), trailPatience)
 	defer cancel()
-	out := changeList{[]keptChange{}}
+	out := changeList{Changes: []keptChange{}}
 	err := s.cfg.Trail.Recent(ctx, uint64(before), limit, func(sequence uint64, data []byte) error {
 		if !json.Valid(data) {
 			data = []byte("null")
@@ -114,6 +118,9 @@ func (s *server) audit(r *http.Request) (any, error) {
 	})
 	if err != nil {
 		return nil, unavailable("audit: " + err.Error())
+	}
+	if len(out.Changes) == limit && out.Changes[limit-1].Sequence > 1 {
+		out.Next = spot{"", int(out.Changes[limit-1].Sequence)}.cursor()
 	}
 	return out, nil
 }

@@ -38,18 +38,20 @@ type incidentList[I any] struct {
 	Notes     map[string]noteView `json:"notes"`
 	Last      string              `json:"last_event_id"`
 	Truncated bool                `json:"truncated,omitempty"`
+	Next      string              `json:"next,omitempty"` // the cursor of what comes behind
 }
 
 // revisionList is the answer to GET /api/v1/incidents/{id}/revisions.
 type revisionList[I any] struct {
-	Revisions []I `json:"revisions"`
+	Revisions []I    `json:"revisions"`
+	Next      string `json:"next,omitempty"` // the cursor of what comes behind
 }
 
 // incidents answers GET /api/v1/incidents.
 func (s *server) incidents(r *http.Request) (any, error) {
-	q := parameters(r, "state", "job", "since", "limit")
+	q := parameters(r, "state", "job", "since", "limit", "cursor")
 	f := filter{state: q.text("state"), job: strings.TrimPrefix(q.text("job"), "job:"), since: q.instant("since")}
-	limit := q.number("limit", usualIncidents, 1, maxIncidents)
+	limit, from := q.number("limit", usualIncidents, 1, maxIncidents), q.cursor()
 	if !slices.Contains([]string{"", "all", explain.StateOpen, explain.StateResolved}, f.state) {
 		q.fail("state", "want open, resolved or all")
 	}
@@ -59,14 +61,10 @@ func (s *server) incidents(r *http.Request) (any, error) {
 	all, head := s.ledger.list()
 	live := s.live.incidents(r.Context())
 	out := incidentList[json.RawMessage]{Incidents: []json.RawMessage{}, Notes: map[string]noteView{}, Last: strconv.FormatUint(head, 10)}
-	for _, k := range all {
-		if !f.takes(k) {
-			continue
-		}
-		if len(out.Incidents) == limit {
-			out.Truncated = true
-			break
-		}
+	all = slices.DeleteFunc(slices.Clone(all), func(k *kept) bool { return !f.takes(k) })
+	p := pageOf(all, func(k *kept) string { return k.id }, from, limit)
+	out.Next, out.Truncated = p.next, p.next != ""
+	for _, k := range p.items {
 		x := s.notes.of(k.id)
 		if v := s.noteView(k, x); x != (note{}) || len(v.SilencedBy) > 0 {
 			out.Notes[k.id] = v
@@ -111,7 +109,9 @@ func (s *server) named(r *http.Request) (*kept, error) {
 // revisions answers GET /api/v1/incidents/{id}/revisions: they are read back
 // from the stream, where they lie between the first and the newest one.
 func (s *server) revisions(r *http.Request) (any, error) {
-	if q := parameters(r); q.err != nil {
+	q := parameters(r, "limit", "cursor")
+	limit, from := q.number("limit", maxRevisions, 1, maxRevisions), q.cursor()
+	if q.err != nil {
 		return nil, q.err
 	}
 	k, err := s.named(r)
@@ -127,8 +127,13 @@ func (s *server) revisions(r *http.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
 	out := revisionList[json.RawMessage]{Revisions: []json.RawMessage{}}
-	err = s.cfg.Incidents.Follow(ctx, k.first-1, func(rev bus.Revision) error {
-		if rev.ID == k.id && len(out.Revisions) < maxRevisions {
+	at := max(k.first-1, uint64(from.done)) // a position in the stream
+	err = s.cfg.Incidents.Follow(ctx, at, func(rev bus.Revision) error {
+		if rev.ID == k.id && len(out.Revisions) == limit {
+			out.Next = spot{k.id, int(at)}.cursor()
+			return errEnough
+		}
+		if at = rev.Sequence; rev.ID == k.id {
 			out.Revisions = append(out.Revisions, rev.Data)
 		}
 		if rev.Sequence >= k.last {

@@ -24,14 +24,15 @@ type delivered struct {
 type deliveredList struct {
 	Notifications []delivered `json:"notifications"`
 	Truncated     bool        `json:"truncated,omitempty"`
+	Next          string      `json:"next,omitempty"` // the cursor of what comes behind
 }
 
 // notifications answers GET /api/v1/notifications: why each of the last revisions
 // of each incident was told to each receiver, or was not.
 func (s *server) notifications(r *http.Request) (any, error) {
-	q := parameters(r, "incident", "receiver", "state", "limit")
+	q := parameters(r, "incident", "receiver", "state", "limit", "cursor")
 	incident, receiver, state := q.text("incident"), q.text("receiver"), q.text("state")
-	limit := q.number("limit", usualNotifications, 1, maxNotifications)
+	limit, from := q.number("limit", usualNotifications, 1, maxNotifications), q.cursor()
 	if !slices.Contains([]string{"", "all", "dead", notify.StateClaimed, notify.StateFailed, notify.StateHeld, notify.StateSettled}, state) {
 		q.fail("state", "want dead, claimed, failed, held, settled or all")
 	}
@@ -44,19 +45,17 @@ func (s *server) notifications(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, unavailable("notifications: " + err.Error())
 	}
-	out := deliveredList{Notifications: []delivered{}}
+	found := []delivered{}
 	for _, d := range all {
 		switch {
 		case incident != "" && d.Incident != incident, receiver != "" && d.Receiver != receiver:
 		case state == "dead" && !d.IsDead(), state != "" && state != "all" && state != "dead" && d.State != state:
-		case len(out.Notifications) == limit:
-			out.Truncated = true
-			return out, nil
 		default:
-			out.Notifications = append(out.Notifications, delivered{d.ID(), d})
+			found = append(found, delivered{d.ID(), d})
 		}
 	}
-	return out, nil
+	p := pageOf(found, func(d delivered) string { return d.ID }, from, limit)
+	return deliveredList{p.items, p.next != "", p.next}, nil
 }
 
 // retry answers POST /api/v1/notifications/{id}/retry.

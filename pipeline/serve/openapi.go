@@ -14,6 +14,7 @@ const historySummary = "Prometheus's query API over the history, in Prometheus's
 // Parameters of several routes.
 var (
 	limitParam  = integer("limit", "at most so many")
+	cursorParam = param("cursor", "go on behind an earlier answer: its next")
 	windowParam = param("window", "the time that ends now: 90m, 24h, 7d; at most 30d")
 )
 
@@ -87,7 +88,14 @@ func (s *server) document(w http.ResponseWriter, r *http.Request) {
 		if q := parameters(r); q.err != nil {
 			return nil, q.err
 		}
-		b, err := openapi.API{Title: "Quintet", Version: "v1", Problem: details{}, Operations: operations(s.routes())}.Document()
+		b, err := s.describe()
 		return raw(b), err
 	})(w, r)
+}
+
+//go:generate go test . -run TestTheGeneratedClientIsCurrent -update-client
+
+// describe returns the OpenAPI document of the routes.
+func (s *server) describe() ([]byte, error) {
+	return openapi.API{Title: "Quintet", Version: "v1", Problem: details{}, Operations: operations(s.routes())}.Document()
 }

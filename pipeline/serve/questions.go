@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"sync"
@@ -30,7 +31,7 @@ const (
 
 // topology answers GET /api/v1/topology.
 func (s *server) topology(r *http.Request) (any, error) {
-	q := parameters(r, "entity", "hops", "kind", "in", "after", "limit")
+	q := parameters(r, "entity", "hops", "kind", "in", "after", "cursor", "limit")
 	req := struct {
 		Entity string `json:"entity"`
 		Hops   int    `json:"hops"`
@@ -38,7 +39,7 @@ func (s *server) topology(r *http.Request) (any, error) {
 		Inside string `json:"in,omitempty"`
 		After  string `json:"after,omitempty"`
 		Limit  int    `json:"limit,omitempty"`
-	}{q.text("entity"), q.number("hops", usualHops, 0, maxHops), q.text("kind"), q.text("in"), q.text("after"), q.number("limit", 0, 1, maxEntities)}
+	}{q.text("entity"), q.number("hops", usualHops, 0, maxHops), q.text("kind"), q.text("in"), cmp.Or(q.text("cursor"), q.text("after")), q.number("limit", 0, 1, maxEntities)}
 	for name, text := range map[string]string{"entity": req.Entity, "in": req.Inside} {
 		if text == "" {
 			continue
@@ -47,7 +48,7 @@ func (s *server) topology(r *http.Request) (any, error) {
 			q.fail(name, err.Error())
 		}
 	}
-	for _, name := range []string{"in", "after", "limit"} {
+	for _, name := range []string{"in", "after", "cursor", "limit"} {
 		if req.Kind == "" && q.text(name) != "" {
 			q.fail(name, "only with kind=")
 		}

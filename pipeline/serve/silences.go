@@ -52,12 +52,13 @@ func (s *server) silenceView(x silence.Silence) silenceView {
 // silenceList is the answer to GET /api/v1/silences.
 type silenceList struct {
 	Silences []silenceView `json:"silences"`
+	Next     string        `json:"next,omitempty"` // the cursor of what comes behind
 }
 
 // listSilences answers GET /api/v1/silences.
 func (s *server) listSilences(r *http.Request) (any, error) {
-	q := parameters(r, "state")
-	want := q.text("state")
+	q := parameters(r, "state", "limit", "cursor")
+	want, limit, from := q.text("state"), q.number("limit", maxPart, 1, maxPart), q.cursor()
 	if !slices.Contains([]string{"", "all", silence.Active, silence.Pending, silence.Expired}, want) {
 		q.fail("state", "want active, pending, expired or all")
 	}
@@ -67,13 +68,14 @@ func (s *server) listSilences(r *http.Request) (any, error) {
 	if !s.silences.Known() {
 		return nil, unavailable("the silences are still being read")
 	}
-	out := silenceList{[]silenceView{}}
+	all := []silenceView{}
 	for _, x := range s.silences.List() {
 		if v := s.silenceView(x); want == "" || want == "all" || want == v.State {
-			out.Silences = append(out.Silences, v)
+			all = append(all, v)
 		}
 	}
-	return out, nil
+	p := pageOf(all, func(v silenceView) string { return v.ID }, from, limit)
+	return silenceList{p.items, p.next}, nil
 }
 
 // putSilence answers POST /api/v1/silences.
