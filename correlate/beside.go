@@ -36,13 +36,13 @@ const (
 
 // second looks for another fault beside the one a case names, and gives each
 // its share. next is the case's own incident as just told.
-func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
+func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	g := next.Updated
 	var answers []explain.Answer
 	first, _ := best.Explains()
 	of, ok, looked := ev, false, true
 	if e.later(c, ev, best, next) {
-		answers = e.without(ev, c.held.answer(e), next.Chain)
+		answers = e.without(ev, c.held.answer(e.sight), next.Chain)
 		ok = ev.Certain(answers)
 		first = c.held.part(ev.Loss().Excess())
 	} else if answers, ok = explain.Beside(e.cfg.Signatures, ev, best, next.Chain); !ok {
@@ -93,7 +93,7 @@ func (e *Engine) second(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 // doseOf is what a second answer explains of what the job loses: what it explains
 // of what of is held against, or, where no measure shows that, what the first
 // leaves.
-func (e *Engine) doseOf(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Dose {
+func (e *caseBook) doseOf(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Dose {
 	explains, seen := a.Explains()
 	explains = float64(explains * leftOf(of, ev))
 	if !seen {
@@ -106,7 +106,7 @@ func (e *Engine) doseOf(a *explain.Answer, of, ev *explain.Evidence, first float
 // what stands over or under it by the same name, or, of one in the network, of
 // any that is: what one link does is seen at many. Or it is another hurt job's
 // own, whose case will.
-func (e *Engine) toldElsewhere(c *incidentCase, ev *explain.Evidence, a *explain.Answer) bool {
+func (e *caseBook) toldElsewhere(c *incidentCase, ev *explain.Evidence, a *explain.Answer) bool {
 	tells := func(in *explain.Incident) bool {
 		if in.Root.Domain == telemetry.Network && in.Root.Signature != explain.Unknown && network(a) {
 			return true
@@ -121,7 +121,7 @@ func (e *Engine) toldElsewhere(c *incidentCase, ev *explain.Evidence, a *explain
 }
 
 // named takes a judgement that names a second root.
-func (e *Engine) named(c *incidentCase, ev *explain.Evidence, answers []explain.Answer, g telemetry.Time) {
+func (e *caseBook) named(c *incidentCase, ev *explain.Evidence, answers []explain.Answer, g telemetry.Time) {
 	b := c.beside
 	root := answers[0].Entity
 	if b == nil || b.published.Revision == 0 && (b.incident.Root.Entity != root || b.incident.Root.Signature != answers[0].Name()) {
@@ -146,13 +146,13 @@ func leftOf(of, ev *explain.Evidence) float64 {
 
 // share divides the job's loss between the two roots, the first of which
 // explains such a part of it.
-func (e *Engine) share(c *incidentCase, next *explain.Incident, first float64, second attribute.Dose) {
+func (e *caseBook) share(c *incidentCase, next *explain.Incident, first float64, second attribute.Dose) {
 	parts := attribute.Shares([]attribute.Dose{{Domain: next.Root.Domain, Explains: first}, second})
 	next.Impact.Jobs[0] = next.Impact.Jobs[0].Part(parts[0])
 	c.beside.incident.Impact.Jobs[0] = c.beside.incident.Impact.Jobs[0].Part(parts[1])
 }
 
-func (e *Engine) publishBeside(c *incidentCase, g telemetry.Time) {
+func (e *caseBook) publishBeside(c *incidentCase, g telemetry.Time) {
 	b := c.beside
 	if b.published.Revision != 0 && !explain.Differs(&b.published, &b.incident) {
 		return
@@ -164,7 +164,7 @@ func (e *Engine) publishBeside(c *incidentCase, g telemetry.Time) {
 }
 
 // endBeside resolves a case's second incident, if readers were told of one.
-func (e *Engine) endBeside(c *incidentCase, how string, g telemetry.Time) {
+func (e *caseBook) endBeside(c *incidentCase, how string, g telemetry.Time) {
 	e.closeBeside(c, g)
 	b := c.beside
 	c.beside = nil

@@ -13,6 +13,15 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
+// examiner collects the evidence of cases: what was before a hurt, and what is now.
+type examiner struct {
+	*sight
+	memory  *memory
+	roll    *roll
+	signals *signals
+	usual   []usualState // baselines of jobs that report seldom, oldest first
+}
+
 // incidentCase is an incident with what is needed to go on judging it: what
 // everything did before the hurt, frozen when it opened, because the window
 // forgets it while the trouble lasts.
@@ -94,7 +103,7 @@ const (
 )
 
 // open freezes what was before a job's hurt.
-func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
+func (e *examiner) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	c := &incidentCase{job: j.Entity}
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
 	span := e.spanBefore(onset)
@@ -111,7 +120,7 @@ func (e *Engine) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 }
 
 // hostsBefore notes how long the ranks on each of a job's hosts computed before.
-func (e *Engine) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostBefore {
+func (e *sight) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostBefore {
 	var out []hostBefore
 	for _, node := range e.nodes(job) {
 		out = append(out, hostBefore{node: node})
@@ -130,7 +139,7 @@ func (e *Engine) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostB
 }
 
 // shares notes what part of the job's traffic each nic sent before the hurt.
-func (e *Engine) shares(c *incidentCase, span fabric.Span, step float64) {
+func (e *examiner) shares(c *incidentCase, span fabric.Span, step float64) {
 	m := e.fabricMap()
 	var ends, host []int
 	for k, h := range c.hosts {
@@ -147,7 +156,7 @@ func (e *Engine) shares(c *incidentCase, span fabric.Span, step float64) {
 // lags measures by how much each of a case's hosts has fallen behind in the
 // step. Once the grids before the onset have left the window, what was measured
 // last stands.
-func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
+func (e *examiner) lags(c *incidentCase, onset, to, g telemetry.Time) {
 	m := e.fabricMap()
 	var peers fabric.Peers
 	var host []int
@@ -185,7 +194,7 @@ func (e *Engine) lags(c *incidentCase, onset, to, g telemetry.Time) {
 
 // clockOf is by how many seconds the clock of what reports a nic's bytes is behind
 // the receivers'.
-func (e *Engine) clockOf(nic telemetry.Entity) float64 {
+func (e *sight) clockOf(nic telemetry.Entity) float64 {
 	slot, ok := e.window.Slot(telemetry.Series{Entity: nic, Metric: "port_tx_bytes_total"})
 	if !ok {
 		return 0
@@ -195,7 +204,7 @@ func (e *Engine) clockOf(nic telemetry.Entity) float64 {
 
 // fabricMap returns the map of links, drawn anew when the topology or the
 // series have changed.
-func (e *Engine) fabricMap() *fabric.Map {
+func (e *sight) fabricMap() *fabric.Map {
 	now := drawing{e.graph.Generation(), e.window.Slots()}
 	if e.links == nil || e.drawn != now {
 		e.links, e.drawn = fabric.Survey(e.graph, e.window), now
@@ -204,7 +213,7 @@ func (e *Engine) fabricMap() *fabric.Map {
 }
 
 // nodes lists the hosts a job runs on, in identity order.
-func (e *Engine) nodes(job telemetry.Entity) []telemetry.Entity {
+func (e *sight) nodes(job telemetry.Entity) []telemetry.Entity {
 	var out []telemetry.Entity
 	for _, p := range e.graph.Placements(job) {
 		if !p.Node.IsZero() {
@@ -217,11 +226,11 @@ func (e *Engine) nodes(job telemetry.Entity) []telemetry.Entity {
 
 // cost begins the evidence of a case: where its job runs and what the hurt costs
 // it.
-func (e *Engine) cost(c *incidentCase, j *jobs.Job, h *jobs.Hurt) *explain.Evidence {
+func (e *examiner) cost(c *incidentCase, j *jobs.Job, h *jobs.Hurt) *explain.Evidence {
 	e.meet(c)
 	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, Onset: e.onset, Fell: e.fell, ClockOff: e.clockOff,
 		Measured: e.measured, SeriesOf: e.window.Series}
-	ev.Events = func(of []telemetry.Entity) []explain.Related { return e.eventsAt(of, h.Onset.Earliest) }
+	ev.Events = func(of []telemetry.Entity) []explain.Related { return e.memory.eventsAt(of, h.Onset.Earliest) }
 	ev.GPUs = e.gpus(c.job, ev.Nodes)
 	if before, now, ok := j.MFU(); ok {
 		ev.MFUBefore, ev.MFUNow = &before, &now
@@ -230,7 +239,7 @@ func (e *Engine) cost(c *incidentCase, j *jobs.Job, h *jobs.Hurt) *explain.Evide
 }
 
 // gather collects the evidence of a case as of grid g.
-func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.Time) *explain.Evidence {
+func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.Time) *explain.Evidence {
 	ev := e.cost(c, j, h)
 	from := floor(h.Onset.Earliest, e.cfg.Grid)
 	to := min(floor(h.End(g), e.cfg.Grid), g)
@@ -239,7 +248,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 		to = from.Add(e.cfg.Grid)
 	}
 	ev.From, ev.To = h.Onset.Earliest.Add(-baselineGrids*e.cfg.Grid), to
-	ev.Missing = e.missing(ev.From, g)
+	ev.Missing = e.memory.missing(ev.From, g)
 	m := e.fabricMap()
 	onPath := fabric.OnPath(m, ev.Nodes)
 	if slices.Contains(onPath, true) {
@@ -266,7 +275,7 @@ func (e *Engine) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.
 
 // hostNow compares a node with its past; of its ranks the one that has fallen
 // back most speaks for it.
-func (e *Engine) hostNow(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) explain.HostEvidence {
+func (e *examiner) hostNow(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) explain.HostEvidence {
 	out := explain.HostEvidence{Node: h.node, Lag: h.lag, HasLag: h.hasLag}
 	for _, r := range h.ranks {
 		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Begun(), hurt.End(g))
@@ -281,9 +290,9 @@ func (e *Engine) hostNow(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) explai
 }
 
 // meet adds to a case where its job and the others run now.
-func (e *Engine) meet(c *incidentCase) {
+func (e *examiner) meet(c *incidentCase) {
 	c.nodes = union(c.nodes, e.nodes(c.job))
-	for _, t := range e.tenants {
+	for _, t := range e.roll.tenants {
 		if t.job == c.job {
 			continue
 		}
@@ -304,7 +313,7 @@ func union(a, b []telemetry.Entity) []telemetry.Entity {
 
 // gpus counts a job's GPUs: those stated, else one to a rank, else one to a
 // node.
-func (e *Engine) gpus(job telemetry.Entity, nodes []telemetry.Entity) int {
+func (e *sight) gpus(job telemetry.Entity, nodes []telemetry.Entity) int {
 	n := 0
 	for _, node := range nodes {
 		n += len(e.graph.GPUs(node))
@@ -325,7 +334,7 @@ const carriedSteps = 2
 // bytes since the last step it told of, or nothing is heard of them at all. Then
 // only its reports are missing, or it evaluates. until is the instant up to which
 // it is known to have worked; zero where nothing is heard.
-func (e *Engine) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time, ok bool) {
+func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time, ok bool) {
 	usual, known := j.Usual()
 	m := e.fabricMap()
 	last := floor(j.LastEnd, e.cfg.Grid)
@@ -374,7 +383,7 @@ func (e *Engine) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time, o
 // lastSent is the last instant of a span at which links carried at least so many
 // bytes a second together; 0 where at none they did. Of one whose mean over the span
 // is less nothing is asked: it carries no steps.
-func (e *Engine) lastSent(links []int, s fabric.Span, least float64) telemetry.Time {
+func (e *activity) lastSent(links []int, s fabric.Span, least float64) telemetry.Time {
 	sent := func(s fabric.Span) float64 {
 		sum := 0.0
 		for _, i := range links {

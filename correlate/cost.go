@@ -10,6 +10,11 @@ import (
 // costs is what the site's incidents cost and where its GPU-seconds go. Nothing
 // is judged by it.
 type costs struct {
+	*sight
+	roll      *roll
+	incidents *caseBook
+	counts    *Counts
+
 	ledger attribute.Ledger
 	usage  attribute.Usage
 	turn   telemetry.Entity // the job whose GPU-seconds were filed last
@@ -18,7 +23,7 @@ type costs struct {
 }
 
 // enter books what a case's incident has cost so far.
-func (e *Engine) enter(c *incidentCase, g telemetry.Time) {
+func (e *caseBook) enter(c *incidentCase, g telemetry.Time) {
 	lost, other := c.impact.GPUSecondsLost, 0.0
 	if b := c.beside; b.told() {
 		if b.account == nil {
@@ -69,7 +74,7 @@ func (c *incidentCase) shareAgain(next *explain.Incident) {
 }
 
 // assignOwn puts a case's loss down to the root that readers were told of.
-func (e *Engine) assignOwn(c *incidentCase) {
+func (e *caseBook) assignOwn(c *incidentCase) {
 	told := &e.leader(c).published
 	if told.Revision == 0 {
 		told = &c.incident
@@ -80,7 +85,7 @@ func (e *Engine) assignOwn(c *incidentCase) {
 
 // assign puts an account down to the root that readers were told of. own is the
 // incident as of now, whose chain goes to the job.
-func (e *Engine) assign(a *attribute.Account, told, own *explain.Incident) {
+func (e *caseBook) assign(a *attribute.Account, told, own *explain.Incident) {
 	a.Cause = attribute.Cause{Root: told.Root.Entity, Signature: told.Root.Signature, Domain: told.Root.Domain}
 	if a.Cause.Signature == explain.Unknown {
 		a.Cause.Domain = 0
@@ -99,26 +104,26 @@ func (e *Engine) assign(a *attribute.Account, told, own *explain.Incident) {
 }
 
 // closeAccounts enters what the cases of a resolved incident have cost for good.
-func (e *Engine) closeAccounts(all []*incidentCase, g telemetry.Time) {
+func (e *caseBook) closeAccounts(all []*incidentCase, g telemetry.Time) {
 	for _, c := range all {
 		e.assignOwn(c)
-		e.costs.ledger.Close(c.job, &c.account, g)
-		e.costs.ledger.Close(c.job, &c.rest, g)
+		e.ledger.Close(c.job, &c.account, g)
+		e.ledger.Close(c.job, &c.rest, g)
 		c.account, c.rest = attribute.Account{}, attribute.Account{}
 		e.closeBeside(c, g)
 	}
 }
 
 // closeBeside enters what a case's second incident has cost for good.
-func (e *Engine) closeBeside(c *incidentCase, g telemetry.Time) {
+func (e *caseBook) closeBeside(c *incidentCase, g telemetry.Time) {
 	if b := c.beside; b != nil && b.account != nil {
-		e.costs.ledger.Close(c.job, b.account, g)
+		e.ledger.Close(c.job, b.account, g)
 		b.account = nil
 	}
 }
 
 // openAccounts lists the accounts of the open cases, in identity order of job.
-func (e *Engine) openAccounts() []attribute.Open {
+func (e *caseBook) openAccounts() []attribute.Open {
 	var out []attribute.Open
 	for _, c := range e.cases {
 		out = append(out, attribute.Open{Job: c.job, Account: &c.account}, attribute.Open{Job: c.job, Account: &c.rest})
@@ -140,25 +145,25 @@ func (k *costs) snapshot(c *snapshot.Codec) {
 // Losses says what was lost in the last length of time, and by what; a zero
 // job means all jobs.
 func (e *Engine) Losses(length telemetry.Duration, job telemetry.Entity) (attribute.Losses, error) {
-	w, err := attribute.Last(length, e.now())
+	w, err := attribute.Last(length, e.sight.now())
 	if err != nil {
 		return attribute.Losses{}, err
 	}
-	return e.costs.ledger.Losses(w, job, e.openAccounts(), &e.costs.usage), nil
+	return e.costs.ledger.Losses(w, job, e.incidents.openAccounts(), &e.costs.usage), nil
 }
 
 // Coupling says through which domains the losses of the last length of time
 // passed.
 func (e *Engine) Coupling(length telemetry.Duration) (attribute.Matrix, error) {
-	w, err := attribute.Last(length, e.now())
+	w, err := attribute.Last(length, e.sight.now())
 	if err != nil {
 		return attribute.Matrix{}, err
 	}
-	return e.costs.ledger.Coupling(w, e.openAccounts()), nil
+	return e.costs.ledger.Coupling(w, e.incidents.openAccounts()), nil
 }
 
 // now is the newest grid that the prompt class has closed.
-func (e *Engine) now() telemetry.Time {
+func (e *sight) now() telemetry.Time {
 	if e.at == 0 {
 		return 0
 	}
@@ -168,11 +173,11 @@ func (e *Engine) now() telemetry.Time {
 // Budgets says where the GPU-seconds of the fleet and of every job, or of one
 // job, went in the last length of time.
 func (e *Engine) Budgets(length telemetry.Duration, job telemetry.Entity) (attribute.Budgets, error) {
-	w, err := attribute.Last(length, e.now())
+	w, err := attribute.Last(length, e.sight.now())
 	if err != nil {
 		return attribute.Budgets{}, err
 	}
-	lost := e.costs.ledger.Losses(w, telemetry.Entity{}, e.openAccounts(), &e.costs.usage)
+	lost := e.costs.ledger.Losses(w, telemetry.Entity{}, e.incidents.openAccounts(), &e.costs.usage)
 	return e.costs.usage.Budgets(w, job, &lost, func(job telemetry.Entity) attribute.Described {
 		d := e.costs.describe(job)
 		return attribute.Described{Model: d.model, Basis: d.basis}
@@ -181,7 +186,7 @@ func (e *Engine) Budgets(length telemetry.Duration, job telemetry.Entity) (attri
 
 // Bottlenecks says what held the work back in the last length of time.
 func (e *Engine) Bottlenecks(length telemetry.Duration) (attribute.Bottlenecks, error) {
-	w, err := attribute.Last(length, e.now())
+	w, err := attribute.Last(length, e.sight.now())
 	if err != nil {
 		return attribute.Bottlenecks{}, err
 	}

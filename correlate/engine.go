@@ -5,9 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/detect"
 	"github.com/quintet-dc/quintet/correlate/explain"
-	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/jobs"
-	"github.com/quintet-dc/quintet/correlate/symptom"
 	"github.com/quintet-dc/quintet/correlate/topology"
 	"github.com/quintet-dc/quintet/correlate/window"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -17,7 +15,7 @@ import (
 const history = 192
 
 // oldest is the earliest that explanations at grid g look back to.
-func (e *Engine) oldest(g telemetry.Time) telemetry.Time { return g.Add(-(history - 2) * e.cfg.Grid) }
+func (e *sight) oldest(g telemetry.Time) telemetry.Time { return g.Add(-(history - 2) * e.cfg.Grid) }
 
 // maxJump is how far one tick may move time. A ticker catches up after an outage
 // step by step; a tick of the year 2200 is a mistake, and must not cost the
@@ -36,52 +34,20 @@ const maxCatchUp = 3600
 // Engine is the pure state machine. It is not safe for concurrent use: one
 // goroutine of the shell owns it.
 type Engine struct {
-	cfg    Config
-	window *window.Window
-	detect *detect.Detector
-	graph  *topology.Graph
-	book   jobs.Book
-	// perStep is what jobs and ranks state at their steps' ends.
-	perStep jobs.PerStep
+	sight     *sight
+	memory    *memory
+	roll      *roll
+	signals   *signals
+	activity  *activity
+	examiner  *examiner
+	risks     *risks
+	incidents *caseBook
+	costs     *costs
 
-	// at is the virtual instant up to which grids have been closed: class c has
-	// closed the grid at − lateness[c]. Zero before the first tick.
-	at telemetry.Time
 	// earliest is the first instant of any frame seen before the first tick.
 	earliest telemetry.Time
-
-	events   []telemetry.Event // not yet due, in order
-	heard    []telemetry.Event // due in the last lateness: repeats of them are ignored
-	recent   []telemetry.Event // due in the last quarter of an hour, in order: what hurts may be told with
-	links    *fabric.Map       // drawn for generation
-	surveys  []surveyed        // of the jobs that hurt, drawn like links
-	plan     *symptom.Plan     // what the signatures want read; not state
-	drawn    drawing
-	cases    []*incidentCase // open, by job
-	usual    []usualState    // baselines of jobs that report seldom, oldest first
-	tenants  []tenant
-	counted  uint64 // the topology generation of the last census
-	censused bool
-	past     []*incidentCase // resolved less than reopenWithin ago
-	paced    []pacer         // jobs that report no steps, in identity order
-	// held are the incidents to be inherited at the next grid, by opening and id,
-	// if inheriting is set.
-	held       []explain.Incident
-	inheriting bool
-	costs      costs
-	heeds      heeded   // what the signatures of risks look at; not state
-	signalled  []signal // by series, kind, shape, text
-	risks      risks
-	counts     Counts
-	gaps       []Gap            // in which sources were silent, as they were noticed
-	holes      []telemetry.Hole // of the log, as they were reported
-	out        Output
-}
-
-// drawing says for what the fabric's map was drawn.
-type drawing struct {
-	generation uint64
-	slots      int
+	counts   *Counts
+	out      *Output
 }
 
 // Output is what one record brought about. It is valid until the next Step.
@@ -125,19 +91,34 @@ func New(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	cfg.Signatures = explain.Compile(cfg.Signatures)
-	e := &Engine{cfg: cfg}
+	e := assemble(cfg)
 	e.build()
 	return e, nil
 }
 
+// assemble puts an engine together from its parts, each of which knows those below
+// it: series and topology, events, jobs; what may become trouble; what a case is
+// explained from; risks, incidents, and what they cost.
+func assemble(cfg Config) *Engine {
+	e := &Engine{counts: &Counts{}, out: &Output{}}
+	e.sight = &sight{cfg: cfg, graph: topology.New(), book: &jobs.Book{}}
+	e.memory = &memory{sight: e.sight, counts: e.counts}
+	e.roll = &roll{sight: e.sight}
+	e.signals = &signals{sight: e.sight}
+	e.activity = &activity{sight: e.sight}
+	e.examiner = &examiner{sight: e.sight, memory: e.memory, roll: e.roll, signals: e.signals}
+	e.risks = &risks{sight: e.sight, signals: e.signals, memory: e.memory, out: e.out}
+	e.costs = &costs{sight: e.sight, roll: e.roll, counts: e.counts}
+	e.incidents = &caseBook{sight: e.sight, examiner: e.examiner, roll: e.roll, risks: e.risks, ledger: &e.costs.ledger, out: e.out}
+	e.costs.incidents = e.incidents
+	return e
+}
+
 // build makes the mechanisms that depend on the grid and the lateness.
 func (e *Engine) build() {
-	e.window = window.New(window.Config{Grid: e.cfg.Grid, Lateness: e.cfg.Lateness, Catalogue: e.cfg.Catalogue, History: history, Ahead: ahead})
-	e.detect = detect.New(detect.Config{Catalogue: e.cfg.Catalogue})
-	e.heeds = heeded{}
-	if e.graph == nil {
-		e.graph = topology.New()
-	}
+	e.sight.window = window.New(window.Config{Grid: e.sight.cfg.Grid, Lateness: e.sight.cfg.Lateness, Catalogue: e.sight.cfg.Catalogue, History: history, Ahead: ahead})
+	e.sight.detect = detect.New(detect.Config{Catalogue: e.sight.cfg.Catalogue})
+	e.signals.heeds = heeded{}
 }
 
 // Step takes the next record of the log. It is the only method that changes
@@ -150,10 +131,10 @@ func (e *Engine) Step(r *telemetry.Record) Output {
 	case telemetry.FrameRecord:
 		e.frame(r.Frame)
 	case telemetry.EventRecord:
-		e.event(r.Event)
+		e.memory.event(r.Event)
 	case telemetry.EdgeRecord:
 		e.counts.Edges++
-		e.graph.Add(r.Edge)
+		e.sight.graph.Add(r.Edge)
 	case telemetry.ConfigRecord:
 		e.configure(r.Config)
 	case telemetry.TickRecord:
@@ -161,32 +142,32 @@ func (e *Engine) Step(r *telemetry.Record) Output {
 	default:
 		e.counts.Unknown++
 	}
-	e.counts.Window = e.window.Counts()
-	e.counts.StepsRefused = e.book.Refused + e.perStep.Refused
+	e.counts.Window = e.sight.window.Counts()
+	e.counts.StepsRefused = e.sight.book.Refused + e.sight.perStep.Refused
 	e.counts.RisksRefused = e.risks.refused
-	e.counts.Forgotten = e.book.Forgotten + e.perStep.Forgotten
-	e.out.Counts = e.counts
-	return e.out
+	e.counts.Forgotten = e.sight.book.Forgotten + e.sight.perStep.Forgotten
+	e.out.Counts = *e.counts
+	return *e.out
 }
 
 // schema makes the series of a source known, and the entities that have them:
 // containment by name follows from that where no edge states it.
 func (e *Engine) schema(s *telemetry.Schema) {
-	if e.window.AddSchema(s) != window.Accepted {
+	if e.sight.window.AddSchema(s) != window.Accepted {
 		return
 	}
 	for _, x := range s.Entities {
-		e.graph.Know(x)
+		e.sight.graph.Know(x)
 	}
 }
 
 func (e *Engine) frame(f telemetry.EncodedFrame) {
-	if e.at == 0 {
+	if e.sight.at == 0 {
 		if h, err := f.Header(); err == nil && (e.earliest == 0 || h.First < e.earliest) {
 			e.earliest = h.First
 		}
 	}
-	e.window.AddFrame(f)
+	e.sight.window.AddFrame(f)
 }
 
 // configure applies a config record. Grid and lateness are fixed with the first
@@ -195,21 +176,21 @@ func (e *Engine) configure(c *telemetry.Config) {
 	e.counts.Configs++
 	switch c.Key {
 	case telemetry.ConfigHole:
-		e.lose(c.Content)
+		e.memory.lose(c.Content)
 		return
 	case telemetry.ConfigSite:
 	default:
 		return
 	}
 	site, err := telemetry.ParseSiteConfig(c.Content)
-	next := e.cfg
+	next := e.sight.cfg
 	next.Site, next.Grid, next.Lateness = site.Site, site.Grid, site.Lateness
-	same := next.Grid == e.cfg.Grid && next.Lateness == e.cfg.Lateness
-	if err != nil || next.Validate() != nil || !same && (e.at != 0 || e.window.Slots() > 0) {
+	same := next.Grid == e.sight.cfg.Grid && next.Lateness == e.sight.cfg.Lateness
+	if err != nil || next.Validate() != nil || !same && (e.sight.at != 0 || e.sight.window.Slots() > 0) {
 		e.counts.ConfigRefused++
 		return
 	}
-	e.cfg = next
+	e.sight.cfg = next
 	if !same {
 		e.build()
 	}
@@ -219,28 +200,28 @@ func (e *Engine) configure(c *telemetry.Config) {
 // (I9).
 func (e *Engine) tick(t telemetry.Tick) {
 	e.counts.Ticks++
-	end := floor(t.At, e.cfg.Grid)
-	if e.at == 0 {
-		e.at = e.firstGrid(end)
+	end := floor(t.At, e.sight.cfg.Grid)
+	if e.sight.at == 0 {
+		e.sight.at = e.firstGrid(end)
 	}
 	switch {
-	case end <= e.at:
+	case end <= e.sight.at:
 		e.counts.TicksPast++
 		return
-	case end.Sub(e.at) > maxJump:
+	case end.Sub(e.sight.at) > maxJump:
 		e.counts.TicksFuture++
 		return
 	}
-	e.endHoles(end)
-	for e.at < end {
-		e.at = e.at.Add(e.cfg.Grid)
+	e.memory.endHoles(end)
+	for e.sight.at < end {
+		e.sight.at = e.sight.at.Add(e.sight.cfg.Grid)
 		e.advance()
 	}
 }
 
 // firstGrid is the instant before the first grid to be closed.
 func (e *Engine) firstGrid(end telemetry.Time) telemetry.Time {
-	g := e.cfg.Grid
+	g := e.sight.cfg.Grid
 	first := end.Add(-g)
 	if e.earliest != 0 && e.earliest < first {
 		first = floor(e.earliest, g).Add(-g)
@@ -255,33 +236,33 @@ func (e *Engine) firstGrid(end telemetry.Time) telemetry.Time {
 func (e *Engine) advance() {
 	e.counts.Grids++
 	for class := range telemetry.LatenessClasses {
-		g := e.at.Add(-e.cfg.Lateness[class])
-		closed := e.window.Close(class, g, e.cfg.ForEach)
-		found := e.detect.Run(e.window, class, g, e.cfg.ForEach)
-		e.notice(found)
-		e.signalFindings(found, g)
+		g := e.sight.at.Add(-e.sight.cfg.Lateness[class])
+		closed := e.sight.window.Close(class, g, e.sight.cfg.ForEach)
+		found := e.sight.detect.Run(e.sight.window, class, g, e.sight.cfg.ForEach)
+		e.memory.notice(found)
+		e.signals.signalFindings(found, g)
 		e.out.Findings = append(e.out.Findings, found...)
 		if len(closed.Switched) > 0 {
-			e.links = nil // a series is judged by another source now
+			e.sight.links = nil // a series is judged by another source now
 		}
-		e.observe(closed.Steps, e.cfg.Lateness[class]-e.cfg.Lateness[telemetry.Prompt])
+		e.observe(closed.Steps, e.sight.cfg.Lateness[class]-e.sight.cfg.Lateness[telemetry.Prompt])
 	}
-	e.evaluate(e.at.Add(-e.cfg.Lateness[telemetry.Prompt]))
+	e.evaluate(e.sight.at.Add(-e.sight.cfg.Lateness[telemetry.Prompt]))
 }
 
 // observe files the steps of one class in the order of time.
 func (e *Engine) observe(steps []window.StepSample, delay telemetry.Duration) {
 	for i, s := range steps {
-		e.perStep.Observe(s.Series, s.At, s.Value)
+		e.sight.perStep.Observe(s.Series, s.At, s.Value)
 		switch s.Series.Metric {
 		case metricStep:
-			e.reported(s.Series.Entity)
+			e.roll.reported(s.Series.Entity)
 			e.observeTokens(steps[i:])
-			e.book.Observe(s.Series.Entity, s.At, s.Value, delay)
+			e.sight.book.Observe(s.Series.Entity, s.At, s.Value, delay)
 		case metricMFU:
-			e.book.ObserveMFU(s.Series.Entity, s.Value)
+			e.sight.book.ObserveMFU(s.Series.Entity, s.Value)
 		case metricCheckpoint:
-			e.book.ObserveCheckpoint(s.Series.Entity, s.At, s.Value)
+			e.sight.book.ObserveCheckpoint(s.Series.Entity, s.At, s.Value)
 		}
 	}
 }
@@ -295,7 +276,7 @@ func (e *Engine) observeTokens(steps []window.StepSample) {
 			return
 		}
 		if s.Series.Metric == metricTokens {
-			e.book.ObserveTokens(s.Series.Entity, s.At, s.Value)
+			e.sight.book.ObserveTokens(s.Series.Entity, s.At, s.Value)
 			return
 		}
 	}
@@ -311,7 +292,7 @@ const (
 const maxEvents = 65536
 
 // event files an event in order; a repeat is ignored.
-func (e *Engine) event(ev *telemetry.Event) {
+func (e *memory) event(ev *telemetry.Event) {
 	i, ok := slices.BinarySearchFunc(e.events, *ev, telemetry.Event.Compare)
 	_, before := slices.BinarySearchFunc(e.heard, *ev, telemetry.Event.Compare)
 	switch {
@@ -327,7 +308,7 @@ func (e *Engine) event(ev *telemetry.Event) {
 
 // due takes the events that happened by g, in order, and remembers them for as
 // long as a repeat may still come.
-func (e *Engine) due(g telemetry.Time) []telemetry.Event {
+func (e *memory) due(g telemetry.Time) []telemetry.Event {
 	n := 0
 	for n < len(e.events) && e.events[n].At <= g {
 		n++

@@ -19,48 +19,48 @@ const keepAnswers = 8
 
 // evaluate judges the site at the end of grid g.
 func (e *Engine) evaluate(g telemetry.Time) {
-	e.graph.Advance(g)
+	e.sight.graph.Advance(g)
 	e.census(g)
-	if e.inheriting {
-		e.adopt(g)
+	if e.incidents.inheriting {
+		e.incidents.adopt(g)
 	}
-	e.infer(g)
-	e.serve(g)
+	e.roll.infer(g)
+	e.roll.serve(g)
 	changed := e.hear(g)
-	changed = append(changed, e.book.Close(g, jobs.Senses{Working: e.working, Idle: e.lateIdle, Hung: e.hung, Witness: e.witness})...)
+	changed = append(changed, e.sight.book.Close(g, jobs.Senses{Working: e.activity.working, Idle: e.activity.lateIdle, Hung: e.activity.hung, Witness: e.incidents.witness})...)
 	for _, c := range changed {
 		if c.Change == jobs.Began {
-			e.begin(c.Job, g)
+			e.incidents.begin(c.Job, g)
 		}
 	}
-	for _, c := range e.cases {
-		e.follow(c, g)
+	for _, c := range e.incidents.cases {
+		e.incidents.follow(c, g)
 	}
-	e.judgeRisks(g)
-	e.keepUsual(g)
-	e.sweep(g)
-	e.fileUsage(g)
+	e.risks.judgeRisks(e.incidents.known(), g)
+	e.examiner.keepUsual(g)
+	e.incidents.sweep(g)
+	e.costs.fileUsage(g)
 	slices.SortStableFunc(e.out.Incidents, byTimeJobID)
 }
 
 // hear takes the events due by g.
 func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
 	var out []jobs.Changed
-	for _, ev := range e.due(g) {
-		e.remember(&ev)
-		e.signalEvent(&ev, g)
-		e.model(&ev)
-		e.maintenance(&ev)
-		e.pause(&ev)
-		out = append(out, e.book.Event(&ev, g)...)
+	for _, ev := range e.memory.due(g) {
+		e.memory.remember(&ev)
+		e.signals.signalEvent(&ev, g)
+		e.costs.model(&ev)
+		e.costs.maintenance(&ev)
+		e.roll.pause(&ev)
+		out = append(out, e.sight.book.Event(&ev, g)...)
 	}
 	return out
 }
 
 // begin opens a case for a job that began to hurt. A job that was well again
 // inside an incident that still hurts others hurts anew in it.
-func (e *Engine) begin(j *jobs.Job, g telemetry.Time) {
-	fresh := e.open(j, j.Hurt)
+func (e *caseBook) begin(j *jobs.Job, g telemetry.Time) {
+	fresh := e.examiner.open(j, j.Hurt)
 	i, ok := e.find(j.Entity)
 	if ok {
 		c := e.cases[i]
@@ -78,7 +78,7 @@ func (e *Engine) begin(j *jobs.Job, g telemetry.Time) {
 }
 
 // find returns where a job's open case is, or would be.
-func (e *Engine) find(job telemetry.Entity) (int, bool) {
+func (e *caseBook) find(job telemetry.Entity) (int, bool) {
 	return slices.BinarySearchFunc(e.cases, job, func(c *incidentCase, job telemetry.Entity) int { return c.job.Compare(job) })
 }
 
@@ -95,18 +95,18 @@ const (
 
 // witness judges a hurt that has not been opened: is there a trouble that accounts
 // for it, whatever it is called, and was it in the same place a moment ago?
-func (e *Engine) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
+func (e *caseBook) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 	earlier := g.Add(-steady * e.cfg.Grid)
 	if earlier <= h.Onset.Earliest {
 		return false
 	}
-	c := e.open(j, h)
+	c := e.examiner.open(j, h)
 	b := hearing{slight: j.Slight(g), inProgress: h.Steps == 0}
-	now, sure := b.attested(e.answer(e.gather(c, j, h, g)))
+	now, sure := b.attested(e.answer(e.examiner.gather(c, j, h, g)))
 	if sure < witnessed || now == j.Entity && !j.SavedAsNever() {
 		return false // nobody, or the job would be its own witness
 	}
-	then, _ := b.attested(e.answer(e.gather(c, j, h, earlier)))
+	then, _ := b.attested(e.answer(e.examiner.gather(c, j, h, earlier)))
 	return then == now
 }
 
@@ -147,7 +147,7 @@ func (b hearing) attested(answers []explain.Answer) (at telemetry.Entity, sure f
 
 // follow judges a case again where there is something new, and publishes what
 // a reader must know.
-func (e *Engine) follow(c *incidentCase, g telemetry.Time) {
+func (e *caseBook) follow(c *incidentCase, g telemetry.Time) {
 	j := e.book.Job(c.job)
 	hurt := j != nil && j.Hurt != nil
 	if c.inherited && !c.well && !hurt {
@@ -180,12 +180,12 @@ const (
 )
 
 // accepted says that a job's trouble is a change of its work that has lasted.
-func (e *Engine) accepted(c *incidentCase, j *jobs.Job) bool {
+func (e *caseBook) accepted(c *incidentCase, j *jobs.Job) bool {
 	return !j.Serves() && j.Hurt.Steps >= acceptAfter && j.LastEnd.Sub(j.Hurt.Onset.Latest) >= acceptFor && c.judged != 0 && e.expected(c.incident.Root.Signature) == explain.ExpectBenign
 }
 
 // expected says what a signature's occurrence is.
-func (e *Engine) expected(signature string) explain.Expect {
+func (e *sight) expected(signature string) explain.Expect {
 	for i := range e.cfg.Signatures {
 		if s := &e.cfg.Signatures[i]; s.Name == signature {
 			return s.Expect
@@ -196,7 +196,7 @@ func (e *Engine) expected(signature string) explain.Expect {
 
 // news says that a case has something to be judged on: a step, another state,
 // or some grids gone by.
-func (e *Engine) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
+func (e *caseBook) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
 	return j.Steps != c.steps || g.Sub(c.judged) >= judgeEvery*e.cfg.Grid || c.impact.State != j.Hurt.State.String()
 }
 
@@ -216,13 +216,13 @@ func (c *incidentCase) rests(h *jobs.Hurt, g telemetry.Time) bool {
 
 // judge explains the case as of grid g and publishes a revision if it says
 // something new.
-func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
+func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next := c.incident
 	next.Updated = g
 	if c.inherited || c.restarted(j.Hurt) || c.settled(j.Hurt, g) || c.recovers(j.Hurt, g) || c.rests(j.Hurt, g) {
-		e.retell(c, &next, e.cost(c, j, j.Hurt))
+		e.retell(c, &next, e.examiner.cost(c, j, j.Hurt))
 	} else {
-		ev := e.gather(c, j, j.Hurt, g)
+		ev := e.examiner.gather(c, j, j.Hurt, g)
 		answers := e.study(ev, g)
 		if answers, ok := c.naming.choose(answers, ev.Awaits(&answers[0]), g); !ok {
 			e.retell(c, &next, ev)
@@ -251,13 +251,13 @@ func (e *Engine) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 }
 
 // retell lets next say what the hurt costs now; why it hurts stays as it was told.
-func (e *Engine) retell(c *incidentCase, next *explain.Incident, ev *explain.Evidence) {
+func (e *caseBook) retell(c *incidentCase, next *explain.Incident, ev *explain.Evidence) {
 	e.teller().Refresh(next, ev, e.expected(next.Root.Signature))
 	c.shareAgain(next)
 }
 
 // teller gives explain what it needs of the engine to put things into words.
-func (e *Engine) teller() *explain.Teller {
+func (e *sight) teller() *explain.Teller {
 	return &explain.Teller{
 		Catalogue: e.cfg.Catalogue,
 		Node: func(x telemetry.Entity) telemetry.Entity {
@@ -286,16 +286,16 @@ const worstClock = telemetry.Duration(1e9)
 // which a single value above it before is not. What happened lies within a sample's
 // length of it: a counter's rise is spread over the grids since its last sample, a
 // gauge is held until its next.
-func (e *Engine) onset(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
+func (e *sight) onset(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
 	return e.crossed(s, near, func(v float64) bool { return v > level })
 }
 
 // fell is onset for a series that first fell below a level.
-func (e *Engine) fell(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
+func (e *sight) fell(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
 	return e.crossed(s, near, func(v float64) bool { return v < level })
 }
 
-func (e *Engine) crossed(s telemetry.Series, near telemetry.Interval, beyond func(float64) bool) (telemetry.Interval, bool) {
+func (e *sight) crossed(s telemetry.Series, near telemetry.Interval, beyond func(float64) bool) (telemetry.Interval, bool) {
 	slot, ok := e.window.Slot(s)
 	if !ok {
 		return near, false
@@ -319,7 +319,7 @@ func (e *Engine) crossed(s telemetry.Series, near telemetry.Interval, beyond fun
 
 // widened is when what a slot told of happened, by how far its source's clock may
 // be off: order is asserted only beyond it.
-func (e *Engine) widened(slot int, by telemetry.Interval) telemetry.Interval {
+func (e *sight) widened(slot int, by telemetry.Interval) telemetry.Interval {
 	before, after := e.window.ClockError(slot)
 	return telemetry.Interval{Earliest: by.Earliest.Add(-before), Latest: by.Latest.Add(after)}
 }
@@ -327,7 +327,7 @@ func (e *Engine) widened(slot int, by telemetry.Interval) telemetry.Interval {
 // clockOff reports whether the times of a series are further from the receivers'
 // than anybody who compares them would expect: by the median, for one sample
 // travels longer than another.
-func (e *Engine) clockOff(s telemetry.Series) bool {
+func (e *sight) clockOff(s telemetry.Series) bool {
 	slot, ok := e.window.Slot(s)
 	if !ok {
 		return false
@@ -338,7 +338,7 @@ func (e *Engine) clockOff(s telemetry.Series) bool {
 
 // metricOf declares what a finding is about; nil where a whole source is silent
 // or the metric is not declared.
-func (e *Engine) metricOf(f *detect.Finding) *telemetry.Metric {
+func (e *sight) metricOf(f *detect.Finding) *telemetry.Metric {
 	if f.Slot < 0 {
 		return nil
 	}

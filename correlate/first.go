@@ -35,15 +35,15 @@ func failure(name telemetry.EventName) bool {
 
 // first finds who failed or fell behind first, as far as it is known by grid g;
 // false where nobody did.
-func (e *Engine) first(c *incidentCase, h *jobs.Hurt, g telemetry.Time) (explain.First, bool) {
+func (e *examiner) first(c *incidentCase, h *jobs.Hurt, g telemetry.Time) (explain.First, bool) {
 	var all []explain.First
 	from := h.Onset.Earliest.Add(-firstBefore)
 	on := func(x telemetry.Entity) (telemetry.Entity, bool) {
 		n, ok := e.graph.Within(x, telemetry.Node)
 		return n, ok && in(c.nodes, n)
 	}
-	for i := range e.heard {
-		ev := &e.heard[i]
+	for i := range e.memory.heard {
+		ev := &e.memory.heard[i]
 		if ev.At < from || ev.At > g || !failure(ev.Name) {
 			continue
 		}
@@ -52,7 +52,7 @@ func (e *Engine) first(c *incidentCase, h *jobs.Hurt, g telemetry.Time) (explain
 				Why: strings.TrimSpace(string(ev.Name) + " " + ev.Text)})
 		}
 	}
-	for _, gap := range e.gaps {
+	for _, gap := range e.memory.gaps {
 		n := telemetry.Entity{Kind: telemetry.Node, Name: gap.Source.Target}
 		if gap.From >= from && gap.From <= h.Onset.Latest.Add(firstBefore) && in(c.nodes, n) {
 			all = append(all, explain.First{Entity: n, Node: n, At: telemetry.Interval{Earliest: gap.From, Latest: gap.From.Add(3 * e.cfg.Grid)},
@@ -81,7 +81,7 @@ type lateness struct {
 
 // firstLate finds the rank that was late first: in the step in which somebody
 // was certainly late, the latest.
-func (e *Engine) firstLate(c *incidentCase, h *jobs.Hurt) (explain.First, bool) {
+func (e *examiner) firstLate(c *incidentCase, h *jobs.Hurt) (explain.First, bool) {
 	ranks := e.graph.Ranks(c.job)
 	var all []lateness
 	for i, r := range ranks {
@@ -139,7 +139,7 @@ func latest(step []lateness) (lateness, bool) {
 
 // settleFirst keeps who was first for as long as the case lasts: an earlier one
 // replaces it, and that what showed it is forgotten does not.
-func (e *Engine) settleFirst(c *incidentCase, h *jobs.Hurt, g telemetry.Time) *explain.First {
+func (e *examiner) settleFirst(c *incidentCase, h *jobs.Hurt, g telemetry.Time) *explain.First {
 	f, ok := e.first(c, h, g)
 	if ok && (c.first.Entity.IsZero() || f.At.Latest < c.first.At.Latest) {
 		c.first = f

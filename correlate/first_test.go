@@ -26,10 +26,10 @@ func firstOf(t *testing.T, text string) *explain.First {
 	var out *explain.First
 	for _, r := range s.Records() {
 		e.Step(r)
-		if i := slices.IndexFunc(e.cases, func(c *incidentCase) bool { return !c.well }); i >= 0 {
-			c := e.cases[i]
-			if j := e.book.Job(c.job); j != nil && j.Hurt != nil && j.Hurt.State != jobs.Healthy {
-				out = e.settleFirst(c, j.Hurt, e.at)
+		if i := slices.IndexFunc(e.incidents.cases, func(c *incidentCase) bool { return !c.well }); i >= 0 {
+			c := e.incidents.cases[i]
+			if j := e.sight.book.Job(c.job); j != nil && j.Hurt != nil && j.Hurt.State != jobs.Healthy {
+				out = e.examiner.settleFirst(c, j.Hurt, e.sight.at)
 			}
 		}
 	}

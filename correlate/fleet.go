@@ -17,13 +17,13 @@ type FleetView struct {
 func (e *Engine) Fleet() FleetView {
 	var v FleetView
 	var productive, wall float64
-	for _, j := range e.book.Jobs() {
+	for _, j := range e.sight.book.Jobs() {
 		good := j.Goodput()
-		now := e.at
+		now := e.sight.at
 		if good.Ended != 0 {
 			now = good.Ended
 		}
-		gpus := e.gpus(j.Entity, e.nodes(j.Entity))
+		gpus := e.sight.gpus(j.Entity, e.sight.nodes(j.Entity))
 		ratio, ok := good.Ratio(now)
 		if !ok {
 			continue

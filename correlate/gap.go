@@ -19,10 +19,10 @@ const maxGaps = 512
 
 // Gaps returns the intervals in which sources were silent, by when they were
 // noticed.
-func (e *Engine) Gaps() []Gap { return append([]Gap{}, e.gaps...) }
+func (e *Engine) Gaps() []Gap { return append([]Gap{}, e.memory.gaps...) }
 
 // notice keeps account of whole sources that fall silent and speak again.
-func (e *Engine) notice(found []detect.Finding) {
+func (e *memory) notice(found []detect.Finding) {
 	for i := range found {
 		f := &found[i]
 		if f.Slot >= 0 || f.Shape != telemetry.ShapeSilence {
@@ -40,7 +40,7 @@ func (e *Engine) notice(found []detect.Finding) {
 	}
 }
 
-func (e *Engine) openGap(g Gap) {
+func (e *memory) openGap(g Gap) {
 	if len(e.gaps) == maxGaps {
 		copy(e.gaps, e.gaps[1:])
 		e.gaps = e.gaps[:maxGaps-1]
@@ -50,14 +50,14 @@ func (e *Engine) openGap(g Gap) {
 
 // closeGap ends a gap where its source's samples begin again: in the grid that
 // ended at by.
-func (e *Engine) closeGap(source telemetry.Source, from, by telemetry.Time) {
+func (e *memory) closeGap(source telemetry.Source, from, by telemetry.Time) {
 	for i := len(e.gaps) - 1; i >= 0; i-- {
 		g := &e.gaps[i]
 		if g.Source != source || g.From != from || g.To != 0 {
 			continue
 		}
 		g.To = by
-		for _, s := range e.Sources() {
+		for _, s := range e.sources() {
 			if s.Source == source {
 				g.To = min(s.Latest, by)
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/jobs"
@@ -13,6 +14,34 @@ import (
 // One root that hurts several jobs is one incident: the case of the job that
 // was hurt first leads, the others stand under it. A case that comes to another
 // answer for good leaves and is an incident of its own.
+
+// caseBook holds the cases of all jobs that hurt, and publishes their incidents.
+type caseBook struct {
+	*sight
+	examiner *examiner
+	roll     *roll
+	risks    *risks
+	ledger   *attribute.Ledger
+	out      *Output
+
+	cases []*incidentCase // open, by job
+	past  []*incidentCase // resolved less than reopenWithin ago
+	// held are the incidents to be inherited at the next grid, by opening and id,
+	// if inheriting is set.
+	held       []explain.Incident
+	inheriting bool
+}
+
+// known lists the open incidents that readers know of.
+func (e *caseBook) known() []*explain.Incident {
+	var out []*explain.Incident
+	for _, c := range e.cases {
+		if c.under.IsZero() && c.published.Revision > 0 {
+			out = append(out, &c.incident)
+		}
+	}
+	return out
+}
 
 const (
 	// sure is how sure two cases must be of one root to be one incident.
@@ -24,7 +53,7 @@ const (
 )
 
 // leader is the case that carries c's incident.
-func (e *Engine) leader(c *incidentCase) *incidentCase {
+func (e *caseBook) leader(c *incidentCase) *incidentCase {
 	if i, ok := e.find(c.under); ok && !c.under.IsZero() {
 		return e.cases[i]
 	}
@@ -33,7 +62,7 @@ func (e *Engine) leader(c *incidentCase) *incidentCase {
 
 // members lists the cases of a leader's incident, the leader first, then by
 // identity.
-func (e *Engine) members(lead *incidentCase) []*incidentCase {
+func (e *caseBook) members(lead *incidentCase) []*incidentCase {
 	out := []*incidentCase{lead}
 	for _, c := range e.cases {
 		if c.under == lead.job {
@@ -46,7 +75,7 @@ func (e *Engine) members(lead *incidentCase) []*incidentCase {
 // place finds where a case that was judged for the first time belongs: in the
 // incident it was resolved from a short while ago, under an open one of the
 // same root, or by itself.
-func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
+func (e *caseBook) place(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
 	if old := e.takeUp(c.job, &next, g); old != nil {
 		next = c.reopen(old, next)
 		if j := e.book.Job(c.job); j != nil && j.Hurt != nil {
@@ -68,7 +97,7 @@ func (e *Engine) place(c *incidentCase, next explain.Incident, g telemetry.Time)
 
 // belongs reports whether a case that is judged for the first time may be told of
 // in the open incident of another one.
-func (e *Engine) belongs(c, o *incidentCase, next *explain.Incident) bool {
+func (e *caseBook) belongs(c, o *incidentCase, next *explain.Incident) bool {
 	open := &o.incident
 	return oneRoot(open, next) || perhapsOne(open, next) || e.maybeOne(open, next) || e.maybeOne(next, open) ||
 		e.under(c, open, next) || e.storedOn(c, open, next) || floods(c, o, next)
@@ -76,7 +105,7 @@ func (e *Engine) belongs(c, o *incidentCase, next *explain.Incident) bool {
 
 // takeOver gives a case the incident that another job's case carries as its
 // second one, if it is of the same root: it hurts more than that job.
-func (e *Engine) takeOver(c *incidentCase, next *explain.Incident, g telemetry.Time) bool {
+func (e *caseBook) takeOver(c *incidentCase, next *explain.Incident, g telemetry.Time) bool {
 	for _, o := range e.cases {
 		if o == c || !o.beside.told() || !oneRoot(&o.beside.incident, next) {
 			continue
@@ -92,7 +121,7 @@ func (e *Engine) takeOver(c *incidentCase, next *explain.Incident, g telemetry.T
 
 // merge joins a leader with another one that has come to the same root: the
 // younger incident is resolved as merged, and its jobs go on under the older.
-func (e *Engine) merge(c *incidentCase, g telemetry.Time) {
+func (e *caseBook) merge(c *incidentCase, g telemetry.Time) {
 	if c.published.Revision == 0 {
 		return
 	}
@@ -118,7 +147,7 @@ func (e *Engine) merge(c *incidentCase, g telemetry.Time) {
 
 // absorb ends the younger incident. Its last revision lists no job: they are
 // told of in the older one from now on.
-func (e *Engine) absorb(older, younger *incidentCase, g telemetry.Time) {
+func (e *caseBook) absorb(older, younger *incidentCase, g telemetry.Time) {
 	last := younger.published
 	how, into, at := "merged", older.incident.ID, g
 	last.State, last.Resolution, last.MergedInto, last.Resolved = explain.StateResolved, &how, &into, &at
@@ -163,7 +192,7 @@ const aloneAfter = telemetry.Duration(30e9)
 // show it: an incident of its own that is merged moments later says nothing true.
 // One that began at another time waits only while its cause is not sure. A job that
 // stands still does not wait.
-func (e *Engine) waits(c *incidentCase, g telemetry.Time) bool {
+func (e *caseBook) waits(c *incidentCase, g telemetry.Time) bool {
 	if c.published.Revision > 0 || !c.under.IsZero() || c.incident.SplitFrom != nil || c.impact.State != jobs.Slow.String() || g.Sub(c.incident.Opened) >= aloneAfter {
 		return false
 	}
@@ -197,7 +226,7 @@ func perhapsOne(a, b *explain.Incident) bool {
 // maybeOne reports whether an incident that is not sure of its root lists what
 // another one is sure of, or names what contains that: heat and drifts reach one job
 // long after another.
-func (e *Engine) maybeOne(o, next *explain.Incident) bool {
+func (e *caseBook) maybeOne(o, next *explain.Incident) bool {
 	if o.Root.Signature == explain.Unknown || ofKind(o) < sure || next.Root.Confidence >= min(ofKind(o), surely) {
 		return false
 	}
@@ -223,7 +252,7 @@ func beganTogether(a, b *explain.Incident) bool {
 // which is sure and on which its job stands, too. Heat need not begin together, it
 // reaches one job long after another: there it is enough to be sure of nothing
 // else.
-func (e *Engine) under(c *incidentCase, o, next *explain.Incident) bool {
+func (e *caseBook) under(c *incidentCase, o, next *explain.Incident) bool {
 	vague := next.Root.Signature == explain.Unknown || next.Root.Entity == c.job && next.Root.Confidence < surely
 	together := vague && o.Root.Confidence >= sure && beganTogether(o, next)
 	heat := next.Root.Confidence < surely && o.Root.Domain == telemetry.Cooling && ofKind(o) >= surely
@@ -246,7 +275,7 @@ func floods(c, o *incidentCase, next *explain.Incident) bool {
 
 // standsOn reports whether a case's job stands on an entity: its GPUs under it,
 // or its way through the fabric over it.
-func (e *Engine) standsOn(c *incidentCase, x telemetry.Entity) bool {
+func (e *caseBook) standsOn(c *incidentCase, x telemetry.Entity) bool {
 	if e.survey(c.job, c.nodes).Carries(x) {
 		return true
 	}
@@ -260,7 +289,7 @@ func (e *Engine) standsOn(c *incidentCase, x telemetry.Entity) bool {
 }
 
 // within reports whether an entity is a part of another.
-func (e *Engine) within(part, whole telemetry.Entity) bool {
+func (e *sight) within(part, whole telemetry.Entity) bool {
 	outer, ok := e.graph.Within(part, whole.Kind)
 	return ok && outer == whole && part != whole
 }
@@ -269,7 +298,7 @@ func (e *Engine) within(part, whole telemetry.Entity) bool {
 // with an open one for the storage that both stand on: it is known to be slow, or
 // both began to wait alike. Waiting for input is felt at once, the storage's own
 // latency is read every so many seconds.
-func (e *Engine) storedOn(c *incidentCase, o, next *explain.Incident) bool {
+func (e *caseBook) storedOn(c *incidentCase, o, next *explain.Incident) bool {
 	entity, signature := named(next)
 	if entity != c.job {
 		return false
@@ -296,7 +325,7 @@ func named(in *explain.Incident) (telemetry.Entity, string) {
 }
 
 // storedTogether reports whether two jobs use the same storage.
-func (e *Engine) storedTogether(a, b telemetry.Entity) bool {
+func (e *sight) storedTogether(a, b telemetry.Entity) bool {
 	uses := func(job telemetry.Entity) []telemetry.Entity {
 		var out []telemetry.Entity
 		for _, n := range e.graph.Neighbours(job) {
@@ -313,7 +342,7 @@ func (e *Engine) storedTogether(a, b telemetry.Entity) bool {
 // strays counts how often in a row c has been sure of another root than its
 // leader's, or has not so much as listed that root though the leader is sure of
 // it and c's job does not stand on it; and reports whether that is often enough.
-func (e *Engine) strays(c, lead *incidentCase) bool {
+func (e *caseBook) strays(c, lead *incidentCase) bool {
 	own := c.incident.Root.Confidence >= surely
 	other := c != lead && !own && lead.incident.Root.Confidence >= surely && c.incident.Root.Signature != explain.Unknown &&
 		!lists(&c.incident, lead.incident.Root.Entity) && !e.standsOn(c, lead.incident.Root.Entity)
@@ -328,7 +357,7 @@ func (e *Engine) strays(c, lead *incidentCase) bool {
 }
 
 // split makes c an incident of its own.
-func (e *Engine) split(c *incidentCase, g telemetry.Time) {
+func (e *caseBook) split(c *incidentCase, g telemetry.Time) {
 	from := e.leader(c).incident.ID
 	c.under, c.strayed = telemetry.Entity{}, 0
 	c.incident.ID = incidentID(e.cfg.Site, "split", c.job, g)
@@ -338,7 +367,7 @@ func (e *Engine) split(c *incidentCase, g telemetry.Time) {
 // publish publishes a leader's incident with the impact of all its members. It
 // is a revision only if something changed since the last one that a reader
 // acts on; other fields are refreshed without one.
-func (e *Engine) publish(lead *incidentCase, g telemetry.Time) {
+func (e *caseBook) publish(lead *incidentCase, g telemetry.Time) {
 	next := e.together(lead)
 	if lead.published.Revision != 0 && !explain.Differs(&lead.published, &next) {
 		return
@@ -374,7 +403,7 @@ func (c *incidentCase) knows() int {
 
 // together is the leader's incident with every member's job, told by the one that
 // speaks before the others.
-func (e *Engine) together(lead *incidentCase) explain.Incident {
+func (e *caseBook) together(lead *incidentCase) explain.Incident {
 	all := e.members(lead)
 	speaker := lead
 	for _, m := range all {
@@ -403,7 +432,7 @@ func (e *Engine) together(lead *incidentCase) explain.Incident {
 }
 
 // settle resolves a leader's incident when every member is well.
-func (e *Engine) settle(lead *incidentCase, g telemetry.Time) {
+func (e *caseBook) settle(lead *incidentCase, g telemetry.Time) {
 	all := e.members(lead)
 	if slices.ContainsFunc(all, func(c *incidentCase) bool { return !c.well }) {
 		return
@@ -427,7 +456,7 @@ func (e *Engine) settle(lead *incidentCase, g telemetry.Time) {
 }
 
 // sweep moves resolved cases to the past, and forgets the old ones.
-func (e *Engine) sweep(g telemetry.Time) {
+func (e *caseBook) sweep(g telemetry.Time) {
 	open := e.cases[:0]
 	for _, c := range e.cases {
 		switch {
@@ -444,7 +473,7 @@ func (e *Engine) sweep(g telemetry.Time) {
 // takeUp finds the resolved case of which a job's new degradation is a relapse: at
 // the same place less than ten minutes ago, whatever it was called. It takes it out
 // of the past.
-func (e *Engine) takeUp(job telemetry.Entity, next *explain.Incident, g telemetry.Time) *incidentCase {
+func (e *caseBook) takeUp(job telemetry.Entity, next *explain.Incident, g telemetry.Time) *incidentCase {
 	for i, c := range slices.Backward(e.past) {
 		if c.job == job && g.Sub(c.resolved) <= reopenWithin && e.samePlace(&c.incident, next) {
 			e.past = slices.Delete(e.past, i, i+1)
@@ -458,7 +487,7 @@ func (e *Engine) takeUp(job telemetry.Entity, next *explain.Incident, g telemetr
 // place: the roots are equal or contain each other, one lists the other's root,
 // both are in the network, where one link's fault is seen at many, or one of them
 // has no sure root. A benign change is never the place of a fault.
-func (e *Engine) samePlace(a, b *explain.Incident) bool {
+func (e *caseBook) samePlace(a, b *explain.Incident) bool {
 	if e.expected(a.Root.Signature) != e.expected(b.Root.Signature) {
 		return false
 	}

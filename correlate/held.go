@@ -47,7 +47,7 @@ const (
 
 // later reports whether the best answer is a fault that began later than the
 // one on which the case had settled, and then lets next tell of the latter.
-func (e *Engine) later(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) bool {
+func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) bool {
 	h := &c.held
 	if c.judged == 0 {
 		*h = held{}
@@ -56,7 +56,7 @@ func (e *Engine) later(c *incidentCase, ev *explain.Evidence, best *explain.Answ
 		return false
 	}
 	if h.times > 0 {
-		root := h.answer(e)
+		root := h.answer(e.sight)
 		switch {
 		case root.Signature == nil:
 			*h = held{}
@@ -82,7 +82,7 @@ func network(a *explain.Answer) bool { return a.Signature.Domain == telemetry.Ne
 
 // keepTelling lets an incident tell of the root that is held: as it is seen
 // beside the best answer, or else as it was.
-func (e *Engine) keepTelling(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
+func (e *caseBook) keepTelling(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	answers := e.without(ev, best, next.Chain)
 	i := slices.IndexFunc(answers, func(a explain.Answer) bool { return a.Entity == c.held.root && a.Name() == c.held.signature })
 	if i >= 0 && (answers[i].Confidence >= sure || c.incident.Root.Entity != c.held.root) {
@@ -107,7 +107,7 @@ const (
 // what is seen of the last minute alone: beside a worse one it may cost nothing,
 // and be seen all the same. looked says that this was a time to look; of is nil
 // where nothing is new.
-func (e *Engine) newly(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) (of *explain.Evidence, answers []explain.Answer, looked bool) {
+func (e *caseBook) newly(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) (of *explain.Evidence, answers []explain.Answer, looked bool) {
 	h, g := &c.held, next.Updated
 	if h.times < settledAfter || best.Signature == nil || best.Name() != h.signature {
 		return nil, nil, true
@@ -143,7 +143,7 @@ func itsOwn(root, a *explain.Answer) bool {
 }
 
 // without returns the answers to what a root leaves.
-func (e *Engine) without(ev *explain.Evidence, root *explain.Answer, chain []explain.Link) []explain.Answer {
+func (e *caseBook) without(ev *explain.Evidence, root *explain.Answer, chain []explain.Link) []explain.Answer {
 	read, ok := ev.Symptoms.(*symptom.Contrast)
 	if ok {
 		read.Leave(root.Entity, root.Heats())
@@ -155,7 +155,7 @@ func (e *Engine) without(ev *explain.Evidence, root *explain.Answer, chain []exp
 // lastMinute is the evidence of the last minute of a hurt, or of its last reports,
 // laid beside what was before all of it and held against what the settled root
 // leaves of the loss; nil where there is too little.
-func (e *Engine) lastMinute(c *incidentCase, g telemetry.Time) *explain.Evidence {
+func (e *caseBook) lastMinute(c *incidentCase, g telemetry.Time) *explain.Evidence {
 	j := e.book.Job(c.job)
 	if j == nil || j.Hurt == nil || j.Serves() || j.Hurt.State != jobs.Slow {
 		return nil
@@ -169,7 +169,7 @@ func (e *Engine) lastMinute(c *incidentCase, g telemetry.Time) *explain.Evidence
 	}
 	c.held.take(&hurt)
 	first, hosts := c.first, slices.Clone(c.hosts)
-	ev := e.gather(c, j, &hurt, g)
+	ev := e.examiner.gather(c, j, &hurt, g)
 	c.first, c.hosts = first, hosts
 	return ev
 }
@@ -188,7 +188,7 @@ func (h *held) take(hurt *jobs.Hurt) {
 }
 
 // settleOn notes a judgement.
-func (e *Engine) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
+func (e *caseBook) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	h := &c.held
 	if h.times < settledAfter {
 		answers := explain.JudgeBeside(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), explain.Wide)
@@ -217,12 +217,12 @@ func (e *Engine) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.A
 }
 
 // answer is the held root as an answer.
-func (h *held) answer(e *Engine) *explain.Answer {
+func (h *held) answer(e *sight) *explain.Answer {
 	return &explain.Answer{Entity: h.root, Peer: h.peer, Signature: e.signature(h.signature)}
 }
 
 // signature finds a signature by its name; nil where there is none.
-func (e *Engine) signature(name string) *explain.Signature {
+func (e *sight) signature(name string) *explain.Signature {
 	for i := range e.cfg.Signatures {
 		if s := &e.cfg.Signatures[i]; s.Name == name {
 			return s
@@ -233,7 +233,7 @@ func (e *Engine) signature(name string) *explain.Signature {
 
 // saw reports whether an answer, or what may be its cause or its consequence,
 // had a name before the root was settled on.
-func (e *Engine) saw(h *held, ev *explain.Evidence, a *explain.Answer) bool {
+func (e *caseBook) saw(h *held, ev *explain.Evidence, a *explain.Answer) bool {
 	return slices.ContainsFunc(h.seen, func(x sighting) bool {
 		s := e.signature(x.signature)
 		return s != nil && ev.Akin(x.entity, a, nil) && !explain.Apart(s, a.Signature)

@@ -44,20 +44,20 @@ func TestTheEndOfAHurtIsNotLookedAtForItsCause(t *testing.T) {
 func TestWhatAJobSaysOfItsWorkIsReadByTheStep(t *testing.T) {
 	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
 	for name, x := range map[string]struct{ tokens, want float64 }{"the same work": {1200, 1}, "a tenth more": {1320, 1.1}} {
-		e := &Engine{}
+		e := assemble(Config{})
 		step := func(at int, length, tokens float64) {
-			e.perStep.Observe(telemetry.Series{Entity: job, Metric: metricStep}, second(at), length)
-			e.perStep.Observe(telemetry.Series{Entity: job, Metric: metricTokens}, second(at), tokens/length)
+			e.sight.perStep.Observe(telemetry.Series{Entity: job, Metric: metricStep}, second(at), length)
+			e.sight.perStep.Observe(telemetry.Series{Entity: job, Metric: metricTokens}, second(at), tokens/length)
 		}
 		for i := range 20 {
 			step(3*i, 3, 1200)
 		}
-		c := &incidentCase{job: job, told: e.toldBefore(job, second(57))}
+		c := &incidentCase{job: job, told: e.examiner.toldBefore(job, second(57))}
 		for i := range 12 {
 			step(60+4*i, 3+float64(i%3/2), x.tokens)
 		}
 		hurt := &jobs.Hurt{Onset: telemetry.Interval{Earliest: second(57), Latest: second(60)}, LastSlow: second(104)}
-		if got := e.toldWork(c, hurt, second(105)); math.Abs(got-x.want) > 1e-6 {
+		if got := e.examiner.toldWork(c, hurt, second(105)); math.Abs(got-x.want) > 1e-6 {
 			t.Errorf("%s: it says that it does %.3f times as much", name, got)
 		}
 	}
@@ -87,9 +87,9 @@ func TestACaseDoesNotLeaveForTheRootThatItsIncidentTells(t *testing.T) {
 	lead, c := settledCase(), settledCase()
 	lead.job, c.job = telemetry.Entity{Kind: telemetry.Job, Name: "a"}, telemetry.Entity{Kind: telemetry.Job, Name: "b"}
 	lead.incident.Root.Entity, lead.published.Root = gpuOf("n2/0"), c.incident.Root
-	e := &Engine{}
+	e := assemble(Config{})
 	for range strayed + 1 {
-		if e.strays(c, lead) {
+		if e.incidents.strays(c, lead) {
 			t.Fatal("it leaves")
 		}
 	}

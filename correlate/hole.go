@@ -15,10 +15,10 @@ const maxHoles = 256
 
 // Holes returns what the log lost, in the order of the records that report it. To is
 // zero where no tick has come since.
-func (e *Engine) Holes() []telemetry.Hole { return slices.Clone(e.holes) }
+func (e *Engine) Holes() []telemetry.Hole { return slices.Clone(e.memory.holes) }
 
 // lose notes entries that the log lost. A record without times is at their place.
-func (e *Engine) lose(content []byte) {
+func (e *memory) lose(content []byte) {
 	h, err := telemetry.ParseHole(content)
 	if err != nil {
 		e.counts.ConfigRefused++
@@ -38,7 +38,7 @@ func (e *Engine) lose(content []byte) {
 
 // endHoles gives the holes that a tick is the first to follow their end, and those
 // before every tick their begin.
-func (e *Engine) endHoles(tick telemetry.Time) {
+func (e *memory) endHoles(tick telemetry.Time) {
 	for i := range e.holes {
 		if h := &e.holes[i]; h.To == 0 {
 			h.From, h.To = cmp.Or(h.From, tick), tick
@@ -47,7 +47,7 @@ func (e *Engine) endHoles(tick telemetry.Time) {
 }
 
 // missing lists the holes of the log that an answer about an interval may depend on.
-func (e *Engine) missing(from, to telemetry.Time) []explain.Missing {
+func (e *memory) missing(from, to telemetry.Time) []explain.Missing {
 	var out []explain.Missing
 	for _, h := range e.holes {
 		if h.From <= to && h.To >= from && h.To != 0 {
@@ -58,7 +58,7 @@ func (e *Engine) missing(from, to telemetry.Time) []explain.Missing {
 }
 
 // site is the site as an entity; where its name cannot be one, it is called site.
-func (e *Engine) site() telemetry.Entity {
+func (e *sight) site() telemetry.Entity {
 	if s := (telemetry.Entity{Kind: telemetry.Site, Name: e.cfg.Site}); s.Validate() == nil {
 		return s
 	}

@@ -21,7 +21,7 @@ const (
 // for one another: their tensor cores rest and their nics send nothing, though
 // something is launched on the GPUs all the while. Of one that trains, never
 // both rest for as long as a step. It is 0 where GPUs or wires are not seen.
-func (e *Engine) hung(j *jobs.Job, g telemetry.Time) float64 {
+func (e *activity) hung(j *jobs.Job, g telemetry.Time) float64 {
 	slots := e.tensors(j)
 	last := floor(j.LastEnd, e.cfg.Grid)
 	before := last.Add(-computeBefore * e.cfg.Grid)
@@ -44,7 +44,7 @@ func (e *Engine) hung(j *jobs.Job, g telemetry.Time) float64 {
 }
 
 // tensors are the slots of the tensor cores of a job's GPUs.
-func (e *Engine) tensors(j *jobs.Job) []int {
+func (e *activity) tensors(j *jobs.Job) []int {
 	var out []int
 	for _, node := range e.nodes(j.Entity) {
 		for _, gpu := range e.graph.GPUs(node) {
@@ -57,7 +57,7 @@ func (e *Engine) tensors(j *jobs.Job) []int {
 }
 
 // rest reports whether the median of tensor cores rests at a grid.
-func (e *Engine) rest(slots []int, at telemetry.Time) bool {
+func (e *activity) rest(slots []int, at telemetry.Time) bool {
 	var seen []float64
 	for _, slot := range slots {
 		if v, ok := e.window.At(slot, at); ok {
@@ -68,7 +68,7 @@ func (e *Engine) rest(slots []int, at telemetry.Time) bool {
 }
 
 // worked reports whether the median of tensor cores worked in (from, to].
-func (e *Engine) worked(slots []int, from, to telemetry.Time) bool {
+func (e *activity) worked(slots []int, from, to telemetry.Time) bool {
 	var seen []float64
 	for _, slot := range slots {
 		if v, ok := e.meanOf(slot, from, to); ok {
@@ -80,7 +80,7 @@ func (e *Engine) worked(slots []int, from, to telemetry.Time) bool {
 
 // sent is what the nics of a job that are seen sent in a span, in the mean of
 // them, bytes per second.
-func (e *Engine) sent(job telemetry.Entity, span fabric.Span) (float64, bool) {
+func (e *activity) sent(job telemetry.Entity, span fabric.Span) (float64, bool) {
 	m := e.fabricMap()
 	var sum float64
 	seen, ends := 0, 0

@@ -7,6 +7,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
+// activity tells from what a job's GPUs and nics do whether it works.
+type activity struct{ *sight }
+
 const (
 	metricEngine telemetry.MetricName = "gpu_engine_active_ratio"
 	// idleEngine is the activity below which nothing is launched on a GPU: one
@@ -18,7 +21,7 @@ const (
 
 // lateIdle reports whether nothing is launched on a job's GPUs, or was until so
 // lately that it cannot be seen yet whether they compute.
-func (e *Engine) lateIdle(j *jobs.Job, g telemetry.Time) bool {
+func (e *activity) lateIdle(j *jobs.Job, g telemetry.Time) bool {
 	for k := range telemetry.Duration(computeGrids) {
 		if e.idle(j, g.Add(-k*e.cfg.Grid)) {
 			return true
@@ -29,7 +32,7 @@ func (e *Engine) lateIdle(j *jobs.Job, g telemetry.Time) bool {
 
 // idle reports whether nothing is launched on a job's GPUs: it reads its input,
 // writes a checkpoint, or its hosts do something else.
-func (e *Engine) idle(j *jobs.Job, g telemetry.Time) bool {
+func (e *activity) idle(j *jobs.Job, g telemetry.Time) bool {
 	seen, idle := 0, 0
 	for _, node := range e.nodes(j.Entity) {
 		for _, gpu := range e.graph.GPUs(node) {
@@ -64,14 +67,14 @@ const (
 // history does not reach back that far any more, it is the earliest that does: of
 // a job that has worked without a word until now, that shows work, and of one that
 // stands still, none.
-func (e *Engine) upTo(last, g telemetry.Time, grids telemetry.Duration) fabric.Span {
+func (e *sight) upTo(last, g telemetry.Time, grids telemetry.Duration) fabric.Span {
 	from := max(last.Add(-grids*e.cfg.Grid), e.oldest(g))
 	return fabric.Span{From: from, To: max(last, from.Add(computeBefore*e.cfg.Grid))}
 }
 
 // computing reports whether the tensor cores of a job's GPUs are about as busy
 // as before the step in progress.
-func (e *Engine) computing(j *jobs.Job, g telemetry.Time) bool {
+func (e *activity) computing(j *jobs.Job, g telemetry.Time) bool {
 	last := floor(j.LastEnd, e.cfg.Grid)
 	if g.Sub(last) < computeGrids*e.cfg.Grid {
 		return false
@@ -89,7 +92,7 @@ func (e *Engine) computing(j *jobs.Job, g telemetry.Time) bool {
 }
 
 // meanOf is the mean of a slot's grids in (from, to], as far as they are known.
-func (e *Engine) meanOf(slot int, from, to telemetry.Time) (float64, bool) {
+func (e *sight) meanOf(slot int, from, to telemetry.Time) (float64, bool) {
 	sum, n := 0.0, 0
 	for g := from.Add(e.cfg.Grid); g <= to; g = g.Add(e.cfg.Grid) {
 		if v, ok := e.window.At(slot, g); ok {

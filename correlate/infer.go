@@ -29,7 +29,7 @@ const (
 )
 
 // infer finds the steps of jobs that report none in what their nics send.
-func (e *Engine) infer(g telemetry.Time) {
+func (e *roll) infer(g telemetry.Time) {
 	for _, t := range e.tenants {
 		i, known := slices.BinarySearchFunc(e.paced, t.job, pacer.compare)
 		if !known {
@@ -58,11 +58,11 @@ func (e *Engine) infer(g telemetry.Time) {
 }
 
 // reports says that a job is told of by itself: by steps, or as a service.
-func (e *Engine) reports(job telemetry.Entity) bool { return e.book.Job(job) != nil }
+func (e *roll) reports(job telemetry.Entity) bool { return e.book.Job(job) != nil }
 
 // reported forgets that a job's steps were looked for, and what was found: it
 // reports them.
-func (e *Engine) reported(job telemetry.Entity) {
+func (e *roll) reported(job telemetry.Entity) {
 	if i, ok := slices.BinarySearchFunc(e.paced, job, pacer.compare); ok {
 		e.paced = slices.Delete(e.paced, i, i+1)
 		e.book.Renew(job, e.at)
@@ -71,7 +71,7 @@ func (e *Engine) reported(job telemetry.Entity) {
 
 // moved is what a job's nics sent in the grid that ended at, in bytes; false
 // where too few of them were seen.
-func (e *Engine) moved(job telemetry.Entity, at telemetry.Time) (float64, bool) {
+func (e *roll) moved(job telemetry.Entity, at telemetry.Time) (float64, bool) {
 	m := e.fabricMap()
 	span := fabric.Span{From: at.Add(-e.cfg.Grid), To: at}
 	var sum float64

@@ -32,23 +32,23 @@ const (
 // published itself. They count from the next grid that is closed; nothing
 // changes before (I1).
 func (e *Engine) Inherit(held []explain.Incident) {
-	e.held, e.inheriting = slices.Clone(held), true
-	slices.SortFunc(e.held, func(a, b explain.Incident) int {
+	e.incidents.held, e.incidents.inheriting = slices.Clone(held), true
+	slices.SortFunc(e.incidents.held, func(a, b explain.Incident) int {
 		return cmp.Or(cmp.Compare(a.Opened, b.Opened), cmp.Compare(a.ID, b.ID))
 	})
 }
 
 // adopt makes the held incidents the engine's own at grid g.
-func (e *Engine) adopt(g telemetry.Time) {
+func (e *caseBook) adopt(g telemetry.Time) {
 	held := e.held
 	e.held, e.inheriting = nil, false
 	former := e.disown()
-	e.disownRisks()
+	e.risks.disownRisks()
 	for i := range held {
 		switch {
 		case held[i].State != explain.StateOpen:
 		case held[i].Kind == explain.KindRisk:
-			e.takeRisk(&held[i], g)
+			e.risks.takeRisk(&held[i], g)
 		default:
 			e.take(&held[i], g)
 		}
@@ -59,7 +59,7 @@ func (e *Engine) adopt(g telemetry.Time) {
 		switch {
 		case held[i].State == explain.StateOpen:
 		case held[i].Kind == explain.KindRisk:
-			e.recallRisk(&held[i], g)
+			e.risks.recallRisk(&held[i], g)
 		default:
 			e.recall(&held[i], g)
 		}
@@ -69,7 +69,7 @@ func (e *Engine) adopt(g telemetry.Time) {
 
 // wellAlready ends the incidents in which nobody hurts any more, because those
 // that do have gone to another. One that nobody was told of goes silently.
-func (e *Engine) wellAlready(g telemetry.Time) {
+func (e *caseBook) wellAlready(g telemetry.Time) {
 	var gone []*incidentCase
 	for _, c := range e.cases {
 		all := e.members(c)
@@ -92,7 +92,7 @@ func (l led) compare(job telemetry.Entity) int { return l.job.Compare(job) }
 // disown forgets under which names and numbers the engine has told of its
 // cases, and what it still awaits of an earlier inheritance. It returns who led
 // whom, in identity order of job.
-func (e *Engine) disown() (former []led) {
+func (e *caseBook) disown() (former []led) {
 	var kept []*incidentCase
 	for _, c := range e.cases {
 		if j := e.book.Job(c.job); c.inherited && !c.well && (j == nil || j.Hurt == nil) {
@@ -116,7 +116,7 @@ func (c *incidentCase) taken() bool { return c.published.Revision > 0 || !c.unde
 
 // take gives a held open incident to the cases of its jobs. A job whose trouble
 // the engine does not know of gets a case that waits for what its steps say.
-func (e *Engine) take(h *explain.Incident, g telemetry.Time) {
+func (e *caseBook) take(h *explain.Incident, g telemetry.Time) {
 	var mine []*incidentCase
 	for _, impact := range h.Impact.Jobs {
 		i, ok := e.find(impact.Job)
@@ -135,7 +135,7 @@ func (e *Engine) take(h *explain.Incident, g telemetry.Time) {
 		mine = append(mine, e.cases[i])
 	}
 	if len(mine) == 0 {
-		e.conclude(*h, g)
+		e.out.Incidents = append(e.out.Incidents, concluded(*h, e.cfg.Rules, g))
 		return
 	}
 	lead := mine[max(0, slices.IndexFunc(mine, func(c *incidentCase) bool { return !c.inherited }))]
@@ -167,18 +167,18 @@ func (c *incidentCase) goOn(h *explain.Incident) {
 	c.incident.ID, c.incident.Opened, c.incident.Reopens, c.incident.SplitFrom = h.ID, h.Opened, h.Reopens, h.SplitFrom
 }
 
-// conclude ends a held incident that no job stands behind.
-func (e *Engine) conclude(h explain.Incident, g telemetry.Time) {
+// concluded is a held incident that no job stands behind, at its end.
+func concluded(h explain.Incident, rules string, g telemetry.Time) explain.Incident {
 	how, at := notHeardOf, g
 	h.State, h.Resolution, h.Resolved = explain.StateResolved, &how, &at
 	h.Updated, h.Revision = g, h.Revision+1
-	h.Engine, h.Rules = Version, e.cfg.Rules
-	e.out.Incidents = append(e.out.Incidents, h)
+	h.Engine, h.Rules = Version, rules
+	return h
 }
 
 // regroup puts the cases that no held incident tells of back under whoever led
 // them.
-func (e *Engine) regroup(former []led) {
+func (e *caseBook) regroup(former []led) {
 	for _, c := range e.cases {
 		if c.taken() {
 			continue
@@ -197,7 +197,7 @@ func (e *Engine) regroup(former []led) {
 // recall notes a held incident that is over: a case of that name goes on
 // counting where it ended, and the same trouble within ten minutes opens it
 // again.
-func (e *Engine) recall(h *explain.Incident, g telemetry.Time) {
+func (e *caseBook) recall(h *explain.Incident, g telemetry.Time) {
 	for _, c := range e.cases {
 		if !c.taken() && c.incident.ID == h.ID {
 			c.goOn(h)
@@ -213,7 +213,7 @@ func (e *Engine) recall(h *explain.Incident, g telemetry.Time) {
 
 // await judges an inherited case whose job does not hurt as far as its own past
 // goes: that past may have grown up in the trouble.
-func (e *Engine) await(c *incidentCase, j *jobs.Job, g telemetry.Time) {
+func (e *caseBook) await(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	switch heard := e.resume(c, j); {
 	case heard == jobs.StillHurt:
 		e.judge(c, j, g)
@@ -232,11 +232,11 @@ func (e *Engine) await(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 }
 
 // resume holds a job's steps against what was published of its trouble.
-func (e *Engine) resume(c *incidentCase, j *jobs.Job) jobs.Resumed {
+func (e *caseBook) resume(c *incidentCase, j *jobs.Job) jobs.Resumed {
 	if j == nil || j.Over() {
 		return jobs.Unheard
 	}
-	e.meet(c)
+	e.examiner.meet(c)
 	value := func(x *float64) float64 {
 		if x == nil {
 			return 0
@@ -249,7 +249,7 @@ func (e *Engine) resume(c *incidentCase, j *jobs.Job) jobs.Resumed {
 
 // stands reports whether a job that makes no steps is known to stand still: it
 // was stalled or failed, and still has its place.
-func (e *Engine) stands(c *incidentCase) bool {
-	_, placed := slices.BinarySearchFunc(e.tenants, c.job, tenant.compare)
+func (e *caseBook) stands(c *incidentCase) bool {
+	_, placed := slices.BinarySearchFunc(e.roll.tenants, c.job, tenant.compare)
 	return placed && (c.impact.State == jobs.Stalled.String() || c.impact.State == jobs.Failed.String())
 }

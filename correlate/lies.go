@@ -12,7 +12,7 @@ const maxNested = 8
 
 // lies says that an entity is one of those in a list, which is in identity
 // order, or lies in one.
-func (e *Engine) lies(x telemetry.Entity, in []telemetry.Entity) bool {
+func (e *sight) lies(x telemetry.Entity, in []telemetry.Entity) bool {
 	for range maxNested {
 		if _, ok := slices.BinarySearchFunc(in, x, telemetry.Entity.Compare); ok {
 			return true

@@ -11,7 +11,7 @@ import (
 // measured returns the mean of a series between two times, in its own unit, and the
 // standard error of that mean, NaN where a single sample was seen; false where
 // nothing of it is kept.
-func (e *Engine) measured(s telemetry.Series, from, to telemetry.Time) (mean, err float64, ok bool) {
+func (e *sight) measured(s telemetry.Series, from, to telemetry.Time) (mean, err float64, ok bool) {
 	if m, declared := e.cfg.Catalogue.Lookup(s.Metric); declared && m.PerStep {
 		return meanOf(e.perStep.Values(s, from, to), 1)
 	}
@@ -59,7 +59,7 @@ const (
 )
 
 // eventsAt lists the events at entities since a little before a time.
-func (e *Engine) eventsAt(of []telemetry.Entity, since telemetry.Time) []explain.Related {
+func (e *memory) eventsAt(of []telemetry.Entity, since telemetry.Time) []explain.Related {
 	out := []explain.Related{}
 	for i := range e.recent {
 		ev := &e.recent[i]

@@ -22,7 +22,7 @@ const maxDescribed = 65536
 
 // model takes what an event says of a job's model. One that cannot be read is
 // counted and leaves what was known.
-func (e *Engine) model(ev *telemetry.Event) {
+func (e *costs) model(ev *telemetry.Event) {
 	if ev.Name != attribute.ModelEvent || ev.Entity.Kind != telemetry.Job {
 		return
 	}
@@ -31,7 +31,7 @@ func (e *Engine) model(ev *telemetry.Event) {
 		e.counts.ModelsRefused++
 		return
 	}
-	if d := e.costs.meet(ev.Entity); d != nil {
+	if d := e.meet(ev.Entity); d != nil {
 		d.model = m
 	} else {
 		e.counts.ModelsRefused++

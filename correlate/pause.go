@@ -25,7 +25,7 @@ const (
 const maxPauses = 8
 
 // pause notes what a job tells of its phases.
-func (e *Engine) pause(ev *telemetry.Event) {
+func (e *roll) pause(ev *telemetry.Event) {
 	i, ok := slices.BinarySearchFunc(e.tenants, ev.Entity, tenant.compare)
 	if !ok {
 		return

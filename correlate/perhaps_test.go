@@ -86,7 +86,7 @@ func TestASecondJobWaitsToBeToldOf(t *testing.T) {
 		if c.change != nil {
 			c.change(both[0], both[1])
 		}
-		e := &Engine{cases: both[:]}
+		e := &caseBook{cases: both[:]}
 		if got := e.waits(both[1], opened.Add(c.after)); got != c.waits {
 			t.Errorf("%s: waits %v", name, got)
 		}

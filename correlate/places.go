@@ -13,7 +13,7 @@ import (
 // ranksNow compares every rank of a case that tells its compute time with its
 // past, and says where in the job's parallelism it stands. Nothing where fewer
 // than two places of a kind are stated: then nobody asks.
-func (e *Engine) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) []explain.RankEvidence {
+func (e *examiner) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) []explain.RankEvidence {
 	type place struct{ pp, ep int }
 	at := map[int]place{} // by the rank's number
 	var stages, experts bool
@@ -49,7 +49,7 @@ func (e *Engine) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) []
 
 // ranksBusy compares every rank with its past where ranks tell nothing: by how
 // long in a step the tensor cores of its GPU are active.
-func (e *Engine) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Contrast) []explain.RankEvidence {
+func (e *examiner) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Contrast) []explain.RankEvidence {
 	step, ok := hurt.Now()
 	if !ok || hurt.State != jobs.Slow {
 		return nil
@@ -65,7 +65,7 @@ func (e *Engine) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Contr
 
 // latest returns by how many seconds the latest of a host's ranks computes
 // longer than that rank did before, in the mean over the hurt's steps.
-func (e *Engine) latest(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) (float64, bool) {
+func (e *examiner) latest(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) (float64, bool) {
 	var worst []float64 // by step, the last one first
 	for _, r := range h.ranks {
 		vs := e.perStep.Values(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Begun(), hurt.End(g))

@@ -23,7 +23,7 @@ const (
 )
 
 // signalSteps looks at the gauges of precursors that have a fresh sample in grid g.
-func (e *Engine) signalSteps(g telemetry.Time) {
+func (e *signals) signalSteps(g telemetry.Time) {
 	for _, slot := range e.heed().gauges {
 		seen, ok := e.window.Last(slot)
 		v, _ := e.window.Value(slot)
@@ -45,12 +45,12 @@ func (e *Engine) signalSteps(g telemetry.Time) {
 
 // freshFor is for how long after it was taken a slot's sample is the last that can
 // have come.
-func (e *Engine) freshFor(slot int) telemetry.Duration {
+func (e *signals) freshFor(slot int) telemetry.Duration {
 	return e.cfg.Lateness[e.window.Class(slot)] + e.cfg.Grid
 }
 
 // followStep keeps a gauge that moved, until it is halfway back.
-func (e *Engine) followStep(at int, v float64, g telemetry.Time) {
+func (e *signals) followStep(at int, v float64, g telemetry.Time) {
 	s := &e.signalled[at]
 	s.last, s.now = g, v
 	if by, back := s.first-s.before, s.first-v; by > 0 && back > by/2 || by < 0 && back < by/2 {
@@ -60,7 +60,7 @@ func (e *Engine) followStep(at int, v float64, g telemetry.Time) {
 
 // stepped reports whether a value lies outside the range of the samples before it
 // by more than that range is wide, and returns their median.
-func (e *Engine) stepped(slot int, seen telemetry.Time, v float64) (before float64, ok bool) {
+func (e *signals) stepped(slot int, seen telemetry.Time, v float64) (before float64, ok bool) {
 	step := max(e.cfg.Grid, e.window.Cadence(slot))
 	var past []float64
 	for g := floor(seen, e.cfg.Grid).Add(-step); g > seen.Add(-(history-2)*e.cfg.Grid); g = g.Add(-step) {
@@ -78,7 +78,7 @@ func (e *Engine) stepped(slot int, seen telemetry.Time, v float64) (before float
 
 // movedAlike reports whether the same gauges of the same container moved as one
 // did, to so much of its value before: fans follow the load, and all of them do.
-func (e *Engine) movedAlike(s telemetry.Series, to float64) bool {
+func (e *signals) movedAlike(s telemetry.Series, to float64) bool {
 	whole, ok := e.graph.Container(s.Entity)
 	if !ok {
 		return false

@@ -21,7 +21,7 @@ func (e *Engine) Snapshot(sink func([]byte)) {
 // rules. After an error the engine must not be used.
 func (e *Engine) Restore(b []byte) error {
 	c := snapshot.NewReader(b)
-	fresh := &Engine{cfg: e.cfg}
+	fresh := assemble(e.sight.cfg)
 	fresh.code(c)
 	if err := c.Err(); err != nil {
 		return fmt.Errorf("restore engine: %w", err)
@@ -38,50 +38,50 @@ func (e *Engine) code(c *snapshot.Codec) {
 	c.Tag("quintet/engine/6")
 	e.codeConfig(c)
 	if !c.Writing() {
-		if c.Err() != nil || e.cfg.Validate() != nil {
-			c.Fail(fmt.Errorf("configuration: %w", e.cfg.Validate()))
+		if c.Err() != nil || e.sight.cfg.Validate() != nil {
+			c.Fail(fmt.Errorf("configuration: %w", e.sight.cfg.Validate()))
 			return
 		}
 		e.build()
 	}
-	c.Time(&e.at)
+	c.Time(&e.sight.at)
 	c.Time(&e.earliest)
-	e.window.Snapshot(c)
-	e.detect.Snapshot(c)
-	e.graph.Snapshot(c)
-	e.book.Snapshot(c)
-	e.perStep.Snapshot(c)
-	snapshot.List(c, &e.events, 64, codeEvent)
-	snapshot.List(c, &e.heard, 64, codeEvent)
-	snapshot.List(c, &e.recent, 64, codeEvent)
-	snapshot.List(c, &e.tenants, 24, codeTenant)
-	c.Bool(&e.censused)
-	c.U64(&e.counted)
-	snapshot.List(c, &e.cases, 64, codeCase)
-	snapshot.List(c, &e.past, 64, codeCase)
-	snapshot.List(c, &e.usual, 64, func(c *snapshot.Codec, s *usualState) { s.snapshot(c) })
-	snapshot.List(c, &e.paced, 32, codePacer)
-	c.Bool(&e.inheriting)
-	snapshot.List(c, &e.held, 64, func(c *snapshot.Codec, in *explain.Incident) { in.Snapshot(c) })
-	snapshot.List(c, &e.gaps, 40, codeGap)
-	snapshot.List(c, &e.holes, 32, codeHole)
+	e.sight.window.Snapshot(c)
+	e.sight.detect.Snapshot(c)
+	e.sight.graph.Snapshot(c)
+	e.sight.book.Snapshot(c)
+	e.sight.perStep.Snapshot(c)
+	snapshot.List(c, &e.memory.events, 64, codeEvent)
+	snapshot.List(c, &e.memory.heard, 64, codeEvent)
+	snapshot.List(c, &e.memory.recent, 64, codeEvent)
+	snapshot.List(c, &e.roll.tenants, 24, codeTenant)
+	c.Bool(&e.roll.censused)
+	c.U64(&e.roll.counted)
+	snapshot.List(c, &e.incidents.cases, 64, codeCase)
+	snapshot.List(c, &e.incidents.past, 64, codeCase)
+	snapshot.List(c, &e.examiner.usual, 64, func(c *snapshot.Codec, s *usualState) { s.snapshot(c) })
+	snapshot.List(c, &e.roll.paced, 32, codePacer)
+	c.Bool(&e.incidents.inheriting)
+	snapshot.List(c, &e.incidents.held, 64, func(c *snapshot.Codec, in *explain.Incident) { in.Snapshot(c) })
+	snapshot.List(c, &e.memory.gaps, 40, codeGap)
+	snapshot.List(c, &e.memory.holes, 32, codeHole)
 	e.costs.snapshot(c)
-	snapshot.List(c, &e.signalled, 64, codeSignal)
+	snapshot.List(c, &e.signals.signalled, 64, codeSignal)
 	e.risks.snapshot(c)
 	e.codeCounts(c)
 }
 
 func (e *Engine) codeConfig(c *snapshot.Codec) {
-	c.String(&e.cfg.Site)
-	c.Duration(&e.cfg.Grid)
-	for i := range e.cfg.Lateness {
-		c.Duration(&e.cfg.Lateness[i])
+	c.String(&e.sight.cfg.Site)
+	c.Duration(&e.sight.cfg.Grid)
+	for i := range e.sight.cfg.Lateness {
+		c.Duration(&e.sight.cfg.Lateness[i])
 	}
 }
 
 // codeCounts codes the engine's own counts; the mechanisms code theirs.
 func (e *Engine) codeCounts(c *snapshot.Codec) {
-	n := &e.counts
+	n := e.counts
 	for _, x := range []*uint64{&n.Ticks, &n.TicksPast, &n.TicksFuture, &n.Grids, &n.Events, &n.EventsRepeat, &n.EventsRefused, &n.Edges, &n.Configs, &n.ConfigRefused, &n.Unknown, &n.ModelsRefused} {
 		c.U64(x)
 	}

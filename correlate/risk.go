@@ -30,6 +30,11 @@ type risk struct {
 // risks are those that stand, by root and signature, and those that are over but
 // may come back.
 type risks struct {
+	*sight
+	signals *signals
+	memory  *memory
+	out     *Output
+
 	open    []*risk
 	past    []*risk
 	refused uint64 // beyond the bound
@@ -55,17 +60,18 @@ func (s *supported) compare(o *supported) int {
 	return cmp.Or(s.Root.Compare(o.Root), cmp.Compare(s.Signature.Name, o.Signature.Name))
 }
 
-// judgeRisks opens, refreshes and resolves risks at the end of grid g.
-func (e *Engine) judgeRisks(g telemetry.Time) {
-	e.signalStates(g)
-	if len(e.signalled) == 0 && len(e.risks.open) == 0 {
+// judgeRisks opens, refreshes and resolves risks at the end of grid g, beside the
+// open incidents that readers know of.
+func (e *risks) judgeRisks(known []*explain.Incident, g telemetry.Time) {
+	e.signals.signalStates(g)
+	if len(e.signals.signalled) == 0 && len(e.open) == 0 {
 		e.forgetRisks(g)
 		return
 	}
 	for _, s := range e.upstream(e.troubles()) {
-		e.standRisk(&s, g)
+		e.standRisk(&s, known, g)
 	}
-	for _, r := range slices.Clone(e.risks.open) {
+	for _, r := range slices.Clone(e.open) {
 		switch {
 		case r.inherited && g.Sub(r.since) >= Horizon:
 			e.endRisk(r, notHeardOf, nil, g)
@@ -76,16 +82,16 @@ func (e *Engine) judgeRisks(g telemetry.Time) {
 	e.forgetRisks(g)
 }
 
-func (e *Engine) forgetRisks(g telemetry.Time) {
-	e.risks.past = slices.DeleteFunc(e.risks.past, func(r *risk) bool { return g.Sub(r.resolved) > reopenWithin })
+func (e *risks) forgetRisks(g telemetry.Time) {
+	e.past = slices.DeleteFunc(e.past, func(r *risk) bool { return g.Sub(r.resolved) > reopenWithin })
 }
 
 // troubles weighs the signatures of risks for the entities that signals speak
 // of, by root and signature. What is open already needs no second proof.
-func (e *Engine) troubles() []supported {
+func (e *risks) troubles() []supported {
 	var out []supported
-	for i := range e.signalled {
-		s := &e.signalled[i]
+	for i := range e.signals.signalled {
+		s := &e.signals.signalled[i]
 		if !s.certain(e.cfg.Grid) {
 			continue
 		}
@@ -101,7 +107,7 @@ func (e *Engine) troubles() []supported {
 
 // supports returns the trouble that a signal shows by a signature, where it is the
 // surest of several roots; one without confidence where it shows none.
-func (e *Engine) supports(s *signal, sig *explain.Signature) (best supported) {
+func (e *risks) supports(s *signal, sig *explain.Signature) (best supported) {
 	foreseen := s.kind == stepSignal && sig.Precursor != nil && sig.Foretells().Reading.Metric == s.series.Metric
 	if !foreseen && (sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
 		return best
@@ -146,7 +152,7 @@ func (s *signal) told() telemetry.Shape {
 
 // rootsOf lists which entities a signature may name for what is seen at x: x
 // itself, else what it lies in, holds or is cabled to.
-func (e *Engine) rootsOf(sig *explain.Signature, x telemetry.Entity) []telemetry.Entity {
+func (e *sight) rootsOf(sig *explain.Signature, x telemetry.Entity) []telemetry.Entity {
 	if slices.Contains(sig.Roots, x.Kind) {
 		return []telemetry.Entity{x}
 	}
@@ -164,7 +170,7 @@ const maxRoots = 16
 // riskReader reads a signature's clues for a root outside any case: what its
 // signal says where the clue reads the same series, else what the root's own
 // series are worth now.
-func (e *Engine) riskReader(root telemetry.Entity, s *signal) func(*explain.Clue) (float64, bool) {
+func (e *risks) riskReader(root telemetry.Entity, s *signal) func(*explain.Clue) (float64, bool) {
 	return func(c *explain.Clue) (float64, bool) {
 		r := c.Reading
 		if r == nil {
@@ -206,7 +212,7 @@ func (s *signal) read(r *explain.Reading) (float64, bool) {
 // upstream drops every trouble whose root lies behind that of another of the
 // same signature: where a feed is lost, its distribution units are no troubles
 // of their own.
-func (e *Engine) upstream(all []supported) []supported {
+func (e *risks) upstream(all []supported) []supported {
 	roots := map[string][]telemetry.Entity{}
 	for i := range all {
 		name := all[i].Signature.Name
@@ -223,7 +229,7 @@ const maxUpstream = 128
 
 // behind says that one of the roots, which are in identity order, feeds, cools
 // or contains x; or is the other end of its cable and first in order.
-func (e *Engine) behind(x telemetry.Entity, roots []telemetry.Entity) bool {
+func (e *sight) behind(x telemetry.Entity, roots []telemetry.Entity) bool {
 	if peer, _, ok := e.graph.Peer(x); ok && peer.Compare(x) < 0 && in(roots, peer) {
 		return true
 	}
@@ -239,7 +245,7 @@ func in(sorted []telemetry.Entity, x telemetry.Entity) bool {
 
 // climb visits what feeds, cools or contains x, at any depth, nearest first,
 // until visit returns false.
-func (e *Engine) climb(x telemetry.Entity, visit func(telemetry.Entity) bool) {
+func (e *sight) climb(x telemetry.Entity, visit func(telemetry.Entity) bool) {
 	seen := []telemetry.Entity{x}
 	for at := 0; at < len(seen) && len(seen) < maxUpstream; at++ {
 		for _, n := range e.graph.Neighbours(seen[at]) {
@@ -258,8 +264,8 @@ func supplies(r telemetry.Relation) bool {
 	return r == telemetry.Feeds || r == telemetry.Cools || r == telemetry.Contains
 }
 
-func (e *Engine) openRisk(root telemetry.Entity, signature string) *risk {
-	for _, r := range e.risks.open {
+func (e *risks) openRisk(root telemetry.Entity, signature string) *risk {
+	for _, r := range e.open {
 		if r.incident.Root.Entity == root && r.incident.Root.Signature == signature {
 			return r
 		}
@@ -268,7 +274,7 @@ func (e *Engine) openRisk(root telemetry.Entity, signature string) *risk {
 }
 
 // standRisk opens the risk of a trouble, or goes on with it.
-func (e *Engine) standRisk(s *supported, g telemetry.Time) {
+func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.Time) {
 	r := e.openRisk(s.Root, s.Signature.Name)
 	switch {
 	case r != nil:
@@ -277,31 +283,30 @@ func (e *Engine) standRisk(s *supported, g telemetry.Time) {
 			return // it was told, and nothing of it changes but its length
 		}
 		r.inherited = false
-	case e.told(s):
+	case e.told(s, known):
 		return
-	case len(e.risks.open) >= maxRisks:
-		e.risks.refused++
+	case len(e.open) >= maxRisks:
+		e.refused++
 		return
 	default:
 		r = e.newRisk(s, g)
 	}
 	e.threatened(&s.Trouble)
-	s.Missing = e.missing(s.Onset.Earliest.Add(-baselineGrids*e.cfg.Grid), g)
+	s.Missing = e.memory.missing(s.Onset.Earliest.Add(-baselineGrids*e.cfg.Grid), g)
 	e.teller().TellRisk(&r.incident, &s.Trouble, s.confidence)
 	e.publishRisk(r, g)
 }
 
-// told says that an open incident tells of the trouble already.
-func (e *Engine) told(s *supported) bool {
-	return slices.ContainsFunc(e.cases, func(c *incidentCase) bool {
-		return c.under.IsZero() && c.published.Revision > 0 && e.sameTrouble(&c.incident, &explain.Root{Entity: s.Root, Signature: s.Signature.Name, Domain: s.Signature.Domain})
-	})
+// told says that one of the incidents tells of the trouble already.
+func (e *risks) told(s *supported, known []*explain.Incident) bool {
+	root := explain.Root{Entity: s.Root, Signature: s.Signature.Name, Domain: s.Signature.Domain}
+	return slices.ContainsFunc(known, func(in *explain.Incident) bool { return e.sameTrouble(in, &root) })
 }
 
 // sameTrouble says that an incident is sure that it began where a risk stands:
 // at its root, at what lies in it, holds it or is cabled to it, or, where it
 // names a fault of the same domain, behind it.
-func (e *Engine) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
+func (e *risks) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
 	at, root := in.Root.Entity, risk.Entity
 	switch {
 	case ofKind(in) < sure:
@@ -316,7 +321,7 @@ func (e *Engine) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
 
 // near says that two entities are the ends of a cable, or that one lies in the
 // other and they are not a whole machine and its part.
-func (e *Engine) near(a, b telemetry.Entity) bool {
+func (e *sight) near(a, b telemetry.Entity) bool {
 	if peer, _, ok := e.graph.Peer(a); ok && peer == b {
 		return true
 	}
@@ -331,25 +336,25 @@ func (e *Engine) near(a, b telemetry.Entity) bool {
 // newRisk opens a risk; the same one that was resolved a short while ago comes back
 // under its name, upstream of where it was too. What degraded a job and does so no
 // more is a risk of its own: the incident stays resolved.
-func (e *Engine) newRisk(s *supported, g telemetry.Time) *risk {
+func (e *risks) newRisk(s *supported, g telemetry.Time) *risk {
 	r := &risk{seen: g}
 	r.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(s.Seen.Metric), s.Root, g), State: explain.StateOpen, Kind: explain.KindRisk, Calibration: calibration,
 		Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules}
 	if i := e.downstreamRisk(s); i >= 0 {
-		old := e.risks.open[i]
+		old := e.open[i]
 		r.goOn(&old.incident, &old.published)
-		e.risks.open = slices.Delete(e.risks.open, i, i+1)
-	} else if i := slices.IndexFunc(e.risks.past, func(o *risk) bool { return o.is(s) }); i >= 0 {
-		old := e.risks.past[i]
+		e.open = slices.Delete(e.open, i, i+1)
+	} else if i := slices.IndexFunc(e.past, func(o *risk) bool { return o.is(s) }); i >= 0 {
+		old := e.past[i]
 		r.goOn(&old.incident, &old.published)
 		r.incident.Reopens++
-		e.risks.past = slices.Delete(e.risks.past, i, i+1)
+		e.past = slices.Delete(e.past, i, i+1)
 	}
 	for i := e.downstreamRisk(s); i >= 0; i = e.downstreamRisk(s) {
 		id := r.incident.ID
-		e.endRisk(e.risks.open[i], "merged", &id, g)
+		e.endRisk(e.open[i], "merged", &id, g)
 	}
-	e.risks.open = append(e.risks.open, r)
+	e.open = append(e.open, r)
 	return r
 }
 
@@ -364,13 +369,13 @@ func (r *risk) goOn(was, published *explain.Incident) {
 
 // downstreamRisk finds the open risk of the same signature that stands behind
 // the trouble: it was seen first, but it began here.
-func (e *Engine) downstreamRisk(s *supported) int {
-	return slices.IndexFunc(e.risks.open, func(o *risk) bool {
+func (e *risks) downstreamRisk(s *supported) int {
+	return slices.IndexFunc(e.open, func(o *risk) bool {
 		return o.incident.Root.Signature == s.Signature.Name && e.behind(o.incident.Root.Entity, []telemetry.Entity{s.Root})
 	})
 }
 
-func (e *Engine) publishRisk(r *risk, g telemetry.Time) {
+func (e *risks) publishRisk(r *risk, g telemetry.Time) {
 	r.incident.Updated = g
 	if r.published.Revision != 0 && !explain.Differs(&r.published, &r.incident) {
 		return
@@ -381,7 +386,7 @@ func (e *Engine) publishRisk(r *risk, g telemetry.Time) {
 }
 
 // endRisk resolves a risk, as merged into an incident where one is given.
-func (e *Engine) endRisk(r *risk, how string, into *string, g telemetry.Time) {
+func (e *risks) endRisk(r *risk, how string, into *string, g telemetry.Time) {
 	at := g
 	r.incident.State, r.incident.Resolution, r.incident.Resolved, r.incident.MergedInto = explain.StateResolved, &how, &at, into
 	r.resolved = g
@@ -389,41 +394,41 @@ func (e *Engine) endRisk(r *risk, how string, into *string, g telemetry.Time) {
 	r.incident.State, r.incident.Resolution, r.incident.Resolved, r.incident.MergedInto = explain.StateOpen, nil, nil, nil
 	e.dropRisk(r)
 	if into == nil {
-		e.risks.past = append(e.risks.past, r)
+		e.past = append(e.past, r)
 	}
 }
 
-func (e *Engine) dropRisk(r *risk) {
-	e.risks.open = slices.DeleteFunc(e.risks.open, func(o *risk) bool { return o == r })
+func (e *risks) dropRisk(r *risk) {
+	e.open = slices.DeleteFunc(e.open, func(o *risk) bool { return o == r })
 }
 
 // name gives a case that is judged for the first time its place: under the name
 // of the risk that hurts its job now, else where incidents belong.
-func (e *Engine) name(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
-	r := e.riskBehind(&next)
+func (e *caseBook) name(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
+	r := e.risks.riskBehind(&next)
 	if r == nil {
 		return e.place(c, next, g)
 	}
 	c.published = r.published
 	next.ID, next.Opened, next.Reopens = r.incident.ID, r.incident.Opened, r.incident.Reopens
-	e.dropRisk(r)
+	e.risks.dropRisk(r)
 	return next
 }
 
 // swallow ends the risk that a case's incident turns out to tell of.
-func (e *Engine) swallow(c *incidentCase, next *explain.Incident, g telemetry.Time) {
-	if r := e.riskBehind(next); r != nil {
+func (e *caseBook) swallow(c *incidentCase, next *explain.Incident, g telemetry.Time) {
+	if r := e.risks.riskBehind(next); r != nil {
 		id := e.leader(c).incident.ID
 		if c.under.IsZero() {
 			id = next.ID
 		}
-		e.endRisk(r, "merged", &id, g)
+		e.risks.endRisk(r, "merged", &id, g)
 	}
 }
 
 // riskBehind finds the open risk at the root of an incident.
-func (e *Engine) riskBehind(in *explain.Incident) *risk {
-	for _, r := range e.risks.open {
+func (e *risks) riskBehind(in *explain.Incident) *risk {
+	for _, r := range e.open {
 		if e.sameTrouble(in, &r.incident.Root) {
 			return r
 		}
@@ -439,7 +444,7 @@ const (
 )
 
 // threatened finds the jobs and hosts that depend on a trouble's root.
-func (e *Engine) threatened(x *explain.Trouble) {
+func (e *risks) threatened(x *explain.Trouble) {
 	var jobs, hosts []telemetry.Entity
 	at := func(y telemetry.Entity) {
 		if n, ok := e.graph.Within(y, telemetry.Node); ok {
@@ -473,35 +478,35 @@ func (e *Engine) threatened(x *explain.Trouble) {
 }
 
 // takeRisk goes on with a risk that another engine has published.
-func (e *Engine) takeRisk(h *explain.Incident, g telemetry.Time) {
+func (e *risks) takeRisk(h *explain.Incident, g telemetry.Time) {
 	if r := e.openRisk(h.Root.Entity, h.Root.Signature); r != nil {
 		r.goOn(h, h)
 		e.publishRisk(r, g)
 		return
 	}
-	if h.Root.Entity.Validate() != nil || len(e.risks.open) >= maxRisks {
-		e.conclude(*h, g)
+	if h.Root.Entity.Validate() != nil || len(e.open) >= maxRisks {
+		e.out.Incidents = append(e.out.Incidents, concluded(*h, e.cfg.Rules, g))
 		return
 	}
 	r := &risk{incident: *h, published: *h, inherited: true, since: g, seen: g}
 	r.incident.Engine, r.incident.Rules = Version, e.cfg.Rules
-	e.risks.open = append(e.risks.open, r)
+	e.open = append(e.open, r)
 }
 
 // recallRisk notes a published risk that is over.
-func (e *Engine) recallRisk(h *explain.Incident, g telemetry.Time) {
+func (e *risks) recallRisk(h *explain.Incident, g telemetry.Time) {
 	if h.Resolved == nil || g.Sub(*h.Resolved) > reopenWithin || h.MergedInto != nil {
 		return
 	}
 	r := &risk{incident: *h, published: *h, resolved: *h.Resolved}
 	r.incident.State, r.incident.Resolution, r.incident.Resolved = explain.StateOpen, nil, nil
-	e.risks.past = append(e.risks.past, r)
+	e.past = append(e.past, r)
 }
 
 // disownRisks forgets under which names the risks have been told.
-func (e *Engine) disownRisks() {
-	e.risks.open = slices.DeleteFunc(e.risks.open, func(r *risk) bool { return r.inherited })
-	for _, r := range e.risks.open {
+func (e *risks) disownRisks() {
+	e.open = slices.DeleteFunc(e.open, func(r *risk) bool { return r.inherited })
+	for _, r := range e.open {
 		r.published = explain.Incident{}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // savesBefore returns how long the checkpoints took that a job told of before a
 // hurt, in the median: some of them may have taken longer already; 0 where it
 // told of none.
-func (e *Engine) savesBefore(job telemetry.Entity, until telemetry.Time) float64 {
+func (e *examiner) savesBefore(job telemetry.Entity, until telemetry.Time) float64 {
 	var told []float64
 	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricCheckpoint}, math.MinInt64, until) {
 		if v > 0 {
@@ -27,7 +27,7 @@ func (e *Engine) savesBefore(job telemetry.Entity, until telemetry.Time) float64
 // savesNow returns what checkpoints took beyond that, in seconds a step of the
 // hurt; nil where it is not known what they usually take. A job may tell of a
 // checkpoint with every step, or of those alone that it wrote.
-func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
+func (e *examiner) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, hurt.Begun(), hurt.LastSlow)
 	if c.saves <= 0 || len(vs) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (e *Engine) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 
 // toldBefore returns what a job told of the work in its steps before a hurt, in
 // the median.
-func (e *Engine) toldBefore(job telemetry.Entity, until telemetry.Time) (told [2]float64) {
+func (e *examiner) toldBefore(job telemetry.Entity, until telemetry.Time) (told [2]float64) {
 	for i, m := range toldOf() {
 		if work := e.toldOfSteps(job, m, telemetry.Interval{Earliest: math.MinInt64, Latest: until}); len(work) > 0 {
 			told[i] = stats.Median(work[max(0, len(work)-beforeCompute):])
@@ -59,7 +59,7 @@ func toldOf() [2]telemetry.MetricName {
 
 // toldOfSteps lists what a job says, in a rate, that it did in each of its steps: where
 // some are long and some are not, the rate of most says nothing of them all.
-func (e *Engine) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, during telemetry.Interval) []float64 {
+func (e *examiner) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, during telemetry.Interval) []float64 {
 	rates := map[telemetry.Time]float64{}
 	e.perStep.Each(telemetry.Series{Entity: job, Metric: rate}, during.Earliest, during.Latest, func(at telemetry.Time, v float64) { rates[at] = v })
 	var out []float64
@@ -73,7 +73,7 @@ func (e *Engine) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, du
 
 // toldWork returns what a job says it does in a step, now over before; 0 where it
 // says nothing of it.
-func (e *Engine) toldWork(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) float64 {
+func (e *examiner) toldWork(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) float64 {
 	for i, m := range toldOf() {
 		if work := e.toldOfSteps(c.job, m, telemetry.Interval{Earliest: hurt.Begun(), Latest: hurt.End(g)}); len(work) > 0 && c.told[i] > 0 {
 			return stats.Median(work) / c.told[i]

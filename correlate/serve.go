@@ -9,7 +9,7 @@ import (
 )
 
 // serve files what serving jobs say of themselves in grid g.
-func (e *Engine) serve(g telemetry.Time) {
+func (e *roll) serve(g telemetry.Time) {
 	for _, t := range e.tenants {
 		itl, heard := e.said(t.job, jobs.MeasureITL)
 		ttft, also := e.said(t.job, jobs.MeasureTTFT)
@@ -30,7 +30,7 @@ func (e *Engine) serve(g telemetry.Time) {
 
 // said is what a gauge of a job is worth in the grid closed last, as far as it
 // was said in it; else NaN.
-func (e *Engine) said(job telemetry.Entity, m telemetry.MetricName) (float64, bool) {
+func (e *roll) said(job telemetry.Entity, m telemetry.MetricName) (float64, bool) {
 	slot, ok := e.window.Slot(telemetry.Series{Entity: job, Metric: m})
 	if !ok {
 		return math.NaN(), false

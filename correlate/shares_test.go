@@ -23,13 +23,13 @@ func TestTwoIncidentsOfOneJobShareItsLoss(t *testing.T) {
 	}
 	c := &incidentCase{job: job, incident: told(telemetry.GPU, "h1/0", "cold-plate", telemetry.Cooling), impact: explain.JobImpact{Job: job}}
 	c.published = c.incident
-	e.cases = []*incidentCase{c}
+	e.incidents.cases = []*incidentCase{c}
 	at := telemetry.Time(1_800_000_000e9)
-	e.at = at.Add(60e9)
+	e.sight.at = at.Add(60e9)
 	lose := func(lost, share float64) {
 		at = at.Add(1e9)
 		c.impact.GPUSecondsLost, c.impact.Share = lost, share
-		e.enter(c, at)
+		e.incidents.enter(c, at)
 	}
 	want := func(when string, plate, link, nobody float64) {
 		t.Helper()
@@ -64,13 +64,13 @@ func TestTwoIncidentsOfOneJobShareItsLoss(t *testing.T) {
 		t.Fatalf("%v, %d bytes left over", r.Err(), r.Remaining())
 	}
 	c = again
-	e.cases = []*incidentCase{c}
+	e.incidents.cases = []*incidentCase{c}
 	want("restored", 280, 60, 10)
 
-	e.endBeside(c, "no longer seen", at)
+	e.incidents.endBeside(c, "no longer seen", at)
 	lose(450, 1)
 	want("the second is over", 380, 60, 10)
-	e.closeAccounts(e.cases, at)
-	e.cases = nil
+	e.incidents.closeAccounts(e.incidents.cases, at)
+	e.incidents.cases = nil
 	want("all is over", 380, 60, 10)
 }

@@ -10,6 +10,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
+// signals are what may become trouble, by series, kind, shape, text.
+type signals struct {
+	*sight
+	signalled []signal
+	heeds     heeded // what the signatures of risks look at; not state
+}
+
 // signal is something wrong that a risk's signature heeds: a finding, a state
 // that is a bad one, or an event.
 type signal struct {
@@ -64,7 +71,7 @@ type heeded struct {
 }
 
 // heed finds out what the signatures look at.
-func (e *Engine) heed() *heeded {
+func (e *signals) heed() *heeded {
 	h := &e.heeds
 	if !h.known {
 		for i := range e.cfg.Signatures {
@@ -103,7 +110,7 @@ func (h *heeded) metric(m telemetry.MetricName) bool {
 }
 
 // signalFindings takes the findings that began or ended.
-func (e *Engine) signalFindings(found []detect.Finding, g telemetry.Time) {
+func (e *signals) signalFindings(found []detect.Finding, g telemetry.Time) {
 	h := e.heed()
 	if len(h.metrics) == 0 {
 		return
@@ -130,12 +137,12 @@ func worse(f *detect.Finding, rise telemetry.Rise) bool {
 	return f.Ended != 0 || rise == telemetry.Neutral || f.Shape == telemetry.ShapeStuck || f.Shape == telemetry.ShapeSilence || (f.Now > f.Before) == (rise == telemetry.Worse)
 }
 
-func (e *Engine) signals(s *signal) (int, bool) {
+func (e *signals) signals(s *signal) (int, bool) {
 	return slices.BinarySearchFunc(e.signalled, s, func(a signal, s *signal) int { return a.compare(s) })
 }
 
 // signalEvent takes an event due by g.
-func (e *Engine) signalEvent(ev *telemetry.Event, g telemetry.Time) {
+func (e *signals) signalEvent(ev *telemetry.Event, g telemetry.Time) {
 	if _, ok := slices.BinarySearch(e.heed().events, string(ev.Name)); !ok {
 		return
 	}
@@ -151,7 +158,7 @@ func (e *Engine) signalEvent(ev *telemetry.Event, g telemetry.Time) {
 // signalStates looks at every state that is heeded: a leak that was there before
 // anything was seen is one all the same. It keeps findings up to date and drops the signals that are over; a
 // state that is not heard of stays what it was for a while.
-func (e *Engine) signalStates(g telemetry.Time) {
+func (e *signals) signalStates(g telemetry.Time) {
 	for _, slot := range e.heed().slots {
 		v, _ := e.window.Value(slot)
 		if v != v || !e.window.Judged(slot) {
@@ -185,7 +192,7 @@ func (e *Engine) signalStates(g telemetry.Time) {
 }
 
 // refreshSignal keeps what a finding's series is worth now.
-func (e *Engine) refreshSignal(s *signal) {
+func (e *signals) refreshSignal(s *signal) {
 	if s.kind != findingSignal {
 		return
 	}

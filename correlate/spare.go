@@ -25,8 +25,8 @@ const maxMaintained = 16384
 func (e *Engine) Maintained() []telemetry.Entity { return slices.Clone(e.costs.spare.maintained) }
 
 // maintenance notes what is taken out of service and what comes back.
-func (e *Engine) maintenance(ev *telemetry.Event) {
-	s := &e.costs.spare
+func (e *costs) maintenance(ev *telemetry.Event) {
+	s := &e.spare
 	i, known := slices.BinarySearchFunc(s.maintained, ev.Entity, telemetry.Entity.Compare)
 	switch {
 	case ev.Name == telemetry.EventMaintenanceStarted && !known && len(s.maintained) < maxMaintained:
@@ -41,8 +41,8 @@ func (e *Engine) maintenance(ev *telemetry.Event) {
 
 // fileSpare files the GPU-seconds of the GPUs that no job has, counted when the
 // topology has changed.
-func (e *Engine) fileSpare(g telemetry.Time) {
-	s := &e.costs.spare
+func (e *costs) fileSpare(g telemetry.Time) {
+	s := &e.spare
 	if s.filed != 0 {
 		var t attribute.Tally
 		span := g.Sub(s.filed).Seconds()
@@ -52,7 +52,7 @@ func (e *Engine) fileSpare(g telemetry.Time) {
 		t.Whole = float64(float64(s.idle+s.drained+s.fragmented) * span)
 		seen := float64(float64(s.gpus) * span)
 		t.Seen[attribute.Idle], t.Seen[attribute.Drained], t.Seen[attribute.Fragmented] = seen, seen, seen
-		e.costs.usage.Add(telemetry.Entity{}, s.filed, g, &t)
+		e.usage.Add(telemetry.Entity{}, s.filed, g, &t)
 	}
 	s.filed = g
 	if s.at == e.graph.Generation()+1 && !s.stale {
@@ -63,9 +63,9 @@ func (e *Engine) fileSpare(g telemetry.Time) {
 }
 
 // countSpare counts node by node.
-func (e *Engine) countSpare(s *spare) {
+func (e *costs) countSpare(s *spare) {
 	s.gpus, s.idle, s.drained, s.fragmented = 0, 0, 0, 0
-	taken := e.taken()
+	taken := e.roll.taken()
 	for _, node := range e.graph.Entities(telemetry.Node) {
 		gpus := e.graph.GPUs(node)
 		s.gpus += len(gpus)
@@ -76,7 +76,7 @@ func (e *Engine) countSpare(s *spare) {
 			}
 		}
 		switch {
-		case e.lies(node, e.costs.spare.maintained):
+		case e.lies(node, e.spare.maintained):
 			s.drained += free
 		case free < len(gpus):
 			s.fragmented += free
@@ -87,7 +87,7 @@ func (e *Engine) countSpare(s *spare) {
 }
 
 // taken lists the GPUs that jobs have, in identity order.
-func (e *Engine) taken() []telemetry.Entity {
+func (e *roll) taken() []telemetry.Entity {
 	var out []telemetry.Entity
 	for i := range e.tenants {
 		out = append(out, e.gpusOf(e.tenants[i].job)...)

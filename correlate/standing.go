@@ -7,16 +7,16 @@ import (
 
 // answer weighs every signature for every candidate. What another hurt job's
 // case has found already is more likely than a second fault at the same time.
-func (e *Engine) answer(ev *explain.Evidence) []explain.Answer {
+func (e *caseBook) answer(ev *explain.Evidence) []explain.Answer {
 	return explain.JudgeBeside(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), keepAnswers)
 }
 
 // candidates lists what could be the root of a job's degradation, measured.
-func (e *Engine) candidates(ev *explain.Evidence) []explain.Candidate {
+func (e *caseBook) candidates(ev *explain.Evidence) []explain.Candidate {
 	cands := explain.Candidates(ev)
 	for i := range cands {
 		cands[i].Stands = e.standing(cands[i].Entity, ev.Job)
-		e.gauged(&cands[i])
+		e.examiner.gauged(&cands[i])
 	}
 	accuse(ev, explain.Odd(cands))
 	return cands
@@ -24,9 +24,9 @@ func (e *Engine) candidates(ev *explain.Evidence) []explain.Candidate {
 
 // gauged adds to a candidate's values those of its gauges that left their range, where
 // the span of the degradation holds no sample of them: of a meter read twice a minute.
-func (e *Engine) gauged(c *explain.Candidate) {
-	for i := range e.signalled {
-		s := &e.signalled[i]
+func (e *examiner) gauged(c *explain.Candidate) {
+	for i := range e.signals.signalled {
+		s := &e.signals.signalled[i]
 		if s.kind != stepSignal || s.series.Entity != c.Entity {
 			continue
 		}
@@ -47,7 +47,7 @@ func (e *Engine) gauged(c *explain.Candidate) {
 
 // study returns the answers to a case's evidence and, where the configuration
 // asks for it, puts what they were weighed from into the output.
-func (e *Engine) study(ev *explain.Evidence, g telemetry.Time) []explain.Answer {
+func (e *caseBook) study(ev *explain.Evidence, g telemetry.Time) []explain.Answer {
 	cands := e.candidates(ev)
 	if e.cfg.Study {
 		e.out.Judgements = append(e.out.Judgements, explain.Judgement{At: g, Job: ev.Job, Candidates: cands, Unknown: ev.Unnamed()})
@@ -57,7 +57,7 @@ func (e *Engine) study(ev *explain.Evidence, g telemetry.Time) []explain.Answer 
 
 // standing is the signature that an open case of another job names at an
 // entity, if it is sure of it.
-func (e *Engine) standing(x, job telemetry.Entity) string {
+func (e *caseBook) standing(x, job telemetry.Entity) string {
 	for _, c := range e.cases {
 		if r := &c.incident.Root; c.job != job && !c.well && c.judged != 0 && r.Entity == x && r.Confidence >= sure && r.Signature != explain.Unknown {
 			return r.Signature

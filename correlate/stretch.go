@@ -31,7 +31,7 @@ type report struct {
 // stretch collects the steps that ended in (from, to]. A report that does not
 // say how many steps it stands for stands for as many as fit between it and the
 // one before, if the job usually reports so.
-func (e *Engine) stretch(t *tenant, j *jobs.Job, to telemetry.Time) stretch {
+func (e *costs) stretch(t *tenant, j *jobs.Job, to telemetry.Time) stretch {
 	from := t.filed
 	s := stretch{job: j, from: from, to: to, pauses: t.pauses, starting: t.since != 0 && !t.begun}
 	usual := spacing(j.Recent)
@@ -146,7 +146,7 @@ func (s *stretch) down(from, to telemetry.Time) bool {
 
 // weighed is the mean of what the job states of its steps, weighed by their
 // lengths; negative where it states nothing.
-func (e *Engine) weighed(s *stretch, m telemetry.MetricName) float64 {
+func (e *costs) weighed(s *stretch, m telemetry.MetricName) float64 {
 	sum, weight := 0.0, 0.0
 	e.perStep.Each(telemetry.Series{Entity: s.job.Entity, Metric: m}, s.from, s.to, func(at telemetry.Time, v float64) {
 		if i, ok := s.at(at); ok && v >= 0 && v <= sane {
@@ -162,7 +162,7 @@ func (e *Engine) weighed(s *stretch, m telemetry.MetricName) float64 {
 }
 
 // mix reads how a step of a mean length is composed.
-func (e *Engine) mix(t *tenant, s *stretch, length float64) attribute.Mix {
+func (e *costs) mix(t *tenant, s *stretch, length float64) attribute.Mix {
 	m := attribute.UnknownMix()
 	m.Checkpoint = e.part(s, metricCheckpoint, length)
 	m.Input = e.part(s, metricInput, length)
@@ -176,7 +176,7 @@ func (e *Engine) mix(t *tenant, s *stretch, length float64) attribute.Mix {
 
 // part is the mean of what the job states of its steps as a part of their
 // length; negative where it states nothing.
-func (e *Engine) part(s *stretch, m telemetry.MetricName, length float64) float64 {
+func (e *costs) part(s *stretch, m telemetry.MetricName, length float64) float64 {
 	sum, n := 0.0, 0.0
 	e.perStep.Each(telemetry.Series{Entity: s.job.Entity, Metric: m}, s.from, s.to, func(at telemetry.Time, v float64) {
 		if i, ok := s.at(at); ok && v >= 0 {
@@ -191,7 +191,7 @@ func (e *Engine) part(s *stretch, m telemetry.MetricName, length float64) float6
 }
 
 // mixRanks reads the ranks' own times, some ranks for all.
-func (e *Engine) mixRanks(m *attribute.Mix, s *stretch, length float64) {
+func (e *costs) mixRanks(m *attribute.Mix, s *stretch, length float64) {
 	ranks := e.graph.Ranks(s.job.Entity)
 	for metric, to := range map[telemetry.MetricName]*float64{metricCompute: &m.Compute, metricWait: &m.Wait, metricTransfer: &m.Transfer} { // order-independent: each metric fills a field of its own
 		sum, n := 0.0, 0.0
@@ -224,7 +224,7 @@ func some(n int, at telemetry.Time) func(func(int) bool) {
 
 // mixGPUs reads what holds the clocks of the job's GPUs down, and what their
 // pipes do, some GPUs for all.
-func (e *Engine) mixGPUs(m *attribute.Mix, t *tenant, s *stretch) {
+func (e *costs) mixGPUs(m *attribute.Mix, t *tenant, s *stretch) {
 	gpus := e.someGPUs(t.job, s.to)
 	var tensor, dram, heat, brake, clock mean
 	for _, x := range gpus {
@@ -271,7 +271,7 @@ func (m *mean) of() float64 {
 
 // average is the mean of a series in the part of a stretch that the window
 // keeps; of a counter its rate.
-func (e *Engine) average(x telemetry.Entity, metric telemetry.MetricName, s *stretch) (float64, bool) {
+func (e *sight) average(x telemetry.Entity, metric telemetry.MetricName, s *stretch) (float64, bool) {
 	slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: metric})
 	if !ok {
 		return 0, false
@@ -286,7 +286,7 @@ func (e *Engine) average(x telemetry.Entity, metric telemetry.MetricName, s *str
 }
 
 // someGPUs lists some of the GPUs a job runs on, at most sampled, evenly spread.
-func (e *Engine) someGPUs(job telemetry.Entity, at telemetry.Time) (out []telemetry.Entity) {
+func (e *sight) someGPUs(job telemetry.Entity, at telemetry.Time) (out []telemetry.Entity) {
 	placements := e.graph.Placements(job)
 	if len(placements) <= sampled { // few enough to list all
 		gpus := e.gpusOf(job)
@@ -307,7 +307,7 @@ func (e *Engine) someGPUs(job telemetry.Entity, at telemetry.Time) (out []teleme
 }
 
 // gpusOf lists the GPUs a job runs on, in identity order.
-func (e *Engine) gpusOf(job telemetry.Entity) []telemetry.Entity {
+func (e *sight) gpusOf(job telemetry.Entity) []telemetry.Entity {
 	var out []telemetry.Entity
 	var whole telemetry.Entity
 	for _, p := range e.graph.Placements(job) {

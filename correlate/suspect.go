@@ -25,7 +25,7 @@ const (
 // suspect finds what "unknown" points to: the ends where most of the job's
 // waiting ends, and the entities with the strongest symptoms; where there is
 // neither, the entity on its hosts with the worst finding, else the job itself.
-func (e *Engine) suspect(ev *explain.Evidence) {
+func (e *examiner) suspect(ev *explain.Evidence) {
 	var all []explain.Suspect
 	if f := ev.Fabric; f != nil {
 		for i, b := range f.Blame.At {
@@ -68,7 +68,7 @@ func accuse(ev *explain.Evidence, more []explain.Suspect) {
 
 // suspectFinding points to the host or a part of it whose finding is worst:
 // something that got worse since a little before the hurt.
-func (e *Engine) suspectFinding(ev *explain.Evidence) (found explain.Suspect, ok bool) {
+func (e *examiner) suspectFinding(ev *explain.Evidence) (found explain.Suspect, ok bool) {
 	worst := 0.0
 	since := ev.Hurt.Onset.Earliest.Add(-suspectBefore)
 	e.detect.Active(e.window, func(f *detect.Finding) {

@@ -23,7 +23,7 @@ const maxSurveys = 8
 
 // survey returns what a job that ran on these nodes is coupled to, drawn anew
 // when the topology or the series have changed.
-func (e *Engine) survey(job telemetry.Entity, nodes []telemetry.Entity) *symptom.Survey {
+func (e *sight) survey(job telemetry.Entity, nodes []telemetry.Entity) *symptom.Survey {
 	now := drawing{e.graph.Generation(), e.window.Slots()}
 	i := slices.IndexFunc(e.surveys, func(s surveyed) bool { return s.job == job })
 	if i >= 0 {
@@ -48,12 +48,12 @@ func (e *Engine) survey(job telemetry.Entity, nodes []telemetry.Entity) *symptom
 }
 
 // symptomSource is where symptoms are read from.
-func (e *Engine) symptomSource() symptom.Source {
+func (e *sight) symptomSource() symptom.Source {
 	return symptom.Source{History: e.window, Steps: &e.perStep, Grid: e.cfg.Grid, Each: symptom.ForEach(e.cfg.ForEach)}
 }
 
 // readings lists what the signatures want read.
-func (e *Engine) readings() *symptom.Plan {
+func (e *sight) readings() *symptom.Plan {
 	if e.plan == nil {
 		e.plan = symptom.NewPlan(e.cfg.Signatures, e.cfg.Catalogue)
 	}
@@ -61,19 +61,19 @@ func (e *Engine) readings() *symptom.Plan {
 }
 
 // keepSymptoms freezes what all that a job is coupled to did before its hurt.
-func (e *Engine) keepSymptoms(c *incidentCase, span fabric.Span) {
+func (e *examiner) keepSymptoms(c *incidentCase, span fabric.Span) {
 	s := e.survey(c.job, e.nodes(c.job))
 	c.standing = symptom.Keep(e.readings().Read(s, e.symptomSource(), symptom.Span(span), false))
 }
 
 // symptoms lays what is during a hurt beside what was before it.
-func (e *Engine) symptoms(c *incidentCase, h *jobs.Hurt, span fabric.Span) *symptom.Contrast {
+func (e *examiner) symptoms(c *incidentCase, h *jobs.Hurt, span fabric.Span) *symptom.Contrast {
 	if c.standing == nil {
 		return nil
 	}
 	s, p := e.survey(c.job, c.nodes), e.readings()
 	hurt := symptom.Hurt{Span: symptom.Span(span), Stalled: h.State == jobs.Stalled || h.State == jobs.Failed,
-		Events: e.lately(h.Onset.Earliest.Add(-eventsBefore), span.To.Add(e.cfg.Grid))}
+		Events: e.memory.lately(h.Onset.Earliest.Add(-eventsBefore), span.To.Add(e.cfg.Grid))}
 	if now, ok := h.Now(); ok && h.Expected > 0 {
 		hurt.Slowdown, hurt.Excess = now/h.Expected, now-h.Expected
 	}
@@ -90,7 +90,7 @@ const (
 )
 
 // remember keeps an event that has come due, for the hurts that follow.
-func (e *Engine) remember(ev *telemetry.Event) {
+func (e *memory) remember(ev *telemetry.Event) {
 	n := 0
 	for n < len(e.recent) && (ev.At.Sub(e.recent[n].At) > keptFor || len(e.recent)-n >= keptEvents) {
 		n++
@@ -103,7 +103,7 @@ func (e *Engine) remember(ev *telemetry.Event) {
 }
 
 // lately lists the events that happened in (from, to].
-func (e *Engine) lately(from, to telemetry.Time) []telemetry.Event {
+func (e *memory) lately(from, to telemetry.Time) []telemetry.Event {
 	var out []telemetry.Event
 	for _, ev := range e.recent {
 		if ev.At > from && ev.At <= to {

@@ -7,6 +7,15 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
+// roll holds the jobs that run on the site, and finds the steps of those that report none.
+type roll struct {
+	*sight
+	tenants  []tenant // in identity order
+	counted  uint64   // the topology generation of the last census
+	censused bool
+	paced    []pacer // jobs that report no steps, in identity order
+}
+
 // tenant is a job that runs now, and since which grid it has been seen to;
 // zero if it was there from the beginning.
 type tenant struct {
@@ -23,40 +32,40 @@ func (t tenant) compare(job telemetry.Entity) int { return t.job.Compare(job) }
 
 // census keeps the tenants, in identity order, when the topology has changed.
 func (e *Engine) census(g telemetry.Time) {
-	if gen := e.graph.Generation(); e.counted == gen && e.censused {
+	if gen := e.sight.graph.Generation(); e.roll.counted == gen && e.roll.censused {
 		return
 	}
 	var now []tenant
-	for _, job := range e.graph.Jobs() {
+	for _, job := range e.sight.graph.Jobs() {
 		t := tenant{job: job}
-		if i, ok := slices.BinarySearchFunc(e.tenants, job, tenant.compare); ok {
-			t = e.tenants[i]
-		} else if e.censused {
+		if i, ok := slices.BinarySearchFunc(e.roll.tenants, job, tenant.compare); ok {
+			t = e.roll.tenants[i]
+		} else if e.roll.censused {
 			t.since = g
 		}
 		if t.filed == 0 {
-			t.filed = g.Add(-e.cfg.Grid)
+			t.filed = g.Add(-e.sight.cfg.Grid)
 		}
-		if e.runs(&t) {
-			if n := e.gpus(job, e.nodes(job)); n != t.gpus {
-				e.fileJob(&t, g.Add(-e.cfg.Grid)) // as many as there were
+		if e.sight.runs(&t) {
+			if n := e.sight.gpus(job, e.sight.nodes(job)); n != t.gpus {
+				e.costs.fileJob(&t, g.Add(-e.sight.cfg.Grid)) // as many as there were
 				t.gpus = n
 			}
 			now = append(now, t)
 		}
 	}
-	for _, t := range e.tenants {
+	for _, t := range e.roll.tenants {
 		if _, ok := slices.BinarySearchFunc(now, t.job, tenant.compare); !ok {
-			e.fileRest(&t, g.Add(-e.cfg.Grid))
-			e.book.End(t.job, g) // it runs nowhere any more
-			e.perStep.Forget(t.job)
+			e.costs.fileRest(&t, g.Add(-e.sight.cfg.Grid))
+			e.sight.book.End(t.job, g) // it runs nowhere any more
+			e.sight.perStep.Forget(t.job)
 		}
 	}
-	e.tenants, e.counted, e.censused = now, e.graph.Generation(), true
+	e.roll.tenants, e.roll.counted, e.roll.censused = now, e.sight.graph.Generation(), true
 }
 
 // runs reports whether a job runs anywhere now, and notes how it is placed.
-func (e *Engine) runs(t *tenant) bool {
+func (e *sight) runs(t *tenant) bool {
 	for _, n := range e.graph.Neighbours(t.job) {
 		if n.Relation == telemetry.Runs && n.Out {
 			t.placed = true

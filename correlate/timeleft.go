@@ -18,7 +18,7 @@ const (
 
 // soon finds which gauge on the hosts behind a trouble's root reaches 0 first, and
 // reports false where none does or the signature knows of none.
-func (e *Engine) soon(s *supported, hosts []telemetry.Entity, g telemetry.Time) bool {
+func (e *risks) soon(s *supported, hosts []telemetry.Entity, g telemetry.Time) bool {
 	p := s.Signature.Precursor
 	if p == nil || p.Until == "" {
 		return false
@@ -43,7 +43,7 @@ func (e *Engine) soon(s *supported, hosts []telemetry.Entity, g telemetry.Time) 
 }
 
 // falls fits a straight line through what a gauge was lately, by least squares.
-func (e *Engine) falls(of telemetry.Series, g telemetry.Time) (explain.Left, bool) {
+func (e *risks) falls(of telemetry.Series, g telemetry.Time) (explain.Left, bool) {
 	slot, ok := e.window.Slot(of)
 	if !ok {
 		return explain.Left{}, false

@@ -74,29 +74,29 @@ func (l *spent) snapshot(c *snapshot.Codec) {
 
 // fileUsage files the GPU-seconds of the jobs whose turn it is, and those of
 // the GPUs without a job.
-func (e *Engine) fileUsage(g telemetry.Time) {
-	n := (len(e.tenants) + filedWithin - 1) / filedWithin
-	at, found := slices.BinarySearchFunc(e.tenants, e.costs.turn, tenant.compare)
+func (e *costs) fileUsage(g telemetry.Time) {
+	n := (len(e.roll.tenants) + filedWithin - 1) / filedWithin
+	at, found := slices.BinarySearchFunc(e.roll.tenants, e.turn, tenant.compare)
 	if found {
 		at++
 	}
 	for range n {
-		if at >= len(e.tenants) {
+		if at >= len(e.roll.tenants) {
 			at = 0
 		}
-		if t := &e.tenants[at]; g.Sub(t.filed) >= filedAfter*e.cfg.Grid {
+		if t := &e.roll.tenants[at]; g.Sub(t.filed) >= filedAfter*e.cfg.Grid {
 			e.fileJob(t, g)
 		}
-		e.costs.turn = e.tenants[at].job
+		e.turn = e.roll.tenants[at].job
 		at++
 	}
-	if g.Sub(e.costs.spare.filed) >= filedWithin*e.cfg.Grid {
+	if g.Sub(e.spare.filed) >= filedWithin*e.cfg.Grid {
 		e.fileSpare(g)
 	}
 }
 
 // fileJob files what a job's GPUs did since they were last asked.
-func (e *Engine) fileJob(t *tenant, g telemetry.Time) {
+func (e *costs) fileJob(t *tenant, g telemetry.Time) {
 	j := e.book.Job(t.job)
 	to, told := e.until(t, j, g)
 	if to <= t.filed {
@@ -109,23 +109,23 @@ func (e *Engine) fileJob(t *tenant, g telemetry.Time) {
 		w.Untold = to.Sub(t.filed).Seconds()
 	}
 	tally := attribute.Split(&w)
-	e.costs.usage.Add(t.job, t.filed, to, &tally)
+	e.usage.Add(t.job, t.filed, to, &tally)
 	t.filed = to
 }
 
 // fileRest files all that is left of a job that is over.
-func (e *Engine) fileRest(t *tenant, g telemetry.Time) {
+func (e *costs) fileRest(t *tenant, g telemetry.Time) {
 	e.fileJob(t, g)
 	if g > t.filed {
 		tally := attribute.Split(&attribute.Work{GPUs: t.gpus, MFU: -1, Reported: -1, Mix: attribute.UnknownMix(), Untold: g.Sub(t.filed).Seconds()})
-		e.costs.usage.Add(t.job, t.filed, g, &tally)
+		e.usage.Add(t.job, t.filed, g, &tally)
 	}
-	e.costs.forget(t.job)
+	e.forget(t.job)
 }
 
 // until is up to when a job's GPU-seconds can be filed, and whether its steps
 // tell how they were spent.
-func (e *Engine) until(t *tenant, j *jobs.Job, g telemetry.Time) (to telemetry.Time, told bool) {
+func (e *costs) until(t *tenant, j *jobs.Job, g telemetry.Time) (to telemetry.Time, told bool) {
 	if j == nil || j.LastEnd == 0 {
 		return g, false
 	}
@@ -165,9 +165,9 @@ func failed(j *jobs.Job) bool {
 func stalled(j *jobs.Job) bool { return j.Hurt != nil && j.Hurt.State == jobs.Stalled }
 
 // work tells what a job did since it was last filed.
-func (e *Engine) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Time) {
+func (e *costs) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Time) {
 	s := e.stretch(t, j, to)
-	last := s.steps(w, e.expect(w, j))
+	last := s.steps(w, e.incidents.expect(w, j))
 	if tail := to.Sub(last).Seconds(); failed(j) || stalled(j) {
 		w.Down += tail
 	} else {
@@ -206,7 +206,7 @@ func (l *spent) again(w *attribute.Work, j *jobs.Job) {
 
 // expect says how long a step is by the job's healthy past, 0 where nothing is
 // held against it, and to what a longer one is put down.
-func (e *Engine) expect(w *attribute.Work, j *jobs.Job) float64 {
+func (e *caseBook) expect(w *attribute.Work, j *jobs.Job) float64 {
 	if j.Hurt == nil {
 		return 0
 	}
@@ -225,17 +225,17 @@ func (e *Engine) expect(w *attribute.Work, j *jobs.Job) float64 {
 }
 
 // utilisation reads a job's model FLOPs utilisation in a stretch.
-func (e *Engine) utilisation(w *attribute.Work, s *stretch) {
+func (e *costs) utilisation(w *attribute.Work, s *stretch) {
 	reported := e.weighed(s, metricMFU)
 	tokens := e.weighed(s, metricTokens)
 	if reported > 1 {
 		reported = -1 // no utilisation
 	}
 	w.Reported = reported
-	d := e.costs.describe(s.job.Entity)
+	d := e.describe(s.job.Entity)
 	var basis string
 	w.MFU, basis = d.model.PaLM(reported, tokens, w.GPUs)
 	if w.MFU >= 0 {
-		e.costs.basis(s.job.Entity, basis)
+		e.basis(s.job.Entity, basis)
 	}
 }

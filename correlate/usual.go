@@ -32,7 +32,7 @@ const (
 )
 
 // keepUsual stores the baselines at grid g, if one is due.
-func (e *Engine) keepUsual(g telemetry.Time) {
+func (e *examiner) keepUsual(g telemetry.Time) {
 	if int64(g)/int64(e.cfg.Grid)%usualEvery != 0 {
 		return
 	}
@@ -50,7 +50,7 @@ func (e *Engine) keepUsual(g telemetry.Time) {
 }
 
 // usualOf returns the baseline of a job's hosts, GPUs and plant.
-func (e *Engine) usualOf(j *jobs.Job, g telemetry.Time) *incidentCase {
+func (e *examiner) usualOf(j *jobs.Job, g telemetry.Time) *incidentCase {
 	c := &incidentCase{job: j.Entity, hosts: e.hostsBefore(j.Entity, g)}
 	step, _ := j.Usual()
 	e.shares(c, e.spanBefore(g), step)
@@ -59,17 +59,17 @@ func (e *Engine) usualOf(j *jobs.Job, g telemetry.Time) *incidentCase {
 }
 
 // spanBefore returns the span of the baseline of what begins at a time.
-func (e *Engine) spanBefore(at telemetry.Time) fabric.Span {
+func (e *examiner) spanBefore(at telemetry.Time) fabric.Span {
 	return fabric.Span{From: at.Add(-baselineGrids * e.cfg.Grid), To: at}
 }
 
-func (e *Engine) fabricBefore(span fabric.Span) *fabric.Baseline {
+func (e *examiner) fabricBefore(span fabric.Span) *fabric.Baseline {
 	return fabric.Keep(e.fabricMap().ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid}, span, e.cfg.ForEach))
 }
 
 // recalled returns the newest stored baseline of a job before its onset; nil where
 // the window holds half of the baseline or more, or none is stored.
-func (e *Engine) recalled(job telemetry.Entity, onset telemetry.Time) (*usualState, *incidentCase) {
+func (e *examiner) recalled(job telemetry.Entity, onset telemetry.Time) (*usualState, *incidentCase) {
 	if onset.Add(-baselineGrids/2*e.cfg.Grid) > e.oldest(e.at) {
 		return nil, nil
 	}

@@ -47,10 +47,10 @@ const (
 // Jobs returns every job that runs somewhere or has been heard of.
 func (e *Engine) Jobs() []JobView {
 	var all []telemetry.Entity
-	for _, j := range e.book.Jobs() {
+	for _, j := range e.sight.book.Jobs() {
 		all = append(all, j.Entity)
 	}
-	for _, t := range e.tenants {
+	for _, t := range e.roll.tenants {
 		all = append(all, t.job)
 	}
 	out := []JobView{}
@@ -61,17 +61,17 @@ func (e *Engine) Jobs() []JobView {
 }
 
 func (e *Engine) jobView(job telemetry.Entity) JobView {
-	nodes := e.nodes(job)
+	nodes := e.sight.nodes(job)
 	v := JobView{Job: job, State: JobNew, Nodes: len(nodes), Incidents: []string{}}
-	if len(nodes) > 0 || len(e.graph.Ranks(job)) > 0 {
-		v.GPUs = e.gpus(job, nodes)
+	if len(nodes) > 0 || len(e.sight.graph.Ranks(job)) > 0 {
+		v.GPUs = e.sight.gpus(job, nodes)
 	}
-	if i, ok := e.find(job); ok {
-		if lead := e.leader(e.cases[i]); lead.published.Revision > 0 {
+	if i, ok := e.incidents.find(job); ok {
+		if lead := e.incidents.leader(e.incidents.cases[i]); lead.published.Revision > 0 {
 			v.Incidents = append(v.Incidents, lead.incident.ID)
 		}
 	}
-	j := e.book.Job(job)
+	j := e.sight.book.Job(job)
 	if j == nil {
 		return v
 	}
@@ -85,7 +85,7 @@ func (e *Engine) jobView(job telemetry.Entity) JobView {
 	}
 	v.judge(j)
 	good := j.Goodput()
-	if r, ok := good.Ratio(e.at.Add(-e.cfg.Lateness[telemetry.Prompt])); ok {
+	if r, ok := good.Ratio(e.sight.at.Add(-e.sight.cfg.Lateness[telemetry.Prompt])); ok {
 		v.Goodput = &r
 	}
 	v.Redone, v.Failures, v.Phase = good.Redone, good.Failures, j.Phase()
@@ -118,13 +118,13 @@ func (v *JobView) judge(j *jobs.Job) {
 // slices that it may read.
 func (e *Engine) Live() []explain.Incident {
 	out := []explain.Incident{}
-	for _, lead := range e.cases {
+	for _, lead := range e.incidents.cases {
 		if !lead.under.IsZero() || lead.published.Revision == 0 || lead.resolved != 0 {
 			continue
 		}
-		next := e.together(lead)
+		next := e.incidents.together(lead)
 		next.Revision = lead.published.Revision
-		for _, m := range e.members(lead) {
+		for _, m := range e.incidents.members(lead) {
 			next.Updated = max(next.Updated, m.incident.Updated)
 			if b := m.beside; b != nil && b.published.Revision > 0 {
 				second := b.incident
@@ -142,7 +142,9 @@ func (e *Engine) Live() []explain.Incident {
 }
 
 // Sources returns what is known of each source, by class and name.
-func (e *Engine) Sources() []window.SourceState {
+func (e *Engine) Sources() []window.SourceState { return e.sight.sources() }
+
+func (e *sight) sources() []window.SourceState {
 	out := []window.SourceState{}
 	e.window.Sources(func(s window.SourceState) { out = append(out, s) })
 	return out
@@ -169,14 +171,14 @@ type TopologyView struct {
 
 // Topology returns a part of the topology as of the last grid.
 func (e *Engine) Topology(q TopologyQuery) TopologyView {
-	v := TopologyView{Kinds: e.graph.Count(), Stale: len(e.graph.StaleEdges())}
+	v := TopologyView{Kinds: e.sight.graph.Count(), Stale: len(e.sight.graph.StaleEdges())}
 	switch {
 	case q.Kind != "":
-		v.Listed, v.Truncated = e.graph.List(topology.ListQuery{Kind: q.Kind, Inside: q.Inside, After: q.After, Limit: q.Limit})
+		v.Listed, v.Truncated = e.sight.graph.List(topology.ListQuery{Kind: q.Kind, Inside: q.Inside, After: q.After, Limit: q.Limit})
 	case q.Entity.IsZero():
-		v.Excerpt = e.graph.Whole(q.Limit)
+		v.Excerpt = e.sight.graph.Whole(q.Limit)
 	default:
-		v.Excerpt = e.graph.Around(q.Entity, q.Hops, q.Limit)
+		v.Excerpt = e.sight.graph.Around(q.Entity, q.Hops, q.Limit)
 	}
 	return v
 }
