@@ -14,7 +14,7 @@ TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),t
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: all build run test quick peers peers-collectors outage chaos slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check
+.PHONY: all build run test quick peers peers-collectors outage chaos slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check site
 
 all: build
 
@@ -241,6 +241,10 @@ $(PEERSBIN)/helm: $(RELEASE_TOOLS)/go.mod
 
 release:
 	GO='$(GO)' VERSION='$(VERSION)' deploy/release/build.sh
+
+# The documentation in dist/site: static, with search, for a server or a folder.
+site:
+	$(GO) run ./deploy/site -out dist/site
 
 # One architecture, twice: the same bytes, and packages without errors.
 release-check: release-tools

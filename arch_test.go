@@ -138,6 +138,7 @@ pipeline/access: collectors/dial go.yaml.in/yaml golang.org/x/crypto github.com/
 pipeline/serve:    pipeline/access collectors/dial telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
 pipeline/openapi:
 client:
+deploy/site: github.com/yuin/goldmark
 pipeline/serve:    correlate/attribute pipeline/openapi pipeline/exposition golang.org/x/sync pipeline/status pipeline/survey pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/agent: collectors collectors/receive pipeline/bus pipeline/config pipeline/crew pipeline/exposition pipeline/notify/post pipeline/outbox github.com/VictoriaMetrics/metrics
