@@ -160,7 +160,7 @@ func chunks(b []byte) (out []chunk, digest []byte, err error) {
 	return nil, nil, fmt.Errorf("%w: chunk %d of %d bytes", ErrSnapshotDamaged, len(out), len(b))
 }
 
-// unversioned says what is wrong with a snapshot whose header is not of this version:
+// unversioned reports what is wrong with a snapshot whose header is not of this version:
 // those before had one checksum, at the end.
 func unversioned(b []byte) error {
 	end := len(b) - crc32.Size

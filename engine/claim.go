@@ -13,7 +13,7 @@ import (
 )
 
 // Claim is the content of a config record with key telemetry.ConfigEngine: a
-// replica says that from here on it publishes, and with it every replica whose
+// replica states that from here on it publishes, and with it every replica whose
 // state is the same. See the package comment.
 type Claim struct {
 	Engine  string `json:"engine"` // version
@@ -27,7 +27,7 @@ type Claim struct {
 	// made, cold; 0 if it began with a snapshot. Who began there, too, has the
 	// same state.
 	From uint64 `json:"from,omitempty"`
-	// Whole says that nothing was published before: all since From counts.
+	// Whole states that nothing was published before: all since From counts.
 	Whole bool `json:"whole,omitempty"`
 	// Held are the newest published revisions that the engine goes on with.
 	Held []explain.Incident `json:"held,omitempty"`
@@ -42,7 +42,7 @@ const (
 	maxHeldLoss    = 1e15
 )
 
-// Validate says what is wrong with a claim.
+// Validate reports what is wrong with a claim.
 func (c *Claim) Validate() error {
 	switch {
 	case c.Engine == "":
@@ -110,7 +110,8 @@ func ParseClaim(content []byte) (*Claim, error) {
 	return c, c.Validate()
 }
 
-// Reign is the claim in force: who publishes. Its zero value is nobody's.
+// Reign is the claim in force: which replica publishes. The zero value means that
+// none does.
 type Reign struct {
 	Digest  string `json:"digest"` // of the claim's content, in hexadecimal
 	Engine  string `json:"engine"`
@@ -120,7 +121,7 @@ type Reign struct {
 	Whole   bool   `json:"whole"`
 	// Since is the position of the claim, 0 where only a renewal of it was read.
 	Since uint64 `json:"since"`
-	// Guessed says that the claim replaced one that is not in the log any more:
+	// Guessed states that the claim replaced one that is not in the log any more:
 	// a renewal of another one is to be believed more.
 	Guessed bool `json:"guessed"`
 	// Heard is the position of the claim or of its last renewal.
@@ -138,8 +139,8 @@ func (r *Runner) Names(g Reign) bool {
 	return g.Digest != "" && g.Engine == r.identity.version && g.Rules == r.identity.rules
 }
 
-// claimed takes a config record that may be a claim. One that cannot be read is
-// somebody else's.
+// claimed takes a config record that may be a claim. One that cannot be read
+// belongs to another program.
 func (r *Runner) claimed(record *telemetry.Config) {
 	if record.Key != telemetry.ConfigEngine {
 		return

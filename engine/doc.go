@@ -16,7 +16,7 @@
 // # Claims
 //
 // Several replicas may read one log; which of them publish is said by the log
-// itself. A [Claim] is a config record by which a replica says that it publishes
+// itself. A [Claim] is a config record by which a replica states that it publishes
 // from here on. A claim names the one it replaces, and counts only if that is
 // the one in force: of two at a time the first stands, and every reader of the
 // log agrees which. The claim in force is the [Reign].

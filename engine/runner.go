@@ -37,7 +37,7 @@ type machine interface {
 	Restore(body []byte) error
 }
 
-// identity says which engine and rules a snapshot belongs to.
+// identity states which engine and rules a snapshot belongs to.
 type identity struct{ version, rules string }
 
 // Runner feeds a log to the engine. It is owned by one goroutine; the work it
@@ -62,13 +62,13 @@ func newRunner(m machine, id identity) *Runner {
 	return &Runner{machine: m, identity: id, latest: map[string]*explain.Incident{}, gate: grants.NewGate()}
 }
 
-// Apply takes the record at a position of the log, which must be higher than
-// the one before, and returns the incidents whose revision it changed, in the
-// order in which they are published. They are the caller's to keep.
+// Apply takes the record at a position of the log, which must be higher than the
+// one before, and returns the incidents whose revision it changed, in the order in
+// which they are published. They are the caller's to keep.
 //
-// A record that says nonsense is not an error: the engine counts it.
+// A malformed record is not an error: the engine counts it.
 //
-// The record is nobody's in particular, as in a recording, which holds no record that
+// The publishing process is unknown, as in a recording, which holds no record that
 // was refused.
 func (r *Runner) Apply(position uint64, record *telemetry.Record) ([]explain.Incident, error) {
 	changed, _, err := r.ApplyFrom(position, "", record)
@@ -77,7 +77,7 @@ func (r *Runner) Apply(position uint64, record *telemetry.Record) ([]explain.Inc
 
 // ApplyFrom is Apply of a record that a process stated, by the name under which the
 // log authenticated it. One that the process may not state changes nothing but the
-// position; refused says why.
+// position; refused states why.
 func (r *Runner) ApplyFrom(position uint64, process string, record *telemetry.Record) (changed []explain.Incident, refused grants.Reason, err error) {
 	if r.started && position <= r.position {
 		return nil, "", fmt.Errorf("apply record: position %d does not follow %d", position, r.position)

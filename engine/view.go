@@ -84,7 +84,7 @@ func (r *Runner) Holes() []telemetry.Hole {
 	return nil
 }
 
-// Losses says what was lost in the last length of time, and by what; a zero job
+// Losses states what was lost in the last length of time, and by what; a zero job
 // means all jobs.
 func (r *Runner) Losses(length telemetry.Duration, job telemetry.Entity) (attribute.Losses, error) {
 	if c, ok := r.machine.(*core); ok {
@@ -102,7 +102,7 @@ func (r *Runner) Coupling(length telemetry.Duration) (attribute.Matrix, error) {
 	return attribute.Matrix{}, nil
 }
 
-// Budgets says where the GPU-seconds of the fleet and of every job, or of one
+// Budgets states where the GPU-seconds of the fleet and of every job, or of one
 // job, went in the last length of time.
 func (r *Runner) Budgets(length telemetry.Duration, job telemetry.Entity) (attribute.Budgets, error) {
 	if c, ok := r.machine.(*core); ok {
@@ -111,7 +111,7 @@ func (r *Runner) Budgets(length telemetry.Duration, job telemetry.Entity) (attri
 	return attribute.Budgets{}, nil
 }
 
-// Bottlenecks says what held the work back in the last length of time.
+// Bottlenecks states what held the work back in the last length of time.
 func (r *Runner) Bottlenecks(length telemetry.Duration) (attribute.Bottlenecks, error) {
 	if c, ok := r.machine.(*core); ok {
 		return c.engine.Bottlenecks(length)

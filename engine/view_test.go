@@ -115,7 +115,7 @@ func TestLiveIncidentsAreThePublishedOnesRefreshed(t *testing.T) {
 	})
 }
 
-// TestJobsTellWhatIncidentsTell follows the hurt job through a recording: it is
+// TestJobsTellWhatIncidentsTell follows the degraded job through a recording: it is
 // new, then healthy, then slow with its incident's id, then well again.
 func TestJobsTellWhatIncidentsTell(t *testing.T) {
 	onEach(t, func(t *testing.T, ref reference) {

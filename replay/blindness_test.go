@@ -26,10 +26,10 @@ var blinded = []struct {
 	{"ctlcompute-3", "node:h8", 141e9, 315e9},
 }
 
-// TestBlindness kills collectors at random moments, for 5 to 40 s: one host's,
-// one switch's, all hosts', all switches', or what reports the
-// steps of jobs. Nobody is told of an incident that
-// is none; a fault whose hurt lies outside the gap is found, at its root, once.
+// TestBlindness kills collectors at random moments, for 5 to 40 s: those of one
+// host, of one switch, of all hosts, of all switches, or the reports of steps of
+// jobs. No false incident is reported; a fault whose degradation is outside of the
+// gap is found, at its root, once.
 func TestBlindness(t *testing.T) {
 	for _, b := range blinded {
 		t.Run(b.run, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestBlindness(t *testing.T) {
 	}
 }
 
-// judgeBlind says what is wrong with what was found.
+// judgeBlind reports what is wrong with what was found.
 func judgeBlind(got []explain.Incident, root string) string {
 	switch {
 	case root == "" && len(got) > 0:
@@ -167,10 +167,10 @@ func (g *gap) without(records []*telemetry.Record) (out []*telemetry.Record) {
 	return out
 }
 
-// told checks that the engine tells of the gap of each of its sources: from the
-// last sample before it to the first one after it, within a grid. Reports of
-// steps have no cadence that would make their absence a gap: a job that works
-// and tells nothing is not called stalled, which is what the incidents show.
+// told checks that the engine reports the gap of each affected source: from the
+// last sample before it to the first one after it, within a grid. Reports of steps
+// have no cadence that would make their absence a gap: a job that works without
+// reporting is not called stalled, which the incidents show.
 func (g *gap) told(t *testing.T, records []*telemetry.Record, gaps []correlate.Gap) {
 	t.Helper()
 	want := map[telemetry.Source]correlate.Gap{}

@@ -14,17 +14,17 @@ import (
 // TruthFile is the name of a bundle's truth (design A6).
 const TruthFile = "truth.json"
 
-// Judged says how bundles are replayed to be judged.
+// Judged describes how bundles are replayed to be judged.
 type Judged struct {
 	Engine  engine.Config
 	Coarsen int // keep every K-th sample
-	// Warn, if any, is told what is doubtful about a bundle. It may be called
-	// from several goroutines.
+	// Warn, if set, is called with each doubtful detail of a bundle, possibly from
+	// several goroutines.
 	Warn func(dir, what string)
 	// Reduce, if any, takes knowledge away from the engine, given the truth of the
 	// recording. It is for ablations and may be called from several goroutines.
 	Reduce func(e engine.Config, t score.Truth) engine.Config
-	// Hide, if any, says which records the engine does not get.
+	// Hide, if any, states which records the engine does not get.
 	Hide func(r *telemetry.Record) bool
 }
 

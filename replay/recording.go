@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// OpenConfig says how a recording is opened. The zero OpenConfig is the
+// OpenConfig describes how a recording is opened. The zero OpenConfig is the
 // default.
 type OpenConfig struct {
 	Catalogue   *telemetry.Catalogue // nil: telemetry.DefaultCatalogue
@@ -94,9 +94,9 @@ func (r *Recording) Each(fn func(position uint64, record *telemetry.Record) erro
 	})
 }
 
-// Snapshot returns the engine's state that the recording begins with, nil where
-// it begins cold. A bundle always does, and so does a trace that is coarsened: the
-// state is that of an engine that saw every sample.
+// Snapshot returns the engine's state that the recording begins with, nil where it
+// has none. A bundle has none, nor does a trace that is coarsened: the state is
+// that of an engine that saw every sample.
 func (r *Recording) Snapshot() ([]byte, error) {
 	if r.Trace == nil || r.coarse != nil {
 		return nil, nil

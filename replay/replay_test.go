@@ -148,7 +148,8 @@ func TestBeginsWithSnapshot(t *testing.T) {
 	}
 }
 
-// A snapshot of other rules is refused and said so; the replay begins cold.
+// A snapshot of other rules is refused with a message; the replay begins without
+// history.
 func TestSnapshotOfOtherRules(t *testing.T) {
 	c := config(t)
 	c.Correlate.Rules = "other"

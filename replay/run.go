@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// RunConfig says how a recording is replayed.
+// RunConfig describes how a recording is replayed.
 type RunConfig struct {
 	Engine engine.Config
 	// Tick, if any, is called before each tick passes: a caller may show
@@ -28,7 +28,7 @@ type RunConfig struct {
 	// Findings, if any, is called with the findings that a tick began or ended;
 	// they are valid until it returns.
 	Findings func(at telemetry.Time, f []detect.Finding)
-	// Hide, if any, says which records the engine does not get.
+	// Hide, if any, states which records the engine does not get.
 	Hide func(r *telemetry.Record) bool
 }
 
@@ -117,8 +117,8 @@ func (p *play) result() *Result {
 	return p.out
 }
 
-// restore begins with the recording's snapshot. One of another engine or of
-// other rules is refused and said so: the replay then begins cold.
+// restore begins with the recording's snapshot. One of another engine or of other
+// rules is refused with a message: the replay then begins without history.
 func (p *play) restore(rec *Recording) error {
 	snapshot, err := rec.Snapshot()
 	if err != nil || snapshot == nil {

@@ -31,8 +31,8 @@ func TestThresholdsHaveRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The weights are fitted to the ranges as they are: one root in 28 may be lost,
-		// and one benign change in six be told as an incident.
+		// The weights are fitted to the ranges as they are: one root in 28 may be
+		// lost, and one benign change in six reported as an incident.
 		if r.Total.AC1 == nil || *r.Total.AC1 < 27.0/28 || *r.Total.Precision < 28.0/29 {
 			t.Errorf("thresholds × %g: AC@1 %v, precision %v over %d runs", factor, *r.Total.AC1, *r.Total.Precision, len(dirs))
 		}

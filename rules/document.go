@@ -65,7 +65,8 @@ func (p *page) index(sigs []explain.Signature) {
 	p.f("\n")
 }
 
-// attests says what an incident needs beside a signature that bears witness.
+// attests returns the evidence that an incident needs in addition to a signature
+// that corroborates.
 func attests(s *explain.Signature) string {
 	step, slight := "that has ended ", ", or several that are a little slow, are"
 	switch {
@@ -123,7 +124,7 @@ func (p *page) signature(s *explain.Signature) {
 	}
 }
 
-// source says what a clue's value is read from.
+// source states what a clue's value is read from.
 func source(c *explain.Clue) string {
 	x := c.Reading
 	switch {

@@ -170,8 +170,8 @@ func (r *reader) flag(n *yaml.Node, key string) bool {
 	return strings.EqualFold(n.Value, "true")
 }
 
-// witness reads whether a fault bears witness, and whether it does at once: beside
-// a step that has not ended.
+// witness reads whether a fault is corroborating evidence, and whether it is so at
+// once, also for a step that has not ended.
 func (r *reader) witness(n *yaml.Node) (bears, atOnce bool) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Value == "at-once":
@@ -183,7 +183,7 @@ func (r *reader) witness(n *yaml.Node) (bears, atOnce bool) {
 	return false, false
 }
 
-// kindOf says what a node is, for an error.
+// kindOf states what a node is, for an error.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Severity says how bad a problem is.
+// Severity describes how bad a problem is.
 type Severity uint8
 
 // The severities: an Error makes a set unusable, a Warning does not.

@@ -19,7 +19,7 @@ type parsed struct {
 		readings                               []readingAt
 	}
 	silent, fires int // scenarios beside it
-	// weighed says that the prior is known, and clueWeighed the same of each clue's
+	// weighed states that the prior is known, and clueWeighed the same of each clue's
 	// weights: from the file itself or from a file of fitted weights.
 	weighed     bool
 	clueWeighed []origin

@@ -85,7 +85,7 @@ func (r *reader) pair(key, value *yaml.Node) clueWeights {
 	return clueWeights{name: key.Value, at: place(key), pro: xs[0], against: xs[1]}
 }
 
-// WriteWeights writes the weights of signatures as a file of them; header says what
+// WriteWeights writes the weights of signatures as a file of them; header states what
 // they were fitted to.
 func WriteWeights(w io.Writer, header string, sigs []explain.Signature) error {
 	var b strings.Builder

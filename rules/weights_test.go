@@ -45,7 +45,8 @@ func TestWeightsThatAreWrongAreNamed(t *testing.T) {
 	}
 }
 
-// TestEverySignatureOfOursIsWeighed: none relies on a weight that nobody gave.
+// TestEverySignatureOfOursIsWeighed: no signature relies on a weight that is not in
+// the file.
 func TestEverySignatureOfOursIsWeighed(t *testing.T) {
 	sigs, err := Default()
 	if err != nil {

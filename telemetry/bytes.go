@@ -122,7 +122,7 @@ func zigzag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
 
 func unzigzag(z uint64) int64 { return int64(z>>1) ^ -int64(z&1) }
 
-// checkText says what is wrong with a free text: too long, not UTF-8, or, where
+// checkText reports what is wrong with a free text: too long, not UTF-8, or, where
 // plain is asked, a control character.
 func checkText(s string, limit int, plain bool) error {
 	switch {

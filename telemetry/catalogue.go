@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Catalogue says what metrics mean. It does not change once made.
+// Catalogue states what metrics mean. It does not change once made.
 type Catalogue struct {
 	metrics []Metric // by name
 	index   map[MetricName]int
@@ -67,7 +67,7 @@ func DefaultCatalogue() *Catalogue {
 	return c
 }
 
-// Validate says what is wrong with a declaration.
+// Validate reports what is wrong with a declaration.
 func (m *Metric) Validate() error {
 	if err := (Column{Metric: m.Name, Type: Uint}).Validate(); err != nil {
 		return err

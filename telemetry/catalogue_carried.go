@@ -1,9 +1,9 @@
 package telemetry
 
-// carriedMetrics are what collectors state beside what is judged: shown, stored,
-// asked for in the history, and no finding comes of them. Most corroborate a
-// metric that is judged, by another meter or in another form; judging both would
-// tell one trouble twice.
+// carriedMetrics are collected but not judged: they are shown, stored and can be
+// queried in the history, and produce no findings. Most corroborate a metric that
+// is judged, from another meter or in another form; judging both would count one
+// fault twice.
 func carriedMetrics() []Metric {
 	gpu := like(Metric{Domain: Computing, Kinds: kinds(GPU), Unit: "1"},
 		Metric{Name: "gpu_busy_ratio", Help: "Share of the last second or less in which a kernel ran, as the driver samples it; gpu_engine_active_ratio is the better measure.", Origin: "DCGM field 203 GPU_UTIL (%); amd_gpu_gfx_activity"},

@@ -65,7 +65,7 @@ func clampInt(v float64) int64 {
 	return int64(v)
 }
 
-// Validate says what is wrong with c: its name, its type, or an Exp that does
+// Validate reports what is wrong with c: its name, its type, or an Exp that does
 // not belong to its type.
 func (c Column) Validate() error {
 	if c.Metric == "" {

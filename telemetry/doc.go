@@ -1,5 +1,5 @@
 // Package telemetry holds the facts a site can state: samples, events, edges,
-// schemas, ticks and configuration, the catalogue that says what a metric
+// schemas, ticks and configuration, the catalogue that states what a metric
 // means, and the bytes in which they travel and are stored.
 //
 // It owns the words of design A1 and A2 and the frame encoding. It never

@@ -191,7 +191,7 @@ func (e *Encoder) appendRow(dst []byte, runs []run, cur, prev []uint64) []byte {
 // slack into which eight bytes are stored where fewer are meant.
 func rowBound(n, runs int) int { return 11*n + 2*runs + 32 }
 
-// putBlock writes the words of a block at b[pos:]: a byte that says which of
+// putBlock writes the words of a block at b[pos:]: a byte that states which of
 // its octets changed, for each of those a mask of the words that changed, and
 // then the numbers. It returns the position after them.
 func (e *Encoder) putBlock(b []byte, pos int, w blockOf) int {

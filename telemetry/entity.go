@@ -97,7 +97,7 @@ func (e Entity) Prefix() string {
 	return e.Name[:i]
 }
 
-// Validate says what is wrong with e: an unknown kind, an empty or overlong
+// Validate reports what is wrong with e: an unknown kind, an empty or overlong
 // name, invalid UTF-8, a space or a control character.
 func (e Entity) Validate() error {
 	if !knownKind(e.Kind) {

@@ -7,7 +7,7 @@ type Instant struct {
 	Received Time
 }
 
-// State says what a frame carries for one series at one instant.
+// State states what a frame carries for one series at one instant.
 type State uint8
 
 // The states. Absence says nothing; a gap says "asked, and there was no value".
@@ -27,7 +27,7 @@ type Frame struct {
 	Fingerprint Fingerprint
 	Incarnation uint64 // rises when the source restarts
 	Sequence    uint64 // rises by one with every frame of an incarnation
-	// ByReceived says that Received is authoritative (the source has no clock
+	// ByReceived states that Received is authoritative (the source has no clock
 	// worth trusting); otherwise Source is.
 	ByReceived bool
 	Instants   []Instant
@@ -43,7 +43,7 @@ func (f *Frame) Time(k int) Time {
 	return f.Instants[k].Source
 }
 
-// State says what Words[i] is.
+// State states what Words[i] is.
 func (f *Frame) State(i int) State {
 	if f.States == nil {
 		return Present

@@ -9,7 +9,7 @@ import (
 // counters.
 type MetricName string
 
-// MetricType says how a metric's values relate to each other in time.
+// MetricType describes how a metric's values relate to each other in time.
 type MetricType uint8
 
 // The metric types.
@@ -19,7 +19,7 @@ const (
 	StateOf                       // an enumerated or boolean state, judged on change
 )
 
-// Overflow says what a counter does at the end of its width.
+// Overflow states what a counter does at the end of its width.
 type Overflow uint8
 
 // Wraps restarts at zero (mlx5 q-counters at 2^32); Sticks stays at its
@@ -29,7 +29,7 @@ const (
 	Sticks
 )
 
-// Rise says what a rise of the metric means for whoever owns it.
+// Rise is what an increase of the metric means for the owner of the entity.
 type Rise uint8
 
 // The meanings of a rise.
@@ -82,10 +82,10 @@ type Metric struct {
 	// Detectors lists the shapes it is judged for by default; none means
 	// carried, stored, shown and never judged.
 	Detectors []Shape
-	// Evidence says that explanations read this metric's recent past grid by
+	// Evidence states that explanations read this metric's recent past grid by
 	// grid, so the window keeps it at full resolution.
 	Evidence bool
-	// PerStep says that each sample stands for a job's step and keeps its own
+	// PerStep states that each sample stands for a job's step and keeps its own
 	// instant; it is never gridded.
 	PerStep bool
 	// Instruments are, of a quantity that no source states by itself, the metrics

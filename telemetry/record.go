@@ -2,7 +2,7 @@ package telemetry
 
 import "cmp"
 
-// RecordKind says which field of a Record is set.
+// RecordKind states which field of a Record is set.
 type RecordKind uint8
 
 // The kinds of record. Their numbers are part of the log's format.
@@ -32,7 +32,7 @@ type Record struct {
 // less its class's lateness may be closed. Nothing else moves time (I1).
 type Tick struct{ At Time }
 
-// ConfigKey says what a config record configures.
+// ConfigKey states what a config record configures.
 type ConfigKey string
 
 // The configuration that can change an answer (design A1).

@@ -149,7 +149,7 @@ func (r *reader) entity() Entity {
 	return e
 }
 
-// validate says what is wrong with a record: not exactly the field that its
+// validate reports what is wrong with a record: not exactly the field that its
 // kind names, or something in it.
 func (r *Record) validate() error {
 	switch {
@@ -173,7 +173,7 @@ func (r *Record) validate() error {
 	return nil
 }
 
-// Validate says what is wrong with e: its entity, name, text or source.
+// Validate reports what is wrong with e: its entity, name, text or source.
 func (e *Event) Validate() error {
 	if err := e.Entity.Validate(); err != nil {
 		return fmt.Errorf("event %.40q: %w", e.Name, err)
@@ -193,7 +193,7 @@ func (e *Event) Validate() error {
 	return e.Source.validate()
 }
 
-// Validate says what is wrong with e: an end, its relation, its interval, its
+// Validate reports what is wrong with e: an end, its relation, its interval, its
 // source or its attributes, which must be ordered by key.
 func (e *Edge) Validate() error {
 	name := fmt.Sprintf("edge %s %s %s", e.From, e.Relation, e.To)
@@ -239,7 +239,7 @@ func validateAttrs(attrs []Attr) error {
 	return nil
 }
 
-// Validate says what is wrong with c: its key, or a digest that is not its
+// Validate reports what is wrong with c: its key, or a digest that is not its
 // content's.
 func (c *Config) Validate() error {
 	if c.Key == "" {

@@ -9,11 +9,11 @@ import (
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
 )
 
-// remoteWriter sends what frames carry as remote write 2.0 with snappy does, as
-// Prometheus' own queue manager builds its requests: the symbol table is reset
-// and every series symbolised for each request; all buffers are kept. One that
-// keeps its symbols from request to request, as nobody's is known to, is
-// measured beside it.
+// remoteWriter sends what frames carry as remote write 2.0 with snappy, building
+// requests as Prometheus's queue manager does: the symbol table is reset and every
+// series symbolised for each request; all buffers are kept. A variant that keeps
+// its symbols from request to request, which no known sender does, is measured
+// beside it.
 type remoteWriter struct {
 	keep    bool            // the symbols
 	labels  []labels.Labels // by series

@@ -1,6 +1,6 @@
 package telemetry
 
-// ValueType says how the 64-bit words of a column are read.
+// ValueType describes how the 64-bit words of a column are read.
 type ValueType uint8
 
 // The value types. A word is always carried exactly.

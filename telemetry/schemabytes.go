@@ -98,7 +98,7 @@ func (r *reader) schema() (*Schema, error) {
 	return s, r.end()
 }
 
-// Validate says what is wrong with s: nothing in it or more than
+// Validate reports what is wrong with s: nothing in it or more than
 // MaxSeriesPerSource, an invalid source, entity or column, or one stated twice.
 func (s *Schema) Validate() error {
 	if err := s.Source.validate(); err != nil {
@@ -144,7 +144,7 @@ func (s *Schema) validateTables() error {
 	return nil
 }
 
-// validate says what is wrong with s: no collector, or a part that String
+// validate reports what is wrong with s: no collector, or a part that String
 // could not be read back from.
 func (s Source) validate() error {
 	if s.Collector == "" {

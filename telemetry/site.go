@@ -22,7 +22,7 @@ func DefaultSiteConfig() SiteConfig {
 	return SiteConfig{Site: "site", Grid: time.Second, Lateness: DefaultLateness()}
 }
 
-// Validate says what is wrong with c: a grid outside [1 ms, 1 h], a lateness
+// Validate reports what is wrong with c: a grid outside [1 ms, 1 h], a lateness
 // that is negative or beyond one day.
 func (c SiteConfig) Validate() error {
 	if c.Grid < time.Millisecond || c.Grid > time.Hour {

@@ -40,7 +40,7 @@ func (s Source) Compare(o Source) int {
 	return cmp.Compare(s.Part, o.Part)
 }
 
-// LatenessClass says how late a source's samples may arrive and still be
+// LatenessClass describes how late a source's samples may arrive and still be
 // judged. Each class has its own watermark (design B4.1).
 type LatenessClass uint8
 

@@ -40,7 +40,7 @@ func equalStates(a, b []State) bool {
 	return true
 }
 
-// appendStateList writes, for every sixty-four series, a byte that says which
+// appendStateList writes, for every sixty-four series, a byte that states which
 // octets have holes, and for each of those two masks: the holes, and which of
 // them are gaps.
 func appendStateList(dst []byte, row []State) []byte {

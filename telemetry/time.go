@@ -42,8 +42,9 @@ func (t *Time) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Interval is a span of time known by its two ends: an onset is one, because
-// nobody sees the moment itself (design A1: [last good, first bad]).
+// Interval is a span of time known by its two ends. An onset is an interval,
+// because the moment itself is not observed: it lies between the last good and the
+// first bad sample.
 type Interval struct {
 	Earliest Time `json:"earliest"`
 	Latest   Time `json:"latest"`

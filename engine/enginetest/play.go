@@ -105,7 +105,7 @@ func (p *Played) State() (string, error) {
 	return hex.EncodeToString(h[:]), nil
 }
 
-// Diff says where two streams of lines begin to differ, or "".
+// Diff states where two streams of lines begin to differ, or "".
 func Diff(got, want string) string {
 	if got == want {
 		return ""

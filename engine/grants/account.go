@@ -161,7 +161,7 @@ func (a *account) edge(tick telemetry.Time, e *telemetry.Edge) Reason {
 	return ""
 }
 
-// edgeKey names an edge. Nobody can cheaply find two edges with one key.
+// edgeKey is a key of an edge. Finding two edges with the same key is not cheap.
 func edgeKey(e *telemetry.Edge) uint64 {
 	b := make([]byte, 0, 256)
 	for _, s := range []string{string(e.From.Kind), e.From.Name, string(e.Relation), string(e.To.Kind), e.To.Name, e.Source} {

@@ -85,9 +85,9 @@ func NewGate() *Gate {
 		sources: map[telemetry.Source]stated{}, refused: map[string]map[Reason]uint64{}}
 }
 
-// Take decides about the next record of the log, which a process stated; "" is
-// nobody in particular. It returns why the record is refused, or "". Its work and
-// what it keeps do not depend on what a frame holds.
+// Take decides about the next record of the log, which a process published; process
+// is "" where that is not known. It returns why the record is refused, or "". Its
+// work and the state that it keeps do not depend on the content of a frame.
 func (g *Gate) Take(process string, r *telemetry.Record) Reason {
 	switch r.Kind {
 	case telemetry.TickRecord:

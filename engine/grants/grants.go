@@ -2,7 +2,7 @@
 // the log: of the grants in force, which are a config record, and of the schemas that
 // each process stated. Every replica refuses the same records.
 //
-// The log says which process published a record, because NATS lets a process publish
+// The log states which process published a record, because NATS lets a process publish
 // under its own name only. A process that the grants do not list may state anything,
 // and so may a record without a process: recordings, and the records of the site
 // itself (ticks, configuration).

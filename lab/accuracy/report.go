@@ -269,7 +269,7 @@ func (d *document) runs(title string, runs []Run) {
 	}
 }
 
-// strangers says how faults are answered whose signature is deleted.
+// strangers describes how faults are answered whose signature is deleted.
 func (d *document) strangers(runs []Run) {
 	for _, r := range runs {
 		if r.Title != string(cases.WithoutItsOwn) {

@@ -103,7 +103,7 @@ func (s *sheet) verdict(j *judged, v *score.Verdict) {
 	}
 }
 
-// usualStep is the median step of the first hurt job before the fault.
+// usualStep is the median step before the fault of the first degraded job.
 func usualStep(o *cases.Outcome) float64 {
 	if len(o.Score.Truth.Faults) == 0 || len(o.Score.Truth.Faults[0].Jobs) == 0 {
 		return 0

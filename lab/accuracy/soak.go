@@ -13,7 +13,7 @@ import (
 // reference is how many GPUs the bound of a soak is scaled to.
 const reference = 16384
 
-// WriteSoak says how many false warnings and criticals so many days of healthy
+// WriteSoak describes how many false warnings and criticals so many days of healthy
 // noise brought, and what that bounds.
 func WriteSoak(w io.Writer, gpus int, outcomes []cases.Outcome) error {
 	days, alarms := 0.0, 0
@@ -39,8 +39,8 @@ func WriteSoak(w io.Writer, gpus int, outcomes []cases.Outcome) error {
 	return nil
 }
 
-// severityOf is the worst severity that an incident was told with: whoever was
-// woken by it was not spared by its becoming less.
+// severityOf is the worst severity that an incident was published with: an engineer
+// who was woken by it was woken, even if it was lowered later.
 func severityOf(c *score.Case, id string) string {
 	worst := explain.SeverityInfo
 	for i := range c.Incidents {

@@ -15,7 +15,7 @@ type Reading struct {
 	At     telemetry.Time
 	Column telemetry.Column
 	Word   uint64
-	// Gap says that the device has no value now.
+	// Gap states that the device has no value now.
 	Gap bool
 }
 
@@ -67,8 +67,8 @@ func New() *Board {
 		inside: map[telemetry.Entity][]telemetry.Entity{}, outside: map[telemetry.Entity]telemetry.Entity{}, passed: make(chan struct{})}
 }
 
-// Take notes what a record says. The record stays the caller's. A tick ends a
-// moment: whoever waits for one is told.
+// Take notes the content of a record. The record stays the caller's. A tick ends a
+// moment and wakes those who wait for one.
 func (b *Board) Take(r *telemetry.Record) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

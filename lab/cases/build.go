@@ -38,7 +38,7 @@ type Build struct {
 // maker builds cases; it keeps the healthy runs that they share.
 type maker struct{ shelf shelf }
 
-// build draws what a case is made of, but for the severity, or says why there is
+// build draws what a case is made of, but for the severity, or states why there is
 // no such case.
 func (m *maker) build(c Case) (*Build, error) {
 	switch c.Class {
@@ -66,7 +66,7 @@ func (m *maker) build(c Case) (*Build, error) {
 	return nil, &NoCaseError{Case: c, Why: "no site of this size has a place for it"}
 }
 
-// NoCaseError says why a case cannot be.
+// NoCaseError states why a case cannot be.
 type NoCaseError struct {
 	Case Case
 	Why  string
@@ -113,8 +113,9 @@ func (m *maker) on(b *Build, s stage, k *fault.Kind) (bool, error) {
 	return b.place(other, "second", b.Hurt[0]), nil
 }
 
-// place draws which job a fault hurts and where it strikes. Two faults of one
-// run hurt different jobs where there are two to hurt, or one job twice.
+// place draws which job a fault degrades and where it is injected. Two faults of
+// one run degrade different jobs where there are two to choose from, or one job
+// twice.
 func (b *Build) place(k *fault.Kind, which string, besides int) bool {
 	r := b.Case.draws(which)
 	var jobs []int
@@ -148,7 +149,7 @@ func (b *Build) place(k *fault.Kind, which string, besides int) bool {
 	return true
 }
 
-// last says when each fault ends, so that there are enough slow steps, and
+// last states when each fault ends, so that there are enough slow steps, and
 // returns when the last does.
 func (b *Build) last() float64 {
 	most := 0.0
@@ -175,8 +176,8 @@ func (b *Build) last() float64 {
 	return most
 }
 
-// choose draws which of several jobs is to be hurt: one that trains seven times
-// in eight, and one that no other fault hurts every second time.
+// choose draws which of several jobs is to be degraded: one that trains seven times
+// in eight, and every second time one that no other fault degrades.
 func (b *Build) choose(jobs []int, besides int, r *random.Source) int {
 	serving := r.Chance(0.125)
 	var likely []int
@@ -197,7 +198,7 @@ func (b *Build) choose(jobs []int, besides int, r *random.Source) int {
 	return job
 }
 
-// finish says when the run ends, and fetches the same run without the faults.
+// finish states when the run ends, and fetches the same run without the faults.
 func (m *maker) finish(b *Build) error {
 	if len(b.Faults) > 0 {
 		b.Until = int(b.last() + b.stage.pace().after())

@@ -15,12 +15,12 @@ import (
 // Outcome is what became of a case.
 type Outcome struct {
 	Case Case `json:"case"`
-	// Dropped says why the case is not scored: physics does not allow it.
+	// Dropped states why the case is not scored: physics does not allow it.
 	Dropped  string  `json:"dropped,omitempty"`
 	Severity float64 `json:"severity"` // that was found
 	Loss     float64 `json:"loss"`     // of the most hurt job, a share of its step
 	Stops    bool    `json:"stops"`    // a job stood still or failed
-	// Cadence is that of the slowest source that tells of the root, in seconds.
+	// Cadence is that of the slowest source that reports the root, in seconds.
 	Cadence   float64            `json:"cadence"`
 	Score     score.Case         `json:"score"`
 	Baselines []baseline.Ranking `json:"baselines,omitempty"`

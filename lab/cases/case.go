@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/worlds"
 )
 
-// Severity says how much a fault is to hurt.
+// Severity is how much a fault is to cost.
 type Severity string
 
 // The severities. What a fault comes to is measured, and a case outside its

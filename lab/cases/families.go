@@ -17,7 +17,7 @@ func Families() []string {
 	return out
 }
 
-// ParseFamily returns the family of a name, or says which there are. The empty
+// ParseFamily returns the family of a name, or states which there are. The empty
 // name is the standard site's.
 func ParseFamily(name string) (worlds.Family, error) { return worlds.Parse(name) }
 

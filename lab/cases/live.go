@@ -49,7 +49,7 @@ func (l *Live) Scene() *fault.Scene { return l.scene }
 // Begin emits what stands before the first second: edges, placements, schemas.
 func (l *Live) Begin(emit func(*telemetry.Record) error) error { return l.meter.Start(emit) }
 
-// Second says how many have passed.
+// Second describes how many have passed.
 func (l *Live) Second() int { return l.act.world.State().Second }
 
 // Step lets a second pass and emits what its devices would say, and a tick at

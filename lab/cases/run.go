@@ -32,7 +32,7 @@ type Options struct {
 	Ablation Ablation
 	// Baselines has the simple methods judge the same telemetry.
 	Baselines bool
-	// Progress, if any, is told after each case, one call at a time.
+	// Progress, if set, is called after each case, one call at a time.
 	Progress func(done, total int, o *Outcome)
 }
 
@@ -248,8 +248,8 @@ func (b *Build) jobs() map[string]bool {
 	return nodes
 }
 
-// cadence is how often, in seconds, the slowest source is read that tells of a
-// fault's root.
+// cadence is the cadence, in seconds, of the slowest source that reports a fault's
+// root.
 func (b *Build) cadence(i int) float64 {
 	switch b.Faults[i].Entity.Kind {
 	case telemetry.Rack, telemetry.Shelf, telemetry.PSU, telemetry.Fan:
@@ -262,9 +262,9 @@ func (b *Build) cadence(i int) float64 {
 	return 1
 }
 
-// reported is for how long, in seconds, a slow step is over before the report that
-// tells of it: of a job that reports every fifth, four more. Of one that stands
-// still other sources tell.
+// reported is how long, in seconds, a slow step has ended before the report that
+// contains it: four more steps for a job that reports every fifth. Other sources
+// report a job that stands still.
 func (b *Build) reported(with *history, hs []harm) float64 {
 	if len(hs) == 0 || hs[0].stopped {
 		return 0
@@ -278,7 +278,7 @@ func (b *Build) reported(with *history, hs []harm) float64 {
 }
 
 // witness keeps the edges that a judge needs: where jobs run, and what is in,
-// beside and behind the nodes of the hurt one.
+// beside and behind the nodes of the degraded one.
 type witness struct {
 	jobs  map[string]bool
 	edges []telemetry.Edge

@@ -220,8 +220,8 @@ func TestNothingIsDownAtTheBeginning(t *testing.T) {
 	}
 }
 
-// A slow step of a job that reports every fifth is over for four more when the
-// report comes; of a job that stands still the wires tell.
+// A slow step of a job that reports every fifth has ended four steps before the
+// report comes; a job that stands still shows in the counters of its links.
 func TestAReportIsASourceOfItsOwnCadence(t *testing.T) {
 	job := track{entity: telemetry.Entity{Kind: telemetry.Job, Name: "a"}, every: 5, steps: []step{{number: 1, end: 5, seconds: 5}, {number: 2, end: 10, seconds: 5}}}
 	b := &Build{Faults: []fault.Fault{{Onset: 10}}, healthy: history{jobs: []track{job}}}

@@ -10,8 +10,8 @@ import (
 // searches bounds how many runs the search for a severity takes.
 const searches = 10
 
-// tune finds a severity at which each fault hurts as much as the case wants, or
-// says why there is none. Faults without bands keep what they have. With two
+// tune finds a severity at which each fault costs as much as the case requires, or
+// returns why there is none. Faults without bands keep their severity. With two
 // faults, each is tuned alone.
 func (m *maker) tune(ctx context.Context, b *Build) error {
 	if b.Case.Severity == Usual {
@@ -104,7 +104,7 @@ func (b *Build) none(format string, args ...any) error {
 	return &NoCaseError{Case: b.Case, Why: fmt.Sprintf(format, args...)}
 }
 
-// loss simulates a build and returns the loss of the most hurt job.
+// loss simulates a build and returns the loss of the most degraded job.
 func (b *Build) loss(ctx context.Context) (float64, error) {
 	h, err := b.simulate(ctx)
 	if err != nil {

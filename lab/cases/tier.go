@@ -27,7 +27,7 @@ func Severities(class string) []Severity {
 	return []Severity{Loud, Quiet}
 }
 
-// Wanted says which cases are wanted.
+// Wanted states which cases are wanted.
 type Wanted struct {
 	GPUs       int
 	Seeds      []uint64

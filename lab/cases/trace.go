@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Recorded says how a case is written as a trace.
+// Recorded describes how a case is written as a trace.
 type Recorded struct {
 	Trace, Truth io.Writer
 	// Entity is where the fault strikes; zero leaves it to the seed.
@@ -24,7 +24,7 @@ type Recorded struct {
 	Minutes int
 	Lean    bool   // all series of design B5's lean set, not only those that move
 	Writer  string // program and version
-	// Progress, if any, is told which part of the run is written.
+	// Progress, if set, is called with the share of the run that is written.
 	Progress func(part float64)
 }
 
@@ -81,7 +81,7 @@ func WriteTrace(ctx context.Context, c Case, o Recorded) error {
 	return writeTruth(o.Truth, truth)
 }
 
-// harmless reports whether a fault that should be an incident degrades nobody: of a
+// harmless reports whether a fault that should be an incident degrades no job: on a
 // site drawn at random such a case cannot be judged.
 func harmless(f score.Fault) bool { return f.Expect == score.ExpectIncident && len(f.Jobs) == 0 }
 

@@ -26,7 +26,7 @@ const (
 	feltServ   = 1.05 // of a serving job's latency, which wanders more
 )
 
-// compare says what became of a job between onset and end.
+// compare states what became of a job between onset and end.
 func compare(with, without *track, onset, end float64) harm {
 	h := harm{job: with.entity}
 	if len(without.served) > 0 {
@@ -58,9 +58,9 @@ func compare(with, without *track, onset, end float64) harm {
 	return h
 }
 
-// stalled finds a job that failed, or that had ended no step for longer than
-// 15 s and three usual steps when the fault ended. It is hurt when the step that
-// hangs should have ended.
+// stalled finds a job that failed, or that had ended no step for longer than 15 s
+// and three usual steps when the fault ended. It is degraded from when the step
+// that hangs should have ended.
 func (h *harm) stalled(with, without *track, onset, end float64) {
 	var usual []float64
 	for _, s := range without.steps {
@@ -122,7 +122,7 @@ func compareServed(with, without *track, onset, end float64) harm {
 	return h
 }
 
-// hurts says whether a job of a stage is hurt.
+// hurts reports whether a job of a stage is degraded.
 func (h *harm) hurts(serving bool, s stage) bool {
 	switch {
 	case serving:
@@ -133,7 +133,7 @@ func (h *harm) hurts(serving bool, s stage) bool {
 	return h.stopped || h.loss >= felt-1
 }
 
-// harms compares all jobs, the most hurt first. Of several faults each is
+// harms compares all jobs, the most degraded first. Of several faults each is
 // compared in a run of its own.
 func (b *Build) harms(with *history, i int) []harm {
 	var out []harm
@@ -197,7 +197,7 @@ func (b *Build) fault(i int, with *history) score.Fault {
 	return out
 }
 
-// concerned are the jobs that a fault without a hurt job is about.
+// concerned are the jobs that a fault without a degraded job is about.
 func (b *Build) concerned(i int) []telemetry.Entity {
 	return []telemetry.Entity{{Kind: telemetry.Job, Name: b.scene.Jobs[b.Hurt[i]].Name}}
 }

@@ -56,7 +56,7 @@ func TestStepsBeforeTheHurtAreNoLoss(t *testing.T) {
 	}
 }
 
-// TestAJobThatEndsNoStepStands still; it is hurt when the step was due.
+// TestAJobThatEndsNoStepStandsStill: it is degraded from when the step was due.
 func TestAJobThatEndsNoStepStandsStill(t *testing.T) {
 	without := run(repeated(40, 4)...)
 	if h := compare(run(repeated(10, 4)...), without, 41, 120); !h.stopped || h.hurt != 44 || h.loss != standsStill {
@@ -194,7 +194,7 @@ func TestTheTruthIsTheFaultsOwn(t *testing.T) {
 	}
 }
 
-// TestTwoFaultsAreToldApart: each has its own hurt jobs and loss, as if it were
+// TestTwoFaultsAreToldApart: each has its own degraded jobs and loss, as if it were
 // alone.
 func TestTwoFaultsAreToldApart(t *testing.T) {
 	b := built(t, Case{Class: "gpu-slow", Second: "link-degraded", Severity: Loud, GPUs: 64, Seed: 1})

@@ -1,7 +1,7 @@
 package crosscheck
 
 // conditions are what the parts of a site are like now. A fault changes
-// conditions; nothing else says what a fault does.
+// conditions; nothing else states what a fault does.
 type conditions struct {
 	site *site
 

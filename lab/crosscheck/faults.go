@@ -192,7 +192,7 @@ func trafficFaults() []fault {
 	}
 }
 
-// incast has hosts of nobody's write to one of the job's.
+// incast has hosts that run no job write to one of the job's.
 func incast(p *plan, d dice) *strike {
 	if len(p.spare) < 4 {
 		return nil

@@ -295,7 +295,7 @@ func b2f(b bool) float64 {
 	return 0
 }
 
-// darkSwitch reports whether a switch answers nobody: all its cables are down.
+// darkSwitch reports whether a switch cannot answer: all its cables are down.
 func (r *recorder) darkSwitch(w *world, sw int) bool {
 	for _, p := range w.site.switches[sw].ports {
 		if !w.cond.down[p] {

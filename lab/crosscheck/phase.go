@@ -66,7 +66,7 @@ func (w *world) phase(j *job, text string, seconds float64) {
 	})
 }
 
-// recover is a restart that somebody has asked for.
+// recover is a restart on request.
 func (w *world) recover(j *job) {
 	w.rest(j.spec.nodes)
 	if w.rec != nil {

@@ -1,6 +1,6 @@
 package crosscheck
 
-// profile says which instruments a site has, and how often they are read.
+// profile states which instruments a site has, and how often they are read.
 type profile struct {
 	pauseFrames, pauseSeconds, marks, notifications, queueNow, queueMax bool
 	waitSeconds, waitTicks                                              bool

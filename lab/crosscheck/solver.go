@@ -204,8 +204,8 @@ func (v *solver) mark(s *flowState) {
 	s.marks = s.rate / packetBytes * min(1, share*policy)
 }
 
-// shareStandstill takes from innocent transfers what they lose behind others
-// that stand in the same buffers, and reports whether there is any.
+// shareStandstill takes from unrelated transfers what they lose behind others that
+// occupy the same buffers, and reports whether there is any.
 func (v *solver) shareStandstill(congested []int) bool {
 	for _, c := range congested {
 		root := v.flow[c]
@@ -238,7 +238,7 @@ func (v *solver) behind(c int) []int {
 	return slices.Compact(out)
 }
 
-// backUp makes the ports behind a congested one wait, and tells the ends.
+// backUp makes the ports behind a congested one wait, and notifies the ends.
 func (v *solver) backUp(c int) {
 	damping := 1.0
 	if v.f.site.ecn && v.f.cond.marking(c) > 0 {
@@ -277,7 +277,7 @@ func (v *solver) needless() {
 	}
 }
 
-// notify tells receiver and sender of a stream of the marks on its way.
+// notify reports the marks on the way of a stream to its receiver and sender.
 func (v *solver) notify(h *hop, rate float64, c *flowState) {
 	if c.marks == 0 || c.rate == 0 {
 		return

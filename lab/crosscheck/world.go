@@ -113,7 +113,7 @@ func (w *world) switchExtras() {
 	}
 }
 
-// change accounts for the transfers up to now, changes them, and solves anew.
+// change accounts for the transfers up to now, changes them, and solves again.
 func (w *world) change(f func()) {
 	over := w.fabric.settle(w.now)
 	f()

@@ -44,7 +44,7 @@ func New(gpus int, seed uint64, now time.Time) (*Site, error) {
 // been read, the slowest once in 30 s.
 const settled = 40
 
-// Board says what the site's devices would answer.
+// Board states what the site's devices would answer.
 func (s *Site) Board() *board.Board { return s.board }
 
 // Run lets time pass until ctx is done.
@@ -67,7 +67,7 @@ func (s *Site) Run(ctx context.Context) error {
 // missed stays missed.
 const behind = 60
 
-// Advance lets time pass up to now, for whoever has a clock of his own.
+// Advance lets time pass up to now, for callers with a clock of their own.
 func (s *Site) Advance(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,8 +91,8 @@ func (s *Site) Strike(name string, at telemetry.Entity, lasts time.Duration) (fa
 	return s.live.Strike(name, at, lasts.Seconds())
 }
 
-// Places lists where a kind of fault would hurt a job; none where the site has no
-// place for it.
+// Places lists where a kind of fault would degrade a job; none where the site has
+// no place for it.
 func (s *Site) Places(name string) []telemetry.Entity {
 	k := fault.Find(name)
 	if k == nil {

@@ -39,7 +39,7 @@ const (
 	wandering           // around level, by up to spread, one instant in rare
 )
 
-// modelOf says how a metric behaves on a healthy site. About a fifth of the
+// modelOf describes how a metric behaves on a healthy site. About a fifth of the
 // series changes at each instant.
 func modelOf(cat *telemetry.Catalogue, name telemetry.MetricName, noisy bool) model {
 	m, ok := cat.Lookup(name)

@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says how large a site is and how it behaves. A node has two sources
+// Config describes how large a site is and how it behaves. A node has two sources
 // (its NICs, its GPUs), a switch one.
 type Config struct {
 	Seed     uint64

@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestTraceIsTheBundle: the trace says what the bundle in testdata does, record
+// TestTraceIsTheBundle: the trace states what the bundle in testdata does, record
 // for record.
 func TestTraceIsTheBundle(t *testing.T) {
 	rec, err := replay.Open("../../testdata/roce/"+recorded.Name, replay.OpenConfig{})

@@ -16,7 +16,7 @@
 //   - sim/work: jobs, what their ranks do in a step and whom they wait for
 //   - sim/worlds: the parameters by which one site differs from another
 //
-// They meet in three: sim/condition says what is out of order, sim/world moves
+// They meet in three: sim/condition states what is out of order, sim/world moves
 // all of it a second on, sim/state is what instruments could then read. What a
 // fault does to the condition of what it strikes, sim/fault says.
 //

@@ -37,7 +37,7 @@ type Difference struct {
 	Was, Now string
 }
 
-// String tells the difference on one line.
+// String returns the difference as one line.
 func (d Difference) String() string {
 	switch {
 	case d.Field == "" && d.Was == "":

@@ -103,7 +103,7 @@ func (b *block) chain(in *explain.Incident, why bool) {
 	}
 }
 
-// offset tells an onset relative to the incident's: "+1.0 ± 0.5 s".
+// offset formats an onset relative to the incident's: "+1.0 ± 0.5 s".
 func (b *block) offset(i telemetry.Interval) string {
 	middle := (i.Earliest.Sub(b.origin).Seconds() + i.Latest.Sub(b.origin).Seconds()) / 2
 	half := i.Latest.Sub(i.Earliest).Seconds() / 2
@@ -193,7 +193,7 @@ func spokenOf(in *explain.Incident) []telemetry.Entity {
 	return out
 }
 
-// around tells an interval as a moment: "02:46:30 ± 15 s".
+// around formats an interval as a moment: "02:46:30 ± 15 s".
 func around(i telemetry.Interval) string {
 	half := i.Latest.Sub(i.Earliest) / 2
 	return fmt.Sprintf("%s ± %s s", i.Earliest.Add(half).Clock(), number(math.Round(half.Seconds()*10)/10))

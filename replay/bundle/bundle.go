@@ -10,9 +10,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says how a bundle is read. The zero Config is the default.
+// Config describes how a bundle is read. The zero Config is the default.
 type Config struct {
-	// Catalogue says which metrics are counters and which stand for a job's
+	// Catalogue states which metrics are counters and which stand for a job's
 	// step; nil means telemetry.DefaultCatalogue.
 	Catalogue *telemetry.Catalogue
 	// Coarsen keeps every K-th sample of each series, in the order of time.
@@ -21,10 +21,10 @@ type Config struct {
 	// Files is read instead of the folder, which then is but a name; nil means
 	// the folder.
 	Files fs.FS
-	// Contains are edges of containment that whoever made the samples knows; they
-	// hold for what topology.json puts nowhere.
+	// Contains are edges of containment known to the writer of the samples; they
+	// apply to entities that topology.json places nowhere.
 	Contains []telemetry.Edge
-	// Partial says that topology.json need not name what there are samples of.
+	// Partial states that topology.json need not name what there are samples of.
 	Partial bool
 	// MaxSamples bounds the rows read, 0 means 32 million (a gigabyte).
 	MaxSamples int

@@ -12,7 +12,7 @@ import (
 // collector is the collector's name in the sources of an imported bundle.
 const collector = "import"
 
-// slot says where a series of the file goes: a source, and the dense position
+// slot states where a series of the file goes: a source, and the dense position
 // in its schema.
 type slot struct {
 	source int32

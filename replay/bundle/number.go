@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// kind says how a value was written, and so how it can be carried.
+// kind describes how a value was written, and so how it can be carried.
 type kind uint8
 
 const (

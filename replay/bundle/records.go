@@ -15,7 +15,7 @@ const slab = 64 << 10
 // frames, events and ticks by time. A tick comes once per grid, behind all
 // samples up to it, and so the one that closes a grid comes behind all samples
 // up to that grid plus the lateness. When a sample was received orders nothing:
-// it says how far its source's clock is off. The records belong to the caller.
+// it describes how far its source's clock is off. The records belong to the caller.
 // It stops at the first error of yield and returns it.
 func (b *Bundle) Records(yield func(*telemetry.Record) error) error {
 	if err := yield(&telemetry.Record{Kind: telemetry.ConfigRecord, Config: b.Site.Record()}); err != nil {
@@ -36,7 +36,7 @@ func (b *Bundle) Records(yield func(*telemetry.Record) error) error {
 	return p.play()
 }
 
-// WriteTrace writes the log as a trace that begins cold.
+// WriteTrace writes the log as a trace without a snapshot.
 func (b *Bundle) WriteTrace(w io.Writer, writer string) error {
 	t, err := trace.NewWriter(w, trace.Header{Site: b.Site.Site, Writer: writer})
 	if err != nil {

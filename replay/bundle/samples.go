@@ -280,7 +280,7 @@ func (p *parser) valueError(s int32, value []byte, err error) error {
 	return fmt.Errorf("%w: %.60q of %s", err, value, p.out.series[s].id)
 }
 
-// noCount says what a counter cannot be: negative, or a whole number beyond
+// noCount states what a counter cannot be: negative, or a whole number beyond
 // 2^64-1, which cannot be carried exactly.
 func noCount(r *row) error {
 	switch v := toFloat(r.kind, r.word, r.exp); {

@@ -18,7 +18,7 @@ import (
 // possible.
 const MaxSpeed = 1e6
 
-// Config says what is played.
+// Config states what is played.
 type Config struct {
 	Path string
 	Name string // as people are told
@@ -258,7 +258,7 @@ func (d *Deck) SetSpeed(times float64) error {
 
 // Seek goes to an instant: to the last tick at or before it, or the first one of
 // all. Forward, what lies
-// between is played without delay; back, it is played anew.
+// between is played without delay; back, it is played again.
 func (d *Deck) Seek(to telemetry.Time) error {
 	if to < d.from || to > d.to {
 		return fmt.Errorf("%s: the recording is of %s to %s", to, d.from, d.to)
@@ -280,7 +280,7 @@ func (d *Deck) Seek(to telemetry.Time) error {
 	return nil
 }
 
-// SetMarks says which incidents the whole recording has.
+// SetMarks states which incidents the whole recording has.
 func (d *Deck) SetMarks(incidents []explain.Incident) {
 	marks := make([]Mark, 0, len(incidents))
 	for i := len(incidents) - 1; i >= 0; i-- { // they come newest first
@@ -292,7 +292,7 @@ func (d *Deck) SetMarks(incidents []explain.Incident) {
 	d.marks = marks
 }
 
-// State tells where it stands.
+// State returns the state of the replay.
 func (d *Deck) State() State {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -22,7 +22,7 @@ type Result struct {
 type Row struct {
 	Set     string `json:"set"`
 	Coarsen int    `json:"coarsen"`
-	// Absent says why the set was not scored, such as recordings that are not on
+	// Absent states why the set was not scored, such as recordings that are not on
 	// this machine. All else is then empty.
 	Absent      string             `json:"absent,omitempty"`
 	Figures     Figures            `json:"figures"`
@@ -41,7 +41,7 @@ type Case struct {
 	Name    string        `json:"name"` // its path within the set
 	Class   string        `json:"class"`
 	Outcome score.Outcome `json:"outcome"`
-	// Right says whether every fault's root was named first; null without a fault.
+	// Right reports whether every fault's root was named first; null without a fault.
 	Right *bool `json:"right"`
 }
 

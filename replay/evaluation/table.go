@@ -139,7 +139,7 @@ func confidence(f *score.FalseAlarm) string {
 	return number(&f.Confidence, 2)
 }
 
-// place says what is wrong with a root, and where the right one is.
+// place reports what is wrong with a root, and where the right one is.
 func place(v *score.Verdict) string {
 	what := "root"
 	if v.VictimAsRoot {

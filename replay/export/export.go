@@ -24,7 +24,7 @@ type Files struct {
 	Samples, Events, Edges io.Writer
 }
 
-// Counts says what became of a recording.
+// Counts states what became of a recording.
 type Counts struct {
 	Samples, Events, Edges int // rows
 	Repeated               int // frames and events that had come before
@@ -77,7 +77,7 @@ func (x *Exporter) Add(r *telemetry.Record) error {
 	return nil
 }
 
-// Close ends the tables and says what is in them.
+// Close ends the tables and states what is in them.
 func (x *Exporter) Close() (Counts, error) {
 	for _, frames := range x.waiting {
 		x.counts.Unread += len(frames)

@@ -51,7 +51,7 @@ func (r *repeats) frame(s telemetry.Source, h *telemetry.FrameHeader) bool {
 }
 
 // take notes a number and reports whether it had come before. One that is 64 or
-// more behind is taken for new: nothing says that it is not.
+// more behind is taken for new: nothing states that it is not.
 func (n *numbers) take(seq uint64) (again bool) {
 	if seq > n.newest {
 		n.came = n.came<<(seq-n.newest) | 1

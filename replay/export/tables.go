@@ -9,8 +9,8 @@ import (
 
 // sampleRow is one number of one series at one instant.
 type sampleRow struct {
-	// Time is by the clock that counts for the source; the other two are what
-	// both clocks said, null where one said nothing.
+	// Time is on the clock that is authoritative for the source; the other two are
+	// the readings of both clocks, null where there is none.
 	Time     int64  `parquet:"time,delta,timestamp(nanosecond)"`
 	Stated   int64  `parquet:"stated,optional,delta,timestamp(nanosecond)"`
 	Received int64  `parquet:"received,optional,delta,timestamp(nanosecond)"`

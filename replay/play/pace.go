@@ -15,7 +15,7 @@ const catchUp = 10
 // clock that was set, or a machine that slept, is noticed.
 const glance = time.Second
 
-// pace says when a tick is due. Times do not move with an outage: what is late
+// pace states when a tick is due. Times do not move with an outage: what is late
 // is caught up with.
 type pace struct {
 	state  State

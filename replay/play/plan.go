@@ -15,8 +15,8 @@ type State struct {
 	// Shift is what is added to every time of the recording: a whole number of
 	// grids.
 	Shift telemetry.Duration `json:"shift_ns"`
-	// Began is when the play reached Live, by the clock; from there on a tick T
-	// is due at Began + (T − Live) / Speed.
+	// Began is the wall-clock time at which the play reached Live; from there on a
+	// tick T is due at Began + (T − Live) / Speed.
 	Began telemetry.Time `json:"began"`
 	Live  telemetry.Time `json:"live"` // as moved
 	Speed float64        `json:"speed"`

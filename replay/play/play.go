@@ -19,7 +19,7 @@ type Log interface {
 	Append(ctx context.Context, collector string, rs ...*telemetry.Record) error
 }
 
-// Config says what is played, where to and how.
+// Config states what is played, where to and how.
 type Config struct {
 	// Recording is read to its end, once, by one Run. A trace is also opened a
 	// second time by its path, for what must be known beforehand.
@@ -35,7 +35,7 @@ type Config struct {
 	// and a negative one gives everything without delay.
 	Speed float64
 	// State is that of an earlier run over the same recording and log, which
-	// this one continues; nil begins anew.
+	// this one continues; nil begins again.
 	State *State
 	// Last is the last tick that the log holds, zero where it holds none. A new
 	// beginning is moved behind it; a continued one goes on behind it.
@@ -43,20 +43,20 @@ type Config struct {
 	// Begun, if any, is called once, before the first record is given, with what
 	// must be kept to continue after a kill. Its error ends the play.
 	Begun func(State) error
-	// Wait, if any, says when a tick may be given, in the place of Speed: it
+	// Wait, if any, states when a tick may be given, in the place of Speed: it
 	// returns when it may, or with an error that ends the play.
 	Wait func(ctx context.Context, tick telemetry.Time) error
 	// Progress, if any, is called behind every tick that was given.
 	Progress func(Progress)
-	// Renew is how much recorded time lies between two statements of what
-	// stands and nobody in the recording renews: schemas, configuration, edges
-	// without a receipt. 0 means 5 minutes, negative never.
+	// Renew is how much recorded time passes between two repetitions of statements
+	// that the recording does not renew: schemas, configuration, edges without a
+	// receipt. 0 means 5 minutes, negative never.
 	Renew  telemetry.Duration
 	Now    func() telemetry.Time // required
 	Logger *slog.Logger          // nil: none
 }
 
-// Progress tells how far a play is.
+// Progress is how far a play is.
 type Progress struct {
 	Tick     telemetry.Time     // the tick just given, as moved
 	Recorded telemetry.Duration // where that is in the recording, from its first instant
@@ -148,7 +148,7 @@ func newPlayer(ctx context.Context, c Config) (*player, error) {
 	return p, nil
 }
 
-// warn says what the play cannot give.
+// warn states what the play cannot give.
 func (p *player) warn() {
 	if t := p.c.Recording.Trace; t != nil && !t.Header().Cold {
 		p.log.Warn("the recording begins with a snapshot, which cannot be played: the log begins without what it knew", "recording", p.c.Recording.Path)

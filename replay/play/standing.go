@@ -10,9 +10,9 @@ import (
 // defaultRenew is how often a live site states what stands (design B3).
 const defaultRenew = telemetry.Duration(5 * time.Minute)
 
-// standing is what has been stated, still stands and is renewed by nobody: a
-// reader of the log who begins late needs it. Its size is that of the site's
-// description.
+// standing holds the statements that are in force and that the recording does not
+// renew: a reader of the log who begins late needs them. Its size is that of the
+// site's description.
 type standing struct {
 	place map[key]int // into said
 	said  []*telemetry.Record

@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says what is asked for.
+// Config states what is asked for.
 type Config struct {
 	From, To time.Time
 	// Match narrows every question: label matchers as they stand in braces, such
@@ -26,18 +26,19 @@ type Config struct {
 	Window    time.Duration
 	Mapper    *mapping.Mapper
 	Catalogue *telemetry.Catalogue
-	// Progress, if any, is told how much of the interval is done, 0 to 1.
+	// Progress, if set, is called with the share of the interval that is done, 0 to
+	// 1.
 	Progress func(float64)
 }
 
-// Result says what became of what the server holds.
+// Result states what became of what the server holds.
 type Result struct {
 	Samples int // rows written
 	Names   int // metrics that were asked for
 	// Unknown are the names that nothing here understands, in order.
 	Unknown []string
 	Dropped map[collectors.Reason]int // samples
-	// Contains says what the mapping files know to be in what.
+	// Contains states what the mapping files know to be in what.
 	Contains []telemetry.Edge
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// patience is how long whoever states a series may say nothing before another
-// may state it: what a query of Prometheus looks back.
+// patience is how long the sender of a series may be without data before another
+// may replace it: the lookback of a Prometheus query.
 const patience = telemetry.Time(5 * 60 * 1e9)
 
 // The labels of an entity as the history names it (docs/history.md), and those
@@ -146,7 +146,7 @@ func (t *table) ours(labels model.Metric) (telemetry.Series, bool) {
 	return s, declared && s.Entity.Validate() == nil
 }
 
-// write writes one row, unless somebody else states the series.
+// write writes one row, unless another target states the series.
 func (t *table) write(from *target, s telemetry.Series, at telemetry.Time, value string) {
 	o := t.owners[s]
 	switch {

@@ -157,9 +157,9 @@ func (j *judged) faults(want Expect) []*Fault {
 // onset of what takes minutes to be felt.
 func (f *Fault) felt() telemetry.Time { return max(f.Onset, f.Hurt) }
 
-// accuse settles the incidents that no fault explains: one that names a benign
-// change for what it is counts as right in the table of benign changes; every
-// other is false.
+// accuse classifies the incidents that no fault explains: one that names a benign
+// change correctly counts as right in the table of benign changes; every other is
+// false.
 func (j *judged) accuse(left []*explain.Incident) {
 	for _, inc := range j.pair(&j.benign, ExpectBenign, left, j.c.sameJob) {
 		j.alarm(&j.main, inc, false)
@@ -275,8 +275,8 @@ func (j *judged) said() []string {
 	return out
 }
 
-// detection writes how long the fault went unseen. An incident that was open
-// before the hurt began counts as at once.
+// detection writes the time to detect. An incident that was open before the
+// degradation began counts as 0.
 func (j *judged) detection(v *Verdict, s *steps, f *Fault, inc *explain.Incident) {
 	at := j.c.published(inc)
 	v.TimeToDetect = pointer(max(0, at.Sub(s.hurt(f)).Seconds()))

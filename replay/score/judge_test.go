@@ -104,8 +104,8 @@ func TestARightAnswer(t *testing.T) {
 	}
 }
 
-// TestTheLossIsOfOneJob: the first one that is hurt serves and reports no steps.
-// What its first token takes longer is no estimate of what a step does.
+// TestTheLossIsOfOneJob: the first degraded job is a serving job and reports no
+// steps. The increase of its time to first token is no estimate of step time.
 func TestTheLossIsOfOneJob(t *testing.T) {
 	c := run(answer{id: "a", job: "job:train", opened: 112, root: "nic:h1/nic0", sig: "pfc-storm", conf: 0.9, now: 7.6, expected: 4})
 	f := &c.Truth.Faults[0]
@@ -259,7 +259,7 @@ func TestRisksHaveTheirOwnTable(t *testing.T) {
 	if len(j.risks.verdicts) != 1 || j.risks.verdicts[0].Incident != "r" || j.outcome != Hit {
 		t.Errorf("got %+v, %s", j.risks.verdicts, j.outcome)
 	}
-	// x touches no judged job, so nobody knows whether it is false; y does.
+	// x names no judged job, so whether it is false is unknown; y does.
 	if len(j.risks.falses) != 1 || j.risks.falses[0].Incident != "y" {
 		t.Errorf("false risks: got %+v, want only y", j.risks.falses)
 	}

@@ -1,7 +1,7 @@
 package score
 
 // match finds a maximum one-to-one matching between n incidents and m faults,
-// where meets says which pairs may be matched. It returns, for each incident,
+// where meets states which pairs may be matched. It returns, for each incident,
 // its fault or -1.
 //
 // Incidents come in the order of their opening and faults in that in which they
@@ -61,8 +61,8 @@ func (g *matching) settle(i int) {
 	}
 }
 
-// move tries to give fault f to incident i and reports whether it did. The
-// fault that i had before is free for whoever has to leave f.
+// move tries to give fault f to incident i and reports whether it did. The fault
+// that i had before is free for the incident that has to give up f.
 func (g *matching) move(i, f int) bool {
 	holder, old := g.incident[f], g.fault[i]
 	if holder < 0 {

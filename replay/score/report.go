@@ -55,7 +55,7 @@ type FabricGroup struct {
 	Others  Group  `json:"others"`
 }
 
-// Settings are what a score is told besides its cases.
+// Settings are the parameters of a score besides its cases.
 type Settings struct {
 	Coarsen int                // reported, not applied; 0 means 1
 	Half    func(c *Case) Half // nil: HalfOf

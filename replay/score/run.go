@@ -15,7 +15,7 @@ type Options struct {
 	Replay func(ctx context.Context, dir string) (Case, error)
 	// Workers bounds the replays at once; 0 means 2.
 	Workers int
-	// Progress, if any, is told after each replay, one call at a time, in the
+	// Progress, if set, is called after each replay, one call at a time, in the
 	// order in which they end.
 	Progress func(done, total int, dir string)
 	Settings Settings

@@ -7,11 +7,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// hurtAbove is how much longer than its counterfactual a step must be to count
-// as the first hurt one (design A7).
+// hurtAbove is how many times its counterfactual a step must take to count as the
+// first degraded one (docs/scoring.md).
 const hurtAbove = 1.02
 
-// steps is what a bundle says about the steps of one hurt job around a fault.
+// steps are the steps of one degraded job around a fault, as a bundle reports them.
 type steps struct {
 	job    telemetry.Entity // none where no job of the fault reports steps
 	all    []Step           // of the job, by end
@@ -99,11 +99,11 @@ func (s *steps) loss(f *Fault) (l float64, ok bool) {
 	return l, l > 0
 }
 
-// hurt is when the job first felt the fault: as the label says, else the first
-// step overlapping the fault that took at least 2 % more than its
-// counterfactual. Such a step hurts from its beginning, or from the onset where
-// that is later; counting from its end would flatter the engine. A job without
-// such a step hurts from the onset.
+// hurt is when the job was first degraded by the fault: the label's time, else the
+// first step overlapping the fault that took at least 2 % more than its
+// counterfactual. Such a step counts from its beginning, or from the onset where
+// that is later; counting from its end would flatter the engine. A job without such
+// a step counts from the onset.
 func (s *steps) hurt(f *Fault) telemetry.Time {
 	if f.Hurt != 0 {
 		return f.Hurt

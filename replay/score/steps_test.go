@@ -13,7 +13,7 @@ func TestHurtBeginsWithTheFirstStepThatIsTwoPercentLonger(t *testing.T) {
 	if got := s.hurt(f); got != 100*second {
 		t.Errorf("got %v s, want the onset: the first step of the fault is slow", got.Seconds())
 	}
-	// Two usual steps first: the hurt begins with the third, at 108 s.
+	// Two usual steps first: the degradation begins with the third, at 108 s.
 	c.Steps = c.Steps[:25]
 	train := entity("job:train")
 	c.Steps = append(c.Steps, Step{train, 104 * second, 4}, Step{train, 108 * second, 4.05}, Step{train, 113 * second, 5})

@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Expect says what a fault should become (design A6).
+// Expect states what a fault should become (design A6).
 type Expect string
 
 // The expectations. A truth file that states none means ExpectIncident.
@@ -118,7 +118,7 @@ func ParseTruth(b []byte) (Truth, error) {
 	return t, nil
 }
 
-// Validate says what is wrong with t: a job that is not a job, or a fault that
+// Validate reports what is wrong with t: a job that is not a job, or a fault that
 // cannot be judged.
 func (t *Truth) Validate() error {
 	for _, j := range t.JudgedJobs {
@@ -159,7 +159,7 @@ func (t *Truth) validateFault(f *Fault) error {
 	return nil
 }
 
-// jobsOf returns the jobs that a fault hurts: its own, else the judged ones.
+// jobsOf returns the jobs that a fault degrades: its own, else the judged ones.
 func (t *Truth) jobsOf(f *Fault) []telemetry.Entity {
 	if len(f.Jobs) > 0 {
 		return f.Jobs

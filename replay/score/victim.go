@@ -6,13 +6,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// neighbourhood answers who is a victim of a fault when named as its root
-// (design A7): the hurt job, what runs it, and what is contained in or adjacent
-// to that.
+// neighbourhood decides which entities are victims of a fault when named as its
+// root (docs/scoring.md): the degraded job, the hosts and GPUs that run it, and
+// entities contained in or adjacent to those.
 //
-// Adjacent means at the other end of a connects or pairs edge: the switch port
-// that a hurt host's nic plugs into. A power supply or a rack is no victim: it
-// may well be a cause.
+// Adjacent means at the other end of a connects or pairs edge: the switch port that
+// an affected host's nic plugs into. A power supply or a rack is no victim: it may
+// well be a cause.
 type neighbourhood struct {
 	inner map[telemetry.Entity]bool               // the hurt jobs, what runs them and the node around that
 	outer map[telemetry.Entity][]telemetry.Entity // what contains an entity

@@ -25,7 +25,7 @@ func (e *BlockError) Error() string {
 // Unwrap returns the cause.
 func (e *BlockError) Unwrap() error { return e.Err }
 
-// CutError says that the file ends before its writer closed it: a writer was
+// CutError states that the file ends before its writer closed it: a writer was
 // killed, a copy was broken off, or it is still being written. Everything
 // before Offset was read. It wraps io.ErrUnexpectedEOF.
 type CutError struct {

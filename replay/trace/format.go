@@ -40,7 +40,7 @@ const (
 	indexEntryLen = blockLen + 8
 )
 
-// blockKind says what a block holds.
+// blockKind states what a block holds.
 type blockKind uint8
 
 const (

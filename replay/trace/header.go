@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Header says where a trace comes from and how it begins.
+// Header states where a trace comes from and how it begins.
 type Header struct {
 	Site   string // the site's name; may be empty
 	Writer string // the program and version that wrote the file
@@ -17,10 +17,10 @@ type Header struct {
 	// SnapshotAt is the position that Snapshot stands for: the records that
 	// follow come behind it.
 	SnapshotAt uint64
-	// Snapshot is an engine's state, opaque. Nil means that the trace begins
-	// cold. A Reader leaves it nil; see Reader.Snapshot.
+	// Snapshot is an engine's state, opaque. Nil means that the trace has none. A
+	// Reader leaves it nil; see Reader.Snapshot.
 	Snapshot []byte
-	// Cold says that the trace begins without a snapshot. A writer derives it.
+	// Cold states that the trace begins without a snapshot. A writer derives it.
 	Cold bool
 }
 
@@ -58,7 +58,7 @@ func (h *headerBody) append(dst []byte) ([]byte, error) {
 	return append(dst, body...), nil
 }
 
-// parsePrefix reads the fixed part and says how long the body is.
+// parsePrefix reads the fixed part and describes how long the body is.
 func parsePrefix(b []byte) (body int, err error) {
 	if string(b[:8]) != fileMagic {
 		return 0, fmt.Errorf("not a trace: begins with % x, want %q", b[:8], fileMagic)

@@ -233,8 +233,8 @@ func (r *Reader) findBlock(at int64) (int64, error) {
 	return r.size, nil
 }
 
-// zeros reports whether the file holds nothing but zeros from an offset on:
-// space that a file system gave and nobody wrote.
+// zeros reports whether the file holds nothing but zeros from an offset on: space
+// that a file system allocated and that was never written.
 func (r *Reader) zeros(at int64) bool {
 	buf := make([]byte, 64<<10)
 	for at < r.size {

@@ -2,7 +2,7 @@ package trace
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// Info is what a trace holds, told from its block headers alone.
+// Info is what a trace holds, read from its block headers alone.
 type Info struct {
 	Version     int
 	Cold        bool // begins without a snapshot
@@ -20,7 +20,7 @@ type Info struct {
 	Damaged     []*BlockError  // what has been skipped so far
 }
 
-// Info tells what the trace holds.
+// Info returns what the trace holds.
 func (t *Reader) Info() Info {
 	in := Info{Version: Version, Cold: t.head.Cold, Complete: t.complete, Indexed: t.indexed, Blocks: len(t.segs),
 		Stored: t.size, Snapshot: int64(t.head.snapshotLen), Damaged: t.skipped}

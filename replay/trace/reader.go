@@ -102,8 +102,7 @@ func (t *Reader) Header() Header { return t.head.Header }
 // stopping at it. What was skipped is listed in Info.
 func (t *Reader) SkipDamaged(on bool) { t.skip = on }
 
-// Snapshot returns the snapshot that the trace begins with, nil if it begins
-// cold.
+// Snapshot returns the snapshot that the trace begins with, nil if it has none.
 func (t *Reader) Snapshot() ([]byte, error) {
 	var b []byte
 	for i := range t.segs {

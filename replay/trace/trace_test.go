@@ -157,7 +157,7 @@ func TestScanEqualsIndex(t *testing.T) {
 }
 
 // Whatever is cut off, what is read is the beginning of what was written, up to
-// the last whole block, and the reader says what is lost.
+// the last whole block, and the reader states what is lost.
 func TestCutAtEveryByte(t *testing.T) {
 	b, want := write(t, trace.Header{Site: "s", SnapshotAt: 3, Snapshot: []byte("snapshot")}, log(t, 12, 5), 9)
 	ends := blockEnds(t, b, want)

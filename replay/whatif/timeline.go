@@ -28,13 +28,13 @@ const (
 	backRecv    = "backward-recv"
 )
 
-// kinds lists them; what is not in the list is refused, because a dependency
-// that is not modelled would be charged to somebody else.
+// kinds lists them. Others are refused, because a dependency that is not modelled
+// would be charged to the wrong cause.
 func kinds() []string {
 	return []string{forward, backward, collector, optimizer, layernorm, embedding, scatter, gather, clip, forwardSend, forwardRecv, backSend, backRecv}
 }
 
-// communication says that an operation moves data: its length in a timeline is
+// communication states that an operation moves data: its length in a timeline is
 // the transfer alone, without the wait for its peers.
 func communication(kind string) bool {
 	switch kind {

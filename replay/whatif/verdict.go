@@ -26,9 +26,9 @@ const (
 	most = 0.5
 )
 
-// judge names the cause. A few workers come first: no imbalance of the work
-// goes away with 3 % of them. Sequence lengths come before the last stage,
-// which has the loss on top and so the longest sequences hurt most there.
+// judge names the cause. A few workers come first: no imbalance of the work goes
+// away with 3 % of them. Sequence lengths come before the last stage, which has the
+// loss on top and so is affected most by the longest sequences.
 func (r *Report) judge() {
 	worst := r.Workers[0]
 	switch {

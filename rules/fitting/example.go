@@ -7,13 +7,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Label says which answers to a judgement are right. Neither is called for the
+// Label states which answers to a judgement are right. Neither is called for the
 // answer without a name.
 type Label struct {
 	// Entity and Signature report whether a root and a name are right.
 	Entity    func(telemetry.Entity) bool
 	Signature func(string) bool
-	// Nothing says that no fault degrades the job: only the answer without a name
+	// Nothing states that no fault degrades the job: only the answer without a name
 	// is right.
 	Nothing bool
 }

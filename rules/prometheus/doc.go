@@ -2,7 +2,7 @@
 // rules for each domain, with its tests beside it in promtool's format.
 //
 // It owns the files and nothing else: pipeline/store evaluates them, any other
-// Prometheus may load them, rules/promlint says whether they are sound and
-// rules/promunit runs their tests. docs/rules-prometheus.md says what each alert
+// Prometheus may load them, rules/promlint reports whether they are sound and
+// rules/promunit runs their tests. docs/rules-prometheus.md states what each alert
 // means and what to do.
 package prometheus

@@ -31,5 +31,5 @@ func Names() []string {
 	return out
 }
 
-// IsTest says whether a file of this name holds tests.
+// IsTest reports whether a file of this name holds tests.
 func IsTest(name string) bool { return strings.HasSuffix(path.Base(name), testSuffix) }

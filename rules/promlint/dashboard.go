@@ -71,7 +71,7 @@ type panel struct {
 // silent lists the kinds of panel that show no data.
 func silent(kind string) bool { return kind == "row" || kind == "text" || kind == "dashlist" }
 
-// IsDashboard says whether a document is a Grafana dashboard.
+// IsDashboard reports whether a document is a Grafana dashboard.
 func IsDashboard(text []byte) bool {
 	var d struct {
 		Panels *json.RawMessage `json:"panels"`
@@ -96,7 +96,7 @@ func (d *dashboard) all() (out []panel) {
 	return out
 }
 
-// Dashboard says what is wrong with a dashboard.
+// Dashboard reports what is wrong with a dashboard.
 func Dashboard(v *Vocabulary, f File) (problems rules.Problems) {
 	tell := func(s rules.Severity, what, text string) {
 		line := 1 + bytes.Count(f.Text[:max(0, bytes.Index(f.Text, []byte(what)))], []byte("\n"))

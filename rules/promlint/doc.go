@@ -1,4 +1,4 @@
-// Package promlint says what is wrong with Prometheus rules and Grafana
+// Package promlint reports what is wrong with Prometheus rules and Grafana
 // dashboards that ask of this site's history: syntax, metrics that nothing
 // states, labels that a metric does not have, names that break the convention,
 // panels without a unit.

@@ -17,7 +17,7 @@ type finding struct {
 }
 
 // inference works out which labels the result of an expression may have, and
-// says what is asked for that cannot be there.
+// states what is asked for that cannot be there.
 type inference struct {
 	vocabulary *Vocabulary
 	found      []finding

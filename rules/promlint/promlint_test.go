@@ -125,7 +125,7 @@ func fires(t *testing.T, file, tests, name string) {
 	t.Errorf("%s: no test sees %s both fire and be silent", file, name)
 }
 
-// lists says whether a group lists, at some time, which alerts fire, and this
+// lists reports whether a group lists, at some time, which alerts fire, and this
 // one is not among them.
 func lists(group, name string) bool {
 	for _, x := range strings.Split(group, "- expr: ")[1:] {

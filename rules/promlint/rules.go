@@ -52,7 +52,7 @@ func ours() []rule {
 	return out
 }
 
-// IsRules says whether a document is one of Prometheus rules: a mapping with
+// IsRules reports whether a document is one of Prometheus rules: a mapping with
 // groups at its top.
 func IsRules(text []byte) bool { return has(text, "groups") }
 
@@ -65,7 +65,7 @@ func has(text []byte, key string) bool {
 	return ok
 }
 
-// Rules says what is wrong with files of rules. What one of them records,
+// Rules reports what is wrong with files of rules. What one of them records,
 // another may ask for.
 func Rules(v *Vocabulary, files ...File) rules.Problems {
 	known := v.clone()
@@ -191,7 +191,7 @@ func (v *Vocabulary) record(all []rule) {
 	}
 }
 
-// knows says whether an expression reads nothing that is still to be recorded.
+// knows reports whether an expression reads nothing that is still to be recorded.
 func (v *Vocabulary) knows(e parser.Expr, pending []rule) bool {
 	known := true
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
@@ -211,7 +211,7 @@ var recorded = regexp.MustCompile(`^([a-z_]+):[a-z][a-z0-9_]*:[a-z][a-z0-9_]*$`)
 // label is a use of a label in a template.
 var label = regexp.MustCompile(`\$labels\.([a-zA-Z_][a-zA-Z0-9_]*)`)
 
-// check says what is wrong with one rule.
+// check reports what is wrong with one rule.
 func (v *Vocabulary) check(r *rule) (out rules.Problems) {
 	say := func(s rules.Severity, format string, args ...any) {
 		out = append(out, rules.Problem{File: r.file, Line: r.line, Column: r.column, Severity: s, Text: cmp.Or(r.Record, r.Alert) + ": " + fmt.Sprintf(format, args...)})
@@ -259,7 +259,7 @@ func levels() []string {
 	return out
 }
 
-// checkAlert checks what somebody is told who is woken.
+// checkAlert checks the texts that the notified engineer reads.
 func checkAlert(r *rule, has labelSet, say func(rules.Severity, string, ...any)) {
 	switch s := r.Labels["severity"]; s {
 	case "critical", "warning", "info":

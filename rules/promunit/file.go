@@ -91,7 +91,7 @@ func (m *moment) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// IsTest says whether a document is one of tests: a mapping with rule_files and
+// IsTest reports whether a document is one of tests: a mapping with rule_files and
 // tests at its top.
 func IsTest(text []byte) bool {
 	var top map[string]yaml.Node

@@ -75,7 +75,7 @@ func open(root fs.FS, name string) (*Scenario, error) {
 	return Parse(name, b)
 }
 
-// proves checks that a file says what its name says: a fires- file wants its
+// proves checks that a file states what its name says: a fires- file wants its
 // folder's fault, a silent- file does not. In a folder without a name (".")
 // anything goes.
 func (f *File) proves() error {

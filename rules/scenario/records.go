@@ -19,7 +19,7 @@ type stream struct {
 	clock  *load // of steps: whose ends are its instants
 }
 
-// owner says what is read together: everything of one kind in one host,
+// owner states what is read together: everything of one kind in one host,
 // switch or job that comes at the same instants.
 type owner struct {
 	target, part string
@@ -151,11 +151,11 @@ func (c shape) column(m telemetry.MetricName) telemetry.Column {
 	return telemetry.Column{Metric: m, Type: telemetry.Float}
 }
 
-// Records returns the story as a log: configuration, edges, schemas, then
-// frames and events by arrival with a tick at each grid, and ticks beyond the
-// end until the jobs' last steps are judged. No grid beyond the last is: in it
-// nothing is stated, and a step that goes on would look overdue. So what slower
-// classes say of the last minute is not heard. Each call makes them anew.
+// Records returns the story as a log: configuration, edges, schemas, then frames
+// and events by arrival with a tick at each grid, and ticks beyond the end until
+// the jobs' last steps are judged. There is no data in grids beyond the last, where
+// a step in progress would look overdue. Samples of slower classes from the last
+// minute therefore do not arrive. Each call makes new records.
 func (s *Scenario) Records() []*telemetry.Record {
 	out := []*telemetry.Record{{Kind: telemetry.ConfigRecord, Config: s.Site.Record()}}
 	for i := range s.Edges {

@@ -35,7 +35,7 @@ type Scenario struct {
 	loads  []*load
 	steps  []*load
 	clocks map[telemetry.Entity]*load // the steps by which others come
-	// OthersAllowed says that incidents which no want describes are no
+	// OthersAllowed states that incidents which no want describes are no
 	// mismatch.
 	OthersAllowed bool
 

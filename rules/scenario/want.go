@@ -14,7 +14,7 @@ import (
 // Want is a line of the section want.
 type Want struct {
 	Line int
-	// No says that nothing may fit what follows.
+	// No states that nothing may fit what follows.
 	No bool
 	// What is incident, risk or finding.
 	What string
@@ -366,7 +366,7 @@ func (s *Scenario) holder(pairs []*explain.Incident, in *explain.Incident, resol
 	return -1
 }
 
-// why says what of an incident does not fit a want, "" if all does.
+// why states what of an incident does not fit a want, "" if all does.
 func (w *Want) why(s *Scenario, in *explain.Incident) string {
 	var out []string
 	kind := explain.KindIncident
@@ -399,7 +399,7 @@ func (w *Want) why(s *Scenario, in *explain.Incident) string {
 	return strings.Join(out, ", ")
 }
 
-// nearest says that a want was not met, and what came closest.
+// nearest states that a want was not met, and what came closest.
 func (s *Scenario) nearest(w *Want, came []*explain.Incident) string {
 	best, least := "nothing came", -1
 	for _, in := range came {
@@ -429,8 +429,8 @@ func (s *Scenario) WantsFindings() bool {
 	return slices.ContainsFunc(s.Wants, func(w Want) bool { return w.What == "finding" })
 }
 
-// CheckFindings compares the findings that were wanted with those that came.
-// Findings that nobody wanted are no mismatch.
+// CheckFindings compares expected findings with those that occurred. Findings that
+// no line expects are not a mismatch.
 func (s *Scenario) CheckFindings(came []Finding) (out []Mismatch) {
 	for i := range s.Wants {
 		w := &s.Wants[i]

@@ -31,7 +31,7 @@ const (
 	kept   = 10                            // entities of an answer
 )
 
-// Watcher hears a log and ranks its entities at the end.
+// Watcher reads a log and ranks its entities at the end.
 type Watcher struct {
 	onset, end telemetry.Time
 	catalogue  *telemetry.Catalogue

@@ -47,7 +47,7 @@ type NIC struct {
 	PCIe  float64 // factor: of the lanes that its slot trained to; below 1 its receiver takes less
 	Heat  float64 // kelvins too warm
 	Class bool    // its RDMA traffic goes in the wrong class: not lossless, not marked
-	// Strict says that it takes packets out of order for lost ones and asks for
+	// Strict states that it takes packets out of order for lost ones and asks for
 	// them again; in health it puts them in place.
 	Strict bool
 }

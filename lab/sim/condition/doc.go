@@ -1,4 +1,4 @@
-// Package condition says what is out of order in a simulated site at an
+// Package condition states what is out of order in a simulated site at an
 // instant, part by part.
 //
 // It is where faults and physics meet: a fault writes what it does to a part (a

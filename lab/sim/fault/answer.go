@@ -7,8 +7,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Answer is what counts as right beside a fault's own name and entity, and who
-// is hurt by it without being to blame, in the words of design A6.
+// Answer is what counts as right besides a fault's own name and entity, and which
+// entities are its victims (docs/scoring.md).
 type Answer struct {
 	Domain  string
 	Expect  Expect
@@ -17,7 +17,7 @@ type Answer struct {
 	Victims []telemetry.Entity
 }
 
-// Answer returns the answer to a fault, or says why it is none of the scene's.
+// Answer returns the answer to a fault, or states why it is none of the scene's.
 func (s *Scene) Answer(f Fault) (Answer, error) {
 	p, err := NewPlan(s, []Fault{f})
 	if err != nil {
@@ -167,8 +167,8 @@ func (s *Scene) coolingAnswer(a *Answer, f Fault, at place) {
 	a.Accept = without(a.Accept, f.Entity)
 }
 
-// onlyLoop accepts the loop for its unit and the other way round where a unit
-// has one rack: nothing else could tell them apart.
+// onlyLoop accepts the loop for its unit and the other way round where a unit has
+// one rack: no measurement could distinguish them.
 func (s *Scene) onlyLoop(a *Answer, unit int) {
 	first, last := unit*s.Site.RacksPerCDU, min(s.Site.Racks, (unit+1)*s.Site.RacksPerCDU)
 	if last-first != 1 {

@@ -301,8 +301,8 @@ type effect struct {
 	events       string // separated by ;
 }
 
-// effects are what each kind's telemetry shows, by rca.md B.2, C.1 and C.5. The
-// step is told for all: it rises, = stays, and ! never ends.
+// effects are the changes that each kind causes in telemetry, by rca.md B.2, C.1
+// and C.5. The step is stated for all: it rises, = is unchanged, and ! never ends.
 func effects() []effect {
 	port, up := "port:p2-leaf00/eth1", "uplink"
 	return []effect{
@@ -370,7 +370,7 @@ func effects() []effect {
 	}
 }
 
-// moved says where a number went: by a hundredth at least.
+// moved states where a number went: by a hundredth at least.
 func moved(before, after float64) direction {
 	by := max(0.01*math.Abs(before), 1e-9)
 	switch {

@@ -32,7 +32,7 @@ type planned struct {
 	at    place
 }
 
-// NewPlan says what is wrong with a fault, or makes a plan of all of them.
+// NewPlan reports what is wrong with a fault, or makes a plan of all of them.
 func NewPlan(scene *Scene, faults []Fault) (*Plan, error) {
 	p := &Plan{scene: scene}
 	for i, f := range faults {

@@ -23,7 +23,7 @@ type Kind struct {
 	Expect Expect
 	Stops  bool // a job that it hurts stands still or fails: there is no quiet case
 
-	// Severity says what it means, "" where it means nothing. Loud and Quiet
+	// Severity states what it means, "" where it means nothing. Loud and Quiet
 	// are severities at which a training job of some 5 s a step can be expected
 	// to lose more than 30 % and 5 to 10 %: where to begin a search, not what
 	// will be measured. 0 where none is expected to. What has a loud one alone is a
@@ -35,8 +35,8 @@ type Kind struct {
 	Ramp     float64    // seconds in which it usually comes about
 	Lag      [2]float64 // seconds from a severity that hurts to the first slow step, at least and at most, steps of 5 s
 
-	// Alike names the signatures that are also right, because no metric can
-	// tell them apart from what the lab does here.
+	// Alike names the signatures that are also right, because no metric
+	// distinguishes them from what the lab does here.
 	Alike []string
 
 	before   bool // it writes before its onset too: what is to begin then does not run yet
@@ -47,8 +47,8 @@ type Kind struct {
 
 func (k *Kind) strikes(e telemetry.Kind) bool { return slices.Contains(k.strike, e) }
 
-// Eligible returns where the kind may strike so that a job (its number) is
-// hurt, or would be if it could: none where the scene has no such thing. The
+// Eligible returns where the kind may be injected so that a job (its number) is
+// degraded, or would be if it could: none where the scene has no such thing. The
 // order depends on the scene alone.
 func (k *Kind) Eligible(s *Scene, job int) []telemetry.Entity { return k.eligible(s, job) }
 

@@ -2,11 +2,11 @@ package fault
 
 import "github.com/quintet-dc/quintet/correlate/stats"
 
-// Parameters are how a fault differs from the straight way of its kind: its
-// magnitude, how long nothing is felt, how it comes about and whether it comes
-// and goes.
+// Parameters are how a fault differs from the simplest form of its kind: its
+// magnitude, how long it has no effect, how it develops and whether it comes and
+// goes.
 //
-// No signature is written against the table below, and nobody tunes on it: it
+// No signature is written against the table below, and nothing is tuned on it: it
 // is what other makers' hardware might do. Its classes are scored apart.
 type Parameters struct {
 	Name   string

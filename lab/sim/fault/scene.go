@@ -58,7 +58,7 @@ type place struct {
 	storage, nvswitch, nvlink bool
 }
 
-// locate finds an entity, or says that it is not there.
+// locate finds an entity, or states that it is not there.
 func (s *Scene) locate(e telemetry.Entity) (place, error) {
 	p := place{job: -1, node: -1, gpu: -1, nic: -1, fan: -1, link: -1, sw: -1, fabric: -1, rack: -1, side: -1, row: -1, unit: -1, pump: -1}
 	if s.find(&p, e) {

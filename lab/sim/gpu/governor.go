@@ -45,13 +45,13 @@ func (m *Model) Start() State {
 	return State{Clock: m.Bottom, Ceiling: m.Top, Power: m.Static, Reasons: Idle}
 }
 
-// Step moves a GPU dt seconds on under constant input. The clock goes towards
-// the lowest of what is asked for, what power leaves and what heat leaves;
-// brake and hardware slowdown halve it at once (at least a factor of two,
-// rca.md C.3). Heat takes one bin each 100 ms while there is no margin.
+// Step advances a GPU by dt seconds under constant input. The clock moves towards
+// the lowest of what is requested, what power allows and what heat allows; brake
+// and hardware slowdown halve it at once (at least a factor of two, rca.md C.3).
+// Heat takes one bin each 100 ms while there is no margin.
 //
-// Reasons tell what binds: PowerCap alone is normal for dense work. Idle is set
-// only where nothing is launched, never in a collective's wait.
+// Reasons name what limits the clock: PowerCap alone is normal for dense work. Idle
+// is set only where nothing is launched, never in a collective's wait.
 func (m *Model) Step(s State, in Input, dt float64) State {
 	s.Ceiling = m.ceiling(s.Ceiling, in.Celsius, dt)
 	if in.Activity.Engine <= 0 {

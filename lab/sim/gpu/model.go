@@ -102,7 +102,7 @@ func (m *Model) Highest(limit, celsius, load float64) float64 {
 	return m.Bottom + float64(float64(low)*m.Bin)
 }
 
-// Stretch is how many times longer work takes at x of the top clock, if this
-// share of it at the top clock is bound by the clock; the rest is bound by
-// memory and does not feel it.
+// Stretch is how many times longer work takes at x of the top clock, if this share
+// of it at the top clock is bound by the clock; the rest is bound by memory and
+// does not depend on it.
 func Stretch(bound, x float64) float64 { return bound/x + 1 - bound }

@@ -67,9 +67,9 @@ func throughput(t *testing.T, name string) map[float64]float64 {
 	return out
 }
 
-// TestThroughputUnderPowerLimits holds the model's shape against three kinds of
-// GPU, each with its own constants: static power, slope and floor of the
-// voltage, the share of work bound by the clock, and what the work would draw.
+// TestThroughputUnderPowerLimits compares the model's shape with three kinds of
+// GPU, each with its own constants: static power, slope and floor of the voltage,
+// the share of work bound by the clock, and the power of the work at the top clock.
 func TestThroughputUnderPowerLimits(t *testing.T) {
 	for _, c := range []struct {
 		table                             string

@@ -64,7 +64,7 @@ func (b Body) Step(s State, in Input, dt float64) State {
 }
 
 // Motion is a body's motion over one length of step at one flow: what Step
-// works out anew each time, for those who take many alike.
+// works out again each time, for those who take many alike.
 type Motion struct {
 	die, plate         float64 // R1, and R2 at the flow
 	m11, m12, m21, m22 float64

@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// happened emits the events of the second, as logs and schedulers tell them,
-// and what follows for the instruments themselves.
+// happened emits the events of the second, as logs and schedulers report them, and
+// their effects on the instruments themselves.
 func (m *Meter) happened(st *state.State, emit func(*telemetry.Record) error) error {
 	if m.anyLost {
 		m.regain(st)
@@ -45,7 +45,7 @@ func (m *Meter) concerns(x *state.Event, emit func(*telemetry.Record) error) err
 	return nil
 }
 
-// regain hears a lost GPU again once it works.
+// regain resumes the readings of a lost GPU once it works.
 func (m *Meter) regain(st *state.State) {
 	m.anyLost = false
 	for i, lost := range m.gone {
@@ -94,7 +94,7 @@ func (m *Meter) log(x *state.Event, now telemetry.Duration, emit func(*telemetry
 	return nil
 }
 
-// logOf is whose log tells of an entity.
+// logOf is the log that reports an entity.
 func logOf(e telemetry.Entity) telemetry.Source {
 	switch e.Kind {
 	case telemetry.Job, telemetry.Rank:
@@ -107,7 +107,7 @@ func logOf(e telemetry.Entity) telemetry.Source {
 	return telemetry.Source{Collector: "redfish", Target: e.Name, Part: "events"}
 }
 
-// ofHost says of what kinds of things a host's own log tells.
+// ofHost reports whether a host's own log reports entities of a kind.
 func ofHost(k telemetry.Kind) bool {
 	return k == telemetry.GPU || k == telemetry.NIC || k == telemetry.Node
 }

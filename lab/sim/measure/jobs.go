@@ -9,10 +9,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ranksASource is how many ranks one source tells of: three series each.
+// ranksASource is how many ranks one source reports: three series each.
 const ranksASource = 2048
 
-// teller is what a training job says of itself: at each step's end, by the
+// teller is the report of a training job about itself: at each step's end, on the
 // clock of its first host.
 type teller struct {
 	steps *source
@@ -134,8 +134,8 @@ func (quiet) read(*reading)               {}
 func (quiet) pass(*state.State)           {}
 func (quiet) reset(*state.State)          {}
 
-// tell emits the steps of a job that ended in the second. Steps of an
-// evaluation are not steps of the training: the trainer does not tell them.
+// tell emits the steps of a job that ended in the second. Steps of an evaluation
+// are not steps of the training: the trainer does not report them.
 func (m *Meter) tell(job int, st *state.State, emit func(*telemetry.Record) error) error {
 	t := &m.tellers[job]
 	if t.steps == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Set says how many series a device states.
+// Set describes how many series a device states.
 type Set uint8
 
 const (
@@ -23,24 +23,24 @@ const (
 	Lean
 )
 
-// Config says how a site is measured.
+// Config describes how a site is measured.
 type Config struct {
 	Seed      uint64
 	Start     telemetry.Time // of second 0
 	Imperfect bool           // false: every reading is exact, punctual and there
 	Set       Set
-	// InfiniBand says that the fabric has credits instead of pause.
+	// InfiniBand states that the fabric has credits instead of pause.
 	InfiniBand bool
-	// Switches is how often switches tell of their ports, whole seconds; 1 s.
+	// Switches is how often switches report their ports, whole seconds; 1 s.
 	Switches telemetry.Duration
 	// Boards is how often a board controller is asked, whole seconds; zero draws
 	// 10 to 30 s for each.
 	Boards telemetry.Duration
-	// Collectives has NCCL tell how many each rank has begun. Few sites ask it,
-	// and no case counts on it.
+	// Collectives has NCCL report how many each rank has begun. Few sites read it,
+	// and no case relies on it.
 	Collectives bool
-	// Coarsen lets every source with a cadence read so many times as rarely; 0
-	// and 1 change nothing. Steps are told as ever.
+	// Coarsen divides the cadence of every source that has one; 0 and 1 change
+	// nothing. Steps are reported as before.
 	Coarsen int
 	// Lateness and Grid go into the site's configuration record; zero takes the
 	// defaults.
@@ -60,9 +60,9 @@ type Job struct {
 	Ranks   []Rank
 	Storage string // name of the storage it uses, "" none
 	Serving bool   // it reports as a server, not by steps
-	// RankTimes says that each rank's times are reported.
+	// RankTimes states that each rank's times are reported.
 	RankTimes bool
-	// Every is how many steps a report stands for; 0 and 1: each is told.
+	// Every is how many steps a report stands for; 0 and 1: each is reported.
 	Every int
 	// Start is when it is placed, in seconds; 0 is from the beginning.
 	Start float64
@@ -103,7 +103,7 @@ type Meter struct {
 	events  random.Source
 }
 
-// New returns a meter of a site and its jobs, or says what cannot be measured.
+// New returns a meter of a site and its jobs, or states what cannot be measured.
 func New(s *site.Site, jobs []Job, cfg Config) (*Meter, error) {
 	if cfg.Switches == 0 {
 		cfg.Switches = second

@@ -59,7 +59,7 @@ func pass(st *state.State) {
 	}
 }
 
-// listener decodes what it is told.
+// listener decodes the records that it is given.
 type listener struct {
 	t       *testing.T
 	raw     bytes.Buffer
@@ -193,8 +193,8 @@ func TestAPerfectInstrumentShowsTheTruth(t *testing.T) {
 	}
 }
 
-// TestWhoIsToldToStop: the receiver of link 0 told its sender, the first NIC,
-// to stop.
+// TestWhoIsToldToStop: the receiver of link 0 sent pause to its sender, the first
+// NIC.
 func TestWhoIsToldToStop(t *testing.T) {
 	l, s := play(t, 16, 3, measure.Config{}, func(st *state.State) { st.Links[0].StoppedTotal = 0.25 * float64(st.Second) })
 	nic, port := s.Cable(0)
@@ -361,7 +361,7 @@ func TestADeadNodeIsSilent(t *testing.T) {
 	}
 }
 
-// TestAReadingClearsAWatermark: each tells of the most since the one before.
+// TestAReadingClearsAWatermark: each is the maximum since the one before.
 func TestAReadingClearsAWatermark(t *testing.T) {
 	l, s := play(t, 16, 20, measure.Config{Switches: 5e9}, func(st *state.State) {
 		st.Links[1].QueueMost = 0

@@ -93,8 +93,8 @@ func (m *Meter) nvlinks(node int) {
 		period: 10 * second, clock: &m.hosts[node], node: int32(node), sw: -1, takes: prompt(), jitter: 0.02})
 }
 
-// board adds the sources of a node's board controller: it lives on standby
-// power, so that it tells of a node that is down.
+// board adds the sources of a node's board controller, which runs on standby power
+// and so reports a node that is down.
 func (m *Meter) board(node int) {
 	t := &table[*state.Node]{index: []int32{int32(node)}, view: func(st *state.State, i int32) *state.Node { return &st.Nodes[i] },
 		cols: []column[*state.Node]{

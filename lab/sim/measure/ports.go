@@ -21,8 +21,8 @@ const (
 	// mtu is the bytes of a full packet on the wire: 4,096 of payload and RoCE's
 	// headers.
 	mtu = 4180
-	// lossless is how many bytes arrive after a port told its peer to stop: at
-	// 400 Gbit/s some 2 µs of cable, forwarding and two packets.
+	// lossless is how many bytes arrive after a port has sent pause: at 400 Gbit/s
+	// some 2 µs of cable, forwarding and two packets.
 	lossless = 110e3
 )
 
@@ -86,7 +86,7 @@ func ticks(p *port) float64 {
 	return float64(p.tx.WaitTotal * (p.tx.Speed / (8 * 8)))
 }
 
-// buffers are what only a switch tells of its ports.
+// buffers are the metrics that only a switch reports of its ports.
 func buffers() []column[port] {
 	return []column[port]{
 		{name: "port_queue_bytes", as: telemetry.Uint, how: level, of: func(p *port) float64 { return p.tx.Queue }},
@@ -242,9 +242,10 @@ func (m *Meter) ports(sw int, ends []end, c *clock) {
 		period: m.cfg.Switches, clock: c, node: -1, sw: int32(sw), takes: prompt(), jitter: 0.003})
 }
 
-// guards are what only a lossless Ethernet switch tells: how much of the
-// headroom behind a stop was taken, and how often its watchdog saw a queue that
-// stood still for longer than its detection time. The watchdog only tells.
+// guards are the metrics that only a lossless Ethernet switch reports: how much of
+// the headroom was taken while pause was in force, and how often its watchdog saw a
+// queue that made no progress for longer than its detection time. The watchdog only
+// reports.
 func guards() []column[port] {
 	return []column[port]{
 		{name: "port_headroom_max_bytes", as: telemetry.Uint, how: risen, most: lossless, of: func(p *port) float64 { return p.rx.StoppedTotal }},

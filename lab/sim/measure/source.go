@@ -21,7 +21,7 @@ type source struct {
 	next   telemetry.Duration // when it reads next, true time since the start
 	phase  telemetry.Duration
 	jitter float64 // seconds by which a reading strays
-	// received says that the device has no clock worth trusting.
+	// received states that the device has no clock worth trusting.
 	received bool
 	takes    [2]float64 // seconds between which an answer comes
 
@@ -103,8 +103,8 @@ func drawLoss(r *random.Source) float64 {
 	return r.Uniform(0.005, 0.02)
 }
 
-// heard reports whether the device behind a source answers, and at a return
-// what that does to its counters: a host that was down has loaded its drivers
+// heard reports whether the device behind a source answers, and when it returns
+// applies the effect on its counters: a host that was down has loaded its drivers
 // again.
 func (m *Meter) heard(s *source, st *state.State) bool {
 	up := (s.node < 0 || st.Nodes[s.node].Up && m.past.Nodes[s.node].Up) && (s.sw < 0 || st.Switches[s.sw].Up && m.past.Switches[s.sw].Up)
@@ -156,8 +156,8 @@ func (m *Meter) poll(s *source, st *state.State, emit func(*telemetry.Record) er
 	return m.send(s, at, now, emit)
 }
 
-// later returns when a source reads after a time: its phase in the next
-// period, and what a reading strays by.
+// later returns when a source reads after a time: its phase in the next period, and
+// the jitter of a reading.
 func (s *source) later(t telemetry.Duration) telemetry.Duration {
 	n := (t-s.phase+s.period/2)/s.period + 1
 	next := s.phase + n*s.period
@@ -182,7 +182,7 @@ func (m *Meter) read(s *source, st *state.State, share float64) {
 	m.gaps = r.gaps
 }
 
-// blank makes gaps of all that a GPU says which has fallen off its bus.
+// blank makes gaps of all that a GPU states which has fallen off its bus.
 func (m *Meter) blank(s *source, r *reading) {
 	n := len(s.schema.Entities)
 	for i := range n {

@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// how says how an instrument makes a number of what is true.
+// how describes how an instrument makes a number of what is true.
 type how uint8
 
 const (
@@ -53,7 +53,7 @@ type body interface {
 	vary(v variation) bool
 	begin(r *random.Source, imperfect bool)
 	read(r *reading)
-	// pass is told of a second in which there is no reading.
+	// pass is called for a second in which there is no reading.
 	pass(now *state.State)
 	// reset lets every counter begin again at a state.
 	reset(at *state.State)
@@ -249,8 +249,8 @@ func (t *table[T]) blur(k *column[T], v float64, series int, r *random.Source) f
 	return v
 }
 
-// tent is a number around zero with deviation 1: the sum of two even ones,
-// which never strays beyond √6.
+// tent is a number around zero with deviation 1: the sum of two uniform ones, at
+// most √6 away from zero.
 func tent(r *random.Source) float64 {
 	x := r.Uint64()
 	const half = 1 << 32
@@ -317,7 +317,7 @@ func (t *table[T]) reset(at *state.State) {
 	}
 }
 
-// gap says that there was no value.
+// gap states that there was no value.
 func (r *reading) gap(series int32, words []uint64) {
 	r.gaps = append(r.gaps, series)
 	words[int(series)%len(words)] = 0

@@ -108,7 +108,7 @@ func (s *source) alone(r *reading) {
 	}
 }
 
-// stated says what of a reading is there: nil where all is.
+// stated states what of a reading is there: nil where all is.
 func (m *Meter) stated(s *source) []telemetry.State {
 	if len(m.gaps) == 0 && s.devices == 0 {
 		return nil

@@ -11,16 +11,16 @@ type Link struct {
 	Drain float64 // what its receiver takes off it; Speed or more in health
 }
 
-// Lossless is the steady state of a fabric in which nobody drops: PFC on RoCE,
-// credits on InfiniBand. Slices are by flow and by link.
+// Lossless is the steady state of a fabric that drops nothing: PFC on RoCE, credits
+// on InfiniBand. Slices are by flow and by link.
 type Lossless struct {
 	Rates []float64
-	// Stopped is the share of time that a link's sender is told to stop though
-	// it has something to send: pause seconds per second (the sender's rx, its
-	// peer's tx), or on InfiniBand the share of time without a credit.
+	// Stopped is the share of time for which a link's sender is paused though it
+	// has something to send: pause seconds per second (the sender's rx, its peer's
+	// tx), or on InfiniBand the share of time without a credit.
 	Stopped []float64
-	// Full tells the links at which congestion begins: more comes than they
-	// carry or than their receiver takes.
+	// Full marks the links at which congestion begins: more arrives than they carry
+	// or than their receiver takes.
 	Full []bool
 }
 

@@ -48,7 +48,7 @@ func TestIncast(t *testing.T) {
 
 // TestASlowReceiverSpreads: a receiver that takes a fifth stops its leaf, the
 // leaf its uplinks, and those the sender, which also hurts what the sender has
-// for somebody else: a victim whose own way is free.
+// for another: a victim whose own way is free.
 //
 //	sender ─0─ leaf ─1─ spine ─2─ leaf ─3─ slow receiver
 //	                             └──4─ free receiver

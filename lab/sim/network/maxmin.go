@@ -25,8 +25,8 @@ type Solver struct {
 	queue  []int32
 }
 
-// MaxMin fills dst with the max-min fair rate of every flow: nobody can get
-// more but at the cost of one that has no more. It is what per-flow congestion
+// MaxMin fills dst with the max-min fair rate of every flow: no flow can get more
+// except at the cost of one that has no more. It is what per-flow congestion
 // control with equal shares tends to. capacity is by link.
 //
 // Progressive filling: the link with the smallest fair level settles its flows

@@ -27,8 +27,8 @@ func ring(s *site.Site, seed uint64, demand float64) []network.Flow {
 }
 
 // TestHashingCostsARing: on a fabric that is not oversubscribed, one flow a NIC
-// over hashed uplinks meets others, and the ring runs at the slowest: by the
-// fullest uplink. Spread by hand, each has its own and nobody waits.
+// over hashed uplinks meets others, and the ring runs at the speed of the slowest,
+// on the fullest uplink. Spread by hand, each has its own and no flow waits.
 func TestHashingCostsARing(t *testing.T) {
 	s, err := site.New(site.Config{Nodes: 64, NodesPerLeaf: 16})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/worlds"
 )
 
-// Config says how a site is fed and cooled.
+// Config describes how a site is fed and cooled.
 type Config struct {
 	Air    bool // GPUs under heatsinks in the node's air, not on plates
 	Direct bool // racks fed with 800 V DC: fewer conversions, and one shelf carries while the other stands by

@@ -112,7 +112,7 @@ func (p *power) step(pl *Plant, in Input, dt float64) {
 	p.give(pl, in, dt)
 }
 
-// sources says what is live, from the feed down, and what it can carry.
+// sources states what is live, from the feed down, and what it can carry.
 func (p *power) sources(s *site.Site, c *condition.Set) {
 	for i := range p.feeds {
 		f := &p.feeds[i]
@@ -232,7 +232,7 @@ func (p *power) stores(dt float64) {
 	}
 }
 
-// give says what nodes and switches get.
+// give states what nodes and switches get.
 func (p *power) give(pl *Plant, in Input, dt float64) {
 	s := pl.site
 	follow := 1 - stats.Exp(-dt/limitFollows)

@@ -24,7 +24,7 @@ func (s *Site) Edges(yield func(telemetry.Edge) bool) {
 	s.rows(&w)
 }
 
-// writer hands out edges until nobody wants more.
+// writer yields edges until the consumer stops.
 type writer struct {
 	yield  func(telemetry.Edge) bool
 	done   bool

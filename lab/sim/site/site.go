@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Wiring says which leaf switch a NIC is cabled to.
+// Wiring states which leaf switch a NIC is cabled to.
 type Wiring uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	Rails
 )
 
-// Config says how large a site is. Zero fields take what Default gives them.
+// Config describes how large a site is. Zero fields take what Default gives them.
 type Config struct {
 	Name   string // of the site; "lab"
 	Nodes  int    // required; each with GPUs GPUs and as many NICs, one to one
@@ -65,7 +65,7 @@ type Site struct {
 	Racks   int // with nodes; network racks come after
 }
 
-// New completes a configuration, or says what cannot be built.
+// New completes a configuration, or states what cannot be built.
 func New(cfg Config) (*Site, error) {
 	if cfg.Nodes < 1 {
 		return nil, fmt.Errorf("site: %d nodes, at least 1", cfg.Nodes)

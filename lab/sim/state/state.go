@@ -24,8 +24,8 @@ type State struct {
 	Events   []Event // of the second that has just passed, in order
 }
 
-// Link is one direction of a cable. What the sender and the receiver count of it
-// is told apart where they differ.
+// Link is one direction of a cable. The counts of the sender and of the receiver
+// are separate where they differ.
 type Link struct {
 	Up           bool
 	Speed        float64 // bits per second it was trained to
@@ -182,7 +182,7 @@ type Storage struct {
 	ReadLatency, WriteLatency float64 // seconds
 }
 
-// Event is something that happened, as the site's logs would tell.
+// Event is something that happened, as the site's logs would report it.
 type Event struct {
 	At     float64 // seconds since the start
 	Entity telemetry.Entity

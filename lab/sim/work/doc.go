@@ -7,6 +7,6 @@
 // two runs of one seed do the same work at the same step whatever happened
 // before.
 //
-// It never says how fast anything goes: clocks, rates and storage are passed
+// It never describes how fast anything goes: clocks, rates and storage are passed
 // in. It knows no link, no temperature and no fault.
 package work

@@ -38,7 +38,7 @@ type Hop struct {
 }
 
 // Rings are the data-parallel rings: the nodes of each stage in order, each
-// sending to the next (2(n−1)/n of the gradients; Ring says how much).
+// sending to the next (2(n−1)/n of the gradients; Ring describes how much).
 func (j *Job) Rings() []Hop {
 	perStage := len(j.Nodes) / j.stages
 	if j.Training == nil || perStage < 2 || j.Training.Ring == 0 {

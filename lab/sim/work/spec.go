@@ -78,7 +78,7 @@ type Job struct {
 	stages int
 }
 
-// New checks a spec, or says what is wrong with it.
+// New checks a spec, or reports what is wrong with it.
 func New(s Spec, gpus int) (*Job, error) {
 	j := &Job{Spec: s, GPUs: gpus, Ranks: len(s.Nodes) * gpus, stages: 1}
 	switch {

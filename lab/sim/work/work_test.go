@@ -144,8 +144,8 @@ func TestDrawsAreAddressed(t *testing.T) {
 	near(t, "evaluation", b[9].Seconds, a[9].Seconds/3, 1e-12)
 }
 
-// TestUneven: more work for a stage and for the fullest expert is done by the
-// ranks that hold them, and by nobody else.
+// TestUneven: more work for a stage and for the fullest expert is done by the ranks
+// that hold them, and by no others.
 func TestUneven(t *testing.T) {
 	j := trains(t, 8, func(tr *work.Training) { tr.Pipeline, tr.Experts = 2, 4 })
 	seed := random.New(7)

@@ -68,7 +68,7 @@ func (w *World) nodesChanged() bool {
 	return false
 }
 
-// cable tells that both ends of a cable lost or found their link.
+// cable emits that both ends of a cable lost or found their link.
 func (w *World) cable(at float64, cable int, up bool) {
 	name := "link_down"
 	if up {
@@ -86,7 +86,7 @@ func (w *World) cable(at float64, cable int, up bool) {
 	}
 }
 
-// happen tells what breaks, and settings that were changed.
+// happen emits failures, and settings that were changed.
 func (w *World) happen(at float64) {
 	c, o := w.condition, w.last
 	for g := range c.GPUs {
@@ -103,7 +103,7 @@ func (w *World) happen(at float64) {
 	}
 }
 
-// settings tells changed settings as configuration management would.
+// settings emits changed settings as configuration management would.
 func (w *World) settings(at float64) {
 	c, o := w.condition, w.last
 	tell := func(e telemetry.Entity, key, before, after string) {

@@ -53,8 +53,8 @@ func TestWhoIsDoneIsIdle(t *testing.T) {
 }
 
 // TestAQueueBehindStopsStandsAtTimes: two hops before a slow receiver links are
-// told to stop for a small part of the time; a gauge meets the queue about twice
-// as often as that, not always.
+// paused for a small part of the time; a gauge meets the queue about twice as often
+// as that, not always.
 func TestAQueueBehindStopsStandsAtTimes(t *testing.T) {
 	struck := watched(t, func(c *condition.Set) { c.Links[site.Down(8*4)].Drain = 0.2 })
 	seen := 0

@@ -35,8 +35,8 @@ func (w *World) newIncast(job int, to int32) *traffic {
 	return t
 }
 
-// surges makes and unmakes what jobs send beyond their due: bulk traffic from
-// every NIC to those of two other nodes, over ways that nobody has picked.
+// surges starts and ends what jobs send beyond their usual traffic: bulk traffic
+// from every NIC to those of two other nodes, over hashed paths.
 func (w *World) surges() {
 	for i, j := range w.jobs {
 		more := w.condition.Jobs[i].Traffic - 1

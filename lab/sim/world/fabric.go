@@ -86,8 +86,8 @@ func (f *fabric) ends(c int) (lower, upper, nic, leaf int32) {
 	return int32(s.Switch(fab, l)), int32(s.Switch(fab, s.Leaves+uplink%s.Spines)), -1, int32(fab*s.Leaves + l)
 }
 
-// seldom is a share of codewords that nobody lives to see, 1 in some years of
-// a 400 Gb/s link.
+// seldom is a share of codewords that is not reached in practice, 1 in some years
+// of a 400 Gb/s link.
 const seldom = 1e-15
 
 const (

@@ -52,7 +52,7 @@ func TestServing(t *testing.T) {
 }
 
 // TestSettingsAreToldWhereTheyAre: events name the part, the setting, the value
-// before and after; a site whose changes are not told has none.
+// before and after; a site whose changes are not reported has none.
 func TestSettingsAreToldWhereTheyAre(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		cfg := two(1)
@@ -230,8 +230,8 @@ func carrier(w *world.World) (link int32) {
 	return link
 }
 
-// TestRails: where NIC i of a block's nodes shares leaf i, jobs run as they do
-// over planes, and what is wrong with one leaf hurts one rail.
+// TestRails: where NIC i of a block's nodes shares leaf i, jobs run as they do over
+// planes, and a fault of one leaf degrades one rail.
 func TestRails(t *testing.T) {
 	cfg := world.Standard(256, 4)
 	cfg.Site.Wiring = site.Rails

@@ -146,7 +146,7 @@ func (v *serving) transfer() (seconds, can float64) {
 	return seconds / float64(len(v.caches.flows)), can
 }
 
-// turn tells when the job begins and ends.
+// turn emits when the job begins and ends.
 func (v *serving) turn(w *World, now float64, runs bool) {
 	if runs == v.running {
 		return

@@ -63,8 +63,8 @@ const (
 	// marks in every collective, pause rare.
 	burstMark = 2e-5
 	burstStop = 2e-5
-	// untold is the part of the rate that is left, and untoldStop the share of
-	// time stopped, where bursts meet at a switch that marks nothing; ours.
+	// untold is the part of the rate that is left, and untoldStop the share of time
+	// paused, where bursts meet at a switch that marks nothing; ours.
 	untold     = 0.75
 	untoldStop = 0.05
 	// crowd is from how many senders on a full link pauses its feeders, for
@@ -304,8 +304,8 @@ func (s *solver) equilibrium(rate float64) float64 {
 	return at[1]
 }
 
-// stop overlays what lossless links do where receivers take less than comes,
-// or where nothing tells the senders to slow down.
+// stop overlays what lossless links do where receivers take less than arrives, or
+// where no mark slows the senders down.
 func (s *solver) stop(t *traffic) {
 	trouble := false
 	for _, l := range s.touched {
@@ -345,16 +345,16 @@ func (s *solver) stop(t *traffic) {
 	}
 }
 
-// root reports whether congestion begins at a link that its receiver or nobody
-// slows down.
+// root reports whether congestion begins at a link that is slowed down by its
+// receiver or by nothing.
 func (s *solver) root(l int32) bool {
 	return s.lossless.Full[l] && (s.fabric.drain[l] < 1 || s.fabric.hold[l] || s.blind(l))
 }
 
-// What a link's stop is of the next one's: where senders are told to slow down
-// they do before all queues on the way have filled, and work comes in bursts.
-// As in the packet-level runs (traces/roce: 0.51, 0.21, 0 with DCQCN; 0.53,
-// 0.38, 0.21, 0.05 without). What is held all the time fills every queue.
+// The stopped share of a link as a part of the next one's: where marks slow senders
+// down, they do before all queues on the way have filled, and work comes in bursts.
+// As in the packet-level runs (traces/roce: 0.51, 0.21, 0 with DCQCN; 0.53, 0.38,
+// 0.21, 0.05 without). What is held all the time fills every queue.
 const (
 	backTold   = 0.35
 	backUntold = 0.65
@@ -406,9 +406,9 @@ func (s *solver) stopped(l int32, stop float64) {
 	}
 }
 
-// held is a flow's rate among links that are stopped: what the lossless fabric
-// leaves of it on a way through a root, or where nobody is told; else what the
-// stops leave of its fair rate.
+// held is a flow's rate among paused links: what the lossless fabric leaves of it
+// on a way through a root, or where nothing is marked; else what the pauses leave
+// of its fair rate.
 func (s *solver) held(path []int32, fair, lossless float64) float64 {
 	most := 0.0
 	for _, l := range path {
@@ -423,7 +423,7 @@ func (s *solver) held(path []int32, fair, lossless float64) float64 {
 	return max(lossless, float64(fair*(1-most)))
 }
 
-// blind reports whether a link's sender tells nobody that it is full.
+// blind reports whether a link's sender does not signal that it is full.
 func (s *solver) blind(l int32) bool {
 	sw := s.fabric.sender[l]
 	return sw >= 0 && !s.condition.Switches[sw].Class && (s.infinite || s.condition.Switches[sw].NoMarks)

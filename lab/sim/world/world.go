@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says what is simulated.
+// Config states what is simulated.
 type Config struct {
 	Site site.Config
 	Seed uint64
@@ -65,7 +65,7 @@ type World struct {
 	state               state.State
 }
 
-// New builds a world at rest, or says what is wrong with its site or its jobs.
+// New builds a world at rest, or reports what is wrong with its site or its jobs.
 func New(cfg Config) (*World, error) {
 	s, err := site.New(cfg.Site)
 	if err != nil {

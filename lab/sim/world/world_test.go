@@ -264,10 +264,10 @@ func TestBytesAreConserved(t *testing.T) {
 	near(t, "damaged packets", l.DamagedTotal*4096, l.SentTotal-sent-(l.TakenTotal-taken), 1e-6)
 }
 
-// TestInACollectiveTheEngineIsBusy holds the facts that tell a wait for others
-// from one for input: in a collective the engine is busy, a tenth to a quarter
-// of the SMs, no tensor core, reason 0x1 not set; without anything launched the
-// engine is idle and 0x1 set.
+// TestInACollectiveTheEngineIsBusy holds the facts that distinguish a wait for
+// others from one for input: in a collective the engine is busy, a tenth to a
+// quarter of the SMs, no tensor core, reason 0x1 not set; without anything launched
+// the engine is idle and 0x1 set.
 func TestInACollectiveTheEngineIsBusy(t *testing.T) {
 	w, c := build(t, two(5))
 	play(w, c, 20, nil)
@@ -338,7 +338,7 @@ func TestADeadNode(t *testing.T) {
 }
 
 // TestWhatStandsStillHasDrained: where a job waits for a node that is gone, no
-// queue of its own is left, and nobody is told to stop for it.
+// queue of its own is left, and no port is paused for it.
 func TestWhatStandsStillHasDrained(t *testing.T) {
 	w, c := build(t, two(6))
 	play(w, c, 60, nil)
@@ -398,8 +398,8 @@ func TestNothingIsAllocatedInSteadyState(t *testing.T) {
 	}
 }
 
-// TestStandard: sites of jobs are as a reader expects them: steps of 3 to 7 s,
-// MFU about 0.4, nobody overloaded, all of it from the seed.
+// TestStandard: sites of jobs are as a reader expects them: steps of 3 to 7 s, MFU
+// about 0.4, nothing overloaded, all of it from the seed.
 func TestStandard(t *testing.T) {
 	for gpus, jobs := range map[int]int{16: 1, 64: 2, 256: 3, 1024: 6} {
 		for seed := uint64(1); seed <= 3; seed++ {

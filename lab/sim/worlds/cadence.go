@@ -15,7 +15,7 @@ type Cadence struct {
 type Poll struct {
 	Collector, Part string
 	Seconds         int // 1 to 30
-	// Staggered says that each device of the source is read at an instant of its
+	// Staggered states that each device of the source is read at an instant of its
 	// own within the interval, as an exporter does that polls one by one.
 	Staggered bool
 }

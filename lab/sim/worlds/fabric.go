@@ -12,7 +12,7 @@ const (
 	InfiniBand   Transport = "infiniband"
 )
 
-// Spread says how flows are spread over equal paths.
+// Spread describes how flows are spread over equal paths.
 type Spread string
 
 // The spreads. AnySpread is as at the standard site: paths picked so that a
@@ -29,7 +29,7 @@ const (
 type Fabric struct {
 	Transport Transport
 	Spread    Spread
-	// Railed says that the cabling is by rails whatever Spread is.
+	// Railed states that the cabling is by rails whatever Spread is.
 	Railed bool
 	// Oversubscription is how many times more cables go from a leaf to nodes than
 	// to spines: 1 or 2; 0 is 1.
@@ -62,7 +62,7 @@ func drawShared(r *random.Source) Fabric {
 
 // Neighbours is what others send on the links of a job.
 type Neighbours struct {
-	// Phased says that jobs are in each other's way while they send, by what they
+	// Phased states that jobs are in each other's way while they send, by what they
 	// sent in the second before, instead of by their mean.
 	Phased  bool
 	Tenants []Tenant

@@ -7,13 +7,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Instruments says what of the standard site's telemetry does not exist.
+// Instruments states what of the standard site's telemetry does not exist.
 type Instruments struct {
 	Profile string // its name, as in docs/simulator.md; "" for the standard site
 	Absent  []Absence
 	// WaitSeconds adds port_xmit_wait_seconds_total (NVOS) on InfiniBand.
 	WaitSeconds bool
-	// NoRankTimes says that no job reports the times of its ranks.
+	// NoRankTimes states that no job reports the times of its ranks.
 	NoRankTimes bool
 	// Sensors is the share of the sources of power and cooling that exist: 0.2 to
 	// 0.5. 0 is all of them.

@@ -13,7 +13,7 @@ type Jobs struct {
 	// Split gives each job its part of the nodes, in proportion; nil is the
 	// standard mix.
 	Split []int
-	// Serves says that the last job of Split serves.
+	// Serves states that the last job of Split serves.
 	Serves bool
 	// Beat is by which share the steps of each next training job are longer than
 	// those of the one before it: 0.02 to 0.5. Two jobs that share links then

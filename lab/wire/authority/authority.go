@@ -42,7 +42,7 @@ func New() (*Authority, error) {
 	return &Authority{key: key, cert: cert, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
 }
 
-// PEM is the authority's own certificate, for whoever is to trust it.
+// PEM is the authority's own certificate, for clients that are to trust it.
 func (a *Authority) PEM() []byte { return a.pem }
 
 // Server returns a certificate of a name for the addresses of loopback.

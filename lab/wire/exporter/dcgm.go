@@ -124,5 +124,5 @@ func (f *Fleet) dcgm(p *page, node telemetry.Entity) {
 	}
 }
 
-// isEven tells nodes of two kinds apart by the last digit of their names.
+// isEven distinguishes nodes of two kinds by the last digit of their names.
 func isEven(x telemetry.Entity) bool { return x.Name != "" && x.Name[len(x.Name)-1]%2 == 0 }

@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says where the pages are.
+// Config states where the pages are.
 type Config struct {
 	// Listen is an address of loopback; "" means 127.0.0.1 and any port.
 	Listen string

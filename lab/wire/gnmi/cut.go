@@ -53,8 +53,8 @@ func (c *cut) notification(l *leaf, at telemetry.Time) *gpb.Notification {
 	return n
 }
 
-// fresh is how old a reading may be for its own time to be told. A switch reads
-// its slow sensors itself and says of them what stands there now.
+// fresh is how old a reading may be for its own time to be reported. A switch reads
+// its slow sensors itself and reports the current value with its own time.
 const fresh = 2 * time.Second
 
 // close ends a container.

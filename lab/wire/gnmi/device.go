@@ -68,7 +68,7 @@ func (s *device) live() error {
 	return nil
 }
 
-// away says that a port has been taken away.
+// away states that a port has been taken away.
 func (s *device) away(e telemetry.Entity) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *device) Leave(patience time.Duration) {
 	<-gone
 }
 
-// Capabilities tells the encodings.
+// Capabilities returns the encodings.
 func (s *device) Capabilities(context.Context, *gpb.CapabilityRequest) (*gpb.CapabilityResponse, error) {
 	return &gpb.CapabilityResponse{SupportedEncodings: s.speaks.encodings(), GNMIVersion: "0.10.0",
 		SupportedModels: []*gpb.ModelData{{Name: "openconfig-interfaces", Organization: "OpenConfig working group", Version: "3.8.0"}}}, nil

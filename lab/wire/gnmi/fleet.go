@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says how switches are put on the wire.
+// Config describes how switches are put on the wire.
 type Config struct {
 	// Dialect is that of every switch; "" deals them out: sonic, cumulus and
 	// openconfig in turn, nvos where the fabric is InfiniBand.
@@ -95,7 +95,7 @@ func (f *Fleet) device(b *board.Board, e telemetry.Entity, n int, c *Config) (*d
 	return d, nil
 }
 
-// introduce has the switches hear who is at their ports' other ends.
+// introduce gives the switches their neighbours by LLDP.
 func (f *Fleet) introduce(b *board.Board) {
 	sockets := map[telemetry.Entity]*socket{}
 	for _, d := range f.devices {

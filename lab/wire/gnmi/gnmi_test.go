@@ -123,8 +123,8 @@ func code(st gpb.GNMI_SubscribeClient) codes.Code {
 
 const countersOf = "/interfaces/interface[name=*]/state/counters"
 
-// TestModes: ONCE tells everything and ends, POLL tells it whenever it is asked
-// to, STREAM goes on.
+// TestModes: ONCE sends everything and ends, POLL sends it on each request, STREAM
+// goes on.
 func TestModes(t *testing.T) {
 	b := newBench(t, Config{Dialect: OpenConfig})
 	list := func(m gpb.SubscriptionList_Mode) *gpb.SubscriptionList {
@@ -165,7 +165,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestChangesAlone: ON_CHANGE and suppress_redundant tell what has changed, a
+// TestChangesAlone: ON_CHANGE and suppress_redundant send what has changed, a
 // heartbeat everything, and a port that goes is a delete.
 func TestChangesAlone(t *testing.T) {
 	b := newBench(t, Config{Dialect: OpenConfig})
@@ -230,7 +230,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // TestGet answers with the site's own numbers, as a SONiC's row, a leaf, a tree;
-// Cumulus has none, and nobody sets anything.
+// Cumulus has none, and Set is refused.
 func TestGet(t *testing.T) {
 	want := func(b *board.Board) string {
 		r, ok := b.Read(telemetry.Entity{Kind: telemetry.Port, Name: leaf0 + "/eth2"}, "port_tx_bytes_total")
@@ -282,7 +282,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestAMixedFleet deals the dialects out, and tells how each is read.
+// TestAMixedFleet deals the dialects out, and lists how each is read.
 func TestAMixedFleet(t *testing.T) {
 	b := newBench(t, Config{})
 	if n := len(b.fleet.Addresses()); n != 24 {

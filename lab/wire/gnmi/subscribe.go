@@ -201,7 +201,7 @@ func (a *answer) next() time.Time {
 	return at
 }
 
-// beats says that everything is sent now and then.
+// beats states that everything is sent now and then.
 func (f *feed) beats() bool { return f.beat > 0 && (f.changes || f.sparse) }
 
 func (a *answer) dues(now time.Time) error {

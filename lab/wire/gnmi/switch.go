@@ -28,9 +28,9 @@ type dialect interface {
 	encodings() []gpb.Encoding
 	// leaves lists what a path leads to; an error is a status.
 	leaves(s *device, prefix, path *gpb.Path) ([]leaf, error)
-	// may says whether a subscription is possible; an error is a status.
+	// may reports whether a subscription is possible; an error is a status.
 	may(s *gpb.Subscription) error
-	// gets says whether there is Get.
+	// gets reports whether there is Get.
 	gets() bool
 }
 
@@ -56,7 +56,7 @@ type socket struct {
 	native string
 }
 
-// neighbour is who is at a port's other end, as LLDP tells it.
+// neighbour is the other end of a port, as LLDP reports it.
 type neighbour struct {
 	system, port, description string
 	bridge                    bool

@@ -61,7 +61,7 @@ func (t treeDialect) leaves(s *device, prefix, path *gpb.Path) ([]leaf, error) {
 	return out, nil
 }
 
-// below says that a leaf's path begins as is asked for.
+// below states that a leaf's path begins as is asked for.
 func below(have []elem, want []*gpb.PathElem) bool {
 	if len(want) > len(have) {
 		return false

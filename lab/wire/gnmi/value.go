@@ -70,7 +70,7 @@ func (v value) typed(enc gpb.Encoding) *gpb.TypedValue {
 	return &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: v.s}}
 }
 
-// leaf is something that a switch can tell.
+// leaf is a value that a switch can report.
 type leaf struct {
 	prefix []elem // of the notification that it is told in
 	path   []elem // below that

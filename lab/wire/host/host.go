@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says where the trees are kept.
+// Config states where the trees are kept.
 type Config struct {
 	// Dir is an existing folder; each host has a folder of its own in it.
 	Dir string
@@ -62,7 +62,7 @@ func New(b *board.Board, c Config) (*Fleet, error) {
 	return f, f.write()
 }
 
-// infiniBand says that an adapter's port counts credits.
+// infiniBand states that an adapter's port counts credits.
 func (f *Fleet) infiniBand(x telemetry.Entity) bool {
 	_, ok := f.board.Read(x, "port_xmit_wait_ticks_total")
 	return ok

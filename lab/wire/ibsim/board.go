@@ -17,7 +17,7 @@ import (
 type Subnet struct {
 	Name string
 	Net  *Net
-	// Of says which entity of the site an end is.
+	// Of states which entity of the site an end is.
 	Of map[End]telemetry.Entity
 	// PortName is how the site names a switch's ports, {port} being the number.
 	PortName string

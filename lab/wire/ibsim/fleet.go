@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says how a site's subnets are put on the wire.
+// Config describes how a site's subnets are put on the wire.
 type Config struct {
 	// Dir is where their files are; "" is the system's folder for such.
 	Dir string
@@ -41,7 +41,7 @@ type running struct {
 }
 
 // New starts every subnet of a site, each with a manager. They show what the
-// board says when Run runs.
+// board states when Run runs.
 func New(b *board.Board, c Config) (*Fleet, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -146,7 +146,7 @@ func (r *running) cables(ctx context.Context, b *board.Board) error {
 	return nil
 }
 
-// replace ends a subnet's manager where the board says that it has another
+// replace ends a subnet's manager where the board states that it has another
 // master, and starts one elsewhere.
 func (f *Fleet) replace() {
 	var events []telemetry.Event
@@ -174,7 +174,7 @@ func (f *Fleet) replace() {
 	}
 }
 
-// Addresses says where the subnets are, for people.
+// Addresses states where the subnets are, for people.
 func (f *Fleet) Addresses() []string {
 	var out []string
 	for _, r := range f.subnets {

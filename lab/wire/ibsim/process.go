@@ -13,7 +13,7 @@ import (
 // tools are the programs and the library that a simulated subnet stands on.
 type tools struct{ ibsim, opensm, preload string }
 
-// Available says what is missing, nil if nothing is: Debian's ibsim-utils,
+// Available states what is missing, nil if nothing is: Debian's ibsim-utils,
 // libumad2sim0, opensm and infiniband-diags.
 func Available() error {
 	_, err := findTools()

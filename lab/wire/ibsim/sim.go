@@ -151,7 +151,7 @@ type Counter struct {
 	Value            uint64
 }
 
-// Set has counters show what they are told.
+// Set sets counters.
 func (s *Sim) Set(ctx context.Context, counters ...Counter) error {
 	// ibsim's console reads a pipe in pieces; long batches are sent in parts.
 	const most = 100

@@ -111,8 +111,8 @@ func (f *Fleet) list(w http.ResponseWriter, r *http.Request, k *kind) {
 // A watch lasts so long where the client does not say.
 const watchFor = 30 * time.Minute
 
-// watch tells what has changed since a version, and goes on telling. Who asks
-// from before what is remembered has to list again.
+// watch sends the changes since a version, and goes on sending. A client that asks
+// from before the oldest remembered version has to list again.
 func (f *Fleet) watch(w http.ResponseWriter, r *http.Request, k *kind) {
 	q := r.URL.Query()
 	since, err := strconv.Atoi(q.Get("resourceVersion"))
@@ -158,8 +158,8 @@ func (f *Fleet) watch(w http.ResponseWriter, r *http.Request, k *kind) {
 	}
 }
 
-// since lists the changes after a version, and what tells of the next one; gone
-// where they are not remembered that far back.
+// since lists the changes after a version, and the channel that announces the next
+// one; gone where they are not remembered that far back.
 func (f *Fleet) since(version int) (news []change, changed <-chan struct{}, gone bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

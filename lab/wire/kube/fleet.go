@@ -21,14 +21,14 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says where the API server answers and which jobs are its own.
+// Config states where the API server answers and which jobs are its own.
 type Config struct {
 	// Listen is an address of loopback; "" means 127.0.0.1 and any port.
 	Listen string
 	// Dir is an existing folder for the account's token and the authority's
 	// certificate.
 	Dir string
-	// Runs says which jobs it runs; nil is all.
+	// Runs states which jobs it runs; nil is all.
 	Runs func(job telemetry.Entity) bool
 	// Remembers is how many changes a watch can go back; zero means 1,000.
 	Remembers int
@@ -52,7 +52,7 @@ type Fleet struct {
 	changed chan struct{}   // closed at the next change
 }
 
-// change is what a watch tells.
+// change is an event of a watch.
 type change struct {
 	version int
 	what    string // ADDED, MODIFIED, DELETED

@@ -123,7 +123,7 @@ func (f *Fleet) began(x telemetry.Entity) telemetry.Time {
 	return max(1, f.board.Now())
 }
 
-// start makes a job's JobSet if there is none, or notes that it is made anew, and
+// start makes a job's JobSet if there is none, or notes that it is made again, and
 // makes its Job and a pod on every node.
 func (f *Fleet) start(j *job, x telemetry.Entity, at telemetry.Time) {
 	gpus := map[string]int{}
@@ -151,7 +151,7 @@ func (f *Fleet) start(j *job, x telemetry.Entity, at telemetry.Time) {
 }
 
 // admit makes a job's JobSet, which its queue has room for, or states how often
-// it was made anew.
+// it was made again.
 func (f *Fleet) admit(j *job, at telemetry.Time, pods, gpus int) {
 	if j.set != nil {
 		again := *j.set

@@ -58,8 +58,8 @@ func happens(t *testing.T, b *board.Board, name telemetry.EventName) {
 	take(t, b, &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: at}})
 }
 
-// TestAJobsLife: where it runs, that it fails, is made anew and ends is what the
-// real collector hears, from a list and from a watch.
+// TestAJobsLife: the real collector reports where it runs, that it fails, is made
+// again and ends, from a list and from a watch.
 func TestAJobsLife(t *testing.T) {
 	b, f := rig(t, Config{})
 	collectorstest.Start(t, f.Run)

@@ -33,7 +33,7 @@ func (f *Fleet) agents() {
 	}
 }
 
-// suffix tells the pods of two attempts apart.
+// suffix distinguishes the pods of two attempts.
 func suffix(attempt int) string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	b := make([]byte, 5)

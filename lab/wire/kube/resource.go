@@ -12,8 +12,7 @@ import (
 // object is a resource in JSON.
 type object map[string]any
 
-// item is a resource. What was told once does not change: a change is an item of
-// its own.
+// item is a resource. A sent item does not change: a change is an item of its own.
 type item interface {
 	head() *resource
 	object() object

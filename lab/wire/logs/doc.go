@@ -1,6 +1,6 @@
-// Package logs writes what the hosts and switches of a simulated site would
-// log: a stream of kernel messages per host, and syslog from every switch.
+// Package logs writes what the hosts and switches of a simulated site would log: a
+// stream of kernel messages per host, and syslog from every switch.
 //
-// It owns how drivers and switches word what happened. It tells what the board
-// says has happened, and nothing else but the chatter that such logs have.
+// It owns how drivers and switches word what happened. It logs the events of the
+// board, and nothing else but the usual chatter of such logs.
 package logs

@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says where logs go.
+// Config states where logs go.
 type Config struct {
 	// Dir is an existing folder; each host has a folder of its own in it.
 	Dir string
@@ -77,7 +77,7 @@ func New(b *board.Board, c Config) (*Fleet, error) {
 	return f, nil
 }
 
-// freePort finds a port that nobody listens on.
+// freePort finds a port that no process listens on.
 func freePort() (string, error) {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -92,7 +92,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	if f.to, err = net.ResolveUDPAddr("udp", f.syslog); err != nil {
 		return fmt.Errorf("logs: %w", err)
 	}
-	// Not connected: a message that nobody heard must not cost the next one.
+	// Not connected: a message without a listener must not cost the next one.
 	if f.out, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("logs: %w", err)
 	}

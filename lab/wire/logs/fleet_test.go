@@ -266,6 +266,6 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// near says that times are less than a second apart, or in the same second
+// near states that times are less than a second apart, or in the same second
 // where a message states whole ones.
 func near(a, b telemetry.Time) bool { return max(a.Sub(b), b.Sub(a)) < 1e9 }

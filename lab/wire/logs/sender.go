@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// words is how somebody's switches tell what happened: a syslog message.
+// words is how the switches of a vendor report what happened: a syslog message.
 type words func(s *sender, e *telemetry.Event) string
 
 // sender is a switch, or a host that runs a subnet manager.

@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says where RAS answers and where the Inspector writes.
+// Config states where RAS answers and where the Inspector writes.
 type Config struct {
 	// Dir is an existing folder for the Inspector's files.
 	Dir string

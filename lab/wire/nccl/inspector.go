@@ -83,7 +83,7 @@ func (f *Fleet) path(r *rank) string {
 
 func (f *Fleet) pattern() string { return filepath.Join(f.cfg.Dir, "nccl_inspector_metrics_*.prom") }
 
-// dump writes what a GPU's collectives came to, and begins anew. The file goes
+// dump writes what a GPU's collectives came to, and begins again. The file goes
 // with the communicator: that of a job that has stopped is taken away.
 func (f *Fleet) dump(j *job, r *rank) error {
 	w := f.dumps[r.gpu]

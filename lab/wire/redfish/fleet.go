@@ -26,7 +26,7 @@ import (
 // User is who may log in.
 const User = "monitor"
 
-// Config says how a fleet is set up. The zero Config is whole.
+// Config describes how a fleet is set up. The zero Config is whole.
 type Config struct {
 	// Dir takes the authority's certificate and the password, ca.pem and
 	// password; "" makes a folder that is removed when Run returns.
@@ -201,7 +201,7 @@ func (f *Fleet) Flaw(e telemetry.Entity, flaws ...Flaw) bool {
 }
 
 // Restart has the service of an entity lose every connection and every session,
-// as a controller does that starts anew.
+// as a controller does that starts again.
 func (f *Fleet) Restart(e telemetry.Entity) {
 	for _, s := range f.services {
 		if s.device.entity == e {

@@ -107,7 +107,7 @@ func (d *device) gpu(e telemetry.Entity, n string) {
 	for _, path := range []string{processor, processor + "/EnvironmentMetrics", processor + "/ProcessorMetrics", memory, memory + "/MemoryMetrics", memory + "/EnvironmentMetrics"} {
 		d.alias(path)
 	}
-	// The GPU's own module, and a sensor that says how far it is from its limit.
+	// The GPU's own module, and a sensor that describes how far it is from its limit.
 	d.page(module, "Chassis.v1_22_0.Chassis", fixed(object{"ChassisType": "Component", "Manufacturer": "NVIDIA", "Sensors": ref(module + "/Sensors"), "EnvironmentMetrics": ref(module + "/EnvironmentMetrics")}))
 	d.page(module+"/EnvironmentMetrics", "EnvironmentMetrics.v1_3_1.EnvironmentMetrics", func() object {
 		return object{"PowerWatts": excerpt(d.read(e, "gpu_power_watts", 0))}

@@ -110,7 +110,7 @@ func (d *device) cdu() {
 			continue
 		}
 		d.page(unit+"/Pumps/"+last(e), "Pump.v1_2_0.Pump", fixed(object{"PumpType": "Liquid", "Model": "Lab Pump", "PartNumber": "LAB-PUMP", "SerialNumber": e.Name, "Status": healthy()}))
-		// A pump has no flow in the schema: a sensor tells it.
+		// A pump has no flow in the schema: a sensor reports it.
 		d.named[root+"/"+chassis+"/Sensors/Pump"+last(e)+"Flow"] = e
 		d.sensor(chassis, "Pump"+last(e)+"Flow", func() object {
 			return object{"ReadingType": "LiquidFlowLPM", "ReadingUnits": "L/min", "ReadingBasis": "Zero", "Reading": d.read(e, "coolant_flow_liters_per_minute", 0)}

@@ -222,7 +222,7 @@ func (s *service) refuse(w http.ResponseWriter, status int, id string) {
 	_ = json.NewEncoder(w).Encode(object{"error": object{"code": id, "message": http.StatusText(status)}})
 }
 
-// allowed reports whether a request says who it is.
+// allowed reports whether a request states which process it is.
 func (s *service) allowed(req *http.Request) bool {
 	if user, password, ok := req.BasicAuth(); ok {
 		return s.knows(user, password)
@@ -304,7 +304,7 @@ type Tally struct {
 	Listeners   int // on the event stream now
 }
 
-// Tally says what the service of an entity was asked.
+// Tally states what the service of an entity was asked.
 func (f *Fleet) Tally(e telemetry.Entity) (t Tally) {
 	for _, s := range f.services {
 		if s.device.entity == e {
@@ -381,7 +381,7 @@ func (f *Fleet) HangUp(e telemetry.Entity) {
 	}
 }
 
-// tell notes what happened, if it is this service's, in its log and on its
+// tell notes what happened, if it concerns this service, in its log and on its
 // event stream.
 func (s *service) tell(e *telemetry.Event) {
 	origin, args, ok := s.device.about(e)

@@ -27,7 +27,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ear is a sink that keeps what it hears as a board does.
+// ear is a sink that keeps what it receives as a board does.
 type ear struct {
 	*board.Board
 	t       *testing.T
@@ -140,7 +140,7 @@ var carried = map[telemetry.Kind]string{
 // rounding is what the schema's type takes: clocks are whole megahertz.
 var rounding = map[telemetry.MetricName]float64{"gpu_sm_clock_hertz": 0.5e6}
 
-// same compares what was heard to what the site's board says.
+// same compares the received values with those of the site's board.
 func same(t *testing.T, b *board.Board, heard *ear) {
 	t.Helper()
 	for _, kind := range slices.Sorted(maps.Keys(carried)) {
@@ -285,7 +285,8 @@ func TestWhatIsBrokenIsHeardSo(t *testing.T) {
 	same(t, b, heard)
 }
 
-// TestASiteThatRuns: what moves is heard to move, at the controllers' own time.
+// TestASiteThatRuns: values that change are received as changed, with the
+// controllers' own time.
 func TestASiteThatRuns(t *testing.T) {
 	s, f := site(t, 16, redfish.Config{})
 	ctx, cancel := context.WithCancel(t.Context())

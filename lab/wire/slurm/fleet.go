@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says where the scheduler answers and where its files are.
+// Config states where the scheduler answers and where its files are.
 type Config struct {
 	// Listen is an address of loopback; "" means 127.0.0.1 and any port.
 	Listen string
@@ -23,10 +23,10 @@ type Config struct {
 	Dir string
 	// Every is the cadence that the entries name; zero means a second.
 	Every time.Duration
-	// Logs adds the trainers' logs to the entries. Who hears of steps by HTTP
-	// already would hear of them twice.
+	// Logs adds the trainers' logs to the entries. A reader that gets steps over
+	// HTTP already would get them twice.
 	Logs bool
-	// Runs says which jobs it runs; nil is all.
+	// Runs states which jobs it runs; nil is all.
 	Runs func(job telemetry.Entity) bool
 	// TorchTitan has every log in its form; without it every other one is.
 	TorchTitan bool
@@ -161,7 +161,7 @@ func (f *Fleet) happened(e *telemetry.Event) {
 	case telemetry.EventJobStarted:
 		j.state, j.start = "RUNNING", e.At
 	case telemetry.EventJobFailed:
-		// A job that may be queued again is: it counts as started anew, and has
+		// A job that may be queued again is: it counts as started again, and has
 		// been submitted when it failed.
 		j.state, j.queued, j.restarts = "PENDING", e.At, j.restarts+1
 	case telemetry.EventJobRestarted:

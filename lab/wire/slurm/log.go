@@ -56,7 +56,7 @@ func (l *log) megatron(s board.Reading, mfu float64) string {
 		clock(s.At, "2006-01-02 15:04:05.000000"), l.steps, 500000, l.steps*1024, s.Float()*1e3, mfu*peak/1e12, 1024)
 }
 
-// torchTitan is a line of TorchTitan's, which tells tokens of one device.
+// torchTitan is a line of TorchTitan's, which reports tokens of one device.
 func (l *log) torchTitan(s board.Reading, tps, mfu float64) string {
 	return fmt.Sprintf("[titan] %s - root - INFO - \x1b[31mstep: %2d  \x1b[32mloss: %7.4f  \x1b[38;2;180;60;0mgrad_norm: %7.4f  \x1b[33mmemory: 68.57GiB(86.69%%)  \x1b[34mtps: %s  \x1b[36mtflops: %s  \x1b[35mmfu: %.2f%%\x1b[39m",
 		strings.Replace(clock(s.At, "2006-01-02 15:04:05.000"), ".", ",", 1), l.steps, 3.437, 1.25, thousands(int64(tps+0.5)), fmt.Sprintf("%.2f", mfu*peak/1e12), mfu*100)

@@ -96,7 +96,7 @@ func (f *Fleet) listJobs(w writer) map[string]any {
 	return map[string]any{"jobs": jobs, "last_update": w.time(f.board.Now()), "last_backfill": w.time(0)}
 }
 
-// placed says where a job runs.
+// placed states where a job runs.
 func (f *Fleet) placed(one map[string]any, x telemetry.Entity, w writer) {
 	var nodes []string
 	at := map[string][]int{}

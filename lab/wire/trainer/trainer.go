@@ -18,12 +18,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config says where reports go.
+// Config states where reports go.
 type Config struct {
 	// URL is where Quintet listens: http://127.0.0.1:8420.
 	URL string
-	// Scheduled says that a scheduler tells when jobs start, fail and end: only
-	// what it does not know is reported.
+	// Scheduled is true where a scheduler reports when jobs start, fail and end:
+	// only what it does not know is reported.
 	Scheduled bool
 }
 
@@ -107,7 +107,7 @@ func (f *Fleet) steps(ctx context.Context, j telemetry.Entity) {
 	}
 }
 
-// part is what is known of a step beside its length; nil where nobody knows.
+// part is a further value of a step besides its length; nil where it is unknown.
 func (f *Fleet) part(x telemetry.Entity, m telemetry.MetricName) *float64 {
 	r, ok := f.board.Read(x, m)
 	if !ok || r.Gap {
@@ -151,7 +151,7 @@ func (f *Fleet) events(ctx context.Context, events []telemetry.Event) {
 	}
 }
 
-// ofScheduler says what a scheduler tells of a job.
+// ofScheduler reports whether a scheduler reports an event of a job.
 func ofScheduler(n telemetry.EventName) bool {
 	switch n {
 	case telemetry.EventJobStarted, telemetry.EventJobFailed, telemetry.EventJobRestarted, telemetry.EventJobEnded:
