@@ -25,8 +25,8 @@ expect: incident
 roots: [nic]
 prior: -3.5
 doc: >
-  It takes less than
-  it is sent.
+  It receives slower than
+  it is sent data.
 sentence: "{root} hurts {job}, told {tells|percent}, dose {dose}"
 clues:
   - name: sends-pause
@@ -36,7 +36,7 @@ clues:
     for: 4
     against: -8
     required: true
-    why: "it tells its switch to stop {value} of the time"
+    why: "it sends pause {value} of the time"
   - {name: idle, measure: tells_idle, none: 0.5, full: 0.1, for: 1.5, against: -4, why: "less is more"}
 needs:
   - {metric: pcie_link_width, on: nic, would_tell: slow-receiver from pcie-downgrade}
@@ -64,10 +64,10 @@ func TestAGoodFileIsRead(t *testing.T) {
 	}
 	want := explain.Signature{
 		Name: "slow-receiver", Domain: telemetry.Network, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.NIC},
-		Prior: -3.5, Doc: "It takes less than it is sent.", Sentence: "{root} hurts {job}, told {tells|percent}, dose {dose}",
+		Prior: -3.5, Doc: "It receives slower than it is sent data.", Sentence: "{root} hurts {job}, told {tells|percent}, dose {dose}",
 		Clues: []explain.Clue{
 			{Name: "sends-pause", Measure: "tells", None: 0.005, Full: 0.05, For: 4, Against: -8, Required: true,
-				Why: "it tells its switch to stop {value} of the time"},
+				Why: "it sends pause {value} of the time"},
 			{Name: "idle", Measure: "tells_idle", None: 0.5, Full: 0.1, For: 1.5, Against: -4, Why: "less is more"},
 		},
 		Needs:   []explain.Need{{Metric: "pcie_link_width", On: telemetry.NIC, WouldTell: "slow-receiver from pcie-downgrade"}},

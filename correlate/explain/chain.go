@@ -185,11 +185,11 @@ func endFact(e *Evidence, i int) fact {
 	switch {
 	case end.IsNIC() && tells > 0 && tells >= told:
 		out.metric, out.before, out.now, out.level = "port_pfc_tx_pause_seconds_total", b.Tells, n.Tells, leaving(b.Tells, n.Tells)
-		out.why = fmt.Sprintf("it told its switch to stop %s of the time", percent(n.Tells))
+		out.why = fmt.Sprintf("it sent pause %s of the time", percent(n.Tells))
 		return out.shownBy(e, m.PausingBy(i))
 	case told > 0 && told >= n.Wait/2:
 		out.metric, out.before, out.now, out.level = "port_pfc_rx_pause_seconds_total", b.Told, n.Told, leaving(b.Told, n.Told)
-		out.why = fmt.Sprintf("it was told to stop %s of the time", percent(n.Told))
+		out.why = fmt.Sprintf("it received pause %s of the time", percent(n.Told))
 		return out.shownBy(e, m.PausedBy(i))
 	case end.IsNIC():
 		out.metric, out.before, out.now, out.shape, out.unit = "port_tx_bytes_total", b.Util, n.Util, telemetry.ShapeShift, "of link"
@@ -197,7 +197,7 @@ func endFact(e *Evidence, i int) fact {
 		return out
 	}
 	out.metric, out.before, out.now, out.shape, out.level = "port_queue_bytes", b.Wait, n.Wait, telemetry.ShapeLevel, end.Standing()
-	out.why = fmt.Sprintf("traffic stood here %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling))
+	out.why = fmt.Sprintf("a queue was present %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling))
 	return out.shownBy(e, m.QueuedBy(i))
 }
 

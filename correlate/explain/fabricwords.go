@@ -81,7 +81,7 @@ func lossMeasures() []MeasureDoc {
 		{LostAround, "1", "of a nic, or of the port that faces it: twice the lesser of its parts of what the job's nics had to send again and of what came to them out of order: 1 where all that was lost came from it or went to it"},
 		{DamageShare, "1", "its link_damage over the sum of those of the links on the job's paths"},
 		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it hears none"},
-		{Unmarked, "1", "part of the time in which traffic stood here, free to go, without one mark, beyond before"},
+		{Unmarked, "1", "part of the time in which a queue was present, free to go, without one mark, beyond before"},
 		{Resent, "1", "packets that the job's nics, or those of a job that now sends more beside it, had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
 		{ResentMost, "1", "the same of the one nic of them for which it is most: of a large job's packets what one nic loses is next to nothing, and all wait for it"},
 		{LostAroundOne, "1", "the largest lost_around of the job's nics"},
@@ -102,10 +102,10 @@ func lossMeasures() []MeasureDoc {
 func groupMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{Circling, "1", "part of the job's waiting that goes round in a loop through this switch"},
-		{StandingStop, "s/s", "time for which the ends of that loop are told to stop, the least of them"},
+		{StandingStop, "s/s", "time for which the ends of that loop receive pause, the least of them"},
 		{SwitchDrops, "1/s", "packets per second that its queues dropped, beyond before"},
 		{DropsHere, "1", "its part of all packets dropped on the job's paths"},
-		{StopsKept, "1", "time for which its ports tell their peers to stop, now over before: near 0 where traffic left the class that can be stopped"},
+		{StopsKept, "1", "time for which its ports send pause to their peers, now over before: near 0 where traffic left the class that can be stopped"},
 		{MarksMissing, "1", "unmarked of its ports together, beyond its own before and beyond its median sibling: it does not mark where others would"},
 		{MarksRise, "1", "packets it marks per byte sent, in the second half of the hurt over before, over the same of its median sibling"},
 		{MarksFree, "1", "part of its marks that fell in time in which nothing stood at the port"},

@@ -35,7 +35,7 @@ func ruledOut(e *Evidence, best *Answer) []RuledOut {
 }
 
 // innocentShare of the time a port may be told to stop, or traffic stand at one
-// longer than before, and the network is innocent all the same: so much comes of
+// longer than before, and the network is ruled out all the same: so much comes of
 // chance where a queue is read every few seconds. A network that waits for more
 // may be a victim, but nobody can be told that it is not involved.
 const innocentShare = 0.1
@@ -62,7 +62,7 @@ func quietFabric(e *Evidence) (string, bool) {
 	if own >= leastPercent {
 		stood = fmt.Sprintf(" more than %s", percent(own))
 	}
-	return fmt.Sprintf("of %d ports on the job's paths none was told to stop%s, and at none did traffic stand%s longer than before", ports, stopped, stood), true
+	return fmt.Sprintf("of %d ports on the job's paths none received pause%s, and none had a queue%s longer than before", ports, stopped, stood), true
 }
 
 // leastPercent is the least share that does not round to 0 %.

@@ -74,14 +74,14 @@ func Measures() []MeasureDoc {
 
 func endMeasures() []MeasureDoc {
 	return []MeasureDoc{
-		{BlameShare, "1", "part of the job's waiting that ends at this end of a link, by the walk along \"told to stop\""},
+		{BlameShare, "1", "part of the job's waiting that ends at this end of a link, by the walk along received pause"},
 		{TooLate, "1", "by how much of a usual step it certainly began after the trouble it would have caused; every signature holds it against an answer"},
 		{Dose, "1", "waiting this end causes of its own, per second, over the share of its time that the job loses: 1 explains the loss"},
 		{SureDose, "1", "what of dose cannot be chance: a queue that is read at moments is met more often than before now and then"},
-		{Waiting, "s/s", "share of time in which traffic stood here, beyond before"},
-		{Tells, "s/s", "time this end told its peer to stop, beyond before"},
-		{TellsIdle, "s/s", "time it told its peer to stop in grids in which it received almost nothing: a receiver that is only slow pauses only while it receives"},
-		{Told, "s/s", "time this end was itself told to stop, beyond before: a victim"},
+		{Waiting, "s/s", "share of time in which a queue was present, beyond before"},
+		{Tells, "s/s", "time this end sent pause to its peer, beyond before"},
+		{TellsIdle, "s/s", "time it sent pause to its peer in grids in which it received almost nothing: a receiver that is only slow pauses only while it receives"},
+		{Told, "s/s", "time this end itself received pause, beyond before: a victim"},
 		{FacesHost, "1", "1 if this end is a switch port whose peer is a nic"},
 		{Between, "1", "1 if this end joins two switches"},
 		{Ceiling, "1", "the most it sent over its nominal speed while traffic stood (95th percentile of free seconds)"},

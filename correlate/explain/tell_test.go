@@ -23,7 +23,7 @@ func house() []explain.Signature {
 	of := func(name string, d telemetry.Domain, kind telemetry.Kind, sentence string, c ...explain.Clue) explain.Signature {
 		return explain.Signature{Name: name, Domain: d, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{kind}, Clues: c, Sentence: sentence}
 	}
-	receiver := of("slow-receiver", telemetry.Network, telemetry.NIC, "{root} takes less than it is sent; it told its switch to stop {tells|percent} of the time.", one)
+	receiver := of("slow-receiver", telemetry.Network, telemetry.NIC, "{root} receives slower than it is sent data; it sent pause {tells|percent} of the time.", one)
 	receiver.Needs = []explain.Need{{Metric: "pcie_link_width", On: telemetry.NIC, WouldTell: "slow-receiver from pcie-downgrade"}}
 	receiver.Actions = []explain.ActionTemplate{
 		{Kind: "drain", Target: "node", Text: "Move {job} off {node}."},
@@ -176,13 +176,13 @@ func TestTheNetworkIsInnocentWhereItIsSeenToBe(t *testing.T) {
 		with func(*site)
 		want string
 	}{
-		"nothing waits":    {func(*site) {}, "of 12 ports on the job's paths none was told to stop, and at none did traffic stand longer than before"},
-		"a little":         {func(s *site) { s.now("port:leaf0/s0").Told = 0.03 }, "of 12 ports on the job's paths none was told to stop for more than 3 % of the time, and at none did traffic stand longer than before"},
-		"some stands":      {func(s *site) { s.now("nic:h0/n0").Tells = 0.06 }, "of 12 ports on the job's paths none was told to stop, and at none did traffic stand more than 6 % longer than before"},
+		"nothing waits":    {func(*site) {}, "of 12 ports on the job's paths none received pause, and none had a queue longer than before"},
+		"a little":         {func(s *site) { s.now("port:leaf0/s0").Told = 0.03 }, "of 12 ports on the job's paths none received pause for more than 3 % of the time, and none had a queue longer than before"},
+		"some stands":      {func(s *site) { s.now("nic:h0/n0").Tells = 0.06 }, "of 12 ports on the job's paths none received pause, and none had a queue more than 6 % longer than before"},
 		"one is stopped":   {func(s *site) { s.now("port:leaf0/s0").Told = 0.3 }, ""},
 		"a nic stops":      {func(s *site) { s.now("nic:h0/n0").Tells = 0.3 }, ""},
 		"not counted":      {func(s *site) { s.uncounted() }, ""},
-		"counted at a few": {func(s *site) { s.uncounted(); s.now("nic:h0/n0").Counted = 20 }, "of 1 ports on the job's paths none was told to stop, and at none did traffic stand longer than before"},
+		"counted at a few": {func(s *site) { s.uncounted(); s.now("nic:h0/n0").Counted = 20 }, "of 1 ports on the job's paths none received pause, and none had a queue longer than before"},
 	} {
 		s := slowRank(t)
 		c.with(s)
@@ -198,7 +198,7 @@ func TestTheNetworkIsInnocentWhereItIsSeenToBe(t *testing.T) {
 	}
 }
 
-// uncounted leaves it open for how long any port was told to stop.
+// uncounted leaves it open for how long any port received pause.
 func (s *site) uncounted() {
 	for i := range s.e.Fabric.Now.Of {
 		s.e.Fabric.Now.Of[i].Counted = 0

@@ -147,7 +147,7 @@ func hostSwitches(m *Map) map[telemetry.Entity]bool {
 func excess(now, before *Readings, i int) float64 { return now.gained(before, i, 0) }
 
 // gained is the same beyond what else may be taken for usual of the waiting that
-// is met at moments; that it was told to stop is counted.
+// is met at moments; that it received pause is counted.
 func (r *Readings) gained(before *Readings, i int, chance float64) float64 {
 	n, b := &r.Of[i], &before.Of[i]
 	return max(0, n.Wait-r.usual(b)-chance, n.Told-b.Told)
@@ -339,7 +339,7 @@ func together(a, b []float32) float64 {
 }
 
 // Own is the waiting end i has gained on its own account since before, in
-// seconds per second: for a nic the time it told its switch to stop; for a
+// seconds per second: for a nic the time it sent pause; for a
 // switch port the time traffic stood there that it was not told to stop.
 func (r *Readings) Own(before *Readings, i int) float64 {
 	if r.Map.Ends[i].IsNIC() {

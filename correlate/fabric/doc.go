@@ -10,6 +10,6 @@
 // The walk follows "told to stop" to the peer, then to that switch's own
 // egress ports that stood or were told to stop in the same grids, and so on.
 // It ends at a port that has a queue and is not told to stop, or at a nic that
-// tells its switch to stop. Severity is pause seconds per second and seconds
+// sends pause to its switch. Severity is pause seconds per second and seconds
 // with a standing queue per second, never counts of frames (design B4.4).
 package fabric

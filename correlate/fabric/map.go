@@ -24,7 +24,7 @@ const (
 	txBytes signal = iota
 	rxBytes
 	toldSeconds  // port_pfc_rx_pause_seconds_total: this end was told to stop
-	tellsSeconds // port_pfc_tx_pause_seconds_total: this end told its peer to stop
+	tellsSeconds // port_pfc_tx_pause_seconds_total: this end sent pause to its peer
 	toldFrames   // port_pfc_rx_pause_frames_total: read where the seconds are not reported
 	tellsFrames  // port_pfc_tx_pause_frames_total: the same
 	queueBytes

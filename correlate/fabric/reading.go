@@ -16,15 +16,15 @@ type Span struct {
 type Reading struct {
 	Seen int // grids in which the end was seen
 	Ago  int // grids since it was last seen, at the end of the span
-	// Counted is the grids in which it was known for how long it was told to stop.
+	// Counted is the grids in which it was known for how long it received pause.
 	Counted int
 	// Cadence is the seconds between its samples: what is shorter is averaged
 	// away.
 	Cadence float64
 	Util    float64 // mean bytes sent over the link's speed
 	RUtil   float64 // mean bytes received over the link's speed
-	Told    float64 // pause seconds per second it was told to stop
-	Tells   float64 // pause seconds per second it told its peer to stop
+	Told    float64 // pause seconds per second it received pause
+	Tells   float64 // pause seconds per second it sent pause to its peer
 	Wait    float64 // share of grids in which traffic stood, told to stop included
 	// Met is the grids at which its queue was read: Wait is a share of them, met
 	// by chance. 0 where Wait is counted.
@@ -48,7 +48,7 @@ type Reading struct {
 	Room, Slack float64
 	// WaitErr is the standard error of Wait, by what its samples differ.
 	WaitErr float64
-	// Standing is the grids in which traffic stood here and it was free to send,
+	// Standing is the grids in which a queue was present and it was free to send,
 	// Unmarked the part of them in which no packet was marked.
 	Standing int
 	Unmarked float64

@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/assist"
 )
 
-// The recording's one incident: host h9 takes less than it is sent.
+// The recording's one incident: host h9 receives slower than it is sent data.
 func TestAnAssistantFindsTheCause(t *testing.T) {
 	s := start(t)
 	c := connect(t, s.http())
@@ -65,7 +65,7 @@ func TestAnAssistantFindsTheCause(t *testing.T) {
 	}
 	told := c.call("query_metrics", `{"query":"max by (kind, name) (increase(port_pfc_tx_pause_seconds_total{kind=\"nic\"}[4m])) > 10"}`)
 	if got := told.say("result", 0, "metric", "name"); got != "h9/nic0" || told.at("result", 1) != nil {
-		t.Errorf("who told its switch to stop: %s %v", told.text, told.at("result"))
+		t.Errorf("who sent pause: %s %v", told.text, told.at("result"))
 	}
 	if wrong := c.call("query_metrics", `{"query":"sum("}`); !strings.Contains(wrong.fault, "parse error") {
 		t.Errorf("of a query that is none it says: %s", wrong.fault)

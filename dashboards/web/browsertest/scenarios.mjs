@@ -231,7 +231,7 @@ export async function wholeStory({ page, site, url, check }) {
   await page.locator(".revisions li").first().waitFor();
   const words = (await page.locator("main").innerText()).replaceAll("\u00a0", " ");
   const wanted = ["resolved", "was critical", "93 %", "revision 4", "reopened 1 time", "11.2 → 14.7 s", "1.31 ×", "41.3 → 31.5 %", "647 GPU-h", "97 %", "stalled", "0.656 s → none ends", "coolant-flow-loss",
-    "Call cooling: flow of loop r44/a", "a failing pump from a closed valve", "no port was told to stop", "coolant-warm at cdu r44", "4 %",
+    "Call cooling: flow of loop r44/a", "a failing pump from a closed valve", "no port received pause", "coolant-warm at cdu r44", "4 %",
     `quintet capture --incident ${known.id}`, "Opened as critical", "412 → 255 l/min", "1.98 → 1.18 GHz", "61 → 87 °C"];
   for (const w of wanted) check(words.includes(w), `the page does not say "${w}"`);
   check(await page.getByRole("link", { name: "incident", exact: true }).getAttribute("href") === `/api/v1/incidents/${known.id}`, "the raw incident is linked");

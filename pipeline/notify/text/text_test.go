@@ -19,7 +19,7 @@ func told() *notify.Told {
 		ID: "inc-1", State: explain.StateResolved, Kind: "incident", Severity: "critical", Title: "train is\n3.8 times slower", Opened: 1795229220e9, Updated: end, Resolved: &end, Resolution: &how, Revision: 4, Site: "lab",
 		Root:    explain.Root{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h1/n0"}, Domain: telemetry.Network, Signature: "slow-receiver", Confidence: 0.937},
 		Impact:  explain.Impact{Jobs: []explain.JobImpact{{Job: telemetry.Entity{Kind: telemetry.Job, Name: "train"}, Slowdown: &slow, GPUSecondsLost: 36000}}},
-		Chain:   []explain.Link{{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h1/n0"}, Why: "it told its switch to stop"}},
+		Chain:   []explain.Link{{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h1/n0"}, Why: "it sent pause"}},
 		Actions: []explain.Action{{Text: "Drain h1."}}}}
 }
 
@@ -38,11 +38,11 @@ func render(t *testing.T, c text.Config) (title, body string) {
 
 func TestWords(t *testing.T) {
 	title, body := render(t, text.Config{})
-	if title != "Resolved: train is 3.8 times slower" || body != "Root: nic:h1/n0 (network, slow-receiver, confidence 0.94)\nDegraded: job:train; 10.0 GPU-hours lost\n- nic:h1/n0: it told its switch to stop" {
+	if title != "Resolved: train is 3.8 times slower" || body != "Root: nic:h1/n0 (network, slow-receiver, confidence 0.94)\nDegraded: job:train; 10.0 GPU-hours lost\n- nic:h1/n0: it sent pause" {
 		t.Errorf("%s\n%s", title, body)
 	}
 	title, body = render(t, text.Config{Title: `[{{upper .Severity}}] {{cut 13 .Title}} {{.Slowdown}} {{.Resolution}}`, Body: `{{range .Chain}}{{.}}|{{end}}{{range .Actions}}{{.}}|{{end}}{{.Link}}|{{.Resolved}}`, Page: "https://q/"})
-	if title != "[CRITICAL] train is 3… 3.8 recovered" || body != "nic:h1/n0: it told its switch to stop|Drain h1.|https://q/incidents/inc-1|2026-11-21T02:48:00Z" {
+	if title != "[CRITICAL] train is 3… 3.8 recovered" || body != "nic:h1/n0: it sent pause|Drain h1.|https://q/incidents/inc-1|2026-11-21T02:48:00Z" {
 		t.Errorf("%s\n%s", title, body)
 	}
 }
