@@ -254,7 +254,7 @@ func TestWholeFilesThatAreWrong(t *testing.T) {
 
 func TestWhatIsMissingIsAWarning(t *testing.T) {
 	text := good[:strings.Index(good, "actions:")]
-	text = strings.Replace(text, "doc: >\n  It takes less than\n  it is sent.\n", "", 1)
+	text = strings.Replace(text, "doc: >\n  It receives slower than\n  it is sent data.\n", "", 1)
 	text = strings.Replace(text, `, why: "less is more"`, "", 1)
 	root := fstest.MapFS{"slow-receiver/signature.yaml": {Data: []byte(text)}}
 	var got []string
