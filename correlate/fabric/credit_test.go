@@ -74,6 +74,35 @@ func TestTheWalkFollowsMissingCreditsAsItFollowsPause(t *testing.T) {
 	}
 }
 
+// TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut: h7's port is sent
+// more than it passes; it sends all the time, waits for nobody, and shows no queue.
+func TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut(t *testing.T) {
+	overrun := func(full float64, ports ...string) (*fabric.Map, *fabric.Readings, *fabric.Blame) {
+		w := infiniBand(t, waitSeconds)
+		for _, end := range []string{"port:spine0/l1", "port:leaf0/s0", "nic:h0/n0"} {
+			w.say(end, waitSeconds, half+1, grids, 0.4)
+		}
+		for _, p := range ports {
+			w.sends(p, full)
+		}
+		m, then, during := w.read()
+		return m, during, fabric.Walk(during, then, nodes("h0", "h7"))
+	}
+	m, during, b := overrun(0.9, "port:leaf1/h7")
+	root := index(t, m, "port:leaf1/h7")
+	if got := during.Of[root]; math.Abs(got.Wait-0.4) > 1e-6 || got.Told != 0 || math.Abs(got.Ceiling-0.9) > 1e-6 {
+		t.Errorf("traffic stood %v of the time at %v of the speed, told to stop %v; want 0.4, 0.9, 0", got.Wait, got.Ceiling, got.Told)
+	}
+	if got := b.Share(root); got < 0.9 {
+		t.Errorf("%v of the waiting ends before the full port", got)
+	}
+	// Where all are alike, none is singled out.
+	m, during, _ = overrun(0.9, "port:leaf1/h4", "port:leaf1/h5", "port:leaf1/h6", "port:leaf1/h7", "port:leaf1/s1", "port:leaf1/s0")
+	if got := during.Of[index(t, m, "port:leaf1/h7")].Wait; got != 0 {
+		t.Errorf("traffic is said to have stood for %v before one of six ports alike", got)
+	}
+}
+
 // TestABlockedPortTellsTheTick: of whatever length it is, from 8 byte times to a
 // microsecond.
 func TestABlockedPortTellsTheTick(t *testing.T) {

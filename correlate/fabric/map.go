@@ -33,6 +33,7 @@ const (
 	sentPackets // of which some are marked
 	waitSeconds // port_xmit_wait_*: it had data and no credit to send it (InfiniBand)
 	waitTicks
+	linkSpeed // bits per second; read where a queue is inferred, see infer
 	linkUp
 	damagedPackets // what Counts holds, in its order
 	erredPackets
@@ -51,7 +52,7 @@ var signalMetrics = [signals]telemetry.MetricName{
 	"port_pfc_rx_pause_seconds_total", "port_pfc_tx_pause_seconds_total",
 	"port_pfc_rx_pause_frames_total", "port_pfc_tx_pause_frames_total",
 	"port_queue_bytes", "port_queue_max_bytes", "port_ecn_marked_packets_total", "port_tx_packets_total",
-	"port_xmit_wait_seconds_total", "port_xmit_wait_ticks_total", "port_up",
+	"port_xmit_wait_seconds_total", "port_xmit_wait_ticks_total", "port_speed_bits_per_second", "port_up",
 	"port_rx_crc_errors_total", "port_rx_errors_total", "port_fec_uncorrectable_total", "port_tx_discards_total", "port_rx_discards_total",
 	"roce_out_of_sequence_total", "roce_packet_seq_errors_total", "roce_cnp_ignored_total", "roce_cnp_handled_total",
 }

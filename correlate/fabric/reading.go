@@ -141,6 +141,7 @@ func (m *Map) ReadEach(of Recording, s Span, each func(n int, fn func(slice, lo,
 		}
 	})
 	r.credit(of.Before, grid)
+	r.infer(h, &scratch{first: first, grid: grid, n: n})
 	r.leaks(h, grid, n)
 	return r
 }
@@ -165,11 +166,12 @@ type scratch struct {
 	held                  [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
 }
 
-// hold fetches what an end's signals were in every grid of the span.
+// hold fetches what an end's signals were in every grid of the span, but for the
+// speed of its link, which few are asked for (filled).
 func (sc *scratch) hold(h History, e *End) {
 	for s := range sc.held {
 		sc.held[s] = sc.held[s][:0]
-		if e.slots[s] >= 0 {
+		if e.slots[s] >= 0 && signal(s) != linkSpeed {
 			sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
 		}
 	}

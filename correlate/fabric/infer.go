@@ -1,0 +1,130 @@
+package fabric
+
+const (
+	// unseen is the least part of the time for which a switch gave no credits for
+	// no reason that its ports tell of.
+	unseen = 0.01
+	// alike is how near to the fullest way out another must come to be one of
+	// those before which traffic stood, and maxFull how many there may be: where
+	// more are alike, none is singled out.
+	alike   = 0.95
+	maxFull = 4
+)
+
+// infer says before which ports of each switch traffic stood. InfiniBand shows no
+// queues, and a port that sends all the time waits for no credit. But a switch
+// withholds credits because what it has taken in cannot go out: where none of its
+// ports is itself without credits, it waits before the one that is fullest
+// meanwhile.
+func (r *Readings) infer(h History, sc *scratch) {
+	for _, sw := range r.Map.Switches {
+		held, total := r.withheld(sw.Ends)
+		if held == nil || total < float64(unseen*float64(len(held))) {
+			continue
+		}
+		for _, w := range r.fullest(h, sc, sw.Ends, held) {
+			r.stand(w, held)
+		}
+	}
+}
+
+// way is a way out of a switch, and which part of what its link carries it sent,
+// grid by grid.
+type way struct {
+	end  int
+	sent []float32
+}
+
+// fullest lists the ways out that sent most while credits were withheld; none
+// where too many are alike.
+func (r *Readings) fullest(h History, sc *scratch, ends []int, held []float32) (out []way) {
+	ways := make([]way, len(ends))
+	full, most := make([]float64, len(ends)), 0.0
+	for k, z := range ends {
+		ways[k] = way{z, sc.filled(h, &r.Map.Ends[z])}
+		for t, sent := range ways[k].sent {
+			full[k] += float64(held[t] * sent)
+		}
+		most = max(most, full[k])
+	}
+	for k := range ways {
+		if most > 0 && full[k] >= float64(alike*most) {
+			out = append(out, ways[k])
+		}
+	}
+	if len(out) > maxFull {
+		return nil
+	}
+	return out
+}
+
+// filled is by grid which part of what its link carries an end sent, the rate of
+// a link that runs slower than it could taken into account; nil where it does
+// not tell of credits.
+func (sc *scratch) filled(h History, e *End) []float32 {
+	if !e.credits() || e.slots[txBytes] < 0 {
+		return nil
+	}
+	out := make([]float32, sc.n)
+	tx := h.Held(sc.held[txBytes][:0], e.slots[txBytes], sc.first, sc.n)
+	rate := sc.held[linkSpeed][:0]
+	if e.slots[linkSpeed] >= 0 {
+		rate = h.Held(rate, e.slots[linkSpeed], sc.first, sc.n)
+	}
+	sc.held[txBytes], sc.held[linkSpeed] = tx, rate
+	for k := range out {
+		sent, ok := sc.at(txBytes, k)
+		if !ok {
+			continue
+		}
+		part := 1.0
+		if bits, ok := sc.at(linkSpeed, k); ok && bits > 0 && e.Speed > 0 {
+			part = min(1, bits/8/e.Speed)
+		}
+		out[k] = float32(min(1, sent/max(e.Speed, 1)/part))
+	}
+	return out
+}
+
+// withheld is by grid how long a switch gave its neighbours no credits, beyond
+// what one of its own ways out was without; nil where it always gave.
+func (r *Readings) withheld(ends []int) (held []float32, total float64) {
+	for _, i := range ends {
+		for t, v := range r.trails[i].tells {
+			if held == nil {
+				held = make([]float32, len(r.trails[i].tells))
+			}
+			held[t] = max(held[t], v)
+		}
+	}
+	for _, i := range ends {
+		for t, v := range r.trails[i].starved {
+			if held != nil && 2*v >= held[t] {
+				held[t] = 0
+			}
+		}
+	}
+	for _, v := range held {
+		total += float64(v)
+	}
+	return held, total
+}
+
+// stand notes that traffic stood at an end while credits were withheld.
+func (r *Readings) stand(w way, held []float32) {
+	n, tr := &r.Of[w.end], &r.trails[w.end]
+	if tr.wait == nil {
+		tr.wait = make([]float32, len(held))
+	}
+	var waited float64
+	var rates []float64
+	for t, v := range held {
+		tr.wait[t] = max(tr.wait[t], v)
+		waited += float64(v)
+		if v > busy {
+			rates = append(rates, float64(w.sent[t]))
+		}
+	}
+	n.Wait = max(n.Wait, waited/float64(len(held)))
+	n.Ceiling = max(n.Ceiling, high(rates))
+}
