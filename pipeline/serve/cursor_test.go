@@ -2,7 +2,6 @@ package serve
 
 import (
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -119,19 +118,5 @@ func TestEveryListHasACursor(t *testing.T) {
 	}
 	if lists < 8 {
 		t.Errorf("%d lists found: the test does not look where they are", lists)
-	}
-}
-
-// TestEveryRouteAnswersErrorsAsProblemDetails asks every path with a method that
-// it does not have.
-func TestEveryRouteAnswersErrorsAsProblemDetails(t *testing.T) {
-	r := run(t, newSite(), Config{})
-	for _, x := range r.server.routes() {
-		resp, body := r.request(http.MethodDelete, x.path, "")
-		var d details
-		if err := json.Unmarshal([]byte(body), &d); err != nil || resp.StatusCode != http.StatusMethodNotAllowed ||
-			resp.Header.Get("Content-Type") != "application/problem+json" || d.Status != resp.StatusCode || d.Detail == "" || d.Title == "" {
-			t.Errorf("DELETE %s: %d %s %s", x.path, resp.StatusCode, resp.Header.Get("Content-Type"), body)
-		}
 	}
 }
