@@ -18,9 +18,13 @@ space := $(empty) $(empty)
 
 all: build
 
+# quintet is the service; quintet-lab is the same program with the simulated site,
+# scoring, fitting and Parquet, which quintet runs for those commands.
 build:
 	@mkdir -p bin
-	$(GO) build -trimpath -tags grpcnotrace -o bin/ ./cmd/quintet ./cmd/quintet-collect
+	$(GO) build -trimpath -tags grpcnotrace,service -o bin/quintet ./cmd/quintet
+	$(GO) build -trimpath -tags grpcnotrace -o bin/quintet-lab ./cmd/quintet
+	$(GO) build -trimpath -tags grpcnotrace -o bin/ ./cmd/quintet-collect
 
 # The whole live service in one process, on loopback, and a small simulated site
 # whose devices it reads over their own protocols. Faults come and go; the page

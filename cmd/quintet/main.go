@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/alecthomas/kong"
 
 	"github.com/quintet-dc/quintet/cmd/cli"
@@ -14,7 +17,8 @@ Exit codes: 0 sound, done; 1 wrong, failed or different; 2 a wrong flag or argum
 
 // commands is the command line.
 type commands struct {
-	Demo     demoCommand        `cmd:"" help:"Everything in one process, with a simulated site."`
+	workbench
+
 	Serve    serveCommand       `cmd:"" help:"The service."`
 	Collect  collect.Command    `cmd:"" help:"Only the collectors of a host or a rack; --once --print shows what they would send."`
 	Coverage coverageCommand    `cmd:"" help:"Show what a running site reports and lacks, and which faults it therefore cannot distinguish."`
@@ -26,11 +30,7 @@ type commands struct {
 	Revoke   revokeCommand      `cmd:"" help:"Revoke the credentials of a process, or list those that were written."`
 	Repair   repairCommand      `cmd:"" help:"Show entries of a stopped site's streams of incidents and alerts that no process of it wrote, and remove them."`
 	Replay   replayCommand      `cmd:"" help:"Run the engine over a recording and print the incidents."`
-	Lab      labCommand         `cmd:"" help:"A run of the simulated site, with or without a fault, into a trace."`
 	Import   importCommand      `cmd:"" help:"Turn other data into a trace."`
-	Export   exportCommand      `cmd:"" help:"Write a recording as Parquet, for other programs."`
-	Score    scoreCommand       `cmd:"" help:"Replay labelled bundles and print how often the answer was right."`
-	Learn    learnCommand       `cmd:"" help:"Move the priors of signatures towards what incidents with a verdict were."`
 	Check    checkCommand       `cmd:"" help:"Report what is wrong with a file, and where."`
 	Test     testCommand        `cmd:"" help:"Run the scenarios of signatures."`
 	Whatif   whatifCommand      `cmd:"" help:"Show from a trainer's operation timeline which ranks make its steps long."`
@@ -42,7 +42,13 @@ type commands struct {
 	Man        cli.ManCommand        `cmd:"" hidden:"" help:"Print the manual page."`
 }
 
-func main() { cli.Main(app()) }
+func main() {
+	if err := prelude(); err != nil {
+		fmt.Fprintln(os.Stderr, "quintet:", err)
+		os.Exit(cli.Wrong)
+	}
+	cli.Main(app())
+}
 
 // app is the program.
 func app() cli.App {
@@ -51,3 +57,7 @@ func app() cli.App {
 
 // program names this program in the files it writes.
 func program() string { return "quintet " + correlate.Version }
+
+// labVersion is the environment variable in which quintet gives quintet-lab its
+// version.
+const labVersion = "QUINTET_LAB_FOR"

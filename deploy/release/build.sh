@@ -16,8 +16,18 @@ nfpm=${NFPM:-bin/peers/nfpm}
 certificates=${CERTIFICATES:-/etc/ssl/certs/ca-certificates.crt}
 out=${OUT:-dist}
 cli=github.com/quintet-dc/quintet/cmd/cli
-flags=(-trimpath -buildvcs=false -tags grpcnotrace -ldflags "-s -w -buildid= -X $cli.stamped=$version -X $cli.commit=$commit")
-programs="quintet quintet-collect"
+flags=(-trimpath -buildvcs=false -ldflags "-s -w -buildid= -X $cli.stamped=$version -X $cli.commit=$commit")
+programs="quintet quintet-collect quintet-lab"
+
+# compile OUT PROGRAM: quintet is cmd/quintet without the workbench, quintet-lab with it.
+compile() {
+	local tags=grpcnotrace package=$2
+	case $2 in
+		quintet) tags+=,service ;;
+		quintet-lab) package=quintet ;;
+	esac
+	$go build "${flags[@]}" -tags "$tags" -o "$1" "./cmd/$package"
+}
 
 rm -rf "$out" && mkdir -p "$out"
 work=$(mktemp -d)
@@ -32,8 +42,8 @@ pack() {
 # The manuals and the completions come from the programs themselves.
 $go build -trimpath -buildvcs=false -o "$work/" ./deploy/sbom ./deploy/image
 mkdir -p "$work/share"
-for program in $programs; do
-	$go build "${flags[@]}" -o "$work/host" ./cmd/$program
+for program in quintet quintet-collect; do
+	compile "$work/host" "${program/%quintet/quintet-lab}" # its manual has all commands
 	"$work/host" man | gzip -9n > "$work/share/$program.1.gz"
 	for shell in bash zsh fish; do "$work/host" completion $shell > "$work/share/$program.$shell"; done
 	sed 's#/usr/local/bin/#/usr/bin/#' deploy/systemd/$program.service > "$work/share/$program.service"
@@ -55,9 +65,9 @@ for arch in ${ARCHES:-amd64 arm64}; do
 	name=quintet-${version#v}-linux-$arch
 	tree=$work/$name
 	mkdir -p "$tree"
-	CGO_ENABLED=0 GOOS=linux GOARCH=$arch $go build "${flags[@]}" -o "$tree/" $(printf './cmd/%s ' $programs)
+	for program in $programs; do CGO_ENABLED=0 GOOS=linux GOARCH=$arch compile "$tree/$program" "$program"; done
 	cp LICENSE README.md CHANGELOG.md deploy/quintet.yaml "$work"/share/* "$tree/"
-	"$work/sbom" licenses "$tree/quintet" "$($go env GOMODCACHE)" "$($go env GOROOT)" > "$tree/LICENSES-of-dependencies.txt"
+	"$work/sbom" licenses "$tree/quintet-lab" "$($go env GOMODCACHE)" "$($go env GOROOT)" > "$tree/LICENSES-of-dependencies.txt"
 	cp "$tree/LICENSES-of-dependencies.txt" "$out/$name.licenses.txt" # of the image, too
 	pack "$out/$name.tar.gz" "$name" "$work"
 	for program in $programs; do
