@@ -205,16 +205,23 @@ func (o operation) answer() *schema {
 // verb returns a method as net/http's constants have it: Get, Post.
 func verb(method string) string { return method[:1] + strings.ToLower(method[1:]) }
 
-// initialisms are words that Go writes in capitals.
-var initialisms = map[string]string{"Id": "ID", "Url": "URL", "Json": "JSON", "Gpu": "GPU", "Gpus": "GPUs", "Mfu": "MFU"}
+// initialism returns a word as Go writes it, in capitals where it is an initialism.
+func initialism(word string) string {
+	switch word {
+	case "Id", "Url", "Json", "Gpu", "Mfu":
+		return strings.ToUpper(word)
+	case "Gpus":
+		return "GPUs"
+	}
+	return word
+}
 
 // exported returns a name as Go exports it: gpu_seconds_lost is GPUSecondsLost.
 func exported(name string) string {
 	var b strings.Builder
 	for _, word := range apart.Split(strings.ReplaceAll(name, "_", " "), -1) {
 		for _, part := range humps(word) {
-			part = strings.ToUpper(part[:1]) + part[1:]
-			b.WriteString(cmp.Or(initialisms[part], part))
+			b.WriteString(initialism(strings.ToUpper(part[:1]) + part[1:]))
 		}
 	}
 	return b.String()

@@ -150,11 +150,11 @@ func (d reader) selected(r *http.Request) (s selection, err error) {
 	if s.limit, err = limitOf(r); err != nil {
 		return s, err
 	}
-	start, err := instantOf(r, "start", minTime)
+	start, err := instantOf(r, "start", minTime())
 	if err != nil {
 		return s, err
 	}
-	end, err := instantOf(r, "end", maxTime)
+	end, err := instantOf(r, "end", maxTime())
 	if err != nil {
 		return s, err
 	}

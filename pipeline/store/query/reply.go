@@ -119,11 +119,10 @@ func (res result) write(w http.ResponseWriter, query string) error {
 	return err
 }
 
-// The times that Prometheus takes for the beginning and the end of everything.
-var (
-	minTime = time.Unix(math.MinInt64/1000+62135596801, 0).UTC()
-	maxTime = time.Unix(math.MaxInt64/1000-62135596801, 999999999).UTC()
-)
+// minTime and maxTime return what Prometheus takes for the beginning and the end of
+// everything.
+func minTime() time.Time { return time.Unix(math.MinInt64/1000+62135596801, 0).UTC() }
+func maxTime() time.Time { return time.Unix(math.MaxInt64/1000-62135596801, 999999999).UTC() }
 
 // instantOf reads a time: seconds since 1970 with a fraction, or RFC 3339. An
 // absent one is without.
@@ -140,10 +139,10 @@ func instantOf(r *http.Request, name string, without time.Time) (time.Time, erro
 		return t, nil
 	}
 	switch text { // their years have more than four digits
-	case minTime.Format(time.RFC3339Nano):
-		return minTime, nil
-	case maxTime.Format(time.RFC3339Nano):
-		return maxTime, nil
+	case minTime().Format(time.RFC3339Nano):
+		return minTime(), nil
+	case maxTime().Format(time.RFC3339Nano):
+		return maxTime(), nil
 	}
 	return time.Time{}, invalid(name, fmt.Errorf("cannot parse %q to a valid timestamp", text))
 }
