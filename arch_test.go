@@ -41,6 +41,7 @@ const module = "github.com/quintet-dc/quintet"
 const table = `
 # floor 0: facts
 telemetry:
+settings: go.yaml.in/yaml
 
 # floor 1: mechanisms, pure
 correlate/stats:
@@ -83,13 +84,14 @@ replay/whatif:
 
 # collectors: they emit into a Sink and know nothing else of ours
 # (collectors/*: every folder with a kind.go, whether or not it has a line)
-collectors/*:              telemetry collectors collectors/book collectors/dial collectors/entry collectors/kind collectors/mapping collectors/weigh go.yaml.in/yaml
+collectors/*:              telemetry settings collectors collectors/discovery collectors/book collectors/dial collectors/entry collectors/kind collectors/mapping collectors/weigh go.yaml.in/yaml
 collectors:                telemetry github.com/VictoriaMetrics/metrics
 collectors/sysfs/ethtool:
 collectors/weigh:
 collectors/kind:           collectors collectors/dial go.yaml.in/yaml
-collectors/entry:        go.yaml.in/yaml
-collectors/dial:           collectors/entry go.yaml.in/yaml
+collectors/entry:          settings go.yaml.in/yaml
+collectors/dial:           settings
+collectors/discovery:      settings collectors/entry go.yaml.in/yaml
 collectors/book:           telemetry collectors
 collectors/fabric:         collectors/fabric/ibdiag
 collectors/fabric/ibdiag:
@@ -161,7 +163,7 @@ deploy/sbom:
 # floor 4: the command wires everything
 pipeline/config: telemetry rules pipeline/access pipeline/egress pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
 cmd/cli: github.com/alecthomas/kong
-cmd/collect: cmd/cli pipeline/agent pipeline/config pipeline/role collectors collectors/dial collectors/entry collectors/kind collectors/standard
+cmd/collect: settings cmd/cli pipeline/agent pipeline/config pipeline/role collectors collectors/dial collectors/entry collectors/kind collectors/standard
 cmd/quintet-collect: cmd/cli cmd/collect github.com/alecthomas/kong
 cmd/quintet: cmd/cli cmd/collect lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/receive pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario

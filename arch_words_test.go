@@ -67,6 +67,9 @@ func foreignWords(p *pkg) (out []violation) {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if field, ok := n.(*ast.Field); ok && field.Tag != nil {
+				return false // the tag of a setting has its former names
+			}
 			lit, ok := n.(*ast.BasicLit)
 			if !ok || lit.Kind != token.STRING {
 				return true

@@ -8,10 +8,10 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
-	"github.com/quintet-dc/quintet/collectors/entry"
 	"github.com/quintet-dc/quintet/collectors/kind"
 	"github.com/quintet-dc/quintet/collectors/standard"
 	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // Collectors returns the collectors that a configuration names; where it names
@@ -28,40 +28,38 @@ func Collectors(file *config.File) ([]collectors.Spec, error) {
 	return specs, errors.Join(wrong...)
 }
 
-// Specs makes the collectors that a configuration names, each decoded
-// by its owner.
+// Specs makes the collectors that a configuration names, each entry decoded by its
+// owner: one for each entry, or one for each target of it.
 func Specs(file *config.File) (specs []collectors.Spec, problems []config.Problem) {
 	count, guard := map[string]int{}, dial.Guard{Prefixes: file.Management}
 	for _, c := range file.Collectors {
-		count[c.Kind]++
-		name := c.Kind
-		if n := count[c.Kind]; n > 1 {
-			name = fmt.Sprintf("%s-%d", c.Kind, n)
-		}
-		spec, err := open(c, name, guard)
-		if k, _ := KindOf(c.Kind); err == nil && k.Single && count[c.Kind] > 1 {
+		made, err := open(c, guard)
+		if k, _ := KindOf(c.Kind); err == nil && k.Single && count[c.Kind] > 0 {
 			err = errors.New("duplicate: a process can have one entry of this kind")
 		}
 		if err != nil {
 			problems = append(problems, problemsOf(file.Path, c, err)...)
 			continue
 		}
-		specs = append(specs, spec)
+		for _, m := range made {
+			count[c.Kind]++
+			name := c.Kind
+			if n := count[c.Kind]; n > 1 {
+				name = fmt.Sprintf("%s-%d", c.Kind, n)
+			}
+			specs = append(specs, collectors.Spec{Name: name, Target: m.Target(), Collector: m})
+		}
 	}
 	return specs, problems
 }
 
 // open decodes an entry by the collector of its kind, and makes it.
-func open(c config.Collector, name string, g dial.Guard) (collectors.Spec, error) {
+func open(c config.Collector, g dial.Guard) ([]kind.Collector, error) {
 	k, ok := KindOf(c.Kind)
 	if !ok {
-		return collectors.Spec{}, fmt.Errorf("unknown kind of collector: want one of %s", strings.Join(names(), ", "))
+		return nil, fmt.Errorf("unknown kind of collector: want one of %s", strings.Join(names(), ", "))
 	}
-	made, err := k.Open(c.Node, g)
-	if err != nil {
-		return collectors.Spec{}, err
-	}
-	return collectors.Spec{Name: name, Target: made.Target(), Collector: made}, nil
+	return k.Open(c.Node, g)
 }
 
 // KindOf returns the kind of collector of a name.
@@ -82,23 +80,16 @@ func names() (out []string) {
 	return out
 }
 
-// problemsOf gives each fault that an owner found its place in the file.
-func problemsOf(path string, c config.Collector, err error) []config.Problem {
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
-		var out []config.Problem
-		for _, e := range joined.Unwrap() {
-			out = append(out, problemsOf(path, c, e)...)
+// problemsOf gives each problem that an owner found its place in the file.
+func problemsOf(path string, c config.Collector, err error) (out []config.Problem) {
+	var placed *settings.Problem
+	own := errors.As(err, &placed)
+	for _, p := range settings.Problems(c.Node, err) {
+		text := "collectors: " + p.Text
+		if !own {
+			text = fmt.Sprintf("collectors: %s: %s", c.Kind, p.Text)
 		}
-		return out
+		out = append(out, config.Problem{Path: path, Line: p.Line, Column: p.Column, Text: text})
 	}
-	p := config.Problem{Path: path, Text: fmt.Sprintf("collectors: %s: %v", c.Kind, err)}
-	if c.Node != nil {
-		p.Line, p.Column = c.Node.Line, c.Node.Column
-	}
-	var fault *entry.Fault
-	if errors.As(err, &fault) {
-		p.Line, p.Column, p.Text = fault.Line, fault.Column, "collectors: "+fault.Text
-	}
-	return []config.Problem{p}
+	return out
 }

@@ -8,42 +8,34 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"go.yaml.in/yaml/v3"
-
-	"github.com/quintet-dc/quintet/collectors/entry"
 )
 
-// TLS says who the other side must be and who we are. Files are read again when
+// TLS says who the peer must be and who we are. Files are read again when
 // they have changed, so that a rotated certificate needs no restart.
 type TLS struct {
-	CA   string // file of certificates that the other side's must follow from; "" the system's
-	Cert string // file of our certificate, and Key of its key; "" none
-	Key  string
-	// ServerName is the name that the certificate must have, if not the host
-	// that is dialled.
-	ServerName string
-	// Unverified takes any certificate: BMCs come with one that nobody signed.
-	Unverified bool
+	// CA is a file of certificates that the peer's certificate must be signed by;
+	// empty is the system's.
+	CA string `yaml:"ca_file" was:"ca"`
+	// Cert is a file of our certificate, and Key of its key; empty is none.
+	Cert string `yaml:"cert_file" was:"cert"`
+	// Key is a file of the key of our certificate.
+	Key string `yaml:"key_file" was:"key"`
+	// ServerName is the name that the peer's certificate must have, if not the host
+	// that is connected to.
+	ServerName string `yaml:"server_name"`
+	// Unverified accepts any certificate: BMCs come with one that nobody signed.
+	Unverified bool `yaml:"insecure_skip_verify" was:"unverified"`
 }
 
-// DecodeTLS reads the keys ca, cert, key, server_name and unverified.
-func DecodeTLS(r *entry.Reader, n *yaml.Node) TLS {
-	var t TLS
-	r.Entry(n,
-		entry.Key{Name: "ca", Read: func(v *yaml.Node) { t.CA = r.Text(v, "tls: ca") }},
-		entry.Key{Name: "cert", Read: func(v *yaml.Node) { t.Cert = r.Text(v, "tls: cert") }},
-		entry.Key{Name: "key", Read: func(v *yaml.Node) { t.Key = r.Text(v, "tls: key") }},
-		entry.Key{Name: "server_name", Read: func(v *yaml.Node) { t.ServerName = r.Text(v, "tls: server_name") }},
-		entry.Key{Name: "unverified", Read: func(v *yaml.Node) { t.Unverified = r.Flag(v, "tls: unverified") }},
-	)
-	if (t.Cert == "") != (t.Key == "") {
-		r.Fail(n, "tls: cert and key: one without the other")
+// Validate reports keys that exclude or require one another. It does not read files.
+func (t TLS) Validate() error {
+	switch {
+	case (t.Cert == "") != (t.Key == ""):
+		return errors.New("cert_file and key_file: each requires the other")
+	case t.Unverified && t.CA != "":
+		return errors.New("insecure_skip_verify and ca_file: mutually exclusive")
 	}
-	if t.Unverified && t.CA != "" {
-		r.Fail(n, "tls: unverified and ca: mutually exclusive")
-	}
-	return t
+	return nil
 }
 
 // Config returns the settings of a client that renews what its files hold. It

@@ -9,17 +9,12 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/settings"
 )
 
-// Fault is something wrong with a configuration. Line and Column count from 1.
-type Fault struct {
-	Line, Column int
-	Text         string
-}
-
-// Error returns "line:column: text"; whoever knows the file puts its name
-// before that.
-func (f *Fault) Error() string { return fmt.Sprintf("%d:%d: %s", f.Line, f.Column, f.Text) }
+// Fault is something wrong with a file of rules, with its place.
+type Fault = settings.Problem
 
 // Key is a key and what reads its value.
 type Key struct {
@@ -41,7 +36,7 @@ func (r *Reader) Err() error { return errors.Join(r.faults...) }
 
 // Fail notes that something is wrong at n.
 func (r *Reader) Fail(n *yaml.Node, format string, args ...any) {
-	r.faults = append(r.faults, &Fault{n.Line, n.Column, r.kind + ": " + fmt.Sprintf(format, args...)})
+	r.faults = append(r.faults, &Fault{Line: n.Line, Column: n.Column, Text: r.kind + ": " + fmt.Sprintf(format, args...)})
 }
 
 // Entry reads keys and values: nothing but a key that is known, once, passes. A

@@ -49,21 +49,21 @@ timeout: 200ms
 	}
 	for text, want := range map[string]string{
 		"rate: 39":               "1:7: fabric: rate: 39, want 40 to 20000",
-		"every: 10ms":            "1:8: fabric: every: 10ms, want 1s to 1h0m0s",
+		"every: 10ms":            "1:8: fabric: interval: 10ms, want 1s to 1h0m0s",
 		"port_name: eth":         `1:12: fabric: port_name: "eth": want {port}, or {cage} and {split}`,
 		"port_name: a/{port}":    `1:12: fabric: port_name: "a/{port}": want at most 40 bytes without '/' and spaces`,
 		"\nenvironment: [A]":     "2:14: fabric: environment: want names and values, found a list",
-		"environment: {1A: b}":   `1:15: fabric: environment: "1A" is no name of a variable`,
-		"reset: true":            `1:1: fabric: unknown key "reset"; want one of subnet, every, topology, rate, adapters, ports, ca, port, port_name, node_name_map, profile, ibnetdiscover, perfquery, sminfo, environment, directory, timeout`,
+		"environment: {1A: b}":   `1:14: fabric: environment: "1A" is not the name of a variable`,
+		"reset: true":            `1:1: fabric: unknown key "reset"; want one of subnet, interval, discovery_interval, rate, adapters, ports, ca, port, port_name, node_name_map, profile, ibnetdiscover, perfquery, sminfo, environment, directory, timeout`,
 		"port: 255":              "1:7: fabric: port: 255, want 1 to 254",
-		"subnet: [a]\nport: 300": "1:9: fabric: subnet: want a name of at most 60 bytes, found a list\n2:7: fabric: port: 300, want 1 to 254",
+		"subnet: [a]\nport: 300": "1:9: fabric: subnet: want text, found a list\n2:7: fabric: port: 300, want 1 to 254",
 	} {
 		if _, err := decode(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v\nwant %s", text, err, want)
 		}
 	}
 	c, err := New(Config{})
-	if err != nil || c.Target() != DefaultSubnet || c.cfg.Rate != 2000 || c.cfg.Every != DefaultEvery || c.cfg.PortName != "{port}" {
+	if err != nil || c.Target() != "ib0" || c.cfg.Rate != 2000 || c.cfg.Every != 10*time.Second || c.cfg.PortName != "{port}" {
 		t.Errorf("defaults: %+v, %v", c, err)
 	}
 	for _, c := range []Config{{Subnet: "a/b"}, {Rate: 1}, {PortName: "x"}, {Profile: "/nowhere"}, {NodeNameMap: "/nowhere"}} {

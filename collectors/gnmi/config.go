@@ -5,79 +5,88 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
-	"github.com/quintet-dc/quintet/collectors/entry"
+	"github.com/quintet-dc/quintet/collectors/discovery"
+	"github.com/quintet-dc/quintet/settings"
 )
 
-// Bounds and defaults of a configuration.
+// Bounds of a configuration.
 const (
-	defaultPort      = "9339" // IANA's for gNMI
-	defaultDialling  = 32
-	defaultKeepalive = 30 * time.Second
-	leastKeepalive   = 10 * time.Second // what gRPC allows
-	maxTargets       = 4096
-	maxName          = 100 // of a target: its ports' names have to fit too
+	defaultPort = "9339" // IANA's for gNMI
+	maxTargets  = 4096
+	maxName     = 100 // of a target: its ports' names have to fit too
 )
 
-// Target is a switch.
+// Target is a switch: its address, or keys.
 type Target struct {
-	Address string // host:port
-	Name    string // the switch's entity; "" is the host
-	Profile string // "" is the entry's
+	// Address is host:port; the default port is 9339.
+	Address string `yaml:"address"`
+	// Name is the switch's entity; the default is the host.
+	Name string `yaml:"name" max:"100"`
+	// Profile is in place of the entry's.
+	Profile string `yaml:"profile"`
 }
+
+// Set reads the short form: the address alone.
+func (t *Target) Set(address string) error { t.Address = address; return nil }
 
 // Config says which switches are read, and how.
 type Config struct {
-	Targets []Target
-	// Profile is the name of one that comes with the program, or the path of a
-	// file.
-	Profile string
-	// Every is the time between samples, at least a second; zero is a second.
-	Every time.Duration
-	// Names says which word names a port as the site knows it: "alias",
-	// "description" or another that the profile reads; "native" its own name,
-	// "" what the profile says.
-	Names string
+	// Targets are the switches.
+	Targets []Target `yaml:"targets" example:"[spine1:9339]"`
+	// FileSD names files with more of them; the labels name and profile of a group are
+	// those of its targets.
+	FileSD []discovery.FileSD `yaml:"file_sd_configs"`
+	// Profile is the name of one that comes with the program, or the path of a file.
+	Profile string `yaml:"profile" example:"sonic"`
+	// Every is the time between samples.
+	Every time.Duration `yaml:"interval" was:"every" default:"1s" min:"1s" max:"1h"`
+	// Names says which field names a port as the site knows it: "alias", "description"
+	// or another that the profile reads; "native" is its own name. The default is the
+	// profile's.
+	Names string `yaml:"names"`
 	// Domain is taken off the names of neighbours.
-	Domain string
-	// Queues has the numbers of queues and priorities stated beside those of
-	// their ports.
-	Queues bool
-	TLS    dial.TLS
-	// Plaintext leaves TLS out: for loopback and test benches. No password is
-	// sent over it.
-	Plaintext bool
-	// UsernameFile and PasswordFile hold what is sent with every call; they are
-	// read anew for every session.
-	UsernameFile, PasswordFile string
-	// Keepalive is after how long without a word a connection is asked whether
-	// it lives; zero is 30 s.
-	Keepalive time.Duration
-	// Dialling is how many targets may be dialled at once; zero is 32.
-	Dialling int
+	Domain string `yaml:"domain"`
+	// Queues carries the numbers of queues and priorities in addition to those of their
+	// ports.
+	Queues bool `yaml:"queues"`
+	// TLS is how the switches are connected to.
+	TLS dial.TLS `yaml:"tls"`
+	// Plaintext leaves TLS out: for loopback and test benches. No password is sent
+	// over it.
+	Plaintext bool `yaml:"plaintext"`
+	// BasicAuth is sent with every call; its files are read for every session.
+	BasicAuth dial.BasicAuth `yaml:"basic_auth" was:"username_file=username_file,password_file=password_file"`
+	// Keepalive is after how long without data a connection is probed.
+	Keepalive time.Duration `yaml:"keepalive" default:"30s" min:"10s" max:"1h"`
+	// Dialling is how many targets may be connected to at once.
+	Dialling int `yaml:"concurrency" was:"dialling" default:"32" max:"4096"`
 }
 
 // withDefaults returns c with its defaults filled in.
 func (c Config) withDefaults() (Config, error) {
-	c.Every = cmp.Or(c.Every, leastEvery)
-	c.Keepalive = cmp.Or(c.Keepalive, defaultKeepalive)
-	c.Dialling = cmp.Or(c.Dialling, defaultDialling)
+	settings.Default(&c)
+	if err := c.discover(); err != nil {
+		return c, err
+	}
 	if c.Names == "native" {
 		c.Names = "-" // a word that no profile reads
 	}
 	switch {
 	case len(c.Targets) == 0:
-		return c, errors.New("targets: none")
+		return c, errors.New("required")
 	case len(c.Targets) > maxTargets:
-		return c, fmt.Errorf("targets: %d, at most %d", len(c.Targets), maxTargets)
-	case c.Plaintext && (c.UsernameFile != "" || c.PasswordFile != ""):
+		return c, fmt.Errorf("%d, at most %d", len(c.Targets), maxTargets)
+	case c.Plaintext && c.BasicAuth.Any():
 		return c, errors.New("plaintext: a password would be sent in the clear")
 	}
-	seen := map[string]bool{}
+	seen, own := map[string]bool{}, slices.Clone(c.Targets)
+	c.Targets = own
 	for i := range c.Targets {
 		t := &c.Targets[i]
 		host, _, err := net.SplitHostPort(t.Address)
@@ -89,73 +98,47 @@ func (c Config) withDefaults() (Config, error) {
 		t.Profile = cmp.Or(t.Profile, c.Profile)
 		switch {
 		case host == "":
-			return c, fmt.Errorf("targets: %q: no host", t.Address)
+			return c, fmt.Errorf("%q: no host", t.Address)
 		case t.Profile == "":
-			return c, fmt.Errorf("targets: %s: no profile", t.Name)
+			return c, fmt.Errorf("%s: profile: required", t.Name)
 		case len(t.Name) > maxName:
-			return c, fmt.Errorf("targets: %.40s…: a name of more than %d bytes", t.Name, maxName)
+			return c, fmt.Errorf("%.40s…: a name of more than %d bytes", t.Name, maxName)
 		case seen[t.Name]:
-			return c, fmt.Errorf("targets: %s twice", t.Name)
+			return c, fmt.Errorf("%s twice", t.Name)
 		}
 		seen[t.Name] = true
 	}
 	return c, nil
 }
 
-// DecodeConfig reads one entry of "collectors: gnmi:". Nothing but a key that is
-// known, once, with a value of its kind passes. The error joins a *entry.Fault
-// for everything that is wrong.
-func DecodeConfig(n *yaml.Node) (Config, error) {
-	r := entry.NewReader("gnmi")
-	var c Config
-	text := func(key string, to *string) entry.Key {
-		return entry.Key{Name: key, Read: func(v *yaml.Node) { *to = r.Text(v, key) }}
-	}
-	var targets *yaml.Node
-	r.Entry(n,
-		entry.Key{Name: "targets", Read: func(v *yaml.Node) {
-			targets = v
-			r.List(v, "targets", func(x *yaml.Node) { c.Targets = append(c.Targets, decodeTarget(r, x)) })
-		}},
-		text("profile", &c.Profile), text("names", &c.Names), text("domain", &c.Domain),
-		text("username_file", &c.UsernameFile), text("password_file", &c.PasswordFile),
-		entry.Key{Name: "every", Read: func(v *yaml.Node) { c.Every = r.Duration(v, "every", entry.Span{Least: leastEvery, Most: mostEvery}) }},
-		entry.Key{Name: "keepalive", Read: func(v *yaml.Node) {
-			c.Keepalive = r.Duration(v, "keepalive", entry.Span{Least: leastKeepalive, Most: mostEvery})
-		}},
-		entry.Key{Name: "queues", Read: func(v *yaml.Node) { c.Queues = r.Flag(v, "queues") }},
-		entry.Key{Name: "plaintext", Read: func(v *yaml.Node) { c.Plaintext = r.Flag(v, "plaintext") }},
-		entry.Key{Name: "dialling", Read: func(v *yaml.Node) { c.Dialling = r.Whole(v, "dialling", 1, maxTargets) }},
-		entry.Key{Name: "tls", Read: func(v *yaml.Node) { c.TLS = dial.DecodeTLS(r, v) }},
-	)
-	if r.Err() == nil {
-		place := n
-		if targets != nil {
-			place = targets
-		}
-		if place == nil {
-			place = &yaml.Node{Line: 1, Column: 1}
-		}
-		if _, err := c.withDefaults(); err != nil {
-			r.Fail(place, "%v", err)
+// discover adds the targets of files.
+func (c *Config) discover() error {
+	groups, err := discovery.Read(c.FileSD)
+	c.FileSD = nil // they are read once
+	for _, g := range groups {
+		for _, address := range g.Targets {
+			t := Target{Address: address, Profile: g.Labels["profile"]}
+			if len(g.Targets) == 1 {
+				t.Name = g.Labels["name"]
+			}
+			c.Targets = append(c.Targets, t)
 		}
 	}
-	if err := r.Err(); err != nil {
-		return Config{}, err
-	}
-	return c, nil
+	return err
 }
 
-// decodeTarget reads an address, or keys.
-func decodeTarget(r *entry.Reader, n *yaml.Node) (t Target) {
-	if n.Kind == yaml.ScalarNode {
-		t.Address = r.Text(n, "targets")
-		return t
+// Validate reports targets that cannot be told apart or read.
+func (c Config) Validate() error {
+	if _, err := c.withDefaults(); err != nil {
+		return &settings.KeyError{Key: "targets", Err: err}
 	}
-	r.Entry(n,
-		entry.Key{Name: "address", Read: func(v *yaml.Node) { t.Address = r.Text(v, "address") }},
-		entry.Key{Name: "name", Read: func(v *yaml.Node) { t.Name = r.Name(v, "name", maxName) }},
-		entry.Key{Name: "profile", Read: func(v *yaml.Node) { t.Profile = r.Text(v, "profile") }},
-	)
-	return t
+	return nil
+}
+
+// DecodeConfig reads one entry of "collectors: gnmi:". The error joins a
+// *settings.Problem for everything that is wrong.
+func DecodeConfig(n *yaml.Node) (Config, error) {
+	var c Config
+	err := settings.Decode("gnmi", n, &c)
+	return c, err
 }

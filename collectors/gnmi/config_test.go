@@ -19,7 +19,7 @@ func TestConfig(t *testing.T) {
 		}
 		return DecodeConfig(n.Content[0])
 	}
-	c, err := read("targets: [leaf1, '10.0.0.2:8080', {address: '[fd00::1]:9339', name: leaf3, profile: nvos}]\nprofile: sonic\nevery: 2s\nnames: alias\nqueues: true\ntls: {ca: /ca.pem}\nusername_file: /u\npassword_file: /p\n")
+	c, err := read("targets: [leaf1, '10.0.0.2:8080', {address: '[fd00::1]:9339', name: leaf3, profile: nvos}]\nprofile: sonic\ninterval: 2s\nnames: alias\nqueues: true\ntls: {ca_file: /ca.pem}\nbasic_auth: {username_file: /u, password_file: /p}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,13 +36,13 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for text, want := range map[string]string{
-		"profile: sonic":                                               "1:1: gnmi: targets: none",
-		"targets: [a, a]\nprofile: sonic":                              "1:10: gnmi: targets: a twice",
-		"targets: [a]":                                                 "1:10: gnmi: targets: a: no profile",
-		"targets: [a]\nprofile: x\nevery: 10ms":                        "3:8: gnmi: every: 10ms, want 1s to 1h0m0s",
-		"targets: [{adress: a}]\nprofile: x":                           `1:12: gnmi: unknown key "adress"; want one of address, name, profile`,
-		"targets: a\nprofile: x":                                       `1:10: gnmi: targets: want a list, found "a"`,
-		"targets: [a]\nprofile: x\nplaintext: true\npassword_file: /p": "1:10: gnmi: plaintext: a password would be sent in the clear",
+		"profile: sonic":                        "1:1: gnmi: targets: required",
+		"targets: [a, a]\nprofile: sonic":       "1:10: gnmi: targets: a twice",
+		"targets: [a]":                          "1:10: gnmi: targets: a: profile: required",
+		"targets: [a]\nprofile: x\nevery: 10ms": "3:8: gnmi: interval: 10ms, want 1s to 1h0m0s",
+		"targets: [{adress: a}]\nprofile: x":    `1:12: gnmi: targets: unknown key "adress"; want one of address, name, profile`,
+		"targets: a\nprofile: x":                `1:10: gnmi: targets: want a list, found "a"`,
+		"targets: [a]\nprofile: x\nplaintext: true\nbasic_auth: {username: u, password_file: /p}": "gnmi: targets: plaintext: a password would be sent in the clear",
 	} {
 		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v\nwant %s", text, err, want)

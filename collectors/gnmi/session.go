@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -164,17 +163,14 @@ func (d *device) connect() (*grpc.ClientConn, error) {
 
 // login is what is sent with every call.
 func (d *device) login(ctx context.Context) (context.Context, error) {
-	for _, x := range [...]struct{ key, file string }{{"username", d.cfg.UsernameFile}, {"password", d.cfg.PasswordFile}} {
-		if x.file == "" {
-			continue
-		}
-		b, err := os.ReadFile(x.file)
-		if err != nil {
-			return nil, err
-		}
-		ctx = metadata.AppendToOutgoingContext(ctx, x.key, strings.TrimRight(string(b), "\r\n"))
+	if !d.cfg.BasicAuth.Any() {
+		return ctx, nil
 	}
-	return ctx, nil
+	name, password, err := d.cfg.BasicAuth.Read()
+	if err != nil {
+		return nil, err
+	}
+	return metadata.AppendToOutgoingContext(ctx, "username", name, "password", password), nil
 }
 
 // session dials the target, subscribes and reads until something ends.

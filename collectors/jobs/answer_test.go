@@ -87,7 +87,7 @@ func TestVersions(t *testing.T) {
 	if err := os.WriteFile(token, []byte("SLURM_JWT=abc\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openSlurm(Config{Type: typeSlurm, URL: "unix://" + path, TokenFile: token}.withDefaults(), dial.Guard{})
+	s, err := openSlurm(Config{Type: typeSlurm, URL: "unix://" + path, Authorization: dial.Authorization{CredentialsFile: token}}.withDefaults(), dial.Guard{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func BenchmarkSlurm(b *testing.B) {
 
 // BenchmarkLine goes from a line of Megatron-LM to the frame.
 func BenchmarkLine(b *testing.B) {
-	j := newLogJob(Config{Name: "n", Devices: 8, Peak: 989e12}, telemetry.Entity{Kind: telemetry.Job, Name: "x"})
+	j := newLogJob(Config{Name: "n", Devices: 8, Peak: 989}, telemetry.Entity{Kind: telemetry.Job, Name: "x"})
 	now := time.Now()
 	b.ReportAllocs()
 	for i := int64(0); b.Loop(); i++ {

@@ -166,7 +166,7 @@ func replayed(t *testing.T, name string, text []byte) (ear, telemetry.Entity) {
 	t.Helper()
 	e := listen(t)
 	x := telemetry.Entity{Kind: telemetry.Job, Name: "run"}
-	j := newLogJob(Config{Name: name, Devices: 8, Peak: 989e12}, x)
+	j := newLogJob(Config{Name: name, Devices: 8, Peak: 989}, x)
 	dropped := map[collectors.Reason]int{}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, line := range bytes.Split(text, []byte("\n")) {

@@ -75,7 +75,7 @@ func FuzzLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		e := listen(t)
-		j := newLogJob(Config{Name: "n", Devices: 8, Sequence: 4096, Peak: 1e15}, telemetry.Entity{Kind: telemetry.Job, Name: "x"})
+		j := newLogJob(Config{Name: "n", Devices: 8, Sequence: 4096, Peak: 1000}, telemetry.Entity{Kind: telemetry.Job, Name: "x"})
 		for i, line := range [][]byte{a, b, a} {
 			l, ok := readLine(line, time.UTC)
 			if !ok {

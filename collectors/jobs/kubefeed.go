@@ -157,7 +157,7 @@ func (k *kube) ask(ctx context.Context, path string, query url.Values, read func
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	q, word, err := question(ctx, k.base+path, k.cfg.TokenFile)
+	q, word, err := question(ctx, k.base+path, k.cfg.Authorization.CredentialsFile)
 	if err != nil {
 		return err
 	}

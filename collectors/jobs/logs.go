@@ -247,7 +247,7 @@ func (j *logJob) set(m telemetry.MetricName, v float64) {
 // the entry states.
 func (j *logJob) utilisation(x *logLine) float64 {
 	if math.IsNaN(x.mfu) && j.cfg.Peak > 0 {
-		return x.tflops * 1e12 / j.cfg.Peak
+		return x.tflops / float64(j.cfg.Peak)
 	}
 	return x.mfu
 }

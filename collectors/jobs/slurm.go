@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -154,7 +153,7 @@ func (l *limited) Read(b []byte) (int, error) {
 }
 
 func (s *slurm) ask(ctx context.Context, what string, read func(io.Reader) error) error {
-	q, word, err := question(ctx, s.base+"/slurm/"+s.version+"/"+what, s.cfg.TokenFile)
+	q, word, err := question(ctx, s.base+"/slurm/"+s.version+"/"+what, s.cfg.Authorization.CredentialsFile)
 	if err != nil {
 		return err
 	}
@@ -178,8 +177,8 @@ func question(ctx context.Context, url, tokenFile string) (q *http.Request, toke
 	if tokenFile == "" {
 		return q, "", nil
 	}
-	word, err := os.ReadFile(tokenFile)
-	return q, strings.TrimSpace(string(word)), err
+	token, err = dial.Secret(tokenFile)
+	return q, token, err
 }
 
 // answer sends a request and has its answer read.

@@ -229,16 +229,16 @@ node:n3 member group:block/b1 1970-01-01T00:00:00Z to 1970-01-01T00:16:40Z
 
 func TestConfigs(t *testing.T) {
 	for text, want := range map[string]string{
-		"{}": "want a type", "{type: slurm}": "want url", "{type: log}": "want paths", "{type: slurm, url: 'ftp://x'}": "want http", "{type: pbs}": "want one of",
+		"{}": "type: required", "{type: slurm}": "url: required", "{type: log}": "paths: required", "{type: slurm, url: 'ftp://x'}": "want http", "{type: pbs}": "want one of",
 		"{type: log, paths: [a], url: 'http://x'}": "1:30: jobs: url: not a key of type log", "{type: slurm, url: 'http://x', job: all}": "all jobs would be one",
-		"{type: nccl_ras, address: '127.0.0.1:28028'}": "want job", "{type: log, paths: [a], zone: Mars/Base}": "zone", "{type: slurm, url: 'http://u:p@x'}": "no user",
+		"{type: nccl_ras, address: '127.0.0.1:28028'}": "job: required", "{type: log, paths: [a], zone: Mars/Base}": "zone", "{type: slurm, url: 'http://u:p@x'}": "no user",
 		"{type: nccl_ras, address: here, job: x}": "missing port", "{type: file, paths: [a], max_body: 1}": "max_body", "7": "want keys and values",
 	} {
 		if _, err := DecodeConfig(collectorstest.Node(t, text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	c, err := DecodeConfig(collectorstest.Node(t, "{type: slurm, url: 'unix:///run/slurmrestd.sock', version: v0.0.41, user: q, token_file: /t, ranks: block, cpu_jobs: true, max_jobs: 9, timeout: 5s, every: 1m}"))
+	c, err := DecodeConfig(collectorstest.Node(t, "{type: slurm, url: 'unix:///run/slurmrestd.sock', version: v0.0.41, user: q, authorization: {credentials_file: /t}, ranks: block, cpu_jobs: true, max_jobs: 9, timeout: 5s, interval: 1m}"))
 	if err != nil || c.Ranks != "block" || !c.CPUJobs || c.MaxJobs != 9 || c.Every != time.Minute {
 		t.Errorf("%+v, %v", c, err)
 	}

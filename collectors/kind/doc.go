@@ -23,10 +23,10 @@ type Kind struct {
 	Advice string
 	// Single is true where a process can have one entry only.
 	Single bool
-	// Open decodes an entry of the configuration and makes its collector, which
-	// connects to nothing until Run. The error joins an *entry.Fault for everything
-	// that is wrong with the entry.
-	Open func(entry *yaml.Node, guard dial.Guard) (Collector, error)
+	// Open decodes an entry of the configuration and makes its collectors, which
+	// connect to nothing until Run: one, or one for each target. The error joins a
+	// *settings.Problem for everything that is wrong with the entry.
+	Open func(entry *yaml.Node, guard dial.Guard) ([]Collector, error)
 }
 
 // Collector is a collector that names what it reads.
@@ -38,17 +38,28 @@ type Collector interface {
 
 // Opener returns a Kind's Open from the two functions that a collector has: the one
 // that decodes an entry, and the one that makes a collector of it.
-func Opener[C any, T Collector](decode func(*yaml.Node) (C, error), open func(C, dial.Guard) (T, error)) func(*yaml.Node, dial.Guard) (Collector, error) {
-	return func(n *yaml.Node, g dial.Guard) (Collector, error) {
+func Opener[C any, T Collector](decode func(*yaml.Node) (C, error), open func(C, dial.Guard) (T, error)) func(*yaml.Node, dial.Guard) ([]Collector, error) {
+	return Openers(func(n *yaml.Node) ([]C, error) {
 		c, err := decode(n)
+		return []C{c}, err
+	}, open)
+}
+
+// Openers is Opener for entries that have several targets, with a collector for each.
+func Openers[C any, T Collector](decode func(*yaml.Node) ([]C, error), open func(C, dial.Guard) (T, error)) func(*yaml.Node, dial.Guard) ([]Collector, error) {
+	return func(n *yaml.Node, g dial.Guard) (out []Collector, err error) {
+		all, err := decode(n)
 		if err != nil {
 			return nil, err
 		}
-		made, err := open(c, g)
-		if err != nil {
-			return nil, err
+		for _, c := range all {
+			made, err := open(c, g)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, made)
 		}
-		return made, nil
+		return out, nil
 	}
 }
 

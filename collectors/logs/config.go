@@ -2,9 +2,12 @@ package logs
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,65 +16,104 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
-	"github.com/quintet-dc/quintet/collectors/entry"
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // Bounds and defaults.
 const (
 	kernelDevice = "/dev/kmsg"
-	defaultEvery = 10 * time.Second
 	maxName      = 100
 	maxSources   = 64
-	maxTable     = 65536
 )
 
-// File is a log that is followed.
+// File is a log that is followed: its path, or path, form and boot.
 type File struct {
-	Path string
-	Form string    // formAuto, formKmsg or formSyslog; "" auto
-	Boot time.Time // of the host that a recording of kernel messages is of; zero unknown
+	// Path is where it is.
+	Path string `yaml:"path"`
+	// Form is auto, kmsg or syslog.
+	Form string `yaml:"form" oneof:"auto kmsg syslog"`
+	// Boot is when the host started that a recording of kernel messages is of.
+	Boot time.Time `yaml:"boot"`
 }
 
-// Address is where messages are received.
+// Set reads the short form: the path alone.
+func (f *File) Set(path string) error { f.Path = path; return nil }
+
+// Validate reports a file without a path.
+func (f File) Validate() error {
+	if f.Path == "" {
+		return errors.New("path: required")
+	}
+	return nil
+}
+
+// Address is where messages are received: udp://127.0.0.1:514.
 type Address struct {
 	Network string // udp or tcp
 	Address netip.AddrPort
 }
 
+// Set reads the text form. Without a host it is loopback, without a port 514.
+func (a *Address) Set(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return err
+	case u.Scheme != "udp" && u.Scheme != "tcp":
+		return fmt.Errorf("%.60q: want udp:// or tcp://", text)
+	}
+	ip, err := netip.ParseAddr(cmp.Or(u.Hostname(), "127.0.0.1"))
+	if err != nil {
+		return fmt.Errorf("%.60q: %w", text, err)
+	}
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), "514"), 10, 16)
+	*a = Address{u.Scheme, netip.AddrPortFrom(ip, uint16(port))}
+	return err
+}
+
 // Config says which logs are read, and what they call things.
 type Config struct {
-	// Name tells entries of one process apart; "" is Node.
-	Name string
-	// Node is the host that files and kernel messages are of; "" its host name.
-	Node string
-	// Kernel is the device of kernel messages, or a recording of it; "" where
-	// Files and Listen are empty too means /dev/kmsg.
-	Kernel File
+	// Name tells entries of one process apart; the default is node.
+	Name string `yaml:"name" max:"100"`
+	// Node is the host that files and kernel messages are of; the default is its host
+	// name.
+	Node string `yaml:"node" max:"100"`
+	// Kernel is the device of kernel messages, or a recording of it; the default is
+	// /dev/kmsg where neither files nor listen are set.
+	Kernel File `yaml:"kernel"`
 	// Files are logs that are followed.
-	Files []File
+	Files []File `yaml:"files" max:"64"`
 	// Listen is where syslog is received.
-	Listen []Address
-	// Every is how often counts are stated and positions written.
-	Every time.Duration
+	Listen []Address `yaml:"listen" max:"64" example:"[udp://127.0.0.1:514]"`
+	// Every is how often counts are sent and positions written.
+	Every time.Duration `yaml:"interval" was:"every" default:"10s" min:"1s" max:"1h"`
 	// Since is how old a line may be that was there before the first start.
-	Since time.Duration
-	// State is the file in which positions are kept; "" none.
-	State string
-	// Patterns are files of one's own.
-	Patterns []string
-	// Zone of times that state none; nil is the host's.
-	Zone *time.Location
-	// GPUs gives numbers by PCI address, NICs the RDMA devices by PCI address or
-	// interface, Ports the site's names by "switch/name", Subnets by host, Hosts
-	// the site's names by address or by the name that a message states.
-	GPUs, NICs, Ports, Subnets, Hosts map[string]string
-	// GPUsFrom and NICsFrom are where those of Node are learned from.
-	GPUsFrom, NICsFrom string
+	Since time.Duration `yaml:"since" min:"0s" max:"24h"`
+	// State is the file in which positions are kept.
+	State string `yaml:"state"`
+	// Patterns are files of patterns of the site's own.
+	Patterns []string `yaml:"patterns" max:"64"`
+	// Zone is the time zone of times that have none; the default is the host's.
+	Zone *time.Location `yaml:"zone"`
+	// GPUs gives numbers by PCI address.
+	GPUs map[string]string `yaml:"gpus" max:"65536"`
+	// NICs gives RDMA devices by PCI address or interface.
+	NICs map[string]string `yaml:"nics" max:"65536"`
+	// Ports gives the site's names by "switch/name".
+	Ports map[string]string `yaml:"ports" max:"65536"`
+	// Subnets gives the subnet by host.
+	Subnets map[string]string `yaml:"subnets" max:"65536"`
+	// Hosts gives the site's names by address, or by the name in a message.
+	Hosts map[string]string `yaml:"hosts" max:"65536"`
+	// GPUsFrom is where those of node are learned from.
+	GPUsFrom string `yaml:"gpus_from"`
+	// NICsFrom is where those of node are learned from.
+	NICsFrom string `yaml:"nics_from"`
 }
 
 // withDefaults returns c with its defaults filled in.
 func (c Config) withDefaults(g dial.Guard) (Config, error) {
-	c.Every = cmp.Or(c.Every, defaultEvery)
+	settings.Default(&c)
 	if c.Kernel.Path == "" && len(c.Files) == 0 && len(c.Listen) == 0 {
 		c.Kernel.Path = kernelDevice
 	}
@@ -106,128 +148,49 @@ func (c Config) withDefaults(g dial.Guard) (Config, error) {
 }
 
 // DecodeConfig reads one entry of "collectors: logs:". The error joins a
-// *entry.Fault for everything that is wrong. A nil or empty node reads the
+// *settings.Problem for everything that is wrong. A nil or empty node reads the
 // kernel's messages of this host.
 func DecodeConfig(n *yaml.Node) (Config, error) {
-	r := entry.NewReader("logs")
 	var c Config
-	table := func(name string, to *map[string]string, key func(string) (string, bool)) entry.Key {
-		return entry.Key{Name: name, Read: func(v *yaml.Node) { *to = readTable(r, v, name, key) }}
+	err := settings.Decode("logs", n, &c)
+	if c.Kernel.Path != "" {
+		c.Kernel.Form = formKmsg
 	}
-	texts := func(name string, each func(*yaml.Node)) entry.Key {
-		return entry.Key{Name: name, Read: func(v *yaml.Node) {
-			r.List(v, name, each)
-			if len(v.Content) > maxSources {
-				r.Fail(v, "%s: %d, at most %d", name, len(v.Content), maxSources)
-			}
-		}}
-	}
-	r.Entry(n,
-		entry.Key{Name: "name", Read: func(v *yaml.Node) { c.Name = r.Name(v, "name", maxName) }},
-		entry.Key{Name: "node", Read: func(v *yaml.Node) { c.Node = r.Name(v, "node", maxName) }},
-		entry.Key{Name: "kernel", Read: func(v *yaml.Node) { c.Kernel = readFile(r, v); c.Kernel.Form = formKmsg }},
-		texts("files", func(v *yaml.Node) { c.Files = append(c.Files, readFile(r, v)) }),
-		texts("listen", func(v *yaml.Node) { c.Listen = append(c.Listen, readAddress(r, v)) }),
-		entry.Key{Name: "every", Read: func(v *yaml.Node) {
-			c.Every = r.Duration(v, "every", entry.Span{Least: time.Second, Most: time.Hour})
-		}},
-		entry.Key{Name: "since", Read: func(v *yaml.Node) {
-			c.Since = r.Duration(v, "since", entry.Span{Least: 0, Most: oldest})
-		}},
-		entry.Key{Name: "state", Read: func(v *yaml.Node) { c.State = r.Text(v, "state") }},
-		texts("patterns", func(v *yaml.Node) { c.Patterns = append(c.Patterns, r.Text(v, "patterns")) }),
-		entry.Key{Name: "zone", Read: func(v *yaml.Node) {
-			var err error
-			if c.Zone, err = time.LoadLocation(r.Text(v, "zone")); err != nil {
-				r.Fail(v, "zone: %v", err)
-			}
-		}},
-		table("gpus", &c.GPUs, address),
-		table("nics", &c.NICs, func(s string) (string, bool) {
-			if a, ok := address(s); ok {
-				return a, true
-			}
-			return s, true
-		}),
-		table("ports", &c.Ports, func(s string) (string, bool) { return s, strings.Contains(s, "/") }),
-		table("subnets", &c.Subnets, nil), table("hosts", &c.Hosts, nil),
-		entry.Key{Name: "gpus_from", Read: func(v *yaml.Node) { c.GPUsFrom = r.Text(v, "gpus_from") }},
-		entry.Key{Name: "nics_from", Read: func(v *yaml.Node) { c.NICsFrom = r.Text(v, "nics_from") }},
-	)
-	if err := r.Err(); err != nil {
-		return Config{}, err
-	}
-	return c, nil
+	return c, err
 }
 
-// readTable reads names by keys.
-func readTable(r *entry.Reader, n *yaml.Node, name string, key func(string) (string, bool)) map[string]string {
-	if n.Kind != yaml.MappingNode {
-		r.Fail(n, "%s: want keys and values, found %s", name, entry.KindOf(n))
-		return nil
+// Validate gives the tables the form of keys that messages have, and reports keys that
+// cannot be one.
+func (c *Config) Validate() error {
+	pci := func(s string) string {
+		if a, ok := address(s); ok {
+			return a
+		}
+		return s
 	}
-	if len(n.Content)/2 > maxTable {
-		r.Fail(n, "%s: %d, at most %d", name, len(n.Content)/2, maxTable)
+	gpu := func(s string) string { a, _ := address(s); return a }
+	port := func(s string) string {
+		if !strings.Contains(s, "/") {
+			return ""
+		}
+		return s
+	}
+	return errors.Join(rekey("gpus", &c.GPUs, gpu), rekey("nics", &c.NICs, pci), rekey("ports", &c.Ports, port))
+}
+
+// rekey gives each key of a table another form, "" where it has none.
+func rekey(name string, table *map[string]string, form func(string) string) error {
+	if *table == nil {
 		return nil
 	}
 	out := map[string]string{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, ok := r.Name(n.Content[i], name, 200), true
-		if key != nil {
-			k, ok = key(k)
+	for _, key := range slices.Sorted(maps.Keys(*table)) {
+		k := form(key)
+		if _, twice := out[k]; twice || k == "" {
+			return settings.Errorf(name, "%.40q is not a key here, or there twice", key)
 		}
-		if _, twice := out[k]; !ok || twice {
-			r.Fail(n.Content[i], "%s: %.40q is no key here, or there twice", name, n.Content[i].Value)
-		}
-		out[k] = r.Name(n.Content[i+1], name, maxName)
+		out[k] = (*table)[key]
 	}
-	return out
-}
-
-// readFile reads a path, or path, form and boot.
-func readFile(r *entry.Reader, n *yaml.Node) File {
-	if n.Kind == yaml.ScalarNode {
-		return File{Path: r.Text(n, "path")}
-	}
-	var f File
-	r.Entry(n,
-		entry.Key{Name: "path", Read: func(v *yaml.Node) { f.Path = r.Text(v, "path") }},
-		entry.Key{Name: "form", Read: func(v *yaml.Node) { f.Form = r.OneOf(v, "form", formAuto, formKmsg, formSyslog) }},
-		entry.Key{Name: "boot", Read: func(v *yaml.Node) {
-			at, err := time.Parse(time.RFC3339Nano, v.Value)
-			if err != nil {
-				r.Fail(v, "boot: want a time such as 2026-01-02T15:04:05Z, found %s", entry.KindOf(v))
-			}
-			f.Boot = at
-		}},
-	)
-	if f.Path == "" {
-		r.Fail(n, "a file without a path")
-	}
-	return f
-}
-
-// readAddress reads "udp://127.0.0.1:514".
-func readAddress(r *entry.Reader, n *yaml.Node) Address {
-	u, err := url.Parse(r.Text(n, "listen"))
-	if err == nil && u.Scheme != "udp" && u.Scheme != "tcp" {
-		err = fmt.Errorf("want udp:// or tcp://")
-	}
-	var a Address
-	if err == nil {
-		a.Network = u.Scheme
-		host := u.Hostname()
-		if host == "" {
-			host = "127.0.0.1"
-		}
-		port, _ := strconv.ParseUint(cmp.Or(u.Port(), "514"), 10, 16)
-		var ip netip.Addr
-		if ip, err = netip.ParseAddr(host); err == nil {
-			a.Address = netip.AddrPortFrom(ip, uint16(port))
-		}
-	}
-	if err != nil {
-		r.Fail(n, "listen: %.60q: %v", n.Value, err)
-	}
-	return a
+	*table = out
+	return nil
 }

@@ -19,7 +19,7 @@ node: h1
 kernel: {path: /k, boot: 2026-01-02T03:04:05Z}
 files: [/var/log/syslog, {path: /var/log/x, form: syslog}]
 listen: ["udp://127.0.0.1:5514", "tcp://[::1]"]
-every: 2s
+interval: 2s
 since: 1m
 state: /s
 patterns: [/p.yaml]
@@ -44,15 +44,15 @@ nics_from: /n
 	}
 	for text, want := range map[string]string{
 		"colour: red":                           `1:1: logs: unknown key "colour"`,
-		"every: 10ms":                           "1:8: logs: every: 10ms, want 1s to 1h0m0s",
+		"every: 10ms":                           "1:8: logs: interval: 10ms, want 1s to 1h0m0s",
 		"listen: [quic://127.0.0.1]":            `1:10: logs: listen: "quic://127.0.0.1": want udp:// or tcp://`,
 		"listen: ['udp://leaf1:514']":           "1:10: logs: listen: ",
-		"gpus: {rdma0: 1}":                      `1:8: logs: gpus: "rdma0" is no key here, or there twice`,
-		"gpus: {'1a:00': 1, '0000:1a:00.0': 2}": "1:20: logs: gpus: ",
-		"ports: {Ethernet4: eth2}":              `1:9: logs: ports: "Ethernet4" is no key here`,
-		"kernel: {form: kmsg}":                  "1:9: logs: a file without a path",
-		"files: [{path: x, boot: soon}]":        "1:25: logs: boot: want a time",
-		"zone: Mars/North":                      "1:7: logs: zone: unknown time zone",
+		"gpus: {rdma0: 1}":                      `1:7: logs: gpus: "rdma0" is not a key here, or there twice`,
+		"gpus: {'1a:00': 1, '0000:1a:00.0': 2}": "1:7: logs: gpus: ",
+		"ports: {Ethernet4: eth2}":              `1:8: logs: ports: "Ethernet4" is not a key here`,
+		"kernel: {form: kmsg}":                  "1:9: logs: kernel: path: required",
+		"files: [{path: x, boot: soon}]":        "1:25: logs: files: boot: want a time",
+		"zone: Mars/North":                      "1:7: logs: zone: want a time zone",
 		"since: 30h":                            "1:8: logs: since: 30h0m0s, want 0s to 24h0m0s",
 	} {
 		if _, err := DecodeConfig(collectorstest.Node(t, text)); err == nil || !strings.HasPrefix(err.Error(), want) {

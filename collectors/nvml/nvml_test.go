@@ -175,10 +175,10 @@ func TestColumnsAreDeclared(t *testing.T) {
 }
 
 func TestDecodeConfig(t *testing.T) {
-	if c, err := DecodeConfig(collectorstest.Node(t, "every: 2s\nnode: n7")); err != nil || c.Every != 2*time.Second || c.Node != "n7" {
+	if c, err := DecodeConfig(collectorstest.Node(t, "interval: 2s\nnode: n7")); err != nil || c.Every != 2*time.Second || c.Node != "n7" {
 		t.Error(c, err)
 	}
-	if _, err := DecodeConfig(collectorstest.Node(t, "every: 10ms")); err == nil {
+	if _, err := DecodeConfig(collectorstest.Node(t, "interval: 10ms")); err == nil {
 		t.Error("ten milliseconds were taken")
 	}
 }

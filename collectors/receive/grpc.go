@@ -65,7 +65,7 @@ func (g *GRPC) Target() string { return g.cfg.Listen }
 
 // Run listens until ctx is done. It implements collectors.Collector.
 func (g *GRPC) Run(ctx context.Context, sink collectors.Sink) error {
-	if err := g.cfg.validate(); err != nil {
+	if err := g.cfg.Validate(); err != nil {
 		return fmt.Errorf("receive: otlp_grpc: %w", err)
 	}
 	l, err := dial.Listen(ctx, g.cfg.Listen, func() { g.receiver.refused(collectors.OverLimit) })

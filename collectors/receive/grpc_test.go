@@ -245,7 +245,7 @@ func TestGRPCSenders(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := dial.TLS{Cert: filepath.Join(dir, "ours.crt"), Key: filepath.Join(dir, "ours.key")}
-	_, address := listening(t, Config{OTLP: Listener{TLS: server, TokenFile: token}})
+	_, address := listening(t, Config{OTLP: Listener{TLS: server, Authorization: dial.Authorization{CredentialsFile: token}}})
 	x := client(t, address, credentials.NewTLS(&tls.Config{RootCAs: roots, ServerName: "localhost"}))
 	with := func(s string) context.Context {
 		return metadata.AppendToOutgoingContext(t.Context(), "authorization", s)
@@ -315,22 +315,22 @@ func TestDecodeConfig(t *testing.T) {
 		}
 		return DecodeConfig(&n)
 	}
-	c, err := decode("{mappings: [dcgm], max_body: 65536, otlp_grpc: {listen: '0.0.0.0:4317', tls: {cert: a, key: b}, token_file: t}}")
-	if err != nil || c.Mapper == nil || c.MaxBody != 65536 || c.OTLP.TokenFile != "t" || New(c).GRPC().Target() != "0.0.0.0:4317" {
+	c, err := decode("{mappings: [dcgm], max_body: 65536, otlp_grpc: {listen: '0.0.0.0:4317', tls: {cert_file: a, key_file: b}, authorization: {credentials_file: t}}}")
+	if err != nil || c.Mapper == nil || c.MaxBody != 65536 || c.OTLP.Authorization.CredentialsFile != "t" || New(c).GRPC().Target() != "0.0.0.0:4317" {
 		t.Error(c, err)
 	}
 	if c, err = decode("{}"); err != nil || New(c).GRPC() != nil {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
-		"{otlp_grpc: {listen: '0.0.0.0:4317'}}":                                           "1:13: receive: otlp_grpc: listen: an address off loopback requires tls",
-		"{otlp_grpc: {listen: '10.0.0.1:4317', tls: {cert: a, key: b}}}":                  "an address off loopback requires tls",
-		"{otlp_grpc: {listen: '127.0.0.1:4317', token_file: t}}":                          "a token requires tls",
-		"{otlp_grpc: {listen: '127.0.0.1:4317', tls: {cert: a, key: b, server_name: x}}}": "are for clients",
-		"{otlp_grpc: {listen: '127.0.0.1'}}":                                              "want an address such as",
-		"{mappings: [none]}":                                                              `no mapping "none"`,
-		"{files: [none.yaml]}":                                                            "none.yaml",
-		"{maping: []}":                                                                    "unknown key",
+		"{otlp_grpc: {listen: '0.0.0.0:4317'}}":                                                     "1:13: receive: otlp_grpc: listen: an address off loopback requires tls",
+		"{otlp_grpc: {listen: '10.0.0.1:4317', tls: {cert_file: a, key_file: b}}}":                  "an address off loopback requires tls",
+		"{otlp_grpc: {listen: '127.0.0.1:4317', authorization: {credentials_file: t}}}":             "a token requires tls",
+		"{otlp_grpc: {listen: '127.0.0.1:4317', tls: {cert_file: a, key_file: b, server_name: x}}}": "are for clients",
+		"{otlp_grpc: {listen: '127.0.0.1'}}":                                                        "want an address such as",
+		"{mappings: [none]}":                                                                        `no mapping "none"`,
+		"{files: [none.yaml]}":                                                                      "none.yaml",
+		"{maping: []}":                                                                              "unknown key",
 	} {
 		if _, err := decode(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -61,7 +61,7 @@ func (h *HTTP) Target() string { return h.cfg.Listen }
 
 // Run listens until ctx is done. It implements collectors.Collector.
 func (h *HTTP) Run(ctx context.Context, sink collectors.Sink) error {
-	if err := h.cfg.validate(); err != nil {
+	if err := h.cfg.Validate(); err != nil {
 		return fmt.Errorf("receive: http: %w", err)
 	}
 	l, err := dial.Listen(ctx, h.cfg.Listen, func() { h.receiver.refused(collectors.OverLimit) })

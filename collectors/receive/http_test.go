@@ -63,7 +63,7 @@ func TestHTTPListener(t *testing.T) {
 			t.Errorf("POST %s: %d", path, got)
 		}
 	}
-	h.cfg.TokenFile = token // as over TLS, without which a token is refused
+	h.cfg.Authorization.CredentialsFile = token // as over TLS, without which a token is refused
 	for auth, want := range map[string]int{"": 401, "Bearer wrong": 401, "Basic c2VjcmV0": 401, "Bearer secret": 202} {
 		if got := send(http.MethodPost, "/api/v1/events", auth); got != want {
 			t.Errorf("authorization %q: %d, want %d", auth, got, want)

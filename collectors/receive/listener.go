@@ -1,55 +1,43 @@
 package receive
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors/dial"
-	"github.com/quintet-dc/quintet/collectors/entry"
 )
 
 // Listener is where one protocol is received; without Listen it is not.
 type Listener struct {
-	// Listen is host:port. Off loopback it needs TLS with our certificate, and
-	// either a CA of the senders' certificates or a token.
-	Listen string
-	TLS    dial.TLS
-	// TokenFile holds what senders send as "authorization: Bearer …"; it is read
-	// for every request.
-	TokenFile string
-}
-
-func decodeListener(r *entry.Reader, n *yaml.Node, key string) Listener {
-	var o Listener
-	r.Entry(n,
-		entry.Key{Name: "listen", Read: func(v *yaml.Node) { o.Listen = r.Text(v, key+": listen") }},
-		entry.Key{Name: "tls", Read: func(v *yaml.Node) { o.TLS = dial.DecodeTLS(r, v) }},
-		entry.Key{Name: "token_file", Read: func(v *yaml.Node) { o.TokenFile = r.Text(v, key+": token_file") }},
-	)
-	if err := o.validate(); err != nil {
-		r.Fail(n, "%s: %v", key, err)
-	}
-	return o
+	// Listen is host:port. Off loopback it needs TLS with our certificate, and either a
+	// CA of the senders' certificates or a token.
+	Listen string `yaml:"listen" example:"127.0.0.1:4317"`
+	// TLS is our certificate, and the authority of the senders' certificates.
+	TLS dial.TLS `yaml:"tls"`
+	// Authorization is what senders must send; its file is read for every request.
+	Authorization dial.Authorization `yaml:"authorization" was:"token_file=credentials_file"`
 }
 
 // Errors of a listener.
 var (
 	errListen    = errors.New("listen: want an address such as 127.0.0.1:4317")
-	errOpen      = errors.New("listen: an address off loopback requires tls with cert and key, and a ca of the senders' certificates or a token_file")
-	errServer    = errors.New("tls: server_name and unverified are for clients")
-	errInClear   = errors.New("token_file: a token requires tls")
+	errOpen      = errors.New("listen: an address off loopback requires tls with cert_file and key_file, and a ca_file of the senders' certificates or an authorization")
+	errServer    = errors.New("tls: server_name and insecure_skip_verify are for clients")
+	errInClear   = errors.New("authorization: a token requires tls")
 	errToken     = errors.New("authorization: missing or wrong token")
 	errTokenFile = errors.New("authorization: the token file cannot be read")
 )
 
-func (o Listener) validate() error {
+// Validate reports a listener that cannot be, or is open to everybody.
+func (o Listener) Validate() error {
+	if o == (Listener{Authorization: dial.Authorization{Type: o.Authorization.Type}}) {
+		return nil
+	}
 	host, port, err := net.SplitHostPort(o.Listen)
 	if err != nil || port == "" {
 		return errListen
@@ -59,9 +47,9 @@ func (o Listener) validate() error {
 	switch {
 	case o.TLS.ServerName != "" || o.TLS.Unverified:
 		return errServer
-	case o.TLS.Cert == "" && (o.TokenFile != "" || o.TLS.CA != ""):
+	case o.TLS.Cert == "" && (o.Authorization.CredentialsFile != "" || o.TLS.CA != ""):
 		return errInClear
-	case !loopback && (o.TLS.Cert == "" || o.TLS.CA == "" && o.TokenFile == ""):
+	case !loopback && (o.TLS.Cert == "" || o.TLS.CA == "" && o.Authorization.CredentialsFile == ""):
 		return errOpen
 	}
 	return nil
@@ -95,18 +83,18 @@ func (c Config) Within(g dial.Guard) error {
 // senders must send, errToken where they are not, and errTokenFile where that is
 // not known.
 func (o Listener) admits(authorization []string) error {
-	if o.TokenFile == "" {
+	if o.Authorization.CredentialsFile == "" {
 		return nil
 	}
-	want, err := os.ReadFile(o.TokenFile)
+	want, err := dial.Secret(o.Authorization.CredentialsFile)
 	if err != nil {
 		return errTokenFile
 	}
 	sent, bearer := "", false
 	if len(authorization) == 1 {
-		sent, bearer = strings.CutPrefix(authorization[0], "Bearer ")
+		sent, bearer = strings.CutPrefix(authorization[0], cmp.Or(o.Authorization.Type, "Bearer")+" ")
 	}
-	token := strings.TrimSpace(string(want))
+	token := strings.TrimSpace(want)
 	if token == "" || !bearer || subtle.ConstantTimeCompare([]byte(sent), []byte(token)) != 1 {
 		return errToken
 	}

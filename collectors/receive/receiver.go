@@ -15,12 +15,13 @@ import (
 // collector is the collector's name in the sources of what is pushed.
 const collector = "receive"
 
-// Config bounds a Receiver. The zero value of a field means its default.
+// Config is one entry of "collectors: receive:". The zero value of a field means its
+// default.
 type Config struct {
 	// Now is the clock by which receipt is stamped; default time.Now.
 	Now func() time.Time
-	// MaxBody is the longest request, in bytes; default 8 MiB.
-	MaxBody int64
+	// MaxBody is the longest request, in bytes.
+	MaxBody int64 `yaml:"max_body" default:"8388608" min:"1024" max:"67108864"`
 	// MaxItems is how many steps, edges or events one request may hold; default
 	// 65,536, and 4,096 steps at most.
 	MaxItems int
@@ -32,18 +33,22 @@ type Config struct {
 	// Mapper says what pushed series mean; nil means the mappings that come with
 	// the program.
 	Mapper *mapping.Mapper
+	// Mappings name mapping files that come with the program; the default is all.
+	Mappings []string `yaml:"mappings"`
+	// Files are mapping files of the site's, which come first.
+	Files []string `yaml:"files"`
 	// Grafana, if any, returns the secret that Grafana signs with, and the name of
 	// the header of its timestamp, "" where it sends none.
 	Grafana func() (secret, timestamp string, err error)
-	// MaxSeries is how many series each of remote write and OTLP may become, and
-	// MaxForeign how many of those may be unknown to every mapping; zero means
-	// 65,536 and 2,048.
-	MaxSeries, MaxForeign int
-	// OTLP says where OTLP over gRPC is received; the zero value is nowhere.
-	OTLP Listener
+	// MaxSeries is how many series each of remote write and OTLP may become.
+	MaxSeries int `yaml:"max_series" default:"65536" max:"1048576"`
+	// MaxForeign is how many of those may be unknown to every mapping.
+	MaxForeign int `yaml:"max_foreign" default:"2048" max:"8192"`
+	// OTLP says where OTLP over gRPC is received; the default is nowhere.
+	OTLP Listener `yaml:"otlp_grpc"`
 	// HTTP says where a process without the web role receives what is pushed over
-	// HTTP; the zero value is nowhere.
-	HTTP Listener
+	// HTTP; the default is nowhere.
+	HTTP Listener `yaml:"http"`
 }
 
 // maxSteps is how many reports a request may hold at most.

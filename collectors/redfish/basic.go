@@ -1,10 +1,7 @@
 package redfish
 
 import (
-	"fmt"
 	"net/http"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
@@ -20,28 +17,17 @@ const (
 
 // basic is the state of basic authentication.
 type basic struct {
+	user     string
 	password string // "" is none
 	read     time.Time
 	accepted bool // the last answer with it was not a 401
 }
 
-// password reads the password file.
-func (c *client) password() (string, error) {
-	b, err := os.ReadFile(c.cfg.PasswordFile)
-	if err == nil && len(b) > maxSecret {
-		err = fmt.Errorf("%s: %d bytes, at most %d", c.cfg.PasswordFile, len(b), maxSecret)
-	}
-	if err != nil {
-		return "", fmt.Errorf("password_file: %w", err)
-	}
-	return strings.TrimRight(string(b), "\r\n"), nil
-}
-
 // useBasic authenticates every request with a password that was just read.
-func (c *client) useBasic(password string) {
+func (c *client) useBasic(user, password string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.basic = basic{password: password, read: c.clock(), accepted: c.basic.accepted && c.basic.password == password}
+	c.basic = basic{user: user, password: password, read: c.clock(), accepted: c.basic.accepted && c.basic.password == password}
 }
 
 func (c *client) usesBasic() bool {
@@ -60,11 +46,11 @@ func (c *client) renewable() bool {
 	if !c.usesBasic() {
 		return false
 	}
-	password, err := c.password()
+	user, password, err := c.cfg.BasicAuth.Read()
 	if err != nil || password == c.basic.password {
 		return false
 	}
-	c.useBasic(password)
+	c.useBasic(user, password)
 	return true
 }
 
@@ -84,7 +70,7 @@ func (c *client) judgeBasic(a answer, status int) answer {
 		c.basic = basic{}
 		c.refused = min(max(c.locked, 2*c.refused), loginMost)
 		c.loginAt = c.clock().Add(c.refused)
-		a = failed(collectors.Denied, "basic authentication of %s: status %d", c.cfg.User, status)
+		a = failed(collectors.Denied, "basic authentication of %s: status %d", c.basic.user, status)
 		a.away = true
 	}
 	return a

@@ -54,7 +54,7 @@ func accountClient(t *testing.T, a *account, auth string) (c *client, write func
 		}
 	}
 	write(a.password)
-	cfg, err := Config{Address: s.URL, Entity: telemetry.Entity{Kind: telemetry.Node, Name: "n1"}, User: "u", PasswordFile: file, Auth: auth}.withDefaults()
+	cfg, err := Config{Address: s.URL, Entity: telemetry.Entity{Kind: telemetry.Node, Name: "n1"}, BasicAuth: dial.BasicAuth{Username: "u", PasswordFile: file}, Auth: auth}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,6 @@ import (
 const (
 	maxBody    = 4 << 20
 	maxHeader  = 64 << 10
-	maxSecret  = 4096
 	maxRetry   = 5 * time.Minute // Retry-After beyond this is not believed
 	loginFirst = 10 * time.Second
 	loginMost  = 15 * time.Minute
@@ -214,7 +213,7 @@ func (c *client) authorise(req *http.Request) {
 	case c.token != "":
 		req.Header.Set("X-Auth-Token", c.token)
 	case c.basic.password != "":
-		req.SetBasicAuth(c.cfg.User, c.basic.password)
+		req.SetBasicAuth(c.basic.user, c.basic.password)
 	}
 }
 
@@ -245,15 +244,15 @@ func (c *client) login(ctx context.Context, patience time.Duration) answer {
 		a.away, a.wait = true, wait
 		return a
 	}
-	password, err := c.password()
+	user, password, err := c.cfg.BasicAuth.Read()
 	if err != nil {
 		return answer{reason: collectors.Unreadable, err: err, away: true}
 	}
 	if c.cfg.Auth == Basic || c.clock().Before(c.noSessions) {
-		c.useBasic(password)
+		c.useBasic(user, password)
 		return answer{}
 	}
-	return c.session(ctx, password, min(loginPatience*max(patience, c.cfg.Patience), mostPatience))
+	return c.session(ctx, user, password, min(loginPatience*max(patience, c.cfg.Patience), mostPatience))
 }
 
 // loginPatience is how many times longer than a page a login is waited for: a
@@ -262,10 +261,10 @@ func (c *client) login(ctx context.Context, patience time.Duration) answer {
 const loginPatience = 5
 
 // session makes a session.
-func (c *client) session(ctx context.Context, password string, patience time.Duration) answer {
+func (c *client) session(ctx context.Context, user, password string, patience time.Duration) answer {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	body, err := json.Marshal(map[string]string{"UserName": c.cfg.User, "Password": password})
+	body, err := json.Marshal(map[string]string{"UserName": user, "Password": password})
 	if err != nil {
 		return failed(collectors.Malformed, "login: %w", err)
 	}
@@ -298,7 +297,7 @@ func (c *client) session(ctx context.Context, password string, patience time.Dur
 		// A service without sessions, or one that has only begun to start: it is
 		// asked for a session again later.
 		c.noSessions = c.clock().Add(sessionAgain)
-		c.useBasic(password)
+		c.useBasic(user, password)
 		return answer{}
 	case resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests:
 		a := c.status(resp)
@@ -307,7 +306,7 @@ func (c *client) session(ctx context.Context, password string, patience time.Dur
 	}
 	c.refused = min(max(c.locked, 2*c.refused), loginMost)
 	c.loginAt = c.clock().Add(c.refused)
-	a := failed(collectors.Denied, "login of %s: status %d", c.cfg.User, resp.StatusCode)
+	a := failed(collectors.Denied, "login of %s: status %d", user, resp.StatusCode)
 	a.away = true
 	return a
 }

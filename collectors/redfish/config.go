@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
-	"github.com/quintet-dc/quintet/collectors/entry"
+	"github.com/quintet-dc/quintet/collectors/discovery"
+	"github.com/quintet-dc/quintet/settings"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -29,106 +32,158 @@ const (
 	DefaultSlow     = time.Minute
 	DefaultWalk     = 15 * time.Minute
 	DefaultPatience = 60 * time.Second
-	leastEvery      = time.Second // what a device is asked at most (design B6)
-	mostEvery       = time.Hour
 	mostPatience    = 5 * time.Minute
 )
 
+// Target is one service: its address, or keys.
+type Target struct {
+	// Address is the service's: https://10.1.2.3, or host or host:port for that.
+	Address string `yaml:"address"`
+	// Entity is what the service is: the node of a BMC, the shelf, the cdu. {host} in it
+	// is the host of the address.
+	Entity string `yaml:"entity" example:"node:n001"`
+	// Entities says which resource is which thing, by path, where the mapping cannot
+	// know: a connector's loop.
+	Entities map[string]string `yaml:"entities"`
+}
+
+// Set reads the short form: the address alone.
+func (t *Target) Set(address string) error { t.Address = address; return nil }
+
+// Entry is one entry of "collectors: redfish:": services that are read in the same way.
+type Entry struct {
+	// Targets are the services.
+	Targets []Target `yaml:"targets" was:"address=0.address,entity=0.entity,entities=0.entities"`
+	// FileSD names files with more of them; the label entity of a group is what its
+	// targets are.
+	FileSD []discovery.FileSD `yaml:"file_sd_configs"`
+	// Entity is what targets are that have none of their own.
+	Entity string `yaml:"default_entity" default:"node:{host}"`
+	Config `yaml:",inline"`
+}
+
 // Config says what is read, how often, and as what.
 type Config struct {
-	// Address is the service's: https://10.1.2.3, or host or host:port for that.
-	Address string
-	// Entity is what the service is: the node of a BMC, the shelf, the cdu.
-	Entity telemetry.Entity
-	// Entities says which resource is which thing, by path, where the mapping
-	// cannot know: a connector's loop.
+	// Address, Entity and Entities are those of the target.
+	Address  string
+	Entity   telemetry.Entity
 	Entities map[string]telemetry.Entity
-	// User and the password in PasswordFile, which is read at every login, with
-	// basic authentication every minute and after a 401. No user is no
-	// authentication.
-	User, PasswordFile string
-	// Auth is Session, Basic or None; "" is Session with a user, else None.
-	Auth string
-	TLS  dial.TLS
-	// Every, Slow and Walk are how often readings, counters and inventory, and
-	// everything else are asked for. Zero means the default.
-	Every, Slow, Walk time.Duration
-	// Patience is how long an answer is waited for; a page that takes longer is
-	// given more the next time. Zero means a minute.
-	Patience time.Duration
-	// NoReports, NoEvents and NoLogs leave out metric reports, the event stream
-	// and the logs.
-	NoReports, NoEvents, NoLogs bool
-	// Groups states firmware, model and part numbers as membership of groups.
-	// The engine takes what is in one group for what may fail together.
-	Groups bool
-	// Mappings are files that say what resources mean, before the mapping that
-	// comes with the program.
-	Mappings []string
+	// BasicAuth is the user. The password is read at every login, with basic
+	// authentication every minute and after a 401. No user is no authentication.
+	BasicAuth dial.BasicAuth `yaml:"basic_auth" was:"user=username,password_file=password_file"`
+	// Auth says how the user is shown: by a session for the whole time, or with every
+	// request. The default is a session where there is a user.
+	Auth string `yaml:"auth" oneof:"session basic none"`
+	// TLS is how the services are connected to.
+	TLS dial.TLS `yaml:"tls"`
+	// Every is how often readings are asked for.
+	Every time.Duration `yaml:"interval" was:"every" default:"10s" min:"1s" max:"1h"`
+	// Slow is how often counters and inventory are asked for.
+	Slow time.Duration `yaml:"slow_interval" was:"slow" default:"1m" min:"1s" max:"1h"`
+	// Walk is how often everything else is asked for.
+	Walk time.Duration `yaml:"discovery_interval" was:"walk" default:"15m" min:"1m" max:"24h"`
+	// Patience is how long an answer is waited for; a page that takes longer is given
+	// more the next time.
+	Patience time.Duration `yaml:"timeout" was:"patience" default:"1m" min:"1s" max:"5m"`
+	// NoReports leaves out metric reports.
+	NoReports bool `yaml:"reports" invert:"true"`
+	// NoEvents leaves out the event stream.
+	NoEvents bool `yaml:"events" invert:"true"`
+	// NoLogs leaves out the logs.
+	NoLogs bool `yaml:"logs" invert:"true"`
+	// Groups reports firmware, model and part numbers as membership of groups. The
+	// engine takes what is in one group for what may fail together.
+	Groups bool `yaml:"groups"`
+	// Mappings are files that say what resources mean, before the mapping that comes
+	// with the program.
+	Mappings []string `yaml:"mappings"`
 }
 
-// DecodeConfig reads an entry of the configuration.
-func DecodeConfig(n *yaml.Node) (Config, error) {
-	r := entry.NewReader("redfish")
-	var c Config
-	often := entry.Span{Least: leastEvery, Most: mostEvery}
-	text := func(key string, to *string) entry.Key {
-		return entry.Key{Name: key, Read: func(x *yaml.Node) { *to = r.Text(x, key) }}
+// DecodeConfig reads an entry of the configuration, and returns the configuration of
+// each of its targets. The error joins a *settings.Problem for everything that is wrong.
+func DecodeConfig(n *yaml.Node) ([]Config, error) {
+	var e Entry
+	if err := settings.Decode("redfish", n, &e); err != nil {
+		return nil, err
 	}
-	span := func(key string, to *time.Duration, within entry.Span) entry.Key {
-		return entry.Key{Name: key, Read: func(x *yaml.Node) { *to = r.Duration(x, key, within) }}
+	return e.configs()
+}
+
+// Validate reports targets that cannot be read.
+func (e Entry) Validate() error {
+	all, err := e.configs()
+	if err == nil && len(all) == 0 && len(e.FileSD) == 0 {
+		err = errors.New("required: the address of a service and its entity")
 	}
-	not := func(key string, to *bool) entry.Key {
-		return entry.Key{Name: key, Read: func(x *yaml.Node) { *to = !r.Flag(x, key) }}
+	if err != nil {
+		return &settings.KeyError{Key: "targets", Err: err}
 	}
-	r.Entry(n,
-		text("address", &c.Address),
-		entry.Key{Name: "entity", Read: func(x *yaml.Node) { c.Entity = readEntity(r, x) }},
-		entry.Key{Name: "entities", Read: func(x *yaml.Node) { c.Entities = readEntities(r, x) }},
-		text("user", &c.User),
-		text("password_file", &c.PasswordFile),
-		entry.Key{Name: "auth", Read: func(x *yaml.Node) { c.Auth = r.OneOf(x, "auth", Session, Basic, None) }},
-		entry.Key{Name: "tls", Read: func(x *yaml.Node) { c.TLS = dial.DecodeTLS(r, x) }},
-		span("every", &c.Every, often), span("slow", &c.Slow, often), span("walk", &c.Walk, entry.Span{Least: time.Minute, Most: 24 * time.Hour}),
-		span("patience", &c.Patience, entry.Span{Least: time.Second, Most: mostPatience}),
-		not("reports", &c.NoReports), not("events", &c.NoEvents), not("logs", &c.NoLogs),
-		entry.Key{Name: "groups", Read: func(x *yaml.Node) { c.Groups = r.Flag(x, "groups") }},
-		entry.Key{Name: "mappings", Read: func(x *yaml.Node) {
-			r.List(x, "mappings", func(y *yaml.Node) { c.Mappings = append(c.Mappings, r.Text(y, "mappings")) })
-		}},
-	)
-	if err := r.Err(); err != nil {
+	return nil
+}
+
+// configs returns the configuration of each target, those of files last.
+func (e Entry) configs() (out []Config, err error) {
+	all := slices.Clone(e.Targets)
+	groups, err := discovery.Read(e.FileSD)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		for _, address := range g.Targets {
+			all = append(all, Target{Address: address, Entity: g.Labels["entity"]})
+		}
+	}
+	seen := map[telemetry.Entity]string{}
+	for _, t := range all {
+		c, err := e.config(t)
+		if err != nil {
+			return nil, fmt.Errorf("%.80q: %w", t.Address, err)
+		}
+		if other, twice := seen[c.Entity]; twice {
+			return nil, fmt.Errorf("%s: %.80q and %.80q: one service for each entity", c.Entity, other, t.Address)
+		}
+		seen[c.Entity] = t.Address
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// config is the configuration of one target.
+func (e Entry) config(t Target) (c Config, err error) {
+	c = e.Config
+	if c.Address = t.Address; t.Address == "" {
+		return c, errors.New("address: required")
+	}
+	host := t.Address
+	if _, rest, found := strings.Cut(host, "://"); found {
+		host = rest
+	}
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if c.Entity, err = parseEntity(strings.ReplaceAll(cmp.Or(t.Entity, e.Entity), "{host}", strings.Trim(host, "/"))); err != nil {
 		return c, err
 	}
-	if _, err := c.withDefaults(); err != nil {
-		r.Fail(n, "%v", err)
-	}
-	return c, r.Err()
-}
-
-func readEntity(r *entry.Reader, n *yaml.Node) telemetry.Entity {
-	kind, name, ok := strings.Cut(n.Value, ":")
-	e := telemetry.Entity{Kind: telemetry.Kind(kind), Name: name}
-	if n.Kind != yaml.ScalarNode || !ok || e.Validate() != nil {
-		r.Fail(n, "want an entity such as node:n001, found %s", entry.KindOf(n))
-	}
-	return e
-}
-
-func readEntities(r *entry.Reader, n *yaml.Node) map[string]telemetry.Entity {
-	if n.Kind != yaml.MappingNode {
-		r.Fail(n, "entities: want paths and entities, found %s", entry.KindOf(n))
-		return nil
-	}
-	out := map[string]telemetry.Entity{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if _, ok := split(clean(key.Value)); !ok || clean(key.Value) == root {
-			r.Fail(key, "entities: %.80q is no path of a resource", key.Value)
+	c.Entities = map[string]telemetry.Entity{}
+	for path, text := range t.Entities {
+		if _, ok := split(clean(path)); !ok || clean(path) == root {
+			return c, fmt.Errorf("entities: %.80q is not the path of a resource", path)
 		}
-		out[key.Value] = readEntity(r, n.Content[i+1])
+		if c.Entities[path], err = parseEntity(text); err != nil {
+			return c, fmt.Errorf("entities: %w", err)
+		}
 	}
-	return out
+	_, err = c.withDefaults()
+	return c, err
+}
+
+func parseEntity(text string) (telemetry.Entity, error) {
+	kind, name, ok := strings.Cut(text, ":")
+	e := telemetry.Entity{Kind: telemetry.Kind(kind), Name: name}
+	if !ok || e.Validate() != nil {
+		return e, fmt.Errorf("want an entity such as node:n001, found %.80q", text)
+	}
+	return e, nil
 }
 
 // withDefaults returns c with its defaults filled in.
@@ -152,18 +207,20 @@ func (c Config) withDefaults() (Config, error) {
 	c.Address = u.Scheme + "://" + u.Host
 	if c.Auth == "" {
 		c.Auth = None
-		if c.User != "" {
+		if c.BasicAuth.Any() {
 			c.Auth = Session
 		}
 	}
-	if (c.Auth != None) != (c.User != "") || (c.User != "") != (c.PasswordFile != "") {
-		return c, errors.New("user, password_file and auth: one without the other")
+	if err := c.BasicAuth.Validate(); err != nil {
+		return c, err
 	}
-	if a, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && c.User != "" && (err != nil || !a.IsLoopback()) {
+	if (c.Auth != None) != c.BasicAuth.Any() {
+		return c, errors.New("auth and basic_auth: each requires the other")
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && c.BasicAuth.Any() && (err != nil || !a.IsLoopback()) {
 		return c, errors.New("address: a password does not go over http")
 	}
-	c.Every, c.Slow, c.Walk = cmp.Or(c.Every, DefaultEvery), cmp.Or(c.Slow, DefaultSlow), cmp.Or(c.Walk, DefaultWalk)
-	c.Patience = cmp.Or(c.Patience, DefaultPatience)
+	settings.Default(&c)
 	c.Slow = max(c.Slow, c.Every)
 	return c, nil
 }

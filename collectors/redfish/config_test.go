@@ -10,29 +10,33 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
-func decode(t *testing.T, text string) (Config, error) {
+func decode(t *testing.T, text string) (c Config, err error) {
 	t.Helper()
 	var n yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
 		t.Fatal(err)
 	}
-	return DecodeConfig(&n)
+	all, err := DecodeConfig(&n)
+	if len(all) > 0 {
+		c = all[0]
+	}
+	return c, err
 }
 
 func TestAWholeEntry(t *testing.T) {
 	c, err := decode(t, `
-address: 10.1.2.3:8443
-entity: cdu:cdu00
-entities:
-  /redfish/v1/ThermalEquipment/CDUs/1/SecondaryCoolantConnectors/2: loop:r017
-user: monitor
-password_file: /run/secrets/bmc
+targets:
+  - address: 10.1.2.3:8443
+    entity: cdu:cdu00
+    entities:
+      /redfish/v1/ThermalEquipment/CDUs/1/SecondaryCoolantConnectors/2: loop:r017
+basic_auth: {username: monitor, password_file: /run/secrets/bmc}
 auth: basic
-tls: {unverified: true}
-every: 20s
-slow: 2m
-walk: 30m
-patience: 3m
+tls: {insecure_skip_verify: true}
+interval: 20s
+slow_interval: 2m
+discovery_interval: 30m
+timeout: 3m
 reports: false
 events: false
 logs: true
@@ -54,20 +58,20 @@ logs: true
 
 func TestFaultsOfAnEntry(t *testing.T) {
 	for text, want := range map[string]string{
-		"entity: node:n1":                                                       "1:1: redfish: address: missing",
-		"address: h":                                                            "1:1: redfish: entity: missing",
-		"address: h\nentity: n1":                                                "2:9: redfish: want an entity such as node:n001",
-		"address: h\nentity: node:n1\nevery: 10ms":                              "3:8: redfish: every: 10ms, want 1s to 1h0m0s",
-		"address: h\nentity: node:n1\nuser: a":                                  "user, password_file and auth: one without the other",
-		"address: h\nentity: node:n1\nauth: session":                            "user, password_file and auth: one without the other",
+		"entity: node:n1":                                                       "1:1: redfish: targets: \"\": address: required",
+		"interval: 1s":                                                          "1:1: redfish: targets: required",
+		"address: h\nentity: n1":                                                "1:1: redfish: targets: \"h\": want an entity such as node:n001",
+		"address: h\nentity: node:n1\nevery: 10ms":                              "3:8: redfish: interval: 10ms, want 1s to 1h0m0s",
+		"address: h\nentity: node:n1\nuser: a":                                  "username and password_file: each requires the other",
+		"address: h\nentity: node:n1\nauth: session":                            "auth and basic_auth: each requires the other",
 		"address: https://u:p@h\nentity: node:n1":                               "want https://host",
 		"address: https://h/redfish/v1/Chassis\nentity: node:n1":                "want https://host",
 		"address: ftp://h\nentity: node:n1":                                     "want https://host",
 		"address: http://10.0.0.1\nentity: node:n1\nuser: a\npassword_file: b":  "a password does not go over http",
-		"address: h\nentity: node:n1\nentities: {/redfish/v2/x: loop:a}":        "3:12: redfish: entities: \"/redfish/v2/x\" is no path of a resource",
+		"address: h\nentity: node:n1\nentities: {/redfish/v2/x: loop:a}":        "entities: \"/redfish/v2/x\" is not the path of a resource",
 		"address: h\nentity: node:n1\npassword: secret":                         "3:1: redfish: unknown key \"password\"",
 		"address: h\nentity: node:n1\nauth: kerberos":                           "3:7: redfish: auth: want one of session, basic, none",
-		"address: h\nentity: node:n1\ntls: {unverified: true, ca: /etc/ca.pem}": "tls: unverified and ca: mutually exclusive",
+		"address: h\nentity: node:n1\ntls: {unverified: true, ca: /etc/ca.pem}": "3:6: redfish: tls: insecure_skip_verify and ca_file: mutually exclusive",
 	} {
 		if _, err := decode(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q\n got %v\nwant %s", text, err, want)

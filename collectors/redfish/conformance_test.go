@@ -47,7 +47,7 @@ func newController(t *testing.T, c wire.Config) *controller {
 func (c *controller) reader(t *testing.T, address string) *Collector {
 	t.Helper()
 	dir := filepath.Dir(c.fleet.Entries()[0]["password_file"].(string))
-	r, err := New(Config{Address: address, Entity: c.node, User: wire.User, PasswordFile: filepath.Join(dir, "password"), TLS: dial.TLS{CA: filepath.Join(dir, "ca.pem")}}, dial.Guard{})
+	r, err := New(Config{Address: address, Entity: c.node, BasicAuth: dial.BasicAuth{Username: wire.User, PasswordFile: filepath.Join(dir, "password")}, TLS: dial.TLS{CA: filepath.Join(dir, "ca.pem")}}, dial.Guard{})
 	if err != nil {
 		t.Fatal(err)
 	}

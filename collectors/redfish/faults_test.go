@@ -199,7 +199,7 @@ func TestAServiceThatStartsAnewAHundredTimes(t *testing.T) {
 // file is right it is read again.
 func TestAWrongPasswordIsNotTriedOften(t *testing.T) {
 	c := newController(t, wire.Config{})
-	right, err := os.ReadFile(c.cfg.PasswordFile)
+	right, err := os.ReadFile(c.cfg.BasicAuth.PasswordFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestAWrongPasswordIsNotTriedOften(t *testing.T) {
 		}
 	}
 	write([]byte("guess\n"))
-	c.cfg.PasswordFile = file
+	c.cfg.BasicAuth.PasswordFile = file
 	e, stop := listen(t, c.Collector)
 	e.until("word of it", func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.away > 20 })
 	if n := c.fleet.Tally(c.node).Logins; n != 1 || e.count(collectors.Denied) == 0 {

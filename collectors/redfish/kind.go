@@ -8,6 +8,6 @@ func Kind() kind.Kind {
 		Name:   "redfish",
 		Doc:    "Hosts, power and cooling equipment over Redfish.",
 		Advice: "does the BMC answer, and is its account still valid?",
-		Open:   kind.Opener(DecodeConfig, New),
+		Open:   kind.Openers(DecodeConfig, New),
 	}
 }

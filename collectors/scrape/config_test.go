@@ -13,25 +13,25 @@ import (
 
 func TestDecodeConfig(t *testing.T) {
 	c, err := DecodeConfig(collectorstest.Node(t, `
-every: 1s
+interval: 1s
 mappings: [dcgm]
 targets:
-  - {url: "http://n1:9400/metrics", node: n1}
-  - {url: "https://n2:9400/metrics", name: two, every: 30s, labels: {fabric: infiniband}}
+  - {url: "http://n1:9400/metrics", labels: {node: n1}}
+  - {url: "https://n2:9400/metrics", name: two, interval: 30s, labels: {fabric: infiniband}}
 `))
 	if err != nil || len(c.Targets) != 2 || c.Targets[0].Labels["node"] != "n1" || c.Targets[1].Labels["fabric"] != "infiniband" || c.Targets[1].Name != "two" {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	for text, want := range map[string]string{
-		"targets: [{url: 'ftp://x'}]":                  `1:17: scrape: url: "ftp://x": want http:// or https:// and a host`,
-		"targets: [{url: 'http://a:b@x/'}]":            "1:17: scrape: url: want no user in it: username and password_file are for that",
-		"targets: [{node: n1}]":                        "1:11: scrape: targets: want a url",
-		"every: 1s":                                    "1:1: scrape: targets: want at least one",
-		"every: 1ms\ntargets: [{url: 'http://x'}]":     "1:8: scrape: every: 1ms, want 1s to 1h0m0s",
-		"targets: [{url: 'http://x'}]\nusername: u":    "1:1: scrape: username and password_file go together, and not with token_file",
-		"targets: [{url: 'http://x', cadence: 1s}]":    "1:29: scrape: unknown key \"cadence\"; want one of url, name, every, node, job, storage, labels",
-		"targets: [{url: 'http://x', labels: [a]}]":    "1:37: scrape: labels: want names and values, found a list",
-		"tls: {cert: a}\ntargets: [{url: 'http://x'}]": "1:6: scrape: tls: cert and key: one without the other",
+		"targets: [{url: 'ftp://x'}]":                  `1:17: scrape: targets: url: "ftp://x": want http:// or https:// and a host`,
+		"targets: [{url: 'http://a:b@x/'}]":            "1:17: scrape: targets: url: want no user in it: use basic_auth",
+		"targets: [{node: n1}]":                        "1:11: scrape: targets: url: required",
+		"every: 1s":                                    "1:1: scrape: targets: required",
+		"every: 1ms\ntargets: [{url: 'http://x'}]":     "1:8: scrape: interval: 1ms, want 1s to 1h0m0s",
+		"targets: [{url: 'http://x'}]\nusername: u":    "2:1: scrape: basic_auth: username and password_file: each requires the other",
+		"targets: [{url: 'http://x', cadence: 1s}]":    "1:29: scrape: targets: unknown key \"cadence\"; want one of url, name, interval, labels",
+		"targets: [{url: 'http://x', labels: [a]}]":    "1:37: scrape: targets: labels: want names and values, found a list",
+		"tls: {cert: a}\ntargets: [{url: 'http://x'}]": "1:6: scrape: tls: cert_file and key_file: each requires the other",
 	} {
 		if _, err := DecodeConfig(collectorstest.Node(t, text).Content[0]); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", text, err, want)

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
 // What is asked for: Prometheus' own text where there is a choice, because some
@@ -41,7 +41,7 @@ func (f *fetcher) fetch(ctx context.Context, dropped map[collectors.Reason]int) 
 	}
 	req.Header.Set("Accept", accept)
 	req.Header.Set("User-Agent", "quintet")
-	if err := f.authorise(req); err != nil {
+	if err := dial.Authorize(req, f.cfg.BasicAuth, f.cfg.Authorization); err != nil {
 		return nil, "", err
 	}
 	resp, err := f.client.Do(req)
@@ -75,27 +75,3 @@ func (f *fetcher) fetch(ctx context.Context, dropped map[collectors.Reason]int) 
 
 // wholeLines cuts off what follows the last end of a line.
 func wholeLines(b []byte) []byte { return b[:bytes.LastIndexByte(b, '\n')+1] }
-
-func (f *fetcher) authorise(req *http.Request) error {
-	switch {
-	case f.cfg.Username != "":
-		word, err := secret(f.cfg.PasswordFile)
-		if err != nil {
-			return err
-		}
-		req.SetBasicAuth(f.cfg.Username, word)
-	case f.cfg.TokenFile != "":
-		word, err := secret(f.cfg.TokenFile)
-		if err != nil {
-			return err
-		}
-		req.Header.Set("Authorization", "Bearer "+word)
-	}
-	return nil
-}
-
-// secret reads a file's one line.
-func secret(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	return string(bytes.TrimSpace(b)), err
-}

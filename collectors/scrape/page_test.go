@@ -366,17 +366,10 @@ func TestTLS(t *testing.T) {
 		}
 	}
 	target := []Target{{URL: s.URL}}
-	e := reads(t, Config{Targets: target, Every: time.Second, TLS: dial.TLS{CA: ca}, TokenFile: token})
+	e := reads(t, Config{Targets: target, Every: time.Second, TLS: dial.TLS{CA: ca}, Authorization: dial.Authorization{CredentialsFile: token}})
 	e.Until("a page", func() bool { return len(e.Series) == 1 && e.Err() == nil })
 	e = reads(t, Config{Targets: target, Every: time.Second, TLS: dial.TLS{CA: ca}})
 	e.Until("a closed door", func() bool { return e.Dropped[collectors.Denied] > 0 && e.Err() != nil })
-	e = reads(t, Config{Targets: target, Every: time.Second, TokenFile: token})
+	e = reads(t, Config{Targets: target, Every: time.Second, Authorization: dial.Authorization{CredentialsFile: token}})
 	e.Until("a certificate that nobody signed", func() bool { return e.Dropped[collectors.Unreadable] > 0 && e.Err() != nil })
-}
-
-// TestSecrets: what is shown to the target stands in files.
-func TestSecrets(t *testing.T) {
-	if _, err := secret("/nonexistent"); err == nil {
-		t.Error("a file that is not there")
-	}
 }

@@ -43,7 +43,10 @@ var ErrNoTarget = errors.New("scrape: no target")
 // New returns the collector of a configuration. It reads the mapping files, and
 // dials nothing until Run.
 func New(c Config, g dial.Guard) (*Collector, error) {
-	c = c.withDefaults()
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("scrape: %w", err)
+	}
 	if len(c.Targets) == 0 {
 		return nil, ErrNoTarget
 	}

@@ -160,24 +160,24 @@ func decode(t testing.TB, text string) (Config, error) {
 }
 
 func TestDecodeConfig(t *testing.T) {
-	c, err := decode(t, "path: /tmp/sys\nevery: 2s\nethtool: none\nnode: 1234\nall_statistics: true\n")
+	c, err := decode(t, "path: /tmp/sys\ninterval: 2s\nethtool: none\nnode: 1234\nall_statistics: true\n")
 	if err != nil || c != (Config{Path: "/tmp/sys", Every: 2e9, Ethtool: "none", Node: "1234", AllStatistics: true}) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, empty := range []string{"", "{}", "~"} {
-		if c, err := decode(t, empty); err != nil || c != (Config{}) {
+		if c, err := decode(t, empty); err != nil || c != (Config{Path: "/sys", Every: 1e9}) {
 			t.Errorf("%q: %+v, %v", empty, c, err)
 		}
 	}
 	if _, err := DecodeConfig(nil); err != nil {
 		t.Error(err)
 	}
-	_, err = decode(t, "path: 7\nevery: 10ms\nspeed: fast\nnode: [a]\n"+"path: x\nethtool: \"\"\nall_statistics: 1\n")
-	want := `1:7: sysfs: path: want text, found "7"
-2:8: sysfs: every: 10ms, want 1s to 1h0m0s
-3:1: sysfs: unknown key "speed"; want one of path, every, ethtool, all_statistics, node
-4:7: sysfs: node: want a name of at most 100 bytes, found a list
-5:1: sysfs: key "path" twice
+	_, err = decode(t, "path: [7]\ninterval: 10ms\nspeed: fast\nnode: [a]\n"+"path: x\nethtool: \"\"\nall_statistics: 1\n")
+	want := `1:7: sysfs: path: want text, found a list
+2:11: sysfs: interval: 10ms, want 1s to 1h0m0s
+3:1: sysfs: unknown key "speed"; want one of path, interval, ethtool, all_statistics, node
+4:7: sysfs: node: want text, found a list
+5:1: sysfs: duplicate key "path": also in line 1
 6:10: sysfs: ethtool: want text, found nothing
 7:17: sysfs: all_statistics: want true or false, found "1"`
 	if err == nil || err.Error() != want {

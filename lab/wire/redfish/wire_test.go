@@ -110,7 +110,7 @@ func reader(t *testing.T, e map[string]any) *collector.Collector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := collector.New(c, dial.Guard{})
+	r, err := collector.New(c[0], dial.Guard{})
 	if err != nil {
 		t.Fatal(err)
 	}

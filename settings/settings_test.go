@@ -1,0 +1,172 @@
+package settings_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quintet-dc/quintet/settings"
+)
+
+// tls stands for a block that several entries have.
+type tls struct {
+	CA   string `yaml:"ca_file" was:"ca"`
+	Cert string `yaml:"cert_file"`
+}
+
+func (t tls) Validate() error {
+	if t.Cert != "" && t.CA == "" {
+		return settings.Errorf("cert_file", "requires ca_file")
+	}
+	return nil
+}
+
+type auth struct {
+	Username     string `yaml:"username"`
+	PasswordFile string `yaml:"password_file"`
+}
+
+// place has a short form.
+type place struct {
+	Address string            `yaml:"address"`
+	Labels  map[string]string `yaml:"labels" max:"2"`
+}
+
+func (p *place) Set(text string) error {
+	if !strings.Contains(text, ":") {
+		return errors.New("want host:port")
+	}
+	p.Address = text
+	return nil
+}
+
+type entry struct {
+	Interval time.Duration   `yaml:"interval" was:"every" default:"10s" min:"1s" max:"1h"`
+	Size     settings.Bytes  `yaml:"size" default:"64KiB"`
+	Count    int             `yaml:"count" max:"9"`
+	Mode     string          `yaml:"mode" oneof:"a b"`
+	Quiet    bool            `yaml:"logs" invert:"true"`
+	TLS      tls             `yaml:"tls"`
+	Auth     auth            `yaml:"basic_auth" was:"user=username,password_file=password_file"`
+	Targets  []place         `yaml:"targets" was:"address=0.address" max:"3"`
+	Files    []settings.Text `yaml:"files,single"`
+	Since    time.Time       `yaml:"since"`
+}
+
+func decode(t *testing.T, text string) (e entry, err error) {
+	t.Helper()
+	var n yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
+		t.Fatal(err)
+	}
+	err = settings.Decode("x", &n, &e)
+	return e, err
+}
+
+// TestDecode: every kind of value is read, and what is not set has its default.
+func TestDecode(t *testing.T) {
+	var n yaml.Node
+	if err := yaml.Unmarshal([]byte("interval: 2d\nsize: 2MiB\ncount: 3\nmode: b\nlogs: false\ntls: {ca_file: c, cert_file: d}\ntargets: [a:1, {address: b:2, labels: {x: y}}]\nfiles: f\nsince: 2026-01-02T03:04:05Z\n"), &n); err != nil {
+		t.Fatal(err)
+	}
+	n.Content[0].Content[1].Value = "20m"
+	var e entry
+	if err := settings.Decode("x", &n, &e); err != nil {
+		t.Fatal(err)
+	}
+	if e.Interval != 20*time.Minute || e.Size != 2<<20 || e.Count != 3 || e.Mode != "b" || !e.Quiet || e.TLS.CA != "c" || len(e.Targets) != 2 || e.Targets[1].Labels["x"] != "y" || e.Files[0].Value != "f" || e.Files[0].Line != 8 || e.Since.Year() != 2026 {
+		t.Errorf("%+v", e)
+	}
+	for _, empty := range []*yaml.Node{nil, {}} {
+		var e entry
+		if err := settings.Decode("x", empty, &e); err != nil || e.Interval != 10*time.Second || e.Size != 64<<10 || e.Quiet {
+			t.Errorf("defaults: %+v, %v", e, err)
+		}
+	}
+}
+
+// TestDecodeRefusesWithAPlace: whatever is wrong is named with line and column, and
+// everything that is wrong is named.
+func TestDecodeRefusesWithAPlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"colour: red":                           `1:1: x: unknown key "colour"; want one of interval, size,`,
+		"interval: 10ms":                        "1:11: x: interval: 10ms, want 1s to 1h0m0s",
+		"interval: soon":                        `1:11: x: interval: want a duration such as 2s or 500ms, found "soon"`,
+		"size: 2MB":                             `1:7: x: size: want a size such as 512MiB or 8GiB, found "2MB"`,
+		"size: -1":                              "1:7: x: size: -1, want more than 0",
+		"count: 10":                             "1:8: x: count: 10, want 1 to 9",
+		"mode: c":                               `1:7: x: mode: want one of a, b, found "c"`,
+		"logs: maybe":                           `1:7: x: logs: want true or false, found "maybe"`,
+		"tls: {cert_file: d}":                   "1:18: x: tls: cert_file: requires ca_file",
+		"tls: [a]":                              "1:6: x: tls: want keys and values, found a list",
+		"targets: {a: b}":                       "1:10: x: targets: want a list, found keys and values",
+		"targets: [a]":                          "1:11: x: targets: want host:port",
+		"targets: ['a:1', 'a:2', 'a:3', 'a:4']": "1:10: x: targets: 4, want at most 3",
+		"targets: [{labels: {a: [b]}}]":         "1:24: x: targets: labels: a: want text, found a list",
+		"count: 1\ncount: 2":                    `2:1: x: duplicate key "count": also in line 1`,
+		"tls: &t {}\nbasic_auth: *t":            "2:13: x: basic_auth: want a value, found an alias, which is not supported",
+		"since: today":                          "1:8: x: since: want a time such as",
+		"mode: \"a\\0\"":                        "1:7: x: mode: a zero byte",
+		"every: 1s\ninterval: 1s":               "1:1: x: every is a former name of interval, which is set too",
+		"count: x\nmode: c":                     "\n2:7: x: mode",
+	} {
+		if _, err := decode(t, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// TestRename: former names are read as what they are now, wherever that is, and are
+// reported with their place.
+func TestRename(t *testing.T) {
+	var n yaml.Node
+	if err := yaml.Unmarshal([]byte("# about\nevery: 2s\nuser: u # who\npassword_file: p\naddress: h:1\ntls: {ca: c}\n"), &n); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range settings.Rename(&n, entry{}) {
+		got = append(got, r.String())
+	}
+	want := []string{"every is now interval", "tls.ca is now tls.ca_file", "user is now basic_auth.username", "password_file is now basic_auth.password_file", "address is now targets.address"}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	text, err := yaml.Marshal(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "# about\ninterval: 2s\nbasic_auth:\n    username: u # who\n    password_file: p\ntargets:\n    - address: h:1\ntls: {ca_file: c}\n"; string(text) != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	if again := settings.Rename(&n, entry{}); len(again) > 0 {
+		t.Errorf("renamed twice: %v", again)
+	}
+	var e entry
+	if err := settings.Decode("x", &n, &e); err != nil || e.Auth.PasswordFile != "p" || e.Targets[0].Address != "h:1" {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// FuzzDecode: whatever a document is, it is decoded or refused with a place.
+func FuzzDecode(f *testing.F) {
+	f.Add("interval: 2s\nuser: a\ntargets: [a:1, {address: b}]\nfiles: [a]\n")
+	f.Add("a: &a [*a]")
+	f.Fuzz(func(t *testing.T, text string) {
+		var n yaml.Node
+		if yaml.Unmarshal([]byte(text), &n) != nil {
+			t.Skip()
+		}
+		var e entry
+		for _, p := range settings.Problems(nil, settings.Decode("x", &n, &e)) {
+			if p.Line == 0 || p.Text == "" {
+				t.Errorf("%q: a problem without a place: %v", text, p)
+			}
+		}
+	})
+}
