@@ -51,43 +51,6 @@ func (b *Book) Observe(job telemetry.Entity, end telemetry.Time, length float64,
 	}
 }
 
-// ObserveMFU takes a job's model FLOPs utilisation, 0 to 1, as it reports it.
-func (b *Book) ObserveMFU(job telemetry.Entity, ratio float64) {
-	if !(ratio >= 0 && ratio <= 1) {
-		b.Refused++
-		return
-	}
-	j := b.know(job)
-	switch {
-	case j == nil:
-	case j.Hurt == nil:
-		j.mfu.add(ratio)
-	default:
-		j.Hurt.mfu, j.Hurt.mfuSeen = ratio, true
-	}
-}
-
-// MFU returns the utilisation before the hurt (the median of its last reports)
-// and the last one reported in it; false where it was not reported.
-func (j *Job) MFU() (before, now float64, ok bool) {
-	if j.Hurt == nil || !j.Hurt.mfuSeen || len(j.mfu.lengths) == 0 {
-		return 0, 0, false
-	}
-	return j.mfu.before(), j.Hurt.mfu, true
-}
-
-// Utilisation returns the last model FLOPs utilisation that the job reported,
-// and false where it reported none.
-func (j *Job) Utilisation() (float64, bool) {
-	if j.Hurt != nil && j.Hurt.mfuSeen {
-		return j.Hurt.mfu, true
-	}
-	if n := len(j.mfu.lengths); n > 0 {
-		return j.mfu.lengths[n-1], true
-	}
-	return 0, false
-}
-
 // Event takes what happened to a job: started, failed, restarted, ended, saved,
 // or entered another phase.
 func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {

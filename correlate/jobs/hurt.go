@@ -52,8 +52,7 @@ type Hurt struct {
 	patience  int // usual steps wanted to be well, where that is more than wellAfter
 	tailSteps int // usual steps since LastSlow, in a row
 	tailSum   float64
-	mfu       float64 // the last utilisation reported
-	mfuSeen   bool
+	mfu       utilisation
 	told      State // the state last told of
 	// line is the length above which a step is a slow one, seconds; 0 where that
 	// follows from what is usual.
@@ -172,8 +171,7 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.Int(&h.tailSteps)
 	c.F64(&h.tailSum)
 	h.sampled.snapshot(c)
-	c.F64(&h.mfu)
-	c.Bool(&h.mfuSeen)
+	h.mfu.snapshot(c)
 	codeState(c, &h.told)
 	c.U64(&h.last)
 	c.F64(&h.line)
