@@ -108,27 +108,61 @@ func quotedLink(e *Evidence, a *Answer, of Measure) (fact, bool) {
 	if !ok {
 		return fact{}, false
 	}
-	slot, what := shownAt(e.Fabric.Now.Map, i, of)
-	if slot < 0 {
-		return fact{}, false
+	slots, what := shownAt(e, i, of)
+	if shown, ok := e.largest(slots); ok {
+		return fact{entity: a.Entity, why: what, shown: shown}, true
 	}
-	return fact{entity: a.Entity, why: what, shown: e.SeriesOf(slot)}, true
+	return fact{}, false
 }
 
-// shownAt is the series at end i of a link that shows a measure, and what it is;
-// -1 where there is none.
-func shownAt(m *fabric.Map, i int, of Measure) (int, string) {
+// largest is the series with the greatest mean since the onset, of several that
+// count the same at different places: what is damaged on the way in is counted by
+// one end of a link, and the other counts nothing. It is the first where none is
+// kept.
+func (e *Evidence) largest(slots []int) (found telemetry.Series, ok bool) {
+	most := math.Inf(-1)
+	for _, slot := range slots {
+		if slot < 0 {
+			continue
+		}
+		s, mean := e.SeriesOf(slot), math.Inf(-1)
+		if e.Measured != nil {
+			if m, _, seen := e.Measured(s, e.Hurt.Onset.Earliest, e.To); seen {
+				mean = m
+			}
+		}
+		if !ok || mean > most {
+			found, most, ok = s, mean, true
+		}
+	}
+	return found, ok
+}
+
+// shownAt are the series that show a measure of end i of a link, and what it is:
+// where they are several, each counts a part of it.
+func shownAt(e *Evidence, i int, of Measure) ([]int, string) {
+	m := e.Fabric.Now.Map
 	switch of {
 	case Tells, Starves, StandingStop:
-		return m.PausingBy(i), "the time for which it stops its peer"
+		return []int{m.PausingBy(i)}, "the time for which it stops its peer"
 	case LinkDamage, DamageShare:
-		return m.CountedBy(i, fabric.Damaged, fabric.Uncorrectable, fabric.Erred), "the packets that arrive damaged over its link"
+		return m.CountedBy([]int{i}, fabric.Damaged, fabric.Uncorrectable, fabric.Erred), "the packets that arrive damaged over its link"
 	case Resent, SendsAgain:
-		return m.CountedBy(i, fabric.Sequence), "the packets that are sent again"
+		return m.CountedBy(e.ownLinks(i), fabric.Sequence), "the packets that are sent again"
 	case Disorder:
-		return m.CountedBy(i, fabric.Disordered), "the packets that arrive out of order"
+		return m.CountedBy(e.ownLinks(i), fabric.Disordered), "the packets that arrive out of order"
 	case LinkUp:
-		return m.UpBy(i), "whether its link is up"
+		return []int{m.UpBy(i)}, "whether its link is up"
 	}
-	return m.SentBy(i), "the bytes that it sends"
+	return []int{m.SentBy(i)}, "the bytes that it sends"
+}
+
+// ownLinks are end i of a link and the links of the job's hosts: who sends again
+// what was lost there may be any of them.
+func (e *Evidence) ownLinks(i int) []int {
+	out := []int{i}
+	for _, node := range e.Nodes {
+		out = append(out, e.Fabric.Now.Map.Links(node)...)
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/quintet-dc/quintet/correlate/topology"
@@ -184,17 +185,22 @@ func (m *Map) QueuedBy(i int) int {
 // SentBy returns the slot of the bytes that end i sends; -1 where none does.
 func (m *Map) SentBy(i int) int { return m.Ends[i].slots[txBytes] }
 
-// CountedBy returns the slot of one of the counts given, at end i or at its peer; -1
-// where neither counts any.
-func (m *Map) CountedBy(i int, of ...Count) int {
-	for _, k := range of {
+// CountedBy returns the slots of the counts given, at the ends given and at their
+// peers, each once.
+func (m *Map) CountedBy(ends []int, of ...Count) (slots []int) {
+	for _, i := range ends {
 		for _, end := range []int{i, m.Ends[i].Peer} {
-			if end >= 0 && m.Ends[end].slots[damagedPackets+signal(k)] >= 0 {
-				return m.Ends[end].slots[damagedPackets+signal(k)]
+			for _, k := range of {
+				if end < 0 {
+					continue
+				}
+				if slot := m.Ends[end].slots[damagedPackets+signal(k)]; slot >= 0 && !slices.Contains(slots, slot) {
+					slots = append(slots, slot)
+				}
 			}
 		}
 	}
-	return -1
+	return slots
 }
 
 // UpBy returns the slot that shows whether the link of end i is up; -1 where none
