@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
 // demoReport prints what was struck, what Quintet reported of it, corrections and
@@ -165,5 +166,5 @@ func place(x *opened) string {
 	if x.Root.Entity.IsZero() {
 		return "cause under investigation"
 	}
-	return fmt.Sprintf("%s at %s (%.0f %%)", x.Root.Signature, x.Root.Entity, 100*x.Root.Confidence)
+	return fmt.Sprintf("%s at %s (%s)", x.Root.Signature, x.Root.Entity, explain.Percent(x.Root.Confidence))
 }

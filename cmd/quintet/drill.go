@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -180,5 +181,5 @@ type opened struct {
 
 // String is the answer in short.
 func (x *opened) String() string {
-	return fmt.Sprintf("%s at %s, %.0f %% sure (%s)", x.Root.Signature, x.Root.Entity, 100*x.Root.Confidence, x.ID)
+	return fmt.Sprintf("%s at %s, confidence %s (%s)", x.Root.Signature, x.Root.Entity, explain.Percent(x.Root.Confidence), x.ID)
 }

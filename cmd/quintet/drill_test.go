@@ -46,7 +46,7 @@ func TestWhatADrillSays(t *testing.T) {
 	says("", "the drill is over", "nothing was struck yet")
 	d.note(struckFault{due{name: "gpu-slow", lasts: time.Minute}, began, f, nil})
 	says("", "gpu-slow at gpu:n0001/2 for 1m0s", "not reported")
-	says(incident(14*time.Second, "gpu-slow", "gpu:n0001/2"), "right, 14 s after it was struck: gpu-slow at gpu:n0001/2, 90 % sure")
+	says(incident(14*time.Second, "gpu-slow", "gpu:n0001/2"), "right, 14 s after it was struck: gpu-slow at gpu:n0001/2, confidence 90 %")
 	says(incident(14*time.Second, "gpu-slow", "gpu:n0001/3"), "right fault, wrong place")
 	says(incident(14*time.Second, "power-cap", "gpu:n0001/2"), "right place, wrong fault")
 	says(incident(14*time.Second, "slow-rank", "node:n0000"), "wrong, 14 s")

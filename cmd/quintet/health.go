@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
 // healthCommand prints the state of a node. Exit code 0: nothing to drain it for;
@@ -70,7 +71,7 @@ func (s *nodeState) String() string {
 		parts[0] += ": " + s.Reason
 	}
 	if s.Confidence != nil {
-		parts = append(parts, fmt.Sprintf("confidence %.0f %%", 100**s.Confidence))
+		parts = append(parts, "confidence "+explain.Percent(*s.Confidence))
 	}
 	if s.Since != nil {
 		parts = append(parts, "since "+s.Since.UTC().Format(time.RFC3339))

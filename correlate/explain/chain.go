@@ -185,19 +185,19 @@ func endFact(e *Evidence, i int) fact {
 	switch {
 	case end.IsNIC() && tells > 0 && tells >= told:
 		out.metric, out.before, out.now, out.level = "port_pfc_tx_pause_seconds_total", b.Tells, n.Tells, leaving(b.Tells, n.Tells)
-		out.why = fmt.Sprintf("it sent pause %s of the time", percent(n.Tells))
+		out.why = fmt.Sprintf("it sent pause %s of the time", Percent(n.Tells))
 		return out.shownBy(e, m.PausingBy(i))
 	case told > 0 && told >= n.Wait/2:
 		out.metric, out.before, out.now, out.level = "port_pfc_rx_pause_seconds_total", b.Told, n.Told, leaving(b.Told, n.Told)
-		out.why = fmt.Sprintf("it received pause %s of the time", percent(n.Told))
+		out.why = fmt.Sprintf("it received pause %s of the time", Percent(n.Told))
 		return out.shownBy(e, m.PausedBy(i))
 	case end.IsNIC():
 		out.metric, out.before, out.now, out.shape, out.unit = "port_tx_bytes_total", b.Util, n.Util, telemetry.ShapeShift, "of link"
-		out.why = fmt.Sprintf("it sends at %s of its link", percent(n.Util))
+		out.why = fmt.Sprintf("it sends at %s of its link", Percent(n.Util))
 		return out
 	}
 	out.metric, out.before, out.now, out.shape, out.level = "port_queue_bytes", b.Wait, n.Wait, telemetry.ShapeLevel, end.Standing()
-	out.why = fmt.Sprintf("a queue was present %s of the time, at %s of the link's speed", percent(n.Wait), percent(n.Ceiling))
+	out.why = fmt.Sprintf("a queue was present %s of the time, at %s of the link's speed", Percent(n.Wait), Percent(n.Ceiling))
 	return out.shownBy(e, m.QueuedBy(i))
 }
 
@@ -263,7 +263,7 @@ func neighbourPath(e *Evidence, job telemetry.Entity) []fact {
 	if best >= 0 {
 		n, b := f.Now.Of[best].Util, f.Before.Of[best].Util
 		out = append(out, fact{entity: m.Ends[best].Entity, metric: "port_tx_bytes_total", shape: telemetry.ShapeShift, before: b, now: n, unit: "of link",
-			why: fmt.Sprintf("it sends at %s of its link, before %s", percent(n), percent(b)), level: float64(leaving(b, n) * m.Ends[best].Speed)})
+			why: fmt.Sprintf("it sends at %s of its link, before %s", Percent(n), Percent(b)), level: float64(leaving(b, n) * m.Ends[best].Speed)})
 	}
 	if i := worst(f); i >= 0 {
 		out = append(out, endFact(e, i))
@@ -312,5 +312,3 @@ func jobShape(e *Evidence) telemetry.Shape {
 	}
 	return telemetry.ShapeShift
 }
-
-func percent(x float64) string { return fmt.Sprintf("%.0f %%", float64(x*100)) }

@@ -57,10 +57,10 @@ func quietFabric(e *Evidence) (string, bool) {
 	}
 	stopped, stood := "", ""
 	if told >= leastPercent {
-		stopped = fmt.Sprintf(" for more than %s of the time", percent(told))
+		stopped = fmt.Sprintf(" for more than %s of the time", Percent(told))
 	}
 	if own >= leastPercent {
-		stood = fmt.Sprintf(" more than %s", percent(own))
+		stood = fmt.Sprintf(" more than %s", Percent(own))
 	}
 	return fmt.Sprintf("of %d ports on the job's paths none received pause%s, and none had a queue%s longer than before", ports, stopped, stood), true
 }

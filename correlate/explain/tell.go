@@ -176,7 +176,7 @@ func (t *Teller) placeholder(name string, e *Evidence, a *Answer) (string, bool)
 	case !ok:
 		return "an unknown part", false
 	case format == "percent":
-		return percent(v), true
+		return Percent(v), true
 	}
 	return number(v), true
 }
@@ -276,7 +276,7 @@ func (in Incident) Investigating() Incident {
 	var likely []string
 	for _, a := range in.Alternatives {
 		if a.Signature != Unknown && len(likely) < maxCandidates {
-			likely = append(likely, fmt.Sprintf("%s at %s (%s)", a.Signature, spoken(a.Entity), percent(a.Confidence)))
+			likely = append(likely, fmt.Sprintf("%s at %s (%s)", a.Signature, spoken(a.Entity), Percent(a.Confidence)))
 		}
 	}
 	cause := "the cause is under investigation"
@@ -308,7 +308,7 @@ func suffering(in *Incident, e *Evidence) string {
 	case *j.Slowdown-1 < leastPercent:
 		return "is less than 1 % slower"
 	}
-	return fmt.Sprintf("is %s slower", percent(*j.Slowdown-1))
+	return fmt.Sprintf("is %s slower", Percent(*j.Slowdown-1))
 }
 
 func middle(i telemetry.Interval) telemetry.Time { return i.Earliest + (i.Latest-i.Earliest)/2 }

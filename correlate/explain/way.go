@@ -31,10 +31,10 @@ func (t *Teller) standingPath(e *Evidence, a *Answer) []fact {
 		out = append(out, f)
 	}
 	if o, ok := e.Symptoms.Slowest(a.Entity); ok {
-		out = appendFact(out, t.observed(o, "its clock is at "+percent(o.Now/o.Before)+" of what it was"))
+		out = appendFact(out, t.observed(o, "its clock is at "+Percent(o.Now/o.Before)+" of what it was"))
 	}
 	if o, ok := e.Symptoms.Latest(a.Entity); ok {
-		out = appendFact(out, t.observed(o, "it computes "+percent(o.Now/o.Before-1)+" longer than before"))
+		out = appendFact(out, t.observed(o, "it computes "+Percent(o.Now/o.Before-1)+" longer than before"))
 	}
 	return out
 }

@@ -118,7 +118,7 @@ func listWords(state string, incidents, risks int, lost float64) string {
 		s += ", " + plural(risks, which+"risk")
 	}
 	if lost > 0 {
-		s += fmt.Sprintf("; %.0f GPU-seconds lost", lost)
+		s += "; " + explain.GPUTime(lost) + " lost"
 	}
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }

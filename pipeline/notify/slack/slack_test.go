@@ -90,7 +90,7 @@ func TestWhatAPersonSees(t *testing.T) {
 	want := []string{
 		"header: llama-70b is 3.8 times slower <!channel> & more", // plain text: nobody is called
 		"section: [*Severity*\ncritical] [*Domain*\nnetwork] [*Root*\nnic:h13/nic0] [*Jobs*\njob:llama-70b]",
-		"section: Root: nic:h13/nic0 (network, slow-receiver, confidence 0.93)\nDegraded: job:llama-70b; 2.0 GPU-hours lost\n- nic:h13/nic0: port_pfc_tx_pause_seconds_total from 0 to 0.71 s/s\nDo: Drain h13.",
+		"section: Root: nic:h13/nic0 (network, slow-receiver, confidence 93 %)\nDegraded: job:llama-70b; 2 GPU-h lost\n- nic:h13/nic0: port_pfc_tx_pause_seconds_total from 0 to 0.71 s/s\nDo: Drain h13.",
 		`actions: {"type":"button","text":{"type":"plain_text","text":"Open"},"url":"https://quintet.example.org/incidents/inc-5f1c02d9a1b7e340"}`,
 		`context: {"type":"mrkdwn","text":"inc-5f1c02d9a1b7e340.3.far"}`,
 	}

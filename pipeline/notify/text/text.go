@@ -33,8 +33,8 @@ const usualTitle = `{{if .Notice}}Flapping: {{else if eq .State "resolved"}}Reso
 const usualBody = `{{with .Notice}}{{.}}
 {{end}}{{if eq .Kind "alert"}}{{range .Alerts}}- {{.}}
 {{end}}{{with .Description}}{{.}}
-{{end}}{{else}}{{if .Root}}Root: {{.Root}} ({{.Domain}}, {{.Signature}}, confidence {{.Confidence}}){{else}}Cause under investigation{{end}}
-{{end}}{{if .Jobs}}Degraded: {{join .Jobs ", "}}{{if .GPUHours}}; {{.GPUHours}} GPU-hours lost{{end}}
+{{end}}{{else}}{{if .Root}}Root: {{.Root}} ({{.Domain}}, {{.Signature}}, confidence {{.Certainty}}){{else}}Cause under investigation{{end}}
+{{end}}{{if .Jobs}}Degraded: {{join .Jobs ", "}}{{if .Lost}}; {{.Lost}} lost{{end}}
 {{end}}{{range .Chain}}- {{.}}
 {{end}}{{if ne .State "resolved"}}{{range .Actions}}Do: {{.}}
 {{end}}{{end}}`
@@ -44,11 +44,13 @@ type View struct {
 	ID, Type, State, Kind, Severity, Title string
 	Domain, Signature, Root, Site          string
 	Confidence                             string // of the root, two digits
+	Certainty                              string // of the root, as 93 %
 	Opened, Updated, Resolved              string // RFC 3339; Resolved is empty while it is open
 	Resolution                             string
 	Jobs                                   []string // job:name
 	Slowdown                               string   // of the job that is slowest, as 3.8; empty where unknown
 	GPUHours                               string   // lost so far; empty where none are
+	Lost                                   string   // lost so far, as 6.77 GPU-min; empty where nothing is
 	Chain, Actions                         []string
 	Revision, Reopens                      int
 	Notice, Link                           string
@@ -129,6 +131,8 @@ func (t *Text) View(m *notify.Told) *View {
 		Revision: in.Revision, Reopens: in.Reopens, Notice: m.Notice}
 	if in.Root.Entity.IsZero() {
 		v.Confidence = ""
+	} else {
+		v.Certainty = explain.Percent(in.Root.Confidence)
 	}
 	if in.Resolved != nil {
 		v.Resolved = in.Resolved.String()
@@ -182,6 +186,9 @@ func (v *View) impact(in *explain.Incident) {
 	}
 	if worst > 0 {
 		v.Slowdown = fmt.Sprintf("%.1f", worst)
+	}
+	if lost > 0 {
+		v.Lost = explain.GPUTime(lost)
 	}
 	if lost >= 180 { // less is 0.0
 		v.GPUHours = fmt.Sprintf("%.1f", lost/3600)

@@ -38,7 +38,7 @@ func render(t *testing.T, c text.Config) (title, body string) {
 
 func TestWords(t *testing.T) {
 	title, body := render(t, text.Config{})
-	if title != "Resolved: train is 3.8 times slower" || body != "Root: nic:h1/n0 (network, slow-receiver, confidence 0.94)\nDegraded: job:train; 10.0 GPU-hours lost\n- nic:h1/n0: it sent pause" {
+	if title != "Resolved: train is 3.8 times slower" || body != "Root: nic:h1/n0 (network, slow-receiver, confidence 94 %)\nDegraded: job:train; 10 GPU-h lost\n- nic:h1/n0: it sent pause" {
 		t.Errorf("%s\n%s", title, body)
 	}
 	title, body = render(t, text.Config{Title: `[{{upper .Severity}}] {{cut 13 .Title}} {{.Slowdown}} {{.Resolution}}`, Body: `{{range .Chain}}{{.}}|{{end}}{{range .Actions}}{{.}}|{{end}}{{.Link}}|{{.Resolved}}`, Page: "https://q/"})

@@ -1,0 +1,84 @@
+package explain
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// How quantities are written, in titles, messages, answers of the command line and
+// on the page: one unit and one rounding for each, so that two places that state
+// the same state it alike. dashboards/web/app/format.js does the same, and a test
+// there compares the two.
+
+// Percent writes a share of 0 to 1: "48 %". What is not quite nothing or all does
+// not read so: "0.3 %", "99.4 %".
+func Percent(share float64) string {
+	p := float64(share * 100)
+	switch {
+	case p != p || math.IsInf(p, 0):
+		return "–"
+	case p > 99 && p < 100:
+		return trimmed(min(99.9, math.Floor(float64(p*10))/10), 1) + " %"
+	case p > 0 && p < 1:
+		return trimmed(max(0.1, math.Floor(float64(p*10)+0.5)/10), 1) + " %"
+	}
+	return whole(p) + " %"
+}
+
+// MFU writes a model FLOPs utilisation of 0 to 1: "34.1 %".
+func MFU(ratio float64) string { return strconv.FormatFloat(float64(ratio*100), 'f', 1, 64) + " %" }
+
+// GPUTime writes GPU-seconds as people count them: "45.9 GPU-s", "6.77 GPU-min",
+// "12.4 GPU-h".
+func GPUTime(seconds float64) string {
+	switch {
+	case seconds < 120:
+		return Number(seconds) + " GPU-s"
+	case seconds < 7200:
+		return Number(seconds/60) + " GPU-min"
+	}
+	return Number(seconds/3600) + " GPU-h"
+}
+
+// Factor writes how many times as long something takes: "2.06 ×".
+func Factor(v float64) string {
+	switch {
+	case v >= 100:
+		return whole(v) + " ×"
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64) + " ×"
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64) + " ×"
+}
+
+// Number writes a number that is not negative with three significant digits, a large
+// one in full.
+func Number(v float64) string {
+	if v >= 999.5 || v == 0 {
+		return whole(v)
+	}
+	digits := 2 - int(math.Floor(math.Log10(v)))
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64); err == nil {
+		digits = 2 - int(math.Floor(math.Log10(rounded)))
+	}
+	return trimmed(v, max(0, digits))
+}
+
+// trimmed writes a number with at most so many decimals.
+func trimmed(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// whole writes a number without decimals, in groups of three digits.
+func whole(v float64) string {
+	s := strconv.FormatFloat(math.Floor(v+0.5), 'f', 0, 64)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
