@@ -36,7 +36,8 @@ type said struct {
 	By      string         `json:"by"`
 	At      telemetry.Time `json:"at"`
 	Text    string         `json:"text"`
-	To      string         `json:"to,omitempty"` // whom it is assigned to
+	To      string         `json:"to,omitempty"`     // whom it is assigned to
+	Action  string         `json:"action,omitempty"` // what was done
 	// Entity and Signature are what was right instead, where somebody said so.
 	Entity    telemetry.Entity `json:"entity,omitzero"`
 	Signature string           `json:"signature,omitempty"`
@@ -47,6 +48,7 @@ type note struct {
 	Acknowledged *said `json:"acknowledged"`
 	Verdict      *said `json:"verdict"`
 	Assigned     *said `json:"assigned"`
+	Done         *said `json:"done,omitempty"` // the last action that was done
 }
 
 // noteView is a note with what holds back the incident's messages now.
@@ -104,7 +106,7 @@ func (n *notebook) hear(e jetstream.KeyValueEntry, tell bool) {
 }
 
 func (n note) equal(o note) bool {
-	return n.Acknowledged.equal(o.Acknowledged) && n.Verdict.equal(o.Verdict) && n.Assigned.equal(o.Assigned)
+	return n.Acknowledged.equal(o.Acknowledged) && n.Verdict.equal(o.Verdict) && n.Assigned.equal(o.Assigned) && n.Done.equal(o.Done)
 }
 
 func (s *said) equal(o *said) bool { return s == o || s != nil && o != nil && *s == *o }

@@ -77,6 +77,7 @@ func TestRolesLimitRoutes(t *testing.T) {
 		{"POST", "/api/v1/incidents/inc-0000000000000002/acknowledge", "{}", "operator admin"},
 		{"POST", "/api/v1/incidents/inc-0000000000000002/verdict", `{"verdict":"right"}`, "operator admin"},
 		{"POST", "/api/v1/incidents/inc-0000000000000002/assign", `{"to":"x"}`, "operator admin"},
+		{"POST", "/api/v1/incidents/inc-0000000000000002/done", `{"action":"drain node:n1"}`, "operator admin"},
 		{"POST", "/api/v1/silences/x/expire", "{}", "operator admin"},
 		{"POST", "/api/v1/notifications/x/retry", "{}", "operator admin"},
 		{"POST", "/-/reload", "", "admin"},

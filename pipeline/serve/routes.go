@@ -75,6 +75,8 @@ func (s *server) incidentRoutes() []route {
 			posts: takes("State whether an incident's root was right.", opinion{}, noteView{})},
 		{path: one + "/assign", post: j(s.ready(s.assign)), right: access.Operate,
 			posts: takes("Assign an incident.", assignment{}, noteView{})},
+		{path: one + "/done", post: j(s.ready(s.done)), right: access.Operate,
+			posts: takes("State which action was done about an incident.", deed{}, noteView{})},
 		{path: api + "alerts", get: j(s.firing),
 			gets: answers("The alerts of the rules, open ones first.", alertList{}, stateParam("open", "resolved", "all"), limitParam, cursorParam)},
 		{path: api + "alerts/{id}", get: j(s.alert),

@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// deed is the body of a request that says what was done about an incident.
+type deed struct {
+	Action *string `json:"action"` // null takes it back
+	By     string  `json:"by"`
+	Text   string  `json:"text"`
+}
+
+func readDeed(r io.Reader) (deed, error) {
+	var d deed
+	b, err := io.ReadAll(io.LimitReader(r, maxNoteBody+1))
+	switch {
+	case err != nil:
+		return d, bad("", "the body cannot be read")
+	case len(b) > maxNoteBody:
+		return d, &problem{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is longer than %d bytes", maxNoteBody)}
+	}
+	if err := decodeStrict(b, &d); err != nil {
+		return d, err
+	}
+	switch {
+	case !bytes.Contains(b, []byte(`"action"`)):
+		return d, bad("action", "missing: what was done, or null to take it back")
+	case d.Action != nil && strings.TrimSpace(*d.Action) == "":
+		return d, bad("action", "empty: null takes it back")
+	case d.Action != nil && len(*d.Action) > maxNoteBy:
+		return d, bad("action", fmt.Sprintf("longer than %d bytes", maxNoteBy))
+	case len(d.By) > maxNoteBy:
+		return d, bad("by", fmt.Sprintf("longer than %d bytes", maxNoteBy))
+	case len(d.Text) > maxNoteText:
+		return d, bad("text", fmt.Sprintf("longer than %d bytes", maxNoteText))
+	}
+	return d, nil
+}
+
+// done answers POST /api/v1/incidents/{id}/done.
+func (s *server) done(r *http.Request) (any, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	k, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := readDeed(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	by := said{By: d.By, Text: d.Text, At: stamp(s.now())}
+	if user := userOf(r); user != "" {
+		by.By = user
+	}
+	var before note
+	x, err := s.notes.change(r.Context(), k.id, func(x *note) {
+		before = *x
+		if x.Done = nil; d.Action != nil {
+			by.Action = *d.Action
+			x.Done = &by
+		}
+	})
+	noteChange(r, before.Done, x.Done)
+	return s.noteView(k, x), err
+}
