@@ -7,6 +7,7 @@ import (
 	"image/draw"
 	"image/png"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,7 +20,7 @@ import (
 )
 
 // kept are the pictures that docs/page.md shows.
-var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "incidents-1280-light", "entity-1280-dark", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
+var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "incidents-1280-light", "entity-1280-dark", "explore-1280-light", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
 	"job-1280-light", "alert-1280-light", "alerts-390-dark", "coverage-1280-dark", "silences-1280-light", "replay-1280-light", "wall-2560-dark"}
 
 // TestPictures takes pictures of the views at two widths in both themes, where
@@ -48,6 +49,7 @@ func TestPictures(t *testing.T) {
 		{"name": "job", "url": site.URL + "/jobs/train", "wait": ".waiting tbody tr"}, {"name": "coverage", "url": site.URL + "/coverage", "wait": ".wanted tbody tr"},
 		{"name": "silences", "url": site.URL + "/silences?root=nic:h9/nic0&signature=slow-receiver&comment=the+node+is+being+drained", "wait": ".preview p"},
 		{"name": "incidents", "url": site.URL + "/incidents", "wait": ".strip .span"}, {"name": "entity", "url": site.URL + "/entity?of=nic:h9/nic0"},
+		{"name": "explore", "url": site.URL + "/explore?" + url.Values{"q": {`nic_temperature_celsius{kind="nic",name="h9/nic0"}`, `rank_compute_seconds{job="train",rank="5"}`}, "peers": {"1"}, "before": {"1h"}}.Encode(), "wait": ".changelist li", "press": "What else changed here?"},
 		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.732}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},
 		{"name": "fabric", "url": plan + paths[0]}, {"name": "switch", "url": plan + paths[2]}, {"name": "port", "url": plan + paths[3]},
 		{"name": "power", "url": plan + paths[5]}, {"name": "rack", "url": plan + paths[6]},

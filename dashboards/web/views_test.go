@@ -47,6 +47,7 @@ func views(t *testing.T, a api) {
 		made("sil-0000000000000002", "pending", "weekly maintenance", []any{is("within", "rack:r3")}, object{"end": nil, "windows": []any{object{"days": []any{"sat", "sun"}, "at": "02:00", "minutes": 240, "zone": "Europe/Berlin"}}}),
 		made("sil-0000000000000003", "expired", "new CDU", []any{is("within", "cdu:c1")}, object{"end": stamp(at.Add(-10 * time.Minute))}),
 	}}
+	a["/prometheus/api/v1/label/__name__/values"] = object{"status": "success", "data": []any{"nic_temperature_celsius", "port_rx_bytes_total"}}
 	a["/api/v1/search"] = object{"entities": []any{"nic:h9/nic0"}}
 	a["/api/v1/alerts"] = object{"alerts": []any{}, "notes": object{}}
 	a["/api/v1/silences/preview"] = object{"active": true, "matched": 1, "of": 17, "recent": []any{},
@@ -109,6 +110,18 @@ func pointsOf(query, from, to, step string) any {
 		labels := func(metric string) object { return object{"__name__": metric, "kind": "nic", "name": "h9/nic0"} }
 		add(labels("port_rx_bytes_total"), func(at float64) float64 { return 9e9*at + 4e11*math.Sin(at/300) })
 		add(labels("nic_temperature_celsius"), func(at float64) float64 { return 61 + 4*late(at) })
+	case strings.HasPrefix(query, "quantile("):
+		for q, value := range map[string]float64{"0.1": 58, "0.5": 60, "0.9": 63} {
+			if strings.HasPrefix(query, "quantile("+q) {
+				add(object{}, func(float64) float64 { return value })
+			}
+		}
+	case strings.HasPrefix(query, "nic_temperature_celsius{{"):
+		return object{"status": "error", "errorType": "bad_data", "error": "1:24: parse error: unexpected left brace"}
+	case metric == "nic_temperature_celsius":
+		add(object{"__name__": metric, "kind": "nic", "name": "h9/nic0", "node": "h9"}, func(at float64) float64 { return 61 + 4*late(at) + 0.3*noise("h9", at) })
+	case strings.HasPrefix(query, "nic_temperature_celsius -"): // goes below zero
+		add(object{"node": "h9"}, func(at float64) float64 { return 5*late(at) - 7 })
 	case strings.HasPrefix(query, "count("):
 		add(object{}, func(float64) float64 { return ranksOfTrain })
 	case strings.HasPrefix(metric, "rank_"):
@@ -152,7 +165,7 @@ func TestViewsWithoutBrowser(t *testing.T) {
 func TestViews(t *testing.T) {
 	alive := live(t)
 	var list []browsertest.Scenario
-	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory", "explore", "underInvestigation", "claims", "workbench", "wall"} {
+	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory", "explore", "underInvestigation", "claims", "workbench", "wall", "promql"} {
 		world := maps.Clone(alive)
 		if name == "viewsWithoutHistory" {
 			world["/prometheus/api/v1/query"] = object{"status": "error", "errorType": "unavailable", "error": "the history is not kept here"}

@@ -6,8 +6,9 @@ import { day, duration, instant, number, plural, NONE } from "./format.js";
 import { sign, tone } from "./words.js";
 import { timeOf, onsetOf, domainTag, entityLink, lastedFor, addressOf, section, sentenceOf } from "./parts.js";
 import { linkToSilence } from "./silenceform.js";
-import { history, grid, isAborted } from "./promql.js";
+import { history, grid, isAborted, quoted } from "./promql.js";
 import { Past, lastHour } from "./past.js";
+import { thresholdOf, measureOf, exploreAddress } from "./query.js";
 import { Feed } from "./alerts.js";
 
 const every = 15000; // ms of the log between two questions to the history
@@ -98,30 +99,54 @@ export class Alert {
 
   drawRule(a) {
     const one = a.alerts?.[0], book = one?.annotations?.runbook_url;
-    replace(this.rule, one?.expr ? [h("pre", { class: "expr", tabindex: "0", "aria-label": "PromQL" }, one.expr), h("p", { class: "sharing" }, "PromQL ", copyButton("the PromQL", () => one.expr))] : h("p", { class: "quiet" }, "No alert with this id."),
+    replace(this.rule, one?.expr ? [h("pre", { class: "expr", tabindex: "0", "aria-label": "PromQL" }, one.expr), h("p", { class: "sharing" }, "PromQL ", copyButton("the PromQL", () => one.expr), h("a", { href: exploreAddress(thresholdOf(one.expr)?.expr ?? one.expr), "data-go": true }, "explore"))] : h("p", { class: "quiet" }, "No alert with this id."),
       /^https?:/.test(book ?? "") && h("p", {}, "What to do: ", h("a", { href: book, rel: "noreferrer" }, book)));
     show(this.curves.el.parentElement, Boolean(one?.expr));
   }
 
-  // ask asks the history for the rule's expression, as far as it is of these alerts.
+  // ask asks the history for the rule's expression, as far as it is of these alerts:
+  // where it compares, what is compared and with what, so that the curve goes on
+  // where the rule is quiet.
   async ask(a) {
     const expr = a.alerts?.[0]?.expr, live = a.state === "open", at = grid(live ? this.store.tick : instant(a.resolved), 15000);
     if (!expr || this.asking || !Number.isFinite(at) || !(at - this.askedAt >= every || Number.isNaN(this.askedAt))) return;
     this.asking = true;
     this.askedAt = at;
+    const hour = lastHour(at), split = thresholdOf(expr), range = (query) => history.range(query, hour, this.control.signal);
+    const mine = (r) => (a.alerts ?? []).find((one) => within(r.labels, one.labels));
     try {
-      const all = await history.range(expr, lastHour(at), this.control.signal);
-      const own = all.filter((r) => (a.alerts ?? []).some((one) => within(r.labels, one.labels)));
-      this.now = new Map(own.filter((r) => at - r.t.at(-1) <= 60e3).map((r) => [keyOf(a.alerts.find((one) => within(r.labels, one.labels)).labels), r.v.at(-1)]));
-      const named = own.slice(0, fewCurves).map((r) => ({ entity: entityIn(r.labels, a.root.entity), metric: wordsOf(r.labels) || a.root.signature, unit: "", role: "root", t: r.t, v: r.v }));
-      this.curves.show(named, { ...lastHour(at), live });
+      const [fires, compared, limits] = await Promise.all([range(expr), split ? range(near(split.expr, a)).catch(failedOnly) : [], split && Number.isNaN(split.value) ? range(split.limit).catch(failedOnly) : []]);
+      const own = fires.filter(mine), drawn = compared.filter(mine), shown = (drawn.length ? drawn : own).slice(0, fewCurves);
+      this.now = new Map(own.filter((r) => at - r.t.at(-1) <= 60e3).map((r) => [keyOf(mine(r).labels), r.v.at(-1)]));
+      const measure = measureOf(split?.expr ?? expr);
+      this.curves.show(shown.map((r) => ({ ...measure, name: measure.metric, entity: entityIn(r.labels, a.root.entity), metric: wordsOf(r.labels) || a.root.signature, title: wordsOf(r.labels) || split?.expr || a.root.signature, query: expr, role: "root", t: r.t, v: r.v })), { ...hour, live });
+      if (drawn.length) this.drawLimit(shown, split, limits);
     } catch (error) {
       if (!isAborted(error)) this.curves.fail(error);
     }
     this.asking = false;
     if (!this.control.signal.aborted) this.update();
   }
+
+  // drawLimit draws where the rule begins to fire: a number, or a curve of its own.
+  drawLimit(shown, { op, value, limit }, limits) {
+    for (const [i, x] of [...this.curves.series.values()].entries()) {
+      const own = Number.isNaN(value) ? limits.find((r) => within(r.labels, shown[i].labels)) : { value };
+      if (own) x.beside("limit", own);
+    }
+    this.curves.draw();
+    text(this.curves.note, `Dashed: the rule fires at values ${op} ${Number.isNaN(value) ? limit : number(value)}.`);
+  }
 }
+
+// near is an expression as far as alerts of a rule fired in the last hour: of 16,384
+// GPUs those are few. Alerts without an entity are of few series anyway.
+function near(expr, a) {
+  return a.alerts?.every((one) => one.labels?.kind && one.labels?.name) ? `(${expr}) and on (kind, name) max_over_time(ALERTS{alertname=${quoted(a.alerts[0].labels.alertname ?? "")}}[1h])` : expr;
+}
+
+// failedOnly: the alert's own expression is drawn without what it is compared with.
+function failedOnly(error) { if (isAborted(error)) throw error; return []; }
 
 // within tells whether an alert has all labels of a series, but for its name.
 function within(series, labels) { return Object.entries(series).every(([n, v]) => n === "__name__" || labels?.[n] === v); }

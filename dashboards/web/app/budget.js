@@ -2,7 +2,7 @@
 // got, part by part. What cannot be observed is said to be so; it is not zero.
 
 import { h, s, replace, changed } from "./dom.js";
-import { percent, gpuTime, number, NONE, NBSP } from "./format.js";
+import { percent, gpuTime, mfu, score, NONE } from "./format.js";
 import { domainSign, domainClass } from "./words.js";
 
 const words = {
@@ -74,7 +74,7 @@ const bases = { tokens: "from tokens and the model", converted: "converted from 
 function basis(budget) {
   const { palm, basis: from, convention, precision, reported } = budget.mfu ?? {};
   if (palm === null || palm === undefined) return "No MFU is known: no job states its model (event job_model) or an MFU. Achieved work and the reasons it is below peak are part of what is unexplained.";
-  return [`MFU ${percent(palm)} by PaLM's convention`, bases[from] && `, ${bases[from]}`, reported !== null && from === "converted" && ` (${percent(reported)} as ${convention})`, precision && `, ${precision}`, "."];
+  return [`MFU ${mfu(palm)} by PaLM's convention`, bases[from] && `, ${bases[from]}`, reported !== null && from === "converted" && ` (${mfu(reported)} as ${convention})`, precision && `, ${precision}`, "."];
 }
 
 const scores = [["redundant_computation", "redundant computation"], ["low_mfu", "low MFU"], ["memory_wall", "memory wall"], ["communication_overhead", "communication overhead"], ["density_cap", "density cap"], ["thermal_limit", "thermal limit"]];
@@ -87,7 +87,7 @@ export function bottlenecks(el, answer) {
   const sorted = [...scores].sort((a, b) => known(b) - known(a) || (of[b[0]] ?? 0) - (of[a[0]] ?? 0));
   replace(el, h("dl", { class: "scores" }, sorted.map(([name, said]) => [
     h("dt", {}, said),
-    h("dd", {}, known([name]) ? [meter(of[name] / 100), h("b", { class: "num" }, `${number(Math.round(of[name] * 10) / 10)}${NBSP}%`)] : h("span", { class: "quiet" }, answer ? "not observed" : NONE)),
+    h("dd", {}, known([name]) ? [meter(of[name] / 100), h("b", { class: "num" }, score(of[name]))] : h("span", { class: "quiet" }, answer ? "not observed" : NONE)),
   ])));
 }
 

@@ -6,6 +6,7 @@ import { metricName, metricDomain, domainClass, domainSign } from "./words.js";
 import { niceMax, timeTicks } from "./axis.js";
 import { entityLink } from "./parts.js";
 import { Series, keyOf } from "./series.js";
+import { exploreAddress, seriesQuery } from "./query.js";
 import { checkpointsOf, marksOf, within } from "./happened.js";
 import { Frame, drawPlot, unfinished, gutter, plotHeight } from "./plot.js";
 
@@ -135,12 +136,12 @@ export class Curves {
   }
 
   row(x) {
-    const domain = metricDomain(x.metric);
+    const domain = metricDomain(x.name);
     return h("div", { class: `curve ${domainClass(domain)} role-${roles.includes(x.role) ? x.role : "witness"}`, "data-entity": x.entity, "data-metric": x.metric },
       h("div", { class: "label", title: `${x.entity} ${x.metric}` },
-        h("span", { class: "who" }, domainSign(domain), entityLink(x.entity)),
-        h("span", { class: "what" }, metricName(x.metric)), h("span", { class: "what claim" })),
-      s("svg", { class: "plot", height: plotHeight, role: "img", "aria-label": `${metricName(x.metric)} of ${called(x.entity)}` }),
+        h("span", { class: "who" }, domainSign(domain), x.entity && entityLink(x.entity)),
+        h("a", { class: "what", "data-go": true, "aria-label": `Explore ${titleOf(x)} of ${called(x.entity)}` }, titleOf(x)), h("span", { class: "what claim" })),
+      s("svg", { class: "plot", height: plotHeight, role: "img", "aria-label": `${titleOf(x)} of ${called(x.entity)}` }),
       h("div", { class: "reading" }, h("span", { class: "value" }), h("span", { class: "note" })));
   }
 
@@ -151,9 +152,13 @@ export class Curves {
     const said = claims.map((c) => claimWords(c, x)).join("; ");
     text(row.querySelector(".claim"), claims.length ? `stated: ${claims.map((c) => c.text).filter(Boolean).join("; ") || said}` : "");
     attr(row.querySelector(".claim"), "title", said || null);
-    attr(row.querySelector(".plot"), "aria-label", `${metricName(x.metric)} of ${called(x.entity)}${said && `; ${said}`}`);
-    drawPlot(row.querySelector(".plot"), { frame: this.frame, series: x, peak, onset: this.linkOf(x)?.onset, expected: impact?.expected ?? baseline, claims, checkpoints: this.checkpointsAt(x), events: this.frame.events.filter((m) => m.entity === x.entity) });
+    attr(row.querySelector(".plot"), "aria-label", `${titleOf(x)} of ${called(x.entity)}${said && `; ${said}`}`);
+    attr(row.querySelector("a.what"), "href", this.addressOf(x));
+    drawPlot(row.querySelector(".plot"), { frame: this.frame, series: x, ...peak, before: x.before, peers: x.peers, limit: x.limit, onset: this.linkOf(x)?.onset, expected: impact?.expected ?? baseline, claims, checkpoints: this.checkpointsAt(x), events: this.frame.events.filter((m) => m.entity === x.entity) });
   }
+
+  // addressOf is where a curve can be explored, over the time that is shown.
+  addressOf(x) { return exploreAddress(x.query ?? seriesQuery(x.entity, x.metric), this.frame.live ? {} : this.frame); }
 
   // checkpointsAt are those of the job that a series is of, or whose rank.
   checkpointsAt(x) { return this.frame.checkpoints.get(x.entity.startsWith("rank:") ? `job:${x.entity.slice(5, x.entity.lastIndexOf("/"))}` : x.entity); }
@@ -179,11 +184,11 @@ export class Curves {
     for (const row of this.rows.children) {
       const x = this.series.get(`${row.dataset.entity}\n${row.dataset.metric}`);
       const r = this.reading(x);
-      const value = quantity(r.v, x.unit, x.metric);
+      const value = quantity(r.v, x.unit, x.name);
       text(row.querySelector(".value"), value);
       text(row.querySelector(".note"), r.note);
       this.dot(row.querySelector(".plot"), x, r);
-      if (told.length < 6) told.push(`${called(x.entity)} ${metricName(x.metric)} ${r.note === "no data" ? r.note : value}`);
+      if (told.length < 6) told.push(`${called(x.entity)} ${titleOf(x)} ${r.note === "no data" ? r.note : value}`);
     }
     this.placeCross(told);
   }
@@ -253,9 +258,9 @@ export class Curves {
 
 // claimWords is the mean that a claim was read from, and over which interval.
 function claimWords(c, x) {
-  const error = typeof c.error === "number" && c.error > 0 ? ` ± ${quantity(c.error, x.unit, x.metric)}` : "";
-  const before = typeof c.baseline === "number" ? `, before ${quantity(c.baseline, x.unit, x.metric)}` : "";
-  return `mean ${quantity(c.value, x.unit, x.metric)}${error}${before}, from ${clock(instant(c.from))} to ${clock(instant(c.to))}`;
+  const error = typeof c.error === "number" && c.error > 0 ? ` ± ${quantity(c.error, x.unit, x.name)}` : "";
+  const before = typeof c.baseline === "number" ? `, before ${quantity(c.baseline, x.unit, x.name)}` : "";
+  return `mean ${quantity(c.value, x.unit, x.name)}${error}${before}, from ${clock(instant(c.from))} to ${clock(instant(c.to))}`;
 }
 
 // lackingWords lists claims of whose series no sample is kept.
@@ -263,11 +268,12 @@ function lackingWords(claims) {
   return claims.length ? `No samples are kept of: ${claims.map((c) => `${metricName(c.metric)} of ${called(c.entity)}${c.text ? ` (${c.text})` : ""}`).join("; ")}.` : "";
 }
 
+function titleOf(x) { return x.title ?? metricName(x.name); }
 function compare(a, b) { return a === b ? 0 : a < b ? -1 : 1; }
 function role(x) { const i = roles.indexOf(x.role); return i < 0 ? roles.length : i; }
 
 // family: curves that measure the same share their scale, so that heights compare.
-function family(x) { return `${x.unit} ${x.metric.replace(/_(tx|rx)_/, "_")}`; }
+function family(x) { return x.group ?? `${x.unit} ${x.metric.replace(/_(tx|rx)_/, "_")}`; }
 
 // A step with a checkpoint in it does not set the axis.
 function peaksOf(list, frame, checkpointsAt) {
@@ -275,9 +281,10 @@ function peaksOf(list, frame, checkpointsAt) {
   for (const x of list) {
     const saved = x.isSteps ? checkpointsAt(x) : null;
     const peak = saved ? x.v.reduce((most, v, i) => (within(saved, x.t[i], v) ? most : Math.max(most, v)), 0) : x.peak;
-    peaks.set(family(x), Math.max(peaks.get(family(x)) ?? 0, peak || x.peak, unfinished(frame, x)));
+    const known = peaks.get(family(x));
+    peaks.set(family(x), { peak: Math.max(known?.peak ?? 0, peak || x.peak, unfinished(frame, x)), floor: Math.min(known?.floor ?? 0, x.least) });
   }
-  for (const [k, v] of peaks) peaks.set(k, niceMax(v));
+  for (const [k, { peak, floor }] of peaks) peaks.set(k, { peak: peak > 0 || floor === 0 ? niceMax(peak) : 0, floor: floor < 0 ? -niceMax(-floor) : 0 });
   return peaks;
 }
 

@@ -88,7 +88,7 @@ export class EntityView {
     this.history.settled = now;
     const span = spanOf(location.search, now, "1h"), step = stepOf(span), query = location.search;
     this.time.value = span.last || "own";
-    this.history.range(`{kind=${JSON.stringify(kept.kind)},name=${name}}`, { from: span.from, to: span.to, step })
+    this.history.range(`{kind=${JSON.stringify(kept.kind)},name=${name},__name__!~"ALERTS.*"}`, { from: span.from, to: span.to, step })
       .then(wanted((found) => { if (location.search === query) this.curves.show(curvesOf(found, "witness", step), span); })).catch(wanted((e) => this.curves.fail(e)));
   }
 
@@ -102,7 +102,7 @@ export class EntityView {
         answer.incident && [" · ", h("a", { href: addressOf(answer.incident), "data-go": true }, answer.incident)], typeof answer.confidence === "number" && ` · confidence ${percent(answer.confidence)}`,
         mapOf(this.id) && [" · ", h("a", { href: mapOf(this.id), "data-go": true }, "on the map")]);
     }
-    const related = answer?.related ?? [], alerts = related.filter((x) => x.kind === "alert"), incidents = related.filter((x) => x.kind !== "alert");
+    const related = answer?.related ?? [], alerts = related.filter((x) => x.kind === "alert"), incidents = related.filter((x) => x.kind !== "alert").map((x) => store.incidents.get(x.id) ?? x);
     incidentList(this.incidents, incidents, now);
     alertList(this.alerts, alerts, {}, now);
     show(this.sections.incidents, incidents.length > 0);

@@ -3,20 +3,24 @@
 import { h, replace, attr } from "./dom.js";
 import { sign } from "./words.js";
 import { addressOf, addressOfEntity, addressOfJob, entityOf } from "./parts.js";
+import { exploreAddress } from "./query.js";
 import { get } from "./store.js";
 
-const views = [["Overview", "/"], ["Incidents", "/incidents"], ["Fabric", "/fabric"], ["Power & cooling", "/power"], ["Jobs", "/jobs"], ["Coverage", "/coverage"], ["Alerts", "/alerts"], ["Silences", "/silences"], ["Wall", "/wall"]];
+const views = [["Overview", "/"], ["Incidents", "/incidents"], ["Fabric", "/fabric"], ["Power & cooling", "/power"], ["Jobs", "/jobs"], ["Explore", "/explore"], ["Coverage", "/coverage"], ["Alerts", "/alerts"], ["Silences", "/silences"], ["Wall", "/wall"]];
 const most = 20, pause = 150; // results; ms without a key before the server is asked
 
 /** matches lists what the page itself knows by a text: views, jobs, incidents. */
-export function matches(store, wanted) {
-  const has = (v) => String(v).toLowerCase().includes(wanted);
+export function matches(store, words) {
+  const wanted = words.toLowerCase(), has = (v) => String(v).toLowerCase().includes(wanted);
   const found = [...views.filter(([name]) => has(name)).map(([name, href]) => ({ href, words: name, mark: "info" })),
     ...[...store.jobs.keys()].filter(has).map((id) => ({ href: addressOfJob(id), id, mark: "info" })),
     ...[...store.incidents.values()].filter((i) => has(i.title) || has(i.id) || has(i.root?.entity) || has(i.root?.signature)).sort((a, b) => (a.opened < b.opened ? 1 : -1))
       .map((i) => ({ href: addressOf(i.id), words: i.title, mark: i.state === "open" ? i.severity : "resolved" }))];
-  return found.slice(0, most);
+  return [...found, ...asked(words)].slice(0, most);
 }
+
+// asked is a text that is read as PromQL, where it looks like it.
+function asked(wanted) { return /[{(]|^[a-z]\w*_\w+(_\w+)*$/i.test(wanted) ? [{ href: exploreAddress(wanted), words: `Explore ${wanted}`, mark: "info" }] : []; }
 
 /** Find is the dialogue; go leads to an address. */
 export class Find {
@@ -39,7 +43,7 @@ export class Find {
   }
 
   search() {
-    const wanted = this.input.value.trim().toLowerCase();
+    const wanted = this.input.value.trim();
     clearTimeout(this.timer);
     this.draw(matches(this.store, wanted));
     if (wanted.length < 2) return;
@@ -47,7 +51,7 @@ export class Find {
       try {
         const { entities = [] } = await get(`/api/v1/search?${new URLSearchParams({ q: wanted, limit: most })}`);
         const known = matches(this.store, wanted), hrefs = new Set(known.map((x) => x.href));
-        if (this.input.value.trim().toLowerCase() === wanted) this.draw([...known, ...entities.map((id) => ({ href: addressOfEntity(id), id, mark: "info" })).filter((x) => !hrefs.has(x.href))]);
+        if (this.input.value.trim() === wanted) this.draw([...known, ...entities.map((id) => ({ href: addressOfEntity(id), id, mark: "info" })).filter((x) => !hrefs.has(x.href))]);
       } catch { /* what the page knows is shown */ }
     }, pause);
   }

@@ -1,5 +1,6 @@
 // How numbers, units, names and durations are written. Pure: no document, no
-// clock.
+// clock. correlate/explain/figures.go writes the same quantities alike for titles,
+// messages and the command line, and a test compares the two.
 
 export const NBSP = "\u00a0";
 export const MINUS = "\u2212";
@@ -84,11 +85,13 @@ export function short(v, sc) {
 
 /** quantity writes a value in its unit: "48 %", "101 Gb/s", "3.33 s". */
 export function quantity(v, unit, metric) {
+  if (metric === "job_mfu_ratio") return mfu(v);
   return shown(v, scale(unit, Math.abs(v ?? 0), metric));
 }
 
 /** change writes "before → now" on one scale. */
 export function change(before, now, unit, metric) {
+  if (metric === "job_mfu_ratio" && [before, now].every(Number.isFinite)) return `${mfu(before)} \u2192 ${mfu(now)}`;
   const sc = scale(unit, Math.max(Math.abs(before ?? 0), Math.abs(now ?? 0)), metric);
   const none = (v) => v === null || v === undefined;
   if (none(before) && none(now)) return NONE;
@@ -103,6 +106,12 @@ export function percent(ratio) {
   if (p > 0 && p < 1) return `${number(Math.max(0.1, Math.round(p * 10) / 10))}${NBSP}%`;
   return `${whole.format(p)}${NBSP}%`;
 }
+
+/** mfu writes a model FLOPs utilisation, always with one decimal: "34.1 %". */
+export function mfu(ratio) { return ratio === null || ratio === undefined || !Number.isFinite(ratio) ? NONE : `${(ratio * 100).toFixed(1)}${NBSP}%`; }
+
+/** score writes what is in percent already, likewise. */
+export function score(percent) { return mfu(percent / 100); }
 
 /** factor writes how many times longer: "2.06 ×". */
 export function factor(v) {

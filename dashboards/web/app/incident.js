@@ -13,6 +13,7 @@ import { linkToSilence } from "./silenceform.js";
 import { radius, places } from "./radius.js";
 import { commandList } from "./commands.js";
 import { Truth } from "./truth.js";
+import { deedOf, followUp } from "./followup.js";
 import { Feed } from "./alerts.js";
 import { timelineOf, timelineList } from "./timeline.js";
 import { summary, share as shareIt, canShare } from "./sharing.js";
@@ -174,7 +175,7 @@ export class IncidentView {
       show(el.parentElement, from.length > 0);
       if (changed(el, name, [from, day(now)])) replace(el, make(from));
     };
-    fill("todo", incident.actions ?? [], (all) => [h("ol", { class: "actions" }, all.map((a) => action(a, incident))), runbook(incident.root)]);
+    fill("todo", incident.actions ?? [], (all) => [h("ol", { class: "actions" }, all.map((a) => action(a, incident, (deed) => this.say("done", { action: this.notes?.done?.action === deed ? null : deed })))), this.followed, runbook(incident.root)]);
     fill("unseen-facts", incident.blind_spots ?? [], (all) => h("ul", {}, all.map(blind)));
     fill("innocent", incident.ruled_out ?? [], (all) => h("ul", {}, all.map((r) => h("li", {}, domainTag(r.domain), h("p", {}, r.why)))));
     fill("alternatives", incident.alternatives ?? [], (all) => [h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityLink(a.entity)))), apart(incident)]);
@@ -197,6 +198,7 @@ export class IncidentView {
     this.muted = h("p", { class: "quiet" });
     this.to = h("input", { type: "text", maxlength: 100, "aria-label": "Assign to", placeholder: "who takes it" });
     this.assigning = h("form", { class: "assign", onsubmit: (e) => { e.preventDefault(); this.say("assign", { to: this.to.value.trim() || null }); } }, this.to, h("button", { type: "submit" }, "Assign"));
+    this.followed = h("p", { class: "followup", role: "status", hidden: true });
     this.truth = new Truth((body) => this.say("verdict", body));
     this.noted = h("p", { class: "quiet" });
     this.complaint = h("p", { class: "complaint", role: "alert" });
@@ -228,7 +230,17 @@ export class IncidentView {
     return (noted && typeof noted === "object" ? noted.verdict : noted) ?? (this.notes ? null : this.incident?.verdict);
   }
 
+  // drawDone marks what was done, and says what came of it.
+  drawDone(incident) {
+    const done = this.notes?.done, found = followUp(incident, done, this.store.tick);
+    for (const b of this.lists.todo.querySelectorAll("[data-deed]")) attr(b, "aria-pressed", String(b.dataset.deed === done?.action));
+    show(this.followed, Boolean(found));
+    attr(this.followed, "data-state", found?.state ?? null);
+    text(this.followed, found?.words ?? "");
+  }
+
   drawVerdict(incident) {
+    this.drawDone(incident);
     if (changed(this.noted, "verdict", incident.verdict) && this.notes) this.readNotes();
     for (const b of this.verdicts) attr(b, "aria-pressed", b.dataset.verdict === this.verdict());
     this.truth.update(incident, this.verdict());
@@ -250,6 +262,12 @@ function fateOf(incident) {
   return incident.split_from ? ["Split from ", link(incident.split_from), "."] : null;
 }
 
+// expectedWords say what a slowdown is measured by where that is not what was before:
+// the mean of the usual steps, those with a checkpoint in them too.
+function expectedWords(j) {
+  return j.expected > 0 && Math.abs(j.expected / j.before - 1) > 0.01 ? h("span", { class: "quiet", title: "the mean of the job's usual steps, those with a checkpoint among them: what a step would take without this" }, ` of ${quantity(j.expected, "s")} expected`) : null;
+}
+
 function impactTable(incident) {
   const jobs = incident.impact?.jobs ?? [];
   if (jobs.length === 0) return h("p", { class: "quiet" }, incident.kind === "risk" ? "No job is degraded yet." : "No job is degraded by it now.");
@@ -264,8 +282,8 @@ function impactTable(incident) {
       cell("", "jobstate", h("span", { class: tone(j.state) }, sign(j.state), j.state)),
       cell(measureName(j), "num big", j.state === "stalled" && j.now === null ? `${quantity(j.before, unitOf(j), j.measure)} → none ends` : change(j.before, j.now, unitOf(j), j.measure)),
       cell("", "bars", bars(j, peak)),
-      cell("Slower", "num", factor(j.slowdown)),
-      mfu && cell("MFU", "num", change(j.mfu_before, j.mfu_now, "1", "job_mfu_ratio")),
+      cell("Slower", "num", factor(j.slowdown), expectedWords(j)),
+      mfu && cell("MFU", "num", change(j.mfu_before, j.mfu_now, "1", "job_mfu_ratio"), j.slowdown > 1.01 && j.mfu_now > j.mfu_before && h("span", { class: "quiet" }, " rises: the job reports more work in each step")),
       cell("Lost", "num big", h("span", { title: `${quantity(j.gpu_seconds_lost, "1")} GPU-seconds` }, gpuTime(j.gpu_seconds_lost))),
       cell("Share of its loss", "num", percent(j.share))))));
 }
@@ -298,8 +316,9 @@ function assignedTo(note, now) {
   return h("span", {}, "Assigned to ", h("b", {}, note.to), note.by ? ` by ${note.by}` : "", Number.isFinite(at) && [" at ", timeOf(at, now)], ". ");
 }
 
-function action(a, incident) {
-  return h("li", {}, h("p", {}, h("b", { class: "kind" }, a.kind), " ", entityLink(a.target), copyButton(`what to do: ${a.kind} ${called(a.target)}`, () => `${a.kind} ${a.target}: ${a.text}`)), h("p", {}, a.text), commandList(a, incident));
+function action(a, incident, did) {
+  const done = h("button", { type: "button", class: "copy done", "aria-pressed": "false", "data-deed": deedOf(a), onclick: () => did(deedOf(a)) }, "done");
+  return h("li", {}, h("p", {}, h("b", { class: "kind" }, a.kind), " ", entityLink(a.target), copyButton(`what to do: ${a.kind} ${called(a.target)}`, () => `${a.kind} ${a.target}: ${a.text}`), done), h("p", {}, a.text), commandList(a, incident));
 }
 
 // runbook leads to what a signature's runbook says, where a root is named.

@@ -1,7 +1,7 @@
 // One job: how it does, who waits for whom in it, where it runs, what it cost.
 
 import { h, text, attr, show, replace, changed } from "./dom.js";
-import { plural, percent, factor, quantity, called, gpuTime, change, instant, interval, NONE } from "./format.js";
+import { plural, percent, mfu, factor, quantity, called, gpuTime, change, instant, interval, NONE } from "./format.js";
 import { sign, tone } from "./words.js";
 import { section } from "./parts.js";
 import { incidentList } from "./rows.js";
@@ -15,6 +15,7 @@ import { touchedBy } from "./touched.js";
 import { Costs } from "./costs.js";
 import { waterfall } from "./budget.js";
 import { drawLosses } from "./losses.js";
+import { upToDate } from "./uptodate.js";
 
 const every = 15000; // ms of the log between two questions to the history
 const mapStep = 15, mapSpan = 20 * 60e3; // seconds between columns, ms of the map
@@ -90,7 +91,7 @@ export class Job {
     show(this.incidents, mine.length > 0);
     this.mine = mine;
     waterfall(this.budget, this.costs.answers.budget?.jobs?.find((j) => j.job === this.id));
-    drawLosses(this.lost, this.costs.answers.losses);
+    drawLosses(this.lost, upToDate(this.costs.answers, mine, this.id).losses);
     this.drawPlaces();
     const at = grid(store.tick, mapStep * 1000); // so that columns of one answer are those of the next
     if (Number.isFinite(at) && !(at - this.askedAt < every) && !document.hidden) this.ask(at);
@@ -211,7 +212,7 @@ function facts(job) {
     job.phase && fact(`in ${job.phase}`),
     job.gpus > 0 && fact(h("b", {}, plural(job.gpus, "GPU")), ` on ${plural(job.nodes, "node")}`),
     job.step_seconds > 0 && fact("step ", h("b", {}, quantity(job.step_seconds, "s")), job.usual_step_seconds > 0 && `, usual ${quantity(job.usual_step_seconds, "s")}`),
-    typeof job.mfu === "number" && fact("MFU ", h("b", {}, percent(job.mfu))),
+    typeof job.mfu === "number" && fact("MFU ", h("b", {}, mfu(job.mfu))),
     typeof job.goodput === "number" && fact("goodput ", h("b", {}, percent(job.goodput))),
     job.failures > 0 && fact(plural(job.failures, "failure")),
     job.work_lost_seconds > 0 && fact(`${gpuTime(job.work_lost_seconds * (job.gpus || 1))} done again`),

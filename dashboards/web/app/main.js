@@ -19,6 +19,7 @@ import { Help } from "./help.js";
 import { headline } from "./states.js";
 import { EntityView } from "./entity.js";
 import { Incidents } from "./incidents.js";
+import { Explore } from "./explore.js";
 import { Wall } from "./wall.js";
 import { Find } from "./find.js";
 import { steady } from "./steady.js";
@@ -96,6 +97,7 @@ function viewFor(path) {
   if (incident) return new IncidentView(store, { id: decode(incident[1]) });
   if (/^\/incidents\/?$/.test(path)) return new Incidents(store);
   if (/^\/entity\/?$/.test(path)) return new EntityView(store);
+  if (/^\/explore\/?$/.test(path)) return new Explore(store, go);
   if (/^\/jobs\/?$/.test(path)) return new Jobs(store);
   const job = /^\/jobs\/([^/]+)\/?$/.exec(path);
   if (job) return new Job(store, { name: decode(job[1]) });

@@ -13,6 +13,7 @@ import { waterfall, bottlenecks } from "./budget.js";
 import { AlertsBox } from "./alerts.js";
 import { belongsTo } from "./timeline.js";
 import { drawLosses, drawDays } from "./losses.js";
+import { upToDate } from "./uptodate.js";
 
 const fewJobs = 12, fewResolved = 20;
 
@@ -76,7 +77,7 @@ export class Overview {
 
   // drawCosts brings what was lost, and to what, up to what was answered last.
   drawCosts() {
-    const { losses, coupling, budget, bottlenecks: scores } = this.costs.answers;
+    const { budget, bottlenecks: scores } = this.costs.answers, { losses, coupling } = upToDate(this.costs.answers, this.store.incidents.values());
     this.domains.draw({ health: this.store.loaded ? this.store.health : null, losses, coupling });
     const known = [...this.store.incidents.values()].sort((a, b) => (a.opened < b.opened ? 1 : -1));
     drawLosses(this.lost, losses, (cause) => {

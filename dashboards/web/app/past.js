@@ -4,6 +4,7 @@
 import { Curves } from "./curves.js";
 import { keyOf } from "./series.js";
 import { clock } from "./format.js";
+import { unitOf } from "./words.js";
 
 const silentAfter = 120e3; // ms without a value, from which on the last one is not now
 const hour = 3600e3, least = 600e3; // ms: of a picture, and the shortest one
@@ -16,18 +17,6 @@ export function lastHour(at) { return { from: at - hour, to: at, step }; }
 
 /** stepOf is the step for a span: as fine as step, and no more than 600 points. */
 export function stepOf({ from, to }) { return Math.max(step, Math.ceil((to - from) / 600 / 10000) * 10); }
-
-const units = [
-  [/_seconds(_p\d+)?$/, "s"], [/_bytes$/, "bytes"], [/_celsius$/, "celsius"], [/_watts$/, "watts"], [/_hertz$/, "hertz"], [/_pascals$/, "pascals"],
-  [/_liters_per_minute$/, "liters_per_minute"], [/_bits_per_second$/, "bits_per_second"], [/_transfers_per_second$/, "transfers_per_second"],
-  [/_tokens_per_second$/, "tokens_per_second"], [/_joules$/, "joules"], [/_packets$/, "packets"], [/_frames$/, "frames"], [/_ticks$/, "ticks"], [/_(errors|downs|storms)$/, "events"],
-];
-
-/** unitOf is a metric's unit by its name; of a counter, that of its rate. */
-export function unitOf(metric) {
-  const counter = metric.endsWith("_total"), unit = units.find(([re]) => re.test(counter ? metric.slice(0, -6) : metric))?.[1] ?? "1";
-  return counter ? `${unit === "1" ? "events" : unit}/s` : unit;
-}
 
 /** curvesOf turns what a range query answered for entities into curves: counters become rates. */
 export function curvesOf(result, role = "witness", every = step) {

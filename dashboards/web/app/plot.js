@@ -27,12 +27,14 @@ export class Frame {
  * drawPlot draws a series into svg. of: {frame, series, peak: the end of its axis,
  * onset: when it began to look wrong, expected: what it would be without the root, or was before,
  * claims: what is stated of it, checkpoints: [[from, to]] of its job,
- * events: marks of its entity}.
+ * events: marks of its entity, floor: where its axis begins, 0 if not given,
+ * before: {t, v} of an earlier time, moved here, peers: {t, lo, mid, hi},
+ * limit: {value} or {t, v} beyond which a rule alerts}.
  */
 export function drawPlot(svg, of) {
-  const { frame, series, peak } = of;
-  const y = (v) => top + (1 - v / peak) * (plotHeight - top - bottom);
-  const sc = scale(series.unit, peak, series.metric);
+  const { frame, series, peak, floor = 0 } = of;
+  const y = (v) => top + (1 - (v - floor) / (peak - floor)) * (plotHeight - top - bottom);
+  const sc = scale(series.unit, peak, series.name);
   replace(svg,
     band(frame, of.onset, "band own"),
     frame.onset && band(frame, frame.onset, "band"),
@@ -44,12 +46,29 @@ export function drawPlot(svg, of) {
     s("path", { class: "zero", d: `M${gutter} ${y(0)}H${frame.width}` }),
     s("text", { class: "axis", x: gutter - 5, y: y(peak) + 4 }, short(peak, sc)),
     s("text", { class: "axis", x: gutter - 5, y: y(0) + 1 }, "0"),
+    floor < 0 && s("text", { class: "axis", x: gutter - 5, y: y(floor) + 1 }, short(floor, sc)),
+    of.peers && envelope(frame, of.peers, y),
+    of.before && s("path", { class: "before", d: trace(frame, of.before.t, of.before.v, y) }),
     series.isSteps ? steps(frame, series, y, of) : line(frame, series, y),
     !series.isSteps && of.expected > 0 && s("path", { class: "expected", d: `M${gutter} ${y(of.expected)}H${frame.width}` }),
+    of.limit && s("path", { class: "limit", d: of.limit.t ? trace(frame, of.limit.t, of.limit.v, y) : `M${gutter} ${round(y(of.limit.value))}H${frame.width}` }),
     frame.marks.map((m) => s("path", { class: `mark ${m.class}`, d: `M${frame.x(m.at)} 0V${plotHeight}` })),
     (of.events ?? []).map((m) => s("path", { class: "mark event", d: `M${frame.x(m.at)} ${top}V${plotHeight - bottom}` }, s("title", {}, m.text))),
     s("circle", { class: "dot", r: 3.2, visibility: "hidden" }));
   svg.heightOf = y;
+}
+
+// trace joins the samples that stand within the frame.
+function trace(frame, t, v, y) {
+  let path = "";
+  for (let i = 0; i < t.length; i++) if (t[i] >= frame.from && t[i] <= frame.to && Number.isFinite(v[i])) path += `${path ? "L" : "M"}${round(frame.x(t[i]))} ${round(y(v[i]))}`;
+  return path;
+}
+
+// envelope draws where most of the peers are, and the middle one.
+function envelope(frame, { t, lo, mid, hi }, y) {
+  const back = trace(frame, [...t].reverse(), [...lo].reverse(), y);
+  return [back && s("path", { class: "peers", d: `${trace(frame, t, hi, y)}${back.replace("M", "L")}Z` }), s("path", { class: "middle", d: trace(frame, t, mid, y) })];
 }
 
 function band(frame, onset, name) {

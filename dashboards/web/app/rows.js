@@ -1,7 +1,7 @@
 // The lists: a line per incident, a line per job.
 
 import { h, s, text, attr, show, replace, changed, keyed } from "./dom.js";
-import { day, duration, factor, gpuTime, quantity, called, interval, plural, NONE } from "./format.js";
+import { day, duration, factor, gpuTime, mfu, quantity, called, interval, plural, NONE } from "./format.js";
 import { sign, tone, domainSign, domainClass } from "./words.js";
 import { isHurt } from "./store.js";
 import { setTime, sentenceOf, lastedFor, lossOf, rootOf, addressOf, addressOfJob, entityOf } from "./parts.js";
@@ -69,7 +69,7 @@ function updateJob(li, job, store) {
     text(get("slower"), job.slowdown > 0 ? factor(job.slowdown) : NONE);
     attr(get("slower"), "title", "its step, as a multiple of the usual one");
     attr(get("slower"), "data-hurt", isHurt(job) ? "" : null);
-    text(get("mfu"), typeof job.mfu === "number" ? `MFU ${Math.round(job.mfu * 100)} %` : "");
+    text(get("mfu"), typeof job.mfu === "number" ? `MFU ${mfu(job.mfu)}` : "");
     text(get("gpus"), job.gpus > 0 ? plural(job.gpus, "GPU") : "");
     attr(row, "href", addressOfJob(job.job));
     attr(row, "aria-label", spoken(job));

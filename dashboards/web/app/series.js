@@ -17,6 +17,8 @@ export class Series {
   constructor(curve) {
     this.entity = String(curve.entity ?? "");
     this.metric = String(curve.metric ?? "");
+    this.name = String(curve.name ?? this.metric); // of what is measured, where metric is only a key
+    this.title = curve.title; // what it is called, unless that is the metric's name
     this.unit = String(curve.unit ?? "1");
     this.role = String(curve.role ?? "witness");
     // A step is stated at its end and stands for the time that it took; what the
@@ -30,6 +32,9 @@ export class Series {
     this.heard = -Infinity; // the last instant stated, gap or not
     this.hole = false; // explicit gap since the last sample
     this.peak = 0;
+    this.least = 0; // below zero where a value is
+    this.group = curve.group; // curves of a group share a scale; without one, by unit and metric
+    this.query = curve.query; // the expression whose answer it is, where somebody asked one
   }
 
   /** add appends what is newer than all that is known; nulls are gaps. */
@@ -62,6 +67,7 @@ export class Series {
     this.t.push(t);
     this.v.push(v);
     if (v > this.peak) this.peak = v;
+    if (v < this.least) this.least = v;
   }
 
   // thin keeps, in the older half, the extremes of each four samples, so that no
@@ -78,6 +84,15 @@ export class Series {
     }
     this.t = t.concat(this.t.slice(half));
     this.v = v.concat(this.v.slice(half));
+  }
+
+  /** beside keeps what is drawn with it, as drawPlot names it: before, peers or limit; the axis has room for it. */
+  beside(name, values) {
+    this[name] = values;
+    for (const v of [values.v, values.lo, values.hi, values.value].flat()) {
+      if (v > this.peak) this.peak = v;
+      if (v < this.least) this.least = v;
+    }
   }
 
   /** openGap is the gap that has not ended, or null. */

@@ -37,6 +37,18 @@ const metrics = {
 /** metricName is a metric in the page's words, or as it is called. */
 export function metricName(metric) { return metrics[metric] ?? String(metric ?? "").replace(/_total$/, "").replaceAll("_", " "); }
 
+const units = [
+  [/_seconds(_p\d+)?$/, "s"], [/_bytes$/, "bytes"], [/_celsius$/, "celsius"], [/_watts$/, "watts"], [/_hertz$/, "hertz"], [/_pascals$/, "pascals"],
+  [/_liters_per_minute$/, "liters_per_minute"], [/_bits_per_second$/, "bits_per_second"], [/_transfers_per_second$/, "transfers_per_second"],
+  [/_tokens_per_second$/, "tokens_per_second"], [/_joules$/, "joules"], [/_packets$/, "packets"], [/_frames$/, "frames"], [/_ticks$/, "ticks"], [/_(errors|downs|storms)$/, "events"],
+];
+
+/** unitOf is a metric's unit by its name; of a counter, that of its rate. */
+export function unitOf(metric) {
+  const counter = metric.endsWith("_total"), unit = units.find(([re]) => re.test(counter ? metric.slice(0, -6) : metric))?.[1] ?? "1";
+  return counter ? `${unit === "1" ? "events" : unit}/s` : unit;
+}
+
 const domainOf = [
   [/^(job|rank|storage|checkpoint)_/, "software"],
   [/^(port|roce|nic|rdma|pcie|queue)_/, "network"],

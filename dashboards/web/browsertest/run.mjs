@@ -9,6 +9,9 @@ import { chromium } from "playwright-core";
 import { readFileSync } from "node:fs";
 import * as scenarios from "./scenarios.mjs";
 import * as alerts from "./alerts.mjs";
+import { accessible } from "./accessible.mjs";
+import * as reach from "./reach.mjs";
+import * as promqls from "./promql.mjs";
 import * as explore from "./explore.mjs";
 import * as looks from "./looks.mjs";
 import * as maps from "./maps.mjs";
@@ -29,7 +32,7 @@ const launch = {
 const started = (tries) => chromium.launch(launch).catch((error) => { if (tries === 0) throw error; return started(tries - 1); });
 const browser = await started(2);
 
-const all = { ...scenarios, ...alerts, ...explore, ...looks, ...maps, ...replays, ...views, ...stories, speed, storm };
+const all = { ...scenarios, ...alerts, ...explore, ...promqls, ...reach, ...accessible, ...looks, ...maps, ...replays, ...views, ...stories, speed, storm };
 
 // Some at a time: most of a scenario is waiting.
 const waiting = [...(job.scenarios ?? [])];
@@ -47,7 +50,7 @@ await browser.close();
 async function run(scenario, url) {
   const errors = [], notes = [];
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, timezoneId: "Europe/Berlin", locale: "en-GB", reducedMotion: "reduce", ...scenario.context });
-  context.setDefaultTimeout(scenario.patience ?? 20000);
+  context.setDefaultTimeout(scenario.patience ?? 60000);
   const page = await context.newPage();
   const allowed = scenario.allows ?? /^$/;
   page.on("console", (m) => { if (["error", "warning"].includes(m.type()) && !allowed.test(m.text())) errors.push(`console: ${m.text()} (${m.location().url})`); });

@@ -13,7 +13,7 @@ const plain = (s) => s.replaceAll("\u00a0", " ");
 test("quantities are told in the units that people use", () => {
   for (const [v, unit, metric, want] of [
     [0.478, "s/s", "", "47.8 %"], [12.6e9, "bytes/s", "", "101 Gb/s"], [0, "bytes/s", "", "0 b/s"], [6.836, "s", "", "6.84 s"], [0.00065, "s", "", "0.65 ms"], [5400, "seconds", "", "90 min"],
-    [1234567, "packets/s", "", "1.23 M/s"], [12, "frames/s", "", "12/s"], [61.23, "celsius", "", "61.2 °C"], [1.18e9, "hertz", "", "1.18 GHz"], [0.41, "1", "job_mfu_ratio", "41 %"],
+    [1234567, "packets/s", "", "1.23 M/s"], [12, "frames/s", "", "12/s"], [61.23, "celsius", "", "61.2 °C"], [1.18e9, "hertz", "", "1.18 GHz"], [0.41, "1", "job_mfu_ratio", "41.0 %"],
     [1, "1", "port_up", "1"], [3, "lanes", "", "3 lanes"], [4.2e6, "bytes", "", "4.2 MB"], [700, "joules/s", "", "700 W"], [4e11, "bits_per_second", "", "400 Gb/s"],
     [null, "s", "", "–"], [NaN, "s", "", "–"], [-3, "celsius", "", "−3 °C"], [5, "furlongs/s", "", "5/s"], [1e-7, "1", "port_pre_fec_ber", "0.0000001"],
   ]) assert.equal(plain(f.quantity(v, unit, metric)), want, `${v} ${unit}`);

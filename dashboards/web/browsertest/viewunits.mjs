@@ -16,6 +16,11 @@ import { spanOf, withSpan } from "../app/span.js";
 import { zoneIn, keepZone } from "../app/zone.js";
 import { setZone, clock, day, zone } from "../app/format.js";
 import { timeTicks } from "../app/axis.js";
+import { seriesQuery, peersOf, allPeers, thresholdOf, measureOf, entitiesIn } from "../app/query.js";
+import { followUp } from "../app/followup.js";
+import { upToDate } from "../app/uptodate.js";
+import { changesOf } from "../app/changes.js";
+import { shownIn, withShown } from "../app/explore.js";
 import { timelineOf, belongsTo } from "../app/timeline.js";
 
 const budget = {
@@ -117,7 +122,8 @@ test("commands are filled in, quoted, and none where a name could be an option",
   assert.equal(of("reset", "gpu:n1/3")[0].run, "ssh n1 nvidia-smi --gpu-reset -i 3");
   assert.equal(of("reroute", "port:leaf1/Ethernet4")[0].run, "ssh leaf1 sudo config interface shutdown Ethernet4");
   assert.equal(of("drain", "node:a b'c")[0].look, "squeue --nodelist='a b'\\''c'");
-  assert.deepEqual([of("drain", "node:-rf"), of("reroute", "port:leaf1/$(x)"), of("wait", "cdu:c1")], [[], [], []]);
+  assert.deepEqual([of("drain", "node:-rf"), of("reroute", "port:leaf1/$(x)"), of("wait", "cdu:-rf")], [[], [], []]);
+  assert.equal(of("call", "cdu:c1")[0].look, "curl -s -u $USER https://$CONTROLLER/redfish/v1/ThermalEquipment/CDUs  # CONTROLLER: the management address of cdu c1");
   assert.equal(commandsOf({ kind: "drain", target: "node:n1" }, { id: "inc-2", root: null })[0].run, "scontrol update NodeName=n1 State=DRAIN Reason='quintet inc-2: cause under investigation'");
 });
 
@@ -160,4 +166,62 @@ test("the zone stands in the address, and all times are written in it", () => {
   assert.ok(timeTicks(at, at + 6 * 3600e3, 900).every((t) => t % 3600e3 === 0));
   setZone("");
   assert.deepEqual([clock(at), day(at), zone(at)], local);
+});
+
+test("an expression leads to its peers, its unit and its threshold", () => {
+  assert.equal(seriesQuery("port:leaf1/eth1", "port_tx_bytes_total"), 'rate(port_tx_bytes_total{kind="port",name="leaf1/eth1"}[2m])');
+  assert.equal(seriesQuery("rank:train/7", "rank_compute_seconds"), 'rank_compute_seconds{kind="rank",name="train/7",job="train"}');
+  assert.equal(peersOf('rate(x{name="a",kind="b"}[5m])').mid, 'quantile(0.5, rate(x{kind="b"}[5m]))');
+  assert.equal(allPeers('x{kind="b",name=~"a|c"} / y{name="d"}'), 'x{kind="b"} / y{}');
+  assert.equal(peersOf("sum(x)"), null);
+  assert.deepEqual(thresholdOf('(a{x="> 3"} > 0.9) and b < 2'), { expr: 'a{x="> 3"}', op: ">", value: 0.9, limit: "0.9" });
+  assert.equal(thresholdOf("sum by (a) (rate(x_total[5m])) / 2 >= 3 * 60").value, 180);
+  const relative = thresholdOf("rank_compute_seconds > on (job) group_left () 1.3 * job:rank_compute_seconds:median");
+  assert.deepEqual([relative.expr, relative.value, relative.limit], ["rank_compute_seconds", NaN, "1.3 * job:rank_compute_seconds:median"]);
+  assert.equal(thresholdOf("a > 1 or b > 3"), null);
+  assert.equal(thresholdOf("absent(x)"), null);
+  for (const [expr, metric, unit] of [['rate(port_tx_bytes_total{kind="port"}[5m])', "port_tx_bytes_total", "bytes/s"], ["avg by (node_name) (gpu_power_watts)", "gpu_power_watts", "watts"], ["a_ratio * 2", "", "1"], ["increase(port_tx_bytes_total[5m])", "", "1"]]) {
+    assert.deepEqual(measureOf(expr), { metric, unit }, expr);
+  }
+  assert.deepEqual(entitiesIn('a{kind="gpu",name="n/1"} + b{kind="job",name="t"}'), ["gpu:n/1", "job:t"]);
+});
+
+test("what changed most, for its scatter, comes first; what only scatters does not come", () => {
+  const t = Array.from({ length: 20 }, (_, i) => i * 1000), curve = (metric, v) => ({ entity: "gpu:a", metric, unit: "1", t, v: t.map((x, i) => v(i)) });
+  const all = [curve("steady", (i) => 5 + (i % 2)), curve("steps", (i) => 5 + (i % 2) * 0.1 + (i >= 10 ? 3 : 0)), curve("flat", (i) => (i >= 10 ? 1 : 0)), curve("young", (i) => (i < 18 ? NaN : 7))];
+  assert.deepEqual(changesOf(all, 10000).map((c) => c.metric), ["flat", "steps"]);
+  assert.deepEqual(changesOf(all, 10000)[1].now > 8, true);
+});
+
+test("the address of the explorer holds all that is shown", () => {
+  const search = withShown("?tz=UTC&last=6h", { queries: ["a", 'b{x="y"}'], before: "24h", peers: true });
+  assert.deepEqual(shownIn(search), { queries: ["a", 'b{x="y"}'], before: "24h", peers: true });
+  assert.equal(new URLSearchParams(search).get("tz"), "UTC");
+  assert.equal(shownIn("?before=1y").before, "");
+});
+
+test("whether an action helped follows from what came after it", () => {
+  const at = (s) => new Date(Date.UTC(2026, 10, 21, 1, 0, s)).toISOString(), ms = (s) => Date.parse(at(s)), done = { at: at(10), action: "drain node:n1" };
+  const open = { state: "open", impact: { jobs: [{ job: "job:a", state: "slow", slowdown: 1.34 }] } }, over = (s, resolution = "recovered") => ({ ...open, state: "resolved", resolved: at(s), resolution });
+  const plain = (x) => x.words.replaceAll("\u00a0", " ");
+  assert.equal(followUp(open, null, ms(20)), null);
+  assert.equal(followUp(open, done, ms(20)).state, "waiting");
+  assert.equal(plain(followUp(open, done, ms(200))), "It has not helped: 3 min 10 s after drain node:n1, a takes 1.34 × as long. See the alternatives, or say that the answer is wrong.");
+  assert.equal(plain(followUp(over(50), done, ms(60))), "It helped: the incident ended 40 s after drain node:n1.");
+  assert.equal(followUp(over(50, "job ended"), done, ms(60)).state, "ended");
+  assert.equal(followUp(over(5), done, ms(60)).state, "before");
+});
+
+test("losses are brought up to what open incidents have cost since", () => {
+  const at = (s) => `2026-11-21T01:00:${s}Z`, incident = (id, lost, more) => ({ id, state: "open", kind: "incident", opened: at("10"), onset: { earliest: at("05"), latest: at("06") }, root: { entity: "nic:a", signature: "x", domain: "network" }, impact: { jobs: [{ job: "job:a", gpu_seconds_lost: lost }] },
+    chain: [{ domain: "network" }, { domain: "software" }], ...more });
+  const losses = { from: at("00"), to: at("40"), gpu_seconds_lost: 150, causes: [{ root: "nic:a", signature: "x", domain: "network", gpu_seconds_lost: 100, jobs: [] }, { root: "gpu:b", signature: "y", domain: "computing", gpu_seconds_lost: 50, jobs: [] }], domains: [{ domain: "network", gpu_seconds_lost: 100 }] };
+  const coupling = { coupling: [[0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [100, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]] };
+  const got = upToDate({ losses, coupling }, [incident("1", 130)]);
+  assert.deepEqual([got.losses.gpu_seconds_lost, got.losses.causes[0].gpu_seconds_lost, got.losses.domains[0].gpu_seconds_lost, got.coupling.coupling[2][0]], [180, 130, 130, 130]);
+  assert.equal(losses.gpu_seconds_lost, 150, "the answer itself stays");
+  assert.equal(upToDate({ losses, coupling }, [incident("1", 130, { state: "resolved" })]).losses.gpu_seconds_lost, 150, "what is over does not grow");
+  assert.equal(upToDate({ losses, coupling }, [incident("1", 130, { onset: { earliest: "2026-11-20T01:00:00Z" } })]).losses.gpu_seconds_lost, 150, "what began before the window is not all in it");
+  assert.equal(upToDate({ losses, coupling }, [incident("2", 30, { root: { entity: "gpu:n", signature: "z", domain: "computing" }, opened: at("45") })]).losses.causes.length, 3, "a new cause is added");
+  assert.equal(upToDate({ losses, coupling }, [incident("2", 30, { root: { entity: "gpu:n", signature: "z", domain: "computing" } })]).losses.gpu_seconds_lost, 150, "one whose root has changed is in the next answer");
 });

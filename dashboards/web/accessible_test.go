@@ -1,0 +1,30 @@
+package web_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
+	sim "github.com/quintet-dc/quintet/lab/sim/site"
+)
+
+// TestAccessible has axe-core look at every view at 390, 1280 and 2560 px, light
+// and dark.
+func TestAccessible(t *testing.T) {
+	browsertest.Installed(t, here)
+	if _, err := os.Stat(filepath.Join(here, "node_modules", "axe-core")); err != nil {
+		t.Skip("axe-core is not installed: npm ci --prefix dashboards/web")
+	}
+	alive := live(t)
+	firing(alive)
+	site, hall := newSite(t, alive).URL, newSite(t, mapped(t, sim.Sized(64))).URL
+	var list []browsertest.Scenario
+	for _, name := range []string{"Overview", "Incident", "Coolant", "List", "Wall", "Entity", "Explore", "Jobs", "Job", "Coverage", "Alerts", "Alert", "Silences", "Help", "Find"} {
+		list = append(list, browsertest.Scenario{Name: "axe" + name, URL: site})
+	}
+	for _, name := range []string{"Fabric", "Switch", "Power", "Rack"} {
+		list = append(list, browsertest.Scenario{Name: "axe" + name, URL: hall})
+	}
+	scenarios(t, list...)
+}

@@ -1,0 +1,67 @@
+// Accessibility: axe-core over every view, at three widths, light and dark.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const widths = [390, 1280, 2560];
+
+// audit runs axe over what is shown, at every width and in both themes: all rules in
+// the light one, those of colour in the dark one, where nothing else differs. Axe is
+// handed in as text and evaluated by the browser's tools: the page's policy lets no
+// other script run.
+async function audit({ page, check, note }, name) {
+  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  await page.evaluate(axe);
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: width > 2000 ? 1440 : 860 });
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      const { violations, passes } = await page.evaluate(async (only) => {
+        const found = await globalThis.axe.run(document, { resultTypes: ["violations"], ...(only && { runOnly: { type: "rule", values: only } }) });
+        return { passes: found.passes.length, violations: found.violations.map((v) => ({ id: v.id, help: v.help, count: v.nodes.length, nodes: v.nodes.slice(0, 4).map((n) => `${n.target.join(" ")} ${n.any[0]?.message ?? ""} ${n.html.slice(0, 120)}`) })) };
+      }, colorScheme === "dark" ? ["color-contrast"] : null);
+      check(passes > (colorScheme === "dark" ? 0 : 5), `${name}: axe looked at it`);
+      for (const v of violations) check(false, `${name} at ${width} px, ${colorScheme}: ${v.id} (${v.help}), ${v.count} places: ${v.nodes.join(" | ")}`);
+    }
+  }
+  note(`${name}: ${widths.length} widths, light and dark`);
+}
+
+const open = "section.open .incident-row", explored = `/explore?${new URLSearchParams({ q: 'nic_temperature_celsius{kind="nic",name="h9/nic0"}', peers: "1", before: "1h" })}`;
+
+// Each view: its address, or what finds it; what stands on it once it is drawn; what
+// is opened on it.
+const views = {
+  axeOverview: ["/", ".coupling .domainbox .stateof"],
+  axeIncident: [async (site) => `/incidents/${(await site.get("/api/v1/incidents")).incidents[0].id}`, ".plot .curve", async (page) => { await page.locator(".commands summary").first().click(); await page.locator(".commands[open]").first().waitFor(); }],
+  axeCoolant: [async (site) => `/incidents/${(await site.get("/api/v1/incidents")).incidents.at(-1).id}`, ".plot .curve"],
+  axeList: ["/incidents", ".strip .span"],
+  axeWall: ["/wall", ".wallincident"],
+  axeEntity: ["/entity?of=nic:h9/nic0", ".plot .curve"],
+  axeExplore: [explored, ".plot .curve", async (page) => { await page.getByRole("button", { name: "What else changed here?" }).click(); await page.locator(".changes p").first().waitFor(); }],
+  axeJobs: ["/jobs", ".job-row"],
+  axeJob: ["/jobs/train", ".placement tbody tr"],
+  axeCoverage: ["/coverage", ".wanted tbody tr"],
+  axeAlerts: ["/alerts", ".alert-row"],
+  axeAlert: ["/alerts/alert-000000000000000a", ".onerow"],
+  axeSilences: ["/silences", ".preview p"],
+  axeHelp: ["/", open, async (page) => { await page.keyboard.press("?"); await page.locator("dialog.help[open]").waitFor(); }],
+  axeFind: ["/", open, async (page) => { await page.keyboard.press("Control+k"); await page.locator("dialog.find[open] #found a").first().waitFor(); }],
+  axeFabric: [async (site) => (await site.get("/api/v1/paths")).paths[0], ".worst li"],
+  axeSwitch: [async (site) => (await site.get("/api/v1/paths")).paths[2], ".plot .curve"],
+  axePower: [async (site) => (await site.get("/api/v1/paths")).paths[4], ".worst li"],
+  axeRack: [async (site) => (await site.get("/api/v1/paths")).paths[6], ".plot .curve"],
+};
+
+/** One scenario a view. */
+export const accessible = Object.fromEntries(Object.entries(views).map(([name, [address, ready, act]]) => {
+  const scenario = async (scene) => {
+    const path = typeof address === "string" ? address : await address(scene.site);
+    await scene.page.goto(scene.url + path);
+    await scene.page.locator(ready).first().waitFor();
+    await act?.(scene.page);
+    await audit(scene, path);
+  };
+  scenario.patience = 120000;
+  return [name, scenario];
+}));
