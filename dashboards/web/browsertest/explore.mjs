@@ -113,6 +113,13 @@ export async function workbench({ page, site, url, check, shot }) {
   await page.getByText("Saved.").waitFor();
   const posts = (await site.control({ Do: "count" })).seen.filter((s) => s.post).map((s) => JSON.parse(s.body));
   check(JSON.stringify(posts) === JSON.stringify([{ verdict: "wrong" }, { verdict: "wrong", signature: "host-jitter", entity: "node:h10" }, { verdict: "wrong", signature: "none" }]), `what was sent: ${JSON.stringify(posts)}`);
+  const deed = one.actions.map((a) => `${a.kind} ${a.target}`)[0];
+  await site.set(`${path}/done`, { acknowledged: null, verdict: null, done: { action: deed, by: "ann", at: one.updated, text: "" } });
+  await page.locator(`[data-deed="${deed}"]`).click();
+  await page.locator(".followup[data-state=waiting]").waitFor();
+  check(await page.locator(`[data-deed="${deed}"]`).getAttribute("aria-pressed") === "true", "what was done is marked");
+  await site.send("incident", { ...one, revision: one.revision + 1, state: "resolved", resolution: "recovered", resolved: new Date(Date.parse(one.updated) + 40e3).toISOString() });
+  await page.locator(".followup[data-state=helped]", { hasText: "40" }).waitFor();
 }
 
 /** The wall says what is wrong and what to do, large enough to be read from afar, on one screen. */
