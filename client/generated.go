@@ -528,6 +528,13 @@ type ChangeList struct {
 	Next    string       `json:"next,omitzero"`
 }
 
+// Deed is a schema of the API.
+type Deed struct {
+	Action *string `json:"action"`
+	By     string  `json:"by"`
+	Text   string  `json:"text"`
+}
+
 // Delivered is a schema of the API.
 type Delivered struct {
 	Address      string          `json:"address"`
@@ -635,6 +642,7 @@ type NodeHealth struct {
 type NoteView struct {
 	Acknowledged *Said    `json:"acknowledged"`
 	Assigned     *Said    `json:"assigned"`
+	Done         *Said    `json:"done,omitzero"`
 	SilencedBy   []string `json:"silenced_by"`
 	Verdict      *Said    `json:"verdict"`
 }
@@ -683,6 +691,7 @@ type RevisionList struct {
 
 // Said is a schema of the API.
 type Said struct {
+	Action    string    `json:"action,omitzero"`
 	At        time.Time `json:"at"`
 	By        string    `json:"by"`
 	Entity    string    `json:"entity,omitzero"`
@@ -1158,6 +1167,14 @@ func (c *Client) GetIncidentsIDCurves(ctx context.Context, id string, params Get
 	set(query, "since", params.Since)
 	out := new(Picture)
 	return out, c.call(ctx, http.MethodGet, "/api/v1/incidents/"+url.PathEscape(id)+"/curves", query, nil, out)
+}
+
+// PostIncidentsIDDone: State which action was done about an incident.
+//
+// POST /api/v1/incidents/{id}/done
+func (c *Client) PostIncidentsIDDone(ctx context.Context, id string, body Deed) (*NoteView, error) {
+	out := new(NoteView)
+	return out, c.call(ctx, http.MethodPost, "/api/v1/incidents/"+url.PathEscape(id)+"/done", nil, body, out)
 }
 
 // GetIncidentsIDNotes: What people stated about an incident, and what mutes it.
