@@ -20,7 +20,7 @@ import (
 )
 
 // kept are the pictures that docs/page.md shows.
-var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "incidents-1280-light", "entity-1280-dark", "explore-1280-light", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
+var kept = []string{"overview-1280-light", "incident-1280-dark", "coolant-1280-light", "overview-390-dark", "incident-390-light", "incidents-1280-light", "entity-1280-dark", "fabric-1280-light", "switch-390-light", "power-1280-dark", "rack-390-dark",
 	"job-1280-light", "alert-1280-light", "alerts-390-dark", "coverage-1280-dark", "silences-1280-light", "replay-1280-light", "wall-2560-dark"}
 
 // TestPictures takes pictures of the views at two widths in both themes, where

@@ -53,6 +53,7 @@ function updateBar() {
   text(bar.site, store.status?.site ?? "");
   setTime(bar.clock, store.tick, store.tick);
   text(bar.zone, zone(store.tick));
+  attr(bar.zone, "aria-label", `${zone(store.tick)}: the time zone, local or UTC`);
   show(bar.zone, zone(store.tick) !== "");
   const words = linkWords();
   replayBar.update();
