@@ -55,7 +55,7 @@ export async function promql({ page, site, url, check, shot }) {
   check((await page.locator(".explore .plot").last().textContent()).includes("\u2212"), "an axis reaches below zero where values do");
   await page.getByLabel("PromQL expression").last().fill("nic_temperature_celsius{{");
   await page.keyboard.press("Enter");
-  await page.getByText("1:24: parse error: unexpected left brace").waitFor();
+  await page.locator(".explore .complaint", { hasText: "1:24: parse error: unexpected left brace" }).first().waitFor();
   check(await page.getByLabel("PromQL expression").last().getAttribute("aria-invalid") === "true", "what is wrong is said, and where");
   await page.getByRole("button", { name: "Remove this expression" }).last().click();
   await page.waitForFunction(() => new URL(location.href).searchParams.getAll("q").length === 1);
