@@ -19,10 +19,11 @@
 // I1. Only ticks move time. No other record closes a grid, opens or changes an
 // incident, or makes anything stale, whatever times it carries.
 //
-// I2. Arrival order inside a lateness class does not matter, nor does batching
-// or repetition. A sample is identified by (source, series, time), an event by
+// I2. Arrival order inside a source's wait does not matter, nor does batching or
+// repetition: the wait is what its recent samples needed, and its lateness class's
+// lateness at most. A sample is identified by (source, series, time), an event by
 // (entity, time, name, text), an edge by what it states; a repeat is ignored.
-// What a class's watermark admits is judged the same whenever it came.
+// What comes before a source's grid is closed is judged the same whenever it came.
 //
 // I3. Output order is by time, entity, name. Nothing depends on the order of a
 // map, a slice of work or an arrival.

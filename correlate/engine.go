@@ -237,28 +237,37 @@ func (e *Engine) advance() {
 	e.counts.Grids++
 	for class := range telemetry.LatenessClasses {
 		g := e.sight.at.Add(-e.sight.cfg.Lateness[class])
-		closed := e.sight.window.Close(class, g, e.sight.cfg.ForEach)
-		found := e.sight.detect.Run(e.sight.window, class, g, e.sight.cfg.ForEach)
-		e.memory.notice(found)
-		e.signals.signalFindings(found, g)
-		e.out.Findings = append(e.out.Findings, found...)
-		if len(closed.Switched) > 0 {
-			e.sight.links = nil // a series is judged by another source now
+		if closed := e.sight.window.Close(class, g, e.sight.cfg.ForEach); closed.Sources > 0 {
+			e.detected(&closed)
 		}
-		e.observe(closed.Steps, e.sight.cfg.Lateness[class]-e.sight.cfg.Lateness[telemetry.Prompt])
+		if closed := e.sight.window.CatchUp(class, e.sight.cfg.ForEach); closed.Sources > 0 {
+			e.detected(&closed)
+		}
 	}
 	e.evaluate(e.sight.at.Add(-e.sight.cfg.Lateness[telemetry.Prompt]))
 }
 
-// observe files the steps of one class in the order of time.
-func (e *Engine) observe(steps []window.StepSample, delay telemetry.Duration) {
+// detected takes what came to light with grids that were closed.
+func (e *Engine) detected(closed *window.Closed) {
+	found := e.sight.detect.Run(e.sight.window, closed.Class, e.sight.cfg.ForEach)
+	e.memory.notice(found)
+	e.signals.signalFindings(found, closed.Grid)
+	e.out.Findings = append(e.out.Findings, found...)
+	if len(closed.Switched) > 0 {
+		e.sight.links = nil // a series is judged by another source now
+	}
+	e.observe(closed.Steps)
+}
+
+// observe files steps in the order of time.
+func (e *Engine) observe(steps []window.StepSample) {
 	for i, s := range steps {
 		e.sight.perStep.Observe(s.Series, s.At, s.Value)
 		switch s.Series.Metric {
 		case metricStep:
 			e.roll.reported(s.Series.Entity)
 			e.observeTokens(steps[i:])
-			e.sight.book.Observe(s.Series.Entity, s.At, s.Value, delay)
+			e.sight.book.Observe(s.Series.Entity, s.At, s.Value, s.Wait-e.sight.cfg.Lateness[telemetry.Prompt])
 		case metricMFU:
 			e.sight.book.ObserveMFU(s.Series.Entity, s.Value)
 		case metricCheckpoint:

@@ -46,7 +46,7 @@ func (e *signals) signalSteps(g telemetry.Time) {
 // freshFor is for how long after it was taken a slot's sample is the last that can
 // have come.
 func (e *signals) freshFor(slot int) telemetry.Duration {
-	return e.cfg.Lateness[e.window.Class(slot)] + e.cfg.Grid
+	return e.window.Wait(slot) + e.cfg.Grid
 }
 
 // followStep keeps a gauge that moved, until it is halfway back.

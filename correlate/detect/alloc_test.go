@@ -70,5 +70,5 @@ func (g *grids) next() {
 	}
 	g.n++
 	g.w.Close(telemetry.Prompt, at(g.n), window.Serial)
-	g.found += len(g.d.Run(g.w, telemetry.Prompt, at(g.n), window.Serial))
+	g.found += len(g.d.Run(g.w, telemetry.Prompt, window.Serial))
 }

@@ -64,7 +64,7 @@ func (x *bench) take(instants int) {
 	for k := instants - 1; k >= 0; k-- {
 		g := x.now.Add(-telemetry.Duration(k) * second)
 		x.w.Close(telemetry.Prompt, g, window.Serial)
-		x.found += len(x.d.Run(x.w, telemetry.Prompt, g, window.Serial))
+		x.found += len(x.d.Run(x.w, telemetry.Prompt, window.Serial))
 	}
 }
 

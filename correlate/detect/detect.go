@@ -98,7 +98,6 @@ const baseAhead = 1 << 20
 type running struct {
 	w     *window.Window
 	class telemetry.LatenessClass
-	g     telemetry.Time
 	fn    func(slice, lo, hi int)
 }
 
@@ -123,13 +122,14 @@ type worker struct {
 	cell    uint32         // its number, from the detector's first
 }
 
-// Run judges the grid that the window closed last for a class. It returns the
-// findings that began or ended in it, by time, entity, metric and shape; they
-// are valid until the next Run.
-func (d *Detector) Run(w *window.Window, class telemetry.LatenessClass, g telemetry.Time, each window.ForEach) []Finding {
+// Run judges the grids that the window closed last for the sources of a class. It
+// returns the findings that began or ended in them, by time, entity, metric and
+// shape; they are valid until the next Run.
+func (d *Detector) Run(w *window.Window, class telemetry.LatenessClass, each window.ForEach) []Finding {
 	d.found = d.found[:0]
 	n := w.SourceCount(class)
-	if closed, ok := w.Closed(class); n == 0 || !ok || closed != g {
+	g, ok := w.Closed(class)
+	if n == 0 || !ok {
 		return d.found
 	}
 	d.state.grow(w.Slots())
@@ -137,7 +137,7 @@ func (d *Detector) Run(w *window.Window, class telemetry.LatenessClass, g teleme
 	if d.base == 0 {
 		d.base = int64(g)/int64(w.Grid()) - baseAhead
 	}
-	d.running.w, d.running.class, d.running.g = w, class, g
+	d.running.w, d.running.class = w, class
 	each(n, d.running.fn)
 	for _, k := range d.workers {
 		if k != nil {
@@ -167,10 +167,14 @@ func (d *Detector) runSlice(slice, lo, hi int) {
 		d.workers[slice] = k
 	}
 	r := &d.running
-	k.w, k.g, k.from = r.w, r.g, r.g.Add(-r.w.Grid())
-	k.cell = uint32(int64(r.g)/int64(r.w.Grid()) - d.base)
+	k.w = r.w
 	for i := lo; i < hi; i++ {
 		k.view = r.w.View(r.class, i)
+		if !k.view.Closed {
+			continue
+		}
+		k.g, k.from = k.view.Grid, k.view.Grid.Add(-r.w.Grid())
+		k.cell = uint32(int64(k.g)/int64(r.w.Grid()) - d.base)
 		k.src = &d.sources[k.view.ID]
 		k.src.reserve(k.view.Series)
 		k.source()

@@ -172,7 +172,7 @@ func (s *site) close() []detect.Finding {
 	s.now++
 	g := at(s.now)
 	s.w.Close(telemetry.Prompt, g, s.each)
-	found := s.d.Run(s.w, telemetry.Prompt, g, s.each)
+	found := s.d.Run(s.w, telemetry.Prompt, s.each)
 	s.found = append(s.found, found...)
 	return found
 }

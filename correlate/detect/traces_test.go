@@ -85,7 +85,7 @@ func (r *run) tick(now telemetry.Time) {
 		}
 		for g = g.Add(r.config.Grid); g <= end; g = g.Add(r.config.Grid) {
 			r.w.Close(class, g, window.Serial)
-			r.note(r.d.Run(r.w, class, g, window.Serial))
+			r.note(r.d.Run(r.w, class, window.Serial))
 			r.grids++
 		}
 	}

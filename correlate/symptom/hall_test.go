@@ -133,7 +133,7 @@ func (s *hall) Slot(x telemetry.Series) (int, bool) {
 func (s *hall) At(slot int, g telemetry.Time) (float64, bool) { return s.value[slot](int(g / 1e9)) }
 
 func (s *hall) Span(dst []float32, slot int, from, to telemetry.Time) []float32 {
-	closed, _ := s.Closed(s.class[slot])
+	closed, _ := s.ClosedOf(slot)
 	for g := from.Add(1e9); g <= min(to, closed); g = g.Add(1e9) {
 		v, ok := s.At(slot, g)
 		if !ok {
@@ -145,7 +145,7 @@ func (s *hall) Span(dst []float32, slot int, from, to telemetry.Time) []float32 
 }
 
 func (s *hall) Last(slot int) (telemetry.Time, bool) {
-	closed, _ := s.Closed(s.class[slot])
+	closed, _ := s.ClosedOf(slot)
 	for g := closed; g > 0; g = g.Add(-1e9) {
 		if _, ok := s.At(slot, g); ok {
 			return g, true
@@ -154,10 +154,9 @@ func (s *hall) Last(slot int) (telemetry.Time, bool) {
 	return 0, false
 }
 
-func (s *hall) Cadence(int) telemetry.Duration         { return max(s.cadence, 1e9) }
-func (s *hall) Class(slot int) telemetry.LatenessClass { return s.class[slot] }
-func (s *hall) Closed(c telemetry.LatenessClass) (telemetry.Time, bool) {
-	if c == telemetry.Prompt {
+func (s *hall) Cadence(int) telemetry.Duration { return max(s.cadence, 1e9) }
+func (s *hall) ClosedOf(slot int) (telemetry.Time, bool) {
+	if s.class[slot] == telemetry.Prompt {
 		return second(judgedAt), true
 	}
 	return second(judgedAt - 15), true

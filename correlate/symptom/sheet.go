@@ -15,8 +15,7 @@ type History interface {
 	At(slot int, g telemetry.Time) (float64, bool)
 	Span(dst []float32, slot int, from, to telemetry.Time) []float32
 	Last(slot int) (telemetry.Time, bool)
-	Class(slot int) telemetry.LatenessClass
-	Closed(telemetry.LatenessClass) (telemetry.Time, bool)
+	ClosedOf(slot int) (telemetry.Time, bool)
 	Cadence(slot int) telemetry.Duration
 }
 
@@ -138,7 +137,7 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 	if !heard {
 		return Stat{}, false
 	}
-	until, _ := r.src.History.Closed(r.src.History.Class(slot)) // a slow class knows later whether it is heard
+	until, _ := r.src.History.ClosedOf(slot) // a source that waits for long knows later whether it is heard
 	silent := min(until, r.span.To).Sub(last) > silentAfter*r.src.History.Cadence(slot)
 	r.values = r.values[:0]
 	if !r.during && c.steady() {

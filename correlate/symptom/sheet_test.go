@@ -29,8 +29,7 @@ func (h told) Span(dst []float32, slot int, _, _ telemetry.Time) []float32 {
 
 func (h told) At(int, telemetry.Time) (float64, bool) { return 0, false }
 func (h told) Last(int) (telemetry.Time, bool)        { return 0, true }
-func (h told) Class(int) telemetry.LatenessClass      { return telemetry.Prompt }
-func (h told) Closed(telemetry.LatenessClass) (telemetry.Time, bool) {
+func (h told) ClosedOf(int) (telemetry.Time, bool) {
 	return 4e9, true
 }
 func (h told) Cadence(int) telemetry.Duration { return 1e9 }

@@ -26,6 +26,7 @@ type StepSample struct {
 	Series telemetry.Series
 	At     telemetry.Time // the step's end
 	Value  float64
+	Wait   telemetry.Duration // for how long grids of its source stay open
 }
 
 // Switch says that a series is judged from another source from now on.
@@ -40,15 +41,17 @@ type Switch struct {
 // valid until the next Close.
 type Closed struct {
 	Class    telemetry.LatenessClass
-	Grid     telemetry.Time
-	Steps    []StepSample // by time, entity, metric
-	Switched []Switch     // by entity, metric
+	Grid     telemetry.Time // of sources that wait for as long as their class
+	Sources  int            // how many closed a grid
+	Steps    []StepSample   // by time, entity, metric
+	Switched []Switch       // by entity, metric
 }
 
 // closing is what the slices of one Close share.
 type closing struct {
 	class   telemetry.LatenessClass
-	g       telemetry.Time
+	at      telemetry.Time     // as of which the class is closed
+	by      telemetry.Duration // how far a source goes at most
 	sources []*source
 	fn      func(slice, lo, hi int)
 }
@@ -67,7 +70,9 @@ type worker struct {
 	counts Counts
 	freed  int
 	delay  telemetry.Duration // the shortest from source to receipt of the instant
+	most   telemetry.Duration // the longest
 	stated bool               // whether one is stated
+	closed int                // sources that closed a grid
 }
 
 // ref is one instant that waits.
@@ -77,18 +82,33 @@ type ref struct {
 	k     int // instant of that frame
 }
 
-// Close closes the grid (g-Grid, g] of all sources of a class: it takes every
-// sample up to g that waits. The caller closes a class's grids in order; one
-// that is closed already stays so, and nothing happens. The result is valid
-// until the next Close.
+// Close closes the grid (g-Grid, g] of the sources of a class that wait for as long
+// as it does, and of those that wait less the one that is due at the same instant:
+// it takes every sample of the grid that waits. The caller closes a class's grids in
+// order; one that is closed already stays so, and nothing happens. The result is
+// valid until the next Close or CatchUp.
 func (w *Window) Close(class telemetry.LatenessClass, g telemetry.Time, each ForEach) Closed {
-	w.out.Class, w.out.Grid = class, g
-	w.out.Steps, w.out.Switched = w.out.Steps[:0], w.out.Switched[:0]
 	if class >= telemetry.LatenessClasses || g <= w.closed[class] {
+		w.emptied(class, g)
 		return w.out
 	}
+	by := w.cfg.Grid
+	if w.closed[class] != never {
+		by = g.Sub(w.closed[class])
+	}
+	return w.close(class, g, by, each)
+}
+
+// emptied begins the result of a Close.
+func (w *Window) emptied(class telemetry.LatenessClass, g telemetry.Time) {
+	w.out.Class, w.out.Grid, w.out.Sources = class, g, 0
+	w.out.Steps, w.out.Switched = w.out.Steps[:0], w.out.Switched[:0]
+}
+
+func (w *Window) close(class telemetry.LatenessClass, g telemetry.Time, by telemetry.Duration, each ForEach) Closed {
+	w.emptied(class, g)
 	c := &w.closing
-	c.class, c.g, c.sources = class, g, w.byClass[class]
+	c.class, c.at, c.by, c.sources = class, g.Add(w.cfg.Lateness[class]), by, w.byClass[class]
 	if len(c.sources) > 0 {
 		each(len(c.sources), c.fn)
 	}
@@ -122,8 +142,9 @@ func (w *Window) collect() {
 		}
 		w.counts.add(&k.counts)
 		w.pending -= k.freed
+		w.out.Sources += k.closed
 		w.out.Steps = append(w.out.Steps, k.found...)
-		k.counts, k.freed, k.found = Counts{}, 0, k.found[:0]
+		k.counts, k.freed, k.closed, k.found = Counts{}, 0, 0, k.found[:0]
 	}
 }
 
@@ -132,7 +153,7 @@ func (w *Window) publishSteps() {
 	kept := w.out.Steps[:0]
 	for _, s := range w.out.Steps {
 		if !w.shadow[s.Slot] {
-			s.Series = w.Series(s.Slot)
+			s.Series, s.Wait = w.Series(s.Slot), w.Wait(s.Slot)
 			kept = append(kept, s)
 		}
 	}
@@ -145,10 +166,16 @@ func (w *Window) publishSteps() {
 	})
 }
 
-// closeSource takes the waiting instants of a source, by time.
+// closeSource takes the waiting instants of a source up to the end of its next grid,
+// by time, unless that grid still waits.
 func (k *worker) closeSource(s *source) {
-	p := &k.pass
-	*p = pass{g: k.w.closing.g, gs: k.w.closing.g.Add(-k.w.cfg.Grid), grid: k.w.cfg.Grid}
+	p, c := &k.pass, &k.w.closing
+	g, due := k.w.next(s, c.at, c.by)
+	if s.stepped = due; !due {
+		return
+	}
+	k.closed++
+	*p = pass{g: g, gs: g.Add(-k.w.cfg.Grid), grid: k.w.cfg.Grid, at: c.at}
 	p.cell = cellOf(p.g, p.grid)
 	for _, b := range s.blocks {
 		for i := range b.runs {
@@ -165,6 +192,7 @@ func (k *worker) closeSource(s *source) {
 			}
 		}
 	}
+	s.closed = g
 }
 
 // takeAll takes the instants up to the grid's end.
@@ -254,7 +282,7 @@ func (k *worker) several() bool {
 
 // instant takes the samples of one time.
 func (k *worker) instant(s *source, refs []ref) {
-	k.delay, k.stated = math.MaxInt64, false
+	k.delay, k.most, k.stated = math.MaxInt64, 0, false
 	if len(refs) == 1 {
 		sc, words, states, ok := k.load(s, refs[0])
 		if !ok {
@@ -305,6 +333,7 @@ func (k *worker) finish(s *source) {
 	t := k.pass.t
 	if t > s.latest {
 		s.latest = t
+		k.received(s)
 		if k.stated {
 			s.clock.add(k.delay)
 		}
@@ -331,7 +360,8 @@ func (k *worker) load(s *source, r ref) (*schema, []uint64, []telemetry.State, b
 		}
 	}
 	if in := d.Instants[r.k]; in.Source != 0 && in.Received != 0 {
-		k.delay, k.stated = min(k.delay, in.Received.Sub(in.Source)), true
+		d := in.Received.Sub(in.Source)
+		k.delay, k.most, k.stated = min(k.delay, d), max(k.most, d), true
 	}
 	n := f.schema.Len()
 	var states []telemetry.State

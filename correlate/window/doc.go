@@ -10,10 +10,11 @@
 // # From frames to grids
 //
 // Frames wait encoded, per source, until the caller closes a grid of their
-// lateness class. Close then takes every waiting instant up to the grid's end
-// in the order of time. Instants of the same time are merged series by series
+// lateness class. Close then takes, of each source, every waiting instant up to the
+// end of the grid that is due, in the order of time: a source that needs less than
+// its class's lateness is closed further (see wait). Instants of the same time are merged series by series
 // before they are looked at, and where two frames contradict each other the
-// larger word stands: so neither the order of arrival inside the lateness nor
+// larger word stands: so neither the order of arrival inside the wait nor
 // batching nor repetition changes an answer (I2). Sources are independent of
 // each other, hence neither does the number of slices (I8).
 //
@@ -34,7 +35,7 @@
 //
 // # Late samples
 //
-// What is older than its class's closed grid is counted. A late counter
+// What is older than its source's closed grid is counted. A late counter
 // sample newer than the last known one keeps its increase, spread over the
 // cells it covers; a late gauge fills its cell if that is empty. Neither makes
 // a grid Fresh, so nothing is judged on it.

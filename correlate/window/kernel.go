@@ -12,7 +12,8 @@ type pass struct {
 	g, gs telemetry.Time // the grid (gs, g]
 	cell  int64          // its number
 	grid  telemetry.Duration
-	multi bool // several instants of this grid: sums are kept
+	at    telemetry.Time // as of which it is closed
+	multi bool           // several instants of this grid: sums are kept
 	seg   segment
 }
 

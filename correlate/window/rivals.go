@@ -93,7 +93,7 @@ func (w *Window) hear(r *rival, i int) {
 	s := int(r.slots[i])
 	b, run, n := w.locate(s)
 	at, _, _ := w.last(b, run, n)
-	g := w.closed[b.source.class]
+	g := b.source.closed
 	switch {
 	case at == never || g.Sub(at) > b.source.silent(run.column, w.cfg.Grid):
 		r.since[i] = never
@@ -113,7 +113,7 @@ func (w *Window) choice(r *rival) int {
 	}
 	for i := range r.chosen {
 		slot := int(r.slots[i])
-		if g := w.closed[w.Class(slot)]; r.since[i] != never && g.Sub(r.since[i]) >= backAfter*w.Cadence(slot) {
+		if g, _ := w.ClosedOf(slot); r.since[i] != never && g.Sub(r.since[i]) >= backAfter*w.Cadence(slot) {
 			return i
 		}
 	}

@@ -25,11 +25,12 @@ func both(t *testing.T, slowFirst bool) (s *site, prompt, slow *telemetry.Schema
 	return s, prompt, slow
 }
 
-// shut closes one grid of both classes at the same second and returns who took
-// over.
+// shut closes what is due when the prompt class closes that second, and returns who
+// took over.
 func (s *site) shut(g int) (switched []Switch) {
+	at := sec(float64(g)).Add(s.w.cfg.Lateness[telemetry.Prompt])
 	for _, class := range []telemetry.LatenessClass{telemetry.Prompt, telemetry.Slow} {
-		switched = append(switched, s.w.Close(class, sec(float64(g)), Serial).Switched...)
+		switched = append(switched, s.w.Close(class, at.Add(-s.w.cfg.Lateness[class]), Serial).Switched...)
 	}
 	return switched
 }

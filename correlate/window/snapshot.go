@@ -15,7 +15,7 @@ var errRange = errors.New("out of range")
 // a restored Window has the same slots, and the frames that still wait: it
 // cannot be told apart from one that never stopped (I5).
 func (w *Window) Snapshot(c *snapshot.Codec) {
-	c.Tag("window1")
+	c.Tag("window2")
 	w.snapshotConfig(c)
 	for i := range w.closed {
 		c.Time(&w.closed[i])
@@ -100,6 +100,8 @@ func (w *Window) snapshotSchemas(c *snapshot.Codec) {
 
 func (w *Window) snapshotSource(c *snapshot.Codec, s *source) {
 	c.Time(&s.latest)
+	c.Time(&s.closed)
+	s.wait.snapshot(c)
 	s.clock.snapshot(c)
 	for _, col := range s.columns {
 		col.rhythm.snapshot(c)

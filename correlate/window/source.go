@@ -22,6 +22,10 @@ type source struct {
 	spare  []*telemetry.Frame // to decode into
 	clock  clock
 	latest telemetry.Time // of its samples
+
+	wait    wait
+	closed  telemetry.Time // the end of its last closed grid
+	stepped bool           // it closed a grid in the last Close or CatchUp; not state
 }
 
 // frame is a frame that waits for its grid.
@@ -36,7 +40,7 @@ type frame struct {
 }
 
 func newSource(key sourceKey, id int32) *source {
-	return &source{id: id, name: key.source, class: key.class, latest: never}
+	return &source{id: id, name: key.source, class: key.class, latest: never, closed: never}
 }
 
 // index returns the source's columns by name.

@@ -12,7 +12,7 @@ import (
 // so that the mean of what is there is one of samples.
 func (w *Window) Span(dst []float32, slot int, from, to telemetry.Time) []float32 {
 	b, r, i := w.locate(slot)
-	closed := w.closed[b.source.class]
+	closed := b.source.closed
 	if r.ev < 0 || closed == never {
 		return dst
 	}
@@ -30,7 +30,7 @@ func (w *Window) Span(dst []float32, slot int, from, to telemetry.Time) []float3
 func (w *Window) Held(dst []float64, slot int, first telemetry.Time, n int) []float64 {
 	b, r, i := w.locate(slot)
 	nan := math.NaN()
-	closed := w.closed[b.source.class]
+	closed := b.source.closed
 	if r.ev < 0 || closed == never {
 		for range n {
 			dst = append(dst, nan)

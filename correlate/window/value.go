@@ -108,7 +108,7 @@ func (w *Window) Value(slot int) (float32, Flag) {
 	b, r, i := w.locate(slot)
 	at, f, _ := w.last(b, r, i)
 	v := w.val[slot]
-	g := w.closed[b.source.class]
+	g := b.source.closed
 	if at == never || g == never {
 		return float32(math.NaN()), Missing
 	}
@@ -134,7 +134,7 @@ func (w *Window) Value(slot int) (float32, Flag) {
 // where nothing is known.
 func (w *Window) At(slot int, g telemetry.Time) (float64, bool) {
 	b, r, i := w.locate(slot)
-	closed := w.closed[b.source.class]
+	closed := b.source.closed
 	if r.ev < 0 || closed == never || g > closed {
 		return 0, false
 	}
@@ -164,7 +164,8 @@ type SourceState struct {
 	Cadence telemetry.Duration // the shortest of its columns
 	Offset  telemetry.Duration // receive less source time, median; zero if not stated
 	Spread  telemetry.Duration // median distance from it
-	Silent  bool               // nothing for longer than three of its cadences, as of its class's closed grid
+	Wait    telemetry.Duration // for how long its grids stay open
+	Silent  bool               // nothing for longer than three of its cadences, as of its closed grid
 }
 
 // Sources calls f for every source, by class and name.
@@ -185,7 +186,8 @@ func (w *Window) stateOf(s *source) SourceState {
 			patience = d
 		}
 	}
-	st.Silent = s.latest != never && patience > 0 && w.closed[s.class].Sub(s.latest) > patience
+	st.Silent = s.latest != never && patience > 0 && s.closed.Sub(s.latest) > patience
+	st.Wait = w.waits(s, w.asOf(s.class))
 	st.Offset, st.Spread, _ = s.clock.offset()
 	return st
 }

@@ -7,6 +7,8 @@ type SourceView struct {
 	ID     int // dense; it stays the source's, but is no identity (I4)
 	Name   telemetry.Source
 	Latest telemetry.Time // of its samples, once Heard
+	Grid   telemetry.Time // the end of its last closed grid
+	Closed bool           // it closed that grid in the last Close or CatchUp
 	Heard  bool
 	Fresh  bool               // a sample lies in the closed grid
 	Series int                // how many it has stated
@@ -45,8 +47,8 @@ func (w *Window) SourceCount(class telemetry.LatenessClass) int { return len(w.b
 // View returns source i of a class, in the order of names.
 func (w *Window) View(class telemetry.LatenessClass, i int) SourceView {
 	s := w.byClass[class][i]
-	v := SourceView{ID: int(s.id), Name: s.name, Latest: s.latest, Heard: s.latest != never, Series: int(s.n), src: s}
-	v.Fresh = v.Heard && s.latest > w.closed[class].Add(-w.cfg.Grid)
+	v := SourceView{ID: int(s.id), Name: s.name, Latest: s.latest, Grid: s.closed, Closed: s.stepped, Heard: s.latest != never, Series: int(s.n), src: s}
+	v.Fresh = v.Heard && s.latest > s.closed.Add(-w.cfg.Grid)
 	if v.Fresh || !v.Heard {
 		return v
 	}
@@ -69,7 +71,7 @@ func (v *RunView) Last(i int) (telemetry.Time, Flag, uint32) {
 // Runs calls f for every run of a source whose metric the catalogue wants
 // judged; the RunView is valid during the call.
 func (w *Window) Runs(v *SourceView, r *RunView, f func(*RunView)) {
-	begin := w.closed[v.src.class].Add(-w.cfg.Grid)
+	begin := v.src.closed.Add(-w.cfg.Grid)
 	for _, b := range v.src.blocks {
 		for i := range b.runs {
 			if m := b.runs[i].column.metric; m != nil && len(m.Detectors) > 0 {

@@ -156,7 +156,8 @@ func (w *Window) file(sc *schema, h telemetry.FrameHeader, b telemetry.EncodedFr
 		return Full
 	}
 	w.pending += src.push(sc, h, b)
-	if h.Last <= w.closed[src.class] {
+	if h.Last <= src.closed {
+		w.came(src, h)
 		return Late
 	}
 	return Accepted
