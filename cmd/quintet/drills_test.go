@@ -98,6 +98,7 @@ type faultDrill struct {
 	struck time.Time
 
 	before     string        // the state of the site when it was struck
+	shows      time.Duration // the first sample in which a device shows it; 0: none did
 	notHealthy time.Duration // 0: it never stopped
 	reported   time.Duration // the first incident
 	named      time.Duration // the first that is right
@@ -241,6 +242,7 @@ func (d *faultDrill) best(t *testing.T) *opened {
 func (d *faultDrill) evidence(t *testing.T) {
 	t.Helper()
 	d.folded = d.alerts(t)
+	d.shows = d.device(t)
 	d.claims = "–"
 	x := d.best(t)
 	if x == nil {
@@ -341,8 +343,8 @@ func (d *faultDrill) row() string {
 		}
 		return fmt.Sprintf("%.1f", v.Seconds())
 	}
-	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s | %d | %d | %.0f | %s |", d.kind.Name, d.kind.Domain, d.where, d.gpus,
-		seconds(d.notHealthy), seconds(d.reported), seconds(d.named), d.verdict, d.claims, d.folded, d.revisions, d.sent(), d.behind.Seconds(), d.engine)
+	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s | %s | %d | %d | %.0f | %s |", d.kind.Name, d.kind.Domain, d.where, d.gpus,
+		seconds(d.shows), seconds(d.notHealthy), seconds(d.reported), seconds(d.named), d.verdict, d.claims, d.folded, d.revisions, d.sent(), d.behind.Seconds(), d.engine)
 }
 
 // readInto reads JSON from an address.
@@ -378,13 +380,14 @@ const drillHead = `# Every fault, struck behind real protocols
 
 Written by ` + "`TestEveryFault`" + ` (` + "`make drills`" + `). Each fault is struck on a simulated site of its own: the smallest that has a place for it, its devices read over their own protocols, everything in one process (` + "`quintet demo`" + `). A fault lasts four minutes, %s after the site began; the drill ends 15 s after the right root was named. Times are seconds from the strike, by a client that asks twice a second.
 
+- *device shows it*: until the first sample in which a gauge or a state that the signature reads at the root has left the range it had before the strike; – where none did, or what shows it is a counter or another entity's. It is when the sample was measured: the device had the trouble for up to an interval of its readings before;
 - *not healthy*: until the state of the site, which the headline of the page shows, is another than before the strike;
 - *reported*: until the first incident or risk; *named*: until one whose root is the fault that was struck, where it was struck (or what [counts as right](scoring.md) besides); – where that did not happen in the four minutes;
 - *claims*: numbers that the incident states, and those of them whose series has samples to plot; *alerts*: alerts of severity warning or critical, and those of them that the incident includes; *revisions* of the incident, and *messages* that a receiver got by webhook, alerts among them;
 - *behind*: by how many seconds, at most, the log was behind the clock, which all times contain: 2 to 4 s on a machine that does nothing else. Beyond 30 s a drill is not counted.
 
-| fault | domain | struck at | GPUs | not healthy | reported | named | the answer | claims with a curve | alerts included | revisions | messages | behind | engine |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| fault | domain | struck at | GPUs | device shows it | not healthy | reported | named | the answer | claims with a curve | alerts included | revisions | messages | behind | engine |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 `
 
 // write puts the rows into the file; of a fault that was not struck now the row
