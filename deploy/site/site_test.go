@@ -63,9 +63,9 @@ func loads(t *testing.T, out string) {
 func TestBuildNamesBrokenLinks(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"README.md": "# A\n\n[to](docs/x.md#here) [gone](docs/y.md) [no heading](docs/x.md#there) [own](#a) ![none](img/none.png)\n",
-		"llms.txt":  "# A\n",
-		"docs/x.md": "# X\n\n## Here\n\n[back](../README.md)\n",
+		"README.md":   "# A\n\n[to](docs/x.1.md#here) [gone](docs/y.1.md) [no heading](docs/x.1.md#there) [own](#a) ![none](img/none.png)\n",
+		"llms.txt":    "# A\n",
+		"docs/x.1.md": "# X\n\n## Here\n\n[back](../README.md)\n",
 	} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -79,7 +79,7 @@ func TestBuildNamesBrokenLinks(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"README.md: link docs/y.md: not found", "README.md: link img/none.png: not found", "README.md: link docs/x.md#there: no such heading"} {
+	for _, want := range []string{"README.md: link docs/y.1.md: not found", "README.md: link img/none.png: not found", "README.md: link docs/x.1.md#there: no such heading"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %s", err, want)
 		}
