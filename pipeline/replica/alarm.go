@@ -34,10 +34,15 @@ const LogHole = "hole in the log"
 // its digest. It is ignored.
 const DamagedRevision = "damaged revision of an incident"
 
+// EnginePanicked is the name of the alarm that a defect of the engine's code ended it.
+const EnginePanicked = "engine panicked"
+
 // What raises an alarm.
 const (
 	alarmSnapshot = "snapshot"
 	alarmHole     = "hole"
+
+	alarmPanic = "panic"
 
 	alarmStream = "stream" // the stream of incidents holds other bytes
 	alarmBody   = "body"   // it holds a revision that does not match its digest
@@ -63,6 +68,8 @@ func (a alarms) raise(cause, text string) {
 		name = DamagedSnapshot
 	case alarmHole:
 		name = LogHole
+	case alarmPanic:
+		name = EnginePanicked
 	}
 	a[cause] = Alarm{name, since, text}
 }

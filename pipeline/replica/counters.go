@@ -25,6 +25,7 @@ type counters struct {
 	questions, unanswered       *metrics.Counter
 	claims, joins, starts       *metrics.Counter
 	beatFailures, heldLost      *metrics.Counter
+	panics                      *metrics.Counter
 	holes                       *metrics.Counter // entries that the log lost
 	foreign                     *metrics.Counter // entries of the stream of incidents that no engine wrote
 
@@ -57,6 +58,7 @@ func newCounters(set *metrics.Set) *counters {
 		{&c.starts, "quintet_replica_starts_total"},
 		{&c.beatFailures, "quintet_replica_beat_failures_total"},
 		{&c.heldLost, "quintet_replica_held_incidents_dropped_total"},
+		{&c.panics, "quintet_replica_panics_total"},
 		{&c.holes, "quintet_replica_log_entries_lost_total"},
 		{&c.foreign, "quintet_replica_foreign_revisions_total"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,9 +16,10 @@ import (
 )
 
 const (
-	waitingEntries  = 16 // between the log and the engine
-	waitingRequests = 32
-	startPatience   = 500 * time.Millisecond // before another try, and twice that after each
+	waitingEntries       = 16 // between the log and the engine
+	waitingRequests      = 32
+	startPatience        = 500 * time.Millisecond // before another try, and twice that after each
+	longestStartPatience = 30 * time.Second
 )
 
 // replica is what outlives the engine's lives.
@@ -38,11 +40,18 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("replica: %w", err)
 	}
-	cfg = cfg.withDefaults()
+	return newReplica(cfg.withDefaults()).run(ctx)
+}
+
+func newReplica(cfg Config) *replica {
 	count := newCounters(cfg.Metrics)
 	r := &replica{cfg: cfg, count: count,
 		requests: make(chan func(*owner), waitingRequests), poked: make(chan struct{}, 1), alarms: alarms{}, census: survey.NewCensus()}
 	r.publisher = newPublisher(cfg, count, r.poke)
+	return r
+}
+
+func (r *replica) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	defer parts.Wait()
@@ -126,10 +135,10 @@ func (r *replica) lives(ctx context.Context) error {
 	wait := startPatience
 	var joined time.Time
 	for {
-		o, err := r.begin(ctx)
-		if err == nil {
+		began := time.Now()
+		o, err := r.life(ctx)
+		if time.Since(began) > longestStartPatience {
 			wait = startPatience
-			err = r.live(ctx, o)
 		}
 		log := r.cfg.Logger
 		switch {
@@ -159,8 +168,34 @@ func (r *replica) lives(ctx context.Context) error {
 		if !pause(ctx, wait) {
 			return nil
 		}
-		wait = min(2*wait, 30*time.Second)
+		wait = min(2*wait, longestStartPatience)
 	}
+}
+
+// errPanicked ends a life of the engine by a defect of its code.
+var errPanicked = errors.New("the engine panicked")
+
+// life is one life of the engine. A panic ends this life only: the page, the notifier
+// and whatever else runs in this process go on, and say that nothing is judged.
+func (r *replica) life(ctx context.Context) (o *owner, err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		at := uint64(0)
+		if o != nil {
+			at = o.seen
+		}
+		err = fmt.Errorf("%w after record %d of the log: %v", errPanicked, at, p)
+		r.count.panics.Inc()
+		r.alarms.raise(alarmPanic, fmt.Sprintf("it is started again from its last snapshot; the last record before was %d. Please report the stack in the log of this process", at))
+		r.cfg.Logger.Error("the engine panicked", "after", at, "panic", p, "stack", string(debug.Stack()))
+	}()
+	if o, err = r.begin(ctx); err != nil {
+		return o, err
+	}
+	return o, r.live(ctx, o)
 }
 
 // drain publishes what a life has left.
