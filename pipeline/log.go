@@ -123,7 +123,8 @@ func (s *service) watchStore(ctx context.Context) error {
 // lookAtRevoked is how often revocations are looked for.
 const lookAtRevoked = 2 * time.Second
 
-// watchRevoked applies to our server what quintet revoke wrote, until ctx is done.
+// watchRevoked applies to our server what quintet revoke wrote, and ends what a
+// credential has of connections beyond its part, until ctx is done.
 func (s *service) watchRevoked(ctx context.Context) error {
 	look := time.NewTicker(lookAtRevoked)
 	defer look.Stop()
@@ -134,6 +135,7 @@ func (s *service) watchRevoked(ctx context.Context) error {
 			return nil
 		case <-look.C:
 		}
+		s.trim()
 		err := s.server.Refresh()
 		switch {
 		case err == nil:
@@ -142,6 +144,18 @@ func (s *service) watchRevoked(ctx context.Context) error {
 			trouble = err.Error()
 			s.c.Logger.Error("revocations are as they were", "error", err)
 		}
+	}
+}
+
+// trim ends connections of who has too many, and names them.
+func (s *service) trim() {
+	ended, err := s.server.Trim()
+	if err != nil {
+		s.c.Logger.Error("connections are not looked at", "error", err)
+	}
+	for name, n := range ended {
+		s.metrics.GetOrCreateCounter(fmt.Sprintf(`quintet_broker_connections_ended_total{process=%q}`, name)).Add(n)
+		s.c.Logger.Warn("a process opened more connections than it may have; the newest were ended", "process", name, "ended", n)
 	}
 }
 
