@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -15,6 +16,7 @@ func FuzzSlurm(f *testing.F) {
 	f.Add([]byte(`{"jobs":[{"job_id":7,"name":"a b/c","job_state":"FAILED","exit_code":{"return_code":1}}],"errors":[{"error":"x"}]}`))
 	f.Add([]byte(`{"nodes":[{"name":"n1","state":["IDLE","DRAIN"],"reason":"x","reason_changed_at":5}],"jobs":null}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		defer collectorstest.Bounded(t, len(text))()
 		s := newSlurm(Config{Type: typeSlurm, Name: "s", CPUJobs: true, Ranks: "block"}.withDefaults(), nil, "")
 		e := listen(t)
 		r := newReport(e, time.Unix(2000000000, 0))
@@ -39,6 +41,7 @@ func FuzzKubernetes(f *testing.F) {
 		[]byte(head+`,"ownerReferences":[{"name":"llm","controller":true}]},"spec":{"queueName":"q"},"status":{"conditions":[{"type":"Evicted","status":"True"}]}}`))
 	f.Add([]byte(head+`},"spec":{"nodeName":"n/1"},"status":{"phase":"Running"}}`), []byte(head+`},"spec":{"suspend":true}}`), []byte(`{"metadata":[]}`))
 	f.Fuzz(func(t *testing.T, p, o, q []byte) {
+		defer collectorstest.Bounded(t, len(p)+len(o)+len(q))()
 		k := newKube(Config{Type: typeKube, Name: "k", CPUJobs: true}.withDefaults(), nil, "")
 		k.owners = []*feed[owner]{newFeed("/apis/batch/v1", "jobs", 10, k.follows)}
 		k.queued = newFeed("/apis/kueue.x-k8s.io/v1beta1", "workloads", 10, func(w *workload) (*meta, bool) { return &w.Metadata, true })
@@ -74,6 +77,7 @@ func FuzzLine(f *testing.F) {
 		f.Add([]byte(s), []byte(s))
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
+		defer collectorstest.Bounded(t, len(a)+len(b))()
 		e := listen(t)
 		j := newLogJob(Config{Name: "n", Devices: 8, Sequence: 4096, Peak: 1000}, telemetry.Entity{Kind: telemetry.Job, Name: "x"})
 		for i, line := range [][]byte{a, b, a} {
@@ -105,6 +109,7 @@ func FuzzFiles(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
+		defer collectorstest.Bounded(t, len(text))()
 		e := listen(t)
 		r := newReport(e, time.Unix(2000000000, 0))
 		edges, err := readLayout(text)

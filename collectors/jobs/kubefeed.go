@@ -100,7 +100,7 @@ func (f *feed[T]) list(ctx context.Context, k *kube) error {
 // keep notes a resource that is followed, or that it is gone.
 func (f *feed[T]) keep(held map[string]*T, b []byte, gone bool) {
 	x := new(T)
-	err := json.Unmarshal(b, x)
+	err := unmarshal(b, x)
 	m, follows := f.of(x)
 	switch {
 	case err != nil || m.UID == "" || m.Name == "":
@@ -138,7 +138,7 @@ func (f *feed[T]) watch(ctx context.Context, k *kube) error {
 			var at struct {
 				Metadata struct{ ResourceVersion string }
 			}
-			if json.Unmarshal(e.Object, &at) == nil && at.Metadata.ResourceVersion != "" {
+			if unmarshal(e.Object, &at) == nil && at.Metadata.ResourceVersion != "" {
 				f.version = at.Metadata.ResourceVersion
 			}
 			if e.Type != "BOOKMARK" {

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/quintet-dc/quintet/telemetry"
@@ -28,7 +27,7 @@ type netqItem struct {
 // an NVLink domain.
 func (l *layout) netq(text []byte) {
 	var list []netqItem
-	if err := json.Unmarshal(text, &list); err != nil {
+	if err := unmarshal(text, &list); err != nil {
 		l.fail("%w: %w", errLayout, err)
 		return
 	}

@@ -3,7 +3,6 @@ package jobs
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,7 +76,7 @@ func readRAS(text []byte) (*communicator, error) {
 	var doc struct {
 		List *[]communicator `json:"communicators"`
 	}
-	if err := json.Unmarshal(text[from:], &doc); err != nil {
+	if err := unmarshal(text[from:], &doc); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForm, err)
 	}
 	if doc.List == nil {

@@ -210,7 +210,7 @@ func answer(c *http.Client, q *http.Request, most int, read func(io.Reader) erro
 func (s *slurm) readJobs(in io.Reader, r *report) error {
 	bad, err := list(in, "jobs", func(b json.RawMessage) error {
 		var j slurmJob
-		if err := json.Unmarshal(b, &j); err != nil {
+		if err := unmarshal(b, &j); err != nil {
 			return err
 		}
 		if !j.ID.known || j.ID.value <= 0 || len(j.State) == 0 {
@@ -321,7 +321,7 @@ func (s *slurm) readNodes(in io.Reader, r *report) error {
 	}
 	bad, err := list(in, "nodes", func(b json.RawMessage) error {
 		var n slurmNode
-		if err := json.Unmarshal(b, &n); err != nil {
+		if err := unmarshal(b, &n); err != nil {
 			return err
 		}
 		if n.Name == "" || len(n.State) == 0 {

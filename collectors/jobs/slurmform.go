@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/quintet-dc/quintet/collectors/weigh"
 )
 
 // number is a whole number as the versions of slurmrestd write it: plain, null,
@@ -172,11 +174,20 @@ var (
 	errSaid = errors.New("slurmrestd reports")
 )
 
+// unmarshal decodes a document that is no larger in memory than a multiple of itself.
+func unmarshal(b []byte, into any) error {
+	if err := weigh.JSON(b); err != nil {
+		return fmt.Errorf("%w: %w", errForm, err)
+	}
+	return json.Unmarshal(b, into)
+}
+
 // list reads an answer as it comes: each item of the array called key is given
 // to each, whatever else there is passed over. Items of which each says that
 // they are malformed are counted. An answer without the array is none.
 func list(in io.Reader, key string, each func(json.RawMessage) error) (malformed int, err error) {
-	d := json.NewDecoder(in)
+	part := &limited{in, maxItem}
+	d := json.NewDecoder(part)
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return 0, fmt.Errorf("%w: no object", errForm)
 	}
@@ -189,7 +200,7 @@ func list(in io.Reader, key string, each func(json.RawMessage) error) (malformed
 		}
 		switch t {
 		case key:
-			bad, err := items(d, each)
+			bad, err := items(d, part, each)
 			malformed += bad
 			if err != nil {
 				return malformed, err
@@ -208,6 +219,7 @@ func list(in io.Reader, key string, each func(json.RawMessage) error) (malformed
 			if err := d.Decode(&other); err != nil {
 				return malformed, fmt.Errorf("%w: %w", errForm, err)
 			}
+			part.left = maxItem
 		}
 	}
 	if _, err := d.Token(); err != nil {
@@ -222,7 +234,10 @@ func list(in io.Reader, key string, each func(json.RawMessage) error) (malformed
 	return malformed, nil
 }
 
-func items(d *json.Decoder, each func(json.RawMessage) error) (malformed int, err error) {
+// maxItem is how long one item of an answer may be: it is held whole, and decoded.
+const maxItem = 16 << 20
+
+func items(d *json.Decoder, part *limited, each func(json.RawMessage) error) (malformed int, err error) {
 	t, err := d.Token()
 	switch {
 	case err != nil:
@@ -238,6 +253,7 @@ func items(d *json.Decoder, each func(json.RawMessage) error) (malformed int, er
 		if err := d.Decode(&item); err != nil {
 			return malformed, fmt.Errorf("%w: %w", errForm, err)
 		}
+		part.left = maxItem
 		if each(item) != nil {
 			malformed++
 		}

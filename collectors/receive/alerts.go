@@ -80,6 +80,8 @@ func (r *Receiver) PushedAlerts(w http.ResponseWriter, req *http.Request) {
 // alertBytes is what an alert takes that says nothing, in a list that grew by copying.
 const alertBytes = 512
 
+func weighAlerts(body []byte) error { return weighed(weigh.JSONOf(body, alertBytes)) }
+
 func (r *Receiver) takeAlerts(w http.ResponseWriter, req *http.Request, read func([]byte) (accepted, error)) {
 	if !r.runs() {
 		answerFault(w, closed())
@@ -91,7 +93,7 @@ func (r *Receiver) takeAlerts(w http.ResponseWriter, req *http.Request, read fun
 	defer in.release()
 	body, err := io.ReadAll(in)
 	if err == nil {
-		err = weighed(weigh.JSONOf(body, alertBytes))
+		err = weighAlerts(body)
 	}
 	if err == nil {
 		a, err = read(body)

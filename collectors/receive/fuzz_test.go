@@ -3,6 +3,8 @@ package receive
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 )
 
 // fuzzRequest sends a body: it is taken whole or refused whole, with a reason,
@@ -12,6 +14,7 @@ func fuzzRequest(f *testing.F, path string, seeds ...string) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
+		defer collectorstest.Bounded(t, len(body))()
 		p := open(t, Config{})
 		status, answer := p.send(path, body)
 		emitted := len(p.drain())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -25,6 +26,7 @@ func FuzzPage(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, open bool) {
+		defer collectorstest.Bounded(t, len(body))()
 		_, r := c.reader(c.targets[0], http.DefaultClient)
 		form := ""
 		if open {

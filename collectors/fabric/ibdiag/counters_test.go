@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 )
 
 const extended = `# Port extended counters: Lid 17 port 1 (CapMask: 0x5300 CapMask2: 0x0000002)
@@ -76,6 +78,7 @@ func FuzzParseCounters(f *testing.F) {
 	f.Add([]byte("# Port counters: Lid 65535 port 255 (\n:..1\nA:0x"))
 	f.Add([]byte("#\n#:\n# a: Lid 0x2 port 0x1\nA:.................99999999999999999999"))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		defer collectorstest.Bounded(t, len(text))()
 		blocks := 0
 		faults, err := ParseCounters(text, func(c *Counters) {
 			blocks++
@@ -119,6 +122,7 @@ func FuzzParseManager(f *testing.F) {
 	f.Add([]byte("sminfo: sm lid 1 sm guid 0x1, activity count 1 priority 1 state 3 SMINFO_MASTER"))
 	f.Add([]byte("sminfo: sm "))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		defer collectorstest.Bounded(t, len(text))()
 		if m, err := ParseManager(text); err != nil && m != (Manager{}) || m.Priority > 15 || m.State > Master {
 			t.Errorf("%+v, %v", m, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 )
 
 // small is a subnet with most of what a listing can have: a director's board,
@@ -139,6 +141,7 @@ func FuzzParseTopology(f *testing.F) {
 	f.Add([]byte("Switch\t8 \"S-01\"\n[1][ext 2](ff)\t\"H-\"[1] # \"\" lid lid 4x"))
 	f.Add([]byte("Ca 1 \"H-1\"#\"\n[1](\t\"S-1\"[1]#\" lid 99999 99xNDR"))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		defer collectorstest.Bounded(t, len(text))()
 		top, faults, err := ParseTopology(text)
 		if (err == nil) != (top != nil) || faults == nil {
 			t.Fatalf("%v with %v", top, err)
