@@ -26,6 +26,7 @@ func FuzzMessage(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		defer collectorstest.Bounded(t, len(b))()
 		r := newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second, Queues: true}, collectorstest.Strict{T: t})
 		for i := range 3 {
 			_, _ = r.message(b, noon+telemetry.Time(i)*1e9) // what is damaged is an error
@@ -52,6 +53,7 @@ func FuzzJSON(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		defer collectorstest.Bounded(t, len(s))()
 		for _, x := range []struct{ profile, path string }{{"sonic", "COUNTERS/Ethernet*"}, {"openconfig", "/interfaces"}} {
 			p, err := LoadProfile(x.profile)
 			if err != nil {
