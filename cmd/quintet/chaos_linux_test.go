@@ -491,9 +491,13 @@ func (c *chaos) faults(want published) {
 		}
 		incidents[id] = x
 	}
-	for _, f := range c.struck {
+	for i, f := range c.struck {
 		if f.err != nil {
 			continue
+		}
+		end := f.at.Add(f.due.lasts + late)
+		if i+1 < len(c.struck) && c.struck[i+1].at.Before(end) { // what opens after the next fault is that one's
+			end = c.struck[i+1].at
 		}
 		answer, err := c.wired.site.Answer(f.fault)
 		if err != nil {
@@ -503,7 +507,7 @@ func (c *chaos) faults(want published) {
 		rights := 0
 		for _, id := range slices.Sorted(maps.Keys(incidents)) {
 			x := incidents[id]
-			if x.Opened.Before(f.at.Add(-chaosApart/2)) || x.Opened.After(f.at.Add(f.due.lasts+late)) {
+			if x.Opened.Before(f.at.Add(-5*time.Second)) || x.Opened.After(end) {
 				continue
 			}
 			verdict := judged(f.fault, answer, &x)
