@@ -14,7 +14,7 @@ TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),t
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: all build run test quick peers peers-collectors outage chaos slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check site
+.PHONY: all build run test quick peers peers-collectors outage chaos slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz mutate vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check site
 
 all: build
 
@@ -293,6 +293,11 @@ bench:
 # inputs and the counts of all runs are kept in bin/fuzz.
 fuzz:
 	FUZZEXECS=$(FUZZEXECS) .ci/fuzz
+
+# The same targets with mutations of what make fuzz found, without measuring coverage:
+# many times as often. MUTATETIME is how long each runs.
+mutate:
+	MUTATETIME=$(MUTATETIME) .ci/mutate
 
 clean:
 	rm -rf bin
