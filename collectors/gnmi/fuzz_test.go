@@ -52,13 +52,18 @@ func FuzzJSON(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
+	profiles := map[string]*Profile{}
+	for _, name := range []string{"sonic", "openconfig"} {
+		p, err := LoadProfile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		profiles[name] = p
+	}
 	f.Fuzz(func(t *testing.T, s string) {
 		defer collectorstest.Bounded(t, len(s))()
 		for _, x := range []struct{ profile, path string }{{"sonic", "COUNTERS/Ethernet*"}, {"openconfig", "/interfaces"}} {
-			p, err := LoadProfile(x.profile)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := profiles[x.profile]
 			r := newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second}, collectorstest.Strict{T: t})
 			n := r.root
 			parts, err := splitPath(x.path)

@@ -72,7 +72,7 @@ func TestAHostileSwitch(t *testing.T) {
 			before := inUse()
 			playInto(t, c, p)
 			p.await(t, "what is dropped, or word of the end", func() bool {
-				return p.dropped[collectors.OverLimit]+p.dropped[collectors.Malformed]+p.dropped[collectors.Unreadable]+p.dropped[collectors.Unknown] > 20 || p.last.Err != nil
+				return p.dropped[collectors.OverLimit]+p.dropped[collectors.Malformed]+p.dropped[collectors.Unreadable]+p.dropped[collectors.Unknown]+p.dropped[collectors.Stale] > 20 || p.last.Targets["leaf1"] != nil
 			})
 			sampled := func() int { p.mu.Lock(); defer p.mu.Unlock(); return p.seen["leaf2"] }
 			had := sampled()

@@ -14,8 +14,8 @@ func fuzzRequest(f *testing.F, path string, seeds ...string) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		defer collectorstest.Bounded(t, len(body))()
 		p := open(t, Config{})
+		defer collectorstest.Bounded(t, len(body))()
 		status, answer := p.send(path, body)
 		emitted := len(p.drain())
 		switch {
