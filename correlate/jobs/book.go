@@ -66,13 +66,8 @@ func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 		j.start(e.At)
 	case telemetry.EventJobEnded:
 		b.End(e.Entity, e.At)
-	case telemetry.EventCheckpointStarted:
-		j.excused = e.At
-	case telemetry.EventCheckpointEnded:
-		if !j.within(e.At) {
-			j.excused = e.At
-		}
-		j.good.save(e.At)
+	case telemetry.EventCheckpointStarted, telemetry.EventCheckpointEnded:
+		j.save(e.At, e.Name == telemetry.EventCheckpointEnded)
 	case EventPhase:
 		j.enter(e.Text, e.At)
 	case telemetry.EventJobFailed, telemetry.EventJobRestarted:

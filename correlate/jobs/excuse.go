@@ -10,7 +10,8 @@ import (
 // long as they do not take clearly longer than before.
 
 const (
-	// excuseFor usual steps after a checkpoint was told of, it is no excuse any more.
+	// excuseFor usual steps after a checkpoint was told of, it is no excuse any more,
+	// unless one that nobody tells of would still be.
 	excuseFor = 30
 	// leastAnnounced checkpoints told of say how long they take.
 	leastAnnounced = 2
@@ -52,7 +53,42 @@ func (j *Job) writes(at telemetry.Time) bool {
 
 func (j *Job) mayExcuse(at telemetry.Time) bool {
 	u := j.past.usual()
-	return j.excused != 0 && u.n > 0 && at.Sub(j.excused) < seconds(float64(excuseFor*u.median))
+	return j.excused != 0 && u.n > 0 && at.Sub(j.excused) < seconds(max(float64(excuseFor*u.median), idleQuiet))
+}
+
+// save takes the beginning or the end of a checkpoint that was told of at an instant.
+func (j *Job) save(at telemetry.Time, ended bool) {
+	switch {
+	case !ended:
+		j.excused, j.wrote = at, 0
+		return
+	case j.excused != 0 && j.excused != j.good.Saved:
+		j.wrote = max(0, float64(at-j.excused)/1e9)
+	}
+	if !j.within(at) {
+		j.excused = at
+	}
+	j.good.save(at)
+}
+
+// spend says that a step has ended at an instant, with what was told of before it. A
+// checkpoint that began with its end, by whichever of two clocks, lies behind it.
+func (j *Job) spend(at telemetry.Time) {
+	if ended := j.excused == j.good.Saved; ended || j.excused < at.Add(-seconds(float64(rounding*j.past.usual().median))) {
+		j.excused, j.wrote = 0, 0
+	}
+}
+
+// apart says that the checkpoint whose beginning and end were told lies between the
+// steps of a report of x seconds a step: they do not fill the time since the one
+// before. Such steps held nothing else, and are judged like any others; of one that
+// is told by itself, the first after a checkpoint, little is known.
+func (j *Job) apart(at telemetry.Time, x float64) bool {
+	if j.wrote == 0 || !j.sparse() || j.past.usual().n < minPast {
+		return false
+	}
+	rest := float64(at-j.LastEnd)/1e9 - float64(x*float64(j.each()))
+	return rest >= j.wrote/2
 }
 
 // within says that a checkpoint which ended at an instant was part of the last

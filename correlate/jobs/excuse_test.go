@@ -101,3 +101,67 @@ func TestTheFirstStepAfterABreakProvesNothing(t *testing.T) {
 	}
 	p.wants("a break before each", "slow")
 }
+
+// tens plays n reports of ten steps each.
+func (p *life) tens(n int, length float64) {
+	for range n {
+		p.quiet(10 * length)
+		p.b.Observe(played, p.now, length, 0)
+	}
+}
+
+// TestACheckpointThatBeginsWithTheEndOfAStep lies behind that step, though it was
+// told to begin some milliseconds before, by another clock.
+func TestACheckpointThatBeginsWithTheEndOfAStep(t *testing.T) {
+	p := newLife(t)
+	p.tens(30, 0.4)
+	p.quiet(4)
+	for _, c := range p.b.Event(&telemetry.Event{Entity: played, At: p.now.Add(-4e6), Name: telemetry.EventCheckpointStarted}, p.now) {
+		p.note(c)
+	}
+	p.b.Observe(played, p.now, 0.4, 0)
+	p.quiet(19)
+	p.event(telemetry.EventCheckpointEnded, "")
+	p.tens(5, 0.4)
+	p.wants("a checkpoint told of")
+}
+
+// TestLongCheckpointsOfAQuickJob are no stalls: neither the first, of which nobody
+// knows how long it takes, nor those after it, which lie between two reports.
+func TestLongCheckpointsOfAQuickJob(t *testing.T) {
+	p := newLife(t)
+	for range 5 {
+		p.tens(20, 0.1)
+		p.quiet(0.2)
+		p.writes(19)
+		p.quiet(0.8)
+		p.b.Observe(played, p.now, 0.1, 0)
+	}
+	p.tens(5, 0.1)
+	p.wants("checkpoints of nineteen seconds")
+}
+
+// TestACheckpointBetweenStepsExcusesNone: the steps of a report that do not fill the
+// time since the one before held no checkpoint, and are slow if they are long; those
+// that do may have held it.
+func TestACheckpointBetweenStepsExcusesNone(t *testing.T) {
+	after := func(slow float64, between bool) *life {
+		p := newLife(t)
+		p.tens(9, 4)
+		p.writes(12)
+		p.tens(9, 4)
+		p.tens(1, slow)
+		p.writes(12)
+		if !between {
+			p.quiet(10*slow - 12)
+			p.b.Observe(played, p.now, slow, 0)
+		} else {
+			p.tens(1, slow)
+		}
+		p.quiet(2)
+		return p
+	}
+	after(7, true).wants("between steps that are long", "slow")
+	after(4, true).wants("between usual steps")
+	after(5, false).wants("in steps that are longer for it")
+}

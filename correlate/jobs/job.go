@@ -110,6 +110,7 @@ type Job struct {
 	sum                float64        // the cumulative sum against the usual step
 	saving             Step           // what a step that is told now says that its checkpoint took; never kept over a record
 	excused            telemetry.Time // when a checkpoint was last told of, until a step has ended since
+	wrote              float64        // for how many seconds that one was written; 0 where only one of its ends was told
 	suspects           []pending
 	ended              bool               // the job is over: no step is expected
 	delay              telemetry.Duration // by which its source's class lags the prompt one
@@ -167,17 +168,20 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	}
 	if j.Hurt == nil && j.hurtBySaving(at, x) {
 		j.account(at, x, j.each())
-		j.excused, j.LastEnd = 0, at
+		j.spend(at)
+		j.LastEnd = at
 		j.Steps++
 		return
 	}
-	excused := j.Hurt == nil && j.excuse(at, x)
-	if u := j.past.usual(); excused && u.n >= minPast {
+	apart := j.apart(at, x)
+	excused := j.Hurt == nil && !apart && j.excuse(at, x)
+	if u := j.past.usual(); (excused || apart && j.Hurt == nil) && u.n >= minPast {
 		j.announce(max(0, j.took(at, x)-u.median))
 	}
 	if excused || j.otherwise(at, x) && (j.Hurt == nil || j.Hurt.Since == 0) {
 		j.account(at, x, 1)
-		j.excused, j.LastEnd = 0, at
+		j.spend(at)
+		j.LastEnd = at
 		if j.Hurt != nil {
 			j.Hurt.Overdue = 0
 		}
@@ -190,6 +194,9 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		n = j.each() // nobody expected a step meanwhile
 	} else if j.LastEnd != 0 {
 		gap := float64(at-j.LastEnd) / 1e9
+		if apart {
+			gap -= j.wrote
+		}
 		n = j.told(gap, x)
 		if j.Hurt == nil {
 			between := gap
@@ -211,16 +218,19 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	case clear && (!first || j.rested):
 		j.observeHealthy(at, j.beside(at, x), n)
 	}
-	j.LastEnd, j.excused, j.rested = at, 0, first
+	j.spend(at)
+	j.LastEnd, j.rested = at, first
 }
 
 // took is how long a step of x seconds that ended at kept the job: where a
-// checkpoint is no part of the step told of, it lies between two of them.
+// checkpoint is no part of the step told of, it lies between two of them; of a
+// report of several, as part of each.
 func (j *Job) took(at telemetry.Time, x float64) float64 {
+	between := float64(at-j.LastEnd) / 1e9
 	if j.sparse() {
-		return x
+		between = j.perStep(between)
 	}
-	return max(x, float64(at-j.LastEnd)/1e9)
+	return max(x, between)
 }
 
 // maxTold bounds the steps that one report can stand for.
@@ -352,6 +362,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.announced.snapshot(c)
 	c.F64(&j.evidence)
 	c.Time(&j.excused)
+	c.F64(&j.wrote)
 	c.Bool(&j.ended)
 	c.Duration(&j.delay)
 	snapshot.List(c, &j.suspects, 16, snapshotPending)

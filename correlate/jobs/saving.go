@@ -204,6 +204,8 @@ func (j *Job) savedApart(at telemetry.Time, x float64) bool {
 func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 	told := j.saving.End == at
 	switch {
+	case j.apart(at, x):
+		return 0
 	case told && (j.saves.turn() == 1 || j.savedApart(at, x)):
 		return 0 // each step holds one: it is part of the usual; or none does
 	case told && j.grew(at) > 0:
