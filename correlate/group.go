@@ -209,11 +209,12 @@ func alike(a, b *explain.Incident) bool {
 }
 
 // perhapsOne reports whether two incidents that began together may be of one
-// root: each names it, or lists it. Two faults at the same time are less likely;
-// a case that is sure of another root leaves.
+// root: each names it, or lists it, with a name or without. Two faults at the same
+// time are less likely; a case that is sure of another root leaves.
 func perhapsOne(a, b *explain.Incident) bool {
+	unnamed := a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown
 	switch {
-	case a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown || a.Root.Domain != b.Root.Domain:
+	case !unnamed && a.Root.Domain != b.Root.Domain:
 		return false
 	case !beganTogether(a, b):
 		return false
@@ -470,12 +471,15 @@ func (e *caseBook) sweep(g telemetry.Time) {
 	e.past = slices.DeleteFunc(e.past, func(c *incidentCase) bool { return g.Sub(c.resolved) > reopenWithin })
 }
 
-// takeUp finds the resolved case of which a job's new degradation is a relapse: at
-// the same place less than ten minutes ago, whatever it was called. It takes it out
-// of the past.
+// takeUp finds the resolved case of which a job's new degradation is a relapse: of an
+// incident that told of that job, at the same place less than ten minutes ago, whatever
+// it was called. It takes it out of the past.
 func (e *caseBook) takeUp(job telemetry.Entity, next *explain.Incident, g telemetry.Time) *incidentCase {
+	tells := func(c *incidentCase) bool {
+		return c.job == job || slices.ContainsFunc(c.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == job })
+	}
 	for i, c := range slices.Backward(e.past) {
-		if c.job == job && g.Sub(c.resolved) <= reopenWithin && e.samePlace(&c.incident, next) {
+		if tells(c) && g.Sub(c.resolved) <= reopenWithin && e.samePlace(&c.incident, next) {
 			e.past = slices.Delete(e.past, i, i+1)
 			return c
 		}

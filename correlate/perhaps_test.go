@@ -39,7 +39,6 @@ func TestUnsureIncidentsThatBeganTogetherMayBeOne(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*explain.Incident){
-		"without a name":        func(in *explain.Incident) { in.Root.Signature = explain.Unknown },
 		"of another domain":     func(in *explain.Incident) { in.Root.Domain = telemetry.Network },
 		"the job's own trouble": func(in *explain.Incident) { in.Root.Entity = in.Impact.Jobs[0].Job },
 	} {
@@ -48,6 +47,11 @@ func TestUnsureIncidentsThatBeganTogetherMayBeOne(t *testing.T) {
 		if perhapsOne(a, b) {
 			t.Errorf("%s: taken for one", name)
 		}
+	}
+	b := unsure("b", 110, "r0/2", "r0/9")
+	b.Root.Signature, b.Root.Domain = explain.Unknown, 0
+	if !perhapsOne(a, b) || !perhapsOne(b, a) {
+		t.Error("one that is listed without a name at the same place is taken for another")
 	}
 	if b := unsure("b", 110, "r0/2", "r0/1"); alike(a, b) {
 		t.Error("other roots are merged for good")
@@ -92,6 +96,23 @@ func TestASecondJobWaitsToBeToldOf(t *testing.T) {
 		}
 		if e.waits(both[0], opened.Add(c.after)) && both[0].published.Revision > 0 {
 			t.Errorf("%s: the first waits", name)
+		}
+	}
+}
+
+// A relapse that another job of the incident feels first is of that incident.
+func TestARelapseIsOfEveryJobThatWasToldOf(t *testing.T) {
+	job := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Job, Name: name} }
+	for name, want := range map[string]bool{"a": true, "b": true, "c": false} {
+		e, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := &incidentCase{job: job("a"), incident: *unsure("a", 100, "r0/1", "r0/2"), resolved: telemetry.Time(200e9)}
+		was.published.Impact.Jobs = []explain.JobImpact{{Job: job("a")}, {Job: job("b")}}
+		e.incidents.past = []*incidentCase{was}
+		if got := e.incidents.takeUp(job(name), unsure(name, 300, "r0/1", "r0/2"), telemetry.Time(310e9)); (got != nil) != want {
+			t.Errorf("%s: %v", name, got != nil)
 		}
 	}
 }
