@@ -59,6 +59,9 @@ func dialectWords() []*regexp.Regexp {
 	return out
 }
 
+// formerNames are the old names of a setting, in its tag.
+var formerNames = regexp.MustCompile(`\bwas:"[^"]*"`)
+
 // foreignWords finds words of the dialect in the strings of a package.
 func foreignWords(p *pkg) (out []violation) {
 	words := dialectWords()
@@ -67,9 +70,6 @@ func foreignWords(p *pkg) (out []violation) {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			if field, ok := n.(*ast.Field); ok && field.Tag != nil {
-				return false // the tag of a setting has its former names
-			}
 			lit, ok := n.(*ast.BasicLit)
 			if !ok || lit.Kind != token.STRING {
 				return true
@@ -78,6 +78,7 @@ func foreignWords(p *pkg) (out []violation) {
 			if err != nil || !strings.Contains(text, " ") {
 				return true
 			}
+			text = formerNames.ReplaceAllString(text, "")
 			for i, w := range words {
 				if found := w.FindString(text); found != "" {
 					out = append(out, p.violation(lit, "%q in %.60q: use %s", found, text, dialect[i].instead))

@@ -78,7 +78,7 @@ func DecodeConfig(n *yaml.Node) (Config, error) {
 		r.Fail(n, "want either device, one of %v, or registers, a file", Devices())
 	}
 	if n != nil && (c.Registers == "") != (len(c.Mappings) == 0) {
-		r.Fail(n, "registers and mappings go together: the first reads numbers, the second says what they mean")
+		r.Fail(n, "registers and mappings go together: the first reads numbers, the second maps them to metrics")
 	}
 	return c, r.Err()
 }

@@ -23,10 +23,15 @@ import (
 // hostileMemory is how much more one hostile controller may make the heap hold.
 const hostileMemory = 64 << 20
 
-// TestAHostileController: a controller whose every page attacks costs a bounded amount
-// of memory and of requests, is named with the reason, and keeps nobody from reading
-// another.
-func TestAHostileController(t *testing.T) {
+// attack is what every page of a hostile controller is, and the reasons of which one is
+// counted.
+type attack struct {
+	page func(w http.ResponseWriter, r *http.Request, n int64)
+	want []collectors.Reason
+}
+
+// attacks are the pages of hostile controllers, by name.
+func attacks() map[string]attack {
 	links := func(n int, of string) string {
 		return strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"@odata.id":"/redfish/v1/%s/%%d"},`, of), n), ",")
 	}
@@ -34,10 +39,7 @@ func TestAHostileController(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	_, _ = z.Write(bytes.Repeat([]byte(" "), 256<<20))
 	_ = z.Close()
-	for name, attack := range map[string]struct {
-		page func(w http.ResponseWriter, r *http.Request, n int64)
-		want []collectors.Reason // one of these is counted
-	}{
+	return map[string]attack{
 		"a byte every 50 ms": {func(w http.ResponseWriter, r *http.Request, _ int64) {
 			w.WriteHeader(http.StatusOK)
 			for r.Context().Err() == nil {
@@ -71,7 +73,14 @@ func TestAHostileController(t *testing.T) {
 				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 1000))
 			}
 		}, []collectors.Reason{collectors.Unreadable}},
-	} {
+	}
+}
+
+// TestAHostileController: a controller whose every page attacks costs a bounded amount
+// of memory and of requests, is named with the reason, and keeps nobody from reading
+// another.
+func TestAHostileController(t *testing.T) {
+	for name, attack := range attacks() {
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int64
 			mux := http.NewServeMux()

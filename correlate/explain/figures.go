@@ -58,11 +58,12 @@ func Number(v float64) string {
 	if v >= 999.5 || v == 0 {
 		return whole(v)
 	}
-	digits := 2 - int(math.Floor(math.Log10(v)))
-	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64); err == nil {
-		digits = 2 - int(math.Floor(math.Log10(rounded)))
+	rounded := strconv.FormatFloat(v, 'e', 2, 64) // such as 1.23e-02
+	exponent, err := strconv.Atoi(rounded[strings.IndexByte(rounded, 'e')+1:])
+	if err != nil {
+		return whole(v) // a finite number has an exponent
 	}
-	return trimmed(v, max(0, digits))
+	return trimmed(v, max(0, 2-exponent))
 }
 
 // trimmed writes a number with at most so many decimals.
