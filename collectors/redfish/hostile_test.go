@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -95,10 +93,6 @@ func TestAHostileController(t *testing.T) {
 			s := httptest.NewServer(mux)
 			defer s.Close()
 			defer s.CloseClientConnections()
-			password := filepath.Join(t.TempDir(), "password")
-			if err := os.WriteFile(password, []byte("x\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
 			sane := newController(t, wire.Config{})
 			ear, _ := listen(t, sane.Collector)
 			ear.more(1)
