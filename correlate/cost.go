@@ -83,14 +83,17 @@ func (e *caseBook) assignOwn(c *incidentCase) {
 	c.account.MFU = c.mfu()
 }
 
-// assign puts an account down to the root that readers were told of. own is the
-// incident as of now, whose chain goes to the job.
+// assign puts an account down to the root that readers were told of, or to an unknown
+// one at the job. own is the incident as of now, whose chain goes to the job.
 func (e *caseBook) assign(a *attribute.Account, told, own *explain.Incident) {
 	a.Cause = attribute.Cause{Root: told.Root.Entity, Signature: told.Root.Signature, Domain: told.Root.Domain}
+	if told.Root.Entity.IsZero() && len(own.Impact.Jobs) > 0 {
+		a.Cause.Root, a.Cause.Signature = own.Impact.Jobs[0].Job, explain.Unknown
+	}
 	if a.Cause.Signature == explain.Unknown {
 		a.Cause.Domain = 0
 	}
-	a.Benign = e.expected(a.Cause.Signature) == explain.ExpectBenign
+	a.Benign = e.expects(told) == explain.ExpectBenign
 	chain := told.Chain
 	if own.Root.Entity == told.Root.Entity && own.Root.Signature == told.Root.Signature {
 		chain = own.Chain // to this job, and as of now

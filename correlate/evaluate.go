@@ -181,7 +181,7 @@ const (
 
 // accepted says that a job's trouble is a change of its work that has lasted.
 func (e *caseBook) accepted(c *incidentCase, j *jobs.Job) bool {
-	return !j.Serves() && j.Hurt.Steps >= acceptAfter && j.LastEnd.Sub(j.Hurt.Onset.Latest) >= acceptFor && c.judged != 0 && e.expected(c.incident.Root.Signature) == explain.ExpectBenign
+	return !j.Serves() && j.Hurt.Steps >= acceptAfter && j.LastEnd.Sub(j.Hurt.Onset.Latest) >= acceptFor && c.judged != 0 && e.expects(&c.incident) == explain.ExpectBenign
 }
 
 // expected says what a signature's occurrence is.
@@ -192,6 +192,16 @@ func (e *sight) expected(signature string) explain.Expect {
 		}
 	}
 	return explain.ExpectIncident
+}
+
+// expects says what an incident is taken for: a change of the work only where that is
+// likelier than not. That nothing is broken is not taken for granted as the best of
+// many guesses.
+func (e *sight) expects(in *explain.Incident) explain.Expect {
+	if in.Root.Confidence < publishAt {
+		return explain.ExpectIncident
+	}
+	return e.expected(in.Root.Signature)
 }
 
 // news says that a case has something to be judged on: a step, another state,
@@ -228,6 +238,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 			e.retell(c, &next, ev)
 		} else {
 			e.teller().Tell(&next, ev, answers)
+			e.teller().Refresh(&next, ev, e.expects(&next))
 			e.second(c, ev, &answers[0], &next)
 		}
 		c.looked, c.alike = g, next.Root.Entity == c.incident.Root.Entity && next.Root.Signature == c.incident.Root.Signature
@@ -252,7 +263,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 
 // retell lets next say what the hurt costs now; why it hurts stays as it was told.
 func (e *caseBook) retell(c *incidentCase, next *explain.Incident, ev *explain.Evidence) {
-	e.teller().Refresh(next, ev, e.expected(next.Root.Signature))
+	e.teller().Refresh(next, ev, e.expects(next))
 	c.shareAgain(next)
 }
 

@@ -167,6 +167,17 @@ func oneRoot(a, b *explain.Incident) bool {
 		a.Root.Signature != explain.Unknown && b.Root.Signature != explain.Unknown && ofKind(a) >= sure && ofKind(b) >= sure
 }
 
+// ofPlace is how sure an incident is of its root's place, whatever it is called there.
+func ofPlace(in *explain.Incident) float64 {
+	all := in.Root.Confidence
+	for i := range in.Alternatives {
+		if in.Alternatives[i].Entity == in.Root.Entity {
+			all += in.Alternatives[i].Confidence
+		}
+	}
+	return all
+}
+
 // ofKind is how sure an incident is of its root's signature, wherever it strikes:
 // between an air handler and the row that it blows into little may tell.
 func ofKind(in *explain.Incident) float64 {
@@ -425,7 +436,7 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 		}
 	}
 	next.Impact.Jobs = impacts
-	if next.State == explain.StateOpen && !speaker.inherited && !speaker.naming.named() {
+	if !speaker.inherited && !speaker.naming.named() && (next.State == explain.StateOpen || ofPlace(&next) < atLast(e.expected(next.Root.Signature))) {
 		next = next.Investigating()
 	}
 	next.Title = explain.WithOthers(next.Title, impacts)
@@ -492,7 +503,7 @@ func (e *caseBook) takeUp(job telemetry.Entity, next *explain.Incident, g teleme
 // both are in the network, where one link's fault is seen at many, or one of them
 // has no sure root. A benign change is never the place of a fault.
 func (e *caseBook) samePlace(a, b *explain.Incident) bool {
-	if e.expected(a.Root.Signature) != e.expected(b.Root.Signature) {
+	if e.expects(a) != e.expects(b) {
 		return false
 	}
 	if a.Root.Domain == telemetry.Network && b.Root.Domain == telemetry.Network {

@@ -92,7 +92,7 @@ func (e *caseBook) keepTelling(c *incidentCase, ev *explain.Evidence, best *expl
 	updated := next.Updated
 	*next = c.incident
 	next.Updated = updated
-	e.teller().Refresh(next, ev, e.expected(next.Root.Signature))
+	e.teller().Refresh(next, ev, e.expects(next))
 }
 
 const (

@@ -21,9 +21,11 @@ const (
 	// margin is how many times as likely as the named root another must be to take
 	// its place.
 	margin = 2.0
-	// investigateFor is how long a cause is under investigation at most: then the
-	// likeliest answer is published, with what is known of it.
+	// investigateFor is how long a settled answer is waited for: then the likeliest
+	// place is published, if it is as likely as publishAtLast. To look at what is less
+	// likely costs more than it finds.
 	investigateFor = telemetry.Duration(30e9)
+	publishAtLast  = 0.25
 	// awaitFor is for how long what could contradict that nothing is broken is waited
 	// for: slow sources are read once a minute or so.
 	awaitFor = telemetry.Duration(180e9)
@@ -79,11 +81,15 @@ func (n *naming) choose(answers []explain.Answer, awaits bool, g telemetry.Time)
 // does where it is, whatever it is called.
 func (n *naming) admits(answers []explain.Answer, g telemetry.Time) bool {
 	best := &answers[0]
-	here := sum(answers, func(a *explain.Answer) bool { return a.Entity == best.Entity })
+	here := nameable(answers, func(a *explain.Answer) bool { return a.Entity == best.Entity })
 	likely, settled := max(here, kind(answers, best.Name())), g.Sub(n.lead) >= publishAfter
 	switch {
 	case !n.named() && g.Sub(n.since) >= investigateFor:
-		return true
+		expect := explain.ExpectIncident
+		if best.Signature != nil {
+			expect = best.Signature.Expect
+		}
+		return sum(answers, func(a *explain.Answer) bool { return a.Entity == best.Entity }) >= atLast(expect)
 	case best.Signature == nil:
 		return false
 	case !n.named():
@@ -93,19 +99,33 @@ func (n *naming) admits(answers []explain.Answer, g telemetry.Time) bool {
 	case n.root.entity == best.Entity:
 		return settled && likely >= publishAt && kind(answers, best.Name()) >= float64(margin*kind(answers, n.root.signature))
 	}
-	there := sum(answers, func(a *explain.Answer) bool { return a.Entity == n.root.entity })
+	there := nameable(answers, func(a *explain.Answer) bool { return a.Entity == n.root.entity })
 	return settled && likely >= publishAt && here >= float64(margin*there)
+}
+
+// atLast is how likely what a signature says must be to be named when there is no more
+// waiting: that nothing is broken must be likelier than not.
+func atLast(e explain.Expect) float64 {
+	if e == explain.ExpectBenign {
+		return publishAt
+	}
+	return publishAtLast
 }
 
 // kind is how sure answers are of a signature, wherever it is.
 func kind(answers []explain.Answer, signature string) float64 {
-	return sum(answers, func(a *explain.Answer) bool { return a.Name() == signature })
+	return nameable(answers, func(a *explain.Answer) bool { return a.Name() == signature })
 }
 
-// sum is how sure the answers are that have a name and of which something is so.
+// nameable is how sure the answers are that have a name and of which something is so.
+func nameable(answers []explain.Answer, so func(*explain.Answer) bool) float64 {
+	return sum(answers, func(a *explain.Answer) bool { return a.Signature != nil && so(a) })
+}
+
+// sum is how sure the answers are of which something is so.
 func sum(answers []explain.Answer, so func(*explain.Answer) bool) (all float64) {
 	for i := range answers {
-		if a := &answers[i]; a.Signature != nil && so(a) {
+		if a := &answers[i]; so(a) {
 			all += a.Confidence
 		}
 	}

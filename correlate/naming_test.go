@@ -65,6 +65,60 @@ func TestNamingPublishesTheLikeliestAfterHalfAMinute(t *testing.T) {
 	}
 }
 
+// TestNamingLeavesOutWhatIsUnlikely: a place that one look in four would find right
+// is named at last, a less likely one is not.
+func TestNamingLeavesOutWhatIsUnlikely(t *testing.T) {
+	for confidence, want := range map[float64]bool{0.3: true, 0.2: false} {
+		var n naming
+		answers := look("a", confidence)[1:]
+		n.choose(answers, false, 1)
+		if n.choose(answers, false, 1+telemetry.Time(investigateFor)); n.named() != want {
+			t.Errorf("at %v: named %v", confidence, n.named())
+		}
+	}
+}
+
+// TestNamingDoesNotGuessThatNothingIsBroken: a benign change must be likelier than not.
+func TestNamingDoesNotGuessThatNothingIsBroken(t *testing.T) {
+	for confidence, want := range map[float64]bool{0.4: false, 0.6: true} {
+		change := []explain.Answer{{Entity: telemetry.Entity{Kind: telemetry.Job, Name: "j"}, Confidence: confidence,
+			Signature: &explain.Signature{Name: "change", Expect: explain.ExpectBenign}}}
+		var n naming
+		n.choose(change, false, 1)
+		if n.choose(change, false, 1+telemetry.Time(investigateFor)); n.named() != want {
+			t.Errorf("at %v: named %v", confidence, n.named())
+		}
+	}
+}
+
+// TestAGuessIsNoBenignChange: a relapse whose first guess is a change of the work is
+// one of the fault before it; a likely change of the work is not.
+func TestAGuessIsNoBenignChange(t *testing.T) {
+	e := &caseBook{sight: &sight{cfg: Config{Signatures: []explain.Signature{{Name: "change", Expect: explain.ExpectBenign}, {Name: "fault"}}}}}
+	was := &explain.Incident{Root: explain.Root{Signature: "fault", Confidence: 0.4}}
+	for confidence, want := range map[float64]bool{0.2: true, 0.6: false} {
+		next := &explain.Incident{Root: explain.Root{Signature: "change", Confidence: confidence}}
+		if got := e.samePlace(was, next); got != want {
+			t.Errorf("at %v: %v", confidence, got)
+		}
+	}
+}
+
+// TestAnUnlikelyGuessIsNotToldAtTheEnd: an incident that ends before its cause was
+// named tells of the likeliest place only if that is likely enough.
+func TestAnUnlikelyGuessIsNotToldAtTheEnd(t *testing.T) {
+	node := telemetry.Entity{Kind: telemetry.Node, Name: "a"}
+	for confidence, want := range map[float64]telemetry.Entity{0.2: node, 0.1: {}} {
+		lead := &incidentCase{incident: explain.Incident{State: explain.StateResolved,
+			Root:         explain.Root{Entity: node, Signature: "s", Confidence: confidence},
+			Alternatives: []explain.Alternative{{Entity: node, Signature: "u", Confidence: 0.1}}}}
+		in := (&caseBook{sight: &sight{}}).together(lead)
+		if in.Root.Entity != want {
+			t.Errorf("at %v, and at .1 by another name: %v", confidence, in.Root.Entity)
+		}
+	}
+}
+
 // TestNamingAwaitsWhatCouldContradict: an answer is not named while something is awaited,
 // however sure it is, but not for ever.
 func TestNamingAwaitsWhatCouldContradict(t *testing.T) {

@@ -63,7 +63,6 @@ func accuse(ev *explain.Evidence, more []explain.Suspect) {
 			ev.Suspects = append(ev.Suspects, s)
 		}
 	}
-	ev.Suspect, ev.Suspicion = ev.Suspects[0].Entity, ev.Suspects[0].Suspicion
 }
 
 // suspectFinding points to the host or a part of it whose finding is worst:

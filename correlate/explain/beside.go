@@ -90,7 +90,7 @@ func Without(sigs []Signature, e *Evidence, a *Answer, chain []Link) []Answer {
 	if a.Signature != nil {
 		answers = append(answers, weighed(apart(a.Signature, sigs), under)...)
 	}
-	return ranked(append(answers, Answer{Entity: e.Job, Score: noSecond}), Wide)
+	return ranked(append(answers, Answer{Entity: e.Job, Score: noSecond}), nil, Wide)
 }
 
 // imitates reports whether an answer is what any slow machine looks like, once

@@ -67,11 +67,7 @@ type Evidence struct {
 	Told float64
 	// First is who failed or fell behind first; nil where nobody certainly did.
 	First *First
-	// Suspect is what "unknown" points to, and Suspicion how much speaks for
-	// it, 0 to 1.
-	Suspect   telemetry.Entity
-	Suspicion float64
-	// Suspects are all that "unknown" may point to, Suspect first.
+	// Suspects are all that "unknown" may point to, the most suspicious first.
 	Suspects []Suspect
 }
 
@@ -98,11 +94,21 @@ const unnamed = 3.0
 
 // Unnamed is the answer without a name that an evidence allows.
 func (e *Evidence) Unnamed() Unnamed {
-	out := Unnamed{Entity: e.Suspect}
-	if len(e.Suspects) > 0 && e.Suspects[0].Entity == e.Suspect {
+	out := Unnamed{At: e.Suspects}
+	if len(e.Suspects) > 0 {
 		out.Score = float64(float64(unnamed*e.Suspects[0].Suspicion) * e.Suspects[0].Accounts)
 	}
 	return out
+}
+
+// suspected is what an entity is suspected of; the zero value where it is not.
+func (e *Evidence) suspected(x telemetry.Entity) Suspect {
+	for _, s := range e.Suspects {
+		if s.Entity == x {
+			return s
+		}
+	}
+	return Suspect{}
 }
 
 // Other is another job on the same fabric.

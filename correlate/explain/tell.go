@@ -18,9 +18,6 @@ type Teller struct {
 	Has func(telemetry.Series) bool
 }
 
-// maxUnknown is how many entities an answer without a name points to.
-const maxUnknown = 3
-
 // maxAlternatives is how many other answers an incident lists.
 const maxAlternatives = 4
 
@@ -33,11 +30,11 @@ func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	facts := append(t.path(e, best), jobFact(e))
 	in.Claims = t.claims(e, best, facts, in.Claims)
 	in.Chain = t.chain(e, best, facts, in.Chain)
-	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(e, best), Confidence: round(trust(e, best), 3), Onset: e.Hurt.Onset}
+	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(e, best), Confidence: round(best.Confidence, 3), Onset: e.Hurt.Onset}
 	if len(in.Chain) > 0 {
 		in.Root.Onset = in.Chain[0].Onset
 	}
-	in.Alternatives = alternatives(e, answers, best)
+	in.Alternatives = alternatives(answers, best)
 	in.Contributors = contributors(e, best)
 	in.BlindSpots = t.blindSpots(e, best, in.Chain)
 	in.RuledOut = ruledOut(e, best)
@@ -64,22 +61,13 @@ func related(e *Evidence, in *Incident) []Related {
 	return e.Events(of)
 }
 
-// trust is how sure the answer is that this entity is the root. That nothing
-// fits is no evidence for the entity unknown points to: only the waiting that
-// ends there is.
-func trust(e *Evidence, a *Answer) float64 {
-	if a.Signature != nil {
-		return a.Confidence
-	}
-	return float64(a.Confidence * e.Suspicion)
-}
-
 func domainOf(e *Evidence, a *Answer) telemetry.Domain {
+	suspect := e.suspected(a.Entity)
 	switch {
 	case a.Signature != nil:
 		return a.Signature.Domain
-	case len(e.Suspects) > 0 && e.Suspects[0].Entity == a.Entity && e.Suspects[0].Domain.String() != "":
-		return e.Suspects[0].Domain
+	case suspect.Domain.String() != "":
+		return suspect.Domain
 	case e.Fabric != nil && a.Entity != e.Job:
 		if _, link := e.Fabric.Now.Map.Index(a.Entity); link {
 			return telemetry.Network
@@ -88,19 +76,11 @@ func domainOf(e *Evidence, a *Answer) telemetry.Domain {
 	return telemetry.Software
 }
 
-func alternatives(e *Evidence, answers []Answer, best *Answer) []Alternative {
+func alternatives(answers []Answer, best *Answer) []Alternative {
 	out := []Alternative{}
-	if best.Signature == nil {
-		for _, s := range e.Suspects[:min(len(e.Suspects), maxUnknown)] {
-			if s.Entity != best.Entity {
-				out = append(out, Alternative{s.Entity, Unknown, round(float64(best.Confidence*s.Suspicion), 3)})
-			}
-		}
-	}
 	for i := range answers {
 		a := &answers[i]
-		known := slices.ContainsFunc(out, func(o Alternative) bool { return o.Entity == a.Entity && o.Signature == a.Name() })
-		if known || a.Entity == best.Entity && a.Name() == best.Name() || a.Confidence < 0.001 {
+		if a.Entity == best.Entity && a.Name() == best.Name() || a.Confidence < 0.001 {
 			continue
 		}
 		if len(out) < maxAlternatives {
@@ -266,7 +246,8 @@ func WithCause(who, cause string) string {
 const maxCandidates = 2
 
 // Investigating returns the incident as it is published while its cause is not
-// settled: without a root, and with what it may be among the alternatives.
+// settled, or where it never was: without a root, and with what it may be among the
+// alternatives.
 func (in Incident) Investigating() Incident {
 	first := Alternative{in.Root.Entity, in.Root.Signature, in.Root.Confidence}
 	in.Alternatives = append([]Alternative{first}, in.Alternatives...)
@@ -280,6 +261,9 @@ func (in Incident) Investigating() Incident {
 		}
 	}
 	cause := "the cause is under investigation"
+	if in.State == StateResolved {
+		cause = "the cause was not found"
+	}
 	if len(likely) > 0 {
 		cause += ", most likely " + strings.Join(likely, " or ")
 	}

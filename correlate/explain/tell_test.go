@@ -67,7 +67,11 @@ func (s *site) teller(heard ...telemetry.Series) *explain.Teller {
 
 func (s *site) tell(heard ...telemetry.Series) *explain.Incident {
 	in := &explain.Incident{}
-	s.teller(heard...).Tell(in, s.e, explain.Judge(house(), explain.Candidates(s.e), entity("job:train"), 8))
+	at := s.e.Unnamed()
+	if len(at.At) == 0 {
+		at.At = []explain.Suspect{{Entity: entity("job:train"), Suspicion: 1}}
+	}
+	s.teller(heard...).Tell(in, s.e, explain.JudgeBeside(house(), explain.Candidates(s.e), at, 8))
 	return in
 }
 
@@ -153,7 +157,7 @@ func stories() map[string]func(*testing.T) *site {
 		"workload-change": moreWork,
 		"unknown":         calm,
 		"unknown-suspect": change(calm, func(s *site) {
-			s.e.Suspect, s.e.Suspicion = entity("job:train"), 0.25
+			s.e.Suspects = []explain.Suspect{{Entity: entity("job:train"), Suspicion: 0.25}, {Entity: entity("nic:h0/n0"), Suspicion: 0.2, Domain: telemetry.Network}}
 		}),
 		"no-fabric": change(calm, func(s *site) { s.e.Fabric = nil }),
 		"stalled": change(slowReceiver, func(s *site) {

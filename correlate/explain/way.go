@@ -41,10 +41,11 @@ func (t *Teller) standingPath(e *Evidence, a *Answer) []fact {
 
 // suspicious is what an entity is suspected for whose trouble has no name.
 func (t *Teller) suspicious(e *Evidence, a *Answer) []fact {
-	if len(e.Suspects) == 0 || e.Suspects[0].Entity != a.Entity || e.Suspects[0].Metric == "" {
+	metric := e.suspected(a.Entity).Metric
+	if metric == "" {
 		return nil
 	}
-	o, ok := e.Symptoms.Telling(a.Entity, &Clue{Full: 1, Reading: &Reading{Metric: e.Suspects[0].Metric, Of: OfRoot, Take: TakeShift}})
+	o, ok := e.Symptoms.Telling(a.Entity, &Clue{Full: 1, Reading: &Reading{Metric: metric, Of: OfRoot, Take: TakeShift}})
 	if !ok {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/stats"
@@ -117,24 +116,24 @@ type Judgement struct {
 	Unknown    Unnamed
 }
 
-// Unnamed is an answer that fits no signature: where it points to, and the
-// log-odds that speak for it.
+// Unnamed is an answer that fits no signature: the log-odds that speak for it, and
+// the places where it may be.
 type Unnamed struct {
-	Entity telemetry.Entity
-	Score  float64
+	Score float64
+	At    []Suspect
 }
 
 // Judge weighs every signature for every candidate and returns the answers,
 // the most likely first; ties by entity, then name. Unknown stands at even
 // odds with the entity given for it. At most keep answers are returned.
 func Judge(sigs []Signature, cands []Candidate, unknown telemetry.Entity, keep int) []Answer {
-	return JudgeBeside(sigs, cands, Unnamed{Entity: unknown}, keep)
+	return JudgeBeside(sigs, cands, Unnamed{At: []Suspect{{Entity: unknown, Suspicion: 1}}}, keep)
 }
 
 // JudgeBeside is Judge where more than even odds may speak for the answer
 // without a name.
 func JudgeBeside(sigs []Signature, cands []Candidate, unknown Unnamed, keep int) []Answer {
-	return ranked(append([]Answer{{Entity: unknown.Entity, Score: unknown.Score}}, weighed(sigs, cands)...), keep)
+	return ranked(append([]Answer{{Score: unknown.Score}}, weighed(sigs, cands)...), unknown.At, keep)
 }
 
 // weighed weighs every signature for every candidate. A signature's prior is that
@@ -163,86 +162,3 @@ func weighed(sigs []Signature, cands []Candidate) []Answer {
 
 // Share is the log-odds that remain for each of n candidates of one signature.
 func Share(n int) float64 { return -stats.Log(float64(n)) }
-
-// ranked orders answers, the most likely first, says how sure each is, and keeps
-// some.
-func ranked(answers []Answer, keep int) []Answer {
-	slices.SortFunc(answers, func(a, b Answer) int {
-		if d := cmp.Compare(b.Score, a.Score); d != 0 {
-			return d
-		}
-		if d := a.Entity.Compare(b.Entity); d != 0 {
-			return d
-		}
-		return cmp.Compare(a.Name(), b.Name())
-	})
-	share(answers)
-	answers = rollUp(joinLinks(answers))
-	return answers[:min(keep, len(answers))]
-}
-
-const (
-	// Answers whose scores differ by at most alikeScores, in log-odds, cannot be
-	// distinguished where there are leastAlike of them or more.
-	alikeScores, leastAlike = 0.5, 3
-)
-
-// rollUp gives a job the confidence of answers of one signature that cannot be
-// distinguished, where the job may have that fault itself: what all of its hosts
-// show alike is the job's.
-func rollUp(answers []Answer) []Answer {
-	for i := range answers {
-		whole := &answers[i]
-		if whole.Signature == nil || whole.Entity.Kind != telemetry.Job {
-			continue
-		}
-		var parts []int
-		for k := range answers {
-			if a := &answers[k]; a.Signature == whole.Signature && a.Entity.Kind != telemetry.Job {
-				parts = append(parts, k)
-			}
-		}
-		if len(parts) < leastAlike || answers[parts[0]].Score-answers[parts[leastAlike-1]].Score > alikeScores {
-			continue
-		}
-		for _, k := range parts {
-			whole.Confidence += answers[k].Confidence
-			answers[k].Confidence = 0
-		}
-	}
-	slices.SortStableFunc(answers, func(a, b Answer) int { return cmp.Compare(b.Confidence, a.Confidence) })
-	return answers
-}
-
-// share turns scores into confidences that sum to 1. An answer and its look-
-// alikes at the same entity share the odds among themselves.
-func share(answers []Answer) {
-	top := answers[0].Score
-	var total float64
-	for i := range answers {
-		answers[i].Confidence = stats.Exp(answers[i].Score - top)
-		total += answers[i].Confidence
-	}
-	for i := range answers {
-		answers[i].Confidence /= total
-	}
-}
-
-// joinLinks gives the best of the answers that name the same fault at both ends
-// of one link, or at several priorities of one port, the confidence of all, and
-// drops the others: it is one link.
-func joinLinks(answers []Answer) []Answer {
-	var out []Answer
-	for _, a := range answers {
-		i := slices.IndexFunc(out, func(b Answer) bool {
-			return a.Signature == b.Signature && (a.Entity == b.Entity || !a.Peer.IsZero() && a.Peer == b.Entity && a.Entity == b.Peer)
-		})
-		if i < 0 {
-			out = append(out, a)
-			continue
-		}
-		out[i].Confidence += a.Confidence
-	}
-	slices.SortStableFunc(out, func(a, b Answer) int { return cmp.Compare(b.Confidence, a.Confidence) })
-	return out
-}

@@ -123,11 +123,8 @@ func TestJudgementsAreShares(t *testing.T) {
 		answers := explain.Judge(sigs, cands, entity("nic:x/n0"), 1000)
 		var sum float64
 		unknown := 0
-		for i, a := range answers {
+		for _, a := range answers {
 			sum += a.Confidence
-			if i > 0 && a.Confidence > answers[i-1].Confidence {
-				t.Fatalf("answer %d is surer than the one before it: %+v", i, answers)
-			}
 			if a.Name() == explain.Unknown {
 				unknown++
 			} else if a.Entity.Kind == telemetry.Job {

@@ -376,8 +376,8 @@ func (w *Want) why(s *Scenario, in *explain.Incident) string {
 	if in.Kind != kind {
 		out = append(out, "it is of kind "+in.Kind)
 	}
-	if len(w.Signatures) > 0 && !slices.Contains(w.Signatures, in.Root.Signature) {
-		out = append(out, "signature "+in.Root.Signature+" for "+strings.Join(w.Signatures, "|"))
+	if said := cmp.Or(in.Root.Signature, explain.Unknown); len(w.Signatures) > 0 && !slices.Contains(w.Signatures, said) {
+		out = append(out, "signature "+said+" for "+strings.Join(w.Signatures, "|"))
 	}
 	for _, t := range w.tests {
 		if !t.fits(in) {

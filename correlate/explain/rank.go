@@ -1,0 +1,139 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// ranked says how sure each answer is, orders them, the likeliest place first, and
+// keeps some. at is where the answer without a name may be; where nothing is
+// suspected it stays where it is.
+func ranked(answers []Answer, at []Suspect, keep int) []Answer {
+	slices.SortFunc(answers, func(a, b Answer) int {
+		if d := cmp.Compare(b.Score, a.Score); d != 0 {
+			return d
+		}
+		if d := a.Entity.Compare(b.Entity); d != 0 {
+			return d
+		}
+		return cmp.Compare(a.Name(), b.Name())
+	})
+	share(answers)
+	answers = likeliestFirst(rollUp(joinLinks(spread(answers, at))))
+	return answers[:min(keep, len(answers))]
+}
+
+// spread divides what the answer without a name has among the places where it may
+// be, by how much speaks for each. What is left may be anywhere, and no answer has
+// it: that nothing fits is no evidence against any place.
+func spread(answers []Answer, at []Suspect) []Answer {
+	i := slices.IndexFunc(answers, func(a Answer) bool { return a.Signature == nil })
+	if i < 0 || len(at) == 0 {
+		return answers
+	}
+	whole, all := answers[i], 0.0
+	for _, s := range at {
+		all += s.Suspicion
+	}
+	answers = slices.Delete(answers, i, i+1)
+	for _, s := range at {
+		part := float64(whole.Confidence*s.Suspicion) / max(1, all)
+		answers = append(answers, Answer{Entity: s.Entity, Score: whole.Score, Confidence: part})
+	}
+	return answers
+}
+
+// likeliestFirst orders answers by how sure it is that the root is where they say: somebody
+// is sent to a place. The likeliest name of a place stands for all that is said of
+// it, its other names for themselves.
+func likeliestFirst(answers []Answer) []Answer {
+	slices.SortStableFunc(answers, func(a, b Answer) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	places := map[telemetry.Entity]float64{}
+	for _, a := range answers {
+		places[a.Entity] += a.Confidence
+	}
+	type standing struct {
+		Answer
+		sure float64
+	}
+	order := make([]standing, len(answers))
+	for i, a := range answers {
+		order[i] = standing{a, a.Confidence}
+		if all, first := places[a.Entity]; first {
+			order[i].sure = all
+			delete(places, a.Entity)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b standing) int { return cmp.Compare(b.sure, a.sure) })
+	for i := range order {
+		answers[i] = order[i].Answer
+	}
+	return answers
+}
+
+const (
+	// Answers whose scores differ by at most alikeScores, in log-odds, cannot be
+	// distinguished where there are leastAlike of them or more.
+	alikeScores, leastAlike = 0.5, 3
+)
+
+// rollUp gives a job the confidence of answers of one signature that cannot be
+// distinguished, where the job may have that fault itself: what all of its hosts
+// show alike is the job's.
+func rollUp(answers []Answer) []Answer {
+	for i := range answers {
+		whole := &answers[i]
+		if whole.Signature == nil || whole.Entity.Kind != telemetry.Job {
+			continue
+		}
+		var parts []int
+		for k := range answers {
+			if a := &answers[k]; a.Signature == whole.Signature && a.Entity.Kind != telemetry.Job {
+				parts = append(parts, k)
+			}
+		}
+		if len(parts) < leastAlike || answers[parts[0]].Score-answers[parts[leastAlike-1]].Score > alikeScores {
+			continue
+		}
+		for _, k := range parts {
+			whole.Confidence += answers[k].Confidence
+			answers[k].Confidence = 0
+		}
+	}
+	return answers
+}
+
+// share turns scores into confidences that sum to 1. An answer and its look-
+// alikes at the same entity share the odds among themselves.
+func share(answers []Answer) {
+	top := answers[0].Score
+	var total float64
+	for i := range answers {
+		answers[i].Confidence = stats.Exp(answers[i].Score - top)
+		total += answers[i].Confidence
+	}
+	for i := range answers {
+		answers[i].Confidence /= total
+	}
+}
+
+// joinLinks gives the best of the answers that name the same fault at both ends
+// of one link, or at several priorities of one port, the confidence of all, and
+// drops the others: it is one link.
+func joinLinks(answers []Answer) []Answer {
+	var out []Answer
+	for _, a := range answers {
+		i := slices.IndexFunc(out, func(b Answer) bool {
+			return a.Signature == b.Signature && (a.Entity == b.Entity || !a.Peer.IsZero() && a.Peer == b.Entity && a.Entity == b.Peer)
+		})
+		if i < 0 {
+			out = append(out, a)
+			continue
+		}
+		out[i].Confidence += a.Confidence
+	}
+	return out
+}

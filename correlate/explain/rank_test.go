@@ -1,0 +1,52 @@
+package explain_test
+
+import (
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+)
+
+// TestTheLikeliestPlaceComesFirst: two names for what one adapter does point to it
+// together, though another place has the likeliest name.
+func TestTheLikeliestPlaceComesFirst(t *testing.T) {
+	sigs := []explain.Signature{
+		signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 3, Against: -3}),
+		signature("u", 0, explain.Clue{Measure: "y", Full: 1, For: 3, Against: -3}),
+	}
+	got := explain.Judge(sigs, []explain.Candidate{
+		{Entity: entity("nic:a/n0"), Values: explain.Values{"x": 0.95, "y": 0}},
+		{Entity: entity("nic:b/n0"), Values: explain.Values{"x": 0.9, "y": 0.9}},
+	}, entity("job:train"), 8)
+	if got[0].Entity != entity("nic:b/n0") || got[1].Confidence > got[0].Confidence+got[2].Confidence {
+		t.Errorf("first %v (%v), then %v (%v)", got[0].Entity, got[0].Confidence, got[1].Entity, got[1].Confidence)
+	}
+	if got[1].Entity != entity("nic:a/n0") {
+		t.Errorf("second is %v: another name of the first place comes after a likelier place", got[1].Entity)
+	}
+}
+
+// TestWhatHasNoNameIsSharedByItsSuspects: that nothing fits is no evidence against
+// the one most suspected; a place that somewhat fits may be likelier.
+func TestWhatHasNoNameIsSharedByItsSuspects(t *testing.T) {
+	s := []explain.Signature{signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 3, Against: -3})}
+	cands := []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": 0.4}}}
+	at := explain.Unnamed{At: []explain.Suspect{{Entity: entity("nic:b/n0"), Suspicion: 0.3}, {Entity: entity("nic:a/n0"), Suspicion: 0.2}}}
+	got := explain.JudgeBeside(s, cands, at, 8)
+	if got[0].Entity != entity("nic:a/n0") || got[0].Name() != "s" {
+		t.Errorf("first is %s at %v", got[0].Name(), got[0].Entity)
+	}
+	whole := 1 - got[0].Confidence
+	var parts []float64
+	for _, a := range got {
+		if a.Name() == explain.Unknown {
+			parts = append(parts, a.Confidence)
+		}
+	}
+	if len(parts) != 2 || !near(parts[0], 0.3*whole) || !near(parts[1], 0.2*whole) {
+		t.Errorf("of %v unknown the suspects have %v", whole, parts)
+	}
+	at.At[0].Suspicion, at.At[1].Suspicion = 1, 1
+	if got := explain.JudgeBeside(s, cands, at, 8); !near(got[0].Confidence+got[1].Confidence+got[2].Confidence, 1) {
+		t.Errorf("more than all is shared: %+v", got)
+	}
+}
