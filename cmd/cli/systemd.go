@@ -61,7 +61,8 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// Listens tells the manager that the page can be asked, and remembers where.
+// Listens notifies the manager that the page accepts requests, and stores its
+// address.
 func (m *Manager) Listens(sh *Shell, a net.Addr, secure bool) {
 	m.mu.Lock()
 	m.where, m.tls = a.String(), secure
@@ -69,8 +70,8 @@ func (m *Manager) Listens(sh *Shell, a net.Addr, secure bool) {
 	m.Say(sh, "READY=1\nSTATUS=the page is at "+a.String())
 }
 
-// Watch tells the manager again and again that the process lives, until ctx is
-// done: while the page answers, or the process has none.
+// Watch sends watchdog notifications to the manager until ctx is done: while the
+// page answers, or always where the process has no page.
 func (m *Manager) Watch(ctx context.Context, sh *Shell) {
 	if m.socket == "" || m.every <= 0 {
 		return

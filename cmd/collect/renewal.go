@@ -13,10 +13,10 @@ import (
 // site's log is made with.
 const LookAtCredentials = 5 * time.Second
 
-// Renewed returns when one of a site's NATS credentials and authority files has
-// content that it did not have, true, or when ctx is done. A file that cannot be read
-// is not looked at: whoever renews it may be halfway. A connection belongs to the user
-// of its credentials, so that new ones need another connection.
+// Renewed returns true when the content of one of a site's NATS credentials and
+// authority files has changed, or returns when ctx is done. A file that cannot be
+// read is ignored: its renewal may be in progress. A connection belongs to the user
+// of its credentials, so new credentials need another connection.
 func Renewed(ctx context.Context, file *config.File, every time.Duration) bool {
 	if file.NATS.Embedded {
 		<-ctx.Done()

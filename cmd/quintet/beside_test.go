@@ -32,7 +32,7 @@ const (
 	besideWatch  = time.Minute
 )
 
-// peer is the path of somebody else's program, "" where it was not built.
+// peer is the path of a third-party program, "" where it was not built.
 func peer(b testing.TB, name string) string {
 	b.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "..", "bin", "peers", name))
@@ -46,7 +46,7 @@ func peer(b testing.TB, name string) string {
 	return path
 }
 
-// run starts somebody else's program; it is killed at the end of the benchmark.
+// run starts a third-party program; it is killed at the end of the benchmark.
 func (s *site) run(path string, args ...string) *process {
 	s.t.Helper()
 	p := &process{cmd: exec.Command(path, args...), said: &lockedBuffer{}, exited: make(chan struct{})}

@@ -26,10 +26,10 @@ const (
 	leastUpdates  = 100_000 // for a figure that says something
 )
 
-// BenchmarkGNMIBeside is the processor's time from a notification to what is
-// published: of quintet collect, over TLS into the log; of gnmic, as events into
-// /dev/null; of Telegraf, into its output that discards. All hear the same sender
-// at once, without TLS.
+// BenchmarkGNMIBeside measures the CPU time from a notification to its publication:
+// of quintet collect, over TLS into the log; of gnmic, as events into /dev/null; of
+// Telegraf, into its discard output. All receive from the same sender at once,
+// without TLS.
 func BenchmarkGNMIBeside(b *testing.B) {
 	for b.Loop() {
 		s := newSite(b, 4)
@@ -89,7 +89,7 @@ func BenchmarkGNMIBeside(b *testing.B) {
 	}
 }
 
-// sender is switches that tell of their counters every second.
+// sender is a set of switches that report their counters every second.
 type sender struct {
 	gpb.UnimplementedGNMIServer
 	addresses []string
@@ -132,7 +132,7 @@ func (x *sender) list(form, between string) string {
 	return strings.Join(out, between)
 }
 
-// make makes what every switch tells in the n-th second.
+// make makes what every switch reports in the n-th second.
 func (x *sender) make(b *testing.B, n uint64) {
 	names := strings.Fields("in-octets out-octets in-pkts out-pkts in-unicast-pkts out-unicast-pkts in-multicast-pkts out-multicast-pkts " +
 		"in-broadcast-pkts out-broadcast-pkts in-discards out-discards in-errors in-fcs-errors carrier-transitions")
@@ -159,8 +159,8 @@ func (x *sender) make(b *testing.B, n uint64) {
 	x.made, x.next = made, make(chan struct{})
 }
 
-// Subscribe tells a client of the counters until it is gone, and that nothing
-// else is there.
+// Subscribe sends a client the counters until it disconnects, and answers not found
+// to any other path.
 func (x *sender) Subscribe(st gpb.GNMI_SubscribeServer) error {
 	r, err := st.Recv()
 	if err != nil {

@@ -164,7 +164,7 @@ func refusal(resp *http.Response) error {
 	return errors.New(said.Error)
 }
 
-// tell says what the trace holds.
+// tell prints what the trace contains.
 func (c *captureCommand) tell(sh *cli.Shell) error {
 	rec, err := replay.Open(c.Output, replay.OpenConfig{})
 	if err != nil {

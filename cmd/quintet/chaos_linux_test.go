@@ -92,10 +92,10 @@ const (
 	// Promises.
 	writesAgain = 10 * time.Second
 	tellsAgain  = 5 * time.Second
-	// maxStall is how long the machine may stand still in a round whose times are
-	// judged.
+	// maxStall is how long the machine may stall in a round whose times are judged.
 	maxStall = time.Second
-	// jobsStall is how long it may stand still until the simulated jobs have done so.
+	// jobsStall is the stall of the machine beyond which the simulated jobs are
+	// assumed to have stalled with it.
 	jobsStall = 4 * time.Second
 )
 

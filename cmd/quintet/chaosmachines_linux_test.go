@@ -148,7 +148,7 @@ cluster { name: site, listen: "%s:6222", routes: [%s] }
 	}
 }
 
-// leader asks the servers which of them leads the log; nil where nobody knows.
+// leader asks the servers which of them leads the log; nil where none knows.
 func (c *chaos) leader() *machine {
 	for _, m := range c.machines {
 		if m.kind != "nats" {

@@ -51,7 +51,7 @@ func (a asking) get(ctx context.Context, path string, into any) error {
 	return json.NewDecoder(io.LimitReader(resp.Body, 64<<20)).Decode(into)
 }
 
-// coverageReport is what is read of /api/v1/coverage/report.
+// coverageReport is the part of /api/v1/coverage/report that is decoded.
 type coverageReport struct {
 	At      *time.Time `json:"at"`
 	Since   *time.Time `json:"since"`
@@ -75,7 +75,7 @@ type coverageReport struct {
 	}
 }
 
-// sourceState is what is read of a source of /api/v1/coverage.
+// sourceState is the part of a source in /api/v1/coverage that is decoded.
 type sourceState struct {
 	Collector, Target, Part string
 	Series                  int
@@ -89,8 +89,8 @@ func (s sourceState) name() string {
 	return strings.TrimSpace(s.Collector + " " + s.Target + " " + s.Part)
 }
 
-// Run prints what is heard, what NVIDIA's requirements find of it, and which
-// faults cannot be told apart.
+// Run prints the data sources, the result of NVIDIA's requirements for them, and
+// which faults cannot be distinguished.
 func (c *coverageCommand) Run(sh *cli.Shell) error {
 	if c.JSON {
 		var raw json.RawMessage
@@ -115,7 +115,7 @@ func (c *coverageCommand) Run(sh *cli.Shell) error {
 	return w.Flush()
 }
 
-// ago is how long before the newest tick something was heard.
+// ago is how long before the newest tick data was received.
 func (r *coverageReport) ago(at *time.Time) string {
 	if at == nil || r.At == nil {
 		return "-"

@@ -54,8 +54,7 @@ func (c *demoCommand) Validate() error {
 	return nil
 }
 
-// Run goes on until it is told to stop; when a recording has ended the page
-// stays.
+// Run runs until it is stopped; when a recording has ended the page stays up.
 func (c *demoCommand) Run(sh *cli.Shell) error {
 	if c.Fault == "help" {
 		return listFaults(sh.Out)

@@ -89,7 +89,7 @@ func (c *doctorCommand) Run(sh *cli.Shell) error {
 	return nil
 }
 
-// siteState is what is read of health in /api/v1/status.
+// siteState is the part of health in /api/v1/status that is decoded.
 type siteState struct {
 	State, Reason string
 	Domains       []struct{ Domain, State, Reason string }
@@ -109,8 +109,9 @@ func (s *siteState) print(w io.Writer) {
 	_ = table.Flush() // as with every line of the command
 }
 
-// clockTolerance is by how many seconds a source's clock may seem to be off: a
-// second (design A2), and half of one for those that tell whole seconds only.
+// clockTolerance is the largest offset of a source's clock that is accepted, in
+// seconds: one second (design A2), and half a second for sources that report whole
+// seconds only.
 const clockTolerance = 1.5
 
 // silent says since when a source is, and what to look at.

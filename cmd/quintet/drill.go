@@ -21,8 +21,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// drill is a lab that keeps to itself what it has struck until somebody asks;
-// then it says what was true beside what was told, and is over.
+// drill is a lab that does not disclose the faults that it injected until it is
+// asked; then it prints the truth next to what the site reported, and ends.
 type drill struct {
 	wired *wiredSite
 	url   string // where Quintet answers
@@ -45,9 +45,9 @@ func (d *drill) note(s struckFault) {
 	d.struck = append(d.struck, s)
 }
 
-// surprise draws a fault for a drill of which nobody has said what is to come:
-// of any domain, where it hurts a job, and up to a minute later than at first.
-// Neither the seed nor an argument gives it away.
+// surprise draws a fault for a drill whose faults are not given: of any domain, at
+// a place where it degrades a job, and up to a minute later than the first possible
+// time. Neither the seed nor an argument discloses it.
 func (w *wiredSite) surprise(at, lasts time.Duration) (due, error) {
 	kinds := slices.DeleteFunc(fault.Kinds(), func(k fault.Kind) bool { return k.Expect != fault.Incident || len(w.site.Places(k.Name)) == 0 })
 	if len(kinds) == 0 {
@@ -81,7 +81,7 @@ func (d *drill) ask(ctx context.Context, sh *cli.Shell, over func()) {
 	over()
 }
 
-// verdict holds what was told against what was true.
+// verdict compares what was reported with what was true.
 func (d *drill) verdict(ctx context.Context) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,17 +111,18 @@ func (d *drill) verdict(ctx context.Context) string {
 	return b.String()
 }
 
-// late is how long after its end a fault may still be told of: heat stays.
+// late is how long after its end a fault may still be reported: heat persists.
 const late = 2 * time.Minute
 
-// during reports whether something was told after the first fault was struck.
+// during reports whether an incident was reported after the first fault was
+// injected.
 func (d *drill) during(at time.Time) bool {
 	return len(d.struck) == 0 || !at.Before(d.struck[0].at.Add(-time.Second))
 }
 
-// judge says whether a fault was told of, and notes the incident that was about
-// it: the first that is right, or else the first that came. Told is in the order
-// in which it came.
+// judge decides whether a fault was reported, and marks the incident that was about
+// it: the first that is right, or else the first reported. told is in the order of
+// arrival.
 func (d *drill) judge(s struckFault, told []opened, known map[string]bool) string {
 	answer, err := d.wired.site.Answer(s.fault)
 	if err != nil {
@@ -165,7 +166,7 @@ func judged(f fault.Fault, a fault.Answer, x *opened) string {
 	return "wrong"
 }
 
-// opened is what is told of an incident.
+// opened is what is reported of an incident.
 type opened struct {
 	ID       string    `json:"id"`
 	State    string    `json:"state"`

@@ -12,8 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestWhatADrillSays: each thing that may be told of a fault has its verdict, and
-// where nobody can be asked the truth is told all the same.
+// TestWhatADrillSays: each possible report about a fault has its verdict, and where
+// the service cannot be reached the truth is printed all the same.
 func TestWhatADrillSays(t *testing.T) {
 	site, err := live.New(16, 3, time.Now())
 	if err != nil {

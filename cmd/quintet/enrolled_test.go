@@ -14,8 +14,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
 
-// What a process was enrolled for names it, and a process that wants more is
-// told so before the log refuses it.
+// A process is named after its enrolment, and one that needs more permissions than
+// those gets an error before the log refuses it.
 func TestEnrolled(t *testing.T) {
 	dir := t.TempDir()
 	s, err := broker.Start(t.Context(), broker.Config{Dir: dir, Site: "site"})

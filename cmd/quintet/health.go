@@ -30,7 +30,7 @@ func (c *healthCommand) Validate() error {
 	return nil
 }
 
-// nodeState is what is read of /api/v1/nodes/{name}/health.
+// nodeState is the part of /api/v1/nodes/{name}/health that is decoded.
 type nodeState struct {
 	Node, State, Reason, Role, Incident string
 	Confidence                          *float64

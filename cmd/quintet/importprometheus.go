@@ -61,7 +61,7 @@ func (c *importPrometheusCommand) Validate() error {
 	return nil
 }
 
-// Run asks, makes a bundle of what it is told, and writes that as a trace.
+// Run queries the server, makes a bundle of the answers, and writes it as a trace.
 func (c *importPrometheusCommand) Run(sh *cli.Shell) error {
 	if err := unclaimed(c.Output, c.Force); err != nil {
 		return fmt.Errorf("import: %w", err)

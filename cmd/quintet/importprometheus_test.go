@@ -13,8 +13,8 @@ import (
 	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
-// heldBy is a server that knows one metric of one GPU and one that nobody knows,
-// and wants a token.
+// heldBy is a server that has one known metric of one GPU and one unknown metric,
+// and requires a token.
 func heldBy(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()

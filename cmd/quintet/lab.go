@@ -74,8 +74,7 @@ func (c *labCommand) Validate() error {
 	return nil
 }
 
-// Run writes the trace, or has the site's devices answer until it is told to
-// stop.
+// Run writes the trace, or serves the site's device protocols until it is stopped.
 func (c *labCommand) Run(sh *cli.Shell) error {
 	if c.Fault == "help" {
 		return listFaults(sh.Out)

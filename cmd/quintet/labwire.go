@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 )
 
-// wire has the site's devices answer on loopback until it is told to stop.
+// wire serves the site's device protocols on loopback until it is stopped.
 func (c *labCommand) wire(sh *cli.Shell) error {
 	schedule, err := c.schedule()
 	if err != nil {

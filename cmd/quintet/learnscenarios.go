@@ -14,8 +14,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// scenarioWeight is what a scenario counts, beside 1 for a recording: it was written
-// to tell look-alikes apart.
+// scenarioWeight is the weight of a scenario, relative to 1 for a recording: it was
+// written to distinguish look-alikes.
 const scenarioWeight = 2
 
 // studyScenarios labels what is judged in the scenarios of our signatures by what

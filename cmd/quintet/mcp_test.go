@@ -55,7 +55,7 @@ func TestMCPOverStandardStreams(t *testing.T) {
 	}
 }
 
-// Where there is no service it says so and ends: an assistant shows that.
+// Where there is no service it returns an error and ends: an assistant shows that.
 func TestMCPWithoutAService(t *testing.T) {
 	var said strings.Builder
 	if code := app().Run(&cli.Shell{Ctx: t.Context(), Out: &said, Err: &said}, []string{"mcp", "--url", "http://127.0.0.1:1"}); code != cli.Wrong || !strings.Contains(said.String(), "127.0.0.1:1/mcp") {

@@ -134,8 +134,8 @@ func (s *site) newOutage(memory, disk int64, dir string) *outage {
 	return o
 }
 
-// heardFor is how long all four of the site's fast collectors have been heard
-// since a time, the last of them to speak up decides.
+// heardFor is for how long all four of the site's fast collectors have been
+// received since a time: the last of them to report decides.
 func (o *outage) heardFor(since telemetry.Time) time.Duration {
 	first, newest := map[string]telemetry.Time{}, map[string]telemetry.Time{}
 	for _, all := range o.listen().Series {
@@ -157,8 +157,8 @@ func (o *outage) heardFor(since telemetry.Time) time.Duration {
 	return least
 }
 
-// await waits for something that is read back from the log, or told by the page:
-// ticks make up for an outage ten times as fast as it went.
+// await waits for a condition on the log or the page: ticks make up for an outage
+// ten times as fast as it went.
 func (o *outage) await(what string, so func() bool) {
 	o.s.t.Helper()
 	o.s.patiently(time.Minute+2*time.Duration(o.to-o.from), what, func() bool {
@@ -342,9 +342,9 @@ func (o *outage) instants() map[telemetry.Source][]telemetry.Time {
 	return out
 }
 
-// telling is a series as one source tells it. Others may tell it, too (a
-// controller and an exporter the energy of a GPU), read at other moments and
-// dated by other clocks; a counter is one source's (design A1).
+// telling is a series as one source reports it. Other sources may report it, too (a
+// controller and an exporter the energy of a GPU), read at other times and dated by
+// other clocks; a counter belongs to one source (design A1).
 type telling struct {
 	series telemetry.Series
 	source telemetry.Source
@@ -382,7 +382,7 @@ func (o *outage) worst(h heardSeries) string {
 // after is a time in seconds after the log went away.
 func (o *outage) after(at telemetry.Time) float64 { return time.Duration(at - o.from).Seconds() }
 
-// heard reads the log back: the samples of every series, source by source.
+// heard reads the log back: the samples of every series, by source.
 func (o *outage) heard() map[telling]heardSeries {
 	ear := o.listen()
 	cadence := map[telemetry.Source]time.Duration{}
@@ -404,7 +404,7 @@ func (o *outage) heard() map[telling]heardSeries {
 	return out
 }
 
-// listen hears what has come into the log since the last time.
+// listen receives the records that were added to the log since the last call.
 func (o *outage) listen() *collectorstest.Ear {
 	o.s.t.Helper()
 	b := o.s.connectTo("lab", o.s.log)

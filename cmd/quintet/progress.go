@@ -30,7 +30,7 @@ func newProgress(w io.Writer, label string) *progress {
 	return p
 }
 
-// terminal reports whether somebody watches w.
+// terminal reports whether w is a terminal.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

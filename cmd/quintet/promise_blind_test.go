@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestBlindnessOfOneHost kills the collector of a host with kill -9 and starts
-// it again: the site says that the host is not heard and since when, makes no
-// incident of it, and hears it again.
+// TestBlindnessOfOneHost kills the collector of a host with kill -9 and starts it
+// again: the site reports no data from the host and since when, opens no incident
+// for it, and receives from it again.
 func TestBlindnessOfOneHost(t *testing.T) {
 	s := newSite(t, 4)
 	page := freeAddress(t)

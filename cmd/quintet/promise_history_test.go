@@ -79,8 +79,8 @@ func TestTheHistoryAcrossKills(t *testing.T) {
 	t.Logf("%d series, %d samples, %d kills", len(want), samples, kills)
 }
 
-// writer states a site of three sources: one that is heard every second and has
-// gaps and silences, one of counters, one that is heard every twenty seconds.
+// writer states a site of three sources: one that reports every second and has gaps
+// and times without data, one of counters, one that reports every twenty seconds.
 type writer struct {
 	s       *site
 	log     *bus.Bus
@@ -145,9 +145,9 @@ func (w *writer) end() {
 	w.append(&telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: w.at}})
 }
 
-// naive is what the log comes to, in ms since 1970: of a source that is heard
-// more often than every ten seconds the newest value of those, unless the newest
-// is a gap; of any other one everything.
+// naive is the expected history of the log, in ms since 1970: of a source that
+// reports more often than every ten seconds the newest value of those, unless the
+// newest is a gap; of any other one everything.
 func naive(t *testing.T, log []bus.Entry) map[string]map[int64]float64 {
 	type last struct {
 		at  int64

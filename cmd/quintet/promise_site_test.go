@@ -27,10 +27,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The site of the promises of restart (design B4): the log in one process,
-// engine, notifier and page in another, a recording as what happens, a receiver
-// that keeps what it is told. The processes are this program, so that they can
-// be killed.
+// The site of the promises of restart (design B4): the log in one process, engine,
+// notifier and page in another, a recording as the input, a receiver that keeps
+// what it receives. The processes are this program, so that they can be killed.
 type site struct {
 	t        testing.TB
 	ctx      context.Context // is over when the test has to be
@@ -413,9 +412,9 @@ func revisionOf(key string) (id string, n int) {
 	return id, n
 }
 
-// judge checks what was heard: nothing that was not published, the data of each
+// judge checks what was received: nothing that was not published, the data of each
 // body as published, one body under one id, repeats at most as many as trouble
-// allows. It returns how many repeats there were.
+// allows. It returns the number of repeats.
 func (h *hookEar) judge(t testing.TB, want published, trouble int) int {
 	t.Helper()
 	h.mu.Lock()

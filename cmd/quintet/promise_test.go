@@ -11,10 +11,10 @@ import (
 	"github.com/quintet-dc/quintet/replay/play"
 )
 
-// TestEngineEquality kills engine, notifier and page with kill -9 at fifty
-// random moments while the log goes on: what is published in the end is, byte
-// for byte, what one engine that nobody killed makes of the log; and a receiver
-// that keeps ids has heard each newest revision, under one body.
+// TestEngineEquality kills engine, notifier and page with kill -9 at fifty random
+// moments while the log goes on: what is published in the end is, byte for byte,
+// what one engine that was never killed makes of the log; and a receiver that
+// deduplicates by id has received each newest revision, under one body.
 func TestEngineEquality(t *testing.T) {
 	s := newSite(t, 50)
 	s.startStore()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestReload tells a running service to read its configuration again, by signal
-// and over HTTP: what is wrong leaves it as it was, what is right is in force.
+// TestReload makes a running service reload its configuration, by signal and over
+// HTTP: an invalid one changes nothing, a valid one takes effect.
 func TestReload(t *testing.T) {
 	s := newSite(t, 3)
 	first, second := freeAddress(t), freeAddress(t)

@@ -12,10 +12,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// seed lets an empty log begin with the engine's state with which the recording
-// does, and returns the tick of that state; zero where the recording begins cold
-// or its state is of another engine. Then the log begins cold, too, as quintet
-// replay does.
+// seed starts an empty log with the engine state with which the recording starts,
+// and returns the tick of that state; zero where the recording has no such state,
+// or one of another engine or other rules. Then the log has no history before its
+// start either, as with quintet replay.
 func (c *replayCommand) seed(ctx context.Context, log *bus.Bus, s *pipeline.Config) (telemetry.Time, error) {
 	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: true})
 	if err != nil {

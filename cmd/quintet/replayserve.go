@@ -21,8 +21,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// keepPlayed is how long a log of a replay keeps its records: as long as
-// somebody may look.
+// keepPlayed is how long the log of a replay keeps its records: as long as it may
+// be viewed.
 const keepPlayed = 30 * 24 * time.Hour
 
 // serve plays the recording into a log of its own, through the live service, for
@@ -109,8 +109,9 @@ func (c *replayCommand) session(ctx context.Context, sh *cli.Shell, p showing) e
 	return pipeline.Run(ctx, s)
 }
 
-// awaitEngine waits until an engine answers, for as long as anybody would wait for
-// a page: what it cannot tell by then is told as everywhere.
+// awaitEngine waits until an engine answers, for as long as a user would wait for a
+// page: an engine that does not answer by then is shown as not available, as
+// everywhere.
 func awaitEngine(ctx context.Context, log *bus.Bus) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

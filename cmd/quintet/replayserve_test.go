@@ -92,7 +92,7 @@ func (s *shown) ask(method, path, body string) (code int, answer map[string]any)
 	return got.StatusCode, answer
 }
 
-// seek goes somewhere and waits until the engine stands there.
+// seek seeks to a position and waits until the engine is there.
 func (s *shown) seek(to string) {
 	s.t.Helper()
 	if code, said := s.ask(http.MethodPost, "/api/v1/replay", `{"seek":"`+to+`","paused":true}`); code != http.StatusOK {

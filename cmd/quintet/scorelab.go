@@ -229,7 +229,8 @@ func judge(outcomes []cases.Outcome, coarsen int) (score.Report, error) {
 	return score.Judge(all, score.Settings{Coarsen: coarsen}), nil
 }
 
-// document runs what stands beside the outcomes, and writes the report to its file.
+// document runs what is reported besides the outcomes, and writes the report to its
+// file.
 func (c *scoreCommand) document(sh *cli.Shell, o cases.Options, main []cases.Outcome) error {
 	r := accuracy.Report{Engine: correlate.Version, Rules: o.Engine.Correlate.Rules, Tuning: c.Tune, GPUs: c.GPUs, Main: main}
 	o.Baselines = false

@@ -98,8 +98,8 @@ func (c *scoreCommand) printSets(sh *cli.Shell, r *evaluation.Result) error {
 	return r.WriteDetail(sh.Out)
 }
 
-// evaluate scores every set, one after the other: so that the processor time of
-// each can be told.
+// evaluate scores every set, one after the other, so that the CPU time of each can
+// be measured.
 func (c *scoreCommand) evaluate(sh *cli.Shell, a cases.Ablation) (evaluation.Result, error) {
 	config, err := engineConfig(1)
 	if err != nil {

@@ -29,9 +29,9 @@ type serveCommand struct {
 	LogLevel string   `default:"info" enum:"debug,info,warn,error" help:"What is logged: debug, info, warn, error."`
 }
 
-// Run serves until it is told to stop. A reload that finds nothing wrong stops
-// all parts and starts them anew, with what the files say now: everything they
-// need is in the log.
+// Run serves until it is stopped. A reload with a valid configuration stops all
+// parts and starts them again from the current files: all state that they need is
+// in the log.
 func (c *serveCommand) Run(sh *cli.Shell) error {
 	next, err := c.service(sh)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *serveCommand) Run(sh *cli.Shell) error {
 	return nil
 }
 
-// told has the service manager told when the service is up: when its page
+// told notifies the service manager when the service is ready: when its page
 // listens, or at once where it has none.
 func (c *serveCommand) told(sh *cli.Shell, m *cli.Manager, s *pipeline.Config) {
 	if !s.Roles[pipeline.Web] {
@@ -69,9 +69,9 @@ func (c *serveCommand) told(sh *cli.Shell, m *cli.Manager, s *pipeline.Config) {
 	}
 }
 
-// serve runs a service until it is told to stop, and then returns nil, or is to
-// start anew, and then returns the next: when it is told to reload, and when the
-// disk has room again on which its log was given up.
+// serve runs a service until it is stopped, and then returns nil, or until it is to
+// be restarted, and then returns the next configuration: on a reload, and when
+// there is disk space again after the log was given up for lack of it.
 func (c *serveCommand) serve(sh *cli.Shell, s pipeline.Config, hangup <-chan os.Signal) (next *pipeline.Config, err error) {
 	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()

@@ -28,12 +28,13 @@ const (
 )
 
 // TestTheStorm has a spine die under a site through the whole service: a trace of
-// the lab is played into NATS, the engine reads it, two receivers are told, of
-// which one takes its time, and somebody looks at the page. One incident is to
-// come of it, each receiver told each of its revisions once, nothing dropped in
-// silence, and the page smooth meanwhile. QUINTET_STORM is small, for a site of
-// 1,024 GPUs (make storm-small), or names a trace, with the truth beside it, as
-// make storm-live does for 16,384 GPUs; QUINTET_STORM_SPEED is how many times real time it is played.
+// the lab is played into NATS, the engine reads it, two receivers are notified, of
+// which one is slow, and a browser views the page. It expects one incident, each of
+// its revisions sent once to each receiver, nothing dropped unreported, and the
+// page responsive meanwhile. QUINTET_STORM is small, for a site of 1,024 GPUs (make
+// storm-small), or names a trace, with the truth next to it, as make storm-live
+// does for 16,384 GPUs; QUINTET_STORM_SPEED is how many times real time it is
+// played.
 func TestTheStorm(t *testing.T) {
 	const page = "../../dashboards/web"
 	trace := os.Getenv("QUINTET_STORM")
@@ -88,8 +89,8 @@ func TestTheStorm(t *testing.T) {
 	t.Logf("memory of the whole service: before the storm %s; after it %s", before, memoryOf(t, p))
 }
 
-// storm is the one incident that a site tells once it has come to rest, held
-// against the truth beside the trace.
+// storm is the one incident that a site reports once it is stable, compared with
+// the truth next to the trace.
 func (s *site) storm(url, trace string) explain.Incident {
 	s.t.Helper()
 	var last string
@@ -148,7 +149,7 @@ func (s *site) ask(url string, into any) {
 	}
 }
 
-// last is the newest revision of an incident that was told.
+// last is the newest revision of an incident that was received.
 func (h *hookEar) last(id string) (newest int) {
 	for _, n := range h.told(id) {
 		newest = max(newest, n)
@@ -156,7 +157,7 @@ func (h *hookEar) last(id string) (newest int) {
 	return newest
 }
 
-// told lists the revisions of an incident that were told, one for each attempt.
+// told lists the revisions of an incident that were received, one for each attempt.
 func (h *hookEar) told(id string) (out []int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,8 +174,8 @@ func (h *hookEar) told(id string) (out []int) {
 	return out
 }
 
-// once fails unless a receiver was told of nothing but one incident, and of each
-// revision at most once.
+// once fails unless a receiver received nothing but one incident, and each revision
+// at most once.
 func (h *hookEar) once(t *testing.T, name, id string) {
 	t.Helper()
 	told := h.told(id)

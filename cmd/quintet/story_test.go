@@ -9,10 +9,10 @@ import (
 	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
 )
 
-// TestTheStory is what the page is for: one command starts a site, and by
-// browser alone somebody finds the job that is slow, its cause, its cost and its
+// TestTheStory tests the purpose of the page: one command starts a site, and with a
+// browser alone a user finds the job that is slow, its cause, its cost and its
 // evidence, and silences it. The site answers over real protocols; nothing is
-// scripted. QUINTET_PAGE_PICTURES names a folder for pictures of the way.
+// scripted. QUINTET_PAGE_PICTURES names a folder for screenshots of the steps.
 func TestTheStory(t *testing.T) {
 	const page = "../../dashboards/web"
 	browsertest.Installed(t, page)

@@ -229,8 +229,8 @@ func parseSchedule(path, text string) ([]due, error) {
 	return out, nil
 }
 
-// strike strikes faults when they are due, and tells of each. What cannot be
-// struck is told of, and the next comes all the same.
+// strike injects faults when they are due, and reports each. A fault that cannot be
+// injected is reported, and the next is injected all the same.
 func (w *wiredSite) strike(ctx context.Context, schedule []due, tell func(due, fault.Fault, error)) {
 	began := time.Now()
 	for _, d := range schedule {

@@ -18,11 +18,11 @@ import (
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
 )
 
-// TestADrillOverTheWire: a lab in one process, the service in another, and
-// nothing between them but the devices' protocols and the configuration that the
-// lab wrote. The lab strikes a fault and keeps it to itself: not a line of it, not
-// a file that it keeps and not the configuration gives it away. The service names
-// it where it was struck, and the lab, when it is asked, says so and ends.
+// TestADrillOverTheWire: a lab in one process, the service in another, and nothing
+// between them but the devices' protocols and the configuration that the lab wrote.
+// The lab injects a fault and does not disclose it: neither its output, nor a file
+// that it keeps, nor the configuration contains it. The service names it where it
+// was injected, and the lab, when it is asked, confirms that and ends.
 func TestADrillOverTheWire(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits two minutes for jobs to have a usual step, and for a fault")
@@ -170,7 +170,8 @@ func wait(t *testing.T, told <-chan string, text string, most time.Duration) {
 	}
 }
 
-// openRoots asks which roots have open incidents; none while nobody answers.
+// openRoots asks which roots have open incidents; none while the service does not
+// answer.
 func openRoots(t *testing.T, url string) []string {
 	t.Helper()
 	open, err := incidentsOf(t.Context(), http.DefaultClient, url+"/", "?state=open")
@@ -184,7 +185,7 @@ func openRoots(t *testing.T, url string) []string {
 	return out
 }
 
-// TestSchedules: what a schedule says is read, and what is wrong is told with
+// TestSchedules: a valid schedule is parsed, and an invalid one is reported with
 // file and line.
 func TestSchedules(t *testing.T) {
 	got, err := parseSchedule("f", "# drill\n3m gpu-slow@gpu:n0000/1 2m\n\n10s inlet-warm 1m # warm\n")

@@ -24,9 +24,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// unheard is what the site knows and nobody hears of it on the wire, by kind of
-// entity and metric, with the reason. Whatever is not listed must arrive under
-// its own name, at its own entity, in its own unit.
+// unheard is what the site knows and does not report on the wire, by kind of entity
+// and metric, with the reason. Whatever is not listed must arrive under its own
+// name, at its own entity, in its own unit.
 func unheard(infiniBand bool) map[string]string {
 	out := map[string]string{
 		"nic port_fec_uncorrectable_total": "mlx5 counts corrected bits only; the switch's end tells",
@@ -58,9 +58,9 @@ func unheard(infiniBand bool) map[string]string {
 	return out
 }
 
-// TestTheWireSaysWhatTheSiteKnows: whatever the simulated site can tell arrives
+// TestTheWireSaysWhatTheSiteKnows: whatever the simulated site can report arrives
 // through its devices' protocols and the real collectors, at the same instant,
-// but for what is listed with its reason; and what is listed is still true.
+// except for what is listed with its reason; and what is listed is still true.
 func TestTheWireSaysWhatTheSiteKnows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute: controllers are asked every ten seconds")
@@ -93,8 +93,8 @@ func TestTheWireSaysWhatTheSiteKnows(t *testing.T) {
 	}
 }
 
-// heardSite is a site on the wire that stands still after some seconds, and all
-// that the collectors of the configuration it wrote have heard of it.
+// heardSite is a site on the wire that is frozen after some seconds, and all that
+// the collectors of the configuration it wrote have received from it.
 type heardSite struct {
 	board *board.Board
 	ear   *collectorstest.Ear
@@ -144,7 +144,7 @@ func hearSite(t *testing.T, seed uint64, scheduler string) *heardSite {
 	return h
 }
 
-// reports is where trainers report so that an ear hears of it.
+// reports is where trainers report so that an ear receives it.
 func reports(t *testing.T, ear *collectorstest.Ear) string {
 	t.Helper()
 	r := receive.New(receive.Config{})
@@ -157,7 +157,7 @@ func reports(t *testing.T, ear *collectorstest.Ear) string {
 	return srv.URL
 }
 
-// differences lists what of the site is not heard, or not as it is, by kind and
+// differences lists what of the site is not received, or not as it is, by kind and
 // metric.
 func (h *heardSite) differences() map[string]string {
 	h.ear.Mu.Lock()
@@ -181,9 +181,8 @@ func (h *heardSite) differences() map[string]string {
 	return out
 }
 
-// same holds what was heard against what the device has. A clock is told in MHz;
-// a latency is of an interval in which something was asked, which a site that
-// stands still has none of.
+// same compares what was received with what the device has. A clock is reported in
+// MHz; a latency is of an interval with requests, and a frozen site has none.
 func same(m telemetry.MetricName, want board.Reading, got collectorstest.Reading) bool {
 	slack := 1e-6
 	switch m {
