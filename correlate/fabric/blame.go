@@ -158,9 +158,9 @@ func (r *Readings) gained(before *Readings, i int, chance float64) float64 {
 func (r *Readings) usual(before *Reading) float64 { return float64(before.Wait * max(1, r.longer)) }
 
 const (
-	// usualWait is the waiting before from which an end is one at which traffic
-	// usually stands, and leastUsual how many of them tell how much longer the
-	// traffic is on.
+	// usualWait is the share of waiting before from which an end usually has a
+	// queue, and leastUsual how many such ends are needed to estimate how much
+	// longer the traffic is on.
 	usualWait  = 0.05
 	leastUsual = 4
 )
@@ -183,10 +183,10 @@ func (r *Readings) lengthen(before *Readings, on []bool) {
 	}
 }
 
-// passes is the share of an end's waiting that is someone else's doing. A queue
-// that was stopped outlives the stop: each second it is told to stop costs it
-// about another to drain, so an end that is told to stop half of its waiting is
-// a victim, however large its queue.
+// passes is the share of an end's waiting that another end causes. A queue that was
+// paused outlives the pause: each second of pause received takes about another
+// second to drain, so an end that received pause for half of its waiting is a
+// victim, however large its queue.
 func passes(now, before *Readings, i int) float64 {
 	told := now.Of[i].Told - before.Of[i].Told
 	if told < toldFloor {
@@ -217,8 +217,9 @@ func (b *Blame) pass(now, before *Readings, i int, amount float64, next []float6
 	return b.spread(now, peer, i, handed, next)
 }
 
-// across is the end that told end i to stop: its peer, or, where i stands for a
-// whole port and the peer tells by priority, the priority that tells most.
+// across is the end that sent pause to end i: its peer, or, where i represents a
+// whole port and the peer reports by priority, the priority that sent the most
+// pause.
 func (r *Readings) across(i int) int {
 	m := r.Map
 	peer := m.Ends[i].Peer
@@ -290,7 +291,7 @@ func (r *Readings) weigh(egress []int, in int, of func(int) float64) []float64 {
 	return out
 }
 
-// told is by grid how long end i was told to stop, as the other end counts it.
+// told returns by grid how long end i received pause, as the other end counts it.
 func (r *Readings) told(i int) []float32 {
 	peer := r.across(i)
 	if peer < 0 {
@@ -338,9 +339,9 @@ func together(a, b []float32) float64 {
 	return s
 }
 
-// Own is the waiting end i has gained on its own account since before, in
-// seconds per second: for a nic the time it sent pause; for a
-// switch port the time traffic stood there that it was not told to stop.
+// Own returns the waiting that end i has gained on its own account since before, in
+// seconds per second: for a NIC the time it sent pause; for a switch port the time
+// with a queue but without pause received.
 func (r *Readings) Own(before *Readings, i int) float64 {
 	if r.Map.Ends[i].IsNIC() {
 		return max(0, r.Of[i].Tells-before.Of[i].Tells)
@@ -361,10 +362,10 @@ func (r *Readings) Surely(before *Readings, i int) float64 {
 	return float64(own * sure / all)
 }
 
-// byChance is by how much a share that is met at so many moments now, and was at
-// so many before, may differ though nothing changed: two standard errors of the
-// difference of two binomial shares. A queue is read at moments, and one of
-// hundreds stands there more often than before in any minute.
+// byChance is the difference by which a share that is met at so many moments now,
+// and was at so many before, may differ though nothing changed: two standard errors
+// of the difference of two binomial shares. A queue is sampled at moments, and in
+// any minute one of hundreds has a queue more often than before.
 func byChance(share float64, now, before int) float64 {
 	if now == 0 || before == 0 || share >= 1 {
 		return 0

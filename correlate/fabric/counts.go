@@ -34,7 +34,7 @@ type Counts struct {
 	upSeen   bool
 }
 
-// Rate returns a count per second, and false where the end does not tell.
+// Rate returns a count per second, and false where the end does not report it.
 func (c *Counts) Rate(k Count) (float64, bool) { return c.rate[k], c.seen&(1<<k) != 0 }
 
 // Up returns the part of the time for which the link was up and whether it was
@@ -111,13 +111,13 @@ func (r *Reading) mark(c cell, stood bool) {
 	}
 }
 
-// Pauses reports whether the end tells of pause: PFC is on and counted there.
+// Pauses reports whether the end reports pause: PFC is on and counted there.
 func (e *End) Pauses() bool {
 	return e.slots[toldSeconds] >= 0 || e.slots[tellsSeconds] >= 0 || e.slots[toldFrames] >= 0 || e.slots[tellsFrames] >= 0
 }
 
-// Marks returns the packets per second that end i marked, and false where it
-// does not tell.
+// Marks returns the packets per second that end i marked, and false where it does
+// not report them.
 func (m *Map) Marks(r *Readings, i int) (float64, bool) {
 	return r.Of[i].Marks, m.Ends[i].slots[markedPackets] >= 0
 }

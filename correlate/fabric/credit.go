@@ -8,8 +8,8 @@ import (
 
 // InfiniBand has no pause frames: a port may send as long as the other end has
 // given it credits, and counts the time in which it had data and no credit
-// (PortXmitWait). Time without a credit is to the port what being told to stop
-// is on Ethernet, and to its peer what telling is; the walk is the same.
+// (PortXmitWait). A port's credit wait corresponds to pause received on Ethernet,
+// and to its peer's pause sent; the walk is the same.
 
 // The length of a tick of that counter is known to the vendor only: 8 byte times, 32,
 // 22 ns and others are in use. Two facts hold for every device. Waiting and sending
@@ -29,13 +29,13 @@ const (
 	busy = 0.3
 )
 
-// credits reports whether the end tells of missing credits and not of pause.
+// credits reports whether the end reports missing credits and not pause.
 func (e *End) credits() bool {
 	return e.slots[toldSeconds] < 0 && (e.slots[waitSeconds] >= 0 || e.slots[waitTicks] >= 0 && e.Speed > 0)
 }
 
-// starved is the share of a grid in which the end had data and no credit, and
-// false where it does not tell.
+// starved returns the share of a grid in which the end had data and no credit, and
+// false where it does not report it.
 func (e *End) starved(at func(signal) (float64, bool)) (float64, bool) {
 	if !e.credits() {
 		return 0, false
@@ -71,9 +71,10 @@ func (t *trail) longest() (room float64) {
 	return room
 }
 
-// credit finds the length of ticks, where it is known what ends did before, and hands what ends wait for credits to the ends that did not give
-// them. A counter that has reached its top tells nothing more: the mean is over the
-// grids in which it did.
+// credit estimates the length of ticks, where it is known what ends did before, and
+// attributes the credit wait of ends to the ends that did not give the credits. A
+// counter that has reached its maximum adds no information: the mean is over the
+// grids in which it still counted.
 func (r *Readings) credit(before *Readings, grid telemetry.Duration) {
 	m := r.Map
 	for i := range m.Ends {

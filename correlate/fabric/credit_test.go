@@ -15,7 +15,7 @@ const (
 )
 
 // infiniBand is a fabric without pause and queues, whose ends count the time in
-// which they have no credit: nobody ever waits.
+// which they have no credit: no end ever waits.
 func infiniBand(t testing.TB, metric string) *world {
 	t.Helper()
 	w := build(t, 2, 2, 8)
@@ -75,7 +75,7 @@ func TestTheWalkFollowsMissingCreditsAsItFollowsPause(t *testing.T) {
 }
 
 // TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut: h7's port is sent
-// more than it passes; it sends all the time, waits for nobody, and shows no queue.
+// more than it passes; it sends all the time, waits for no end, and shows no queue.
 func TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut(t *testing.T) {
 	overrun := func(full float64, ports ...string) (*fabric.Map, *fabric.Readings, *fabric.Blame) {
 		w := infiniBand(t, waitSeconds)
@@ -116,7 +116,7 @@ func TestABlockedPortTellsTheTick(t *testing.T) {
 }
 
 // TestWhereNothingIsBlockedATickIsAsLongAsItCanBe: traffic comes in bursts, and no
-// two grids in a row are filled. What is read may be too long, by as much as ticks
+// two grids in a row are filled. The estimate may be too long, by as much as ticks
 // may be shorter, and the two switches' ticks are alike.
 func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
 	w := infiniBand(t, waitTicks)
@@ -138,8 +138,8 @@ func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
 	}
 }
 
-// TestACounterAtItsTopTellsNothing: what it told before it got there is the
-// waiting, not a part of it.
+// TestACounterAtItsTopTellsNothing: the waiting is what the counter reported before
+// it reached its maximum, not a part of it.
 func TestACounterAtItsTopTellsNothing(t *testing.T) {
 	w := slowHCA(t, waitTicks, speed/8)
 	w.say("port:leaf1/h7", waitTicks, half+4, grids, math.NaN())
@@ -191,7 +191,8 @@ func TestAPauseLoopIsSeenGoingRound(t *testing.T) {
 	}
 }
 
-// TestCountsAreMeanRates and say what was not told.
+// TestCountsAreMeanRates checks the rates, and that counts without data are
+// reported as such.
 func TestCountsAreMeanRates(t *testing.T) {
 	w := quiet(t, 2, 1, 4)
 	w.say("port:leaf0/h0", "port_rx_crc_errors_total", half+1, grids, 0)
@@ -214,7 +215,8 @@ func TestCountsAreMeanRates(t *testing.T) {
 	}
 }
 
-// TestMarksBelongToStandingTraffic tells marks under a queue from those without.
+// TestMarksBelongToStandingTraffic distinguishes marks while there is a queue from
+// those without.
 func TestMarksBelongToStandingTraffic(t *testing.T) {
 	w := quiet(t, 2, 1, 4)
 	w.stands("port:leaf0/h0", 1)

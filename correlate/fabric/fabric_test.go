@@ -119,8 +119,8 @@ func TestLagIsExactOverWholeSteps(t *testing.T) {
 	}
 }
 
-// What lies inside a step need not be seen: samples every four seconds, spread
-// evenly over their grids, tell nearly the same.
+// TestLagNeedsNoFineSamples: the course within a step need not be sampled: samples
+// every four seconds, spread evenly over their grids, give nearly the same lags.
 func TestLagNeedsNoFineSamples(t *testing.T) {
 	w := late(t, 0, 2)
 	for h := range w.hosts {

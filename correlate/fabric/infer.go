@@ -1,8 +1,8 @@
 package fabric
 
 const (
-	// unseen is the least part of the time for which a switch gave no credits for
-	// no reason that its ports tell of.
+	// unseen is the least part of the time for which a switch gave no credits
+	// without a reason that its ports report.
 	unseen = 0.01
 	// alike is how near to the fullest way out another must come to be one of
 	// those before which traffic stood, and maxFull how many there may be: where
@@ -58,9 +58,9 @@ func (r *Readings) fullest(h History, sc *scratch, ends []int, held []float32) (
 	return out
 }
 
-// filled is by grid which part of what its link carries an end sent, the rate of
-// a link that runs slower than it could taken into account; nil where it does
-// not tell of credits.
+// filled returns by grid which part of its link's capacity an end sent, taking into
+// account a link that runs below its nominal rate; nil where it does not report
+// credits.
 func (sc *scratch) filled(h History, e *End) []float32 {
 	if !e.credits() || e.slots[txBytes] < 0 {
 		return nil

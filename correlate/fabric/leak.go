@@ -133,8 +133,8 @@ func jump(y, x []float64) []float64 {
 	return out
 }
 
-// regress fits y by x beside others, which it centres and clears as it does y
-// and x: the slope of x and its standard error. Nothing is told of an x that the
+// regress fits y by x and others, which it centres and clears as it does y and x:
+// it returns the slope of x and its standard error. It is not ok for an x that the
 // others explain.
 func regress(y, x []float64, others ...[]float64) (slope, err float64, ok bool) {
 	centre(y)

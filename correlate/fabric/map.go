@@ -58,8 +58,8 @@ var signalMetrics = [signals]telemetry.MetricName{
 	"roce_out_of_sequence_total", "roce_packet_seq_errors_total", "roce_cnp_ignored_total", "roce_cnp_handled_total",
 }
 
-// End is one end of a link: a nic or a switch port, or one priority of it where
-// its queues tell of pause themselves (design A2: then the walk is per port and
+// End is one end of a link: a NIC or a switch port, or one priority of it where its
+// queues report pause themselves (design A2: then the walk is per port and
 // priority).
 type End struct {
 	Entity telemetry.Entity
@@ -108,8 +108,9 @@ func Survey(t *topology.Graph, h History) *Map {
 	return m
 }
 
-// survey adds a nic or port: one end for each of its queues that tells of
-// pause, else one for itself. What a queue does not tell, the port tells.
+// survey adds a NIC or port: one end for each of its queues that reports pause,
+// else one for itself. Metrics that a queue does not report are taken from the
+// port.
 func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
 	whole := End{Entity: e, Peer: -1, Main: true, slots: slotsOf(e, h)}
 	whole.Owner, _ = t.Container(e)

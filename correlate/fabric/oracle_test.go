@@ -11,9 +11,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// random builds a small fabric in which everything happens to everybody, with
-// gaps, series that do not exist and queues read every other grid. In half of
-// them everybody tells everybody to stop in the second half.
+// random builds a small fabric in which every end has every symptom, with gaps,
+// series that do not exist and queues read every other grid. In half of them every
+// end sends pause to its peer in the second half.
 func random(t testing.TB, r *rand.Rand) (*world, []telemetry.Entity) {
 	t.Helper()
 	w := build(t, 1+r.IntN(3), 1+r.IntN(2), 2+r.IntN(5))
@@ -248,8 +248,8 @@ func (p *propagation) step(i int, amount float64, hops int) {
 	}
 }
 
-// across is who told end i to stop: where i knows no priorities and its peer
-// does, the one that tells most.
+// across is the end that sent pause to end i: where i has no priorities and its
+// peer has, the one that sent the most.
 func (p *propagation) across(i int) int {
 	best := p.m.Ends[i].Peer
 	if best >= 0 && p.m.Ends[i].Lane == "" {
@@ -262,9 +262,9 @@ func (p *propagation) across(i int) int {
 	return best
 }
 
-// egress weighs the other ports of the switch to which port in belongs by how
-// much of their waiting falls into the grids in which in said stop; where it
-// said so without pause, and others were told so without pause, by that.
+// egress weighs the other ports of the switch to which port in belongs by how much
+// of their waiting falls into the grids in which in sent pause; where it sent pause
+// all the time, and others received pause all the time, by that.
 func (p *propagation) egress(in int) map[int]float64 {
 	out := map[int]float64{}
 	if p.m.Ends[in].Entity.Kind == telemetry.NIC {

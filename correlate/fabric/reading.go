@@ -35,16 +35,16 @@ type Reading struct {
 	// Peak is the 95th percentile of what it sent over its speed in any grid,
 	// and RPeak of what it received.
 	Peak, RPeak float64
-	// TellsIdle is the mean of Tells over the Idle grids in which it received
+	// TellsIdle is the mean of Tells over the Idle grids in which the end received
 	// almost nothing.
 	TellsIdle float64
 	Idle      int
-	// Credits says that Told is time without a credit (InfiniBand), not pause;
-	// of the other end it is Tells.
+	// Credits reports that Told is time without a credit (InfiniBand), not pause;
+	// at the other end it is Tells.
 	Credits bool
-	// Room is how many times as long as the shortest ticks say Told can be at most, and
-	// Slack how many times as long as it is the one that is read may be: 0 or 1 where
-	// the length of a tick is known.
+	// Room is the factor by which Told can at most exceed its value with the
+	// shortest ticks, and Slack the factor by which the estimate used may be too
+	// long: 0 or 1 where the length of a tick is known.
 	Room, Slack float64
 	// WaitErr is the standard error of Wait, by what its samples differ.
 	WaitErr float64
@@ -118,12 +118,12 @@ func (m *Map) Read(h History, grid telemetry.Duration, s Span) *Readings {
 // alone does all of a work in one slice.
 func alone(n int, fn func(slice, lo, hi int)) { fn(0, 0, n) }
 
-// Recording is what is read from.
+// Recording is the data to read.
 type Recording struct {
 	History History
 	Grid    telemetry.Duration
-	// Before, if any, is what the ends did before what is read. Where ticks are
-	// found to be long it is changed with it; without it all are taken for short.
+	// Before, if any, is what the ends did before the recording. It is changed too
+	// where ticks are found to be long; without it all ticks are taken as short.
 	Before *Readings
 }
 
@@ -269,8 +269,8 @@ func cadence(h History, e *End) float64 {
 	return float64(h.Cadence(e.slots[txBytes])) / 1e9
 }
 
-// waiting says whether traffic stood at the end in a grid: from its queue where
-// that is measured, else from marks, else from what it was told.
+// waiting reports whether there was a queue at the end in a grid: from its queue
+// where that is measured, else from marks, else from the pause received.
 func waiting(e *End, c cell) (float64, bool) {
 	switch {
 	case c.queueSeen && e.Speed > 0:

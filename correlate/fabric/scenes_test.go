@@ -160,8 +160,8 @@ func (s *scene) follow(t *testing.T, m *fabric.Map, b *fabric.Blame) {
 	}
 }
 
-// A port that is told to stop all the time is a victim and nothing else, however
-// large its queue.
+// TestAPortThatIsToldToStopHasNoBlame: a port that receives pause all the time is a
+// victim and nothing else, however large its queue.
 func TestAPortThatIsToldToStopHasNoBlame(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	w.pauses("nic:h7/n0", 1)
@@ -201,8 +201,8 @@ func TestOnlyWhatIsBeyondBeforeIsBlamed(t *testing.T) {
 	}
 }
 
-// Four ports tell each other to stop in a ring: nobody in it waits on its own
-// account, and none of them is the root.
+// TestAPauseLoopGoesInACircle: four ports send pause to each other in a ring: none
+// of them waits on its own account, and none of them is the root.
 func TestAPauseLoopGoesInACircle(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	for _, e := range []string{"port:spine0/l0", "port:leaf1/s0", "port:spine1/l1", "port:leaf0/s1"} {
@@ -245,8 +245,8 @@ func TestCeilingTellsDegradedFromSaturated(t *testing.T) {
 	}
 }
 
-// Runs with PFC only have no marks, and some switches tell no queue: the walk
-// needs neither.
+// TestTheWalkNeedsNoMarksAndNoQueues: runs with PFC only have no marks, and some
+// switches report no queue: the walk needs neither.
 func TestTheWalkNeedsNoMarksAndNoQueues(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	scenes()[1].write(w)

@@ -84,8 +84,8 @@ func build(t testing.TB, leaves, spines, hosts int) *world {
 	return w
 }
 
-// quiet builds the fabric and lets every end carry a third of its link, with
-// nothing standing and nobody told to stop.
+// quiet builds the fabric and lets every end carry a third of its link, without
+// queues and without pause.
 func quiet(t testing.TB, leaves, spines, hosts int) *world {
 	t.Helper()
 	w := build(t, leaves, spines, hosts)
@@ -129,8 +129,8 @@ func (w *world) say(name, metric string, from, to int, v float64) {
 	}
 }
 
-// lanes gives each port named the queues of two priorities, which tell of their
-// own pause; nothing stands in them and nobody is told to stop.
+// lanes gives each port named the queues of two priorities, which report their own
+// pause; they are empty and receive no pause.
 func (w *world) lanes(ports ...string) {
 	for _, p := range ports {
 		for _, lane := range []string{"0", "3"} {
@@ -153,7 +153,7 @@ func (w *world) switchPorts() []string {
 	return out
 }
 
-// hears is the sample of an end in grid k: its queue's own where it has one,
+// hears returns the sample of an end in grid k: its queue's own where it has one,
 // else its port's; NaN where there is none.
 func (w *world) hears(e *fabric.End, metric string, k int) float64 {
 	if s := w.speaks(e, metric); s.Entity.Kind == telemetry.Queue {
@@ -162,7 +162,7 @@ func (w *world) hears(e *fabric.End, metric string, k int) float64 {
 	return w.heard(e.Entity, metric, k)
 }
 
-// speaks is the series that tells a metric of an end.
+// speaks returns the series that holds a metric of an end.
 func (w *world) speaks(e *fabric.End, metric string) telemetry.Series {
 	q := telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Queue, Name: e.Entity.Name + "/" + e.Lane}, Metric: telemetry.MetricName(metric)}
 	if _, ok := w.slots[q]; ok && e.Lane != "" {
@@ -171,7 +171,7 @@ func (w *world) speaks(e *fabric.End, metric string) telemetry.Series {
 	return telemetry.Series{Entity: e.Entity, Metric: telemetry.MetricName(metric)}
 }
 
-// heard is the sample of a series in grid k, NaN where there is none.
+// heard returns the sample of a series in grid k, NaN where there is none.
 func (w *world) heard(e telemetry.Entity, metric string, k int) float64 {
 	slot, ok := w.slots[telemetry.Series{Entity: e, Metric: telemetry.MetricName(metric)}]
 	if !ok {
@@ -180,7 +180,7 @@ func (w *world) heard(e telemetry.Entity, metric string, k int) float64 {
 	return w.past[slot][k-1]
 }
 
-// pauses lets an end tell its peer to stop for a share of each second of the
+// pauses lets an end send pause to its peer for a share of each second of the
 // trouble.
 func (w *world) pauses(name string, share float64) {
 	w.say(name, tells, half+1, grids, share)
