@@ -7,9 +7,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Baseline is what every entity of a survey did before a hurt, kept by identity
-// while the hurt lasts: the survey may be drawn anew meanwhile, and the window
-// forgets.
+// Baseline is what every entity of a survey did before a degradation, kept by
+// identity while the degradation lasts: the survey may be redrawn meanwhile, and
+// the window does not keep it.
 type Baseline struct {
 	span  Span
 	kinds []kindBefore // in order of kind

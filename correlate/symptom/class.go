@@ -66,7 +66,7 @@ func (s *Survey) role(i int32, stage map[int]string) string {
 	return ""
 }
 
-// tier tells switches that face hosts from those that do not.
+// tier distinguishes switches that face hosts from those that do not.
 func tier(g *topology.Graph, sw telemetry.Entity) string {
 	if len(g.Downlinks(sw)) > 0 {
 		return "access"

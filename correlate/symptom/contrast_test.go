@@ -139,7 +139,7 @@ func TestAStorageIsSlowerThanBeforeItsTrouble(t *testing.T) {
 	}
 }
 
-// Bits are shares of time: half of the hurt with 0x40 set, a tenth before.
+// TestBitsAreSharesOfTime: half of the degradation with 0x40 set, a tenth before.
 func TestBitsAreSharesOfTime(t *testing.T) {
 	s := newHall(t)
 	r := reading("gpu_clock_event_reasons", explain.OfRoot, "", explain.TakeBits)
@@ -179,8 +179,9 @@ func TestEventsAreCountedByNameAndText(t *testing.T) {
 	}
 }
 
-// A source of the slow class that has not closed the hurt's grids is neither
-// silent nor heard of; one that stopped before the hurt is silent.
+// TestWhoIsNotHeardYetIsNotSilent: a source of the slow class that has not closed
+// the grids of the degradation is neither stale nor receiving; one that stopped
+// before the degradation is stale.
 func TestWhoIsNotHeardYetIsNotSilent(t *testing.T) {
 	s := newHall(t)
 	silent := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeSilent)
@@ -245,8 +246,9 @@ func FuzzBaseline(f *testing.F) {
 	})
 }
 
-// What nobody hears any more of a machine is told, of it or of what stands in
-// it; what was never heard and what stands elsewhere is not.
+// TestWhatIsNotHeardAnyMoreOfAMachine: series of a machine, or of what it contains,
+// that stopped are listed; series that never had data, and those of other machines,
+// are not.
 func TestWhatIsNotHeardAnyMoreOfAMachine(t *testing.T) {
 	s := newHall(t)
 	s.asks("fan", reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow))
@@ -267,8 +269,8 @@ func TestWhatIsNotHeardAnyMoreOfAMachine(t *testing.T) {
 	}
 }
 
-// TestAQuantityIsReadFromWhatShowsIt: of the instruments the first that is heard, before
-// the hurt and in it.
+// TestAQuantityIsReadFromWhatShowsIt: of the instruments, the first that has data
+// before the degradation and during it.
 func TestAQuantityIsReadFromWhatShowsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		heard []string
@@ -298,8 +300,8 @@ func TestAQuantityIsReadFromWhatShowsIt(t *testing.T) {
 	}
 }
 
-// TestPendingIsWhatWasHeardAndWillBe: what was heard before the hurt and not since; not what
-// was never heard, nor what has fallen silent.
+// TestPendingIsWhatWasHeardAndWillBe: series that had data before the degradation
+// and not since; not those that never had data, nor those that are stale.
 func TestPendingIsWhatWasHeardAndWillBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		every, until int // seconds; until 0: never

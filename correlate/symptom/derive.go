@@ -50,9 +50,9 @@ type derived struct {
 	active    bool // any gpu's activity was
 }
 
-// Leave takes the GPUs and ranks of an entity out of what is afflicted, late or
-// idle: what others cover of the rest is what it leaves. Where it slows by heat,
-// a GPU stays that is slowed and shows none. The zero entity takes out none.
+// Leave takes the GPUs and ranks of an entity out of the affected, late or idle
+// ones: the recall of other entities over the rest is what it leaves. With byHeat,
+// a GPU stays that is slowed and shows no heat. The zero entity takes out none.
 func (f *Contrast) Leave(x telemetry.Entity, byHeat bool) {
 	f.left, f.leftHot = -1, byHeat
 	if i, ok := f.survey.index[x]; ok {
@@ -98,9 +98,9 @@ func (f *Contrast) derive() {
 	f.uniformity()
 }
 
-// slowed finds the afflicted GPUs. A change that the median of the job's GPUs
-// made, too, is the job's own: unless most of them fell, because then a common
-// cause is what is looked for.
+// slowed finds the affected GPUs. A change that the median of the job's GPUs shows,
+// too, is the job's own: unless most of them fell, because then the search is for a
+// common cause.
 func (f *Contrast) slowed() {
 	d := &f.derived
 	c := f.plan.find(telemetry.GPU, metricClock, 0)
@@ -146,7 +146,7 @@ func (f *Contrast) slowed() {
 	slices.SortStableFunc(d.afflicted, func(a, b int32) int { return cmp.Compare(d.ratio[a], d.ratio[b]) })
 }
 
-// silenced finds the GPUs that nothing is heard of any more.
+// silenced finds the GPUs that report no data any more.
 func (f *Contrast) silenced() {
 	c := f.plan.find(telemetry.GPU, metricClock, 0)
 	if c < 0 {
@@ -259,12 +259,12 @@ func (f *Contrast) uniformity() {
 	f.derived.active, f.derived.uniform = true, float64(n)/float64(len(all))
 }
 
-// leastClock keeps a dose finite for a clock that stands still.
+// leastClock keeps an explained fraction finite for a clock at zero.
 const leastClock = 0.01
 
-// standing returns a measure of what stands under an entity, or of the hurt;
-// false where it is neither or cannot be seen. The entity is -1 where it is not
-// one that the job stands on.
+// standing returns a measure of what is under an entity, or of the degradation;
+// false where it is neither or cannot be seen. The entity is -1 where it is not one
+// that the job depends on.
 func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	d := &f.derived
 	switch m {
@@ -307,8 +307,8 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 // seenAt reads a flag of an entity; none is set where nothing was seen at all.
 func seenAt(flags []bool, i int32) bool { return int(i) < len(flags) && flags[i] }
 
-// Standing adds to a candidate's values what is known of what stands under it,
-// and of the hurt.
+// Standing adds to a candidate's values what is known of what is under it, and of
+// the degradation.
 func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 	i, ok := f.survey.index[e]
 	if !ok {
@@ -354,9 +354,9 @@ func part(n int32, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-// Busy returns for which share of the time a GPU computed before the hurt and
-// during it, by its tensor cores: their activity over the most that a grid of
-// the hurt shows. False where they are not seen or do nothing.
+// Busy returns the share of the time in which a GPU computed before the degradation
+// and during it, by its tensor cores: their activity over the highest of any grid
+// of the degradation. False where they are not seen or do nothing.
 func (f *Contrast) Busy(gpu telemetry.Entity) (before, now float64, ok bool) {
 	i, known := f.survey.index[gpu]
 	if !known || gpu.Kind != telemetry.GPU {

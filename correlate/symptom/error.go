@@ -63,8 +63,8 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 	return 0
 }
 
-// meanErrors are the standard errors of a series' means during the hurt and before
-// it. A single sample scatters as the others do.
+// meanErrors returns the standard errors of a series' means during the degradation
+// and before it. A single sample is taken to scatter as the others do.
 func (f *Contrast) meanErrors(i int32, c int) (now, before float64) {
 	is, _ := f.now.at(i, c)
 	was, _ := f.before.at(i, c)

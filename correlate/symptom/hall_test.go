@@ -12,7 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// hurtAt is the second in which the job's hurt begins; it is judged at judgedAt.
+// hurtAt is the second in which the job's degradation begins; it is judged at
+// judgedAt.
 const (
 	hurtAt   = 100
 	judgedAt = 120
@@ -77,8 +78,8 @@ func (s *hall) edge(line string) {
 	s.edges = append(s.edges, telemetry.Edge{From: entity(f[0]), Relation: telemetry.Relation(f[1]), To: entity(f[2]), Source: "file"})
 }
 
-// tells writes a series that is at one value before the hurt and at another
-// since; of several entities where the name holds braces' worth of commas.
+// tells writes a series with one value before the degradation and another since; of
+// several entities where the name lists them, separated by spaces.
 func (s *hall) tells(of, metric string, before, now float64) {
 	for _, name := range strings.Split(of, " ") {
 		s.tellsLike(name, metric, func(sec int) (float64, bool) {
@@ -193,7 +194,7 @@ func (s *hall) contrast() *symptom.Contrast {
 	return s.against(func(b *symptom.Baseline) *symptom.Baseline { return b })
 }
 
-// against judges the hurt against a baseline that was changed in some way.
+// against judges the degradation against a baseline that was changed in some way.
 func (s *hall) against(change func(*symptom.Baseline) *symptom.Baseline) *symptom.Contrast {
 	p := s.plan()
 	before := change(symptom.Keep(p.Read(s.draw(), s.source(), symptom.Span{From: second(4), To: second(hurtAt)}, false)))

@@ -4,9 +4,9 @@ package symptom
 // checkpoint or at a job's start. What it does then is neither usual nor a sign
 // that idling is.
 
-// pause is how many grids in a row a GPU does nothing before that is no part of a
-// usual step; lonely is how many grids a hurt must have for one pause in them to
-// be such, too.
+// pause is how many grids in a row a GPU must be idle for it not to be part of a
+// usual step; lonely is how many grids a degradation must have for a single pause
+// in them not to count, either.
 const (
 	pause  = 4
 	lonely = 30
@@ -32,9 +32,9 @@ func pausesOf(cells []float32) (out []still) {
 	return out
 }
 
-// dropPauses leaves out of an engine's grids where it stood still for long, and
-// the grids in which that began and ended. During a hurt it does so only where
-// usual checkpoints explain it.
+// dropPauses removes from an engine's grids those in which it was idle for long,
+// and the grids in which that began and ended. During a degradation it does so only
+// where usual checkpoints explain it.
 func dropPauses(cells []float32, during bool, saves saved) {
 	pauses := pausesOf(cells)
 	if during && !saves.explain(pauses, len(cells)) {
@@ -48,8 +48,8 @@ func dropPauses(cells []float32, during bool, saves saved) {
 }
 
 // explain reports whether a GPU's pauses in so many grids are no more than the
-// checkpoints that the job tells of, or one thing that comes once. The pause that
-// it is in may be the next checkpoint until it takes longer than they do.
+// checkpoints that the job reports, or a single event. The pause that is still in
+// progress may be the next checkpoint until it takes longer than they do.
 func (s saved) explain(pauses []still, cells int) bool {
 	n := len(pauses)
 	alone := n == 1 && cells >= lonely

@@ -27,10 +27,10 @@ func (c column) compare(o column) int {
 	return cmp.Or(cmp.Compare(c.metric.Name, o.metric.Name), cmp.Compare(c.bits, o.bits))
 }
 
-// steady reports whether a metric moves slowly or not at all while all is
-// well, so that the median of a while stands for it and a fault that began a
-// little before the hurt does not. How fast storage answers is one of them: a
-// job feels it with its next checkpoint, a minute or two later.
+// steady reports whether a metric moves slowly or not at all in normal operation,
+// so that the median of a longer span represents it and a fault that began a little
+// before the degradation does not. Storage latency is one of them: a job is
+// affected with its next checkpoint, a minute or two later.
 func (c column) steady() bool {
 	if c.bits != 0 || c.metric.Type == telemetry.Counter {
 		return false
@@ -61,9 +61,9 @@ const (
 	metricSaves   telemetry.MetricName = "job_checkpoint_seconds"
 )
 
-// NewPlan lists what compiled signatures want read, and what is read of every
-// hurt job to say which of its GPUs and ranks are afflicted and which domains
-// are well.
+// NewPlan lists what compiled signatures read, and what is read of every degraded
+// job to determine which of its GPUs and ranks are affected and which domains are
+// ruled out.
 func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Plan {
 	p := &Plan{signatures: signatures, shownBy: map[telemetry.MetricName][]telemetry.MetricName{}}
 	add := func(k telemetry.Kind, name telemetry.MetricName, bits uint64) {
@@ -109,7 +109,8 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 }
 
 // readAnyway lists what is read of supplies, coolers, storage and links whatever
-// the signatures ask: by these an entity is suspected whose trouble has no name.
+// the signatures ask: by these, an entity becomes a suspect whose fault has no
+// signature.
 func readAnyway() []telemetry.MetricName {
 	return []telemetry.MetricName{
 		metricFlow, metricInlet, "coolant_supply_celsius", "fan_speed_ratio", "leak_detected",
@@ -131,7 +132,7 @@ func (p *Plan) add(k telemetry.Kind, c column) {
 	}
 }
 
-// of returns what is read of a kind.
+// of returns the columns that are read of a kind.
 func (p *Plan) of(k telemetry.Kind) []column {
 	if i, ok := slices.BinarySearch(p.kinds, k); ok {
 		return p.columns[i]

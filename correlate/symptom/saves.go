@@ -7,16 +7,16 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// saveGrown times as long as usual a checkpoint may be what hurts, and what GPUs
-// do meanwhile counts.
+// saveGrown is the factor over the usual duration from which a checkpoint may be
+// what degrades the job, so that what GPUs do meanwhile counts.
 const saveGrown = 1.15
 
-// saved is how many checkpoints a job wrote during a hurt that took no longer than
-// they do, and how many grids that is at most.
+// saved is how many checkpoints of no more than usual duration a job wrote during a
+// degradation, and how many grids such a checkpoint takes at most.
 type saved struct{ n, grids int }
 
-// usualSaves counts them by the job's own account: meanwhile all its GPUs stand
-// still, and there may be more of it in one minute than in another.
+// usualSaves counts them from the job's own reports: meanwhile all its GPUs are
+// idle, and one minute may contain more of it than another.
 func usualSaves(src Source, job telemetry.Entity, during Span) (out saved) {
 	series := telemetry.Series{Entity: job, Metric: metricSaves}
 	none := func(v float64) bool { return v <= 0 }

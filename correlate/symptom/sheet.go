@@ -67,16 +67,16 @@ type Sheet struct {
 	silent [][]bool // by entity and column: heard once, and not any more
 }
 
-// beforeSteps is how many steps before a hurt stand for what was before.
+// beforeSteps is how many steps before a degradation represent the time before it.
 const beforeSteps = 10
 
 // usualSteps is how many stand for what a job usually waits for or saves.
 const usualSteps = 40
 
-// Read reads a span: what was before a hurt, or what is during it. What is
-// before may look back beyond the span for a value that stands; what is during
-// it may not, unless it is a state, because a sample from before the hurt does
-// not tell of it.
+// Read reads a span: before a degradation, or during it. For the time before it,
+// Read may look back beyond the span for a value that still applies; for the time
+// during it, it may not, unless the metric is a state, because a sample from before
+// the degradation is no evidence of it.
 func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 	sh := p.sheet(s, span)
 	var saves saved
@@ -165,10 +165,10 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 	return r.stat(c), silent
 }
 
-// Heat takes its time: a fan that stops or coolant that comes warmer is felt
-// minutes later; so is a slow storage, with the next checkpoint. So what was
-// before a hurt is, of what hardly moves while all is well, what was that long
-// before it.
+// Heat has a delay: a fan that stops or coolant that comes warmer has its effect
+// minutes later; so does a slow storage, with the next checkpoint. So for metrics
+// that hardly move in normal operation, the value before a degradation is taken
+// that long before it.
 const (
 	longBefore  = 180 // grids
 	shortBefore = 90
@@ -198,9 +198,9 @@ func (r *reader) keep(c column) {
 // the GPU to be at work: in a collective's wait it is.
 const busy = 0.95
 
-// atWork leaves of a GPU's clocks those of grids in which it was at work, where
-// that is told: a GPU that has nothing to do lowers its clock, and what keeps it
-// waiting is no fault of the clock.
+// atWork keeps of a GPU's clocks those of grids in which it was at work, where that
+// is reported: an idle GPU lowers its clock, and what keeps it waiting is no fault
+// of the clock.
 func (r *reader) atWork(e telemetry.Entity) {
 	slot, ok := r.src.History.Slot(telemetry.Series{Entity: e, Metric: metricEngine})
 	if !ok {
@@ -245,9 +245,9 @@ func (c column) value(v float64) float64 {
 	return 0
 }
 
-// steps reads a series that is stated at the ends of steps; the last one of the
-// hurt may end within the grid that is not quite over, as the last one before it
-// does.
+// steps reads a series that is reported at the ends of steps; the last one of the
+// degradation may end within the grid that is not quite over, as the last one
+// before it does.
 func (r *reader) steps(s telemetry.Series, c column) Stat {
 	if r.during {
 		r.values = append(r.values[:0], r.src.Steps.Values(s, r.span.From.Add(r.src.Grid), r.span.To.Add(r.src.Grid))...)

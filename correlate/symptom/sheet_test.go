@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// told is a history of a second's grid: by metric what each grid held.
+// told is a history with a grid of one second: by metric what each grid held.
 type told map[telemetry.MetricName][]float32
 
 func (h told) slots() []telemetry.MetricName {
@@ -97,10 +97,10 @@ func TestWhatStepsHoldNowAndThenCountsWithItsMean(t *testing.T) {
 	}
 }
 
-// TestACheckpointIsNoUsualIdling: what stands still for some seconds once is
-// left out of the past, with the grids it began and ended in; what idles a little
-// in each step is not, nor what stands again and again during a hurt, unless the
-// job tells of checkpoints that take as long.
+// TestACheckpointIsNoUsualIdling: a single pause of some seconds is left out of the
+// past, with the grids it began and ended in; short idling in each step is not, nor
+// are repeated pauses during a degradation, unless the job reports checkpoints that
+// take as long.
 func TestACheckpointIsNoUsualIdling(t *testing.T) {
 	step := []float32{1, 0.5, 0, 1}
 	pause := []float32{0, 0, 0.05, 0, 0}

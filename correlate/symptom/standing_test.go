@@ -211,7 +211,7 @@ func TestAMachineThatFellSilentIsSuspected(t *testing.T) {
 	}
 }
 
-// What is told of the way from the loop to the job.
+// TestTheWayIsTold checks the observations on the path from the loop to the job.
 func TestTheWayIsTold(t *testing.T) {
 	s := newHall(t)
 	s.sigs = hot()
@@ -317,10 +317,10 @@ func TestWhatALoopDoesNotSlowIsLeft(t *testing.T) {
 	}
 }
 
-// Two checkpoints fall into the hurt, none into what was before it. All gpus are
-// idle while the job writes them, as long as usual by its own account: only
-// those of the host whose input is late are idle for more of the time. A
-// checkpoint that takes longer than they did is another matter.
+// TestAUsualCheckpointIsNoIdling: two checkpoints fall into the degradation, none
+// into the time before it. All GPUs are idle while the job writes them, as long as
+// usual by its own reports: only those of the host whose input is late are idle for
+// more of the time. A checkpoint that takes longer than usual is counted as idling.
 func TestAUsualCheckpointIsNoIdling(t *testing.T) {
 	for _, c := range []struct {
 		usual float64

@@ -24,8 +24,8 @@ const (
 	fullStrength  = 24.0
 	// toldStrength is what an event of trouble at an entity says.
 	toldStrength = 9.0
-	// structureStrength is what standing over all that is afflicted says by
-	// itself, where that are leastStanding or more.
+	// structureStrength is the strength of an entity that is over all the affected
+	// GPUs, where these are leastStanding or more.
 	structureStrength = 5.0
 	leastStanding     = 3
 	// strongest symptoms are listed, at most.
@@ -33,8 +33,8 @@ const (
 )
 
 // Strongest lists the entities with the strongest symptoms, whatever they are
-// called: what got worse, beyond its own wandering and beyond what happened to
-// its peers, and stands over what is afflicted. The most suspicious come first.
+// called: those that got worse, beyond their own variation and beyond their peers,
+// and that are over the affected GPUs. The strongest suspects come first.
 func (f *Contrast) Strongest() []explain.Suspect {
 	var out []explain.Suspect
 	for i, e := range f.survey.all {
@@ -65,9 +65,9 @@ func (f *Contrast) Strongest() []explain.Suspect {
 	return out[:min(len(out), strongest)]
 }
 
-// structure is what it says of an entity without a symptom of its own that all
-// that is afflicted stands under it and nothing else does, or that nothing under
-// it is heard of any more.
+// structure returns the strength of an entity without a symptom of its own from the
+// GPUs under it: all the affected ones and no others, or that nothing under it
+// reports data any more.
 func (f *Contrast) structure(i int32) float64 {
 	d := &f.derived
 	if f.silent(i) {
@@ -97,7 +97,7 @@ func (f *Contrast) accounts(i int32) float64 {
 	return out
 }
 
-// told reports whether an event of trouble or of change happened to an entity.
+// told reports whether an event of a fault or of a change happened to an entity.
 func (f *Contrast) told(e telemetry.Entity) bool {
 	return slices.ContainsFunc(f.events[e], func(ev telemetry.Event) bool {
 		switch ev.Name {
@@ -108,8 +108,8 @@ func (f *Contrast) told(e telemetry.Entity) bool {
 	})
 }
 
-// weightOver is higher for what accounts for all that is afflicted, the less of
-// what is well stands under it, too.
+// weightOver is higher for an entity that accounts for all that is affected, the
+// less of what is unaffected is under it, too.
 func (f *Contrast) weightOver(i int32) float64 {
 	d := &f.derived
 	w := 1.0

@@ -18,9 +18,10 @@ type suspect struct {
 	weight float64
 }
 
-// Suspects lists, in identity order, the entities that the signatures could
-// name: those with every required clue that is known here and with more for the
-// signature than against it, the most telling first where there are too many.
+// Suspects lists, in identity order, the entities that the signatures could name:
+// those with every required feature that is known here and with more for the
+// signature than against it, those with the strongest evidence first where there
+// are too many.
 func (f *Contrast) Suspects() []telemetry.Entity {
 	chosen := make([]bool, len(f.survey.all))
 	for k := range f.plan.signatures {
@@ -53,9 +54,9 @@ func (f *Contrast) Suspects() []telemetry.Entity {
 	return out
 }
 
-// readable reports whether anything a signature asks is read here, and whether
-// what it requires can be: an entity that must show what only the fabric tells
-// is found there.
+// readable reports whether anything a signature asks is read here, and whether what
+// it requires can be: an entity that must show what only the fabric reports is
+// found there.
 func (f *Contrast) readable(sig *explain.Signature) bool {
 	needs, asks := false, false
 	for k := range sig.Clues {

@@ -22,7 +22,8 @@ const (
 
 func nan() float32 { return float32(math.NaN()) }
 
-// Contrast is a hurt's now against its before, for one survey.
+// Contrast compares the time during a degradation with the time before it, for one
+// survey.
 type Contrast struct {
 	plan        *Plan
 	survey      *Survey
@@ -36,7 +37,7 @@ type Contrast struct {
 	buf         []float64
 }
 
-// Hurt is what of a job's hurt the measures need.
+// Hurt is what the measures need of a job's degradation.
 type Hurt struct {
 	Span     Span
 	Stalled  bool
@@ -76,7 +77,7 @@ type median struct {
 	seen int
 }
 
-// Compare lays what is during a hurt beside what was before it.
+// Compare compares what is during a degradation with what was before it.
 func Compare(now, before *Sheet, h Hurt) *Contrast {
 	f := &Contrast{left: -1, plan: now.plan, survey: now.survey, now: now, before: before, hurt: h,
 		events: map[telemetry.Entity][]telemetry.Event{}, medians: map[peerKey]median{}}
@@ -352,8 +353,8 @@ func (f *Contrast) among(of []int32, x *explain.Reading) (float64, bool) {
 	return out, true
 }
 
-// Level returns what a reading of one entity is read from: the metric's mean
-// before the hurt and during it; false where either cannot be seen.
+// Level returns the values from which a reading of one entity is made: the metric's
+// mean before the degradation and during it; false where either cannot be seen.
 func (f *Contrast) Level(root telemetry.Entity, x *explain.Reading) (before, now float64, ok bool) {
 	i, known := f.survey.index[root]
 	if !known || x.Event != "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Telling returns what a clue's reading shows most of: the entity of its scope
-// whose number speaks most for the clue, its metric, and what that was before
-// the hurt and is now. False where nothing of it was seen.
+// Telling returns the strongest observation of a feature's reading: the entity of
+// its scope whose number is the strongest evidence for the feature, its metric, and
+// its value before the degradation and now. False where nothing of it was seen.
 func (f *Contrast) Telling(root telemetry.Entity, c *explain.Clue) (explain.Observation, bool) {
 	i, ok := f.survey.index[root]
 	if !ok || c.Reading == nil {
@@ -239,8 +239,8 @@ func (f *Contrast) quietCooling() (string, bool) {
 	return out, true
 }
 
-// Silent lists what the clues of a signature read for a root and is not heard
-// any more, though it was before the hurt: by entity, each once.
+// Silent lists the series that the features of a signature read for a root and that
+// are stale, though they had data before the degradation: by entity, each once.
 func (f *Contrast) Silent(root telemetry.Entity, sig *explain.Signature) []telemetry.Series {
 	var out []telemetry.Series
 	f.known(root, sig, func(e int32, c int, x *explain.Reading) {
@@ -252,8 +252,9 @@ func (f *Contrast) Silent(root telemetry.Entity, sig *explain.Signature) []telem
 	return slices.CompactFunc(out, func(a, b telemetry.Series) bool { return a.Entity == b.Entity })
 }
 
-// Pending reports whether something that the clues of a signature read for a root was
-// heard before the hurt and has not been heard since it began, nor given up.
+// Pending reports whether a series that the features of a signature read for a root
+// had data before the degradation and has had none since it began, without being
+// stale.
 func (f *Contrast) Pending(root telemetry.Entity, sig *explain.Signature) (pending bool) {
 	f.known(root, sig, func(e int32, c int, _ *explain.Reading) {
 		_, seen := f.now.at(e, c)
@@ -262,8 +263,8 @@ func (f *Contrast) Pending(root telemetry.Entity, sig *explain.Signature) (pendi
 	return pending
 }
 
-// known calls do for all that the clues of a signature read for a root and that was
-// heard before the hurt.
+// known calls do for all that the features of a signature read for a root and that
+// had data before the degradation.
 func (f *Contrast) known(root telemetry.Entity, sig *explain.Signature, do func(e int32, c int, x *explain.Reading)) {
 	i, ok := f.survey.index[root]
 	if !ok {
@@ -284,8 +285,8 @@ func (f *Contrast) known(root telemetry.Entity, sig *explain.Signature, do func(
 	}
 }
 
-// Unheard lists, of the machine that a root is or stands in, or of all that a
-// job uses, what was heard before the hurt and is not any more: by entity, each
+// Unheard lists the series of the machine that a root is or is in, or of all that a
+// job uses, that had data before the degradation and are stale now: by entity, each
 // once.
 func (f *Contrast) Unheard(root telemetry.Entity) []telemetry.Series {
 	i, ok := f.survey.index[root]
