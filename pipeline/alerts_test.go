@@ -18,7 +18,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
 
-// told is what a webhook was told, one line each.
+// told returns the URL of a webhook and the messages it receives, one line each.
 func told(t *testing.T, read func(*http.Request) (string, error)) (url string, lines <-chan string) {
 	out := make(chan string, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -76,10 +76,10 @@ func alertmanagerFor(t *testing.T, url string) string {
 	return "http://" + address
 }
 
-// TestARuleWakesPeople runs the service with a rule of a file that fires for a
-// while, and with none of our roles but log, ticks and notifier: a webhook and a
-// real Alertmanager hear of its beginning and its end, once each, and a receiver
-// that did not ask for alerts hears nothing.
+// TestARuleWakesPeople runs the service with a file rule that fires for a while,
+// and with the roles log, ticks and notifier only: a webhook and a real
+// Alertmanager receive its beginning and its end, once each, and a receiver without
+// alerts receives nothing.
 func TestARuleWakesPeople(t *testing.T) {
 	incident := func(r *http.Request) (string, error) {
 		var m struct {

@@ -140,7 +140,7 @@ func benchReplicas(b *testing.B, replicas int) {
 	b.ReportMetric(31, "floor-ns/sample")
 }
 
-// take applies one entry and says so at ticks.
+// take applies one entry and reports ticks.
 func (f *follower) take(e bus.Entry) error {
 	if e.Record == nil {
 		return e.Err

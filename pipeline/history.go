@@ -65,7 +65,7 @@ func (s *service) raising() raise.Config {
 		Alone: s.alone(), Metrics: s.metrics, Logger: s.part("alerts")}
 }
 
-// raised is what the rules alert of, as it is told.
+// raised converts the alerts of the rules to the form in which they are published.
 func raised(fired []query.Alert) (out []raise.Alert) {
 	for _, a := range fired {
 		out = append(out, raise.Alert{Entity: label.About(a.Labels), Over: a.Resolved, Until: a.EndsAt,

@@ -12,9 +12,9 @@ import (
 
 const linkDown = `port_up{kind=~"port|nic"} == 0 and max_over_time(port_up{kind=~"port|nic"}[1h:5m]) == 1 unless on (switch) switch:port_up:sum == 0`
 
-// firing has the rules of a site alert of five things: one that nobody else says,
-// of two ports; one for information; one that the open incident says; one that is
-// silenced; and one that is over.
+// firing adds five alerts of the rules of a site: one that no incident covers, of
+// two ports; one of severity info; one that the open incident covers; one that is
+// silenced; and one that has ended.
 func firing(a api) {
 	open := a["/api/v1/incidents"].(object)["incidents"].([]any)[0].(object)
 	at := today.Add(4 * time.Minute)

@@ -189,7 +189,7 @@ func (p *plant) at(query string, at float64) []point {
 	return out
 }
 
-// measured is a measure of a port, told by the metrics that a query names.
+// measured returns the value of a port for the metrics that a query names.
 func (p *plant) measured(query, port string, at float64) float64 {
 	hot := 0.0
 	if sw, name, _ := strings.Cut(port, "/"); sw == p.hot && (name == "eth2" || name == "eth5") {

@@ -49,9 +49,9 @@ func tie(v float64) bool {
 	return false
 }
 
-// TestOneLossOnAllScreens states one loss by incident, cause, domain and job, while
-// what was lost is told seldom and the incident at once; and a webhook's text states
-// it alike.
+// TestOneLossOnAllScreens checks that one loss is shown alike by incident, cause,
+// domain and job, although the totals are updated rarely and the incident at once;
+// and that the text of a webhook states the same.
 func TestOneLossOnAllScreens(t *testing.T) {
 	alive := live(t)
 	open := alive["/api/v1/incidents"].(object)["incidents"].([]any)[0].(object)

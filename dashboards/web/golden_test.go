@@ -218,8 +218,8 @@ func (r *recorded) curves(in object, to time.Time) object {
 	return object{"id": in["id"], "from": stamp(from), "to": stamp(to), "tick": stamp(to), "curves": out}
 }
 
-// curve is one series from from to to, counters as rates; nil where nobody
-// stated it.
+// curve returns one series between two times, counters as rates; nil if there are
+// no samples.
 func (r *recorded) curve(entity, metric string, from, to time.Time) object {
 	counter := strings.HasSuffix(metric, "_total")
 	t, v := []any{}, []any{}

@@ -42,8 +42,8 @@ func mapped(t *testing.T, size sim.Config) api {
 	return a
 }
 
-// TestMaps runs the scenarios of browsertest/maps.mjs. What it measures is told,
-// not judged: it depends on the machine.
+// TestMaps runs the scenarios of browsertest/maps.mjs. Its measurements are logged,
+// not asserted: they depend on the machine.
 func TestMaps(t *testing.T) {
 	small := mapped(t, sim.Sized(64))
 	worlds := map[string]api{"fabric": small, "fabricInTime": small, "fabricWithoutHistory": small, "mapsLook": small, "power": small}

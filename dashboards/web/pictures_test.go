@@ -96,8 +96,8 @@ func shrink(t *testing.T, from, to string) {
 	}
 }
 
-// commonest returns the n colours that stand best for all: of colours that can
-// hardly be told apart, the commonest.
+// commonest returns the n colours that represent the image best: of nearly equal
+// colours, the most frequent one.
 func commonest(m image.Image, n int) color.Palette {
 	type shade struct{ r, g, b uint8 }
 	count, shades := map[color.RGBA]int{}, map[shade]int{}

@@ -15,9 +15,9 @@ import (
 	sim "github.com/quintet-dc/quintet/lab/sim/site"
 )
 
-// TestPageSpeed tells what every view costs a browser on a site of 16,384 GPUs
-// with 49,152 ports, 1,000 jobs and 500 incidents. It tells and does not judge:
-// make page-speed.
+// TestPageSpeed logs the cost of every view in a browser on a site of 16,384 GPUs
+// with 49,152 ports, 1,000 jobs and 500 incidents. It asserts nothing: make
+// page-speed.
 func TestPageSpeed(t *testing.T) {
 	if os.Getenv("QUINTET_PAGE_SPEED") == "" {
 		t.Skip("QUINTET_PAGE_SPEED is not set: it measures, and takes a minute")

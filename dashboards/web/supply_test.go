@@ -59,7 +59,7 @@ func (p *plant) each(kinds []telemetry.Kind, value func(telemetry.Entity) float6
 	return out
 }
 
-// byNode is a value of every node, as an aggregate over its GPUs tells it.
+// byNode returns a value for every node, like an aggregate over its GPUs.
 func (p *plant) byNode(value func(telemetry.Entity) float64) []point {
 	out := p.each([]telemetry.Kind{telemetry.Node}, value)
 	for i := range out {

@@ -160,8 +160,7 @@ func TestViewsWithoutBrowser(t *testing.T) {
 	node(t, "--test", filepath.Join("browsertest", "viewunits.mjs"))
 }
 
-// TestViews runs the scenarios of one job, coverage, silences and what is told of
-// costs.
+// TestViews runs the scenarios of one job, coverage, silences and costs.
 func TestViews(t *testing.T) {
 	alive := live(t)
 	var list []browsertest.Scenario

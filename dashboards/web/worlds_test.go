@@ -202,7 +202,7 @@ func crowded(t *testing.T) api {
 	return api{"/api/v1/status": statusOf(r.end, ""), "/api/v1/coverage": coverage(r.end), "/api/v1/incidents": object{"incidents": incidents}, "/api/v1/jobs": object{"jobs": jobs}}
 }
 
-// empty is a site that nobody has connected anything to.
+// empty is a site without any data source.
 func empty() api {
 	status := statusOf(today, "")
 	status["sources"], status["silent"], status["health"] = 0, 0, healthOf(nil, nil, telemetry.Domains()...)

@@ -29,7 +29,7 @@ const (
 
 // Why a request is not admitted.
 var (
-	// ErrNoCredentials: the request names nobody.
+	// ErrNoCredentials: the request has no credentials.
 	ErrNoCredentials = errors.New("log in with a name and a password, or a bearer token")
 	// ErrRefused: the name, the password or the token is wrong, or expired.
 	ErrRefused = errors.New("the name, the password or the token is wrong or expired")
@@ -49,8 +49,8 @@ func (e *ThrottledError) Error() string {
 type Principal struct {
 	Name string
 	Role Role
-	// With is how the user was authenticated: password, token, proxy or oidc; empty where
-	// nobody has to log in.
+	// With is how the user was authenticated: password, token, proxy or oidc; empty
+	// if no login is required.
 	With string
 }
 

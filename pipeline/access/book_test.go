@@ -223,7 +223,7 @@ func TestRoleMay(t *testing.T) {
 	}
 }
 
-// FuzzParseWebFile: what is read is a list of usable hashes.
+// FuzzParseWebFile: the parsed file is a list of usable hashes.
 func FuzzParseWebFile(f *testing.F) {
 	f.Add([]byte("basic_auth_users:\n  eve: $2a$04$" + strings.Repeat("a", 53) + "\n"))
 	f.Add([]byte("tls_server_config: {cert_file: c}\n"))

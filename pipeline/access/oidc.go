@@ -77,7 +77,8 @@ func (o OIDC) validate() error {
 	return nil
 }
 
-// secure reports whether nobody on the way can read or change what is sent to a URL.
+// secure reports whether requests to a URL cannot be read or changed on the
+// network.
 func secure(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Scheme == "https" && u.Host != "" || u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// API is the HTTP API as far as tools may use it: it can be asked, not told.
+// API is the HTTP API as far as tools may use it: read-only.
 type API interface {
 	// Get writes the answer to GET path?q into w. An answer that is not 200 is a
 	// *Refusal.
@@ -41,8 +41,8 @@ var errLong = errors.New("the answer is too long")
 // errBroken means that an answer ended before its end.
 var errBroken = errors.New("the answer was broken off")
 
-// Inside is the API of a server in the same process, behind its guard: whoever
-// reaches the tools has passed that already.
+// Inside is the API of a server in the same process, behind its guard: callers of
+// the tools have passed that guard already.
 func Inside(h http.Handler) API { return inside{h} }
 
 type inside struct{ next http.Handler }

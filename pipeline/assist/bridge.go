@@ -85,9 +85,9 @@ func (b *bridge) close() {
 	}
 }
 
-// call passes a call on. What the service says, errors included, is its own;
-// that it cannot be reached is told as the tool's error, so that the assistant
-// can say so.
+// call passes a call on. The service's responses, errors included, are returned
+// unchanged; if the service is unreachable, that is returned as the tool's error,
+// so that the assistant can report it.
 func (b *bridge) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var failed *mcp.ClientSession
 	var last error

@@ -12,8 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/assist"
 )
 
-// A service that goes away is told of as a tool's error; when it is there again
-// the next call finds it.
+// A service that becomes unreachable is reported as a tool's error; when it is back
+// the next call reaches it.
 func TestBridgeOutlivesTheService(t *testing.T) {
 	address := "127.0.0.1:0"
 	serve := func() (stop func()) {

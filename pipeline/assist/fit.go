@@ -21,7 +21,7 @@ const (
 	maxCutTold = 16
 )
 
-// told is what a tool has to say, before it is cut to size.
+// told is a tool's result, before it is cut to size.
 type told struct {
 	text string // one or two sentences
 	data any
@@ -76,8 +76,8 @@ func (t *told) fit() (*Answer, error) {
 	return nil, fmt.Errorf("the answer has more than %d bytes: ask for less", MaxAnswer)
 }
 
-// plain is what is told as JSON knows it, as short as the tool itself can make
-// it where it is too long.
+// plain returns the data of the result as generic JSON values, shortened by the
+// tool itself if it is too long.
 func (t *told) plain() (any, error) {
 	b, err := encode(t.data)
 	for err == nil && len(b) > MaxAnswer*3/4 && t.shrink != nil && t.shrink() {
@@ -176,7 +176,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return out
 }
 
-// cites walks what is told for entities and times.
+// cites collects the entities and times in data.
 func (t *told) cites(data any) Cites {
 	w := walker{seen: map[string]bool{}}
 	w.walk(data)

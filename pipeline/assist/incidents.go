@@ -57,7 +57,7 @@ type listed struct {
 	Jobs       []hurt             `json:"jobs"`
 }
 
-// hurt is a job of one.
+// hurt is a degraded job of an incident.
 type hurt struct {
 	Job            telemetry.Entity `json:"job"`
 	State          string           `json:"state"`
@@ -168,7 +168,7 @@ func (t *tools) getIncident(ctx context.Context, in incidentIn) (*told, error) {
 
 func pageOf(id string) string { return "/incidents/" + url.PathEscape(id) }
 
-// incidentWords tells an incident in two or three sentences.
+// incidentWords describes an incident in two or three sentences.
 func incidentWords(x *explain.Incident) string {
 	root := "cause under investigation"
 	if !x.Root.Entity.IsZero() {

@@ -107,8 +107,8 @@ func rerun(set rules.Set) func(context.Context, string) (*assist.Replayed, error
 	}
 }
 
-// awaitEnd waits until the engine has judged the recording's last tick and its
-// incident is told of.
+// awaitEnd waits until the engine has processed the recording's last tick and its
+// incident is reported.
 func (s *service) awaitEnd(path string) {
 	s.t.Helper()
 	rec, err := replay.Open(path, replay.OpenConfig{})

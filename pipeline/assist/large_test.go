@@ -28,8 +28,8 @@ func rerunNothing(context.Context, string) (*assist.Replayed, error) {
 	return &assist.Replayed{To: 1 << 62}, nil
 }
 
-// large is the API of a site on which everything is hurt: every answer is as
-// long as the API ever gives.
+// large is the API of a site on which every job is degraded: every response is as
+// long as the API ever returns.
 type large struct{}
 
 const largeTick = "2026-11-21T12:00:00Z"
@@ -117,7 +117,7 @@ func TestAnswersOfALargeSite(t *testing.T) {
 	}
 }
 
-// The same facts are cut the same way, whoever asks.
+// The same facts are cut in the same way for every caller.
 func TestCutsAreRepeatable(t *testing.T) {
 	c := inMemory(t, assist.Config{API: large{}})
 	a, b := c.call("get_incident", `{"id":"inc-0000000000000001"}`), c.call("get_incident", `{"id":"inc-0000000000000001"}`)
@@ -126,7 +126,7 @@ func TestCutsAreRepeatable(t *testing.T) {
 	}
 }
 
-// What is wrong with a question is told so that the next can be right.
+// The error of a wrong question shows how to correct it.
 func TestRefusalsHelp(t *testing.T) {
 	set, err := rules.Standard()
 	if err != nil {

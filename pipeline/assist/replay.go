@@ -215,7 +215,7 @@ func jobs(x *explain.Incident) string {
 	return names(all, len(all))
 }
 
-// compared tells it.
+// compared returns the result of a comparison.
 func (t *tools) compared(ctx context.Context, in replayIn, got *Replayed, outcomes []outcome) (*told, error) {
 	same := 0
 	for _, o := range outcomes {

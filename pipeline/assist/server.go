@@ -104,8 +104,8 @@ type tool struct {
 	name, title, text string
 }
 
-// add adds a tool. What it is not told by its arguments' schema it says of
-// itself: that it reads, and nothing else.
+// add adds a tool. Beyond the schema of its arguments it declares that the tool is
+// read-only.
 func add[In any](s *mcp.Server, what tool, answer func(ctx context.Context, in In) (*told, error)) {
 	no := false
 	t := &mcp.Tool{Name: what.name, Title: what.title, Description: what.text, Annotations: &mcp.ToolAnnotations{

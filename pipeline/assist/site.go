@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// addSite adds the tools on what there is and what is heard of it.
+// addSite adds the tools for the site's entities and data sources.
 func (t *tools) addSite(s *mcp.Server) {
 	add(s, tool{"list_jobs", "List jobs",
 		"Training and inference jobs: state, step and usual step in seconds, slowdown, MFU, sizes, goodput, open incidents. Degraded jobs first; under fleet the same of all jobs together."}, t.listJobs)
@@ -27,7 +27,8 @@ type listJobsIn struct {
 	Name  string `json:"name,omitempty" jsonschema:"only jobs whose name has this in it"`
 }
 
-// job is what is read of a job to choose it; the rest goes through as it is.
+// job has the fields by which a job is selected; the rest is passed through
+// unchanged.
 type job struct {
 	Job   string `json:"job"`
 	State string `json:"state"`
@@ -50,7 +51,7 @@ func (j *job) UnmarshalJSON(b []byte) error {
 // MarshalJSON implements json.Marshaler.
 func (j job) MarshalJSON() ([]byte, error) { return json.Marshal(j.whole) }
 
-// graveFirst is the order in which states are told.
+// graveFirst is the order in which states are listed.
 const graveFirst = "failed stalled restarted slow new healthy ended"
 
 func (t *tools) listJobs(ctx context.Context, in listJobsIn) (*told, error) {
@@ -93,7 +94,7 @@ type topologyIn struct {
 	Relation string `json:"relation,omitempty" jsonschema:"only edges of this relation: contains, connects, pairs, runs, feeds, cools, uses or member"`
 }
 
-// edge is a relation as it is told.
+// edge is a relation in the form in which it is returned.
 type edge struct {
 	From     string            `json:"from"`
 	To       string            `json:"to"`
@@ -163,7 +164,7 @@ type coverageIn struct {
 	Silent    bool   `json:"silent,omitempty" jsonschema:"only those that have fallen silent"`
 }
 
-// source is what is heard from one place.
+// source is a data source and its state.
 type source struct {
 	Collector string      `json:"collector"`
 	Target    string      `json:"target"`

@@ -219,7 +219,7 @@ func TestCollectorsAccountReachesRecordsOnly(t *testing.T) {
 	}
 }
 
-// What a site wrote must not be removed by a request, whoever makes it.
+// No client may remove by a request what a site wrote.
 func TestStreamsDenyPurgeAndDelete(t *testing.T) {
 	s := start(t, broker.Config{})
 	all := connect(t, s, broker.All)

@@ -69,9 +69,9 @@ func openAuthority(dir, site string, names []string, now func() time.Time) (*aut
 	return a, nil
 }
 
-// establish reads the authority or makes one where there is no certificate of
-// any. A certificate without its key is an error: whoever was enrolled trusts it
-// and would trust no other.
+// establish reads the authority or creates one if no certificate exists. A
+// certificate without its key is an error: the enrolled processes trust it and
+// would trust no other.
 func (a *authority) establish(site string) error {
 	if _, err := os.Stat(filepath.Join(a.dir, authorityFile)); errors.Is(err, fs.ErrNotExist) {
 		return a.found(site)

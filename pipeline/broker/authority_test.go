@@ -124,7 +124,7 @@ func TestLogLimit(t *testing.T) {
 	}
 }
 
-// A token that does not fit a line is one that nobody can connect with.
+// A token that exceeds the protocol's line length cannot be used to connect.
 func TestTokensFit(t *testing.T) {
 	names, err := bus.NamesOf(strings.Repeat("é", 32)) // the longest there is
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 // fullDisk says that this process is the one with the full disk.
 const fullDisk = "QUINTET_TEST_FULL_DISK"
 
-// TestAWriteThatFails has the disk take no more, as far as this process goes: the
-// server does not come back from that by itself, and says so. The bound holds for
-// everything a process writes, the test's own notes included: it is a process of
-// its own.
+// TestAWriteThatFails limits the file size of this process, so that the disk is
+// full for it: the server does not recover from that by itself, and reports it. The
+// limit applies to everything that a process writes, the test's own output
+// included: the test runs in a process of its own.
 func TestAWriteThatFails(t *testing.T) {
 	if os.Getenv(fullDisk) == "" {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAWriteThatFails$", "-test.count=1")

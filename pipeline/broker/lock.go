@@ -33,7 +33,8 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sign writes who holds the lock, for whoever does not get it.
+// sign writes the id of the process that holds the lock, for processes that fail to
+// acquire it.
 func sign(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err

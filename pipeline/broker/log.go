@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// serverLog passes on what the server says. Its notices are of no interest to
-// whoever runs a site, so they are debugging. Whatever a client can provoke at
-// will (a refused publish is a line) is bounded.
+// serverLog passes on the server's log. Its notices are of no interest to
+// operators, so they are logged at level debug. Lines that a client can cause at
+// will (a refused publish is a line) are rate-limited.
 type serverLog struct {
 	to    *slog.Logger
 	fatal chan error // takes the first complaint that ends a start

@@ -10,8 +10,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/broker"
 )
 
-// anonymous returns the memory of this process that is its own, in bytes
-// (RssAnon of Linux); 0 where it cannot be told.
+// anonymous returns the anonymous memory of this process, in bytes (RssAnon of
+// Linux); 0 if it is unknown.
 func anonymous() int {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, rest, ok := strings.Cut(string(status), "RssAnon:")

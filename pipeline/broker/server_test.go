@@ -176,7 +176,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Enrolling beside a running server, which is not told.
+// Enrolling while a server runs, which is not notified.
 func TestEnroll(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, broker.Config{Dir: dir, Listen: "127.0.0.1:0"})
@@ -255,7 +255,7 @@ func TestListener(t *testing.T) {
 	plain(t, host)
 }
 
-// plain speaks the protocol without TLS: it hears a greeting and nothing more.
+// plain connects without TLS: it receives a greeting and nothing more.
 func plain(t *testing.T, host string) {
 	t.Helper()
 	c, err := net.Dial("tcp", host)

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Questions to whoever answers them, one answer each.
+// Questions (requests), each with one answer (response).
 const (
 	errorHeader    = "Quintet-Error"
 	answerPatience = 10 * time.Second
@@ -142,8 +142,8 @@ func oneLine(text string) string {
 	return string(out[:min(len(out), 1000)])
 }
 
-// Ask asks a question and returns the answer. ErrNobody means that nobody is
-// there to answer; *AnswerError is the answering side's own error.
+// Ask sends a question and returns the answer. It returns ErrNobody if no process
+// answers, and *AnswerError for an error of the answering side.
 func (b *Bus) Ask(ctx context.Context, what string, req []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()

@@ -26,8 +26,8 @@ const (
 	duplicateWindow    = 2 * time.Minute
 )
 
-// RevisionsRetain is how long revisions of incidents and of alerts are kept, and
-// what was told of them.
+// RevisionsRetain is the retention of the revisions of incidents and of alerts, and
+// of their deliveries.
 const RevisionsRetain = 90 * 24 * time.Hour
 
 // Config says where a site's log is and how it is to be kept.
@@ -242,8 +242,8 @@ func (b *Bus) commonOptions() []nats.Option {
 	return opts
 }
 
-// asyncError hears what a server says of nothing in particular. It may say it
-// of every message, so only what is new is logged.
+// asyncError receives the errors that belong to no call. A server may send one for
+// every message, so only changes are logged.
 func (b *Bus) asyncError(sub *nats.Subscription, err error) {
 	b.pub.denied(err)
 	b.count.asyncErrors.Inc()
@@ -266,7 +266,8 @@ func (b *Bus) asyncError(sub *nats.Subscription, err error) {
 	b.cfg.Logger.Warn("error of the log's connection", "subject", subject, "error", err)
 }
 
-// unreachable tells a server that is not there (yet) from one that refuses.
+// unreachable distinguishes a server that is not running (yet) from one that
+// refuses.
 func unreachable(err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || isNetwork(err)
 }

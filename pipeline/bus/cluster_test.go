@@ -63,7 +63,7 @@ func TestCluster(t *testing.T) {
 	}
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	// A leader places copies on the servers it has heard of.
+	// A leader places replicas only on the servers that it knows.
 	complete := func(s *nats.Server) bool {
 		return s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers)
 	}

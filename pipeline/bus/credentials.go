@@ -49,7 +49,7 @@ func securityOptions(credentials []byte, config *tls.Config) ([]nats.Option, err
 	if err != nil {
 		return nil, err
 	}
-	// An inbox of one's own: nobody else's permissions reach into it.
+	// A private inbox: no other user has permissions on it.
 	return append(opts, nats.UserCredentialBytes(credentials), nats.CustomInboxPrefix("_INBOX."+user)), nil
 }
 

@@ -15,11 +15,12 @@ const (
 	answerWithin = 3 * time.Second
 )
 
-// watchConnection ends a connection on which nothing arrives any more: the server's machine
-// or the way to it is gone, and nobody closed the connection. The client's own pings
-// would find it out within a minute; the log is to be written again within ten
-// seconds. A connection on which data arrives is never ended, however slowly: an
-// answer may wait behind the data. It returns when the bus is closed.
+// watchConnection closes a connection on which no data arrives any more: the
+// server's machine or the path to it is gone, and the connection was not closed.
+// The client's own pings would detect it within a minute; the log must be writable
+// again within ten seconds. A connection on which data arrives is never closed,
+// however slow it is: a response may be queued behind the data. It returns when the
+// bus is closed.
 func (b *Bus) watchConnection(conn *nats.Conn) {
 	look := time.NewTicker(lookAtConnection)
 	defer look.Stop()

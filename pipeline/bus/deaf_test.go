@@ -86,8 +86,8 @@ func (r *relay) deafen() {
 	r.deaf = make(chan struct{})
 }
 
-// A connection on which nothing arrives any more, and that nobody closed, is
-// replaced long before the client's own pings would find it out.
+// A connection that is open but receives no data is replaced long before the
+// client's own pings would detect it.
 func TestADeadConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

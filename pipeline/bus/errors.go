@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Outcomes that callers tell apart.
+// Outcomes that callers distinguish.
 var (
 	// ErrForgotten: the log no longer holds what comes next; start from its
 	// oldest entry, or from a younger snapshot.
@@ -21,7 +21,7 @@ var (
 	// ErrRefused: the message can never be stored (too large, not permitted, not
 	// a record); sending it again is of no use.
 	ErrRefused = errors.New("refused")
-	// ErrNobody: nobody answers such a question now.
+	// ErrNobody: no process answers such a question now.
 	ErrNobody = errors.New("no responders")
 	// ErrUnreachable: no server is connected now.
 	ErrUnreachable = errors.New("the log cannot be reached")

@@ -25,15 +25,14 @@ type Buckets interface {
 	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
 }
 
-// Outrun reports whether err says that somebody else changed the entry first.
+// Outrun reports whether err means that another writer changed the entry first.
 func Outrun(err error) bool {
 	var refused *jetstream.APIError
 	return errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
-// Watch tells hear every entry that w brings until ctx is done, which is no error,
-// or it ends. It calls read, where there is one, when all that was there at first
-// has been told.
+// Watch calls hear for every entry of w until ctx is done, which is not an error,
+// or w ends. It calls read, if not nil, after the last of the initial entries.
 func Watch(ctx context.Context, w jetstream.KeyWatcher, read func(), hear func(jetstream.KeyValueEntry)) error {
 	defer func() { _ = w.Stop() }()
 	for {
@@ -73,8 +72,8 @@ func NewFollower(from Buckets, bucket string, log *slog.Logger) *Follower {
 	return &Follower{from: from, bucket: bucket, log: log, why: fmt.Errorf("the bucket of %s is not open yet", bucket), more: make(chan struct{})}
 }
 
-// Run follows the bucket until ctx is done, and calls read each time that all that
-// is there has been told.
+// Run follows the bucket until ctx is done, and calls read each time after the last
+// of the initial entries.
 func (f *Follower) Run(ctx context.Context, read func(), hear func(jetstream.KeyValueEntry)) {
 	for ctx.Err() == nil {
 		err := f.follow(ctx, read, hear)
@@ -109,7 +108,7 @@ func (f *Follower) follow(ctx context.Context, read func(), hear func(jetstream.
 	})
 }
 
-// tell wakes who waits until a revision has been told.
+// tell wakes the waiters when a revision has been delivered.
 func (f *Follower) tell(revision uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,7 +117,8 @@ func (f *Follower) tell(revision uint64) {
 	f.more = make(chan struct{})
 }
 
-// await returns when a revision has been told, or a later one, or ctx is done.
+// await returns when this revision or a later one has been delivered, or ctx is
+// done.
 func (f *Follower) await(ctx context.Context, revision uint64) {
 	for {
 		f.mu.Lock()
@@ -151,12 +151,12 @@ func (f *Follower) Open() (jetstream.KeyValue, error) {
 	return f.kv, f.why
 }
 
-// Change makes of an entry what to returns of it, whatever others do meanwhile:
-// to is asked again with what they made of it. Of an entry that is not there it
-// is given nil. The errors are to's and the bucket's; nothing is changed then.
-// When it returns, the one who follows has heard of the change, unless that took
-// too long: so who writes reads what he wrote, and nobody hears of changes in
-// another order than the bucket's.
+// Change replaces an entry's value by what to returns for it, under concurrent
+// writes too: to is then called again with the new value. For an entry that does
+// not exist its argument is nil. Change returns the errors of to and of the bucket;
+// the entry is unchanged then. When it returns, the follower has received the
+// change, unless that timed out: so a writer reads its own writes, and all
+// followers receive changes in the bucket's order.
 func (f *Follower) Change(ctx context.Context, key string, to func(old []byte) ([]byte, error)) error {
 	kv, err := f.Open()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// followNotes returns a Follower that runs, and what it hears as "key=value", "-key"
-// for what is deleted and "read" when it has heard all that was there.
+// followNotes returns a running Follower and what it receives: "key=value", "-key"
+// for a deletion, and "read" after the last of the initial entries.
 func followNotes(t *testing.T, b *bus.Bus) (*bus.Follower, <-chan string) {
 	t.Helper()
 	f := bus.NewFollower(b, bus.Notes, slog.New(slog.DiscardHandler))
@@ -30,8 +30,8 @@ func followNotes(t *testing.T, b *bus.Bus) (*bus.Follower, <-chan string) {
 	return f, heard
 }
 
-// hears fails t unless each of want is heard, in that order. What an entry was in
-// between may be missed: a bucket keeps an entry's last value alone.
+// hears fails t unless each of want is received, in that order. Values in between
+// may be missed: a bucket keeps only an entry's last value.
 func hears(t *testing.T, heard <-chan string, want ...string) {
 	t.Helper()
 	for _, w := range want {
@@ -52,8 +52,8 @@ func adds(word string) func([]byte) ([]byte, error) {
 	}
 }
 
-// TestFollowers hear what is there and what changes, and lose nothing of what two
-// of them write at the same time.
+// TestFollowers checks that followers receive the initial entries and the changes,
+// and lose nothing when two of them write at the same time.
 func TestFollowers(t *testing.T) {
 	t.Parallel()
 	s, _ := site(t)
@@ -107,7 +107,7 @@ func TestFollowers(t *testing.T) {
 	bothHear("inc-1=anew")
 }
 
-// TestWhoWritesHasHeardOfIt: a change returns when the follower has told it.
+// TestWhoWritesHasHeardOfIt: a change returns when the follower has delivered it.
 func TestWhoWritesHasHeardOfIt(t *testing.T) {
 	t.Parallel()
 	s, _ := site(t)
@@ -142,7 +142,8 @@ func TestWhoWritesHasHeardOfIt(t *testing.T) {
 	}
 }
 
-// TestAnEntryThatNeverRests: who is outrun again and again says so.
+// TestAnEntryThatNeverRests: a change that keeps losing to other writers returns an
+// error.
 func TestAnEntryThatNeverRests(t *testing.T) {
 	t.Parallel()
 	s, _ := site(t)

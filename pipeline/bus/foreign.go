@@ -20,7 +20,7 @@ const (
 	// signedAfterKey holds the sequence up to which entries need no signature: they
 	// were stored by an earlier version.
 	signedAfterKey = "quintet-signed-after"
-	// removedKey lists the sequences of foreign entries that somebody removed.
+	// removedKey lists the sequences of removed foreign entries.
 	removedKey = "quintet-removed"
 )
 
@@ -148,7 +148,8 @@ func (b *Bus) revisionsMetadata(ctx context.Context, stream string) (map[string]
 	return metadata, nil
 }
 
-// Foreign lists the foreign entries that the stream holds and nobody has removed.
+// Foreign lists the foreign entries that the stream holds and that were not
+// removed.
 func (v *Revisions) Foreign(ctx context.Context) (out []Foreign, err error) {
 	err = v.read(ctx, 0, true, func(Revision) error { return nil }, func(f Foreign) error {
 		out = append(out, f)

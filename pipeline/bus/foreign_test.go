@@ -32,9 +32,8 @@ func client(t *testing.T, s *broker.Server, r broker.Role) *nats.Conn {
 	return nc
 }
 
-// An entry that no engine wrote takes the place of a revision, whichever way it came
-// to stand there: the engine's is published all the same, and is the only one that is
-// read.
+// A foreign entry takes the place of a revision, written in any way: the engine's
+// revision is published all the same, and is the only one that is read.
 func TestPublishBesideForeignRevision(t *testing.T) {
 	t.Parallel()
 	s, b := site(t)
@@ -72,7 +71,7 @@ func TestPublishBesideForeignRevision(t *testing.T) {
 	removeForeign(t, b, s)
 }
 
-// forge writes three foreign entries: what JetStream said to somebody, a forged
+// forge writes three foreign entries: a response of JetStream to a client, a forged
 // revision by a process of another role, and a signed one of another incident.
 func forge(ctx context.Context, t *testing.T, s *broker.Server, subject string) {
 	t.Helper()

@@ -77,7 +77,7 @@ func (v *Revisions) Publish(ctx context.Context, id string, revision int, data [
 	return o, held, nil
 }
 
-// errForeign says that a subject holds an entry that nobody wrote who may.
+// errForeign means that a subject holds an entry of a writer without permission.
 var errForeign = errors.New("an entry that no engine wrote")
 
 // publishAt publishes one revision at one subject.
@@ -131,8 +131,7 @@ func (v *Revisions) Follow(ctx context.Context, after uint64, fn func(Revision) 
 	return v.FollowAll(ctx, after, fn, func(Foreign) error { return nil })
 }
 
-// FollowAll is Follow that hands over foreign entries, too, which nobody has
-// removed.
+// FollowAll is Follow that also returns the foreign entries that were not removed.
 func (v *Revisions) FollowAll(ctx context.Context, after uint64, fn func(Revision) error, foreign func(Foreign) error) error {
 	return v.read(ctx, after, false, fn, foreign)
 }

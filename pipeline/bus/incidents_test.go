@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// One revision stands; a second one is told whether it is the same.
+// The first write of a revision is stored; a second one is compared with it.
 func TestIncidents(t *testing.T) {
 	t.Parallel()
 	s, b := site(t)

@@ -159,7 +159,7 @@ func (b *Bus) LastTick(ctx context.Context) (at telemetry.Time, ok bool, err err
 			at, ok = r.Tick.At, true
 			return nil
 		}
-		// Whatever stands there, the ticks before it count.
+		// If the last entry is no valid tick, use the last valid tick before it.
 		return b.Slice(ctx, Span{Kinds: []telemetry.RecordKind{telemetry.TickRecord}}, func(e Entry) error {
 			if e.Record != nil {
 				at, ok = e.Record.Tick.At, true

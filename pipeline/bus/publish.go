@@ -103,9 +103,9 @@ func (b *Bus) Append(ctx context.Context, collector string, rs ...*telemetry.Rec
 	return b.store(ctx, run)
 }
 
-// storeTick stores a tick. The log says that it knows one of that name where
-// another ticker was faster, and also where somebody gave that name, which is no
-// secret, to a message of their own: then it is sent without one.
+// storeTick stores a tick. The log reports a duplicate id if another ticker was
+// faster, and also if a client used that id, which is no secret, for another
+// message: then the tick is sent without one.
 func (b *Bus) storeTick(ctx context.Context, m Message, at telemetry.Time) error {
 	err := b.store(ctx, []Message{m})
 	if !errors.Is(err, errKnown) {
@@ -200,7 +200,7 @@ type batch struct {
 	moved     chan struct{}
 }
 
-// listen begins to hear acknowledgements.
+// listen subscribes to acknowledgements.
 func (p *publisher) listen() error {
 	p.prefix = p.bus.conn.NewInbox()
 	_, err := p.bus.conn.Subscribe(p.prefix+".*.*", p.heard)
@@ -261,9 +261,9 @@ func (p *publisher) drive(ctx context.Context, id uint64, bt *batch) error {
 	}
 }
 
-// patienceWith is how long the next acknowledgement is waited for. What is sent to a
-// cluster while the log has no leader is lost without a word, so that what is small is
-// sent again soon: else the log is written again only when the patience has ended that
+// patienceWith returns the timeout of the next acknowledgement. Messages that are
+// sent to a cluster while the log has no leader are lost without an error, so small
+// batches are resent soon: otherwise writing would resume only after a timeout that
 // began just before the new leader was elected.
 func (p *publisher) patienceWith(bt *batch) time.Duration {
 	p.mu.Lock()
@@ -341,7 +341,7 @@ func (p *publisher) settleLocked(bt *batch, i int, err error) {
 	}
 }
 
-// heard takes one acknowledgement.
+// heard processes one acknowledgement.
 func (p *publisher) heard(m *nats.Msg) {
 	id, i, ok := ackSubject(strings.TrimPrefix(m.Subject, p.prefix+"."))
 	if !ok {
@@ -411,8 +411,8 @@ func usualAck(data []byte) bool {
 		bytes.Count(data, []byte{','}) == 1 && bytes.Contains(data, []byte(`"seq":`))
 }
 
-// denied hears that a subject is not permitted: the server tells so beside the
-// acknowledgements, which never come.
+// denied receives the error that a subject is not permitted: the server sends it
+// apart from the acknowledgements, which never arrive.
 func (p *publisher) denied(err error) {
 	subject, ok := deniedSubject(err)
 	if !ok {

@@ -161,8 +161,8 @@ type session struct {
 	idle     int    // beats since the last delivery
 }
 
-// consumer makes the server's side: in memory, without acknowledgements, gone
-// soon after nobody pulls.
+// consumer creates the server-side consumer: in memory, without acknowledgements,
+// removed soon after the last pull.
 func (s *session) consumer(ctx context.Context, inbox string) error {
 	var info *jetstream.ConsumerInfo
 	err := s.bus.attempt(ctx, requestPatience, s.stream, func(ctx context.Context) error {
@@ -306,7 +306,7 @@ func (s *session) known(ctx context.Context, d delivery) (again bool, err error)
 	case d.position == s.position+1:
 		return false, nil
 	}
-	// Positions are missing: forgotten, or a hole that somebody made.
+	// Positions are missing: expired by retention, or deleted from the middle.
 	held, err := s.held(ctx)
 	if err != nil {
 		return false, err

@@ -41,7 +41,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// A reader that is overtaken by retention is told.
+// A reader that is overtaken by retention gets an error.
 func TestForgottenOnTheWay(t *testing.T) {
 	t.Parallel()
 	_, b := site(t, func(c *bus.Config) { c.RetainBytes = 1 << 20 })

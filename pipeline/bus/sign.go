@@ -58,8 +58,8 @@ type signer struct {
 	writers map[string]claims // verified tokens
 }
 
-// newSigner returns nil without an error where revisions are not signed: without
-// credentials, and with those of somebody else's NATS.
+// newSigner returns nil without an error if revisions are not signed: without
+// credentials, and with those of an external NATS.
 func newSigner(credentials []byte) (*signer, error) {
 	block := jwtBlock.FindSubmatch(credentials)
 	if block == nil {

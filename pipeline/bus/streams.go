@@ -43,8 +43,8 @@ func (b *Bus) Create(ctx context.Context) error {
 // leastRetained is the smallest log that is made without being asked for it.
 const leastRetained = 64 << 20
 
-// createLog makes the log. Where nobody said how much to keep and the disk has
-// no room for the default, it keeps less.
+// createLog creates the log. If no size is configured and the disk has no room for
+// the default, the log is smaller.
 func (b *Bus) createLog(ctx context.Context) error {
 	size, given := b.cfg.RetainBytes, b.cfg.RetainBytes > 0
 	if !given {
@@ -65,8 +65,8 @@ func (b *Bus) createLog(ctx context.Context) error {
 	}
 }
 
-// logConfig: what a site states, in one order. Nobody deletes from it; it
-// forgets from its beginning, by age and size.
+// logConfig returns the configuration of the log: all records of a site, in one
+// order. No client deletes from it; its oldest entries are removed by age and size.
 func (b *Bus) logConfig(size int64) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        b.names.Log(),

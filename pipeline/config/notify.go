@@ -13,7 +13,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
 )
 
-// Notify says who is told of what, beside the receivers themselves.
+// Notify configures what is sent to which receiver, apart from the receivers
+// themselves.
 type Notify struct {
 	Page    string // the page's address, where links lead; none where it is empty
 	Inhibit bool   // what follows from another open incident is held back
@@ -171,8 +172,8 @@ func (r *reader) route(n *yaml.Node, c *Notify) {
 	c.Routes = append(c.Routes, x)
 }
 
-// routesLead checks the routes as a whole: to whom they lead, and what reaches
-// nobody.
+// routesLead checks the routes as a whole: which receivers they name, and what
+// reaches no receiver.
 func (r *reader) routesLead(n *yaml.Node, f *File) {
 	routes := f.Notify.Routes
 	named := map[string]bool{}

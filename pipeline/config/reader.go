@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reader walks a document and gathers what is wrong with it, so that one look
-// tells all.
+// reader walks a document and collects all mistakes, so that one run reports them
+// all.
 type reader struct {
 	path     string
 	problems []Problem

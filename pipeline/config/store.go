@@ -36,7 +36,7 @@ type RemoteWrite struct {
 	Version                int // of the protocol; 0 is 1
 }
 
-// store reads what the history is told.
+// store reads the settings of the history.
 func (r *reader) store(n *yaml.Node, c *Store) {
 	keep, raise := true, true
 	r.mapping(n, "store: ", r.truth("keep", &keep), r.span("cadence", &c.Cadence), r.days("retain", &c.Retain), r.size("retain_bytes", &c.RetainBytes),

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// until stops when told and says so.
+// until returns a stage that stops when its context is done and records its name.
 func until(said *[]string, name string, err error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		<-ctx.Done()

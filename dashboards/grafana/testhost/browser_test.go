@@ -42,7 +42,7 @@ func TestTheFrontEndInABrowser(t *testing.T) {
 	}
 }
 
-// named waits until Quintet tells of an incident and its cause.
+// named waits until Quintet reports an incident and its cause.
 func named(t *testing.T, url string) {
 	t.Helper()
 	incidents, late := listen(t, url), time.After(2*time.Minute)

@@ -175,8 +175,8 @@ func (h *host) save(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]string{"message": "saved"})
 }
 
-// live passes a channel on as server-sent events: first what who subscribes is
-// told, then what the stream sends.
+// live passes a channel on as server-sent events: first the initial data of a
+// subscription, then the data of the stream.
 func (h *host) live(w http.ResponseWriter, r *http.Request) {
 	path := r.PathValue("path")
 	first, err := h.stream.SubscribeStream(r.Context(), &pluginv2.SubscribeStreamRequest{PluginContext: h.context(), Path: path})

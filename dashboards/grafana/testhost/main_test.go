@@ -92,14 +92,14 @@ func quintet(t *testing.T) string {
 	}
 }
 
-// told is an incident, whether its cause was named, and when somebody heard of it.
+// told is an incident, whether its cause was named, and when it was received.
 type told struct {
 	id    string
 	named bool
 	at    time.Time
 }
 
-// listen hears Quintet's own stream, from its first incident on.
+// listen reads Quintet's own stream, from its first incident on.
 func listen(t *testing.T, url string) <-chan told {
 	t.Helper()
 	resp, err := http.Get(url + "/api/v1/stream?after=0")
@@ -130,8 +130,8 @@ func listen(t *testing.T, url string) <-chan told {
 	return out
 }
 
-// An incident of the real Quintet is told over Grafana Live within a second of
-// its opening; and then everything that may be asked about it has an answer.
+// An incident of the real Quintet arrives over Grafana Live within a second of its
+// opening; after that every query about it has an answer.
 func TestAnIncidentOfARealQuintet(t *testing.T) {
 	p, err := start(built(t), io.Discard)
 	if err != nil {

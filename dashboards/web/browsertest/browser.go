@@ -23,7 +23,7 @@ type Scenario struct {
 	URL  string `json:"url"`
 }
 
-// Job is what run.mjs is told.
+// Job is the input of run.mjs.
 type Job struct {
 	Page      string        `json:"-"` // the folder dashboards/web, from where the test runs
 	Within    time.Duration `json:"-"` // 15 minutes if zero: a busy machine is slow

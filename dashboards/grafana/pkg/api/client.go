@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// maxAnswer bounds what is read of one answer, in bytes: 10,000 incidents with
-// long chains stay well below it.
+// maxAnswer bounds the bytes read of one response body: 10,000 incidents with long
+// chains stay well below it.
 const maxAnswer = 64 << 20
 
-// maxProblem bounds what is read of an answer that is an error, in bytes.
+// maxProblem bounds the bytes read of an error response.
 const maxProblem = 64 << 10
 
 // Client asks one server. It may be used by many goroutines.

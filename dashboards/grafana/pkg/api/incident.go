@@ -86,7 +86,7 @@ type Incident struct {
 	Site    string   `json:"site"`
 }
 
-// GPUSecondsLost is what all hurt jobs lost by it.
+// GPUSecondsLost returns the sum of the GPU seconds that the degraded jobs lost.
 func (i *Incident) GPUSecondsLost() float64 {
 	sum := 0.0
 	for _, j := range i.Impact.Jobs {

@@ -52,7 +52,8 @@ type Edge struct {
 	Stale bool   `json:"stale"`
 }
 
-// Topology is what is around an entity, or the whole as far as it is told.
+// Topology is the neighbourhood of an entity, or the whole topology as far as the
+// server returns it.
 type Topology struct {
 	Kinds     map[string]int `json:"kinds"`
 	Entities  []Entity       `json:"entities"`
@@ -60,8 +61,8 @@ type Topology struct {
 	Truncated bool           `json:"truncated"`
 }
 
-// Topology asks for what is around an entity; without one for all edges, of
-// which the server tells 5,000.
+// Topology queries the neighbourhood of an entity; without an entity it queries all
+// edges, of which the server returns at most 5,000.
 func (c *Client) Topology(ctx context.Context, entity string, hops int) (*Topology, error) {
 	q := url.Values{}
 	if entity != "" {
@@ -108,13 +109,13 @@ type Gap struct {
 	To        *time.Time `json:"to"` // null: it still is
 }
 
-// Coverage is what is heard from where.
+// Coverage lists the data sources and the data received from each.
 type Coverage struct {
 	Sources []Source `json:"sources"`
 	Gaps    []Gap    `json:"gaps"`
 }
 
-// Coverage asks what is heard.
+// Coverage queries the data received from each source.
 func (c *Client) Coverage(ctx context.Context) (*Coverage, error) {
 	var out Coverage
 	return &out, c.get(ctx, []string{"coverage"}, nil, &out)

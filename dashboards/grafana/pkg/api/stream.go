@@ -109,7 +109,7 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// Place is where in the stream of incidents somebody is.
+// Place is a position in the stream of incidents.
 type Place struct {
 	ID string // Last-Event-ID; empty: begin with what is new
 }

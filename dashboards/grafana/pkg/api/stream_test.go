@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// read decodes a stream and tells its events, one in a line.
+// read decodes a stream and returns its events, one per line.
 func read(text string, slowly bool) (string, error) {
 	var out strings.Builder
 	var r = iotest.DataErrReader(strings.NewReader(text))

@@ -58,7 +58,7 @@ func Chain(i *api.Incident, page string) []*data.Frame {
 	return out
 }
 
-// change tells what a measure was and is.
+// change formats the value of a measure before and now.
 func change(l api.Link) string {
 	switch {
 	case l.Now == nil:

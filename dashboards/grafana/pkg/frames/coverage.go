@@ -73,8 +73,8 @@ type lane struct {
 	gaps []api.Gap
 }
 
-// Timeline makes a frame for each source, of the states it went through in the
-// range: "heard", or "silent" where it was not.
+// Timeline returns a frame for each source with its states in the range: "heard"
+// while data was received, "silent" while it was not.
 func Timeline(c *api.Coverage, from, to time.Time) []*data.Frame {
 	type key struct{ collector, target, part string }
 	gaps := map[key][]api.Gap{}
@@ -102,7 +102,7 @@ func Timeline(c *api.Coverage, from, to time.Time) []*data.Frame {
 	return out
 }
 
-// frame tells where the lane's state changes.
+// frame lists the times at which the lane's state changes.
 func (l lane) frame(from, to time.Time) *data.Frame {
 	at, state := []time.Time{from}, []string{heard}
 	slices.SortFunc(l.gaps, func(a, b api.Gap) int { return a.From.Compare(b.From) })

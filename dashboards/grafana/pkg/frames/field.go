@@ -14,7 +14,7 @@ const (
 	unitPercent = "percent"
 )
 
-// domains are the five, in the order in which Quintet tells them.
+// domains returns the five domains, in the order in which Quintet lists them.
 func domains() []string { return []string{"software", "computing", "network", "power", "cooling"} }
 
 // colour is that of a domain on Quintet's own page, light enough for dark themes
@@ -91,7 +91,7 @@ func (c column) links(title, url string) column {
 	return c
 }
 
-// severityColours are told apart by brightness too.
+// severityColours differ in brightness as well as in hue.
 func severityColours() data.ValueMappings {
 	return data.ValueMappings{data.ValueMapper{
 		"critical": {Text: "critical", Color: "dark-red", Index: 0},

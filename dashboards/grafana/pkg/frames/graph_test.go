@@ -113,7 +113,8 @@ func TestTheWaterfallAddsUp(t *testing.T) {
 	}
 }
 
-// A source's lane says silent exactly where a naive reader of the gaps says so.
+// A source's lane is "silent" exactly where a naive evaluation of the gaps has no
+// data.
 func TestLanes(t *testing.T) {
 	zero := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	minute := func(m int) time.Time { return zero.Add(time.Duration(m) * time.Minute) }

@@ -60,7 +60,7 @@ func hurts(i *api.Incident, job string) bool {
 	return slices.ContainsFunc(i.Impact.Jobs, func(j api.HurtJob) bool { return j.Job == want })
 }
 
-// jobsOf are the hurt jobs' names.
+// jobsOf returns the names of the degraded jobs.
 func jobsOf(i *api.Incident) []string {
 	out := make([]string, len(i.Impact.Jobs))
 	for k, j := range i.Impact.Jobs {

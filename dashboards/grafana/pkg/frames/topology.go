@@ -13,9 +13,9 @@ import (
 // MaxNodes is how many Grafana's node graph draws.
 const MaxNodes = 1500
 
-// Topology makes a node graph of at most MaxNodes. Where there are more
-// entities, parts stand as their device; where that is not enough, devices as
-// their kind; a remark then says so.
+// Topology returns a node graph of at most MaxNodes. If there are more entities,
+// parts are replaced by their device; if that is not enough, devices by their kind.
+// A notice then reports it.
 func Topology(t *api.Topology, centre string) []*data.Frame {
 	all := entitiesOf(t)
 	levels := []func(string) string{
@@ -51,7 +51,7 @@ func Topology(t *api.Topology, centre string) []*data.Frame {
 	return out
 }
 
-// entitiesOf are those told of and those at the ends of edges.
+// entitiesOf returns the listed entities and those at the ends of edges.
 func entitiesOf(t *api.Topology) map[string]bool {
 	all := make(map[string]bool, len(t.Entities))
 	for _, e := range t.Entities {

@@ -19,8 +19,8 @@ const (
 	usualHops      = 2
 )
 
-// within asks for the incidents that were open at some time of the range, newest
-// opening first: those told of since it began, and those still open.
+// within queries the incidents that were open at some time of the range, newest
+// opening first: those with a revision since it began, and those still open.
 func (d *Datasource) within(ctx context.Context, a asked) (list []api.Incident, truncated bool, err error) {
 	state, err := oneOf("state", a.State, "all", "open", "resolved")
 	if err != nil {

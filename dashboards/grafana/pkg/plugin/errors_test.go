@@ -74,7 +74,7 @@ func TestWhatCanGoWrongWithQuintet(t *testing.T) {
 	}
 }
 
-// Nobody listens where Quintet should be.
+// No server listens at Quintet's address.
 func TestQuintetIsNotThere(t *testing.T) {
 	s := serve(t, "http://"+free(t))
 	if got := s.ask(t, "jobs", `{}`); got.Error == nil || !strings.Contains(got.Error.Error(), "Quintet cannot be reached") || got.Status != 502 {
@@ -125,8 +125,8 @@ func TestSettingsThatAreWrong(t *testing.T) {
 	}
 }
 
-// The user and the password of the settings are what Quintet is told, and the
-// password is in no error.
+// The user and the password of the settings are sent to Quintet, and no error
+// contains the password.
 func TestWhoAsks(t *testing.T) {
 	q := newScript(t)
 	q.instead = func(w http.ResponseWriter, r *http.Request) {

@@ -92,7 +92,7 @@ func TestTheRangeIsHonoured(t *testing.T) {
 	}
 }
 
-// What Quintet counts ends now. Where the range does not, the panel says so.
+// Quintet's totals end now. If the range ends earlier, the panel shows a notice.
 func TestARangeThatEndedEarlierIsRemarkedOn(t *testing.T) {
 	s := serve(t, newScript(t).URL)
 	for _, kind := range []string{"losses", "coupling", "budget", "bottlenecks"} {

@@ -155,7 +155,7 @@ var process = sync.OnceValues(func() (*backEnd, error) {
 	return &backEnd{p, pluginv2.NewStreamClient(conn)}, nil
 })
 
-// still makes a data source whose clock stands still and which tries again soon.
+// still makes a data source with a constant clock and short retry waits.
 func still(ctx context.Context, s backend.DataSourceInstanceSettings) (instancemgmt.Instance, error) {
 	i, err := New(ctx, s)
 	if err != nil {
@@ -184,7 +184,7 @@ func serve(t *testing.T, url string, change ...func(*backend.DataSourceInstanceS
 	return &served{p.plugin.Client, p.stream, backend.PluginContext{OrgID: 1, PluginID: s.Type, DataSourceInstanceSettings: &s}}
 }
 
-// free is an address on which nobody listens.
+// free returns an address on which no server listens.
 func free(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

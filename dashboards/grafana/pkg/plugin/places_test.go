@@ -23,7 +23,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Paths that nobody runs are forgotten, not piled up.
+// Places of paths without a running stream are removed and do not accumulate.
 func TestPlacesAreBounded(t *testing.T) {
 	p := newPlaces()
 	for i := range 10 * maxPlaces {

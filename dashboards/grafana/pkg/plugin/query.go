@@ -143,14 +143,15 @@ func oneOf(field, got string, want ...string) (string, error) {
 	return "", &badQuery{field, fmt.Sprintf("%q: want one of %q", got, want)}
 }
 
-// failed tells Grafana what went wrong, and whose fault it is.
+// failed returns the error response for Grafana, with the side that caused the
+// error.
 func failed(err error) backend.DataResponse {
 	source := backend.ErrorSourceDownstream
 	return backend.DataResponse{Error: err, Status: statusOf(err), ErrorSource: source}
 }
 
-// statusOf is the status that Grafana is told. Quintet's 401 and 403 are not
-// passed on: to a browser they would mean that Grafana's own session has ended.
+// statusOf returns the status that is sent to Grafana. Quintet's 401 and 403 are
+// not passed on: to a browser they would mean that Grafana's own session has ended.
 func statusOf(err error) backend.Status {
 	var bad *badQuery
 	var no *api.Refused
@@ -169,8 +170,8 @@ func statusOf(err error) backend.Status {
 	return backend.StatusBadGateway
 }
 
-// window is how long ago the range began. Quintet counts what it lost up to now:
-// where the range ends earlier, or began too long ago, the remark says so.
+// window returns how long ago the range began. Quintet totals losses up to now: if
+// the range ends earlier, or began too long ago, the returned notice reports it.
 func (d *Datasource) window(r backend.TimeRange) (time.Duration, string) {
 	now := d.now()
 	w := now.Sub(r.From)

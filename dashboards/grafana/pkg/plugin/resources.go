@@ -26,7 +26,7 @@ const maxPages = 4
 //go:embed signatures.txt
 var signatures string
 
-// resources is what the editors ask for while somebody chooses.
+// resources serves the choices that the query editors offer.
 func (d *Datasource) resources() http.Handler {
 	mux := http.NewServeMux()
 	for _, of := range []string{"jobs", "entities", "signatures", "incidents"} {

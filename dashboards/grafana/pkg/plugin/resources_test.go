@@ -59,8 +59,8 @@ func TestWhatEditorsOffer(t *testing.T) {
 	}
 }
 
-// An editor whose Quintet refuses is told why, with no status that would end the
-// session of who edits. Faults are offered all the same.
+// If Quintet refuses, the editor gets the reason, with no status that would end the
+// user's session. Faults are offered all the same.
 func TestWhatEditorsOfferWithoutAnAnswer(t *testing.T) {
 	q := newScript(t)
 	q.instead = func(w http.ResponseWriter, _ *http.Request) { problem(w, http.StatusUnauthorized, "who are you?") }

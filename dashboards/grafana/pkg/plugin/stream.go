@@ -48,8 +48,8 @@ func (d *Datasource) PublishStream(context.Context, *backend.PublishStreamReques
 	return &backend.PublishStreamResponse{Status: backend.PublishStreamStatusPermissionDenied}, nil
 }
 
-// RunStream follows Quintet's stream for all who look at a path, until nobody
-// does. What breaks off is resumed behind the last incident that was sent.
+// RunStream follows Quintet's stream for all subscribers of a path, until the last
+// one leaves. After a disconnect it resumes behind the last incident that was sent.
 func (d *Datasource) RunStream(ctx context.Context, req *backend.RunStreamRequest, sender *backend.StreamSender) error {
 	f, ok := filter(req.Path)
 	if !ok {
@@ -123,8 +123,8 @@ func (s *stream) once(ctx context.Context, connected func()) error {
 		s.place.ID, s.begun = list.LastEventID, true
 	}
 	return s.quint.Follow(ctx, &s.place, connected, func(i *api.Incident) error {
-		// One that was seen is told of even if it passes no more: its row must not
-		// go on saying what is over.
+		// An incident that was sent before is sent even if it no longer passes the
+		// filter: its row must not keep an outdated state.
 		if !s.filter.Passes(i) && !s.sent[i.ID] {
 			return nil
 		}

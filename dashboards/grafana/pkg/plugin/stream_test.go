@@ -65,7 +65,7 @@ func (s *served) subscribe(t *testing.T, path string) (first *data.Frame, next f
 	}
 }
 
-// tells lists a frame's rows: id, revision, severity.
+// tells returns a frame's rows: id, revision, severity.
 func tells(f *data.Frame) string {
 	var out []string
 	id, _ := f.FieldByName("id")
@@ -174,8 +174,8 @@ func TestAStreamIsResumed(t *testing.T) {
 	}
 }
 
-// While Quintet is away a subscriber is told nothing; when it is back, what is
-// open.
+// While Quintet is unreachable a subscriber receives nothing; when it is back, the
+// open incidents.
 func TestQuintetComesBack(t *testing.T) {
 	q := newScript(t)
 	x := &wire{lines: make(chan string)}
@@ -224,7 +224,7 @@ func TestQuintetComesBack(t *testing.T) {
 	}
 }
 
-// Paths that are none of ours are refused, and nobody may write.
+// Unknown paths are refused, and no user may publish.
 func TestPathsThatAreNotStreamed(t *testing.T) {
 	s := serve(t, newScript(t).URL)
 	context := backend.ToProto().PluginContext(s.context)
