@@ -107,7 +107,7 @@ func (a *Answer) imitates() bool {
 // are rare, and what the first leaves of the loss is mostly the error of the doses.
 const noSecond = 2.0
 
-// Wide is how many answers are looked at to tell what else is seen.
+// Wide is how many answers are examined to find what else is seen.
 const Wide = 64
 
 // Certain reports whether answers are sure of a fault at the first one's entity,
@@ -163,8 +163,8 @@ func plant(s *Signature) bool {
 	return (s.Domain == telemetry.Power || s.Domain == telemetry.Cooling) && !slices.Contains(s.Roots, telemetry.NIC)
 }
 
-// Akin reports whether what is seen of an entity may be a consequence of an
-// answer, or its cause. chain is the answer's.
+// Akin reports whether what is seen of an entity may be a consequence of an answer,
+// or its cause. chain is the answer's.
 func (e *Evidence) Akin(x telemetry.Entity, a *Answer, chain []Link) bool {
 	if e.meets(x, a, chain) || a.Signature != nil && plant(a.Signature) && x.Prefix() != "" && x.Prefix() == a.Entity.Prefix() {
 		return true // what cools a machine in part stands under none of its parts

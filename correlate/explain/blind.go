@@ -8,13 +8,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// maxBlindSpots bounds the list; what is beyond it is told as a number.
+// maxBlindSpots bounds the list; the remaining ones are reported as a number.
 const maxBlindSpots = 12
 
-// blindSpots lists what could not be seen and what the answer depends on: what the
-// log lost, the metrics that would tell it from its family, the ends on the job's
-// paths that have fallen silent, and what of the chain was told by a clock that is
-// off.
+// blindSpots lists what could not be seen and what the answer depends on: entries
+// that the log lost, the metrics that would distinguish it from its family, the
+// ends on the job's paths that are stale, and what of the chain comes from a source
+// whose clock is off.
 func (t *Teller) blindSpots(e *Evidence, best *Answer, chain []Link) []BlindSpot {
 	out := append(missing(e.Missing), t.unreported(e)...)
 	if best.Signature != nil {
@@ -82,8 +82,8 @@ func untimely(e *Evidence, chain []Link) []BlindSpot {
 	return out
 }
 
-// lost lists what is not heard any more and might have told: what the answer's
-// clues read, or, where nothing fits, anything of the machine.
+// lost lists the series that are stale and might have been evidence: those that the
+// answer's features read, or, where no signature fits, any of the machine.
 func lost(e *Evidence, best *Answer) []telemetry.Series {
 	if best.Signature == nil {
 		return e.Symptoms.Unheard(best.Entity)
@@ -110,7 +110,7 @@ func (t *Teller) unmet(e *Evidence, best *Answer) []BlindSpot {
 	return out
 }
 
-// unheard returns the first of some entities if none of them tells a metric.
+// unheard returns the first of some entities if none of them reports a metric.
 func (t *Teller) unheard(of []telemetry.Entity, m telemetry.MetricName) (telemetry.Entity, bool) {
 	for _, x := range of {
 		if t.Has(telemetry.Series{Entity: x, Metric: m}) {
@@ -123,8 +123,8 @@ func (t *Teller) unheard(of []telemetry.Entity, m telemetry.MetricName) (telemet
 	return of[0], true
 }
 
-// rankOn returns the rank that speaks for a node, or the node itself where it
-// has none that is heard of.
+// rankOn returns the rank that represents a node, or the node itself where it has
+// none with data.
 func rankOn(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
 	for _, h := range e.Hosts {
 		if h.Node == node {
@@ -137,8 +137,8 @@ func rankOn(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
 	return telemetry.Entity{}, false
 }
 
-// silent lists the ends on the job's paths that were seen before the hurt and
-// are not seen in it.
+// silent lists the ends on the job's paths that had data before the degradation and
+// have none during it.
 func silent(e *Evidence) []BlindSpot {
 	var out []BlindSpot
 	f := e.Fabric

@@ -132,8 +132,8 @@ func TestMeasuresOfTheJobItself(t *testing.T) {
 	s.wants("job:train", explain.Values{explain.WorkExcess: work / (1.8 / 3.3), explain.ComputeUniform: 1.75 / 1.8, explain.FabricDose: 0})
 }
 
-// TestACheckpointMayLieInOneSpanAndNotInTheOther: what is sent a step is known the worse the
-// longer checkpoints take.
+// TestACheckpointMayLieInOneSpanAndNotInTheOther: the longer checkpoints take, the
+// larger the error of the bytes sent per step.
 func TestACheckpointMayLieInOneSpanAndNotInTheOther(t *testing.T) {
 	err := func(saving float64) float64 {
 		s := moreWork(t)

@@ -134,8 +134,8 @@ func relation(cause, effect telemetry.Entity) telemetry.Relation {
 	return telemetry.Connects
 }
 
-// path is what is seen from the root towards the job: on machines and in the
-// plant, and where the root is an end of a link or leads to one, in the fabric.
+// path is what is seen from the root towards the job: on machines and in the plant,
+// and where the root is an end of a link or leads to one, in the fabric.
 func (t *Teller) path(e *Evidence, a *Answer) []fact {
 	out := t.standingPath(e, a)
 	for _, f := range fabricOrHost(e, a) {
@@ -174,8 +174,8 @@ func fabricPath(e *Evidence, i int) []fact {
 	return out
 }
 
-// endFact is the most telling observation of an end: that it sends or receives
-// pause, else that traffic waits there.
+// endFact is the strongest observation of an end: that it sends or receives pause,
+// else that it has a queue.
 func endFact(e *Evidence, i int) fact {
 	f := e.Fabric
 	m, end := f.Now.Map, &f.Now.Map.Ends[i]
@@ -293,7 +293,7 @@ func jobFact(e *Evidence) fact {
 	return f
 }
 
-// servedWords tells of a serving job's latency.
+// servedWords describes a serving job's latency.
 func servedWords(m telemetry.MetricName, now, before float64) string {
 	what := "from token to token it takes"
 	if m == jobs.MeasureTTFT {

@@ -7,8 +7,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Evidence is everything seen of one hurt job, from which candidates are
-// listed and measured. Slices are in identity order.
+// Evidence is everything seen of one degraded job, from which candidates are listed
+// and measured. Slices are in identity order.
 type Evidence struct {
 	Job   telemetry.Entity
 	GPUs  int
@@ -29,8 +29,8 @@ type Evidence struct {
 	// SeriesOf returns the series of a slot of the map of links. May be nil.
 	SeriesOf func(slot int) telemetry.Series
 
-	// From is the begin of what Hurt is compared with, and To the end of what was
-	// seen of it.
+	// From is the begin of the span that Hurt is compared with, and To the end of
+	// what was seen of it.
 	From, To telemetry.Time
 
 	// Events lists what happened to the entities given, by time. May be nil.
@@ -54,7 +54,7 @@ type Evidence struct {
 	Others []Other
 	// Hosts says when each of the job's nodes is ready to send.
 	Hosts []HostEvidence
-	// Ranks are the job's ranks that tell their compute time.
+	// Ranks are the job's ranks that report their compute time.
 	Ranks []RankEvidence
 	// Saves is what checkpoints take beyond their usual time, in seconds a step;
 	// nil where it is not known what they usually take.
@@ -62,10 +62,11 @@ type Evidence struct {
 	// Saving is how many seconds a usual checkpoint of the job takes; 0 where none was
 	// seen.
 	Saving float64
-	// Told is what the job says it does in a step, tokens or else model FLOPs, now
-	// over before; 0 where it says neither.
+	// Told is the work per step that the job reports, tokens or else model FLOPs,
+	// now over before; 0 where it reports neither.
 	Told float64
-	// First is who failed or fell behind first; nil where nobody certainly did.
+	// First is the member that failed or fell behind first; nil where that is not
+	// certain of any.
 	First *First
 	// Suspects are all that "unknown" may point to, the most suspicious first.
 	Suspects []Suspect
@@ -120,7 +121,7 @@ type Other struct {
 	Nodes []telemetry.Entity
 }
 
-// FabricEvidence is what the links did during the hurt and before it.
+// FabricEvidence is what the links did during the degradation and before it.
 type FabricEvidence struct {
 	Now, Before *fabric.Readings
 	Blame       *fabric.Blame
@@ -143,10 +144,10 @@ type HostEvidence struct {
 	Wander float64
 }
 
-// Loss is what the hurt costs the job.
+// Loss is what the degradation costs the job.
 func (e *Evidence) Loss() attribute.Loss { return attribute.Of(e.Hurt, e.GPUs) }
 
-// leastShare keeps a dose finite for a loss of nothing.
+// leastShare keeps an explained fraction finite for a loss of zero.
 const leastShare = 0.01
 
 // LostShare returns the share of its time that the job loses, at least a

@@ -139,7 +139,8 @@ func TestALinkThatIsDownIsACandidateAndItsSistersKnow(t *testing.T) {
 	s.wants("port:leaf0/s1", explain.Values{explain.LinkUp: 1, explain.DownNow: 0, explain.SiblingsDown: 1})
 }
 
-// What was down before is nobody's doing now.
+// TestALinkThatWasDownBeforeIsNoCandidate: a link that was down before the
+// degradation is not its cause.
 func TestALinkThatWasDownBeforeIsNoCandidate(t *testing.T) {
 	s := recorded(t, func(p *tape) { p.say("port:leaf0/s0", portUp, 0, 0) })
 	if c, ok := s.candidates()["port:leaf0/s0"]; ok {
@@ -222,8 +223,9 @@ func TestAShiftOfTheJobsShareBetweenSwitches(t *testing.T) {
 	}
 }
 
-// What one nic exchanges with others is lost both ways: it sends again and hears
-// out of order, its partners each do one of the two.
+// TestWhatIsLostAroundOneNic: packets that one NIC exchanges with others are lost
+// in both directions: it retransmits and receives out of order, its partners each
+// do one of the two.
 func TestWhatIsLostAroundOneNic(t *testing.T) {
 	s := recorded(t, func(p *tape) {
 		p.say("nic:h7/n0", seqErrors, 0, 0.01*packets)

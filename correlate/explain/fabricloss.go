@@ -16,8 +16,9 @@ const packetBytes = 4096
 const leastPackets = 1000
 
 const (
-	// leastDamage and leastLeak are parts of a link's traffic below which its
-	// ends are not looked at for them: what hurts a job is a hundred times more.
+	// leastDamage and leastLeak are parts of a link's traffic below which its ends
+	// are not examined for them: losses that degrade a job are a hundred times
+	// larger.
 	leastDamage = 1e-6
 	leastLeak   = 1e-5
 	// knownLeak is the standard error from which a leak is not seen.
@@ -382,9 +383,9 @@ func (f *fabricMeasures) siblingsOf(i int) []int {
 	return out
 }
 
-// ailing lists ends on the job's paths whose link shows trouble of its own,
-// whether or not traffic stands there: damage, a leak, a link that was down, a
-// nic at which packets come out of order. The worst first, at most maxEnds.
+// ailing lists ends on the job's paths whose link shows a fault of its own, with or
+// without a queue: damage, a leak, a link that was down, a NIC at which packets
+// come out of order. The worst first, at most maxEnds.
 func (f *fabricMeasures) ailing() []int {
 	var at []int
 	worse := make([]float64, len(f.m.Ends))

@@ -204,7 +204,7 @@ func (f *fabricMeasures) lopsided(i int) float64 {
 	return (n.Util - n.RUtil) - (b.Util - b.RUtil)
 }
 
-// stops measures who told whom to stop by pause; credits are told of apart.
+// stops measures pause sent and received; credits are reported separately.
 func (f *fabricMeasures) stops(v Values, i int) {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 	if !n.Credits {

@@ -11,7 +11,7 @@ type First struct {
 	Why    string
 }
 
-// Accused is what an answer would name: the machine of a rank.
+// Accused returns the entity that an answer would name: the machine of a rank.
 func (f *First) Accused() telemetry.Entity {
 	if f.Entity.Kind == telemetry.Rank && !f.Node.IsZero() {
 		return f.Node

@@ -31,8 +31,8 @@ func deniesHeat(s *Signature) bool {
 	})
 }
 
-// apart lists the signatures that are apart from one. Under what heats machines
-// the heat of a GPU is not its own: nobody asks for it.
+// apart lists the signatures that are apart from one. Where that one heats
+// machines, a GPU's heat is not its own and is not asked for.
 func apart(from *Signature, sigs []Signature) []Signature {
 	var out []Signature
 	for i := range sigs {

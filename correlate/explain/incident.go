@@ -7,9 +7,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Incident is a job hurt, or a risk, with its root, its chain of evidence and
-// what it cost: design A5 to the letter. Fields whose value is not known are
-// null in JSON, hence the pointers.
+// Incident is a degraded job, or a risk, with its root, its chain of evidence and
+// its cost, exactly as in design A5. Fields whose value is not known are null in
+// JSON, hence the pointers.
 type Incident struct {
 	ID           string             `json:"id"`
 	State        string             `json:"state"`
@@ -114,7 +114,7 @@ type JobImpact struct {
 // Costs reports whether a job lost time, or stopped.
 func (j *JobImpact) Costs() bool { return j.GPUSecondsLost > 0 || j.State != jobs.Slow.String() }
 
-// Link is one step of the chain from the root to the hurt job.
+// Link is one step of the chain from the root to the degraded job.
 type Link struct {
 	Entity         telemetry.Entity     `json:"entity"`
 	Domain         telemetry.Domain     `json:"domain"`
@@ -131,7 +131,7 @@ type Link struct {
 	Why            string               `json:"why"`
 }
 
-// RuledOut says why a domain is innocent.
+// RuledOut states why a domain is ruled out.
 type RuledOut struct {
 	Domain telemetry.Domain `json:"domain"`
 	Why    string           `json:"why"`

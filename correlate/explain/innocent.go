@@ -6,8 +6,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ruledOut says which domains are innocent and why, as far as they were seen.
-// A domain of which nothing was seen is not innocent: it is unknown.
+// ruledOut lists which domains are ruled out and why, as far as they were seen. A
+// domain of which nothing was seen is not ruled out: it is unknown.
 func ruledOut(e *Evidence, best *Answer) []RuledOut {
 	out := []RuledOut{}
 	if best.Signature == nil {
@@ -34,14 +34,14 @@ func ruledOut(e *Evidence, best *Answer) []RuledOut {
 	return out
 }
 
-// innocentShare of the time a port may be told to stop, or traffic stand at one
-// longer than before, and the network is ruled out all the same: so much comes of
-// chance where a queue is read every few seconds. A network that waits for more
-// may be a victim, but nobody can be told that it is not involved.
+// innocentShare is the share of the time for which a port may receive pause, or
+// have a queue beyond before, while the network is still ruled out: so much occurs
+// by chance where a queue is read every few seconds. A network that waits for more
+// may be a victim, but the claim that it is not involved would be unfounded.
 const innocentShare = 0.1
 
-// quietFabric tells how little traffic stood on the job's paths, where it is
-// counted how long the ports are told to stop.
+// quietFabric describes how little queueing there was on the job's paths, where
+// pause received by the ports is counted.
 func quietFabric(e *Evidence) (string, bool) {
 	var told, own float64
 	ports := 0
@@ -68,7 +68,7 @@ func quietFabric(e *Evidence) (string, bool) {
 // leastPercent is the least share that does not round to 0 %.
 const leastPercent = 0.005
 
-// punctual tells that every rank computes as long as before.
+// punctual states that every rank computes as long as before.
 func punctual(e *Evidence) (string, bool) {
 	var worst float64
 	seen := 0

@@ -2,8 +2,8 @@ package explain
 
 import "slices"
 
-// The measures a clue may use. Each is a number about one candidate root over
-// the job's hurt (now) against the time before it (before).
+// The measures a feature may use. Each is a number about one candidate root over
+// the job's degradation (now) against the time before it (before).
 const (
 	// Of any end of a link.
 	BlameShare   Measure = "blame_share"
@@ -39,7 +39,7 @@ const (
 	PeersLate     Measure = "peers_late"
 	FabricDose    Measure = "fabric_dose"
 
-	// Of the hurt job itself.
+	// Of the degraded job itself.
 	WorkExcess     Measure = "work_excess"
 	ComputeUniform Measure = "compute_uniform"
 
@@ -54,7 +54,7 @@ const (
 	IdleFills  Measure = "idle_fills"
 	IdleDose   Measure = "idle_dose"
 
-	// Of the hurt, for any candidate.
+	// Of the degradation, for any candidate.
 	Stalled  Measure = "stalled"
 	Slowdown Measure = "slowdown"
 	Uniform  Measure = "uniform"
@@ -112,10 +112,10 @@ func jobMeasures() []MeasureDoc {
 	}
 }
 
-// standingMeasures are about what stands under a machine or a part of the plant.
-// A GPU of the job is afflicted where its clock during the hurt is clearly below
-// its own before: by 3 % and by more than it wanders, beyond what the median of
-// the job's GPUs did unless most of them fell.
+// standingMeasures are about what is under a machine or a part of the plant. A GPU
+// of the job is affected where its clock during the degradation is clearly below
+// its own before: by 3 % and by more than its usual variation, beyond what the
+// median of the job's GPUs did unless most of them fell.
 func standingMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{Covers, "1", "part of the job's afflicted GPUs that stand under the root: 1 where it accounts for all of them"},

@@ -12,8 +12,9 @@ import (
 // leastRise, in links, is the rise from which a neighbour is looked at.
 const leastRise = 0.05
 
-// settled is the hurt's usual steps after which what others send has been seen
-// for long enough: a neighbour's traffic comes in bursts as well.
+// settled is the number of the job's usual steps after which the traffic of other
+// jobs has been seen for long enough: a neighbour's traffic comes in bursts as
+// well.
 const settled = 4
 
 // uniform is the rise over before from which a neighbour as a whole sends more.
@@ -46,7 +47,7 @@ type neighbour struct {
 }
 
 // neighbour reads what a job sends. All of it is a rise where it sends so much
-// more, or has too few nics to tell.
+// more, or has too few NICs for a comparison.
 func (f *fabricMeasures) neighbour(o Other) neighbour {
 	n := neighbour{Other: o, gross: fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, 1)}
 	var rises []float64

@@ -6,8 +6,8 @@ import "github.com/quintet-dc/quintet/telemetry"
 // where no signature has a name for it: waiting goes round in a loop, all links
 // of a switch are gone, bytes go in and never come out.
 
-// oddity is a measure that is none of them up to none and beyond doubt from full
-// on, and how suspicious that makes whoever shows it.
+// oddity is a measure that is absent up to none and certain from full on, and how
+// strong a suspect it makes of the candidate that shows it.
 type oddity struct {
 	of                    Measure
 	none, full, suspicion float64
@@ -29,8 +29,8 @@ const (
 	// dropped is more so.
 	oddDrops      = 200.0
 	dropSuspicion = 0.4
-	// disorder is odd where no link loses more than this part of what is sent:
-	// else it is what a receiver sees of the loss.
+	// disorder is an anomaly where no link loses more than this part of what is
+	// sent: else it is what a receiver sees of the loss.
 	noLeak, noDamage  = 1e-4, 1e-5
 	disorderSuspicion = 0.4
 )

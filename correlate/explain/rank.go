@@ -46,9 +46,9 @@ func spread(answers []Answer, at []Suspect) []Answer {
 	return answers
 }
 
-// likeliestFirst orders answers by how sure it is that the root is where they say: somebody
-// is sent to a place. The likeliest name of a place stands for all that is said of
-// it, its other names for themselves.
+// likeliestFirst orders answers by how certain it is that the root is at their
+// entity, because a technician is sent to a place. The likeliest answer at a place
+// counts with the confidence of all answers there, the other ones with their own.
 func likeliestFirst(answers []Answer) []Answer {
 	slices.SortStableFunc(answers, func(a, b Answer) int { return cmp.Compare(b.Confidence, a.Confidence) })
 	places := map[telemetry.Entity]float64{}

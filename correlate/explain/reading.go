@@ -2,9 +2,9 @@ package explain
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// Reading is a number that a clue reads from telemetry itself: what one metric,
-// or one kind of event, says of the candidate root or of what stands around it,
-// during the job's hurt (now) against the time before it (before).
+// Reading is a number that a feature reads from telemetry itself: the value of one
+// metric, or of one kind of event, of the candidate root or of what is around it,
+// during the job's degradation (now) against the time before it (before).
 //
 // It is read per entity and then, where the scope is many, made one number by
 // Among. It cannot loop: every reading is one pass over a bounded list.
@@ -40,9 +40,9 @@ const (
 // Take says what number is made of one entity's metric.
 type Take string
 
-// The takes. Peers are the entities of the same kind that the hurt job uses, or
-// that stand under the same rack, row, loop, switch or tier where it uses fewer
-// than four.
+// The takes. Peers are the entities of the same kind that the degraded job uses, or
+// that are under the same rack, row, loop, switch or tier where it uses fewer than
+// four.
 const (
 	TakeNow        Take = "now"         // mean during the hurt
 	TakeBefore     Take = "before"      // mean before it

@@ -16,9 +16,10 @@ const (
 	confidenceBand = 0.2
 )
 
-// Differs reports whether next says something that the published revision did
-// not: state, kind, severity, root entity, signature, the set of jobs, a blind
-// spot, of a risk that it is known when it hurts, or a value out of its band.
+// Differs reports whether next differs from the published revision in a way that is
+// worth publishing: state, kind, severity, root entity, signature, the set of jobs,
+// a blind spot, for a risk the knowledge of when it degrades a job, or a value out
+// of its band.
 func Differs(published, next *Incident) bool {
 	return published.State != next.State || published.Kind != next.Kind || published.Severity != next.Severity ||
 		published.Root.Entity != next.Root.Entity || published.Root.Signature != next.Root.Signature ||
@@ -27,7 +28,7 @@ func Differs(published, next *Incident) bool {
 		!slices.Equal(published.BlindSpots, next.BlindSpots) || jobsDiffer(published.Impact.Jobs, next.Impact.Jobs)
 }
 
-// jobsDiffer compares sets of jobs: which of them is told first is no news.
+// jobsDiffer compares sets of jobs: their order does not matter.
 func jobsDiffer(a, b []JobImpact) bool {
 	byJob := func(js []JobImpact) []JobImpact {
 		return slices.SortedFunc(slices.Values(js), func(x, y JobImpact) int { return x.Job.Compare(y.Job) })
@@ -44,7 +45,7 @@ func outOfBand(published, now, band float64) bool {
 	return now > published+band || now < published-band
 }
 
-// Subject is the first hurt job, or the root where no job is hurt.
+// Subject returns the first degraded job, or the root where no job is degraded.
 func (in *Incident) Subject() telemetry.Entity {
 	if len(in.Impact.Jobs) > 0 {
 		return in.Impact.Jobs[0].Job
@@ -83,7 +84,7 @@ func Worse(a, b string) string {
 	return a
 }
 
-// WithOthers adds the other hurt jobs to a title.
+// WithOthers adds the other degraded jobs to a title.
 func WithOthers(title string, impacts []JobImpact) string {
 	if len(impacts) < 2 {
 		return title

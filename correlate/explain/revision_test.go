@@ -67,8 +67,8 @@ func keysOf(t *testing.T, b []byte) map[string]bool {
 	return out
 }
 
-// Every key is there in every incident that is told, null where the value is
-// not known, and lists are lists even where they are empty.
+// TestEveryKeyIsThere: every key is present in every incident that is written, null
+// where the value is not known, and lists are lists even where they are empty.
 func TestEveryKeyIsThere(t *testing.T) {
 	example, _ := a5(t)
 	want := keysOf(t, example)
@@ -164,7 +164,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// Which of the hurt jobs is told first is no news.
+// TestTheOrderOfJobsIsNoNews: the order of the degraded jobs makes no revision.
 func TestTheOrderOfJobsIsNoNews(t *testing.T) {
 	_, a := a5(t)
 	_, b := a5(t)
@@ -221,8 +221,8 @@ func TestAnIncidentSurvivesASnapshot(t *testing.T) {
 	}
 }
 
-// An empty incident, and a chain over a metric that nobody declares, have no
-// domain to write.
+// TestAnIncidentWithoutADomainSurvivesASnapshot: an empty incident, and a chain
+// over a metric that is not in the catalogue, have no domain to write.
 func TestAnIncidentWithoutADomainSurvivesASnapshot(t *testing.T) {
 	again(t, &explain.Incident{})
 	s := calm(t)

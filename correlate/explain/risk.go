@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Trouble is what is seen of an entity that may be a risk: it hurts no job yet.
+// Trouble is what is seen of an entity that may be a risk: it degrades no job yet.
 type Trouble struct {
 	Root      telemetry.Entity
 	Signature *Signature
@@ -99,8 +99,8 @@ func (s *Signature) Stands(root telemetry.Kind, read func(*Clue) (float64, bool)
 	return 1 / (1 + stats.Exp(-score)), values, true
 }
 
-// TellRisk writes a trouble into an incident of kind risk. No job is hurt: there
-// is no impact but what might be.
+// TellRisk writes a trouble into an incident of kind risk. No job is degraded:
+// there is only a potential impact.
 func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
 	ev := &Evidence{}
 	if len(x.Threatened) > 0 {

@@ -6,12 +6,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Signature is a named fault as data: what speaks for it, what speaks against
-// it, which metrics are needed to tell it from its family, and what to do. The
+// Signature is a named fault as data: the evidence for it, the evidence against it,
+// which metrics are needed to distinguish it from its family, and what to do. The
 // engine interprets it; rules reads it from a file.
 //
-// A candidate's score is Prior plus what its clues contribute, in natural
-// log-odds. Absent evidence counts against by a clue's Against.
+// A candidate's score is Prior plus what its features contribute, in natural
+// log-odds. Absent evidence counts against by a feature's Against.
 type Signature struct {
 	Name   string // "slow-receiver", design A8
 	Domain telemetry.Domain
@@ -21,10 +21,11 @@ type Signature struct {
 	// first is the answer where a needed metric is missing.
 	Family []string
 	Prior  float64 // log-odds before any clue
-	// Witness says that its evidence stands as soon as it is seen: beside one
-	// certainly slow step it may open an incident, and beside several that are a
-	// little slow where it is not of the network. What is told by loads compared may
-	// not: over a few seconds a neighbour's burst looks like more load.
+	// Witness reports that its evidence is corroborating evidence as soon as it is
+	// seen: with one certainly slow step it may open an incident, and with several
+	// steps that are a little slow where it is not of the network. Evidence from a
+	// comparison of loads may not: over a few seconds a neighbour's burst looks
+	// like more load.
 	Witness bool
 	// WitnessAtOnce says that it may beside a step in progress, too: what is broken
 	// is so whatever the job does. What its own traffic or its own load makes is seen
@@ -106,7 +107,8 @@ func (c *Clue) AskedOf(root telemetry.Kind) bool {
 // root. The list, with units and definitions, is Measures.
 type Measure string
 
-// Need is a metric without which the signature cannot be told from its family.
+// Need is a metric without which the signature cannot be distinguished from its
+// family.
 type Need struct {
 	Metric    telemetry.MetricName
 	On        telemetry.Kind

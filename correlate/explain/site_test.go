@@ -36,7 +36,7 @@ func span(from, to float64) telemetry.Interval {
 	return telemetry.Interval{Earliest: at(from), Latest: at(to)}
 }
 
-// silent is a history in which no series has been heard of.
+// silent is a history in which no series has data.
 type silent struct{}
 
 func (silent) Slot(telemetry.Series) (int, bool)      { return 0, false }
@@ -137,7 +137,7 @@ func calm(t *testing.T) *site {
 	return &site{t: t, m: m, e: e}
 }
 
-// pauses lets an end tell its peer to stop for a share of the trouble.
+// pauses lets an end send pause to its peer for a share of the trouble.
 func (s *site) pauses(name string, share float64) {
 	i := s.index(name)
 	s.e.Fabric.Now.Of[i].Tells += share
@@ -239,7 +239,7 @@ func slowRank(t *testing.T) *site {
 	return s
 }
 
-// lateHost shows the same where no compute times are told.
+// lateHost shows the same where no compute times are reported.
 func lateHost(t *testing.T) *site {
 	s := calm(t)
 	s.hosts([2][2]float64{}, [2]float64{0.1, 1.7})

@@ -7,8 +7,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Symptoms are what was read of everything the job is coupled to, during the
-// hurt against before it (package symptom).
+// Symptoms are the readings of everything the job is coupled to, during the
+// degradation against before it (package symptom).
 type Symptoms interface {
 	// Suspects lists, in identity order, the entities that show all that some
 	// signature requires of them, as far as it is read from telemetry.
@@ -18,10 +18,11 @@ type Symptoms interface {
 	// Strongest lists the entities with the strongest symptoms, whatever they
 	// are called, the most suspicious first.
 	Strongest() []Suspect
-	// Level returns what a reading of one entity is read from: the metric before
-	// the hurt and during it, false where either cannot be seen.
+	// Level returns the values from which a reading of one entity is made: the
+	// metric before the degradation and during it, false where either cannot be
+	// seen.
 	Level(root telemetry.Entity, r *Reading) (before, now float64, ok bool)
-	// Telling returns what a clue shows most of.
+	// Telling returns the strongest observation of a feature.
 	Telling(root telemetry.Entity, c *Clue) (Observation, bool)
 	// Slowest returns the clock under an entity that fell most, and Latest the
 	// rank under it that computes longest beyond before.
@@ -34,21 +35,21 @@ type Symptoms interface {
 	Spared(x telemetry.Entity) bool
 	// Quiet says why a domain is well, false where that was not seen.
 	Quiet(d telemetry.Domain) (string, bool)
-	// Silent lists what a signature's clues read for a root and is not heard any
-	// more, though it was before the hurt.
+	// Silent lists the series that a signature's features read for a root and that
+	// are stale, though they had data before the degradation.
 	Silent(root telemetry.Entity, sig *Signature) []telemetry.Series
-	// Pending reports whether something that a signature's clues read for a root was
-	// heard before the hurt and has not been heard since it began.
+	// Pending reports whether a series that a signature's features read for a root
+	// had data before the degradation and has had none since it began.
 	Pending(root telemetry.Entity, sig *Signature) bool
-	// Unheard lists what was heard before the hurt and is not any more, of the
-	// machine that a root is or stands in, or of all that a job uses.
+	// Unheard lists the series of the machine that a root is or is in, or of all
+	// that a job uses, that had data before the degradation and have none any more.
 	Unheard(root telemetry.Entity) []telemetry.Series
 	// Near lists the entities of a kind that are under a root, or over it.
 	Near(root telemetry.Entity, kind telemetry.Kind) []telemetry.Entity
 }
 
-// Awaits reports whether an answer says that nothing is broken while something that
-// could contradict it has not been heard since the job began to hurt.
+// Awaits reports whether an answer states that nothing is broken while a series
+// that could contradict it has had no data since the job began to be degraded.
 func (e *Evidence) Awaits(a *Answer) bool {
 	return a.Signature != nil && a.Signature.Expect == ExpectBenign && e.Symptoms != nil && e.Symptoms.Pending(a.Entity, a.Signature)
 }

@@ -14,7 +14,7 @@ type Teller struct {
 	Catalogue *telemetry.Catalogue
 	// Node returns the host that contains an entity, itself for a node.
 	Node func(telemetry.Entity) telemetry.Entity
-	// Has says whether a series is heard of.
+	// Has reports whether a series has data.
 	Has func(telemetry.Series) bool
 }
 
@@ -197,9 +197,9 @@ func (t *Teller) title(in *Incident, e *Evidence, best *Answer) string {
 	return victim(in, e) + t.cause(in, e, best)
 }
 
-// cause is a title's second half. A sentence whose numbers were not all seen
-// would state what nobody has measured: then it says what fits, and what was
-// seen first.
+// cause returns a title's second half. A sentence whose numbers were not all seen
+// would state what was not measured: then cause states which signature fits, and
+// what was seen first.
 func (t *Teller) cause(in *Incident, e *Evidence, best *Answer) string {
 	if sentence, seen := t.filled(best.Signature.Sentence, e, best); seen {
 		return sentence
@@ -224,9 +224,9 @@ func victim(in *Incident, e *Evidence) string {
 	return fmt.Sprintf("%s (%d %s) %s since %s ± %.0f s", e.Job.Name, e.GPUs, gpus, suffering(in, e), middle(in.Onset).Clock(), uncertainty(in.Onset)) + toCause
 }
 
-// Refresh writes what the hurt costs now into an incident whose cause was
-// explained by somebody who saw more than e shows: impact, severity and the
-// first half of the title. Root, chain and all that follows from them stay.
+// Refresh writes the current cost of the degradation into an incident whose cause
+// was explained from more evidence than e shows: impact, severity and the first
+// half of the title. Root, chain and all that follows from them stay.
 func (t *Teller) Refresh(in *Incident, e *Evidence, expect Expect) {
 	t.impact(in, e)
 	in.Title = WithCause(victim(in, e), in.Title)
@@ -301,8 +301,8 @@ func uncertainty(i telemetry.Interval) float64 {
 	return max(1, float64(i.Latest-i.Earliest)/2e9)
 }
 
-// round keeps d decimals, so that refreshed fields do not flicker in digits
-// nobody reads.
+// round keeps d decimals, so that refreshed fields do not flicker in digits that
+// carry no information.
 func round(x float64, d int) float64 {
 	p := 1.0
 	for range d {

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; read the diff")
 
-// house are signatures of this test's own: what ships may change without a
-// change of what is told of an answer.
+// house returns signatures of this test's own, so that a change of those that ship
+// does not change the expected texts.
 func house() []explain.Signature {
 	one := explain.Clue{Measure: explain.BlameShare, Full: 1, For: 9, Against: -9, Required: true}
 	of := func(name string, d telemetry.Domain, kind telemetry.Kind, sentence string, c ...explain.Clue) explain.Signature {
@@ -45,8 +45,8 @@ func house() []explain.Signature {
 	return []explain.Signature{receiver, link, full, tenant, rank, work}
 }
 
-// teller knows the hosts by name, and has heard of steps, of compute times and of no
-// other series it is not told of.
+// teller knows the hosts by name, and has data of steps, of compute times and of
+// the given series only.
 func (s *site) teller(heard ...telemetry.Series) *explain.Teller {
 	return &explain.Teller{
 		Catalogue: telemetry.DefaultCatalogue(),
@@ -75,7 +75,7 @@ func (s *site) tell(heard ...telemetry.Series) *explain.Incident {
 	return in
 }
 
-// told is an incident as a person reads it.
+// told formats an incident for a person to read.
 func told(in *explain.Incident) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n", in.Severity, in.Title)
@@ -140,7 +140,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// stories are evidence and what is told of it.
+// stories returns sites with evidence, by the name of the golden file of each.
 func stories() map[string]func(*testing.T) *site {
 	change := func(f func(*testing.T) *site, with func(*site)) func(*testing.T) *site {
 		return func(t *testing.T) *site { s := f(t); with(s); return s }
@@ -173,8 +173,8 @@ func TestStoriesAreToldAsWritten(t *testing.T) {
 	}
 }
 
-// TestTheNetworkIsInnocentWhereItIsSeenToBe: not where nobody counts how long the
-// ports are stopped, nor where traffic stands, whatever else is at fault.
+// TestTheNetworkIsInnocentWhereItIsSeenToBe: it is not ruled out where pause of the
+// ports is not counted, nor where there are queues, whatever else is at fault.
 func TestTheNetworkIsInnocentWhereItIsSeenToBe(t *testing.T) {
 	for what, c := range map[string]struct {
 		with func(*site)
@@ -209,7 +209,8 @@ func (s *site) uncounted() {
 	}
 }
 
-// The chain leads from the root to the hurt job, each link to the one before.
+// TestTheChainLeadsFromRootToJob: the chain leads from the root to the degraded
+// job, each link to the one before.
 func TestTheChainLeadsFromRootToJob(t *testing.T) {
 	for name, story := range stories() {
 		in := story(t).tell()
@@ -250,7 +251,8 @@ func TestAMetricThatWouldTellIsABlindSpotOnlyUnheard(t *testing.T) {
 	}
 }
 
-// What a clock that is off told of the chain may have come in another order.
+// TestAClockThatIsOffIsABlindSpot: links of the chain from a source whose clock is
+// off may have happened in another order.
 func TestAClockThatIsOffIsABlindSpot(t *testing.T) {
 	s := slowReceiver(t)
 	root := s.tell().Chain[0]
@@ -263,8 +265,8 @@ func TestAClockThatIsOffIsABlindSpot(t *testing.T) {
 	}
 }
 
-// A sentence states numbers; where one was not seen, nobody has measured what it
-// says, and the title says what was seen instead.
+// TestNoSentenceStatesWhatNobodySaw: a sentence states numbers; where one was not
+// measured, the title states what was seen instead.
 func TestNoSentenceStatesWhatNobodySaw(t *testing.T) {
 	s := slowReceiver(t)
 	sigs := house()
@@ -282,7 +284,8 @@ func TestNoSentenceStatesWhatNobodySaw(t *testing.T) {
 	}
 }
 
-// What was shared stays as it was: telling twice tells the same.
+// TestTellingTwiceTellsTheSame: shared evidence is not changed: a second call
+// writes the same incident.
 func TestTellingTwiceTellsTheSame(t *testing.T) {
 	for name, story := range stories() {
 		s := story(t)

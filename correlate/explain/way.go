@@ -6,8 +6,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Observation is one metric of one entity, or an event that happened to it,
-// before the hurt and during it.
+// Observation is one metric of one entity, or an event that happened to it, before
+// the degradation and during it.
 type Observation struct {
 	Entity      telemetry.Entity
 	Metric      telemetry.MetricName // or the event's name
@@ -17,9 +17,9 @@ type Observation struct {
 	Bits        bool               // Before and Now are shares of time
 }
 
-// standingPath is what is seen from the root down to the job beyond the
-// fabric: what tells of the root, the GPU under it that is slowed most, the
-// rank under it that is late.
+// standingPath is what is seen from the root down to the job beyond the fabric: the
+// strongest observation of the root, the GPU under it that is slowed most, the rank
+// under it that is late.
 func (t *Teller) standingPath(e *Evidence, a *Answer) []fact {
 	if e.Symptoms == nil {
 		return nil
@@ -52,7 +52,7 @@ func (t *Teller) suspicious(e *Evidence, a *Answer) []fact {
 	return []fact{t.observed(o, "of all that the job depends on it has got worse most")}
 }
 
-// appendFact adds a fact unless its entity is told of already.
+// appendFact adds a fact unless its entity has one already.
 func appendFact(out []fact, f fact) []fact {
 	if slices.ContainsFunc(out, func(o fact) bool { return o.entity == f.entity }) {
 		return out
@@ -60,8 +60,8 @@ func appendFact(out []fact, f fact) []fact {
 	return append(out, f)
 }
 
-// telling is what speaks most for an answer among what its signature reads: the
-// root's own metrics before those of what stands under it.
+// telling is the strongest evidence for an answer among what its signature reads:
+// the root's own metrics before those of what is under it.
 func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 	best, most := -1, 0.0
 	for i := range a.Signature.Clues {

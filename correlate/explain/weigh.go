@@ -15,13 +15,13 @@ type Candidate struct {
 	Entity telemetry.Entity
 	Peer   telemetry.Entity // the other end of its link, if it is an end of one
 	Values Values
-	// Stands is the signature that another hurt job's case names at this entity;
-	// empty if none does.
+	// Stands is the signature that another degraded job's case names at this
+	// entity; empty if none does.
 	Stands string
 }
 
-// stands is the log-odds for an answer that explains another job's hurt, too:
-// one fault is likelier than two at the same time.
+// stands is the log-odds for an answer that explains another job's degradation,
+// too: one fault is likelier than two at the same time.
 const stands = 2.0
 
 // Answer is one signature weighed for one candidate.
@@ -94,10 +94,10 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 	return score, missing, true
 }
 
-// Precision is how much of what a clue's value says is beyond the error that it was
-// read with, from 0 to 1: what cannot be told apart from both a value that is fully
-// there and one that is not there says nothing, like one that cannot be seen. It is
-// 1 where no error is known.
+// Precision is how much of a feature's value is beyond the error that it was read
+// with, from 0 to 1: a value that cannot be distinguished either from one that is
+// fully there or from one that is not there is no evidence, like one that cannot be
+// seen. It is 1 where no error is known.
 func (c *Clue) Precision(x float64, v Values) float64 {
 	err := v[c.errorKey]
 	if err == 0 {
