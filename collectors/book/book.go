@@ -199,8 +199,8 @@ func (b *Book) Emit(sink collectors.Emitter, at telemetry.Instant) (int, error) 
 	return n, nil
 }
 
-// Forget has every schema stated anew before its next frame: whoever listens
-// now has heard of none.
+// Forget emits every schema again before its next frame: the current listener has
+// received none.
 func (b *Book) Forget() {
 	for _, p := range b.parts {
 		p.feed = nil

@@ -92,8 +92,8 @@ func TestAnyOrder(t *testing.T) {
 	}
 }
 
-// TestAbsenceSaysNothing: what was not noted since the last frame is not stated
-// again, and a gap is told apart from it.
+// TestAbsenceSaysNothing: a series that was not set since the last frame is not
+// emitted again, and is distinguished from a gap.
 func TestAbsenceSaysNothing(t *testing.T) {
 	b, r := New(Config{Collector: "redfish", Target: "bmc1"}), newReader(t)
 	e := telemetry.Entity{Kind: telemetry.Node, Name: "n1"}

@@ -53,7 +53,7 @@ func checkEnds(t *testing.T, b *bench) {
 	}
 }
 
-// openFiles counts this process's open files, where the system tells.
+// openFiles counts this process's open files, where the system reports them.
 func openFiles() int {
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -92,7 +92,7 @@ func checkAgain(t *testing.T, b *bench) {
 	}
 }
 
-// checkHealth: under the supervisor its up, duration and drops are told.
+// checkHealth: under the supervisor, up, duration and drops are reported.
 func checkHealth(t *testing.T, b *bench) {
 	s := b.supervise()
 	b.expect(s.tape, "collector_up 1", func(*tape) bool { return s.value("collector_up") == 1 })

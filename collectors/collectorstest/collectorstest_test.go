@@ -73,7 +73,7 @@ func TestAModelCollectorConforms(t *testing.T) {
 	}})
 }
 
-// pushed is a model of a collector that is told: it emits when it is poked.
+// pushed is a model of a push collector: it emits when it is poked.
 type pushed struct{ in chan bool }
 
 func (p *pushed) Run(ctx context.Context, sink collectors.Sink) error {

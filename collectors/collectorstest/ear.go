@@ -15,13 +15,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Reading is what was heard of a series at one instant: a value, or a gap.
+// Reading is one sample of a series: a value, or a gap.
 type Reading = telemetry.Sample
 
-// Ear is a Sink that decodes and keeps what a collector says, for tests of what
-// it says. What the log would refuse, and what cannot be decoded, fails the
-// test, and so does a metric that nobody declares, unless the test states ones of
-// its own. Its fields are guarded by Mu.
+// Ear is a Sink that decodes and keeps the output of a collector, for tests of that
+// output. Records that the log would refuse or that cannot be decoded fail the
+// test, and so does an undeclared metric, unless the test states ones of its own.
+// Its fields are guarded by Mu.
 type Ear struct {
 	Mu      sync.Mutex
 	Own     bool // metrics of the test's own are stated
@@ -37,7 +37,7 @@ type Ear struct {
 	changed chan struct{}
 }
 
-// Listen returns an ear that has heard nothing.
+// Listen returns an ear that has received nothing.
 func Listen(t testing.TB) *Ear {
 	return &Ear{t: t, Series: map[telemetry.Series][]Reading{},
 		Dropped: map[collectors.Reason]int{}, changed: make(chan struct{}, 1)}
@@ -101,8 +101,7 @@ func (e *Ear) Err() error {
 	return e.Sweeps[len(e.Sweeps)-1].Err
 }
 
-// Last returns what was heard last of a series; false if nothing was. Mu is
-// held.
+// Last returns the latest sample of a series; false if there is none. Mu is held.
 func (e *Ear) Last(x telemetry.Series) (Reading, bool) {
 	all := e.Series[x]
 	if len(all) == 0 {
@@ -146,7 +145,7 @@ func Start(t testing.TB, run func(context.Context) error) {
 	})
 }
 
-// Hear runs a collector until the test is over, and listens.
+// Hear runs a collector until the end of the test, and records its output.
 func Hear(t testing.TB, c collectors.Collector) *Ear {
 	t.Helper()
 	e := Listen(t)

@@ -43,9 +43,9 @@ type Subject struct {
 // nothing; a collector that backs off to a minute is still waited for.
 const wait = 5 * time.Minute
 
-// prompt is how soon Run returns when it is told to, by the clock of a bubble; in
-// real time, where the processor may be busy with something else, a return at all
-// within late is enough.
+// prompt is how soon Run returns after it is cancelled, in the fake time of a
+// bubble; in real time, where the processor may be busy with something else, a
+// return within late is enough.
 const prompt, late = time.Second, 30 * time.Second
 
 // Run holds a collector against the contract of package collectors.

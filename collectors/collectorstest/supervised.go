@@ -14,8 +14,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// supervised is a subject under the supervisor: the tape sees what it emits
-// itself, values what the supervisor tells of it.
+// supervised is a subject under the supervisor: the tape receives what the subject
+// emits itself, values what the supervisor reports about it.
 type supervised struct {
 	tape    *tape
 	stop    func()
@@ -29,7 +29,7 @@ type supervised struct {
 	frame   telemetry.Frame
 }
 
-// witness runs the collector and lets the tape see its sweeps.
+// witness runs the collector and passes its sweeps to the tape.
 type witness struct {
 	collectors.Collector
 	tape *tape
@@ -72,7 +72,7 @@ func (s *supervised) Emit(r *telemetry.Record) {
 	s.tape.Emit(r)
 }
 
-// value returns what was told last, -1 if nothing was.
+// value returns the latest reported value, -1 if there is none.
 func (s *supervised) value(m telemetry.MetricName) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

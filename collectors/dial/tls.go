@@ -23,7 +23,7 @@ type TLS struct {
 	// ServerName is the name that the peer's certificate must have, if not the host
 	// that is connected to.
 	ServerName string `yaml:"server_name"`
-	// Unverified accepts any certificate: BMCs come with one that nobody signed.
+	// Unverified accepts any certificate: BMCs ship with one that no CA signed.
 	Unverified bool `yaml:"insecure_skip_verify" was:"unverified"`
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/quintet-dc/quintet/settings"
 )
 
-// Bounds of what is read.
+// Limits of what is read.
 const (
 	maxFile    = 8 << 20 // bytes
 	MaxTargets = 1 << 14 // of all files of one entry

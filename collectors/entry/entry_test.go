@@ -34,7 +34,7 @@ func read(t *testing.T, text string) (map[string]any, error) {
 	return out, r.Err()
 }
 
-// TestEntry: every kind of value is read, and every mistake is told with its
+// TestEntry: every kind of value is read, and every mistake is reported with its
 // line, column and key.
 func TestEntry(t *testing.T) {
 	got, err := read(t, "text: /sys\nname: 1234\nflag: true\nwhole: 7\nevery: 2s\nword: b\nlist: [x]\n")

@@ -79,7 +79,7 @@ func TestWhatTheSiteShows(t *testing.T) {
 	})
 	compare(t, l, b, cables)
 
-	// What befalls the site is told by the subnet.
+	// Faults of the site are reported by the subnet.
 	go func() { _ = site.Run(ctx) }()
 	go func() { _ = f.Run(ctx) }()
 	struck := [][]telemetry.Entity{}

@@ -169,8 +169,8 @@ func (t *tally) put(x *port, i int, value uint64) {
 // narrowFull is where a narrow PortXmitWait sticks.
 const narrowFull = 1<<32 - 1
 
-// wait tells for how long the port waited, where a tick's length is known. A
-// counter that is full says nothing of it.
+// wait adds the time that the port waited, where the length of a tick is known. A
+// saturated counter gives no time.
 func (t *tally) wait(x *port, ticks uint64) {
 	if x.tick == 0 {
 		return

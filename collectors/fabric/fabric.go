@@ -45,7 +45,7 @@ func New(c Config) (*Collector, error) {
 	return &Collector{cfg: c, profile: p, given: given, run: processes{c.variables(), c.Directory}, clock: time.Now, kept: newSubnet()}, nil
 }
 
-// Target says what is read.
+// Target returns the subnet.
 func (c *Collector) Target() string { return c.cfg.Subnet }
 
 // reader is one run of the collector. One goroutine uses it.
@@ -248,7 +248,7 @@ func (r *reader) cadence() time.Duration {
 	return max(r.cfg.Every, least.Round(time.Second))
 }
 
-// lost notes datagrams that nobody answered.
+// lost records unanswered datagrams.
 func (r *reader) lost(at time.Time, datagrams int) {
 	if datagrams > 0 && r.pace.lost(at, datagrams) {
 		r.log.Warn("datagrams not answered: back-off", "rate", strconv.Itoa(int(r.pace.now())))

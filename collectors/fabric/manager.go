@@ -16,8 +16,8 @@ type managed struct {
 	lid    uint16
 }
 
-// readManager asks who manages the subnet. It is one datagram, to the address
-// that the local port was told.
+// readManager queries the subnet manager. It sends one datagram, to the manager's
+// address as the local port knows it.
 func (r *reader) readManager(ctx context.Context) {
 	start := r.clock()
 	r.nextManager = start.Add(max(r.cfg.Every, time.Second))
@@ -55,7 +55,7 @@ func (r *reader) readManager(ctx context.Context) {
 	r.emit(r.health, start, end)
 }
 
-// follow tells when the master is another.
+// follow emits an event when the master has changed.
 func (r *reader) follow(of telemetry.Entity, m ibdiag.Manager, at telemetry.Time) {
 	was := *r.manager
 	*r.manager = managed{m.GUID, m.LID}

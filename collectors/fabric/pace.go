@@ -54,8 +54,8 @@ func (p *pacer) spend(at time.Time, datagrams int) {
 	p.free = p.free.Add(time.Duration(float64(datagrams) / (share * p.now()) * float64(time.Second)))
 }
 
-// lost notes datagrams that nobody answered, and reports whether that is more
-// than a node that went away explains.
+// lost records unanswered datagrams, and reports whether they are more than a node
+// that went away explains.
 func (p *pacer) lost(at time.Time, datagrams int) bool {
 	if at.Sub(p.since) > time.Minute {
 		p.since, p.recent = at, 0

@@ -26,10 +26,10 @@ type request struct {
 	turns turns
 }
 
-// turns say what a program may send: rate datagrams a second, portion of them at
-// once. sends is how fast it is taken to send while it runs, where that cannot
-// be counted. Where it can, a program that runs for idle without sending is ended:
-// it waits for an answer that nobody will give.
+// turns is the limit of what a program may send: rate datagrams a second, portion
+// of them at once. sends is the assumed rate at which it sends while it runs, where
+// that cannot be counted. Where it can, a program that runs for idle without
+// sending is ended: it waits for an answer that will not arrive.
 type turns struct {
 	rate    float64
 	portion int

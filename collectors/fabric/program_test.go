@@ -75,8 +75,8 @@ func TestAProgramThatHangsIsEnded(t *testing.T) {
 	}
 }
 
-// TestAProgramThatRestsIsEnded with whoever asked, and one that hangs when
-// patience ends.
+// TestAProgramThatRestsIsEnded: a paused program ends when its caller's context is
+// cancelled, and one that hangs ends at its timeout.
 func TestAProgramThatRestsIsEnded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")

@@ -10,13 +10,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What its lines say, counted by grep: engines inside switches, and adapters that
-// describe themselves as nobody.
+// Numbers counted in its lines by grep: engines inside switches, and adapters
+// without a name in their description.
 const engines, unnamed = 40, 69
 
-// TestAnotherSitesFabric: the listing of somebody's NDR fabric becomes cables
-// between nics and ports; engines inside switches have none, and adapters that
-// were never named are known by their GUIDs.
+// TestAnotherSitesFabric: the listing of another site's NDR fabric becomes cables
+// between nics and ports; engines inside switches have none, and adapters that were
+// never named are known by their GUIDs.
 func TestAnotherSitesFabric(t *testing.T) {
 	text, err := os.ReadFile("../../../shared/fixtures/ibdiag/topograph/ibnetdiscover/example.out")
 	if err != nil {

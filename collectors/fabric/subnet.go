@@ -67,8 +67,8 @@ func newSubnet() *subnet {
 	return &subnet{nodes: map[uint64]*node{}, cables: map[end]*cable{}}
 }
 
-// How long a link may be down, and how long out of view, until its cable is
-// taken to be gone: no end of it is told again.
+// How long a link may be down, and how long out of view, until its cable is taken
+// to be removed: no state of its ends is reported after that.
 const (
 	forgetDown   = time.Hour
 	forgetUnseen = 24 * time.Hour

@@ -14,7 +14,7 @@ import (
 )
 
 // surveyor has a bench's subnet discovered step by step and writes what is
-// told.
+// reported.
 type surveyor struct {
 	t *testing.T
 	b *bench
@@ -35,7 +35,7 @@ func newSurveyor(t *testing.T) *surveyor {
 	return &surveyor{t: t, b: b, r: r, l: l}
 }
 
-// see discovers the subnet and returns what was told, a line each.
+// see discovers the subnet and returns what was reported, one item a line.
 func (s *surveyor) see(whole bool) string {
 	s.t.Helper()
 	top, faults, err := ibdiag.ParseTopology(s.b.listing())
@@ -46,8 +46,8 @@ func (s *surveyor) see(whole bool) string {
 	return s.told(func() { s.r.take(top, telemetry.Time(s.n)*telemetry.Time(time.Minute), whole) })
 }
 
-// told writes what an act tells: events, edges of cables with their beginning
-// and end, and ports that are down or of which nothing is known.
+// told writes what an act reports: events, edges of cables with their beginning and
+// end, and ports that are down or unknown.
 func (s *surveyor) told(act func()) string {
 	before := s.l.edges
 	s.l.events, s.l.edges = nil, map[telemetry.EdgeIdentity]telemetry.Edge{}
@@ -92,7 +92,7 @@ func (s *surveyor) want(got string, lines ...string) {
 	}
 }
 
-// first is what the first discovery tells: no event, every edge without a
+// first is what the first discovery reports: no event, every edge without a
 // beginning.
 var first = []string{
 	"edge leaf00/eth1 - n0000/mlx5_0 200Gb ..",
@@ -135,7 +135,7 @@ func TestACableBetweenSwitches(t *testing.T) {
 		"leaf00/eth3 down")
 }
 
-// An adapter that is gone tells nothing of itself; its switch's port does.
+// An adapter that is gone reports nothing about itself; its switch's port does.
 func TestAnAdapterIsOff(t *testing.T) {
 	s := newSurveyor(t)
 	s.want(s.see(true), first...)
@@ -143,8 +143,8 @@ func TestAnAdapterIsOff(t *testing.T) {
 	s.want(s.see(true), "port:leaf00/eth2 link_down was 4xHDR, to n0000/mlx5_1", "edge leaf00/eth2 - n0000/mlx5_1 200Gb ..", "leaf00/eth2 down", "n0000/mlx5_1 down")
 }
 
-// A switch that is gone takes what hangs on it out of view: of that nothing is
-// known, and nothing is told.
+// A switch that is gone hides everything connected to it: that is unknown, and
+// nothing is reported.
 func TestASwitchIsGone(t *testing.T) {
 	s := newSurveyor(t)
 	s.see(true)
@@ -237,7 +237,7 @@ func TestACableOutOfViewIsForgotten(t *testing.T) {
 	}
 }
 
-// Nothing is known while the subnet cannot be seen, and nothing is told of it.
+// Nothing is known, and nothing is reported, while the subnet is not reachable.
 func TestNothingIsSeen(t *testing.T) {
 	s := newSurveyor(t)
 	s.see(true)
@@ -275,8 +275,8 @@ func TestContainmentIsStated(t *testing.T) {
 	}
 }
 
-// FuzzDiscoveries: whatever is discovered, one after the other, whole or not,
-// what is told is sound.
+// FuzzDiscoveries: for any sequence of discoveries, complete or not, what is
+// reported is sound.
 func FuzzDiscoveries(f *testing.F) {
 	b := newBench(ibsim.Tree(3, 2, 1))
 	one := string(b.listing())

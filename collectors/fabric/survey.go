@@ -25,12 +25,12 @@ const (
 	maxListing = 64 << 20
 	// quarter is the share of the rate, and of the time, that discoveries may take.
 	quarter = 0.25
-	// hangs is after how many timeouts without a word a program is given up: four
-	// are what a question takes that nobody answers.
+	// hangs is the number of timeouts without output after which a program is given
+	// up: an unanswered query takes four.
 	hangs = 20
 )
 
-// survey runs ibnetdiscover and tells what is different.
+// survey runs ibnetdiscover and reports the differences.
 func (r *reader) survey(ctx context.Context) {
 	start := r.clock()
 	rate := share * r.pace.now()
@@ -111,7 +111,7 @@ func (r *reader) unseen(start time.Time, err error) {
 	r.swept(start, err)
 }
 
-// take tells what a discovery has found.
+// take reports the result of a discovery.
 func (r *reader) take(top *ibdiag.Topology, at telemetry.Time, whole bool) {
 	d := discovery{topology: top, at: at, whole: whole}
 	var doubles int
@@ -170,7 +170,7 @@ func (r *reader) addressed(top *ibdiag.Topology) {
 	}
 }
 
-// tell emits what a discovery found different.
+// tell emits one difference that a discovery found.
 func (r *reader) tell(x *change, at telemetry.Time) {
 	for i, which := range x.which {
 		if which && x.name != "" {

@@ -49,7 +49,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	return out, nil
 }
 
-// Target says what is read.
+// Target returns the targets that are read.
 func (c *Collector) Target() string {
 	var names []string
 	for _, t := range c.cfg.Targets {

@@ -127,7 +127,7 @@ func (c *Config) discover() error {
 	return err
 }
 
-// Validate reports targets that cannot be told apart or read.
+// Validate reports targets that cannot be distinguished or read.
 func (c Config) Validate() error {
 	if _, err := c.withDefaults(); err != nil {
 		return &settings.KeyError{Key: "targets", Err: err}

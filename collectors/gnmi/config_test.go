@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
-// TestConfig: an entry is read, and each mistake is told with its place.
+// TestConfig: an entry is read, and each mistake is reported with its position.
 func TestConfig(t *testing.T) {
 	read := func(text string) (Config, error) {
 		var n yaml.Node
@@ -55,8 +55,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestAProfileOfOnesOwn extends one that comes with the program; what is wrong
-// with one is told with its place.
+// TestAProfileOfOnesOwn: a user's profile extends a built-in one; mistakes in it
+// are reported with their position.
 func TestAProfileOfOnesOwn(t *testing.T) {
 	p, err := DecodeProfile([]byte(`
 profile: ours

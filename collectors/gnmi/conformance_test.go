@@ -49,7 +49,7 @@ func (s spoiler) Send(r *gpb.SubscribeResponse) error {
 	return s.GNMI_SubscribeServer.Send(r)
 }
 
-// swell tells of more ports than any switch has.
+// swell reports more ports than any switch has.
 func swell(st gpb.GNMI_SubscribeServer) error {
 	for i := 0; ; i++ {
 		n := &gpb.Notification{Timestamp: time.Now().UnixNano()}

@@ -144,8 +144,8 @@ func TestCertificateRotated(t *testing.T) {
 	}
 }
 
-// TestHalfOpen: a connection over which nothing comes any more, and that nobody
-// has closed, is given up and dialled anew.
+// TestHalfOpen: a connection that delivers no more data and was never closed is
+// given up and dialled again.
 func TestHalfOpen(t *testing.T) {
 	x := newTarget(t, counting(4, 5*time.Millisecond))
 	q := collectorstest.NewPipe(t, x.address)
@@ -193,8 +193,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestOneSlowAmongMany: a switch that takes connections and never answers keeps
-// nobody waiting, and is not dialled again and again.
+// TestOneSlowAmongMany: a switch that accepts connections and never answers does
+// not delay the others, and is not dialled repeatedly.
 func TestOneSlowAmongMany(t *testing.T) {
 	var all []*target
 	slow := collectorstest.NewPipe(t, "")
@@ -216,8 +216,8 @@ func TestOneSlowAmongMany(t *testing.T) {
 	}
 }
 
-// TestARefusalIsHeeded: who does not know us is not asked again at once, and the
-// reason is told.
+// TestARefusalIsHeeded: a target that rejects the credentials is not asked again at
+// once, and the reason is reported.
 func TestARefusalIsHeeded(t *testing.T) {
 	x := newTarget(t, func(gpb.GNMI_SubscribeServer, *gpb.SubscribeRequest) error {
 		return status.Error(codes.Unauthenticated, "who are you?")

@@ -25,7 +25,8 @@ type part struct {
 	known      bool
 }
 
-// whole says that every part that the device has from the beginning was heard.
+// whole reports whether every part that the device has from the beginning was
+// received.
 func (f *folded) whole() bool { return f.from == nil || f.from.synced }
 
 // join adds a part.

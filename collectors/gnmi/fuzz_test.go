@@ -11,8 +11,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// FuzzMessage: no message makes it panic, what it tells can be encoded, and its
-// memory stays bounded.
+// FuzzMessage: no message makes it panic, its output can be encoded, and its memory
+// stays bounded.
 func FuzzMessage(f *testing.F) {
 	for _, r := range []proto.Message{octets(3, 7), syncNow()} {
 		b, err := proto.Marshal(r)

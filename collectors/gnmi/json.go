@@ -341,7 +341,7 @@ func (s *scanner) scalar() (scalar, error) {
 	return scalar{}, errJSON
 }
 
-// skip reads a value that nobody wants.
+// skip reads an unused value.
 func (s *scanner) skip() error {
 	open := 0
 	for {

@@ -21,7 +21,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// heard is a sink that keeps what it is told.
+// heard is a sink that keeps what it receives.
 type heard struct {
 	mu      sync.Mutex
 	changed chan struct{}
@@ -134,7 +134,7 @@ func (h *heard) await(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-// bench is a site on the wire and what is heard of it.
+// bench is a site on the wire and the data received from it.
 type bench struct {
 	site  *live.Site
 	fleet *wire.Fleet
@@ -142,7 +142,7 @@ type bench struct {
 	stop  func()
 }
 
-// start puts the site of a seed on the wire and reads it. Its time stands still
+// start puts the site of a seed on the wire and reads it. Its time does not advance
 // until go is called.
 func start(t *testing.T, c wire.Config) *bench {
 	t.Helper()
@@ -200,7 +200,7 @@ func decode(t *testing.T, e map[string]any) gnmi.Config {
 	return c
 }
 
-// notTold is what a dialect's switches do not tell of what the site has.
+// notTold returns the metrics of the site that a dialect's switches do not report.
 func notTold(dialect string) []telemetry.MetricName {
 	return map[string][]telemetry.MetricName{
 		wire.SONiC:   {"port_buffer_overruns_total", "port_link_downs_total"},
@@ -213,9 +213,9 @@ func notTold(dialect string) []telemetry.MetricName {
 	}[dialect]
 }
 
-// TestTheLabIsHeardAsItIs: what a switch of each dialect tells comes out as the
-// series that the site has, under its names and in its units; nothing is left
-// out but what such switches do not tell, and nothing is made up.
+// TestTheLabIsHeardAsItIs: the reports of a switch of each dialect become the
+// series that the site has, under its names and in its units; only metrics that
+// such switches do not report are missing, and nothing is invented.
 func TestTheLabIsHeardAsItIs(t *testing.T) {
 	for _, c := range []wire.Config{{Dialect: wire.SONiC}, {Dialect: wire.Cumulus}, {Dialect: wire.OpenConfig}, {Dialect: wire.NVOS}, {Dialect: wire.NVOS, Subtrees: true}} {
 		t.Run(fmt.Sprintf("%s subtrees %v", c.Dialect, c.Subtrees), func(t *testing.T) {
@@ -263,8 +263,8 @@ func series(b *board.Board, less []telemetry.MetricName) map[telemetry.Series]fl
 	return out
 }
 
-// checkEdges: LLDP tells every cable of the site, between the entities that the
-// site has, once though both ends tell it; and where ports lie.
+// checkEdges: LLDP reports every cable of the site, between the entities that the
+// site has, once though both ends report it; and containment of ports.
 func checkEdges(t *testing.T, b *bench, lldp bool) {
 	t.Helper()
 	got, want := map[string]bool{}, map[string]bool{}
@@ -355,8 +355,8 @@ func TestTheLabIsHeardAsItGoes(t *testing.T) {
 	h.await(t, "the port again", func() bool { return h.values[state] == 1 })
 }
 
-// TestAMixedSite: switches of different makes tell of one cable alike, read by
-// an entry for each make.
+// TestAMixedSite: switches of different vendors report one cable alike, read by one
+// entry for each vendor.
 func TestAMixedSite(t *testing.T) {
 	b := start(t, wire.Config{})
 	want := 0

@@ -11,7 +11,7 @@ import (
 // maxNeighbours bounds those that a device may claim.
 const maxNeighbours = 4096
 
-// neighbourhood is what a port has heard of one at its other end.
+// neighbourhood is what a port has received about a neighbour at its other end.
 type neighbourhood struct {
 	port  *port
 	words map[string]string
@@ -37,7 +37,7 @@ func (r *reader) neighbourhood(p *port, vars []binding) *neighbourhood {
 	return n
 }
 
-// hear takes a word about a neighbour.
+// hear stores one value about a neighbour.
 func (r *reader) hear(u *use, v scalar) {
 	var w string
 	switch {
@@ -80,7 +80,7 @@ func (r *reader) state(n *neighbourhood) {
 	if !ok {
 		return
 	}
-	// Both ends tell of one cable: it is the same edge.
+	// Both ends report one cable: it is the same edge.
 	e := &telemetry.Edge{From: n.port.entity, To: far, Relation: telemetry.Connects, Source: neighbourSource, Attrs: n.port.speedAttr()}
 	if e.To.Compare(e.From) < 0 {
 		e.From, e.To = e.To, e.From

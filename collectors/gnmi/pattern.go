@@ -26,9 +26,8 @@ func (e element) appendID(b []byte) []byte {
 	return b
 }
 
-// template is text with variables: {port} stands for any text, {#queue} for
-// digits, {} for text that nobody asks for. Everything else is meant as it is
-// written, an asterisk too.
+// template is text with variables: {port} matches any text, {#queue} digits, {}
+// text that is not used. All other characters are literal, an asterisk too.
 type template []piece
 
 type piece struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// sourceName is the collector in its sources; neighbourSource the source of what
-// LLDP tells.
+// sourceName is the collector in its sources; neighbourSource the source of LLDP
+// data.
 const (
 	sourceName      = "gnmi"
 	neighbourSource = "lldp"
@@ -148,8 +148,9 @@ func (r *reader) port(native string) *port {
 	return p
 }
 
-// christen gives a port the name that the site knows it by: the word that it is
-// to be named by, where that was told, is one word and no other port's.
+// christen gives a port the name that the site knows it by: the value of the
+// configured name leaf, if it was reported, is one word and is not the name of
+// another port.
 func (r *reader) christen(p *port) {
 	p.name = telemetry.NamePart(p.native)
 	if w := p.words[r.names]; w != "" && usable(w) {
@@ -187,8 +188,8 @@ func (r *reader) begin(stated int64, received telemetry.Time) {
 	}
 }
 
-// sane returns a device's time where it can be one: in nanoseconds, or in a
-// coarser unit that somebody took for them.
+// sane returns a device's time if it is plausible: in nanoseconds, or in a coarser
+// unit that was mistaken for them.
 func sane(stated int64, received telemetry.Time) telemetry.Time {
 	for _, k := range [...]int64{1, 1e3, 1e6, 1e9} {
 		if stated <= 0 || stated > (1<<63-1)/k {
@@ -238,9 +239,10 @@ func (r *reader) set(l *leaf, v scalar) {
 
 // mark opens a frame at the notification's instant.
 //
-// A frame has one time, the latest of its readings. Where two samples of a device
-// came at once, one port's reading may so have been told as of another's, a little
-// later than it was: what follows it must not be told as of before.
+// A frame has one time, the latest of its readings. If two samples of a device
+// arrived together, one port's reading may have been reported with the time of
+// another's, slightly too late: later readings must not be reported with an earlier
+// time.
 func (r *reader) mark() {
 	at := r.at
 	if behind := r.framed - at.Source; behind > 0 && behind < telemetry.Time(stepBack) && !r.again {
@@ -286,7 +288,7 @@ func (r *reader) soil(f *folded) {
 	}
 }
 
-// turned tells that a link went down or came up.
+// turned emits the event of a link that went down or came up.
 func (r *reader) turned(u *use, word uint64) {
 	e := &telemetry.Event{Entity: u.port.entity, At: r.at.Source, Received: r.at.Received, Name: telemetry.EventLinkUp, Text: "DOWN -> UP",
 		Source: telemetry.Source{Collector: sourceName, Target: r.self.Name}}
@@ -311,8 +313,8 @@ func (r *reader) gap(u *use) {
 	r.book.Gap(u.cell)
 }
 
-// rename takes a word that names a port. Where series were told under another
-// name, the reader is stale: the device has to tell everything anew.
+// rename takes a value that names a port. If series were reported under another
+// name, the reader is stale: the device has to report everything again.
 func (r *reader) rename(u *use, v scalar) {
 	if v.form != text && v.form != nothing || len(v.b) > 256 || u.port.words[u.rule.field] == string(v.b) {
 		return
@@ -352,8 +354,8 @@ func (r *reader) replaced(n *node) {
 	})
 }
 
-// lost notes that nothing is known any more: the session is over. The next one
-// tells everything anew.
+// lost marks everything as unknown: the session is over. The next one reports
+// everything again.
 func (r *reader) lost(now telemetry.Time) {
 	r.flush()
 	r.at = telemetry.Instant{Source: now, Received: now}
@@ -391,9 +393,9 @@ func (r *reader) lost(now telemetry.Time) {
 	}
 }
 
-// restate says again what is only told when it changes: silence would say that
-// nothing is known. It is known to have been so a moment ago: a change since then
-// may be on its way, and must not be older than what is said here.
+// restate emits again the values that are reported only on change: without data
+// they would count as unknown. They are stated as of a moment ago: a change since
+// then may be in transit, and must not be older than what is stated here.
 func (r *reader) restate(now telemetry.Time) {
 	if len(r.held) == 0 {
 		return

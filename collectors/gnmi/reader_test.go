@@ -17,7 +17,7 @@ import (
 // noon is when the tests of the reader play.
 const noon = telemetry.Time(1_800_000_000e9)
 
-// desk is a reader and what it has told.
+// desk is a reader and its output.
 type desk struct {
 	*reader
 	t    *testing.T
@@ -35,8 +35,8 @@ func newDesk(t *testing.T, profile string) *desk {
 	return &desk{reader: newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second}, tp), t: t, tape: tp, now: noon}
 }
 
-// tell has the device tell lines such as "prefix: /a/b", "/path = 7",
-// "/path = json {…}", "delete /path", "atomic", "sync", at a time.
+// tell has the device report lines such as "prefix: /a/b", "/path = 7", "/path =
+// json {…}", "delete /path", "atomic", "sync", at a time.
 func (d *desk) tell(at time.Duration, lines ...string) {
 	d.t.Helper()
 	n := &gpb.Notification{Timestamp: int64(noon.Add(at))}
@@ -104,7 +104,7 @@ func (d *desk) say(r *gpb.SubscribeResponse) {
 	}
 }
 
-// told compares what was told since the last time with lines in any order; the
+// told compares what was reported since the last call with lines in any order; the
 // containment of ports is left out.
 func (d *desk) told(what string, want ...string) {
 	d.t.Helper()
@@ -218,9 +218,9 @@ func TestPathsMean(t *testing.T) {
 
 const prio = "/qos/interfaces/interface[interface-id=Ethernet1]/switch-priority[priority=%d]/state/counters/in-pause-pkts = %d"
 
-// TestSums: a port's count is that of its priorities, and it is told only once
-// all that the device has were heard; what joins later adds its increase alone,
-// and a reset is one.
+// TestSums: a port's count is the sum of its priorities, and is reported only after
+// all that the device has were received; one that joins later adds its increase
+// only, and a reset is reported as a reset.
 func TestSums(t *testing.T) {
 	d := newDesk(t, "openconfig")
 	d.group = &subscription{group: &group{}}
@@ -245,7 +245,8 @@ func TestSums(t *testing.T) {
 	d.told("a queue that is gone holds nothing", "port:leaf1/Ethernet1 port_queue_bytes 5", "port:leaf1/Ethernet1 port_queue_max_bytes 70")
 }
 
-// TestASumIsToldWithTheSync that it waited for, though nothing else is told.
+// TestASumIsToldWithTheSync: a sum is reported with the sync that it waited for,
+// though nothing else is reported.
 func TestASumIsToldWithTheSync(t *testing.T) {
 	d := newDesk(t, "openconfig")
 	d.group = &subscription{group: &group{}}
@@ -310,8 +311,8 @@ func TestTimes(t *testing.T) {
 	d.told("two times, and of one the later value", "port:leaf1/Ethernet1%2F1 port_rx_bytes_total 12", "port:leaf1/Ethernet1%2F1 port_rx_bytes_total 14")
 }
 
-// TestNames: a port is called what the site calls it, where its name is told and
-// is one word of its own.
+// TestNames: a port has the name that the site uses, if that name is reported and
+// is one unique word.
 func TestNames(t *testing.T) {
 	d := newDesk(t, "openconfig")
 	d.names = "description"
@@ -333,7 +334,7 @@ func TestNames(t *testing.T) {
 	d.lost("names", map[collectors.Reason]int{collectors.Duplicate: 1})
 }
 
-// TestNeighbours: a cable is told once both of its ends are known, with its
+// TestNeighbours: a cable is reported once both of its ends are known, with its
 // speed, and its end when the neighbour changes.
 func TestNeighbours(t *testing.T) {
 	d := newDesk(t, "sonic")
@@ -351,8 +352,8 @@ func TestNeighbours(t *testing.T) {
 	d.told("nobody", "nic:n7/mlx5_0 connects port:leaf1/eth1 ended")
 }
 
-// TestLinksAndRestating: a link that goes down is an event, and what is told
-// only when it changes is told again while nothing changes.
+// TestLinksAndRestating: a link that goes down is an event, and values that are
+// reported only on change are emitted again while nothing changes.
 func TestLinksAndRestating(t *testing.T) {
 	d := newDesk(t, "openconfig")
 	changes := &subscription{group: &group{changes: true}, held: true, synced: true}
@@ -390,9 +391,9 @@ func TestMerged(t *testing.T) {
 	d.lost("merged", map[collectors.Reason]int{collectors.Skipped: 3})
 }
 
-// TestSamplesThatComeAtOnce: a frame has the latest time of its readings. What a
-// port tells next is not told as of before that, though it was: its counter would
-// seem to fall.
+// TestSamplesThatComeAtOnce: a frame has the latest time of its readings. A port's
+// next reading is not reported with an earlier time than that, though it was taken
+// earlier: its counter would seem to fall.
 func TestSamplesThatComeAtOnce(t *testing.T) {
 	d := newDesk(t, "openconfig")
 	octets := func(port, value int) string {

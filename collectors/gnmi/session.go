@@ -35,8 +35,8 @@ const (
 // errQuiet says that a target fell silent.
 var errQuiet = errors.New("the target has stopped to send")
 
-// errRenamed says that ports are called something else than series were told
-// under: everything has to be told anew.
+// errRenamed means that ports have other names than series were reported under:
+// everything has to be reported again.
 var errRenamed = errors.New("ports have new names")
 
 // errNoGroup says that a target has nothing of what the profile asks for.
@@ -91,7 +91,8 @@ func (d *device) keep(ctx context.Context) {
 	}
 }
 
-// told says that the last session got as far as everything being told.
+// told reports whether the initial data of the last session was received
+// completely.
 func (d *device) told() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,7 +162,7 @@ func (d *device) connect() (*grpc.ClientConn, error) {
 	)
 }
 
-// login is what is sent with every call.
+// login returns a context with the metadata that is sent with every call.
 func (d *device) login(ctx context.Context) (context.Context, error) {
 	if !d.cfg.BasicAuth.Any() {
 		return ctx, nil
@@ -280,8 +281,8 @@ func (l *line) run(ctx context.Context) error {
 	return errNoGroup
 }
 
-// follow reads one group until its stream ends; told is called once everything
-// there is has been. Where the target refuses the group, nil is returned and the
+// follow reads one group until its stream ends; told is called once all initial
+// data was received. If the target refuses the group, nil is returned and the
 // others go on.
 func (l *line) follow(ctx context.Context, s *subscription, told func()) error {
 	for {

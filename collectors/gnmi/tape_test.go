@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// tape is a sink that writes what it is told as lines: a series and its value, an
+// tape is a sink that writes what it receives as lines: a series and its value, an
 // edge, an event.
 type tape struct {
 	mu      sync.Mutex

@@ -194,8 +194,8 @@ func syncNow() *gpb.SubscribeResponse {
 	return &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{SyncResponse: true}}
 }
 
-// counting tells the octets of some ports again and again; any group but
-// counters it refuses.
+// counting reports the octets of some ports repeatedly; it refuses any group but
+// counters.
 func counting(ports int, every time.Duration) func(gpb.GNMI_SubscribeServer, *gpb.SubscribeRequest) error {
 	return func(st gpb.GNMI_SubscribeServer, r *gpb.SubscribeRequest) error {
 		if !counters(r) {

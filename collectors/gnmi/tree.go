@@ -146,7 +146,7 @@ func (r *reader) place(u *use, vars []binding) bool {
 		return true
 	}
 	if r.taken[s] {
-		// Two leaves say the same; the first one is heard.
+		// Two leaves map to the same series; the first one is used.
 		r.drop(collectors.Duplicate)
 		return false
 	}

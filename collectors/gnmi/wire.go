@@ -21,7 +21,7 @@ const maxPaths = 1 << 17
 
 var errWire = errors.New("not a gNMI message")
 
-// errStream is what a target told by the deprecated error field.
+// errStream is an error that a target reported in the deprecated error field.
 var errStream = errors.New("the target reports an error")
 
 // prefix is a notification's prefix and the paths below it, by their bytes.
@@ -141,9 +141,8 @@ func varint(b []byte) (uint64, int) {
 	return protowire.ConsumeVarint(b)
 }
 
-// message reads a SubscribeResponse. It says whether the device has told
-// everything that there is. Of a message that is damaged, what stood before the
-// damage is kept.
+// message reads a SubscribeResponse. It reports whether the device has sent all
+// initial data. Of a damaged message, the part before the damage is kept.
 func (r *reader) message(b []byte, received telemetry.Time) (synced bool, err error) {
 	var f field
 	for len(b) > 0 {
@@ -168,7 +167,7 @@ func (r *reader) message(b []byte, received telemetry.Time) (synced bool, err er
 	return synced, nil
 }
 
-// notification reads what was told of one instant.
+// notification reads the updates of one instant.
 func (r *reader) notification(b []byte, received telemetry.Time) error {
 	var stated int64
 	var about []byte

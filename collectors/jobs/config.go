@@ -31,7 +31,7 @@ const maxLabel = 120
 
 // Config is one entry of "collectors: jobs:".
 type Config struct {
-	// Type says what is read.
+	// Type is the type of the source that is read.
 	Type string `yaml:"type" oneof:"file kubernetes log nccl_inspector nccl_ras slurm"`
 	// Name is the source's; the default is its host or its first path.
 	Name string `yaml:"name" max:"120"`

@@ -160,8 +160,7 @@ func TestRecordingsOfTraining(t *testing.T) {
 	}
 }
 
-// replayed reads a log line by line, as it would come to somebody who follows
-// it.
+// replayed reads a log line by line, as a reader that follows it would receive it.
 func replayed(t *testing.T, name string, text []byte) (ear, telemetry.Entity) {
 	t.Helper()
 	e := listen(t)
@@ -205,7 +204,8 @@ func TestRecordingsOfNCCL(t *testing.T) {
 	}
 }
 
-// TestRecordingsOfOthersAreRefused: what nvidia-smi writes is nobody's here.
+// TestRecordingsOfOthersAreRefused: output of nvidia-smi is accepted by no reader
+// here.
 func TestRecordingsOfOthersAreRefused(t *testing.T) {
 	for name, text := range shared(t, "nvidia_smi") {
 		if _, err := asked(t, text, "jobs", true); !errors.Is(err, errForm) {

@@ -65,7 +65,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	return out, nil
 }
 
-// Target says what is read.
+// Target returns the configured name.
 func (c *Collector) Target() string { return c.cfg.Name }
 
 // errUnsound says that what was read cannot be stated: a fault of ours.

@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ear hears what a collector says, and writes it down for comparison.
+// ear records the output of a collector as text for comparison.
 type ear struct{ *collectorstest.Ear }
 
 func listen(t testing.TB) ear { return ear{collectorstest.Listen(t)} }

@@ -54,9 +54,9 @@ func newKube(c Config, client *http.Client, base string) *kube {
 
 func (k *kube) close() { k.client.CloseIdleConnections() }
 
-// read reads the lists, or what has changed for as long as a round lasts. Pods it
-// cannot do without; of what owns them the rest is told where the server has it
-// and lets it be read.
+// read reads the lists, or their changes for the length of one round. Pods are
+// required; their owners are reported where the server has them and permits reading
+// them.
 func (k *kube) read(ctx context.Context, r *report) error {
 	k.discover(ctx, r)
 	var all sync.WaitGroup
@@ -142,7 +142,7 @@ func (k *kube) discover(ctx context.Context, r *report) {
 	}
 }
 
-// ownerKinds is what is read of a group; "" of any other.
+// ownerKinds returns the kind that is read of an API group; "" for any other.
 func ownerKinds(group string) string {
 	switch group {
 	case "batch":
@@ -246,9 +246,9 @@ func (k *kube) tell(r *report) {
 	k.jobs.finish(r)
 }
 
-// unexplained reports whether a job that ran has no pods and a round has to pass
-// before that is told: its owner and its queue are heard by watches of their own,
-// and may say why.
+// unexplained reports whether a job that ran has no pods and one more round has to
+// pass before that is reported: its owner and its queue are watched separately, and
+// may give the reason.
 func (k *kube) unexplained(r *report, w *work) bool {
 	if w.phase != waiting || k.jobs.held[w.key] == nil {
 		delete(k.gone, w.key)

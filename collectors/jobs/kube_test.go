@@ -17,7 +17,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
-// apiServer has resources by path, lists them in pages and tells what changes.
+// apiServer has resources by path, lists them in pages and reports changes.
 type apiServer struct {
 	mu      sync.Mutex
 	pods    []map[string]any
@@ -99,7 +99,8 @@ func (a *apiServer) changeOf(path, kind string, x map[string]any) {
 	a.changes = append(a.changes, apiChange{path, kind, x})
 }
 
-// heard is what a collector says of the cluster; it names jobs by a pattern.
+// heard starts a collector that reads the cluster and returns its output; jobs are
+// named by a pattern.
 func (a *apiServer) heard(t *testing.T, job string) ear {
 	t.Helper()
 	srv := httptest.NewServer(a)
@@ -111,8 +112,8 @@ func (a *apiServer) heard(t *testing.T, job string) ear {
 	return start(t, c)
 }
 
-// TestKubernetes: the pods of a JobSet are one job; what happens to them is told
-// from a watch, and a server that has forgotten is asked for the list again.
+// TestKubernetes: the pods of a JobSet are one job; their changes are reported from
+// a watch, and a server that has forgotten is asked for the list again.
 func TestKubernetes(t *testing.T) {
 	a := &apiServer{pods: []map[string]any{podOf("a-0", "llm", "n1", "Running", 0, "8"), podOf("a-1", "llm", "n2", "Running", 0, "8"), podOf("web", "site", "n1", "Running", 0, "0")}}
 	e := a.heard(t, "")

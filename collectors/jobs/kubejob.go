@@ -78,10 +78,10 @@ func (o *owner) usesGPU() bool {
 	return false
 }
 
-// add adds to a job what its owner knows. Pods tell when it runs and where, the
-// owner that it is over: a JobSet that is made anew has no pods for a while, and
-// one that failed for good has them taken away. Of what runs, its pods know the
-// attempt: those of the one before may still be there.
+// add adds to a job what its owner knows. Pods show when it runs and where, the
+// owner that it has ended: a JobSet that is recreated has no pods for a while, and
+// the pods of one that failed for good are deleted. While a job runs, its pods know
+// the attempt: those of the one before may still exist.
 func (o *owner) add(w *work) {
 	if w.phase != running {
 		w.restarts = max(w.restarts, o.Status.Restarts)

@@ -16,7 +16,7 @@ const (
 	workloadsPath = "/apis/kueue.x-k8s.io/v1beta1/workloads"
 )
 
-// happened waits until just these events were told, as "entity name text".
+// happened waits until exactly these events were reported, as "entity name text".
 func (e ear) happened(want ...string) {
 	var got []string
 	e.Until(fmt.Sprint(want), func() bool {
@@ -106,8 +106,8 @@ func TestAJobSetInAQueue(t *testing.T) {
 	}
 }
 
-// TestAJobThatIsDone: the Job says when it was, and the pods are gone by then;
-// one without GPUs is nobody's, and one of a JobSet is its part.
+// TestAJobThatIsDone: the Job reports when it was done, and the pods are gone by
+// then; one without GPUs is not a job here, and one of a JobSet is part of it.
 func TestAJobThatIsDone(t *testing.T) {
 	done := time.Now().Truncate(time.Second).Add(time.Second)
 	job := func(name string, template map[string]any, holds ...[3]string) map[string]any {
@@ -130,8 +130,8 @@ func TestAJobThatIsDone(t *testing.T) {
 	}
 }
 
-// TestWhatMayNotBeRead: an account without the right to read workloads still
-// hears pods and JobSets; what it is refused is counted once.
+// TestWhatMayNotBeRead: an account without permission to read workloads still
+// receives pods and JobSets; what it is refused is counted once.
 func TestWhatMayNotBeRead(t *testing.T) {
 	a := &apiServer{denied: workloadsPath, pods: []map[string]any{attempt(2, podOf("a-0", "llm", "n1", "Running", 0, "8"))}, others: map[string][]map[string]any{
 		jobSetsPath: {jobSetOf(2, false, time.Now())}, workloadsPath: {}}}

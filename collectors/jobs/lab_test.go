@@ -122,8 +122,8 @@ func theLabsJobs(t *testing.T, c scheduler.Config) {
 	}
 }
 
-// compare holds the steps of a log against those of the board. TorchTitan tells
-// no length: it is the time between two lines, to a millisecond, of steps that
+// compare compares the steps of a log with those of the board. TorchTitan reports
+// no step length: it is the time between two lines, to a millisecond, of steps that
 // may have a checkpoint between them. A job's tokens are rounded for each device.
 func compare(t *testing.T, x telemetry.Entity, want map[telemetry.Time]map[telemetry.MetricName]float64, got map[telemetry.Series][]collectorstest.Reading) {
 	t.Helper()

@@ -156,7 +156,7 @@ func (l *logs) follow(f *logFile, r *report) error {
 	return err
 }
 
-// logJob is a job as its log tells.
+// logJob is a job as its log shows it.
 type logJob struct {
 	cfg      Config
 	entity   telemetry.Entity
@@ -173,7 +173,7 @@ func newLogJob(c Config, x telemetry.Entity) *logJob {
 		book: book.New(book.Config{Collector: sourceName, Target: plain(c.Name), Part: plain(x.Name)})}
 }
 
-// pass notes a step that is not told.
+// pass records a step that is not reported.
 func (j *logJob) pass(x *logLine) { j.step, j.began, j.consumed, j.end = x.step, true, x.consumed, 0 }
 
 // near is how far a log's clock may be off to be believed of what was just
@@ -193,7 +193,7 @@ func (j *logJob) when(r *report, x *logLine, old bool) telemetry.Time {
 	return at
 }
 
-// take tells what a line says.
+// take emits what a line reports.
 func (j *logJob) take(r *report, x *logLine, old bool) error {
 	at := j.when(r, x, old)
 	if x.step < 0 {
@@ -252,8 +252,8 @@ func (j *logJob) utilisation(x *logLine) float64 {
 	return x.mfu
 }
 
-// tokens a second of all devices: told of one, counted, or samples of a known
-// length.
+// tokens returns the tokens a second of all devices: reported for one device,
+// counted, or samples of a known length.
 func (j *logJob) tokens(x *logLine, trained float64, rising bool) float64 {
 	switch {
 	case !math.IsNaN(x.tokens) && j.cfg.Devices > 0:
@@ -266,7 +266,7 @@ func (j *logJob) tokens(x *logLine, trained float64, rising bool) float64 {
 	return math.NaN()
 }
 
-// happened tells of what is no step.
+// happened emits the event of a line that is not a step.
 func (j *logJob) happened(r *report, x *logLine, at telemetry.Time) {
 	if x.event != eventPhase {
 		j.event(r, x.event, at, "")
@@ -278,7 +278,7 @@ func (j *logJob) happened(r *report, x *logLine, at telemetry.Time) {
 	j.enter(r, x.eventText, at)
 }
 
-// enter tells that a job does something else from now on.
+// enter emits an event when a job enters another phase.
 func (j *logJob) enter(r *report, phase string, at telemetry.Time) {
 	if phase == j.phase {
 		return

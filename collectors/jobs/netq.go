@@ -44,8 +44,8 @@ func (l *layout) netq(text []byte) {
 	}
 }
 
-// cables states what is connected: ports of switches, and network interfaces of
-// whatever else was heard of.
+// cables states the connections: of ports of switches, and of network interfaces of
+// any other known device.
 func (l *layout) cables(x *netqItem) {
 	kind, name := map[string]telemetry.Kind{}, map[string]string{}
 	for _, tier := range x.Nodes {

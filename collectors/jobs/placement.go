@@ -55,7 +55,8 @@ func newTracker(source, target string, most int) *tracker {
 	return &tracker{source: source, target: target, max: most, held: map[string]*work{}, names: map[telemetry.Entity]string{}, seen: map[string]bool{}}
 }
 
-// fresh is how long ago a job may have started to be told of in the first list.
+// fresh is how long ago a job of the first list may have started for its start to
+// be reported.
 const fresh = time.Minute
 
 // note takes one job of a list.

@@ -127,8 +127,8 @@ func (s *ras) ask(ctx context.Context) ([]byte, error) {
 	return text, err
 }
 
-// tell states where the ranks run, how many collectives each has begun, and
-// which are in trouble.
+// tell states where the ranks run, how many collectives each has begun, and which
+// are in trouble.
 func (s *ras) tell(r *report, c *communicator) error {
 	now := map[telemetry.Event]bool{}
 	if c != nil {
@@ -194,8 +194,8 @@ func (s *ras) gpu(x rasRank) telemetry.Entity {
 	return telemetry.Entity{Kind: telemetry.GPU, Name: telemetry.NamePart(host) + "/" + strconv.Itoa(*x.GPU)}
 }
 
-// count states how many collectives a rank has begun: whoever has begun fewer is
-// waited for.
+// count states how many collectives a rank has begun: the others wait for a rank
+// that has begun fewer.
 func (s *ras) count(r *report, rank int, counts map[string]uint64) {
 	sum := uint64(0)
 	for _, n := range counts { // order-independent: a sum

@@ -19,8 +19,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// status is a job of two ranks as RAS tells it; the second is missing where dead
-// says whether for good.
+// status is a job of two ranks as RAS reports it; the second is missing if dead is
+// set: "true" if for good.
 func status(dead string) string {
 	rank := `{"rank":%d,"host":"10.0.0.1","pid":7,"nvml_dev":%d,"status":{"async_error":%d,"abort_flag":false},"collective_counts":{"AllReduce":41,"AllGather":1}}`
 	small := `{"hash":"0x1","size":1,"ranks":[]},`
@@ -128,8 +128,8 @@ func TestDumps(t *testing.T) {
 	}
 }
 
-// TestDumpsComeAndGo: no dump means that no job runs; no folder for them means
-// that somebody is wrong about where they are.
+// TestDumpsComeAndGo: no dump means that no job runs; no folder for them means that
+// the configured path is wrong.
 func TestDumpsComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	for where, want := range map[string]error{dir: nil, dir + "/elsewhere": fs.ErrNotExist} {

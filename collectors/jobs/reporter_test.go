@@ -14,8 +14,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// trained runs a training of three steps with the reporter in it, on a device or
-// on none, and returns how many steps could not be told.
+// trained runs a training of three steps with the reporter in it, on a device or on
+// none, and returns how many steps could not be reported.
 func trained(t *testing.T, url, rank string, device bool) int {
 	t.Helper()
 	python, err := exec.LookPath("python3")
@@ -42,9 +42,9 @@ func trained(t *testing.T, url, rank string, device bool) int {
 	return c.ProcessState.ExitCode()
 }
 
-// TestReporter: what the reporter for PyTorch posts, the receiver takes: each
-// step of each rank, how much of it was waiting and how much was not, whether the
-// device's clock tells or the host's.
+// TestReporter: the receiver accepts what the reporter for PyTorch posts: each step
+// of each rank, and how much of it was waiting and how much was not, by the clock
+// of the device or of the host.
 func TestReporter(t *testing.T) {
 	for name, device := range map[string]bool{"on a device": true, "on none": false} {
 		t.Run(name, func(t *testing.T) { reported(t, device) })
@@ -108,8 +108,8 @@ func parts(t *testing.T, e ear) {
 	}
 }
 
-// TestNobodyListens: training goes on, to the end, and what was not told is
-// counted.
+// TestNobodyListens: training goes on, to the end, and steps that were not reported
+// are counted.
 func TestNobodyListens(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	if n := trained(t, srv.URL, "0", true); n != 3 {

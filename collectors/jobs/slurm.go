@@ -342,8 +342,9 @@ func (s *slurm) readNodes(in io.Reader, r *report) error {
 	return nil
 }
 
-// node tells when a node is held back, and when no more. What began long before
-// the first look is told with the time of the look: its reason says since when.
+// node emits an event when a node is drained, and when it no longer is. A drain
+// that began long before the first look is reported with the time of the look: its
+// text has the time since when.
 func (s *slurm) node(n *slurmNode, r *report) {
 	now := n.drained()
 	if now == s.drained[n.Name] {

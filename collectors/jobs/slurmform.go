@@ -133,7 +133,7 @@ func (e exitCode) String() string {
 	return ""
 }
 
-// slurmJob is what is read of a job.
+// slurmJob holds the fields that are read of a job.
 type slurmJob struct {
 	ID          number   `json:"job_id"`
 	Name        string   `json:"name"`
@@ -150,7 +150,7 @@ type slurmJob struct {
 	Tasks       number   `json:"tasks"`
 }
 
-// slurmNode is what is read of a node.
+// slurmNode holds the fields that are read of a node.
 type slurmNode struct {
 	Name    string `json:"name"`
 	State   words  `json:"state"`

@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 )
 
-// Bounds of what is read of a file.
+// Limits of what is read of a file.
 const (
 	longestLine = 64 << 10
 	perRound    = 8 << 20 // bytes of one file; the rest comes next round

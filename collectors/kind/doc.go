@@ -17,7 +17,7 @@ import (
 type Kind struct {
 	// Name is the key below "collectors" in the configuration.
 	Name string
-	// Doc says in one sentence what is read.
+	// Doc describes in one sentence the data that is read.
 	Doc string
 	// Advice says what to check first when a source of this kind has no data.
 	Advice string
@@ -32,7 +32,7 @@ type Kind struct {
 // Collector is a collector that names what it reads.
 type Collector interface {
 	collectors.Collector
-	// Target is what is read, for people: a path, an address.
+	// Target is the source that is read, for people: a path, an address.
 	Target() string
 }
 

@@ -22,7 +22,7 @@ SymbolErrorCounter:..............65535
 PortLocalPhysicalErrors:.........3
 `
 
-// tell writes what is read.
+// tell writes the parsed counters as text.
 func tell(text string) (string, *Faults, error) {
 	var b strings.Builder
 	faults, err := ParseCounters([]byte(text), func(c *Counters) {

@@ -75,12 +75,12 @@ func after(words []string, word string, bits int) (uint64, error) {
 	return 0, fmt.Errorf("no %s", word)
 }
 
-// Timeouts counts the requests that nobody answered, from what a program
-// complained of: one line for each that was given up.
+// Timeouts counts unanswered requests in a program's error output: one line for
+// each request that was given up.
 func Timeouts(complaints []byte) int {
 	n := 0
 	for _, line := range bytes.Split(complaints, []byte("\n")) {
-		// libibnetdisc tells the first of a request, libibmad the second.
+		// libibnetdisc prints the first form for a request, libibmad the second.
 		if bytes.Contains(line, []byte("bad status 110")) || bytes.Contains(line, []byte("_do_madrpc failed")) {
 			n++
 		}

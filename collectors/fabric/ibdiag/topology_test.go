@@ -86,7 +86,7 @@ func TestAListingIsReadInFull(t *testing.T) {
 	}
 }
 
-// What means nothing is told with its line, and the rest stands.
+// A meaningless line is reported with its number, and the rest is kept.
 func TestWhatMeansNothingIsAFault(t *testing.T) {
 	head := "Switch\t8 \"S-01\"\t# \"a\" base port 0 lid 1 lmc 0\n"
 	for text, want := range map[string]string{
