@@ -42,8 +42,8 @@ func (r Reason) Metric() telemetry.MetricName {
 	return telemetry.MetricName("collector_dropped_" + string(r) + "_total")
 }
 
-// Entity returns the entity of a collector in a process: its health is stated
-// of it, and so is what cannot be told of anything else.
+// Entity returns the entity of a collector in a process: its health is stated of
+// it, and so is what cannot be attributed to any other entity.
 func Entity(process, name string) telemetry.Entity {
 	return telemetry.Entity{Kind: telemetry.Collector, Name: Part(process) + "/" + Part(name)}
 }

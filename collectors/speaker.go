@@ -8,19 +8,19 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// speakerFor is how long the collector that told of something goes on speaking
-// for it: the slowest other witness, a library that is asked once a minute, comes
-// within it.
+// speakerFor is how long the collector that reported a topic remains its reporter:
+// the slowest other source, a library that is asked once a minute, reports within
+// it.
 const speakerFor = telemetry.Duration(75 * time.Second)
 
 // maxSpoken bounds what is remembered of who spoke.
 const maxSpoken = 4096
 
-// speakers sees to it that what several collectors of a process witness is told
-// once: an XID stands in the kernel's log, in its copies by syslog, and in the
-// driver's library. As with a series (design A1), one speaks at a time, whoever
-// came first, and another only when that one has been silent for a while; a
-// witness that cannot read its log is thus replaced by one that can.
+// speakers ensures that an event that several collectors of a process observe is
+// reported once: an XID is in the kernel's log, in its copies by syslog, and in the
+// driver's library. As with a series (design A1), one collector reports at a time,
+// the first to come, and another only when that one has not reported for a while; a
+// collector that cannot read its log is thus replaced by one that can.
 type speakers struct {
 	mu     sync.Mutex
 	spoken map[topic]spoken
@@ -33,13 +33,13 @@ type topic struct {
 	code   string
 }
 
-// spoken is who told of a topic, and when it last happened.
+// spoken is the collector that reported a topic, and when it last happened.
 type spoken struct {
 	by *worker
 	at telemetry.Time
 }
 
-// topicOf returns an event's topic; false for what has one witness only.
+// topicOf returns an event's topic; false for an event with one source only.
 func topicOf(e *telemetry.Event) (topic, bool) {
 	if e.Name != telemetry.EventXID {
 		return topic{}, false
@@ -51,7 +51,7 @@ func topicOf(e *telemetry.Event) (topic, bool) {
 	return topic{e.Entity, e.Name, code}, code != ""
 }
 
-// mayTell reports whether a worker is to tell of an event: no other has within
+// mayTell reports whether a worker is to report an event: no other has within
 // speakerFor of it.
 func (s *speakers) mayTell(w *worker, e *telemetry.Event) bool {
 	t, ok := topicOf(e)

@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// One XID is one event, whoever of a process sees it too.
+// One XID is one event, however many collectors of a process observe it.
 func TestWhatSeveralWitnessIsToldOnce(t *testing.T) {
 	kernel, library := &worker{}, &worker{}
 	type step struct {

@@ -49,8 +49,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// ErrStuck says that a collector was told to stop and did not. Its goroutine is
-// left behind, so the process should end.
+// ErrStuck means that a collector did not stop after its context was cancelled. Its
+// goroutine is left behind, so the process should end.
 var ErrStuck = errors.New("collector does not stop")
 
 // Supervise runs every collector of c, each in a goroutine of its own, until
@@ -126,7 +126,7 @@ func newSupervisor(c Config) (*supervisor, error) {
 	return s, err
 }
 
-// run starts the collectors, tells of them, and waits for their end.
+// run starts the collectors, reports their health, and waits for their end.
 func (s *supervisor) run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, w := range s.workers {

@@ -25,7 +25,7 @@ const (
 	healthyAfter = time.Minute
 )
 
-// errReturned stands for a Run that returned nil although nobody asked it to.
+// errReturned is the error of a Run that returned nil without being cancelled.
 var errReturned = errors.New("Run returned before the service stopped")
 
 // worker keeps one collector running and remembers how it does.
@@ -168,14 +168,14 @@ func (w *worker) swept(s Sweep) {
 	w.own.read.AddInt64(int64(max(s.Read, 0)))
 }
 
-// unsaid counts an event that another collector has told.
+// unsaid counts an event that another collector has reported.
 func (w *worker) unsaid() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.drop(Duplicate, 1)
 }
 
-// drop counts what was dropped; under Other where nobody knows the reason.
+// drop counts dropped items; under Other if the reason is unknown.
 func (w *worker) drop(why Reason, n int) {
 	if n <= 0 {
 		return
@@ -239,7 +239,7 @@ func (s *workerSink) Swept(sweep Sweep) {
 
 func (s *workerSink) Logger() *slog.Logger { return s.worker.log }
 
-// ownMetrics are what the process tells of a collector at /metrics.
+// ownMetrics are the metrics of a collector that the process exposes at /metrics.
 type ownMetrics struct {
 	set            *metrics.Set
 	name           string

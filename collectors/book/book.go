@@ -199,7 +199,7 @@ func (b *Book) Emit(sink collectors.Emitter, at telemetry.Instant) (int, error) 
 	return n, nil
 }
 
-// Forget emits every schema again before its next frame: the current listener has
+// Forget has every schema emitted again before its next frame: the current listener has
 // received none.
 func (b *Book) Forget() {
 	for _, p := range b.parts {

@@ -56,7 +56,7 @@ type dumped struct {
 //
 //	nccl_bus_bandwidth_gbs{node="n1",gpu="GPU0",collective="AllReduce",…} 312.5
 //
-// and how many of them were none. What tells two series of one GPU apart stays
+// and how many of them were invalid. Labels that distinguish two series of one GPU stay
 // in the metric's name.
 func readDump(text []byte) (out []dumped, bad int) {
 	for line := range bytes.Lines(text) {

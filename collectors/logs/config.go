@@ -73,7 +73,7 @@ func (a *Address) Set(text string) error {
 
 // Config says which logs are read, and what they call things.
 type Config struct {
-	// Name tells entries of one process apart; the default is node.
+	// Name distinguishes entries of one process; the default is node.
 	Name string `yaml:"name" max:"100"`
 	// Node is the host that files and kernel messages are of; the default is its host
 	// name.

@@ -57,8 +57,8 @@ func TestSyslogConforms(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.poll, c.cfg.Every = 2*time.Millisecond, 4*time.Millisecond
-		// A socket that is not connected hears of no refusal, and drops no message
-		// for one.
+		// A socket that is not connected gets no connection refused error, and
+		// drops no message for one.
 		out, err := net.ListenPacket("udp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +82,7 @@ func TestSyslogConforms(t *testing.T) {
 	}})
 }
 
-// free is an address of loopback that nobody listens on.
+// free is a loopback address without a listener.
 func free(t *testing.T, network string) Address {
 	t.Helper()
 	at := netip.MustParseAddrPort("127.0.0.1:0")

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTheKernelsOwnDevice: every record of this host's kernel is read and
-// understood, in order, and is told of no second time.
+// understood, in order, and is reported once only.
 func TestTheKernelsOwnDevice(t *testing.T) {
 	d, err := openDevice(kernelDevice)
 	if err != nil {

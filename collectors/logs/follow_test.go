@@ -24,8 +24,9 @@ func events(codes ...int) []string {
 	return out
 }
 
-// TestYesterdayIsNotTold: what was there before the first start is left out; of
-// what is asked for, the young is told; and a restart goes on where it ended.
+// TestYesterdayIsNotTold: lines from before the first start are left out; of the
+// requested history, recent lines are reported; and a restart continues where
+// reading ended.
 func TestYesterdayIsNotTold(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	c := sampleConfig()
@@ -47,7 +48,8 @@ func TestYesterdayIsNotTold(t *testing.T) {
 	equal(t, "restarted", once(t, stands(t, c, now.Add(time.Second))).told(), events(14))
 	equal(t, "and again", once(t, stands(t, c, now.Add(2*time.Second))).told(), nil)
 
-	// It rotated while nobody read: the rest of the old file, then the new.
+	// It rotated while no collector was reading: the rest of the old file, then the
+	// new.
 	write(t, path, xid(3601, 15))
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
@@ -62,8 +64,8 @@ func TestYesterdayIsNotTold(t *testing.T) {
 	}
 }
 
-// TestRotation: a file is renamed, cut, deleted and made anew while it is read;
-// every line is told once.
+// TestRotation: a file is renamed, cut, deleted and recreated while it is read;
+// every line is reported once.
 func TestRotation(t *testing.T) {
 	c := sampleConfig()
 	path := temp(t, "kmsg")
@@ -196,9 +198,9 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestRepeats: a line that repeats is one event and one more that says how
-// often; the counter has all; what is too much is counted; a link that flaps is
-// told each time.
+// TestRepeats: a line that repeats is one event and one more with the number of
+// repeats; the counter has all; events over the limit are counted; a link that
+// flaps is reported each time.
 func TestRepeats(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	c := sampleConfig()
@@ -232,9 +234,9 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// What the kernel says, its daemon copies into files and the fabric manager says
-// again is one event and counts once; a second one that all of them tell, later,
-// is another.
+// A message of the kernel that its daemon copies into files and the fabric manager
+// logs again is one event and counts once; a second one that all of them log,
+// later, is another.
 func TestOneThingInSeveralLogs(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0) // 08:00:00 UTC
 	c := sampleConfig()
@@ -265,7 +267,7 @@ func TestOneThingInSeveralLogs(t *testing.T) {
 	}
 }
 
-// Where the fabric manager's line is read before the kernel's, that is told; the
+// If the fabric manager's line is read before the kernel's, it is reported; the
 // kernel's are counted all the same, their copies are not.
 func TestWhatIsCountedComesSecond(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)

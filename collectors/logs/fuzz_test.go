@@ -122,7 +122,7 @@ func FuzzPatterns(f *testing.F) {
 	})
 }
 
-// BenchmarkLines: lines of a log that nobody asks for, and an XID.
+// BenchmarkLines: lines of a log that no pattern matches, and an XID.
 func BenchmarkLines(b *testing.B) {
 	for name, raw := range map[string]string{
 		"skipped": "6,4009,57631398407,-;IPv6: ADDRCONF(NETDEV_CHANGE): eth0: link becomes ready",

@@ -25,7 +25,7 @@ type kernelLog struct {
 }
 
 // next takes a record's number. It returns how many were lost before it, and
-// whether it was told before.
+// whether the record was reported before.
 func (k *kernelLog) next(l *line) (lost uint64, old bool) {
 	switch {
 	case !k.numbers:
@@ -92,7 +92,7 @@ func bootTime(now time.Time) time.Time {
 	return now.Add(-time.Duration(up * 1e9))
 }
 
-// bootID tells this boot from others; "" unknown.
+// bootID identifies this boot; "" unknown.
 func bootID() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -56,7 +56,8 @@ func (s tape) count() int {
 	return len(s.Events)
 }
 
-// stands is a collector whose clock stands still, so that time is the test's.
+// stands is a collector whose clock does not advance, so that the test controls
+// time.
 func stands(t *testing.T, c Config, now time.Time) *Collector {
 	t.Helper()
 	if c.Node == "" {

@@ -19,7 +19,7 @@ const sourceName = "logs"
 
 const (
 	pollEvery = 200 * time.Millisecond
-	// oldest is how old a line may be that is told after a restart.
+	// oldest is the maximum age of a line that is reported after a restart.
 	oldest = 24 * time.Hour
 	// astray is how far a line's time may be from ours where it was written now.
 	astray = time.Minute
@@ -59,7 +59,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	return &Collector{cfg: c, guard: g, library: l, clock: time.Now, poll: pollEvery, counts: map[telemetry.Series]uint64{}}, nil
 }
 
-// Target says what is read.
+// Target returns the configured name.
 func (c *Collector) Target() string { return c.cfg.Name }
 
 // Run reads until ctx is done. An address that cannot be bound ends it; a file
@@ -297,7 +297,7 @@ func (r *reader) flush(s *source) {
 
 func (r *reader) lost(n uint64) { r.add(r.self, lostTotal, n) }
 
-// host is what the site calls whoever wrote a line.
+// host returns the site's name for the host that wrote a line.
 func (r *reader) host(stated, otherwise string) string {
 	if v, ok := r.cfg.Hosts[stated]; ok {
 		return v
@@ -308,7 +308,7 @@ func (r *reader) host(stated, otherwise string) string {
 	return stated
 }
 
-// stale says that a line is too old to be told.
+// stale reports whether a line is too old to be reported.
 func (r *reader) stale(s *source, l *line, fresh bool) bool {
 	if fresh {
 		return false
@@ -319,7 +319,8 @@ func (r *reader) stale(s *source, l *line, fresh bool) bool {
 	return !l.at.IsZero() && r.clock().Sub(l.at) > oldest
 }
 
-// history says that what is read of a source was there before the first start.
+// history reports whether the part of a source that is being read was there before
+// the first start.
 func (s *source) history() bool {
 	if s.device != nil {
 		return !s.left && !s.ended
@@ -489,7 +490,7 @@ func (r *reader) keep() {
 	}
 }
 
-// finish tells what is still to be told.
+// finish emits the pending repeats.
 func (r *reader) finish() {
 	for _, e := range r.repeats.due(r.clock(), true) {
 		r.emit(e)

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// names are the tables that tell what a line calls a thing from what the site
-// calls it.
+// names are the tables that map the names in a line to the names of the site.
 type names struct {
 	cfg   *Config
 	gpus  map[string]string // by PCI address, learned of this host

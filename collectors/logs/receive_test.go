@@ -56,8 +56,8 @@ func TestSyslog(t *testing.T) {
 	await(t, "word of the malformed", func() bool { return got.holds(func() bool { return got.Dropped[collectors.Malformed] == 1 }) })
 }
 
-// TestWhoMaySend: nobody outside of the management prefixes is heard, and no
-// address outside of them is listened on.
+// TestWhoMaySend: senders outside the management prefixes are ignored, and
+// addresses outside them are not listened on.
 func TestWhoMaySend(t *testing.T) {
 	c := sampleConfig()
 	c.Listen = []Address{{"udp", netip.MustParseAddrPort("0.0.0.0:5514")}}

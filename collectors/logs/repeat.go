@@ -12,7 +12,7 @@ import (
 const maxRepeats = 2048
 
 // repeats lets the first of a repeating event through, counts those that follow
-// within its pattern's time, and tells their number in one more.
+// within its pattern's time, and reports their number in one more.
 type repeats struct {
 	open    map[same]*run
 	budgets map[payer]*budget
@@ -67,8 +67,8 @@ const (
 	tooMany
 )
 
-// judge says what becomes of an event. What is to be told of earlier repeats
-// comes before it.
+// judge returns what becomes of an event. Reports of earlier repeats come before
+// it.
 func (r *repeats) judge(h *happening, now time.Time) (v verdict, before []telemetry.Event) {
 	k := h.same()
 	if o := r.open[k]; o != nil {
@@ -126,8 +126,8 @@ func (r *repeats) settle(now time.Time) {
 	}
 }
 
-// due lists what is to be told of repeats whose time is over; of all of them
-// where the end has come.
+// due lists the reports of repeats whose time is over; of all of them if the end
+// has come.
 func (r *repeats) due(now time.Time, end bool) []telemetry.Event {
 	var out []telemetry.Event
 	for k, o := range r.open {
@@ -141,7 +141,7 @@ func (r *repeats) due(now time.Time, end bool) []telemetry.Event {
 	return out
 }
 
-// tell is the event that tells of repeats; none where there were none.
+// tell returns the event that reports repeats; none if there were none.
 func (o *run) tell() []telemetry.Event {
 	if o.more == 0 {
 		return nil

@@ -15,8 +15,8 @@ import (
 // recordings is others' recordings of logs.
 const recordings = "../../../shared/fixtures/xid/gpud"
 
-// TestRecordings: what others recorded comes out as the events that it tells
-// of, and every other line is counted as left out.
+// TestRecordings: the recordings of others produce the listed events, and every
+// other line is counted as left out.
 func TestRecordings(t *testing.T) {
 	if _, err := os.Stat(recordings); err != nil {
 		t.Skip("no recordings of others at hand: ", err)
@@ -70,7 +70,8 @@ func TestRecordings(t *testing.T) {
 				t.Errorf("%d lines skipped, want %d", got, c.skipped)
 			}
 			for reason, n := range seen.Dropped {
-				// the fabric manager's first days are older than what is told
+				// the fabric manager's first days are older than the lines that are
+				// reported
 				if reason != collectors.Skipped && n > 0 {
 					t.Errorf("dropped %d as %s", n, reason)
 				}

@@ -21,8 +21,8 @@ type state struct {
 	loaded  bool
 }
 
-// load reads a state file once. None is no fault; one that cannot be read is
-// told, and reading begins anew.
+// load reads a state file once. A missing file is no fault; one that cannot be read
+// is reported, and reading starts over.
 func (s *state) load(path string) error {
 	if s.loaded {
 		return nil

@@ -265,8 +265,8 @@ func (d *decoder) place(r *rule, n *yaml.Node) {
 	r.of = d.template(n, "of")
 }
 
-// column says in what form the numbers are carried: whole ones for counters and
-// states, decimals where their digits are told, else floats.
+// column chooses the form in which the numbers are carried: integers for counters
+// and states, decimals where the number of digits is given, else floats.
 func (d *decoder) column(r *rule, n *yaml.Node, digits int) {
 	known := []telemetry.MetricName{r.column.Metric}
 	if r.as == histogram {

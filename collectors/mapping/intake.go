@@ -33,8 +33,8 @@ type IntakeConfig struct {
 	Mapper *Mapper
 	// Book names the source of what is emitted, and bounds it.
 	Book book.Config
-	// Target is what the target is told of itself: it comes before the labels
-	// of the same name that a page states.
+	// Target holds the labels configured for the target: they take precedence over
+	// labels of the same name on a page.
 	Target []Label
 	// Foreign is the collector's entity: the series that no file knows are its.
 	Foreign telemetry.Entity
@@ -137,7 +137,7 @@ func (in *Intake) renew() {
 	in.dropped = map[collectors.Reason]int{}
 }
 
-// Forget has schemas and edges stated anew: whoever listens now has heard of
+// Forget has schemas and edges emitted again: the current listener has received
 // none.
 func (in *Intake) Forget() {
 	in.book.Forget()

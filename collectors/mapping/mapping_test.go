@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestDecode: what is wrong with a mapping is told with its place.
+// TestDecode: mistakes in a mapping are reported with their position.
 func TestDecode(t *testing.T) {
 	const head = "mapping: m\nentities: {gpu: {of: 'gpu:{node}/{gpu}'}}\nseries:\n  - "
 	for text, want := range map[string]string{
@@ -118,7 +118,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// FuzzIntake: whatever names, labels and numbers come, every frame can be told.
+// FuzzIntake: for any names, labels and numbers, every frame can be encoded.
 func FuzzIntake(f *testing.F) {
 	f.Add("DCGM_FI_DEV_SM_CLOCK", "gpu", "0", 1410.0, int64(0))
 	f.Add("vllm:time_to_first_token_seconds_bucket", "le", "0.5", 3.0, int64(5))

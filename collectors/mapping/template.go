@@ -12,8 +12,8 @@ import (
 // Label is one label of a foreign series.
 type Label struct{ Name, Value string }
 
-// labelled looks a word up: what the target was told of itself comes before
-// what a page says, and what a condition took out of a label before both.
+// labelled looks a label up: the labels configured for the target take precedence
+// over those of a page, and what a condition took out of a label over both.
 type labelled struct {
 	taken, target, page []Label
 }

@@ -58,7 +58,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 // name is the target in sources and in the state of targets.
 func (t Target) name() string { return fmt.Sprintf("%s/%d", t.Address, t.Unit) }
 
-// Target names what is read.
+// Target names the source that is read.
 func (c *Collector) Target() string {
 	if n := len(c.cfg.Targets); n > 1 {
 		return fmt.Sprintf("%s and %d more", c.cfg.Targets[0].name(), n-1)

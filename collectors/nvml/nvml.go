@@ -56,7 +56,7 @@ func New(c Config) (*Collector, error) {
 	return &Collector{cfg: c, lib: driver()}, nil
 }
 
-// Target names what is read.
+// Target names the node whose GPUs are read.
 func (c *Collector) Target() string { return c.cfg.Node }
 
 // Run reads until ctx is done. It fails where there is no library or no GPU; the
@@ -159,7 +159,7 @@ func (r *reader) note(index int, s *collectors.Sweep) {
 	}
 }
 
-// gaps says of everything a GPU ever told that it was asked for in vain.
+// gaps sets a gap in every series that a GPU has reported: the read failed.
 func (r *reader) gaps(index int) {
 	for _, c := range r.cells[index] {
 		if c.Known() {

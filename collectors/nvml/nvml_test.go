@@ -117,7 +117,7 @@ func read(t *testing.T, c *Collector, enough func(*page) bool) *page {
 	return p
 }
 
-// of returns what was heard last of a GPU's metric; Absent if nothing was.
+// of returns the latest sample of a GPU's metric; Absent if there is none.
 func (p *page) of(gpu, metric string) (uint64, telemetry.State) {
 	r, _ := p.Last(telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: gpu}, Metric: telemetry.MetricName(metric)})
 	return r.Word, r.State

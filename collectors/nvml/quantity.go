@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// quantity is one of what is read of a GPU.
+// quantity is one of the values that are read of a GPU.
 type quantity int
 
 const (

@@ -31,7 +31,7 @@ const (
 	maxSkew      = 5 * time.Minute
 )
 
-// foreignAlert is one alert as Alertmanager and Grafana tell it.
+// foreignAlert is one alert in the form of Alertmanager and Grafana.
 type foreignAlert struct {
 	Status      string            `json:"status"`
 	Labels      map[string]string `json:"labels"`
@@ -185,9 +185,9 @@ func (a *foreignAlert) text() string {
 	}, text)
 }
 
-// entityOf finds whom an alert is about. Labels kind and name, as our own series
-// have them, or entity, say it outright; otherwise the labels that exporters
-// give, the closest first; otherwise it is about who told of it.
+// entityOf finds the entity of an alert. Labels kind and name, as our own series
+// have them, or entity, name it explicitly; otherwise the labels that exporters
+// give, the closest first; otherwise it is the sender.
 func entityOf(labels map[string]string, from string) telemetry.Entity {
 	get := func(names ...string) string {
 		for _, n := range names {

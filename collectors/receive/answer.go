@@ -20,7 +20,8 @@ type receipt struct {
 // read is how much was emitted.
 func (r receipt) read() int { return r.Samples + r.Edges + r.Events }
 
-// fault is why a request is refused: where in it, and how the answer says so.
+// fault is the reason a request is refused: where in it, and the status of the
+// response.
 type fault struct {
 	status int    // 400 where it is zero
 	field  string // "steps[3].end"; empty where it concerns the whole
@@ -96,6 +97,6 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	// Whoever asked may be gone; what was accepted is accepted all the same.
+	// The client may be gone; what was accepted is accepted all the same.
 	_ = enc.Encode(body)
 }

@@ -63,7 +63,7 @@ type source struct {
 
 func newBook(c Config) book { return book{cfg: c, jobs: map[string]*job{}} }
 
-// renew forgets every job: whoever listens now has heard of none.
+// renew forgets every job: the current listener has received none.
 func (b *book) renew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -212,8 +212,8 @@ type emission struct {
 	excused *step
 }
 
-// started says that a job was heard of for the first time: it runs since its
-// first report began, at the latest.
+// started reports a job seen for the first time: it has run at least since its
+// first report began.
 func (e *emission) started(j *job) {
 	text := "first report"
 	if n := e.report.steps[0].number; n > 0 {
@@ -266,8 +266,9 @@ func (e *emission) jobStep(j *job, s *step) {
 	}
 }
 
-// excuse tells the engine that the step in progress holds something else than
-// training. It knows checkpoints as the one reason for that.
+// excuse reports to the engine that the step in progress contains something other
+// than training (expected activity). The engine knows checkpoints as the only
+// reason for that.
 func (e *emission) excuse(j *job) {
 	if s := e.excused; s != nil {
 		e.event(j, s.end, telemetry.EventCheckpointEnded, "phase "+string(s.phase))

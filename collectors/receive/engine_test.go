@@ -112,7 +112,7 @@ func TestACheckpointThatIsAnnouncedIsNoStall(t *testing.T) {
 	}
 }
 
-// TestSparseReports: a job that tells every tenth step, as their mean, is
+// TestSparseReports: a job that reports every tenth step, as their mean, is
 // healthy, and is slow when the mean rises.
 func TestSparseReports(t *testing.T) {
 	s := newSite(t)

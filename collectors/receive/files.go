@@ -46,8 +46,8 @@ type fileState struct {
 	edges    edgeList // by Compare
 }
 
-// Run states the edges of the files and what changes in them until ctx is done.
-// A file that cannot be read keeps what it stated before, and is told of.
+// Run states the edges of the files and their changes until ctx is done. A file
+// that cannot be read keeps its last edges, and the error is reported.
 func (f *Files) Run(ctx context.Context, sink collectors.Sink) error {
 	known := make([]fileState, len(f.paths))
 	look := time.NewTicker(lookEvery)

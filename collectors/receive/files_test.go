@@ -33,8 +33,7 @@ func (h *heardEdges) take() string {
 	return strings.Join(h.lines, "\n")
 }
 
-// TestFiles tells the life of a file of edges: read once, changed, broken,
-// mended.
+// TestFiles: a file of edges is read once, changed, broken and repaired.
 func TestFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fabric.json")
 	clock := time.Unix(1764000000, 0)

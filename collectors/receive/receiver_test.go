@@ -25,8 +25,8 @@ func TestNothingIsReceivedWhileItDoesNotRun(t *testing.T) {
 	}
 }
 
-// A client that does not send the rest of its request keeps nobody from stopping;
-// when it does, it is told to try again.
+// A client that does not send the rest of its request does not delay the stop; when
+// it sends it, the response asks it to retry.
 func TestASlowClientDoesNotHoldUpTheEnd(t *testing.T) {
 	r, sink := New(Config{}), &readySink{keeper: &keeper{t: t}, ready: make(chan struct{})}
 	ctx, stop := context.WithCancel(t.Context())

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxPast is how old a pushed sample may be: a sender that was cut off keeps
-	// two hours of them, and what is older nobody waits for.
+	// maxPast is the maximum age of a pushed sample: a sender that was cut off
+	// keeps two hours of them, and older ones are of no use.
 	maxPast = 2 * time.Hour
 	// atOnce is how many requests with series are unpacked at the same time.
 	atOnce = 4

@@ -116,7 +116,7 @@ func TestRemoteWrite(t *testing.T) {
 		"frame 2 at +0s received +0s gpu:n1/0 gpu_temperature_celsius=62",
 		"schema receive|write|collector", "frame 0 at +0s received +0s collector:receive/write requests=7",
 	)
-	// A client that heard no answer says it again.
+	// A client that received no response sends the request again.
 	if _, err := api.Write(t.Context(), remote.WriteV2MessageType, m); err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +290,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestClosed: nobody is taken from while nobody listens.
+// TestClosed: requests are refused while there is no sink.
 func TestClosed(t *testing.T) {
 	r := New(Config{})
 	w := httptest.NewRecorder()
@@ -391,7 +391,7 @@ func BenchmarkWrite(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/sample")
 }
 
-// nobody is a sink that takes everything.
+// nobody is a sink that discards everything.
 type nobody struct{}
 
 func (nobody) Emit(*telemetry.Record) {}

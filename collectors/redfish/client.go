@@ -255,9 +255,9 @@ func (c *client) login(ctx context.Context, patience time.Duration) answer {
 	return c.session(ctx, user, password, min(loginPatience*max(patience, c.cfg.Patience), mostPatience))
 }
 
-// loginPatience is how many times longer than a page a login is waited for: a
-// controller makes the session also when nobody waits for it any more, and has
-// few places for them.
+// loginPatience is the ratio of the timeout of a login to that of a page: a
+// controller creates the session even after the client has given up, and has few of
+// them.
 const loginPatience = 5
 
 // session makes a session.

@@ -62,7 +62,7 @@ type Entry struct {
 	Config `yaml:",inline"`
 }
 
-// Config says what is read, how often, and as what.
+// Config is the service that is read, how often, and as which entity.
 type Config struct {
 	// Address, Entity and Entities are those of the target.
 	Address  string

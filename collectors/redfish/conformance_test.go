@@ -16,8 +16,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// controller is one BMC of the lab, whose site stands still, and a collector
-// for it that asks far more often than a device would bear.
+// controller is one BMC of the lab, whose site does not advance, and a collector
+// that polls it far more often than a device would tolerate.
 type controller struct {
 	*Collector
 	fleet *wire.Fleet

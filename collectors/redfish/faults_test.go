@@ -24,7 +24,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ear is a sink that keeps what it hears.
+// ear is a sink that keeps what it receives.
 type ear struct {
 	*board.Board
 	t       *testing.T
@@ -66,7 +66,7 @@ func (e *ear) Swept(s collectors.Sweep) {
 	}
 }
 
-// count reads what sweeps have told.
+// count reads the drops that sweeps have reported.
 func (e *ear) count(why collectors.Reason) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -100,7 +100,7 @@ func (e *ear) more(n int) {
 	e.until("frames", func() bool { return e.heard() >= before+n })
 }
 
-// value is what was heard last of a series: NaN for a gap, -1 for nothing yet.
+// value is the latest sample of a series: NaN for a gap, -1 for none yet.
 func (e *ear) value(x telemetry.Entity, m telemetry.MetricName) float64 {
 	r, ok := e.Read(x, m)
 	if !ok {
@@ -148,7 +148,8 @@ func TestOneRequestAtATime(t *testing.T) {
 	}
 }
 
-// TestWhatHasNotChangedIsNotSentAgain: but it is still read, and still told.
+// TestWhatHasNotChangedIsNotSentAgain: an unchanged page is still read, and its
+// values are still reported.
 func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
 	c := newController(t, wire.Config{NoReports: true})
 	e, _ := listen(t, c.Collector)
@@ -473,7 +474,8 @@ func TestAStormOfEvents(t *testing.T) {
 	}
 }
 
-// TestChangesOfConfiguration are told once, as events and as membership.
+// TestChangesOfConfiguration: changes are reported once, as events and as
+// membership.
 func TestChangesOfConfiguration(t *testing.T) {
 	c := newController(t, wire.Config{})
 	c.cfg.Groups = true
@@ -501,7 +503,7 @@ func TestChangesOfConfiguration(t *testing.T) {
 	e.more(20)
 	want(t, changes(), c.node.String()+" Managers/BMC_0 FirmwareVersion 1.4.2 -> 1.5.0")
 	stop()
-	// A change while nobody ran is one too.
+	// A change while no collector ran is one too.
 	c.fleet.Set(c.node, "Systems/HGX_Baseboard_0/Processors/GPU_1", "PartNumber", "900-OTHER")
 	e, _ = listen(t, c.Collector)
 	e.until("the part", func() bool { return len(changes()) > 0 })

@@ -60,7 +60,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// script is a sink that writes down what it hears.
+// script is a sink that writes down what it receives.
 type script struct {
 	*board.Board
 	t       *testing.T
@@ -145,8 +145,8 @@ func walk(t *testing.T, dir, entity string) *script {
 	return s
 }
 
-// TestAnotherProgramReadsTheSame: what an exporter's authors expect of the
-// GB300's NVLinks is what is heard of them here.
+// TestAnotherProgramReadsTheSame: the values that an exporter's authors expect of
+// the GB300's NVLinks are the values read here.
 func TestAnotherProgramReadsTheSame(t *testing.T) {
 	needRecordings(t)
 	s := walk(t, "lambdalabs/gb300_happypath", "node:n1")

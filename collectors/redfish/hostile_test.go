@@ -74,9 +74,9 @@ func attacks() map[string]attack {
 	}
 }
 
-// TestAHostileController: a controller whose every page attacks costs a bounded amount
-// of memory and of requests, is named with the reason, and keeps nobody from reading
-// another.
+// TestAHostileController: a controller whose every page attacks costs a bounded
+// amount of memory and of requests, is named with the reason, and does not prevent
+// others from being read.
 func TestAHostileController(t *testing.T) {
 	for name, attack := range attacks() {
 		t.Run(name, func(t *testing.T) {

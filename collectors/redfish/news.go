@@ -90,8 +90,8 @@ const (
 	maxEntries = 16384
 )
 
-// readLog tells of what is new in a log. What was in it when it was first read
-// is history, and told by nobody.
+// readLog reports the new entries of a log. Entries that were in it when it was
+// first read are history, and are not reported.
 func (r *reader) readLog(p *page, doc map[string]any, s *sheet) {
 	p.period = r.cfg.Slow
 	m := r.c.logs[p.path]
@@ -119,14 +119,14 @@ func (r *reader) readLog(p *page, doc map[string]any, s *sheet) {
 	}
 }
 
-// oldest is how long ago what is told now may have happened: a log is read once
-// a minute, and a slow service's later.
+// oldest is the maximum age at which an event keeps the device's time: a log is
+// read once a minute, and a slow service's later.
 const oldest = time.Hour
 
-// maxStorm is how many events of a sweep are told.
+// maxStorm is the maximum number of events reported in a sweep.
 const maxStorm = 256
 
-// happened tells of an event, if it is worth telling.
+// happened reports an event, if a rule gives it a name.
 func (r *reader) happened(h *happening) {
 	if r.storm++; r.storm > maxStorm {
 		r.drop(collectors.OverLimit, 1)
@@ -183,7 +183,7 @@ func (r *reader) listen(ctx context.Context) {
 	}()
 }
 
-// hear takes a message of the event stream: events, or a metric report.
+// hear handles a message of the event stream: events, or a metric report.
 func (r *reader) hear(m message) {
 	if m.long {
 		r.drop(collectors.OverLimit, 1)
@@ -205,7 +205,7 @@ func (r *reader) hear(m message) {
 	}
 }
 
-// maxStreamed is how many reports that come by themselves are told apart.
+// maxStreamed is the maximum number of distinct pushed reports.
 const maxStreamed = 64
 
 // streamed is the page that a report on the event stream repeats, or what stands

@@ -403,7 +403,7 @@ func (s *sheet) pace() pace {
 	return p
 }
 
-// told reports whether metric reports say all that a page says.
+// told reports whether metric reports contain all that a page contains.
 func (r *reader) told(p *page) bool {
 	for i := range p.said {
 		if o := r.owners[p.said[i].series]; o == nil || o.src == p || !o.src.report {
@@ -413,7 +413,7 @@ func (r *reader) told(p *page) bool {
 	return len(p.said) > 0
 }
 
-// compare tells of configuration that is not what it was.
+// compare reports configuration that has changed.
 func (r *reader) compare(traits []trait) {
 	for _, t := range traits {
 		key := traitOf{t.entity, t.page, t.name}

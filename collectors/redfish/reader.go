@@ -199,10 +199,10 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// window is how long readings wait for others that are told with them, in one
-// frame that bears the time of the first. An onset is known no better than to
-// the cadence, of which this is a tenth at most; and a cause that is dated too
-// late would be held to have begun after its effect, one too early is not.
+// window is how long readings wait for others, to be reported in one frame with the
+// time of the first. An onset is known no better than to the cadence, of which this
+// is a tenth at most; a cause dated too late would appear to have begun after its
+// effect, one dated too early does not.
 func (r *reader) window() time.Duration { return min(time.Second, r.cfg.Every/10) }
 
 // flushDue emits what has waited, and ends a sweep.
@@ -213,8 +213,8 @@ func (r *reader) flushDue() {
 	}
 }
 
-// flush emits the readings that have come, at the device's time if it stated
-// one, and tells of the sweep.
+// flush emits the pending readings, at the device's time if it stated one, and
+// reports the sweep.
 func (r *reader) flush() {
 	r.emit()
 	r.walked = r.walked || r.unread() == nil

@@ -79,13 +79,12 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	return out, nil
 }
 
-// Target says what is read: the service's entity, with its kind, because a
-// shelf and a PDU may have one name.
+// Target returns the service's entity, with its kind, because a shelf and a PDU may
+// have the same name.
 func (c *Collector) Target() string { return c.cfg.Entity.String() }
 
-// Run reads the service until ctx is done. A service that does not answer is no
-// failure of Run: every sweep then says so, and it is asked again, later from
-// time to time.
+// Run reads the service until ctx is done. A service that does not answer is not a
+// failure of Run: every sweep then reports it, and it is retried from time to time.
 func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	r := c.newReader(sink)

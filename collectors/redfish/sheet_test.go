@@ -24,7 +24,7 @@ func standardMapping(t testing.TB) *mapping {
 	return m
 }
 
-// told is what pages said, in words: readings, then why some were left out.
+// told is the content of pages as text: readings, then why some were left out.
 func told(s *sheet) (out []string) {
 	for _, r := range s.readings {
 		text := "gap"
@@ -41,8 +41,8 @@ func told(s *sheet) (out []string) {
 	return out
 }
 
-// says reads pages of a service that is a node, a cdu …, in order of their
-// paths, and returns what they told.
+// says reads pages of a service that is a node, a cdu …, in order of their paths,
+// and returns what they report.
 func says(t testing.TB, m *mapping, self string, pages map[string]string, names ...named) (out []string) {
 	t.Helper()
 	v := &view{rules: m, self: entityOf(self), named: names, chassis: map[string]string{}}

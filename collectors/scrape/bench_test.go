@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// nobody is a sink that takes everything.
+// nobody is a sink that discards everything.
 type nobody struct{}
 
 func (nobody) Emit(*telemetry.Record) {}

@@ -133,7 +133,7 @@ func (c Config) discovered() ([]Target, error) {
 	return out, nil
 }
 
-// maxLabel bounds what a target is told of itself, in bytes.
+// maxLabel bounds a label configured for a target, in bytes.
 const maxLabel = 120
 
 var (

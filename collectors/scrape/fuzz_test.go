@@ -11,8 +11,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// FuzzPage: no page makes the reader panic or run on, and what comes of it can
-// be told.
+// FuzzPage: no page makes the reader panic or run on, and its output can be
+// encoded.
 func FuzzPage(f *testing.F) {
 	for _, s := range []string{
 		"a 1\n", "# TYPE a counter\na_total{b=\"c\"} 18446744073709551615 1700000000000\n# EOF\n", "<<<\n\n\na 1\n<<<", "a{b=\"\\n\"} NaN\r\nb", "{\"q\",x=\"y\"} 0x1p-2\n",

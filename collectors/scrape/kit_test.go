@@ -18,12 +18,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ear hears what a collector says, and writes it down for comparison.
+// ear records the output of a collector as text for comparison.
 type ear struct{ *collectorstest.Ear }
 
 func listen(t testing.TB) ear { return ear{collectorstest.Listen(t)} }
 
-// golden writes what was heard of, a line for each series: entity, metric,
+// golden writes the series that were received, a line for each: entity, metric,
 // latest value.
 func (e ear) golden() string {
 	e.Mu.Lock()
@@ -83,7 +83,7 @@ func serve(t testing.TB, labels map[string]string, texts ...string) (*pages, Tar
 	return p, Target{URL: s.URL + "/metrics", Name: "page", Labels: labels}
 }
 
-// once reads texts, a page after another, and returns what was heard.
+// once reads texts, a page after another, and returns the output.
 func once(t testing.TB, c Config, labels map[string]string, texts ...string) ear {
 	t.Helper()
 	return onceAs(t, c, labels, "", texts...)

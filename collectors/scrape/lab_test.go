@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// listener hears the targets of an entry.
+// listener receives from the targets of an entry.
 type listener struct {
 	ear
 	targets int
@@ -108,7 +108,7 @@ func TestTheLabsPages(t *testing.T) {
 	}
 }
 
-// TestPlacesAreStated: what contains what is told with the first reading.
+// TestPlacesAreStated: containment is reported with the first reading.
 func TestPlacesAreStated(t *testing.T) {
 	e := once(t, Config{}, map[string]string{"node": "n1"}, `DCGM_FI_DEV_GPU_TEMP{gpu="3"} 40`+"\n", `DCGM_FI_DEV_GPU_TEMP{gpu="3"} 41`+"\n")
 	if len(e.Edges) != 1 || e.Edges[0].From.String() != "node:n1" || e.Edges[0].To.String() != "gpu:n1/3" || e.Edges[0].Relation != telemetry.Contains {

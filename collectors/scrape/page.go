@@ -127,8 +127,8 @@ func (r *reader) parse(p textparse.Parser, from int) int {
 	}
 }
 
-// offset returns where a part of the page begins. The parser hands out slices of
-// what it was given, and what a slice could still grow by tells where it lies.
+// offset returns where a part of the page begins. The parser returns slices of its
+// input, and the remaining capacity of a slice gives its position.
 func (r *reader) offset(part []byte) int { return cap(r.body) - cap(part) }
 
 // nextLine returns where the line after a place begins: what was understood

@@ -20,7 +20,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// played is pages, one after another, and all that is heard last.
+// played is pages, one after another, and the latest values that come of them.
 type played struct {
 	name, form string
 	labels     map[string]string
@@ -28,7 +28,7 @@ type played struct {
 	want       string
 }
 
-// TestPages plays pages and compares what is heard.
+// TestPages plays pages and compares the output.
 func TestPages(t *testing.T) {
 	for _, c := range slices.Concat(gpuPages(), forms(), systems(), vendors()) {
 		e := onceAs(t, Config{}, c.labels, c.form, c.pages...)
@@ -78,7 +78,7 @@ nvlink:n1/0/3 nvlink_tx_bytes_total 9007199254740993
 	}
 }
 
-// forms are what a page can be, whoever writes it.
+// forms are the forms of a page, of all exporters.
 func forms() []played {
 	return []played{
 		{"a counter beyond what a float holds, and one beyond what anything holds", "", map[string]string{"node": "n1"}, []string{`node_infiniband_port_data_received_bytes_total{device="mlx5_0",port="1"} 18446744073709551614

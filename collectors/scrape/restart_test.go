@@ -61,8 +61,8 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// TestHalfOpen: a connection over which nothing comes any more, and that nobody
-// has closed, is given up and dialled anew, whichever HTTP is spoken over it.
+// TestHalfOpen: a connection that delivers no more data and was never closed is
+// given up and dialled again, for every version of HTTP.
 func TestHalfOpen(t *testing.T) {
 	for _, version := range []int{1, 2} {
 		t.Run(fmt.Sprintf("HTTP/%d", version), func(t *testing.T) {

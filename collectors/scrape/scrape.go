@@ -86,7 +86,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	return out, nil
 }
 
-// Target says what is read.
+// Target returns the targets that are read.
 func (c *Collector) Target() string {
 	if n := len(c.targets); n > 1 {
 		return fmt.Sprintf("%s and %d more", c.targets[0].name, n-1)
@@ -141,7 +141,7 @@ func (c *Collector) client() (*http.Client, func(), error) {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect }}, t.CloseIdleConnections, nil
 }
 
-// status is what the targets of an entry tell of together.
+// status is the common status of the targets of an entry.
 type status struct {
 	mu    sync.Mutex
 	sink  collectors.Sink

@@ -116,9 +116,9 @@ func open(b *testing.B, root string) (*reader, *drain) {
 	return r, out
 }
 
-// sweeps reads counters as Run does, a second apart, and returns the processor
-// time of one reading: the least of what its hundreds took, because on a busy
-// machine the others tell of the neighbours.
+// sweeps reads counters as Run does, a second apart, and returns the processor time
+// of one reading: the least of its hundreds, because on a busy machine the others
+// include the load of its neighbours.
 func sweeps(b *testing.B, r *reader, out *drain) time.Duration {
 	at := time.Unix(1e9, 0)
 	r.clock = func() time.Time { return at }

@@ -270,8 +270,8 @@ func TestConfigurationChanges(t *testing.T) {
 		"nic:h1/mlx5_0 config_changed net/qos/trust dscp -> pcp", "nic:h1/mlx5_0 config_changed net/ecn/roce_np/enable/3 1 -> 0")
 }
 
-// The module's temperature is a reading: it is told every time, and nothing
-// happens when it changes. The chip's own is another sensor.
+// The module's temperature is a reading: it is reported every time, and its changes
+// are no events. The chip's own is another sensor.
 func TestTheModulesTemperature(t *testing.T) {
 	const sensors, series = "devices/0000:1a:00.0/hwmon/hwmon3/", "nic:h1/mlx5_0 optic_temperature_celsius"
 	w := newWalk(t, baseTree+"-- "+sensors+"name --\nmlx5\n-- "+sensors+"temp1_label --\nasic\n-- "+sensors+"temp1_input --\n65000\n-- "+sensors+"temp2_label --\nModule0\n-- "+sensors+"temp2_input --\n48250\n")

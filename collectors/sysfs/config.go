@@ -20,7 +20,7 @@ const (
 	NoStats     = "none"   // Config.Ethtool: leave ethtool's statistics out
 )
 
-// Config says what is read, how often, and under which name.
+// Config states the tree that is read, how often, and the host's name.
 type Config struct {
 	// Path is the root of the tree. What replaces /sys may be a recorded tree, or a
 	// recorded class/infiniband by itself.

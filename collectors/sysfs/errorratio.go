@@ -7,9 +7,10 @@ import (
 	"github.com/quintet-dc/quintet/collectors/sysfs/ethtool"
 )
 
-// errorRatio is the ratio of bits that error correction mended to bits that came,
-// from one reading to the next. mlx5 tells no such rate, and counts both: what
-// could have come over the line is counted to hold the errors against (kernel,
+// errorRatio is the ratio of bits that error correction corrected to received bits,
+// from one reading to the next. mlx5 reports no such rate, and counts both: the
+// bits that could have been received over the line are counted as the denominator
+// of the errors (kernel,
 // networking/device_drivers/ethernet/mellanox/mlx5/counters.rst, rx_bits_phy).
 type errorRatio struct {
 	mended, all int // places

@@ -17,8 +17,8 @@ import (
 //	worst    the larger of reads and writes
 //	mine     means this only where the driver is known to be this one
 //
-// The names of bnxt_en and ice are theirs by documentation; no recording of
-// them was at hand.
+// The names of bnxt_en and ice are from their documentation; no recording of
+// them was available.
 const statistics = `
 mlx5  rx_bytes_phy                    port_rx_bytes_total
 mlx5  tx_bytes_phy                    port_tx_bytes_total

@@ -169,14 +169,15 @@ const bytesPerWord = 4
 // lifespanFile says for how many milliseconds hw_counters repeat themselves.
 const lifespanFile = "lifespan"
 
-// foreign returns what a file that nobody knows becomes: a metric named for its
-// driver and itself.
+// foreign returns the meaning of an unknown file: a metric named after its driver
+// and itself.
 func foreign(driver, file string) meaning {
 	return meaning{metric: telemetry.MetricName(safe(driver) + "_" + safe(file)), scale: 1, rank: rankPort}
 }
 
-// safe makes a name out of any text: what is neither letter nor digit becomes
-// '_'. Several may become the same; whoever uses it tells them apart.
+// safe makes a name out of any text: every character other than a letter or a digit
+// becomes '_'. Several texts may become the same name; the caller distinguishes
+// them.
 func safe(s string) string {
 	if s == "" {
 		return "_"

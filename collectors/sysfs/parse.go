@@ -45,7 +45,8 @@ func count(b []byte) (uint64, collectors.Reason) {
 	return v, good
 }
 
-// digitsOnly tells a number that is too large from what is no number.
+// digitsOnly distinguishes a number that is too large from text that is not a
+// number.
 func digitsOnly(b []byte) collectors.Reason {
 	for _, c := range b {
 		if c < '0' || c > '9' {

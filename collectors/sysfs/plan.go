@@ -12,8 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// plan is what one look at the tree came to: what is read, and where each
-// number goes. It holds the files open.
+// plan is the result of one look at the tree: what is read, and where each number
+// goes. It holds the files open.
 type plan struct {
 	devices  []*device
 	groups   []*group
@@ -27,7 +27,7 @@ type plan struct {
 	dropped  map[collectors.Reason]int   // what the plan itself leaves out
 }
 
-// constant is a number that the plan's making already told.
+// constant is a number that was already read while the plan was made.
 type constant struct {
 	cells []cell
 	value uint64
@@ -230,8 +230,7 @@ func (b *planner) file(g *group, w where, name string) {
 	}
 }
 
-// unheard names a file that nobody knows, apart from others whose safe name is
-// the same.
+// unheard names an unknown file, distinct from others whose safe name is the same.
 func (b *planner) unheard(w where, name string) meaning {
 	return b.named(w.entity, foreign(w.device.part(), name), name)
 }
@@ -285,8 +284,7 @@ func (b *planner) edge(e *telemetry.Edge) {
 	}
 }
 
-// edgeID is what an edge is told from others by, as far as this collector makes
-// them.
+// edgeID identifies an edge among those that this collector makes.
 func edgeID(e *telemetry.Edge) string {
 	return e.From.String() + " " + string(e.Relation) + " " + e.To.String()
 }

@@ -297,9 +297,9 @@ requester_oos_nak      mana
 req_tx_retry_excd_err  ionic
 `
 
-// driverOf says whose counters a device has: from the module where that is
-// known, else from a file that nobody else has, else from the device's name as
-// the driver would give it.
+// driverOf returns the driver whose counters a device has: from the module where
+// that is known, else from a file that only one driver has, else from the device's
+// name as the driver would give it.
 func driverOf(module, name string, files []string, v *vocabulary) string {
 	for line := range strings.Lines(modules) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == module {
@@ -322,7 +322,7 @@ func driverOf(module, name string, files []string, v *vocabulary) string {
 	return ""
 }
 
-// transportOf tells InfiniBand, RoCE, iWARP and what is neither apart.
+// transportOf distinguishes InfiniBand, RoCE, iWARP and other transports.
 func transportOf(layer, kind, driver string) transport {
 	kind, _, _ = strings.Cut(kind, ":")
 	switch {

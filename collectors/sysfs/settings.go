@@ -14,7 +14,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// setting is a file of configuration: told as an event when it changes, and as
+// setting is a file of configuration: reported as an event when it changes, and as
 // a number where there is a metric for it.
 type setting struct {
 	key    string // as the event calls it
@@ -38,8 +38,8 @@ const rareEvery = 6
 // restUnset is how long a setting is left alone that the device does not have.
 const restUnset = 10 * time.Minute
 
-// maxSettings bounds the settings of one device or interface; maxValue what is
-// kept and told of one.
+// maxSettings bounds the settings of one device or interface; maxValue the bytes of
+// a value that are kept and reported.
 const (
 	maxSettings = 256
 	maxValue    = 512

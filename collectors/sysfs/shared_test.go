@@ -16,7 +16,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/sysfs/ethtool"
 )
 
-// shared returns a folder of recordings that stand beside a checkout.
+// shared returns a folder of recordings beside a checkout.
 func shared(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("../../../shared/fixtures", name)

@@ -171,7 +171,7 @@ func (s *statisticsOf) verify(r *reader) {
 	}
 }
 
-// pauseMask states which priorities are lossless, where that is told.
+// pauseMask states which priorities are lossless, where that is reported.
 func (b *planner) pauseMask(n netdev, e telemetry.Entity, l lossless) {
 	if !l.told {
 		return

@@ -67,7 +67,7 @@ func (b *planner) status(p *port, e telemetry.Entity) {
 // unasked is the Reason of a file that was not asked for.
 const unasked collectors.Reason = "unasked"
 
-// read reads a port's state and tells of its changes.
+// read reads a port's state and reports its changes.
 func (s *status) read(r *reader) {
 	physical, physicalWhy := s.read1(r, &s.physical, physicalStates)
 	logical, why := s.read1(r, &s.state, logicalStates)
@@ -224,7 +224,7 @@ type now struct {
 	physWhy  collectors.Reason
 }
 
-// changed tells of a port that went down or came up.
+// changed reports a port that went down or came up.
 func (s *status) changed(r *reader, n now) {
 	was, is := s.memory.state, portState{known: true}
 	switch {

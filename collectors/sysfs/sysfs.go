@@ -43,12 +43,12 @@ func New(c Config) (*Collector, error) {
 	return &Collector{cfg: c, tree: disk{c.Path}, words: newVocabulary(), clock: time.Now}, nil
 }
 
-// Target says what is read.
+// Target returns the path of the tree.
 func (c *Collector) Target() string { return c.cfg.Path }
 
-// Run reads the tree until ctx is done. A host without an RDMA device is no
-// failure: every sweep then says so (ErrNoDevice), and the tree is looked at
-// again, once a minute if it never had one. What is not a tree is ErrNoTree.
+// Run reads the tree until ctx is done. A host without an RDMA device is not a
+// failure: every sweep then reports ErrNoDevice, and the tree is looked at again,
+// once a minute if it never had one. A path that is not such a tree is ErrNoTree.
 func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	r, err := c.newReader(sink)
 	if err != nil {
@@ -265,7 +265,7 @@ func (r *reader) put(cells []cell, v uint64) {
 	}
 }
 
-// event tells of something that happened now.
+// event emits an event that happened now.
 func (r *reader) event(e telemetry.Entity, name telemetry.EventName, text string) {
 	at := telemetry.Time(r.clock().UnixNano())
 	r.sink.Emit(&telemetry.Record{Kind: telemetry.EventRecord, Event: &telemetry.Event{
@@ -410,7 +410,7 @@ func (r *reader) tellEdge(e *telemetry.Edge) {
 	r.read++
 }
 
-// tellGone tells of ports that were up and are no more, or have another name.
+// tellGone reports ports that were up and are gone, or have another name.
 func (r *reader) tellGone() {
 	for _, identity := range slices.Sorted(maps.Keys(r.memories.all)) {
 		m := r.memories.all[identity]

@@ -109,9 +109,9 @@ func settle(claims []claim) []claim {
 	return out
 }
 
-// layOut lays the series of claims out in tables of at most
-// MaxSeriesPerSource, entity by entity, and tells each claim's reader where its
-// number goes. It returns how many claims have no place.
+// layOut lays the series of claims out in tables of at most MaxSeriesPerSource,
+// entity by entity, and sets in each claim's reader where its number goes. It
+// returns how many claims have no place.
 func layOut(claims []claim, source telemetry.Source, cadence telemetry.Duration) (out []*table, over int) {
 	parts := map[string][]claim{}
 	var names []string

@@ -46,7 +46,7 @@ func isDir(t tree, name string) bool {
 	return err == nil
 }
 
-// maxText bounds what is read of a file of text; an attribute is at most a
+// maxText bounds the bytes that are read of a text file; an attribute is at most a
 // page.
 const maxText = 4096
 
