@@ -7,8 +7,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Baseline is what every end did before a trouble, kept by identity while it
-// lasts: the map may be drawn anew meanwhile.
+// Baseline is what every end did before a degradation, kept by identity while it
+// lasts: the map may be redrawn meanwhile.
 type Baseline struct {
 	span     Span
 	entities []telemetry.Entity

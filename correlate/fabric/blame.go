@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// maxHops bounds the walk: twice the depth of any fat tree in use. What is
+// maxHops bounds the walk: twice the depth of any fat tree in use. Waiting that is
 // still on its way then goes round in a circle.
 const maxHops = 10
 
@@ -35,8 +35,8 @@ func (b *Blame) Share(i int) float64 {
 	return b.At[i] / b.Total
 }
 
-// PortShare returns the part of the job's waiting that ends at the nic or port
-// of end i, at any of its priorities, and whether i is the worst of them.
+// PortShare returns the part of the job's waiting that ends at the NIC or port of
+// end i, at any of its priorities, and whether i is the worst of them.
 func (b *Blame) PortShare(m *Map, i int) (share float64, worst bool) {
 	worst = true
 	for _, k := range m.Lanes(m.Ends[i].Entity) {
@@ -80,7 +80,7 @@ func Walk(now, before *Readings, nodes []telemetry.Entity) *Blame {
 }
 
 // sources gives each end on the job's own paths the waiting it has gained: its
-// nics, the ports that face them, and, where the job spans switches, the ports
+// NICs, the ports that face them, and, where the job spans switches, the ports
 // between its access switches and the rest.
 func sources(now, before *Readings, onPath []bool) []float64 {
 	mass := make([]float64, len(now.Of))
@@ -125,8 +125,8 @@ func OnPath(m *Map, nodes []telemetry.Entity) []bool {
 			continue
 		}
 		a, z := m.Ends[i].Owner, m.Ends[m.Ends[i].Peer].Owner
-		// A port that touches an access switch of other jobs alone is not ours;
-		// one between switches that face no host at all may be.
+		// A port that touches an access switch of other jobs alone is not on the
+		// job's paths; one between switches that face no host at all may be.
 		on[i] = (access[a] || !hosts[a]) && (access[z] || !hosts[z])
 	}
 	return on
@@ -165,11 +165,11 @@ const (
 	leastUsual = 4
 )
 
-// lengthen notes how much longer the traffic on the given ends is on than
-// before. Where bursts meet it stands for a part of that time, trouble or not;
-// when the job sends for longer because of something else, it stands for longer
-// at all of these ends alike, and none of them is to blame. Hence the median of
-// their waiting now over before.
+// lengthen notes how much longer the traffic on the given ends is on than before.
+// Where bursts meet there is a queue for a part of that time, fault or not; when
+// the job sends for longer because of something else, the queues last longer at all
+// of these ends alike, and none of them is to blame. Hence the median of their
+// waiting now over before.
 func (r *Readings) lengthen(before *Readings, on []bool) {
 	var ratios []float64
 	for i, b := range before.Of {
@@ -234,8 +234,8 @@ func (r *Readings) across(i int) int {
 	return peer
 }
 
-// sameLane says that pause on one end can come from the other: priorities do
-// not stop each other; an end that stands for its whole port may be any.
+// sameLane reports whether pause on one end can come from the other: priorities do
+// not pause each other; an end that represents its whole port may be any.
 func sameLane(a, b *End) bool { return a.Lane == b.Lane || a.Lane == "" || b.Lane == "" }
 
 // settle ends the walk at end i.
@@ -251,10 +251,10 @@ func (b *Blame) from(i, from int, amount float64) {
 }
 
 // spread hands the waiting caused by ingress port in to the egress ports of the
-// same switch that waited in the same grids, by how much they did. Where in
-// stopped its peer without pause, only those were in its way that were
-// themselves stopped without pause, if any were: what comes out of a port that
-// sends makes room behind it.
+// same switch that waited in the same grids, by how much they did. Where in sent
+// pause continuously, only those egress ports blocked it that received pause
+// continuously themselves, if any did: what leaves through a port that sends frees
+// buffers behind it.
 func (b *Blame) spread(now *Readings, in, from int, amount float64, next []float64) bool {
 	m := now.Map
 	egress := m.Of(m.Ends[in].Owner)
@@ -300,12 +300,12 @@ func (r *Readings) told(i int) []float32 {
 	return r.trails[peer].tells
 }
 
-// pauseless is the part of a grid from which a stop has no pause in it that
-// anything could be sent in; clocks that differ take the rest.
+// pauseless is the part of a grid from which received pause counts as continuous, so
+// that nothing could be sent in it; clocks that differ take the rest.
 const pauseless = 0.95
 
-// standing is how much two stops coincide in grids that both filled, 0 where
-// the first is mostly one of moments.
+// standing is how much two pauses coincide in grids that both filled, 0 where the
+// first is mostly not continuous.
 func standing(tells, told []float32) float64 {
 	if tells == nil || told == nil {
 		return 0
@@ -349,9 +349,9 @@ func (r *Readings) Own(before *Readings, i int) float64 {
 	return float64(excess(r, before, i) * (1 - passes(r, before, i)))
 }
 
-// Surely is what of Own an end has gained beyond what it may have by chance. Ends
-// are held against each other by Own: what one gained by chance must not make
-// another stand alone.
+// Surely is the part of Own that an end has gained beyond what it may have by
+// chance. Ends are compared with each other by Own: what one gained by chance must
+// not make another the only one.
 func (r *Readings) Surely(before *Readings, i int) float64 {
 	own, all := r.Own(before, i), excess(r, before, i)
 	if r.Map.Ends[i].IsNIC() || all <= 0 {

@@ -2,15 +2,15 @@ package fabric
 
 import "github.com/quintet-dc/quintet/correlate/snapshot"
 
-// Count names what an end counts beside its traffic, as a rate per second over
-// the span.
+// Count names what an end counts in addition to its traffic, as a rate per second
+// over the span.
 type Count int
 
-// The counts: packets that came damaged; packets that came with any error;
-// codewords that could not be mended; packets dropped on the way out; packets
-// dropped on the way in, for want of a buffer; packets that came out of order;
-// sequence errors that the far end reported, each a packet sent again; congestion
-// notices that were not acted on, and that were.
+// The counts: packets that arrived damaged; packets that arrived with any error;
+// codewords that could not be corrected; packets dropped on the way out; packets
+// dropped on the way in, for lack of a buffer; packets that arrived out of order;
+// sequence errors that the far end reported, each a retransmitted packet;
+// congestion notifications that were ignored, and that were acted on.
 const (
 	Damaged Count = iota
 	Erred
@@ -28,8 +28,8 @@ const (
 type Counts struct {
 	rate [counts]float64
 	seen int
-	// up is the part of the time for which the link was up, last what it said
-	// last; 1 where it does not say.
+	// up is the part of the time for which the link was up, last its last reported
+	// state; 1 where it reports none.
 	up, last float64
 	upSeen   bool
 }
@@ -37,8 +37,8 @@ type Counts struct {
 // Rate returns a count per second, and false where the end does not report it.
 func (c *Counts) Rate(k Count) (float64, bool) { return c.rate[k], c.seen&(1<<k) != 0 }
 
-// Up returns the part of the time for which the link was up and whether it was
-// at the end; ok is false where it does not say.
+// Up returns the part of the time for which the link was up and whether it was at
+// the end; ok is false where it is not reported.
 func (c *Counts) Up() (share float64, at, ok bool) { return c.up, c.last > 0.5, c.upSeen }
 
 func (c *Counts) snapshot(k *snapshot.Codec) {
@@ -87,7 +87,7 @@ func (c *counter) counts() Counts {
 	return out
 }
 
-// mean of what is added, 0 of nothing.
+// mean is the mean of the values added, 0 of none.
 type mean struct {
 	sum float64
 	n   int
@@ -97,7 +97,7 @@ func (m *mean) add(x float64) { m.sum, m.n = m.sum+x, m.n+1 }
 
 func (m *mean) value() float64 { return m.sum / float64(max(1, m.n)) }
 
-// mark notes the marks of a grid in which traffic stood, or did not.
+// mark notes the marks of a grid with a queue, or without.
 func (r *Reading) mark(c cell, stood bool) {
 	r.Marks += c.marked
 	switch {

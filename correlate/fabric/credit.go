@@ -11,19 +11,20 @@ import (
 // (PortXmitWait). A port's credit wait corresponds to pause received on Ethernet,
 // and to its peer's pause sent; the walk is the same.
 
-// The length of a tick of that counter is known to the vendor only: 8 byte times, 32,
-// 22 ns and others are in use. Two facts hold for every device. Waiting and sending
-// fill at most the whole of a grid, so that each grid bounds the length of a tick. And
-// they fill it where data is always queued, so that a blocked port shows the length.
-// Until a port was blocked, ticks are taken for the longest that the bound allows.
+// The length of a tick of that counter is known to the vendor only: 8 byte times,
+// 32, 22 ns and others are in use. Two facts hold for every device. Waiting and
+// sending fill at most the whole of a grid, so that each grid bounds the length of
+// a tick. And they fill it where data is always queued, so that a blocked port
+// shows the length. Until a port was blocked, ticks are taken to be the longest
+// that the bound allows.
 const (
 	shortTick = 8.0 // bytes
-	// leastRoom is the part of a grid that is taken to be left beside what was sent,
-	// at least: of less, what clocks differ is too large a part.
+	// leastRoom is the part of a grid that is assumed to be left over from what was
+	// sent, at least: with less, the difference of clocks is too large a part.
 	leastRoom = 0.1
-	// blocked is the part of a grid that waiting and sending fill where data stood
-	// all the time, at least; and blockedSamples how many in a row fill it at a port
-	// that is blocked.
+	// blocked is the part of a grid that waiting and sending fill where data was
+	// queued all the time, at least; and blockedSamples how many in a row fill it
+	// at a port that is blocked.
 	blocked, blockedSamples = 0.87, 3
 	// busy is the least waiting of a grid that counts as waiting.
 	busy = 0.3
@@ -125,8 +126,8 @@ func (r *Readings) settle(before *Readings, grid telemetry.Duration, kind func(*
 	}
 }
 
-// blocked reports whether data stood at an end all the time for several samples in
-// a row, if its ticks are so long.
+// blocked reports whether data was queued at an end all the time for several
+// samples in a row, if its ticks are so long.
 func (r *Readings) blocked(i int, times float64, grid telemetry.Duration) bool {
 	run, wanted := 0, blockedSamples*max(1, int(r.Of[i].Cadence*1e9)/int(grid))
 	for _, room := range r.trails[i].room {
@@ -141,7 +142,7 @@ func (r *Readings) blocked(i int, times float64, grid telemetry.Duration) bool {
 	return false
 }
 
-// stretch makes the waiting of an end so many times as long.
+// stretch multiplies the waiting of an end.
 func (r *Readings) stretch(i int, times float64) {
 	n, t := &r.Of[i], &r.trails[i]
 	n.Told, n.WaitErr = min(1, float64(times*n.Told)), float64(times*n.WaitErr)

@@ -150,7 +150,7 @@ func TestACounterAtItsTopTellsNothing(t *testing.T) {
 }
 
 // TestALoopLosesNothingToPortsThatSend: another port of one of its switches has a
-// standing queue, but sends.
+// queue, but sends.
 func TestALoopLosesNothingToPortsThatSend(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	for _, p := range []string{"spine0/l0", "leaf1/s0", "spine1/l1", "leaf0/s1"} {
@@ -232,9 +232,9 @@ func TestMarksBelongToStandingTraffic(t *testing.T) {
 	}
 }
 
-// across sends bursts of three seconds in every five over one link, of whose two
-// ends one clock is off, and reads what leaks: a share of all, and what one
-// second alone misses.
+// across sends bursts of three seconds in every five over one link, where the clock
+// of one end is off, and reads the leak: a share of all, and what is missing in a
+// single second.
 func across(t *testing.T, lost, offset, once float64) (busy, idle fabric.Leak) {
 	t.Helper()
 	w := build(t, 2, 1, 2)

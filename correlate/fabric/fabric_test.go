@@ -56,9 +56,9 @@ func TestAnEmptySpanSeesNothing(t *testing.T) {
 	}
 }
 
-// late lets every host send two links' worth of seconds in each step of ten,
-// from the seventh second on, and host h0 so many seconds later: before the
-// onset and after it.
+// late lets every host send two links' worth of seconds in each step of ten, from
+// the seventh second on, and host h0 so many seconds later: before the onset and
+// after it.
 func late(t *testing.T, before, after int) *world {
 	t.Helper()
 	w := quiet(t, 2, 1, 5)

@@ -45,7 +45,7 @@ func (m *Map) role(t *topology.Graph, sw telemetry.Entity) string {
 	return strings.Join(names, " ")
 }
 
-// membersOf lists the main ends of the nics and switches of a plane or rail.
+// membersOf lists the main ends of the NICs and switches of a plane or rail.
 func (m *Map) membersOf(t *topology.Graph, p telemetry.Entity) []int {
 	var out []int
 	for _, e := range t.Members(p) {

@@ -4,17 +4,17 @@ const (
 	// unseen is the least part of the time for which a switch gave no credits
 	// without a reason that its ports report.
 	unseen = 0.01
-	// alike is how near to the fullest way out another must come to be one of
-	// those before which traffic stood, and maxFull how many there may be: where
-	// more are alike, none is singled out.
+	// alike is how near to the fullest egress port another must come to be one of
+	// those with a queue, and maxFull how many there may be: where more are alike,
+	// none is singled out.
 	alike   = 0.95
 	maxFull = 4
 )
 
-// infer says before which ports of each switch traffic stood. InfiniBand shows no
+// infer finds the ports of each switch that had a queue. InfiniBand shows no
 // queues, and a port that sends all the time waits for no credit. But a switch
-// withholds credits because what it has taken in cannot go out: where none of its
-// ports is itself without credits, it waits before the one that is fullest
+// withholds credits because what it has received cannot go out: where none of its
+// ports is itself without credits, the queue is at the one that is fullest
 // meanwhile.
 func (r *Readings) infer(h History, sc *scratch) {
 	for _, sw := range r.Map.Switches {
@@ -110,7 +110,7 @@ func (r *Readings) withheld(ends []int) (held []float32, total float64) {
 	return held, total
 }
 
-// stand notes that traffic stood at an end while credits were withheld.
+// stand notes that there was a queue at an end while credits were withheld.
 func (r *Readings) stand(w way, held []float32) {
 	n, tr := &r.Of[w.end], &r.trails[w.end]
 	if tr.wait == nil {

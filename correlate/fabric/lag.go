@@ -8,42 +8,43 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// LagSpan says when Lags compares: in (From, Onset] the hosts kept time, in
+// LagSpan is the spans that Lags compares: in (From, Onset] the hosts kept time, in
 // (Onset, To] one of them may not.
 type LagSpan struct {
 	From, Onset, To telemetry.Time
 }
 
-// Peers are a job's nics, by end: the part that each sends of what the median one
-// does (Shares), and by how many seconds the clock of its source may differ from
-// the others' (Clocks).
+// Peers are a job's NICs, by end: the ratio of what each sends to what the median
+// one does (Shares), and by how many seconds the clock of its source may differ
+// from the others' (Clocks).
 type Peers struct {
 	Ends   []int
 	Shares []float64
 	Clocks []float64
 }
 
-// Lag is by how many seconds later in the step a nic sends than it did, and the
+// Lag is by how many seconds later in the step a NIC sends than it did, and the
 // standard error of that.
 type Lag struct {
 	Seconds, Error float64
 }
 
-// Surely is what of a lag is beyond what the error allows by chance, in seconds:
-// the largest of some dozens of nics is looked for, hence three errors.
+// Surely returns the part of a lag beyond what the error allows by chance, in
+// seconds: the search is for the largest of some dozens of NICs, hence three
+// errors.
 func (l Lag) Surely() float64 { return max(0, l.Seconds-float64(lagErrors*l.Error)) }
 
 const lagErrors = 3
 
-// Lags returns, for each of a job's nics, how much later in the step it sends than
+// Lags returns, for each of a job's NICs, how much later in the step it sends than
 // it did, against the median of them all; false where too little is seen.
 //
-// A host that is late by Δ in every step has always sent Δ seconds' worth of
-// bytes less than its peers, on average over time, and no less in total. That
-// deficit is a mean over time, so it is the same however coarsely the counters
-// are sampled: nothing needs to be seen inside a step. What differs from one part
-// of the time to the next is not a host that is late in every step: the parts'
-// scatter is the error. So is what a clock that is off makes of another rate.
+// A host that is late by Δ in every step has always sent Δ seconds' worth of bytes
+// less than its peers, on average over time, and no less in total. That deficit is
+// a mean over time, so it is the same however coarsely the counters are sampled:
+// nothing needs to be seen inside a step. What differs from one part of the time to
+// the next is not a host that is late in every step: the scatter of the parts is
+// the error. So is the rate difference that a clock that is off produces.
 func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, peers Peers) ([]Lag, bool) {
 	ends := peers.Ends
 	s.From = m.firstSeen(h, grid, s, ends)
@@ -77,19 +78,19 @@ func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, peers Peers) (
 	return lags, true
 }
 
-// evenly is how many steps' bytes the totals of two nics may differ by and
-// still be one share of the work: a step begun and not ended.
+// evenly is how many steps' bytes the totals of two NICs may differ by and still be
+// one share of the work: a step begun and not ended.
 const evenly = 1.2
 
-// Work is what a job's nics did over a span in which it was well.
+// Work is what a job's NICs did over a span in which it was not degraded.
 type Work struct {
 	Span Span
 	Ends []int
 	Step float64 // its usual step, in seconds
 }
 
-// Shares returns what part each of a job's nics sends of what the median one
-// does. An end that does half the work of its peers is not late for it.
+// Shares returns the ratio of what each of a job's NICs sends to what the median
+// one does. An end that does half the work of its peers is not late for it.
 func (m *Map) Shares(h History, grid telemetry.Duration, w Work) []float64 {
 	totals := make([]float64, len(w.Ends))
 	for i, end := range w.Ends {
@@ -201,7 +202,7 @@ func medianAt(rows [][]float64, k int) float64 {
 	return stats.Median(at)
 }
 
-// deficit is how far a row lies below the middle one on average, and the standard
+// deficit is how far a row is below the middle one on average, and the standard
 // error of that.
 type deficit struct{ mean, err float64 }
 
@@ -225,7 +226,7 @@ func below(middle, row []float64, from, to int) deficit {
 	return d
 }
 
-// meanBelow is how far row lies below middle, on average over [from, to).
+// meanBelow returns how far row is below middle, on average over [from, to).
 func meanBelow(middle, row []float64, from, to int) float64 {
 	var d float64
 	for k := from; k < to; k++ {

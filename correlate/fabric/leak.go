@@ -21,11 +21,11 @@ type Leak struct {
 const leastLeakGrids = 12
 
 // leaks compares the two counters of each link, where the network has reported
-// losses. Two devices are not read at one instant, so that their counts differ
-// by what passed in between: by the offset of their clocks times the rate just
-// before or just after. What is lost adds up instead. The difference is
-// therefore fitted by the bytes sent so far and those two rates, and only the
-// slope of the first is the leak (design B4.4: conservation as slope).
+// losses. Two devices are not read at one instant, so that their counts differ by
+// what passed in between: by the offset of their clocks times the rate just before
+// or just after. Losses add up instead. The difference is therefore fitted by the
+// bytes sent so far and those two rates, and only the slope of the first is the
+// leak (design B4.4: conservation as slope).
 func (r *Readings) leaks(h History, grid telemetry.Duration, n int) {
 	if n < leastLeakGrids || !r.resent() {
 		return
@@ -44,7 +44,7 @@ func (r *Readings) leaks(h History, grid telemetry.Duration, n int) {
 	}
 }
 
-// resent reports whether any nic had packets to send again.
+// resent reports whether any NIC had to retransmit packets.
 func (r *Readings) resent() bool {
 	for i := range r.Map.Ends {
 		if v, _ := r.Of[i].Counts.Rate(Sequence); v > 0 && r.Map.Ends[i].IsNIC() {
@@ -81,10 +81,10 @@ func (f *fit) load(h History, tx, rx int) {
 	f.tx, f.rx = f.tx[best:best+bestLen], f.rx[best:best+bestLen]
 }
 
-// leak fits sent − received = a + leak·sent + b·(rate before) + c·(rate after).
-// A counter that jumps once, as a reset or a lost frame makes it, lends its jump
-// to the slope; what is lost is lost all along. So the fit is made once more
-// with one jump let go, where the difference jumps most.
+// leak fits sent − received = a + leak·sent + b·(rate before) + c·(rate after). A
+// counter that jumps once, after a reset or a lost frame, adds its jump to the
+// slope; real losses occur all along. So the fit is repeated with one jump removed,
+// where the difference jumps most.
 func (f *fit) leak(h History, tx, rx int) Leak {
 	f.load(h, tx, rx)
 	n := len(f.tx) - 1 // the last grid has no rate after it
@@ -116,8 +116,8 @@ func (f *fit) leak(h History, tx, rx int) Leak {
 	return Leak{Share: max(0, share), Error: err, Seen: true}
 }
 
-// jump is 1 from where y, as it was fitted to x, rises most, and 0 before. Both
-// are left centred and clear of what was fitted beside them.
+// jump is 1 from where y, as it was fitted to x, rises most, and 0 before. Both are
+// left centred and clear of the other regressors.
 func jump(y, x []float64) []float64 {
 	slope := dot(x, y) / dot(x, x)
 	at, most := 0, math.Inf(-1)
@@ -184,7 +184,7 @@ func orthonormal(vs ...[]float64) [][]float64 {
 	return out
 }
 
-// remove takes out of v what lies along unit.
+// remove subtracts from v its component along unit.
 func remove(v, unit []float64) {
 	along := dot(v, unit)
 	for k := range v {

@@ -8,8 +8,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// History is what the closed grids say of a series: the rate per second of a
-// counter, or the last value of a gauge, in the grid that ends at g, and the
+// History gives the values of a series in the closed grids: the rate per second of
+// a counter, or the last value of a gauge, in the grid that ends at g, and the
 // usual time between its samples.
 type History interface {
 	Slot(telemetry.Series) (int, bool)
@@ -137,7 +137,8 @@ func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
 	}
 }
 
-// prefer leaves out signals that only stand for better ones which are reported.
+// prefer leaves out signals that only substitute for better ones which are
+// reported.
 func (e *End) prefer() {
 	for _, by := range []struct{ better, worse signal }{{toldSeconds, toldFrames}, {tellsSeconds, tellsFrames}, {queueBytes, queuePeak}} {
 		if e.slots[by.better] >= 0 {
@@ -248,7 +249,7 @@ func (m *Map) link(i int, t *topology.Graph) {
 	}
 }
 
-// Index returns the position of a nic's or port's main end.
+// Index returns the position of a NIC's or port's main end.
 func (m *Map) Index(e telemetry.Entity) (int, bool) {
 	if ends := m.of[e]; len(ends) > 0 {
 		return ends[0], true
@@ -256,7 +257,7 @@ func (m *Map) Index(e telemetry.Entity) (int, bool) {
 	return 0, false
 }
 
-// Lanes lists the ends of one nic or port.
+// Lanes lists the ends of one NIC or port.
 func (m *Map) Lanes(e telemetry.Entity) []int { return m.of[e] }
 
 // Of lists the ends that an owner (a node or a switch) contains.
@@ -280,7 +281,7 @@ func (m *Map) Between(i int) bool {
 	return !e.IsNIC() && e.Peer >= 0 && !m.Ends[e.Peer].IsNIC()
 }
 
-// FacesHost reports whether end i is a switch port whose peer is a nic.
+// FacesHost reports whether end i is a switch port whose peer is a NIC.
 func (m *Map) FacesHost(i int) bool {
 	e := &m.Ends[i]
 	return !e.IsNIC() && e.Peer >= 0 && m.Ends[e.Peer].IsNIC()

@@ -186,7 +186,7 @@ func alike(a, b *fabric.Reading) bool {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(a)) }
 
-// propagation follows every share of waiting by itself, path by path.
+// propagation follows every share of waiting separately, path by path.
 type propagation struct {
 	w             *world
 	m             *fabric.Map
@@ -196,7 +196,7 @@ type propagation struct {
 	longer        float64
 }
 
-// usual is by how much longer traffic stands where it has always stood.
+// usual is by how much longer queues last where there has always been one.
 func (p *propagation) usual(job []telemetry.Entity) float64 {
 	var ratios []float64
 	for i, on := range fabric.OnPath(p.m, job) {
@@ -217,7 +217,7 @@ func (p *propagation) excess(i int) float64 {
 	return max(0, n.Wait-b.Wait*p.longer, n.Told-b.Told)
 }
 
-// step leaves at end i what is its own and follows the rest.
+// step leaves at end i its own waiting and follows the rest.
 func (p *propagation) step(i int, amount float64, hops int) {
 	if hops == 10 {
 		p.circling += amount

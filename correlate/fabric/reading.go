@@ -18,7 +18,7 @@ type Reading struct {
 	Ago  int // grids since it was last seen, at the end of the span
 	// Counted is the grids in which it was known for how long it received pause.
 	Counted int
-	// Cadence is the seconds between its samples: what is shorter is averaged
+	// Cadence is the seconds between its samples: anything shorter is averaged
 	// away.
 	Cadence float64
 	Util    float64 // mean bytes sent over the link's speed
@@ -29,8 +29,8 @@ type Reading struct {
 	// Met is the grids at which its queue was read: Wait is a share of them, met
 	// by chance. 0 where Wait is counted.
 	Met int
-	// Ceiling is the 95th percentile of what it sent over its speed, in grids
-	// with a standing queue, per second it was free to send. 0 if none stood.
+	// Ceiling is the 95th percentile of what it sent over its speed, in grids with
+	// a queue, per second it was free to send. 0 if there was none.
 	Ceiling float64
 	// Peak is the 95th percentile of what it sent over its speed in any grid,
 	// and RPeak of what it received.
@@ -52,8 +52,8 @@ type Reading struct {
 	// Unmarked the part of them in which no packet was marked.
 	Standing int
 	Unmarked float64
-	// Marks is the packets per second marked, MarkedFree those of them while
-	// nothing stood, MarkedLate those of the span's second half.
+	// Marks is the packets per second marked, MarkedFree those of them without a
+	// queue, MarkedLate those of the span's second half.
 	Marks, MarkedFree, MarkedLate float64
 	Counts                        Counts
 }
@@ -66,16 +66,16 @@ type trail struct {
 	known       int       // grids in which the counter of it told; at its top it tells nothing
 }
 
-// standingSeconds of line rate in a queue make it a standing one: a couple of
+// standingSeconds of line rate in a queue make it a queue build-up: a couple of
 // microseconds is more than the packets of one instant, less than any pause or
 // marking threshold in use (25 kB at 100 Gb/s).
 const standingSeconds = 2e-6
 
-// Standing is the bytes in its queue from which traffic stands at an end.
+// Standing returns the bytes in its queue from which an end has a queue build-up.
 func (e *End) Standing() float64 { return float64(standingSeconds * e.Speed) }
 
 // pauseQuanta of quantumBits are the longest time that one PFC frame can ask for
-// (IEEE 802.1Qbb), and typicalPause the part of it that a frame stands for on
+// (IEEE 802.1Qbb), and typicalPause the part of it that a frame represents on
 // average: most are followed by another before they run out, or by an XON.
 const (
 	pauseQuanta  = 65535
@@ -83,7 +83,7 @@ const (
 	typicalPause = 0.5
 )
 
-// pause is the seconds that one pause frame stands for at an end, 0 where the
+// pause returns the seconds that one pause frame represents at an end, 0 where the
 // speed of its link is not known.
 func (e *End) pause() float64 {
 	if e.Speed <= 0 {
@@ -92,19 +92,19 @@ func (e *End) pause() float64 {
 	return float64(float64(typicalPause*pauseQuanta)*quantumBits) / float64(8*e.Speed)
 }
 
-// fullMarks is the share of marked packets from which traffic stood all the time:
-// a mark now and then is no standing queue.
+// fullMarks is the share of marked packets from which there was a queue all the
+// time: a mark now and then is no queue build-up.
 const fullMarks = 0.02
 
-// fullPeak is the seconds of line rate in a queue's peak that count as half the
-// time in which traffic stood: a peak says that it stood, not for how long.
+// fullPeak is the seconds of line rate in a queue's peak that count as a queue for
+// half the time: a peak shows that there was a queue, not for how long.
 const fullPeak = 1e-4
 
 // toldFloor is a pause share below which an end counts as free to send.
 const toldFloor = 0.01
 
-// free is the least share of a grid that must be left to send in for its rate
-// to say something about the link.
+// free is the least share of a grid that must be left to send in for its rate to be
+// evidence about the link.
 const free = 0.2
 
 // idle is the share of its speed below which an end receives almost nothing.
@@ -146,7 +146,7 @@ func (m *Map) ReadEach(of Recording, s Span, each func(n int, fn func(slice, lo,
 	return r
 }
 
-// Readings is what every end of a map did over a span.
+// Readings are what every end of a map did over a span.
 type Readings struct {
 	Map    *Map
 	Span   Span
@@ -166,8 +166,8 @@ type scratch struct {
 	held                  [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
 }
 
-// hold fetches what an end's signals were in every grid of the span, but for the
-// speed of its link, which few are asked for (filled).
+// hold fetches an end's signals in every grid of the span, except for the speed of
+// its link, which few need (filled).
 func (sc *scratch) hold(h History, e *End) {
 	for s := range sc.held {
 		sc.held[s] = sc.held[s][:0]

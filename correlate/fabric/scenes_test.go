@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// scene is a trouble as physics writes it into the counters, and where the
-// job's waiting must be found to end.
+// scene is a fault with the counters that it produces, and where the job's waiting
+// must be found to end.
 type scene struct {
 	name  string
 	job   []telemetry.Entity
@@ -25,7 +25,7 @@ type scene struct {
 
 func scenes() []scene { return append(receivers(), links()...) }
 
-// receivers are scenes whose root is a nic.
+// receivers are scenes whose root is a NIC.
 func receivers() []scene {
 	return []scene{
 		{
@@ -176,8 +176,8 @@ func TestAPortThatIsToldToStopHasNoBlame(t *testing.T) {
 	}
 }
 
-// The tree of a slow receiver is full of standing queues, and every port in it is
-// a victim.
+// TestTheWholeTreeLeadsToTheReceiver: the tree of a slow receiver is full of
+// queues, and every port in it is a victim.
 func TestTheWholeTreeLeadsToTheReceiver(t *testing.T) {
 	s := scenes()[0]
 	w := quiet(t, 2, 2, 8)
@@ -188,7 +188,8 @@ func TestTheWholeTreeLeadsToTheReceiver(t *testing.T) {
 	}
 }
 
-// What an end did before is no news: only what is beyond it is blamed.
+// TestOnlyWhatIsBeyondBeforeIsBlamed: an end is blamed only for waiting beyond what
+// it had before.
 func TestOnlyWhatIsBeyondBeforeIsBlamed(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	for _, e := range []string{"port:leaf0/s0", "port:leaf1/h7"} {
@@ -262,8 +263,8 @@ func TestTheWalkNeedsNoMarksAndNoQueues(t *testing.T) {
 	}
 }
 
-// Priorities do not stop each other: a storm on one is walked along that one,
-// past a queue of another that stands for reasons of its own.
+// TestTheWalkKeepsToItsPriority: priorities do not pause each other: a storm on one
+// is walked along that one, past a queue of another that has other reasons.
 func TestTheWalkKeepsToItsPriority(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	w.lanes(w.switchPorts()...)
@@ -287,8 +288,8 @@ func TestTheWalkKeepsToItsPriority(t *testing.T) {
 	}
 }
 
-// The waiting of a port is that of all its priorities, and its worst speaks for
-// it.
+// TestAPortIsBlamedOnce: the waiting of a port is that of all its priorities, and
+// its worst represents it.
 func TestAPortIsBlamedOnce(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	w.lanes("port:leaf1/s1")
@@ -309,7 +310,8 @@ func TestAPortIsBlamedOnce(t *testing.T) {
 	}
 }
 
-// A nic that knows no priorities faces all those of its port.
+// TestEveryPriorityOfAPathIsOnIt: a NIC without priorities faces all those of its
+// port.
 func TestEveryPriorityOfAPathIsOnIt(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	w.lanes(w.switchPorts()...)
@@ -323,9 +325,9 @@ func TestEveryPriorityOfAPathIsOnIt(t *testing.T) {
 	}
 }
 
-// TestAQueueMetByChanceIsNobodysFault: a gauge meets a queue at moments. Where it
-// stands as often as before it is met a little more often now and then: hardly
-// ever is it blamed. One that stands all the time is.
+// TestAQueueMetByChanceIsNobodysFault: a gauge samples a queue at moments. A queue
+// that is there as often as before is sampled a little more often now and then: it
+// is hardly ever blamed. One that is there all the time is.
 func TestAQueueMetByChanceIsNobodysFault(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	blame := func(stands func(k int) bool) float64 {

@@ -11,8 +11,8 @@ import (
 )
 
 // world is a small leaf-spine fabric whose past is written by hand. Host h3 on
-// leaf0 has nic:h3/n0 on port:leaf0/h3; port:leaf0/s1 leads to port:spine1/l0.
-// The first half of the grids is before a trouble, the second half is in it.
+// leaf0 has nic:h3/n0 on port:leaf0/h3; port:leaf0/s1 leads to port:spine1/l0. The
+// first half of the grids is before a fault, the second half is during it.
 type world struct {
 	graph *topology.Graph
 	slots map[telemetry.Series]int
@@ -181,7 +181,7 @@ func (w *world) heard(e telemetry.Entity, metric string, k int) float64 {
 }
 
 // pauses lets an end send pause to its peer for a share of each second of the
-// trouble.
+// fault.
 func (w *world) pauses(name string, share float64) {
 	w.say(name, tells, half+1, grids, share)
 	if peer, _, ok := w.graph.Peer(entity(name)); ok {
@@ -189,14 +189,14 @@ func (w *world) pauses(name string, share float64) {
 	}
 }
 
-// stands lets traffic stand at a port throughout the trouble, while it sends at
-// a share of its speed.
+// stands lets a queue build up at a port throughout the fault, while it sends at a
+// share of its speed.
 func (w *world) stands(name string, rate float64) {
 	w.say(name, queue, half+1, grids, stands)
 	w.sends(name, rate)
 }
 
-// sends lets an end send at a share of its speed throughout the trouble.
+// sends lets an end send at a share of its speed throughout the fault.
 func (w *world) sends(name string, rate float64) {
 	w.say(name, txBytes, half+1, grids, rate*speed)
 	if peer, _, ok := w.graph.Peer(entity(name)); ok {
@@ -226,7 +226,7 @@ func (w *world) read() (m *fabric.Map, then, during *fabric.Readings) {
 	return m, m.Read(w, grid, before()), m.Read(w, grid, now())
 }
 
-// readBeside reads what is now knowing what was before.
+// readBeside reads the present with knowledge of the past.
 func (w *world) readBeside() (m *fabric.Map, then, during *fabric.Readings) {
 	m = fabric.Survey(w.graph, w)
 	then = m.Read(w, grid, before())
