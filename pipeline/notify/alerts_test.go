@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/graph"
 )
 
-// listening is a config whose receivers hear incidents, and alerts too.
+// listening returns a config whose receivers are sent incidents and alerts.
 func listening(m, of *memory, ears ...*ear) notify.Config {
 	c := config(m, ears...)
 	c.Alerts = of
@@ -21,9 +21,9 @@ func listening(m, of *memory, ears ...*ear) notify.Config {
 	return c
 }
 
-// TestAlertsBesideIncidents says of an alert nothing that an open incident says
-// already: nobody is woken twice. What the incident does not say is told, and so
-// is what is still there when it is over.
+// TestAlertsBesideIncidents checks that an alert that an open incident covers is
+// not sent: no second notification. An alert that it does not cover is sent, and so
+// is one that is still firing when the incident ends.
 func TestAlertsBesideIncidents(t *testing.T) {
 	above := hierarchy{"gpu:h1/3": {{Entity: entity(t, "node:h1"), How: "contains gpu:h1/3", Inside: true}}}
 	for _, c := range []struct {
@@ -78,8 +78,8 @@ func TestAlertsBesideIncidents(t *testing.T) {
 	}
 }
 
-// TestAnAlertHoldsNothingBack leaves an incident that follows from an alert to
-// be told: the incident says more.
+// TestAnAlertHoldsNothingBack checks that an incident that follows from an alert is
+// sent: the incident has more facts.
 func TestAnAlertHoldsNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, of, e := newMemory(), newMemory(), newEar("ops")

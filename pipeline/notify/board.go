@@ -24,8 +24,7 @@ const (
 	maxAffected = 4096 // entities of one incident
 	// silencePatience bounds how long a start waits for the silences to be read.
 	silencePatience = 10 * time.Second
-	// climbPatience bounds how long a message waits to be told what stands above
-	// its root.
+	// climbPatience bounds the wait of a message for the entities above its root.
 	climbPatience = 3 * time.Second
 )
 
@@ -147,8 +146,8 @@ func (b *board) mutes(d *desk, p *pending, held *Delivery) muted {
 }
 
 // suppressor returns the open incident of which this one is a consequence, the
-// first to open if there are several, and why. It must be at least as grave, and
-// one that the desk's receiver is told of: nobody is left without a word.
+// first to open if there are several, and why. It must be at least as severe, and
+// be sent to the desk's receiver: no receiver is left without a notification.
 func (b *board) suppressor(d *desk, p *posted) (by, why string) {
 	var above map[telemetry.Entity]string
 	var first *posted
@@ -193,7 +192,7 @@ func earlier(a, b *posted) int {
 	return cmp.Or(cmp.Compare(a.rev.opened, b.rev.opened), cmp.Compare(a.rev.ID, b.rev.ID))
 }
 
-// unknown is the signature of what nobody has an explanation for (design A8).
+// unknown is the signature of incidents without an explanation (design A8).
 const unknown = "unknown"
 
 // consequence says how p follows from a, or "".

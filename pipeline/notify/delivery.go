@@ -51,23 +51,23 @@ type Delivery struct {
 	Next    time.Time `json:"next,omitzero"`
 	Status  int       `json:"status,omitempty"` // of the last answer
 	Reason  string    `json:"reason,omitempty"` // of the last failure
-	// Unanswered says that the last attempt may have been heard.
+	// Unanswered is set if the last attempt may have reached the receiver.
 	Unanswered bool `json:"unanswered,omitempty"`
 	// Newest is the newest revision that was known at the last failure: one that
 	// comes later is reason to try before Next.
 	Newest int `json:"newest,omitempty"`
 
-	// Notice is what is told beside Revision, in every attempt.
+	// Notice is the text that is sent with Revision, in every attempt.
 	Notice string `json:"notice,omitempty"`
-	// Last is the newest revision's sequence that was delivered. Closed says that
-	// the last one that was told resolved the incident.
+	// Last is the newest revision's sequence that was delivered. Closed is set if
+	// the last delivered revision resolved the incident.
 	Last   uint64 `json:"last_sequence,omitempty"`
 	Closed bool   `json:"closed,omitempty"`
 	// Content is what Revision states beside figures, Known what the revision that
 	// was delivered last does.
 	Content string `json:"content,omitempty"`
 	Known   string `json:"known,omitempty"`
-	// Log is why each of the last revisions was told or was not, the oldest first.
+	// Log lists why each of the last revisions was sent or not, the oldest first.
 	Log []Decision `json:"log,omitempty"`
 
 	// Counts over all revisions of the incident.
@@ -100,7 +100,8 @@ func (d Delivery) decide(c Decision) Delivery {
 	return d
 }
 
-// attempted reports whether the receiver may have heard of the incident.
+// attempted reports whether the receiver may have received a revision of the
+// incident.
 func (d Delivery) attempted() bool { return d.Attempt > 0 }
 
 // toldOpen reports whether the incident is open, as far as the receiver knows.
@@ -185,7 +186,7 @@ func (d Delivery) claim(rev pending, skipped int, c claimant) Delivery {
 	return d
 }
 
-// hold returns d with a revision that is not to be told now, or ever.
+// hold returns d with a revision that is not sent now, or never.
 func (d Delivery) hold(rev pending, state string, m muted, c claimant) Delivery {
 	d.Settled, d.Revision, d.Sequence = rev.number-1, rev.number, rev.sequence
 	if state == StateSettled {

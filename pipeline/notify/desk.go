@@ -26,9 +26,9 @@ type desk struct {
 	wake    chan struct{}
 
 	start uint64 // the standing's Start, as it was found
-	// Nothing is told until the stream has been read up to where it ended when
-	// this desk began, so that what is superseded is known to be; or until a
-	// time: that end may have been forgotten.
+	// Nothing is sent until the stream has been read up to its end when this desk
+	// began, so that superseded revisions are known; or until a time: that end may
+	// have been removed by retention.
 	end   uint64
 	until time.Time
 	// Of the loop alone.
@@ -179,8 +179,8 @@ func (d *desk) offer(rev *revision) {
 	d.rouse()
 }
 
-// pass notes that the stream has been read up to a sequence at which nothing
-// can be told.
+// pass notes that the stream has been read up to a sequence that holds nothing to
+// send.
 func (d *desk) pass(sequence uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -301,7 +301,7 @@ func (d *desk) bidFarewell() bool {
 	return d.gone != nil && d.standing.Gone == nil
 }
 
-// rouse makes the loop look again.
+// rouse wakes the loop.
 func (d *desk) rouse() {
 	select {
 	case d.wake <- struct{}{}:

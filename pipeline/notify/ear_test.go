@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify"
 )
 
-// hearing is one message as a receiver had it.
+// hearing is one message as a receiver received it.
 type hearing struct {
 	id       string
 	incident string
@@ -24,15 +24,15 @@ type hearing struct {
 	answer   notify.Answer
 }
 
-// ear is a receiver that keeps what it hears and answers as it is told. It is
-// the far end and, for one process, its notifier.
+// ear is a receiver that records its messages and answers as configured. It is the
+// far end and, for one process, its notifier.
 type ear struct {
 	name  string
 	mu    sync.Mutex
 	heard []hearing
 	busy  map[string]int // incidents being told right now
 	wrong []string       // what must never be
-	// answer says what comes of a hearing; it may wait for ctx.
+	// answer returns the outcome of a message; it may wait for ctx.
 	answer func(ctx context.Context, n int, h hearing) notify.Answer
 	print  string
 }
@@ -94,9 +94,9 @@ func (e *ear) ids() (out []string) {
 	return out
 }
 
-// check says what is wrong with what was heard, whatever the answers were, and
-// returns how many repeats nobody asked for: of messages that were taken, or
-// whose answer nobody knows.
+// check reports what is wrong with the received messages, whatever the answers
+// were, and returns how many repeats were unnecessary: of messages that were
+// accepted, or whose answer is unknown.
 func (e *ear) check(t *testing.T) (repeats int) {
 	t.Helper()
 	e.mu.Lock()
@@ -171,7 +171,7 @@ func start(t *testing.T, c notify.Config) (stop func()) {
 	})
 }
 
-// told waits until what was taken is as wanted.
+// told waits until the accepted messages are as wanted.
 func told(t *testing.T, e *ear, want ...string) {
 	t.Helper()
 	await(t, func() bool { return len(e.ids()) >= len(want) })

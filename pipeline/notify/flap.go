@@ -21,9 +21,9 @@ type flapKey struct {
 // process has the same.
 type flap struct {
 	changes []telemetry.Time // of state, the oldest first; Start at most
-	// An episode: since when there are too many, what was worst, and the
-	// revision that must be told nevertheless: the one that began it, or the last
-	// that was worse than all before.
+	// An episode: since when there are too many changes, the worst severity, and
+	// the revision that must be sent nevertheless: the one that began it, or the
+	// last that was worse than all before.
 	since telemetry.Time
 	worst int
 	id    string
@@ -78,7 +78,8 @@ func (f *flaps) note(rev *revision, wasOpen bool) {
 	}
 }
 
-// forget drops what has been calm for a window, and all if that is nobody.
+// forget removes the keys without changes in the window, and all keys if too many
+// remain.
 func (f *flaps) forget(now telemetry.Time) {
 	for k, x := range f.byKey { // order-independent: each by itself
 		if f.recent(x, now) == 0 {
@@ -106,8 +107,8 @@ func (f *flaps) settled(x *flap, now telemetry.Time) bool {
 	return f.recent(x, now) <= f.set.Stop
 }
 
-// mutes says whether what comes and goes is quiet now. What must be told is told
-// once, with a notice.
+// mutes returns whether messages of a flapping incident are held back now. A
+// revision that must be sent is sent once, with a notice.
 func (f *flaps) mutes(p *pending, held *Delivery, now telemetry.Time) muted {
 	x := f.byKey[p.told.flap]
 	if f.set.Start == 0 || x == nil || x.since == 0 || f.settled(x, now) {

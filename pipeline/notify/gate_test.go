@@ -105,7 +105,8 @@ func TestRoutes(t *testing.T) {
 		told(t, net, "inc-leaf.1")
 		told(t, dc, "inc-nic.1")
 		told(t, all, "inc-leaf.1")
-		// Whoever was told is told to the end, whatever becomes of it.
+		// Once a receiver was notified, it is notified until the incident ends,
+		// whatever its severity becomes.
 		nic.severity = "warning"
 		nic.say(t, m, opened)
 		quiet.say(t, m, resolved)
@@ -310,7 +311,8 @@ func TestMaintenance(t *testing.T) {
 	})
 }
 
-// TestFlapping is told with a notice once, and then when it is worse or stable.
+// TestFlapping checks that flapping is sent once with a notice, and then when it is
+// worse or stable.
 func TestFlapping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e := newMemory(), newEar("ops")
@@ -365,7 +367,7 @@ func TestFlapping(t *testing.T) {
 	})
 }
 
-// TestANoticeIsRepeatedWithTheSameBytes by whoever comes after a kill.
+// TestANoticeIsRepeatedWithTheSameBytes by the next process after a kill.
 func TestANoticeIsRepeatedWithTheSameBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e := newMemory(), newEar("ops")
@@ -391,7 +393,7 @@ func TestANoticeIsRepeatedWithTheSameBytes(t *testing.T) {
 	})
 }
 
-// TestADeadDeliveryIsTriedAgain on somebody's word.
+// TestADeadDeliveryIsTriedAgain on request.
 func TestADeadDeliveryIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e := newMemory(), newEar("ops")
@@ -448,7 +450,8 @@ func (r *reminding) Remind(_ context.Context, open []*notify.Message) notify.Ans
 	return notify.Answer{Verdict: notify.Taken}
 }
 
-// TestReminders are of what was told and is open, also after a restart.
+// TestReminders checks that reminders are of open incidents that were delivered,
+// also after a restart.
 func TestReminders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, r, h := newMemory(), &reminding{ear: newEar("am")}, &hush{jobs: map[string]bool{"a": true}}

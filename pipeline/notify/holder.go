@@ -10,9 +10,9 @@ func Stand(in *explain.Incident) *Standing {
 	return &Standing{newPosted(&revision{ID: in.ID, Number: in.Revision, State: in.State, Kind: in.Kind, Severity: in.Severity, opened: in.Opened, telling: tell(in, nil)})}
 }
 
-// Holder returns which of the open incidents says already what a group of alerts
-// does, the first to open if there are several, and how; "" where none does. It
-// is what holds the alerts back from a receiver that is told of that incident.
+// Holder returns the open incident that covers a group of alerts, the first to open
+// if there are several, and how; "" if there is none. The alerts are held back from
+// a receiver that is notified of that incident.
 func Holder(alert *Standing, open []*Standing, g Graph) (id, how string) {
 	above := aboveOf(g, alert.posted.rev.root)
 	var first *posted

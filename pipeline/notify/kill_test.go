@@ -21,8 +21,8 @@ import (
 // moment is where in its work a process is killed.
 type moment int
 
-// The moments. What a process asked of the bucket may have happened, though it
-// never heard so.
+// The moments. A write to the bucket may have happened although the process never
+// received the response.
 const (
 	beforeClaim moment = iota
 	afterClaim

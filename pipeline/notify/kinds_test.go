@@ -25,8 +25,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
-// kind is one way of speaking to receivers, and how its far end tells messages
-// apart.
+// kind is one kind of receiver, and how its far end identifies messages.
 type kind struct {
 	open func(t *testing.T, url string) (notify.Notifier, error)
 	id   func(r *http.Request, body []byte) string
@@ -111,8 +110,8 @@ func kinds() map[string]kind {
 	}
 }
 
-// far is an HTTP server that answers in every way, over and over, and holds what
-// it hears against what the bucket says.
+// far is an HTTP server that answers in every way, over and over, and compares the
+// messages with the bucket.
 type far struct {
 	*httptest.Server
 	memory *memory
@@ -194,10 +193,9 @@ func (f *far) hear(id, body string) {
 	}
 }
 
-// TestEveryKindAcrossKills has two processes that are killed at random moments
-// and receivers of every kind that answer in every way: nothing that must be
-// told is lost, nothing has two ids or bodies, nothing comes again once its
-// answer is recorded.
+// TestEveryKindAcrossKills has two processes that are killed at random moments and
+// receivers of every kind that answer in every way: no required message is lost,
+// none has two ids or bodies, none is sent again once its answer is recorded.
 func TestEveryKindAcrossKills(t *testing.T) {
 	for name, k := range kinds() {
 		t.Run(name, func(t *testing.T) {

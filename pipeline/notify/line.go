@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// pending is a revision that a receiver may have to be told.
+// pending is a revision that may have to be sent to a receiver.
 type pending struct {
 	number   int
 	sequence uint64
@@ -41,8 +41,8 @@ type line struct {
 	place    int       // in the queue; -1 while it is worked on
 	looked   int       // the newest number when it was last looked at
 
-	// The last claim of somebody else that was seen, as the key's revision, and
-	// when it was seen first.
+	// The last claim of another process that was seen, as the key's revision, and
+	// when it was first seen.
 	claim   uint64
 	claimed time.Time
 }
@@ -78,10 +78,10 @@ func corrections(items []pending, held Delivery) []pending {
 	return items
 }
 
-// choose returns the place of the revision to be told next: the first, unless it
-// and those behind it may be passed over. Superseded ones may where the first
-// has failed or was held back, or where they are older than old; one that
-// resolves never, unless the receiver does not know that it was open.
+// choose returns the index of the revision to be sent next: the first, unless it
+// and those behind it may be skipped. Superseded revisions may be skipped if the
+// first has failed or was held back, or if they are older than old; a resolving
+// revision never, unless the receiver was not notified of the open incident.
 func choose(items []pending, held Delivery, old telemetry.Time) int {
 	failed := (held.State == StateFailed || held.State == StateHeld) && held.Revision >= items[0].number
 	if held.State == StateHeld && (!held.toldOpen() || held.Outcome == OutcomeFlapping) {
@@ -102,8 +102,8 @@ func beyond(items []pending, settled int) []pending {
 	return items
 }
 
-// wanted returns the items behind those that a receiver does not want that has
-// never been told of the incident.
+// wanted drops the leading items that a receiver does not want, if it was never
+// notified of the incident.
 func wanted(items []pending, told bool) []pending {
 	for len(items) > 0 && !told && !items[0].wanted {
 		items = items[1:]

@@ -185,7 +185,7 @@ func (m *memory) keys(prefix string) (out []string) {
 	return out
 }
 
-// watcher gives what is there and then says so.
+// watcher delivers the initial entries and then marks their end.
 type watcher chan jetstream.KeyValueEntry
 
 func (w watcher) Updates() <-chan jetstream.KeyValueEntry { return w }
@@ -204,7 +204,7 @@ func (b bucket) Watch(_ context.Context, keys string, _ ...jetstream.WatchOpt) (
 	return w, nil
 }
 
-// incident tells the revisions of one incident, one after the other.
+// incident publishes the revisions of one incident, one after the other.
 type incident struct {
 	id       string
 	number   int

@@ -24,14 +24,14 @@ const (
 	TypeAlertResolved = "alert.resolved"
 )
 
-// KindAlert is the kind of a group of alerts of our own rules, which is told in
-// the form of an incident (package raise); AlertPrefix begins the id of one.
+// KindAlert is the kind of a group of alerts of the built-in rules, which is sent
+// in the form of an incident (package raise); AlertPrefix begins the id of one.
 const (
 	KindAlert   = "alert"
 	AlertPrefix = "alert-"
 )
 
-// revision is what must be known of a stored revision to tell it.
+// revision has the fields of a stored revision that are needed to send it.
 type revision struct {
 	ID       string `json:"id"`
 	Number   int    `json:"revision"`
@@ -47,7 +47,8 @@ type revision struct {
 	*telling        // nil where the rest cannot be read
 }
 
-// telling is what a revision says, as far as it decides who is told.
+// telling has the properties of a revision that decide which receivers are
+// notified.
 type telling struct {
 	facts    match.Facts
 	root     telemetry.Entity
@@ -58,7 +59,8 @@ type telling struct {
 	content  string // what it states beside figures; empty of a group of alerts
 }
 
-// read finds out what a revision says. What cannot be read is told all the same.
+// read parses a stored revision for telling. A revision that cannot be parsed is
+// sent all the same.
 func read(data []byte, owners []match.Owner) (*telling, telemetry.Time) {
 	var in explain.Incident
 	if json.Unmarshal(data, &in) != nil {
@@ -67,7 +69,7 @@ func read(data []byte, owners []match.Owner) (*telling, telemetry.Time) {
 	return tell(&in, owners), in.Opened
 }
 
-// tell is what an incident says.
+// tell returns the properties of an incident.
 func tell(in *explain.Incident, owners []match.Owner) *telling {
 	t := &telling{facts: FactsOf(in, owners), root: in.Root.Entity, entities: in.Impact.Entities}
 	for _, j := range in.Impact.Jobs {
@@ -105,7 +107,8 @@ func (r *revision) bare() *revision {
 // incidentID is what may stand in a key and in a header.
 var incidentID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
-// parse reads a stored revision. An error means that nobody can be told of it.
+// parse reads a stored revision. An error means that it cannot be sent to any
+// receiver.
 func parse(r bus.Revision, owners []match.Owner) (*revision, error) {
 	out := revision{sequence: r.Sequence, data: bytes.TrimSpace(r.Data)}
 	fail := func(err error) (*revision, error) {
@@ -135,7 +138,7 @@ func (r *revision) alert() bool { return r.Kind == KindAlert }
 
 func (r *revision) resolved() bool { return r.State == explain.StateResolved }
 
-// kind returns the type of the message that tells r.
+// messageType returns the type of the message for r.
 func (r *revision) messageType() string {
 	switch {
 	case r.alert() && r.resolved():
@@ -152,7 +155,7 @@ func (r *revision) messageType() string {
 	return TypeUpdated
 }
 
-// message returns what a receiver is told of r. It follows from the stored
+// message returns the message for a receiver about r. It follows from the stored
 // bytes, the receiver's name and the notice that was claimed with it, but for the
 // count of attempts.
 func (r *revision) message(receiver string, d Delivery) *Message {
@@ -174,7 +177,7 @@ func (r *revision) message(receiver string, d Delivery) *Message {
 	return &Message{ID: r.ID + "." + strconv.Itoa(r.Number) + "." + receiver, Type: r.messageType(), Body: body, Attempt: d.Attempt}
 }
 
-// Told is what a message says, as its receiver reads it.
+// Told is the content of a message, as its receiver reads it.
 type Told struct {
 	Type      string           `json:"type"`
 	Timestamp string           `json:"timestamp"`
@@ -195,7 +198,7 @@ type RuleAlert struct {
 	Value *float64 `json:"value,omitempty"`
 }
 
-// Resolved reports whether what is told is over.
+// Resolved reports whether the incident of the message has ended.
 func (t *Told) Resolved() bool { return t.Data.State == explain.StateResolved }
 
 // Read returns what m says, for kinds of receiver that speak in other words.

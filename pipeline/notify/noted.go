@@ -13,10 +13,11 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// TypeNoted is the type of a message that tells what people said of an incident.
+// TypeNoted is the type of a message about an acknowledgement or an assignment of
+// an incident.
 const TypeNoted = "incident.noted"
 
-// Said is what somebody said of an incident, as the bucket of notes has it.
+// Said is a person's note on an incident, as stored in the bucket of notes.
 type Said struct {
 	To   string    `json:"to,omitempty"` // whom it is assigned to
 	By   string    `json:"by"`
@@ -24,7 +25,8 @@ type Said struct {
 	Text string    `json:"text"`
 }
 
-// Note is what is told of that: whoever wants notes hears when it changes.
+// Note is the part of a note that is sent: receivers with notes enabled are
+// notified when it changes.
 type Note struct {
 	ID           string `json:"id"`
 	Acknowledged *Said  `json:"acknowledged"`
@@ -50,7 +52,7 @@ const notePrefix = "note."
 // maxNotes bounds the notes that wait for one receiver.
 const maxNotes = 1000
 
-// owedNote is a note that a receiver may have to be told.
+// owedNote is a note that may have to be sent to a receiver.
 type owedNote struct {
 	note     Note
 	sequence uint64
@@ -88,7 +90,7 @@ func (c *Config) notes(ctx context.Context, into []chan<- owedNote) {
 	})
 }
 
-// tellNotes tells the receiver of notes until ctx is done, one at a time.
+// tellNotes sends notes to the receiver until ctx is done, one at a time.
 func (d *desk) tellNotes(ctx context.Context, in <-chan owedNote) {
 	owed := map[string]*owedNote{}
 	timer := time.NewTimer(time.Hour)
@@ -118,8 +120,8 @@ func (d *desk) tellNotes(ctx context.Context, in <-chan owedNote) {
 	}
 }
 
-// tellNote tells one note, if the receiver knows of the incident and has not
-// heard the same. It returns when to look again; zero means never.
+// tellNote sends one note, if the receiver was notified of the incident and was not
+// sent the same note. It returns when to check again; zero means never.
 func (d *desk) tellNote(ctx context.Context, n *owedNote) time.Time {
 	now, key := d.c.Now(), notePrefix+n.note.ID+"."+d.r.Name
 	delivery, _, err := d.delivery(ctx, n.note.ID)
@@ -184,7 +186,7 @@ func (d *desk) sendNote(ctx context.Context, key string, seen uint64, n *owedNot
 	return again
 }
 
-// body is the note as every attempt tells it. It follows from the note alone.
+// body returns the note as every attempt sends it. It follows from the note alone.
 func (n *owedNote) body() string {
 	at := time.Time{}
 	for _, s := range []*Said{n.note.Acknowledged, n.note.Assigned} {

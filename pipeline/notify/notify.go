@@ -39,18 +39,18 @@ type Graph interface {
 	Within(f match.Facts, root telemetry.Entity) match.Facts
 }
 
-// Config says who is told, and how patiently.
+// Config configures the receivers, retries and timeouts.
 type Config struct {
 	Bus       Bus
 	Incidents Stream
-	// Alerts is the stream of the alerts of our own rules; nil where there are none.
-	// They are told to the receivers whose Kinds name them.
+	// Alerts is the stream of the alerts of the built-in rules; nil if there are
+	// none. They are sent to the receivers whose Kinds name them.
 	Alerts Stream
 	// Name is this process as others see it in claims. An incarnation is added:
 	// two processes of one name do not take each other's claims for their own.
 	Name      string
 	Receivers []Receiver
-	// Routes, Teams, Inhibit and Flaps say which of them is told of what.
+	// Routes, Teams, Inhibit and Flaps decide what is sent to which of them.
 	Routes  []Route
 	Teams   []match.Owner
 	Inhibit bool
@@ -64,9 +64,9 @@ type Config struct {
 
 	Retries []time.Duration // between attempts; nil means the schedule of three days
 	Margin  time.Duration   // what a claim's lease allows beyond the timeout; 0 means 5 s
-	// Grace is how long a request under way may go on when ctx is done; then it
-	// is broken off and repeated by whoever comes next. 0 means 5 s, negative
-	// means none, as if the process were killed.
+	// Grace is how long a request in flight may go on when ctx is done; then it is
+	// cancelled and repeated by the next process. 0 means 5 s, negative means none,
+	// as if the process were killed.
 	Grace time.Duration
 
 	Now     func() time.Time // nil: time.Now
@@ -126,9 +126,9 @@ func (c Config) Validate() error {
 	return c.validateRoutes(names)
 }
 
-// Run tells the receivers until ctx is done, and then lets what is under way
-// come to an end. It returns an error only for a wrong Config: a bus that does
-// not answer is waited for.
+// Run notifies the receivers until ctx is done, and then lets requests in flight
+// finish. It returns an error only for a wrong Config: it waits for a bus that does
+// not answer.
 func Run(ctx context.Context, c Config) error {
 	if err := c.Validate(); err != nil {
 		return err

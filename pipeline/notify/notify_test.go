@@ -212,7 +212,7 @@ func TestScheduleAndDeath(t *testing.T) {
 		if d := dead[0]; len(dead) != 1 || d.Incident != "inc-a" || d.Receiver != "ops" || d.Attempt != 17 || d.Status != 500 || d.Reason == "" || d.Dead != 1 || d.Repeats != 0 {
 			t.Errorf("%+v", dead)
 		}
-		// What comes later is told again, and from the first step of the schedule.
+		// Later revisions are sent again, and from the first step of the schedule.
 		e.always(notify.Answer{Verdict: notify.Taken, Status: 200})
 		in.say(t, m, resolved)
 		told(t, e, "inc-a.2")

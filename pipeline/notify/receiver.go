@@ -12,15 +12,15 @@ import (
 
 // Notifier speaks to one receiver. It is called from several goroutines.
 type Notifier interface {
-	// Notify tells the receiver once and says what came of it. It returns soon
-	// after ctx is done. It must not change or keep the message.
+	// Notify sends the message once and returns the outcome. It returns soon after
+	// ctx is done. It must not change or keep the message.
 	Notify(ctx context.Context, m *Message) Answer
 	// Fingerprint stands for all that was configured: another one means that a
 	// receiver which said that it is gone is worth trying again.
 	Fingerprint() string
 }
 
-// Message is one revision as one receiver is told it.
+// Message is one revision as sent to one receiver.
 type Message struct {
 	ID      string // the same for every attempt: incident.revision.receiver
 	Type    string // TypeOpened, TypeUpdated, TypeResolved
@@ -57,13 +57,13 @@ type Answer struct {
 	Reason  string        // why it was not taken, in one line
 }
 
-// Receiver is who is told, and of what.
+// Receiver is the target of notifications and its filters.
 type Receiver struct {
 	// Name stands in ids and keys: letters, digits, '-' and '_', 64 at most.
 	Name     string
 	Notifier Notifier
-	// Severities and Kinds list what it wants to hear; empty means everything.
-	// An incident that it was told of is told to its end.
+	// Severities and Kinds list what is sent to it; empty means everything. Once it
+	// was notified of an incident, it is notified until the incident ends.
 	Severities []string
 	Kinds      []string
 	// Corrections passes over revisions that change nothing but figures of what the
@@ -118,7 +118,7 @@ func (r Receiver) Validate() error {
 	return nil
 }
 
-// wants reports whether a revision alone is reason to tell r.
+// wants reports whether a revision by itself is to be sent to r.
 func (r Receiver) wants(rev *revision) bool {
 	return (len(r.Severities) == 0 || slices.Contains(r.Severities, rev.Severity)) &&
 		(len(r.Kinds) == 0 || slices.Contains(r.Kinds, rev.Kind))

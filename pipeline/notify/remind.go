@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// Reminder is a Notifier whose receiver forgets what it does not hear again and
-// again.
+// Reminder is a Notifier whose receiver forgets what is not repeated.
 type Reminder interface {
 	Notifier
-	// Remind repeats what is open, as it was told last. It is no delivery: nothing
-	// is claimed, and what fails is left to the next time.
+	// Remind repeats the open incidents, as they were last sent. It is no delivery:
+	// nothing is claimed, and a failure is left to the next time.
 	Remind(ctx context.Context, open []*Message) Answer
 	RemindEvery() time.Duration
 }
@@ -53,14 +52,14 @@ func (d *desk) left() bool {
 	return d.gone != nil
 }
 
-// reminded is a message that was told last of its incident.
+// reminded is the message last sent for its incident.
 type reminded struct {
 	sequence uint64
 	message  *Message
 }
 
-// toldOpen returns what is open as the receiver knows it. It keeps what it read
-// in told.
+// toldOpen returns the incidents that are open for the receiver. It caches what it
+// read in told.
 func (d *desk) toldOpen(ctx context.Context, told map[string]reminded) (out []*Message) {
 	ids := d.board.ids(d.alerts)
 	for id := range told { // order-independent: each by itself

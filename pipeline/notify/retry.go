@@ -13,9 +13,9 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// retryPrefix stands before the keys by which somebody asks that a dead delivery
-// be tried again: retry.<incident>.<receiver>. Whoever serves the receiver does
-// so and deletes the key.
+// retryPrefix is the prefix of the keys that request a retry of a dead delivery:
+// retry.<incident>.<receiver>. The process that serves the receiver retries it and
+// deletes the key.
 const retryPrefix = "retry."
 
 // wish is what such a key holds.
@@ -73,7 +73,7 @@ func Retry(ctx context.Context, b Bus, id, by string) (Delivery, error) {
 	return d, nil
 }
 
-// wishes follows the keys that ask for retries until ctx is done.
+// wishes follows the keys that request retries until ctx is done.
 func (c *Config) wishes(ctx context.Context, kv jetstream.KeyValue, desks []*desk) {
 	_ = c.untilDone(ctx, "watching retry requests failed", func() error {
 		w, err := kv.Watch(ctx, retryPrefix+">", jetstream.IgnoreDeletes())

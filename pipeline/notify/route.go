@@ -8,8 +8,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/match"
 )
 
-// Route says which receivers are told of what matches. The first that matches
-// decides, and those after it too where it says so.
+// Route names the receivers of matching revisions. The first that matches decides,
+// and those after it too if Continue is set.
 type Route struct {
 	Match     match.Matchers // none: everything
 	Receivers []string
@@ -70,7 +70,7 @@ func (c *Config) validateRoutes(known map[string]bool) error {
 	return c.Flaps.validate()
 }
 
-// refused says why a revision alone is no reason to tell a receiver, or "".
+// refused returns why a revision by itself is not sent to a receiver, or "".
 func (d *desk) refused(rev *revision) string {
 	switch {
 	case !d.r.wants(rev):

@@ -2,9 +2,9 @@ package notify
 
 import "time"
 
-// retries says how long after a failed attempt the next one comes: soon while a
-// receiver restarts, hourly and slower while somebody must repair it. Together
-// they last three days and twenty minutes; then the delivery is dead.
+// retries lists the delays after failed attempts: short while a receiver restarts,
+// hourly and slower while a person must repair it. Together they last three days
+// and twenty minutes; then the delivery is dead.
 var retries = [...]time.Duration{
 	5 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, 80 * time.Minute, 160 * time.Minute,
@@ -12,8 +12,8 @@ var retries = [...]time.Duration{
 }
 
 const (
-	// spread is how far a delay strays to either side, as a share: receivers
-	// that fail under load are not all tried again at once.
+	// spread is the jitter of a delay to either side, as a share: receivers that
+	// fail under load are not all retried at once.
 	spread = 0.2
 	// longestWish bounds what a receiver can ask for: a wrong header silences it
 	// for an hour, not for good.

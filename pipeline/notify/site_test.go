@@ -54,7 +54,7 @@ func join(t testing.TB, s *broker.Server, r broker.Role) *bus.Bus {
 	return b
 }
 
-// listener is an HTTP server that records what it is told and answers in turn.
+// listener is an HTTP server that records requests and answers in turn.
 type listener struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -160,8 +160,8 @@ func (in *incident) publish(t testing.TB, b *bus.Bus, state string) string {
 	return fmt.Sprintf("%s.%d.ops", in.id, n)
 }
 
-// begun waits until a notifier serves a receiver: what is published from here on
-// is told.
+// begun waits until a notifier serves a receiver: what is published after that is
+// sent.
 func begun(t testing.TB, b *bus.Bus) {
 	t.Helper()
 	ctx := within(t, 20*time.Second)

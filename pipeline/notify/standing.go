@@ -9,11 +9,11 @@ import (
 
 // standing is where one receiver stands with the stream of incidents.
 type standing struct {
-	// Start is the stream's end when the receiver was first served: of what
-	// lies up to there it is told what is open, and only as it is there.
+	// Start is the stream's end when the receiver was first served: of revisions up
+	// to there it is sent only the open incidents, in their state at that point.
 	Start uint64 `json:"start"`
-	// Through is the sequence up to which everything is settled: nobody need
-	// read it again.
+	// Through is the sequence up to which everything is settled: it need not be
+	// read again.
 	Through uint64    `json:"through"`
 	At      time.Time `json:"at"` // when somebody last said so
 	Gone    *farewell `json:"gone,omitempty"`
@@ -41,8 +41,7 @@ func (d *desk) place() string {
 }
 
 // How often a standing is written: often enough that a start has little to read
-// again, and at times even where nothing happens, so that its age tells an
-// outage.
+// again, and at times even if nothing happens, so that its age shows an outage.
 const (
 	saveEvery  = 10 * time.Second
 	touchEvery = time.Hour

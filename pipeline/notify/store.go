@@ -18,7 +18,7 @@ type claims interface {
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 }
 
-// errLost means that somebody else has changed a key in the meantime.
+// errLost means that another process has changed a key in the meantime.
 var errLost = errors.New("changed by another process")
 
 // requestPatience bounds one request to the bucket.
@@ -41,9 +41,9 @@ func (s store) get(ctx context.Context, key string) ([]byte, uint64, error) {
 	return e.Value(), e.Revision(), nil
 }
 
-// swap changes a key that was seen at a revision, 0 for none, and returns the
-// new one. It fails with errLost where somebody was faster. Any other error
-// leaves open whether it was changed.
+// swap changes a key that was seen at a revision, 0 for none, and returns the new
+// one. It fails with errLost if another process was faster. Any other error leaves
+// open whether it was changed.
 func (s store) swap(ctx context.Context, key string, seen uint64, value any) (uint64, error) {
 	b, err := json.Marshal(value)
 	if err != nil {

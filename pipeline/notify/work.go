@@ -10,8 +10,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// staleAfter is how old a superseded revision may be and still be told by
-// itself: who comes back after an outage is told how things stand.
+// staleAfter is the age from which a superseded revision is not sent by itself: a
+// receiver that is back after an outage is sent the current state.
 const staleAfter = telemetry.Duration(15 * time.Minute)
 
 // storeRetry is how long a line waits when the bucket does not answer.
@@ -23,8 +23,8 @@ func (d *desk) work(ctx context.Context, t term, l *line) {
 	d.finish(l, settled, due)
 }
 
-// step looks up where the line stands and tells its next revision, if it is time
-// to. It returns up to which revision all is settled and when to look again.
+// step looks up the state of the line and sends its next revision, if it is due. It
+// returns the revision up to which all is settled and when to check again.
 func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time.Time) {
 	all := d.look(l)
 	newest := all[len(all)-1].number
@@ -77,8 +77,8 @@ func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time
 // recheckEvery is how often what is held back is looked at again.
 const recheckEvery = 5 * time.Second
 
-// gate says which of the items is to be told next, or what is to be done instead:
-// with a state, nothing is told now (StateHeld) or ever (StateSettled).
+// gate returns which of the items is to be sent next, or what is to be done
+// instead: with a state, nothing is sent now (StateHeld) or ever (StateSettled).
 func (d *desk) gate(items []pending, held Delivery) (i int, m muted, state string) {
 	last := len(items) - 1
 	newest := &items[last]
@@ -106,8 +106,8 @@ func (d *desk) gate(items []pending, held Delivery) (i int, m muted, state strin
 	return last, m, StateHeld
 }
 
-// withhold writes down that revision not delivered, and why, unless that is what
-// stands there.
+// withhold records that the revision was not delivered, and why, unless that is
+// recorded already.
 func (d *desk) withhold(t term, k task, state string, m muted) (settled int, due time.Time) {
 	now := d.c.Now()
 	settled, due = k.held.Settled, now.Add(recheckEvery)
@@ -150,7 +150,7 @@ func (d *desk) delivery(ctx context.Context, incident string) (Delivery, uint64,
 	return held, seen, nil
 }
 
-// taken returns until when a line is somebody else's. A claim is respected for
+// taken returns until when another process owns a line. A claim is respected for
 // its lease from when it was first seen here: no two clocks are compared.
 func (d *desk) taken(l *line, held Delivery, seen uint64, now time.Time) time.Time {
 	if held.State != StateClaimed || held.By == d.by || d.c.Alone {
@@ -166,7 +166,7 @@ func (d *desk) taken(l *line, held Delivery, seen uint64, now time.Time) time.Ti
 	return until
 }
 
-// task is a revision to be told, and what was found of its incident.
+// task is a revision to be sent, and the delivery state of its incident.
 type task struct {
 	incident string
 	held     Delivery
@@ -176,7 +176,7 @@ type task struct {
 	newest   int // in the line
 }
 
-// tell claims a revision, sends it and marks what came of it.
+// tell claims a revision, sends it and records the outcome.
 func (d *desk) tell(t term, k task) (settled int, due time.Time) {
 	rev, err := d.revision(t.marking, k.item)
 	if err != nil && !errors.Is(err, errForgotten) {
@@ -241,7 +241,7 @@ func (d *desk) judge(t term, claimed Delivery, a Answer, newest int) Delivery {
 	return claimed.fail(now.Add(wait), now, newest, a)
 }
 
-// heard notes how the receiver is, and says when that changes.
+// heard records whether the receiver accepts messages, and logs changes.
 func (d *desk) heard(a Answer, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -289,7 +289,7 @@ var (
 	errEnough    = errors.New("enough was read")
 )
 
-// revision returns what is to be told, from memory or from the stream.
+// revision returns the revision to be sent, from memory or from the stream.
 func (d *desk) revision(ctx context.Context, p pending) (*revision, error) {
 	if p.revision != nil {
 		return p.revision, nil

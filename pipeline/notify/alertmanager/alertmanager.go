@@ -20,7 +20,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
 )
 
-// Config says which Alertmanagers are told, and of what.
+// Config lists the Alertmanagers and what is sent to them.
 type Config struct {
 	URLs      []string // of every peer; /api/v2/alerts is added
 	Resend    time.Duration
@@ -206,8 +206,8 @@ func (a *Alertmanager) Remind(ctx context.Context, open []*notify.Message) notif
 	return answer
 }
 
-// send tells every peer at once. It is taken where one has taken it: the others
-// hear of it with the next reminder.
+// send posts a batch to every peer at once. It is accepted if one peer accepts it:
+// the others receive it with the next reminder.
 func (a *Alertmanager) send(ctx context.Context, batch []alert) notify.Answer {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)

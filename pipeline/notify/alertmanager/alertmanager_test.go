@@ -147,7 +147,7 @@ func TestReminders(t *testing.T) {
 	}
 }
 
-// TestPeers are all told, and one is enough.
+// TestPeers checks that all peers are sent to, and that one that accepts is enough.
 func TestPeers(t *testing.T) {
 	one, two, now := notifytest.NewServer(t, 200), notifytest.NewServer(t, 200), noon
 	a := open(t, &now, one.URL, two.URL)

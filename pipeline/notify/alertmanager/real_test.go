@@ -34,7 +34,8 @@ func peer(t *testing.T, name string) string {
 	return path
 }
 
-// real is an Alertmanager that runs, and what it tells its own receiver.
+// real is a running Alertmanager and the notifications that it sends to its own
+// receiver.
 type real struct {
 	url  string
 	told chan string // status and alertname
@@ -134,8 +135,8 @@ func (r *real) active(t *testing.T) string {
 	return strings.Join(out, ", ")
 }
 
-// TestARealAlertmanager takes an incident, another severity of it, a reminder
-// and its end, and tells its own receiver of them.
+// TestARealAlertmanager sends an incident, another severity of it, a reminder and
+// its end to a real Alertmanager, which notifies its own receiver of them.
 func TestARealAlertmanager(t *testing.T) {
 	r := startReal(t)
 	a, err := alertmanager.New(alertmanager.Config{URLs: []string{r.url}})

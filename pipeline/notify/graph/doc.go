@@ -1,8 +1,8 @@
-// Package graph knows what stands above an entity: what contains, feeds and
-// cools it, and what it runs on, as the engine's topology has it.
+// Package graph finds the entities above an entity: what contains, feeds and cools
+// it, and what it runs on, from the engine's topology.
 //
-// It owns the walk upwards, its bounds and the memory of what was found. It must
-// never hold anybody up: who asks gets what is known now, and whether that is
-// all. Beside an engine that does not answer, names alone tell what contains
-// what.
+// It owns the walk upwards, its bounds and the cache of results. It must never
+// block its callers: they get what is known now, and whether that is complete.
+// Without an answer of the engine, only the containers that follow from names are
+// returned.
 package graph

@@ -150,7 +150,7 @@ func (g *Graph) Within(f match.Facts, root telemetry.Entity) match.Facts {
 	return f.With(match.Within, names...)
 }
 
-// named is what a name alone tells.
+// named returns the containers that follow from a name alone.
 func named(e telemetry.Entity) (out []Step) {
 	for _, c := range match.Containers(e)[1:] {
 		out = append(out, Step{c, "contains " + e.String(), true})

@@ -119,7 +119,8 @@ func TestAbove(t *testing.T) {
 	})
 }
 
-// TestWithoutAnEngine names tell what they can, and nobody waits.
+// TestWithoutAnEngine checks that names give the containers that they can, and that
+// no caller waits.
 func TestWithoutAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone := graph.New(nil, nil, nil)

@@ -1,12 +1,12 @@
-// Package match says which incidents are meant: matchers over what an incident
-// is, where it is and whom it hurts.
+// Package match decides which incidents are selected: matchers over an incident's
+// properties, its place and its degraded jobs.
 //
-// It owns names, operators and their meaning, which routes, teams, silences and
-// the page share. It must never ask a clock or another machine: the same facts
-// and the same matchers give the same answer everywhere.
+// It owns names, operators and their meaning, which routes, teams, silences and the
+// page share. It must never read a clock or ask another machine: the same facts and
+// the same matchers give the same answer everywhere.
 //
-// A name may have several values (an incident hurts several jobs). = and =~ hold
-// where any of them matches, != and !~ where none does; a name without a value
-// has the empty one. In = and != a * stands for any run of characters. Regular
-// expressions are RE2 and match the whole value.
+// A name may have several values (an incident degrades several jobs). = and =~ hold
+// if any of them matches, != and !~ if none does; a name without a value has the
+// empty one. In = and != a * matches any run of characters. Regular expressions are
+// RE2 and match the whole value.
 package match

@@ -27,8 +27,8 @@ func Names() []string {
 	return []string{Kind, Severity, Domain, Signature, Site, Root, Within, Entity, Job, Team}
 }
 
-// maxEntities bounds the entities that are looked at: a fault under a spine
-// hurts thousands.
+// maxEntities bounds the entities that are considered: a fault under a spine
+// affects thousands.
 const maxEntities = 1024
 
 // Facts are what matchers look at: values by name. They do not change.
@@ -36,8 +36,8 @@ type Facts struct {
 	values map[string][]string
 }
 
-// Of returns the facts of an incident, without teams and with the containers
-// that names tell.
+// Of returns the facts of an incident, without teams and with the containers that
+// follow from names.
 func Of(in *explain.Incident) Facts {
 	v := map[string][]string{Kind: {in.Kind}, Severity: {in.Severity}, Domain: {in.Root.Domain.String()}, Signature: {in.Root.Signature},
 		Site: {in.Site}, Root: {in.Root.Entity.String()}}

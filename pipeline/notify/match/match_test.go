@@ -68,7 +68,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestWithinFollowsGraph adds what only edges tell.
+// TestWithinFollowsGraph adds containers that only edges show.
 func TestWithinFollowsGraph(t *testing.T) {
 	f := slow(t)
 	wider := f.With(match.Within, "rack:r3", "rack:r3")

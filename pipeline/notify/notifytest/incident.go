@@ -10,8 +10,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Incident is the third revision of an incident in some state, as a receiver
-// called far is told it; change, where it is not nil, makes it another one.
+// Incident is the third revision of an incident in some state, as sent to a
+// receiver called far; change, if not nil, modifies it.
 func Incident(t testing.TB, state string, change func(*explain.Incident)) *notify.Message {
 	t.Helper()
 	at := telemetry.Time(1795229220e9)
@@ -38,8 +38,8 @@ func Incident(t testing.TB, state string, change func(*explain.Incident)) *notif
 	return &notify.Message{ID: in.ID + ".3.far", Type: kind, Attempt: 1, Body: []byte(`{"type":"` + kind + `","timestamp":"` + in.Updated.String() + `","data":` + string(data) + `}`)}
 }
 
-// Alerts is a group of alerts of a rule called LinkDown at switch leaf3, by
-// port, as a receiver called far is told it.
+// Alerts is a group of alerts of a rule called LinkDown at switch leaf3, by port,
+// as sent to a receiver called far.
 func Alerts(t testing.TB, state string, revision int, ports ...string) *notify.Message {
 	t.Helper()
 	at := telemetry.Time(1795229220e9)

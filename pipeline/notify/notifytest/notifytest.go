@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify"
 )
 
-// Way is how the far end treats what it is told.
+// Way is how the far end responds to messages.
 type Way uint8
 
 // The ways.
@@ -40,7 +40,7 @@ func (w Way) String() string {
 	return wayNames[w]
 }
 
-// Heard is a message as the far end had it.
+// Heard is a message as the far end received it.
 type Heard struct {
 	ID   string
 	Body []byte // everything that an attempt must repeat
@@ -52,10 +52,10 @@ type Far struct {
 	// Behave sets how the far end treats what comes, and reports false where this
 	// kind of receiver knows no such way.
 	Behave func(w Way) bool
-	// Heard lists what came, in order.
+	// Heard lists the received messages, in order.
 	Heard func() []Heard
-	// Anonymous says that this kind of receiver is told no id: what it hears is
-	// known by its content.
+	// Anonymous is set if this kind of receiver is sent no id: its messages are
+	// identified by their content.
 	Anonymous bool
 }
 

@@ -17,7 +17,7 @@ type Request struct {
 	Body   []byte
 }
 
-// Server is a far end over HTTP that behaves as it is told.
+// Server is a far end over HTTP with configurable behaviour.
 type Server struct {
 	*httptest.Server
 	// Success is the status with which it takes what comes.

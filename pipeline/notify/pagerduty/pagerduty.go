@@ -168,8 +168,8 @@ func (p *PagerDuty) body(m *notify.Message, key string) ([]byte, error) {
 	return b, err
 }
 
-// acknowledged is the event of an incident that somebody has acknowledged; nil
-// where that is not what was said.
+// acknowledged returns the event of an incident that was acknowledged; nil if the
+// newest note is not an acknowledgement.
 func acknowledged(m *notify.Message, key string) ([]byte, error) {
 	n, err := m.ReadNote()
 	if err != nil || n.Acknowledged == nil || n.Assigned != nil && n.Assigned.At.After(n.Acknowledged.At) {

@@ -10,8 +10,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify"
 )
 
-// TestSendStaysWithinEgress: a target that is not allowed is never connected to, and
-// the reason says so.
+// TestSendStaysWithinEgress: a target that is not allowed is never connected to,
+// and the reason names that.
 func TestSendStaysWithinEgress(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))

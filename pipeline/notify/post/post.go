@@ -46,7 +46,7 @@ func New(c Config) (*Client, error) {
 // Now is the client's clock.
 func (c *Client) Now() time.Time { return c.c.Now() }
 
-// Request is what is sent.
+// Request is an HTTP request to send.
 type Request struct {
 	URL         string
 	ContentType string
@@ -84,8 +84,8 @@ func (c *Client) Send(ctx context.Context, r Request) notify.Answer {
 	return c.read(resp, cancel)
 }
 
-// What is read of an answer's body, for the reason of a refusal. The status has
-// come by then, and it is the answer: a body that hangs changes nothing.
+// Limits for reading a response body, for the reason of a refusal. The status has
+// arrived by then, and it is the answer: a body that hangs changes nothing.
 const (
 	maxExcerpt    = 200
 	excerptWithin = time.Second

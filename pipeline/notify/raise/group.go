@@ -30,7 +30,7 @@ type Alert struct {
 // maxListed bounds the alerts that a message lists; more are counted.
 const maxListed = 64
 
-// fingerprint tells alerts apart, as Alertmanager does.
+// fingerprint identifies an alert, as in Alertmanager.
 func (a *Alert) fingerprint() string {
 	h := sha256.New()
 	for _, n := range slices.Sorted(maps.Keys(a.Labels)) {
@@ -42,7 +42,7 @@ func (a *Alert) fingerprint() string {
 // name is what its rule is called.
 func (a *Alert) name() string { return cmp.Or(a.Labels["alertname"], "alert") }
 
-// severity is one of ours; a word of somebody's own is a warning.
+// severity returns a known severity; any other value becomes warning.
 func (a *Alert) severity() string {
 	switch s := a.Labels["severity"]; s {
 	case explain.SeverityCritical, explain.SeverityInfo:
@@ -137,7 +137,7 @@ const (
 	notEvaluated = "not-evaluated" // its rule is not, so that nobody knows
 )
 
-// over is a group's end: as it was told last, resolved.
+// over returns the last revision of a group, resolved.
 func over(last []byte, revision int, now telemetry.Time, how string) (*body, error) {
 	var b body
 	if err := json.Unmarshal(last, &b); err != nil {

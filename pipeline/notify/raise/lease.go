@@ -73,7 +73,7 @@ func (l *lease) write(ctx context.Context, value []byte, now time.Time) (uint64,
 	return settled(l.kv.Update(ctx, leaseKey, value, l.seen))
 }
 
-// settled makes a write that somebody else was faster with no error.
+// settled returns no error for a write that lost to another process.
 func settled(at uint64, err error) (uint64, error) {
 	if bus.Outrun(err) {
 		return 0, nil

@@ -48,15 +48,15 @@ type Config struct {
 
 const (
 	lookEvery = time.Second
-	// updateEvery is how often, at most, a group tells that others have joined it
-	// or left it; its beginning and its end are told at once.
+	// updateEvery is the shortest interval between updates of a group's members;
+	// its beginning and its end are sent at once.
 	updateEvery = time.Minute
 	// orphaned is how long a group that an earlier process raised may go without a
 	// word of its rule, once rules are evaluated, before it is over: a rule speaks
 	// every minute while it fires.
 	orphaned = 5 * time.Minute
 	// stalled is how long no rule may be evaluated before a process leaves the
-	// alerts to another one, and says so by not renewing its lease.
+	// alerts to another one, by not renewing its lease.
 	stalled = 2 * time.Minute
 
 	maxActive = 50_000  // alerts that fire
@@ -75,8 +75,7 @@ type group struct {
 	updated  time.Time // when it was raised, as it says
 }
 
-// Raiser makes revisions of alerts. It is told of them by Take and publishes
-// in Run.
+// Raiser makes revisions of alerts. It receives them in Take and publishes in Run.
 type Raiser struct {
 	c     Config
 	lease lease
@@ -119,8 +118,8 @@ func New(c Config) (*Raiser, error) {
 			failures: c.Metrics.GetOrCreateCounter(`quintet_alerts_failures_total`)}}, nil
 }
 
-// Take hears what one evaluation of one rule came to; it may be nothing. It does
-// not wait.
+// Take receives the alerts of one evaluation of one rule; there may be none. It
+// does not block.
 func (r *Raiser) Take(alerts []Alert) {
 	now := r.c.Now()
 	r.mu.Lock()
@@ -162,8 +161,8 @@ func (r *Raiser) Run(ctx context.Context) error {
 	return r.run(ctx, func(ctx context.Context) (bool, error) { return false, r.look(ctx) })
 }
 
-// Retire ends what was raised, where rules are evaluated no more or raise
-// nothing: nobody else would. It leaves alone what another process raises.
+// Retire ends the raised alerts where rules are no longer evaluated or raise
+// nothing: no other process would. It does not change what another process raises.
 func (r *Raiser) Retire(ctx context.Context) error {
 	r.retires = true
 	began := r.c.Now()

@@ -149,8 +149,8 @@ func over(a raise.Alert) raise.Alert {
 }
 
 // TestAGroup follows the alerts of one switch: one message for all, another one
-// when somebody joins, but no more than one a minute, and an end under the same
-// id; what comes after that has another.
+// when an alert joins, but no more than one a minute, and an end under the same id;
+// later alerts have another.
 func TestAGroup(t *testing.T) {
 	s := newSite(t)
 	r, _ := s.start("q1")
@@ -171,7 +171,7 @@ func TestAGroup(t *testing.T) {
 	s.want("D.1 open port:leaf6/eth1: port leaf6/eth1: the link is down") // what an incident says itself is not
 }
 
-// TestSilenceOfARule ends what nobody says any more: an alert past the time for
+// TestSilenceOfARule ends alerts that are no longer reported: one past the time for
 // which it holds, and one that an earlier process raised.
 func TestSilenceOfARule(t *testing.T) {
 	s := newSite(t)
@@ -198,8 +198,8 @@ func TestSilenceOfARule(t *testing.T) {
 	s.want("B.2 resolved port:leaf4/eth1: port leaf4/eth1: the link is down")
 }
 
-// TestSeveralProcesses evaluates the same rules in two: each change is raised
-// once, whoever goes.
+// TestSeveralProcesses evaluates the same rules in two processes: each change is
+// raised once, whichever of them stops.
 func TestSeveralProcesses(t *testing.T) {
 	s := newSite(t)
 	one, stop := s.start("q1")

@@ -18,9 +18,9 @@ import (
 const (
 	// Unheard is the alert that no rule is evaluated any more.
 	Unheard = "QuintetRulesNotEvaluated"
-	// forsaken is how long nobody need renew the lease before that is told: four
-	// times Prometheus' own interval between two sendings of an alert, which is
-	// when it lets one end that is not sent again.
+	// forsaken is how long the lease may go unrenewed before that is reported: four
+	// times Prometheus' own resend interval of alerts, after which it ends an alert
+	// that is not sent again.
 	forsaken = 4 * time.Minute
 	// fewNamed is how many of the open groups it names.
 	fewNamed = 8
@@ -34,10 +34,10 @@ func unheard(site string) *Alert {
 	return a
 }
 
-// Watch is a process that tells of alerts and evaluates no rules itself. It
-// raises one alert when those who do have gone silent while something was open:
-// nobody would end that. What is open stays so, for nobody knows that it is over.
-// Who evaluates rules again ends it.
+// Watch is for a notifying process that evaluates no rules itself. It raises one
+// alert when the evaluating processes stop while alerts are open: no process would
+// end those. Open alerts stay open, because their state is unknown. The process
+// that evaluates rules again ends the alert.
 type Watch struct {
 	r     *Raiser
 	seen  uint64    // the lease, as it was seen last; 0 while nobody holds it

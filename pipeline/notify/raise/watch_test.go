@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/raise"
 )
 
-// watch starts a process that tells of alerts, with what its role may do.
+// watch starts a notifying process, with the permissions of its role.
 func (s *site) watch(name string) {
 	b := s.join(broker.Notify)
 	w, err := raise.NewWatch(raise.Config{Stream: b.Alerts(), Buckets: b, Site: "lab", Name: name, Now: s.clock})
@@ -66,9 +66,9 @@ func (s *site) lease(kv jetstream.KeyValue) uint64 {
 	return e.Revision()
 }
 
-// TestNobodyEvaluates has the process that evaluates rules go away while an alert
-// is open. That is told once, by whichever of the processes that tell of alerts;
-// the alert stays, for nobody knows that it is over, until somebody does.
+// TestNobodyEvaluates stops the process that evaluates rules while an alert is
+// open. That is reported once, by one of the notifying processes; the alert stays
+// open, because its state is unknown, until rules are evaluated again.
 func TestNobodyEvaluates(t *testing.T) {
 	s := newSite(t)
 	s.watch("n1")
@@ -88,7 +88,8 @@ func TestNobodyEvaluates(t *testing.T) {
 	s.eventually("A.2 resolved port:leaf3/eth1: port leaf3/eth1: the link is down", 10*time.Second, func() { again.Take(nil) })
 }
 
-// TestNothingIsOpen needs nobody to evaluate rules.
+// TestNothingIsOpen checks that a missing evaluation is not reported while no alert
+// is open.
 func TestNothingIsOpen(t *testing.T) {
 	s := newSite(t)
 	s.watch("n1")

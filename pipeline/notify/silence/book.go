@@ -58,7 +58,7 @@ func (b *Book) Run(ctx context.Context) {
 	b.bucket.Run(ctx, func() { b.tell(func() { b.read = true }) }, b.hear)
 }
 
-// tell changes something and wakes who waits for that.
+// tell applies a change and wakes those who wait for one.
 func (b *Book) tell(change func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +67,7 @@ func (b *Book) tell(change func()) {
 	b.changed = make(chan struct{})
 }
 
-// hear takes an entry of the bucket.
+// hear processes an entry of the bucket.
 func (b *Book) hear(e jetstream.KeyValueEntry) {
 	if e.Operation() != jetstream.KeyValuePut {
 		b.tell(func() { delete(b.byID, e.Key()) })

@@ -16,7 +16,7 @@ type Silence struct {
 	ID       string         `json:"id"`
 	Matchers match.Matchers `json:"matchers"`
 	Start    telemetry.Time `json:"start"`
-	// End is nil where windows recur until somebody expires the silence.
+	// End is nil if windows recur until the silence is expired.
 	End       *telemetry.Time `json:"end"`
 	Windows   []Window        `json:"windows"`
 	CreatedBy string          `json:"created_by"`

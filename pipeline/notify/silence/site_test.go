@@ -52,7 +52,7 @@ func book(t *testing.T, s *broker.Server, r broker.Role) *silence.Book {
 	return out
 }
 
-// TestOverTheRealBucket has the page keep a silence that the notifier hears of,
+// TestOverTheRealBucket stores a silence from the page that the notifier receives,
 // and that outlives the server.
 func TestOverTheRealBucket(t *testing.T) {
 	dir := t.TempDir()

@@ -149,7 +149,7 @@ func (s *Slack) body(m *notify.Message) ([]byte, error) {
 	return encode(message{Text: cutRunes(maxText, escape(nonEmpty(title))), Attachments: []attachment{{Color: colour(v), Blocks: blocks}}})
 }
 
-// noted is what somebody said of an incident.
+// noted is the message for a note on an incident.
 func noted(m *notify.Message) ([]byte, error) {
 	n, err := m.ReadNote()
 	if err != nil {
@@ -168,8 +168,8 @@ func encode(m message) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// colour is told by state and severity, from a scale that the colour-blind can
-// tell apart.
+// colour returns the colour for state and severity, from a scale that is safe for
+// colour-blind readers.
 func colour(v *text.View) string {
 	switch {
 	case v.State == explain.StateResolved:
@@ -189,7 +189,7 @@ func nonEmpty(s string) string {
 	return s
 }
 
-// escape keeps what is told from being read as a link, a channel or a mention.
+// escape keeps text from being read as a link, a channel or a mention.
 func escape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }

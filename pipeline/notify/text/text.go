@@ -239,7 +239,7 @@ func run(t *template.Template, v *View, room int) (string, error) {
 	return strings.ToValidUTF8(b.String(), ""), nil
 }
 
-// Cut shortens a text to so many bytes, on a whole character, and says so.
+// Cut shortens a text to so many bytes, on a whole character, and marks the cut.
 func Cut(n int, s string) string {
 	if len(s) <= n {
 		return s

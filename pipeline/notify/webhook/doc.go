@@ -1,7 +1,7 @@
-// Package webhook speaks to a receiver over HTTP, signed by Standard Webhooks.
+// Package webhook notifies a receiver over HTTP, signed by Standard Webhooks.
 //
-// It owns the request: headers, signature, timeouts, and what an answer means.
-// It must never follow a redirect, send a request twice by itself, or let a
-// secret or an address with one in it get into a log. docs/webhooks.md tells
-// receivers what comes.
+// It owns the request: headers, signature, timeouts, and the meaning of a response.
+// It must never follow a redirect, send a request twice by itself, or let a secret
+// or an address with one in it get into a log. docs/webhooks.md documents the
+// requests for receivers.
 package webhook

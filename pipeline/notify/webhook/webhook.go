@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 )
 
-// Webhook is a receiver that is told by HTTP requests. It is a notify.Notifier.
+// Webhook is a receiver that is notified by HTTP requests. It is a notify.Notifier.
 type Webhook struct {
 	c      Config
 	keys   []key // of Config.Secret

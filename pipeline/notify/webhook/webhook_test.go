@@ -52,7 +52,7 @@ type request struct {
 	path   string
 }
 
-// far is an HTTP server that answers as it is told.
+// far is an HTTP server with configurable answers.
 type far struct {
 	*httptest.Server
 	mu     sync.Mutex
