@@ -12,8 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// flat is a history in which every series of a site stands at one value; a
-// slot is the number of its metric.
+// flat is a history in which every series of a site has one constant value; a slot
+// is the number of its metric.
 type flat struct{ slots map[telemetry.MetricName]int }
 
 func (h flat) Slot(s telemetry.Series) (int, bool) {
@@ -60,8 +60,8 @@ func reference(b *testing.B) (*topology.Graph, symptom.Where) {
 func serial(n int, fn func(slice, lo, hi int)) { fn(0, 0, n) }
 
 // BenchmarkReferenceSite judges a job on all 16,384 GPUs of the reference site:
-// what it stands on is surveyed once, what was before is read once, the rest
-// again at every judgement.
+// what it depends on is surveyed once, the time before is read once, the rest again
+// at every judgement.
 func BenchmarkReferenceSite(b *testing.B) {
 	sigs, err := rules.Default()
 	if err != nil {

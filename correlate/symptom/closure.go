@@ -6,8 +6,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// locate notes which node each entity lies in, what its cables lead to, and
-// everything that is over the job's gpus and ranks.
+// locate notes which node contains each entity, what its cables lead to, and
+// everything that is over the job's GPUs and ranks.
 func (s *Survey) locate() {
 	n := len(s.all)
 	s.nodeOf, s.facing, s.seen = make([]int32, n), make([][]int32, n), make([]uint32, n)
@@ -147,7 +147,7 @@ func (s *Survey) way(from, to int32) []int32 {
 	return nil
 }
 
-// Carries reports whether any of the job's gpus stand under an entity.
+// Carries reports whether any of the job's GPUs are under an entity.
 func (s *Survey) Carries(e telemetry.Entity) bool {
 	i, ok := s.index[e]
 	return ok && s.gpusIn[i] > 0 && e != s.job

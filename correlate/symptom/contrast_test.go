@@ -18,8 +18,8 @@ func reading(metric string, of explain.Scope, kind telemetry.Kind, take explain.
 	return r
 }
 
-// Every entity of a kind stands at its own power of two, so that a sum says who
-// was read.
+// TestScopesReachWhoTheyName: every entity of a kind has its own power of two as
+// its value, so that a sum shows which were read.
 func TestScopesReachWhoTheyName(t *testing.T) {
 	for _, c := range []struct {
 		root  string

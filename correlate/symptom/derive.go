@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// leastFall of a clock below its own before, beyond what the job's other
-	// GPUs did, is clear: idle and busy phases alone move the mean of a minute by
-	// less.
+	// leastFall is the part by which a clock must fall below its own before, beyond
+	// what the job's other GPUs did, to be clear: idle and busy phases alone move
+	// the mean of a minute by less.
 	leastFall = 0.03
-	// leastIdle is by how much of the time a GPU's engine must be active less to
-	// be idle, and leastIdlePart the part of the time that the job loses.
+	// leastIdle is by how much of the time a GPU's engine must be active less to be
+	// idle, and leastIdlePart the same as a part of the time that the job loses.
 	leastIdle     = 0.015
 	leastIdlePart = 0.25
 	// leastLate is the part of the step's excess by which a rank computes longer
@@ -28,7 +28,7 @@ const (
 	alike = 0.1
 )
 
-// derived are the measures of what stands under each entity.
+// derived are the measures of what is under each entity.
 type derived struct {
 	afflicted []int32 // gpus, the slowest first
 	ratio     []float64
@@ -61,18 +61,18 @@ func (f *Contrast) Leave(x telemetry.Entity, byHeat bool) {
 	f.derive()
 }
 
-// Spared reports whether a GPU is slowed that stands under the entity which was
-// taken away, and not by that.
+// Spared reports whether a GPU that is under the entity which was taken away is
+// slowed, and not by that entity.
 func (f *Contrast) Spared(x telemetry.Entity) bool {
 	i, ok := f.survey.index[x]
 	return ok && x.Kind == telemetry.GPU && f.derived.hit[i] > 0 && !f.leaves(i)
 }
 
-// leastHeat is the part of the time for which a GPU that heat slows reports it,
-// at least: one slowed by leastFall in the mean is not slowed for less.
+// leastHeat is the least part of the time for which a GPU that heat slows reports
+// it: one slowed by leastFall in the mean is slowed for at least that long.
 const leastHeat = 0.05
 
-// cool reports whether heat does not slow a GPU, by its own account.
+// cool reports whether, by its own reasons, a GPU is not slowed by heat.
 func (f *Contrast) cool(i int32) bool {
 	heat, told := f.number(i, f.plan.find(telemetry.GPU, metricReasons, reasonHeat), explain.TakeBits)
 	return told && heat < leastHeat
@@ -162,7 +162,7 @@ func (f *Contrast) silenced() {
 	}
 }
 
-// silent reports whether all GPUs of a machine have fallen silent together.
+// silent reports whether all GPUs of a machine became stale together.
 func (f *Contrast) silent(i int32) bool {
 	return f.survey.all[i].Kind == telemetry.Node && f.derived.gone[i] > 1 && f.derived.gone[i] == f.survey.gpusIn[i]
 }
@@ -175,9 +175,9 @@ func (f *Contrast) lost() float64 {
 	return 1 - 1/f.hurt.Slowdown
 }
 
-// idled finds the GPUs that launch nothing for clearly more of the time. In a
-// collective's wait the engine is busy: who is idle waits for its own host, and
-// the others wait for it.
+// idled finds the GPUs that launch nothing for clearly more of the time. While a
+// GPU waits in a collective its engine is busy: a GPU that is idle waits for its
+// own host, and the others wait for it.
 func (f *Contrast) idled() {
 	d := &f.derived
 	c := f.plan.find(telemetry.GPU, metricEngine, 0)
@@ -326,9 +326,9 @@ func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 	}
 }
 
-// standingError is by how much a measure of what stands under an entity may be off,
-// for all the GPUs of which too little was read to say; 0 where none is, or the
-// measure is no share of GPUs.
+// standingError returns by how much a measure of what is under an entity may be
+// off, because of all the GPUs with too few samples to decide; 0 where there are
+// none, or the measure is no share of GPUs.
 func (f *Contrast) standingError(i int32, m explain.Measure) float64 {
 	d := &f.derived
 	if i < 0 {

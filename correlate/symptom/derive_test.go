@@ -8,8 +8,8 @@ import (
 )
 
 // TestWhoStandsIdleIsTold: two hosts of two GPUs; one GPU launches nothing for a
-// quarter of the time, and the job loses that quarter. In the collective's wait
-// the engines of the others are busy.
+// quarter of the time, and the job loses that quarter. The engines of the others
+// are busy, because they wait in the collective.
 func TestWhoStandsIdleIsTold(t *testing.T) {
 	metric, _ := telemetry.DefaultCatalogue().Lookup(metricEngine)
 	plan := &Plan{}
@@ -89,7 +89,7 @@ func twoHosts() *Survey {
 	return s
 }
 
-// newSlowed is two hosts of two GPUs whose clocks are at these parts of what
+// newSlowed returns two hosts of two GPUs whose clocks are at these parts of what
 // they were.
 func newSlowed(t *testing.T, clocks ...float32) *Contrast {
 	t.Helper()

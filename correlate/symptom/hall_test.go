@@ -21,9 +21,9 @@ const (
 
 func second(s int) telemetry.Time { return telemetry.Time(s) * 1e9 }
 
-// hall is a small site whose series are written down: two coolant units, each
-// with two racks' loops, two nodes a rack, two gpus and a nic a node, two
-// pdus. The job runs on all but the last rack.
+// hall is a small site whose series are written down: two coolant units, each with
+// two racks' loops, two nodes a rack, two GPUs and a NIC a node, two PDUs. The job
+// runs on all but the last rack.
 type hall struct {
 	cadence telemetry.Duration // of every series; 0 is a second
 	t       *testing.T
@@ -102,7 +102,7 @@ func (s *hall) tellsLike(of, metric string, f func(int) (float64, bool)) {
 	s.series, s.value, s.class = append(s.series, x), append(s.value, f), append(s.class, telemetry.Prompt)
 }
 
-// clocks lets every gpu of the job keep its clock, but those named, which run at
+// clocks lets every GPU of the job keep its clock, except those named, which run at
 // a part of it.
 func (s *hall) clocks(part float64, slow ...string) {
 	for _, g := range s.gpus() {

@@ -1,8 +1,8 @@
 package symptom
 
 // A GPU that launches nothing for some seconds, once in a hundred steps, is in a
-// checkpoint or at a job's start. What it does then is neither usual nor a sign
-// that idling is.
+// checkpoint or at a job's start. Its activity then is neither usual nor evidence
+// that idling is usual.
 
 // pause is how many grids in a row a GPU must be idle for it not to be part of a
 // usual step; lonely is how many grids a degradation must have for a single pause

@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Plan is what a set of signatures wants read: by kind of entity, the metrics.
+// Plan is what a set of signatures reads: by kind of entity, the metrics.
 type Plan struct {
 	signatures []explain.Signature                             // compiled
 	kinds      []telemetry.Kind                                // in order

@@ -7,11 +7,11 @@ import (
 )
 
 // The samples of many GPUs show a change that those of one do not: of a clock that
-// heat moves up and down, of an engine that is read once in ten seconds. So a change
-// is beyond chance by its own error, or because all GPUs under one entity changed
-// together.
+// heat moves up and down, of an engine that is read once in ten seconds. So a
+// change is beyond chance by its own error, or because all GPUs under one entity
+// changed together.
 
-// change is by how much a GPU changed, in the direction that is looked for, and its
+// change is by how much a GPU changed, in the direction of interest, and its
 // standard error.
 type change struct {
 	of      int32
@@ -118,14 +118,13 @@ func (p *pool) shows(s *Survey, by float64) []bool {
 	return out
 }
 
-// maybe counts GPUs of which too little was read to say whether they changed.
+// maybe counts GPUs with too few samples to decide whether they changed.
 type maybe struct {
 	all int
 	in  []int32 // by entity: those under it
 }
 
-// add counts a GPU whose change is not evident, if it may be as large as by all the
-// same.
+// add counts a GPU whose change is not evident, if it may still be as large as by.
 func (m *maybe) add(s *Survey, p pool, c change, by float64) {
 	if c.by+float64(chance*c.err) < max(p.least, by) {
 		return
@@ -137,7 +136,7 @@ func (m *maybe) add(s *Survey, p pool, c change, by float64) {
 	}
 }
 
-// covers is by how much the part n of all changed GPUs that stands under an entity
+// covers returns by how much the part n of all changed GPUs that is under an entity
 // may be off, if those that may have changed did.
 func (m *maybe) covers(n int32, all int, i int32) float64 {
 	if all == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// History is what the window's closed grids say of a series.
+// History gives the values of a series in the window's closed grids.
 type History interface {
 	Slot(telemetry.Series) (int, bool)
 	At(slot int, g telemetry.Time) (float64, bool)
@@ -57,8 +57,8 @@ type Stat struct {
 	Err float32
 }
 
-// Sheet is one span read: a Stat for every entity of a survey and every column
-// of its kind.
+// Sheet is the reading of one span: a Stat for every entity of a survey and every
+// column of its kind.
 type Sheet struct {
 	plan   *Plan
 	survey *Survey
@@ -70,7 +70,7 @@ type Sheet struct {
 // beforeSteps is how many steps before a degradation represent the time before it.
 const beforeSteps = 10
 
-// usualSteps is how many stand for what a job usually waits for or saves.
+// usualSteps is how many steps represent what a job usually waits for or saves.
 const usualSteps = 40
 
 // Read reads a span: before a degradation, or during it. For the time before it,
@@ -174,7 +174,7 @@ const (
 	shortBefore = 90
 )
 
-// long is the span that stands for what was before, of such metrics.
+// long is the span that represents the time before, of such metrics.
 func (r *reader) long() Span {
 	return Span{r.span.To.Add(-longBefore * r.src.Grid), r.span.To.Add(-shortBefore * r.src.Grid)}
 }
@@ -194,8 +194,8 @@ func (r *reader) keep(c column) {
 	}
 }
 
-// busy is the part of its usual activity that a GPU's engine has in a grid for
-// the GPU to be at work: in a collective's wait it is.
+// busy is the part of its usual activity that a GPU's engine has in a grid for the
+// GPU to be at work: while it waits in a collective it is.
 const busy = 0.95
 
 // atWork keeps of a GPU's clocks those of grids in which it was at work, where that
@@ -231,7 +231,8 @@ func (r *reader) level(engine []float32) float32 {
 	return min(1, r.sorted[len(r.sorted)*4/5])
 }
 
-// silentAfter cadences without a sample a series is silent, as in the window.
+// silentAfter is the number of cadences without a sample after which a series is
+// stale, as in the window.
 const silentAfter = 3
 
 // value is what a column makes of a sample: 1 or 0 where it looks at bits.
@@ -272,7 +273,7 @@ func (c column) nowAndThen(k telemetry.Kind) bool {
 	return k == telemetry.Job && c.metric.Unit == "seconds"
 }
 
-// usual is how many steps stand for what was before.
+// usual is how many steps represent the time before.
 func (c column) usual(k telemetry.Kind) int {
 	if c.nowAndThen(k) {
 		return usualSteps

@@ -44,8 +44,8 @@ func (h told) of(t *testing.T, m telemetry.MetricName) Stat {
 	return st
 }
 
-// TestAClockIsReadAtWork: a GPU that waits for its host with nothing to do
-// lowers its clock; its clock at work is what it was.
+// TestAClockIsReadAtWork: an idle GPU that waits for its host lowers its clock; its
+// clock at work has not changed.
 func TestAClockIsReadAtWork(t *testing.T) {
 	h := told{metricClock: {1700, 345, 1700, 345}, metricEngine: {1, 0, 0.99, 0.4}, metricHeat: {60, 50, 60, 50}}
 	if s := h.of(t, metricClock); s.Mean != 1700 || s.Seen != 2 {
@@ -84,8 +84,8 @@ func (c checkpoints) Values(telemetry.Series, telemetry.Time, telemetry.Time) []
 	return c.every(8, c.now)
 }
 
-// TestWhatStepsHoldNowAndThenCountsWithItsMean: the median of checkpoint times
-// says nothing of what they cost.
+// TestWhatStepsHoldNowAndThenCountsWithItsMean: the median of checkpoint times does
+// not show what they cost.
 func TestWhatStepsHoldNowAndThenCountsWithItsMean(t *testing.T) {
 	saves, _ := telemetry.DefaultCatalogue().Lookup("job_checkpoint_seconds")
 	s := telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Job, Name: "train"}, Metric: saves.Name}

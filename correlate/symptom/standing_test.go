@@ -23,8 +23,9 @@ func (s *hall) stands(c interface {
 	}
 }
 
-// One loop's four gpus slow down: it covers all of them and all under it are;
-// its unit covers them too, but half of what is under it is well.
+// TestALoopAccountsForWhatItsUnitDoesNot: one loop's four GPUs slow down: its
+// recall and its precision are 1; its unit's recall is 1, too, but half of what is
+// under it is not affected.
 func TestALoopAccountsForWhatItsUnitDoesNot(t *testing.T) {
 	s := newHall(t)
 	s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1")
@@ -76,8 +77,8 @@ func TestWhoIsAfflicted(t *testing.T) {
 	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Covers: 0})
 }
 
-// Ranks are late against their past and their peers, and stand under what their
-// gpus stand under.
+// TestLateRanksStandUnderTheirGPUs: ranks are late against their past and their
+// peers, and are under the entities that their GPUs are under.
 func TestLateRanksStandUnderTheirGPUs(t *testing.T) {
 	s := newHall(t)
 	for n := range 6 {
@@ -114,8 +115,8 @@ func hot() []explain.Signature {
 	}
 }
 
-// Only what shows all that a signature requires is suspected, and only what the
-// job stands on.
+// TestSuspectsShowWhatIsRequired: only entities that show all that a signature
+// requires are suspects, and only those that the job depends on.
 func TestSuspectsShowWhatIsRequired(t *testing.T) {
 	s := newHall(t)
 	s.sigs = hot()
@@ -170,8 +171,9 @@ func TestStrangersAndOrderChangeNothing(t *testing.T) {
 	}
 }
 
-// What has no name is suspected by its strongest symptom: a loop before the
-// gpus that it makes hot; of what is calm nothing.
+// TestTheStrongestSymptomIsTheCause: a fault without a signature makes the entity
+// with the strongest symptom a suspect: a loop before the GPUs that it makes hot;
+// on a calm site there is none.
 func TestTheStrongestSymptomIsTheCause(t *testing.T) {
 	s := newHall(t)
 	s.sigs = hot()
@@ -194,8 +196,8 @@ func TestTheStrongestSymptomIsTheCause(t *testing.T) {
 	}
 }
 
-// TestAMachineThatFellSilentIsSuspected rather than its parts, and one whose
-// parts fell silent one by one is not.
+// TestAMachineThatFellSilentIsSuspected rather than its parts, and one whose parts
+// became stale one by one is not.
 func TestAMachineThatFellSilentIsSuspected(t *testing.T) {
 	for _, silent := range [][]string{{"gpu:n0/0", "gpu:n0/1"}, {"gpu:n0/0"}} {
 		s := newHall(t)
@@ -244,7 +246,8 @@ func TestTheWayIsTold(t *testing.T) {
 	}
 }
 
-// A domain is well where it was seen to be, with its numbers.
+// TestDomainsThatAreWell: a domain is ruled out where it was seen to be normal,
+// with its numbers.
 func TestDomainsThatAreWell(t *testing.T) {
 	s := newHall(t)
 	c := s.contrast()
@@ -280,9 +283,10 @@ func TestDomainsThatAreWell(t *testing.T) {
 	}
 }
 
-// A loop's gpus are slowed by heat, and one of them by something else: it states
-// no heat. What the loop leaves is that one. One that states heat is the loop's,
-// and so is one that states nothing; and all are where the root does not heat.
+// TestWhatALoopDoesNotSlowIsLeft: a loop's GPUs are slowed by heat, and one of them
+// by something else: it reports no heat. Without the loop, that one is left. One
+// that reports heat is the loop's, and so is one that reports no reasons; and all
+// are where the root does not heat.
 func TestWhatALoopDoesNotSlowIsLeft(t *testing.T) {
 	for _, c := range []struct {
 		name  string

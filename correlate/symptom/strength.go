@@ -16,13 +16,13 @@ const (
 	// same for temperatures.
 	leastStep    = 0.03
 	leastDegrees = 1.0
-	// mostStrength bounds what one metric says.
+	// mostStrength bounds the strength of one metric.
 	mostStrength = 10.0
-	// leastStrength is what is no symptom at all, and fullStrength what leaves no
-	// doubt that something is wrong there.
+	// leastStrength is the strength up to which there is no symptom at all, and
+	// fullStrength the one at which a fault is certain.
 	leastStrength = 3.0
 	fullStrength  = 24.0
-	// toldStrength is what an event of trouble at an entity says.
+	// toldStrength is the strength of an event of a fault at an entity.
 	toldStrength = 9.0
 	// structureStrength is the strength of an entity that is over all the affected
 	// GPUs, where these are leastStanding or more.
@@ -79,9 +79,9 @@ func (f *Contrast) structure(i int32) float64 {
 	return structureStrength
 }
 
-// accounts is what part of the job's loss an entity explains by what stands
-// under it: by slow clocks, by late ranks, or, while the job stands, by an event
-// or by silence.
+// accounts returns what part of the job's loss an entity explains by what is under
+// it: by slow clocks, by late ranks, or, while the job is stalled, by an event or
+// by stale data.
 func (f *Contrast) accounts(i int32) float64 {
 	d, out := &f.derived, 0.0
 	if n := f.survey.gpusIn[i]; n > 0 && len(d.afflicted) > 0 && f.hurt.Slowdown > 1 {

@@ -11,16 +11,16 @@ import (
 // with every link, port and supply is about 400,000.
 const maxSurveyed = 1 << 20
 
-// Where says where a job runs and over which ends of links.
+// Where is where a job runs and over which ends of links.
 type Where struct {
 	Job   telemetry.Entity
 	Nodes []telemetry.Entity // in identity order
 	Ends  []telemetry.Entity // nics and ports on its paths
 }
 
-// Survey is what a job is coupled to: what it runs on, what that lies in, is
-// fed by, cooled by and linked through. It is drawn from the topology as of one
-// grid and holds no telemetry.
+// Survey is what a job is coupled to: what it runs on, and what contains, feeds,
+// cools and links that. It is drawn from the topology as of one grid and holds no
+// telemetry.
 type Survey struct {
 	graph  *topology.Graph
 	job    telemetry.Entity
@@ -90,8 +90,8 @@ func (s *Survey) affects(a, b int32) {
 	s.under[a] = append(s.under[a], b)
 }
 
-// serves lists kinds that serve what contains them: what happens to a pump
-// reaches its CDU, to a fan its node, to a link of a GPU the GPU.
+// serves lists kinds that serve their container: what happens to a pump reaches its
+// CDU, to a fan its node, to a link of a GPU the GPU.
 func serves(k telemetry.Kind) bool {
 	switch k {
 	case telemetry.Pump, telemetry.Valve, telemetry.Fan, telemetry.Battery, telemetry.NVSwitch, telemetry.NVLink, telemetry.Optic:
@@ -116,8 +116,8 @@ func (s *Survey) contain(i int32, used func(telemetry.Entity) bool, kinds ...tel
 
 func always(telemetry.Entity) bool { return true }
 
-// machine meets a host of the job and what is in it. Of its gpus the job uses
-// those it is placed on, all of them where it is placed on the host.
+// machine adds a host of the job and what is in it. Of its GPUs the job uses those
+// it is placed on, all of them where it is placed on the host.
 func (s *Survey) machine(n telemetry.Entity, placed []topology.Placement) int32 {
 	i := s.meet(n, true)
 	if i < 0 {

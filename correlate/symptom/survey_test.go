@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestWhatStandsUnderAHostIsItsOwn: nics of one plane do alike, but nothing of
+// TestWhatStandsUnderAHostIsItsOwn: NICs of one plane behave alike, but nothing of
 // another host is under this one.
 func TestWhatStandsUnderAHostIsItsOwn(t *testing.T) {
 	cfg := site.Sized(64)

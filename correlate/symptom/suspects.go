@@ -69,7 +69,7 @@ func (f *Contrast) readable(sig *explain.Signature) bool {
 	return asks && (required || !needs)
 }
 
-// standing reports whether a measure is of what stands under an entity.
+// standing reports whether a measure is of what is under an entity.
 func standing(m explain.Measure) bool {
 	switch m {
 	case explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
@@ -84,10 +84,10 @@ func common(m explain.Measure) bool {
 	return m == explain.Stalled || m == explain.Slowdown || m == explain.Uniform
 }
 
-// weigh adds up what the clues of a signature say of an entity, required ones
-// first: false where one of them is absent or cannot be seen, or where nothing
-// speaks for it. What it costs much to read, the contrast to all the rest, is
-// left for those that are chosen.
+// weigh adds up the contributions of a signature's features for an entity, required
+// ones first: false where one of them is absent or cannot be seen, or where there
+// is no evidence for it. Expensive readings, the contrast to all the rest, are left
+// for those that are chosen.
 func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 	weight, good := 0.0, 0.0
 	for _, required := range []bool{true, false} {
@@ -112,7 +112,7 @@ func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 	return weight, good > 0
 }
 
-// value is what a clue reads of an entity.
+// value is what a feature reads of an entity.
 func (f *Contrast) value(i int32, c *explain.Clue) (float64, bool) {
 	if c.Reading != nil {
 		return f.read(i, c.Reading)

@@ -16,7 +16,7 @@ const (
 	// number would weigh in the median of its peers: it is left out there, so that
 	// one of two pumps is held against the other.
 	smallClass = 8
-	// leastPeers of an entity must be seen for their median to say something.
+	// leastPeers of an entity must be seen for their median to be evidence.
 	leastPeers = 2
 )
 
@@ -46,8 +46,8 @@ type Hurt struct {
 	Events   []telemetry.Event
 }
 
-// peerKey names a median: of a class, a column and what is taken of it, by
-// number, because medians are looked up often.
+// peerKey identifies a median: of a class, a column and a take, by number, because
+// medians are looked up often.
 type peerKey struct {
 	class, col int32
 	of         uint8
@@ -250,7 +250,7 @@ func (f *Contrast) others(i int32, c int, take explain.Take) median {
 	return m
 }
 
-// Read returns what a clue's reading comes to for a candidate root; false where
+// Read returns the value of a feature's reading for a candidate root; false where
 // it cannot be seen.
 func (f *Contrast) Read(root telemetry.Entity, x *explain.Reading) (float64, bool) {
 	i, ok := f.survey.index[root]

@@ -61,8 +61,8 @@ func (f *Contrast) observe(i int32, x *explain.Reading) (explain.Observation, bo
 
 func peerTake(t explain.Take) bool { return t == explain.TakeBelowPeers || t == explain.TakeNow }
 
-// Slowest returns the GPU under an entity whose clock fell most; false where
-// none did.
+// Slowest returns the GPU under an entity whose clock fell most; false where none
+// did.
 func (f *Contrast) Slowest(root telemetry.Entity) (explain.Observation, bool) {
 	i, ok := f.survey.index[root]
 	if !ok {
@@ -99,9 +99,9 @@ func (f *Contrast) Latest(root telemetry.Entity) (explain.Observation, bool) {
 	return f.observe(best, &explain.Reading{Metric: metricCompute})
 }
 
-// Relation returns how an effect stands to its cause: by the last edge on the
-// shortest way down to it that is more than containment; false where there is
-// no way.
+// Relation returns how an effect relates to its cause: by the last edge on the
+// shortest path down to it that is more than containment; false where there is no
+// path.
 func (f *Contrast) Relation(cause, effect telemetry.Entity) (telemetry.Relation, bool) {
 	a, okA := f.survey.index[cause]
 	b, okB := f.survey.index[effect]
@@ -149,8 +149,8 @@ func (s *Survey) edge(a, b int32) telemetry.Relation {
 	return telemetry.Contains
 }
 
-// Quiet says in words why a domain is well, as far as it was seen: false where
-// it was not, or is not.
+// Quiet states why a domain is ruled out, as far as it was seen: false where it was
+// not, or is not.
 func (f *Contrast) Quiet(d telemetry.Domain) (string, bool) {
 	switch d {
 	case telemetry.Computing:
