@@ -68,8 +68,7 @@ type Config struct {
 	Logger  *slog.Logger
 }
 
-// The stages of stopping: who states facts, what carries them, who concludes,
-// who tells.
+// The stages of stopping: collectors, transport, engine, notifiers.
 const (
 	stating    = agent.Collecting
 	concluding = agent.Stages + iota - 1
@@ -177,8 +176,8 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 // own and does not listen.
 func (s *service) alone() bool { return s.server != nil && s.c.File.NATS.Listen == "" }
 
-// startNotify starts what tells the receivers, and what it must know for that:
-// the silences, what stands above what, and that alerts are still raised.
+// startNotify starts the notifiers, and what they depend on: the silences, the
+// graph of containment, and the watch that alerts are still raised.
 func (s *service) startNotify(receivers []notify.Receiver) error {
 	log, n := s.part("notify"), s.c.File.Notify
 	silences, above := silence.NewBook(s.bus, log), graph.New(s.bus, nil, log)

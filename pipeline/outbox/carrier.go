@@ -23,8 +23,8 @@ const (
 	maxInherited = 1024
 )
 
-// carrier is what Run works with: it sends, spills and thins. It belongs to
-// whoever holds Outbox.owner.
+// carrier does the work of Run: it sends, spills and thins. Access requires
+// Outbox.owner.
 type carrier struct {
 	o      *Outbox
 	report *report
@@ -241,7 +241,7 @@ func (o *Outbox) shift(gone, taken int) {
 	o.mu.Unlock()
 }
 
-// stored hears that the first n messages of the attempt are in the log.
+// stored records that the first n messages of the attempt are in the log.
 func (c *carrier) stored(n int) {
 	items, now := 0, c.now()
 	n = min(n, len(c.batch.messages))
@@ -296,7 +296,7 @@ func (c *carrier) succeeded() {
 	c.failures, c.removed, c.crowded = 0, removed, false
 }
 
-// notice tells, once an outage, that there is no longer room for everything.
+// notice logs, once an outage, that there is no longer room for everything.
 func (c *carrier) notice() {
 	if !c.crowded && c.o.account.crowdedOut() > c.removed {
 		c.crowded = true

@@ -48,7 +48,7 @@ func (d *disk) open() error {
 	return nil
 }
 
-// failed counts and tells the disk's trouble, the latter once.
+// failed counts a disk error and logs the first.
 func (d *disk) failed(err error) {
 	d.o.account.diskErrors.Inc()
 	if !d.down {
@@ -76,7 +76,7 @@ func (d *disk) worked() {
 	d.down = false
 }
 
-// gauge tells what lies on disk.
+// gauge updates the figures of the spill on disk.
 func (d *disk) gauge() {
 	if d.spill == nil {
 		return
@@ -126,8 +126,8 @@ func (d *disk) rewind() {
 	}
 }
 
-// hold keeps the oldest n frames from being thinned, until rewind: it hands them
-// out, to nobody.
+// hold protects the oldest n frames from thinning, until rewind: it reads them
+// without sending them.
 func (d *disk) hold(n int) {
 	_ = d.hand(func(e thin.Entry) bool {
 		if thin.KindOf(e.Record) == telemetry.FrameRecord {

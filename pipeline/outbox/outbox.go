@@ -131,7 +131,7 @@ type Outbox struct {
 	ended  bool
 	level  atomic.Int32 // of the last thinning in memory
 
-	// owner is held by whoever sends, spills and thins: Run, then Close.
+	// owner is held while sending, spilling and thinning: by Run, then by Close.
 	owner   sync.Mutex
 	carrier carrier
 }
@@ -226,7 +226,7 @@ func (o *Outbox) encode(dst []byte, r *telemetry.Record) ([]byte, error) {
 	return b, nil
 }
 
-// lone is the removal of one record that nobody can look into.
+// lone is the removal of one record whose contents cannot be read.
 func lone(k telemetry.RecordKind) thin.Removal {
 	switch k {
 	case telemetry.FrameRecord:
@@ -266,7 +266,7 @@ func (o *Outbox) held() int { return o.queue.held + o.moving }
 // soft is where Run begins to empty memory: three quarters.
 func (o *Outbox) soft() int { return o.cfg.MemoryBytes / 4 * 3 }
 
-// nudge tells Run that there is something to do.
+// nudge wakes Run.
 func (o *Outbox) nudge() {
 	select {
 	case o.wake <- struct{}{}:

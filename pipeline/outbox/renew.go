@@ -14,7 +14,7 @@ func (c *carrier) saidSince(fp telemetry.Fingerprint, now telemetry.Time) bool {
 	return ok && now.Sub(at) < c.o.cfg.Renew
 }
 
-// schema returns the record that states a schema, nil if nobody did.
+// schema returns the record of a schema, nil if there is none.
 func (c *carrier) schema(fp telemetry.Fingerprint) []byte {
 	if record := c.o.schemaRecord(fp); record != nil {
 		return record
@@ -28,8 +28,8 @@ func (o *Outbox) schemaRecord(fp telemetry.Fingerprint) []byte {
 	return o.told.record(fp)
 }
 
-// remember keeps a schema that this process was not told: its frames come from
-// an earlier one's spill.
+// remember keeps a schema that this process did not emit: its frames come from an
+// earlier process's spill.
 func (c *carrier) remember(fp telemetry.Fingerprint, record []byte) {
 	if len(c.inherited) < maxInherited && c.inherited[fp] == nil && c.o.schemaRecord(fp) == nil {
 		c.inherited[fp] = slices.Clone(record)

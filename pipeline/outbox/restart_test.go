@@ -163,7 +163,7 @@ func TestWhatWasTriedKeepsItsForm(t *testing.T) {
 	})
 }
 
-// framesOnDisk are the frames in a spill that nobody holds.
+// framesOnDisk returns the frames in a spill that no process holds open.
 func framesOnDisk(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	return framesIn(t, dir, nil)
@@ -218,7 +218,7 @@ func TestTwoProcessesDoNotShareADirectory(t *testing.T) {
 	}
 }
 
-// Without a disk, or with one that fails, memory is thinned: it is told once,
+// Without a disk, or with one that fails, memory is thinned: it is logged once,
 // counted each time, and everything removed is accounted for.
 func TestTroubleWithTheDisk(t *testing.T) {
 	for _, how := range []string{"no directory", "a file in its place", "full", "gone"} {

@@ -24,10 +24,9 @@ type saidEdge struct {
 	renewed telemetry.Time // when it was last said again; zero if never
 }
 
-// told remembers what was said once and must be said again: the newest schema
-// of every source, older ones while there is room, because their frames may
-// still be on their way, and every edge that has not ended. It is bounded in
-// bytes.
+// told keeps the records that are emitted once and must be renewed: the newest
+// schema of every source, older ones while there is room, because their frames may
+// still be in transit, and every edge that has not ended. It is bounded in bytes.
 type told struct {
 	limit, bytes int
 	order        uint64
@@ -89,10 +88,10 @@ func (t *told) record(fp telemetry.Fingerprint) []byte {
 	return nil
 }
 
-// edge remembers what an edge says, or forgets it where it ends; false says
-// that there is no room. A statement that is no newer than our own renewal of
-// the edge would be taken for an older one by whoever reads both, so it is
-// dated behind it.
+// edge keeps an edge, or removes it when it ends; false means that there is no
+// room. A statement that is no newer than this outbox's own renewal of the edge
+// would be taken for an older one by readers of both, so it is dated after the
+// renewal.
 func (t *told) edge(e *telemetry.Edge) bool {
 	key := e.Identity()
 	known := t.edges[key]
@@ -128,7 +127,7 @@ func edgeSize(e *telemetry.Edge) int {
 	return n
 }
 
-// edgeStored hears that the log has a statement of an edge.
+// edgeStored records that the log has a statement of an edge.
 func (t *told) edgeStored(e *telemetry.Edge) {
 	if known := t.edges[e.Identity()]; known != nil && known.edge.Received == e.Received && known.edge.Compare(e) == 0 {
 		known.stored = true

@@ -10,10 +10,10 @@ import (
 // maxBytes bounds the frames of one pinned trace, as encoded.
 const maxBytes = 256 << 20
 
-// involved decides what of the log belongs to an incident: the hosts of the jobs
-// it hurts, which are each other's peers, the switches they are cabled to and
-// those it names, and everything that is not a host's or a switch's (power,
-// cooling, storage, jobs), which is little. Statements are kept whole.
+// involved decides which part of the log belongs to an incident: the hosts of the
+// degraded jobs, which are each other's peers, the switches they are cabled to and
+// those the incident names, and everything that is not a host's or a switch's
+// (power, cooling, storage, jobs), which is little. Statements are kept whole.
 type involved struct {
 	owners  map[telemetry.Entity]bool // hosts and switches
 	wanted  map[telemetry.Fingerprint]bool

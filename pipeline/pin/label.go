@@ -7,12 +7,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Opinion is what somebody said of an incident's answer, as the bucket of notes
-// has it.
+// Opinion is the feedback on an incident's answer, as stored in the bucket of
+// notes.
 type Opinion struct {
 	Verdict string `json:"verdict"` // right, partly or wrong
-	// Entity and Signature are what was right instead, where somebody said so;
-	// the signature "none" says that nothing was wrong at all.
+	// Entity and Signature are the right answer instead, if given; the signature
+	// "none" means that there was no fault at all.
 	Entity    telemetry.Entity `json:"entity,omitzero"`
 	Signature string           `json:"signature,omitempty"`
 }

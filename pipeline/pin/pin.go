@@ -105,7 +105,7 @@ func (k *keeper) retry(ctx context.Context, what string, fn func(context.Context
 	}
 }
 
-// hear takes a revision.
+// hear processes a revision.
 func (k *keeper) hear(r bus.Revision) error {
 	k.after = r.Sequence
 	in := &explain.Incident{}

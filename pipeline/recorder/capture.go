@@ -307,7 +307,7 @@ func (c *capture) hole(position uint64) error {
 	return c.write(&bus.Entry{Position: position - 1, Record: &telemetry.Record{Kind: telemetry.ConfigRecord, Config: config}})
 }
 
-// ended says that whoever asked for the capture has had enough.
+// ended reports whether the capture is complete for its caller.
 func (c *capture) ended(tick telemetry.Time) bool {
 	if c.Until == nil {
 		return false

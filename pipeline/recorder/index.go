@@ -150,8 +150,8 @@ func (x *index) schema(e *bus.Entry) {
 	x.statements[key] = st
 }
 
-// forget drops what lies before the log's first entry. A schema that nobody
-// states any more goes with the last time that somebody did.
+// forget drops what precedes the log's first entry. A schema that is no longer
+// stated is dropped with its last statement.
 func (x *index) forget(first uint64) {
 	gone := 0
 	for gone < len(x.marks) && x.marks[gone].position < first {

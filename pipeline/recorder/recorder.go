@@ -16,7 +16,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Outcomes that callers tell apart.
+// Outcomes that callers distinguish.
 var (
 	// ErrForgotten: the log holds nothing any more of the time that was asked
 	// for.
@@ -25,7 +25,7 @@ var (
 	ErrBusy = errors.New("busy drawing other incidents")
 )
 
-// Log is what is read of the bus. Its methods are called concurrently.
+// Log is the part of the bus that is read. Its methods are called concurrently.
 type Log interface {
 	Bounds(ctx context.Context) (first, last uint64, err error)
 	Slice(ctx context.Context, s bus.Span, fn func(bus.Entry) error) error
@@ -267,7 +267,7 @@ func (r *Recorder) look(ctx context.Context, entities []telemetry.Entity) (*view
 	return r.index.view(entities), nil
 }
 
-// counted counts what is read of a log.
+// counted counts the entries read from a log.
 type counted struct {
 	Log
 	entries *metrics.Counter

@@ -30,8 +30,8 @@ const maxCurves = 48
 // stepMetric is a job's step time.
 const stepMetric telemetry.MetricName = "job_step_seconds"
 
-// witnesses are drawn of a root that is an end of a link, where it states them:
-// how much it moves, who is told to stop, and what is marked.
+// witnesses are the metrics drawn of a root that is an end of a link, where it
+// reports them: its traffic, pause sent and received, and marked packets.
 var witnesses = [...]telemetry.MetricName{
 	"port_tx_bytes_total", "port_rx_bytes_total",
 	"port_pfc_tx_pause_seconds_total", "port_pfc_rx_pause_seconds_total",

@@ -19,8 +19,8 @@ type Alarm struct {
 // come to different answers, which they never should.
 const Diverged = "replica diverged"
 
-// ForeignRevisions is the name of the alarm that somebody wrote into the stream of
-// incidents who is no engine. Such entries are ignored.
+// ForeignRevisions is the name of the alarm for entries in the stream of incidents
+// that no engine wrote. Such entries are ignored.
 const ForeignRevisions = "foreign entries in the stream of incidents"
 
 // DamagedSnapshot is the name of the alarm that a snapshot cannot be read, and that
@@ -53,7 +53,7 @@ const (
 // alarms are those that stand, by what raised them.
 type alarms map[string]Alarm
 
-// raise begins an alarm, or tells more of one that stands.
+// raise begins an alarm, or updates a raised one.
 func (a alarms) raise(cause, text string) {
 	since, name := now(), Diverged
 	if was, ok := a[cause]; ok {

@@ -62,7 +62,7 @@ type LogState struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// JobsQuestion asks for jobs; with Recent their last steps are told, too.
+// JobsQuestion asks for jobs; with Recent their last steps are returned, too.
 type JobsQuestion struct {
 	Recent bool `json:"recent"`
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// hurt is a place in the recording at which the incident is open and told of by
-// four revisions.
+// hurt is a place in the recording at which the incident is open and has four
+// revisions.
 const hurt = 4800
 
 func otherRules(c *Config) { c.Engine.Correlate.Rules = "other" }
@@ -189,8 +189,8 @@ func TestALogThatForgotTheSnapshot(t *testing.T) {
 	}
 }
 
-// TestAYoungClaimOfAnotherIsWaitedFor: whoever has just claimed may not have come to say that
-// it is there.
+// TestAYoungClaimOfAnotherIsWaitedFor: a replica that has just claimed may not have
+// reported its presence yet.
 func TestAYoungClaimOfAnotherIsWaitedFor(t *testing.T) {
 	w := newWorld(t)
 	claim := engine.Claim{Engine: "0.0.1", Rules: "x", Replica: "ghost", Whole: true, From: 1}
@@ -335,8 +335,8 @@ func TestNonsenseInTheLogIsCountedAndPassed(t *testing.T) {
 	w.until("it is published all the same", func() bool { return slices.Equal(w.stream(), want) })
 }
 
-// TestAnotherLatenessIsNotTaken: what a replica elsewhere, or a reload, says of
-// grid and lateness comes too late for an engine that runs; it says so.
+// TestAnotherLatenessIsNotTaken: a grid and lateness from another replica, or from
+// a reload, come too late for an engine that runs; it reports that.
 func TestAnotherLatenessIsNotTaken(t *testing.T) {
 	w := newWorld(t)
 	r := w.start("a")

@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// counters are what a replica tells of itself.
+// counters are a replica's own metrics.
 type counters struct {
 	set *metrics.Set
 

@@ -56,7 +56,7 @@ func (w *world) again(f func()) {
 
 // TestRunGoesOnFromTheSnapshotBefore: a block of the disk changes below the newest
 // snapshot. The engine goes on from the one before, publishes what it would have
-// published, and says so.
+// published, and reports it.
 func TestRunGoesOnFromTheSnapshotBefore(t *testing.T) {
 	w := newWorld(t)
 	r := w.start("a")

@@ -76,7 +76,7 @@ type reading struct {
 var errRead = errors.New("all is read")
 
 // run returns the newest revision of each incident that is open, was resolved a
-// short while ago, or is open to this engine; the most telling first.
+// short while ago, or is open to this engine; the most informative first.
 func (r *reading) run(ctx context.Context, b *bus.Bus) ([]explain.Incident, error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()

@@ -210,8 +210,8 @@ func (h *herald) compare(ctx context.Context, s standing, who roll) {
 	})
 }
 
-// seek looks for the right to publish: by going on from a snapshot of those who
-// have it, or, where nobody publishes, by a claim.
+// seek acquires the right to publish: by going on from a snapshot of the replicas
+// that have it, or, if none publishes, by a claim.
 func (h *herald) seek(ctx context.Context, s standing, who roll) error {
 	if s.names && !s.diverged && !s.broken && s.reign.Since > 0 {
 		infos, err := h.cfg.Bus.Snapshots(ctx)

@@ -39,7 +39,7 @@ type recording struct {
 	digest string
 }
 
-// slownic is a slow nic that hurts a job for two of seven minutes.
+// slownic is a slow NIC that degrades a job for two of seven minutes.
 var slownic = sync.OnceValues(func() (*recording, error) {
 	rec, err := replay.Open(filepath.Join("..", "..", "testdata", "roce", "slownic-2"), replay.OpenConfig{})
 	if err != nil {

@@ -195,9 +195,9 @@ func (o *owner) found(in *explain.Incident) {
 // publishing reports whether what is found now is this replica's to publish.
 func (o *owner) publishing() bool { return o.member && !o.elected && o.caughtUp }
 
-// undecided reports whether it may yet turn out that it was: a member has to see
-// first that nobody has claimed since, and from a log without any claim so far,
-// a claim may follow that stands for all of it.
+// undecided reports whether it may yet turn out that this replica was publishing: a
+// member has to see first that there is no later claim, and from a log without any
+// claim so far, a claim may follow that covers all of it.
 func (o *owner) undecided() bool { return o.member || o.cold && o.runner.Reign().Digest == "" }
 
 func (o *owner) hold(i item) {
@@ -209,7 +209,7 @@ func (o *owner) hold(i item) {
 		return
 	}
 	if o.overflow {
-		// Too much to wait for: nobody is likely to have claimed.
+		// Too much to wait for: a claim is unlikely.
 		o.release()
 		o.out = append(o.out, i)
 		return
@@ -281,14 +281,15 @@ func (o *owner) settle() {
 	o.count.diverged.Store(o.diverged)
 }
 
-// endsAt hears where the log ended a moment ago. Who has read that far has caught
-// up: it has read every claim that was made before it speaks.
+// endsAt receives the end of the log as of a moment ago. A replica that has read
+// that far has caught up: it has read every claim that was made before it
+// publishes.
 func (o *owner) endsAt(last uint64) {
 	o.asks, o.target, o.final = false, last, o.seen+closeEnough >= last
 	o.atTarget()
 }
 
-// confirm hears that nothing was published since a claim was prepared.
+// confirm records that nothing was published since a claim was prepared.
 func (o *owner) confirm(digest string) {
 	o.confirmed = digest
 	if o.elected && o.runner.Reign().Digest == digest {
@@ -362,7 +363,7 @@ func (o *owner) snapshot() {
 	o.held = append(slices.DeleteFunc(o.held, func(h item) bool { return h.snapshot != nil }), i)
 }
 
-// differ hears that another replica published other bytes under this claim.
+// differ records that another replica published other bytes under this claim.
 func (o *owner) differ(d difference) {
 	if o.diverged = true; d.reign == o.runner.Reign().Digest {
 		o.member, o.elected, o.out = false, false, nil

@@ -13,9 +13,9 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/broker"
 )
 
-// TestRunSurvivesAPanicOfTheEngine: a defect of the engine's code ends a life of the
-// engine and not the process: it is counted, an alarm says so, and the engine answers
-// again.
+// TestRunSurvivesAPanicOfTheEngine: a defect of the engine's code ends a run of the
+// engine and not the process: it is counted, an alarm reports it, and the engine
+// answers again.
 func TestRunSurvivesAPanicOfTheEngine(t *testing.T) {
 	w := newWorld(t)
 	said := &journal{}

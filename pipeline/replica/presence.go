@@ -51,7 +51,7 @@ func (r roll) publishing() bool {
 	return false
 }
 
-// call says that this replica is there and hears who else is.
+// call reports this replica's presence and returns the others present.
 func (h *herald) call(ctx context.Context, me Presence) (roll, error) {
 	ctx, cancel := context.WithTimeout(ctx, beatPatience)
 	defer cancel()
@@ -116,10 +116,9 @@ func (h *herald) listen(ctx context.Context) (roll, error) {
 	return out, nil
 }
 
-// list adds the names in the bucket to those known. A list that is made while
-// somebody writes may lack what is being written: whoever was there once is asked
-// for by name until nothing stands under it, so that no writing makes anybody look
-// gone.
+// list adds the names in the bucket to those known. A list that is made during a
+// write may lack the entry being written: a replica that was present once is looked
+// up by name until its entry is gone, so that no write makes a replica look absent.
 func (h *herald) list(ctx context.Context) error {
 	lister, err := h.keys.ListKeys(ctx)
 	if err != nil {

@@ -27,9 +27,9 @@ func (forgetful) ListKeys(context.Context, ...jetstream.WatchOpt) (jetstream.Key
 	return nothing{}, nil
 }
 
-// TestWhoWritesWhileItIsListedIsThere: a list that lacks a replica which says at
-// that moment that it is there makes nobody think that it is gone; one that took
-// its leave is.
+// TestWhoWritesWhileItIsListedIsThere: a replica that is missing from a list
+// because it writes at that moment does not count as gone; one that took its leave
+// does.
 func TestWhoWritesWhileItIsListedIsThere(t *testing.T) {
 	w := newWorld(t)
 	kv, err := w.bus.KeyValue(t.Context(), bus.Replicas)

@@ -287,8 +287,8 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 	return o, nil
 }
 
-// restore makes a runner from a snapshot; nil without an error for one that is
-// somebody else's.
+// restore makes a runner from a snapshot; nil without an error for a snapshot of
+// another engine version or other rules.
 func (r *replica) restore(ctx context.Context, held bus.State, i bus.SnapshotInfo) (*engine.Runner, error) {
 	version, rules := r.cfg.identity()
 	if i.Engine != version || i.Rules != rules {

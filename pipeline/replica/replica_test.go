@@ -35,8 +35,8 @@ func TestLiveIncidentsAreThoseOfAReplay(t *testing.T) {
 	}
 }
 
-// TestALogThatWasThereBeforeTheFirstReplica is published as a whole: nobody was
-// told of anything in it.
+// TestALogThatWasThereBeforeTheFirstReplica is published as a whole: nothing in it
+// was published before.
 func TestALogThatWasThereBeforeTheFirstReplica(t *testing.T) {
 	w := newWorld(t)
 	w.feed(0, len(w.rec.log))

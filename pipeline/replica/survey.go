@@ -16,8 +16,9 @@ import (
 // maxGroups bounds how many names of planes, rails and groups a survey looks at.
 const maxGroups = 1000
 
-// SurveyQuestion asks what the site shows and hides. Receivers is how many are
-// told of incidents, where the asker knows; else it is negative.
+// SurveyQuestion asks what the site shows and hides. Receivers is how many
+// receivers are notified of incidents, if the asking side knows; else it is
+// negative.
 type SurveyQuestion struct {
 	Receivers int `json:"receivers"`
 }

@@ -66,7 +66,7 @@ func (s *server) audited(x route, h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// keepChange stores a change, whether or not whoever made it is still there.
+// keepChange stores a change, even if its client has disconnected.
 func (s *server) keepChange(ctx context.Context, c *change) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), trailPatience)
 	defer cancel()

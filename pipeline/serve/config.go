@@ -21,7 +21,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// DefaultListen is where a server listens that was not told.
+// DefaultListen is the default listen address of a server.
 const DefaultListen = "127.0.0.1:8420"
 
 // Notes is the bucket in which is kept what people say of incidents.
@@ -75,7 +75,7 @@ type Config struct {
 	// Incidents is the stream of incidents, Firing that of the alerts of our own
 	// rules; it may be nil.
 	Incidents, Firing Stream
-	// Curves is nil where no log is at hand.
+	// Curves is nil if no log is available.
 	Curves Curves
 	// Tape and Shelf are what captures are taken from; nil is Bus, where it can
 	// be read so.
@@ -97,7 +97,8 @@ type Config struct {
 	// Replay, if any, says how far a recording is played, and steers it.
 	Replay http.Handler
 
-	// Receivers is how many are told of incidents; nil where that is not known.
+	// Receivers returns how many receivers are notified of incidents; nil if that
+	// is not known.
 	Receivers func() int
 
 	// Ready gives the reason why this process is not ready; nil is ready.

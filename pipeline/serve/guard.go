@@ -71,13 +71,14 @@ func (g *guard) unknown(w http.ResponseWriter, r *http.Request, err error) {
 // principalKey is where a request carries who asks.
 type principalKey struct{}
 
-// principalOf returns who asks; the zero Principal where nobody has to log in.
+// principalOf returns the user of a request; the zero Principal if no login is
+// required.
 func principalOf(r *http.Request) access.Principal {
 	p, _ := r.Context().Value(principalKey{}).(access.Principal)
 	return p
 }
 
-// userOf returns who is logged in, "" where nobody has to.
+// userOf returns the logged-in user, "" if no login is required.
 func userOf(r *http.Request) string { return principalOf(r).Name }
 
 // permitted reports whether who asks has a right, and answers where not.

@@ -189,7 +189,8 @@ func TestUsersLogIn(t *testing.T) {
 	}
 }
 
-// TestWhoIsLoggedInSpeaks for nobody else.
+// TestWhoIsLoggedInSpeaks checks that a logged-in user cannot act under another
+// name.
 func TestWhoIsLoggedInSpeaks(t *testing.T) {
 	r := run(t, told(), Config{Access: access.Config{Users: people(t)}})
 	r.until("notes", func() bool { _, why := r.server.notes.bucket.Open(); return why == nil })
@@ -278,7 +279,8 @@ func replace(t *testing.T, from, to string, hours int) {
 	}
 }
 
-// TestOIDCLeadsBrowsersToTheProvider: a browser is sent to log in, a program is told to.
+// TestOIDCLeadsBrowsersToTheProvider: a browser is redirected to the login, a
+// program gets an error that requires it.
 func TestOIDCLeadsBrowsersToTheProvider(t *testing.T) {
 	r := run(t, told(), Config{Access: access.Config{OIDC: access.OIDC{Issuer: "http://127.0.0.1:1", ClientID: "quintet", Redirect: "http://127.0.0.1:1" + access.CallbackPath,
 		Groups: map[string]access.Role{"sre": access.Operator}}}})

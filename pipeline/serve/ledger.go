@@ -109,7 +109,7 @@ func (l *ledger) follow(ctx context.Context, s Stream) error {
 	})
 }
 
-// tell wakes who waits for something new. The caller holds mu.
+// tell wakes those who wait for something new. The caller holds mu.
 func (l *ledger) tell() {
 	close(l.changed)
 	l.changed = make(chan struct{})

@@ -66,7 +66,7 @@ type refreshed struct {
 
 // questions asks the engine for many readers. Readers that ask the same thing at
 // the same time share one request. The request has a context of its own, so a
-// reader that goes away ends its waiting and nobody else's.
+// reader that disconnects ends only its own waiting.
 type questions struct {
 	asker   Asker
 	closing context.Context // of the server: ends requests to the engine

@@ -85,7 +85,7 @@ func serveBus(t *testing.T, b *bus.Bus) (r *running, stop func()) {
 }
 
 // TestOnARealBus: incidents from the stream, their history, events that resume,
-// questions that nobody answers; and what people said outlives the server.
+// questions without responders; and notes outlive the server.
 func TestOnARealBus(t *testing.T) {
 	b, web := realBus(t)
 	for n := range 3 {
@@ -147,7 +147,7 @@ func TestTwoServersAgreeOnNotes(t *testing.T) {
 	}
 }
 
-// TestNotesAgainstTheClock: somebody else is faster, again and again.
+// TestNotesAgainstTheClock: another writer is faster, again and again.
 func TestNotesAgainstTheClock(t *testing.T) {
 	s := told()
 	r := run(t, s, Config{})

@@ -30,7 +30,7 @@ const (
 	maxNotes    = 2 * maxIncidents // kept in memory
 )
 
-// said is what somebody said of an incident.
+// said is one note of a person on an incident.
 type said struct {
 	Verdict string         `json:"verdict,omitempty"`
 	By      string         `json:"by"`
@@ -38,12 +38,12 @@ type said struct {
 	Text    string         `json:"text"`
 	To      string         `json:"to,omitempty"`     // whom it is assigned to
 	Action  string         `json:"action,omitempty"` // what was done
-	// Entity and Signature are what was right instead, where somebody said so.
+	// Entity and Signature are the right answer instead, if given.
 	Entity    telemetry.Entity `json:"entity,omitzero"`
 	Signature string           `json:"signature,omitempty"`
 }
 
-// note is what is said of one incident. Nil: nobody did.
+// note holds the notes on one incident. Nil: none.
 type note struct {
 	Acknowledged *said `json:"acknowledged"`
 	Verdict      *said `json:"verdict"`
@@ -80,8 +80,8 @@ func (n *notebook) run(ctx context.Context) {
 	n.bucket.Run(ctx, func() { begun = true }, func(e jetstream.KeyValueEntry) { n.hear(e, begun) })
 }
 
-// hear takes an entry of the bucket, and tells of it if that is new: after an
-// interruption all are heard anew.
+// hear processes an entry of the bucket, and reports it if tell is set and it is
+// new: after an interruption all entries are received again.
 func (n *notebook) hear(e jetstream.KeyValueEntry, tell bool) {
 	var x note
 	if e.Operation() == jetstream.KeyValuePut {

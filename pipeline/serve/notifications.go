@@ -28,7 +28,7 @@ type deliveredList struct {
 }
 
 // notifications answers GET /api/v1/notifications: why each of the last revisions
-// of each incident was told to each receiver, or was not.
+// of each incident was sent to each receiver, or was not.
 func (s *server) notifications(r *http.Request) (any, error) {
 	q := parameters(r, "incident", "receiver", "state", "limit", "cursor")
 	incident, receiver, state := q.text("incident"), q.text("receiver"), q.text("state")

@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/openapi"
 )
 
-// described is what is read of an OpenAPI document.
+// described has the fields of an OpenAPI document that are read.
 type described struct {
 	OpenAPI string
 	Paths   map[string]map[string]struct {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestEveryRouteAnswersErrorsAsProblemDetails asks every path with a method that it
-// does not have, with a parameter that nobody knows, and with a body that is none.
-// Whatever is refused has to be refused as RFC 9457 has it.
+// TestEveryRouteAnswersErrorsAsProblemDetails requests every path with a method
+// that it does not have, with an unknown parameter, and with an invalid body. Every
+// refusal must be a problem detail of RFC 9457.
 func TestEveryRouteAnswersErrorsAsProblemDetails(t *testing.T) {
 	r := run(t, newSite(), Config{})
 	refused := 0

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// hanging is an engine that answers after a while, or when nobody asks any more.
+// hanging is an engine that answers after a while, or returns when ctx is done.
 type hanging struct {
 	after  time.Duration
 	asked  int

@@ -97,7 +97,7 @@ func TestRolesLimitRoutes(t *testing.T) {
 }
 
 // TestEveryPostStatesItsRight: a route that changes something and states no right
-// would be for admins only, which nobody would notice before a night.
+// would be for admins only, which might go unnoticed until it is needed at night.
 func TestEveryPostStatesItsRight(t *testing.T) {
 	s, err := newServer(t.Context(), Config{Bus: newSite(), Incidents: newSite(), Replay: http.NotFoundHandler()})
 	if err != nil {
@@ -165,7 +165,7 @@ func TestThrottledLoginsAnswer429(t *testing.T) {
 	}
 }
 
-// TestTrustedProxyNamesTheUser, and nobody else does.
+// TestTrustedProxyNamesTheUser, and no other client does.
 func TestTrustedProxyNamesTheUser(t *testing.T) {
 	c := access.Config{Proxy: access.Proxy{Header: "X-Remote-User", From: []netip.Prefix{netip.MustParsePrefix("192.0.2.9/32")}}, Roles: map[string]access.Role{"ann": access.Operator}}
 	site := told()

@@ -12,7 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/status"
 )
 
-// states asks the engine once a second how things are, while somebody looks.
+// states queries the engine's state once a second, while at least one client
+// watches.
 type states struct {
 	questions *questions
 	live      *live
@@ -32,7 +33,7 @@ func newStates(s *server) *states {
 		health: func(ctx context.Context, p polled) status.Site { return status.OfSite(s.facts(ctx, p)) }, woken: make(chan struct{}), changed: make(chan struct{})}
 }
 
-// look says that somebody looks, until the function it returns is called.
+// look registers a watcher, until the function it returns is called.
 func (s *states) look() (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -210,8 +210,7 @@ func (c *client) revision(r bus.Revision) error {
 	return nil
 }
 
-// spokenOf sends the incidents of which somebody has said something: the same
-// revisions, without an id.
+// spokenOf sends the incidents with new notes: the same revisions, without an id.
 func (c *client) spokenOf() error {
 	ids, last := c.spoke.since(c.spoken)
 	c.spoken = last

@@ -198,8 +198,8 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-// TestStatesAreAskedForWhileSomebodyLooks: once a second, and not at all when
-// nobody does.
+// TestStatesAreAskedForWhileSomebodyLooks: once a second, and not at all while no
+// client watches.
 func TestStatesAreAskedForWhileSomebodyLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := told()
@@ -247,7 +247,8 @@ func TestStatesAreAskedForWhileSomebodyLooks(t *testing.T) {
 	})
 }
 
-// TestAStateWithoutAnEngine says so, and what is known.
+// TestAStateWithoutAnEngine checks that the state reports the missing engine, and
+// what is known.
 func TestAStateWithoutAnEngine(t *testing.T) {
 	s := newSite()
 	q := &questions{asker: s, closing: t.Context()}

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the transcripts")
 
-// shown are the headers that a transcript tells of.
+// shown are the headers that a transcript lists.
 var shown = [...]string{"Allow", "Cache-Control", "Content-Encoding", "Content-Type", "ETag", "Retry-After"}
 
 // usual are those of every answer of the API: they are not worth a line.

@@ -92,8 +92,8 @@ func seriesIn(sources []*telemetry.Schema) (n int) {
 	return n
 }
 
-// BenchmarkIngest1024 is what a second of a site of 1,024 GPUs costs when every
-// source is heard every second, and what its series take.
+// BenchmarkIngest1024 measures the cost of a second of a site of 1,024 GPUs when
+// every source reports every second, and the size of its series.
 func BenchmarkIngest1024(b *testing.B) {
 	sources, edges := thousand()
 	s := newSite(b, Config{})

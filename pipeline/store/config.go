@@ -30,7 +30,7 @@ const (
 	ahead = time.Minute
 )
 
-// Log is what is read of the bus.
+// Log is the part of the bus that is read.
 type Log interface {
 	Follow(ctx context.Context, after uint64, fn func(bus.Entry) error) error
 	Slice(ctx context.Context, s bus.Span, fn func(bus.Entry) error) error
@@ -59,7 +59,7 @@ type Config struct {
 	// Forward lists who is sent the history on, ForwardLabels what is put on it.
 	Forward       []forward.Target
 	ForwardLabels map[string]string
-	// Alerts, if any, is told of the rules' alerts (query.Config).
+	// Alerts, if not nil, receives the rules' alerts (query.Config).
 	Alerts  func(context.Context, []query.Alert)
 	URL     string // under which people find this server
 	Process string // names this process in its own metrics

@@ -136,9 +136,10 @@ func newPast(b *testing.B, dir string) *past {
 	return &past{b: b, db: db, random: rand.New(rand.NewPCG(1, 1))}
 }
 
-// state makes the site's series. What dashboards read is written each cadence,
-// what only rules read until they have been evaluated. What nobody asks for has
-// one sample: it is in the index, and costs a question no more than that.
+// state makes the site's series. Series that dashboards read are written each
+// cadence, those that only rules read until the rules have been evaluated. All
+// others have one sample: they are in the index, and cost a query no more than
+// that.
 func (p *past) state(shown, judged map[string]bool) {
 	sources, edges := thousand()
 	p.places = newPlaces(newCounters(Config{}.withDefaults().Metrics))
@@ -384,7 +385,7 @@ func ask(b *testing.B, api http.Handler, q question, end int64) int {
 	return strings.Count(w.Body.String(), `{"metric":`)
 }
 
-// tell prints what each question took, the slowest first: a benchmark's own log
+// tell prints the duration of each query, the slowest first: a benchmark's own log
 // is cut after ten lines.
 func tell(b *testing.B, questions []question, took [][]time.Duration, answers []int) {
 	fmt.Println()

@@ -48,7 +48,7 @@ type feed struct {
 
 // extra is what is written beside the log's own series, at each cadence.
 type extra interface {
-	// take hears an entry.
+	// take processes an entry.
 	take(*telemetry.Record)
 	// write states what holds at an instant, in ms.
 	write(at int64, put putter)
@@ -335,7 +335,7 @@ func (f *feed) append(s *series, name telemetry.Series, ms int64, v float64) boo
 	return f.told(s, uint64(ref), v, err)
 }
 
-// told counts what became of a sample.
+// told counts the outcome of writing a sample.
 func (f *feed) told(s *series, ref uint64, v float64, err error) bool {
 	switch {
 	case err == nil:

@@ -169,8 +169,8 @@ type nowhere struct{ Log }
 
 func seconds(s float64) telemetry.Time { return t0 + telemetry.Time(s*1e9) }
 
-// watts is a source of two GPUs' power, heard every second unless it is said
-// otherwise.
+// watts returns the schema of a source that reports the power of the given GPUs at
+// the given interval.
 func watts(name string, every time.Duration, gpus ...string) *telemetry.Schema {
 	x := &telemetry.Schema{Source: telemetry.Source{Collector: "nvml", Target: name}, Cadence: every,
 		Columns: []telemetry.Column{{Metric: "gpu_power_watts", Type: telemetry.Decimal, Exp: 1}}}

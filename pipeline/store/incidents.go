@@ -21,8 +21,8 @@ const (
 // maxOpen bounds the incidents that are open at a time.
 const maxOpen = 4096
 
-// incidents knows the incidents that are open. It is told by one goroutine and
-// written by another.
+// incidents keeps the open incidents. One goroutine updates it and another writes
+// it to the database.
 type incidents struct {
 	cfg   Config
 	count *counters
@@ -36,7 +36,7 @@ func newIncidents(c Config, count *counters) *incidents {
 	return &incidents{cfg: c, count: count, open: map[string]*explain.Incident{}}
 }
 
-// run hears revisions until ctx is done.
+// run follows revisions until ctx is done.
 func (i *incidents) run(ctx context.Context) {
 	after := uint64(0)
 	for ctx.Err() == nil {
@@ -55,7 +55,7 @@ func (i *incidents) run(ctx context.Context) {
 	}
 }
 
-// hear takes a revision.
+// hear processes a revision.
 func (i *incidents) hear(r bus.Revision) {
 	in := &explain.Incident{}
 	if err := json.Unmarshal(r.Data, in); err != nil {

@@ -40,8 +40,8 @@ func copied(t *testing.T, from string) string {
 	return to
 }
 
-// recording is a log of three sources for some minutes: one that is heard every
-// second, one every ten, and one that comes late now and then.
+// recording is a log of three sources for some minutes: one that reports every
+// second, one every ten, and one that is late now and then.
 func recording(t *testing.T, r *rand.Rand) *site {
 	s := newSite(t, Config{})
 	fast, slow, late := watts("a", time.Second, "n1/0", "n1/1"), watts("b", 10*time.Second, "n2/0"), watts("c", time.Second, "n3/0")

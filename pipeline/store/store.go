@@ -201,7 +201,7 @@ func (s *Store) prime(ctx context.Context, db *tsdb.DB, p place, open *incidents
 	return f, err
 }
 
-// prime hears what was said before the place from which the feed goes on.
+// prime processes an entry from before the position from which the feed goes on.
 func (f *feed) prime(e bus.Entry) {
 	refused := f.gate.Take(e.Collector, e.Record) != ""
 	if refused || e.Record.Kind == telemetry.ConfigRecord || e.Record.Kind == telemetry.TickRecord {

@@ -27,7 +27,7 @@ type stream struct {
 	schema *telemetry.Schema
 	// atOnce says that the source states no more than one value in a slot.
 	atOnce bool
-	// cells are by position in the schema; nil while it is not heard.
+	// cells are by position in the schema; nil while the stream is stale.
 	cells []cell
 	slot  int64 // the open one, or never
 	// from is the position of the first entry that has something in the open

@@ -15,8 +15,8 @@ import (
 // dropped; schemas are said again more often than that.
 const forgotten = telemetry.Duration(2 * 3600e9)
 
-// ticked moves the feed's time: slots that no source may still fill are
-// written, silent streams become stale, and what stands beside is renewed.
+// ticked moves the feed's time: slots that no source may still fill are written,
+// streams without data become stale, and the additional series are renewed.
 func (f *feed) ticked(at telemetry.Time) {
 	before := f.tick
 	f.tick = at
@@ -68,7 +68,7 @@ func (f *feed) sleep(st *stream) {
 	}
 }
 
-// renew writes what stands beside the log's series.
+// renew writes the additional series.
 func (f *feed) renew(at int64) {
 	for _, x := range f.extras {
 		x.write(at, func(l labels.Labels, v float64) {

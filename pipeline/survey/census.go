@@ -13,9 +13,9 @@ const (
 	maxSchemas = 1 << 16
 	maxNames   = 1 << 12 // of events, of relations
 	maxHosts   = 1 << 16
-	// Every frame of a schema is read for what it holds until its time has moved
-	// by lookClosely: what is told on change comes again within that, as a
-	// heartbeat. Then one is each time it has moved by lookAgain.
+	// Every frame of a schema is read for its contents until its time has moved by
+	// lookClosely: values that are reported on change arrive again within that, as
+	// a heartbeat. Then one is read each time it has moved by lookAgain.
 	lookClosely = telemetry.Duration(150e9)
 	lookAgain   = telemetry.Duration(60e9)
 	// forgetAfter is how long a schema that no frame comes of is remembered.
@@ -69,7 +69,7 @@ type linkKey struct {
 	from, to telemetry.Kind
 }
 
-// NewCensus returns one that has heard nothing.
+// NewCensus returns a Census without records.
 func NewCensus() *Census {
 	return &Census{schemas: map[telemetry.Fingerprint]*listing{}, events: map[eventKey]*Event{}, links: map[linkKey]*Relation{}, hosts: map[string]struct{}{}}
 }
@@ -204,8 +204,8 @@ func (c *Census) linked(e *telemetry.Edge) {
 	x.Latest = max(x.Latest, e.Received)
 }
 
-// Facts returns what was heard, in the order of names. at is the newest tick:
-// schemas that were silent for a day before it are forgotten.
+// Facts returns what was received, in the order of names. at is the newest tick:
+// schemas without data for a day before it are forgotten.
 func (c *Census) Facts(at telemetry.Time) Facts {
 	f := Facts{At: at, Since: c.since, Lost: c.lost, Metrics: []Metric{}, Events: []Event{}, Relations: []Relation{}, Receivers: -1}
 	said := map[saying]Metric{}

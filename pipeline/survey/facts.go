@@ -6,7 +6,7 @@ import "github.com/quintet-dc/quintet/telemetry"
 // each sender, how many lines it has read.
 const logCollector = "logs"
 
-// Facts is what was heard of a site.
+// Facts is the telemetry received from a site.
 type Facts struct {
 	At    telemetry.Time // the newest tick
 	Since telemetry.Time // from when on it was listened to
@@ -15,15 +15,15 @@ type Facts struct {
 	Metrics   []Metric
 	Events    []Event
 	Relations []Relation
-	// Kinds counts the entities of the topology. Delay is the longest that a
-	// source that is heard takes from measuring to telling; zero if no source
+	// Kinds counts the entities of the topology. Delay is the longest time from
+	// measuring to reporting of the sources that are received; zero if no source
 	// states both times.
 	Kinds map[telemetry.Kind]int
 	Delay telemetry.Duration
 	// Groups are the names of planes, rails and groups of switches.
 	Groups []string
-	// Receivers is how many are told of incidents; negative where that is not
-	// known here.
+	// Receivers is how many receivers are notified of incidents; negative if that
+	// is not known here.
 	Receivers int
 
 	hostLogs, otherLogs     int // logs of nodes, of others, that are read
@@ -57,7 +57,7 @@ type Relation struct {
 	Latest   telemetry.Time     `json:"latest"`
 }
 
-// has returns how many entities of a kind tell a metric, whoever collects it.
+// has returns how many entities of a kind report a metric, by any collector.
 func (f *Facts) has(kind telemetry.Kind, name telemetry.MetricName) (entities int) {
 	for _, m := range f.Metrics {
 		if m.Kind == kind && m.Name == name {

@@ -26,7 +26,7 @@ type Fault struct {
 	Missing   []Want           `json:"missing"`
 }
 
-// Want is a metric that would let a fault be seen, or be told from another.
+// Want is a metric that would make a fault visible, or distinguish it from another.
 type Want struct {
 	Metric    string         `json:"metric"` // or the name of an event
 	On        telemetry.Kind `json:"on"`
@@ -35,7 +35,7 @@ type Want struct {
 	WouldTell string         `json:"would_tell"`
 }
 
-// fault judges what is heard by what a signature needs.
+// fault judges the received telemetry by what a signature needs.
 func fault(f *Facts, s *explain.Signature) Fault {
 	out := Fault{Signature: s.Name, Domain: s.Domain, Sight: Clear, Missing: []Want{}}
 	if !slices.ContainsFunc(s.Roots, func(k telemetry.Kind) bool { return f.Kinds[k] > 0 }) {
@@ -61,8 +61,8 @@ func fault(f *Facts, s *explain.Signature) Fault {
 	return out
 }
 
-// want returns what is missing of a metric, nil where all of a kind tell it or
-// there is no such entity. Of several kinds one is enough.
+// want returns what is missing of a metric, nil if at least half of a kind report
+// it or there is no such entity. Of several kinds one is enough.
 func want(f *Facts, metric string, kinds []telemetry.Kind) *Want {
 	var worst *Want
 	for _, k := range kinds {

@@ -22,7 +22,8 @@ const (
 	Untold  State = "untold"  // telemetry cannot tell
 )
 
-// staleAfter is after how long what was heard last counts as stale.
+// staleAfter is the age from which the latest data of a requirement counts as
+// stale.
 const staleAfter = 15 * 60 * telemetry.Duration(1e9)
 
 // Report is what a site shows and hides.
@@ -39,7 +40,7 @@ type Report struct {
 	Relations    []Relation    `json:"relations"`
 }
 
-// Domain is what is heard of one.
+// Domain is the telemetry received of one domain.
 type Domain struct {
 	Domain  telemetry.Domain `json:"domain"`
 	Metrics int              `json:"metrics"` // names that the catalogue puts there
@@ -58,7 +59,7 @@ type Requirement struct {
 	Do     string          `json:"do"`     // what would meet it; empty where it is met
 }
 
-// age says when it was heard last, and that this is long ago where it is.
+// age sets when data was last received, and the state stale if that is long ago.
 func (r *Requirement) age(at, latest telemetry.Time) {
 	if latest == 0 {
 		return
@@ -69,7 +70,8 @@ func (r *Requirement) age(at, latest telemetry.Time) {
 	}
 }
 
-// Make judges what was heard by the requirements and by what signatures need.
+// Make judges the received telemetry by the requirements and by what signatures
+// need.
 func Make(f Facts, catalogue *telemetry.Catalogue, signatures []explain.Signature) Report {
 	r := Report{Lost: f.Lost, Metrics: f.Metrics, Events: f.Events, Relations: f.Relations, Requirements: []Requirement{}, Faults: []Fault{}}
 	if f.At != 0 {
@@ -130,7 +132,7 @@ func (w wanted) of(f *Facts) Requirement {
 	return r
 }
 
-// most is how many witnesses of a requirement are named.
+// most bounds how many pieces of evidence of a requirement are named.
 const most = 4
 
 // look searches for what speaks for it.
@@ -166,8 +168,7 @@ func (w wanted) look(f *Facts, r *Requirement) {
 	}
 }
 
-// metrics tells of the metrics that are a sign, a line for each collector and
-// kind.
+// metrics adds the metrics that are a sign, a line for each collector and kind.
 func (s sign) metrics(f *Facts, add func(string, telemetry.Time)) {
 	type group struct {
 		collector string

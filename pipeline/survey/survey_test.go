@@ -105,8 +105,8 @@ func TestCensusTellsWhoStatesWhat(t *testing.T) {
 	}
 }
 
-// TestCensusHearsWhatIsToldOnChange: what comes in a frame of its own now and
-// then is heard all the same, and stays.
+// TestCensusHearsWhatIsToldOnChange: values that arrive in a frame of their own now
+// and then are counted all the same, and stay.
 func TestCensusHearsWhatIsToldOnChange(t *testing.T) {
 	s := newSite(t)
 	x := s.schema("gnmi", "leaf1", []string{"port:leaf1/1", "port:leaf1/2"}, "port_tx_bytes_total", "port_up")
@@ -150,9 +150,9 @@ func states(r survey.Report) map[string]survey.State {
 	return out
 }
 
-// TestRequirementsFollowWhatIsStated: nothing is met on a silent site; what is
-// heard meets what it speaks for, and grows stale; what the site does not have is
-// not asked of it; what no telemetry tells is said to be so.
+// TestRequirementsFollowWhatIsStated: nothing is met on a site without data;
+// received data meets its requirements, and grows stale; devices that the site does
+// not have are not required; what telemetry cannot show is reported as such.
 func TestRequirementsFollowWhatIsStated(t *testing.T) {
 	s := newSite(t)
 	silent := states(survey.Make(s.census.Facts(began), telemetry.DefaultCatalogue(), nil))
@@ -242,7 +242,7 @@ func TestFaultsThatCannotBeToldApart(t *testing.T) {
 	}
 }
 
-// TestReportHasNoNulls: lists are lists for whoever reads the JSON.
+// TestReportHasNoNulls: lists are lists for readers of the JSON.
 func TestReportHasNoNulls(t *testing.T) {
 	b, err := json.Marshal(survey.Make(survey.NewCensus().Facts(0), telemetry.DefaultCatalogue(), nil))
 	if err != nil {

@@ -104,7 +104,7 @@ func security() []wanted {
 	}
 }
 
-// receivers judges whether anybody is told of alerts.
+// receivers judges whether any receiver is notified of alerts.
 func receivers(f *Facts, r *Requirement) {
 	switch {
 	case f.Receivers < 0:
@@ -131,8 +131,8 @@ func prompt(f *Facts, r *Requirement) {
 	}
 }
 
-// named judges a network that only the name of a group of switches can tell from
-// others.
+// named judges a network that only the name of a group of switches can distinguish
+// from others.
 func named(names ...string) func(*Facts, *Requirement) {
 	return func(f *Facts, r *Requirement) {
 		r.State = Missing

@@ -2,7 +2,7 @@ package ticker
 
 import "github.com/VictoriaMetrics/metrics"
 
-// counts is what a ticker tells of itself.
+// counts are a ticker's own metrics.
 type counts struct {
 	stated, adopted, steps, failures, follows *metrics.Counter
 }

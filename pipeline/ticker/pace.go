@@ -18,13 +18,13 @@ const (
 	catchUp = 10
 	// pollPart is how often a held tick is looked at, in a grid.
 	pollPart = 20
-	// deafAfter is a gap between two looks in which we heard nothing because we
-	// did not listen.
+	// deafAfter is a gap between two polls in which nothing was received because
+	// this process did not read.
 	deafAfter = 5 * second
 	// sane is how far ahead of every clock a tick may be and still be meant: the
 	// engine refuses a longer jump.
 	sane = 24 * 3600 * second
-	// maxProcesses bounds the memory for processes heard.
+	// maxProcesses bounds the memory for collecting processes.
 	maxProcesses = 1 << 16
 	// maxSlow bounds the schemas remembered to be of a slower class.
 	maxSlow = 1 << 16
@@ -47,7 +47,7 @@ const (
 	forTail      // what the log heard last is not read yet
 )
 
-// hearing is what was heard of one process in one lateness class.
+// hearing is the data received from one process in one lateness class.
 type hearing struct {
 	ever   bool
 	mono   telemetry.Duration // when, the last time
@@ -55,7 +55,7 @@ type hearing struct {
 }
 
 // pace decides when the next tick is due. It is a state machine without a clock:
-// every method is told the moment, which never goes back in mono.
+// every method is passed the moment, which never goes back in mono.
 type pace struct {
 	grid     telemetry.Duration
 	lateness telemetry.Lateness
@@ -89,7 +89,7 @@ func floor(t telemetry.Time, grid telemetry.Duration) telemetry.Time {
 	return t - r
 }
 
-// open hears that the log answers.
+// open records that the log answers.
 func (p *pace) open(now moment) {
 	p.advance(now)
 	p.opened, p.stated = now.mono, now.mono-p.grid
@@ -120,7 +120,7 @@ func (p *pace) adopt(at telemetry.Time, now moment) (newer bool) {
 
 func (p *pace) future() telemetry.Time { return max(p.clock, p.now.wall).Add(sane) }
 
-// schema hears a schema: its class says how late its frames come.
+// schema records a schema: its class gives how late its frames arrive.
 func (p *pace) schema(fp telemetry.Fingerprint, class telemetry.LatenessClass) {
 	if class == telemetry.Prompt || class >= telemetry.LatenessClasses {
 		delete(p.slow, fp)
@@ -129,7 +129,7 @@ func (p *pace) schema(fp telemetry.Fingerprint, class telemetry.LatenessClass) {
 	}
 }
 
-// hear hears a frame of a process.
+// hear processes a frame of a process.
 func (p *pace) hear(process string, h telemetry.FrameHeader, now moment) {
 	classes := p.processes[process]
 	if classes == nil {
@@ -169,7 +169,7 @@ func (p *pace) next(now moment) (at telemetry.Time, wait telemetry.Duration, wha
 	return at, 0, due
 }
 
-// said hears that a tick of ours is in the log.
+// said records that a tick of this ticker is in the log.
 func (p *pace) said(at telemetry.Time, now moment) {
 	if at > p.last {
 		p.last, p.stated = at, now.mono
@@ -231,8 +231,8 @@ func (p *pace) median() (telemetry.Time, int) {
 	return all[(len(all)-1)/2], len(all)
 }
 
-// heard returns a process's newest receive time, from the promptest class that
-// was heard within Patience.
+// heard returns a process's newest receive time, from the promptest class that was
+// received within Patience.
 func (p *pace) heard(classes *[telemetry.LatenessClasses]hearing) (telemetry.Time, bool) {
 	for _, c := range classes {
 		if c.ever && p.now.mono-c.mono <= p.patience {

@@ -13,7 +13,7 @@ const (
 	hour   = 60 * minute
 )
 
-// world is a pace with both clocks at hand.
+// world is a pace with control of both clocks.
 type world struct {
 	t *testing.T
 	*pace
@@ -58,7 +58,7 @@ func (w *world) pass(d telemetry.Duration, before func()) {
 	}
 }
 
-// hears makes processes state frames received now, by the wall.
+// hears makes processes state frames received now, by the wall clock.
 func (w *world) hears(names ...string) func() {
 	return func() {
 		for _, n := range names {

@@ -89,8 +89,8 @@ func (c Config) validate() error {
 }
 
 const (
-	// tail is how many entries before the end of the log are read at the start:
-	// who was heard last is waited for.
+	// tail is how many entries before the end of the log are read at the start: the
+	// processes in it are waited for.
 	tail = 4096
 	// pause is between two tries of what the log refuses.
 	pause = time.Second
@@ -230,7 +230,7 @@ func (t *ticker) read(position, last uint64) {
 	t.mu.Unlock()
 }
 
-// entry hears one entry of the log.
+// entry processes one entry of the log.
 func (t *ticker) entry(e bus.Entry) {
 	if e.Record == nil {
 		return

@@ -243,8 +243,8 @@ func TestATickerGoesOnWhereTheLogEnds(t *testing.T) {
 	})
 }
 
-// The log is away for an hour; the backlog comes a while after it is back. No
-// tick may pass before what happened in that hour was heard.
+// The log is unreachable for an hour; the backlog arrives a while after it is back.
+// No tick may pass before the data of that hour was received.
 func TestTicksWaitForTheBacklogOfAnOutage(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,28 +11,29 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// A segment is a file of the spill: eight bytes that say what it is, then
-// entries, one behind the other:
+// A segment is a file of the spill: eight bytes of magic, then entries, one after
+// the other:
 //
 //	┌────────┬──────────┬────────────────┐
-//	│ length │ checksum │ record         │   length: bit 31 says thinned
+//	│ length │ checksum │ record         │   length: bit 31 means thinned
 //	│ u32    │ u32      │ length bytes   │   checksum: CRC32C of length and record
 //	└────────┴──────────┴────────────────┘
 //
-// all little endian. The first entry that does not check ends the segment: a
-// kill may have cut it, and behind a broken length nothing can be found.
+// all little endian. The first invalid entry ends the segment: a kill may have cut
+// it, and after a damaged length no entry can be found.
 //
 // A segment states the schema of every frame in it before the frame, so that it
-// can be thinned and sent by a process that never heard the collector.
+// can be thinned and sent by a process that never received it from the collector.
 const (
 	thinnedBit   = 1 << 31
 	segmentMagic = "qspill\x00\x01"
 	headerBytes  = int64(len(segmentMagic))
 	prefixBytes  = 8
-	// MaxRecord is the largest record that a spill takes, in bytes; more than any
+	// MaxRecord is the largest record that a spill accepts, in bytes; more than any
 	// that the bus carries.
 	MaxRecord = 16 << 20
-	// segmentEntries bounds what is remembered of a segment at once.
+	// segmentEntries is the number of entries at which a segment is full; it bounds
+	// the memory for one.
 	segmentEntries = 1 << 14
 )
 

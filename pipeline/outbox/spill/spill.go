@@ -375,8 +375,7 @@ func (s *Spill) syncSegment(number uint64) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Damaged returns how many bytes were found that nobody can read, since it was
-// asked last.
+// Damaged returns how many unreadable bytes were found since the last call.
 func (s *Spill) Damaged() int64 {
 	n := s.damaged
 	s.damaged = 0

@@ -28,8 +28,8 @@ const (
 	roleState               // last and the last changes
 )
 
-// roleOf tells a column's role: from the catalogue, and for a metric that it
-// does not declare from its name.
+// roleOf returns a column's role: from the catalogue, and for a metric that it does
+// not declare from its name.
 func roleOf(catalogue *telemetry.Catalogue, name telemetry.MetricName) role {
 	m, ok := catalogue.Lookup(name)
 	switch {

@@ -110,8 +110,8 @@ func (m *merger) contents(s *telemetry.Schema, b telemetry.EncodedFrame) (held R
 	return held
 }
 
-// Count says what is lost with a record; schemas finds the record that states a
-// frame's schema, and a frame whose schema nobody knows counts as a frame only.
+// Count returns what is lost with a record; schemas finds the record of a frame's
+// schema, and a frame of an unknown schema counts as a frame only.
 func Count(record []byte, schemas func(telemetry.Fingerprint) []byte) (r Removal) {
 	switch KindOf(record) {
 	case telemetry.EventRecord:

@@ -114,8 +114,8 @@ type sample struct {
 	gap  bool
 }
 
-// series decodes every frame of a schema in a reel and returns what it says of
-// each series, as it stands there.
+// series decodes every frame of a schema in a reel and returns the samples of each
+// series, unchanged.
 func series(t testing.TB, r reel, s *telemetry.Schema) [][]sample {
 	t.Helper()
 	out := make([][]sample, s.Len())

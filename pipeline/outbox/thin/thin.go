@@ -237,7 +237,7 @@ func (t *thinner) seriesOf(fp telemetry.Fingerprint) int {
 	return n
 }
 
-// schema returns a schema by its fingerprint, nil where nobody knows it.
+// schema returns a schema by its fingerprint, nil if it is unknown.
 func (t *thinner) schema(fp telemetry.Fingerprint) *telemetry.Schema {
 	if s, ok := t.parsed[fp]; ok {
 		return s

@@ -1,6 +1,6 @@
-// Package forward sends the history on, as it is written, to whatever speaks
-// Prometheus' remote write: VictoriaMetrics, Mimir, Thanos, another Prometheus.
+// Package forward sends the history, as it is written, to receivers of Prometheus
+// remote write: VictoriaMetrics, Mimir, Thanos, another Prometheus.
 //
-// It owns what a receiver is told of itself; Prometheus' own queues read the
+// It owns the configuration of a receiver; Prometheus' own queues read the
 // database's write-ahead log, retry, shard and count.
 package forward

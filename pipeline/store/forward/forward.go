@@ -26,7 +26,7 @@ const drain = 5 * time.Second
 type Target struct {
 	Name string // in metrics; made from the rest if empty
 	URL  string
-	// Username and PasswordFile, or BearerFile: how it is told who writes.
+	// Username and PasswordFile, or BearerFile: the credentials of the writer.
 	Username, PasswordFile string
 	BearerFile             string
 	// CAFile is whose certificates are trusted beside the system's; CertFile and
@@ -44,7 +44,7 @@ func (t *Target) Validate() error {
 	return err
 }
 
-// config is what Prometheus' queues are told.
+// config returns the configuration of Prometheus' queues.
 func (t *Target) config() (*config.RemoteWriteConfig, error) {
 	u, err := url.Parse(t.URL)
 	switch {
@@ -77,7 +77,7 @@ func (t *Target) config() (*config.RemoteWriteConfig, error) {
 	return &c, h.Validate()
 }
 
-// Config says what is sent where.
+// Config lists what is sent where.
 type Config struct {
 	Dir      string // of the database
 	DB       *tsdb.DB
@@ -107,7 +107,7 @@ func Run(ctx context.Context, c Config) error {
 	return s.Close()
 }
 
-// nobody scrapes.
+// nobody is a scrape manager that scrapes nothing.
 type nobody struct{}
 
 // Get implements remote.ReadyScrapeManager.

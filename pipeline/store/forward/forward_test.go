@@ -135,8 +135,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestARealPrometheus has the real Prometheus take what is sent, by both
-// versions of the protocol.
+// TestARealPrometheus has a real Prometheus receive the samples, by both versions
+// of the protocol.
 func TestARealPrometheus(t *testing.T) {
 	program, err := filepath.Abs("../../../bin/peers/prometheus")
 	if err == nil {
@@ -196,7 +196,7 @@ func prometheusAt(t *testing.T, program string) string {
 	return "http://" + address
 }
 
-// page is what an address answers; empty while nobody does.
+// page returns the response of an address; empty while it does not respond.
 func page(url string) string {
 	a, err := http.Get(url)
 	if err != nil {

@@ -36,9 +36,9 @@ type Config struct {
 	Catalogue *telemetry.Catalogue
 	// Rules are files of rules beside our own.
 	Rules []string
-	// Alerts, if any, is told after each evaluation of a rule of the alerts that
-	// fire and cease, again every minute while they fire; often there are none. It
-	// must not block.
+	// Alerts, if not nil, is called after each evaluation of a rule with the alerts
+	// that fire and cease, again every minute while they fire; often there are
+	// none. It must not block.
 	Alerts func(context.Context, []Alert)
 	URL    string // under which people find this server
 	// Registry takes what the rule manager and the engine say of themselves.

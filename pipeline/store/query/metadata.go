@@ -15,7 +15,7 @@ type described struct {
 	Help string `json:"help"`
 }
 
-// own describes the series that stand beside the catalogue's.
+// own describes the built-in series that are not in the catalogue.
 func own() map[string]described {
 	return map[string]described{
 		"quintet_job_info":                  {"gauge", "", "What a job runs on or through: its nodes, GPUs and network adapters."},
