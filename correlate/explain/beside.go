@@ -10,14 +10,15 @@ const (
 	// partly is what the best answer explains of a loss at most for a second
 	// fault to be looked for.
 	partly = 0.6
-	// besideSure is how sure the second answer must be among what is left, and
-	// besideDose what it explains at least.
+	// besideSure is the least confidence of the second answer among what is left,
+	// and besideDose what it explains at least.
 	besideSure = 0.8
 	besideDose = 0.2
 )
 
-// Explains returns what an answer explains of the job's loss, 1 being all of it,
-// by those clues of its signature that say so; false where none was seen.
+// Explains returns the explained fraction of an answer, 1 being all of the job's
+// loss, by those features of its signature that measure it; false where none was
+// seen.
 func (a *Answer) Explains() (float64, bool) { return a.explains(Dose) }
 
 // Surely is Explains without what may be chance.
@@ -44,7 +45,8 @@ func (a *Answer) explains(dose Measure) (float64, bool) {
 	return most, seen
 }
 
-// doses reports whether a clue's value is a part of the job's loss.
+// doses reports whether a feature's value is an explained fraction of the job's
+// loss.
 func doses(c *Clue) bool {
 	if c.Reading != nil {
 		return c.Reading.Take == TakeDose
@@ -56,10 +58,9 @@ func doses(c *Clue) bool {
 	return false
 }
 
-// Beside finds a second fault at the same time: where the best answer explains
-// clearly less than the job loses, the answer to what is left when that root and
-// all that follows from it are taken away, if it is sure. chain is the best
-// answer's.
+// Beside finds a concurrent fault: where the best answer explains clearly less than
+// the job loses, the answer to what is left when that root and all that follows
+// from it are removed, if it is certain. chain is the best answer's.
 func Beside(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers []Answer, ok bool) {
 	explains, known := best.Explains()
 	if !known || explains >= partly || e.Symptoms == nil {
@@ -70,8 +71,8 @@ func Beside(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers 
 	return answers, e.Certain(answers) && seen && dose >= besideDose
 }
 
-// Without returns the answers to what is left when a root, its causes and all
-// that follows from it are taken away, the most likely first.
+// Without returns the answers to what is left when a root, its causes and all that
+// follows from it are removed, the most likely first.
 func Without(sigs []Signature, e *Evidence, a *Answer, chain []Link) []Answer {
 	var left, under []Candidate
 	var spared []telemetry.Entity
@@ -93,9 +94,9 @@ func Without(sigs []Signature, e *Evidence, a *Answer, chain []Link) []Answer {
 	return ranked(append(answers, Answer{Entity: e.Job, Score: noSecond}), nil, Wide)
 }
 
-// imitates reports whether an answer is what any slow machine looks like, once
-// another root and its machines are taken away: a plant under which no GPU that
-// is left is slowed, or a stage or expert whose ranks are late.
+// imitates reports whether an answer fits any slow machine, once another root and
+// its machines are removed: a plant under which no GPU that is left is slowed, or a
+// stage or expert whose ranks are late.
 func (a *Answer) imitates() bool {
 	if covers, seen := a.Values[Covers]; plant(a.Signature) && seen && covers == 0 {
 		return true
@@ -103,15 +104,16 @@ func (a *Answer) imitates() bool {
 	return slices.ContainsFunc(a.Signature.Clues, func(c Clue) bool { return c.Measure == StageExcess || c.Measure == ExpertExcess })
 }
 
-// noSecond is the log-odds that nothing but the first fault is wrong: two at once
-// are rare, and what the first leaves of the loss is mostly the error of the doses.
+// noSecond is the log-odds that there is no fault but the first: two at once are
+// rare, and what the first leaves of the loss is mostly the error of the explained
+// fractions.
 const noSecond = 2.0
 
 // Wide is how many answers are examined to find what else is seen.
 const Wide = 64
 
-// Certain reports whether answers are sure of a fault at the first one's entity,
-// or at one that it stands under or over.
+// Certain reports whether a fault at the first answer's entity, or at one that is
+// over or under it, is certain.
 func (e *Evidence) Certain(answers []Answer) bool {
 	first, sum := &answers[0], 0.0
 	if first.Signature == nil || first.Signature.Expect != ExpectIncident {
@@ -125,8 +127,8 @@ func (e *Evidence) Certain(answers []Answer) bool {
 	return sum >= besideSure
 }
 
-// Certainly reports whether answers are sure of what is wrong, though perhaps
-// not where, or of where, though perhaps not what.
+// Certainly reports whether it is certain what is wrong, though perhaps not where,
+// or where, though perhaps not what.
 func (e *Evidence) Certainly(answers []Answer) bool {
 	first, what, where := &answers[0], 0.0, 0.0
 	for i := range answers {
@@ -149,16 +151,16 @@ func (a *Answer) Explained() bool {
 }
 
 // Apart reports whether faults of two signatures are never each other's
-// consequence, wherever they are: what powers and cools machines slows their
-// clocks, it does not stop their traffic, and traffic that stands takes no power
-// away. A nic that is hot is both. What heats machines slows none that states no
-// heat, and such a one heats nothing.
+// consequence, wherever they are: what powers and cools machines slows their clocks
+// but does not stop their traffic, and a queue build-up takes no power away. A NIC
+// that is hot is both. What heats machines slows none that reports no heat, and
+// such a machine's fault heats nothing.
 func Apart(a, b *Signature) bool {
 	return a.Domain == telemetry.Network && plant(b) || plant(a) && b.Domain == telemetry.Network ||
 		heats(a) && deniesHeat(b) || deniesHeat(a) && heats(b)
 }
 
-// plant reports whether a fault lies in what powers or cools machines.
+// plant reports whether a fault is in what powers or cools machines.
 func plant(s *Signature) bool {
 	return (s.Domain == telemetry.Power || s.Domain == telemetry.Cooling) && !slices.Contains(s.Roots, telemetry.NIC)
 }
@@ -188,8 +190,8 @@ func (e *Evidence) meets(x telemetry.Entity, a *Answer, chain []Link) bool {
 	return x == a.Entity || x == a.Peer || slices.ContainsFunc(chain, func(l Link) bool { return l.Entity == x && x != e.Job })
 }
 
-// Part is the impact of a root that explains a part of the job's loss: what the
-// step would take without it lies between, the rest being another root's.
+// Part returns the impact of a root that explains a part of the job's loss: the
+// step time without that root is in between, and the rest is due to another root.
 func (j JobImpact) Part(share float64) JobImpact {
 	j.Share = round(share, 3)
 	if j.Now == nil || j.Expected == nil {

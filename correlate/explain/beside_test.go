@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// symptoms are what each suspect shows, and who stands under whom.
+// symptoms are what each suspect shows, and which entity is under which.
 type symptoms struct {
 	explain.Symptoms // what is not asked here
 	show             map[telemetry.Entity]explain.Values
@@ -32,7 +32,7 @@ func (s symptoms) Relation(cause, effect telemetry.Entity) (telemetry.Relation, 
 
 func (s symptoms) Spared(telemetry.Entity) bool { return false }
 
-// two faults: a gpu whose clock explains a part of the loss, and a host whose
+// twoFaults is a GPU whose clock explains a part of the loss, and a host whose
 // ranks explain the rest.
 func twoFaults(first, second float64) (*explain.Evidence, []explain.Signature) {
 	clue := func(m explain.Measure) []explain.Clue {
@@ -76,8 +76,9 @@ func TestASecondFaultIsLookedForWhereTheFirstExplainsAPart(t *testing.T) {
 	}
 }
 
-// A brake slows every GPU of a rack and stops no traffic: what stands at a NIC
-// in it is a fault of its own. A GPU in it that is slow is not.
+// TestWhatPowersMachinesDoesNotStopTheirTraffic: a brake slows every GPU of a rack
+// and stops no traffic: a queue at a NIC in it is a fault of its own. A GPU in it
+// that is slow is not.
 func TestWhatPowersMachinesDoesNotStopTheirTraffic(t *testing.T) {
 	nic, gpu, shelf := entity("nic:h0/0"), entity("gpu:h0/1"), entity("shelf:r0/a")
 	clue := func(m explain.Measure) []explain.Clue {
@@ -127,7 +128,7 @@ func TestWhatLiesOnTheChainIsNoSecondFault(t *testing.T) {
 	}
 }
 
-// A part of a loss: the step without this root lies that part of the way down.
+// TestAPartOfALoss: the step without this root is shorter by that part of the loss.
 func TestAPartOfALoss(t *testing.T) {
 	now, expected := 5.0, 3.0
 	j := explain.JobImpact{Now: &now, Expected: &expected, Share: 1}
@@ -142,8 +143,8 @@ func TestAPartOfALoss(t *testing.T) {
 	}
 }
 
-// What accounts for the loss and has no name stands against a weak match, not
-// against a strong one.
+// TestAnUnnamedCauseStandsAgainstAWeakMatch: what accounts for the loss and has no
+// signature prevails over a weak match, not over a strong one.
 func TestAnUnnamedCauseStandsAgainstAWeakMatch(t *testing.T) {
 	e, sigs := twoFaults(0, 0)
 	e.Suspects = []explain.Suspect{{Entity: entity("loop:l0"), Suspicion: 1, Accounts: 1}}

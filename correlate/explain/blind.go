@@ -52,9 +52,9 @@ func missing(list []Missing) []BlindSpot {
 	return out
 }
 
-// unreported says that a job's steps are found in its traffic: of one that reports
-// none they are known as far as its traffic shows a period, and else equal amounts
-// of that are compared.
+// unreported reports that a job's steps are inferred from its traffic: for a job
+// that reports none they are known as far as its traffic shows a period, and else
+// equal amounts of traffic are compared.
 func (t *Teller) unreported(e *Evidence) []BlindSpot {
 	if m := e.Hurt.Metric(); m != jobs.MeasureStep || t.Has(telemetry.Series{Entity: e.Job, Metric: m}) {
 		return nil
@@ -63,8 +63,8 @@ func (t *Teller) unreported(e *Evidence) []BlindSpot {
 		WouldTell: "how long its steps take"}}
 }
 
-// untimely lists the links of a chain whose times are not to be held against those
-// of others.
+// untimely lists the links of a chain whose times are not comparable with those of
+// others.
 func untimely(e *Evidence, chain []Link) []BlindSpot {
 	var out []BlindSpot
 	for i := range chain {
@@ -73,8 +73,8 @@ func untimely(e *Evidence, chain []Link) []BlindSpot {
 			continue
 		}
 		if e.ClockOff(telemetry.Series{Entity: l.Entity, Metric: l.Metric}) {
-			// By how much is not said: it changes all the time, and a blind spot that
-			// changes is a revision.
+			// By how much is left out: it changes all the time, and a blind spot
+			// that changes is a revision.
 			out = append(out, BlindSpot{Entity: l.Entity, Metric: l.Metric, Reason: "its source's clock is off, or its samples travel, by more than a second",
 				WouldTell: "whether it came before the rest or after"})
 		}

@@ -17,9 +17,10 @@ const maxEnds = 48
 // candidate.
 const leastBlame = 0.01
 
-// Candidates lists every entity that could be the root of the job's trouble,
-// measured. Only what is coupled to the job is looked at: the ends its waiting
-// leads to, the jobs beside it, the hosts it runs on, and itself.
+// Candidates lists every entity that could be the root of the job's degradation,
+// measured. Only entities coupled to the job are examined: the ends its waiting
+// leads to, the jobs that share the network with it, the hosts it runs on, and
+// itself.
 func Candidates(e *Evidence) []Candidate {
 	var out []Candidate
 	var fabricDose float64
@@ -157,16 +158,16 @@ func itself(e *Evidence, fabricDose float64) Values {
 	return v
 }
 
-// sending is what nics send per second now over before: the median of them, and by
-// how much that differs among them, as part of it.
+// sending is what NICs send per second now over before: the median of them, and its
+// scatter among them, as part of it.
 type sending struct{ median, scatter float64 }
 
-// edge is what part of a step's bytes, as a standard deviation, lies beyond the ends
+// edge is what part of a step's bytes, as a standard deviation, is beyond the ends
 // of a span that was not cut to steps.
 const edge = 0.3
 
-// error is the standard error of what a job's nics send, as part of it: a span is not
-// cut to steps, and a checkpoint may lie in one and not in the other.
+// error is the standard error of what a job's NICs send, as part of it: a span is
+// not cut to steps, and a checkpoint may be contained in one and not in the other.
 func (s sending) error(e *Evidence) float64 {
 	begun := e.Hurt.Onset.Earliest
 	now, before := float64(e.To.Sub(begun))/1e9, float64(begun.Sub(e.From))/1e9
@@ -178,10 +179,10 @@ func (s sending) error(e *Evidence) float64 {
 		stats.Quadrature(e.Saving/now, e.Saving/before)/2))
 }
 
-// work is what the job's nics send.
+// work is what the job's NICs send.
 func work(e *Evidence) (sending, bool) { return workOf(e.Fabric, e.Nodes) }
 
-// workOf is the same of the nics of some nodes.
+// workOf is the same of the NICs of some nodes.
 func workOf(f *FabricEvidence, nodes []telemetry.Entity) (sending, bool) {
 	var ratios []float64
 	for _, node := range nodes {

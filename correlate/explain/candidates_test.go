@@ -100,7 +100,7 @@ func TestMeasuresOfNeighbours(t *testing.T) {
 
 func TestMeasuresOfHosts(t *testing.T) {
 	s := slowRank(t)
-	// The median of two hosts lies between them; a late start is against the other.
+	// The median of two hosts is between them; a late start is against the other.
 	s.wants("node:h7", explain.Values{explain.ComputeExcess: (1.7 - 0.85) / 1.8, explain.PeersLate: 0.85 / 1.8, explain.LateStart: 1.6 / 1.8, explain.FabricDose: 0})
 	if _, ok := s.candidates()["node:h0"]; ok {
 		t.Error("a host that is in time is a candidate")
@@ -153,8 +153,8 @@ func TestACheckpointMayLieInOneSpanAndNotInTheOther(t *testing.T) {
 	}
 }
 
-// What began after the trouble it would have caused is held against it; what is
-// not known to have, is not.
+// TestACauseIsNotLaterThanItsEffect: a cause that certainly began after the
+// degradation has that counted against it; one that is not known to have, has not.
 func TestACauseIsNotLaterThanItsEffect(t *testing.T) {
 	s := slowReceiver(t)
 	s.wants("nic:h7/n0", explain.Values{explain.TooLate: 0})

@@ -21,8 +21,8 @@ type fact struct {
 	// is no longer as it was; zero where it has no such level.
 	level float64
 	turn
-	// shown is the series that it was read from, where that is not the metric of the
-	// entity: a nic that gives no credits is seen at its switch.
+	// shown is the series that it was read from, where that is not the metric of
+	// the entity: a NIC that gives no credits is seen at its switch.
 	shown telemetry.Series
 }
 
@@ -34,15 +34,15 @@ func (f *fact) series() telemetry.Series {
 	return telemetry.Series{Entity: f.entity, Metric: f.metric}
 }
 
-// turn says how to find when a fact began, where it is not by its rise.
+// turn is how to find when a fact began, where it is not by its rise.
 type turn struct {
 	falls bool               // it is no longer as it was below the level
 	at    telemetry.Interval // when it happened, where that is known
 }
 
-// chain lists who did what to whom, from the root to the degraded job; relations
-// come from the walk. facts are the links, and was is the chain as it was last: an onset that the window has
-// forgotten since is kept.
+// chain lists the causes and effects from the root to the degraded job; relations
+// come from the walk. facts are the links, and was is the last chain: an onset that
+// the window no longer keeps is taken from it.
 func (t *Teller) chain(e *Evidence, a *Answer, facts []fact, was []Link) []Link {
 	links := make([]Link, len(facts))
 	for k := range facts {
@@ -108,8 +108,8 @@ func lag(cause, effect telemetry.Interval) (float64, float64) {
 	return middle(effect) - middle(cause), width(effect) + width(cause)
 }
 
-// relation is how the effect stands to the cause, by the topology where it
-// leads from one to the other.
+// relation is how the effect relates to the cause, by the topology where it leads
+// from one to the other.
 func (e *Evidence) relation(cause, effect telemetry.Entity) telemetry.Relation {
 	if e.Symptoms != nil && effect.Kind != telemetry.Job {
 		if r, ok := e.Symptoms.Relation(cause, effect); ok {
@@ -119,7 +119,7 @@ func (e *Evidence) relation(cause, effect telemetry.Entity) telemetry.Relation {
 	return relation(cause, effect)
 }
 
-// relation is how the effect stands to the cause by their names alone.
+// relation is how the effect relates to the cause by their names alone.
 func relation(cause, effect telemetry.Entity) telemetry.Relation {
 	switch {
 	case effect.Kind == telemetry.Job:
@@ -242,7 +242,7 @@ func firstNIC(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
 	return telemetry.Entity{}, false
 }
 
-// neighbourPath shows the other job's busiest nic and the worst shared end.
+// neighbourPath shows the other job's busiest NIC and the worst shared end.
 func neighbourPath(e *Evidence, job telemetry.Entity) []fact {
 	var out []fact
 	f := e.Fabric

@@ -64,8 +64,8 @@ func (t *Teller) claim(e *Evidence, f *fact, was []Claim) (Claim, bool) {
 	return c, true
 }
 
-// quoted lists what the numbers in a title's sentence were read from: clues by the
-// series that shows most of them, measures of links by the bytes that the link
+// quoted lists what the numbers in a title's sentence were read from: features by
+// the series that shows most of them, measures of links by the bytes that the link
 // carries.
 func (t *Teller) quoted(e *Evidence, a *Answer) []fact {
 	if a.Signature == nil {
@@ -85,7 +85,7 @@ func (t *Teller) quoted(e *Evidence, a *Answer) []fact {
 	return out
 }
 
-// quotedClue is what shows most of a clue that a sentence names.
+// quotedClue is the strongest observation of a feature that a sentence names.
 func (t *Teller) quotedClue(e *Evidence, a *Answer, name string) (fact, bool) {
 	i := slices.IndexFunc(a.Signature.Clues, func(c Clue) bool { return c.Name == name })
 	if i < 0 || e.Symptoms == nil || a.Signature.Clues[i].Reading == nil {
@@ -116,7 +116,7 @@ func quotedLink(e *Evidence, a *Answer, of Measure) (fact, bool) {
 }
 
 // largest is the series with the greatest mean since the onset, of several that
-// count the same at different places: what is damaged on the way in is counted by
+// count the same at different places: packets damaged on the way in are counted by
 // one end of a link, and the other counts nothing. It is the first where none is
 // kept.
 func (e *Evidence) largest(slots []int) (found telemetry.Series, ok bool) {
@@ -157,8 +157,8 @@ func shownAt(e *Evidence, i int, of Measure) ([]int, string) {
 	return []int{m.SentBy(i)}, "the bytes that it sends"
 }
 
-// ownLinks are end i of a link and the links of the job's hosts: who sends again
-// what was lost there may be any of them.
+// ownLinks are end i of a link and the links of the job's hosts: any of these may
+// retransmit what was lost there.
 func (e *Evidence) ownLinks(i int) []int {
 	out := []int{i}
 	for _, node := range e.Nodes {

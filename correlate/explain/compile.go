@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Compile returns the signatures with the keys under which their readings are
-// found among a candidate's values. Readings that say the same have one key. A
-// signature that was not compiled sees none of its readings.
+// Compile returns the signatures with the keys under which their readings are found
+// among a candidate's values. Equal readings have one key. A signature that was not
+// compiled sees none of its readings.
 func Compile(sigs []Signature) []Signature {
 	out := slices.Clone(sigs)
 	for i := range out {
@@ -25,7 +25,7 @@ func Compile(sigs []Signature) []Signature {
 // Err is the name under which the standard error of a measure is found.
 func (m Measure) Err() Measure { return "error of " + m }
 
-// Key is the name under which a clue's value is found among a candidate's.
+// Key is the name under which a feature's value is found among a candidate's.
 func (c *Clue) Key() Measure {
 	if c.Reading != nil {
 		return c.key
@@ -33,7 +33,7 @@ func (c *Clue) Key() Measure {
 	return c.Measure
 }
 
-// ErrorKey is the name under which the standard error of a clue's value is found
+// ErrorKey is the name under which the standard error of a feature's value is found
 // among a candidate's.
 func (c *Clue) ErrorKey() Measure { return c.errorKey }
 

@@ -12,8 +12,8 @@ import (
 // not named as a contributor.
 const leastContribution = 0.1
 
-// contributors are the other jobs that send more than before, where that is
-// what the trouble is about, the largest first.
+// contributors are the other jobs that send more than before, where the fault is
+// about that, the largest first.
 func contributors(e *Evidence, best *Answer) []Contributor {
 	out := []Contributor{}
 	if e.Fabric == nil || best.Signature == nil || best.Values[NeighbourUp] < 0.1 && best.Values[Rise] == 0 {
@@ -36,8 +36,8 @@ func contributors(e *Evidence, best *Answer) []Contributor {
 	return out
 }
 
-// credit gives what a node sends more to the jobs that run on it: to those that
-// came with the trouble if there are any, else to all alike.
+// credit attributes what a node sends more to the jobs that run on it: to those
+// that started with the degradation if there are any, else to all alike.
 func (f *fabricMeasures) credit(rises []float64, node telemetry.Entity, rise float64) {
 	var on, came []int
 	for k, o := range f.e.Others {

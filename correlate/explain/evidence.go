@@ -52,7 +52,7 @@ type Evidence struct {
 	Symptoms Symptoms
 	// Others are the other jobs, with the nodes they run on.
 	Others []Other
-	// Hosts says when each of the job's nodes is ready to send.
+	// Hosts are when each of the job's nodes is ready to send.
 	Hosts []HostEvidence
 	// Ranks are the job's ranks that report their compute time.
 	Ranks []RankEvidence
@@ -68,7 +68,7 @@ type Evidence struct {
 	// First is the member that failed or fell behind first; nil where that is not
 	// certain of any.
 	First *First
-	// Suspects are all that "unknown" may point to, the most suspicious first.
+	// Suspects are all that "unknown" may point to, the strongest suspects first.
 	Suspects []Suspect
 }
 
@@ -88,9 +88,9 @@ type Suspect struct {
 	Accounts  float64              // what part of the job's loss it explains, 0 to 1
 }
 
-// unnamed is the log-odds that a suspect, of which all speaks and which accounts
-// for all of the loss, gives to an answer without a name: what explains less
-// than that is no match.
+// unnamed is the log-odds that a suspect with full evidence, which accounts for all
+// of the loss, gives to an answer without a signature: what explains less than that
+// is no match.
 const unnamed = 3.0
 
 // Unnamed is the answer without a name that an evidence allows.
@@ -128,15 +128,15 @@ type FabricEvidence struct {
 	OnPath      []bool
 }
 
-// HostEvidence is how late one of the job's nodes is. Seconds; the Has fields
-// say what was seen.
+// HostEvidence is how late one of the job's nodes is, in seconds; the Has fields
+// report what was seen.
 type HostEvidence struct {
 	Node                      telemetry.Entity
 	Rank                      telemetry.Entity // the latest rank on it, zero if unknown
 	HasCompute, HasLag        bool
 	ComputeNow, ComputeBefore float64
-	// Lag is by how much later the nic that is surely the latest sends than it did,
-	// against the job's other nics, with its standard error.
+	// Lag is by how much later the NIC that is certainly the latest sends than it
+	// did, against the job's other NICs, with its standard error.
 	Lag       fabric.Lag
 	HasWander bool
 	// Wander is by how much, in the mean over steps, the latest of its ranks
@@ -177,7 +177,7 @@ func (e *Evidence) began(f fact) (telemetry.Interval, bool) {
 
 // levelOf is the value beyond which a series is no longer as it was, a quarter of
 // the way because what is found halfway began earlier, and whether beyond is below.
-// It is 0 where the series has not surely changed.
+// It is 0 where the series has not certainly changed.
 func (e *Evidence) levelOf(s telemetry.Series) (level float64, falls bool) {
 	if e.Measured == nil {
 		return 0, false

@@ -11,8 +11,8 @@ import (
 // maxGroups bounds how many switches and planes are weighed for one job.
 const maxGroups = 64
 
-// groups measures the switches and planes on the job's paths that show trouble
-// as wholes.
+// groups measures the switches and planes on the job's paths that show a fault as
+// wholes.
 func (f *fabricMeasures) groups() []Candidate {
 	shifts := f.shifts(f.m.Switches, true)
 	marks := f.markings()
@@ -120,7 +120,8 @@ func (f *fabricMeasures) circling(v Values, g *fabric.Group) {
 // stop anybody: a microsecond a second.
 const leastStops = 1e-6
 
-// dropping is what a switch drops and whether it stops those who send to it.
+// dropping is what a switch drops and whether it sends pause to those who send to
+// it.
 func (f *fabricMeasures) dropping(v Values, g *fabric.Group) {
 	var all, stops, stopped float64
 	seen, paused := false, false
@@ -143,9 +144,9 @@ func (f *fabricMeasures) dropping(v Values, g *fabric.Group) {
 	}
 }
 
-// marking is how a switch marks: the part of the time in which traffic stood
-// without a mark, marks per byte in the second half, and the part of them that were made while
-// nothing stood.
+// marking is how a switch marks: the part of the time with a queue and without a
+// mark, marks per byte in the second half, and the part of them that were made
+// without a queue.
 type marking struct {
 	unmarked, perByte, free float64
 	stood, marked           bool // whether the first, and the others, can be told
@@ -255,8 +256,8 @@ const leastMarks = 1e-12
 
 func rise(now, before float64) float64 { return min((now+leastMarks)/(before+leastMarks), ratioCap) }
 
-// silence is the part of a switch's ports that fell silent, and the part of its
-// links whose other end says that the link is down.
+// silence is the part of a switch's ports that became stale, and the part of its
+// links whose other end reports that the link is down.
 func (f *fabricMeasures) silence(g *fabric.Group) (silent, down float64) {
 	var heard, gone, told, lost float64
 	for _, i := range g.Ends {
@@ -289,8 +290,8 @@ func (f *fabricMeasures) silence(g *fabric.Group) (silent, down float64) {
 // leastShift is the change of a plane's share below which it is no candidate.
 const leastShift = 0.05
 
-// shift is by how much what the job sends through groups has changed beside their
-// siblings.
+// shift is by how much what the job sends through groups has changed compared with
+// their siblings.
 type shift struct {
 	groups []fabric.Group
 	// moved is max(r, 1/r) − 1, where r is a group's load now over before, over
@@ -300,9 +301,9 @@ type shift struct {
 	alike []float64
 }
 
-// shifts compares each group with those of its role and, where all is
-// set, with every other: the smaller difference counts, so that a switch is not meant
-// where its whole plane is, nor where its one sibling is.
+// shifts compares each group with those of its role and, where all is set, with
+// every other: the smaller difference counts, so that a switch is not blamed where
+// its whole plane has changed, nor where its one sibling has.
 func (f *fabricMeasures) shifts(groups []fabric.Group, all bool) shift {
 	s := shift{groups, make([]float64, len(groups)), make([]bool, len(groups)), make([]float64, len(groups))}
 	ratio := make([]float64, len(groups)) // 0 where nothing is known
@@ -345,7 +346,7 @@ func without(xs []float64, x float64) float64 {
 	return stats.Median(slices.Delete(others, at, at+1))
 }
 
-// carries is what the job's nics in a plane or rail, or behind a switch, send:
+// carries is what the job's NICs in a plane or rail, or behind a switch, send:
 // bytes per second.
 func (f *fabricMeasures) carries(r *fabric.Readings, g *fabric.Group) float64 {
 	var sent float64
@@ -355,7 +356,7 @@ func (f *fabricMeasures) carries(r *fabric.Readings, g *fabric.Group) float64 {
 	return sent
 }
 
-// nicsOf lists the job's nics in a plane or rail, or behind a switch.
+// nicsOf lists the job's NICs in a plane or rail, or behind a switch.
 func (f *fabricMeasures) nicsOf(g *fabric.Group) []int {
 	var out []int
 	for _, i := range g.Ends {
@@ -369,8 +370,8 @@ func (f *fabricMeasures) nicsOf(g *fabric.Group) []int {
 	return out
 }
 
-// alike is the part of a group's nics whose load changed as the whole group's
-// did, by half as much or more. all is what the load of others changed by.
+// alike is the part of a group's NICs whose load changed as the whole group's did,
+// by half as much or more. all is what the load of others changed by.
 func (f *fabricMeasures) alike(g *fabric.Group, ratio, all float64) float64 {
 	var with, of float64
 	for _, i := range f.nicsOf(g) {

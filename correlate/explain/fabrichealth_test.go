@@ -21,8 +21,8 @@ const (
 	rxBytes    = "port_rx_bytes_total"
 )
 
-// tape is a history written by hand: a value per series before the trouble and
-// one in it, 20 seconds each.
+// tape is a history written by hand: a value per series before the fault and one
+// during it, 20 seconds each.
 type tape struct {
 	slots  map[telemetry.Series]int
 	values [][2]float64
@@ -56,8 +56,8 @@ func (p *tape) say(entityName, metric string, before, now float64) {
 	p.values[i] = [2]float64{before, now}
 }
 
-// recorded is the site of calm, read from a tape on which every end carries a
-// third of its link, nothing is lost and nothing stands.
+// recorded is the site of calm, read from a tape on which every end carries a third
+// of its link, nothing is lost and no queue builds up.
 func recorded(t *testing.T, write func(*tape)) *site {
 	t.Helper()
 	s := calm(t)
@@ -198,8 +198,8 @@ func TestALoopIsNamedByTheSwitchesItGoesThrough(t *testing.T) {
 	}
 }
 
-// TestANeighbourWhoseNicsAllRiseALittleSendsNoMore: how its steps fell is no
-// rise; what two of its nics send beyond the others is.
+// TestANeighbourWhoseNicsAllRiseALittleSendsNoMore: the timing of its steps is no
+// rise; what two of its NICs send beyond the others is.
 func TestANeighbourWhoseNicsAllRiseALittleSendsNoMore(t *testing.T) {
 	rise := func(extra float64) *site {
 		s := recorded(t, func(p *tape) {

@@ -70,7 +70,8 @@ func (f *fabricMeasures) loss() loss {
 		}
 	}
 	if !l.resentSeen && l.damageSeen {
-		// Where no nic counts what it sends again: every packet that came damaged is.
+		// Where no NIC counts its retransmissions, every packet that arrived
+		// damaged counts as one.
 		l.resent, l.most, l.resentSeen = l.damage, l.damage, true
 	}
 	return l
@@ -90,10 +91,10 @@ func (f *fabricMeasures) drops(i int) (sum float64, ok bool) {
 	return sum, ok
 }
 
-// again adds up what the nics of some nodes sent again and what came to them
-// out of order: packets per second. most is the largest part of a nic's own
-// packets: of those of a large job what one link loses is next to nothing, and
-// all wait for it.
+// again adds up what the NICs of some nodes retransmitted and what they received
+// out of order: packets per second. most is the largest part of a NIC's own
+// packets: among those of a large job the losses of one link are next to nothing,
+// and all wait for it.
 type again struct {
 	resent, disordered, packets, most float64
 	seen, disorderSeen                bool
@@ -123,8 +124,8 @@ func (f *fabricMeasures) again(nodes []telemetry.Entity) again {
 
 func (a *again) share() float64 { return a.resent / max(a.packets, leastPackets) }
 
-// resent adds up what the job's nics sent again and what came out of order, and
-// how they take notices of congestion.
+// resent adds up what the job's NICs retransmitted and what they received out of
+// order, and how they handle congestion notifications.
 func (f *fabricMeasures) resent(l *loss) {
 	own := f.again(f.e.Nodes)
 	l.resent, l.most, l.resentSeen, l.disordered = own.share(), own.most, own.seen, own.disordered
@@ -154,10 +155,10 @@ func (f *fabricMeasures) resent(l *loss) {
 	}
 }
 
-// leastNotices per second before say how many a nic usually acts on.
+// leastNotices per second before are enough to know how many a NIC usually acts on.
 const leastNotices = 1
 
-// heeds is how many notices of congestion a nic acts on, now over before.
+// heeds is how many congestion notifications a NIC acts on, now over before.
 func (f *fabricMeasures) heeds(i int) (float64, bool) {
 	now, ok := f.e.Fabric.Now.Of[i].Counts.Rate(fabric.Handled)
 	before, okBefore := f.e.Fabric.Before.Of[i].Counts.Rate(fabric.Handled)
@@ -212,7 +213,7 @@ func put(v Values, m Measure, x float64, seen bool) {
 	}
 }
 
-// health adds to v what end i shows of its link beyond traffic that stands.
+// health adds to v what end i shows of its link apart from queues.
 func (f *fabricMeasures) health(v Values, i int) {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 	p := f.m.Ends[i].Peer
@@ -253,8 +254,8 @@ func (f *fabricMeasures) disorder(i int) (float64, bool) {
 	return d / max(float64(f.e.Fabric.Now.Of[i].RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets), ok
 }
 
-// nicParts adds what of the job's disorder, and of what it sends again, is that of
-// a nic: to it and to the port that faces it.
+// nicParts adds the part that a NIC has in the job's disorder, and in what it
+// retransmits: to the NIC and to the port that faces it.
 func (f *fabricMeasures) nicParts(v Values, i int) {
 	if f.m.FacesHost(i) {
 		i = f.m.Ends[i].Peer
@@ -267,8 +268,9 @@ func (f *fabricMeasures) nicParts(v Values, i int) {
 	}
 }
 
-// lostAround is twice the lesser of a nic's parts of what the job sends again and
-// of what comes to it out of order: both ways of all that it exchanges with others.
+// lostAround is twice the lesser of a NIC's parts of what the job retransmits and
+// of what the job receives out of order: both directions of all that it exchanges
+// with others.
 func (f *fabricMeasures) lostAround(i int) (float64, bool) {
 	sent, okSent := f.beyond(i, fabric.Sequence)
 	came, okCame := f.beyond(i, fabric.Disordered)
@@ -278,7 +280,7 @@ func (f *fabricMeasures) lostAround(i int) (float64, bool) {
 	return min(2*sent/f.losses.again, 2*came/f.losses.disordered, 1), true
 }
 
-// mostAround is the largest lostAround of the job's nics.
+// mostAround is the largest lostAround of the job's NICs.
 func (f *fabricMeasures) mostAround() float64 {
 	most := 0.0
 	for _, node := range f.e.Nodes {
@@ -290,9 +292,9 @@ func (f *fabricMeasures) mostAround() float64 {
 	return most
 }
 
-// up is the part of the time for which the link of end i was up and whether it
-// is down now, by the end that says worse, where it was up before: what was down
-// all along did nothing new.
+// up is the part of the time for which the link of end i was up and whether it is
+// down now, by the end that reports worse, where it was up before: a link that was
+// down all along has not changed.
 func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
 	share = 1
 	for _, k := range []int{i, f.m.Ends[i].Peer} {

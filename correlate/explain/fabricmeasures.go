@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// idleLoad is the share of its speed below which an end was idle, and a
-	// ratio to it says nothing.
+	// idleLoad is the share of its speed below which an end was idle, and a ratio
+	// to it is no evidence.
 	idleLoad = 0.005
 	// ratioCap bounds ratios to a small past.
 	ratioCap = 20.0
@@ -32,8 +32,8 @@ type fabricMeasures struct {
 	// others is what all hosts that do not run the job send more than before, in
 	// bytes per second.
 	others float64
-	// foreign is what one other job sends more than before, all its nics
-	// together, in bytes per second: of the job that does so most.
+	// foreign is what one other job sends more than before, all its NICs together,
+	// in bytes per second: of the job with the largest rise.
 	foreign float64
 	oneWay  float64 // the most that one of the job's nics gets beyond what it sends, or the other way, over its speed
 	shifted float64 // the most that the job's nics in a plane or behind a switch send beside the others, more or less
@@ -73,8 +73,8 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 }
 
 // surroundings measures what else on the job's paths would explain that one link
-// carries more than another: other jobs, traffic that goes one way, nics that
-// are used otherwise, links that are gone.
+// carries more than another: other jobs, traffic that goes one way, NICs that are
+// used otherwise, links that are gone.
 func (f *fabricMeasures) surroundings() {
 	for i := range f.beside {
 		b := &f.beside[i]
@@ -104,8 +104,8 @@ func (f *fabricMeasures) surroundings() {
 	}
 }
 
-// ends measures the ends to which the job's waiting leads, and those on its
-// paths whose link shows trouble of its own.
+// ends measures the ends to which the job's waiting leads, and those on its paths
+// whose link shows a fault of its own.
 func (f *fabricMeasures) ends() []Candidate {
 	var at []int
 	for i := range f.m.Ends {
@@ -189,8 +189,8 @@ func (f *fabricMeasures) doubts(cands []Candidate) {
 	}
 }
 
-// doubt notes the standard error of a measure of waiting that has such a one by
-// chance: it may be read too long, besides.
+// doubt notes the standard error of a measure of waiting: the given one by chance,
+// and in addition that the estimate of waiting may be too long.
 func (f *fabricMeasures) doubt(v Values, m Measure, chance float64) {
 	x, seen := v[m]
 	if vague := float64(x * (1 - 1/max(1, f.slack))); seen && (vague > 0 || chance > 0) {
@@ -236,7 +236,7 @@ func (f *fabricMeasures) ceilings(v Values, n, b *fabric.Reading) {
 	}
 }
 
-// fine says that an end is sampled at least about once a step.
+// fine reports whether an end is sampled at least about once a step.
 func (f *fabricMeasures) fine(r *fabric.Reading) bool {
 	return r.Cadence <= float64(1.2*f.e.Hurt.Usual)
 }
@@ -287,8 +287,8 @@ func (f *fabricMeasures) anyHost(sw telemetry.Entity) bool {
 	return false
 }
 
-// tooLate is by how much of a usual step something certainly began after the
-// job's trouble did: its earliest onset behind the trouble's latest.
+// tooLate is by how much of a usual step something certainly began after the job's
+// degradation did: from the latest onset of the degradation to its earliest onset.
 func tooLate(e *Evidence, at telemetry.Interval) float64 {
 	if !at.CannotPrecede(e.Hurt.Onset) || e.Hurt.Usual <= 0 {
 		return 0

@@ -1,6 +1,6 @@
 package explain
 
-// Measures of a network beyond standing traffic: credits, loss, marks, links
+// Measures of a network apart from queues and pause: credits, loss, marks, links
 // that are down, and switches and planes as wholes.
 const (
 	// Of any end of a link.
@@ -54,7 +54,7 @@ const (
 	FellSilent   Measure = "fell_silent"
 	PeersDown    Measure = "peers_down"
 
-	// Of a switch or plane beside its siblings.
+	// Of a switch or plane compared with its siblings.
 	ShareShift    Measure = "share_shift"
 	SiblingsShift Measure = "siblings_shift"
 	ShiftAlike    Measure = "shift_alike"

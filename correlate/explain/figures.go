@@ -11,8 +11,8 @@ import (
 // the same state it alike. dashboards/web/app/format.js does the same, and a test
 // there compares the two.
 
-// Percent writes a share of 0 to 1: "48 %". What is not quite nothing or all does
-// not read so: "0.3 %", "99.4 %".
+// Percent writes a share of 0 to 1: "48 %". A share that is not quite nothing or
+// all is not rounded to it: "0.3 %", "99.4 %".
 func Percent(share float64) string {
 	p := float64(share * 100)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What heats machines slows them by their heat, and they say so. A GPU there that
-// is slowed and states none has a fault of its own.
+// What heats machines slows them by their heat, and they report so. A GPU there
+// that is slowed and reports no heat has a fault of its own.
 
 const (
 	metricTemperature telemetry.MetricName = "gpu_temperature_celsius"
@@ -24,7 +24,8 @@ func heats(s *Signature) bool {
 // Heats reports whether an answer slows the machines under it by heat alone.
 func (a *Answer) Heats() bool { return a.Signature != nil && heats(a.Signature) }
 
-// deniesHeat reports whether the heat that a GPU states speaks against a fault.
+// deniesHeat reports whether the heat that a GPU reports is evidence against a
+// fault.
 func deniesHeat(s *Signature) bool {
 	return slices.ContainsFunc(s.Clues, func(c Clue) bool {
 		return c.Reading != nil && c.Reading.Take == TakeBits && c.Reading.Bits == reasonHeat && c.None > c.Full && c.Against < 0
@@ -48,14 +49,14 @@ func apart(from *Signature, sigs []Signature) []Signature {
 	return out
 }
 
-// spared reports whether an entity stands under an answer that heats, and is
-// slowed by something else.
+// spared reports whether an entity is under an answer that heats, and is slowed by
+// something else.
 func (e *Evidence) spared(x telemetry.Entity, a *Answer) bool {
 	return x != a.Entity && a.Heats() && e.Symptoms != nil && e.Symptoms.Spared(x)
 }
 
-// alsoHeats reports whether an answer is another name for the heat that was taken
-// away: it heats, too, and stands over what that spared.
+// alsoHeats reports whether an answer is another name for the heat that was
+// removed: it heats, too, and is over what that spared.
 func (e *Evidence) alsoHeats(a *Answer, spared []telemetry.Entity) bool {
 	return a.Heats() && slices.ContainsFunc(spared, func(x telemetry.Entity) bool {
 		_, over := e.Symptoms.Relation(a.Entity, x)

@@ -21,10 +21,11 @@ func (s sparing) Relation(cause, effect telemetry.Entity) (telemetry.Relation, b
 
 func (s sparing) Spared(x telemetry.Entity) bool { return s.spared && x.Kind == telemetry.GPU }
 
-// A loop fails, and of the GPUs behind it one that is as hot states no heat and
-// is slow. That one has a fault of its own, wherever the loop's chain leads, and
-// the row is no other name for what the loop does. One that is slowed by its heat
-// is the loop's, and the row is then what another fault would be.
+// TestAGPUThatStatesNoHeatIsNotTheLoops: a loop fails, and of the GPUs behind it
+// one that is as hot reports no heat and is slow. That one has a fault of its own,
+// wherever the loop's chain leads, and the row is no other name for what the loop
+// does. One that is slowed by its heat is the loop's, and the row is then what
+// another fault would be.
 func TestAGPUThatStatesNoHeatIsNotTheLoops(t *testing.T) {
 	gpu, loop, row := entity("gpu:h0/1"), entity("loop:r0"), entity("row:a")
 	heat, hotter := &explain.Reading{Metric: "gpu_clock_event_reasons", Take: explain.TakeBits, Bits: 0x60}, &explain.Reading{Metric: "gpu_temperature_celsius", Take: explain.TakeShift}

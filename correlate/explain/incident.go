@@ -89,7 +89,7 @@ type Contributor struct {
 	Share  float64          `json:"share"`
 }
 
-// Impact is what it cost and whom it touched.
+// Impact is the cost and the affected jobs and entities.
 type Impact struct {
 	Jobs     []JobImpact        `json:"jobs"`
 	Entities []telemetry.Entity `json:"entities"`

@@ -43,7 +43,7 @@ const (
 	WorkExcess     Measure = "work_excess"
 	ComputeUniform Measure = "compute_uniform"
 
-	// Of whatever the job's GPUs and ranks stand in, are fed by, cooled by or
+	// Of whatever contains, feeds or cools the job's GPUs and ranks, or what they
 	// belong to.
 	Covers     Measure = "covers"
 	Fills      Measure = "fills"

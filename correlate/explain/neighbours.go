@@ -18,29 +18,30 @@ const leastRise = 0.05
 const settled = 4
 
 // uniform is the rise over before from which a neighbour as a whole sends more.
-// Below it, what all of its nics send more alike is how its steps and its pauses
-// for checkpoints fell, and only what some send beyond that is a rise.
+// Below it, a rise that is alike on all of its NICs comes from the timing of its
+// steps and of its pauses for checkpoints, and only what some send beyond that is a
+// rise.
 const uniform = 0.35
 
-// leastGrown, in links, is what a nic sends beyond its peers from which it counts
+// leastGrown, in links, is what a NIC sends beyond its peers from which it counts
 // as a rise.
 const leastGrown = 0.02
 
-// leastPlanes a job must use before one of them can stand out, and clearly is how
-// many times the others' median distance from their median it must.
+// leastPlanes a job must use before one of them can be an outlier, which it is from
+// clearly times the others' median distance from their median.
 const (
 	leastPlanes = 4
 	clearly     = 6
 )
 
-// neighbour is another job, and what its nics send now against before, bytes per
+// neighbour is another job, and what its NICs send now against before, bytes per
 // second.
 type neighbour struct {
 	Other
 	more   float64 // what some send less counts against it
 	gross  float64 // what some send less does not
 	before float64
-	// alike says that all of its nics send a little more; what counts is beyond,
+	// alike reports that all of its NICs send a little more; what counts is beyond,
 	// what some send more than that.
 	alike  bool
 	beyond float64
@@ -74,11 +75,11 @@ func (f *fabricMeasures) neighbour(o Other) neighbour {
 	return n
 }
 
-// beyondPlanes is what a job's nics in a plane or rail send more than before,
+// beyondPlanes is what a job's NICs in a plane or rail send more than before,
 // beyond those in the others: bytes per second, over the planes in which they
-// clearly do. How its steps fall moves all planes alike, so that many nics which
-// send a little more each to one host are seen here where no one of them stands
-// out.
+// clearly do. The timing of its steps moves all planes alike, so that many NICs
+// which send a little more each to one host are seen here where none of them is an
+// outlier.
 func (f *fabricMeasures) beyondPlanes(nodes []telemetry.Entity) float64 {
 	var rises []float64
 	for k := range f.m.Planes {
@@ -112,7 +113,7 @@ func (f *fabricMeasures) ratio(n *neighbour) float64 {
 	return n.more / max(n.before, float64(idleLoad*f.speed), 1)
 }
 
-// rise is what a neighbour sends more, what some of its nics send less left out.
+// rise is what a neighbour sends more, what some of its NICs send less left out.
 func (n *neighbour) rise() float64 {
 	if n.alike {
 		return n.beyond
@@ -126,8 +127,8 @@ func (f *fabricMeasures) rises(n *neighbour) bool {
 }
 
 // net is what a neighbour sends more than before, in links and over what it sent;
-// what some of its nics send less counts against it. It counts in part while
-// little of it has been seen.
+// what some of its NICs send less counts against it. It counts in part while little
+// of it has been seen.
 func (f *fabricMeasures) net(n *neighbour) (links, ratio float64) {
 	more := n.more
 	if n.alike {
@@ -171,8 +172,7 @@ func (f *fabricMeasures) othersRise(speed float64) (float64, bool) {
 	return f.others / speed, true
 }
 
-// strangers are the hosts that do not run the job, in identity order of their
-// nics.
+// strangers are the hosts that do not run the job, in identity order of their NICs.
 func (f *fabricMeasures) strangers() []telemetry.Entity {
 	var nodes []telemetry.Entity
 	for i := range f.m.Ends {
@@ -187,8 +187,8 @@ func (f *fabricMeasures) strangers() []telemetry.Entity {
 	return nodes
 }
 
-// strangersRise is what the hosts that do not run the job send more than before,
-// in bytes per second: each other job as a whole, and who runs none.
+// strangersRise is what the hosts that do not run the job send more than before, in
+// bytes per second: each other job as a whole, and the hosts that run none.
 func (f *fabricMeasures) strangersRise() float64 {
 	var sum float64
 	jobs := map[telemetry.Entity]bool{}
@@ -212,8 +212,8 @@ func (f *fabricMeasures) seenFor() float64 {
 	return min(1, span/float64(settled*f.e.Hurt.Usual))
 }
 
-// beganWith says that a job came when the trouble did: within two usual steps
-// of its onset.
+// beganWith reports whether a job started with the degradation: within two usual
+// steps of its onset.
 func (f *fabricMeasures) beganWith(o Other) bool {
 	h := f.e.Hurt
 	near := telemetry.Duration(2 * h.Usual * 1e9)

@@ -13,7 +13,7 @@ type oddity struct {
 	none, full, suspicion float64
 }
 
-// oddities stand in order: what is behind others comes first.
+// oddities lists them in order: measures that are behind others come first.
 func oddities() []oddity {
 	return []oddity{
 		{PeersDown, 0.3, 0.9, 0.9},
@@ -25,8 +25,8 @@ func oddities() []oddity {
 }
 
 const (
-	// dropped packets a second are odd from oddDrops on, and where most are
-	// dropped is more so.
+	// oddDrops is the dropped packets a second that are fully an anomaly, more so
+	// where most are dropped.
 	oddDrops      = 200.0
 	dropSuspicion = 0.4
 	// disorder is an anomaly where no link loses more than this part of what is
@@ -35,8 +35,8 @@ const (
 	disorderSuspicion = 0.4
 )
 
-// Odd lists the candidates that such a thing is seen of. A switch whose links are
-// gone accounts for what the job lost by as many.
+// Odd lists the candidates that show such an anomaly. A switch whose links are gone
+// accounts for what the job lost by as many.
 func Odd(cands []Candidate) []Suspect {
 	var out []Suspect
 	for i := range cands {

@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
-// odd lists by name what is odd of a site.
+// odd lists by name the anomalies of a site.
 func (s *site) odd() map[string]explain.Suspect {
 	out := map[string]explain.Suspect{}
 	for _, x := range explain.Odd(explain.Candidates(s.e)) {

@@ -38,8 +38,8 @@ func placeMeasures() []MeasureDoc {
 	}
 }
 
-// byPlace measures whether the ranks of one place, in all replicas alike, are
-// what the job waits for. Nothing is said where there is only one place.
+// byPlace measures whether the ranks of one place, in all replicas alike, are what
+// the job waits for. It adds nothing where there is only one place.
 func byPlace(v Values, ranks []RankEvidence, excess float64) {
 	if excess <= 0 {
 		return
@@ -57,9 +57,9 @@ func byPlace(v Values, ranks []RankEvidence, excess float64) {
 	}
 }
 
-// latestPlace finds the place whose median rank has fallen back most: by how
-// many seconds more than the median of the others, and which part of its ranks
-// has. False where fewer than two places are stated.
+// latestPlace finds the place whose median rank has fallen back most: by how many
+// seconds more than the median of the others, and which part of its ranks has.
+// False where fewer than two places are reported.
 func latestPlace(ranks []RankEvidence, place func(*RankEvidence) int) (more, fills float64, ok bool) {
 	var at []int
 	for i := range ranks {

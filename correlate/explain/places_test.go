@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/jobs"
 )
 
-// grid is a job of stages × replicas ranks; shift says by how much a rank
+// grid is a job of stages × replicas ranks; shift returns by how much a rank
 // computes longer than before.
 func grid(stages, replicas int, shift func(stage, replica int) float64) []RankEvidence {
 	var out []RankEvidence

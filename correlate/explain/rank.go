@@ -8,9 +8,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ranked says how sure each answer is, orders them, the likeliest place first, and
-// keeps some. at is where the answer without a name may be; where nothing is
-// suspected it stays where it is.
+// ranked sets the confidence of each answer, orders them, the likeliest place
+// first, and keeps some. at is where the answer without a signature may be; where
+// there are no suspects it stays where it is.
 func ranked(answers []Answer, at []Suspect, keep int) []Answer {
 	slices.SortFunc(answers, func(a, b Answer) int {
 		if d := cmp.Compare(b.Score, a.Score); d != 0 {
@@ -26,9 +26,9 @@ func ranked(answers []Answer, at []Suspect, keep int) []Answer {
 	return answers[:min(keep, len(answers))]
 }
 
-// spread divides what the answer without a name has among the places where it may
-// be, by how much speaks for each. What is left may be anywhere, and no answer has
-// it: that nothing fits is no evidence against any place.
+// spread divides the confidence of the answer without a signature among the places
+// where it may be, by the evidence for each. What is left may be anywhere, and no
+// answer has it: that nothing fits is no evidence against any place.
 func spread(answers []Answer, at []Suspect) []Answer {
 	i := slices.IndexFunc(answers, func(a Answer) bool { return a.Signature == nil })
 	if i < 0 || len(at) == 0 {

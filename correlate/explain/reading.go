@@ -22,7 +22,7 @@ type Reading struct {
 	Above, Below *float64
 }
 
-// Scope says whose metric is read, seen from the candidate root.
+// Scope is whose metric is read, seen from the candidate root.
 type Scope string
 
 // The scopes.
@@ -37,7 +37,7 @@ const (
 	OfRanks  Scope = "ranks"  // the hurt job's ranks
 )
 
-// Take says what number is made of one entity's metric.
+// Take is what number is made of one entity's metric.
 type Take string
 
 // The takes. Peers are the entities of the same kind that the degraded job uses, or
@@ -59,7 +59,7 @@ const (
 	TakeDose       Take = "dose"        // shift ÷ what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss
 )
 
-// Among says how the numbers of many entities become one.
+// Among is how the numbers of many entities become one.
 type Among string
 
 // The ways.

@@ -106,7 +106,7 @@ func TestEveryKeyIsThere(t *testing.T) {
 	}
 }
 
-// optional says that a key lies in a list that is empty here.
+// optional reports whether a key is in a list that is empty here.
 func optional(top map[string]any, path string) bool {
 	for list, v := range top {
 		if items, ok := v.([]any); ok && len(items) == 0 && bytes.HasPrefix([]byte(path), []byte("."+list+".")) {

@@ -21,7 +21,7 @@ type Trouble struct {
 	// they run on that do, in identity order.
 	Threatened []telemetry.Entity
 	Entities   []telemetry.Entity
-	// Left is when the first of what stands behind the root is degraded; nil where
+	// Left is when the first entity behind the root is degraded; nil where
 	// that is not known.
 	Left *Left
 	// Missing lists what the log lost since shortly before the onset.
@@ -43,7 +43,7 @@ func (l *Left) Seconds() (s, err float64) {
 	return s, float64(s * l.Err / l.Fall)
 }
 
-// Heeds returns the clues without which a signature is not considered: those
+// Heeds returns the features without which a signature is not considered: those
 // that are required, else the first that reads telemetry.
 func (s *Signature) Heeds() []*Clue {
 	var out []*Clue
@@ -60,9 +60,9 @@ func (s *Signature) Heeds() []*Clue {
 	return out
 }
 
-// Foreseen returns how sure the clue of a precursor makes its signature, against
-// unknown at even odds, and false where the clue
-// is not fully there.
+// Foreseen returns the confidence that the feature of a precursor gives its
+// signature, against unknown at even odds, and false where the feature is not fully
+// there.
 func (s *Signature) Foreseen(read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
 	c := s.Foretells()
 	x, seen := read(c)
@@ -72,9 +72,9 @@ func (s *Signature) Foreseen(read func(*Clue) (float64, bool)) (confidence float
 	return 1 / (1 + stats.Exp(-c.For)), Values{c.Key(): x}, true
 }
 
-// Stands weighs a signature for an entity of a kind outside any job's trouble, by
-// what read returns for each clue: how sure it is against unknown at even odds,
-// and false where a required clue is absent or unseen.
+// Stands weighs a signature for an entity of a kind outside any job's degradation,
+// by what read returns for each feature: its confidence against unknown at even
+// odds, and false where a required feature is absent or unseen.
 func (s *Signature) Stands(root telemetry.Kind, read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
 	score, values := s.Prior, Values{}
 	for i := range s.Clues {
@@ -156,7 +156,7 @@ func (t *Teller) leftClaims(x *Trouble) []Claim {
 // leak is the signature whose risk is critical (design A5).
 const leak = "leak"
 
-// risked is who is at risk.
+// risked is the subject of the title: the jobs at risk.
 func risked(x *Trouble) string {
 	switch n := len(x.Threatened); n {
 	case 0:

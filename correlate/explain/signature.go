@@ -21,21 +21,22 @@ type Signature struct {
 	// first is the answer where a needed metric is missing.
 	Family []string
 	Prior  float64 // log-odds before any clue
-	// Witness reports that its evidence is corroborating evidence as soon as it is
-	// seen: with one certainly slow step it may open an incident, and with several
-	// steps that are a little slow where it is not of the network. Evidence from a
-	// comparison of loads may not: over a few seconds a neighbour's burst looks
-	// like more load.
+	// Witness reports that its evidence is valid corroborating evidence as soon as
+	// it is seen: with one certainly slow step it may open an incident, and with
+	// several steps that are a little slow where it is not of the network. Evidence
+	// from a comparison of loads may not: over a few seconds a neighbour's burst
+	// looks like more load.
 	Witness bool
-	// WitnessAtOnce says that it may beside a step in progress, too: what is broken
-	// is so whatever the job does. What its own traffic or its own load makes is seen
-	// as soon as it does something else than a step, such as an evaluation: that may
-	// only where traffic waits as it cannot by chance (SureDose).
+	// WitnessAtOnce reports that it may do so with a step in progress, too: what is
+	// broken is broken whatever the job does. Effects of the job's own traffic or
+	// load are seen as soon as it does something else than a step, such as an
+	// evaluation: these may only where there is waiting that cannot be chance
+	// (SureDose).
 	WitnessAtOnce bool
 	Clues         []Clue
 	Needs         []Need
-	// Sentence completes "<job> is 31 % slower since …: " in the incident's
-	// title. {root}, {job} and {measure} stand for names and values.
+	// Sentence completes "<job> is 31 % slower since …: " in the incident's title.
+	// {root}, {job} and {measure} are replaced by names and values.
 	Sentence string
 	// Precursor is what opens a risk before a job is degraded; nil where nothing does.
 	Precursor *Precursor
@@ -43,18 +44,18 @@ type Signature struct {
 	Doc       string // what it is, for docs/signatures.md
 }
 
-// Precursor is the clue that shows a fault at its root before any job is degraded by
-// it, and the sentence of the risk that it opens.
+// Precursor is the feature that shows a fault at its root before any job is
+// degraded by it, and the sentence of the risk that it opens.
 type Precursor struct {
 	Clue     string
 	Sentence string
-	// Until, if any, is a gauge of what stands on the hosts behind the root that
-	// reaches 0 when jobs are degraded, and Then what it does then, after its name.
+	// Until, if any, is a gauge of the hosts behind the root that reaches 0 when
+	// jobs are degraded, and Then what happens then, after its name.
 	Until telemetry.MetricName
 	Then  string
 }
 
-// Foretells returns the clue of the precursor; nil where there is none.
+// Foretells returns the feature of the precursor; nil where there is none.
 func (s *Signature) Foretells() *Clue {
 	for i := range s.Clues {
 		if s.Precursor != nil && s.Clues[i].Name == s.Precursor.Clue {
@@ -64,7 +65,7 @@ func (s *Signature) Foretells() *Clue {
 	return nil
 }
 
-// Expect says what an occurrence is (design A8).
+// Expect is what an occurrence is (design A8).
 type Expect string
 
 // The expectations.
@@ -74,11 +75,11 @@ const (
 	ExpectBenign   Expect = "benign"
 )
 
-// Clue is one piece of evidence. Its value v is read for a candidate root; it
-// contributes For at or beyond Full, Against at or before None, and the linear
-// mix in between (None above Full means that less is more). A value that
-// cannot be seen contributes nothing, and is a blind spot if the clue is
-// needed.
+// Clue is a feature of a signature: one piece of evidence. Its value v is read for
+// a candidate root; it contributes For at or beyond Full, Against at or before
+// None, and the linear mix in between (None above Full means that less is more). A
+// value that cannot be seen contributes nothing, and is a blind spot if the feature
+// is needed.
 type Clue struct {
 	Name     string
 	Measure  Measure  // a number that a mechanism derives for the candidate; or
@@ -91,14 +92,14 @@ type Clue struct {
 	// Roots are the kinds of root that it is asked of; nil is all of the
 	// signature's.
 	Roots []telemetry.Kind
-	// Why says in words what a reader sees; {value} stands for the value.
+	// Why describes in words what was seen; {value} is replaced by the value.
 	Why string
 
 	key      Measure // of Reading, see Compile
 	errorKey Measure // set by Compile: that of its standard error
 }
 
-// AskedOf reports whether the clue is asked of a root of a kind.
+// AskedOf reports whether the feature is asked of a root of a kind.
 func (c *Clue) AskedOf(root telemetry.Kind) bool {
 	return c.Roots == nil || slices.Contains(c.Roots, root)
 }

@@ -120,7 +120,8 @@ func calm(t *testing.T) *site {
 	e := &explain.Evidence{Job: entity("job:train"), GPUs: 16, Nodes: entities("node:h0", "node:h7"),
 		Hurt: &jobs.Hurt{State: jobs.Slow, Onset: span(66, 71), Opened: at(75), Before: 3.3, Expected: 3.3, Usual: 3.3,
 			Steps: 4, Sum: 4 * 5.1, LastSlow: at(86), Lost: 4 * 1.8}}
-	// What has a level began in the two seconds before the job's trouble.
+	// Any series with a level began in the two seconds before the job's
+	// degradation.
 	e.Onset = func(x telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
 		if level <= 0 {
 			t.Errorf("%v: asked for level %v", x, level)
@@ -137,7 +138,7 @@ func calm(t *testing.T) *site {
 	return &site{t: t, m: m, e: e}
 }
 
-// pauses lets an end send pause to its peer for a share of the trouble.
+// pauses lets an end send pause to its peer for a share of the degradation.
 func (s *site) pauses(name string, share float64) {
 	i := s.index(name)
 	s.e.Fabric.Now.Of[i].Tells += share
@@ -146,8 +147,8 @@ func (s *site) pauses(name string, share float64) {
 	p.Wait = max(p.Wait, p.Told)
 }
 
-// stands lets traffic stand at a port for a share of the trouble, in which it
-// sends at a share of its speed.
+// stands lets a queue build up at a port for a share of the degradation, in which
+// it sends at a share of its speed.
 func (s *site) stands(name string, share, rate float64) {
 	n := s.now(name)
 	n.Wait, n.Ceiling, n.Peak = share, rate, rate
@@ -160,8 +161,8 @@ func (s *site) carries(name string, util float64) {
 	s.e.Fabric.Now.Of[s.m.Ends[i].Peer].RUtil = util
 }
 
-// blames says where the job's waiting ends, and how it got there: from the end
-// that has it back to the job.
+// blames sets where the job's waiting ends, and how it got there: from the end that
+// has it back to the job.
 func (s *site) blames(amount float64, walk ...string) {
 	s.e.Fabric.Blame.At[s.index(walk[0])] += amount
 	s.e.Fabric.Blame.Total += amount
@@ -204,7 +205,7 @@ func degradedUplink(t *testing.T) *site {
 	return s
 }
 
-// incast lets two jobs send to h7 alike beside the job.
+// incast lets two other jobs send to h7 alike in addition to the job.
 func incast(t *testing.T) *site {
 	s := calm(t)
 	s.stands("port:leaf1/h7", 0.9, 1)
@@ -218,7 +219,7 @@ func incast(t *testing.T) *site {
 	return s
 }
 
-// noisyNeighbour lets job big, which began with the trouble, fill the uplinks.
+// noisyNeighbour lets job big, which began with the degradation, fill the uplinks.
 func noisyNeighbour(t *testing.T) *site {
 	s := calm(t)
 	for _, p := range []string{"port:leaf0/s0", "port:leaf0/s1"} {

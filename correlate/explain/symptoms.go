@@ -15,8 +15,8 @@ type Symptoms interface {
 	Suspects() []telemetry.Entity
 	// Measure adds to a candidate's values all that can be read of it.
 	Measure(e telemetry.Entity, v Values)
-	// Strongest lists the entities with the strongest symptoms, whatever they
-	// are called, the most suspicious first.
+	// Strongest lists the entities with the strongest symptoms, whatever they are
+	// called, the strongest suspects first.
 	Strongest() []Suspect
 	// Level returns the values from which a reading of one entity is made: the
 	// metric before the degradation and during it, false where either cannot be
@@ -28,12 +28,12 @@ type Symptoms interface {
 	// rank under it that computes longest beyond before.
 	Slowest(root telemetry.Entity) (Observation, bool)
 	Latest(root telemetry.Entity) (Observation, bool)
-	// Relation returns how an effect stands to its cause by the topology.
+	// Relation returns how an effect relates to its cause by the topology.
 	Relation(cause, effect telemetry.Entity) (telemetry.Relation, bool)
-	// Spared reports whether a GPU that stands under the root which was taken away
-	// is slowed by something else.
+	// Spared reports whether a GPU that is under the root which was removed is
+	// slowed by something else.
 	Spared(x telemetry.Entity) bool
-	// Quiet says why a domain is well, false where that was not seen.
+	// Quiet states why a domain is ruled out, false where that was not seen.
 	Quiet(d telemetry.Domain) (string, bool)
 	// Silent lists the series that a signature's features read for a root and that
 	// are stale, though they had data before the degradation.
@@ -105,8 +105,8 @@ func (f *fabricMeasures) candidate(x telemetry.Entity) Candidate {
 	return c
 }
 
-// spokenFor returns the value that a text names: a measure, or a clue of the
-// answer's signature, or what that clue read before and now.
+// spokenFor returns the value that a text names: a measure, or a feature of the
+// answer's signature, or what that feature read before and now.
 func spokenFor(name string, e *Evidence, a *Answer) (float64, bool) {
 	if v, ok := a.Values[Measure(name)]; ok || a.Signature == nil {
 		return v, ok

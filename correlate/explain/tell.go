@@ -90,7 +90,7 @@ func alternatives(answers []Answer, best *Answer) []Alternative {
 	return out
 }
 
-// impact is what the trouble costs the job.
+// impact is what the degradation costs the job.
 func (t *Teller) impact(in *Incident, e *Evidence) {
 	l := e.Loss()
 	j := JobImpact{Job: e.Job, State: e.Hurt.State.String(), Measure: e.Hurt.Metric(), Before: rounded(e.Hurt.Before),
@@ -186,7 +186,7 @@ func fill(text string, value func(string) string) string {
 	}
 }
 
-// spoken is an entity as a person says it: "nic h13/nic0".
+// spoken formats an entity for a sentence: "nic h13/nic0".
 func spoken(e telemetry.Entity) string { return string(e.Kind) + " " + e.Name }
 
 // title is the sentence that comes first: which job, how much, since when, why.
@@ -211,8 +211,8 @@ func (t *Teller) cause(in *Incident, e *Evidence, best *Answer) string {
 	return fits + "."
 }
 
-// toCause stands between the two halves of a title: what happened to whom, and
-// why. No name holds it, because none holds a space.
+// toCause separates the two halves of a title: what happened to whom, and why. No
+// name contains it, because none contains a space.
 const toCause = ": "
 
 // victim is a title's first half.

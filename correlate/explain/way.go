@@ -39,7 +39,8 @@ func (t *Teller) standingPath(e *Evidence, a *Answer) []fact {
 	return out
 }
 
-// suspicious is what an entity is suspected for whose trouble has no name.
+// suspicious is the observation that makes an entity a suspect whose fault has no
+// signature.
 func (t *Teller) suspicious(e *Evidence, a *Answer) []fact {
 	metric := e.suspected(a.Entity).Metric
 	if metric == "" {
@@ -94,12 +95,13 @@ func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 	return f, true
 }
 
-// lastResort is what a clue that speaks by what is not there weighs where
+// lastResort is the weight of a feature whose evidence is an absence where
 // something is to be shown.
 const lastResort = 0.1
 
-// absent says that a clue is met where nothing changed or a level is low: the power
-// limit is what it was, no reason of heat, no error. It says what the trouble is not.
+// absent reports whether a feature is met where nothing changed or a level is low:
+// the power limit is what it was, no reason of heat, no error. It shows what the
+// fault is not.
 func absent(c *Clue) bool {
 	switch c.Reading.Take {
 	case TakeRatio, TakePeersRatio:
@@ -112,7 +114,7 @@ func absent(c *Clue) bool {
 	return false
 }
 
-// withValue adds what {value} stands for.
+// withValue adds the value that replaces {value}.
 func withValue(v Values, x float64) Values {
 	out := Values{"value": x}
 	for k, y := range v { // order-independent: a copy

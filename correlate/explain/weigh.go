@@ -43,7 +43,7 @@ func (a *Answer) Name() string {
 	return a.Signature.Name
 }
 
-// Strength returns where v lies from None (0) to Full (1).
+// Strength returns where v is from None (0) to Full (1).
 func (c *Clue) Strength(v float64) float64 {
 	return rising(v, c.None, c.Full)
 }
@@ -54,7 +54,7 @@ func rising(x, none, full float64) float64 {
 }
 
 // effectFirst is the log-odds against an answer that began a usual step or more
-// after the trouble it would explain.
+// after the degradation it would explain.
 const effectFirst = 6.0
 
 // Offset is the log-odds of a signature for a candidate that no weight changes: an
@@ -69,7 +69,8 @@ func (s *Signature) Offset(c *Candidate) float64 {
 }
 
 // Weigh returns the log-odds of a signature for a candidate of a kind, how many
-// clues could not be seen, and false when a required clue is absent or unseen.
+// features could not be seen, and false when a required feature is absent or
+// unseen.
 func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing int, ok bool) {
 	score = s.Prior
 	for i := range s.Clues {
@@ -116,29 +117,29 @@ type Judgement struct {
 	Unknown    Unnamed
 }
 
-// Unnamed is an answer that fits no signature: the log-odds that speak for it, and
-// the places where it may be.
+// Unnamed is an answer that fits no signature: the log-odds for it, and the places
+// where it may be.
 type Unnamed struct {
 	Score float64
 	At    []Suspect
 }
 
-// Judge weighs every signature for every candidate and returns the answers,
-// the most likely first; ties by entity, then name. Unknown stands at even
-// odds with the entity given for it. At most keep answers are returned.
+// Judge weighs every signature for every candidate and returns the answers, the
+// most likely first; ties by entity, then name. Unknown has even odds with the
+// entity given for it. At most keep answers are returned.
 func Judge(sigs []Signature, cands []Candidate, unknown telemetry.Entity, keep int) []Answer {
 	return JudgeBeside(sigs, cands, Unnamed{At: []Suspect{{Entity: unknown, Suspicion: 1}}}, keep)
 }
 
-// JudgeBeside is Judge where more than even odds may speak for the answer
-// without a name.
+// JudgeBeside is Judge where the answer without a signature may have more than even
+// odds.
 func JudgeBeside(sigs []Signature, cands []Candidate, unknown Unnamed, keep int) []Answer {
 	return ranked(append([]Answer{{Score: unknown.Score}}, weighed(sigs, cands)...), unknown.At, keep)
 }
 
 // weighed weighs every signature for every candidate. A signature's prior is that
-// of the fault being anywhere: its candidates share it, so that one of many has to
-// stand out further than one of few.
+// of the fault being anywhere: its candidates share it, so that one of many needs
+// stronger evidence than one of few.
 func weighed(sigs []Signature, cands []Candidate) []Answer {
 	var answers []Answer
 	among := map[*Signature]int{}

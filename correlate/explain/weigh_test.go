@@ -168,7 +168,8 @@ func confidence(answers []explain.Answer, e telemetry.Entity, name string) float
 	return 0
 }
 
-// More of what speaks for a root never makes it less likely.
+// TestConfidenceRisesWithEachClue: more evidence for a root never makes it less
+// likely.
 func TestConfidenceRisesWithEachClue(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	for range 300 {
