@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// partly is what the best answer explains of a loss at most for a second
-	// fault to be looked for.
+	// partly is the explained fraction of the best answer below which a concurrent
+	// fault is searched for.
 	partly = 0.6
 	// besideSure is the least confidence of the second answer among what is left,
 	// and besideDose what it explains at least.
@@ -21,7 +21,8 @@ const (
 // seen.
 func (a *Answer) Explains() (float64, bool) { return a.explains(Dose) }
 
-// Surely is Explains without what may be chance.
+// Surely returns the lower bound of the explained fraction: Explains without what
+// may be chance.
 func (a *Answer) Surely() (float64, bool) { return a.explains(SureDose) }
 
 func (a *Answer) explains(dose Measure) (float64, bool) {

@@ -119,7 +119,8 @@ func holds(answers []explain.Answer, x telemetry.Entity) bool {
 	return slices.ContainsFunc(answers, func(a explain.Answer) bool { return a.Entity == x })
 }
 
-// What the chain of the first passes through is the first's.
+// TestWhatLiesOnTheChainIsNoSecondFault: entities on the chain of the first fault
+// belong to it.
 func TestWhatLiesOnTheChainIsNoSecondFault(t *testing.T) {
 	e, sigs := twoFaults(0.5, 0.4)
 	best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockDose: 0.5}}

@@ -102,12 +102,12 @@ func medianOf(xs []seen) float64 {
 	return stats.Median(vs)
 }
 
-// mostHosts is the part of a job's other hosts beyond which one must lie that is
-// late alone: where a quarter of them send later than they did and the rest
-// earlier, the job's phases have moved, and no host is late.
+// mostHosts is the part of a job's other hosts that a host must exceed to be late
+// alone: where a quarter of them send later than they did and the rest earlier, the
+// job's phases have moved, and no host is late.
 const mostHosts = 0.9
 
-// most is what so many of the others, but for i, do not exceed.
+// most returns the value that mostHosts of the others, without i, do not exceed.
 func most(xs []seen, i int) float64 {
 	var vs []float64
 	for k, x := range xs {
@@ -130,7 +130,7 @@ func itself(e *Evidence, fabricDose float64) Values {
 		return v
 	}
 	if e.Hurt.Metric() != jobs.MeasureStep {
-		// That more is asked of a job that serves is its load, not its work.
+		// More requests to a serving job are its load, not its work.
 		if e.Fabric != nil {
 			v[FabricDose] = fabricDose
 		}

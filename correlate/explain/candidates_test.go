@@ -57,7 +57,7 @@ func TestMeasuresOfAnUplink(t *testing.T) {
 		explain.ReverseRatio: 0.5, explain.Dose: 0.9 / lost, explain.Lopsided: 0.15, explain.NeighbourUp: 0, explain.LoadRatio: 1})
 }
 
-// A downlink has the other ways into the same switch for siblings.
+// A downlink's siblings are the other links into the same switch.
 func TestADownlinkHasTheOtherWaysInForSiblings(t *testing.T) {
 	s := calm(t)
 	s.stands("port:spine0/l1", 0.8, 0.3)

@@ -10,15 +10,15 @@ import (
 // maxChain bounds the links of a chain between root and job.
 const maxChain = 6
 
-// fact is one observation of one entity: a metric that is not as it was.
+// fact is one observation of one entity: a metric that has changed.
 type fact struct {
 	entity      telemetry.Entity
 	metric      telemetry.MetricName
 	shape       telemetry.Shape
 	before, now float64
 	unit, why   string
-	// level is the value of the series itself, in its own unit, above which it
-	// is no longer as it was; zero where it has no such level.
+	// level is the value of the series itself, in its own unit, above which it has
+	// changed; zero where it has no such level.
 	level float64
 	turn
 	// shown is the series that it was read from, where that is not the metric of
@@ -88,7 +88,7 @@ func inOrder(links []Link) []Link {
 	return out
 }
 
-// joined states of each link how it follows from the one before it.
+// joined sets for each link how it follows from the one before it.
 func (e *Evidence) joined(links []Link) []Link {
 	for k := 1; k < len(links); k++ {
 		l, prev := &links[k], &links[k-1]
@@ -100,8 +100,8 @@ func (e *Evidence) joined(links []Link) []Link {
 	return links
 }
 
-// lag is the time from cause to effect and half the width it is known to, in
-// seconds, between the middles of the two onsets.
+// lag returns the time from cause to effect, between the middles of the two onsets,
+// and its half width, in seconds.
 func lag(cause, effect telemetry.Interval) (float64, float64) {
 	middle := func(i telemetry.Interval) float64 { return (i.Earliest.Seconds() + i.Latest.Seconds()) / 2 }
 	width := func(i telemetry.Interval) float64 { return float64(i.Latest-i.Earliest) / 2e9 }
@@ -144,7 +144,7 @@ func (t *Teller) path(e *Evidence, a *Answer) []fact {
 	return out[:min(len(out), maxChain)]
 }
 
-// fabricOrHost is what links and hosts show.
+// fabricOrHost returns the observations of links and hosts.
 func fabricOrHost(e *Evidence, a *Answer) []fact {
 	if e.Fabric != nil {
 		if i, ok := e.Fabric.Now.Map.Index(a.Entity); ok {
@@ -302,8 +302,8 @@ func servedWords(m telemetry.MetricName, now, before float64) string {
 	return fmt.Sprintf("%s %.0f ms, before %.0f ms", what, float64(1000*now), float64(1000*before))
 }
 
-// leaving is the value above which something is on its way from before to now:
-// a tenth of the way, because what is found halfway began earlier.
+// leaving is the value above which something is changing from before to now: a
+// tenth of the difference, because what is found halfway began earlier.
 func leaving(before, now float64) float64 { return before + (now-before)/10 }
 
 func jobShape(e *Evidence) telemetry.Shape {

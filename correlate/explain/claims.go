@@ -14,9 +14,9 @@ import (
 const maxClaims = 12
 
 // claims lists the series behind the numbers of an incident: the job's own first,
-// then those of the chain, the root's before the others, then what only the title
-// names. was are the claims as they were last: a baseline that the window has
-// forgotten since is kept.
+// then those of the chain, the root's before the others, then those that only the
+// title names. was are the last claims: a baseline that the window no longer keeps
+// is taken from them.
 func (t *Teller) claims(e *Evidence, a *Answer, facts []fact, was []Claim) []Claim {
 	last := len(facts) - 1
 	facts = slices.Concat(facts[last:], facts[:last], t.quoted(e, a))
@@ -32,8 +32,8 @@ func (t *Teller) claims(e *Evidence, a *Answer, facts []fact, was []Claim) []Cla
 
 func (c Claim) sameSeries(o Claim) bool { return o.Entity == c.Entity && o.Metric == c.Metric }
 
-// claim reads the series that shows a fact; false where it is not kept, or is of
-// no metric that is declared.
+// claim reads the series that shows a fact; false where it is not kept, or where
+// its metric is not in the catalogue.
 func (t *Teller) claim(e *Evidence, f *fact, was []Claim) (Claim, bool) {
 	s := f.series()
 	m, declared := t.Catalogue.Lookup(s.Metric)

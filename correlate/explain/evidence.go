@@ -79,7 +79,7 @@ type Missing struct {
 	Entries  uint64
 }
 
-// Suspect is an entity that something is wrong with, whatever it is called.
+// Suspect is an entity that shows an anomaly, with or without a signature.
 type Suspect struct {
 	Entity    telemetry.Entity
 	Metric    telemetry.MetricName // what shows it; "" where that is the walk of waiting
@@ -93,7 +93,7 @@ type Suspect struct {
 // is no match.
 const unnamed = 3.0
 
-// Unnamed is the answer without a name that an evidence allows.
+// Unnamed returns the answer without a signature that the evidence allows.
 func (e *Evidence) Unnamed() Unnamed {
 	out := Unnamed{At: e.Suspects}
 	if len(e.Suspects) > 0 {
@@ -102,7 +102,7 @@ func (e *Evidence) Unnamed() Unnamed {
 	return out
 }
 
-// suspected is what an entity is suspected of; the zero value where it is not.
+// suspected returns the suspect of an entity; the zero value where it is none.
 func (e *Evidence) suspected(x telemetry.Entity) Suspect {
 	for _, s := range e.Suspects {
 		if s.Entity == x {
@@ -139,8 +139,8 @@ type HostEvidence struct {
 	// did, against the job's other NICs, with its standard error.
 	Lag       fabric.Lag
 	HasWander bool
-	// Wander is by how much, in the mean over steps, the latest of its ranks
-	// exceeds the rank that is late as a rule.
+	// Wander is by how much, in the mean over steps, the latest of the node's ranks
+	// exceeds the rank that is usually late.
 	Wander float64
 }
 
@@ -175,9 +175,9 @@ func (e *Evidence) began(f fact) (telemetry.Interval, bool) {
 	return e.Hurt.Onset, false
 }
 
-// levelOf is the value beyond which a series is no longer as it was, a quarter of
-// the way because what is found halfway began earlier, and whether beyond is below.
-// It is 0 where the series has not certainly changed.
+// levelOf returns the value beyond which a series has changed, a quarter of the
+// difference because what is found halfway began earlier, and whether beyond means
+// below. It is 0 where the series has not certainly changed.
 func (e *Evidence) levelOf(s telemetry.Series) (level float64, falls bool) {
 	if e.Measured == nil {
 		return 0, false

@@ -78,7 +78,8 @@ func (f *fabricMeasures) blameOf(ends []int) float64 {
 	return share
 }
 
-// sw measures a switch; bad is above 0 if anything about it is worth a look.
+// sw measures a switch; bad is above 0 if any of its measures is worth a closer
+// look.
 func (f *fabricMeasures) sw(k int, marks []markings) (v Values, bad float64) {
 	g := &f.m.Switches[k]
 	if !slices.ContainsFunc(g.Ends, func(i int) bool { return f.e.Fabric.OnPath[i] }) {
@@ -94,7 +95,8 @@ func (f *fabricMeasures) sw(k int, marks []markings) (v Values, bad float64) {
 	return v, bad
 }
 
-// circling is how much of the job's waiting goes round through a switch.
+// circling measures how much of the job's waiting goes round in a circle through a
+// switch.
 func (f *fabricMeasures) circling(v Values, g *fabric.Group) {
 	blame := f.e.Fabric.Blame
 	v[Circling] = 0

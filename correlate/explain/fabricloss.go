@@ -25,7 +25,7 @@ const (
 	knownLeak = 2e-3
 )
 
-// loss is what of the job's traffic was lost on its paths, or taken for lost.
+// loss is what of the job's traffic was lost on its paths, or was treated as lost.
 type loss struct {
 	resent, most, taken     float64
 	resentSeen, takenSeen   bool
@@ -316,8 +316,8 @@ func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
 	return share, down, ok
 }
 
-// ownerDown is the part of the other links that are down of the machines that a
-// link joins.
+// ownerDown is the part of a machine's other links that are down, for the worse of
+// the two machines that a link joins.
 func (f *fabricMeasures) ownerDown(i int) (worst float64, ok bool) {
 	for _, k := range []int{i, f.m.Ends[i].Peer} {
 		if k < 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// sparing are symptoms of which some are not by the root that was taken away.
+// sparing are symptoms of which some have another cause than the root that was
+// removed.
 type sparing struct {
 	symptoms
 	over   map[telemetry.Entity]bool // what stands over the GPU

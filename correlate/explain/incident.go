@@ -57,8 +57,8 @@ const (
 	SeverityInfo     = "info"
 )
 
-// Root is where it began, and what it is. It is null in JSON while the cause is
-// under investigation.
+// Root is the entity where it began, and the fault. It is null in JSON while the
+// cause is under investigation.
 type Root struct {
 	Entity     telemetry.Entity   `json:"entity"`
 	Domain     telemetry.Domain   `json:"domain"`
@@ -137,7 +137,7 @@ type RuledOut struct {
 	Why    string           `json:"why"`
 }
 
-// BlindSpot is telemetry that the answer depends on and that was not there.
+// BlindSpot is telemetry that the answer depends on and that is missing.
 type BlindSpot struct {
 	Entity    telemetry.Entity     `json:"entity"`
 	Metric    telemetry.MetricName `json:"metric"`

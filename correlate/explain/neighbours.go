@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// leastRise, in links, is the rise from which a neighbour is looked at.
+// leastRise, in links, is the rise from which a neighbour is examined.
 const leastRise = 0.05
 
 // settled is the number of the job's usual steps after which the traffic of other
@@ -121,7 +121,7 @@ func (n *neighbour) rise() float64 {
 	return n.gross
 }
 
-// rises reports whether a neighbour is looked at.
+// rises reports whether a neighbour is examined.
 func (f *fabricMeasures) rises(n *neighbour) bool {
 	return f.speed > 0 && n.gross/f.speed >= leastRise
 }
@@ -202,8 +202,8 @@ func (f *fabricMeasures) strangersRise() float64 {
 	return sum + fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, idle, 1)
 }
 
-// seenFor is how much of the time has been seen in which others' bursts even
-// out: 0 to 1.
+// seenFor is the part of the time needed for the bursts of others to even out that
+// has been seen: 0 to 1.
 func (f *fabricMeasures) seenFor() float64 {
 	span := float64(f.e.Fabric.Now.Span.To.Sub(f.e.Fabric.Now.Span.From)) / 1e9
 	if f.e.Hurt.Usual <= 0 || span <= 0 {

@@ -2,9 +2,9 @@ package explain
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// What links and switches do that no healthy network does points to them also
-// where no signature has a name for it: waiting goes round in a loop, all links
-// of a switch are gone, bytes go in and never come out.
+// Behaviour that no healthy network shows makes links and switches suspects even
+// without a signature: waiting goes round in a loop, all links of a switch are
+// down, bytes go in and never come out.
 
 // oddity is a measure that is absent up to none and certain from full on, and how
 // strong a suspect it makes of the candidate that shows it.

@@ -89,7 +89,8 @@ func latestPlace(ranks []RankEvidence, place func(*RankEvidence) int) (more, fil
 	return worst - others, float64(late) / float64(len(there)), true
 }
 
-// wandering lists what each host's ranks wander by.
+// wandering lists how much the latest rank of each host varies
+// (HostEvidence.Wander).
 func wandering(hs []HostEvidence) (out []seen) {
 	for _, h := range hs {
 		out = append(out, seen{h.Wander, h.HasWander})

@@ -56,7 +56,7 @@ func pick(c bool, a, b float64) float64 {
 	return b
 }
 
-// TestWhoWandersIsTold: four hosts; the ranks of one are late by turns.
+// TestWhoWandersIsTold: four hosts; the ranks of one are late in turn.
 func TestWhoWandersIsTold(t *testing.T) {
 	e := &Evidence{Hurt: &jobs.Hurt{Steps: 1, Sum: 3, Expected: 2}}
 	for _, w := range []float64{0.05, 0.05, 0.55, 0.05} {

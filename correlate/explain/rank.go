@@ -106,8 +106,8 @@ func rollUp(answers []Answer) []Answer {
 	return answers
 }
 
-// share turns scores into confidences that sum to 1. An answer and its look-
-// alikes at the same entity share the odds among themselves.
+// share turns scores into confidences that sum to 1. An answer and similar answers
+// at the same entity share the odds among themselves.
 func share(answers []Answer) {
 	top := answers[0].Score
 	var total float64

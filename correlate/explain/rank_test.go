@@ -6,8 +6,8 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
-// TestTheLikeliestPlaceComesFirst: two names for what one adapter does point to it
-// together, though another place has the likeliest name.
+// TestTheLikeliestPlaceComesFirst: two signatures for the effects of one adapter
+// point to it together, though another place has the likeliest single answer.
 func TestTheLikeliestPlaceComesFirst(t *testing.T) {
 	sigs := []explain.Signature{
 		signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 3, Against: -3}),
@@ -26,7 +26,7 @@ func TestTheLikeliestPlaceComesFirst(t *testing.T) {
 }
 
 // TestWhatHasNoNameIsSharedByItsSuspects: that nothing fits is no evidence against
-// the one most suspected; a place that somewhat fits may be likelier.
+// the strongest suspect; a place that fits in part may be likelier.
 func TestWhatHasNoNameIsSharedByItsSuspects(t *testing.T) {
 	s := []explain.Signature{signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 3, Against: -3})}
 	cands := []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": 0.4}}}

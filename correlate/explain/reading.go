@@ -62,7 +62,7 @@ const (
 // Among is how the numbers of many entities become one.
 type Among string
 
-// The ways.
+// The ways to make one number of many entities'.
 const (
 	AmongMedian Among = "median" // of them; the default
 	AmongMost   Among = "most"   // the highest
@@ -71,7 +71,7 @@ const (
 	AmongShare  Among = "share" // the part of them that is above Above or below Below
 )
 
-// WordDoc documents a word of the language for people who write signatures.
+// WordDoc documents a keyword for people who write signatures.
 type WordDoc[T any] struct {
 	Word T
 	Text string // the word as a file writes it

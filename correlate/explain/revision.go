@@ -98,7 +98,7 @@ func WithOthers(title string, impacts []JobImpact) string {
 
 const alsoHurt = " Also hurt: "
 
-// WithoutOthers takes back what WithOthers adds.
+// WithoutOthers removes what WithOthers adds.
 func WithoutOthers(title string) string {
 	if i := strings.LastIndex(title, alsoHurt); i >= 0 {
 		return title[:i]

@@ -28,8 +28,8 @@ type Trouble struct {
 	Missing []Missing
 }
 
-// Left is a gauge that falls to 0: what it was at a time, per second how fast it
-// falls, and the standard error of that.
+// Left is a gauge that falls to 0: its value at a time, how fast it falls per
+// second, and the standard error of that.
 type Left struct {
 	Series    telemetry.Series
 	At        telemetry.Time
@@ -37,7 +37,7 @@ type Left struct {
 	Fall, Err float64
 }
 
-// Seconds until it is 0, and their standard error.
+// Seconds returns the time until it is 0, and its standard error.
 func (l *Left) Seconds() (s, err float64) {
 	s = max(0, l.Value) / l.Fall
 	return s, float64(s * l.Err / l.Fall)

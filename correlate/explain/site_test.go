@@ -182,7 +182,7 @@ func (s *site) hosts(compute [2][2]float64, lag [2]float64) {
 	}
 }
 
-// slowReceiver lets h7 take less than it is sent.
+// slowReceiver lets h7 receive slower than it is sent data.
 func slowReceiver(t *testing.T) *site {
 	s := calm(t)
 	s.pauses("nic:h7/n0", 0.6)

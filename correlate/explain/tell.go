@@ -161,7 +161,7 @@ func (t *Teller) placeholder(name string, e *Evidence, a *Answer) (string, bool)
 	return number(v), true
 }
 
-// number is a number as a person reads it: two digits, or all before the point.
+// number formats a number for people: two digits, or all before the point.
 func number(v float64) string {
 	if size := max(v, -v); size >= 99.5 && size < 1e6 {
 		return fmt.Sprintf("%.0f", v)
@@ -189,7 +189,7 @@ func fill(text string, value func(string) string) string {
 // spoken formats an entity for a sentence: "nic h13/nic0".
 func spoken(e telemetry.Entity) string { return string(e.Kind) + " " + e.Name }
 
-// title is the sentence that comes first: which job, how much, since when, why.
+// title is the first sentence: which job, how much, since when, why.
 func (t *Teller) title(in *Incident, e *Evidence, best *Answer) string {
 	if best.Signature == nil {
 		return victim(in, e) + "the cause is not known, most likely at " + spoken(best.Entity) + "."
@@ -241,12 +241,12 @@ func WithCause(who, cause string) string {
 	return who + toCause + cause
 }
 
-// maxCandidates is how many candidates the title of an incident names whose cause is
-// under investigation.
+// maxCandidates is how many candidates the title of an incident under investigation
+// names.
 const maxCandidates = 2
 
 // Investigating returns the incident as it is published while its cause is not
-// settled, or where it never was: without a root, and with what it may be among the
+// stable, or where it never was: without a root, and with the candidates among the
 // alternatives.
 func (in Incident) Investigating() Incident {
 	first := Alternative{in.Root.Entity, in.Root.Signature, in.Root.Confidence}

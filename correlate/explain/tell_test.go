@@ -325,8 +325,8 @@ func TestSeverity(t *testing.T) {
 	}
 }
 
-// TestATitleNeverSaysZero: a step thought to be late that then was not, and one that
-// costs next to nothing.
+// TestATitleNeverSaysZero: a step that was first judged late and then was not, and
+// one with a loss close to zero.
 func TestATitleNeverSaysZero(t *testing.T) {
 	for _, c := range []struct {
 		step, lost float64
@@ -344,7 +344,7 @@ func TestATitleNeverSaysZero(t *testing.T) {
 	}
 }
 
-// A job that failed in its first steps has no usual one to compare with.
+// A job that failed in its first steps has no usual step for comparison.
 func TestWhatIsNotKnownOfAJobIsNull(t *testing.T) {
 	s := calm(t)
 	*s.e.Hurt = jobs.Hurt{State: jobs.Failed, Onset: span(1, 2), LastSlow: at(2)}

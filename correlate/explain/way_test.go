@@ -2,7 +2,8 @@ package explain
 
 import "testing"
 
-// TestWhatDidNotChangeSaysWhatTheTroubleIsNot: it is shown only where nothing else is.
+// TestWhatDidNotChangeSaysWhatTheTroubleIsNot: evidence of absence is shown only
+// where there is no other.
 func TestWhatDidNotChangeSaysWhatTheTroubleIsNot(t *testing.T) {
 	for name, c := range map[string]struct {
 		take       Take

@@ -109,7 +109,7 @@ func someCandidates(r *rand.Rand) []explain.Candidate {
 	return out
 }
 
-// sameAnswers compares by bytes, but for the signature's address.
+// sameAnswers compares by bytes, except for the signature's address.
 func sameAnswers(a, b []explain.Answer) bool {
 	return slices.EqualFunc(a, b, func(x, y explain.Answer) bool {
 		return x.Entity == y.Entity && x.Name() == y.Name() && x.Score == y.Score && x.Confidence == y.Confidence && x.Missing == y.Missing

@@ -29,7 +29,8 @@ func Keep(r *Readings) *Baseline {
 	return b
 }
 
-// On lays the baseline on a map. Ends it does not know read as never seen.
+// On applies the baseline to a map. Ends that it does not contain read as never
+// seen.
 func (b *Baseline) On(m *Map) *Readings {
 	r := &Readings{Map: m, Span: b.span, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}
 	for k, e := range b.entities {

@@ -61,8 +61,8 @@ func (t *trail) starve(n, k int, c cell) {
 	t.room[k] = float32(max(1-c.tx, leastRoom) / c.told)
 }
 
-// longest is how many times as long as it is taken for the waiting of an end can
-// be, by the grids of a span; 0 where it did not wait.
+// longest returns the factor by which the waiting of an end may exceed its value
+// with the shortest ticks, by the grids of a span; 0 where it did not wait.
 func (t *trail) longest() (room float64) {
 	for _, v := range t.room {
 		if v > 0 && (room == 0 || float64(v) < room) {

@@ -165,7 +165,7 @@ func TestALoopLosesNothingToPortsThatSend(t *testing.T) {
 	}
 }
 
-// TestPauseLoopIsSeenGoingRound: four links that stop each other in a circle.
+// TestPauseLoopIsSeenGoingRound: four links that pause each other in a circle.
 func TestAPauseLoopIsSeenGoingRound(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	for _, p := range []string{"spine0/l0", "leaf1/s0", "spine1/l1", "leaf0/s1"} { // who tells

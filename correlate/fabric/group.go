@@ -11,8 +11,8 @@ import (
 // Group is a switch, or a plane or rail of switches, with its ends.
 type Group struct {
 	Entity telemetry.Entity
-	// Role is what it shares with its siblings: the tier and plane of a switch,
-	// as far as they are stated, and whether it faces hosts.
+	// Role is what it has in common with its siblings: the tier and plane of a
+	// switch, as far as they are reported, and whether it faces hosts.
 	Role string
 	Ends []int // main ends, in identity order
 }

@@ -28,14 +28,14 @@ func (r *Readings) infer(h History, sc *scratch) {
 	}
 }
 
-// way is a way out of a switch, and which part of what its link carries it sent,
+// way is an egress port of a switch, and which part of its link's capacity it sent,
 // grid by grid.
 type way struct {
 	end  int
 	sent []float32
 }
 
-// fullest lists the ways out that sent most while credits were withheld; none
+// fullest lists the egress ports that sent most while credits were withheld; none
 // where too many are alike.
 func (r *Readings) fullest(h History, sc *scratch, ends []int, held []float32) (out []way) {
 	ways := make([]way, len(ends))
@@ -86,8 +86,8 @@ func (sc *scratch) filled(h History, e *End) []float32 {
 	return out
 }
 
-// withheld is by grid how long a switch gave its neighbours no credits, beyond
-// what one of its own ways out was without; nil where it always gave.
+// withheld returns by grid how long a switch gave its neighbours no credits, beyond
+// the time that one of its own egress ports was without; nil where it always gave.
 func (r *Readings) withheld(ends []int) (held []float32, total float64) {
 	for _, i := range ends {
 		for t, v := range r.trails[i].tells {

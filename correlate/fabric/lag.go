@@ -134,8 +134,8 @@ const (
 	mostMissing = 0.2
 )
 
-// rates reads the bytes per grid of each end over the whole span. What one end
-// misses is taken from the median of the others in that grid.
+// rates reads the bytes per grid of each end over the whole span. Grids that one
+// end misses are filled with the median of the others in that grid.
 func (m *Map) rates(h History, grid telemetry.Duration, s LagSpan, ends []int) ([][]float64, bool) {
 	before, n := int(s.Onset.Sub(s.From)/grid), int(s.To.Sub(s.From)/grid)
 	if len(ends) < 3 || before < leastLagGrids || n-before < leastLagGrids {
@@ -206,7 +206,8 @@ func medianAt(rows [][]float64, k int) float64 {
 // error of that.
 type deficit struct{ mean, err float64 }
 
-// lagParts is into how many parts a span is cut to see how a deficit scatters.
+// lagParts is into how many parts a span is divided to estimate how a deficit
+// scatters.
 const lagParts = 6
 
 // below measures a row's deficit over [from, to).

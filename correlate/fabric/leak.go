@@ -12,7 +12,7 @@ type Leak struct {
 	// Share is the part of the bytes that is lost at least: the estimate less
 	// twice its standard error, not below 0.
 	Share float64
-	// Error is that standard error; the share is not known better.
+	// Error is that standard error: the precision of the share.
 	Error float64
 	Seen  bool
 }
@@ -95,7 +95,8 @@ func (f *fit) leak(h History, tx, rx int) Leak {
 	if total <= 0 {
 		return Leak{}
 	}
-	// All in parts of what was sent altogether: bytes missing, bytes sent, rates.
+	// All are fractions of what was sent altogether: bytes missing, bytes sent,
+	// rates.
 	y, x, before, after := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	var sent, taken float64
 	for k := range n {
@@ -157,7 +158,7 @@ func regress(y, x []float64, others ...[]float64) (slope, err float64, ok bool) 
 		e := y[k] - float64(slope*x[k])
 		rest += float64(e * e)
 	}
-	// Neighbouring differences are alike: half of the grids count.
+	// Neighbouring differences are correlated: half of the grids count.
 	variance := rest / float64(max(1, len(y)/2-4))
 	return slope, math.Sqrt(variance / xx), true
 }

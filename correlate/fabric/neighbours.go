@@ -2,9 +2,9 @@ package fabric
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// Sent is what the ends of some nodes send now beyond before, in units of
-// speed (a link of that many bytes per second); what they send less is not
-// counted against it.
+// Sent is what the ends of some nodes send now beyond before, in units of speed (a
+// link of that many bytes per second); ends that send less are not counted against
+// it.
 func Sent(now, before *Readings, nodes []telemetry.Entity, speed float64) float64 {
 	if speed <= 0 {
 		return 0

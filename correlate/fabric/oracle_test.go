@@ -69,7 +69,7 @@ func (w *world) invent(r *rand.Rand, e telemetry.Entity, loud bool) {
 	}
 }
 
-// cell is one end in one grid, as a person would read it off.
+// cell is one end in one grid, computed naively.
 type cell struct {
 	seen                bool
 	tx, rx, told, tells float64
@@ -333,8 +333,8 @@ func TestWalkAgreesWithFollowingEveryPath(t *testing.T) {
 	}
 }
 
-// conserves holds the walk to what it was given: waiting is handed on, never
-// made or lost.
+// conserves checks that the walk conserves waiting: it is handed on, never made or
+// lost.
 func conserves(t *testing.T, b *fabric.Blame, sources float64) {
 	t.Helper()
 	sum, shares := b.Circling, 0.0

@@ -115,7 +115,7 @@ func (m *Map) Read(h History, grid telemetry.Duration, s Span) *Readings {
 	return m.ReadEach(Recording{History: h, Grid: grid}, s, alone)
 }
 
-// alone does all of a work in one slice.
+// alone runs the whole work in one slice.
 func alone(n int, fn func(slice, lo, hi int)) { fn(0, 0, n) }
 
 // Recording is the data to read.
@@ -127,8 +127,8 @@ type Recording struct {
 	Before *Readings
 }
 
-// ReadEach is Read with the work cut into slices by each, which may run them
-// side by side: the ends do not depend on each other (I8).
+// ReadEach is Read with the work divided into slices by each, which may run them
+// concurrently: the ends do not depend on each other (I8).
 func (m *Map) ReadEach(of Recording, s Span, each func(n int, fn func(slice, lo, hi int))) *Readings {
 	h, grid := of.History, of.Grid
 	r := &Readings{Map: m, Span: s, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// fewPeers of a class make no median: then others of the site join, at most
-	// maxPeers.
+	// fewPeers is the size below which a class has no median of its own: then
+	// others of the site join, up to maxPeers.
 	fewPeers = 4
 	maxPeers = 64
 )
 
-// classify puts entities that should do alike into classes: those of one kind,
+// classify puts entities that should behave alike into classes: those of one kind,
 // ports by what they join, switches by whether they face hosts, ranks by their
 // stage and role.
 func (s *Survey) classify(placed []topology.Placement) {

@@ -73,7 +73,8 @@ func (s *Survey) rise(from []int32, count []int32) {
 	}
 }
 
-// reach lists everything that can be reached from an entity, itself left out.
+// reach lists everything that can be reached from an entity, without the entity
+// itself.
 func (s *Survey) reach(from int32, next [][]int32) []int32 {
 	s.search++
 	s.seen[from] = s.search
@@ -119,8 +120,8 @@ func (s *Survey) beside(i int32, kind telemetry.Kind) []int32 {
 	return out
 }
 
-// way returns the entities from one down to another under it, by the shortest
-// way; nil where there is none.
+// way returns the entities from one down to another under it, by the shortest path;
+// nil where there is none.
 func (s *Survey) way(from, to int32) []int32 {
 	s.search++
 	s.seen[from] = s.search

@@ -122,8 +122,9 @@ func TestAmongManyOneNumber(t *testing.T) {
 	}
 }
 
-// A storage that began to answer slowly a minute before the job's next checkpoint
-// felt it is held against what it was before that.
+// TestAStorageIsSlowerThanBeforeItsTrouble: a storage whose latency rose a minute
+// before the job's next checkpoint was affected is compared with its latency before
+// that.
 func TestAStorageIsSlowerThanBeforeItsTrouble(t *testing.T) {
 	s := newHall(t)
 	r := reading("storage_write_latency_seconds", explain.OfRoot, "", explain.TakeRatio)
@@ -204,7 +205,8 @@ func TestWhoIsNotHeardYetIsNotSilent(t *testing.T) {
 	}
 }
 
-// A baseline is what was, whatever becomes of the survey and of the process.
+// TestABaselineSurvivesASnapshot: a baseline keeps what was before, whatever
+// becomes of the survey and of the process.
 func TestABaselineSurvivesASnapshot(t *testing.T) {
 	s := newHall(t)
 	r := reading("coolant_flow_liters_per_minute", explain.OfRoot, "", explain.TakeRatio)

@@ -54,8 +54,8 @@ func TestABusyGPUIsKnownByItsTensorCores(t *testing.T) {
 	}
 }
 
-// TestWhatAnEntityLeaves: of three slowed GPUs two are on the first host; when
-// that is taken away, the third one is all that is slow.
+// TestWhatAnEntityLeaves: of three slowed GPUs two are on the first host; when that
+// is removed, only the third one is slow.
 func TestWhatAnEntityLeaves(t *testing.T) {
 	h := newSlowed(t, 0.8, 0.8, 1, 0.7)
 	covers := func(name string) float64 {

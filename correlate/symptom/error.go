@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/stats"
 )
 
-// errorOf is the standard error of what a reading comes to for a candidate root; 0
+// errorOf is the standard error of the value of a reading for a candidate root; 0
 // where none is known: of counts, extremes and shares.
 func (f *Contrast) errorOf(i int32, x *explain.Reading) float64 {
 	if x.Event != "" || x.Among == explain.AmongShare {
@@ -78,6 +78,6 @@ func (f *Contrast) meanErrors(i int32, c int) (now, before float64) {
 	return now, before
 }
 
-// chance is how many standard errors a difference must have that is looked for
-// among dozens: the largest of them comes to two and a half by chance.
+// chance is how many standard errors a difference must have where dozens are
+// searched: the largest of them reaches two and a half by chance.
 const chance = 3.0

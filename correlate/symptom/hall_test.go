@@ -121,7 +121,7 @@ func (s *hall) gpus() []string {
 	return out
 }
 
-// Slot and the rest are the history that is written down.
+// Slot and the other methods give the history that is written down.
 func (s *hall) Slot(x telemetry.Series) (int, bool) {
 	for i := range s.series {
 		if s.series[i] == x {

@@ -34,11 +34,11 @@ type pool struct {
 	least   float64 // changes below it do not count
 }
 
-// medianError is how many times as large the standard error of a median is as that
-// of a mean, of what scatters normally.
+// medianError is the ratio of the standard error of a median to that of a mean, for
+// a normal distribution.
 const medianError = 1.2533
 
-// pooled takes changes together. Those of one host follow each other.
+// pooled pools changes. Those of one host are correlated.
 func (f *Contrast) pooled(changes []change, least float64) pool {
 	p := pool{changes: changes, under: make([]together, len(f.survey.all)), least: least}
 	for from := 0; from < len(changes); {

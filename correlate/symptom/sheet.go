@@ -19,7 +19,7 @@ type History interface {
 	Cadence(slot int) telemetry.Duration
 }
 
-// Steps is what was stated step by step.
+// Steps gives what was reported step by step.
 type Steps interface {
 	Last(s telemetry.Series, until telemetry.Time, n int) []float64
 	Values(s telemetry.Series, from, to telemetry.Time) []float64
@@ -27,7 +27,7 @@ type Steps interface {
 
 var _ Steps = (*jobs.PerStep)(nil)
 
-// ForEach runs fn on slices of n things, side by side if the shell likes.
+// ForEach runs fn on slices of n things, concurrently if the shell does so.
 type ForEach func(n int, fn func(slice, lo, hi int))
 
 // Source is where telemetry is read from.
@@ -95,7 +95,7 @@ func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 	return sh
 }
 
-// sheet returns an empty sheet. Its rows lie in one array: the largest job has
+// sheet returns an empty sheet. Its rows are in one array: the largest job has
 // hundreds of thousands.
 func (p *Plan) sheet(s *Survey, span Span) *Sheet {
 	sh := &Sheet{plan: p, survey: s, span: span, rows: make([][]Stat, len(s.all)), silent: make([][]bool, len(s.all))}
@@ -215,8 +215,8 @@ func (r *reader) atWork(e telemetry.Entity) {
 	}
 }
 
-// level is what an engine's activity comes to while there is work: exceeded in a
-// fifth of the grids, 1 in training, less for a job that serves.
+// level is an engine's activity while there is work: exceeded in a fifth of the
+// grids, 1 in training, less for a serving job.
 func (r *reader) level(engine []float32) float32 {
 	r.sorted = r.sorted[:0]
 	for _, v := range engine {
@@ -235,7 +235,7 @@ func (r *reader) level(engine []float32) float32 {
 // stale, as in the window.
 const silentAfter = 3
 
-// value is what a column makes of a sample: 1 or 0 where it looks at bits.
+// value converts a sample for a column: to 1 or 0 where the column reads bits.
 func (c column) value(v float64) float64 {
 	if c.bits == 0 {
 		return v

@@ -42,8 +42,8 @@ func TestALoopAccountsForWhatItsUnitDoesNot(t *testing.T) {
 	s.stands(c, "job:train", explain.Values{explain.Covers: 1, explain.Fills: 4. / 12, explain.Stalled: 0, explain.Slowdown: 1.25})
 }
 
-// What all clocks do alike and little is the job's own; what most of them do
-// and much has a common cause.
+// TestWhoIsAfflicted: a small change of all clocks is the job's own; a large one of
+// most of them has a common cause.
 func TestWhoIsAfflicted(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -133,8 +133,8 @@ func TestSuspectsShowWhatIsRequired(t *testing.T) {
 	}
 }
 
-// What the job is not coupled to, and the order in which edges are stated,
-// change nothing.
+// The order in which edges are reported, and entities that the job is not coupled
+// to, change nothing.
 func TestStrangersAndOrderChangeNothing(t *testing.T) {
 	values := func(change func(*hall)) string {
 		s := newHall(t)

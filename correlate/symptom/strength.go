@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// leastStep is the part of its before by which a metric must change to count
-	// as one step of strength, where it did not wander more; and leastDegrees the
-	// same for temperatures.
+	// leastStep is the part of its value before by which a metric must change to
+	// count as one step of strength, where it did not vary more; and leastDegrees
+	// the same for temperatures.
 	leastStep    = 0.03
 	leastDegrees = 1.0
 	// mostStrength bounds the strength of one metric.
@@ -144,8 +144,8 @@ func (f *Contrast) strength(i int32) (float64, column) {
 	return best, by
 }
 
-// worsened is how much worse a metric is than before: in steps of what it
-// wandered. It is negative where the metric got better.
+// worsened is how much worse a metric is than before: in multiples of its
+// variation. It is negative where the metric got better.
 func (f *Contrast) worsened(i int32, c int, col column) (float64, bool) {
 	if f.now.silent[i][c] {
 		_, known := f.before.at(i, c)

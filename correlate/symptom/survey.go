@@ -64,8 +64,8 @@ func Draw(g *topology.Graph, at Where) *Survey {
 	return s
 }
 
-// meet returns the number of an entity, a new one if it is met for the first
-// time; -1 where there is no room for it.
+// meet returns the number of an entity, a new one if it is new; -1 where there is
+// no room for it.
 func (s *Survey) meet(e telemetry.Entity, used bool) int32 {
 	if i, ok := s.index[e]; ok {
 		s.used[i] = s.used[i] || used
@@ -100,7 +100,7 @@ func serves(k telemetry.Kind) bool {
 	return false
 }
 
-// contain meets the parts of an entity that are of these kinds.
+// contain adds the parts of an entity that are of these kinds.
 func (s *Survey) contain(i int32, used func(telemetry.Entity) bool, kinds ...telemetry.Kind) {
 	for _, e := range s.graph.Contents(s.all[i]) {
 		if !slices.Contains(kinds, e.Kind) {
@@ -145,7 +145,7 @@ func (s *Survey) machine(n telemetry.Entity, placed []topology.Placement) int32 
 	return i
 }
 
-// serves meets what a job uses: its storage, and the managers of its fabric.
+// serves adds what a job uses: its storage, and the managers of its fabric.
 func (s *Survey) serves(job int32) {
 	for _, n := range s.graph.Neighbours(s.job) {
 		if n.Relation == telemetry.Uses && n.Out {
@@ -180,7 +180,7 @@ func (s *Survey) placeRanks(placed []topology.Placement) {
 	}
 }
 
-// end meets an end of a link on the job's paths, and its switch.
+// end adds an end of a link on the job's paths, and its switch.
 func (s *Survey) end(e telemetry.Entity) {
 	i := s.meet(e, true)
 	if i < 0 {
@@ -192,7 +192,7 @@ func (s *Survey) end(e telemetry.Entity) {
 	}
 }
 
-// climb meets everything directly over an entity.
+// climb adds everything directly over an entity.
 func (s *Survey) climb(i int32) {
 	e := s.all[i]
 	switch e.Kind {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// ratioCap bounds ratios to a past of next to nothing.
+	// ratioCap bounds ratios to a value before that is close to zero.
 	ratioCap = 1000.0
-	// smallClass is how many entities make one so small that an entity's own
-	// number would weigh in the median of its peers: it is left out there, so that
-	// one of two pumps is held against the other.
+	// smallClass is the size up to which an entity's own number would weigh in the
+	// median of its peers: there it is left out, so that one of two pumps is
+	// compared with the other.
 	smallClass = 8
 	// leastPeers of an entity must be seen for their median to be evidence.
 	leastPeers = 2
