@@ -24,9 +24,9 @@ type Emitter interface {
 // goroutines of the collector at once, until its Run has returned and not after.
 type Sink interface {
 	Emitter
-	// Swept says that one round of reading is over. A collector that polls
-	// calls it after every sweep, also one that read nothing; one that is
-	// pushed to calls it after every request.
+	// Swept reports that one round of reading is over. A collector that polls calls
+	// it after every sweep, also one that read nothing; a push collector calls it
+	// after every request.
 	Swept(s Sweep)
 	// Logger returns the logger of this collector, which names the collector in
 	// every line. State changes of targets are logged by the supervisor, from
@@ -48,26 +48,26 @@ type Sweep struct {
 	// state. The map stays the caller's. A collector of one target leaves it nil:
 	// its target is up where Err is nil.
 	Targets map[string]error
-	// Err says that the source as a whole could not be read: the collector is
-	// not up until a sweep without it. Trouble with single files or requests
-	// is Dropped, not Err.
+	// Err is set if the source as a whole could not be read: the collector is not
+	// up until a sweep without it. Trouble with single files or requests is
+	// Dropped, not Err.
 	Err error
 }
 
 // Collector reads one source and emits what it finds.
 //
 // Run is called by the supervisor, by one goroutine at a time; after it has
-// returned it may be called again. It reads until ctx is done and then returns
-// nil promptly, or it returns an error when it cannot go on: the supervisor
-// then waits, longer from time to time, and calls it again. When Run returns,
-// everything it started has stopped and everything it opened is closed.
+// returned it may be called again. It reads until ctx is done and then returns nil
+// promptly, or it returns an error when it cannot continue: the supervisor then
+// waits, longer from time to time, and calls it again. When Run returns, everything
+// it started has stopped and everything it opened is closed.
 //
-// A collector states a schema before the first frame of it, and schemas and
-// edges once and whenever they change: the outbox behind the sink renews them.
-// A counter is emitted as it was read: it is neither differenced nor mended
-// here. What it cannot read it counts (Sweep.Dropped), and goes on.
+// A collector states a schema before the first frame of it, and schemas and edges
+// once and whenever they change: the outbox behind the sink renews them. A counter
+// is emitted as it was read: it is neither differenced nor corrected here. What it
+// cannot read it counts (Sweep.Dropped), and continues.
 //
-// Its memory is bounded whatever the source says.
+// Its memory is bounded whatever the source sends.
 type Collector interface {
 	Run(ctx context.Context, sink Sink) error
 }

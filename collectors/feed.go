@@ -16,9 +16,9 @@ type Feed struct {
 	scratch []byte // a frame is written here and kept at its length, a third of what writing takes
 }
 
-// NewFeed returns the feed of a schema, which it validates. Incarnation must
-// rise whenever a source begins to number its frames anew: the time of its
-// start in nanoseconds does.
+// NewFeed returns the feed of a schema, which it validates. Incarnation must rise
+// whenever a source restarts the numbering of its frames: the time of its start in
+// nanoseconds does.
 func NewFeed(s *telemetry.Schema, incarnation uint64) (*Feed, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("new feed: %w", err)

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// NodeName is what the host that a collector stands on is called: as it was
-// configured, or else by its host name.
+// NodeName returns the name of the host that a collector runs on: the configured
+// one, or else its host name.
 func NodeName(configured string) (string, error) {
 	if configured != "" {
 		return configured, nil

@@ -135,8 +135,8 @@ func byMetric(a, b telemetry.Series) int {
 	return cmp.Or(cmp.Compare(a.Metric, b.Metric), a.Entity.Compare(b.Entity))
 }
 
-// sampleName writes a series as OpenMetrics does. A name that is none of
-// Prometheus's old ones stands quoted among the labels.
+// sampleName writes a series as OpenMetrics does. A name that is not a legacy
+// Prometheus name is quoted among the labels.
 func sampleName(s telemetry.Series) string {
 	labels := fmt.Sprintf("kind=%s,name=%s", quoted(string(s.Entity.Kind)), quoted(s.Entity.Name))
 	if plainName(string(s.Metric)) {

@@ -8,9 +8,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Reason says why something that was there was not emitted. The reasons are a
-// closed list, because each is a metric of its own; what is none of them is
-// counted as Other.
+// Reason is why something that was there was not emitted. The reasons are a closed
+// list, because each is a metric of its own; all others are counted as Other.
 type Reason string
 
 // The reasons.

@@ -24,7 +24,7 @@ type Spec struct {
 	// Name is its own in this process ("sysfs", "sysfs-2"): the collector's
 	// entity is collector:<process>/<name>.
 	Name string
-	// Target says what it reads, for people: a path, an address.
+	// Target is what it reads, for people: a path, an address.
 	Target string
 	// Collector is what is run.
 	Collector Collector

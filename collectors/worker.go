@@ -97,8 +97,8 @@ func (w *worker) once(ctx context.Context) (err error) {
 	return errReturned
 }
 
-// ended counts a restart and says why; the same reason again is not worth a
-// second line.
+// ended counts a restart and logs why; the same reason again is not worth a second
+// line.
 func (w *worker) ended(err error, pause time.Duration, said *string) {
 	w.mu.Lock()
 	w.restarts++

@@ -13,11 +13,11 @@ import (
 // columns are what is left of a source's series.
 const perPart = 64
 
-// DefaultLimit is how many series a book holds at most if its Config says
-// nothing: eight sources full.
+// DefaultLimit is the maximum number of series of a book whose Config sets none:
+// eight full sources.
 const DefaultLimit = 8 * telemetry.MaxSeriesPerSource
 
-// Config says whose readings they are.
+// Config defines the source of a book's readings.
 type Config struct {
 	Collector, Target string
 	// Part begins the names of the source's parts; "" leaves them to the kinds
@@ -35,7 +35,7 @@ type Cell struct {
 	col  int32
 }
 
-// Known says that the cell is one.
+// Known reports whether the cell exists.
 func (c Cell) Known() bool { return c.part != nil }
 
 // Book turns readings into frames. It is used by one goroutine.
@@ -79,7 +79,7 @@ func New(c Config) *Book {
 	return &Book{cfg: c, kinds: map[telemetry.Kind]int{}, rows: map[telemetry.Entity]place{}}
 }
 
-// Series says how many there are.
+// Series returns the number of series.
 func (b *Book) Series() int { return b.series }
 
 // Cell returns the cell of a series, which it makes if there is none. False
@@ -209,7 +209,7 @@ func (b *Book) Forget() {
 
 func (b *Book) emitPart(p *part, sink collectors.Emitter, at telemetry.Instant) (int, error) {
 	if p.feed == nil || p.grown {
-		// Numbering begins anew; two parts of one book may not share a number.
+		// Numbering starts over; two parts of one book may not share a number.
 		b.incarnation = max(b.incarnation+1, uint64(time.Now().UnixNano()))
 		feed, err := collectors.NewFeed(&telemetry.Schema{
 			Source: telemetry.Source{Collector: b.cfg.Collector, Target: b.cfg.Target, Part: p.name},

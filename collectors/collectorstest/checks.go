@@ -187,7 +187,7 @@ func checkMemory(t *testing.T, b *bench) {
 	b.stop(stop)
 }
 
-// checkSwollen: a source that says too much fills no memory and no log.
+// checkSwollen: a source that sends too much fills neither memory nor log.
 func checkSwollen(t *testing.T, b *bench) {
 	if b.Swell == nil {
 		t.Skip("its source is bounded by nature")

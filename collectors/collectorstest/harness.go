@@ -13,8 +13,8 @@ import (
 
 // Harness is how a collector is held against the contract.
 type Harness struct {
-	// New makes a source that answers and a collector that reads it. It is
-	// called anew for every check, and what it opens it closes by t.Cleanup.
+	// New makes a source that answers and a collector that reads it. It is called
+	// again for every check, and what it opens it closes by t.Cleanup.
 	New func(t *testing.T) Subject
 	// RealTime is for sources that need the real clock, such as connections.
 	// Otherwise each check runs in a bubble of testing/synctest, where time
@@ -26,16 +26,16 @@ type Harness struct {
 // the check that needs it is left out.
 type Subject struct {
 	Collector collectors.Collector
-	// Poke makes the source say something; nil if the collector asks by itself.
+	// Poke makes the source send something; nil if the collector polls.
 	Poke func()
 	// Sever takes the source away, Restore gives it back.
 	Sever, Restore func()
-	// Spoil makes part of what the source says malformed, the rest sound;
-	// what is spoilt must be counted as SpoiltAs.
+	// Spoil makes part of the source's output malformed, the rest sound; what is
+	// spoilt must be counted as SpoiltAs.
 	Spoil    func()
 	SpoiltAs collectors.Reason
-	// Swell makes the source say far more than any device does. What is too
-	// much must be counted as OverLimit.
+	// Swell makes the source send far more than any device does. The excess must be
+	// counted as OverLimit.
 	Swell func()
 }
 
@@ -61,7 +61,7 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// named is a check and what it wants.
+// named is a check and its name.
 type named struct {
 	name  string
 	check func(*testing.T, *bench)
@@ -132,7 +132,7 @@ func (b *bench) expect(tp *tape, what string, cond func(*tape) bool) {
 	}
 }
 
-// frames wants n more frames than now.
+// frames waits for n more frames than now.
 func (b *bench) frames(tp *tape, n int) {
 	b.t.Helper()
 	tp.mu.Lock()

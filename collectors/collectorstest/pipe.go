@@ -16,8 +16,8 @@ type Pipe struct {
 	Dialled atomic.Int32 // connections taken
 }
 
-// NewPipe listens on loopback until the test ends; without a target it takes
-// connections and says nothing.
+// NewPipe listens on loopback until the test ends; without a target it accepts
+// connections and sends nothing.
 func NewPipe(t testing.TB, to string) *Pipe {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,14 +11,14 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// errUndeclared says that a metric is not in the catalogue.
+// errUndeclared means that a metric is not in the catalogue.
 var errUndeclared = errors.New("no catalogue declares it")
 
-// Sound says what is wrong with a record of a collector; nil if nothing is: the
-// log takes it and gives it back, and the catalogue declares every metric that is
-// stated of a device, a job or a place. Foreign series may be anything: they are
-// the collector's own, have labels in their names or bear the name of the driver
-// that has them (mlx5_lifespan of sysfs|h1|mlx5).
+// Sound returns what is wrong with a record of a collector, nil if nothing is. A
+// sound record is accepted by the log and read back, and the catalogue declares
+// every metric that is stated of a device, a job or a place. Foreign series may be
+// anything: they are the collector's own, have labels in their names or bear the
+// name of the driver that has them (mlx5_lifespan of sysfs|h1|mlx5).
 func Sound(r *telemetry.Record) error {
 	b, err := telemetry.AppendRecord(nil, r)
 	if err == nil {

@@ -50,7 +50,7 @@ func (b both) Swept(s collectors.Sweep) {
 	b.tape.Swept(s)
 }
 
-// Emit takes what the supervisor says for itself and gives the rest to the tape.
+// Emit keeps the supervisor's own records and passes the rest to the tape.
 func (s *supervised) Emit(r *telemetry.Record) {
 	s.mu.Lock()
 	own := r.Kind == telemetry.SchemaRecord && r.Schema.Columns[0].Metric == "collector_up"

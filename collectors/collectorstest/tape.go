@@ -54,7 +54,7 @@ func (tp *tape) holds(cond func(*tape) bool) bool {
 	return cond(tp)
 }
 
-// String says what has come, for a failure.
+// String lists what was received, for a failure message.
 func (tp *tape) String() string {
 	tp.mu.Lock()
 	defer tp.mu.Unlock()

@@ -16,7 +16,7 @@ type Guard struct {
 	Prefixes []netip.Prefix
 }
 
-// RefusedError says that an address is not of the management network.
+// RefusedError reports that an address is not in the management network.
 type RefusedError struct {
 	Host    string // as it was asked for
 	Address netip.Addr

@@ -15,8 +15,8 @@ type Limit struct {
 	Refused func() // called for each that was refused; nil: nobody asks
 }
 
-// The connections of a listener of ours. One address may be a proxy that stands for
-// many, and has a quarter.
+// Limits of the connections of a listener of ours. One address may be a proxy for
+// many clients, and has a quarter.
 const (
 	Connections        = 4096
 	ConnectionsAddress = Connections / 4

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TLS says who the peer must be and who we are. Files are read again when
-// they have changed, so that a rotated certificate needs no restart.
+// TLS defines the identity required of the peer and our own. Files are read again
+// when they have changed, so that a rotated certificate needs no restart.
 type TLS struct {
 	// CA is a file of certificates that the peer's certificate must be signed by;
 	// empty is the system's.
@@ -94,7 +94,7 @@ type keeper struct {
 	own   *tls.Certificate
 }
 
-// errNoCertificate says that a file has none.
+// errNoCertificate means that a file contains no certificate.
 var errNoCertificate = errors.New("no certificate in it")
 
 func (k *keeper) roots() (*x509.CertPool, error) {

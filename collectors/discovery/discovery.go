@@ -28,7 +28,7 @@ const (
 
 // FileSD names files with targets. They are read again when they change.
 type FileSD struct {
-	// Files are paths, JSON or YAML; a * stands for anything but a slash.
+	// Files are paths, JSON or YAML; * matches anything but a slash.
 	Files []string `yaml:"files" example:"[/etc/quintet/targets/*.json]"`
 	// RefreshInterval is how often the files are looked at.
 	RefreshInterval time.Duration `yaml:"refresh_interval" default:"5m" min:"5s" max:"24h"`

@@ -152,7 +152,7 @@ func (r *Reader) OneOf(n *yaml.Node, key string, words ...string) string {
 	return n.Value
 }
 
-// KindOf says what a node is, for an error.
+// KindOf returns the kind of a node, for an error message.
 func KindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

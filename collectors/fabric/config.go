@@ -23,7 +23,7 @@ const (
 	maxSubnet           = 60
 )
 
-// Config says which subnet is read, by which programs and how often.
+// Config defines which subnet is read, by which programs and how often.
 type Config struct {
 	// Subnet names the subnet: sm:<subnet> is its manager.
 	Subnet string `yaml:"subnet" default:"ib0" max:"60"`
@@ -35,7 +35,7 @@ type Config struct {
 	Topology time.Duration `yaml:"discovery_interval" was:"topology" default:"1m" min:"2s" max:"24h"`
 	// Rate is how many management datagrams are sent per second at most.
 	Rate int `yaml:"rate" default:"2000" min:"40" max:"20000"`
-	// Adapters says that the ports of adapters are read too, and not only those of
+	// Adapters enables reading the ports of adapters too, and not only those of
 	// switches. Their own hosts report more of them, out of band.
 	Adapters bool `yaml:"adapters"`
 	// Ports is how many ports are read at most.

@@ -133,7 +133,7 @@ func FuzzParseProfile(f *testing.F) {
 	})
 }
 
-// TestNodesAreNamed by what they say of themselves.
+// TestNodesAreNamed: nodes are named by their descriptions.
 func TestNodesAreNamed(t *testing.T) {
 	p, err := loadProfile("")
 	if err != nil {

@@ -31,7 +31,7 @@ func fieldsOf(p *profile) fields {
 	return out
 }
 
-// readPortion runs perfquery for some ports of a node and emits what it says.
+// readPortion runs perfquery for some ports of a node and emits its output.
 func (r *reader) readPortion(ctx context.Context, p *portion) {
 	m := p.of
 	if m.rests > 0 {

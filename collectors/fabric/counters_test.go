@@ -62,8 +62,7 @@ func TestCountersAreHandedOn(t *testing.T) {
 }
 
 // TestWaitingInSeconds: from the first reading on, a tick is what it is at the
-// speed of its time; a reset begins anew. An adapter's ticks have no known
-// length.
+// speed of its time; a reset starts over. An adapter's ticks have no known length.
 func TestWaitingInSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(ibsim.Tree(2, 1, 1))
@@ -112,8 +111,8 @@ func TestTicksOfOlderSwitches(t *testing.T) {
 }
 
 // TestNarrowCounters: where the extended counters are of data alone, the narrow
-// ones are read as well, and their data is left; a PortXmitWait that is full
-// says nothing of time.
+// ones are read as well, and their data is left; a saturated PortXmitWait gives no
+// time.
 func TestNarrowCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(ibsim.Tree(2, 1, 1))

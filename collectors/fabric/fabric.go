@@ -241,8 +241,8 @@ func (r *reader) swept(began time.Time, err error) {
 	clear(r.dropped)
 }
 
-// cadence is how often a port's counters can be read: as the configuration
-// wants it, but so that a round takes three quarters of the rate at most.
+// cadence is how often a port's counters can be read: at the configured interval,
+// but so that a round takes three quarters of the rate at most.
 func (r *reader) cadence() time.Duration {
 	least := time.Duration(float64(r.plan.cost) / (0.75 * r.pace.now()) * float64(time.Second))
 	return max(r.cfg.Every, least.Round(time.Second))

@@ -64,7 +64,7 @@ func (r *reader) follow(of telemetry.Entity, m ibdiag.Manager, at telemetry.Time
 	}
 	r.event(telemetry.Event{Entity: of, At: at, Name: telemetry.EventSMMasterChanged,
 		Text: fmt.Sprintf("%s -> %s, priority %d", r.whose(was), r.whose(*r.manager), m.Priority)})
-	// A new master gives addresses anew, and may find another subnet.
+	// A new master assigns addresses again, and may find another subnet.
 	r.hurry(r.clock())
 }
 

@@ -124,14 +124,14 @@ func (n *node) described(rules []rule, given string, x *ibdiag.Node) {
 			return
 		}
 	}
-	// No rule: what it says, as it says it.
+	// No rule: the description as it is.
 	n.of, n.name = fits, collectors.Part(strings.TrimSpace(text))
 	if x.Type != ibdiag.Switch {
 		n.name += "/" + byGUID(x.GUID)
 	}
 }
 
-// ruled names a node by a rule that fits, false if it says nothing after all.
+// ruled names a node by a rule that fits, false if the rule gives no name.
 func (n *node) ruled(r *rule, found []string) bool {
 	group := func(name string) string {
 		if i := r.pattern.SubexpIndex(name); i >= 0 {
@@ -198,7 +198,7 @@ func readNames(path string) (map[uint64]string, error) {
 	return out, nil
 }
 
-// nameLine reads one line; an empty name says that there is none on it.
+// nameLine reads one line; an empty name means that there is none on it.
 func nameLine(s string) (guid uint64, name string, err error) {
 	s = strings.TrimSpace(s)
 	if s == "" || s[0] == '#' {

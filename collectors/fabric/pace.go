@@ -23,7 +23,7 @@ const (
 	patience = 3
 )
 
-// pacer says when the next datagrams may be sent. It knows no clock.
+// pacer decides when the next datagrams may be sent. It knows no clock.
 type pacer struct {
 	rate     float64
 	free     time.Time // when what was spent is paid for

@@ -99,8 +99,9 @@ func (s *seen) rose(v uint64) bool {
 	return rose
 }
 
-// waited adds up for how long a port had data and no credit, from its ticks: a
-// tick's length may change with the link's speed, what it stood for does not.
+// waited is the total time that a port had data and no credit, computed from its
+// ticks: a tick's length may change with the link's speed, time already counted
+// does not.
 type waited struct {
 	ticks   seen
 	seconds float64
@@ -120,7 +121,7 @@ func (w *waited) add(ticks uint64, tick float64) {
 	w.ticks.value = ticks
 }
 
-// plan says which ports are read: those with a cable, in the order of the
+// plan lists the ports that are read: those with a cable, in the order of the
 // switches' names.
 type plan struct {
 	polled   map[uint64]*polled
@@ -259,10 +260,11 @@ func (r *reader) keep(m *polled) {
 	}
 }
 
-// discoveryCost is how many datagrams ibnetdiscover sends: for a switch what it
-// is, how it is called, its table and every port; for an adapter the same but
-// the table; once more what a node is for every further cable to it, or twice;
-// and what the ends of a link can besides, of devices that say so.
+// discoveryCost is how many datagrams ibnetdiscover sends: for a switch what it is,
+// how it is called, its table and every port; for an adapter the same but the
+// table; once more what a node is for every further cable to it, or twice; and the
+// additional capabilities of the ends of a link, of devices that report having
+// them.
 func discoveryCost(t *ibdiag.Topology) int {
 	cost, links := 0, 0
 	for i := range t.Nodes {

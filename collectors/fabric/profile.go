@@ -16,7 +16,7 @@ import (
 //go:embed profile.yaml
 var builtIn []byte
 
-// profile says how nodes are named, how ASICs count and what counters mean.
+// profile defines how nodes are named, how ASICs count and what counters mean.
 type profile struct {
 	rules    []rule
 	devices  []device
@@ -29,7 +29,7 @@ type rule struct {
 	pattern *regexp.Regexp
 }
 
-// nature is what a description says that a node is.
+// nature is the kind of node that a description names.
 type nature string
 
 const (

@@ -37,7 +37,7 @@ type turns struct {
 	idle    time.Duration
 }
 
-// answer is what a program said.
+// answer is the output of a program.
 type answer struct {
 	out, complaints []byte
 	took            time.Duration // of its own, without rests

@@ -50,10 +50,10 @@ func TestAProgramRunsByTurns(t *testing.T) {
 	}
 }
 
-// TestAProgramThatSendsNothingDoesNotRest: a host that is too busy to let it run
-// is no reason to hold it as well. What it might have sent in a millisecond would
-// be a day's rest at this rate, and so would the line that it says be a quarter
-// of an hour's, were it more than may be sent at once.
+// TestAProgramThatSendsNothingDoesNotRest: a host that is too busy to let it run is
+// no reason to pause it as well. At this rate, the datagrams it might have sent in
+// a millisecond would cost a day's pause, and so would its one line of output cost
+// a quarter of an hour, were it more than may be sent at once.
 func TestAProgramThatSendsNothingDoesNotRest(t *testing.T) {
 	if _, counted := sent(&os.Process{Pid: os.Getpid()}); !counted {
 		t.Skip("what a program sends cannot be counted here")

@@ -33,7 +33,7 @@ func simulate(t *testing.T, n *ibsim.Net) (*ibsim.Sim, *ibsim.Manager) {
 	return s, m
 }
 
-// reading returns a collector that stands on a node of the subnet.
+// reading returns a collector that runs on a node of the subnet.
 func reading(t *testing.T, s *ibsim.Sim, node string, change func(*Config)) *Collector {
 	t.Helper()
 	c := Config{Subnet: "p0", Every: time.Second, Topology: 2 * time.Second, PortName: "eth{port}", Timeout: 300 * time.Millisecond,
@@ -189,8 +189,7 @@ func TestARealSubnetThatLosesDatagrams(t *testing.T) {
 	}
 }
 
-// program runs a program of infiniband-diags on a node, and returns what it
-// says.
+// program runs a program of infiniband-diags on a node, and returns its output.
 func program(ctx context.Context, sim *ibsim.Sim, node int, name string, args ...string) (string, error) {
 	path, err := find("", name)
 	if err != nil {

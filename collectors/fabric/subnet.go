@@ -83,7 +83,7 @@ type change struct {
 	over  bool // the cable is gone: its edge ends
 }
 
-// discovery is what one run of ibnetdiscover says.
+// discovery is the result of one run of ibnetdiscover.
 type discovery struct {
 	topology *ibdiag.Topology
 	nodes    map[uint64]*node
@@ -251,7 +251,7 @@ func (c *cable) edge(now telemetry.Time) *telemetry.Edge {
 	return e
 }
 
-// peers says in a few words where a cable goes, for an event at its end i.
+// peers describes in a few words where a cable goes, for an event at its end i.
 func (c *cable) peers(i int, text string) string {
 	return fmt.Sprintf("%s, to %s", text, c.entities[1-i].Name)
 }

@@ -165,8 +165,8 @@ func TestADiscoveryWithLosses(t *testing.T) {
 	s.want(s.see(true), "port:leaf00/eth1 link_down was 4xHDR, to n0000/mlx5_0", "edge leaf00/eth1 - n0000/mlx5_0 200Gb ..", "leaf00/eth1 down", "n0000/mlx5_0 down")
 }
 
-// A node that did not say what it is called is called as before, unless it was
-// asked and says nothing; one that is given a name has other edges.
+// A node that did not report its name keeps its old one, unless it was asked and
+// reports none; one that is given a name has other edges.
 func TestANodeIsNamed(t *testing.T) {
 	s := newSurveyor(t)
 	s.see(true)

@@ -20,8 +20,8 @@ const (
 	slowest   = 2_000
 	firstSize = 20_000 // datagrams: a plane of the reference site
 	margin    = 1.5    // on how fast the last one was
-	// maxListing is how much ibnetdiscover may say: some 150 bytes for an end of
-	// a cable, 200 for a node.
+	// maxListing is the maximum output of ibnetdiscover: some 150 bytes for an end
+	// of a cable, 200 for a node.
 	maxListing = 64 << 20
 	// quarter is the share of the rate, and of the time, that discoveries may take.
 	quarter = 0.25
@@ -72,8 +72,8 @@ func (r *reader) survey(ctx context.Context) {
 	r.swept(start, nil)
 }
 
-// said is the last line of what a program complained of, as far as it goes: the
-// one for which it ended.
+// said is the last line of a program's error output, as far as it goes: the error
+// that ended it.
 func said(complaints []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(complaints)), "\n")
 	last := lines[len(lines)-1]

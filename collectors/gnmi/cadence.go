@@ -8,9 +8,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// slower is the series of a device that are asked for more rarely than the
-// others. They are parts of their own: a source's cadence says how long it may
-// be silent.
+// slower is the series of a device that are asked for more rarely than the others.
+// They are parts of their own: a source's cadence defines after how long it is
+// stale.
 type slower struct {
 	every time.Duration
 	book  *book.Book

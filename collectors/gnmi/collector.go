@@ -96,7 +96,7 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	}
 }
 
-// errNotYet is how a target stands before its first session.
+// errNotYet is the state of a target before its first session.
 var errNotYet = errors.New("not connected yet")
 
 // namedErrors is how many targets an error names.

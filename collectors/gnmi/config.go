@@ -35,7 +35,7 @@ type Target struct {
 // Set reads the short form: the address alone.
 func (t *Target) Set(address string) error { t.Address = address; return nil }
 
-// Config says which switches are read, and how.
+// Config defines which switches are read, and how.
 type Config struct {
 	// Targets are the switches.
 	Targets []Target `yaml:"targets" example:"[spine1:9339]"`
@@ -46,9 +46,9 @@ type Config struct {
 	Profile string `yaml:"profile" example:"sonic"`
 	// Every is the time between samples.
 	Every time.Duration `yaml:"interval" was:"every" default:"1s" min:"1s" max:"1h"`
-	// Names says which field names a port as the site knows it: "alias", "description"
-	// or another that the profile reads; "native" is its own name. The default is the
-	// profile's.
+	// Names is the field that names a port as the site knows it: "alias",
+	// "description" or another that the profile reads; "native" is its own name.
+	// The default is the profile's.
 	Names string `yaml:"names"`
 	// Domain is taken off the names of neighbours.
 	Domain string `yaml:"domain"`

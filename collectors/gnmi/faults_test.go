@@ -125,8 +125,9 @@ func TestGoAway(t *testing.T) {
 	p.fresh(t, "samples after GOAWAY")
 }
 
-// TestCertificateRotated: new connections meet a certificate of another
-// authority; the file says that it is one, and no restart of ours is needed.
+// TestCertificateRotated: new connections meet a certificate of another authority;
+// once the file contains that authority, they are accepted, and no restart of ours
+// is needed.
 func TestCertificateRotated(t *testing.T) {
 	f, _ := lab(t, wire.OpenConfig)
 	p := play(t, labReads(t, f, aLeaf))

@@ -43,8 +43,8 @@ func golden(t *testing.T, file string, got map[string]string) {
 	}
 }
 
-// outcomeOf says what a desk made of a recording: how many series have a value,
-// those that are not zero, and what was dropped and why.
+// outcomeOf summarises what a desk made of a recording: how many series have a
+// value, those that are not zero, and what was dropped and why.
 func (d *desk) outcomeOf() string {
 	d.flush()
 	var some []string
@@ -119,7 +119,7 @@ func TestRecordedRows(t *testing.T) {
 	golden(t, "testdata/recorded-rows.txt", got)
 }
 
-// answers says which path a recording answers, and in which vendor's tree.
+// answers returns the path that a recording answers, and the profile of its vendor.
 func answers(name string) (profile, path string) {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".txt"), ".json")
 	for _, x := range [...]struct{ prefix, profile, path string }{

@@ -8,7 +8,7 @@ import (
 )
 
 // TestAThousandTargets: after a restart of all of a thousand targets with TLS,
-// every session comes back, dialled 32 at once. It says how long that took.
+// every session comes back, dialled 32 at once. It logs how long that took.
 func TestAThousandTargets(t *testing.T) {
 	if os.Getenv("QUINTET_E2E") == "" {
 		t.Skip("QUINTET_E2E is not set: a thousand servers and sessions in one process")

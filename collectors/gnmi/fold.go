@@ -48,7 +48,7 @@ func (f *folded) put(slot int, word uint64) {
 	p.word, p.known = word, true
 }
 
-// counts says that a column's numbers only rise.
+// counts reports whether a column is a counter.
 func counts(c telemetry.Column) bool {
 	const suffix = "_total"
 	return len(c.Metric) > len(suffix) && c.Metric[len(c.Metric)-len(suffix):] == suffix

@@ -82,7 +82,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// plain says that a document is neither deep nor has an array of anything but
+// plain reports whether a document is neither deep nor has an array of anything but
 // objects and values, nor numbers longer than any counter.
 func plain(s string) bool {
 	var v any

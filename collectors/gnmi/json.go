@@ -14,8 +14,8 @@ const maxDepth = 64
 
 var errJSON = errors.New("not JSON")
 
-// jsonValue walks a JSON value that stands at a node. What has been walked
-// stays; an error says that the rest could not be.
+// jsonValue walks the JSON value of a node. What has been walked is kept; an error
+// means that the rest could not be.
 func (r *reader) jsonValue(n *node, b []byte) error {
 	s := scanner{b: b}
 	if err := r.walk(n, &s); err != nil {
@@ -82,8 +82,8 @@ func (r *reader) object(n *node, s *scanner) error {
 	return nil
 }
 
-// member reads an object's member: what stands below n, or n once more, as an
-// answer to a path repeats the name of its last element.
+// member reads an object's member: a child of n, or n once more, as an answer to a
+// path repeats the name of its last element.
 func (r *reader) member(n *node, key []byte, s *scanner) error {
 	if s.peek() == '[' {
 		if keys := r.listKeys(n, key); len(keys) > 0 {

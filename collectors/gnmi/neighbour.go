@@ -117,9 +117,8 @@ func (r *reader) far(n *neighbourhood) (telemetry.Entity, bool) {
 	return e, e.Validate() == nil && n.port.entity.Validate() == nil
 }
 
-// bridges reads a capability: a truth, or the octets of IEEE 802.1AB's bit map
-// in hexadecimal, whose first bit stands first; bit 2 is a bridge, bit 4 a
-// router.
+// bridges reads a capability: a boolean, or the octets of IEEE 802.1AB's bit map in
+// hexadecimal, first bit first; bit 2 is a bridge, bit 4 a router.
 func bridges(w string) bool {
 	if len(w) >= 2 && w != "true" {
 		if b, err := strconv.ParseUint(w[:2], 16, 8); err == nil {

@@ -12,8 +12,7 @@ type element struct {
 	keys []binding // by name
 }
 
-// binding is a name and what it stands for: a key of an element, a variable of
-// a pattern.
+// binding is a name and its value: a key of an element, a variable of a pattern.
 type binding struct{ name, value string }
 
 // appendID writes an element so that different ones differ.
@@ -109,8 +108,8 @@ func (t template) match(s string, vars []binding) ([]binding, bool) {
 	return vars, s == ""
 }
 
-// taken is how much of s the variable at i stands for: to the next literal; the
-// last one to the end.
+// taken is how much of s the variable at i matches: to the next literal; the last
+// one to the end.
 func (t template) taken(i int, s string) int {
 	if t[i].digits {
 		n := 0

@@ -26,7 +26,7 @@ const (
 //go:embed profiles/*.yaml
 var profiles embed.FS
 
-// Profile says what a vendor's paths mean and which of them are subscribed to.
+// Profile defines what a vendor's paths mean and which of them are subscribed to.
 // It does not change once made.
 type Profile struct {
 	Name string

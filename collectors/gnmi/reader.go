@@ -105,8 +105,8 @@ func newReader(p *Profile, t Target, c *Config, sink collectors.Emitter) *reader
 	return r
 }
 
-// plant begins the tree anew: what ports are called has changed, or nothing is
-// known yet.
+// plant starts the tree over: the names of ports have changed, or nothing is known
+// yet.
 func (r *reader) plant() {
 	r.root = &node{states: []state{{at: r.profile.root}}}
 	r.nodes, r.paths, r.last = 0, 0, nil
@@ -166,7 +166,7 @@ func (r *reader) christen(p *port) {
 	p.entity = telemetry.Entity{Kind: telemetry.Port, Name: r.self.Name + "/" + p.name}
 }
 
-// usable says that a text can be a port's name: one word, not long.
+// usable reports whether a text can be a port's name: one word, not long.
 func usable(s string) bool {
 	return len(s) <= 64 && s != "" && !strings.ContainsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == unicode.ReplacementChar })
 }
@@ -334,7 +334,7 @@ func (r *reader) gone(elems []element) {
 	}
 }
 
-// end ends what a use stood for.
+// end ends what a use fed: a value about a neighbour, or a series.
 func (r *reader) end(u *use) {
 	if u.near != nil {
 		r.leave(u)
@@ -469,8 +469,8 @@ func (m *leafList) add(v scalar) {
 	}
 }
 
-// set folds the values into one, as the rule says; where it says nothing, a list
-// is not what the leaf can be.
+// set folds the values into one, as the rule defines; without a fold in the rule, a
+// list is malformed.
 func (m *leafList) set() {
 	values := m.r.many
 	m.r.many = m.r.many[:0]

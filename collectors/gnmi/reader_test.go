@@ -280,9 +280,9 @@ func TestDeletes(t *testing.T) {
 	d.told("the session is lost", in+"6", in+"gap")
 }
 
-// TestTimes: a device's time is believed within a minute of ours, in whatever
-// unit it is; a value older than the one before is not taken, unless the clock
-// was set; values of different times are frames of their own.
+// TestTimes: a device's time is accepted within a minute of ours, in whatever unit
+// it is; a value older than the one before is not taken, unless the clock was set;
+// values of different times are frames of their own.
 func TestTimes(t *testing.T) {
 	received := noon
 	for stated, want := range map[int64]telemetry.Time{

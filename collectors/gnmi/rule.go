@@ -17,7 +17,7 @@ const (
 	ignored               // known, and nothing of ours
 )
 
-// fold says what becomes of several leaves that are one series.
+// fold defines what becomes of several leaves that are one series.
 type fold uint8
 
 const (

@@ -32,14 +32,14 @@ const (
 	mostMessage   = 16 << 20
 )
 
-// errQuiet says that a target fell silent.
+// errQuiet means that a target no longer sends data.
 var errQuiet = errors.New("the target has stopped to send")
 
 // errRenamed means that ports have other names than series were reported under:
 // everything has to be reported again.
 var errRenamed = errors.New("ports have new names")
 
-// errNoGroup says that a target has nothing of what the profile asks for.
+// errNoGroup means that a target has none of the groups of the profile.
 var errNoGroup = errors.New("the target refuses every subscription of the profile")
 
 // device is one target through all its sessions.
@@ -116,7 +116,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// refusal says that asking again soon is of no use.
+// refusal reports whether an error makes an early retry useless.
 func refusal(err error) bool {
 	switch status.Code(err) {
 	case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument, codes.ResourceExhausted:
@@ -366,8 +366,8 @@ func (d *device) take(b []byte, s *subscription) (synced bool, err error) {
 	return synced, err
 }
 
-// beat frames what was read, restates what stands, and ends a session that has
-// fallen silent.
+// beat frames what was read, restates values that still hold, and ends a session
+// that is stale.
 func (l *line) beat(ctx context.Context) {
 	restate := time.NewTicker(l.d.pace.restate)
 	defer restate.Stop()

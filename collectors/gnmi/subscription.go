@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What is asked of a device whose group says nothing else.
+// Defaults of a subscription whose group states no others.
 const (
 	fallbackEvery = 10 * time.Second // a group of changes that is only to be had in samples
 	refusedFor    = 10 * time.Minute // a group that the device refused is asked for again
@@ -52,8 +52,8 @@ func (s *subscription) request(every time.Duration, enc gpb.Encoding) *gpb.Subsc
 	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}
 }
 
-// refused reports whether an error says that a device has not what was asked of
-// it, and asks for less: samples instead of changes, no heartbeat, at last
+// refused reports whether an error means that a device does not support what was
+// asked of it, and asks for less: samples instead of changes, no heartbeat, at last
 // nothing for a while. It reports too whether the same may be tried at once.
 func (s *subscription) refused(err error, now time.Time) (refused, again bool) {
 	c := status.Code(err)

@@ -25,7 +25,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
-// target is a gNMI server that says what a test wants.
+// target is a gNMI server that sends what a test defines.
 type target struct {
 	gpb.UnimplementedGNMIServer
 	t       *testing.T
@@ -221,7 +221,7 @@ func counting(ports int, every time.Duration) func(gpb.GNMI_SubscribeServer, *gp
 	}
 }
 
-// counters says that a request is that of the group of counters.
+// counters reports whether a request is for the group of counters.
 func counters(r *gpb.SubscribeRequest) bool {
 	e := r.GetSubscribe().GetSubscription()[0].GetPath().GetElem()
 	return len(e) == 4 && e[3].GetName() == "counters"

@@ -116,7 +116,7 @@ func (r *reader) bear(n *node) {
 	}
 }
 
-// fits says that a name is one of some templates'.
+// fits reports whether a name matches one of some templates.
 func fits(ts []template, name string) bool {
 	return slices.ContainsFunc(ts, func(t template) bool {
 		_, ok := t.match(name, nil)
@@ -192,8 +192,8 @@ func (r *reader) contain(e telemetry.Entity, p *port) {
 	r.pending = append(r.pending, &telemetry.Record{Kind: telemetry.EdgeRecord, Edge: edge})
 }
 
-// find lists the nodes that a path leads to; an element without its keys stands
-// for all.
+// find lists the nodes that a path leads to; an element without its keys matches
+// all.
 func (r *reader) find(elems []element) []*node {
 	at := []*node{r.root}
 	for _, e := range elems {

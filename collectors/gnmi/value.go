@@ -143,7 +143,7 @@ func (r *rule) spoken(b []byte) (scalar, outcome) {
 	return scalar{}, spoilt
 }
 
-// absent knows the words with which devices say that they have no value.
+// absent matches the words with which devices report that they have no value.
 func absent(b []byte) bool {
 	switch string(b) {
 	case "", "-", "--", "N/A", "n/a", "NA", "None", "none", "null", "Null", "NULL", "nan", "NaN", "Out of range", "not available", "Unknown":

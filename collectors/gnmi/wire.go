@@ -106,9 +106,8 @@ const (
 	tagUintValue          = 3<<3 | byte(protowire.VarintType)
 )
 
-// body returns the bytes of a field whose tag stands at the beginning of b, and
-// what follows; ok is false where they are longer than two digits of a length
-// say, or damaged.
+// body returns the bytes of a field whose tag is at the beginning of b, and what
+// follows; ok is false where the length has more than two digits, or is damaged.
 func body(b []byte) (in, rest []byte, ok bool) {
 	if len(b) < 3 {
 		return nil, nil, false

@@ -54,8 +54,8 @@ type Config struct {
 	// Job names a job: a text in which {name} and {id} stand for the scheduler's, or
 	// {file} for a log's name without its ending.
 	Job string `yaml:"job" max:"120"`
-	// Ranks says whether places are numbered: "block" numbers a job's GPUs node by
-	// node, "auto" does where there is a task for every GPU, "none" never.
+	// Ranks defines whether places are numbered: "block" numbers a job's GPUs node
+	// by node, "auto" does where there is a task for every GPU, "none" never.
 	Ranks string `yaml:"ranks" oneof:"auto block none" default:"auto"`
 	// CPUJobs also takes jobs without GPUs.
 	CPUJobs bool `yaml:"cpu_jobs"`
@@ -64,7 +64,7 @@ type Config struct {
 	// MaxBody is how long an answer may be in bytes. It is read as it comes and not
 	// kept.
 	MaxBody int `yaml:"max_body" default:"536870912" min:"1024" max:"2147483647"`
-	// Paths are the files of logs; a * stands for anything but a slash.
+	// Paths are the files of logs; * matches anything but a slash.
 	Paths []string `yaml:"paths"`
 	// Address is where NCCL's RAS answers, such as 127.0.0.1:28028.
 	Address string `yaml:"address"`

@@ -22,7 +22,7 @@ const mostFiles = 1024
 type files struct {
 	cfg  Config
 	last map[string]fs.FileInfo
-	// comeAndGo says that there may be none: those of a job go with it.
+	// comeAndGo means that there may be no file: those of a job go with it.
 	comeAndGo bool
 	// take reads one file's text.
 	take func(r *report, path string, text []byte) error
@@ -124,7 +124,7 @@ func readUpTo(path string, most int) ([]byte, error) {
 	return text, err
 }
 
-// openLayouts reads topologies. What a file no longer says has ended.
+// openLayouts reads topologies. What is no longer in a file has ended.
 func openLayouts(c Config) source {
 	stated := map[string]map[telemetry.EdgeIdentity]telemetry.Edge{}
 	sizes := book.New(book.Config{Collector: sourceName, Target: plain(c.Name), Cadence: c.Every})

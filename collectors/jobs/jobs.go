@@ -16,7 +16,7 @@ const sourceName = "jobs"
 
 // source is one thing that is read, round by round, by one goroutine.
 type source interface {
-	// read reads what there is now into a report. Its error says that the source
+	// read reads what there is now into a report. It returns an error if the source
 	// as a whole could not be read.
 	read(ctx context.Context, r *report) error
 	close()
@@ -68,7 +68,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 // Target returns the configured name.
 func (c *Collector) Target() string { return c.cfg.Name }
 
-// errUnsound says that what was read cannot be stated: a fault of ours.
+// errUnsound means that what was read cannot be encoded: a bug of ours.
 var errUnsound = errors.New("jobs: encoding failed")
 
 // Run reads round by round until ctx is done. A source that cannot be read is

@@ -29,7 +29,7 @@ func (c conditions) is(types ...string) *condition {
 	return nil
 }
 
-// at is when it came to hold; zero if that is not said.
+// at is the time from which it holds; zero if that is not stated.
 func (c *condition) at() telemetry.Time {
 	if c.LastTransitionTime.IsZero() {
 		return 0
@@ -37,7 +37,7 @@ func (c *condition) at() telemetry.Time {
 	return telemetry.Time(c.LastTransitionTime.UnixNano())
 }
 
-// says is why it holds.
+// says returns the reason for which it holds.
 func (c *condition) says() string {
 	return strings.TrimSuffix(c.Reason+": "+c.Message, ": ")
 }

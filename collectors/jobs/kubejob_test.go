@@ -38,7 +38,7 @@ func resource(name string, spec, status map[string]any, at time.Time, holds ...[
 	return map[string]any{"metadata": map[string]any{"name": name, "namespace": "ml", "uid": "uid-of-" + name, "resourceVersion": "9"}, "spec": spec, "status": status}
 }
 
-// attempt is a pod of a JobSet that was made anew so many times.
+// attempt is a pod of a JobSet that was recreated so many times.
 func attempt(n int, pod map[string]any) map[string]any {
 	pod["metadata"].(map[string]any)["labels"].(map[string]string)[attemptLabel] = strconv.Itoa(n)
 	return pod
@@ -61,9 +61,9 @@ func workloadOf(at time.Time, holds ...[3]string) map[string]any {
 	return w
 }
 
-// TestAJobSetInAQueue: what Kueue and JobSet know of a job and its pods do not:
-// how long it waited, that it is made anew and not over, that its place was taken
-// from it, that it is given up.
+// TestAJobSetInAQueue: Kueue and JobSet know facts about a job that its pods do
+// not: how long it waited, that it is recreated and not over, that its place was
+// taken from it, that it is given up.
 func TestAJobSetInAQueue(t *testing.T) {
 	began := time.Now().Truncate(time.Second)
 	a := &apiServer{pods: []map[string]any{podOf("a-0", "llm", "n1", "Running", 0, "8")}, others: map[string][]map[string]any{

@@ -69,7 +69,7 @@ func jobLabels() []string {
 		"batch.kubernetes.io/job-name", "job-name"}
 }
 
-// attemptLabel is how often a JobSet was made anew.
+// attemptLabel is how often a JobSet was recreated.
 const attemptLabel = "jobset.sigs.k8s.io/restart-attempt"
 
 // usesGPU reports whether one of the containers is given a device of a GPU's kind:

@@ -16,8 +16,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// mostLogs is how many files are followed unless the entry says otherwise: each
-// is held open.
+// mostLogs is how many files are followed unless the entry sets another number:
+// each is held open.
 const mostLogs = 256
 
 // logs follows the logs of trainers.
@@ -176,8 +176,8 @@ func newLogJob(c Config, x telemetry.Entity) *logJob {
 // pass records a step that is not reported.
 func (j *logJob) pass(x *logLine) { j.step, j.began, j.consumed, j.end = x.step, true, x.consumed, 0 }
 
-// near is how far a log's clock may be off to be believed of what was just
-// written.
+// near is how far a log's clock may be off for the time of a line that was just
+// written to be used.
 const near = time.Minute
 
 // when is the instant of a line: its own where that can be.
@@ -243,8 +243,8 @@ func (j *logJob) set(m telemetry.MetricName, v float64) {
 	}
 }
 
-// utilisation is what the log says, or what its throughput is of the peak that
-// the entry states.
+// utilisation is the value in the log, or its throughput as a fraction of the peak
+// that the entry states.
 func (j *logJob) utilisation(x *logLine) float64 {
 	if math.IsNaN(x.mfu) && j.cfg.Peak > 0 {
 		return x.tflops / float64(j.cfg.Peak)

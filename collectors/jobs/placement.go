@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// phase is where a job stands with its scheduler.
+// phase is the state of a job in its scheduler.
 type phase uint8
 
 // The phases.

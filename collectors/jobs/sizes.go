@@ -11,7 +11,7 @@ import (
 )
 
 // sizes states, list by list, how many places each job has and how often it was
-// started anew.
+// restarted.
 type sizes struct {
 	cfg  book.Config
 	book *book.Book
@@ -22,8 +22,8 @@ func newSizes(c Config) *sizes {
 	return &sizes{cfg, book.New(cfg)}
 }
 
-// emit states the jobs that run. The book is begun anew when most of what it has
-// is of jobs that are gone.
+// emit states the jobs that run. The book is replaced when most of its series are
+// of jobs that are gone.
 func (s *sizes) emit(r *report, t *tracker) error {
 	if s.book.Series() > 4*len(t.held)+1024 {
 		s.book = book.New(s.cfg)

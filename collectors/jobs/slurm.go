@@ -133,7 +133,7 @@ func (s *slurm) choose(ctx context.Context) error {
 	return fmt.Errorf("%w: it has none of the versions %v", errAbsent, versions())
 }
 
-// errTooLong says that an answer has more bytes than are read.
+// errTooLong means that an answer has more bytes than are read.
 var errTooLong = errors.New("the answer is too long")
 
 // limited reads so many bytes, and fails where there are more.
@@ -256,8 +256,8 @@ func (s *slurm) work(j *slurmJob, r *report) (work, error) {
 	return w, err
 }
 
-// phase says where a job stands, and in what words it ended. The first word is
-// its state, what follows are flags.
+// phase returns the state of a job, and the text with which it ended. The first
+// word is its state, the others are flags.
 func (j *slurmJob) phase() (phase, string) {
 	state := strings.ToUpper(j.State[0])
 	text := strings.TrimSpace(state + " " + j.Exit.String())
@@ -280,7 +280,7 @@ func none(s string) string {
 	return plain(s)
 }
 
-// spots are where a job runs: GPUs where every node says which, else nodes.
+// spots are where a job runs: GPUs where every node states them, else nodes.
 func (s *slurm) spots(j *slurmJob) ([]spot, error) {
 	nodes, err := hosts(j.Nodes)
 	if err != nil {
@@ -375,8 +375,8 @@ func (s *slurm) node(n *slurmNode, r *report) {
 	r.event(e)
 }
 
-// seconds makes an instant of Slurm's; zero where it states none. What lies
-// beyond 2100 is none: it stands for "never".
+// seconds makes an instant of Slurm's; zero where it states none. A time beyond
+// 2100 is none: it means "never".
 func seconds(n number) telemetry.Time {
 	if !n.known || n.value <= 0 || n.value > 4102444800 {
 		return 0

@@ -122,7 +122,7 @@ func (e *exitCode) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// String says how a job ended, "" where it ended well.
+// String returns how a job ended, "" where it ended well.
 func (e exitCode) String() string {
 	switch {
 	case e.signal != 0:
@@ -159,7 +159,7 @@ type slurmNode struct {
 	Changed number `json:"reason_changed_at"`
 }
 
-// drained says that a node is held back by its operators.
+// drained reports whether a node is drained by its operators.
 func (n *slurmNode) drained() bool {
 	for _, w := range []words{n.State, n.Flags} {
 		if w.has("DRAIN") || w.has("DRAINED") || w.has("DRAINING") || w.has("MAINTENANCE") || w.has("MAINT") {
@@ -182,9 +182,9 @@ func unmarshal(b []byte, into any) error {
 	return json.Unmarshal(b, into)
 }
 
-// list reads an answer as it comes: each item of the array called key is given
-// to each, whatever else there is passed over. Items of which each says that
-// they are malformed are counted. An answer without the array is none.
+// list streams an answer: each item of the array called key is given to each,
+// everything else is skipped. Items that each reports as malformed are counted. An
+// answer without the array is none.
 func list(in io.Reader, key string, each func(json.RawMessage) error) (malformed int, err error) {
 	part := &limited{in, maxItem}
 	d := json.NewDecoder(part)

@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// logLine is what one line of a trainer's log says.
+// logLine is the content of one line of a trainer's log.
 type logLine struct {
 	at        time.Time // in the log's zone; zero where it states none
 	step      int64     // iteration that ended; negative where the line is of none
@@ -26,7 +26,8 @@ type logLine struct {
 }
 
 // readLine reads a line of Megatron-LM, Megatron-DeepSpeed, NeMo, TorchTitan or
-// DLRover, whatever a launcher has put before it. False where it says nothing.
+// DLRover, whatever a launcher has put before it. False where it contains nothing
+// of use.
 func readLine(line []byte, zone *time.Location) (logLine, bool) {
 	text := string(bare(line))
 	nan := math.NaN()
@@ -200,7 +201,7 @@ func (l *logLine) dlrover(text string) bool {
 	return true
 }
 
-// checkpoint reads what trainers say of saving.
+// checkpoint reads the messages of trainers about saving.
 func (l *logLine) checkpoint(text string) bool {
 	for _, p := range [...]struct {
 		word string
@@ -233,7 +234,8 @@ func (l *logLine) checkpoint(text string) bool {
 	return false
 }
 
-// eventPhase says in its text what a job does from now on (docs/http.md).
+// eventPhase is the event of a change of phase: its text is what a job does from
+// now on (docs/http.md).
 const eventPhase telemetry.EventName = "phase"
 
 // The phases of a job.

@@ -181,7 +181,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestTopologyYAML: Slurm's own, newer form; and what a file no longer says ends.
+// TestTopologyYAML: Slurm's own, newer form; and what is no longer in a file ends.
 func TestTopologyYAML(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "topology.yaml")
 	c, err := New(Config{Type: typeFile, Paths: []string{path}}, dial.Guard{})

@@ -1,5 +1,5 @@
-// Package kind describes kinds of collectors. A kind is a value that says all that
-// the rest of the program knows of a collector: its key in the configuration, how an
+// Package kind describes kinds of collectors. A kind is a value with all that the
+// rest of the program knows about a collector: its key in the configuration, how an
 // entry is decoded and opened, and what to check when its data stops.
 //
 // It owns the description and nothing else. It never imports a collector: each
@@ -19,7 +19,7 @@ type Kind struct {
 	Name string
 	// Doc describes in one sentence the data that is read.
 	Doc string
-	// Advice says what to check first when a source of this kind has no data.
+	// Advice is what to check first when a source of this kind has no data.
 	Advice string
 	// Single is true where a process can have one entry only.
 	Single bool

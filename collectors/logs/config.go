@@ -71,7 +71,7 @@ func (a *Address) Set(text string) error {
 	return err
 }
 
-// Config says which logs are read, and what they call things.
+// Config defines which logs are read, and which entities their names mean.
 type Config struct {
 	// Name distinguishes entries of one process; the default is node.
 	Name string `yaml:"name" max:"100"`

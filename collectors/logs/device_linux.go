@@ -17,7 +17,7 @@ func openDevice(path string) (*device, error) {
 	return &device{fd}, nil
 }
 
-// errOverrun says that the kernel has overwritten what was to be read next.
+// errOverrun means that the kernel has overwritten the next record to be read.
 var errOverrun = errors.New("records were overwritten before they were read")
 
 // read gives the next record; 0 where there is none yet.

@@ -139,8 +139,8 @@ func TestLongLines(t *testing.T) {
 }
 
 // TestKernelClock: a record's time is the wall clock at boot and what has passed
-// since; where records just read prove that wrong, it is taken anew; and a boot
-// begins anew.
+// since; where records just read prove that wrong, it is taken again; and a boot
+// starts over.
 func TestKernelClock(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	k := kernelLog{boot: now.Add(-time.Hour)}

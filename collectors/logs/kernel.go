@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// offBy is how far the kernel's clock may be from ours in a record that was
-// written just now, before the wall clock at boot is taken anew: a second or
-// two of reading late are no fault of it.
+// offBy is how far the kernel's clock may be from ours in a record that was written
+// just now, before the wall clock at boot is taken again: a second or two of
+// reading late are no fault of it.
 const offBy = 2 * time.Second
 
 // kernelLog is one host's kernel messages: their numbers and their clock.

@@ -14,7 +14,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// tape keeps what a collector says.
+// tape keeps the output of a collector.
 type tape struct{ *collectorstest.Ear }
 
 func newTape(t testing.TB) tape { return tape{collectorstest.Listen(t)} }

@@ -31,7 +31,7 @@ const (
 	formSyslog = "syslog" // RFC 5424 and 3164, with or without a priority
 )
 
-// scope is what a line alone does not say.
+// scope is the context that a line alone does not contain.
 type scope struct {
 	now  time.Time      // gives a year to what has none
 	zone *time.Location // of times without one
@@ -70,7 +70,7 @@ func (s scope) decode(form, raw string) (line, bool) {
 	return line{text: clean(raw)}, true
 }
 
-// kernel is the app of what the kernel says.
+// kernel is the app of kernel messages.
 const kernel = "kernel"
 
 // decodeRecord reads a record of /dev/kmsg: "priority,sequence,microseconds,

@@ -23,9 +23,8 @@ func newNames(c *Config, clock func() time.Time) *names {
 	return &names{cfg: c, clock: clock}
 }
 
-// lookup finds what a table has for a key in a line of a host. What the
-// configuration says holds for every host that it reads; what was learned holds
-// for its own.
+// lookup finds the entry of a table for a key in a line of a host. Configured
+// entries hold for every host that it reads; learned ones for its own.
 func (t *names) lookup(table, host, key string) (string, bool) {
 	if key == "" {
 		return "", false

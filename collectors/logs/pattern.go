@@ -178,7 +178,7 @@ func (p *pattern) verify(r *entry.Reader, at map[string]*yaml.Node) {
 	}
 }
 
-// from says that a pattern is for what an app wrote.
+// from reports whether a pattern applies to lines of an app.
 func (p *pattern) from(app string) bool {
 	return len(p.apps) == 0 || slices.ContainsFunc(p.apps, func(g string) bool {
 		ok, _ := path.Match(g, app)
@@ -206,7 +206,7 @@ func (l *library) find(x *line) (f found) {
 	return found{}
 }
 
-// value is what a variable stands for.
+// value is the value of a variable.
 func (f *found) value(t *names) func(piece) (string, bool) {
 	return func(p piece) (string, bool) {
 		v := ""
@@ -228,7 +228,7 @@ func (f *found) value(t *names) func(piece) (string, bool) {
 	}
 }
 
-// happening is what a line says: an event, and what makes another one a repeat
+// happening is the content of a line: an event, and what makes another one a repeat
 // of it.
 type happening struct {
 	pattern *pattern
@@ -238,7 +238,7 @@ type happening struct {
 	way     way
 }
 
-// same says what makes another one a repeat.
+// same returns what makes another one a repeat.
 func (h *happening) same() same {
 	if h.pattern.same != "" {
 		return same{h.pattern.same, telemetry.Entity{Kind: telemetry.Node, Name: h.host}, strings.ToLower(h.key)}

@@ -25,7 +25,7 @@ type same struct {
 	key     string
 }
 
-// teller is who speaks of something: it alone may repeat itself.
+// teller is the reporter of an event: only its own repeats count as repeats.
 type teller struct {
 	pattern *pattern
 	way     way

@@ -28,7 +28,7 @@ func (s scope) decodeSyslog(raw string) (line, bool) {
 	return line{app: app, text: clean(text)}, true
 }
 
-// decode5424 reads "time host app process id data text"; - stands for none.
+// decode5424 reads "time host app process id data text"; - means none.
 func decode5424(raw string) (line, bool) {
 	var f [5]string
 	for i := range f {
@@ -117,7 +117,7 @@ func (s scope) decodeHeader(raw string) (line, bool) {
 	return l, true
 }
 
-// severity says that a word is one, as SONiC writes it.
+// severity reports whether a word is a severity, as SONiC writes it.
 func severity(w string) bool {
 	switch w {
 	case "EMERG", "ALERT", "CRIT", "ERR", "ERROR", "WARNING", "WARN", "NOTICE", "INFO", "DEBUG":
@@ -126,8 +126,8 @@ func severity(w string) bool {
 	return false
 }
 
-// sinceBoot leaves out "[ 123.456]", which syslog daemons leave before what the
-// kernel says.
+// sinceBoot removes "[ 123.456]", which syslog daemons leave before a kernel
+// message.
 func sinceBoot(text string) string {
 	if !strings.HasPrefix(text, "[") {
 		return text

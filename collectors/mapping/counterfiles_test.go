@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// unmappedCounters are what dcgm-exporter's counter files name and no mapping
-// does: such a series is carried under its own name, stored and shown, never
-// judged. Each has its reason; a star stands for the rest of a name.
+// unmappedCounters are named by dcgm-exporter's counter files and by no mapping:
+// such a series is carried under its own name, stored and shown, never judged. Each
+// has its reason; a star matches the rest of a name.
 var unmappedCounters = map[string]string{
 	"DCGM_FI_DEV_MEM_COPY_UTIL":          "how long a copy ran, not how much: DRAM_ACTIVE says that",
 	"dcgm_mem_copy_utilization":          "how long a copy ran, not how much",
@@ -81,7 +81,7 @@ func TestCounterFiles(t *testing.T) {
 	}
 }
 
-// understood says that a rule names a series, and not to refuse it.
+// understood reports whether a rule names a series, and not only to refuse it.
 func understood(m *Mapper, name string) bool {
 	return slices.ContainsFunc(m.exact[name], func(k known) bool { return k.rule.refuse == "" }) ||
 		slices.ContainsFunc(m.patterns, func(p patterned) bool { return p.rule.refuse == "" && p.pattern.MatchString(name) })

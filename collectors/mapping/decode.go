@@ -21,13 +21,13 @@ type File struct {
 	blanks []interval
 }
 
-// interval is a range of numbers by which a sender says that it has none.
+// interval is a range of numbers by which a sender reports that it has no value.
 type interval struct{ from, to float64 }
 
 // maxFile bounds a mapping file, in bytes.
 const maxFile = 1 << 20
 
-// errNoDocument says that a file holds nothing.
+// errNoDocument means that a file contains no mapping.
 var errNoDocument = errors.New("no mapping in it")
 
 // ReadFile reads a mapping file of a user's. Errors name file, line and column.
@@ -252,7 +252,7 @@ func (d *decoder) series(f *File, n *yaml.Node) {
 	f.rules = append(f.rules, r)
 }
 
-// place says whose the series are.
+// place sets the entity of the series.
 func (d *decoder) place(r *rule, n *yaml.Node) {
 	if p, ok := d.entities[n.Value]; ok {
 		r.of, r.in = p.of, p.in

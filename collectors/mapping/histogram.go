@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/collectors/book"
 )
 
-// maxBounds is how many buckets a histogram has at most; one that has more says
-// no quantile.
+// maxBounds is how many buckets a histogram has at most; one that has more gives no
+// quantile.
 const maxBounds = 512
 
 // distribution is one of our histograms: what was added to its buckets since

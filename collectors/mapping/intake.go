@@ -17,7 +17,8 @@ import (
 const (
 	// DefaultForeign is how many series that no file knows are carried.
 	DefaultForeign = 2048
-	// sane is how far a sender's clock may be off ours and still be believed.
+	// sane is the maximum difference between a sender's clock and ours at which its
+	// times are accepted.
 	sane = time.Minute
 	// idle is after how many emissions a series that is no more gives up its
 	// place, once places are short.
@@ -28,7 +29,7 @@ const (
 	maxKey     = 8 << 10
 )
 
-// IntakeConfig says whose series they are.
+// IntakeConfig defines the source of the series.
 type IntakeConfig struct {
 	Mapper *Mapper
 	// Book names the source of what is emitted, and bounds it.
@@ -40,9 +41,9 @@ type IntakeConfig struct {
 	Foreign telemetry.Entity
 	// MaxForeign is how many of those are carried; zero means DefaultForeign, and less none.
 	MaxForeign int
-	// Past is how old a sample may be: one that was kept for later has its own
-	// time, and an older one is stale. Zero is for pages, which say what is now:
-	// a time that is far from ours is that of a clock that is wrong.
+	// Past is the maximum age of a sample: one that was kept for later has its own
+	// time, and an older one is stale. Zero is for pages, which state current
+	// values: a time that is far from ours comes from a wrong clock.
 	Past time.Duration
 }
 
@@ -352,9 +353,9 @@ func (in *Intake) Take(e *Entry, at telemetry.Time, n Number) {
 	in.pending = append(in.pending, sample{at, e, n})
 }
 
-// Emit states what was taken since the last time, as read at an instant, and
-// says what became of it. Whole says that it is everything that its sender has:
-// what was there the last time and is not now has vanished.
+// Emit states the samples taken since the last time, as read at an instant, and
+// returns what became of them. Whole means that they are all that the sender has: a
+// series that was there the last time and is not now has vanished.
 func (in *Intake) Emit(sink collectors.Emitter, at telemetry.Instant, whole bool) (Result, error) {
 	for _, r := range in.edge {
 		r.Edge.Received = at.Received
@@ -466,7 +467,7 @@ func (in *Intake) apply(s *sample) {
 	}
 }
 
-// put gives a number to one output and says why not.
+// put gives a number to one output and returns the reason if it cannot.
 func (in *Intake) put(o *output, n Number) collectors.Reason {
 	factor := one
 	if o.rule != nil {

@@ -53,8 +53,8 @@ type patterned struct {
 	pattern *regexp.Regexp
 }
 
-// NewMapper returns the mapper of some files. Where an earlier file says what a
-// series is, a later one is not asked.
+// NewMapper returns the mapper of some files. An earlier file takes precedence over
+// a later one.
 func NewMapper(files ...*File) *Mapper {
 	m := &Mapper{exact: map[string][]known{}}
 	for i, f := range files {

@@ -104,7 +104,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// TestReset: a histogram whose engine began anew has the requests since then.
+// TestReset: a histogram whose engine started over has the requests since then.
 func TestReset(t *testing.T) {
 	var g gain
 	for i, c := range []struct {

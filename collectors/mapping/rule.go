@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// rule says what some foreign names become.
+// rule defines what some foreign names become.
 type rule struct {
 	names    []string         // preferred first
 	patterns []*regexp.Regexp // of a name as a whole; their groups are labels
@@ -30,7 +30,7 @@ type condition struct {
 	want  *regexp.Regexp
 }
 
-// join says how several foreign series of one page become one of ours.
+// join defines how several foreign series of one page become one of ours.
 type join uint8
 
 const (
@@ -48,7 +48,7 @@ const (
 	above         // 1 where it is more than the limit, else 0
 )
 
-// shape says what is mapped.
+// shape defines what is mapped.
 type shape uint8
 
 const (
@@ -75,7 +75,7 @@ const (
 	divisor
 )
 
-// applies reports whether the labels are what the rule wants, and adds what its
+// applies reports whether the labels meet the rule's conditions, and adds what its
 // conditions take out of them.
 func (r *rule) applies(l *labelled) bool {
 	for _, c := range r.where {
@@ -97,7 +97,7 @@ func (l *labelled) take(p *regexp.Regexp, groups []string) {
 	}
 }
 
-// blank reports whether a number stands for none.
+// blank reports whether a number means no value.
 func (r *rule) blank(v float64) bool {
 	for _, b := range r.blanks {
 		if v >= b.from && v <= b.to {

@@ -237,8 +237,8 @@ func (l *line) open(ctx context.Context) error {
 }
 
 // read takes every register of a unit. A block that the unit refuses is counted and
-// left out; the unit is down where it answers none, or its gateway says that it does
-// not.
+// left out; the unit is down where it answers none, or its gateway reports that it
+// does not.
 func (l *line) read(ctx context.Context, u *unit, dropped map[collectors.Reason]int) error {
 	d, answered := &l.c.device, 0
 	var last error

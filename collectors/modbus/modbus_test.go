@@ -18,8 +18,8 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
-// shelf is a device at the other end of a pipe: a supply whose registers say one
-// thing, and which can be taken away and spoilt.
+// shelf is a device at the other end of a pipe: a supply with fixed registers,
+// which can be taken away and spoilt.
 type shelf struct {
 	severed, spoilt atomic.Bool
 	refuse          atomic.Int32 // the address of a register that it does not have

@@ -16,7 +16,7 @@ const (
 	mostEvery  = time.Minute
 )
 
-// Config says how often GPUs are read, and under which name.
+// Config defines how often GPUs are read, and under which name.
 type Config struct {
 	// Every is the time between readings.
 	Every time.Duration `yaml:"interval" was:"every" default:"1s" min:"1s" max:"1m"`

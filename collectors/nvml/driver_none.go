@@ -4,7 +4,7 @@ package nvml
 
 import "time"
 
-// absent stands for the library in a program that was built without it.
+// absent replaces the library in a program that was built without it.
 type absent struct{}
 
 func driver() library { return absent{} }

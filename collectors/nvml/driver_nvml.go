@@ -190,7 +190,7 @@ func (d *device) whole(s *sheet) {
 	}
 }
 
-// wholeDevice is the scope that stands for all NVLinks together.
+// wholeDevice is the scope of all NVLinks together.
 const wholeDevice = math.MaxUint32
 
 // fields reads what is a field value; those a device does not have it refuses

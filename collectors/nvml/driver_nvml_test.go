@@ -13,8 +13,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestAgreesWithNvidiaSMI: on a host with GPUs, what is stated is what
-// nvidia-smi says at the same moment. Skips where there is no GPU.
+// TestAgreesWithNvidiaSMI: on a host with GPUs, the emitted values equal those of
+// nvidia-smi at the same moment. Skips where there is no GPU.
 func TestAgreesWithNvidiaSMI(t *testing.T) {
 	const fields = "index,power.draw.instant,enforced.power.limit,temperature.gpu,clocks.sm,clocks.mem,memory.used,pcie.link.gen.current,pcie.link.width.current," +
 		"clocks_event_reasons.active,temperature.memory"

@@ -14,7 +14,7 @@ import (
 
 const sourceName = "nvml"
 
-// ErrNotBuilt says that this program was built without the library's binding.
+// ErrNotBuilt means that this program was built without the library's binding.
 var ErrNotBuilt = errors.New("built without the tag nvml: scrape a dcgm-exporter instead, or build with -tags nvml")
 
 // library is NVML as far as it is used; driver is the real one.
@@ -47,7 +47,7 @@ type Collector struct {
 	lib library
 }
 
-// New returns the collector, or says what is wrong with its configuration.
+// New returns the collector, or an error if its configuration is invalid.
 func New(c Config) (*Collector, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *reader) gpu(index int) telemetry.Entity {
 	return telemetry.Entity{Kind: telemetry.GPU, Name: r.node.Name + "/" + strconv.Itoa(index)}
 }
 
-// state says which GPUs the host has.
+// state emits the GPUs of the host.
 func (r *reader) state(sink collectors.Sink) {
 	r.cells = map[int]*[quantities]book.Cell{}
 	for _, c := range r.cards {
@@ -140,7 +140,7 @@ func (r *reader) sweep(sink collectors.Sink) collectors.Sweep {
 	return s
 }
 
-// note puts down what was read of a GPU.
+// note stores the values read of a GPU.
 func (r *reader) note(index int, s *collectors.Sweep) {
 	cells := r.cells[index]
 	for q := range quantities {

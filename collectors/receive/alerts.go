@@ -77,7 +77,7 @@ func (r *Receiver) PushedAlerts(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// alertBytes is what an alert takes that says nothing, in a list that grew by copying.
+// alertBytes is the size of an empty alert, in a list that grew by copying.
 const alertBytes = 512
 
 func weighAlerts(body []byte) error { return weighed(weigh.JSONOf(body, alertBytes)) }
@@ -160,8 +160,8 @@ func alertsOf(list []foreignAlert, from string, now telemetry.Time) (accepted, e
 	return out, nil
 }
 
-// text says which alert it is: its name and gravity, its summary, and the
-// fingerprint by which the sender knows it.
+// text describes an alert: its name and severity, its summary, and the fingerprint
+// by which the sender knows it.
 func (a *foreignAlert) text() string {
 	words := []string{cmp.Or(a.Labels["alertname"], "alert")}
 	if s := a.Labels["severity"]; s != "" {
@@ -246,7 +246,7 @@ func host(s string) string {
 	return s
 }
 
-// GrafanaSigns says how Grafana signs what it sends: with a secret, and with the
+// GrafanaSigns sets how Grafana signs its requests: with a secret, and with the
 // header of its timestamp where that is not empty. It is called before Run.
 func (r *Receiver) GrafanaSigns(secret func() (secret, timestamp string, err error)) {
 	r.cfg.Grafana = secret

@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 )
 
-// receipt says what a request became. It is the body of 202.
+// receipt is the result of a request. It is the body of 202.
 type receipt struct {
 	Steps   int `json:"steps,omitempty"`
 	Edges   int `json:"edges,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// idle is how long a job must have been silent to make room for another.
+// idle is how long a job must not have reported before it makes room for another.
 const idle = time.Hour
 
 // The columns of a job's and of a rank's source, in the order of their words.
@@ -84,8 +84,8 @@ func (b *book) drop(name string) {
 	}
 }
 
-// room makes sure that there is room for what a report is the first of: its
-// job, its rank. Jobs that have been silent for long make it.
+// room ensures that there is room for the new job or rank of a report. Jobs that
+// have not reported for long make it.
 func (b *book) room(r *report) bool {
 	j := b.jobs[r.job]
 	newRank := r.speaksForRank() && (j == nil || j.ranks[r.rank] == nil)
@@ -222,7 +222,7 @@ func (e *emission) started(j *job) {
 	e.event(j, e.report.steps[0].began(), telemetry.EventJobStarted, text)
 }
 
-// step emits one entry; last says that it is the newest of its report.
+// step emits one entry; last means that it is the newest of its report.
 func (e *emission) step(j *job, s *step, last bool) error {
 	if e.report.speaksForJob() {
 		e.jobStep(j, s)
@@ -242,7 +242,7 @@ func (e *emission) step(j *job, s *step, last bool) error {
 	return nil
 }
 
-// jobStep sets what an entry says of the job, and emits its events.
+// jobStep sets an entry's values of the job, and emits its events.
 func (e *emission) jobStep(j *job, s *step) {
 	switch s.phase {
 	case train:
@@ -289,9 +289,9 @@ func (s *source) set(column int, v *float64) {
 	}
 }
 
-// frame emits what was set, if anything, at the step's end. Only the newest of
-// a report says when it was received: the others waited for it, which says
-// nothing about the clock of who sent them.
+// frame emits what was set, if anything, at the step's end. Only the newest of a
+// report has the time at which it was received: the others waited for it, so that
+// their delay shows nothing about the sender's clock.
 func (e *emission) frame(s *source, st *step, last bool) error {
 	if !s.any {
 		return nil

@@ -58,7 +58,7 @@ func (d *document) end() error {
 // fields are the keys of an object, each with what reads its value.
 type fields map[string]func(place string) error
 
-// object reads the keys of an object. Opened says that its brace was read.
+// object reads the keys of an object. Opened means that its brace was read.
 func (d *document) object(place string, opened bool, known fields) error {
 	if !opened {
 		if err := d.open(place, '{', "an object"); err != nil {
@@ -90,7 +90,7 @@ func (d *document) object(place string, opened bool, known fields) error {
 }
 
 // array reads the elements of an array, at most as many as a request may hold.
-// Opened says that its bracket was read.
+// Opened means that its bracket was read.
 func (d *document) array(place string, opened bool, read func(place string, i int) error) error {
 	if !opened {
 		if err := d.open(place, '[', "a list"); err != nil {

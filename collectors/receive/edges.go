@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// edgeSource is who states an edge whose request does not say.
+// edgeSource is the source of an edge whose request states none.
 const edgeSource = "api"
 
 // edgeList is a request of edges that was found right.

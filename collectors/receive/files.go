@@ -79,7 +79,7 @@ func (f *Files) sweep(known []fileState, sink collectors.Sink) collectors.Sweep 
 	return s
 }
 
-// changed returns what a file says now.
+// changed returns the current content of a file.
 func (f *Files) changed(path string, was fileState) (fileState, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -153,7 +153,8 @@ func TestOTLPOverGRPC(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	// What comes over both ways is one series: the same sample is not said twice.
+	// What arrives by both ways is one series: the same sample is not emitted
+	// twice.
 	body, err := points(now).MarshalProto()
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +307,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestDecodeConfig: what an entry may say, and what is said of one that is wrong.
+// TestDecodeConfig: valid entries, and the errors of invalid ones.
 func TestDecodeConfig(t *testing.T) {
 	decode := func(text string) (Config, error) {
 		var n yaml.Node

@@ -87,7 +87,7 @@ func open(t *testing.T, c Config) *post {
 	return p
 }
 
-// readySink says when the receiver has begun.
+// readySink signals when the receiver has begun.
 type readySink struct {
 	*keeper
 	once  sync.Once

@@ -90,7 +90,7 @@ func otlpForm(h http.Header) (string, error) {
 	return media, nil
 }
 
-// rejected says how many points were not taken, and why.
+// rejected returns how many points were not accepted, and why.
 func rejected(dropped map[collectors.Reason]int) (int64, string) {
 	n := 0
 	var why []string
@@ -131,8 +131,8 @@ func (b *otlp) take(in *mapping.Intake, dropped map[collectors.Reason]int) int {
 	return b.metrics.DataPointCount()
 }
 
-// metric takes the points of one metric. What counts from one report to the next
-// only (delta) says nothing to who missed one, and is refused.
+// metric takes the points of one metric. Counts from one report to the next only
+// (delta) are of no use to a receiver that missed one, and are refused.
 func (t *taking) metric(m pmetric.Metric) {
 	name := promName(m.Name())
 	switch m.Type() {

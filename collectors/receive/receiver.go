@@ -25,12 +25,12 @@ type Config struct {
 	// MaxItems is how many steps, edges or events one request may hold; default
 	// 65,536, and 4,096 steps at most.
 	MaxItems int
-	// MaxJobs and MaxRanks are how many jobs, and ranks of all jobs together,
-	// may report; default 4,096 and 65,536. One more takes the place of one that
-	// has been silent for an hour, or is refused.
+	// MaxJobs and MaxRanks are how many jobs, and ranks of all jobs together, may
+	// report; default 4,096 and 65,536. One more takes the place of one that has
+	// not reported for an hour, or is refused.
 	MaxJobs  int
 	MaxRanks int
-	// Mapper says what pushed series mean; nil means the mappings that come with
+	// Mapper defines what pushed series mean; nil means the mappings that come with
 	// the program.
 	Mapper *mapping.Mapper
 	// Mappings name mapping files that come with the program; the default is all.
@@ -44,9 +44,9 @@ type Config struct {
 	MaxSeries int `yaml:"max_series" default:"65536" max:"1048576"`
 	// MaxForeign is how many of those may be unknown to every mapping.
 	MaxForeign int `yaml:"max_foreign" default:"2048" max:"8192"`
-	// OTLP says where OTLP over gRPC is received; the default is nowhere.
+	// OTLP is where OTLP over gRPC is received; the default is nowhere.
 	OTLP Listener `yaml:"otlp_grpc"`
-	// HTTP says where a process without the web role receives what is pushed over
+	// HTTP is where a process without the web role receives what is pushed over
 	// HTTP; the default is nowhere.
 	HTTP Listener `yaml:"http"`
 }
@@ -91,7 +91,7 @@ type Receiver struct {
 	sink    collectors.Sink
 }
 
-// Target says by what way it is pushed to.
+// Target returns the transport by which data is pushed.
 func (r *Receiver) Target() string { return "http" }
 
 // New returns a receiver that knows no job.

@@ -52,8 +52,8 @@ func (p *push) forget() {
 
 // batch is a request with series that was read whole.
 type batch interface {
-	// take notes every sample, counts what it cannot, and says how many there
-	// were.
+	// take stores every valid sample, counts the others by reason, and returns how
+	// many there were.
 	take(in *mapping.Intake, dropped map[collectors.Reason]int) int
 }
 
@@ -78,7 +78,7 @@ func (r *Receiver) enter(ctx context.Context) (leave func(), err error) {
 
 var errBusy = errors.New("as many requests as are taken at once are being read: try again")
 
-// takeSeries reads a request with read, emits it and says what came of it; false
+// takeSeries reads a request with read, emits it and returns the result; false
 // where the refusal has been answered.
 func (r *Receiver) takeSeries(w http.ResponseWriter, req *http.Request, p *push, read func([]byte, http.Header) (batch, error)) (written, bool) {
 	if !r.runs() {

@@ -134,7 +134,7 @@ func (p *post) request(path, body string, headers ...string) (int, string) {
 	return w.Code, strings.TrimSuffix(w.Body.String(), "\n")
 }
 
-// TestWriteRefuses: what is wrong with a request is said, with its place.
+// TestWriteRefuses: the error of a request is reported, with its place.
 func TestWriteRefuses(t *testing.T) {
 	p, _ := pushed(t, Config{MaxBody: 1 << 10})
 	packed := func(m interface{ Marshal() ([]byte, error) }) string {
@@ -218,8 +218,8 @@ func points(at time.Time) pmetricotlp.ExportRequest {
 	return pmetricotlp.NewExportRequestFromMetrics(m)
 }
 
-// TestOTLP: in protobuf and JSON, packed or not, the same comes of it; what
-// cannot be taken is said in the answer.
+// TestOTLP: protobuf and JSON, packed or not, give the same result; what cannot be
+// accepted is reported in the response.
 func TestOTLP(t *testing.T) {
 	now := noon
 	p, _ := pushed(t, Config{Now: func() time.Time { return now }})

@@ -101,8 +101,8 @@ func TestTelegrafItself(t *testing.T) {
 	}
 }
 
-// telegrafPath is where Telegraf was built; a test that wants it is skipped
-// where it was not.
+// telegrafPath is where Telegraf was built; a test that needs it is skipped where
+// it was not.
 func telegrafPath(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../bin/peers/telegraf")
@@ -115,8 +115,8 @@ func telegrafPath(t *testing.T) string {
 	return path
 }
 
-// runUntilTheEnd runs a program until the test ends, and says what it said where
-// the test has failed.
+// runUntilTheEnd runs a program until the test ends, and logs its output if the
+// test has failed.
 func runUntilTheEnd(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var told strings.Builder

@@ -39,7 +39,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// replay sends the requests of a transcript and writes it anew.
+// replay sends the requests of a transcript and returns it with the new responses.
 func replay(p *post, text string) string {
 	var out, body strings.Builder
 	path := ""

@@ -27,7 +27,7 @@ const (
 	secondMessage = "io.prometheus.write.v2.Request"
 )
 
-// staleNaN are the bits by which Prometheus says that a series has ended.
+// staleNaN are the bits by which Prometheus marks the end of a series.
 const staleNaN = 0x7ff0000000000002
 
 // Write takes POST /api/v1/write: remote write 1.0 and 2.0 (Prometheus' remote
@@ -58,7 +58,7 @@ func (r *Receiver) Write(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// messageOf says which of the two messages a request has.
+// messageOf returns which of the two messages a request has.
 func messageOf(h http.Header) (string, error) {
 	if e := h.Get("Content-Encoding"); e != "" && e != "snappy" {
 		return "", unsupportedf("Content-Encoding %.40s: want snappy", e)
@@ -96,7 +96,7 @@ func unsnap(body []byte, most int64) ([]byte, error) {
 // first is a request of remote write 1.0.
 type first struct{ series []prompb.TimeSeries }
 
-// errNoName says that a series has no name.
+// errNoName means that a series has no name.
 var errNoName = errors.New("no label __name__")
 
 func readFirst(body []byte) (batch, error) {

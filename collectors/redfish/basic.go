@@ -36,9 +36,9 @@ func (c *client) usesBasic() bool {
 	return c.token == "" && c.basic.password != ""
 }
 
-// renewable reports whether a request that was answered 401 is worth repeating:
-// its session could be made anew, or the password file holds another password.
-// It forgets what was refused.
+// renewable reports whether a request that was answered 401 is worth repeating: its
+// session could be recreated, or the password file holds another password. It
+// forgets what was refused.
 func (c *client) renewable() bool {
 	if c.forget() {
 		return true

@@ -52,7 +52,7 @@ type client struct {
 	again   time.Duration // how soon a stream that ended is asked for
 }
 
-// errRedirect says that a service sends elsewhere.
+// errRedirect means that a service redirects to another host.
 var errRedirect = errors.New("a redirect to another host is not followed")
 
 func newClient(c *Config, g dial.Guard) (*client, error) {
@@ -163,7 +163,7 @@ func (c *client) once(ctx context.Context, target, etag string, patience time.Du
 	return answer{doc: doc, etag: resp.Header.Get("ETag"), date: date}, resp.StatusCode
 }
 
-// failure says what an error of the connection means.
+// failure returns the answer for an error of the connection.
 func (c *client) failure(err error) answer {
 	a := answer{reason: collectors.Unreadable, err: err, away: true}
 	var refused *dial.RefusedError
@@ -178,7 +178,7 @@ func (c *client) failure(err error) answer {
 	return a
 }
 
-// status says what an answer without a page means.
+// status returns the answer for a response without a page.
 func (c *client) status(resp *http.Response) answer {
 	a := failed(collectors.Unreadable, "status %d", resp.StatusCode)
 	switch code := resp.StatusCode; {
@@ -233,8 +233,8 @@ func (c *client) authorised() bool {
 	return c.cfg.Auth == None || c.token != "" || c.basic.password != "" && c.clock().Sub(c.basic.read) < basicFor
 }
 
-// login sees to it that requests say who one is. After a refusal it waits,
-// longer from time to time: a service locks out who asks too often.
+// login ensures that requests are authenticated. After a refusal it waits, longer
+// from time to time: a service locks out a client that asks too often.
 func (c *client) login(ctx context.Context, patience time.Duration) answer {
 	if c.authorised() {
 		return answer{}
@@ -370,7 +370,7 @@ type opened struct {
 	conns  map[net.Conn]bool
 }
 
-// known is a connection that says when it is closed.
+// known is a connection that reports its closing.
 type known struct {
 	net.Conn
 	of *opened

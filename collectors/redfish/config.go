@@ -19,7 +19,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Ways to say who one is.
+// Ways to authenticate.
 const (
 	Session = "session" // one for the whole time, ended at the end
 	Basic   = "basic"   // name and password with every request
@@ -42,8 +42,8 @@ type Target struct {
 	// Entity is what the service is: the node of a BMC, the shelf, the cdu. {host} in it
 	// is the host of the address.
 	Entity string `yaml:"entity" example:"node:n001"`
-	// Entities says which resource is which thing, by path, where the mapping cannot
-	// know: a connector's loop.
+	// Entities are the entities of resources, by path, where the mapping cannot
+	// know them: a connector's loop.
 	Entities map[string]string `yaml:"entities"`
 }
 
@@ -71,8 +71,8 @@ type Config struct {
 	// BasicAuth is the user. The password is read at every login, with basic
 	// authentication every minute and after a 401. No user is no authentication.
 	BasicAuth dial.BasicAuth `yaml:"basic_auth" was:"user=username,password_file=password_file"`
-	// Auth says how the user is shown: by a session for the whole time, or with every
-	// request. The default is a session where there is a user.
+	// Auth is how the user is authenticated: by a session for the whole time, or
+	// with every request. The default is a session where there is a user.
 	Auth string `yaml:"auth" oneof:"session basic none"`
 	// TLS is how the services are connected to.
 	TLS dial.TLS `yaml:"tls"`
@@ -94,8 +94,8 @@ type Config struct {
 	// Groups reports firmware, model and part numbers as membership of groups. The
 	// engine takes what is in one group for what may fail together.
 	Groups bool `yaml:"groups"`
-	// Mappings are files that say what resources mean, before the mapping that comes
-	// with the program.
+	// Mappings are files that define what resources mean, before the mapping that
+	// comes with the program.
 	Mappings []string `yaml:"mappings"`
 }
 

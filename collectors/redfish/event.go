@@ -73,8 +73,8 @@ func first(s ...string) string {
 	return ""
 }
 
-// name says what an event is called and how it reads; false where it is no
-// trouble, and nothing in the mapping asks for it.
+// name returns an event's name and text; false where it is not a problem, and
+// nothing in the mapping asks for it.
 func (m *mapping) name(h *happening) (telemetry.EventName, string, bool) {
 	for i := range m.notices {
 		n := &m.notices[i]
@@ -103,8 +103,8 @@ func (m *mapping) name(h *happening) (telemetry.EventName, string, bool) {
 	return "", "", false
 }
 
-// about is what an event is of: what the mapping says of the resource that it
-// names or of one above it, else the service's own entity.
+// about returns the entity of an event: that of the mapping for the resource that
+// it names or of one above it, else the service's own entity.
 func (v *view) about(origin string) telemetry.Entity {
 	p, _, _ := strings.Cut(origin, "#")
 	for p = clean(p); len(p) > len(root); p = p[:strings.LastIndexByte(p, '/')] {

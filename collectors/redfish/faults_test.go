@@ -93,7 +93,7 @@ func (e *ear) until(what string, so func() bool) {
 	}
 }
 
-// more wants n more frames than now.
+// more waits for n more frames than now.
 func (e *ear) more(n int) {
 	e.t.Helper()
 	before := e.heard()
@@ -265,7 +265,8 @@ func TestEveryFlaw(t *testing.T) {
 	}
 }
 
-// TestAServiceThatIsBrokenFromTheRootOn is away, and back when it is mended.
+// TestAServiceThatIsBrokenFromTheRootOn: a service whose root is broken is down,
+// and up again when it is repaired.
 func TestAServiceThatIsBrokenFromTheRootOn(t *testing.T) {
 	for _, fault := range []wire.Fault{wire.Cut, wire.Failing, wire.Busy, wire.Closed} {
 		t.Run(string(fault), func(t *testing.T) {
@@ -301,8 +302,8 @@ func TestFlawsThatDoNoHarm(t *testing.T) {
 	}
 }
 
-// slowAnswer is how long the slow controller takes: what a test may, or what
-// QUINTET_SLOW says (make slow-bmc says 3m, against a patience of a minute).
+// slowAnswer is how long the slow controller takes: what a test may, or the value
+// of QUINTET_SLOW (make slow-bmc sets 3m, with a timeout of a minute).
 func slowAnswer(t *testing.T) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(cmp.Or(os.Getenv("QUINTET_SLOW"), "300ms"))
@@ -312,9 +313,10 @@ func slowAnswer(t *testing.T) time.Duration {
 	return d
 }
 
-// TestAPageThatTakesItsTime: longer than one waits at first, but it is given
-// more each time, and the others are read meanwhile. What that is in requests,
-// and that it stays so, says TestTheOthersOfAPageThatTakesItsTime.
+// TestAPageThatTakesItsTime: a page takes longer than the first timeout, but the
+// timeout is extended each time, and the others are read meanwhile.
+// TestTheOthersOfAPageThatTakesItsTime checks the number of requests, and that it
+// stays so.
 func TestAPageThatTakesItsTime(t *testing.T) {
 	c := newController(t, wire.Config{})
 	wait := slowAnswer(t)
@@ -372,7 +374,7 @@ func TestABusyServiceIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestAnXID comes over the event stream and stands in the log; both say the
+// TestAnXID: an XID comes over the event stream and is in the log; both report the
 // same, so that it counts once. What was in the log before is history.
 func TestAnXID(t *testing.T) {
 	c := newController(t, wire.Config{})

@@ -24,8 +24,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What others recorded or drew up lies beside the repository and is no part of
-// it; the golden files here say what this collector makes of it.
+// Recordings and drawings of others are beside the repository and no part of it;
+// the golden files here are what this collector makes of them.
 const recordings = "../../../shared/fixtures/redfish"
 
 func needRecordings(t testing.TB) {

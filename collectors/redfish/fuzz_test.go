@@ -138,8 +138,8 @@ func FuzzMapping(f *testing.F) {
 	})
 }
 
-// FuzzService: whatever the pages of a service say, one after the other and once
-// more, what is kept stays within its bounds and every record is sound.
+// FuzzService: for any pages of a service, one after the other and once more, what
+// is kept stays within its bounds and every record is sound.
 func FuzzService(f *testing.F) {
 	f.Add([]byte(`{"Chassis": {"@odata.id": "/redfish/v1/Chassis"}, "ProtocolFeaturesSupported": {"ExpandQuery": {"NoLinks": true, "Levels": true}}}`),
 		[]byte(`{"Members": [{"@odata.id": "/redfish/v1/Chassis/1"}, {"@odata.id": "/redfish/v1/Chassis/1"}], "Members@odata.nextLink": "/redfish/v1/Chassis?a"}`),

@@ -37,7 +37,7 @@ const (
 	byReport              // only out of metric reports
 )
 
-// rule says what the resources of one place mean.
+// rule defines what the resources of one place mean.
 type rule struct {
 	line     int
 	path     pattern
@@ -54,13 +54,13 @@ type rule struct {
 	edges    []edgeRule
 }
 
-// condition wants one of some words at a place; "" stands for none.
+// condition requires one of some words at a place; "" matches none.
 type condition struct {
 	place []string
 	words []string
 }
 
-// readingRule says what a property means.
+// readingRule defines what a property means.
 type readingRule struct {
 	place    []string
 	unit     unit
@@ -71,8 +71,7 @@ type readingRule struct {
 	measure  measure
 }
 
-// meaning is what a word of a state stands for; nothing where it says that
-// nothing is known.
+// meaning is the value of a word of a state; empty where the word means unknown.
 type meaning struct {
 	word  string
 	value uint64
@@ -84,7 +83,7 @@ type edgeRule struct {
 	from, to template
 }
 
-// notice says what an entry of a log or an event is called.
+// notice defines the name of a log entry or an event.
 type notice struct {
 	message string         // pattern of MessageId; "" any
 	text    *regexp.Regexp // of message and arguments; nil any
@@ -105,8 +104,8 @@ const (
 	maxRules   = 1000
 )
 
-// loadMapping joins the mapping that comes with the program to those of files:
-// what a user's file says comes first.
+// loadMapping joins the mapping that comes with the program to those of files: a
+// user's file takes precedence.
 func loadMapping(files []string) (*mapping, error) {
 	var m mapping
 	var faults []error

@@ -71,8 +71,8 @@ func TestMappingFaultsCarryTheirLine(t *testing.T) {
 	}
 }
 
-// TestAMappingOfOnesOwnGoesFirst: what a user's file says of a property counts,
-// and the rest stays.
+// TestAMappingOfOnesOwnGoesFirst: a user's file takes precedence for a property
+// that it names, and the rest is kept.
 func TestAMappingOfOnesOwnGoesFirst(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "own.yaml")
 	text := "version: 1\nrules:\n  - path: Chassis/*/Sensors/Inflow{n}\n    entity: 'loop:{target}/{n}'\n    readings: [{property: Reading, unit_from: ReadingUnits, metric: coolant_flow_liters_per_minute}]\n"

@@ -148,8 +148,8 @@ func (r *reader) happened(h *happening) {
 	r.event(e)
 }
 
-// named is the GPU that a text names, as NVIDIA's messages do that say of no
-// resource where they come from; else the service's own entity.
+// named is the GPU that a text names, as do messages of NVIDIA that name no
+// resource of origin; else the service's own entity.
 func (r *reader) named(text string) telemetry.Entity {
 	for _, field := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" ,;:()[]'\"", c) }) {
 		if n, ok := strings.CutPrefix(field, "GPU_"); ok && n != "" && r.view.self.Kind == telemetry.Node {
@@ -164,7 +164,7 @@ func (r *reader) named(text string) telemetry.Entity {
 	return r.view.self
 }
 
-// listen opens the event stream once the service has said where it is.
+// listen opens the event stream once the service has reported its address.
 func (r *reader) listen(ctx context.Context) {
 	path, _, _ := strings.Cut(r.stream, "?")
 	if _, ok := split(clean(path)); !ok || r.stream == "" {
@@ -208,7 +208,7 @@ func (r *reader) hear(m message) {
 // maxStreamed is the maximum number of distinct pushed reports.
 const maxStreamed = 64
 
-// streamed is the page that a report on the event stream repeats, or what stands
+// streamed is the page that a report on the event stream repeats, or a substitute
 // for one that is nowhere else and is never asked for.
 func (r *reader) streamed(doc map[string]any) *page {
 	id, _ := doc["@odata.id"].(string)

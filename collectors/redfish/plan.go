@@ -124,7 +124,7 @@ func (r *reader) handle(p *page, a answer) {
 	}
 }
 
-// plan says when a page is asked for next: at even times, and never sooner than
+// plan sets when a page is asked for next: at even times, and never sooner than
 // three quarters of its period after the last time.
 func (r *reader) plan(p *page, began time.Time) {
 	next := p.due.Add(p.period)
@@ -193,8 +193,8 @@ func (r *reader) fail(p *page, a answer) {
 // touchSweep ends the sweep at once: the source is away.
 func (r *reader) touchSweep() { r.began = r.clock().Add(-r.cfg.Every) }
 
-// again says once more what a page said that has not changed; but a report whose
-// rows have times says nothing of now.
+// again emits once more the readings of a page that has not changed; but a report
+// whose rows have times has no current values.
 func (r *reader) again(p *page) {
 	if p.report && !p.newest.IsZero() {
 		return
@@ -332,8 +332,8 @@ func (r *reader) expand(p *page, s *sheet) bool {
 	return true
 }
 
-// levels is how deep a list is worth asking for with its members, 0 if it is
-// not; must says that they are read in no other way.
+// levels is how deep a list is worth asking for with its members, 0 if it is not;
+// must means that they are read in no other way.
 func (r *reader) levels(parts []string) (levels int, must bool) {
 	for i := range r.view.rules.rules {
 		rule := &r.view.rules.rules[i]
@@ -352,7 +352,7 @@ func (p *page) expandTo(levels int) {
 	}
 }
 
-// say notes what a page, or a part of one, says.
+// say stores the readings of a page, or of a part of one.
 func (r *reader) say(p *page, s *sheet) {
 	p.at = s.at
 	r.stamp(s.at)
@@ -368,7 +368,7 @@ func (r *reader) say(p *page, s *sheet) {
 	p.relating = append(append(p.relating, r.groups(s.traits)...), s.relations...)
 }
 
-// retract states that nothing is known of what a page no longer speaks of.
+// retract states that series that a page no longer contains are unknown.
 func (r *reader) retract(p *page, now []reading) {
 	if len(p.said) == 0 {
 		return
@@ -390,8 +390,8 @@ func (r *reader) retract(p *page, now []reading) {
 	}
 }
 
-// pace is how often a page is asked for: as often as the quickest of what it
-// says needs.
+// pace is how often a page is asked for: as often as the quickest of its readings
+// needs.
 func (s *sheet) pace() pace {
 	p := still
 	if s.members || len(s.traits) > 0 {
@@ -455,8 +455,8 @@ func (r *reader) groups(traits []trait) (out []relation) {
 	return out
 }
 
-// relate states the edges that a page speaks of, and the end of those that it
-// no longer does.
+// relate states the edges of a page, and the end of those that it no longer
+// contains.
 func (r *reader) relate(p *page, now []relation) {
 	at := telemetry.Time(r.clock().UnixNano())
 	old := p.edges

@@ -49,9 +49,9 @@ func sorted(r *reader) (out []*page) {
 	}
 }
 
-// TestWhatIsAskedForOften: of an HGX node with reports a score of requests in
-// ten seconds, one for a list of fans, none for what the reports say already,
-// and none for a GPU's second path.
+// TestWhatIsAskedForOften: of an HGX node with reports a score of requests in ten
+// seconds, one for a list of fans, none for what the reports contain already, and
+// none for a GPU's second path.
 func TestWhatIsAskedForOften(t *testing.T) {
 	often := func(c wire.Config) (list []string) {
 		ctl := newController(t, c)
@@ -127,7 +127,7 @@ func oneOf(t *testing.T, entity string, pages map[string]string) (*ear, *reader)
 }
 
 // paced is a service in a time of its own: every answer takes as long as takes
-// says, and is given up after as long as it is waited for.
+// returns, and is given up after its timeout.
 type paced struct {
 	*reader
 	now   time.Time
@@ -155,7 +155,7 @@ func (p *paced) sensors(n int) (last *page) {
 	return last
 }
 
-// ask asks for the page that comes next, and says whether it answered.
+// ask asks for the page that comes next, and returns whether it answered.
 func (p *paced) ask() (*page, bool) {
 	next := p.next()
 	for _, t := range []time.Time{next.due, p.resume} {

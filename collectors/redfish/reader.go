@@ -252,7 +252,7 @@ func (r *reader) drop(why collectors.Reason, n int) {
 	}
 }
 
-// sane reports whether a device's own time may be believed.
+// sane reports whether a device's own time is plausible.
 func sane(t, now time.Time) bool {
 	d := now.Sub(t)
 	return !t.IsZero() && d < time.Minute && d > -time.Minute
@@ -270,8 +270,9 @@ func (r *reader) stamp(t time.Time) {
 	}
 }
 
-// offer notes a reading of a page. Where another page speaks for the series,
-// that one does; but a metric report goes before the resource that it repeats.
+// offer stores a reading of a page, unless another page is the current source of
+// the series; but a metric report takes precedence over the resource that it
+// repeats.
 func (r *reader) offer(p *page, x *reading) {
 	o := r.owners[x.series]
 	now := r.clock()
@@ -308,7 +309,7 @@ func (r *reader) offer(p *page, x *reading) {
 	o.book.Set(o.cell, word)
 }
 
-// join is what all pages together say of a series: the worst of them.
+// join is the combined value of a series on all pages: the worst of them.
 func (o *owner) join(p *page, x *reading) (gap bool, word uint64) {
 	if o.said == nil {
 		o.said = map[*page]uint64{}

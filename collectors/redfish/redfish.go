@@ -41,9 +41,9 @@ type logMemory struct {
 	seen map[string]bool
 }
 
-// New returns the collector of a configuration, which it completes and checks;
-// g says where it may connect to. Nothing is opened until Run but the files
-// that the configuration names.
+// New returns the collector of a configuration, which it completes and checks; g
+// decides where it may connect to. Nothing is opened until Run but the files that
+// the configuration names.
 func New(c Config, g dial.Guard) (*Collector, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	return nil
 }
 
-// Once walks the service and emits what it says: the dry run.
+// Once walks the service and emits its readings: the dry run.
 func (c *Collector) Once(ctx context.Context, sink collectors.Sink) error {
 	r := c.newReader(sink)
 	defer c.client.logout()
@@ -120,7 +120,7 @@ func (c *Collector) Once(ctx context.Context, sink collectors.Sink) error {
 	return ctx.Err()
 }
 
-// errNothing says that a service has nothing that the mapping knows.
+// errNothing means that a service has nothing that the mapping knows.
 var errNothing = errors.New("nothing in it means anything to the mapping")
 
 // unread is a page that was not read yet, or not to its end; nil if all were.

@@ -94,8 +94,8 @@ func keyOf(property string) (key, path string, fragment []string) {
 	return path + "#/" + inside, path, strings.Split(inside, "/")
 }
 
-// bind says where a row goes by the mapping alone. Where that depends on what
-// else the resource says, it asks for the resource.
+// bind returns where a row goes by the mapping alone. Where that depends on other
+// properties of the resource, it asks for the resource.
 func (v *view) bind(property string) binding {
 	key, path, fragment := keyOf(property)
 	parts, ok := split(path)

@@ -23,7 +23,7 @@ type series struct {
 	metric telemetry.MetricName
 }
 
-// reading is what one property says of one series.
+// reading is the value of one property for one series.
 type reading struct {
 	series
 	from    string // the property: path#/Place
@@ -50,7 +50,7 @@ type relation struct {
 	from, to telemetry.Entity
 }
 
-// sheet is what a page says.
+// sheet is the content of a page.
 type sheet struct {
 	readings  []reading
 	traits    []trait
@@ -93,7 +93,7 @@ type named struct {
 	entity telemetry.Entity
 }
 
-// errNotObject says that a page is JSON, and no resource.
+// errNotObject means that a page is JSON, but not an object.
 var errNotObject = errors.New("no JSON object")
 
 // parse reads a page. Numbers keep their text.
@@ -124,7 +124,7 @@ func parse(b []byte) (map[string]any, error) {
 	return doc, nil
 }
 
-// read says what a document got from path says.
+// read returns the content of a document got from path.
 func (v *view) read(path string, doc map[string]any) *sheet {
 	s := &sheet{dropped: map[collectors.Reason]int{}}
 	v.page(s, path, doc, 0)
@@ -236,7 +236,7 @@ func (v *view) reference(s *sheet, x any, depth int) {
 // clean is a path as it is kept: without a slash at its end.
 func clean(path string) string { return strings.TrimRight(path, "/") }
 
-// wants reports whether a page, or one below it, means something.
+// wants reports whether a page, or one below it, is mapped.
 func (v *view) wants(path string, parts []string) bool {
 	for i := range v.also {
 		if v.also[i].leads(parts) {
@@ -278,9 +278,8 @@ func (v *view) governs(r *rule, parts []string) ([]string, bool) {
 	return captures, true
 }
 
-// entityOf is what a rule says a page is about, unless the configuration names
-// the page: then that, where it is of the same kind or the rule only says that
-// it is of the service.
+// entityOf is the entity of a page by a rule, unless the configuration names the
+// page: then that, where it is of the same kind or the rule only names the service.
 func (v *view) entityOf(r *rule, path string, sc *scope) (telemetry.Entity, bool) {
 	e, ok := r.entity.fill(sc)
 	own := len(r.entity) == 1 && r.entity[0].name == "self"
@@ -365,8 +364,8 @@ func (v *view) item(s *sheet, r *rule, from string, sc scope) {
 	}
 }
 
-// notThere reports whether a resource says of itself that it is absent or off:
-// the numbers it still shows are none.
+// notThere reports whether a resource reports that it is absent or off: the numbers
+// it still shows are not values.
 func notThere(doc any) bool {
 	switch textAt(doc, "Status", "State") {
 	case "Absent", "Disabled", "UnavailableOffline", "Deferring", "Starting":
@@ -426,7 +425,7 @@ func (v *view) value(s *sheet, r *readingRule, sc *scope, idle bool) (reading, b
 	return out, true
 }
 
-// meaningOf is what a state's word stands for.
+// meaningOf returns the value of a state's word.
 func (r *readingRule) meaningOf(text string) (uint64, collectors.Reason) {
 	for _, m := range r.words {
 		if strings.EqualFold(m.word, text) {
@@ -439,7 +438,7 @@ func (r *readingRule) meaningOf(text string) (uint64, collectors.Reason) {
 	return 0, collectors.Unknown
 }
 
-// number reads a number, or says why there is none.
+// number reads a number, or returns the reason why there is none.
 func (r *readingRule) number(x any, u unit, sentinels []string) (uint64, collectors.Reason) {
 	if u.name == "ISO8601" {
 		text, ok := x.(string)
@@ -461,9 +460,8 @@ func (r *readingRule) number(x any, u unit, sentinels []string) (uint64, collect
 	return r.measure.convert(text, u)
 }
 
-// settle joins what several properties of one page say of one series: where one
-// says that nothing is known, so does the page; of those that do not combine
-// the first counts.
+// settle joins the values of several properties of one page for one series: where
+// one is unknown, so is the page's; of those that do not combine the first counts.
 func (s *sheet) settle() {
 	type place struct {
 		series

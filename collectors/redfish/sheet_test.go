@@ -90,8 +90,7 @@ func TestANumberThatIsNone(t *testing.T) {
 	}
 }
 
-// TestUnits: a sensor says in which unit it reads, and the series has the base
-// unit.
+// TestUnits: a sensor reports its unit, and the series has the base unit.
 func TestUnits(t *testing.T) {
 	m := standardMapping(t)
 	sensor := func(reading, units string) []string {
@@ -167,7 +166,7 @@ func TestOnlyTheWholeIsTheNode(t *testing.T) {
 	}
 }
 
-// TestTheSameGPUUnderTwoSystems: the document says which page it is.
+// TestTheSameGPUUnderTwoSystems: the document names its own page.
 func TestTheSameGPUUnderTwoSystems(t *testing.T) {
 	m := standardMapping(t)
 	v := &view{rules: m, self: entityOf("node:n1"), chassis: map[string]string{}}

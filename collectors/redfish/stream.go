@@ -23,9 +23,9 @@ type message struct {
 	long bool // it was too long, and is not here
 }
 
-// readStream reads server-sent events until the stream ends or take wants no
-// more: an id, lines of data, an empty line. What else a field may be is left
-// out; the controllers send no more.
+// readStream reads server-sent events until the stream ends or take returns false:
+// an id, lines of data, an empty line. Other fields are left out; the controllers
+// send no more.
 func readStream(r io.Reader, take func(message) bool) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var m message

@@ -65,8 +65,7 @@ type scope struct {
 	doc      any
 }
 
-// fill returns the entity that a template names; false where a slot has
-// nothing to say.
+// fill returns the entity that a template names; false where a slot is empty.
 func (t template) fill(s *scope) (telemetry.Entity, bool) {
 	if len(t) == 1 && t[0].name == "self" {
 		return s.self, true

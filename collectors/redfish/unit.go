@@ -52,8 +52,8 @@ func unitNamed(name string) (unit, bool) {
 	return unit{}, false
 }
 
-// dimensions says what a metric's name, which ends in its base unit, measures.
-// Bounds are what no such sensor can mean: beyond them it is a sentinel or
+// dimensions defines what a metric's name, which ends in its base unit, measures.
+// Bounds are the limits of a plausible value: beyond them it is a sentinel or
 // broken.
 var dimensions = []struct {
 	ending, dimension string
@@ -65,7 +65,7 @@ var dimensions = []struct {
 	{"_bytes", "bytes", 0, math.MaxUint64}, {"_bits_per_second", "rate", 0, 1e15}, {"_revolutions_per_minute", "rotation", 0, 1e6},
 }
 
-// measure is what a metric's name says of its numbers.
+// measure is what a metric's name implies about its numbers.
 type measure struct {
 	dimension   string
 	least, most float64

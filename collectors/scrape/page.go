@@ -44,8 +44,8 @@ type reader struct {
 	first   error // what was wrong with the first bad line
 }
 
-// read takes every sample of a page; dropped is what it could not take. An error
-// says that it is no page at all.
+// read takes every sample of a page; dropped counts what it could not take. An
+// error means that it is not a page at all.
 func (r *reader) read(body []byte, contentType string, dropped map[collectors.Reason]int) error {
 	form, err := formOf(contentType)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *reader) read(body []byte, contentType string, dropped map[collectors.Re
 	return nil
 }
 
-// formOf says how a page is to be read. Exporters that name another text, or
+// formOf returns the text form of a page. Exporters that name another text, or
 // none, mean Prometheus' own.
 func formOf(contentType string) (string, error) {
 	media, _, err := mime.ParseMediaType(contentType)

@@ -228,8 +228,8 @@ func nfs(requests int, seconds float64) string {
 	return fmt.Sprintf("node_mountstats_nfs_operations_requests_total{operation=\"READ\"} %d\nnode_mountstats_nfs_operations_response_time_seconds_total{operation=\"READ\"} %v\n", requests, seconds)
 }
 
-// TestTimes: a time on the page is believed while it is near ours; what comes
-// again with the same time is not said twice, and what is older is stale.
+// TestTimes: a time on the page is accepted while it is near ours; a sample that
+// comes again with the same time is not emitted twice, and an older one is stale.
 func TestTimes(t *testing.T) {
 	now := time.Now().Add(-3 * time.Second).UnixMilli()
 	page := func(at int64) string {
@@ -348,8 +348,8 @@ func TestOneOfTwo(t *testing.T) {
 	e.Until("it to be up", func() bool { return e.Err() == nil })
 }
 
-// TestTLS: a target is believed by its certificate, and shown a token that
-// stands in a file.
+// TestTLS: a target is authenticated by its certificate, and is sent a token from a
+// file.
 func TestTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer word" {

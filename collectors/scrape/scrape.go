@@ -37,7 +37,7 @@ type target struct {
 	labels         []mapping.Label
 }
 
-// ErrNoTarget says that an entry has nothing to read.
+// ErrNoTarget means that an entry has nothing to read.
 var ErrNoTarget = errors.New("scrape: no target")
 
 // New returns the collector of a configuration. It reads the mapping files, and
@@ -197,7 +197,7 @@ func (c *Collector) reader(t target, client *http.Client) (*fetcher, *reader) {
 	})}
 }
 
-// errUnsound says that what was read cannot be stated: a fault of ours.
+// errUnsound means that what was read cannot be encoded: a bug of ours.
 var errUnsound = errors.New("scrape: encoding a frame failed")
 
 // once reads a page and emits it.

@@ -47,8 +47,8 @@ gpu:n1/0 gpu_engine_active_ratio 3.9e-05
 gpu:n1/1 gpu_power_watts 17.035
 gpu:n1/1 gpu_sm_clock_hertz 300000000
 `},
-		// Two scrapes in one file, with a heading and rules: three lines are none,
-		// and the second scrape says everything again.
+		// Two scrapes in one file, with a heading and rules: three lines are
+		// invalid, and the second scrape repeats everything.
 		{"dcgm/fake-gpu-operator/a100-mig-disabled.txt", 23, `
 gpu:n1/0 gpu_energy_joules_total 424405.577
 gpu:n1/0 gpu_power_watts 45.999
@@ -62,7 +62,7 @@ dropped malformed 3
 		{"redfish/lambdalabs/golden/gb300_nvlink_happy.golden", 648, `
 collector:scrape/page redfish_gpu_nvlink_bit_error_rate{gpu_id="GPU_0",port_id="NVLink_0",port_protocol="NVLink",port_type="BidirectionalPort",system_id="HGX_Baseboard_0"} 1.5e-254
 `},
-		// A counter that stands at its end, one beyond 2^32, two ports of a device.
+		// A saturated counter, one beyond 2^32, two ports of a device.
 		{"sysfs/node_exporter/e2e-output.infiniband.prom", 54, `
 nic:n1/i40iw0 port_speed_bits_per_second 10000000000
 nic:n1/mlx4_0 port_up 1

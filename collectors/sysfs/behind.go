@@ -76,7 +76,7 @@ func physical(t tree, name string, depth int) (out []string) {
 }
 
 // siblings returns the interfaces of a port's PCI function: all of them if the
-// device has one port, else those that say they are of this one.
+// device has one port, else those that report being of this one.
 func siblings(t tree, p *port) (out []string) {
 	dir := path.Join(p.device.bus, "net")
 	names, err := t.list(dir)

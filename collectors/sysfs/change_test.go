@@ -141,7 +141,7 @@ func (w *walk) frame(b telemetry.EncodedFrame) {
 	}
 }
 
-// wants holds the newest samples and all events against what they should be.
+// wants compares the newest samples and all events with the expected ones.
 func (w *walk) wants(values map[string]float64, events ...string) {
 	w.t.Helper()
 	for _, s := range slices.Sorted(maps.Keys(values)) {
@@ -241,7 +241,7 @@ func TestAFileComesAndGoes(t *testing.T) {
 	}
 }
 
-// A driver is loaded anew: its files are others under the same names.
+// A driver is reloaded: its files are others under the same names.
 func TestFilesAreReopened(t *testing.T) {
 	w := newWalk(t, baseTree)
 	w.step(1)
@@ -285,8 +285,8 @@ func TestTheModulesTemperature(t *testing.T) {
 	w.wants(map[string]float64{series: -1})
 }
 
-// A kernel that does not know a speed says SDR. It is believed once the port
-// has shown another, or where the interface says the same.
+// A kernel that does not know a speed reports SDR. It is accepted once the port has
+// shown another, or where the interface reports the same.
 func TestSDRIsDoubted(t *testing.T) {
 	w := newWalk(t, baseTree)
 	speed := "nic:h1/mlx5_0 port_speed_bits_per_second"
@@ -387,7 +387,7 @@ func TestTheTableOfStatisticsChanges(t *testing.T) {
 	w.wants(map[string]float64{"nic:h1/mlx5_0 port_up": 1, "queue:h1/mlx5_0/4 port_pfc_rx_pause_frames_total": -1})
 }
 
-// What the device says it does not have is not asked every second.
+// What the device reports not to have is not asked every second.
 func TestUnsupportedFilesRest(t *testing.T) {
 	w := newWalk(t, baseTree)
 	w.forest.set(port1+"counters/port_xmit_data", "!EINVAL")
@@ -494,8 +494,9 @@ func TestNoDeviceIsSaidPlainly(t *testing.T) {
 	}
 }
 
-// What error correction mended is held against what came: from one reading to the
-// next, and not where nothing could come or a driver has begun anew.
+// Bits that error correction corrected are compared with received bits: from one
+// reading to the next, and not where nothing could be received or a driver has
+// restarted.
 func TestBitErrorsBeforeCorrection(t *testing.T) {
 	dir := t.TempDir()
 	w := newWalk(t, baseTree+"-- devices/0000:1a:00.0/net/eth2/mtu --\n9000\n")

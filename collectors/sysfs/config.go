@@ -27,9 +27,9 @@ type Config struct {
 	Path string `yaml:"path" default:"/sys"`
 	// Every is the time between readings of counters.
 	Every time.Duration `yaml:"interval" was:"every" default:"1s" min:"1s" max:"1h"`
-	// Ethtool says where statistics of network interfaces come from: kernel, none, or
-	// a folder of recorded listings. The default is kernel for /sys and none for any
-	// other tree, whose interfaces are not this host's.
+	// Ethtool is where statistics of network interfaces come from: kernel, none, or
+	// a folder of recorded listings. The default is kernel for /sys and none for
+	// any other tree, whose interfaces are not this host's.
 	Ethtool string `yaml:"ethtool"`
 	// AllStatistics carries every statistic of ethtool's under a name of its own;
 	// otherwise only those that a metric is declared for are read, and the others

@@ -43,8 +43,8 @@ func ratioOf(names []string) *errorRatio {
 // its numbers for longer than a reading takes. Then no light comes.
 const stillFor = 3
 
-// take takes a reading. Where no bits could come, or a counter began anew, there
-// is no ratio.
+// take takes a reading. Where no bits could be received, or a counter was reset,
+// there is no ratio.
 func (x *errorRatio) take(r *reader, reading ethtool.Reading) {
 	if slices.Contains(reading.Malformed, x.mended) || slices.Contains(reading.Malformed, x.all) {
 		x.lose()

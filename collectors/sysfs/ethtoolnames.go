@@ -196,7 +196,7 @@ func (p *pattern) apply(word string) {
 // priorities are those of 802.1Q.
 const priorities = 8
 
-// whole stands for a statistic of no single priority.
+// whole marks a statistic of no single priority.
 const whole = -1
 
 // match reports whether a name is this one, and of which priority.

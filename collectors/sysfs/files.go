@@ -37,7 +37,7 @@ multicast_rcv_packets           rdma_vport_rx_multicast_packets_total 1     rdma
 `
 
 // extendedFiles are those of counters_ext/ (kernels before 4.5), and the file of
-// counters/ that says the same in fewer bits.
+// counters/ that has the same in fewer bits.
 const extendedFiles = `
 port_xmit_data_64           port_xmit_data
 port_rcv_data_64            port_rcv_data
@@ -49,6 +49,6 @@ port_multicast_xmit_packets multicast_xmit_packets
 port_multicast_rcv_packets  multicast_rcv_packets
 `
 
-// narrowFiles are those of counters/ that have 32 bits where unicast_rcv_packets
-// is missing, and then stand at their end and say nothing more.
+// narrowFiles are those of counters/ that have 32 bits where unicast_rcv_packets is
+// missing, and then saturate.
 const narrowFiles = "port_xmit_data port_rcv_data port_xmit_packets port_rcv_packets"

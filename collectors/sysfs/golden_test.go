@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "write what the cases of testdata/sysfs 
 
 const wantFile = "want"
 
-// readCase is a case of testdata/sysfs: what it says, the tree below sys/, and
-// a folder with the listings below ethtool/.
+// readCase reads a case of testdata/sysfs: its comment, the tree below sys/, and a
+// folder with the listings below ethtool/.
 func readCase(t *testing.T, a *txtar.Archive) (f *forest, c Config) {
 	t.Helper()
 	c = Config{Path: "/sys", Node: "h1", Ethtool: NoStats}
@@ -91,8 +91,8 @@ func cases(t *testing.T) []string {
 	return list
 }
 
-// Every case reads as it says, from memory and from the disk alike, and no
-// counter's file is passed over.
+// Every case reads as it states, from memory and from the disk alike, and no
+// counter's file is skipped.
 func TestGolden(t *testing.T) {
 	for _, name := range cases(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {

@@ -63,7 +63,7 @@ func (g *group) size() int {
 	return len(g.files)
 }
 
-// markNarrow marks what has 32 bits, where the files say so by what is missing.
+// markNarrow marks the counters that have 32 bits, where missing files show that.
 func (g *group) markNarrow(files []string) {
 	if slices.Contains(files, "unicast_rcv_packets") {
 		return
@@ -145,7 +145,7 @@ const (
 	longestRest = 30 * time.Second
 )
 
-// pace says when a group is read again.
+// pace decides when a group is read again.
 type pace struct {
 	least time.Duration // between readings, as the device says (lifespan)
 	took  time.Duration // of the last readings, smoothed: one hiccup is no slowness

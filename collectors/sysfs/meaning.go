@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// meaning says what a number becomes.
+// meaning defines what a number becomes.
 type meaning struct {
 	metric telemetry.MetricName
 	scale  uint64 // the word is the number times this
@@ -15,7 +15,7 @@ type meaning struct {
 	rank   uint8  // of several that say the same, the highest is read
 }
 
-// join says how numbers that become one series go together.
+// join defines how numbers that become one series go together.
 type join uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	least             // what takes both: the smaller stands
 )
 
-// column is what a schema says of it.
+// column is the schema column of a meaning.
 func (m meaning) column() telemetry.Column {
 	if m.exp > 0 {
 		return telemetry.Column{Metric: m.metric, Type: telemetry.Decimal, Exp: m.exp}
@@ -166,7 +166,7 @@ func (v *vocabulary) hardwareFile(driver, file string, device bool) []meaning {
 // bytesPerWord: data counters count four bytes as one.
 const bytesPerWord = 4
 
-// lifespanFile says for how many milliseconds hw_counters repeat themselves.
+// lifespanFile contains for how many milliseconds hw_counters repeat themselves.
 const lifespanFile = "lifespan"
 
 // foreign returns the meaning of an unknown file: a metric named after its driver

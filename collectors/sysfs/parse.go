@@ -9,8 +9,8 @@ import (
 // good is the Reason of what is all right.
 const good collectors.Reason = ""
 
-// trim cuts what stands around an attribute's text: blanks, line ends, and the
-// zero bytes that some drivers leave.
+// trim removes what surrounds an attribute's text: blanks, line ends, and the zero
+// bytes that some drivers leave.
 func trim(b []byte) []byte {
 	for len(b) > 0 && (b[len(b)-1] <= ' ') {
 		b = b[:len(b)-1]
@@ -112,7 +112,7 @@ func firstLine(b []byte) []byte {
 	return b
 }
 
-// rate is what a port says of its speed.
+// rate is what a port reports of its speed.
 type rate struct {
 	tenths uint64 // of Gb/s, over all lanes
 	slow   bool   // at SDR's pace, which is also what a kernel says of a speed it does not know
@@ -173,8 +173,8 @@ func parseTransfers(b []byte) (uint64, collectors.Reason) {
 	return tenths, good
 }
 
-// parseLanes reads the width of a PCIe link. A device that has left the bus
-// says 63, a virtual function 0.
+// parseLanes reads the width of a PCIe link. A device that has left the bus reports
+// 63, a virtual function 0.
 func parseLanes(b []byte) (uint64, collectors.Reason) {
 	n, why := count(b)
 	switch {

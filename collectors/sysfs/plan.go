@@ -197,7 +197,7 @@ func (b *planner) bounded(files []string) []string {
 	return files
 }
 
-// where says whose file it is: port is nil at device level.
+// where is the owner of a file: port is nil at device level.
 type where struct {
 	device *device
 	port   *port
@@ -212,7 +212,7 @@ func (w where) folder() string {
 	return path.Join(w.port.dir, w.dir)
 }
 
-// file claims what a counter's file says.
+// file claims the series of a counter's file.
 func (b *planner) file(g *group, w where, name string) {
 	var means []meaning
 	if w.dir == hardwareDir {
@@ -316,8 +316,7 @@ func (b *planner) group(d *device, what string) *group {
 	return g
 }
 
-// open opens what has a place. A file that has none says what another says as
-// well.
+// open opens the files that have a place. A file that has none duplicates another.
 func (b *planner) open() {
 	for _, g := range b.groups {
 		kept := g.files[:0]

@@ -13,9 +13,9 @@ import (
 
 // Errors of a tree as a whole.
 var (
-	// ErrNoDevice says that the host has no RDMA device.
+	// ErrNoDevice means that the host has no RDMA device.
 	ErrNoDevice = errors.New("no RDMA device")
-	// ErrNoTree says that what is to be read is not a sysfs tree.
+	// ErrNoTree means that what is to be read is not a sysfs tree.
 	ErrNoTree = errors.New("not a sysfs tree")
 )
 

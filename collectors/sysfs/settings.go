@@ -218,7 +218,7 @@ func orNothing(s string) string {
 	return s
 }
 
-// attrs are what the edge from the node to a device says of it.
+// attrs are the attributes of a device on the edge from its node.
 func (d *device) attrs() []telemetry.Attr {
 	out := []telemetry.Attr{{Key: "device", Value: d.name}, {Key: "driver", Value: d.driver}, {Key: "guid", Value: d.guid}, {Key: "pci", Value: d.pci}}
 	if len(d.ports) == 1 {
@@ -227,7 +227,7 @@ func (d *device) attrs() []telemetry.Attr {
 	return tidy(out)
 }
 
-// attrs are what an edge says of a port.
+// attrs are the attributes of a port on an edge.
 func (p *port) attrs() []telemetry.Attr {
 	var behind []string
 	for _, n := range p.behind {

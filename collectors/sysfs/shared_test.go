@@ -26,8 +26,8 @@ func shared(t testing.TB, name string) string {
 	return dir
 }
 
-// recording is what a recording of others must say: not its text, which is theirs,
-// but how many lines, their digest, and a few of them.
+// recording is the expected content of a recording of others: not its text, which
+// is theirs, but how many lines, their digest, and a few of them.
 type recording struct {
 	lines  int
 	digest string

@@ -22,8 +22,8 @@ type statisticsOf struct {
 	ratio *errorRatio
 }
 
-// settle counts the places that have cells, and returns how many are known and
-// have none, because another place says the same.
+// settle counts the places that have cells, and returns how many are known and have
+// none, because another place has the same.
 func (s *statisticsOf) settle() (duplicates int) {
 	for _, cells := range s.cells {
 		if len(cells) > 0 {
@@ -33,7 +33,7 @@ func (s *statisticsOf) settle() (duplicates int) {
 	return s.known - s.bound
 }
 
-// lossless says which priorities have counters of pause, where the driver has
+// lossless lists the priorities that have counters of pause, where the driver has
 // those only for priorities with flow control: mlx5 does.
 type lossless struct {
 	told  bool // there are counters by priority, and the driver is such a one
@@ -96,8 +96,8 @@ func (b *planner) statistics(p *port, n netdev, e telemetry.Entity) (l lossless)
 	return l
 }
 
-// strange says what becomes of a name that is not known: it is carried if all
-// are wanted, and counted if not.
+// strange returns the meanings of an unknown name: it is carried if all are wanted,
+// and counted if not.
 func (b *planner) strange(e telemetry.Entity, driver, name string) []said {
 	if b.cfg.AllStatistics && name != "" {
 		// No two places are the same number, whatever they are called.
@@ -113,7 +113,7 @@ func (b *planner) strange(e telemetry.Entity, driver, name string) []said {
 	return nil
 }
 
-// statisticsReason says why an interface gave no statistics.
+// statisticsReason returns the reason why an interface gave no statistics.
 func statisticsReason(err error) collectors.Reason {
 	switch {
 	case errors.Is(err, ethtool.ErrNone):

@@ -30,8 +30,8 @@ func (s *status) close() {
 	}
 }
 
-// status claims a port's state. What efa says of it is the same whatever
-// happens: always active, at a rate that is not its own.
+// status claims a port's state. What efa reports of it never changes: always
+// active, at a rate that is not its own.
 func (b *planner) status(p *port, e telemetry.Entity) {
 	if p.transport == efa {
 		b.drop(collectors.Unsupported, statusFiles)
@@ -168,7 +168,7 @@ func (s *status) readRate(r *reader, up bool) {
 		r.put(s.rate.cells, v.tenths*bitsPerTenth)
 		return
 	}
-	// Either there is no rate, or it is the one that a kernel says of a speed
+	// Either there is no rate, or it is the one that a kernel reports for a speed
 	// which it does not know: the interface may know better.
 	if megabits, ok := s.interfaceSpeed(r); ok {
 		r.put(s.rate.cells, megabits*1e6)
@@ -194,7 +194,7 @@ func (s *status) believesSlow() bool {
 	return s.memory.fast
 }
 
-// interfaceSpeed asks the network interface, which says Mb/s, or -1 or an error
+// interfaceSpeed asks the network interface, which reports Mb/s, or -1 or an error
 // where there is no link.
 func (s *status) interfaceSpeed(r *reader) (uint64, bool) {
 	if s.speed.name == "" {
@@ -216,7 +216,7 @@ func (s *status) interfaceSpeed(r *reader) (uint64, bool) {
 	return v, why == good && v > 0 && v < 1<<30
 }
 
-// now is what a port says of its state at one moment.
+// now is what a port reports of its state at one moment.
 type now struct {
 	logical  uint64
 	why      collectors.Reason

@@ -17,8 +17,8 @@ import (
 // sourceName is the collector in its sources and the source of its edges.
 const sourceName = "sysfs"
 
-// How often the tree is looked at anew: for what came or went, and where no
-// device was ever seen.
+// How often the tree is looked at again: for what came or went, and where no device
+// was ever seen.
 const (
 	lookEvery   = 10 * time.Second
 	absentEvery = time.Minute
@@ -362,8 +362,8 @@ func (r *reader) feeds(old *plan) {
 	r.plan.quick, r.plan.slow = kept(r.plan.quick), kept(r.plan.slow)
 }
 
-// tellEdges states edges that are new or say something else, and the end of
-// those that are no more.
+// tellEdges states edges that are new or have changed, and the end of those that no
+// longer exist.
 func (r *reader) tellEdges() {
 	now := telemetry.Time(r.clock().UnixNano())
 	present := map[string]*telemetry.Edge{}

@@ -66,7 +66,7 @@ func (c *cell) put(v uint64) collectors.Reason {
 	return good
 }
 
-// gap says that the number was asked for and is not known.
+// gap records that the number was asked for and is not known.
 func (c *cell) gap() {
 	c.table.asked = true
 	if c.table.states[c.at] == telemetry.Absent {
@@ -74,7 +74,7 @@ func (c *cell) gap() {
 	}
 }
 
-// claim says that a number wants to become a series.
+// claim is a number's request to become a series.
 type claim struct {
 	part   string
 	entity telemetry.Entity

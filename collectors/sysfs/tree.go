@@ -65,7 +65,7 @@ func readText(t tree, name string) (string, error) {
 	return string(trim(buf[:n])), nil
 }
 
-// reasonOf says why a file could not be read. It does not allocate.
+// reasonOf returns the reason why a file could not be read. It does not allocate.
 func reasonOf(err error) collectors.Reason {
 	var errno syscall.Errno
 	if e, ok := err.(syscall.Errno); ok { // the usual case, and errors.As allocates

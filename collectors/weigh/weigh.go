@@ -146,7 +146,7 @@ func wireSize(b []byte, kind int) (size, head int, err error) {
 }
 
 // JSON returns why a document must not be decoded: ErrHeavy or ErrDeep. It does not
-// say that it is JSON.
+// check that the document is JSON.
 func JSON(b []byte) error { return JSONOf(b, objectBytes) }
 
 // JSONOf is JSON where an object, or a null in its place, is decoded into a struct of

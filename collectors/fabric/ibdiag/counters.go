@@ -32,10 +32,10 @@ type Field struct {
 	Value uint64
 }
 
-// ParseCounters reads what perfquery prints, one block or many, and hands each
-// to take; the block and its fields are the parser's again when take returns.
-// Lines that mean nothing are faults, and the rest stands. The error says why
-// there is no block at all.
+// ParseCounters reads what perfquery prints, one block or many, and hands each to
+// take; the block and its fields are the parser's again when take returns. Lines
+// that mean nothing are faults, and the rest is kept. The error reports why there
+// is no block at all.
 func ParseCounters(text []byte, take func(*Counters)) (*Faults, error) {
 	faults, blocks := &Faults{}, 0
 	var c Counters

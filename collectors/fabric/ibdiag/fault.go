@@ -8,10 +8,10 @@ import (
 
 // Why a text is refused as a whole.
 var (
-	// ErrEmpty says that there is no text: the program was cut off, or had
-	// nothing to say.
+	// ErrEmpty means that there is no text: the program was cut off, or printed
+	// nothing.
 	ErrEmpty = errors.New("the report is empty")
-	// ErrForm says that it is some other report.
+	// ErrForm means that the text is another kind of report.
 	ErrForm = errors.New("another form of report")
 )
 
@@ -79,7 +79,7 @@ func another(text []byte, want string) error {
 	what := "not known"
 	for _, line := range strings.Split(s, "\n") {
 		line = strings.TrimSpace(line)
-		// The more particular beginning stands later in the list.
+		// The more particular beginning is later in the list.
 		for _, f := range forms {
 			if strings.HasPrefix(line, f.prefix) {
 				what = f.what

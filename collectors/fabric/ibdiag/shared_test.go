@@ -13,9 +13,8 @@ import (
 // recordings are other people's, beside a checkout of the project.
 const recordings = "../../../../shared/fixtures/ibdiag"
 
-// TestOthersRecordings: every recording is read with what is known of it, or
-// refused for the right reason; a text that is no report at all has nothing to
-// say to any reader.
+// TestOthersRecordings: every recording is read with the known result, or refused
+// for the right reason; a text that is no report at all is refused by every reader.
 func TestOthersRecordings(t *testing.T) {
 	if _, err := os.Stat(recordings); err != nil {
 		t.Skip("no recordings beside this checkout")
@@ -70,7 +69,7 @@ func details(got string) bool {
 	return strings.HasPrefix(got, "counters: ") && strings.HasSuffix(got, " 3:8, 0 faults")
 }
 
-// read has every reader try, and says what one of them made of it.
+// read tries every reader, and returns the result of the one that succeeded.
 func read(text []byte) string {
 	top, faults, err := ParseTopology(text)
 	if err == nil {

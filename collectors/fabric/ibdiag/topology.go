@@ -51,8 +51,8 @@ const MaxNodes = 0xBFFF
 // MaxPort is the highest port number there is (IBTA: 254; 255 means all).
 const MaxPort = 254
 
-// ParseTopology reads what ibnetdiscover prints in its full form. Lines that
-// mean nothing are faults, and the rest stands. The error says why there is no
+// ParseTopology reads what ibnetdiscover prints in its full form. Lines that mean
+// nothing are faults, and the rest is kept. The error reports why there is no
 // topology at all.
 func ParseTopology(text []byte) (*Topology, *Faults, error) {
 	p := topologyParser{faults: &Faults{}, out: &Topology{}}
@@ -97,7 +97,7 @@ func (p *topologyParser) line(s string) {
 	case strings.HasPrefix(s, "devid="):
 		p.head.Device = p.id(s)
 	case strings.HasPrefix(s, "sysimgguid="), strings.HasPrefix(s, "switchguid="), strings.HasPrefix(s, "caguid="), strings.HasPrefix(s, "rtguid="):
-		// The node's own line says it again.
+		// The node's own line repeats it.
 	default:
 		p.node(s)
 	}
@@ -248,8 +248,8 @@ func inParens(s string) (guid uint64, rest string) {
 	return 0, s
 }
 
-// quoted finds a description, which may have quotes in it, and what stands
-// before and after it, behind the mark of a comment.
+// quoted finds a description, which may have quotes in it, and the text before and
+// after it, behind the mark of a comment.
 func quoted(s string) (text, before, after string) {
 	_, s, _ = strings.Cut(s, "#")
 	first, last := strings.IndexByte(s, '"'), strings.LastIndexByte(s, '"')

@@ -15,13 +15,13 @@ const nameBytes = 32
 
 // Errors of asking. Others are the system's own.
 var (
-	// ErrChanged says that the names are no longer those of Open: open again.
+	// ErrChanged means that the names are no longer those of Open: open again.
 	ErrChanged = errors.New("the table of names has changed")
-	// ErrNone says that the interface has no statistics of its own.
+	// ErrNone means that the interface has no statistics of its own.
 	ErrNone = errors.New("no statistics")
-	// ErrGone says that there is no such interface (any more).
+	// ErrGone means that there is no such interface (any more).
 	ErrGone = errors.New("no such interface")
-	// ErrListing says that a file is not what ethtool -S prints.
+	// ErrListing means that a file is not what ethtool -S prints.
 	ErrListing = errors.New("not a listing of ethtool -S")
 )
 
@@ -40,9 +40,9 @@ func Kernel() (*Source, error) {
 	return &Source{kernel: k}, nil
 }
 
-// Recorded returns the source of listings that lie in a folder as files: what
-// "ethtool -S eth0" prints, in eth0/statistics, eth0.txt, eth0 or
-// ethtool_S_eth0.txt. They are read anew at every Read.
+// Recorded returns the source of recorded listings in a folder: what "ethtool -S
+// eth0" prints, in eth0/statistics, eth0.txt, eth0 or ethtool_S_eth0.txt. They are
+// read again at every Read.
 func Recorded(dir string) *Source { return &Source{dir: dir} }
 
 // Close gives back what the source holds.
@@ -114,8 +114,8 @@ func (i *Interface) open() error {
 	return nil
 }
 
-// Read reads every value. It does not allocate, and asks the driver once more
-// how many there are: ErrChanged says that the names of Open do not hold.
+// Read reads every value. It does not allocate, and asks the driver once more how
+// many there are: ErrChanged means that the names of Open no longer hold.
 func (i *Interface) Read() (Reading, error) {
 	r, err := i.read()
 	if err != nil {

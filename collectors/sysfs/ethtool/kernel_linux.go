@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// What <linux/ethtool.h> and <linux/sockios.h> say.
+// Constants of <linux/ethtool.h> and <linux/sockios.h>.
 const (
 	siocEthtool  = 0x8946
 	cmdInfo      = 0x03 // ETHTOOL_GDRVINFO
@@ -89,7 +89,7 @@ func (k *kernel) ask(name string, data unsafe.Pointer) error {
 	return errno
 }
 
-// info is what the driver says of itself.
+// info is what the driver reports about itself.
 type info struct {
 	driver string
 	count  int

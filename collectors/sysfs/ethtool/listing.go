@@ -22,8 +22,8 @@ type Listing struct {
 }
 
 // ParseListing reads what "ethtool -S" prints: a line "NIC statistics:", then
-// "name: value" on each. What stands before that line is passed over, because
-// recordings often begin with the command. A name may hold blanks and colons.
+// "name: value" on each. Text before that line is skipped, because recordings often
+// begin with the command. A name may contain blanks and colons.
 func ParseListing(text []byte) (Listing, error) {
 	var l Listing
 	err := l.parse(text)
