@@ -57,7 +57,7 @@ func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error
 	return wrong
 }
 
-// access is the part of the server's configuration that says who may ask.
+// access returns the part of the server's configuration that lists its users.
 func (s *service) access(listener net.Listener) serve.Config {
 	web := s.c.File.Web
 	oidc := web.OIDC

@@ -117,7 +117,8 @@ func (s *service) stateGrants(ctx context.Context) error {
 	}
 }
 
-// stateGrantsOnce states the grants if they differ from what was said, or anyhow.
+// stateGrantsOnce states the grants if they differ from the last statement, or
+// anyhow.
 func (s *service) stateGrantsOnce(ctx context.Context, said []byte, anyhow bool) ([]byte, error) {
 	g, ok, err := readGrants(s.c.File.Data)
 	if err != nil || !ok && said == nil {

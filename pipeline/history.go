@@ -59,7 +59,7 @@ func forwarded(c config.Store) (out []forward.Target) {
 	return out
 }
 
-// raising says where alerts are raised, and by whom.
+// raising returns the configuration for raising alerts.
 func (s *service) raising() raise.Config {
 	return raise.Config{Stream: s.bus.Alerts(), Buckets: s.bus, Site: s.c.File.Site.Site, Name: s.c.Process, Version: s.c.Version,
 		Alone: s.alone(), Metrics: s.metrics, Logger: s.part("alerts")}

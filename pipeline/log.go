@@ -75,7 +75,7 @@ func OpenLog(ctx context.Context, file *config.File, logger *slog.Logger) (b *bu
 	return s.bus, s.close, nil
 }
 
-// close ends the connection and, where it is ours, the server.
+// close ends the connection and, if it is embedded, the server.
 func (s *service) close() {
 	if s.bus != nil {
 		s.bus.Close()
@@ -85,8 +85,8 @@ func (s *service) close() {
 	}
 }
 
-// ErrStore ends a service whose own server has given up its store, when the disk
-// takes data again: all that is needed is to start anew.
+// ErrStore ends a service whose embedded server has given up its store, when the
+// disk accepts data again: a restart is all that is needed.
 var ErrStore = errors.New("the log was given up")
 
 const (
@@ -147,7 +147,7 @@ func (s *service) watchRevoked(ctx context.Context) error {
 	}
 }
 
-// trim ends connections of who has too many, and names them.
+// trim ends connections of users that have too many, and logs their names.
 func (s *service) trim() {
 	ended, err := s.server.Trim()
 	if err != nil {
@@ -169,7 +169,7 @@ func room(dir string, bytes int) error {
 	return errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 }
 
-// ready says why this process cannot serve.
+// ready returns why this process cannot serve.
 func (s *service) ready() error {
 	if s.server == nil {
 		return nil

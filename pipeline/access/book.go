@@ -35,7 +35,7 @@ var (
 	ErrRefused = errors.New("the name, the password or the token is wrong or expired")
 )
 
-// ThrottledError says that too many logins of an address failed.
+// ThrottledError means that too many logins from an address failed.
 type ThrottledError struct {
 	Wait time.Duration // before the next
 }
@@ -95,7 +95,7 @@ func Open(c Config) (*Book, error) {
 	return b, err
 }
 
-// Required reports whether everybody must log in.
+// Required reports whether every user must log in.
 func (b *Book) Required() bool { return b.cfg.Any() }
 
 // Admit returns who a request comes from. The error is ErrNoCredentials, ErrRefused or a
@@ -166,8 +166,8 @@ func (b *Book) idToken(ctx context.Context, token string) (Principal, error) {
 	return who, nil
 }
 
-// proxied returns the user that the trusted proxy names. From elsewhere its header
-// means nothing.
+// proxied returns the user that the trusted proxy names. From other addresses its
+// header is ignored.
 func (b *Book) proxied(r *http.Request) (p Principal, named bool, err error) {
 	names := r.Header.Values(b.cfg.Proxy.Header)
 	if b.cfg.Proxy.Header == "" || len(names) == 0 {

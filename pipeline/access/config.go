@@ -29,7 +29,7 @@ type Proxy struct {
 	From   []netip.Prefix // addresses of the proxy
 }
 
-// Config says who may use a server.
+// Config lists the users of a server and their roles.
 type Config struct {
 	Users []User
 	// File is a file in the form of Prometheus's web configuration, of which
@@ -44,7 +44,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Any reports whether c names anybody: then everybody must log in.
+// Any reports whether c configures any user: then every user must log in.
 func (c Config) Any() bool {
 	return len(c.Users) > 0 || c.File != "" || c.Proxy.Header != "" || c.OIDC.configured()
 }

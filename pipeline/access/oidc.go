@@ -164,7 +164,7 @@ func (p *provider) exchange(known *oidc.Provider) (*oauth2.Config, error) {
 	return c, nil
 }
 
-// errNoGroup says that a user may not use this server.
+// errNoGroup means that a user may not use this server.
 var errNoGroup = errors.New("none of the user's groups has a role here")
 
 // verify returns whom an ID token is of. nonce is what the token must carry; empty is

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Role says what a user may do. The zero Role is that of a server without users: it
+// Role is what a user may do. The zero Role is that of a server without users: it
 // may do everything.
 type Role string
 

@@ -12,7 +12,8 @@ const (
 	// The wait doubles from firstWait up to longestWait.
 	firstWait   = time.Second
 	longestWait = time.Minute
-	// forgetAfter a failure, an address begins anew.
+	// forgetAfter is the time after a failure at which an address is no longer
+	// throttled.
 	forgetAfter = 10 * time.Minute
 	maxAddress  = 4096 // addresses that are kept
 )

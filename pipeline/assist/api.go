@@ -20,7 +20,7 @@ type API interface {
 	Get(ctx context.Context, path string, q url.Values, w io.Writer) error
 }
 
-// Refusal is the API's own word on why there is no answer.
+// Refusal is the API's error for a refused request.
 type Refusal struct {
 	Status int    `json:"-"`
 	Field  string `json:"field"`

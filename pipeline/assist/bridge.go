@@ -20,9 +20,9 @@ type Remote struct {
 	Version string       // of this program
 }
 
-// Bridge passes the tools of a service on to a client that speaks over t: the
-// standard streams, for assistants that start a program. It returns when the
-// client leaves or ctx is done.
+// Bridge passes the tools of a service on to a client connected by t: the standard
+// streams, for assistants that start a program. It returns when the client
+// disconnects or ctx is done.
 func Bridge(ctx context.Context, r Remote, t mcp.Transport) error {
 	b := &bridge{remote: r}
 	defer b.close()

@@ -27,7 +27,7 @@ type told struct {
 	data any
 	tick string // the log's time as of which it is said; empty where unknown
 	page string // where a person sees the same
-	// from and to are the time it speaks of, where data does not say.
+	// from and to are the time that the result refers to, if data has none.
 	from, to telemetry.Time
 	cut      []string // what the tool left out itself
 	// shrink, if any, makes data smaller in a way of its own, and reports whether

@@ -127,7 +127,7 @@ type incidentIn struct {
 	ID string `json:"id" jsonschema:"the incident's id, inc- and 16 hex digits, as list_incidents gives it"`
 }
 
-// checkID says what is wrong with an id before it becomes a part of a path.
+// checkID returns an error for an invalid id before it becomes a part of a path.
 func checkID(id string) error {
 	hex, ok := strings.CutPrefix(id, "inc-")
 	if !ok || len(hex) != 16 || strings.Trim(hex, "0123456789abcdef") != "" {

@@ -35,7 +35,7 @@ type replayIn struct {
 	Last string `json:"last,omitempty" jsonschema:"in its place, a length of time up to now, such as 15m; at most 2h"`
 }
 
-// outcome is what a replay says of one incident.
+// outcome is the result of a replay for one incident.
 type outcome struct {
 	ID          string    `json:"id"`
 	Title       string    `json:"title"`

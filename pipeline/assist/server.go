@@ -32,8 +32,8 @@ type Config struct {
 	// Replay runs the engine over a trace in a file; nil where that cannot be done
 	// here.
 	Replay func(ctx context.Context, path string) (*Replayed, error)
-	// Scratch is where a trace lies while it is replayed; the system's own folder
-	// for such things if empty.
+	// Scratch is the folder for a trace while it is replayed; the system's
+	// temporary folder if empty.
 	Scratch string
 	Logger  *slog.Logger
 }
@@ -43,8 +43,8 @@ type Replayed struct {
 	Incidents []explain.Incident // the newest revision of each
 	// From and To are the ends of the first and the last grid.
 	From, To telemetry.Time
-	// Warm says that the trace begins with the engine's state of that moment: the
-	// answer is then to be the same, to the byte.
+	// Warm is set if the trace begins with the engine's state of that moment: the
+	// answer must then be the same, to the byte.
 	Warm          bool
 	Engine, Rules string // by which it was replayed
 	Warnings      []string
@@ -78,8 +78,7 @@ func New(c Config) *mcp.Server {
 	return s
 }
 
-// quiet logs what goes wrong and no more: who asks what is in the server's
-// counters.
+// quiet logs warnings and errors only: requests are in the server's counters.
 func quiet(l *slog.Logger) *slog.Logger { return slog.New(warnings{l.Handler()}) }
 
 type warnings struct{ slog.Handler }
@@ -89,8 +88,8 @@ func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
 
-// Handler answers over streamable HTTP. It keeps no session: each request stands
-// alone, so any client may come back to any process.
+// Handler serves streamable HTTP. It keeps no session: each request is independent,
+// so any client may use any process.
 func Handler(c Config) http.Handler {
 	s := New(c)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{
@@ -99,7 +98,7 @@ func Handler(c Config) http.Handler {
 	})
 }
 
-// tool is what is said of a tool.
+// tool is the description of a tool.
 type tool struct {
 	name, title, text string
 }
@@ -128,7 +127,7 @@ func add[In any](s *mcp.Server, what tool, answer func(ctx context.Context, in I
 	})
 }
 
-// clear says what is wrong so that the next call can be right.
+// clear returns an error that describes how to correct the call.
 func clear(err error) error {
 	var r *Refusal
 	switch {

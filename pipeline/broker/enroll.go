@@ -35,7 +35,7 @@ type Enrolment struct {
 	Revoked  time.Time `json:"revoked,omitzero"` // zero is not
 }
 
-// Enrolling says for whom a credential is written.
+// Enrolling is the process for which a credential is written.
 type Enrolling struct {
 	Dir  string // where the site's data is
 	Site string

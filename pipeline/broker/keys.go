@@ -108,7 +108,7 @@ func unixOrZero(seconds int64) time.Time {
 }
 
 // founded reports whether a site was started here before: then no key may be
-// missing, because a new one would lock everybody out and find an empty log.
+// missing, because a new one would lock every process out and find an empty log.
 func founded(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, authorityFile)) // made last
 	return err == nil

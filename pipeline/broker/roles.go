@@ -31,8 +31,8 @@ const collectPrefix = role.CollectPrefix
 // Collect is the role of one collecting process.
 func Collect(name string) Role { return role.Collect(name) }
 
-// rights are subjects that a role may publish to, and subscribe to beside its
-// own inbox.
+// rights are subjects that a role may publish to, and subscribe to in addition to
+// its own inbox.
 type rights struct {
 	publish   []string
 	subscribe []string
@@ -76,7 +76,7 @@ const retryKeys = "retry.>"
 // notify/raise).
 const alertingKey = "alerting"
 
-// rightsOf says what a role may do at a site.
+// rightsOf returns the rights of a role at a site.
 func rightsOf(role Role, n bus.Names) (r rights, err error) {
 	for rest, more := string(role), true; more; {
 		one := rest

@@ -32,12 +32,12 @@ const (
 	maxPending          = 32 << 20          // bytes that may wait for one slow client
 )
 
-// Config says where a site's server keeps its data and who can reach it.
+// Config is the data directory of a site's server, and who can reach it.
 type Config struct {
 	Dir  string
 	Site string
 	// Listen is host:port; empty means no listener at all: only this process can
-	// connect. A listener always speaks TLS. Port 0 takes a free one (URL).
+	// connect. A listener always uses TLS. Port 0 takes a free one (URL).
 	Listen string
 	Names  []string // what else others call this machine, for its certificate
 
@@ -59,7 +59,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong with c.
+// Validate returns an error if c is invalid.
 func (c Config) Validate() error {
 	if c.Dir == "" {
 		return errors.New("no data directory")
@@ -177,9 +177,9 @@ func (s *Server) ready(ctx context.Context, fatal <-chan error) error {
 	}
 }
 
-// Health says what keeps the server from serving: it gives up its store, or one
-// stream of it, at the first write that fails, as on a full disk. It stays so
-// until the server is started again, whatever becomes of the disk.
+// Health returns what keeps the server from serving: it gives up its store, or one
+// stream of it, at the first write that fails, as on a full disk. It stays so until
+// the server is restarted, even if the disk recovers.
 func (s *Server) Health() error {
 	switch {
 	case !s.nats.Running():

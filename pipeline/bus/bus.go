@@ -30,7 +30,7 @@ const (
 // of their deliveries.
 const RevisionsRetain = 90 * 24 * time.Hour
 
-// Config says where a site's log is and how it is to be kept.
+// Config is the address of a site's log and how it is to be kept.
 type Config struct {
 	Site string
 	Name string // of this process, as servers show it
@@ -72,7 +72,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong with c.
+// Validate returns an error if c is invalid.
 func (c Config) Validate() error {
 	switch {
 	case len(c.Servers) == 0 && c.InProcess == nil:
@@ -86,8 +86,8 @@ func (c Config) Validate() error {
 	return err
 }
 
-// Bus is one connection to a site's log and what lies beside it. Its methods
-// may be called concurrently.
+// Bus is one connection to a site's log and its other streams and buckets. Its
+// methods may be called concurrently.
 type Bus struct {
 	cfg   Config
 	names Names
@@ -149,7 +149,7 @@ func Connect(ctx context.Context, cfg Config) (*Bus, error) {
 	return b, nil
 }
 
-// equip sets up what stands on the connection.
+// equip sets up what depends on the connection.
 func (b *Bus) equip() (err error) {
 	if b.js, err = jetstream.New(b.conn); err != nil {
 		return err

@@ -112,8 +112,7 @@ func alphanumeric(s string) bool {
 	return s != "" && len(s) <= maxKey
 }
 
-// authorities reads the certificates that stand in a credentials file; nil if
-// there are none.
+// authorities reads the certificates in a credentials file; nil if there are none.
 func authorities(credentials []byte) (*x509.CertPool, error) {
 	at := bytes.Index(credentials, certificateBegin)
 	if at < 0 {

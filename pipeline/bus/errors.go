@@ -12,11 +12,11 @@ import (
 
 // Outcomes that callers distinguish.
 var (
-	// ErrForgotten: the log no longer holds what comes next; start from its
-	// oldest entry, or from a younger snapshot.
+	// ErrForgotten: the log no longer holds the next entry; start from its oldest
+	// entry, or from a younger snapshot.
 	ErrForgotten = errors.New("the log has forgotten what comes next")
-	// ErrRewritten: what stands at the wanted position is not what was read
-	// there: the log lost its end in a power cut, or was made anew.
+	// ErrRewritten: the entry at the wanted position is not the one that was read
+	// there: the log lost its end in a power cut, or was created again.
 	ErrRewritten = errors.New("the log is not the one that was read")
 	// ErrRefused: the message can never be stored (too large, not permitted, not
 	// a record); sending it again is of no use.
@@ -33,8 +33,8 @@ var (
 	ErrNotHeld = errors.New("not held")
 )
 
-// spoken puts into words what the client says of a buffer, which it was given
-// none of, where it has no connection.
+// spoken replaces the client's error about its reconnect buffer, of which it has
+// none, by ErrUnreachable: there is no connection.
 func spoken(err error) error {
 	if errors.Is(err, nats.ErrReconnectBufExceeded) {
 		return ErrUnreachable

@@ -53,8 +53,8 @@ func Watch(ctx context.Context, w jetstream.KeyWatcher, read func(), hear func(j
 }
 
 // Follower follows a bucket: every entry that is there, then each change; and all
-// anew where following it was interrupted. It changes entries without losing what
-// others do to them meanwhile.
+// again after an interruption. It changes entries without losing concurrent
+// changes.
 type Follower struct {
 	from   Buckets
 	bucket string

@@ -38,8 +38,8 @@ type Foreign struct {
 	Damaged  bool // it was written by one who may, and its content has changed since
 }
 
-// signedMark is what a stream's metadata says of signatures. The zero value means
-// that entries are not signed.
+// signedMark is the record of signatures in a stream's metadata. The zero value
+// means that entries are not signed.
 type signedMark struct {
 	signed  bool
 	after   uint64          // entries behind it must be signed
@@ -73,7 +73,7 @@ func (v *Revisions) mark(ctx context.Context) (signedMark, error) {
 	return m, nil
 }
 
-// markFor is mark, read anew, for as long as it takes.
+// markFor is mark, read again, for as long as it takes.
 func (v *Revisions) markFor(ctx context.Context) (m signedMark, err error) {
 	v.bus.mu.Lock()
 	delete(v.bus.marks, v.stream)

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Outcome says what became of a revision that was published.
+// Outcome is the result of publishing a revision.
 type Outcome uint8
 
 // The outcomes of PublishIncident.
@@ -51,12 +51,12 @@ func (b *Bus) Alerts() *Revisions {
 // maxSlots bounds the subjects that are tried for one revision.
 const maxSlots = 16
 
-// Publish publishes one revision unless one of that number stands; held is then
-// what stands. It tries until ctx is done; where the answer to one try was lost,
+// Publish publishes one revision unless one of that number is stored; held is then
+// the stored one. It tries until ctx is done; if the answer to one try was lost,
 // the next one finds its own bytes: Same.
 //
-// An entry that no process wrote which may (Foreign) is never held: the revision is
-// published beside it, under the next of maxSlots subjects.
+// An entry of a writer without permission (Foreign) is never held: the revision is
+// published in addition, under the next of maxSlots subjects.
 func (v *Revisions) Publish(ctx context.Context, id string, revision int, data []byte) (o Outcome, held []byte, err error) {
 	err = v.bus.persist(ctx, v.token, func(ctx context.Context) error {
 		mark, err := v.mark(ctx)
@@ -92,7 +92,7 @@ func (v *Revisions) publishAt(ctx context.Context, subject string, data []byte, 
 	if err == nil || !errors.As(err, &api) {
 		return Stored, nil, err
 	}
-	// Refused: because one stands, unless there is none.
+	// Refused: because one is stored, unless there is none.
 	s, serr := b.js.Stream(ctx, v.stream)
 	if serr != nil {
 		return 0, nil, serr

@@ -57,19 +57,18 @@ func (b *Bus) placed(subject string, k telemetry.RecordKind) error {
 	return nil
 }
 
-// Follow hands over every entry behind position after, in order and each once,
-// as they come, until ctx is done (its error) or fn returns an error (that
-// error). It survives any loss of connection and restart of the server. It ends
-// with ErrForgotten when after is not zero and the log no longer holds what
-// comes behind it, and with ErrRewritten when the log ends before after or holds
-// something else where it read before. fn is called from this goroutine and
-// owns the entry.
+// Follow hands over every entry behind position after, in order and each once, as
+// they arrive, until ctx is done (its error) or fn returns an error (that error).
+// It survives any loss of connection and restart of the server. It ends with
+// ErrForgotten if after is not zero and the log no longer holds the next entry, and
+// with ErrRewritten if the log ends before after or holds another entry where it
+// read before. fn is called from this goroutine and owns the entry.
 func (b *Bus) Follow(ctx context.Context, after uint64, fn func(Entry) error) error {
 	r := reader{bus: b, stream: b.names.Log(), position: after, fn: func(d delivery) error { return fn(b.entry(d)) }}
 	return r.run(ctx)
 }
 
-// Span says which part of the log to read.
+// Span is the part of the log to read.
 type Span struct {
 	From, To   telemetry.Time         // of storing, both included; a zero To means all there is
 	Collectors []string               // collecting processes; nil is all; ticks and config records have none

@@ -197,10 +197,10 @@ func kindToken(k telemetry.RecordKind) string {
 	return ""
 }
 
-// Token makes any name a token that subjects, streams, buckets and files of
-// NATS all take: letters, digits and '-' stand for themselves, every other byte
-// is written "_" and two hexadecimal digits. Different names give different
-// tokens; an empty name gives "_".
+// Token makes any name a token that subjects, streams, buckets and files of NATS
+// all accept: letters, digits and '-' are kept, every other byte is written "_" and
+// two hexadecimal digits. Different names give different tokens; an empty name
+// gives "_".
 func Token(name string) string {
 	if name == "" {
 		return "_"

@@ -120,7 +120,7 @@ func (b *Bus) storeTick(ctx context.Context, m Message, at telemetry.Time) error
 	return b.store(ctx, []Message{m})
 }
 
-// errKnown says that the log has a message of a tick's name already.
+// errKnown means that the log already has a message of a tick's name.
 var errKnown = errors.New("a message of that name is stored already")
 
 // store sends until everything is stored.
@@ -177,7 +177,7 @@ func (b *Bus) Send(ctx context.Context, ms []Message) (stored int, err error) {
 	}
 }
 
-// publisher pairs what was published with what the server says of it.
+// publisher matches published messages with their acknowledgements.
 type publisher struct {
 	bus    *Bus
 	prefix string // of the subjects where acknowledgements arrive
@@ -378,7 +378,7 @@ func ackSubject(s string) (id uint64, i int, ok bool) {
 	return id, i, err == nil
 }
 
-// parseAck reads what a stream says of a message.
+// parseAck reads a stream's acknowledgement of a message.
 func parseAck(m *nats.Msg) (duplicate bool, err error) {
 	if usualAck(m.Data) {
 		return false, nil

@@ -115,7 +115,7 @@ func (r *reader) session(ctx context.Context) error {
 	return s.loop(ctx)
 }
 
-// check compares what the stream holds with where the reader stands.
+// check compares the stream with the reader's position.
 func (r *reader) check(ctx context.Context) error {
 	if r.position == 0 || r.filters != nil || r.lenient {
 		return nil
@@ -257,7 +257,7 @@ func (s *session) pull() error {
 	return s.bus.conn.PublishRequest(s.next, s.inbox, body)
 }
 
-// take handles one message from the server: a delivery, or word about a pull.
+// take handles one message from the server: a delivery, or the status of a pull.
 func (s *session) take(ctx context.Context, m *nats.Msg) error {
 	if status := m.Header.Get("Status"); status != "" && len(m.Data) == 0 && !strings.HasPrefix(m.Reply, ackPrefix) {
 		return s.status(ctx, status, m)
@@ -319,7 +319,7 @@ func (s *session) known(ctx context.Context, d delivery) (again bool, err error)
 	return false, nil
 }
 
-// status handles word about a pull: it ran out, or the consumer is gone.
+// status handles the status of a pull: it ran out, or the consumer is gone.
 func (s *session) status(ctx context.Context, status string, m *nats.Msg) error {
 	const ranOut, conflict, beat = "408", "409", "100"
 	text := m.Header.Get("Description")
@@ -365,7 +365,7 @@ func (s *session) ended(ctx context.Context) bool {
 
 const ackPrefix = "$JS.ACK."
 
-// parseDelivery reads a message and what its reply subject says of it:
+// parseDelivery reads a message and its reply subject:
 // "$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<delivered>.<position>.<order>.<stored>.<pending>[.<more>]".
 func parseDelivery(m *nats.Msg) (d delivery, order uint64, err error) {
 	var tokens [16]string

@@ -123,10 +123,11 @@ func digestOf(data []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// errSignature says that a user who may write did not sign this content.
+// errSignature means that this content was not signed by a user with permission to
+// write.
 var errSignature = errors.New("its signature is wrong")
 
-// errDigest says that a revision is not what was published.
+// errDigest means that a revision is not what was published.
 var errDigest = errors.New("its content does not match its digest")
 
 // whole returns errDigest for a revision whose content is not the one that its digest

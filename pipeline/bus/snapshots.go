@@ -31,7 +31,7 @@ const (
 	abandonedAfter     = 10 * time.Minute // a piece without a whole
 )
 
-// SnapshotInfo says where a snapshot was taken and by what.
+// SnapshotInfo is where a snapshot was taken and by what.
 type SnapshotInfo struct {
 	Position uint64         // of its tick in the log
 	Tick     telemetry.Time // at which it was taken
@@ -128,7 +128,7 @@ func (b *Bus) putObject(ctx context.Context, info SnapshotInfo, data []byte) err
 		pieces = append(pieces, Message{Subject: b.chunks(id), ID: id + "/" + strconv.Itoa(len(pieces)), Data: piece})
 	}
 	if _, err := b.pub.send(ctx, pieces); err != nil {
-		// A chunk that came again would stand behind its successors.
+		// A chunk that is sent again would be stored behind its successors.
 		return errors.Join(err, b.purge(ctx, b.chunks(id)))
 	}
 	text, err := json.Marshal(info.object(b.names.Bucket(Snapshots), id, data))

@@ -144,7 +144,7 @@ func (b *Bus) persist(ctx context.Context, name string, request func(context.Con
 	return b.persistFor(ctx, requestPatience, name, request)
 }
 
-// persistFor is persist for requests of which one may take as long as patience.
+// persistFor is persist with a timeout for one request.
 func (b *Bus) persistFor(ctx context.Context, patience time.Duration, name string, request func(context.Context) error) error {
 	wait := 100 * time.Millisecond
 	for {
@@ -160,9 +160,9 @@ func (b *Bus) persistFor(ctx context.Context, patience time.Duration, name strin
 	}
 }
 
-// attempt makes one request of a stream or bucket. It gives up when the
-// connection goes, because no answer comes over another one, and when the server
-// says that such a request is not permitted, because then none comes at all.
+// attempt makes one request to a stream or bucket. It gives up when the connection
+// is lost, because no answer arrives over another one, and when the server reports
+// that such a request is not permitted, because then none arrives at all.
 func (b *Bus) attempt(ctx context.Context, patience time.Duration, name string, request func(context.Context) error) error {
 	once, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

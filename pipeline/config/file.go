@@ -39,9 +39,9 @@ type File struct {
 	Named      []Named
 }
 
-// Named is a file with knowledge that the configuration names: what it is for,
-// and where that is said. Secrets and certificates are none: a configuration is
-// often checked where they are not.
+// Named is a knowledge file that the configuration names: its purpose, and where it
+// is named. Secrets and certificates are not included: a configuration is often
+// checked on a machine without them.
 type Named struct {
 	Use          Use
 	Path         string
@@ -57,7 +57,7 @@ const (
 	ForTopology                // edges
 )
 
-// NATS says where the log is: in a server of our own, or an existing one.
+// NATS is the address of the log: an embedded server, or an existing one.
 type NATS struct {
 	Embedded    bool
 	Listen      string   // of our own server, for collectors elsewhere; none if empty
@@ -85,8 +85,8 @@ func Default() *File {
 		Notify: defaultNotify(), NATS: NATS{Embedded: true, Retain: time.Hour, Copies: 1, Sync: time.Second}}
 }
 
-// Read reads a file and says everything that is wrong or doubtful about it.
-// The File is nil where something is wrong.
+// Read reads a file and returns all its errors and warnings. The File is nil if
+// there is an error.
 func Read(path string) (*File, []Problem) {
 	text, err := readFile(path)
 	if err != nil {

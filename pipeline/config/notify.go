@@ -24,13 +24,13 @@ type Notify struct {
 	Grafana Grafana
 }
 
-// Grafana says how Grafana signs the alerts that it sends here.
+// Grafana configures how Grafana signs the alerts that it sends here.
 type Grafana struct {
 	SecretFile string // unsigned ones are taken where it is empty
 	Timestamp  string // the header of its timestamp; none where it is empty
 }
 
-// Flaps says when what comes and goes is quiet (package notify).
+// Flaps configures when flapping incidents are held back (package notify).
 type Flaps struct {
 	Window      time.Duration
 	Start, Stop int
@@ -79,7 +79,7 @@ type Receiver struct {
 	TLS        TLS
 }
 
-// TLS says whom a receiver's connection trusts, and who we are there.
+// TLS is the trust and the client certificate of a receiver's connection.
 type TLS struct{ CA, Cert, Key, ServerName string }
 
 // defaultNotify is what an empty file means.
@@ -87,7 +87,8 @@ func defaultNotify() Notify {
 	return Notify{Inhibit: true, Flaps: Flaps{Window: time.Hour, Start: 10, Stop: 2}}
 }
 
-// receiverName is what can stand in a delivery's id and key (package notify).
+// receiverName matches names that are valid in a delivery's id and key (package
+// notify).
 var receiverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (r *reader) notify(n *yaml.Node, f *File) {

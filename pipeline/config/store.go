@@ -10,8 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Store says what the history keeps; what is zero has the default of package
-// store.
+// Store configures the history; zero fields have the defaults of package store.
 type Store struct {
 	Off         bool          // no history is kept
 	Cadence     time.Duration // one sample of a series in so much time
@@ -25,7 +24,7 @@ type Store struct {
 	Labels      map[string]string // put on what is sent on
 }
 
-// RemoteWrite is who is sent the history on.
+// RemoteWrite is a receiver of the history.
 type RemoteWrite struct {
 	Name, URL              string
 	Username, PasswordFile string

@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/access"
 )
 
-// Web says who may use the page and the API, and how they are served.
+// Web configures the users of the page and the API, and how they are served.
 type Web struct {
 	Cert, Key string   // files
 	ClientCA  string   // file; empty asks for no certificate

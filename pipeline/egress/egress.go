@@ -23,8 +23,8 @@ import (
 // ErrRefused is why a target is refused.
 var ErrRefused = errors.New("egress refused")
 
-// Guard says where connections may go. The zero Guard refuses link-local, multicast
-// and metadata addresses, and nothing else.
+// Guard decides where connections may go. The zero Guard refuses link-local,
+// multicast and metadata addresses, and nothing else.
 type Guard struct {
 	// Prefixes and Names are the targets that are allowed; all where both are empty. A
 	// name may begin with "*." for everything below a domain.
@@ -91,8 +91,8 @@ func embedded(a netip.Addr) netip.Addr {
 	return a
 }
 
-// Address returns an ErrRefused if a connection to an address is not allowed. named says
-// that its name is an allowed one.
+// Address returns an ErrRefused if a connection to an address is not allowed. named
+// means that its name is an allowed one.
 func (g Guard) Address(a netip.Addr, named bool) error {
 	a = embedded(a)
 	if why := never(a); why != "" {
@@ -125,7 +125,7 @@ func (g Guard) names(host string) bool {
 	})
 }
 
-// patience is how long a connection may take to come about.
+// patience is the timeout for establishing a connection.
 const patience = 10 * time.Second
 
 // DialContext connects to host:port over TCP if g allows the address that it comes to.

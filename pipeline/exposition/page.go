@@ -54,8 +54,8 @@ func (p *Page) Write(w io.Writer) error {
 }
 
 // nativeOnly marks the metrics that the Prometheus libraries keep as native
-// histograms beside summaries of the same: the text format cannot carry the former,
-// and their names contain a type, which promtool refuses.
+// histograms in addition to summaries of the same: the text format cannot carry the
+// former, and their names contain a type, which promtool refuses.
 const nativeOnly = "_histogram_"
 
 // Encode writes what a registry gathers, with help texts and types.

@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Silences says what is held back (package silence).
+// Silences decides what is held back (package silence).
 type Silences interface {
 	Muting(f match.Facts, at telemetry.Time) []string
 	Known() bool
@@ -108,7 +108,7 @@ type muted struct {
 	again   time.Time
 }
 
-// mutes says whether an incident's newest revision is held back at a desk, and
+// mutes returns whether an incident's newest revision is held back at a desk, and
 // why.
 func (b *board) mutes(d *desk, p *pending, held *Delivery) muted {
 	now := b.c.Now()
@@ -170,7 +170,7 @@ func (b *board) suppressor(d *desk, p *posted) (by, why string) {
 	return by, why
 }
 
-// aboveOf returns what stands above an entity, and how.
+// aboveOf returns the entities above an entity, and how they are related.
 func aboveOf(g Graph, e telemetry.Entity) map[telemetry.Entity]string {
 	out := map[telemetry.Entity]string{}
 	if g == nil {
@@ -195,7 +195,7 @@ func earlier(a, b *posted) int {
 // unknown is the signature of incidents without an explanation (design A8).
 const unknown = "unknown"
 
-// consequence says how p follows from a, or "".
+// consequence returns how p follows from a, or "".
 func consequence(p, a *posted, above map[telemetry.Entity]string) string {
 	root, cause := p.rev.root, a.rev.root
 	switch how, is := above[cause]; {
@@ -223,8 +223,8 @@ func consequence(p, a *posted, above map[telemetry.Entity]string) string {
 	return ""
 }
 
-// said says how a, an incident or a risk, says already what alert p does, or "":
-// it is about each of the entities that p is about, or about a part of it.
+// said returns how a, an incident or a risk, covers alert p, or "": it must be
+// about each of the entities that p is about, or about a part of it.
 func said(p, a *posted) string {
 	about := p.affected
 	if len(about) == 0 {
@@ -238,7 +238,7 @@ func said(p, a *posted) string {
 	return "it is about " + p.rev.root.String() + ", too"
 }
 
-// touches reports whether the incident is about something that lies in e.
+// touches reports whether the incident is about something that is contained in e.
 func (p *posted) touches(e telemetry.Entity) bool {
 	in := func(x telemetry.Entity) bool { return slices.Contains(match.Containers(x), e) }
 	if in(p.rev.root) {

@@ -30,8 +30,8 @@ const (
 	OutcomeUnchanged = "unchanged" // the receiver knows all but figures of it
 )
 
-// Delivery is where one incident stands with one receiver: what is settled and
-// what is under way. It is kept as JSON under one key.
+// Delivery is the state of one incident at one receiver: what is settled and what
+// is in flight. It is kept as JSON under one key.
 type Delivery struct {
 	Incident string `json:"incident"`
 	Receiver string `json:"receiver"`
@@ -63,8 +63,8 @@ type Delivery struct {
 	// the last delivered revision resolved the incident.
 	Last   uint64 `json:"last_sequence,omitempty"`
 	Closed bool   `json:"closed,omitempty"`
-	// Content is what Revision states beside figures, Known what the revision that
-	// was delivered last does.
+	// Content is the digest of Revision's content without figures, Known that of
+	// the revision that was delivered last.
 	Content string `json:"content,omitempty"`
 	Known   string `json:"known,omitempty"`
 	// Log lists why each of the last revisions was sent or not, the oldest first.
@@ -89,8 +89,8 @@ type Decision struct {
 // maxLog bounds what a delivery remembers.
 const maxLog = 16
 
-// decide adds to the log. What was decided of the same revision for the same
-// reason is said once.
+// decide adds to the log. The same decision on a revision for the same reason is
+// recorded once.
 func (d Delivery) decide(c Decision) Delivery {
 	if n := len(d.Log); n > 0 && d.Log[n-1].Revision == c.Revision && d.Log[n-1].Outcome == c.Outcome && d.Log[n-1].Held == c.Held && d.Log[n-1].Why == c.Why {
 		return d

@@ -127,8 +127,8 @@ func (d *desk) loop(ctx context.Context, start func(*line)) {
 	}
 }
 
-// due takes the lines whose turn it is out of the queue, and says after how long
-// to look again.
+// due takes the lines that are due out of the queue, and returns after how long to
+// check again.
 func (d *desk) due() (due []*line, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

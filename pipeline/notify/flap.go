@@ -11,7 +11,7 @@ import (
 // maxFlaps bounds how many roots are remembered for coming and going.
 const maxFlaps = 10_000
 
-// flapKey is what comes and goes, whatever the incidents are called.
+// flapKey identifies a flapping fault, independent of incident ids.
 type flapKey struct {
 	root, job telemetry.Entity
 	signature string

@@ -2,10 +2,11 @@ package notify
 
 import "github.com/quintet-dc/quintet/correlate/explain"
 
-// Standing is something open, as far as it decides what says what of it.
+// Standing is an open incident, risk or group of alerts, as far as it decides which
+// covers which.
 type Standing struct{ posted *posted }
 
-// Stand returns what must be known of an open incident, risk or group of alerts.
+// Stand returns the Standing of an open incident, risk or group of alerts.
 func Stand(in *explain.Incident) *Standing {
 	return &Standing{newPosted(&revision{ID: in.ID, Number: in.Revision, State: in.State, Kind: in.Kind, Severity: in.Severity, opened: in.Opened, telling: tell(in, nil)})}
 }

@@ -47,8 +47,8 @@ type line struct {
 	claimed time.Time
 }
 
-// content is what a revision states beside figures; empty where that cannot be
-// read.
+// content returns the digest of a revision's content without figures; empty if it
+// cannot be read.
 func (p pending) content() string {
 	if p.told == nil {
 		return ""
@@ -69,8 +69,8 @@ func contentOf(in *explain.Incident) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// corrections returns the items behind those that state nothing but figures
-// beside what the receiver knows.
+// corrections drops the leading items that differ only in figures from what the
+// receiver was sent.
 func corrections(items []pending, held Delivery) []pending {
 	for len(items) > 0 && held.toldOpen() && held.Known != "" && !items[0].resolved && items[0].content() == held.Known {
 		items = items[1:]

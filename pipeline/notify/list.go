@@ -11,8 +11,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// Deliveries returns where every incident stands with every receiver, as far
-// back as the bucket reaches, newest first.
+// Deliveries returns the state of every incident at every receiver, as far back as
+// the bucket reaches, newest first.
 func Deliveries(ctx context.Context, b Bus) ([]Delivery, error) {
 	kv, err := b.KeyValue(ctx, bus.Deliveries)
 	if err != nil {

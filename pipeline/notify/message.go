@@ -104,7 +104,7 @@ func (r *revision) bare() *revision {
 	return &out
 }
 
-// incidentID is what may stand in a key and in a header.
+// incidentID matches ids that are valid in a key and in a header.
 var incidentID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // parse reads a stored revision. An error means that it cannot be sent to any
@@ -201,7 +201,7 @@ type RuleAlert struct {
 // Resolved reports whether the incident of the message has ended.
 func (t *Told) Resolved() bool { return t.Data.State == explain.StateResolved }
 
-// Read returns what m says, for kinds of receiver that speak in other words.
+// Read returns the content of m, for kinds of receivers with their own formats.
 func (m *Message) Read() (*Told, error) {
 	var t Told
 	if err := json.Unmarshal(m.Body, &t); err != nil {

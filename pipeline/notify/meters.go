@@ -46,7 +46,7 @@ func (m meters) count(name, label, value string) *metrics.Counter {
 	return m.set.GetOrCreateCounter(fmt.Sprintf(`%s{receiver=%q,%s=%q}`, name, m.receiver, label, value))
 }
 
-// attempt counts a request by what came of it.
+// attempt counts a request by its outcome.
 func (m meters) attempt(v Verdict) {
 	m.count("quintet_notify_attempts_total", "verdict", v.String()).Inc()
 }
@@ -56,7 +56,7 @@ func (m meters) held(why string) {
 	m.count("quintet_notify_held_revisions_total", "outcome", why).Inc()
 }
 
-// reminded counts a reminder by what came of it.
+// reminded counts a reminder by its outcome.
 func (m meters) reminded(v Verdict) {
 	m.count("quintet_notify_reminders_total", "verdict", v.String()).Inc()
 }

@@ -33,9 +33,9 @@ type Note struct {
 	Assigned     *Said  `json:"assigned"`
 }
 
-// noting is where one incident's notes stand with one receiver, under
-// note.<incident>.<receiver>. Like a Delivery it is claimed before it is sent
-// and marked after; Body is what every attempt sends.
+// noting is the state of one incident's notes at one receiver, under
+// note.<incident>.<receiver>. Like a Delivery it is claimed before it is sent and
+// marked after; Body is what every attempt sends.
 type noting struct {
 	Sequence uint64    `json:"sequence"` // of the note in its bucket
 	State    string    `json:"state"`
@@ -208,7 +208,7 @@ func (n *owedNote) body() string {
 	return string(bytes.TrimSpace(out.Bytes()))
 }
 
-// ReadNote returns what a message of TypeNoted says.
+// ReadNote returns the content of a message of TypeNoted.
 func (m *Message) ReadNote() (*Note, error) {
 	var t struct {
 		Data Note `json:"data"`

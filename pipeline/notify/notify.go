@@ -32,7 +32,7 @@ type Stream interface {
 	Bounds(ctx context.Context) (first, last uint64, err error)
 }
 
-// Graph knows what stands above an entity (package graph).
+// Graph returns the entities above an entity (package graph).
 type Graph interface {
 	Above(e telemetry.Entity) (steps []graph.Step, known bool)
 	Maintained(e telemetry.Entity) (telemetry.Entity, bool)
@@ -58,7 +58,7 @@ type Config struct {
 	// Silences and Graph may be nil: then nothing is held back by them.
 	Silences Silences
 	Graph    Graph
-	// Alone says that no other process serves these receivers now, so that the
+	// Alone means that no other process serves these receivers now, so that the
 	// claims of an earlier run need not be waited out.
 	Alone bool
 
@@ -105,7 +105,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong with c.
+// Validate returns an error if c is invalid.
 func (c Config) Validate() error {
 	if c.Bus == nil || c.Incidents == nil {
 		return errors.New("notify: no bus")

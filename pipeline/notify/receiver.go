@@ -10,13 +10,13 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
-// Notifier speaks to one receiver. It is called from several goroutines.
+// Notifier sends messages to one receiver. It is called from several goroutines.
 type Notifier interface {
 	// Notify sends the message once and returns the outcome. It returns soon after
 	// ctx is done. It must not change or keep the message.
 	Notify(ctx context.Context, m *Message) Answer
-	// Fingerprint stands for all that was configured: another one means that a
-	// receiver which said that it is gone is worth trying again.
+	// Fingerprint identifies the configuration: a changed one means that a receiver
+	// which reported that it is gone is to be tried again.
 	Fingerprint() string
 }
 
@@ -28,7 +28,7 @@ type Message struct {
 	Attempt int    // from 1
 }
 
-// Verdict says what a receiver made of a message.
+// Verdict is a receiver's response to a message.
 type Verdict uint8
 
 // The verdicts.
@@ -49,7 +49,7 @@ func (v Verdict) String() string {
 	return verdictNames[v]
 }
 
-// Answer is what came of one attempt.
+// Answer is the outcome of one attempt.
 type Answer struct {
 	Verdict Verdict
 	Status  int           // as the receiver's protocol counts them; 0 without one
@@ -59,7 +59,7 @@ type Answer struct {
 
 // Receiver is the target of notifications and its filters.
 type Receiver struct {
-	// Name stands in ids and keys: letters, digits, '-' and '_', 64 at most.
+	// Name is part of ids and keys: letters, digits, '-' and '_', 64 at most.
 	Name     string
 	Notifier Notifier
 	// Severities and Kinds list what is sent to it; empty means everything. Once it
@@ -94,7 +94,7 @@ func (r Receiver) withDefaults() Receiver {
 
 var receiverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Validate says what is wrong with r.
+// Validate returns an error if r is invalid.
 func (r Receiver) Validate() error {
 	if !receiverName.MatchString(r.Name) {
 		return fmt.Errorf("receiver %.80q: want a name of letters, digits, '-' and '_', 64 at most", r.Name)

@@ -45,7 +45,7 @@ func (d *desk) remind(ctx context.Context, r Reminder) {
 	}
 }
 
-// left reports whether the receiver wants no more.
+// left reports whether the receiver has refused all further messages.
 func (d *desk) left() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -39,7 +39,7 @@ func (d Delivery) IsDead() bool {
 	return d.State == StateSettled && (d.Outcome == OutcomeDead || d.Outcome == OutcomeGone)
 }
 
-// Retry asks that a dead delivery be tried again, and returns it as it stands.
+// Retry requests that a dead delivery be retried, and returns its current state.
 func Retry(ctx context.Context, b Bus, id, by string) (Delivery, error) {
 	incident, receiver, _ := strings.Cut(id, ".")
 	if !incidentID.MatchString(incident) || !receiverName.MatchString(receiver) {

@@ -16,9 +16,9 @@ type Route struct {
 	Continue  bool // look at the routes behind it, too
 }
 
-// Flaps says from when on an incident that comes and goes is quiet: at Start
-// changes of state within Window, until there are no more than Stop. A Start of
-// zero means never.
+// Flaps configures from when on a flapping incident is held back: at Start changes
+// of state within Window, until there are no more than Stop. A Start of zero means
+// never.
 type Flaps struct {
 	Window      time.Duration
 	Start, Stop int
@@ -41,8 +41,8 @@ func (f Flaps) validate() error {
 	return nil
 }
 
-// routed reports whether the routes lead to a receiver. Without any, everything
-// leads to everybody.
+// routed reports whether the routes lead to a receiver. Without any, everything is
+// sent to every receiver.
 func (c *Config) routed(receiver string, f match.Facts) bool {
 	for _, r := range c.Routes {
 		if !r.Match.Match(f) {
@@ -58,7 +58,7 @@ func (c *Config) routed(receiver string, f match.Facts) bool {
 	return len(c.Routes) == 0
 }
 
-// validateRoutes says what is wrong with the routes.
+// validateRoutes returns an error if the routes are invalid.
 func (c *Config) validateRoutes(known map[string]bool) error {
 	for i, r := range c.Routes {
 		for _, name := range r.Receivers {

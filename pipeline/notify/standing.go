@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// standing is where one receiver stands with the stream of incidents.
+// standing is one receiver's position in the stream of incidents.
 type standing struct {
 	// Start is the stream's end when the receiver was first served: of revisions up
 	// to there it is sent only the open incidents, in their state at that point.
@@ -19,7 +19,7 @@ type standing struct {
 	Gone    *farewell `json:"gone,omitempty"`
 }
 
-// farewell is a receiver's word that it wants no more.
+// farewell is a receiver's refusal of all further messages.
 type farewell struct {
 	At          time.Time `json:"at"`
 	By          string    `json:"by"` // the process that was told
@@ -32,7 +32,7 @@ const (
 	standingAlertPrefix = "alerts."
 )
 
-// place is the key of where the receiver stands with this desk's stream.
+// place returns the key of the receiver's position in this desk's stream.
 func (d *desk) place() string {
 	if d.alerts {
 		return standingAlertPrefix + d.r.Name
@@ -47,8 +47,7 @@ const (
 	touchEvery = time.Hour
 )
 
-// enter finds where the receiver stands, or begins anew. It tries until ctx is
-// done.
+// enter reads the receiver's position, or creates it. It tries until ctx is done.
 func (d *desk) enter(ctx context.Context) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := d.tryEnter(ctx)
@@ -106,7 +105,7 @@ func (d *desk) tryEnter(ctx context.Context) error {
 	return nil
 }
 
-// stale says why a receiver is served as if for the first time, or "".
+// stale returns why a receiver is served as if for the first time, or "".
 func (s standing) stale(seen, last uint64, c *Config) string {
 	switch {
 	case seen == 0:
@@ -121,7 +120,7 @@ func (s standing) stale(seen, last uint64, c *Config) string {
 	return ""
 }
 
-// save writes where the receiver stands, if there is news.
+// save writes the receiver's position, if it changed.
 func (d *desk) save(ctx context.Context) {
 	s, now := d.standing, d.c.Now()
 	through, gone := d.through()

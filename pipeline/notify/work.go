@@ -130,8 +130,8 @@ func (d *desk) withhold(t term, k task, state string, m muted) (settled int, due
 	return settled, due
 }
 
-// delivery reads where an incident stands. A key that holds nonsense counts as
-// none, and is written over.
+// delivery reads an incident's delivery. An invalid value counts as none, and is
+// overwritten.
 func (d *desk) delivery(ctx context.Context, incident string) (Delivery, uint64, error) {
 	key := deliveryKey(incident, d.r.Name)
 	b, seen, err := d.store.get(ctx, key)
@@ -268,14 +268,15 @@ func (d *desk) settled(next *Delivery) {
 // lease is how long a claim is respected by others: a request, and the mark.
 func (d *desk) lease() time.Duration { return d.r.Timeout + d.c.Margin }
 
-// storeTrouble notes that the bucket did not answer and says when to ask again.
+// storeTrouble records that the bucket did not answer and returns when to try
+// again.
 func (d *desk) storeTrouble(err error) time.Time {
 	d.meters.storeErrors.Inc()
 	d.log.Debug("the bucket of deliveries does not answer", "error", err)
 	return d.c.Now().Add(storeRetry)
 }
 
-// contended says when to look at a line again whose key could not be written.
+// contended returns when to check a line again whose key could not be written.
 func (d *desk) contended(err error) time.Time {
 	if errors.Is(err, errLost) {
 		d.meters.lost.Inc()

@@ -1,5 +1,5 @@
-// Command gpx_quintet is the back end of the Quintet data source. Grafana starts
-// it and speaks to it over gRPC.
+// Command gpx_quintet is the back end of the Quintet data source. Grafana starts it
+// and communicates with it over gRPC.
 package main
 
 import (

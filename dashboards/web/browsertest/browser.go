@@ -35,8 +35,7 @@ type Job struct {
 	Shots     any           `json:"shots,omitempty"`  // what shots.mjs takes
 }
 
-// Missing says why there is no browser here, or nothing to drive it with; "" where
-// there is.
+// Missing returns why no browser or driver is available; "" if both are.
 func Missing(page string) string {
 	if _, err := os.Stat(chromium); err != nil {
 		return fmt.Sprintf("no browser: %v", err)

@@ -15,12 +15,12 @@ import (
 // ours lists the labels that a configuration cannot set.
 var ours = []string{"alertname", "severity", "kind", "domain", "signature", "job", "root", "incident", "site"}
 
-// marked is the annotation by which a rule's alert is known for ours when it
-// comes round (package receive): its labels are the rule's.
+// marked is the annotation that marks a rule's alert as one of Quintet's when an
+// Alertmanager sends it back (package receive): its labels are the rule's.
 const marked = "quintet_alert"
 
-// alerts is what a message says: an incident is one alert, a group of a rule's
-// alerts is each of them as Prometheus would send it.
+// alerts returns the alerts of a message: an incident is one alert, a group of a
+// rule's alerts is each of them as Prometheus would send it.
 func (a *Alertmanager) alerts(told *notify.Told, now time.Time) ([]alert, error) {
 	if told.Data.Kind != notify.KindAlert {
 		one, err := a.alert(told, now)

@@ -24,10 +24,10 @@ const (
 	Binary     = "binary"     // attributes in headers, data as the body
 )
 
-// typePrefix stands before incident.opened and the like.
+// typePrefix precedes incident.opened and the like.
 const typePrefix = "io.quintet."
 
-// Config says where events go.
+// Config is where events are sent.
 type Config struct {
 	URL    string
 	Mode   string // Structured where it is empty

@@ -28,16 +28,16 @@ const (
 	patience  = 3 * time.Second  // with one question
 )
 
-// Step says how one entity stands above another.
+// Step is how one entity is above another.
 type Step struct {
 	Entity telemetry.Entity
-	// How says it in words, as in "contains gpu:n1/3".
+	// How is the relation in words, as in "contains gpu:n1/3".
 	How string
-	// Inside: the lower one lies in it.
+	// Inside: the lower one is contained in it.
 	Inside bool
 }
 
-// Graph remembers what stands above what, and what is under maintenance.
+// Graph caches which entities are above others, and which are under maintenance.
 type Graph struct {
 	asker Asker
 	log   *slog.Logger
@@ -103,8 +103,8 @@ func (g *Graph) keep(e telemetry.Entity, f found) {
 	g.kept[e] = f
 }
 
-// Above returns what stands above an entity, nearest first, and false while the
-// engine has yet to be asked. It does not wait.
+// Above returns the entities above an entity, nearest first, and false while the
+// engine has yet to be asked. It does not block.
 func (g *Graph) Above(e telemetry.Entity) ([]Step, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -81,8 +81,8 @@ func (f Facts) Get(name string) string {
 // All returns every value of a name. They are not to be changed.
 func (f Facts) All(name string) []string { return f.values[name] }
 
-// Containers returns an entity and what its name says that it lies in: gpu:n1/3
-// lies in node:n1, queue:leaf3/eth12/3 in its port and switch.
+// Containers returns an entity and what contains it by its name: gpu:n1/3 is
+// contained in node:n1, queue:leaf3/eth12/3 in its port and switch.
 func Containers(e telemetry.Entity) []telemetry.Entity {
 	out := []telemetry.Entity{e}
 	for range 4 {

@@ -30,7 +30,7 @@ type Matcher struct {
 	pattern *regexp.Regexp // of values; nil where they are compared as they are
 }
 
-// New makes a matcher, and says what is wrong with it.
+// New returns a matcher, or an error if it is invalid.
 func New(name, op, value string) (Matcher, error) {
 	m := Matcher{Name: name, Op: op, Value: value}
 	switch {
@@ -54,10 +54,10 @@ func New(name, op, value string) (Matcher, error) {
 	return m, nil
 }
 
-// notation is name, operator and value, which may stand in quotes.
+// notation is name, operator and value, which may be quoted.
 var notation = regexp.MustCompile(`^\s*([a-z]+)\s*(=~|!~|!=|=)\s*(.*?)\s*$`)
 
-// Parse reads a matcher as it stands in a configuration: severity=critical,
+// Parse reads a matcher as written in a configuration: severity=critical,
 // entity=~"switch:.*".
 func Parse(text string) (Matcher, error) {
 	parts := notation.FindStringSubmatch(text)

@@ -1,8 +1,8 @@
-// Package notifytest holds a kind of receiver to what notify needs of it: the
-// same bytes under the same id at every attempt, a true verdict, and an end when
-// its context ends.
+// Package notifytest checks a kind of receiver against what notify requires of it:
+// the same bytes under the same id at every attempt, a true verdict, and an end
+// when its context ends.
 //
-// It owns the ways in which the far end behaves, and what must come of each. It
-// must never know how a receiver is spoken to: a kind brings its own far end.
-// Only tests import it.
+// It owns the ways in which the far end behaves, and the required outcome of each.
+// It must never know a receiver's protocol: a kind brings its own far end. Only
+// tests import it.
 package notifytest

@@ -46,11 +46,11 @@ type Heard struct {
 	Body []byte // everything that an attempt must repeat
 }
 
-// Far is a notifier and the far end that it speaks to.
+// Far is a notifier and the far end that it sends to.
 type Far struct {
 	Notifier notify.Notifier
-	// Behave sets how the far end treats what comes, and reports false where this
-	// kind of receiver knows no such way.
+	// Behave sets how the far end responds, and reports false if this kind of
+	// receiver does not have that way.
 	Behave func(w Way) bool
 	// Heard lists the received messages, in order.
 	Heard func() []Heard
@@ -59,10 +59,10 @@ type Far struct {
 	Anonymous bool
 }
 
-// patience bounds what a test waits for.
+// patience bounds the waits of a test.
 const patience = 20 * time.Second
 
-// wanted says what must come of each way.
+// wanted is the required outcome of each way.
 var wanted = [...]struct {
 	way     Way
 	verdict notify.Verdict

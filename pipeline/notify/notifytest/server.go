@@ -20,7 +20,7 @@ type Request struct {
 // Server is a far end over HTTP with configurable behaviour.
 type Server struct {
 	*httptest.Server
-	// Success is the status with which it takes what comes.
+	// Success is the status with which it accepts messages.
 	Success int
 
 	mu    sync.Mutex
@@ -37,7 +37,7 @@ func NewServer(t testing.TB, success int) *Server {
 	return s
 }
 
-// Behave sets how it treats what comes.
+// Behave sets how it responds to messages.
 func (s *Server) Behave(w Way) bool {
 	if w == Absent {
 		_ = s.Listener.Close() // it is gone either way
@@ -49,7 +49,7 @@ func (s *Server) Behave(w Way) bool {
 	return true
 }
 
-// Requests lists what came, in order.
+// Requests lists the received requests, in order.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package pagerduty speaks to PagerDuty by its Events API v2.
+// Package pagerduty notifies PagerDuty by its Events API v2.
 //
 // It owns the event of a revision: its action, its severity and its bounds. One
 // incident is one alert there, whose dedup_key is the incident's id.

@@ -25,7 +25,7 @@ const (
 	maxDetails = 64 << 10 // of the prose
 )
 
-// Config says where events go, and how they read.
+// Config is where events are sent, and their texts.
 type Config struct {
 	URL     string // DefaultURL where it is empty
 	KeyFile string // holds the integration's key in one line; read for every event
@@ -186,7 +186,7 @@ func encode(e *event) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// severity is ours in PagerDuty's words.
+// severity maps a severity to PagerDuty's.
 func severity(s string) string {
 	switch s {
 	case explain.SeverityCritical, explain.SeverityWarning:

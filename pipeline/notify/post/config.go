@@ -17,7 +17,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/egress"
 )
 
-// Config says how requests are sent.
+// Config configures how requests are sent.
 type Config struct {
 	Headers map[string]string // sent beside ours
 	Timeout time.Duration     // of one request, answer included; 0 means 15 s
@@ -27,8 +27,8 @@ type Config struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// TLS says whom to trust and who we are. The zero TLS is what the system trusts. Files
-// are read again when they change.
+// TLS is the trusted authorities and the client certificate. The zero TLS trusts
+// what the system trusts. Files are read again when they change.
 type TLS struct {
 	CAFile     string // trusted instead of the system's authorities
 	CertFile   string // our certificate and its key, if the receiver wants one
@@ -45,7 +45,7 @@ const (
 // ours lists the headers that a configuration cannot set.
 var ours = []string{"Content-Type", "Content-Length", "Transfer-Encoding", "Host", "User-Agent", "Connection"}
 
-// Validate says what is wrong with c. It does not look into files.
+// Validate returns an error if c is invalid. It does not read files.
 func (c Config) Validate() error {
 	switch {
 	case c.Timeout < 0 || c.Timeout > maxTimeout:
@@ -76,7 +76,7 @@ func Address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// header says what is wrong with a configured header.
+// header returns an error for an invalid configured header.
 func header(name, value string) error {
 	if slices.Contains(ours, textproto.CanonicalMIMEHeaderKey(name)) {
 		return fmt.Errorf("%s is reserved", name)

@@ -54,7 +54,7 @@ type Request struct {
 	Body        []byte
 }
 
-// Send posts a request once and says what came of it.
+// Send posts a request once and returns the outcome.
 func (c *Client) Send(ctx context.Context, r Request) notify.Answer {
 	ctx, cancel := context.WithTimeout(ctx, c.c.Timeout)
 	defer cancel()
@@ -91,7 +91,7 @@ const (
 	excerptWithin = time.Second
 )
 
-// read says what a response means.
+// read interprets a response.
 func (c *Client) read(resp *http.Response, cancel func()) notify.Answer {
 	a := notify.Answer{Status: resp.StatusCode}
 	switch {
@@ -139,7 +139,7 @@ func reason(err error) string {
 	return oneLine(err.Error())
 }
 
-// oneLine is a foreign text as it may stand in a log.
+// oneLine makes a foreign text safe for a log.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
@@ -154,8 +154,8 @@ func oneLine(s string) string {
 	return s
 }
 
-// retryAfter reads a Retry-After header: seconds or a date. What cannot be read,
-// or lies in the past, is no wish.
+// retryAfter reads a Retry-After header: seconds or a date. A value that cannot be
+// read, or is in the past, is ignored.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {

@@ -51,8 +51,8 @@ func (a *Alert) severity() string {
 	return explain.SeverityWarning
 }
 
-// place is where alerts are gathered: the outermost thing that the entity's name
-// says it lies in.
+// place returns the entity at which alerts are grouped: the outermost entity that
+// contains this one by its name.
 func (a *Alert) place() telemetry.Entity {
 	in := match.Containers(a.Entity)
 	return in[len(in)-1]
@@ -63,7 +63,7 @@ func (a *Alert) key() string {
 	return strings.Join([]string{a.name(), a.severity(), a.place().String()}, " ")
 }
 
-// digest stands for who is in a group.
+// digest identifies the members of a group.
 func digest(members []*Alert) string {
 	h := sha256.New()
 	for _, m := range members {

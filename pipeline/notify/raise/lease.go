@@ -21,7 +21,7 @@ const (
 	renewEvery = leaseFor / 3
 )
 
-// lease says which of the processes that evaluate rules raises their alerts.
+// lease decides which of the processes that evaluate rules raises their alerts.
 type lease struct {
 	kv    jetstream.KeyValue
 	by    string
@@ -33,7 +33,7 @@ type lease struct {
 	since   time.Time // and when it was seen first
 }
 
-// mine says whether we hold the lease at now, and takes or renews it.
+// mine reports whether this process holds the lease at now, and takes or renews it.
 func (l *lease) mine(ctx context.Context, now time.Time) (bool, error) {
 	if l.held != 0 && now.Sub(l.renewed) < renewEvery {
 		return true, nil
@@ -52,8 +52,8 @@ func (l *lease) mine(ctx context.Context, now time.Time) (bool, error) {
 	return l.held != 0, err
 }
 
-// write writes the key where it is ours to write, and returns its revision; 0
-// where it is not.
+// write writes the key if this process may write it, and returns its revision; else
+// 0.
 func (l *lease) write(ctx context.Context, value []byte, now time.Time) (uint64, error) {
 	e, err := l.kv.Get(ctx, leaseKey)
 	switch {

@@ -51,9 +51,9 @@ const (
 	// updateEvery is the shortest interval between updates of a group's members;
 	// its beginning and its end are sent at once.
 	updateEvery = time.Minute
-	// orphaned is how long a group that an earlier process raised may go without a
-	// word of its rule, once rules are evaluated, before it is over: a rule speaks
-	// every minute while it fires.
+	// orphaned is how long a group that an earlier process raised may go unreported
+	// by its rule, once rules are evaluated, before it ends: a rule reports every
+	// minute while it fires.
 	orphaned = 5 * time.Minute
 	// stalled is how long no rule may be evaluated before a process leaves the
 	// alerts to another one, by not renewing its lease.
@@ -295,7 +295,7 @@ func (r *Raiser) learn(b *body, v bus.Revision) {
 	}
 }
 
-// look publishes what has changed, where it is ours to do.
+// look publishes what has changed, if this process holds the lease.
 func (r *Raiser) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -325,7 +325,7 @@ func (r *Raiser) evaluates(now time.Time) bool {
 	return r.retires || !r.evaluated.IsZero() && now.Sub(r.latest) <= stalled
 }
 
-// publish publishes one revision, and learns what stands then.
+// publish publishes one revision, and records which one is stored then.
 func (r *Raiser) publish(ctx context.Context, b *body) error {
 	v := bus.Revision{ID: b.ID, Number: b.Revision}
 	var err error
@@ -429,7 +429,7 @@ func (r *Raiser) change(key string, members []*Alert, now time.Time) (*body, err
 
 // episode begins a new one of a group.
 func (r *Raiser) episode(key string, opened telemetry.Time, now time.Time) *group {
-	// Where all is forgotten, what is named anew must not be called as it was.
+	// If all state is lost, a new group must not get the id of an earlier one.
 	before := fmt.Sprint("in ", now.UnixNano()/int64(bus.RevisionsRetain))
 	if g := r.groups[key]; g != nil {
 		before = g.id

@@ -26,7 +26,7 @@ const (
 	fewNamed = 8
 )
 
-// unheard is that alert, without what it says.
+// unheard returns that alert, without its text.
 func unheard(site string) *Alert {
 	a := &Alert{Entity: telemetry.Entity{Kind: telemetry.Collector, Name: "quintet"}, RuleAlert: notify.RuleAlert{
 		Labels: map[string]string{"alertname": Unheard, "severity": explain.SeverityCritical, "domain": telemetry.Software.String(), "site": site}}}
@@ -86,8 +86,8 @@ func (w *Watch) look(ctx context.Context) error {
 	return nil
 }
 
-// silence is what is to be published of rules that are not evaluated since a
-// time; nil where that was said, or nothing is open that would go stale.
+// silence returns what is to be published about rules that are not evaluated since
+// a time; nil if it was published, or if no open alert would go stale.
 func (r *Raiser) silence(since, now time.Time) *body {
 	r.mu.Lock()
 	defer r.mu.Unlock()

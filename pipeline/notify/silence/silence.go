@@ -50,10 +50,10 @@ func problem(field, format string, args ...any) *Problem {
 	return &Problem{field, fmt.Sprintf(format, args...)}
 }
 
-// idForm is what can stand in a key.
+// idForm matches ids that are valid in a key.
 var idForm = regexp.MustCompile(`^sil-[0-9a-f]{16}$`)
 
-// Validate says what is wrong with s; the error is a *Problem.
+// Validate returns an error if s is invalid; it is a *Problem.
 func (s *Silence) Validate() error {
 	switch {
 	case s.ID != "" && !idForm.MatchString(s.ID):

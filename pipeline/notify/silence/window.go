@@ -23,7 +23,7 @@ const maxMinutes = 7 * 24 * 60
 // days are the names of weekdays, in time.Weekday's order.
 var days = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
-// validate says what is wrong with w.
+// validate returns an error if w is invalid.
 func (w *Window) validate() *Problem {
 	for _, d := range w.Days {
 		if !slices.Contains(days[:], d) {
@@ -57,7 +57,7 @@ func (w *Window) location() (*time.Location, error) {
 	return time.LoadLocation(w.Zone)
 }
 
-// around returns the window that an instant lies in, the one that ends last if
+// around returns the window that contains an instant, the one that ends last if
 // there are two, or else the next one.
 func (w *Window) around(at time.Time) (begin, end time.Time, in bool) {
 	zone, err := w.location()

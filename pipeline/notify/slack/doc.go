@@ -1,5 +1,5 @@
-// Package slack speaks to an incoming webhook of Slack, or of what takes the same.
+// Package slack posts to an incoming webhook of Slack, or of a compatible service.
 //
 // It owns the blocks of a message and their bounds. The address of an incoming
-// webhook is its secret, so it lies in a file and in no log.
+// webhook is its secret, so it is kept in a file and never logged.
 package slack

@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
 )
 
-// Config says where the messages go, and how they read.
+// Config is where messages are sent, and their texts.
 type Config struct {
 	URLFile string // holds the webhook's address in one line; read for every message
 	Text    text.Config

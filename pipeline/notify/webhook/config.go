@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 )
 
-// Config says where a webhook goes and how it is signed.
+// Config configures a webhook's address and signature.
 type Config struct {
 	URL string // http or https
 	// Secret and SecretFile hold one secret (whsec_ and base64), or several,
@@ -29,11 +29,11 @@ type Config struct {
 	Now        func() time.Time // nil: time.Now
 }
 
-// TLS says whom to trust and who we are.
+// TLS is the trusted authorities and the client certificate.
 type TLS = post.TLS
 
-// ours lists the headers that a configuration cannot set, beside those of every
-// request.
+// ours lists the headers that a configuration cannot set, in addition to those of
+// every request.
 var ours = []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"}
 
 // post is c as far as every request has it.
@@ -41,7 +41,7 @@ func (c Config) post() post.Config {
 	return post.Config{Headers: c.Headers, Timeout: c.Timeout, TLS: c.TLS, Egress: c.Egress, Version: c.Version, Now: c.Now}
 }
 
-// Validate says what is wrong with c. It does not look into files.
+// Validate returns an error if c is invalid. It does not read files.
 func (c Config) Validate() error {
 	u, err := post.Address(c.URL)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	maxFile      = 4 << 10 // bytes of a file of secrets
 )
 
-// key is what a secret stands for.
+// key is the decoded secret.
 type key []byte
 
 // parseSecrets reads secrets that are separated by white space. The first is the

@@ -1,7 +1,7 @@
-// Command pack makes the archive from which Grafana installs a plugin: one
-// folder named after the plugin, back ends executable, and every time the same,
-// so that the same sources make the same archive. Beside it stand its checksums:
-// SHA-1, which Grafana's catalogue asks for, and SHA-256.
+// Command pack makes the archive from which Grafana installs a plugin: one folder
+// named after the plugin, back ends executable, and reproducible: the same sources
+// make the same archive. It also writes the archive's checksums: SHA-1, which
+// Grafana's catalogue asks for, and SHA-256.
 package main
 
 import (
@@ -58,7 +58,7 @@ func pack(dir, root, out string, at time.Time) (err error) {
 	return z.Close()
 }
 
-// sum writes the archive's checksums beside it, as sha1sum and sha256sum read them.
+// sum writes the archive's checksum files, in the format of sha1sum and sha256sum.
 func sum(archive string) error {
 	b, err := os.ReadFile(archive)
 	if err != nil {

@@ -100,7 +100,8 @@ func (c *Client) send(ctx context.Context, via *http.Client, path []string, para
 	return nil, refusal(resp)
 }
 
-// bare takes the method and the URL off an error of net/http: ours says them.
+// bare removes the method and the URL from an error of net/http: this package's
+// errors contain them.
 func bare(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -120,7 +121,7 @@ func refusal(resp *http.Response) error {
 		Error string `json:"error"`
 		Field string `json:"field"`
 	}
-	// What is no JSON is a proxy's page: the status says enough.
+	// A body that is not JSON is a proxy's page: the status is enough.
 	if json.Unmarshal(body, &said) == nil {
 		out.Text, out.Field = said.Error, said.Field
 	}

@@ -16,7 +16,7 @@ type Refused struct {
 	Field  string // the parameter that it speaks of
 }
 
-// Error says what was refused and what may be done about it.
+// Error describes what was refused and what to do about it.
 func (e *Refused) Error() string {
 	said := e.Text
 	if said == "" {
@@ -40,7 +40,7 @@ type Unreachable struct {
 	Cause error
 }
 
-// Error says why there was no answer.
+// Error describes why there was no response.
 func (e *Unreachable) Error() string {
 	if e.TimedOut() {
 		return fmt.Sprintf("Quintet does not answer %s in time", e.Path)
@@ -63,7 +63,7 @@ type Garbage struct {
 	Why  string
 }
 
-// Error says what is wrong with it.
+// Error describes what is wrong with the response.
 func (e *Garbage) Error() string {
 	return fmt.Sprintf("the answer to %s is not Quintet's: %s (is the URL that of a Quintet server?)", e.Path, e.Why)
 }

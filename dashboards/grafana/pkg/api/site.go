@@ -127,7 +127,7 @@ type Alarm struct {
 	Text string `json:"text"`
 }
 
-// Status is what Quintet says of itself.
+// Status is Quintet's status of itself.
 type Status struct {
 	Site    string     `json:"site"`
 	Engine  string     `json:"engine"` // version; empty while none answers

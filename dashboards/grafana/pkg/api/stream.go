@@ -16,8 +16,8 @@ import (
 // maxLine bounds one line of a stream, in bytes. An incident is one line.
 const maxLine = 4 << 20
 
-// silence is how long a stream may say nothing, not even its comment of every
-// 15 s, before it is taken for dead.
+// silence is how long a stream may be without data, even the comment sent every 15
+// s, before it counts as dead.
 const silence = 45 * time.Second
 
 // Event is one of a stream of server-sent events.

@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
 )
 
-// Chain makes a node graph of the way from an incident's root to its jobs, with
-// what else the root might have been beside it.
+// Chain returns a node graph of the path from an incident's root to its jobs, with
+// the alternative roots.
 func Chain(i *api.Incident, page string) []*data.Frame {
 	g := newGraph(detail{"why", "Why"}, detail{"measure", "Measure"}, detail{"onset", "Onset"},
 		detail{"fault", "Fault"}, detail{"confidence", "Confidence"})

@@ -126,7 +126,7 @@ func numbers(name string, columns ...column) *data.Frame {
 	return f
 }
 
-// Say puts a remark on a frame, which Grafana shows at the panel's corner.
+// Say adds a notice to a frame, which Grafana shows at the panel's corner.
 func Say(f *data.Frame, remark string) {
 	f.AppendNotices(data.Notice{Severity: data.NoticeSeverityWarning, Text: remark})
 }
@@ -139,7 +139,7 @@ func short(entity string) string {
 	return entity
 }
 
-// kindOf is what stands before the colon.
+// kindOf returns the part before the colon.
 func kindOf(entity string) string {
 	kind, _, _ := strings.Cut(entity, ":")
 	return kind

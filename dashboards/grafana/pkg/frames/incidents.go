@@ -123,7 +123,7 @@ func Incidents(list []api.Incident, page string) *data.Frame {
 		kind, updated, resolved, id.links("Open in Quintet", linkByID(page)), revision)
 }
 
-// linkByID is a link whose row says which incident.
+// linkByID is a link with the id of the row's incident.
 func linkByID(page string) string {
 	if page == "" {
 		return ""
@@ -219,7 +219,7 @@ func Curves(c *api.Curves) []*data.Frame {
 	return out
 }
 
-// grafanaUnit gives Grafana's name of a unit, or shows ours behind the value.
+// grafanaUnit returns Grafana's name of a unit, or shows the unit after the value.
 func grafanaUnit(u string) string {
 	switch u {
 	case "", "1":

@@ -109,7 +109,7 @@ func topologyNode(id string, members int, centre bool) node {
 	return n
 }
 
-// domainOfKind gives the domain in which a kind of entity lies.
+// domainOfKind returns the domain of a kind of entity.
 func domainOfKind(kind string) string {
 	switch kind {
 	case "job", "rank", "tenant", "storage":

@@ -16,8 +16,8 @@ import (
 	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
 )
 
-// settings is what jsonData says beside what the SDK reads of it. The SDK's own
-// texts are here for their type alone: it does not survive numbers in their
+// settings are the keys of jsonData, in addition to those that the SDK reads. The
+// SDK's own texts are here for their type alone: it fails on numbers in their
 // place.
 type settings struct {
 	PageURL string `json:"pageUrl"`
@@ -28,7 +28,7 @@ type settings struct {
 	ServerName    string `json:"serverName"`
 }
 
-// Datasource is one configured data source. Grafana makes it anew whenever its
+// Datasource is one configured data source. Grafana creates a new one whenever its
 // settings change.
 type Datasource struct {
 	backend.CallResourceHandler
@@ -81,8 +81,8 @@ func New(ctx context.Context, s backend.DataSourceInstanceSettings) (instancemgm
 	return d, nil
 }
 
-// pageOf is where people's browsers find Quintet's page: where Grafana's server
-// finds it, unless the settings say another place.
+// pageOf returns the address of Quintet's page for browsers: that of Grafana's
+// server, unless the settings give another.
 func pageOf(set string, client *api.Client) (string, error) {
 	if set = strings.TrimSuffix(strings.TrimSpace(set), "/"); set == "" {
 		return strings.TrimSuffix(client.Page(), "/"), nil

@@ -10,7 +10,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
 )
 
-// CheckHealth says which Quintet this is, or why it is none.
+// CheckHealth reports Quintet's version, or why it is not usable.
 func (d *Datasource) CheckHealth(ctx context.Context, _ *backend.CheckHealthRequest) (*backend.CheckHealthResult, error) {
 	s, err := d.quint.Status(ctx)
 	if err != nil {

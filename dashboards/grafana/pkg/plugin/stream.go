@@ -167,7 +167,7 @@ func usualPace() pace {
 	}}
 }
 
-// sleep waits, and says whether ctx is still good.
+// sleep waits, and reports whether ctx is still active.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
