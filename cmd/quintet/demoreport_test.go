@@ -47,7 +47,7 @@ func TestDemoReport(t *testing.T) {
 }
 
 func TestSuggestion(t *testing.T) {
-	for words, want := range map[string]string{"replya": `did you mean "replay"`, "sevre": `did you mean one of "serve"`, "replay x --jsno": `did you mean "--json"`, "frobnicate": ""} {
+	for words, want := range map[string]string{"replya": `did you mean "replay"`, "sevre": `"serve"`, "replay x --jsno": `did you mean "--json"`, "frobnicate": ""} {
 		var out, errs bytes.Buffer
 		if code := app().Run(&cli.Shell{Ctx: t.Context(), Out: &out, Err: &errs}, strings.Fields(words)); code != cli.Usage {
 			t.Errorf("%s: exit code %d", words, code)
