@@ -9,9 +9,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Two faults can hurt one job at once. Where the answer that a case publishes
-// explains clearly less than the job loses, and another root that has nothing to
-// do with it is sure, the case carries a second incident. They share the loss.
+// Two concurrent faults can degrade one job. Where the answer that a case publishes
+// explains clearly less than the job loses, and another, unrelated root is sure,
+// the case carries a second incident. They share the loss.
 
 // beside is a case's second incident.
 type beside struct {
@@ -34,8 +34,8 @@ const (
 	leastSecond = 0.05
 )
 
-// second looks for another fault beside the one a case names, and gives each
-// its share. next is the case's own incident as just told.
+// second looks for a fault concurrent with the one that a case names, and gives
+// each its share. next is the case's own incident as just explained.
 func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	g := next.Updated
 	var answers []explain.Answer
@@ -102,10 +102,11 @@ func (e *caseBook) doseOf(a *explain.Answer, of, ev *explain.Evidence, first flo
 	return attribute.Dose{Domain: a.Signature.Domain, Explains: explains}
 }
 
-// toldElsewhere reports whether another case tells of a root already, or of
-// what stands over or under it by the same name, or, of one in the network, of
-// any that is: what one link does is seen at many. Or it is another hurt job's
-// own, whose case will.
+// toldElsewhere reports whether another case already reports a root, or an entity
+// above or below it by the same name, or, for one in the network, any that is in
+// the network, too: what one link does is seen at many. It is also true where the
+// root is on a host of another degraded job and on none of this one's: that job's
+// case will report it.
 func (e *caseBook) toldElsewhere(c *incidentCase, ev *explain.Evidence, a *explain.Answer) bool {
 	tells := func(in *explain.Incident) bool {
 		if in.Root.Domain == telemetry.Network && in.Root.Signature != explain.Unknown && network(a) {
@@ -163,7 +164,7 @@ func (e *caseBook) publishBeside(c *incidentCase, g telemetry.Time) {
 	e.out.Incidents = append(e.out.Incidents, next)
 }
 
-// endBeside resolves a case's second incident, if readers were told of one.
+// endBeside resolves a case's second incident, if it was published.
 func (e *caseBook) endBeside(c *incidentCase, how string, g telemetry.Time) {
 	e.closeBeside(c, g)
 	b := c.beside

@@ -151,8 +151,8 @@ func TestAStallThatEndsWithAStepWasALongStep(t *testing.T) {
 	}
 }
 
-// TestWhatAFailureLostIsDoneAgain: the last checkpoint that was told of is a
-// hundred seconds older than the failure, and half of it is done again by now.
+// TestWhatAFailureLostIsDoneAgain: the last reported checkpoint is a hundred
+// seconds older than the failure, and half of that work is repeated by now.
 func TestWhatAFailureLostIsDoneAgain(t *testing.T) {
 	story := func(seconds int) float64 {
 		more := `
@@ -175,7 +175,7 @@ func TestWhatAFailureLostIsDoneAgain(t *testing.T) {
 	}
 }
 
-// TestPausesThatAreToldOf: a checkpoint of 15 s between two steps, told by its
+// TestPausesThatAreToldOf: a checkpoint of 15 s between two steps, reported by its
 // events alone, and an evaluation of 30 s.
 func TestPausesThatAreToldOf(t *testing.T) {
 	more := `
@@ -200,8 +200,8 @@ func TestPausesThatAreToldOf(t *testing.T) {
 	}
 }
 
-// TestALongerStepIsHeldAgainstTheHealthyPast: from some step on, steps are 5 s,
-// and nobody knows why: two of them are stragglers'.
+// TestALongerStepIsHeldAgainstTheHealthyPast: from some step on, steps are 5 s for
+// an unknown reason; two of those seconds are stragglers'.
 func TestALongerStepIsHeldAgainstTheHealthyPast(t *testing.T) {
 	text := strings.Replace(seen(1000, "3x100 5x*", ""), "job_mfu_ratio               0.3x*", "job_mfu_ratio               0.3x100 0.18x*", 1)
 	e, _ := played(t, text, nil)

@@ -13,7 +13,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// examiner collects the evidence of cases: what was before a hurt, and what is now.
+// examiner collects the evidence of cases: the state before a degradation, and the
+// current state.
 type examiner struct {
 	*sight
 	memory  *memory
@@ -22,8 +23,8 @@ type examiner struct {
 	usual   []usualState // baselines of jobs that report seldom, oldest first
 }
 
-// incidentCase is an incident with what is needed to go on judging it: what
-// everything did before the hurt, frozen when it opened, because the window
+// incidentCase is an incident with what is needed to judge it again: the state of
+// everything before the degradation, frozen when it opened, because the window
 // forgets it while the trouble lasts.
 type incidentCase struct {
 	job      telemetry.Entity
@@ -42,8 +43,8 @@ type incidentCase struct {
 	// accepted says that the job is well because what it does now is what it
 	// does.
 	accepted bool
-	// inherited says that the incident was explained by an engine that saw what
-	// was before the hurt; this one did not, and only refreshes what it costs.
+	// inherited is set where the incident was explained by an engine that saw the
+	// state before the degradation; this one did not, and only refreshes the cost.
 	inherited bool
 	since     telemetry.Time // the grid in which it was inherited
 	ending    string         // how it ended, where that was not seen; "" otherwise
@@ -70,7 +71,7 @@ type incidentCase struct {
 	resolved telemetry.Time
 }
 
-// hostBefore is how a node kept time before the hurt, in seconds.
+// hostBefore is how a node kept time before the degradation, in seconds.
 type hostBefore struct {
 	node   telemetry.Entity
 	ranks  []rankBefore // in identity order
@@ -85,24 +86,25 @@ type nicBefore struct {
 	share float64
 }
 
-// rankBefore is a rank's median compute time before the hurt.
+// rankBefore is a rank's median compute time before the degradation.
 type rankBefore struct {
 	rank    telemetry.Entity
 	compute float64
 }
 
 const (
-	// baselineGrids is how far back before a hurt the comparison reaches.
+	// baselineGrids is how many grids before a degradation the comparison reaches
+	// back.
 	baselineGrids = 96
-	// beforeCompute is how many compute times before a hurt a rank is compared
-	// with: what it has done for longer did not bring the hurt.
+	// beforeCompute is how many compute times before a degradation a rank is
+	// compared with: a change older than that did not cause it.
 	beforeCompute = 10
-	// judgeEvery grids a case is judged again while nothing new has been heard
-	// of its steps.
+	// judgeEvery is the number of grids after which a case is judged again while no
+	// new steps are received.
 	judgeEvery = 5
 )
 
-// open freezes what was before a job's hurt.
+// open freezes the state before a job's degradation.
 func (e *examiner) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	c := &incidentCase{job: j.Entity}
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
@@ -138,7 +140,8 @@ func (e *sight) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostBe
 	return out
 }
 
-// shares notes what part of the job's traffic each nic sent before the hurt.
+// shares records which part of the job's traffic each nic sent before the
+// degradation.
 func (e *examiner) shares(c *incidentCase, span fabric.Span, step float64) {
 	m := e.fabricMap()
 	var ends, host []int
@@ -224,8 +227,8 @@ func (e *sight) nodes(job telemetry.Entity) []telemetry.Entity {
 	return slices.Compact(out)
 }
 
-// cost begins the evidence of a case: where its job runs and what the hurt costs
-// it.
+// cost starts the evidence of a case: where its job runs and what the degradation
+// costs it.
 func (e *examiner) cost(c *incidentCase, j *jobs.Job, h *jobs.Hurt) *explain.Evidence {
 	e.meet(c)
 	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, Onset: e.onset, Fell: e.fell, ClockOff: e.clockOff,
@@ -321,19 +324,19 @@ func (e *sight) gpus(job telemetry.Entity, nodes []telemetry.Entity) int {
 	return max(n, len(e.graph.Ranks(job)), len(nodes), 1)
 }
 
-// heardGrids is how far back an end must have been heard to be heard still; a
-// lost sample or two is no silence.
+// heardGrids is the number of grids within which an end must have reported to count
+// as receiving; a lost sample or two does not make it stale.
 const heardGrids = 5
 
 // carriedSteps is how many usual steps back a job's nics are looked at that still
 // carry something.
 const carriedSteps = 2
 
-// working reports whether a job whose steps are overdue is seen to work all the
-// same: its GPUs compute, its nics have carried clearly more than one step's
-// bytes since the last step it told of, or nothing is heard of them at all. Then
-// only its reports are missing, or it evaluates. until is the instant up to which
-// it is known to have worked; zero where nothing is heard.
+// working reports whether a job whose steps are overdue works all the same: its
+// GPUs compute, its nics have carried clearly more than one step's bytes since the
+// last step that it reported, or there is no data of them at all. Then only its
+// reports are missing, or it evaluates. until is the instant up to which it is
+// known to have worked; zero where there is no data.
 func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time, ok bool) {
 	usual, known := j.Usual()
 	m := e.fabricMap()

@@ -50,7 +50,7 @@ func (c *incidentCase) mfu() float64 {
 	return -1
 }
 
-// told says that readers know of a second incident.
+// told reports whether a second incident is published.
 func (b *beside) told() bool { return b != nil && b.published.Revision > 0 }
 
 // share is the part of the job's loss that a second incident explains.
@@ -61,8 +61,8 @@ func (b *beside) share() float64 {
 	return b.incident.Impact.Jobs[0].Share
 }
 
-// shareAgain keeps two incidents' shares of one job's loss where only the loss
-// is told anew.
+// shareAgain keeps two incidents' shares of one job's loss where only the loss is
+// updated.
 func (c *incidentCase) shareAgain(next *explain.Incident) {
 	b := c.beside
 	if !b.told() || len(b.incident.Impact.Jobs) == 0 {
@@ -73,7 +73,7 @@ func (c *incidentCase) shareAgain(next *explain.Incident) {
 	b.incident.Impact.Jobs[0] = fresh.Part(other)
 }
 
-// assignOwn puts a case's loss down to the root that readers were told of.
+// assignOwn assigns a case's loss to the root that was published.
 func (e *caseBook) assignOwn(c *incidentCase) {
 	told := &e.leader(c).published
 	if told.Revision == 0 {
@@ -83,8 +83,8 @@ func (e *caseBook) assignOwn(c *incidentCase) {
 	c.account.MFU = c.mfu()
 }
 
-// assign puts an account down to the root that readers were told of, or to an unknown
-// one at the job. own is the incident as of now, whose chain goes to the job.
+// assign assigns an account to the root that was published, or to an unknown one at
+// the job. own is the incident as of now, whose chain goes to the job.
 func (e *caseBook) assign(a *attribute.Account, told, own *explain.Incident) {
 	a.Cause = attribute.Cause{Root: told.Root.Entity, Signature: told.Root.Signature, Domain: told.Root.Domain}
 	if told.Root.Entity.IsZero() && len(own.Impact.Jobs) > 0 {

@@ -276,8 +276,8 @@ func (e *Engine) observe(steps []window.StepSample) {
 	}
 }
 
-// observeTokens takes what was told of the first of the steps beside its length:
-// in the order of names, its tokens come after it.
+// observeTokens takes the tokens that were reported with the first of the steps: in
+// the order of names, they follow its length.
 func (e *Engine) observeTokens(steps []window.StepSample) {
 	first := steps[0]
 	for _, s := range steps[1:] {

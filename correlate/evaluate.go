@@ -43,7 +43,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	slices.SortStableFunc(e.out.Incidents, byTimeJobID)
 }
 
-// hear takes the events due by g.
+// hear processes the events due by g.
 func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
 	var out []jobs.Changed
 	for _, ev := range e.memory.due(g) {
@@ -57,8 +57,9 @@ func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
 	return out
 }
 
-// begin opens a case for a job that began to hurt. A job that was well again
-// inside an incident that still hurts others hurts anew in it.
+// begin opens a case for a job that became degraded. A job that had recovered
+// inside an incident that still affects others is degraded again in the same
+// incident.
 func (e *caseBook) begin(j *jobs.Job, g telemetry.Time) {
 	fresh := e.examiner.open(j, j.Hurt)
 	i, ok := e.find(j.Entity)
@@ -83,8 +84,8 @@ func (e *caseBook) find(job telemetry.Entity) (int, bool) {
 }
 
 const (
-	// witnessed is how sure an answer must be to speak as the second witness
-	// beside one slow step.
+	// witnessed is the least confidence of an answer that serves as corroborating
+	// evidence for one slow step.
 	witnessed = 0.9
 	// steady is how many grids ago the answer must have been the same already.
 	steady = 2
@@ -93,8 +94,9 @@ const (
 	outweighs = 0.5
 )
 
-// witness judges a hurt that has not been opened: is there a trouble that accounts
-// for it, whatever it is called, and was it in the same place a moment ago?
+// witness reports whether there is corroborating evidence for a degradation that
+// has not been opened: trouble that accounts for it, whatever its name, in the same
+// place as a moment ago.
 func (e *caseBook) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 	earlier := g.Add(-steady * e.cfg.Grid)
 	if earlier <= h.Onset.Earliest {
@@ -110,17 +112,18 @@ func (e *caseBook) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 	return then == now
 }
 
-// hearing is what an answer would bear witness to.
+// hearing describes the degradation for which corroborating evidence is sought.
 type hearing struct {
 	slight     bool // no step is slow for certain by itself
 	inProgress bool // no slow one has ended: it is the one in progress that is late
 }
 
-// admits says that an answer's evidence stands beside the steps as they are: beside
-// a slight hurt the network's does not, and most only where one has ended. Beside
-// one in progress stands what is broken whatever the job does, and traffic that
-// waits at an end of a link as it did not before: not what is met there by chance
-// while the job does something else.
+// admits reports whether an answer's evidence corroborates the steps as they are: a
+// degradation below the single-sample threshold is not corroborated by the
+// network's, and most evidence counts only where a slow step has ended. A step in
+// progress is corroborated by what is broken whatever the job does, and by a queue
+// build-up at an end of a link that was not there before: not by what coincides by
+// chance while the job does something else.
 func (b hearing) admits(a *explain.Answer) bool {
 	s := a.Signature
 	switch {
@@ -132,9 +135,9 @@ func (b hearing) admits(a *explain.Answer) bool {
 	return !b.inProgress || s.WitnessAtOnce || a.Values[explain.SureDose] >= outweighs
 }
 
-// attested returns where the first of the answers is, and how sure it is that
-// there is trouble which speaks for itself: two names for what one adapter does
-// do not make it less so.
+// attested returns the entity of the first of the answers, and the confidence that
+// there is trouble at it which is admitted as evidence: two names for what one
+// adapter does do not make it less certain.
 func (b hearing) attested(answers []explain.Answer) (at telemetry.Entity, sure float64) {
 	at = answers[0].Entity
 	for i := range answers {
@@ -210,14 +213,14 @@ func (e *caseBook) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
 	return j.Steps != c.steps || g.Sub(c.judged) >= judgeEvery*e.cfg.Grid || c.impact.State != j.Hurt.State.String()
 }
 
-// restPart of a hurt may pass before its cause is looked for again: what a few
-// more seconds add to many says little new, and a large job's evidence costs
-// tenths of a second to read. What the hurt costs is counted all the same.
+// restPart is the back-off between two searches for a cause, as a part of the
+// degradation's age: a few more seconds add little to many, and the evidence of a
+// large job takes tenths of a second to read. The cost is updated all the same.
 const restPart = 10
 
-// rests says that a case was explained not long ago, for how long the hurt
-// lasts, twice alike, that nothing has changed since but the time, and that no
-// second fault waits to be confirmed.
+// rests reports whether a case is in back-off: it was explained recently for how
+// long the degradation lasts, twice alike, nothing but the time has changed since,
+// and no concurrent fault awaits confirmation.
 func (c *incidentCase) rests(h *jobs.Hurt, g telemetry.Time) bool {
 	pending := c.beside != nil && c.beside.published.Revision == 0
 	return c.alike && c.looked > h.Onset.Earliest && c.impact.State == h.State.String() && !pending &&
@@ -261,7 +264,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	e.enter(c, g)
 }
 
-// retell lets next say what the hurt costs now; why it hurts stays as it was told.
+// retell updates the cost in next; the cause stays as it was published.
 func (e *caseBook) retell(c *incidentCase, next *explain.Incident, ev *explain.Evidence) {
 	e.teller().Refresh(next, ev, e.expects(next))
 	c.shareAgain(next)
@@ -328,8 +331,8 @@ func (e *sight) crossed(s telemetry.Series, near telemetry.Interval, beyond func
 	return e.widened(slot, telemetry.Interval{Earliest: at[first].Add(-step - cadence), Latest: at[last].Add(cadence - grid)}), true
 }
 
-// widened is when what a slot told of happened, by how far its source's clock may
-// be off: order is asserted only beyond it.
+// widened widens the time of what a slot reported by how far its source's clock may
+// be off: order is asserted only beyond that.
 func (e *sight) widened(slot int, by telemetry.Interval) telemetry.Interval {
 	before, after := e.window.ClockError(slot)
 	return telemetry.Interval{Earliest: by.Earliest.Add(-before), Latest: by.Latest.Add(after)}

@@ -19,7 +19,8 @@ import (
 // now.
 
 const (
-	// firstBefore is how long before a hurt it may have happened.
+	// firstBefore is how long before a degradation the first failure may have
+	// happened.
 	firstBefore = telemetry.Duration(60e9)
 	// lateShare is the least part of its compute time by which a rank is late, and
 	// lateSpreads how many deviations of its peers' lateness.
@@ -33,8 +34,8 @@ func failure(name telemetry.EventName) bool {
 	return name == telemetry.EventXID || name == telemetry.EventLinkDown
 }
 
-// first finds who failed or fell behind first, as far as it is known by grid g;
-// false where nobody did.
+// first finds which rank or host failed or fell behind first, as far as it is known
+// by grid g; false where none did.
 func (e *examiner) first(c *incidentCase, h *jobs.Hurt, g telemetry.Time) (explain.First, bool) {
 	var all []explain.First
 	from := h.Onset.Earliest.Add(-firstBefore)
@@ -79,8 +80,8 @@ type lateness struct {
 	by   float64 // as part of the time before
 }
 
-// firstLate finds the rank that was late first: in the step in which somebody
-// was certainly late, the latest.
+// firstLate finds the rank that was late first: in the first step with a rank that
+// was certainly late, the latest one.
 func (e *examiner) firstLate(c *incidentCase, h *jobs.Hurt) (explain.First, bool) {
 	ranks := e.graph.Ranks(c.job)
 	var all []lateness

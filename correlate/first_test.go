@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// firstOf plays a story and returns who its job's hurt says was first.
+// firstOf plays a story and returns what its job's degradation names as first.
 func firstOf(t *testing.T, text string) *explain.First {
 	t.Helper()
 	s, err := scenario.Parse("first", []byte(text))

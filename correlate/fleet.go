@@ -1,7 +1,7 @@
 package correlate
 
-// FleetView is how well the site's GPUs are used by the jobs that have been
-// heard of: of jobs that have ended, as long as they are remembered.
+// FleetView is how well the site's GPUs are used by the jobs that have reported;
+// jobs that have ended are included as long as they are remembered.
 type FleetView struct {
 	Jobs int `json:"jobs"`
 	GPUs int `json:"gpus"` // of the jobs that run

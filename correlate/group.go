@@ -11,11 +11,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// One root that hurts several jobs is one incident: the case of the job that
-// was hurt first leads, the others stand under it. A case that comes to another
-// answer for good leaves and is an incident of its own.
+// One root that degrades several jobs is one incident: the case of the job that was
+// degraded first is the primary, the others are members. A case that settles on
+// another answer leaves and is an incident of its own.
 
-// caseBook holds the cases of all jobs that hurt, and publishes their incidents.
+// caseBook holds the cases of all degraded jobs, and publishes their incidents.
 type caseBook struct {
 	*sight
 	examiner *examiner
@@ -95,16 +95,16 @@ func (e *caseBook) place(c *incidentCase, next explain.Incident, g telemetry.Tim
 	return next
 }
 
-// belongs reports whether a case that is judged for the first time may be told of
-// in the open incident of another one.
+// belongs reports whether a case that is judged for the first time may join the
+// open incident of another one.
 func (e *caseBook) belongs(c, o *incidentCase, next *explain.Incident) bool {
 	open := &o.incident
 	return oneRoot(open, next) || perhapsOne(open, next) || e.maybeOne(open, next) || e.maybeOne(next, open) ||
 		e.under(c, open, next) || e.storedOn(c, open, next) || floods(c, o, next)
 }
 
-// takeOver gives a case the incident that another job's case carries as its
-// second one, if it is of the same root: it hurts more than that job.
+// takeOver gives a case the incident that another job's case carries as its second
+// one, if it is of the same root: it affects more than that job.
 func (e *caseBook) takeOver(c *incidentCase, next *explain.Incident, g telemetry.Time) bool {
 	for _, o := range e.cases {
 		if o == c || !o.beside.told() || !oneRoot(&o.beside.incident, next) {
@@ -145,8 +145,8 @@ func (e *caseBook) merge(c *incidentCase, g telemetry.Time) {
 	}
 }
 
-// absorb ends the younger incident. Its last revision lists no job: they are
-// told of in the older one from now on.
+// absorb ends the younger incident. Its last revision lists no job: the older one
+// reports them from now on.
 func (e *caseBook) absorb(older, younger *incidentCase, g telemetry.Time) {
 	last := younger.published
 	how, into, at := "merged", older.incident.ID, g
@@ -159,9 +159,9 @@ func (e *caseBook) absorb(older, younger *incidentCase, g telemetry.Time) {
 	}
 }
 
-// oneRoot reports whether two incidents name the same root and are sure of what
-// it is. One that hurts two jobs may show the one that it is hot and the other
-// that it starves; a job alone can be the root of two things at once.
+// oneRoot reports whether two incidents name the same root and are sure of what it
+// is. One that degrades two jobs may show heat to the one and starvation to the
+// other; a job alone can be the root of two things at once.
 func oneRoot(a, b *explain.Incident) bool {
 	return a.Root.Entity == b.Root.Entity && (a.Root.Signature == b.Root.Signature || a.Root.Entity.Kind != telemetry.Job) &&
 		a.Root.Signature != explain.Unknown && b.Root.Signature != explain.Unknown && ofKind(a) >= sure && ofKind(b) >= sure
@@ -178,8 +178,8 @@ func ofPlace(in *explain.Incident) float64 {
 	return all
 }
 
-// ofKind is how sure an incident is of its root's signature, wherever it strikes:
-// between an air handler and the row that it blows into little may tell.
+// ofKind is the confidence in the signature of an incident's root, at whatever
+// place: an air handler and the row that it blows into may be hard to distinguish.
 func ofKind(in *explain.Incident) float64 {
 	all := in.Root.Confidence
 	for i := range in.Alternatives {
@@ -190,19 +190,19 @@ func ofKind(in *explain.Incident) float64 {
 	return all
 }
 
-// togetherWithin is how far apart the onsets of jobs lie at most that one fault
-// hurts at the same time.
+// togetherWithin is the largest distance between the onsets of jobs that one fault
+// degrades at the same time.
 const togetherWithin = telemetry.Duration(30e9)
 
-// aloneAfter is how long a job that began to hurt together with another, of which
-// readers know, is not told of beside it.
+// aloneAfter is how long a job that became degraded together with another,
+// published one does not get an incident of its own.
 const aloneAfter = telemetry.Duration(30e9)
 
-// waits reports whether a case is not told of yet. One fault that hurts two jobs
-// is likelier than two at once, and a few steps or the next word of a slow source
-// show it: an incident of its own that is merged moments later says nothing true.
-// One that began at another time waits only while its cause is not sure. A job that
-// stands still does not wait.
+// waits reports whether a case is not published yet. One fault that degrades two
+// jobs is likelier than two at once, and a few steps or the next report of a slow
+// source show it: an incident of its own that is merged moments later is false. One
+// that began at another time waits only while its cause is not sure. A stalled job
+// does not wait.
 func (e *caseBook) waits(c *incidentCase, g telemetry.Time) bool {
 	if c.published.Revision > 0 || !c.under.IsZero() || c.incident.SplitFrom != nil || c.impact.State != jobs.Slow.String() || g.Sub(c.incident.Opened) >= aloneAfter {
 		return false
@@ -272,8 +272,8 @@ func (e *caseBook) under(c *incidentCase, o, next *explain.Incident) bool {
 }
 
 // ofItself reports whether a case's own job is the root of an open incident that
-// began together with its hurt: who floods the links that others wait at waits
-// there, too. Only what it surely suffers from in another domain is another fault.
+// began together with its degradation: a job that floods the links at which others
+// wait also waits there. Only a sure effect in another domain is another fault.
 func ofItself(c *incidentCase, o, next *explain.Incident) bool {
 	return o.Root.Entity == c.job && o.Root.Confidence >= sure && beganTogether(o, next) &&
 		(o.Root.Domain == next.Root.Domain || next.Root.Confidence < surely)
@@ -306,10 +306,10 @@ func (e *sight) within(part, whole telemetry.Entity) bool {
 	return ok && outer == whole && part != whole
 }
 
-// storedOn reports whether a case that is put down to its own job may be told of
-// with an open one for the storage that both stand on: it is known to be slow, or
-// both began to wait alike. Waiting for input is felt at once, the storage's own
-// latency is read every so many seconds.
+// storedOn reports whether a case that is attributed to its own job may join an
+// open one for the storage that both use: the storage is known to be slow, or both
+// began to wait alike. Waiting for input has an effect at once, while the storage's
+// own latency is read only at intervals.
 func (e *caseBook) storedOn(c *incidentCase, o, next *explain.Incident) bool {
 	entity, signature := named(next)
 	if entity != c.job {
@@ -351,9 +351,10 @@ func (e *sight) storedTogether(a, b telemetry.Entity) bool {
 	return slices.ContainsFunc(uses(a), func(x telemetry.Entity) bool { return slices.Contains(theirs, x) })
 }
 
-// strays counts how often in a row c has been sure of another root than its
-// leader's, or has not so much as listed that root though the leader is sure of
-// it and c's job does not stand on it; and reports whether that is often enough.
+// strays counts how often in a row c has been sure of a root other than its
+// primary's, or has not listed that root at all though the primary is sure of it
+// and c's job does not depend on it (c diverges); and reports whether that is often
+// enough.
 func (e *caseBook) strays(c, lead *incidentCase) bool {
 	own := c.incident.Root.Confidence >= surely
 	other := c != lead && !own && lead.incident.Root.Confidence >= surely && c.incident.Root.Signature != explain.Unknown &&
@@ -390,8 +391,8 @@ func (e *caseBook) publish(lead *incidentCase, g telemetry.Time) {
 	e.out.Incidents = append(e.out.Incidents, next)
 }
 
-// speaksBefore reports whether of two members of an incident the first one is to
-// tell of it: who knows more of the cause, then who loses more.
+// speaksBefore reports whether c rather than o describes the incident of which both
+// are members: the one that knows more of the cause, then the one that loses more.
 func (c *incidentCase) speaksBefore(o *incidentCase) bool {
 	if mine, theirs := c.knows(), o.knows(); mine != theirs {
 		return mine > theirs
@@ -399,9 +400,9 @@ func (c *incidentCase) speaksBefore(o *incidentCase) bool {
 	return c.impact.GPUSecondsLost > o.impact.GPUSecondsLost
 }
 
-// knows is 0 for a case that is sure of no root, 1 where it is of its own job, and 2
-// where of another one: whoever floods the links or fills the storage is slower for it,
-// and shows less of it than those who share them.
+// knows is 0 for a case that is sure of no root, 1 where the root is its own job,
+// and 2 where it is another entity: a job that floods the links or fills the
+// storage is slower for it, and shows less of it than those that share them.
 func (c *incidentCase) knows() int {
 	r := &c.incident.Root
 	switch {
@@ -413,8 +414,8 @@ func (c *incidentCase) knows() int {
 	return 2
 }
 
-// together is the leader's incident with every member's job, told by the one that
-// speaks before the others.
+// together is the primary's incident with every member's job, described by the
+// member that comes first by speaksBefore.
 func (e *caseBook) together(lead *incidentCase) explain.Incident {
 	all := e.members(lead)
 	speaker := lead
@@ -482,9 +483,9 @@ func (e *caseBook) sweep(g telemetry.Time) {
 	e.past = slices.DeleteFunc(e.past, func(c *incidentCase) bool { return g.Sub(c.resolved) > reopenWithin })
 }
 
-// takeUp finds the resolved case of which a job's new degradation is a relapse: of an
-// incident that told of that job, at the same place less than ten minutes ago, whatever
-// it was called. It takes it out of the past.
+// takeUp finds the resolved case of which a job's new degradation is a relapse: of
+// an incident that listed that job, at the same place less than ten minutes ago,
+// whatever its name. It removes the case from the past.
 func (e *caseBook) takeUp(job telemetry.Entity, next *explain.Incident, g telemetry.Time) *incidentCase {
 	tells := func(c *incidentCase) bool {
 		return c.job == job || slices.ContainsFunc(c.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == job })

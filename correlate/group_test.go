@@ -98,8 +98,8 @@ func latest(revisions []explain.Incident) map[string]explain.Incident {
 }
 
 // TestOneRootThatHurtsTwoJobsIsOneIncident: whatever was opened at first, in the
-// end one incident tells of both jobs, and what was opened beside it is merged
-// into it and tells of none.
+// end one incident lists both jobs, and what was opened in addition is merged into
+// it and lists none.
 func TestOneRootThatHurtsTwoJobsIsOneIncident(t *testing.T) {
 	told := 0
 	all := latest(published(t, storms(200, 90)))

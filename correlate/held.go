@@ -11,10 +11,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// A fault may begin inside another's window, hurt more, and explain most of what
-// is seen from then on. It is not why the job began to hurt. So a case holds the
-// root that it had settled on while nothing was to be seen of the other; the
-// other is told beside it.
+// A fault may begin inside another's window, degrade the job more, and explain most
+// of what is seen from then on. It is not why the degradation began. So a case pins
+// the root on which it was stable while there was no sign of the other; the other
+// is reported as a concurrent fault.
 
 // held is the root on which a case has settled.
 type held struct {
@@ -45,8 +45,8 @@ const (
 	maxSeen      = 256
 )
 
-// later reports whether the best answer is a fault that began later than the
-// one on which the case had settled, and then lets next tell of the latter.
+// later reports whether the best answer is a fault that began later than the one on
+// which the case is pinned, and then lets next report the latter.
 func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) bool {
 	h := &c.held
 	if c.judged == 0 {
@@ -80,8 +80,8 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 // is seen at many.
 func network(a *explain.Answer) bool { return a.Signature.Domain == telemetry.Network }
 
-// keepTelling lets an incident tell of the root that is held: as it is seen
-// beside the best answer, or else as it was.
+// keepTelling lets an incident report the pinned root: as it is found in addition
+// to the best answer, or else as it was.
 func (e *caseBook) keepTelling(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	answers := e.without(ev, best, next.Chain)
 	i := slices.IndexFunc(answers, func(a explain.Answer) bool { return a.Entity == c.held.root && a.Name() == c.held.signature })
@@ -98,15 +98,16 @@ func (e *caseBook) keepTelling(c *incidentCase, ev *explain.Evidence, best *expl
 const (
 	// lookEvery is how often a settled case looks for what is new.
 	lookEvery = telemetry.Duration(15e9)
-	// recently is how much of a hurt is looked at then, or so many reports where
-	// that is longer: at least so many steps.
+	// recently is the part of a degradation that is searched for a later fault, or
+	// recentReports reports where that is longer; it needs at least recentSteps
+	// steps.
 	recently, recentReports, recentSteps = telemetry.Duration(60e9), 3, 3
 )
 
-// newly looks for a fault that has begun since the case settled on its root, in
-// what is seen of the last minute alone: beside a worse one it may cost nothing,
-// and be seen all the same. looked says that this was a time to look; of is nil
-// where nothing is new.
+// newly looks for a fault that has begun since the case pinned its root, in the
+// evidence of the last minute alone: it may cost nothing next to a worse one, and
+// be visible all the same. looked reports whether this was a time to look; of is
+// nil where nothing is new.
 func (e *caseBook) newly(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) (of *explain.Evidence, answers []explain.Answer, looked bool) {
 	h, g := &c.held, next.Updated
 	if h.times < settledAfter || best.Signature == nil || best.Name() != h.signature {
@@ -152,8 +153,8 @@ func (e *caseBook) without(ev *explain.Evidence, root *explain.Answer, chain []e
 	return explain.Without(e.cfg.Signatures, ev, root, chain)
 }
 
-// lastMinute is the evidence of the last minute of a hurt, or of its last reports,
-// laid beside what was before all of it and held against what the settled root
+// lastMinute is the evidence of the last minute of a degradation, or of its last
+// reports, compared with the state before all of it and with what the pinned root
 // leaves of the loss; nil where there is too little.
 func (e *caseBook) lastMinute(c *incidentCase, g telemetry.Time) *explain.Evidence {
 	j := e.book.Job(c.job)
@@ -178,8 +179,9 @@ func (e *caseBook) lastMinute(c *incidentCase, g telemetry.Time) *explain.Eviden
 // second one to be held against that alone.
 const leastLeft = 0.15
 
-// take leaves of a hurt what the held root does not explain: with that root a step
-// would be as long as that. A second one is not the less for the first.
+// take reduces a degradation to what the pinned root does not explain: it raises
+// the expected step by what that root costs, unless too little is left. Then a
+// concurrent fault is compared with the whole loss.
 func (h *held) take(hurt *jobs.Hurt) {
 	now, _ := hurt.Now()
 	if h.part(now-hurt.Expected) <= 1-leastLeft {

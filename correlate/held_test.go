@@ -11,7 +11,7 @@ import (
 
 func second(n int) telemetry.Time { return telemetry.Time(n) * 1e9 }
 
-// settledCase tells of a GPU, as last judged in the second 130.
+// settledCase names a GPU, as last judged in the second 130.
 func settledCase() *incidentCase {
 	c := &incidentCase{judged: second(130)}
 	c.incident.Root = explain.Root{Entity: gpuOf("n1/0"), Signature: "gpu-slow", Confidence: 0.99}
@@ -21,7 +21,7 @@ func settledCase() *incidentCase {
 func gpuOf(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.GPU, Name: name} }
 
 // TestTheEndOfAHurtIsNotLookedAtForItsCause: thirty seconds after the last slow
-// step all sources have spoken, and the window moves away from the hurt.
+// step all sources have reported, and the window moves away from the degradation.
 func TestTheEndOfAHurtIsNotLookedAtForItsCause(t *testing.T) {
 	c := &incidentCase{judged: second(110)}
 	for name, x := range map[string]struct {

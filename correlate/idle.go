@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// activity tells from what a job's GPUs and nics do whether it works.
+// activity determines from a job's GPUs and nics whether it works.
 type activity struct{ *sight }
 
 const (
@@ -64,9 +64,9 @@ const (
 )
 
 // upTo is the span of so many grids up to a job's last step, as seen at g. Where
-// history does not reach back that far any more, it is the earliest that does: of
-// a job that has worked without a word until now, that shows work, and of one that
-// stands still, none.
+// history does not reach back that far any more, it is the earliest that does: for
+// a job that has worked without a report until now, that shows work, and for a
+// stalled one, none.
 func (e *sight) upTo(last, g telemetry.Time, grids telemetry.Duration) fabric.Span {
 	from := max(last.Add(-grids*e.cfg.Grid), e.oldest(g))
 	return fabric.Span{From: from, To: max(last, from.Add(computeBefore*e.cfg.Grid))}

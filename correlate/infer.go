@@ -57,7 +57,7 @@ func (e *roll) infer(g telemetry.Time) {
 	})
 }
 
-// reports says that a job is told of by itself: by steps, or as a service.
+// reports reports whether a job provides its own data: by steps, or as a service.
 func (e *roll) reports(job telemetry.Entity) bool { return e.book.Job(job) != nil }
 
 // reported forgets that a job's steps were looked for, and what was found: it

@@ -15,9 +15,9 @@ import (
 // itself about a job stays its own; only of a job whose trouble it did not see
 // begin does it keep the explanation that was published.
 
-// Horizon is how long after a cold start the engine's verdicts are those of an
-// engine that has run for ever, within tolerance. An inherited incident whose
-// job has not been heard of by then is over.
+// Horizon is how long after a start without a snapshot the engine's verdicts are
+// those of an engine that has run for ever, within tolerance. A restored incident
+// whose job has not reported by then is over.
 const Horizon = telemetry.Duration(15 * 60e9)
 
 // How an inherited incident ended whose end was not seen.
@@ -67,8 +67,9 @@ func (e *caseBook) adopt(g telemetry.Time) {
 	e.wellAlready(g)
 }
 
-// wellAlready ends the incidents in which nobody hurts any more, because those
-// that do have gone to another. One that nobody was told of goes silently.
+// wellAlready ends the incidents without a job that is still degraded, because
+// those that are have moved to another. One that was not published is dropped
+// without a revision.
 func (e *caseBook) wellAlready(g telemetry.Time) {
 	var gone []*incidentCase
 	for _, c := range e.cases {
@@ -89,9 +90,9 @@ type led struct{ job, leader telemetry.Entity }
 
 func (l led) compare(job telemetry.Entity) int { return l.job.Compare(job) }
 
-// disown forgets under which names and numbers the engine has told of its
-// cases, and what it still awaits of an earlier inheritance. It returns who led
-// whom, in identity order of job.
+// disown forgets the names and revisions under which the engine has published its
+// cases, and what it still awaits of an earlier warm start. It returns the former
+// primary of each member, in identity order of job.
 func (e *caseBook) disown() (former []led) {
 	var kept []*incidentCase
 	for _, c := range e.cases {
@@ -176,8 +177,8 @@ func concluded(h explain.Incident, rules string, g telemetry.Time) explain.Incid
 	return h
 }
 
-// regroup puts the cases that no held incident tells of back under whoever led
-// them.
+// regroup puts the cases that no restored incident lists back under their former
+// primary.
 func (e *caseBook) regroup(former []led) {
 	for _, c := range e.cases {
 		if c.taken() {
@@ -211,8 +212,8 @@ func (e *caseBook) recall(h *explain.Incident, g telemetry.Time) {
 	e.past = append(e.past, &incidentCase{job: h.Impact.Jobs[0].Job, incident: *h, published: *h, well: true, resolved: *h.Resolved})
 }
 
-// await judges an inherited case whose job does not hurt as far as its own past
-// goes: that past may have grown up in the trouble.
+// await judges a restored case whose job is not degraded by its own past: that past
+// may have formed during the trouble.
 func (e *caseBook) await(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	switch heard := e.resume(c, j); {
 	case heard == jobs.StillHurt:
@@ -247,8 +248,8 @@ func (e *caseBook) resume(c *incidentCase, j *jobs.Job) jobs.Resumed {
 		Expected: value(c.impact.Expected), Now: value(c.impact.Now), Lost: c.impact.GPUSecondsLost / float64(e.gpus(c.job, c.nodes))})
 }
 
-// stands reports whether a job that makes no steps is known to stand still: it
-// was stalled or failed, and still has its place.
+// stands reports whether a job that makes no steps is known to be stopped: it was
+// stalled or failed, and still has its placement.
 func (e *caseBook) stands(c *incidentCase) bool {
 	_, placed := slices.BinarySearchFunc(e.roll.tenants, c.job, tenant.compare)
 	return placed && (c.impact.State == jobs.Stalled.String() || c.impact.State == jobs.Failed.String())

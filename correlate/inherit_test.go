@@ -40,7 +40,7 @@ func takeOver(t *testing.T, text string, second int, change func(own []explain.I
 	return out
 }
 
-// told returns the incidents that still tell of a job, by id.
+// told returns the incidents that still list a job, by id.
 func told(all []explain.Incident) map[string]explain.Incident {
 	out := latest(all)
 	for id, in := range out {

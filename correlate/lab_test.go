@@ -73,7 +73,7 @@ func simulated(t *testing.T, seconds, from int, change func(*condition.Set)) (e 
 	return e, before, since
 }
 
-// TestTheBudgetOfASimulatedJob: the shares that the engine tells are those of the
+// TestTheBudgetOfASimulatedJob: the shares that the engine reports are those of the
 // simulation, within a hundredth of the whole.
 func TestTheBudgetOfASimulatedJob(t *testing.T) {
 	e, u, _ := simulated(t, 600, 600, nil)
@@ -95,9 +95,9 @@ func TestTheBudgetOfASimulatedJob(t *testing.T) {
 	}
 }
 
-// TestWhatALostFlowCosts: a rack's coolant nearly stands still, its GPUs throttle
-// and the whole job waits. The budget, the ledger and the matrix agree with the
-// simulation on what that costs, and that it is heat.
+// TestWhatALostFlowCosts: a rack's coolant nearly stops, its GPUs throttle and the
+// whole job waits. The budget, the ledger and the matrix agree with the simulation
+// on what that costs, and that it is heat.
 func TestWhatALostFlowCosts(t *testing.T) {
 	e, u, hot := simulated(t, 640, 400, func(c *condition.Set) { c.Loops[0].Flow = 0.06 })
 	losses, err := e.Losses(24*hour, telemetry.Entity{})
@@ -140,7 +140,7 @@ func TestWhatALostFlowCosts(t *testing.T) {
 	near(t, "what came to software", came, losses.Lost)
 }
 
-// lastTold plays a case and returns what readers were told of it last.
+// lastTold plays a case and returns the last published revision of each incident.
 func lastTold(t *testing.T, c cases.Case) map[string]explain.Incident {
 	t.Helper()
 	var log, said bytes.Buffer
@@ -168,9 +168,9 @@ func lastTold(t *testing.T, c cases.Case) map[string]explain.Incident {
 }
 
 // TestWhoFloodsAndWhoWaitsAreOneIncident: a job that sends more than before waits
-// at the links that it floods like the job with which it shares them. Whichever
-// of the two is seen to be slow first, and whatever that is put down to until
-// more is known, readers are told once.
+// at the links that it floods like the job with which it shares them. Whichever of
+// the two is found slow first, and whatever that is attributed to until more is
+// known, one incident is published.
 func TestWhoFloodsAndWhoWaitsAreOneIncident(t *testing.T) {
 	c := cases.Case{Class: "noisy-neighbour", Severity: cases.Loud, GPUs: 64, Seed: 1}
 	told := lastTold(t, c)
@@ -185,8 +185,9 @@ func TestWhoFloodsAndWhoWaitsAreOneIncident(t *testing.T) {
 }
 
 // TestAGPUThatIsSlowOfItselfBehindAFailingLoop: less coolant flows, and within a
-// minute of that one GPU runs slower of itself, of the same job. Each is told as
-// an incident of its own, whichever was felt first and wherever the GPU is.
+// minute of that one GPU of the same job becomes slower by itself. Each is
+// published as an incident of its own, whichever has an effect first and wherever
+// the GPU is.
 func TestAGPUThatIsSlowOfItselfBehindAFailingLoop(t *testing.T) {
 	for _, c := range []struct {
 		name      string

@@ -105,7 +105,7 @@ func TestAGuessIsNoBenignChange(t *testing.T) {
 }
 
 // TestAnUnlikelyGuessIsNotToldAtTheEnd: an incident that ends before its cause was
-// named tells of the likeliest place only if that is likely enough.
+// named reports the likeliest place only if that is likely enough.
 func TestAnUnlikelyGuessIsNotToldAtTheEnd(t *testing.T) {
 	node := telemetry.Entity{Kind: telemetry.Node, Name: "a"}
 	for confidence, want := range map[float64]telemetry.Entity{0.2: node, 0.1: {}} {

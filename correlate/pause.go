@@ -8,7 +8,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// pause is a time in which a job, as it told, did something beside training.
+// pause is a time in which a job, as it reported, did something other than
+// training.
 type pause struct {
 	what     string         // checkpoint, eval, init …
 	from, to telemetry.Time // to is zero while it goes on
@@ -24,7 +25,7 @@ const (
 // maxPauses is how many of its last pauses a job keeps.
 const maxPauses = 8
 
-// pause notes what a job tells of its phases.
+// pause records what a job reports of its phases.
 func (e *roll) pause(ev *telemetry.Event) {
 	i, ok := slices.BinarySearchFunc(e.tenants, ev.Entity, tenant.compare)
 	if !ok {

@@ -20,8 +20,8 @@ func unsure(job string, began int, root, other string) *explain.Incident {
 	}
 }
 
-// Jobs that begin to hurt together and list each other's root are taken for
-// victims of one fault, unsure as they are.
+// Jobs that become degraded together and list each other's root are taken as
+// affected by one fault, unsure as they are.
 func TestUnsureIncidentsThatBeganTogetherMayBeOne(t *testing.T) {
 	a := unsure("a", 100, "r0/1", "r0/2")
 	for name, c := range map[string]struct {
@@ -58,8 +58,8 @@ func TestUnsureIncidentsThatBeganTogetherMayBeOne(t *testing.T) {
 	}
 }
 
-// A job that began to hurt together with another, of which readers know, is not
-// told of for a while: what hurts both may be one.
+// A job that became degraded together with another, published one is not published
+// for a while: one fault may affect both.
 func TestASecondJobWaitsToBeToldOf(t *testing.T) {
 	opened := telemetry.Time(110e9)
 	for name, c := range map[string]struct {

@@ -10,9 +10,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ranksNow compares every rank of a case that tells its compute time with its
-// past, and says where in the job's parallelism it stands. Nothing where fewer
-// than two places of a kind are stated: then nobody asks.
+// ranksNow compares every rank of a case that reports its compute time with its
+// past, and returns its place in the job's parallelism; nothing where fewer than
+// two places of a kind are stated: the comparison needs two.
 func (e *examiner) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) []explain.RankEvidence {
 	type place struct{ pp, ep int }
 	at := map[int]place{} // by the rank's number
@@ -47,7 +47,7 @@ func (e *examiner) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) 
 	return out
 }
 
-// ranksBusy compares every rank with its past where ranks tell nothing: by how
+// ranksBusy compares every rank with its past where ranks report nothing: by how
 // long in a step the tensor cores of its GPU are active.
 func (e *examiner) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Contrast) []explain.RankEvidence {
 	step, ok := hurt.Now()
@@ -63,8 +63,8 @@ func (e *examiner) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Con
 	return out
 }
 
-// latest returns by how many seconds the latest of a host's ranks computes
-// longer than that rank did before, in the mean over the hurt's steps.
+// latest returns by how many seconds the latest of a host's ranks computes longer
+// than that rank did before, in the mean over the degradation's steps.
 func (e *examiner) latest(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) (float64, bool) {
 	var worst []float64 // by step, the last one first
 	for _, r := range h.ranks {

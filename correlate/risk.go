@@ -9,11 +9,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// A risk is trouble that hurts no job yet: a leak, a lost feed, a link that
+// A risk is trouble that degrades no job yet: a leak, a lost feed, a link that
 // wears out. It opens when a signal that a risk's signature heeds has lasted and
-// the signature fits, stands as long as the signal does, and is told once, at
-// the entity furthest upstream. When a job is hurt by it, its incident goes on
-// under the risk's name.
+// the signature fits, stays open as long as the signal lasts, and is reported once,
+// at the entity furthest upstream. When it degrades a job, the job's incident
+// continues under the risk's name.
 
 // risk is one, open or resolved a short while ago.
 type risk struct {
@@ -142,7 +142,7 @@ func heeds(sig *explain.Signature, s *signal) bool {
 	return false
 }
 
-// told is a signal's shape as a reader sees it.
+// told is a signal's shape as it is shown to users.
 func (s *signal) told() telemetry.Shape {
 	if s.kind == findingSignal {
 		return s.shape
@@ -151,7 +151,7 @@ func (s *signal) told() telemetry.Shape {
 }
 
 // rootsOf lists which entities a signature may name for what is seen at x: x
-// itself, else what it lies in, holds or is cabled to.
+// itself, else what it is contained in, holds or is cabled to.
 func (e *sight) rootsOf(sig *explain.Signature, x telemetry.Entity) []telemetry.Entity {
 	if slices.Contains(sig.Roots, x.Kind) {
 		return []telemetry.Entity{x}
@@ -297,7 +297,7 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 	e.publishRisk(r, g)
 }
 
-// told says that one of the incidents tells of the trouble already.
+// told reports whether one of the incidents already reports the trouble.
 func (e *risks) told(s *supported, known []*explain.Incident) bool {
 	root := explain.Root{Entity: s.Root, Signature: s.Signature.Name, Domain: s.Signature.Domain}
 	return slices.ContainsFunc(known, func(in *explain.Incident) bool { return e.sameTrouble(in, &root) })
@@ -402,8 +402,8 @@ func (e *risks) dropRisk(r *risk) {
 	e.open = slices.DeleteFunc(e.open, func(o *risk) bool { return o == r })
 }
 
-// name gives a case that is judged for the first time its place: under the name
-// of the risk that hurts its job now, else where incidents belong.
+// name gives a case that is judged for the first time its place: under the name of
+// the risk that now degrades its job, else where incidents belong.
 func (e *caseBook) name(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
 	r := e.risks.riskBehind(&next)
 	if r == nil {
@@ -415,7 +415,7 @@ func (e *caseBook) name(c *incidentCase, next explain.Incident, g telemetry.Time
 	return next
 }
 
-// swallow ends the risk that a case's incident turns out to tell of.
+// swallow ends the risk that a case's incident turns out to report.
 func (e *caseBook) swallow(c *incidentCase, next *explain.Incident, g telemetry.Time) {
 	if r := e.risks.riskBehind(next); r != nil {
 		id := e.leader(c).incident.ID
@@ -503,7 +503,7 @@ func (e *risks) recallRisk(h *explain.Incident, g telemetry.Time) {
 	e.past = append(e.past, r)
 }
 
-// disownRisks forgets under which names the risks have been told.
+// disownRisks forgets the names under which the risks were published.
 func (e *risks) disownRisks() {
 	e.open = slices.DeleteFunc(e.open, func(r *risk) bool { return r.inherited })
 	for _, r := range e.open {

@@ -67,7 +67,7 @@ func records(t *testing.T, text string) []*telemetry.Record {
 	return s.Records()
 }
 
-// history tells revisions in short: "open leak loop:r0/a warning".
+// history formats revisions in short: "open leak loop:r0/a warning".
 func history(all []explain.Incident) []string {
 	out := []string{}
 	for _, in := range all {
@@ -104,7 +104,7 @@ job:train job_step_seconds 3~1%x*
 no incident
 `
 
-// TestALeakIsACriticalRiskWhileItLasts: it is told within two grids of being
+// TestALeakIsACriticalRiskWhileItLasts: it is reported within two grids of being
 // seen, once, with the job that depends on it, and is over a minute after.
 func TestALeakIsACriticalRiskWhileItLasts(t *testing.T) {
 	_, all := play(t, leaking)
@@ -283,8 +283,8 @@ func TestARiskOutlivesARestart(t *testing.T) {
 	}
 }
 
-// TestARiskIsInherited: a cold engine that is told of it goes on under its name
-// where it sees it, and ends it where it does not.
+// TestARiskIsInherited: an engine without a snapshot that receives a risk continues
+// it under its name where it sees it, and ends it where it does not.
 func TestARiskIsInherited(t *testing.T) {
 	_, all := play(t, leaking)
 	held := all[0]

@@ -8,9 +8,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// savesBefore returns how long the checkpoints took that a job told of before a
-// hurt, in the median: some of them may have taken longer already; 0 where it
-// told of none.
+// savesBefore returns how long the checkpoints took that a job reported before a
+// degradation, in the median: some of them may have taken longer already; 0 where
+// it reported none.
 func (e *examiner) savesBefore(job telemetry.Entity, until telemetry.Time) float64 {
 	var told []float64
 	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricCheckpoint}, math.MinInt64, until) {
@@ -25,8 +25,8 @@ func (e *examiner) savesBefore(job telemetry.Entity, until telemetry.Time) float
 }
 
 // savesNow returns what checkpoints took beyond that, in seconds a step of the
-// hurt; nil where it is not known what they usually take. A job may tell of a
-// checkpoint with every step, or of those alone that it wrote.
+// degradation; nil where it is not known what they usually take. A job may report a
+// checkpoint with every step, or only those that it wrote.
 func (e *examiner) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, hurt.Begun(), hurt.LastSlow)
 	if c.saves <= 0 || len(vs) == 0 {
@@ -42,8 +42,8 @@ func (e *examiner) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 	return &more
 }
 
-// toldBefore returns what a job told of the work in its steps before a hurt, in
-// the median.
+// toldBefore returns what a job reported of the work in its steps before a
+// degradation, in the median.
 func (e *examiner) toldBefore(job telemetry.Entity, until telemetry.Time) (told [2]float64) {
 	for i, m := range toldOf() {
 		if work := e.toldOfSteps(job, m, telemetry.Interval{Earliest: math.MinInt64, Latest: until}); len(work) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestTwoIncidentsOfOneJobShareItsLoss, from when readers know of the second
-// until it is over; what neither explains is nobody's.
+// TestTwoIncidentsOfOneJobShareItsLoss, from when the second is published until it
+// is over; what neither explains is not attributed.
 func TestTwoIncidentsOfOneJobShareItsLoss(t *testing.T) {
 	e, err := New(Config{})
 	if err != nil {

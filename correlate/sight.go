@@ -10,9 +10,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// sight is what is seen of the site as of the last grid: its series, its findings,
-// its topology, its jobs and their steps. All other parts read it; nothing is
-// concluded in it.
+// sight is the view of the site as of the last grid: its series, its findings, its
+// topology, its jobs and their steps. All other parts read it; nothing is concluded
+// in it.
 type sight struct {
 	cfg Config
 	// at is the virtual instant up to which grids have been closed: class c has

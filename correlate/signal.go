@@ -156,8 +156,8 @@ func (e *signals) signalEvent(ev *telemetry.Event, g telemetry.Time) {
 }
 
 // signalStates looks at every state that is heeded: a leak that was there before
-// anything was seen is one all the same. It keeps findings up to date and drops the signals that are over; a
-// state that is not heard of stays what it was for a while.
+// the first data is one all the same. It keeps findings up to date and drops the
+// signals that are over; a state without data stays what it was for a while.
 func (e *signals) signalStates(g telemetry.Time) {
 	for _, slot := range e.heed().slots {
 		v, _ := e.window.Value(slot)

@@ -5,7 +5,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// answer weighs every signature for every candidate. What another hurt job's
+// answer scores every signature for every candidate. What another degraded job's
 // case has found already is more likely than a second fault at the same time.
 func (e *caseBook) answer(ev *explain.Evidence) []explain.Answer {
 	return explain.JudgeBeside(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), keepAnswers)

@@ -89,9 +89,9 @@ func (s *stretch) at(t telemetry.Time) (int, bool) {
 	return slices.BinarySearchFunc(s.ends, t, func(r report, t telemetry.Time) int { return int(max(-1, min(1, r.end-t))) })
 }
 
-// steps tells of the steps: how long they took, as far as expected (0 expects
-// nothing) and beyond, and for how long there was none, and why. It returns the
-// end of the last one.
+// steps accounts for the steps: how long they took, as far as expected (0 expects
+// nothing) and beyond, and for how long there was none, and why. It returns the end
+// of the last one.
 func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
 	at, down, saving, other := s.from, 0.0, 0.0, 0.0
 	for _, r := range s.ends {

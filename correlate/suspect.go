@@ -18,7 +18,7 @@ const (
 	// else, and jobSuspicion what a job is suspected of in any case.
 	findingSuspicion = 0.2
 	jobSuspicion     = 0.05
-	// firstSuspicion is how much speaks for whoever failed or fell behind first.
+	// firstSuspicion is the weight of being the first that failed or fell behind.
 	firstSuspicion = 0.35
 )
 
@@ -50,8 +50,8 @@ func (e *examiner) suspect(ev *explain.Evidence) {
 	accuse(ev, append(all, explain.Suspect{Entity: ev.Job, Domain: telemetry.Software, Suspicion: jobSuspicion}))
 }
 
-// accuse adds suspects to those that there are: of one named twice the more
-// suspicious stays, and the most suspicious comes first.
+// accuse adds suspects to those of the evidence: of an entity named twice the entry
+// with the larger weight stays, and the largest comes first.
 func accuse(ev *explain.Evidence, more []explain.Suspect) {
 	all := append(slices.Clone(ev.Suspects), more...)
 	slices.SortStableFunc(all, func(a, b explain.Suspect) int {
@@ -65,8 +65,8 @@ func accuse(ev *explain.Evidence, more []explain.Suspect) {
 	}
 }
 
-// suspectFinding points to the host or a part of it whose finding is worst:
-// something that got worse since a little before the hurt.
+// suspectFinding returns the host, or the part of it, whose finding is worst:
+// something that got worse since a little before the degradation.
 func (e *examiner) suspectFinding(ev *explain.Evidence) (found explain.Suspect, ok bool) {
 	worst := 0.0
 	since := ev.Hurt.Onset.Earliest.Add(-suspectBefore)
@@ -83,7 +83,8 @@ func (e *examiner) suspectFinding(ev *explain.Evidence) (found explain.Suspect, 
 	return found, ok
 }
 
-// suspectBefore is how long before a hurt a finding may begin to be suspected.
+// suspectBefore is how long before a degradation a finding may begin to count as a
+// suspect.
 const suspectBefore = telemetry.Duration(60e9)
 
 // restarted says that a job which had failed runs again: what it does now says
@@ -98,23 +99,24 @@ func (c *incidentCase) restarted(h *jobs.Hurt) bool {
 	return c.failed && h.State != jobs.Failed
 }
 
-// whyFor is how long after a job has failed its cause is looked for: what slow
-// sources tell of it comes within that time. Then machines are mended, idle or
-// given to others, and say nothing of it any more.
+// whyFor is how long after a job has failed its cause is searched for: the reports
+// of slow sources come within that time. Then machines are repaired, idle or given
+// to others, and show nothing of it any more.
 const whyFor = telemetry.Duration(60e9)
 
-// toldAfter is how long after the last slow step its cause is looked for: slow
-// sources tell of it within that time.
+// toldAfter is how long after the last slow step its cause is searched for: the
+// reports of slow sources come within that time.
 const toldAfter = telemetry.Duration(30e9)
 
-// recovers says that the last slow step of a job lies too far back for what is
-// seen now to tell why: the window forgets the hurt from its front, and what is
-// left of it is the end, in which the cause may be gone.
+// recovers reports whether the last slow step of a job is too far back for the
+// present evidence to show why: the window forgets the degradation from its front,
+// and what is left of it is the end, in which the cause may be gone.
 func (c *incidentCase) recovers(h *jobs.Hurt, g telemetry.Time) bool {
 	return c.judged != 0 && h.State == jobs.Slow && g.Sub(h.End(g)) > toldAfter
 }
 
-// settled says that a job failed too long ago for what is seen now to tell why.
+// settled reports whether a job failed too long ago for the present evidence to
+// show why.
 func (c *incidentCase) settled(h *jobs.Hurt, g telemetry.Time) bool {
 	return c.judged != 0 && h.State == jobs.Failed && c.impact.State == jobs.Failed.String() && g.Sub(h.Since) > whyFor
 }

@@ -60,13 +60,14 @@ func (e *sight) readings() *symptom.Plan {
 	return e.plan
 }
 
-// keepSymptoms freezes what all that a job is coupled to did before its hurt.
+// keepSymptoms freezes the state before its degradation of all that a job is
+// coupled to.
 func (e *examiner) keepSymptoms(c *incidentCase, span fabric.Span) {
 	s := e.survey(c.job, e.nodes(c.job))
 	c.standing = symptom.Keep(e.readings().Read(s, e.symptomSource(), symptom.Span(span), false))
 }
 
-// symptoms lays what is during a hurt beside what was before it.
+// symptoms compares the state during a degradation with the state before it.
 func (e *examiner) symptoms(c *incidentCase, h *jobs.Hurt, span fabric.Span) *symptom.Contrast {
 	if c.standing == nil {
 		return nil
@@ -81,15 +82,15 @@ func (e *examiner) symptoms(c *incidentCase, h *jobs.Hurt, span fabric.Span) *sy
 }
 
 const (
-	// eventsBefore is how long before a hurt an event may have happened to be
-	// told with it.
+	// eventsBefore is how long before a degradation an event may have happened to
+	// be reported with it.
 	eventsBefore = telemetry.Duration(60e9)
 	// keptEvents and keptFor bound what is remembered of events.
 	keptEvents = 4096
 	keptFor    = telemetry.Duration(15 * 60e9)
 )
 
-// remember keeps an event that has come due, for the hurts that follow.
+// remember keeps an event that is due, for later degradations.
 func (e *memory) remember(ev *telemetry.Event) {
 	n := 0
 	for n < len(e.recent) && (ev.At.Sub(e.recent[n].At) > keptFor || len(e.recent)-n >= keptEvents) {

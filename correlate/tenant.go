@@ -16,8 +16,8 @@ type roll struct {
 	paced    []pacer // jobs that report no steps, in identity order
 }
 
-// tenant is a job that runs now, and since which grid it has been seen to;
-// zero if it was there from the beginning.
+// tenant is a running job, and the grid since which it has been seen to run; zero
+// if it was there from the beginning.
 type tenant struct {
 	job   telemetry.Entity
 	since telemetry.Time
@@ -30,7 +30,7 @@ type tenant struct {
 
 func (t tenant) compare(job telemetry.Entity) int { return t.job.Compare(job) }
 
-// census keeps the tenants, in identity order, when the topology has changed.
+// census lists the running jobs, in identity order, when the topology has changed.
 func (e *Engine) census(g telemetry.Time) {
 	if gen := e.sight.graph.Generation(); e.roll.counted == gen && e.roll.censused {
 		return

@@ -24,14 +24,15 @@ const (
 	// quiet is how long a job may make no step before what it did since is filed
 	// as not known, in usual steps and at least in seconds.
 	quietSteps = 5
-	// unjudged reports of a healthy job may turn out to be the first of a hurt.
+	// unjudged is how many reports of a healthy job may turn out to be the first of
+	// a degradation.
 	unjudged     = 2
 	quietSeconds = 300
 	// healthySeconds is over how long the healthy past's composition is a mean.
 	healthySeconds = 600.0
 )
 
-// The metrics that tell of a step's composition.
+// The metrics that report a step's composition.
 const (
 	metricCheckpoint telemetry.MetricName = "job_checkpoint_seconds"
 	metricInput      telemetry.MetricName = "job_data_wait_seconds"
@@ -48,8 +49,8 @@ type spent struct {
 	mix   attribute.Mix  // of its healthy past
 	known bool           // mix is
 	top   float64        // hertz: the highest clock seen of its GPUs
-	// pauses are what it did beside training, as it told; announces says that it
-	// tells of its checkpoints.
+	// pauses are what it did other than training, as it reported; announces is set
+	// if it reports its checkpoints.
 	pauses    []pause
 	announces bool
 	begun     bool // steps of it have been filed
@@ -123,8 +124,8 @@ func (e *costs) fileRest(t *tenant, g telemetry.Time) {
 	e.forget(t.job)
 }
 
-// until is up to when a job's GPU-seconds can be filed, and whether its steps
-// tell how they were spent.
+// until returns up to when a job's GPU-seconds can be filed, and whether its steps
+// show how they were spent.
 func (e *costs) until(t *tenant, j *jobs.Job, g telemetry.Time) (to telemetry.Time, told bool) {
 	if j == nil || j.LastEnd == 0 {
 		return g, false
@@ -144,8 +145,8 @@ func (e *costs) until(t *tenant, j *jobs.Job, g telemetry.Time) (to telemetry.Ti
 	return t.filed, false
 }
 
-// judged is the end of the last step of which it is known whether it belongs to
-// a hurt: of a healthy job's last ones that may come out yet.
+// judged is the end of the last step for which it is known whether it belongs to a
+// degradation; the last ones of a healthy job may still turn out to.
 func judged(j *jobs.Job) telemetry.Time {
 	if n := len(j.Recent) - 1 - unjudged; j.Hurt == nil && !j.Over() {
 		if n < 0 {
@@ -164,7 +165,7 @@ func failed(j *jobs.Job) bool {
 // stalled says that a job is known to finish no steps.
 func stalled(j *jobs.Job) bool { return j.Hurt != nil && j.Hurt.State == jobs.Stalled }
 
-// work tells what a job did since it was last filed.
+// work records what a job did since it was last filed.
 func (e *costs) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Time) {
 	s := e.stretch(t, j, to)
 	last := s.steps(w, e.incidents.expect(w, j))

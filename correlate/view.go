@@ -11,9 +11,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What people look at between two records. Nothing here changes the engine:
-// whoever asks, and how often, changes no answer. Everything is in identity
-// order.
+// The views that users read between two records. Nothing here changes the engine:
+// no query, however frequent, changes an answer. Everything is in identity order.
 
 // JobView is how one job does. Lengths are seconds; nil is not known.
 type JobView struct {
@@ -30,7 +29,7 @@ type JobView struct {
 	Incidents []string         `json:"incidents"` // the open ones that tell of it
 	// Goodput is the part of the time since the job started that was productive
 	// (effective training time ratio); Redone the seconds of work that failures
-	// have cost since the checkpoints before them, as far as those were told of.
+	// have cost since the checkpoints before them, as far as those were reported.
 	Goodput  *float64    `json:"goodput"`
 	Redone   float64     `json:"work_lost_seconds"`
 	Failures int         `json:"failures"`
@@ -44,7 +43,7 @@ const (
 	JobEnded = "ended" // no step is expected any more
 )
 
-// Jobs returns every job that runs somewhere or has been heard of.
+// Jobs returns every job that runs somewhere or has reported.
 func (e *Engine) Jobs() []JobView {
 	var all []telemetry.Entity
 	for _, j := range e.sight.book.Jobs() {

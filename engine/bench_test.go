@@ -110,7 +110,7 @@ func (x *benchSite) prepare() {
 	x.records = append(x.records, telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: now}})
 }
 
-// step states one step of the job; in the hurt site the last rank computes
+// step states one step of the job; in the degraded site the last rank computes
 // twice as long from some moment on.
 func (x *benchSite) step(now telemetry.Time) {
 	f := telemetry.Frame{Fingerprint: x.jobs.Fingerprint(), Incarnation: 1, Sequence: uint64(x.grid), Instants: []telemetry.Instant{{Source: now}}}

@@ -231,7 +231,7 @@ func TestI1InheritingWaitsForATick(t *testing.T) {
 	})
 }
 
-// ghost is an open incident of a job that nobody hears of.
+// ghost is an open incident of a job that never reports.
 func ghost(state string) explain.Incident {
 	before, now, job := 2.0, 6.0, telemetry.Entity{Kind: telemetry.Job, Name: "ghost"}
 	in := explain.Incident{ID: "inc-00000000000000aa", State: explain.StateOpen, Kind: explain.KindIncident, Revision: 3, Opened: 100e9, Updated: 160e9,

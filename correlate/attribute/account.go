@@ -36,13 +36,13 @@ type Account struct {
 	days trail
 }
 
-// Start lets the account begin when the hurt has cost so many GPU-seconds
-// already: they are others'.
+// Start starts the account at a degradation that has already cost lost GPU-seconds:
+// they belong to others.
 func (a *Account) Start(lost float64) { a.seen = lost }
 
-// Book notes at t that the hurt has cost lost GPU-seconds since it began, and
-// that this incident explains such a share of what has come since the last
-// time. Less than at the last time is a correction.
+// Book records that at t the degradation has cost lost GPU-seconds since it began,
+// and that this incident explains the given share of what was added since the last
+// call. Less than at the last call is a correction.
 func (a *Account) Book(t telemetry.Time, lost, share float64) {
 	a.last = max(0, a.last+float64(share*(lost-a.seen)))
 	a.seen = lost
@@ -50,7 +50,7 @@ func (a *Account) Book(t telemetry.Time, lost, share float64) {
 	a.days.book(cellOf(t, dayCell), a.last, dayCells)
 }
 
-// Again begins another hurt of the same job in the same incident.
+// Again starts another degradation of the same job in the same incident.
 func (a *Account) Again() { a.seen = 0 }
 
 // Lost returns the GPU-seconds lost so far.

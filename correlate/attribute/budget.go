@@ -19,8 +19,9 @@ type Budget struct {
 	MFU         MFU      `json:"mfu"`
 	Step        *float64 `json:"step_seconds"`          // mean
 	Expected    *float64 `json:"expected_step_seconds"` // by the job's own healthy past
-	// Incidents is what incidents took, by the domain of their root: nil where
-	// that is not known. It is in the parts already, as far as they can be told.
+	// Incidents is the loss to incidents, by the domain of their root: nil where
+	// that is not known. It is already included in the parts, as far as it is
+	// known.
 	Incidents []DomainTaken `json:"incidents"`
 }
 
@@ -43,7 +44,7 @@ type PartAmount struct {
 	// GPUSeconds and Share are nil where the part cannot be observed.
 	GPUSeconds *float64 `json:"gpu_seconds"`
 	Share      *float64 `json:"share"`
-	// Observed is the share of the whole for which the part could be told.
+	// Observed is the share of the whole for which the part could be determined.
 	Observed float64 `json:"observed"`
 }
 
@@ -63,7 +64,7 @@ type Described struct {
 	Basis string // of its utilisation
 }
 
-// budget tells a tally; that of the fleet for the zero job.
+// budget returns the budget of a tally; that of the fleet for the zero job.
 func (t *Tally) budget(w Window, job telemetry.Entity, d Described) Budget {
 	b := Budget{From: w.from, To: w.to, Whole: t.Whole, Parts: []PartAmount{}, Incidents: []DomainTaken{}}
 	if !job.IsZero() {

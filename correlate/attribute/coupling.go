@@ -7,8 +7,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Matrix is how the five domains hurt one another in a window. Rows are where
-// from and columns where to, in the order of Domains.
+// Matrix is the loss that each of the five domains caused in each other one in a
+// window. Rows are the domain of the root and columns the affected domain, in the
+// order of Domains.
 type Matrix struct {
 	From    telemetry.Time     `json:"from"`
 	To      telemetry.Time     `json:"to"`

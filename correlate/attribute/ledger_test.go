@@ -43,8 +43,8 @@ func cause(t testing.TB, root, signature string, d telemetry.Domain) attribute.C
 	return attribute.Cause{Root: entity(t, root), Signature: signature, Domain: d}
 }
 
-// account is one whose loss grows evenly from one time to another, told of
-// every minute.
+// account is one whose loss grows evenly from one time to another, booked every
+// minute.
 func account(c attribute.Cause, from, to telemetry.Time, lost float64) *attribute.Account {
 	a := &attribute.Account{Cause: c, MFU: 0.4}
 	for at := from.Add(minute); at <= to; at = at.Add(minute) {
@@ -66,8 +66,8 @@ func equal(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestALossIsToldByJobCauseDomainAndDay: two causes hurt one job, one of them
-// another as well, across midnight.
+// TestALossIsToldByJobCauseDomainAndDay: two causes degrade one job, one of them
+// another job as well, across midnight.
 func TestALossIsToldByJobCauseDomainAndDay(t *testing.T) {
 	var l attribute.Ledger
 	a, b := entity(t, "job:a"), entity(t, "job:b")

@@ -2,7 +2,7 @@ package attribute
 
 import "github.com/quintet-dc/quintet/correlate/jobs"
 
-// Loss is what a hurt costs one job.
+// Loss is the cost of a degradation to one job.
 type Loss struct {
 	GPUs     int
 	Step     float64 // mean step during the hurt, seconds; Expected where none has ended
@@ -14,7 +14,7 @@ type Loss struct {
 	GPUSeconds float64
 }
 
-// Of accounts for a job's hurt on gpus GPUs.
+// Of returns the loss of a job's degradation on gpus GPUs.
 func Of(h *jobs.Hurt, gpus int) Loss {
 	l := Loss{GPUs: gpus, Step: h.Expected, Expected: h.Expected}
 	if now, ok := h.Now(); ok {

@@ -13,8 +13,8 @@ var train = telemetry.Entity{Kind: telemetry.Job, Name: "train"}
 
 func never(*jobs.Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }
 
-// hurt plays steps of the given lengths, in seconds, and returns the account of
-// the hurt they end in.
+// hurt plays steps of the given lengths, in seconds, and returns the degradation in
+// which they end.
 func hurt(t *testing.T, lengths ...float64) *jobs.Hurt {
 	t.Helper()
 	var b jobs.Book

@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Model is what a job says of its model, so that its utilisation can be told by
-// one convention. Zero is not stated.
+// Model is what a job reports of its model, so that its utilisation can be computed
+// by one convention. Zero is not stated.
 type Model struct {
 	Convention string  // by which the job counts FLOPs itself: a key of Conventions
 	Precision  string  // bf16, fp8 …

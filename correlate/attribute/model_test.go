@@ -39,7 +39,7 @@ func TestFLOPsByConvention(t *testing.T) {
 	}
 }
 
-// TestOneConventionForAllJobs: the same run, told in three ways, has one MFU.
+// TestOneConventionForAllJobs: the same run, reported in three ways, has one MFU.
 func TestOneConventionForAllJobs(t *testing.T) {
 	m := model(t, llama)
 	const gpus, tokens = 1024, 900_000.0

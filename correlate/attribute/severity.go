@@ -2,7 +2,7 @@ package attribute
 
 import "github.com/quintet-dc/quintet/correlate/jobs"
 
-// Severity ranks a trouble for whoever is woken by it.
+// Severity ranks an incident for the person on call.
 type Severity uint8
 
 // The severities, in rising order.

@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Dose is what a root explains of a job's loss.
+// Dose is the explained fraction: how much of a job's loss a root explains.
 type Dose struct {
 	Domain telemetry.Domain // the root's
 	// Explains is the part of the loss that there would be if this root were the

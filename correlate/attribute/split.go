@@ -49,10 +49,10 @@ func (m *Mix) Snapshot(k *snapshot.Codec) {
 // Work is what a job did in a stretch of time. Times are seconds.
 type Work struct {
 	GPUs int
-	// Untold is time of which nothing is known, Down time in which no step was
-	// made, Redone steps that only did again what a failure had lost, Saving time
-	// in which a checkpoint was written beside the steps, Base the steps as far as the healthy past lets expect, and Excess
-	// what they took beyond.
+	// Untold is time without data, Down time without a step, Redone steps that only
+	// repeated what a failure had lost, Saving time in which a checkpoint was
+	// written in addition to the steps, Base the steps as far as the healthy past
+	// lets expect, and Excess what they took beyond that.
 	Untold, Down, Redone, Saving, Base, Excess float64
 	// Cause is the part to which the excess is put down, but for a share of it
 	// that is put down to Other.
@@ -72,8 +72,8 @@ type splitter struct {
 	room float64 // GPU-seconds not yet dealt out
 }
 
-// take gives a part the GPU-seconds of some seconds, as far as there are any
-// left, told for so many seconds; nothing where the first is negative.
+// take assigns a part the GPU-seconds of the given seconds, as far as any are left,
+// of which told seconds were reported; it does nothing where seconds is negative.
 func (s *splitter) take(p Part, seconds, told float64) {
 	if seconds < 0 {
 		return

@@ -7,9 +7,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Part is where GPU-seconds go that do not become model arithmetic, in the
-// order in which they are removed: what is told of a later one is what is left
-// when the earlier ones are gone.
+// Part is a use of GPU-seconds other than model arithmetic. Parts are in the order
+// in which they are removed: a later one is measured on what is left without the
+// earlier ones.
 type Part uint8
 
 // The parts of a budget, from the outside in, and last those outside jobs.
@@ -59,11 +59,11 @@ func (p Part) outside() bool { return p >= Idle }
 type Tally struct {
 	Whole float64
 	Taken [parts]float64
-	// Seen is, for each part, the GPU-seconds for which it could be told.
+	// Seen is, for each part, the GPU-seconds for which it could be determined.
 	Seen [parts]float64
-	// Achieved is GPU-seconds of peak arithmetic by the PaLM convention, and
-	// Rated the GPU-seconds for which that could be told. Reported is the same as
-	// the jobs state it themselves, by whatever convention.
+	// Achieved is GPU-seconds of peak arithmetic by the PaLM convention, and Rated
+	// the GPU-seconds for which that could be determined. Reported is the same as
+	// the jobs report it themselves, by whatever convention.
 	Achieved, Rated, Reported float64
 	// Excess is GPU-seconds of steps beyond what the job's healthy past lets
 	// expect; they are in the parts already.

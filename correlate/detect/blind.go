@@ -14,7 +14,7 @@ const (
 	stuckMost  = 11 // samples: what moves more rarely cannot be told to be stuck
 )
 
-// stuck judges whether a run still tells anything.
+// stuck judges whether a run still carries information.
 func (k *worker) stuck(r *window.RunView, p *plan) {
 	if p.counter {
 		k.saturated(r, p)
@@ -137,9 +137,9 @@ const (
 	peerCrowd  = 4    // where more than one in so many is far away, none is the odd one
 )
 
-// peer judges the entities of a run against each other. Where many are far
-// from the median it says nothing: they have moved together, or the others
-// have, and the comparison cannot tell which.
+// peer judges the entities of a run against each other. Where many are far from the
+// median it reports nothing: they have moved together, or the others have, and the
+// comparison cannot distinguish the two.
 func (k *worker) peer(r *window.RunView) {
 	k.peers = k.peers[:0]
 	for i, x := range r.Value {

@@ -64,7 +64,7 @@ type point struct {
 // trail is what is kept of a series that may drift.
 type trail struct {
 	scales [2]trailScale
-	// from is the level from which it drifts, where it does; on says so.
+	// from is the level from which it drifts; valid where on is set.
 	from float32
 	on   bool
 }

@@ -19,8 +19,9 @@ func ratio(r *rand.Rand, n int, from, to, noise float64) (out []float64) {
 	return out
 }
 
-// TestALinkThatWearsOutDrifts: an hour at 1e-7, then two decades in 40 minutes:
-// it is told half an hour and more before the cliff, once, with what it was.
+// TestALinkThatWearsOutDrifts: an hour at 1e-7, then two decades in 40 minutes: the
+// drift is reported more than half an hour before the cliff, once, with the level
+// before it.
 func TestALinkThatWearsOutDrifts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	s := newSite(t)

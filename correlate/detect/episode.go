@@ -61,7 +61,7 @@ func number(x float32) float64 {
 	return float64(x)
 }
 
-// end removes an episode; if it was a finding, its end is told. It returns the
+// end removes an episode; if it was a finding, its end is reported. It returns the
 // largest value of the episode.
 func (k *worker) end(slot int32, shape telemetry.Shape, now float32) float32 {
 	i, ok := k.src.find(slot, shape)

@@ -156,7 +156,7 @@ func TestI3FindingsAreOrdered(t *testing.T) {
 	}
 }
 
-// A finding's end tells of a finding that began, once.
+// The end of a finding follows its beginning, once.
 func TestFindingsBeginAndEndInTurn(t *testing.T) {
 	r := newRow(t, ordered(rowSources))
 	type key struct {
@@ -199,8 +199,8 @@ func TestI4TheOrderOfSchemasDoesNotMatter(t *testing.T) {
 	}
 }
 
-// I5: a restored detector cannot be told from one that never stopped, whatever
-// the grid.
+// I5: a restored detector is identical to one that never stopped, whatever the
+// grid.
 func TestI5RestoredAtEveryGrid(t *testing.T) {
 	want := reference(t)
 	r := newRow(t, ordered(rowSources))

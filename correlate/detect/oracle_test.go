@@ -10,8 +10,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// told by an oracle: at which sample a finding begins and ends, and what it is
-// held against when it begins.
+// verdict is the answer of an oracle: at which sample a finding begins and ends,
+// and with what it is compared when it begins.
 type verdict struct {
 	begins, ends int // ends is -1 while it lasts
 	before       float64
@@ -236,7 +236,7 @@ func TestTheKernelsAgreeWithTheNaiveOnes(t *testing.T) {
 	}
 }
 
-// note files what second n told under its series.
+// note files the findings of second n under their series.
 func note(t *testing.T, got [][]verdict, found []detect.Finding, n int) {
 	t.Helper()
 	for _, f := range found {

@@ -411,8 +411,8 @@ func TestFailoverBetweenTwoSourcesIsNoFinding(t *testing.T) {
 	}
 }
 
-// A finding on a series that is judged from elsewhere now is over, even if its
-// source is never heard again.
+// A finding on a series that is now judged from another source is over, even if its
+// source never reports again.
 func TestAFindingEndsWhenItsSourceIsReplaced(t *testing.T) {
 	s := newSite(t)
 	a, b := s.device("a", 1, temp), s.device("b", 1, temp)

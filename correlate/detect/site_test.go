@@ -80,7 +80,7 @@ func newSite(t testing.TB) *site {
 // at returns the end of grid n.
 func at(n int) telemetry.Time { return start.Add(telemetry.Duration(n) * second) }
 
-// device is one source; its counters are told as rates.
+// device is one source; its counters are reported as rates.
 type device struct {
 	schema *telemetry.Schema
 	total  []uint64

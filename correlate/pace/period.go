@@ -1,7 +1,8 @@
 package pace
 
 const (
-	// LeastSamples in a step are needed to tell steps at all.
+	// LeastSamples is the least number of samples in a step with which steps can be
+	// distinguished.
 	LeastSamples = 5
 	// LeastSteps must lie in what is looked at.
 	LeastSteps = 8
@@ -96,9 +97,9 @@ func first(a []float64, most int) int {
 // first peak.
 const fineness = 0.01
 
-// refine returns the period near p whose multiples lie highest all together: the
-// farthest of them tells it best, and none is trusted alone. Where several do as
-// well, the middle of them.
+// refine returns the period near p whose multiples are highest all together: the
+// farthest of them determines it best, and none is trusted alone. Where several do
+// as well, it returns the middle of them.
 func refine(a []float64, p int) float64 {
 	best, from, to := -1.0, float64(p), float64(p)
 	for i := range int(2/fineness) + 1 {

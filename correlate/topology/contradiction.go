@@ -128,8 +128,8 @@ func (g *Graph) winner(at int32, fits func(*fact) bool) telemetry.Edge {
 	return g.edge(best)
 }
 
-// StaleEdges returns the edges that nobody has renewed for StaleAfter, in
-// order: blind spots. They still answer. Its cost is that of its answer.
+// StaleEdges returns the edges that have not been renewed for StaleAfter, in order:
+// blind spots. They are still used in answers. Its cost is that of its answer.
 func (g *Graph) StaleEdges() []telemetry.Edge {
 	var out []telemetry.Edge
 	for _, id := range g.stale {

@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// FromName is the source of a containment that nobody states and a name implies.
+// FromName is the source of a containment that is implied by a name and not stated.
 const FromName = "name"
 
 // EdgeView is an edge in force, as people look at it.
@@ -156,7 +156,7 @@ func (x *excerpt) fact(id int32) {
 	x.add(EdgeView{x.g.edge(f), f.stale})
 }
 
-// implied adds the containment of inner in outer if only its name says so.
+// implied adds the containment of inner in outer if only its name implies it.
 func (x *excerpt) implied(outer, inner int32) {
 	for _, id := range x.g.verts[inner].facts {
 		if f := &x.g.facts[id]; f.relation == contains && f.from == outer && f.to == inner && f.live && f.loss == "" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// hall is two hosts on a switch, a job on both, and an edge nobody renews.
+// hall is two hosts on a switch, a job on both, and an edge that is never renewed.
 func hall(at int) *Graph {
 	return site(at,
 		"nic:h0/n0 connects port:s/p0 speed_bits_per_second=1e11",

@@ -10,10 +10,10 @@ import (
 // looked for; a site nests about eight deep.
 const maxClimb = 64
 
-// nest decides whether the stated containments can close a loop at all and, if
-// they can, which of them hold: all are taken greedily, the best first, and
-// one that would close a loop is refused. This looks at every containment,
-// and happens only while somebody states a loop.
+// nest decides whether the stated containments can close a loop at all and, if they
+// can, which of them hold: all are taken greedily, the best first, and one that
+// would close a loop is refused. This looks at every containment, and happens only
+// while a loop is stated.
 func (g *Graph) nest() {
 	g.upward = slices.DeleteFunc(g.upward, func(id int32) bool { return !g.facts[id].live })
 	g.looped = slices.ContainsFunc(g.upward, func(id int32) bool { return g.mayLoop(&g.facts[id]) })

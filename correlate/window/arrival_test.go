@@ -183,7 +183,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 	}
 }
 
-// delays has a source tell once a second, received so many seconds after its own
+// delays has a source report once a second, received so many seconds after its own
 // time.
 func (s *site) delays(p *telemetry.Schema, late ...float64) {
 	s.t.Helper()

@@ -15,8 +15,8 @@ type reading struct {
 	word uint64
 }
 
-// oracle is a counter of 64 bits told naively: every question walks all
-// readings from the beginning. It resets; wraps have a test of their own.
+// oracle is a naive counter of 64 bits: every query walks all readings from the
+// beginning. It resets; wraps have a test of their own.
 type oracle []reading
 
 // rate returns the rate between reading i-1 and i, false where there is none.

@@ -19,7 +19,8 @@ type rival struct {
 	chosen int              // in slots; -1 before any was heard
 }
 
-// judged returns the slot to judge by; before any is heard the most preferred.
+// judged returns the slot to judge by; before any data is received the most
+// preferred.
 func (r *rival) judged() int32 { return r.slots[max(r.chosen, 0)] }
 
 // oppose notes which series of an entity two blocks both have.
@@ -88,7 +89,7 @@ func (w *Window) elect(class telemetry.LatenessClass) {
 	}
 }
 
-// hear notes whether a slot is heard as of its class's last closed grid.
+// hear records whether a slot is receiving data as of its class's last closed grid.
 func (w *Window) hear(r *rival, i int) {
 	s := int(r.slots[i])
 	b, run, n := w.locate(s)

@@ -60,7 +60,7 @@ func TestASeriesChangesItsSourceAfterThreeSilentCadences(t *testing.T) {
 				t.Errorf("at %d: a rate of %v %v, which neither source had", g, v, f)
 			}
 		}
-		// Last heard at 19, silent beyond three seconds: 23. Back at 35, for ten
+		// Last received at 19, stale beyond three seconds: 23. Back at 35, for ten
 		// cadences: 45.
 		if len(at) != 2 || at[0] != 23 || at[1] != 45 {
 			t.Errorf("changed at %v, want 23 and 45", at)

@@ -10,10 +10,10 @@ import (
 
 var errRange = errors.New("out of range")
 
-// Snapshot writes the whole state or restores it into an empty Window of the
-// same Config. It carries the schemas in the order in which they came, so that
-// a restored Window has the same slots, and the frames that still wait: it
-// cannot be told apart from one that never stopped (I5).
+// Snapshot writes the whole state or restores it into an empty Window of the same
+// Config. It carries the schemas in the order in which they came, so that a
+// restored Window has the same slots, and the frames that still wait: it is
+// indistinguishable from one that never stopped (I5).
 func (w *Window) Snapshot(c *snapshot.Codec) {
 	c.Tag("window2")
 	w.snapshotConfig(c)

@@ -181,9 +181,10 @@ func (s *source) silent(c *column, grid telemetry.Duration) telemetry.Duration {
 	return silentAfter * s.cadence(c, grid)
 }
 
-// patience is silent, and zero where silence cannot be told from patience: as
-// long as nobody knows the cadence, and for the steps of jobs, which come when
-// they are done.
+// patience is the time without data after which the source is stale (see silent).
+// It is zero where a stale source cannot be distinguished from a slow one: as long
+// as the cadence is not known, and for the steps of jobs, which come when they are
+// done.
 func (s *source) patience(c *column, grid telemetry.Duration) telemetry.Duration {
 	if c.op == opStep || c.rhythm.cadence == 0 && s.declared == 0 {
 		return 0

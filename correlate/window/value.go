@@ -196,11 +196,11 @@ func (w *Window) stateOf(s *source) SourceState {
 // its offset: three standard deviations of normal jitter.
 const spreads = 4.5
 
-// ClockError returns by how much what a slot told may have happened before the
+// ClockError returns by how much what a slot reported may have happened before the
 // time its source gave it, and by how much after; zero if the source never states
-// both clocks. A source that is received before its own time is ahead. One that
-// is received after it is behind, or its samples travel for long: which of the
-// two, nobody can tell. Both widen by spreads times the median distance from the
+// both clocks. A source that is received before its own time is ahead. One that is
+// received after it is behind, or its samples take long to arrive: the two cannot
+// be distinguished. Both widen by spreads times the median distance from the
 // median.
 func (w *Window) ClockError(slot int) (before, after telemetry.Duration) {
 	off, spread, _ := w.blocks[w.blockOf[slot]].source.clock.offset()

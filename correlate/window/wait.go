@@ -7,11 +7,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// A class's lateness bounds for how long its grids stay open; how long one source
-// needs is seen from its samples. A grid of a source waits as long as the slowest of
+// A class's lateness bounds how long its grids stay open; how long one source needs
+// is measured on its samples. A grid of a source waits as long as the slowest of
 // its recent samples needed, no less than the prompt class's and no longer than its
-// own class's lateness. A source that is new waits as long as the prompt class: what
-// it tells too late for that shows how long it needs, and is kept as every late
+// own class's lateness. A new source waits as long as the prompt class: its samples
+// that are too late for that show how long it needs, and are kept as every late
 // sample is.
 
 // waitStretch is how long a wait that was needed is remembered at least, and twice
@@ -73,8 +73,9 @@ func (k *worker) received(s *source) {
 	}
 }
 
-// came notes what a frame needed that comes after its grid was closed, and is no
-// repeat. What a source told before it was first listened to is old for another reason.
+// came records the delay of a frame that comes after its grid was closed and is no
+// repeat. What a source reported before it was first received is old for another
+// reason.
 func (w *Window) came(s *source, h telemetry.FrameHeader) {
 	if s.closed == never || h.Last <= s.latest || !w.patient(s) {
 		return

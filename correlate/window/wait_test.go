@@ -27,7 +27,8 @@ func newSlowMeter(t testing.TB) *slowMeter {
 	return m
 }
 
-// tell lets a value of a time be received at another, and come in the log at a third.
+// tell lets a value of a time be received at another, and come in the log at a
+// third.
 func (m *slowMeter) tell(at, received, comes float64, v uint64) {
 	m.t.Helper()
 	m.seq++
@@ -178,9 +179,9 @@ func TestI5AWaitIsState(t *testing.T) {
 	same(t, got, want)
 }
 
-// transcriptOfWaits tells of a source that is slow for the first minute what can be
-// asked of it. From then on its frames come in time, or, where r is given, anywhere
-// between their time and the end of the shortest wait.
+// transcriptOfWaits lists what can be queried of a source that is slow for the
+// first minute. From then on its frames come in time, or, where r is given,
+// anywhere between their time and the end of the shortest wait.
 func transcriptOfWaits(t *testing.T, r *rand.Rand, hook func(*Window) *Window) string {
 	t.Helper()
 	m := newSlowMeter(t)
