@@ -40,7 +40,7 @@ type Sweep struct {
 	Took time.Duration
 	// Read is how many values, events and edges were read and emitted.
 	Read int
-	// Dropped is how many of what was there were not emitted, and why. The map
+	// Dropped is the number of items that were not emitted, by reason. The map
 	// stays the caller's; nil is none.
 	Dropped map[Reason]int
 	// Targets is the state of each target that this sweep concerns, by name: nil
@@ -49,7 +49,7 @@ type Sweep struct {
 	// its target is up where Err is nil.
 	Targets map[string]error
 	// Err is set if the source as a whole could not be read: the collector is not
-	// up until a sweep without it. Trouble with single files or requests is
+	// up until a sweep without it. Failures of single files or requests are
 	// Dropped, not Err.
 	Err error
 }

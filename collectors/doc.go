@@ -4,5 +4,5 @@
 //
 // It owns up, duration and drops by reason, for every collector alike, and the text
 // of a dry run. It must never conclude anything, know the log or the network behind
-// a Sink, or let one collector's trouble reach another.
+// a Sink, or let a failure of one collector affect another.
 package collectors

@@ -47,8 +47,8 @@ func Entity(process, name string) telemetry.Entity {
 	return telemetry.Entity{Kind: telemetry.Collector, Name: Part(process) + "/" + Part(name)}
 }
 
-// Part returns s as one part of an entity's name: a '/' is written %2F, and
-// what may not stand in a name becomes '_'. An empty part is "_".
+// Part returns s as one part of an entity's name: a '/' is written %2F, and a
+// character that is not allowed in a name becomes '_'. An empty part is "_".
 func Part(s string) string {
 	if s == "" {
 		return "_"
@@ -67,8 +67,8 @@ func Part(s string) string {
 	return b.String()
 }
 
-// printable reports whether r may stand in an entity's name; what is no UTF-8
-// is utf8.RuneError here.
+// printable reports whether r is allowed in an entity's name; invalid UTF-8 is
+// utf8.RuneError here.
 func printable(r rune) bool {
 	return r != utf8.RuneError && !unicode.IsSpace(r) && !unicode.IsControl(r)
 }

@@ -82,9 +82,9 @@ func New(c Config) *Book {
 // Series returns the number of series.
 func (b *Book) Series() int { return b.series }
 
-// Cell returns the cell of a series, which it makes if there is none. False
-// where there is no room, where the name is none, or where the metric has
-// another type in this part.
+// Cell returns the cell of a series, which it makes if there is none. False where
+// there is no room, where the name is invalid, or where the metric has another type
+// in this part.
 func (b *Book) Cell(e telemetry.Entity, c telemetry.Column) (Cell, bool) {
 	at, ok := b.rows[e]
 	if !ok {
@@ -159,7 +159,7 @@ func (p *part) addColumn(c telemetry.Column) int32 {
 	return col
 }
 
-// Set notes a reading: the word of its column's type. A later one replaces it.
+// Set stores a reading: the word of its column's type. A later one replaces it.
 func (b *Book) Set(c Cell, word uint64) {
 	i := int(c.col)*c.part.stride + int(c.row)
 	c.part.words[i], c.part.states[i], c.part.touched = word, telemetry.Present, true
@@ -234,7 +234,7 @@ func (b *Book) emitPart(p *part, sink collectors.Emitter, at telemetry.Instant) 
 	return n, nil
 }
 
-// lay gives the readings in schema order, and how many there are.
+// lay returns the readings in schema order, and how many there are.
 func (p *part) lay() (words []uint64, states []telemetry.State, read int) {
 	n := len(p.entities)
 	p.outWords, p.outState = p.outWords[:0], p.outState[:0]

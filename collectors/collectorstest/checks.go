@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// sound fails the test for everything that the tape found wrong.
+// sound fails the test for every problem that the tape found.
 func (b *bench) sound(tp *tape) {
 	b.t.Helper()
 	tp.mu.Lock()

@@ -15,7 +15,7 @@ type Limit struct {
 	Refused func() // called for each that was refused; nil: nobody asks
 }
 
-// Limits of the connections of a listener of ours. One address may be a proxy for
+// Limits of the connections of one of our listeners. One address may be a proxy for
 // many clients, and has a quarter.
 const (
 	Connections        = 4096
@@ -96,8 +96,8 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Listen opens a TCP address with the connections of a listener of ours; refused is
-// called for each that is beyond them.
+// Listen opens a TCP address with the limits of our listeners; refused is called
+// for each connection beyond them.
 func Listen(ctx context.Context, address string, refused func()) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -34,7 +34,7 @@ type FileSD struct {
 	RefreshInterval time.Duration `yaml:"refresh_interval" default:"5m" min:"5s" max:"24h"`
 }
 
-// Validate reports patterns that are none.
+// Validate reports invalid patterns.
 func (f FileSD) Validate() error {
 	if len(f.Files) == 0 {
 		return fmt.Errorf("files: required")

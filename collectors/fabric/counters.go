@@ -135,7 +135,7 @@ func (t *tally) take(c *ibdiag.Counters) {
 	}
 }
 
-// put notes one counter.
+// put stores one counter.
 func (t *tally) put(x *port, i int, value uint64) {
 	r, k := t.r, &t.r.profile.counters[i]
 	cell := &x.cells[i]

@@ -32,7 +32,7 @@ func (r *reader) readManager(ctx context.Context) {
 	of := telemetry.Entity{Kind: telemetry.SM, Name: r.cfg.Subnet}
 	m, err := ibdiag.ParseManager(a.out)
 	if err != nil {
-		// A manager that is gone is no trouble of the subnet's; where nothing was
+		// A manager that is gone is not a fault of the subnet; where nothing was
 		// asked, nothing is known of it.
 		r.drop(collectors.Unreadable, 1)
 		r.log.Debug("the subnet manager does not answer", "err", err, "program", a.err, "says", said(a.complaints))
@@ -68,7 +68,7 @@ func (r *reader) follow(of telemetry.Entity, m ibdiag.Manager, at telemetry.Time
 	r.hurry(r.clock())
 }
 
-// whose names the node of a manager as well as it is known.
+// whose names the node of a manager as precisely as it is known.
 func (r *reader) whose(m managed) string {
 	if e, ok := r.ports[m.master]; ok {
 		if n := r.subnet.nodes[e.guid]; n != nil {

@@ -55,7 +55,7 @@ func (n *node) owner() telemetry.Entity {
 }
 
 // cabled reports whether the node's cables are the site's: the engine inside a
-// switch has none, and behind a router lies another subnet.
+// switch has none, and behind a router is another subnet.
 func (n *node) cabled() bool {
 	return n.kind != ibdiag.Router && n.of != isAggregation
 }

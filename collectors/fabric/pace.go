@@ -2,24 +2,24 @@ package fabric
 
 import "time"
 
-// Pacing. A program sends its datagrams as fast as they are answered, so a
-// round is cut into portions of at most a twentieth of a second's worth, and
-// each is followed by a rest as long as it should have taken. The rests keep to
-// 95 % of the rate: with one portion more, no second has more than the rate.
+// Pacing. A program sends its datagrams as fast as they are answered, so a round is
+// cut into portions of at most a twentieth of a second's worth, and each is
+// followed by a pause as long as it should have taken. The pauses keep to 95 % of
+// the rate: with one portion more, no second has more than the rate.
 const (
 	portionsPerSecond = 20
 	share             = 0.95
 )
 
-// Backing off: a second's rest after the first trouble would not be noticed by
-// a subnet that loses its managers' datagrams; ten are, and they double.
+// Back-off: one second after the first failure would not be noticed by a subnet
+// that loses its managers' datagrams; ten are, and they double.
 const (
 	firstRest  = 10 * time.Second
 	mostRests  = 5 // 160 s
 	recovery   = 5 * time.Minute
 	mostHalves = 4 // a sixteenth of the rate
-	// patience is how many unanswered datagrams in a minute are no trouble: a
-	// node that goes away leaves some.
+	// patience is the number of unanswered datagrams in a minute that are
+	// tolerated: a node that goes away leaves some.
 	patience = 3
 )
 
@@ -68,7 +68,7 @@ func (p *pacer) lost(at time.Time, datagrams int) bool {
 	return true
 }
 
-// rest stops everything for a while, and halves the rate.
+// rest pauses everything for a while, and halves the rate.
 func (p *pacer) rest(at time.Time) {
 	p.resting = at.Add(firstRest << min(p.rests, mostRests-1))
 	p.rests++
@@ -76,7 +76,7 @@ func (p *pacer) rest(at time.Time) {
 	p.troubled = at
 }
 
-// mend doubles the rate again when nothing has happened for a while.
+// mend doubles the rate again when nothing has failed for a while.
 func (p *pacer) mend(at time.Time) {
 	if p.halves > 0 && at.Sub(p.troubled) >= recovery {
 		p.halves--

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// endsWithUs has the kernel end a program whose starter has died: a program
-// that rests would rest for ever.
+// endsWithUs has the kernel end a program whose starter has died: a paused program
+// would stay paused for ever.
 func endsWithUs(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -21,7 +21,7 @@ type request struct {
 	args    []string
 	most    int // bytes that it may say
 	patient time.Duration
-	// turns lets a program run and rest by turns where it would send too much
+	// turns alternates running and pausing a program where it would send too much
 	// in one go; the zero turns let it run.
 	turns turns
 }
@@ -78,10 +78,10 @@ func (p processes) run(ctx context.Context, r request) answer {
 
 var errHangs = errors.New("it hangs: nothing was sent")
 
-// take lets a process run and rest by turns until it is done, and returns how
-// long it rested. What it has sent is looked at each time it could have sent
-// half a portion, and is rested for once more than that is owed: so a look that
-// comes late, on a busy host, costs no more than what was sent meanwhile.
+// take alternates running and pausing a process until it is done, and returns how
+// long it was paused. What it has sent is checked each time it could have sent half
+// a portion, and it is paused once it owes more than that: so a check that comes
+// late, on a busy host, costs no more than what was sent meanwhile.
 func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err error) {
 	if t.rate <= 0 || t.sends <= 0 {
 		return 0, <-done
@@ -143,7 +143,7 @@ type bounded struct {
 	lost bool
 }
 
-// Write keeps what there is room for, and takes the rest.
+// Write keeps what there is room for, and discards the rest.
 func (b *bounded) Write(p []byte) (int, error) {
 	room := b.most - len(b.kept)
 	b.lost = b.lost || len(p) > room
@@ -152,7 +152,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 // find returns a program's path: as given, or by its name on the path, or in
-// /usr/sbin, where distributions put it.
+// /usr/sbin, where distributions install it.
 func find(given, name string) (string, error) {
 	if given != "" {
 		return exec.LookPath(given)

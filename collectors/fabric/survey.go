@@ -11,10 +11,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ibnetdiscover has no rate of its own: with one datagram outstanding it sends
-// as fast as the subnet answers. It is let run by turns, and looked at as often
-// as its speed asks for; until one discovery is over, one that no device reaches
-// is taken for granted.
+// ibnetdiscover has no rate limit of its own: with one datagram outstanding it
+// sends as fast as the subnet answers. It is alternately run and paused, and
+// checked as often as its speed requires; until one discovery is over, a speed that
+// no device reaches is assumed.
 const (
 	fastest   = 50_000 // datagrams a second: 20 µs each
 	slowest   = 2_000
@@ -203,7 +203,7 @@ func (r *reader) edge(e *telemetry.Edge) {
 	r.read++
 }
 
-// contain states what a cable's end lies in, once in a run.
+// contain states what contains a cable's end, once in a run.
 func (r *reader) contain(c *cable, i int, at telemetry.Time) {
 	inner, outer := c.entities[i], c.owners[i]
 	if outer.IsZero() || c.told[i] == inner {

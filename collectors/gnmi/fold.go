@@ -35,8 +35,8 @@ func (f *folded) join() int {
 	return len(f.parts) - 1
 }
 
-// put notes a part's word. What joins a counter's sum after that was stated
-// begins at what it has now: its past is no increase of today.
+// put stores a part's word. A part that joins a counter's sum after the sum was
+// stated starts at its present value: its past is not an increase of today.
 func (f *folded) put(slot int, word uint64) {
 	p := &f.parts[slot]
 	if !p.known && f.sealed && f.how == sum && f.column.Type != telemetry.Float && counts(f.column) {
@@ -61,7 +61,7 @@ func (f *folded) leave(slot int) {
 	}
 }
 
-// word is what the parts make; false where there is none.
+// word is the combined value of the parts; false where there is none.
 func (f *folded) word() (uint64, bool) {
 	var total uint64
 	var reals, largest float64 = 0, math.Inf(-1)

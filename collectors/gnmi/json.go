@@ -171,8 +171,8 @@ func (r *reader) list(n *node, name []byte, s *scanner) error {
 	return nil
 }
 
-// listed reads one object of a list. Its keys may stand anywhere in it, so it is
-// read twice.
+// listed reads one object of a list. Its keys may be anywhere in it, so it is read
+// twice.
 func (r *reader) listed(n *node, name []byte, keys []string, s *scanner) error {
 	ahead := *s
 	r.found = slices.Grow(r.found[:0], len(keys))[:len(keys)]

@@ -137,8 +137,8 @@ type profileDecoder struct {
 	depth     int
 }
 
-// extends takes everything over from another profile; it has to stand before
-// what is added.
+// extends includes everything of another profile; it must come before what is
+// added.
 func (d *profileDecoder) extends(n *yaml.Node) {
 	base, err := loadProfile(d.Text(n, "extends"), d.depth+1)
 	switch {

@@ -339,7 +339,7 @@ func (l *line) stream(ctx context.Context, s *subscription, told func()) error {
 	}
 }
 
-// take reads a message. What is damaged is counted; the stream goes on.
+// take reads a message. A damaged one is counted; the stream continues.
 func (d *device) take(b []byte, s *subscription) (synced bool, err error) {
 	now := time.Now()
 	d.mu.Lock()

@@ -37,7 +37,7 @@ type leaf struct {
 	seq  uint64         // of the notification that it was in last
 }
 
-// use is one thing that a leaf is good for. Of what is ignored there is none.
+// use is one use of a leaf. An ignored leaf has none.
 type use struct {
 	rule  *rule
 	cell  book.Cell
@@ -173,7 +173,7 @@ func (r *reader) place(u *use, vars []binding) bool {
 	return true
 }
 
-// contain states where an entity lies, once.
+// contain states what contains an entity, once.
 func (r *reader) contain(e telemetry.Entity, p *port) {
 	if r.contained[e] || e == r.self {
 		return

@@ -43,7 +43,7 @@ func (v scalar) number() (float64, bool) {
 	return 0, false
 }
 
-// outcome is what became of a value.
+// outcome is the result of reading a value.
 type outcome uint8
 
 const (

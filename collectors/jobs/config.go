@@ -51,8 +51,8 @@ type Config struct {
 	Authorization dial.Authorization `yaml:"authorization" was:"token_file=credentials_file"`
 	// TLS is for https.
 	TLS dial.TLS `yaml:"tls"`
-	// Job names a job: a text in which {name} and {id} stand for the scheduler's, or
-	// {file} for a log's name without its ending.
+	// Job names a job: a text in which {name} and {id} are replaced by the
+	// scheduler's, or {file} by a log's name without its ending.
 	Job string `yaml:"job" max:"120"`
 	// Ranks defines whether places are numbered: "block" numbers a job's GPUs node
 	// by node, "auto" does where there is a task for every GPU, "none" never.

@@ -121,7 +121,7 @@ func readDumped(s string) (dumped, bool) {
 	return dumped{telemetry.Entity{Kind: telemetry.GPU, Name: telemetry.NamePart(is["node"]) + "/" + strconv.FormatUint(index, 10)}, metric, v}, true
 }
 
-// splitQuoted splits at commas that stand in no quotes.
+// splitQuoted splits at commas outside quotes.
 func splitQuoted(s string) []string {
 	var out []string
 	from, quoted := 0, false

@@ -29,8 +29,8 @@ func hosts(s string) ([]string, error) {
 	return out, nil
 }
 
-// splitOutside splits at commas that stand outside of a pair of brackets. An
-// empty text has no part.
+// splitOutside splits at commas outside a pair of brackets. An empty text has no
+// part.
 func splitOutside(s string, open, shut byte) []string {
 	if s == "" {
 		return nil
@@ -51,7 +51,7 @@ func splitOutside(s string, open, shut byte) []string {
 	return append(out, s[from:])
 }
 
-// expand appends every name that head and the pattern rest make.
+// expand appends every name that head and the pattern rest produce.
 func expand(out []string, head, rest string) ([]string, error) {
 	before, in, found := strings.Cut(rest, "[")
 	if !found {

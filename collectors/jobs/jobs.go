@@ -148,7 +148,7 @@ func (r *report) drop(why collectors.Reason, n int) {
 // longestText bounds an event's text in bytes.
 const longestText = 200
 
-// event states an event; one of a name that is none is counted.
+// event states an event; one with an invalid name is counted.
 func (r *report) event(e telemetry.Event) {
 	if e.Entity.Validate() != nil || e.At <= 0 {
 		r.drop(collectors.Malformed, 1)

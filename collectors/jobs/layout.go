@@ -15,8 +15,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// layout is how a scheduler believes nodes to lie together. It is no cabling: a
-// tree has one switch for each node, whatever its rails.
+// layout is how a scheduler groups nodes. It is not cabling: a tree has one switch
+// for each node, whatever its rails.
 type layout struct {
 	edges []telemetry.Edge
 	made  map[string]bool
@@ -80,7 +80,7 @@ func (l *layout) edge(from telemetry.Entity, rel telemetry.Relation, to telemetr
 	l.edges = append(l.edges, e)
 }
 
-// nodes states that every node of a list lies together.
+// nodes states that every node of a list is a member of an entity.
 func (l *layout) nodes(list string, in telemetry.Entity) {
 	names, err := hosts(list)
 	if err != nil {

@@ -233,7 +233,7 @@ func (j *logJob) take(r *report, x *logLine, old bool) error {
 	return nil
 }
 
-// set notes a number; NaN is none.
+// set stores a number; NaN is none.
 func (j *logJob) set(m telemetry.MetricName, v float64) {
 	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 		return

@@ -138,7 +138,7 @@ func (t *tracker) goOn(r *report, h *work, w work) {
 	h.spots = w.spots
 }
 
-// stop notes a job that runs no more.
+// stop records a job that no longer runs.
 func (t *tracker) stop(r *report, h *work, w work) {
 	at := w.end
 	if at < h.start || at > r.now {

@@ -128,7 +128,7 @@ func (s *ras) ask(ctx context.Context) ([]byte, error) {
 }
 
 // tell states where the ranks run, how many collectives each has begun, and which
-// are in trouble.
+// are in an error state.
 func (s *ras) tell(r *report, c *communicator) error {
 	now := map[telemetry.Event]bool{}
 	if c != nil {

@@ -73,7 +73,7 @@ func newSlurm(c Config, client *http.Client, base string) *slurm {
 
 func (s *slurm) close() { s.client.CloseIdleConnections() }
 
-// read asks for jobs, then for nodes. A list that broke off ends nothing.
+// read requests jobs, then nodes. An incomplete list ends no job.
 func (s *slurm) read(ctx context.Context, r *report) error {
 	if err := s.choose(ctx); err != nil {
 		r.drop(reasonOf(err), 1)
@@ -166,8 +166,8 @@ func (s *slurm) ask(ctx context.Context, what string, read func(io.Reader) error
 	return answer(s.client, q, s.cfg.MaxBody, read)
 }
 
-// question makes a request for JSON, and reads the token that is to go with it:
-// the one line of a file that may change at any time; "" where there is none.
+// question makes a request for JSON, and reads its token: the one line of a file
+// that may change at any time; "" where there is none.
 func question(ctx context.Context, url, tokenFile string) (q *http.Request, token string, err error) {
 	if q, err = http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody); err != nil {
 		return nil, "", err

@@ -113,8 +113,8 @@ func (t *tail) drain(left *int, dropped func(collectors.Reason, int), take func(
 	return nil
 }
 
-// lines cuts what came into lines. One that is too long is counted, and passed
-// over to its end.
+// lines splits what was read into lines. One that is too long is counted, and
+// skipped to its end.
 func (t *tail) lines(b []byte, dropped func(collectors.Reason, int), take func([]byte)) {
 	for len(b) > 0 {
 		i := bytes.IndexByte(b, '\n')

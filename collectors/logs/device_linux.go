@@ -20,7 +20,7 @@ func openDevice(path string) (*device, error) {
 // errOverrun means that the kernel has overwritten the next record to be read.
 var errOverrun = errors.New("records were overwritten before they were read")
 
-// read gives the next record; 0 where there is none yet.
+// read returns the next record; 0 where there is none yet.
 func (d *device) read(b []byte) (int, error) {
 	for {
 		n, err := syscall.Read(d.fd, b)

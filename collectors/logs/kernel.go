@@ -52,8 +52,8 @@ func (k *kernelLog) date(l *line, now time.Time, fresh bool) {
 	}
 }
 
-// join puts lines together that were written in parts. It returns the line that
-// is complete, if one is.
+// join joins lines that were written in parts. It returns the line that is
+// complete, if one is.
 func (k *kernelLog) join(l line, fresh bool) (out line, wasFresh, ok bool) {
 	if l.rest && k.holding {
 		k.held.text = clip(k.held.text+l.text, maxLine)

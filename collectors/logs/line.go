@@ -37,9 +37,8 @@ type scope struct {
 	zone *time.Location // of times without one
 }
 
-// decode reads a line of a form. False where it is malformed: a record that is
-// none. A text in no known form is a line of which nothing is known but the
-// text.
+// decode reads a line of a form. False where it is malformed. A text in no known
+// form is a line of which only the text is known.
 func (s scope) decode(form, raw string) (line, bool) {
 	raw = strings.TrimRight(raw, "\r\n\x00")
 	switch {

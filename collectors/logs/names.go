@@ -63,8 +63,8 @@ func (t *names) lookup(table, host, key string) (string, bool) {
 	return v, ok
 }
 
-// address writes a PCI address in one form, 0000:1a:00.0; false where s is
-// none. The driver leaves out the function, the fabric manager has a domain of
+// address writes a PCI address in one form, 0000:1a:00.0; false where s is not an
+// address. The driver leaves out the function, the fabric manager has a domain of
 // eight digits.
 func address(s string) (string, bool) {
 	s = strings.ToLower(s)

@@ -148,8 +148,8 @@ func readTemplate(r *entry.Reader, n *yaml.Node, key string) template {
 	return t
 }
 
-// verify: templates ask for groups that there are, entities are of known kinds,
-// metrics have names.
+// verify checks that the groups of templates exist, entities are of known kinds,
+// and metrics have names.
 func (p *pattern) verify(r *entry.Reader, at map[string]*yaml.Node) {
 	if p.match == nil {
 		return

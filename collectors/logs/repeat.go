@@ -56,7 +56,7 @@ func newRepeats() *repeats {
 	return &repeats{open: map[same]*run{}, budgets: map[payer]*budget{}}
 }
 
-// verdict is what becomes of an event.
+// verdict is the decision about an event.
 type verdict uint8
 
 const (

@@ -43,8 +43,8 @@ type tail struct {
 	mark    position  // by which it is known again
 }
 
-// taker is given a line, without its end, and whether it was written just now.
-// False where no more are wanted.
+// taker is given a line, without its end, and whether it was written just now. It
+// returns false to receive no more.
 type taker func(raw []byte, fresh bool) bool
 
 // begin opens a file where it was left, or where it is read from at the first

@@ -43,7 +43,7 @@ func ReadFile(path string) (*File, error) {
 	return f, nil
 }
 
-// at puts a file's name before every fault.
+// at prefixes every fault with a file's name.
 func at(path string, err error) error {
 	var out []error
 	for line := range strings.Lines(err.Error()) {

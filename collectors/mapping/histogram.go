@@ -23,8 +23,8 @@ type distribution struct {
 	rank     int       // of the name that it came under
 }
 
-// prefers reports whether a name is as good as any it came under; what came
-// under a lesser one is no more.
+// prefers reports whether a name is as good as any it came under; the counts of a
+// lesser one are dropped.
 func (d *distribution) prefers(rank int) bool {
 	if rank < d.rank {
 		d.rank = rank
@@ -70,7 +70,7 @@ func (d *distribution) state(b *book.Book) int {
 	return n
 }
 
-// quantile interpolates within the bucket in which it lies, as Prometheus does:
+// quantile interpolates within the bucket that contains it, as Prometheus does:
 // evenly, from zero on in the first, and no further than the last bound that is
 // finite. NaN where nothing was counted.
 func quantile(q float64, bounds, atOrBelow []float64) float64 {

@@ -20,7 +20,7 @@ const (
 	// sane is the maximum difference between a sender's clock and ours at which its
 	// times are accepted.
 	sane = time.Minute
-	// idle is after how many emissions a series that is no more gives up its
+	// idle is the number of emissions after which a vanished series gives up its
 	// place, once places are short.
 	idle = 100
 	// maxPending is how many samples are taken between two emissions, and maxKey
@@ -99,7 +99,7 @@ type output struct {
 	mean  *proportion
 }
 
-// cell is one of our series, which several foreign ones may be.
+// cell is one of our series, to which several foreign ones may be mapped.
 type cell struct {
 	at     book.Cell
 	column telemetry.Column
@@ -442,7 +442,7 @@ func (in *Intake) order(at telemetry.Instant) (seen, again int) {
 	return seen, again
 }
 
-// short reports whether places are short and most are held by what is no more.
+// short reports whether places are short and most are held by vanished series.
 func (in *Intake) short() bool {
 	if in.book.Series() < in.cfg.Book.Limit && in.foreign < in.cfg.MaxForeign && len(in.entries) < 2*in.cfg.Book.Limit {
 		return false

@@ -129,7 +129,7 @@ func (m *Mapper) find(name string, target, page []Label) (out []match, refused c
 }
 
 // foreignName is the metric of a series that no file knows: its name with its
-// sorted labels (design A2). What may not stand in a name becomes '_'.
+// sorted labels (design A2). A character that is not allowed in a name becomes '_'.
 func foreignName(name string, labels []Label) string {
 	if len(labels) == 0 {
 		return name

@@ -21,8 +21,8 @@ type Number struct {
 // maxExp bounds the powers of ten that are taken exactly.
 const maxExp = 64
 
-// ParseNumber reads a number as text has it. What it cannot keep exactly, or is
-// none, is its Float, which the caller may know already.
+// ParseNumber reads a number from text. One that it cannot keep exactly, or that is
+// invalid, is its Float, which the caller may know already.
 func ParseNumber(text []byte, float float64) Number {
 	n := Number{Float: float}
 	i, digits, point := 0, 0, -1

@@ -68,7 +68,7 @@ func parseTemplate(s string) (template, error) {
 	return t, nil
 }
 
-// entity fills the template; false where a label is missing or the name is none.
+// entity fills the template; false where a label is missing or the name is invalid.
 func (t template) entity(l labelled) (telemetry.Entity, bool) {
 	var b strings.Builder
 	for _, p := range t.parts {

@@ -19,8 +19,8 @@ const (
 	maxRank    = 1<<31 - 1
 )
 
-// ahead is how far beyond our clock an instant may lie: the engine refuses what
-// is further, with all that came with it.
+// ahead is how far beyond our clock an instant may be: the engine refuses later
+// ones, with all that came with them.
 const ahead = 5 * time.Minute
 
 // phase is what a job did in the time that is reported.

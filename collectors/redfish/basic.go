@@ -54,9 +54,10 @@ func (c *client) renewable() bool {
 	return true
 }
 
-// judgeBasic takes note of the answer to a request with basic authentication. One
-// 401 concerns its page. A second in a row concerns the password: the service is
-// then left alone as after a refused login, because it locks out who goes on.
+// judgeBasic evaluates the answer to a request with basic authentication. One 401
+// concerns its page. A second in a row concerns the password: the service is then
+// left alone as after a refused login, because it locks out a client that
+// continues.
 func (c *client) judgeBasic(a answer, status int) answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()

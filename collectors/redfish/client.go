@@ -92,7 +92,7 @@ func failed(why collectors.Reason, format string, args ...any) answer {
 	return answer{reason: why, err: fmt.Errorf(format, args...)}
 }
 
-// get asks for a page. It logs in where that is needed.
+// get requests a page. It logs in where that is needed.
 func (c *client) get(ctx context.Context, target, etag string, patience time.Duration) answer {
 	began := c.clock()
 	if target != root+"/" {
@@ -103,7 +103,7 @@ func (c *client) get(ctx context.Context, target, etag string, patience time.Dur
 	}
 	a, status := c.once(ctx, target, etag, patience)
 	if status == http.StatusUnauthorized && c.renewable() {
-		// The session has ended, or the password has changed: once more.
+		// The session has ended, or the password has changed: retry once.
 		if b := c.login(ctx, patience); b.err != nil {
 			a = b
 		} else {

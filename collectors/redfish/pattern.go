@@ -5,8 +5,8 @@ import "strings"
 // root is where every service begins.
 const root = "/redfish/v1"
 
-// split cuts a resource's path into its parts below the root. False where it
-// is none of this service: another host, another root, a query.
+// split cuts a resource's path into its parts below the root. False where it is not
+// of this service: another host, another root, a query.
 func split(path string) ([]string, bool) {
 	rest, ok := strings.CutPrefix(path, root)
 	if !ok || rest != "" && rest[0] != '/' || strings.ContainsAny(path, "?#\\") {
@@ -94,8 +94,8 @@ func (p *pattern) leads(path []string) bool {
 	return true
 }
 
-// match returns what the names of the pattern stand for in path: names and
-// texts by turns.
+// match returns the values of the pattern's names in path: names and texts
+// alternate.
 func (p *pattern) match(path []string) ([]string, bool) {
 	if len(path) != len(p.parts) {
 		return nil, false

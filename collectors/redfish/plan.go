@@ -306,8 +306,8 @@ func (r *reader) service(doc map[string]any) {
 // manyMembers is how many members of a list are worth one request for all.
 const manyMembers = 3
 
-// expand has a list ask for its members with itself, where the service does
-// that and readings lie in them.
+// expand has a list requested together with its members, where the service supports
+// that and the members contain readings.
 func (r *reader) expand(p *page, s *sheet) bool {
 	parts, _ := split(p.path)
 	if p.query != "" && len(s.inline) == 0 && s.members {
@@ -429,8 +429,8 @@ func (r *reader) compare(traits []trait) {
 	}
 }
 
-// groups states configuration as membership, so that what is alike can be
-// found, where that is wanted.
+// groups states configuration as membership, where that is enabled, so that equal
+// items can be found.
 func (r *reader) groups(traits []trait) (out []relation) {
 	if !r.cfg.Groups {
 		return nil

@@ -125,7 +125,7 @@ func (c *Collector) newReader(sink collectors.Sink) *reader {
 	return r
 }
 
-// run asks for one page after the other, each when it is due, until ctx is done.
+// run requests one page after the other, each when it is due, until ctx is done.
 func (r *reader) run(ctx context.Context) {
 	type result struct {
 		p *page

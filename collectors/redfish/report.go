@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 )
 
-// report is a metric report: rows of properties that lie in other resources.
+// report is a metric report: rows of properties of other resources.
 type report struct {
 	rows    []row
 	dropped map[collectors.Reason]int
@@ -59,7 +59,7 @@ func readReport(doc map[string]any) *report {
 	return out
 }
 
-// parseTime reads a time as Redfish writes it; zero where it is none.
+// parseTime reads a time as Redfish writes it; zero where it is invalid.
 func parseTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05Z07:00", "2006/01/02T15:04:05Z07:00"} {
 		if t, err := time.Parse(layout, s); err == nil {

@@ -136,7 +136,7 @@ func (v *view) read(path string, doc map[string]any) *sheet {
 	return s
 }
 
-// page reads a document and what lies in it.
+// page reads a document and the documents in it.
 func (v *view) page(s *sheet, path string, doc map[string]any, depth int) {
 	if own, ok := doc["@odata.id"].(string); ok {
 		if _, ok := split(own); ok && depth > 0 || ok && sameShape(own, path) {
@@ -162,9 +162,9 @@ func (v *view) page(s *sheet, path string, doc map[string]any, depth int) {
 	v.follow(s, path, doc, depth)
 }
 
-// sameShape reports whether two paths are as deep and end alike: a document may
-// state its own path, of which a service has several (Systems/System_0 and
-// Systems/HGX_Baseboard_0), but not that of another page.
+// sameShape reports whether two paths have the same depth and the same end: a
+// document may state its own path, of which a service has several (Systems/System_0
+// and Systems/HGX_Baseboard_0), but not that of another page.
 func sameShape(a, b string) bool {
 	x, okA := split(a)
 	y, okB := split(b)
@@ -190,7 +190,8 @@ func (v *view) follow(s *sheet, path string, doc map[string]any, depth int) {
 			continue
 		}
 		v.reference(s, x, depth)
-		// Some services link elsewhere what lies where the standard has it.
+		// Some services link elsewhere although the resource is at the standard
+		// path.
 		if usual := path + "/" + name; link(x) != "" && !strings.EqualFold(clean(link(x)), usual) {
 			v.reference(s, map[string]any{"@odata.id": usual}, depth)
 		}

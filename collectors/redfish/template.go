@@ -56,7 +56,7 @@ func readTemplate(r *entry.Reader, n *yaml.Node, key string) template {
 	return out
 }
 
-// scope is what a template's slots stand for.
+// scope holds the values of a template's slots.
 type scope struct {
 	self     telemetry.Entity
 	entity   telemetry.Entity

@@ -10,7 +10,7 @@ import (
 )
 
 // blanks are the words that firmware writes where it has no number. The schema
-// asks for null.
+// requires null.
 var blanks = []string{"", "-", "--", "n/a", "na", "nan", "none", "null", "unknown", "unavailable", "out of range", "not available", "not supported", "disabled"}
 
 // numeral returns the text of a number as the device wrote it; where there is
@@ -68,8 +68,8 @@ func word(v any) (string, bool) {
 	return "", false
 }
 
-// at returns what lies at a place inside a document: property names, and
-// indices of lists.
+// at returns the value at a place inside a document: property names, and indices of
+// lists.
 func at(doc any, place []string) (any, bool) {
 	for _, name := range place {
 		switch d := doc.(type) {

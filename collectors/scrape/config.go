@@ -70,7 +70,7 @@ func (t *Target) Set(text string) error {
 	return t.Validate()
 }
 
-// Validate reports a URL that is none, and labels that are too long.
+// Validate reports an invalid URL, and labels that are too long.
 func (t Target) Validate() error {
 	if t.URL == "" {
 		return errors.New("url: required")

@@ -86,8 +86,8 @@ func formOf(contentType string) (string, error) {
 	return plainText, nil
 }
 
-// parse takes samples until the end or until a line that is none, and returns
-// where to go on: behind it.
+// parse takes samples until the end or until an invalid line, and returns where to
+// continue: behind it.
 func (r *reader) parse(p textparse.Parser, from int) int {
 	end := from // of what was understood
 	for {

@@ -62,7 +62,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// maxNode bounds the name of a node, so that there is room for what lies in it.
+// maxNode bounds the name of a node, so that there is room for the names of what it
+// contains.
 const maxNode = 100
 
 // DecodeConfig reads one entry of "collectors: sysfs:". The error joins a

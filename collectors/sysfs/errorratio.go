@@ -71,7 +71,7 @@ func (x *errorRatio) take(r *reader, reading ethtool.Reading) {
 	r.put(x.cells, ratio)
 }
 
-// lose forgets the last reading: there is none of now.
+// lose forgets the last reading: there is no current one.
 func (x *errorRatio) lose() {
 	x.known = false
 	gaps(x.cells)

@@ -52,7 +52,7 @@ func (g *group) close() {
 	}
 }
 
-// size is how many things a group asks for.
+// size is how many items a group requests.
 func (g *group) size() int {
 	switch {
 	case g.status != nil:
@@ -116,8 +116,8 @@ func (r *reader) count(f *file) (uint64, collectors.Reason) {
 	return count(r.buf[:n])
 }
 
-// fail counts why a file gave no number, and lets it rest where asking again at
-// once would only trouble the device.
+// fail counts why a file gave no number, and backs off where retrying at once would
+// only load the device.
 func (f *file) fail(r *reader, g *group, why collectors.Reason) {
 	r.dropped[why]++
 	for i := range f.cells {

@@ -22,7 +22,7 @@ func trim(b []byte) []byte {
 }
 
 // count reads a counter: a decimal number of 64 bits and nothing else. Kernels
-// before 4.2 put "N/A (no PMA)" where there is no counter.
+// before 4.2 write "N/A (no PMA)" where there is no counter.
 func count(b []byte) (uint64, collectors.Reason) {
 	b = trim(b)
 	if len(b) == 0 || b[0] > '9' || b[0] < '0' {

@@ -186,8 +186,8 @@ func (b *planner) atEveryPort(d *device, file string) bool {
 	return len(d.ports) > 0
 }
 
-// bounded cuts a listing that is longer than any driver's, and puts names that
-// are safe as they are first: theirs are the metrics of the same name.
+// bounded cuts a listing that is longer than any driver's, and sorts names that are
+// safe as they are first: theirs are the metrics of the same name.
 func (b *planner) bounded(files []string) []string {
 	if len(files) > maxEntries {
 		b.drop(collectors.OverLimit, len(files)-maxEntries)
@@ -272,7 +272,7 @@ func (d *device) part() string {
 	return safe(d.driver)
 }
 
-// nest states that one entity lies in another.
+// nest states that one entity contains another.
 func (b *planner) nest(outer, inner telemetry.Entity, attrs []telemetry.Attr) {
 	b.edge(&telemetry.Edge{From: outer, To: inner, Relation: telemetry.Contains, Source: sourceName, Attrs: attrs})
 }
@@ -302,7 +302,7 @@ func (b *planner) locality(d *device, e telemetry.Entity) {
 	}
 }
 
-// queue returns the entity of a priority, and states that it lies in e.
+// queue returns the entity of a priority, and states that e contains it.
 func (b *planner) queue(e telemetry.Entity, priority int) telemetry.Entity {
 	q := telemetry.Entity{Kind: telemetry.Queue, Name: fmt.Sprintf("%s/%d", e.Name, priority)}
 	b.nest(e, q, nil)

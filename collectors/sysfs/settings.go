@@ -239,8 +239,7 @@ func (p *port) attrs() []telemetry.Attr {
 	})
 }
 
-// tidy leaves out what is not known, cuts what is too long and puts the rest in
-// order.
+// tidy removes what is not known, cuts what is too long and sorts the rest.
 func tidy(attrs []telemetry.Attr) []telemetry.Attr {
 	const most = 200
 	out := attrs[:0]

@@ -21,7 +21,7 @@ type status struct {
 	speed                 file // of the interface behind the port, in Mb/s
 }
 
-// statusFiles is how many files a status asks for.
+// statusFiles is how many files a status reads.
 const statusFiles = 3
 
 func (s *status) close() {

@@ -1,10 +1,10 @@
 // Package weigh counts what a document from elsewhere would become in memory before
-// it is decoded: its messages, objects and elements, and how deeply they are nested.
-// It allocates nothing that grows with the document.
+// it is decoded: its messages, objects and elements, and how deeply they are
+// nested. It allocates nothing that grows with the document.
 //
-// A few bytes can stand for a structure of hundreds: an empty message of protobuf is
-// two bytes, an empty object of JSON three. Limit bounds the memory of what is decoded
-// to a multiple of the bytes that were sent.
+// A few bytes can become a structure of hundreds: an empty message of protobuf is
+// two bytes, an empty object of JSON three. Limit bounds the memory of what is
+// decoded to a multiple of the bytes that were sent.
 package weigh
 
 import (

@@ -53,8 +53,8 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// Open asks for the names of an interface's statistics. The interface holds
-// nothing open, and is used by the source's goroutine.
+// Open reads the names of an interface's statistics. The interface holds nothing
+// open, and is used by the source's goroutine.
 func (s *Source) Open(name string) (*Interface, error) {
 	i := &Interface{source: s, name: name}
 	err := i.open()
@@ -80,8 +80,8 @@ type Reading struct {
 	// Words are the values in the order of Names, until the source is asked
 	// again.
 	Words []uint64
-	// Malformed are the places of Words whose text is no number. Only
-	// recorded listings have any.
+	// Malformed are the places of Words whose text is not a number. Only recorded
+	// listings have any.
 	Malformed []int
 }
 
@@ -138,8 +138,8 @@ func (i *Interface) read() (Reading, error) {
 	return Reading{Words: i.parsed.Words, Malformed: i.parsed.Malformed}, nil
 }
 
-// Verify asks for the names again: a table may change and keep its length. It
-// returns ErrChanged if one has changed.
+// Verify reads the names again: a table may change and keep its length. It returns
+// ErrChanged if one has changed.
 func (i *Interface) Verify() error {
 	k := i.source.kernel
 	if k == nil {

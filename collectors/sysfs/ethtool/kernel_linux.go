@@ -109,7 +109,7 @@ func (k *kernel) info(name string) (info, error) {
 	return info{driver: text(d.driver[:]), count: int(d.stats)}, nil
 }
 
-// table asks for the names.
+// table requests the names.
 func (k *kernel) table(name string, count int) error {
 	k.strings.cmd, k.strings.set, k.strings.count = cmdStrings, setStats, uint32(count)
 	if err := k.ask(name, unsafe.Pointer(k.strings)); err != nil {
