@@ -19,9 +19,9 @@ type Emitter interface {
 	Emit(r *telemetry.Record)
 }
 
-// Sink is what a collector is given: where records go, where the outcome of
-// each sweep goes, and a logger. All methods may be called by several
-// goroutines of the collector at once, until its Run has returned and not after.
+// Sink is what a collector emits into: records, the outcome of each sweep, and a
+// logger. All methods may be called by several goroutines of the collector at once,
+// until its Run has returned and not after.
 type Sink interface {
 	Emitter
 	// Swept reports that one round of reading is over. A collector that polls calls

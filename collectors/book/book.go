@@ -165,7 +165,7 @@ func (b *Book) Set(c Cell, word uint64) {
 	c.part.words[i], c.part.states[i], c.part.touched = word, telemetry.Present, true
 }
 
-// SetFloat notes a reading of a Float column; NaN is a gap.
+// SetFloat records a reading of a Float column; NaN is a gap.
 func (b *Book) SetFloat(c Cell, v float64) {
 	if v != v {
 		b.Gap(c)
@@ -174,7 +174,7 @@ func (b *Book) SetFloat(c Cell, v float64) {
 	b.Set(c, math.Float64bits(v))
 }
 
-// Gap notes that a series was asked for and that nothing is known.
+// Gap records that a series was asked for and that nothing is known.
 func (b *Book) Gap(c Cell) {
 	i := int(c.col)*c.part.stride + int(c.row)
 	c.part.words[i], c.part.states[i], c.part.touched = 0, telemetry.Gap, true

@@ -22,7 +22,7 @@ type Harness struct {
 	RealTime bool
 }
 
-// Subject is a collector and its source. What is nil cannot happen to it, and
+// Subject is a collector and its source. A nil function cannot happen to it, and
 // the check that needs it is left out.
 type Subject struct {
 	Collector collectors.Collector

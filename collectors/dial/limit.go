@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Limit bounds how many connections a listener has at once. What is beyond it is
-// closed before a byte is read or a handshake begun.
+// Limit bounds how many connections a listener has at once. A connection beyond it
+// is closed before a byte is read or a handshake begun.
 type Limit struct {
 	Total   int
 	Address int    // of those from one address

@@ -34,7 +34,7 @@ func NewReader(kind string) *Reader { return &Reader{kind: kind} }
 // Err joins a *Fault for everything that was wrong, nil if nothing was.
 func (r *Reader) Err() error { return errors.Join(r.faults...) }
 
-// Fail notes that something is wrong at n.
+// Fail records that something is wrong at n.
 func (r *Reader) Fail(n *yaml.Node, format string, args ...any) {
 	r.faults = append(r.faults, &Fault{Line: n.Line, Column: n.Column, Text: r.kind + ": " + fmt.Sprintf(format, args...)})
 }

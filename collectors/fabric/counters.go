@@ -105,7 +105,7 @@ type tally struct {
 	downs   bool   // a link went down since then
 }
 
-// take notes a port's counters.
+// take records a port's counters.
 func (t *tally) take(c *ibdiag.Counters) {
 	r, m := t.r, t.portion.of
 	x := m.ports[c.Port]
@@ -191,7 +191,7 @@ func (t *tally) wait(x *port, ticks uint64) {
 	b.Set(x.seconds, telemetry.Column{Type: telemetry.Decimal, Exp: 6}.Word(x.waited.seconds))
 }
 
-// gap notes that a port was asked and did not answer.
+// gap records that a port was asked and did not answer.
 func (t *tally) gap(x *port) {
 	m := t.portion.of
 	for i, c := range x.cells {

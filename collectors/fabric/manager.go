@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// managed is what was known last of the subnet's manager.
+// managed is the latest known state of the subnet's manager.
 type managed struct {
 	master uint64 // GUID of its port; 0 if none was ever seen
 	lid    uint16

@@ -46,7 +46,7 @@ func (p *pacer) wait(at time.Time) time.Duration {
 	return max(0, p.free.Sub(at), p.resting.Sub(at))
 }
 
-// spend notes that so many datagrams are being sent from at on.
+// spend records that so many datagrams are being sent from at on.
 func (p *pacer) spend(at time.Time, datagrams int) {
 	if p.free.Before(at) {
 		p.free = at

@@ -22,7 +22,8 @@ type portion struct {
 	basic bool // the narrow counters
 }
 
-// cost is how many datagrams it takes: perfquery asks first what the node can.
+// cost is the number of datagrams of a portion: perfquery first queries the node's
+// capabilities.
 func (p *portion) cost() int { return 1 + len(p.ports) }
 
 // args are perfquery's.

@@ -15,7 +15,7 @@ type runner interface {
 	run(ctx context.Context, r request) answer
 }
 
-// request is a program and what it is asked.
+// request is a program with its arguments and limits.
 type request struct {
 	program string
 	args    []string

@@ -203,7 +203,7 @@ func (s *subnet) forget(c *cable) {
 	delete(s.cables, c.ends[1])
 }
 
-// linked notes that a cable's link is there.
+// linked records that a cable's link is there.
 func (s *subnet) linked(c *cable, renamed bool, changes *[]change) {
 	before := c.state
 	c.state = up
@@ -218,8 +218,8 @@ func (s *subnet) linked(c *cable, renamed bool, changes *[]change) {
 	}
 }
 
-// missing notes that a cable's link is not listed: it is down if an end of it
-// is in view without it, and otherwise nothing is known.
+// missing records that a cable's link is not listed: it is down if an end of it is
+// in view without it, and otherwise nothing is known.
 func (s *subnet) missing(c *cable, d discovery) []change {
 	a, b := d.nodes[c.ends[0].guid] != nil, d.nodes[c.ends[1].guid] != nil
 	gone := d.at.Sub(c.lost)

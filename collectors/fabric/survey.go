@@ -93,7 +93,7 @@ func (r *reader) local(q *request) {
 	}
 }
 
-// unseen notes that there is no topology now: of no link is anything known.
+// unseen records that there is no topology now: every link is unknown.
 func (r *reader) unseen(start time.Time, err error) {
 	r.missing = err
 	again := min(5*time.Second<<min(r.misses, 10), r.cfg.Topology)
@@ -141,8 +141,8 @@ func (r *reader) take(top *ibdiag.Topology, at telemetry.Time, whole bool) {
 	r.replan()
 }
 
-// remember takes what was known before of nodes that did not answer every
-// question: a lost answer renames nothing.
+// remember keeps the earlier data of nodes that did not answer every question: a
+// lost answer renames nothing.
 func (r *reader) remember(d *discovery) {
 	for guid, n := range d.nodes {
 		old := r.subnet.nodes[guid]
@@ -158,7 +158,7 @@ func (r *reader) remember(d *discovery) {
 	}
 }
 
-// addressed notes what the manager gave to the ports of adapters.
+// addressed records what the manager gave to the ports of adapters.
 func (r *reader) addressed(top *ibdiag.Topology) {
 	for i := range top.Nodes {
 		for _, l := range top.Nodes[i].Links {
@@ -213,7 +213,7 @@ func (r *reader) contain(c *cable, i int, at telemetry.Time) {
 	r.edge(&telemetry.Edge{From: outer, To: inner, Relation: telemetry.Contains, Received: at, Source: sourceName})
 }
 
-// state notes what a cable's end is now.
+// state records what a cable's end is now.
 func (r *reader) state(c *cable, i int) {
 	of := c.entities[i]
 	if c.state != up && c.state != down {

@@ -102,9 +102,9 @@ var errNotYet = errors.New("not connected yet")
 // namedErrors is how many targets an error names.
 const namedErrors = 4
 
-// sweep adds up what the devices did. The source as a whole is away while no
-// target has a session; one of many that is away shows in what it drops, and in
-// the gaps of its series.
+// sweep sums the results of the devices. The source as a whole is down while no
+// target has a session; one of many that is down shows in its drops, and in the
+// gaps of its series.
 func sweep(devices []*device, took time.Duration) collectors.Sweep {
 	s := collectors.Sweep{Took: took, Dropped: map[collectors.Reason]int{}, Targets: map[string]error{}}
 	away, waiting := map[string]error{}, 0

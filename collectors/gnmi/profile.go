@@ -39,8 +39,8 @@ type Profile struct {
 	root      *pattern
 }
 
-// group is paths that are subscribed to in one RPC: what a device refuses takes
-// only its own group down.
+// group is the paths that are subscribed to in one RPC: a refusal by a device
+// affects its own group only.
 type group struct {
 	name      string
 	first     bool // before any other: what names things
@@ -329,8 +329,8 @@ func (d *profileDecoder) leaf(path, n *yaml.Node, in *row) {
 		}
 	}
 	at := d.p.root.grow(append(slices.Clone(in.steps), steps...))
-	// What is stated later of the same leaf and kind holds: a profile that
-	// extends another corrects it.
+	// A later statement about the same leaf and kind takes precedence: a profile
+	// that extends another corrects it.
 	at.rules = slices.DeleteFunc(at.rules, func(o *rule) bool { return o.kind == r.kind && o.field == r.field })
 	at.rules = append(at.rules, &r)
 }

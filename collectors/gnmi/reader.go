@@ -202,7 +202,7 @@ func sane(stated int64, received telemetry.Time) telemetry.Time {
 	return received
 }
 
-// set notes a leaf's value.
+// set records a leaf's value.
 func (r *reader) set(l *leaf, v scalar) {
 	l.seq = r.seq
 	if behind := l.at - r.at.Source; behind > 0 && behind < telemetry.Time(stepBack) {
@@ -279,7 +279,7 @@ func (r *reader) store(u *use, word uint64) {
 	u.word, u.known = word, true
 }
 
-// soil notes that a folded series has to be stated.
+// soil records that a folded series has to be stated.
 func (r *reader) soil(f *folded) {
 	f.from = r.group
 	if !f.dirty {
@@ -298,7 +298,7 @@ func (r *reader) turned(u *use, word uint64) {
 	r.pending = append(r.pending, &telemetry.Record{Kind: telemetry.EventRecord, Event: e})
 }
 
-// gap notes that a series has no value now.
+// gap records that a series has no value now.
 func (r *reader) gap(u *use) {
 	if u.rule.role != reading {
 		return

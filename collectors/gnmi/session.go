@@ -126,7 +126,7 @@ func refusal(err error) bool {
 	return errors.Is(err, errNoGroup) || errors.As(err, &refused)
 }
 
-// ended notes that there is no session, and that nothing is known any more.
+// ended records that there is no session, and that nothing is known any more.
 func (d *device) ended(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -207,7 +207,7 @@ func (d *device) session(ctx context.Context) error {
 	return l.run(ctx)
 }
 
-// begin notes that the target answers.
+// begin records that the target answers.
 func (d *device) begin() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -84,7 +84,7 @@ func (r *reader) child(n *node, e element) *node {
 	return c
 }
 
-// bear finds out what a new node is good for.
+// bear finds the uses of a new node.
 func (r *reader) bear(n *node) {
 	for _, s := range n.states {
 		native, has := bound(s.vars, "port")

@@ -101,7 +101,7 @@ func (c *Collector) Run(ctx context.Context, sink collectors.Sink) error {
 	}
 }
 
-// Once reads one round, of logs what they hold already.
+// Once reads one round; of logs, their present content.
 func (c *Collector) Once(ctx context.Context, sink collectors.Sink) error {
 	s, err := c.openWhole()
 	if err != nil {

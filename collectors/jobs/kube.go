@@ -93,8 +93,8 @@ func (k *kube) read(ctx context.Context, r *report) error {
 	return k.sizes.emit(r, k.jobs)
 }
 
-// findEvery is how often it is looked for what the server has: an operator may
-// be installed, or a right be given.
+// findEvery is the interval at which the server's resources are discovered again:
+// an operator may be installed, or a permission granted.
 const findEvery = 10 * time.Minute
 
 // discover asks which kinds of the owners of pods the server has, and in which

@@ -97,7 +97,7 @@ func (f *feed[T]) list(ctx context.Context, k *kube) error {
 	}
 }
 
-// keep notes a resource that is followed, or that it is gone.
+// keep records a resource that is followed, or that it is gone.
 func (f *feed[T]) keep(held map[string]*T, b []byte, gone bool) {
 	x := new(T)
 	err := unmarshal(b, x)

@@ -73,7 +73,7 @@ func (t *tracker) note(r *report, w work) {
 	}
 }
 
-// begin notes a job that did not run in the list before.
+// begin records a job that did not run in the list before.
 func (t *tracker) begin(r *report, w work) {
 	if _, taken := t.names[w.job]; taken {
 		r.drop(collectors.Duplicate, 1)
@@ -101,7 +101,7 @@ func (t *tracker) begin(r *report, w work) {
 	t.happen(r, w.job, name, w.start, text)
 }
 
-// goOn notes a job that still runs, or runs again, or elsewhere.
+// goOn records a job that still runs, or runs again, or elsewhere.
 func (t *tracker) goOn(r *report, h *work, w work) {
 	if w.job != h.job {
 		t.stop(r, h, work{key: w.key, phase: ended, text: "renamed"})

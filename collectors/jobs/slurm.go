@@ -226,7 +226,7 @@ func (s *slurm) readJobs(in io.Reader, r *report) error {
 	return err
 }
 
-// work makes of a listed job what is followed.
+// work makes a tracked job of a listed one.
 func (s *slurm) work(j *slurmJob, r *report) (work, error) {
 	id := strconv.FormatInt(j.ID.value, 10)
 	w := work{key: id, job: jobEntity(s.cfg.Job, "{name}", j.Name, "{id}", id), start: seconds(j.Start), restarts: int(j.Restarts.value)}

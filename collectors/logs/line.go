@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxLine is the longest line that is read whole; what is longer is cut, and
-// counted. The kernel's longest record has 8 KiB.
+// maxLine is the longest line that is read whole; a longer one is cut, and counted.
+// The kernel's longest record has 8 KiB.
 const maxLine = 8 << 10
 
 // line is one line of a log, decoded.

@@ -470,7 +470,7 @@ func (r *reader) tellCounts(now time.Time) {
 	}
 }
 
-// keep notes, and writes down, how far everything was read.
+// keep records, and saves, how far everything was read.
 func (r *reader) keep() {
 	for _, s := range r.sources {
 		switch {

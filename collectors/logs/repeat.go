@@ -46,7 +46,7 @@ type payer struct {
 	host    string
 }
 
-// budget is what is left of a payer's events in this minute.
+// budget is the number of events that a payer has left in this minute.
 type budget struct {
 	until time.Time
 	left  int

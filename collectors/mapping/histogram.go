@@ -33,7 +33,7 @@ func (d *distribution) prefers(rank int) bool {
 	return rank == d.rank
 }
 
-// add notes that so many more than last time are at or below a bound.
+// add records that so many more than last time are at or below a bound.
 func (d *distribution) add(bound, more float64) {
 	i, ok := slices.BinarySearch(d.bounds, bound)
 	if !ok {
@@ -46,7 +46,7 @@ func (d *distribution) add(bound, more float64) {
 	d.known = true
 }
 
-// state notes the quantiles of the interval: a gap where nothing was counted.
+// state records the quantiles of the interval: a gap where nothing was counted.
 func (d *distribution) state(b *book.Book) int {
 	if !d.known {
 		return 0
@@ -120,7 +120,7 @@ func (g *gain) more(v float64) (float64, bool) {
 	return v - was, known
 }
 
-// state notes the mean; a gap where there was nothing to divide by.
+// state records the mean; a gap where there was nothing to divide by.
 func (p *proportion) state(b *book.Book) int {
 	if !p.compared || !p.cell.Known() {
 		return 0
@@ -137,7 +137,7 @@ func (p *proportion) state(b *book.Book) int {
 	return 1
 }
 
-// take notes a reading of one of the two counters.
+// take records a reading of one of the two counters.
 func (p *proportion) take(of role, v float64) collectors.Reason {
 	g, to := &p.over, &p.gained
 	if of == divisor {

@@ -69,7 +69,7 @@ type Intake struct {
 	last    uint64 // and its round
 }
 
-// summed is what is known only when all of a reading was taken.
+// summed is a value that is known only when all of a reading was taken.
 type summed interface{ state(b *book.Book) int }
 
 // sample is a number that was taken.
@@ -113,7 +113,7 @@ type cellID struct {
 	metric telemetry.MetricName
 }
 
-// Result is what an emission came to.
+// Result is the outcome of an emission.
 type Result struct {
 	Read    int
 	Dropped map[collectors.Reason]int // the caller's
@@ -146,8 +146,8 @@ func (in *Intake) Forget() {
 	clear(in.entries) // so that what contains what is found again
 }
 
-// Known returns what a series was understood as, by a text that is its own; nil
-// where it is new.
+// Known returns the entry of a series, by a text that is its own; nil where it is
+// new.
 func (in *Intake) Known(key []byte) *Entry { return in.entries[string(key)] }
 
 // Series is a foreign series as its sender names it. Labels without the name.
@@ -158,7 +158,7 @@ type Series struct {
 	First   Number
 }
 
-// Understand finds out what a series is, and keeps it under a text of its own.
+// Understand finds the meaning of a series, and keeps it under a text of its own.
 func (in *Intake) Understand(key string, s Series) *Entry {
 	e := &Entry{}
 	if len(key) > maxKey {
@@ -339,8 +339,8 @@ func bound(labels []Label) float64 {
 	return v
 }
 
-// Take notes a number of a series, at the time that its sender states, zero if
-// it states none.
+// Take records a number of a series, at the time that its sender states, zero if it
+// states none.
 func (in *Intake) Take(e *Entry, at telemetry.Time, n Number) {
 	if e.reason != "" && len(e.outs) == 0 {
 		in.dropped[e.reason]++
@@ -530,8 +530,8 @@ func (in *Intake) set(o *output, w uint64) collectors.Reason {
 	return why
 }
 
-// gap notes that a series has no value now, unless another is the same series
-// and has one.
+// gap records that a series has no value now, unless another is the same series and
+// has one.
 func (in *Intake) gap(o *output) {
 	if o.cell != nil && o.cell.group != in.round {
 		in.book.Gap(o.cell.at)

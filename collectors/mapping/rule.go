@@ -24,7 +24,7 @@ type rule struct {
 	blanks   []interval        // of its file
 }
 
-// condition is a label and what it must look like; groups become labels.
+// condition is a label and the pattern that it must match; groups become labels.
 type condition struct {
 	label string
 	want  *regexp.Regexp

@@ -43,7 +43,7 @@ type Target struct {
 	Address string
 	// Unit is the unit identifier, 0 to 255; 1 if the entry has none.
 	Unit byte
-	// Labels are what the mapping makes entities of.
+	// Labels are the labels from which the mapping makes entities.
 	Labels map[string]string
 }
 

@@ -34,7 +34,7 @@ type device struct {
 	sampled bool
 }
 
-// maxGPUs bounds what a host is taken to have.
+// maxGPUs bounds the number of GPUs of a host.
 const maxGPUs = 64
 
 func (r *real) open() ([]card, error) {

@@ -78,7 +78,8 @@ type sheet struct {
 
 func (s *sheet) set(q quantity, word uint64) { s.words[q], s.known[q] = word, true }
 
-// share notes a percentage as a share; what is no percentage is not known.
+// share records a percentage as a share; a value that is not a percentage is
+// unknown.
 func (s *sheet) share(q quantity, percent float64) {
 	if percent >= 0 && percent <= 100.5 { // a reading may overshoot by its rounding
 		s.set(q, uint64(math.Round(float64(min(percent, 100)*100))))

@@ -204,7 +204,7 @@ func (k *key) reset() {
 	k.text, k.name, k.labels, k.counter, k.entry = k.text[:0], "", k.labels[:0], false, nil
 }
 
-// add notes a label.
+// add records a label.
 func (k *key) add(name, value string) {
 	for _, s := range [2]string{name, value} {
 		k.text = append(binary.AppendUvarint(k.text, uint64(len(s))), s...)
@@ -227,7 +227,7 @@ func (k *key) understand(in *mapping.Intake, firstOf mapping.Number) *mapping.En
 	return k.entry
 }
 
-// take notes one sample.
+// take records one sample.
 func (k *key) take(in *mapping.Intake, at telemetry.Time, v float64, dropped map[collectors.Reason]int) {
 	if math.Float64bits(v) == staleNaN {
 		dropped[collectors.Vanished]++

@@ -39,8 +39,8 @@ func (r *reader) page(path string, parent *page) *page {
 	return p
 }
 
-// relink notes what a page leads to now; what nothing leads to any more is no
-// longer read.
+// relink records the pages that a page links to now; a page without any link to it
+// is no longer read.
 func (r *reader) relink(p *page, links []*page) {
 	old := p.links
 	p.links = links
@@ -137,8 +137,8 @@ func (r *reader) plan(p *page, began time.Time) {
 	p.due = next
 }
 
-// fail notes that a page could not be read. A service that does not answer at
-// all is left alone for a while, longer from time to time.
+// fail records that a page could not be read. A service that does not answer at all
+// is left alone for a while, longer from time to time.
 func (r *reader) fail(p *page, a answer) {
 	r.drop(a.reason, 1)
 	if !p.bad {

@@ -149,7 +149,7 @@ type status struct {
 	errs  []error  // the latest, by target
 }
 
-// swept notes how one target was read; the entry as a whole cannot be read when
+// swept records how one target was read; the entry as a whole cannot be read when
 // none of its targets can.
 func (s *status) swept(i int, w collectors.Sweep, err error) {
 	s.mu.Lock()
