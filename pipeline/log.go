@@ -147,7 +147,7 @@ func (s *service) watchRevoked(ctx context.Context) error {
 	}
 }
 
-// trim ends connections of users that have too many, and logs their names.
+// trim ends connections of processes that have too many, and logs their names.
 func (s *service) trim() {
 	ended, err := s.server.Trim()
 	if err != nil {

@@ -55,7 +55,7 @@ func allowed(g egress.Guard, address string) error {
 	return g.Host(u.Hostname())
 }
 
-// notifier makes what speaks to one receiver.
+// notifier returns the Notifier of one receiver.
 func (s *service) notifier(r config.Receiver) (notify.Notifier, error) {
 	words := text.Config{Title: r.Title, Body: r.Text, Page: s.c.File.Notify.Page}
 	over := post.Config{Headers: r.Headers, Timeout: r.Timeout, TLS: post.TLS{CAFile: r.TLS.CA, CertFile: r.TLS.Cert, KeyFile: r.TLS.Key, ServerName: r.TLS.ServerName}, Egress: s.c.File.Egress, Version: s.c.Version}

@@ -31,7 +31,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/ticker"
 )
 
-// Config says what a process of the service does.
+// Config configures the tasks of a process of the service.
 type Config struct {
 	File    *config.File
 	Roles   Roles
@@ -49,7 +49,8 @@ type Config struct {
 	// Play, if any, states records and ticks in the place of collectors and the
 	// ticker. It ends when what it plays does.
 	Play func(ctx context.Context, log *bus.Bus) error
-	// Prepare, if any, is called with the log before any part of ours reads it.
+	// Prepare, if any, is called with the log before any other part of this process
+	// reads it.
 	Prepare func(ctx context.Context, log *bus.Bus) error
 	// Deck, if any, steers what is played (GET and POST /api/v1/replay).
 	Deck http.Handler

@@ -205,7 +205,7 @@ func (o operation) answer() *schema {
 // verb returns a method as net/http's constants have it: Get, Post.
 func verb(method string) string { return method[:1] + strings.ToLower(method[1:]) }
 
-// initialism returns a word as Go writes it, in capitals where it is an initialism.
+// initialism returns a word in Go's spelling, in capitals if it is an initialism.
 func initialism(word string) string {
 	switch word {
 	case "Id", "Url", "Json", "Gpu", "Mfu":

@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// reason says why something never reached the log.
+// reason is why a record never reached the log.
 type reason string
 
 const (
@@ -23,7 +23,7 @@ const (
 	byEnd      reason = "end"     // the process ended and nothing kept it
 )
 
-// lossReasons are those for which nothing else stands, by name.
+// lossReasons lists, by name, the reasons for which there is no other counter.
 func lossReasons() []reason { return []reason{byEnd, byFullness, byForm, byLog, bySize} }
 
 // metric is the counter of what was lost for a reason.
@@ -96,9 +96,9 @@ func (a *account) crowdedOut() uint64 {
 	return a.thinned.Load() + a.lost[slices.Index(lossReasons(), byFullness)].Load()
 }
 
-// What the outbox states of itself, as samples of collector:<process>, beside a
-// counter for each of lossReasons. They are counters of this process's life, but
-// for what is spilled, a level.
+// The outbox's own metrics, as samples of collector:<process>, in addition to a
+// counter for each of lossReasons. They are counters over the life of this process,
+// except the spilled bytes, a gauge.
 const (
 	metricThinnedSamples telemetry.MetricName = "collector_thinned_samples_total"
 	metricDroppedEvents  telemetry.MetricName = "collector_dropped_events_total"

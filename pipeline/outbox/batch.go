@@ -20,7 +20,7 @@ type batch struct {
 	items     []item
 	fromSpill bool
 
-	// Of one attempt: schemas are said before the frames that need them.
+	// Of one attempt: schemas precede the frames that need them.
 	messages []bus.Message
 	of       []int // the item of each message, or none
 }
@@ -31,8 +31,8 @@ func (b *batch) reset() {
 
 func (b *batch) empty() bool { return len(b.items) == 0 }
 
-// add copies a record; false says that the batch is full. The first record
-// always has room.
+// add copies a record; false means that the batch is full. The first record always
+// has room.
 func (b *batch) add(e thin.Entry, limit int) bool {
 	if len(b.items) > 0 && (len(b.buf)+len(e.Record) > limit || len(b.items) >= batchRecords) {
 		return false
@@ -66,8 +66,8 @@ func (b *batch) drop(n int) {
 	}
 }
 
-// prepare makes the messages of an attempt at a time: a schema that was not
-// said for as long as renew goes before the frame that needs it.
+// prepare makes the messages of an attempt at a time: a schema that was not sent
+// for as long as renew precedes the frame that needs it.
 func (c *carrier) prepare(now telemetry.Time) {
 	b := &c.batch
 	b.messages, b.of = b.messages[:0], b.of[:0]
@@ -111,7 +111,7 @@ func (c *carrier) message(i int, record []byte) {
 	b.of = append(b.of, i)
 }
 
-// thinnedID is behind the id of a frame that stands for several.
+// thinnedID is the suffix of the id of a frame that replaces several.
 const thinnedID = "/thinned"
 
 // sayFirst adds the schema of a frame before it.

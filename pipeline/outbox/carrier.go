@@ -205,9 +205,9 @@ func (s *sender) flush(stop context.CancelFunc) {
 	}
 }
 
-// fill makes sure that there is a batch, if there is anything to send: what
-// must be said again, then what lies on disk, and only when that is empty what
-// is in memory. An error is the disk's.
+// fill makes sure that there is a batch, if there is anything to send: renewals
+// first, then the records on disk, and only when the disk is empty those in memory.
+// An error is the disk's.
 func (c *carrier) fill() error {
 	if !c.batch.empty() {
 		return nil

@@ -109,7 +109,7 @@ func (d *disk) hand(fn func(thin.Entry) bool) error {
 	return err
 }
 
-// ack says that the oldest n records handed out are done with.
+// ack marks the oldest n records handed out as stored.
 func (d *disk) ack(n int) {
 	if err := d.spill.Ack(n); err != nil {
 		d.failed(err)
@@ -137,7 +137,7 @@ func (d *disk) hold(n int) {
 	}) // an error is counted there
 }
 
-// append writes chunks behind what lies on disk and returns those that it could
+// append writes chunks behind the records on disk and returns those that it could
 // not write.
 func (d *disk) append(chunks []*chunk) []*chunk {
 	if len(chunks) == 0 || !d.usable() {
@@ -158,7 +158,7 @@ func (d *disk) append(chunks []*chunk) []*chunk {
 	return nil
 }
 
-// putBack writes chunks before what lies on disk, all or none.
+// putBack writes chunks before the records on disk, all or none.
 func (d *disk) putBack(chunks []*chunk) []*chunk {
 	if len(chunks) == 0 || !d.usable() {
 		return chunks
@@ -179,9 +179,9 @@ func (d *disk) putBack(chunks []*chunk) []*chunk {
 	return nil
 }
 
-// bound thins what lies on disk when it takes two thirds of what it may: the
-// third that is thinned lies there twice for a while. It makes it coarser from
-// try to try, and gives up the oldest where that is not enough.
+// bound thins the spill when it takes two thirds of its bound: the third that is
+// thinned is on disk twice for a while. It gets coarser with each try, and drops
+// the oldest if that is not enough.
 func (d *disk) bound() error {
 	high := d.o.cfg.SpillBytes / 3 * 2
 	low := high / 4 * 3
@@ -208,7 +208,7 @@ func (d *disk) bound() error {
 
 var errFull = errors.New("spill: full, and nothing in it can be given up")
 
-// sync makes what lies on disk safe.
+// sync makes the records on disk durable.
 func (d *disk) sync() {
 	if d.spill == nil {
 		return

@@ -131,8 +131,8 @@ func (c *carrier) spillAll() {
 	o.giveBack(c.disk.append(chunks), held)
 }
 
-// shelve puts what was not sent where the next start finds it: the batch before
-// what lies on disk, memory behind it. Without a disk it stays in memory.
+// shelve stores unsent records where the next start finds them: the batch before
+// the records on disk, memory behind them. Without a disk they stay in memory.
 func (c *carrier) shelve() {
 	kept := queue{chunkBytes: c.o.queue.chunkBytes}
 	tried := 0

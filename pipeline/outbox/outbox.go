@@ -18,7 +18,7 @@ import (
 
 // Bus is where the outbox sends to.
 type Bus interface {
-	// Message makes the message of an encoded record; an error says that it can
+	// Message makes the message of an encoded record; an error means that it can
 	// never be sent.
 	Message(collector string, encoded []byte) (bus.Message, error)
 	// Send puts messages into the log, in order, and returns how many from the
@@ -27,8 +27,8 @@ type Bus interface {
 	Send(ctx context.Context, ms []bus.Message) (stored int, err error)
 }
 
-// Config says what an outbox sends where, and how much it may hold. Zero fields
-// have the defaults given.
+// Config configures what an outbox sends where, and how much it may hold. Zero
+// fields have the defaults given.
 type Config struct {
 	// Collector names this process on the bus; it must be the name of an entity.
 	Collector string
@@ -39,16 +39,17 @@ type Config struct {
 	// Files is the file system that Dir is in; nil is the machine's.
 	Files spill.Files
 	// MemoryBytes bounds the encoded records held in memory, those being sent
-	// included; default 4 MiB, at least 64 KiB. A record may take a quarter of
-	// it. It should hold several rounds of everything that is emitted. Thinning
-	// takes up to 16 MiB beside it, for a moment.
+	// included; default 4 MiB, at least 64 KiB. A record may take a quarter of it.
+	// It should hold several rounds of everything that is emitted. Thinning takes
+	// up to 16 MiB more, for a moment.
 	MemoryBytes int
-	// SpillBytes bounds what lies in Dir, the copy that thinning makes
-	// included; default 256 MiB, at least 16 times 64 KiB.
+	// SpillBytes bounds the bytes in Dir, the copy that thinning makes included;
+	// default 256 MiB, at least 16 times 64 KiB.
 	SpillBytes int64
-	// Renew is how often schemas and open edges are said again; default 5 min.
+	// Renew is the interval of the renewal of schemas and open edges; default 5
+	// min.
 	Renew time.Duration
-	// RenewBytes bounds the memory for what is said again; default 16 MiB.
+	// RenewBytes bounds the memory for renewals; default 16 MiB.
 	RenewBytes int
 	// Flush is how long Run goes on sending after its context is done; default
 	// 5 s.

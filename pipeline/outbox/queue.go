@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 )
 
-// An entry in a chunk is a length and the record; the length's highest bit says
+// An entry in a chunk is a length and the record; the length's highest bit means
 // thinned.
 const (
 	lengthBytes = 4

@@ -36,8 +36,8 @@ func (c *carrier) remember(fp telemetry.Fingerprint, record []byte) {
 	}
 }
 
-// renew adds what must be said again to the batch, up to so many bytes. While
-// the log is away nothing is: it would only pile up.
+// renew adds renewals to the batch, up to so many bytes. It adds none while the log
+// is unreachable: they would only pile up.
 func (c *carrier) renew(limit int) {
 	if c.failures > 0 {
 		return
@@ -64,7 +64,7 @@ func (c *carrier) renew(limit int) {
 	}
 }
 
-// again adds a renewal, and says false if the batch has no room; what is empty
+// again adds a renewal, and returns false if the batch has no room; an empty one
 // needs none.
 func (c *carrier) again(record []byte, limit int) bool {
 	if len(record) == 0 {
@@ -77,8 +77,8 @@ func (c *carrier) again(record []byte, limit int) bool {
 	return true
 }
 
-// listRenewals lists what must be said again: the newest schema of every source
-// and every open edge. What was never said is on its way, unless nothing is.
+// listRenewals lists the records to renew: the newest schema of every source and
+// every open edge. A schema that was never sent is in transit, unless nothing is.
 func (c *carrier) listRenewals(now telemetry.Time) {
 	idle := c.disk.empty()
 	c.o.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// saidSchema is a schema that may have to be said again.
+// saidSchema is a schema that may have to be renewed.
 type saidSchema struct {
 	record []byte
 	source telemetry.Source
@@ -40,7 +40,7 @@ func newTold(limit int) told {
 		newest: map[telemetry.Source]telemetry.Fingerprint{}, edges: map[telemetry.EdgeIdentity]*saidEdge{}}
 }
 
-// schema remembers a schema; false says that there is no room.
+// schema keeps a schema; false means that there is no room.
 func (t *told) schema(s *telemetry.Schema, record []byte) bool {
 	fp := thin.SchemaPrint(record)
 	t.order++
@@ -148,8 +148,8 @@ func (t *told) openEdges(everythingSent bool) []telemetry.EdgeIdentity {
 	return keys
 }
 
-// renewEdge appends the record that says an edge again at a time; dst as it was
-// if there is nothing to say.
+// renewEdge appends the record that renews an edge at a time; it returns dst
+// unchanged if there is nothing to renew.
 func (t *told) renewEdge(dst []byte, key telemetry.EdgeIdentity, at telemetry.Time) []byte {
 	known := t.edges[key]
 	if known == nil || !known.stored {
@@ -165,8 +165,8 @@ func (t *told) renewEdge(dst []byte, key telemetry.EdgeIdentity, at telemetry.Ti
 	return b
 }
 
-// current lists the newest schema of every source, in the order in which they
-// were said.
+// current lists the newest schema of every source, in the order in which they were
+// emitted.
 func (t *told) current() []telemetry.Fingerprint {
 	var fps []telemetry.Fingerprint
 	for fp, s := range t.schemas {

@@ -47,7 +47,8 @@ func (v *involved) own(e telemetry.Entity) {
 	}
 }
 
-// owner is the host or switch that an entity is, or lies in by its name.
+// owner returns the host or switch that an entity is, or is contained in by its
+// name.
 func owner(e telemetry.Entity) (telemetry.Entity, bool) {
 	switch e.Kind {
 	case telemetry.Node, telemetry.Switch:
@@ -65,7 +66,7 @@ func first(name string) string {
 	return part
 }
 
-// keep says whether a record belongs to the incident.
+// keep reports whether a record belongs to the incident.
 func (v *involved) keep(r *telemetry.Record) bool {
 	switch r.Kind {
 	case telemetry.EdgeRecord:

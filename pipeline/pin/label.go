@@ -25,7 +25,7 @@ const None = "none"
 type truth struct {
 	Class  string  `json:"class"`
 	Faults []fault `json:"faults"`
-	// Incident and Verdict say where the label comes from.
+	// Incident and Verdict are the source of the label.
 	Incident string `json:"incident"`
 	Verdict  string `json:"verdict"`
 }
@@ -40,8 +40,8 @@ type fault struct {
 	Jobs      []telemetry.Entity `json:"jobs"`
 }
 
-// label writes the truth that an opinion gives about an incident; nil where it
-// gives none: "wrong" alone does not say what was right.
+// label returns the label that follows from an opinion on an incident; nil if none
+// does: "wrong" alone does not give the right answer.
 func label(in *explain.Incident, o Opinion) []byte {
 	t := truth{Class: "own", Faults: []fault{}, Incident: in.ID, Verdict: o.Verdict}
 	f := fault{Signature: in.Root.Signature, Entity: in.Root.Entity, Domain: in.Root.Domain, Expect: in.Kind, Onset: int64(in.Onset.Earliest), Jobs: []telemetry.Entity{}}

@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// listen follows what people say of incidents.
+// listen follows the bucket of notes.
 func (k *keeper) listen(ctx context.Context) error {
 	kv, err := k.c.Bus.KeyValue(ctx, bus.Notes)
 	if err != nil {
@@ -45,7 +45,7 @@ func (k *keeper) opinion(e jetstream.KeyValueEntry) {
 	k.label(e.Key())
 }
 
-// label writes, changes or takes away the truth beside an incident's trace.
+// label writes, changes or removes the label of an incident's trace.
 func (k *keeper) label(id string) {
 	in, o := k.known[id], k.said[id]
 	path := File(k.c.Dir, id)

@@ -33,7 +33,7 @@ const (
 	// maxFolder bounds all traces together; those without a verdict go first,
 	// the oldest first.
 	maxFolder = 8 << 30
-	// again is how long it takes to try anew what the bus refused.
+	// again is the wait before a failed request to the bus is retried.
 	again = 5 * time.Second
 )
 
@@ -44,7 +44,7 @@ type Bus interface {
 	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
 }
 
-// Config says what is pinned where.
+// Config configures what is pinned where.
 type Config struct {
 	Bus     Bus
 	Dir     string // of the traces, made where it is missing
@@ -53,7 +53,7 @@ type Config struct {
 	Logger  *slog.Logger
 }
 
-// File is where the trace of an incident lies in a folder.
+// File returns the path of an incident's trace in a folder.
 func File(dir, id string) string { return filepath.Join(dir, id+".qtrace") }
 
 // Run pins until ctx is done.
@@ -166,8 +166,8 @@ func (k *keeper) work(ctx context.Context) {
 	}
 }
 
-// write writes the trace of an incident. It begins without a snapshot: that
-// would speak of the whole site, and the trace does not.
+// write writes the trace of an incident. It begins without a snapshot: that would
+// cover the whole site, and the trace does not.
 func (k *keeper) write(ctx context.Context, id string) error {
 	in := k.incident(id)
 	if in == nil {

@@ -28,7 +28,7 @@ const (
 // be read while it grows.
 const flushTicks = 10
 
-// Tape is what a capture reads beside Log: everything, and as it comes.
+// Tape is what a capture reads in addition to Log: all entries, as they arrive.
 type Tape interface {
 	Log
 	Follow(ctx context.Context, after uint64, fn func(bus.Entry) error) error
@@ -40,7 +40,7 @@ type Shelf interface {
 	Snapshot(ctx context.Context, info bus.SnapshotInfo) ([]byte, error)
 }
 
-// CaptureConfig says what is captured. Without Last, From, To and Incident it
+// CaptureConfig configures what is captured. Without Last, From, To and Incident it
 // is everything from now on, until the context ends.
 type CaptureConfig struct {
 	Tape   Tape
@@ -57,8 +57,8 @@ type CaptureConfig struct {
 	Last     time.Duration     // what ticks moved over, up to now
 	From, To telemetry.Time    // as ticks tell the time; a zero To is now, a later one is waited for
 	Incident *explain.Incident // from 15 min before its onset to 5 min after its end
-	// Keep, if any, chooses the records that are written. It is asked about each
-	// once, in the order of the log; ticks are written whatever it says.
+	// Keep, if any, chooses the records that are written. It is called once for
+	// each, in the order of the log; ticks are written in any case.
 	Keep func(*telemetry.Record) bool
 	// Until, if any, is asked at each tick and ends the capture at the tick that
 	// it gives; zero while that is not known.
@@ -144,7 +144,7 @@ func (c *capture) run(ctx context.Context) error {
 	return err
 }
 
-// span says which part is wanted, and reports whether it has no end.
+// span sets the part that is to be read, and reports whether it has no end.
 func (c *capture) span(last uint64) (live bool) {
 	now := c.index.newest.at
 	c.last, c.from, c.to = last, c.From, c.To

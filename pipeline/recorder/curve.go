@@ -16,7 +16,7 @@ type Picture struct {
 	// since of the next question: values become visible some time after they
 	// were measured.
 	Tick *telemetry.Time `json:"tick"`
-	// Note says what is missing and why; empty where nothing is.
+	// Note is what is missing and why; empty if nothing is.
 	Note   string  `json:"note,omitempty"`
 	Curves []Curve `json:"curves"`
 }
@@ -76,7 +76,7 @@ type points struct {
 // are thinned more than once.
 const maxKept = 16384
 
-// add appends a point. A second missing value in a row says nothing new.
+// add appends a point. A second missing value in a row is dropped.
 func (p *points) add(x point) {
 	n := len(p.list)
 	if math.IsNaN(x.v) && (n == 0 || math.IsNaN(p.list[n-1].v)) {

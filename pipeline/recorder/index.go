@@ -20,7 +20,7 @@ const (
 	stateAgain = time.Second
 )
 
-// mark is where in the log a tick stands.
+// mark is the position of a tick in the log.
 type mark struct {
 	at       telemetry.Time
 	stored   telemetry.Time
@@ -40,8 +40,9 @@ type statementKey struct {
 	fingerprint telemetry.Fingerprint
 }
 
-// index knows where in the log an instant lies and who states what. It reads on
-// from where it stopped. It is used by one goroutine at a time.
+// index maps instants to positions in the log, and series to the processes that
+// report them. It reads on from where it stopped. It is used by one goroutine at a
+// time.
 type index struct {
 	log  Log
 	now  func() time.Time

@@ -43,8 +43,8 @@ type Config struct {
 	// wait longer than Wait (2 s) is refused with ErrBusy.
 	Concurrent int
 	Wait       time.Duration
-	// Patience is how long one question may read; 10 s. What was read by then is
-	// kept for the next.
+	// Patience is the timeout of reading for one question; 10 s. What was read by
+	// then is kept for the next.
 	Patience time.Duration
 	// Kept is how many pictures are kept going; 16.
 	Kept int
@@ -254,7 +254,7 @@ func (r *Recorder) failed(k *keeping, err error) error {
 	return fmt.Errorf("read the log: %w", err)
 }
 
-// look brings the index up to date and returns what it says of some entities.
+// look brings the index up to date and returns its view of some entities.
 func (r *Recorder) look(ctx context.Context, entities []telemetry.Entity) (*view, error) {
 	if err := r.enter(ctx, r.indexed); err != nil {
 		return nil, err

@@ -53,8 +53,8 @@ type reel struct {
 	missing  string         // what the log did not hold
 }
 
-// keyOf names what a reel of an incident is made for; where it changes, the
-// picture is drawn anew.
+// keyOf identifies what a reel of an incident is made for; when it changes, the
+// picture is drawn again.
 func keyOf(in *explain.Incident, ws []wanted) string {
 	var b strings.Builder
 	b.WriteString(fromOf(in).String())
@@ -254,7 +254,7 @@ func (r *reel) close(class telemetry.LatenessClass, g telemetry.Time) {
 	}
 }
 
-// draw adds a point that lies in the picture.
+// draw adds a point that is within the picture.
 func (r *reel) draw(i int, at telemetry.Time, v float64) {
 	if at < r.from || r.to != 0 && at > r.to {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Role says why a curve is drawn.
+// Role is why a curve is drawn.
 type Role string
 
 // The roles.

@@ -50,7 +50,7 @@ const (
 	alarmWrites = "writes" // the stream of incidents holds what no engine wrote
 )
 
-// alarms are those that stand, by what raised them.
+// alarms are the raised alarms, by what raised them.
 type alarms map[string]Alarm
 
 // raise begins an alarm, or updates a raised one.

@@ -113,8 +113,8 @@ type Source struct {
 	ClockOffset float64         `json:"clock_offset_seconds"` // receive less source time
 }
 
-// Gap is an interval in which a source that had spoken was silent, or in which the log
-// lost entries: then the source is quintet, log, and the positions.
+// Gap is an interval in which a known source had no data, or in which the log lost
+// entries: then the source is quintet, log, and the positions.
 type Gap struct {
 	Collector string          `json:"collector"`
 	Target    string          `json:"target"`

@@ -14,10 +14,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// DefaultBeat is how often a replica says that it is there.
+// DefaultBeat is the interval at which a replica reports its presence.
 const DefaultBeat = 10 * time.Second
 
-// patienceBeats is after how many beats without a word a replica counts as gone.
+// patienceBeats is after how many missed beats a replica counts as gone.
 const patienceBeats = 3
 
 // Config is what a replica is made of.
@@ -48,7 +48,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong with c.
+// Validate returns an error if c is invalid.
 func (c Config) Validate() error {
 	switch {
 	case c.Bus == nil:

@@ -17,8 +17,7 @@ const (
 	// A snapshot must come within snapshotPatience, and a second for each snapshotRate bytes.
 	snapshotPatience = 5 * time.Second
 	snapshotRate     = 8 << 20
-	// damageShown is how long the alarm about damage that was survived stands, in
-	// ticks.
+	// damageShown is how long the alarm about survived damage is raised, in ticks.
 	damageShown = telemetry.Duration(24 * time.Hour)
 	// maxLost bounds the holes of the log that wait to be reported.
 	maxLost = 256
@@ -46,7 +45,7 @@ func damaged(err error) bool {
 }
 
 // tellDamage raises the alarm about snapshots that could not be read, if there are
-// any; from says with what the engine goes on.
+// any; from is what the engine goes on from.
 func (r *replica) tellDamage(list []bus.SnapshotInfo, from string) {
 	if len(list) == 0 {
 		return

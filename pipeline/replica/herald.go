@@ -13,8 +13,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// herald speaks for a replica: that it is there, that it would publish, what
-// people ask. It does all the waiting that the owner must not do.
+// herald reports a replica's presence, claims for it, and answers questions. It
+// does all the waiting that the owner must not do.
 type herald struct {
 	cfg     Config
 	log     *slog.Logger
@@ -31,7 +31,7 @@ type herald struct {
 	quiet   bool     // trouble has been logged
 }
 
-// run speaks until ctx is done, and then takes its leave.
+// run reports until ctx is done, and then removes the presence.
 func (h *herald) run(ctx context.Context) {
 	defer h.leave(ctx)
 	defer h.answers.stop()
@@ -93,7 +93,7 @@ func (o *owner) from() uint64 {
 	return o.began
 }
 
-// round looks how things stand and does what is to be done.
+// round checks the state and acts on it.
 func (h *herald) round(ctx context.Context) {
 	s, ok := h.ask(ctx)
 	if ok && s.asks {
@@ -124,8 +124,7 @@ func (h *herald) round(ctx context.Context) {
 	h.failed(ctx, "no claim is stated", err)
 }
 
-// ask asks the owner how things stand; false while there is none, between two
-// lives.
+// ask returns the owner's state; false while there is none, between two lives.
 func (h *herald) ask(ctx context.Context) (s standing, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -137,7 +136,8 @@ func (h *herald) ask(ctx context.Context) (s standing, ok bool) {
 	return s, true
 }
 
-// errOtherLife says that the engine restarted from an empty state since it was looked at.
+// errOtherLife means that the engine restarted from an empty state since its state
+// was read.
 var errOtherLife = errors.New("the engine restarted from an empty state")
 
 // doIn has f called unless the engine restarted from an empty state since s.
@@ -231,7 +231,7 @@ func (h *herald) seek(ctx context.Context, s standing, who roll) error {
 		h.spoke = s.reign.Digest
 		return nil
 	}
-	// Who has just claimed may not have come to say that it publishes.
+	// A replica that has just claimed may not have reported yet that it publishes.
 	young := s.reign.Replica != h.cfg.Name && s.stored != 0 && who.at.Sub(s.stored) < patienceBeats*h.cfg.Beat
 	if young && h.spoke != s.reign.Digest {
 		return nil

@@ -28,7 +28,7 @@ const (
 	renewEvery = telemetry.Duration(300e9)
 )
 
-// errRejoin ends a life that is to begin anew, from a snapshot.
+// errRejoin ends a life; the next begins from a snapshot.
 var errRejoin = errors.New("there is a snapshot to go on from")
 
 // owner is one life of an engine: from a snapshot or from nothing, along the log.
@@ -53,9 +53,9 @@ type owner struct {
 	unfit bool // it was said that a configuration of the site is not taken
 
 	caughtUp bool
-	// A member's state is the one that the claim in force speaks of: it may
-	// publish. elected says that the claim is this replica's and that it has yet
-	// to be seen whether anything was published since it was prepared.
+	// A member's state is the one that the claim in force names: it may publish.
+	// elected means that the claim is this replica's and that it is not yet known
+	// whether anything was published since it was prepared.
 	member, elected bool
 	pending         string         // digest of the claim that this replica has sent
 	confirmed       string         // digest of the claim that was found to be up to date
@@ -260,7 +260,7 @@ func (o *owner) claim(before engine.Reign, e bus.Entry) {
 	o.poke()
 }
 
-// leave is silent from here on: the log says that others publish.
+// leave stops publishing: by the log, others publish from here on.
 func (o *owner) leave(reign engine.Reign) {
 	if o.member {
 		o.log.Warn("others publish from here on", "claim", short(reign.Digest), "replica", reign.Replica, "engine", reign.Engine, "rules", short(reign.Rules))

@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Presence is what a replica says of itself as long as it runs.
+// Presence is what a replica reports about itself as long as it runs.
 type Presence struct {
 	Name       string         `json:"name"`
 	Engine     string         `json:"engine"`
@@ -35,7 +35,7 @@ type Presence struct {
 // beatPatience bounds one round of presence.
 const beatPatience = 5 * time.Second
 
-// roll is who is there, as the bucket of presences says.
+// roll is the list of present replicas, by the bucket of presences.
 type roll struct {
 	at     telemetry.Time // the server's time when it was called
 	others []Presence     // alive, by name
@@ -72,8 +72,8 @@ func (h *herald) call(ctx context.Context, me Presence) (roll, error) {
 	return h.listen(ctx)
 }
 
-// listen reads the bucket. What is older than three beats is of one that is
-// gone; the ages are the server's, so no clock of ours matters.
+// listen reads the bucket. An entry older than three beats is of a replica that is
+// gone; the ages are the server's, so this process's clock does not matter.
 func (h *herald) listen(ctx context.Context) (roll, error) {
 	if err := h.list(ctx); err != nil {
 		return roll{}, err
@@ -100,7 +100,7 @@ func (h *herald) listen(ctx context.Context) (roll, error) {
 			times, said[at] = append(times, at), append(said[at], p)
 		}
 	}
-	// A list that was cut short must not make anybody look gone.
+	// A list that was cut short must not make a replica look gone.
 	switch {
 	case ctx.Err() != nil:
 		return roll{}, fmt.Errorf("presence: list: %w", ctx.Err())

@@ -28,7 +28,7 @@ type item struct {
 	stored   chan<- struct{}   // set: closed when all before it is stored
 }
 
-// difference says that another replica published other bytes.
+// difference means that another replica published other bytes.
 type difference struct {
 	reign string
 	text  string

@@ -175,8 +175,9 @@ func (r *replica) lives(ctx context.Context) error {
 // errPanicked ends a life of the engine by a defect of its code.
 var errPanicked = errors.New("the engine panicked")
 
-// life is one life of the engine. A panic ends this life only: the page, the notifier
-// and whatever else runs in this process go on, and say that nothing is judged.
+// life is one life of the engine. A panic ends this life only: the page, the
+// notifier and the rest of this process go on, and report that no engine is
+// evaluating.
 func (r *replica) life(ctx context.Context) (o *owner, err error) {
 	defer func() {
 		p := recover()
@@ -322,8 +323,8 @@ func (r *replica) restore(ctx context.Context, held bus.State, i bus.SnapshotInf
 	return runner, nil
 }
 
-// isTick reports whether the log holds the very tick at which a snapshot was
-// taken; else it was written anew since.
+// isTick reports whether the log holds the very tick at which a snapshot was taken;
+// else the log was created again since.
 func (r *replica) isTick(ctx context.Context, i bus.SnapshotInfo) error {
 	e, err := r.cfg.Bus.Entry(ctx, i.Position)
 	switch {

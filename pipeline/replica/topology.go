@@ -16,8 +16,8 @@ const (
 	maxHops     = 8
 )
 
-// TopologyQuestion asks for what lies within so many hops of an entity, or for
-// the entities of a kind, or, without either, for all of it.
+// TopologyQuestion asks for the entities within so many hops of an entity, or for
+// the entities of a kind, or, without either, for all of them.
 type TopologyQuestion struct {
 	Entity telemetry.Entity `json:"entity"`
 	Hops   int              `json:"hops"`

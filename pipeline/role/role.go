@@ -1,4 +1,4 @@
-// Package role says what a connection to a site's log is for, and reads that
+// Package role defines what a connection to a site's log is for, and reads that
 // from a file of credentials. It grants nothing: package broker does.
 package role
 

@@ -13,7 +13,7 @@ const usualAlerts = 500
 
 // alertNote is what else is known of a group of alerts that is open.
 type alertNote struct {
-	// Incident is the open incident that says already what they do, and Why how.
+	// Incident is the open incident that covers the alerts, and Why how.
 	Incident   string   `json:"incident,omitempty"`
 	Why        string   `json:"why,omitempty"`
 	SilencedBy []string `json:"silenced_by"`
@@ -85,7 +85,7 @@ func (s *server) alert(r *http.Request) (any, error) {
 	return alertAndNote{k.data, s.alertNote(k, s.standing())}, nil
 }
 
-// heardAlerts says why the alerts are not known.
+// heardAlerts returns why the alerts are not known.
 func (s *server) heardAlerts() error {
 	if s.cfg.Firing == nil {
 		return &problem{status: http.StatusNotImplemented, text: "alerts: this process does not read them"}
@@ -96,7 +96,7 @@ func (s *server) heardAlerts() error {
 	return nil
 }
 
-// standing is what says something of alerts: the open incidents.
+// standing returns the open incidents that may cover alerts.
 func (s *server) standing() (out []*notify.Standing) {
 	all, _ := s.ledger.list()
 	for _, k := range all {
@@ -107,7 +107,7 @@ func (s *server) standing() (out []*notify.Standing) {
 	return out
 }
 
-// alertNote says what holds a group's messages back.
+// alertNote returns what holds a group's messages back.
 func (s *server) alertNote(k *kept, open []*notify.Standing) alertNote {
 	n := alertNote{SilencedBy: s.noteView(k, note{}).SilencedBy}
 	if k.stands != nil {

@@ -51,8 +51,8 @@ func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	case !out.begun:
 		s.reply.problem(w, r, captureProblem(err))
 	default:
-		// The status is sent already: a connection that breaks off says that it is
-		// not whole.
+		// The status is sent already: a broken connection shows that the trace is
+		// not complete.
 		s.cfg.Logger.Warn("a trace was broken off", "error", err, "by", userOf(r))
 		panic(http.ErrAbortHandler)
 	}

@@ -24,7 +24,7 @@ import (
 // DefaultListen is the default listen address of a server.
 const DefaultListen = "127.0.0.1:8420"
 
-// Notes is the bucket in which is kept what people say of incidents.
+// Notes is the bucket of people's notes on incidents.
 const Notes = bus.Notes
 
 // Stream is a stream of revisions; bus.Revisions is one.
@@ -56,11 +56,11 @@ type Config struct {
 	// place; Run closes it.
 	Listen   string
 	Listener net.Listener
-	// CertFile and KeyFile are PEM; with both the server speaks TLS. They are read
+	// CertFile and KeyFile are PEM; with both the server uses TLS. They are read
 	// again when they change. ClientCAFile, if any, holds the authorities of which
 	// every client must show a certificate.
 	CertFile, KeyFile, ClientCAFile string
-	// Access says who may ask, and for what.
+	// Access configures the users and their roles.
 	Access access.Config
 	// Trail keeps what people change; nil keeps nothing.
 	Trail Trail
@@ -94,7 +94,7 @@ type Config struct {
 	Runbooks []fs.FS
 	// Assist, if any, makes of the API what answers assistants at /mcp.
 	Assist func(api http.Handler) http.Handler
-	// Replay, if any, says how far a recording is played, and steers it.
+	// Replay, if any, reports how far a recording is played, and controls it.
 	Replay http.Handler
 
 	// Receivers returns how many receivers are notified of incidents; nil if that
@@ -136,9 +136,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong with c, as far as it can be known without
-// listening: off loopback a server speaks TLS and knows its users, or does not
-// start (design A9).
+// Validate returns an error if c is invalid, as far as it can be known without
+// listening: off loopback a server uses TLS and knows its users, or does not start
+// (design A9).
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	if c.Bus == nil || c.Incidents == nil {
@@ -147,8 +147,8 @@ func (c Config) Validate() error {
 	return c.access()
 }
 
-// Check says why Run would refuse c, whatever it serves: the address, the certificate,
-// the users and their files.
+// Check returns why Run would refuse c, whatever it serves: the address, the
+// certificate, the users and their files.
 func (c Config) Check() error {
 	c = c.withDefaults()
 	if err := c.access(); err != nil {

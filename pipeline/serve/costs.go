@@ -16,8 +16,8 @@ const (
 	longestWindow = 30 * 24 * time.Hour
 )
 
-// costs answers with what the engine says of a window, and of a job where that
-// may be asked.
+// costs returns the engine's answer for a window, and for a job if that may be
+// asked.
 func (s *server) costs(what string, known ...string) handler {
 	return func(r *http.Request) (any, error) {
 		q := parameters(r, known...)

@@ -11,9 +11,9 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/replica"
 )
 
-// spot is where an answer's list ends: the key of its last item, and how many
-// items precede the next one. If the item has gone by the time of the next
-// request, the number says where to go on.
+// spot is where an answer's list ends: the key of its last item, and how many items
+// precede the next one. If the item is gone by the time of the next request, the
+// number is where to go on.
 type spot struct {
 	key  string
 	done int
@@ -70,7 +70,7 @@ func pageOf[T any](all []T, key func(T) string, from spot, limit int) excerpt[T]
 }
 
 // jobList is the answer to GET /api/v1/jobs, and sourceList that to GET
-// /api/v1/coverage. Next is the cursor of what comes behind a part.
+// /api/v1/coverage. Next is the cursor of the next part.
 type (
 	jobList struct {
 		replica.Jobs

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// deed is the body of a request that says what was done about an incident.
+// deed is the body of a request that records what was done about an incident.
 type deed struct {
 	Action *string `json:"action"` // null takes it back
 	By     string  `json:"by"`

@@ -14,13 +14,13 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/access"
 )
 
-// guard stands before every route: it says what a browser may do with the
-// answers, and refuses who may not ask.
+// guard wraps every route: it sets what a browser may do with the answers, and
+// refuses unauthorized requests.
 type guard struct {
 	*server
-	// local says that the server listens on loopback: then only names of this
-	// machine are answered, because a page from elsewhere can give a name of its
-	// own to 127.0.0.1 and would be taken for ours.
+	// local means that the server listens on loopback: then only names of this
+	// machine are answered, because a foreign page can give a name of its own to
+	// 127.0.0.1 and would be taken for this server's page.
 	local bool
 	open  []string // paths that ask for no password
 	next  http.Handler
@@ -68,7 +68,7 @@ func (g *guard) unknown(w http.ResponseWriter, r *http.Request, err error) {
 	g.refuse(w, r, "login", &problem{status: http.StatusUnauthorized, text: err.Error()})
 }
 
-// principalKey is where a request carries who asks.
+// principalKey is the context key of a request's user.
 type principalKey struct{}
 
 // principalOf returns the user of a request; the zero Principal if no login is
@@ -81,7 +81,8 @@ func principalOf(r *http.Request) access.Principal {
 // userOf returns the logged-in user, "" if no login is required.
 func userOf(r *http.Request) string { return principalOf(r).Name }
 
-// permitted reports whether who asks has a right, and answers where not.
+// permitted reports whether the user of a request has a right, and answers the
+// request if not.
 func (s *server) permitted(w http.ResponseWriter, r *http.Request, x access.Right) bool {
 	who := principalOf(r)
 	if who.Role.May(x) {

@@ -198,7 +198,7 @@ func (s *server) noted(r *http.Request) (any, error) {
 	return s.noteView(k, s.notes.of(k.id)), nil
 }
 
-// maintenanceOf stands before the entity whose maintenance holds back messages.
+// maintenanceOf precedes the entity whose maintenance holds back messages.
 const maintenanceOf = "maintenance of "
 
 // noteView adds to a note what holds back an open incident's messages now.
@@ -257,8 +257,7 @@ func (s *server) judge(r *http.Request) (any, error) {
 	})
 }
 
-// say keeps what a request says of an incident. Who is logged in cannot speak
-// for another.
+// say stores a note on an incident. A logged-in user cannot act for another.
 func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, said)) (any, error) {
 	if q := parameters(r); q.err != nil {
 		return nil, q.err

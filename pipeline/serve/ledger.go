@@ -185,7 +185,7 @@ func (l *ledger) current() bool {
 	return l.wanted >= 0 && l.head >= uint64(l.wanted)
 }
 
-// errReplaying is what is said before that.
+// errReplaying is the error while current is false.
 var errReplaying = errors.New("the incidents are still being read")
 
 // get returns an incident.
@@ -210,7 +210,7 @@ func (l *ledger) held() int {
 	return len(l.order)
 }
 
-// place is where a reader of the ring stands.
+// place is a reader's position in the ring.
 type place struct {
 	revisions []bus.Revision // what comes next; the ring's own, not to be changed
 	behind    bool           // the ring has forgotten what comes next: it begins at from
@@ -218,8 +218,8 @@ type place struct {
 	changed   <-chan struct{} // closed when there is more
 }
 
-// after returns what the ring holds behind a sequence. A reader that is ahead
-// of the stream (it was another one) stands at its end.
+// after returns the revisions of the ring behind a sequence. A reader that is ahead
+// of the stream (it was another one) is at its end.
 func (l *ledger) after(sequence uint64) (place, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

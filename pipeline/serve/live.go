@@ -22,7 +22,7 @@ const (
 	freshFor = time.Second
 )
 
-// engineGone is said where no engine answers.
+// engineGone is the error if no engine answers.
 func engineGone() *problem {
 	return unavailable("no engine answers: none runs, or it has not caught up with the log")
 }
@@ -32,7 +32,7 @@ func engineLate() *problem {
 	return &problem{status: http.StatusGatewayTimeout, text: "ask the engine: timed out", again: askPatience}
 }
 
-// ask asks the engine and says in HTTP's words why there is no answer.
+// ask asks the engine and maps its errors to HTTP.
 func ask(ctx context.Context, a Asker, what string, req []byte) (raw, error) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()

@@ -22,7 +22,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Bounds of what people say.
+// Bounds of people's notes.
 const (
 	maxNoteBody = 16 << 10
 	maxNoteText = 4000
@@ -111,7 +111,7 @@ func (n note) equal(o note) bool {
 
 func (s *said) equal(o *said) bool { return s == o || s != nil && o != nil && *s == *o }
 
-// of returns what is said of an incident.
+// of returns the notes on an incident.
 func (n *notebook) of(id string) note {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,20 +152,20 @@ func withVerdict(data []byte, x note) []byte {
 	return b
 }
 
-// opinion is the body of a request that says something of an incident.
+// opinion is the body of a request that adds a note to an incident.
 type opinion struct {
 	Verdict json.RawMessage `json:"verdict"` // a string, or null; nil where it is not stated
 	By      string          `json:"by"`
 	Text    string          `json:"text"`
-	// Entity and Signature say what was right instead of a wrong answer; the
-	// signature "none" that nothing was wrong at all.
+	// Entity and Signature are the right answer instead of a wrong one; the
+	// signature "none" means that there was no fault at all.
 	Entity    telemetry.Entity `json:"entity"`
 	Signature string           `json:"signature"`
 
 	verdict string // as read; empty takes one back
 }
 
-// readOpinion reads it strictly. An empty body says nothing more than who asks.
+// readOpinion reads it strictly. An empty body adds nothing but the user.
 func readOpinion(r io.Reader, withVerdict bool) (opinion, error) {
 	var o opinion
 	b, err := io.ReadAll(io.LimitReader(r, maxNoteBody+1))
@@ -195,7 +195,7 @@ func readOpinion(r io.Reader, withVerdict bool) (opinion, error) {
 	return o, nil
 }
 
-// assignment is the body of a request that says whose an incident is.
+// assignment is the body of a request that assigns an incident.
 type assignment struct {
 	To   *string `json:"to"` // null takes it back
 	By   string  `json:"by"`

@@ -14,7 +14,7 @@ const (
 	maxNotifications   = 5000
 )
 
-// delivered is where one incident stands with one receiver, with its id.
+// delivered is the state of one incident at one receiver, with its id.
 type delivered struct {
 	ID string `json:"id"`
 	notify.Delivery

@@ -42,8 +42,8 @@ func (s *server) readiness(w http.ResponseWriter, r *http.Request) {
 	say(w, text)
 }
 
-// notReady says why this process cannot show how things are now; else it returns what
-// a person should look at nevertheless.
+// notReady returns why this process cannot show the current state; else it returns
+// the alarms that a person should look at nevertheless.
 func (s *server) notReady(ctx context.Context) ([]replica.Alarm, error) {
 	switch {
 	case !s.cfg.Bus.Connected():

@@ -75,8 +75,8 @@ type siteStatus struct {
 	Health status.Site `json:"health"`
 }
 
-// status answers GET /api/v1/status: what the engine says of itself, or, where
-// none answers, that.
+// status answers GET /api/v1/status: the engine's status of itself, or, if none
+// answers, that.
 func (s *server) status(r *http.Request) (any, error) {
 	if q := parameters(r); q.err != nil {
 		return nil, q.err
@@ -100,7 +100,7 @@ type absence struct {
 	at time.Time
 }
 
-// alarm says since when, and why.
+// alarm returns an alarm with the time since when the engine is absent, and why.
 func (a *absence) alarm(now time.Time, why error) replica.Alarm {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// problem is why a request has no answer: what the answer says instead.
+// problem is why a request has no answer: the content of the error response.
 type problem struct {
 	status int
 	field  string

@@ -201,7 +201,7 @@ func (s *server) handler(local bool) http.Handler {
 	return g
 }
 
-// route answers the methods of one path and counts what came of it.
+// route serves the methods of one path and counts the outcomes.
 func (s *server) route(x route) http.Handler {
 	seconds := exposition.NewHistogram(s.cfg.Metrics, "quintet_serve_request_seconds", `route=`+strconv.Quote(x.path))
 	methods := s.methods(x)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// runbookName is the file of a signature's folder that says what to do.
+// runbookName is the file of a signature's folder that describes what to do.
 const runbookName = "runbook.md"
 
 // runbook answers GET /api/v1/runbooks/{signature} with Markdown: that of the last

@@ -22,7 +22,7 @@ const (
 	maxPreview = 200
 )
 
-// silenceView is a silence as it stands now.
+// silenceView is a silence in its current state.
 type silenceView struct {
 	silence.Silence
 	State string `json:"state"`
@@ -132,8 +132,7 @@ type silenceBody struct {
 	Comment   string           `json:"comment"`
 }
 
-// readSilence reads a silence strictly. Who is logged in cannot speak for
-// another.
+// readSilence reads a silence strictly. A logged-in user cannot act for another.
 func (s *server) readSilence(r *http.Request) (silence.Silence, error) {
 	var in silenceBody
 	if q := parameters(r); q.err != nil {
@@ -166,7 +165,7 @@ func (s *server) readSilence(r *http.Request) (silence.Silence, error) {
 	return silence.Silence{ID: in.ID, Matchers: ms, Start: in.Start, End: in.End, Windows: in.Windows, CreatedBy: in.CreatedBy, Comment: in.Comment}, nil
 }
 
-// silenceProblem says in HTTP's words why a silence was not changed.
+// silenceProblem maps the error of a change to a silence to HTTP.
 func silenceProblem(err error) error {
 	var wrong *silence.Problem
 	switch {
@@ -189,7 +188,7 @@ type previewItem struct {
 	Severity string           `json:"severity"`
 	Root     telemetry.Entity `json:"root"`
 	Opened   telemetry.Time   `json:"opened"`
-	// InWindow says whether it opened within the silence's windows.
+	// InWindow reports whether it opened within the silence's windows.
 	InWindow bool `json:"in_window"`
 }
 
@@ -260,8 +259,8 @@ func orSomebody(s string) string {
 	return s
 }
 
-// askedBy is who asks for something of which nothing but that is said: the user
-// who is logged in, else the name that the body gives.
+// askedBy returns the author of a request without other content: the user who is
+// logged in, else the name in the body.
 func askedBy(r *http.Request) (string, error) {
 	if q := parameters(r); q.err != nil {
 		return "", q.err

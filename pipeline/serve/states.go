@@ -94,8 +94,8 @@ func (s *states) put(data []byte) {
 	s.changed = make(chan struct{})
 }
 
-// compose asks how things are. Where the engine does not answer, it says that
-// nothing is known, and why.
+// compose queries the current state. If the engine does not answer, the state is
+// unknown, with the reason.
 func (s *states) compose(ctx context.Context) []byte {
 	var jobs struct {
 		Jobs  json.RawMessage `json:"jobs"`

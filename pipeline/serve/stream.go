@@ -47,8 +47,9 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// resumeAt reads where a client was: what its browser says, else what it asks
-// for. A header that is no number of ours is of another server: it begins anew.
+// resumeAt reads where a client was: from its browser's header, else from its
+// query. A header that is not a number is from another server: the client does not
+// resume.
 func resumeAt(r *http.Request, q *query) (after uint64, resumes bool) {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		n, err := strconv.ParseUint(id, 10, 63)
@@ -90,8 +91,8 @@ func (s *streams) count() int {
 	return s.open
 }
 
-// client is one stream of events. It holds nothing but its place: what it has
-// not been sent yet lies in the ledger's ring, or in the stream of incidents.
+// client is one stream of events. It holds nothing but its place: unsent revisions
+// are in the ledger's ring, or in the stream of incidents.
 type client struct {
 	*server
 	w       http.ResponseWriter
@@ -145,8 +146,8 @@ func (c *client) statesChanged() <-chan struct{} {
 	return changed
 }
 
-// place is where the client stands. Who does not resume begins with what is new
-// once everything old has been read.
+// place returns the client's position. A client that does not resume begins with
+// new revisions once all old ones have been read.
 func (c *client) place() place {
 	if !c.ledger.current() {
 		p, _ := c.ledger.after(0)
@@ -238,7 +239,7 @@ func (c *client) send(text string) error {
 	return c.out.Flush()
 }
 
-// spoke remembers of which incidents something was said lately.
+// spoke keeps the incidents with recent notes.
 type spoke struct {
 	mu      sync.Mutex
 	ids     []string // the newest last

@@ -93,7 +93,7 @@ func place(in *explain.Incident) string {
 	return fmt.Sprintf("%s %s (%s)", in.Root.Entity.Kind, in.Root.Entity.Name, in.Root.Signature)
 }
 
-// more counts what comes beside the gravest incident or risk.
+// more counts the incidents and risks in addition to the gravest one.
 func more(st *Status) string {
 	var out []string
 	if n := st.Incidents + st.Risks - 1; n > 0 {

@@ -42,7 +42,7 @@ type Log interface {
 type Config struct {
 	Log Log
 	Dir string // of the history, made where it is missing
-	// Cadence is how much time one sample of a series stands for; 10 s.
+	// Cadence is the interval of the samples of a series; 10 s.
 	Cadence time.Duration
 	// Retain and RetainBytes are how much is kept: 15 days, as many bytes as it
 	// takes.
@@ -54,9 +54,10 @@ type Config struct {
 	MaxSeries int
 	Catalogue *telemetry.Catalogue
 	Lateness  telemetry.Lateness
-	// Rules are files of Prometheus rules beside our own.
+	// Rules are files of Prometheus rules in addition to the built-in ones.
 	Rules []string
-	// Forward lists who is sent the history on, ForwardLabels what is put on it.
+	// Forward lists the receivers of the history, ForwardLabels the labels added to
+	// it.
 	Forward       []forward.Target
 	ForwardLabels map[string]string
 	// Alerts, if not nil, receives the rules' alerts (query.Config).
@@ -94,7 +95,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong with c.
+// Validate returns an error if c is invalid.
 func (c Config) Validate() error {
 	switch {
 	case c.Log == nil:

@@ -46,7 +46,7 @@ type feed struct {
 	gate     *grants.Gate // refuses what the engine refuses
 }
 
-// extra is what is written beside the log's own series, at each cadence.
+// extra writes series in addition to the log's own, at each cadence.
 type extra interface {
 	// take processes an entry.
 	take(*telemetry.Record)
@@ -65,8 +65,8 @@ type written struct {
 	stale bool
 }
 
-// mostCells bounds what streams hold, beside the budget of series: pairs of an
-// entity and a metric that never have a value take room, too.
+// mostCells bounds the memory of streams, in addition to the budget of series:
+// pairs of an entity and a metric that never have a value take room, too.
 const mostCells = 8
 
 // take takes an entry of the log.
@@ -191,8 +191,8 @@ func (f *feed) instant(st *stream, k int, words []uint64, states []telemetry.Sta
 	f.count.thinned.Add(st.take(ms, words, states))
 }
 
-// late writes the values of an instant that lies before the open slot, where it
-// is the newest of its slot in its frame.
+// late writes the values of an instant before the open slot, if it is the newest of
+// its slot in its frame.
 func (f *feed) late(st *stream, k int, words []uint64, states []telemetry.State) {
 	ms := millis(f.frame.Time(k))
 	if k+1 < len(f.frame.Instants) && floor(millis(f.frame.Time(k+1)), f.cadence) == floor(ms, f.cadence) {

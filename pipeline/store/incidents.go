@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The series that say what is open.
+// The series of open incidents.
 const (
 	incidentOpen = "quintet_incident_open"
 	incidentLost = "quintet_incident_gpu_seconds_lost"

@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The series that say where things are.
+// The series of places and relations.
 const (
 	jobInfo    = "quintet_job_info"
 	memberInfo = "quintet_member_info"
@@ -22,9 +22,9 @@ const (
 	maxDepth = 8
 )
 
-// places knows the site's edges as far as series speak of them: what a job runs
-// on, and what an entity belongs to. An edge that is not renewed holds on, until
-// it has not been stated for as long as a schema is remembered.
+// places keeps the edges of the site that series refer to: what a job runs on, and
+// what an entity belongs to. An edge that is not renewed is kept until it has not
+// been stated for as long as a schema is remembered.
 type places struct {
 	count *counters
 	edges map[telemetry.EdgeIdentity]stated
@@ -186,7 +186,7 @@ func (g *graph) through(e telemetry.Entity) []telemetry.Entity {
 	return out
 }
 
-// nodeOf names the node that a device's name says it lies in.
+// nodeOf returns the node that contains a device by the device's name.
 func nodeOf(e telemetry.Entity) string {
 	switch e.Kind {
 	case telemetry.Node:

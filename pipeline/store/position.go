@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// positionEvery is how often the position is written down; what lies behind it
-// is read again after a crash.
+// positionEvery is how often the position is written; later entries are read again
+// after a crash.
 const positionEvery = 10 * time.Second
 
 // maxPlace bounds the file of the position, in bytes.

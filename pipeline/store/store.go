@@ -102,9 +102,8 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	return s.feed(inner, db, caught)
 }
 
-// reopen is how long it takes to try anew to open a database that could not be:
-// a disk that was full may have room again, and a site is judged without its
-// history.
+// reopen is the wait before a database that failed to open is opened again: a full
+// disk may have room again, and a site is evaluated without its history.
 const reopen = 30 * time.Second
 
 // opened opens the database as soon as that can be; nil when ctx is done before.
@@ -135,7 +134,7 @@ func (s *Store) open(registry *prometheus.Registry) (*tsdb.DB, error) {
 	return tsdb.Open(s.cfg.Dir, s.cfg.Logger, registry, o, nil)
 }
 
-// again is how long it takes to try anew what the bus refused.
+// again is the wait before a failed request to the bus is retried.
 const again = 2 * time.Second
 
 // feed reads the log into the database until ctx is done.
@@ -175,8 +174,8 @@ func (s *Store) feed(ctx context.Context, db *tsdb.DB, caught chan<- struct{}) e
 	return nil
 }
 
-// prime makes a feed that goes on from a place: with what the log says of
-// schemas and edges, and with what the database holds already.
+// prime makes a feed that goes on from a place: with the schemas and edges of the
+// log, and with what the database holds already.
 func (s *Store) prime(ctx context.Context, db *tsdb.DB, p place, open *incidents) (*feed, error) {
 	f := newFeed(s.cfg, db, s.count)
 	f.extras = []extra{newPlaces(s.count), open}
@@ -285,5 +284,5 @@ func lastWritten(db *tsdb.DB) (map[uint64]written, error) {
 	return out, set.Err()
 }
 
-// Dir is where the history lies in a data folder.
+// Dir returns the folder of the history in a data folder.
 func Dir(data string) string { return filepath.Join(data, "history") }

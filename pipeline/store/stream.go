@@ -9,7 +9,7 @@ import (
 // never is the slot of what has none.
 const never = math.MinInt64
 
-// silentCadences is how many of its cadences a source may say nothing before
+// silentCadences is how many of its cadences a source may be without data before
 // its series are stale.
 const silentCadences = 3
 
@@ -25,7 +25,7 @@ type stream struct {
 	key    streamKey
 	origin origin
 	schema *telemetry.Schema
-	// atOnce says that the source states no more than one value in a slot.
+	// atOnce means that the source states no more than one value in a slot.
 	atOnce bool
 	// cells are by position in the schema; nil while the stream is stale.
 	cells []cell
@@ -70,11 +70,11 @@ type series struct {
 	cells int32   // how many speak of it
 }
 
-// patient is how long a source without a nominal cadence may say nothing: what a
-// query looks back.
+// patient is how long, in ms, a source without a nominal cadence may be without
+// data: the lookback of a query.
 const patient = 5 * 60_000
 
-// silence is how long, in ms, the stream may say nothing.
+// silence is how long, in ms, the stream may be without data.
 func (s *stream) silence(cadence telemetry.Duration, l telemetry.Lateness) int64 {
 	if s.schema.Cadence == 0 {
 		return patient

@@ -11,8 +11,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// forgotten is after how long a schema that is neither said again nor used is
-// dropped; schemas are said again more often than that.
+// forgotten is after how long a schema that is neither renewed nor used is dropped;
+// schemas are renewed more often than that.
 const forgotten = telemetry.Duration(2 * 3600e9)
 
 // ticked moves the feed's time: slots that no source may still fill are written,

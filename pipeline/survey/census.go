@@ -18,7 +18,7 @@ const (
 	// a heartbeat. Then one is read each time it has moved by lookAgain.
 	lookClosely = telemetry.Duration(150e9)
 	lookAgain   = telemetry.Duration(60e9)
-	// forgetAfter is how long a schema that no frame comes of is remembered.
+	// forgetAfter is how long a schema without frames is remembered.
 	forgetAfter = telemetry.Duration(24 * 3600e9)
 )
 

@@ -97,7 +97,7 @@ func (c *Census) Entity(e telemetry.Entity, stale func(telemetry.Source) bool) R
 	return sum.sum(stale)
 }
 
-// within reports whether an entity's name says that it is contained in e.
+// within reports whether an entity is contained in e by its name.
 func within(x, e telemetry.Entity) bool {
 	inside := strings.HasPrefix(x.Name, e.Name) && len(x.Name) > len(e.Name) && x.Name[len(e.Name)] == '/'
 	if !inside {

@@ -135,7 +135,7 @@ func (w wanted) of(f *Facts) Requirement {
 // most bounds how many pieces of evidence of a requirement are named.
 const most = 4
 
-// look searches for what speaks for it.
+// look searches for evidence of a requirement.
 func (w wanted) look(f *Facts, r *Requirement) {
 	var latest telemetry.Time
 	add := func(text string, at telemetry.Time) {

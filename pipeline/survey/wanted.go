@@ -13,7 +13,7 @@ type wanted struct {
 	id, area, what string
 	// needs are kinds of entities without which it is not asked.
 	needs []telemetry.Kind
-	// shows are what speaks for it; one is enough.
+	// shows are its evidence; one is enough.
 	shows []sign
 	judge func(f *Facts, r *Requirement) // in the place of shows
 	do    string                         // where nothing speaks for it
@@ -33,8 +33,8 @@ func metrics(prefix string, kinds ...telemetry.Kind) sign { return sign{metric: 
 func events(prefix string, kinds ...telemetry.Kind) sign  { return sign{event: prefix, kinds: kinds} }
 func (s sign) by(collector string) sign                   { s.collector = collector; return s }
 
-// wants lists the requirements of NVIDIA's validation plan for partners' clouds,
-// by its own ids (reference: ecosystem.md 1.4), in our words.
+// wants lists the requirements of NVIDIA's validation plan for partners' clouds, by
+// its own ids (reference: ecosystem.md 1.4), in Quintet's words.
 func wants() []wanted {
 	var all []wanted
 	for _, part := range [][]wanted{observability(), networks(), logs(), devices(), security()} {

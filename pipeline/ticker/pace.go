@@ -36,7 +36,7 @@ type moment struct {
 	wall telemetry.Time
 }
 
-// why says what the next tick waits for.
+// why is what the next tick waits for.
 type why uint8
 
 const (
@@ -149,7 +149,7 @@ func (p *pace) hear(process string, h telemetry.FrameHeader, now moment) {
 	c.ever, c.mono = true, now.mono
 }
 
-// next says which tick is due now, or how long to wait and what for.
+// next returns which tick is due now, or how long to wait and what for.
 func (p *pace) next(now moment) (at telemetry.Time, wait telemetry.Duration, what why) {
 	p.advance(now)
 	at = p.last.Add(p.grid)
@@ -199,7 +199,7 @@ func (p *pace) advance(now moment) {
 
 func distance(a, b telemetry.Time) telemetry.Duration { return max(a.Sub(b), b.Sub(a)) }
 
-// deaf forgives everybody the time in which we did not listen.
+// deaf excludes, for all processes, the time in which this process did not read.
 func (p *pace) deaf(passed telemetry.Duration) {
 	for _, classes := range p.processes {
 		for c := range classes {

@@ -32,7 +32,7 @@ type Log interface {
 	Append(ctx context.Context, collector string, rs ...*telemetry.Record) error
 }
 
-// Config says what a ticker needs. Zero fields have the defaults given.
+// Config configures a ticker. Zero fields have the defaults given.
 type Config struct {
 	Log Log
 	// Grid is the site's grid: tick n is at n grids since 1970. Default 1 s.
@@ -40,7 +40,7 @@ type Config struct {
 	// Lateness is the site's; ticks keep within that of Prompt of the median
 	// receive time. Default telemetry.DefaultLateness.
 	Lateness telemetry.Lateness
-	// Patience is how long a silent process is waited for; default 15 s.
+	// Patience is how long a process without data is waited for; default 15 s.
 	Patience time.Duration
 	// Now is the wall clock; default time.Now. Only its wall reading is used.
 	Now func() time.Time
@@ -111,8 +111,8 @@ type ticker struct {
 	failing bool // the last tick could not be stated; drive's own
 }
 
-// Run states ticks until ctx is done, and then returns nil; an error at once
-// says that cfg is not sound. Trouble with the log is logged and waited for.
+// Run states ticks until ctx is done, and then returns nil; an immediate error
+// means that cfg is invalid. Errors of the log are logged and waited for.
 func Run(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -183,7 +183,7 @@ func begin(first, last uint64) uint64 {
 	return first
 }
 
-// rest waits; false says that ctx is done.
+// rest waits; false means that ctx is done.
 func rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -279,8 +279,8 @@ func (t *ticker) drive(ctx context.Context) {
 }
 
 // ask asks the log for its last tick. A ticker that holds its ticks would not
-// notice that the log is away, and take that for everybody's silence; this call
-// does not return until the log is back.
+// notice that the log is unreachable, and take that for missing data of all
+// processes; this call does not return until the log is back.
 func (t *ticker) ask(ctx context.Context) {
 	at, ok, err := t.cfg.Log.LastTick(ctx)
 	if err != nil || !ok {

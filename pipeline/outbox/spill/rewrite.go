@@ -16,7 +16,7 @@ import (
 // about a hundred bytes of each.
 const thinEntries = 1 << 15
 
-// ref is where an entry lies.
+// ref is the location of an entry.
 type ref struct {
 	file   int
 	at     int64
@@ -106,8 +106,8 @@ func (s *Spill) list(r *region, f File, g *segment) error {
 	return err
 }
 
-// handedOut reports whether an entry lies before the last one handed out. Some
-// that do are of no batch: schemas that an earlier thinning put there.
+// handedOut reports whether an entry precedes the last one handed out. Some such
+// entries are of no batch: schemas that an earlier thinning put there.
 func (r *region) handedOut(end place) bool {
 	n := len(r.marks)
 	return n > 0 && !r.marks[n-1].before(end)
@@ -119,9 +119,8 @@ func (r *region) marked(end place) bool {
 	return ok
 }
 
-// Thin makes the oldest part of the spill smaller: share bytes of it, by what p
-// says. It returns what was removed; after an error, what was removed until
-// then.
+// Thin makes the oldest part of the spill smaller: share bytes of it, by p. It
+// returns what was removed; after an error, what was removed until then.
 func (s *Spill) Thin(share int64, p thin.Pass) (thin.Result, error) {
 	var total thin.Result
 	if err := s.rotate(); err != nil {

@@ -61,9 +61,9 @@ func entrySum(b []byte) uint32 {
 	return crc32.Update(crc32.Update(0, castagnoli, b[:4]), castagnoli, b[prefixBytes:])
 }
 
-// parseEntry reads the entry at the beginning of b, of which there are left
-// bytes in all; more of them are needed where n is larger than len(b). An error
-// says that there is no entry.
+// parseEntry reads the entry at the beginning of b, of which there are left bytes
+// in all; more of them are needed if n is larger than len(b). An error means that
+// there is no entry.
 func parseEntry(b []byte, left int64) (e thin.Entry, n int64, err error) {
 	if left < prefixBytes {
 		return thin.Entry{}, 0, fmt.Errorf("%d bytes: %w", left, errDamaged)
@@ -85,9 +85,9 @@ func parseEntry(b []byte, left int64) (e thin.Entry, n int64, err error) {
 }
 
 // walk reads the entries of a segment of size bytes from an offset on (0 is the
-// beginning) and hands each to fn with its own offset and the one behind it,
-// until fn says enough. The entry is valid during the call. It returns where it
-// stopped, and an error that wraps errDamaged where that is no entry.
+// beginning) and hands each to fn with its own offset and that of the next, until
+// fn ends it. The entry is valid during the call. It returns where it stopped, and
+// an error that wraps errDamaged if that is not an entry.
 func walk(f io.ReaderAt, from, size int64, fn func(e thin.Entry, at, next int64) bool) (int64, error) {
 	if from < headerBytes {
 		if err := checkMagic(f, size); err != nil {

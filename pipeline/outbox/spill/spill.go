@@ -48,8 +48,8 @@ type segment struct {
 	loose  bool  // its bytes may not survive a power cut
 }
 
-// Spill is what lies in one directory: segments in the order of their numbers,
-// oldest entries first. It belongs to one goroutine.
+// Spill is the set of segments in one directory, in the order of their numbers,
+// oldest entries first. It must be used by one goroutine.
 type Spill struct {
 	dir          string
 	files        Files
@@ -125,10 +125,10 @@ func (s *Spill) path(number uint64, suffix string) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%016x%s", number, suffix))
 }
 
-// Empty reports whether nothing lies on disk.
+// Empty reports whether no entry is on disk.
 func (s *Spill) Empty() bool { return len(s.segments) == 0 }
 
-// Bytes is how much lies on disk.
+// Bytes returns the size on disk.
 func (s *Spill) Bytes() (n int64) {
 	for _, g := range s.segments {
 		n += g.size
@@ -293,7 +293,7 @@ func (s *Spill) Abandon() {
 	}
 }
 
-// Ack says that the oldest n entries handed out are stored.
+// Ack marks the oldest n entries handed out as stored.
 func (s *Spill) Ack(n int) error {
 	if n = min(n, len(s.marks)); n == 0 {
 		return nil
@@ -347,7 +347,7 @@ func (s *Spill) remove(i int) error {
 	return nil
 }
 
-// Sync makes what lies on disk safe against a power cut.
+// Sync makes the entries on disk safe against a power cut.
 func (s *Spill) Sync() error {
 	if err := s.syncAll(); err != nil {
 		return fmt.Errorf("spill: %w", err)

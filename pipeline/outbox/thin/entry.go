@@ -22,8 +22,8 @@ func KindOf(record []byte) telemetry.RecordKind {
 	return telemetry.RecordKind(record[0])
 }
 
-// FramePrint returns the schema of an encoded frame record: it stands at a fixed
-// place (docs/format-frame.md). Zero is none.
+// FramePrint returns the schema of an encoded frame record: it is at a fixed offset
+// (docs/format-frame.md). Zero is none.
 func FramePrint(record []byte) telemetry.Fingerprint {
 	const at = 1 + 6
 	if len(record) < at+8 {

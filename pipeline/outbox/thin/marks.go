@@ -19,7 +19,7 @@ const (
 	keptChanges = 6
 )
 
-// role says what must survive of a series.
+// role decides what must survive of a series.
 type role uint8
 
 const (
@@ -53,8 +53,8 @@ func less(t telemetry.ValueType, a, b uint64) bool {
 	return math.Float64frombits(a) < math.Float64frombits(b)
 }
 
-// rows are samples of one schema at rising times: what a group of frames says,
-// decoded.
+// rows are samples of one schema at rising times: the decoded contents of a group
+// of frames.
 type rows struct {
 	series     int
 	byReceived bool // which time they rise by

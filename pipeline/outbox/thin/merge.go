@@ -94,8 +94,8 @@ func (r *rows) insert(k int, at telemetry.Instant) {
 	clear(r.states[k*n : (k+1)*n])
 }
 
-// encode appends the frame that stands for the group: its number is that of the
-// last frame. It says what did not survive.
+// encode appends the frame that replaces the group: its number is that of the last
+// frame. It returns what did not survive.
 func (m *merger) encode(dst []byte, s *telemetry.Schema) ([]byte, Removal, error) {
 	chosen := m.mark(s)
 	if len(chosen) == 0 { // nothing but what is absent: one instant says so

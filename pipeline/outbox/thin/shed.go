@@ -4,10 +4,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// shed gives up what may not stay: events beyond their bound, and, as a last
-// resort, whatever is too much. What goes first is what says least beside what
-// stays: a frame with a newer one of the same schema, then events, then the
-// last frames, then everything else; the oldest first each time.
+// shed drops what exceeds the bounds: events beyond their bound, and, as a last
+// resort, any records. Records with the least information go first: a frame with a
+// newer one of the same schema, then events, then the last frames, then everything
+// else; the oldest first each time.
 func (t *thinner) shed() error {
 	total, events := 0, 0
 	for i := range t.slots {

@@ -58,11 +58,11 @@ type Pass struct {
 	// it is not known. Frames without one are neither merged nor counted sample
 	// by sample.
 	Schemas func(telemetry.Fingerprint) []byte
-	// Catalogue says which metrics are counters and which are states.
+	// Catalogue defines which metrics are counters and which are states.
 	Catalogue *telemetry.Catalogue
 }
 
-// Removal counts what was removed. A frame that another one stands for is
+// Removal counts what was removed. A frame that is replaced by another one is
 // removed, too.
 type Removal struct {
 	Samples, Gaps, Frames, Events, Others uint64
@@ -117,11 +117,10 @@ type thinner struct {
 	chain  []int32
 }
 
-// Run writes a tape to out with fewer entries, in order: a merged frame comes
-// where the last of those it stands for was, and has its number. A schema that
-// is stated twice is written once. Entries that it does not understand are
-// copied. The entry given to out is valid during the call. It fails only where
-// tape or out do.
+// Run writes a tape to out with fewer entries, in order: a merged frame takes the
+// place of the last of those it replaces, and has its number. A schema that is
+// stated twice is written once. Unknown entries are copied. The entry given to out
+// is valid during the call. It fails only if tape or out fails.
 func Run(tape Tape, p Pass, out func(Entry) error) (Result, error) {
 	t := &thinner{
 		tape: tape, pass: p, out: out, slots: make([]slot, tape.Len()), merger: newMerger(p.Catalogue),
@@ -174,7 +173,7 @@ func (t *thinner) look(i int32, e Entry) slot {
 	return s
 }
 
-// groupKey says which frames can be merged.
+// groupKey decides which frames can be merged.
 type groupKey struct {
 	fingerprint telemetry.Fingerprint
 	incarnation uint64
@@ -264,7 +263,7 @@ func (t *thinner) schema(fp telemetry.Fingerprint) *telemetry.Schema {
 	return s
 }
 
-// emit writes slot i, or what it stands for.
+// emit writes slot i, or what replaces it.
 func (t *thinner) emit(i int32) error {
 	s := &t.slots[i]
 	switch {

@@ -29,16 +29,16 @@ type Target struct {
 	// Username and PasswordFile, or BearerFile: the credentials of the writer.
 	Username, PasswordFile string
 	BearerFile             string
-	// CAFile is whose certificates are trusted beside the system's; CertFile and
-	// KeyFile are our own.
+	// CAFile has the authorities that are trusted in addition to the system's;
+	// CertFile and KeyFile are the client certificate.
 	CAFile, CertFile, KeyFile string
 	ServerName                string
 	Headers                   map[string]string
-	// Version is the protocol's: 1 (everybody takes it) or 2.
+	// Version is the protocol's: 1 (all receivers support it) or 2.
 	Version int
 }
 
-// Validate says what is wrong with t.
+// Validate returns an error if t is invalid.
 func (t *Target) Validate() error {
 	_, err := t.config()
 	return err

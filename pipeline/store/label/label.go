@@ -64,15 +64,15 @@ func Entity(e telemetry.Entity, add func(name, value string)) {
 	add(string(e.Kind), decoded(e.Name))
 }
 
-// EntityOf returns the entity that labels speak of.
+// EntityOf returns the entity that labels refer to.
 func EntityOf(l labels.Labels) (telemetry.Entity, error) {
 	e := telemetry.Entity{Kind: telemetry.Kind(l.Get(Kind)), Name: l.Get(Name)}
 	return e, e.Validate()
 }
 
-// About returns the entity that the labels of an alert speak of: what kind and
-// name say; else the innermost thing whose parts are all there, as a rule leaves
-// them that aggregates; else the process that said it of itself.
+// About returns the entity that the labels of an alert refer to: that of kind and
+// name; else the innermost entity whose parts are all present, as left by a rule
+// that aggregates; else the process that reports about itself.
 func About(l map[string]string) telemetry.Entity {
 	if e := (telemetry.Entity{Kind: telemetry.Kind(l[Kind]), Name: l[Name]}); e.Validate() == nil {
 		return e
@@ -93,8 +93,7 @@ func About(l map[string]string) telemetry.Entity {
 // own is the job of the series that a process states of itself.
 const own = "quintet"
 
-// inner are the kinds that labels may name without saying so, the innermost
-// first.
+// inner are the kinds that labels may name implicitly, the innermost first.
 var inner = [...]telemetry.Kind{telemetry.NVLink, telemetry.Queue, telemetry.GPU, telemetry.NIC, telemetry.NVSwitch, telemetry.Port, telemetry.Rank,
 	telemetry.Node, telemetry.Switch, telemetry.Storage, telemetry.Loop, telemetry.CDU, telemetry.Pump, telemetry.CRAH, telemetry.Shelf, telemetry.PDU, telemetry.Feed,
 	telemetry.Rack, telemetry.Row, telemetry.Hall, telemetry.Plane, telemetry.Rail, telemetry.Job}
@@ -129,8 +128,9 @@ func decoded(part string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(part, "%2F", "/"), "%2f", "/")
 }
 
-// split takes a foreign series' labels off its metric's name: name{a="b",c="d"},
-// as package mapping writes it. A text of another form is a name as it stands.
+// split separates a foreign series' labels from its metric's name:
+// name{a="b",c="d"}, as package mapping writes it. A text of another form is a
+// name, unchanged.
 func split(metric string) (name string, foreign []labels.Label) {
 	name, rest, ok := strings.Cut(metric, "{")
 	if !ok || name == "" {

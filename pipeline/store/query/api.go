@@ -34,14 +34,14 @@ type Config struct {
 	Dir       string
 	DB        *tsdb.DB
 	Catalogue *telemetry.Catalogue
-	// Rules are files of rules beside our own.
+	// Rules are files of rules in addition to the built-in ones.
 	Rules []string
 	// Alerts, if not nil, is called after each evaluation of a rule with the alerts
 	// that fire and cease, again every minute while they fire; often there are
 	// none. It must not block.
 	Alerts func(context.Context, []Alert)
 	URL    string // under which people find this server
-	// Registry takes what the rule manager and the engine say of themselves.
+	// Registry receives the metrics of the rule manager and the engine.
 	Registry *prometheus.Registry
 	Version  string
 	Logger   *slog.Logger
@@ -144,7 +144,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, http.StatusServiceUnavailable, "too many queries are under way")
 		return
 	}
-	// Pages from elsewhere are the server's own to refuse: none is let in here.
+	// Foreign origins are for the server to refuse: none is passed on here.
 	r = r.Clone(r.Context())
 	r.Header.Del("Origin")
 	a.handler.ServeHTTP(w, r)

@@ -39,7 +39,7 @@ type Alert struct {
 	Value       float64
 	StartsAt    time.Time
 	// EndsAt is when it ceased; of one that fires, until when it holds unless it is
-	// said again.
+	// repeated.
 	EndsAt   time.Time
 	Resolved bool
 }
@@ -135,7 +135,7 @@ func (r *ruling) run(ctx context.Context, url string) error {
 	return nil
 }
 
-// alerted hands alerts on, also that there are none: that says that rules are
+// alerted passes alerts on, also an empty list: that shows that rules are
 // evaluated.
 func (a *API) alerted(ctx context.Context, expr string, alerts ...*rules.Alert) {
 	if a.cfg.Alerts == nil {
