@@ -55,7 +55,7 @@ func (p *life) steps(n int, length float64) {
 	}
 }
 
-// quiet lets time pass in which nothing is told.
+// quiet lets time pass without any report.
 func (p *life) quiet(seconds float64) {
 	p.now = p.now.Add(telemetry.Duration(seconds * 1e9))
 	p.judge()
@@ -80,8 +80,8 @@ func (p *life) wants(what string, want ...string) {
 	p.changes = nil
 }
 
-// breaksBesideAWitness wants nothing told of a break of five seconds while somebody
-// bears witness to whatever is held against the job.
+// breaksBesideAWitness requires that a break of five seconds is not reported,
+// although there is corroborating evidence for any degradation of the job.
 func (p *life) breaksBesideAWitness(what string) {
 	p.t.Helper()
 	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
@@ -110,7 +110,8 @@ func TestAnEvaluationOpensNothing(t *testing.T) {
 	p.wants("an evaluation that never ends", "stalled")
 }
 
-// TestASlowdownAfterAnEvaluationIsFound, because it does not excuse what follows.
+// TestASlowdownAfterAnEvaluationIsFound: the evaluation is no expected activity for
+// what follows it.
 func TestASlowdownAfterAnEvaluationIsFound(t *testing.T) {
 	p := newLife(t)
 	p.steps(40, 3)
@@ -152,8 +153,9 @@ func TestOnlyAPartOfAStepIsWork(t *testing.T) {
 	p.wants("slower at the first work", "slow")
 }
 
-// TestTheWorkChangesWithinAReport: a job that tells of every fourth step tells
-// first of some of the old work and some of the new, with a checkpoint among them.
+// TestTheWorkChangesWithinAReport: the first report of a job that reports every
+// fourth step after the change contains some of the old work and some of the new,
+// with a checkpoint among them.
 func TestTheWorkChangesWithinAReport(t *testing.T) {
 	p := newLife(t)
 	report := func(n int, tokens, length, saved float64) {
@@ -195,8 +197,8 @@ func TestTheWorkOfAHurtJobChanges(t *testing.T) {
 }
 
 // TestBreaksThatComeInTurn: every forty steps a job does for five seconds what it
-// tells nobody of. When the next is due, not even a witness makes it slow; a step
-// as late at another time is.
+// does not report. When the next is due, not even corroborating evidence makes the
+// job slow; a step as late at another time does.
 func TestBreaksThatComeInTurn(t *testing.T) {
 	p := newLife(t)
 	for range 5 {
@@ -234,8 +236,8 @@ func TestALongStepAfterABreak(t *testing.T) {
 	}
 }
 
-// TestABreakBesideACheckpoint: that it came with a checkpoint told of does not
-// take it out of its turn.
+// TestABreakBesideACheckpoint: a break that coincides with a reported checkpoint
+// still counts for its periodic pattern.
 func TestABreakBesideACheckpoint(t *testing.T) {
 	p := newLife(t)
 	saves := func() {
@@ -258,8 +260,8 @@ func TestABreakBesideACheckpoint(t *testing.T) {
 	p.breaksBesideAWitness("the third break")
 }
 
-// TestAPauseIsNoHabit: a job that was away for some minutes once has the habit of
-// breaks that it had.
+// TestAPauseIsNoHabit: a job that was away for some minutes once keeps the periodic
+// pattern of breaks that it had.
 func TestAPauseIsNoHabit(t *testing.T) {
 	p := newLife(t)
 	p.steps(40, 3)
@@ -276,7 +278,7 @@ func TestAPauseIsNoHabit(t *testing.T) {
 	p.breaksBesideAWitness("the ninth break")
 }
 
-// TestTheLastStepEndsAMomentAfterTheJob: by the scheduler's clock, which tells
+// TestTheLastStepEndsAMomentAfterTheJob: by the scheduler's clock, which reports
 // whole seconds. The job is over all the same; one that goes on is not.
 func TestTheLastStepEndsAMomentAfterTheJob(t *testing.T) {
 	p := newLife(t)
@@ -292,7 +294,7 @@ func TestTheLastStepEndsAMomentAfterTheJob(t *testing.T) {
 	p.wants("stands still after it went on", "stalled")
 }
 
-// TestSlowStepsOfTheSameWorkHurt: the tokens told of a step go with its length,
+// TestSlowStepsOfTheSameWorkHurt: the tokens reported of a step go with its length,
 // whatever the noise.
 func TestSlowStepsOfTheSameWorkHurt(t *testing.T) {
 	p := newLife(t)
@@ -361,8 +363,8 @@ func TestWhatAFailureCostsIsNotKnownWithoutCheckpoints(t *testing.T) {
 	}
 }
 
-// TestACheckpointThatGrewIsTold: those told of take twelve seconds, and then
-// forty; the first two of them show how long they take.
+// TestACheckpointThatGrewIsTold: the reported checkpoints take twelve seconds, and
+// then forty; the first two of them show how long they take.
 func TestACheckpointThatGrewIsTold(t *testing.T) {
 	p := newLife(t)
 	save := func(extra float64) {

@@ -15,8 +15,8 @@ const MaxJobs = 65536
 type Book struct {
 	jobs []*Job
 	// Refused counts lengths that are no length (not positive, infinite or not a
-	// number) and steps of a new job while all that are followed hurt; Forgotten
-	// counts jobs dropped for new ones.
+	// number) and steps of a new job while all jobs that are followed are degraded;
+	// Forgotten counts jobs dropped for new ones.
 	Refused, Forgotten uint64
 }
 
@@ -87,8 +87,8 @@ func (j *Job) start(at telemetry.Time) {
 	}
 }
 
-// fail opens or turns the job's hurt: a failed job finishes no step until it is
-// started again.
+// fail opens the job's degradation or changes its state: a failed job finishes no
+// step until it is started again.
 func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 	state := Failed
 	if e.Name == telemetry.EventJobRestarted {
@@ -121,9 +121,9 @@ func (b *Book) Close(g telemetry.Time, s Senses) []Changed {
 	return out
 }
 
-// Renew says that what is taken for a step of a job has changed at an instant:
-// nothing that was learned of the former steps holds, and a hurt that was measured
-// in them is over.
+// Renew changes what is taken for a step of a job from an instant on: nothing that
+// was learned of the former steps holds, and a degradation that was measured in
+// them is over.
 func (b *Book) Renew(job telemetry.Entity, at telemetry.Time) {
 	j := b.Job(job)
 	if j == nil {
@@ -136,10 +136,10 @@ func (b *Book) Renew(job telemetry.Entity, at telemetry.Time) {
 		phase: j.phase, phaseFrom: j.phaseFrom, phaseTo: j.phaseTo, excused: j.excused}
 }
 
-// Forget drops a job's hurt: it is well, or what it does now is its new usual,
-// in which case the past begins anew. A hurt of one long step may have been a
-// habit that nobody has seen yet, and one without a cause of its own is part of how
-// the job varies.
+// Forget drops a job's degradation: the job has recovered, or what it does now is
+// its new usual, in which case the past begins anew. A degradation of one long step
+// may have been the first of a periodic pattern, and one without a cause of its own
+// is part of how the job varies.
 func (j *Job) Forget(newUsual, unexplained bool) {
 	if h := j.Hurt; h != nil && !newUsual && unexplained {
 		for _, x := range h.sampled.lengths {

@@ -1,23 +1,24 @@
 package jobs
 
-// A job's habit of breaks: between two steps, now and then, it does what it tells
-// nobody of, such as a few steps of an evaluation. Those are no part of a step's
-// length, but until the next one has ended it looks as if a step took longer.
+// A job's periodic pattern of breaks: between two steps, now and then, it does what
+// it does not report, such as a few steps of an evaluation. Breaks are no part of a
+// step's length, but until the next step has ended it looks as if a step took
+// longer.
 
 // lostReport is how near to one usual step, or two, a break may be to be a report
 // that was lost.
 const lostReport = 0.1
 
-// habit is how much longer than usual the step in progress may seem by habit, in
-// seconds: because it is a long one, or one in which a checkpoint is due, or comes
-// after a break, or both.
+// habit is how much longer than usual the step in progress may seem by the job's
+// periodic patterns, in seconds: because it is a long step, or one in which a
+// checkpoint is due, or comes after a break, or both.
 func (j *Job) habit() float64 {
 	return max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps)) + j.pause()
 }
 
-// pause is how long a break by habit may be that comes before the step in
-// progress, in seconds. What may have been reports that were lost is a habit only
-// where it comes in turn.
+// pause is how long a break of the pattern may be that comes before the step in
+// progress, in seconds. Breaks that may have been lost reports count only where
+// they come regularly.
 func (j *Job) pause() float64 {
 	most := j.breaks.extra(j.Steps + 1)
 	if j.missed.likeMost().regular() {

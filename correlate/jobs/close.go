@@ -54,20 +54,20 @@ func (j *Job) perStep(seconds float64) float64 {
 	return float64(seconds*j.past.usual().median) / j.gaps.usual().median
 }
 
-// stood is for how many seconds at least a job has stood that stands still: all
-// the time since the last report, but for the other steps of the next.
+// stood is for how many seconds at least a stalled job has stood still: all the
+// time since the last report, except for the other steps of the next.
 func (j *Job) stood(g telemetry.Time, usualStep float64) float64 {
 	others := max(0, j.gaps.usual().median-usualStep)
 	return j.silent(g) - others
 }
 
-// silent is for how many seconds a job has told of no step.
+// silent is for how many seconds a job has reported no step.
 func (j *Job) silent(g telemetry.Time) float64 { return float64(g.Add(-j.delay)-j.LastEnd) / 1e9 }
 
-// idlePatience is for how many seconds nothing may be launched on the job's GPUs:
-// clearly longer than it has been before, if it has. One report may have been lost.
-// What a checkpoint takes is told as part of each step of a report: it takes as
-// many times that.
+// idlePatience is the timeout, in seconds, for a job on whose GPUs nothing is
+// launched: clearly longer than it has been before, if it has. One report may have
+// been lost. The time of a checkpoint is reported as part of each step of a report:
+// it takes as many times that.
 func (j *Job) idlePatience(u usual) float64 {
 	most := 0.0
 	for _, x := range j.announced.lengths {
@@ -152,9 +152,9 @@ func (j *Job) works(g telemetry.Time, s Senses) bool {
 	return ok
 }
 
-// certain says that a step, ended or in progress, is longer than any the job
-// has had, and by a margin that matters. One that has ended holds no checkpoint
-// that the job does not tell of; one that does is judged by its checkpoint.
+// certain reports whether a step, ended or in progress, is longer than any that the
+// job has had, and by a margin that matters. A step that has ended is assumed to
+// hold no unreported checkpoint; one with a reported checkpoint is judged by that.
 func (j *Job) certain(u usual, age float64) bool {
 	ended := 0.0
 	for _, p := range j.suspects {
@@ -172,7 +172,7 @@ func (j *Job) longest(u usual) float64 {
 	return max(u.longest, u.median+j.habit())
 }
 
-// hurt is the account of the trouble as it would begin at grid g.
+// hurt is the degradation as it would begin at grid g.
 func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median}
 	suspects := j.suspects

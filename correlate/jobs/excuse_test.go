@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// writes plays a checkpoint told of that takes so many seconds.
+// writes plays a reported checkpoint that takes so many seconds.
 func (p *life) writes(seconds float64) {
 	p.event(telemetry.EventCheckpointStarted, "")
 	p.quiet(seconds)
@@ -33,8 +33,8 @@ func TestACheckpointAfterABreakIsNoStall(t *testing.T) {
 	p.wants("a checkpoint that does not end", "stalled")
 }
 
-// TestACheckpointOfAJobThatReportsRarely: what it took is told as a part of each
-// step of the report, and is as much longer in all.
+// TestACheckpointOfAJobThatReportsRarely: its time is reported as a part of each
+// step of the report, and is as many times longer in all.
 func TestACheckpointOfAJobThatReportsRarely(t *testing.T) {
 	p := newLife(t)
 	for range 4 {
@@ -71,8 +71,8 @@ func TestAHurtJobSavesAsBefore(t *testing.T) {
 	p.wants("one that does not end", "to stalled")
 }
 
-// TestTheFirstStepAfterABreakProvesNothing, be there a witness or not. Where
-// a break comes before each, they are steps like any other.
+// TestTheFirstStepAfterABreakProvesNothing, with corroborating evidence or without.
+// Where a break comes before each, they are steps like any other.
 func TestTheFirstStepAfterABreakProvesNothing(t *testing.T) {
 	always := func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
 	p := newLife(t)
@@ -110,8 +110,8 @@ func (p *life) tens(n int, length float64) {
 	}
 }
 
-// TestACheckpointThatBeginsWithTheEndOfAStep lies behind that step, though it was
-// told to begin some milliseconds before, by another clock.
+// TestACheckpointThatBeginsWithTheEndOfAStep is after that step, though its
+// beginning was reported some milliseconds before, by another clock.
 func TestACheckpointThatBeginsWithTheEndOfAStep(t *testing.T) {
 	p := newLife(t)
 	p.tens(30, 0.4)
@@ -126,8 +126,8 @@ func TestACheckpointThatBeginsWithTheEndOfAStep(t *testing.T) {
 	p.wants("a checkpoint told of")
 }
 
-// TestLongCheckpointsOfAQuickJob are no stalls: neither the first, of which nobody
-// knows how long it takes, nor those after it, which lie between two reports.
+// TestLongCheckpointsOfAQuickJob are no stalls: neither the first, whose length is
+// not known, nor those after it, which are between two reports.
 func TestLongCheckpointsOfAQuickJob(t *testing.T) {
 	p := newLife(t)
 	for range 5 {

@@ -14,9 +14,9 @@ type Goodput struct {
 	Productive float64        // what the finished steps would have taken without trouble
 	Redone     float64        // of that, what was lost since the last checkpoint when the job failed
 	Failures   int
-	// Unsaved is the productive time since the last checkpoint that was told of,
-	// as far as Saved: the last instant at which all was safe. Zero where none
-	// has been told of: what a failure would cost is not known then.
+	// Unsaved is the productive time since the last reported checkpoint, up to
+	// Saved: the last instant at which all was safe. Zero where none has been
+	// reported: the cost of a failure is not known then.
 	Unsaved float64
 	Saved   telemetry.Time
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestAJobThatReportsRarelyHangs: of steps of 4 s every fifth is reported. When
-// its members wait for one another, that is told as soon as it has lasted two
-// steps and a quarter of a minute; the onset is theirs, not the last report's.
+// TestAJobThatReportsRarelyHangs: of steps of 4 s every fifth is reported. When its
+// members wait for one another, that is reported as soon as it has lasted two steps
+// and a quarter of a minute; the onset is when they began to wait, not the last
+// report.
 func TestAJobThatReportsRarelyHangs(t *testing.T) {
 	var since telemetry.Time
 	senses := idle()
@@ -82,7 +83,7 @@ func (r *rare) reports(n int) {
 	}
 }
 
-// TestAJobHangsAfterItsCheckpoint: that the checkpoint has ended is told, so what
+// TestAJobHangsAfterItsCheckpoint: the end of the checkpoint is reported, so what
 // the members wait for since is no checkpoint; while it lasts, it may be.
 func TestAJobHangsAfterItsCheckpoint(t *testing.T) {
 	for _, ended := range []bool{true, false} {

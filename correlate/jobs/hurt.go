@@ -25,12 +25,12 @@ var stateNames = [...]string{"healthy", "slow", "stalled", "failed", "restarted"
 // String returns the state's name.
 func (s State) String() string { return stateNames[s] }
 
-// Hurt is the account of a job that is slow, stalled or failed. Times are step
+// Hurt is the degradation of a job that is slow, stalled or failed. Times are step
 // ends by the trainer's clock; lengths are seconds.
 //
-// Steps counts every step that ended from the first slow one to the last slow
-// one, quick ones between them included: a fault that makes each second step
-// slow costs the mean of both.
+// Steps counts every step that ended from the first slow one to the last slow one,
+// quick ones between them included: a fault that makes each second step slow costs
+// the mean of both.
 type Hurt struct {
 	Measure  telemetry.MetricName // what its lengths are of: of a step where it is empty
 	State    State
@@ -45,8 +45,9 @@ type Hurt struct {
 	LastSlow telemetry.Time // end of the last slow step
 	Overdue  float64        // age of the step in progress, 0 if it is not overdue
 	Lost     float64        // seconds lost per GPU: Σ max(0, step − expected)
-	// Redone is the work, in seconds, that was done since the last checkpoint told
-	// of when the job failed, and must be done again; 0 where it is not known.
+	// Redone is the work, in seconds, that was done since the last reported
+	// checkpoint when the job failed, and must be done again; 0 where it is not
+	// known.
 	Redone float64
 
 	patience  int // usual steps wanted to be well, where that is more than wellAfter
@@ -63,7 +64,7 @@ type Hurt struct {
 	sampled variation
 }
 
-// Metric is what the hurt's lengths are of.
+// Metric is the metric in which the degradation is measured.
 func (h *Hurt) Metric() telemetry.MetricName {
 	if h.Measure == "" {
 		return MeasureStep
@@ -71,9 +72,9 @@ func (h *Hurt) Metric() telemetry.MetricName {
 	return h.Measure
 }
 
-// Now returns the mean step during the hurt, the step in progress included
-// where it is overdue and longer than the mean already: its age is a lower
-// bound. It returns false when there is none yet.
+// Now returns the mean step during the degradation, the step in progress included
+// where it is overdue and longer than the mean already: its age is a lower bound.
+// It returns false when there is none yet.
 func (h *Hurt) Now() (float64, bool) {
 	n, sum := h.Steps, h.Sum
 	if h.Overdue > 0 && float64(h.Overdue*float64(n)) >= sum {
@@ -185,8 +186,9 @@ func codeState(c *snapshot.Codec, s *State) {
 	}
 }
 
-// slow says that a step of x seconds belongs to the hurt rather than to the
-// usual: it is not usual, or, where all are only a little longer, nearer to them.
+// slow reports whether a step of x seconds belongs to the degradation rather than
+// to the usual: it is not usual, or, where all are only a little longer, nearer to
+// the slow ones.
 func (h *Hurt) slow(u usual, x float64) bool {
 	if h.line > 0 {
 		return x > h.line
@@ -194,8 +196,8 @@ func (h *Hurt) slow(u usual, x float64) bool {
 	return slow(u, x)
 }
 
-// hangs dates the hurt of a job that hangs since an instant: what stopped it came
-// in the step before.
+// hangs dates the degradation of a job that hangs since an instant: what stopped it
+// came in the step before.
 func (h *Hurt) hangs(since telemetry.Time, step float64) {
 	h.Onset = telemetry.Interval{Earliest: max(h.Onset.Earliest, since.Add(-seconds(step))), Latest: since}
 	h.LastSlow = since

@@ -7,11 +7,11 @@ import (
 
 // The evidence against a usual step, in spreads of the job's own past.
 //
-// A step e spreads above the median adds e less drift, at most gain, to the
-// job's evidence; a usual one takes at most decay away, so that alternating
-// quick and slow steps add up. The hurt begins at threshold: two steps that
-// are certainly slow, or several that are a little. These are ratios: they
-// hold for a step of a second and of a minute alike.
+// A step e spreads above the median adds e less drift, at most gain, to the job's
+// evidence; a usual one takes at most decay away, so that alternating quick and
+// slow steps add up. The degradation begins at threshold: two steps that are
+// certainly slow, or several that are a little. These are ratios: they hold for a
+// step of a second and of a minute alike.
 const (
 	drift     = 2.0
 	gain      = 2.0
@@ -28,23 +28,24 @@ const (
 	clip       = 4.0
 	alarm      = 8.0
 	leastShift = 0.035
-	// leastSign is by how much they must be longer where something else bears
-	// witness that they should be.
+	// leastSign is by how much they must be longer where there is corroborating
+	// evidence.
 	leastSign = 0.012
 	// smallSteps that are longer for certain, but by less, are the new usual.
 	smallSteps = 16
-	// stallAfter usual steps without one ending, the job is stalled, but not
-	// within quiet seconds unless something else bears witness: a checkpoint that
-	// nobody announced takes as long.
+	// stallAfter is the number of usual steps without one ending after which the
+	// job is stalled, but not within quiet seconds without corroborating evidence:
+	// an unannounced checkpoint takes as long.
 	stallAfter = 3.0
 	quiet      = 15.0
-	// idleQuiet seconds is the same of a job on whose GPUs nothing is launched: it
-	// may be writing a checkpoint that nobody announced, or wait for its input. A
-	// job whose members wait for one another keeps them busy.
+	// idleQuiet, in seconds, is the same for a job on whose GPUs nothing is
+	// launched: it may be writing an unannounced checkpoint, or wait for its input.
+	// A job whose members wait for one another keeps them busy.
 	idleQuiet = 60.0
-	// idleGrown times as long as ever before is no habit any more.
+	// idleGrown times as long as ever before is beyond the pattern.
 	idleGrown = 1.5
-	// wellAfter usual steps in a row end a hurt: a few quick ones do not.
+	// wellAfter is the number of usual steps in a row that end a degradation: a few
+	// quick ones do not.
 	wellAfter = 5
 	// calmAfter in a row end one that was slow: trouble that comes and goes is one.
 	calmAfter = 8
@@ -72,11 +73,11 @@ func snapshotPending(c *snapshot.Codec, p *pending) {
 	c.Int(&p.n)
 }
 
-// Job is one job's steps: its past, the evidence since it last looked well,
-// and its hurt if it has one.
+// Job is one job's steps: its past, the evidence since it last looked healthy, and
+// its degradation if it has one.
 type Job struct {
 	Entity telemetry.Entity
-	// Hurt is nil while the job is healthy.
+	// Hurt is the degradation, nil while the job is healthy.
 	Hurt *Hurt
 	// LastEnd is the end of the last step; zero before the first.
 	LastEnd telemetry.Time
@@ -86,8 +87,8 @@ type Job struct {
 	worked telemetry.Time
 	// Last is the length of the step that ended at LastEnd, in seconds.
 	Last float64
-	// Recent are the last steps told of, the oldest first, for people to look
-	// at: nothing is judged by them.
+	// Recent are the last reported steps, the oldest first, for display: nothing is
+	// judged by them.
 	Recent []Step
 
 	past           past
@@ -116,7 +117,7 @@ type Job struct {
 	delay              telemetry.Duration // by which its source's class lags the prompt one
 }
 
-// Step is one step told of: when it ended, and how many seconds it took.
+// Step is one reported step: when it ended, and how many seconds it took.
 type Step struct {
 	End     telemetry.Time
 	Seconds float64
@@ -134,7 +135,8 @@ func (j *Job) remember(s Step) {
 	j.Recent = append(j.Recent, s)
 }
 
-// Change is what Close found: the hurt began, its state changed, or it ended.
+// Change is what Close found: the degradation began, its state changed, or it
+// ended.
 type Change uint8
 
 // The changes.
@@ -222,9 +224,9 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	j.LastEnd, j.rested = at, first
 }
 
-// took is how long a step of x seconds that ended at kept the job: where a
-// checkpoint is no part of the step told of, it lies between two of them; of a
-// report of several, as part of each.
+// took is how long, in seconds, a step of x seconds that ended at at kept the job:
+// a checkpoint that is no part of the reported step is between two of them; in a
+// report of several steps, its time is divided among them.
 func (j *Job) took(at telemetry.Time, x float64) float64 {
 	between := float64(at-j.LastEnd) / 1e9
 	if j.sparse() {
@@ -236,7 +238,7 @@ func (j *Job) took(at telemetry.Time, x float64) float64 {
 // maxTold bounds the steps that one report can stand for.
 const maxTold = 1000
 
-// told is how many steps a report after gap seconds stands for: a job may tell
+// told is how many steps a report after gap seconds stands for: a job may report
 // only every tenth.
 func (j *Job) told(gap, x float64) int {
 	if j.past.usual().n < minPast || !j.sparse() {
@@ -245,8 +247,7 @@ func (j *Job) told(gap, x float64) int {
 	return int(min(max(1, gap/x+0.5), maxTold))
 }
 
-// Between is how far apart what the job tells of its steps usually is; 0 where that
-// is not known yet.
+// Between is the usual time between reported steps; 0 where that is not known yet.
 func (j *Job) Between() telemetry.Duration {
 	x, ok := j.Usual()
 	if !ok {

@@ -90,7 +90,7 @@ func written(b *jobs.Book) []byte {
 	return c.Data()
 }
 
-// A neighbour changes nothing, and jobs are told of in identity order.
+// A neighbour changes nothing, and jobs are reported in identity order.
 func TestJobsAreJudgedAlone(t *testing.T) {
 	names := []string{"c", "a", "b"}
 	var b jobs.Book
@@ -118,16 +118,15 @@ func TestJobsAreJudgedAlone(t *testing.T) {
 	}
 }
 
-// nobodyWorks is what is seen of a job whose GPUs rest.
+// nobodyWorks is the observation of a job whose GPUs are idle.
 func nobodyWorks(*jobs.Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }
 
-// idle sees no work and has no witness.
+// idle sees no work and has no corroborating evidence.
 func idle() jobs.Senses {
 	return jobs.Senses{Working: nobodyWorks}
 }
 
-// A repeat of a step and one told out of order are ignored: the first word
-// stands.
+// A repeat of a step and one out of order are ignored: the first report counts.
 func TestAStepCountsOnce(t *testing.T) {
 	var once, twice jobs.Book
 	for s := 1; s <= 30; s++ {
@@ -202,8 +201,8 @@ func use(b *jobs.Book) {
 
 func notLengths() []float64 { return []float64{math.NaN(), -1, -1e-9, math.Inf(1), math.Inf(-1), 2e9} }
 
-// A stall waits for fifteen seconds where three steps take less; a witness need
-// not wait.
+// A stall waits for fifteen seconds where three steps take less; with corroborating
+// evidence it need not wait.
 func TestAQuickJobIsNotStalledWithinFifteenSeconds(t *testing.T) {
 	s, err := parseScenario("0.5 x120\nquiet 20\n")
 	if err != nil {

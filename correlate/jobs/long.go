@@ -7,9 +7,9 @@ import (
 	"github.com/quintet-dc/quintet/correlate/stats"
 )
 
-// A job's habit of long steps: a checkpoint that nobody announces, a validation,
-// a collection of garbage. Each stands alone among usual ones; two that are
-// alike make a habit, and one that comes when the next is due is no trouble.
+// A job's periodic pattern of long steps: an unannounced checkpoint, a validation,
+// a garbage collection. Each is single among usual ones; two that are alike make a
+// pattern, and one that comes when the next is due is no trouble.
 
 const (
 	// maxLongs are remembered.
@@ -17,7 +17,7 @@ const (
 	// longStep is the excess over the median, as part of it and in deviations,
 	// from which a step that came to nothing was a long one.
 	longStep, longSigmas = 0.15, 6
-	// habitWidth is how far beyond the largest excess of the habit one may go.
+	// habitWidth is how many times the largest excess of the pattern one may have.
 	habitWidth = 1.3
 	// turnWidth is how far from a turn, as part of the shortest time between two,
 	// one may come for all to come in turn.
@@ -49,8 +49,8 @@ func isLong(u usual, x float64) bool {
 	return x-u.median > max(float64(longStep*u.median), float64(longSigmas*u.core))
 }
 
-// extra is how much longer than the median a step may be by habit if it is the
-// job's step of that number, in seconds; 0 where none is due.
+// extra is how much longer than the median a step may be by the pattern if it is
+// the job's step of that number, in seconds; 0 where none is due.
 func (l longs) extra(step uint64) float64 {
 	l = l.likeMost()
 	n := len(l)
@@ -68,8 +68,8 @@ func (l longs) extra(step uint64) float64 {
 }
 
 // likeMost are those that are neither twice as long as their median nor half as
-// long: what a job did once, such as to stop for a quarter of an hour, is no habit
-// and takes none away.
+// long: what a job did once, such as a stop for a quarter of an hour, does not make
+// a pattern and does not end one.
 func (l longs) likeMost() longs {
 	typical := l.typical()
 	var out longs

@@ -44,8 +44,8 @@ func (b *Book) ObserveMFU(job telemetry.Entity, ratio float64) {
 	}
 }
 
-// divide gives a hurt that begins the reports that came with its first steps: they
-// are none of the job as it was.
+// divide moves the reports that came with the first steps of a new degradation to
+// it: they are not part of the healthy past.
 func (j *Job) divide(h *Hurt) {
 	n := max(0, min(h.Steps, len(j.mfu.lengths)-1))
 	for _, ratio := range j.mfu.lengths[max(0, len(j.mfu.lengths)-n):] {
@@ -56,9 +56,9 @@ func (j *Job) divide(h *Hurt) {
 	}
 }
 
-// MFU returns the utilisation before the hurt (the median of its last reports)
-// and in it (the mean of those that came with slow steps, as Now is the mean of
-// these); false where it was not reported.
+// MFU returns the utilisation before the degradation (the median of its last
+// reports) and in it (the mean of those that came with slow steps, as Now is the
+// mean of these); false where it was not reported.
 func (j *Job) MFU() (before, now float64, ok bool) {
 	if j.Hurt == nil || j.Hurt.mfu.n == 0 || len(j.mfu.lengths) == 0 {
 		return 0, 0, false

@@ -54,7 +54,8 @@ func (t *trainer) next() float64 {
 }
 
 // watch plays a trainer's steps, slowed by the factor from the step from on, and
-// returns after which steps the book said that it hurts.
+// returns the steps and the seconds at which the book reported the beginning of a
+// degradation.
 func watch(t *trainer, steps, from int, factor float64) (began []int, at []float64) {
 	var b jobs.Book
 	job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
@@ -99,8 +100,8 @@ func habits() []habit {
 	}
 }
 
-// TestAHealthyJobIsLeftAlone: at most one false alarm in 20,000 healthy steps,
-// two where checkpoints that nobody announces stop the job for the first time.
+// TestAHealthyJobIsLeftAlone: at most one false alarm in 20,000 healthy steps, two
+// where unannounced checkpoints stop the job for the first time.
 func TestAHealthyJobIsLeftAlone(t *testing.T) {
 	const steps = 20_000
 	for _, h := range habits() {
@@ -136,8 +137,8 @@ func TestASlightSlowdownIsFound(t *testing.T) {
 	}
 }
 
-// TestAHurtIsOneHurt: a job that is 5 % slower for 300 steps begins to hurt
-// once, or is called well in between at most once.
+// TestAHurtIsOneHurt: the degradation of a job that is 5 % slower for 300 steps
+// begins once, or is ended in between at most once.
 func TestAHurtIsOneHurt(t *testing.T) {
 	for _, h := range habits() {
 		for seed := range uint64(10) {

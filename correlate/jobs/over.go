@@ -2,8 +2,8 @@ package jobs
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// lastWord is how long after a job's end a step of it may end that was its last: a
-// scheduler tells whole seconds, and by another clock.
+// lastWord is how long after a job's end its last step may end: a scheduler reports
+// whole seconds, and by another clock.
 const lastWord = telemetry.Duration(2e9)
 
 // resumes takes it that a job which had ended goes on, where a step that ended at

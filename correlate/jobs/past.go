@@ -73,9 +73,9 @@ const (
 	youngMemory = 1.5
 )
 
-// usual summarises the past. The spread is the larger of the robust deviation
-// and the distances from the median to the upper percentiles, so that a job
-// whose steps differ is judged by that habit.
+// usual summarises the past. The spread is the larger of the robust deviation and
+// the distances from the median to the upper percentiles, so that a job whose steps
+// vary is judged by its own variation.
 func (p *past) usual() usual {
 	if !p.known {
 		p.is, p.known = p.wide.widen(p.summary()), true

@@ -117,7 +117,7 @@ func TestAStateThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestARoomForNewJobs: the same of jobs; one that hurts is never forgotten.
+// TestARoomForNewJobs: the same of jobs; a degraded one is never forgotten.
 func TestARoomForNewJobs(t *testing.T) {
 	var b Book
 	for i := range MaxJobs {

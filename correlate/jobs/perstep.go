@@ -176,7 +176,7 @@ func (p *PerStep) shed() {
 	p.Forgotten += uint64(kept - len(p.reporters))
 }
 
-// last is when a reporter was last heard.
+// last is when a reporter last reported.
 func (r *reporter) last() int64 {
 	var last int64
 	for k := range r.clocks {

@@ -8,8 +8,8 @@ const EventPhase telemetry.EventName = "phase"
 
 const phaseTrain = "train"
 
-// maxPhase is how long a phase excuses a job's steps. What lasts longer is
-// judged: a job can hang in an evaluation, too.
+// maxPhase is how long a phase is expected activity for a job's steps. What lasts
+// longer is judged: a job can hang in an evaluation, too.
 const maxPhase = telemetry.Duration(30 * 60e9)
 
 // enter begins a phase.
@@ -23,8 +23,8 @@ func (j *Job) enter(phase string, at telemetry.Time) {
 	}
 }
 
-// Phase is what the job does beside training; "" where it trains, as far as it
-// tells.
+// Phase is what the job does other than training; "" where it trains, as far as it
+// reports.
 func (j *Job) Phase() string { return j.phase }
 
 // otherwise says that a step of x seconds that ended at at, or one in progress

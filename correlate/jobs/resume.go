@@ -2,7 +2,7 @@ package jobs
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// Held is what somebody else has published of a job's hurt. Lengths are
+// Held is a degradation of the job as another engine has published it. Lengths are
 // seconds; zero is not known.
 type Held struct {
 	Onset    telemetry.Interval
@@ -14,7 +14,7 @@ type Held struct {
 	Lost     float64 // per GPU
 }
 
-// Resumed is what a job's own steps say of a hurt that was published.
+// Resumed is the state of a published degradation by the job's own steps.
 type Resumed uint8
 
 // The answers of Resume.
@@ -35,9 +35,9 @@ const (
 	maxHeldSteps  = 1e6
 )
 
-// Resume judges a healthy-looking job whose hurt began before its steps were
-// seen: against the published expectation, because its own idea of usual may
-// have grown up in the trouble. If the hurt goes on, the job has it from now on
+// Resume judges a healthy-looking job whose degradation began before its steps were
+// seen: against the published expectation, because its own idea of usual may have
+// formed during the trouble. If the degradation goes on, the job has it from now on
 // and a past of the expected length. It changes nothing else.
 func (j *Job) Resume(h Held) Resumed {
 	recent := j.recent()
@@ -72,8 +72,8 @@ func (j *Job) recent() []float64 {
 	return all[max(0, len(all)-wellAfter):]
 }
 
-// heldPast is a past as the published hurt implies it: around the expected
-// step, about as wide as lets the slowdown stand out.
+// heldPast is a past as the published degradation implies it: around the expected
+// step, about as wide as still shows the slowdown.
 func heldPast(h Held) past {
 	spread := widestSpread
 	if h.Now > h.Expected {
@@ -87,9 +87,9 @@ func heldPast(h Held) past {
 	return p
 }
 
-// goesOn is the account of a published hurt as of the job's last step. What was
-// lost between the publication and now was not seen step by step: the last
-// steps stand for it.
+// goesOn is the published degradation as of the job's last step. What was lost
+// between the publication and now was not seen step by step: it is estimated from
+// the last steps.
 func (h Held) goesOn(j *Job, u usual, recent []float64, tail int) *Hurt {
 	out := &Hurt{State: Slow, told: Slow, Onset: h.Onset, Opened: h.Opened, Before: h.Before, Expected: h.Expected,
 		Usual: u.median, LastSlow: j.LastEnd, Lost: h.Lost, tailSteps: tail}

@@ -19,8 +19,8 @@ func watched(lengths ...float64) (*Book, *Job) {
 	return b, b.Job(e)
 }
 
-// held is a published hurt: steps of 2 s that became 6 s at 100 s, last told of
-// at 900 s.
+// held is a published degradation: steps of 2 s that became 6 s at 100 s, last
+// published at 900 s.
 func held() Held {
 	return Held{Onset: telemetry.Interval{Earliest: 100e9, Latest: 106e9}, Opened: 110e9, Until: 900e9, Before: 2, Expected: 2, Now: 6, Lost: 500}
 }

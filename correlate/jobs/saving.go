@@ -7,16 +7,16 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Checkpoints that take longer than they did hurt a job now and then: one long
-// step, then many usual ones until the next. What the job says itself that they
-// took tells them from other long steps.
+// Checkpoints that take longer than they did degrade a job now and then: one long
+// step, then many usual ones until the next. The duration that the job itself
+// reports distinguishes them from other long steps.
 
 const (
 	// grownBy times its usual length a checkpoint has grown. Half as long again is
 	// what a model that grew, or a busy evening, makes of it: no trouble.
 	grownBy = 1.52
-	// grownSome times its usual length it has grown where something else bears
-	// witness that it should have, or where checkpoints hurt the job already.
+	// grownSome times its usual length it has grown where there is corroborating
+	// evidence, or where checkpoints degrade the job already.
 	grownSome = 1.2
 	// leastGrown of a usual step it must cost beyond that.
 	leastGrown = 0.1
@@ -26,7 +26,7 @@ const (
 	// fewSaves do not show by how much checkpoints differ.
 	fewSaves = 3
 	// turnsWell of the time between two checkpoints must pass without a grown one
-	// for a job that they hurt to be well, but for one that is as it was.
+	// for a job that they degrade to recover, except for one that is as it was.
 	turnsWell = 1.5
 	// leastBeside of a usual step is left of one without the checkpoint in it.
 	leastBeside = 0.5
@@ -36,7 +36,7 @@ const (
 	maxTurnsKept = 8
 )
 
-// saver is what a job told of its checkpoints.
+// saver is what a job reported of its checkpoints.
 type saver struct {
 	usual past     // seconds that they took while healthy
 	at    uint64   // the report of the last one
@@ -47,7 +47,7 @@ type saver struct {
 	known int      // how many before it that was the most of
 }
 
-// told takes a checkpoint of so many seconds, in the step of that number.
+// told records a checkpoint of so many seconds, in the step of that number.
 func (s *saver) told(step uint64, took float64, keep bool) {
 	if s.at != 0 && step > s.at {
 		if len(s.turns) == maxTurnsKept {
@@ -70,8 +70,8 @@ func (s *saver) turn() uint64 {
 }
 
 // SavedAsNever reports whether the last checkpoint took longer than any before it
-// by so much that the job needs no other witness than itself: where few came
-// before, nobody knows by how much they differ.
+// by so much that the job needs no corroborating evidence: where few came before,
+// it is not known by how much they differ.
 func (j *Job) SavedAsNever() bool {
 	by := grownSome
 	if j.saves.known < fewSaves {
@@ -80,19 +80,19 @@ func (j *Job) SavedAsNever() bool {
 	return j.saves.last > float64(by*j.saves.most)
 }
 
-// turns is how many usual steps say that a job hurt by checkpoints is well.
+// turns is after how many usual steps a job that checkpoints degrade has recovered.
 func (j *Job) turns() int {
 	return (int(float64(turnsWell*float64(min(max(j.saves.turn(), 1), longestTurn)))) + 2) * j.each()
 }
 
-// savesAgain says that a step of that age may be one more of the checkpoints that
-// hurt the job: when it has ended, its length will tell.
+// savesAgain reports whether a step of that age may be one more of the checkpoints
+// that degrade the job: its length shows it when it has ended.
 func (j *Job) savesAgain(age float64) bool {
 	return j.Hurt.patience > 0 && age <= j.past.usual().median+float64(turnsWell*j.saves.last)
 }
 
-// grew returns how many times its usual length the checkpoint took that the step
-// which ends at at tells of; 0 where it tells of none or it has not grown.
+// grew returns how many times its usual length the checkpoint took that is reported
+// with the step that ends at at; 0 where none is reported or it has not grown.
 func (j *Job) grew(at telemetry.Time) float64 {
 	if j.Hurt != nil && j.Hurt.patience > 0 {
 		return j.grewBy(at, grownSome)
@@ -127,7 +127,7 @@ func (j *Job) savedSlowly(g telemetry.Time, u usual) *Hurt {
 }
 
 // hurtBySaving takes a step that ends at at and reports whether its checkpoint
-// begins a hurt.
+// begins a degradation.
 func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
 	u := j.past.usual()
 	if j.saving.End != at || u.n < minPast {
@@ -164,11 +164,12 @@ func (s *saver) due(step uint64) float64 {
 	return most
 }
 
-// beside is what a report of x seconds that ended at at took beside a checkpoint
-// which the job says was in it and took no longer than they do: only that is
-// judged, and only that becomes habit. Of a job that tells of every fifth step
-// one past report in eight may hold a checkpoint; its spread would hide a loss of
-// a third. Where every report holds one, it is part of the usual.
+// beside returns the time of a report of x seconds that ended at at without a
+// checkpoint which the job reports as part of it and which took no longer than
+// usual: only that is judged, and only that becomes the usual. For a job that
+// reports every fifth step one past report in eight may hold a checkpoint; its
+// spread would hide a loss of a third. Where every report holds one, it is part of
+// the usual.
 func (j *Job) beside(at telemetry.Time, x float64) float64 {
 	u := j.past.usual()
 	if j.saving.End != at || j.saves.turn() == 1 || j.savedApart(at, x) || u.n >= minPast && j.grew(at) > 0 {
@@ -187,9 +188,9 @@ func (j *Job) beside(at telemetry.Time, x float64) float64 {
 	return rest
 }
 
-// savedApart reports whether the checkpoint that a report of x seconds a step tells
-// of lies between its steps, not in them: the steps take clearly less than the time
-// since the report before.
+// savedApart reports whether the checkpoint that a report of x seconds a step
+// contains is between its steps, not in them: the steps take clearly less than the
+// time since the report before.
 func (j *Job) savedApart(at telemetry.Time, x float64) bool {
 	if j.LastEnd == 0 || j.past.usual().n < minPast {
 		return false

@@ -9,9 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestACheckpointThatTheJobTellsOfIsNoLoss: a slow job's step that holds a
-// checkpoint of 8 s, and says so, counts without it; one that says nothing
-// counts whole.
+// TestACheckpointThatTheJobTellsOfIsNoLoss: a slow job's step that holds a reported
+// checkpoint of 8 s counts without it; one without such a report counts whole.
 func TestACheckpointThatTheJobTellsOfIsNoLoss(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		p := newLife(t)
@@ -37,9 +36,9 @@ func TestACheckpointThatTheJobTellsOfIsNoLoss(t *testing.T) {
 	}
 }
 
-// TestACheckpointToldOfAfterItsStepExcusesNoOther: its end is told a moment
+// TestACheckpointToldOfAfterItsStepExcusesNoOther: its end is reported a moment
 // after the step whose last part it was. Neither the steps that follow nor the
-// checkpoint itself change what a slow step is said to cost.
+// checkpoint itself change the reported cost of a slow step.
 func TestACheckpointToldOfAfterItsStepExcusesNoOther(t *testing.T) {
 	for _, itself := range []bool{true, false} {
 		p := newLife(t)
@@ -68,9 +67,9 @@ func TestACheckpointToldOfAfterItsStepExcusesNoOther(t *testing.T) {
 	}
 }
 
-// TestACheckpointIsNoHabitOfTheSteps: a job that tells of every fifth step has
-// eight reports behind it when it becomes slower by a third. A checkpoint in one
-// of them, whichever it is, changes neither what is usual nor when that is seen.
+// TestACheckpointIsNoHabitOfTheSteps: a job that reports every fifth step has eight
+// reports behind it when it becomes slower by a third. A checkpoint in one of them,
+// whichever it is, changes neither what is usual nor when that is found.
 func TestACheckpointIsNoHabitOfTheSteps(t *testing.T) {
 	const each, length = 5, 5.4
 	for held := range 9 { // in the last turn none holds one
@@ -100,8 +99,8 @@ func TestACheckpointIsNoHabitOfTheSteps(t *testing.T) {
 	}
 }
 
-// TestAHurtDoesNotBeginWithAUsualCheckpoint: the second that the job tells of
-// comes four steps before its steps become longer.
+// TestAHurtDoesNotBeginWithAUsualCheckpoint: the second reported checkpoint comes
+// four steps before the steps become longer.
 func TestAHurtDoesNotBeginWithAUsualCheckpoint(t *testing.T) {
 	p := newLife(t)
 	save := func() {
@@ -150,8 +149,8 @@ func TestACheckpointInProgressIsNotOverdue(t *testing.T) {
 	}
 }
 
-// TestShortCheckpointsThatGrowAreALoss: each step holds one of a fifth of a
-// second, that nobody feels; then they take two seconds.
+// TestShortCheckpointsThatGrowAreALoss: each step holds one of a fifth of a second,
+// without a visible effect; then they take two seconds.
 func TestShortCheckpointsThatGrowAreALoss(t *testing.T) {
 	p := newLife(t)
 	save := func(n int, took, step float64) {
@@ -284,8 +283,8 @@ func TestACheckpointThatGrewALittleHurtsWithAWitness(t *testing.T) {
 }
 
 // TestACheckpointAfterABreak: every 47 steps a job writes a checkpoint of eight
-// seconds; five in 163 are an evaluation that it tells nobody of. Now and then one
-// follows the other, and the checkpoint comes after fewer steps than usual.
+// seconds; five in 163 are an unreported evaluation. Now and then one follows the
+// other, and the checkpoint comes after fewer steps than usual.
 func TestACheckpointAfterABreak(t *testing.T) {
 	p := newLife(t)
 	for i := 1; i <= 1000; i++ {
@@ -308,8 +307,8 @@ func TestACheckpointAfterABreak(t *testing.T) {
 }
 
 // TestIdlenessIsNoWitnessWhereACheckpointIsDue: two steps take a little longer
-// after a break, and the next one begins with a checkpoint. That its GPUs are idle
-// meanwhile says nothing; its length will tell.
+// after a break, and the next one begins with a checkpoint. Idle GPUs meanwhile are
+// no evidence; the length of the step will be.
 func TestIdlenessIsNoWitnessWhereACheckpointIsDue(t *testing.T) {
 	p := newLife(t)
 	write := func() {

@@ -169,7 +169,7 @@ type player struct {
 	book *jobs.Book
 	out  strings.Builder
 	busy bool
-	// witnessed says that there is a second witness.
+	// witnessed is set where there is corroborating evidence.
 	witnessed bool
 	// refused and last are what was printed of them.
 	refused uint64

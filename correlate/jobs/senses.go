@@ -13,11 +13,11 @@ type Senses struct {
 	// moment ago. May be nil.
 	Idle func(j *Job, g telemetry.Time) bool
 	// Hung returns for how many seconds the job's members have waited for one
-	// another, nothing done and nothing sent; asked of a job whose reports come too
-	// rarely to tell. May be nil.
+	// another, nothing done and nothing sent; it is called for a job whose reports
+	// come too rarely to show that. May be nil.
 	Hung func(j *Job, g telemetry.Time) float64
-	// Witness reports whether something physical that can hurt the job is in
-	// trouble as the hurt would have it: a second witness that makes one
-	// certainly slow step enough. May be nil.
+	// Witness reports whether there is corroborating evidence for a degradation:
+	// something physical that can degrade the job is in trouble in a way that fits,
+	// which makes one certainly slow step enough. May be nil.
 	Witness func(j *Job, h *Hurt, g telemetry.Time) bool
 }

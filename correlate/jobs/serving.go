@@ -10,10 +10,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// A job that serves requests makes no steps. It hurts when its tokens or its
+// A job that serves requests makes no steps. It is degraded when its tokens or its
 // first token take clearly longer than they did at a comparable load, or when
-// requests pile up that used not to. That more is asked of it is no fault as
-// long as it keeps up.
+// requests queue that used not to. A higher load is no fault as long as the job
+// keeps up.
 
 // Served is what a serving job says of a moment; NaN where it does not.
 type Served struct {
@@ -42,13 +42,13 @@ const (
 	// queueLeast requests waiting, and queueTimes as many as ever before, are a
 	// queue; cacheFull of the cache in use is all of it.
 	queueLeast, queueTimes, cacheFull = 4, 3, 0.97
-	// servedBad and servedGood judgements in a row begin and end a hurt.
+	// servedBad and servedGood judgements in a row begin and end a degradation.
 	servedBad, servedGood = 3, 6
 	// servedMost bounds a latency over the expected one.
 	servedMost = 100
 )
 
-// The measures of a hurt.
+// The measures of a degradation.
 const (
 	MeasureStep telemetry.MetricName = "job_step_seconds"
 	MeasureITL  telemetry.MetricName = "job_itl_seconds_p50"
@@ -170,8 +170,8 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 	return Began
 }
 
-// servesAgain looks at a job that failed: what it says while it answers nobody
-// is no judgement.
+// servesAgain looks at a job that failed: what it reports while it answers no
+// requests is not judged.
 func (j *Job) servesAgain(g telemetry.Time, now Served) Change {
 	h := j.Hurt
 	if now.Tokens > 0 && g.Sub(h.Since) > ServedEvery {
@@ -208,7 +208,7 @@ func (s *service) judge(x Served) (d doubt, bad, known bool) {
 	if s.saturated(x) {
 		return d, true, true
 	}
-	// Where the load is beyond all that was seen only saturation tells.
+	// Where the load is beyond all that was seen only saturation counts.
 	if !comparable {
 		return d, false, true
 	}
@@ -280,7 +280,7 @@ func (s *service) saturated(x Served) bool {
 	return x.Queue > max(queueLeast, float64(queueTimes*queue)) || x.Cache >= cacheFull && cache < cacheFull
 }
 
-// beginServed opens the hurt of the bad judgements so far.
+// beginServed opens the degradation of the bad judgements so far.
 func (j *Job) beginServed(g telemetry.Time, span float64) {
 	s := j.service
 	every := float64(ServedEvery) / 1e9
@@ -319,7 +319,7 @@ func (h *Hurt) served(v verdict, span float64) {
 	h.Lost += float64(span * (1 - 1/max(v.ratio(), 1)))
 }
 
-// servedHurt goes on with a hurt.
+// servedHurt continues a degradation.
 func (j *Job) servedHurt(g telemetry.Time, d doubt, bad bool, now Served, span float64) Change {
 	s, h := j.service, j.Hurt
 	if bad {
@@ -334,7 +334,7 @@ func (j *Job) servedHurt(g telemetry.Time, d doubt, bad bool, now Served, span f
 		h.tailSteps = calmAfter
 		return Ended
 	}
-	// It answers nobody though it is asked.
+	// It answers no requests though there are some.
 	state := Slow
 	if now.Tokens == 0 && now.Queue > 0 {
 		state = Stalled

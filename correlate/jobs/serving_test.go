@@ -76,9 +76,9 @@ func TestMoreLoadIsNoFault(t *testing.T) {
 	}
 }
 
-// TestALittleMoreLoadThanEverIsNoFault: long at one load, then a tenth more of
-// it, and the first token takes a fifth longer because requests wait for each
-// other. Machines that are slower by a third are told there, too.
+// TestALittleMoreLoadThanEverIsNoFault: long at one load, then a tenth more of it,
+// and the first token takes a fifth longer because requests wait for each other.
+// Machines that are slower by a third are reported there, too.
 func TestALittleMoreLoadThanEverIsNoFault(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newServer(t, seed)

@@ -16,7 +16,7 @@ func (p *life) pairs(n int, length float64) {
 }
 
 // saves plays a report of two steps of five seconds and a checkpoint of thirteen,
-// which that report tells of, on GPUs that are idle meanwhile.
+// which that report contains, on GPUs that are idle meanwhile.
 func (p *life) saves() {
 	p.quiet(10)
 	p.idle = func(*jobs.Job, telemetry.Time) bool { return true }
@@ -26,8 +26,8 @@ func (p *life) saves() {
 	p.b.Observe(played, p.now, 11.5, 0)
 }
 
-// TestACheckpointOfAJobThatReportsEverySecondStepComesEarly: an evaluation that
-// nobody is told of took the place of four steps before it.
+// TestACheckpointOfAJobThatReportsEverySecondStepComesEarly: an unreported
+// evaluation took the place of four steps before it.
 func TestACheckpointOfAJobThatReportsEverySecondStepComesEarly(t *testing.T) {
 	p := newLife(t)
 	for range 6 {

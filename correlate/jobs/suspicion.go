@@ -30,9 +30,9 @@ func (j *Job) shifted(u usual) bool {
 	return j.level() >= float64((1+leastShift)*u.median)
 }
 
-// nearly says that another witness is all that is wanted for the job to be slow:
-// one step is so for certain, or several are together, for certain though by
-// little, or by enough though not yet for certain.
+// nearly reports whether only corroborating evidence is missing for the job to be
+// slow: one step is certainly slow, or several are together, certainly though by
+// little, or by enough though not yet certainly.
 func (j *Job) nearly(u usual, evidence, age float64) bool {
 	if evidence >= suspicion && j.certain(u, age) {
 		return true
@@ -44,9 +44,9 @@ func (j *Job) nearly(u usual, evidence, age float64) bool {
 	return longer >= leastShift || j.sum >= alarm && longer >= leastSign
 }
 
-// Slight says that none of the steps held against a job at grid g is slow for
-// certain by itself. What traffic always does explains any such loss: it is no
-// witness then.
+// Slight reports whether each of the steps held against a job at grid g is below
+// the single-sample threshold. Ordinary traffic explains any such loss: it is no
+// corroborating evidence then.
 func (j *Job) Slight(g telemetry.Time) bool {
 	u := j.past.usual()
 	return !j.certain(u, j.age(g))
@@ -87,7 +87,7 @@ func (j *Job) single(u usual) {
 	j.evidence = 0
 }
 
-// file gives a step to the past, or to the habit of long ones that come in turn.
+// file adds a step to the past, or to the periodic pattern of long ones.
 func (j *Job) file(u usual, p pending, single bool) {
 	if !single {
 		j.past.add(p.length)
@@ -101,8 +101,9 @@ func (j *Job) file(u usual, p pending, single bool) {
 	j.past.add(p.length)
 }
 
-// habitual says that a step is as long as the job's habit has it now and then,
-// and that one is due. One that is far shorter is slow, not one of the habit.
+// habitual reports whether a step is as long as the job's long steps are, and one
+// is due by their pattern. One that is far shorter is slow, and not part of the
+// pattern.
 func (j *Job) habitual(u usual, x float64) bool {
 	extra := x - u.median
 	return isLong(u, x) && extra <= j.longs.extra(j.Steps) && float64(alike*extra) >= j.longs.typical()

@@ -32,9 +32,9 @@ func (j *Job) sparse() bool {
 	return j.gaps.usual().median > float64(1.5*j.past.usual().median)
 }
 
-// hung is for how many seconds a job has hung that reports only every so often,
-// clearly longer than it does while it is well: of one that reports each step,
-// the steps tell.
+// hung is for how many seconds a job that reports only every so often has hung,
+// clearly longer than it does while it is healthy; 0 for one that reports each
+// step: there the steps show it.
 func (j *Job) hung(g telemetry.Time, s Senses) float64 {
 	if s.Hung == nil || !j.sparse() {
 		return 0
@@ -49,9 +49,9 @@ func (j *Job) hung(g telemetry.Time, s Senses) float64 {
 	return hung
 }
 
-// stands says that at grid g a job has hung for so long that no checkpoint
-// explains it: longer than steps take, and all of it since the end was told of
-// the one in this step, or longer than when one was last written.
+// stands reports whether at grid g a job has hung for so long that no checkpoint
+// explains it: longer than steps take, and all of it since the reported end of the
+// one in this step, or longer than when one was last written.
 func (j *Job) stands(g telemetry.Time, hung float64) bool {
 	u := j.past.usual()
 	if hung == 0 || hung < float64(j.patience()*u.median) {

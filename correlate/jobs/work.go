@@ -8,11 +8,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// A change of the work is no fault: where a step takes longer because it holds
-// more tokens, and every step held as many as the others before, what is usual
-// is scaled with the work. By how much is seen in the first steps that hold as
-// many: a part of a step takes its time whatever it holds, and how large that is
-// nobody tells.
+// A change of the work is no fault: where a step takes longer because it holds more
+// tokens, and every step held as many as the others before, what is usual is scaled
+// with the work. By how much is seen in the first steps that hold as many: a part
+// of a step takes its time whatever it holds, and how large that part is is not
+// reported.
 
 const (
 	// workSteps must have held equally many tokens, within workSpread of their
@@ -48,7 +48,7 @@ func (b *Book) ObserveTokens(job telemetry.Entity, end telemetry.Time, perSecond
 }
 
 // usual is the number of tokens that the last steps held; false where they differ
-// or were not told of.
+// or were not reported.
 func (w *work) usual() (float64, bool) {
 	if len(w.recent) < workSteps {
 		return 0, false
@@ -100,8 +100,8 @@ func (j *Job) adapt(at telemetry.Time, x float64) bool {
 }
 
 // changeWork scales what is usual by how much more a step of x seconds holds, if
-// that is what it took its time for. What a hurt job lost stays in proportion: by
-// how much its steps are longer does not tell what is usual now.
+// that explains its length. The loss of a degraded job stays in proportion: the
+// excess of its steps does not show what is usual now.
 func (j *Job) changeWork(by, x float64) bool {
 	u := j.past.usual()
 	if u.n < minPast {
