@@ -25,12 +25,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// BenchmarkFrameToFinding is what a sample costs from its encoded frame to the
-// engine's judgement: published into JetStream on file storage, read by one or
-// two replicas, decoded, judged. Beside it Prometheus takes the same samples by
-// remote write into its TSDB, in the same run. All processor time of the process
-// is counted, the server's and both ends'; ns/sample is processor time, and
-// floor is what performance.md measured for JetStream with one bare detector.
+// BenchmarkFrameToFinding measures the cost of a sample from its encoded frame to
+// the engine's judgement: published into JetStream on file storage, read by one or
+// two replicas, decoded, judged. For comparison Prometheus ingests the same samples
+// by remote write into its TSDB, in the same run. All processor time of the process
+// is counted, the server's and both ends'; ns/sample is processor time, and floor
+// is what performance.md measured for JetStream with one bare detector.
 func BenchmarkFrameToFinding(b *testing.B) {
 	b.Run("quintet/replicas=1", func(b *testing.B) { benchReplicas(b, 1) })
 	b.Run("quintet/replicas=2", func(b *testing.B) { benchReplicas(b, 2) })
@@ -83,7 +83,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// follower is one replica's reading: an engine that follows the log and says
+// follower is one replica's reader: an engine that follows the log and reports
 // which tick it has judged.
 type follower struct {
 	runner *engine.Runner
@@ -224,7 +224,7 @@ func benchPrometheus(b *testing.B) {
 }
 
 // remoteSender writes frames as remote write 1.0 requests, one for each source,
-// as an agent beside that source would.
+// like an agent on the source's host.
 type remoteSender struct {
 	site   *load.Site
 	labels [][][]prompb.Label // by source, by series

@@ -18,7 +18,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What is written beside a running log is in the log soon after.
+// Grants that are written while the log is running are in the log soon after.
 func TestStateGrants(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

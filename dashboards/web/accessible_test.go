@@ -9,9 +9,9 @@ import (
 	sim "github.com/quintet-dc/quintet/lab/sim/site"
 )
 
-// TestAccessible has axe-core look at every view at 390, 1280 and 2560 px, light
-// and dark, where QUINTET_PAGE_AXE is set: what it finds is not all mended yet, and
-// it takes minutes.
+// TestAccessible runs axe-core on every view at 390, 1280 and 2560 px, light and
+// dark, if QUINTET_PAGE_AXE is set: not all of its findings are fixed yet, and it
+// takes minutes.
 func TestAccessible(t *testing.T) {
 	if os.Getenv("QUINTET_PAGE_AXE") == "" {
 		t.Skip("QUINTET_PAGE_AXE is not set")

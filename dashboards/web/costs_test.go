@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// costs is what a site says that its troubles cost, written by hand.
+// costs is a site's response about costs, written by hand.
 func costs(t *testing.T) api {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "costs.json"))

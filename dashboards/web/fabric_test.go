@@ -149,8 +149,8 @@ var (
 	ofEntity = regexp.MustCompile(`^\{kind="([^"]+)",name="([^"]+)"`)
 )
 
-// at says what a question of the page is answered with. Nothing is recorded by
-// rules here: the page falls back on counters.
+// at returns the answer to a query of the page. Rules record nothing here: the page
+// falls back on counters.
 func (p *plant) at(query string, at float64) []point {
 	if m := ofEntity.FindStringSubmatch(query); m != nil {
 		return p.everything(m[1], m[2], at)

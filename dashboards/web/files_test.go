@@ -36,8 +36,8 @@ func eachFile(t *testing.T, fn func(name, text string)) {
 	}
 }
 
-// TestFilesKeepToThemselves: nothing in them can run what data says, reach
-// elsewhere, or read the browser's clock as if it were the log's.
+// TestFilesKeepToThemselves: nothing in them can execute data, reach other hosts,
+// or read the browser's clock as if it were the log's.
 func TestFilesKeepToThemselves(t *testing.T) {
 	eachFile(t, func(name, text string) {
 		text = strings.ReplaceAll(text, "http://www.w3.org/2000/svg", "")

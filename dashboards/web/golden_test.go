@@ -28,8 +28,8 @@ import (
 // object is JSON as the page reads it.
 type object = map[string]any
 
-// recorded is one of the labelled runs, answered by the engine: what the API
-// would say of it.
+// recorded is one of the labelled runs, answered by the engine: the responses of
+// the API about it.
 type recorded struct {
 	revisions []object // oldest first
 	end       time.Time
@@ -154,7 +154,7 @@ func readRows(t *testing.T, dir string, shift time.Duration) []row {
 	}
 }
 
-// last returns the newest revision that says state.
+// last returns the newest revision in a state.
 func (r *recorded) last(state string) object {
 	for _, in := range slices.Backward(r.revisions) {
 		if in["state"] == state {
@@ -171,7 +171,7 @@ func (r *recorded) asOf(at time.Time) object {
 	return in
 }
 
-// curves says what the API says of an incident's evidence up to an instant.
+// curves returns the API's curves of an incident's evidence up to an instant.
 func (r *recorded) curves(in object, to time.Time) object {
 	from := when(in["onset"].(object)["earliest"]).Add(-2 * time.Minute)
 	var out []any

@@ -18,8 +18,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// mapped is the live site with a plant, one switch of which is hot: what its open
-// incident says of a host is said of the one behind the hot port.
+// mapped is the live site with a plant, one switch of which is hot: the open
+// incident's host is replaced by the one behind the hot port.
 func mapped(t *testing.T, size sim.Config) api {
 	p := newPlant(t, size, today.Add(-10*time.Minute))
 	a := p.answers(live(t))

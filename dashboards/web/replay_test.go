@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
 )
 
-// played is a recording that is played: it stands at its 250th second, with one
+// played is a recording that is played: it is at its 250th second, with one
 // incident open and another yet to come.
 func played(t *testing.T) api {
 	r := answered(t, "slownic-2", 0)

@@ -17,7 +17,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// site serves the page and answers as the API would, with what a scenario says.
+// site serves the page and answers as the API would, with the content of a
+// scenario.
 type site struct {
 	*httptest.Server
 
@@ -36,7 +37,8 @@ type answer struct {
 	body   any
 }
 
-// policy is what the server will send: nothing from elsewhere, nothing inline.
+// policy is the policy that the server will send: nothing from other hosts, nothing
+// inline.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 func newSite(t *testing.T, answers map[string]any) *site {

@@ -18,7 +18,7 @@ func (p *plant) weak() string { return sim.RackName(p.site.Racks / 2).Name }
 // fallen is by how much, from 0 to 1, it does so at an instant.
 func (p *plant) fallen(at float64) float64 { return ramp(at, float64(p.began.Unix()), 60) }
 
-// rackOf is the rack that a node stands in.
+// rackOf returns the rack of a node.
 func (p *plant) rackOf(node telemetry.Entity) string {
 	rack, _ := p.graph.Within(node, telemetry.Rack)
 	return rack.Name

@@ -55,7 +55,8 @@ func views(t *testing.T, a api) {
 	a["/api/v1/silences/sil-0000000000000001/expire"] = active
 }
 
-// placedEdges is where the job train runs, and what is around one of its nodes.
+// placedEdges returns the placement of the job train, and the neighbourhood of one
+// of its nodes.
 func placedEdges(entity string) []any {
 	edge := func(from, rel, to string) any { return object{"from": from, "to": to, "rel": rel, "end": nil} }
 	out := []any{}

@@ -153,8 +153,8 @@ func TestAdmitThrottlesAnAddress(t *testing.T) {
 	}
 }
 
-// TestAdmitTrustsTheProxyOnly: its header from elsewhere means nothing, and two of it
-// are a smuggled one.
+// TestAdmitTrustsTheProxyOnly: its header from other addresses is ignored, and two
+// of it are a smuggled one.
 func TestAdmitTrustsTheProxyOnly(t *testing.T) {
 	b, _ := open(t, Config{Proxy: Proxy{Header: "X-Remote-User", From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/30")}}, Roles: map[string]Role{"ann": Admin}})
 	for _, c := range []struct {

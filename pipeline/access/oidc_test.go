@@ -289,7 +289,8 @@ func TestOpenOIDCWithoutItsProvider(t *testing.T) {
 	}
 }
 
-// TestValidateOIDC: what is needed, and what would open the site to anybody.
+// TestValidateOIDC: the required settings, and those that would open the site to
+// any user.
 func TestValidateOIDC(t *testing.T) {
 	good := OIDC{Issuer: "https://id.example", ClientID: "quintet", Redirect: "https://quintet.example" + CallbackPath, Groups: map[string]Role{"sre": Operator}}
 	for want, change := range map[string]func(*OIDC){

@@ -91,7 +91,7 @@ func curve(i int) any {
 	return map[string]any{"entity": port(i), "metric": "port_up", "t": many(2000, func(k int) any { return 1795262400000 + 1000*k }), "v": many(2000, func(k int) any { return float64(k % 7) })}
 }
 
-// However large the site: an answer is short, and says what it leaves out.
+// However large the site: an answer is short, and states what it leaves out.
 func TestAnswersOfALargeSite(t *testing.T) {
 	set, err := rules.Standard()
 	if err != nil {

@@ -86,7 +86,7 @@ func calls(id string) [][2]string {
 }
 
 // Laws of every answer: it is short, it names entities that exist and times that
-// the log has, and it says when it is.
+// the log has, and it states its time.
 func TestWhatEveryAnswerKeepsTo(t *testing.T) {
 	s := start(t)
 	c := connect(t, s.http())
@@ -135,8 +135,8 @@ func TestWhatEveryAnswerKeepsTo(t *testing.T) {
 	}
 }
 
-// The list of tools is what assistants see of Quintet: a change is meant.
-// UPDATE=1 writes it anew.
+// The list of tools is what assistants see of Quintet: a change must be intended.
+// UPDATE=1 writes it again.
 func TestToolsAsTheyAreListed(t *testing.T) {
 	c := inMemory(t, assist.Config{API: &silent{}})
 	got, err := c.session.ListTools(t.Context(), nil)

@@ -140,7 +140,7 @@ func TestCollectorCannotWriteByReplySubject(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent++
-	// What they wrote would stand before what the site writes now.
+	// Their entries would precede what the site writes now.
 	if _, _, err := all.PublishIncident(ctx, "inc-probe", 1, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}

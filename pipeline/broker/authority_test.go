@@ -60,7 +60,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 	if !third.Equal(leaf(open(names...))) {
 		t.Error("renewed for fewer names")
 	}
-	// Where nothing can be written, what is valid goes on.
+	// If nothing can be written, what is valid stays in use.
 	b := open(names...)
 	b.dir = filepath.Join(dir, "nowhere")
 	at = third.NotAfter.Add(-time.Hour)
@@ -96,7 +96,8 @@ func TestDamagedAuthority(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The key is lost: a new authority would lock everybody out in silence.
+	// The key is lost: a new authority would lock every process out without an
+	// error.
 	if err := os.Remove(filepath.Join(dir, authorityKeyFile)); err != nil {
 		t.Fatal(err)
 	}

@@ -72,8 +72,8 @@ func TestConnectionFloodOfACredential(t *testing.T) {
 	}
 }
 
-// TestSilentConnectionsEnd: who connects to NATS and says nothing is cut off, and others
-// are admitted meanwhile.
+// TestSilentConnectionsEnd: a client that connects to NATS and sends nothing is
+// disconnected, and others are admitted meanwhile.
 func TestSilentConnectionsEnd(t *testing.T) {
 	s := start(t, broker.Config{Listen: "127.0.0.1:0"})
 	creds, err := s.Enroll("h1")

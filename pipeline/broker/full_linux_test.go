@@ -14,7 +14,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// fullDisk says that this process is the one with the full disk.
+// fullDisk marks this process as the one with the full disk.
 const fullDisk = "QUINTET_TEST_FULL_DISK"
 
 // TestAWriteThatFails limits the file size of this process, so that the disk is

@@ -14,8 +14,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// cluster is three servers that are not ours: what a site has that brings its
-// own.
+// cluster is three external servers: a site with its own NATS.
 func cluster(t *testing.T) []*nats.Server {
 	t.Helper()
 	var routes []*url.URL

@@ -13,9 +13,9 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// TestReadRefusesRevisionThatDoesNotMatchItsDigest: a revision whose content has changed
-// since it was published is refused, counted and reported as damaged; those beside it
-// are read.
+// TestReadRefusesRevisionThatDoesNotMatchItsDigest: a revision whose content has
+// changed since it was published is refused, counted and reported as damaged; the
+// others are read.
 func TestReadRefusesRevisionThatDoesNotMatchItsDigest(t *testing.T) {
 	t.Parallel()
 	s, _ := site(t)

@@ -45,7 +45,7 @@ func hears(t *testing.T, heard <-chan string, want ...string) {
 	}
 }
 
-// adds returns a change that writes a word behind what is there.
+// adds returns a change that appends a word to the value.
 func adds(word string) func([]byte) ([]byte, error) {
 	return func(old []byte) ([]byte, error) {
 		return []byte(strings.TrimSpace(string(old) + " " + word)), nil

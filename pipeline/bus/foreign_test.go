@@ -128,7 +128,8 @@ func forge(ctx context.Context, t *testing.T, s *broker.Server, subject string) 
 	}
 }
 
-// removeForeign removes what is foreign, and sees that it is shown no more.
+// removeForeign removes the foreign entries, and checks that they are no longer
+// listed.
 func removeForeign(t *testing.T, b *bus.Bus, s *broker.Server) {
 	t.Helper()
 	ctx := within(t, 20*time.Second)

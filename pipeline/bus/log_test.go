@@ -164,7 +164,7 @@ func TestLargeEntries(t *testing.T) {
 	}
 }
 
-// Send says how many from the front are stored, and which one never can be.
+// Send returns how many from the front are stored, and which one never can be.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	_, b := site(t)
@@ -215,8 +215,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// What is no record, or stands where its kind does not belong, is handed over as
-// such and stops nothing.
+// An entry that is not a record, or is on a subject of another kind, is handed over
+// as such and stops nothing.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	_, b := site(t)

@@ -71,7 +71,7 @@ func TestForgottenOnTheWay(t *testing.T) {
 	}
 }
 
-// Creating again adjusts the limits of what is there.
+// Creating again adjusts the limits of the existing streams.
 func TestCreateAdjusts(t *testing.T) {
 	t.Parallel()
 	s, b := site(t)

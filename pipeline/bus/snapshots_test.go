@@ -58,8 +58,8 @@ func TestSnapshots(t *testing.T) {
 	asObjects(t, s, got, body)
 }
 
-// asObjects reads the same with NATS' own object store, and counts what is left
-// in the stream.
+// asObjects reads the same with NATS' own object store, and counts the messages
+// left in the stream.
 func asObjects(t *testing.T, s *broker.Server, infos []bus.SnapshotInfo, body func(int) []byte) {
 	t.Helper()
 	ctx := within(t, 20*time.Second)

@@ -121,7 +121,7 @@ func TestProxyWantsNames(t *testing.T) {
 	}
 }
 
-// FuzzParseTarget: what is accepted never allows a metadata address.
+// FuzzParseTarget: an accepted target never allows a metadata address.
 func FuzzParseTarget(f *testing.F) {
 	for _, s := range []string{"10.0.0.0/8", "169.254.0.0/16", "::/0", "*.example.org", "fe80::1%1"} {
 		f.Add(s)

@@ -7,7 +7,7 @@ import (
 )
 
 // TestCorrections: a receiver gets the first revision, those that correct it, and
-// the end; one that wants figures gets all.
+// the end; one with figures enabled gets all.
 func TestCorrections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, few, all := newMemory(), newEar("few"), newEar("all")

@@ -120,8 +120,8 @@ func (e *ear) check(t *testing.T) (repeats int) {
 	return repeats
 }
 
-// missing says what the receiver should have taken and has not: the newest
-// revision of each incident and every one that resolves.
+// missing returns the messages that the receiver should have accepted and has not:
+// the newest revision of each incident and every one that resolves.
 func (e *ear) missing(m *memory) (out []string) {
 	taken := map[string]bool{}
 	for _, id := range e.ids() {

@@ -69,7 +69,7 @@ func (x *trouble) say(t testing.TB, m *memory, state string) {
 	m.publish(x.id, x.number, b)
 }
 
-// why is what the log says of an incident at a receiver, one word a revision.
+// why returns the log of an incident at a receiver, one word a revision.
 func why(t testing.TB, m *memory, incident, receiver string) (out []string) {
 	t.Helper()
 	all, err := notify.Deliveries(t.Context(), m)
@@ -430,7 +430,7 @@ func TestADeadDeliveryIsTriedAgain(t *testing.T) {
 	})
 }
 
-// reminding is an ear that wants to be reminded.
+// reminding is an ear that requires reminders.
 type reminding struct {
 	*ear
 	mu   sync.Mutex

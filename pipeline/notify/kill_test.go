@@ -46,7 +46,7 @@ type process struct {
 	mu     sync.Mutex
 	dead   chan struct{}
 	cancel context.CancelFunc
-	// doomed says whether to die at a moment; nil never.
+	// doomed returns whether to die at a moment; nil never.
 	doomed func(moment) bool
 	kills  *atomic.Int64
 }

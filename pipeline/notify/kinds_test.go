@@ -31,8 +31,7 @@ type kind struct {
 	id   func(r *http.Request, body []byte) string
 }
 
-// within200 is long enough for a server beside us and short enough for one that
-// hangs.
+// within200 is long enough for a local server and short enough for one that hangs.
 func within200() post.Config { return post.Config{Timeout: 200 * time.Millisecond} }
 
 func secret(t *testing.T, text string) string {

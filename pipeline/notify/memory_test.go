@@ -55,7 +55,7 @@ func (m *memory) publish(id string, number int, data []byte) {
 	m.grew = make(chan struct{})
 }
 
-// forget drops what lies up to a sequence.
+// forget drops the revisions up to a sequence.
 func (m *memory) forget(through uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +135,7 @@ func (b bucket) Update(_ context.Context, key string, value []byte, revision uin
 	return b.write(key, value, revision, jetstream.ErrKeyRevisionMismatch)
 }
 
-// WatchAll follows the notes, which have a bucket of their own elsewhere.
+// WatchAll follows the notes, which have another bucket.
 func (b bucket) WatchAll(ctx context.Context, _ ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
 	w := make(watcher)
 	go func() {

@@ -88,8 +88,8 @@ func (r *running) removed(why reason, what string) uint64 {
 	return r.account.set.GetOrCreateCounter(fmt.Sprintf("quintet_outbox_removed_%s_total{reason=%q}", what, why)).Get()
 }
 
-// A log that refuses everything is in trouble itself (a permission, say): only
-// the first few are given up.
+// A log that refuses everything has a fault of its own (a permission, say): only
+// the first few are dropped.
 func TestALogThatRefusesEverythingIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog(1)

@@ -178,7 +178,7 @@ func (h handle) Sync() error {
 // Close implements spill.File.
 func (h handle) Close() error { return nil }
 
-// kept lists the files that a power cut leaves, with what is safe of each.
+// kept lists the files that a power cut leaves, with the durable part of each.
 func (d *faultyDisk) kept() map[string][]byte {
 	out := map[string][]byte{}
 	for name, n := range d.safe {

@@ -168,7 +168,7 @@ func (l *law) finish() {
 	l.t.Logf("thinned %d of %d samples; %d disk errors; injected: %v", thinned, l.box.account.emitted.Get()*60, l.box.account.diskErrors.Get(), l.files.counts)
 }
 
-// arrived is one sample as it stands in a list of records.
+// arrived is one sample in a list of records.
 type arrived struct {
 	at   telemetry.Time
 	word uint64
@@ -239,7 +239,7 @@ func (p *plant) judge(stored [][]byte) {
 	}
 }
 
-// unlawful says which law a counter's arrival breaks; "" if none.
+// unlawful returns which law a counter's arrival breaks; "" if none.
 func unlawful(want, got []arrived, ty telemetry.ValueType) string {
 	at := 0
 	for i, g := range got {

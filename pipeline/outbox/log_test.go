@@ -17,7 +17,7 @@ import (
 
 var errAway = errors.New("the log is away")
 
-// mood says what the fake log does with a batch.
+// mood is how the fake log treats a batch.
 type mood int
 
 const (
@@ -142,7 +142,7 @@ type sampleKey struct {
 	at     telemetry.Time
 }
 
-// contents is what a list of records says.
+// contents is the decoded content of a list of records.
 type contents struct {
 	samples map[sampleKey]uint64
 	gaps    map[sampleKey]bool
@@ -152,9 +152,8 @@ type contents struct {
 	own     uint64 // samples that the outbox states of itself
 }
 
-// read understands records in order. A frame whose schema was not said before
-// it, or that comes behind a newer one of its source, is an error, unless the log
-// itself mixed them.
+// read decodes records in order. A frame whose schema does not precede it, or that
+// follows a newer one of its source, is an error, unless the log itself mixed them.
 func read(t *testing.T, records [][]byte, mixed bool) contents {
 	t.Helper()
 	c := contents{samples: map[sampleKey]uint64{}, gaps: map[sampleKey]bool{}, events: map[string]bool{}}

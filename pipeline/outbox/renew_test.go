@@ -57,7 +57,7 @@ func TestOpenEdgesAreSaidAgain(t *testing.T) {
 	})
 }
 
-// An edge that ends while the log is away must not be said again behind its end,
+// An edge that ends while the log is unreachable must not be renewed after its end,
 // nor with a date that overtakes it.
 func TestARenewalNeverOutlivesAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestARenewalNeverOutlivesAnEnd(t *testing.T) {
 	})
 }
 
-// What is on its way is not overtaken by a renewal of it.
+// A record in transit is not overtaken by its renewal.
 func TestAnEdgeThatChangedIsNotRenewedBeforeItIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog(1)

@@ -98,8 +98,8 @@ func TestAKillLosesNothingThatWasSpilled(t *testing.T) {
 	})
 }
 
-// The oldest come first, wherever they were when the log went away again and
-// again: what is tried, what lies on disk, what is in memory.
+// The oldest come first, wherever they were during repeated outages of the log: in
+// the batch, on disk, in memory.
 func TestOrderSurvivesEndsAndStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog(1)
@@ -189,7 +189,7 @@ func framesIn(t *testing.T, dir string, files spill.Files) map[string]bool {
 	return out
 }
 
-// restart states everything anew, as collectors do at the start of a process.
+// restart states everything again, as collectors do at the start of a process.
 func (p *plant) restart(emit func(*telemetry.Record)) {
 	p.to = emit
 	for _, f := range p.feeds {

@@ -41,7 +41,7 @@ func schemaOf(source int, series int) *telemetry.Schema {
 	return s
 }
 
-// kindsOf says what must survive of each column.
+// kindsOf returns what must survive of each column.
 func kindsOf(s *telemetry.Schema) (kinds []telemetry.MetricType) {
 	catalogue := telemetry.DefaultCatalogue()
 	for _, c := range s.Columns {

@@ -62,7 +62,7 @@ func start(t *testing.T, run string) *site {
 	return x
 }
 
-// play puts a recorded run into the log and publishes what the engine says of it.
+// play puts a recorded run into the log and publishes the engine's revisions of it.
 func (x *site) play(run string) {
 	x.t.Helper()
 	rec, err := enginetest.Open(filepath.Join("..", "..", "testdata", "roce", run))
@@ -168,9 +168,9 @@ func (x *site) await(name, why string, ok func([]byte, error) bool) {
 
 func there(_ []byte, err error) bool { return err == nil }
 
-// TestAnIncidentIsPinned: some minutes after its end there is a trace of its
-// own, in which the engine finds the same root; what people say of the answer
-// makes it a labelled case that can be scored.
+// TestAnIncidentIsPinned: some minutes after its end there is a trace of its own,
+// in which the engine finds the same root; feedback on the answer makes it a
+// labelled case that can be scored.
 func TestAnIncidentIsPinned(t *testing.T) {
 	x := start(t, "slownic-2")
 	x.resolve(6 * 60e9)

@@ -6,8 +6,8 @@ import (
 )
 
 // BenchmarkCurves draws an incident of four minutes at a site of some thousand
-// series, from a log in memory: first as a page does that is just opened, then
-// as one that has been open and asks for what is new.
+// series, from a log in memory: first like a page that is just opened, then like
+// one that has been open and requests new points.
 func BenchmarkCurves(b *testing.B) {
 	p := record(b, "slownic-2")
 	p.until(0)

@@ -166,7 +166,7 @@ func (l *live) capture(c CaptureConfig) (string, *Captured) {
 	return path, out
 }
 
-// replayed is what the engine says of a trace, and how it began.
+// replayed is the engine's output for a trace, and how it began.
 func replayed(t *testing.T, path string) (published []string, rec *replay.Recording) {
 	t.Helper()
 	rec, err := replay.Open(path, replay.OpenConfig{})
@@ -302,8 +302,8 @@ func TestAColdCaptureStatesWhatStood(t *testing.T) {
 	}
 }
 
-// TestCaptureFromNowOn: what comes while it runs, readable as it grows, until
-// its context ends.
+// TestCaptureFromNowOn: entries that arrive while it runs, readable as it grows,
+// until its context ends.
 func TestCaptureFromNowOn(t *testing.T) {
 	l := startSite(t)
 	records := slowNIC(t)
@@ -345,7 +345,7 @@ func TestCaptureFromNowOn(t *testing.T) {
 	}
 }
 
-// watched is a file that says when it has grown.
+// watched is a file that signals when it has grown.
 type watched struct {
 	bytes.Buffer
 	want    int
@@ -361,8 +361,8 @@ func (w *watched) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestCaptureLeavesOutWhatWasRefused: a recording says nothing of processes, so it
-// holds only what the engine took.
+// TestCaptureLeavesOutWhatWasRefused: a recording does not name processes, so it
+// holds only what the engine accepted.
 func TestCaptureLeavesOutWhatWasRefused(t *testing.T) {
 	l := startSite(t)
 	at := telemetry.Time(1_800_000_000_000_000_000)

@@ -54,8 +54,8 @@ func oracle(t *testing.T, p *player, s telemetry.Series) (out []point) {
 	return out
 }
 
-// TestCurvesAreTheEnginesValues: every point of a picture is what a window that
-// has seen the whole log says of that grid, and no point is missing.
+// TestCurvesAreTheEnginesValues: every point of a picture is the value of that grid
+// in a window that has seen the whole log, and no point is missing.
 func TestCurvesAreTheEnginesValues(t *testing.T) {
 	for _, name := range []string{"slownic-2", "ecmp-2", "ctlcompute-3"} {
 		t.Run(name, func(t *testing.T) {

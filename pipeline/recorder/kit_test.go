@@ -80,8 +80,8 @@ func inSpan(s bus.Span, e *bus.Entry) bool {
 	return s.Collectors == nil || e.Collector == "" || slices.Contains(s.Collectors, e.Collector)
 }
 
-// add appends a record as a process states it. What is stored comes a
-// millisecond apart, whatever the times it speaks of: a recording played fast.
+// add appends a record as a process states it. Records are stored a millisecond
+// apart, whatever their own times: a recording played fast.
 func (m *memory) add(collector string, r *telemetry.Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,8 +89,8 @@ func (m *memory) add(collector string, r *telemetry.Record) {
 	m.entries = append(m.entries, bus.Entry{Position: n, Collector: collector, Stored: telemetry.Time(n * 1e6), Record: r})
 }
 
-// player puts a recording into a log, as much as is wanted at a time, and says
-// what the engine makes of it.
+// player puts a recording into a log, as much as is wanted at a time, and returns
+// the engine's output for it.
 type player struct {
 	t       testing.TB
 	log     *memory

@@ -21,7 +21,7 @@ const hurt = 4800
 
 func otherRules(c *Config) { c.Engine.Correlate.Rules = "other" }
 
-// oneIncident wants one id, numbers that count up from one, and a resolution in
+// oneIncident requires one id, numbers that count up from one, and a resolution in
 // the end.
 func (w *world) oneIncident() []explain.Incident {
 	w.t.Helper()
@@ -44,8 +44,8 @@ func (w *world) resolved() bool {
 	return len(all) > 0 && all[len(all)-1].State == explain.StateResolved
 }
 
-// TestAnotherVersionRunsSilentAndThenTakesOver: beside the old replica the new
-// one says nothing; when the old one goes, it goes on with its incident.
+// TestAnotherVersionRunsSilentAndThenTakesOver: while the old replica runs the new
+// one publishes nothing; when the old one stops, it goes on with its incident.
 func TestAnotherVersionRunsSilentAndThenTakesOver(t *testing.T) {
 	w := newWorld(t)
 	old := w.start("old")

@@ -89,8 +89,8 @@ func TestRunGoesOnFromTheSnapshotBefore(t *testing.T) {
 	}
 }
 
-// TestRunReadsPastAHole: a block of the disk changes below the log. The engine goes on
-// without the entries that are lost, and says which.
+// TestRunReadsPastAHole: a block of the disk changes below the log. The engine goes
+// on without the entries that are lost, and reports which.
 func TestRunReadsPastAHole(t *testing.T) {
 	w := newWorld(t)
 	w.feed(0, 3000)

@@ -13,9 +13,9 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// TestRunForeignRevisionsAreNoDivergence: entries that no engine wrote stand where the
-// first revisions of an incident go. Everything is published all the same, and the
-// alarm names what it is.
+// TestRunForeignRevisionsAreNoDivergence: entries that no engine wrote take the
+// places of the first revisions of an incident. Everything is published all the
+// same, and the alarm names them.
 func TestRunForeignRevisionsAreNoDivergence(t *testing.T) {
 	w := newWorld(t)
 	c, err := w.server.Connection(broker.All)

@@ -11,10 +11,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestRunRefusesStatementsOfOthers: a host's collector says that the recording's job
-// is under maintenance and has failed. It may do neither, and the incident is the one
-// that the recording gives without it; another replica that begins with a snapshot
-// comes to the same.
+// TestRunRefusesStatementsOfOthers: a host's collector states that the recording's
+// job is under maintenance and has failed. It may do neither, and the incident is
+// the one that the recording gives without it; another replica that begins with a
+// snapshot gives the same.
 func TestRunRefusesStatementsOfOthers(t *testing.T) {
 	w := newWorld(t)
 	ctx := within(t, time.Minute)

@@ -206,7 +206,7 @@ func (r *running) stop() {
 	}
 }
 
-// presence is what a replica says of itself.
+// presence returns what a replica reports about itself.
 func (r *running) presence() (p Presence, ok bool) {
 	r.w.t.Helper()
 	kv, err := r.w.bus.KeyValue(r.w.t.Context(), bus.Replicas)
@@ -333,7 +333,7 @@ func (r *running) gauge(name string) float64 {
 	return r.metrics.GetOrCreateGauge(name, nil).Get()
 }
 
-// forgetLog makes the log anew, empty.
+// forgetLog creates the log again, empty.
 func (w *world) forgetLog() {
 	w.t.Helper()
 	c, err := w.server.Connection(broker.All)

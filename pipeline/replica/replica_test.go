@@ -45,7 +45,7 @@ func TestALogThatWasThereBeforeTheFirstReplica(t *testing.T) {
 }
 
 // TestAKilledReplicaLeavesTheSameStream kills it at random places, while the log
-// goes on and while it stands.
+// grows and while it does not.
 func TestAKilledReplicaLeavesTheSameStream(t *testing.T) {
 	w := newWorld(t)
 	rnd := rand.New(rand.NewPCG(7, 7))

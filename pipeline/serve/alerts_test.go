@@ -18,8 +18,8 @@ func group(id, root, severity string, opened float64) explain.Incident {
 	return in
 }
 
-// TestAlerts lists what our own rules alert of: what is open first, with the
-// incident that says it already, and what it is silenced by.
+// TestAlerts lists the alerts of the built-in rules: open ones first, with the
+// incident that covers each, and the silences.
 func TestAlerts(t *testing.T) {
 	site, firing := told(), newSite()
 	firing.publish(group("0000000000000001", "switch:leaf7", "warning", -300))

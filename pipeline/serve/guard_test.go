@@ -342,8 +342,8 @@ func TestAPanicCostsOneRequest(t *testing.T) {
 	}
 }
 
-// FuzzRequests sends any path and body to every kind of route: the answer is
-// never a 500, and an error says what is wrong.
+// FuzzRequests sends any path and body to every kind of route: the answer is never
+// a 500, and an error describes what is wrong.
 func FuzzRequests(f *testing.F) {
 	f.Add("GET", "/api/v1/incidents?state=open&since=2026-11-21T12:00:00Z", "")
 	f.Add("POST", "/api/v1/incidents/inc-0000000000000002/verdict", `{"verdict":"right","by":"ann","text":""}`)

@@ -111,7 +111,7 @@ func (s *site) Ask(ctx context.Context, what string, req []byte) ([]byte, error)
 	return fn(req)
 }
 
-// says lets the engine answer a question with a text.
+// says sets the engine's answer to a question.
 func (s *site) says(what, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -438,7 +438,7 @@ type reader struct {
 	last int
 }
 
-// next wants the revision that follows.
+// next requires the revision that follows.
 func (r *reader) next() {
 	r.t.Helper()
 	for {

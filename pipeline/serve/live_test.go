@@ -128,8 +128,8 @@ func TestOnARealBus(t *testing.T) {
 	}
 }
 
-// TestTwoServersAgreeOnNotes: what is said to one is seen at the other, and
-// neither overwrites what the other keeps.
+// TestTwoServersAgreeOnNotes: a note on one server is seen at the other, and
+// neither overwrites the other's notes.
 func TestTwoServersAgreeOnNotes(t *testing.T) {
 	b, web := realBus(t)
 	publish(t, b, incident("inc-0000000000000001", 1, 0))
@@ -170,8 +170,8 @@ func TestNotesAgainstTheClock(t *testing.T) {
 	}
 }
 
-// TestWithoutTheBucket: everything else works, and what is said is refused
-// rather than lost.
+// TestWithoutTheBucket: everything else works, and notes are refused rather than
+// lost.
 func TestWithoutTheBucket(t *testing.T) {
 	s := told()
 	s.kv = nil
@@ -184,8 +184,8 @@ func TestWithoutTheBucket(t *testing.T) {
 	}
 }
 
-// TestCapture: a trace over HTTP is the one that the recorder writes, and what
-// cannot be captured is said before anything is sent.
+// TestCapture: a trace over HTTP is the one that the recorder writes, and a capture
+// that is not possible is refused before anything is sent.
 func TestCapture(t *testing.T) {
 	b, web := realBus(t)
 	publish(t, b, incident("inc-0000000000000001", 1, 0))

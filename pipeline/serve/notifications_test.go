@@ -7,8 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// TestNotifications lists what the notifiers wrote down, and asks for what is
-// dead once more.
+// TestNotifications lists the notifiers' deliveries, and retries a dead one.
 func TestNotifications(t *testing.T) {
 	s := newSite()
 	s.others[bus.Deliveries] = newBucket()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Only where a recording is played is there anything to steer, and only there
-// does the status say so.
+// Replay controls exist only where a recording is played, and only there does the
+// status report it.
 func TestReplayIsThereWhereSomethingIsPlayed(t *testing.T) {
 	plain := run(t, newSite(), Config{})
 	if resp, _ := plain.get("/api/v1/replay"); resp.StatusCode != http.StatusNotFound {

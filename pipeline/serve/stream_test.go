@@ -174,7 +174,7 @@ func TestAVerdictIsSeenByWhoLooks(t *testing.T) {
 	if got.id != "" || !strings.Contains(got.data, `"verdict":"wrong"`) || !strings.Contains(got.data, `"id":"inc-0000000000000002"`) {
 		t.Errorf("%+v", got)
 	}
-	// What comes later carries it, too.
+	// Later revisions carry it, too.
 	n := r.publish(incident("inc-0000000000000002", 3, -60))
 	if got := e.next(t, "incident"); got.id != fmt.Sprint(n) || !strings.Contains(got.data, `"verdict":"wrong"`) {
 		t.Errorf("%+v", got)
@@ -329,8 +329,8 @@ func TestWhileTheIncidentsAreRead(t *testing.T) {
 	}
 }
 
-// TestLiveFieldsStopWithTheIncident: what the engine said of it before does not
-// come back once it is resolved.
+// TestLiveFieldsStopWithTheIncident: the engine's earlier fields of it do not come
+// back once it is resolved.
 func TestLiveFieldsStopWithTheIncident(t *testing.T) {
 	k := &kept{id: "a", state: explain.StateOpen, revision: 2, data: []byte("published")}
 	for _, c := range []struct {

@@ -129,7 +129,7 @@ func (drawer) Curves(_ context.Context, in *explain.Incident, since telemetry.Ti
 		{Entity: in.Root.Entity, Metric: "port_tx_bytes_total", Rate: true, Unit: "B/s", Role: recorder.Root, Times: []int64{1, 2}, Values: recorder.Values{0.5, 4e9}}}}, nil
 }
 
-// replay sends the requests of a transcript and writes it anew.
+// replay sends the requests of a transcript and writes it again.
 func (r *running) replay(text string) string {
 	var out strings.Builder
 	var request []string

@@ -20,8 +20,8 @@ const (
 	benchSwitches, benchPort = 64, 48
 )
 
-// cpu is how much of the processors this process has had: on a machine that has
-// other things to do it says more than the clock.
+// cpu returns the processor time of this process: on a busy machine it is more
+// representative than the clock.
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -59,8 +59,8 @@ type panel struct {
 	}
 }
 
-// asked lists what our Grafana dashboards ask, with every variable as it stands
-// when they are opened: at "all", and one switch where one is to be chosen.
+// asked lists the queries of the built-in Grafana dashboards, with every variable
+// at its initial value: "all", and one switch where one is to be chosen.
 func asked(b *testing.B) (out []question) {
 	files, err := filepath.Glob("../../dashboards/grafana/dashboards/*.json")
 	if err != nil || len(files) == 0 {
@@ -167,8 +167,8 @@ func (p *past) state(shown, judged map[string]bool) {
 			put(name, &lane{of: label.Of(s), v: healthy(name) * (1 + p.random.Float64()/100), rises: rises(name, i)})
 		}
 	}
-	// What is left is what processes say of themselves, open incidents and alerts:
-	// twenty of each.
+	// The rest is the processes' own metrics, open incidents and alerts: twenty of
+	// each.
 	for _, name := range slices.Sorted(maps.Keys(judged)) {
 		for i := 0; i < 20 && !found[name] && !strings.Contains(name, ":"); i++ {
 			n := fmt.Sprint(i)
@@ -220,7 +220,7 @@ func (p *past) commit(app storage.Appender) {
 	}
 }
 
-// write writes what is stated at one cadence.
+// write writes the samples of one cadence.
 func (p *past) write(at int64) {
 	app := p.db.Appender(p.b.Context())
 	for _, lanes := range [][]*lane{p.shown, p.judged} {
@@ -315,10 +315,10 @@ func (p *past) groupsOf(files []string, out *ledger) map[string]*rules.Group {
 	return groups
 }
 
-// BenchmarkDashboards1024 asks everything that our Grafana dashboards ask when
-// they are opened, at 1,024 GPUs, and says what each question takes of one core.
-// The first evaluations of the rules say which series they record; of what they
-// record later only the cost of reading matters here, so it is repeated.
+// BenchmarkDashboards1024 runs all queries that the built-in Grafana dashboards
+// make when they are opened, at 1,024 GPUs, and reports what each query takes of
+// one core. The first evaluations of the rules show which series they record; of
+// later evaluations only the cost of reading matters here, so it is repeated.
 func BenchmarkDashboards1024(b *testing.B) {
 	questions := asked(b)
 	dir := b.TempDir()

@@ -180,7 +180,7 @@ func watts(name string, every time.Duration, gpus ...string) *telemetry.Schema {
 	return x
 }
 
-// TestOneOfEachCadence: of a source that speaks every second the newest value of
+// TestOneOfEachCadence: of a source that reports every second the newest value of
 // each ten seconds is kept, at its own time.
 func TestOneOfEachCadence(t *testing.T) {
 	s := newSite(t, Config{})
@@ -200,8 +200,8 @@ func TestOneOfEachCadence(t *testing.T) {
 	})
 }
 
-// TestWhatIsSlowIsKeptWhole: a source that speaks every ten seconds or more
-// seldom is written as it comes.
+// TestWhatIsSlowIsKeptWhole: a source that reports every ten seconds or more rarely
+// is written as it arrives.
 func TestWhatIsSlowIsKeptWhole(t *testing.T) {
 	s := newSite(t, Config{})
 	x := watts("n1", 10*time.Second, "n1/0")
@@ -212,8 +212,8 @@ func TestWhatIsSlowIsKeptWhole(t *testing.T) {
 	s.want(map[string]string{"gpu:n1/0 gpu_power_watts": "0.1=0.1 10=10 19.9=19.9 30.2=30.2"})
 }
 
-// TestSilence: a gap is a marker, and so is three cadences' silence, at the
-// moment at which the source was late; what it says later goes on.
+// TestSilence: a gap is a marker, and so are three cadences without data, at the
+// moment at which the source was late; later data continues the series.
 func TestSilence(t *testing.T) {
 	s := newSite(t, Config{})
 	x := watts("n1", time.Second, "n1/0", "n1/1")
@@ -268,8 +268,8 @@ func TestTwoSources(t *testing.T) {
 	s.want(map[string]string{"gpu:n1/0 gpu_power_watts": "1=1 11=1 21=1 31=1 63=x 72=2 82=2 92=2 102=2"})
 }
 
-// TestLate: a frame that lies before what was written is written where the
-// database still takes it; one that is ahead of the log's time is not.
+// TestLate: a frame older than the written samples is written if the database still
+// accepts it; one that is ahead of the log's time is not.
 func TestLate(t *testing.T) {
 	s := newSite(t, Config{})
 	x := watts("n1", time.Second, "n1/0")
@@ -302,8 +302,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestThinningAgainstANaiveOne holds the feed against a thinner that keeps
-// everything, over random logs of sources that speak in order.
+// TestThinningAgainstANaiveOne compares the feed with a thinner that keeps
+// everything, over random logs of sources that report in order.
 func TestThinningAgainstANaiveOne(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestReadPlace: a place is what was written; what is damaged is an error, and the log
-// is read from its beginning.
+// TestReadPlace: a place is read as it was written; a damaged one is an error, and
+// the log is read from its beginning.
 func TestReadPlace(t *testing.T) {
 	dir := t.TempDir()
 	if p, err := readPlace(dir); err != nil || p.Position != 0 {
@@ -41,7 +41,7 @@ func TestReadPlace(t *testing.T) {
 	}
 }
 
-// FuzzParsePlace: what is accepted is written again as the same place.
+// FuzzParsePlace: an accepted place is written again as the same place.
 func FuzzParsePlace(f *testing.F) {
 	for _, s := range []string{`{"position":17}`, `{"position":0}` + "\n", `{"Position":1}`, `{"position":1,"position":2}`, `null`, "{"} {
 		f.Add([]byte(s))

@@ -106,7 +106,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestRetention: what is older than may be kept is dropped, block by block.
+// TestRetention: samples older than the retention are dropped, block by block.
 func TestRetention(t *testing.T) {
 	s := newSite(t, Config{Retain: 4 * time.Hour})
 	x := watts("n1", time.Minute, "n1/0")

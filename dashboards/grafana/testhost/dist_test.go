@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// shape is the part of plugin.json that Grafana's schema speaks of and that is
-// used here.
+// shape is the part of plugin.json that Grafana's schema defines and that is used
+// here.
 type shape struct {
 	Schema      string `json:"$schema"`
 	Type        string `json:"type"`
@@ -110,8 +110,8 @@ func TestPluginJSON(t *testing.T) {
 	}
 }
 
-// What is installed is whole: what the module asks of Grafana is what Grafana
-// gives, and the papers are there.
+// The installed plugin is complete: Grafana provides every module that it imports,
+// and the documents are present.
 func TestDist(t *testing.T) {
 	p := described(t, "../dist/plugin.json")
 	module, err := os.ReadFile("../dist/module.js")

@@ -126,7 +126,7 @@ func TestAlertsOfARule(t *testing.T) {
 	want(lines(), "eth2 ended: port eth2 is down", "eth3 ended: port eth3 is down")
 }
 
-// TestReminders keep alive what is open, and nothing that has ended.
+// TestReminders keep open incidents alive, and nothing that has ended.
 func TestReminders(t *testing.T) {
 	s, now := notifytest.NewServer(t, 200), noon
 	a := open(t, &now, s.URL)

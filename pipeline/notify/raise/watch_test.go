@@ -21,8 +21,8 @@ func (s *site) watch(name string) {
 	s.run(w.Run)
 }
 
-// eventually lets time pass, a step at a time, until the next revision comes.
-// Meanwhile rules are evaluated as it says.
+// eventually lets time pass, a step at a time, until the next revision arrives.
+// Meanwhile it calls evaluate.
 func (s *site) eventually(line string, step time.Duration, evaluate func()) {
 	s.t.Helper()
 	beat := time.NewTicker(100 * time.Millisecond)
@@ -156,8 +156,8 @@ func TestRetire(t *testing.T) {
 	s.want("A.2 resolved (not-evaluated) port:leaf3/eth1: port leaf3/eth1: the link is down")
 }
 
-// TestForgotten remembers of what is over no longer than the stream does, and
-// calls what comes then by another name.
+// TestForgotten keeps ended groups no longer than the stream does, and gives later
+// ones another name.
 func TestForgotten(t *testing.T) {
 	s := newSite(t)
 	r, _ := s.start("q1")

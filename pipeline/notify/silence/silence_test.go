@@ -152,7 +152,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// FuzzSilence reads what may stand in the bucket.
+// FuzzSilence reads possible values of the bucket.
 func FuzzSilence(f *testing.F) {
 	f.Add([]byte(`{"id":"sil-0123456789abcdef","matchers":[{"name":"job","op":"=~","value":"a|b"}],"start":"2026-11-21T02:00:00Z","end":null,"windows":[{"days":["sat"],"at":"23:00","minutes":180,"zone":"Europe/Berlin"}],"created_by":"a","comment":"c"}`), int64(1795229220000000000))
 	f.Fuzz(func(t *testing.T, b []byte, now int64) {

@@ -8,8 +8,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
 )
 
-// FuzzWalk reads anything as a segment: what it yields is there, one behind the
-// other, and where it stops is said.
+// FuzzWalk reads any bytes as a segment: the entries it returns are there, one
+// after the other, and it returns where it stops.
 func FuzzWalk(f *testing.F) {
 	sound := []byte(segmentMagic)
 	for _, text := range []string{"a", "bc", "a longer one"} {

@@ -150,9 +150,8 @@ func segments(t testing.TB, dir string) []string {
 	return files
 }
 
-// A kill cuts the last segment anywhere; a disk may hand back anything. What
-// lies before is read, what lies in other segments too, and what comes later is
-// kept.
+// A kill cuts the last segment anywhere; a disk may return anything. Entries before
+// the damage and in other segments are read, and later entries are kept.
 func TestDamageCostsWhatLiesBehindIt(t *testing.T) {
 	origin := t.TempDir()
 	s := open(t, origin, 60)

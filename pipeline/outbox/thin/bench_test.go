@@ -32,8 +32,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// processor returns the nanoseconds of processor time that this process used: on
-// a busy machine the wall says little.
+// processor returns the nanoseconds of processor time that this process used: on a
+// busy machine the wall clock is not representative.
 func processor(b *testing.B) int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

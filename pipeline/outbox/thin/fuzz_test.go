@@ -96,7 +96,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// FuzzMarks holds what is kept of a series against a naive count of it.
+// FuzzMarks compares what is kept of a series with a naive count of it.
 func FuzzMarks(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 250, 4, 0, 255, 7, 7, 1}, uint8(0))
 	f.Add([]byte{9, 1, 9, 1, 9, 1, 254, 9, 1, 9, 1}, uint8(1))

@@ -217,7 +217,7 @@ func database(t *testing.T) (*tsdb.DB, string) {
 	return db, dir
 }
 
-// write writes a sample of now: what is older than a queue's beginning is not
+// write writes a sample of now: samples older than a queue's beginning are not
 // sent.
 func write(t *testing.T, db *tsdb.DB) {
 	app := db.Appender(t.Context())

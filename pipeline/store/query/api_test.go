@@ -154,8 +154,9 @@ func sorted(s string) string {
 	return fmt.Sprint(seen)
 }
 
-// TestRules: a file of the configuration is evaluated beside our own rules, one
-// that is wrong is left out; what fires is a series, is shown and is handed on.
+// TestRules: a file of the configuration is evaluated in addition to the built-in
+// rules, an invalid one is left out; a firing alert is a series, is shown and is
+// passed on.
 func TestRules(t *testing.T) {
 	dir := t.TempDir()
 	good, bad := filepath.Join(dir, "good.yml"), filepath.Join(dir, "bad.yml")

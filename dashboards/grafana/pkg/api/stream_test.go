@@ -60,8 +60,8 @@ func TestEventsThatAreTooLong(t *testing.T) {
 	}
 }
 
-// However a stream arrives, in whichever pieces and whichever line ends, it says
-// the same.
+// A stream gives the same events in whatever pieces and with whatever line ends it
+// arrives.
 func FuzzReadEvents(f *testing.F) {
 	f.Add([]byte("event: incident\nid: 7\ndata: {}\n\n: c\r\n\r\ndata: a\rdata\r\r"))
 	f.Add([]byte("id: 7\x00\n\n\ndata:\n\n"))

@@ -12,8 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
 )
 
-// Whatever an answer says, as long as it has the right types, frames come of it
-// that can be sent: every field has as many rows as the others.
+// Any response of the right types gives frames that can be sent: every field has as
+// many rows as the others.
 func FuzzFrames(f *testing.F) {
 	seeds, err := filepath.Glob("../plugin/testdata/api/*.json")
 	if err != nil || len(seeds) == 0 {

@@ -39,8 +39,8 @@ func field(t *testing.T, f *data.Frame, name string) *data.Field {
 }
 
 // However large a site is, the graph has at most as many nodes as Grafana draws,
-// every edge ends at a node, none at the same it began at, the centre stays
-// itself, and what stands for others says for how many: none is lost.
+// every edge ends at a node, none at the same it began at, the centre remains a
+// node of its own, and a node that replaces others has their number: none is lost.
 func TestAGraphIsNeverTooLarge(t *testing.T) {
 	for _, n := range []int{1, 32, 80, 200, 2000} {
 		topo := site(n)

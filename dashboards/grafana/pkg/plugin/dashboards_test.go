@@ -10,7 +10,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 )
 
-// dashboard is what is looked at of a dashboard.
+// dashboard has the fields of a dashboard that are checked.
 type dashboard struct {
 	Panels []struct {
 		Title, Type string
@@ -76,8 +76,8 @@ func (s *served) asked(t *testing.T, title string, query json.RawMessage) data.F
 	return got.Frames
 }
 
-// drawn says why a kind of panel cannot draw frames, by what Grafana's
-// documentation asks of them.
+// drawn returns why a kind of panel cannot draw frames, by the requirements of
+// Grafana's documentation.
 func drawn(panel string, list data.Frames) string {
 	if len(list) == 0 {
 		return "no frames"

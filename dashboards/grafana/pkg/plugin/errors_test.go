@@ -14,7 +14,7 @@ func allKinds() []string {
 	return []string{"incidents", "annotations", "chain", "curves", "topology", "jobs", "losses", "coupling", "budget", "bottlenecks", "coverage", "openIncidents", "lossRate", "values"}
 }
 
-// Whatever Quintet does, every query ends with an error that says it, with a
+// Whatever Quintet does, every query ends with an error that describes it, with a
 // status that does not end Grafana's own session, and as Quintet's fault.
 func TestWhatCanGoWrongWithQuintet(t *testing.T) {
 	hang := make(chan struct{})

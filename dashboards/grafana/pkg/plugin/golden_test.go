@@ -53,8 +53,8 @@ func TestFramesOfEachQuery(t *testing.T) {
 	})
 }
 
-// A range bounds what is shown: an incident is in it if it was open at some time
-// of it.
+// A range bounds the result: an incident is in it if it was open at some time of
+// it.
 func TestTheRangeIsHonoured(t *testing.T) {
 	s := serve(t, newScript(t).URL)
 	minute := func(m int) time.Time { return at().Add(time.Duration(m-45) * time.Minute) }
@@ -107,7 +107,7 @@ func TestARangeThatEndedEarlierIsRemarkedOn(t *testing.T) {
 	}
 }
 
-// Alerting reads numbers only from frames that say what they are, of one number
+// Alerting reads numbers only from frames that declare their type, of one number
 // and texts.
 func TestNumbersForAlerting(t *testing.T) {
 	s := serve(t, newScript(t).URL)

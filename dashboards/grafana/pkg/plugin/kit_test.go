@@ -127,7 +127,7 @@ type served struct {
 	context backend.PluginContext
 }
 
-// backEnd is the process that all tests speak to: the SDK serves once in each.
+// backEnd is the process that all tests use: the SDK serves once in each.
 type backEnd struct {
 	plugin datasourcetest.TestPlugin
 	stream pluginv2.StreamClient
