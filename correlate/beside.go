@@ -90,9 +90,9 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 	e.publishBeside(c, g)
 }
 
-// doseOf is what a second answer explains of what the job loses: what it explains
-// of what of is held against, or, where no measure shows that, what the first
-// leaves.
+// doseOf is the explained fraction of a second answer, as a part of what the job
+// loses: what it explains of the loss with which of is compared, or, where no
+// measure shows that, what the first leaves.
 func (e *caseBook) doseOf(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Dose {
 	explains, seen := a.Explains()
 	explains = float64(explains * leftOf(of, ev))
@@ -136,7 +136,7 @@ func (e *caseBook) named(c *incidentCase, ev *explain.Evidence, answers []explai
 	b.absent = 0
 }
 
-// leftOf is the part of what the job loses that evidence of is held against.
+// leftOf is the part of what the job loses with which the evidence of is compared.
 func leftOf(of, ev *explain.Evidence) float64 {
 	l := of.Loss()
 	if all := l.Step - ev.Hurt.Expected; all > 0 {

@@ -40,8 +40,8 @@ type incidentCase struct {
 	wanders bool // its relapses pointed to different roots
 	well    bool // the job is well again; the incident may not be
 	failed  bool // in this hurt the job has failed; it may run again since
-	// accepted says that the job is well because what it does now is what it
-	// does.
+	// accepted is set where the job has recovered because what it does now is its
+	// new usual.
 	accepted bool
 	// inherited is set where the incident was explained by an engine that saw the
 	// state before the degradation; this one did not, and only refreshes the cost.
@@ -63,8 +63,8 @@ type incidentCase struct {
 	rest    attribute.Account // what neither its root nor a second one explains
 	first   explain.First     // who failed or fell behind first, zero until that is known
 	judged  telemetry.Time
-	// looked is when its cause was last looked for; judged is when it was, or
-	// what it costs was counted. alike says that the last two looks agreed.
+	// looked is when its cause was last searched for; judged is when that was done
+	// or its cost was updated. alike is set where the last two searches agreed.
 	looked   telemetry.Time
 	alike    bool
 	steps    uint64 // the job's steps when last judged
@@ -121,7 +121,7 @@ func (e *examiner) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	return c
 }
 
-// hostsBefore notes how long the ranks on each of a job's hosts computed before.
+// hostsBefore records how long the ranks on each of a job's hosts computed before.
 func (e *sight) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostBefore {
 	var out []hostBefore
 	for _, node := range e.nodes(job) {
@@ -156,9 +156,9 @@ func (e *examiner) shares(c *incidentCase, span fabric.Span, step float64) {
 	}
 }
 
-// lags measures by how much each of a case's hosts has fallen behind in the
-// step. Once the grids before the onset have left the window, what was measured
-// last stands.
+// lags measures by how much each of a case's hosts has fallen behind in the step.
+// Once the grids before the onset have left the window, the last measurement is
+// kept.
 func (e *examiner) lags(c *incidentCase, onset, to, g telemetry.Time) {
 	m := e.fabricMap()
 	var peers fabric.Peers
@@ -205,8 +205,8 @@ func (e *sight) clockOf(nic telemetry.Entity) float64 {
 	return float64(e.window.ClockOffset(slot)) / 1e9
 }
 
-// fabricMap returns the map of links, drawn anew when the topology or the
-// series have changed.
+// fabricMap returns the map of links, rebuilt when the topology or the series have
+// changed.
 func (e *sight) fabricMap() *fabric.Map {
 	now := drawing{e.graph.Generation(), e.window.Slots()}
 	if e.links == nil || e.drawn != now {
@@ -276,8 +276,8 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetr
 	return ev
 }
 
-// hostNow compares a node with its past; of its ranks the one that has fallen
-// back most speaks for it.
+// hostNow compares a node with its past; of its ranks the one that has fallen back
+// most represents it.
 func (e *examiner) hostNow(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) explain.HostEvidence {
 	out := explain.HostEvidence{Node: h.node, Lag: h.lag, HasLag: h.hasLag}
 	for _, r := range h.ranks {

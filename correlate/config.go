@@ -12,8 +12,8 @@ import (
 // another answer; a snapshot of another version is refused (I5).
 const Version = "0.14.0"
 
-// calibration names the file in the rules that confidences were fitted with; the
-// digest that incidents carry says which one.
+// calibration names the file in the rules with which confidences were fitted; the
+// digest in incidents identifies its version.
 const calibration = "weights.yaml"
 
 // Config is what an engine is made of. It does not change while it runs, except
@@ -53,7 +53,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says what is wrong with a configuration.
+// Validate returns an error if a configuration is invalid.
 func (c Config) Validate() error {
 	if c.Grid <= 0 {
 		return fmt.Errorf("engine config: grid %v: must be positive", c.Grid)

@@ -145,8 +145,8 @@ func (k *costs) snapshot(c *snapshot.Codec) {
 	k.spare.snapshot(c)
 }
 
-// Losses says what was lost in the last length of time, and by what; a zero
-// job means all jobs.
+// Losses returns what was lost in the last length of time, and to what; a zero job
+// means all jobs.
 func (e *Engine) Losses(length telemetry.Duration, job telemetry.Entity) (attribute.Losses, error) {
 	w, err := attribute.Last(length, e.sight.now())
 	if err != nil {
@@ -155,7 +155,7 @@ func (e *Engine) Losses(length telemetry.Duration, job telemetry.Entity) (attrib
 	return e.costs.ledger.Losses(w, job, e.incidents.openAccounts(), &e.costs.usage), nil
 }
 
-// Coupling says through which domains the losses of the last length of time
+// Coupling returns through which domains the losses of the last length of time
 // passed.
 func (e *Engine) Coupling(length telemetry.Duration) (attribute.Matrix, error) {
 	w, err := attribute.Last(length, e.sight.now())
@@ -173,7 +173,7 @@ func (e *sight) now() telemetry.Time {
 	return e.at.Add(-e.cfg.Lateness[telemetry.Prompt])
 }
 
-// Budgets says where the GPU-seconds of the fleet and of every job, or of one
+// Budgets returns where the GPU-seconds of the fleet and of every job, or of one
 // job, went in the last length of time.
 func (e *Engine) Budgets(length telemetry.Duration, job telemetry.Entity) (attribute.Budgets, error) {
 	w, err := attribute.Last(length, e.sight.now())
@@ -187,7 +187,7 @@ func (e *Engine) Budgets(length telemetry.Duration, job telemetry.Entity) (attri
 	}), nil
 }
 
-// Bottlenecks says what held the work back in the last length of time.
+// Bottlenecks returns the bottlenecks of the last length of time.
 func (e *Engine) Bottlenecks(length telemetry.Duration) (attribute.Bottlenecks, error) {
 	w, err := attribute.Last(length, e.sight.now())
 	if err != nil {

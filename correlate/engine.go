@@ -63,7 +63,7 @@ type Output struct {
 	Counts     Counts // since the engine began
 }
 
-// Counts says what became of the records, by outcome.
+// Counts counts the records, by outcome.
 type Counts struct {
 	Window        window.Counts
 	Ticks         uint64

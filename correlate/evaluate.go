@@ -89,8 +89,8 @@ const (
 	witnessed = 0.9
 	// steady is how many grids ago the answer must have been the same already.
 	steady = 2
-	// outweighs is what waiting that cannot be chance must explain of what a job
-	// loses to speak beside a step that has not ended.
+	// outweighs is the least part of a job's loss that queueing which cannot be
+	// chance must explain to corroborate a step that has not ended.
 	outweighs = 0.5
 )
 
@@ -175,19 +175,19 @@ func (e *caseBook) follow(c *incidentCase, g telemetry.Time) {
 	}
 }
 
-// After acceptAfter steps of a benign change, and acceptFor, what the job does is its
-// new usual: heat and storage are felt within a minute.
+// After acceptAfter steps of a benign change, and acceptFor, what the job does is
+// its new usual: heat and storage take effect within a minute.
 const (
 	acceptAfter = 20
 	acceptFor   = telemetry.Duration(60e9)
 )
 
-// accepted says that a job's trouble is a change of its work that has lasted.
+// accepted reports whether a job's trouble is a change of its work that has lasted.
 func (e *caseBook) accepted(c *incidentCase, j *jobs.Job) bool {
 	return !j.Serves() && j.Hurt.Steps >= acceptAfter && j.LastEnd.Sub(j.Hurt.Onset.Latest) >= acceptFor && c.judged != 0 && e.expects(&c.incident) == explain.ExpectBenign
 }
 
-// expected says what a signature's occurrence is.
+// expected returns how an occurrence of a signature is expected to be treated.
 func (e *sight) expected(signature string) explain.Expect {
 	for i := range e.cfg.Signatures {
 		if s := &e.cfg.Signatures[i]; s.Name == signature {
@@ -197,9 +197,9 @@ func (e *sight) expected(signature string) explain.Expect {
 	return explain.ExpectIncident
 }
 
-// expects says what an incident is taken for: a change of the work only where that is
-// likelier than not. That nothing is broken is not taken for granted as the best of
-// many guesses.
+// expects returns what an incident is taken for: a change of the work only where
+// that is likelier than not. The best of many guesses is not enough to assume that
+// nothing is broken.
 func (e *sight) expects(in *explain.Incident) explain.Expect {
 	if in.Root.Confidence < publishAt {
 		return explain.ExpectIncident
@@ -207,8 +207,8 @@ func (e *sight) expects(in *explain.Incident) explain.Expect {
 	return e.expected(in.Root.Signature)
 }
 
-// news says that a case has something to be judged on: a step, another state,
-// or some grids gone by.
+// news reports whether there is something new to judge a case on: a step, another
+// state, or some grids gone by.
 func (e *caseBook) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
 	return j.Steps != c.steps || g.Sub(c.judged) >= judgeEvery*e.cfg.Grid || c.impact.State != j.Hurt.State.String()
 }
@@ -227,7 +227,7 @@ func (c *incidentCase) rests(h *jobs.Hurt, g telemetry.Time) bool {
 		g.Sub(c.looked) < c.looked.Sub(h.Onset.Earliest)/restPart
 }
 
-// judge explains the case as of grid g and publishes a revision if it says
+// judge explains the case as of grid g and publishes a revision if it contains
 // something new.
 func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next := c.incident

@@ -29,7 +29,7 @@ const (
 	latePeers = 4
 )
 
-// failures are the events that say that a member of a job failed.
+// failure reports whether an event means that a member of a job failed.
 func failure(name telemetry.EventName) bool {
 	return name == telemetry.EventXID || name == telemetry.EventLinkDown
 }

@@ -21,7 +21,7 @@ const maxGaps = 512
 // noticed.
 func (e *Engine) Gaps() []Gap { return append([]Gap{}, e.memory.gaps...) }
 
-// notice keeps account of whole sources that fall silent and speak again.
+// notice records when whole sources stop reporting and report again.
 func (e *memory) notice(found []detect.Finding) {
 	for i := range found {
 		f := &found[i]

@@ -26,8 +26,8 @@ type caseBook struct {
 
 	cases []*incidentCase // open, by job
 	past  []*incidentCase // resolved less than reopenWithin ago
-	// held are the incidents to be inherited at the next grid, by opening and id,
-	// if inheriting is set.
+	// held are the incidents to be restored at the next grid, by opening and id, if
+	// inheriting is set.
 	held       []explain.Incident
 	inheriting bool
 }
@@ -52,7 +52,7 @@ const (
 	strayed = 3
 )
 
-// leader is the case that carries c's incident.
+// leader is the case that carries c's incident, the primary.
 func (e *caseBook) leader(c *incidentCase) *incidentCase {
 	if i, ok := e.find(c.under); ok && !c.under.IsZero() {
 		return e.cases[i]
@@ -60,7 +60,7 @@ func (e *caseBook) leader(c *incidentCase) *incidentCase {
 	return c
 }
 
-// members lists the cases of a leader's incident, the leader first, then by
+// members lists the cases of a primary's incident, the primary first, then by
 // identity.
 func (e *caseBook) members(lead *incidentCase) []*incidentCase {
 	out := []*incidentCase{lead}
@@ -119,7 +119,7 @@ func (e *caseBook) takeOver(c *incidentCase, next *explain.Incident, g telemetry
 	return false
 }
 
-// merge joins a leader with another one that has come to the same root: the
+// merge joins a primary with another one that has come to the same root: the
 // younger incident is resolved as merged, and its jobs go on under the older.
 func (e *caseBook) merge(c *incidentCase, g telemetry.Time) {
 	if c.published.Revision == 0 {
@@ -259,9 +259,9 @@ func beganTogether(a, b *explain.Incident) bool {
 	return a.Onset.Earliest.Sub(b.Onset.Latest) <= togetherWithin && b.Onset.Earliest.Sub(a.Onset.Latest) <= togetherWithin
 }
 
-// under reports whether a case whose trouble has no name yet, or is put down to
+// under reports whether a case whose trouble has no name yet, or is attributed to
 // the job itself for want of a better root, began together with that of a root
-// which is sure and on which its job stands, too. Heat need not begin together, it
+// which is sure and on which its job depends, too. Heat need not begin together, it
 // reaches one job long after another: there it is enough to be sure of nothing
 // else.
 func (e *caseBook) under(c *incidentCase, o, next *explain.Incident) bool {
@@ -279,14 +279,14 @@ func ofItself(c *incidentCase, o, next *explain.Incident) bool {
 		(o.Root.Domain == next.Root.Domain || next.Root.Confidence < surely)
 }
 
-// floods reports whether one of two cases, the first of which says next, is of the
+// floods reports whether one of two cases, the first of which has next, is of the
 // job that is the root of the other's trouble.
 func floods(c, o *incidentCase, next *explain.Incident) bool {
 	return ofItself(c, &o.incident, next) || ofItself(o, next, &o.incident)
 }
 
-// standsOn reports whether a case's job stands on an entity: its GPUs under it,
-// or its way through the fabric over it.
+// standsOn reports whether a case's job depends on an entity: its GPUs under it, or
+// its path through the fabric over it.
 func (e *caseBook) standsOn(c *incidentCase, x telemetry.Entity) bool {
 	if e.survey(c.job, c.nodes).Carries(x) {
 		return true
@@ -377,9 +377,9 @@ func (e *caseBook) split(c *incidentCase, g telemetry.Time) {
 	c.incident.Opened, c.incident.SplitFrom = g, &from
 }
 
-// publish publishes a leader's incident with the impact of all its members. It
-// is a revision only if something changed since the last one that a reader
-// acts on; other fields are refreshed without one.
+// publish publishes a primary's incident with the impact of all its members. It is
+// a revision only if something changed since the last one on which a reader acts;
+// other fields are refreshed without one.
 func (e *caseBook) publish(lead *incidentCase, g telemetry.Time) {
 	next := e.together(lead)
 	if lead.published.Revision != 0 && !explain.Differs(&lead.published, &next) {
@@ -444,7 +444,7 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 	return next
 }
 
-// settle resolves a leader's incident when every member is well.
+// settle resolves a primary's incident when every member has recovered.
 func (e *caseBook) settle(lead *incidentCase, g telemetry.Time) {
 	all := e.members(lead)
 	if slices.ContainsFunc(all, func(c *incidentCase) bool { return !c.well }) {

@@ -175,8 +175,8 @@ func (e *caseBook) lastMinute(c *incidentCase, g telemetry.Time) *explain.Eviden
 	return ev
 }
 
-// leastLeft is the part of what a job loses that the held root must leave for a
-// second one to be held against that alone.
+// leastLeft is the least part of what a job loses that the pinned root must leave
+// for a second one to be compared with that alone.
 const leastLeft = 0.15
 
 // take reduces a degradation to what the pinned root does not explain: it raises
@@ -189,7 +189,7 @@ func (h *held) take(hurt *jobs.Hurt) {
 	}
 }
 
-// settleOn notes a judgement.
+// settleOn records a judgement.
 func (e *caseBook) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	h := &c.held
 	if h.times < settledAfter {

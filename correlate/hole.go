@@ -17,7 +17,7 @@ const maxHoles = 256
 // zero where no tick has come since.
 func (e *Engine) Holes() []telemetry.Hole { return slices.Clone(e.memory.holes) }
 
-// lose notes entries that the log lost. A record without times is at their place.
+// lose records entries that the log lost. A record without times is in their place.
 func (e *memory) lose(content []byte) {
 	h, err := telemetry.ParseHole(content)
 	if err != nil {

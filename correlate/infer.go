@@ -20,8 +20,8 @@ func (p pacer) compare(job telemetry.Entity) int { return p.job.Compare(job) }
 const (
 	// maxPaced bounds the jobs whose steps are looked for.
 	maxPaced = 256
-	// paceBehind grids are waited for: what a lost sample would have said is
-	// known with the next one.
+	// paceBehind is the number of grids that are waited for: a lost sample is made
+	// up for by the next one.
 	paceBehind = 5
 	// seenPart of a job's nics must have been seen in a grid, for the others to be
 	// taken for alike.

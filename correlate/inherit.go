@@ -20,16 +20,16 @@ import (
 // whose job has not reported by then is over.
 const Horizon = telemetry.Duration(15 * 60e9)
 
-// How an inherited incident ended whose end was not seen.
+// How a restored incident ended whose end was not seen.
 const (
 	recoveredUnseen = "recovered unseen"
 	endedUnseen     = "ended unseen"
 	notHeardOf      = "not heard of"
 )
 
-// Inherit gives the engine the newest published revisions of all open incidents
-// and of those that it might open again, in any order. They replace what it has
-// published itself. They count from the next grid that is closed; nothing
+// Inherit gives the engine the newest published revisions of all open incidents and
+// of those that it might open again, in any order (warm start). They replace what
+// it has published itself. They count from the next grid that is closed; nothing
 // changes before (I1).
 func (e *Engine) Inherit(held []explain.Incident) {
 	e.incidents.held, e.incidents.inheriting = slices.Clone(held), true
@@ -85,7 +85,7 @@ func (e *caseBook) wellAlready(g telemetry.Time) {
 	e.cases = slices.DeleteFunc(e.cases, func(c *incidentCase) bool { return slices.Contains(gone, c) })
 }
 
-// led says whose case carried a job's incident.
+// led is a job and the job whose case carried its incident.
 type led struct{ job, leader telemetry.Entity }
 
 func (l led) compare(job telemetry.Entity) int { return l.job.Compare(job) }
@@ -115,8 +115,8 @@ func (e *caseBook) disown() (former []led) {
 // taken reports whether a case belongs to a held incident already.
 func (c *incidentCase) taken() bool { return c.published.Revision > 0 || !c.under.IsZero() }
 
-// take gives a held open incident to the cases of its jobs. A job whose trouble
-// the engine does not know of gets a case that waits for what its steps say.
+// take gives an open incident that was published to the cases of its jobs. A job
+// whose trouble the engine does not know gets a case that waits for its steps.
 func (e *caseBook) take(h *explain.Incident, g telemetry.Time) {
 	var mine []*incidentCase
 	for _, impact := range h.Impact.Jobs {
@@ -168,7 +168,7 @@ func (c *incidentCase) goOn(h *explain.Incident) {
 	c.incident.ID, c.incident.Opened, c.incident.Reopens, c.incident.SplitFrom = h.ID, h.Opened, h.Reopens, h.SplitFrom
 }
 
-// concluded is a held incident that no job stands behind, at its end.
+// concluded is the last revision of a published incident that has no job.
 func concluded(h explain.Incident, rules string, g telemetry.Time) explain.Incident {
 	how, at := notHeardOf, g
 	h.State, h.Resolution, h.Resolved = explain.StateResolved, &how, &at
@@ -195,9 +195,8 @@ func (e *caseBook) regroup(former []led) {
 	}
 }
 
-// recall notes a held incident that is over: a case of that name goes on
-// counting where it ended, and the same trouble within ten minutes opens it
-// again.
+// recall records a published incident that is over: a case of that name continues
+// its revisions, and the same trouble within ten minutes opens it again.
 func (e *caseBook) recall(h *explain.Incident, g telemetry.Time) {
 	for _, c := range e.cases {
 		if !c.taken() && c.incident.ID == h.ID {

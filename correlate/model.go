@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// described is what a job has said of its model.
+// described is what a job has reported of its model.
 type described struct {
 	job   telemetry.Entity
 	model attribute.Model
@@ -20,7 +20,7 @@ func (d described) compare(job telemetry.Entity) int { return d.job.Compare(job)
 // maxDescribed bounds the jobs whose models are kept.
 const maxDescribed = 65536
 
-// model takes what an event says of a job's model. One that cannot be read is
+// model takes what an event reports of a job's model. One that cannot be read is
 // counted and leaves what was known.
 func (e *costs) model(ev *telemetry.Event) {
 	if ev.Name != attribute.ModelEvent || ev.Entity.Kind != telemetry.Job {
@@ -38,7 +38,7 @@ func (e *costs) model(ev *telemetry.Event) {
 	}
 }
 
-// meet returns what a job has said, kept from now on; nil beyond the bound.
+// meet returns what a job has reported, kept from now on; nil beyond the bound.
 func (k *costs) meet(job telemetry.Entity) *described {
 	i, ok := slices.BinarySearchFunc(k.models, job, described.compare)
 	if !ok {
@@ -50,7 +50,7 @@ func (k *costs) meet(job telemetry.Entity) *described {
 	return &k.models[i]
 }
 
-// describe returns what a job has said, if it has.
+// describe returns what a job has reported, if anything.
 func (k *costs) describe(job telemetry.Entity) described {
 	if i, ok := slices.BinarySearchFunc(k.models, job, described.compare); ok {
 		return k.models[i]
@@ -58,14 +58,14 @@ func (k *costs) describe(job telemetry.Entity) described {
 	return described{job: job}
 }
 
-// basis notes how a job's utilisation came about.
+// basis records from what a job's utilisation was computed.
 func (k *costs) basis(job telemetry.Entity, basis string) {
 	if d := k.meet(job); d != nil {
 		d.basis = basis
 	}
 }
 
-// forget drops what a job has said that is over.
+// forget drops what was reported by a job that is over.
 func (k *costs) forget(job telemetry.Entity) {
 	if i, ok := slices.BinarySearchFunc(k.models, job, described.compare); ok {
 		k.models = slices.Delete(k.models, i, i+1)

@@ -103,7 +103,7 @@ func (n *naming) admits(answers []explain.Answer, g telemetry.Time) bool {
 	return settled && likely >= publishAt && here >= float64(margin*there)
 }
 
-// atLast is how likely what a signature says must be to be named when there is no more
+// atLast is how likely a signature must be to be named when there is no more
 // waiting: that nothing is broken must be likelier than not.
 func atLast(e explain.Expect) float64 {
 	if e == explain.ExpectBenign {

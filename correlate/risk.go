@@ -20,8 +20,8 @@ type risk struct {
 	incident  explain.Incident // as of the last judgement
 	published explain.Incident
 	seen      telemetry.Time // the grid in which a signal last spoke for it
-	// inherited says that it was published by another engine and no signal of it
-	// has been seen yet, and since when.
+	// inherited is set where it was published by another engine and no signal of it
+	// has been seen yet, with the time since when.
 	inherited bool
 	since     telemetry.Time
 	resolved  telemetry.Time
@@ -49,7 +49,7 @@ const (
 	riskSure = 0.5
 )
 
-// supported is a trouble that a signal speaks for in this grid.
+// supported is a trouble for which a signal is evidence in this grid.
 type supported struct {
 	explain.Trouble
 	signal     *signal
@@ -86,8 +86,8 @@ func (e *risks) forgetRisks(g telemetry.Time) {
 	e.past = slices.DeleteFunc(e.past, func(r *risk) bool { return g.Sub(r.resolved) > reopenWithin })
 }
 
-// troubles weighs the signatures of risks for the entities that signals speak
-// of, by root and signature. What is open already needs no second proof.
+// troubles scores the signatures of risks for the entities of the signals, by root
+// and signature. What is open already needs no second proof.
 func (e *risks) troubles() []supported {
 	var out []supported
 	for i := range e.signals.signalled {
@@ -167,9 +167,9 @@ func (e *sight) rootsOf(sig *explain.Signature, x telemetry.Entity) []telemetry.
 
 const maxRoots = 16
 
-// riskReader reads a signature's clues for a root outside any case: what its
-// signal says where the clue reads the same series, else what the root's own
-// series are worth now.
+// riskReader reads a signature's features for a root outside any case: the signal's
+// value where the feature reads the same series, else the current values of the
+// root's own series.
 func (e *risks) riskReader(root telemetry.Entity, s *signal) func(*explain.Clue) (float64, bool) {
 	return func(c *explain.Clue) (float64, bool) {
 		r := c.Reading
@@ -188,7 +188,7 @@ func (e *risks) riskReader(root telemetry.Entity, s *signal) func(*explain.Clue)
 	}
 }
 
-// read is what a clue's reading says of the signal itself.
+// read is the value of the signal itself for a feature's reading.
 func (s *signal) read(r *explain.Reading) (float64, bool) {
 	if s.kind == eventSignal {
 		return 1, r.Event == string(s.series.Metric)
@@ -227,8 +227,8 @@ func (e *risks) upstream(all []supported) []supported {
 // maxUpstream bounds how many entities are looked at on the way up.
 const maxUpstream = 128
 
-// behind says that one of the roots, which are in identity order, feeds, cools
-// or contains x; or is the other end of its cable and first in order.
+// behind reports whether one of the roots, which are in identity order, feeds,
+// cools or contains x; or is the other end of its cable and first in order.
 func (e *sight) behind(x telemetry.Entity, roots []telemetry.Entity) bool {
 	if peer, _, ok := e.graph.Peer(x); ok && peer.Compare(x) < 0 && in(roots, peer) {
 		return true
@@ -303,8 +303,8 @@ func (e *risks) told(s *supported, known []*explain.Incident) bool {
 	return slices.ContainsFunc(known, func(in *explain.Incident) bool { return e.sameTrouble(in, &root) })
 }
 
-// sameTrouble says that an incident is sure that it began where a risk stands:
-// at its root, at what lies in it, holds it or is cabled to it, or, where it
+// sameTrouble reports whether an incident is sure that it began where a risk is: at
+// its root, at what is contained in it, holds it or is cabled to it, or, where it
 // names a fault of the same domain, behind it.
 func (e *risks) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
 	at, root := in.Root.Entity, risk.Entity
@@ -319,8 +319,8 @@ func (e *risks) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
 	return e.near(at, root)
 }
 
-// near says that two entities are the ends of a cable, or that one lies in the
-// other and they are not a whole machine and its part.
+// near reports whether two entities are the ends of a cable, or one is contained in
+// the other and they are not a whole machine and its part.
 func (e *sight) near(a, b telemetry.Entity) bool {
 	if peer, _, ok := e.graph.Peer(a); ok && peer == b {
 		return true
@@ -367,8 +367,8 @@ func (r *risk) goOn(was, published *explain.Incident) {
 	r.incident.ID, r.incident.Opened, r.incident.Reopens, r.incident.SplitFrom = was.ID, was.Opened, was.Reopens, was.SplitFrom
 }
 
-// downstreamRisk finds the open risk of the same signature that stands behind
-// the trouble: it was seen first, but it began here.
+// downstreamRisk finds the open risk of the same signature that is downstream of
+// the trouble: it was seen first, but the trouble began here.
 func (e *risks) downstreamRisk(s *supported) int {
 	return slices.IndexFunc(e.open, func(o *risk) bool {
 		return o.incident.Root.Signature == s.Signature.Name && e.behind(o.incident.Root.Entity, []telemetry.Entity{s.Root})
@@ -493,7 +493,7 @@ func (e *risks) takeRisk(h *explain.Incident, g telemetry.Time) {
 	e.open = append(e.open, r)
 }
 
-// recallRisk notes a published risk that is over.
+// recallRisk records a published risk that is over.
 func (e *risks) recallRisk(h *explain.Incident, g telemetry.Time) {
 	if h.Resolved == nil || g.Sub(*h.Resolved) > reopenWithin || h.MergedInto != nil {
 		return

@@ -57,8 +57,9 @@ func toldOf() [2]telemetry.MetricName {
 	return [2]telemetry.MetricName{metricTokens, "job_mfu_ratio"}
 }
 
-// toldOfSteps lists what a job says, in a rate, that it did in each of its steps: where
-// some are long and some are not, the rate of most says nothing of them all.
+// toldOfSteps lists what a job reports, as a rate, of the work in each of its
+// steps: where some are long and some are not, the rate of most does not represent
+// them all.
 func (e *examiner) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, during telemetry.Interval) []float64 {
 	rates := map[telemetry.Time]float64{}
 	e.perStep.Each(telemetry.Series{Entity: job, Metric: rate}, during.Earliest, during.Latest, func(at telemetry.Time, v float64) { rates[at] = v })
@@ -71,8 +72,8 @@ func (e *examiner) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, 
 	return out
 }
 
-// toldWork returns what a job says it does in a step, now over before; 0 where it
-// says nothing of it.
+// toldWork returns the work in a step that a job reports, now over before; 0 where
+// it reports none.
 func (e *examiner) toldWork(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) float64 {
 	for i, m := range toldOf() {
 		if work := e.toldOfSteps(c.job, m, telemetry.Interval{Earliest: hurt.Begun(), Latest: hurt.End(g)}); len(work) > 0 && c.told[i] > 0 {

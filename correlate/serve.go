@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// serve files what serving jobs say of themselves in grid g.
+// serve files what serving jobs report of themselves in grid g.
 func (e *roll) serve(g telemetry.Time) {
 	for _, t := range e.tenants {
 		itl, heard := e.said(t.job, jobs.MeasureITL)
@@ -28,8 +28,8 @@ func (e *roll) serve(g telemetry.Time) {
 	}
 }
 
-// said is what a gauge of a job is worth in the grid closed last, as far as it
-// was said in it; else NaN.
+// said is the value of a job's gauge in the grid closed last, if it was reported in
+// it; else NaN.
 func (e *roll) said(job telemetry.Entity, m telemetry.MetricName) (float64, bool) {
 	slot, ok := e.window.Slot(telemetry.Series{Entity: job, Metric: m})
 	if !ok {

@@ -32,7 +32,7 @@ type sight struct {
 	plan    *symptom.Plan // what the signatures want read
 }
 
-// drawing says for what the fabric's map was drawn.
+// drawing identifies what the fabric's map was built for.
 type drawing struct {
 	generation uint64
 	slots      int

@@ -50,11 +50,11 @@ const (
 	maxSignals = 4096
 	// stateLasts grids a bad state must be seen before it counts.
 	stateLasts = 2
-	// eventLasts is how long an event stands for a trouble.
+	// eventLasts is how long an event counts as evidence of a trouble.
 	eventLasts = telemetry.Duration(120e9)
 )
 
-// certain says that a signal has lasted long enough to be believed.
+// certain reports whether a signal has lasted long enough to count.
 func (s *signal) certain(grid telemetry.Duration) bool {
 	return s.kind != stateSignal || s.last.Sub(s.since) >= (stateLasts-1)*grid
 }
@@ -132,7 +132,7 @@ func (e *signals) signalFindings(found []detect.Finding, g telemetry.Time) {
 	}
 }
 
-// worse says that a finding goes in the bad direction, or ends.
+// worse reports whether a finding goes in the bad direction, or ends.
 func worse(f *detect.Finding, rise telemetry.Rise) bool {
 	return f.Ended != 0 || rise == telemetry.Neutral || f.Shape == telemetry.ShapeStuck || f.Shape == telemetry.ShapeSilence || (f.Now > f.Before) == (rise == telemetry.Worse)
 }

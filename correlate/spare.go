@@ -24,7 +24,7 @@ const maxMaintained = 16384
 // Maintained returns what is under maintenance, in identity order.
 func (e *Engine) Maintained() []telemetry.Entity { return slices.Clone(e.costs.spare.maintained) }
 
-// maintenance notes what is taken out of service and what comes back.
+// maintenance records what is taken out of service and what comes back.
 func (e *costs) maintenance(ev *telemetry.Event) {
 	s := &e.spare
 	i, known := slices.BinarySearchFunc(s.maintained, ev.Entity, telemetry.Entity.Compare)

@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// stretch is what a job did in (from, to].
+// stretch is a job interval: what a job did in (from, to].
 type stretch struct {
 	job      *jobs.Job
 	from, to telemetry.Time
@@ -28,9 +28,9 @@ type report struct {
 	first   bool // what came before is not remembered
 }
 
-// stretch collects the steps that ended in (from, to]. A report that does not
-// say how many steps it stands for stands for as many as fit between it and the
-// one before, if the job usually reports so.
+// stretch collects the steps that ended in (from, to]. A report that does not state
+// how many steps it stands for stands for as many as fit between it and the one
+// before, if the job usually reports so.
 func (e *costs) stretch(t *tenant, j *jobs.Job, to telemetry.Time) stretch {
 	from := t.filed
 	s := stretch{job: j, from: from, to: to, pauses: t.pauses, starting: t.since != 0 && !t.begun}
@@ -66,7 +66,7 @@ const (
 	// taken to report only some of its steps.
 	thinned  = 1.5
 	maxCount = 1e6
-	// sane bounds what a series may say: tokens a second, hertz.
+	// sane bounds the values of a series: tokens a second, hertz.
 	sane = 1e15
 )
 
@@ -135,7 +135,7 @@ func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
 	return at
 }
 
-// down says that a time without a step that the job finishes is known to be
+// down reports whether a time without a step that the job finishes is known to be
 // one of trouble, or its beginning.
 func (s *stretch) down(from, to telemetry.Time) bool {
 	if h := s.job.Hurt; h != nil && h.Onset.Earliest < to {
@@ -269,7 +269,7 @@ func (m *mean) of() float64 {
 	return m.sum / m.n
 }
 
-// average is the mean of a series in the part of a stretch that the window
+// average is the mean of a series in the part of a job interval that the window
 // keeps; of a counter its rate.
 func (e *sight) average(x telemetry.Entity, metric telemetry.MetricName, s *stretch) (float64, bool) {
 	slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: metric})

@@ -87,9 +87,9 @@ func (e *examiner) suspectFinding(ev *explain.Evidence) (found explain.Suspect, 
 // suspect.
 const suspectBefore = telemetry.Duration(60e9)
 
-// restarted says that a job which had failed runs again: what it does now says
-// nothing of why it failed, so the answer stands and only its cost goes on, also
-// where its first steps are slow.
+// restarted reports whether a job which had failed runs again: what it does now
+// does not show why it failed, so the answer is kept and only its cost is updated,
+// also where its first steps are slow.
 func (c *incidentCase) restarted(h *jobs.Hurt) bool {
 	if c.judged == 0 {
 		c.failed = false // it hurts anew

@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// surveyed is a survey and what it was drawn for. It holds no state: it can be
-// drawn anew at any time.
+// surveyed is a survey and what it was built for. It holds no state: it can be
+// rebuilt at any time.
 type surveyed struct {
 	job    telemetry.Entity
 	nodes  []telemetry.Entity
@@ -21,8 +21,8 @@ type surveyed struct {
 // maxSurveys bounds the surveys that are kept drawn.
 const maxSurveys = 8
 
-// survey returns what a job that ran on these nodes is coupled to, drawn anew
-// when the topology or the series have changed.
+// survey returns what a job that ran on these nodes is coupled to, rebuilt when the
+// topology or the series have changed.
 func (e *sight) survey(job telemetry.Entity, nodes []telemetry.Entity) *symptom.Survey {
 	now := drawing{e.graph.Generation(), e.window.Slots()}
 	i := slices.IndexFunc(e.surveys, func(s surveyed) bool { return s.job == job })

@@ -21,8 +21,8 @@ type roll struct {
 type tenant struct {
 	job   telemetry.Entity
 	since telemetry.Time
-	// placed says that edges place the job itself, not only its ranks: when they
-	// end it is over, whatever is still said of the ranks.
+	// placed is set where edges place the job itself, not only its ranks: when they
+	// end it is over, whatever is still reported of the ranks.
 	placed bool
 	// spent is where its GPU-seconds go.
 	spent
@@ -64,7 +64,7 @@ func (e *Engine) census(g telemetry.Time) {
 	e.roll.tenants, e.roll.counted, e.roll.censused = now, e.sight.graph.Generation(), true
 }
 
-// runs reports whether a job runs anywhere now, and notes how it is placed.
+// runs reports whether a job runs anywhere now, and records how it is placed.
 func (e *sight) runs(t *tenant) bool {
 	for _, n := range e.graph.Neighbours(t.job) {
 		if n.Relation == telemetry.Runs && n.Out {

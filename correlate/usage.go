@@ -9,17 +9,18 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Where GPU-seconds go is filed job by job, a few jobs a grid. A stretch ends
-// where a step does, so that nothing is said of a step in progress; its
+// Where GPU-seconds go is filed job by job, a few jobs a grid. A job interval ends
+// where a step does, so that nothing is filed of a step in progress; its
 // composition is read from the ranks' own times and from some of the job's GPUs.
 
 const (
-	// filedWithin grids every job has had its turn, and none sooner than after
-	// filedAfter: a mean of a few samples says more than one.
+	// filedWithin is the number of grids within which every job is filed once, and
+	// none sooner than after filedAfter: a mean of a few samples is more exact than
+	// one.
 	filedWithin = 60
 	filedAfter  = 15
-	// sampled ranks and GPUs speak for a job, evenly spread over it and others
-	// each time: a mean over 64 is within an eighth of a deviation.
+	// sampled is how many ranks and GPUs represent a job, evenly spread over it and
+	// others each time: a mean over 64 is within an eighth of a deviation.
 	sampled = 64
 	// quiet is how long a job may make no step before what it did since is filed
 	// as not known, in usual steps and at least in seconds.
@@ -157,12 +158,12 @@ func judged(j *jobs.Job) telemetry.Time {
 	return j.LastEnd
 }
 
-// failed says that a job has failed and made no step since.
+// failed reports whether a job has failed and made no step since.
 func failed(j *jobs.Job) bool {
 	return j.Hurt != nil && (j.Hurt.State == jobs.Failed || j.Hurt.Since != 0)
 }
 
-// stalled says that a job is known to finish no steps.
+// stalled reports whether a job is known to finish no steps.
 func stalled(j *jobs.Job) bool { return j.Hurt != nil && j.Hurt.State == jobs.Stalled }
 
 // work records what a job did since it was last filed.
@@ -205,8 +206,8 @@ func (l *spent) again(w *attribute.Work, j *jobs.Job) {
 	l.owed = owed - w.Redone
 }
 
-// expect says how long a step is by the job's healthy past, 0 where nothing is
-// held against it, and to what a longer one is put down.
+// expect returns how long a step is by the job's healthy past, 0 where there is no
+// comparison, and sets to what a longer one is attributed.
 func (e *caseBook) expect(w *attribute.Work, j *jobs.Job) float64 {
 	if j.Hurt == nil {
 		return 0
@@ -225,7 +226,7 @@ func (e *caseBook) expect(w *attribute.Work, j *jobs.Job) float64 {
 	return j.Hurt.Expected
 }
 
-// utilisation reads a job's model FLOPs utilisation in a stretch.
+// utilisation reads a job's model FLOPs utilisation in a job interval.
 func (e *costs) utilisation(w *attribute.Work, s *stretch) {
 	reported := e.weighed(s, metricMFU)
 	tokens := e.weighed(s, metricTokens)

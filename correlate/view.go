@@ -149,7 +149,7 @@ func (e *sight) sources() []window.SourceState {
 	return out
 }
 
-// TopologyQuery says which part of the topology is asked for.
+// TopologyQuery selects a part of the topology.
 type TopologyQuery struct {
 	Entity telemetry.Entity // zero: all of it, counted
 	Hops   int              // how far from Entity

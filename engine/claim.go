@@ -19,9 +19,9 @@ type Claim struct {
 	Engine  string `json:"engine"` // version
 	Rules   string `json:"rules"`  // digest
 	Replica string `json:"replica"`
-	// Over is the digest of the claim that was in force as far as the replica
-	// knew; "" if none was stated since From. A claim over any other but the one in
-	// force counts for nothing: of two at a time the first stands.
+	// Over is the digest of the claim that was in force as far as the replica knew;
+	// "" if none was stated since From. A claim over any other but the one in force
+	// counts for nothing: of two at a time the first is in force.
 	Over string `json:"over,omitempty"`
 	// From is the position of the first record from which the replica's state was
 	// made, cold; 0 if it began with a snapshot. Who began there, too, has the
@@ -36,7 +36,7 @@ type Claim struct {
 	Renews string `json:"renews,omitempty"`
 }
 
-// What Held may say; more is a mistake, and must not reach a sum.
+// Limits of the content of Held; more is a mistake, and must not reach a sum.
 const (
 	maxHeldSeconds = 1e9
 	maxHeldLoss    = 1e15
@@ -121,8 +121,8 @@ type Reign struct {
 	Whole   bool   `json:"whole"`
 	// Since is the position of the claim, 0 where only a renewal of it was read.
 	Since uint64 `json:"since"`
-	// Guessed states that the claim replaced one that is not in the log any more:
-	// a renewal of another one is to be believed more.
+	// Guessed states that the claim replaced one that is not in the log any more: a
+	// renewal of another one takes precedence.
 	Guessed bool `json:"guessed"`
 	// Heard is the position of the claim or of its last renewal.
 	Heard uint64 `json:"heard"`
@@ -161,7 +161,8 @@ func (r *Runner) claimed(record *telemetry.Config) {
 	case c.Renews != "":
 		// by one who has not read yet that it was replaced
 	case !known, c.Over == r.reign.Digest, c.Over == "" && c.From > r.reign.Heard:
-		// The last is by one who began behind the last word of the claim in force.
+		// The last is by one who began behind the last renewal of the claim in
+		// force.
 		r.reign = next
 		if r.Names(next) && !c.Whole {
 			r.inherit(c.Held, record.Digest)
@@ -169,7 +170,7 @@ func (r *Runner) claimed(record *telemetry.Config) {
 	}
 }
 
-// inherit goes on with what was published by others: a new chain begins.
+// inherit continues what was published by others: a new chain begins.
 func (r *Runner) inherit(held []explain.Incident, digest [sha256.Size]byte) {
 	r.machine.Inherit(held)
 	r.digest, r.latest = digest, map[string]*explain.Incident{}

@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Snapshotted is what a snapshot says of itself.
+// Snapshotted is what a snapshot states of itself.
 type Snapshotted struct {
 	Engine, Rules string // version and digest
 	Position      uint64

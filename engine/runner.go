@@ -130,7 +130,7 @@ func empty(r *telemetry.Record) bool {
 	return false
 }
 
-// passed notes a tick, and whether a snapshot is due at it.
+// passed records a tick, and whether a snapshot is due at it.
 func (r *Runner) passed(at telemetry.Time) {
 	r.tick = max(r.tick, at)
 	if r.saved == 0 {

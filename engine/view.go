@@ -93,7 +93,7 @@ func (r *Runner) Losses(length telemetry.Duration, job telemetry.Entity) (attrib
 	return attribute.Losses{}, nil
 }
 
-// Coupling says through which domains the losses of the last length of time
+// Coupling returns through which domains the losses of the last length of time
 // passed.
 func (r *Runner) Coupling(length telemetry.Duration) (attribute.Matrix, error) {
 	if c, ok := r.machine.(*core); ok {

@@ -15,8 +15,8 @@ import (
 // heap within; the rest is for stacks, mapped files and what the kernel buffers.
 const memoryShare = 0.85
 
-// limitMemory sets Go's memory limit from the control group of this process, where one
-// limits memory and GOMEMLIMIT does not say otherwise.
+// limitMemory sets Go's memory limit from the control group of this process, where
+// one limits memory and GOMEMLIMIT is not set.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -25,7 +25,7 @@ type Command struct {
 	LogLevel    string   `default:"info" enum:"debug,info,warn,error" help:"What is logged: debug, info, warn, error."`
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *Command) Validate() error {
 	if c.Print != c.Once {
 		return errors.New("--once and --print: each needs the other")
@@ -99,8 +99,8 @@ type reader interface {
 	Once(ctx context.Context, sink collectors.Sink) error
 }
 
-// once reads every source once and prints what would be sent. A source that
-// cannot be read is said on standard error; the others are printed.
+// once reads every source once and prints what would be sent. A source that cannot
+// be read is reported on standard error; the others are printed.
 func (c *Command) once(sh *cli.Shell, specs []collectors.Spec) error {
 	p := collectors.NewPrinter()
 	var failed []error

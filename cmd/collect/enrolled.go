@@ -26,8 +26,8 @@ func enrolled(file *config.File) (role.Role, error) {
 	return r, nil
 }
 
-// ProcessName returns a process's name in subjects: what the configuration says, or
-// what its credentials are for, or the host's.
+// ProcessName returns a process's name in subjects: the one in the configuration,
+// or the one that its credentials are for, or the host's.
 func ProcessName(file *config.File) (string, error) {
 	has, err := enrolled(file)
 	if err != nil {

@@ -28,7 +28,7 @@ type captureCommand struct {
 	Force    bool          `help:"Replace FILE if it is there."`
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *captureCommand) Validate() error {
 	if c.Last != 0 && c.Incident != "" {
 		return errors.New("--last and --incident: want one of them")
@@ -134,7 +134,8 @@ func (c *captureCommand) ask(ctx context.Context) (*http.Response, error) {
 	return resp, nil
 }
 
-// identify says in a request who asks: NAME:FILE, the file with the password.
+// identify adds the user's credentials to a request: user is NAME:FILE, the file
+// with the password.
 func identify(req *http.Request, user string) error {
 	if user == "" {
 		return nil
@@ -151,7 +152,7 @@ func identify(req *http.Request, user string) error {
 	return nil
 }
 
-// refusal is what the service says against a request.
+// refusal is the service's error about a request.
 func refusal(resp *http.Response) error {
 	var said struct{ Error, Field string }
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))

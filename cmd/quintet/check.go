@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/rules"
 )
 
-// checkCommand says what is wrong with files.
+// checkCommand checks files and reports their errors.
 type checkCommand struct {
 	Config checkConfig `cmd:"" help:"Check configuration files."`
 	Rules  checkRules  `cmd:"" help:"Check signatures, Prometheus rules and Grafana dashboards: files, or all of them below DIR."`
@@ -22,7 +22,7 @@ type checkCommand struct {
 	Data   checkData   `cmd:"" help:"Read the data of a stopped site, and list what is damaged: log, snapshots, incidents, evidence."`
 }
 
-// verdict gathers what was said about several files.
+// verdict collects the problems of several files.
 type verdict struct {
 	sh            *cli.Shell
 	wrong, doubts int
@@ -82,8 +82,8 @@ func (c *checkRules) Run(sh *cli.Shell) error {
 	return v.end()
 }
 
-// signatures prints everything that can be said against the signatures of a
-// folder, or of the one that a file lies in.
+// signatures prints all problems of the signatures of a folder, or of the one that
+// contains a file.
 func (v *verdict) signatures(path string) {
 	root, err := rules.Dir(path)
 	if err != nil {

@@ -61,7 +61,7 @@ func refusals(file *config.File) []error {
 	return out
 }
 
-// named says what is wrong with the files that a configuration names.
+// named checks the files that a configuration names.
 func (v *verdict) named(file *config.File) {
 	var all knowledge
 	for _, n := range file.Named {
@@ -83,7 +83,7 @@ func (v *verdict) named(file *config.File) {
 	v.prometheus(all)
 }
 
-// problem prints one thing said against a file.
+// problem prints one problem of a file.
 func (v *verdict) problem(p config.Problem) {
 	if p.Doubt {
 		v.doubts++

@@ -19,7 +19,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// checkData says what of a stopped site's data is whole.
+// checkData reports which of a stopped site's data is intact.
 type checkData struct {
 	Dir    string `arg:"" help:"The data folder of the process that holds the log. The service must be stopped: one process holds a log."`
 	Config string `placeholder:"FILE" help:"The configuration of the site, where it has another name than the default."`

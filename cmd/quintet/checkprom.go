@@ -73,7 +73,7 @@ func (k *knowledge) take(name string, named bool) error {
 	return nil
 }
 
-// nothing says that there is neither a rule nor a dashboard nor a test.
+// nothing reports whether there is neither a rule nor a dashboard nor a test.
 func (k *knowledge) nothing() bool {
 	return len(k.rules) == 0 && len(k.dashboards) == 0 && len(k.tests) == 0
 }
@@ -90,8 +90,8 @@ func ownPrometheus() (out []promlint.File, err error) {
 	return out, nil
 }
 
-// prometheus prints everything that can be said against Prometheus rules and
-// dashboards. A dashboard may ask for what those rules record.
+// prometheus prints all problems of Prometheus rules and dashboards. A dashboard
+// may query what those rules record.
 func (v *verdict) prometheus(k knowledge) {
 	words := promlint.Standard()
 	v.problems(promlint.Rules(words, k.rules...))

@@ -15,7 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
-// coverageCommand says what a running site shows and hides.
+// coverageCommand reports what a running site can detect and what it cannot.
 type coverageCommand struct {
 	asking `embed:""`
 

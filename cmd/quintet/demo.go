@@ -34,7 +34,7 @@ type demoCommand struct {
 	LogLevel  string        `default:"warn" enum:"debug,info,warn,error" help:"What is logged: debug, info, warn, error."`
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *demoCommand) Validate() error {
 	if !(c.Speed > 0) || c.Speed > 1e6 {
 		return fmt.Errorf("--speed: %v: want a positive number", c.Speed)
@@ -70,7 +70,7 @@ func (c *demoCommand) Run(sh *cli.Shell) error {
 	return c.live(sh, scratch)
 }
 
-// settle puts what the flags say into a configuration.
+// settle applies the flags to a configuration.
 func (c *demoCommand) settle(file *config.File, scratch string) {
 	file.Listen = c.Listen
 	file.Data = filepath.Join(scratch, "data")

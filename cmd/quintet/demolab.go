@@ -100,8 +100,8 @@ func (c *demoCommand) schedule() ([]due, error) {
 	return out, nil
 }
 
-// siteConfig is the configuration that reads the site, beside what a file of the
-// user's says of anything else.
+// siteConfig is the configuration that reads the site, with the other settings of
+// the user's file.
 func (c *demoCommand) siteConfig(sh *cli.Shell, w *wiredSite, scratch string) (*config.File, error) {
 	text, err := w.configText("", "")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
-// demoReport prints what was struck, what Quintet reported of it, corrections and
-// ends, and keeps the score.
+// demoReport prints the injected faults, what Quintet reported of them, corrections
+// and ends, and keeps the score.
 type demoReport struct {
 	sh    *cli.Shell
 	url   string
@@ -30,7 +30,7 @@ type demoReport struct {
 // faultAnswer judges an incident against a fault.
 type faultAnswer func(*opened) string
 
-// demoFault is a fault that was struck, and what was reported of it.
+// demoFault is an injected fault, and what was reported of it.
 type demoFault struct {
 	struckFault
 	judge faultAnswer
@@ -57,7 +57,7 @@ func (r *demoReport) line(at time.Time, what, text string) {
 	fmt.Fprintf(r.sh.Out, "%s  %-9s  %s\n", at.Format(time.TimeOnly), what, text)
 }
 
-// strike prints a fault that was struck.
+// strike prints an injected fault.
 func (r *demoReport) strike(s struckFault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *demoReport) about(at time.Time) *demoFault {
 	return nil
 }
 
-// score sums up what was struck and what was reported.
+// score summarises what was injected and what was reported.
 func (r *demoReport) score() string {
 	var found, named, beside int
 	var times []float64

@@ -114,7 +114,7 @@ func (p *player) begun(s play.State) error {
 	return os.WriteFile(p.stateFile(), b, 0o600)
 }
 
-// note says what is played, for the page.
+// note describes what is played, for the page.
 func (c *demoCommand) note(path string) string {
 	pace := "as fast as it happened"
 	if c.Speed != 1 {

@@ -114,7 +114,7 @@ func (s *siteState) print(w io.Writer) {
 // seconds only.
 const clockTolerance = 1.5
 
-// silent says since when a source is, and what to look at.
+// silent reports since when a source has had no data, and what to check.
 func silent(s sourceState, tick *time.Time, say func(string, ...any)) {
 	if s.Silent && s.Latest != nil && tick != nil {
 		say("%s has no data for %s: %s", s.name(), tick.Sub(*s.Latest).Round(time.Second), whySilent(s.Collector))

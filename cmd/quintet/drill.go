@@ -31,7 +31,7 @@ type drill struct {
 	struck []struckFault
 }
 
-// struckFault is a fault that was struck, or why it could not be.
+// struckFault is an injected fault, or why it could not be injected.
 type struckFault struct {
 	due   due
 	at    time.Time

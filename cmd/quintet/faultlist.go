@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 )
 
-// listFaults prints every fault that can be struck, as NAME[@ENTITY] takes it.
+// listFaults prints every fault that can be injected, in the form NAME[@ENTITY].
 func listFaults(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FAULT\tDOMAIN\tEXPECTED\tSEVERITY")

@@ -22,7 +22,7 @@ type healthCommand struct {
 	JSON          bool    `name:"json" help:"Print the answer of the API."`
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *healthCommand) Validate() error {
 	if !(c.MinConfidence >= 0 && c.MinConfidence <= 1) {
 		return fmt.Errorf("--min-confidence: %v: want 0 to 1", c.MinConfidence)

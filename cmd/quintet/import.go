@@ -25,7 +25,7 @@ type importCSVCommand struct {
 	Force   bool   `help:"Replace FILE if it is there."`
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *importCSVCommand) Validate() error {
 	if err := folder(c.Dir); err != nil {
 		return fmt.Errorf("<dir>: %w", err)
@@ -84,7 +84,7 @@ func writeWhole(path string, fill func(*bufio.Writer) error) error {
 	return err
 }
 
-// folder says what is wrong with a path that should be a folder.
+// folder returns an error if a path is not a folder.
 func folder(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.IsDir() {

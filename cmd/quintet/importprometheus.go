@@ -43,7 +43,7 @@ type importPrometheusCommand struct {
 // maxAnswer is how much a server may answer to one question.
 const maxAnswer = 512 << 20
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *importPrometheusCommand) Validate() error {
 	u, err := url.Parse(c.URL)
 	switch {
@@ -128,7 +128,7 @@ func (c *importPrometheusCommand) fetch(sh *cli.Shell, dir string) (got *prometh
 	return got, err
 }
 
-// asker says who asks, and stops listening to an answer without an end.
+// asker adds credentials to requests, and stops reading an answer without an end.
 type asker struct{ c *importPrometheusCommand }
 
 // RoundTrip implements http.RoundTripper.
@@ -151,7 +151,7 @@ func (a asker) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// bounded ends an answer that is too long with a word on what to do.
+// bounded ends an answer that is too long with an error that names the remedy.
 type bounded struct {
 	io.ReadCloser
 	left int64
@@ -187,7 +187,7 @@ func (c *importPrometheusCommand) named(text string) string {
 	return strings.ReplaceAll(text, "topology.json", c.Topology)
 }
 
-// report says what was left out, and why.
+// report prints what was left out, and why.
 func (c *importPrometheusCommand) report(sh *cli.Shell, got *prometheus.Result) {
 	if n := len(got.Unknown); n > 0 {
 		few := got.Unknown[:min(n, 5)]

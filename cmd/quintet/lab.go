@@ -51,7 +51,7 @@ func (c *labCommand) gpus() int {
 	return cmp.Or(c.GPUs, 64)
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *labCommand) Validate() error {
 	switch {
 	case c.GPUs != 0 && c.Site != "":

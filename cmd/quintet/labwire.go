@@ -107,7 +107,7 @@ func (c *labCommand) folder() (string, func(), error) {
 	return dir, func() {}, err
 }
 
-// struckLine says what was struck, or why it could not be.
+// struckLine describes an injected fault, or why it could not be injected.
 func struckLine(at time.Time, d due, f fault.Fault, err error) string {
 	when := at.Format(time.TimeOnly)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/cases"
 )
 
-// allWorlds is the value of --worlds that stands for every family.
+// allWorlds is the value of --worlds for every family.
 const allWorlds = "all"
 
 // families reads the value of --worlds.

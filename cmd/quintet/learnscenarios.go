@@ -42,7 +42,8 @@ func studyScenarios(sh *cli.Shell, c replay.RunConfig, sigs []explain.Signature)
 	return out, nil
 }
 
-// wantedOf says which answers of a job's degradation fit what a scenario wants.
+// wantedOf labels the answers of a job's degradation that fit what a scenario
+// expects.
 func wantedOf(wants []scenario.Want, job telemetry.Entity) fitting.Label {
 	i := slices.IndexFunc(wants, func(w scenario.Want) bool {
 		return !w.No && w.What == explain.KindIncident && w.Affects(job)

@@ -24,7 +24,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// weightsFlags say how the weights of signatures are fitted.
+// weightsFlags configure how the weights of signatures are fitted.
 type weightsFlags struct {
 	Weights string  `placeholder:"FILE" help:"Fit the weights of signatures to labelled recordings, whose folders or globs are given, and write them there: weights.yaml in a folder of signatures."`
 	Ridge   float64 `default:"0.02" placeholder:"X" help:"With --weights: how strongly they are held to those of now."`
@@ -199,7 +199,7 @@ func (f *fitted) take(sigs []explain.Signature, truth *score.Truth, js []explain
 // jobs lose.
 const afterFault = telemetry.Duration(60e9)
 
-// labelOf says which answers to a judgement are right.
+// labelOf labels the answers to a judgement that are right.
 func labelOf(t *score.Truth, j *explain.Judgement) fitting.Label {
 	for i := range t.Faults {
 		f := &t.Faults[i]

@@ -17,7 +17,7 @@ type mcpCommand struct {
 	User string `placeholder:"NAME:FILE" help:"Who asks, and the file with the password."`
 }
 
-// Run speaks on standard input and output until the assistant leaves.
+// Run serves on standard input and output until the assistant disconnects.
 func (c *mcpCommand) Run(sh *cli.Shell) error {
 	client := &http.Client{Transport: identified{c.User, http.DefaultTransport}}
 	if err := assist.Bridge(sh.Ctx, assist.Remote{URL: c.URL, Client: client, Version: correlate.Version}, &mcp.StdioTransport{}); err != nil {
@@ -26,7 +26,7 @@ func (c *mcpCommand) Run(sh *cli.Shell) error {
 	return nil
 }
 
-// identified says with each request who asks.
+// identified adds the user's credentials to each request.
 type identified struct {
 	user string // NAME:FILE, or empty
 	next http.RoundTripper

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// progress is one line on a terminal that says how far long work has come. In a
-// pipe it says nothing. It is owned by one goroutine.
+// progress is one line on a terminal with the progress of long work. In a pipe it
+// prints nothing. It is owned by one goroutine.
 type progress struct {
 	w     io.Writer // nil: not a terminal
 	label string
@@ -40,7 +40,7 @@ func terminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
-// at shows that a part in [0, 1] of the work is done, with a word on it.
+// at shows that a part in [0, 1] of the work is done, with a label.
 func (p *progress) at(done float64, word string) {
 	if p.w == nil {
 		return

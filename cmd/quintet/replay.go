@@ -35,7 +35,7 @@ type replayCommand struct {
 }
 
 // pace is how many times real time; infinite is as fast as possible, and zero is
-// what was not said.
+// not set.
 type pace float64
 
 // most reports whether nothing is waited for.
@@ -55,7 +55,7 @@ func (p *pace) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *replayCommand) Validate() error {
 	if c.Slices < 1 || c.Slices > 1024 {
 		return fmt.Errorf("--slices: %d: want 1 to 1024", c.Slices)

@@ -129,7 +129,7 @@ func awaitEngine(ctx context.Context, log *bus.Bus) {
 	}
 }
 
-// siteOf is what the recording says of its site, or the usual.
+// siteOf is the site configuration in the recording, or the default.
 func (c *replayCommand) siteOf(sh *cli.Shell) (telemetry.SiteConfig, error) {
 	site := telemetry.DefaultSiteConfig()
 	rec, err := replay.Open(c.Recording, replay.OpenConfig{SkipDamaged: true})

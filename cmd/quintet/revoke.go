@@ -41,7 +41,7 @@ func (c *revokeCommand) Run(sh *cli.Shell) error {
 	return nil
 }
 
-// when is a time with a word before it; nothing where it is zero.
+// when is a time with a label before it; nothing where it is zero.
 func when(word string, at time.Time) string {
 	if at.IsZero() {
 		return ""

@@ -28,7 +28,7 @@ type scoreCommand struct {
 	labFlags
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *scoreCommand) Validate() error {
 	if err := c.setFlags.Validate(); err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 	"github.com/quintet-dc/quintet/replay/score"
 )
 
-// labFlags say which cases of the simulated site are scored.
+// labFlags select which cases of the simulated site are scored.
 type labFlags struct {
 	Lab       bool     `help:"Score runs of the simulated site instead of recordings: every fault class, its truth measured against the same seed without it."`
 	GPUs      int      `name:"gpus" default:"256" placeholder:"N" help:"With --lab and lab sets: how large the site is."`
@@ -43,7 +43,7 @@ type labFlags struct {
 	Larger    []string `placeholder:"GPUS:CASES" help:"With --report: larger sites, and how many cases on each, as 1024:100,8192:20."`
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (f *labFlags) Validate() error {
 	if f.GPUs < 16 || f.GPUs > 16384 {
 		return fmt.Errorf("--gpus: %d: want 16 to 16384", f.GPUs)
@@ -134,7 +134,7 @@ func (f *labFlags) cache() (cases.Cache, error) {
 	return cases.Cache{Dir: f.Cache}, nil
 }
 
-// labOptions say how cases are run.
+// labOptions returns how cases are run.
 func (c *scoreCommand) labOptions() (cases.Options, error) {
 	config, err := engineConfig(1)
 	if err != nil {

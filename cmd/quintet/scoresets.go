@@ -14,7 +14,8 @@ import (
 	"github.com/quintet-dc/quintet/replay/evaluation"
 )
 
-// setFlags say which sets are scored in one run, and what is done with the result.
+// setFlags select which sets are scored in one run, and what is done with the
+// result.
 type setFlags struct {
 	Set     []string `sep:"none" placeholder:"NAME=GLOB" help:"A set to score, one row of a table; may be repeated. NAME=GLOB are recordings, lab:standard, lab:world=FAMILY and lab:soak=HOURS cases of the simulated site. :coarsen=1,3,10 behind it gives a row for each factor."`
 	Floor   string   `placeholder:"FILE" type:"existingfile" help:"With --set: a YAML file of bounds by set and column. Exit 1 where a figure violates one."`
@@ -24,7 +25,7 @@ type setFlags struct {
 
 func (f *setFlags) given() bool { return len(f.Set) > 0 || len(f.Compare) > 0 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (f *setFlags) Validate() error {
 	if _, err := evaluation.ParseSets(f.Set); err != nil {
 		return fmt.Errorf("--set: %w", err)

@@ -147,7 +147,7 @@ func (c *serveCommand) service(sh *cli.Shell) (*pipeline.Config, error) {
 	return &s, collect.EnrolledFor(file, roles.Names())
 }
 
-// Validate says what is wrong with the flags.
+// Validate returns an error if the flags are invalid.
 func (c *serveCommand) Validate() error {
 	_, err := pipeline.ParseRoles(c.Role)
 	return err

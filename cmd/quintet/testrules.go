@@ -29,7 +29,7 @@ type testRules struct {
 	Verbose bool     `short:"v" help:"Name the scenarios that pass, too."`
 }
 
-// Run runs every scenario and prints what did not come as wanted.
+// Run runs every scenario and prints what differs from what is expected.
 func (c *testRules) Run(sh *cli.Shell) error {
 	t := &tester{sh: sh, verbose: c.Verbose}
 	paths := orOwn(c.Paths)

@@ -174,7 +174,7 @@ func (w *wiredSite) run(ctx context.Context, url string) error {
 	return parts.wait()
 }
 
-// due is a fault that is to be struck.
+// due is a fault that is to be injected.
 type due struct {
 	at    time.Duration // after the start
 	name  string

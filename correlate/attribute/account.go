@@ -20,11 +20,11 @@ func cellOf(t telemetry.Time, length telemetry.Duration) int64 {
 	return (int64(t) - 1) / int64(length)
 }
 
-// Account is what one incident costs one job, while it goes on. What it is put
-// down to may change until it is closed: all of it moves to the new cause.
+// Account is what one incident costs one job, while it goes on. Its cause may
+// change until it is closed: all of it moves to the new cause.
 type Account struct {
 	Cause Cause
-	// Benign says that nothing is out of order: nothing is lost by it.
+	// Benign is set where nothing is wrong: nothing is lost by it.
 	Benign bool
 	Links  []Coupling
 	// MFU is the job's utilisation before, 0 to 1; negative where it is not known.

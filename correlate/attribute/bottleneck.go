@@ -2,9 +2,9 @@ package attribute
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// Scores say what holds the work back: each is the percent of the available
-// GPU-seconds that it takes, 0 to 100, nil where it cannot be observed for at
-// least half of what jobs had.
+// Scores are the scores of bottlenecks: each is the percent of the available
+// GPU-seconds that it takes, 0 to 100, nil where it cannot be observed for at least
+// half of what jobs had.
 type Scores struct {
 	// Redundant is arithmetic beyond the model's: what the tensor pipes did, by
 	// their activity and clock, less what the model needs. Recomputed activations,

@@ -31,7 +31,7 @@ type Amount struct {
 	Share      float64 `json:"share"`
 }
 
-// DomainTaken is what incidents took whose root lies in a domain.
+// DomainTaken is what the incidents took whose root is in a domain.
 type DomainTaken struct {
 	Domain *telemetry.Domain `json:"domain"`
 	Lost   float64           `json:"gpu_seconds_lost"`
@@ -58,7 +58,7 @@ type MFU struct {
 	Peak       *float64 `json:"peak_flops"`
 }
 
-// Described is what a job says of itself beside its steps.
+// Described is what a job reports of itself besides its steps.
 type Described struct {
 	Model Model
 	Basis string // of its utilisation

@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Cause is what a loss is put down to: a root entity and what is wrong with it.
+// Cause is what a loss is attributed to: a root entity and what is wrong with it.
 type Cause struct {
 	Root      telemetry.Entity
 	Signature string

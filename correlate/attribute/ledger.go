@@ -115,7 +115,7 @@ func (l *Ledger) Close(job telemetry.Entity, a *Account, now telemetry.Time) {
 	l.days.trim(cellOf(now, dayCell) - dayCells + 1)
 }
 
-// rows are what the account says, by cell.
+// rows returns the account's rows, by cell.
 func (a *Account) rows(job telemetry.Entity) (fine, days []Row) {
 	if a.empty() {
 		return nil, nil

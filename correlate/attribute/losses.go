@@ -8,10 +8,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Losses says what was lost in a window, and by what. Amounts are GPU-seconds.
-// MFU lost is the part of the peak of what was available: the loss times the
-// job's utilisation before, over the GPU-seconds available; nil where no
-// utilisation was reported, or it is not known what was available.
+// Losses is what was lost in a window, and to what. Amounts are GPU-seconds. MFU
+// lost is the part of the peak of what was available: the loss times the job's
+// utilisation before, over the GPU-seconds available; nil where no utilisation was
+// reported, or it is not known what was available.
 type Losses struct {
 	From      telemetry.Time `json:"from"`
 	To        telemetry.Time `json:"to"`
@@ -96,8 +96,8 @@ func (s sum) mfu(available float64) *float64 {
 	return &m
 }
 
-// Losses reports what the closed accounts and the open ones say of a window. A
-// zero job means all jobs. had says what was available.
+// Losses returns the losses in a window from the closed accounts and the open ones.
+// A zero job means all jobs. had is what was available.
 func (l *Ledger) Losses(w Window, job telemetry.Entity, open []Open, had *Usage) Losses {
 	fine, days := l.with(open)
 	rows := fine.rows

@@ -87,8 +87,8 @@ func ParseModel(text string) (Model, error) {
 	return m, nil
 }
 
-// FLOPs returns the FLOPs a token takes by a convention, and false where the
-// model does not say enough.
+// FLOPs returns the FLOPs a token takes by a convention, and false where the model
+// does not state enough.
 func (m *Model) FLOPs(convention string) (float64, bool) {
 	a, ok := attention(convention)
 	if !ok || !(m.Parameters > 0) {

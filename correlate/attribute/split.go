@@ -24,8 +24,8 @@ func (m *Mix) fields() []*float64 {
 	return []*float64{&m.Checkpoint, &m.Input, &m.Compute, &m.Wait, &m.Transfer, &m.Heat, &m.Brake, &m.Clock, &m.Tensor, &m.DRAM}
 }
 
-// Blend takes in what a newer stretch of time says, by its weight, 0 to 1: what
-// comes now and then, such as a checkpoint, is in the mean of many stretches.
+// Blend mixes in a newer job interval, by its weight, 0 to 1: what comes now and
+// then, such as a checkpoint, is in the mean of many intervals.
 func (m *Mix) Blend(next Mix, weight float64) {
 	from := next.fields()
 	for i, x := range m.fields() {
@@ -46,7 +46,7 @@ func (m *Mix) Snapshot(k *snapshot.Codec) {
 	}
 }
 
-// Work is what a job did in a stretch of time. Times are seconds.
+// Work is what a job did in an interval. Times are seconds.
 type Work struct {
 	GPUs int
 	// Untold is time without data, Down time without a step, Redone steps that only
@@ -54,8 +54,8 @@ type Work struct {
 	// written in addition to the steps, Base the steps as far as the healthy past
 	// lets expect, and Excess what they took beyond that.
 	Untold, Down, Redone, Saving, Base, Excess float64
-	// Cause is the part to which the excess is put down, but for a share of it
-	// that is put down to Other.
+	// Cause is the part to which the excess is attributed, but for a share of it
+	// that is attributed to Other.
 	Cause, Other Part
 	OtherShare   float64
 	// MFU is the utilisation over Base, Excess and Redone, 0 to 1, by the PaLM convention;
@@ -65,7 +65,7 @@ type Work struct {
 	Mix           Mix     // of the healthy past where there is an excess
 }
 
-// splitter deals out the GPU-seconds of a stretch.
+// splitter distributes the GPU-seconds of a job interval.
 type splitter struct {
 	t    Tally
 	gpus float64
@@ -92,10 +92,10 @@ func times(seconds, part float64) float64 {
 	return float64(seconds * part)
 }
 
-// Split says where the GPU-seconds of a stretch went. The model's arithmetic is
-// set aside first; then the parts are removed in their order, each as far as
-// there is anything left. What no part takes is unexplained, so that all adds
-// up to the whole.
+// Split returns where the GPU-seconds of a job interval went. The model's
+// arithmetic is set aside first; then the parts are removed in their order, each as
+// far as there is anything left. What no part takes is unexplained, so that all
+// adds up to the whole.
 func Split(w *Work) Tally {
 	ran := w.Base + w.Excess
 	told := w.Down + w.Redone + w.Saving + ran
@@ -162,8 +162,8 @@ func (s *splitter) computing(w *Work, compute, told float64) {
 	}
 }
 
-// PartOf says to which part of the budget the time belongs that a cause makes
-// steps longer.
+// PartOf returns the part of the budget for the time by which a cause makes steps
+// longer.
 func PartOf(c Cause) Part {
 	switch c.Signature {
 	case "input-stall", "storage-slow":

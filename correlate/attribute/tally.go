@@ -46,13 +46,13 @@ func (p Part) String() string {
 }
 
 // Domain returns which of the five takes the part; zero where the part does not
-// say: what stopped a job is in the losses.
+// determine it: what stopped a job is in the losses.
 func (p Part) Domain() telemetry.Domain {
 	return [parts]telemetry.Domain{0, telemetry.Software, telemetry.Software, telemetry.Cooling, telemetry.Power, telemetry.Computing, telemetry.Network,
 		telemetry.Power, telemetry.Computing, telemetry.Computing, 0, 0, 0}[p]
 }
 
-// outside says that a part is of GPUs that no job has.
+// outside reports whether a part is of GPUs that no job has.
 func (p Part) outside() bool { return p >= Idle }
 
 // Tally is where a number of GPU-seconds went.

@@ -6,8 +6,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Window is a stretch of time that a report is about: the last cells of the
-// ledger that hold its length, the running one included.
+// Window is the interval of a report: the last cells of the ledger that hold its
+// length, the running one included.
 type Window struct {
 	from, to telemetry.Time // grids in (from, to]
 	days     bool

@@ -46,9 +46,9 @@ func (k *worker) stuck(r *window.RunView, p *plan) {
 // usualUnit is one sample in marks.usual.
 const usualUnit = 16
 
-// moved learns from a change after run samples without one: the mean of such
-// runs, an eighth of it new. The first says nothing about the mean: it begins
-// at the end of what can be judged.
+// moved learns from a change after run samples without one: the mean of such runs,
+// an eighth of it new. The first gives no mean: it begins at the end of what can be
+// judged.
 func moved(usual, run uint8) uint8 {
 	if usual == 0 {
 		return 255
@@ -105,7 +105,7 @@ func (k *worker) released(slot int, m *marks, x float32) {
 	}
 }
 
-// silence judges the slots of a source that still speaks.
+// silence judges the slots of a source that still reports.
 func (k *worker) silence(r *window.RunView, p *plan) {
 	if r.Silent == 0 {
 		return

@@ -181,7 +181,7 @@ func (d *Detector) runSlice(slice, lo, hi int) {
 	}
 }
 
-// source judges one source: whether it speaks at all, then its series.
+// source judges one source: whether it reports at all, then its series.
 func (k *worker) source() {
 	switch {
 	case k.view.Fresh:

@@ -7,10 +7,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// A drift is a rise, slow and steady on a logarithmic scale, towards a value
-// beyond which things break. It is seen in points, each the mean logarithm of a
-// stretch of samples, on two scales: of half a minute for what takes minutes,
-// of five for what takes hours.
+// A drift is a rise, slow and steady on a logarithmic scale, towards a value beyond
+// which things break. It is detected in points, each the mean logarithm of an
+// interval of samples, on two scales: of half a minute for what takes minutes, of
+// five for what takes hours.
 
 const (
 	trailPoints = 24 // kept on each scale: 12 minutes, and 2 hours
@@ -36,8 +36,8 @@ func stretch(scale int) telemetry.Duration {
 	return [...]telemetry.Duration{30e9, 300e9}[scale]
 }
 
-// horizon is how far ahead the cliff may be, by the scale of the trend: a line
-// says nothing of what is much further away than it is long.
+// horizon is how far ahead the cliff may be, by the scale of the trend: a line does
+// not predict what is much further away than it is long.
 func horizon(scale int) float64 {
 	return [...]float64{6 * 3600, 48 * 3600}[scale]
 }
@@ -55,7 +55,7 @@ func edge(m telemetry.MetricName) (floor, cliff float32, ok bool) {
 	return 0, 0, false
 }
 
-// point is the mean logarithm (base 10) of a stretch.
+// point is the mean logarithm (base 10) of an interval.
 type point struct {
 	number int32 // of the stretch, since 1970
 	level  float32
@@ -107,7 +107,7 @@ func (k *worker) drift(r *window.RunView, p *plan) {
 	}
 }
 
-// take adds a sample; true where it begins another stretch.
+// take adds a sample; true where it begins another interval.
 func (s *trailScale) take(number int32, level float64) bool {
 	done := s.n > 0 && number != s.number
 	if done {
@@ -176,7 +176,8 @@ type line struct {
 	agree float64 // part of the pairs that rise
 }
 
-// goesOn says that both halves of a trend rise: a step between them does not.
+// goesOn reports whether both halves of a trend rise: with a step between them they
+// do not.
 func (k *worker) goesOn(ps []point, l line) bool {
 	half := len(ps) / 2
 	return k.lineThrough(ps[:half]).slope >= l.slope/3 && k.lineThrough(ps[half:]).slope >= l.slope/3

@@ -96,7 +96,7 @@ func (k *worker) onset(i int) telemetry.Interval {
 	return telemetry.Interval{Earliest: min(at.Add(-telemetry.Duration(step)*1000), k.from), Latest: at}
 }
 
-// sourceSilent says that nothing at all comes from a source any more.
+// sourceSilent reports that a source sends no data at all any more.
 func (k *worker) sourceSilent() {
 	last := k.view.Latest
 	e := k.suspect(-1, telemetry.ShapeSilence, telemetry.Interval{Earliest: last, Latest: last.Add(k.view.Silent)}, 0, 0)

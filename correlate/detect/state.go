@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// state is what each slot is held against: 52 bytes a slot (StateBytes).
+// state is what each slot is compared with: 52 bytes a slot (StateBytes).
 type state struct {
 	mean []float32 // shift: robust mean
 	dev  []float32 // shift: mean distance from it

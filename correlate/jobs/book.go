@@ -76,7 +76,7 @@ func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 	return nil
 }
 
-// start says that a job begins, or begins again after it failed.
+// start records that a job begins, or begins again after it failed.
 func (j *Job) start(at telemetry.Time) {
 	if h := j.Hurt; h != nil && h.Since != 0 {
 		h.State = Restarted

@@ -27,10 +27,11 @@ func (j *Job) pause() float64 {
 	return most
 }
 
-// rest takes for how many seconds a job did something else than its next step (of
-// one that reports several at once: as part of each of them), and says whether
-// that was a break. The first step after one may take longer, until what it works with is
-// warm again: unless a break comes before each, it is neither slow nor usual.
+// rest records for how many seconds a job did something else than its next step (of
+// one that reports several at once: as part of each of them), and reports whether
+// that was a break. The first step after one may take longer, until what it works
+// with is warm again: unless a break comes before each, it is neither slow nor
+// usual.
 func (j *Job) rest(seconds float64) bool {
 	u := j.past.usual()
 	if u.n < minPast || !isLong(u, u.median+seconds) {

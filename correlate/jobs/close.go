@@ -26,8 +26,8 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 	return j.closeHealthy(g, hung, s)
 }
 
-// waits says that no step of training is expected at an instant, because the job
-// does something else.
+// waits reports whether no step of training is expected at an instant, because the
+// job does something else.
 func (j *Job) waits(at telemetry.Time) bool {
 	return (j.Hurt == nil || j.Hurt.Since == 0) && j.otherwise(at, float64(at-j.LastEnd)/1e9)
 }
@@ -142,7 +142,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	return Began
 }
 
-// works says that the job is seen to work though no step has ended, and keeps
+// works reports whether the job is seen to work though no step has ended, and keeps
 // until when it was.
 func (j *Job) works(g telemetry.Time, s Senses) bool {
 	until, ok := s.Working(j, g)

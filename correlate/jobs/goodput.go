@@ -43,7 +43,7 @@ func (p *Goodput) step(seconds float64) {
 	p.Unsaved += seconds
 }
 
-// save says that a checkpoint was complete at an instant.
+// save records that a checkpoint was complete at an instant.
 func (p *Goodput) save(at telemetry.Time) { p.Saved, p.Unsaved = at, 0 }
 
 // fail loses what is not saved, and returns how much that is; 0 where it is not

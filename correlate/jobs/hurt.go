@@ -110,8 +110,8 @@ func (h *Hurt) Well() bool {
 	return h.tailSteps >= max(calmAfter, h.patience)
 }
 
-// scale says that a step holds by times as much from now on: what its lengths are
-// compared with is of such steps, and so are those that were.
+// scale scales the degradation for steps that hold by times as much from now on:
+// the lengths with which it compares, and those that were.
 func (h *Hurt) scale(by float64) {
 	for _, x := range []*float64{&h.Before, &h.Expected, &h.Usual, &h.Sum, &h.tailSum, &h.line} {
 		*x = float64(*x * by)
@@ -129,10 +129,10 @@ func (h *Hurt) costs() bool {
 	return h.Overdue > 0 || h.Since != 0 || ok && now > float64((1+leastCost)*h.Expected)
 }
 
-// mostRelapses bounds by how much relapses lengthen the calm that is wanted.
+// mostRelapses bounds by how much relapses lengthen the calm that is required.
 const mostRelapses = 5
 
-// Relapse says that this is the n-th relapse of one trouble: each takes twice as
+// Relapse marks this as the n-th relapse of one trouble: each requires twice as
 // long a calm as the one before to be over.
 func (h *Hurt) Relapse(n int) {
 	h.patience = max(h.patience, calmAfter<<min(n, mostRelapses))

@@ -21,9 +21,9 @@ const (
 	suspicion = 1.9
 	// A step z deviations above the median adds z less slack, of at most clip, to
 	// the job's sum; it is slow when the sum passes alarm and the steps are longer
-	// by leastShift in the median: the cumulative sum of Page (1954), tuned to find a
-	// shift of two deviations in eight steps. Of normal data with a known past it
-	// speaks once in 10⁷ steps.
+	// by leastShift in the median: the cumulative sum of Page (1954), tuned to find
+	// a shift of two deviations in eight steps. On normal data with a known past it
+	// alarms once in 10⁷ steps.
 	slack      = 1.0
 	clip       = 4.0
 	alarm      = 8.0
@@ -60,8 +60,8 @@ type pending struct {
 	step   uint64 // its number
 }
 
-// within is when what made the report long began: a report of several steps says
-// of none of them that it was as usual.
+// within is when what made the report long began: a report of several steps does
+// not show of any of them that it was as usual.
 func (p pending) within() telemetry.Interval {
 	return telemetry.Interval{Earliest: p.at.Add(-seconds(float64(p.length * float64(p.n)))), Latest: p.at}
 }
@@ -147,8 +147,8 @@ const (
 	Ended
 )
 
-// Usual returns the job's usual step in seconds, and false while too few steps
-// have been seen to say.
+// Usual returns the job's usual step in seconds, and false while too few steps have
+// been seen.
 func (j *Job) Usual() (float64, bool) {
 	u := j.past.usual()
 	return u.median, u.n >= minPast
@@ -319,10 +319,11 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 	h.addUsual(x, n)
 }
 
-// young says that at an instant a job has not been seen for long enough to be judged.
+// young reports whether at an instant a job has not been seen for long enough to be
+// judged.
 func (j *Job) young(at telemetry.Time) bool { return at.Sub(j.first) < minSpan }
 
-// slow says that a step of x seconds is not usual.
+// slow reports whether a step of x seconds is not usual.
 func slow(u usual, x float64) bool { return (x-u.median)/u.spread > drift }
 
 func seconds(x float64) telemetry.Duration { return telemetry.Duration(x * 1e9) }

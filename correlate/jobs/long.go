@@ -44,7 +44,8 @@ func (l *longs) add(step uint64, extra float64) {
 	*l = append(*l, long{step, extra})
 }
 
-// isLong says that a step is long enough to be one, should it stand alone.
+// isLong reports whether a step is long enough to be a long one, should it be
+// single.
 func isLong(u usual, x float64) bool {
 	return x-u.median > max(float64(longStep*u.median), float64(longSigmas*u.core))
 }
@@ -81,8 +82,8 @@ func (l longs) likeMost() longs {
 	return out
 }
 
-// shortest is the least number of steps from one to the next; at least two are
-// wanted.
+// shortest is the least number of steps from one to the next; it requires at least
+// two.
 func (l longs) shortest() float64 {
 	d := l[1].step - l[0].step
 	for i := 2; i < len(l); i++ {
@@ -91,8 +92,8 @@ func (l longs) shortest() float64 {
 	return float64(d)
 }
 
-// regular says that four or more that are alike come in turn; now and then one
-// may be missed.
+// regular reports whether there are four or more that are alike and come
+// periodically; now and then one may be missed.
 func (l longs) regular() bool {
 	if len(l) < leastLongs {
 		return false
@@ -106,7 +107,7 @@ func (l longs) regular() bool {
 	return true
 }
 
-// inTurn says that so many steps are about one turn of every, or a few.
+// inTurn reports whether so many steps are about one period of every, or a few.
 func inTurn(steps, every float64) bool {
 	turns := float64(int(steps/every + 0.5))
 	return turns >= 1 && turns <= maxTurns && every >= leastTurn && abs(steps-float64(turns*every)) <= max(1, float64(turnWidth*every))

@@ -13,7 +13,7 @@ type utilisation struct {
 	seen bool    // any were reported since the trouble was noticed
 }
 
-// add takes a report; slow says that it came with a slow step.
+// add takes a report; slow is set if it came with a slow step.
 func (u *utilisation) add(ratio float64, slow bool) {
 	u.last, u.seen = ratio, true
 	if slow {

@@ -16,7 +16,7 @@ func (j *Job) resumes(at telemetry.Time) bool {
 	return true
 }
 
-// End says that a job is over at an instant: no step of it is expected until one
+// End records that a job is over at an instant: no step of it is expected until one
 // comes.
 func (b *Book) End(job telemetry.Entity, at telemetry.Time) {
 	if j := b.Job(job); j != nil && !j.ended {

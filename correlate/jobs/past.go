@@ -48,7 +48,7 @@ func (p *past) clear() {
 	p.wide.clear()
 }
 
-// usual is what the past says of a job's steps, in seconds.
+// usual is the summary of a job's past steps, in seconds.
 type usual struct {
 	median, mean, spread, longest float64
 	// sigma is the standard deviation that the body of the past implies, wider

@@ -2,7 +2,7 @@ package jobs
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// EventPhase says in its text what a job does from now on: train, or something
+// EventPhase reports in its text what a job does from now on: train, or something
 // whose steps are not those of training (eval, checkpoint, init).
 const EventPhase telemetry.EventName = "phase"
 
@@ -27,8 +27,8 @@ func (j *Job) enter(phase string, at telemetry.Time) {
 // reports.
 func (j *Job) Phase() string { return j.phase }
 
-// otherwise says that a step of x seconds that ended at at, or one in progress
-// for so long, was at least in part not one of training.
+// otherwise reports whether a step of x seconds that ended at at, or one in
+// progress for so long, was at least in part not one of training.
 func (j *Job) otherwise(at telemetry.Time, x float64) bool {
 	if j.phase != "" {
 		return at > j.phaseFrom && at.Sub(j.phaseFrom) <= maxPhase

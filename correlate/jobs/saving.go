@@ -20,8 +20,8 @@ const (
 	grownSome = 1.2
 	// leastGrown of a usual step it must cost beyond that.
 	leastGrown = 0.1
-	// grownAtOnce times its usual length, and a whole step longer, one is enough;
-	// else two in a row are wanted.
+	// grownAtOnce is how many times its usual length one checkpoint must take, and
+	// a whole step longer, to be enough; else two in a row are required.
 	grownAtOnce = 3.0
 	// fewSaves do not show by how much checkpoints differ.
 	fewSaves = 3
@@ -199,9 +199,9 @@ func (j *Job) savedApart(at telemetry.Time, x float64) bool {
 	return rest >= j.saving.Seconds/2
 }
 
-// savedUsually is what a slow step of x seconds that ended at at holds of what
-// the job has always done now and then, in seconds: that is not lost; what is
-// left may be slow. What the job says itself of a checkpoint is the best of it.
+// savedUsually is what a slow step of x seconds that ended at at holds of what the
+// job has always done now and then, in seconds: that is not lost; what is left may
+// be slow. The best measure of it is what the job itself reports of a checkpoint.
 func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 	told := j.saving.End == at
 	switch {

@@ -15,7 +15,7 @@ import (
 // requests queue that used not to. A higher load is no fault as long as the job
 // keeps up.
 
-// Served is what a serving job says of a moment; NaN where it does not.
+// Served is what a serving job reports of a moment; NaN where it does not.
 type Served struct {
 	ITL    float64 // seconds from token to token, median
 	TTFT   float64 // seconds to the first token, median
@@ -58,7 +58,8 @@ const (
 // service is how a job has served.
 type service struct {
 	past []Served // well, the oldest first
-	// filling is what was said since from, summed, and how often each was said.
+	// filling is the sum of what was reported since from, and how often each was
+	// reported.
 	filling Served
 	counts  [5]int
 	from    telemetry.Time
@@ -85,7 +86,7 @@ func (x *Served) fields() [5]*float64 {
 	return [...]*float64{&x.ITL, &x.TTFT, &x.Tokens, &x.Queue, &x.Cache}
 }
 
-// ObserveServed takes what a serving job says in grid g.
+// ObserveServed takes what a serving job reports in grid g.
 func (b *Book) ObserveServed(job telemetry.Entity, g telemetry.Time, x Served) {
 	j := b.know(job)
 	if j == nil {
@@ -111,7 +112,8 @@ func (b *Book) ObserveServed(job telemetry.Entity, g telemetry.Time, x Served) {
 // Serves reports whether the job serves requests.
 func (j *Job) Serves() bool { return j.service != nil }
 
-// mean empties what was said since the last judgement.
+// mean returns the mean of what was reported since the last judgement, and empties
+// it.
 func (s *service) mean(g telemetry.Time) Served {
 	out := s.filling
 	for i, v := range out.fields() {
@@ -194,8 +196,8 @@ func (s *service) file(x Served) {
 	s.past = append(s.past, x)
 }
 
-// judge holds a moment against the past; false where there is too little of it
-// or too little was said.
+// judge compares a moment with the past; known is false where there is too little
+// of it or too little was reported.
 func (s *service) judge(x Served) (d doubt, bad, known bool) {
 	if len(s.past) < servedLeast {
 		return d, false, false
@@ -266,7 +268,7 @@ func usualOf(near []Served, of func(Served) float64) (median, sigma float64) {
 	return median, max(float64(stats.Consistency*mad), float64(servedFloor*median))
 }
 
-// saturated says that requests pile up or the cache is full as never before.
+// saturated reports whether requests queue or the cache is full as never before.
 func (s *service) saturated(x Served) bool {
 	queue, cache := 0.0, 0.0
 	for _, p := range s.past {

@@ -5,9 +5,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What speaks against a job's steps, and what becomes of it.
+// The evidence that a job's steps are slow, and its outcome.
 
-// aloneAfter usual steps, a long one before them stands alone.
+// aloneAfter is the number of usual steps after which a long one before them is
+// single.
 const aloneAfter = 3
 
 // weigh returns the evidence after a step of x seconds.
@@ -22,7 +23,7 @@ func accumulate(sum float64, u usual, x float64) float64 {
 	return max(0, sum+min((x-u.median)/u.sigma, most)-slack)
 }
 
-// shifted says that the suspects are slow together, though none may be alone.
+// shifted reports whether the suspects are slow together, though none may be alone.
 func (j *Job) shifted(u usual) bool {
 	if j.sum < alarm {
 		return false
@@ -44,8 +45,8 @@ func (j *Job) nearly(u usual, evidence, age float64) bool {
 	return longer >= leastShift || j.sum >= alarm && longer >= leastSign
 }
 
-// Slight reports whether each of the steps held against a job at grid g is below
-// the single-sample threshold. Ordinary traffic explains any such loss: it is no
+// Slight reports whether each of the suspect steps of a job at grid g is below the
+// single-sample threshold. Ordinary traffic explains any such loss: it is no
 // corroborating evidence then.
 func (j *Job) Slight(g telemetry.Time) bool {
 	u := j.past.usual()
@@ -71,8 +72,8 @@ func (j *Job) release(u usual) {
 	j.suspects, j.sum = j.suspects[:0], 0
 }
 
-// single takes a long step out of the suspects that stands alone among usual
-// ones: what comes later is another matter.
+// single removes from the suspects a long step that is single among usual ones:
+// what comes later is another matter.
 func (j *Job) single(u usual) {
 	at := len(j.suspects) - 1 - aloneAfter
 	if at < 0 || !isLong(u, j.suspects[at].length) || at > 0 && slow(u, j.suspects[at-1].length) {

@@ -5,9 +5,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Of a job that reports rarely a late report says little. That its members wait
-// for one another is seen otherwise (Senses.Hung), and some do so while they are
-// well: in a barrier, until one of them has written the checkpoint of all.
+// For a job that reports rarely a late report is weak evidence. Another measure
+// shows that its members wait for one another (Senses.Hung), and some do so while
+// they are healthy: in a barrier, until one of them has written the checkpoint of
+// all.
 
 // waiting is for how long the members of a job have waited for one another.
 type waiting struct {

@@ -24,7 +24,8 @@ const (
 	// workFits is how far a step's length may be from what the work makes of the
 	// usual one, as part of it, for the work to explain it.
 	workFits = 0.15
-	// settling steps after a change say how long a step of it takes.
+	// settling is the number of steps after a change that show how long a step
+	// takes.
 	settling = 5
 )
 
@@ -70,10 +71,10 @@ func (w *work) add(tokens float64) {
 	w.recent = append(w.recent, tokens)
 }
 
-// adapt scales what is usual if the step of x seconds that ended at at held
-// another number of tokens than those before and took its time for that, and
-// settles it while such a change is new. It says whether the step can be judged:
-// one that holds another number and did not take its time for that proves nothing.
+// adapt scales what is usual if the step of x seconds that ended at at held another
+// number of tokens than those before and took its time for that, and settles it
+// while such a change is new. It reports whether the step can be judged: one that
+// holds another number and did not take its time for that proves nothing.
 func (j *Job) adapt(at telemetry.Time, x float64) bool {
 	w := &j.work
 	if w.at != at {

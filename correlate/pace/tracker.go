@@ -17,7 +17,7 @@ type Step struct {
 	Seconds float64
 }
 
-// State says how far a Tracker has come.
+// State is how far a Tracker has come.
 type State uint8
 
 // The states.
@@ -60,8 +60,8 @@ const (
 // Add takes what the job's counters have moved in the grid that ended at, and
 // returns the steps that ended in it. It reports false where what is a step has
 // changed with this grid, so that the next ones are not comparable with those
-// before. Grids that were not seen are left out: a hole of more than a grid begins
-// anew, because a step's bytes may lie in it.
+// before. Grids that were not seen are left out: after a hole of more than a grid
+// it starts again, because a step's bytes may be missing.
 func (t *Tracker) Add(at telemetry.Time, moved float64, grid telemetry.Duration) (steps []Step, same bool) {
 	switch {
 	case t.at != 0 && at.Sub(t.at) > grid:

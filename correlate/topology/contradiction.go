@@ -139,10 +139,10 @@ func (g *Graph) StaleEdges() []telemetry.Edge {
 	return out
 }
 
-// better orders two facts that exclude each other, the one to believe first:
-// by the rank of their source, fresh before stale, later start, later first
-// receipt, and identity. The first receipt and not the newest, because two
-// sources that both renew would else take turns.
+// better orders two facts that exclude each other, the preferred one first: by the
+// rank of their source, fresh before stale, later start, later first receipt, and
+// identity. It is the first receipt and not the newest, because two sources that
+// both renew would otherwise alternate.
 func (g *Graph) better(a, b *fact) int {
 	if c := cmp.Compare(Rank(b.source), Rank(a.source)); c != 0 {
 		return c

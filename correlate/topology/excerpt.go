@@ -24,7 +24,7 @@ type Excerpt struct {
 	Truncated bool               // there are more than were asked for
 }
 
-// KindCount says how many entities of a kind there are.
+// KindCount is how many entities of a kind there are.
 type KindCount struct {
 	Kind  telemetry.Kind
 	Count int
@@ -41,8 +41,8 @@ func (g *Graph) Count() []KindCount {
 	return out
 }
 
-// Whole returns the edges in force, the first limit in the order of the entity
-// they lead from. It lists no entities: Count says how many there are.
+// Whole returns the edges in force, the first limit in the order of the entity they
+// lead from. It lists no entities: Count returns how many there are.
 func (g *Graph) Whole(limit int) Excerpt {
 	x := excerpt{g: g, limit: limit}
 	for _, k := range slices.Sorted(maps.Keys(g.kinds)) {

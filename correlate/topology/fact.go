@@ -15,7 +15,7 @@ type key struct {
 	source   string
 }
 
-// fact is what all statements of one identity say together.
+// fact is all statements of one identity merged.
 type fact struct {
 	key
 	end      telemetry.Time // zero while it holds
@@ -123,7 +123,7 @@ func (g *Graph) create(k key, e *telemetry.Edge) {
 	g.wake = min(g.wake, g.review(id))
 }
 
-// supersedes reports whether a statement says more than what is merged in f.
+// supersedes reports whether a statement adds to what is merged in f.
 func supersedes(e *telemetry.Edge, f *fact) bool {
 	if c := cmp.Compare(e.Received, f.received); c != 0 {
 		return c > 0
@@ -280,9 +280,9 @@ func (g *Graph) expireOne(id int32) {
 	g.wake = min(g.wake, next)
 }
 
-// replaced reports whether the source of a stale fact has since stated, afresh,
-// the same relation with a later start, or another peer or container in its
-// place: the source has changed its mind and did not say when.
+// replaced reports whether the source of a stale fact has since stated, afresh, the
+// same relation with a later start, or another peer or container in its place: the
+// source has changed its statement without ending the old one.
 func (g *Graph) replaced(f *fact) bool {
 	if f.relation == connects {
 		return g.replacedAt(f, f.from) || g.replacedAt(f, f.to)

@@ -6,10 +6,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// StaleAfter is how long a statement is believed fresh after it was received.
-// An edge that is not renewed for so long is stale (design A2): it still
-// answers, and it is a blind spot. A statement without a receipt (a file)
-// never gets stale.
+// StaleAfter is how long a statement is fresh after it was received. An edge that
+// is not renewed for so long is stale (design A2): it is still used in answers, and
+// it is a blind spot. A statement without a receipt (a file) never gets stale.
 const StaleAfter = telemetry.Duration(15 * 60 * 1e9)
 
 // MaxEdges bounds the edges in force and those that wait, each: what a hostile
@@ -17,7 +16,7 @@ const StaleAfter = telemetry.Duration(15 * 60 * 1e9)
 // lane and link contained in something) is under a million.
 const MaxEdges = 1 << 21
 
-// Outcome says what became of a statement.
+// Outcome is what became of a statement.
 type Outcome uint8
 
 // The outcomes of Add.
@@ -67,7 +66,7 @@ type Graph struct {
 }
 
 // worklist is what an Advance has still to settle. Everything in it is empty
-// between Advances. A vertex's marks say on which of them it is.
+// between Advances. A vertex's marks show on which of them it is.
 type worklist struct {
 	touched []int32 // all vertices with a mark
 	homes   []int32
@@ -128,8 +127,8 @@ func (g *Graph) Add(e *telemetry.Edge) Outcome {
 	return o
 }
 
-// judge says whether an edge can be filed. One that contradicts itself is, to
-// be reported when it is due.
+// judge returns whether an edge can be filed. One that contradicts itself is, to be
+// reported when it is due.
 func judge(e *telemetry.Edge) Outcome {
 	_, known := relationOf(e.Relation)
 	if !known || e.From.Validate() != nil || e.To.Validate() != nil || e.Start < 0 || e.End < 0 || e.Received < 0 {
@@ -148,8 +147,8 @@ func judge(e *telemetry.Edge) Outcome {
 // from its start.
 func dueAt(e *telemetry.Edge) telemetry.Time { return max(e.Start, e.Received) }
 
-// Know files an entity that telemetry has shown: from the next Advance it
-// exists and lies where its name says.
+// Know files an entity that telemetry has shown: from the next Advance it exists
+// and is contained where its name implies.
 func (g *Graph) Know(e telemetry.Entity) {
 	if e.Validate() == nil {
 		g.knowing = append(g.knowing, knowledge{entity: e})

@@ -6,13 +6,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// settleHomes decides which entities exist and where each of them lies.
+// settleHomes decides which entities exist and in what each of them is contained.
 //
-// Which of the stated containments hold is a function of the live facts; where
-// none does, the name decides (home), which is a function of the facts and of
-// Know. An entity that something lies in exists, so a new queue can make a
-// port and a switch exist; hence the list that grows while it is worked off.
-// It ends because names get shorter.
+// Which of the stated containments hold is a function of the live facts; where none
+// does, the name decides (home), which is a function of the facts and of Know. An
+// entity that contains something exists, so a new queue can make a port and a
+// switch exist; hence the list that grows while it is worked off. It ends because
+// names get shorter.
 func (g *Graph) settleHomes() {
 	was := g.looped
 	if g.work.nesting {
@@ -72,7 +72,7 @@ func (g *Graph) disturb(id int32) {
 	}
 }
 
-// containers returns what an entity lies in, innermost first. The slice is
+// containers returns what an entity is contained in, innermost first. The slice is
 // scratch.
 func (g *Graph) containers(id int32) []int32 {
 	out := g.scratch.homes[:0]
@@ -140,8 +140,8 @@ func (g *Graph) contest(id int32) {
 	}
 }
 
-// beaten says whether one of the better facts puts the same entity into
-// another container of the same kind.
+// beaten reports whether one of the better facts puts the same entity into another
+// container of the same kind.
 func (g *Graph) beaten(better []int32, id int32) Fault {
 	f := &g.facts[id]
 	for _, b := range better {
@@ -189,7 +189,7 @@ func (g *Graph) rehouse(id int32, to []int32) {
 	}
 }
 
-// lies reports whether the vertex already lies in exactly these.
+// lies reports whether the vertex is already contained in exactly these.
 func (v *vertex) lies(in []int32) bool {
 	if len(in) == 0 {
 		return v.inside == none
@@ -246,7 +246,7 @@ func (g *Graph) listContents(id int32) {
 	v.contents = g.named(v.contents[:0], v.children)
 }
 
-// within returns the innermost vertex of kind k that id lies in or is.
+// within returns the innermost vertex of kind k that id is contained in or is.
 func (g *Graph) within(id int32, k telemetry.Kind) int32 {
 	for id != none && g.verts[id].entity.Kind != k {
 		id = g.verts[id].inside

@@ -106,9 +106,9 @@ func (g *Graph) possible(e telemetry.Entity) []telemetry.Entity {
 	return out
 }
 
-// encloses reports whether home lies in e, by admitted containments and, for
-// what has none, by name: then e cannot lie in home. Every name in such a loop
-// is refused, so that none of them is preferred.
+// encloses reports whether home is contained in e, by admitted containments and,
+// for what has none, by name: then e cannot be contained in home. Every name in
+// such a loop is refused, so that none of them is preferred.
 func (g *Graph) encloses(e, home telemetry.Entity) bool {
 	queue := []telemetry.Entity{home}
 	for i := 0; i < len(queue) && i < maxClimb; i++ {
@@ -124,7 +124,8 @@ func (g *Graph) encloses(e, home telemetry.Entity) bool {
 	return false
 }
 
-// above lists what an entity lies in by admitted containments or else by name.
+// above lists what an entity is contained in by admitted containments or else by
+// name.
 func (g *Graph) above(e telemetry.Entity) []telemetry.Entity {
 	var out []telemetry.Entity
 	if id, ok := g.ids[e]; ok {

@@ -97,7 +97,7 @@ func (g *Graph) unlistJob(node, job telemetry.Entity) {
 	}
 }
 
-// placements appends where a job or rank says it runs.
+// placements appends where a job or rank states that it runs.
 func (g *Graph) placements(dst []Placement, id int32) []Placement {
 	for _, f := range g.verts[id].facts {
 		f := &g.facts[f]
@@ -139,9 +139,8 @@ func natural(s string) int {
 	return int(n)
 }
 
-// distinct sorts placements and lets one stand for all that say the same: a
-// job and its ranks may both state where they run, one by node, the other by
-// gpu.
+// distinct sorts placements and keeps one of all that state the same: a job and its
+// ranks may both state where they run, one by node, the other by gpu.
 func distinct(ps []Placement) []Placement {
 	slices.SortFunc(ps, func(a, b Placement) int {
 		if c := a.compare(b); c != 0 {
@@ -174,7 +173,7 @@ func compareSaying(a, b Placement) int {
 	return cmp.Compare(b.Role, a.Role)
 }
 
-// fill takes from o what p does not say.
+// fill takes from o what p does not state.
 func (p *Placement) fill(o Placement) {
 	for _, c := range [...]struct {
 		to   *int
@@ -189,7 +188,7 @@ func (p *Placement) fill(o Placement) {
 	}
 }
 
-// withoutVague drops, node by node, a placement that another one says more
+// withoutVague drops, node by node, a placement that another one states more
 // exactly: the same thing with a rank, or a gpu of the same rank in the node.
 func withoutVague(ps []Placement) []Placement {
 	out := ps[:0]
@@ -209,7 +208,7 @@ func withoutVague(ps []Placement) []Placement {
 	return out
 }
 
-// sharper reports whether p says what q says, more exactly.
+// sharper reports whether p states what q states, more exactly.
 func (p Placement) sharper(q Placement) bool {
 	if p.On == q.On {
 		return q.Rank < 0 && p.Rank >= 0

@@ -21,7 +21,7 @@ func (g *Graph) Peer(e telemetry.Entity) (telemetry.Entity, float64, bool) {
 	return g.verts[v.peer].entity, v.speed, true
 }
 
-// Container returns what e directly lies in: what is stated, else what its
+// Container returns what e is directly contained in: what is stated, else what its
 // name implies (also for an entity the graph does not know).
 func (g *Graph) Container(e telemetry.Entity) (telemetry.Entity, bool) {
 	v, ok := g.find(e)
@@ -34,8 +34,8 @@ func (g *Graph) Container(e telemetry.Entity) (telemetry.Entity, bool) {
 	return g.verts[v.inside].entity, true
 }
 
-// Within returns the innermost entity of kind k that e is or lies in: the node
-// of a gpu, the switch of a queue.
+// Within returns the innermost entity of kind k that e is or is contained in: the
+// node of a gpu, the switch of a queue.
 func (g *Graph) Within(e telemetry.Entity, k telemetry.Kind) (telemetry.Entity, bool) {
 	for n := 0; n < maxClimb; n++ {
 		if e.Kind == k {

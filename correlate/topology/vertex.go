@@ -41,7 +41,7 @@ type lists struct {
 	placements         []Placement
 }
 
-// mark says what of a vertex an Advance has still to settle.
+// mark is what an Advance has still to settle for a vertex.
 type mark uint16
 
 const (

@@ -29,7 +29,7 @@ type StepSample struct {
 	Wait   telemetry.Duration // for how long grids of its source stay open
 }
 
-// Switch says that a series is judged from another source from now on.
+// Switch reports that a series is judged from another source from now on.
 type Switch struct {
 	Series   telemetry.Series
 	From, To telemetry.Source
@@ -270,7 +270,7 @@ func (k *worker) open(s *source, f *frame) bool {
 	return true
 }
 
-// several reports whether more than one instant lies in the grid itself.
+// several reports whether more than one instant is in the grid itself.
 func (k *worker) several() bool {
 	for i := range k.refs {
 		if t := k.refs[i].t; t > k.pass.gs && t != k.refs[len(k.refs)-1].t {
@@ -328,7 +328,7 @@ func present(words []uint64, states []telemetry.State) (n uint64) {
 	return n
 }
 
-// finish notes the instant's time with the source and its columns.
+// finish records the instant's time with the source and its columns.
 func (k *worker) finish(s *source) {
 	t := k.pass.t
 	if t > s.latest {

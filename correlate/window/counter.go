@@ -2,12 +2,12 @@ package window
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// How a fall of a counter is read. A wrap implies an increase; it is believed
-// up to plausibleTimes what the counter's recent maximum would have added, and
-// anyway up to a small part of its range, for a counter that has been quiet:
-// an eighth where the width is declared. A counter declared with 64 bits may
-// be kept in 32 by its device (hw_counters of mlx5 are); that is believed only
-// of one that stood in the last sixteenth below 2^32.
+// How a fall of a counter is read. A wrap implies an increase; it is accepted up to
+// plausibleTimes what the counter's recent maximum would have added, and anyway up
+// to a small part of its range, for a counter that has been quiet: an eighth where
+// the width is declared. A counter declared with 64 bits may be kept in 32 by its
+// device (hw_counters of mlx5 are); that is accepted only of one that was in the
+// last sixteenth below 2^32.
 const (
 	plausibleTimes       = 4
 	declaredShift        = 3

@@ -145,7 +145,7 @@ func (k *worker) counters(b *block, r *run, i int, words []uint64, states []tele
 // half after some 180.
 const forget = 1 - 1.0/256
 
-// freshOrGapped says whether the rate over a segment may be judged.
+// freshOrGapped returns whether the rate over a segment may be judged.
 func freshOrGapped(length, limit telemetry.Duration) Flag {
 	if length > limit {
 		return Gapped

@@ -20,9 +20,9 @@ func (m *merged) reset(n int) {
 	clear(m.states)
 }
 
-// add merges one frame's instant. Present stands before Gap before Absent; of
-// two present words the larger stands. This does not depend on the order in
-// which they are added (I2).
+// add merges one frame's instant. Present takes precedence over Gap, and Gap over
+// Absent; of two present words the larger is kept. This does not depend on the
+// order in which they are added (I2).
 func (m *merged) add(sc *schema, words []uint64, states []telemetry.State) {
 	e := len(sc.Entities)
 	for i, word := range words {

@@ -1,6 +1,6 @@
 package window
 
-// Outcome says what became of a record.
+// Outcome is what became of a record.
 type Outcome uint8
 
 // The outcomes of AddSchema and AddFrame.
@@ -25,8 +25,8 @@ func (o Outcome) String() string {
 	return outcomeNames[o]
 }
 
-// Counts says how often what happened since the beginning. Nothing is dropped
-// without being counted here.
+// Counts counts the outcomes since the beginning. Nothing is dropped without being
+// counted here.
 type Counts struct {
 	Frames  [TooMany + 1]uint64 // by Outcome
 	Schemas [TooMany + 1]uint64 // by Outcome
@@ -53,7 +53,7 @@ func (c *Counts) add(d *Counts) {
 	c.CorruptLate += d.CorruptLate
 }
 
-// Flag says what a value is worth.
+// Flag is the quality of a value.
 type Flag uint8
 
 // The flags of Value.

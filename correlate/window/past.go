@@ -67,7 +67,7 @@ func mix(m, c, r, s float32) float32 {
 	return (float32(m*c) + float32(r*s)) / (c + s)
 }
 
-// span says over which cells a counter's rate is spread.
+// span is the range of cells over which a counter's rate is spread.
 type span struct {
 	from, to telemetry.Time
 	newest   int64 // the cell being closed
@@ -101,8 +101,8 @@ func (p *past) spread(e int32, s span, r float32) {
 	p.cover[e] = float32(seconds(s.to.Sub(telemetry.Time((c1 - 1) * int64(s.grid)))))
 }
 
-// begin notes that no rate is known up to t: a first sample, or a reset. What
-// is known of the cell in which t lies stays.
+// begin records that no rate is known up to t: a first sample, or a reset. What is
+// known of the cell that contains t stays.
 func (p *past) begin(e int32, s span) {
 	if s.from == never || cellOf(s.from, s.grid) != cellOf(s.to, s.grid) {
 		p.cover[e] = 0

@@ -23,7 +23,7 @@ type rival struct {
 // preferred.
 func (r *rival) judged() int32 { return r.slots[max(r.chosen, 0)] }
 
-// oppose notes which series of an entity two blocks both have.
+// oppose records which series of an entity two blocks both have.
 func (w *Window) oppose(old *block, oldEntity int32, b *block, entity int32) {
 	for _, c := range b.schema.Columns {
 		was, ok := old.slot(oldEntity, c.Metric)

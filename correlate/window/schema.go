@@ -25,7 +25,7 @@ type schema struct {
 	direct *block
 	// local maps position to the source's local index; nil if direct.
 	local []int32
-	// convert says that a column's words must be converted before they meet
+	// convert is set where a column's words must be converted before they meet
 	// those of an earlier schema.
 	convert []bool
 }
@@ -75,7 +75,7 @@ type column struct {
 	present bool // in the instant being taken
 }
 
-// op says how samples of a column are taken.
+// op is how samples of a column are taken.
 type op uint8
 
 const (

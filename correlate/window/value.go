@@ -70,7 +70,7 @@ func (w *Window) Series(slot int) telemetry.Series {
 	return b.series(int32(slot) - b.base)
 }
 
-// Metric returns what the catalogue says of a slot's metric, nil if nothing.
+// Metric returns the catalogue's entry for a slot's metric, nil if there is none.
 func (w *Window) Metric(slot int) *telemetry.Metric {
 	_, r, _ := w.locate(slot)
 	return r.column.metric

@@ -16,11 +16,11 @@ type SourceView struct {
 	src    *source
 }
 
-// RunView is a run of neighbouring slots of one source and one metric. Its
-// slices are the Window's own: read them only, and only until the next Close.
-// They hold the last sample of every slot; it lies in the closed grid if its
-// time is after Begin. Where Even is set all slots have the same time, flag and
-// step, and the slices of these are not good: ask Last.
+// RunView is a run of neighbouring slots of one source and one metric. Its slices
+// are the Window's own: read them only, and only until the next Close. They hold
+// the last sample of every slot; it is in the closed grid if its time is after
+// Begin. Where Even is set all slots have the same time, flag and step, and the
+// slices of these are not valid: use Last.
 type RunView struct {
 	ID       int // dense over all runs, none ever goes away
 	Slot     int // the first

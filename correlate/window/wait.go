@@ -64,9 +64,9 @@ func (w *Window) patient(s *source) bool {
 	return w.cfg.Lateness[s.class] > w.cfg.Lateness[telemetry.Prompt]
 }
 
-// received notes what the newest instant of a source needed by its own account: how
-// much later than its time it was received, and what the prompt class waits beyond a
-// grid, for the way through the log.
+// received records what the newest instant of a source needed by its own account:
+// how much later than its time it was received, and what the prompt class waits
+// beyond a grid, for the way through the log.
 func (k *worker) received(s *source) {
 	if k.stated && k.most > 0 && k.w.patient(s) {
 		s.wait.note(upward(k.most, k.pass.grid)+k.w.cfg.Lateness[telemetry.Prompt]-k.pass.grid, k.pass.at)

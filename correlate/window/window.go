@@ -115,8 +115,8 @@ func (w *Window) Closed(c telemetry.LatenessClass) (telemetry.Time, bool) {
 	return w.closed[c], w.closed[c] != never
 }
 
-// AddFrame files a frame. Its bytes are copied. What the frame says becomes
-// visible when its class's grid is closed, and not before (I1).
+// AddFrame files a frame. Its bytes are copied. Its content becomes visible when
+// its class's grid is closed, and not before (I1).
 func (w *Window) AddFrame(b telemetry.EncodedFrame) Outcome {
 	o := w.addFrame(b)
 	w.counts.Frames[o]++

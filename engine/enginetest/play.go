@@ -88,8 +88,8 @@ func Continue(r *engine.Runner, log []telemetry.Record) (*Played, error) {
 	return &Played{Runner: r, Published: out.String(), Findings: findings.String()}, nil
 }
 
-// writeFinding writes what a finding says, numbers to the last bit. Its slot is
-// left out: an index is not an identity (I4).
+// writeFinding writes the content of a finding, numbers to the last bit. Its slot
+// is left out: an index is not an identity (I4).
 func writeFinding(w *bytes.Buffer, f *detect.Finding) {
 	fmt.Fprintf(w, "%s %s %v %v %v before %x now %x score %x\n", f.Series, f.Shape, f.Onset.Earliest, f.Onset.Latest, f.Ended, f.Before, f.Now, f.Score)
 }

@@ -153,8 +153,8 @@ func (g *Gate) frame(process string, grant *Grant, b telemetry.EncodedFrame) Rea
 	return g.accounts[process].frame(g.tick, b, h, nil)
 }
 
-// schema notes who states a schema, and decides whether its frames pass. Processes
-// without a grant are noted, too: they may get one.
+// schema records which process states a schema, and decides whether its frames
+// pass. Processes without a grant are recorded, too: they may get one.
 func (g *Gate) schema(process string, grant *Grant, s *telemetry.Schema) Reason {
 	print := s.Fingerprint()
 	was, known := g.schemas[print]
@@ -227,8 +227,8 @@ func (g *Gate) drop(print telemetry.Fingerprint, s stated) {
 	g.accounts[s.process].schemas--
 }
 
-// adopt puts grants into force. Content that cannot be read changes nothing. What was
-// decided about a schema stands until it is stated again.
+// adopt puts grants into force. Content that cannot be read changes nothing. A
+// decision about a schema is kept until the schema is stated again.
 func (g *Gate) adopt(content []byte) {
 	all, err := Parse(content)
 	if err != nil {

@@ -44,7 +44,7 @@ const (
 func Rights() []Right { return []Right{Jobs, Maintenance, Everything} }
 
 // Grant is what one process may state. Patterns are names; one that ends with '*'
-// stands for every name that begins so.
+// matches every name that begins so.
 type Grant struct {
 	Process string `json:"process"`
 	// Nodes are hosts: everything whose name is that of the host or is contained in
