@@ -37,7 +37,7 @@ func firstOf(t *testing.T, text string) *explain.First {
 }
 
 // eight are eight ranks on eight machines; each computes a second of a step of
-// three, but for what but says.
+// three, with the exceptions in but.
 func eight(steps, but, events string) string {
 	return fmt.Sprintf(`
 -- site --

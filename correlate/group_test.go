@@ -12,8 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// storms is a switch with four hosts and two jobs. The nic of h2 says stop for
-// 30 s at each of the given seconds: nothing passes the switch then, and no job
+// storms is a switch with four hosts and two jobs. The nic of h2 sends pause frames
+// for 30 s at each of the given seconds: nothing passes the switch then, and no job
 // finishes a step.
 func storms(seconds int, at ...int) string {
 	pause, queue, idle, steps := "0", "0", "", ""

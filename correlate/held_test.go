@@ -40,7 +40,7 @@ func TestTheEndOfAHurtIsNotLookedAtForItsCause(t *testing.T) {
 }
 
 // TestWhatAJobSaysOfItsWorkIsReadByTheStep: of a job whose every third step is
-// long, two in three say the rate that they always did. All hold the same work.
+// long, two in three report the rate that they always did. All hold the same work.
 func TestWhatAJobSaysOfItsWorkIsReadByTheStep(t *testing.T) {
 	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
 	for name, x := range map[string]struct{ tokens, want float64 }{"the same work": {1200, 1}, "a tenth more": {1320, 1.1}} {
@@ -81,8 +81,8 @@ func TestOneEntityIsOneRoot(t *testing.T) {
 	}
 }
 
-// TestACaseDoesNotLeaveForTheRootThatItsIncidentTells: the incident speaks with
-// the voice of the job that loses most, whatever its leader thinks by itself.
+// TestACaseDoesNotLeaveForTheRootThatItsIncidentTells: the incident is described by
+// the job that loses most, whatever its primary finds by itself.
 func TestACaseDoesNotLeaveForTheRootThatItsIncidentTells(t *testing.T) {
 	lead, c := settledCase(), settledCase()
 	lead.job, c.job = telemetry.Entity{Kind: telemetry.Job, Name: "a"}, telemetry.Entity{Kind: telemetry.Job, Name: "b"}

@@ -56,8 +56,8 @@ func TestStepsAreInferred(t *testing.T) {
 	}
 }
 
-// flowingJob reports no step and sends in bursts without a rhythm; its NICs say only how
-// much they send. From 600 s on it sends 0.6 of what it did.
+// flowingJob reports no step and sends in bursts without a rhythm; its NICs report
+// only how much they send. From 600 s on it sends 0.6 of what it did.
 const flowingJob = `A job that reports nothing and shows no period.
 
 -- site --
@@ -77,8 +77,8 @@ job:a runs node:h{i=0..3} rank={i}
 incident opened * hurts=job:a
 `
 
-// TestAJobWithoutARhythmIsWatched: equal amounts of its traffic are compared, and it says
-// that its steps are not known.
+// TestAJobWithoutARhythmIsWatched: equal amounts of its traffic are compared, and
+// its steps are reported as not known.
 func TestAJobWithoutARhythmIsWatched(t *testing.T) {
 	all := latest(published(t, flowingJob))
 	if len(all) != 1 {

@@ -8,9 +8,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// takeOver plays a story silently to the given second, lets the engine inherit
-// what change makes of what it has found out itself, and returns what it
-// publishes from there on.
+// takeOver plays a story without output to the given second, restores in the engine
+// what change makes of its own incidents, and returns what it publishes from there
+// on.
 func takeOver(t *testing.T, text string, second int, change func(own []explain.Incident) []explain.Incident) []explain.Incident {
 	t.Helper()
 	s, err := scenario.Parse("storms", []byte(text))

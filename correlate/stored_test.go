@@ -54,7 +54,7 @@ func TestOneStorageIsOneIncident(t *testing.T) {
 }
 
 // TestOneThatStandsStillOnASlowStorageIsToldOfWithTheOther: of its step nothing has
-// ended yet, and only "it may wait for input" speaks for the storage.
+// ended yet, and the only evidence for the storage is that it may wait for input.
 func TestOneThatStandsStillOnASlowStorageIsToldOfWithTheOther(t *testing.T) {
 	still := strings.NewReplacer(
 		"job:b              job_step_seconds        4~1%x26 6~1%x*", "job:b              job_step_seconds        4~1%x25 40 6~1%x*",

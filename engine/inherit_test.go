@@ -364,8 +364,8 @@ func TestTheFirstOfTwoClaimsStands(t *testing.T) {
 	}
 }
 
-// FuzzParseClaim reads arbitrary content. What is accepted can be written again
-// and means the same, and an engine that inherits it goes on.
+// FuzzParseClaim reads arbitrary content. What is accepted can be written again and
+// means the same, and an engine that restores it goes on.
 func FuzzParseClaim(f *testing.F) {
 	held := ghost("slow")
 	for _, c := range []engine.Claim{{Engine: correlate.Version, Held: []explain.Incident{held}}, {Engine: "2", Whole: true, From: 7}, {Engine: "1", Renews: "ab"}} {

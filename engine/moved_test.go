@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/engine/enginetest"
 )
 
-// A snapshot that is moved says another position and nothing else, and goes on
-// as the one it was made of.
+// A moved snapshot differs in its position and in nothing else, and continues as
+// the one from which it was made.
 func TestI4AMovedSnapshotIsTheSameState(t *testing.T) {
 	rec, err := enginetest.Open(bundleDir("slownic-2"))
 	if err != nil {

@@ -42,8 +42,8 @@ func environment(socket, watchdog string) func(string) string {
 	}
 }
 
-// TestTheManagerHears: a process that listens is ready, and lives while its
-// page answers; one whose page fails is not said to live.
+// TestTheManagerHears: a process that listens is ready, and sends watchdog
+// notifications while its page answers; one whose page fails sends none.
 func TestTheManagerHears(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		sound := make(chan bool, 1)
@@ -101,7 +101,7 @@ func TestTheAbstractSocket(t *testing.T) {
 	}
 }
 
-// TestNobodyListens: without a manager nothing is said and nothing watched; one
+// TestNobodyListens: without a manager nothing is sent and nothing watched; one
 // that is gone is a warning.
 func TestNobodyListens(t *testing.T) {
 	said := &bytes.Buffer{}

@@ -10,8 +10,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/config"
 )
 
-// TestRenewed: a process connects anew when its NATS credentials have changed, not when
-// their file is gone, and never where the log is its own.
+// TestRenewed: a process reconnects when its NATS credentials have changed, not
+// when their file is gone, and never where the log is its own.
 func TestRenewed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n012.creds")
 	write := func(text string) {

@@ -129,7 +129,7 @@ func (c *chaos) say(what, form string, words ...any) {
 	fmt.Print(line)
 }
 
-// broken notes a promise that was not kept.
+// broken records a promise that was not kept.
 func (c *chaos) broken(form string, words ...any) {
 	c.say("BROKEN", form, words...)
 	c.wrong = append(c.wrong, fmt.Sprintf(form, words...))
@@ -357,8 +357,8 @@ func (c *chaos) longestGap(from time.Time) (longest time.Duration) {
 	return longest
 }
 
-// watchMachine notes how late a timer is: times are not judged where the machine has
-// more to do than it can.
+// watchMachine records how late a timer is: times are not judged where the machine
+// is overloaded.
 func (c *chaos) watchMachine(ctx context.Context) {
 	const every = 100 * time.Millisecond
 	for last := time.Now(); ctx.Err() == nil; last = time.Now() {

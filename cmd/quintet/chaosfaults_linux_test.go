@@ -155,9 +155,10 @@ func flipByte(path string, r *rand.Rand) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
-// again does what a service manager does: it starts what ended by itself, and starts a
-// server of the log anew that gave up its store, as it does for ever at the first write
-// that fails (docs/operating.md; a server inside of our own service is watched by it).
+// again does what a service manager does: it starts what ended by itself, and
+// restarts a server of the log that gave up its store, which happens for ever at
+// the first write that fails (docs/operating.md; a server inside our own service is
+// watched by it).
 func (c *chaos) again() {
 	for _, m := range c.machines {
 		switch {

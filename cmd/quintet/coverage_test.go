@@ -33,7 +33,7 @@ func aService(t *testing.T, silent string) string {
 	return s.URL
 }
 
-// said runs a command line and returns what it printed, and its exit code.
+// said runs a command line and returns its output and its exit code.
 func said(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer

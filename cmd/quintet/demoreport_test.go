@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestDemoReport strikes one fault that is found, corrected and over, and one
+// TestDemoReport injects one fault that is found, corrected and over, and one
 // incident that no fault explains.
 func TestDemoReport(t *testing.T) {
 	var out bytes.Buffer

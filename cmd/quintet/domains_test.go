@@ -12,10 +12,10 @@ import (
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 )
 
-// TestOneFaultOfEachDomain strikes one fault of software, computing, network,
-// power and cooling, each on a site of its own behind real protocols, and wants
-// it named where it was struck, by the API and on the page.
-// QUINTET_PAGE_PICTURES names a folder for pictures.
+// TestOneFaultOfEachDomain injects one fault of software, computing, network, power
+// and cooling, each on a site of its own behind real protocols, and requires that
+// it is named where it was injected, by the API and on the page.
+// QUINTET_PAGE_PICTURES names a folder for screenshots.
 func TestOneFaultOfEachDomain(t *testing.T) {
 	if os.Getenv("QUINTET_DRILLS") == "" {
 		t.Skip("three minutes of a core: make drills-page")

@@ -56,7 +56,7 @@ func TestWhatADrillSays(t *testing.T) {
 	says("", "gpu-slow at gpu:n0001/2", "the incidents cannot be read")
 }
 
-// TestASurprise: what is drawn for a drill can be struck, and comes from every
+// TestASurprise: what is drawn for a drill can be injected, and comes from every
 // domain.
 func TestASurprise(t *testing.T) {
 	now := time.Now()

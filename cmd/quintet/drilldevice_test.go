@@ -20,10 +20,10 @@ type sampled struct {
 	Values [][2]any          `json:"values"` // seconds, value
 }
 
-// device returns how long after the strike the first sample was measured in which a
-// gauge or a state that the fault's signature reads at its root left the range that it
-// had before by more than that range is wide; 0 where none did. What contains the root
-// counts as it: the meter of a pump is its unit's.
+// device returns how long after the injection the first sample was measured in
+// which a gauge or a state that the fault's signature reads at its root left the
+// range that it had before by more than that range is wide; 0 where none did. What
+// contains the root counts as it: the meter of a pump is its unit's.
 func (d *faultDrill) device(t *testing.T) (first time.Duration) {
 	t.Helper()
 	heard := heardAtRoot(t, d.kind.Name)
@@ -73,7 +73,8 @@ func heardAtRoot(t *testing.T, signature string) (out []telemetry.MetricName) {
 	return out
 }
 
-// leaves returns how long after the strike the series left the range it had before.
+// leaves returns how long after the injection the series left the range it had
+// before.
 func (s *sampled) leaves(struck time.Time) time.Duration {
 	var before []float64
 	for _, v := range s.Values {

@@ -21,10 +21,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestEveryFault strikes every fault that has a signature, each on a site of its
+// TestEveryFault injects every fault that has a signature, each on a site of its
 // own behind real protocols, and writes to docs/drills.md how soon the state is no
 // longer healthy, how soon the root is named, and what comes with it. QUINTET_DRILL
-// is a regular expression of the faults to strike; rows of others stay.
+// is a regular expression of the faults to inject; rows of others stay.
 func TestEveryFault(t *testing.T) {
 	wanted := os.Getenv("QUINTET_DRILL")
 	if wanted == "" {
@@ -141,7 +141,7 @@ func newFaultDrill(t *testing.T, name string) *faultDrill {
 	return nil
 }
 
-// run strikes the fault and looks twice a second, as the page does.
+// run injects the fault and polls twice a second, as the page does.
 func (d *faultDrill) run(t *testing.T) {
 	t.Helper()
 	listen := freeAddress(t)
@@ -160,7 +160,7 @@ func (d *faultDrill) run(t *testing.T) {
 	d.evidence(t)
 }
 
-// stateUntil returns the state of the site before the fault is struck.
+// stateUntil returns the state of the site before the fault is injected.
 func (d *faultDrill) stateUntil(t *testing.T, told <-chan string) (state string) {
 	t.Helper()
 	for limit := time.Now().Add(drillWarm + 2*time.Minute); time.Now().Before(limit); pause(t.Context(), drillPolls/5) {
@@ -200,7 +200,7 @@ func (d *faultDrill) state(t *testing.T) string {
 	return status.Health.State
 }
 
-// look notes what has changed since the fault was struck.
+// look records what has changed since the fault was injected.
 func (d *faultDrill) look(t *testing.T) {
 	t.Helper()
 	after := time.Since(d.struck)
@@ -238,7 +238,7 @@ func (d *faultDrill) best(t *testing.T) *opened {
 	return &all[len(all)-1] // the newest is first
 }
 
-// evidence notes what stands with the incident at the end.
+// evidence records what is shown with the incident at the end.
 func (d *faultDrill) evidence(t *testing.T) {
 	t.Helper()
 	d.folded = d.alerts(t)
@@ -390,7 +390,7 @@ Written by ` + "`TestEveryFault`" + ` (` + "`make drills`" + `). Each fault is s
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 `
 
-// write puts the rows into the file; of a fault that was not struck now the row
+// write puts the rows into the file; the row of a fault that was not injected now
 // stays.
 func (d *drillTable) write(path string) error {
 	d.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/broker"
 )
 
-// TestEnrollGrants: who is enrolled to collect may state of its own host, and of what
-// else it was said.
+// TestEnrollGrants: a process that is enrolled to collect may state its own host,
+// and what else it was granted.
 func TestEnrollGrants(t *testing.T) {
 	dir := t.TempDir()
 	s, err := broker.Start(t.Context(), broker.Config{Dir: dir, Site: "site"})

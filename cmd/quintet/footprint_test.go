@@ -58,7 +58,7 @@ func (s *site) footprint(b *testing.B, p *process) {
 	p.kill()
 }
 
-// anonymous is what anonymousOf says.
+// anonymous is the result of anonymousOf.
 func anonymous(b *testing.B, p *process) float64 {
 	b.Helper()
 	mb, err := anonymousOf(p)

@@ -39,7 +39,7 @@ func heldBy(t *testing.T) string {
 	return s.URL
 }
 
-// What a server holds becomes a trace; what is left out is said.
+// What a server holds becomes a trace; what is left out is reported.
 func TestImportPrometheus(t *testing.T) {
 	url := heldBy(t)
 	dir := t.TempDir()

@@ -24,8 +24,8 @@ import (
 // bound, every drop is counted by reason, and what is missing is a blind spot
 // with its interval.
 
-// outageLength is how long the log is away: what QUINTET_OUTAGE says (make outage
-// says 10m). A minute is enough for a first look.
+// outageLength is how long the log is away: QUINTET_OUTAGE (make outage sets 10m).
+// A minute is enough for a first look.
 func outageLength(t *testing.T) time.Duration {
 	t.Helper()
 	if os.Getenv("QUINTET_OUTAGE") == "" {
@@ -246,7 +246,7 @@ func (o *outage) judge() {
 	}
 }
 
-// counters holds every counter against the promise, and says how many there are
+// counters compares every counter with the promise, and returns how many there are
 // and how many break it.
 func (o *outage) counters() (counters, late int) {
 	catalogue := telemetry.DefaultCatalogue()
@@ -265,7 +265,7 @@ func (o *outage) counters() (counters, late int) {
 	return counters, late
 }
 
-// blindness is what the page says of silent sources.
+// blindness is what the page reports of sources without data.
 type blindness struct {
 	gaps, sources int // intervals, and how many sources have one
 	from, to      telemetry.Time
@@ -356,8 +356,8 @@ type heardSeries struct {
 	readings []collectorstest.Reading // in order of time
 }
 
-// worst says how a counter's increase was lost; "" if it was not. What counts is
-// that the value at the outage's end is there: a counter carries its increase.
+// worst describes how a counter's increase was lost; "" if it was not. What counts
+// is that the value at the outage's end is there: a counter carries its increase.
 func (o *outage) worst(h heardSeries) string {
 	slack := telemetry.Time(3*h.cadence + 5*time.Second)
 	last, first := telemetry.Time(0), telemetry.Time(0)
@@ -421,7 +421,7 @@ func (o *outage) listen() *collectorstest.Ear {
 	return o.ear
 }
 
-// own is what the outbox says of itself, last.
+// own is the last report of the outbox about itself.
 func (o *outage) own() map[telemetry.MetricName]uint64 {
 	out := map[telemetry.MetricName]uint64{}
 	for x, all := range o.listen().Series {
@@ -432,7 +432,7 @@ func (o *outage) own() map[telemetry.MetricName]uint64 {
 	return out
 }
 
-// size is how much lies in a folder.
+// size is the size of a folder's files.
 func size(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {

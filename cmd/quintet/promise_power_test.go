@@ -15,11 +15,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestPowerLoss cuts the power of the host of the log: its files end where the
-// last sync left them, for which stands what they were sync_interval before.
-// What is lost is what was stored within that interval and no more; a source
-// that goes on from what the log holds loses nothing at all, and nothing is
-// published that the log does not bear out.
+// TestPowerLoss cuts the power of the host of the log: its files end where the last
+// sync left them, which is simulated by what they were sync_interval before. What
+// is lost is what was stored within that interval and no more; a source that
+// continues from what the log holds loses nothing at all, and nothing is published
+// that the log does not support.
 func TestPowerLoss(t *testing.T) {
 	s := newSite(t, 7)
 	store := s.startStore()

@@ -71,7 +71,7 @@ func newSite(t testing.TB, seed uint64) *site {
 // two cores that have nothing else to do.
 const siteLasts = 5 * time.Minute
 
-// within says how long the test may take from now on.
+// within limits how long the test may take from now on.
 func (s *site) within(most time.Duration) {
 	s.end()
 	s.ctx, s.end = context.WithTimeoutCause(s.t.Context(), most, fmt.Errorf("the test is not over after %s", most))
@@ -91,7 +91,7 @@ func programIn(t testing.TB, dir string) string {
 	return program
 }
 
-// elsewhere is the part of a configuration that says where the log is.
+// elsewhere is the part of a configuration that names the address of the log.
 func (s *site) elsewhere(address string) string {
 	return "nats: {urls: [\"tls://" + address + "\"], credentials: " + s.path("all.creds") + ", process: " + "engine" + "}\n"
 }
@@ -122,7 +122,7 @@ type process struct {
 	exited chan struct{}
 }
 
-// lockedBuffer is what a process has said so far.
+// lockedBuffer is the output of a process so far.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -164,7 +164,7 @@ func (s *site) start(args ...string) *process {
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// kill ends a process without a word, as kill -9 does.
+// kill ends a process without a shutdown, as kill -9 does.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited

@@ -190,8 +190,8 @@ func (h *hookEar) once(t *testing.T, name, id string) {
 	t.Logf("%s, answering in %s, was told of revisions %v: %d messages", name, h.takes, told, h.n)
 }
 
-// memoryOf says how much memory of its own a process has, and how much it has had
-// at most, its mapped files with it.
+// memoryOf returns how much memory of its own a process has, and how much it has
+// had at most, its mapped files with it.
 func memoryOf(t *testing.T, p *process) string {
 	t.Helper()
 	var out []string

@@ -88,7 +88,7 @@ func alive(t testing.TB, w *wiredSite) {
 	}
 }
 
-// silentOn fails where a name or the text of a file has a word.
+// silentOn fails where a name or the text of a file contains a word.
 func silentOn(t *testing.T, word string, roots ...string) {
 	t.Helper()
 	files := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// filed is the budget of one job for an hour that was spent as the works say,
-// one after the other.
+// filed is the budget of one job for an hour that was spent as the works state, one
+// after the other.
 func filed(t testing.TB, works ...attribute.Work) attribute.Budget {
 	t.Helper()
 	return budgets(t, works...).Jobs[0]
@@ -271,8 +271,8 @@ func TestTheFleetHasItsIdleGPUs(t *testing.T) {
 	}
 }
 
-// TestWhatIsHardlySeenHasNoScore: an incident says what its excess went to, and
-// nothing says where the rest did.
+// TestWhatIsHardlySeenHasNoScore: an incident shows what its excess went to, and
+// nothing shows where the rest did.
 func TestWhatIsHardlySeenHasNoScore(t *testing.T) {
 	scores := func(w attribute.Work) attribute.Scores {
 		var u attribute.Usage
@@ -316,8 +316,8 @@ func TestALongSilenceIsFiledAtOnce(t *testing.T) {
 	equal(t, "the last month", got.Whole, 30.5*86400)
 }
 
-// TestUsageSurvivesItsSnapshot, and a stretch over midnight is in
-// both days by its parts.
+// TestUsageSurvivesItsSnapshot, and a job interval over midnight is in both days by
+// its parts.
 func TestUsageSurvivesItsSnapshot(t *testing.T) {
 	var u, got attribute.Usage
 	midnight := noon.Add(12 * hour)

@@ -53,7 +53,7 @@ func account(c attribute.Cause, from, to telemetry.Time, lost float64) *attribut
 	return a
 }
 
-// report is what the ledger says of all jobs in the day that ends at now.
+// report is the ledger's report of all jobs in the day that ends at now.
 func report(t testing.TB, l *attribute.Ledger, now telemetry.Time, open ...attribute.Open) attribute.Losses {
 	t.Helper()
 	return l.Losses(window(t, day, now), telemetry.Entity{}, open, &attribute.Usage{})

@@ -62,7 +62,7 @@ func TestOneConventionForAllJobs(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeConvertedIsSaid: a bare figure stands as it is; none is none.
+// TestWhatCannotBeConvertedIsSaid: a bare figure is kept as it is; none is none.
 func TestWhatCannotBeConvertedIsSaid(t *testing.T) {
 	var silent attribute.Model
 	if x, basis := silent.PaLM(0.4, 1e6, 8); x != 0.4 || basis != attribute.AsReported {
@@ -72,7 +72,7 @@ func TestWhatCannotBeConvertedIsSaid(t *testing.T) {
 		t.Errorf("%v, %q", x, basis)
 	}
 	m := model(t, llama)
-	// A wrong peak gives more than all there is: then it is not believed.
+	// A wrong peak gives more than all there is: then it is not used.
 	if x, basis := m.PaLM(0.4, 1e12, 8); basis != attribute.FromReported || x > 1 {
 		t.Errorf("%v, %q", x, basis)
 	}

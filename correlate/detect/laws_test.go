@@ -89,7 +89,7 @@ func (r *row) value(series, column int) float64 {
 	return x
 }
 
-// step closes the next grid and notes what was found.
+// step closes the next grid and records what was found.
 func (r *row) step() {
 	r.speak()
 	for _, f := range r.close() {

@@ -17,8 +17,8 @@ type verdict struct {
 	before       float64
 }
 
-// naiveShift is the shift detector in float64, as the package comment and
-// D.1's robust mean say it, one series at a time.
+// naiveShift is the shift detector in float64, as defined by the package comment
+// and D.1's robust mean, one series at a time.
 func naiveShift(xs []float64) (out []verdict) {
 	const alpha = 1.0 / 87
 	clip := func(x, l float64) float64 { return math.Max(-l, math.Min(l, x)) }
@@ -252,8 +252,8 @@ func note(t *testing.T, got [][]verdict, found []detect.Finding, n int) {
 	}
 }
 
-// compare wants the same findings, what they are held against within what
-// float32 can hold.
+// compare requires the same findings, and the values with which they are compared
+// within what float32 can hold.
 func compare(t *testing.T, series int, got, want []verdict) {
 	t.Helper()
 	if len(got) != len(want) {

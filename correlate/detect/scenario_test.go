@@ -359,8 +359,8 @@ func TestFourPeersAreTooFew(t *testing.T) {
 	s.wants()
 }
 
-// When several move, those who stay are not to blame, nor is anybody else:
-// peers say nothing then.
+// When several move, those that do not are not outliers, nor are any others: peer
+// comparison reports nothing then.
 func TestPeersAreSilentWhenManyMove(t *testing.T) {
 	for movers := 3; movers <= 5; movers++ {
 		s := newSite(t)

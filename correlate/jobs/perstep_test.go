@@ -175,8 +175,8 @@ func TestSeriesOfUnequalListsAreRefused(t *testing.T) {
 	}
 }
 
-// TestARoomForNewReporters: a full house forgets the half that has been silent
-// longest, and says how many.
+// TestARoomForNewReporters: at the limit, the half that has not reported for
+// longest is forgotten and counted.
 func TestARoomForNewReporters(t *testing.T) {
 	var p PerStep
 	for i := range maxReporters {

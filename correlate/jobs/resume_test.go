@@ -33,8 +33,8 @@ func times(n int, x float64) []float64 {
 	return out
 }
 
-// TestAJobThatOnlyKnowsItsTroubleIsHeldAgainstWhatWasPublished: its own past
-// says that 6 s are usual.
+// TestAJobThatOnlyKnowsItsTroubleIsHeldAgainstWhatWasPublished: by its own past 6 s
+// are usual.
 func TestAJobThatOnlyKnowsItsTroubleIsHeldAgainstWhatWasPublished(t *testing.T) {
 	b, j := watched(times(10, 6)...)
 	if got := j.Resume(held()); got != StillHurt {

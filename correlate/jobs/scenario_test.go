@@ -14,8 +14,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// A scenario tells what a job does, one line after another; everything below
-// -want- is what the book said of it, and at which second. Lines are
+// A scenario lists what a job does, one line after another; everything below
+// -want- is what the book reported, and at which second. Lines are
 //
 //	3.3 x20            twenty steps of 3.3 s, each reported at its end
 //	3.3 5.1 x10        the two in turn, ten times
@@ -23,12 +23,12 @@ import (
 //	quiet 20           twenty seconds in which nothing is reported
 //	event job_failed   what happened, now
 //	working, idle      whether the job is seen to work while reports are missing
-//	witness, alone     whether something physical is in trouble as it would have it
+//	witness, alone     whether there is corroborating evidence
 //	delay 13           its reports become visible 13 s later from here on
 //
-// and a length that is none (0, NaN, -1, inf) is told a second after the last.
-// Lines that begin with # are for the reader. A line "skip WHY" says that the
-// book does not yet do what is wanted.
+// and a length that is none (0, NaN, -1, inf) is reported a second after the last.
+// Lines that begin with # are for the reader. A line "skip WHY" states that
+// the book does not yet do what is expected.
 type scenario struct {
 	acts []act
 	end  float64 // seconds
@@ -274,7 +274,7 @@ func (p *player) finish() {
 	p.out.WriteString("\n")
 }
 
-// scenarios reads testdata/steps: name, story and what is wanted of it.
+// scenarios reads testdata/steps: name, story and the expected result.
 func scenarios(t *testing.T) []file {
 	t.Helper()
 	names, err := filepath.Glob("testdata/steps/*.txt")

@@ -8,8 +8,8 @@ import (
 )
 
 // beating plays a job whose steps are half as long again for 40 steps of each 120,
-// and counts the degradations that begin. explained says that each had a cause of
-// its own.
+// and counts the degradations that begin. explained is set where each had a cause
+// of its own.
 func beating(t *testing.T, steps int, explained bool) (began int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 4))

@@ -196,8 +196,8 @@ func TestWithoutAPeriodEqualAmountsAreCounted(t *testing.T) {
 	}
 }
 
-// TestAPeriodOfIdleTimeIsForgotten: what a job's NICs say to one another before it
-// trains has a period too, and no step of training is as small.
+// TestAPeriodOfIdleTimeIsForgotten: what a job's NICs exchange before it trains has
+// a period too, and no step of training is as small.
 func TestAPeriodOfIdleTimeIsForgotten(t *testing.T) {
 	idle, _ := job{step: constant(10), compute: 0.9, bytes: 1e5, seed: 3}.play(300)
 	busy, _ := job{step: constant(8), compute: 0.5, bytes: 4e9, seed: 4}.play(400)

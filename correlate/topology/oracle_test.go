@@ -48,7 +48,7 @@ func newNaive(statements []telemetry.Edge, known []telemetry.Entity, at telemetr
 	return n
 }
 
-// order lists the edges, the one to believe first.
+// order lists the edges, the preferred one first.
 func (n *naive) order() []int {
 	var is []int
 	for i := range n.edges {
@@ -94,7 +94,7 @@ func (n *naive) decide() {
 	}
 }
 
-// liesIn reports whether a is or lies in b by the containments taken.
+// liesIn reports whether a is or is contained in b by the containments taken.
 func (n *naive) liesIn(a, b telemetry.Entity) bool {
 	if a == b {
 		return true
@@ -112,7 +112,7 @@ func (n *naive) stated(e telemetry.Entity) bool {
 		slices.ContainsFunc(n.edges, func(x telemetry.Edge) bool { return x.From == e || x.To == e })
 }
 
-// outers lists what e lies in, innermost first, without regard to whether e
+// outers lists what e is contained in, innermost first, without regard to whether e
 // exists; loops in names included.
 func (n *naive) outers(e telemetry.Entity) (out []telemetry.Entity, byName bool) {
 	for i, x := range n.edges {

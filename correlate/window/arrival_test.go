@@ -200,8 +200,8 @@ func (s *site) delays(p *telemetry.Schema, late ...float64) {
 	s.close(float64(len(late)))
 }
 
-// story is a random site: its schemas, the frames of a minute and what each
-// says. Some counters reset, some samples are lost, some sources are slow.
+// story is a random site: its schemas, the frames of a minute and the content of
+// each. Some counters reset, some samples are lost, some sources are slow.
 type story struct {
 	cfg     Config
 	schemas []*telemetry.Schema

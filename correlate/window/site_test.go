@@ -90,10 +90,10 @@ func (s *site) add(target string, cols []telemetry.Column, es ...telemetry.Entit
 	return sc
 }
 
-// gap stands for an explicit gap in the words of frame.
+// gap marks an explicit gap in the words of frame.
 const gap = math.MaxUint64 - 1
 
-// absent stands for a sample that is not there.
+// absent marks a sample that is not there.
 const absent = math.MaxUint64 - 2
 
 // frame encodes one instant.
