@@ -3,8 +3,8 @@
 //
 // It owns the position in the log, the slices of work that run side by side,
 // the digest of what was published, and snapshots. It must never decide
-// anything about a site, and never read a clock: when a snapshot is due is said
-// by ticks of the log.
+// anything about a site, and never read a clock: the ticks of the log determine
+// when a snapshot is due.
 //
 // # Digest
 //
@@ -15,16 +15,16 @@
 //
 // # Claims
 //
-// Several replicas may read one log; which of them publish is said by the log
-// itself. A [Claim] is a config record by which a replica states that it publishes
+// Several replicas may read one log; the log itself determines which of them
+// publish. A [Claim] is a config record by which a replica states that it publishes
 // from here on. A claim names the one it replaces, and counts only if that is
-// the one in force: of two at a time the first stands, and every reader of the
+// the one in force: of two at a time the first is in force, and every reader of the
 // log agrees which. The claim in force is the [Reign].
 //
 // A claim carries the incidents that were published so far. A runner of the
-// engine that it names goes on with them under their ids, and its state is still
+// engine that it names continues them under their ids, and its state is still
 // a function of the log alone. A runner of another engine or of other rules only
-// notes who reigns.
+// records the reign.
 //
 // # Snapshot
 //

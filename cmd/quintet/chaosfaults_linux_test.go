@@ -156,9 +156,9 @@ func flipByte(path string, r *rand.Rand) error {
 }
 
 // again does what a service manager does: it starts what ended by itself, and
-// restarts a server of the log that gave up its store, which happens for ever at
-// the first write that fails (docs/operating.md; a server inside our own service is
-// watched by it).
+// restarts a server of the log that gave up its store, which it gives up for good
+// at the first write that fails (docs/operating.md; a server inside our own service
+// is watched by it).
 func (c *chaos) again() {
 	for _, m := range c.machines {
 		switch {

@@ -2,11 +2,11 @@ package topology
 
 import "strings"
 
-// Rank says how much a source of edges is believed where two disagree: higher
-// wins, the unknown are 0. A source is known by its name up to the first ':',
+// Rank returns the precedence of a source of edges where two disagree: higher
+// wins, unknown sources are 0. A source is identified by its name up to the first ':',
 // '/' or '|', so that "file:cables.yaml" ranks as "file".
 //
-//	4  the thing itself, or who decides it: lldp, sm, ufm, slurm, k8s, kubernetes, scheduler
+//	4  the thing itself, or what decides it: lldp, sm, ufm, slurm, k8s, kubernetes, scheduler
 //	3  a device's own inventory: redfish, gnmi, sysfs, nvml, dcgm
 //	2  a program that pushes: api, receive
 //	1  a plan on paper: file, import, bundle
