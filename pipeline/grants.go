@@ -24,8 +24,8 @@ const (
 	maxGrantBytes = 8 << 20
 )
 
-// WriteGrant writes what a process may state below the data folder of the process
-// that holds the log, which puts it into force without a restart.
+// WriteGrant writes a process's grant below the data folder of the process that
+// holds the log, which puts it into force without a restart.
 func WriteGrant(data string, g grants.Grant) error {
 	if err := g.Validate(); err != nil {
 		return err

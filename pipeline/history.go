@@ -90,7 +90,7 @@ func (s *service) historyHandler() http.Handler {
 	return s.history
 }
 
-// url is where people find this server, as far as it knows.
+// url is the public address of this server, as far as it knows.
 func (s *service) url() string {
 	scheme := "http://"
 	if s.c.File.Web.Cert != "" {

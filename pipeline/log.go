@@ -18,9 +18,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// openLog starts the server that Quintet brings along, where this process holds
-// the log, and connects to it, or connects to an existing one. What it opened is
-// closed by close, in order.
+// openLog starts the embedded server, if this process holds the log, and connects
+// to it, or connects to an existing one. close closes what it opened, in order.
 func (s *service) openLog(ctx context.Context) (err error) {
 	n := &s.c.File.NATS
 	cfg := agent.BusConfig(s.c.File, s.c.Process)
@@ -177,7 +176,7 @@ func (s *service) ready() error {
 	return s.server.Health()
 }
 
-// pins is where the traces of incidents are kept; empty where nothing is.
+// pins is the folder of the traces of incidents; empty if none are kept.
 func (s *service) pins() string {
 	if s.c.File.Data == "" {
 		return ""

@@ -47,12 +47,12 @@ type Config struct {
 	Runbooks   []fs.FS // folders of signatures, later before earlier
 	Demo       string  // says what is played, where it is not a real site
 	// Play, if any, states records and ticks in the place of collectors and the
-	// ticker. It ends when what it plays does.
+	// ticker. It ends with the recording.
 	Play func(ctx context.Context, log *bus.Bus) error
 	// Prepare, if any, is called with the log before any other part of this process
 	// reads it.
 	Prepare func(ctx context.Context, log *bus.Bus) error
-	// Deck, if any, steers what is played (GET and POST /api/v1/replay).
+	// Deck, if any, controls the played recording (GET and POST /api/v1/replay).
 	Deck http.Handler
 	// Rerun runs the engine over a trace in a file, for assistants; nil where that
 	// cannot be done.
@@ -127,7 +127,7 @@ func Run(ctx context.Context, c Config) error {
 	return s.crew.Wait(ctx)
 }
 
-// startParts starts what the roles ask for, the tellers first.
+// startParts starts the parts of the roles, the notifiers first.
 func (s *service) startParts(receivers []notify.Receiver) error {
 	r := s.c.Roles
 	if s.server != nil {

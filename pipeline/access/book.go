@@ -128,7 +128,7 @@ func (b *Book) Admit(r *http.Request) (Principal, error) {
 	return p, err
 }
 
-// login is what a request states: a token, or a name and a password.
+// login is the credentials of a request: a token, or a name and a password.
 type login struct {
 	name, password, token string
 	bearer                bool
@@ -155,7 +155,7 @@ func (b *Book) check(ctx context.Context, l *list, in login) (Principal, error) 
 	return Principal{c.name, c.role, with}, nil
 }
 
-// idToken returns whom an ID token of the provider is of.
+// idToken returns the user of an ID token of the provider.
 func (b *Book) idToken(ctx context.Context, token string) (Principal, error) {
 	ctx, cancel := context.WithTimeout(ctx, providerPatience)
 	defer cancel()

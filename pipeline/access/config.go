@@ -49,7 +49,7 @@ func (c Config) Any() bool {
 	return len(c.Users) > 0 || c.File != "" || c.Proxy.Header != "" || c.OIDC.configured()
 }
 
-// Validate returns what is wrong with c. It does not look into files.
+// Validate returns an error if c is invalid. It does not read files.
 func (c Config) Validate() error {
 	seen := map[string]bool{}
 	for i, u := range c.Users {
@@ -72,7 +72,7 @@ func (c Config) Validate() error {
 	return errors.Join(c.Proxy.validate(), c.OIDC.validate())
 }
 
-// Validate returns what is wrong with u. It does not look into its file.
+// Validate returns an error if u is invalid. It does not read its file.
 func (u User) Validate() error {
 	secrets := 0
 	for _, s := range []string{u.PasswordHash, u.PasswordFile, u.TokenFile} {

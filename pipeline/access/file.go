@@ -28,8 +28,7 @@ type hash struct {
 }
 
 // readWebFile reads the users of a file in the form of Prometheus's web
-// configuration. Other keys of that form are refused: what they ask for would not be
-// done.
+// configuration. Other keys of that form are refused: they would have no effect.
 func readWebFile(path string) ([]hash, error) {
 	b, err := readFile(path, maxWebFile)
 	if err != nil {

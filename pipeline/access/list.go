@@ -14,7 +14,7 @@ import (
 )
 
 // credential is one user with its secret as it is kept: a bcrypt hash, or a keyed
-// hash of what was in a file.
+// hash of the contents of a file.
 type credential struct {
 	name    string
 	role    Role
@@ -23,7 +23,7 @@ type credential struct {
 	plain   [32]byte
 }
 
-// list is what the files held at one time.
+// list is the contents of the files at one time.
 type list struct {
 	byName  map[string]credential
 	byToken map[[32]byte]credential

@@ -150,7 +150,8 @@ func (b *Book) session(r *http.Request) (Principal, bool) {
 	return Principal{s.Name, s.Role, "oidc"}, true
 }
 
-// cookie is what a cookie is called: with https, one that only this host can have set.
+// cookie returns the name of a cookie: with https, one that only this host can have
+// set.
 func (b *Book) cookie(name string) (string, bool) {
 	if strings.HasPrefix(b.provider.cfg.Redirect, "https:") {
 		return "__Host-" + name, true

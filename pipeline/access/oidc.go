@@ -84,7 +84,7 @@ func secure(u *url.URL) bool {
 	return u.Scheme == "https" && u.Host != "" || u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// withDefaults fills in what is not stated.
+// withDefaults sets the defaults of empty fields.
 func (o OIDC) withDefaults() OIDC {
 	if o.Scopes == nil {
 		o.Scopes = []string{"profile", "email"}
@@ -99,7 +99,7 @@ func (o OIDC) withDefaults() OIDC {
 	return o
 }
 
-// client makes requests to the provider. Redirects are refused: what they lead to was
+// client makes requests to the provider. Redirects are refused: their targets were
 // not configured.
 func (o OIDC) client() (*http.Client, error) {
 	secure, err := dial.TLS{CA: o.CA}.Config()
@@ -125,8 +125,8 @@ func openProvider(o OIDC, now func() time.Time) (*provider, error) {
 	return &provider{cfg: o, client: client, now: now}, err
 }
 
-// provider is an identity provider. What it states of itself is asked for at the first
-// login, so that the service starts while it is away.
+// provider is an identity provider. Its metadata is requested at the first login,
+// so that the service starts while the provider is unreachable.
 type provider struct {
 	cfg    OIDC
 	client *http.Client
@@ -167,8 +167,8 @@ func (p *provider) exchange(known *oidc.Provider) (*oauth2.Config, error) {
 // errNoGroup means that a user may not use this server.
 var errNoGroup = errors.New("none of the user's groups has a role here")
 
-// verify returns whom an ID token is of. nonce is what the token must carry; empty is
-// none.
+// verify returns the user of an ID token. nonce is the nonce that the token must
+// carry; empty is none.
 func (p *provider) verify(ctx context.Context, token, nonce string) (Principal, error) {
 	known, err := p.discover(ctx)
 	if err != nil {

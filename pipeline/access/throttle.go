@@ -76,7 +76,7 @@ func (t *throttle) failed(a netip.Prefix, now time.Time) {
 	}
 }
 
-// makeRoom forgets the address whose last failure is oldest, if there are too many.
+// makeRoom removes the address whose last failure is oldest, if there are too many.
 func (t *throttle) makeRoom(now time.Time) {
 	if len(t.byAddress) < maxAddress {
 		return

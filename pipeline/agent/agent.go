@@ -28,7 +28,7 @@ const (
 	Stages            // how many there are
 )
 
-// Config is what an agent is made of.
+// Config configures an agent.
 type Config struct {
 	File    *config.File
 	Process string // its name in subjects and metrics
@@ -59,7 +59,7 @@ func receiverOf(specs []collectors.Spec) *receive.Receiver {
 	return receive.New(receive.Config{})
 }
 
-// Start starts the collectors and the outbox that carries what they report.
+// Start starts the collectors and the outbox for their records.
 func (a *Agent) Start(on *crew.Crew, log *bus.Bus) error {
 	specs := append(a.receiving(), a.c.Collectors...)
 	if files := a.c.File.Topology; len(files) > 0 {
@@ -94,8 +94,8 @@ func (a *Agent) receiving() []collectors.Spec {
 	return out
 }
 
-// Pushed returns the handlers of what is pushed over HTTP, by path. What Grafana
-// sends must be signed where the configuration has a secret for it.
+// Pushed returns the handlers of data pushed over HTTP, by path. Alerts of Grafana
+// must be signed if the configuration has a secret for them.
 func (a *Agent) Pushed() map[string]http.HandlerFunc {
 	if g := a.c.File.Notify.Grafana; g.SecretFile != "" {
 		a.receive.GrafanaSigns(func() (secret, timestamp string, err error) {
@@ -114,7 +114,8 @@ func (a *Agent) metrics(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// spillDir is where the outbox keeps what the log cannot take; "" is nowhere.
+// spillDir is the directory of the outbox for records that the log cannot take; ""
+// is none.
 func (a *Agent) spillDir() string {
 	if a.c.File.Data == "" {
 		return ""

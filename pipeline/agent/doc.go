@@ -1,5 +1,5 @@
-// Package agent runs the collectors of a process and carries what they report to
-// the site's log: alone in quintet-collect, and as the role collect of the service.
+// Package agent runs the collectors of a process and sends their records to the
+// site's log: alone in quintet-collect, and as the role collect of the service.
 //
 // It links neither the engine, nor the server of the log, nor the history.
 package agent

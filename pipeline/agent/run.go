@@ -18,8 +18,8 @@ import (
 // StopTimeout is how long each stage of a process may take to stop.
 const StopTimeout = 15 * time.Second
 
-// Run connects to the log that the configuration names, collects until ctx is
-// done, and delivers what was collected before it returns.
+// Run connects to the log that the configuration names, collects until ctx is done,
+// and delivers the collected records before it returns.
 func Run(ctx context.Context, c Config) error {
 	if c.File.NATS.Embedded {
 		return errors.New("collect: address of the log required: --nats URL and --credentials FILE, or nats.urls and nats.credentials in the configuration (or --once --print to see what would be sent)")

@@ -95,7 +95,8 @@ func (a *answer) WriteHeader(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter. Who takes no more ends the request.
+// Write implements http.ResponseWriter. A writer that accepts no more
+// ends the request.
 func (a *answer) Write(b []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	if a.status != http.StatusOK {
@@ -112,8 +113,8 @@ func (a *answer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Flush, SetReadDeadline and SetWriteDeadline are what a handler of a long
-// answer asks of its connection; here there is none.
+// Flush, SetReadDeadline and SetWriteDeadline are the methods that a handler of a
+// long answer calls on its connection; here there is none.
 
 // Flush implements http.Flusher.
 func (a *answer) Flush() {}
@@ -136,7 +137,7 @@ func (a *answer) refusal() error {
 	return r
 }
 
-// bounded takes so many bytes and no more.
+// bounded accepts so many bytes and no more.
 type bounded struct {
 	to   io.Writer
 	left int64

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// addCosts adds the tools on what was lost.
+// addCosts adds the tools for losses.
 func (t *tools) addCosts(s *mcp.Server) {
 	add(s, tool{"get_losses", "Get what was lost, by cause",
 		"GPU-seconds lost in a window by job, cause, domain and day, and how much MFU that is."}, t.getLosses)

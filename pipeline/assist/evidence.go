@@ -113,7 +113,7 @@ func shrink(curves []curve) bool {
 	return any
 }
 
-// measure puts a curve's points in order, with what they come to.
+// measure puts a curve's points in order, with their statistics.
 func (c *curve) measure(from telemetry.Time, x *explain.Incident, times []int64, values []*float64) {
 	var before, during []float64
 	over := telemetry.Time(math.MaxInt64)

@@ -12,7 +12,7 @@ import (
 )
 
 // MaxAnswer is how many bytes of JSON an answer has at most. It is about 8,000
-// tokens: what an assistant can read of a tool without losing its thread.
+// tokens: as much as an assistant can read of a tool without losing its context.
 const MaxAnswer = 24 << 10
 
 const (
@@ -44,8 +44,8 @@ type Answer struct {
 	Page  string   `json:"page,omitempty" jsonschema:"path of the page on this server where a person sees the same"`
 }
 
-// Cites is what an answer is about: entities, and the time between the first and
-// the last instant that it names.
+// Cites is the subject of an answer: its entities, and the time between the first
+// and the last instant that it names.
 type Cites struct {
 	Entities []string `json:"entities"`
 	From     string   `json:"from,omitempty"`
@@ -100,7 +100,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// shorten keeps the list of what was cut itself short.
+// shorten keeps the list of cuts itself short.
 func shorten(cut []string) []string {
 	if len(cut) > maxCutTold {
 		rest := len(cut) - maxCutTold
@@ -134,8 +134,8 @@ func (c *cutter) value(v any, path string) any {
 	return v
 }
 
-// list cuts a list. Pairs and rows of a matrix are facts of their own: what has
-// no more than five elements is left whole.
+// list cuts a list. Pairs and rows of a matrix are facts of their own: a list of no
+// more than five elements is left whole.
 func (c *cutter) list(x []any, path string) any {
 	n := len(x)
 	if n > max(c.limit, 5) || c.limit == 0 && n > 0 && path != "" && !flat(x) {
@@ -219,7 +219,7 @@ func (w *walker) walk(v any) {
 	}
 }
 
-// labels knows the entity of a series by its labels.
+// labels returns the entity of a series by its labels.
 func (w *walker) labels(m map[string]any) {
 	kind, _ := m["kind"].(string)
 	name, _ := m["name"].(string)

@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
-// addKnowledge adds the tool on what is known.
+// addKnowledge adds the tool for knowledge about faults.
 func (t *tools) addKnowledge(s *mcp.Server) {
 	add(s, tool{"list_signatures", "List the faults that are known",
 		"The faults that can be named (signatures), by domain. With a name: what it is, the evidence for and against it, which faults look alike, which metrics distinguish them, what to do."}, t.listSignatures)

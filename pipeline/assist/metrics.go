@@ -71,7 +71,7 @@ func (t *tools) queryMetrics(ctx context.Context, in queryIn) (*told, error) {
 	return out, nil
 }
 
-// question is what is asked of the history.
+// question is the request to the history.
 func (in *queryIn) question(tick string) (path string, q url.Values, err error) {
 	q = url.Values{"query": {in.Query}}
 	if in.Start == "" {

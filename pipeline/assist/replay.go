@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxTrace bounds what is replayed. An incident of a pod has some ten
+	// maxTrace bounds the trace that is replayed. An incident of a pod has some ten
 	// megabytes; the server's memory is no place for a day of a large site.
 	maxTrace = 256 << 20
 	// replayPatience leaves time to answer before the server ends the request.
@@ -93,7 +93,7 @@ func (t *tools) replayIncident(ctx context.Context, in replayIn) (*told, error) 
 	return t.compared(ctx, in, got, compare(published, got.Incidents, since))
 }
 
-// question is what is captured.
+// question is the request for the capture.
 func (in *replayIn) question() (q url.Values, only string, err error) {
 	switch {
 	case (in.ID == "") == (in.Last == ""):
@@ -139,8 +139,8 @@ func (t *tools) within(ctx context.Context, from, to telemetry.Time) ([]explain.
 	return slices.DeleteFunc(got.Incidents, func(x explain.Incident) bool { return x.Opened > to }), nil
 }
 
-// compare holds what was published against what a replay came to; only names
-// the one incident that is asked about, "" all of them.
+// compare compares the published revisions with those of a replay; only names the
+// one incident that is asked about, "" all of them.
 func compare(published, replayed []explain.Incident, only string) []outcome {
 	out := []outcome{}
 	for i := range published {

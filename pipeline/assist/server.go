@@ -22,7 +22,7 @@ const Path = "/mcp"
 // maxQuestion is how long a request of an assistant may be.
 const maxQuestion = 256 << 10
 
-// Config is what the tools are made of.
+// Config configures the tools.
 type Config struct {
 	API API // required
 	// Version is the program's.
@@ -38,7 +38,7 @@ type Config struct {
 	Logger  *slog.Logger
 }
 
-// Replayed is what a replay came to.
+// Replayed is the result of a replay.
 type Replayed struct {
 	Incidents []explain.Incident // the newest revision of each
 	// From and To are the ends of the first and the last grid.

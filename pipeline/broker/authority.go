@@ -51,8 +51,8 @@ type authority struct {
 	server *tls.Certificate
 }
 
-// openAuthority reads what is below dir and makes what is missing. names are
-// what the server is called: host names and addresses.
+// openAuthority reads the files below dir and creates missing ones. names are the
+// server's host names and addresses.
 func openAuthority(dir, site string, names []string, now func() time.Time) (*authority, error) {
 	a := &authority{dir: dir, names: names, now: now, logger: slog.New(slog.DiscardHandler)}
 	if err := a.establish(site); err != nil {
@@ -197,8 +197,8 @@ func readPair(dir, certFile, keyFile string) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// config is what the listener shows: TLS 1.2 and later, a certificate that is
-// renewed while it runs.
+// config is the listener's TLS configuration: TLS 1.2 and later, a certificate that
+// is renewed while it runs.
 func (a *authority) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -206,7 +206,7 @@ func (a *authority) config() *tls.Config {
 	}
 }
 
-// serverNames lists what the server may be called.
+// serverNames lists the possible names of the server.
 func serverNames(host string, more []string) []string {
 	names := []string{"localhost", "127.0.0.1", "::1"}
 	if own, err := os.Hostname(); err == nil && hostName(own) {

@@ -44,10 +44,10 @@ type Enrolling struct {
 	Life time.Duration // 0 is for ever
 }
 
-// Enroll writes what a remote collecting process needs to reach the site whose
-// data is below dir: one readable file with its token, its key and the
-// certificate of the site's authority. Nothing changes on a server, running or
-// not. The site must have been started once.
+// Enroll returns the file that a remote collecting process needs to reach the site
+// whose data is below dir: one readable file with its token, its key and the
+// certificate of the site's authority. Nothing changes on a server, running or not.
+// The site must have been started once.
 func Enroll(dir, site, collector string) ([]byte, error) {
 	return EnrollAs(dir, site, Collect(collector))
 }
@@ -231,8 +231,8 @@ func (k keys) withdraw(a *jwt.AccountClaims) {
 	}
 }
 
-// Refresh applies what was revoked since the start or the last call. It is not safe for
-// concurrent use with itself.
+// Refresh applies the revocations since the start or the last call. It is not safe
+// for concurrent use with itself.
 func (s *Server) Refresh() error {
 	now, err := withdrawn(filepath.Join(s.cfg.Dir, keysFolder))
 	if err != nil {

@@ -170,7 +170,7 @@ func writeSecret(path string, content []byte) error {
 	return err
 }
 
-// trust is what a server needs to know of the keys.
+// trust is the part of the keys that a server needs.
 type trust struct {
 	operator        *jwt.OperatorClaims
 	system          string            // the system account's public key

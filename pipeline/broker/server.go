@@ -228,8 +228,8 @@ func (s *Server) options(folder string) (*nats.Options, error) {
 	return o, nil
 }
 
-// Connection is what a client in this process needs: where to, and as whom. Its
-// key exists in memory only.
+// Connection is the address and credentials of a client in this process. Its key
+// exists in memory only.
 type Connection struct {
 	InProcess   interface{ InProcessConn() (net.Conn, error) }
 	Credentials []byte

@@ -118,7 +118,7 @@ func (b *Bus) answerer() (*nats.Conn, error) {
 	return b.replies, err
 }
 
-// closeAnswerer sends what was answered and ends the connection.
+// closeAnswerer sends the pending answers and ends the connection.
 func (b *Bus) closeAnswerer() {
 	b.answererMu.Lock()
 	defer b.answererMu.Unlock()

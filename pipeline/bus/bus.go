@@ -17,7 +17,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What is right for one machine.
+// Defaults for one machine.
 const (
 	DefaultGrid        = time.Second
 	DefaultRetain      = time.Hour

@@ -124,9 +124,9 @@ type Revision struct {
 	Data     []byte
 }
 
-// Follow hands over every revision behind sequence after, in order and each
-// once, as they come, until ctx is done or fn returns an error. What was
-// forgotten is passed over. Foreign entries are counted and skipped.
+// Follow hands over every revision behind sequence after, in order and each once,
+// as they arrive, until ctx is done or fn returns an error. Revisions removed by
+// retention are skipped. Foreign entries are counted and skipped.
 func (v *Revisions) Follow(ctx context.Context, after uint64, fn func(Revision) error) error {
 	return v.FollowAll(ctx, after, fn, func(Foreign) error { return nil })
 }

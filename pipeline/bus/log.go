@@ -75,8 +75,8 @@ type Span struct {
 	Kinds      []telemetry.RecordKind // nil is all
 }
 
-// Slice hands over what the log holds of a span, in order, and returns at its
-// end. What is stored while it reads may or may not be part of it.
+// Slice hands over the log's entries of a span, in order, and returns at its end.
+// Entries that are stored while it reads may or may not be part of it.
 func (b *Bus) Slice(ctx context.Context, s Span, fn func(Entry) error) error {
 	filters := b.filters(s)
 	if filters != nil && len(filters) == 0 {

@@ -153,7 +153,7 @@ func (n Names) filter(collector string, k telemetry.RecordKind) string {
 	return n.root() + collectorToken(collector) + "." + kindToken(k)
 }
 
-// logSubjects lists what the log takes in.
+// logSubjects lists the subjects of the log.
 func (n Names) logSubjects() []string {
 	out := make([]string, 0, len(recordKinds))
 	for _, k := range recordKinds {
@@ -230,7 +230,7 @@ func collectorToken(name string) string {
 	return Token(name)
 }
 
-// untoken reads what Token and collectorToken write, and nothing else: one name
+// untoken reads the output of Token and collectorToken, and nothing else: one name
 // has one token.
 func untoken(token string) (string, error) {
 	if token == "_" {

@@ -97,8 +97,8 @@ func tokenClaims(token string) (c claims, err error) {
 	return c, nil
 }
 
-// signed is what a signature covers: an entry that is copied to another subject is
-// not signed any more.
+// signed returns the bytes that a signature covers: an entry that is copied to
+// another subject is not signed any more.
 func signed(subject string, data []byte) []byte {
 	return append(append([]byte(subject), '\n'), data...)
 }

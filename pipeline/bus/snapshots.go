@@ -150,8 +150,8 @@ func (b *Bus) purge(ctx context.Context, subject string) error {
 	return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }
 
-// prune removes the oldest snapshots beyond the limits and what is left of
-// attempts that never ended.
+// prune removes the oldest snapshots beyond the limits and the remains of attempts
+// that never ended.
 func (b *Bus) prune(ctx context.Context) error {
 	all, err := b.list(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func (b *Bus) sweep(ctx context.Context, live map[string]bool) error {
 	return nil
 }
 
-// list returns what is kept, the newest first.
+// list returns the kept snapshots, the newest first.
 func (b *Bus) list(ctx context.Context) ([]kept, error) {
 	if _, err := b.js.Stream(ctx, b.objects()); err != nil {
 		return nil, err

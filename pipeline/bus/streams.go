@@ -215,14 +215,14 @@ func passing(err error) bool {
 	return isNetwork(err)
 }
 
-// State is what the log holds.
+// State is the extent of the log.
 type State struct {
 	First, Last uint64 // positions; an empty log has First = Last+1
 	Entries     uint64
 	Bytes       uint64 // on disk
 }
 
-// State asks for what the log holds.
+// State requests the extent of the log.
 func (b *Bus) State(ctx context.Context) (s State, err error) {
 	err = b.persist(ctx, b.names.Log(), func(ctx context.Context) error {
 		s, err = b.state(ctx, b.names.Log())

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// How much of what people changed is kept.
+// Limits of the kept changes.
 const (
 	trailRetain = 400 * 24 * time.Hour
 	trailBytes  = 256 << 20

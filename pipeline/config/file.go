@@ -48,7 +48,7 @@ type Named struct {
 	Line, Column int
 }
 
-// Use is what a file is for.
+// Use is the purpose of a file.
 type Use uint8
 
 // The uses.
@@ -79,7 +79,7 @@ type Collector struct {
 	Node *yaml.Node
 }
 
-// Default returns what an empty file means: one machine, on loopback.
+// Default returns the meaning of an empty file: one machine, on loopback.
 func Default() *File {
 	return &File{Site: telemetry.DefaultSiteConfig(), Listen: "127.0.0.1:8420", Data: "quintet-data",
 		Notify: defaultNotify(), NATS: NATS{Embedded: true, Retain: time.Hour, Copies: 1, Sync: time.Second}}
@@ -148,7 +148,7 @@ func (r *reader) file(n *yaml.Node, f *File) {
 	)
 }
 
-// site reads what the engine is set to.
+// site reads the settings of the engine.
 func (r *reader) site(n *yaml.Node, c *telemetry.SiteConfig) {
 	before := len(r.problems)
 	l := &c.Lateness

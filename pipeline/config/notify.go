@@ -82,7 +82,7 @@ type Receiver struct {
 // TLS is the trust and the client certificate of a receiver's connection.
 type TLS struct{ CA, Cert, Key, ServerName string }
 
-// defaultNotify is what an empty file means.
+// defaultNotify is the meaning of an empty file.
 func defaultNotify() Notify {
 	return Notify{Inhibit: true, Flaps: Flaps{Window: time.Hour, Start: 10, Stop: 2}}
 }

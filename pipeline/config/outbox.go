@@ -2,8 +2,8 @@ package config
 
 import "go.yaml.in/yaml/v3"
 
-// Outbox bounds what a process keeps that the log cannot take. 0 is the default
-// of package outbox.
+// Outbox bounds the records that a process keeps and the log cannot take. 0 is the
+// default of package outbox.
 type Outbox struct {
 	MemoryBytes int64
 	DiskBytes   int64

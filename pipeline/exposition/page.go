@@ -58,7 +58,7 @@ func (p *Page) Write(w io.Writer) error {
 // former, and their names contain a type, which promtool refuses.
 const nativeOnly = "_histogram_"
 
-// Encode writes what a registry gathers, with help texts and types.
+// Encode writes the metrics of a registry, with help texts and types.
 func Encode(w io.Writer, r prometheus.Gatherer) error {
 	found, err := r.Gather()
 	if err != nil {

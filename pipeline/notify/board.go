@@ -36,8 +36,8 @@ type posted struct {
 	jobs     map[telemetry.Entity]bool
 }
 
-// board is what all desks know of the site's incidents: which are open, what
-// became of which, which come and go.
+// board is the state of the site's incidents that all desks share: which are open,
+// the outcome of each, which flap.
 type board struct {
 	c     *Config
 	began time.Time

@@ -77,7 +77,7 @@ type Delivery struct {
 	Dead      int `json:"dead"`
 }
 
-// Decision is what was decided of one revision.
+// Decision is the decision on one revision.
 type Decision struct {
 	Revision int       `json:"revision"`
 	At       time.Time `json:"at"`
@@ -86,7 +86,7 @@ type Decision struct {
 	Why      string    `json:"why,omitempty"`
 }
 
-// maxLog bounds what a delivery remembers.
+// maxLog bounds the decisions that a delivery keeps.
 const maxLog = 16
 
 // decide adds to the log. The same decision on a revision for the same reason is
@@ -132,7 +132,7 @@ func deliveryKey(incident, receiver string) string {
 	return deliveryPrefix + incident + "." + receiver
 }
 
-// parseDelivery reads what a key holds.
+// parseDelivery reads the value of a key.
 func parseDelivery(b []byte) (Delivery, error) {
 	var d Delivery
 	if err := json.Unmarshal(b, &d); err != nil {
@@ -149,7 +149,7 @@ func parseDelivery(b []byte) (Delivery, error) {
 	return d, nil
 }
 
-// maxReason bounds what is kept of a failure.
+// maxReason bounds the kept text of a failure.
 const maxReason = 300
 
 // claimant is who claims, and when.

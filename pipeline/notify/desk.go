@@ -104,7 +104,7 @@ func (d *desk) run(ctx context.Context) {
 	d.save(last)
 }
 
-// loop starts what is due, until ctx is done.
+// loop starts the lines that are due, until ctx is done.
 func (d *desk) loop(ctx context.Context, start func(*line)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -188,7 +188,7 @@ func (d *desk) pass(sequence uint64) {
 	d.rouse()
 }
 
-// reached makes owed what was open where the receiver was first served.
+// reached queues the incidents that were open when the receiver was first served.
 func (d *desk) reached() {
 	for _, id := range slices.SortedFunc(maps.Keys(d.open), func(a, b string) int { return cmp.Compare(d.open[a].sequence, d.open[b].sequence) }) {
 		d.add(id, d.open[id])
@@ -220,7 +220,7 @@ func (d *desk) add(incident string, p pending) {
 	}
 }
 
-// look returns what is in a line now.
+// look returns the current items of a line.
 func (d *desk) look(l *line) []pending {
 	d.mu.Lock()
 	defer d.mu.Unlock()

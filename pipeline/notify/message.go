@@ -97,7 +97,7 @@ func FactsOf(in *explain.Incident, owners []match.Owner) match.Facts {
 	return f
 }
 
-// bare returns what the board keeps of r.
+// bare returns the part of r that the board keeps.
 func (r *revision) bare() *revision {
 	out := *r
 	out.data = nil

@@ -66,9 +66,9 @@ type Receiver struct {
 	// was notified of an incident, it is notified until the incident ends.
 	Severities []string
 	Kinds      []string
-	// Corrections passes over revisions that change nothing but figures of what the
-	// receiver knows: slowdown, confidence, blind spots. What opens, corrects or
-	// resolves is sent.
+	// Corrections skips revisions that change nothing but figures for the receiver:
+	// slowdown, confidence, blind spots. Revisions that open, correct or resolve
+	// are sent.
 	Corrections bool
 	Notes       bool          // it wants to hear who has acknowledged and whose it is
 	Timeout     time.Duration // of one attempt; 0 means 15 s

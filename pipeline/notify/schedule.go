@@ -15,14 +15,14 @@ const (
 	// spread is the jitter of a delay to either side, as a share: receivers that
 	// fail under load are not all retried at once.
 	spread = 0.2
-	// longestWish bounds what a receiver can ask for: a wrong header silences it
-	// for an hour, not for good.
+	// longestWish bounds the wait that a receiver can request: a wrong header
+	// silences it for an hour, not for good.
 	longestWish = time.Hour
 )
 
-// delay returns how long to wait after the n-th failed attempt, from 1, and
-// false where no more shall come. A receiver's own wish counts before the
-// schedule, but not below its first step. random is in [0, 1).
+// delay returns how long to wait after the n-th failed attempt, from 1, and false
+// if there are no more. A receiver's own wish counts before the schedule, but not
+// below its first step. random is in [0, 1).
 func delay(schedule []time.Duration, n int, wish time.Duration, random float64) (time.Duration, bool) {
 	if n > len(schedule) {
 		return 0, false

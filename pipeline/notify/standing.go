@@ -142,8 +142,7 @@ func (d *desk) save(ctx context.Context) {
 	}
 }
 
-// reread takes over what another process wrote; what is to be added is written
-// the next time.
+// reread adopts what another process wrote; additions are written the next time.
 func (d *desk) reread(ctx context.Context) {
 	b, seen, err := d.store.get(ctx, d.place())
 	var s standing

@@ -27,7 +27,7 @@ const requestPatience = 5 * time.Second
 // store reads and changes keys.
 type store struct{ kv claims }
 
-// get returns what a key holds and the key's revision, 0 where there is none.
+// get returns the value of a key and the key's revision, 0 if there is none.
 func (s store) get(ctx context.Context, key string) ([]byte, uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestPatience)
 	defer cancel()
@@ -63,8 +63,8 @@ func (s store) swap(ctx context.Context, key string, seen uint64, value any) (ui
 	if !errors.Is(err, jetstream.ErrKeyExists) && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return 0, fmt.Errorf("write %s: %w", key, err)
 	}
-	// It may have been ourselves: a write whose acknowledgement was lost. What
-	// is written names its writer and attempt, so equal bytes are our own.
+	// It may have been this process: a write whose acknowledgement was lost. A
+	// value names its writer and attempt, so equal bytes are this process's own.
 	held, now, err := s.get(ctx, key)
 	switch {
 	case err != nil:

@@ -216,7 +216,7 @@ func (d *desk) send(t term, m *Message, claimed time.Time) Answer {
 	return a
 }
 
-// judge returns what an answer makes of a claim.
+// judge returns a claim updated by an answer.
 func (d *desk) judge(t term, claimed Delivery, a Answer, newest int) Delivery {
 	now := d.c.Now()
 	d.heard(a, now)

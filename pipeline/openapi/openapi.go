@@ -33,7 +33,7 @@ type Operation struct {
 	Open    bool   // no login is asked for
 }
 
-// API is what a document describes.
+// API is the content of a document.
 type API struct {
 	Title, Version string
 	Problem        any // a value of the type that errors have

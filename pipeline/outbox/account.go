@@ -85,7 +85,7 @@ func (a *account) remove(why reason, gone thin.Removal) {
 	a.lost[slices.Index(lossReasons(), why)].Add(gone.Samples + gone.Events + gone.Others)
 }
 
-// passed counts what a pass of thinning removed.
+// passed counts the removals of a pass of thinning.
 func (a *account) passed(gone thin.Result) {
 	a.remove(byThinning, gone.Merged)
 	a.remove(byFullness, gone.Dropped)

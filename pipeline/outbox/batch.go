@@ -13,8 +13,8 @@ type item struct {
 	renewal  bool // comes from neither memory nor spill
 }
 
-// batch is what is being sent: the oldest records there are. It stays until all
-// of it is known to be stored, so what was tried once is never thinned.
+// batch is the oldest records, which are being sent. It stays until all of it is
+// known to be stored, so records that were sent once are never thinned.
 type batch struct {
 	buf       []byte
 	items     []item

@@ -56,10 +56,10 @@ type sent struct {
 	err    error
 }
 
-// Run sends what was emitted, oldest first, until ctx is done. Then it goes on
-// until everything is sent, the log fails or Config.Flush is over, and leaves
-// the rest in the spill for the next start. It may be called again. The only
-// error is that it already runs, or was closed.
+// Run sends emitted records, oldest first, until ctx is done. Then it goes on until
+// everything is sent, the log fails or Config.Flush is over, and leaves the rest in
+// the spill for the next start. It may be called again. The only error is that it
+// already runs, or was closed.
 func (o *Outbox) Run(ctx context.Context) error {
 	if !o.owner.TryLock() {
 		return errors.New("outbox: run: it is running")
@@ -182,8 +182,8 @@ func backoff(failures int) time.Duration {
 	return d*3/4 + rand.N(d/2)
 }
 
-// flush sends what is left, while the log takes it and time allows, and ends
-// the attempt under way.
+// flush sends the rest, while the log accepts it and time allows, and ends the
+// attempt in flight.
 func (s *sender) flush(stop context.CancelFunc) {
 	deadline := time.NewTimer(s.o.cfg.Flush)
 	defer deadline.Stop()

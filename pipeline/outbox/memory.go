@@ -27,9 +27,9 @@ func tapeOfChunks(chunks []*chunk) tapeOf {
 	return t
 }
 
-// relieve makes room for so many bytes by thinning the oldest half of memory:
-// what is left to do when Run cannot keep up. o.mu is held. It reports whether
-// there is room then.
+// relieve makes room for so many bytes by thinning the oldest half of memory: the
+// last resort when Run cannot keep up. o.mu is held. It reports whether there is
+// room then.
 func (o *Outbox) relieve(need int) bool {
 	fits := func() bool { return o.held()+need <= o.cfg.MemoryBytes }
 	older := min(o.cfg.MemoryBytes/2, o.queue.held-1)
@@ -51,8 +51,8 @@ func bytesOf(chunks []*chunk) (n int) {
 	return n
 }
 
-// thinChunks thins entries until they take no more than so many bytes, coarser
-// from try to try, and gives up the oldest where that is not enough.
+// thinChunks thins entries until they take no more than so many bytes, coarser with
+// each try, and drops the oldest if that is not enough.
 func (o *Outbox) thinChunks(chunks []*chunk, keep int, schemas func(telemetry.Fingerprint) []byte) []*chunk {
 	for level := max(1, int(o.level.Load())-1); ; level++ {
 		p := thin.Pass{Level: min(level, thin.TopLevel), Events: max(keep, 0) / eventShare, Largest: o.largest,
@@ -108,8 +108,8 @@ func (c *carrier) relieve(busy bool) {
 	}
 }
 
-// giveBack ends what began with detaching held bytes: what is left goes before
-// the oldest in memory.
+// giveBack ends what began with detaching held bytes: the rest goes before the
+// oldest in memory.
 func (o *Outbox) giveBack(left []*chunk, held int) {
 	o.mu.Lock()
 	o.moving -= held
@@ -159,9 +159,9 @@ func (c *carrier) shelve() {
 	c.disk.sync()
 }
 
-// Close writes what is left to the spill and unlocks its directory. It waits
-// for Run to end. What is emitted afterwards, and what no disk takes, is counted
-// as lost.
+// Close writes the rest to the spill and unlocks its directory. It waits for Run to
+// end. Records that are emitted afterwards, and those that no disk takes, are
+// counted as lost.
 func (o *Outbox) Close() error {
 	o.owner.Lock()
 	defer o.owner.Unlock()

@@ -40,7 +40,7 @@ func (c *chunk) peek() (e thin.Entry, next int) {
 	return thin.Entry{Record: c.buf[from:next:next], Thinned: n&thinnedBit != 0}, next
 }
 
-// entries yields what is left in the chunk and leaves it there.
+// entries yields the rest of the chunk and leaves it there.
 func (c *chunk) entries() iter.Seq[thin.Entry] {
 	return func(yield func(thin.Entry) bool) {
 		for at := *c; !at.empty(); {

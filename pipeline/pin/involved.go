@@ -27,7 +27,7 @@ func newInvolved(in *explain.Incident) *involved {
 	return v
 }
 
-// name adds what an incident names.
+// name adds the entities that an incident names.
 func (v *involved) name(in *explain.Incident) {
 	for _, e := range in.Impact.Entities {
 		v.own(e)

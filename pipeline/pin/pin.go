@@ -37,7 +37,7 @@ const (
 	again = 5 * time.Second
 )
 
-// Bus is what is needed of the site's bus.
+// Bus is the part of the site's bus that is used.
 type Bus interface {
 	recorder.Tape
 	FollowIncidents(ctx context.Context, after uint64, fn func(bus.Revision) error) error

@@ -18,7 +18,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What is captured around an incident.
+// Margins of the capture around an incident.
 const (
 	captureLead  = telemetry.Duration(15 * 60e9)
 	captureTrail = telemetry.Duration(5 * 60e9)
@@ -66,7 +66,7 @@ type CaptureConfig struct {
 	Logger *slog.Logger
 }
 
-// Captured is what a trace holds.
+// Captured is the content of a trace.
 type Captured struct {
 	Cold        bool   // it begins without a snapshot
 	First, Last uint64 // positions of its records
@@ -164,8 +164,8 @@ func (c *capture) span(last uint64) (live bool) {
 	return live
 }
 
-// start writes what the trace begins with and returns the position behind which
-// its records begin.
+// start writes the beginning of the trace and returns the position behind which its
+// records begin.
 func (c *capture) start(ctx context.Context, first uint64) (after uint64, err error) {
 	h := trace.Header{Site: c.Site, Writer: c.Program}
 	if info, data, ok := c.snapshot(ctx, first); ok {
@@ -219,7 +219,7 @@ const maxContext = 1 << 20
 // schema, config key and edge, at the position that it has.
 func (c *capture) context(ctx context.Context, until mark) error {
 	newest := map[string]bus.Entry{}
-	// Ticks, because what is granted depends on how old a statement is.
+	// Ticks, because grants depend on the age of a statement.
 	span := bus.Span{To: until.stored, Kinds: []telemetry.RecordKind{telemetry.ConfigRecord, telemetry.SchemaRecord, telemetry.EdgeRecord, telemetry.TickRecord}}
 	err := c.Tape.Slice(ctx, span, func(e bus.Entry) error {
 		if e.Record == nil || e.Position > until.position || c.gate.Take(e.Collector, e.Record) != "" || e.Record.Kind == telemetry.TickRecord {
@@ -248,7 +248,7 @@ func (c *capture) context(ctx context.Context, until mark) error {
 	return nil
 }
 
-// statedKey is what a later statement of the same thing shares.
+// statedKey is the key that all statements of the same thing share.
 func statedKey(r *telemetry.Record) string {
 	switch r.Kind {
 	case telemetry.SchemaRecord:

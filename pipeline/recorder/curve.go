@@ -35,7 +35,7 @@ type Curve struct {
 	Values  Values  `json:"v"`
 }
 
-// Values are written with no more digits than they have; what is no number is
+// Values are written with no more digits than they have; NaN and infinities are
 // null.
 type Values []float64
 

@@ -65,11 +65,10 @@ func newIndex(log Log, site telemetry.SiteConfig, now func() time.Time) *index {
 	return &index{log: log, now: now, seed: maphash.MakeSeed(), site: site, statements: map[statementKey]*statement{}}
 }
 
-// kinds is what the index reads of the log.
+// kinds are the kinds of records that the index reads.
 var kinds = []telemetry.RecordKind{telemetry.TickRecord, telemetry.ConfigRecord, telemetry.SchemaRecord}
 
-// refresh reads what the log has taken in since the last time, and forgets what
-// the log has forgotten.
+// refresh reads the log's new entries, and forgets those that the log has removed.
 func (x *index) refresh(ctx context.Context) error {
 	if x.now().Sub(x.looked) < stateAgain {
 		return nil
@@ -197,7 +196,7 @@ func (l timeline) behind(at telemetry.Time) (mark, bool) {
 	return l[i], true
 }
 
-// view is what a question needs of the index, apart from it.
+// view is the part of the index that a question needs, apart from it.
 type view struct {
 	log        Log
 	generation int
@@ -207,8 +206,8 @@ type view struct {
 	stating    map[statementKey]uint64 // the position of what may state an entity that was asked for
 }
 
-// view returns what may state one of the entities: all that does, and by chance
-// something else.
+// view returns the statements that may contain one of the entities: all that do,
+// and by chance others.
 func (x *index) view(entities []telemetry.Entity) *view {
 	v := &view{log: x.log, generation: x.generation, site: x.site, marks: slices.Clone(x.marks), newest: x.newest, stating: map[statementKey]uint64{}}
 	hashes := make([]uint64, len(entities))

@@ -86,7 +86,7 @@ func newReel(in *explain.Incident, v *view, c *telemetry.Catalogue) *reel {
 	return r
 }
 
-// read takes what the log holds for the picture and has not been taken yet.
+// read reads the log's entries for the picture that have not been read yet.
 func (r *reel) read(ctx context.Context, v *view) error {
 	if r.done() {
 		r.win = nil

@@ -55,7 +55,7 @@ type Status struct {
 	Log      LogState        `json:"log"`
 }
 
-// LogState is what the log holds.
+// LogState is the extent of the log.
 type LogState struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`

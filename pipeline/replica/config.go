@@ -20,7 +20,7 @@ const DefaultBeat = 10 * time.Second
 // patienceBeats is after how many missed beats a replica counts as gone.
 const patienceBeats = 3
 
-// Config is what a replica is made of.
+// Config configures a replica.
 type Config struct {
 	Bus *bus.Bus // connected; its streams and buckets exist
 	// Engine is the engine to run. Its Correlate.Rules is part of who it is.
@@ -61,7 +61,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// identity is what a replica's snapshots and claims are of.
+// identity returns the engine version and the rules of a replica's snapshots and
+// claims.
 func (c Config) identity() (version, rules string) {
 	return correlate.Version, c.Engine.Correlate.Rules
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// CostQuestion asks what was lost, or where GPU-seconds went, in the last so
+// CostQuestion asks for the losses, or for the use of GPU-seconds, in the last so
 // many seconds; of one job, or, without one, of all.
 type CostQuestion struct {
 	Window float64          `json:"window_seconds"`

@@ -115,7 +115,7 @@ func (h *herald) reportHoles(ctx context.Context, s standing) error {
 	return nil
 }
 
-// repaired clears what was raised about damage long ago.
+// repaired clears the alarms about damage long ago.
 func (o *owner) repaired() {
 	if o.damage == 0 {
 		o.damage = o.runner.Tick()

@@ -65,7 +65,7 @@ func (h *herald) prepare(ctx context.Context, s standing, over string) (c engine
 	return c, last, nil
 }
 
-// reading is the way through the stream of incidents.
+// reading is one pass through the stream of incidents.
 type reading struct {
 	last  uint64
 	since telemetry.Time  // what was resolved before is over for good

@@ -59,7 +59,7 @@ func (h *herald) leave(ctx context.Context) {
 	}
 }
 
-// standing is what the herald needs to know of its replica.
+// standing is the state of its replica that the herald needs.
 type standing struct {
 	of                                      *owner // to tell lives apart
 	caughtUp, publishing, elected, diverged bool
@@ -82,7 +82,8 @@ func (o *owner) standing() standing {
 		from: o.from(), whole: o.cold && reign.Digest == "" && !o.overflow, tick: o.runner.Tick(), position: o.seen, holes: o.unreported()}
 }
 
-// from is where a cold life began, or will: nothing before has been read.
+// from is the position at which a cold life began, or will: nothing before has been
+// read.
 func (o *owner) from() uint64 {
 	switch {
 	case !o.cold:

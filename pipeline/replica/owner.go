@@ -192,7 +192,7 @@ func (o *owner) found(in *explain.Incident) {
 	}
 }
 
-// publishing reports whether what is found now is this replica's to publish.
+// publishing reports whether this replica publishes the revisions found now.
 func (o *owner) publishing() bool { return o.member && !o.elected && o.caughtUp }
 
 // undecided reports whether it may yet turn out that this replica was publishing: a
@@ -217,7 +217,7 @@ func (o *owner) hold(i item) {
 	o.held, o.heldBytes = append(o.held, i), o.heldBytes+len(i.data)
 }
 
-// release publishes what was held.
+// release publishes the held items.
 func (o *owner) release() {
 	o.out = append(o.out, o.held...)
 	o.held, o.heldBytes = nil, 0
@@ -228,7 +228,7 @@ func (o *owner) forget() {
 	o.held, o.heldBytes = nil, 0
 }
 
-// claim follows what a claim in the log changes.
+// claim applies a claim in the log.
 func (o *owner) claim(before engine.Reign, e bus.Entry) {
 	reign, digest := o.runner.Reign(), hex.EncodeToString(e.Record.Config.Digest[:])
 	mine := digest == o.pending
@@ -271,7 +271,7 @@ func (o *owner) leave(reign engine.Reign) {
 	o.poke()
 }
 
-// settle publishes what was held, if that is decided, and shows what holds.
+// settle publishes the held items, if that is decided, and updates the metrics.
 func (o *owner) settle() {
 	if o.publishing() {
 		o.release()

@@ -199,7 +199,7 @@ func (r *replica) life(ctx context.Context) (o *owner, err error) {
 	return o, r.live(ctx, o)
 }
 
-// drain publishes what a life has left.
+// drain publishes the remaining output of a life.
 func (r *replica) drain(ctx context.Context, o *owner) bool {
 	stored := make(chan struct{})
 	for _, i := range append(o.out, item{stored: stored}) {

@@ -38,7 +38,7 @@ type Topology struct {
 	Next      string                 `json:"next,omitempty"` // of a kind: the name after which it goes on
 }
 
-// Entity is one entity of a Topology. Where a kind was asked for it has what is
+// Entity is one entity of a Topology. If a kind was requested it has the entities
 // one relation away from it.
 type Entity struct {
 	ID        telemetry.Entity   `json:"id"`

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Role is what a connection is for: it may do that and nothing else. Several
+// Role is the purpose of a connection: it may do that and nothing else. Several
 // roles are separated by commas ("engine,web"), collect:NAME last.
 type Role string
 

@@ -62,7 +62,7 @@ func (s *server) firing(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// closed orders what is open before what is not.
+// closed orders open alerts before ended ones.
 func closed(k *kept) int {
 	if k.state == explain.StateOpen {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Trail keeps what people change; bus.Trail is one.
+// Trail keeps people's changes; bus.Trail is one.
 type Trail interface {
 	// Keep stores an entry behind all others.
 	Keep(ctx context.Context, data []byte) error
@@ -43,7 +43,7 @@ type change struct {
 // changeKey is where a request carries the change that it makes.
 type changeKey struct{}
 
-// noteChange notes what a request changed.
+// noteChange records the change of a request.
 func noteChange(r *http.Request, before, after any) {
 	if c, ok := r.Context().Value(changeKey{}).(*change); ok {
 		c.Before, c.After = before, after

@@ -19,7 +19,7 @@ import (
 // as its client takes it.
 const captures = 2
 
-// maxLast bounds what is asked for, not what there is.
+// maxLast bounds the request, not the available data.
 const maxLast = 366 * 24 * time.Hour
 
 // capture answers GET /api/v1/capture with a trace of the log: the last so long,
@@ -83,7 +83,7 @@ func captureProblem(err error) error {
 	return unavailable(err.Error())
 }
 
-// wanted reads what is to be captured.
+// wanted reads the range to be captured.
 func (s *server) wanted(r *http.Request) (c recorder.CaptureConfig, err error) {
 	q := parameters(r, "last", "incident")
 	c = recorder.CaptureConfig{Tape: s.cfg.Tape, Shelf: s.cfg.Shelf, Site: s.cfg.Site, Program: "quintet serve", Logger: s.cfg.Logger}

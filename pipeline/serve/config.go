@@ -38,7 +38,7 @@ type Asker interface {
 	Ask(ctx context.Context, what string, req []byte) ([]byte, error)
 }
 
-// Bus is what is needed of the site's bus.
+// Bus is the part of the site's bus that is used.
 type Bus interface {
 	Asker
 	KeyValue(ctx context.Context, bucket string) (jetstream.KeyValue, error)
@@ -50,7 +50,7 @@ type Curves interface {
 	Curves(ctx context.Context, in *explain.Incident, since telemetry.Time) (*recorder.Picture, error)
 }
 
-// Config is what a server is made of. Only Bus and Incidents are needed.
+// Config configures a server. Only Bus and Incidents are required.
 type Config struct {
 	// Listen is host:port; DefaultListen where it is empty. Listener takes its
 	// place; Run closes it.
@@ -62,7 +62,7 @@ type Config struct {
 	CertFile, KeyFile, ClientCAFile string
 	// Access configures the users and their roles.
 	Access access.Config
-	// Trail keeps what people change; nil keeps nothing.
+	// Trail keeps people's changes; nil keeps nothing.
 	Trail Trail
 	// Hosts are further names under which a server on loopback may be asked.
 	Hosts []string
@@ -84,7 +84,7 @@ type Config struct {
 	// Pins is the folder of the traces of incidents that the log no longer holds;
 	// empty where there is none.
 	Pins string
-	// Push takes what is pushed, by path; nil where this process receives nothing.
+	// Push handles pushed data, by path; nil if this process receives none.
 	Push map[string]http.HandlerFunc
 	// History answers below /prometheus/; nil where no history is kept.
 	History http.Handler
@@ -161,7 +161,7 @@ func (c Config) Check() error {
 	return err
 }
 
-// access checks who may ask, and where.
+// access checks the users, and where the server listens.
 func (c Config) access() error {
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		return errors.New("serve: web.tls: want both a certificate and its key")

@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Windows of what costs are asked for.
+// Windows of cost requests.
 const (
 	usualWindow   = 24 * time.Hour
 	longestWindow = 30 * 24 * time.Hour

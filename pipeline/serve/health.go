@@ -20,7 +20,7 @@ import (
 // site counts as known.
 const logStaleAfter = 30 * time.Second
 
-// polled is what the engine answered, as far as states follow from it.
+// polled is the engine's answers, as far as states follow from them.
 type polled struct {
 	tick   *telemetry.Time
 	jobs   []jobState

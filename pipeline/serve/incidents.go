@@ -74,7 +74,7 @@ func (s *server) incidents(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// filter chooses incidents; what is empty chooses all.
+// filter selects incidents; empty fields select all.
 type filter struct {
 	state string
 	job   string

@@ -121,7 +121,7 @@ func (l *live) incidents(ctx context.Context) map[string]refreshed {
 	return latest
 }
 
-// parseLive reads {"incidents":[…]}. What is no incident is left out.
+// parseLive reads {"incidents":[…]}. Elements that are not incidents are left out.
 func parseLive(b []byte) map[string]refreshed {
 	out := map[string]refreshed{}
 	var list struct {

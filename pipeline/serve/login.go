@@ -38,7 +38,8 @@ func (s *server) callback(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// browses reports whether a request asks for a page that a user may be led away from.
+// browses reports whether a request is for a page, from which a user may be
+// redirected.
 func browses(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Authorization") == "" && strings.Contains(r.Header.Get("Accept"), "text/html")
 }

@@ -57,7 +57,7 @@ type noteView struct {
 	SilencedBy []string `json:"silenced_by"`
 }
 
-// verdicts are what an answer can be.
+// verdicts are the possible verdicts on an answer.
 var verdicts = [...]string{"right", "partly", "wrong"}
 
 // notebook keeps the notes of all incidents, as the bucket has them.

@@ -68,8 +68,8 @@ func pushes(path string) openapi.Operation {
 	return accepted
 }
 
-// operations lists what the routes state of themselves; the page and the answers
-// that a path does not exist are no part of the API.
+// operations lists the operations that the routes declare; the page and the
+// not-found answers are no part of the API.
 func operations(routes []route) (out []openapi.Operation) {
 	for _, r := range routes {
 		for method, o := range map[string]openapi.Operation{http.MethodGet: r.gets, http.MethodPost: r.posts} {

@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// asking answers with what the engine answers to a question.
+// asking answers with the engine's answer to a question.
 func (s *server) asking(what, question string) handler {
 	return func(r *http.Request) (any, error) {
 		if q := parameters(r); q.err != nil {

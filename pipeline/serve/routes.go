@@ -29,8 +29,8 @@ type route struct {
 	gets, posts openapi.Operation
 }
 
-// pushPaths take what is pushed. A process without the collect role answers there
-// where that can be sent.
+// pushPaths accept pushed data. A process without the collect role answers there
+// with the place to send it to.
 var pushPaths = [...]string{"/api/v1/jobs/{job}/steps", "/api/v1/edges", "/api/v1/events", "/api/v1/alerts/alertmanager", "/api/v1/alerts/grafana",
 	"/api/v2/alerts", "/api/v1/write", "/v1/metrics"}
 
@@ -54,7 +54,7 @@ func (s *server) routes() []route {
 	return out
 }
 
-// incidentRoutes lists what concerns incidents, alerts, and who learns of them.
+// incidentRoutes lists the routes of incidents, alerts, and their notifications.
 func (s *server) incidentRoutes() []route {
 	j := s.reply.json
 	const one = api + "incidents/{id}"
@@ -95,7 +95,7 @@ func (s *server) incidentRoutes() []route {
 	}
 }
 
-// siteRoutes lists what is asked about the site.
+// siteRoutes lists the routes of the site.
 func (s *server) siteRoutes() []route {
 	j := s.reply.json
 	return []route{
@@ -153,7 +153,7 @@ func (s *server) ownRoutes() []route {
 	}
 }
 
-// api is below what the API is.
+// api is the path prefix of the API.
 const api = "/api/v1/"
 
 func nothing(r *http.Request) (any, error) {
@@ -170,7 +170,7 @@ func (s *server) historian(h http.Handler) http.HandlerFunc {
 	return h.ServeHTTP
 }
 
-// pushed takes what others push, where something takes it.
+// pushed accepts pushed data, if this process has a handler for it.
 func (s *server) pushed(h http.HandlerFunc) http.HandlerFunc {
 	if h == nil {
 		return s.reply.json(func(*http.Request) (any, error) {

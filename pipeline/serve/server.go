@@ -65,9 +65,9 @@ type server struct {
 	closing  context.Context // done when streams of events are to end
 }
 
-// Run serves until ctx is done; then it ends the streams of events, lets what is
-// being answered be answered, and returns nil. It returns an error at once if c
-// is not sound or its address cannot be had.
+// Run serves until ctx is done; then it ends the streams of events, completes the
+// requests in flight, and returns nil. It returns an error at once if c is invalid
+// or its address is not available.
 func Run(ctx context.Context, c Config) error {
 	s, err := newServer(ctx, c)
 	if err != nil {

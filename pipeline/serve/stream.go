@@ -187,7 +187,7 @@ func (c *client) catchUp(p place) error {
 	return c.send("event: state\ndata: " + string(data) + "\n\n")
 }
 
-// backlog sends what the ring has forgotten, up to where it begins.
+// backlog sends the revisions that precede the ring, up to its beginning.
 func (c *client) backlog(until uint64) error {
 	c.count.backlogs.Inc()
 	err := c.cfg.Incidents.Follow(c.ctx, c.cursor, func(r bus.Revision) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
-// tls returns what the listener shows; nil without a certificate. Its files are read
-// again when they change.
+// tls returns the listener's TLS configuration; nil without a certificate. Its
+// files are read again when they change.
 func (c Config) tls() (*tls.Config, error) {
 	if c.CertFile == "" {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 // mostJobs is how many jobs a reason lists by name.
 const mostJobs = 2
 
-// reason writes what a status follows from.
+// reason describes the facts of a status.
 func (s Scope) reason(f *Facts, st *Status, x found) string {
 	var parts []string
 	add := func(text string) {
@@ -43,7 +43,7 @@ func (s Scope) reason(f *Facts, st *Status, x found) string {
 	return strings.Join(parts, "; ")
 }
 
-// missing writes what is received and what is not.
+// missing describes which data is received and which is not.
 func (s Scope) missing(f *Facts, st *Status) string {
 	c := st.Coverage
 	switch {

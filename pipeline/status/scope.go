@@ -9,12 +9,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Scope names what a status is about. Its zero value is the site.
+// Scope is the subject of a status. Its zero value is the site.
 type Scope struct {
 	// Domain is one of the five; zero: not a domain.
 	Domain telemetry.Domain
-	// Entity includes what its name contains: gpu:n1/3 is a part of node:n1.
-	// Reach is what is received of it.
+	// Entity includes the entities that it contains by name: gpu:n1/3 is a part of
+	// node:n1. Reach is the data received of it.
 	Entity telemetry.Entity
 	Reach  survey.Reach
 	// Confidence is the least, from 0 to 1, with which a root within the scope is
@@ -93,7 +93,7 @@ func (s Scope) runs(j Job) bool {
 	return s.whole() || s.Domain == telemetry.Software || s.contains(j.Entity)
 }
 
-// reach is what is received of the scope; of a site, of all its domains.
+// reach returns the data received of the scope; of a site, of all its domains.
 func (s Scope) reach(f *Facts) survey.Reach {
 	if !s.Entity.IsZero() {
 		return s.Reach

@@ -36,7 +36,7 @@ const (
 
 func roles() []Role { return []Role{Cause, Suspect, Affected} }
 
-// Status is the state of one thing, and what it follows from.
+// Status is the state of one thing, and the facts that it follows from.
 type Status struct {
 	State  State  `json:"state"`
 	Reason string `json:"reason"` // in words
@@ -81,8 +81,8 @@ type Facts struct {
 	Domains     []survey.DomainReach
 }
 
-// Of returns the status of what a scope names. It is the only place that decides
-// between states.
+// Of returns the status of a scope. It is the only place that decides between
+// states.
 func Of(f *Facts, s Scope) Status {
 	out := Status{State: Healthy, Coverage: s.reach(f)}
 	all := s.touching(f)
@@ -129,7 +129,7 @@ type touched struct {
 	role Role
 }
 
-// found is what was found within a scope.
+// found is the findings within a scope.
 type found struct {
 	touched []touched
 	alerts  []Alert

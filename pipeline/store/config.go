@@ -21,9 +21,9 @@ const (
 	DefaultCadence   = 10 * time.Second
 	DefaultRetain    = 15 * 24 * time.Hour
 	DefaultMaxSeries = 1 << 20
-	// outOfOrder is how far behind the newest sample one may lie: reports in batches
-	// come five minutes late, what an outbox kept while the log was away as late as
-	// the log is long.
+	// outOfOrder is how much older than the newest sample a sample may be: reports
+	// in batches arrive five minutes late, the records that an outbox kept while
+	// the log was unreachable as late as the log is long.
 	outOfOrder = time.Hour
 	// ahead is how far before the log's time a sample may lie: one clock that is
 	// wrong must not make everything else too old.

@@ -59,7 +59,7 @@ func newFeed(c Config, db storage.Appendable, count *counters) *feed {
 		series: map[telemetry.Series]*series{}, last: map[uint64]written{}, gate: grants.NewGate()}
 }
 
-// written is what was written last of a series.
+// written is the last sample written of a series.
 type written struct {
 	at    int64 // ms
 	stale bool
@@ -95,7 +95,7 @@ func (f *feed) take(e bus.Entry) error {
 	return f.err
 }
 
-// schema learns what frames will mean.
+// schema records the meaning of later frames.
 func (f *feed) schema(process string, s *telemetry.Schema) {
 	key := streamKey{process, s.Fingerprint()}
 	if st := f.streams[key]; st != nil {
@@ -209,7 +209,7 @@ func (f *feed) late(st *stream, k int, words []uint64, states []telemetry.State)
 	}
 }
 
-// flush writes what waits of a stream.
+// flush writes the pending values of a stream.
 func (f *feed) flush(st *stream) {
 	if st.from == 0 {
 		return
@@ -287,7 +287,7 @@ func (f *feed) seriesOf(st *stream, i int) *series {
 }
 
 // owns decides whose values of a series are written: one source's, until it has
-// been silent for three cadences.
+// been without data for three cadences.
 func (f *feed) owns(s *series, st *stream, ms int64) bool {
 	switch {
 	case s.owner == st:
@@ -357,7 +357,7 @@ func (f *feed) told(s *series, ref uint64, v float64, err error) bool {
 	return false
 }
 
-// commit makes what was appended last. Where the database cannot take it, it is
+// commit commits the appended samples. If the database cannot take them, they are
 // lost and counted.
 func (f *feed) commit() {
 	if f.app == nil {

@@ -88,7 +88,7 @@ func (p *places) write(at int64, put putter) {
 	p.out.end(put)
 }
 
-// graph is what the edges come to.
+// graph is the relations that follow from the edges.
 type graph struct {
 	inner, outer map[telemetry.Entity][]telemetry.Entity // containment, both ways
 	pairs        map[telemetry.Entity][]telemetry.Entity // a gpu's adapters
@@ -159,7 +159,7 @@ func (p *places) infos() []labels.Labels {
 	return out
 }
 
-// through lists what a job that runs on e runs on or through.
+// through lists the entities on or through which a job runs that runs on e.
 func (g *graph) through(e telemetry.Entity) []telemetry.Entity {
 	out := []telemetry.Entity{e}
 	if e.Kind == telemetry.Node {
@@ -229,7 +229,8 @@ func heir(k telemetry.Kind) bool {
 	return false
 }
 
-// belongs lists what an entity belongs to, by itself or with what contains it.
+// belongs lists the entities that an entity belongs to, by itself or with its
+// containers.
 func (g *graph) belongs(e telemetry.Entity) (out []telemetry.Entity) {
 	seen := map[telemetry.Entity]bool{e: true}
 	walk := []telemetry.Entity{e}

@@ -43,8 +43,8 @@ func readPlace(dir string) (p place, err error) {
 	return parsePlace(b)
 }
 
-// parsePlace reads what write wrote. Anything else is an error: a wrong place would
-// leave a hole in the history.
+// parsePlace reads the output of write. Anything else is an error: a wrong place
+// would leave a hole in the history.
 func parsePlace(b []byte) (p place, err error) {
 	if len(b) > maxPlace {
 		return place{}, fmt.Errorf("position: more than %d bytes", maxPlace)

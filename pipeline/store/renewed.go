@@ -11,8 +11,8 @@ import (
 // putter takes a sample of the instant that is being written.
 type putter func(labels.Labels, float64)
 
-// renewed is a set of series that is stated whole each time: what is missing
-// the next time is stale then.
+// renewed is a set of series that is stated whole each time: a series that is
+// missing the next time is stale then.
 type renewed struct {
 	before, now map[uint64]labels.Labels
 }
@@ -30,7 +30,7 @@ func (r *renewed) put(l labels.Labels, v float64, put putter) {
 	put(l, v)
 }
 
-// end marks what was stated the last time and was not this time.
+// end marks the series that were stated the last time and were not this time.
 func (r *renewed) end(put putter) {
 	for h, l := range r.before {
 		if _, still := r.now[h]; !still {

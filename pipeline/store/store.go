@@ -249,12 +249,12 @@ func (s *Store) save(f *feed) {
 	}
 }
 
-// recent is how far back the database is asked for what was written last: a
-// series that is older is stale.
+// recent is how far back the database is queried for the last samples: an older
+// series is stale.
 const recent = 10 * time.Minute
 
-// lastWritten is, by the hash of its labels, when each series of the log was
-// written last: what a process that ended wrote must not be written twice.
+// lastWritten returns, by the hash of its labels, when each series of the log was
+// written last: samples of an earlier process must not be written twice.
 func lastWritten(db *tsdb.DB) (map[uint64]written, error) {
 	out := map[uint64]written{}
 	head := db.Head().MaxTime()

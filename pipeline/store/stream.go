@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// never is the slot of what has none.
+// never is the slot of a stream without one.
 const never = math.MinInt64
 
 // silentCadences is how many of its cadences a source may be without data before
@@ -19,7 +19,7 @@ type origin struct {
 	source  telemetry.Source
 }
 
-// stream is one schema of one origin, and what waits of it: of each series the
+// stream is one schema of one origin, and its pending values: of each series the
 // newest value of the open slot. A slot is one cadence of the store.
 type stream struct {
 	key    streamKey
@@ -42,7 +42,7 @@ type streamKey struct {
 	fingerprint telemetry.Fingerprint
 }
 
-// cell is what waits of one series of a stream.
+// cell is the pending value of one series of a stream.
 type cell struct {
 	series *series // nil until it has a value
 	at     int64   // ms; 0 if nothing waits

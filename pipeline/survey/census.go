@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Limits of what a census remembers. What is beyond them is counted in Lost.
+// Limits of a census. Names beyond them are counted in Lost.
 const (
 	maxSchemas = 1 << 16
 	maxNames   = 1 << 12 // of events, of relations
@@ -22,7 +22,7 @@ const (
 	forgetAfter = telemetry.Duration(24 * 3600e9)
 )
 
-// Census listens to a site's records and remembers what was stated, by whom and
+// Census reads a site's records and remembers what was stated, by which source and
 // when last: kinds and names, no values. It is not safe for concurrent use. Make
 // one with NewCensus.
 type Census struct {
@@ -39,7 +39,7 @@ type Census struct {
 	frame   telemetry.Frame
 }
 
-// listing is what is known of one schema.
+// listing is the state of one schema.
 type listing struct {
 	schema *telemetry.Schema
 	kinds  []telemetry.Kind // of its entities, each once
@@ -240,8 +240,8 @@ type saying struct {
 	metric telemetry.MetricName
 }
 
-// add adds what a schema states. A source that grows has one schema after
-// another, of the same entities: the fullest counts.
+// add adds the metrics that a schema states. A source that grows has one schema
+// after another, of the same entities: the fullest counts.
 func (l *listing) add(said map[saying]Metric) {
 	columns := len(l.schema.Columns)
 	for k, kind := range l.kinds {
@@ -271,7 +271,7 @@ func together(said map[saying]Metric) []Metric {
 	return out
 }
 
-// logs notes whose logs are read.
+// logs records whose logs are read.
 func (f *Facts) logs(l *listing, hosts map[string]struct{}) {
 	if l.schema.Source.Collector != logCollector || l.latest == 0 {
 		return

@@ -112,7 +112,7 @@ func domains(f *Facts, catalogue *telemetry.Catalogue) []Domain {
 	return out
 }
 
-// of judges what is wanted.
+// of judges a requirement.
 func (w wanted) of(f *Facts) Requirement {
 	r := Requirement{ID: w.id, Area: w.area, What: w.what, State: Missing, By: []string{}}
 	switch {

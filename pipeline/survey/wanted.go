@@ -7,8 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// wanted is one thing that is asked of a site's telemetry, with what shows that
-// it is there.
+// wanted is one requirement of a site's telemetry, with the evidence for it.
 type wanted struct {
 	id, area, what string
 	// needs are kinds of entities without which it is not asked.

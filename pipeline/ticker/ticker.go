@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Tail is what a ticker reads of the log.
+// Tail is the part of the log that a ticker reads.
 type Tail interface {
 	// LastTick returns the newest tick that the log holds, if any.
 	LastTick(ctx context.Context) (at telemetry.Time, ok bool, err error)
@@ -92,7 +92,7 @@ const (
 	// tail is how many entries before the end of the log are read at the start: the
 	// processes in it are waited for.
 	tail = 4096
-	// pause is between two tries of what the log refuses.
+	// pause is between two tries of a refused write.
 	pause = time.Second
 	// askEvery is how often a held ticker makes sure that the log is there.
 	askEvery = time.Second

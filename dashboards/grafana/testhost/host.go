@@ -151,7 +151,7 @@ func or(b []byte, usual string) []byte {
 	return b
 }
 
-// save takes what the config editor made.
+// save accepts the settings of the config editor.
 func (h *host) save(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		URL            string            `json:"url"`

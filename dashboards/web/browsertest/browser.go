@@ -80,8 +80,8 @@ func Node(t testing.TB, page string) string {
 	return node
 }
 
-// Drive has run.mjs do a job, and returns what it printed; it skips where there
-// is no browser.
+// Drive has run.mjs do a job, and returns its output; it skips the test if there is
+// no browser.
 func Drive(t testing.TB, job Job) []byte {
 	t.Helper()
 	Installed(t, job.Page)
@@ -109,8 +109,8 @@ func Drive(t testing.TB, job Job) []byte {
 	return out
 }
 
-// Run runs scenarios in one browser, each as a test of its own: what one notes is
-// logged, what it finds wrong are its errors. QUINTET_PAGE_SCENARIO is a regular
+// Run runs scenarios in one browser, each as a test of its own: its notes are
+// logged, its findings are the test's errors. QUINTET_PAGE_SCENARIO is a regular
 // expression of the scenarios to run, all if it is empty.
 func Run(t *testing.T, job Job) {
 	t.Helper()

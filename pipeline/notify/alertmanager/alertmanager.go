@@ -230,7 +230,7 @@ func (a *Alertmanager) send(ctx context.Context, batch []alert) notify.Answer {
 	return together(answers)
 }
 
-// together is what the peers' answers come to.
+// together combines the peers' answers.
 func together(answers []notify.Answer) notify.Answer {
 	out := answers[0]
 	for _, x := range answers {

@@ -80,7 +80,7 @@ func (a *Alertmanager) alert(told *notify.Told, now time.Time) (alert, error) {
 
 func stamp(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
-// fill adds what is not empty: an empty label is none.
+// fill adds the labels that are not empty: an empty label is none.
 func fill(into, from map[string]string) {
 	for name, value := range from {
 		if value != "" {

@@ -33,7 +33,7 @@ type Config struct {
 	Mode   string // Structured where it is empty
 	Source string // the events' source, a URI; urn:quintet:<site> where it is empty
 	Post   post.Config
-	// TokenFile holds what follows "Bearer " in Authorization; none without it.
+	// TokenFile holds the token after "Bearer " in Authorization; none without it.
 	TokenFile string
 }
 

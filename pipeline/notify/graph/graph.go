@@ -18,7 +18,7 @@ type Asker interface {
 	Ask(ctx context.Context, what string, req []byte) ([]byte, error)
 }
 
-// Bounds of what is looked up and kept.
+// Bounds of lookups and of the cache.
 const (
 	maxAbove  = 64 // entities above one
 	maxDepth  = 8
@@ -68,7 +68,7 @@ func New(a Asker, now func() time.Time, log *slog.Logger) *Graph {
 	return &Graph{asker: a, now: now, log: log, wish: make(chan telemetry.Entity, 1024), kept: map[telemetry.Entity]found{}, asked: map[telemetry.Entity]bool{}}
 }
 
-// Run looks up what is wished until ctx is done.
+// Run looks up the requested entities until ctx is done.
 func (g *Graph) Run(ctx context.Context) {
 	if g.asker == nil {
 		return
@@ -248,8 +248,8 @@ func (g *Graph) ask(ctx context.Context, what string, req []byte, into any) erro
 	return err
 }
 
-// maintenance asks what is under maintenance. What is not answered stays as it
-// was.
+// maintenance queries what is under maintenance. An entity without an answer keeps
+// its state.
 func (g *Graph) maintenance(ctx context.Context) {
 	var out struct {
 		Entities []telemetry.Entity `json:"entities"`

@@ -172,8 +172,8 @@ func (r *Raiser) Retire(ctx context.Context) error {
 	})
 }
 
-// run reads what was raised, and then looks every second and whenever it is
-// woken, until ctx is done or there is no more to do.
+// run reads the raised alerts, and then looks every second and whenever it is
+// woken, until ctx is done or look is done.
 func (r *Raiser) run(outer context.Context, look func(context.Context) (done bool, err error)) error {
 	ctx, cancel := context.WithCancel(outer)
 	var following sync.WaitGroup
@@ -233,8 +233,9 @@ func ignored(ctx context.Context, err error) error {
 	return fmt.Errorf("raise: %w", err)
 }
 
-// follow reads what was raised, by us and by others, until ctx is done; read is
-// called once it has come to last, where the stream ended, 0 where it was empty.
+// follow reads the raised alerts, of this and of other processes, until ctx is
+// done; read is called once it has reached last, the end of the stream, 0 if it was
+// empty.
 func (r *Raiser) follow(ctx context.Context, last uint64, read func()) {
 	if last == 0 {
 		read()
@@ -349,7 +350,7 @@ func (r *Raiser) publish(ctx context.Context, b *body) error {
 	return nil
 }
 
-// changes works out what is to be published at now, in the order of keys.
+// changes returns the revisions to be published at now, in the order of keys.
 func (r *Raiser) changes(now time.Time) (out []*body, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -397,7 +398,7 @@ func (r *Raiser) forget(now time.Time) {
 	}
 }
 
-// change is what is to be published of one group; nil where nothing is.
+// change returns the revision to be published of one group; nil if there is none.
 func (r *Raiser) change(key string, members []*Alert, now time.Time) (*body, error) {
 	g, at := r.groups[key], telemetry.Time(now.UnixNano())
 	switch {

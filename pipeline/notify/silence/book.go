@@ -101,7 +101,7 @@ func (b *Book) Known() bool {
 	return b.read
 }
 
-// Changed returns what is closed when something changes.
+// Changed returns a channel that is closed when something changes.
 func (b *Book) Changed() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -208,7 +208,7 @@ func (b *Book) change(ctx context.Context, id string, to func(Silence) Silence) 
 	return next, err
 }
 
-// sweep forgets what has long expired, and returns how many are left.
+// sweep removes silences that expired long ago, and returns how many are left.
 func (b *Book) sweep(ctx context.Context, kv jetstream.KeyValue, now telemetry.Time) int {
 	left := 0
 	for _, s := range b.List() {

@@ -40,7 +40,7 @@ const (
 	maxWindows = 32
 )
 
-// Problem is what is wrong with a silence, and in which field.
+// Problem is an error in a silence, and its field.
 type Problem struct{ Field, Text string }
 
 // Error implements error.

@@ -14,13 +14,13 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Config is what is configured; empty means what is usual.
+// Config is the configuration of texts; empty fields mean the defaults.
 type Config struct {
 	Title, Body string // templates
 	Page        string // the page's address, for links; none without it
 }
 
-// Bounds of what a template writes, in bytes.
+// Bounds of the output of a template, in bytes.
 const (
 	maxTemplate = 16 << 10
 	maxTitle    = 1024
@@ -39,7 +39,7 @@ const usualBody = `{{with .Notice}}{{.}}
 {{end}}{{if ne .State "resolved"}}{{range .Actions}}Do: {{.}}
 {{end}}{{end}}`
 
-// View is what a template sees.
+// View is the data of a template.
 type View struct {
 	ID, Type, State, Kind, Severity, Title string
 	Domain, Signature, Root, Site          string
@@ -123,7 +123,7 @@ func counts(n parse.Node) bool {
 	return false
 }
 
-// View returns what the templates see of a message.
+// View returns the template data of a message.
 func (t *Text) View(m *notify.Told) *View {
 	in := &m.Data
 	v := &View{ID: in.ID, Type: m.Type, State: in.State, Kind: in.Kind, Severity: in.Severity, Title: in.Title, Domain: in.Root.Domain.String(), Signature: in.Root.Signature,
@@ -215,7 +215,7 @@ func (t *Text) Render(v *View) (title, body string, err error) {
 // errEnough ends a template that writes too much.
 var errEnough = errors.New("that is enough")
 
-// bounded keeps what is written, up to a bound.
+// bounded keeps the written bytes, up to a bound.
 type bounded struct {
 	strings.Builder
 	room int

@@ -82,8 +82,8 @@ func (s *Spill) region(i int, share int64, marks []place) (*region, error) {
 	return r, nil
 }
 
-// list adds what is not stored of a segment. Of what is, frames behind it may
-// need the schemas.
+// list adds the entries of a segment that are not stored. Of those that are stored,
+// later frames may need the schemas.
 func (s *Spill) list(r *region, f File, g *segment) error {
 	end, err := walk(f, 0, g.size, func(e thin.Entry, at, next int64) bool {
 		x := ref{len(r.files) - 1, at, int(next - at), place{g.number, next}}
@@ -266,7 +266,7 @@ func (w *rewriter) install(i int, r *region) error {
 	return s.syncNames()
 }
 
-// abort removes what was written.
+// abort removes the written files.
 func (w *rewriter) abort() (err error) {
 	if w.w != nil {
 		err = w.w.file.Close()
@@ -281,8 +281,8 @@ func (w *rewriter) abort() (err error) {
 	return err
 }
 
-// lookAgain finds out what the directory holds. What was handed out will be
-// handed out once more.
+// lookAgain reads the directory again. Entries that were handed out will be handed
+// out once more.
 func (s *Spill) lookAgain() error {
 	s.segments, s.acked = nil, place{}
 	s.Rewind()

@@ -182,8 +182,8 @@ func (s *Spill) rotate() error {
 	return errors.Join(err, s.syncNames())
 }
 
-// syncNames makes the names in the directory safe, if they have changed. What is
-// removed must not come back: in the log it may have another form.
+// syncNames makes the names in the directory durable, if they have changed. A
+// removed file must not come back: in the log its records may have another form.
 func (s *Spill) syncNames() error {
 	if !s.loose {
 		return nil
@@ -268,7 +268,7 @@ func (s *Spill) handSegment(g *segment, from int64, fn func(thin.Entry) bool) (e
 	return enough, err
 }
 
-// giveUp forgets what a segment holds behind an offset.
+// giveUp drops the rest of a segment behind an offset.
 func (s *Spill) giveUp(g *segment, end int64) {
 	s.damaged += g.size - end
 	g.size = end
@@ -278,7 +278,7 @@ func (s *Spill) giveUp(g *segment, end int64) {
 	}
 }
 
-// Abandon gives up what is left of the segment that cannot be read.
+// Abandon drops the rest of the segment that cannot be read.
 func (s *Spill) Abandon() {
 	for i := range s.segments {
 		g := &s.segments[i]
@@ -382,7 +382,7 @@ func (s *Spill) Damaged() int64 {
 	return n
 }
 
-// Close makes what is there safe and lets the directory go.
+// Close makes the spill durable and unlocks the directory.
 func (s *Spill) Close() error {
 	return errors.Join(s.syncAll(), s.lock.Close())
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What a merged frame keeps of each series, and of how many instants.
+// The points that a merged frame keeps of each series, and the number of its
+// instants.
 const (
 	// keptInstants is the most instants a merged frame has.
 	keptInstants = 8

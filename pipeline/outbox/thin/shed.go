@@ -96,7 +96,7 @@ func (t *thinner) account(i int32) error {
 	return nil
 }
 
-// contents counts what a frame holds; nothing where its schema is not known.
+// contents counts the contents of a frame; nothing if its schema is not known.
 func (m *merger) contents(s *telemetry.Schema, b telemetry.EncodedFrame) (held Removal) {
 	if s == nil || m.decoder.Decode(b, s, &m.frame) != nil {
 		return held

@@ -15,7 +15,7 @@ const (
 	TopLevel = 12
 )
 
-// What is decoded at once: bounds the memory that thinning takes to about 5 MiB.
+// Limits of decoding at once: they bound the memory of thinning to about 5 MiB.
 const (
 	groupRows    = 512
 	groupSamples = 1 << 18
@@ -23,7 +23,7 @@ const (
 	parsedSchemas = 512
 )
 
-// width is the stretch of time that level makes one of; level 0 merges nothing.
+// width is the interval of time that a level merges into one; level 0 merges nothing.
 func width(level int) telemetry.Duration {
 	w := firstWidth
 	for ; level > 1; level-- {
@@ -48,8 +48,8 @@ type Pass struct {
 	Level int
 	// Events is how many bytes of events may stay; the oldest go first.
 	Events int
-	// Shed, the last resort, lets no more than Keep bytes stay; half of them
-	// where Keep is zero.
+	// Shed, the last resort, keeps no more than Keep bytes; half of them if Keep is
+	// zero.
 	Shed bool
 	Keep int
 	// Largest is how many bytes a merged record may have.
@@ -77,7 +77,7 @@ func (r *Removal) Add(o Removal) {
 	r.Others += o.Others
 }
 
-// Result is what a pass removed.
+// Result is the removals of a pass.
 type Result struct {
 	Merged  Removal // others stand for it
 	Dropped Removal // nothing does
@@ -92,7 +92,7 @@ func (r *Result) Add(o Result) {
 // none is no slot.
 const none = -1
 
-// slot is what a pass remembers of an entry.
+// slot is the state that a pass keeps of an entry.
 type slot struct {
 	kind    telemetry.RecordKind
 	size    int

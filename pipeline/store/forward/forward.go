@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// drain is how long what waits may take to be sent when the process ends.
+// drain is how long pending samples may take to be sent when the process ends.
 const drain = 5 * time.Second
 
 // Target is one receiver. Every secret is in a file, which is read again for
@@ -87,7 +87,7 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// Run sends what is written from now on until ctx is done.
+// Run sends the samples written from now on until ctx is done.
 func Run(ctx context.Context, c Config) error {
 	conf := &config.Config{GlobalConfig: config.DefaultGlobalConfig}
 	conf.GlobalConfig.ExternalLabels = labels.FromMap(c.Labels)

@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The labels that every series of the log has, and the one for what contains an
+// The labels that every series of the log has, and the one for the container of an
 // entity whose kind has no parts of its own.
 const (
 	Kind   = "kind"

@@ -17,7 +17,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Prefix is below what the API is.
+// Prefix is the path prefix of the API.
 const Prefix = "/prometheus/api/v1"
 
 // What a question may cost. A range of 1,024 GPUs over an hour at 15 s is a
@@ -70,9 +70,9 @@ func New(ctx context.Context, c Config) *API {
 // Run evaluates the rules until ctx is done.
 func (a *API) Run(ctx context.Context) error { return a.ruling.run(ctx, a.cfg.URL) }
 
-// routes answers what Grafana's own data source and promtool ask. The paths,
-// parameters and answers are those of Prometheus' HTTP API; what would change the
-// history, and what is about scraping, is not here.
+// routes serves the requests of Grafana's own data source and promtool. The paths,
+// parameters and answers are those of Prometheus' HTTP API; requests that would
+// change the history, and those about scraping, are not served.
 func (a *API) routes(p parser.Parser) http.Handler {
 	mux := http.NewServeMux()
 	both := func(path string, f question) {
@@ -107,8 +107,8 @@ func (a *API) routes(p parser.Parser) http.Handler {
 	return http.StripPrefix(Prefix, mux)
 }
 
-// promVersion is whose answers these are: clients ask for it to know what they
-// may ask for.
+// promVersion is the version of Prometheus whose answers these are: clients query
+// it to know which requests are supported.
 const promVersion = "3.15.0"
 
 // build is what GET /status/buildinfo answers.
@@ -123,7 +123,7 @@ func (a *API) build() any {
 	}{Version: promVersion, Revision: a.cfg.Version, Branch: "quintet", GoVersion: runtime.Version()}
 }
 
-// noTargets is what GET /targets answers: nothing is scraped from here.
+// noTargets is the answer to GET /targets: nothing is scraped from here.
 func noTargets() any {
 	return struct {
 		Active  []string       `json:"activeTargets"`

@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// described is what is known of a metric.
+// described is the metadata of a metric.
 type described struct {
 	Type string `json:"type"`
 	Unit string `json:"unit"`

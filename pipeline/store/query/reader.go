@@ -205,8 +205,8 @@ func (d reader) labelValues(r *http.Request) (result, error) {
 	})
 }
 
-// words collects, sorted, what ask finds for each selector, or for all series
-// where there is none.
+// words collects, sorted, the results of ask for each selector, or for all series
+// if there is none.
 func (d reader) words(r *http.Request, ask func(context.Context, storage.Querier, *storage.LabelHints, []*labels.Matcher) ([]string, annotations.Annotations, error)) (result, error) {
 	s, err := d.selected(r)
 	if err != nil {

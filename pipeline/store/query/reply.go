@@ -20,8 +20,8 @@ import (
 // question answers one request.
 type question func(*http.Request) (result, error)
 
-// result is what a question is answered with: data that encoding/json can write,
-// or JSON that is written already.
+// result is the data of an answer: data that encoding/json can write, or JSON that
+// is written already.
 type result struct {
 	data     any
 	encoded  []byte // in the place of data

@@ -73,7 +73,8 @@ func (l loader) Load(name string, lenient bool, scheme model.ValidationScheme) (
 // Parse implements rules.GroupLoader.
 func (l loader) Parse(expr string) (parser.Expr, error) { return l.parser.ParseExpr(expr) }
 
-// names lists what is loaded: our own rules and the files of the configuration.
+// names lists the loaded rules: the built-in ones and the files of the
+// configuration.
 func (l loader) names() (out []string) {
 	for _, n := range ours.Names() {
 		out = append(out, embedded+n)

@@ -26,9 +26,8 @@ type Client struct {
 	follow *http.Client
 }
 
-// New makes a client of the server at base. Questions go through ask, whose
-// time-out is that of a question; the stream, which does not end, through
-// follow, which must not have one.
+// New makes a client of the server at base. Requests use ask, with its timeout; the
+// stream, which does not end, uses follow, which must not have one.
 func New(base string, ask, follow *http.Client) (*Client, error) {
 	base = strings.TrimSpace(base)
 	if base == "" {

@@ -16,7 +16,7 @@ const (
 // windowed is the parameters of a question about the time up to now.
 func windowed(window time.Duration, job string) url.Values {
 	window = min(max(window, minWindow), maxWindow)
-	// Seconds, rounded up: the window must not begin after what was asked for.
+	// Seconds, rounded up: the window must not begin after the requested time.
 	q := url.Values{"window": {strconv.FormatInt(int64((window+time.Second-1)/time.Second), 10) + "s"}}
 	if job != "" {
 		q.Set("job", job)
@@ -44,14 +44,14 @@ type JobLoss struct {
 	Causes              []Cause  `json:"causes"`
 }
 
-// DomainLoss is what roots in one domain took.
+// DomainLoss is the loss by roots in one domain.
 type DomainLoss struct {
 	Domain         string   `json:"domain"`
 	GPUSecondsLost float64  `json:"gpu_seconds_lost"`
 	MFULost        *float64 `json:"mfu_lost"`
 }
 
-// DayLoss is what was lost on one day (UTC).
+// DayLoss is the loss of one day (UTC).
 type DayLoss struct {
 	Day                   string       `json:"day"`
 	GPUSecondsLost        float64      `json:"gpu_seconds_lost"`
@@ -59,7 +59,7 @@ type DayLoss struct {
 	UnknownGPUSecondsLost float64      `json:"unknown_gpu_seconds_lost"`
 }
 
-// Losses is what a window cost.
+// Losses is the loss of a window.
 type Losses struct {
 	From                time.Time    `json:"from"`
 	To                  time.Time    `json:"to"`
@@ -75,7 +75,7 @@ type Losses struct {
 	Days []DayLoss `json:"days"`
 }
 
-// Losses asks what the window up to now cost, all jobs or one.
+// Losses queries the loss of the window up to now, of all jobs or one.
 func (c *Client) Losses(ctx context.Context, window time.Duration, job string) (*Losses, error) {
 	var out Losses
 	return &out, c.get(ctx, []string{"losses"}, windowed(window, job), &out)

@@ -22,7 +22,7 @@ type Suspect struct {
 	Onset      *Interval `json:"onset"`
 }
 
-// HurtJob is what an incident does to a job.
+// HurtJob is the effect of an incident on a job.
 type HurtJob struct {
 	Job            string   `json:"job"`
 	State          string   `json:"state"`
@@ -51,7 +51,7 @@ type Link struct {
 	Why        string    `json:"why"`
 }
 
-// Action is what may be done.
+// Action is a proposed action.
 type Action struct {
 	Kind   string `json:"kind"`
 	Target string `json:"target"`

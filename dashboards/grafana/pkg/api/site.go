@@ -73,8 +73,8 @@ func (c *Client) Topology(ctx context.Context, entity string, hops int) (*Topolo
 	return &out, c.get(ctx, []string{"topology"}, q, &out)
 }
 
-// OfKind asks for entities of a kind by name, and for the name after which the
-// next page begins; empty: there is no more.
+// OfKind queries entities of a kind by name, and the name after which the next page
+// begins; empty on the last page.
 func (c *Client) OfKind(ctx context.Context, kind, after string) (list []Entity, next string, err error) {
 	q := url.Values{"kind": {kind}}
 	if after != "" {

@@ -102,8 +102,8 @@ func Budget(b *api.Budgets, job string) (*api.Budget, bool) {
 	return nil, false
 }
 
-// budgetRows are the parts in their order, then what is left. The achieved part
-// comes last: it is what the waterfall falls to.
+// budgetRows are the parts in their order, then the remainder. The achieved part
+// comes last: the waterfall ends at it.
 func budgetRows(b *api.Budget) []api.Part {
 	rows := slices.Clone(b.Parts)
 	rest := b.Unexplained
@@ -117,8 +117,8 @@ func budgetRows(b *api.Budget) []api.Part {
 	return rows
 }
 
-// BudgetWaterfall makes a table of the parts: from is what is left before a part
-// is taken off, to what is left after it. Null parts cannot be observed.
+// BudgetWaterfall makes a table of the parts: from is the remainder before a part
+// is subtracted, to the remainder after it. Null parts cannot be observed.
 func BudgetWaterfall(b *api.Budget) *data.Frame {
 	rows := budgetRows(b)
 	n := len(rows)
@@ -234,7 +234,7 @@ func LossesByJob(l *api.Losses) *data.Frame {
 		mfu.called("MFU lost").unit(unitShare), worst)
 }
 
-// lossesOf gives the five domains and what has none.
+// lossesOf returns the losses of the five domains and that without a domain.
 func lossesOf(list []api.DomainLoss, unknown float64) map[string]float64 {
 	out := map[string]float64{domainUnknown: unknown}
 	for _, d := range list {
@@ -243,7 +243,8 @@ func lossesOf(list []api.DomainLoss, unknown float64) map[string]float64 {
 	return out
 }
 
-// LossesByDomain makes a table of the five domains and of what has none.
+// LossesByDomain makes a table of the losses of the five domains and of that
+// without a domain.
 func LossesByDomain(l *api.Losses) *data.Frame {
 	by := lossesOf(l.Domains, l.Unknown.GPUSecondsLost)
 	all := append(domains(), domainUnknown)
@@ -291,8 +292,8 @@ func LossesByDay(l *api.Losses, from, to time.Time) (*data.Frame, error) {
 	return f, nil
 }
 
-// heatmapRows is a time and a field for each row of a heat map; the SDK knows
-// no name for it, @grafana/data does (DataFrameType.HeatmapRows).
+// heatmapRows is a time and a field for each row of a heat map; the SDK has no name
+// for it, @grafana/data does (DataFrameType.HeatmapRows).
 const heatmapRows data.FrameType = "heatmap-rows"
 
 // LossRate makes numbers to alert on: GPU-seconds lost per hour of the window,

@@ -8,7 +8,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 )
 
-// node and edge are what a node graph is made of.
+// node and edge are the elements of a node graph.
 type node struct {
 	id, title, sub string
 	main, second   string // the two figures within
@@ -110,7 +110,7 @@ func graphFrame(name string, columns ...column) *data.Frame {
 	return f
 }
 
-// inOrder sorts what was gathered in maps.
+// inOrder sorts what was collected in maps.
 func (g *graph) inOrder() {
 	slices.SortFunc(g.nodes, func(a, b node) int { return cmp.Compare(a.id, b.id) })
 	slices.SortFunc(g.edges, func(a, b edge) int {

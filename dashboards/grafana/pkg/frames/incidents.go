@@ -165,7 +165,7 @@ func Annotations(list []api.Incident, until time.Time) *data.Frame {
 	return f
 }
 
-// tagsOf are by what people filter annotations.
+// tagsOf returns the tags by which people filter annotations.
 func tagsOf(i *api.Incident) []string {
 	out := []string{i.Severity, i.State}
 	for _, s := range []string{domainOf(i), signatureOf(i), rootOf(i)} {

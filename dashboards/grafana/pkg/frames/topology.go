@@ -76,8 +76,9 @@ func grouped(all map[string]bool, centre string, group func(string) string) map[
 	return out
 }
 
-// device is what an entity is a part of: "nic:h9/nic0" is of "node:h9",
-// "port:leaf1/p2" of "switch:leaf1". What is no part stays as it is.
+// device returns the entity of which an entity is a part: "nic:h9/nic0" is of
+// "node:h9", "port:leaf1/p2" of "switch:leaf1". Other entities are returned
+// unchanged.
 func device(entity string) string {
 	kind, name, ok := strings.Cut(entity, ":")
 	first, _, part := strings.Cut(name, "/")

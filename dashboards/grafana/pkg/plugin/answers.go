@@ -290,7 +290,7 @@ func (d *Datasource) lossRate(ctx context.Context, a asked) (data.Frames, error)
 	return data.Frames{f}, err
 }
 
-// values are what a dashboard's variable may be.
+// values returns the possible values of a dashboard's variable.
 func (d *Datasource) values(ctx context.Context, a asked) (data.Frames, error) {
 	of, err := oneOf("of", a.Of, "jobs", "entities", "signatures", "incidents")
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package plugin is the data source's back end: it answers Grafana's queries,
-// health checks, resource calls and streams by asking one Quintet server. It
-// owns the shape of a query and what an error means to Grafana. It keeps nothing
-// but where its streams are, and changes nothing in Quintet.
+// health checks, resource calls and streams by requests to one Quintet server. It
+// owns the shape of a query and the meaning of an error for Grafana. It keeps
+// nothing but the places of its streams, and changes nothing in Quintet.
 package plugin

@@ -5,10 +5,10 @@ import "sync"
 // maxPlaces bounds how many paths are remembered: those of dashboards in use.
 const maxPlaces = 1024
 
-// places remembers, for each path, where in Quintet's stream its subscribers'
-// first picture ends, so that its stream begins there. Grafana asks for the
-// picture and for the stream in two calls. A stream that runs knows its place
-// itself: what later subscribers are shown is behind it.
+// places keeps, for each path, the position in Quintet's stream at which its
+// subscribers' first picture ends, so that its stream begins there. Grafana
+// requests the picture and the stream in two calls. A running stream knows its
+// place itself: it is before the picture of later subscribers.
 type places struct {
 	mu      sync.Mutex
 	at      map[string]string
@@ -17,8 +17,8 @@ type places struct {
 
 func newPlaces() *places { return &places{at: map[string]string{}, running: map[string]int{}} }
 
-// begin remembers the place of a picture, for the stream that is to come. The
-// first picture holds: who saw it must miss nothing.
+// begin stores the place of a picture, for the stream that follows. The first
+// picture counts: its subscriber must miss nothing.
 func (p *places) begin(path, id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 // together is how many queries of one request are answered at a time.
 const together = 4
 
-// Query is what the query editor makes. Grafana puts more into the same object.
+// Query is the query of the query editor. Grafana puts more into the same object.
 type Query struct {
 	frames.Filter
 	State    string `json:"state"`  // open, resolved or all

@@ -53,8 +53,7 @@ func reply(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-// choices lists what may be chosen, by name, as far as it contains what is
-// searched for.
+// choices lists the possible choices, by name, that contain the search text.
 func (d *Datasource) choices(ctx context.Context, of, search string) ([]frames.Choice, error) {
 	switch of {
 	case "jobs":
@@ -114,7 +113,7 @@ func (d *Datasource) entityChoices(ctx context.Context, search string) ([]frames
 
 func (d *Datasource) signatureChoices(ctx context.Context, search string) ([]frames.Choice, error) {
 	all := strings.Fields(signatures)
-	// Without an answer what is known here is offered all the same.
+	// Without a response the choices known here are offered all the same.
 	if seen, err := d.quint.Incidents(ctx, api.Asked{Limit: usualIncidents}); err == nil {
 		for _, i := range seen.Incidents {
 			if i.Root != nil && i.Root.Signature != "" {
@@ -145,7 +144,7 @@ func (d *Datasource) incidentChoices(ctx context.Context, search string) ([]fram
 }
 
 // containing keeps the choices in whose label or value the text occurs. It never
-// gives nil: the answer is a list.
+// returns nil: the response is a list.
 func containing(list []frames.Choice, s string) []frames.Choice {
 	s = strings.ToLower(s)
 	out := []frames.Choice{}

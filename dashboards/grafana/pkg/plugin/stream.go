@@ -16,8 +16,8 @@ import (
 // maxSent bounds how many incidents a stream remembers to have sent.
 const maxSent = 4096
 
-// SubscribeStream is asked by each who begins to look: the first picture is what
-// is open now.
+// SubscribeStream is called for each new subscriber: the first picture is the open
+// incidents.
 func (d *Datasource) SubscribeStream(ctx context.Context, req *backend.SubscribeStreamRequest) (*backend.SubscribeStreamResponse, error) {
 	f, ok := filter(req.Path)
 	if !ok {
@@ -29,7 +29,7 @@ func (d *Datasource) SubscribeStream(ctx context.Context, req *backend.Subscribe
 		rows = passing(list.Incidents, f)
 		d.places.begin(req.Path, list.LastEventID)
 	} else {
-		// The stream goes on trying and then sends what is open.
+		// The stream keeps trying and then sends the open incidents.
 		backend.Logger.Warn("Quintet does not answer who subscribes", "error", err)
 	}
 	picture := frames.Incidents(rows, d.page)
