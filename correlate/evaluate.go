@@ -187,7 +187,8 @@ func (e *caseBook) accepted(c *incidentCase, j *jobs.Job) bool {
 	return !j.Serves() && j.Hurt.Steps >= acceptAfter && j.LastEnd.Sub(j.Hurt.Onset.Latest) >= acceptFor && c.judged != 0 && e.expects(&c.incident) == explain.ExpectBenign
 }
 
-// expected returns how an occurrence of a signature is expected to be treated.
+// expected returns what an occurrence of a signature is (design A8): an incident, a
+// risk or benign.
 func (e *sight) expected(signature string) explain.Expect {
 	for i := range e.cfg.Signatures {
 		if s := &e.cfg.Signatures[i]; s.Name == signature {

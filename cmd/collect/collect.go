@@ -77,8 +77,8 @@ func (c *Command) Run(sh *cli.Shell) error {
 	}
 }
 
-// collect runs the collectors until sh ends; again reports that they are to run anew,
-// because the credentials were renewed.
+// collect runs the collectors until sh ends; again reports that they must be
+// restarted, because the credentials were renewed.
 func (c *Command) collect(sh *cli.Shell, s agent.Config) (again bool, err error) {
 	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()

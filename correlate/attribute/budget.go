@@ -20,7 +20,7 @@ type Budget struct {
 	Step        *float64 `json:"step_seconds"`          // mean
 	Expected    *float64 `json:"expected_step_seconds"` // by the job's own healthy past
 	// Incidents is the loss to incidents, by the domain of their root: nil where
-	// that is not known. It is already included in the parts, as far as it is
+	// that is not known. It is included in the parts already, as far as those are
 	// known.
 	Incidents []DomainTaken `json:"incidents"`
 }

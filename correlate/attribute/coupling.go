@@ -7,8 +7,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Matrix is the loss that each of the five domains caused in each other one in a
-// window. Rows are the domain of the root and columns the affected domain, in the
+// Matrix is how the five domains affect one another in a window. Rows are the
+// domains from which chain links lead and columns those to which they lead, in the
 // order of Domains.
 type Matrix struct {
 	From    telemetry.Time     `json:"from"`

@@ -17,7 +17,7 @@ type waiting struct {
 	saved bool    // that a checkpoint was written within what has been seen
 }
 
-// report ends what was seen since the last report of a job that is well.
+// report ends what was seen since the last report of a healthy job.
 func (w *waiting) report(saved bool) {
 	w.habit, w.now, w.saved = max(w.habit, w.now), 0, w.saved || saved
 }
