@@ -88,9 +88,9 @@ type service struct {
 	history *store.Store // nil where none is kept
 }
 
-// Run puts the parts of the process's roles to work and returns when ctx is
-// done and all have stopped, or a part has failed. Facts that were accepted are
-// carried to the log, and from there to answers, before the rest stops.
+// Run runs the parts of the process's roles and returns when ctx is done and all
+// have stopped, or a part has failed. Accepted facts are sent to the log, and from
+// there to answers, before the rest stops.
 func Run(ctx context.Context, c Config) error {
 	if c.Metrics == nil {
 		c.Metrics = metrics.NewSet()

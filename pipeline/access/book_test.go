@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// clock is one that a test moves.
+// clock is a clock that a test moves.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }

@@ -74,8 +74,8 @@ func local(to string) string {
 	return to
 }
 
-// Callback takes a user back from the identity provider. The error is ErrRefused, with
-// why, for a user who may not enter.
+// Callback completes a login at the identity provider. The error is ErrRefused,
+// with the reason, for a user without access.
 func (b *Book) Callback(w http.ResponseWriter, r *http.Request) (Principal, error) {
 	from, now := addressOf(r.RemoteAddr), b.cfg.Now()
 	if _, wait := b.begin(from, now); wait > 0 {
@@ -141,7 +141,7 @@ func (b *Book) redeem(ctx context.Context, q url.Values, a attempt) (string, err
 	return raw, nil
 }
 
-// session returns the user of a request's session, if it has one that holds.
+// session returns the user of a request's session, if it has a valid one.
 func (b *Book) session(r *http.Request) (Principal, bool) {
 	var s session
 	if b.provider == nil || b.get(r, sessionCookie, &s) != nil || !b.cfg.Now().Before(s.Expires) {

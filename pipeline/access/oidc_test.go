@@ -143,7 +143,7 @@ func newSite(t *testing.T, i *issuer) *site {
 	return s
 }
 
-// clear forgets the browser's cookies.
+// clear removes the browser's cookies.
 func (s *site) clear(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 // Right is a kind of request.
 type Right uint8
 
-// The rights. The zero Right is one that only an admin has.
+// The rights. The zero Right is for admins only.
 const (
 	Administer Right = iota // the configuration
 	Read                    // any answer that changes nothing

@@ -128,7 +128,7 @@ func (t *tools) run(ctx context.Context, q url.Values) (*Replayed, error) {
 	return t.cfg.Replay(ctx, f.Name())
 }
 
-// within are the incidents that were published of a stretch of time.
+// within returns the incidents that were published within an interval of time.
 func (t *tools) within(ctx context.Context, from, to telemetry.Time) ([]explain.Incident, error) {
 	var got struct {
 		Incidents []explain.Incident `json:"incidents"`

@@ -110,8 +110,8 @@ func parseMark(metadata map[string]string) (m signedMark, err error) {
 	return m, nil
 }
 
-// foreign returns why an entry is not one that a process of the site wrote that may,
-// as it was written; nil if it is.
+// foreign returns why an entry was not written, as it is, by a process of the site
+// with permission; nil if it was.
 func (v *Revisions) foreign(d delivery, mark signedMark) error {
 	if !mark.signed || d.position <= mark.after {
 		return whole(d)

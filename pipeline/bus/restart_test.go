@@ -120,8 +120,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A log that is not the one that was read ends a Follow: the reader's position
-// means nothing there.
+// Follow ends with an error if the log was replaced: the reader's position is
+// invalid in the new one.
 func TestRewritten(t *testing.T) {
 	t.Parallel()
 	server := spawn(t)

@@ -130,8 +130,8 @@ var errSignature = errors.New("its signature is wrong")
 // errDigest means that a revision is not what was published.
 var errDigest = errors.New("its content does not match its digest")
 
-// whole returns errDigest for a revision whose content is not the one that its digest
-// was made of. Earlier versions published none.
+// whole returns errDigest for a revision whose content does not match its digest.
+// Earlier versions published no digest.
 func whole(d delivery) error {
 	if want := d.header.Get(digestHeader); want != "" && want != digestOf(d.data) {
 		return errDigest

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Crew runs parts in stages and stops them stage by stage: collectors first,
-// what shows answers last, so that what was accepted is delivered.
+// Crew runs parts in stages and stops them stage by stage: collectors first, the
+// servers of answers last, so that accepted data is delivered.
 //
-// A part runs until its context is done. One that ends with an error before
-// that ends the crew; one that ends without an error has done its work.
+// A part runs until its context is done. A part that ends with an error before that
+// ends the crew; one that ends without an error has done its work.
 type Crew struct {
 	timeout time.Duration // for each stage to stop
 	stages  []*stage

@@ -37,7 +37,7 @@ type Delivery struct {
 	Receiver string `json:"receiver"`
 	// Settled is the revision up to which everything is done with.
 	Settled int `json:"settled"`
-	// Revision is the one that was claimed last, at Sequence of the stream.
+	// Revision is the last claimed revision, at Sequence of the stream.
 	Revision int    `json:"revision"`
 	Sequence uint64 `json:"sequence"`
 	State    string `json:"state"`
@@ -53,8 +53,8 @@ type Delivery struct {
 	Reason  string    `json:"reason,omitempty"` // of the last failure
 	// Unanswered is set if the last attempt may have reached the receiver.
 	Unanswered bool `json:"unanswered,omitempty"`
-	// Newest is the newest revision that was known at the last failure: one that
-	// comes later is reason to try before Next.
+	// Newest is the newest revision that was known at the last failure: a later one
+	// is a reason to try before Next.
 	Newest int `json:"newest,omitempty"`
 
 	// Notice is the text that is sent with Revision, in every attempt.

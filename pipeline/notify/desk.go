@@ -287,7 +287,7 @@ func (d *desk) close(s standing, seen uint64) {
 	d.leave(s.Gone)
 }
 
-// leave forgets all that is owed.
+// leave drops all pending deliveries.
 func (d *desk) leave(f *farewell) {
 	d.gone, d.open, d.lines, d.queue, d.held = f, nil, map[string]*line{}, nil, 0
 	d.meters.owed.Set(0)

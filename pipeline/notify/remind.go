@@ -86,7 +86,7 @@ func (d *desk) toldOpen(ctx context.Context, told map[string]reminded) (out []*M
 	return out
 }
 
-// ids lists the alerts that are open, or the rest of what is, in order.
+// ids lists the open alerts, or the open incidents and risks, in order.
 func (b *board) ids(alerts bool) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

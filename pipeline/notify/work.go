@@ -201,8 +201,8 @@ func (d *desk) tell(t term, k task) (settled int, due time.Time) {
 	return next.Settled, next.Next
 }
 
-// send makes one attempt. It ends within the timeout from when the claim was
-// made, so that the rest of the lease is left for the mark.
+// send makes one attempt. It ends within the timeout from the time of the claim, so
+// that the rest of the lease is left for the mark.
 func (d *desk) send(t term, m *Message, claimed time.Time) Answer {
 	began := d.c.Now()
 	ctx, cancel := context.WithTimeout(t.sending, d.r.Timeout-began.Sub(claimed))

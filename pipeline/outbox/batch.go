@@ -58,7 +58,7 @@ func (b *batch) tracked(n int) (count int) {
 	return count
 }
 
-// drop forgets the first n records.
+// drop removes the first n records.
 func (b *batch) drop(n int) {
 	b.items = b.items[:copy(b.items, b.items[n:])]
 	if len(b.items) == 0 {

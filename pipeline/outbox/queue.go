@@ -14,8 +14,8 @@ const (
 	thinnedBit  = 1 << 31
 )
 
-// chunk is a stretch of memory with entries one behind the other. It is written
-// by one goroutine and read by one, never at once.
+// chunk is a block of memory with entries one after the other. It is written by one
+// goroutine and read by one, never at the same time.
 type chunk struct {
 	buf  []byte
 	read int // up to here they were taken out
@@ -93,7 +93,7 @@ func (q *queue) room(need int) *chunk {
 	return &chunk{buf: make([]byte, 0, max(need, q.chunkBytes))}
 }
 
-// take hands over the oldest entries, as many as fn accepts, and forgets them.
+// take hands over the oldest entries, as many as fn accepts, and removes them.
 func (q *queue) take(fn func(thin.Entry) bool) {
 	for len(q.chunks) > 0 {
 		c := q.chunks[0]
@@ -113,7 +113,7 @@ func (q *queue) take(fn func(thin.Entry) bool) {
 	}
 }
 
-// drop forgets the oldest chunk and keeps its memory for the next.
+// drop removes the oldest chunk and keeps its memory for the next.
 func (q *queue) drop() {
 	c := q.chunks[0]
 	q.held -= cap(c.buf)

@@ -127,9 +127,9 @@ func TestOrderSurvivesEndsAndStarts(t *testing.T) {
 	})
 }
 
-// What was tried may be in the log, which knows it by its form. The end of a
-// process leaves it in that form, however little room there is on disk for the
-// rest.
+// A record that was sent may be in the log, which identifies it by its form. The
+// end of a process leaves it in that form, however little room there is on disk for
+// the rest.
 func TestWhatWasTriedKeepsItsForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog(1)

@@ -61,7 +61,7 @@ func (t *told) schema(s *telemetry.Schema, record []byte) bool {
 	return true
 }
 
-// makeRoom forgets schemas that were replaced, the oldest first.
+// makeRoom drops schemas that were replaced, the oldest first.
 func (t *told) makeRoom(size int) bool {
 	for t.bytes+size > t.limit {
 		var oldest telemetry.Fingerprint

@@ -68,7 +68,7 @@ func newIndex(log Log, site telemetry.SiteConfig, now func() time.Time) *index {
 // kinds are the kinds of records that the index reads.
 var kinds = []telemetry.RecordKind{telemetry.TickRecord, telemetry.ConfigRecord, telemetry.SchemaRecord}
 
-// refresh reads the log's new entries, and forgets those that the log has removed.
+// refresh reads the log's new entries, and drops those that the log has removed.
 func (x *index) refresh(ctx context.Context) error {
 	if x.now().Sub(x.looked) < stateAgain {
 		return nil

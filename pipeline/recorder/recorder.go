@@ -39,7 +39,7 @@ type Config struct {
 	// it still holds one, is preferred.
 	Site      telemetry.SiteConfig
 	Catalogue *telemetry.Catalogue
-	// Concurrent is how many pictures are drawn at a time; 2. One that has to
+	// Concurrent is how many pictures are drawn at a time; 2. A request that has to
 	// wait longer than Wait (2 s) is refused with ErrBusy.
 	Concurrent int
 	Wait       time.Duration
@@ -196,8 +196,8 @@ func (r *Recorder) enter(ctx context.Context, place chan struct{}) error {
 	}
 }
 
-// keep finds or makes the place of an incident's picture; the one that was not
-// asked for longest makes room.
+// keep finds or makes the place of an incident's picture; the least recently
+// requested one makes room.
 func (r *Recorder) keep(id string) *keeping {
 	r.mu.Lock()
 	defer r.mu.Unlock()

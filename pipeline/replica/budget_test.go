@@ -14,8 +14,8 @@ import (
 
 // TestRunKeepsProcessesWithinTheirBudget: a host's collector states thousands of
 // events. Those beyond its budget are refused, counted by process and named; the
-// incident is the one that the recording gives without them, and another replica that
-// begins with a snapshot comes to the same.
+// incident is the one that the recording gives without them, and another replica
+// that begins with a snapshot gives the same.
 func TestRunKeepsProcessesWithinTheirBudget(t *testing.T) {
 	w := newWorld(t)
 	ctx := within(t, time.Minute)

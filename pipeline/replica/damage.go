@@ -23,8 +23,8 @@ const (
 	maxLost = 256
 )
 
-// read reads a snapshot. One that does not come while the log answers other questions
-// is damaged: its server cannot read it.
+// read reads a snapshot. A snapshot that does not arrive while the log answers
+// other requests is damaged: its server cannot read it.
 func (r *replica) read(ctx context.Context, i bus.SnapshotInfo) ([]byte, error) {
 	once, cancel := context.WithTimeout(ctx, snapshotPatience+time.Duration(i.Size/snapshotRate)*time.Second)
 	defer cancel()

@@ -272,7 +272,7 @@ func (h *herald) claim(ctx context.Context, s standing) error {
 	return errors.Join(errors.New("others go on publishing"), h.doIn(ctx, s, (*owner).giveUp))
 }
 
-// renew states the claim in force once more, so that the log does not forget it.
+// renew states the claim in force once more, so that the log does not remove it.
 func (h *herald) renew(ctx context.Context, s standing) error {
 	version, rules := h.cfg.identity()
 	c := engine.Claim{Engine: version, Rules: rules, Replica: h.cfg.Name, Renews: s.reign.Digest}

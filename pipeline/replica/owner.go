@@ -308,9 +308,10 @@ func (o *owner) giveUp() {
 	o.settle()
 }
 
-// ticked takes a snapshot where one is due. A silent replica's state is not the
-// one that is published: it keeps none. A member that has yet to catch up does,
-// or one that is stopped again and again would never come nearer.
+// ticked takes a snapshot if one is due. The state of a replica that is not a
+// member is not the published one: it keeps no snapshots. A member that has yet to
+// catch up does, because otherwise one that is stopped repeatedly would never catch
+// up.
 func (o *owner) ticked() {
 	o.count.tick.Store(int64(o.runner.Tick()))
 	counts := o.runner.Output().Counts

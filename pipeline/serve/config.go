@@ -68,7 +68,7 @@ type Config struct {
 	Hosts []string
 
 	Site string
-	// Teams are what silences and routes call whose business an incident is.
+	// Teams are the teams that silences and routes name as owners of incidents.
 	Teams []match.Owner
 	Demo  string // says what is played, where it is not a real site
 	Bus   Bus

@@ -18,8 +18,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// realBus is a site on a real server: as one who may do everything, and as the
-// web role, which the server has in a process of its own.
+// realBus is a site on a real server: for a client with all rights, and for the web
+// role, which the server has in a process of its own.
 func realBus(t *testing.T) (all, web *bus.Bus) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

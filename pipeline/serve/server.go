@@ -35,7 +35,7 @@ const readings = 4
 
 var errDisconnected = errors.New("the log cannot be reached")
 
-// server is one that runs.
+// server is a running server.
 type server struct {
 	cfg       Config
 	reply     *reply

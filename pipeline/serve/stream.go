@@ -40,7 +40,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request) {
 	stop := context.AfterFunc(s.closing, cancel)
 	defer stop()
 	c := &client{server: s, w: w, out: http.NewResponseController(w), ctx: ctx, cursor: after, resumes: resumes}
-	// A client that has gone is no news; one that does not read is cut.
+	// A client that has disconnected is not counted; one that does not read is cut.
 	if err := c.run(); errors.Is(err, os.ErrDeadlineExceeded) {
 		s.count.streamsCut.Inc()
 		s.cfg.Logger.Debug("a stream of events was cut", "from", r.RemoteAddr, "error", err)

@@ -84,9 +84,9 @@ func (r *running) flood(n, size int) {
 	}
 }
 
-// TestResumeUnderLoad: clients come and go while revisions pour in, and each
-// sees every one, once and in order; so does one that comes when the ring has
-// forgotten how it began.
+// TestResumeUnderLoad: clients connect and disconnect while revisions arrive at a
+// high rate, and each sees every one, once and in order; so does one that connects
+// when the ring no longer has the first.
 func TestResumeUnderLoad(t *testing.T) {
 	const total = 4000
 	r := run(t, newSite(), Config{})

@@ -103,8 +103,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestIncidents: an open incident is a series, with what it cost; one that is
-// resolved ends.
+// TestIncidents: an open incident is a series, with its cost; a resolved one ends.
 func TestIncidents(t *testing.T) {
 	i := newIncidents(Config{}.withDefaults(), newCounters(metrics.NewSet()))
 	in := explain.Incident{ID: "inc-1", State: explain.StateOpen, Kind: explain.KindIncident, Severity: explain.SeverityWarning, Revision: 1,

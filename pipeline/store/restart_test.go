@@ -68,9 +68,9 @@ func recording(t *testing.T, r *rand.Rand) *site {
 	return s
 }
 
-// TestKilled: whenever the process is killed, and however often, what the next
-// one makes of the log is what one that lives makes of it: nothing is missing
-// and nothing is there twice.
+// TestKilled: whenever the process is killed, and however often, the next one gives
+// the same result from the log as one that was not killed: nothing is missing and
+// nothing is there twice.
 func TestKilled(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 2))

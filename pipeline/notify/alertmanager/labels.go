@@ -40,8 +40,8 @@ func (a *Alertmanager) alerts(told *notify.Told, now time.Time) ([]alert, error)
 	return out, nil
 }
 
-// span is when an alert began and ends. One that resolves ends now or before;
-// any other lives on for a while.
+// span returns when an alert begins and ends. A resolved alert ends now or before;
+// any other ends some time in the future.
 func (a *Alertmanager) span(told *notify.Told, began telemetry.Time, now time.Time) (starts, ends time.Time) {
 	starts, ends = stamp(int64(began)), now.Add(lives*a.c.Resend).UTC()
 	if told.Resolved() {

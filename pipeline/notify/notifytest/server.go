@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Request is one that a Server had.
+// Request is a request that a Server received.
 type Request struct {
 	Path   string
 	Header http.Header
@@ -29,7 +29,7 @@ type Server struct {
 	leave chan struct{} // closed when handlers that hang may go
 }
 
-// NewServer starts one that accepts.
+// NewServer starts a Server that accepts.
 func NewServer(t testing.TB, success int) *Server {
 	s := &Server{Success: success, way: Accepts, leave: make(chan struct{})}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))

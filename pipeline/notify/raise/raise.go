@@ -275,7 +275,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// learn takes in a revision.
+// learn processes a revision.
 func (r *Raiser) learn(b *body, v bus.Revision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -388,8 +388,8 @@ func (r *Raiser) changes(now time.Time) (out []*body, err error) {
 	return out, err
 }
 
-// forget drops groups that ended so long ago that the stream has forgotten them.
-// The caller holds mu.
+// forget drops groups that ended so long ago that the stream has removed them. The
+// caller holds mu.
 func (r *Raiser) forget(now time.Time) {
 	for k, g := range r.groups {
 		if g.last == nil && now.Sub(g.updated) > bus.RevisionsRetain {

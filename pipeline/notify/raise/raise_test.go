@@ -247,14 +247,14 @@ func TestAProcessThatWasKilled(t *testing.T) {
 	s.want("A.1 open port:leaf3/eth1: port leaf3/eth1: the link is down")
 }
 
-// forgotten is a stream of which all is as old as a stream keeps it: it knows how
-// far it had come and holds nothing.
+// forgotten is a stream all of whose entries were removed by retention: it has its
+// last sequence and no entries.
 type forgotten struct{ raise.Stream }
 
 func (f forgotten) Bounds(context.Context) (first, last uint64, err error) { return 8, 7, nil }
 
 // TestAfterAQuietTime starts where alerts were raised once, and none for so long
-// that the stream has forgotten them all.
+// that the stream has removed them all.
 func TestAfterAQuietTime(t *testing.T) {
 	s := newSite(t)
 	b := s.join(broker.Store)

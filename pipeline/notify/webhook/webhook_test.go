@@ -45,7 +45,7 @@ const (
 	secretB = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 )
 
-// request is one that the far end had.
+// request is a request that the far end received.
 type request struct {
 	header http.Header
 	body   []byte

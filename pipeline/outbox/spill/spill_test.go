@@ -336,8 +336,8 @@ func TestEverySegmentStatesItsSchemas(t *testing.T) {
 	}
 }
 
-// What was handed out is left alone by thinning, twice and thrice, and its places
-// stay known; the rest gets less, in order.
+// Entries that were handed out are not thinned, even after two or three passes, and
+// their places stay known; the rest gets smaller, in order.
 func TestThinningLeavesAloneWhatIsOut(t *testing.T) {
 	for _, out := range []int{0, 1, 7, 40} {
 		g := newGauge()

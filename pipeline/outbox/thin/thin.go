@@ -6,12 +6,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// How coarse thinning gets. A frame is merged with those of its source in the
-// same stretch of time; each level makes the stretch four times as long.
+// How coarse thinning gets. A frame is merged with those of its source in the same
+// interval of time; each level makes the interval four times as long.
 const (
 	firstWidth = telemetry.Duration(10e9)
 	widthStep  = 4
-	// TopLevel is the coarsest: one stretch is more than a year.
+	// TopLevel is the coarsest: one interval is more than a year.
 	TopLevel = 12
 )
 
@@ -187,7 +187,7 @@ type openGroup struct {
 	rows   int
 }
 
-// group chains frames of one stretch of time.
+// group chains frames of one interval of time.
 func (t *thinner) group() {
 	if t.pass.Level == 0 {
 		return

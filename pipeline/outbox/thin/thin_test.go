@@ -74,8 +74,8 @@ func TestWhatSurvives(t *testing.T) {
 	}
 }
 
-// Merged frames of a stretch keep the times they were measured at while there is
-// room, and an order that is theirs where there is not.
+// Merged frames of an interval keep the times of measurement while there is room,
+// and the order of the samples where there is not.
 func TestSamplesMoveOnlyWhereThereIsNoRoom(t *testing.T) {
 	s := newSource(t, "leaf1", 40, []telemetry.Column{{Metric: "port_queue_bytes", Type: telemetry.Uint}})
 	in := reel{s.stated()}

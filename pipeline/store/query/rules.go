@@ -82,8 +82,8 @@ func (l loader) names() (out []string) {
 	return append(out, l.cfg.Rules...)
 }
 
-// usable loads every file once; one that is wrong is left out and named, so that
-// it does not silence the others.
+// usable loads every file once; an invalid one is left out and named, so that it
+// does not disable the others.
 func (l loader) usable() (names []string, err error) {
 	for _, n := range l.names() {
 		_, errs := l.Load(n, false, model.UTF8Validation)

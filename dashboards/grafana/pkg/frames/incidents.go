@@ -131,8 +131,8 @@ func linkByID(page string) string {
 	return strings.TrimSuffix(page, "/") + "/incidents/${__data.fields.id}"
 }
 
-// Annotations makes the frame that Grafana draws as regions on graphs. One that
-// is still open ends at until.
+// Annotations makes the frame that Grafana draws as regions on graphs. An open
+// incident ends at until.
 func Annotations(list []api.Incident, until time.Time) *data.Frame {
 	n := len(list)
 	at, end := moment("time", n), moment("timeEnd", n)
