@@ -384,8 +384,8 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 }
 
 // lastSent is the last instant of a span at which links carried at least so many
-// bytes a second together; 0 where at none they did. Of one whose mean over the span
-// is less nothing is asked: it carries no steps.
+// bytes a second together; 0 where at none they did. Links whose mean over the span
+// is lower are not examined: they carry no steps.
 func (e *activity) lastSent(links []int, s fabric.Span, least float64) telemetry.Time {
 	sent := func(s fabric.Span) float64 {
 		sum := 0.0

@@ -60,8 +60,8 @@ func (e *roll) infer(g telemetry.Time) {
 // reports reports whether a job provides its own data: by steps, or as a service.
 func (e *roll) reports(job telemetry.Entity) bool { return e.book.Job(job) != nil }
 
-// reported forgets that a job's steps were looked for, and what was found: it
-// reports them.
+// reported drops the search for a job's steps, and what was found: the job reports
+// them itself.
 func (e *roll) reported(job telemetry.Entity) {
 	if i, ok := slices.BinarySearchFunc(e.paced, job, pacer.compare); ok {
 		e.paced = slices.Delete(e.paced, i, i+1)

@@ -9,11 +9,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// An engine that did not see the beginning, because it started cold or ran
-// beside another one, goes on with the incidents that were published: it takes
-// over their ids and counts their revisions on (I5). What it found out for
-// itself about a job stays its own; only of a job whose trouble it did not see
-// begin does it keep the explanation that was published.
+// Warm start: an engine that did not see the beginning, because it started without
+// a snapshot or ran in parallel with another one, continues the incidents that were
+// published: it takes over their ids and continues their revisions (I5). What it
+// found out for itself about a job stays its own; only for a job whose trouble it
+// did not see begin does it keep the explanation that was published.
 
 // Horizon is how long after a start without a snapshot the engine's verdicts are
 // those of an engine that has run for ever, within tolerance. A restored incident

@@ -58,8 +58,8 @@ func (e *signals) followStep(at int, v float64, g telemetry.Time) {
 	}
 }
 
-// stepped reports whether a value lies outside the range of the samples before it
-// by more than that range is wide, and returns their median.
+// stepped reports whether a value is outside the range of the samples before it by
+// more than that range is wide, and returns their median.
 func (e *signals) stepped(slot int, seen telemetry.Time, v float64) (before float64, ok bool) {
 	step := max(e.cfg.Grid, e.window.Cadence(slot))
 	var past []float64

@@ -9,8 +9,8 @@ import (
 )
 
 // Snapshot hands the engine's whole state to sink, piece by piece, by identity:
-// restored, it goes on as if it had never stopped (I5). It is taken between two
-// records. A piece is valid during the call only.
+// restored, the engine continues as if it had never stopped (I5). It is taken
+// between two records. A piece is valid during the call only.
 func (e *Engine) Snapshot(sink func([]byte)) {
 	c := snapshot.NewStream(sink)
 	e.code(c)

@@ -27,8 +27,8 @@ type risk struct {
 	resolved  telemetry.Time
 }
 
-// risks are those that stand, by root and signature, and those that are over but
-// may come back.
+// risks are the open ones, by root and signature, and those that are over but may
+// come back.
 type risks struct {
 	*sight
 	signals *signals
@@ -209,9 +209,9 @@ func (s *signal) read(r *explain.Reading) (float64, bool) {
 	return 0, false
 }
 
-// upstream drops every trouble whose root lies behind that of another of the
-// same signature: where a feed is lost, its distribution units are no troubles
-// of their own.
+// upstream drops every trouble whose root is behind that of another of the same
+// signature: where a feed is lost, its distribution units are no troubles of their
+// own.
 func (e *risks) upstream(all []supported) []supported {
 	roots := map[string][]telemetry.Entity{}
 	for i := range all {
@@ -273,7 +273,7 @@ func (e *risks) openRisk(root telemetry.Entity, signature string) *risk {
 	return nil
 }
 
-// standRisk opens the risk of a trouble, or goes on with it.
+// standRisk opens the risk of a trouble, or continues it.
 func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.Time) {
 	r := e.openRisk(s.Root, s.Signature.Name)
 	switch {
@@ -477,7 +477,7 @@ func (e *risks) threatened(x *explain.Trouble) {
 	x.Entities = x.Entities[:min(len(x.Entities), maxListed)]
 }
 
-// takeRisk goes on with a risk that another engine has published.
+// takeRisk continues a risk that another engine has published.
 func (e *risks) takeRisk(h *explain.Incident, g telemetry.Time) {
 	if r := e.openRisk(h.Root.Entity, h.Root.Signature); r != nil {
 		r.goOn(h, h)

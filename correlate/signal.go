@@ -118,7 +118,7 @@ func (e *signals) signalFindings(found []detect.Finding, g telemetry.Time) {
 	for i := range found {
 		f := &found[i]
 		m := e.metricOf(f)
-		// That it differs from its peers is how it stands, not what becomes of it.
+		// The difference from its peers is a state, and not a change.
 		if m == nil || f.Shape == telemetry.ShapePeer || m.Type == telemetry.StateOf || !h.metric(m.Name) || !worse(f, m.Rise) {
 			continue
 		}

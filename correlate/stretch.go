@@ -102,7 +102,7 @@ func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
 		}
 		length := since - gap
 		w.Steps += length / r.seconds
-		// What paused the job lies between its steps, or in one.
+		// What paused the job is between its steps, or in one.
 		saved, elsewise := paused(s.pauses, at, r.end)
 		gapSaved := min(saved, gap)
 		gapElse := min(elsewise, gap-gapSaved)

@@ -97,7 +97,7 @@ func (e *costs) fileUsage(g telemetry.Time) {
 	}
 }
 
-// fileJob files what a job's GPUs did since they were last asked.
+// fileJob files what a job's GPUs did since they were last filed.
 func (e *costs) fileJob(t *tenant, g telemetry.Time) {
 	j := e.book.Job(t.job)
 	to, told := e.until(t, j, g)

@@ -29,7 +29,7 @@ type Claim struct {
 	From uint64 `json:"from,omitempty"`
 	// Whole states that nothing was published before: all since From counts.
 	Whole bool `json:"whole,omitempty"`
-	// Held are the newest published revisions that the engine goes on with.
+	// Held are the newest published revisions that the engine continues.
 	Held []explain.Incident `json:"held,omitempty"`
 	// Renews is set instead of the three above in a claim that only repeats the
 	// one of that digest, so that the log does not forget it.

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// demoApart is the time from the end of a fault to the next: everything is
-	// well again, and heat has gone.
+	// demoApart is the time from the end of a fault to the next: everything has
+	// recovered, and the heat is gone.
 	demoApart = 80 * time.Second
 	// demoFaults is for how many the schedule is made: days.
 	demoFaults = 1000

@@ -15,7 +15,7 @@ const (
 	dayCells  = 31
 )
 
-// cellOf numbers the cell in which a grid that ends at t lies.
+// cellOf numbers the cell that contains a grid that ends at t.
 func cellOf(t telemetry.Time, length telemetry.Duration) int64 {
 	return (int64(t) - 1) / int64(length)
 }

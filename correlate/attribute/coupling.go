@@ -74,7 +74,7 @@ func (l *Ledger) Coupling(w Window, open []Open) Matrix {
 // weighed is a value and its weight.
 type weighed struct{ x, weight float64 }
 
-// median is the value up to which half of the weight lies; nil of nothing.
+// median is the value at or below which half of the weight is; nil of nothing.
 func median(xs []weighed) *float64 {
 	slices.SortStableFunc(xs, func(a, b weighed) int { return cmp.Compare(a.x, b.x) })
 	total := 0.0

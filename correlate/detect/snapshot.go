@@ -10,9 +10,9 @@ import (
 
 var errShape = errors.New("detect: lists of different lengths")
 
-// Snapshot writes the whole state or restores it into a new Detector. Slots
-// are the window's: restore it with the window's snapshot of the same moment,
-// which carries the series that they stand for.
+// Snapshot writes the whole state or restores it into a new Detector. Slots are the
+// window's: restore it with the window's snapshot of the same moment, which carries
+// the series of the slots.
 func (d *Detector) Snapshot(c *snapshot.Codec) {
 	c.Tag("detect3")
 	s := &d.state

@@ -176,7 +176,7 @@ func (b *Book) know(e telemetry.Entity) *Job {
 	return b.jobs[i]
 }
 
-// shed forgets the half of the healthy jobs that have been silent longest.
+// shed drops the half of the healthy jobs that have not reported for longest.
 func (b *Book) shed() {
 	var ends []int64
 	for _, j := range b.jobs {

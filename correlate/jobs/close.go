@@ -49,7 +49,7 @@ func (j *Job) age(g telemetry.Time) float64 {
 }
 
 // perStep turns seconds from one report on into those of one step, by how many
-// steps' time usually lies between two reports.
+// steps' time there usually is between two reports.
 func (j *Job) perStep(seconds float64) float64 {
 	return float64(seconds*j.past.usual().median) / j.gaps.usual().median
 }

@@ -6,7 +6,7 @@ import "github.com/quintet-dc/quintet/telemetry"
 // whole seconds, and by another clock.
 const lastWord = telemetry.Duration(2e9)
 
-// resumes takes it that a job which had ended goes on, where a step that ended at
+// resumes marks a job that had ended as running again, where a step that ended at
 // an instant shows it.
 func (j *Job) resumes(at telemetry.Time) bool {
 	if !j.ended || at.Sub(j.good.Ended) < lastWord {

@@ -37,12 +37,12 @@ func (p *past) add(x float64) {
 	p.lengths, p.known = append(p.lengths, x), false
 }
 
-// drop forgets some.
+// drop removes some lengths.
 func (p *past) drop(which func(float64) bool) {
 	p.lengths, p.known = slices.DeleteFunc(p.lengths, which), false
 }
 
-// clear forgets everything.
+// clear removes all lengths.
 func (p *past) clear() {
 	p.lengths, p.known = p.lengths[:0], false
 	p.wide.clear()
@@ -69,7 +69,8 @@ const (
 	// deviations.
 	ninth     = 1.2816
 	twentieth = 1.6449
-	// youngMemory stands for the memory of a job of which too little is known.
+	// youngMemory is used in place of the memory of a job of which too little is
+	// known.
 	youngMemory = 1.5
 )
 
@@ -125,7 +126,7 @@ const (
 	mostRow = 2
 )
 
-// aloneLong reports whether long steps stand alone: some in a row are another way in
+// aloneLong reports whether long steps are single: some in a row are another way in
 // which the job runs.
 func (p *past) aloneLong(u usual) bool {
 	row := 0

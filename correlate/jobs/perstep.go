@@ -163,7 +163,7 @@ func (p *PerStep) Forget(job telemetry.Entity) {
 	})
 }
 
-// shed forgets the half of the reporters that has been silent longest.
+// shed drops the half of the reporters that has not reported for longest.
 func (p *PerStep) shed() {
 	ends := make([]int64, len(p.reporters))
 	for i, r := range p.reporters {

@@ -242,9 +242,9 @@ func (s *service) comparable(tokens float64) ([]Served, bool) {
 	return by[:min(len(by), servedNear)], most == 0 || tokens <= float64(servedWider*most)
 }
 
-// beyond is how many times as long as in the moments nearest in load a latency
-// may be at a load of so many tokens a second, which lies beyond most of them; 1
-// where it lies among them.
+// beyond is how many times as long as in the moments nearest in load a latency may
+// be at a load of so many tokens a second, which is beyond most of them; 1 where it
+// is among them.
 func beyond(near []Served, tokens float64) float64 {
 	usual, _ := usualOf(near, func(x Served) float64 { return x.Tokens })
 	if !(usual > 0) || !(tokens > usual) {

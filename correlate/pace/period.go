@@ -6,8 +6,8 @@ const (
 	LeastSamples = 5
 	// LeastSteps must lie in what is looked at.
 	LeastSteps = 8
-	// clear is the least autocorrelation at the period of what repeats itself,
-	// and prominent how far the dip before it lies below.
+	// clear is the least autocorrelation at the period of what repeats itself, and
+	// prominent how far the dip before it is below.
 	clear     = 0.5
 	prominent = 0.25
 	// asGood is the part of the best autocorrelation from which a shorter period

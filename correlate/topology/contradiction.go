@@ -78,8 +78,8 @@ func (g *Graph) forgive() {
 	}
 }
 
-// Contradictions returns what disagrees now, in order. It is quick where
-// nothing does; else it looks at every edge: ask when Generation has grown.
+// Contradictions returns the contradictions of now, in order. It is quick where
+// there are none; else it looks at every edge: call it when Generation has grown.
 func (g *Graph) Contradictions() []Contradiction {
 	out := slices.Clone(g.refused)
 	if g.lost == 0 {

@@ -56,9 +56,9 @@ func (g *Graph) Whole(limit int) Excerpt {
 	return x.done()
 }
 
-// Around returns what lies within so many relations of e, at most limit
-// entities and limit edges, the nearest first. An entity that does not exist
-// has nothing around it.
+// Around returns what is within so many relations of e, at most limit entities and
+// limit edges, the nearest first. An entity that does not exist has nothing around
+// it.
 func (g *Graph) Around(e telemetry.Entity, hops, limit int) Excerpt {
 	x := excerpt{g: g, limit: limit}
 	if _, ok := g.find(e); !ok {

@@ -33,9 +33,9 @@ func (o Outcome) String() string {
 	return [...]string{"accepted", "invalid", "self loop", "end before start", "full"}[o]
 }
 
-// Graph holds a site's edges and answers who contains, connects, feeds, cools
-// and runs what. Use New. It is changed by Add, Know, Forget, Advance and
-// Snapshot only; between two Advances any number of readers may ask.
+// Graph holds a site's edges and answers what contains, connects, feeds, cools and
+// runs what. Use New. It is changed by Add, Know, Forget, Advance and Snapshot
+// only; between two Advances any number of readers may query it.
 type Graph struct {
 	at         telemetry.Time // the last Advance
 	generation uint64

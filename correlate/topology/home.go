@@ -231,13 +231,13 @@ func (g *Graph) disturbRuns(id int32) {
 	}
 }
 
-// holds reports whether child lies directly in id.
+// holds reports whether child is contained directly in id.
 func (g *Graph) holds(id, child int32) bool {
 	v := &g.verts[child]
 	return v.inside == id || slices.Contains(v.outer, id)
 }
 
-// listContents rebuilds the sorted list of what lies directly in a vertex.
+// listContents rebuilds the sorted list of what is contained directly in a vertex.
 func (g *Graph) listContents(id int32) {
 	v := &g.verts[id]
 	v.children = slices.DeleteFunc(v.children, func(c int32) bool { return !g.holds(id, c) })

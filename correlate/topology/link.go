@@ -134,7 +134,7 @@ func (g *Graph) listPorts(id int32) {
 	}
 }
 
-// switchOf returns the switch that a port lies directly in.
+// switchOf returns the switch that directly contains a port.
 func (g *Graph) switchOf(port int32) int32 {
 	v := &g.verts[port]
 	if v.inside != none && g.verts[v.inside].entity.Kind == telemetry.Switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ListQuery asks for the entities of one kind, page by page.
+// ListQuery selects the entities of one kind, page by page.
 type ListQuery struct {
 	Kind   telemetry.Kind
 	Inside telemetry.Entity // zero: wherever they lie; else those directly in it

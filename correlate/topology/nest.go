@@ -49,7 +49,8 @@ func (g *Graph) admit(id int32) {
 	}
 }
 
-// reaches reports whether id is, or lies by admitted containments in, what.
+// reaches reports whether id is what, or is contained in it by admitted
+// containments.
 func (g *Graph) reaches(id, what int32) bool {
 	g.work.pass++
 	queue := []int32{id}

@@ -7,9 +7,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The answers below are those of the last Advance, in identity order. Slices
-// belong to the graph: they must not be changed and hold until the next
-// Advance. Nothing that is asked for is not an error: it has no answer.
+// The answers below are those of the last Advance, in identity order. Slices belong
+// to the graph: they must not be changed and hold until the next Advance. A query
+// for an unknown entity is not an error: its answer is empty.
 
 // Peer returns the other end of a port's or nic's cable and the cable's
 // nominal speed in bits per second, 0 if it is not stated.
@@ -49,7 +49,7 @@ func (g *Graph) Within(e telemetry.Entity, k telemetry.Kind) (telemetry.Entity, 
 	return telemetry.Entity{}, false
 }
 
-// Contents returns what lies directly in e.
+// Contents returns what is contained directly in e.
 func (g *Graph) Contents(e telemetry.Entity) []telemetry.Entity {
 	if v, ok := g.find(e); ok {
 		return v.contents
@@ -156,8 +156,8 @@ func (g *Graph) entityOf(id int32) telemetry.Entity {
 	return g.verts[id].entity
 }
 
-// Entities returns every entity of a kind that telemetry or a live edge names,
-// or in which one lies.
+// Entities returns every entity of a kind that telemetry or a live edge names, or
+// that contains one.
 func (g *Graph) Entities(k telemetry.Kind) []telemetry.Entity {
 	if l := g.kinds[k]; l != nil {
 		return l.entities

@@ -6,11 +6,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Most runs are even: all their series were last sampled at the same instant,
-// with the same flag. Then these three stand in the run, not in the slots'
-// arrays, and closing a grid touches half the memory. takeEven keeps an even
-// run even; anything else spreads it out into the arrays first, and gathers it
-// up again as soon as the slots agree.
+// Most runs are even: all their series were last sampled at the same instant, with
+// the same flag. Then these three are stored in the run, not in the slots' arrays,
+// and closing a grid touches half the memory. takeEven keeps an even run even;
+// anything else spreads it out into the arrays first, and gathers it up again as
+// soon as the slots agree.
 
 // spreadOut makes the slots' arrays of a run good.
 func (k *worker) spreadOut(b *block, r *run) { k.w.spreadOut(b, r) }

@@ -45,7 +45,7 @@ func (p *past) row(cell int64) []float32 {
 	return p.cells[i*int(p.n) : (i+1)*int(p.n)]
 }
 
-// cellOf returns the number of the grid (g-grid, g] in which t lies.
+// cellOf returns the number of the grid (g-grid, g] that contains t.
 func cellOf(t telemetry.Time, grid telemetry.Duration) int64 {
 	c := int64(t) / int64(grid)
 	if int64(t)%int64(grid) > 0 {

@@ -58,7 +58,7 @@ type run struct {
 	full   bool  // one of every series does
 	rivals bool  // some of its series have another source too
 
-	// Where even is set these stand for all slots of the run.
+	// Where even is set these hold for all slots of the run.
 	even bool
 	at   telemetry.Time
 	flag Flag
