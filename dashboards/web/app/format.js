@@ -91,7 +91,7 @@ export function quantity(v, unit, metric) {
 
 /** change writes "before → now" on one scale. */
 export function change(before, now, unit, metric) {
-  if (metric === "job_mfu_ratio" && [before, now].every(Number.isFinite)) return `${mfu(before)} \u2192 ${mfu(now)}`;
+  if (metric === "job_mfu_ratio" && [before, now].every(Number.isFinite)) return `${(before * 100).toFixed(1)} \u2192 ${mfu(now)}`;
   const sc = scale(unit, Math.max(Math.abs(before ?? 0), Math.abs(now ?? 0)), metric);
   const none = (v) => v === null || v === undefined;
   if (none(before) && none(now)) return NONE;
