@@ -170,6 +170,14 @@ func TestAnIncidentOfARealQuintet(t *testing.T) {
 	if late > time.Second {
 		t.Errorf("it is told %s after its opening, want at most a second", late)
 	}
+	// An incident may open before its cause is known, and has no chain until then.
+	for said := opened; !said.named || said.id != opened.id; {
+		select {
+		case said = <-direct:
+		case <-time.After(2 * time.Minute):
+			t.Fatal("no cause is named")
+		}
+	}
 	everything(t, h, opened.id)
 }
 
