@@ -129,6 +129,8 @@ func readRule(r *entry.Reader, n *yaml.Node) rule {
 	case out.pattern == nil:
 		r.Fail(n, "names: a rule without a pattern")
 		return out
+	case out.of == "":
+		r.Fail(n, "names: a rule that does not say of what it is (of)")
 	case out.of == isAdapter && (!has(out.pattern, "node") || !has(out.pattern, "device") && !has(out.pattern, "ordinal")):
 		r.Fail(n, "names: an adapter's pattern requires the groups node, and device or ordinal")
 	case out.of == isSwitch && !has(out.pattern, "name"):

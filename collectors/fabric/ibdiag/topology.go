@@ -271,7 +271,8 @@ func lidIn(s string) uint16 {
 	return 0
 }
 
-// speedIn reads "4xNDR" anywhere in s; what is not known reads ???.
+// speedIn reads "4xNDR" anywhere in s; what is not known reads ???. A speed is
+// letters and digits: damaged text is no speed.
 func speedIn(s string) (width int, speed string) {
 	for _, word := range strings.Fields(s) {
 		w, name, ok := strings.Cut(word, "x")
@@ -279,10 +280,15 @@ func speedIn(s string) (width int, speed string) {
 		if !ok || err != nil || n < 1 || n > 12 {
 			continue
 		}
-		if strings.Trim(name, "?") == "" {
+		if strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) }) {
 			name = ""
 		}
 		return n, name
 	}
 	return 0, ""
+}
+
+// isWord reports whether r is a letter or digit of ASCII.
+func isWord(r rune) bool {
+	return '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
 }
