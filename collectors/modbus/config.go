@@ -2,19 +2,18 @@ package modbus
 
 import (
 	"cmp"
-	"math"
+	"errors"
 	"net"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/quintet-dc/quintet/collectors/entry"
+	"github.com/quintet-dc/quintet/settings"
 )
 
-// Bounds and defaults of a configuration.
+// Defaults of a configuration, and the bound of its labels in bytes.
 const (
-	leastInterval   = time.Second
-	mostInterval    = time.Hour
 	defaultInterval = 10 * time.Second
 	defaultTimeout  = 2 * time.Second
 	defaultPort     = "502" // mbap (IANA)
@@ -23,85 +22,72 @@ const (
 
 // Config is one entry of "collectors: modbus:".
 type Config struct {
-	// Device names a device that comes with the program (Devices). Registers and
-	// Mappings are files of the user's instead.
-	Device    string
-	Registers string
-	Mappings  []string
+	// Device names a device that comes with the program.
+	Device string `yaml:"device" example:"orv3-psu"`
+	// Registers is a file of the site's that lists the registers of a device, in place
+	// of device.
+	Registers string `yaml:"registers"`
+	// Mappings are files that map the registers to metrics; they go with registers.
+	Mappings []string `yaml:"mappings"`
 	// Targets are the units that are read; at least one.
-	Targets []Target
-	// Interval is the time between readings; zero means 10 s.
-	Interval time.Duration
-	// Timeout bounds one request, and a connection attempt; zero means 2 s.
-	Timeout time.Duration
+	Targets []Target `yaml:"targets" example:"[{address: 10.30.0.11, unit: 192, labels: {shelf: s1, psu: '0'}}]"`
+	// Interval is the time between readings.
+	Interval time.Duration `yaml:"interval" default:"10s" min:"1s" max:"1h"`
+	// Timeout bounds one request, and a connection attempt.
+	Timeout time.Duration `yaml:"timeout" default:"2s" min:"100ms" max:"1m"`
 }
 
 // Target is a unit at an address. Units of one address share a connection and are
 // read one after the other: a gateway has one serial line.
 type Target struct {
-	// Address is host:port.
-	Address string
-	// Unit is the unit identifier, 0 to 255; 1 if the entry has none.
-	Unit byte
+	// Address is host:port; without a port, it is 502.
+	Address string `yaml:"address" max:"255"`
+	// Unit is the unit identifier.
+	Unit int `yaml:"unit" default:"1" min:"0" max:"255"`
 	// Labels are the labels from which the mapping makes entities.
-	Labels map[string]string
+	Labels map[string]string `yaml:"labels"`
 }
 
-// DecodeConfig reads one entry of "collectors: modbus:". The error joins an
-// *entry.Fault for everything that is wrong.
+// DecodeConfig reads one entry of "collectors: modbus:". The error joins a
+// *settings.Problem for everything that is wrong.
 func DecodeConfig(n *yaml.Node) (Config, error) {
-	r := entry.NewReader("modbus")
 	var c Config
-	r.Entry(n,
-		entry.Key{Name: "device", Read: func(v *yaml.Node) { c.Device = r.OneOf(v, "device", Devices()...) }},
-		entry.Key{Name: "registers", Read: func(v *yaml.Node) { c.Registers = r.Text(v, "registers") }},
-		entry.Key{Name: "mappings", Read: func(v *yaml.Node) {
-			r.List(v, "mappings", func(x *yaml.Node) { c.Mappings = append(c.Mappings, r.Text(x, "mappings")) })
-		}},
-		entry.Key{Name: "targets", Read: func(v *yaml.Node) {
-			r.List(v, "targets", func(x *yaml.Node) { c.Targets = append(c.Targets, decodeTarget(r, x)) })
-		}},
-		entry.Key{Name: "interval", Read: func(v *yaml.Node) {
-			c.Interval = r.Duration(v, "interval", entry.Span{Least: leastInterval, Most: mostInterval})
-		}},
-		entry.Key{Name: "timeout", Read: func(v *yaml.Node) {
-			c.Timeout = r.Duration(v, "timeout", entry.Span{Least: 100 * time.Millisecond, Most: time.Minute})
-		}},
-	)
-	if err := r.Err(); err != nil {
-		return Config{}, err
+	err := settings.Decode("modbus", n, &c)
+	for i := range c.Targets {
+		c.Targets[i].Address = withPort(c.Targets[i].Address)
 	}
-	if n != nil && len(c.Targets) == 0 {
-		r.Fail(n, "targets: want at least one")
-	}
-	if n != nil && (c.Device == "") == (c.Registers == "") {
-		r.Fail(n, "want either device, one of %v, or registers, a file", Devices())
-	}
-	if n != nil && (c.Registers == "") != (len(c.Mappings) == 0) {
-		r.Fail(n, "registers and mappings go together: the first reads numbers, the second maps them to metrics")
-	}
-	return c, r.Err()
+	return c, err
 }
 
-func decodeTarget(r *entry.Reader, n *yaml.Node) Target {
-	t := Target{Unit: 1, Labels: map[string]string{}}
-	r.Entry(n,
-		entry.Key{Name: "address", Read: func(v *yaml.Node) { t.Address = withPort(r.Name(v, "address", 255)) }},
-		entry.Key{Name: "unit", Read: func(v *yaml.Node) { t.Unit = byte(r.Whole(v, "unit", 0, math.MaxUint8)) }},
-		entry.Key{Name: "labels", Read: func(v *yaml.Node) {
-			if v.Kind != yaml.MappingNode {
-				r.Fail(v, "labels: want names and values, found %s", entry.KindOf(v))
-				return
-			}
-			for i := 0; i+1 < len(v.Content); i += 2 {
-				t.Labels[v.Content[i].Value] = r.Name(v.Content[i+1], "labels", maxLabel)
-			}
-		}},
-	)
-	if t.Address == "" {
-		r.Fail(n, "targets: want an address, host:port")
+// Validate reports what is missing, and what excludes or requires something else.
+func (c Config) Validate() error {
+	var wrong []error
+	if len(c.Targets) == 0 {
+		wrong = append(wrong, settings.Errorf("targets", "want at least one"))
 	}
-	return t
+	switch {
+	case (c.Device == "") == (c.Registers == ""):
+		wrong = append(wrong, errors.New("want either device, or registers, a file"))
+	case c.Device != "" && !slices.Contains(Devices(), c.Device):
+		wrong = append(wrong, settings.Errorf("device", "%.40q: want one of %v", c.Device, Devices()))
+	}
+	if (c.Registers == "") != (len(c.Mappings) == 0) {
+		wrong = append(wrong, errors.New("registers and mappings go together: the first reads numbers, the second maps them to metrics"))
+	}
+	return errors.Join(wrong...)
+}
+
+// Validate reports a missing address, and labels that are too long.
+func (t Target) Validate() error {
+	if t.Address == "" {
+		return errors.New("address: required, host:port")
+	}
+	for name, value := range t.Labels {
+		if len(value) > maxLabel {
+			return settings.Errorf("labels", "%.40s: want at most %d bytes", name, maxLabel)
+		}
+	}
+	return nil
 }
 
 // withPort adds the protocol's own port to an address without one.

@@ -243,7 +243,7 @@ func (l *line) read(ctx context.Context, u *unit, dropped map[collectors.Reason]
 	d, answered := &l.c.device, 0
 	var last error
 	for _, b := range d.blocks {
-		words, err := l.conn.read(ctx, u.Unit, d.function, b, l.c.cfg.Timeout)
+		words, err := l.conn.read(ctx, byte(u.Unit), d.function, b, l.c.cfg.Timeout)
 		var refused exception
 		switch {
 		case err == nil:
@@ -270,9 +270,9 @@ func (u *unit) take(d *registerMap, b block, words []uint16) {
 	for i := b.first; i < b.first+b.n; i++ {
 		x := &d.registers[i]
 		n := d.number(x, b, words)
-		e := u.intake.Known([]byte(x.name))
+		e := u.intake.Known([]byte(x.Name))
 		if e == nil {
-			e = u.intake.Understand(x.name, mapping.Series{Name: x.name, Counter: strings.HasSuffix(x.name, "_total"), First: n})
+			e = u.intake.Understand(x.Name, mapping.Series{Name: x.Name, Counter: strings.HasSuffix(x.Name, "_total"), First: n})
 		}
 		u.intake.Take(e, 0, n)
 	}

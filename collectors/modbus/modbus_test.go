@@ -105,7 +105,7 @@ func TestModbusConforms(t *testing.T) {
 func TestDecodeRegisters(t *testing.T) {
 	for _, c := range []struct{ name, text, wrong string }{
 		{"empty", "", "no registers"},
-		{"none", "registers: []", "0, want 1 to"},
+		{"none", "registers: []", "no registers"},
 		{"no address", "registers: [{name: x}]", "1:13: registers: registers: want a name and an address"},
 		{"beyond the end", "registers: [{name: x, address: 65535, format: uint32}]", "ends beyond address 65535"},
 		{"unknown key", "registers: [{name: x, address: 1, scale: 3}]", `unknown key "scale"`},
@@ -129,20 +129,20 @@ func TestNumberReadsEveryFormat(t *testing.T) {
 		words   []uint16
 		want    float64
 	}{
-		{register{format: uint16Format, divide: 1}, false, big, 65534},
-		{register{format: int16Format, divide: 1}, false, big, -2},
-		{register{format: int16Format, divide: 128}, false, []uint16{0x2180}, 67},
-		{register{format: uint16Format, divide: 1, mask: 0xF0}, false, []uint16{0x1234}, 0x30},
-		{register{format: uint32Format, divide: 1}, false, big, 0xFFFE0001},
-		{register{format: int32Format, divide: 10}, false, big, -13107.1},
-		{register{format: uint32Format, divide: 1}, true, big, 0x0001FFFE},
-		{register{format: uint64Format, divide: 1}, false, []uint16{0, 1, 0, 0}, 1 << 32},
-		{register{format: uint64Format, divide: 1}, true, []uint16{0, 0, 1, 0}, 1 << 32},
-		{register{format: float32Format, divide: 1}, false, big[2:], 3.1415927410125732},
+		{register{Address: new(0), Format: uint16Format, Divide: 1}, false, big, 65534},
+		{register{Address: new(0), Format: int16Format, Divide: 1}, false, big, -2},
+		{register{Address: new(0), Format: int16Format, Divide: 128}, false, []uint16{0x2180}, 67},
+		{register{Address: new(0), Format: uint16Format, Divide: 1, Mask: 0xF0}, false, []uint16{0x1234}, 0x30},
+		{register{Address: new(0), Format: uint32Format, Divide: 1}, false, big, 0xFFFE0001},
+		{register{Address: new(0), Format: int32Format, Divide: 10}, false, big, -13107.1},
+		{register{Address: new(0), Format: uint32Format, Divide: 1}, true, big, 0x0001FFFE},
+		{register{Address: new(0), Format: uint64Format, Divide: 1}, false, []uint16{0, 1, 0, 0}, 1 << 32},
+		{register{Address: new(0), Format: uint64Format, Divide: 1}, true, []uint16{0, 0, 1, 0}, 1 << 32},
+		{register{Address: new(0), Format: float32Format, Divide: 1}, false, big[2:], 3.1415927410125732},
 	} {
 		m := registerMap{swapped: c.swapped}
 		if got := m.number(&c.x, block{}, c.words).Float; got != c.want {
-			t.Errorf("%s of %x (swapped %t): %v, want %v", c.x.format, c.words, c.swapped, got, c.want)
+			t.Errorf("%s of %x (swapped %t): %v, want %v", c.x.Format, c.words, c.swapped, got, c.want)
 		}
 	}
 }
@@ -152,9 +152,9 @@ func TestNumberReadsEveryFormat(t *testing.T) {
 func TestBlocksNeverReadUndefinedRegisters(t *testing.T) {
 	var rs []register
 	for a := range 126 {
-		rs = append(rs, register{address: uint16(a), format: uint16Format})
+		rs = append(rs, register{Address: new(a), Format: uint16Format})
 	}
-	rs = append(rs, register{address: 200, format: uint32Format}, register{address: 201, format: uint16Format}, register{address: 203, format: uint16Format})
+	rs = append(rs, register{Address: new(200), Format: uint32Format}, register{Address: new(201), Format: uint16Format}, register{Address: new(203), Format: uint16Format})
 	want := []block{{0, 125, 0, 125}, {125, 1, 125, 1}, {200, 2, 126, 2}, {203, 1, 128, 1}}
 	got := blocks(rs)
 	if len(got) != len(want) {
@@ -170,8 +170,8 @@ func TestBlocksNeverReadUndefinedRegisters(t *testing.T) {
 func TestDecodeConfig(t *testing.T) {
 	for text, wrong := range map[string]string{
 		"{}":                   "want at least one",
-		"targets: [{unit: 3}]": "want an address",
-		"{device: toaster, targets: [{address: a}]}":                 "want one of orv3-psu",
+		"targets: [{unit: 3}]": "1:11: modbus: targets: address: required",
+		"{device: toaster, targets: [{address: a}]}":                 `device: "toaster": want one of [orv3-psu]`,
 		"{targets: [{address: a}]}":                                  "want either device",
 		"{device: orv3-psu, registers: x, targets: [{address: a}]}":  "want either device",
 		"{registers: x, targets: [{address: a}]}":                    "registers and mappings go together",
@@ -206,8 +206,8 @@ func TestShippedDevicesAreSound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, x := range m.registers {
-			if !c.mapper.Names(x.name) {
-				t.Errorf("%s: the mapping does not name register %s", d, x.name)
+			if !c.mapper.Names(x.Name) {
+				t.Errorf("%s: the mapping does not name register %s", d, x.Name)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func TestModbusReadsAnIndependentServer(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = server.Stop() })
 	cfg := Config{Device: "orv3-psu", Interval: time.Second}
-	for i, unit := range []byte{192, 193, 194} {
+	for i, unit := range []int{192, 193, 194} {
 		cfg.Targets = append(cfg.Targets, Target{Address: address, Unit: unit, Labels: map[string]string{"shelf": "s1", "psu": strconv.Itoa(i)}})
 	}
 	c, err := New(cfg, dial.Guard{})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors/entry"
 	"github.com/quintet-dc/quintet/collectors/mapping"
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // files holds the devices that come with the program: a folder each, with
@@ -48,10 +49,6 @@ const (
 	float32Format format = "float32"
 )
 
-func formats() []string {
-	return []string{string(uint16Format), string(int16Format), string(uint32Format), string(int32Format), string(uint64Format), string(float32Format)}
-}
-
 // words is how many 16-bit registers a number has.
 func (f format) words() int {
 	switch f {
@@ -65,11 +62,53 @@ func (f format) words() int {
 
 // register is a number that a device has.
 type register struct {
-	name    string
-	address uint16
-	format  format
-	mask    uint64 // of the bits that count; zero is all
-	divide  float64
+	Name    string `yaml:"name" max:"128"`
+	Address *int   `yaml:"address" min:"0" max:"65535"`
+	Format  format `yaml:"format" default:"uint16" oneof:"uint16 int16 uint32 int32 uint64 float32"`
+	Mask    mask   `yaml:"mask"` // of the bits that count; zero is all
+	Divide  int    `yaml:"divide" default:"1" max:"1073741824"`
+}
+
+// Validate reports what is missing, and numbers that no device can have.
+func (x register) Validate() error {
+	switch {
+	case x.Name == "" || x.Address == nil:
+		return errors.New("want a name and an address")
+	case *x.Address+x.Format.words() > math.MaxUint16+1:
+		return fmt.Errorf("%s ends beyond address %d", x.Name, math.MaxUint16)
+	case x.Mask != 0 && (x.Format == float32Format || x.Divide != 1):
+		return fmt.Errorf("%s: a mask goes with whole numbers that are not divided", x.Name)
+	}
+	return nil
+}
+
+// mask is a mask of bits, decimal or as 0x….
+type mask uint64
+
+// Set reads the text form.
+func (m *mask) Set(text string) error {
+	v, err := strconv.ParseUint(text, 0, 64)
+	if err != nil || v == 0 {
+		return fmt.Errorf("want a whole number such as 0x0300, found %.40q", text)
+	}
+	*m = mask(v)
+	return nil
+}
+
+// description is the form of a file that describes a device.
+type description struct {
+	About     string     `yaml:"about"`
+	Function  string     `yaml:"function" default:"holding" oneof:"holding input"`
+	WordOrder string     `yaml:"word_order" default:"big-endian" oneof:"big-endian little-endian"`
+	Registers []register `yaml:"registers" max:"1024"`
+}
+
+// Validate reports a description without registers.
+func (d description) Validate() error {
+	if len(d.Registers) == 0 {
+		return errEmpty
+	}
+	return nil
 }
 
 // registerMap is what a device has. Registers are in the order of addresses.
@@ -89,7 +128,7 @@ type block struct {
 	n       int // registers
 }
 
-// maxRegisters and maxFile bound the description of a device.
+// maxRegisters and maxFile bound the description of a device, in registers and bytes.
 const (
 	maxRegisters = 1024
 	maxFile      = 1 << 20
@@ -132,8 +171,8 @@ func readRegisters(file string) (registerMap, error) {
 	return m, nil
 }
 
-// decodeRegisters reads the description of a device. The error joins an
-// *entry.Fault for everything that is wrong.
+// decodeRegisters reads the description of a device. The error joins a
+// *settings.Problem for everything that is wrong.
 func decodeRegisters(b []byte) (registerMap, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(b, &doc); err != nil {
@@ -142,82 +181,40 @@ func decodeRegisters(b []byte) (registerMap, error) {
 	if len(doc.Content) == 0 {
 		return registerMap{}, errEmpty
 	}
-	r, m := entry.NewReader("registers"), registerMap{function: holding}
-	r.Entry(&doc,
-		entry.Key{Name: "about", Read: func(n *yaml.Node) { r.Text(n, "about") }},
-		entry.Key{Name: "function", Read: func(n *yaml.Node) {
-			if r.OneOf(n, "function", "holding", "input") == "input" {
-				m.function = input
-			}
-		}},
-		entry.Key{Name: "word_order", Read: func(n *yaml.Node) {
-			m.swapped = r.OneOf(n, "word_order", "big-endian", "little-endian") == "little-endian"
-		}},
-		entry.Key{Name: "registers", Read: func(n *yaml.Node) {
-			r.List(n, "registers", func(x *yaml.Node) { m.registers = append(m.registers, decodeRegister(r, x)) })
-		}},
-	)
-	if n := len(m.registers); r.Err() == nil && (n == 0 || n > maxRegisters) {
-		r.Fail(doc.Content[0], "registers: %d, want 1 to %d", n, maxRegisters)
-	}
-	if err := r.Err(); err != nil {
+	var d description
+	if err := settings.Decode("registers", &doc, &d); err != nil {
 		return registerMap{}, err
 	}
-	slices.SortStableFunc(m.registers, func(a, b register) int { return cmp.Compare(a.address, b.address) })
+	m := registerMap{function: holding, swapped: d.WordOrder == "little-endian", registers: d.Registers}
+	if d.Function == "input" {
+		m.function = input
+	}
+	slices.SortStableFunc(m.registers, func(a, b register) int { return cmp.Compare(*a.Address, *b.Address) })
 	m.blocks = blocks(m.registers)
 	return m, nil
-}
-
-func decodeRegister(r *entry.Reader, n *yaml.Node) register {
-	x, address := register{format: uint16Format, divide: 1}, -1
-	r.Entry(n,
-		entry.Key{Name: "name", Read: func(v *yaml.Node) { x.name = r.Name(v, "name", 128) }},
-		entry.Key{Name: "address", Read: func(v *yaml.Node) { address = r.Whole(v, "address", 0, math.MaxUint16) }},
-		entry.Key{Name: "format", Read: func(v *yaml.Node) { x.format = format(r.OneOf(v, "format", formats()...)) }},
-		entry.Key{Name: "mask", Read: func(v *yaml.Node) { x.mask = decodeMask(r, v) }},
-		entry.Key{Name: "divide", Read: func(v *yaml.Node) { x.divide = float64(r.Whole(v, "divide", 1, 1<<30)) }},
-	)
-	switch {
-	case x.name == "" || address < 0:
-		r.Fail(n, "registers: want a name and an address")
-	case address+x.format.words() > math.MaxUint16+1:
-		r.Fail(n, "registers: %s ends beyond address %d", x.name, math.MaxUint16)
-	case x.mask != 0 && (x.format == float32Format || x.divide != 1):
-		r.Fail(n, "registers: %s: a mask goes with whole numbers that are not divided", x.name)
-	}
-	x.address = uint16(address)
-	return x
-}
-
-// decodeMask reads a mask, decimal or as 0x….
-func decodeMask(r *entry.Reader, n *yaml.Node) uint64 {
-	v, err := strconv.ParseUint(n.Value, 0, 64)
-	if err != nil || v == 0 {
-		r.Fail(n, "mask: want a whole number such as 0x0300, found %s", entry.KindOf(n))
-	}
-	return v
 }
 
 // blocks joins registers that follow each other, or share words, into runs that one
 // answer can hold.
 func blocks(rs []register) (out []block) {
 	for i, x := range rs {
-		end := int(x.address) + x.format.words()
+		at := *x.Address
+		end := at + x.Format.words()
 		if n := len(out); n > 0 {
 			b := &out[n-1]
-			if last := int(b.address) + b.count; int(x.address) <= last && end-int(b.address) <= maxWords {
+			if last := int(b.address) + b.count; at <= last && end-int(b.address) <= maxWords {
 				b.count, b.n = max(b.count, end-int(b.address)), b.n+1
 				continue
 			}
 		}
-		out = append(out, block{address: x.address, count: x.format.words(), first: i, n: 1})
+		out = append(out, block{address: uint16(at), count: x.Format.words(), first: i, n: 1})
 	}
 	return out
 }
 
 // number returns the value of a register in the words of its block.
 func (m *registerMap) number(x *register, b block, words []uint16) mapping.Number {
-	w := words[int(x.address)-int(b.address):][:x.format.words()]
+	w := words[*x.Address-int(b.address):][:x.Format.words()]
 	var u uint64
 	for i := range w {
 		k := i
@@ -226,30 +223,30 @@ func (m *registerMap) number(x *register, b block, words []uint16) mapping.Numbe
 		}
 		u = u<<16 | uint64(w[k])
 	}
-	if x.mask != 0 {
-		u &= x.mask
+	if x.Mask != 0 {
+		u &= uint64(x.Mask)
 	}
 	var v float64
-	switch x.format {
+	switch x.Format {
 	case float32Format:
 		v = float64(math.Float32frombits(uint32(u)))
 	case int16Format:
-		return whole(int64(int16(u)), x.divide)
+		return whole(int64(int16(u)), x.Divide)
 	case int32Format:
-		return whole(int64(int32(u)), x.divide)
+		return whole(int64(int32(u)), x.Divide)
 	default:
-		if x.divide == 1 {
+		if x.Divide == 1 {
 			return mapping.Number{Mantissa: u, Float: float64(u), Exact: true}
 		}
 		v = float64(u)
 	}
-	return mapping.FloatNumber(v / x.divide)
+	return mapping.FloatNumber(v / float64(x.Divide))
 }
 
 // whole is a whole number over a divisor, exact where there is none.
-func whole(v int64, divide float64) mapping.Number {
+func whole(v int64, divide int) mapping.Number {
 	if divide == 1 {
 		return mapping.IntNumber(v)
 	}
-	return mapping.FloatNumber(float64(v) / divide)
+	return mapping.FloatNumber(float64(v) / float64(divide))
 }
