@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/window"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -82,6 +83,43 @@ func TestCurvesAreTheEnginesValues(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestASlowClassIsDrawnWhenItWasMeasured: a source whose class may be a minute late
+// and whose samples are not is drawn soon, and each of its values at its own time.
+func TestASlowClassIsDrawnWhenItWasMeasured(t *testing.T) {
+	feed := telemetry.Entity{Kind: telemetry.UPS, Name: "hall0/a"}
+	schema := &telemetry.Schema{Source: telemetry.Source{Collector: "redfish", Target: "bmc"}, Class: telemetry.Slow, Cadence: 5e9,
+		Entities: []telemetry.Entity{feed}, Columns: []telemetry.Column{{Metric: "feed_up", Type: telemetry.Uint}}}
+	p := &player{t: t, log: &memory{first: 1, asked: map[string]bool{}}}
+	p.log.add("n1", &telemetry.Record{Kind: telemetry.SchemaRecord, Schema: schema})
+	var enc telemetry.Encoder
+	const lost = telemetry.Time(400e9) // when the feed was lost
+	for at := telemetry.Time(100e9); at < 420e9; at += 1e9 {
+		if at%5e9 == 0 {
+			up := uint64(1)
+			if at >= lost {
+				up = 0
+			}
+			f := telemetry.Frame{Sequence: uint64(at), Words: []uint64{up}, Instants: []telemetry.Instant{{Source: at, Received: at + 1e8}}}
+			b, err := enc.AppendFrame(nil, schema, &f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.log.add("n1", &telemetry.Record{Kind: telemetry.FrameRecord, Frame: b})
+		}
+		p.log.add("", &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: at + 5e8}})
+	}
+	in := &explain.Incident{ID: "inc-1", Onset: telemetry.Interval{Earliest: lost, Latest: lost}, Root: explain.Root{Entity: feed},
+		Claims: []explain.Claim{{Entity: feed, Metric: "feed_up"}}}
+	c := p.picture(p.recorder(Config{}), in, 0).Curves[0]
+	first := slices.Index(c.Values, 0)
+	if first < 0 {
+		t.Fatalf("the loss is not drawn: %v", c.Values)
+	}
+	if at := telemetry.Time(c.Times[first] * 1e6); at != lost {
+		t.Errorf("lost at %s, drawn at %s", lost, at)
 	}
 }
 

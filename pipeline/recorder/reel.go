@@ -37,6 +37,7 @@ type reel struct {
 	from       telemetry.Time
 	to         telemetry.Time // zero while the incident is open
 	curves     []points
+	drawn      []telemetry.Time // the last closed grid of each, by wanted
 
 	catalogue  *telemetry.Catalogue
 	site       telemetry.SiteConfig
@@ -81,7 +82,7 @@ func newReel(in *explain.Incident, v *view, c *telemetry.Catalogue) *reel {
 	r := &reel{id: in.ID, generation: v.generation, wanted: seriesOf(in), from: fromOf(in), catalogue: c, site: v.site,
 		added: map[statementKey]bool{}, prints: map[telemetry.Fingerprint]bool{}, warm: warmUp}
 	r.key = keyOf(in, r.wanted)
-	r.curves = make([]points, len(r.wanted))
+	r.curves, r.drawn = make([]points, len(r.wanted)), make([]telemetry.Time, len(r.wanted))
 	r.win = window.New(window.Config{Grid: r.site.Grid, Lateness: r.site.Lateness, Catalogue: c, History: 2, MaxPending: pendingBytes})
 	return r
 }
@@ -230,9 +231,15 @@ func (r *reel) advance(tick telemetry.Time) {
 	}
 }
 
-// close closes one grid of a class and draws what it brought.
+// close closes one grid of a class, as the engine does, and draws what it brought.
 func (r *reel) close(class telemetry.LatenessClass, g telemetry.Time) {
-	closed := r.win.Close(class, g, window.Serial)
+	r.drawClosed(r.win.Close(class, g, window.Serial))
+	r.drawClosed(r.win.CatchUp(class, window.Serial))
+}
+
+// drawClosed draws what closed grids brought. Sources of one class close their
+// grids at different times: as soon as their own samples need.
+func (r *reel) drawClosed(closed window.Closed) {
 	for _, s := range closed.Steps {
 		for i, w := range r.wanted {
 			if w.series == s.Series {
@@ -242,12 +249,14 @@ func (r *reel) close(class telemetry.LatenessClass, g telemetry.Time) {
 	}
 	for i, w := range r.wanted {
 		slot, ok := r.win.Slot(w.series)
-		if !ok || r.win.Class(slot) != class {
+		if !ok || r.win.Class(slot) != closed.Class {
 			continue
 		}
-		if m := r.win.Metric(slot); m != nil && m.PerStep {
+		g, any := r.win.ClosedOf(slot)
+		if m := r.win.Metric(slot); !any || g <= r.drawn[i] || m != nil && m.PerStep {
 			continue
 		}
+		r.drawn[i] = g
 		if x, flag := r.win.Value(slot); flag != window.Held {
 			r.draw(i, g, float64(x))
 		}
