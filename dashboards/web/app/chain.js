@@ -135,9 +135,7 @@ function linesOf(node, pen, width) {
 }
 
 function drawNode(node, x, y, textX, textY, lines, onpick) {
-  const label = `${called(node.entity)}: ${node.why || node.text}`;
-  const g = s("a", { class: `node ${domainClass(node.domain)}${node.isRoot ? " root" : ""}${node.isHurt ? " hurt" : ""}`, href: "#curves", tabindex: "0", "aria-label": label, "data-entity": node.entity },
-    s("title", {}, label),
+  const g = s("a", { class: `node ${domainClass(node.domain)}${node.isRoot ? " root" : ""}${node.isHurt ? " hurt" : ""}`, href: "#curves", tabindex: "0", "data-entity": node.entity },
     node.isRoot && s("circle", { class: "ring", cx: x, cy: y, r: sign * 0.82 }),
     s("path", { class: "shape", d: domainShape(node.domain), transform: `translate(${x - sign / 2} ${y - sign / 2})` }));
   let at = textY;
@@ -146,7 +144,7 @@ function drawNode(node, x, y, textX, textY, lines, onpick) {
     at += line.step;
   }
   g.addEventListener("click", (e) => { e.preventDefault(); onpick?.(node.entity); });
-  return g;
+  return s("g", {}, s("title", {}, `${called(node.entity)}: ${node.why || node.text}`), g); // outside of the link, whose name is what is seen
 }
 
 const height = (lines) => lines.reduce((sum, l) => sum + l.step, 0);

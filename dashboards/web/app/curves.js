@@ -31,7 +31,10 @@ export class Curves {
     this.rows = h("div", { class: "plots" });
     this.axis = s("svg", { class: "ticks", height: axisHeight, "aria-hidden": "true" });
     this.cross = h("div", { class: "cross", hidden: true }, h("span", { class: "at" }));
-    this.stage = h("div", { class: "stage", tabindex: "0", role: "slider", "aria-label": "Moment in the curves; arrow keys move it", "aria-valuemin": "0", "aria-valuemax": "0", "aria-valuenow": "0" },
+    // The slider is a sibling of the rows: there are links in them, and a slider may hold none.
+    this.hand = h("div", { class: "hand", tabindex: "0", role: "slider", "aria-label": "Moment in the curves; arrow keys move it", "aria-valuemin": "0", "aria-valuemax": "0", "aria-valuenow": "0" });
+    this.stage = h("div", { class: "stage" },
+      this.hand,
       h("div", { class: "curve flagrow" }, h("div", { class: "label" }), this.flags, h("div", { class: "reading" })),
       this.rows,
       h("div", { class: "curve tickrow" }, h("div", { class: "label" }), this.axis, h("div", { class: "reading" })),
@@ -53,8 +56,8 @@ export class Curves {
     stage.addEventListener("pointerdown", (e) => { if (this.zoomed && e.button === 0) this.dragged = this.timeAt(e); });
     stage.addEventListener("pointerup", (e) => this.zoom(this.timeAt(e)));
     stage.addEventListener("pointerleave", (e) => { if (e.pointerType === "mouse") this.move(NaN); });
-    stage.addEventListener("keydown", (e) => this.key(e));
-    stage.addEventListener("blur", () => this.move(NaN));
+    this.hand.addEventListener("keydown", (e) => this.key(e));
+    this.hand.addEventListener("blur", () => this.move(NaN));
   }
 
   close() { this.observer.disconnect(); }
@@ -203,11 +206,11 @@ export class Curves {
   }
 
   placeCross(told) {
-    const on = Number.isFinite(this.cursor), stage = this.stage;
+    const on = Number.isFinite(this.cursor), { stage, hand } = this;
     show(this.cross, on);
-    attr(stage, "aria-valuemax", Math.round((this.frame.to - this.frame.from) / 1000));
-    attr(stage, "aria-valuenow", on ? Math.round((this.cursor - this.frame.from) / 1000) : 0);
-    attr(stage, "aria-valuetext", on ? `${clock(this.cursor)}: ${told.join("; ")}` : "no moment chosen");
+    attr(hand, "aria-valuemax", Math.round((this.frame.to - this.frame.from) / 1000));
+    attr(hand, "aria-valuenow", on ? Math.round((this.cursor - this.frame.from) / 1000) : 0);
+    attr(hand, "aria-valuetext", on ? `${clock(this.cursor)}: ${told.join("; ")}` : "no moment chosen");
     if (!on) return;
     const x = this.frame.x(this.cursor);
     this.cross.style.left = `${this.flags.getBoundingClientRect().left - stage.getBoundingClientRect().left + x}px`;

@@ -58,14 +58,14 @@ export class Find {
 
   draw(results) {
     Object.assign(this, { results, at: 0 });
-    replace(this.list, results.map((x, i) => h("li", { role: "option", id: `found-${i}`, "aria-selected": String(i === 0) }, h("a", { href: x.href, "data-go": true, tabindex: "-1" }, x.id ? entityOf(x.id) : [sign(x.mark), x.words]))));
+    replace(this.list, results.map((x, i) => h("li", { role: "none" }, h("a", { role: "option", id: `found-${i}`, "aria-selected": String(i === 0), href: x.href, "data-go": true, tabindex: "-1" }, x.id ? entityOf(x.id) : [sign(x.mark), x.words]))));
     if (results.length === 0) replace(this.list, h("li", { role: "option", "aria-selected": "false", class: "quiet" }, "Nothing found."));
     this.choose(0);
   }
 
   choose(at) {
     this.at = Math.min(Math.max(0, at), Math.max(0, this.results.length - 1));
-    [...this.list.children].forEach((el, i) => attr(el, "aria-selected", String(i === this.at && this.results.length > 0)));
+    [...this.list.querySelectorAll("a")].forEach((el, i) => attr(el, "aria-selected", String(i === this.at)));
     attr(this.input, "aria-activedescendant", this.results.length ? `found-${this.at}` : null);
     this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
   }

@@ -72,14 +72,8 @@ function updateJob(li, job, store) {
     text(get("mfu"), typeof job.mfu === "number" ? `MFU ${mfu(job.mfu)}` : "");
     text(get("gpus"), job.gpus > 0 ? plural(job.gpus, "GPU") : "");
     attr(row, "href", addressOfJob(job.job));
-    attr(row, "aria-label", spoken(job));
   }
   if (li.onScreen) drawSpark(li, store);
-}
-
-function spoken(job) {
-  return [called(job.job), job.state, job.step_seconds > 0 && `step ${quantity(job.step_seconds, "s")}`, job.usual_step_seconds > 0 && `usual ${quantity(job.usual_step_seconds, "s")}`,
-    job.slowdown > 0 && `${factor(job.slowdown)} as long`, job.gpus > 0 && plural(job.gpus, "GPU")].filter(Boolean).join(", ");
 }
 
 const sparkWidth = 260, sparkHeight = 26;

@@ -21,8 +21,8 @@ export class Scrub {
     this.track = s("svg", { class: "lane", height: 12, "aria-hidden": "true" });
     this.range = h("input", { type: "range", class: "scrub", "aria-label": "The moment that is shown", step: cadence, oninput: () => this.choose(Number(this.range.value)) });
     this.live = h("button", { type: "button", class: "live", "aria-pressed": "true", onclick: () => this.choose(NaN) }, "live");
-    this.back = h("button", { type: "button", "aria-label": "A minute earlier", onclick: () => this.by(-60000) }, "−1 min");
-    this.on = h("button", { type: "button", "aria-label": "A minute later", onclick: () => this.by(60000) }, "+1 min");
+    this.back = h("button", { type: "button", title: "A minute earlier", onclick: () => this.by(-60000) }, "−1 min");
+    this.on = h("button", { type: "button", title: "A minute later", onclick: () => this.by(60000) }, "+1 min");
     this.now = h("time", {});
     this.from = h("span", { class: "quiet edge" });
     this.spans = windows.map(([hours, words]) => h("button", { type: "button", "aria-pressed": String(hours === 1), onclick: () => { this.hours = hours; this.set(this.tick, this.at, this.incidents); } }, words));

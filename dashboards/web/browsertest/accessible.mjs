@@ -3,28 +3,28 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-const widths = [390, 1280, 2560];
+// Widths and themes: all of them, and those of an ordinary run.
+const all = [390, 1280, 2560].flatMap((width) => ["light", "dark"].map((colorScheme) => ({ width, colorScheme })));
+const some = all.filter(({ width, colorScheme }) => width === 390 && colorScheme === "light" || width === 1280 && colorScheme === "dark");
 
-// audit runs axe over what is shown, at every width and in both themes: all rules in
-// the light one, those of colour in the dark one, where nothing else differs. Axe is
-// handed in as text and evaluated by the browser's tools: the page's policy lets no
-// other script run.
-async function audit({ page, check, note }, name) {
+// audit runs axe over what is shown: all rules in the light theme, those of colour in
+// the dark one, where nothing else differs. Axe is handed in as text and evaluated by
+// the browser's tools: the page's policy lets no other script run.
+async function audit({ page, check, note, given }, name) {
+  const places = given.every ? all : some;
   const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   await page.evaluate(axe);
-  for (const width of widths) {
+  for (const { width, colorScheme } of places) {
     await page.setViewportSize({ width, height: width > 2000 ? 1440 : 860 });
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      const { violations, passes } = await page.evaluate(async (only) => {
-        const found = await globalThis.axe.run(document, { resultTypes: ["violations"], ...(only && { runOnly: { type: "rule", values: only } }) });
-        return { passes: found.passes.length, violations: found.violations.map((v) => ({ id: v.id, help: v.help, count: v.nodes.length, nodes: v.nodes.slice(0, 4).map((n) => `${n.target.join(" ")} ${n.any[0]?.message ?? ""} ${n.html.slice(0, 120)}`) })) };
-      }, colorScheme === "dark" ? ["color-contrast"] : null);
-      check(passes > (colorScheme === "dark" ? 0 : 5), `${name}: axe looked at it`);
-      for (const v of violations) check(false, `${name} at ${width} px, ${colorScheme}: ${v.id} (${v.help}), ${v.count} places: ${v.nodes.join(" | ")}`);
-    }
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const { violations, passes } = await page.evaluate(async (only) => {
+      const found = await globalThis.axe.run(document, { resultTypes: ["violations"], ...(only && { runOnly: { type: "rule", values: only } }) });
+      return { passes: found.passes.length, violations: found.violations.map((v) => ({ id: v.id, help: v.help, count: v.nodes.length, nodes: v.nodes.slice(0, 4).map((n) => `${n.target.join(" ")} ${n.any[0]?.message ?? ""} ${n.html.slice(0, 120)}`) })) };
+    }, colorScheme === "dark" ? ["color-contrast"] : null);
+    check(passes > (colorScheme === "dark" ? 0 : 5), `${name}: axe looked at it`);
+    for (const v of violations) check(false, `${name} at ${width} px, ${colorScheme}: ${v.id} (${v.help}), ${v.count} places: ${v.nodes.join(" | ")}`);
   }
-  note(`${name}: ${widths.length} widths, light and dark`);
+  note(`${name}: ${places.map((p) => `${p.width} px ${p.colorScheme}`).join(", ")}`);
 }
 
 const open = "section.open .incident-row", explored = `/explore?${new URLSearchParams({ q: 'nic_temperature_celsius{kind="nic",name="h9/nic0"}', peers: "1", before: "1h" })}`;
@@ -45,10 +45,12 @@ const views = {
   axeAlerts: ["/alerts", ".alert-row"],
   axeAlert: ["/alerts/alert-000000000000000a", ".onerow"],
   axeSilences: ["/silences", ".preview p"],
+  axeReplay: ["/replay", ".replay .row, .replay tbody tr"],
   axeHelp: ["/", open, async (page) => { await page.keyboard.press("?"); await page.locator("dialog.help[open]").waitFor(); }],
   axeFind: ["/", open, async (page) => { await page.keyboard.press("Control+k"); await page.locator("dialog.find[open] #found a").first().waitFor(); }],
   axeFabric: [async (site) => (await site.get("/api/v1/paths")).paths[0], ".worst li"],
   axeSwitch: [async (site) => (await site.get("/api/v1/paths")).paths[2], ".plot .curve"],
+  axePort: [async (site) => (await site.get("/api/v1/paths")).paths[3], ".plot .curve"],
   axePower: [async (site) => (await site.get("/api/v1/paths")).paths[4], ".worst li"],
   axeRack: [async (site) => (await site.get("/api/v1/paths")).paths[6], ".plot .curve"],
 };

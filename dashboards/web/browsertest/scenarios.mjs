@@ -213,12 +213,12 @@ async function crosshair({ page, check }) {
   check(values.every((v) => v !== "") && values[0].endsWith("s"), `each curve tells its value there: ${values}`);
   await page.mouse.move(5, 5);
   await page.locator(".cross").waitFor({ state: "hidden" });
-  await page.locator(".stage").focus();
+  await page.locator(".stage .hand").focus();
   await page.keyboard.press("ArrowRight");
   const first = await page.locator(".cross .at").textContent();
   await page.keyboard.press("Shift+ArrowRight");
   check(await page.locator(".cross .at").textContent() !== first, "arrow keys move it");
-  check((await page.locator(".stage").getAttribute("aria-valuetext")).includes("train step time"), "it is said in words");
+  check((await page.locator(".stage .hand").getAttribute("aria-valuetext")).includes("train step time"), "it is said in words");
   await page.keyboard.press("Escape");
   await page.locator(".cross").waitFor({ state: "hidden" });
 }
