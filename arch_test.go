@@ -108,6 +108,7 @@ collectors/collectorstest: telemetry collectors go.yaml.in/yaml github.com/Victo
 # the live shell
 pipeline/role:
 pipeline/crew:
+pipeline/child: github.com/VictoriaMetrics/metrics
 pipeline/broker:   pipeline/bus pipeline/role github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
 pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/nats-io/nkeys github.com/VictoriaMetrics/metrics
 pipeline/outbox:   telemetry pipeline/bus pipeline/outbox/spill pipeline/outbox/thin github.com/VictoriaMetrics/metrics
@@ -144,7 +145,7 @@ deploy/site: github.com/yuin/goldmark
 pipeline/serve:    correlate/attribute pipeline/openapi pipeline/exposition golang.org/x/sync pipeline/status pipeline/survey pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/agent: collectors collectors/receive pipeline/bus pipeline/config pipeline/crew pipeline/exposition pipeline/notify/post pipeline/outbox github.com/VictoriaMetrics/metrics
-pipeline: pipeline/access pipeline/agent pipeline/crew pipeline/egress pipeline/assist engine/grants
+pipeline: pipeline/access pipeline/agent pipeline/child pipeline/crew pipeline/exposition pipeline/egress pipeline/assist engine/grants
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/alertmanager pipeline/notify/cloudevents pipeline/notify/graph pipeline/notify/pagerduty pipeline/notify/post
 pipeline: pipeline/notify/silence pipeline/notify/slack pipeline/notify/text pipeline/notify/webhook pipeline/pin pipeline/serve collectors github.com/VictoriaMetrics/metrics
@@ -167,8 +168,8 @@ cmd/collect: settings cmd/cli pipeline/agent pipeline/config pipeline/role colle
 cmd/quintet-collect: cmd/cli cmd/collect github.com/alecthomas/kong
 cmd/quintet: cmd/cli cmd/collect lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/receive pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario
-cmd/quintet: engine/grants pipeline/assist pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
-cmd/quintet: replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml
+cmd/quintet: engine/grants pipeline/assist pipeline/child pipeline/exposition pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
+cmd/quintet: replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml github.com/VictoriaMetrics/metrics
 
 # what tests and benchmarks stand on, and the demo's recording
 lab/recorded:

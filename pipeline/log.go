@@ -24,15 +24,20 @@ func (s *service) openLog(ctx context.Context) (err error) {
 	n := &s.c.File.NATS
 	cfg := agent.BusConfig(s.c.File, s.c.Process)
 	cfg.Metrics, cfg.Logger = s.metrics, s.part("bus")
-	if n.Embedded {
+	switch {
+	case n.Embedded && s.c.Parent != nil:
+		cfg.InProcess, cfg.Credentials = s.c.Parent, s.c.Parent.Hello.Credentials
+	case n.Embedded:
 		if !s.c.Roles[Store] {
 			return fmt.Errorf("nats: the log is embedded in another process, and this one (roles %s) has no nats.urls: set nats.urls to that process", s.c.Roles)
 		}
 		if err := s.startServer(ctx, &cfg); err != nil {
 			return err
 		}
-	} else if cfg.Credentials, err = agent.Credentials(*n); err != nil {
-		return fmt.Errorf("nats: %w", err)
+	default:
+		if cfg.Credentials, err = agent.Credentials(*n); err != nil {
+			return fmt.Errorf("nats: %w", err)
+		}
 	}
 	if s.bus, err = bus.Connect(ctx, cfg); err != nil {
 		s.close()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os/exec"
 	"slices"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -17,6 +18,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/assist"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/pipeline/child"
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/pipeline/crew"
 	"github.com/quintet-dc/quintet/pipeline/notify"
@@ -25,7 +27,6 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/silence"
 	"github.com/quintet-dc/quintet/pipeline/pin"
 	"github.com/quintet-dc/quintet/pipeline/recorder"
-	"github.com/quintet-dc/quintet/pipeline/replica"
 	"github.com/quintet-dc/quintet/pipeline/serve"
 	"github.com/quintet-dc/quintet/pipeline/store"
 	"github.com/quintet-dc/quintet/pipeline/ticker"
@@ -57,6 +58,10 @@ type Config struct {
 	// Rerun runs the engine over a trace in a file, for assistants; nil where that
 	// cannot be done.
 	Rerun func(ctx context.Context, path string) (*assist.Replayed, error)
+	// EngineCommand, if any, returns the command of a process that runs the engine in
+	// place of this one. Parent, if any, is the process that started this one so.
+	EngineCommand func() *exec.Cmd
+	Parent        *child.Parent
 	// Listener, if any, takes the place of File.Listen.
 	Listener net.Listener
 	// Listening is called with the page's address once it can be asked, Enrolled
@@ -149,7 +154,9 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 		}
 	}
 	if r[Engine] {
-		s.startEngine()
+		if err := s.startEngine(); err != nil {
+			return err
+		}
 	}
 	if dir := s.pins(); r[Store] && dir != "" {
 		s.crew.Start(telling, "pin", func(ctx context.Context) error {
@@ -198,17 +205,6 @@ func (s *service) startNotify(receivers []notify.Receiver) error {
 	}
 	s.crew.Start(telling, "watch of alerts", watch.Run)
 	return nil
-}
-
-// startEngine starts a replica, and states what its site is set to.
-func (s *service) startEngine() {
-	c := s.c.Engine
-	site := s.c.File.Site
-	c.Correlate.Site, c.Correlate.Grid, c.Correlate.Lateness = site.Site, site.Grid, site.Lateness
-	s.crew.Start(stating, "site", s.stateSite)
-	s.crew.Start(concluding, "engine", func(ctx context.Context) error {
-		return replica.Run(ctx, replica.Config{Bus: s.bus, Engine: c, Name: s.c.Process, Metrics: s.metrics, Logger: s.part("engine")})
-	})
 }
 
 // startWeb starts the API and the page.

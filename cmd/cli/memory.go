@@ -26,6 +26,19 @@ func limitMemory() {
 	}
 }
 
+// ShareMemory leaves a share of Go's memory limit, where there is one, to a child of
+// this process, and returns the child's as an entry of its environment; "" without a
+// limit.
+func ShareMemory(share float64) string {
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		return ""
+	}
+	its := int64(float64(limit) * share)
+	debug.SetMemoryLimit(limit - its)
+	return "GOMEMLIMIT=" + strconv.FormatInt(its, 10)
+}
+
 // groupMemory returns the smallest memory.max of the control group (version 2) of this
 // process and of those around it, in bytes; 0 where there is none.
 func groupMemory(root fs.FS) int64 {

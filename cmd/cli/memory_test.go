@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"math"
+	"runtime/debug"
 	"testing"
 	"testing/fstest"
 )
@@ -22,5 +24,17 @@ func TestGroupMemory(t *testing.T) {
 		if got := groupMemory(c.fs); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
+	}
+}
+
+func TestShareMemory(t *testing.T) {
+	was := debug.SetMemoryLimit(math.MaxInt64)
+	defer debug.SetMemoryLimit(was)
+	if got := ShareMemory(.25); got != "" {
+		t.Errorf("without a limit: %q", got)
+	}
+	debug.SetMemoryLimit(4 << 30)
+	if got, own := ShareMemory(.25), debug.SetMemoryLimit(-1); got != "GOMEMLIMIT=1073741824" || own != 3<<30 {
+		t.Errorf("%q, its own %d", got, own)
 	}
 }

@@ -36,6 +36,8 @@ type commands struct {
 	Whatif   whatifCommand      `cmd:"" help:"Show from a trainer's operation timeline which ranks make its steps long."`
 	Version  cli.VersionCommand `cmd:"" help:"Print the version."`
 
+	Engine engineCommand `cmd:"" hidden:"" help:"The engine of a service, in a process of its own: serve starts it."`
+
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 
 	Completion cli.CompletionCommand `cmd:"" help:"Print what bash, zsh or fish needs to complete commands."`

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -27,6 +28,10 @@ type serveCommand struct {
 	Listen   string   `placeholder:"ADDRESS" help:"Where the page and the API are, in place of the configuration's listen."`
 	Data     string   `placeholder:"DIR" help:"Where the log is, in place of the configuration's data."`
 	LogLevel string   `default:"info" enum:"debug,info,warn,error" help:"What is logged: debug, info, warn, error."`
+
+	EngineProcess bool `default:"true" negatable:"" help:"Run the engine in a process of its own, in addition to the other parts: page and notifications go on if it is killed."`
+
+	engine func() *exec.Cmd // makes the engine's process; nil where this one runs it, or none does
 }
 
 // Run serves until it is stopped. A reload with a valid configuration stops all
@@ -36,6 +41,12 @@ func (c *serveCommand) Run(sh *cli.Shell) error {
 	next, err := c.service(sh)
 	if err != nil {
 		return err
+	}
+	if c.EngineProcess && next.Roles[pipeline.Engine] && len(next.Roles) > 1 {
+		if c.engine, err = c.engineProcess(); err != nil {
+			return err
+		}
+		next.EngineCommand = c.engine
 	}
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -138,7 +149,7 @@ func (c *serveCommand) service(sh *cli.Shell) (*pipeline.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Roles = roles
+	s.Roles, s.EngineCommand = roles, c.engine
 	if roles[pipeline.Collect] {
 		if s.Collectors, err = collect.Collectors(file); err != nil {
 			return nil, err

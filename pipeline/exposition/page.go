@@ -53,6 +53,39 @@ func (p *Page) Write(w io.Writer) error {
 	return nil
 }
 
+// WritePart writes the page of a part of a service that runs in a process of its
+// own, for the page of the process that started it: without help texts, and with
+// the label part on each metric that both have, which is any of which alone does
+// not report true.
+func (p *Page) WritePart(w io.Writer, part string, alone func(name string) bool) error {
+	var page bytes.Buffer
+	if err := p.Write(&page); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	for line := range strings.Lines(page.String()) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, labels, labelled := strings.Cut(line, "{")
+		if !labelled {
+			name, labels, _ = strings.Cut(line, " ")
+		}
+		switch {
+		case alone(name):
+			out.WriteString(line)
+		case labelled:
+			fmt.Fprintf(out, "%s{part=%q,%s", name, part, labels)
+		default:
+			fmt.Fprintf(out, "%s{part=%q} %s", name, part, labels)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write metrics: %w", err)
+	}
+	return nil
+}
+
 // nativeOnly marks the metrics that the Prometheus libraries keep as native
 // histograms in addition to summaries of the same: the text format cannot carry the
 // former, and their names contain a type, which promtool refuses.

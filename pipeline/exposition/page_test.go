@@ -2,6 +2,7 @@ package exposition_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -76,5 +77,41 @@ func TestPageWritesAFamilyOnce(t *testing.T) {
 		if strings.Count(got, line) != 1 {
 			t.Errorf("%q %d times in\n%s", line, strings.Count(got, line), got)
 		}
+	}
+}
+
+// TestWritePartLabelsWhatBothHave: the metrics of a part in a process of its own
+// can stand on the page of the process that started it, each series once.
+func TestWritePartLabelsWhatBothHave(t *testing.T) {
+	part, whole := metrics.NewSet(), metrics.NewSet()
+	part.NewCounter("quintet_replica_joins_total").Inc()
+	part.NewCounter(`quintet_bus_dead_connections_total{name="n"}`).Inc()
+	whole.NewCounter(`quintet_bus_dead_connections_total{name="n"}`).Set(2)
+	whole.RegisterMetricsWriter(func(w io.Writer) {
+		if err := exposition.New(part).WritePart(w, "engine", func(name string) bool { return strings.HasPrefix(name, "quintet_replica_") }); err != nil {
+			t.Error(err)
+		}
+	})
+	var b strings.Builder
+	if err := exposition.New(whole).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	seen := map[string]bool{}
+	for line := range strings.Lines(page) {
+		series := line[:strings.LastIndex(strings.TrimSpace(line), " ")]
+		if !strings.HasPrefix(line, "#") && seen[series] {
+			t.Errorf("twice: %s", series)
+		}
+		seen[series] = true
+	}
+	for _, want := range []string{"\nquintet_replica_joins_total 1\n", "\nquintet_bus_dead_connections_total{part=\"engine\",name=\"n\"} 1\n",
+		"\nquintet_bus_dead_connections_total{name=\"n\"} 2\n", "\ngo_goroutines{part=\"engine\"} ", "\ngo_goroutines "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if n := strings.Count(page, "# TYPE go_goroutines "); n != 1 {
+		t.Errorf("%d types of one family", n)
 	}
 }

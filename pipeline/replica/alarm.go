@@ -37,12 +37,17 @@ const DamagedRevision = "damaged revision of an incident"
 // EnginePanicked is the name of the alarm that a defect of the engine's code ended it.
 const EnginePanicked = "engine panicked"
 
+// EngineEnded is the name of the alarm that the process of the engine ended and was
+// started again.
+const EngineEnded = "engine ended"
+
 // What raises an alarm.
 const (
 	alarmSnapshot = "snapshot"
 	alarmHole     = "hole"
 
 	alarmPanic = "panic"
+	alarmEnded = "ended"
 
 	alarmStream = "stream" // the stream of incidents holds other bytes
 	alarmBody   = "body"   // it holds a revision that does not match its digest
@@ -70,6 +75,8 @@ func (a alarms) raise(cause, text string) {
 		name = LogHole
 	case alarmPanic:
 		name = EnginePanicked
+	case alarmEnded:
+		name = EngineEnded
 	}
 	a[cause] = Alarm{name, since, text}
 }

@@ -27,6 +27,9 @@ type Config struct {
 	Engine engine.Config
 	Name   string        // of this replica, unique in the site
 	Beat   time.Duration // 10 s
+	// Ended is how the process ended that ran this replica before, where it did not
+	// stop in order; "" otherwise. It is raised as an alarm.
+	Ended string
 
 	Metrics *metrics.Set
 	Logger  *slog.Logger

@@ -48,6 +48,9 @@ func newReplica(cfg Config) *replica {
 	r := &replica{cfg: cfg, count: count,
 		requests: make(chan func(*owner), waitingRequests), poked: make(chan struct{}, 1), alarms: alarms{}, census: survey.NewCensus()}
 	r.publisher = newPublisher(cfg, count, r.poke)
+	if cfg.Ended != "" {
+		r.alarms.raise(alarmEnded, cfg.Ended+". It was started again and goes on from its last snapshot; incidents are published as if it had not ended")
+	}
 	return r
 }
 
