@@ -28,10 +28,11 @@ const (
 	demoFaults = 1000
 )
 
-// demoOrder is one fault of each domain, in turn: computing, network, cooling,
-// power, software.
+// demoOrder is one fault of each domain, in turn: power, computing, network, cooling,
+// software. The first is one that a device reports as soon as it is read: a job is
+// judged only when it has been watched for 45 s.
 func demoOrder() []string {
-	return []string{"gpu-slow", "link-errors", "coolant-flow-loss", "power-cap", "host-jitter"}
+	return []string{"feed-loss", "gpu-slow", "link-errors", "coolant-flow-loss", "host-jitter"}
 }
 
 // live runs a simulated site behind real protocols and the service that reads

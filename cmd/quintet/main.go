@@ -20,6 +20,7 @@ type commands struct {
 	workbench
 
 	Serve    serveCommand       `cmd:"" help:"The service."`
+	Init     initCommand        `cmd:"" help:"Look for what can be read on this host and network, write a configuration that reads it, and try it."`
 	Collect  collect.Command    `cmd:"" help:"Only the collectors of a host or a rack; --once --print shows what they would send."`
 	Coverage coverageCommand    `cmd:"" help:"Show what a running site reports and lacks, and which faults it therefore cannot distinguish."`
 	Doctor   doctorCommand      `cmd:"" help:"Print the state of a running site, sources without data and why, and what else is wrong."`

@@ -9,5 +9,6 @@ func Kind() kind.Kind {
 		Doc:    "The topology and counters of an InfiniBand subnet, in band.",
 		Advice: "does the subnet manager answer, and may this host read the fabric?",
 		Open:   kind.Opener(DecodeConfig, kind.Local(New)),
+		Find:   discover,
 	}
 }

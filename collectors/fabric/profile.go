@@ -130,7 +130,7 @@ func readRule(r *entry.Reader, n *yaml.Node) rule {
 		r.Fail(n, "names: a rule without a pattern")
 		return out
 	case out.of == "":
-		r.Fail(n, "names: a rule that does not say of what it is (of)")
+		r.Fail(n, "names: of: required: the entity of the name")
 	case out.of == isAdapter && (!has(out.pattern, "node") || !has(out.pattern, "device") && !has(out.pattern, "ordinal")):
 		r.Fail(n, "names: an adapter's pattern requires the groups node, and device or ordinal")
 	case out.of == isSwitch && !has(out.pattern, "name"):

@@ -9,5 +9,6 @@ func Kind() kind.Kind {
 		Doc:    "Jobs, their placement and their steps: Slurm, Kubernetes, logs and files of trainers.",
 		Advice: "does the scheduler answer, and is the token still valid?",
 		Open:   kind.Opener(DecodeConfig, New),
+		Find:   find,
 	}
 }

@@ -1,12 +1,15 @@
 // Package kind describes kinds of collectors. A kind is a value with all that the
 // rest of the program knows about a collector: its key in the configuration, how an
-// entry is decoded and opened, and what to check when its data stops.
+// entry is decoded and opened, how what it reads is found, and what to check when its
+// data stops.
 //
 // It owns the description and nothing else. It never imports a collector: each
 // collector's folder has a function Kind, and collectors/standard lists them.
 package kind
 
 import (
+	"context"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors"
@@ -27,6 +30,37 @@ type Kind struct {
 	// connect to nothing until Run: one, or one for each target. The error joins a
 	// *settings.Problem for everything that is wrong with the entry.
 	Open func(entry *yaml.Node, guard dial.Guard) ([]Collector, error)
+	// Find returns what entries of this kind could read. It only reads, and sends no
+	// secret. It is nil where nothing can be found without being named.
+	Find func(ctx context.Context, where Search) []Found
+}
+
+// Search is where Find looks.
+type Search struct {
+	// Root is the root of the host's file system: "/".
+	Root string
+	// Env returns a variable of the environment, "" if it is not set.
+	Env func(name string) string
+	// Places are what may be asked over the network: host, host:port or URL.
+	Places []string
+	// Guard allows their addresses.
+	Guard dial.Guard
+	// Account is that of management controllers.
+	Account dial.BasicAuth
+	// CA is a file of certificates that the controllers' must be signed by; the
+	// default are those of the system.
+	CA string
+}
+
+// Found is something that an entry could read.
+type Found struct {
+	// What describes it in words.
+	What string
+	// Entry is an entry of the configuration that reads it.
+	Entry map[string]any
+	// Lacks is what the entry lacks, and how to get it. An entry that lacks nothing
+	// can be read as it is.
+	Lacks string
 }
 
 // Collector is a collector that names what it reads.

@@ -9,5 +9,6 @@ func Kind() kind.Kind {
 		Doc:    "Kernel and syslog messages that mean a fault, such as XIDs.",
 		Advice: "does quintet collect still run on the host, and can it reach the bus?",
 		Open:   kind.Opener(DecodeConfig, New),
+		Find:   find,
 	}
 }

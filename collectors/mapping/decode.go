@@ -17,6 +17,7 @@ import (
 // File is one mapping file.
 type File struct {
 	Name   string // for people
+	Port   int    // where the sender usually listens; 0: nowhere in particular
 	rules  []*rule
 	blanks []interval
 }
@@ -67,6 +68,7 @@ func Decode(b []byte) (*File, error) {
 	d.r.Entry(&doc,
 		entry.Key{Name: "mapping", Read: func(n *yaml.Node) { f.Name = d.r.Name(n, "mapping", 40) }},
 		entry.Key{Name: "about", Read: func(n *yaml.Node) { d.r.Text(n, "about") }},
+		entry.Key{Name: "port", Read: func(n *yaml.Node) { f.Port = d.port(n) }},
 		entry.Key{Name: "blank", Read: func(n *yaml.Node) {
 			d.r.List(n, "blank", func(x *yaml.Node) { f.blanks = append(f.blanks, d.interval(x)) })
 		}},
@@ -95,6 +97,14 @@ type decoder struct {
 
 // place is an entity and what contains it.
 type place struct{ of, in template }
+
+func (d *decoder) port(n *yaml.Node) int {
+	var v uint16
+	if err := n.Decode(&v); err != nil || v == 0 {
+		d.r.Fail(n, "port: want a number from 1 to 65535")
+	}
+	return int(v)
+}
 
 func (d *decoder) interval(n *yaml.Node) interval {
 	var v []float64

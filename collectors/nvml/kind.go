@@ -9,5 +9,6 @@ func Kind() kind.Kind {
 		Doc:    "GPUs of the host that it runs on, over NVIDIA's library.",
 		Advice: "does quintet collect still run on the host, and can it reach the bus?",
 		Open:   kind.Opener(DecodeConfig, kind.Local(New)),
+		Find:   find,
 	}
 }

@@ -9,5 +9,6 @@ func Kind() kind.Kind {
 		Doc:    "Hosts, power and cooling equipment over Redfish.",
 		Advice: "does the BMC answer, and is its account still valid?",
 		Open:   kind.Openers(DecodeConfig, New),
+		Find:   find,
 	}
 }

@@ -9,5 +9,6 @@ func Kind() kind.Kind {
 		Doc:    "Pages in Prometheus's format, such as those of dcgm-exporter.",
 		Advice: "does the exporter answer at its address? curl it from where quintet runs",
 		Open:   kind.Opener(DecodeConfig, New),
+		Find:   find,
 	}
 }

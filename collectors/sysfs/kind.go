@@ -9,5 +9,6 @@ func Kind() kind.Kind {
 		Doc:    "InfiniBand, RDMA and Ethernet counters, GPUs and sensors of the host that it runs on, from /sys and the drivers.",
 		Advice: "does quintet collect still run on the host, and can it reach the bus?",
 		Open:   kind.Opener(DecodeConfig, kind.Local(New)),
+		Find:   find,
 	}
 }
