@@ -51,49 +51,46 @@ func (c *Counts) snapshot(k *snapshot.Codec) {
 	}
 }
 
-// counter adds up an end's counts over the grids of a span.
-type counter struct {
-	sum  [counts]float64
-	n    [counts]int
-	up   float64
-	last float64
-	ups  int
-}
-
-func (c *counter) add(sc *scratch, grid int) {
+// counts sums up what the end being read counted, over the grids in which what it
+// sent is known.
+func (sc *scratch) counts(seen int) (out Counts) {
+	if seen == 0 {
+		return out
+	}
 	for k := range counts {
-		if v, ok := sc.at(damagedPackets+signal(k), grid); ok {
-			c.sum[k] += v
-			c.n[k]++
+		s := damagedPackets + signal(k)
+		m := mean{n: min(seen, len(sc.held[s]))}
+		if sc.moves[s] {
+			m = sc.mean(s)
 		}
-	}
-	if v, ok := sc.at(linkUp, grid); ok {
-		c.up, c.last = c.up+v, v
-		c.ups++
-	}
-}
-
-func (c *counter) counts() Counts {
-	var out Counts
-	for k := range counts {
-		if c.n[k] > 0 {
-			out.rate[k] = c.sum[k] / float64(c.n[k])
+		if m.n > 0 {
+			out.rate[k] = m.value()
 			out.seen |= 1 << k
 		}
 	}
-	if c.ups > 0 {
-		out.up, out.last, out.upSeen = c.up/float64(c.ups), c.last, true
+	if up := sc.mean(linkUp); up.n > 0 {
+		out.up, out.last, out.upSeen = up.value(), up.last, true
 	}
 	return out
 }
 
 // mean is the mean of the values added, 0 of none.
 type mean struct {
-	sum float64
-	n   int
+	sum, last float64
+	n         int
 }
 
-func (m *mean) add(x float64) { m.sum, m.n = m.sum+x, m.n+1 }
+func (m *mean) add(x float64) { m.sum, m.last, m.n = m.sum+x, x, m.n+1 }
+
+// mean is that of a signal, over the grids in which what the end sent is known.
+func (sc *scratch) mean(s signal) (m mean) {
+	for k, v := range sc.held[s] {
+		if tx := sc.held[txBytes][k]; v == v && tx == tx {
+			m.add(v)
+		}
+	}
+	return m
+}
 
 func (m *mean) value() float64 { return m.sum / float64(max(1, m.n)) }
 

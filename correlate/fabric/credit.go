@@ -37,14 +37,14 @@ func (e *End) credits() bool {
 
 // starved returns the share of a grid in which the end had data and no credit, and
 // false where it does not report it.
-func (e *End) starved(at func(signal) (float64, bool)) (float64, bool) {
+func (sc *scratch) starved(e *End, k int) (float64, bool) {
 	if !e.credits() {
 		return 0, false
 	}
-	if v, ok := at(waitSeconds); ok {
+	if v, ok := sc.at(waitSeconds, k); ok {
 		return v, true
 	}
-	v, ok := at(waitTicks)
+	v, ok := sc.at(waitTicks, k)
 	return float64(v*shortTick) / max(e.Speed, 1), ok
 }
 

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"math"
+	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -164,15 +165,23 @@ type scratch struct {
 	n                     int
 	util, rutil, standing []float64
 	held                  [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
+	moves                 [signals]bool      // it is not known to be 0 in every grid
+	quiet                 bool               // no signal of waiting moves
 }
 
 // hold fetches an end's signals in every grid of the span, except for the speed of
 // its link, which few need (filled).
 func (sc *scratch) hold(h History, e *End) {
+	sc.quiet = true
 	for s := range sc.held {
-		sc.held[s] = sc.held[s][:0]
-		if e.slots[s] >= 0 && signal(s) != linkSpeed {
-			sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
+		sc.held[s], sc.moves[s] = sc.held[s][:0], false
+		if e.slots[s] < 0 || signal(s) == linkSpeed {
+			continue
+		}
+		sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
+		sc.moves[s] = slices.ContainsFunc(sc.held[s], func(v float64) bool { return v != 0 })
+		if waits := signal(s) >= toldSeconds && signal(s) < linkSpeed && signal(s) != sentPackets; waits && sc.moves[s] {
+			sc.quiet = false
 		}
 	}
 }
@@ -204,16 +213,18 @@ type cell struct {
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	var tr trail
 	r := Reading{Cadence: cadence(h, e), Credits: e.credits()}
-	var count counter
+	var c cell
 	var late mean
 	waited, squares, waitSeen := 0.0, 0.0, 0
 	sc.util, sc.rutil, sc.standing = sc.util[:0], sc.rutil[:0], sc.standing[:0]
 	sc.hold(h, e)
 	for k := range sc.n {
-		c, ok := sc.cell(e, k)
-		if !ok {
+		if !sc.carried(e, k, &c) {
 			r.Ago++
 			continue
+		}
+		if r.Seen == 0 || !sc.quiet {
+			sc.waited(e, k, &c)
 		}
 		r.Seen++
 		r.Ago = 0
@@ -244,14 +255,13 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		if 2*k >= sc.n {
 			late.add(c.marked)
 		}
-		count.add(sc, k)
 		tr.set(sc.n, k, c.tells, max(wait, c.told))
 		if c.starved {
 			tr.starve(sc.n, k, c)
 		}
 	}
 	sc.finish(&r)
-	r.Counts, r.MarkedLate = count.counts(), late.value()
+	r.Counts, r.MarkedLate = sc.counts(r.Seen), late.value()
 	if waitSeen > 0 {
 		n := float64(waitSeen)
 		r.Wait = max(waited/n, r.Told)
@@ -309,40 +319,44 @@ func (sc *scratch) finish(r *Reading) {
 	r.MarkedFree /= n
 }
 
-func (sc *scratch) cell(e *End, k int) (cell, bool) {
-	at := func(s signal) (float64, bool) { return sc.at(s, k) }
-	var c cell
-	var ok bool
-	if c.tx, ok = at(txBytes); !ok {
-		return c, false
+// carried notes what an end carried in grid k, false where that is not known.
+func (sc *scratch) carried(e *End, k int, c *cell) (ok bool) {
+	if c.tx, ok = sc.at(txBytes, k); !ok {
+		return false
 	}
-	c.rx, _ = at(rxBytes)
+	c.rx, _ = sc.at(rxBytes, k)
 	if e.Speed > 0 {
 		c.tx /= e.Speed
 		c.rx /= e.Speed
 	}
-	if c.told, c.starved = e.starved(at); !c.starved {
-		c.told, c.counted = e.paused(at, toldSeconds, toldFrames)
+	return true
+}
+
+// waited notes what in grid k shows traffic waiting at an end.
+func (sc *scratch) waited(e *End, k int, c *cell) {
+	var ok bool
+	if c.told, c.starved = sc.starved(e, k); !c.starved {
+		c.told, c.counted = sc.paused(e, k, toldSeconds, toldFrames)
 	}
 	c.counted = c.counted || c.starved
-	c.tells, _ = e.paused(at, tellsSeconds, tellsFrames)
+	c.tells, _ = sc.paused(e, k, tellsSeconds, tellsFrames)
 	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
-	c.queue, c.queueSeen = at(queueBytes)
-	if c.marked, ok = at(markedPackets); ok {
-		c.markShare = min(1, c.marked/max(e.sent(at, c.tx), 1))
+	c.queue, c.queueSeen = sc.at(queueBytes, k)
+	c.markShare, c.peak = 0, 0
+	if c.marked, ok = sc.at(markedPackets, k); ok {
+		c.markShare = min(1, c.marked/max(sc.sent(e, k, c.tx), 1))
 	}
-	if peak, ok := at(queuePeak); ok && e.Speed > 0 {
+	if peak, ok := sc.at(queuePeak, k); ok && e.Speed > 0 {
 		c.peak = peak / (peak + float64(fullPeak*e.Speed))
 	}
-	return c, true
 }
 
 // paused is the time in pause, counted in seconds or else in frames.
-func (e *End) paused(at func(signal) (float64, bool), seconds, frames signal) (float64, bool) {
-	if v, ok := at(seconds); ok {
+func (sc *scratch) paused(e *End, k int, seconds, frames signal) (float64, bool) {
+	if v, ok := sc.at(seconds, k); ok {
 		return v, true
 	}
-	v, ok := at(frames)
+	v, ok := sc.at(frames, k)
 	if per := e.pause(); ok && per > 0 {
 		return float64(v * per), true
 	}
@@ -355,8 +369,8 @@ const packetBytes = 4096
 
 // sent is the packets that an end sends per second; full ones where it reports
 // only bytes, which are tx times its speed.
-func (e *End) sent(at func(signal) (float64, bool), tx float64) float64 {
-	if v, ok := at(sentPackets); ok {
+func (sc *scratch) sent(e *End, k int, tx float64) float64 {
+	if v, ok := sc.at(sentPackets, k); ok {
 		return v
 	}
 	return float64(tx*max(e.Speed, 1)) / packetBytes

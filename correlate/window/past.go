@@ -108,3 +108,27 @@ func (p *past) begin(e int32, s span) {
 		p.cover[e] = 0
 	}
 }
+
+// track reads the cells of one series, from the older to the newer.
+type track struct {
+	cells    []float32
+	at, step int
+}
+
+// track begins at a grid by its number, which is kept.
+func (p *past) track(e int32, cell int64) track {
+	at := int(cell % int64(p.rows))
+	if at < 0 {
+		at += p.rows
+	}
+	return track{p.cells, at*int(p.n) + int(e), int(p.n)}
+}
+
+// next returns the value in the grid at hand, and goes on to the next.
+func (t *track) next() float32 {
+	v := t.cells[t.at]
+	if t.at += t.step; t.at >= len(t.cells) {
+		t.at -= len(t.cells)
+	}
+	return v
+}

@@ -18,9 +18,9 @@ func (w *Window) Span(dst []float32, slot int, from, to telemetry.Time) []float3
 	}
 	newest := cellOf(closed, w.cfg.Grid)
 	first := max(cellOf(from, w.cfg.Grid)+1, newest-int64(b.past.rows)+1)
-	e := r.ev + i - r.off
-	for c := first; c <= min(cellOf(to, w.cfg.Grid), newest); c++ {
-		dst = append(dst, b.past.row(c)[e])
+	t := b.past.track(r.ev+i-r.off, first)
+	for range min(cellOf(to, w.cfg.Grid), newest) - first + 1 {
+		dst = append(dst, t.next())
 	}
 	return dst
 }
@@ -29,35 +29,41 @@ func (w *Window) Span(dst []float32, slot int, from, to telemetry.Time) []float3
 // first of which ends at first: NaN where nothing is known.
 func (w *Window) Held(dst []float64, slot int, first telemetry.Time, n int) []float64 {
 	b, r, i := w.locate(slot)
-	nan := math.NaN()
 	closed := b.source.closed
 	if r.ev < 0 || closed == never {
-		for range n {
-			dst = append(dst, nan)
-		}
-		return dst
+		return blank(dst, int64(n))
 	}
-	newest, c0 := cellOf(closed, w.cfg.Grid), cellOf(first, w.cfg.Grid)
+	newest, c := cellOf(closed, w.cfg.Grid), cellOf(first, w.cfg.Grid)
+	end, oldest := c+int64(n), newest-int64(b.past.rows)+1
 	back := int64(0)
 	if r.column.op != opCounter {
 		back = int64(b.source.silent(r.column, w.cfg.Grid) / w.cfg.Grid)
 	}
-	e := int(r.ev + i - r.off)
-	held, since := nan, int64(math.MinInt64)
-	oldest := newest - int64(b.past.rows) + 1
-	for c := max(c0-back, min(c0, oldest)); c < c0+int64(n); c++ {
-		if c >= oldest && c <= newest {
-			if v := b.past.row(c)[e]; v == v {
-				held, since = float64(v), c
-			}
+	held, left := math.NaN(), int64(0) // a value, and for how many grids it holds
+	t := b.past.track(r.ev+i-r.off, max(c-back, oldest))
+	for k := max(c-back, oldest); k < min(c, newest+1); k++ {
+		if v := t.next(); v == v {
+			held, left = float64(v), back+1
 		}
-		switch {
-		case c < c0:
-		case c > newest || since < c-back:
-			dst = append(dst, nan)
-		default:
-			dst = append(dst, held)
+		left--
+	}
+	dst = blank(dst, min(oldest, end)-c)
+	for range min(end-1, newest) - max(c, oldest) + 1 {
+		if v := t.next(); v == v {
+			held, left = float64(v), back+1
 		}
+		if left--; left < 0 {
+			held = math.NaN()
+		}
+		dst = append(dst, held)
+	}
+	return blank(dst, end-max(c, newest+1))
+}
+
+// blank appends n grids in which nothing is known, none where n is negative.
+func blank(dst []float64, n int64) []float64 {
+	for range n {
+		dst = append(dst, math.NaN())
 	}
 	return dst
 }
