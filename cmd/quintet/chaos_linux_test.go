@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/replay/trace"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -31,7 +33,7 @@ import (
 //
 // make chaos runs it, as root, in namespaces of its own, so that nothing of it is
 // left. QUINTET_CHAOS is how long, QUINTET_CHAOS_SEED what decides the faults,
-// QUINTET_CHAOS_DIR a folder for the transcript.
+// QUINTET_CHAOS_DIR a folder for the transcript and the log.
 func TestChaos(t *testing.T) {
 	length := os.Getenv("QUINTET_CHAOS")
 	if length == "" {
@@ -263,7 +265,10 @@ func (c *chaos) schedule(lasts time.Duration) (out []due) {
 // round injects so many faults at once, into as many machines, and ends them. Of
 // the servers of the log one at most is in trouble: two are more than it survives.
 func (c *chaos) round(ctx context.Context, n int) {
-	all, leader := injections(), c.leader()
+	all, leader, whole := injections(), c.leader(), c.clusterIsWhole()
+	if !whole {
+		c.say("seen", "a server of the log is not whole: nothing is injected into another")
+	}
 	var names []string
 	var ends []func()
 	hit := map[string]bool{}
@@ -272,7 +277,7 @@ func (c *chaos) round(ctx context.Context, n int) {
 	from := time.Now()
 	for tries := 0; len(ends) < n && tries < 100; tries++ {
 		m, i := c.machines[c.rand.IntN(len(c.machines))], all[c.rand.IntN(len(all))]
-		if !i.fits(m) || hit[m.kind] {
+		if !i.fits(m) || hit[m.kind] || m.kind == "nats" && !whole {
 			continue
 		}
 		what, end, err := i.inject(m, c.rand)
@@ -440,6 +445,7 @@ func (c *chaos) judge() {
 		return true
 	})
 	entries := s.entries(log)
+	c.record(entries)
 	want := s.settled(log)
 	c.say("judged", "replay of %d entries: %d revisions, equal to what was published: %v", len(entries), len(want), !c.t.Failed())
 	lost := c.lost(s.entries(log))
@@ -481,16 +487,12 @@ func (c *chaos) received(want published) {
 	c.say("judged", "%d revisions delivered, %d repeats", n, s.receiver.judge(c.t, want, c.injected))
 }
 
-// faults checks that each fault of the site was one incident with the right root.
+// faults checks that each fault of the site was one incident of its own with the
+// right root: what was open in its time is judged as it was then, so that neither a
+// later fault can spoil the answer nor an earlier incident lend its own.
 func (c *chaos) faults(want published) {
-	incidents := map[string]opened{}
-	for id, body := range newestOf(want) {
-		var x opened
-		if err := json.Unmarshal([]byte(body), &x); err != nil {
-			c.t.Fatal(err)
-		}
-		incidents[id] = x
-	}
+	left := episodesOf(c.t, want)
+	owner := map[string]string{} // the fault that an incident is about, by the incident
 	for i, f := range c.struck {
 		if f.err != nil {
 			continue
@@ -503,30 +505,99 @@ func (c *chaos) faults(want published) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
+		name := fmt.Sprintf("%s at %s", f.fault.Name, f.fault.Entity)
+		newest := map[string]*opened{} // by incident
+		left = slices.DeleteFunc(left, func(x episode) bool {
+			if x.began.Before(f.at.Add(-5*time.Second)) || x.began.After(end) {
+				return false
+			}
+			newest[x.last.ID] = &x.last
+			return true
+		})
 		var told []string
 		rights := 0
-		for _, id := range slices.Sorted(maps.Keys(incidents)) {
-			x := incidents[id]
-			if x.Opened.Before(f.at.Add(-5*time.Second)) || x.Opened.After(end) {
-				continue
-			}
-			verdict := judged(f.fault, answer, &x)
-			told = append(told, fmt.Sprintf("%s: %s", verdict, &x))
+		for _, id := range slices.Sorted(maps.Keys(newest)) {
+			verdict := judged(f.fault, answer, newest[id])
+			told = append(told, fmt.Sprintf("%s: %s", verdict, newest[id]))
 			if verdict == right {
 				rights++
 			}
-			delete(incidents, id)
+			if was := owner[id]; was != "" {
+				c.broken("%s reopened %s, the incident of %s", name, id, was)
+			}
+			owner[id] = name
 		}
-		c.say("judged", "%s at %s: %s", f.fault.Name, f.fault.Entity, strings.Join(told, "; "))
+		c.say("judged", "%s: %s", name, strings.Join(told, "; "))
 		if rights != 1 || len(told) != 1 {
-			c.broken("%s at %s ended as %d incidents, %d with the right root", f.fault.Name, f.fault.Entity, len(told), rights)
+			c.broken("%s ended as %d incidents, %d with the right root", name, len(told), rights)
 		}
 	}
-	for id, x := range incidents {
-		if slices.ContainsFunc(c.stallEnds, func(end time.Time) bool { return x.Opened.Sub(end).Abs() < time.Minute }) {
-			c.say("judged", "not judged, the machine stalled: %s, %s", id, x.Title)
+	for _, x := range left {
+		if slices.ContainsFunc(c.stallEnds, func(end time.Time) bool { return x.began.Sub(end).Abs() < time.Minute }) {
+			c.say("judged", "not judged, the machine stalled: %s", &x.last)
 			continue
 		}
-		c.broken("incident %s without a fault: %s", id, &x)
+		c.broken("an incident without a fault: %s", &x.last)
+	}
+}
+
+// episode is the time between one opening of an incident, or reopening, and its end.
+type episode struct {
+	began time.Time
+	last  opened // as it was published last in that time
+}
+
+// episodesOf lists the episodes of all incidents by their beginning.
+func episodesOf(t *testing.T, all published) (out []episode) {
+	keys := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		idA, a1 := revisionOf(a)
+		idB, b1 := revisionOf(b)
+		return cmp.Or(strings.Compare(idA, idB), cmp.Compare(a1, b1))
+	})
+	over := true
+	for _, key := range keys {
+		var x struct {
+			opened
+			Updated time.Time
+		}
+		if err := json.Unmarshal([]byte(all[key]), &x); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(out) - 1; over || out[n].last.ID != x.ID {
+			out = append(out, episode{began: x.Updated})
+		}
+		n := len(out) - 1
+		if !x.Root.Entity.IsZero() || out[n].last.ID == "" {
+			out[n].last = x.opened
+		}
+		over = x.State == "resolved"
+	}
+	slices.SortStableFunc(out, func(a, b episode) int { return a.began.Compare(b.began) })
+	return out
+}
+
+// record writes the log and the injected faults beside the transcript, so that what
+// was found can be replayed.
+func (c *chaos) record(entries []bus.Entry) {
+	dir := os.Getenv("QUINTET_CHAOS_DIR")
+	if dir == "" {
+		return
+	}
+	f, err := os.Create(filepath.Join(dir, "log.qtrace"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := trace.NewWriter(f, trace.Header{Site: "site", Writer: program()})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := w.Append(e.Position, e.Record); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		c.t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -26,6 +27,7 @@ type injection struct {
 func injections() []injection {
 	return []injection{
 		{"kill", nil, killed},
+		{"engine killed", []string{"engine"}, engineKilled},
 		{"stop", nil, stoppedFor},
 		{"partition", nil, partitioned},
 		{"split", []string{"nats"}, split},
@@ -48,9 +50,28 @@ func killed(m *machine, _ *rand.Rand) (string, func(), error) {
 	return "SIGKILL", m.start, nil
 }
 
+// engineKilled kills the engine's process, as the kernel does for lack of memory: the
+// service starts it again by itself.
+func engineKilled(m *machine, _ *rand.Rand) (string, func(), error) {
+	for _, pid := range childrenOf(m.proc.cmd.Process.Pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	return "SIGKILL of the engine's process", func() {}, nil
+}
+
 func stoppedFor(m *machine, _ *rand.Rand) (string, func(), error) {
-	pid := m.proc.cmd.Process.Pid
-	return "SIGSTOP", func() { _ = syscall.Kill(pid, syscall.SIGCONT) }, syscall.Kill(pid, syscall.SIGSTOP)
+	pids := append([]int{m.proc.cmd.Process.Pid}, childrenOf(m.proc.cmd.Process.Pid)...)
+	end := func() {
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			return "", end, err
+		}
+	}
+	return "SIGSTOP", end, nil
 }
 
 // rule inserts a rule into the machine's firewall; end removes it.
@@ -155,10 +176,11 @@ func flipByte(path string, r *rand.Rand) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
-// again does what a service manager does: it starts what ended by itself, and
-// restarts a server of the log that gave up its store, which it gives up for good
-// at the first write that fails (docs/operating.md; a server inside our own service
-// is watched by it).
+// again does what a service manager and an operator do (docs/operating.md): it starts
+// what ended by itself, restarts a server of the log that gave up its store, which it
+// gives up for good at the first write that fails, and empties one that cannot read
+// its copy of a stream, which it otherwise never has again (a server inside our own
+// service is watched by it).
 func (c *chaos) again() {
 	for _, m := range c.machines {
 		switch {
@@ -167,11 +189,61 @@ func (c *chaos) again() {
 		case m.gaveUp():
 			c.say("seen", "%s gave up its store: started anew", m.name)
 			m.proc.kill()
+		case m.lost() != "":
+			c.say("seen", "%s has lost its copy: emptied: %.200s", m.name, m.lost())
+			m.proc.kill()
+			if err := os.RemoveAll(filepath.Join(m.disk.dir, "js")); err != nil {
+				c.t.Fatal(err)
+			}
 		default:
 			continue
 		}
 		m.start()
 	}
+}
+
+// lost returns why a server of the log cannot serve a stream until its store is
+// emptied; "" where it can, or may by itself.
+func (m *machine) lost() string {
+	if m.kind != "nats" {
+		return ""
+	}
+	_, errors := m.health()
+	for _, e := range errors {
+		if strings.Contains(e, "stream assignment error") {
+			return e
+		}
+	}
+	return ""
+}
+
+// health asks a server of the log for its state and what is wrong.
+func (m *machine) health() (status string, errors []string) {
+	var health struct {
+		Status string
+		Errors []struct{ Error string }
+	}
+	if getJSON(m.c.ctx, "http://"+m.address+":"+natsMonitor+"/healthz?details=true", &health) != nil {
+		return "", nil
+	}
+	for _, e := range health.Errors {
+		errors = append(errors, e.Error)
+	}
+	return health.Status, errors
+}
+
+// clusterIsWhole reports whether every server of the log has all that it should:
+// where one does not, two are in trouble if another gets into it.
+func (c *chaos) clusterIsWhole() bool {
+	for _, m := range c.machines {
+		if m.kind != "nats" {
+			continue
+		}
+		if status, _ := m.health(); status != "ok" {
+			return false
+		}
+	}
+	return true
 }
 
 // gaveUp asks a server of the log whether it has no store any more, though it was to

@@ -89,23 +89,26 @@ func (s *site) childOf(p *process) (pid int) {
 	s.t.Helper()
 	id := p.cmd.Process.Pid
 	s.await("the engine's process is there", func() bool {
-		f := strings.Fields(childrenOf(id))
-		if len(f) != 1 {
+		all := childrenOf(id)
+		if len(all) != 1 {
 			return false
 		}
-		var err error
-		pid, err = strconv.Atoi(f[0])
-		return err == nil
+		pid = all[0]
+		return true
 	})
 	return pid
 }
 
 // childrenOf lists the children of all threads of a process.
-func childrenOf(id int) (out string) {
+func childrenOf(id int) (out []int) {
 	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", id))
 	for _, task := range tasks {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", id, task.Name()))
-		out += string(b)
+		for _, f := range strings.Fields(string(b)) {
+			if pid, err := strconv.Atoi(f); err == nil {
+				out = append(out, pid)
+			}
+		}
 	}
 	return out
 }
