@@ -32,8 +32,11 @@ import (
 // is counted, the server's and both ends'; ns/sample is processor time, and floor
 // is what performance.md measured for JetStream with one bare detector.
 func BenchmarkFrameToFinding(b *testing.B) {
-	b.Run("quintet/replicas=1", func(b *testing.B) { benchReplicas(b, 1) })
-	b.Run("quintet/replicas=2", func(b *testing.B) { benchReplicas(b, 2) })
+	b.Run("quintet/replicas=1", func(b *testing.B) { benchReplicas(b, 1, "") })
+	b.Run("quintet/replicas=2", func(b *testing.B) { benchReplicas(b, 2, "") })
+	// Over TLS, from a process in the account of collectors, or in that of the site.
+	b.Run("quintet/remote=collectors", func(b *testing.B) { benchReplicas(b, 1, broker.Collect("bench")) })
+	b.Run("quintet/remote=site", func(b *testing.B) { benchReplicas(b, 1, broker.All) })
 	b.Run("prometheus", benchPrometheus)
 }
 
@@ -90,10 +93,12 @@ type follower struct {
 	judged chan telemetry.Time
 }
 
-func benchReplicas(b *testing.B, replicas int) {
+// benchReplicas has a grid after the other pass to so many replicas. The frames come
+// from this process or, where a role is named, from one of that role over TLS.
+func benchReplicas(b *testing.B, replicas int, sender broker.Role) {
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	log := benchBus(b, ctx)
+	log, from := benchBus(b, ctx, sender)
 	b.Cleanup(running.Wait)
 	b.Cleanup(stop)
 	g := newGrids(b)
@@ -110,7 +115,7 @@ func benchReplicas(b *testing.B, replicas int) {
 	at := benchStart
 	for i := range g.site.Sources() {
 		r := telemetry.Record{Kind: telemetry.SchemaRecord, Schema: g.site.Schema(i)}
-		if err := log.Append(ctx, "bench", &r); err != nil {
+		if err := from.Append(ctx, "bench", &r); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -119,7 +124,7 @@ func benchReplicas(b *testing.B, replicas int) {
 		at = at.Add(1e9)
 		frames := g.next(b, at)
 		began := processorTime(b)
-		benchGrid(b, log, frames, at)
+		benchGrid(b, from, log, frames, at)
 		for _, f := range followers {
 			for t := range f.judged {
 				if t == at {
@@ -138,6 +143,7 @@ func benchReplicas(b *testing.B, replicas int) {
 	}
 	report(b, used, g.samples)
 	b.ReportMetric(31, "floor-ns/sample")
+	b.ReportMetric(float64(used.Nanoseconds())/float64(b.N)/float64(g.site.Sources()), "cpu-ns/message")
 }
 
 // take applies one entry and reports ticks.
@@ -155,19 +161,27 @@ func (f *follower) take(e bus.Entry) error {
 }
 
 // benchGrid publishes a grid's frames and its tick.
-func benchGrid(b *testing.B, log *bus.Bus, frames [][]byte, at telemetry.Time) {
+func benchGrid(b *testing.B, from, log *bus.Bus, frames [][]byte, at telemetry.Time) {
 	records := make([]*telemetry.Record, 0, len(frames)+1)
 	for _, f := range frames {
 		records = append(records, &telemetry.Record{Kind: telemetry.FrameRecord, Frame: f})
 	}
-	records = append(records, &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: at}})
-	if err := log.Append(b.Context(), "bench", records...); err != nil {
+	if err := from.Append(b.Context(), "bench", records...); err != nil {
+		b.Fatal(err)
+	}
+	if err := log.Append(b.Context(), "bench", &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: at}}); err != nil {
 		b.Fatal(err)
 	}
 }
 
-func benchBus(b *testing.B, ctx context.Context) *bus.Bus {
-	server, err := broker.Start(ctx, broker.Config{Dir: b.TempDir(), Site: "bench"})
+// benchBus is a connection to a log, and one of who sends into it: the same where no
+// role is named.
+func benchBus(b *testing.B, ctx context.Context, sender broker.Role) (log, from *bus.Bus) {
+	cfg := broker.Config{Dir: b.TempDir(), Site: "bench"}
+	if sender != "" {
+		cfg.Listen = "127.0.0.1:0"
+	}
+	server, err := broker.Start(ctx, cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -176,15 +190,25 @@ func benchBus(b *testing.B, ctx context.Context) *bus.Bus {
 	if err != nil {
 		b.Fatal(err)
 	}
-	log, err := bus.Connect(ctx, bus.Config{Site: "bench", Name: "bench", InProcess: c.InProcess, Credentials: c.Credentials})
-	if err != nil {
+	if log, err = bus.Connect(ctx, bus.Config{Site: "bench", Name: "bench", InProcess: c.InProcess, Credentials: c.Credentials}); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(log.Close)
 	if err := log.Create(ctx); err != nil {
 		b.Fatal(err)
 	}
-	return log
+	if sender == "" {
+		return log, log
+	}
+	credentials, err := server.EnrollAs(sender)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if from, err = bus.Connect(ctx, bus.Config{Site: "bench", Name: "bench", Servers: []string{server.URL()}, Credentials: credentials}); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(from.Close)
+	return log, from
 }
 
 func report(b *testing.B, used time.Duration, samples int) {
