@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -86,6 +87,36 @@ func (l *Live) Strike(name string, at telemetry.Entity, seconds float64) (fault.
 	}
 	l.act.plan, l.faults, l.struck = plan, faults, l.struck+1
 	return f, nil
+}
+
+// Costs simulates a fault on the usual site of a size and seed and returns what part
+// of its steps the most degraded job loses, 1 where it stands still, 0 where none is
+// degraded: a fault may be possible at a place and change nothing for any job.
+func Costs(ctx context.Context, gpus int, seed uint64, f fault.Fault) (float64, error) {
+	k := fault.Find(f.Name)
+	if k == nil {
+		return 0, fmt.Errorf("no kind of fault is called %q", f.Name)
+	}
+	b, s := &Build{Case: Case{Class: f.Name, Severity: Loud, GPUs: gpus, Seed: seed}}, usual(gpus, seed)
+	s.saves = true
+	var m maker
+	if found, err := m.on(b, s, k); err != nil || !found {
+		return 0, err
+	}
+	f.Onset, f.End = b.Faults[0].Onset, b.Faults[0].Onset+f.End-f.Onset
+	b.Faults[0] = f
+	if err := m.finish(b); err != nil {
+		return 0, err
+	}
+	h, err := b.simulate(ctx)
+	if err != nil {
+		return 0, err
+	}
+	harms := b.harms(h, 0)
+	if slices.ContainsFunc(harms, func(h harm) bool { return h.stopped }) {
+		return 1, nil
+	}
+	return worst(harms), nil
 }
 
 // Struck lists the faults that were struck, in order.
