@@ -180,6 +180,25 @@ func TestEventsAreCountedByNameAndText(t *testing.T) {
 	}
 }
 
+// TestAnEventOfTwoSourcesHappenedOnce: what a switch tells over gNMI and writes into
+// its log is one event; what one of them tells twice is two.
+func TestAnEventOfTwoSourcesHappenedOnce(t *testing.T) {
+	s := newHall(t)
+	down := &explain.Reading{Event: "xid", Of: explain.OfRoot, Take: explain.TakeNow}
+	s.asks("loop gpu", down)
+	for k, from := range []string{"gnmi", "logs", "logs"} {
+		s.events = append(s.events, telemetry.Event{Entity: entity("gpu:n0/1"), At: second(hurtAt + k), Name: "xid", Text: "79", Source: telemetry.Source{Collector: from, Target: "n0"}})
+	}
+	for n, want := range []float64{0, 1, 1, 2} {
+		all := s.events
+		s.events = all[:n]
+		if got, _ := s.contrast().Read(entity("gpu:n0/1"), down); got != want {
+			t.Errorf("of %d reports: %v, want %v", n, got, want)
+		}
+		s.events = all
+	}
+}
+
 // TestWhoIsNotHeardYetIsNotSilent: a source of the slow class that has not closed
 // the grids of the degradation is neither stale nor receiving; one that stopped
 // before the degradation is stale.

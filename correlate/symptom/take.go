@@ -126,15 +126,18 @@ func (f *Contrast) column(i int32, x *explain.Reading) int {
 	return out
 }
 
-// count is how often an event happened to an entity.
+// count is how often an event happened to an entity: what the source that reports
+// it most often says. A switch that tells of a link over gNMI and in its log counts
+// it twice.
 func (f *Contrast) count(i int32, x *explain.Reading) float64 {
-	n := 0
+	most, by := 0, map[telemetry.Source]int{}
 	for _, ev := range f.events[f.survey.all[i]] {
 		if string(ev.Name) == x.Event && strings.HasPrefix(ev.Text, x.Text) {
-			n++
+			by[ev.Source]++
+			most = max(most, by[ev.Source])
 		}
 	}
-	return float64(n)
+	return float64(most)
 }
 
 func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
