@@ -64,8 +64,12 @@ func (e *signals) stepped(slot int, seen telemetry.Time, v float64) (before floa
 	step := max(e.cfg.Grid, e.window.Cadence(slot))
 	var past []float64
 	for g := floor(seen, e.cfg.Grid).Add(-step); g > seen.Add(-(history-2)*e.cfg.Grid); g = g.Add(-step) {
-		if x, ok := e.window.At(slot, g); ok {
-			past = append(past, x)
+		x, ok := e.window.At(slot, g)
+		if !ok {
+			continue
+		}
+		if past = append(past, x); x == v && len(past) == 1 {
+			return 0, false // the rate of a link: most gauges never move
 		}
 	}
 	if len(past) < leastPast {
