@@ -402,8 +402,7 @@ func (c *incidentCase) speaksBefore(o *incidentCase) bool {
 
 // knows is 0 for a case that is sure of no root, 1 where the root is its own job,
 // and 2 where it is another entity: a job that floods the links or fills the
-// storage is slower for it, and shows less of it than those that share them. It is
-// 3 where a case is so sure of another entity that it would leave for it.
+// storage is slower for it, and shows less of it than those that share them.
 func (c *incidentCase) knows() int {
 	r := &c.incident.Root
 	switch {
@@ -411,10 +410,8 @@ func (c *incidentCase) knows() int {
 		return 0
 	case r.Entity == c.job:
 		return 1
-	case r.Confidence < surely:
-		return 2
 	}
-	return 3
+	return 2
 }
 
 // together is the primary's incident with every member's job, described by the
