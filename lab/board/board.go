@@ -147,6 +147,26 @@ func (b *Board) Read(x telemetry.Entity, m telemetry.MetricName) (Reading, bool)
 	return r, ok
 }
 
+// offAfter is for how long nothing was measured on a host that does not run: its
+// devices are read every second, and single readings are lost.
+const offAfter = telemetry.Duration(5e9)
+
+// Off reports whether a host does not run: nothing of what it contains has been
+// measured lately. What itself would tell of it does not answer then.
+func (b *Board) Off(host telemetry.Entity) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	known := false
+	for _, x := range b.inside[host] {
+		for _, r := range b.readings[x] {
+			if known = true; b.now.Sub(r.At) < offAfter {
+				return false
+			}
+		}
+	}
+	return known
+}
+
 // Metrics lists what is read of an entity, by name.
 func (b *Board) Metrics(x telemetry.Entity) []telemetry.MetricName {
 	b.mu.RLock()

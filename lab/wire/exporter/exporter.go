@@ -104,6 +104,10 @@ func (f *Fleet) handler() http.Handler {
 	page := func(kind telemetry.Kind, write func(*page, telemetry.Entity)) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := telemetry.Entity{Kind: kind, Name: r.PathValue("name")}
+			if kind == telemetry.Node && f.board.Off(x) {
+				<-r.Context().Done() // nobody is there to answer
+				return
+			}
 			p := &page{board: f.board}
 			f.mu.Lock()
 			write(p, x)

@@ -82,10 +82,30 @@ var overIP = []shown{
 // write brings every file up to date.
 func (f *Fleet) write() error {
 	for _, a := range f.adapters {
+		if node, _ := f.board.Outside(a.entity); f.board.Off(node) {
+			if err := f.clear(a); err != nil {
+				return fmt.Errorf("host: %s: %w", a.entity, err)
+			}
+			continue
+		}
 		for _, write := range []func(*adapter) error{f.state, f.counters, f.slot, f.statistics} {
 			if err := write(a); err != nil {
 				return fmt.Errorf("host: %s: %w", a.entity, err)
 			}
+		}
+	}
+	return nil
+}
+
+// clear leaves nothing to read in an adapter's files: its host does not run.
+func (f *Fleet) clear(a *adapter) error {
+	for path := range f.written {
+		_, fixed := a.fixed[path]
+		if fixed || !strings.HasPrefix(path, a.port) && !strings.HasPrefix(path, a.net) && path != a.stats {
+			continue
+		}
+		if err := f.put(path, ""); err != nil {
+			return err
 		}
 	}
 	return nil

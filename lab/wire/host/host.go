@@ -30,12 +30,13 @@ type Fleet struct {
 // adapter is one NIC of a host.
 type adapter struct {
 	entity telemetry.Entity
-	port   string  // folder of its port
-	bus    string  // folder of its PCI function
-	net    string  // folder of its interface
-	stats  string  // file of ethtool's statistics
-	shows  []shown // what they are
-	narrow bool    // counters/ has RDMA alone: it is Ethernet
+	port   string            // folder of its port
+	bus    string            // folder of its PCI function
+	net    string            // folder of its interface
+	stats  string            // file of ethtool's statistics
+	shows  []shown           // what they are
+	narrow bool              // counters/ has RDMA alone: it is Ethernet
+	fixed  map[string]string // by path: what never changes
 	line   line
 }
 
@@ -93,6 +94,7 @@ func (f *Fleet) layOut(n, x telemetry.Entity, number int) (*adapter, error) {
 	fixed[filepath.Join(a.net, "mtu")] = mtu
 	fixed[filepath.Join(a.net, "dev_port")] = "0"
 	fixed[filepath.Join(a.port, "link_layer")] = layer
+	a.fixed = fixed
 	for path, text := range fixed {
 		if err := f.put(path, text); err != nil {
 			return nil, err

@@ -159,3 +159,41 @@ func TestALinkThatGoesDownIsSeen(t *testing.T) {
 		t.Errorf("port_up of %s is %+v, %v", nic, up, ok)
 	}
 }
+
+// TestAHostThatIsDownTellsNothing: its counters are no longer there, and are again
+// when it has come back.
+func TestAHostThatIsDownTellsNothing(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	site, err := live.New(16, 3, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := New(site.Board(), Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, bytes := f.nodes[1], telemetry.Series{Metric: "port_tx_bytes_total"}
+	for _, a := range f.adapters {
+		if n, _ := site.Board().Outside(a.entity); n == node {
+			bytes.Entity = a.entity
+		}
+	}
+	if _, err := site.Strike("node-down", node, 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		after time.Duration
+		tells bool
+	}{{time.Second, true}, {15 * time.Second, false}, {90 * time.Second, true}} {
+		if err := site.Advance(now.Add(x.after)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.write(); err != nil {
+			t.Fatal(err)
+		}
+		got, ok := sweep(t, f.Entries()[1]).Last(bytes)
+		if tells := ok && got.State == telemetry.Present; tells != x.tells {
+			t.Errorf("after %s: %s of %s: %+v, %v", x.after, bytes.Metric, bytes.Entity, got, ok)
+		}
+	}
+}
