@@ -49,6 +49,9 @@ func (r *reader) signature(b []byte) *parsed {
 		{"roots", true, func(n *yaml.Node) { r.list(n, "roots", func(n *yaml.Node) { r.root(n, s) }) }},
 		{"family", false, func(n *yaml.Node) { r.family(n, s) }},
 		{"prior", false, func(n *yaml.Node) { s.Prior, s.weighed = r.number(n, "prior"), true }},
+		{"risk_severity", false, func(n *yaml.Node) {
+			s.RiskSeverity = r.choice(n, "risk_severity", []string{explain.SeverityWarning, explain.SeverityCritical})
+		}},
 		{"witness", false, func(n *yaml.Node) { s.Witness, s.WitnessAtOnce = r.witness(n) }},
 		{"doc", false, func(n *yaml.Node) { s.at.doc, s.Doc = place(n), r.text(n, "doc") }},
 		{"sentence", true, func(n *yaml.Node) { s.at.sentence, s.Sentence = place(n), r.text(n, "sentence") }},

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/quintet-dc/quintet/correlate/stats"
@@ -112,17 +113,14 @@ func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
 	in.Alternatives, in.Contributors, in.RuledOut, in.BlindSpots = []Alternative{}, []Contributor{}, []RuledOut{}, missing(x.Missing)
 	in.Impact = Impact{Jobs: []JobImpact{}, Entities: append([]telemetry.Entity{}, x.Entities...)}
 	in.Chain = []Link{t.seen(x)}
-	in.Claims, in.Related = append([]Claim{t.riskClaim(x)}, t.leftClaims(x)...), []Related{}
+	in.Claims, in.Related = append(t.riskClaims(x), t.leftClaims(x)...), []Related{}
 	in.Actions = t.actions(ev, best)
 	in.Title = fmt.Sprintf("%s since %s ± %.0f s", risked(x), middle(x.Onset).Clock(), uncertainty(x.Onset)) + toCause + t.threat(in, ev, best)
 	if l := x.Left; l != nil {
 		s, err := l.Seconds()
 		in.Title = fmt.Sprintf("%s %s %s in %.0f ± %.0f s if nothing is done.", in.Title, spoken(l.Series.Entity), x.Signature.Precursor.Then, s, err)
 	}
-	in.Severity = SeverityWarning
-	if x.Signature.Name == leak {
-		in.Severity = SeverityCritical
-	}
+	in.Severity = cmp.Or(x.Signature.RiskSeverity, SeverityWarning)
 }
 
 // threat is the second half of a risk's title.
@@ -133,11 +131,14 @@ func (t *Teller) threat(in *Incident, e *Evidence, a *Answer) string {
 	return t.cause(in, e, a)
 }
 
-// riskClaim is the series that shows a trouble.
-func (t *Teller) riskClaim(x *Trouble) Claim {
+// riskClaims are the series that show a trouble: none where an event does.
+func (t *Teller) riskClaims(x *Trouble) []Claim {
+	if _, declared := t.Catalogue.Lookup(x.Seen.Metric); !declared {
+		return []Claim{}
+	}
 	link, before := t.seen(x), round(x.Before, 6)
-	return Claim{Text: link.Why, Value: round(x.Now, 6), Unit: link.Unit, Entity: x.Seen.Entity, Metric: x.Seen.Metric,
-		From: x.Onset.Earliest, To: x.Onset.Latest, Baseline: &before}
+	return []Claim{{Text: link.Why, Value: round(x.Now, 6), Unit: link.Unit, Entity: x.Seen.Entity, Metric: x.Seen.Metric,
+		From: x.Onset.Earliest, To: x.Onset.Latest, Baseline: &before}}
 }
 
 // leftClaims are the series that show when something is degraded.
@@ -152,9 +153,6 @@ func (t *Teller) leftClaims(x *Trouble) []Claim {
 	}
 	return []Claim{c}
 }
-
-// leak is the signature whose risk is critical (design A5).
-const leak = "leak"
 
 // risked is the subject of the title: the jobs at risk.
 func risked(x *Trouble) string {

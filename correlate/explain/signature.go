@@ -40,8 +40,10 @@ type Signature struct {
 	Sentence string
 	// Precursor is what opens a risk before a job is degraded; nil where nothing does.
 	Precursor *Precursor
-	Actions   []ActionTemplate
-	Doc       string // what it is, for docs/signatures.md
+	// RiskSeverity is the severity of a risk of it; a warning if empty.
+	RiskSeverity string
+	Actions      []ActionTemplate
+	Doc          string // what it is, for docs/signatures.md
 }
 
 // Precursor is the feature that shows a fault at its root before any job is
