@@ -30,8 +30,10 @@ func risky(t *testing.T) []explain.Signature {
 			Clues: []explain.Clue{{Name: name, Reading: &r, None: none, Full: full, For: 4, Against: -6, Required: true, Why: "{value}"}}}
 		return s
 	}
+	wet := sign("leak", telemetry.Loop, explain.Reading{Metric: "leak_detected"}, 0, 1)
+	wet.RiskSeverity = explain.SeverityCritical
 	return append(slices.DeleteFunc(set.Signatures, func(s explain.Signature) bool { return s.Expect == explain.ExpectRisk }),
-		sign("leak", telemetry.Loop, explain.Reading{Metric: "leak_detected"}, 0, 1),
+		wet,
 		sign("feed-loss", telemetry.Feed, explain.Reading{Metric: "feed_up"}, 1, 0),
 		sign("ber-drift", telemetry.Port, explain.Reading{Metric: "port_pre_fec_ber", Take: explain.TakeRatio}, 1.2, 2),
 		sign("sm-failover", telemetry.SM, explain.Reading{Event: "sm_master_changed"}, 0, 1))
