@@ -129,11 +129,11 @@ pipeline/notify/raise:   telemetry correlate/explain pipeline/bus pipeline/notif
 pipeline/egress:
 pipeline/notify/post:         pipeline/notify pipeline/egress collectors/dial
 pipeline/notify/text:         telemetry correlate/explain pipeline/notify
-pipeline/notify/webhook:      pipeline/notify pipeline/notify/post pipeline/egress
-pipeline/notify/alertmanager: telemetry pipeline/notify pipeline/notify/post pipeline/notify/text
+pipeline/notify/webhook:      collectors/dial pipeline/notify pipeline/notify/post pipeline/egress
+pipeline/notify/alertmanager: telemetry collectors/dial pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/slack:        correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/pagerduty:    correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
-pipeline/notify/cloudevents:  pipeline/notify pipeline/notify/post pipeline/notify/text
+pipeline/notify/cloudevents:  collectors/dial pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/notifytest: telemetry correlate/explain engine pipeline/notify
 pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
@@ -151,7 +151,7 @@ pipeline: pipeline/notify pipeline/notify/alertmanager pipeline/notify/cloudeven
 pipeline: pipeline/notify/silence pipeline/notify/slack pipeline/notify/text pipeline/notify/webhook pipeline/pin pipeline/serve collectors github.com/VictoriaMetrics/metrics
 pipeline/store/label: telemetry github.com/prometheus/prometheus github.com/prometheus/common
 pipeline/store/query: telemetry rules/prometheus github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
-pipeline/store/forward: github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
+pipeline/store/forward: collectors/dial github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
 pipeline/store:    pipeline/exposition telemetry correlate/explain engine/grants pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
 pipeline/store:    github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common github.com/VictoriaMetrics/metrics
 pipeline: pipeline/store pipeline/store/forward pipeline/store/label pipeline/store/query pipeline/notify/raise
@@ -162,7 +162,7 @@ deploy/image:
 deploy/sbom:
 
 # floor 4: the command wires everything
-pipeline/config: telemetry rules pipeline/access pipeline/egress pipeline/notify/match pipeline/notify/post pipeline/notify/text go.yaml.in/yaml
+pipeline/config: telemetry settings rules collectors/dial pipeline/access pipeline/egress pipeline/notify/match pipeline/notify/text go.yaml.in/yaml
 cmd/cli: github.com/alecthomas/kong
 cmd/collect: settings cmd/cli pipeline/agent pipeline/config pipeline/role collectors collectors/dial collectors/entry collectors/kind collectors/standard
 cmd/quintet-collect: cmd/cli cmd/collect github.com/alecthomas/kong

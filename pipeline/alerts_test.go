@@ -119,9 +119,9 @@ func TestARuleWakesPeople(t *testing.T) {
 	}
 	file := config.Default()
 	file.Data = filepath.Join(dir, "data")
-	file.Store.Rules = []string{rules}
-	file.Receivers = []config.Receiver{{Name: "hook", Kind: config.KindWebhook, URL: hook, Alerts: true}, {Name: "silent", Kind: config.KindWebhook, URL: silent, Risks: true},
-		{Name: "am", Kind: config.KindAlertmanager, URLs: []string{alertmanagerFor(t, page)}, Alerts: true}}
+	file.Store.RuleFiles = []string{rules}
+	file.Notify.Receivers = []config.Receiver{{Name: "hook", Webhook: &config.Webhook{URL: hook}, Alerts: true}, {Name: "silent", Webhook: &config.Webhook{URL: silent}, Risks: true},
+		{Name: "am", Alertmanager: &config.Alertmanager{URLs: []string{alertmanagerFor(t, page)}}, Alerts: true}}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

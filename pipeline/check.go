@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/quintet-dc/quintet/pipeline/access"
 	"github.com/quintet-dc/quintet/pipeline/agent"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
@@ -24,7 +23,7 @@ func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error
 		}
 	}
 	s := &service{c: Config{File: file}}
-	for _, r := range file.Receivers {
+	for _, r := range file.Notify.Receivers {
 		n, err := s.receiver(r)
 		if err == nil {
 			err = n.Validate()
@@ -35,21 +34,21 @@ func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error
 		add(s.access(listener).Check())
 	}
 	if file.NATS.Embedded && roles[Store] {
-		add(broker.Config{Dir: cmp.Or(file.Data, "."), Site: file.Site.Site, Listen: file.NATS.Listen, Names: file.NATS.Names}.Validate())
+		add(broker.Config{Dir: cmp.Or(file.Data, "."), Site: file.Site.Name, Listen: file.NATS.Listen, Names: file.NATS.Names}.Validate())
 	}
-	if !file.NATS.Embedded && file.NATS.Credentials != "" {
+	if !file.NATS.Embedded && file.NATS.CredentialsFile != "" {
 		content, err := agent.Credentials(file.NATS)
 		if err == nil {
 			err = bus.CheckCredentials(content)
 		}
 		if err != nil {
-			err = fmt.Errorf("nats: credentials: %w", err)
+			err = fmt.Errorf("nats: credentials_file: %w", err)
 		}
 		add(err)
 	}
 	if roles[Store] && !file.Store.Off {
 		for _, t := range forwarded(file.Store) {
-			if err := errors.Join(t.Validate(), allowed(file.Egress, t.URL)); err != nil {
+			if err := errors.Join(t.Validate(), allowed(file.Egress.Guard(), t.URL)); err != nil {
 				add(fmt.Errorf("store: remote_write: %s: %w", t.URL, err))
 			}
 		}
@@ -60,8 +59,7 @@ func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error
 // access returns the part of the server's configuration that lists its users.
 func (s *service) access(listener net.Listener) serve.Config {
 	web := s.c.File.Web
-	oidc := web.OIDC
-	oidc.Dial = s.c.File.Egress.DialContext
-	return serve.Config{Listen: s.c.File.Listen, Listener: listener, CertFile: web.Cert, KeyFile: web.Key, ClientCAFile: web.ClientCA, Hosts: web.Hosts,
-		Access: access.Config{Users: web.Users, File: web.UsersFile, Roles: web.Roles, Proxy: web.Proxy, OIDC: oidc, Logger: s.c.Logger}}
+	users := web.Access()
+	users.OIDC.Dial, users.Logger = s.c.File.Egress.Guard().DialContext, s.c.Logger
+	return serve.Config{Listen: s.c.File.Listen, Listener: listener, CertFile: web.TLS.Cert, KeyFile: web.TLS.Key, ClientCAFile: web.TLS.ClientCA, Hosts: web.Hosts, Access: users}
 }

@@ -23,7 +23,7 @@ func (s *service) startEngine() error {
 		return s.startEngineProcess()
 	}
 	c := s.c.Engine
-	site := s.c.File.Site
+	site := s.c.File.Site.Config()
 	c.Correlate.Site, c.Correlate.Grid, c.Correlate.Lateness = site.Site, site.Grid, site.Lateness
 	r := replica.Config{Bus: s.bus, Engine: c, Name: s.c.Process, Metrics: s.metrics, Logger: s.part("engine")}
 	if s.c.Parent != nil {

@@ -39,8 +39,8 @@ func (s *service) startHistory() error {
 		s.crew.Start(telling, "alerts", raiser.Run)
 		alerts = func(_ context.Context, fired []query.Alert) { raiser.Take(raised(fired)) }
 	}
-	history, err := store.New(store.Config{Log: s.bus, Dir: store.Dir(f.Data), Cadence: c.Cadence, Retain: c.Retain, RetainBytes: c.RetainBytes,
-		Drop: c.Drop, MaxSeries: c.MaxSeries, Lateness: f.Site.Lateness, Rules: c.Rules, Forward: forwarded(c), ForwardLabels: c.Labels, Alerts: alerts, URL: s.url(), Process: s.c.Process, Version: s.c.Version,
+	history, err := store.New(store.Config{Log: s.bus, Dir: store.Dir(f.Data), Cadence: c.Interval, Retain: c.Retention, RetainBytes: int64(c.RetentionBytes),
+		Drop: c.Metrics.Drop, MaxSeries: c.Metrics.MaxSeries, Lateness: f.Site.Config().Lateness, Rules: c.RuleFiles, Forward: forwarded(c), ForwardLabels: c.Labels, Alerts: alerts, URL: s.url(), Process: s.c.Process, Version: s.c.Version,
 		Metrics: s.metrics, Logger: s.part("store")})
 	if err != nil {
 		return err
@@ -53,15 +53,14 @@ func (s *service) startHistory() error {
 // forwarded lists where the history is forwarded.
 func forwarded(c config.Store) (out []forward.Target) {
 	for _, w := range c.RemoteWrite {
-		out = append(out, forward.Target{Name: w.Name, URL: w.URL, Username: w.Username, PasswordFile: w.PasswordFile, BearerFile: w.BearerFile,
-			CAFile: w.CA, CertFile: w.Cert, KeyFile: w.Key, ServerName: w.ServerName, Headers: w.Headers, Version: w.Version})
+		out = append(out, forward.Target{Name: w.Name, URL: w.URL, BasicAuth: w.BasicAuth, Authorization: w.Authorization, TLS: w.TLS, Headers: w.Headers, Version: w.Version})
 	}
 	return out
 }
 
 // raising returns the configuration for raising alerts.
 func (s *service) raising() raise.Config {
-	return raise.Config{Stream: s.bus.Alerts(), Buckets: s.bus, Site: s.c.File.Site.Site, Name: s.c.Process, Version: s.c.Version,
+	return raise.Config{Stream: s.bus.Alerts(), Buckets: s.bus, Site: s.c.File.Site.Name, Name: s.c.Process, Version: s.c.Version,
 		Alone: s.alone(), Metrics: s.metrics, Logger: s.part("alerts")}
 }
 
@@ -93,7 +92,7 @@ func (s *service) historyHandler() http.Handler {
 // url is the public address of this server, as far as it knows.
 func (s *service) url() string {
 	scheme := "http://"
-	if s.c.File.Web.Cert != "" {
+	if s.c.File.Web.TLS.Cert != "" {
 		scheme = "https://"
 	}
 	return scheme + s.c.File.Listen

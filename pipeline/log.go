@@ -55,7 +55,7 @@ func (s *service) openLog(ctx context.Context) (err error) {
 // startServer starts our own server and points cfg to it.
 func (s *service) startServer(ctx context.Context, cfg *bus.Config) (err error) {
 	n := &s.c.File.NATS
-	s.server, err = broker.Start(ctx, broker.Config{Dir: s.c.File.Data, Site: cfg.Site, Listen: n.Listen, Names: n.Names, SyncInterval: n.Sync, Logger: s.part("broker")})
+	s.server, err = broker.Start(ctx, broker.Config{Dir: s.c.File.Data, Site: cfg.Site, Listen: n.Listen, Names: n.Names, SyncInterval: n.SyncInterval, Logger: s.part("broker")})
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (s *service) stateSite(ctx context.Context) error {
 	again := time.NewTicker(renewSite)
 	defer again.Stop()
 	for {
-		r := s.c.File.Site.Record()
+		r := s.c.File.Site.Config().Record()
 		r.Received = telemetry.Time(time.Now().UnixNano())
 		if err := s.bus.Append(ctx, s.c.Process, &telemetry.Record{Kind: telemetry.ConfigRecord, Config: r}); err != nil {
 			return err

@@ -32,7 +32,7 @@ func (idle) Run(ctx context.Context, sink collectors.Sink) error {
 func TestMetricsAreSound(t *testing.T) {
 	file := config.Default()
 	file.Data = filepath.Join(t.TempDir(), "data")
-	file.Receivers = []config.Receiver{{Name: "hook", Kind: config.KindWebhook, URL: "http://127.0.0.1:9/"}}
+	file.Notify.Receivers = []config.Receiver{{Name: "hook", Webhook: &config.Webhook{URL: "http://127.0.0.1:9/"}}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

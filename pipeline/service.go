@@ -160,7 +160,7 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 	}
 	if dir := s.pins(); r[Store] && dir != "" {
 		s.crew.Start(telling, "pin", func(ctx context.Context) error {
-			return pin.Run(ctx, pin.Config{Bus: s.bus, Dir: dir, Site: s.c.File.Site.Site, Metrics: s.metrics, Logger: s.part("pin")})
+			return pin.Run(ctx, pin.Config{Bus: s.bus, Dir: dir, Site: s.c.File.Site.Name, Metrics: s.metrics, Logger: s.part("pin")})
 		})
 	}
 	if r[Collect] {
@@ -170,7 +170,7 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 	}
 	if r[Tick] && s.c.Play == nil {
 		s.crew.Start(stating, "tick", func(ctx context.Context) error {
-			site := s.c.File.Site
+			site := s.c.File.Site.Config()
 			return ticker.Run(ctx, ticker.Config{Log: s.bus, Grid: site.Grid, Lateness: site.Lateness, Metrics: s.metrics, Logger: s.part("tick")})
 		})
 	}
@@ -209,17 +209,17 @@ func (s *service) startNotify(receivers []notify.Receiver) error {
 
 // startWeb starts the API and the page.
 func (s *service) startWeb() error {
-	curves, err := recorder.New(recorder.Config{Log: s.bus, Site: s.c.File.Site, Metrics: s.metrics, Logger: s.part("recorder")})
+	curves, err := recorder.New(recorder.Config{Log: s.bus, Site: s.c.File.Site.Config(), Metrics: s.metrics, Logger: s.part("recorder")})
 	if err != nil {
 		return err
 	}
 	c := s.access(s.c.Listener)
-	c.Site, c.Teams, c.Demo, c.Bus, c.Incidents, c.Firing = s.c.File.Site.Site, s.c.File.Notify.Teams, s.c.Demo, s.bus, s.bus.Incidents(), s.bus.Alerts()
+	c.Site, c.Teams, c.Demo, c.Bus, c.Incidents, c.Firing = s.c.File.Site.Name, s.c.File.Notify.Teams, s.c.Demo, s.bus, s.bus.Incidents(), s.bus.Alerts()
 	c.Curves, c.Page, c.Runbooks, c.Listening, c.Reload, c.Ready, c.Pins = curves, s.c.Page, s.c.Runbooks, s.c.Listening, s.c.Reload, s.ready, s.pins()
 	c.Metrics, c.Logger = s.metrics, s.part("web")
 	c.Replay, c.Assist, c.Trail = s.c.Deck, s.assist, s.bus.Trail()
 	c.History = s.historyHandler()
-	c.Receivers = func() int { return len(s.c.File.Receivers) }
+	c.Receivers = func() int { return len(s.c.File.Notify.Receivers) }
 	if s.c.Roles[Collect] {
 		c.Push = s.agent.Pushed()
 	}

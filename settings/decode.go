@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strconv"
@@ -31,6 +32,22 @@ func Decode(name string, n *yaml.Node, to any) error {
 	}
 	d.structure(n, reflect.ValueOf(to).Elem())
 	return errors.Join(d.problems...)
+}
+
+// Document returns the root of the only document of a text, nil if it is empty.
+func Document(text string) (*yaml.Node, error) {
+	var doc yaml.Node
+	d := yaml.NewDecoder(strings.NewReader(text))
+	switch err := d.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one document")
+	}
+	return doc.Content[0], nil
 }
 
 const nullTag = "!!null"
@@ -125,6 +142,10 @@ func (d *decoder) unknown(key *yaml.Node, fields []Field) {
 			}
 		}
 		names = append(names, f.Key)
+	}
+	if like := nearest(key.Value, names); like != "" {
+		d.fail(key, "unknown key %.40q; did you mean %s?", key.Value, like)
+		return
 	}
 	d.fail(key, "unknown key %.40q; want one of %s", key.Value, strings.Join(names, ", "))
 }

@@ -15,6 +15,7 @@ import (
 //	min, max bounds of a number, a duration, a size; max bounds the length of a text
 //	         and of a list too
 //	oneof    words, of which the value is one
+//	format   what a text must be: "address" (host:port) or "url" (http or https)
 //	was      former names, separated by commas; "old=inner" is a key that has moved
 //	         into the field, to be the key inner of it; "old=0.inner" into its first item
 //	invert   true: the field is set where the key is false
@@ -29,6 +30,7 @@ type Field struct {
 	Min     string
 	Max     string
 	OneOf   []string
+	Format  string
 	Was     []Former
 	Invert  bool
 	Single  bool
@@ -65,7 +67,7 @@ func Fields(t reflect.Type) (out []Field) {
 			continue
 		}
 		f := Field{Key: key, Index: []int{i}, Type: x.Type, Name: x.Name, Owner: t, Default: x.Tag.Get("default"), Min: x.Tag.Get("min"), Max: x.Tag.Get("max"),
-			OneOf: strings.Fields(x.Tag.Get("oneof")), Invert: x.Tag.Get("invert") == "true", Single: option == "single", Example: x.Tag.Get("example")}
+			OneOf: strings.Fields(x.Tag.Get("oneof")), Format: x.Tag.Get("format"), Invert: x.Tag.Get("invert") == "true", Single: option == "single", Example: x.Tag.Get("example")}
 		for _, w := range strings.FieldsFunc(x.Tag.Get("was"), func(r rune) bool { return r == ',' }) {
 			old, inner, _ := strings.Cut(w, "=")
 			f.Was = append(f.Was, Former{old, inner})

@@ -3,7 +3,10 @@ package settings
 import (
 	"encoding"
 	"fmt"
+	"math"
+	"net"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -13,7 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bytes is a number of bytes, written 1000000, 64KiB, 512MiB or 8GiB.
+// Bytes is a number of bytes, written 1000000, 512MB or 8GiB; 1MB and 1MiB are both
+// 1024 * 1024 bytes, as in Prometheus.
 type Bytes int64
 
 // Text is a text with its place, for problems that are found later.
@@ -137,30 +141,68 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, f Field) {
 		d.fail(n, "want one of %s, found %s", strings.Join(f.OneOf, ", "), kindOf(n))
 	case f.most > 0 && int64(len(n.Value)) > f.most:
 		d.fail(n, "%d bytes, want at most %d", len(n.Value), f.most)
+	case f.Format == "address" && !isAddress(n.Value):
+		d.fail(n, "want an address such as 127.0.0.1:8420, found %s", kindOf(n))
+	case f.Format == "url" && !isURL(n.Value):
+		d.fail(n, "want a URL such as https://quintet.example.org") // a URL may hold a secret: it is not repeated
 	default:
 		v.SetString(n.Value)
 	}
 }
 
-// ParseDuration reads a duration of Go, or a whole number of days: 15d.
-func ParseDuration(s string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		v, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(v) * 24 * time.Hour, err
-	}
-	return time.ParseDuration(s)
+// isAddress reports whether a text is host:port.
+func isAddress(text string) bool { _, _, err := net.SplitHostPort(text); return err == nil }
+
+// isURL reports whether a text is a URL that requests can be sent to.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Fragment == ""
 }
 
-// ParseBytes reads a size.
+// long are the units of Prometheus's durations that Go's have not.
+var long = []struct {
+	unit string
+	time.Duration
+}{{"y", 365 * 24 * time.Hour}, {"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}}
+
+// ParseDuration reads a duration of Go or of Prometheus: 500ms, 1h30m, 15d, 1w, 1y.
+func ParseDuration(s string) (time.Duration, error) {
+	var sum time.Duration
+	rest := s
+	for _, u := range long {
+		number, after, found := strings.Cut(rest, u.unit)
+		if !found {
+			continue
+		}
+		v, err := strconv.ParseUint(number, 10, 16)
+		if err != nil || time.Duration(v) > (math.MaxInt64-sum)/u.Duration {
+			return 0, fmt.Errorf("duration %.40q: invalid", s)
+		}
+		if sum += time.Duration(v) * u.Duration; after == "" {
+			return sum, nil
+		}
+		rest = after
+	}
+	d, err := time.ParseDuration(rest)
+	if err == nil && (d < 0 && sum > 0 || d > math.MaxInt64-sum) {
+		err = fmt.Errorf("duration %.40q: out of range", s)
+	}
+	return sum + d, err
+}
+
+// ParseBytes reads a size. As in Prometheus, 1KB is 1024 bytes, and so is 1KiB.
 func ParseBytes(s string) (Bytes, error) {
-	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if number, ok := strings.CutSuffix(s, unit); ok {
-			v, err := strconv.ParseInt(strings.TrimSpace(number), 10, 32)
-			return Bytes(v << (10 * (i + 1))), err
+	number, shift := strings.TrimSuffix(s, "B"), 0
+	if at := strings.TrimSuffix(number, "i"); at != "" && number != s {
+		if i := strings.IndexByte("KMGTPE", at[len(at)-1]); i >= 0 {
+			number, shift = strings.TrimSpace(at[:len(at)-1]), 10*(i+1)
 		}
 	}
-	v, err := strconv.ParseInt(s, 10, 64)
-	return Bytes(v), err
+	v, err := strconv.ParseInt(number, 10, 64)
+	if err == nil && v > math.MaxInt64>>shift {
+		err = fmt.Errorf("size %.40q: out of range", s)
+	}
+	return Bytes(v << shift), err
 }
 
 func (b Bytes) String() string {

@@ -55,6 +55,8 @@ type entry struct {
 	Targets  []place         `yaml:"targets" was:"address=0.address" max:"3"`
 	Files    []settings.Text `yaml:"files,single"`
 	Since    time.Time       `yaml:"since"`
+	Listen   string          `yaml:"listen" format:"address"`
+	URL      string          `yaml:"url" format:"url"`
 }
 
 func decode(t *testing.T, text string) (e entry, err error) {
@@ -93,10 +95,14 @@ func TestDecode(t *testing.T) {
 // everything that is wrong is named.
 func TestDecodeRefusesWithAPlace(t *testing.T) {
 	for text, want := range map[string]string{
-		"colour: red":                           `1:1: x: unknown key "colour"; want one of interval, size,`,
+		"zebra: red":                            `1:1: x: unknown key "zebra"; want one of interval, size,`,
 		"interval: 10ms":                        "1:11: x: interval: 10ms, want 1s to 1h0m0s",
 		"interval: soon":                        `1:11: x: interval: want a duration such as 2s or 500ms, found "soon"`,
-		"size: 2MB":                             `1:7: x: size: want a size such as 512MiB or 8GiB, found "2MB"`,
+		"size: 2MX":                             `1:7: x: size: want a size such as 512MiB or 8GiB, found "2MX"`,
+		"size: 9000000TB":                       "1:7: x: size: want a size",
+		"intervall: 2s":                         `1:1: x: unknown key "intervall"; did you mean interval?`,
+		"listen: here":                          `1:9: x: listen: want an address such as 127.0.0.1:8420, found "here"`,
+		"url: ftp://u:secret@h/":                "1:6: x: url: want a URL such as https://quintet.example.org",
 		"size: -1":                              "1:7: x: size: -1, want more than 0",
 		"count: 10":                             "1:8: x: count: 10, want 1 to 9",
 		"mode: c":                               `1:7: x: mode: want one of a, b, found "c"`,
@@ -116,6 +122,35 @@ func TestDecodeRefusesWithAPlace(t *testing.T) {
 	} {
 		if _, err := decode(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// TestParseDuration: the forms of Go and of Prometheus, and nothing that is too long.
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{"500ms": 500 * time.Millisecond, "1h30m": 90 * time.Minute, "1.5h": 90 * time.Minute, "15d": 360 * time.Hour,
+		"1w": 168 * time.Hour, "1y2w3d4h": (365+14+3)*24*time.Hour + 4*time.Hour, "1d12h": 36 * time.Hour} {
+		if got, err := settings.ParseDuration(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "1d2w", "1.5d", "-1d", "1d-2h", "300y", "65536d", "292y5000h", "1d ", "5"} {
+		if got, err := settings.ParseDuration(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+// TestParseBytes: as in Prometheus, KB and KiB are both 1024 bytes.
+func TestParseBytes(t *testing.T) {
+	for text, want := range map[string]settings.Bytes{"1000000": 1000000, "5B": 5, "64KiB": 64 << 10, "64KB": 64 << 10, "2 GiB": 2 << 30, "1PB": 1 << 50, "7EB": 7 << 60} {
+		if got, err := settings.ParseBytes(text); err != nil || got != want {
+			t.Errorf("%s: %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "B", "KB", "iB", "8EB", "1.5GB", "2M", "2MX", "2iB"} {
+		if got, err := settings.ParseBytes(text); err == nil {
+			t.Errorf("%q is %d", text, got)
 		}
 	}
 }

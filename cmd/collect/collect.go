@@ -49,7 +49,7 @@ func (c *Command) Run(sh *cli.Shell) error {
 	if len(c.NATS) > 0 {
 		file.NATS.URLs, file.NATS.Embedded = c.NATS, false
 	}
-	Override(&file.NATS.Credentials, c.Credentials)
+	Override(&file.NATS.CredentialsFile, c.Credentials)
 	Override(&file.Data, c.Data)
 	if err := EnrolledFor(file, []string{collecting}); err != nil {
 		return err

@@ -12,16 +12,16 @@ import (
 // enrolled returns the role that the credentials of a process were written for: ""
 // without credentials, or with a file that quintet enroll did not write.
 func enrolled(file *config.File) (role.Role, error) {
-	if file.NATS.Embedded || file.NATS.Credentials == "" {
+	if file.NATS.Embedded || file.NATS.CredentialsFile == "" {
 		return "", nil
 	}
-	b, err := os.ReadFile(file.NATS.Credentials)
+	b, err := os.ReadFile(file.NATS.CredentialsFile)
 	if err != nil {
 		return "", fmt.Errorf("nats: %w", err)
 	}
 	r, err := role.Enrolled(b)
 	if err != nil {
-		return "", fmt.Errorf("nats: %s: %w", file.NATS.Credentials, err)
+		return "", fmt.Errorf("nats: %s: %w", file.NATS.CredentialsFile, err)
 	}
 	return r, nil
 }
@@ -37,7 +37,7 @@ func ProcessName(file *config.File) (string, error) {
 	name, ok := has.Name()
 	switch {
 	case ok && said != "" && said != name:
-		return "", fmt.Errorf("nats: process %q: %s was enrolled for %q, and may not publish as another process", said, file.NATS.Credentials, name)
+		return "", fmt.Errorf("nats: process %q: %s was enrolled for %q, and may not publish as another process", said, file.NATS.CredentialsFile, name)
 	case ok:
 		return name, nil
 	case said != "":
@@ -56,7 +56,7 @@ func EnrolledFor(file *config.File, roles []string) error {
 	for _, r := range roles {
 		_, named := has.Name()
 		if !has.Allows(role.Role(r)) && !(r == collecting && named) {
-			return fmt.Errorf("nats: %s was enrolled as %s, which does not allow role %s: enroll this process with --role %s", file.NATS.Credentials, has, r, strings.Join(roles, ","))
+			return fmt.Errorf("nats: %s was enrolled as %s, which does not allow role %s: enroll this process with --role %s", file.NATS.CredentialsFile, has, r, strings.Join(roles, ","))
 		}
 	}
 	return nil

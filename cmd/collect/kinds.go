@@ -18,7 +18,7 @@ import (
 // none, the one that reads this host.
 func Collectors(file *config.File) ([]collectors.Spec, error) {
 	if len(file.Collectors) == 0 {
-		file.Collectors = []config.Collector{{Kind: "sysfs"}}
+		file.Collectors = config.Collectors{"sysfs": {nil}}
 	}
 	specs, problems := Specs(file)
 	var wrong []error
@@ -32,7 +32,7 @@ func Collectors(file *config.File) ([]collectors.Spec, error) {
 // owner: one for each entry, or one for each target of it.
 func Specs(file *config.File) (specs []collectors.Spec, problems []config.Problem) {
 	count, guard := map[string]int{}, dial.Guard{Prefixes: file.Management}
-	for _, c := range file.Collectors {
+	for _, c := range file.Collectors.Entries() {
 		made, err := open(c, guard)
 		if k, _ := KindOf(c.Kind); err == nil && k.Single && count[c.Kind] > 0 {
 			err = errors.New("duplicate: a process can have one entry of this kind")

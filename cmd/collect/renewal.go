@@ -23,7 +23,7 @@ func Renewed(ctx context.Context, file *config.File, every time.Duration) bool {
 		return false
 	}
 	var held [2][]byte
-	paths := [2]string{file.NATS.Credentials, file.NATS.CA}
+	paths := [2]string{file.NATS.CredentialsFile, file.NATS.TLS.CA}
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {

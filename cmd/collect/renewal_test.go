@@ -20,7 +20,7 @@ func TestRenewed(t *testing.T) {
 		}
 	}
 	write("first")
-	file := &config.File{NATS: config.NATS{Credentials: path}}
+	file := &config.File{NATS: config.NATS{CredentialsFile: path}}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	done := make(chan bool, 1)

@@ -76,6 +76,6 @@ func (c *demoCommand) settle(file *config.File, scratch string) {
 	file.Data = filepath.Join(scratch, "data")
 	collect.Override(&file.Data, c.Data)
 	if c.Webhook != "" {
-		file.Receivers = append(file.Receivers, config.Receiver{Name: "webhook", URL: c.Webhook, SecretFile: c.Secret})
+		file.Notify.Receivers = append(file.Notify.Receivers, config.Receiver{Name: "webhook", Webhook: &config.Webhook{URL: c.Webhook, SecretFile: c.Secret}})
 	}
 }

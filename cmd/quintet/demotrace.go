@@ -79,7 +79,7 @@ func (p *player) run(ctx context.Context, log *bus.Bus) error {
 	if err != nil {
 		return err
 	}
-	err = play.Run(ctx, play.Config{Recording: rec, Into: log, Collector: "recording", Site: p.file.Site.Site, From: p.c.Past, Speed: p.c.Speed,
+	err = play.Run(ctx, play.Config{Recording: rec, Into: log, Collector: "recording", Site: p.file.Site.Name, From: p.c.Past, Speed: p.c.Speed,
 		State: state, Last: last, Begun: p.begun, Now: func() telemetry.Time { return telemetry.Time(time.Now().UnixNano()) }})
 	if err != nil {
 		return err

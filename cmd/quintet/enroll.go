@@ -98,5 +98,5 @@ func (c *enrollCommand) enroll(file *config.File) ([]byte, error) {
 	if len(roles) < len(c.Role) {
 		roles = append(roles, string(broker.Collect(c.Name))) // last: a name may hold commas
 	}
-	return broker.Enrolling{Dir: file.Data, Site: file.Site.Site, Name: c.Name, Role: broker.Role(strings.Join(roles, ",")), Life: c.Expires}.Sign()
+	return broker.Enrolling{Dir: file.Data, Site: file.Site.Name, Name: c.Name, Role: broker.Role(strings.Join(roles, ",")), Life: c.Expires}.Sign()
 }

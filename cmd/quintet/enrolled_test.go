@@ -59,7 +59,7 @@ func TestEnrolled(t *testing.T) {
 		{"nowhere.creds", "own", nil, "", "nats: open nowhere.creds"},
 	} {
 		file := config.Default()
-		file.NATS.Embedded, file.NATS.Credentials, file.NATS.Process = false, c.file, c.said
+		file.NATS.Embedded, file.NATS.CredentialsFile, file.NATS.Process = false, c.file, c.said
 		name, err := collect.ProcessName(file)
 		if err == nil {
 			var roles pipeline.Roles

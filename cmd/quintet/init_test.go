@@ -85,7 +85,7 @@ func TestInitFindsTheLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := map[string]int{}
-	for _, c := range file.Collectors {
+	for _, c := range file.Collectors.Entries() {
 		kinds[c.Kind]++
 	}
 	if kinds["sysfs"] != 1 || kinds["redfish"] != 1 || kinds["scrape"] != 1 || code != cli.Sound {

@@ -19,7 +19,7 @@ import (
 // each series the newest value of each cadence, none missing and none twice.
 func TestTheHistoryAcrossKills(t *testing.T) {
 	s := newSite(t, 3)
-	s.write("store.yaml", "data: "+s.path("data")+"\nstore: {keep: false}\nnats: {listen: \""+s.log+"\"}\n")
+	s.write("store.yaml", "data: "+s.path("data")+"\nstore: {enabled: false}\nnats: {listen: \""+s.log+"\"}\n")
 	address := freeAddress(t)
 	s.write("history.yaml", "listen: \""+address+"\"\ndata: "+s.path("history")+"\n"+s.elsewhere(s.log))
 	s.startStore()

@@ -93,7 +93,7 @@ func programIn(t testing.TB, dir string) string {
 
 // elsewhere is the part of a configuration that names the address of the log.
 func (s *site) elsewhere(address string) string {
-	return "nats: {urls: [\"tls://" + address + "\"], credentials: " + s.path("all.creds") + ", process: " + "engine" + "}\n"
+	return "nats: {urls: [\"tls://" + address + "\"], credentials_file: " + s.path("all.creds") + ", process: " + "engine" + "}\n"
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }

@@ -81,7 +81,7 @@ type showing struct {
 // session is one log, from the recording's beginning on.
 func (c *replayCommand) session(ctx context.Context, sh *cli.Shell, p showing) error {
 	file := config.Default()
-	file.Site, file.Listen, file.Data, file.NATS.Retain = p.site, c.Listen, p.dir, keepPlayed
+	file.Site, file.Listen, file.Data, file.NATS.Retention = config.SiteOf(p.site), c.Listen, p.dir, keepPlayed
 	s, err := newService(sh, file, c.LogLevel)
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (c *serveCommand) told(sh *cli.Shell, m *cli.Manager, s *pipeline.Config) {
 	announce := s.Listening
 	s.Listening = func(a net.Addr) {
 		announce(a)
-		m.Listens(sh, a, s.File.Web.Cert != "")
+		m.Listens(sh, a, s.File.Web.TLS.Cert != "")
 	}
 }
 
@@ -193,7 +193,7 @@ func newService(sh *cli.Shell, file *config.File, level string) (pipeline.Config
 // address is where the page is, as a browser wants it.
 func address(file *config.File, a net.Addr) string {
 	scheme := "http"
-	if file.Web.Cert != "" {
+	if file.Web.TLS.Cert != "" {
 		scheme = "https"
 	}
 	where := a.String()

@@ -195,7 +195,7 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 		"eve: not a bcrypt hash":                                {File: write(t, "bad.yml", "basic_auth_users: {eve: secret}\n")},
 		"bcrypt cost 31: want at most 14":                       {File: write(t, "cost.yml", "basic_auth_users: {eve: '$2a$31"+strings.Repeat("a", 53)+"'}\n")},
 		"is also in web.users":                                  {File: write(t, "twice.yml", "basic_auth_users: {a: '"+hashed(t, "x")+"'}\n"), Users: []User{{Name: "a", PasswordHash: hashed(t, "x")}}},
-		"web.proxy: from required":                              {Proxy: Proxy{Header: "X-User"}},
+		"web.proxy: from: required":                             {Proxy: Proxy{Header: "X-User"}},
 		"would trust every address":                             {Proxy: Proxy{Header: "X-User", From: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}}},
 		"authorization is reserved":                             {Proxy: Proxy{Header: "authorization", From: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}}},
 	} {

@@ -13,14 +13,18 @@ import (
 
 // User may use the server. Exactly one of the three secrets is set.
 type User struct {
-	Name string
-	// PasswordHash is a bcrypt hash. PasswordFile holds one line: the password or its
-	// bcrypt hash. TokenFile holds one line: a bearer token.
-	PasswordHash string
-	PasswordFile string
-	TokenFile    string
-	Role         Role      // empty is Admin
-	Expires      time.Time // refused from then on; zero is never
+	// Name is the user's name.
+	Name string `yaml:"name"`
+	// PasswordHash is a bcrypt hash.
+	PasswordHash string `yaml:"password_hash"`
+	// PasswordFile is a file of one line: the password or its bcrypt hash.
+	PasswordFile string `yaml:"password_file"`
+	// TokenFile is a file of one line: a bearer token.
+	TokenFile string `yaml:"token_file"`
+	// Role is viewer, operator, admin or push.
+	Role Role `yaml:"role" default:"admin"`
+	// Expires is when the user is refused from; never if not set.
+	Expires time.Time `yaml:"expires" example:"2027-01-31T00:00:00Z"`
 }
 
 // Proxy is a reverse proxy that has authenticated the user. The zero Proxy is none.
@@ -100,9 +104,9 @@ func (p Proxy) validate() error {
 	case p.Header == "" && len(p.From) == 0:
 		return nil
 	case p.Header == "":
-		return errors.New("web.proxy: header required: the one that names the user")
+		return errors.New("web.proxy: header: required: the one that names the user")
 	case len(p.From) == 0:
-		return errors.New("web.proxy: from required: the addresses of the proxy")
+		return errors.New("web.proxy: from: required: the addresses of the proxy")
 	case slices.Contains(reserved, http.CanonicalHeaderKey(p.Header)):
 		return fmt.Errorf("web.proxy: header: %s is reserved", p.Header)
 	case strings.ContainsFunc(p.Header, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }):

@@ -28,19 +28,27 @@ const (
 
 // OIDC is an OpenID Connect provider that authenticates users. The zero OIDC is none.
 type OIDC struct {
-	Issuer     string // its URL; https, or http on loopback
-	ClientID   string
-	SecretFile string // holds one line: the client's secret. Empty is a public client
-	Redirect   string // URL of this server's CallbackPath, as users reach it
-	Scopes     []string
-	// NameClaim names the user and GroupsClaim lists the groups; empty is
-	// preferred_username, else sub, and groups.
-	NameClaim, GroupsClaim string
+	// Issuer is the URL of the provider; https, or http on loopback.
+	Issuer string `yaml:"issuer"`
+	// ClientID is how the provider knows this server.
+	ClientID string `yaml:"client_id"`
+	// SecretFile is a file of one line: the client's secret. Empty is a public client.
+	SecretFile string `yaml:"client_secret_file" was:"secret_file"`
+	// Redirect is the URL of this server's path /-/callback, as users reach it.
+	Redirect string `yaml:"redirect_url" was:"redirect"`
+	// Scopes are requested beside openid; the default is profile and email.
+	Scopes []string `yaml:"scopes"`
+	// NameClaim names the user; the default is preferred_username, else sub.
+	NameClaim string `yaml:"username_claim" was:"name_claim"`
+	// GroupsClaim lists the groups.
+	GroupsClaim string `yaml:"groups_claim" default:"groups"`
 	// Groups are the roles of groups. A user of several has the role that may most; one
 	// of none is refused.
-	Groups  map[string]Role
-	Session time.Duration // after it users are authenticated again; 0 is 1 h
-	CA      string        // file of authorities of the provider's certificate; empty is the system's
+	Groups map[string]Role `yaml:"groups" example:"{sre: operator}"`
+	// Session is the time after which users are authenticated again.
+	Session time.Duration `yaml:"session_duration" was:"session" default:"1h" max:"12h"`
+	// TLS is how the provider is connected to.
+	TLS dial.TLS `yaml:"tls" was:"ca=ca_file"`
 	// Dial makes connections to the provider; nil is net.Dialer's.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -59,15 +67,15 @@ func (o OIDC) validate() error {
 	}
 	redirect, err := url.Parse(o.Redirect)
 	if err != nil || !secure(redirect) || redirect.Path != CallbackPath {
-		return fmt.Errorf("web.oidc: redirect: want the URL of this server with the path %s, https or on loopback", CallbackPath)
+		return fmt.Errorf("web.oidc: redirect_url: want the URL of this server with the path %s, https or on loopback", CallbackPath)
 	}
 	switch {
 	case o.ClientID == "":
-		return errors.New("web.oidc: client_id required")
+		return errors.New("web.oidc: client_id: required")
 	case len(o.Groups) == 0:
-		return errors.New("web.oidc: groups required: the role of each group that may log in")
+		return errors.New("web.oidc: groups: required: the role of each group that may log in")
 	case o.Session < 0 || o.Session > maxSession:
-		return fmt.Errorf("web.oidc: session: %v: want at most %v", o.Session, maxSession)
+		return fmt.Errorf("web.oidc: session_duration: %v: want at most %v", o.Session, maxSession)
 	}
 	for group, role := range o.Groups {
 		if _, err := ParseRole(string(role)); err != nil {
@@ -102,9 +110,9 @@ func (o OIDC) withDefaults() OIDC {
 // client makes requests to the provider. Redirects are refused: their targets were
 // not configured.
 func (o OIDC) client() (*http.Client, error) {
-	secure, err := dial.TLS{CA: o.CA}.Config()
+	secure, err := o.TLS.Config()
 	if err != nil {
-		return nil, fmt.Errorf("web.oidc: ca: %w", err)
+		return nil, fmt.Errorf("web.oidc: tls: %w", err)
 	}
 	return &http.Client{Timeout: providerPatience, Transport: &http.Transport{DialContext: o.Dial, TLSClientConfig: secure, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
@@ -118,7 +126,7 @@ func openProvider(o OIDC, now func() time.Time) (*provider, error) {
 	o = o.withDefaults()
 	if o.SecretFile != "" {
 		if _, err := readLine(o.SecretFile); err != nil {
-			return nil, fmt.Errorf("web.oidc: secret_file: %w", err)
+			return nil, fmt.Errorf("web.oidc: client_secret_file: %w", err)
 		}
 	}
 	client, err := o.client()

@@ -294,13 +294,13 @@ func TestOpenOIDCWithoutItsProvider(t *testing.T) {
 func TestValidateOIDC(t *testing.T) {
 	good := OIDC{Issuer: "https://id.example", ClientID: "quintet", Redirect: "https://quintet.example" + CallbackPath, Groups: map[string]Role{"sre": Operator}}
 	for want, change := range map[string]func(*OIDC){
-		"":                   func(*OIDC) {},
-		"issuer":             func(o *OIDC) { o.Issuer = "http://id.example" },
-		"redirect":           func(o *OIDC) { o.Redirect = "https://quintet.example/" },
-		"client_id required": func(o *OIDC) { o.ClientID = "" },
-		"groups required":    func(o *OIDC) { o.Groups = nil },
-		"groups: sre":        func(o *OIDC) { o.Groups = map[string]Role{"sre": "god"} },
-		"session":            func(o *OIDC) { o.Session = 24 * time.Hour },
+		"":                    func(*OIDC) {},
+		"issuer":              func(o *OIDC) { o.Issuer = "http://id.example" },
+		"redirect":            func(o *OIDC) { o.Redirect = "https://quintet.example/" },
+		"client_id: required": func(o *OIDC) { o.ClientID = "" },
+		"groups: required":    func(o *OIDC) { o.Groups = nil },
+		"groups: sre":         func(o *OIDC) { o.Groups = map[string]Role{"sre": "god"} },
+		"session":             func(o *OIDC) { o.Session = 24 * time.Hour },
 	} {
 		o := good
 		change(&o)

@@ -48,6 +48,12 @@ func Needed(x Right) Role {
 	return [...]Role{Read: Viewer, Operate: Operator, Send: Push, Administer: Admin}[x]
 }
 
+// Set reads the name of a role.
+func (r *Role) Set(text string) (err error) {
+	*r, err = ParseRole(text)
+	return err
+}
+
 // ParseRole reads the name of a role.
 func ParseRole(s string) (Role, error) {
 	if r := Role(s); slices.Contains([]Role{Viewer, Operator, Admin, Push}, r) {

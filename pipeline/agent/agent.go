@@ -62,11 +62,11 @@ func receiverOf(specs []collectors.Spec) *receive.Receiver {
 // Start starts the collectors and the outbox for their records.
 func (a *Agent) Start(on *crew.Crew, log *bus.Bus) error {
 	specs := append(a.receiving(), a.c.Collectors...)
-	if files := a.c.File.Topology; len(files) > 0 {
+	if files := a.c.File.Topology.Files; len(files) > 0 {
 		specs = append(specs, collectors.Spec{Name: "topology", Target: fmt.Sprint(files), Collector: receive.NewFiles(files, nil)})
 	}
 	held := a.c.File.NATS.Outbox
-	box, err := outbox.New(outbox.Config{Collector: a.c.Process, Bus: log, Dir: a.spillDir(), MemoryBytes: int(held.MemoryBytes), SpillBytes: held.DiskBytes,
+	box, err := outbox.New(outbox.Config{Collector: a.c.Process, Bus: log, Dir: a.spillDir(), MemoryBytes: int(held.MemoryBytes), SpillBytes: int64(held.DiskBytes),
 		Metrics: a.c.Metrics, Logger: a.part("outbox")})
 	if err != nil {
 		return err

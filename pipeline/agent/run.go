@@ -22,7 +22,7 @@ const StopTimeout = 15 * time.Second
 // and delivers the collected records before it returns.
 func Run(ctx context.Context, c Config) error {
 	if c.File.NATS.Embedded {
-		return errors.New("collect: address of the log required: --nats URL and --credentials FILE, or nats.urls and nats.credentials in the configuration (or --once --print to see what would be sent)")
+		return errors.New("collect: address of the log required: --nats URL and --credentials FILE, or nats.urls and nats.credentials_file in the configuration (or --once --print to see what would be sent)")
 	}
 	if c.Metrics == nil {
 		c.Metrics = metrics.NewSet()
@@ -62,14 +62,14 @@ func connect(ctx context.Context, c Config) (*bus.Bus, error) {
 // credentials, metrics and the logger.
 func BusConfig(file *config.File, process string) bus.Config {
 	n := &file.NATS
-	return bus.Config{Site: file.Site.Site, Name: process, Servers: n.URLs, Grid: file.Site.Grid, Retain: n.Retain, RetainBytes: n.RetainBytes, Copies: n.Copies}
+	return bus.Config{Site: file.Site.Name, Name: process, Servers: n.URLs, Grid: file.Site.Grid, Retain: n.Retention, RetainBytes: int64(n.RetentionBytes), Copies: n.Replicas}
 }
 
 // Credentials reads the credentials file of a configuration and, after it, the
 // certificate of the servers' authority where that is a file of its own.
 func Credentials(n config.NATS) ([]byte, error) {
 	var out []byte
-	for _, path := range []string{n.Credentials, n.CA} {
+	for _, path := range []string{n.CredentialsFile, n.TLS.CA} {
 		if path == "" {
 			continue
 		}

@@ -59,8 +59,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(string(b))
 	}
 	f.Add("web: {users: [{name: a, token_file: t, role: push, expires: 2027-01-31T00:00:00Z}], roles: {b: viewer}, proxy: {header: X, from: [10.0.0.1]}}")
-	f.Add("notify: {receivers: [{name: a, webhook: {url: \"http://127.0.0.1:1/\", headers: {X: \"\\r\\n\"}}}], routes: [{match: ['severity=critical'], receivers: [a]}]}")
-	f.Add("store: {keep: 15d, remote_write: [{url: \"http://a\"}]}\nsite: {grid: 1s}\negress: {allow: [10.0.0.0/8]}\n")
+	f.Add("notify: {receivers: [{name: a, webhook: {url: \"http://127.0.0.1:1/\", headers: {X: \"\\r\\n\"}}}], routes: [{matchers: ['severity=critical'], receivers: [a]}]}")
+	f.Add("store: {retention: 15d, remote_write: [{url: \"http://a\"}]}\nsite: {grid: 1s}\negress: {allow: [10.0.0.0/8]}\n")
 	f.Add("a: &a [*a]")
 	f.Fuzz(func(t *testing.T, text string) {
 		var file *config.File

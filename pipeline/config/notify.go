@@ -1,290 +1,265 @@
 package config
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/notify/match"
-	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
+	"github.com/quintet-dc/quintet/settings"
 )
 
-// Notify configures what is sent to which receiver, apart from the receivers
-// themselves.
+// Notify configures what is sent to which receiver.
 type Notify struct {
-	Page    string // the page's address, where links lead; none where it is empty
-	Inhibit bool   // what follows from another open incident is held back
-	Flaps   Flaps
-	Teams   []match.Owner
-	Routes  []Route
-	Grafana Grafana
+	// ExternalURL is the page's address, where links in messages lead; no links if empty.
+	ExternalURL string `yaml:"external_url" was:"page" format:"url" example:"https://quintet.example.org"`
+	// Inhibit holds back incidents that follow from another open incident.
+	Inhibit bool `yaml:"inhibit" default:"true"`
+	// Flaps holds back incidents that open and close again and again.
+	Flaps Flaps `yaml:"flaps"`
+	// Teams are teams and the incidents that are theirs.
+	Teams []match.Owner `yaml:"teams" example:"[{name: net, matchers: [domain=network]}]"`
+	// Routes are tried in order; without one, every receiver receives everything.
+	Routes []Route `yaml:"routes" example:"[{matchers: [severity=critical], receivers: [pager]}]"`
+	// Grafana is how alerts that Grafana sends here are signed.
+	Grafana Grafana `yaml:"grafana"`
+	// Receivers are where messages are sent.
+	Receivers []Receiver `yaml:"receivers"`
 }
 
 // Grafana configures how Grafana signs the alerts that it sends here.
 type Grafana struct {
-	SecretFile string // unsigned ones are taken where it is empty
-	Timestamp  string // the header of its timestamp; none where it is empty
+	// SecretFile is a file with the secret; unsigned alerts are accepted if empty.
+	SecretFile string `yaml:"secret_file"`
+	// Timestamp is the header of its timestamp; none if empty.
+	Timestamp string `yaml:"timestamp_header"`
 }
 
 // Flaps configures when flapping incidents are held back (package notify).
 type Flaps struct {
-	Window      time.Duration
-	Start, Stop int
+	// Window is the time in which changes are counted.
+	Window time.Duration `yaml:"window" default:"1h" max:"7d"`
+	// Start is the number of changes from which an incident flaps; 0 is never.
+	Start int `yaml:"start" default:"10" min:"0" max:"100"`
+	// Stop is the number of changes below which it no longer does.
+	Stop int `yaml:"stop" default:"2" min:"0" max:"100"`
+}
+
+// Validate reports numbers of changes that exclude one another.
+func (f Flaps) Validate() error {
+	if f.Start != 0 && (f.Start < 2 || f.Stop >= f.Start) {
+		return errors.New("want a start of 2 or more (0: never), and a smaller stop")
+	}
+	return nil
 }
 
 // Route is one entry below notify.routes.
 type Route struct {
-	Match     match.Matchers
-	Receivers []string
-	Continue  bool
-
-	node *yaml.Node
+	// Matchers select incidents, as those of Alertmanager do; all if there is none.
+	Matchers match.Matchers `yaml:"matchers" was:"match" max:"32"`
+	// Receivers are names of receivers.
+	Receivers []string `yaml:"receivers"`
+	// Continue tries the next routes too.
+	Continue bool `yaml:"continue"`
 }
 
-// The kinds of receiver.
-const (
-	KindWebhook      = "webhook"
-	KindAlertmanager = "alertmanager"
-	KindSlack        = "slack"
-	KindPagerDuty    = "pagerduty"
-	KindCloudEvents  = "cloudevents"
-)
-
-// Receiver is one entry below notify.receivers. Which of the fields below Kind
-// are stated depends on it; Kind is a webhook where it is empty.
+// Receiver is one entry below notify.receivers. One of its last five fields is set.
 type Receiver struct {
-	Name       string
-	Severities []string
-	Risks      bool
-	Alerts     bool // of our own rules
-	Notes      bool
-	Figures    bool // revisions that change nothing but figures, too
-
-	Kind       string
-	URL        string            // webhook, pagerduty, cloudevents
-	URLs       []string          // alertmanager: every peer
-	SecretFile string            // webhook: keys; slack: the address; pagerduty: the key; alertmanager, cloudevents: a token
-	Timeout    time.Duration     // of one attempt; 0 is what the kind takes for right
-	Headers    map[string]string // webhook, alertmanager, cloudevents
-	Labels     map[string]string // alertmanager
-	Resend     time.Duration     // alertmanager
-	Mode       string            // cloudevents
-	Source     string            // cloudevents
-	Title      string            // templates: alertmanager, slack, pagerduty
-	Text       string
-	TLS        TLS
+	// Name names it in routes and in what was delivered.
+	Name string `yaml:"name"`
+	// Severities are critical, warning and info; all if there is none.
+	Severities []string `yaml:"severities"`
+	// Risks sends risks too.
+	Risks bool `yaml:"risks"`
+	// Alerts sends alerts of rules too.
+	Alerts bool `yaml:"alerts"`
+	// Notes sends what people note on an incident.
+	Notes bool `yaml:"notes"`
+	// Figures sends revisions that change nothing but figures, too.
+	Figures bool `yaml:"figures"`
+	// Webhook sends CloudEvents-like JSON, signed as Standard Webhooks are.
+	Webhook *Webhook `yaml:"webhook"`
+	// Alertmanager sends alerts to all peers of a cluster.
+	Alertmanager *Alertmanager `yaml:"alertmanager"`
+	// Slack posts to a channel.
+	Slack *Slack `yaml:"slack"`
+	// PagerDuty sends events of its version 2.
+	PagerDuty *PagerDuty `yaml:"pagerduty"`
+	// CloudEvents sends CloudEvents over HTTP.
+	CloudEvents *CloudEvents `yaml:"cloudevents"`
 }
 
-// TLS is the trust and the client certificate of a receiver's connection.
-type TLS struct{ CA, Cert, Key, ServerName string }
+// Connection is how a receiver is reached.
+type Connection struct {
+	// Timeout bounds one attempt; the default is 15 s.
+	Timeout time.Duration `yaml:"timeout" max:"2m"`
+	// TLS is for https.
+	TLS dial.TLS `yaml:"tls"`
+}
 
-// defaultNotify is the meaning of an empty file.
-func defaultNotify() Notify {
-	return Notify{Inhibit: true, Flaps: Flaps{Window: time.Hour, Start: 10, Stop: 2}}
+// Template is the text of a message, in the templates of Go. Empty is what the kind
+// of receiver has.
+type Template struct {
+	// Title is a template of one line.
+	Title string `yaml:"title"`
+	// Text is a template of the rest.
+	Text string `yaml:"text"`
+}
+
+// problem returns what is wrong with a template.
+func (t Template) problem() error {
+	var wrong []error
+	if _, err := text.New(text.Config{Title: t.Title}); err != nil {
+		wrong = append(wrong, &settings.KeyError{Key: "title", Err: err})
+	}
+	if _, err := text.New(text.Config{Body: t.Text}); err != nil {
+		wrong = append(wrong, &settings.KeyError{Key: "text", Err: err})
+	}
+	return errors.Join(wrong...)
+}
+
+// Webhook is an address that takes our own messages.
+type Webhook struct {
+	// URL is where they are sent.
+	URL string `yaml:"url" format:"url"`
+	// SecretFile is a file with the keys with which they are signed, whsec_ and base64;
+	// required off loopback.
+	SecretFile string `yaml:"secret_file"`
+	// Headers are sent with every request.
+	Headers    map[string]string `yaml:"headers"`
+	Connection `yaml:",inline"`
+}
+
+// Validate reports a missing URL.
+func (w Webhook) Validate() error { return required("url", w.URL) }
+
+// Alertmanager is a cluster of Alertmanagers.
+type Alertmanager struct {
+	// URLs are those of all peers.
+	URLs []string `yaml:"urls" format:"url" example:"['http://am-0:9093', 'http://am-1:9093']"`
+	// Authorization is shown to them.
+	Authorization dial.Authorization `yaml:"authorization" was:"token_file=credentials_file"`
+	// ResendInterval is how often open alerts are sent again; the default is 1 min.
+	ResendInterval time.Duration `yaml:"resend_interval" was:"resend"`
+	// Labels are added to every alert.
+	Labels map[string]string `yaml:"labels"`
+	// Headers are sent with every request.
+	Headers    map[string]string `yaml:"headers"`
+	Template   `yaml:",inline"`
+	Connection `yaml:",inline"`
+}
+
+// Validate reports missing URLs and invalid templates.
+func (a Alertmanager) Validate() error {
+	if len(a.URLs) == 0 {
+		return required("urls", "")
+	}
+	return a.problem()
+}
+
+// Slack is a channel.
+type Slack struct {
+	// URLFile is a file with the address of an incoming webhook.
+	URLFile    string `yaml:"api_url_file" was:"url_file"`
+	Template   `yaml:",inline"`
+	Connection `yaml:",inline"`
+}
+
+// Validate reports a missing address and invalid templates.
+func (s Slack) Validate() error { return cmp.Or(required("api_url_file", s.URLFile), s.problem()) }
+
+// PagerDuty is a service of PagerDuty.
+type PagerDuty struct {
+	// KeyFile is a file with the integration's key.
+	KeyFile string `yaml:"routing_key_file" was:"key_file"`
+	// URL takes the place of PagerDuty's own.
+	URL        string `yaml:"url" format:"url"`
+	Template   `yaml:",inline"`
+	Connection `yaml:",inline"`
+}
+
+// Validate reports a missing key and invalid templates.
+func (p PagerDuty) Validate() error {
+	return cmp.Or(required("routing_key_file", p.KeyFile), p.problem())
+}
+
+// CloudEvents is a receiver of CloudEvents.
+type CloudEvents struct {
+	// URL is where they are sent.
+	URL string `yaml:"url" format:"url"`
+	// Authorization is shown to it.
+	Authorization dial.Authorization `yaml:"authorization" was:"token_file=credentials_file"`
+	// Mode is the content mode.
+	Mode string `yaml:"mode" default:"structured" oneof:"structured binary"`
+	// Source is the events' source, a URI; the default is urn:quintet:SITE.
+	Source string `yaml:"source"`
+	// Headers are sent with every request.
+	Headers    map[string]string `yaml:"headers"`
+	Connection `yaml:",inline"`
+}
+
+// Validate reports a missing URL.
+func (c CloudEvents) Validate() error { return required("url", c.URL) }
+
+// required returns an error for a key without a value.
+func required(key, value string) error {
+	if value == "" {
+		return errors.New(key + ": required")
+	}
+	return nil
 }
 
 // receiverName matches names that are valid in a delivery's id and key (package
 // notify).
 var receiverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-func (r *reader) notify(n *yaml.Node, f *File) {
-	c := &f.Notify
-	r.mapping(n, "notify: ",
-		field{"page", func(n *yaml.Node) { r.webAddress(n, "notify: page", &c.Page) }},
-		r.truth("inhibit", &c.Inhibit),
-		field{"flaps", func(n *yaml.Node) { r.flaps(n, &c.Flaps) }},
-		field{"teams", func(n *yaml.Node) { r.each(n, "notify: teams: ", func(item *yaml.Node) { r.team(item, c) }) }},
-		field{"routes", func(n *yaml.Node) { r.each(n, "notify: routes: ", func(item *yaml.Node) { r.route(item, c) }) }},
-		field{"grafana", func(n *yaml.Node) {
-			r.mapping(n, "notify: grafana: ", r.text("secret_file", &c.Grafana.SecretFile), r.text("timestamp_header", &c.Grafana.Timestamp))
-		}},
-		field{"receivers", func(n *yaml.Node) {
-			r.each(n, "notify: receivers: ", func(item *yaml.Node) { r.receiver(item, f) })
-		}},
-	)
-	r.routesLead(n, f)
-}
-
-// webAddress reads an address of HTTP.
-func (r *reader) webAddress(n *yaml.Node, key string, into *string) {
-	if _, err := post.Address(n.Value); err != nil || n.Kind != yaml.ScalarNode {
-		r.fail(n, "%s: want an address such as https://quintet.example.org", key)
-		return
+// Validate reports an invalid name, and a receiver that is of no kind or of several.
+func (r Receiver) Validate() error {
+	kinds := 0
+	for _, set := range []bool{r.Webhook != nil, r.Alertmanager != nil, r.Slack != nil, r.PagerDuty != nil, r.CloudEvents != nil} {
+		if set {
+			kinds++
+		}
 	}
-	*into = n.Value
-}
-
-func (r *reader) flaps(n *yaml.Node, c *Flaps) {
-	number := func(key string, into *int) field {
-		return field{key, func(n *yaml.Node) {
-			v, err := strconv.Atoi(n.Value)
-			if err != nil || v < 0 || v > 100 || n.Kind != yaml.ScalarNode {
-				r.fail(n, "notify: flaps: %s: want a number of changes from 0 to 100", key)
-				return
-			}
-			*into = v
-		}}
-	}
-	r.mapping(n, "notify: flaps: ", r.span("window", &c.Window), number("start", &c.Start), number("stop", &c.Stop))
-	if c.Start != 0 && (c.Start < 2 || c.Stop >= c.Start || c.Window > 7*24*time.Hour) {
-		r.fail(n, "notify: flaps: want a start of 2 or more (0: never), a smaller stop, and a window of at most a week")
-	}
-}
-
-// matchers reads a list of conditions.
-func (r *reader) matchers(in string, into *match.Matchers) field {
-	return field{"match", func(n *yaml.Node) {
-		r.each(n, in+"match: ", func(item *yaml.Node) {
-			m, err := match.Parse(item.Value)
-			switch {
-			case item.Kind != yaml.ScalarNode:
-				r.fail(item, "%smatch: want a text such as severity=critical", in)
-			case err != nil:
-				r.fail(item, "%smatch: %v", in, err)
-			case len(*into) == match.MaxMatchers:
-				r.fail(item, "%smatch: more than %d", in, match.MaxMatchers)
-			default:
-				*into = append(*into, m)
-			}
-		})
-	}}
-}
-
-func (r *reader) team(n *yaml.Node, c *Notify) {
-	var t match.Owner
-	r.mapping(n, "notify: teams: ", r.text("name", &t.Name), r.matchers("notify: teams: ", &t.Match))
 	switch {
-	case !receiverName.MatchString(t.Name):
-		r.fail(n, "notify: teams: name: want letters, digits, - and _, 64 at most")
-	case slices.ContainsFunc(t.Match, func(m match.Matcher) bool { return m.Name == match.Team }):
-		r.fail(n, "notify: teams: %s: a team cannot be matched by teams", t.Name)
-	default:
-		c.Teams = append(c.Teams, t)
+	case !receiverName.MatchString(r.Name):
+		return errors.New("name: want letters, digits, - and _, 64 at most")
+	case kinds != 1:
+		return fmt.Errorf("%s: want one of webhook, alertmanager, slack, pagerduty and cloudevents, found %d", r.Name, kinds)
 	}
+	return nil
 }
 
-func (r *reader) route(n *yaml.Node, c *Notify) {
-	x := Route{node: n}
-	r.mapping(n, "notify: routes: ", r.matchers("notify: routes: ", &x.Match), r.texts("receivers", &x.Receivers), r.truth("continue", &x.Continue))
-	c.Routes = append(c.Routes, x)
-}
-
-// routesLead checks the routes as a whole: which receivers they name, and what
-// reaches no receiver.
-func (r *reader) routesLead(n *yaml.Node, f *File) {
-	routes := f.Notify.Routes
-	named := map[string]bool{}
-	for i, x := range routes {
+// Validate reports names that two receivers have, teams of invalid names, and routes to
+// receivers that there are not.
+func (n Notify) Validate() error {
+	var wrong []error
+	at := map[string]bool{}
+	for i, r := range n.Receivers {
+		if at[r.Name] {
+			wrong = append(wrong, settings.Errorf(fmt.Sprintf("receivers.%d", i), "duplicate name %q", r.Name))
+		}
+		at[r.Name] = true
+	}
+	for i, t := range n.Teams {
+		switch {
+		case !receiverName.MatchString(t.Name):
+			wrong = append(wrong, settings.Errorf(fmt.Sprintf("teams.%d", i), "name: want letters, digits, - and _, 64 at most"))
+		case slices.ContainsFunc(t.Match, func(m match.Matcher) bool { return m.Name == match.Team }):
+			wrong = append(wrong, settings.Errorf(fmt.Sprintf("teams.%d", i), "%s: a team cannot be matched by teams", t.Name))
+		}
+	}
+	for i, x := range n.Routes {
 		for _, name := range x.Receivers {
-			named[name] = true
-			if !slices.ContainsFunc(f.Receivers, func(o Receiver) bool { return o.Name == name }) {
-				r.fail(x.node, "notify: routes: there is no receiver %q", name)
+			if !at[name] {
+				wrong = append(wrong, settings.Errorf(fmt.Sprintf("routes.%d", i), "receiver %q: not found", name))
 			}
 		}
-		if len(x.Match) == 0 && !x.Continue && i < len(routes)-1 {
-			r.doubt(routes[i+1].node, "notify: routes: nothing comes so far: a route before it takes everything")
-		}
 	}
-	if len(routes) == 0 {
-		return
-	}
-	for _, o := range f.Receivers {
-		if !named[o.Name] {
-			r.doubt(n, "notify: routes: none leads to %s", o.Name)
-		}
-	}
-	if len(routes[len(routes)-1].Match) > 0 {
-		r.doubt(routes[len(routes)-1].node, "notify: routes: the last route has a matcher: what matches no route is not delivered")
-	}
-}
-
-func (r *reader) receiver(n *yaml.Node, f *File) {
-	c := Receiver{Headers: map[string]string{}, Labels: map[string]string{}}
-	r.mapping(n, "notify: receivers: ", append(r.kinds(&c), r.text("name", &c.Name), r.texts("severities", &c.Severities), r.truth("risks", &c.Risks), r.truth("alerts", &c.Alerts), r.truth("notes", &c.Notes), r.truth("figures", &c.Figures))...)
-	switch same := func(o Receiver) bool { return o.Name == c.Name }; {
-	case !receiverName.MatchString(c.Name):
-		r.fail(n, "notify: receivers: name: want letters, digits, - and _, 64 at most")
-	case c.Kind == "":
-		r.fail(n, "notify: receivers: %s: want one of webhook, alertmanager, slack, pagerduty and cloudevents", c.Name)
-	case c.Kind == KindWebhook && c.URL == "":
-		r.fail(n, "notify: receivers: %s: want a webhook with a url", c.Name)
-	case c.Kind == KindCloudEvents && c.URL == "":
-		r.fail(n, "notify: receivers: %s: want cloudevents with a url", c.Name)
-	case c.Kind == KindAlertmanager && len(c.URLs) == 0:
-		r.fail(n, "notify: receivers: %s: want an alertmanager with the urls of all peers", c.Name)
-	case c.Kind == KindSlack && c.SecretFile == "":
-		r.fail(n, "notify: receivers: %s: want a slack with a url_file", c.Name)
-	case c.Kind == KindPagerDuty && c.SecretFile == "":
-		r.fail(n, "notify: receivers: %s: want a pagerduty with a key_file", c.Name)
-	case slices.ContainsFunc(f.Receivers, same):
-		r.fail(n, "notify: receivers: %s: there are two of that name", c.Name)
-	default:
-		f.Receivers = append(f.Receivers, c)
-	}
-}
-
-// kinds are the keys of which a receiver has one.
-func (r *reader) kinds(c *Receiver) []field {
-	url := field{"url", func(n *yaml.Node) { r.webAddress(n, "url", &c.URL) }}
-	urls := field{"urls", func(n *yaml.Node) {
-		r.each(n, "urls: ", func(item *yaml.Node) {
-			var u string
-			if r.webAddress(item, "urls", &u); u != "" {
-				c.URLs = append(c.URLs, u)
-			}
-		})
-	}}
-	words := []field{r.template("title", &c.Title), r.template("text", &c.Text)}
-	common := []field{r.span("timeout", &c.Timeout), r.tls(&c.TLS)}
-	of := func(kind string, fields ...[]field) field {
-		return field{kind, func(n *yaml.Node) {
-			if c.Kind != "" {
-				r.fail(n, "notify: receivers: %s and %s: one receiver is one of them", c.Kind, kind)
-				return
-			}
-			c.Kind = kind
-			r.mapping(n, kind+": ", slices.Concat(append(fields, common)...)...)
-		}}
-	}
-	return []field{
-		of(KindWebhook, []field{url, r.text("secret_file", &c.SecretFile), r.table(KindWebhook, "headers", c.Headers)}),
-		of(KindAlertmanager, []field{urls, r.text("token_file", &c.SecretFile), r.span("resend", &c.Resend), r.table(KindAlertmanager, "labels", c.Labels), r.table(KindAlertmanager, "headers", c.Headers)}, words),
-		of(KindSlack, []field{r.text("url_file", &c.SecretFile)}, words),
-		of(KindPagerDuty, []field{url, r.text("key_file", &c.SecretFile)}, words),
-		of(KindCloudEvents, []field{url, r.text("token_file", &c.SecretFile), r.text("mode", &c.Mode), r.text("source", &c.Source), r.table(KindCloudEvents, "headers", c.Headers)}),
-	}
-}
-
-// table reads a mapping of words.
-func (r *reader) table(in, key string, into map[string]string) field {
-	return field{key, func(n *yaml.Node) {
-		if err := n.Decode(&into); err != nil {
-			r.fail(n, "%s: %s: want a mapping of words", in, key)
-		}
-	}}
-}
-
-func (r *reader) tls(c *TLS) field {
-	return field{"tls", func(n *yaml.Node) {
-		r.mapping(n, "tls: ", r.text("ca", &c.CA), r.text("cert", &c.Cert), r.text("key", &c.Key), r.text("server_name", &c.ServerName))
-	}}
-}
-
-// template reads a template and tries it.
-func (r *reader) template(key string, into *string) field {
-	return field{key, func(n *yaml.Node) {
-		c := text.Config{Title: n.Value}
-		if key == "text" {
-			c = text.Config{Body: n.Value}
-		}
-		if _, err := text.New(c); err != nil || n.Kind != yaml.ScalarNode {
-			r.fail(n, "%s: %v", key, err)
-			return
-		}
-		*into = n.Value
-	}}
+	return errors.Join(wrong...)
 }

@@ -1,117 +1,80 @@
 package config
 
 import (
-	"net/url"
+	"errors"
 	"path"
-	"strconv"
-	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // Store configures the history; zero fields have the defaults of package store.
 type Store struct {
-	Off         bool          // no history is kept
-	Cadence     time.Duration // one sample of a series in so much time
-	Retain      time.Duration
-	RetainBytes int64
-	MaxSeries   int
-	Drop        []string // metrics that are not kept, as names or patterns
-	Rules       []string // files of Prometheus rules
-	Unraised    bool     // what the rules alert of is told to nobody
-	RemoteWrite []RemoteWrite
-	Labels      map[string]string // put on what is sent on
+	// Off keeps no history.
+	Off bool `yaml:"enabled" was:"keep" invert:"true"`
+	// Interval is the time between two samples of a series.
+	Interval time.Duration `yaml:"interval" was:"cadence" default:"10s" min:"1s" max:"1m"`
+	// Retention is how long samples are kept.
+	Retention time.Duration `yaml:"retention" was:"retain" default:"15d" max:"100y"`
+	// RetentionBytes bounds the history on the disk; the default is what the disk has
+	// room for.
+	RetentionBytes settings.Bytes `yaml:"retention_bytes" was:"retain_bytes"`
+	// Metrics limits what is kept.
+	Metrics StoreMetrics `yaml:"metrics"`
+	// RuleFiles are files of Prometheus rules, evaluated beside those of the program.
+	RuleFiles []string `yaml:"rule_files" was:"rules" example:"[/etc/quintet/rules.yml]"`
+	// Unraised evaluates the rules, but raises no alerts.
+	Unraised bool `yaml:"alerts" invert:"true"`
+	// RemoteWrite are receivers of the samples.
+	RemoteWrite []RemoteWrite `yaml:"remote_write"`
+	// Labels are added to every series that is sent to them.
+	Labels map[string]string `yaml:"external_labels" was:"labels" example:"{cluster: a}"`
 }
 
-// RemoteWrite is a receiver of the history.
-type RemoteWrite struct {
-	Name, URL              string
-	Username, PasswordFile string
-	BearerFile             string
-	CA, Cert, Key          string // files
-	ServerName             string
-	Headers                map[string]string
-	Version                int // of the protocol; 0 is 1
+// StoreMetrics limits the metrics that are kept.
+type StoreMetrics struct {
+	// Drop are metrics that are not kept, as names or patterns.
+	Drop []string `yaml:"drop" example:"['rdma_*']"`
+	// MaxSeries bounds the series.
+	MaxSeries int `yaml:"max_series" default:"1048576"`
 }
 
-// store reads the settings of the history.
-func (r *reader) store(n *yaml.Node, c *Store) {
-	keep, raise := true, true
-	r.mapping(n, "store: ", r.truth("keep", &keep), r.span("cadence", &c.Cadence), r.days("retain", &c.Retain), r.size("retain_bytes", &c.RetainBytes),
-		field{"metrics", func(n *yaml.Node) {
-			r.mapping(n, "store: metrics: ", r.texts("drop", &c.Drop), r.count("max_series", &c.MaxSeries))
-		}},
-		r.paths("rules", ForRules, &c.Rules), r.truth("alerts", &raise),
-		field{"remote_write", func(n *yaml.Node) {
-			r.each(n, "store: remote_write: ", func(item *yaml.Node) { r.remoteWrite(item, c) })
-		}},
-		r.words("labels", "store: ", &c.Labels))
-	c.Off, c.Unraised = !keep, !raise
-	if c.Cadence != 0 && (c.Cadence < time.Second || c.Cadence > time.Minute) {
-		r.fail(n, "store: cadence: %v: want 1 s to 1 min", c.Cadence)
-	}
-	for _, p := range c.Drop {
+// Validate reports invalid patterns.
+func (m StoreMetrics) Validate() error {
+	for _, p := range m.Drop {
 		if _, err := path.Match(p, ""); err != nil {
-			r.fail(n, "store: metrics: drop: %q: %v", p, err)
+			return settings.Errorf("drop", "%.80q: %w", p, err)
 		}
 	}
+	return nil
 }
 
-// remoteWrite reads one receiver of the history.
-func (r *reader) remoteWrite(n *yaml.Node, c *Store) {
-	var w RemoteWrite
-	const in = "store: remote_write: "
-	r.mapping(n, in, r.text("name", &w.Name), r.text("url", &w.URL), r.text("username", &w.Username), r.text("password_file", &w.PasswordFile),
-		r.text("bearer_file", &w.BearerFile), r.count("version", &w.Version), r.words("headers", in, &w.Headers),
-		field{"tls", func(n *yaml.Node) {
-			r.mapping(n, in+"tls: ", r.text("ca", &w.CA), r.text("cert", &w.Cert), r.text("key", &w.Key), r.text("server_name", &w.ServerName))
-		}})
-	u, err := url.Parse(w.URL)
+// RemoteWrite is a receiver of the history, in the protocol of Prometheus.
+type RemoteWrite struct {
+	// Name names it in metrics; the default is made from the rest.
+	Name string `yaml:"name"`
+	// URL is where samples are sent.
+	URL string `yaml:"url" format:"url" example:"https://mimir.example/api/v1/push"`
+	// BasicAuth is the user; its files are read for every request.
+	BasicAuth dial.BasicAuth `yaml:"basic_auth" was:"username=username,password_file=password_file"`
+	// Authorization takes the place of basic_auth.
+	Authorization dial.Authorization `yaml:"authorization" was:"bearer_file=credentials_file"`
+	// TLS is for https.
+	TLS dial.TLS `yaml:"tls"`
+	// Headers are sent with every request.
+	Headers map[string]string `yaml:"headers"`
+	// Version is that of the protocol: 1, which every receiver supports, or 2.
+	Version int `yaml:"version" default:"1" max:"2"`
+}
+
+// Validate reports what is missing, and what excludes something else.
+func (w RemoteWrite) Validate() error {
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		r.fail(n, in+"url: want one such as https://mimir.example/api/v1/push")
-	case (w.Username == "") != (w.PasswordFile == ""), w.Username != "" && w.BearerFile != "":
-		r.fail(n, in+"want username and password_file, or bearer_file, or neither")
-	case (w.Cert == "") != (w.Key == ""):
-		r.fail(n, in+"tls: want both cert and key")
-	case w.Version > 2:
-		r.fail(n, in+"version: want 1 or 2")
-	default:
-		c.RemoteWrite = append(c.RemoteWrite, w)
+	case w.URL == "":
+		return errors.New("url: required")
+	case w.BasicAuth.Any() && w.Authorization.CredentialsFile != "":
+		return errors.New("basic_auth and authorization: mutually exclusive")
 	}
-}
-
-// words reads a mapping of words.
-func (r *reader) words(key, in string, into *map[string]string) field {
-	return field{key, func(n *yaml.Node) {
-		if err := n.Decode(into); err != nil {
-			r.fail(n, "%s%s: want a mapping of words", in, key)
-		}
-	}}
-}
-
-// count reads a positive number.
-func (r *reader) count(key string, into *int) field {
-	return field{key, func(n *yaml.Node) {
-		v, err := strconv.Atoi(n.Value)
-		if err != nil || v <= 0 || n.Kind != yaml.ScalarNode {
-			r.fail(n, "%s: want a positive number", key)
-			return
-		}
-		*into = v
-	}}
-}
-
-// days reads a length of time that may be given in days: 15d, 36h.
-func (r *reader) days(key string, into *time.Duration) field {
-	return field{key, func(n *yaml.Node) {
-		if number, ok := strings.CutSuffix(n.Value, "d"); ok && n.Kind == yaml.ScalarNode {
-			if d, err := strconv.Atoi(number); err == nil && d > 0 && d <= 36500 {
-				*into = time.Duration(d) * 24 * time.Hour
-				return
-			}
-		}
-		r.span(key, into).read(n)
-	}}
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
@@ -22,12 +23,12 @@ import (
 
 // Config lists the Alertmanagers and what is sent to them.
 type Config struct {
-	URLs      []string // of every peer; /api/v2/alerts is added
-	Resend    time.Duration
-	Labels    map[string]string // added to every alert
-	TokenFile string            // holds what follows "Bearer " in Authorization; none without it
-	Text      text.Config
-	Post      post.Config
+	URLs          []string // of every peer; /api/v2/alerts is added
+	Resend        time.Duration
+	Labels        map[string]string // added to every alert
+	Authorization dial.Authorization
+	Text          text.Config
+	Post          post.Config
 }
 
 const (
@@ -92,7 +93,7 @@ func build(c Config) (*Alertmanager, error) {
 		a.urls = append(a.urls, strings.TrimSuffix(strings.TrimSuffix(u, "/"), "/api/v2/alerts")+"/api/v2/alerts")
 	}
 	if c.Resend < time.Second || c.Resend > time.Hour {
-		return nil, fmt.Errorf("resend: %v: want 1s to 1h", c.Resend)
+		return nil, fmt.Errorf("resend_interval: %v: want 1s to 1h", c.Resend)
 	}
 	for name := range c.Labels {
 		if !labelName.MatchString(name) || slices.Contains(ours, name) {
@@ -112,20 +113,17 @@ func build(c Config) (*Alertmanager, error) {
 
 // header holds the token.
 func (a *Alertmanager) header() (map[string]string, error) {
-	if a.c.TokenFile == "" {
-		return nil, nil
+	value, err := post.Bearer(a.c.Authorization)
+	if value == "" {
+		return nil, err
 	}
-	t, err := post.Secret(a.c.TokenFile)
-	if err != nil {
-		return nil, fmt.Errorf("token_file: %w", err)
-	}
-	return map[string]string{"Authorization": "Bearer " + t}, nil
+	return map[string]string{"Authorization": value}, nil
 }
 
 // Fingerprint implements notify.Notifier.
 func (a *Alertmanager) Fingerprint() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "alertmanager %q %q %q", a.urls, a.c.TokenFile, a.c.Post.TLS)
+	fmt.Fprintf(h, "alertmanager %q %q %s", a.urls, a.c.Authorization.CredentialsFile, a.c.Post.Trust())
 	for _, m := range []map[string]string{a.c.Labels, a.c.Post.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			fmt.Fprintf(h, " %q %q", name, m[name])

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
@@ -178,7 +179,7 @@ func TestRefusals(t *testing.T) {
 		"ours":      {URLs: []string{"http://am:9093"}, Labels: map[string]string{"severity": "x"}},
 		"a name":    {URLs: []string{"http://am:9093"}, Labels: map[string]string{"a b": "x"}},
 		"hurry":     {URLs: []string{"http://am:9093"}, Resend: time.Millisecond},
-		"a token":   {URLs: []string{"http://am:9093"}, TokenFile: filepath.Join(t.TempDir(), "no")},
+		"a token":   {URLs: []string{"http://am:9093"}, Authorization: dial.Authorization{CredentialsFile: filepath.Join(t.TempDir(), "no")}},
 	} {
 		if _, err := alertmanager.New(c); err == nil {
 			t.Error(name)
@@ -189,7 +190,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := notifytest.NewServer(t, 200)
-	a, err := alertmanager.New(alertmanager.Config{URLs: []string{s.URL}, TokenFile: token})
+	a, err := alertmanager.New(alertmanager.Config{URLs: []string{s.URL}, Authorization: dial.Authorization{CredentialsFile: token}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
@@ -33,8 +34,8 @@ type Config struct {
 	Mode   string // Structured where it is empty
 	Source string // the events' source, a URI; urn:quintet:<site> where it is empty
 	Post   post.Config
-	// TokenFile holds the token after "Bearer " in Authorization; none without it.
-	TokenFile string
+	// Authorization is shown to the receiver.
+	Authorization dial.Authorization
 }
 
 // Sink is where events go. It is a notify.Notifier.
@@ -56,7 +57,7 @@ func New(c Config) (*Sink, error) {
 		return nil, fmt.Errorf("cloudevents: source %.60q: want a URI: %v", c.Source, u)
 	}
 	s := &Sink{c: c}
-	if _, err := s.token(); err != nil {
+	if _, err := post.Bearer(c.Authorization); err != nil {
 		return nil, fmt.Errorf("cloudevents: %w", err)
 	}
 	var err error
@@ -66,21 +67,10 @@ func New(c Config) (*Sink, error) {
 	return s, nil
 }
 
-func (s *Sink) token() (string, error) {
-	if s.c.TokenFile == "" {
-		return "", nil
-	}
-	t, err := post.Secret(s.c.TokenFile)
-	if err != nil {
-		return "", fmt.Errorf("token_file: %w", err)
-	}
-	return t, nil
-}
-
 // Fingerprint implements notify.Notifier.
 func (s *Sink) Fingerprint() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "cloudevents %q %q %q %q %q", s.c.URL, s.c.Mode, s.c.Source, s.c.TokenFile, s.c.Post.TLS)
+	fmt.Fprintf(h, "cloudevents %q %q %q %q %s", s.c.URL, s.c.Mode, s.c.Source, s.c.Authorization.CredentialsFile, s.c.Post.Trust())
 	for _, name := range slices.Sorted(maps.Keys(s.c.Post.Headers)) {
 		fmt.Fprintf(h, " %q %q", name, s.c.Post.Headers[name])
 	}
@@ -89,7 +79,7 @@ func (s *Sink) Fingerprint() string {
 
 // Notify implements notify.Notifier.
 func (s *Sink) Notify(ctx context.Context, m *notify.Message) notify.Answer {
-	token, err := s.token()
+	authorization, err := post.Bearer(s.c.Authorization)
 	if err != nil {
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
 	}
@@ -97,8 +87,8 @@ func (s *Sink) Notify(ctx context.Context, m *notify.Message) notify.Answer {
 	if err != nil {
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
 	}
-	if token != "" {
-		r.Header["Authorization"] = "Bearer " + token
+	if authorization != "" {
+		r.Header["Authorization"] = authorization
 	}
 	return s.client.Send(ctx, r)
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify/cloudevents"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
@@ -59,7 +60,7 @@ func sent(t testing.TB, q notifytest.Request) (e event) {
 func TestBothModesSayTheSame(t *testing.T) {
 	s := notifytest.NewServer(t, 200)
 	for _, mode := range []string{cloudevents.Structured, cloudevents.Binary} {
-		r, err := cloudevents.New(cloudevents.Config{URL: s.URL, Mode: mode, TokenFile: write(t, "a token")})
+		r, err := cloudevents.New(cloudevents.Config{URL: s.URL, Mode: mode, Authorization: dial.Authorization{CredentialsFile: write(t, "a token")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func TestRefusals(t *testing.T) {
 		"no address": {},
 		"mode":       {URL: "http://127.0.0.1/", Mode: "batched"},
 		"source":     {URL: "http://127.0.0.1/", Source: "a b"},
-		"token":      {URL: "http://127.0.0.1/", TokenFile: filepath.Join(t.TempDir(), "no")},
+		"token":      {URL: "http://127.0.0.1/", Authorization: dial.Authorization{CredentialsFile: filepath.Join(t.TempDir(), "no")}},
 	} {
 		if _, err := cloudevents.New(c); err == nil {
 			t.Error(name)

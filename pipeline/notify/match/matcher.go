@@ -54,6 +54,12 @@ func New(name, op, value string) (Matcher, error) {
 	return m, nil
 }
 
+// Set reads a matcher as Parse does.
+func (m *Matcher) Set(text string) (err error) {
+	*m, err = Parse(text)
+	return err
+}
+
 // notation is name, operator and value, which may be quoted.
 var notation = regexp.MustCompile(`^\s*([a-z]+)\s*(=~|!~|!=|=)\s*(.*?)\s*$`)
 
@@ -143,8 +149,10 @@ func (ms Matchers) String() string {
 
 // Owner is a team and what is its business.
 type Owner struct {
-	Name  string
-	Match Matchers
+	// Name is the team's.
+	Name string `yaml:"name"`
+	// Match selects the incidents that are its business.
+	Match Matchers `yaml:"matchers" was:"match" max:"32"`
 }
 
 // Owned returns the facts with the teams whose business they are.

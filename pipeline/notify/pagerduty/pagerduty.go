@@ -63,11 +63,11 @@ func New(c Config) (*PagerDuty, error) {
 
 func (p *PagerDuty) key() (string, error) {
 	if p.c.KeyFile == "" {
-		return "", fmt.Errorf("key_file: missing")
+		return "", fmt.Errorf("routing_key_file: required")
 	}
 	k, err := post.Secret(p.c.KeyFile)
 	if err != nil {
-		return "", fmt.Errorf("key_file: %w", err)
+		return "", fmt.Errorf("routing_key_file: %w", err)
 	}
 	return k, nil
 }
@@ -75,7 +75,7 @@ func (p *PagerDuty) key() (string, error) {
 // Fingerprint implements notify.Notifier.
 func (p *PagerDuty) Fingerprint() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "pagerduty %q %q %q %q", p.c.URL, p.c.KeyFile, p.c.Text, p.c.Post.TLS)
+	fmt.Fprintf(h, "pagerduty %q %q %q %s", p.c.URL, p.c.KeyFile, p.c.Text, p.c.Post.Trust())
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 

@@ -1,6 +1,7 @@
 package post
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,19 +22,10 @@ import (
 type Config struct {
 	Headers map[string]string // sent beside ours
 	Timeout time.Duration     // of one request, answer included; 0 means 15 s
-	TLS     TLS
+	TLS     dial.TLS
 	Egress  egress.Guard     // where connections may go
 	Version string           // of the program, for User-Agent
 	Now     func() time.Time // nil: time.Now
-}
-
-// TLS is the trusted authorities and the client certificate. The zero TLS trusts
-// what the system trusts. Files are read again when they change.
-type TLS struct {
-	CAFile     string // trusted instead of the system's authorities
-	CertFile   string // our certificate and its key, if the receiver wants one
-	KeyFile    string
-	ServerName string // to expect in its certificate; empty means the URL's
 }
 
 const (
@@ -47,11 +39,11 @@ var ours = []string{"Content-Type", "Content-Length", "Transfer-Encoding", "Host
 
 // Validate returns an error if c is invalid. It does not read files.
 func (c Config) Validate() error {
-	switch {
-	case c.Timeout < 0 || c.Timeout > maxTimeout:
+	if c.Timeout < 0 || c.Timeout > maxTimeout {
 		return fmt.Errorf("timeout: %v: want at most %v", c.Timeout, maxTimeout)
-	case (c.TLS.CertFile == "") != (c.TLS.KeyFile == ""):
-		return errors.New("tls: want both a certificate and its key, or neither")
+	}
+	if err := c.TLS.Validate(); err != nil {
+		return fmt.Errorf("tls: %w", err)
 	}
 	for name, value := range c.Headers {
 		if err := header(name, value); err != nil {
@@ -59,6 +51,17 @@ func (c Config) Validate() error {
 		}
 	}
 	return nil
+}
+
+// Trust describes how connections are verified, for fingerprints: it changes only if
+// that does.
+func (c Config) Trust() string {
+	t := c.TLS
+	out := fmt.Sprintf("{%q %q %q %q}", t.CA, t.Cert, t.Key, t.ServerName)
+	if t.Unverified {
+		out += " unverified"
+	}
+	return out
 }
 
 // Address reads an address that requests may go to.
@@ -97,6 +100,19 @@ func Loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// Bearer returns the value of the Authorization header that a shows; empty if it shows
+// nothing.
+func Bearer(a dial.Authorization) (string, error) {
+	if a.CredentialsFile == "" {
+		return "", nil
+	}
+	token, err := Secret(a.CredentialsFile)
+	if err != nil {
+		return "", fmt.Errorf("authorization: credentials_file: %w", err)
+	}
+	return cmp.Or(a.Type, "Bearer") + " " + token, nil
+}
+
 // Secret reads a file that holds a secret in its only line.
 func Secret(path string) (string, error) {
 	f, err := os.Open(path)
@@ -121,7 +137,7 @@ func Secret(path string) (string, error) {
 // for having been idle too long, to where c.Egress allows, and through the
 // environment's proxy, except to loopback.
 func (c Config) transport() (*http.Transport, error) {
-	t, err := dial.TLS{CA: c.TLS.CAFile, Cert: c.TLS.CertFile, Key: c.TLS.KeyFile, ServerName: c.TLS.ServerName}.Config()
+	t, err := c.TLS.Config()
 	if err != nil {
 		return nil, fmt.Errorf("tls: %w", err)
 	}

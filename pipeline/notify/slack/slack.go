@@ -56,14 +56,14 @@ func New(c Config) (*Slack, error) {
 
 func (s *Slack) address() (string, error) {
 	if s.c.URLFile == "" {
-		return "", fmt.Errorf("url_file: missing")
+		return "", fmt.Errorf("api_url_file: required")
 	}
 	u, err := post.Secret(s.c.URLFile)
 	if err != nil {
-		return "", fmt.Errorf("url_file: %w", err)
+		return "", fmt.Errorf("api_url_file: %w", err)
 	}
 	if _, err := post.Address(u); err != nil {
-		return "", fmt.Errorf("url_file: %s: %w", s.c.URLFile, err)
+		return "", fmt.Errorf("api_url_file: %s: %w", s.c.URLFile, err)
 	}
 	return u, nil
 }
@@ -71,7 +71,7 @@ func (s *Slack) address() (string, error) {
 // Fingerprint implements notify.Notifier.
 func (s *Slack) Fingerprint() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "slack %q %q %q", s.c.URLFile, s.c.Text, s.c.Post.TLS)
+	fmt.Fprintf(h, "slack %q %q %s", s.c.URLFile, s.c.Text, s.c.Post.Trust())
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/egress"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 )
@@ -23,14 +24,11 @@ type Config struct {
 	SecretFile string
 	Headers    map[string]string // sent beside ours
 	Timeout    time.Duration     // of one request, answer included; 0 means 15 s
-	TLS        TLS
+	TLS        dial.TLS
 	Egress     egress.Guard     // where connections may go
 	Version    string           // of the program, for User-Agent
 	Now        func() time.Time // nil: time.Now
 }
-
-// TLS is the trusted authorities and the client certificate.
-type TLS = post.TLS
 
 // ours lists the headers that a configuration cannot set, in addition to those of
 // every request.

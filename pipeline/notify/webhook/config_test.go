@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
@@ -43,8 +44,8 @@ func TestRefusals(t *testing.T) {
 		"our header":         {webhook.Config{URL: here, Headers: map[string]string{"webhook-ID": "x"}}, "is reserved"},
 		"no name":            {webhook.Config{URL: here, Headers: map[string]string{"a b": "x"}}, "no name of a header"},
 		"two lines":          {webhook.Config{URL: here, Headers: map[string]string{"a": "x\r\nb: c"}}, "control character"},
-		"half a certificate": {webhook.Config{URL: here, TLS: webhook.TLS{CertFile: "x"}}, "certificate and its key"},
-		"no such authority":  {webhook.Config{URL: here, TLS: webhook.TLS{CAFile: filepath.Join(t.TempDir(), "no")}}, "no such file"},
+		"half a certificate": {webhook.Config{URL: here, TLS: dial.TLS{Cert: "x"}}, "cert_file and key_file: each requires the other"},
+		"no such authority":  {webhook.Config{URL: here, TLS: dial.TLS{CA: filepath.Join(t.TempDir(), "no")}}, "no such file"},
 		"no such secret":     {webhook.Config{URL: here, SecretFile: filepath.Join(t.TempDir(), "no")}, "no such file"},
 	} {
 		_, err := webhook.New(c.config)

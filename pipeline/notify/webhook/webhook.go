@@ -48,7 +48,7 @@ func New(c Config) (*Webhook, error) {
 // comes from, not readable.
 func (w *Webhook) Fingerprint() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %q", w.c.URL, w.c.Secret, w.c.SecretFile, w.c.TLS)
+	fmt.Fprintf(h, "%q %q %q %s", w.c.URL, w.c.Secret, w.c.SecretFile, w.c.post().Trust())
 	for _, name := range slices.Sorted(maps.Keys(w.c.Headers)) {
 		fmt.Fprintf(h, " %q %q", name, w.c.Headers[name])
 	}

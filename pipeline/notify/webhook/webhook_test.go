@@ -26,6 +26,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
@@ -351,7 +352,7 @@ func TestTLS(t *testing.T) {
 	if err := os.WriteFile(keyFile, keyPEM(t, server.TLS.Certificates[0].PrivateKey), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	known := open(t, webhook.Config{URL: server.URL, Secret: secretA, TLS: webhook.TLS{CAFile: ca, CertFile: ca, KeyFile: keyFile}})
+	known := open(t, webhook.Config{URL: server.URL, Secret: secretA, TLS: dial.TLS{CA: ca, Cert: ca, Key: keyFile}})
 	if a := known.Notify(t.Context(), message()); a.Verdict != notify.Taken {
 		t.Errorf("with its authority and a certificate of our own: %+v", a)
 	}
@@ -374,7 +375,7 @@ func TestRotatedAuthority(t *testing.T) {
 		}
 	}
 	write(strangerDER(t), time.Unix(1000, 0))
-	w := open(t, webhook.Config{URL: server.URL, TLS: webhook.TLS{CAFile: ca}})
+	w := open(t, webhook.Config{URL: server.URL, TLS: dial.TLS{CA: ca}})
 	if a := w.Notify(t.Context(), message()); a.Verdict == notify.Taken {
 		t.Errorf("another authority's certificate: %+v", a)
 	}

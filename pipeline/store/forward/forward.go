@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"github.com/prometheus/prometheus/scrape"
 	"github.com/prometheus/prometheus/storage/remote"
 	"github.com/prometheus/prometheus/tsdb"
+
+	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
 // drain is how long pending samples may take to be sent when the process ends.
@@ -26,14 +29,11 @@ const drain = 5 * time.Second
 type Target struct {
 	Name string // in metrics; made from the rest if empty
 	URL  string
-	// Username and PasswordFile, or BearerFile: the credentials of the writer.
-	Username, PasswordFile string
-	BearerFile             string
-	// CAFile has the authorities that are trusted in addition to the system's;
-	// CertFile and KeyFile are the client certificate.
-	CAFile, CertFile, KeyFile string
-	ServerName                string
-	Headers                   map[string]string
+	// BasicAuth or Authorization are the credentials of the writer.
+	BasicAuth     dial.BasicAuth
+	Authorization dial.Authorization
+	TLS           dial.TLS
+	Headers       map[string]string
 	// Version is the protocol's: 1 (all receivers support it) or 2.
 	Version int
 }
@@ -53,9 +53,7 @@ func (t *Target) config() (*config.RemoteWriteConfig, error) {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("url: %q: want http or https and a host", t.URL)
 	case u.User != nil:
-		return nil, errors.New("url: user not supported: use username and password_file")
-	case (t.Username == "") != (t.PasswordFile == ""):
-		return nil, errors.New("want both username and password_file")
+		return nil, errors.New("url: user not supported: use basic_auth")
 	case t.Version < 0 || t.Version > 2:
 		return nil, fmt.Errorf("version: %d: want 1 or 2", t.Version)
 	}
@@ -66,15 +64,15 @@ func (t *Target) config() (*config.RemoteWriteConfig, error) {
 		c.ProtobufMessage = remoteapi.WriteV2MessageType
 	}
 	h := &c.HTTPClientConfig
-	if t.Username != "" {
-		h.BasicAuth = &httpconfig.BasicAuth{Username: t.Username, PasswordFile: t.PasswordFile}
+	if b := t.BasicAuth; b.Any() {
+		h.BasicAuth = &httpconfig.BasicAuth{Username: b.Username, UsernameFile: b.UsernameFile, PasswordFile: b.PasswordFile}
 	}
-	if t.BearerFile != "" {
-		h.Authorization = &httpconfig.Authorization{Type: "Bearer", CredentialsFile: t.BearerFile}
+	if a := t.Authorization; a.CredentialsFile != "" {
+		h.Authorization = &httpconfig.Authorization{Type: cmp.Or(a.Type, "Bearer"), CredentialsFile: a.CredentialsFile}
 	}
-	h.TLSConfig = httpconfig.TLSConfig{CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, ServerName: t.ServerName}
+	h.TLSConfig = httpconfig.TLSConfig{CAFile: t.TLS.CA, CertFile: t.TLS.Cert, KeyFile: t.TLS.Key, ServerName: t.TLS.ServerName, InsecureSkipVerify: t.TLS.Unverified}
 	h.FollowRedirects = false // a password is for whom it was given
-	return &c, h.Validate()
+	return &c, errors.Join(t.BasicAuth.Validate(), t.TLS.Validate(), h.Validate())
 }
 
 // Config lists what is sent where.

@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/tsdb"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/store/forward"
 )
 
@@ -95,7 +96,7 @@ func TestWhatIsWrittenIsSentOn(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- forward.Run(ctx, forward.Config{Dir: history, DB: db, Labels: map[string]string{"site": "hall-1"}, Registry: prometheus.NewRegistry(),
-			Logger: logger, Targets: []forward.Target{{URL: server.URL, Username: "us", PasswordFile: password, Headers: map[string]string{"X-Scope-OrgID": "gpu"}}}})
+			Logger: logger, Targets: []forward.Target{{URL: server.URL, BasicAuth: dial.BasicAuth{Username: "us", PasswordFile: password}, Headers: map[string]string{"X-Scope-OrgID": "gpu"}}}})
 	}()
 	deadline := time.After(30 * time.Second)
 	again := time.NewTicker(100 * time.Millisecond)
@@ -124,10 +125,10 @@ func TestWhatIsWrittenIsSentOn(t *testing.T) {
 func TestTargets(t *testing.T) {
 	for want, target := range map[string]forward.Target{
 		`url: "ftp://x": want http or https and a host`:                        {URL: "ftp://x"},
-		"url: user not supported: use username and password_file":              {URL: "https://a:b@x/"},
-		"want both username and password_file":                                 {URL: "https://x/", Username: "a"},
+		"url: user not supported: use basic_auth":                              {URL: "https://a:b@x/"},
+		"username and password_file: each requires the other":                  {URL: "https://x/", BasicAuth: dial.BasicAuth{Username: "a"}},
 		"version: 3: want 1 or 2":                                              {URL: "https://x/", Version: 3},
-		"at most one of basic_auth, oauth2 & authorization must be configured": {URL: "https://x/", Username: "a", PasswordFile: "b", BearerFile: "c"},
+		"at most one of basic_auth, oauth2 & authorization must be configured": {URL: "https://x/", BasicAuth: dial.BasicAuth{Username: "a", PasswordFile: "b"}, Authorization: dial.Authorization{CredentialsFile: "c"}},
 	} {
 		if err := target.Validate(); err == nil || err.Error() != want {
 			t.Errorf("%+v: %v, want %s", target, err, want)
