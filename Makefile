@@ -14,7 +14,7 @@ TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),t
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: all build run test quick peers peers-collectors outage chaos slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz mutate vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed clean generate release release-tools release-check site
+.PHONY: all build run test quick peers peers-collectors outage chaos slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz mutate vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed readme clean generate release release-tools release-check site
 
 all: build
 
@@ -204,6 +204,10 @@ unseen: build
 # on where it was broken off.
 soak: build
 	bin/quintet score --lab --soak $(or $(DAYS),30) --gpus 256
+
+# The times that the README states of the first minute, measured on this machine.
+readme:
+	QUINTET_README=1 $(GO) test -count=1 -v -run '^TestReadme' ./cmd/quintet
 
 # What every view costs a browser on a site of 16,384 GPUs: processor time of the
 # page's own thread until the first paint and for an update, the clock beside it.

@@ -20,12 +20,12 @@ type demoCommand struct {
 	Seed      uint64        `default:"3" placeholder:"N" help:"Equal seeds make equal sites."`
 	Fault     string        `placeholder:"NAME[@ENTITY]" help:"The fault to strike, again and again; one of each domain in turn if not given. help lists all faults."`
 	Scheduler string        `default:"slurm" enum:"slurm,kubernetes" help:"Who runs the training jobs, slurm or kubernetes."`
-	After     time.Duration `default:"8s" help:"When the first fault is struck, after the page is up."`
+	After     time.Duration `default:"4s" help:"When the first fault is struck, after the page is up."`
 	Lasts     time.Duration `default:"3m" help:"How long a fault lasts."`
 	Recorded  bool          `help:"Play our own recording of a small RoCE fabric in the place of the site."`
 	Trace     string        `placeholder:"FILE" help:"Play this recording in the place of the site: a trace, or the folder of a bundle."`
 	Speed     float64       `default:"1" help:"How many times real time a recording is played."`
-	Past      time.Duration `default:"130s" help:"How much of the recording has already happened when the demo begins."`
+	Past      time.Duration `default:"142s" help:"How much of the recording has already happened when the demo begins."`
 	Listen    string        `default:"127.0.0.1:8420" placeholder:"ADDRESS" help:"Where the page and the API are."`
 	Data      string        `placeholder:"DIR" help:"Keep the log here, and go on with it when started again. Without it, nothing is kept."`
 	Webhook   string        `placeholder:"URL" help:"Deliver to this receiver too, signed with the secret in --secret."`

@@ -68,7 +68,7 @@ func (c *demoCommand) live(sh *cli.Shell, scratch string) error {
 	told := s.Listening
 	s.Listening = func(a net.Addr) {
 		told(a)
-		fmt.Fprintf(sh.Out, "quintet: the first fault is struck in %s, the next every %s\n", c.After, c.Lasts+demoApart)
+		fmt.Fprintf(sh.Out, "quintet: the first fault is struck in %s, the next after %s, others every %s\n", schedule[0].at, schedule[1].at, schedule[2].at-schedule[1].at)
 		url := address(file, a)
 		report := newDemoReport(sh, url, w)
 		parts.start(func(ctx context.Context) error { return w.run(ctx, url) })
@@ -83,6 +83,10 @@ func (c *demoCommand) live(sh *cli.Shell, scratch string) error {
 	return errors.Join(err, parts.wait())
 }
 
+// demoFirst is how long the first fault of the usual order lasts at most: it degrades
+// no job, so the next one should not be long in coming.
+const demoFirst = time.Minute
+
 // schedule is the demo's faults.
 func (c *demoCommand) schedule() ([]due, error) {
 	order := demoOrder()
@@ -90,12 +94,17 @@ func (c *demoCommand) schedule() ([]due, error) {
 		order = []string{c.Fault}
 	}
 	var out []due
+	at := c.After
 	for i := range demoFaults {
 		d, err := parseFault(order[i%len(order)])
 		if err != nil {
 			return nil, fmt.Errorf("--fault: %w", err)
 		}
-		d.at, d.lasts = c.After+time.Duration(i)*(c.Lasts+demoApart), c.Lasts
+		d.at, d.lasts = at, c.Lasts
+		if i == 0 && c.Fault == "" {
+			d.lasts = min(c.Lasts, demoFirst)
+		}
+		at += d.lasts + demoApart
 		out = append(out, d)
 	}
 	return out, nil
