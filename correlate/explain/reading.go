@@ -55,7 +55,6 @@ const (
 	TakeLeast      Take = "least"       // lowest during the hurt
 	TakeBits       Take = "bits"        // share of the grids of the hurt in which any of Bits was set, less that before
 	TakeSilent     Take = "silent"      // 1 if it was heard before and fell silent, 0 if it is heard
-	TakeSpread     Take = "spread"      // relative spread of its values now (MAD·1.4826 ÷ median), less that before
 	TakeDose       Take = "dose"        // shift ÷ what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss
 )
 
@@ -99,7 +98,7 @@ func Scopes() []WordDoc[Scope] {
 // Takes lists the takes with their meanings.
 func Takes() []WordDoc[Take] {
 	return documented(
-		[]Take{TakeNow, TakeBefore, TakeShift, TakeRatio, TakePeers, TakePeersRatio, TakeBelowPeers, TakeMost, TakeLeast, TakeBits, TakeSilent, TakeSpread, TakeDose},
+		[]Take{TakeNow, TakeBefore, TakeShift, TakeRatio, TakePeers, TakePeersRatio, TakeBelowPeers, TakeMost, TakeLeast, TakeBits, TakeSilent, TakeDose},
 		"mean during the hurt; of an event how often it happened from a little before the hurt on",
 		"mean before the hurt",
 		"now less before, in the metric's unit (a counter's is its rate)",
@@ -111,7 +110,6 @@ func Takes() []WordDoc[Take] {
 		"the lowest",
 		"share of the hurt in which any of `bits` was set, less the share before it",
 		"1 if it was heard before and fell silent, 0 if it is heard",
-		"relative spread of its values in time, 1.4826 median absolute deviations over the median, less that before",
 		"its shift over what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss",
 	)
 }

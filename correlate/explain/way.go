@@ -106,7 +106,7 @@ func absent(c *Clue) bool {
 	switch c.Reading.Take {
 	case TakeRatio, TakePeersRatio:
 		return c.Strength(1) == 1
-	case TakeShift, TakePeers, TakeBits, TakeDose, TakeSpread:
+	case TakeShift, TakePeers, TakeBits, TakeDose:
 		return c.Strength(0) == 1
 	case TakeNow, TakeMost:
 		return c.Full < c.None

@@ -11,7 +11,7 @@ import (
 func (s *Survey) locate() {
 	n := len(s.all)
 	s.nodeOf, s.facing, s.seen = make([]int32, n), make([][]int32, n), make([]uint32, n)
-	s.gpusIn, s.ranked, s.above = make([]int32, n), make([]int32, n), make([][]int32, n)
+	s.gpusIn, s.ranked, s.carriers = make([]int32, n), make([]int32, n), make([][]int32, n)
 	for i, e := range s.all {
 		s.nodeOf[i] = s.nodeAt(int32(i))
 		if e.Kind != telemetry.NIC && e.Kind != telemetry.Port {
@@ -65,8 +65,8 @@ func (s *Survey) nodeAt(i int32) int32 {
 // rise lists everything over some entities, and counts them under it.
 func (s *Survey) rise(from []int32, count []int32) {
 	for _, i := range from {
-		s.above[i] = s.reach(i, s.over)
-		for _, a := range s.above[i] {
+		s.carriers[i] = s.reach(i, s.over)
+		for _, a := range s.carriers[i] {
 			count[a]++
 		}
 		count[i]++
@@ -93,9 +93,36 @@ func (s *Survey) reach(from int32, next [][]int32) []int32 {
 	return out
 }
 
+// closure names what is over or under an entity, of one kind.
+type closure struct {
+	of   int32
+	over bool
+	kind telemetry.Kind
+}
+
 // below lists what is under an entity of one kind, as far as the job uses it.
 func (s *Survey) below(i int32, kind telemetry.Kind) []int32 {
-	return s.pick(s.reach(i, s.under), kind)
+	return s.closed(closure{i, false, kind})
+}
+
+// above lists what is over an entity of one kind, as far as the job uses it.
+func (s *Survey) above(i int32, kind telemetry.Kind) []int32 {
+	return s.closed(closure{i, true, kind})
+}
+
+// closed returns a closure, drawn when it is first asked for: signatures ask for the
+// same ones at each judgement.
+func (s *Survey) closed(c closure) []int32 {
+	out, drawn := s.closures[c]
+	if !drawn {
+		next := s.under
+		if c.over {
+			next = s.over
+		}
+		out = s.pick(s.reach(c.of, next), c.kind)
+		s.closures[c] = out
+	}
+	return out
 }
 
 func (s *Survey) pick(in []int32, kind telemetry.Kind) []int32 {

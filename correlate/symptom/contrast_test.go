@@ -88,7 +88,6 @@ func TestTakesAreWhatTheySay(t *testing.T) {
 		explain.TakeMost:       30,
 		explain.TakeLeast:      30,
 		explain.TakeSilent:     0,
-		explain.TakeSpread:     0,
 	} {
 		s := newHall(t)
 		r := reading("coolant_flow_liters_per_minute", explain.OfRoot, "", take)

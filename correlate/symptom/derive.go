@@ -54,11 +54,11 @@ type derived struct {
 // ones: the recall of other entities over the rest is what it leaves. With byHeat,
 // a GPU stays that is slowed and shows no heat. The zero entity takes out none.
 func (f *Contrast) Leave(x telemetry.Entity, byHeat bool) {
-	f.left, f.leftHot = -1, byHeat
+	f.left, f.leftHot, f.derived = -1, byHeat, f.whole
 	if i, ok := f.survey.index[x]; ok {
-		f.left = int32(i)
+		f.left = i
+		f.derive()
 	}
-	f.derive()
 }
 
 // Spared reports whether a GPU that is under the entity which was taken away is
@@ -80,7 +80,7 @@ func (f *Contrast) cool(i int32) bool {
 
 // leaves reports whether a GPU or rank counts.
 func (f *Contrast) leaves(i int32) bool {
-	return f.left < 0 || i != f.left && !slices.Contains(f.survey.above[i], f.left)
+	return f.left < 0 || i != f.left && !slices.Contains(f.survey.carriers[i], f.left)
 }
 
 func (f *Contrast) derive() {
@@ -138,7 +138,7 @@ func (f *Contrast) slowed() {
 		d.afflicted = append(d.afflicted, i)
 		d.hit[i]++
 		d.slowest[i] = min(d.slowest[i], d.ratio[i])
-		for _, a := range f.survey.above[i] {
+		for _, a := range f.survey.carriers[i] {
 			d.hit[a]++
 			d.slowest[a] = min(d.slowest[a], d.ratio[i])
 		}
@@ -156,7 +156,7 @@ func (f *Contrast) silenced() {
 		if _, known := f.before.at(i, c); !known || !f.now.silent[i][c] {
 			continue
 		}
-		for _, a := range f.survey.above[i] {
+		for _, a := range f.survey.carriers[i] {
 			f.derived.gone[a]++
 		}
 	}
@@ -192,7 +192,7 @@ func (f *Contrast) idled() {
 	for _, fall := range falls {
 		i := fall.of
 		if !f.leaves(i) {
-			for _, a := range f.survey.above[i] {
+			for _, a := range f.survey.carriers[i] {
 				d.aside[a]++
 			}
 			continue
@@ -204,7 +204,7 @@ func (f *Contrast) idled() {
 		d.idle = append(d.idle, i)
 		d.idleIn[i]++
 		d.most[i] = max(d.most[i], fall.by)
-		for _, a := range f.survey.above[i] {
+		for _, a := range f.survey.carriers[i] {
 			d.idleIn[a]++
 			d.most[a] = max(d.most[a], fall.by)
 		}
@@ -232,7 +232,7 @@ func (f *Contrast) lateRanks() {
 		}
 		d.late = append(d.late, i)
 		d.lateIn[i]++
-		for _, a := range f.survey.above[i] {
+		for _, a := range f.survey.carriers[i] {
 			d.lateIn[a]++
 		}
 	}

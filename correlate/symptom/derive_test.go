@@ -41,7 +41,7 @@ func TestABusyGPUIsKnownByItsTensorCores(t *testing.T) {
 	s := &Survey{index: map[telemetry.Entity]int32{}}
 	g := telemetry.Entity{Kind: telemetry.GPU, Name: "n0/0"}
 	s.meet(g, true)
-	s.gpus, s.above, s.gpusIn, s.ranked = []int32{0}, [][]int32{nil}, []int32{1}, []int32{0}
+	s.gpus, s.carriers, s.gpusIn, s.ranked = []int32{0}, [][]int32{nil}, []int32{1}, []int32{0}
 	sheet := func(mean float32) *Sheet {
 		return &Sheet{plan: plan, survey: s, rows: [][]Stat{{{Seen: 9, Mean: mean, Most: 0.5}}}}
 	}
@@ -84,7 +84,7 @@ func twoHosts() *Survey {
 		s.meet(e, true)
 	}
 	s.gpus = []int32{2, 3, 4, 5}
-	s.above, s.gpusIn, s.ranked = [][]int32{nil, nil, {0}, {0}, {1}, {1}}, []int32{2, 2, 1, 1, 1, 1}, make([]int32, 6)
+	s.carriers, s.gpusIn, s.ranked = [][]int32{nil, nil, {0}, {0}, {1}, {1}}, []int32{2, 2, 1, 1, 1, 1}, make([]int32, 6)
 	s.nodeOf = []int32{0, 1, 0, 0, 1, 1}
 	return s
 }

@@ -70,7 +70,7 @@ func (p *pool) host(s *Survey, changes []change) {
 	}
 	var parts []part
 	for _, c := range changes {
-		for _, a := range s.above[c.of] {
+		for _, a := range s.carriers[c.of] {
 			k := 0
 			for k < len(parts) && parts[k].of != a {
 				k++
@@ -97,7 +97,7 @@ func (p *pool) evident(s *Survey, c change) bool {
 	if c.by >= float64(chance*c.err) {
 		return true
 	}
-	for _, a := range s.above[c.of] {
+	for _, a := range s.carriers[c.of] {
 		if t := &p.under[a]; len(t.hosts) > 1 && t.by >= max(p.least, float64(chance*t.err)) && 2*c.by >= t.by {
 			return true
 		}
@@ -131,7 +131,7 @@ func (m *maybe) add(s *Survey, p pool, c change, by float64) {
 	}
 	m.all++
 	m.in[c.of]++
-	for _, a := range s.above[c.of] {
+	for _, a := range s.carriers[c.of] {
 		m.in[a]++
 	}
 }

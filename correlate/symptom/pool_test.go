@@ -9,11 +9,11 @@ import (
 // has an error of 5 %, so that one needs 15 % by itself, and four hosts together
 // need 3 × 1.25 × 5 % / √4 = 9.4 %.
 func TestChangesBeyondChance(t *testing.T) {
-	s := &Survey{above: make([][]int32, 13), nodeOf: make([]int32, 13)}
+	s := &Survey{carriers: make([][]int32, 13), nodeOf: make([]int32, 13)}
 	for i := range s.nodeOf {
 		s.all = append(s.all, twoHosts().all[0])
 		s.nodeOf[i] = int32(9 + (i-1)/2)
-		s.above[i] = []int32{int32(9 + (i-1)/2), 0} // its host, the job
+		s.carriers[i] = []int32{int32(9 + (i-1)/2), 0} // its host, the job
 	}
 	f := &Contrast{survey: s}
 	const err, least = 0.05, 0.03

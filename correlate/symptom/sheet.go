@@ -47,11 +47,13 @@ type Span struct {
 // history is, so that a baseline restored from a snapshot is the one that was
 // taken.
 type Stat struct {
-	Seen   int32 // samples, 0 if none
-	Mean   float32
-	Least  float32
-	Most   float32
-	Spread float32 // 1.4826 median absolute deviations over the median; 0 where the median is
+	Seen  int32 // samples, 0 if none
+	Mean  float32
+	Least float32
+	Most  float32
+	// Spread is 1.4826 median absolute deviations over the median, of the time before a
+	// degradation; 0 where the median is.
+	Spread float32
 	// Err is the standard error of Mean, of the samples as far as they scatter; of a
 	// single one that is not known, and NaN.
 	Err float32
@@ -300,7 +302,7 @@ func (r *reader) stat(c column) Stat {
 		return out
 	}
 	out.Err = float32(standardError(r.values, sum/float64(n)))
-	if c.bits != 0 {
+	if c.bits != 0 || r.during && !c.metric.PerStep {
 		return out
 	}
 	median, mad := stats.MAD(r.values)

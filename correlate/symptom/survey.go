@@ -36,16 +36,18 @@ type Survey struct {
 	ranks  []int32
 	nodeOf []int32   // -1 where an entity lies in no node
 	facing [][]int32 // the other ends of an entity's cables
-	above  [][]int32 // by gpu and rank: everything over it
-	gpusIn []int32   // by entity: how many of the job's gpus are under it
-	ranked []int32   // by entity: how many of the job's ranks are under it
-	seen   []uint32  // by entity: the last search that met it
-	search uint32
+	// carriers is by gpu and rank everything over it.
+	carriers [][]int32
+	closures map[closure][]int32
+	gpusIn   []int32  // by entity: how many of the job's gpus are under it
+	ranked   []int32  // by entity: how many of the job's ranks are under it
+	seen     []uint32 // by entity: the last search that met it
+	search   uint32
 }
 
 // Draw surveys what a job is coupled to.
 func Draw(g *topology.Graph, at Where) *Survey {
-	s := &Survey{graph: g, job: at.Job, index: map[telemetry.Entity]int32{}}
+	s := &Survey{graph: g, job: at.Job, index: map[telemetry.Entity]int32{}, closures: map[closure][]int32{}}
 	job := s.meet(at.Job, true)
 	placed := g.Placements(at.Job)
 	for _, n := range at.Nodes {

@@ -31,9 +31,10 @@ type Contrast struct {
 	hurt        Hurt
 	events      map[telemetry.Entity][]telemetry.Event
 	medians     map[peerKey]median
-	derived     derived
-	left        int32 // whose GPUs and ranks do not count; -1 where all do
-	leftHot     bool  // it slows by heat: those that it does not slow count
+	derived     derived // with what Leave has taken out
+	whole       derived // with nothing taken out
+	left        int32   // whose GPUs and ranks do not count; -1 where all do
+	leftHot     bool    // it slows by heat: those that it does not slow count
 	buf         []float64
 }
 
@@ -85,6 +86,7 @@ func Compare(now, before *Sheet, h Hurt) *Contrast {
 		f.events[ev.Entity] = append(f.events[ev.Entity], ev)
 	}
 	f.derive()
+	f.whole = f.derived
 	return f
 }
 
@@ -158,8 +160,6 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 		return float64(now.Mean) - float64(before.Mean), seen // what never was before was not
 	case explain.TakeRatio:
 		return ratio(float64(now.Mean), float64(before.Mean)), seen && known
-	case explain.TakeSpread:
-		return float64(now.Spread) - float64(before.Spread), seen && known
 	case explain.TakeDose:
 		return (float64(now.Mean) - float64(before.Mean)) / f.hurt.Excess, seen && known && f.hurt.Excess > 0
 	case explain.TakeSilent:
@@ -290,7 +290,7 @@ func (f *Contrast) scope(i int32, x *explain.Reading) []int32 {
 	case explain.OfUnder:
 		return s.below(i, x.Kind)
 	case explain.OfOver:
-		return s.pick(s.reach(i, s.over), x.Kind)
+		return s.above(i, x.Kind)
 	case explain.OfBeside:
 		return s.beside(i, x.Kind)
 	case explain.OfFacing:

@@ -69,7 +69,7 @@ func (f *Contrast) Slowest(root telemetry.Entity) (explain.Observation, bool) {
 		return explain.Observation{}, false
 	}
 	for _, g := range f.derived.afflicted {
-		if g == i || slices.Contains(f.survey.above[g], i) {
+		if g == i || slices.Contains(f.survey.carriers[g], i) {
 			return f.observe(g, &explain.Reading{Metric: metricClock})
 		}
 	}
@@ -86,7 +86,7 @@ func (f *Contrast) Latest(root telemetry.Entity) (explain.Observation, bool) {
 		return explain.Observation{}, false
 	}
 	for _, r := range f.derived.late {
-		if r != i && !slices.Contains(f.survey.above[r], i) {
+		if r != i && !slices.Contains(f.survey.carriers[r], i) {
 			continue
 		}
 		if v, ok := f.number(r, c, explain.TakeShift); ok && v > most {
@@ -317,7 +317,7 @@ func (f *Contrast) Near(root telemetry.Entity, kind telemetry.Kind) []telemetry.
 	}
 	near := f.survey.below(i, kind)
 	if len(near) == 0 {
-		near = f.survey.pick(f.survey.reach(i, f.survey.over), kind)
+		near = f.survey.above(i, kind)
 	}
 	var out []telemetry.Entity
 	for _, k := range near {
