@@ -39,3 +39,11 @@ func TestParseChoosesTheServers(t *testing.T) {
 		t.Errorf("%v", problems)
 	}
 }
+
+// TestParseKeepsTheKeyJobs: files that have it are accepted, with a warning.
+func TestParseKeepsTheKeyJobs(t *testing.T) {
+	f, problems := config.Parse("q.yaml", "jobs:\n  retention: 15d\n")
+	if f == nil || len(problems) != 1 || !problems[0].Doubt || problems[0].Text != "jobs: nothing in this release reads it" {
+		t.Errorf("%v, %q", f, problems)
+	}
+}

@@ -33,6 +33,8 @@ type File struct {
 	// Collectors are entries by kind of collector; the host's own counters (sysfs) where
 	// there is none.
 	Collectors Collectors `yaml:"collectors"`
+	// Jobs is kept for settings of jobs. Nothing reads it in this release.
+	Jobs map[string]*yaml.Node `yaml:"jobs"`
 	// Topology is what no collector can read.
 	Topology Topology `yaml:"topology"`
 	// Signatures are folders of faults of your own, beside those of the program.
