@@ -256,6 +256,8 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	switch lead := e.leader(c); {
 	case e.strays(c, lead):
 		e.split(c, g)
+	case c == lead && e.departs(c):
+		e.depart(c, g)
 	case c == lead:
 		e.merge(c, g)
 	}

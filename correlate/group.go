@@ -377,6 +377,30 @@ func (e *caseBook) split(c *incidentCase, g telemetry.Time) {
 	c.incident.Opened, c.incident.SplitFrom = g, &from
 }
 
+// departs reports whether a relapse turned out to be another trouble: the incident
+// that it opened again was sure of its root, and now the case is sure of one
+// elsewhere. Had it been so at the first look, it would have been an incident of its
+// own at once.
+func (e *caseBook) departs(c *incidentCase) bool {
+	was, now := &c.published, &c.incident
+	return now.Reopens > 0 && !c.inherited && was.Revision > 0 && ofKind(was) >= surely && ofKind(now) >= sure && !e.samePlace(was, now)
+}
+
+// depart gives back the incident that a case opened again, with the root that it had,
+// and makes the case one of its own.
+func (e *caseBook) depart(c *incidentCase, g telemetry.Time) {
+	from := c.incident.ID
+	if last := c.published; last.State == explain.StateOpen {
+		how, at := "recovered", g
+		last.State, last.Resolution, last.Resolved = explain.StateResolved, &how, &at
+		last.Updated, last.Revision = g, last.Revision+1
+		e.out.Incidents = append(e.out.Incidents, last)
+	}
+	c.published, c.wanders = explain.Incident{}, false
+	c.incident.ID = incidentID(e.cfg.Site, "split", c.job, g)
+	c.incident.Opened, c.incident.Reopens, c.incident.SplitFrom = g, 0, &from
+}
+
 // publish publishes a primary's incident with the impact of all its members. It is
 // a revision only if something changed since the last one on which a reader acts;
 // other fields are refreshed without one.

@@ -492,7 +492,7 @@ func (c *chaos) received(want published) {
 // later fault can spoil the answer nor an earlier incident lend its own.
 func (c *chaos) faults(want published) {
 	left := episodesOf(c.t, want)
-	owner := map[string]string{} // the fault that an incident is about, by the incident
+	owner := map[string]fault.Fault{} // the fault that an incident is about, by the incident
 	for i, f := range c.struck {
 		if f.err != nil {
 			continue
@@ -522,10 +522,10 @@ func (c *chaos) faults(want published) {
 			if verdict == right {
 				rights++
 			}
-			if was := owner[id]; was != "" {
-				c.broken("%s reopened %s, the incident of %s", name, id, was)
+			if was, ok := owner[id]; ok && !onePlace(was.Entity, f.fault.Entity) {
+				c.broken("%s reopened %s, the incident of %s at %s", name, id, was.Name, was.Entity)
 			}
-			owner[id] = name
+			owner[id] = f.fault
 		}
 		c.say("judged", "%s: %s", name, strings.Join(told, "; "))
 		if rights != 1 || len(told) != 1 {
@@ -539,6 +539,14 @@ func (c *chaos) faults(want published) {
 		}
 		c.broken("an incident without a fault: %s", &x.last)
 	}
+}
+
+// onePlace reports whether two faults are at one place, of which relapses within ten
+// minutes are one incident, whatever they are called (docs/decisions/0043): the same
+// entity, or a host and what is in it.
+func onePlace(a, b telemetry.Entity) bool {
+	host := func(x telemetry.Entity) string { name, _, _ := strings.Cut(x.Name, "/"); return name }
+	return a == b || (a.Kind == telemetry.Node || b.Kind == telemetry.Node) && host(a) == host(b)
 }
 
 // episode is the time between one opening of an incident, or reopening, and its end.
