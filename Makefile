@@ -14,7 +14,7 @@ TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),t
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: all build run test quick peers peers-collectors outage chaos slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz mutate vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed readme clean generate release release-tools release-check site
+.PHONY: all build run test quick peers peers-collectors outage chaos threats slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz mutate vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed readme clean generate release release-tools release-check site
 
 all: build
 
@@ -86,6 +86,10 @@ chaos:
 	cd cmd/quintet && QUINTET_CHAOS=$(CHAOS) QUINTET_CHAOS_SEED=$(CHAOSSEED) QUINTET_CHAOS_NAMESPACE=yes QUINTET_CHAOS_DIR=$(CURDIR)/bin/chaos \
 		QUINTET_CHAOS_NATS=$(CURDIR)/bin/chaos/nats-server unshare --net --mount --propagation private --pid --fork --kill-child --mount-proc \
 		$(CURDIR)/bin/chaos/quintet.test -test.timeout 3h -test.v -test.run '^TestChaos$$'
+
+# Every attack of docs/threats.md, by the commands of its table.
+threats:
+	.ci/threats
 
 slow-bmc:
 	QUINTET_SLOW=$(or $(SLOW),3m) $(GO) test -count=1 -timeout 60m -v -run '^TestAPageThatTakesItsTime$$' ./collectors/redfish
