@@ -164,7 +164,8 @@ deploy/sbom:
 # floor 4: the command wires everything
 pipeline/config: telemetry settings rules collectors/dial pipeline/access pipeline/egress pipeline/notify/match pipeline/notify/text go.yaml.in/yaml
 cmd/cli: github.com/alecthomas/kong
-cmd/collect: settings cmd/cli pipeline/agent pipeline/config pipeline/role collectors collectors/dial collectors/entry collectors/kind collectors/standard
+cmd/collect: settings cmd/cli pipeline/agent pipeline/config pipeline/role collectors collectors/dial collectors/kind go.yaml.in/yaml
+cmd/collect: collectors/standard
 cmd/quintet-collect: cmd/cli cmd/collect github.com/alecthomas/kong
 cmd/quintet: cmd/cli cmd/collect lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/receive pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario

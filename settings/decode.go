@@ -14,7 +14,7 @@ import (
 
 // Decode sets the struct that to points to: first the defaults, then the keys of n, of
 // which none but those of the struct are accepted, once each. Former names of keys are
-// accepted too. Where nothing was wrong with a struct and it has a method
+// refused with the command that renames them (Rename). Where nothing was wrong with a struct and it has a method
 // Validate() error, that is called. name is the first part of every problem's text,
 // unless it is empty. The error joins a *Problem for everything that is wrong. A nil or
 // empty node sets the defaults.
@@ -25,7 +25,6 @@ func Decode(name string, n *yaml.Node, to any) error {
 	if n == nil || n.IsZero() {
 		n = &yaml.Node{Kind: yaml.ScalarNode, Tag: nullTag, Line: 1, Column: 1}
 	}
-	Rename(n, to)
 	d := &decoder{}
 	if name != "" {
 		d.path = []string{name}
@@ -137,7 +136,7 @@ func (d *decoder) unknown(key *yaml.Node, fields []Field) {
 	for _, f := range fields {
 		for _, was := range f.Was {
 			if was.Old == key.Value {
-				d.fail(key, "%s is a former name of %s, which is set too", key.Value, was.now(f.Key))
+				d.fail(key, "%s is now %s: run quintet config migrate FILE", key.Value, was.now(f.Key))
 				return
 			}
 		}

@@ -47,7 +47,7 @@ func (f Former) now(key string) string {
 	if f.Inner == "" {
 		return key
 	}
-	return key + "." + f.Inner
+	return key + "." + strings.TrimPrefix(f.Inner, "0.")
 }
 
 // Fields returns the fields of a struct that a configuration sets.

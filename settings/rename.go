@@ -11,10 +11,16 @@ import (
 // Renamed is a former name of a key that a document has.
 type Renamed struct {
 	Line, Column int
-	Old, New     string // with all levels above them, separated by dots
+	Old, New     string // with all levels above them, separated by dots; New is empty for a key that is removed
 }
 
-func (r Renamed) String() string { return fmt.Sprintf("%s is now %s", r.Old, r.New) }
+// String describes the change.
+func (r Renamed) String() string {
+	if r.New == "" {
+		return r.Old + " is removed: nothing reads it"
+	}
+	return fmt.Sprintf("%s is now %s", r.Old, r.New)
+}
 
 // Rename gives the keys of a document that have a former name the name that they have
 // now, and returns what it renamed. of is a struct of the type that the document
@@ -70,7 +76,7 @@ func (r *renamer) rename(n *yaml.Node, f Field, w Former, path string) {
 	if key == nil || w.Inner == "" && has(n, f.Key) || w.Inner != "" && !free(n, f.Key, w.Inner) {
 		return
 	}
-	r.done = append(r.done, Renamed{key.Line, key.Column, path + w.Old, path + strings.Replace(w.now(f.Key), ".0.", ".", 1)})
+	r.done = append(r.done, Renamed{key.Line, key.Column, path + w.Old, path + w.now(f.Key)})
 	if w.Inner == "" {
 		key.Value = f.Key
 		return

@@ -117,7 +117,9 @@ func TestDecodeRefusesWithAPlace(t *testing.T) {
 		"tls: &t {}\nbasic_auth: *t":            "2:13: x: basic_auth: want a value, found an alias, which is not supported",
 		"since: today":                          "1:8: x: since: want a time such as",
 		"mode: \"a\\0\"":                        "1:7: x: mode: a zero byte",
-		"every: 1s\ninterval: 1s":               "1:1: x: every is a former name of interval, which is set too",
+		"every: 1s":                             "1:1: x: every is now interval: run quintet config migrate FILE",
+		"tls: {ca: c}":                          "1:7: x: tls: ca is now ca_file: run",
+		"address: h:1":                          "1:1: x: address is now targets.address: run",
 		"count: x\nmode: c":                     "\n2:7: x: mode",
 	} {
 		if _, err := decode(t, text); err == nil || !strings.Contains(err.Error(), want) {

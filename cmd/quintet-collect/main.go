@@ -12,8 +12,9 @@ import (
 
 // commands is the command line. Without a command it collects.
 type commands struct {
-	Collect collect.Command    `cmd:"" default:"withargs" help:"Read the sources and send what they report; --once --print shows what would be sent."`
-	Version cli.VersionCommand `cmd:"" help:"Print the version."`
+	Collect collect.Command       `cmd:"" default:"withargs" help:"Read the sources and send what they report; --once --print shows what would be sent."`
+	Config  collect.ConfigCommand `cmd:"" help:"Work on configuration files."`
+	Version cli.VersionCommand    `cmd:"" help:"Print the version."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 

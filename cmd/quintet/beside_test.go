@@ -162,7 +162,7 @@ func (s *site) devices(b *testing.B) hostDevices {
 	name, _ := tree["node"].(string)
 	page := pageOf(b, pages, name)
 	text, err := yaml.Marshal(map[string]any{"collectors": map[string]any{"sysfs": []any{tree},
-		"scrape": []any{map[string]any{"every": "1s", "mappings": []string{"dcgm"}, "targets": []any{page}}}}})
+		"scrape": []any{map[string]any{"interval": "1s", "mappings": []string{"dcgm"}, "targets": []any{page}}}}})
 	if err != nil {
 		b.Fatal(err)
 	}

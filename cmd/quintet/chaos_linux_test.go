@@ -208,7 +208,7 @@ func (c *chaos) config(m *machine, more map[string]any) string {
 		data = m.disk.dir
 	}
 	doc := map[string]any{"site": map[string]any{"name": "site"}, "listen": collectsPage, "data": data,
-		"nats": map[string]any{"urls": c.urls, "copies": 3, "process": m.name}}
+		"nats": map[string]any{"urls": c.urls, "replicas": 3, "process": m.name}}
 	maps.Copy(doc, more)
 	b, err := yaml.Marshal(doc)
 	if err != nil {

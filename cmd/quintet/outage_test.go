@@ -121,7 +121,7 @@ func (s *site) newOutage(memory, disk int64, dir string) *outage {
 	}
 	alive(s.t, lab)
 	doc := map[string]any{"site": map[string]any{"name": "lab"}, "data": dir, "topology": map[string]any{"files": []string{lab.plan}},
-		"nats": map[string]any{"urls": []string{"tls://" + s.log}, "credentials": s.path("all.creds"), "process": "host",
+		"nats": map[string]any{"urls": []string{"tls://" + s.log}, "credentials_file": s.path("all.creds"), "process": "host",
 			"outbox": map[string]any{"memory_bytes": memory, "disk_bytes": disk}}}
 	doc["collectors"] = lab.entries()
 	text, err := yaml.Marshal(doc)

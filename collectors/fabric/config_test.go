@@ -24,8 +24,8 @@ func decode(text string) (Config, error) {
 func TestAnEntryIsRead(t *testing.T) {
 	got, err := decode(`
 subnet: p3
-every: 5s
-topology: 2m
+interval: 5s
+discovery_interval: 2m
 rate: 500
 adapters: true
 ports: 100
@@ -49,7 +49,7 @@ timeout: 200ms
 	}
 	for text, want := range map[string]string{
 		"rate: 39":               "1:7: fabric: rate: 39, want 40 to 20000",
-		"every: 10ms":            "1:8: fabric: interval: 10ms, want 1s to 1h0m0s",
+		"interval: 10ms":         "1:11: fabric: interval: 10ms, want 1s to 1h0m0s",
 		"port_name: eth":         `1:12: fabric: port_name: "eth": want {port}, or {cage} and {split}`,
 		"port_name: a/{port}":    `1:12: fabric: port_name: "a/{port}": want at most 40 bytes without '/' and spaces`,
 		"\nenvironment: [A]":     "2:14: fabric: environment: want names and values, found a list",

@@ -5,10 +5,11 @@ import "github.com/quintet-dc/quintet/collectors/kind"
 // Kind describes this collector.
 func Kind() kind.Kind {
 	return kind.Kind{
-		Name:   "fabric",
-		Doc:    "The topology and counters of an InfiniBand subnet, in band.",
-		Advice: "does the subnet manager answer, and may this host read the fabric?",
-		Open:   kind.Opener(DecodeConfig, kind.Local(New)),
-		Find:   discover,
+		Name:     "fabric",
+		Doc:      "The topology and counters of an InfiniBand subnet, in band.",
+		Advice:   "does the subnet manager answer, and may this host read the fabric?",
+		Settings: Config{},
+		Open:     kind.Opener(DecodeConfig, kind.Local(New)),
+		Find:     discover,
 	}
 }

@@ -36,12 +36,12 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for text, want := range map[string]string{
-		"profile: sonic":                        "1:1: gnmi: targets: required",
-		"targets: [a, a]\nprofile: sonic":       "1:10: gnmi: targets: a twice",
-		"targets: [a]":                          "1:10: gnmi: targets: a: profile: required",
-		"targets: [a]\nprofile: x\nevery: 10ms": "3:8: gnmi: interval: 10ms, want 1s to 1h0m0s",
-		"targets: [{adress: a}]\nprofile: x":    `1:12: gnmi: targets: unknown key "adress"; want one of address, name, profile`,
-		"targets: a\nprofile: x":                `1:10: gnmi: targets: want a list, found "a"`,
+		"profile: sonic":                           "1:1: gnmi: targets: required",
+		"targets: [a, a]\nprofile: sonic":          "1:10: gnmi: targets: a twice",
+		"targets: [a]":                             "1:10: gnmi: targets: a: profile: required",
+		"targets: [a]\nprofile: x\ninterval: 10ms": "3:11: gnmi: interval: 10ms, want 1s to 1h0m0s",
+		"targets: [{adress: a}]\nprofile: x":       `1:12: gnmi: targets: unknown key "adress"; did you mean address?`,
+		"targets: a\nprofile: x":                   `1:10: gnmi: targets: want a list, found "a"`,
 		"targets: [a]\nprofile: x\nplaintext: true\nbasic_auth: {username: u, password_file: /p}": "gnmi: targets: plaintext: a password would be sent in the clear",
 	} {
 		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -5,9 +5,10 @@ import "github.com/quintet-dc/quintet/collectors/kind"
 // Kind describes this collector.
 func Kind() kind.Kind {
 	return kind.Kind{
-		Name:   "gnmi",
-		Doc:    "Switches and other devices that stream telemetry over gNMI.",
-		Advice: "is the switch up, its gNMI server enabled, the certificate valid? (quintet_collectors_* in /metrics count its errors by reason)",
-		Open:   kind.Opener(DecodeConfig, New),
+		Name:     "gnmi",
+		Doc:      "Switches and other devices that stream telemetry over gNMI.",
+		Advice:   "is the switch up, its gNMI server enabled, the certificate valid? (quintet_collectors_* in /metrics count its errors by reason)",
+		Settings: Config{},
+		Open:     kind.Opener(DecodeConfig, New),
 	}
 }

@@ -92,7 +92,6 @@ type Config struct {
 // DecodeConfig reads one entry of "collectors: jobs:". The error joins a
 // *settings.Problem for everything that is wrong.
 func DecodeConfig(n *yaml.Node) (Config, error) {
-	settings.Rename(n, Config{})
 	c := Config{set: settings.Keys(n)}
 	err := settings.Decode("jobs", n, &c)
 	return c, err

@@ -62,7 +62,7 @@ func TestRAS(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	c, err := DecodeConfig(collectorstest.Node(t, "{type: nccl_ras, address: "+l.Addr().String()+", job: llm, every: 100ms, hosts: {10.0.0.1: n7}}"))
+	c, err := DecodeConfig(collectorstest.Node(t, "{type: nccl_ras, address: "+l.Addr().String()+", job: llm, interval: 100ms, hosts: {10.0.0.1: n7}}"))
 	if err != nil {
 		t.Fatal(err)
 	}

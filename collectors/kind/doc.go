@@ -26,6 +26,8 @@ type Kind struct {
 	Advice string
 	// Single is true where a process can have one entry only.
 	Single bool
+	// Settings is the struct that an entry is decoded into; its tags are its schema.
+	Settings any
 	// Open decodes an entry of the configuration and makes its collectors, which
 	// connect to nothing until Run: one, or one for each target. The error joins a
 	// *settings.Problem for everything that is wrong with the entry.

@@ -44,7 +44,7 @@ nics_from: /n
 	}
 	for text, want := range map[string]string{
 		"colour: red":                           `1:1: logs: unknown key "colour"`,
-		"every: 10ms":                           "1:8: logs: interval: 10ms, want 1s to 1h0m0s",
+		"interval: 10ms":                        "1:11: logs: interval: 10ms, want 1s to 1h0m0s",
 		"listen: [quic://127.0.0.1]":            `1:10: logs: listen: "quic://127.0.0.1": want udp:// or tcp://`,
 		"listen: ['udp://leaf1:514']":           "1:10: logs: listen: ",
 		"gpus: {rdma0: 1}":                      `1:7: logs: gpus: "rdma0" is not a key here, or there twice`,

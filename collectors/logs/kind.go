@@ -5,10 +5,11 @@ import "github.com/quintet-dc/quintet/collectors/kind"
 // Kind describes this collector.
 func Kind() kind.Kind {
 	return kind.Kind{
-		Name:   "logs",
-		Doc:    "Kernel and syslog messages that mean a fault, such as XIDs.",
-		Advice: "does quintet collect still run on the host, and can it reach the bus?",
-		Open:   kind.Opener(DecodeConfig, New),
-		Find:   find,
+		Name:     "logs",
+		Doc:      "Kernel and syslog messages that mean a fault, such as XIDs.",
+		Advice:   "does quintet collect still run on the host, and can it reach the bus?",
+		Settings: Config{},
+		Open:     kind.Opener(DecodeConfig, New),
+		Find:     find,
 	}
 }

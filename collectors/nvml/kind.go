@@ -5,10 +5,11 @@ import "github.com/quintet-dc/quintet/collectors/kind"
 // Kind describes this collector.
 func Kind() kind.Kind {
 	return kind.Kind{
-		Name:   "nvml",
-		Doc:    "GPUs of the host that it runs on, over NVIDIA's library.",
-		Advice: "does quintet collect still run on the host, and can it reach the bus?",
-		Open:   kind.Opener(DecodeConfig, kind.Local(New)),
-		Find:   find,
+		Name:     "nvml",
+		Doc:      "GPUs of the host that it runs on, over NVIDIA's library.",
+		Advice:   "does quintet collect still run on the host, and can it reach the bus?",
+		Settings: Config{},
+		Open:     kind.Opener(DecodeConfig, kind.Local(New)),
+		Find:     find,
 	}
 }

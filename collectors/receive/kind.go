@@ -8,11 +8,12 @@ import (
 // Kind describes this collector.
 func Kind() kind.Kind {
 	return kind.Kind{
-		Name:   "receive",
-		Doc:    "What other programs push: remote write, OTLP, steps of jobs, events, edges.",
-		Advice: "the sender has stopped: has the job ended without job_ended?",
-		Single: true,
-		Open:   kind.Opener(DecodeConfig, newWithin),
+		Name:     "receive",
+		Doc:      "What other programs push: remote write, OTLP, steps of jobs, events, edges.",
+		Advice:   "the sender has stopped: has the job ended without job_ended?",
+		Single:   true,
+		Settings: Config{},
+		Open:     kind.Opener(DecodeConfig, newWithin),
 	}
 }
 

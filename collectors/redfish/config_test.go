@@ -58,20 +58,20 @@ logs: true
 
 func TestFaultsOfAnEntry(t *testing.T) {
 	for text, want := range map[string]string{
-		"entity: node:n1":                                                       "1:1: redfish: targets: \"\": address: required",
-		"interval: 1s":                                                          "1:1: redfish: targets: required",
-		"address: h\nentity: n1":                                                "1:1: redfish: targets: \"h\": want an entity such as node:n001",
-		"address: h\nentity: node:n1\nevery: 10ms":                              "3:8: redfish: interval: 10ms, want 1s to 1h0m0s",
-		"address: h\nentity: node:n1\nuser: a":                                  "username and password_file: each requires the other",
-		"address: h\nentity: node:n1\nauth: session":                            "auth and basic_auth: each requires the other",
-		"address: https://u:p@h\nentity: node:n1":                               "want https://host",
-		"address: https://h/redfish/v1/Chassis\nentity: node:n1":                "want https://host",
-		"address: ftp://h\nentity: node:n1":                                     "want https://host",
-		"address: http://10.0.0.1\nentity: node:n1\nuser: a\npassword_file: b":  "a password does not go over http",
-		"address: h\nentity: node:n1\nentities: {/redfish/v2/x: loop:a}":        "entities: \"/redfish/v2/x\" is not the path of a resource",
-		"address: h\nentity: node:n1\npassword: secret":                         "3:1: redfish: unknown key \"password\"",
-		"address: h\nentity: node:n1\nauth: kerberos":                           "3:7: redfish: auth: want one of session, basic, none",
-		"address: h\nentity: node:n1\ntls: {unverified: true, ca: /etc/ca.pem}": "3:6: redfish: tls: insecure_skip_verify and ca_file: mutually exclusive",
+		"targets: [{entity: node:n1}]":                                                                          "1:10: redfish: targets: \"\": address: required",
+		"interval: 1s":                                                                                          "1:1: redfish: targets: required",
+		"targets: [{address: h, entity: n1}]":                                                                   "1:10: redfish: targets: \"h\": want an entity such as node:n001",
+		"targets: [{address: h, entity: node:n1}]\ninterval: 10ms":                                              "2:11: redfish: interval: 10ms, want 1s to 1h0m0s",
+		"targets: [{address: h, entity: node:n1}]\nbasic_auth: {username: a}":                                   "username and password_file: each requires the other",
+		"targets: [{address: h, entity: node:n1}]\nauth: session":                                               "auth and basic_auth: each requires the other",
+		"targets: [{address: 'https://u:p@h', entity: node:n1}]":                                                "want https://host",
+		"targets: [{address: 'https://h/redfish/v1/Chassis', entity: node:n1}]":                                 "want https://host",
+		"targets: [{address: 'ftp://h', entity: node:n1}]":                                                      "want https://host",
+		"targets: [{address: 'http://10.0.0.1', entity: node:n1}]\nbasic_auth: {username: a, password_file: b}": "a password does not go over http",
+		"targets: [{address: h, entity: node:n1, entities: {/redfish/v2/x: loop:a}}]":                           "entities: \"/redfish/v2/x\" is not the path of a resource",
+		"targets: [{address: h, entity: node:n1}]\npassword: secret":                                            "2:1: redfish: unknown key \"password\"",
+		"targets: [{address: h, entity: node:n1}]\nauth: kerberos":                                              "2:7: redfish: auth: want one of session, basic, none",
+		"targets: [{address: h, entity: node:n1}]\ntls: {insecure_skip_verify: true, ca_file: /etc/ca.pem}":     "2:6: redfish: tls: insecure_skip_verify and ca_file: mutually exclusive",
 	} {
 		if _, err := decode(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q\n got %v\nwant %s", text, err, want)

@@ -39,14 +39,14 @@ func newController(t *testing.T, c wire.Config) *controller {
 	}
 	collectorstest.Start(t, f.Run)
 	out := &controller{fleet: f, board: s.Board(), node: node}
-	out.Collector = out.reader(t, f.Entries()[0]["address"].(string))
+	out.Collector = out.reader(t, f.Entries()[0]["targets"].([]any)[0].(map[string]any)["address"].(string))
 	return out
 }
 
 // reader makes a collector for an address of the fleet's.
 func (c *controller) reader(t *testing.T, address string) *Collector {
 	t.Helper()
-	dir := filepath.Dir(c.fleet.Entries()[0]["password_file"].(string))
+	dir := filepath.Dir(c.fleet.PasswordFile())
 	r, err := New(Config{Address: address, Entity: c.node, BasicAuth: dial.BasicAuth{Username: wire.User, PasswordFile: filepath.Join(dir, "password")}, TLS: dial.TLS{CA: filepath.Join(dir, "ca.pem")}}, dial.Guard{})
 	if err != nil {
 		t.Fatal(err)

@@ -23,15 +23,15 @@ targets:
 		t.Fatalf("%+v, %v", c, err)
 	}
 	for text, want := range map[string]string{
-		"targets: [{url: 'ftp://x'}]":                  `1:17: scrape: targets: url: "ftp://x": want http:// or https:// and a host`,
-		"targets: [{url: 'http://a:b@x/'}]":            "1:17: scrape: targets: url: want no user in it: use basic_auth",
-		"targets: [{node: n1}]":                        "1:11: scrape: targets: url: required",
-		"every: 1s":                                    "1:1: scrape: targets: required",
-		"every: 1ms\ntargets: [{url: 'http://x'}]":     "1:8: scrape: interval: 1ms, want 1s to 1h0m0s",
-		"targets: [{url: 'http://x'}]\nusername: u":    "2:1: scrape: basic_auth: username and password_file: each requires the other",
-		"targets: [{url: 'http://x', cadence: 1s}]":    "1:29: scrape: targets: unknown key \"cadence\"; want one of url, name, interval, labels",
-		"targets: [{url: 'http://x', labels: [a]}]":    "1:37: scrape: targets: labels: want names and values, found a list",
-		"tls: {cert: a}\ntargets: [{url: 'http://x'}]": "1:6: scrape: tls: cert_file and key_file: each requires the other",
+		"targets: [{url: 'ftp://x'}]":                             `1:17: scrape: targets: url: "ftp://x": want http:// or https:// and a host`,
+		"targets: [{url: 'http://a:b@x/'}]":                       "1:17: scrape: targets: url: want no user in it: use basic_auth",
+		"targets: [{labels: {node: n1}}]":                         "1:11: scrape: targets: url: required",
+		"interval: 1s":                                            "1:1: scrape: targets: required",
+		"interval: 1ms\ntargets: [{url: 'http://x'}]":             "1:11: scrape: interval: 1ms, want 1s to 1h0m0s",
+		"targets: [{url: 'http://x'}]\nbasic_auth: {username: u}": "2:13: scrape: basic_auth: username and password_file: each requires the other",
+		"targets: [{url: 'http://x', cadence: 1s}]":               "1:29: scrape: targets: unknown key \"cadence\"; want one of url, name, interval, labels",
+		"targets: [{url: 'http://x', labels: [a]}]":               "1:37: scrape: targets: labels: want names and values, found a list",
+		"tls: {cert_file: a}\ntargets: [{url: 'http://x'}]":       "1:6: scrape: tls: cert_file and key_file: each requires the other",
 	} {
 		if _, err := DecodeConfig(collectorstest.Node(t, text).Content[0]); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", text, err, want)
@@ -70,8 +70,8 @@ func TestNew(t *testing.T) {
 }
 
 func FuzzDecodeConfig(f *testing.F) {
-	f.Add("targets: [{url: 'http://x', node: n}]\nevery: 1s")
-	f.Add("targets:\n  - labels: {a: b}\n    url: 'https://y:1/z'\ntls: {unverified: true}")
+	f.Add("targets: [{url: 'http://x', labels: {node: n}}]\ninterval: 1s")
+	f.Add("targets:\n  - labels: {a: b}\n    url: 'https://y:1/z'\ntls: {insecure_skip_verify: true}")
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.ContainsRune(text, 0) {
 			t.Skip()

@@ -5,10 +5,11 @@ import "github.com/quintet-dc/quintet/collectors/kind"
 // Kind describes this collector.
 func Kind() kind.Kind {
 	return kind.Kind{
-		Name:   "scrape",
-		Doc:    "Pages in Prometheus's format, such as those of dcgm-exporter.",
-		Advice: "does the exporter answer at its address? curl it from where quintet runs",
-		Open:   kind.Opener(DecodeConfig, New),
-		Find:   find,
+		Name:     "scrape",
+		Doc:      "Pages in Prometheus's format, such as those of dcgm-exporter.",
+		Advice:   "does the exporter answer at its address? curl it from where quintet runs",
+		Settings: Config{},
+		Open:     kind.Opener(DecodeConfig, New),
+		Find:     find,
 	}
 }

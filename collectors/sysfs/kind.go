@@ -5,10 +5,11 @@ import "github.com/quintet-dc/quintet/collectors/kind"
 // Kind describes this collector.
 func Kind() kind.Kind {
 	return kind.Kind{
-		Name:   "sysfs",
-		Doc:    "InfiniBand, RDMA and Ethernet counters, GPUs and sensors of the host that it runs on, from /sys and the drivers.",
-		Advice: "does quintet collect still run on the host, and can it reach the bus?",
-		Open:   kind.Opener(DecodeConfig, kind.Local(New)),
-		Find:   find,
+		Name:     "sysfs",
+		Doc:      "InfiniBand, RDMA and Ethernet counters, GPUs and sensors of the host that it runs on, from /sys and the drivers.",
+		Advice:   "does quintet collect still run on the host, and can it reach the bus?",
+		Settings: Config{},
+		Open:     kind.Opener(DecodeConfig, kind.Local(New)),
+		Find:     find,
 	}
 }

@@ -189,8 +189,8 @@ func TestDecodeConfig(t *testing.T) {
 }
 
 func FuzzDecodeConfig(f *testing.F) {
-	f.Add("path: /sys\nevery: 1s\nethtool: kernel\n")
-	f.Add("every: &a [1]\nnode: *a\n")
+	f.Add("path: /sys\ninterval: 1s\nethtool: kernel\n")
+	f.Add("interval: &a [1]\nnode: *a\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := decode(t, text)
 		if err != nil {

@@ -150,7 +150,7 @@ func (f *Fleet) Entries() []map[string]any {
 		for _, x := range p.of {
 			t := map[string]any{"url": f.url(p.path, x), "name": p.path + "/" + x.Name}
 			if p.label != "" {
-				t[p.label] = x.Name
+				t["labels"] = map[string]any{p.label: x.Name}
 			}
 			targets = append(targets, t)
 		}
@@ -158,7 +158,7 @@ func (f *Fleet) Entries() []map[string]any {
 		if p.path == "nmx-t" {
 			every *= linksEvery
 		}
-		out = append(out, map[string]any{"every": every.String(), "mappings": []any{p.mapping}, "targets": targets})
+		out = append(out, map[string]any{"interval": every.String(), "mappings": []any{p.mapping}, "targets": targets})
 	}
 	return out
 }

@@ -196,7 +196,7 @@ func (f *Fleet) Entries() (out []map[string]any) {
 		if name == SONiC {
 			called = "alias"
 		}
-		out = append(out, map[string]any{"profile": name, "names": called, "targets": targets, "tls": map[string]any{"ca": f.CA()}})
+		out = append(out, map[string]any{"profile": name, "names": called, "targets": targets, "tls": map[string]any{"ca_file": f.CA()}})
 	}
 	return out
 }

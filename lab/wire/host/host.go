@@ -126,7 +126,7 @@ func (f *Fleet) Addresses() []string {
 func (f *Fleet) Entries() []map[string]any {
 	var out []map[string]any
 	for _, n := range f.nodes {
-		e := map[string]any{"node": n.Name, "path": filepath.Join(f.dir, n.Name, "sys"), "every": time.Second.String()}
+		e := map[string]any{"node": n.Name, "path": filepath.Join(f.dir, n.Name, "sys"), "interval": time.Second.String()}
 		if tool := filepath.Join(f.dir, n.Name, "ethtool"); isDir(tool) {
 			e["ethtool"] = tool
 		}

@@ -197,10 +197,10 @@ func (f *Fleet) Entries() []map[string]any {
 			e["port_name"] = r.PortName
 		}
 		if f.cfg.Every > 0 {
-			e["every"] = f.cfg.Every.String()
+			e["interval"] = f.cfg.Every.String()
 		}
 		if f.cfg.Topology > 0 {
-			e["topology"] = f.cfg.Topology.String()
+			e["discovery_interval"] = f.cfg.Topology.String()
 		}
 		out = append(out, e)
 	}

@@ -126,5 +126,5 @@ func (f *Fleet) Addresses() []string { return []string{"Kubernetes " + f.url()} 
 
 // Entries are what "collectors: jobs:" needs to read it.
 func (f *Fleet) Entries() []map[string]any {
-	return []map[string]any{{"type": "kubernetes", "url": f.url(), "token_file": f.tokenFile(), "tls": map[string]any{"ca": f.caFile()}, "job": "{name}", "every": "2s"}}
+	return []map[string]any{{"type": "kubernetes", "url": f.url(), "authorization": map[string]any{"credentials_file": f.tokenFile()}, "tls": map[string]any{"ca_file": f.caFile()}, "job": "{name}", "interval": "2s"}}
 }

@@ -64,7 +64,7 @@ func TestAJobsLife(t *testing.T) {
 	b, f := rig(t, Config{})
 	collectorstest.Start(t, f.Run)
 	entry := f.Entries()[0]
-	entry["every"] = "1s"
+	entry["interval"] = "1s"
 	c, err := jobs.DecodeConfig(collectorstest.Entry(t, entry))
 	if err != nil {
 		t.Fatal(err)

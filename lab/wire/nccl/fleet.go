@@ -198,10 +198,10 @@ func (f *Fleet) Entries() []map[string]any {
 		for i := range j.ranks {
 			hosts[j.ranks[i].host] = j.ranks[i].node.Name
 		}
-		out = append(out, map[string]any{"type": "nccl_ras", "address": j.listen.Addr().String(), "job": j.entity.Name, "hosts": hosts, "every": "5s"})
+		out = append(out, map[string]any{"type": "nccl_ras", "address": j.listen.Addr().String(), "job": j.entity.Name, "hosts": hosts, "interval": "5s"})
 	}
 	if len(f.jobs) > 0 {
-		out = append(out, map[string]any{"type": "nccl_inspector", "paths": []string{f.pattern()}, "every": "5s"})
+		out = append(out, map[string]any{"type": "nccl_inspector", "paths": []string{f.pattern()}, "interval": "5s"})
 	}
 	return out
 }

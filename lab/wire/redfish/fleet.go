@@ -165,12 +165,19 @@ func (f *Fleet) Addresses() (out []string) {
 	return out
 }
 
+// PasswordFile is the file with the password of User, and CAFile that with the
+// authority of every certificate.
+func (f *Fleet) PasswordFile() string { return filepath.Join(f.cfg.Dir, "password") }
+
+// CAFile is described at PasswordFile.
+func (f *Fleet) CAFile() string { return filepath.Join(f.cfg.Dir, "ca.pem") }
+
 // Entries lists what a configuration file says of this fleet: the items of its
 // list collectors: redfish.
 func (f *Fleet) Entries() (out []map[string]any) {
 	for _, s := range f.services {
-		e := map[string]any{"address": s.address(), "entity": s.device.entity.String(), "user": User,
-			"password_file": filepath.Join(f.cfg.Dir, "password"), "tls": map[string]any{"ca": filepath.Join(f.cfg.Dir, "ca.pem")}}
+		target := map[string]any{"address": s.address(), "entity": s.device.entity.String()}
+		e := map[string]any{"targets": []any{target}, "basic_auth": map[string]any{"username": User, "password_file": f.PasswordFile()}, "tls": map[string]any{"ca_file": f.CAFile()}}
 		if f.cfg.Basic {
 			e["auth"] = "basic"
 		}
@@ -179,7 +186,7 @@ func (f *Fleet) Entries() (out []map[string]any) {
 			for path, x := range s.device.named {
 				named[path] = x.String()
 			}
-			e["entities"] = named
+			target["entities"] = named
 		}
 		out = append(out, e)
 	}

@@ -300,7 +300,7 @@ func TestASiteThatRuns(t *testing.T) {
 	})
 	heard := newEar(t)
 	for _, e := range f.Entries() {
-		e["every"] = "1s"
+		e["interval"] = "1s"
 		r := reader(t, e)
 		group.Go(func() {
 			if err := r.Run(ctx, heard); err != nil {
@@ -317,7 +317,7 @@ func TestASiteThatRuns(t *testing.T) {
 		return len(times) >= 3
 	})
 	for _, e := range f.Entries() {
-		kind, name, _ := strings.Cut(e["entity"].(string), ":")
+		kind, name, _ := strings.Cut(e["targets"].([]any)[0].(map[string]any)["entity"].(string), ":")
 		x := telemetry.Entity{Kind: telemetry.Kind(kind), Name: name}
 		heard.until("the end of its first walk: "+x.String(), func() bool { return f.Tally(x).Asked > 5 })
 		if n := f.Tally(x).Most; n > 1 {
@@ -337,12 +337,12 @@ func TestAnOlderClientFindsItsWay(t *testing.T) {
 			address = at
 		}
 	}
-	password, err := os.ReadFile(f.Entries()[0]["password_file"].(string))
+	password, err := os.ReadFile(f.PasswordFile())
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
-	ca, err := os.ReadFile(f.Entries()[0]["tls"].(map[string]any)["ca"].(string))
+	ca, err := os.ReadFile(f.CAFile())
 	if err != nil || !roots.AppendCertsFromPEM(ca) {
 		t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func (f *Fleet) url() string { return "http://" + f.listen.Addr().String() }
 // Entries are what "collectors: jobs:" needs to read them.
 func (f *Fleet) Entries() []map[string]any {
 	every := f.cfg.Every.String()
-	out := []map[string]any{{"type": "slurm", "url": f.url(), "user": user, "token_file": f.tokenFile(), "job": "{name}", "every": every}}
+	out := []map[string]any{{"type": "slurm", "url": f.url(), "user": user, "authorization": map[string]any{"credentials_file": f.tokenFile()}, "job": "{name}", "interval": every}}
 	if !f.cfg.Logs {
 		return out
 	}
@@ -202,7 +202,7 @@ func (f *Fleet) Entries() []map[string]any {
 	defer f.mu.Unlock()
 	for _, x := range f.board.Entities(telemetry.Job) {
 		if j := f.jobs[x]; j != nil {
-			out = append(out, map[string]any{"type": "log", "paths": []string{j.log.path}, "job": x.Name, "zone": "UTC", "devices": f.devices(x), "peak_tflops": peak / 1e12, "every": every, "whole": true})
+			out = append(out, map[string]any{"type": "log", "paths": []string{j.log.path}, "job": x.Name, "zone": "UTC", "devices": f.devices(x), "peak_tflops": peak / 1e12, "interval": every, "whole": true})
 		}
 	}
 	return out

@@ -28,7 +28,7 @@ nats:
   listen: 0.0.0.0:4222
   names: [{{ include "quintet.fullname" . }}, {{ include "quintet.fullname" . }}.{{ .Release.Namespace }}.svc]
 web:
-  tls: {cert: /etc/quintet/tls/tls.crt, key: /etc/quintet/tls/tls.key}
+  tls: {cert_file: /etc/quintet/tls/tls.crt, key_file: /etc/quintet/tls/tls.key}
   users: [{name: {{ .Values.auth.user | quote }}, password_file: /etc/quintet/auth/password}]
 collectors:
   receive: [{}]
