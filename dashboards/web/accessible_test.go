@@ -27,6 +27,6 @@ func TestAccessible(t *testing.T) {
 	for _, name := range []string{"Fabric", "Switch", "Port", "Power", "Rack"} {
 		list = append(list, browsertest.Scenario{Name: "axe" + name, URL: hall})
 	}
-	list = append(list, browsertest.Scenario{Name: "axeReplay", URL: newSite(t, played(t)).URL})
+	list = append(list, browsertest.Scenario{Name: "axeReplay", URL: newSite(t, played(t)).URL}, browsertest.Scenario{Name: "axeLost", URL: newSite(t, alive).URL})
 	browsertest.Run(t, browsertest.Job{Page: here, Scenarios: list, Given: object{"every": os.Getenv("QUINTET_PAGE_AXE") != ""}})
 }

@@ -314,7 +314,7 @@ export async function keyboard({ page, url, check }) {
 }
 
 /** A lost connection is said, with since when, and is taken up again with what was missed. */
-export async function lostConnection({ page, site, url, check, note }) {
+export async function lostConnection({ page, site, url, check, note, shot }) {
   await page.goto(url);
   await site.connected();
   const { incidents } = await site.get("/api/v1/incidents");
@@ -329,6 +329,10 @@ export async function lostConnection({ page, site, url, check, note }) {
   const words = await page.locator(".time").innerText();
   check(/Connection lost, no data for/.test(words) && words.includes(clock), `it says since when: ${words}`);
   check(await page.locator("section.open .incident-row").count() === 1, "what was known stays");
+  const dimmed = () => page.evaluate(() => [getComputedStyle(document.querySelector("main")).filter, getComputedStyle(document.querySelector("section.open .sentence")).color, getComputedStyle(document.querySelector("main h1")).color]);
+  const [filter, pale, heading] = await dimmed();
+  check(filter === "grayscale(1)" && pale !== heading, `what is stale is dimmed: ${filter}, ${pale} beside ${heading}`);
+  await shot("lost");
   await site.control({ Do: "accept" });
   await page.locator("[data-link=live]").waitFor({ timeout: 15000 });
   await site.connected();
@@ -336,6 +340,8 @@ export async function lostConnection({ page, site, url, check, note }) {
   check(streams.at(-1).stream.includes("after=41") || streams.at(-1).last === "41", `it asks for what it missed: ${JSON.stringify(streams.at(-1))}`);
   await state(site, 3);
   await page.waitForFunction((c) => document.querySelector(".time time").textContent !== c, clock);
+  const [now, current, title] = await dimmed();
+  check(now === "none" && current === title, `what is current is not: ${now}, ${current} beside ${title}`);
   note(`streams: ${streams.length}`);
 }
 lostConnection.allows = /503|ERR_/;
