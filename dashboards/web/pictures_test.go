@@ -49,7 +49,7 @@ func TestPictures(t *testing.T) {
 		{"name": "job", "url": site.URL + "/jobs/train", "wait": ".waiting tbody tr"}, {"name": "coverage", "url": site.URL + "/coverage", "wait": ".wanted tbody tr"},
 		{"name": "silences", "url": site.URL + "/silences?root=nic:h9/nic0&signature=slow-receiver&comment=the+node+is+being+drained", "wait": ".preview p"},
 		{"name": "incidents", "url": site.URL + "/incidents", "wait": ".strip .span"}, {"name": "entity", "url": site.URL + "/entity?of=nic:h9/nic0"},
-		{"name": "explore", "url": site.URL + "/explore?" + url.Values{"q": {`nic_temperature_celsius{kind="nic",name="h9/nic0"}`, `rank_compute_seconds{job="train",rank="5"}`}, "peers": {"1"}, "before": {"1h"}}.Encode(), "wait": ".changelist li", "press": "What else changed here?"},
+		{"name": "explore", "url": site.URL + "/explore?" + url.Values{"q": {`nic_temperature_celsius{kind="nic",name="h9/nic0"}`, `rank_compute_seconds{job="train",rank="5"}`}, "peers": {"1"}, "before": {"1h"}}.Encode(), "wait": ".changes p", "press": "What else changed here?"},
 		{"name": "overview", "url": site.URL}, {"name": "incident", "url": page(0), "hover": 0.732}, {"name": "compute", "url": page(2)}, {"name": "coolant", "url": page(3)},
 		{"name": "fabric", "url": plan + paths[0]}, {"name": "switch", "url": plan + paths[2]}, {"name": "port", "url": plan + paths[3]},
 		{"name": "power", "url": plan + paths[5]}, {"name": "rack", "url": plan + paths[6]},

@@ -1,4 +1,4 @@
-// What is heard from where, how fresh, where it has gaps, and what the site
+// What data comes from where, how fresh, where it has gaps, and what the site
 // therefore cannot show: requirements, and faults that cannot be told apart.
 
 import { h, s, text, attr, show, replace, changed } from "./dom.js";
@@ -12,7 +12,7 @@ const fewSources = 15;
 
 // A state of a requirement, or how well a fault is seen: which sign and words.
 const states = {
-  met: ["healthy", "heard"], partly: ["warning", "in part"], stale: ["warning", "not any more"], missing: ["failed", "no data"], absent: ["ended", "no such device"], untold: ["info", "not observable by telemetry"],
+  met: ["healthy", "reported"], partly: ["warning", "in part"], stale: ["warning", "no longer"], missing: ["failed", "no data"], absent: ["ended", "no such device"], untold: ["info", "not observable by telemetry"],
   clear: ["healthy", "can be identified"], confused: ["warning", "looks like another"], blind: ["failed", "cannot be seen"], nowhere: ["ended", "no such device"],
 };
 
@@ -21,7 +21,7 @@ function stateOf(name) {
   return h("span", { class: `stateof ${tone(drawn)}` }, sign(drawn), words);
 }
 
-/** Coverage is the view of what is heard and what is not. */
+/** Coverage is the view of what is reported and what is not. */
 export class Coverage {
   constructor(store) {
     this.store = store;
@@ -38,10 +38,10 @@ export class Coverage {
     this.onlySilent = h("button", { type: "button", "aria-pressed": "false", onclick: () => { attr(this.onlySilent, "aria-pressed", String(this.onlySilent.getAttribute("aria-pressed") !== "true")); this.update(); } }, "without data only");
     this.el = h("article", { class: "coverage" },
       h("header", { class: "head" }, this.headline, this.summary, this.trouble),
-      section("heard-domains", "Heard of the five domains", this.domains),
+      section("heard-domains", "Data of the five domains", this.domains),
       section("faults", "Faults that cannot be distinguished", this.faults),
       section("wanted", "What NVIDIA asks of a site's telemetry", this.wanted),
-      section("heard-gaps", "Silences and gaps", this.gaps),
+      section("heard-gaps", "Gaps", this.gaps),
       section("heard-sources", "Sources", h("div", { class: "withfilter" }, h("label", { class: "filter" }, "Find ", this.filter), this.onlySilent), this.sources),
       section("heard-names", "Metrics and events", this.names));
     this.ask();

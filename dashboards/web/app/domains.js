@@ -82,11 +82,11 @@ export class Domains {
     const head = bend === "down" ? `M${to.x} ${to.y}l${-r} ${-dir * r * 1.5}h${2 * r}Z` : `M${to.x} ${to.y}l${-dir * r * 1.5} ${-r}v${2 * r}Z`;
     const end = bend === "down" ? `${to.x} ${to.y - dir * r * 1.4}` : `${to.x - dir * r * 1.4} ${to.y}`;
     const words = f.lost > 0 && [gpuTime(f.lost), lagWords(f.lag)].filter(Boolean);
-    const rises = to.y < from.y - 24; // its words stand where nothing else passes
-    const [x, y] = bend === "down" ? [from.x + 8, (from.y + to.y) / 2] : rises ? [to.x - dir * 14, to.y + 18 + size / 2] : [from.x + dir * 10, Math.min(from.y, (from.y + to.y) / 2) - 6 - size / 2];
+    const rises = to.y < from.y - 24; // its words stand below where it begins: it leads away from them
+    const [x, y] = bend === "down" ? [from.x + 8, (from.y + to.y) / 2] : rises ? [from.x + dir * 10, from.y + 16 + size / 2] : [from.x + dir * 10, Math.min(from.y, (from.y + to.y) / 2) - 6 - size / 2];
     return s("g", { class: `flow ${f.lost > 0 ? `passed shade${size}` : "supply"} ${domainClass(f.from)}`, "data-from": f.from, "data-to": f.to },
       s("path", { class: "line", d: `M${from.x} ${from.y}C${a} ${b} ${end}` }), s("path", { class: "head", d: head }),
-      words && s("text", { x, y, "text-anchor": bend === "down" || (dir > 0) !== rises ? "start" : "end" }, words.join(", ")));
+      words && s("text", { x, y, "text-anchor": bend === "down" || dir > 0 ? "start" : "end" }, words.join(", ")));
   }
 }
 

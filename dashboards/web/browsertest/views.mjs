@@ -71,7 +71,7 @@ export async function coverageReport({ page, site, url, check }) {
   check(await page.locator(".wanted tbody tr").count() === report.requirements.length, "every requirement has its line");
   check(["missing", "stale"].includes(await page.locator(".wanted tbody tr").first().getAttribute("data-state")), "what is missing comes first");
   const line = plain(await page.locator(".wanted tr", { hasText: "OBS14" }).innerText());
-  check(line.includes("not any more") && line.includes("send the switches' syslog"), `what was heard and is not any more, and what to do: ${line}`);
+  check(line.includes("no longer") && line.includes("send the switches' syslog"), `what was reported and is no longer, and what to do: ${line}`);
   const dark = plain(await page.locator(".dark").innerText());
   check(dark.includes("slow-receiver") && dark.includes("pcie_link_width") && dark.includes("of 16 nics") && dark.includes("4 of them report it"), `which faults cannot be told apart, and for want of what: ${dark.slice(0, 300)}`);
   // The sources are asked for beside the report, and may be answered after it.
