@@ -11,14 +11,11 @@ import (
 // Renamed is a former name of a key that a document has.
 type Renamed struct {
 	Line, Column int
-	Old, New     string // with all levels above them, separated by dots; New is empty for a key that is removed
+	Old, New     string // with all levels above them, separated by dots
 }
 
 // String describes the change.
 func (r Renamed) String() string {
-	if r.New == "" {
-		return r.Old + " is removed: nothing reads it"
-	}
 	return fmt.Sprintf("%s is now %s", r.Old, r.New)
 }
 

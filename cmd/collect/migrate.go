@@ -89,8 +89,7 @@ func Migrate(text []byte) ([]byte, []settings.Renamed, error) {
 		return text, nil, err
 	}
 	root := doc.Content[0]
-	changes := remove(root, "jobs")
-	changes = append(changes, settings.Rename(root, config.File{})...)
+	changes := settings.Rename(root, config.File{})
 	if at := settings.Find(root, "collectors"); at != root {
 		changes = append(changes, entries(at)...)
 	}
@@ -125,18 +124,4 @@ func entries(n *yaml.Node) (changes []settings.Renamed) {
 		}
 	}
 	return changes
-}
-
-// remove takes a key that nothing reads out of a mapping.
-func remove(n *yaml.Node, key string) (changes []settings.Renamed) {
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; k.Value == key {
-			n.Content = slices.Delete(n.Content, i, i+2)
-			return []settings.Renamed{{Line: k.Line, Column: k.Column, Old: key}}
-		}
-	}
-	return nil
 }

@@ -40,8 +40,8 @@ func (c *checker) add(n *yaml.Node, doubt bool, format string, args ...any) {
 // check lists the files that f names, and reports what is wrong with its signatures
 // and doubtful about its routes. n is the document of f.
 func (c *checker) check(n *yaml.Node, f *File) {
-	if jobs := settings.Find(n, "jobs"); jobs != nil {
-		c.add(jobs, true, "jobs: nothing in this release reads it")
+	if f.Jobs != nil {
+		c.add(settings.Find(n, "jobs"), true, "jobs: nothing in this release reads it")
 	}
 	item := func(key string, i int) *yaml.Node { return settings.Find(n, fmt.Sprintf("%s.%d", key, i)) }
 	for i, path := range f.Store.RuleFiles {

@@ -46,4 +46,7 @@ func TestParseKeepsTheKeyJobs(t *testing.T) {
 	if f == nil || len(problems) != 1 || !problems[0].Doubt || problems[0].Text != "jobs: nothing in this release reads it" {
 		t.Errorf("%v, %q", f, problems)
 	}
+	if f, problems = config.Parse("q.yaml", "site: {name: x}\n"); f == nil || len(problems) > 0 {
+		t.Errorf("without it: %v, %q", f, problems)
+	}
 }
