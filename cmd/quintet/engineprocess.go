@@ -47,6 +47,7 @@ func (c *engineCommand) Run(sh *cli.Shell) error {
 		return err
 	}
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(oomScore), 0) // Linux has it
+	_ = os.WriteFile("/proc/self/comm", []byte("quintet-engine"), 0)  // what ps shows; else "exe"
 	file, err := collect.ReadConfig(sh, c.Config)
 	if err != nil {
 		return err
