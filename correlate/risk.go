@@ -283,7 +283,7 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 			return // it was told, and nothing of it changes but its length
 		}
 		r.inherited = false
-	case e.told(s, known):
+	case e.told(s, known, g):
 		return
 	case len(e.open) >= maxRisks:
 		e.refused++
@@ -297,26 +297,55 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 	e.publishRisk(r, g)
 }
 
-// told reports whether one of the incidents already reports the trouble.
-func (e *risks) told(s *supported, known []*explain.Incident) bool {
+// told reports whether one of the incidents already reports the trouble, or the risk
+// of it was merged into one.
+func (e *risks) told(s *supported, known []*explain.Incident, g telemetry.Time) bool {
+	for _, r := range e.past {
+		if into := r.published.MergedInto; into != nil && r.is(s) && slices.ContainsFunc(known, func(in *explain.Incident) bool { return in.ID == *into }) {
+			r.resolved = g // it is remembered for as long as the incident is open
+			return true
+		}
+	}
 	root := explain.Root{Entity: s.Root, Signature: s.Signature.Name, Domain: s.Signature.Domain}
 	return slices.ContainsFunc(known, func(in *explain.Incident) bool { return e.sameTrouble(in, &root) })
 }
 
 // sameTrouble reports whether an incident is sure that it began where a risk is: at
 // its root, at what is contained in it, holds it or is cabled to it, or, where it
-// names a fault of the same domain, behind it.
+// names a fault of the same domain, behind it. One that is sure of nothing has the
+// risk's fault there as a candidate that could be published.
 func (e *risks) sameTrouble(in *explain.Incident, risk *explain.Root) bool {
 	at, root := in.Root.Entity, risk.Entity
 	switch {
 	case ofKind(in) < sure:
-		return false
+		return e.candidate(in, risk) >= publishAtLast
 	case at == root:
 		return true
 	case in.Root.Signature == risk.Signature || in.Root.Domain == risk.Domain:
-		return e.behind(at, []telemetry.Entity{root}) || e.behind(root, []telemetry.Entity{at}) || e.near(at, root)
+		return e.along(at, root)
 	}
 	return e.near(at, root)
+}
+
+// candidate is the confidence of an incident in a risk's fault where the risk is.
+func (e *risks) candidate(in *explain.Incident, risk *explain.Root) (all float64) {
+	there := func(x telemetry.Entity, signature string) bool {
+		return signature == risk.Signature && (x == risk.Entity || e.along(x, risk.Entity))
+	}
+	if there(in.Root.Entity, in.Root.Signature) {
+		all = in.Root.Confidence
+	}
+	for _, a := range in.Alternatives {
+		if there(a.Entity, a.Signature) {
+			all += a.Confidence
+		}
+	}
+	return all
+}
+
+// along reports whether one of two entities is behind the other, or near it.
+func (e *risks) along(a, b telemetry.Entity) bool {
+	return e.behind(a, []telemetry.Entity{b}) || e.behind(b, []telemetry.Entity{a}) || e.near(a, b)
 }
 
 // near reports whether two entities are the ends of a cable, or one is contained in
@@ -344,7 +373,7 @@ func (e *risks) newRisk(s *supported, g telemetry.Time) *risk {
 		old := e.open[i]
 		r.goOn(&old.incident, &old.published)
 		e.open = slices.Delete(e.open, i, i+1)
-	} else if i := slices.IndexFunc(e.past, func(o *risk) bool { return o.is(s) }); i >= 0 {
+	} else if i := slices.IndexFunc(e.past, func(o *risk) bool { return o.is(s) && o.published.MergedInto == nil }); i >= 0 {
 		old := e.past[i]
 		r.goOn(&old.incident, &old.published)
 		r.incident.Reopens++
@@ -393,9 +422,7 @@ func (e *risks) endRisk(r *risk, how string, into *string, g telemetry.Time) {
 	e.publishRisk(r, g)
 	r.incident.State, r.incident.Resolution, r.incident.Resolved, r.incident.MergedInto = explain.StateOpen, nil, nil, nil
 	e.dropRisk(r)
-	if into == nil {
-		e.past = append(e.past, r)
-	}
+	e.past = append(e.past, r)
 }
 
 func (e *risks) dropRisk(r *risk) {
@@ -456,6 +483,11 @@ func (e *risks) threatened(x *explain.Trouble) {
 	at(x.Root)
 	if peer, _, ok := e.graph.Peer(x.Root); ok {
 		at(peer)
+	}
+	for _, n := range e.graph.Neighbours(x.Root) {
+		if n.Relation == telemetry.Uses && !n.Out && n.Entity.Kind == telemetry.Job {
+			jobs = append(jobs, n.Entity)
+		}
 	}
 	seen := map[telemetry.Entity]bool{x.Root: true}
 	queue := []telemetry.Entity{x.Root}
