@@ -23,7 +23,9 @@ func Collectors(file *config.File) ([]collectors.Spec, error) {
 	specs, problems := Specs(file)
 	var wrong []error
 	for _, p := range problems {
-		wrong = append(wrong, p)
+		if !p.Doubt {
+			wrong = append(wrong, p)
+		}
 	}
 	return specs, errors.Join(wrong...)
 }
@@ -33,8 +35,12 @@ func Collectors(file *config.File) ([]collectors.Spec, error) {
 func Specs(file *config.File) (specs []collectors.Spec, problems []config.Problem) {
 	count, guard := map[string]int{}, dial.Guard{Prefixes: file.Management}
 	for _, c := range file.Collectors.Entries() {
+		k, known := KindOf(c.Kind)
+		if known {
+			problems = append(problems, config.Former(file.Path, settings.Rename(c.Node, k.Settings))...)
+		}
 		made, err := open(c, guard)
-		if k, _ := KindOf(c.Kind); err == nil && k.Single && count[c.Kind] > 0 {
+		if err == nil && k.Single && count[c.Kind] > 0 {
 			err = errors.New("duplicate: a process can have one entry of this kind")
 		}
 		if err != nil {
