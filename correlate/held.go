@@ -193,7 +193,7 @@ func (h *held) take(hurt *jobs.Hurt) {
 func (e *caseBook) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	h := &c.held
 	if h.times < settledAfter {
-		answers := explain.JudgeBeside(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), explain.Wide)
+		answers := explain.Judge(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), explain.Wide)
 		if answers[0].Entity != best.Entity || !ev.Certainly(answers) {
 			*h = held{}
 			return

@@ -8,7 +8,7 @@ import (
 // answer scores every signature for every candidate. What another degraded job's
 // case has found already is more likely than a second fault at the same time.
 func (e *caseBook) answer(ev *explain.Evidence) []explain.Answer {
-	return explain.JudgeBeside(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), keepAnswers)
+	return explain.Judge(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), keepAnswers)
 }
 
 // candidates lists what could be the root of a job's degradation, measured.
@@ -52,7 +52,7 @@ func (e *caseBook) study(ev *explain.Evidence, g telemetry.Time) []explain.Answe
 	if e.cfg.Study {
 		e.out.Judgements = append(e.out.Judgements, explain.Judgement{At: g, Job: ev.Job, Candidates: cands, Unknown: ev.Unnamed()})
 	}
-	return explain.JudgeBeside(e.cfg.Signatures, cands, ev.Unnamed(), keepAnswers)
+	return explain.Judge(e.cfg.Signatures, cands, ev.Unnamed(), keepAnswers)
 }
 
 // standing is the signature that an open case of another job names at an

@@ -151,7 +151,7 @@ func TestAnUnnamedCauseStandsAgainstAWeakMatch(t *testing.T) {
 	e.Suspects = []explain.Suspect{{Entity: entity("loop:l0"), Suspicion: 1, Accounts: 1}}
 	for dose, want := range map[float64]string{0.12: explain.Unknown, 0.2: "gpu-slow"} {
 		cands := []explain.Candidate{{Entity: entity("gpu:h0/1"), Values: explain.Values{explain.ClockDose: dose}}}
-		if got := explain.JudgeBeside(sigs, cands, e.Unnamed(), 3); got[0].Name() != want {
+		if got := explain.Judge(sigs, cands, e.Unnamed(), 3); got[0].Name() != want {
 			t.Errorf("a dose of %v: %s at %v", dose, got[0].Name(), got[0].Entity)
 		}
 	}

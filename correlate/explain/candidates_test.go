@@ -214,7 +214,7 @@ func TestTheShippedSignaturesNameTheScenes(t *testing.T) {
 		{calm, "job:train", explain.Unknown},
 	} {
 		s := c.scene(t)
-		got := explain.Judge(sigs, explain.Candidates(s.e), s.e.Job, 3)
+		got := judge(sigs, explain.Candidates(s.e), s.e.Job, 3)
 		if !slices.ContainsFunc(got, func(a explain.Answer) bool { return a.Entity == entity(c.root) && a.Name() == c.signature }) {
 			t.Errorf("%s at %s: got %s at %v with %.2f", c.signature, c.root, got[0].Name(), got[0].Entity, got[0].Confidence)
 		}

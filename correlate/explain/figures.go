@@ -26,9 +26,6 @@ func Percent(share float64) string {
 	return whole(p) + " %"
 }
 
-// MFU writes a model FLOPs utilisation of 0 to 1: "34.1 %".
-func MFU(ratio float64) string { return strconv.FormatFloat(float64(ratio*100), 'f', 1, 64) + " %" }
-
 // GPUTime writes GPU-seconds as people count them: "45.9 GPU-s", "6.77 GPU-min",
 // "12.4 GPU-h".
 func GPUTime(seconds float64) string {
@@ -39,17 +36,6 @@ func GPUTime(seconds float64) string {
 		return Number(seconds/60) + " GPU-min"
 	}
 	return Number(seconds/3600) + " GPU-h"
-}
-
-// Factor writes how many times as long something takes: "2.06 ×".
-func Factor(v float64) string {
-	switch {
-	case v >= 100:
-		return whole(v) + " ×"
-	case v >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64) + " ×"
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64) + " ×"
 }
 
 // Number writes a number that is not negative with three significant digits, a large

@@ -13,7 +13,7 @@ func TestTheLikeliestPlaceComesFirst(t *testing.T) {
 		signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 3, Against: -3}),
 		signature("u", 0, explain.Clue{Measure: "y", Full: 1, For: 3, Against: -3}),
 	}
-	got := explain.Judge(sigs, []explain.Candidate{
+	got := judge(sigs, []explain.Candidate{
 		{Entity: entity("nic:a/n0"), Values: explain.Values{"x": 0.95, "y": 0}},
 		{Entity: entity("nic:b/n0"), Values: explain.Values{"x": 0.9, "y": 0.9}},
 	}, entity("job:train"), 8)
@@ -31,7 +31,7 @@ func TestWhatHasNoNameIsSharedByItsSuspects(t *testing.T) {
 	s := []explain.Signature{signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 3, Against: -3})}
 	cands := []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": 0.4}}}
 	at := explain.Unnamed{At: []explain.Suspect{{Entity: entity("nic:b/n0"), Suspicion: 0.3}, {Entity: entity("nic:a/n0"), Suspicion: 0.2}}}
-	got := explain.JudgeBeside(s, cands, at, 8)
+	got := explain.Judge(s, cands, at, 8)
 	if got[0].Entity != entity("nic:a/n0") || got[0].Name() != "s" {
 		t.Errorf("first is %s at %v", got[0].Name(), got[0].Entity)
 	}
@@ -46,7 +46,7 @@ func TestWhatHasNoNameIsSharedByItsSuspects(t *testing.T) {
 		t.Errorf("of %v unknown the suspects have %v", whole, parts)
 	}
 	at.At[0].Suspicion, at.At[1].Suspicion = 1, 1
-	if got := explain.JudgeBeside(s, cands, at, 8); !near(got[0].Confidence+got[1].Confidence+got[2].Confidence, 1) {
+	if got := explain.Judge(s, cands, at, 8); !near(got[0].Confidence+got[1].Confidence+got[2].Confidence, 1) {
 		t.Errorf("more than all is shared: %+v", got)
 	}
 }

@@ -71,7 +71,7 @@ func (s *site) tell(heard ...telemetry.Series) *explain.Incident {
 	if len(at.At) == 0 {
 		at.At = []explain.Suspect{{Entity: entity("job:train"), Suspicion: 1}}
 	}
-	s.teller(heard...).Tell(in, s.e, explain.JudgeBeside(house(), explain.Candidates(s.e), at, 8))
+	s.teller(heard...).Tell(in, s.e, explain.Judge(house(), explain.Candidates(s.e), at, 8))
 	return in
 }
 
@@ -273,7 +273,7 @@ func TestNoSentenceStatesWhatNobodySaw(t *testing.T) {
 	for i := range sigs {
 		sigs[i].Sentence = "the flow through {root} fell to {" + string(explain.ReverseRatio) + "|percent} of what it was."
 	}
-	answers := explain.Judge(sigs, explain.Candidates(s.e), entity("job:train"), 8)
+	answers := judge(sigs, explain.Candidates(s.e), entity("job:train"), 8)
 	delete(answers[0].Values, explain.ReverseRatio)
 	in := &explain.Incident{}
 	s.teller().Tell(in, s.e, answers)

@@ -125,15 +125,9 @@ type Unnamed struct {
 }
 
 // Judge weighs every signature for every candidate and returns the answers, the
-// most likely first; ties by entity, then name. Unknown has even odds with the
-// entity given for it. At most keep answers are returned.
-func Judge(sigs []Signature, cands []Candidate, unknown telemetry.Entity, keep int) []Answer {
-	return JudgeBeside(sigs, cands, Unnamed{At: []Suspect{{Entity: unknown, Suspicion: 1}}}, keep)
-}
-
-// JudgeBeside is Judge where the answer without a signature may have more than even
-// odds.
-func JudgeBeside(sigs []Signature, cands []Candidate, unknown Unnamed, keep int) []Answer {
+// most likely first; ties by entity, then name. The answer without a signature is
+// one of them. At most keep answers are returned.
+func Judge(sigs []Signature, cands []Candidate, unknown Unnamed, keep int) []Answer {
 	return ranked(append([]Answer{{Score: unknown.Score}}, weighed(sigs, cands)...), unknown.At, keep)
 }
 

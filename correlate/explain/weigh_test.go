@@ -120,7 +120,7 @@ func TestJudgementsAreShares(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	for range 300 {
 		sigs, cands := invented(r), someCandidates(r)
-		answers := explain.Judge(sigs, cands, entity("nic:x/n0"), 1000)
+		answers := judge(sigs, cands, entity("nic:x/n0"), 1000)
 		var sum float64
 		unknown := 0
 		for _, a := range answers {
@@ -134,7 +134,7 @@ func TestJudgementsAreShares(t *testing.T) {
 		if !near(sum, 1) || unknown != 1 {
 			t.Fatalf("confidences sum to %v, unknown is there %d times", sum, unknown)
 		}
-		if short := explain.Judge(sigs, cands, entity("nic:x/n0"), 2); !sameAnswers(short, answers[:min(2, len(answers))]) {
+		if short := judge(sigs, cands, entity("nic:x/n0"), 2); !sameAnswers(short, answers[:min(2, len(answers))]) {
 			t.Fatalf("the first two are %+v, of all %+v", short, answers)
 		}
 	}
@@ -149,10 +149,10 @@ func TestTheOrderOfCandidatesDoesNotMatter(t *testing.T) {
 				cands[i].Values = cands[0].Values
 			}
 		}
-		want := explain.Judge(slices.Clone(sigs), cands, entity("nic:x/n0"), 1000)
+		want := judge(slices.Clone(sigs), cands, entity("nic:x/n0"), 1000)
 		r.Shuffle(len(cands), func(i, j int) { cands[i], cands[j] = cands[j], cands[i] })
 		r.Shuffle(len(sigs), func(i, j int) { sigs[i], sigs[j] = sigs[j], sigs[i] })
-		got := explain.Judge(sigs, cands, entity("nic:x/n0"), 1000)
+		got := judge(sigs, cands, entity("nic:x/n0"), 1000)
 		if !sameAnswers(got, want) {
 			t.Fatalf("got\n%+v\nwant\n%+v", got, want)
 		}
@@ -175,7 +175,7 @@ func TestConfidenceRisesWithEachClue(t *testing.T) {
 	for range 300 {
 		s := invented(r)[:1]
 		cands := []explain.Candidate{{Entity: entity("nic:a/n0"), Values: someValues(r)}, {Entity: entity("nic:b/n0"), Values: someValues(r)}}
-		before := confidence(explain.Judge(s, cands, telemetry.Entity{}, 1000), cands[0].Entity, "s0")
+		before := confidence(judge(s, cands, telemetry.Entity{}, 1000), cands[0].Entity, "s0")
 		c := s[0].Clues[r.IntN(len(s[0].Clues))]
 		v, seen := cands[0].Values[c.Measure]
 		if !seen {
@@ -185,7 +185,7 @@ func TestConfidenceRisesWithEachClue(t *testing.T) {
 		if (v-c.Full)*(c.Full-c.None) > 0 {
 			cands[0].Values[c.Measure] = v
 		}
-		after := confidence(explain.Judge(s, cands, telemetry.Entity{}, 1000), cands[0].Entity, "s0")
+		after := confidence(judge(s, cands, telemetry.Entity{}, 1000), cands[0].Entity, "s0")
 		if after < before-1e-12 {
 			t.Fatalf("%+v from %v to %v: confidence from %v to %v", c, v, cands[0].Values[c.Measure], before, after)
 		}
@@ -200,7 +200,7 @@ func TestBothEndsOfALinkAreOneAnswer(t *testing.T) {
 		{Entity: z, Peer: a, Values: explain.Values{"x": 0.6}},
 		{Entity: other, Peer: entity("port:spine1/l0"), Values: explain.Values{"x": 0.7}},
 	}
-	got := explain.Judge(s, cands, telemetry.Entity{}, 10)
+	got := judge(s, cands, telemetry.Entity{}, 10)
 	if len(got) != 3 || got[0].Entity != z || got[1].Entity != other || confidence(got, a, "slow-link") != 0 {
 		t.Fatalf("got %+v", got)
 	}
@@ -217,7 +217,7 @@ func TestTwoFaultsOfALinkAreTwoAnswers(t *testing.T) {
 	y := explain.Clue{Measure: "y", Full: 1, For: 1, Required: true}
 	s := []explain.Signature{signature("slow-receiver", 0, x), signature("incast", 0, y)}
 	nic, port := entity("nic:h0/n0"), entity("port:leaf0/h0")
-	got := explain.Judge(s, []explain.Candidate{
+	got := judge(s, []explain.Candidate{
 		{Entity: nic, Peer: port, Values: explain.Values{"x": 1}},
 		{Entity: port, Peer: nic, Values: explain.Values{"y": 1}},
 	}, telemetry.Entity{}, 10)
@@ -229,13 +229,18 @@ func TestTwoFaultsOfALinkAreTwoAnswers(t *testing.T) {
 func TestUnknownStandsAtEvenOdds(t *testing.T) {
 	s := []explain.Signature{signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 2, Against: -2})}
 	for x, want := range map[float64]string{0.4: explain.Unknown, 0.6: "s"} {
-		got := explain.Judge(s, []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": x}}}, entity("nic:b/n0"), 1)
+		got := judge(s, []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": x}}}, entity("nic:b/n0"), 1)
 		if got[0].Name() != want {
 			t.Errorf("at %v: %+v", x, got)
 		}
 	}
-	got := explain.Judge(nil, nil, entity("job:train"), 5)
+	got := judge(nil, nil, entity("job:train"), 5)
 	if len(got) != 1 || got[0].Confidence != 1 || got[0].Entity != entity("job:train") {
 		t.Errorf("of nothing: %+v", got)
 	}
+}
+
+// judge weighs with an answer without a signature at one entity, at even odds.
+func judge(sigs []explain.Signature, cands []explain.Candidate, unknown telemetry.Entity, keep int) []explain.Answer {
+	return explain.Judge(sigs, cands, explain.Unnamed{At: []explain.Suspect{{Entity: unknown, Suspicion: 1}}}, keep)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
-	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -184,35 +183,16 @@ func (f *Contrast) worsened(i int32, c int, col column) (float64, bool) {
 
 // othersWorse is the median of worsened over the rest of an entity's class.
 func (f *Contrast) othersWorse(i int32, c int, col column) median {
-	var vs []float64
-	for _, k := range f.survey.alike[f.survey.class[i]] {
-		if v, ok := f.worsened(k, c, col); ok && k != i {
-			vs = append(vs, v)
-		}
-	}
-	m := median{seen: len(vs)}
-	if len(vs) > 0 {
-		m.v = stats.Median(vs)
-	}
-	return m
+	return f.medianOf(f.survey.class[i], i, func(k int32) (float64, bool) { return f.worsened(k, c, col) })
 }
 
 // medianWorse is the median of worsened over a class.
 func (f *Contrast) medianWorse(class int32, c int, col column) median {
 	key := peerKey{class, int32(c), ofWorse}
-	if m, ok := f.medians[key]; ok {
-		return m
+	m, ok := f.medians[key]
+	if !ok {
+		m = f.medianOf(class, nobody, func(i int32) (float64, bool) { return f.worsened(i, c, col) })
+		f.medians[key] = m
 	}
-	var vs []float64
-	for _, i := range f.survey.alike[class] {
-		if v, ok := f.worsened(i, c, col); ok {
-			vs = append(vs, v)
-		}
-	}
-	m := median{seen: len(vs)}
-	if len(vs) > 0 {
-		m.v = stats.Median(vs)
-	}
-	f.medians[key] = m
 	return m
 }

@@ -221,28 +221,27 @@ func (f *Contrast) againstPeers(i int32, c int, take explain.Take) (float64, boo
 // median is of a take over a class.
 func (f *Contrast) median(class int32, c int, take explain.Take) median {
 	key := peersOf(class, c, take)
-	if m, ok := f.medians[key]; ok {
-		return m
+	m, ok := f.medians[key]
+	if !ok {
+		m = f.medianOf(class, nobody, func(i int32) (float64, bool) { return f.number(i, c, take) })
+		f.medians[key] = m
 	}
-	var vs []float64
-	for _, i := range f.survey.alike[class] {
-		if v, ok := f.number(i, c, take); ok {
-			vs = append(vs, v)
-		}
-	}
-	m := median{seen: len(vs)}
-	if len(vs) > 0 {
-		m.v = stats.Median(vs)
-	}
-	f.medians[key] = m
 	return m
 }
 
 // others is the median over the rest of an entity's class.
 func (f *Contrast) others(i int32, c int, take explain.Take) median {
+	return f.medianOf(f.survey.class[i], i, func(k int32) (float64, bool) { return f.number(k, c, take) })
+}
+
+// nobody is no entity.
+const nobody = int32(-1)
+
+// medianOf returns the median of what of returns for the entities of a class but one.
+func (f *Contrast) medianOf(class, but int32, of func(int32) (float64, bool)) median {
 	var vs []float64
-	for _, k := range f.survey.alike[f.survey.class[i]] {
-		if v, ok := f.number(k, c, take); ok && k != i {
+	for _, i := range f.survey.alike[class] {
+		if v, ok := of(i); ok && i != but {
 			vs = append(vs, v)
 		}
 	}
