@@ -22,19 +22,23 @@ func TestPageSpeed(t *testing.T) {
 	if os.Getenv("QUINTET_PAGE_SPEED") == "" {
 		t.Skip("QUINTET_PAGE_SPEED is not set: it measures, and takes a minute")
 	}
-	site := newSite(t, full(t))
-	view := func(name, path, whole string) object { return object{"name": name, "path": path, "whole": whole} }
-	browsertest.Run(t, browsertest.Job{Page: here, AtOnce: 1, Scenarios: []browsertest.Scenario{{Name: "speed", URL: site.URL}}, Given: object{"views": []object{
-		view("overview", "/", ".coupling .flow.passed"), view("fabric", "/fabric", ".worst li"), view("power", "/power", ".worst li"),
-		view("jobs", "/jobs", ".job-row"), view("job", "/jobs/run-0000.7000", ".waiting tbody tr"), view("coverage", "/coverage", ".wanted tbody tr"),
-	}}})
+	for _, c := range []sim.Config{{Name: "hall", Nodes: 128}, sim.Reference()} {
+		t.Run(c.Name, func(t *testing.T) {
+			site := newSite(t, full(t, c))
+			view := func(name, path, whole string) object { return object{"name": name, "path": path, "whole": whole} }
+			browsertest.Run(t, browsertest.Job{Page: here, AtOnce: 1, Scenarios: []browsertest.Scenario{{Name: "speed", URL: site.URL}}, Given: object{"views": []object{
+				view("overview", "/", ".coupling .flow.passed"), view("fabric", "/fabric", ".worst li"), view("power", "/power", ".worst li"),
+				view("jobs", "/jobs", ".job-row"), view("job", "/jobs/run-0000.7000", ".waiting tbody tr"), view("coverage", "/coverage", ".wanted tbody tr"),
+			}}})
+		})
+	}
 }
 
-// full is a site of the reference size at which much goes on: the maps' plant, a
+// full is a site at which much goes on: the maps' plant, a
 // crowd of jobs and incidents, one job of 4,096 ranks of which the history gives
 // as many as the page asks for, and a source for every host, controller and switch.
-func full(t *testing.T) api {
-	p := newPlant(t, sim.Reference(), today.Add(-10*time.Minute))
+func full(t *testing.T, c sim.Config) api {
+	p := newPlant(t, c, today.Add(-10*time.Minute))
 	a := p.answers(crowded(t))
 	asked := func(q url.Values, otherwise func(url.Values) any) any {
 		if query := q.Get("query"); strings.Contains(query, `job="run-`) {
@@ -45,7 +49,7 @@ func full(t *testing.T) api {
 	a["/prometheus/api/v1/query"] = func(q url.Values) any { return asked(q, p.query) }
 	a["/prometheus/api/v1/query_range"] = func(q url.Values) any { return asked(q, p.queryRange) }
 	sources := a["/api/v1/coverage"].(object)["sources"].([]any)
-	for i := range 2048 {
+	for i := range c.Nodes {
 		for _, collector := range []string{"sysfs", "scrape", "redfish"} {
 			s := maps.Clone(sources[i%20].(object))
 			maps.Copy(s, object{"collector": collector, "target": fmt.Sprintf("n%04d", i), "silent": false})

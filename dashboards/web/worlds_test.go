@@ -194,7 +194,7 @@ func crowded(t *testing.T) api {
 	for i := range 500 {
 		in := moved(r.last("resolved"), -time.Duration(i)*17*time.Minute).(object)
 		in["id"] = fmt.Sprintf("inc-%016x", i)
-		if i < 40 {
+		if i < 50 {
 			in["state"], in["resolved"] = "open", nil
 		}
 		incidents = append(incidents, in)

@@ -3,4 +3,4 @@
 import * as format from "../app/format.js";
 
 const values = JSON.parse(process.argv[2]);
-console.log(JSON.stringify(Object.fromEntries(["percent", "mfu", "gpuTime", "factor", "number"].map((name) => [name, values.map((v) => format[name](v))]))));
+console.log(JSON.stringify(Object.fromEntries(["percent", "gpuTime", "number"].map((name) => [name, values.map((v) => format[name](v))]))));
