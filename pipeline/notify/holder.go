@@ -13,13 +13,13 @@ func Stand(in *explain.Incident) *Standing {
 
 // Holder returns the open incident that covers a group of alerts, the first to open
 // if there are several, and how; "" if there is none. The alerts are held back from
-// a receiver that is notified of that incident.
+// a receiver that is notified of that incident, unless they are more severe.
 func Holder(alert *Standing, open []*Standing, g Graph) (id, how string) {
 	above := aboveOf(g, alert.posted.rev.root)
 	var first *posted
 	for _, o := range open {
 		a := o.posted
-		if a.rev.alert() || rank(a.rev.Severity) < rank(alert.posted.rev.Severity) || first != nil && earlier(first, a) < 0 {
+		if a.rev.alert() || first != nil && earlier(first, a) < 0 {
 			continue
 		}
 		if why := consequence(alert.posted, a, above); why != "" {
