@@ -35,7 +35,7 @@ func TestRead(t *testing.T) {
 		t.Error("the digest of a changed file is the same")
 	}
 	write("b.yaml", "- target: [n3]\n")
-	if _, err := discovery.Read(all); err == nil || !strings.Contains(err.Error(), "b.yaml:1:3: groups: unknown key \"target\"; want one of targets, labels") {
+	if _, err := discovery.Read(all); err == nil || !strings.Contains(err.Error(), "b.yaml:1:3: groups: unknown key \"target\"; did you mean targets?") {
 		t.Error(err)
 	}
 	write("b.yaml", "- targets: ["+strings.Repeat("a,", discovery.MaxTargets+1)+"]\n")
