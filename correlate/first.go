@@ -57,7 +57,7 @@ func (e *examiner) first(c *incidentCase, h *jobs.Hurt, g telemetry.Time) (expla
 		n := telemetry.Entity{Kind: telemetry.Node, Name: gap.Source.Target}
 		if gap.From >= from && gap.From <= h.Onset.Latest.Add(firstBefore) && in(c.nodes, n) {
 			all = append(all, explain.First{Entity: n, Node: n, At: telemetry.Interval{Earliest: gap.From, Latest: gap.From.Add(3 * e.cfg.Grid)},
-				Why: "nothing was heard of it any more from " + gap.Source.Collector})
+				Why: "no more data of it from " + gap.Source.Collector})
 		}
 	}
 	if late, ok := e.firstLate(c, h); ok {

@@ -24,7 +24,7 @@ const Horizon = telemetry.Duration(15 * 60e9)
 const (
 	recoveredUnseen = "recovered unseen"
 	endedUnseen     = "ended unseen"
-	notHeardOf      = "not heard of"
+	withoutData     = "no data"
 )
 
 // Inherit gives the engine the newest published revisions of all open incidents and
@@ -170,7 +170,7 @@ func (c *incidentCase) goOn(h *explain.Incident) {
 
 // concluded is the last revision of a published incident that has no job.
 func concluded(h explain.Incident, rules string, g telemetry.Time) explain.Incident {
-	how, at := notHeardOf, g
+	how, at := withoutData, g
 	h.State, h.Resolution, h.Resolved = explain.StateResolved, &how, &at
 	h.Updated, h.Revision = g, h.Revision+1
 	h.Engine, h.Rules = Version, rules
@@ -223,7 +223,7 @@ func (e *caseBook) await(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	case heard == jobs.Recovered:
 		c.ending = recoveredUnseen
 	case g.Sub(c.since) >= Horizon && !e.stands(c):
-		c.ending = notHeardOf
+		c.ending = withoutData
 	default:
 		return
 	}

@@ -74,7 +74,7 @@ func (e *risks) judgeRisks(known []*explain.Incident, g telemetry.Time) {
 	for _, r := range slices.Clone(e.open) {
 		switch {
 		case r.inherited && g.Sub(r.since) >= Horizon:
-			e.endRisk(r, notHeardOf, nil, g)
+			e.endRisk(r, withoutData, nil, g)
 		case !r.inherited && g.Sub(r.seen) >= riskCalm:
 			e.endRisk(r, "recovered", nil, g)
 		}

@@ -292,7 +292,7 @@ func TestARiskIsInherited(t *testing.T) {
 	held := all[0]
 	for name, c := range map[string]struct{ load, want string }{
 		"it lasts":   {"1x*", "open risk leak loop:r0/a critical"},
-		"it is over": {"0x*", "resolved risk leak loop:r0/a critical (not heard of)"},
+		"it is over": {"0x*", "resolved risk leak loop:r0/a critical (no data)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := riskEngine(t)

@@ -258,7 +258,7 @@ func TestI5WhoIsNotHeardOfWithinTheHorizonIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := revisions(t, played.Published)
-	if len(all) != 1 || all[0].ID != ghost("slow").ID || all[0].Revision != 4 || all[0].Resolution == nil || *all[0].Resolution != "not heard of" {
+	if len(all) != 1 || all[0].ID != ghost("slow").ID || all[0].Revision != 4 || all[0].Resolution == nil || *all[0].Resolution != "no data" {
 		t.Fatalf("published %s", played.Published)
 	}
 	// The first grid after the claim is judged two seconds, a lateness, behind.

@@ -104,7 +104,7 @@ func (t *Teller) unmet(e *Evidence, best *Answer) []BlindSpot {
 			at, ok = t.unheard(e.Symptoms.Near(best.Entity, n.On), n.Metric)
 		}
 		if ok && !t.Has(telemetry.Series{Entity: at, Metric: n.Metric}) {
-			out = append(out, BlindSpot{Entity: at, Metric: n.Metric, Reason: "not heard of", WouldTell: n.WouldTell})
+			out = append(out, BlindSpot{Entity: at, Metric: n.Metric, Reason: "no data", WouldTell: n.WouldTell})
 		}
 	}
 	return out

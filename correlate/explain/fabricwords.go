@@ -110,7 +110,7 @@ func groupMeasures() []MeasureDoc {
 		{MarksRise, "1", "packets it marks per byte sent, in the second half of the hurt over before, over the same of its median sibling"},
 		{MarksFree, "1", "part of its marks that fell in time in which nothing stood at the port"},
 		{MarksAlike, "1", "part of its loaded ports that mark three times as many packets per byte as before, or a third, as the switch does"},
-		{FellSilent, "1", "part of its ports that were heard of before and are not any more"},
+		{FellSilent, "1", "part of its ports that reported before and do not any more"},
 		{PeersDown, "1", "part of its links whose other end says that the link is down"},
 		{ShareShift, "1", "by how much what the job's nics in it, or behind it, send has changed beside its median sibling's: 1 is twice or half of what it would be"},
 		{SiblingsShift, "1", "the same of its median sibling"},

@@ -242,7 +242,7 @@ func TestLagsAreExact(t *testing.T) {
 
 func TestAMetricThatWouldTellIsABlindSpotOnlyUnheard(t *testing.T) {
 	s := slowReceiver(t)
-	want := explain.BlindSpot{Entity: entity("nic:h7/n0"), Metric: "pcie_link_width", Reason: "not heard of", WouldTell: "slow-receiver from pcie-downgrade"}
+	want := explain.BlindSpot{Entity: entity("nic:h7/n0"), Metric: "pcie_link_width", Reason: "no data", WouldTell: "slow-receiver from pcie-downgrade"}
 	if got := s.tell().BlindSpots; len(got) != 1 || got[0] != want {
 		t.Errorf("got %+v", got)
 	}
