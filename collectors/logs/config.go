@@ -105,9 +105,9 @@ type Config struct {
 	Subnets map[string]string `yaml:"subnets" max:"65536"`
 	// Hosts gives the site's names by address, or by the name in a message.
 	Hosts map[string]string `yaml:"hosts" max:"65536"`
-	// GPUsFrom is where those of node are learned from.
+	// GPUsFrom is the folder from which the addresses of this host's GPUs are read.
 	GPUsFrom string `yaml:"gpus_from"`
-	// NICsFrom is where those of node are learned from.
+	// NICsFrom is the folder from which the names of this host's NICs are read.
 	NICsFrom string `yaml:"nics_from"`
 }
 

@@ -17,7 +17,7 @@ type Leak struct {
 	Seen  bool
 }
 
-// leastLeakGrids are needed to see a leak.
+// leastLeakGrids is how many grids of both counters a comparison needs.
 const leastLeakGrids = 12
 
 // leaks compares the two counters of each link, where the network has reported

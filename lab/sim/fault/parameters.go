@@ -54,7 +54,8 @@ func (p Parameters) magnitude(severity float64) float64 {
 	return p.Least + float64((1-p.Least)*stats.Pow(severity, p.Bend))
 }
 
-// on reports whether it is there so long after it began.
+// on reports whether an intermittent fault is present, so many seconds after its
+// onset: for the first part (Duty) of each period.
 func (p Parameters) on(since float64) bool {
 	if p.Period <= 0 {
 		return true

@@ -26,7 +26,7 @@ const (
 	fewNamed = 8
 )
 
-// unheard returns that alert, without its text.
+// unheard returns the alert QuintetRulesNotEvaluated of a site, without its text.
 func unheard(site string) *Alert {
 	a := &Alert{Entity: telemetry.Entity{Kind: telemetry.Collector, Name: "quintet"}, RuleAlert: notify.RuleAlert{
 		Labels: map[string]string{"alertname": Unheard, "severity": explain.SeverityCritical, "domain": telemetry.Software.String(), "site": site}}}
