@@ -44,7 +44,8 @@ func (c *serveCommand) Run(sh *cli.Shell) error {
 	}
 	if c.EngineProcess && next.Roles[pipeline.Engine] && len(next.Roles) > 1 {
 		if c.engine, err = c.engineProcess(); err != nil {
-			return err
+			// A root without /proc: better all parts in one process than none.
+			sh.Warn("the engine runs in this process: %v", err)
 		}
 		next.EngineCommand = c.engine
 	}
