@@ -56,8 +56,8 @@ func TestAlerts(t *testing.T) {
 	if n := got.Notes["alert-0000000000000002"]; n.Incident != "inc-0000000000000002" || n.Why != "it is about node:h9, too" {
 		t.Errorf("what says it already: %+v", n)
 	}
-	if n := got.Notes["alert-0000000000000003"]; n.Incident != "" {
-		t.Errorf("a warning says nothing of what is critical: %+v", n)
+	if n := got.Notes["alert-0000000000000003"]; n.Incident != "inc-0000000000000002" {
+		t.Errorf("a warning explains a critical alert, too: %+v", n)
 	}
 	r.request(http.MethodPost, "/api/v1/silences", `{"matchers":[{"name":"severity","value":"critical"},{"name":"kind","value":"alert"}],"end":"2026-11-21T14:00:00Z","created_by":"ann","comment":"c"}`, "Content-Type: application/json")
 	r.until("the silence", func() bool { ask(""); return len(got.Notes["alert-0000000000000003"].SilencedBy) == 1 })
