@@ -237,12 +237,7 @@ func (e *Engine) advance() {
 	e.counts.Grids++
 	for class := range telemetry.LatenessClasses {
 		g := e.sight.at.Add(-e.sight.cfg.Lateness[class])
-		if closed := e.sight.window.Close(class, g, e.sight.cfg.ForEach); closed.Sources > 0 {
-			e.detected(&closed)
-		}
-		if closed := e.sight.window.CatchUp(class, e.sight.cfg.ForEach); closed.Sources > 0 {
-			e.detected(&closed)
-		}
+		e.sight.window.Advance(class, g, e.sight.cfg.ForEach, e.detected)
 	}
 	e.evaluate(e.sight.at.Add(-e.sight.cfg.Lateness[telemetry.Prompt]))
 }

@@ -119,8 +119,19 @@ func (w *Window) ClosedOf(slot int) (telemetry.Time, bool) {
 	return s.closed, s.closed != never
 }
 
+// Advance closes one grid of a class, and one more of the sources that wait less than
+// they did. take gets what was closed, each time before more is closed.
+func (w *Window) Advance(class telemetry.LatenessClass, g telemetry.Time, each ForEach, take func(*Closed)) {
+	if w.Close(class, g, each); w.out.Sources > 0 {
+		take(&w.out)
+	}
+	if w.CatchUp(class, each); w.out.Sources > 0 {
+		take(&w.out)
+	}
+}
+
 // CatchUp closes one more grid of the sources of a class that wait less than they
-// did. After every Close the caller catches up once.
+// did. Advance does it after every Close.
 func (w *Window) CatchUp(class telemetry.LatenessClass, each ForEach) Closed {
 	g, at := w.closed[class], w.asOf(class)
 	if !slices.ContainsFunc(w.byClass[class], func(s *source) bool { _, due := w.next(s, at, w.cfg.Grid); return due }) {

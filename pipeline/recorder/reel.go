@@ -225,21 +225,15 @@ func (r *reel) advance(tick telemetry.Time) {
 		r.at = r.at.Add(grid)
 		for class := range telemetry.LatenessClasses {
 			if r.classes[class] {
-				r.close(class, r.at.Add(-r.site.Lateness[class]))
+				r.win.Advance(class, r.at.Add(-r.site.Lateness[class]), window.Serial, r.drawClosed)
 			}
 		}
 	}
 }
 
-// close closes one grid of a class, as the engine does, and draws what it brought.
-func (r *reel) close(class telemetry.LatenessClass, g telemetry.Time) {
-	r.drawClosed(r.win.Close(class, g, window.Serial))
-	r.drawClosed(r.win.CatchUp(class, window.Serial))
-}
-
 // drawClosed draws what closed grids brought. Sources of one class close their
 // grids at different times: as soon as their own samples need.
-func (r *reel) drawClosed(closed window.Closed) {
+func (r *reel) drawClosed(closed *window.Closed) {
 	for _, s := range closed.Steps {
 		for i, w := range r.wanted {
 			if w.series == s.Series {
