@@ -389,16 +389,14 @@ func (e *caseBook) departs(c *incidentCase) bool {
 // depart gives back the incident that a case opened again, with the root that it had,
 // and makes the case one of its own.
 func (e *caseBook) depart(c *incidentCase, g telemetry.Time) {
-	from := c.incident.ID
 	if last := c.published; last.State == explain.StateOpen {
 		how, at := "recovered", g
 		last.State, last.Resolution, last.Resolved = explain.StateResolved, &how, &at
 		last.Updated, last.Revision = g, last.Revision+1
 		e.out.Incidents = append(e.out.Incidents, last)
 	}
-	c.published, c.wanders = explain.Incident{}, false
-	c.incident.ID = incidentID(e.cfg.Site, "split", c.job, g)
-	c.incident.Opened, c.incident.Reopens, c.incident.SplitFrom = g, 0, &from
+	e.split(c, g)
+	c.published, c.wanders, c.incident.Reopens = explain.Incident{}, false, 0
 }
 
 // publish publishes a primary's incident with the impact of all its members. It is
