@@ -123,32 +123,47 @@ func newFaultDrill(t *testing.T, name string) *faultDrill {
 	}
 	for _, gpus := range []int{16, 64, 256} {
 		for seed := uint64(1); seed <= 8; seed++ {
-			model, err := live.New(gpus, seed, time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
-			places := model.Places(name)
-			for i := range min(len(places), drillPlaces) {
-				d := &faultDrill{kind: *k, gpus: gpus, seed: seed, where: places[(len(places)/2+i)%len(places)], lasts: drillLasts + time.Duration(k.Ramp)*time.Second}
-				if d.fault, err = model.Strike(name, d.where, drillLasts); err != nil {
-					t.Fatal(err)
-				}
-				if cost, err := cases.Costs(t.Context(), gpus, seed, d.fault); err != nil || k.Expect == fault.Incident && cost < cases.QuietFrom {
-					t.Logf("not struck at %s of %d GPUs, seed %d: it costs %.1f %% (%v)", d.where, gpus, seed, 100*cost, err)
-					if model, err = live.New(gpus, seed, time.Now()); err != nil { // one without a fault
-						t.Fatal(err)
-					}
-					continue
-				}
-				if d.answer, err = model.Answer(d.fault); err != nil {
-					t.Fatal(err)
-				}
+			if d := drillOn(t, k, gpus, seed); d != nil {
 				return d
 			}
 		}
 	}
 	t.Skipf("no site of up to 256 GPUs has a place for %s", name)
 	return nil
+}
+
+// drillOn finds a place on one site; nil where the fault costs too little at each of
+// the places that are tried.
+func drillOn(t *testing.T, k *fault.Kind, gpus int, seed uint64) *faultDrill {
+	t.Helper()
+	places := newModel(t, gpus, seed).Places(k.Name)
+	for i := range min(len(places), drillPlaces) {
+		model := newModel(t, gpus, seed) // one without a fault
+		d := &faultDrill{kind: *k, gpus: gpus, seed: seed, where: places[(len(places)/2+i)%len(places)], lasts: drillLasts + time.Duration(k.Ramp)*time.Second}
+		var err error
+		if d.fault, err = model.Strike(k.Name, d.where, drillLasts); err != nil {
+			t.Fatal(err)
+		}
+		cost, err := cases.Costs(t.Context(), gpus, seed, d.fault)
+		if err != nil || k.Expect == fault.Incident && cost < cases.QuietFrom {
+			t.Logf("not struck at %s of %d GPUs, seed %d: it costs %.1f %% (%v)", d.where, gpus, seed, 100*cost, err)
+			continue
+		}
+		if d.answer, err = model.Answer(d.fault); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	return nil
+}
+
+func newModel(t *testing.T, gpus int, seed uint64) *live.Site {
+	t.Helper()
+	model, err := live.New(gpus, seed, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
 }
 
 // run injects the fault and polls twice a second, as the page does.

@@ -69,7 +69,7 @@ func TestTheCollectorReadsWhatTheDevicesKnow(t *testing.T) {
 				t.Fatalf("%d hosts of 16 GPUs", len(entries))
 			}
 			for i := range 4 {
-				if err := site.Advance(now.Add(time.Duration(i) * time.Second)); err != nil {
+				if err := site.Advance(began.Add(time.Duration(i) * time.Second)); err != nil {
 					t.Fatal(err)
 				}
 				if err := f.write(); err != nil {
@@ -124,10 +124,13 @@ func TestTheCollectorReadsWhatTheDevicesKnow(t *testing.T) {
 	}
 }
 
-// TestALinkThatGoesDownIsSeen as one.
-func TestALinkThatGoesDownIsSeen(t *testing.T) {
-	now := time.Unix(1_800_000_000, 0)
-	site, err := live.New(16, 3, now)
+// began is when the sites of these tests begin.
+var began = time.Unix(1_800_000_000, 0)
+
+// sixteen is a site of 16 GPUs and the trees of its hosts.
+func sixteen(t *testing.T) (*live.Site, *Fleet) {
+	t.Helper()
+	site, err := live.New(16, 3, began)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +138,12 @@ func TestALinkThatGoesDownIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return site, f
+}
+
+// TestALinkThatGoesDownIsSeen as one.
+func TestALinkThatGoesDownIsSeen(t *testing.T) {
+	site, f := sixteen(t)
 	nic := f.adapters[0].entity
 	var port telemetry.Entity
 	for _, e := range site.Board().Edges(telemetry.Connects) {
@@ -148,7 +157,7 @@ func TestALinkThatGoesDownIsSeen(t *testing.T) {
 	if _, err := site.Strike("link-down", port, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Advance(now.Add(10 * time.Second)); err != nil {
+	if err := site.Advance(began.Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.write(); err != nil {
@@ -160,18 +169,10 @@ func TestALinkThatGoesDownIsSeen(t *testing.T) {
 	}
 }
 
-// TestAHostThatIsDownTellsNothing: its counters are no longer there, and are again
-// when it has come back.
-func TestAHostThatIsDownTellsNothing(t *testing.T) {
-	now := time.Unix(1_800_000_000, 0)
-	site, err := live.New(16, 3, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := New(site.Board(), Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestAHostThatIsDownReportsNothing: its counters are absent, and present again when
+// it has come back.
+func TestAHostThatIsDownReportsNothing(t *testing.T) {
+	site, f := sixteen(t)
 	node, bytes := f.nodes[1], telemetry.Series{Metric: "port_tx_bytes_total"}
 	for _, a := range f.adapters {
 		if n, _ := site.Board().Outside(a.entity); n == node {
@@ -182,17 +183,17 @@ func TestAHostThatIsDownTellsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range []struct {
-		after time.Duration
-		tells bool
+		after   time.Duration
+		present bool
 	}{{time.Second, true}, {15 * time.Second, false}, {90 * time.Second, true}} {
-		if err := site.Advance(now.Add(x.after)); err != nil {
+		if err := site.Advance(began.Add(x.after)); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.write(); err != nil {
 			t.Fatal(err)
 		}
 		got, ok := sweep(t, f.Entries()[1]).Last(bytes)
-		if tells := ok && got.State == telemetry.Present; tells != x.tells {
+		if present := ok && got.State == telemetry.Present; present != x.present {
 			t.Errorf("after %s: %s of %s: %+v, %v", x.after, bytes.Metric, bytes.Entity, got, ok)
 		}
 	}
