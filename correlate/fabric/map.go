@@ -48,6 +48,9 @@ const (
 	signals
 )
 
+// waits reports whether a signal shows traffic that waits at an end.
+func (s signal) waits() bool { return s >= toldSeconds && s <= waitTicks && s != sentPackets }
+
 var signalMetrics = [signals]telemetry.MetricName{
 	"port_tx_bytes_total", "port_rx_bytes_total",
 	"port_pfc_rx_pause_seconds_total", "port_pfc_tx_pause_seconds_total",

@@ -180,7 +180,7 @@ func (sc *scratch) hold(h History, e *End) {
 		}
 		sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
 		sc.moves[s] = slices.ContainsFunc(sc.held[s], func(v float64) bool { return v != 0 })
-		if waits := signal(s) >= toldSeconds && signal(s) < linkSpeed && signal(s) != sentPackets; waits && sc.moves[s] {
+		if signal(s).waits() && sc.moves[s] {
 			sc.quiet = false
 		}
 	}
