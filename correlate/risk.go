@@ -283,7 +283,7 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 			return // it was told, and nothing of it changes but its length
 		}
 		r.inherited = false
-	case e.told(s, known, g):
+	case e.reported(s, known, g):
 		return
 	case len(e.open) >= maxRisks:
 		e.refused++
@@ -297,9 +297,9 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 	e.publishRisk(r, g)
 }
 
-// told reports whether one of the incidents already reports the trouble, or the risk
+// reported reports whether one of the incidents already covers the trouble, or the risk
 // of it was merged into one.
-func (e *risks) told(s *supported, known []*explain.Incident, g telemetry.Time) bool {
+func (e *risks) reported(s *supported, known []*explain.Incident, g telemetry.Time) bool {
 	for _, r := range e.past {
 		if into := r.published.MergedInto; into != nil && r.is(s) && slices.ContainsFunc(known, func(in *explain.Incident) bool { return in.ID == *into }) {
 			r.resolved = g // it is remembered for as long as the incident is open

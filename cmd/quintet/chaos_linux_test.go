@@ -514,11 +514,11 @@ func (c *chaos) faults(want published) {
 			newest[x.last.ID] = &x.last
 			return true
 		})
-		var told []string
+		var verdicts []string
 		rights := 0
 		for _, id := range slices.Sorted(maps.Keys(newest)) {
 			verdict := judged(f.fault, answer, newest[id])
-			told = append(told, fmt.Sprintf("%s: %s", verdict, newest[id]))
+			verdicts = append(verdicts, fmt.Sprintf("%s: %s", verdict, newest[id]))
 			if verdict == right {
 				rights++
 			}
@@ -527,9 +527,9 @@ func (c *chaos) faults(want published) {
 			}
 			owner[id] = f.fault
 		}
-		c.say("judged", "%s: %s", name, strings.Join(told, "; "))
-		if rights != 1 || len(told) != 1 {
-			c.broken("%s ended as %d incidents, %d with the right root", name, len(told), rights)
+		c.say("judged", "%s: %s", name, strings.Join(verdicts, "; "))
+		if rights != 1 || len(verdicts) != 1 {
+			c.broken("%s ended as %d incidents, %d with the right root", name, len(verdicts), rights)
 		}
 	}
 	for _, x := range left {

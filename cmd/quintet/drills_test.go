@@ -411,7 +411,7 @@ Written by ` + "`TestEveryFault`" + ` (` + "`make drills`" + `). Each fault is s
 - *claims*: numbers that the incident states, and those of them whose series has samples to plot; *alerts*: alerts of severity warning or critical, and those of them that the incident includes; *revisions* of the incident, and *messages* that a receiver got by webhook, alerts among them;
 - *behind*: by how many seconds, at most, the log was behind the clock, which all times contain: 2 to 4 s on a machine that does nothing else. Beyond 30 s a drill is not counted.
 
-Of the 44 faults, headroom-misconfig is absent: on the sites of up to 256 GPUs that were tried it costs no job 5 %%. workload-change is nobody's fault and calls for no report.
+Of the 44 faults, headroom-misconfig is absent: on the sites of up to 256 GPUs that were tried it costs no job 5 %%. workload-change is benign and needs no report.
 
 | fault | domain | struck at | GPUs | device shows it | not healthy | reported | named | the answer | claims with a curve | alerts included | revisions | messages | behind | engine |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|

@@ -30,14 +30,14 @@ const engineMemory = 0.5
 const oomScore = "300"
 
 // engineCommand is the engine of a service in a process of its own, which serve
-// starts: it reads the same configuration and is told the rest (package child).
+// starts: it reads the same configuration and receives the rest (package child).
 type engineCommand struct {
 	Config   string
 	Data     string
 	LogLevel string
 }
 
-// Run runs the engine until the process that started it tells it to stop, or is
+// Run runs the engine until the process that started it asks it to stop, or is
 // gone. Signals are that process's to handle: a terminal and a service manager send
 // them to both.
 func (c *engineCommand) Run(sh *cli.Shell) error {

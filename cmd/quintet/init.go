@@ -211,12 +211,12 @@ func (c *initCommand) diagnose(sh *cli.Shell, url string, kinds []string) error 
 	for lacking := kinds; len(lacking) > 0; {
 		select {
 		case <-again.C:
-			var heard struct{ Sources []sourceState }
-			if err := d.get(sh.Ctx, "/api/v1/coverage", &heard); err != nil {
+			var coverage struct{ Sources []sourceState }
+			if err := d.get(sh.Ctx, "/api/v1/coverage", &coverage); err != nil {
 				return fmt.Errorf("init: %w", err)
 			}
 			lacking = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool {
-				return slices.ContainsFunc(heard.Sources, func(s sourceState) bool { return s.Collector == k && s.Latest != nil })
+				return slices.ContainsFunc(coverage.Sources, func(s sourceState) bool { return s.Collector == k && s.Latest != nil })
 			})
 		case <-late:
 			for _, k := range lacking {

@@ -179,8 +179,8 @@ func TestEventsAreCountedByNameAndText(t *testing.T) {
 	}
 }
 
-// TestAnEventOfTwoSourcesHappenedOnce: what a switch tells over gNMI and writes into
-// its log is one event; what one of them tells twice is two.
+// TestAnEventOfTwoSourcesHappenedOnce: what a switch reports over gNMI and writes into
+// its log is one event; what one of them reports twice is two.
 func TestAnEventOfTwoSourcesHappenedOnce(t *testing.T) {
 	s := newHall(t)
 	down := &explain.Reading{Event: "xid", Of: explain.OfRoot, Take: explain.TakeNow}

@@ -191,7 +191,7 @@ func (f *Contrast) medianWorse(class int32, c int, col column) median {
 	key := peerKey{class, int32(c), ofWorse}
 	m, ok := f.medians[key]
 	if !ok {
-		m = f.medianOf(class, nobody, func(i int32) (float64, bool) { return f.worsened(i, c, col) })
+		m = f.medianOf(class, noEntity, func(i int32) (float64, bool) { return f.worsened(i, c, col) })
 		f.medians[key] = m
 	}
 	return m

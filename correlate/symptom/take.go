@@ -128,9 +128,8 @@ func (f *Contrast) column(i int32, x *explain.Reading) int {
 	return out
 }
 
-// count is how often an event happened to an entity: what the source that reports
-// it most often says. A switch that tells of a link over gNMI and in its log counts
-// it twice.
+// count is how often an event happened to an entity, by the source that reports it
+// most often: a switch reports one link over gNMI and in its log.
 func (f *Contrast) count(i int32, x *explain.Reading) float64 {
 	most, by := 0, map[telemetry.Source]int{}
 	for _, ev := range f.events[f.survey.all[i]] {
@@ -223,7 +222,7 @@ func (f *Contrast) median(class int32, c int, take explain.Take) median {
 	key := peersOf(class, c, take)
 	m, ok := f.medians[key]
 	if !ok {
-		m = f.medianOf(class, nobody, func(i int32) (float64, bool) { return f.number(i, c, take) })
+		m = f.medianOf(class, noEntity, func(i int32) (float64, bool) { return f.number(i, c, take) })
 		f.medians[key] = m
 	}
 	return m
@@ -234,8 +233,8 @@ func (f *Contrast) others(i int32, c int, take explain.Take) median {
 	return f.medianOf(f.survey.class[i], i, func(k int32) (float64, bool) { return f.number(k, c, take) })
 }
 
-// nobody is no entity.
-const nobody = int32(-1)
+// noEntity is the number of none.
+const noEntity = int32(-1)
 
 // medianOf returns the median of what of returns for the entities of a class but one.
 func (f *Contrast) medianOf(class, but int32, of func(int32) (float64, bool)) median {

@@ -152,7 +152,7 @@ func (b *Board) Read(x telemetry.Entity, m telemetry.MetricName) (Reading, bool)
 const offAfter = telemetry.Duration(5e9)
 
 // Off reports whether a host does not run: nothing of what it contains has been
-// measured lately. What itself would tell of it does not answer then.
+// measured lately. The exporters and files of such a host do not answer.
 func (b *Board) Off(host telemetry.Entity) bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

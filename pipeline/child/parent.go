@@ -76,7 +76,7 @@ func (p *Parent) InProcessConn() (net.Conn, error) {
 	return net.FileConn(f)
 }
 
-// Serve answers the parent until it tells this process to stop: it then returns
+// Serve answers the parent until it asks this process to stop: it then returns
 // nil. It returns ErrGone where the parent has ended.
 func (p *Parent) Serve(metrics func(*Text) error) error {
 	for {

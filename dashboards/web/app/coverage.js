@@ -38,12 +38,12 @@ export class Coverage {
     this.onlySilent = h("button", { type: "button", "aria-pressed": "false", onclick: () => { attr(this.onlySilent, "aria-pressed", String(this.onlySilent.getAttribute("aria-pressed") !== "true")); this.update(); } }, "without data only");
     this.el = h("article", { class: "coverage" },
       h("header", { class: "head" }, this.headline, this.summary, this.trouble),
-      section("heard-domains", "Data of the five domains", this.domains),
+      section("coverage-domains", "Data of the five domains", this.domains),
       section("faults", "Faults that cannot be distinguished", this.faults),
       section("wanted", "What NVIDIA asks of a site's telemetry", this.wanted),
-      section("heard-gaps", "Gaps", this.gaps),
-      section("heard-sources", "Sources", h("div", { class: "withfilter" }, h("label", { class: "filter" }, "Find ", this.filter), this.onlySilent), this.sources),
-      section("heard-names", "Metrics and events", this.names));
+      section("coverage-gaps", "Gaps", this.gaps),
+      section("coverage-sources", "Sources", h("div", { class: "withfilter" }, h("label", { class: "filter" }, "Find ", this.filter), this.onlySilent), this.sources),
+      section("coverage-names", "Metrics and events", this.names));
     this.ask();
   }
 

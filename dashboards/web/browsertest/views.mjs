@@ -79,7 +79,7 @@ export async function coverageReport({ page, site, url, check }) {
   await page.getByRole("button", { name: "without data only" }).click();
   check(await page.locator(".listed tbody tr").count() === 1 && (await page.locator(".listed tbody").innerText()).includes("h17"), "the silent ones alone");
   await page.getByRole("searchbox").fill("leaf");
-  check((await page.locator("#h-heard-sources ~ div").last().innerText()).includes("None."), "and none where none is");
+  check((await page.locator("#h-coverage-sources ~ div").last().innerText()).includes("None."), "and none where none is");
   await page.locator("summary", { hasText: /^port: / }).click();
   check((await page.locator("details[open]").innerText()).includes("by gnmi"), "every metric says who tells it");
 }

@@ -105,7 +105,7 @@ func (f *Fleet) handler() http.Handler {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := telemetry.Entity{Kind: kind, Name: r.PathValue("name")}
 			if kind == telemetry.Node && f.board.Off(x) {
-				<-r.Context().Done() // nobody is there to answer
+				<-r.Context().Done() // no host, no answer
 				return
 			}
 			p := &page{board: f.board}
