@@ -47,13 +47,13 @@ func (l *limited) Accept() (net.Conn, error) {
 		if l.enter(from) {
 			return &limitedConn{Conn: c, leave: sync.OnceFunc(func() { l.leave(from) })}, nil
 		}
+		if l.bound.Refused != nil {
+			l.bound.Refused() // first: who sees the connection end finds it counted
+		}
 		if t, ok := c.(*net.TCPConn); ok {
 			_ = t.SetLinger(0) // nothing of it stays in the kernel
 		}
 		_ = c.Close()
-		if l.bound.Refused != nil {
-			l.bound.Refused()
-		}
 	}
 }
 
