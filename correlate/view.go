@@ -6,6 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/correlate/topology"
 	"github.com/quintet-dc/quintet/correlate/window"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -20,7 +21,7 @@ type JobView struct {
 	State     string           `json:"state"` // a state of package jobs, or one of those below
 	Step      *float64         `json:"step_seconds"`
 	Usual     *float64         `json:"usual_step_seconds"`
-	Slowdown  *float64         `json:"slowdown"` // the hurt's mean step over the expected one; of a healthy job the last step over the usual
+	Slowdown  *float64         `json:"slowdown"` // the hurt's mean step over the expected one; of a healthy job the median of its last steps over the usual: one step with a checkpoint is no slowdown
 	MFU       *float64         `json:"mfu"`
 	GPUs      int              `json:"gpus"` // 0 where it is not known where the job runs
 	Nodes     int              `json:"nodes"`
@@ -106,9 +107,21 @@ func (v *JobView) judge(j *jobs.Job) {
 	case j.Over():
 		v.State = JobEnded
 	case known && usual > 0:
-		s := j.Last / usual
+		s := stats.Median(lengths(v.Recent[max(0, len(v.Recent)-fewSteps):])) / usual
 		v.Slowdown = &s
 	}
+}
+
+// fewSteps are those whose median says how a healthy job does: a checkpoint, or
+// an evaluation, makes one or two of them long.
+const fewSteps = 5
+
+func lengths(steps []jobs.Step) []float64 {
+	out := make([]float64, len(steps))
+	for i, s := range steps {
+		out[i] = s.Seconds
+	}
+	return out
 }
 
 // Live returns the open incidents as of the last judgement: under the number of

@@ -80,7 +80,7 @@ function updateAlert(li, a, note, now) {
 function valueOf(a) {
   const count = a.alert_count ?? a.alerts?.length ?? 0, v = a.alerts?.[0]?.value;
   if (count > 1) return plural(count, "alert");
-  return typeof v === "number" ? `at${NBSP}${number(v)}` : "";
+  return typeof v === "number" ? `value${NBSP}${number(v)}` : "";
 }
 
 /** AlertsBox is what the overview tells of it: what fires, but for what is told for information. */

@@ -15,11 +15,15 @@ export function windowOf(search) {
   return windows.some(([w]) => w === wanted) ? wanted : "24h";
 }
 
+/** windowWords writes a window as "24 hours". */
+export function windowWords(window) { return windows.find(([w]) => w === window)?.[1] ?? window; }
+
 /** Costs asks for some of the answers, by name, and calls tell when it has them. */
 export class Costs {
   constructor(names, { window: length, job, tell }) {
     Object.assign(this, { names, length, job, tell });
     this.answers = {};
+    this.span = windowWords(length);
     this.failure = "";
     this.timer = 0;
     this.ask();
@@ -40,11 +44,13 @@ export class Costs {
     clearTimeout(this.timer);
     const turn = (this.turn = (this.turn ?? 0) + 1);
     let wait = every;
+    const asked = this.length;
     if (!document.hidden) {
       try {
         const got = await Promise.all(this.names.map((n) => get(`/api/v1/${n}?${this.#query(n)}`)));
         if (turn !== this.turn || this.closed) return;
         this.names.forEach((n, i) => { this.answers[n] = got[i]; });
+        this.span = windowWords(asked); // what the answers are of, while others are asked for
         this.failure = "";
       } catch (error) {
         this.failure = error.message;

@@ -1,7 +1,7 @@
 // The five domains as one drawing: who depends on whom, the state of each, what was
 // lost to it, and through which others incidents passed.
 
-import { h, s, attr, replace, changed } from "./dom.js";
+import { h, s, attr, text, replace, changed } from "./dom.js";
 import { gpuTime, duration } from "./format.js";
 import { domains, domainSign, domainClass } from "./words.js";
 import { domainState, stateMark } from "./states.js";
@@ -38,17 +38,18 @@ export class Domains {
     this.boxes = new Map(order.map((d) => [d, h("div", { class: `domainbox at-${d} ${domainClass(d)}`, "data-domain": d })]));
     this.list = h("ul", { class: "flows" });
     this.stage = h("div", { class: "domainstage" }, this.svg, [...this.boxes.values()]);
-    this.el = h("figure", { class: "coupling" }, this.stage, this.list,
-      h("figcaption", { class: "quiet" }, "Arrows lead from what supplies to what depends on it. A strong one: GPU time lost in incidents whose chain passed that way, and how much later the second began."));
+    this.caption = h("figcaption", { class: "quiet" });
+    this.el = h("figure", { class: "coupling" }, this.stage, this.list, this.caption);
     this.flows = [];
     this.leave = repainted(this.stage, { resized: () => this.drawFlows(), themed: () => {} });
   }
 
   close() { this.leave(); }
 
-  /** draw brings it up to what is known: states, losses and coupling. */
-  draw({ health, losses, coupling }) {
+  /** draw brings it up to what is known: states, and losses and coupling of a period, which span names. */
+  draw({ health, losses, coupling, span }) {
     const facts = domains.map((d) => domainState(health, d));
+    text(this.caption, `Arrows lead from what supplies to what depends on it. A strong one: GPU time lost in the last ${span} in incidents whose chain passed that way, and how much later the second began.`);
     if (!changed(this.el, "domains", [facts, losses?.domains, coupling?.coupling, coupling?.lag_seconds])) return;
     this.flows = flowsOf(coupling);
     for (const [d, box] of this.boxes) this.drawBox(box, d, facts[domains.indexOf(d)], losses);

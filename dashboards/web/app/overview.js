@@ -78,7 +78,7 @@ export class Overview {
   // drawCosts brings what was lost, and to what, up to what was answered last.
   drawCosts() {
     const { budget, bottlenecks: scores } = this.costs.answers, { losses, coupling } = upToDate(this.costs.answers, this.store.incidents.values());
-    this.domains.draw({ health: this.store.loaded ? this.store.health : null, losses, coupling });
+    this.domains.draw({ health: this.store.loaded ? this.store.health : null, losses, coupling, span: this.costs.span });
     const known = [...this.store.incidents.values()].sort((a, b) => (a.opened < b.opened ? 1 : -1));
     drawLosses(this.lost, losses, (cause) => {
       const of = known.find((i) => i.root?.entity === cause.root && i.root?.signature === cause.signature);

@@ -1,6 +1,5 @@
-// Power and cooling: what has least margin, racks as a floor plan, the way of the
-// power and the way of the heat; and one piece of equipment with its members and
-// curves.
+// Power and cooling: what has least margin, racks as a floor plan, the power path
+// and the heat path; and one piece of equipment with its members and curves.
 
 import { h, text, attr, show, keyed } from "./dom.js";
 import { plural, quantity, called, percent, NONE } from "./format.js";
@@ -31,7 +30,7 @@ export class Power extends MapView {
     super(store, go, { path: "/power", name: "Power and cooling", measures: floor });
     this.supply = new Supply();
     this.made = new WeakMap(); // equipment -> its cell: an update makes no new ones
-    this.maps = { floor: this.newMap("Racks"), power: this.newMap("The way of the power"), heat: this.newMap("The way of the heat") };
+    this.maps = { floor: this.newMap("Racks"), power: this.newMap("Power path"), heat: this.newMap("Heat path") };
     this.legends = { floor: new Legend(), power: new Legend(false), heat: new Legend(false) };
     this.build();
     this.part = new Equipment(this);
@@ -59,8 +58,8 @@ export class Power extends MapView {
       h("div", { class: "mapside" },
         section("racks", "Racks with the least margin", this.racks),
         section("floor", "All racks", h("div", { class: "buttons", role: "group", "aria-label": "What the floor plan shows" }, this.choices), this.legends.floor.el, this.maps.floor.el),
-        section("way", "The way of the power: load against limit", this.legends.power.el, this.maps.power.el),
-        section("heat", "The way of the heat: margin of the hottest GPU behind it", this.legends.heat.el, this.maps.heat.el),
+        section("way", "Power path: load against limit", this.legends.power.el, this.maps.power.el),
+        section("heat", "Heat path: margin of the hottest GPU behind it", this.legends.heat.el, this.maps.heat.el),
         this.loopsBox),
       h("div", { class: "listside" }, this.boxes.broken, this.boxes.power, this.boxes.heat, this.boxes.incidents));
   }

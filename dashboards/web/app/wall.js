@@ -42,7 +42,7 @@ export class Wall {
     const { store } = this, all = store.open(), open = all.filter((i) => !belongsTo(i, all)), { losses, coupling } = this.costs.answers;
     text(this.headline, headline(store).words);
     text(this.clock, facts(store, losses));
-    this.domains.draw({ health: store.loaded ? store.health : null, losses, coupling });
+    this.domains.draw({ health: store.loaded ? store.health : null, losses, coupling, span: this.costs.span });
     keyed(this.list, open.slice(0, fewIncidents), { key: (i) => i.id, create: card, update: (el, i) => update(el, i, store.tick) });
     text(this.more, !store.loaded ? store.failure : open.length === 0 ? "No open incident." : open.length > fewIncidents ? `and ${plural(open.length - fewIncidents, "other open incident")}` : "");
     show(this.more, this.more.textContent !== "");

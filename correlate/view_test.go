@@ -1,0 +1,30 @@
+package correlate_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate"
+)
+
+// TestAHealthyJobIsNotItsLastStep: every 20th step writes a checkpoint of 6 s. At
+// no moment is the job, which is healthy throughout, called three times as slow.
+func TestAHealthyJobIsNotItsLastStep(t *testing.T) {
+	long := 0
+	_, told := played(t, seen(600, "(3x19 9)x*", ""), func(e *correlate.Engine) {
+		for _, j := range e.Jobs() {
+			if j.State != "healthy" || j.Slowdown == nil {
+				continue
+			}
+			if j.Step != nil && *j.Step > 8 {
+				long++
+			}
+			if math.Abs(*j.Slowdown-1) > 0.1 {
+				t.Fatalf("slowdown %.2f while the last step took %.1f s of usually %.1f", *j.Slowdown, *j.Step, *j.Usual)
+			}
+		}
+	})
+	if len(told) > 0 || long == 0 {
+		t.Errorf("%d incidents; the last step was a long one at %d ticks", len(told), long)
+	}
+}
