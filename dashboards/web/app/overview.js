@@ -88,7 +88,7 @@ export class Overview {
     waterfall(this.budget, budget?.fleet);
     bottlenecks(this.scores, scores);
     text(this.unasked, this.costs.failure ? `Costs are not available: ${this.costs.failure}` : "");
-    text(this.fleet, fleetWords(this.store, losses));
+    text(this.fleet, fleetWords(this.store, losses, this.costs.span));
   }
 
   /** update brings the view up to what the store knows. */
@@ -113,10 +113,10 @@ export class Overview {
 }
 
 // fleetWords say how well the site's GPUs are used.
-function fleetWords(store, losses) {
+function fleetWords(store, losses, span) {
   const { goodput, gpus, work_lost_gpu_seconds: redone } = store.fleet ?? {};
   return [gpus > 0 && `${plural(gpus, "GPU")} at work`, typeof goodput === "number" && `goodput ${percent(goodput)}`,
-    redone > 0 && `${gpuTime(redone)} of work done again after failures`, losses && `${gpuTime(losses.gpu_seconds_lost)} lost to incidents`].filter(Boolean).join(" · ");
+    redone > 0 && `${gpuTime(redone)} of work done again after failures`, losses && `${gpuTime(losses.gpu_seconds_lost)} lost to incidents in the last ${span}`].filter(Boolean).join(" · ");
 }
 
 function calm(store, open) {

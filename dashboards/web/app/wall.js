@@ -41,7 +41,7 @@ export class Wall {
   update() {
     const { store } = this, all = store.open(), open = all.filter((i) => !belongsTo(i, all)), { losses, coupling } = this.costs.answers;
     text(this.headline, headline(store).words);
-    text(this.clock, facts(store, losses));
+    text(this.clock, facts(store, losses, this.costs.span));
     this.domains.draw({ health: store.loaded ? store.health : null, losses, coupling, span: this.costs.span });
     keyed(this.list, open.slice(0, fewIncidents), { key: (i) => i.id, create: card, update: (el, i) => update(el, i, store.tick) });
     text(this.more, !store.loaded ? store.failure : open.length === 0 ? "No open incident." : open.length > fewIncidents ? `and ${plural(open.length - fewIncidents, "other open incident")}` : "");
@@ -68,8 +68,8 @@ function update(li, incident, now) {
 }
 
 // facts say how much of the work is well, as far as that is known.
-function facts(store, losses) {
+function facts(store, losses, span) {
   const jobs = [...store.jobs.values()].filter((j) => j.state !== "ended"), hurt = jobs.filter(isHurt).length, { goodput, gpus } = store.fleet ?? {};
   return [jobs.length > 0 && `${plural(jobs.length, "job")}${hurt ? `, ${hurt} degraded` : ", none degraded"}`, gpus > 0 && `${plural(gpus, "GPU")} at work`, typeof goodput === "number" && `goodput ${percent(goodput)}`,
-    losses && `${gpuTime(losses.gpu_seconds_lost)} lost to incidents in 24 h`].filter(Boolean).join(" · ");
+    losses && `${gpuTime(losses.gpu_seconds_lost)} lost to incidents in the last ${span}`].filter(Boolean).join(" · ");
 }
