@@ -175,13 +175,13 @@ func TestAFloodIsBounded(t *testing.T) {
 		}
 	})
 	c := reads(t, "openconfig", x)
-	c.pace.bytes = 1 << 18
+	c.pace.bytes, c.pace.counts = 1<<18, 10*time.Millisecond
 	p := newTape()
 	p.quiet = true
 	playInto(t, c, p)
 	p.await(t, "word of what is too much", func() bool { return p.dropped[collectors.OverLimit] > 10 })
 	had := inUse()
-	p.await(t, "more of it", func() bool { return p.dropped[collectors.OverLimit] > 2000 })
+	p.await(t, "more of it", func() bool { return p.dropped[collectors.OverLimit] > 100 })
 	if now := inUse(); now > had+8<<20 {
 		t.Errorf("%d bytes in use, %d before the flood", now, had)
 	}

@@ -115,10 +115,9 @@ func (r *reader) listKeys(n *node, name []byte) []string {
 	if keys, ok := n.lists[string(name)]; ok {
 		return keys
 	}
-	if r.nodes >= maxNodes {
+	if !r.keep(placeBytes + len(name)) {
 		return nil
 	}
-	r.nodes++
 	var keys []string
 	for _, s := range n.states {
 		for i := range s.at.edges {

@@ -15,11 +15,12 @@ type pace struct {
 	restate  time.Duration // how often what does not change is stated again
 	together time.Duration // the readings of one sample come within this
 	sweep    time.Duration // how often it is told how reading goes
-	bytes    int           // that a target may send in a second; the rest is dropped unread
+	bytes    int           // that a target may send in this time; of what is more a message is dropped, the rest waits
+	counts   time.Duration
 }
 
 func usualPace() pace {
 	return pace{first: time.Second, brief: 5 * time.Second, most: 30 * time.Second, refused: time.Minute, never: 10 * time.Minute,
 		stable: time.Minute, answers: 15 * time.Second, quiet: 30 * time.Second, restate: 10 * time.Second,
-		together: 200 * time.Millisecond, sweep: time.Second, bytes: 32 << 20}
+		together: 200 * time.Millisecond, sweep: time.Second, bytes: 32 << 20, counts: time.Second}
 }

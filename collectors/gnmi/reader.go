@@ -49,10 +49,9 @@ type reader struct {
 	sink    collectors.Emitter
 
 	root      *node
-	nodes     int
+	kept      int // bytes of the tree, of paths and of ports
 	prefixes  map[string]*prefix
 	last      *prefix
-	paths     int
 	folds     map[telemetry.Series]*folded
 	taken     map[telemetry.Series]bool
 	contained map[telemetry.Entity]bool
@@ -109,11 +108,12 @@ func newReader(p *Profile, t Target, c *Config, sink collectors.Emitter) *reader
 // yet.
 func (r *reader) plant() {
 	r.root = &node{states: []state{{at: r.profile.root}}}
-	r.nodes, r.paths, r.last = 0, 0, nil
+	r.kept, r.last = 0, nil
 	r.prefixes = map[string]*prefix{}
 	r.folds, r.taken = map[telemetry.Series]*folded{}, map[telemetry.Series]bool{}
 	r.dirty, r.held, r.nearby = nil, nil, nil
 	for _, p := range r.ports {
+		r.kept += portBytes + 4*len(p.native)
 		p.placed, p.near = false, nil
 	}
 	clear(r.hoods)
@@ -137,10 +137,10 @@ func (r *reader) drain() (readings int, dropped map[collectors.Reason]int) {
 	return readings, dropped
 }
 
-// port returns a port by its own name.
+// port returns a port by its own name, nil where there is no room for it.
 func (r *reader) port(native string) *port {
 	p := r.ports[native]
-	if p == nil {
+	if p == nil && r.keep(portBytes+4*len(native)) {
 		p = &port{native: native, words: map[string]string{}}
 		r.ports[native] = p
 		r.christen(p)

@@ -29,7 +29,11 @@ import (
 // Bounds of a session.
 const (
 	mostKeepalive = 5 * time.Minute
-	mostMessage   = 16 << 20
+	// mostMessage is the longest message, streamWindow what a target may have sent of
+	// one subscription that was not read yet. gRPC would let the window grow with the
+	// delay of the reader, which is longest on a machine that has too much to do.
+	mostMessage  = 8 << 20
+	streamWindow = 512 << 10
 )
 
 // errQuiet means that a target no longer sends data.
@@ -61,7 +65,8 @@ type device struct {
 	heard   time.Time
 	second  time.Time // that the bytes were counted in
 	bytes   int
-	samples bool // something is sampled: silence means something
+	whole   []byte // the message that is being read
+	samples bool   // something is sampled: silence means something
 }
 
 // keep holds a session with the target until ctx is done.
@@ -157,6 +162,7 @@ func (d *device) connect() (*grpc.ClientConn, error) {
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: d.alive, Timeout: 10 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostMessage)),
+		grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(streamWindow),
 		grpc.WithUserAgent("quintet"),
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 	)
@@ -325,7 +331,7 @@ func (l *line) stream(ctx context.Context, s *subscription, told func()) error {
 			}
 			return err
 		}
-		synced, err := l.d.take(m.b, s)
+		synced, over, err := l.d.take(&m, s)
 		select {
 		case l.due <- struct{}{}:
 		default:
@@ -336,22 +342,29 @@ func (l *line) stream(ctx context.Context, s *subscription, told func()) error {
 		if synced {
 			told()
 		}
+		if over > 0 && !pause(ctx, over) {
+			return ctx.Err()
+		}
 	}
 }
 
-// take reads a message. A damaged one is counted; the stream continues.
-func (d *device) take(b []byte, s *subscription) (synced bool, err error) {
+// take reads a message. A damaged one is counted; the stream continues. Of a target
+// that has sent too much in this second the message is dropped, and over is how long
+// nothing more is to be read from it.
+func (d *device) take(m *message, s *subscription) (synced bool, over time.Duration, err error) {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.whole = m.whole(d.whole)
+	b := d.whole
 	d.heard = now
 	d.samples = d.samples || !s.held
-	if now.Sub(d.second) > time.Second {
+	if now.Sub(d.second) > d.pace.counts {
 		d.second, d.bytes = now, 0
 	}
 	if d.bytes += len(b); d.bytes > d.pace.bytes {
 		d.reader.drop(collectors.OverLimit)
-		return false, nil
+		return false, d.second.Add(d.pace.counts).Sub(now), nil
 	}
 	d.reader.group = s
 	synced, err = d.reader.message(b, telemetry.Time(now.UnixNano()))
@@ -363,7 +376,7 @@ func (d *device) take(b []byte, s *subscription) (synced bool, err error) {
 	if err == nil && d.reader.stale {
 		err = errRenamed
 	}
-	return synced, err
+	return synced, 0, err
 }
 
 // beat frames what was read, restates values that still hold, and ends a session

@@ -121,7 +121,7 @@ func (s *sender) Subscribe(st gpb.GNMI_SubscribeServer) error {
 	}
 	for {
 		for _, m := range s.messages {
-			if err := st.SendMsg(&message{m}); err != nil {
+			if err := st.SendMsg(&message{mem.BufferSlice{mem.SliceBuffer(m)}}); err != nil {
 				return err
 			}
 		}
@@ -135,7 +135,7 @@ func (madeCodec) Name() string { return "proto" }
 
 func (madeCodec) Marshal(v any) (mem.BufferSlice, error) {
 	if m, ok := v.(*message); ok {
-		return mem.BufferSlice{mem.SliceBuffer(m.b)}, nil
+		return m.parts, nil
 	}
 	b, err := proto.Marshal(v.(proto.Message))
 	return mem.BufferSlice{mem.SliceBuffer(b)}, err

@@ -10,10 +10,6 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// maxNodes bounds the places of one device's tree that are kept, those that
-// mean nothing too.
-const maxNodes = 1 << 18
-
 // node is a place in a device's tree.
 type node struct {
 	elem     element
@@ -58,11 +54,9 @@ func (r *reader) child(n *node, e element) *node {
 	if c, ok := n.children[string(r.scratch)]; ok {
 		return c
 	}
-	if r.nodes >= maxNodes {
-		r.drop(collectors.OverLimit)
+	if !r.keep(placeBytes + 4*len(r.scratch)) {
 		return nil
 	}
-	r.nodes++
 	c := &node{elem: element{strings.Clone(e.name), slices.Clone(e.keys)}, parent: n}
 	for _, s := range n.states {
 		for i := range s.at.edges {
@@ -71,7 +65,7 @@ func (r *reader) child(n *node, e element) *node {
 			}
 		}
 	}
-	if len(c.states) == 0 {
+	if len(c.states) == 0 || !r.keep(nodeBytes) {
 		c = nil
 	}
 	if n.children == nil {
@@ -101,7 +95,9 @@ func (r *reader) bear(n *node) {
 			}
 			u := use{rule: rule}
 			if has {
-				u.port = r.port(native)
+				if u.port = r.port(native); u.port == nil {
+					continue
+				}
 			}
 			switch rule.role {
 			case neighbour:

@@ -16,9 +16,6 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// maxPaths bounds the paths of one device that are known by their bytes.
-const maxPaths = 1 << 17
-
 var errWire = errors.New("not a gNMI message")
 
 // errStream is an error that a target reported in the deprecated error field.
@@ -242,8 +239,7 @@ func (r *reader) prefix(b []byte) (*prefix, error) {
 			return nil, err
 		}
 		p = &prefix{key: string(b), elems: elems, paths: map[string]*spot{}}
-		if r.paths < maxPaths {
-			r.paths++
+		if r.keep(placeBytes + 2*len(b)) {
 			r.prefixes[p.key] = p
 		}
 	}
@@ -311,21 +307,19 @@ func (r *reader) spot(p *prefix, b []byte) (*spot, error) {
 			return nil, err
 		}
 		s = &spot{key: string(b), place: len(p.order), why: collectors.Unknown}
-		full := r.nodes >= maxNodes
+		over := r.dropped[collectors.OverLimit]
 		s.node = r.root
 		for _, e := range append(slices.Clone(p.elems), elems...) {
 			if s.node = r.child(s.node, e); s.node == nil {
 				break
 			}
 		}
-		if full && s.node == nil {
+		if r.dropped[collectors.OverLimit] > over {
 			s.why = collectors.OverLimit
 		}
-		if r.paths >= maxPaths {
-			r.drop(collectors.OverLimit)
+		if !r.keep(placeBytes + len(b)) {
 			return s, nil
 		}
-		r.paths++
 		p.paths[s.key] = s
 		p.order = append(p.order, s)
 	}
