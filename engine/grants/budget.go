@@ -49,7 +49,7 @@ const (
 
 // limited and unlimited return the default budgets.
 func limited() Budget {
-	return Budget{Series: 1 << 20, Edges: 1 << 17, Records: 5000, Bytes: 4 << 20, Events: 32}
+	return Budget{Series: 1 << 17, Edges: 1 << 17, Records: 5000, Bytes: 4 << 20, Events: 32}
 }
 
 func unlimited() Budget {
