@@ -54,12 +54,6 @@ type conditions struct {
 	foreign  []bool    // the prepared extra transfers run
 }
 
-func newConditions(s *site, jobs int) *conditions {
-	c := &conditions{site: s}
-	c.reset(jobs)
-	return c
-}
-
 // reset makes everything nominal.
 func (c *conditions) reset(jobs int) {
 	n, p := len(c.site.nodes), len(c.site.ports)

@@ -24,10 +24,6 @@ type Flaps struct {
 	Start, Stop int
 }
 
-// DefaultFlaps is five openings and five ends within an hour, and then an hour
-// with no more than one of each.
-func DefaultFlaps() Flaps { return Flaps{Window: time.Hour, Start: 10, Stop: 2} }
-
 // maxFlapStart bounds how many changes are counted.
 const maxFlapStart = 100
 

@@ -12,16 +12,6 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// asking answers with the engine's answer to a question.
-func (s *server) asking(what, question string) handler {
-	return func(r *http.Request) (any, error) {
-		if q := parameters(r); q.err != nil {
-			return nil, q.err
-		}
-		return s.questions.ask(r.Context(), what, []byte(question))
-	}
-}
-
 const (
 	usualHops = 2
 	maxHops   = 8

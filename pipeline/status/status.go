@@ -21,9 +21,6 @@ const (
 	Healthy  State = "healthy"  // data is received, and none of the above
 )
 
-// order returns the states, the worst first.
-func order() []State { return []State{Degraded, AtRisk, Alerting, NoData, Healthy} }
-
 // Role is the part that something has in an incident or a risk.
 type Role string
 

@@ -84,11 +84,6 @@ func (j *Job) Sync(busy []float64) float64 {
 	return latest
 }
 
-// Bubble is the share of a pipeline's time in which a stage has nothing to do.
-func Bubble(stages, microbatches int) float64 {
-	return float64(stages-1) / float64(microbatches+stages-1)
-}
-
 // MFU is model FLOPs utilisation by the PaLM convention: tokens a second times
 // FLOPs a token over the peak of all GPUs (Chowdhery et al. 2022, appendix B).
 func (j *Job) MFU(tokens, seconds float64) float64 {

@@ -48,6 +48,3 @@ func (s *Sim) Manage(node, priority int) (*Manager, error) {
 
 // Kill ends the manager at once, as a crash would.
 func (m *Manager) Kill() { m.proc.kill() }
-
-// Alive reports whether it runs.
-func (m *Manager) Alive() bool { return m.proc.alive() }

@@ -73,16 +73,6 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// alive reports whether it still runs.
-func (p *process) alive() bool {
-	select {
-	case <-p.done:
-		return false
-	default:
-		return true
-	}
-}
-
 // wait returns nil when done is closed or the program has said what was waited
 // for, and why not otherwise.
 func (p *process) wait(ctx context.Context, said <-chan struct{}, what string) error {
