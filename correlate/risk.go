@@ -224,6 +224,28 @@ func (e *risks) upstream(all []supported) []supported {
 	})
 }
 
+// awaits reports whether something upstream of a trouble, which may be where it began,
+// has not reported since, or has and is not certain yet: a UPS is read some seconds
+// after the distribution units that it feeds, and until then either may be the root.
+// What is overdue is not awaited.
+func (e *risks) awaits(s *supported, g telemetry.Time) bool {
+	found := false
+	e.climb(s.Root, func(up telemetry.Entity) bool {
+		same := *s.signal
+		same.series.Entity = up
+		slot, ok := e.window.Slot(same.series)
+		if !ok || !slices.Contains(s.Signature.Roots, up.Kind) {
+			return true
+		}
+		last, heard := e.window.Last(slot)
+		at, begun := e.signals.signals(&same)
+		found = begun && !e.signals.signalled[at].certain(e.cfg.Grid) ||
+			heard && last <= s.Onset.Latest && g < last.Add(e.window.Cadence(slot)+e.signals.freshFor(slot))
+		return !found
+	})
+	return found
+}
+
 // maxUpstream bounds how many entities are looked at on the way up.
 const maxUpstream = 128
 
@@ -284,6 +306,8 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 		}
 		r.inherited = false
 	case e.reported(s, known, g):
+		return
+	case e.awaits(s, g):
 		return
 	case len(e.open) >= maxRisks:
 		e.refused++
