@@ -155,10 +155,10 @@ func (e *caseBook) share(c *incidentCase, next *explain.Incident, first float64,
 
 func (e *caseBook) publishBeside(c *incidentCase, g telemetry.Time) {
 	b := c.beside
-	if b.published.Revision != 0 && !explain.Differs(&b.published, &b.incident) {
+	next := b.incident.Placed()
+	if b.published.Revision != 0 && !explain.Differs(&b.published, &next) {
 		return
 	}
-	next := b.incident
 	next.Updated, next.Revision = g, b.published.Revision+1
 	b.published = next
 	e.out.Incidents = append(e.out.Incidents, next)
@@ -173,7 +173,7 @@ func (e *caseBook) endBeside(c *incidentCase, how string, g telemetry.Time) {
 		return
 	}
 	at := g
-	next := b.incident
+	next := b.incident.Placed()
 	next.State, next.Resolution, next.Resolved = explain.StateResolved, &how, &at
 	if how == "merged" {
 		into := e.leader(c).incident.ID

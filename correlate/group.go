@@ -167,17 +167,6 @@ func oneRoot(a, b *explain.Incident) bool {
 		a.Root.Signature != explain.Unknown && b.Root.Signature != explain.Unknown && ofKind(a) >= sure && ofKind(b) >= sure
 }
 
-// ofPlace is how sure an incident is of its root's place, whatever it is called there.
-func ofPlace(in *explain.Incident) float64 {
-	all := in.Root.Confidence
-	for i := range in.Alternatives {
-		if in.Alternatives[i].Entity == in.Root.Entity {
-			all += in.Alternatives[i].Confidence
-		}
-	}
-	return all
-}
-
 // ofKind is the confidence in the signature of an incident's root, at whatever
 // place: an air handler and the row that it blows into may be hard to distinguish.
 func ofKind(in *explain.Incident) float64 {
@@ -459,8 +448,12 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 		}
 	}
 	next.Impact.Jobs = impacts
-	if !speaker.inherited && !speaker.naming.named() && (next.State == explain.StateOpen || ofPlace(&next) < atLast(e.expected(next.Root.Signature))) {
-		next = next.Investigating()
+	if !speaker.inherited {
+		place := next.Placed()
+		if !speaker.naming.named() && (next.State == explain.StateOpen || place.Root.Confidence < atLast(e.expected(next.Root.Signature))) {
+			place = next.Investigating()
+		}
+		next = place
 	}
 	next.Title = explain.WithOthers(next.Title, impacts)
 	return next

@@ -283,3 +283,16 @@ func TestInvestigatingNamesNoRoot(t *testing.T) {
 		t.Errorf("read again: %v\n%+v\nwant\n%+v", err, back, open)
 	}
 }
+
+// TestPlacedStatesThePlace: two names for what is at one adapter leave no doubt of
+// the adapter.
+func TestPlacedStatesThePlace(t *testing.T) {
+	nic := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.NIC, Name: name} }
+	in := explain.Incident{Root: explain.Root{Entity: nic("a"), Confidence: 0.5}, Alternatives: []explain.Alternative{{Entity: nic("a"), Confidence: 0.3}, {Entity: nic("b"), Confidence: 0.15}}}
+	if got := in.Placed().Root.Confidence; got != 0.8 {
+		t.Errorf("confidence %v of the place, want 0.8", got)
+	}
+	if in.Root.Confidence != 0.5 {
+		t.Errorf("that of the name is %v, want 0.5 as before", in.Root.Confidence)
+	}
+}

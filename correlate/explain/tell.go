@@ -241,6 +241,20 @@ func WithCause(who, cause string) string {
 	return who + toCause + cause
 }
 
+// Placed returns the incident as it is published with its root: somebody is sent to
+// a place, so the confidence of the root is that of the place, whatever is wrong
+// there. That of its name is what the alternatives at the same place leave of it.
+func (in Incident) Placed() Incident {
+	all := in.Root.Confidence
+	for i := range in.Alternatives {
+		if in.Alternatives[i].Entity == in.Root.Entity {
+			all += in.Alternatives[i].Confidence
+		}
+	}
+	in.Root.Confidence = round(min(all, 1), 3)
+	return in
+}
+
 // maxCandidates is how many candidates the title of an incident under investigation
 // names.
 const maxCandidates = 2
