@@ -57,7 +57,6 @@ const (
 	// Of the degradation, for any candidate.
 	Stalled  Measure = "stalled"
 	Slowdown Measure = "slowdown"
-	Uniform  Measure = "uniform"
 )
 
 // Measures lists every measure with its unit and meaning, by name.
@@ -108,7 +107,7 @@ func jobMeasures() []MeasureDoc {
 		{PeersLate, "1", "the same as compute_excess for the median of its peers"},
 		{FabricDose, "1", "the largest dose of any end of a link on the job's paths"},
 		{WorkExcess, "1", "bytes sent per step beyond before, over the step's excess: the job does more work"},
-		{ComputeUniform, "1", "compute seconds of the median rank beyond before, over the step's excess: all ranks compute longer"},
+		{ComputeUniform, "1", "compute seconds of the median rank beyond before, over the step's excess: all ranks compute longer; where no rank reports them by the activity of the median GPU, over that of a usual step"},
 	}
 }
 
@@ -133,7 +132,6 @@ func hurtMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{Stalled, "1", "1 if the job has stalled or failed, 0 if it is slow"},
 		{Slowdown, "1", "the job's step now over the expected one"},
-		{Uniform, "1", "part of the job's GPUs whose activity changed as the median's did"},
 	}
 }
 

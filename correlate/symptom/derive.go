@@ -23,9 +23,6 @@ const (
 	// than its peers to be late, and leastLonger the part of its own before.
 	leastLate   = 0.1
 	leastLonger = 0.02
-	// alike is how far from the median's a GPU's change of activity may be to be
-	// the same change.
-	alike = 0.1
 )
 
 // derived are the measures of what is under each entity.
@@ -45,9 +42,8 @@ type derived struct {
 	most      []float64 // by entity: the most that the engine of a gpu under it fell by, in shares of the time
 	engines   []bool    // by entity: idling for all of what the job loses would show in the engines under it
 	clocks    []bool    // by entity: clocks that explain all of it would
-	uniform   float64
-	ranks     bool // any rank's compute time was seen before and now
-	active    bool // any gpu's activity was
+	longer    dose      // that the job's GPUs compute longer
+	ranks     bool      // any rank's compute time was seen before and now
 }
 
 // Leave takes the GPUs and ranks of an entity out of the affected, late or idle
@@ -95,7 +91,7 @@ func (f *Contrast) derive() {
 	f.silenced()
 	f.idled()
 	f.lateRanks()
-	f.uniformity()
+	f.laboured()
 }
 
 // slowed finds the affected GPUs. A change that the median of the job's GPUs shows,
@@ -238,25 +234,36 @@ func (f *Contrast) lateRanks() {
 	}
 }
 
-// uniformity is the part of the job's GPUs whose activity changed alike.
-func (f *Contrast) uniformity() {
-	c := f.plan.find(telemetry.GPU, metricActive, 0)
-	var all []float64
-	for _, i := range f.survey.gpus {
-		if r, ok := f.number(i, c, explain.TakeRatio); ok {
-			all = append(all, r)
-		}
-	}
-	if len(all) == 0 {
+// laboured finds by how much longer the job's GPUs compute in a step, by their
+// activity. They are read at the same moments of the same steps, so that all of them
+// err as one does: by what its samples scatter, and by how many of them may have
+// missed the moments in which the job waits.
+func (f *Contrast) laboured() {
+	s := f.hurt.Slowdown
+	if s <= 1 || !f.hurt.Steps {
 		return
 	}
-	m, n := stats.Median(slices.Clone(all)), 0
-	for _, r := range all {
-		if math.Abs(r-m) <= alike {
-			n++
+	var all, errors []float64
+	for _, i := range f.survey.gpus {
+		c := f.plan.find(telemetry.GPU, metricTensor, 0)
+		if _, ok := f.number(i, c, explain.TakeRatio); !ok {
+			c = f.plan.find(telemetry.GPU, metricActive, 0)
+		}
+		if r, ok := f.number(i, c, explain.TakeRatio); ok && r < ratioCap {
+			now, _ := f.now.at(i, c)
+			missed := math.Sqrt((s-1)/float64(now.Seen)) / s
+			all, errors = append(all, r), append(errors, stats.Quadrature(missed, f.numberError(i, c, explain.TakeRatio)))
 		}
 	}
-	f.derived.active, f.derived.uniform = true, float64(n)/float64(len(all))
+	if len(all) > 0 {
+		f.derived.longer = dose{seen: true, v: (float64(s*stats.Median(all)) - 1) / (s - 1), err: float64(s*stats.Median(errors)) / (s - 1)}
+	}
+}
+
+// dose is how much of what a job loses something explains, and its standard error.
+type dose struct {
+	v, err float64
+	seen   bool
 }
 
 // leastClock keeps an explained fraction finite for a clock at zero.
@@ -275,8 +282,6 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 		return 0, true
 	case explain.Slowdown:
 		return f.hurt.Slowdown, f.hurt.Slowdown > 0
-	case explain.Uniform:
-		return d.uniform, d.active
 	}
 	if i < 0 {
 		return 0, false
@@ -284,6 +289,8 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	under, ranks := int(f.survey.gpusIn[i]), int(f.survey.ranked[i])
 	clocks, engines, late := seenAt(d.clocks, i) && under > 0, seenAt(d.engines, i) && under > 0, d.ranks && ranks > 0
 	switch m {
+	case explain.ComputeUniform:
+		return d.longer.v, d.longer.seen && f.survey.all[i].Kind == telemetry.Job
 	case explain.Covers:
 		return part(d.hit[i], len(d.afflicted)), clocks
 	case explain.Fills:
@@ -314,9 +321,12 @@ func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 	if !ok {
 		i = -1
 	}
-	for _, m := range []explain.Measure{explain.Stalled, explain.Slowdown, explain.Uniform,
+	for _, m := range []explain.Measure{explain.Stalled, explain.Slowdown, explain.ComputeUniform,
 		explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
 		explain.IdleCovers, explain.IdleFills, explain.IdleDose} {
+		if _, told := v[m]; told {
+			continue // by the ranks themselves
+		}
 		if x, ok := f.standing(i, m); ok {
 			v[m] = x
 			if err := f.standingError(i, m); err > 0 {
@@ -335,6 +345,8 @@ func (f *Contrast) standingError(i int32, m explain.Measure) float64 {
 		return 0
 	}
 	switch m {
+	case explain.ComputeUniform:
+		return d.longer.err
 	case explain.Covers:
 		return d.mayHit.covers(d.hit[i], len(d.afflicted), i)
 	case explain.Fills:

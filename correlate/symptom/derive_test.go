@@ -1,6 +1,7 @@
 package symptom
 
 import (
+	"math"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -108,4 +109,54 @@ func newSlowed(t *testing.T, clocks ...float32) *Contrast {
 		return sh
 	}
 	return Compare(sheet(func(k int) float32 { return clocks[k] }), sheet(func(int) float32 { return 1 }), Hurt{Slowdown: 1.3, Excess: 1})
+}
+
+// TestWorkIsSeenInTheActivityOfGPUs: a step is twice as long. Where the GPUs are as
+// busy as before they do twice the work, where they are half as busy they wait; a
+// single sample may have missed the waiting.
+func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
+	catalogue := telemetry.DefaultCatalogue()
+	tensor, _ := catalogue.Lookup(metricTensor)
+	active, _ := catalogue.Lookup(metricActive)
+	plan := &Plan{}
+	plan.add(telemetry.GPU, column{metric: tensor})
+	plan.add(telemetry.GPU, column{metric: active})
+	s := twoHosts()
+	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
+	s.meet(job, true)
+	s.carriers, s.gpusIn, s.ranked = append(s.carriers, nil), append(s.gpusIn, 4), append(s.ranked, 0)
+	sheet := func(by *telemetry.Metric, seen int32, mean float32) *Sheet {
+		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 7), silent: make([][]bool, 7)}
+		for k := range 4 {
+			sh.rows[2+k] = make([]Stat, 2)
+			sh.rows[2+k][plan.find(telemetry.GPU, by.Name, 0)] = Stat{Seen: seen, Mean: mean}
+		}
+		return sh
+	}
+	for name, c := range map[string]struct {
+		by        *telemetry.Metric
+		seen      int32
+		now       float32
+		steps     bool
+		want, err float64
+		ok        bool
+	}{
+		"as busy":                {tensor, 25, 0.4, true, 1, 0.2, true},
+		"half as busy":           {tensor, 25, 0.2, true, 0, 0.2, true},
+		"one sample":             {tensor, 1, 0.4, true, 1, 1, true},
+		"of multiprocessors":     {active, 25, 0.4, true, 1, 0.2, true},
+		"of a service's latency": {tensor, 25, 0.4, false, 0, 0, false},
+	} {
+		f := Compare(sheet(c.by, c.seen, c.now), sheet(c.by, 25, 0.4), Hurt{Slowdown: 2, Excess: 1, Steps: c.steps})
+		v := explain.Values{}
+		f.Standing(job, v)
+		got, ok := v[explain.ComputeUniform]
+		if err := v[explain.ComputeUniform.Err()]; ok != c.ok || math.Abs(got-c.want) > 1e-6 || math.Abs(err-c.err) > 1e-6 {
+			t.Errorf("%s: %v ± %v, %v, want %v ± %v, %v", name, got, err, ok, c.want, c.err, c.ok)
+		}
+		told := explain.Values{explain.ComputeUniform: 0.3}
+		if f.Standing(job, told); told[explain.ComputeUniform] != 0.3 || told[explain.ComputeUniform.Err()] != 0 {
+			t.Errorf("%s: what ranks report became %v", name, told)
+		}
+	}
 }

@@ -81,7 +81,7 @@ func standing(m explain.Measure) bool {
 
 // common reports whether a measure is the same for every candidate.
 func common(m explain.Measure) bool {
-	return m == explain.Stalled || m == explain.Slowdown || m == explain.Uniform
+	return m == explain.Stalled || m == explain.Slowdown
 }
 
 // weigh adds up the contributions of a signature's features for an entity, required

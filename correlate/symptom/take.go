@@ -44,6 +44,7 @@ type Hurt struct {
 	Stalled  bool
 	Slowdown float64 // the step now over the expected one; 0 if not known
 	Excess   float64 // seconds a step takes longer than expected
+	Steps    bool    // the job works in steps: its slowdown is not of a request's latency
 	Events   []telemetry.Event
 }
 
