@@ -84,21 +84,20 @@ replay/whatif:
 
 # collectors: they emit into a Sink and know nothing else of ours
 # (collectors/*: every folder with a kind.go, whether or not it has a line)
-collectors/*:              telemetry settings collectors collectors/discovery collectors/book collectors/dial collectors/entry collectors/kind collectors/mapping collectors/weigh go.yaml.in/yaml
+collectors/*:              telemetry settings collectors collectors/discovery collectors/book collectors/dial collectors/kind collectors/mapping collectors/weigh go.yaml.in/yaml
 collectors:                telemetry github.com/VictoriaMetrics/metrics
 collectors/sysfs/ethtool:
 collectors/weigh:
 collectors/kind:           collectors collectors/dial go.yaml.in/yaml
-collectors/entry:          settings go.yaml.in/yaml
 collectors/dial:           settings
-collectors/discovery:      settings collectors/entry go.yaml.in/yaml
+collectors/discovery:      settings go.yaml.in/yaml
 collectors/book:           telemetry collectors
 collectors/fabric:         collectors/fabric/ibdiag
 collectors/fabric/ibdiag:
 collectors/nvml:           github.com/NVIDIA/go-nvml
 collectors/gnmi:           github.com/openconfig/gnmi google.golang.org/grpc google.golang.org/protobuf
 collectors/sysfs:          collectors/sysfs/ethtool
-collectors/mapping:        telemetry collectors collectors/book collectors/entry go.yaml.in/yaml
+collectors/mapping:        telemetry collectors collectors/book settings go.yaml.in/yaml
 collectors/receive:        github.com/prometheus/prometheus github.com/golang/snappy
 collectors/receive:        go.opentelemetry.io/collector/pdata google.golang.org/grpc
 collectors/scrape:         github.com/prometheus/prometheus
@@ -165,7 +164,7 @@ deploy/sbom:
 pipeline/config: telemetry settings rules collectors/dial pipeline/access pipeline/egress pipeline/notify/match pipeline/notify/text go.yaml.in/yaml
 cmd/cli: github.com/alecthomas/kong
 cmd/collect: settings cmd/cli pipeline/agent pipeline/config pipeline/role collectors collectors/dial collectors/kind go.yaml.in/yaml
-cmd/collect: collectors/standard
+cmd/collect: collectors/standard collectors/mapping
 cmd/quintet-collect: cmd/cli cmd/collect github.com/alecthomas/kong
 cmd/quintet: cmd/cli cmd/collect lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/receive pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario

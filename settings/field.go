@@ -10,7 +10,8 @@ import (
 // Field is a field of a struct that a configuration sets. Its tags are:
 //
 //	yaml     the key; a field without one is not set. ",inline" sets the fields of an
-//	         embedded struct, ",single" accepts one value in place of a list
+//	         embedded struct, ",single" accepts one value in place of a list, and of
+//	         the lists in a list or a table
 //	default  the value of a key that is not set
 //	min, max bounds of a number, a duration, a size; max bounds the length of a text
 //	         and of a list too
@@ -83,10 +84,10 @@ func Fields(t reflect.Type) (out []Field) {
 
 // item is the field of an item of a list or a table.
 func (f Field) item() Field {
-	f.Single = false
 	if k := f.Type.Kind(); k == reflect.Slice || k == reflect.Map {
 		f.Type, f.least, f.most = f.Type.Elem(), 0, 0
 	}
+	f.Single = f.Single && f.Type.Kind() == reflect.Slice
 	return f
 }
 

@@ -29,6 +29,12 @@ type Text struct {
 // setter is a type that has a text form, as flag.Value has.
 type setter interface{ Set(text string) error }
 
+// blank is a setter that reads an empty text, and null, as one.
+type blank interface {
+	setter
+	Blank()
+}
+
 // own decodes types with a form of their own.
 func (d *decoder) own(n *yaml.Node, v reflect.Value) bool {
 	switch x := v.Addr().Interface().(type) {
@@ -69,6 +75,10 @@ func (d *decoder) own(n *yaml.Node, v reflect.Value) bool {
 	case setter:
 		if n.Kind == yaml.MappingNode && v.Kind() == reflect.Struct && len(d.fields(v.Type())) > 0 {
 			return false
+		}
+		if _, ok := x.(blank); ok && n.Kind == yaml.ScalarNode && (n.Value == "" || null(n)) {
+			must(x.Set(""))
+			return true
 		}
 		d.set(n, x.Set)
 		return true

@@ -9,6 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/kind"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/collectors/standard"
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/settings"
@@ -46,6 +47,11 @@ func Specs(file *config.File) (specs []collectors.Spec, problems []config.Proble
 		if err != nil {
 			problems = append(problems, problemsOf(file.Path, c, err)...)
 			continue
+		}
+		if f, ok := made[0].(interface{ FormerKeys() []mapping.Former }); ok {
+			for _, file := range f.FormerKeys() {
+				problems = append(problems, config.Former(file.Path, file.Keys)...)
+			}
 		}
 		for _, m := range made {
 			count[c.Kind]++

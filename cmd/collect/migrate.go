@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/cmd/cli"
+	"github.com/quintet-dc/quintet/collectors/mapping"
+	"github.com/quintet-dc/quintet/collectors/standard"
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/settings"
 )
@@ -83,18 +86,9 @@ func Migrate(text []byte) ([]byte, []settings.Renamed, error) {
 	if root, err := settings.Document(string(text)); err != nil || root == nil {
 		return text, nil, err
 	}
-	var doc yaml.Node // has comments that belong to no key, too
-	err := yaml.Unmarshal(text, &doc)
-	if err != nil {
+	doc, changes, err := renamed(text)
+	if err != nil || len(changes) == 0 {
 		return text, nil, err
-	}
-	root := doc.Content[0]
-	changes := settings.Rename(root, config.File{})
-	if at := settings.Find(root, "collectors"); at != root {
-		changes = append(changes, entries(at)...)
-	}
-	if len(changes) == 0 {
-		return text, nil, nil
 	}
 	slices.SortStableFunc(changes, func(a, b settings.Renamed) int {
 		if a.Line != b.Line {
@@ -105,8 +99,46 @@ func Migrate(text []byte) ([]byte, []settings.Renamed, error) {
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
-	err = errors.Join(e.Encode(&doc), e.Close())
+	err = errors.Join(e.Encode(doc), e.Close())
 	return out.Bytes(), changes, err
+}
+
+// renamed returns the document with today's keys: that of a configuration, or of a
+// mapping file, whichever has its keys and more former ones.
+func renamed(text []byte) (doc *yaml.Node, changes []settings.Renamed, err error) {
+	of := []any{config.File{}}
+	for _, k := range standard.Kinds() {
+		of = append(of, k.Mapping)
+	}
+	for i, form := range of {
+		var n yaml.Node // has comments that belong to no key, too
+		if err := yaml.Unmarshal(text, &n); err != nil {
+			return nil, nil, err
+		}
+		root := n.Content[0]
+		if form == nil || i > 0 && !knows(root, form) {
+			continue
+		}
+		found := mapping.Rename(root, form)
+		if at := settings.Find(root, "collectors"); i == 0 && at != root {
+			found = append(found, entries(at)...)
+		}
+		if len(found) > len(changes) {
+			doc, changes = &n, found
+		}
+	}
+	return doc, changes, nil
+}
+
+// knows reports whether a form has every key of a document, under today's name or a
+// former one.
+func knows(root *yaml.Node, form any) bool {
+	fields := settings.Fields(reflect.TypeOf(form))
+	return !slices.ContainsFunc(settings.Keys(root), func(key string) bool {
+		return !slices.ContainsFunc(fields, func(f settings.Field) bool {
+			return f.Key == key || slices.ContainsFunc(f.Was, func(w settings.Former) bool { return w.Old == key })
+		})
+	})
 }
 
 // entries renames the keys of the entries of collectors, each by the struct of its

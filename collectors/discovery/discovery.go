@@ -15,7 +15,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/quintet-dc/quintet/collectors/entry"
 	"github.com/quintet-dc/quintet/settings"
 )
 
@@ -104,7 +103,7 @@ func (f FileSD) paths() (out []string, err error) {
 }
 
 func readFile(path string) ([]Group, error) {
-	b, err := entry.ReadFile(path, maxFile)
+	b, err := settings.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +134,7 @@ func Digest(all []FileSD) (digest [sha256.Size]byte, refresh time.Duration) {
 		}
 		paths, _ := f.paths() // a pattern that is none has been refused
 		for _, path := range paths {
-			b, err := entry.ReadFile(path, maxFile)
+			b, err := settings.ReadFile(path, maxFile)
 			if err != nil {
 				b = []byte(err.Error())
 			}

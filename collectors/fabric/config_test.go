@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 )
 
 func decode(text string) (Config, error) {
@@ -84,18 +85,18 @@ timeout: 200ms
 // first.
 func TestAProfileIsRead(t *testing.T) {
 	for text, want := range map[string]string{
-		"names:\n - {of: switch, pattern: '('}":              "2:26: fabric profile: pattern: error parsing regexp: missing closing ): `^(?:()$`",
-		"names:\n - {of: switch, pattern: 'a'}":              "2:4: fabric profile: names: a switch's pattern requires the group name",
-		"names:\n - {of: adapter, pattern: '(?P<node>a)'}":   "2:4: fabric profile: names: an adapter's pattern requires the groups node, and device or ordinal",
-		"names:\n - {of: spine, pattern: 'a'}":               `2:9: fabric profile: of: want one of switch, adapter, aggregation, nobody, found "spine"`,
-		"devices:\n - {name: x, vendor: 1}":                  "2:4: fabric profile: devices: want vendor, device, and tick_bytes or tick_bytes_per_lane",
-		"devices:\n - {vendor: x, device: 1, tick_bytes: 8}": `2:13: fabric profile: vendor: want a number such as 0x2c9, found "x"`,
-		"counters:\n - {metric: a}":                          "2:4: fabric profile: counters: want field",
-		"counters:\n - {field: A, metric: 'a b'}":            `2:23: fabric profile: metric: "a b": want a name such as port_tx_bytes_total`,
-		"counters: x": `1:11: fabric profile: counters: want a list, found "x"`,
+		"names:\n - {of: switch, match: '('}":                "2:24: names: match: error parsing regexp: missing closing ): `^(?:()$`",
+		"names:\n - {of: switch, match: 'a'}":                "2:4: names: a switch's pattern requires the group name",
+		"names:\n - {of: adapter, match: '(?P<node>a)'}":     "2:4: names: an adapter's pattern requires the groups node, and device or ordinal",
+		"names:\n - {of: spine, match: 'a'}":                 `2:9: names: of: want one of switch, adapter, aggregation, unnamed, found "spine"`,
+		"devices:\n - {name: x, vendor: 1}":                  "2:4: devices: want vendor, device, and tick_bytes or tick_bytes_per_lane",
+		"devices:\n - {vendor: x, device: 1, tick_bytes: 8}": `2:13: devices: vendor: want a number such as 0x2c9, found "x"`,
+		"rules:\n - {metric: a}":                             "2:4: rules: want from",
+		"rules:\n - {from: A, metric: 'a b'}":                `2:22: rules: metric: `,
+		"rules: x":                                           `1:8: rules: want a list, found "x"`,
 	} {
-		_, err := parseProfile([]byte(text))
-		if err == nil || strings.Split(err.Error(), "\n")[0] != want {
+		_, err := mapping.Decode([]byte(text), new(Profile))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v\nwant %s", text, err, want)
 		}
 	}
@@ -104,15 +105,18 @@ func TestAProfileIsRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte(own), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := loadProfile(path)
+	p, former, err := loadProfile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.device(0x2c9, 0xd2f0).tick != 16 || p.device(0x2c9, 0xd2f2).tick != 8 {
+	if p.device(0x2c9, 0xd2f0).Tick != 16 || p.device(0x2c9, 0xd2f2).Tick != 8 {
 		t.Error("devices of one's own are not before the others")
 	}
-	if got := p.counters[fieldsOf(p)["QP1Dropped"]].metric; got != "port_x_total" {
+	if got := p.Rules[fieldsOf(p)["QP1Dropped"]].Metric; got != "port_x_total" {
 		t.Errorf("a counter of one's own is %s", got)
+	}
+	if len(former) != 1 || len(former[0].Keys) != 3 || former[0].Keys[2].String() != "rules.field is now rules.from" {
+		t.Errorf("former keys: %v", former)
 	}
 	if n := (&namer{profile: p}).node(&ibdiag.Node{Type: ibdiag.Switch, Description: "sw of hall 2"}); n.name != "of_hall_2" {
 		t.Errorf("a name by a rule of one's own: %q", n.name)
@@ -123,9 +127,10 @@ func FuzzParseProfile(f *testing.F) {
 	f.Add(string(builtIn))
 	f.Add("names: [{of: nobody, pattern: 'x'}]\ndevices: [{vendor: 1, device: 2, tick_bytes: 3}]")
 	f.Fuzz(func(t *testing.T, text string) {
-		if p, err := parseProfile([]byte(text)); err == nil {
-			for _, r := range p.rules {
-				if r.pattern == nil || r.of == "" {
+		var p Profile
+		if _, err := mapping.Decode([]byte(text), &p); err == nil {
+			for _, r := range p.Names {
+				if r.Pattern.Regexp == nil || r.Of == "" {
 					t.Errorf("rule %+v", r)
 				}
 			}
@@ -135,7 +140,7 @@ func FuzzParseProfile(f *testing.F) {
 
 // TestNodesAreNamed: nodes are named by their descriptions.
 func TestNodesAreNamed(t *testing.T) {
-	p, err := loadProfile("")
+	p, _, err := loadProfile("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,13 @@ package fabric
 
 import (
 	"context"
-	"math/bits"
 	"strconv"
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/book"
 	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -23,10 +23,10 @@ const (
 // fields finds a profile's counters by what perfquery calls them.
 type fields map[string]int
 
-func fieldsOf(p *profile) fields {
+func fieldsOf(p *Profile) fields {
 	out := fields{}
-	for i := len(p.counters) - 1; i >= 0; i-- { // the first of a name counts
-		out[p.counters[i].field] = i
+	for i := len(p.Rules) - 1; i >= 0; i-- { // the first of a name counts
+		out[p.Rules[i].Field] = i
 	}
 	return out
 }
@@ -120,11 +120,11 @@ func (t *tally) take(c *ibdiag.Counters) {
 			r.dropped[collectors.Unknown]++
 			continue
 		}
-		k := &r.profile.counters[i]
-		if k.metric == waitTicks {
+		k := &r.profile.Rules[i]
+		if k.Metric == waitTicks {
 			waits = true
 		}
-		if k.metric == "" || !wide && !k.narrow {
+		if k.Metric == "" || !wide && !k.Narrow {
 			continue
 		}
 		t.got[c.Port] = true
@@ -137,23 +137,23 @@ func (t *tally) take(c *ibdiag.Counters) {
 
 // put stores one counter.
 func (t *tally) put(x *port, i int, value uint64) {
-	r, k := t.r, &t.r.profile.counters[i]
+	r, k := t.r, &t.r.profile.Rules[i]
 	cell := &x.cells[i]
 	if !cell.Known() {
 		var ok bool
-		if *cell, ok = t.portion.of.book.Cell(x.entity, telemetry.Column{Metric: k.metric, Type: telemetry.Uint}); !ok {
+		if *cell, ok = t.portion.of.book.Cell(x.entity, k.quantity.Column); !ok {
 			r.dropped[collectors.OverLimit]++
 			return
 		}
 	}
-	high, word := bits.Mul64(value, k.times)
-	if high != 0 || value == 1<<64-1 {
+	word, why := k.quantity.Word(mapping.UintNumber(value))
+	if why != "" || value == 1<<64-1 {
 		r.dropped[collectors.Saturated]++
 		t.portion.of.book.Gap(*cell)
 		return
 	}
 	t.portion.of.book.Set(*cell, word)
-	switch k.metric {
+	switch k.Metric {
 	case waitTicks:
 		t.wait(x, value)
 	case vl15:
@@ -195,7 +195,7 @@ func (t *tally) wait(x *port, ticks uint64) {
 func (t *tally) gap(x *port) {
 	m := t.portion.of
 	for i, c := range x.cells {
-		if c.Known() && (t.r.profile.counters[i].narrow && m.narrow) == t.portion.basic {
+		if c.Known() && (t.r.profile.Rules[i].Narrow && m.narrow) == t.portion.basic {
 			m.book.Gap(c)
 		}
 	}
@@ -217,7 +217,7 @@ func (r *reader) emit(b *book.Book, start, end time.Time) {
 // bookOf returns an empty book of a part of the subnet.
 func (r *reader) bookOf(part string, cadence time.Duration) *book.Book {
 	return book.New(book.Config{Collector: sourceName, Target: r.cfg.Subnet, Part: part, Class: telemetry.Prompt, Cadence: cadence,
-		Limit: (r.cfg.Ports + 64) * (len(r.profile.counters) + 1)})
+		Limit: (r.cfg.Ports + 64) * (len(r.profile.Rules) + 1)})
 }
 
 func (r *reader) timeout() string {

@@ -97,7 +97,7 @@ func TestWaitingInSeconds(t *testing.T) {
 
 // TestTicksOfOlderSwitches: 32 bytes on each lane.
 func TestTicksOfOlderSwitches(t *testing.T) {
-	p, err := loadProfile("")
+	p, _, err := loadProfile("")
 	if err != nil {
 		t.Fatal(err)
 	}

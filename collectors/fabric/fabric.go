@@ -10,6 +10,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -18,8 +19,9 @@ const sourceName = "fabric"
 
 // Collector reads one subnet. It is a collectors.Collector.
 type Collector struct {
+	mapping.Formers
 	cfg     Config
-	profile *profile
+	profile *Profile
 	given   map[uint64]string
 	run     runner
 	clock   func() time.Time
@@ -34,7 +36,7 @@ func New(c Config) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
-	p, err := loadProfile(c.Profile)
+	p, former, err := loadProfile(c.Profile)
 	if err != nil {
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
@@ -42,7 +44,7 @@ func New(c Config) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
-	return &Collector{cfg: c, profile: p, given: given, run: processes{c.variables(), c.Directory}, clock: time.Now, kept: newSubnet()}, nil
+	return &Collector{Formers: former, cfg: c, profile: p, given: given, run: processes{c.variables(), c.Directory}, clock: time.Now, kept: newSubnet()}, nil
 }
 
 // Target returns the subnet.
@@ -51,7 +53,7 @@ func (c *Collector) Target() string { return c.cfg.Subnet }
 // reader is one run of the collector. One goroutine uses it.
 type reader struct {
 	cfg     Config
-	profile *profile
+	profile *Profile
 	fields  fields
 	namer   namer
 	run     runner

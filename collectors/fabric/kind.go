@@ -9,6 +9,7 @@ func Kind() kind.Kind {
 		Doc:      "The topology and counters of an InfiniBand subnet, in band.",
 		Advice:   "does the subnet manager answer, and may this host read the fabric?",
 		Settings: Config{},
+		Mapping:  Profile{},
 		Open:     kind.Opener(DecodeConfig, kind.Local(New)),
 		Find:     discover,
 	}

@@ -62,7 +62,7 @@ func (n *node) cabled() bool {
 
 // namer names the nodes of a subnet.
 type namer struct {
-	profile *profile
+	profile *Profile
 	given   map[uint64]string // the node name map
 	portFmt string
 }
@@ -96,7 +96,7 @@ func (m *namer) node(x *ibdiag.Node) *node {
 	if given, ok := m.given[x.GUID]; ok && x.Type == ibdiag.Switch {
 		n.of, n.name = isSwitch, collectors.Part(given)
 	} else {
-		n.described(m.profile.rules, given, x)
+		n.described(m.profile.Names, given, x)
 	}
 	// The longest port adds its number.
 	if len(n.name) > telemetry.MaxNameBytes-50 {
@@ -117,10 +117,10 @@ func (n *node) described(rules []rule, given string, x *ibdiag.Node) {
 	}
 	for i := range rules {
 		r := &rules[i]
-		if (r.of == isSwitch || r.of == isAdapter) && r.of != fits {
+		if (r.Of == isSwitch || r.Of == isAdapter) && r.Of != fits {
 			continue
 		}
-		if found := r.pattern.FindStringSubmatch(text); found != nil && n.ruled(r, found) {
+		if found := r.Pattern.FindStringSubmatch(text); found != nil && n.ruled(r, found) {
 			return
 		}
 	}
@@ -134,13 +134,13 @@ func (n *node) described(rules []rule, given string, x *ibdiag.Node) {
 // ruled names a node by a rule that fits, false if the rule gives no name.
 func (n *node) ruled(r *rule, found []string) bool {
 	group := func(name string) string {
-		if i := r.pattern.SubexpIndex(name); i >= 0 {
+		if i := r.Pattern.SubexpIndex(name); i >= 0 {
 			return found[i]
 		}
 		return ""
 	}
-	n.of = r.of
-	switch r.of {
+	n.of = r.Of
+	switch r.Of {
 	case isSwitch:
 		n.name = collectors.Part(group("name"))
 		if board := group("board"); board != "" {

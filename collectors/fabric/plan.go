@@ -256,7 +256,7 @@ func (r *reader) keep(m *polled) {
 	}
 	for _, x := range m.ports {
 		if x.cells == nil {
-			x.cells = make([]book.Cell, len(r.profile.counters))
+			x.cells = make([]book.Cell, len(r.profile.Rules))
 		}
 	}
 }

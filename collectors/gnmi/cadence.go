@@ -19,16 +19,16 @@ type slower struct {
 // bookOf returns the book for series of the group that is being read.
 func (r *reader) bookOf() *book.Book {
 	g := r.group
-	if g == nil || g.held || g.every <= r.every {
+	if g == nil || g.held || g.Every <= r.every {
 		return r.book
 	}
 	for _, s := range r.slower {
-		if s.every == g.every {
+		if s.every == g.Every {
 			return s.book
 		}
 	}
-	b := book.New(book.Config{Collector: sourceName, Target: r.target, Part: g.every.String(), Cadence: telemetry.Duration(g.every), Limit: maxSeries})
-	r.slower = append(r.slower, slower{g.every, b})
+	b := book.New(book.Config{Collector: sourceName, Target: r.target, Part: g.Every.String(), Cadence: telemetry.Duration(g.Every), Limit: maxSeries})
+	r.slower = append(r.slower, slower{g.Every, b})
 	return b
 }
 

@@ -12,10 +12,12 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 )
 
 // Collector reads switches. It is a collectors.Collector.
 type Collector struct {
+	mapping.Formers
 	cfg      Config
 	guard    dial.Guard
 	profiles map[string]*Profile
@@ -40,6 +42,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 			return nil, fmt.Errorf("gnmi: %w", err)
 		}
 		out.profiles[t.Profile] = p
+		out.Formers = append(out.Formers, p.Formers...)
 	}
 	if !c.Plaintext {
 		if _, err := c.TLS.Config(); err != nil {

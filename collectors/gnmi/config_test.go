@@ -78,14 +78,14 @@ rows:
 	d.tell(0, `/COUNTERS/Ethernet* = json {"Ethernet0":{"SAI_PORT_STAT_TRIM_PACKETS":"4","SAI_PORT_STAT_IF_IN_ERRORS":"5","SAI_PORT_STAT_IF_IN_OCTETS":"6"}}`)
 	d.told("extended", "port:leaf1/Ethernet0 port_rx_bytes_total 6", "port:leaf1/Ethernet0 port_trimmed_packets_total 4")
 	for text, want := range map[string]string{
-		"rows: []": "subscribe: nothing is subscribed to",
-		"subscribe: [{name: a, paths: [/a]}]\nrows:\n  - path: /a/{port}\n    entity: port:{port}\n    leaves: {b: no_such_metric}": `5:17: profile: leaves: metric no_such_metric is not declared`,
-		"subscribe: [{name: a, paths: [/a]}]\nrows:\n  - path: /a\n    entity: port:{port}\n    leaves: {b: port_up}":               `5:14: profile: leaves: {port} of the entity is not in the path`,
-		"subscribe: [{name: a, paths: [/a]}]\nrows:\n  - path: /a/{port}\n    entity: psu:{port}\n    leaves: {b: port_up}":         `5:17: profile: leaves: port_up is not of a psu`,
-		"subscribe: [{name: a, paths: [/a]}]\nrows:\n  - path: /a[b\n    leaves: {b: inlet_celsius}":                                `3:11: profile: path: "a[b": want [key=value]`,
-		"subscribe: [{name: a, paths: [/a], every: 1ms}]":                                                                           `1:43: profile: every: 1ms, want 1s to 1h0m0s`,
-		"subscribe: [{name: a, paths: [/a]}]\nrows:\n  - path: /a/{x}{y}\n    leaves: {b: inlet_celsius}":                           `side by side`,
-		"extends: none": `1:10: profile: extends: profile "none": want one of cumulus, nvos, openconfig, sonic`,
+		"rules: []": "subscribe: nothing is subscribed to",
+		"subscribe: [{name: a, paths: [/a]}]\nrules:\n  - from: /a/{port}\n    of: port:{port}\n    readings: [{from: b, metric: no_such_metric}]": `5:34: rules: readings.0.metric: no_such_metric is not declared`,
+		"subscribe: [{name: a, paths: [/a]}]\nrules:\n  - from: /a\n    of: port:{port}\n    readings: [{from: b, metric: port_up}]":               `5:16: rules: readings.0: {port} of the entity is not in the path`,
+		"subscribe: [{name: a, paths: [/a]}]\nrules:\n  - from: /a/{port}\n    of: psu:{port}\n    readings: [{from: b, metric: port_up}]":         `5:34: rules: readings.0.metric: port_up is declared for [`,
+		"subscribe: [{name: a, paths: [/a]}]\nrules:\n  - from: /a[b\n    readings: [{from: b, metric: inlet_celsius}]":                            `3:11: rules: from: "a[b": want [key=value]`,
+		"subscribe: [{name: a, paths: [/a], interval: 1ms}]":                                                                                       `1:46: subscribe: interval: 1ms, want 1s to 1h0m0s`,
+		"subscribe: [{name: a, paths: [/a]}]\nrules:\n  - from: /a/{x}{y}\n    readings: [{from: b, metric: inlet_celsius}]":                       `side by side`,
+		"extends: none": `1:10: extends: profile "none": want one of cumulus, nvos, openconfig, sonic`,
 	} {
 		if _, err := DecodeProfile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q:\n%v\nwant %s", text, err, want)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -11,7 +12,7 @@ import (
 // of its priorities.
 type folded struct {
 	cell   book.Cell
-	how    fold
+	how    mapping.Reduction
 	column telemetry.Column
 	parts  []part
 	dirty  bool
@@ -39,7 +40,7 @@ func (f *folded) join() int {
 // stated starts at its present value: its past is not an increase of today.
 func (f *folded) put(slot int, word uint64) {
 	p := &f.parts[slot]
-	if !p.known && f.sealed && f.how == sum && f.column.Type != telemetry.Float && counts(f.column) {
+	if !p.known && f.sealed && f.how == mapping.Sum && f.column.Type != telemetry.Float && counts(f.column) {
 		p.base = word
 	}
 	if word < p.base {
@@ -72,7 +73,7 @@ func (f *folded) word() (uint64, bool) {
 			continue
 		}
 		n++
-		if f.column.Type == telemetry.Float || f.how == most {
+		if f.column.Type == telemetry.Float || f.how == mapping.Max {
 			v := f.column.Float(p.word)
 			reals += v
 			if v > largest {
@@ -85,9 +86,9 @@ func (f *folded) word() (uint64, bool) {
 	switch {
 	case n == 0:
 		return 0, false
-	case f.how == mean:
+	case f.how == mapping.Mean:
 		return f.column.Word(reals / float64(n)), true
-	case f.how == sum && f.column.Type == telemetry.Float:
+	case f.how == mapping.Sum && f.column.Type == telemetry.Float:
 		return math.Float64bits(reals), true
 	}
 	return total, true

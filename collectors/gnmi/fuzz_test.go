@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -66,12 +67,12 @@ func FuzzJSON(f *testing.F) {
 			p := profiles[x.profile]
 			r := newReader(p, Target{Name: "leaf1"}, &Config{Every: time.Second}, collectorstest.Strict{T: t})
 			n := r.root
-			parts, err := splitPath(x.path)
+			parts, err := mapping.SplitPath(x.path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, e := range parts {
-				n = r.child(n, element{name: e.name})
+				n = r.child(n, mapping.Element{Name: e.Name})
 			}
 			r.begin(int64(noon), noon)
 			if err := r.jsonValue(n, []byte(s)); err != nil && json.Valid([]byte(s)) && plain(s) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"slices"
 
 	"github.com/quintet-dc/quintet/collectors"
@@ -89,21 +90,21 @@ func (r *reader) member(n *node, key []byte, s *scanner) error {
 		if keys := r.listKeys(n, key); len(keys) > 0 {
 			return r.list(n, key, s)
 		}
-		if n.parent != nil && unqualified(string(key)) == unqualified(n.elem.name) && len(r.listKeys(n.parent, key)) > 0 {
+		if n.parent != nil && mapping.Unqualified(string(key)) == mapping.Unqualified(n.elem.Name) && len(r.listKeys(n.parent, key)) > 0 {
 			return r.list(n.parent, key, s)
 		}
 	}
 	c, ok := n.children[string(key)]
 	if !ok {
-		c = r.child(n, element{name: string(key)})
+		c = r.child(n, mapping.Element{Name: string(key)})
 	}
 	switch {
 	case c != nil:
 		return r.walk(c, s)
-	case s.peek() == '{' && unqualified(string(key)) == unqualified(n.elem.name):
+	case s.peek() == '{' && mapping.Unqualified(string(key)) == mapping.Unqualified(n.elem.Name):
 		return r.object(n, s)
 	}
-	if _, key := bound(n.elem.keys, unqualified(string(key))); !key {
+	if _, key := mapping.Bound(n.elem.Keys, mapping.Unqualified(string(key))); !key {
 		r.drop(collectors.Unknown)
 	}
 	return s.skip()
@@ -122,10 +123,10 @@ func (r *reader) listKeys(n *node, name []byte) []string {
 	for _, s := range n.states {
 		for i := range s.at.edges {
 			st := &s.at.edges[i].step
-			_, same := st.name.match(unqualified(string(name)), s.vars)
-			for _, k := range st.keys {
-				if same && !slices.Contains(keys, k.key) {
-					keys = append(keys, k.key)
+			_, same := st.Name.Match(mapping.Unqualified(string(name)), s.vars, false)
+			for _, k := range st.Keys {
+				if same && !slices.Contains(keys, k.Key) {
+					keys = append(keys, k.Key)
 				}
 			}
 		}
@@ -189,10 +190,10 @@ func (r *reader) listed(n *node, name []byte, keys []string, s *scanner) error {
 	}
 	c, ok := n.children[string(r.scratch)]
 	if !ok {
-		e := element{name: string(name)}
+		e := mapping.Element{Name: string(name)}
 		for i, k := range keys {
 			if r.found[i] != nil {
-				e.keys = append(e.keys, binding{k, string(r.found[i])})
+				e.Keys = append(e.Keys, mapping.Binding{Name: k, Value: string(r.found[i])})
 			}
 		}
 		c = r.child(n, e)
@@ -397,7 +398,7 @@ func (s *scanner) keys(want []string, found [][]byte) error {
 			return err
 		}
 		for i, k := range want {
-			if string(name) == k || found[i] == nil && unqualified(string(name)) == k {
+			if string(name) == k || found[i] == nil && mapping.Unqualified(string(name)) == k {
 				found[i] = bytes.Trim(s.b[from:s.i], `"`)
 			}
 		}

@@ -9,6 +9,7 @@ func Kind() kind.Kind {
 		Doc:      "Switches and other devices that stream telemetry over gNMI.",
 		Advice:   "is the switch up, its gNMI server enabled, the certificate valid? (quintet_collectors_* in /metrics count its errors by reason)",
 		Settings: Config{},
+		Mapping:  Document{},
 		Open:     kind.Opener(DecodeConfig, New),
 	}
 }

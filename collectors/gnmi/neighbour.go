@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -21,10 +22,10 @@ type neighbourhood struct {
 }
 
 // neighbourhood returns that of the neighbour that a path's variables name.
-func (r *reader) neighbourhood(p *port, vars []binding) *neighbourhood {
+func (r *reader) neighbourhood(p *port, vars []mapping.Binding) *neighbourhood {
 	var key []byte
 	for _, v := range vars {
-		key = append(append(key, v.value...), 0)
+		key = append(append(key, v.Value...), 0)
 	}
 	n := r.hoods[string(key)]
 	if n == nil {

@@ -24,8 +24,8 @@ func TestProfilesOfTheProgram(t *testing.T) {
 			if r.role != reading {
 				continue
 			}
-			if m, ok := catalogue.Lookup(r.column.Metric); !ok || !slices.Contains(m.Kinds, r.kind) {
-				t.Errorf("%s: %s is not declared of a %s", name, r.column.Metric, r.kind)
+			if m, ok := catalogue.Lookup(r.Column.Metric); !ok || !slices.Contains(m.Kinds, r.kind) {
+				t.Errorf("%s: %s is not declared of a %s", name, r.Column.Metric, r.kind)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -215,20 +216,13 @@ func (r *reader) set(l *leaf, v scalar) {
 		u := &l.uses[i]
 		switch u.rule.role {
 		case reading:
-			word, o := u.rule.word(v)
-			switch o {
-			case taken:
-				r.store(u, word)
-			case unknown:
-				r.drop(collectors.Unsupported)
+			word, why := u.rule.word(v)
+			if why != "" {
+				r.drop(why)
 				r.gap(u)
-			case spoilt:
-				r.drop(collectors.Malformed)
-				r.gap(u)
-			case unfit:
-				r.drop(collectors.OutOfRange)
-				r.gap(u)
+				continue
 			}
+			r.store(u, word)
 		case portName:
 			r.rename(u, v)
 		case neighbour:
@@ -270,7 +264,7 @@ func (r *reader) store(u *use, word uint64) {
 	if u.rule.event && u.known && u.word != word {
 		r.turned(u, word)
 	}
-	if u.rule.column.Metric == "port_speed_bits_per_second" && u.port != nil && u.port.speed != word {
+	if u.rule.Column.Metric == "port_speed_bits_per_second" && u.port != nil && u.port.speed != word {
 		u.port.speed = word
 		for _, n := range u.port.near {
 			r.stir(n)
@@ -328,7 +322,7 @@ func (r *reader) rename(u *use, v scalar) {
 }
 
 // gone ends everything at or below a path that the device has deleted.
-func (r *reader) gone(elems []element) {
+func (r *reader) gone(elems []mapping.Element) {
 	for _, n := range r.find(elems) {
 		n.below(func(_ *leaf, u *use) { r.end(u) })
 	}
@@ -474,23 +468,22 @@ func (m *leafList) add(v scalar) {
 func (m *leafList) set() {
 	values := m.r.many
 	m.r.many = m.r.many[:0]
-	if i := slices.IndexFunc(m.n.leaf.uses, func(u use) bool { return u.rule.role == reading && u.rule.fold == single }); i >= 0 {
+	if i := slices.IndexFunc(m.n.leaf.uses, func(u use) bool { return u.rule.role == reading && u.rule.Reduce == mapping.First }); i >= 0 {
 		m.r.drop(collectors.Malformed)
 		return
 	}
 	if len(m.n.leaf.uses) == 0 {
 		return
 	}
-	f := folded{how: m.n.leaf.uses[0].rule.fold, column: telemetry.Column{Type: telemetry.Float}}
+	f := folded{how: m.n.leaf.uses[0].rule.Reduce, column: telemetry.Column{Type: telemetry.Float}}
 	for _, v := range values {
-		p, o := m.n.leaf.uses[0].rule.plain(v)
-		x, ok := p.number()
-		if o != taken || !ok {
+		x, why := m.n.leaf.uses[0].rule.number(v)
+		if why != "" {
 			m.r.drop(collectors.Malformed)
 			continue
 		}
 		slot := f.join()
-		f.put(slot, f.column.Word(x))
+		f.put(slot, f.column.Word(x.Float))
 	}
 	if word, ok := f.word(); ok {
 		m.r.set(m.n.leaf, scalar{form: real, f: f.column.Float(word)})

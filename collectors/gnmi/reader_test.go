@@ -356,7 +356,7 @@ func TestNeighbours(t *testing.T) {
 // reported only on change are emitted again while nothing changes.
 func TestLinksAndRestating(t *testing.T) {
 	d := newDesk(t, "openconfig")
-	changes := &subscription{group: &group{changes: true}, held: true, synced: true}
+	changes := &subscription{group: &group{Mode: "on_change"}, held: true, synced: true}
 	d.group = changes
 	const oper = "/interfaces/interface[name=Ethernet1]/state/oper-status = "
 	d.tell(0, oper+"UP")
@@ -411,4 +411,10 @@ func TestSamplesThatComeAtOnce(t *testing.T) {
 	if want := noon.Add(300 * time.Millisecond); d.batch.Source != want {
 		t.Errorf("told as of %v, want its own time", time.Duration(d.batch.Source-noon))
 	}
+}
+
+func parsePath(s string) (*gpb.Path, error) {
+	var p subscribed
+	err := p.Set(s)
+	return p.Path, err
 }

@@ -1,9 +1,12 @@
 package gnmi
 
 import (
-	"fmt"
+	"encoding/base64"
+	"encoding/binary"
 	"math"
 
+	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -17,61 +20,115 @@ const (
 	ignored               // known, and nothing of ours
 )
 
-// fold defines what becomes of several leaves that are one series.
-type fold uint8
-
-const (
-	single fold = iota // there is one
-	sum
-	most
-	mean
-)
-
 // rule is what a leaf means.
 type rule struct {
-	role   role
-	field  string // of a portName or neighbour: which word it is
-	kind   telemetry.Kind
-	within template // the entity's name below the switch's; empty is the switch
-	queues bool     // only where queues are asked for
-	column telemetry.Column
-	fold   fold
-	scale  float64
-	exact  bool
-	ieee   bool // four bytes are an IEEE 754 number
-	words  map[string]float64
-	other  *float64 // what any other word is
-	event  bool     // its changes are events: a link's going down and coming up
+	*mapping.Quantity // of a reading
+	role              role
+	field             string // of a portName or neighbour: which word it is
+	kind              telemetry.Kind
+	of                mapping.EntityTemplate
+	queues            bool // only where queues are asked for
+	exact             bool // whole numbers are words as they are
+	ieee              bool // four bytes are an IEEE 754 number
+	event             bool // its changes are events: a link's going down and coming up
 }
 
-// settle chooses the column of a metric and how numbers become its words.
-func (r *rule) settle(m telemetry.MetricName, known *telemetry.Metric, as string) error {
-	r.column = telemetry.Column{Metric: m, Type: telemetry.Float}
-	if as == "" && known == nil {
-		return fmt.Errorf("metric %.60s is not declared: as: required (uint, decimal or float)", m)
-	}
-	whole := known != nil && known.Type != telemetry.Gauge
-	power, isPower := tenth(r.scale)
-	switch {
-	case as == "float", as == "" && !whole:
-	case as == "decimal", as == "" && isPower && power > 0:
-		if !isPower {
-			return fmt.Errorf("scale %g: decimal requires 1, 0.1, 0.01 …", r.scale)
-		}
-		r.column.Type, r.column.Exp, r.exact = telemetry.Decimal, uint8(power), true
-	default:
-		r.column.Type, r.exact = telemetry.Uint, r.scale == 1
-	}
-	r.event = m == "port_up" && r.kind == telemetry.Port
-	return r.column.Validate()
+// form is what kind of value a leaf has on the wire.
+type form uint8
+
+const (
+	nothing     form = iota // null
+	whole                   // u
+	minus                   // -u
+	real                    // f
+	truth                   // u is 0 or 1
+	text                    // b
+	binaryBytes             // b
+)
+
+// scalar is a value as it came. Its bytes are those of the message.
+type scalar struct {
+	form form
+	u    uint64
+	f    float64
+	b    []byte
 }
 
-// tenth returns n where v is 10 to the -n.
-func tenth(v float64) (int, bool) {
-	for n, p := 0, 1.0; n <= telemetry.MaxExp; n, p = n+1, p*10 {
-		if math.Abs(v*p-1) < 1e-9 {
-			return n, true
+// word returns the word that a value is in the rule's column, or the reason why it has
+// none.
+func (r *rule) word(v scalar) (uint64, collectors.Reason) {
+	if v.form == text {
+		if u, ok := parseDigits(v.b); ok && r.exact {
+			v = scalar{form: whole, u: u}
 		}
 	}
-	return 0, false
+	if r.exact && v.form == whole && (r.Column.Type == telemetry.Uint || v.u <= math.MaxInt64) {
+		return v.u, ""
+	}
+	n, why := r.number(v)
+	if why != "" {
+		return 0, why
+	}
+	return r.Word(n)
+}
+
+// number returns the number that a value means.
+func (r *rule) number(v scalar) (mapping.Number, collectors.Reason) {
+	switch v.form {
+	case whole, truth:
+		return mapping.UintNumber(v.u), ""
+	case minus:
+		n := mapping.UintNumber(v.u)
+		n.Negative, n.Float = true, -n.Float
+		return n, ""
+	case real:
+		return mapping.FloatNumber(v.f), ""
+	case nothing:
+		return mapping.Number{}, collectors.Unsupported
+	case binaryBytes:
+		if !r.ieee || len(v.b) != 4 {
+			return mapping.Number{}, collectors.Malformed
+		}
+		return mapping.FloatNumber(float64(math.Float32frombits(binary.BigEndian.Uint32(v.b)))), ""
+	}
+	if r.ieee && len(v.b) == 8 {
+		var raw [6]byte
+		if n, err := base64.StdEncoding.Decode(raw[:], v.b); err == nil && n == 4 {
+			return mapping.FloatNumber(float64(math.Float32frombits(binary.BigEndian.Uint32(raw[:4])))), ""
+		}
+	}
+	return r.Text(string(v.b))
+}
+
+// parseNumber reads a number as JSON writes it.
+func parseNumber(b []byte) (scalar, bool) {
+	if u, ok := parseDigits(b); ok {
+		return scalar{form: whole, u: u}, true
+	}
+	if len(b) > 1 && b[0] == '-' {
+		if u, ok := parseDigits(b[1:]); ok && u > 0 {
+			return scalar{form: minus, u: u}, true
+		}
+	}
+	if len(b) > 64 {
+		return scalar{}, false
+	}
+	n, ok := mapping.Decimal(string(b))
+	return scalar{form: real, f: n.Float}, ok && !math.IsInf(n.Float, 0)
+}
+
+// parseDigits reads digits and nothing else, up to 2^64-1.
+func parseDigits(b []byte) (uint64, bool) {
+	if len(b) == 0 || len(b) > 20 {
+		return 0, false
+	}
+	var u uint64
+	for _, c := range b {
+		d := uint64(c - '0')
+		if d > 9 || u > (math.MaxUint64-d)/10 {
+			return 0, false
+		}
+		u = u*10 + d
+	}
+	return u, true
 }

@@ -248,7 +248,7 @@ func (l *line) run(ctx context.Context) error {
 	var granted int
 	for _, first := range [...]bool{true, false} {
 		for _, s := range l.d.subs {
-			if s.first != first || time.Now().Before(s.until) {
+			if s.First != first || time.Now().Before(s.until) {
 				continue
 			}
 			granted++
@@ -300,7 +300,7 @@ func (l *line) follow(ctx context.Context, s *subscription, told func()) error {
 		if !refused {
 			return err
 		}
-		l.d.log.Info("gnmi group refused", "target", l.d.target.Name, "group", s.name, "err", err, "again", again)
+		l.d.log.Info("gnmi group refused", "target", l.d.target.Name, "group", s.Name, "err", err, "again", again)
 		if !again {
 			l.d.mu.Lock()
 			l.d.reader.drop(collectors.Unsupported)

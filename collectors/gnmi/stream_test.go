@@ -55,7 +55,7 @@ func BenchmarkStream(b *testing.B) {
 	c.pace.bytes = 1 << 40
 	d := &device{target: c.cfg.Targets[0], cfg: &c.cfg, slots: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler), profile: c.profiles["openconfig"], alive: time.Minute, pace: c.pace}
 	for i := range d.profile.groups {
-		if d.profile.groups[i].name == "counters" {
+		if d.profile.groups[i].Name == "counters" {
 			d.subs = append(d.subs, &subscription{group: &d.profile.groups[i]})
 		}
 	}

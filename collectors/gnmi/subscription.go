@@ -30,25 +30,25 @@ type subscription struct {
 // request is the message that asks for the group.
 func (s *subscription) request(every time.Duration, enc gpb.Encoding) *gpb.SubscribeRequest {
 	list := &gpb.SubscriptionList{Mode: gpb.SubscriptionList_STREAM, Encoding: enc}
-	if s.origin != "" || s.target != "" {
-		list.Prefix = &gpb.Path{Origin: s.origin, Target: s.target}
+	if s.Origin != "" || s.Target != "" {
+		list.Prefix = &gpb.Path{Origin: s.Origin, Target: s.Target}
 	}
-	for _, p := range s.paths {
-		x := &gpb.Subscription{Path: p, Mode: gpb.SubscriptionMode_SAMPLE, SampleInterval: uint64(max(s.every, every))}
+	for _, p := range s.Paths {
+		x := &gpb.Subscription{Path: p.Path, Mode: gpb.SubscriptionMode_SAMPLE, SampleInterval: uint64(max(s.Every, every))}
 		switch {
-		case s.changes && !s.sampled:
+		case s.changes() && !s.sampled:
 			x.Mode, x.SampleInterval = gpb.SubscriptionMode_ON_CHANGE, 0
-		case s.changes:
+		case s.changes():
 			x.SampleInterval = uint64(max(every, fallbackEvery))
-		case s.redundant && !s.plain:
+		case s.Redundant && !s.plain:
 			x.SuppressRedundant = true
 		}
 		if !s.plain && (x.SuppressRedundant || x.Mode == gpb.SubscriptionMode_ON_CHANGE) {
-			x.HeartbeatInterval = uint64(s.heartbeat)
+			x.HeartbeatInterval = uint64(s.Heartbeat)
 		}
 		list.Subscription = append(list.Subscription, x)
 	}
-	s.held = s.changes && !s.sampled || s.redundant && !s.plain
+	s.held = s.changes() && !s.sampled || s.Redundant && !s.plain
 	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}
 }
 
@@ -61,9 +61,9 @@ func (s *subscription) refused(err error, now time.Time) (refused, again bool) {
 		return false, false
 	}
 	switch {
-	case !s.plain && s.heartbeat > 0 && (s.changes || s.redundant):
+	case !s.plain && s.Heartbeat > 0 && (s.changes() || s.Redundant):
 		s.plain = true
-	case s.changes && !s.sampled:
+	case s.changes() && !s.sampled:
 		s.sampled = true
 	default:
 		s.plain, s.sampled, s.until = false, false, now.Add(refusedFor)

@@ -7,12 +7,13 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // node is a place in a device's tree.
 type node struct {
-	elem     element
+	elem     mapping.Element
 	parent   *node
 	states   []state
 	children map[string]*node    // by element; nil where nothing means anything to us
@@ -23,7 +24,7 @@ type node struct {
 // state is a place in the profile that a node's path fits, and how.
 type state struct {
 	at   *pattern
-	vars []binding
+	vars []mapping.Binding
 }
 
 // leaf is a node that means something.
@@ -49,18 +50,18 @@ type use struct {
 
 // child returns the node below n for an element, nil where nothing is known of
 // it; it is found out once.
-func (r *reader) child(n *node, e element) *node {
-	r.scratch = e.appendID(r.scratch[:0])
+func (r *reader) child(n *node, e mapping.Element) *node {
+	r.scratch = e.AppendTo(r.scratch[:0])
 	if c, ok := n.children[string(r.scratch)]; ok {
 		return c
 	}
 	if !r.keep(placeBytes + 4*len(r.scratch)) {
 		return nil
 	}
-	c := &node{elem: element{strings.Clone(e.name), slices.Clone(e.keys)}, parent: n}
+	c := &node{elem: mapping.Element{Name: strings.Clone(e.Name), Keys: slices.Clone(e.Keys)}, parent: n}
 	for _, s := range n.states {
 		for i := range s.at.edges {
-			if vars, ok := s.at.edges[i].step.match(c.elem, s.vars); ok {
+			if vars, ok := s.at.edges[i].step.Match(c.elem.Name, c.elem.Keys, s.vars); ok {
 				c.states = append(c.states, state{s.at.edges[i].to, vars})
 			}
 		}
@@ -71,7 +72,7 @@ func (r *reader) child(n *node, e element) *node {
 	if n.children == nil {
 		n.children = map[string]*node{}
 	}
-	n.children[string(e.appendID(nil))] = c
+	n.children[string(e.AppendTo(nil))] = c
 	if c != nil {
 		r.bear(c)
 	}
@@ -81,7 +82,7 @@ func (r *reader) child(n *node, e element) *node {
 // bear finds the uses of a new node.
 func (r *reader) bear(n *node) {
 	for _, s := range n.states {
-		native, has := bound(s.vars, "port")
+		native, has := mapping.Bound(s.vars, "port")
 		skip := has && fits(r.profile.skip, native)
 		if has && !skip && len(r.profile.ports) > 0 && !fits(r.profile.ports, native) {
 			continue // no port
@@ -113,31 +114,34 @@ func (r *reader) bear(n *node) {
 }
 
 // fits reports whether a name matches one of some templates.
-func fits(ts []template, name string) bool {
-	return slices.ContainsFunc(ts, func(t template) bool {
-		_, ok := t.match(name, nil)
+func fits(ts []mapping.Selector, name string) bool {
+	return slices.ContainsFunc(ts, func(t mapping.Selector) bool {
+		_, ok := t.Match(name, nil, false)
 		return ok
 	})
 }
 
 // place finds the series of a use.
-func (r *reader) place(u *use, vars []binding) bool {
-	e := r.self
-	if u.rule.kind != telemetry.Switch {
-		below, ok := u.rule.within.fill(vars, func(b binding) string {
-			if b.name == "port" {
-				return u.port.name
+func (r *reader) place(u *use, vars []mapping.Binding) bool {
+	e, ok := r.self, true
+	if u.rule.of.Word == "" {
+		e, ok = u.rule.of.Entity(func(_, name string) (string, bool) {
+			switch name {
+			case "target":
+				return r.self.Name, true
+			case "port":
+				return u.port.name, true
 			}
-			return telemetry.NamePart(b.value)
+			v, ok := mapping.Bound(vars, name)
+			return telemetry.NamePart(v), ok
 		})
-		if !ok {
-			r.drop(collectors.Unknown)
-			return false
-		}
-		e = telemetry.Entity{Kind: u.rule.kind, Name: r.self.Name + "/" + below}
 	}
-	s := telemetry.Series{Entity: e, Metric: u.rule.column.Metric}
-	if f := r.folds[s]; f != nil && u.rule.fold != single {
+	if !ok {
+		r.drop(collectors.Malformed)
+		return false
+	}
+	s := telemetry.Series{Entity: e, Metric: u.rule.Column.Metric}
+	if f := r.folds[s]; f != nil && u.rule.Reduce != mapping.First {
 		u.fold, u.slot = f, f.join()
 		return true
 	}
@@ -146,11 +150,7 @@ func (r *reader) place(u *use, vars []binding) bool {
 		r.drop(collectors.Duplicate)
 		return false
 	}
-	if e.Validate() != nil {
-		r.drop(collectors.Malformed)
-		return false
-	}
-	cell, ok := r.bookOf().Cell(e, u.rule.column)
+	cell, ok := r.bookOf().Cell(e, u.rule.Column)
 	if !ok {
 		r.drop(collectors.OverLimit)
 		return false
@@ -159,8 +159,8 @@ func (r *reader) place(u *use, vars []binding) bool {
 	if u.port != nil {
 		u.port.placed = true
 	}
-	if u.rule.fold != single {
-		u.fold = &folded{cell: cell, how: u.rule.fold, column: u.rule.column}
+	if u.rule.Reduce != mapping.First {
+		u.fold = &folded{cell: cell, how: u.rule.Reduce, column: u.rule.Column}
 		u.slot = u.fold.join()
 		r.folds[s] = u.fold
 	}
@@ -190,13 +190,13 @@ func (r *reader) contain(e telemetry.Entity, p *port) {
 
 // find lists the nodes that a path leads to; an element without its keys matches
 // all.
-func (r *reader) find(elems []element) []*node {
+func (r *reader) find(elems []mapping.Element) []*node {
 	at := []*node{r.root}
 	for _, e := range elems {
 		var next []*node
 		for _, n := range at {
 			for _, c := range n.children {
-				if c != nil && c.elem.name == e.name && contains(c.elem.keys, e.keys) {
+				if c != nil && c.elem.Name == e.Name && contains(c.elem.Keys, e.Keys) {
 					next = append(next, c)
 				}
 			}
@@ -207,7 +207,7 @@ func (r *reader) find(elems []element) []*node {
 	return at
 }
 
-func contains(have, want []binding) bool {
+func contains(have, want []mapping.Binding) bool {
 	for _, k := range want {
 		if !slices.Contains(have, k) {
 			return false
@@ -220,7 +220,7 @@ func (n *node) path() string {
 	if n.parent == nil {
 		return ""
 	}
-	return n.parent.path() + "/" + string(n.elem.appendID(nil))
+	return n.parent.path() + "/" + string(n.elem.AppendTo(nil))
 }
 
 // below calls visit for every use at or below n.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -24,7 +25,7 @@ var errStream = errors.New("the target reports an error")
 // prefix is a notification's prefix and the paths below it, by their bytes.
 type prefix struct {
 	key   string
-	elems []element
+	elems []mapping.Element
 	paths map[string]*spot
 	order []*spot
 	next  int // in order: where the next update's path is expected
@@ -328,18 +329,18 @@ func (r *reader) spot(p *prefix, b []byte) (*spot, error) {
 }
 
 // decodePath reads a path's elements.
-func decodePath(b []byte) ([]element, error) {
+func decodePath(b []byte) ([]mapping.Element, error) {
 	var p gpb.Path
 	if err := proto.Unmarshal(b, &p); err != nil {
 		return nil, errWire
 	}
-	var out []element
+	var out []mapping.Element
 	for _, e := range p.GetElem() {
-		x := element{name: e.GetName()}
+		x := mapping.Element{Name: e.GetName()}
 		for k, v := range e.GetKey() {
-			x.keys = append(x.keys, binding{k, v})
+			x.Keys = append(x.Keys, mapping.Binding{Name: k, Value: v})
 		}
-		slices.SortFunc(x.keys, func(a, b binding) int { return strings.Compare(a.name, b.name) })
+		slices.SortFunc(x.Keys, func(a, b mapping.Binding) int { return strings.Compare(a.Name, b.Name) })
 		out = append(out, x)
 	}
 	if len(out) > 0 {
@@ -347,12 +348,12 @@ func decodePath(b []byte) ([]element, error) {
 	}
 	//lint:ignore SA1019 devices of before gNMI 0.4 send nothing else
 	for _, s := range p.GetElement() {
-		parts, err := splitPath(s)
+		parts, err := mapping.SplitPath(s)
 		if err != nil || len(parts) != 1 {
-			out = append(out, element{name: s})
+			out = append(out, mapping.Element{Name: s})
 			continue
 		}
-		out = append(out, element{parts[0].name, parts[0].keys})
+		out = append(out, parts[0])
 	}
 	return out, nil
 }

@@ -28,6 +28,9 @@ type Kind struct {
 	Single bool
 	// Settings is the struct that an entry is decoded into; its tags are its schema.
 	Settings any
+	// Mapping is the struct that a mapping file of an entry is decoded into; nil where
+	// an entry has none.
+	Mapping any
 	// Open decodes an entry of the configuration and makes its collectors, which
 	// connect to nothing until Run: one, or one for each target. The error joins a
 	// *settings.Problem for everything that is wrong with the entry.

@@ -87,16 +87,16 @@ patterns:
 		t.Error(n)
 	}
 	for text, want := range map[string]string{
-		"patterns: []": "version: want 1",
-		"version: 1\npatterns: [{name: a, has: b}]":                                                           `2:12: patterns: a pattern without "match"`,
-		"version: 1\npatterns: [{name: a, has: b, match: '('}]":                                               "2:37: patterns: match: error parsing regexp",
-		"version: 1\npatterns: [{name: a, has: b, match: c, event: d}]":                                       "2:12: patterns: pattern a: an event requires entity and text",
-		"version: 1\npatterns: [{name: a, has: b, match: c, text: '{d'}]":                                     `2:46: patterns: text: "{d": a { without its }`,
-		"version: 1\npatterns: [{name: a, has: b, match: c, text: '{d}', entity: ['node:{host}'], event: e}]": "2:46: patterns: text: {d} is no group of match",
-		"version: 1\npatterns: [{name: a, has: b, match: c, text: x, entity: ['thing:{host}'], event: e}]":    `2:57: patterns: entity: entity "thing:x": unknown kind "thing"`,
-		"version: 1\npatterns: [{name: a, has: b, match: c, text: '{cpu:host}'}]":                             "2:46: patterns: text: {cpu:host}: want one of the tables",
-		"version: 1\npatterns: [{name: a, has: b, match: c, count: things}]":                                  `2:47: patterns: count: "things": a count's name ends in _total`,
-		"version: 1\npatterns: [{name: a, has: b, match: c, app: ['[']}]":                                     "2:46: patterns: app: ",
+		"rules: []\nwhat: 1":                                                             `2:1: unknown key "what"`,
+		"rules: [{name: a, has: b}]":                                                     "1:9: rules: want name, has and match",
+		"rules: [{name: a, has: b, match: '('}]":                                         "1:34: rules: match: error parsing regexp",
+		"rules: [{name: a, has: b, match: c, event: d}]":                                 "1:9: rules: an event requires of and text",
+		"rules: [{name: a, has: b, match: c, text: '{d'}]":                               `1:43: rules: text: "{d": want a variable between { and }`,
+		"rules: [{name: a, has: b, match: c, text: '{d}', of: 'node:{host}', event: e}]": "1:43: rules: text: {d} is no group of match",
+		"rules: [{name: a, has: b, match: c, text: x, of: ['thing:{host}'], event: e}]":  `1:51: rules: of: "thing:{host}": want kind:name`,
+		"rules: [{name: a, has: b, match: c, text: '{cpu:host}'}]":                       "1:43: rules: text: {cpu:…}: want one of the tables",
+		"rules: [{name: a, has: b, match: c, count: things}]":                            `1:44: rules: count: "things": a count's name ends in _total`,
+		"rules: [{name: a, has: b, match: c, app: ['[']}]":                               "1:43: rules: app: ",
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.yaml")
 		write(t, bad, text)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 )
 
 // seeds are the lines of testdata/lines.txt.
@@ -45,7 +46,7 @@ func FuzzLine(f *testing.F) {
 			if strings.ContainsAny(l.text, "\n\r\x00") || len(l.text) > 3*len(raw) {
 				t.Errorf("%q: text %q", raw, l.text)
 			}
-			if p := c.library.find(&l); p.pattern != nil && p.event != "" {
+			if p := c.library.find(&l); p.pattern != nil && p.Event != "" {
 				h, ok := p.tell(names)
 				if ok && (h.event.Entity.Validate() != nil || len(h.event.Text) > maxText || h.event.Name == "") {
 					t.Errorf("%q: %+v", raw, h.event)
@@ -111,10 +112,10 @@ func FuzzPatterns(f *testing.F) {
 	f.Add("version: 1\npatterns: [{name: a, has: b, match: '(?P<c>d)', entity: ['node:{c}'], event: e, text: '{c}'}]")
 	f.Add("patterns: [{text: '{', entity: [x]}]")
 	f.Fuzz(func(t *testing.T, text string) {
-		var l library
-		if l.add([]byte(text)) == nil {
-			for _, p := range l.patterns {
-				if p.match == nil || p.has == "" {
+		var d Document
+		if _, err := mapping.Decode([]byte(text), &d); err == nil {
+			for _, p := range d.Rules {
+				if p.Match.Regexp == nil || p.Has == "" {
 					t.Errorf("%q", text)
 				}
 			}

@@ -9,6 +9,7 @@ func Kind() kind.Kind {
 		Doc:      "Kernel and syslog messages that mean a fault, such as XIDs.",
 		Advice:   "does quintet collect still run on the host, and can it reach the bus?",
 		Settings: Config{},
+		Mapping:  Document{},
 		Open:     kind.Opener(DecodeConfig, New),
 		Find:     find,
 	}

@@ -30,8 +30,8 @@ func TestLines(t *testing.T) {
 	}
 	now := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 	for _, p := range c.library.patterns {
-		if _, ok := telemetry.DefaultCatalogue().Lookup(p.count); p.count != "" && !ok {
-			t.Errorf("%s: nobody declares %s", p.name, p.count)
+		if _, ok := telemetry.DefaultCatalogue().Lookup(p.Count); p.Count != "" && !ok {
+			t.Errorf("%s: nobody declares %s", p.Name, p.Count)
 		}
 	}
 	names := newNames(&c.cfg, time.Now)
@@ -52,14 +52,14 @@ func TestLines(t *testing.T) {
 			got = "skipped"
 			if f := c.library.find(&l); f.pattern != nil {
 				h, ok := f.tell(names)
-				got = fmt.Sprintf("%s: %s %s %s", f.pattern.name, h.event.Entity, h.event.Name, h.event.Text)
+				got = fmt.Sprintf("%s: %s %s %s", f.pattern.Name, h.event.Entity, h.event.Name, h.event.Text)
 				if !ok {
 					got = "unknown"
 				}
 				if !l.at.IsZero() {
 					got += " @ " + l.at.UTC().Format(time.RFC3339Nano)
 				}
-				used[f.pattern.name] = true
+				used[f.pattern.Name] = true
 			}
 		}
 		if got != want {
@@ -67,8 +67,8 @@ func TestLines(t *testing.T) {
 		}
 	}
 	for _, p := range c.library.patterns {
-		if !used[p.name] {
-			t.Errorf("pattern %s has no line in testdata/lines.txt", p.name)
+		if !used[p.Name] {
+			t.Errorf("pattern %s has no line in testdata/lines.txt", p.Name)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/book"
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -36,6 +37,7 @@ const (
 
 // Collector reads logs. It is a collectors.Collector.
 type Collector struct {
+	mapping.Formers
 	cfg     Config
 	guard   dial.Guard
 	library *library
@@ -56,7 +58,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
-	return &Collector{cfg: c, guard: g, library: l, clock: time.Now, poll: pollEvery, counts: map[telemetry.Series]uint64{}}, nil
+	return &Collector{Formers: l.Formers, cfg: c, guard: g, library: l, clock: time.Now, poll: pollEvery, counts: map[telemetry.Series]uint64{}}, nil
 }
 
 // Target returns the configured name.
@@ -347,7 +349,7 @@ func (r *reader) message(m message) {
 // line makes an event of a line, if a pattern is for it.
 func (r *reader) line(by way, l *line, stale, fresh bool) {
 	f := r.library.find(l)
-	if f.pattern == nil || f.event == "" {
+	if f.pattern == nil || f.Event == "" {
 		r.dropped[collectors.Skipped]++
 		return
 	}
@@ -373,8 +375,8 @@ func (r *reader) line(by way, l *line, stale, fresh bool) {
 	for _, e := range before {
 		r.emit(e)
 	}
-	if f.count != "" && v != elsewhere {
-		r.add(h.event.Entity, f.count, 1)
+	if f.Count != "" && v != elsewhere {
+		r.add(h.event.Entity, f.Count, 1)
 	}
 	switch v {
 	case first:

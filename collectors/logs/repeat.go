@@ -74,7 +74,7 @@ func (r *repeats) judge(h *happening, now time.Time) (v verdict, before []teleme
 	if o := r.open[k]; o != nil {
 		switch {
 		case h.event.At >= o.until:
-		case o.by != h.teller() && o.by.pattern.count == "" && h.pattern.count != "":
+		case o.by != h.teller() && o.by.pattern.Count == "" && h.pattern.Count != "":
 			o.by = h.teller() // its repeats count from here on
 			return uncounted, nil
 		case o.by != h.teller():
@@ -105,14 +105,14 @@ func (r *repeats) admit(k same, h *happening, now time.Time) verdict {
 		r.budgets[p] = b
 	}
 	if !now.Before(b.until) {
-		*b = budget{until: now.Add(time.Minute), left: h.pattern.most}
+		*b = budget{until: now.Add(time.Minute), left: h.pattern.Most}
 	}
-	if b.left == 0 || h.pattern.within > 0 && len(r.open) >= maxRepeats {
+	if b.left == 0 || h.pattern.Within > 0 && len(r.open) >= maxRepeats {
 		return tooMany
 	}
 	b.left--
-	if h.pattern.within > 0 {
-		r.open[k] = &run{until: h.event.At.Add(telemetry.Duration(h.pattern.within)), over: now.Add(h.pattern.within), by: h.teller()}
+	if h.pattern.Within > 0 {
+		r.open[k] = &run{until: h.event.At.Add(telemetry.Duration(h.pattern.Within)), over: now.Add(h.pattern.Within), by: h.teller()}
 	}
 	return first
 }
@@ -147,6 +147,6 @@ func (o *run) tell() []telemetry.Event {
 		return nil
 	}
 	e := o.last
-	e.Text = fmt.Sprintf("%s (%d more within %s)", clip(e.Text, maxText-40), o.more, o.by.pattern.within)
+	e.Text = fmt.Sprintf("%s (%d more within %s)", clip(e.Text, maxText-40), o.more, o.by.pattern.Within)
 	return []telemetry.Event{e}
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/quintet-dc/quintet/collectors/entry"
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // state is how far everything was read.
@@ -32,7 +32,7 @@ func (s *state) load(path string) error {
 	if path == "" {
 		return nil
 	}
-	b, err := entry.ReadFile(path, maxDocument)
+	b, err := settings.ReadFile(path, maxDocument)
 	if os.IsNotExist(err) {
 		return nil
 	}

@@ -44,7 +44,7 @@ func TestCounterFiles(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Skip("the recordings of others are not here")
 	}
-	f, err := Load("dcgm")
+	f, err := Shipped("dcgm")
 	if err != nil {
 		t.Fatal(err)
 	}

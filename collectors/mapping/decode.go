@@ -2,302 +2,175 @@ package mapping
 
 import (
 	"errors"
+	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors"
-	"github.com/quintet-dc/quintet/collectors/entry"
-	"github.com/quintet-dc/quintet/telemetry"
+	"github.com/quintet-dc/quintet/settings"
 )
 
-// File is one mapping file.
+// File is a mapping of labelled series.
 type File struct {
-	Name   string // for people
-	Port   int    // where the sender usually listens; 0: nowhere in particular
-	rules  []*rule
-	blanks []interval
+	Name  string // for people
+	Port  int    // where the sender usually listens; 0: nowhere in particular
+	rules []*rule
 }
 
-// interval is a range of numbers by which a sender reports that it has no value.
-type interval struct{ from, to float64 }
+// Document is the form of a mapping file of labelled series.
+type Document struct {
+	Header `yaml:",inline"`
+	// Port is where the sender usually listens.
+	Port int `yaml:"port" max:"65535"`
+	// Blanks are numbers, and ranges of them, that mean that there is no value.
+	Blanks [][]Number `yaml:"blank,single"`
+	// Entities have names, by which rules refer to them.
+	Entities map[string]Place `yaml:"entities"`
+	// Refuse lists series that are not mapped, with the reason.
+	Refuse []Refusal `yaml:"refuse"`
+	// Rules define what series become.
+	Rules []SeriesRule `yaml:"rules" was:"series"`
 
-// maxFile bounds a mapping file, in bytes.
-const maxFile = 1 << 20
-
-// errNoDocument means that a file contains no mapping.
-var errNoDocument = errors.New("no mapping in it")
-
-// ReadFile reads a mapping file of a user's. Errors name file, line and column.
-func ReadFile(path string) (*File, error) {
-	b, err := entry.ReadFile(path, maxFile)
-	if err != nil {
-		return nil, err
-	}
-	f, err := Decode(b)
-	if err != nil {
-		return nil, at(path, err)
-	}
-	return f, nil
+	file *File
 }
 
-// at prefixes every fault with a file's name.
-func at(path string, err error) error {
-	var out []error
-	for line := range strings.Lines(err.Error()) {
-		out = append(out, errors.New(path+":"+strings.TrimSuffix(line, "\n")))
-	}
-	return errors.Join(out...)
+// Place is an entity, and what contains it.
+type Place struct {
+	Of EntityTemplate `yaml:"of"`
+	In EntityTemplate `yaml:"in"`
 }
 
-// Decode reads a mapping file: docs/collectors.md describes it. The error joins
-// an *entry.Fault for everything that is wrong.
-func Decode(b []byte) (*File, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(b, &doc); err != nil {
-		return nil, err
+// Validate reports a place without an entity.
+func (p Place) Validate() error {
+	if p.Of.Kind == "" {
+		return errors.New("no of")
 	}
-	if len(doc.Content) == 0 {
-		return nil, errNoDocument
-	}
-	d := &decoder{r: entry.NewReader("mapping"), catalogue: telemetry.DefaultCatalogue(), entities: map[string]place{}}
-	f := &File{}
-	d.r.Entry(&doc,
-		entry.Key{Name: "mapping", Read: func(n *yaml.Node) { f.Name = d.r.Name(n, "mapping", 40) }},
-		entry.Key{Name: "about", Read: func(n *yaml.Node) { d.r.Text(n, "about") }},
-		entry.Key{Name: "port", Read: func(n *yaml.Node) { f.Port = d.port(n) }},
-		entry.Key{Name: "blank", Read: func(n *yaml.Node) {
-			d.r.List(n, "blank", func(x *yaml.Node) { f.blanks = append(f.blanks, d.interval(x)) })
-		}},
-		entry.Key{Name: "entities", Read: d.places},
-		entry.Key{Name: "refuse", Read: func(n *yaml.Node) { d.r.List(n, "refuse", func(x *yaml.Node) { d.refusal(f, x) }) }},
-		entry.Key{Name: "series", Read: func(n *yaml.Node) { d.r.List(n, "series", func(x *yaml.Node) { d.series(f, x) }) }},
-	)
-	if f.Name == "" && d.r.Err() == nil {
-		d.r.Fail(&doc, "mapping: want the mapping's name")
-	}
-	if err := d.r.Err(); err != nil {
-		return nil, err
-	}
-	for _, r := range f.rules {
-		r.blanks = f.blanks
-	}
-	return f, nil
+	return nil
 }
 
-// decoder reads one file.
-type decoder struct {
-	r         *entry.Reader
-	catalogue *telemetry.Catalogue
-	entities  map[string]place
+// Refusal is what is refused.
+type Refusal struct {
+	From   []Name            `yaml:"from,single"`
+	Where  Where             `yaml:"where,single"`
+	Reason collectors.Reason `yaml:"reason"`
+	Why    string            `yaml:"why"`
 }
 
-// place is an entity and what contains it.
-type place struct{ of, in template }
-
-func (d *decoder) port(n *yaml.Node) int {
-	var v uint16
-	if err := n.Decode(&v); err != nil || v == 0 {
-		d.r.Fail(n, "port: want a number from 1 to 65535")
-	}
-	return int(v)
-}
-
-func (d *decoder) interval(n *yaml.Node) interval {
-	var v []float64
-	d.r.List(n, "blank", func(x *yaml.Node) { v = append(v, d.number(x, "blank").Float) })
-	if len(v) != 2 || v[0] > v[1] {
-		d.r.Fail(n, "blank: want the first and the last of a range")
-		return interval{1, 0}
-	}
-	return interval{v[0], v[1]}
-}
-
-// number reads a number that is kept exactly.
-func (d *decoder) number(n *yaml.Node, key string) Number {
-	var f float64
-	if err := n.Decode(&f); n.Kind != yaml.ScalarNode || err != nil {
-		d.r.Fail(n, "%s: want a number, found %s", key, entry.KindOf(n))
-		return Number{}
-	}
-	v := ParseNumber([]byte(n.Value), f)
-	if !v.Exact {
-		d.r.Fail(n, "%s: %.40s cannot be kept exactly", key, n.Value)
-	}
-	return v
-}
-
-// places reads the named entities.
-func (d *decoder) places(n *yaml.Node) {
-	if n.Kind != yaml.MappingNode {
-		d.r.Fail(n, "entities: want keys and values, found %s", entry.KindOf(n))
-		return
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		var p place
-		d.r.Entry(n.Content[i+1],
-			entry.Key{Name: "of", Read: func(x *yaml.Node) { p.of = d.template(x, "of") }},
-			entry.Key{Name: "in", Read: func(x *yaml.Node) { p.in = d.template(x, "in") }},
-		)
-		if p.of.text == "" {
-			d.r.Fail(n.Content[i+1], "entities: %s: no of", n.Content[i].Value)
-		}
-		d.entities[n.Content[i].Value] = p
-	}
-}
-
-func (d *decoder) template(n *yaml.Node, key string) template {
-	text := d.r.Text(n, key)
-	if text == "" {
-		return template{}
-	}
-	t, err := parseTemplate(text)
-	if err != nil {
-		d.r.Fail(n, "%s: %v", key, err)
-	}
-	return t
-}
-
-// pattern reads a regular expression for the whole of a text.
-func (d *decoder) pattern(n *yaml.Node, key string) *regexp.Regexp {
-	text := ""
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || n.Value != "" { // an empty one is that of a label that is not there
-		text = d.r.Name(n, key, 400)
-	}
-	p, err := regexp.Compile("^(?:" + text + ")$")
-	if err != nil {
-		d.r.Fail(n, "%s: %v", key, err)
-	}
-	return p
-}
-
-// from reads names, or patterns of names: what has a character that no name
-// has is a pattern.
-func (d *decoder) from(r *rule, n *yaml.Node) {
-	one := func(x *yaml.Node) {
-		if text := d.r.Text(x, "from"); strings.ContainsAny(text, `()[]*+?.\|^$`) {
-			if p := d.pattern(x, "from"); p != nil {
-				r.patterns = append(r.patterns, p)
-			}
-		} else if text != "" {
-			r.names = append(r.names, text)
-		}
-	}
-	if n.Kind == yaml.SequenceNode {
-		d.r.List(n, "from", one)
-		return
-	}
-	one(n)
-}
-
-func (d *decoder) where(r *rule, n *yaml.Node) {
-	if n.Kind != yaml.MappingNode {
-		d.r.Fail(n, "where: want labels and patterns, found %s", entry.KindOf(n))
-		return
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if p := d.pattern(n.Content[i+1], "where"); p != nil {
-			r.where = append(r.where, condition{n.Content[i].Value, p})
-		}
-	}
-}
-
-// refusal reads what is refused, with the reason.
-func (d *decoder) refusal(f *File, n *yaml.Node) {
-	r := &rule{factor: IntNumber(1)}
-	why := ""
-	d.r.Entry(n,
-		entry.Key{Name: "from", Read: func(x *yaml.Node) { d.from(r, x) }},
-		entry.Key{Name: "where", Read: func(x *yaml.Node) { d.where(r, x) }},
-		entry.Key{Name: "reason", Read: func(x *yaml.Node) {
-			var words []string
-			for _, w := range collectors.Reasons() {
-				words = append(words, string(w))
-			}
-			r.refuse = collectors.Reason(d.r.OneOf(x, "reason", words...))
-		}},
-		entry.Key{Name: "why", Read: func(x *yaml.Node) { why = d.r.Text(x, "why") }},
-	)
-	if len(r.names)+len(r.patterns) == 0 || r.refuse == "" || why == "" {
-		d.r.Fail(n, "refuse: want from, reason and why")
-	}
-	f.rules = append(f.rules, r)
-}
-
-// series reads what some names become.
-func (d *decoder) series(f *File, n *yaml.Node) {
-	r := &rule{factor: IntNumber(1)}
-	var of, to *yaml.Node
-	digits := -1
-	d.r.Entry(n,
-		entry.Key{Name: "from", Read: func(x *yaml.Node) { d.from(r, x) }},
-		entry.Key{Name: "where", Read: func(x *yaml.Node) { d.where(r, x) }},
-		entry.Key{Name: "of", Read: func(x *yaml.Node) { of = x }},
-		entry.Key{Name: "to", Read: func(x *yaml.Node) {
-			to, r.column.Metric = x, telemetry.MetricName(d.r.Name(x, "to", 128))
-		}},
-		entry.Key{Name: "times", Read: func(x *yaml.Node) { r.factor = d.number(x, "times") }},
-		entry.Key{Name: "digits", Read: func(x *yaml.Node) { digits = d.r.Whole(x, "digits", 0, 15) }},
-		entry.Key{Name: "is", Read: func(x *yaml.Node) { r.test, r.limit = equal, d.number(x, "is") }},
-		entry.Key{Name: "above", Read: func(x *yaml.Node) { r.test, r.limit = above, d.number(x, "above") }},
-		entry.Key{Name: "join", Read: func(x *yaml.Node) {
-			r.join = join(slices.Index([]string{"first", "sum", "max"}, d.r.OneOf(x, "join", "first", "sum", "max")))
-		}},
-		entry.Key{Name: "histogram", Read: func(x *yaml.Node) {
-			if d.r.Flag(x, "histogram") {
-				r.as = histogram
-			}
-		}},
-		entry.Key{Name: "per", Read: func(x *yaml.Node) { r.as, r.per = mean, d.r.Text(x, "per") }},
-	)
-	if len(r.names)+len(r.patterns) == 0 || of == nil || to == nil {
-		d.r.Fail(n, "series: want from, of and to")
-		return
-	}
-	d.place(r, of)
-	d.column(r, to, digits)
-	f.rules = append(f.rules, r)
-}
-
-// place sets the entity of the series.
-func (d *decoder) place(r *rule, n *yaml.Node) {
-	if p, ok := d.entities[n.Value]; ok {
-		r.of, r.in = p.of, p.in
-		return
-	}
-	if !strings.Contains(n.Value, ":") {
-		d.r.Fail(n, "of: %.40q is no entity of this file: want one of %v, or kind:name", n.Value, slices.Sorted(maps.Keys(d.entities)))
-		return
-	}
-	r.of = d.template(n, "of")
-}
-
-// column chooses the form in which the numbers are carried: integers for counters
-// and states, decimals where the number of digits is given, else floats.
-func (d *decoder) column(r *rule, n *yaml.Node, digits int) {
-	known := []telemetry.MetricName{r.column.Metric}
-	if r.as == histogram {
-		known = []telemetry.MetricName{r.column.Metric + "_p50", r.column.Metric + "_p99"}
-	}
-	m, declared := d.catalogue.Lookup(known[0])
-	if declared && r.of.kind != "" && !slices.Contains(m.Kinds, r.of.kind) {
-		d.r.Fail(n, "to: %s is declared for %v, not for a %s", known[0], m.Kinds, r.of.kind)
-	}
-	if err := (telemetry.Column{Metric: r.column.Metric, Type: telemetry.Float}).Validate(); err != nil {
-		d.r.Fail(n, "to: %v", err)
-	}
-	whole := strings.HasSuffix(string(r.column.Metric), "_total") || declared && m.Type != telemetry.Gauge || r.test != untested
+// Validate reports what is missing.
+func (r Refusal) Validate() error {
 	switch {
-	case r.as != plain:
-		r.column.Type = telemetry.Float
-	case digits > 0:
-		r.column.Type, r.column.Exp = telemetry.Decimal, uint8(digits)
-	case whole || digits == 0:
-		r.column.Type = telemetry.Uint
-	default:
-		r.column.Type = telemetry.Float
+	case len(r.From) == 0 || r.Reason == "" || r.Why == "":
+		return errors.New("want from, reason and why")
+	case !slices.Contains(collectors.Reasons(), r.Reason):
+		return settings.Errorf("reason", "want one of %v, found %.40q", collectors.Reasons(), r.Reason)
 	}
+	return nil
+}
+
+// SeriesRule is what series of some names become.
+type SeriesRule struct {
+	From      []Name `yaml:"from,single"`
+	Where     Where  `yaml:"where,single"`
+	Of        string `yaml:"of"`
+	Reading   `yaml:",inline"`
+	Histogram bool   `yaml:"histogram"`
+	Per       string `yaml:"per"`
+}
+
+// Name selects series by their names. What has a character that no name has is a
+// pattern of whole names.
+type Name struct {
+	text    string
+	pattern Whole // of a pattern
+}
+
+// Set reads a name or a pattern.
+func (n *Name) Set(text string) error {
+	if n.text = text; strings.ContainsAny(text, `()[]*+?.\|^$`) {
+		return n.pattern.Set(text)
+	}
+	return nil
+}
+
+// Validate reports rules that mean nothing, and compiles the others.
+func (d *Document) Validate() error {
+	f := &File{Name: d.Name, Port: d.Port}
+	d.file = f
+	blanks, err := Blanks(d.Blanks)
+	if f.Name == "" {
+		err = errors.Join(err, errors.New("mapping: want the mapping's name"))
+	}
+	for i := range d.Refuse {
+		f.rules = append(f.rules, newRule(d.Refuse[i].From, d.Refuse[i].Where))
+		f.rules[i].refuse = d.Refuse[i].Reason
+	}
+	for i := range d.Rules {
+		r, wrong := d.Rules[i].rule(d.Entities, blanks)
+		if wrong != nil {
+			err = errors.Join(err, Within("rules", i, wrong))
+			continue
+		}
+		f.rules = append(f.rules, r)
+	}
+	return err
+}
+
+// Within places an error of an item of a list at the item, or at its key.
+func Within(list string, i int, err error) error {
+	key := fmt.Sprintf("%s.%d", list, i)
+	var inner *settings.KeyError
+	if errors.As(err, &inner) {
+		return &settings.KeyError{Key: key + "." + inner.Key, Err: inner.Err}
+	}
+	return &settings.KeyError{Key: key, Err: err}
+}
+
+func newRule(from []Name, where Where) *rule {
+	r := &rule{where: where}
+	for _, n := range from {
+		if n.pattern.Regexp != nil {
+			r.patterns = append(r.patterns, n.pattern)
+			continue
+		}
+		r.names = append(r.names, n.text)
+	}
+	return r
+}
+
+// rule compiles what some names become.
+func (s *SeriesRule) rule(entities map[string]Place, blanks []Blank) (*rule, error) {
+	if len(s.From) == 0 || s.Of == "" || s.Metric == "" {
+		return nil, errors.New("want from, of and metric")
+	}
+	r := newRule(s.From, s.Where)
+	if p, ok := entities[s.Of]; ok {
+		r.of, r.in = p.Of, p.In
+	} else if !strings.Contains(s.Of, ":") {
+		return nil, settings.Errorf("of", "%.40q is no entity of this file: want one of %v, or kind:name", s.Of, slices.Sorted(maps.Keys(entities)))
+	} else if err := r.of.Set(s.Of); err != nil {
+		return nil, &settings.KeyError{Key: "of", Err: err}
+	}
+	declared := s.Reading
+	if r.per = s.Per; s.Per != "" {
+		r.as, s.As = mean, "float"
+	}
+	if s.Histogram {
+		r.as, s.As = histogram, "float"
+		declared.Metric += "_p50"
+	}
+	var err error
+	if r.Quantity, err = s.Quantity(blanks); err == nil {
+		err = declared.Declared(r.of.Kind)
+	}
+	return r, err
+}
+
+// DecodeSeries reads a mapping file of labelled series: docs/collectors.md describes it.
+func DecodeSeries(b []byte) (*File, error) {
+	var d Document
+	if _, err := Decode(b, &d); err != nil {
+		return nil, err
+	}
+	return d.file, nil
 }

@@ -198,10 +198,10 @@ func validName(s Series) bool {
 // map1 adds what one rule makes of a series.
 func (in *Intake) map1(e *Entry, m match, s Series) {
 	o := output{rule: m.rule, role: m.role, rank: m.rank}
-	metric := m.rule.column.Metric
+	metric := m.rule.Column.Metric
 	switch m.role {
 	case bucket:
-		o.dist, o.bound = in.distribution(m.entity, string(metric)+"%s"), bound(s.Labels)
+		o.dist, o.bound = in.distribution(m.entity, string(metric)+"%s"), bound(s.Labels)*m.rule.factor.Float
 		if o.bound != o.bound || o.dist == nil {
 			e.reason = collectors.Malformed
 			return
@@ -216,7 +216,7 @@ func (in *Intake) map1(e *Entry, m match, s Series) {
 		if m.rule.as == mean {
 			o.mean = in.proportion(m)
 		} else {
-			o.cell = in.cell(m.entity, m.rule.column)
+			o.cell = in.cell(m.entity, m.rule.Column)
 		}
 	}
 	if o.cell == nil && o.dist == nil && o.mean == nil {
@@ -316,11 +316,11 @@ func (in *Intake) distribution(x telemetry.Entity, metric string) *distribution 
 
 // proportion returns one of our means.
 func (in *Intake) proportion(m match) *proportion {
-	id := m.entity.String() + " " + string(m.rule.column.Metric)
+	id := m.entity.String() + " " + string(m.rule.Column.Metric)
 	if p := in.proportions[id]; p != nil {
 		return p
 	}
-	c := in.cell(m.entity, m.rule.column)
+	c := in.cell(m.entity, m.rule.Column)
 	if c == nil {
 		return nil
 	}
@@ -332,7 +332,8 @@ func (in *Intake) proportion(m match) *proportion {
 
 // bound reads the label of a bucket; NaN where there is none.
 func bound(labels []Label) float64 {
-	v, err := strconv.ParseFloat(labelled{page: labels}.get("le"), 64)
+	l := labelled{page: labels}
+	v, err := strconv.ParseFloat(l.get("le"), 64)
 	if err != nil {
 		return nan
 	}
@@ -470,32 +471,33 @@ func (in *Intake) apply(s *sample) {
 // put gives a number to one output and returns the reason if it cannot.
 func (in *Intake) put(o *output, n Number) collectors.Reason {
 	factor := one
-	if o.rule != nil {
-		if o.rule.blank(n.Float) {
-			in.gap(o)
-			return collectors.Unsupported
-		}
-		if o.role == value || o.role == sum {
-			factor = o.rule.factor
-		}
-	}
 	switch {
 	case n.isNaN():
 		in.gap(o)
 		return ""
+	case o.rule != nil && o.rule.blank(n):
+		in.gap(o)
+		return collectors.Unsupported
+	case o.rule != nil && (o.role == value || o.role == sum):
+		factor = o.rule.factor
+	}
+	switch {
 	case o.dist != nil:
 		if !o.dist.prefers(o.rank) {
 			return collectors.Duplicate
 		}
 		if more, ok := o.gain.more(n.Float); ok {
-			o.dist.add(float64(o.bound*ruleFactor(o.rule)), more)
+			o.dist.add(o.bound, more)
 		}
 		return ""
 	case o.mean != nil:
 		return o.mean.take(o.role, float64(n.Float*factor.Float))
-	}
-	if o.rule != nil && o.rule.test != untested {
-		n, factor = o.rule.state(n), one
+	case o.rule != nil && o.role == value:
+		w, why := o.rule.Word(n)
+		if why != "" {
+			return why
+		}
+		return in.set(o, w)
 	}
 	w, ok := n.word(factor, o.cell.column)
 	if !ok {
@@ -509,16 +511,16 @@ func (in *Intake) set(o *output, w uint64) collectors.Reason {
 	c, again := o.cell, o.cell.group == in.round
 	why := collectors.Reason("")
 	if again {
-		how := preferred
+		how := First
 		if o.rule != nil {
-			how = o.rule.join
+			how = o.rule.Reduce
 		}
-		part := (o.role == count || o.role == sum) && o.rank == c.rank
+		if (o.role == count || o.role == sum) && o.rank == c.rank {
+			how = Sum
+		}
 		switch {
-		case how == added || part:
-			w = plus(c.column, c.word, w)
-		case how == largest:
-			w = greater(c.column, c.word, w)
+		case how != First:
+			w = how.Join(c.column, c.word, w)
 		case o.rank >= c.rank:
 			return collectors.Duplicate
 		default:

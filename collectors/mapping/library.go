@@ -23,14 +23,14 @@ func Names() []string {
 	return out
 }
 
-// Load returns a mapping that comes with this package.
-func Load(name string) (*File, error) {
+// Shipped returns a mapping that comes with this package.
+func Shipped(name string) (*File, error) {
 	file := path.Join("files", name+".yaml")
 	b, err := embedded.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("no mapping %q; there are %s", name, strings.Join(Names(), ", "))
 	}
-	f, err := Decode(b)
+	f, err := DecodeSeries(b)
 	if err != nil {
 		return nil, at(file, err)
 	}

@@ -5,7 +5,7 @@ import "testing"
 // TestLibrary: every file that comes with the package is sound.
 func TestLibrary(t *testing.T) {
 	for _, name := range Names() {
-		f, err := Load(name)
+		f, err := Shipped(name)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,24 +16,29 @@ func Read(paths, names []string) (*Mapper, error) {
 	if names == nil {
 		names = Names()
 	}
+	var former Formers
 	var files []*File
 	var errs []error
 	for _, path := range paths {
-		f, err := ReadFile(path)
-		files, errs = append(files, f), append(errs, err)
+		var d Document
+		err := former.DecodeFile(path, &d)
+		files, errs = append(files, d.file), append(errs, err)
 	}
 	for _, name := range names {
-		f, err := Load(name)
+		f, err := Shipped(name)
 		files, errs = append(files, f), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return NewMapper(files...), nil
+	m := NewMapper(files...)
+	m.Formers = former
+	return m, nil
 }
 
 // Mapper finds the rules for a series. It is safe for concurrent use.
 type Mapper struct {
+	Formers
 	exact    map[string][]known
 	patterns []patterned
 }
@@ -50,7 +54,7 @@ type known struct {
 // patterned is a rule and one of its patterns.
 type patterned struct {
 	known
-	pattern *regexp.Regexp
+	pattern Whole
 }
 
 // NewMapper returns the mapper of some files. An earlier file takes precedence over
@@ -92,14 +96,13 @@ func (m *Mapper) Names(name string) bool {
 // find returns the rules that apply to a series; a refusal comes alone.
 func (m *Mapper) find(name string, target, page []Label) (out []match, refused collectors.Reason) {
 	first := math.MaxInt
-	take := func(k known, p *regexp.Regexp) {
+	take := func(k known, p *Whole) {
 		l := labelled{target: target, page: page}
 		if p != nil {
-			groups := p.FindStringSubmatch(name)
-			if groups == nil {
+			if !p.MatchString(name) {
 				return
 			}
-			l.take(p, groups)
+			l.taken = p.groups(name)
 		}
 		if !k.rule.applies(&l) {
 			return
@@ -108,11 +111,11 @@ func (m *Mapper) find(name string, target, page []Label) (out []match, refused c
 			refused = cmp.Or(refused, k.rule.refuse)
 			return
 		}
-		e, ok := k.rule.of.entity(l)
+		e, ok := l.entity(&k.rule.of)
 		if !ok {
 			return
 		}
-		within, _ := k.rule.in.entity(l)
+		within, _ := l.entity(&k.rule.in)
 		first = min(first, k.file)
 		out = append(out, match{k, e, within})
 	}
@@ -120,7 +123,7 @@ func (m *Mapper) find(name string, target, page []Label) (out []match, refused c
 		take(k, nil)
 	}
 	for _, p := range m.patterns {
-		take(p.known, p.pattern)
+		take(p.known, &p.pattern)
 	}
 	if refused != "" {
 		return nil, refused
@@ -129,7 +132,7 @@ func (m *Mapper) find(name string, target, page []Label) (out []match, refused c
 }
 
 // foreignName is the metric of a series that no file knows: its name with its
-// sorted labels (design A2). A character that is not allowed in a name becomes '_'.
+// sorted labels. A character that is not allowed in a name becomes '_'.
 func foreignName(name string, labels []Label) string {
 	if len(labels) == 0 {
 		return name

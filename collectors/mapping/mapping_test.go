@@ -11,28 +11,32 @@ import (
 
 // TestDecode: mistakes in a mapping are reported with their position.
 func TestDecode(t *testing.T) {
-	const head = "mapping: m\nentities: {gpu: {of: 'gpu:{node}/{gpu}'}}\nseries:\n  - "
+	const head = "mapping: m\nentities: {gpu: {of: 'gpu:{node}/{gpu}'}}\nrules:\n  - "
 	for text, want := range map[string]string{
-		"":                       "no mapping in it",
-		"series: []":             "1:1: mapping: mapping: want the mapping's name",
-		"mapping: m\nseries: {}": "2:9: mapping: series: want a list, found keys and values",
-		head + "{from: a, of: gpu, to: gpu_power_watt, tims: 3}":   `4:44: mapping: unknown key "tims"; want one of from, where, of, to, times, digits, is, above, join, histogram, per`,
-		head + "{from: a, of: gpu, to: node_power_watts}":          "4:28: mapping: to: node_power_watts is declared for [node], not for a gpu",
-		head + "{from: a, of: cpu, to: x}":                         `4:19: mapping: of: "cpu" is no entity of this file: want one of [gpu], or kind:name`,
-		head + "{from: a, of: 'cpu:{x}', to: x}":                   `4:19: mapping: of: "cpu:{x}": want kind:name with a kind of entity`,
-		head + "{from: a, of: 'gpu:{x', to: x}":                    `4:19: mapping: of: "gpu:{x": want a label between { and }`,
-		head + "{from: 'a(', of: gpu, to: x}":                      "4:12: mapping: from: error parsing regexp: missing closing ): `^(?:a()$`",
-		head + "{from: a, of: gpu, to: x, where: {l: '('}}":        "4:42: mapping: where: error parsing regexp: missing closing ): `^(?:()$`",
-		head + "{from: a, of: gpu, to: x, times: 1e99}":            "4:38: mapping: times: 1e99 cannot be kept exactly",
-		head + "{from: a, of: gpu, to: x, times: much}":            `4:38: mapping: times: want a number, found "much"`,
-		head + "{from: a, of: gpu, to: x, join: avg}":              `4:37: mapping: join: want one of first, sum, max, found "avg"`,
-		head + "{of: gpu, to: x}":                                  "4:5: mapping: series: want from, of and to",
-		"mapping: m\nrefuse:\n  - {from: a, reason: unsupported}":  "3:5: mapping: refuse: want from, reason and why",
-		"mapping: m\nrefuse:\n  - {from: a, reason: ugly, why: b}": "3:23: mapping: reason: want one of denied, duplicate,",
-		"mapping: m\nblank: [[3, 1]]":                              "2:9: mapping: blank: want the first and the last of a range",
-		"mapping: m\nentities: {gpu: {in: 'node:{n}'}}":            "2:17: mapping: entities: gpu: no of",
+		"":                      "1:1: mapping: want the mapping's name",
+		"rules: []":             "1:1: mapping: want the mapping's name",
+		"mapping: m\nrules: {}": "2:8: rules: want a list, found keys and values",
+		head + "{from: a, of: gpu, metric: gpu_power_watt, scal: 3}":    `4:48: rules: unknown key "scal"; did you mean scale?`,
+		head + "{from: a, of: gpu, metric: node_power_watts}":           "4:32: rules.0.metric: node_power_watts is declared for [node], not for a gpu",
+		head + "{from: a, of: cpu, metric: x}":                          `4:19: rules.0.of: "cpu" is no entity of this file: want one of [gpu], or kind:name`,
+		head + "{from: a, of: 'cpu:{x}', metric: x}":                    `4:19: rules.0.of: "cpu:{x}": want kind:name with a kind of entity`,
+		head + "{from: a, of: 'gpu:{x', metric: x}":                     `4:19: rules.0.of: "{x": want a variable between { and }`,
+		head + "{from: 'a(', of: gpu, metric: x}":                       "4:12: rules: from: error parsing regexp: missing closing ): `^(?:a()$`",
+		head + "{from: a, of: gpu, metric: x, where: {l: '('}}":         "4:46: rules: where: l: error parsing regexp: missing closing ): `^(?:()$`",
+		head + "{from: a, of: gpu, metric: x, scale: 1e99}":             "4:42: rules: scale: 1e99 cannot be kept exactly",
+		head + "{from: a, of: gpu, metric: x, scale: much}":             `4:42: rules: scale: want a number, found "much"`,
+		head + "{from: a, of: gpu, metric: x, scale: 0}":                "4:42: rules.0.scale: zero",
+		head + "{from: a, of: gpu, metric: x_watts, unit: Cel}":         `4:47: rules.0.unit: "Cel" is no unit of x_watts`,
+		head + "{from: a, of: gpu, metric: x, scale: 0.3, as: decimal}": "4:42: rules.0.scale: 0.3: decimal requires 1, 0.1, 0.01",
+		head + "{from: a, of: gpu, metric: x, reduce: avg}":             `4:43: rules: reduce: want one of first, sum, max, min, mean, found "avg"`,
+		head + "{of: gpu, metric: x}":                                   "4:5: rules.0: want from, of and metric",
+		head + "{from: a, of: gpu, metric: x, to: y}":                   `4:35: rules: to is now metric: run quintet config migrate FILE`,
+		"mapping: m\nrefuse:\n  - {from: a, reason: unsupported}":       "3:5: refuse: want from, reason and why",
+		"mapping: m\nrefuse:\n  - {from: a, reason: ugly, why: b}":      "3:23: refuse: reason: want one of [denied duplicate",
+		"mapping: m\nblank: [[3, 1]]":                                   "2:8: blank: want a number, or the first and the last of a range",
+		"mapping: m\nentities: {gpu: {in: 'node:{n}'}}":                 "2:17: entities: gpu: no of",
 	} {
-		_, err := Decode([]byte(text))
+		_, err := DecodeSeries([]byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s\n%v\nwant %s", text, err, want)
 		}
@@ -48,9 +52,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	f.Add([]byte("mapping: m\nseries:\n  - {from: [a, 'b(?P<c>.)'], of: 'gpu:{c}', to: d, histogram: true}"))
+	f.Add([]byte("mapping: m\nrules:\n  - {from: [a, 'b(?P<c>.)'], of: 'gpu:{c}', metric: d, histogram: true}"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		file, err := Decode(b)
+		file, err := DecodeSeries(b)
 		if err == nil {
 			NewMapper(file).find("DCGM_FI_DEV_SM_CLOCK", nil, []Label{{"gpu", "0"}})
 		}
@@ -61,19 +65,22 @@ func FuzzDecode(f *testing.F) {
 func TestMetricsAreDeclared(t *testing.T) {
 	c := telemetry.DefaultCatalogue()
 	for _, name := range Names() {
-		f, err := Load(name)
+		f, err := Shipped(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range f.rules {
-			m := r.column.Metric
+			if r.refuse != "" {
+				continue
+			}
+			m := r.Column.Metric
 			if r.as == histogram {
 				m += "_p99"
 			}
-			if _, ok := c.Lookup(m); !ok && r.refuse == "" {
+			if _, ok := c.Lookup(m); !ok {
 				t.Errorf("%s: nobody declares %s", name, m)
 			}
-			if d, ok := c.Lookup(m); ok && d.Type == telemetry.Counter && r.as == plain && r.column.Type == telemetry.Float {
+			if d, ok := c.Lookup(m); ok && d.Type == telemetry.Counter && r.as == plain && r.Column.Type == telemetry.Float {
 				t.Errorf("%s: %s is a counter and carried as a float", name, m)
 			}
 		}
@@ -126,7 +133,7 @@ func FuzzIntake(f *testing.F) {
 	f.Add("a", "b", "c\x00\n\"", math.Inf(-1), int64(1)<<62)
 	var files []*File
 	for _, name := range Names() {
-		file, err := Load(name)
+		file, err := Shipped(name)
 		if err != nil {
 			f.Fatal(err)
 		}

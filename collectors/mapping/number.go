@@ -1,9 +1,12 @@
 package mapping
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"strconv"
+	"strings"
 
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -68,6 +71,16 @@ func ParseNumber(text []byte, float float64) Number {
 	return n
 }
 
+// Decimal reads a decimal number and nothing more: neither hexadecimal, infinite, nor
+// with an underscore.
+func Decimal(text string) (Number, bool) {
+	if text == "" || strings.Trim(text, "+-.0123456789eE") != "" {
+		return Number{}, false
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return ParseNumber([]byte(text), f), err == nil || errors.Is(err, strconv.ErrRange)
+}
+
 // FloatNumber is a number that came as a float: exact where it is whole.
 func FloatNumber(f float64) Number {
 	n := Number{Float: f}
@@ -86,6 +99,29 @@ func IntNumber(v int64) Number {
 	return n
 }
 
+// Set reads a number that can be kept exactly.
+func (n *Number) Set(text string) error {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return fmt.Errorf("want a number, found %.40q", text)
+	}
+	if *n = ParseNumber([]byte(text), f); !n.Exact {
+		return fmt.Errorf("%.40s cannot be kept exactly", text)
+	}
+	return nil
+}
+
+// times returns n times o, as exactly as both are.
+func (n Number) times(o Number) Number {
+	out := Number{Float: n.Float * o.Float, Negative: n.Negative != o.Negative, Exp: n.Exp + o.Exp}
+	hi, lo := bits.Mul64(n.Mantissa, o.Mantissa)
+	out.Mantissa, out.Exact = lo, n.Exact && o.Exact && hi == 0
+	return out
+}
+
+// UintNumber is a number that came as an integer without sign.
+func UintNumber(v uint64) Number { return Number{Mantissa: v, Float: float64(v), Exact: true} }
+
 // whole reports whether it is an integer without sign.
 func (n Number) whole() bool { return n.Exact && !n.Negative && n.Exp >= 0 }
 
@@ -101,7 +137,7 @@ func (n Number) word(factor Number, c telemetry.Column) (uint64, bool) {
 			return w, true
 		}
 	}
-	v := float64(n.Float * factor.Float)
+	v := n.float(factor)
 	switch c.Type {
 	case telemetry.Float:
 		return math.Float64bits(v), v == v && !math.IsInf(v, 0)
@@ -115,6 +151,18 @@ func (n Number) word(factor Number, c telemetry.Column) (uint64, bool) {
 		}
 	}
 	return c.Word(v), true
+}
+
+// float returns n times factor: the nearest binary64 where both have few digits.
+func (n Number) float(factor Number) float64 {
+	if p := n.times(factor); p.Exact && p.Mantissa < 1<<53 && p.Exp >= -22 && p.Exp <= 0 {
+		v := float64(p.Mantissa) / math.Pow10(int(-p.Exp))
+		if p.Negative {
+			return -v
+		}
+		return v
+	}
+	return float64(n.Float * factor.Float)
 }
 
 // exact does the same in integers, rounding half up; false where these do not
@@ -163,19 +211,3 @@ var (
 	one = Number{Mantissa: 1, Float: 1, Exact: true}
 	nan = math.NaN()
 )
-
-// plus adds two words of a column.
-func plus(c telemetry.Column, a, b uint64) uint64 {
-	if c.Type == telemetry.Float {
-		return math.Float64bits(math.Float64frombits(a) + math.Float64frombits(b))
-	}
-	return a + b
-}
-
-// greater returns the larger of two words of a column.
-func greater(c telemetry.Column, a, b uint64) uint64 {
-	if c.Float(a) >= c.Float(b) {
-		return a
-	}
-	return b
-}

@@ -23,6 +23,7 @@ const sourceName = "modbus"
 
 // Collector reads the units of an entry. It is a collectors.Collector.
 type Collector struct {
+	mapping.Formers
 	cfg     Config
 	device  registerMap
 	mapper  *mapping.Mapper
@@ -52,6 +53,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("modbus: %w", err)
 	}
+	out.Formers = out.mapper.Formers
 	return out, nil
 }
 
@@ -136,7 +138,7 @@ func (c *Collector) unit(t Target) *unit {
 	labels = append(labels, mapping.Label{Name: "host", Value: host}, mapping.Label{Name: "unit", Value: fmt.Sprint(t.Unit)})
 	return &unit{Target: t, intake: mapping.NewIntake(mapping.IntakeConfig{
 		Mapper: c.mapper, Target: labels, Foreign: collectors.Entity(sourceName, t.name()),
-		Book: book.Config{Collector: sourceName, Target: t.name(), Class: c.class(), Cadence: c.cfg.Interval, Limit: 2 * maxRegisters},
+		Book: book.Config{Collector: sourceName, Target: t.name(), Class: c.class(), Cadence: c.cfg.Interval, Limit: 2 * 1024},
 	})}
 }
 

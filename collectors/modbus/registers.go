@@ -13,7 +13,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/quintet-dc/quintet/collectors/entry"
 	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/settings"
 )
@@ -128,12 +127,6 @@ type block struct {
 	n       int // registers
 }
 
-// maxRegisters and maxFile bound the description of a device, in registers and bytes.
-const (
-	maxRegisters = 1024
-	maxFile      = 1 << 20
-)
-
 // errEmpty is the error of a description without registers.
 var errEmpty = errors.New("no registers")
 
@@ -151,7 +144,7 @@ func shipped(device string) (registerMap, *mapping.File, error) {
 	if b, err = read("mapping.yaml"); err != nil {
 		return registerMap{}, nil, err
 	}
-	f, err := mapping.Decode(b)
+	f, err := mapping.DecodeSeries(b)
 	if err != nil {
 		return registerMap{}, nil, fmt.Errorf("device %s: %w", device, err)
 	}
@@ -160,7 +153,7 @@ func shipped(device string) (registerMap, *mapping.File, error) {
 
 // readRegisters reads a user's file. Errors name file, line and column.
 func readRegisters(file string) (registerMap, error) {
-	b, err := entry.ReadFile(file, maxFile)
+	b, err := settings.ReadFile(file, mapping.MaxFile)
 	if err != nil {
 		return registerMap{}, err
 	}

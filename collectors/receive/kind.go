@@ -3,6 +3,7 @@ package receive
 import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/kind"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 )
 
 // Kind describes this collector.
@@ -13,6 +14,7 @@ func Kind() kind.Kind {
 		Advice:   "the sender has stopped: has the job ended without job_ended?",
 		Single:   true,
 		Settings: Config{},
+		Mapping:  mapping.Document{},
 		Open:     kind.Opener(DecodeConfig, newWithin),
 	}
 }

@@ -80,6 +80,7 @@ func (c Config) withDefaults() Config {
 // Receiver is a collector that is pushed to: Steps, Edges, Events, Write and
 // Metrics are its HTTP handlers, and they accept while Run runs.
 type Receiver struct {
+	mapping.Formers
 	cfg         Config
 	book        book
 	write, otlp *push
@@ -97,7 +98,7 @@ func (r *Receiver) Target() string { return "http" }
 // New returns a receiver that knows no job.
 func New(c Config) *Receiver {
 	c = c.withDefaults()
-	return &Receiver{cfg: c, book: newBook(c), write: newPush(c, "write"), otlp: newPush(c, "otlp"), room: make(chan struct{}, atOnce), patience: unpackPatience}
+	return &Receiver{Formers: c.Mapper.Formers, cfg: c, book: newBook(c), write: newPush(c, "write"), otlp: newPush(c, "otlp"), room: make(chan struct{}, atOnce), patience: unpackPatience}
 }
 
 // Run lets the handlers emit into sink until ctx is done and the last of them

@@ -1,7 +1,6 @@
 package redfish
 
 import (
-	"path"
 	"strings"
 	"time"
 
@@ -75,29 +74,29 @@ func first(s ...string) string {
 
 // name returns an event's name and text; false where it is not a problem, and
 // nothing in the mapping asks for it.
-func (m *mapping) name(h *happening) (telemetry.EventName, string, bool) {
+func (m *library) name(h *happening) (telemetry.EventName, string, bool) {
 	for i := range m.notices {
 		n := &m.notices[i]
-		if n.message != "" {
-			if ok, _ := path.Match(n.message, h.messageID); !ok {
+		if n.Message != "" {
+			if !n.Message.Match(h.messageID) {
 				continue
 			}
 		}
-		if n.text == nil {
-			if n.message == "" && (h.severity == "OK" || h.severity == "Informational" || h.severity == "") {
+		if n.Text.Regexp == nil {
+			if n.Message == "" && (h.severity == "OK" || h.severity == "Informational" || h.severity == "") {
 				continue
 			}
-			return n.event, h.text, true
+			return n.Event, h.text, true
 		}
-		if at := n.text.FindStringSubmatchIndex(h.text); at != nil {
+		if at := n.Text.FindStringSubmatchIndex(h.text); at != nil {
 			text := h.text
-			if n.format != "" {
-				text = string(n.text.ExpandString(nil, n.format, h.text, at))
+			if n.Format != "" {
+				text = string(n.Text.ExpandString(nil, n.Format, h.text, at))
 				if text != h.text {
 					text = clip(text+": "+h.text, maxText)
 				}
 			}
-			return n.event, text, true
+			return n.Event, text, true
 		}
 	}
 	return "", "", false
@@ -114,7 +113,7 @@ func (v *view) about(origin string) telemetry.Entity {
 		}
 		for i := range v.rules.rules {
 			r := &v.rules.rules[i]
-			if captures, ok := v.governs(r, parts); ok && r.each == nil {
+			if captures, ok := v.governs(r, parts); ok && r.Each == nil {
 				if e, ok := v.entityOf(r, p, &scope{self: v.self, captures: captures}); ok && e != v.self {
 					return e
 				}

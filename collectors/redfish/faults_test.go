@@ -240,7 +240,7 @@ func TestEveryFlaw(t *testing.T) {
 		{wire.Flaw{Fault: wire.Vast}, collectors.OverLimit},
 		{wire.Flaw{Fault: wire.Nulls}, collectors.Unsupported},
 		{wire.Flaw{Fault: wire.Words}, collectors.Unsupported},
-		{wire.Flaw{Fault: wire.Sentinels}, collectors.OutOfRange},
+		{wire.Flaw{Fault: wire.Sentinels}, collectors.Unsupported},
 		{wire.Flaw{Fault: wire.Elsewhere, To: "https://192.0.2.1"}, collectors.Refused},
 		{wire.Flaw{Fault: wire.Busy}, collectors.Skipped},
 	} {

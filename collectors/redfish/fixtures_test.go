@@ -20,6 +20,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/lab/board"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -238,7 +239,7 @@ func TestEveryRecording(t *testing.T) {
 
 // readAlone reads one document and looks at every reading for what it was made
 // of.
-func readAlone(t *testing.T, m *mapping, self, file string, doc map[string]any) int {
+func readAlone(t *testing.T, m *library, self, file string, doc map[string]any) int {
 	t.Helper()
 	v := &view{rules: m, self: entityOf(self), chassis: map[string]string{}}
 	path := "/" + strings.TrimSuffix(filepath.ToSlash(strings.TrimPrefix(file, recordings)), "/index.json")
@@ -259,20 +260,14 @@ func readAlone(t *testing.T, m *mapping, self, file string, doc map[string]any) 
 		if page != clean(path) || r.gap {
 			continue // inside a list, which its own pages are read from
 		}
-		text, why := numeral(from)
-		if s, ok := from.(string); ok && r.unit.name == "ISO8601" {
-			text, why = s, ""
-		}
-		if w, isWord := word(from); r.rule.words != nil && isWord {
-			text, why = w, ""
-		}
-		if !ok || why != "" || text == "" {
+		text, isWord := word(excerpt(from))
+		if !ok || !isWord {
 			t.Errorf("%s: %s %s is %g, made of %v", file, r.entity, r.metric, r.column.Float(r.word), from)
 		}
-		if d, ok := parseDuration(text); ok {
+		if d, ok := mapping.ParseISODuration(text); ok {
 			text = strconv.FormatFloat(d.Seconds(), 'g', -1, 64)
 		}
-		if f, err := strconv.ParseFloat(text, 64); err == nil && (f == 0) != (r.word == 0) && r.unit.plus == 0 {
+		if f, err := strconv.ParseFloat(text, 64); err == nil && (f == 0) != (r.word == 0) && !strings.HasSuffix(string(r.metric), "_celsius") {
 			t.Errorf("%s: %s %s is %g, made of %s", file, r.entity, r.metric, r.column.Float(r.word), text)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/lab/board"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -60,7 +61,7 @@ func FuzzPage(f *testing.F) {
 			}
 			for i := range s.report.rows {
 				if bound := v.bind(s.report.rows[i].property); bound.known {
-					if x, why := bound.take(&s.report.rows[i], m.sentinels); x.gap != (why != "") {
+					if x, why := bound.take(&s.report.rows[i]); x.gap != (why != "") {
 						t.Errorf("%+v: %q", x, why)
 					}
 				}
@@ -109,11 +110,11 @@ func FuzzDuration(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		d, ok := parseDuration(s)
+		d, ok := mapping.ParseISODuration(s)
 		if ok && d < 0 {
 			t.Errorf("%q is %s", s, d)
 		}
-		if back, fine := parseDuration("PT" + strings.TrimSuffix(time.Duration(d).Truncate(time.Second).String(), "ms")); ok && d < time.Minute && d >= time.Second && fine && back > d {
+		if back, fine := mapping.ParseISODuration("PT" + strings.TrimSuffix(time.Duration(d).Truncate(time.Second).String(), "ms")); ok && d < time.Minute && d >= time.Second && fine && back > d {
 			t.Errorf("%s, then %s", d, back)
 		}
 	})
@@ -124,11 +125,15 @@ func FuzzMapping(f *testing.F) {
 	f.Add(standard)
 	f.Add([]byte("version: 1\nrules:\n  - path: [a/*, 'b/{x:digits}']\n    entity: 'gpu:{target}/{x}'\n    readings: [{property: A.B, unit: W, metric: a_watts}]\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var m mapping
-		if err := m.add(b); err != nil {
+		var d Document
+		if _, err := mapping.Decode(b, &d); err != nil {
 			return
 		}
-		v := &view{rules: &m, self: entityOf("node:n1"), chassis: map[string]string{}}
+		m, err := join([]Document{d})
+		if err != nil {
+			return
+		}
+		v := &view{rules: m, self: entityOf("node:n1"), chassis: map[string]string{}}
 		doc, _ := parse([]byte(`{"A": {"B": 1}, "Status": {"State": "Enabled"}}`))
 		for _, r := range v.read(root+"/Chassis/1", doc).readings {
 			if r.entity.Validate() != nil {

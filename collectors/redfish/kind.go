@@ -9,6 +9,7 @@ func Kind() kind.Kind {
 		Doc:      "Hosts, power and cooling equipment over Redfish.",
 		Advice:   "does the BMC answer, and is its account still valid?",
 		Settings: Entry{},
+		Mapping:  Document{},
 		Open:     kind.Openers(DecodeConfig, New),
 		Find:     find,
 	}

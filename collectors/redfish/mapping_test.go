@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -20,23 +21,21 @@ func TestTheStandardMappingFitsTheCatalogue(t *testing.T) {
 	}
 	catalogue := telemetry.DefaultCatalogue()
 	for _, r := range m.rules {
-		for _, x := range r.readings {
-			name := x.measure.column.Metric
-			d, ok := catalogue.Lookup(name)
+		for _, x := range r.Readings {
+			d, ok := catalogue.Lookup(x.Metric)
 			if !ok {
-				t.Errorf("line %d: %s is not declared", r.line, name)
+				t.Errorf("%s: %s is not declared", r.path.Path[0].Text, x.Metric)
 				continue
 			}
-			if (d.Type == telemetry.StateOf) != (x.words != nil) {
-				t.Errorf("line %d: %s has words: %v", r.line, name, x.words != nil)
+			if (d.Type == telemetry.StateOf) != (x.Words != nil) {
+				t.Errorf("%s has words: %v", x.Metric, x.Words != nil)
 			}
-			kind, _, _ := strings.Cut(r.entity[0].text, ":")
-			if kind != "" && !slices.Contains(d.Kinds, telemetry.Kind(kind)) {
-				t.Errorf("line %d: %s is not declared for a %s", r.line, name, kind)
+			if kind := r.Of.Kind; kind != "" && !slices.Contains(d.Kinds, kind) {
+				t.Errorf("%s is not declared for a %s", x.Metric, kind)
 			}
-			for _, k := range r.kinds {
-				if kind == "" && !r.named && !slices.Contains(d.Kinds, k) {
-					t.Errorf("line %d: %s is not declared for a %s", r.line, name, k)
+			for _, k := range r.Kinds {
+				if r.Of.Kind == "" && !r.Named && !slices.Contains(d.Kinds, k) {
+					t.Errorf("%s is not declared for a %s", x.Metric, k)
 				}
 			}
 		}
@@ -45,27 +44,25 @@ func TestTheStandardMappingFitsTheCatalogue(t *testing.T) {
 
 func TestMappingFaultsCarryTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"version: 2": "1:10: mapping: version: 2, want 1 to 1",
-		"rules: []":  "version: missing",
-		"version: 1\nrules:\n  - path: Chassis//x\n    readings: [{property: A, metric: a_total}]":            `3:11: mapping: path: "Chassis//x" is no pattern`,
-		"version: 1\nrules:\n  - path: Chassis/{a\n    traits: [A]":                                           `3:11: mapping: path: "Chassis/{a" is no pattern`,
-		"version: 1\nrules:\n  - path: Chassis/*\n":                                                           "3:5: mapping: a rule without readings, traits or edges",
-		"version: 1\nrules:\n  - traits: [A]":                                                                 "3:5: mapping: path: missing",
-		"version: 1\nrules:\n  - path: Chassis/*\n    readings: [{property: A, metric: a_watts}]":             "4:16: mapping: a_watts: neither unit nor unit_from",
-		"version: 1\nrules:\n  - path: Chassis/*\n    readings: [{property: A, metric: a_watts, unit: Cel}]":  `4:53: mapping: unit: "Cel" is no unit of a_watts`,
-		"version: 1\nrules:\n  - path: Chassis/*\n    entity: 'gremlin:x'\n    traits: [A]":                   `4:13: mapping: entity: "gremlin:x": want kind:name`,
-		"version: 1\nrules:\n  - path: Chassis/*\n    entity: 'gpu:{x'\n    traits: [A]":                      "4:13: mapping: entity",
-		"version: 1\nrules:\n  - path: Chassis/*\n    for: [gremlin]\n    traits: [A]":                        `4:10: mapping: for: unknown kind "gremlin"`,
-		"version: 1\nevents:\n  - {text: '(', event: a}":                                                      "3:12: mapping: text: error parsing regexp",
-		"version: 1\nevents:\n  - {text: a}":                                                                  "3:5: mapping: event: missing",
-		"version: 1\nsentinels: [x]":                                                                          "2:13: mapping: sentinels",
-		"version: 1\nrules:\n  - path: Chassis/*\n    edges: [{relation: loves, from: self, to: entity}]":     "relation \"loves\"",
-		"version: 1\nrules:\n  - path: Chassis/*\n    readings: [{property: A, metric: a_up, words: {x: y}}]": "words: x: want a whole number",
-		"version: 1\nwhat: 1": "2:1: mapping: unknown key",
-		"version: 1\nrules:\n  - path: &a Chassis/*\n    traits: [A]\n  - path: *a\n    traits: [A]": "an alias, which is not allowed",
+		"version: 2": "1:10: version: 2, want 1 to 1",
+		"rules:\n  - from: Chassis//x\n    readings: [{from: A, metric: a_total}]":            `2:11: rules: from: "": an element without a name`,
+		"rules:\n  - from: Chassis/{a\n    traits: [A]":                                       `2:11: rules: from: "{a": want a variable`,
+		"rules:\n  - from: Chassis/*\n":                                                       "2:5: rules: a rule without readings, traits or edges",
+		"rules:\n  - traits: [A]":                                                             "2:5: rules: from: required",
+		"rules:\n  - from: Chassis/*\n    readings: [{from: A, metric: a_watts}]":             "3:16: rules: readings: a_watts: neither unit nor unit_from",
+		"rules:\n  - from: Chassis/*\n    readings: [{from: A, metric: a_watts, unit: Cel}]":  `3:49: rules: readings: unit: "Cel" is no unit of a_watts`,
+		"rules:\n  - from: Chassis/*\n    of: 'gremlin:x'\n    traits: [A]":                   `3:9: rules: of: "gremlin:x": want kind:name`,
+		"rules:\n  - from: Chassis/*\n    of: 'gpu:{x'\n    traits: [A]":                      "3:9: rules: of: ",
+		"rules:\n  - from: Chassis/*\n    for: [gremlin]\n    traits: [A]":                    `3:10: rules: for: unknown kind "gremlin"`,
+		"events:\n  - {text: '(', event: a}":                                                  "2:12: events: text: error parsing regexp",
+		"events:\n  - {text: a}":                                                              "2:5: events: event: required",
+		"blank: [x]":                                                                          "1:9: blank: want a number",
+		"rules:\n  - from: Chassis/*\n    edges: [{relation: loves, from: self, to: entity}]": "relation \"loves\"",
+		"rules:\n  - from: Chassis/*\n    readings: [{from: A, metric: a_up, words: {x: y}}]": `words: x: want a number, found "y"`,
+		"what: 1": "1:1: unknown key",
+		"rules:\n  - from: &a Chassis/*\n    traits: [A]\n  - from: *a\n    traits: [A]": "an alias, which is not supported",
 	} {
-		var m mapping
-		if err := m.add([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := mapping.Decode([]byte(text), new(Document)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q\n got %v\nwant %s", text, err, want)
 		}
 	}

@@ -44,7 +44,7 @@ func (r *reader) readRows(p *page, rep *report, date time.Time) {
 			continue
 		}
 		pc = max(pc, b.pace)
-		x, why := b.take(&rep.rows[i], r.view.rules.sentinels)
+		x, why := b.take(&rep.rows[i])
 		r.drop(why, min(1, len(why)))
 		p.said = append(p.said, x)
 	}

@@ -1,6 +1,10 @@
 package redfish
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/quintet-dc/quintet/collectors/mapping"
+)
 
 // root is where every service begins.
 const root = "/redfish/v1"
@@ -31,84 +35,32 @@ const (
 	maxPath  = 512
 )
 
-// pattern matches paths part by part: literal text, * for anything, and {name}
-// for what is captured under a name, with literal text on either side of both.
-// Letters of either case match: some firmware changes them from page to page.
-type pattern struct{ parts []piece }
-
-type piece struct {
-	before, after string
-	name          string // "" captures nothing
-	any           bool   // false: before is all there is
-	digits        bool
-}
-
-// compile reads a pattern. False where it is unsound.
-func compile(text string) (pattern, bool) {
-	var p pattern
-	for _, part := range strings.Split(strings.Trim(text, "/"), "/") {
-		c := piece{before: part}
-		if i := strings.IndexAny(part, "*{"); i >= 0 {
-			c.any, c.before = true, part[:i]
-			rest := part[i+1:]
-			if part[i] == '{' {
-				name, after, ok := strings.Cut(rest, "}")
-				if !ok || name == "" {
-					return p, false
-				}
-				c.name, c.digits = strings.CutSuffix(name, ":digits")
-				rest = after
-			}
-			c.after = rest
-		}
-		if part == "" || strings.ContainsAny(c.after, "*{}") || strings.ContainsAny(c.before, "}") {
-			return p, false
-		}
-		p.parts = append(p.parts, c)
-	}
-	return p, true
-}
-
-func (c *piece) match(s string) (string, bool) {
-	if !c.any {
-		return "", strings.EqualFold(c.before, s)
-	}
-	n := len(s) - len(c.before) - len(c.after)
-	if n <= 0 || !strings.EqualFold(s[:len(c.before)], c.before) || !strings.EqualFold(s[len(s)-len(c.after):], c.after) {
-		return "", false
-	}
-	text := s[len(c.before) : len(c.before)+n]
-	return text, !c.digits || strings.Trim(text, "0123456789") == ""
-}
+// pattern selects paths part by part. Letters of either case match: some firmware
+// changes them from page to page.
+type pattern struct{ mapping.Path }
 
 // leads reports whether path, or something below it, can match.
 func (p *pattern) leads(path []string) bool {
-	if len(path) > len(p.parts) {
+	if len(path) > len(p.Path) {
 		return false
 	}
 	for i, s := range path {
-		if _, ok := p.parts[i].match(s); !ok {
+		if _, ok := p.Path[i].Name.Match(s, nil, true); !ok {
 			return false
 		}
 	}
 	return true
 }
 
-// match returns the values of the pattern's names in path: names and texts
-// alternate.
-func (p *pattern) match(path []string) ([]string, bool) {
-	if len(path) != len(p.parts) {
+// match returns the values of the pattern's variables in path.
+func (p *pattern) match(path []string) (vars []mapping.Binding, ok bool) {
+	if len(path) != len(p.Path) {
 		return nil, false
 	}
-	var names []string
 	for i, s := range path {
-		text, ok := p.parts[i].match(s)
-		if !ok {
+		if vars, ok = p.Path[i].Name.Match(s, vars, true); !ok {
 			return nil, false
 		}
-		if p.parts[i].name != "" {
-			names = append(names, p.parts[i].name, text)
-		}
 	}
-	return names, true
+	return vars, true
 }

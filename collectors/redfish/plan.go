@@ -79,7 +79,7 @@ func (r *reader) lose(p *page) {
 	r.stamp(time.Time{})
 	for i := range p.said {
 		x := p.said[i]
-		if o := r.owners[x.series]; o == nil || o.src != p && x.combine == "" {
+		if o := r.owners[x.series]; o == nil || o.src != p && x.reduce == "" {
 			continue
 		}
 		x.gap = true
@@ -337,9 +337,9 @@ func (r *reader) expand(p *page, s *sheet) bool {
 func (r *reader) levels(parts []string) (levels int, must bool) {
 	for i := range r.view.rules.rules {
 		rule := &r.view.rules.rules[i]
-		if deep := len(rule.path.parts) - len(parts); (deep == 1 && len(rule.readings) > 0 || deep == 2 && rule.reach == byExpand) && rule.path.leads(parts) && rule.fits(r.view.self.Kind) {
+		if deep := len(rule.path.Path) - len(parts); (deep == 1 && len(rule.Readings) > 0 || deep == 2 && rule.Reach == byExpand) && rule.path.leads(parts) && rule.fits(r.view.self.Kind) {
 			levels = max(levels, deep)
-			must = must || deep == 1 && rule.reach == byExpand
+			must = must || deep == 1 && rule.Reach == byExpand
 		}
 	}
 	return levels, must
@@ -380,7 +380,7 @@ func (r *reader) retract(p *page, now []reading) {
 	gone := &page{path: p.path, period: p.period}
 	for i := range p.said {
 		if x := p.said[i]; !speaks[x.series] {
-			if o := r.owners[x.series]; o != nil && (o.src == p || x.combine != "") {
+			if o := r.owners[x.series]; o != nil && (o.src == p || x.reduce != "") {
 				delete(o.said, p)
 				o.src, x.gap = gone, true
 				r.offer(gone, &x)

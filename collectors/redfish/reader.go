@@ -8,6 +8,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -290,7 +291,7 @@ func (r *reader) offer(p *page, x *reading) {
 	}
 	gap, word := x.gap, x.word
 	switch {
-	case x.combine != "":
+	case x.reduce != "":
 		gap, word = o.join(p, x)
 	case o.src != p && now.Sub(o.at) < 3*o.period && !o.gap && (!p.report || o.src.report || o.from != x.from):
 		r.drop(collectors.Duplicate, 1)
@@ -323,7 +324,7 @@ func (o *owner) join(p *page, x *reading) (gap bool, word uint64) {
 		switch {
 		case first:
 			word, first = w, false
-		case x.combine == "min":
+		case x.reduce == mapping.Min:
 			word = min(word, w)
 		default:
 			word = max(word, w)

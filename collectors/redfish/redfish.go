@@ -10,6 +10,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -18,8 +19,9 @@ const sourceName = "redfish"
 
 // Collector reads one service. It is a collectors.Collector.
 type Collector struct {
+	mapping.Formers
 	cfg    Config
-	rules  *mapping
+	rules  *library
 	client *client
 	also   []pattern
 	named  []named
@@ -53,6 +55,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	if out.rules, err = loadMapping(c.Mappings); err != nil {
 		return nil, err
 	}
+	out.Formers = out.rules.Formers
 	if out.client, err = newClient(&out.cfg, g); err != nil {
 		return nil, fmt.Errorf("redfish: %w", err)
 	}
@@ -61,7 +64,8 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	}
 	slices.SortFunc(out.named, func(a, b named) int { return strings.Compare(a.path, b.path) })
 	want := func(text string) {
-		p, _ := compile(text)
+		var p pattern
+		_ = p.Set(text) // they are ours
 		out.also = append(out.also, p)
 	}
 	if !c.NoReports {
@@ -72,8 +76,8 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	}
 	if !c.NoLogs {
 		for _, l := range out.rules.logs {
-			l.parts = append(slices.Clone(l.parts), piece{before: "Entries"})
-			out.also = append(out.also, l)
+			entries := pattern{slices.Clone(l.Path)}
+			out.also = append(out.also, pattern{append(entries.Path, mapping.Step{Name: mapping.Selector{Template: mapping.Template{{Text: "Entries"}}}})})
 		}
 	}
 	return out, nil

@@ -113,22 +113,22 @@ func (v *view) bind(property string) binding {
 			continue
 		}
 		at := fragment
-		if r.each != nil {
-			if len(at) <= len(r.each)+1 || strings.Join(at[:len(r.each)], "/") != strings.Join(r.each, "/") {
+		if r.Each != nil {
+			if len(at) <= len(r.Each)+1 || strings.Join(at[:len(r.Each)], "/") != strings.Join(r.Each, "/") {
 				continue
 			}
-			at = at[len(r.each)+1:]
+			at = at[len(r.Each)+1:]
 		}
-		for k := range r.readings {
-			rr := &r.readings[k]
-			if strings.Join(rr.place, "/") != strings.Join(at, "/") {
+		for k := range r.Readings {
+			rr := &r.Readings[k]
+			if strings.Join(rr.Place, "/") != strings.Join(at, "/") {
 				continue
 			}
-			if len(r.when) > 0 || rr.unitFrom != nil || r.each != nil {
+			if len(r.Where) > 0 || rr.UnitFrom != nil || r.Each != nil {
 				ask = path
 				continue
 			}
-			if len(r.chassis) > 0 && v.chassis[strings.ToLower(parts[1])] == "" {
+			if len(r.Chassis) > 0 && v.chassis[strings.ToLower(parts[1])] == "" {
 				ask = root + "/" + strings.Join(parts[:2], "/")
 				continue
 			}
@@ -139,29 +139,19 @@ func (v *view) bind(property string) binding {
 			if !ok {
 				continue
 			}
-			return binding{known: true, reading: reading{series: series{e, rr.measure.column.Metric}, from: key,
-				column: rr.measure.column, combine: rr.combine, pace: r.pace, rule: rr, unit: rr.unit}}
+			return binding{known: true, reading: reading{series: series{e, rr.Metric}, from: key,
+				column: rr.quantity.Column, reduce: rr.Reduce, pace: r.Pace, rule: rr, quantity: rr.quantity}}
 		}
 	}
 	return binding{ask: ask}
 }
 
 // take reads a row's value.
-func (b *binding) take(r *row, sentinels []string) (reading, collectors.Reason) {
+func (b *binding) take(r *row) (reading, collectors.Reason) {
 	out := b.reading
-	out.gap, out.word = true, 0
-	if r.stale {
-		return out, collectors.Stale
-	}
-	var why collectors.Reason
-	if out.rule.words != nil {
-		text, ok := word(r.value)
-		if !ok {
-			return out, collectors.Malformed
-		}
-		out.word, why = out.rule.meaningOf(text)
-	} else {
-		out.word, why = out.rule.number(r.value, out.unit, sentinels)
+	why := collectors.Stale
+	if !r.stale {
+		out.word, why = read(out.quantity, r.value)
 	}
 	out.gap = why != ""
 	return out, why

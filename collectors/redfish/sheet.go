@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/collectors/weigh"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -26,14 +27,15 @@ type series struct {
 // reading is the value of one property for one series.
 type reading struct {
 	series
-	from    string // the property: path#/Place
-	column  telemetry.Column
-	word    uint64
-	gap     bool
-	combine string
-	pace    pace
-	rule    *readingRule // how to read it again, out of a report
-	unit    unit
+	from   string // the property: path#/Place
+	column telemetry.Column
+	word   uint64
+	gap    bool
+	reduce mapping.Reduction
+	pace   pace
+	rule   *readingRule
+
+	quantity *mapping.Quantity // how to read it again, out of a report
 }
 
 // trait is a piece of configuration.
@@ -79,7 +81,7 @@ const (
 // view is what pages are read with: what the service is, and which of its
 // resources the configuration names.
 type view struct {
-	rules   *mapping
+	rules   *library
 	self    telemetry.Entity
 	named   []named
 	chassis map[string]string // types of chassis, by name
@@ -246,13 +248,13 @@ func (v *view) wants(path string, parts []string) bool {
 	}
 	for i := range v.rules.rules {
 		r := &v.rules.rules[i]
-		if !r.path.leads(parts) || !r.fits(v.self.Kind) || r.reach == byReport {
+		if !r.path.leads(parts) || !r.fits(v.self.Kind) || r.Reach == byReport {
 			continue
 		}
-		if r.reach == byExpand && len(parts) >= len(r.path.parts)-1 && !v.expand {
+		if r.Reach == byExpand && len(parts) >= len(r.path.Path)-1 && !v.expand {
 			continue
 		}
-		if r.named && len(parts) == len(r.path.parts) && !slices.ContainsFunc(v.named, func(n named) bool { return n.path == path }) {
+		if r.Named && len(parts) == len(r.path.Path) && !slices.ContainsFunc(v.named, func(n named) bool { return n.path == path }) {
 			continue
 		}
 		return true
@@ -260,10 +262,10 @@ func (v *view) wants(path string, parts []string) bool {
 	return false
 }
 
-func (r *rule) fits(k telemetry.Kind) bool { return len(r.kinds) == 0 || slices.Contains(r.kinds, k) }
+func (r *rule) fits(k telemetry.Kind) bool { return len(r.Kinds) == 0 || slices.Contains(r.Kinds, k) }
 
 // governs reports whether a rule is about a page, and what its path captures.
-func (v *view) governs(r *rule, parts []string) ([]string, bool) {
+func (v *view) governs(r *rule, parts []string) ([]mapping.Binding, bool) {
 	if !r.fits(v.self.Kind) {
 		return nil, false
 	}
@@ -271,8 +273,8 @@ func (v *view) governs(r *rule, parts []string) ([]string, bool) {
 	if !ok {
 		return nil, false
 	}
-	if len(r.chassis) > 0 && len(parts) > 1 {
-		if kind := v.chassis[strings.ToLower(parts[1])]; !slices.Contains(r.chassis, kind) {
+	if len(r.Chassis) > 0 && len(parts) > 1 {
+		if kind := v.chassis[strings.ToLower(parts[1])]; !slices.Contains(r.Chassis, kind) {
 			return nil, false
 		}
 	}
@@ -282,15 +284,15 @@ func (v *view) governs(r *rule, parts []string) ([]string, bool) {
 // entityOf is the entity of a page by a rule, unless the configuration names the
 // page: then that, where it is of the same kind or the rule only names the service.
 func (v *view) entityOf(r *rule, path string, sc *scope) (telemetry.Entity, bool) {
-	e, ok := r.entity.fill(sc)
-	own := len(r.entity) == 1 && r.entity[0].name == "self"
+	e, ok := sc.fill(&r.Of)
+	own := r.Of.Word == "self"
 	longest, found := 0, false
 	for _, n := range v.named {
 		if len(n.path) > longest && (path == n.path || strings.HasPrefix(path, n.path+"/")) && (own || n.entity.Kind == e.Kind) {
 			e, longest, found = n.entity, len(n.path), true
 		}
 	}
-	if r.named && !found {
+	if r.Named && !found {
 		return e, false
 	}
 	return e, ok || found
@@ -301,37 +303,31 @@ func (v *view) apply(s *sheet, r *rule, path string, parts []string, doc map[str
 	if !ok {
 		return
 	}
-	if r.each == nil {
+	if r.Each == nil {
 		v.item(s, r, path, scope{self: v.self, captures: captures, doc: doc})
 		return
 	}
-	found, _ := at(doc, r.each)
+	found, _ := at(doc, r.Each)
 	list, _ := found.([]any)
 	for i, x := range list {
 		if _, ok := x.(map[string]any); !ok {
 			s.drop(collectors.Malformed, 1)
 			continue
 		}
-		v.item(s, r, path+"#/"+strings.Join(r.each, "/")+"/"+strconv.Itoa(i), scope{self: v.self, captures: captures, doc: x, index: strconv.Itoa(i)})
+		v.item(s, r, path+"#/"+strings.Join(r.Each, "/")+"/"+strconv.Itoa(i), scope{self: v.self, captures: captures, doc: x, index: strconv.Itoa(i)})
 	}
 }
 
 // item reads a document, or an item of a list in one.
 func (v *view) item(s *sheet, r *rule, from string, sc scope) {
-	for _, c := range r.when {
-		text := ""
-		if x, ok := at(sc.doc, c.place); ok {
-			text, _ = word(x)
-		}
-		if !slices.Contains(c.words, text) {
-			return
-		}
+	if _, ok := r.Where.Match(func(name string) string { return textAt(sc.doc, strings.Split(name, ".")...) }); !ok {
+		return
 	}
 	page, _, listed := strings.Cut(from, "#")
 	e, ok := v.entityOf(r, page, &sc)
 	if !ok {
-		if !r.named {
-			s.drop(collectors.Unknown, len(r.readings))
+		if !r.Named {
+			s.drop(collectors.Unknown, len(r.Readings))
 		}
 		return
 	}
@@ -340,27 +336,28 @@ func (v *view) item(s *sheet, r *rule, from string, sc scope) {
 		from += "#"
 	}
 	if len(s.readings) > maxReadings {
-		s.drop(collectors.OverLimit, len(r.readings))
+		s.drop(collectors.OverLimit, len(r.Readings))
 		return
 	}
 	idle := notThere(sc.doc)
-	for i := range r.readings {
-		if out, ok := v.value(s, &r.readings[i], &sc, idle); ok {
-			out.from = from + "/" + strings.Join(r.readings[i].place, "/")
-			out.pace = r.pace
+	for i := range r.Readings {
+		if out, ok := v.value(s, &r.Readings[i], &sc, idle); ok {
+			out.from = from + "/" + strings.Join(r.Readings[i].Place, "/")
+			out.pace = r.Pace
 			s.readings = append(s.readings, out)
 		}
 	}
-	for _, name := range r.traits {
+	for _, name := range r.Traits {
 		if text := strings.TrimSpace(textAt(sc.doc, name)); text != "" {
 			s.traits = append(s.traits, trait{e, page, name, clip(text, 100)})
 		}
 	}
-	for _, g := range r.edges {
-		a, okA := g.from.fill(&sc)
-		b, okB := g.to.fill(&sc)
+	for i := range r.Edges {
+		g := &r.Edges[i]
+		a, okA := sc.fill(&g.From)
+		b, okB := sc.fill(&g.To)
 		if okA && okB && a != b {
-			s.relations = append(s.relations, relation{g.relation, a, b})
+			s.relations = append(s.relations, relation{telemetry.Relation(g.Relation), a, b})
 		}
 	}
 }
@@ -377,88 +374,36 @@ func notThere(doc any) bool {
 
 // value reads one property. False where the page does not have it.
 func (v *view) value(s *sheet, r *readingRule, sc *scope, idle bool) (reading, bool) {
-	x, ok := at(sc.doc, r.place)
+	x, ok := at(sc.doc, r.Place)
 	if !ok {
 		return reading{}, false
 	}
-	out := reading{series: series{sc.entity, r.measure.column.Metric}, column: r.measure.column, combine: r.combine, rule: r, unit: r.unit}
-	if r.words != nil {
-		text, ok := word(x)
-		switch {
-		case x == nil:
-			return reading{}, false // nothing said: another property may
-		case !ok:
-			out.gap = true
-			s.drop(collectors.Malformed, 1)
-			return out, true
-		}
-		var why collectors.Reason
-		out.word, why = r.meaningOf(text)
-		out.gap = why != ""
-		if why != "" {
-			s.drop(why, 1)
-		}
-		return out, true
-	}
-	if r.unitFrom != nil {
-		u, known := unitNamed(textAt(sc.doc, r.unitFrom...))
-		if known && u.dimension != r.measure.dimension {
-			return reading{}, false // another rule is for that unit
-		}
-		if !known {
-			out.gap = true
-			s.drop(collectors.Unknown, 1)
-			return out, true
-		}
-		out.unit = u
+	out := reading{series: series{sc.entity, r.Metric}, column: r.quantity.Column, reduce: r.Reduce, rule: r, quantity: r.quantity}
+	if r.Words != nil && x == nil {
+		return reading{}, false // nothing said: another property may
 	}
 	var why collectors.Reason
+	if r.UnitFrom != nil {
+		var known, fits bool
+		out.quantity, known, fits = r.quantity.MeasuredIn(textAt(sc.doc, r.UnitFrom...))
+		switch {
+		case !known:
+			why = collectors.Unknown
+		case !fits:
+			return reading{}, false // another rule is for that unit
+		}
+	}
 	switch {
-	case idle:
+	case why != "":
+	case idle && r.Words == nil:
 		why = collectors.Unsupported
 	default:
-		out.word, why = r.number(x, out.unit, v.rules.sentinels)
+		out.word, why = read(out.quantity, x)
 	}
-	if why != "" {
-		out.gap = true
+	if out.gap = why != ""; out.gap {
 		s.drop(why, 1)
 	}
 	return out, true
-}
-
-// meaningOf returns the value of a state's word.
-func (r *readingRule) meaningOf(text string) (uint64, collectors.Reason) {
-	for _, m := range r.words {
-		if strings.EqualFold(m.word, text) {
-			if !m.known {
-				return 0, collectors.Unsupported
-			}
-			return m.value, ""
-		}
-	}
-	return 0, collectors.Unknown
-}
-
-// number reads a number, or returns the reason why there is none.
-func (r *readingRule) number(x any, u unit, sentinels []string) (uint64, collectors.Reason) {
-	if u.name == "ISO8601" {
-		text, ok := x.(string)
-		if !ok && x != nil {
-			return 0, collectors.Malformed
-		}
-		if slices.Contains(blanks, strings.ToLower(strings.TrimSpace(text))) {
-			return 0, collectors.Unsupported
-		}
-		return r.measure.convert(strings.TrimSpace(text), u)
-	}
-	text, why := numeral(x)
-	if why != "" {
-		return 0, why
-	}
-	if !r.exempt && slices.Contains(sentinels, strings.TrimSuffix(text, ".0")) {
-		return 0, collectors.OutOfRange
-	}
-	return r.measure.convert(text, u)
 }
 
 // settle joins the values of several properties of one page for one series: where
@@ -477,15 +422,15 @@ func (s *sheet) settle() {
 		case !seen:
 			first[place{r.series, page}] = len(kept)
 			kept = append(kept, r)
-		case r.combine == "" && kept[k].gap && !r.gap:
+		case r.reduce == mapping.First && kept[k].gap && !r.gap:
 			kept[k] = r
-		case r.combine == "" && r.gap:
-		case r.combine == "":
+		case r.reduce == mapping.First && r.gap:
+		case r.reduce == mapping.First:
 			s.drop(collectors.Duplicate, 1)
 		case kept[k].gap:
 		case r.gap:
 			kept[k].gap, kept[k].word = true, 0
-		case r.combine == "min":
+		case r.reduce == mapping.Min:
 			kept[k].word = min(kept[k].word, r.word)
 		default:
 			kept[k].word = max(kept[k].word, r.word)

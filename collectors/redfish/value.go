@@ -2,57 +2,42 @@ package redfish
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 )
 
-// blanks are the words that firmware writes where it has no number. The schema
-// requires null.
-var blanks = []string{"", "-", "--", "n/a", "na", "nan", "none", "null", "unknown", "unavailable", "out of range", "not available", "not supported", "disabled"}
-
-// numeral returns the text of a number as the device wrote it; where there is
-// none, why. Firmware also writes numbers as strings, and wraps them in an
-// excerpt of a sensor.
-func numeral(v any) (string, collectors.Reason) {
-	switch v := v.(type) {
-	case json.Number:
-		return string(v), ""
-	case string:
-		s := strings.TrimSpace(v)
-		if plainNumber(s) {
-			return s, ""
-		}
-		if slices.Contains(blanks, strings.ToLower(s)) {
-			return "", collectors.Unsupported
-		}
-		return "", collectors.Malformed
-	case nil:
-		return "", collectors.Unsupported
-	case map[string]any:
-		for _, key := range []string{"Reading", "SetPoint"} {
-			if inner, ok := v[key]; ok {
-				if _, nested := inner.(map[string]any); nested {
-					return "", collectors.Malformed
-				}
-				return numeral(inner)
-			}
-		}
-		return "", collectors.Unsupported
+// excerpt takes a number out of the excerpt of a sensor, in which firmware wraps it.
+func excerpt(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
 	}
-	return "", collectors.Malformed
+	for _, key := range []string{"Reading", "SetPoint"} {
+		if inner, ok := m[key]; ok {
+			return inner
+		}
+	}
+	return nil
 }
 
-// plainNumber reports whether s is a decimal number and nothing more: neither
-// hexadecimal, infinite, nor with an underscore.
-func plainNumber(s string) bool {
-	if s == "" || strings.Trim(s, "+-.0123456789eE") != "" || strings.Trim(s, "+-.eE") == "" {
-		return false
+// read returns the word of a property's value, or the reason why it has none.
+func read(q *mapping.Quantity, v any) (uint64, collectors.Reason) {
+	v = excerpt(v)
+	if v == nil {
+		return 0, collectors.Unsupported
 	}
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
+	text, ok := word(v)
+	if _, written := v.(string); !ok && !written {
+		return 0, collectors.Malformed
+	}
+	n, why := q.Text(text)
+	if why != "" {
+		return 0, why
+	}
+	return q.Word(n)
 }
 
 // word returns a state's text: what the device calls it.

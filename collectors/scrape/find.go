@@ -52,7 +52,7 @@ func find(ctx context.Context, where kind.Search) []kind.Found {
 			continue
 		}
 		for _, name := range names {
-			if m, err := mapping.Load(name); err == nil && m.Port > 0 {
+			if m, err := mapping.Shipped(name); err == nil && m.Port > 0 {
 				at := "http://" + net.JoinHostPort(place, strconv.Itoa(m.Port)) + "/metrics"
 				candidates[at] = append(candidates[at], name)
 			}

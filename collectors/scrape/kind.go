@@ -1,6 +1,9 @@
 package scrape
 
-import "github.com/quintet-dc/quintet/collectors/kind"
+import (
+	"github.com/quintet-dc/quintet/collectors/kind"
+	"github.com/quintet-dc/quintet/collectors/mapping"
+)
 
 // Kind describes this collector.
 func Kind() kind.Kind {
@@ -9,6 +12,7 @@ func Kind() kind.Kind {
 		Doc:      "Pages in Prometheus's format, such as those of dcgm-exporter.",
 		Advice:   "does the exporter answer at its address? curl it from where quintet runs",
 		Settings: Config{},
+		Mapping:  mapping.Document{},
 		Open:     kind.Opener(DecodeConfig, New),
 		Find:     find,
 	}

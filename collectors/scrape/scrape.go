@@ -23,6 +23,7 @@ const sourceName = "scrape"
 
 // Collector reads the pages of an entry. It is a collectors.Collector.
 type Collector struct {
+	mapping.Formers
 	cfg     Config
 	mapper  *mapping.Mapper
 	targets []target
@@ -57,7 +58,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 	if _, err := c.TLS.Config(); err != nil {
 		return nil, fmt.Errorf("scrape: tls: %w", err)
 	}
-	out := &Collector{cfg: c, mapper: m, guard: g}
+	out := &Collector{Formers: m.Formers, cfg: c, mapper: m, guard: g}
 	out.clients = out.client
 	seen := map[string]bool{}
 	for i, t := range c.Targets {

@@ -1,12 +1,12 @@
-package entry
+package settings
 
 import (
 	"fmt"
 	"os"
 )
 
-// ReadFile reads a file that an entry names: rules, mappings, profiles. One of
-// more than so many bytes is refused before it is read. Errors name the file.
+// ReadFile reads a file that a configuration names. One of more than so many bytes is
+// refused before it is read. Errors name the file.
 func ReadFile(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

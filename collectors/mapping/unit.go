@@ -1,27 +1,23 @@
-package redfish
+package mapping
 
 import (
 	"math"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/quintet-dc/quintet/collectors"
-	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// unit is how a number becomes one of the base unit: (x + plus) * mul / div.
-// Both factors are whole, so that a percentage becomes the nearest binary64 to
-// the ratio that was meant.
+// unit is how a number becomes one of the base unit: (x + plus) * mul / div. Both
+// factors are whole, or have few digits, so that a percentage becomes the nearest
+// binary64 to the ratio that was meant.
 type unit struct {
 	name           string
 	dimension      string // power, temperature …; "" counts
 	plus, mul, div float64
 }
 
-// units lists UCUM codes as Redfish writes them, and what firmware writes
-// instead. Pressure in kPa is relative to the atmosphere, which a difference
-// does not mind.
+// units lists UCUM codes, and what firmware writes instead. Pressure in kPa is relative
+// to the atmosphere, which a difference does not mind.
 var units = []unit{
 	{"W", "power", 0, 1, 1}, {"kW", "power", 0, 1000, 1}, {"mW", "power", 0, 1, 1000}, {"Watts", "power", 0, 1, 1},
 	{"Cel", "temperature", 0, 1, 1}, {"C", "temperature", 0, 1, 1}, {"Celsius", "temperature", 0, 1, 1}, {"°C", "temperature", 0, 1, 1},
@@ -35,10 +31,10 @@ var units = []unit{
 	{"Hz", "frequency", 0, 1, 1}, {"MHz", "frequency", 0, 1e6, 1}, {"GHz", "frequency", 0, 1e9, 1},
 	{"J", "energy", 0, 1, 1}, {"mJ", "energy", 0, 1, 1000}, {"Wh", "energy", 0, 3600, 1}, {"W.h", "energy", 0, 3600, 1},
 	{"kWh", "energy", 0, 3.6e6, 1}, {"kW.h", "energy", 0, 3.6e6, 1},
-	{"s", "time", 0, 1, 1}, {"ms", "time", 0, 1, 1000}, {"ISO8601", "time", 0, 1, 1},
+	{"s", "time", 0, 1, 1}, {"ms", "time", 0, 1, 1000}, {"us", "time", 0, 1, 1e6}, {"ns", "time", 0, 1, 1e9}, {"ISO8601", "time", 0, 1, 1},
 	{"V", "voltage", 0, 1, 1}, {"mV", "voltage", 0, 1, 1000}, {"A", "current", 0, 1, 1}, {"mA", "current", 0, 1, 1000},
 	{"B", "bytes", 0, 1, 1}, {"By", "bytes", 0, 1, 1}, {"KiBy", "bytes", 0, 1024, 1}, {"MiBy", "bytes", 0, 1 << 20, 1},
-	{"Gbps", "rate", 0, 1e9, 1}, {"Gbit/s", "rate", 0, 1e9, 1},
+	{"bit/s", "rate", 0, 1, 1}, {"Mbit/s", "rate", 0, 1e6, 1}, {"Gbps", "rate", 0, 1e9, 1}, {"Gbit/s", "rate", 0, 1e9, 1}, {"By/s", "rate", 0, 8, 1},
 	{"RPM", "rotation", 0, 1, 1}, {"{rev}/min", "rotation", 0, 1, 1},
 	{"count", "", 0, 1, 1},
 }
@@ -52,9 +48,20 @@ func unitNamed(name string) (unit, bool) {
 	return unit{}, false
 }
 
+// factor returns the unit's factor, exactly where it can be; false where the unit is no
+// multiple of the base unit.
+func (u unit) factor() (Number, bool) {
+	tens := int32(math.Round(math.Log10(u.div)))
+	n := ParseNumber(strconv.AppendFloat(nil, u.mul, 'f', -1, 64), u.mul)
+	if u.plus != 0 || math.Pow10(int(tens)) != u.div {
+		return n, false
+	}
+	n.Exp, n.Float = n.Exp-tens, u.mul/u.div
+	return n, true
+}
+
 // dimensions defines what a metric's name, which ends in its base unit, measures.
-// Bounds are the limits of a plausible value: beyond them it is a sentinel or
-// broken.
+// Bounds are the limits of a plausible value: beyond them it means that there is none.
 var dimensions = []struct {
 	ending, dimension string
 	least, most       float64
@@ -65,74 +72,10 @@ var dimensions = []struct {
 	{"_bytes", "bytes", 0, math.MaxUint64}, {"_bits_per_second", "rate", 0, 1e15}, {"_revolutions_per_minute", "rotation", 0, 1e6},
 }
 
-// measure is what a metric's name implies about its numbers.
-type measure struct {
-	dimension   string
-	least, most float64
-	column      telemetry.Column
-}
-
-// measureOf gives a metric its column: counters and states whole, durations to
-// the nanosecond, energy to the millijoule, gauges as binary64.
-func measureOf(m telemetry.MetricName, state bool) measure {
-	stem, counter := strings.CutSuffix(string(m), "_total")
-	out := measure{least: 0, most: math.MaxUint64, column: telemetry.Column{Metric: m, Type: telemetry.Float}}
-	for _, d := range dimensions {
-		if strings.HasSuffix(stem, d.ending) {
-			out.dimension, out.least, out.most = d.dimension, d.least, d.most
-		}
-	}
-	switch {
-	case counter && out.dimension == "time":
-		out.column.Type, out.column.Exp = telemetry.Decimal, 9
-	case counter && out.dimension == "energy":
-		out.column.Type, out.column.Exp = telemetry.Decimal, 3
-		out.most = 9e15
-	case counter, state:
-		out.column.Type = telemetry.Uint
-	}
-	return out
-}
-
-// convert returns the word of a number that the device wrote in a unit.
-func (m *measure) convert(text string, u unit) (uint64, collectors.Reason) {
-	if u.name == "ISO8601" {
-		return m.span(text)
-	}
-	same := u.plus == 0 && u.mul == u.div
-	if same && m.column.Type == telemetry.Uint {
-		if whole, err := strconv.ParseUint(strings.TrimPrefix(text, "+"), 10, 64); err == nil {
-			return whole, "" // exact also above 2^53
-		}
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0, collectors.OutOfRange
-	}
-	if !same {
-		f = (f + u.plus) * u.mul / u.div
-	}
-	if !(f >= m.least && f <= m.most) || m.column.Type == telemetry.Uint && f != math.Trunc(f) {
-		return 0, collectors.OutOfRange
-	}
-	return m.column.Word(f), ""
-}
-
-func (m *measure) span(text string) (uint64, collectors.Reason) {
-	d, ok := parseDuration(text)
-	if !ok {
-		return 0, collectors.Malformed
-	}
-	if m.column.Type == telemetry.Decimal && m.column.Exp == 9 {
-		return uint64(d.Nanoseconds()), ""
-	}
-	return m.column.Word(d.Seconds()), ""
-}
-
-// parseDuration reads an ISO 8601 duration of weeks, days, hours, minutes and
+// ParseISODuration reads an ISO 8601 duration of weeks, days, hours, minutes and
 // seconds, such as P1DT2H3.5S. Years and months have no fixed length and are
 // refused, and so is what is negative or longer than 290 years.
-func parseDuration(s string) (time.Duration, bool) {
+func ParseISODuration(s string) (time.Duration, bool) {
 	rest, ok := strings.CutPrefix(s, "P")
 	if !ok {
 		return 0, false
