@@ -128,11 +128,9 @@ pipeline/notify/raise:   telemetry correlate/explain pipeline/bus pipeline/notif
 pipeline/egress:
 pipeline/notify/post:         pipeline/notify pipeline/egress collectors/dial
 pipeline/notify/text:         telemetry correlate/explain pipeline/notify
-pipeline/notify/webhook:      collectors/dial pipeline/notify pipeline/notify/post pipeline/egress
-pipeline/notify/alertmanager: telemetry collectors/dial pipeline/notify pipeline/notify/post pipeline/notify/text
-pipeline/notify/slack:        correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
-pipeline/notify/pagerduty:    correlate/explain pipeline/notify pipeline/notify/post pipeline/notify/text
-pipeline/notify/cloudevents:  collectors/dial pipeline/notify pipeline/notify/post pipeline/notify/text
+pipeline/notify/kind:         collectors/dial settings pipeline/egress pipeline/notify pipeline/notify/post pipeline/notify/text
+pipeline/notify/*:            telemetry correlate/explain collectors/dial pipeline/egress pipeline/notify pipeline/notify/kind pipeline/notify/post pipeline/notify/text
+pipeline/notify/standard:     pipeline/notify/kind pipeline/notify/*
 pipeline/notify/notifytest: telemetry correlate/explain engine pipeline/notify
 pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
@@ -146,8 +144,8 @@ pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/agent: collectors collectors/receive pipeline/bus pipeline/config pipeline/crew pipeline/exposition pipeline/notify/post pipeline/outbox github.com/VictoriaMetrics/metrics
 pipeline: pipeline/access pipeline/agent pipeline/child pipeline/crew pipeline/exposition pipeline/egress pipeline/assist engine/grants
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
-pipeline: pipeline/notify pipeline/notify/alertmanager pipeline/notify/cloudevents pipeline/notify/graph pipeline/notify/pagerduty pipeline/notify/post
-pipeline: pipeline/notify/silence pipeline/notify/slack pipeline/notify/text pipeline/notify/webhook pipeline/pin pipeline/serve collectors github.com/VictoriaMetrics/metrics
+pipeline: pipeline/notify pipeline/notify/graph pipeline/notify/kind pipeline/notify/standard
+pipeline: pipeline/notify/silence pipeline/pin pipeline/serve collectors github.com/VictoriaMetrics/metrics
 pipeline/store/label: telemetry github.com/prometheus/prometheus github.com/prometheus/common
 pipeline/store/query: telemetry rules/prometheus github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
 pipeline/store/forward: collectors/dial github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
@@ -161,7 +159,7 @@ deploy/image:
 deploy/sbom:
 
 # floor 4: the command wires everything
-pipeline/config: telemetry settings rules collectors/dial pipeline/access pipeline/egress pipeline/notify/match pipeline/notify/text go.yaml.in/yaml
+pipeline/config: telemetry settings rules collectors/dial pipeline/access pipeline/egress pipeline/notify/match pipeline/notify/standard go.yaml.in/yaml
 cmd/cli: github.com/alecthomas/kong
 cmd/collect: settings cmd/cli pipeline/agent pipeline/config pipeline/role collectors collectors/dial collectors/kind go.yaml.in/yaml
 cmd/collect: collectors/standard collectors/mapping
@@ -169,7 +167,7 @@ cmd/quintet-collect: cmd/cli cmd/collect github.com/alecthomas/kong
 cmd/quintet: cmd/cli cmd/collect lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/receive pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: engine/grants pipeline/assist pipeline/child pipeline/exposition pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
-cmd/quintet: replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml github.com/VictoriaMetrics/metrics
+cmd/quintet: pipeline/notify/standard pipeline/notify/webhook replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml github.com/VictoriaMetrics/metrics
 
 # what tests and benchmarks stand on, and the demo's recording
 lab/recorded:

@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
+	"github.com/quintet-dc/quintet/pipeline/notify/standard"
+	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
 // told returns the URL of a webhook and the messages it receives, one line each.
@@ -120,8 +123,8 @@ func TestARuleWakesPeople(t *testing.T) {
 	file := config.Default()
 	file.Data = filepath.Join(dir, "data")
 	file.Store.RuleFiles = []string{rules}
-	file.Notify.Receivers = []config.Receiver{{Name: "hook", Webhook: &config.Webhook{URL: hook}, Alerts: true}, {Name: "silent", Webhook: &config.Webhook{URL: silent}, Risks: true},
-		{Name: "am", Alertmanager: &config.Alertmanager{URLs: []string{alertmanagerFor(t, page)}}, Alerts: true}}
+	file.Notify.Receivers = []config.Receiver{{Name: "hook", Kinds: standard.Kinds{Webhook: &webhook.Settings{URL: hook}}, Alerts: true}, {Name: "silent", Kinds: standard.Kinds{Webhook: &webhook.Settings{URL: silent}}, Risks: true},
+		{Name: "am", Kinds: standard.Kinds{Alertmanager: &alertmanager.Settings{URLs: []string{alertmanagerFor(t, page)}}}, Alerts: true}}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

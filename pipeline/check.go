@@ -10,6 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/pipeline/notify/kind"
 	"github.com/quintet-dc/quintet/pipeline/serve"
 )
 
@@ -48,7 +49,7 @@ func Check(file *config.File, roles Roles, listener net.Listener) (wrong []error
 	}
 	if roles[Store] && !file.Store.Off {
 		for _, t := range forwarded(file.Store) {
-			if err := errors.Join(t.Validate(), allowed(file.Egress.Guard(), t.URL)); err != nil {
+			if err := errors.Join(t.Validate(), kind.Allowed(file.Egress.Guard(), t.URL)); err != nil {
 				add(fmt.Errorf("store: remote_write: %s: %w", t.URL, err))
 			}
 		}

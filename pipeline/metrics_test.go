@@ -16,6 +16,8 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/pipeline/notify/standard"
+	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
 // idle is a collector that reads nothing.
@@ -32,7 +34,7 @@ func (idle) Run(ctx context.Context, sink collectors.Sink) error {
 func TestMetricsAreSound(t *testing.T) {
 	file := config.Default()
 	file.Data = filepath.Join(t.TempDir(), "data")
-	file.Notify.Receivers = []config.Receiver{{Name: "hook", Webhook: &config.Webhook{URL: "http://127.0.0.1:9/"}}}
+	file.Notify.Receivers = []config.Receiver{{Name: "hook", Kinds: standard.Kinds{Webhook: &webhook.Settings{URL: "http://127.0.0.1:9/"}}}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/pipeline/notify/standard"
+	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
 // demoCommand runs the whole live service on a simulated site, or on a recording
@@ -76,6 +78,6 @@ func (c *demoCommand) settle(file *config.File, scratch string) {
 	file.Data = filepath.Join(scratch, "data")
 	collect.Override(&file.Data, c.Data)
 	if c.Webhook != "" {
-		file.Notify.Receivers = append(file.Notify.Receivers, config.Receiver{Name: "webhook", Webhook: &config.Webhook{URL: c.Webhook, SecretFile: c.Secret}})
+		file.Notify.Receivers = append(file.Notify.Receivers, config.Receiver{Name: "webhook", Kinds: standard.Kinds{Webhook: &webhook.Settings{URL: c.Webhook, SecretFile: c.Secret}}})
 	}
 }

@@ -59,7 +59,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	write("mapping: own\nseries:\n  - {from: a, of: rck, to: b}\n")
-	if _, err := New(Config{Targets: target, Files: []string{file}}, dial.Guard{}); err == nil || !strings.Contains(err.Error(), file+":3:19: mapping: of: \"rck\" is no entity of this file") {
+	if _, err := New(Config{Targets: target, Files: []string{file}}, dial.Guard{}); err == nil || !strings.Contains(err.Error(), file+":3:19: rules.0.of: \"rck\" is no entity of this file") {
 		t.Error(err)
 	}
 	write("mapping: own\nseries:\n  - {from: DCGM_FI_DEV_GPU_TEMP, of: \"gpu:{node}/x{gpu}\", to: gpu_temperature_celsius}\n  - {from: rack_load, where: {rack: 'r(?P<n>[0-9]+)'}, of: 'rack:{n}', to: rack_power_watts, times: 1e3}\n")

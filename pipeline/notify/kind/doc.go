@@ -1,0 +1,100 @@
+// Package kind describes kinds of receivers. A kind is a struct of settings that opens
+// itself: its tags are its keys, defaults and bounds, its comments the reference.
+//
+// It owns what kinds have in common. It never imports one: each has a file kind.go with
+// Settings in its folder, and pipeline/notify/standard lists them.
+package kind
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/pipeline/egress"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/post"
+	"github.com/quintet-dc/quintet/pipeline/notify/text"
+	"github.com/quintet-dc/quintet/settings"
+)
+
+// Settings are those of a receiver of some kind.
+type Settings interface {
+	// Open makes the receiver's notifier, which sends nothing yet. Errors name the key.
+	Open(Environment) (notify.Notifier, error)
+	// Attempt bounds one attempt; 0 is the default.
+	Attempt() time.Duration
+}
+
+// Environment is what the service has for all receivers.
+type Environment struct {
+	Guard   egress.Guard // where messages may be sent
+	Page    string       // the page's address
+	Version string       // of the program
+}
+
+// Post returns how requests to addresses are sent, and an error if nothing may be sent
+// to one of them.
+func (e Environment) Post(c Connection, headers map[string]string, addresses ...string) (post.Config, error) {
+	for _, address := range addresses {
+		if err := Allowed(e.Guard, address); err != nil {
+			return post.Config{}, err
+		}
+	}
+	return post.Config{Headers: headers, Timeout: c.Timeout, TLS: c.TLS, Egress: e.Guard, Version: e.Version}, nil
+}
+
+// Allowed returns an error if nothing may be sent to an address of the configuration.
+func Allowed(g egress.Guard, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return nil // an address that is none is refused by its owner
+	}
+	return g.Host(u.Hostname())
+}
+
+// Text returns how a message is written.
+func (e Environment) Text(t Template) text.Config {
+	return text.Config{Title: t.Title, Body: t.Text, Page: e.Page}
+}
+
+// Connection is how a receiver is reached.
+type Connection struct {
+	// Timeout bounds one attempt; the default is 15 s.
+	Timeout time.Duration `yaml:"timeout" max:"2m"`
+	// TLS is for https.
+	TLS dial.TLS `yaml:"tls"`
+}
+
+// Attempt implements Settings.
+func (c Connection) Attempt() time.Duration { return c.Timeout }
+
+// Template is the text of a message, in the templates of Go. Empty is what the kind
+// of receiver has.
+type Template struct {
+	// Title is a template of one line.
+	Title string `yaml:"title"`
+	// Text is a template of the rest.
+	Text string `yaml:"text"`
+}
+
+// Problem returns what is wrong with a template.
+func (t Template) Problem() error {
+	var wrong []error
+	if _, err := text.New(text.Config{Title: t.Title}); err != nil {
+		wrong = append(wrong, &settings.KeyError{Key: "title", Err: err})
+	}
+	if _, err := text.New(text.Config{Body: t.Text}); err != nil {
+		wrong = append(wrong, &settings.KeyError{Key: "text", Err: err})
+	}
+	return errors.Join(wrong...)
+}
+
+// Required returns an error for a key without a value.
+func Required(key, value string) error {
+	if value == "" {
+		return fmt.Errorf("%s: required", key)
+	}
+	return nil
+}

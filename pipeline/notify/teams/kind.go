@@ -1,0 +1,30 @@
+package teams
+
+import (
+	"cmp"
+
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/kind"
+)
+
+// Settings is a channel of Microsoft Teams with a workflow that takes webhook requests.
+type Settings struct {
+	// URLFile is a file with the address of the workflow.
+	URLFile         string `yaml:"webhook_url_file"`
+	kind.Template   `yaml:",inline"`
+	kind.Connection `yaml:",inline"`
+}
+
+// Validate reports a missing address and invalid templates.
+func (s Settings) Validate() error {
+	return cmp.Or(kind.Required("webhook_url_file", s.URLFile), s.Problem())
+}
+
+// Open implements kind.Settings.
+func (s Settings) Open(e kind.Environment) (notify.Notifier, error) {
+	p, err := e.Post(s.Connection, nil)
+	if err != nil {
+		return nil, err
+	}
+	return New(Config{URLFile: s.URLFile, Text: e.Text(s.Template), Post: p})
+}

@@ -1,0 +1,221 @@
+package teams
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/post"
+	"github.com/quintet-dc/quintet/pipeline/notify/text"
+)
+
+// Config is where messages are sent, and their texts.
+type Config struct {
+	URLFile string // holds the workflow's address in one line; read for every message
+	Text    text.Config
+	Post    post.Config
+}
+
+// Bounds of a card. A message of more than 28 KB is refused by Teams.
+const (
+	maxTitle = 256      // characters
+	maxFact  = 256      // characters of a fact's value
+	maxProse = 10 << 10 // bytes of the text
+	maxTotal = 28 << 10 // bytes of the message
+)
+
+// Teams is a channel. It is a notify.Notifier.
+type Teams struct {
+	c      Config
+	text   *text.Text
+	client *post.Client
+}
+
+// New makes a receiver. It reads the file only to find out early whether it can be used.
+func New(c Config) (*Teams, error) {
+	t := &Teams{c: c}
+	_, err := t.address()
+	if err == nil {
+		t.text, err = text.New(c.Text)
+	}
+	if err == nil {
+		t.client, err = post.New(c.Post)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("teams: %w", err)
+	}
+	return t, nil
+}
+
+func (t *Teams) address() (string, error) {
+	if t.c.URLFile == "" {
+		return "", errors.New("webhook_url_file: required")
+	}
+	u, err := post.Secret(t.c.URLFile)
+	if err != nil {
+		return "", fmt.Errorf("webhook_url_file: %w", err)
+	}
+	if _, err := post.Address(u); err != nil {
+		return "", fmt.Errorf("webhook_url_file: %s: %w", t.c.URLFile, err)
+	}
+	return u, nil
+}
+
+// Fingerprint implements notify.Notifier.
+func (t *Teams) Fingerprint() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "teams %q %q %s", t.c.URLFile, t.c.Text, t.c.Post.Trust())
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Notify implements notify.Notifier. A workflow answers 202 Accepted.
+func (t *Teams) Notify(ctx context.Context, m *notify.Message) notify.Answer {
+	to, err := t.address()
+	if err != nil {
+		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
+	}
+	body, err := t.body(m)
+	if err != nil {
+		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
+	}
+	return t.client.Send(ctx, post.Request{URL: to, Body: body})
+}
+
+// The form of a message: an Adaptive Card of version 1.4 as its attachment.
+type (
+	message struct {
+		Type        string       `json:"type"`
+		Attachments []attachment `json:"attachments"`
+	}
+	attachment struct {
+		ContentType string `json:"contentType"`
+		Content     card   `json:"content"`
+	}
+	card struct {
+		Schema  string            `json:"$schema"`
+		Type    string            `json:"type"`
+		Version string            `json:"version"`
+		Teams   map[string]string `json:"msteams"`
+		Body    []element         `json:"body"`
+		Actions []action          `json:"actions,omitempty"`
+	}
+	element struct {
+		Type   string `json:"type"`
+		Text   string `json:"text,omitempty"`
+		Size   string `json:"size,omitempty"`
+		Weight string `json:"weight,omitempty"`
+		Color  string `json:"color,omitempty"`
+		Subtle bool   `json:"isSubtle,omitempty"`
+		Wrap   bool   `json:"wrap,omitempty"`
+		Facts  []fact `json:"facts,omitempty"`
+	}
+	fact struct {
+		Title string `json:"title"`
+		Value string `json:"value"`
+	}
+	action struct {
+		Type  string `json:"type"`
+		Title string `json:"title"`
+		URL   string `json:"url"`
+	}
+)
+
+// body is a message as Teams reads it. It follows from m alone.
+func (t *Teams) body(m *notify.Message) ([]byte, error) {
+	if m.Type == notify.TypeNoted {
+		n, err := m.ReadNote()
+		if err != nil {
+			return nil, err
+		}
+		return encode([]element{prose(n.Words()), id(m)}, nil)
+	}
+	in, err := m.Read()
+	if err != nil {
+		return nil, err
+	}
+	v := t.text.View(in)
+	title, body, err := t.text.Render(v)
+	if err != nil {
+		return nil, err
+	}
+	elements := []element{{Type: "TextBlock", Text: cut(maxTitle, escape(cmp.Or(title, "(no title)"))), Size: "Large", Weight: "Bolder", Color: colour(v), Wrap: true}}
+	var facts []fact
+	for _, f := range []fact{{"Severity", v.Severity}, {"Domain", v.Domain}, {"Root", v.Root}, {"Jobs", strings.Join(v.Jobs, ", ")}} {
+		if f.Value != "" {
+			facts = append(facts, fact{f.Title, cut(maxFact, escape(f.Value))})
+		}
+	}
+	if len(facts) > 0 {
+		elements = append(elements, element{Type: "FactSet", Facts: facts})
+	}
+	if body != "" {
+		elements = append(elements, prose(body))
+	}
+	var open []action
+	if v.Link != "" {
+		open = []action{{"Action.OpenUrl", "Open", v.Link}}
+	}
+	return encode(append(elements, id(m)), open)
+}
+
+// prose is a text of several lines. Teams shows a line break only where a blank line is.
+func prose(s string) element {
+	s = strings.ReplaceAll(strings.TrimRight(escape(s), "\n"), "\n", "\n\n")
+	if len(s) > maxProse {
+		s = strings.ToValidUTF8(s[:maxProse], "") + "…"
+	}
+	return element{Type: "TextBlock", Text: s, Wrap: true}
+}
+
+// id is the message's, by which repeated ones are recognised.
+func id(m *notify.Message) element {
+	return element{Type: "TextBlock", Text: m.ID, Size: "Small", Subtle: true, Wrap: true}
+}
+
+func encode(elements []element, actions []action) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(message{"message", []attachment{{"application/vnd.microsoft.card.adaptive", card{
+		Schema: "http://adaptivecards.io/schemas/adaptive-card.json", Type: "AdaptiveCard", Version: "1.4",
+		Teams: map[string]string{"width": "Full"}, Body: elements, Actions: actions}}}})
+	if err == nil && out.Len() > maxTotal {
+		err = fmt.Errorf("message of %d bytes, at most %d", out.Len(), maxTotal)
+	}
+	return out.Bytes(), err
+}
+
+// colour returns the style for state and severity.
+func colour(v *text.View) string {
+	switch {
+	case v.State == explain.StateResolved:
+		return "Good"
+	case v.Severity == explain.SeverityCritical:
+		return "Attention"
+	case v.Severity == explain.SeverityWarning:
+		return "Warning"
+	}
+	return "Accent"
+}
+
+// escape keeps text from being read as a link, as emphasis or as a macro of a date.
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "[", `\[`, "]", `\]`, "{{", "{ {").Replace(s)
+}
+
+// cut shortens a text to so many characters.
+func cut(n int, s string) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

@@ -1,0 +1,31 @@
+package webhook
+
+import (
+	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/kind"
+)
+
+// Settings is an address that takes our own messages, CloudEvents-like JSON, signed as
+// Standard Webhooks are.
+type Settings struct {
+	// URL is where they are sent.
+	URL string `yaml:"url" format:"url"`
+	// SecretFile is a file with the keys with which they are signed, whsec_ and base64;
+	// required off loopback.
+	SecretFile string `yaml:"secret_file"`
+	// Headers are sent with every request.
+	Headers         map[string]string `yaml:"headers"`
+	kind.Connection `yaml:",inline"`
+}
+
+// Validate reports a missing URL.
+func (s Settings) Validate() error { return kind.Required("url", s.URL) }
+
+// Open implements kind.Settings.
+func (s Settings) Open(e kind.Environment) (notify.Notifier, error) {
+	p, err := e.Post(s.Connection, s.Headers, s.URL)
+	if err != nil {
+		return nil, err
+	}
+	return New(Config{URL: s.URL, SecretFile: s.SecretFile, Headers: s.Headers, Timeout: p.Timeout, TLS: p.TLS, Egress: p.Egress, Version: p.Version})
+}
