@@ -59,7 +59,7 @@ correlate/symptom:   telemetry correlate/stats correlate/snapshot correlate/topo
 # floor 2: the engine, the knowledge it interprets, the files it is fed from
 correlate: telemetry correlate/stats correlate/snapshot correlate/window correlate/detect correlate/topology correlate/pace
 correlate: correlate/jobs correlate/fabric correlate/attribute correlate/explain correlate/symptom
-rules:          telemetry correlate/explain go.yaml.in/yaml
+rules:          telemetry settings correlate/explain go.yaml.in/yaml
 rules/fitting:  telemetry correlate/explain
 rules/scenario: telemetry correlate/explain
 rules/prometheus:

@@ -70,48 +70,58 @@ func called(f fs.FS, name string) string {
 // Default returns the signatures that are part of the program.
 func Default() ([]explain.Signature, error) { return Load(Files()) }
 
-// Set is signatures together with the digest by which they are known.
+// Set is signatures, the catalogue with the metrics that their folders declare, and the
+// digest by which both are known.
 type Set struct {
 	Signatures []explain.Signature
+	Catalogue  *telemetry.Catalogue
 	Digest     string
 }
 
 // Standard returns Default with its Digest: what an engine's configuration
 // asks for.
-func Standard() (Set, error) {
-	sigs, err := Default()
-	return Set{sigs, Digest(sigs)}, err
+func Standard() (Set, error) { return LoadSet(Files()) }
+
+// Load returns the signatures of LoadSet.
+func Load(roots ...fs.FS) ([]explain.Signature, error) {
+	set, err := LoadSet(roots...)
+	return set.Signatures, err
 }
 
-// Load reads every signature.yaml under each root and returns the signatures
-// by name. Where two roots have a signature of one name the later root's
+// LoadSet reads every signature.yaml under each root, and the metrics.yaml beside them,
+// and returns the signatures by name. Where two roots have a signature of one name the later root's
 // replaces the other, so that a site can change one of ours; within a root it
 // is an error. A root's priors.yaml sets priors of what was read by then. The
 // error is a Problems.
-func Load(roots ...fs.FS) ([]explain.Signature, error) {
-	set, problems := read(roots)
+func LoadSet(roots ...fs.FS) (Set, error) {
+	set, more, problems := read(roots)
 	if bad := problems.errors(); len(bad) > 0 {
-		return nil, bad
+		return Set{}, bad
 	}
 	sigs := make([]explain.Signature, len(set))
 	for i, s := range set {
 		sigs[i] = s.Signature
 	}
-	return sigs, nil
+	catalogue, err := extended(more)
+	return Set{sigs, catalogue, digest(sigs, more)}, err
 }
 
 // Check returns everything that is wrong or missing in the signatures under
 // the roots, warnings too, by file, line and column.
 func Check(roots ...fs.FS) Problems {
-	_, problems := read(roots)
+	_, _, problems := read(roots)
 	return problems
 }
 
 // read loads and checks all roots.
-func read(roots []fs.FS) ([]*parsed, Problems) {
-	v := vocabulary{measures: explain.Measures(), catalogue: telemetry.DefaultCatalogue()}
+func read(roots []fs.FS) ([]*parsed, []telemetry.Metric, Problems) {
+	more, problems := readMetrics(roots)
+	v := vocabulary{measures: explain.Measures()}
+	var err error
+	if v.catalogue, err = extended(more); err != nil {
+		return nil, nil, append(problems, Problem{File: MetricsName, Severity: Error, Text: err.Error()})
+	}
 	var set []*parsed
-	var problems Problems
 	for _, root := range roots {
 		own, ps := readRoot(root, v)
 		problems = append(problems, ps...)
@@ -124,9 +134,10 @@ func read(roots []fs.FS) ([]*parsed, Problems) {
 	}
 	slices.SortFunc(set, func(a, b *parsed) int { return cmp.Compare(a.Name, b.Name) })
 	setMissing(set, ours())
+	join(set)
 	problems = append(append(problems, families(set)...), soundWeights(set)...)
 	slices.SortFunc(problems, Problem.compare)
-	return set, slices.Compact(problems)
+	return set, more, slices.Compact(problems)
 }
 
 func find(set []*parsed, name string) *parsed {
@@ -212,6 +223,30 @@ func scenarios(root fs.FS, dir string) (fires, silent int) {
 	return fires, silent
 }
 
+// join lets a signature state its family alone: where it names one that does not name
+// it, it becomes a member of that one's family.
+func join(set []*parsed) {
+	for _, s := range set {
+		for _, name := range s.Family {
+			o := find(set, name)
+			if o == nil || o == s || slices.Contains(o.Family, s.Name) || !slices.Contains(s.Family, s.Name) {
+				continue
+			}
+			base := o.Family
+			if len(base) == 0 {
+				base = []string{o.Name}
+			}
+			joined := append(slices.Clone(base), s.Name)
+			for _, member := range append(base, s.Name) {
+				if m := find(set, member); m != nil {
+					m.Family = joined
+				}
+			}
+			break // of another family it cannot be: families reports that
+		}
+	}
+}
+
 // families checks that look-alikes name each other: the same list in each.
 func families(set []*parsed) (problems Problems) {
 	for _, s := range set {
@@ -238,7 +273,10 @@ func families(set []*parsed) (problems Problems) {
 
 // Digest returns 16 hex digits by which a set of signatures is known: the same
 // for the same contents, whatever order they are in and whatever file said so.
-func Digest(sigs []explain.Signature) string {
+func Digest(sigs []explain.Signature) string { return digest(sigs, nil) }
+
+// digest is Digest of signatures and of the metrics that their folders declare.
+func digest(sigs []explain.Signature, more []telemetry.Metric) string {
 	sorted := slices.Clone(sigs)
 	slices.SortFunc(sorted, func(a, b explain.Signature) int { return cmp.Compare(a.Name, b.Name) })
 	var b bytes.Buffer
@@ -247,6 +285,9 @@ func Digest(sigs []explain.Signature) string {
 		if err := enc.Encode(&sorted[i]); err != nil {
 			fmt.Fprintf(&b, "%s: %v\n", sorted[i].Name, err) // an infinite number; Load lets none through
 		}
+	}
+	for i := range more {
+		fmt.Fprintf(&b, "%+v\n", more[i])
 	}
 	sum := sha256.Sum256(b.Bytes())
 	return hex.EncodeToString(sum[:8])

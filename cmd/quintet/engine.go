@@ -6,7 +6,6 @@ import (
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/rules"
-	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // engineConfig is the engine as every command of the recorded shell runs it:
@@ -22,6 +21,6 @@ func engineConfig(slices int) (engine.Config, error) {
 // engineOf is the engine of a set of signatures.
 func engineOf(set rules.Set, slices int) engine.Config {
 	return engine.Config{Slices: slices, Correlate: correlate.Config{
-		Catalogue: telemetry.DefaultCatalogue(), Signatures: set.Signatures, Rules: set.Digest,
+		Catalogue: set.Catalogue, Signatures: set.Signatures, Rules: set.Digest,
 	}}
 }

@@ -230,11 +230,7 @@ func signatureRoots(folders []string) ([]fs.FS, error) {
 
 // signatures returns those of some folders.
 func signatures(roots []fs.FS) (rules.Set, error) {
-	sigs, err := rules.Load(roots...)
-	if err != nil {
-		return rules.Set{}, err
-	}
-	return rules.Set{Signatures: sigs, Digest: rules.Digest(sigs)}, nil
+	return rules.LoadSet(roots...)
 }
 
 // temporary makes a folder that is gone when done is called.

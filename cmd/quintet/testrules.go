@@ -108,7 +108,7 @@ func (t *tester) path(p string) error {
 
 // folder runs the scenarios at or below a name in a folder.
 func (t *tester) folder(root fs.FS, called, at string) error {
-	sigs, err := rules.Load(rules.Files(), root)
+	set, err := rules.LoadSet(rules.Files(), root)
 	if err != nil {
 		return err
 	}
@@ -120,20 +120,20 @@ func (t *tester) folder(root fs.FS, called, at string) error {
 		if err != nil {
 			return fmt.Errorf("test rules: %w", err)
 		}
-		return t.scenario(path.Join(called, name), b, sigs)
+		return t.scenario(path.Join(called, name), b, set)
 	})
 }
 
 // scenario runs one scenario and prints how it went.
-func (t *tester) scenario(name string, b []byte, sigs []explain.Signature) error {
+func (t *tester) scenario(name string, b []byte, set rules.Set) error {
 	t.ran++
-	s, err := scenario.Parse(name, b)
+	s, err := scenario.ParseWith(set.Catalogue, name, b)
 	if err != nil {
 		t.failed++
 		_, err = fmt.Fprintf(t.sh.Out, "%v\nFAIL %s\n", err, name)
 		return err
 	}
-	wrong, err := t.play(s, sigs)
+	wrong, err := t.play(s, set)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -151,12 +151,8 @@ func (t *tester) scenario(name string, b []byte, sigs []explain.Signature) error
 }
 
 // play feeds a scenario to an engine and compares.
-func (t *tester) play(s *scenario.Scenario, sigs []explain.Signature) ([]scenario.Mismatch, error) {
-	config, err := engineConfig(1)
-	if err != nil {
-		return nil, err
-	}
-	config.Correlate.Signatures, config.Correlate.Rules = sigs, rules.Digest(sigs)
+func (t *tester) play(s *scenario.Scenario, set rules.Set) ([]scenario.Mismatch, error) {
+	config := engineOf(set, 1)
 	var published []explain.Incident
 	var found []scenario.Finding
 	run := replay.RunConfig{Engine: config, Publish: func(in explain.Incident) { published = append(published, in) }}

@@ -100,11 +100,16 @@ func (p *parser) fail(line int, format string, args ...any) {
 
 // Parse reads a scenario; name is used in errors. The error is an Errors.
 func Parse(name string, b []byte) (*Scenario, error) {
+	return ParseWith(telemetry.DefaultCatalogue(), name, b)
+}
+
+// ParseWith is Parse with a catalogue that has more metrics than the program declares.
+func ParseWith(c *telemetry.Catalogue, name string, b []byte) (*Scenario, error) {
 	site := telemetry.DefaultSiteConfig()
 	p := &parser{
 		s:    &Scenario{Name: name, Site: site, Start: telemetry.Time(1767225600e9)}, // 2026-01-01T00:00:00Z
 		seen: map[telemetry.Series]*load{},
-		cat:  telemetry.DefaultCatalogue(),
+		cat:  c,
 	}
 	sections := p.split(string(b))
 	wanted := false

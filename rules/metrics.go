@@ -1,0 +1,134 @@
+package rules
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/quintet-dc/quintet/settings"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// MetricsName is the name of a file in a signature's folder that declares metrics which
+// the program does not.
+const MetricsName = "metrics.yaml"
+
+// declarations are the form of that file.
+type declarations struct {
+	Metrics []declaration `yaml:"metrics" max:"100"`
+}
+
+// declaration is a metric. Its recent past is kept grid by grid, for clues.
+type declaration struct {
+	Name   telemetry.MetricName `yaml:"name" max:"128"`
+	Domain domain               `yaml:"domain"`
+	Kinds  []telemetry.Kind     `yaml:"kinds"`
+	Unit   string               `yaml:"unit" max:"40"`
+	Type   string               `yaml:"type" default:"gauge" oneof:"gauge counter state"`
+	Rise   string               `yaml:"rise" default:"neutral" oneof:"neutral worse better"`
+	Help   string               `yaml:"help" max:"400"`
+}
+
+// domain is one of the five.
+type domain telemetry.Domain
+
+// Set reads the name of a domain.
+func (d *domain) Set(text string) error {
+	for _, x := range telemetry.Domains() {
+		if x.String() == text {
+			*d = domain(x)
+			return nil
+		}
+	}
+	return fmt.Errorf("want one of %v, found %.40q", telemetry.Domains(), text)
+}
+
+// metric returns the declaration as the catalogue has it.
+func (d declaration) metric() telemetry.Metric {
+	m := telemetry.Metric{Name: d.Name, Domain: telemetry.Domain(d.Domain), Kinds: d.Kinds, Unit: d.Unit, Help: d.Help, Evidence: true,
+		Type: telemetry.Gauge, Rise: telemetry.Rise(slices.Index([]string{"neutral", "worse", "better"}, d.Rise)), Origin: MetricsName}
+	switch d.Type {
+	case "counter":
+		m.Type, m.Width = telemetry.Counter, 64
+	case "state":
+		m.Type = telemetry.StateOf
+	}
+	return m
+}
+
+// Validate reports what is missing or invalid.
+func (d declaration) Validate() error {
+	m := d.metric()
+	if d.Help == "" {
+		return errors.New("help: required")
+	}
+	return m.Validate()
+}
+
+// readMetrics returns the metrics that files under the roots declare.
+func readMetrics(roots []fs.FS) (found []telemetry.Metric, problems Problems) {
+	for _, root := range roots {
+		err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || d.Name() != MetricsName {
+				return nil // what cannot be read is reported where signatures are
+			}
+			ms, ps := readDeclarations(root, name)
+			found, problems = append(found, ms...), append(problems, ps...)
+			return nil
+		})
+		if err != nil {
+			problems = append(problems, Problem{File: called(root, "."), Severity: Error, Text: err.Error()})
+		}
+	}
+	return found, problems
+}
+
+func readDeclarations(root fs.FS, name string) (found []telemetry.Metric, problems Problems) {
+	fail := func(line, column int, text string) {
+		problems = append(problems, Problem{File: called(root, name), Line: line, Column: column, Severity: Error, Text: text})
+	}
+	b, err := fs.ReadFile(root, name)
+	if err == nil && len(b) > maxFile {
+		err = fmt.Errorf("%d bytes; at most %d", len(b), maxFile)
+	}
+	if err != nil {
+		fail(0, 0, err.Error())
+		return nil, problems
+	}
+	n, err := settings.Document(string(b))
+	if err != nil {
+		fail(0, 0, err.Error())
+		return nil, problems
+	}
+	var all declarations
+	for _, p := range settings.Problems(n, settings.Decode("", n, &all)) {
+		fail(p.Line, p.Column, p.Text)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	for i, d := range all.Metrics {
+		if _, known := telemetry.DefaultCatalogue().Lookup(d.Name); known {
+			at := settings.Find(n, fmt.Sprintf("metrics.%d.name", i))
+			fail(at.Line, at.Column, fmt.Sprintf("metrics: %s is declared by the program", d.Name))
+			continue
+		}
+		found = append(found, d.metric())
+	}
+	return found, problems
+}
+
+// extended returns the catalogue of the program with further metrics. One that two
+// folders declare is theirs alike; where they differ, that is an error.
+func extended(more []telemetry.Metric) (*telemetry.Catalogue, error) {
+	if len(more) == 0 {
+		return telemetry.DefaultCatalogue(), nil
+	}
+	slices.SortStableFunc(more, func(a, b telemetry.Metric) int { return cmp.Compare(a.Name, b.Name) })
+	more = slices.CompactFunc(more, func(a, b telemetry.Metric) bool {
+		return a.Name == b.Name && a.Domain == b.Domain && a.Type == b.Type && a.Unit == b.Unit && slices.Equal(a.Kinds, b.Kinds)
+	})
+	return telemetry.NewCatalogue(slices.Concat(telemetry.DefaultCatalogue().Metrics(), more))
+}
