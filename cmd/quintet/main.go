@@ -35,6 +35,7 @@ type commands struct {
 	Check    checkCommand          `cmd:"" help:"Report what is wrong with a file, and where."`
 	Config   collect.ConfigCommand `cmd:"" help:"Work on configuration files."`
 	Test     testCommand           `cmd:"" help:"Run the scenarios of signatures."`
+	New      newCommand            `cmd:"" help:"Write what an extension begins with."`
 	Whatif   whatifCommand         `cmd:"" help:"Show from a trainer's operation timeline which ranks make its steps long."`
 	Version  cli.VersionCommand    `cmd:"" help:"Print the version."`
 
