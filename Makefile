@@ -14,7 +14,7 @@ TRACES ?= $(sort $(patsubst %/truth.json,%,$(wildcard $(if $(BESIDE),$(BESIDE),t
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: all build run test quick peers peers-collectors outage chaos threats slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz mutate vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed readme clean generate release release-tools release-check site
+.PHONY: all build run test quick peers peers-collectors outage chaos threats slow-bmc drills drills-page e2e plugin plugin-test check bench fuzz mutate vuln score floors worlds unseen ablation weights soak storm storm-small storm-live page-speed readme clean generate release release-tools release-check site extensions
 
 all: build
 
@@ -279,6 +279,10 @@ check: build
 
 generate:
 	$(GO) generate ./...
+
+# What a receiver, a collector and a fault touch: docs/extending.md.
+extensions:
+	@.ci/extensions
 
 # Known vulnerabilities in the functions that the program calls, where the database
 # is reachable; elsewhere it is skipped, and says so.

@@ -109,8 +109,9 @@ func readDeclarations(root fs.FS, name string) (found []telemetry.Metric, proble
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	own := telemetry.DefaultCatalogue()
 	for i, d := range all.Metrics {
-		if _, known := telemetry.DefaultCatalogue().Lookup(d.Name); known {
+		if _, known := own.Lookup(d.Name); known {
 			at := settings.Find(n, fmt.Sprintf("metrics.%d.name", i))
 			fail(at.Line, at.Column, fmt.Sprintf("metrics: %s is declared by the program", d.Name))
 			continue

@@ -27,7 +27,7 @@ type newSignature struct {
 	Unit   string  `default:"1" help:"Its unit."`
 	Series string  `help:"The series that it is scraped as: writes a mapping file, too."`
 	Domain string  `default:"computing" enum:"software,computing,network,power,cooling" help:"The domain of the fault."`
-	Like   string  `default:"slow-rank" help:"The fault that it is told from."`
+	Like   string  `default:"slow-rank" help:"The fault that it looks like."`
 }
 
 // Run writes the files; none that exists is written over.

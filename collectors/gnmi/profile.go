@@ -179,7 +179,7 @@ func (x *row) rule(l *leafRule) (*rule, error) {
 	case l.Metric == "":
 		return nil, errors.New("want metric, name, neighbour or ignore")
 	default:
-		if _, known := telemetry.DefaultCatalogue().Lookup(l.Metric); !known && l.As == "" && l.Digits == nil {
+		if !mapping.Declares(l.Metric) && l.As == "" && l.Digits == nil {
 			return nil, settings.Errorf("metric", "%s is not declared: as: required (uint, decimal or float)", l.Metric)
 		}
 		var err error

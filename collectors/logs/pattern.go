@@ -88,10 +88,8 @@ func (p *pattern) Validate() error {
 	for _, e := range p.Of {
 		err = errors.Join(err, check("of", e.Name))
 	}
-	if p.Count != "" {
-		if _, known := telemetry.DefaultCatalogue().Lookup(p.Count); !known && !strings.HasSuffix(string(p.Count), "_total") {
-			err = errors.Join(err, settings.Errorf("count", "%q: a count's name ends in _total", p.Count))
-		}
+	if p.Count != "" && !mapping.Declares(p.Count) && !strings.HasSuffix(string(p.Count), "_total") {
+		err = errors.Join(err, settings.Errorf("count", "%q: a count's name ends in _total", p.Count))
 	}
 	return err
 }

@@ -155,6 +155,12 @@ func (q *Quantity) carry(r *Reading, whole bool) error {
 	return q.Column.Validate()
 }
 
+// Declares reports whether the program declares a metric.
+func Declares(m telemetry.MetricName) bool {
+	_, ok := catalogue().Lookup(m)
+	return ok
+}
+
 // Declared returns an error if the metric is declared, and not for a kind of entity.
 func (r *Reading) Declared(kind telemetry.Kind) error {
 	m, ok := catalogue().Lookup(r.Metric)

@@ -50,7 +50,7 @@ var sources = []struct {
 	globs []string
 }{
 	{"Start", []string{"README.md", "docs/architecture.md", "docs/glossary.md", "CHANGELOG.md"}},
-	{"Run it", []string{"docs/operating.md", "deploy/README.md", "docs/collectors.md", "docs/mapping.md", "docs/page.md", "docs/alerts.md", "docs/history.md", "docs/rules-prometheus.md", "docs/drills.md", "docs/chaos.md", "docs/threats.md", "SECURITY.md"}},
+	{"Run it", []string{"docs/operating.md", "deploy/README.md", "docs/collectors.md", "docs/mapping.md", "docs/extending.md", "docs/page.md", "docs/alerts.md", "docs/history.md", "docs/rules-prometheus.md", "docs/drills.md", "docs/chaos.md", "docs/threats.md", "SECURITY.md"}},
 	{"Interfaces", []string{"docs/http.md", "docs/webhooks.md", "docs/mcp.md", "docs/import.md", "docs/format-*.md", "dashboards/grafana/README.md"}},
 	{"Answers", []string{"docs/signatures.md", "docs/scenarios.md", "docs/accuracy*.md", "docs/scoring.md", "docs/whatif.md", "docs/simulator.md"}},
 	{"Take part", []string{"CONTRIBUTING.md", "CODE_OF_CONDUCT.md"}},
