@@ -84,7 +84,7 @@ func (t *tracker) begin(r *report, w work) {
 		return
 	}
 	unknown := w.start <= 0 || w.start > r.now.Add(time.Minute)
-	if unknown {
+	if unknown || w.start > r.now { // it runs: its clock is ahead of ours
 		w.start = r.now
 	}
 	t.held[w.key], t.names[w.job], t.seen[w.key] = &w, w.key, true
