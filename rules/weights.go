@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -101,11 +102,11 @@ func WriteWeights(w io.Writer, header string, sigs []explain.Signature) error {
 }
 
 // ours are the weights that are part of the program. They are sound: a test reads
-// them.
-func ours() []weights {
+// them. They are read once.
+var ours = sync.OnceValue(func() []weights {
 	all, _, _ := readWeights(Files())
 	return all
-}
+})
 
 // setMissing gives signatures those weights that they lack: a site that changes one
 // of ours need not repeat them.

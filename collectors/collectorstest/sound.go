@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/quintet-dc/quintet/collectors"
@@ -13,6 +14,9 @@ import (
 
 // errUndeclared means that a metric is not in the catalogue.
 var errUndeclared = errors.New("no catalogue declares it")
+
+// catalogue is made once: fuzz targets ask for it with every schema.
+var catalogue = sync.OnceValue(telemetry.DefaultCatalogue)
 
 // Sound returns what is wrong with a record of a collector, nil if nothing is. A
 // sound record is accepted by the log and read back, and the catalogue declares
@@ -30,9 +34,8 @@ func Sound(r *telemetry.Record) error {
 	if r.Kind != telemetry.SchemaRecord || r.Schema.Entities[0].Kind == telemetry.Collector {
 		return nil
 	}
-	catalogue := telemetry.DefaultCatalogue()
 	for _, c := range r.Schema.Columns {
-		if !declared(catalogue, c.Metric) && !ofDriver(r.Schema.Source, c.Metric) {
+		if !declared(catalogue(), c.Metric) && !ofDriver(r.Schema.Source, c.Metric) {
 			return fmt.Errorf("%s of %s, by %s: %w", c.Metric, r.Schema.Entities[0], r.Schema.Source, errUndeclared)
 		}
 	}

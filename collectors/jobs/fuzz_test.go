@@ -40,9 +40,10 @@ func FuzzKubernetes(f *testing.F) {
 	f.Add([]byte(head+`},"spec":{"nodeName":"n1"},"status":{"phase":"Running","startTime":"2033-05-18T03:33:00Z"}}`), []byte(head+`},"status":{"restarts":2,"conditions":[{"type":"Failed","status":"True","reason":"x"}]}}`),
 		[]byte(head+`,"ownerReferences":[{"name":"llm","controller":true}]},"spec":{"queueName":"q"},"status":{"conditions":[{"type":"Evicted","status":"True"}]}}`))
 	f.Add([]byte(head+`},"spec":{"nodeName":"n/1"},"status":{"phase":"Running"}}`), []byte(head+`},"spec":{"suspend":true}}`), []byte(`{"metadata":[]}`))
+	config := Config{Type: typeKube, Name: "k", CPUJobs: true}.withDefaults()
 	f.Fuzz(func(t *testing.T, p, o, q []byte) {
 		defer collectorstest.Bounded(t, len(p)+len(o)+len(q))()
-		k := newKube(Config{Type: typeKube, Name: "k", CPUJobs: true}.withDefaults(), nil, "")
+		k := newKube(config, nil, "")
 		k.owners = []*feed[owner]{newFeed("/apis/batch/v1", "jobs", 10, k.follows)}
 		k.queued = newFeed("/apis/kueue.x-k8s.io/v1beta1", "workloads", 10, func(w *workload) (*meta, bool) { return &w.Metadata, true })
 		e := listen(t)

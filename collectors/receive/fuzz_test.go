@@ -13,8 +13,9 @@ func fuzzRequest(f *testing.F, path string, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)
 	}
+	mapper := New(Config{}).cfg.Mapper
 	f.Fuzz(func(t *testing.T, body string) {
-		p := open(t, Config{})
+		p := open(t, Config{Mapper: mapper})
 		defer collectorstest.Bounded(t, len(body))()
 		status, answer := p.send(path, body)
 		emitted := len(p.drain())

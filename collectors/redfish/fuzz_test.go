@@ -122,7 +122,11 @@ func FuzzDuration(f *testing.F) {
 
 // FuzzMapping: a user's file is taken or refused, with a line.
 func FuzzMapping(f *testing.F) {
-	f.Add(standard)
+	head, rules, _ := strings.Cut(string(standard), "\nrules:\n")
+	f.Add([]byte(head))
+	for rule := range strings.SplitSeq(strings.TrimPrefix(rules, "  - "), "\n  - ") { // a document of all of them takes a millisecond
+		f.Add([]byte("version: 1\nrules:\n  - " + rule))
+	}
 	f.Add([]byte("version: 1\nrules:\n  - path: [a/*, 'b/{x:digits}']\n    entity: 'gpu:{target}/{x}'\n    readings: [{property: A.B, unit: W, metric: a_watts}]\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var d Document
@@ -153,11 +157,11 @@ func FuzzService(f *testing.F) {
 		[]byte(`{"@odata.id": "/redfish/v1/Chassis/1", "ChassisType": "Sled", "PowerSubsystem": {"@odata.id": "/redfish/v1/Chassis/1/Sensors"}, "FirmwareVersion": "1"}`),
 		[]byte(`{"MetricValues": [{"MetricProperty": "/redfish/v1/Systems/a/Processors/GPU_0/ProcessorMetrics#/OperatingSpeedMHz", "MetricValue": "7"}]}`))
 	f.Add([]byte("0"), []byte("{"), []byte("{}"))
+	col, err := New(Config{Address: "https://127.0.0.1", Entity: entityOf("node:n1")}, dial.Guard{})
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
-		col, err := New(Config{Address: "https://127.0.0.1", Entity: entityOf("node:n1")}, dial.Guard{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		r := col.newReader(&ear{Board: board.New(), t: t, dropped: map[collectors.Reason]int{}})
 		for range 2 {
 			for i, p := range sorted(r) {

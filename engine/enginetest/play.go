@@ -39,13 +39,15 @@ func Open(dir string) (*Recording, error) {
 // signatures reads those that are part of the project, once.
 var signatures = sync.OnceValues(rules.Standard)
 
+var catalogue = sync.OnceValue(telemetry.DefaultCatalogue)
+
 // NewRunner returns a runner with the signatures that are part of the project.
 func NewRunner(slices int) (*engine.Runner, error) {
 	set, err := signatures()
 	if err != nil {
 		return nil, err
 	}
-	return engine.New(engine.Config{Slices: slices, Correlate: correlate.Config{Signatures: set.Signatures, Rules: set.Digest}})
+	return engine.New(engine.Config{Slices: slices, Correlate: correlate.Config{Signatures: set.Signatures, Rules: set.Digest, Catalogue: catalogue()}})
 }
 
 // Played is what a log brought about.

@@ -48,6 +48,7 @@ func FuzzFetch(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	catalogue := telemetry.DefaultCatalogue()
 	f.Fuzz(func(t *testing.T, names, samples string) {
 		client, err := api.NewClient(api.Config{Address: "http://127.0.0.1:1", RoundTripper: answers{names, samples}})
 		if err != nil {
@@ -58,7 +59,7 @@ func FuzzFetch(f *testing.F) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		got, err = prometheus.Fetch(t.Context(), promv1.NewAPI(client), prometheus.Config{From: began, To: began.Add(time.Minute), Window: time.Minute,
-			Mapper: mapper, Catalogue: telemetry.DefaultCatalogue()}, &out)
+			Mapper: mapper, Catalogue: catalogue}, &out)
 		runtime.ReadMemStats(&after)
 		asked := len(names) + len(samples)*max(1, got.Names) // every name is asked for
 		if n, most := after.TotalAlloc-before.TotalAlloc, uint64(importFree+importGrowth*asked); n > most {

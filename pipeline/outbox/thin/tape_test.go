@@ -26,10 +26,12 @@ func (r reel) bytes() (n int) {
 }
 
 // run is one pass over a reel.
+var catalogue = telemetry.DefaultCatalogue()
+
 func run(t testing.TB, r reel, p Pass) (reel, Result) {
 	t.Helper()
 	if p.Catalogue == nil {
-		p.Catalogue = telemetry.DefaultCatalogue()
+		p.Catalogue = catalogue
 	}
 	if p.Largest == 0 {
 		p.Largest = 1 << 20
