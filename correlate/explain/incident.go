@@ -63,7 +63,7 @@ type Root struct {
 	Entity     telemetry.Entity   `json:"entity"`
 	Domain     telemetry.Domain   `json:"domain"`
 	Signature  string             `json:"signature"`
-	Confidence float64            `json:"confidence"`
+	Confidence float64            `json:"confidence"` // once published, of the place: the alternatives at the same entity are part of it
 	Onset      telemetry.Interval `json:"onset"`
 }
 
