@@ -209,7 +209,7 @@ func (s *service) startNotify(receivers []notify.Receiver) error {
 
 // startWeb starts the API and the page.
 func (s *service) startWeb() error {
-	curves, err := recorder.New(recorder.Config{Log: s.bus, Site: s.c.File.Site.Config(), Metrics: s.metrics, Logger: s.part("recorder")})
+	curves, err := recorder.New(recorder.Config{Log: s.bus, Site: s.c.File.Site.Config(), Catalogue: s.c.Engine.Correlate.Catalogue, Metrics: s.metrics, Logger: s.part("recorder")})
 	if err != nil {
 		return err
 	}
