@@ -19,17 +19,17 @@ const (
 //	defer collectorstest.Bounded(t, len(input))()
 func Bounded(t testing.TB, input int) func() {
 	t.Helper()
-	before := allocated()
+	before := Allocated()
 	return func() {
 		t.Helper()
-		if n, most := allocated()-before, uint64(BytesFree+BytesPerByte*input); n > most {
+		if n, most := Allocated()-before, uint64(BytesFree+BytesPerByte*input); n > most {
 			t.Errorf("%d bytes of input: %d bytes allocated, more than %d", input, n, most)
 		}
 	}
 }
 
-// allocated is what the process has allocated so far, without stopping it.
-func allocated() uint64 {
+// Allocated is what the process has allocated so far, without stopping it.
+func Allocated() uint64 {
 	sample := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample[:])
 	return sample[0].Value.Uint64()

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"runtime"
 	"testing"
+
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 )
 
 // TestReadPlace: a place is read as it was written; a damaged one is an error, and
@@ -32,11 +33,9 @@ func TestReadPlace(t *testing.T) {
 	if err := os.WriteFile(placePath(dir), bytes.Repeat([]byte(" "), 64<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	before := collectorstest.Allocated()
 	_, err := readPlace(dir)
-	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; err == nil || n > 1<<20 {
+	if n := collectorstest.Allocated() - before; err == nil || n > 1<<20 {
 		t.Errorf("a file of 64 MiB: %v, %d bytes allocated", err, n)
 	}
 }
@@ -47,11 +46,9 @@ func FuzzParsePlace(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
+		before := collectorstest.Allocated()
 		p, err := parsePlace(b)
-		runtime.ReadMemStats(&after)
-		if n, most := after.TotalAlloc-before.TotalAlloc, uint64(64<<10+64*len(b)); n > most {
+		if n, most := collectorstest.Allocated()-before, uint64(64<<10+64*len(b)); n > most {
 			t.Fatalf("%d bytes allocated for %d, at most %d", n, len(b), most)
 		}
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/api"
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 
+	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/replay/prometheus"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -56,13 +56,11 @@ func FuzzFetch(f *testing.F) {
 		}
 		var out bytes.Buffer
 		var got *prometheus.Result
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
+		before := collectorstest.Allocated()
 		got, err = prometheus.Fetch(t.Context(), promv1.NewAPI(client), prometheus.Config{From: began, To: began.Add(time.Minute), Window: time.Minute,
 			Mapper: mapper, Catalogue: catalogue}, &out)
-		runtime.ReadMemStats(&after)
 		asked := len(names) + len(samples)*max(1, got.Names) // every name is asked for
-		if n, most := after.TotalAlloc-before.TotalAlloc, uint64(importFree+importGrowth*asked); n > most {
+		if n, most := collectorstest.Allocated()-before, uint64(importFree+importGrowth*asked); n > most {
 			t.Fatalf("%d bytes allocated for %d, at most %d", n, asked, most)
 		}
 		if err == nil && strings.Count(out.String(), "\n") < got.Samples {
