@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/engine/grants"
+	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -20,6 +22,7 @@ import (
 const (
 	grantsFolder  = "grants" // below the data folder; one file for each process
 	grantsSuffix  = ".json"
+	grantsStated  = "grants.stated" // digest of what the log has
 	lookAtGrants  = 2 * time.Second
 	maxGrantBytes = 8 << 20
 )
@@ -52,6 +55,43 @@ func WriteGrant(data string, g grants.Grant) error {
 		return fmt.Errorf("grant: %w", err)
 	}
 	return nil
+}
+
+// AwaitGrants returns when the log has the grants below a data folder: until then who
+// was enrolled last may state anything. It does not wait where no process holds the
+// log, which states them when it starts.
+func AwaitGrants(ctx context.Context, data string) error {
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for {
+		stated, err := os.ReadFile(filepath.Join(data, grantsStated))
+		if err != nil || !broker.Held(data) {
+			return nil
+		}
+		g, _, err := readGrants(data)
+		if err != nil {
+			return err
+		}
+		c, err := g.Config(0)
+		if err != nil {
+			return err
+		}
+		if string(stated) == grantsDigest(c.Content) {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fmt.Errorf("grants: the log does not have them yet: %w", context.Cause(ctx))
+		}
+	}
+}
+
+func grantsDigest(content []byte) string { return fmt.Sprintf("%x\n", sha256.Sum256(content)) }
+
+// noteStated writes down what the log has.
+func (s *service) noteStated(content []byte) error {
+	return os.WriteFile(filepath.Join(s.c.File.Data, grantsStated), []byte(grantsDigest(content)), 0o600)
 }
 
 // readGrants reads the grants below a data folder; ok is false where there are none.
@@ -94,6 +134,9 @@ func (s *service) stateGrants(ctx context.Context) error {
 	var said []byte
 	var at, changed time.Time
 	trouble := ""
+	if err := s.noteStated(nil); err != nil {
+		s.c.Logger.Error("enrolling does not wait until a grant is in force", "error", err)
+	}
 	for {
 		info, err := os.Stat(filepath.Join(s.c.File.Data, grantsFolder))
 		if due := time.Since(at) >= renewSite; err == nil && (due || !info.ModTime().Equal(changed)) {
@@ -134,5 +177,5 @@ func (s *service) stateGrantsOnce(ctx context.Context, said []byte, anyhow bool)
 	if err := s.bus.Append(ctx, s.c.Process, &telemetry.Record{Kind: telemetry.ConfigRecord, Config: c}); err != nil {
 		return said, err
 	}
-	return c.Content, nil
+	return c.Content, s.noteStated(c.Content)
 }

@@ -68,7 +68,16 @@ func TestStateGrants(t *testing.T) {
 	if err := WriteGrant(file.Data, grants.Grant{Process: "a.b", Nodes: []string{"n2"}}); err != nil {
 		t.Fatal(err)
 	}
-	await(at, "a.b", "n1")
+	if err := AwaitGrants(ctx, file.Data); err != nil {
+		t.Fatal(err)
+	}
+	_, last, err := s.bus.Bounds(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at = await(at, "a.b", "n1"); at > last {
+		t.Errorf("the grant is at %d, and the log ended at %d when it was awaited", at, last)
+	}
 	if err := os.WriteFile(filepath.Join(file.Data, grantsFolder, "x.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

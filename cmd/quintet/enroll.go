@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -56,6 +57,9 @@ func (c *enrollCommand) Run(sh *cli.Shell) error {
 	return os.WriteFile(c.Output, b, 0o600)
 }
 
+// grantWithin is how long the process that holds the log may take to state a grant.
+const grantWithin = 30 * time.Second
+
 // grant writes what a process that only collects may state beside the site's keys,
 // where the process that holds the log finds it. Processes of other roles may state
 // anything, unless they are enrolled with limits.
@@ -82,6 +86,11 @@ func (c *enrollCommand) grant(sh *cli.Shell, file *config.File) (err error) {
 		return err
 	}
 	if err := pipeline.WriteGrant(file.Data, g); err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(sh.Ctx, grantWithin)
+	defer stop()
+	if err := pipeline.AwaitGrants(ctx, file.Data); err != nil {
 		return err
 	}
 	sh.Warn("%s may state: %s", c.Name, g.String())

@@ -270,11 +270,6 @@ func (g *siege) refused() map[string]map[grants.Reason]uint64 {
 	return out
 }
 
-// granted reports whether the grant of a process is in force.
-func (g *siege) granted(name string) bool {
-	return slices.ContainsFunc(g.processes(), func(p grants.Standing) bool { return p.Process == name && p.Grant != nil })
-}
-
 // processes are those that Coverage lists; none while the service does not answer.
 func (g *siege) processes() []grants.Standing {
 	var body replica.Coverage

@@ -42,3 +42,18 @@ func sign(f *os.File) error {
 	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return err
 }
+
+// Held reports whether a process that is alive has locked a directory. It does not try
+// the lock: a server that starts meanwhile would take that for another one.
+func Held(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, "lock"))
+	if err != nil {
+		return false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid <= 0 {
+		return false
+	}
+	err = syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
