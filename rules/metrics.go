@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"github.com/quintet-dc/quintet/settings"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -109,7 +110,7 @@ func readDeclarations(root fs.FS, name string) (found []telemetry.Metric, proble
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	own := telemetry.DefaultCatalogue()
+	own := standard()
 	for i, d := range all.Metrics {
 		if _, known := own.Lookup(d.Name); known {
 			at := settings.Find(n, fmt.Sprintf("metrics.%d.name", i))
@@ -121,15 +122,18 @@ func readDeclarations(root fs.FS, name string) (found []telemetry.Metric, proble
 	return found, problems
 }
 
+// standard is the catalogue of this program, made once.
+var standard = sync.OnceValue(telemetry.DefaultCatalogue)
+
 // extended returns the catalogue of the program with further metrics. One that two
 // folders declare is theirs alike; where they differ, that is an error.
 func extended(more []telemetry.Metric) (*telemetry.Catalogue, error) {
 	if len(more) == 0 {
-		return telemetry.DefaultCatalogue(), nil
+		return standard(), nil
 	}
 	slices.SortStableFunc(more, func(a, b telemetry.Metric) int { return cmp.Compare(a.Name, b.Name) })
 	more = slices.CompactFunc(more, func(a, b telemetry.Metric) bool {
 		return a.Name == b.Name && a.Domain == b.Domain && a.Type == b.Type && a.Unit == b.Unit && slices.Equal(a.Kinds, b.Kinds)
 	})
-	return telemetry.NewCatalogue(slices.Concat(telemetry.DefaultCatalogue().Metrics(), more))
+	return telemetry.NewCatalogue(slices.Concat(standard().Metrics(), more))
 }
