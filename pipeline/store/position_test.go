@@ -46,11 +46,8 @@ func FuzzParsePlace(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		before := collectorstest.Allocated()
+		defer collectorstest.Bounded(t, len(b))()
 		p, err := parsePlace(b)
-		if n, most := collectorstest.Allocated()-before, uint64(64<<10+64*len(b)); n > most {
-			t.Fatalf("%d bytes allocated for %d, at most %d", n, len(b), most)
-		}
 		if err != nil {
 			return
 		}
