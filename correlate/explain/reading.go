@@ -50,6 +50,7 @@ const (
 	TakeRatio      Take = "ratio"       // now ÷ before
 	TakePeers      Take = "peers"       // shift − the median peer's shift
 	TakePeersRatio Take = "peers_ratio" // ratio ÷ the median peer's ratio
+	TakePeersDose  Take = "peers_dose"  // (peers_ratio − 1) ÷ (step ÷ expected step − 1)
 	TakeBelowPeers Take = "of_peers"    // now ÷ the median peer's now: a standing difference
 	TakeMost       Take = "most"        // highest during the hurt
 	TakeLeast      Take = "least"       // lowest during the hurt
@@ -98,13 +99,14 @@ func Scopes() []WordDoc[Scope] {
 // Takes lists the takes with their meanings.
 func Takes() []WordDoc[Take] {
 	return documented(
-		[]Take{TakeNow, TakeBefore, TakeShift, TakeRatio, TakePeers, TakePeersRatio, TakeBelowPeers, TakeMost, TakeLeast, TakeBits, TakeSilent, TakeDose},
+		[]Take{TakeNow, TakeBefore, TakeShift, TakeRatio, TakePeers, TakePeersRatio, TakePeersDose, TakeBelowPeers, TakeMost, TakeLeast, TakeBits, TakeSilent, TakeDose},
 		"mean during the hurt; of an event how often it happened from a little before the hurt on",
 		"mean before the hurt",
 		"now less before, in the metric's unit (a counter's is its rate)",
 		"now over before",
 		"its shift less that of the median peer",
 		"its ratio over that of the median peer",
+		"what it has of a share of time beyond the median peer, over what the step became longer by: 1 where its peers wait for all of that time and it does not",
 		"its now over that of the median peer: a standing difference, for what was so before the job began, too",
 		"the highest value of a grid during the hurt",
 		"the lowest",

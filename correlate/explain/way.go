@@ -106,7 +106,7 @@ func absent(c *Clue) bool {
 	switch c.Reading.Take {
 	case TakeRatio, TakePeersRatio:
 		return c.Strength(1) == 1
-	case TakeShift, TakePeers, TakeBits, TakeDose:
+	case TakeShift, TakePeers, TakePeersDose, TakeBits, TakeDose:
 		return c.Strength(0) == 1
 	case TakeNow, TakeMost:
 		return c.Full < c.None
@@ -131,7 +131,7 @@ func shapeOf(t Take, o Observation) telemetry.Shape {
 		return telemetry.ShapeSilence
 	case t == TakeBits || t == TakeNow || t == TakeMost || t == TakeLeast:
 		return telemetry.ShapeLevel
-	case t == TakePeers || t == TakePeersRatio || t == TakeBelowPeers:
+	case t == TakePeers || t == TakePeersRatio || t == TakePeersDose || t == TakeBelowPeers:
 		return telemetry.ShapePeer
 	}
 	return telemetry.ShapeShift

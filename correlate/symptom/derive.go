@@ -2,7 +2,6 @@ package symptom
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -235,9 +234,9 @@ func (f *Contrast) lateRanks() {
 }
 
 // laboured finds by how much longer the job's GPUs compute in a step, by their
-// activity. They are read at the same moments of the same steps, so that all of them
-// err as one does: by what its samples scatter, and by how many of them may have
-// missed the moments in which the job waits.
+// activity: it is highest while they compute. They are read at the same moments of
+// the same steps, so that all of them err as one does: by what its samples scatter,
+// and by how many of them may have missed the moments in which the job waits.
 func (f *Contrast) laboured() {
 	s := f.hurt.Slowdown
 	if s <= 1 || !f.hurt.Steps {
@@ -249,14 +248,16 @@ func (f *Contrast) laboured() {
 		if _, ok := f.number(i, c, explain.TakeRatio); !ok {
 			c = f.plan.find(telemetry.GPU, metricActive, 0)
 		}
-		if r, ok := f.number(i, c, explain.TakeRatio); ok && r < ratioCap {
-			now, _ := f.now.at(i, c)
-			missed := math.Sqrt((s-1)/float64(now.Seen)) / s
-			all, errors = append(all, r), append(errors, stats.Quadrature(missed, f.numberError(i, c, explain.TakeRatio)))
+		now, _ := f.now.at(i, c)
+		if r, ok := f.number(i, c, explain.TakeRatio); ok && r > 0 && r < ratioCap {
+			computed := min(1, float64(now.Mean)/float64(now.Most)/r) / (s - 1) // before, over what became longer
+			all = append(all, computed*(float64(s*r)-1))
+			errors = append(errors, computed*stats.Quadrature(f.missed(&now), float64(s*f.numberError(i, c, explain.TakeRatio))))
 		}
 	}
 	if len(all) > 0 {
-		f.derived.longer = dose{seen: true, v: (float64(s*stats.Median(all)) - 1) / (s - 1), err: float64(s*stats.Median(errors)) / (s - 1)}
+		v := stats.Median(all)
+		f.derived.longer = dose{seen: true, v: min(v, 2-v), err: stats.Median(errors)} // twice the loss fits it no more than none does
 	}
 }
 

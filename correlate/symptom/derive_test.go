@@ -129,10 +129,11 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 7), silent: make([][]bool, 7)}
 		for k := range 4 {
 			sh.rows[2+k] = make([]Stat, 2)
-			sh.rows[2+k][plan.find(telemetry.GPU, by.Name, 0)] = Stat{Seen: seen, Mean: mean}
+			sh.rows[2+k][plan.find(telemetry.GPU, by.Name, 0)] = Stat{Seen: seen, Mean: mean, Most: 0.4}
 		}
 		return sh
 	}
+	sure := math.Sqrt(4.0 / 25 / 29)
 	for name, c := range map[string]struct {
 		by        *telemetry.Metric
 		seen      int32
@@ -141,10 +142,11 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 		want, err float64
 		ok        bool
 	}{
-		"as busy":                {tensor, 25, 0.4, true, 1, 0.2, true},
-		"half as busy":           {tensor, 25, 0.2, true, 0, 0.2, true},
-		"one sample":             {tensor, 1, 0.4, true, 1, 1, true},
-		"of multiprocessors":     {active, 25, 0.4, true, 1, 0.2, true},
+		"as busy":                {tensor, 25, 0.4, true, 1, sure, true},
+		"half as busy":           {tensor, 25, 0.2, true, 0, sure, true},
+		"thrice the work":        {tensor, 25, 0.6, true, 0, sure, true},
+		"one sample":             {tensor, 1, 0.4, true, 1, math.Sqrt(0.8), true},
+		"of multiprocessors":     {active, 25, 0.4, true, 1, sure, true},
 		"of a service's latency": {tensor, 25, 0.4, false, 0, 0, false},
 	} {
 		f := Compare(sheet(c.by, c.seen, c.now), sheet(c.by, 25, 0.4), Hurt{Slowdown: 2, Excess: 1, Steps: c.steps})

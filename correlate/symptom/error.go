@@ -55,12 +55,26 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 			share := float64(is.Mean) / float64(was.Mean)
 			return stats.Quadrature(now, float64(before*share)) / math.Abs(float64(was.Mean))
 		}
+	case explain.TakePeersDose:
+		return stats.Quadrature(f.missed(&is), f.numberError(i, c, explain.TakePeersRatio)) / (f.hurt.Slowdown - 1)
 	case explain.TakeBelowPeers:
 		if v, ok := f.number(i, c, take); ok && is.Mean != 0 {
 			return math.Abs(float64(v*now) / float64(is.Mean))
 		}
 	}
 	return 0
+}
+
+// scatterKnown is the number of samples from which on their own scatter counts for
+// more than what waiting in bursts would make of it.
+const scatterKnown = 4.0
+
+// missed is the relative error of a share of time during a degradation because the
+// samples may have missed the moments in which the job waits: until there are enough
+// of them to see how they scatter.
+func (f *Contrast) missed(now *Stat) float64 {
+	n := float64(now.Seen)
+	return math.Sqrt((f.hurt.Slowdown - 1) / n * scatterKnown / (scatterKnown + n))
 }
 
 // meanErrors returns the standard errors of a series' means during the degradation

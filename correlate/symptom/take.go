@@ -162,6 +162,9 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 		return ratio(float64(now.Mean), float64(before.Mean)), seen && known
 	case explain.TakeDose:
 		return (float64(now.Mean) - float64(before.Mean)) / f.hurt.Excess, seen && known && f.hurt.Excess > 0
+	case explain.TakePeersDose:
+		r, ok := f.againstPeers(i, c, explain.TakePeersRatio)
+		return (r - 1) / (f.hurt.Slowdown - 1), ok && f.hurt.Steps && f.hurt.Slowdown > 1
 	case explain.TakeSilent:
 		return f.silence(i, c)
 	}
