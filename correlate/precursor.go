@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/stats"
@@ -24,19 +25,33 @@ const (
 
 // signalSteps looks at the gauges of precursors that have a fresh sample in grid g.
 func (e *signals) signalSteps(g telemetry.Time) {
+	follows := map[int]bool{}
+	for i := range e.signalled {
+		if s := &e.signalled[i]; s.kind == stepSignal {
+			slot, ok := e.window.Slot(s.series)
+			follows[slot] = ok
+		}
+	}
 	for _, slot := range e.heed().gauges {
 		seen, ok := e.window.Last(slot)
-		v, _ := e.window.Value(slot)
-		if !ok || v != v || !e.window.Judged(slot) || seen <= g.Add(-e.freshFor(slot)) {
+		if !ok || !e.window.Judged(slot) || seen <= g.Add(-e.freshFor(slot)) {
 			continue
 		}
-		s := signal{series: e.window.Series(slot), kind: stepSignal, since: g, last: g, now: float64(v), first: float64(v)}
+		v, _ := e.window.Value(slot)
+		now := float64(v)
+		if v != v || !follows[slot] && !e.stepped(slot, seen, now) {
+			continue
+		}
+		s := signal{series: e.window.Series(slot), kind: stepSignal, since: g, last: g, now: now, first: now}
 		at, known := e.signals(&s)
 		if known {
-			e.followStep(at, float64(v), g)
+			e.followStep(at, now, g)
 			continue
 		}
-		if s.before, ok = e.stepped(slot, seen, float64(v)); ok && !e.movedAlike(s.series, float64(v)/s.before) && len(e.signalled) < maxSignals {
+		if len(e.signalled) >= maxSignals {
+			continue
+		}
+		if s.before = e.usually(slot, seen, now); !e.movedAlike(s.series, now/s.before) {
 			s.onset = e.widened(slot, telemetry.Interval{Earliest: seen.Add(-max(e.cfg.Grid, e.window.Cadence(slot))), Latest: seen})
 			e.signalled = slices.Insert(e.signalled, at, s)
 		}
@@ -58,26 +73,42 @@ func (e *signals) followStep(at int, v float64, g telemetry.Time) {
 	}
 }
 
-// stepped reports whether a value is outside the range of the samples before it by
-// more than that range is wide, and returns their median.
-func (e *signals) stepped(slot int, seen telemetry.Time, v float64) (before float64, ok bool) {
+// past gives the samples of a slot before the one seen last, the newest first, until
+// more returns false.
+func (e *signals) past(slot int, seen telemetry.Time, more func(float64) bool) {
 	step := max(e.cfg.Grid, e.window.Cadence(slot))
-	var past []float64
 	for g := floor(seen, e.cfg.Grid).Add(-step); g > seen.Add(-(history-2)*e.cfg.Grid); g = g.Add(-step) {
-		x, ok := e.window.At(slot, g)
-		if !ok {
-			continue
-		}
-		if past = append(past, x); x == v && len(past) == 1 {
-			return 0, false // the rate of a link: most gauges never move
+		if x, ok := e.window.At(slot, g); ok && !more(x) {
+			return
 		}
 	}
+}
+
+// stepped reports whether a value is outside the range of the samples before it by
+// more than that range is wide. More samples only widen the range.
+func (e *signals) stepped(slot int, seen telemetry.Time, v float64) bool {
+	low, high, n, inside := math.Inf(1), math.Inf(-1), 0, false
+	e.past(slot, seen, func(x float64) bool {
+		low, high, n = min(low, x), max(high, x), n+1
+		wide := high - low
+		inside = v >= low-wide && v <= high+wide
+		return !inside
+	})
+	return n >= leastPast && !inside
+}
+
+// usually returns the median of the samples before a value; 0 where they are too few,
+// or the newest is the same: most gauges never move.
+func (e *signals) usually(slot int, seen telemetry.Time, v float64) float64 {
+	var past []float64
+	e.past(slot, seen, func(x float64) bool {
+		past = append(past, x)
+		return past[0] != v
+	})
 	if len(past) < leastPast {
-		return 0, false
+		return 0
 	}
-	low, high := slices.Min(past), slices.Max(past)
-	wide := high - low
-	return stats.Median(past), v < low-wide || v > high+wide
+	return stats.Median(past)
 }
 
 // movedAlike reports whether the same gauges of the same container moved as one
@@ -95,7 +126,7 @@ func (e *signals) movedAlike(s telemetry.Series, to float64) bool {
 		}
 		seen, _ := e.window.Last(slot)
 		v, _ := e.window.Value(slot)
-		if before, _ := e.stepped(slot, seen, float64(v)); before != 0 && v == v {
+		if before := e.usually(slot, seen, float64(v)); before != 0 && v == v {
 			ratios = append(ratios, float64(v)/before)
 		}
 	}
