@@ -32,8 +32,10 @@ func (flat) Span(dst []float32, slot int, from, to telemetry.Time) []float32 {
 	}
 	return dst
 }
-func (flat) Last(int) (telemetry.Time, bool)     { return 1000e9, true }
-func (flat) Cadence(int) telemetry.Duration      { return 1e9 }
+func (flat) Last(int) (telemetry.Time, bool) { return 1000e9, true }
+func (flat) Cadence(int) telemetry.Duration  { return 1e9 }
+func (flat) Chosen(slot int) int             { return slot }
+
 func (flat) ClosedOf(int) (telemetry.Time, bool) { return 1000e9, true }
 
 func reference(b *testing.B) (*topology.Graph, symptom.Where) {

@@ -156,6 +156,8 @@ func (s *hall) Last(slot int) (telemetry.Time, bool) {
 }
 
 func (s *hall) Cadence(int) telemetry.Duration { return max(s.cadence, 1e9) }
+func (*hall) Chosen(slot int) int              { return slot }
+
 func (s *hall) ClosedOf(slot int) (telemetry.Time, bool) {
 	if s.class[slot] == telemetry.Prompt {
 		return second(judgedAt), true

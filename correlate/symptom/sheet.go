@@ -12,6 +12,7 @@ import (
 // History gives the values of a series in the window's closed grids.
 type History interface {
 	Slot(telemetry.Series) (int, bool)
+	Chosen(slot int) int
 	At(slot int, g telemetry.Time) (float64, bool)
 	Span(dst []float32, slot int, from, to telemetry.Time) []float32
 	Last(slot int) (telemetry.Time, bool)
@@ -81,6 +82,9 @@ const usualSteps = 40
 // the degradation is no evidence of it.
 func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 	sh := p.sheet(s, span)
+	if s.slots == nil {
+		s.slots = make([][]int32, len(s.all))
+	}
 	var saves saved
 	if during {
 		saves = usualSaves(src, s.job, span)
@@ -89,12 +93,28 @@ func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 		r := reader{src: src, span: span, during: during, saves: saves}
 		for i := lo; i < hi; i++ {
 			columns := p.of(s.all[i].Kind)
-			for c, col := range columns {
-				sh.rows[i][c], sh.silent[i][c] = r.read(s.all[i], col)
+			if s.slots[i] == nil {
+				s.slots[i] = slotsOf(src.History, s.all[i], columns)
+			}
+			r.entity, r.slots, r.columns = s.all[i], s.slots[i], columns
+			for c := range columns {
+				sh.rows[i][c], sh.silent[i][c] = r.read(c)
 			}
 		}
 	})
 	return sh
+}
+
+// slotsOf finds the slots of an entity's columns, -1 where there is none.
+func slotsOf(h History, e telemetry.Entity, columns []column) []int32 {
+	out := make([]int32, len(columns))
+	for c, col := range columns {
+		out[c] = -1
+		if slot, ok := h.Slot(telemetry.Series{Entity: e, Metric: col.metric.Name}); ok && !col.metric.PerStep {
+			out[c] = int32(slot)
+		}
+	}
+	return out
 }
 
 // sheet returns an empty sheet. Its rows are in one array: the largest job has
@@ -116,25 +136,28 @@ func (p *Plan) sheet(s *Survey, span Span) *Sheet {
 
 // reader holds the buffers of one slice.
 type reader struct {
-	src    Source
-	span   Span
-	during bool
-	saves  saved // usual checkpoints that the job tells of
-	cells  []float32
-	engine []float32
-	sorted []float32
-	values []float64
+	src     Source
+	span    Span
+	during  bool
+	saves   saved            // usual checkpoints that the job tells of
+	entity  telemetry.Entity // the one being read
+	slots   []int32          // of its columns
+	columns []column
+	cells   []float32
+	engine  []float32
+	sorted  []float32
+	values  []float64
 }
 
-func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
-	series := telemetry.Series{Entity: e, Metric: c.metric.Name}
+func (r *reader) read(i int) (Stat, bool) {
+	c := r.columns[i]
 	if c.metric.PerStep {
-		return r.steps(series, c), false
+		return r.steps(telemetry.Series{Entity: r.entity, Metric: c.metric.Name}, c), false
 	}
-	slot, ok := r.src.History.Slot(series)
-	if !ok {
+	if r.slots[i] < 0 {
 		return Stat{}, false
 	}
+	slot := r.src.History.Chosen(int(r.slots[i]))
 	last, heard := r.src.History.Last(slot)
 	if !heard {
 		return Stat{}, false
@@ -148,7 +171,7 @@ func (r *reader) read(e telemetry.Entity, c column) (Stat, bool) {
 	if len(r.values) == 0 {
 		r.cells = r.src.History.Span(r.cells[:0], slot, r.span.From, r.span.To)
 		if c.metric.Name == metricClock {
-			r.atWork(e)
+			r.atWork()
 		}
 		if c.metric.Name == metricEngine {
 			dropPauses(r.cells, r.during, r.saves)
@@ -190,7 +213,11 @@ func (r *reader) heard(slot int, c column, over Span) {
 // keep makes r.values of the cells that hold something.
 func (r *reader) keep(c column) {
 	for _, v := range r.cells {
-		if v == v {
+		switch {
+		case v != v:
+		case c.bits == 0:
+			r.values = append(r.values, float64(v))
+		default:
 			r.values = append(r.values, c.value(float64(v)))
 		}
 	}
@@ -203,12 +230,12 @@ const busy = 0.95
 // atWork keeps of a GPU's clocks those of grids in which it was at work, where that
 // is reported: an idle GPU lowers its clock, and what keeps it waiting is no fault
 // of the clock.
-func (r *reader) atWork(e telemetry.Entity) {
-	slot, ok := r.src.History.Slot(telemetry.Series{Entity: e, Metric: metricEngine})
-	if !ok {
+func (r *reader) atWork() {
+	at := slices.IndexFunc(r.columns, func(c column) bool { return c.metric.Name == metricEngine })
+	if at < 0 || r.slots[at] < 0 {
 		return
 	}
-	r.engine = r.src.History.Span(r.engine[:0], slot, r.span.From, r.span.To)
+	r.engine = r.src.History.Span(r.engine[:0], r.src.History.Chosen(int(r.slots[at])), r.span.From, r.span.To)
 	least := float32(float64(busy * float64(r.level(r.engine))))
 	for i := range min(len(r.engine), len(r.cells)) {
 		if r.engine[i] < least {
@@ -291,7 +318,12 @@ func (r *reader) stat(c column) Stat {
 	}
 	least, most, sum := math.Inf(1), math.Inf(-1), 0.0
 	for _, v := range r.values {
-		least, most = min(least, v), max(most, v)
+		if v < least {
+			least = v
+		}
+		if v > most {
+			most = v
+		}
 		sum += v
 	}
 	out := Stat{Seen: int32(n), Mean: float32(sum / float64(n)), Least: float32(least), Most: float32(most)}

@@ -29,6 +29,8 @@ func (h told) Span(dst []float32, slot int, _, _ telemetry.Time) []float32 {
 
 func (h told) At(int, telemetry.Time) (float64, bool) { return 0, false }
 func (h told) Last(int) (telemetry.Time, bool)        { return 0, true }
+func (told) Chosen(slot int) int                      { return slot }
+
 func (h told) ClosedOf(int) (telemetry.Time, bool) {
 	return 4e9, true
 }
@@ -39,8 +41,10 @@ func (h told) of(t *testing.T, m telemetry.MetricName) Stat {
 	if !ok {
 		t.Fatal(m)
 	}
-	r := reader{src: Source{History: h, Grid: 1e9}, span: Span{From: 0, To: 4e9}, during: true}
-	st, _ := r.read(telemetry.Entity{Kind: telemetry.GPU, Name: "n0/0"}, column{metric: metric})
+	gpu, engine := telemetry.Entity{Kind: telemetry.GPU, Name: "n0/0"}, &telemetry.Metric{Name: metricEngine}
+	columns := []column{{metric: metric}, {metric: engine}}
+	r := reader{src: Source{History: h, Grid: 1e9}, span: Span{From: 0, To: 4e9}, during: true, entity: gpu, columns: columns, slots: slotsOf(h, gpu, columns)}
+	st, _ := r.read(0)
 	return st
 }
 

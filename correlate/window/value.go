@@ -17,13 +17,19 @@ func (w *Window) Slots() int { return len(w.word) }
 func (w *Window) Slot(s telemetry.Series) (int, bool) {
 	for _, p := range w.entities[s.Entity] {
 		if slot, ok := w.blocks[p.block].slot(p.entity, s.Metric); ok {
-			if w.shadow[slot] {
-				return int(w.rivalOf[slot].judged()), true
-			}
-			return int(slot), true
+			return w.Chosen(int(slot)), true
 		}
 	}
 	return 0, false
+}
+
+// Chosen returns the slot by which the series of a slot is judged now: Slot of a
+// series whose slot is known.
+func (w *Window) Chosen(slot int) int {
+	if w.shadow[slot] {
+		return int(w.rivalOf[int32(slot)].judged())
+	}
+	return slot
 }
 
 // slot returns the slot of a metric of the block's entity.
