@@ -6,15 +6,20 @@ import (
 )
 
 // Compile returns the signatures with the keys under which their readings are found
-// among a candidate's values. Equal readings have one key. A signature that was not
-// compiled sees none of its readings.
+// among a candidate's values. Equal readings have one key and are one. A signature
+// that was not compiled sees none of its readings.
 func Compile(sigs []Signature) []Signature {
 	out := slices.Clone(sigs)
+	readings := map[Measure]*Reading{}
 	for i := range out {
 		out[i].Clues = slices.Clone(out[i].Clues)
 		for k := range out[i].Clues {
 			if c := &out[i].Clues[k]; c.Reading != nil {
 				c.key = c.Reading.key()
+				if readings[c.key] == nil {
+					readings[c.key] = c.Reading
+				}
+				c.Reading = readings[c.key]
 			}
 			out[i].Clues[k].errorKey = out[i].Clues[k].Key().Err()
 		}

@@ -31,10 +31,11 @@ type Contrast struct {
 	hurt        Hurt
 	events      map[telemetry.Entity][]telemetry.Event
 	medians     map[peerKey]median
-	derived     derived // with what Leave has taken out
-	whole       derived // with nothing taken out
-	left        int32   // whose GPUs and ranks do not count; -1 where all do
-	leftHot     bool    // it slows by heat: those that it does not slow count
+	readings    map[asked]number // of many entities: what they make together
+	derived     derived          // with what Leave has taken out
+	whole       derived          // with nothing taken out
+	left        int32            // whose GPUs and ranks do not count; -1 where all do
+	leftHot     bool             // it slows by heat: those that it does not slow count
 	buf         []float64
 }
 
@@ -79,10 +80,23 @@ type median struct {
 	seen int
 }
 
+// asked is a reading of an entity: several signatures ask for the same, to find
+// suspects and to measure them.
+type asked struct {
+	of int32
+	x  *explain.Reading
+}
+
+// number is what was read; false where it cannot be seen.
+type number struct {
+	v    float64
+	seen bool
+}
+
 // Compare compares what is during a degradation with what was before it.
 func Compare(now, before *Sheet, h Hurt) *Contrast {
 	f := &Contrast{left: -1, plan: now.plan, survey: now.survey, now: now, before: before, hurt: h,
-		events: map[telemetry.Entity][]telemetry.Event{}, medians: map[peerKey]median{}}
+		events: map[telemetry.Entity][]telemetry.Event{}, medians: map[peerKey]median{}, readings: map[asked]number{}}
 	for _, ev := range h.Events {
 		f.events[ev.Entity] = append(f.events[ev.Entity], ev)
 	}
@@ -269,14 +283,19 @@ func (f *Contrast) read(i int32, x *explain.Reading) (float64, bool) {
 	if x.Of == explain.OfRoot {
 		return f.take(i, x)
 	}
+	if x.Of.Many() {
+		n, known := f.readings[asked{i, x}]
+		if !known {
+			n.v, n.seen = f.among(f.scope(i, x), x)
+			f.readings[asked{i, x}] = n
+		}
+		return n.v, n.seen
+	}
 	of := f.scope(i, x)
 	if len(of) == 0 {
 		return 0, false
 	}
-	if !x.Of.Many() {
-		return f.take(of[0], x)
-	}
-	return f.among(of, x)
+	return f.take(of[0], x)
 }
 
 // scope lists the entities that a reading is of.
