@@ -64,7 +64,7 @@ func (e *examiner) spanBefore(at telemetry.Time) fabric.Span {
 }
 
 func (e *examiner) fabricBefore(span fabric.Span) *fabric.Baseline {
-	return fabric.Keep(e.fabricMap().ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid}, span, e.cfg.ForEach))
+	return fabric.Keep(e.fabricMap().ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid, Counts: true}, span, e.cfg.ForEach))
 }
 
 // recalled returns the newest stored baseline of a job before its onset; nil where

@@ -272,7 +272,7 @@ func (f *fabricMeasures) silence(g *fabric.Group) (silent, down float64) {
 			}
 		}
 		if p := f.m.Ends[i].Peer; p >= 0 {
-			if _, at, ok := f.e.Fabric.Now.Of[p].Counts.Up(); ok {
+			if _, at, ok := f.e.Fabric.Now.Up(p); ok {
 				told++
 				if !at {
 					lost++

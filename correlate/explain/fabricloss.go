@@ -27,44 +27,36 @@ const (
 
 // loss is what of the job's traffic was lost on its paths, or was treated as lost.
 type loss struct {
-	resent, most, taken     float64
-	resentSeen, takenSeen   bool
-	damage, leak, drops     float64
-	damageSeen, leakSeen    bool
-	dropsSeen               bool
-	damageOf, leakOf        []float64 // by end, of its link
-	damageSeenOf, leakKnown []bool
-	allDamage               float64 // of the links on the job's paths
-	disordered              float64 // packets per second, at the job's nics
-	again                   float64 // packets per second that they sent again
-	around                  float64 // the largest part of both of a nic
-	ignored                 float64 // congestion notices per second, by them
-	ignoredSeen             bool
-	heeded                  float64 // handled ones now over before, of the median nic
-	heedSeen                bool
+	resent, most, taken   float64
+	resentSeen, takenSeen bool
+	damage, leak, drops   float64
+	damageSeen, leakSeen  bool
+	dropsSeen             bool
+	allDamage             float64 // of the links on the job's paths
+	disordered            float64 // packets per second, at the job's nics
+	again                 float64 // packets per second that they sent again
+	around                float64 // the largest part of both of a nic
+	ignored               float64 // congestion notices per second, by them
+	ignoredSeen           bool
+	heeded                float64 // handled ones now over before, of the median nic
+	heedSeen              bool
 }
 
 func (f *fabricMeasures) loss() loss {
-	n := len(f.m.Ends)
-	l := loss{damageOf: make([]float64, n), leakOf: make([]float64, n), damageSeenOf: make([]bool, n), leakKnown: make([]bool, n)}
+	var l loss
 	f.resent(&l)
-	for i := range f.m.Ends {
+	for i, on := range f.e.Fabric.OnPath {
 		p := f.m.Ends[i].Peer
-		if p < 0 || !f.m.Ends[i].Main {
+		if !on || p < 0 || !f.m.Ends[i].Main {
 			continue
 		}
-		here, okHere := f.damage(i)
-		there, okThere := f.damage(p)
-		l.damageOf[i], l.damageSeenOf[i] = max(here, there), okHere || okThere
-		l.leakOf[i], l.leakKnown[i] = f.leak(i, p)
-		if !f.e.Fabric.OnPath[i] {
-			continue
-		}
+		damage, damageSeen := f.linkDamage(i)
 		if i < p || !f.e.Fabric.OnPath[p] {
-			l.allDamage += l.damageOf[i]
+			l.allDamage += damage
 		}
-		l.damage, l.damageSeen = max(l.damage, l.damageOf[i]), l.damageSeen || l.damageSeenOf[i]
-		l.leak, l.leakSeen = max(l.leak, l.leakOf[i]), l.leakSeen || l.leakKnown[i]
+		l.damage, l.damageSeen = max(l.damage, damage), l.damageSeen || damageSeen
+		leak, leakSeen := f.linkLeak(i)
+		l.leak, l.leakSeen = max(l.leak, leak), l.leakSeen || leakSeen
 		if d, ok := f.drops(i); ok {
 			l.drops, l.dropsSeen = l.drops+d, true
 		}
@@ -160,8 +152,8 @@ const leastNotices = 1
 
 // heeds is how many congestion notifications a NIC acts on, now over before.
 func (f *fabricMeasures) heeds(i int) (float64, bool) {
-	now, ok := f.e.Fabric.Now.Of[i].Counts.Rate(fabric.Handled)
-	before, okBefore := f.e.Fabric.Before.Of[i].Counts.Rate(fabric.Handled)
+	now, ok := f.e.Fabric.Now.Rate(i, fabric.Handled)
+	before, okBefore := f.e.Fabric.Before.Rate(i, fabric.Handled)
 	if !ok || !okBefore || before < leastNotices {
 		return 0, false
 	}
@@ -170,8 +162,8 @@ func (f *fabricMeasures) heeds(i int) (float64, bool) {
 
 // beyond is a count per second now beyond before, not below 0.
 func (f *fabricMeasures) beyond(i int, k fabric.Count) (float64, bool) {
-	now, ok := f.e.Fabric.Now.Of[i].Counts.Rate(k)
-	before, _ := f.e.Fabric.Before.Of[i].Counts.Rate(k)
+	now, ok := f.e.Fabric.Now.Rate(i, k)
+	before, _ := f.e.Fabric.Before.Rate(i, k)
 	return max(0, now-before), ok
 }
 
@@ -184,13 +176,24 @@ func (f *fabricMeasures) damage(i int) (float64, bool) {
 	return max(crc, any, fec) / packets, okCRC || okAny || okFEC
 }
 
-// leak is the larger leak of the two ways of a link.
-func (f *fabricMeasures) leak(i, p int) (float64, bool) {
-	leaks := f.e.Fabric.Now.Leaks
-	if leaks == nil {
+// linkDamage is the damage at the worse end of the link of main end i.
+func (f *fabricMeasures) linkDamage(i int) (float64, bool) {
+	p := f.m.Ends[i].Peer
+	if p < 0 || !f.m.Ends[i].Main {
 		return 0, false
 	}
-	a, b := leaks[i], leaks[p]
+	here, okHere := f.damage(i)
+	there, okThere := f.damage(p)
+	return max(here, there), okHere || okThere
+}
+
+// linkLeak is the larger leak of the two ways of the link of main end i.
+func (f *fabricMeasures) linkLeak(i int) (float64, bool) {
+	p := f.m.Ends[i].Peer
+	if p < 0 || !f.m.Ends[i].Main {
+		return 0, false
+	}
+	a, b := f.e.Fabric.Now.Leak(i), f.e.Fabric.Now.Leak(p)
 	ok := a.Seen && a.Error < knownLeak || b.Seen && b.Error < knownLeak
 	return max(a.Share, b.Share), ok
 }
@@ -218,8 +221,10 @@ func (f *fabricMeasures) health(v Values, i int) {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 	p := f.m.Ends[i].Peer
 	f.losses.path(v)
-	put(v, LinkDamage, f.losses.damageOf[i], f.losses.damageSeenOf[i])
-	put(v, LinkLeak, f.losses.leakOf[i], f.losses.leakKnown[i])
+	damage, damageSeen := f.linkDamage(i)
+	leak, leakSeen := f.linkLeak(i)
+	put(v, LinkDamage, damage, damageSeen)
+	put(v, LinkLeak, leak, leakSeen)
 	if n.Standing > 0 {
 		v[Unmarked] = max(0, n.Unmarked-b.Unmarked)
 	}
@@ -237,7 +242,7 @@ func (f *fabricMeasures) health(v Values, i int) {
 		v[HeedsNotices] = min(h/max(f.losses.heeded, 0.05), ratioCap)
 	}
 	if f.losses.allDamage > 0 {
-		v[DamageShare] = min(f.losses.damageOf[i]/f.losses.allDamage, 1)
+		v[DamageShare] = min(damage/f.losses.allDamage, 1)
 	}
 	if part, ok := f.ownerDown(i); ok {
 		v[OwnerDown] = part
@@ -301,12 +306,12 @@ func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
 		if k < 0 {
 			continue
 		}
-		s, at, seen := f.e.Fabric.Now.Of[k].Counts.Up()
+		s, at, seen := f.e.Fabric.Now.Up(k)
 		if !seen {
 			continue
 		}
 		usual := 1.0
-		if b, _, was := f.e.Fabric.Before.Of[k].Counts.Up(); was {
+		if b, _, was := f.e.Fabric.Before.Up(k); was {
 			usual = b
 		}
 		ok = true
@@ -403,7 +408,9 @@ func (f *fabricMeasures) ailing() []int {
 		if h, seen := f.heeds(i); seen && f.losses.heedSeen && h < float64(0.6*f.losses.heeded) {
 			worse[i] = 2
 		}
-		worse[i] = max(worse[i], f.losses.damageOf[i]/leastDamage, f.losses.leakOf[i]/leastLeak, d/leastDamage)
+		damage, _ := f.linkDamage(i)
+		leak, _ := f.linkLeak(i)
+		worse[i] = max(worse[i], damage/leastDamage, leak/leastLeak, d/leastDamage)
 		if ok && (down || up < 0.999) {
 			worse[i] += 1e6
 		}

@@ -20,6 +20,9 @@ type Baseline struct {
 func Keep(r *Readings) *Baseline {
 	b := &Baseline{span: r.Span}
 	for i := range r.Of {
+		for k := Count(0); k <= counts; k++ {
+			r.read(i, k)
+		}
 		if r.Of[i].Seen > 0 {
 			b.entities = append(b.entities, r.Map.Ends[i].Entity)
 			b.lanes = append(b.lanes, r.Map.Ends[i].Lane)

@@ -32,14 +32,33 @@ type Counts struct {
 	// state; 1 where it reports none.
 	up, last float64
 	upSeen   bool
+	unread   int // which of it nobody has asked for yet, the link's state as counts
 }
 
-// Rate returns a count per second, and false where the end does not report it.
-func (c *Counts) Rate(k Count) (float64, bool) { return c.rate[k], c.seen&(1<<k) != 0 }
+// unreadCounts is none of an end's counts.
+const unreadCounts = 1<<(counts+1) - 1
 
-// Up returns the part of the time for which the link was up and whether it was at
-// the end; ok is false where it is not reported.
-func (c *Counts) Up() (share float64, at, ok bool) { return c.up, c.last > 0.5, c.upSeen }
+// Rate returns what end i counts per second, and false where it does not report it.
+// It is read when it is first asked for: few ends are asked for more than traffic.
+func (r *Readings) Rate(i int, k Count) (float64, bool) {
+	c := &r.Of[i].Counts
+	r.read(i, k)
+	return c.rate[k], c.seen&(1<<k) != 0
+}
+
+// Up returns the part of the time for which the link of end i was up and whether it
+// was at the end; ok is false where it is not reported.
+func (r *Readings) Up(i int) (share float64, at, ok bool) {
+	c := &r.Of[i].Counts
+	r.read(i, counts)
+	return c.up, c.last > 0.5, c.upSeen
+}
+
+func (r *Readings) read(i int, k Count) {
+	if n := &r.Of[i]; n.Counts.unread&(1<<k) != 0 {
+		r.asks.count(r.history, &r.Map.Ends[i], k, n)
+	}
+}
 
 func (c *Counts) snapshot(k *snapshot.Codec) {
 	k.Int(&c.seen)
@@ -51,27 +70,37 @@ func (c *Counts) snapshot(k *snapshot.Codec) {
 	}
 }
 
-// counts sums up what the end being read counted, over the grids in which what it
-// sent is known.
-func (sc *scratch) counts(seen int) (out Counts) {
-	if seen == 0 {
-		return out
+// count sums up one thing that an end counted, over the grids in which what it sent
+// is known.
+func (sc *scratch) count(h History, e *End, k Count, r *Reading) {
+	r.Counts.unread &^= 1 << k
+	s := damagedPackets + signal(k)
+	if k == counts {
+		s = linkUp
 	}
-	for k := range counts {
-		s := damagedPackets + signal(k)
-		m := mean{n: min(seen, len(sc.held[s]))}
-		if sc.moves[s] {
-			m = sc.mean(s)
+	if e.slots[s] < 0 || r.Seen == 0 {
+		return
+	}
+	sc.held[s] = h.Held(sc.held[s][:0], e.slots[s], sc.first, sc.n)
+	if r.Seen < sc.n {
+		sc.held[txBytes] = h.Held(sc.held[txBytes][:0], e.slots[txBytes], sc.first, sc.n)
+	}
+	var m mean
+	for k, v := range sc.held[s] {
+		if v == v && (r.Seen == sc.n || sc.held[txBytes][k] == sc.held[txBytes][k]) {
+			m.sum += v
+			m.n++
+			m.last = v
 		}
-		if m.n > 0 {
-			out.rate[k] = m.value()
-			out.seen |= 1 << k
-		}
 	}
-	if up := sc.mean(linkUp); up.n > 0 {
-		out.up, out.last, out.upSeen = up.value(), up.last, true
+	switch {
+	case m.n == 0:
+	case k == counts:
+		r.Counts.up, r.Counts.last, r.Counts.upSeen = m.value(), m.last, true
+	default:
+		r.Counts.rate[k] = m.value()
+		r.Counts.seen |= 1 << k
 	}
-	return out
 }
 
 // mean is the mean of the values added, 0 of none.
@@ -82,20 +111,10 @@ type mean struct {
 
 func (m *mean) add(x float64) { m.sum, m.last, m.n = m.sum+x, x, m.n+1 }
 
-// mean is that of a signal, over the grids in which what the end sent is known.
-func (sc *scratch) mean(s signal) (m mean) {
-	for k, v := range sc.held[s] {
-		if tx := sc.held[txBytes][k]; v == v && tx == tx {
-			m.add(v)
-		}
-	}
-	return m
-}
-
 func (m *mean) value() float64 { return m.sum / float64(max(1, m.n)) }
 
 // mark notes the marks of a grid with a queue, or without.
-func (r *Reading) mark(c cell, stood bool) {
+func (r *Reading) mark(c *cell, stood bool) {
 	r.Marks += c.marked
 	switch {
 	case stood && c.told < 1-free:

@@ -49,7 +49,7 @@ func (sc *scratch) starved(e *End, k int) (float64, bool) {
 }
 
 // starve notes a grid without credits.
-func (t *trail) starve(n, k int, c cell) {
+func (t *trail) starve(n, k int, c *cell) {
 	t.known++
 	if c.told <= 0 {
 		return

@@ -201,16 +201,16 @@ func TestCountsAreMeanRates(t *testing.T) {
 	w.say("port:leaf0/h0", "port_up", grids-4, grids, 0)
 	m, then, during := w.read()
 	i := index(t, m, "port:leaf0/h0")
-	if v, ok := during.Of[i].Counts.Rate(fabric.Damaged); !ok || !near(v, 2) {
+	if v, ok := during.Rate(i, fabric.Damaged); !ok || !near(v, 2) {
 		t.Errorf("damaged: %v, %v; want 2 a second", v, ok)
 	}
-	if _, ok := during.Of[i].Counts.Rate(fabric.Uncorrectable); ok {
+	if _, ok := during.Rate(i, fabric.Uncorrectable); ok {
 		t.Error("codewords were told of by nobody")
 	}
-	if share, last, ok := during.Of[i].Counts.Up(); !ok || last || !near(share, 0.75) {
+	if share, last, ok := during.Up(i); !ok || last || !near(share, 0.75) {
 		t.Errorf("up %v of the time, at last %v, %v", share, last, ok)
 	}
-	if _, _, ok := then.Of[i].Counts.Up(); ok {
+	if _, _, ok := then.Up(i); ok {
 		t.Error("its state was not told before")
 	}
 }
@@ -257,10 +257,7 @@ func across(t *testing.T, lost, offset, once float64) (busy, idle fabric.Leak) {
 	}
 	m := fabric.Survey(w.graph, w)
 	r := m.Read(w, grid, fabric.Span{From: at(0), To: at(grids)})
-	if r.Leaks == nil {
-		t.Fatal("packets were sent again, and nobody looked for a leak")
-	}
-	return r.Leaks[index(t, m, "nic:h0/n0")], r.Leaks[index(t, m, "nic:h1/n0")]
+	return r.Leak(index(t, m, "nic:h0/n0")), r.Leak(index(t, m, "nic:h1/n0"))
 }
 
 // TestALeakIsTheSlope finds what a link loses although the clocks of its two ends
@@ -290,8 +287,11 @@ func TestOneJumpIsNoLeak(t *testing.T) {
 
 func TestNobodyLooksForLeaksWhereNothingWasSentAgain(t *testing.T) {
 	w := quiet(t, 2, 1, 2)
-	if _, _, during := w.read(); during.Leaks != nil {
-		t.Error("leaks of a network that lost nothing")
+	m, _, during := w.read()
+	for i := range m.Ends {
+		if during.Leak(i).Seen {
+			t.Errorf("%s: a leak of a network that lost nothing", m.Ends[i].Entity)
+		}
 	}
 }
 

@@ -59,8 +59,12 @@ func (m *Map) Lags(h History, grid telemetry.Duration, s LagSpan, peers Peers) (
 	}
 	n := len(rates[0])
 	middle := make([]float64, n)
+	at := make([]float64, len(sent))
 	for k := range n {
-		middle[k] = medianAt(sent, k)
+		for i := range sent {
+			at[i] = sent[i][k]
+		}
+		middle[k] = stats.Median(at)
 	}
 	rate := (middle[n-1] - middle[split-1]) / float64(n-split)
 	if rate <= 0 {
@@ -94,9 +98,10 @@ type Work struct {
 func (m *Map) Shares(h History, grid telemetry.Duration, w Work) []float64 {
 	totals := make([]float64, len(w.Ends))
 	for i, end := range w.Ends {
-		for g := w.Span.From.Add(grid); g <= w.Span.To; g = g.Add(grid) {
-			v, _ := m.rate(h, end, g)
-			totals[i] += v
+		for _, v := range m.held(h, end, w.Span.From.Add(grid), int(w.Span.To.Sub(w.Span.From)/grid)) {
+			if v == v {
+				totals[i] += v
+			}
 		}
 	}
 	typical := stats.Median(slices.Clone(totals))
@@ -141,13 +146,12 @@ func (m *Map) rates(h History, grid telemetry.Duration, s LagSpan, ends []int) (
 	if len(ends) < 3 || before < leastLagGrids || n-before < leastLagGrids {
 		return nil, false
 	}
-	rates, seen := make([][]float64, len(ends)), make([][]bool, len(ends))
+	rates := make([][]float64, len(ends))
 	for i, end := range ends {
-		rates[i], seen[i] = make([]float64, n), make([]bool, n)
+		rates[i] = m.held(h, end, s.From.Add(grid), n)
 		missing := 0
-		for k := range n {
-			rates[i][k], seen[i][k] = m.rate(h, end, s.From.Add(telemetry.Duration(k+1)*grid))
-			if !seen[i][k] {
+		for _, v := range rates[i] {
+			if v != v {
 				missing++
 			}
 		}
@@ -155,8 +159,17 @@ func (m *Map) rates(h History, grid telemetry.Duration, s LagSpan, ends []int) (
 			return nil, false
 		}
 	}
-	fillMissing(rates, seen)
+	fillMissing(rates)
 	return rates, true
+}
+
+// held is what an end sent in each of n grids, NaN where that is not known.
+func (m *Map) held(h History, end int, first telemetry.Time, n int) []float64 {
+	slot := m.Ends[end].slots[txBytes]
+	if slot < 0 {
+		return slices.Repeat([]float64{math.NaN()}, n)
+	}
+	return h.Held(make([]float64, 0, n), slot, first, n)
 }
 
 func (m *Map) rate(h History, end int, g telemetry.Time) (float64, bool) {
@@ -167,17 +180,24 @@ func (m *Map) rate(h History, end int, g telemetry.Time) (float64, bool) {
 	return h.At(slot, g)
 }
 
-func fillMissing(rates [][]float64, seen [][]bool) {
+func fillMissing(rates [][]float64) {
 	for k := range rates[0] {
+		if !slices.ContainsFunc(rates, func(r []float64) bool { return r[k] != r[k] }) {
+			continue
+		}
 		var others []float64
-		for i := range rates {
-			if seen[i][k] {
-				others = append(others, rates[i][k])
+		for _, r := range rates {
+			if r[k] == r[k] {
+				others = append(others, r[k])
 			}
 		}
-		for i := range rates {
-			if !seen[i][k] && len(others) > 0 {
-				rates[i][k] = stats.Median(slices.Clone(others))
+		usual := 0.0
+		if len(others) > 0 {
+			usual = stats.Median(others)
+		}
+		for _, r := range rates {
+			if r[k] != r[k] {
+				r[k] = usual
 			}
 		}
 	}
@@ -192,14 +212,6 @@ func cumulate(rates []float64, share float64) []float64 {
 		sent[k] = c
 	}
 	return sent
-}
-
-func medianAt(rows [][]float64, k int) float64 {
-	at := make([]float64, len(rows))
-	for i := range rows {
-		at[i] = rows[i][k]
-	}
-	return stats.Median(at)
 }
 
 // deficit is how far a row is below the middle one on average, and the standard

@@ -20,35 +20,35 @@ type Leak struct {
 // leastLeakGrids is how many grids of both counters a comparison needs.
 const leastLeakGrids = 12
 
-// leaks compares the two counters of each link, where the network has reported
-// losses. Two devices are not read at one instant, so that their counts differ by
-// what passed in between: by the offset of their clocks times the rate just before
-// or just after. Losses add up instead. The difference is therefore fitted by the
-// bytes sent so far and those two rates, and only the slope of the first is the
-// leak (design B4.4: conservation as slope).
-func (r *Readings) leaks(h History, grid telemetry.Duration, n int) {
-	if n < leastLeakGrids || !r.resent() {
-		return
+// Leak compares the two counters of the link to which end i sends, where the network
+// has reported losses. Two devices are not read at one instant, so that their counts
+// differ by what passed in between: by the offset of their clocks times the rate just
+// before or just after. Losses add up instead. The difference is therefore fitted by
+// the bytes sent so far and those two rates, and only the slope of the first is the
+// leak (design B4.4: conservation as slope). It is fitted when it is first asked for.
+func (r *Readings) Leak(i int) Leak {
+	leak, fitted := r.leaks[i]
+	if fitted || !r.lossy {
+		return leak
 	}
-	m := r.Map
-	r.Leaks = make([]Leak, len(m.Ends))
-	f := fit{first: r.Span.To.Add(-telemetry.Duration(n-1) * grid), grid: grid, n: n}
-	for i := range m.Ends {
-		e := &m.Ends[i]
-		if !e.Main || e.Peer < 0 || r.Of[i].Util < idle/4 {
-			continue
-		}
-		if rx := m.Ends[e.Peer].slots[rxBytes]; e.slots[txBytes] >= 0 && rx >= 0 {
-			r.Leaks[i] = f.leak(h, e.slots[txBytes], rx)
+	e := &r.Map.Ends[i]
+	if e.Main && e.Peer >= 0 && r.Of[i].Util >= idle/4 {
+		if rx := r.Map.Ends[e.Peer].slots[rxBytes]; e.slots[txBytes] >= 0 && rx >= 0 {
+			f := fit{first: r.asks.first, grid: r.asks.grid, n: r.asks.n}
+			leak = f.leak(r.history, e.slots[txBytes], rx)
 		}
 	}
+	r.leaks[i] = leak
+	return leak
 }
 
 // resent reports whether any NIC had to retransmit packets.
 func (r *Readings) resent() bool {
 	for i := range r.Map.Ends {
-		if v, _ := r.Of[i].Counts.Rate(Sequence); v > 0 && r.Map.Ends[i].IsNIC() {
-			return true
+		if r.Map.Ends[i].IsNIC() {
+			if v, _ := r.Rate(i, Sequence); v > 0 {
+				return true
+			}
 		}
 	}
 	return false

@@ -126,24 +126,29 @@ type Recording struct {
 	// Before, if any, is what the ends did before the recording. It is changed too
 	// where ticks are found to be long; without it all ticks are taken as short.
 	Before *Readings
+	// Counts reads at once what ends count, all of which is kept, not when it is asked for.
+	Counts bool
 }
 
 // ReadEach is Read with the work divided into slices by each, which may run them
 // concurrently: the ends do not depend on each other (I8).
 func (m *Map) ReadEach(of Recording, s Span, each func(n int, fn func(slice, lo, hi int))) *Readings {
 	h, grid := of.History, of.Grid
-	r := &Readings{Map: m, Span: s, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}
+	r := &Readings{Map: m, Span: s, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends)), leaks: map[int]Leak{}, history: h}
 	n := int(s.To.Sub(s.From) / grid)
-	first := s.To.Add(-telemetry.Duration(n-1) * grid)
+	r.asks = scratch{first: s.To.Add(-telemetry.Duration(n-1) * grid), grid: grid, n: n}
 	each(len(m.Ends), func(_, lo, hi int) {
-		sc := scratch{first: first, grid: grid, n: n}
+		sc := scratch{first: r.asks.first, grid: grid, n: n}
 		for i := lo; i < hi; i++ {
 			r.Of[i], r.trails[i] = sc.read(h, &m.Ends[i])
+			for k := Count(0); of.Counts && k <= counts; k++ {
+				sc.count(h, &m.Ends[i], k, &r.Of[i])
+			}
 		}
 	})
 	r.credit(of.Before, grid)
-	r.infer(h, &scratch{first: first, grid: grid, n: n})
-	r.leaks(h, grid, n)
+	r.infer(h, &r.asks)
+	r.lossy = n >= leastLeakGrids && r.resent()
 	return r
 }
 
@@ -152,8 +157,12 @@ type Readings struct {
 	Map    *Map
 	Span   Span
 	Of     []Reading
-	Leaks  []Leak // by end, where packets had to be sent again; nil where none had
 	trails []trail
+	// history and asks read what is asked for later.
+	history History
+	asks    scratch
+	lossy   bool // packets had to be sent again
+	leaks   map[int]Leak
 	// longer is how much longer traffic is on than before: see lengthen.
 	longer float64
 }
@@ -165,24 +174,19 @@ type scratch struct {
 	n                     int
 	util, rutil, standing []float64
 	held                  [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
-	moves                 [signals]bool      // it is not known to be 0 in every grid
 	quiet                 bool               // no signal of waiting moves
 }
 
-// hold fetches an end's signals in every grid of the span, except for the speed of
-// its link, which few need (filled).
+// hold fetches an end's signals of traffic and of waiting in every grid of the span.
 func (sc *scratch) hold(h History, e *End) {
 	sc.quiet = true
-	for s := range sc.held {
-		sc.held[s], sc.moves[s] = sc.held[s][:0], false
-		if e.slots[s] < 0 || signal(s) == linkSpeed {
+	for s := range linkSpeed {
+		sc.held[s] = sc.held[s][:0]
+		if e.slots[s] < 0 {
 			continue
 		}
 		sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
-		sc.moves[s] = slices.ContainsFunc(sc.held[s], func(v float64) bool { return v != 0 })
-		if signal(s).waits() && sc.moves[s] {
-			sc.quiet = false
-		}
+		sc.quiet = sc.quiet && !(s.waits() && slices.ContainsFunc(sc.held[s], func(v float64) bool { return v != 0 }))
 	}
 }
 
@@ -212,7 +216,7 @@ type cell struct {
 
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	var tr trail
-	r := Reading{Cadence: cadence(h, e), Credits: e.credits()}
+	r := Reading{Cadence: cadence(h, e), Credits: e.credits(), Counts: Counts{unread: unreadCounts}}
 	var c cell
 	var late mean
 	waited, squares, waitSeen := 0.0, 0.0, 0
@@ -239,7 +243,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 			r.Idle++
 			r.TellsIdle += c.tells
 		}
-		wait, known := waiting(e, c)
+		wait, known := waiting(e, &c)
 		if known {
 			waitSeen++
 			waited += wait
@@ -251,17 +255,17 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		if c.queueSeen {
 			r.Met++
 		}
-		r.mark(c, known && wait > 0.5)
+		r.mark(&c, known && wait > 0.5)
 		if 2*k >= sc.n {
 			late.add(c.marked)
 		}
 		tr.set(sc.n, k, c.tells, max(wait, c.told))
 		if c.starved {
-			tr.starve(sc.n, k, c)
+			tr.starve(sc.n, k, &c)
 		}
 	}
 	sc.finish(&r)
-	r.Counts, r.MarkedLate = sc.counts(r.Seen), late.value()
+	r.MarkedLate = late.value()
 	if waitSeen > 0 {
 		n := float64(waitSeen)
 		r.Wait = max(waited/n, r.Told)
@@ -281,7 +285,7 @@ func cadence(h History, e *End) float64 {
 
 // waiting reports whether there was a queue at the end in a grid: from its queue
 // where that is measured, else from marks, else from the pause received.
-func waiting(e *End, c cell) (float64, bool) {
+func waiting(e *End, c *cell) (float64, bool) {
 	switch {
 	case c.queueSeen && e.Speed > 0:
 		if c.queue > e.Standing() {
