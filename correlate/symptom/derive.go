@@ -251,8 +251,8 @@ func (f *Contrast) laboured() {
 		now, _ := f.now.at(i, c)
 		if r, ok := f.number(i, c, explain.TakeRatio); ok && r > 0 && r < ratioCap {
 			computed := min(1, float64(now.Mean)/float64(now.Most)/r) / (s - 1) // before, over what became longer
-			all = append(all, computed*(float64(s*r)-1))
-			errors = append(errors, computed*stats.Quadrature(f.missed(&now), float64(s*f.numberError(i, c, explain.TakeRatio))))
+			all = append(all, float64(computed*(float64(s*r)-1)))
+			errors = append(errors, float64(computed*stats.Quadrature(f.missed(&now), float64(s*f.numberError(i, c, explain.TakeRatio)))))
 		}
 	}
 	if len(all) > 0 {
