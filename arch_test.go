@@ -131,7 +131,7 @@ pipeline/notify/post:         pipeline/notify pipeline/egress collectors/dial
 pipeline/notify/text:         telemetry correlate/explain pipeline/notify
 pipeline/notify/kind:         collectors/dial settings pipeline/egress pipeline/notify pipeline/notify/post pipeline/notify/text
 pipeline/notify/*:            telemetry correlate/explain collectors/dial pipeline/egress pipeline/notify pipeline/notify/kind pipeline/notify/post pipeline/notify/text
-pipeline/notify/standard:     pipeline/notify/kind pipeline/notify/*
+pipeline/notify/standard:     pipeline/notify pipeline/notify/kind pipeline/notify/*
 pipeline/notify/notifytest: telemetry correlate/explain engine pipeline/notify
 pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics

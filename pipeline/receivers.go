@@ -28,7 +28,7 @@ func (s *service) receiver(r config.Receiver) (notify.Receiver, error) {
 	if len(of) != 1 {
 		return notify.Receiver{}, fmt.Errorf("notify: receivers: %s: want one of %s", r.Name, standard.Names)
 	}
-	n, err := of[0].Open(kind.Environment{Guard: s.c.File.Egress.Guard(), Page: s.c.File.Notify.ExternalURL, Version: s.c.Version})
+	n, err := standard.Open(&r.Kinds, kind.Environment{Guard: s.c.File.Egress.Guard(), Page: s.c.File.Notify.ExternalURL, Version: s.c.Version})
 	if err != nil {
 		return notify.Receiver{}, fmt.Errorf("notify: receivers: %s: %w", r.Name, err)
 	}

@@ -35,10 +35,11 @@ type Document struct {
 	file *File
 }
 
-// Place is an entity, and what contains it.
+// Place is an entity, what contains it, and the labels that it has.
 type Place struct {
-	Of EntityTemplate `yaml:"of"`
-	In EntityTemplate `yaml:"in"`
+	Of    EntityTemplate `yaml:"of"`
+	In    EntityTemplate `yaml:"in"`
+	Where Where          `yaml:"where,single"`
 }
 
 // Validate reports a place without an entity.
@@ -70,9 +71,9 @@ func (r Refusal) Validate() error {
 
 // SeriesRule is what series of some names become.
 type SeriesRule struct {
-	From      []Name `yaml:"from,single"`
-	Where     Where  `yaml:"where,single"`
-	Of        string `yaml:"of"`
+	From      []Name   `yaml:"from,single"`
+	Where     Where    `yaml:"where,single"`
+	Of        []string `yaml:"of,single"` // the first that applies
 	Reading   `yaml:",inline"`
 	Histogram bool   `yaml:"histogram"`
 	Per       string `yaml:"per"`
@@ -140,16 +141,20 @@ func newRule(from []Name, where Where) *rule {
 
 // rule compiles what some names become.
 func (s *SeriesRule) rule(entities map[string]Place, blanks []Blank) (*rule, error) {
-	if len(s.From) == 0 || s.Of == "" || s.Metric == "" {
+	if len(s.From) == 0 || len(s.Of) == 0 || s.Metric == "" {
 		return nil, errors.New("want from, of and metric")
 	}
 	r := newRule(s.From, s.Where)
-	if p, ok := entities[s.Of]; ok {
-		r.of, r.in = p.Of, p.In
-	} else if !strings.Contains(s.Of, ":") {
-		return nil, settings.Errorf("of", "%.40q is no entity of this file: want one of %v, or kind:name", s.Of, slices.Sorted(maps.Keys(entities)))
-	} else if err := r.of.Set(s.Of); err != nil {
-		return nil, &settings.KeyError{Key: "of", Err: err}
+	for _, of := range s.Of {
+		p, ok := entities[of]
+		if !ok && !strings.Contains(of, ":") {
+			return nil, settings.Errorf("of", "%.40q is no entity of this file: want one of %v, or kind:name", of, slices.Sorted(maps.Keys(entities)))
+		} else if !ok {
+			if err := p.Of.Set(of); err != nil {
+				return nil, &settings.KeyError{Key: "of", Err: err}
+			}
+		}
+		r.places = append(r.places, p)
 	}
 	declared := s.Reading
 	if r.per = s.Per; s.Per != "" {
@@ -161,7 +166,9 @@ func (s *SeriesRule) rule(entities map[string]Place, blanks []Blank) (*rule, err
 	}
 	var err error
 	if r.Quantity, err = s.Quantity(blanks); err == nil {
-		err = declared.Declared(r.of.Kind)
+		for i := range r.places {
+			err = errors.Join(err, declared.Declared(r.places[i].Of.Kind))
+		}
 	}
 	return r, err
 }

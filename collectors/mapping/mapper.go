@@ -111,11 +111,10 @@ func (m *Mapper) find(name string, target, page []Label) (out []match, refused c
 			refused = cmp.Or(refused, k.rule.refuse)
 			return
 		}
-		e, ok := l.entity(&k.rule.of)
+		e, within, ok := k.rule.place(l)
 		if !ok {
 			return
 		}
-		within, _ := l.entity(&k.rule.in)
 		first = min(first, k.file)
 		out = append(out, match{k, e, within})
 	}

@@ -1,6 +1,8 @@
 package mapping
 
 import (
+	"slices"
+
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -11,7 +13,7 @@ type rule struct {
 	names     []string // preferred first
 	patterns  []Whole  // their groups are labels
 	where     Where
-	of, in    EntityTemplate
+	places    []Place // of which the first that applies counts
 	as        shape
 	per       string            // of a mean: what it is divided by
 	refuse    collectors.Reason // not mapped, but refused
@@ -74,6 +76,21 @@ func (l *labelled) entity(t *EntityTemplate) (telemetry.Entity, bool) {
 		v := l.get(name)
 		return collectors.Part(v), v != ""
 	})
+}
+
+// place returns the entity of a series and what contains it, by the first place that
+// applies.
+func (r *rule) place(l labelled) (of, within telemetry.Entity, ok bool) {
+	for i := range r.places {
+		p, here := &r.places[i], l
+		vars, fits := p.Where.Match(l.get)
+		here.taken = append(slices.Clip(l.taken), vars...)
+		if of, ok = here.entity(&p.Of); fits && ok {
+			within, _ = here.entity(&p.In)
+			return of, within, true
+		}
+	}
+	return of, within, false
 }
 
 // applies reports whether the labels meet the rule's conditions, and adds what its

@@ -32,8 +32,8 @@ func (s Settings) Validate() error {
 	return s.Problem()
 }
 
-// Open implements kind.Settings.
-func (s Settings) Open(e kind.Environment) (notify.Notifier, error) {
+// Open makes the notifier, which sends nothing yet. Errors name the key.
+func Open(s *Settings, e kind.Environment) (notify.Notifier, error) {
 	p, err := e.Post(s.Connection, s.Headers, s.URLs...)
 	if err != nil {
 		return nil, err

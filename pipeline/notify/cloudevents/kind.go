@@ -24,8 +24,8 @@ type Settings struct {
 // Validate reports a missing URL.
 func (s Settings) Validate() error { return kind.Required("url", s.URL) }
 
-// Open implements kind.Settings.
-func (s Settings) Open(e kind.Environment) (notify.Notifier, error) {
+// Open makes the notifier, which sends nothing yet. Errors name the key.
+func Open(s *Settings, e kind.Environment) (notify.Notifier, error) {
 	p, err := e.Post(s.Connection, s.Headers, s.URL)
 	if err != nil {
 		return nil, err

@@ -1,8 +1,10 @@
-// Package kind describes kinds of receivers. A kind is a struct of settings that opens
-// itself: its tags are its keys, defaults and bounds, its comments the reference.
+// Package kind describes kinds of receivers. A kind is a struct of settings, whose tags
+// are its keys, defaults and bounds and whose comments are the reference, and a function
+// that opens them. The function is no method, so that a program which only reads the
+// configuration does not link what sends.
 //
 // It owns what kinds have in common. It never imports one: each has a file kind.go with
-// Settings in its folder, and pipeline/notify/standard lists them.
+// Settings and Open in its folder, and pipeline/notify/standard lists them.
 package kind
 
 import (
@@ -13,7 +15,6 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/egress"
-	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
 	"github.com/quintet-dc/quintet/settings"
@@ -21,8 +22,6 @@ import (
 
 // Settings are those of a receiver of some kind.
 type Settings interface {
-	// Open makes the receiver's notifier, which sends nothing yet. Errors name the key.
-	Open(Environment) (notify.Notifier, error)
 	// Attempt bounds one attempt; 0 is the default.
 	Attempt() time.Duration
 }

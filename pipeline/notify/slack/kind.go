@@ -20,8 +20,8 @@ func (s Settings) Validate() error {
 	return cmp.Or(kind.Required("api_url_file", s.URLFile), s.Problem())
 }
 
-// Open implements kind.Settings.
-func (s Settings) Open(e kind.Environment) (notify.Notifier, error) {
+// Open makes the notifier, which sends nothing yet. Errors name the key.
+func Open(s *Settings, e kind.Environment) (notify.Notifier, error) {
 	p, err := e.Post(s.Connection, nil)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@
 package standard
 
 import (
+	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
 	"github.com/quintet-dc/quintet/pipeline/notify/cloudevents"
 	"github.com/quintet-dc/quintet/pipeline/notify/kind"
@@ -53,4 +54,23 @@ func (k *Kinds) All() (out []kind.Settings) {
 		out = append(out, k.Webhook)
 	}
 	return out
+}
+
+// Open makes the notifier of the settings that are set; nil where none are.
+func Open(k *Kinds, e kind.Environment) (notify.Notifier, error) {
+	switch {
+	case k.Alertmanager != nil:
+		return alertmanager.Open(k.Alertmanager, e)
+	case k.Cloudevents != nil:
+		return cloudevents.Open(k.Cloudevents, e)
+	case k.Pagerduty != nil:
+		return pagerduty.Open(k.Pagerduty, e)
+	case k.Slack != nil:
+		return slack.Open(k.Slack, e)
+	case k.Teams != nil:
+		return teams.Open(k.Teams, e)
+	case k.Webhook != nil:
+		return webhook.Open(k.Webhook, e)
+	}
+	return nil, nil
 }
