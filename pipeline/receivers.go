@@ -24,11 +24,10 @@ func (s *service) receivers() ([]notify.Receiver, error) {
 }
 
 func (s *service) receiver(r config.Receiver) (notify.Receiver, error) {
-	of := r.All()
-	if len(of) != 1 {
+	if r.Count() != 1 {
 		return notify.Receiver{}, fmt.Errorf("notify: receivers: %s: want one of %s", r.Name, standard.Names)
 	}
-	n, err := standard.Open(&r.Kinds, kind.Environment{Guard: s.c.File.Egress.Guard(), Page: s.c.File.Notify.ExternalURL, Version: s.c.Version})
+	n, attempt, err := standard.Open(&r.Kinds, kind.Environment{Guard: s.c.File.Egress.Guard(), Page: s.c.File.Notify.ExternalURL, Version: s.c.Version})
 	if err != nil {
 		return notify.Receiver{}, fmt.Errorf("notify: receivers: %s: %w", r.Name, err)
 	}
@@ -39,7 +38,7 @@ func (s *service) receiver(r config.Receiver) (notify.Receiver, error) {
 	if r.Alerts {
 		kinds = append(kinds, notify.KindAlert)
 	}
-	return notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Notes: r.Notes, Corrections: !r.Figures, Timeout: of[0].Attempt()}, nil
+	return notify.Receiver{Name: r.Name, Notifier: n, Severities: r.Severities, Kinds: kinds, Notes: r.Notes, Corrections: !r.Figures, Timeout: attempt}, nil
 }
 
 // routes are the routes of the configuration.

@@ -26,7 +26,9 @@ type fields map[string]int
 func fieldsOf(p *Profile) fields {
 	out := fields{}
 	for i := len(p.Rules) - 1; i >= 0; i-- { // the first of a name counts
-		out[p.Rules[i].Field] = i
+		for _, name := range p.Rules[i].Fields {
+			out[name] = i
+		}
 	}
 	return out
 }

@@ -95,7 +95,7 @@ func (n *number) Set(text string) error {
 
 // counter is a field of perfquery's. One without a metric is known, and left out.
 type counter struct {
-	Field           string `yaml:"from" was:"field" max:"100"`
+	Fields          []string `yaml:"from,single" was:"field"`
 	mapping.Reading `yaml:",inline"`
 	Narrow          bool `yaml:"narrow"` // not among every device's extended counters
 
@@ -104,7 +104,7 @@ type counter struct {
 
 // Validate reports what is missing or invalid.
 func (c *counter) Validate() (err error) {
-	if c.Field == "" {
+	if len(c.Fields) == 0 {
 		return errors.New("want from")
 	}
 	if c.Metric != "" {

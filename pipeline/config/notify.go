@@ -92,8 +92,8 @@ func (r Receiver) Validate() error {
 	switch {
 	case !receiverName.MatchString(r.Name):
 		return errors.New("name: want letters, digits, - and _, 64 at most")
-	case len(r.All()) != 1:
-		return fmt.Errorf("%s: want one of %s, found %d", r.Name, standard.Names, len(r.All()))
+	case r.Count() != 1:
+		return fmt.Errorf("%s: want one of %s, found %d", r.Name, standard.Names, r.Count())
 	}
 	return nil
 }

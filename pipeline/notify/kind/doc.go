@@ -20,12 +20,6 @@ import (
 	"github.com/quintet-dc/quintet/settings"
 )
 
-// Settings are those of a receiver of some kind.
-type Settings interface {
-	// Attempt bounds one attempt; 0 is the default.
-	Attempt() time.Duration
-}
-
 // Environment is what the service has for all receivers.
 type Environment struct {
 	Guard   egress.Guard // where messages may be sent
@@ -65,9 +59,6 @@ type Connection struct {
 	// TLS is for https.
 	TLS dial.TLS `yaml:"tls"`
 }
-
-// Attempt implements Settings.
-func (c Connection) Attempt() time.Duration { return c.Timeout }
 
 // Template is the text of a message, in the templates of Go. Empty is what the kind
 // of receiver has.

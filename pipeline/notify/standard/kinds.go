@@ -3,6 +3,8 @@
 package standard
 
 import (
+	"time"
+
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
 	"github.com/quintet-dc/quintet/pipeline/notify/cloudevents"
@@ -33,44 +35,38 @@ type Kinds struct {
 // Names are the names of the kinds.
 const Names = "alertmanager, cloudevents, pagerduty, slack, teams, webhook"
 
-// All returns the settings that are set.
-func (k *Kinds) All() (out []kind.Settings) {
-	if k.Alertmanager != nil {
-		out = append(out, k.Alertmanager)
+// Count returns how many kinds are set.
+func (k *Kinds) Count() (n int) {
+	for _, set := range []bool{k.Alertmanager != nil, k.Cloudevents != nil, k.Pagerduty != nil, k.Slack != nil, k.Teams != nil, k.Webhook != nil} {
+		if set {
+			n++
+		}
 	}
-	if k.Cloudevents != nil {
-		out = append(out, k.Cloudevents)
-	}
-	if k.Pagerduty != nil {
-		out = append(out, k.Pagerduty)
-	}
-	if k.Slack != nil {
-		out = append(out, k.Slack)
-	}
-	if k.Teams != nil {
-		out = append(out, k.Teams)
-	}
-	if k.Webhook != nil {
-		out = append(out, k.Webhook)
-	}
-	return out
+	return n
 }
 
-// Open makes the notifier of the settings that are set; nil where none are.
-func Open(k *Kinds, e kind.Environment) (notify.Notifier, error) {
+// Open makes the notifier of the settings that are set, and returns how long one attempt
+// may take, 0 for the default; no notifier where none are.
+func Open(k *Kinds, e kind.Environment) (n notify.Notifier, attempt time.Duration, err error) {
 	switch {
 	case k.Alertmanager != nil:
-		return alertmanager.Open(k.Alertmanager, e)
+		n, err = alertmanager.Open(k.Alertmanager, e)
+		return n, k.Alertmanager.Timeout, err
 	case k.Cloudevents != nil:
-		return cloudevents.Open(k.Cloudevents, e)
+		n, err = cloudevents.Open(k.Cloudevents, e)
+		return n, k.Cloudevents.Timeout, err
 	case k.Pagerduty != nil:
-		return pagerduty.Open(k.Pagerduty, e)
+		n, err = pagerduty.Open(k.Pagerduty, e)
+		return n, k.Pagerduty.Timeout, err
 	case k.Slack != nil:
-		return slack.Open(k.Slack, e)
+		n, err = slack.Open(k.Slack, e)
+		return n, k.Slack.Timeout, err
 	case k.Teams != nil:
-		return teams.Open(k.Teams, e)
+		n, err = teams.Open(k.Teams, e)
+		return n, k.Teams.Timeout, err
 	case k.Webhook != nil:
-		return webhook.Open(k.Webhook, e)
+		n, err = webhook.Open(k.Webhook, e)
+		return n, k.Webhook.Timeout, err
 	}
-	return nil, nil
+	return nil, 0, nil
 }
