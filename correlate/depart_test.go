@@ -54,3 +54,33 @@ func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 		}
 	}
 }
+
+// TestAPlaceInTheNetwork: what one link does is seen at many, so that a guess of
+// another link is the same place; one of which the case is very sure is not, unless it
+// is the other end of the cable.
+func TestAPlaceInTheNetwork(t *testing.T) {
+	port := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Port, Name: name} }
+	e, err := New(Config{Site: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Step(&telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{From: port("leaf0/1"), Relation: telemetry.Connects, To: port("spine0/1")}})
+	e.sight.graph.Advance(1)
+	at := func(name string, confidence float64) *explain.Incident {
+		return &explain.Incident{Root: explain.Root{Entity: port(name), Domain: telemetry.Network, Signature: "link-errors", Confidence: confidence}}
+	}
+	for name, c := range map[string]struct {
+		was, now *explain.Incident
+		same     bool
+	}{
+		"sure of two links":       {at("leaf0/1", .97), at("leaf7/3", .96), false},
+		"the new one is a guess":  {at("leaf0/1", .97), at("leaf7/3", .6), true},
+		"the old one was a guess": {at("leaf0/1", .6), at("leaf7/3", .96), true},
+		"the other end of one":    {at("leaf0/1", .97), at("spine0/1", .96), true},
+		"the same":                {at("leaf0/1", .97), at("leaf0/1", .96), true},
+	} {
+		if got := e.incidents.samePlace(c.was, c.now); got != c.same {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -184,7 +184,8 @@ func ofKind(in *explain.Incident) float64 {
 const togetherWithin = telemetry.Duration(30e9)
 
 // aloneAfter is how long a job that became degraded together with another,
-// published one does not get an incident of its own.
+// published one does not get an incident of its own, and how long a risk waits for
+// what is upstream of it to report.
 const aloneAfter = telemetry.Duration(30e9)
 
 // waits reports whether a case is not published yet. One fault that degrades two
@@ -515,19 +516,20 @@ func (e *caseBook) takeUp(job telemetry.Entity, next *explain.Incident, g teleme
 }
 
 // samePlace reports whether two incidents of one job may have their cause at one
-// place: the roots are equal or contain each other, one lists the other's root,
-// both are in the network, where one link's fault is seen at many, or one of them
-// has no sure root. A benign change is never the place of a fault.
+// place: the roots are equal, the ends of a cable or contain each other, one lists
+// the other's root, or one of them has no sure root; in the network, where one link's
+// fault is seen at many, a very sure one. A benign change is never the place of a
+// fault.
 func (e *caseBook) samePlace(a, b *explain.Incident) bool {
 	if e.expects(a) != e.expects(b) {
 		return false
 	}
-	if a.Root.Domain == telemetry.Network && b.Root.Domain == telemetry.Network {
+	if a.Root.Domain == telemetry.Network && b.Root.Domain == telemetry.Network && (ofKind(a) < surely || ofKind(b) < surely) {
 		return true
 	}
 	return ofKind(a) < sure || ofKind(b) < sure || a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown ||
 		lists(a, b.Root.Entity) || lists(b, a.Root.Entity) ||
-		e.within(a.Root.Entity, b.Root.Entity) || e.within(b.Root.Entity, a.Root.Entity)
+		e.within(a.Root.Entity, b.Root.Entity) || e.within(b.Root.Entity, a.Root.Entity) || e.near(a.Root.Entity, b.Root.Entity)
 }
 
 // unexplained reports whether no cause was found for a degradation that is over:

@@ -227,8 +227,11 @@ func (e *risks) upstream(all []supported) []supported {
 // awaits reports whether something upstream of a trouble, which may be where it began,
 // has not reported since, or has and is not certain yet: a UPS is read some seconds
 // after the distribution units that it feeds, and until then either may be the root.
-// What is overdue is not awaited.
+// What is overdue is not awaited, and nothing for longer than aloneAfter.
 func (e *risks) awaits(s *supported, g telemetry.Time) bool {
+	if g.Sub(s.signal.since) >= aloneAfter {
+		return false
+	}
 	found := false
 	e.climb(s.Root, func(up telemetry.Entity) bool {
 		same := *s.signal

@@ -311,3 +311,25 @@ func TestARiskIsInherited(t *testing.T) {
 		})
 	}
 }
+
+// TestARiskDoesNotWaitForARareReport: the feed is read every 100 s, and what it
+// feeds has been lost for half a minute.
+func TestARiskDoesNotWaitForARareReport(t *testing.T) {
+	_, all := play(t, `
+-- site --
+for 150s
+-- edges --
+feed:a feeds feed:a/low
+-- load --
+100s feed:a     feed_up class=slow 1x*
+5s   feed:a/low feed_up            1x22 0x*
+-- want --
+no incident
+`)
+	wantHistory(t, all, "open risk feed-loss feed:a/low warning")
+	for _, in := range all {
+		if wait := in.Opened.Sub(in.Onset.Latest); wait < 25e9 || wait > 40e9 {
+			t.Errorf("opened %v after it was seen", wait)
+		}
+	}
+}
