@@ -13,6 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/receive"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/config"
+	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/rules/promlint"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -75,12 +76,26 @@ func (v *verdict) named(file *config.File) {
 			}
 		case config.ForTopology:
 			_, err = receive.ReadFile(n.Path, telemetry.Time(time.Now().UnixNano()))
+		case config.ForSignatures:
+			err = v.namedSignatures(file, n)
 		}
 		if err != nil { // topology is read once it is there
 			v.problem(config.Problem{Path: file.Path, Line: n.Line, Column: n.Column, Text: err.Error(), Doubt: n.Use == config.ForTopology && errors.Is(err, fs.ErrNotExist)})
 		}
 	}
 	v.prometheus(all)
+}
+
+// namedSignatures checks a folder of signatures that a configuration names.
+func (v *verdict) namedSignatures(file *config.File, n config.Named) error {
+	root, err := rules.Dir(n.Path)
+	if err != nil {
+		return fmt.Errorf("signatures: %w", err)
+	}
+	for _, p := range rules.Check(root) {
+		v.problem(config.Problem{Path: file.Path, Line: n.Line, Column: n.Column, Text: fmt.Sprintf("signatures: %v", p), Doubt: p.Severity == rules.Warning})
+	}
+	return nil
 }
 
 // problem prints one problem of a file.

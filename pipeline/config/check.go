@@ -5,11 +5,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/settings"
 )
 
-// Named is a knowledge file that the configuration names: its purpose, and where it
+// Named is a knowledge file, or a folder of them, that the configuration names: its purpose, and where it
 // is named. Secrets and certificates are not included: a configuration is often
 // checked on a machine without them.
 type Named struct {
@@ -23,8 +22,9 @@ type Use uint8
 
 // The uses.
 const (
-	ForRules    Use = iota + 1 // Prometheus rules
-	ForTopology                // edges
+	ForRules      Use = iota + 1 // Prometheus rules
+	ForTopology                  // edges
+	ForSignatures                // a folder of signatures
 )
 
 // checker looks at a file as a whole, once it is decoded.
@@ -37,8 +37,8 @@ func (c *checker) add(n *yaml.Node, doubt bool, format string, args ...any) {
 	c.problems = append(c.problems, Problem{Path: c.path, Line: n.Line, Column: n.Column, Text: fmt.Sprintf(format, args...), Doubt: doubt})
 }
 
-// check lists the files that f names, and reports what is wrong with its signatures
-// and doubtful about its routes. n is the document of f.
+// check lists the files that f names, and reports what is doubtful about its routes. n
+// is the document of f.
 func (c *checker) check(n *yaml.Node, f *File) {
 	if f.Jobs != nil {
 		c.add(settings.Find(n, "jobs"), true, "jobs: nothing in this release reads it")
@@ -53,22 +53,11 @@ func (c *checker) check(n *yaml.Node, f *File) {
 		f.Named = append(f.Named, Named{ForTopology, path, at.Line, at.Column})
 	}
 	for i, folder := range f.Signatures {
-		c.signatures(item("signatures", i), folder)
+		at := item("signatures", i)
+		f.Named = append(f.Named, Named{ForSignatures, folder, at.Line, at.Column})
 	}
 	routes := func(i int) *yaml.Node { return item("notify.routes", i) }
 	c.routes(f.Notify, routes, settings.Find(n, "notify"))
-}
-
-// signatures checks a folder of signatures.
-func (c *checker) signatures(n *yaml.Node, folder string) {
-	root, err := rules.Dir(folder)
-	if err != nil {
-		c.add(n, false, "signatures: %v", err)
-		return
-	}
-	for _, p := range rules.Check(root) {
-		c.add(n, p.Severity == rules.Warning, "signatures: %v", p)
-	}
 }
 
 // routes reports incidents that reach no receiver, and receivers that nothing reaches.
