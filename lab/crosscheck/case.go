@@ -138,12 +138,16 @@ func (p *plan) fit(s *strike, d dice) (damage, bool) {
 	return loss, len(loss.jobs) > 0 && !loss.stalled
 }
 
-// compare runs a plan with a fault and measures it against the same without.
+// compare runs a plan with a fault and measures it against the same without. Of
+// jobs that are not judged nothing counts: one that floods the links is slower itself.
 func (p *plan) compare(usual *world, s *strike) damage {
 	w := newWorld(p, s, nil)
 	w.run()
 	out := damage{slowdown: 1, hurt: math.Inf(1)}
 	for i, j := range w.jobs {
+		if s.judged != nil && !slices.Contains(s.judged, j.spec.entity) {
+			continue
+		}
 		ref := usual.jobs[i]
 		slow, hurt, stalled := ratio(j, ref, s, p.length)
 		if slow < 1+leastLoss && !stalled {

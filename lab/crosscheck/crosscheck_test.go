@@ -227,3 +227,29 @@ func TestTwoRingsOnOneUplinkShareIt(t *testing.T) {
 		t.Errorf("%d ports have a queue, want the shared uplink alone", queues)
 	}
 }
+
+// TestAFaultCostsTheJobsThatAreJudged: a job that floods the links is slower itself;
+// what it costs is what the job that shares them loses.
+func TestAFaultCostsTheJobsThatAreJudged(t *testing.T) {
+	seen := 0
+	for _, seed := range []uint64{6009, 6011} {
+		c, err := Generate(RoCE, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Truth.Judged) == 0 {
+			continue
+		}
+		seen++
+		for _, f := range c.Truth.Faults {
+			for _, j := range f.Jobs {
+				if !slices.Contains(c.Truth.Judged, j) {
+					t.Errorf("case %s: it costs %s, which is not judged", c.Name, j)
+				}
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no case has judged jobs")
+	}
+}
