@@ -109,7 +109,7 @@ func newWiredSite(gpus int, seed uint64, scheduler, dir string) (*wiredSite, err
 	if err := add("gnmi", g, err); err != nil {
 		return nil, err
 	}
-	r, err := redfish.New(b, redfish.Config{Dir: secrets})
+	r, err := redfish.New(b, redfish.Config{Dir: secrets, Every: 5 * time.Second})
 	if err := add("redfish", r, err); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,8 @@ type Config struct {
 	// SessionTimeout ends a session that was not used for so long; zero is 30
 	// minutes, as bmcweb has it.
 	SessionTimeout time.Duration
+	// Every is the interval of the entries; zero leaves it to the collector.
+	Every time.Duration
 	// Entities limits the fleet to the services of these; nil is all.
 	Entities []telemetry.Entity
 }
@@ -180,6 +182,9 @@ func (f *Fleet) Entries() (out []map[string]any) {
 		e := map[string]any{"targets": []any{target}, "basic_auth": map[string]any{"username": User, "password_file": f.PasswordFile()}, "tls": map[string]any{"ca_file": f.CAFile()}}
 		if f.cfg.Basic {
 			e["auth"] = "basic"
+		}
+		if f.cfg.Every > 0 {
+			e["interval"] = f.cfg.Every.String()
 		}
 		if len(s.device.named) > 0 {
 			named := map[string]any{}
