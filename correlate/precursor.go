@@ -44,11 +44,14 @@ func (e *signals) signalSteps(g telemetry.Time) {
 		}
 		s := signal{series: e.window.Series(slot), kind: stepSignal, since: g, last: g, now: now, first: now}
 		at, known := e.signals(&s)
-		if known {
+		switch {
+		case known && e.down(s.series.Entity):
+			e.signalled = slices.Delete(e.signalled, at, at+1)
+			continue
+		case known:
 			e.followStep(at, now, g)
 			continue
-		}
-		if len(e.signalled) >= maxSignals {
+		case len(e.signalled) >= maxSignals || e.down(s.series.Entity):
 			continue
 		}
 		if s.before = e.usually(slot, seen, now); !e.movedAlike(s.series, now/s.before) {
@@ -56,6 +59,19 @@ func (e *signals) signalSteps(g telemetry.Time) {
 			e.signalled = slices.Insert(e.signalled, at, s)
 		}
 	}
+}
+
+// down reports whether an entity states that it is down: its gauges show nothing of
+// wear then. A link that is down has no rate, or the one that it will try first.
+func (e *signals) down(x telemetry.Entity) bool {
+	return slices.ContainsFunc(e.heed().ups, func(m telemetry.MetricName) bool {
+		slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: m})
+		if !ok {
+			return false
+		}
+		v, _ := e.window.Value(slot)
+		return v == 0
+	})
 }
 
 // freshFor is for how long after it was taken a slot's sample is the last that can

@@ -85,3 +85,35 @@ func TestARiskSaysWhenItHurts(t *testing.T) {
 	_, all = play(t, strings.NewReplacer("MARGIN", "20~0.2x*").Replace(heating))
 	wantHistory(t, all, "open risk fan-failure fan:h0/0 warning")
 }
+
+// TestALinkThatIsDownIsNotDegraded: a link that trains again at half its rate is a
+// risk; one that is down has no rate, or states the one that it will try first.
+func TestALinkThatIsDownIsNotDegraded(t *testing.T) {
+	const link = `
+-- site --
+for 120s
+-- edges --
+port:leaf0/1 connects port:spine0/1
+-- load --
+1s port:leaf0/1 port_speed_bits_per_second SPEED
+1s port:leaf0/1 port_up UP
+-- want --
+no incident
+`
+	for name, c := range map[string]struct {
+		speed, up string
+		want      []string
+	}{
+		"half the rate":            {"400e9x60 200e9x*", "1x*", []string{"open risk link-degraded port:leaf0/1 warning"}},
+		"down, without a rate":     {"400e9x60 0x*", "1x60 0x*", nil},
+		"down, with another rate":  {"400e9x60 2.5e9x*", "1x60 0x*", nil},
+		"no state, without a rate": {"400e9x60 0x*", "", nil},
+	} {
+		text := strings.NewReplacer("SPEED", c.speed, "UP", c.up).Replace(link)
+		if c.up == "" {
+			text = strings.Replace(text, "1s port:leaf0/1 port_up \n", "", 1)
+		}
+		_, all := play(t, text)
+		t.Run(name, func(t *testing.T) { wantHistory(t, all, c.want...) })
+	}
+}

@@ -66,6 +66,7 @@ type heeded struct {
 	slots    []int                  // of the window, whose metric is a state among metrics
 	gauges   []int                  // of the window, whose metric is one of a precursor's
 	foretell []telemetry.MetricName // of precursors, in order
+	ups      []telemetry.MetricName // states that are good while they are not 0
 	scanned  int                    // slots looked at
 	known    bool
 }
@@ -88,6 +89,11 @@ func (e *signals) heed() *heeded {
 				} else {
 					h.metrics = append(h.metrics, c.Reading.Metric)
 				}
+			}
+		}
+		for _, m := range e.cfg.Catalogue.Metrics() {
+			if m.Type == telemetry.StateOf && m.Rise == telemetry.Better {
+				h.ups = append(h.ups, m.Name)
 			}
 		}
 		slices.Sort(h.metrics)
