@@ -185,7 +185,7 @@ func (e *caseBook) endBeside(c *incidentCase, how string, g telemetry.Time) {
 
 // takeBeside gives a case a held incident as its second one.
 func (c *incidentCase) takeBeside(h *explain.Incident) {
-	c.beside = &beside{incident: *h, published: *h, agreed: besideAgreed}
+	c.beside = &beside{incident: h.Named(), published: *h, agreed: besideAgreed}
 }
 
 func (b *beside) snapshot(k *snapshot.Codec) {

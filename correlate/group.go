@@ -449,12 +449,12 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 		}
 	}
 	next.Impact.Jobs = impacts
-	if !speaker.inherited {
-		place := next.Placed()
-		if !speaker.naming.named() && (next.State == explain.StateOpen || place.Root.Confidence < atLast(e.expected(next.Root.Signature))) {
-			place = next.Investigating()
-		}
-		next = place
+	placed := next.Placed()
+	likely := next.State != explain.StateOpen && placed.Root.Confidence >= atLast(e.expected(next.Root.Signature))
+	if speaker.inherited || speaker.naming.named() || likely {
+		next = placed
+	} else {
+		next = next.Investigating()
 	}
 	next.Title = explain.WithOthers(next.Title, impacts)
 	return next

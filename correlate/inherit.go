@@ -150,7 +150,7 @@ func (e *caseBook) take(h *explain.Incident, g telemetry.Time) {
 
 // explained fills a case with what was published of its job.
 func (c *incidentCase) explained(h *explain.Incident, impact explain.JobImpact, rules string) {
-	c.incident, c.impact = *h, impact
+	c.incident, c.impact = h.Named(), impact
 	c.incident.Title = explain.WithoutOthers(h.Title)
 	c.incident.Engine, c.incident.Rules = Version, rules
 	if len(h.Impact.Jobs) == 1 {
@@ -208,7 +208,7 @@ func (e *caseBook) recall(h *explain.Incident, g telemetry.Time) {
 	if h.Resolved == nil || len(h.Impact.Jobs) == 0 || g.Sub(*h.Resolved) > reopenWithin {
 		return
 	}
-	e.past = append(e.past, &incidentCase{job: h.Impact.Jobs[0].Job, incident: *h, published: *h, well: true, resolved: *h.Resolved})
+	e.past = append(e.past, &incidentCase{job: h.Impact.Jobs[0].Job, incident: h.Named(), published: *h, well: true, resolved: *h.Resolved})
 }
 
 // await judges a restored case whose job is not degraded by its own past: that past

@@ -116,6 +116,9 @@ func TestAnUnlikelyGuessIsNotToldAtTheEnd(t *testing.T) {
 		if in.Root.Entity != want {
 			t.Errorf("at %v, and at .1 by another name: %v", confidence, in.Root.Entity)
 		}
+		if want.IsZero() && in.Alternatives[0].Confidence != confidence {
+			t.Errorf("a candidate at %v is stated at %v", confidence, in.Alternatives[0].Confidence)
+		}
 	}
 }
 

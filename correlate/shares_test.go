@@ -74,3 +74,31 @@ func TestTwoIncidentsOfOneJobShareItsLoss(t *testing.T) {
 	e.incidents.cases = nil
 	want("all is over", 380, 60, 10)
 }
+
+// TestASecondIncidentHasOneConfidence: a concurrent fault that another engine published
+// is stated with the confidence that it had, while it lasts and when it ends.
+func TestASecondIncidentHasOneConfidence(t *testing.T) {
+	e, err := New(Config{Site: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, nic := telemetry.Entity{Kind: telemetry.Job, Name: "j"}, telemetry.Entity{Kind: telemetry.NIC, Name: "h/0"}
+	held := explain.Incident{ID: "inc-2", Revision: 2, State: explain.StateOpen, Root: explain.Root{Entity: nic, Signature: "s", Confidence: 0.8},
+		Alternatives: []explain.Alternative{{Entity: nic, Signature: "u", Confidence: 0.3}}, Impact: explain.Impact{Jobs: []explain.JobImpact{{Job: job}}}}
+	c := &incidentCase{job: job, published: explain.Incident{ID: "inc-1", Revision: 1, State: explain.StateOpen}}
+	c.incident = c.published
+	c.incident.Impact.Jobs = held.Impact.Jobs
+	c.takeBeside(&held)
+	e.incidents.cases = []*incidentCase{c}
+	stated := map[string]float64{}
+	for _, in := range e.Live() {
+		stated[in.ID] = in.Root.Confidence
+	}
+	if stated["inc-2"] != 0.8 {
+		t.Errorf("while it lasts: %v, want 0.8", stated)
+	}
+	e.incidents.endBeside(c, "recovered", 1)
+	if last := e.incidents.out.Incidents; len(last) != 1 || last[0].Root.Confidence != 0.8 || last[0].Revision != 3 {
+		t.Errorf("at its end: %+v", last)
+	}
+}

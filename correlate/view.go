@@ -139,7 +139,7 @@ func (e *Engine) Live() []explain.Incident {
 		for _, m := range e.incidents.members(lead) {
 			next.Updated = max(next.Updated, m.incident.Updated)
 			if b := m.beside; b != nil && b.published.Revision > 0 {
-				second := b.incident
+				second := b.incident.Placed()
 				second.Revision = b.published.Revision
 				out = append(out, second)
 			}

@@ -295,4 +295,7 @@ func TestPlacedStatesThePlace(t *testing.T) {
 	if in.Root.Confidence != 0.5 {
 		t.Errorf("that of the name is %v, want 0.5 as before", in.Root.Confidence)
 	}
+	if again := in.Placed().Named(); again.Root.Confidence != 0.5 {
+		t.Errorf("Named gives %v back, want 0.5", again.Root.Confidence)
+	}
 }

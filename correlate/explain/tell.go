@@ -241,18 +241,28 @@ func WithCause(who, cause string) string {
 	return who + toCause + cause
 }
 
-// Placed returns the incident as it is published with its root: somebody is sent to
-// a place, so the confidence of the root is that of the place, whatever is wrong
-// there. That of its name is what the alternatives at the same place leave of it.
+// Placed returns the incident as it is published: the confidence of its root is that
+// of the place to which somebody is sent, whatever is wrong there. In the engine it is
+// that of the place and the name, which Named gives back.
 func (in Incident) Placed() Incident {
-	all := in.Root.Confidence
+	in.Root.Confidence = round(min(in.Root.Confidence+in.otherNames(), 1), 3)
+	return in
+}
+
+// Named undoes Placed.
+func (in Incident) Named() Incident {
+	in.Root.Confidence = round(max(in.Root.Confidence-in.otherNames(), 0), 3)
+	return in
+}
+
+// otherNames is the confidence of the alternatives at the place of the root.
+func (in *Incident) otherNames() (sum float64) {
 	for i := range in.Alternatives {
 		if in.Alternatives[i].Entity == in.Root.Entity {
-			all += in.Alternatives[i].Confidence
+			sum += in.Alternatives[i].Confidence
 		}
 	}
-	in.Root.Confidence = round(min(all, 1), 3)
-	return in
+	return sum
 }
 
 // maxCandidates is how many candidates the title of an incident under investigation
