@@ -27,9 +27,8 @@ const (
 func (e *signals) signalSteps(g telemetry.Time) {
 	follows := map[int]bool{}
 	for i := range e.signalled {
-		if s := &e.signalled[i]; s.kind == stepSignal {
-			slot, ok := e.window.Slot(s.series)
-			follows[slot] = ok
+		if slot, ok := e.window.Slot(e.signalled[i].series); ok && e.signalled[i].kind == stepSignal {
+			follows[slot] = true
 		}
 	}
 	for _, slot := range e.heed().gauges {
@@ -44,19 +43,18 @@ func (e *signals) signalSteps(g telemetry.Time) {
 		}
 		s := signal{series: e.window.Series(slot), kind: stepSignal, since: g, last: g, now: now, first: now}
 		at, known := e.signals(&s)
+		down := e.down(s.series.Entity)
 		switch {
-		case known && e.down(s.series.Entity):
+		case known && down:
 			e.signalled = slices.Delete(e.signalled, at, at+1)
-			continue
 		case known:
 			e.followStep(at, now, g)
-			continue
-		case len(e.signalled) >= maxSignals || e.down(s.series.Entity):
-			continue
-		}
-		if s.before = e.usually(slot, seen, now); !e.movedAlike(s.series, now/s.before) {
-			s.onset = e.widened(slot, telemetry.Interval{Earliest: seen.Add(-max(e.cfg.Grid, e.window.Cadence(slot))), Latest: seen})
-			e.signalled = slices.Insert(e.signalled, at, s)
+		case !down && len(e.signalled) < maxSignals:
+			s.before = e.usually(slot, seen, now)
+			if !e.movedAlike(s.series, now/s.before) {
+				s.onset = e.widened(slot, telemetry.Interval{Earliest: seen.Add(-max(e.cfg.Grid, e.window.Cadence(slot))), Latest: seen})
+				e.signalled = slices.Insert(e.signalled, at, s)
+			}
 		}
 	}
 }

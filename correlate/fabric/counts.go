@@ -86,11 +86,9 @@ func (sc *scratch) count(h History, e *End, k Count, r *Reading) {
 		sc.held[txBytes] = h.Held(sc.held[txBytes][:0], e.slots[txBytes], sc.first, sc.n)
 	}
 	var m mean
-	for k, v := range sc.held[s] {
-		if v == v && (r.Seen == sc.n || sc.held[txBytes][k] == sc.held[txBytes][k]) {
-			m.sum += v
-			m.n++
-			m.last = v
+	for g, v := range sc.held[s] {
+		if v == v && (r.Seen == sc.n || sc.held[txBytes][g] == sc.held[txBytes][g]) {
+			m.add(v)
 		}
 	}
 	switch {
