@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,9 +17,11 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
 	"github.com/quintet-dc/quintet/pipeline/notify/cloudevents"
+	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 	"github.com/quintet-dc/quintet/pipeline/notify/pagerduty"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/slack"
+	"github.com/quintet-dc/quintet/pipeline/notify/teams"
 	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
@@ -33,15 +33,6 @@ type kind struct {
 
 // within200 is long enough for a local server and short enough for one that hangs.
 func within200() post.Config { return post.Config{Timeout: 200 * time.Millisecond} }
-
-func secret(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // find returns a text within JSON, along keys and indices; -1 is the last.
 func find(body []byte, path ...any) string {
@@ -78,14 +69,21 @@ func kinds() map[string]kind {
 			func(r *http.Request, _ []byte) string { return r.Header.Get("webhook-id") }},
 		"slack": {
 			func(t *testing.T, url string) (notify.Notifier, error) {
-				return slack.New(slack.Config{URLFile: secret(t, url), Post: within200()})
+				return slack.New(slack.Config{URLFile: notifytest.Secret(t, url), Post: within200()})
 			},
 			func(_ *http.Request, b []byte) string {
 				return find(b, "attachments", 0, "blocks", -1, "elements", 0, "text")
 			}},
+		"teams": {
+			func(t *testing.T, url string) (notify.Notifier, error) {
+				return teams.New(teams.Config{URLFile: notifytest.Secret(t, url), Post: within200()})
+			},
+			func(_ *http.Request, b []byte) string {
+				return find(b, "attachments", 0, "content", "body", -1, "text")
+			}},
 		"pagerduty": {
 			func(t *testing.T, url string) (notify.Notifier, error) {
-				return pagerduty.New(pagerduty.Config{URL: url, KeyFile: secret(t, "key"), Post: within200()})
+				return pagerduty.New(pagerduty.Config{URL: url, KeyFile: notifytest.Secret(t, "key"), Post: within200()})
 			},
 			func(_ *http.Request, b []byte) string { return find(b, "payload", "custom_details", "event") }},
 		"cloudevents": {

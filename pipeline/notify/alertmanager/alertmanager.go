@@ -3,8 +3,6 @@ package alertmanager
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,14 +120,7 @@ func (a *Alertmanager) header() (map[string]string, error) {
 
 // Fingerprint implements notify.Notifier.
 func (a *Alertmanager) Fingerprint() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "alertmanager %q %q %s", a.urls, a.c.Authorization.CredentialsFile, a.c.Post.Trust())
-	for _, m := range []map[string]string{a.c.Labels, a.c.Post.Headers} {
-		for _, name := range slices.Sorted(maps.Keys(m)) {
-			fmt.Fprintf(h, " %q %q", name, m[name])
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return post.Fingerprint([]map[string]string{a.c.Labels, a.c.Post.Headers}, "alertmanager %q %q %s", a.urls, a.c.Authorization.CredentialsFile, a.c.Post.Trust())
 }
 
 // Notify implements notify.Notifier.

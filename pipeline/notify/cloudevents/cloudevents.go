@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
@@ -69,12 +65,7 @@ func New(c Config) (*Sink, error) {
 
 // Fingerprint implements notify.Notifier.
 func (s *Sink) Fingerprint() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "cloudevents %q %q %q %q %s", s.c.URL, s.c.Mode, s.c.Source, s.c.Authorization.CredentialsFile, s.c.Post.Trust())
-	for _, name := range slices.Sorted(maps.Keys(s.c.Post.Headers)) {
-		fmt.Fprintf(h, " %q %q", name, s.c.Post.Headers[name])
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return post.Fingerprint([]map[string]string{s.c.Post.Headers}, "cloudevents %q %q %q %q %s", s.c.URL, s.c.Mode, s.c.Source, s.c.Authorization.CredentialsFile, s.c.Post.Trust())
 }
 
 // Notify implements notify.Notifier.

@@ -2,7 +2,6 @@ package cloudevents_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -60,7 +59,7 @@ func sent(t testing.TB, q notifytest.Request) (e event) {
 func TestBothModesSayTheSame(t *testing.T) {
 	s := notifytest.NewServer(t, 200)
 	for _, mode := range []string{cloudevents.Structured, cloudevents.Binary} {
-		r, err := cloudevents.New(cloudevents.Config{URL: s.URL, Mode: mode, Authorization: dial.Authorization{CredentialsFile: write(t, "a token")}})
+		r, err := cloudevents.New(cloudevents.Config{URL: s.URL, Mode: mode, Authorization: dial.Authorization{CredentialsFile: notifytest.Secret(t, "a token")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,14 +97,4 @@ func TestRefusals(t *testing.T) {
 			t.Error(name)
 		}
 	}
-}
-
-// write puts a secret into a file.
-func write(t testing.TB, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

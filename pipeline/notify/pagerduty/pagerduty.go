@@ -1,12 +1,8 @@
 package pagerduty
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -61,22 +57,11 @@ func New(c Config) (*PagerDuty, error) {
 	return p, nil
 }
 
-func (p *PagerDuty) key() (string, error) {
-	if p.c.KeyFile == "" {
-		return "", fmt.Errorf("routing_key_file: required")
-	}
-	k, err := post.Secret(p.c.KeyFile)
-	if err != nil {
-		return "", fmt.Errorf("routing_key_file: %w", err)
-	}
-	return k, nil
-}
+func (p *PagerDuty) key() (string, error) { return post.SecretOf("routing_key_file", p.c.KeyFile) }
 
 // Fingerprint implements notify.Notifier.
 func (p *PagerDuty) Fingerprint() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "pagerduty %q %q %q %s", p.c.URL, p.c.KeyFile, p.c.Text, p.c.Post.Trust())
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return post.Fingerprint(nil, "pagerduty %q %q %q %s", p.c.URL, p.c.KeyFile, p.c.Text, p.c.Post.Trust())
 }
 
 // Notify implements notify.Notifier.
@@ -160,10 +145,10 @@ func (p *PagerDuty) body(m *notify.Message, key string) ([]byte, error) {
 	if len(told.Data.Impact.Jobs) > 0 {
 		e.Payload.Details.Impact = &told.Data.Impact.Jobs[0]
 	}
-	b, err := encode(&e)
+	b, err := post.JSON(&e)
 	if len(b) > maxEvent { // a chain of thousands: what is cut stands on the page
 		e.Payload.Details.Incident = nil
-		b, err = encode(&e)
+		b, err = post.JSON(&e)
 	}
 	return b, err
 }
@@ -175,15 +160,7 @@ func acknowledged(m *notify.Message, key string) ([]byte, error) {
 	if err != nil || n.Acknowledged == nil || n.Assigned != nil && n.Assigned.At.After(n.Acknowledged.At) {
 		return nil, err
 	}
-	return encode(&event{Key: key, Action: "acknowledge", Dedup: n.ID, Client: "Quintet"})
-}
-
-func encode(e *event) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(e)
-	return out.Bytes(), err
+	return post.JSON(&event{Key: key, Action: "acknowledge", Dedup: n.ID, Client: "Quintet"})
 }
 
 // severity maps a severity to PagerDuty's.

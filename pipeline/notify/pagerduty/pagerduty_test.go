@@ -2,8 +2,6 @@ package pagerduty_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,7 +41,7 @@ const key = "0123456789abcdef0123456789abcdef"
 func TestConformance(t *testing.T) {
 	notifytest.Test(t, func(t *testing.T) notifytest.Far {
 		s := notifytest.NewServer(t, 202)
-		r, err := pagerduty.New(pagerduty.Config{URL: s.URL + "/v2/enqueue", KeyFile: write(t, key)})
+		r, err := pagerduty.New(pagerduty.Config{URL: s.URL + "/v2/enqueue", KeyFile: notifytest.Secret(t, key)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +57,7 @@ func TestConformance(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
-	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: write(t, key), Text: text.Config{Page: "https://q"}})
+	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: notifytest.Secret(t, key), Text: text.Config{Page: "https://q"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +80,7 @@ func TestEvents(t *testing.T) {
 
 func TestAnAcknowledgementIsPassedOn(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
-	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: write(t, key)})
+	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: notifytest.Secret(t, key)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +99,7 @@ func TestAnAcknowledgementIsPassedOn(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
-	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: write(t, key)})
+	r, err := pagerduty.New(pagerduty.Config{URL: s.URL, KeyFile: notifytest.Secret(t, key)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,22 +118,12 @@ func TestBounds(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]pagerduty.Config{
 		"no key":     {},
-		"no address": {URL: "ftp://x", KeyFile: write(t, key)},
-		"two keys":   {KeyFile: write(t, key+"\n"+key)},
-		"a template": {KeyFile: write(t, key), Text: text.Config{Body: "{{"}},
+		"no address": {URL: "ftp://x", KeyFile: notifytest.Secret(t, key)},
+		"two keys":   {KeyFile: notifytest.Secret(t, key+"\n"+key)},
+		"a template": {KeyFile: notifytest.Secret(t, key), Text: text.Config{Body: "{{"}},
 	} {
 		if _, err := pagerduty.New(c); err == nil || strings.Contains(err.Error(), key) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-// write puts a secret into a file.
-func write(t testing.TB, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -2,9 +2,12 @@ package post
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -62,6 +65,19 @@ func (c Config) Trust() string {
 		out += " unverified"
 	}
 	return out
+}
+
+// Fingerprint returns a digest of how a receiver is configured: of a format and its
+// arguments, and of tables. It cannot be read back.
+func Fingerprint(tables []map[string]string, format string, args ...any) string {
+	h := sha256.New()
+	fmt.Fprintf(h, format, args...)
+	for _, t := range tables {
+		for _, name := range slices.Sorted(maps.Keys(t)) {
+			fmt.Fprintf(h, " %q %q", name, t[name])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // Address reads an address that requests may go to.
@@ -129,6 +145,32 @@ func Secret(path string) (string, error) {
 		return "", fmt.Errorf("%s: more than %d bytes", path, maxSecret)
 	case text == "" || strings.ContainsAny(text, "\r\n"):
 		return "", fmt.Errorf("%s: want one line", path)
+	}
+	return text, nil
+}
+
+// SecretOf reads the secret in the file that a key of the configuration names. Errors
+// name the key.
+func SecretOf(key, path string) (string, error) {
+	if path == "" {
+		return "", fmt.Errorf("%s: required", key)
+	}
+	text, err := Secret(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", key, err)
+	}
+	return text, nil
+}
+
+// AddressOf reads the address in the file that a key of the configuration names, where
+// the address is a secret. Errors name the key and never show it.
+func AddressOf(key, path string) (string, error) {
+	text, err := SecretOf(key, path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := Address(text); err != nil {
+		return "", fmt.Errorf("%s: %s: %w", key, path, err)
 	}
 	return text, nil
 }

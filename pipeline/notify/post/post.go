@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +53,15 @@ type Request struct {
 	ContentType string
 	Header      map[string]string // beside the configured ones
 	Body        []byte
+}
+
+// JSON writes a body. It leaves the characters of HTML as they are.
+func JSON(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return out.Bytes(), err
 }
 
 // Send posts a request once and returns the outcome.

@@ -1,11 +1,8 @@
 package slack
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -54,25 +51,11 @@ func New(c Config) (*Slack, error) {
 	return s, nil
 }
 
-func (s *Slack) address() (string, error) {
-	if s.c.URLFile == "" {
-		return "", fmt.Errorf("api_url_file: required")
-	}
-	u, err := post.Secret(s.c.URLFile)
-	if err != nil {
-		return "", fmt.Errorf("api_url_file: %w", err)
-	}
-	if _, err := post.Address(u); err != nil {
-		return "", fmt.Errorf("api_url_file: %s: %w", s.c.URLFile, err)
-	}
-	return u, nil
-}
+func (s *Slack) address() (string, error) { return post.AddressOf("api_url_file", s.c.URLFile) }
 
 // Fingerprint implements notify.Notifier.
 func (s *Slack) Fingerprint() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "slack %q %q %s", s.c.URLFile, s.c.Text, s.c.Post.Trust())
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return post.Fingerprint(nil, "slack %q %q %s", s.c.URLFile, s.c.Text, s.c.Post.Trust())
 }
 
 // Notify implements notify.Notifier.
@@ -129,24 +112,24 @@ func (s *Slack) body(m *notify.Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	blocks := []block{{Type: "header", Text: &words{"plain_text", cutRunes(maxHeader, nonEmpty(title))}}}
+	blocks := []block{{Type: "header", Text: &words{"plain_text", text.Shorten(maxHeader, cmp.Or(title, "(no title)"))}}}
 	var fields []*words
 	for _, f := range [][2]string{{"Severity", v.Severity}, {"Domain", v.Domain}, {"Root", v.Root}, {"Jobs", strings.Join(v.Jobs, ", ")}} {
 		if f[1] != "" {
-			fields = append(fields, &words{"mrkdwn", cutRunes(maxField, "*"+f[0]+"*\n"+escape(f[1]))})
+			fields = append(fields, &words{"mrkdwn", text.Shorten(maxField, "*"+f[0]+"*\n"+escape(f[1]))})
 		}
 	}
 	if len(fields) > 0 {
 		blocks = append(blocks, block{Type: "section", Fields: fields})
 	}
 	if prose != "" {
-		blocks = append(blocks, block{Type: "section", Text: &words{"mrkdwn", cutRunes(maxSection, escape(prose))}})
+		blocks = append(blocks, block{Type: "section", Text: &words{"mrkdwn", text.Shorten(maxSection, escape(prose))}})
 	}
 	if v.Link != "" {
 		blocks = append(blocks, block{Type: "actions", Elements: []any{button{"button", &words{"plain_text", "Open"}, v.Link}}})
 	}
 	blocks = append(blocks, block{Type: "context", Elements: []any{words{"mrkdwn", escape(m.ID)}}})
-	return encode(message{Text: cutRunes(maxText, escape(nonEmpty(title))), Attachments: []attachment{{Color: colour(v), Blocks: blocks}}})
+	return post.JSON(message{Text: text.Shorten(maxText, escape(cmp.Or(title, "(no title)"))), Attachments: []attachment{{Color: colour(v), Blocks: blocks}}})
 }
 
 // noted is the message for a note on an incident.
@@ -155,17 +138,9 @@ func noted(m *notify.Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := cutRunes(maxSection, escape(n.Words()))
-	return encode(message{Text: line, Attachments: []attachment{{Color: "#56b4e9", Blocks: []block{
+	line := text.Shorten(maxSection, escape(n.Words()))
+	return post.JSON(message{Text: line, Attachments: []attachment{{Color: "#56b4e9", Blocks: []block{
 		{Type: "section", Text: &words{"mrkdwn", line}}, {Type: "context", Elements: []any{words{"mrkdwn", escape(m.ID)}}}}}}})
-}
-
-func encode(m message) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(m)
-	return out.Bytes(), err
 }
 
 // colour returns the colour for state and severity, from a scale that is safe for
@@ -182,23 +157,7 @@ func colour(v *text.View) string {
 	return "#56b4e9"
 }
 
-func nonEmpty(s string) string {
-	if s == "" {
-		return "(no title)"
-	}
-	return s
-}
-
 // escape keeps text from being read as a link, a channel or a mention.
 func escape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
-}
-
-// cutRunes shortens a text to so many characters.
-func cutRunes(n int, s string) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
 }

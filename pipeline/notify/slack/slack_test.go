@@ -2,7 +2,6 @@ package slack_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ import (
 func TestConformance(t *testing.T) {
 	notifytest.Test(t, func(t *testing.T) notifytest.Far {
 		s := notifytest.NewServer(t, 200)
-		r, err := slack.New(slack.Config{URLFile: write(t, s.URL+"/services/T0/B0/secret")})
+		r, err := slack.New(slack.Config{URLFile: notifytest.Secret(t, s.URL+"/services/T0/B0/secret")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +80,7 @@ func sent(t testing.TB, body []byte) seen {
 
 func TestWhatAPersonSees(t *testing.T) {
 	s := notifytest.NewServer(t, 200)
-	r, err := slack.New(slack.Config{URLFile: write(t, s.URL), Text: text.Config{Page: "https://quintet.example.org/"}})
+	r, err := slack.New(slack.Config{URLFile: notifytest.Secret(t, s.URL), Text: text.Config{Page: "https://quintet.example.org/"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +105,7 @@ func TestWhatAPersonSees(t *testing.T) {
 
 func TestANote(t *testing.T) {
 	s := notifytest.NewServer(t, 200)
-	r, err := slack.New(slack.Config{URLFile: write(t, s.URL)})
+	r, err := slack.New(slack.Config{URLFile: notifytest.Secret(t, s.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +117,7 @@ func TestANote(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	s := notifytest.NewServer(t, 200)
-	r, err := slack.New(slack.Config{URLFile: write(t, s.URL)})
+	r, err := slack.New(slack.Config{URLFile: notifytest.Secret(t, s.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,22 +143,12 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]slack.Config{
 		"no file":      {},
 		"no such file": {URLFile: filepath.Join(t.TempDir(), "no")},
-		"no address":   {URLFile: write(t, "hidden")},
-		"two lines":    {URLFile: write(t, "http://127.0.0.1/hidden\nhttp://127.0.0.1/hidden")},
-		"a template":   {URLFile: write(t, "http://127.0.0.1/"), Text: text.Config{Title: "{{.Nothing}}"}},
+		"no address":   {URLFile: notifytest.Secret(t, "hidden")},
+		"two lines":    {URLFile: notifytest.Secret(t, "http://127.0.0.1/hidden\nhttp://127.0.0.1/hidden")},
+		"a template":   {URLFile: notifytest.Secret(t, "http://127.0.0.1/"), Text: text.Config{Title: "{{.Nothing}}"}},
 	} {
 		if _, err := slack.New(c); err == nil || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-// write puts a secret into a file.
-func write(t testing.TB, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

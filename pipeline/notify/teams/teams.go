@@ -1,13 +1,8 @@
 package teams
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -55,25 +50,11 @@ func New(c Config) (*Teams, error) {
 	return t, nil
 }
 
-func (t *Teams) address() (string, error) {
-	if t.c.URLFile == "" {
-		return "", errors.New("webhook_url_file: required")
-	}
-	u, err := post.Secret(t.c.URLFile)
-	if err != nil {
-		return "", fmt.Errorf("webhook_url_file: %w", err)
-	}
-	if _, err := post.Address(u); err != nil {
-		return "", fmt.Errorf("webhook_url_file: %s: %w", t.c.URLFile, err)
-	}
-	return u, nil
-}
+func (t *Teams) address() (string, error) { return post.AddressOf("webhook_url_file", t.c.URLFile) }
 
 // Fingerprint implements notify.Notifier.
 func (t *Teams) Fingerprint() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "teams %q %q %s", t.c.URLFile, t.c.Text, t.c.Post.Trust())
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return post.Fingerprint(nil, "teams %q %q %s", t.c.URLFile, t.c.Text, t.c.Post.Trust())
 }
 
 // Notify implements notify.Notifier. A workflow answers 202 Accepted.
@@ -146,11 +127,11 @@ func (t *Teams) body(m *notify.Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	elements := []element{{Type: "TextBlock", Text: cut(maxTitle, escape(cmp.Or(title, "(no title)"))), Size: "Large", Weight: "Bolder", Color: colour(v), Wrap: true}}
+	elements := []element{{Type: "TextBlock", Text: text.Shorten(maxTitle, escape(cmp.Or(title, "(no title)"))), Size: "Large", Weight: "Bolder", Color: colour(v), Wrap: true}}
 	var facts []fact
 	for _, f := range []fact{{"Severity", v.Severity}, {"Domain", v.Domain}, {"Root", v.Root}, {"Jobs", strings.Join(v.Jobs, ", ")}} {
 		if f.Value != "" {
-			facts = append(facts, fact{f.Title, cut(maxFact, escape(f.Value))})
+			facts = append(facts, fact{f.Title, text.Shorten(maxFact, escape(f.Value))})
 		}
 	}
 	if len(facts) > 0 {
@@ -169,10 +150,7 @@ func (t *Teams) body(m *notify.Message) ([]byte, error) {
 // prose is a text of several lines. Teams shows a line break only where a blank line is.
 func prose(s string) element {
 	s = strings.ReplaceAll(strings.TrimRight(escape(s), "\n"), "\n", "\n\n")
-	if len(s) > maxProse {
-		s = strings.ToValidUTF8(s[:maxProse], "") + "…"
-	}
-	return element{Type: "TextBlock", Text: s, Wrap: true}
+	return element{Type: "TextBlock", Text: text.Cut(maxProse, s), Wrap: true}
 }
 
 // id is the message's, by which repeated ones are recognised.
@@ -181,16 +159,13 @@ func id(m *notify.Message) element {
 }
 
 func encode(elements []element, actions []action) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(message{"message", []attachment{{"application/vnd.microsoft.card.adaptive", card{
+	out, err := post.JSON(message{"message", []attachment{{"application/vnd.microsoft.card.adaptive", card{
 		Schema: "http://adaptivecards.io/schemas/adaptive-card.json", Type: "AdaptiveCard", Version: "1.4",
 		Teams: map[string]string{"width": "Full"}, Body: elements, Actions: actions}}}})
-	if err == nil && out.Len() > maxTotal {
-		err = fmt.Errorf("message of %d bytes, at most %d", out.Len(), maxTotal)
+	if err == nil && len(out) > maxTotal {
+		err = fmt.Errorf("message of %d bytes, at most %d", len(out), maxTotal)
 	}
-	return out.Bytes(), err
+	return out, err
 }
 
 // colour returns the style for state and severity.
@@ -209,13 +184,4 @@ func colour(v *text.View) string {
 // escape keeps text from being read as a link, as emphasis or as a macro of a date.
 func escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "[", `\[`, "]", `\]`, "{{", "{ {").Replace(s)
-}
-
-// cut shortens a text to so many characters.
-func cut(n int, s string) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
 }

@@ -2,7 +2,6 @@ package teams_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ import (
 func TestConformance(t *testing.T) {
 	notifytest.Test(t, func(t *testing.T) notifytest.Far {
 		s := notifytest.NewServer(t, 202)
-		r, err := teams.New(teams.Config{URLFile: write(t, s.URL+"/powerautomate/automations/direct/workflows/1/triggers/manual/paths/invoke?api-version=1&sig=secret")})
+		r, err := teams.New(teams.Config{URLFile: notifytest.Secret(t, s.URL+"/powerautomate/automations/direct/workflows/1/triggers/manual/paths/invoke?api-version=1&sig=secret")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +77,7 @@ func shown(t testing.TB, body []byte) (out []string) {
 // TestTheCard is an incident as a person sees it, and its end.
 func TestTheCard(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
-	r, err := teams.New(teams.Config{URLFile: write(t, s.URL), Text: text.Config{Page: "https://quintet.example.org/"}})
+	r, err := teams.New(teams.Config{URLFile: notifytest.Secret(t, s.URL), Text: text.Config{Page: "https://quintet.example.org/"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +102,7 @@ func TestTheCard(t *testing.T) {
 // TestANote: a note is a line.
 func TestANote(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
-	r, err := teams.New(teams.Config{URLFile: write(t, s.URL)})
+	r, err := teams.New(teams.Config{URLFile: notifytest.Secret(t, s.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +115,7 @@ func TestANote(t *testing.T) {
 // TestBounds: no message is longer than Teams takes.
 func TestBounds(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
-	r, err := teams.New(teams.Config{URLFile: write(t, s.URL)})
+	r, err := teams.New(teams.Config{URLFile: notifytest.Secret(t, s.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,21 +138,11 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]teams.Config{
 		"no file":      {},
 		"no such file": {URLFile: filepath.Join(t.TempDir(), "no")},
-		"no address":   {URLFile: write(t, "hidden")},
-		"a template":   {URLFile: write(t, "http://127.0.0.1/"), Text: text.Config{Title: "{{.Nothing}}"}},
+		"no address":   {URLFile: notifytest.Secret(t, "hidden")},
+		"a template":   {URLFile: notifytest.Secret(t, "http://127.0.0.1/"), Text: text.Config{Title: "{{.Nothing}}"}},
 	} {
 		if _, err := teams.New(c); err == nil || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-// write puts a secret into a file.
-func write(t testing.TB, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

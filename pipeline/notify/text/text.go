@@ -248,6 +248,15 @@ func Cut(n int, s string) string {
 	return strings.ToValidUTF8(s[:max(0, min(len(s), n-len(mark)))], "") + mark
 }
 
+// Shorten shortens a text to so many characters, and marks the cut.
+func Shorten(n int, s string) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}
+
 // oneLine takes control characters out of a title.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {

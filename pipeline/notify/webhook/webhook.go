@@ -2,11 +2,7 @@ package webhook
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/quintet-dc/quintet/pipeline/notify"
@@ -47,12 +43,7 @@ func New(c Config) (*Webhook, error) {
 // Fingerprint implements notify.Notifier: address, headers and where the secret
 // comes from, not readable.
 func (w *Webhook) Fingerprint() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %s", w.c.URL, w.c.Secret, w.c.SecretFile, w.c.post().Trust())
-	for _, name := range slices.Sorted(maps.Keys(w.c.Headers)) {
-		fmt.Fprintf(h, " %q %q", name, w.c.Headers[name])
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return post.Fingerprint([]map[string]string{w.c.Headers}, "%q %q %q %s", w.c.URL, w.c.Secret, w.c.SecretFile, w.c.post().Trust())
 }
 
 // Notify implements notify.Notifier: one request.
