@@ -89,12 +89,12 @@ func Load(roots ...fs.FS) ([]explain.Signature, error) {
 }
 
 // LoadSet reads every signature.yaml under each root, and the metrics.yaml beside them,
-// and returns the signatures by name. Where two roots have a signature of one name the later root's
-// replaces the other, so that a site can change one of ours; within a root it
-// is an error. A root's priors.yaml sets priors of what was read by then. The
-// error is a Problems.
+// and returns the signatures by name. Where two roots have a signature of one name the
+// later root's replaces the other, so that a site can change one of ours; within a root
+// it is an error. A root's priors.yaml sets priors of what was read by then. The error
+// is a Problems.
 func LoadSet(roots ...fs.FS) (Set, error) {
-	set, more, problems := read(roots)
+	set, declared, problems := read(roots)
 	if bad := problems.errors(); len(bad) > 0 {
 		return Set{}, bad
 	}
@@ -102,8 +102,7 @@ func LoadSet(roots ...fs.FS) (Set, error) {
 	for i, s := range set {
 		sigs[i] = s.Signature
 	}
-	catalogue, err := extended(more)
-	return Set{sigs, catalogue, digest(sigs, more)}, err
+	return Set{sigs, declared.catalogue, digest(sigs, declared.more)}, nil
 }
 
 // Check returns everything that is wrong or missing in the signatures under
@@ -114,14 +113,9 @@ func Check(roots ...fs.FS) Problems {
 }
 
 // read loads and checks all roots.
-func read(roots []fs.FS) ([]*parsed, []telemetry.Metric, Problems) {
-	more, problems := readMetrics(roots)
-	v := vocabulary{measures: explain.Measures()}
-	var err error
-	if v.catalogue, err = extended(more); err != nil {
-		return nil, nil, append(problems, Problem{File: MetricsName, Severity: Error, Text: err.Error()})
-	}
-	var set []*parsed
+func read(roots []fs.FS) (set []*parsed, declared metrics, problems Problems) {
+	declared, problems = readMetrics(roots)
+	v := vocabulary{measures: explain.Measures(), catalogue: declared.catalogue}
 	for _, root := range roots {
 		own, ps := readRoot(root, v)
 		problems = append(problems, ps...)
@@ -137,7 +131,7 @@ func read(roots []fs.FS) ([]*parsed, []telemetry.Metric, Problems) {
 	join(set)
 	problems = append(append(problems, families(set)...), soundWeights(set)...)
 	slices.SortFunc(problems, Problem.compare)
-	return set, more, slices.Compact(problems)
+	return set, declared, slices.Compact(problems)
 }
 
 func find(set []*parsed, name string) *parsed {

@@ -24,7 +24,7 @@ type declarations struct {
 // declaration is a metric. Its recent past is kept grid by grid, for clues.
 type declaration struct {
 	Name   telemetry.MetricName `yaml:"name" max:"128"`
-	Domain domain               `yaml:"domain"`
+	Domain telemetry.Domain     `yaml:"domain"`
 	Kinds  []telemetry.Kind     `yaml:"kinds"`
 	Unit   string               `yaml:"unit" max:"40"`
 	Type   string               `yaml:"type" default:"gauge" oneof:"gauge counter state"`
@@ -32,23 +32,9 @@ type declaration struct {
 	Help   string               `yaml:"help" max:"400"`
 }
 
-// domain is one of the five.
-type domain telemetry.Domain
-
-// Set reads the name of a domain.
-func (d *domain) Set(text string) error {
-	for _, x := range telemetry.Domains() {
-		if x.String() == text {
-			*d = domain(x)
-			return nil
-		}
-	}
-	return fmt.Errorf("want one of %v, found %.40q", telemetry.Domains(), text)
-}
-
 // metric returns the declaration as the catalogue has it.
 func (d declaration) metric() telemetry.Metric {
-	m := telemetry.Metric{Name: d.Name, Domain: telemetry.Domain(d.Domain), Kinds: d.Kinds, Unit: d.Unit, Help: d.Help, Evidence: true,
+	m := telemetry.Metric{Name: d.Name, Domain: d.Domain, Kinds: d.Kinds, Unit: d.Unit, Help: d.Help, Evidence: true,
 		Type: telemetry.Gauge, Rise: telemetry.Rise(slices.Index([]string{"neutral", "worse", "better"}, d.Rise)), Origin: MetricsName}
 	switch d.Type {
 	case "counter":
@@ -68,8 +54,18 @@ func (d declaration) Validate() error {
 	return m.Validate()
 }
 
-// readMetrics returns the metrics that files under the roots declare.
-func readMetrics(roots []fs.FS) (found []telemetry.Metric, problems Problems) {
+// metrics are those that files declare, by name, and the catalogue with them.
+type metrics struct {
+	more      []telemetry.Metric
+	catalogue *telemetry.Catalogue
+}
+
+// readMetrics reads what files under the roots declare. A metric that two folders
+// declare is theirs alike; where they differ, that is an error. The catalogue is that
+// of the program where something is wrong.
+func readMetrics(roots []fs.FS) (metrics, Problems) {
+	var found []telemetry.Metric
+	var problems Problems
 	for _, root := range roots {
 		err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || d.Name() != MetricsName {
@@ -83,7 +79,20 @@ func readMetrics(roots []fs.FS) (found []telemetry.Metric, problems Problems) {
 			problems = append(problems, Problem{File: called(root, "."), Severity: Error, Text: err.Error()})
 		}
 	}
-	return found, problems
+	if len(found) == 0 {
+		return metrics{nil, standard()}, problems
+	}
+	slices.SortStableFunc(found, func(a, b telemetry.Metric) int { return cmp.Compare(a.Name, b.Name) })
+	found = slices.CompactFunc(found, alike)
+	catalogue, err := telemetry.NewCatalogue(slices.Concat(standard().Metrics(), found))
+	if err != nil {
+		return metrics{nil, standard()}, append(problems, Problem{File: MetricsName, Severity: Error, Text: err.Error()})
+	}
+	return metrics{found, catalogue}, problems
+}
+
+func alike(a, b telemetry.Metric) bool {
+	return a.Name == b.Name && a.Domain == b.Domain && a.Type == b.Type && a.Unit == b.Unit && slices.Equal(a.Kinds, b.Kinds)
 }
 
 func readDeclarations(root fs.FS, name string) (found []telemetry.Metric, problems Problems) {
@@ -124,16 +133,3 @@ func readDeclarations(root fs.FS, name string) (found []telemetry.Metric, proble
 
 // standard is the catalogue of this program, made once.
 var standard = sync.OnceValue(telemetry.DefaultCatalogue)
-
-// extended returns the catalogue of the program with further metrics. One that two
-// folders declare is theirs alike; where they differ, that is an error.
-func extended(more []telemetry.Metric) (*telemetry.Catalogue, error) {
-	if len(more) == 0 {
-		return standard(), nil
-	}
-	slices.SortStableFunc(more, func(a, b telemetry.Metric) int { return cmp.Compare(a.Name, b.Name) })
-	more = slices.CompactFunc(more, func(a, b telemetry.Metric) bool {
-		return a.Name == b.Name && a.Domain == b.Domain && a.Type == b.Type && a.Unit == b.Unit && slices.Equal(a.Kinds, b.Kinds)
-	})
-	return telemetry.NewCatalogue(slices.Concat(standard().Metrics(), more))
-}

@@ -33,10 +33,9 @@ type newSignature struct {
 // Run writes the files; none that exists is written over.
 func (c *newSignature) Run(sh *cli.Shell) error {
 	config := scaffold.Config{Name: c.Name, Metric: telemetry.MetricName(c.Metric), Unit: c.Unit, Series: c.Series, Like: c.Like, Usual: c.Usual, Faulty: c.Faulty}
-	for _, d := range telemetry.Domains() {
-		if d.String() == c.Domain {
-			config.Domain = d
-		}
+	var err error
+	if config.Domain, err = telemetry.ParseDomain(c.Domain); err != nil {
+		return fmt.Errorf("new signature: %w", err)
 	}
 	all, err := config.Files()
 	if err != nil {
