@@ -240,10 +240,10 @@ func (e *risks) awaits(s *supported, g telemetry.Time) bool {
 		if !ok || !slices.Contains(s.Signature.Roots, up.Kind) {
 			return true
 		}
-		last, heard := e.window.Last(slot)
+		last, known := e.window.Last(slot)
 		at, begun := e.signals.signals(&same)
 		found = begun && !e.signals.signalled[at].certain(e.cfg.Grid) ||
-			heard && last <= s.Onset.Latest && g < last.Add(e.window.Cadence(slot)+e.signals.freshFor(slot))
+			known && last <= s.Onset.Latest && g < last.Add(e.window.Cadence(slot)+e.signals.freshFor(slot))
 		return !found
 	})
 	return found

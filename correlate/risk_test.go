@@ -167,7 +167,7 @@ func TestAnOnsetIsAsWideAsItsClockIsOff(t *testing.T) {
 }
 
 // TestOneLostFeedIsOneRisk: what it feeds goes dark with it, and is seen first. Until
-// the feed itself has reported, nobody is told that one of its parts is the root.
+// the feed itself has reported, none of its parts is named as the root.
 func TestOneLostFeedIsOneRisk(t *testing.T) {
 	_, all := play(t, `
 -- site --

@@ -11,7 +11,7 @@ import (
 // no moment is the job, which is healthy throughout, called three times as slow.
 func TestAHealthyJobIsNotItsLastStep(t *testing.T) {
 	long := 0
-	_, told := played(t, seen(600, "(3x19 9)x*", ""), func(e *correlate.Engine) {
+	_, incidents := played(t, seen(600, "(3x19 9)x*", ""), func(e *correlate.Engine) {
 		for _, j := range e.Jobs() {
 			if j.State != "healthy" || j.Slowdown == nil {
 				continue
@@ -24,7 +24,7 @@ func TestAHealthyJobIsNotItsLastStep(t *testing.T) {
 			}
 		}
 	})
-	if len(told) > 0 || long == 0 {
-		t.Errorf("%d incidents; the last step was a long one at %d ticks", len(told), long)
+	if len(incidents) > 0 || long == 0 {
+		t.Errorf("%d incidents; the last step was a long one at %d ticks", len(incidents), long)
 	}
 }

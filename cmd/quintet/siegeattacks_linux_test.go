@@ -149,7 +149,7 @@ func event(x telemetry.Entity, at telemetry.Time, name telemetry.EventName, text
 func nodeOf(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
 
 // lie states that a job of others fails and takes ever longer steps, and that the host
-// of the GPU that will be slow is being maintained, so that nobody is told of it.
+// of the GPU that will be slow is being maintained, so that nobody is notified of it.
 func lie(ctx context.Context, g *siege) error {
 	b, err := g.connect(ctx, "liar")
 	if err != nil {
@@ -260,7 +260,7 @@ func from() *net.Dialer {
 	return &net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(siegeAddress)}}
 }
 
-// floodConnections opens connections that say nothing and keeps them.
+// floodConnections opens connections that send nothing and keeps them.
 func floodConnections(ctx context.Context, g *siege) error {
 	const most = 3000
 	var open []net.Conn

@@ -124,7 +124,7 @@ type leafRule struct {
 	Neighbour       string `yaml:"neighbour" oneof:"system port description bridge router"`
 }
 
-// Validate reports rows that say nothing, and variables that are not bound.
+// Validate reports rows without a reading, and variables that are not bound.
 func (x *row) Validate() error {
 	if len(x.From) == 0 || len(x.Readings) == 0 {
 		return errors.New("want from, and readings with what each means")

@@ -137,7 +137,7 @@ func items(n *yaml.Node) (out []*yaml.Node) {
 // is not there.
 type Whole struct{ *regexp.Regexp }
 
-// Blank says that an expression may be empty.
+// Blank marks an expression that may be empty.
 func (w *Whole) Blank() {}
 
 // Set reads an expression.

@@ -45,7 +45,7 @@ type Value struct {
 	Known bool
 }
 
-// Blank says that a value may be empty.
+// Blank marks a value that may be empty.
 func (v *Value) Blank() {}
 
 // Set reads a value.

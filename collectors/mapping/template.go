@@ -191,8 +191,8 @@ type EntityTemplate struct {
 	Name Template
 }
 
-// The words: what a source is, which is a switch where that is what is read, and what
-// the rule is about.
+// entityWords stand for an entity that is known already: self for the source (switch,
+// where a switch is read), entity for that of the rule.
 var entityWords = []string{"self", "switch", "entity"}
 
 // Set reads the template of an entity.

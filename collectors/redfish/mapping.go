@@ -62,7 +62,7 @@ type rule struct {
 	Each     place                  `yaml:"each"`           // a list inside the resource: the rule is for each item
 	Where    mapping.Where          `yaml:"where,single" was:"when"`
 	Of       mapping.EntityTemplate `yaml:"of" was:"entity" default:"self"`
-	Named    bool                   `yaml:"named"` // only where the configuration says which entity it is
+	Named    bool                   `yaml:"named"` // only where the configuration names the entity
 	Pace     pace                   `yaml:"pace" was:"every" default:"slow"`
 	Reach    reach                  `yaml:"by" oneof:"page expand report"`
 	Readings []readingRule          `yaml:"readings"`
@@ -72,7 +72,7 @@ type rule struct {
 	path pattern // the one of Paths that it is for
 }
 
-// Validate reports a rule that says nothing.
+// Validate reports a rule without a reading.
 func (r rule) Validate() error {
 	for _, k := range r.Kinds {
 		if (telemetry.Entity{Kind: k, Name: "x"}).Validate() != nil {

@@ -380,7 +380,7 @@ func (v *view) value(s *sheet, r *readingRule, sc *scope, idle bool) (reading, b
 	}
 	out := reading{series: series{sc.entity, r.Metric}, column: r.quantity.Column, reduce: r.Reduce, rule: r, quantity: r.quantity}
 	if r.Words != nil && x == nil {
-		return reading{}, false // nothing said: another property may
+		return reading{}, false // no value: another property may have one
 	}
 	var why collectors.Reason
 	if r.UnitFrom != nil {

@@ -32,7 +32,7 @@ type Counts struct {
 	// state; 1 where it reports none.
 	up, last float64
 	upSeen   bool
-	unread   int // which of it nobody has asked for yet, the link's state as counts
+	unread   int // bits of the counts that are not read yet; bit counts is the state of the link
 }
 
 // unreadCounts is none of an end's counts.

@@ -90,7 +90,7 @@ func (f *Contrast) derive() {
 	f.silenced()
 	f.idled()
 	f.lateRanks()
-	f.laboured()
+	f.computedLonger()
 }
 
 // slowed finds the affected GPUs. A change that the median of the job's GPUs shows,
@@ -233,11 +233,11 @@ func (f *Contrast) lateRanks() {
 	}
 }
 
-// laboured finds by how much longer the job's GPUs compute in a step, by their
+// computedLonger finds by how much longer the job's GPUs compute in a step, by their
 // activity: it is highest while they compute. They are read at the same moments of
 // the same steps, so that all of them err as one does: by what its samples scatter,
 // and by how many of them may have missed the moments in which the job waits.
-func (f *Contrast) laboured() {
+func (f *Contrast) computedLonger() {
 	s := f.hurt.Slowdown
 	if s <= 1 || !f.hurt.Steps {
 		return
@@ -325,7 +325,7 @@ func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 	for _, m := range []explain.Measure{explain.Stalled, explain.Slowdown, explain.ComputeUniform,
 		explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
 		explain.IdleCovers, explain.IdleFills, explain.IdleDose} {
-		if _, told := v[m]; told {
+		if _, reported := v[m]; reported {
 			continue // by the ranks themselves
 		}
 		if x, ok := f.standing(i, m); ok {

@@ -156,9 +156,9 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 		if err := v[explain.ComputeUniform.Err()]; ok != c.ok || math.Abs(got-c.want) > 1e-6 || math.Abs(err-c.err) > 1e-6 {
 			t.Errorf("%s: %v ± %v, %v, want %v ± %v, %v", name, got, err, ok, c.want, c.err, c.ok)
 		}
-		told := explain.Values{explain.ComputeUniform: 0.3}
-		if f.Standing(job, told); told[explain.ComputeUniform] != 0.3 || told[explain.ComputeUniform.Err()] != 0 {
-			t.Errorf("%s: what ranks report became %v", name, told)
+		reported := explain.Values{explain.ComputeUniform: 0.3}
+		if f.Standing(job, reported); reported[explain.ComputeUniform] != 0.3 || reported[explain.ComputeUniform.Err()] != 0 {
+			t.Errorf("%s: what ranks report became %v", name, reported)
 		}
 	}
 }

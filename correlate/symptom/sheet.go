@@ -139,7 +139,7 @@ type reader struct {
 	src     Source
 	span    Span
 	during  bool
-	saves   saved            // usual checkpoints that the job tells of
+	saves   saved            // usual checkpoints that the job reports
 	entity  telemetry.Entity // the one being read
 	slots   []int32          // of its columns
 	columns []column

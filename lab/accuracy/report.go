@@ -220,7 +220,7 @@ func (d *document) others(all []*judged) {
 	d.line("")
 	d.line("## Risks and benign changes")
 	d.line("")
-	d.line("Of %d risks %d were told, %d with the right root first. Of %d benign look-alikes %d drew an incident that accuses them or another.", risks, found, first, benign, accused)
+	d.line("Of %d risks %d were reported, %d with the right root first. Of %d benign look-alikes %d had an incident that names them or another.", risks, found, first, benign, accused)
 }
 
 // baselines puts the simple methods beside the engine.

@@ -29,7 +29,7 @@ type Config struct {
 	Metric telemetry.MetricName // of a node
 	Unit   string               // of the metric
 	Series string               // that the metric is scraped as; "" writes no mapping
-	Like   string               // the signature that it is told from
+	Like   string               // the signature that it is distinguished from
 	// Usual and Faulty are the metric's values on a host that is well, and on one that
 	// has the fault.
 	Usual, Faulty float64
@@ -59,8 +59,8 @@ func (c Config) Declares() bool {
 	return !declared
 }
 
-// None and Full are the changes from which the metric speaks for the fault, and speaks
-// for it fully.
+// None and Full are the changes from which the metric is evidence of the fault, and full
+// evidence.
 func (c Config) None() float64 { return (c.Faulty - c.Usual) / 10 }
 
 // Full is described at None.

@@ -72,7 +72,7 @@ func list(t *testing.T, folders []string) []byte {
 // settings matches the comment of a kind's settings.
 var settings = regexp.MustCompile(`(?s)// Settings (is [^\n]*(?:\n// [^\n]*)*)\ntype Settings struct`)
 
-// about is what the comment of a kind's settings says, for the reference.
+// about returns the comment of a kind's settings, for the reference.
 func about(t *testing.T, folder string) string {
 	b, err := os.ReadFile("../" + folder + "/kind.go")
 	if err != nil {
