@@ -67,7 +67,7 @@ function updateJob(li, job, store) {
     text(get("step"), job.step_seconds > 0 ? quantity(job.step_seconds, "s") : NONE);
     text(get("usual"), job.usual_step_seconds > 0 ? `usual ${quantity(job.usual_step_seconds, "s")}` : "");
     text(get("slower"), job.slowdown > 0 ? factor(job.slowdown) : NONE);
-    attr(get("slower"), "title", "its step, as a multiple of the usual one");
+    attr(get("slower"), "title", "its last steps, as a multiple of the usual one");
     attr(get("slower"), "data-hurt", isHurt(job) ? "" : null);
     text(get("mfu"), typeof job.mfu === "number" ? `MFU ${mfu(job.mfu)}` : "");
     text(get("gpus"), job.gpus > 0 ? plural(job.gpus, "GPU") : "");
