@@ -67,9 +67,6 @@ func called(f fs.FS, name string) string {
 	return name
 }
 
-// Default returns the signatures that are part of the program.
-func Default() ([]explain.Signature, error) { return Load(Files()) }
-
 // Set is signatures, the catalogue with the metrics that their folders declare, and the
 // digest by which both are known.
 type Set struct {
@@ -78,22 +75,15 @@ type Set struct {
 	Digest     string
 }
 
-// Standard returns Default with its Digest: what an engine's configuration
-// asks for.
-func Standard() (Set, error) { return LoadSet(Files()) }
+// Standard returns what is part of the program: what an engine's configuration asks for.
+func Standard() (Set, error) { return Load(Files()) }
 
-// Load returns the signatures of LoadSet.
-func Load(roots ...fs.FS) ([]explain.Signature, error) {
-	set, err := LoadSet(roots...)
-	return set.Signatures, err
-}
-
-// LoadSet reads every signature.yaml under each root, and the metrics.yaml beside them,
+// Load reads every signature.yaml under each root, and the metrics.yaml beside them,
 // and returns the signatures by name. Where two roots have a signature of one name the
 // later root's replaces the other, so that a site can change one of ours; within a root
 // it is an error. A root's priors.yaml sets priors of what was read by then. The error
 // is a Problems.
-func LoadSet(roots ...fs.FS) (Set, error) {
+func Load(roots ...fs.FS) (Set, error) {
 	set, declared, problems := read(roots)
 	if bad := problems.errors(); len(bad) > 0 {
 		return Set{}, bad
@@ -102,7 +92,7 @@ func LoadSet(roots ...fs.FS) (Set, error) {
 	for i, s := range set {
 		sigs[i] = s.Signature
 	}
-	return Set{sigs, declared.catalogue, digest(sigs, declared.more)}, nil
+	return Set{sigs, declared.catalogue, Digest(sigs, declared.more...)}, nil
 }
 
 // Check returns everything that is wrong or missing in the signatures under
@@ -265,12 +255,10 @@ func families(set []*parsed) (problems Problems) {
 	return problems
 }
 
-// Digest returns 16 hex digits by which a set of signatures is known: the same
-// for the same contents, whatever order they are in and whatever file said so.
-func Digest(sigs []explain.Signature) string { return digest(sigs, nil) }
-
-// digest is Digest of signatures and of the metrics that their folders declare.
-func digest(sigs []explain.Signature, more []telemetry.Metric) string {
+// Digest returns 16 hex digits by which signatures, and metrics that their folders
+// declare, are known: the same for the same contents, whatever order they are in and
+// whatever file they come from.
+func Digest(sigs []explain.Signature, more ...telemetry.Metric) string {
 	sorted := slices.Clone(sigs)
 	slices.SortFunc(sorted, func(a, b explain.Signature) int { return cmp.Compare(a.Name, b.Name) })
 	var b bytes.Buffer

@@ -19,13 +19,13 @@ const swapping = `metrics:
   - {name: node_swap_in_bytes_per_second, domain: computing, kinds: [node], unit: bytes per second, rise: worse, help: What a host reads back from its swap.}
 `
 
-// TestLoadSetOfDeclaredMetrics: what two folders declare alike is one metric, in the
+// TestLoadOfDeclaredMetrics: what two folders declare alike is one metric, in the
 // catalogue and in the digest; what they declare differently, or the program declares,
 // is an error.
-func TestLoadSetOfDeclaredMetrics(t *testing.T) {
+func TestLoadOfDeclaredMetrics(t *testing.T) {
 	digest := func(root fstest.MapFS) string {
 		t.Helper()
-		set, err := LoadSet(root)
+		set, err := Load(root)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestLoadSetOfDeclaredMetrics(t *testing.T) {
 		"no domain":   {declared(strings.Replace(swapping, "computing", "compute", 1), "a"), `a/metrics.yaml:2:51: metrics`},
 		"no kind":     {declared(strings.Replace(swapping, "[node]", "[machine]", 1), "a"), "machine"},
 	} {
-		if _, err := LoadSet(c.root); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Load(c.root); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // the signatures read before it, and so the digest.
 func TestAFolderSetsPriors(t *testing.T) {
 	own := fstest.MapFS{PriorsName: {Data: []byte("priors:\n  slow-receiver: -1.5\n")}}
-	sigs, err := Load(Files(), own)
+	sigs, err := signaturesOf(Files(), own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestAFolderSetsPriors(t *testing.T) {
 			t.Errorf("prior %g, want -1.5", s.Prior)
 		}
 	}
-	usual, err := Default()
+	usual, err := signaturesOf(Files())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -54,8 +55,13 @@ func site(text string) fstest.MapFS {
 	}
 }
 
+func signaturesOf(roots ...fs.FS) ([]explain.Signature, error) {
+	set, err := Load(roots...)
+	return set.Signatures, err
+}
+
 func TestAGoodFileIsRead(t *testing.T) {
-	sigs, err := Load(site(good))
+	sigs, err := signaturesOf(site(good))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +166,7 @@ func TestAReadingIsRead(t *testing.T) {
 		"metric: port_up, of: facing, take: least":                                            {Metric: "port_up", Of: explain.OfFacing, Take: explain.TakeLeast, Among: explain.AmongMedian},
 		"metric: job_data_wait_seconds, of: job, take: shift":                                 {Metric: "job_data_wait_seconds", Of: explain.OfJob, Take: explain.TakeShift},
 	} {
-		sigs, err := Load(site(strings.Replace(good, "measure: tells_idle", text, 1)))
+		sigs, err := signaturesOf(site(strings.Replace(good, "measure: tells_idle", text, 1)))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -289,7 +295,7 @@ func TestFamiliesAreMutual(t *testing.T) {
 
 func TestALaterRootReplaces(t *testing.T) {
 	changed := strings.Replace(good, "prior: -3.5", "prior: -1", 1)
-	sigs, err := Load(site(good), site(changed))
+	sigs, err := signaturesOf(site(good), site(changed))
 	if err != nil || len(sigs) != 1 || sigs[0].Prior != -1 {
 		t.Errorf("got %+v, %v", sigs, err)
 	}
@@ -350,7 +356,7 @@ func TestTheStandardSetIsSound(t *testing.T) {
 }
 
 func TestTheDocIsCurrent(t *testing.T) {
-	sigs, err := Default()
+	sigs, err := signaturesOf(Files())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +384,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add("a: &x [*x]")
 	f.Add("signature: a\nclues: [{}, [], 1]\nneeds: {}\nactions: [{kind: 1}]")
 	f.Fuzz(func(t *testing.T, text string) {
-		sigs, err := Load(site(text))
+		sigs, err := signaturesOf(site(text))
 		if err == nil && len(sigs) != 1 {
 			t.Errorf("%d signatures and no error", len(sigs))
 		}

@@ -10,7 +10,7 @@ import (
 // TestWriteWeightsIsReadBack: what is written of a set is what the set has after it
 // is read.
 func TestWriteWeightsIsReadBack(t *testing.T) {
-	sigs, err := Load(site(good))
+	sigs, err := signaturesOf(site(good))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestWriteWeightsIsReadBack(t *testing.T) {
 	}
 	both := site(good)
 	both[WeightsName] = &fstest.MapFile{Data: b.Bytes()}
-	again, err := Load(both)
+	again, err := signaturesOf(both)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestWeightsThatAreWrongAreNamed(t *testing.T) {
 // TestEverySignatureOfOursIsWeighed: no signature relies on a weight that is not in
 // the file.
 func TestEverySignatureOfOursIsWeighed(t *testing.T) {
-	sigs, err := Default()
+	sigs, err := signaturesOf(Files())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestEverySignatureOfOursIsWeighed(t *testing.T) {
 func TestPriorsHoldForASignatureThatStatesNone(t *testing.T) {
 	root := site(strings.Replace(good, "prior: -3.5\n", "", 1))
 	root[PriorsName] = &fstest.MapFile{Data: []byte("priors:\n  slow-receiver: -1.75\n")}
-	sigs, err := Load(root)
+	sigs, err := signaturesOf(root)
 	if err != nil {
 		t.Fatal(err)
 	}

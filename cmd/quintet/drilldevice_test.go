@@ -53,15 +53,15 @@ func (d *faultDrill) device(t *testing.T) (first time.Duration) {
 // heardAtRoot lists the gauges and states that a signature reads at its root.
 func heardAtRoot(t *testing.T, signature string) (out []telemetry.MetricName) {
 	t.Helper()
-	book, err := rules.Default()
+	book, err := rules.Standard()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range book {
-		if book[i].Name != signature {
+	for i := range book.Signatures {
+		if book.Signatures[i].Name != signature {
 			continue
 		}
-		for _, c := range book[i].Clues {
+		for _, c := range book.Signatures[i].Clues {
 			if c.Reading == nil || c.Reading.Of != explain.OfRoot {
 				continue
 			}

@@ -230,7 +230,7 @@ func signatureRoots(folders []string) ([]fs.FS, error) {
 
 // signatures returns those of some folders.
 func signatures(roots []fs.FS) (rules.Set, error) {
-	return rules.LoadSet(roots...)
+	return rules.Load(roots...)
 }
 
 // temporary makes a folder that is gone when done is called.

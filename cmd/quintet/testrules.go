@@ -108,7 +108,7 @@ func (t *tester) path(p string) error {
 
 // folder runs the scenarios at or below a name in a folder.
 func (t *tester) folder(root fs.FS, called, at string) error {
-	set, err := rules.LoadSet(rules.Files(), root)
+	set, err := rules.Load(rules.Files(), root)
 	if err != nil {
 		return err
 	}

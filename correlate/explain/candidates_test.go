@@ -196,7 +196,7 @@ func TestWithoutAFabricTheJobIsStillACandidate(t *testing.T) {
 // TestTheShippedSignaturesNameTheScenes: a scene shows little, so that the answer is
 // among the first three.
 func TestTheShippedSignaturesNameTheScenes(t *testing.T) {
-	sigs, err := rules.Default()
+	set, err := rules.Standard()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestTheShippedSignaturesNameTheScenes(t *testing.T) {
 		{calm, "job:train", explain.Unknown},
 	} {
 		s := c.scene(t)
-		got := judge(sigs, explain.Candidates(s.e), s.e.Job, 3)
+		got := judge(set.Signatures, explain.Candidates(s.e), s.e.Job, 3)
 		if !slices.ContainsFunc(got, func(a explain.Answer) bool { return a.Entity == entity(c.root) && a.Name() == c.signature }) {
 			t.Errorf("%s at %s: got %s at %v with %.2f", c.signature, c.root, got[0].Name(), got[0].Entity, got[0].Confidence)
 		}

@@ -65,12 +65,12 @@ func serial(n int, fn func(slice, lo, hi int)) { fn(0, 0, n) }
 // what it depends on is surveyed once, the time before is read once, the rest again
 // at every judgement.
 func BenchmarkReferenceSite(b *testing.B) {
-	sigs, err := rules.Default()
+	set, err := rules.Standard()
 	if err != nil {
 		b.Fatal(err)
 	}
 	g, at := reference(b)
-	plan := symptom.NewPlan(explain.Compile(sigs), telemetry.DefaultCatalogue())
+	plan := symptom.NewPlan(explain.Compile(set.Signatures), telemetry.DefaultCatalogue())
 	survey := symptom.Draw(g, at)
 	src := symptom.Source{History: flat{map[telemetry.MetricName]int{}}, Steps: &jobs.PerStep{}, Grid: 1e9, Each: serial}
 	b.Run("draw", func(b *testing.B) {
