@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -75,6 +76,7 @@ func (l *Live) Strike(name string, at telemetry.Entity, seconds float64) (fault.
 		return fault.Fault{}, fmt.Errorf("%s: this site has no place for it", name)
 	}
 	f := b.Faults[0]
+	f.Severity = cmp.Or(f.Severity, k.Quiet) // some kinds have no loud severity
 	if !at.IsZero() {
 		f.Entity = at
 	}

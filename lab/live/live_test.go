@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/lab/sim/fault"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -53,5 +54,33 @@ func TestDevicesAnswerAtOnce(t *testing.T) {
 	}
 	if _, err := s.Strike("gremlins", gpu, time.Minute); err == nil {
 		t.Error("gremlins struck")
+	}
+}
+
+// TestStrikeHasASeverity: a fault that is injected without a severity has one, also
+// where its kind has no loud one.
+func TestStrikeHasASeverity(t *testing.T) {
+	s, err := New(64, 1, time.Unix(1_800_000_000, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	struck := 0
+	for _, k := range fault.Kinds() {
+		places := s.Places(k.Name)
+		if len(places) == 0 {
+			continue
+		}
+		f, err := s.Strike(k.Name, places[0], time.Minute)
+		if err != nil {
+			t.Errorf("%s: %v", k.Name, err)
+			continue
+		}
+		struck++
+		if f.Severity <= 0 {
+			t.Errorf("%s: severity %g: it would change nothing", k.Name, f.Severity)
+		}
+	}
+	if struck < 30 {
+		t.Errorf("%d kinds of faults were injected, want most of them", struck)
 	}
 }
