@@ -61,7 +61,7 @@ func forwarded(c config.Store) (out []forward.Target) {
 // raising returns the configuration for raising alerts.
 func (s *service) raising() raise.Config {
 	return raise.Config{Stream: s.bus.Alerts(), Buckets: s.bus, Site: s.c.File.Site.Name, Name: s.c.Process, Version: s.c.Version,
-		Alone: s.alone(), Metrics: s.metrics, Logger: s.part("alerts")}
+		Page: s.c.File.Notify.ExternalURL, Alone: s.alone(), Metrics: s.metrics, Logger: s.part("alerts")}
 }
 
 // raised converts the alerts of the rules to the form in which they are published.

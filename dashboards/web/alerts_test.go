@@ -27,7 +27,7 @@ func firing(a api) {
 	}
 	one := func(value float64, expr string, labels object, words ...string) object {
 		return object{"labels": labels, "starts_at": stamp(at), "expr": expr, "value": value,
-			"annotations": object{"summary": words[0], "description": words[1], "runbook_url": "https://github.com/quintet-dc/quintet/blob/main/docs/rules-prometheus.md#linkdown"}}
+			"annotations": object{"summary": words[0], "description": words[1], "runbook": "Look at `port_up` of both ends. Do: reseat, then replace."}}
 	}
 	down := func(port string) object {
 		return one(0, linkDown, object{"alertname": "LinkDown", "severity": "critical", "domain": "network", "kind": "port", "name": "leaf7/" + port, "switch": "leaf7", "port": port, "<b>plane</b>": "2"},

@@ -3,6 +3,6 @@
 //
 // It owns the files and nothing else: pipeline/store evaluates them, any other
 // Prometheus may load them, rules/promlint reports whether they are sound and
-// rules/promunit runs their tests. docs/rules-prometheus.md states what each alert
-// means and what to do.
+// rules/promunit runs their tests. The annotation runbook of an alert states what
+// to do about it; docs/rules-prometheus.md lists them.
 package prometheus

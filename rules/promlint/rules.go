@@ -266,10 +266,13 @@ func checkAlert(r *rule, has labelSet, say func(rules.Severity, string, ...any))
 	default:
 		say(rules.Warning, "severity %q: want critical, warning or info", s)
 	}
-	for _, key := range []string{"summary", "description", "runbook_url"} {
+	for _, key := range []string{"summary", "description"} {
 		if r.Annotations[key] == "" {
 			say(rules.Warning, "no annotation %s", key)
 		}
+	}
+	if r.Annotations["runbook"] == "" && r.Annotations["runbook_url"] == "" {
+		say(rules.Warning, "no annotation runbook (what to do, as text) or runbook_url")
 	}
 	for _, text := range r.Annotations {
 		for _, m := range label.FindAllStringSubmatch(text, -1) {

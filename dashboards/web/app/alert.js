@@ -27,10 +27,11 @@ export class Alert {
     this.rows = h("div", { class: "alerttable" });
     this.more = h("p", { class: "quiet" });
     this.rule = h("div", {});
+    this.todo = h("p", {});
     this.curves = new Past();
     this.missing = h("p", { class: "missing" });
     this.content = h("div", { hidden: true }, h("header", { class: "head" }, this.state, this.headline, this.fate),
-      section("what", "Description", this.rows, this.more), section("expr", "The rule", this.rule), section("exprpast", "Its expression over the last hour", this.curves.el));
+      section("what", "Description", this.rows, this.more), section("todo", "What to do", this.todo), section("expr", "The rule", this.rule), section("exprpast", "Its expression over the last hour", this.curves.el));
     this.el = h("article", { class: "onealert" }, h("p", { class: "back" }, h("a", { href: "/alerts", "data-go": true }, "← Alerts")), this.missing, this.content);
     this.feed = new Feed(`/api/v1/alerts/${encodeURIComponent(id)}`, () => store.changed()); // the page's title is told with it
   }
@@ -98,9 +99,10 @@ export class Alert {
   }
 
   drawRule(a) {
-    const one = a.alerts?.[0], book = one?.annotations?.runbook_url;
-    replace(this.rule, one?.expr ? [h("pre", { class: "expr", tabindex: "0", "aria-label": "PromQL" }, one.expr), h("p", { class: "sharing" }, "PromQL ", copyButton("the PromQL", () => one.expr), h("a", { href: exploreAddress(thresholdOf(one.expr)?.expr ?? one.expr), "data-go": true }, "explore"))] : h("p", { class: "quiet" }, "No alert with this id."),
-      /^https?:/.test(book ?? "") && h("p", {}, "What to do: ", h("a", { href: book, rel: "noreferrer" }, book)));
+    const one = a.alerts?.[0];
+    replace(this.rule, one?.expr ? [h("pre", { class: "expr", tabindex: "0", "aria-label": "PromQL" }, one.expr), h("p", { class: "sharing" }, "PromQL ", copyButton("the PromQL", () => one.expr), h("a", { href: exploreAddress(thresholdOf(one.expr)?.expr ?? one.expr), "data-go": true }, "explore"))] : h("p", { class: "quiet" }, "No alert with this id."));
+    replace(this.todo, todoOf(one?.annotations));
+    show(this.todo.parentElement, this.todo.hasChildNodes());
     show(this.curves.el.parentElement, Boolean(one?.expr));
   }
 
@@ -137,6 +139,13 @@ export class Alert {
     this.curves.draw();
     text(this.curves.note, `Dashed: the rule fires at values ${op} ${Number.isNaN(value) ? limit : number(value)}.`);
   }
+}
+
+// todoOf is what the annotations of an alert say to do: the rule's runbook, with
+// `code` as in Markdown, or else the address that a rule of the site's own names.
+function todoOf({ runbook, runbook_url: book } = {}) {
+  if (runbook) return runbook.split("`").map((part, i) => i % 2 ? h("code", {}, part) : part);
+  return /^https?:/.test(book ?? "") ? [h("a", { href: book, rel: "noreferrer" }, book)] : [];
 }
 
 // near is an expression as far as alerts of a rule fired in the last hour: of 16,384

@@ -26,6 +26,10 @@ export async function alertsOfRules({ page, site, url, check, shot }) {
   for (const part of ["critical", "switch leaf7", "LinkDown", "network", "port leaf7/eth3: the link is down", "port leaf7/eth4: the link is down", "value then 0", "switch=leaf7", "<b>plane</b>=2", "max_over_time(port_up", "Silence …"]) check(words.includes(part), `it says ${part}: ${words}`);
   check(await page.locator(".onealert .plot, .onealert .curve").count() >= 2, "its expression is drawn, for its own ports");
   check(!words.includes("leaf9"), "and for no others");
+  check(plain(await page.locator(".onealert .todo").innerText()).includes("Look at port_up of both ends. Do: reseat, then replace."), "the rule's runbook says what to do");
+  check(await page.locator('.onealert .todo code').innerText() === "port_up", "code in it is set as code");
+  const outside = await page.locator("a[href]").evaluateAll((all) => all.map((a) => a.href).filter((href) => !href.startsWith(location.origin)));
+  check(outside.length === 0, `no link leads outside: ${outside.join(", ")}`);
   check(await page.locator('.onealert a[href="/entity?of=switch%3Aleaf7"]').count() === 1, "it leads to the switch");
   check((await page.locator(".onealert .fate a").getAttribute("href")).includes("signature=LinkDown"), "a silence of it is at hand");
   await shot("alert");

@@ -47,7 +47,8 @@ func Alerts(t testing.TB, state string, revision int, ports ...string) *notify.M
 		explain.Incident
 		Alerts []notify.RuleAlert `json:"alerts"`
 	}{Incident: explain.Incident{ID: "alert-5f1c02d9a1b7e340", State: state, Kind: notify.KindAlert, Severity: explain.SeverityWarning, Title: "LinkDown: several at switch:leaf3", Opened: at, Updated: at.Add(1e9),
-		Revision: revision, Site: "lab", Root: explain.Root{Entity: telemetry.Entity{Kind: telemetry.Switch, Name: "leaf3"}, Domain: telemetry.Network, Signature: "LinkDown", Confidence: 1}}}
+		Revision: revision, Site: "lab", Root: explain.Root{Entity: telemetry.Entity{Kind: telemetry.Switch, Name: "leaf3"}, Domain: telemetry.Network, Signature: "LinkDown", Confidence: 1},
+		Actions: []explain.Action{{Kind: "call", Target: telemetry.Entity{Kind: telemetry.Switch, Name: "leaf3"}, Text: "Look at both ends. Do: reseat."}}}}
 	kind := notify.TypeAlertUpdated
 	if state == explain.StateResolved {
 		end := at.Add(60e9)

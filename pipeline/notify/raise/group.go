@@ -110,7 +110,7 @@ func (r *Raiser) open(g *group, members []*Alert, now telemetry.Time) *body {
 			entities = append(entities, m.Entity)
 		}
 		if len(out.Alerts) < maxListed {
-			out.Alerts = append(out.Alerts, m.RuleAlert)
+			out.Alerts = append(out.Alerts, r.linked(m.RuleAlert, g.id))
 		}
 	}
 	title := first.Annotations["summary"]
@@ -125,10 +125,41 @@ func (r *Raiser) open(g *group, members []*Alert, now telemetry.Time) *body {
 		Revision: g.revision + 1, Onset: onset, Root: explain.Root{Entity: root, Domain: domain, Signature: first.name(), Confidence: 1, Onset: onset},
 		Alternatives: []explain.Alternative{}, Contributors: []explain.Contributor{}, Impact: explain.Impact{Jobs: []explain.JobImpact{}, Entities: entities},
 		Chain: []explain.Link{}, RuledOut: []explain.RuledOut{}, BlindSpots: []explain.BlindSpot{}, Actions: []explain.Action{}, Site: r.c.Site, Engine: r.c.Version}
-	if book := first.Annotations["runbook_url"]; book != "" {
-		out.Actions = append(out.Actions, explain.Action{Kind: "call", Target: root, Text: "See " + book})
+	if what := runbook(first.Annotations); what != "" {
+		out.Actions = append(out.Actions, explain.Action{Kind: "call", Target: root, Text: what})
 	}
 	return out
+}
+
+// The annotations that state what to do about an alert: as text, and where to read
+// it. A rule has one of them.
+const (
+	runbookText = "runbook"
+	runbookURL  = "runbook_url"
+)
+
+// runbook returns what the annotations of an alert say to do; "" if they say
+// nothing.
+func runbook(annotations map[string]string) string {
+	switch text, book := annotations[runbookText], annotations[runbookURL]; {
+	case text != "":
+		return text
+	case book != "":
+		return "See " + book
+	}
+	return ""
+}
+
+// linked returns an alert of group id whose runbook_url is the page of the group,
+// where the runbook is shown: if the page's address is known, and the rule names no
+// address of its own.
+func (r *Raiser) linked(a notify.RuleAlert, id string) notify.RuleAlert {
+	if r.c.Page == "" || a.Annotations[runbookText] == "" || a.Annotations[runbookURL] != "" {
+		return a
+	}
+	a.Annotations = maps.Clone(a.Annotations)
+	a.Annotations[runbookURL] = strings.TrimSuffix(r.c.Page, "/") + "/alerts/" + id
+	return a
 }
 
 // Why an alert is over.

@@ -39,7 +39,8 @@ type Config struct {
 	Site    string
 	Name    string // of this process, as others see it
 	Version string
-	Alone   bool // no other process evaluates rules
+	Page    string // the page's address, for runbook_url; none without it
+	Alone   bool   // no other process evaluates rules
 
 	Now     func() time.Time // nil: time.Now
 	Metrics *metrics.Set

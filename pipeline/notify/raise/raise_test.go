@@ -262,3 +262,35 @@ func TestAfterAQuietTime(t *testing.T) {
 	r.Take([]raise.Alert{alert("leaf3/eth1")})
 	s.want("A.1 open port:leaf3/eth1: port leaf3/eth1: the link is down")
 }
+
+// TestRunbookURLIsThePageOfTheAlert: a rule of ours states what to do as text, and
+// runbook_url leads to this installation's page, or is absent where its address is
+// not known; a rule that names an address keeps it.
+func TestRunbookURLIsThePageOfTheAlert(t *testing.T) {
+	ours := alert("leaf3/eth1")
+	ours.Annotations["runbook"] = "Look at both ends. Do: reseat."
+	own := alert("leaf4/eth1")
+	own.Annotations["runbook"], own.Annotations["runbook_url"] = "Read it.", "https://wiki.example.org/link"
+	none := alert("leaf5/eth1")
+	for _, c := range []struct {
+		name, page string
+		alert      raise.Alert
+		url, do    string
+	}{
+		{"with an address", "https://q.example.org/", ours, "https://q.example.org/alerts/ID", "Look at both ends. Do: reseat."},
+		{"without one", "", ours, "", "Look at both ends. Do: reseat."},
+		{"a rule with its own", "https://q.example.org", own, "https://wiki.example.org/link", "Read it."},
+		{"a rule without a runbook", "https://q.example.org", none, "", ""},
+	} {
+		id, url, do := raise.OpenOne(c.page, c.alert)
+		if want := strings.ReplaceAll(c.url, "ID", id); url != want {
+			t.Errorf("%s: runbook_url is %q, want %q", c.name, url, want)
+		}
+		if do != c.do {
+			t.Errorf("%s: the action is %q, want %q", c.name, do, c.do)
+		}
+	}
+	if len(ours.Annotations) != 2 {
+		t.Errorf("the rule's own annotations were changed: %v", ours.Annotations)
+	}
+}

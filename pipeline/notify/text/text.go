@@ -36,7 +36,7 @@ const usualBody = `{{with .Notice}}{{.}}
 {{end}}{{else}}{{if .Root}}Root: {{.Root}} ({{.Domain}}, {{.Signature}}, confidence {{.Certainty}}){{else}}Cause under investigation{{end}}
 {{end}}{{if .Jobs}}Degraded: {{join .Jobs ", "}}{{if .Lost}}; {{.Lost}} lost{{end}}
 {{end}}{{range .Chain}}- {{.}}
-{{end}}{{if ne .State "resolved"}}{{range .Actions}}Do: {{.}}
+{{end}}{{if ne .State "resolved"}}{{range .Actions}}{{if ne $.Kind "alert"}}Do: {{end}}{{.}}
 {{end}}{{end}}`
 
 // View is the data of a template.
@@ -142,9 +142,10 @@ func (t *Text) View(m *notify.Told) *View {
 	}
 	switch {
 	case t.page == "":
+	case in.ID == "":
 	case in.Kind == notify.KindAlert:
-		v.Link = t.page
-	case in.ID != "":
+		v.Link = t.page + "/alerts/" + in.ID
+	default:
 		v.Link = t.page + "/incidents/" + in.ID
 	}
 	v.alerts(m.Alerts)

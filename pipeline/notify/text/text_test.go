@@ -58,7 +58,7 @@ func TestWordsOfAlerts(t *testing.T) {
 	}
 	v := x.View(m)
 	title, body, err := x.Render(v)
-	if title != "LinkDown: several at switch:leaf3" || body != "- port eth1 is down\n- port eth2 is down\nLook at the cable." || v.Link != "https://q" || err != nil {
+	if title != "LinkDown: several at switch:leaf3" || body != "- port eth1 is down\n- port eth2 is down\nLook at the cable.\nLook at both ends. Do: reseat." || v.Link != "https://q/alerts/alert-5f1c02d9a1b7e340" || err != nil {
 		t.Errorf("%s\n%s\n%s %v", title, body, v.Link, err)
 	}
 }
