@@ -226,7 +226,7 @@ func benchPrometheus(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { db.Close() })
-	handler := storageremote.NewWriteHandler(nil, nil, db, remote.MessageTypes{remote.WriteV1MessageType}, false, false, false)
+	handler := storageremote.NewWriteHandler(nil, nil, db, remote.MessageTypes{remote.WriteV1MessageType}, false, false)
 	server := httptest.NewServer(handler)
 	b.Cleanup(server.Close)
 	g := newGrids(b)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -250,21 +251,22 @@ func (p *past) record(at int64) {
 
 // ledger writes down which series are written through it.
 type ledger struct {
-	storage.Appendable
+	storage.AppendableV2
 	lanes map[uint64]*lane
 }
 
 type entering struct {
-	storage.Appender
+	storage.AppenderV2
 	of *ledger
 }
 
-func (k *ledger) Appender(ctx context.Context) storage.Appender {
-	return &entering{k.Appendable.Appender(ctx), k}
+func (k *ledger) AppenderV2(ctx context.Context) storage.AppenderV2 {
+	return &entering{k.AppendableV2.AppenderV2(ctx), k}
 }
 
-func (k *entering) Append(ref storage.SeriesRef, l labels.Labels, at int64, v float64) (storage.SeriesRef, error) {
-	ref, err := k.Appender.Append(ref, l, at, v)
+func (k *entering) Append(ref storage.SeriesRef, l labels.Labels, start, at int64, v float64, h *histogram.Histogram, fh *histogram.FloatHistogram,
+	o storage.AppendV2Options) (storage.SeriesRef, error) {
+	ref, err := k.AppenderV2.Append(ref, l, start, at, v, h, fh, o)
 	k.of.lanes[l.Hash()] = &lane{ref: ref, of: l, v: v}
 	return ref, err
 }
@@ -305,7 +307,7 @@ func ruleFiles(b *testing.B) (files []string) {
 // groupsOf loads rules that write to out.
 func (p *past) groupsOf(files []string, out *ledger) map[string]*rules.Group {
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 50_000_000, Timeout: time.Minute, EnableAtModifier: true, EnableNegativeOffset: true})
-	m := rules.NewManager(&rules.ManagerOptions{NameValidationScheme: model.UTF8Validation, Appendable: out, Queryable: p.db,
+	m := rules.NewManager(&rules.ManagerOptions{NameValidationScheme: model.UTF8Validation, AppendableV2: out, Queryable: p.db,
 		QueryFunc: rules.EngineQueryFunc(engine, p.db), NotifyFunc: func(context.Context, string, ...*rules.Alert) {}, Context: p.b.Context(),
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	groups, errs := m.LoadGroups(shownStep, labels.EmptyLabels(), "", nil, false, files...)
@@ -323,7 +325,7 @@ func BenchmarkDashboards1024(b *testing.B) {
 	questions := asked(b)
 	dir := b.TempDir()
 	p := newPast(b, dir)
-	out := &ledger{Appendable: p.db, lanes: map[uint64]*lane{}}
+	out := &ledger{AppendableV2: p.db, lanes: map[uint64]*lane{}}
 	groups := p.groupsOf(ruleFiles(b), out)
 	shown, judged := map[string]bool{}, map[string]bool{}
 	for _, q := range questions {

@@ -78,7 +78,7 @@ func known(ctx context.Context, api promv1.API, c Config) (names, unknown []stri
 	if c.Match != "" {
 		match = []string{"{" + c.Match + "}"}
 	}
-	all, _, err := api.LabelValues(ctx, model.MetricNameLabel, match, c.From, c.To)
+	all, _, _, err := api.LabelValues(ctx, model.MetricNameLabel, match, c.From, c.To)
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask for the names of metrics: %w", err)
 	}

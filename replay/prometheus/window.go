@@ -42,7 +42,7 @@ func (w *window) ask(ctx context.Context, api promv1.API, name string, from, to 
 	}
 	length := to.Sub(from) + time.Millisecond
 	query := fmt.Sprintf("{%s}[%dms]", selector, length.Milliseconds())
-	v, _, err := api.Query(ctx, query, to)
+	v, _, _, err := api.Query(ctx, query, to)
 	if err != nil {
 		return fmt.Errorf("ask for %s from %s: %w", name, from.UTC().Format(time.RFC3339), err)
 	}

@@ -96,7 +96,7 @@ func (b *bench) load(ctx context.Context) error {
 		}
 		b.supply = append(b.supply, supply{labels: l, values: values})
 	}
-	manager := rules.NewManager(&rules.ManagerOptions{Context: ctx, Appendable: b.db, Queryable: b.db, Parser: b.parser, Logger: slog.New(slog.DiscardHandler),
+	manager := rules.NewManager(&rules.ManagerOptions{Context: ctx, AppendableV2: b.db, Queryable: b.db, Parser: b.parser, Logger: slog.New(slog.DiscardHandler),
 		QueryFunc: rules.EngineQueryFunc(b.engine, b.db), NotifyFunc: func(context.Context, string, ...*rules.Alert) {}})
 	groups, errs := manager.LoadGroups(time.Duration(b.test.Interval), labels.FromMap(b.test.ExternalLabels), b.test.ExternalURL, nil, false, b.file.RuleFiles...)
 	if len(errs) > 0 {

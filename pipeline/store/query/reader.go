@@ -90,7 +90,7 @@ func (d reader) evaluate(r *http.Request, parse func(context.Context, promql.Que
 			return result{}, err
 		}
 	}
-	q, err := parse(ctx, promql.NewPrometheusQueryOpts(r.FormValue("stats") == "all", lookback))
+	q, err := parse(ctx, promql.NewPrometheusQueryOpts(r.FormValue("stats") == "all", lookback, nil))
 	if err != nil {
 		return result{}, invalid("query", err)
 	}

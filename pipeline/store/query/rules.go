@@ -113,7 +113,7 @@ func (a *API) newRuling(ctx context.Context, p parser.Parser) *ruling {
 	if u, err := url.Parse(a.cfg.URL); err == nil {
 		external = u
 	}
-	m := rules.NewManager(&rules.ManagerOptions{NameValidationScheme: model.UTF8Validation, Appendable: a.cfg.DB, Queryable: a.cfg.DB,
+	m := rules.NewManager(&rules.ManagerOptions{NameValidationScheme: model.UTF8Validation, AppendableV2: a.cfg.DB, Queryable: a.cfg.DB,
 		QueryFunc: rules.EngineQueryFunc(a.engine, a.cfg.DB), NotifyFunc: a.alerted, Context: ctx, ExternalURL: external, Registerer: a.cfg.Registry,
 		Logger: a.cfg.Logger, OutageTolerance: outage, ForGracePeriod: grace, ResendDelay: resend, GroupLoader: l, Parser: p,
 		DefaultRuleQueryOffset: func() time.Duration { return 0 }})
