@@ -149,7 +149,7 @@ pipeline: pipeline/notify pipeline/notify/graph pipeline/notify/kind pipeline/no
 pipeline: pipeline/notify/silence pipeline/pin pipeline/serve collectors github.com/VictoriaMetrics/metrics
 pipeline/store/label: telemetry github.com/prometheus/prometheus github.com/prometheus/common
 pipeline/store/query: telemetry rules/prometheus github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
-pipeline/store/forward: collectors/dial github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
+pipeline/store/forward: collectors/dial github.com/prometheus/prometheus github.com/prometheus/client_golang
 pipeline/store:    pipeline/exposition telemetry correlate/explain engine/grants pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
 pipeline/store:    github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common github.com/VictoriaMetrics/metrics
 pipeline: pipeline/store pipeline/store/forward pipeline/store/label pipeline/store/query pipeline/notify/raise

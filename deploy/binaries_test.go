@@ -18,9 +18,9 @@ var binaries = []struct {
 	bytes     int64
 	forbidden []string
 }{
-	{"quintet", "quintet", "grpcnotrace,service", 64e6, []string{"github.com/quintet-dc/quintet/(collectors/collectorstest|lab|replay/export|rules/fitting)", "github.com/parquet-go/",
-		"github.com/pb33f/", "github.com/prometheus/prometheus/web/"}},
-	{"quintet-lab", "quintet", "grpcnotrace", 72e6, []string{"github.com/quintet-dc/quintet/collectors/collectorstest", "github.com/pb33f/", "github.com/prometheus/prometheus/web/"}},
+	{"quintet", "quintet", "grpcnotrace,service", 56e6, []string{"github.com/quintet-dc/quintet/(collectors/collectorstest|lab|replay/export|rules/fitting)", "github.com/parquet-go/",
+		"github.com/pb33f/", "github.com/prometheus/prometheus/(web/|storage/remote$)"}},
+	{"quintet-lab", "quintet", "grpcnotrace", 64e6, []string{"github.com/quintet-dc/quintet/collectors/collectorstest", "github.com/pb33f/", "github.com/prometheus/prometheus/(web/|storage/remote$)"}},
 	{"quintet-collect", "quintet-collect", "grpcnotrace", 25e6, []string{"testing", "github.com/nats-io/nats-server", "github.com/prometheus/prometheus/tsdb$", "github.com/prometheus/prometheus/promql$", "k8s.io/",
 		"github.com/aws/", "github.com/Azure/", "github.com/parquet-go/", "github.com/modelcontextprotocol/", "github.com/quintet-dc/quintet/(lab|engine|replay|correlate$|pipeline$|pipeline/(broker|store|serve|assist))"}},
 }

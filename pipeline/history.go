@@ -40,7 +40,8 @@ func (s *service) startHistory() error {
 		alerts = func(_ context.Context, fired []query.Alert) { raiser.Take(raised(fired)) }
 	}
 	history, err := store.New(store.Config{Log: s.bus, Dir: store.Dir(f.Data), Cadence: c.Interval, Retain: c.Retention, RetainBytes: int64(c.RetentionBytes),
-		Drop: c.Metrics.Drop, MaxSeries: c.Metrics.MaxSeries, Lateness: f.Site.Config().Lateness, Rules: c.RuleFiles, Forward: forwarded(c), ForwardLabels: c.Labels, Alerts: alerts, URL: s.url(), Process: s.c.Process, Version: s.c.Version,
+		Drop: c.Metrics.Drop, MaxSeries: c.Metrics.MaxSeries, Lateness: f.Site.Config().Lateness, Rules: c.RuleFiles, Forward: forwarded(c), ForwardLabels: c.Labels,
+		Dial: f.Egress.Guard().DialContext, Alerts: alerts, URL: s.url(), Process: s.c.Process, Version: s.c.Version,
 		Catalogue: s.c.Engine.Correlate.Catalogue, Metrics: s.metrics, Logger: s.part("store")})
 	if err != nil {
 		return err

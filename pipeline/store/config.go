@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"path"
 	"time"
 
@@ -60,6 +61,8 @@ type Config struct {
 	// it.
 	Forward       []forward.Target
 	ForwardLabels map[string]string
+	// Dial opens the connections to them; nil is net.Dialer's.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Alerts, if not nil, receives the rules' alerts (query.Config).
 	Alerts  func(context.Context, []query.Alert)
 	URL     string // under which people find this server

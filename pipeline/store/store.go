@@ -76,6 +76,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	defer parts.Wait()
 	defer stop()
 	caught := make(chan struct{})
+	forwarder := s.forwarder(db, registry)
 	parts.Go(func() {
 		// What is written at the time of this machine waits for the log: before that
 		// it would make what the log still holds too old.
@@ -89,17 +90,26 @@ func (s *Store) Run(ctx context.Context) (err error) {
 			s.cfg.Logger.Error("rules are not evaluated", "error", err)
 		}
 	})
-	if len(s.cfg.Forward) > 0 {
-		parts.Go(func() {
-			err := forward.Run(inner, forward.Config{Dir: s.cfg.Dir, DB: db, Targets: s.cfg.Forward, Labels: s.cfg.ForwardLabels, Registry: registry, Logger: s.cfg.Logger})
-			if err != nil {
-				s.cfg.Logger.Error("the history is not sent on", "error", err)
-			}
-		})
+	if forwarder != nil {
+		parts.Go(func() { forwarder.Run(inner) })
 	}
 	s.api.Store(api)
 	defer s.api.Store(nil)
 	return s.feed(inner, db, caught)
+}
+
+// forwarder returns what sends the history on; nil where nothing does.
+func (s *Store) forwarder(db *tsdb.DB, registry *prometheus.Registry) *forward.Forwarder {
+	if len(s.cfg.Forward) == 0 {
+		return nil
+	}
+	f, err := forward.New(forward.Config{Dir: s.cfg.Dir, DB: db, Targets: s.cfg.Forward, Labels: s.cfg.ForwardLabels,
+		Dial: s.cfg.Dial, Version: s.cfg.Version, Registry: registry, Logger: s.cfg.Logger})
+	if err != nil {
+		s.cfg.Logger.Error("the history is not sent on", "error", err)
+		return nil
+	}
+	return f
 }
 
 // reopen is the wait before a database that failed to open is opened again: a full
