@@ -75,7 +75,10 @@ replay/bundle: telemetry replay/trace github.com/klauspost/compress
 replay/score:  telemetry correlate/explain
 replay/evaluation: telemetry replay/score go.yaml.in/yaml
 replay/export: telemetry github.com/parquet-go/parquet-go
-replay/prometheus: telemetry collectors collectors/book collectors/mapping github.com/prometheus/client_golang github.com/prometheus/common
+replay/importers/kind: replay/bundle
+replay/importers/standard: replay/importers/kind replay/importers/*
+replay/importers/*: replay/importers/kind replay/bundle
+replay/importers/prometheus: telemetry collectors collectors/book collectors/dial collectors/mapping github.com/prometheus/client_golang github.com/prometheus/common
 replay/answer: telemetry correlate/detect correlate/explain
 replay:        telemetry correlate correlate/detect correlate/explain engine replay/trace replay/bundle replay/score
 
@@ -168,7 +171,7 @@ cmd/quintet-collect: cmd/cli cmd/collect github.com/alecthomas/kong
 cmd/quintet: cmd/cli cmd/collect lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/receive pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scaffold rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: engine/grants pipeline/assist pipeline/child pipeline/exposition pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
-cmd/quintet: pipeline/notify/standard pipeline/notify/webhook replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/prometheus collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml github.com/VictoriaMetrics/metrics
+cmd/quintet: pipeline/notify/standard pipeline/notify/webhook replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/importers/kind replay/importers/standard collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml github.com/VictoriaMetrics/metrics
 
 # what tests and benchmarks stand on, and the demo's recording
 lab/recorded:

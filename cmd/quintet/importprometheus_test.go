@@ -59,7 +59,7 @@ func TestImportPrometheus(t *testing.T) {
 	}{
 		{"without a token", nil, cli.Wrong, "", "ask for the names of metrics"},
 		{"a topology that is wrong", []string{"--token", token, "--topology", cabling}, cli.Wrong, "", cabling + `:2: edges[0].rel: relation "walks"`},
-		{"as it should", []string{"--token", token}, cli.Sound, "run.qtrace: 2 samples, 1 edges; no history before this time", "metrics left out because no mapping names them: 1 (app_requests_total)"},
+		{"as it should", []string{"--token", token}, cli.Sound, "run.qtrace: 2 samples, 0 events, 1 edges; no history before this time", "metrics left out because no mapping names them: 1 (app_requests_total)"},
 		{"without a job", []string{"--token", token, "--force"}, cli.Sound, "", "no placement reported"},
 		{"once more", []string{"--token", token}, cli.Wrong, "", "is there already: give --force to replace it"},
 		{"where nothing is", []string{"--token", token, "--force", "--to", "2023-11-14T22:13:20.1Z"}, cli.Wrong, "", "nothing between 2023-11-14T22:13:20Z and"},

@@ -9,6 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/correlate"
+	"github.com/quintet-dc/quintet/replay/importers/standard"
 )
 
 const description = `Watches an AI data centre and reports which job got slower, by how much, where it began and why.
@@ -57,7 +58,7 @@ func main() {
 
 // app is the program.
 func app() cli.App {
-	return cli.App{Name: "quintet", Description: description, Commands: &commands{}, Version: correlate.Version}
+	return cli.App{Name: "quintet", Description: description, Commands: &commands{Import: importers(standard.Kinds())}, Version: correlate.Version}
 }
 
 // program names this program in the files it writes.

@@ -26,7 +26,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/store/label"
 	"github.com/quintet-dc/quintet/pipeline/store/query"
 	"github.com/quintet-dc/quintet/replay"
-	"github.com/quintet-dc/quintet/replay/prometheus"
+	"github.com/quintet-dc/quintet/replay/importers/prometheus"
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -180,7 +180,7 @@ func TestGapsAndSuccession(t *testing.T) {
 // An incident that went into a history under its own labels comes out of it: the
 // same root as from the bundle that it was.
 func TestAnIncidentOutOfAHistory(t *testing.T) {
-	const run = "../../testdata/roce/slownic-2"
+	const run = "../../../testdata/roce/slownic-2"
 	b, err := replay.Open(run, replay.OpenConfig{})
 	if err != nil {
 		t.Fatal(err)

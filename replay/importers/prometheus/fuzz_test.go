@@ -13,7 +13,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/mapping"
-	"github.com/quintet-dc/quintet/replay/prometheus"
+	"github.com/quintet-dc/quintet/replay/importers/prometheus"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
