@@ -39,7 +39,7 @@ func (c *Client) Follow(ctx context.Context, after string, connected func(), eac
 	defer cancel(nil)
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if after != "" {
-		header.Set("Last-StreamEvent-ID", after)
+		header.Set("Last-Event-ID", after)
 	}
 	dead := time.AfterFunc(silence, func() { cancel(fmt.Errorf("quintet: stream: no data for %s", silence)) })
 	defer dead.Stop()

@@ -2,7 +2,11 @@ package client
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -77,4 +81,29 @@ func FuzzReadEvents(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFollowGoesOnBehindAnEvent has a server end the stream, and reads on behind the
+// last event.
+func TestFollowGoesOnBehindAnEvent(t *testing.T) {
+	var after []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		after = append(after, r.Header.Get("Last-Event-ID"))
+		fmt.Fprintf(w, "event: incident\nid: %d\ndata: {}\n\n", len(after))
+	}))
+	defer server.Close()
+	c, err := New(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for range 3 {
+		err := c.Follow(t.Context(), last, func() {}, func(e StreamEvent) error { last = e.ID; return nil })
+		if !errors.Is(err, errEnded) {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(after, []string{"", "1", "2"}) {
+		t.Errorf("asked for what is behind %q", after)
+	}
 }
