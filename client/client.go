@@ -54,7 +54,7 @@ func New(base string, options ...Option) (*Client, error) {
 		return nil, fmt.Errorf("quintet: %w", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("quintet: URL %q: want http://host:port or https://host:port, without user, query or fragment", base)
+		return nil, fmt.Errorf("quintet: URL %q: want http://host:port or https://host:port, without user, query or fragment", u.Redacted())
 	}
 	c := &Client{base: u, http: http.DefaultClient, authorize: func(*http.Request) error { return nil }}
 	for _, o := range options {
@@ -111,6 +111,13 @@ type Body struct {
 func set[T comparable](q url.Values, name string, value T) {
 	if zero := *new(T); value != zero {
 		q.Set(name, fmt.Sprint(value))
+	}
+}
+
+// setGiven puts a parameter into a query, unless it is nil.
+func setGiven[T any](q url.Values, name string, value *T) {
+	if value != nil {
+		q.Set(name, fmt.Sprint(*value))
 	}
 }
 

@@ -1404,7 +1404,7 @@ func (c *Client) GetStream(ctx context.Context, params GetStreamParams) (io.Read
 // GetTopologyParams are the parameters of GetTopology. Zero values are not sent.
 type GetTopologyParams struct {
 	Entity string // what is around it
-	Hops   int64  // how far around it
+	Hops   *int64 // how far around it; nil is 2
 	Kind   string // the entities of a kind
 	In     string // directly in this entity
 	After  string // go on after the last answer's next
@@ -1418,7 +1418,7 @@ type GetTopologyParams struct {
 func (c *Client) GetTopology(ctx context.Context, params GetTopologyParams) (*Topology, error) {
 	query := url.Values{}
 	set(query, "entity", params.Entity)
-	set(query, "hops", params.Hops)
+	setGiven(query, "hops", params.Hops)
 	set(query, "kind", params.Kind)
 	set(query, "in", params.In)
 	set(query, "after", params.After)

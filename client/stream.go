@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"time"
 )
@@ -46,6 +47,9 @@ func (c *Client) Follow(ctx context.Context, after string, connected func(), eac
 	resp, err := c.send(ctx, http.MethodGet, "/api/v1/stream", nil, nil, header)
 	if err == nil {
 		defer resp.Body.Close()
+		if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
+			return &FormatError{"/api/v1/stream", fmt.Errorf("media type %q, want text/event-stream", resp.Header.Get("Content-Type"))}
+		}
 		connected()
 		err = ReadEvents(resp.Body, func() { dead.Reset(silence) }, each)
 	}

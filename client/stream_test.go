@@ -89,6 +89,7 @@ func TestFollowGoesOnBehindAnEvent(t *testing.T) {
 	var after []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		after = append(after, r.Header.Get("Last-Event-ID"))
+		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "event: incident\nid: %d\ndata: {}\n\n", len(after))
 	}))
 	defer server.Close()

@@ -35,6 +35,7 @@ type (
 		Ref        string `json:"$ref"`
 		Type       string
 		Format     string
+		Default    any
 		Items      *schema
 		AnyOf      []schema
 		Properties map[string]schema
@@ -164,8 +165,12 @@ func (g *generator) operation(method, path string, o operation) {
 			arguments += ", params " + name + "Params"
 			g.printf("\n// %sParams are the parameters of %[1]s. Zero values are not sent.\ntype %[1]sParams struct {\n", name)
 		}
-		g.printf("%s %s // %s\n", exported(p.Name), g.of(p.Schema), p.Description)
-		set += fmt.Sprintf("set(query, %q, params.%s)\n", p.Name, exported(p.Name))
+		kind, describes, setter := g.of(p.Schema), p.Description, "set"
+		if p.Schema.Default != nil { // so that zero can be sent
+			kind, describes, setter = "*"+kind, fmt.Sprintf("%s; nil is %v", describes, p.Schema.Default), "setGiven"
+		}
+		g.printf("%s %s // %s\n", exported(p.Name), kind, describes)
+		set += fmt.Sprintf("%s(query, %q, params.%s)\n", setter, p.Name, exported(p.Name))
 	}
 	if query != "nil" {
 		g.printf("}\n")

@@ -16,6 +16,8 @@ type Parameter struct {
 	Text string   // what it is
 	Type string   // string where it is empty; integer or number
 	Enum []string // the values that it may have, where they are few
+	// Default is what holds without it, where that is not the zero value.
+	Default any
 
 	Required bool
 }
@@ -84,6 +86,9 @@ func (o Operation) item(path string, types *schemas) object {
 	}
 	for _, p := range o.Query {
 		schema := object{"type": cmp.Or(p.Type, "string")}
+		if p.Default != nil {
+			schema["default"] = p.Default
+		}
 		if len(p.Enum) > 0 {
 			schema["enum"] = p.Enum
 		}

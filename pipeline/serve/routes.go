@@ -102,7 +102,7 @@ func (s *server) siteRoutes() []route {
 		{path: api + "jobs", get: j(s.listed(replica.AskJobs, `{"recent":true}`, []string{"jobs"}, "job")),
 			gets: answers("The jobs: state, steps, slowdown, goodput.", jobList{}, limitParam, cursorParam)},
 		{path: api + "topology", get: j(s.topology),
-			gets: answers("Entities and how they are connected.", replica.Topology{}, param("entity", "what is around it"), integer("hops", "how far around it"), param("kind", "the entities of a kind"), param("in", "directly in this entity"), param("after", "go on after the last answer's next"), limitParam, cursorParam)},
+			gets: answers("Entities and how they are connected.", replica.Topology{}, param("entity", "what is around it"), openapi.Parameter{Name: "hops", Text: "how far around it", Type: "integer", Default: usualHops}, param("kind", "the entities of a kind"), param("in", "directly in this entity"), param("after", "go on after the last answer's next"), limitParam, cursorParam)},
 		{path: api + "losses", get: j(s.costs(replica.AskLosses, "window", "job")),
 			gets: answers("What was lost, by job, cause, domain and day.", attribute.Losses{}, windowParam, param("job", "of one job"))},
 		{path: api + "coupling", get: j(s.costs(replica.AskCoupling, "window")),
