@@ -2,28 +2,21 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
+
+	"github.com/quintet-dc/quintet/client"
 )
-
-// maxAnswer bounds the bytes read of one response body: 10,000 incidents with long
-// chains stay well below it.
-const maxAnswer = 64 << 20
-
-// maxProblem bounds the bytes read of an error response.
-const maxProblem = 64 << 10
 
 // Client asks one server. It may be used by many goroutines.
 type Client struct {
 	base   *url.URL
-	ask    *http.Client
-	follow *http.Client
+	ask    *client.Client
+	follow *client.Client
 }
 
 // New makes a client of the server at base. Requests use ask, with its timeout; the
@@ -33,102 +26,125 @@ func New(base string, ask, follow *http.Client) (*Client, error) {
 	if base == "" {
 		return nil, errors.New("no URL of a Quintet server is set")
 	}
-	u, err := url.Parse(base)
+	asks, err := client.New(base, client.WithHTTP(ask))
 	if err != nil {
-		return nil, fmt.Errorf("the URL of the Quintet server: %w", err)
+		return nil, err
 	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the URL of the Quintet server: %q: want http://host:port or https://host:port", base)
+	follows, err := client.New(base, client.WithHTTP(follow))
+	if err != nil {
+		return nil, err
 	}
-	if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("the URL of the Quintet server: want neither a query, nor a fragment, nor a user in it")
-	}
-	return &Client{base: u, ask: ask, follow: follow}, nil
+	u, err := url.Parse(base)
+	return &Client{base: u, ask: asks, follow: follows}, err
 }
 
 // Page is the address of a view of Quintet's own page, such as "incidents/…".
 func (c *Client) Page(view ...string) string { return c.base.JoinPath(view...).String() }
 
-// get asks for a path under /api/v1 and decodes the answer.
-func (c *Client) get(ctx context.Context, path []string, params url.Values, into any) error {
-	resp, err := c.send(ctx, c.ask, path, params, nil)
-	if err != nil {
-		return err
-	}
-	defer drain(resp.Body)
-	where := resp.Request.URL.Path
-	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &Garbage{Path: where, Why: fmt.Sprintf("it is of type %q, not JSON", resp.Header.Get("Content-Type"))}
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return &Unreachable{Path: where, Cause: err}
-	case len(body) > maxAnswer:
-		return &Garbage{Path: where, Why: fmt.Sprintf("it is longer than %d MiB", maxAnswer>>20)}
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return &Garbage{Path: where, Why: err.Error()}
-	}
-	return nil
+// Incidents asks for a list, newest opening first.
+func (c *Client) Incidents(ctx context.Context, p client.GetIncidentsParams) (*client.IncidentList, error) {
+	return explained(c.ask.GetIncidents(ctx, p))
 }
 
-// send asks, and turns whatever is not 200 into an error.
-func (c *Client) send(ctx context.Context, via *http.Client, path []string, params url.Values, header http.Header) (*http.Response, error) {
-	segments := append([]string{"api", "v1"}, path...)
-	for i, s := range segments {
-		segments[i] = url.PathEscape(s)
+// Since is a time as a parameter; empty for the zero time.
+func Since(t time.Time) string {
+	if t.IsZero() {
+		return ""
 	}
-	u := c.base.JoinPath(segments...)
-	u.RawQuery = params.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// Incident asks for one.
+func (c *Client) Incident(ctx context.Context, id string) (*client.Incident, error) {
+	return explained(c.ask.GetIncidentsID(ctx, id))
+}
+
+// Curves asks for the evidence of one incident.
+func (c *Client) Curves(ctx context.Context, id string) (*client.Picture, error) {
+	return explained(c.ask.GetIncidentsIDCurves(ctx, id, client.GetIncidentsIDCurvesParams{}))
+}
+
+// Jobs asks for all jobs.
+func (c *Client) Jobs(ctx context.Context) ([]client.Job, error) {
+	out, err := explained(c.ask.GetJobs(ctx, client.GetJobsParams{}))
 	if err != nil {
 		return nil, err
 	}
-	for k, v := range header {
-		req.Header[k] = v
+	return out.Jobs, nil
+}
+
+// Topology queries the neighbourhood of an entity; without an entity it queries all
+// edges, of which the server returns at most 5,000.
+func (c *Client) Topology(ctx context.Context, entity string, hops int) (*client.Topology, error) {
+	p := client.GetTopologyParams{Entity: entity}
+	if entity != "" {
+		n := int64(min(max(hops, 0), 8))
+		p.Hops = &n
 	}
-	resp, err := via.Do(req)
+	return explained(c.ask.GetTopology(ctx, p))
+}
+
+// OfKind queries entities of a kind by name, and the name after which the next page
+// begins; empty on the last page.
+func (c *Client) OfKind(ctx context.Context, kind, after string) (list []client.Entity, next string, err error) {
+	out, err := explained(c.ask.GetTopology(ctx, client.GetTopologyParams{Kind: kind, After: after}))
 	if err != nil {
-		return nil, &Unreachable{Path: u.Path, Cause: bare(err)}
+		return nil, "", err
 	}
-	if resp.StatusCode == http.StatusOK {
-		return resp, nil
-	}
-	defer drain(resp.Body)
-	return nil, refusal(resp)
+	return out.Entities, out.Next, nil
 }
 
-// bare removes the method and the URL from an error of net/http: this package's
-// errors contain them.
-func bare(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
+// Coverage queries the data received from each source.
+func (c *Client) Coverage(ctx context.Context) (*client.SourceList, error) {
+	return explained(c.ask.GetCoverage(ctx, client.GetCoverageParams{}))
 }
 
-// refusal reads why a server did not answer with 200.
-func refusal(resp *http.Response) error {
-	out := &Refused{Path: resp.Request.URL.Path, Status: resp.StatusCode}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+// Status asks how Quintet is.
+func (c *Client) Status(ctx context.Context) (*client.SiteStatus, error) {
+	return explained(c.ask.GetStatus(ctx))
+}
+
+// What the server takes for a window.
+const (
+	minWindow = time.Minute
+	maxWindow = 30 * 24 * time.Hour
+)
+
+// windowed is a window as a parameter.
+func windowed(window time.Duration) string {
+	window = min(max(window, minWindow), maxWindow)
+	// Seconds, rounded up: the window must not begin after the requested time.
+	return fmt.Sprintf("%ds", int64((window+time.Second-1)/time.Second))
+}
+
+// Losses queries the loss of the window up to now, of all jobs or one.
+func (c *Client) Losses(ctx context.Context, window time.Duration, job string) (*client.Losses, error) {
+	return explained(c.ask.GetLosses(ctx, client.GetLossesParams{Window: windowed(window), Job: job}))
+}
+
+// Coupling asks for the matrix of the window up to now.
+func (c *Client) Coupling(ctx context.Context, window time.Duration) (*client.Matrix, error) {
+	out, err := explained(c.ask.GetCoupling(ctx, client.GetCouplingParams{Window: windowed(window)}))
 	if err != nil {
-		return out
+		return nil, err
 	}
-	var said struct {
-		Error string `json:"error"`
-		Field string `json:"field"`
+	n := len(out.Domains)
+	square := len(out.Coupling) == n && len(out.LagSeconds) == n
+	for i := 0; square && i < n; i++ {
+		square = len(out.Coupling[i]) == n && len(out.LagSeconds[i]) == n
 	}
-	// A body that is not JSON is a proxy's page: the status is enough.
-	if json.Unmarshal(body, &said) == nil {
-		out.Text, out.Field = said.Error, said.Field
+	if !square {
+		return nil, &Garbage{Path: "/api/v1/coupling", Why: "the matrix has not a row and a column for each domain"}
 	}
-	return out
+	return out, nil
 }
 
-// drain lets the connection be used again.
-func drain(body io.ReadCloser) {
-	_, _ = io.CopyN(io.Discard, body, maxProblem)
-	_ = body.Close()
+// Budgets asks where the GPU-seconds of the window up to now went.
+func (c *Client) Budgets(ctx context.Context, window time.Duration, job string) (*client.Budgets, error) {
+	return explained(c.ask.GetBudget(ctx, client.GetBudgetParams{Window: windowed(window), Job: job}))
+}
+
+// Bottlenecks asks for the scores of the window up to now.
+func (c *Client) Bottlenecks(ctx context.Context, window time.Duration) (*client.Bottlenecks, error) {
+	return explained(c.ask.GetBottlenecks(ctx, client.GetBottlenecksParams{Window: windowed(window)}))
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+
+	"github.com/quintet-dc/quintet/client"
 )
 
 // Refused is an answer with a status other than 200.
@@ -36,14 +38,13 @@ func (e *Refused) Error() string {
 
 // Unreachable is a question without an answer.
 type Unreachable struct {
-	Path  string
 	Cause error
 }
 
 // Error describes why there was no response.
 func (e *Unreachable) Error() string {
 	if e.TimedOut() {
-		return fmt.Sprintf("Quintet does not answer %s in time", e.Path)
+		return fmt.Sprintf("Quintet does not answer in time: %s", e.Cause)
 	}
 	return fmt.Sprintf("Quintet cannot be reached: %s", e.Cause)
 }
@@ -66,4 +67,25 @@ type Garbage struct {
 // Error describes what is wrong with the response.
 func (e *Garbage) Error() string {
 	return fmt.Sprintf("the answer to %s is not Quintet's: %s (is the URL that of a Quintet server?)", e.Path, e.Why)
+}
+
+// explained returns an answer, or its error as one of this package's.
+func explained[T any](out *T, err error) (*T, error) {
+	if err != nil {
+		return nil, explain(err)
+	}
+	return out, nil
+}
+
+// explain turns an error of the client into one of this package's.
+func explain(err error) error {
+	var no *client.Error
+	var garbage *client.FormatError
+	switch {
+	case errors.As(err, &no):
+		return &Refused{Path: no.Path, Status: no.Status, Text: no.Detail, Field: no.Field}
+	case errors.As(err, &garbage):
+		return &Garbage{Path: garbage.Path, Why: garbage.Cause.Error()}
+	}
+	return &Unreachable{Cause: err}
 }

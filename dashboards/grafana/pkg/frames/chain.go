@@ -6,12 +6,12 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
-	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
+	"github.com/quintet-dc/quintet/client"
 )
 
 // Chain returns a node graph of the path from an incident's root to its jobs, with
 // the alternative roots.
-func Chain(i *api.Incident, page string) []*data.Frame {
+func Chain(i *client.Incident, page string) []*data.Frame {
 	g := newGraph(detail{"why", "Why"}, detail{"measure", "Measure"}, detail{"onset", "Onset"},
 		detail{"fault", "Fault"}, detail{"confidence", "Confidence"})
 	root := rootOf(i)
@@ -59,37 +59,32 @@ func Chain(i *api.Incident, page string) []*data.Frame {
 }
 
 // change formats the value of a measure before and now.
-func change(l api.Link) string {
-	switch {
-	case l.Now == nil:
+func change(l client.Link) string {
+	if l.Metric == "" {
 		return l.Shape
-	case l.Before == nil:
-		return fmt.Sprintf("%.3g %s", *l.Now, l.Unit)
 	}
-	return fmt.Sprintf("%.3g → %.3g %s", *l.Before, *l.Now, l.Unit)
+	return fmt.Sprintf("%.3g → %.3g %s", l.Before, l.Now, l.Unit)
 }
 
-func lag(l api.Link) string {
+func lag(l client.Link) string {
 	switch {
 	case l.From == "":
 		return "root"
-	case l.LagSeconds == nil:
-		return ""
-	case l.LagUnsure == nil || *l.LagUnsure == 0:
-		return fmt.Sprintf("%+.3g s", *l.LagSeconds)
+	case l.LagUncertaintySeconds == 0:
+		return fmt.Sprintf("%+.3g s", l.LagSeconds)
 	}
-	return fmt.Sprintf("%+.3g ± %.2g s", *l.LagSeconds, *l.LagUnsure)
+	return fmt.Sprintf("%+.3g ± %.2g s", l.LagSeconds, l.LagUncertaintySeconds)
 }
 
-func onset(o *api.Interval) string {
-	if o == nil {
+func onset(o client.Interval) string {
+	if o.Earliest.IsZero() {
 		return ""
 	}
 	half := o.Latest.Sub(o.Earliest) / 2
 	return fmt.Sprintf("%s ± %s", o.Earliest.Add(half).UTC().Format("2006-01-02 15:04:05Z"), half.Round(100*time.Millisecond))
 }
 
-func slower(j api.HurtJob) string {
+func slower(j client.JobImpact) string {
 	if j.Slowdown != nil {
 		return fmt.Sprintf("%.2f × slower", *j.Slowdown)
 	}

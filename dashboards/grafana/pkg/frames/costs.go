@@ -7,6 +7,7 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
+	"github.com/quintet-dc/quintet/client"
 	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
 )
 
@@ -14,7 +15,7 @@ const domainUnknown = "unknown"
 
 // CouplingMatrix makes a table: a row for the domain that a loss came from, a
 // column for the one that it went to.
-func CouplingMatrix(c *api.Coupling) *data.Frame {
+func CouplingMatrix(c *client.Matrix) *data.Frame {
 	n := len(c.Domains)
 	from := text("from", n).called("From")
 	columns := []column{from}
@@ -32,7 +33,7 @@ func CouplingMatrix(c *api.Coupling) *data.Frame {
 }
 
 // CouplingPairs makes a table: a row for each pair of domains.
-func CouplingPairs(c *api.Coupling) *data.Frame {
+func CouplingPairs(c *client.Matrix) *data.Frame {
 	n := len(c.Domains) * len(c.Domains)
 	from, to := text("from", n).called("From"), text("to", n).called("To")
 	lost, lag := exact("gpu_seconds_lost", n), number("lag_seconds", n)
@@ -50,7 +51,7 @@ func CouplingPairs(c *api.Coupling) *data.Frame {
 }
 
 // CouplingGraph makes a node graph of the five domains.
-func CouplingGraph(c *api.Coupling) []*data.Frame {
+func CouplingGraph(c *client.Matrix) []*data.Frame {
 	g := newGraph()
 	for i, d := range c.Domains {
 		own := c.Coupling[i][i]
@@ -90,7 +91,7 @@ func lostText(gpuSeconds float64) string {
 }
 
 // Budget finds the budget of a job, or that of the fleet where job is empty.
-func Budget(b *api.Budgets, job string) (*api.Budget, bool) {
+func Budget(b *client.Budgets, job string) (*client.AttributeBudget, bool) {
 	if job == "" {
 		return &b.Fleet, true
 	}
@@ -104,22 +105,23 @@ func Budget(b *api.Budgets, job string) (*api.Budget, bool) {
 
 // budgetRows are the parts in their order, then the remainder. The achieved part
 // comes last: the waterfall ends at it.
-func budgetRows(b *api.Budget) []api.Part {
+func budgetRows(b *client.AttributeBudget) []client.PartAmount {
 	rows := slices.Clone(b.Parts)
-	rest := b.Unexplained
-	rest.Part, rest.Observed = "unexplained", 1
-	rows = append(rows, rest)
+	rows = append(rows, observed("unexplained", b.Unexplained))
 	if b.Achieved != nil {
-		done := *b.Achieved
-		done.Part, done.Observed = "achieved", 1
-		rows = append(rows, done)
+		rows = append(rows, observed("achieved", *b.Achieved))
 	}
 	return rows
 }
 
+// observed returns an amount as a part that was observed.
+func observed(part string, a client.Amount) client.PartAmount {
+	return client.PartAmount{Part: part, GPUSeconds: &a.GPUSeconds, Share: &a.Share, Observed: 1}
+}
+
 // BudgetWaterfall makes a table of the parts: from is the remainder before a part
 // is subtracted, to the remainder after it. Null parts cannot be observed.
-func BudgetWaterfall(b *api.Budget) *data.Frame {
+func BudgetWaterfall(b *client.AttributeBudget) *data.Frame {
 	rows := budgetRows(b)
 	n := len(rows)
 	part, domain := text("part", n).called("Part"), optionalText("domain", n)
@@ -150,7 +152,7 @@ func BudgetWaterfall(b *api.Budget) *data.Frame {
 }
 
 // BudgetWide makes one row with a field for each part: for bars, pies, gauges.
-func BudgetWide(b *api.Budget) *data.Frame {
+func BudgetWide(b *client.AttributeBudget) *data.Frame {
 	columns := []column{}
 	for _, p := range budgetRows(b) {
 		c := number(p.Part, 1).unit(unitShare)
@@ -165,15 +167,15 @@ func BudgetWide(b *api.Budget) *data.Frame {
 	return f
 }
 
-func budgetMeta(b *api.Budget) map[string]any {
-	return map[string]any{"gpu_seconds": b.GPUSeconds, "mfu": b.MFU.PaLM, "mfu_basis": b.MFU.Basis, "from": b.From, "to": b.To}
+func budgetMeta(b *client.AttributeBudget) map[string]any {
+	return map[string]any{"gpu_seconds": b.GPUSeconds, "mfu": b.MFU.Palm, "mfu_basis": b.MFU.Basis, "from": b.From, "to": b.To}
 }
 
 // LossesByCause makes a table, the largest loss first.
-func LossesByCause(l *api.Losses) *data.Frame {
+func LossesByCause(l *client.Losses) *data.Frame {
 	type row struct {
 		job   string
-		cause api.Cause
+		cause client.CauseLoss
 	}
 	var rows []row
 	for _, c := range l.Causes {
@@ -212,7 +214,7 @@ func LossesByCause(l *api.Losses) *data.Frame {
 }
 
 // LossesByJob makes a table, the largest loss first.
-func LossesByJob(l *api.Losses) *data.Frame {
+func LossesByJob(l *client.Losses) *data.Frame {
 	n := len(l.Jobs)
 	job, lost := text("job", n).called("Job"), exact("gpu_seconds_lost", n)
 	available, share, mfu := number("available_gpu_seconds", n), number("share", n), number("mfu_lost", n)
@@ -235,7 +237,7 @@ func LossesByJob(l *api.Losses) *data.Frame {
 }
 
 // lossesOf returns the losses of the five domains and that without a domain.
-func lossesOf(list []api.DomainLoss, unknown float64) map[string]float64 {
+func lossesOf(list []client.DomainLoss, unknown float64) map[string]float64 {
 	out := map[string]float64{domainUnknown: unknown}
 	for _, d := range list {
 		out[d.Domain] = d.GPUSecondsLost
@@ -245,7 +247,7 @@ func lossesOf(list []api.DomainLoss, unknown float64) map[string]float64 {
 
 // LossesByDomain makes a table of the losses of the five domains and of that
 // without a domain.
-func LossesByDomain(l *api.Losses) *data.Frame {
+func LossesByDomain(l *client.Losses) *data.Frame {
 	by := lossesOf(l.Domains, l.Unknown.GPUSecondsLost)
 	all := append(domains(), domainUnknown)
 	domain, lost, share := text("domain", len(all)), exact("gpu_seconds_lost", len(all)), number("share", len(all))
@@ -260,7 +262,7 @@ func LossesByDomain(l *api.Losses) *data.Frame {
 
 // LossesByDay makes a heat map, or series, of days by domains, as far as they
 // lie in the range.
-func LossesByDay(l *api.Losses, from, to time.Time) (*data.Frame, error) {
+func LossesByDay(l *client.Losses, from, to time.Time) (*data.Frame, error) {
 	type day struct {
 		at   time.Time
 		loss map[string]float64
@@ -298,7 +300,7 @@ const heatmapRows data.FrameType = "heatmap-rows"
 
 // LossRate makes numbers to alert on: GPU-seconds lost per hour of the window,
 // by domain. With job it is that job's alone.
-func LossRate(l *api.Losses) (*data.Frame, error) {
+func LossRate(l *client.Losses) (*data.Frame, error) {
 	hours := l.To.Sub(l.From).Hours()
 	if hours <= 0 {
 		return nil, &api.Garbage{Path: "/api/v1/losses", Why: "its window has no length"}
@@ -314,13 +316,14 @@ func LossRate(l *api.Losses) (*data.Frame, error) {
 }
 
 // Bottlenecks makes a table: the fleet first, then each job.
-func Bottlenecks(b *api.Bottlenecks) *data.Frame {
-	fleet := b.Bottlenecks
-	fleet.Job = "fleet"
-	rows := append([]api.Scores{fleet}, b.Jobs...)
+func Bottlenecks(b *client.Bottlenecks) *data.Frame {
+	f := b.Bottlenecks
+	fleet := client.JobScores{Job: "fleet", CommunicationOverhead: f.CommunicationOverhead, DensityCap: f.DensityCap, LowMFU: f.LowMFU,
+		MemoryWall: f.MemoryWall, RedundantComputation: f.RedundantComputation, ThermalLimit: f.ThermalLimit}
+	rows := append([]client.JobScores{fleet}, b.Jobs...)
 	n := len(rows)
 	job := text("job", n).called("Job")
-	score := func(name, title string, of func(*api.Scores) *float64) column {
+	score := func(name, title string, of func(*client.JobScores) *float64) column {
 		c := number(name, n).called(title).unit(unitPercent)
 		for r := range rows {
 			c.Set(r, of(&rows[r]))
@@ -331,12 +334,12 @@ func Bottlenecks(b *api.Bottlenecks) *data.Frame {
 		job.Set(r, short(rows[r].Job))
 	}
 	return table("bottlenecks", job,
-		score("redundant_computation", "Redundant computation", func(s *api.Scores) *float64 { return s.RedundantComputation }),
-		score("low_mfu", "Low MFU", func(s *api.Scores) *float64 { return s.LowMFU }),
-		score("memory_wall", "Memory wall", func(s *api.Scores) *float64 { return s.MemoryWall }),
-		score("communication_overhead", "Communication", func(s *api.Scores) *float64 { return s.CommunicationOverhead }),
-		score("density_cap", "Power density", func(s *api.Scores) *float64 { return s.DensityCap }),
-		score("thermal_limit", "Heat", func(s *api.Scores) *float64 { return s.ThermalLimit }))
+		score("redundant_computation", "Redundant computation", func(s *client.JobScores) *float64 { return s.RedundantComputation }),
+		score("low_mfu", "Low MFU", func(s *client.JobScores) *float64 { return s.LowMFU }),
+		score("memory_wall", "Memory wall", func(s *client.JobScores) *float64 { return s.MemoryWall }),
+		score("communication_overhead", "Communication", func(s *client.JobScores) *float64 { return s.CommunicationOverhead }),
+		score("density_cap", "Power density", func(s *client.JobScores) *float64 { return s.DensityCap }),
+		score("thermal_limit", "Heat", func(s *client.JobScores) *float64 { return s.ThermalLimit }))
 }
 
 func shareOf(part, whole float64) *float64 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
-	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
+	"github.com/quintet-dc/quintet/client"
 )
 
 // MaxLanes is how many sources a timeline shows: those with gaps first.
@@ -27,9 +27,9 @@ func coverageColours() data.ValueMappings {
 }
 
 // Coverage makes a table of the sources, silent ones first.
-func Coverage(c *api.Coverage, now time.Time) *data.Frame {
+func Coverage(c *client.SourceList, now time.Time) *data.Frame {
 	list := slices.Clone(c.Sources)
-	slices.SortStableFunc(list, func(a, b api.Source) int { return silentFirst(a.Silent, b.Silent) })
+	slices.SortStableFunc(list, func(a, b client.Source) int { return silentFirst(a.Silent, b.Silent) })
 	n := len(list)
 	state, collector := text("state", n), text("collector", n).called("Collector")
 	target, part := text("target", n).called("Target"), text("part", n).called("Part")
@@ -49,12 +49,20 @@ func Coverage(c *api.Coverage, now time.Time) *data.Frame {
 			old := now.Sub(*s.Latest).Seconds()
 			age.Set(r, &old)
 		}
-		cadence.Set(r, s.CadenceSeconds)
-		offset.Set(r, s.ClockOffsetSeconds)
+		cadence.Set(r, known(s.CadenceSeconds))
+		offset.Set(r, &s.ClockOffsetSeconds)
 	}
 	return table("coverage", state.called("State").mapped(coverageColours()), target, part, collector, series,
 		age.called("Age").unit(unitSeconds), cadence.called("Every").unit(unitSeconds),
 		offset.called("Clock off by").unit(unitSeconds), latest.called("Latest"))
+}
+
+// known gives null for 0: a source of which no cadence is known yet.
+func known(seconds float64) *float64 {
+	if seconds == 0 {
+		return nil
+	}
+	return &seconds
 }
 
 func silentFirst(a, b bool) int {
@@ -70,14 +78,14 @@ func silentFirst(a, b bool) int {
 // lane is one source's row of the timeline.
 type lane struct {
 	name string
-	gaps []api.Gap
+	gaps []client.Gap
 }
 
 // Timeline returns a frame for each source with its states in the range: "heard"
 // while data was received, "silent" while it was not.
-func Timeline(c *api.Coverage, from, to time.Time) []*data.Frame {
+func Timeline(c *client.SourceList, from, to time.Time) []*data.Frame {
 	type key struct{ collector, target, part string }
-	gaps := map[key][]api.Gap{}
+	gaps := map[key][]client.Gap{}
 	for _, g := range c.Gaps {
 		if g.From.Before(to) && (g.To == nil || g.To.After(from)) {
 			k := key{g.Collector, g.Target, g.Part}
@@ -105,7 +113,7 @@ func Timeline(c *api.Coverage, from, to time.Time) []*data.Frame {
 // frame lists the times at which the lane's state changes.
 func (l lane) frame(from, to time.Time) *data.Frame {
 	at, state := []time.Time{from}, []string{heard}
-	slices.SortFunc(l.gaps, func(a, b api.Gap) int { return a.From.Compare(b.From) })
+	slices.SortFunc(l.gaps, func(a, b client.Gap) int { return a.From.Compare(b.From) })
 	turn := func(t time.Time, s string) {
 		if !t.After(at[len(at)-1]) {
 			state[len(state)-1] = s

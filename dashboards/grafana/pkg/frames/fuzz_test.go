@@ -9,7 +9,7 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
-	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
+	"github.com/quintet-dc/quintet/client"
 )
 
 // Any response of the right types gives frames that can be sent: every field has as
@@ -44,18 +44,18 @@ func FuzzFrames(f *testing.F) {
 }
 
 func ofIncidents(b []byte, to time.Time) (out []*data.Frame) {
-	var list api.Incidents
+	var list client.IncidentList
 	if json.Unmarshal(b, &list) == nil {
 		out = append(out, Incidents(list.Incidents, "http://q"), Annotations(list.Incidents, to), OpenIncidents(list.Incidents))
 		for i := range list.Incidents {
 			out = append(out, Chain(&list.Incidents[i], "")...)
 		}
 	}
-	var one api.Incident
+	var one client.Incident
 	if json.Unmarshal(b, &one) == nil {
 		out = append(out, Chain(&one, "http://q")...)
 	}
-	var curves api.Curves
+	var curves client.Picture
 	if json.Unmarshal(b, &curves) == nil {
 		out = append(out, Curves(&curves)...)
 	}
@@ -63,7 +63,7 @@ func ofIncidents(b []byte, to time.Time) (out []*data.Frame) {
 }
 
 func ofCosts(b []byte, from, to time.Time) (out []*data.Frame) {
-	var l api.Losses
+	var l client.Losses
 	if json.Unmarshal(b, &l) == nil {
 		out = append(out, LossesByCause(&l), LossesByJob(&l), LossesByDomain(&l))
 		if f, err := LossesByDay(&l, from, to); err == nil {
@@ -73,13 +73,13 @@ func ofCosts(b []byte, from, to time.Time) (out []*data.Frame) {
 			out = append(out, f)
 		}
 	}
-	var budgets api.Budgets
+	var budgets client.Budgets
 	if json.Unmarshal(b, &budgets) == nil {
 		for _, k := range append(budgets.Jobs, budgets.Fleet) {
 			out = append(out, BudgetWaterfall(&k), BudgetWide(&k))
 		}
 	}
-	var bottlenecks api.Bottlenecks
+	var bottlenecks client.Bottlenecks
 	if json.Unmarshal(b, &bottlenecks) == nil {
 		out = append(out, Bottlenecks(&bottlenecks))
 	}
@@ -87,17 +87,17 @@ func ofCosts(b []byte, from, to time.Time) (out []*data.Frame) {
 }
 
 func ofSite(b []byte, from, to time.Time) (out []*data.Frame) {
-	var topology api.Topology
+	var topology client.Topology
 	if json.Unmarshal(b, &topology) == nil {
 		out = append(append(out, Topology(&topology, "")...), Topology(&topology, "nic:h9/nic0")...)
 	}
 	var jobs struct {
-		Jobs []api.Job `json:"jobs"`
+		Jobs []client.Job `json:"jobs"`
 	}
 	if json.Unmarshal(b, &jobs) == nil {
 		out = append(append(out, Jobs(jobs.Jobs, "")), Steps(jobs.Jobs, from, to)...)
 	}
-	var coverage api.Coverage
+	var coverage client.SourceList
 	if json.Unmarshal(b, &coverage) == nil {
 		out = append(append(out, Coverage(&coverage, to)), Timeline(&coverage, from, to)...)
 	}

@@ -8,14 +8,14 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
-	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
+	"github.com/quintet-dc/quintet/client"
 )
 
 // site is a fabric of n nodes with eight NICs each, every NIC in a port of its
 // leaf of 32 nodes.
-func site(n int) *api.Topology {
-	t := &api.Topology{}
-	add := func(from, to, rel string) { t.Edges = append(t.Edges, api.Edge{From: from, To: to, Rel: rel}) }
+func site(n int) *client.Topology {
+	t := &client.Topology{}
+	add := func(from, to, rel string) { t.Edges = append(t.Edges, client.Edge{From: from, To: to, Rel: rel}) }
 	for i := range n {
 		node, leaf := fmt.Sprintf("node:n%d", i), fmt.Sprintf("leaf%d", i/32)
 		add("job:train", node, "runs")
@@ -88,9 +88,10 @@ func TestAGraphIsNeverTooLarge(t *testing.T) {
 // The waterfall starts at the whole; each known part begins where the one before
 // ended; and it ends at nothing, achieved being its last part.
 func TestTheWaterfallAddsUp(t *testing.T) {
-	part := func(name string, seconds float64) api.Part { return api.Part{Part: name, GPUSeconds: &seconds} }
-	achieved := part("", 300)
-	b := &api.Budget{GPUSeconds: 1000, Parts: []api.Part{part("restarts", 100), {Part: "memory"}, part("heat", 250)}, Unexplained: part("", 350), Achieved: &achieved}
+	part := func(name string, seconds float64) client.PartAmount {
+		return client.PartAmount{Part: name, GPUSeconds: &seconds}
+	}
+	b := &client.AttributeBudget{GPUSeconds: 1000, Parts: []client.PartAmount{part("restarts", 100), {Part: "memory"}, part("heat", 250)}, Unexplained: client.Amount{GPUSeconds: 350}, Achieved: &client.Amount{GPUSeconds: 300}}
 	f := BudgetWaterfall(b)
 	left := 1000.0
 	for r := range f.Rows() {
@@ -118,15 +119,15 @@ func TestTheWaterfallAddsUp(t *testing.T) {
 func TestLanes(t *testing.T) {
 	zero := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	minute := func(m int) time.Time { return zero.Add(time.Duration(m) * time.Minute) }
-	gap := func(from, to int) api.Gap {
-		g := api.Gap{Collector: "c", Target: "t", Part: "p", From: minute(from)}
+	gap := func(from, to int) client.Gap {
+		g := client.Gap{Collector: "c", Target: "t", Part: "p", From: minute(from)}
 		if to > 0 {
 			end := minute(to)
 			g.To = &end
 		}
 		return g
 	}
-	for name, gaps := range map[string][]api.Gap{
+	for name, gaps := range map[string][]client.Gap{
 		"none":                    nil,
 		"one":                     {gap(20, 30)},
 		"goes on":                 {gap(50, 0)},
@@ -139,7 +140,7 @@ func TestLanes(t *testing.T) {
 		"ends where the range is": {gap(-30, 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &api.Coverage{Sources: []api.Source{{Collector: "c", Target: "t", Part: "p"}}, Gaps: gaps}
+			c := &client.SourceList{Sources: []client.Source{{Collector: "c", Target: "t", Part: "p"}}, Gaps: gaps}
 			f := Timeline(c, minute(0), minute(60))[0]
 			at, state := f.Fields[0], f.Fields[1]
 			for m := range 60 {
@@ -172,9 +173,9 @@ func TestLanes(t *testing.T) {
 
 // A filter lets pass what it names; an empty one, everything.
 func TestFilters(t *testing.T) {
-	i := &api.Incident{Severity: "warning", Kind: "incident", Root: &api.Suspect{Entity: "nic:h9/nic0", Domain: "network", Signature: "slow-receiver"}}
-	i.Impact.Jobs = []api.HurtJob{{Job: "job:train"}}
-	i.Chain = []api.Link{{Entity: "port:leaf1/p2"}}
+	i := &client.Incident{Severity: "warning", Kind: "incident", Root: &client.Root{Entity: "nic:h9/nic0", Domain: "network", Signature: "slow-receiver"}}
+	i.Impact.Jobs = []client.JobImpact{{Job: "job:train"}}
+	i.Chain = []client.Link{{Entity: "port:leaf1/p2"}}
 	for _, c := range []struct {
 		f    Filter
 		want bool
@@ -194,7 +195,7 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%+v: %v, want %v", c.f, got, c.want)
 		}
 	}
-	if (Filter{Domains: []string{"network"}}).Passes(&api.Incident{}) {
+	if (Filter{Domains: []string{"network"}}).Passes(&client.Incident{}) {
 		t.Error("an incident without a known root is in no domain")
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
-	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
+	"github.com/quintet-dc/quintet/client"
 )
 
 // Filter is which incidents are wanted. What is empty lets all pass.
@@ -21,7 +21,7 @@ type Filter struct {
 }
 
 // Passes is whether an incident is wanted.
-func (f Filter) Passes(i *api.Incident) bool {
+func (f Filter) Passes(i *client.Incident) bool {
 	return (len(f.Severities) == 0 || slices.Contains(f.Severities, i.Severity)) &&
 		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, i.Kind)) &&
 		(len(f.Domains) == 0 || slices.Contains(f.Domains, domainOf(i))) &&
@@ -30,38 +30,38 @@ func (f Filter) Passes(i *api.Incident) bool {
 		(f.Job == "" || hurts(i, f.Job))
 }
 
-func domainOf(i *api.Incident) string {
+func domainOf(i *client.Incident) string {
 	if i.Root == nil {
 		return ""
 	}
 	return i.Root.Domain
 }
 
-func signatureOf(i *api.Incident) string {
+func signatureOf(i *client.Incident) string {
 	if i.Root == nil {
 		return ""
 	}
 	return i.Root.Signature
 }
 
-func rootOf(i *api.Incident) string {
+func rootOf(i *client.Incident) string {
 	if i.Root == nil {
 		return ""
 	}
 	return i.Root.Entity
 }
 
-func involves(i *api.Incident, entity string) bool {
-	return rootOf(i) == entity || slices.ContainsFunc(i.Chain, func(l api.Link) bool { return l.Entity == entity })
+func involves(i *client.Incident, entity string) bool {
+	return rootOf(i) == entity || slices.ContainsFunc(i.Chain, func(l client.Link) bool { return l.Entity == entity })
 }
 
-func hurts(i *api.Incident, job string) bool {
+func hurts(i *client.Incident, job string) bool {
 	want := "job:" + strings.TrimPrefix(job, "job:")
-	return slices.ContainsFunc(i.Impact.Jobs, func(j api.HurtJob) bool { return j.Job == want })
+	return slices.ContainsFunc(i.Impact.Jobs, func(j client.JobImpact) bool { return j.Job == want })
 }
 
 // jobsOf returns the names of the degraded jobs.
-func jobsOf(i *api.Incident) []string {
+func jobsOf(i *client.Incident) []string {
 	out := make([]string, len(i.Impact.Jobs))
 	for k, j := range i.Impact.Jobs {
 		out[k] = short(j.Job)
@@ -69,8 +69,17 @@ func jobsOf(i *api.Incident) []string {
 	return out
 }
 
+// lostBy returns the sum of the GPU seconds that the degraded jobs lost.
+func lostBy(i *client.Incident) float64 {
+	sum := 0.0
+	for _, j := range i.Impact.Jobs {
+		sum += j.GPUSecondsLost
+	}
+	return sum
+}
+
 // worst is the largest slowdown of a job; a stalled job has none.
-func worst(i *api.Incident) *float64 {
+func worst(i *client.Incident) *float64 {
 	var out *float64
 	for _, j := range i.Impact.Jobs {
 		if j.Slowdown != nil && (out == nil || *j.Slowdown > *out) {
@@ -83,7 +92,7 @@ func worst(i *api.Incident) *float64 {
 // Incidents makes a table, one row for each. page is where Quintet's own page
 // is, and may be empty. The fields are the same whatever the rows: a stream
 // sends them once.
-func Incidents(list []api.Incident, page string) *data.Frame {
+func Incidents(list []client.Incident, page string) *data.Frame {
 	n := len(list)
 	opened, updated := moment("opened", n), moment("updated", n).called("Updated")
 	resolved := optionalMoment("resolved", n).called("Resolved")
@@ -110,7 +119,7 @@ func Incidents(list []api.Incident, page string) *data.Frame {
 		}
 		jobs.Set(r, strings.Join(jobsOf(i), ", "))
 		slowdown.Set(r, worst(i))
-		lost.Set(r, i.GPUSecondsLost())
+		lost.Set(r, lostBy(i))
 		id.Set(r, i.ID)
 		revision.Set(r, i.Revision)
 	}
@@ -133,7 +142,7 @@ func linkByID(page string) string {
 
 // Annotations makes the frame that Grafana draws as regions on graphs. An open
 // incident ends at until.
-func Annotations(list []api.Incident, until time.Time) *data.Frame {
+func Annotations(list []client.Incident, until time.Time) *data.Frame {
 	n := len(list)
 	at, end := moment("time", n), moment("timeEnd", n)
 	title, body, id := text("title", n), text("text", n), text("id", n)
@@ -142,7 +151,7 @@ func Annotations(list []api.Incident, until time.Time) *data.Frame {
 	for r := range list {
 		i := &list[r]
 		begin := i.Opened
-		if i.Onset != nil && !i.Onset.Earliest.IsZero() {
+		if !i.Onset.Earliest.IsZero() {
 			begin = i.Onset.Earliest
 		}
 		finish := until
@@ -166,7 +175,7 @@ func Annotations(list []api.Incident, until time.Time) *data.Frame {
 }
 
 // tagsOf returns the tags by which people filter annotations.
-func tagsOf(i *api.Incident) []string {
+func tagsOf(i *client.Incident) []string {
 	out := []string{i.Severity, i.State}
 	for _, s := range []string{domainOf(i), signatureOf(i), rootOf(i)} {
 		if s != "" {
@@ -181,7 +190,7 @@ func tagsOf(i *api.Incident) []string {
 
 // OpenIncidents counts the open ones by severity: numbers to alert on, zero
 // where there is none, so that an alert ends.
-func OpenIncidents(list []api.Incident) *data.Frame {
+func OpenIncidents(list []client.Incident) *data.Frame {
 	severities := []string{"critical", "warning", "info"}
 	severity, open := text("severity", len(severities)), exact("open", len(severities))
 	for r, s := range severities {
@@ -198,7 +207,7 @@ func OpenIncidents(list []api.Incident) *data.Frame {
 }
 
 // Curves makes a series for each curve of an incident's evidence.
-func Curves(c *api.Curves) []*data.Frame {
+func Curves(c *client.Picture) []*data.Frame {
 	out := make([]*data.Frame, 0, len(c.Curves))
 	for _, k := range c.Curves {
 		n := min(len(k.T), len(k.V))

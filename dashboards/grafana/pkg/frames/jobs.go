@@ -7,11 +7,11 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
-	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
+	"github.com/quintet-dc/quintet/client"
 )
 
 // Jobs makes a table, one row for each.
-func Jobs(list []api.Job, page string) *data.Frame {
+func Jobs(list []client.Job, page string) *data.Frame {
 	n := len(list)
 	job, state, phase := text("job", n).called("Job"), text("state", n), text("phase", n).called("Phase")
 	step, usual, slow := number("step_seconds", n), number("usual_step_seconds", n), number("slowdown", n)
@@ -27,7 +27,7 @@ func Jobs(list []api.Job, page string) *data.Frame {
 		slow.Set(r, j.Slowdown)
 		mfu.Set(r, j.MFU)
 		goodput.Set(r, j.Goodput)
-		lost.Set(r, j.WorkLostSeconds)
+		lost.Set(r, &j.WorkLostSeconds)
 		gpus.Set(r, whole(j.GPUs))
 		nodes.Set(r, whole(j.Nodes))
 		last.Set(r, j.LastStep)
@@ -43,11 +43,8 @@ func Jobs(list []api.Job, page string) *data.Frame {
 		lost.called("Work lost").unit(unitSeconds), phase, last)
 }
 
-func whole(n *int64) *float64 {
-	if n == nil {
-		return nil
-	}
-	f := float64(*n)
+func whole(n int64) *float64 {
+	f := float64(n)
 	return &f
 }
 
@@ -63,15 +60,19 @@ func jobColours() data.ValueMappings {
 
 // Steps makes a series for each job: how long its recent steps took, as far as
 // they ended in the range.
-func Steps(list []api.Job, from, to time.Time) []*data.Frame {
+func Steps(list []client.Job, from, to time.Time) []*data.Frame {
 	out := make([]*data.Frame, 0, len(list))
 	for _, j := range list {
 		var at []time.Time
 		var took []*float64
-		for k := range min(len(j.Recent.T), len(j.Recent.V)) {
-			t := time.UnixMilli(j.Recent.T[k]).UTC()
+		recent := client.Steps{}
+		if j.Recent != nil {
+			recent = *j.Recent
+		}
+		for k := range min(len(recent.T), len(recent.V)) {
+			t := time.UnixMilli(recent.T[k]).UTC()
 			if !t.Before(from) && !t.After(to) {
-				at, took = append(at, t), append(took, j.Recent.V[k])
+				at, took = append(at, t), append(took, &recent.V[k])
 			}
 		}
 		value := column{data.NewField("step", data.Labels{"job": short(j.Job)}, took)}.unit(unitSeconds)
@@ -83,10 +84,10 @@ func Steps(list []api.Job, from, to time.Time) []*data.Frame {
 }
 
 // Only keeps the job that is asked for; all where none is.
-func Only(list []api.Job, job string) []api.Job {
+func Only(list []client.Job, job string) []client.Job {
 	if job == "" {
 		return list
 	}
 	want := "job:" + strings.TrimPrefix(job, "job:")
-	return slices.DeleteFunc(slices.Clone(list), func(j api.Job) bool { return j.Job != want })
+	return slices.DeleteFunc(slices.Clone(list), func(j client.Job) bool { return j.Job != want })
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
-	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
+	"github.com/quintet-dc/quintet/client"
 )
 
 // MaxNodes is how many Grafana's node graph draws.
@@ -16,7 +16,7 @@ const MaxNodes = 1500
 // Topology returns a node graph of at most MaxNodes. If there are more entities,
 // parts are replaced by their device; if that is not enough, devices by their kind.
 // A notice then reports it.
-func Topology(t *api.Topology, centre string) []*data.Frame {
+func Topology(t *client.Topology, centre string) []*data.Frame {
 	all := entitiesOf(t)
 	levels := []func(string) string{
 		func(e string) string { return e },
@@ -52,7 +52,7 @@ func Topology(t *api.Topology, centre string) []*data.Frame {
 }
 
 // entitiesOf returns the listed entities and those at the ends of edges.
-func entitiesOf(t *api.Topology) map[string]bool {
+func entitiesOf(t *client.Topology) map[string]bool {
 	all := make(map[string]bool, len(t.Entities))
 	for _, e := range t.Entities {
 		all[e.ID] = true
@@ -128,7 +128,7 @@ func domainOfKind(kind string) string {
 }
 
 // links draws the edges between groups, each pair and relation once.
-func links(g *graph, edges []api.Edge, of func(string) string) {
+func links(g *graph, edges []client.Edge, of func(string) string) {
 	type key struct{ from, to, rel string }
 	n, stale := map[key]int{}, map[key]bool{}
 	for _, e := range edges {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
+	"github.com/quintet-dc/quintet/client"
 	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
 	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/frames"
 )
@@ -21,7 +22,7 @@ const (
 
 // within queries the incidents that were open at some time of the range, newest
 // opening first: those with a revision since it began, and those still open.
-func (d *Datasource) within(ctx context.Context, a asked) (list []api.Incident, truncated bool, err error) {
+func (d *Datasource) within(ctx context.Context, a asked) (list []client.Incident, truncated bool, err error) {
 	state, err := oneOf("state", a.State, "all", "open", "resolved")
 	if err != nil {
 		return nil, false, err
@@ -31,24 +32,24 @@ func (d *Datasource) within(ctx context.Context, a asked) (list []api.Incident, 
 		limit = usualIncidents
 	}
 	limit = min(limit, maxIncidents)
-	var open, told *api.Incidents
+	var open, told *client.IncidentList
 	if state != "resolved" {
-		if open, err = d.quint.Incidents(ctx, api.Asked{State: "open", Job: a.Job, Limit: maxIncidents}); err != nil {
+		if open, err = d.quint.Incidents(ctx, client.GetIncidentsParams{State: "open", Job: a.Job, Limit: maxIncidents}); err != nil {
 			return nil, false, err
 		}
 		list, truncated = open.Incidents, open.Truncated
 	}
 	if state != "open" {
-		if told, err = d.quint.Incidents(ctx, api.Asked{State: "resolved", Job: a.Job, Since: a.times.From, Limit: maxIncidents}); err != nil {
+		if told, err = d.quint.Incidents(ctx, client.GetIncidentsParams{State: "resolved", Job: a.Job, Since: api.Since(a.times.From), Limit: maxIncidents}); err != nil {
 			return nil, false, err
 		}
 		list, truncated = append(list, told.Incidents...), truncated || told.Truncated
 	}
-	list = slices.DeleteFunc(list, func(i api.Incident) bool {
+	list = slices.DeleteFunc(list, func(i client.Incident) bool {
 		return i.Opened.After(a.times.To) || i.Resolved != nil && i.Resolved.Before(a.times.From) || !a.Passes(&i)
 	})
 	// Between the two questions one may have been resolved: the later answer holds.
-	slices.SortStableFunc(list, func(x, y api.Incident) int {
+	slices.SortStableFunc(list, func(x, y client.Incident) int {
 		if c := y.Opened.Compare(x.Opened); c != 0 {
 			return c
 		}
@@ -57,7 +58,7 @@ func (d *Datasource) within(ctx context.Context, a asked) (list []api.Incident, 
 		}
 		return int(y.Revision - x.Revision)
 	})
-	list = slices.CompactFunc(list, func(x, y api.Incident) bool { return x.ID == y.ID })
+	list = slices.CompactFunc(list, func(x, y client.Incident) bool { return x.ID == y.ID })
 	if len(list) > limit {
 		list, truncated = list[:limit], true
 	}
@@ -113,7 +114,7 @@ func earlier(a, b time.Time) time.Time {
 func (d *Datasource) chain(ctx context.Context, a asked) (data.Frames, error) {
 	i, err := d.chosen(ctx, a)
 	if err != nil || i == nil {
-		return frames.Chain(&api.Incident{}, ""), err
+		return frames.Chain(&client.Incident{}, ""), err
 	}
 	return frames.Chain(i, d.page), nil
 }
@@ -132,7 +133,7 @@ func (d *Datasource) curves(ctx context.Context, a asked) (data.Frames, error) {
 
 // chosen is the incident that is named; without a name the newest of the range,
 // open ones first, and none where there is none.
-func (d *Datasource) chosen(ctx context.Context, a asked) (*api.Incident, error) {
+func (d *Datasource) chosen(ctx context.Context, a asked) (*client.Incident, error) {
 	if a.Incident != "" && a.Incident != "newest" {
 		if !strings.HasPrefix(a.Incident, "inc-") {
 			return nil, &badQuery{"incident", fmt.Sprintf("%q is no incident's id", a.Incident)}
@@ -143,7 +144,7 @@ func (d *Datasource) chosen(ctx context.Context, a asked) (*api.Incident, error)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	if k := slices.IndexFunc(list, func(i api.Incident) bool { return i.State == "open" }); k >= 0 {
+	if k := slices.IndexFunc(list, func(i client.Incident) bool { return i.State == "open" }); k >= 0 {
 		return &list[k], nil
 	}
 	return &list[0], nil
@@ -265,11 +266,11 @@ func (d *Datasource) coverage(ctx context.Context, a asked) (data.Frames, error)
 // openIncidents counts those open now, whatever the range: an alert asks how it
 // is.
 func (d *Datasource) openIncidents(ctx context.Context, a asked) (data.Frames, error) {
-	all, err := d.quint.Incidents(ctx, api.Asked{State: "open", Job: a.Job, Limit: maxIncidents})
+	all, err := d.quint.Incidents(ctx, client.GetIncidentsParams{State: "open", Job: a.Job, Limit: maxIncidents})
 	if err != nil {
 		return nil, err
 	}
-	list := slices.DeleteFunc(all.Incidents, func(i api.Incident) bool { return !a.Passes(&i) })
+	list := slices.DeleteFunc(all.Incidents, func(i client.Incident) bool { return !a.Passes(&i) })
 	return data.Frames{frames.OpenIncidents(list)}, nil
 }
 

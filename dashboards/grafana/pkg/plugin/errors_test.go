@@ -112,7 +112,7 @@ func TestSettingsThatAreWrong(t *testing.T) {
 		"no URL":        {"", `{}`, "no URL"},
 		"no scheme":     {"quintet:8420", `{}`, "want http://"},
 		"a file":        {"file:///etc/passwd", `{}`, "want http://"},
-		"a user in it":  {"http://me:secret@quintet:8420", `{}`, "want neither"},
+		"a user in it":  {"http://me:secret@quintet:8420", `{}`, "without user"},
 		"a bad page":    {"http://quintet:8420", `{"pageUrl":"javascript:alert(1)"}`, "the address of Quintet's page"},
 		"no JSON":       {"http://quintet:8420", `{`, "the data source's settings"},
 		"a wrong type":  {"http://quintet:8420", `{"access":7}`, "the data source's settings"},

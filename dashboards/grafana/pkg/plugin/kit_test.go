@@ -21,6 +21,8 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/genproto/pluginv2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/quintet-dc/quintet/client"
 )
 
 // at is the moment at which the scripted answers in testdata/api were given.
@@ -115,9 +117,9 @@ func some(w http.ResponseWriter, state string) {
 }
 
 func problem(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": text, "field": ""})
+	_ = json.NewEncoder(w).Encode(client.Details{Type: "about:blank", Title: http.StatusText(status), Status: int64(status), Detail: text})
 }
 
 // served is the back end behind gRPC, as Grafana sees it.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
 
-	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
+	"github.com/quintet-dc/quintet/client"
 	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/frames"
 )
 
@@ -114,7 +114,7 @@ func (d *Datasource) entityChoices(ctx context.Context, search string) ([]frames
 func (d *Datasource) signatureChoices(ctx context.Context, search string) ([]frames.Choice, error) {
 	all := strings.Fields(signatures)
 	// Without a response the choices known here are offered all the same.
-	if seen, err := d.quint.Incidents(ctx, api.Asked{Limit: usualIncidents}); err == nil {
+	if seen, err := d.quint.Incidents(ctx, client.GetIncidentsParams{Limit: usualIncidents}); err == nil {
 		for _, i := range seen.Incidents {
 			if i.Root != nil && i.Root.Signature != "" {
 				all = append(all, i.Root.Signature)
@@ -131,7 +131,7 @@ func (d *Datasource) signatureChoices(ctx context.Context, search string) ([]fra
 
 // incidentChoices keeps the order of Quintet: the newest first.
 func (d *Datasource) incidentChoices(ctx context.Context, search string) ([]frames.Choice, error) {
-	list, err := d.quint.Incidents(ctx, api.Asked{Limit: usualIncidents})
+	list, err := d.quint.Incidents(ctx, client.GetIncidentsParams{Limit: usualIncidents})
 	if err != nil {
 		return nil, err
 	}

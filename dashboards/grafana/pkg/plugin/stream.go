@@ -9,6 +9,7 @@ import (
 	"github.com/grafana/grafana-plugin-sdk-go/backend"
 	"github.com/grafana/grafana-plugin-sdk-go/data"
 
+	"github.com/quintet-dc/quintet/client"
 	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/api"
 	"github.com/quintet-dc/quintet/dashboards/grafana/pkg/frames"
 )
@@ -23,8 +24,8 @@ func (d *Datasource) SubscribeStream(ctx context.Context, req *backend.Subscribe
 	if !ok {
 		return &backend.SubscribeStreamResponse{Status: backend.SubscribeStreamStatusNotFound}, nil
 	}
-	rows := []api.Incident{}
-	list, err := d.quint.Incidents(ctx, api.Asked{State: "open", Limit: maxIncidents})
+	rows := []client.Incident{}
+	list, err := d.quint.Incidents(ctx, client.GetIncidentsParams{State: "open", Limit: maxIncidents})
 	if err == nil {
 		rows = passing(list.Incidents, f)
 		d.places.begin(req.Path, list.LastEventID)
@@ -59,7 +60,7 @@ func (d *Datasource) RunStream(ctx context.Context, req *backend.RunStreamReques
 	defer cancel()
 	stop := context.AfterFunc(d.closed, cancel)
 	defer stop()
-	s := &stream{Datasource: d, filter: f, sent: map[string]bool{}, send: func(rows []api.Incident) error {
+	s := &stream{Datasource: d, filter: f, sent: map[string]bool{}, send: func(rows []client.Incident) error {
 		return sender.SendFrame(frames.Incidents(rows, d.page), data.IncludeDataOnly)
 	}}
 	var done func()
@@ -72,7 +73,7 @@ func (d *Datasource) RunStream(ctx context.Context, req *backend.RunStreamReques
 type stream struct {
 	*Datasource
 	filter frames.Filter
-	send   func([]api.Incident) error
+	send   func([]client.Incident) error
 	place  api.Place
 	begun  bool            // whether the place is known
 	sent   map[string]bool // incidents that those who look have seen
@@ -108,7 +109,7 @@ func (s *stream) run(ctx context.Context) error {
 // once follows until the stream breaks off.
 func (s *stream) once(ctx context.Context, connected func()) error {
 	if !s.begun {
-		list, err := s.quint.Incidents(ctx, api.Asked{State: "open", Limit: maxIncidents})
+		list, err := s.quint.Incidents(ctx, client.GetIncidentsParams{State: "open", Limit: maxIncidents})
 		if err != nil {
 			return err
 		}
@@ -122,13 +123,13 @@ func (s *stream) once(ctx context.Context, connected func()) error {
 		}
 		s.place.ID, s.begun = list.LastEventID, true
 	}
-	return s.quint.Follow(ctx, &s.place, connected, func(i *api.Incident) error {
+	return s.quint.Follow(ctx, &s.place, connected, func(i *client.Incident) error {
 		// An incident that was sent before is sent even if it no longer passes the
 		// filter: its row must not keep an outdated state.
 		if !s.filter.Passes(i) && !s.sent[i.ID] {
 			return nil
 		}
-		if err := s.send([]api.Incident{*i}); err != nil {
+		if err := s.send([]client.Incident{*i}); err != nil {
 			return errUnsent{err}
 		}
 		s.remember(i.ID)
@@ -143,8 +144,8 @@ func (s *stream) remember(id string) {
 	s.sent[id] = true
 }
 
-func passing(list []api.Incident, f frames.Filter) []api.Incident {
-	out := []api.Incident{}
+func passing(list []client.Incident, f frames.Filter) []client.Incident {
+	out := []client.Incident{}
 	for i := range list {
 		if f.Passes(&list[i]) {
 			out = append(out, list[i])
