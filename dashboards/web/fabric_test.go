@@ -147,13 +147,33 @@ func (p *plant) queryRange(q url.Values) any {
 var (
 	ofSwitch = regexp.MustCompile(`switch="([^"]+)"`)
 	ofEntity = regexp.MustCompile(`^\{kind="([^"]+)",name="([^"]+)"`)
+	tagged   = regexp.MustCompile(`label_replace\((.*?), "of", "(\w+)", "", ""\)(?: or |$)`)
 )
+
+// together answers several questions that were asked as one, each with its name as
+// the label of.
+func (p *plant) together(parts [][]string, at float64) (out []point) {
+	for _, part := range parts {
+		for _, x := range p.at(part[1], at) {
+			labels := maps.Clone(x.labels)
+			labels["of"] = part[2]
+			out = append(out, point{labels, x.v})
+		}
+	}
+	return out
+}
 
 // at returns the answer to a query of the page. Rules record nothing here: the page
 // falls back on counters.
 func (p *plant) at(query string, at float64) []point {
 	if m := ofEntity.FindStringSubmatch(query); m != nil {
 		return p.everything(m[1], m[2], at)
+	}
+	if parts := tagged.FindAllStringSubmatch(query, -1); parts != nil {
+		return p.together(parts, at)
+	}
+	if all, above := strings.CutSuffix(query, ") > 0"); above && strings.Contains(query, "switch") {
+		return slices.DeleteFunc(p.at(all+")", at), func(x point) bool { return x.v <= 0 })
 	}
 	if out, asked := p.details(query, at); asked {
 		return out

@@ -137,7 +137,7 @@ func (in *inference) relabel(e *parser.Call, from labelSet) labelSet {
 		sources = append(sources, text(i))
 	}
 	for _, s := range sources {
-		if !from.has(s) {
+		if s != "" && !from.has(s) { // "" names no label: the new one has the same value everywhere
 			in.wrong("%s reads label %s, which is not there", e.Func.Name, s)
 		}
 	}

@@ -2,7 +2,7 @@
 // incident touches it, and a value that is told under the pointer or the focus. The
 // document has one element for all of them.
 
-import { h, text, attr, show, replace } from "./dom.js";
+import { h, text, attr, show, replace, changed } from "./dom.js";
 import { shade, isDark } from "./heat.js";
 import { repainted } from "./repaint.js";
 
@@ -32,7 +32,7 @@ export class CellMap {
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.el = h("div", { class: "cellmap" }, this.canvas, this.tip);
     this.listen();
-    this.leave = repainted(this.el, { resized: () => { this.laid = false; this.draw(); }, themed: () => this.draw() });
+    this.leave = repainted(this.el, { resized: () => { this.laid = false; this.draw(); }, themed: () => { this.colours = null; this.draw(); } });
   }
 
   close() {
@@ -99,10 +99,12 @@ export class CellMap {
     const ink = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1;
     ink.setTransform(ratio, 0, 0, ratio, 0, 0);
     ink.clearRect(0, 0, width, this.places.height);
-    const style = getComputedStyle(this.el), colour = (name) => style.getPropertyValue(name).trim();
-    const pen = { ink, dark: isDark(), scale: this.scale, line: colour("--strong"), text: colour("--ink"), soft: colour("--soft"), paper: colour("--paper"), bad: colour("--bad"), focus: colour("--focus"), font: style.fontFamily };
+    this.colours ??= coloursOf(this.el);
+    const pen = { ink, dark: isDark(), scale: this.scale, ...this.colours };
     for (const l of this.places.labels) label(pen, l);
     this.beneath(pen);
+    ink.font = `11px ${pen.font}`;
+    ink.textAlign = "center";
     for (let i = 0; i < this.flat.length; i++) cell(pen, this.flat[i], this.places.boxes[i]);
     for (let i = 0; i < this.flat.length; i++) if (this.flat[i].mark) mark(pen, this.flat[i].mark, this.places.boxes[i]);
     for (let i = 0; i < this.flat.length; i++) if (this.lit.has(this.flat[i].id)) ring(pen, this.places.boxes[i], pen.text);
@@ -186,6 +188,12 @@ export class CellMap {
   }
 }
 
+// coloursOf are the colours and the font of a theme, as the styles of el have them.
+function coloursOf(el) {
+  const style = getComputedStyle(el), colour = (name) => style.getPropertyValue(name).trim();
+  return { line: colour("--strong"), text: colour("--ink"), soft: colour("--soft"), paper: colour("--paper"), bad: colour("--bad"), focus: colour("--focus"), font: style.fontFamily };
+}
+
 // gutters are the widths left of cells for the labels of bands and groups; on a
 // narrow figure the band's stands above.
 function gutters(bands, width) {
@@ -249,9 +257,7 @@ function cell(pen, c, b) {
   ink.fillStyle = tone.fill;
   ink.fillRect(b.x, b.y, b.w, b.h);
   if (b.h < wideFrom) return;
-  ink.font = `11px ${pen.font}`;
   ink.fillStyle = tone.ink;
-  ink.textAlign = "center";
   ink.fillText(c.words(), b.x + b.w / 2, b.y + b.h / 2 + 4, b.w - 3);
 }
 
@@ -293,13 +299,15 @@ export class Legend {
 
   /** draw shows a scale; tell writes a value. */
   draw(scale, tell) {
-    const ink = this.canvas.getContext("2d"), dark = isDark();
+    const dark = isDark(), ticks = scale.ticks.map((v) => ({ words: tell(v), share: scale.share(v) }));
+    if (!changed(this.el, "scale", [dark, ticks])) return;
+    const ink = this.canvas.getContext("2d");
     for (let x = 0; x < 240; x++) {
       ink.fillStyle = shade(x / 239, dark).fill;
       ink.fillRect(x, 0, 1, 10);
     }
-    replace(this.ticks, scale.ticks.map((v) => {
-      const tick = h("span", {}, tell(v)), share = scale.share(v);
+    replace(this.ticks, ticks.map(({ words, share }) => {
+      const tick = h("span", {}, words);
       tick.style.left = `${share * 100}%`;
       if (share < .02) attr(tick, "data-end", "left"); else if (share > .98) attr(tick, "data-end", "right");
       return tick;

@@ -23,8 +23,19 @@ function table(stops) {
 
 const tables = { light: table(light), dark: table(dark) };
 
-/** isDark tells which theme is shown. */
-export function isDark() { return getComputedStyle(document.documentElement).colorScheme === "dark"; }
+let theme; // which theme is shown; undefined until it is asked for again after a change
+
+/** isDark tells which theme is shown: computed once for each theme, since asking has the browser compute styles. */
+export function isDark() {
+  if (theme === undefined) theme = getComputedStyle(document.documentElement).colorScheme === "dark";
+  return theme;
+}
+
+if (globalThis.document) { // before whoever draws with it is told of another theme
+  const forget = () => { theme = undefined; };
+  new MutationObserver(forget).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", forget);
+}
 
 /** shade is the colour for a share from 0 to 1 of a scale: {fill, rgba: the same in numbers, ink: what can be read on it, bright}. */
 export function shade(share, darkly) {

@@ -13,10 +13,17 @@ const mostSwitches = 160, mostOfPlane = 160; // beyond which links are put toget
 const gapOfLines = 46, gapOfBundles = 24, stubLength = 13, leastApart = 3; // px
 const faint = 0.03, visible = 0.35; // shares of a scale: below the first a link is grey, above it is at least as strong as the second
 
+const joined = new WeakMap(); // ports, as the plant lists them -> their links: a list is kept for a minute
+
 const use = measures.find((m) => m.id === "use"), downs = measures.find((m) => m.id === "down");
 
-/** linksOf puts the ports of a fabric together as links: [{a, b, ports: [port entities], host}], a and b switches, b "" where a host is plugged in. */
+/** linksOf puts the ports of a fabric together as links: [{a, b, ports: [port entities], peer}], a and b switches, b "" where a host is plugged in, peer its adapter. */
 export function linksOf(ports) {
+  if (!joined.has(ports)) joined.set(ports, join(ports));
+  return joined.get(ports);
+}
+
+function join(ports) {
   const pairs = new Map(), out = [];
   for (const p of ports) {
     if (!p.peer) continue;
@@ -34,36 +41,29 @@ export function linksOf(ports) {
 export class Links {
   constructor() { this.forget(); }
 
-  forget() { Object.assign(this, { links: [], load: new Map(), value: new Map(), down: new Set(), together: false, loads: new Map() }); }
+  forget() { Object.assign(this, { links: [], known: [], together: false, loads: new Map() }); }
 
   /** ask asks for links and their values as of an instant. switches are the fabric's, m is what colours them. */
   async ask(switches, m, { at, now, signal }) {
     const together = switches.length > mostSwitches || most(switches) > mostOfPlane;
     if (together) {
       const { result } = await past.first(bySwitch(use), (q) => past.instant(q, at, signal));
-      Object.assign(this, { together, links: [], loads: new Map(result.map((r) => [r.labels.switch, r.v])) });
+      Object.assign(this, { together, links: [], known: [], loads: new Map(result.map((r) => [r.labels.switch, r.v])) });
       return;
     }
-    const key = (r) => `port:${r.labels.switch}/${r.labels.port}`;
-    const [list, loads, down, values] = await Promise.all([plant.list("port", { now }), ...[use, downs, m].map((x) => past.instant(byEveryPort(x), at, signal))]);
-    Object.assign(this, { together, links: linksOf(list.entities), load: new Map(loads.map((r) => [key(r), r.v])), measure: m,
-      down: new Set(down.filter((r) => r.v > 0).map(key)), value: new Map(values.map((r) => [key(r), possible(r.v, m)])) });
+    const [list, loads, down, values] = await Promise.all([plant.list("port", { now }), ...[byEveryPort(use), `${byEveryPort(downs)} > 0`, byEveryPort(m)].map((q) => past.instant(q, at, signal))]);
+    const by = (answer) => new Map(answer.map((r) => [`port:${r.labels.switch}/${r.labels.port}`, r.v])), links = linksOf(list.entities);
+    Object.assign(this, { together, links, measure: m, known: known(links, { loads: by(loads), down: by(down), values: by(values), m }) });
   }
 
   /** gap is how far apart tiers stand, and room what is left below the last one, px. */
   get gap() { return this.together ? gapOfBundles : this.links.length > 0 ? gapOfLines : 2; }
   get room() { return this.links.some((l) => !l.b) ? stubLength + 2 : 0; }
 
-  /** of is what is known of a link: {load, v, down: how many of its cables, known}. */
-  of(link) {
-    const all = (map) => link.ports.map((p) => map.get(p)).filter(Number.isFinite), vs = all(this.value), loads = all(this.load);
-    return { load: loads.length ? Math.max(...loads) : NaN, v: vs.length === 0 ? NaN : this.measure.fold === "max" ? Math.max(...vs) : vs.reduce((a, b) => a + b, 0), down: link.ports.filter((p) => this.down.has(p)).length };
-  }
-
   /** worst lists links in trouble, the worst first: [{port, words}]. */
   worst(n) {
-    const seen = new Set();
-    return this.links.map((link) => ({ link, ...this.of(link) })).filter((x) => x.down > 0 || this.measure.id !== "use" && (this.measure.unit === "s/s" ? x.v >= 0.005 : x.v > 0)).sort((x, y) => y.down - x.down || y.v - x.v)
+    const seen = new Set(), bad = (x) => x.down > 0 || this.measure.id !== "use" && (this.measure.unit === "s/s" ? x.v >= 0.005 : x.v > 0);
+    return this.known.filter(bad).sort((x, y) => y.down - x.down || y.v - x.v)
       .map((x) => ({ port: x.link.ports[0], to: x.link.b || bare(x.link.peer), words: x.down > 0 ? "down" : valueWords(x.v, this.measure) })).filter((x) => !seen.has(x.port) && seen.add(x.port)).slice(0, n);
   }
 
@@ -71,10 +71,13 @@ export class Links {
   draw(pen, { bands, box, marks }) {
     if (this.together) { for (const b of bands) this.#bundles(pen, b, box); return; }
     const stubs = new Map();
-    for (const link of this.links) {
-      const a = box(link.a), b = box(link.b);
-      if (a && b) this.#line(pen, link, a, b, link.ports.some((p) => marks.has(p)));
-      else if (a && !link.b) stubs.set(link.a, [...(stubs.get(link.a) ?? []), link]);
+    for (const x of this.known) {
+      const { link } = x, a = box(link.a), b = box(link.b);
+      if (a && b) this.#line(pen, x, { a, b, marked: link.ports.some((p) => marks.has(p)) });
+      else if (a && !link.b) {
+        if (!stubs.has(link.a)) stubs.set(link.a, []);
+        stubs.get(link.a).push(x);
+      }
     }
     for (const [name, list] of stubs) this.#stubs(pen, box(name), list, marks);
   }
@@ -86,10 +89,10 @@ export class Links {
     ink.lineWidth = x.down > 0 ? 2 : 1 + 4 * Math.min(1, x.load || 0) + (share > faint || marked ? 1 : 0);
   }
 
-  #line(pen, link, a, b, marked) {
+  #line(pen, what, { a, b, marked }) {
     const { ink } = pen, [up, low] = a.y < b.y ? [a, b] : [b, a], between = (own, other) => own.x + own.w / 2 + Math.max(-0.35, Math.min(0.35, (other.x - own.x) / 400)) * own.w;
     const x0 = between(up, low), x1 = between(low, up);
-    this.#stroke(pen, this.of(link), marked);
+    this.#stroke(pen, what, marked);
     ink.beginPath();
     ink.moveTo(x0, up.y + up.h + 1);
     ink.lineTo(x1, low.y - 1);
@@ -100,9 +103,9 @@ export class Links {
   // #stubs are links to hosts, below their switch; where they would be too close
   // together one stands for all, as its worst.
   #stubs(pen, box, list, marks) {
-    const { ink } = pen, apart = (box.w - 2) / list.length, worst = { load: Math.max(...list.map((l) => this.of(l).load || 0)), v: Math.max(...list.map((l) => this.of(l).v || 0)), down: Math.max(...list.map((l) => this.of(l).down)) };
-    const shown = apart < leastApart + 1 ? [{ x: box.x + box.w / 2, what: worst, marked: list.some((l) => marks.has(l.ports[0]) || marks.has(l.peer)) }]
-      : list.map((l, i) => ({ x: box.x + 1 + apart * (i + 0.5), what: this.of(l), marked: marks.has(l.ports[0]) || marks.has(l.peer) }));
+    const { ink } = pen, apart = (box.w - 2) / list.length, marked = ({ link }) => marks.has(link.ports[0]) || marks.has(link.peer), most = (of) => Math.max(...list.map((x) => of(x) || 0));
+    const shown = apart < leastApart + 1 ? [{ x: box.x + box.w / 2, what: { load: most((x) => x.load), v: most((x) => x.v), down: most((x) => x.down) }, marked: list.some(marked) }]
+      : list.map((what, i) => ({ x: box.x + 1 + apart * (i + 0.5), what, marked: marked(what) }));
     for (const { x, what, marked } of shown) {
       this.#stroke(pen, what, marked);
       ink.lineWidth = Math.min(ink.lineWidth, Math.max(1, apart - 1));
@@ -134,6 +137,20 @@ export class Links {
       ink.fillText(bundleWords(low.cells, loads), Math.min(above.l, below.l) + 4, (above.b + below.t) / 2 + 4, Math.max(above.r, below.r) - Math.min(above.l, below.l) - 6);
     }
   }
+}
+
+// known folds what is known of ports onto their links: [{link, load, v, down: how many of its cables}].
+function known(links, { loads, down, values, m }) {
+  return links.map((link) => {
+    let load = NaN, v = NaN, broken = 0;
+    for (const p of link.ports) {
+      const l = loads.get(p), x = possible(values.get(p), m);
+      if (Number.isFinite(l) && !(load >= l)) load = l;
+      if (Number.isFinite(x)) v = Number.isNaN(v) ? x : m.fold === "max" ? Math.max(v, x) : v + x;
+      if (down.has(p)) broken++;
+    }
+    return { link, load, v, down: broken };
+  });
 }
 
 function bundleWords(cells, loads) {

@@ -2,7 +2,7 @@
 // its nodes are to slowing down, and the coolant that flows through it. The ones with
 // the least margin first.
 
-import { h, s, attr, replace, show, changed } from "./dom.js";
+import { h, s, text, attr, replace, show, changed, keyed } from "./dom.js";
 import { called, percent, quantity, plural } from "./format.js";
 import { domainSign } from "./words.js";
 import { scaleOf, shade, isDark } from "./heat.js";
@@ -26,18 +26,47 @@ export function ranked(supply, homes) {
 export function drawRacks(el, { supply, homes, address }) {
   const all = ranked(supply, homes), few = all.slice(0, fewRacks);
   show(el.parentElement, few.length > 0);
-  if (!changed(el, "racks", [few, isDark()])) return;
-  replace(el, few.map((r) => card(r, address)), all.length > few.length && h("p", { class: "quiet" }, `The ${few.length} with the least margin of ${plural(all.length, "rack")} with data.`), few.some((r) => r.nodes.length > 0) && h("p", { class: "quiet" }, "Squares are nodes, darker the nearer their hottest GPU is to slowing down; dashed: no data."));
+  el.notes ??= [h("p", { class: "quiet" }), h("p", { class: "quiet" }, "Squares are nodes, darker the nearer their hottest GPU is to slowing down; dashed: no data.")];
+  if (!el.notes[0].parentElement) el.append(...el.notes);
+  keyed(el, few, { key: (r) => r.id, create: () => h("article", { class: "rackcard" }), update: (card, r) => drawCard(card, r, address) });
+  text(el.notes[0], `The ${few.length} with the least margin of ${plural(all.length, "rack")} with data.`);
+  show(el.notes[0], all.length > few.length);
+  show(el.notes[1], few.some((r) => r.nodes.length > 0));
 }
 
-function card(r, address) {
-  return h("article", { class: "rackcard", "data-mark": r.mark || null },
+// drawCard makes a rack's parts anew where there are others, and else writes only
+// what has another value.
+function drawCard(el, r, address) {
+  const parts = [r.mark, r.shelves, r.nodes, r.loops].map((list) => (list.map ? list.map((x) => x.id) : list));
+  if (changed(el, "parts", parts)) {
+    el.made = made(r, address);
+    attr(el, "data-mark", r.mark || null);
+    replace(el, el.made.all);
+  }
+  const { power, shelves, slots, margin, loops, air } = el.made;
+  power.set(r.ratio);
+  text(power.share, Number.isFinite(r.ratio) ? percent(r.ratio) : "no limit");
+  text(power.watts, Number.isFinite(r.watts) ? quantity(r.watts, "watts", "") : "no data");
+  r.shelves.forEach((x, i) => { shelves[i].set(x.ratio); text(shelves[i].share, Number.isFinite(x.ratio) ? percent(x.ratio) : "no data"); });
+  if (slots) colour(slots, r.nodes);
+  if (margin && changed(margin, "facts", [r.margin, r.hottest])) replace(margin, Number.isFinite(r.margin) ? [h("b", {}, quantity(r.margin, "celsius", "")), " to slowdown at ", h("a", { href: address(r.hottest), "data-go": true }, bare(r.hottest))] : "GPU temperatures: no data");
+  r.loops.forEach((l, i) => text(loops[i], coolantWords(l)));
+  text(air, Number.isFinite(r.inlet) ? `air ${quantity(r.inlet, "celsius", "")}` : "no coolant loop is known");
+}
+
+// made are the elements of a rack's card; values come later.
+function made(r, address) {
+  const power = { ...meter(), share: h("b", { class: "num" }), watts: h("span", { class: "quiet" }) };
+  const shelves = r.shelves.map(() => ({ ...meter(), share: h("span", { class: "num" }) }));
+  const slots = r.nodes.length > 0 && nodes(r.nodes), margin = slots && h("p", {}), loops = r.loops.map(() => h("span", {})), air = h("span", { class: "quiet" });
+  const cooling = (...what) => h("div", { class: "rackloop" }, domainSign("cooling"), what);
+  return { power, shelves, slots, margin, loops, air, all: [
     h("h3", {}, h("a", { href: address(r.id), "data-go": true }, called(r.id)), r.mark && h("span", { class: r.mark === "root" ? "t-bad" : "quiet" }, r.mark === "root" ? " an incident begins here" : " an incident passes here")),
-    h("div", { class: "rackrow" }, domainSign("power"), h("span", {}, "power"), meter(r.ratio), h("b", { class: "num" }, Number.isFinite(r.ratio) ? percent(r.ratio) : "no limit"), h("span", { class: "quiet" }, Number.isFinite(r.watts) ? quantity(r.watts, "watts", "") : "no data")),
-    r.shelves.map((x) => h("div", { class: "rackrow shelf" }, h("span", {}), h("a", { href: address(x.id), "data-go": true }, `shelf ${bare(x.id).split("/").pop()}`), meter(x.ratio), h("span", { class: "num" }, Number.isFinite(x.ratio) ? percent(x.ratio) : "no data"), h("span", {}))),
-    r.nodes.length > 0 && h("div", { class: "racknodes" }, nodes(r), h("p", {}, Number.isFinite(r.margin) ? [h("b", {}, quantity(r.margin, "celsius", "")), " to slowdown at ", h("a", { href: address(r.hottest), "data-go": true }, bare(r.hottest))] : "GPU temperatures: no data")),
-    r.loops.map((l) => h("div", { class: "rackloop" }, domainSign("cooling"), h("a", { href: address(l.id), "data-go": true }, called(l.id)), " ", coolantWords(l))),
-    r.loops.length === 0 && h("div", { class: "rackloop" }, domainSign("cooling"), h("span", { class: "quiet" }, Number.isFinite(r.inlet) ? `air ${quantity(r.inlet, "celsius", "")}` : "no coolant loop is known")));
+    h("div", { class: "rackrow" }, domainSign("power"), h("span", {}, "power"), power.el, power.share, power.watts),
+    r.shelves.map((x, i) => h("div", { class: "rackrow shelf" }, h("span", {}), h("a", { href: address(x.id), "data-go": true }, `shelf ${bare(x.id).split("/").pop()}`), shelves[i].el, shelves[i].share, h("span", {}))),
+    slots && h("div", { class: "racknodes" }, slots, margin),
+    r.loops.map((l, i) => cooling(h("a", { href: address(l.id), "data-go": true }, called(l.id)), " ", loops[i])),
+    r.loops.length === 0 && cooling(air)] };
 }
 
 function coolantWords(l) {
@@ -45,20 +74,25 @@ function coolantWords(l) {
   return l.flow === undefined && l.supply === undefined ? "no data" : `${value(l.flow, "liters_per_minute")}, ${value(l.supply, "celsius")} → ${value(l.return, "celsius")}`;
 }
 
-function meter(ratio) {
-  const el = s("svg", { class: "meter", height: 9, "aria-hidden": "true" }, s("rect", { class: "all", width: "100%", height: 9 }));
-  if (Number.isFinite(ratio)) el.append(s("rect", { class: "part domain", width: `${(100 * Math.min(1, ratio)).toFixed(1)}%`, height: 9 }));
-  return h("span", { class: "d-power meterbox" }, el);
+// meter is a bar: {el, set(ratio)}; NaN is none.
+function meter() {
+  const part = s("rect", { class: "part domain", height: 9, width: 0 });
+  return { el: h("span", { class: "d-power meterbox" }, s("svg", { class: "meter", height: 9, "aria-hidden": "true" }, s("rect", { class: "all", width: "100%", height: 9 }), part)),
+    set: (ratio) => attr(part, "width", Number.isFinite(ratio) ? `${(100 * Math.min(1, ratio)).toFixed(1)}%` : 0) };
 }
 
-// nodes are slots, coloured by how near the hottest GPU is to slowing down.
-function nodes(r) {
-  const scale = scaleOf("margin"), few = r.nodes.slice(0, mostNodes), dark = isDark();
-  const el = s("svg", { class: "slots", width: few.length * (slot + 2), height: slot + 2, role: "img", "aria-label": few.map((n) => `${bare(n.id)} ${Number.isFinite(n.margin) ? `${Math.round(n.margin)} degrees to slowdown` : "no data"}`).join(", ") });
+// nodes are slots, which colour fills by how near the hottest GPU is to slowing down.
+function nodes(list) {
+  const few = list.slice(0, mostNodes);
+  return s("svg", { class: "slots", width: few.length * (slot + 2), height: slot + 2, role: "img" }, few.map((_, i) => s("rect", { x: i * (slot + 2) + 1, y: 1, width: slot, height: slot })));
+}
+
+function colour(slots, list) {
+  const scale = scaleOf("margin"), few = list.slice(0, mostNodes), dark = isDark();
+  attr(slots, "aria-label", few.map((n) => `${bare(n.id)} ${Number.isFinite(n.margin) ? `${Math.round(n.margin)} degrees to slowdown` : "no data"}`).join(", "));
   few.forEach((n, i) => {
-    const rect = s("rect", { x: i * (slot + 2) + 1, y: 1, width: slot, height: slot, class: Number.isFinite(n.margin) ? "known" : "none" });
-    if (Number.isFinite(n.margin)) attr(rect, "fill", shade(scale.share(n.margin), dark).fill);
-    el.append(rect);
+    const known = Number.isFinite(n.margin);
+    attr(slots.children[i], "class", known ? "known" : "none");
+    attr(slots.children[i], "fill", known ? shade(scale.share(n.margin), dark).fill : null);
   });
-  return el;
 }

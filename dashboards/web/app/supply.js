@@ -8,8 +8,7 @@ const listed = ["hall", "row", "rack", "node", "feed", "ups", "pdu", "shelf", "c
 
 const held = (where) => `max by (node) (sum by (node, gpu) (${["thermal", "brake"].map((why) => `label_replace(rate(gpu_throttle_${why}_seconds_total{${where}}[1m]), "of", "${why}", "kind", ".*")`).join(" or ")}))`;
 
-/** questions are what the history is asked for at every moment. */
-export const questions = {
+const questions = {
   ratio: 'rack_power_watts{kind=~"rack|shelf|pdu|row"} / rack_power_limit_watts{kind=~"rack|shelf|pdu|row"}',
   watts: 'rack_power_watts{kind=~"rack|shelf|pdu|row"}',
   nodeRatio: "node_power_watts / node_power_limit_watts",
@@ -21,6 +20,15 @@ export const questions = {
   leaks: "leak_detected == 1",
   charge: "battery_charge_ratio",
 };
+
+const groups = [["ratio", "watts", "nodeRatio"], ["margin", "holding", "coolant"], ["up", "dead", "leaks", "charge"]];
+
+/**
+ * usual is what the history is asked for at every moment: some questions as one, told
+ * apart by a label, since each answer that comes by itself costs the page's thread as
+ * much as many of its samples.
+ */
+export const usual = groups.map((names) => ({ names, query: names.map((n) => `label_replace(${questions[n]}, "of", "${n}", "", "")`).join(" or ") }));
 
 /** details are asked for some nodes only, or, of what is shown of all, for all: of(nodes, "" for all). */
 export const details = {
@@ -53,21 +61,34 @@ export class Supply {
   /** ask asks for lists and values as of an instant; in full for what is in or behind one piece, or of all for some details. */
   async ask(at, now, { signal, of, all }) {
     const lists = Promise.all(listed.map((k) => plant.list(k, { now })));
-    const usual = this.#answers(Object.entries(questions), at, signal);
+    const often = this.#usual(at, signal);
     this.take(await lists);
     const nodes = of.startsWith("node:") ? [of] : of ? this.nodes(of) : [], some = nodes.length > 0 && nodes.length <= mostDetailed;
     const wanted = Object.entries(details).filter(([name]) => some || all.includes(name));
     for (const name of Object.keys(details)) if (!wanted.some(([w]) => w === name)) this.answered(name, []); // what was of another moment
-    const failed = [...await usual, ...await this.#answers(wanted.map(([name, q]) => [name, q(some ? named(nodes) : "")]), at, signal)];
-    if (failed.length > 0 && failed.length === Object.keys(questions).length) throw failed[0];
+    const failed = await often;
+    await this.#answers(wanted.map(([name, q]) => [name, q(some ? named(nodes) : "")]), at, signal);
+    if (failed.length === usual.length) throw failed[0];
   }
 
-  // #answers takes what is answered, and returns why the rest is not.
+  // #usual takes the answers to what is asked at every moment, and returns why some
+  // could not be had.
+  async #usual(at, signal) {
+    const all = await Promise.allSettled(usual.map(({ query }) => past.instant(query, at, signal)));
+    signal.throwIfAborted();
+    usual.forEach(({ names }, i) => {
+      const by = new Map(names.map((n) => [n, []]));
+      for (const r of all[i].value ?? []) by.get(r.labels.of)?.push(r);
+      for (const [name, result] of by) this.answered(name, result);
+    });
+    return all.filter((a) => a.status === "rejected").map((a) => a.reason);
+  }
+
+  // #answers takes what is answered; what is not is unknown.
   async #answers(asked, at, signal) {
     const all = await Promise.allSettled(asked.map(([, q]) => past.instant(q, at, signal)));
     signal.throwIfAborted();
     asked.forEach(([name], i) => this.answered(name, all[i].value ?? []));
-    return all.filter((a) => a.status === "rejected").map((a) => a.reason);
   }
 
   // #forget is for new answers: what was folded of the last ones is kept by entity,

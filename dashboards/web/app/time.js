@@ -62,19 +62,27 @@ export class Scrub {
   // drawTrack shows when incidents began and ended.
   drawTrack(begin, end) {
     const width = this.track.clientWidth || 600, x = (t) => 8 + (Math.min(end, Math.max(begin, t)) - begin) / (end - begin) * (width - 16);
-    const seen = (this.incidents ?? []).map((i) => ({ id: i.id, name: called(i.root?.entity ?? ""), from: interval(i.onset).middle, to: i.resolved ? instant(i.resolved) : end }))
-      .filter((i) => i.to >= begin && i.from <= end).slice(0, 200);
-    if (!changed(this.track, "spans", [begin, end, width, seen])) return;
+    const seen = (this.incidents ?? []).map(spanOf).filter((i) => (i.to ?? end) >= begin && i.from <= end).slice(0, 200);
+    if (!changed(this.track, "spans", [begin, end, width, seen.map((i) => i.id)])) return;
     keyed(this.track, seen, {
       key: (i) => i.id,
       create: () => s("path", { class: "span" }, s("title", {})),
       update: (el, i) => {
-        attr(el, "d", `M${x(i.from).toFixed(1)} 2v8m0-4H${Math.max(x(i.from) + 2, x(i.to)).toFixed(1)}`);
+        attr(el, "d", `M${x(i.from).toFixed(1)} 2v8m0-4H${Math.max(x(i.from) + 2, x(i.to ?? end)).toFixed(1)}`);
         text(el.firstChild, `${i.name}, ${clock(i.from)}`);
       },
     });
     show(this.track, true);
   }
+}
+
+const spans = new WeakMap(); // a revision of an incident -> where it stands on the track
+
+// spanOf is when an incident began and ended: {id, name, from, to: undefined while it is open}.
+function spanOf(i) {
+  let found = spans.get(i);
+  if (!found) spans.set(i, (found = { id: `${i.id} ${i.revision}`, name: called(i.root?.entity ?? ""), from: interval(i.onset).middle, to: i.resolved ? instant(i.resolved) : undefined }));
+  return found;
 }
 
 /** during are the incidents that went on at an instant. */
