@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
@@ -47,6 +49,7 @@ func (s *server) firing(r *http.Request) (any, error) {
 		return nil, err
 	}
 	all, _ := s.alerts.list()
+	s.climbed(r.Context(), all)
 	out := alertList{Alerts: []json.RawMessage{}, Notes: map[string]alertNote{}}
 	slices.SortStableFunc(all, func(a, b *kept) int { return closed(a) - closed(b) })
 	open := s.standing()
@@ -82,6 +85,7 @@ func (s *server) alert(r *http.Request) (any, error) {
 	if !ok {
 		return nil, &problem{status: http.StatusNotFound, field: "id", text: "no such alert"}
 	}
+	s.climbed(r.Context(), []*kept{k})
 	return alertAndNote{k.data, s.alertNote(k, s.standing())}, nil
 }
 
@@ -105,6 +109,38 @@ func (s *server) standing() (out []*notify.Standing) {
 		}
 	}
 	return out
+}
+
+// What an answer waits for the engine to report what is above the roots of alerts,
+// and how often it looks.
+const (
+	climbPatience = 500 * time.Millisecond
+	climbLook     = 10 * time.Millisecond
+)
+
+// climbed waits until it is known what is above the roots of open alerts. The engine
+// is asked when that is first needed: an alert of a supply whose feed is the root of
+// an incident would be taken for an alert that no incident includes until then.
+func (s *server) climbed(ctx context.Context, alerts []*kept) {
+	unknown := func(k *kept) bool {
+		if k.stands == nil {
+			return false
+		}
+		_, known := s.above.Above(k.root)
+		return !known
+	}
+	limit, look := time.NewTimer(climbPatience), time.NewTicker(climbLook)
+	defer limit.Stop()
+	defer look.Stop()
+	for slices.ContainsFunc(alerts, unknown) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-limit.C:
+			return
+		case <-look.C:
+		}
+	}
 }
 
 // alertNote returns what holds a group's messages back.

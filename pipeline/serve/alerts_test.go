@@ -7,6 +7,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/replica"
 )
 
 // group is a group of alerts of one rule at an entity, opened so many seconds
@@ -68,5 +69,31 @@ func TestAlerts(t *testing.T) {
 	}
 	if res, _ := run(t, told(), Config{}).request(http.MethodGet, "/api/v1/alerts", ""); res.StatusCode != http.StatusNotImplemented {
 		t.Errorf("without alerts: %d", res.StatusCode)
+	}
+}
+
+// TestAlertsAreCoveredAtTheFirstQuestion: an alert of a supply is part of the
+// incident whose root feeds it in the first answer after it was raised, and does not
+// count as one that no incident includes.
+func TestAlertsAreCoveredAtTheFirstQuestion(t *testing.T) {
+	site, firing := told(), newSite()
+	site.says(replica.AskTopology, `{"edges":[{"from":"nic:h9/nic0","rel":"feeds","to":"psu:r1/a/2"}]}`)
+	r := run(t, site, Config{Firing: firing})
+	r.until("the incidents", r.server.ledger.current)
+	firing.publish(group("0000000000000001", "psu:r1/a/2", "warning", -20))
+	r.until("the alert", func() bool { return r.server.alerts.held() == 1 })
+	_, body := r.request(http.MethodGet, "/api/v1/alerts", "")
+	var got struct{ Notes map[string]alertNote }
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	if n := got.Notes["alert-0000000000000001"]; n.Incident != "inc-0000000000000002" {
+		t.Errorf("the first answer says %+v: %s", n, body)
+	}
+	firing.publish(group("0000000000000002", "psu:r1/a/3", "warning", -20))
+	r.until("another alert", func() bool { return r.server.alerts.held() == 2 })
+	site.says(replica.AskTopology, `{"edges":[{"from":"nic:h9/nic0","rel":"feeds","to":"psu:r1/a/3"}]}`)
+	if alone := r.server.unexplained(t.Context()); len(alone) != 0 {
+		t.Errorf("counted as alerts that no incident includes: %+v", alone)
 	}
 }

@@ -73,7 +73,7 @@ func (s *server) facts(ctx context.Context, p polled) *status.Facts {
 			f.Incidents = append(f.Incidents, in)
 		}
 	}
-	f.Alerts = s.unexplained()
+	f.Alerts = s.unexplained(ctx)
 	return f
 }
 
@@ -98,8 +98,9 @@ func (s *server) unreachable(p polled) string {
 
 // unexplained returns the open alerts, at least warnings, that no open incident
 // explains.
-func (s *server) unexplained() (out []status.Alert) {
+func (s *server) unexplained(ctx context.Context) (out []status.Alert) {
 	all, _ := s.alerts.list()
+	s.climbed(ctx, all)
 	open := s.standing()
 	for _, k := range all {
 		if k.state != explain.StateOpen || k.severity == explain.SeverityInfo || s.alertNote(k, open).Incident != "" {

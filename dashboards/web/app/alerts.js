@@ -7,15 +7,17 @@ import { setTime, section, rootOf, lastedFor } from "./parts.js";
 import { get } from "./store.js";
 
 const every = 10000; // ms by the stopwatch: rules are evaluated every 15 s
+const soon = 1000; // ms, while an alert that began a short time ago stands alone: its incident may open any moment
+const youngFor = 60000; // ms of the log
 const fewEnded = 50, most = 300; // groups: what is open first
 
 /** addressOfAlert is the page's address of a group of alerts. */
 export function addressOfAlert(id) { return `/alerts/${encodeURIComponent(id)}`; }
 
-/** Feed asks for what fires, every few seconds until it is closed. tell() is called when there is an answer. */
+/** Feed asks for what fires, every few seconds until it is closed. The store is said to have changed when there is an answer. */
 export class Feed {
-  constructor(path, tell) {
-    Object.assign(this, { path, tell });
+  constructor(store, path) {
+    Object.assign(this, { store, path });
     this.answer = null;
     this.failure = ""; // why there is none
     this.status = 0;
@@ -27,6 +29,9 @@ export class Feed {
     clearTimeout(this.timer);
   }
 
+  // awaits tells whether an incident may soon include what fires by itself now.
+  awaits() { return lone(this.answer ?? {}).some((a) => this.store.tick - instant(a.opened) < youngFor); }
+
   async ask() {
     if (!document.hidden || !this.answer) {
       try {
@@ -37,9 +42,14 @@ export class Feed {
       }
     }
     if (this.closed) return;
-    this.timer = setTimeout(() => this.ask(), every);
-    this.tell();
+    this.timer = setTimeout(() => this.ask(), this.awaits() ? soon : every);
+    this.store.changed();
   }
+}
+
+// lone are the alerts of an answer that fire and that no open incident includes.
+function lone({ alert, note, alerts = alert ? [alert] : [], notes = {} }) {
+  return alerts.filter((a) => a.state === "open" && a.severity !== "info" && !(notes[a.id] ?? note)?.incident);
 }
 
 const severities = ["critical", "warning", "info"];
@@ -85,12 +95,12 @@ function valueOf(a) {
 
 /** AlertsBox is what the overview tells of it: what fires, but for what is told for information. */
 export class AlertsBox {
-  constructor(tell) {
+  constructor(store) {
     this.list = h("ol", { class: "rows" });
     this.quiet = h("p", { class: "all" });
     this.el = section("alerts", "Alerts of rules", this.list, this.quiet);
     this.el.hidden = true;
-    this.feed = new Feed("/api/v1/alerts?state=open", tell);
+    this.feed = new Feed(store, "/api/v1/alerts?state=open");
   }
 
   close() { this.feed.close(); }
@@ -119,7 +129,7 @@ export class Alerts {
     this.none = h("p", { class: "quiet" });
     this.sections = { open: section("firing", "Firing", this.open, this.none), said: section("said", "Firing, part of an open incident", this.said), ended: section("ended", "Ended", this.ended) };
     this.el = h("article", { class: "alerting" }, h("header", { class: "head" }, this.headline, this.summary, this.trouble), Object.values(this.sections));
-    this.feed = new Feed(`/api/v1/alerts?limit=${most}`, () => store.changed());
+    this.feed = new Feed(store, `/api/v1/alerts?limit=${most}`);
   }
 
   get title() { return "Alerts"; }

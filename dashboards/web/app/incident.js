@@ -32,7 +32,7 @@ export class IncidentView {
     this.build();
     this.fetch();
     this.readNotes();
-    this.path = new Feed("/api/v1/alerts?limit=300", () => store.changed());
+    this.path = new Feed(store, "/api/v1/alerts?limit=300");
   }
 
   get title() { return this.incident?.title ?? this.id; }

@@ -32,7 +32,7 @@ export class Overview {
     this.heard = h("div", {});
     this.fleet = h("p", { class: "fleet" });
     this.buildCosts();
-    this.alerts = new AlertsBox(() => store.changed());
+    this.alerts = new AlertsBox(store);
     this.sections = {
       open: section("open", "Open incidents", this.open, this.calm),
       alerts: this.alerts.el,

@@ -21,6 +21,7 @@ import { followUp } from "../app/followup.js";
 import { upToDate } from "../app/uptodate.js";
 import { changesOf } from "../app/changes.js";
 import { shownIn, withShown } from "../app/explore.js";
+import { Feed } from "../app/alerts.js";
 import { timelineOf, belongsTo } from "../app/timeline.js";
 
 const budget = {
@@ -224,4 +225,14 @@ test("losses are brought up to what open incidents have cost since", () => {
   assert.equal(upToDate({ losses, coupling }, [incident("1", 130, { onset: { earliest: "2026-11-20T01:00:00Z" } })]).losses.gpu_seconds_lost, 150, "what began before the window is not all in it");
   assert.equal(upToDate({ losses, coupling }, [incident("2", 30, { root: { entity: "gpu:n", signature: "z", domain: "computing" }, opened: at("45") })]).losses.causes.length, 3, "a new cause is added");
   assert.equal(upToDate({ losses, coupling }, [incident("2", 30, { root: { entity: "gpu:n", signature: "z", domain: "computing" } })]).losses.gpu_seconds_lost, 150, "one whose root has changed is in the next answer");
+});
+
+test("what fires alone is asked for again soon while it is young", () => {
+  const at = "2026-11-21T12:00:00Z", a = { id: "alert-1", state: "open", severity: "warning", opened: at }, after = (s) => Date.parse(at) + 1000 * s;
+  const awaits = (answer, tick) => Feed.prototype.awaits.call({ answer, store: { tick } });
+  assert.equal(awaits({ alerts: [a], notes: {} }, after(20)), true);
+  assert.equal(awaits({ alerts: [a], notes: {} }, after(90)), false, "its incident would have opened");
+  assert.equal(awaits({ alerts: [a], notes: { "alert-1": { incident: "inc-1" } } }, after(20)), false, "an incident includes it");
+  assert.equal(awaits({ alerts: [{ ...a, state: "resolved" }, { ...a, severity: "info" }], notes: {} }, after(20)), false, "it is over, or for information");
+  assert.deepEqual([awaits({ alert: a, note: {} }, after(20)), awaits({ alert: a, note: { incident: "inc-1" } }, after(20)), awaits(null, after(20))], [true, false, false]);
 });
