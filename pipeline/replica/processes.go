@@ -36,12 +36,20 @@ func access(processes []grants.Standing) (rows []survey.Requirement) {
 		return rows
 	}
 	row := survey.Requirement{ID: "budgets", Area: "access", What: "Processes stay within their budgets", State: survey.Met,
-		By: []string{fmt.Sprintf("%d processes", len(processes))}}
+		By: []string{count(len(processes))}}
 	if list := refusals(processes, grants.Reason.Budget); list != "" {
 		row.State = survey.Partly
 		row.Do = "records over budget, refused: " + list + ". Find out why the process sends so much, or enrol it again with a larger budget (quintet enroll --budget)."
 	}
 	return append(rows, row)
+}
+
+// count is how many processes there are, in words.
+func count(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
 }
 
 // refusals lists which processes were refused how much, for reasons of one sort.

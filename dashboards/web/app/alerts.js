@@ -145,8 +145,9 @@ export class Alerts {
     const all = firing(answer), said = all.filter((a) => answer.notes?.[a.id]?.incident), own = all.filter((a) => !said.includes(a));
     const ended = (answer.alerts ?? []).filter((a) => a.state !== "open").sort((a, b) => instant(b.resolved ?? b.updated) - instant(a.resolved ?? a.updated));
     const grave = own.filter((a) => a.severity !== "info").length;
-    text(this.headline, grave ? `${plural(grave, "alert")} ${grave === 1 ? "fires" : "fire"}` : "No alert fires");
-    text(this.summary, [said.length > 0 && `${said.length} more ${said.length === 1 ? "is" : "are"} part of open incidents`, "alerts report a value out of bounds; incidents report the cause"].concat(answer.truncated && `no more than ${most} are listed here`).filter(Boolean).join(" · "));
+    const fire = (n) => `${plural(n, "alert")} ${n === 1 ? "fires" : "fire"}`;
+    text(this.headline, grave ? fire(grave) : said.length ? `${fire(said.length)}, part of open incidents` : "No alert fires");
+    text(this.summary, [grave > 0 && said.length > 0 && `${said.length} more ${said.length === 1 ? "is" : "are"} part of open incidents`, "alerts report a value out of bounds; incidents report the cause"].concat(answer.truncated && `no more than ${most} are listed here`).filter(Boolean).join(" · "));
     alertList(this.open, own, answer.notes, now);
     alertList(this.said, said, answer.notes, now);
     alertList(this.ended, ended.slice(0, fewEnded), answer.notes, now);

@@ -5,6 +5,8 @@ import { h, s, replace, changed } from "./dom.js";
 import { percent, gpuTime, mfu, score, NONE } from "./format.js";
 import { domainSign, domainClass } from "./words.js";
 
+const least = 5e-5; // a share below which there is nothing to tell: it is less than the error of what was measured
+
 const words = {
   restarts: "starting, failed, restarted", checkpoint: "checkpoints", input: "waiting for input", heat: "held down by heat", power: "held down by power", stragglers: "waiting for stragglers",
   communication: "communication", clock: "clock below its best", memory: "memory wall", compute: "kernels below peak", idle: "GPUs without a job", drained: "GPUs drained", fragmented: "GPUs left over",
@@ -36,8 +38,8 @@ export function rows(budget) {
   const out = [{ name: "peak", kind: "whole", from: 0, share: 1, value: budget.gpu_seconds }];
   let left = 1;
   const take = (line) => {
-    const share = Math.min(left, Math.max(0, line.share ?? 0));
-    out.push({ ...line, share, from: left - share, at: left });
+    const whole = Math.min(left, Math.max(0, line.share ?? 0)), none = whole < least, share = none ? 0 : whole;
+    out.push({ ...line, share, from: left - share, at: left, ...(none && line.value > 0 && { value: 0 }) });
     left -= share;
   };
   for (const p of budget.parts ?? []) {

@@ -2,10 +2,11 @@
 // therefore cannot show: requirements, and faults that cannot be told apart.
 
 import { h, s, text, attr, show, replace, changed } from "./dom.js";
-import { plural, number, instant, duration, NONE, NBSP } from "./format.js";
+import { plural, number, instant, duration, NONE } from "./format.js";
 import { domainSign, domainClass, sign, tone, metricName } from "./words.js";
 import { timeOf, section } from "./parts.js";
 import { get } from "./store.js";
+import { roundly } from "./heard.js";
 
 const every = 20000; // ms by the stopwatch
 const fewSources = 15;
@@ -149,8 +150,8 @@ function sourceTable(all, now) {
       const age = (now - instant(x.latest)) / 1000;
       return h("tr", {}, h("th", { scope: "row" }, `${x.collector} `, h("span", { class: "name" }, x.target), x.part && h("span", { class: "quiet" }, ` ${x.part}`)),
         h("td", {}, h("span", { class: `stateof ${x.silent ? "t-warn" : "t-good"}` }, sign(x.silent ? "stalled" : "healthy"), x.silent ? "no data" : "reporting")),
-        h("td", { class: "num" }, x.series.toLocaleString("en")), h("td", { class: "num" }, x.cadence_seconds > 0 ? `${number(x.cadence_seconds)}${NBSP}s` : NONE),
-        h("td", { class: "num" }, Number.isFinite(age) ? duration(Math.max(0, age)) : NONE), h("td", { class: "num" }, Math.abs(x.clock_offset_seconds) < 0.0005 ? "0" : `${number(x.clock_offset_seconds)}${NBSP}s`));
+        h("td", { class: "num" }, x.series.toLocaleString("en")), h("td", { class: "num" }, x.cadence_seconds > 0 ? roundly(x.cadence_seconds) : NONE),
+        h("td", { class: "num" }, Number.isFinite(age) ? duration(Math.max(0, age)) : NONE), h("td", { class: "num" }, Math.abs(x.clock_offset_seconds) < 0.0005 ? "0" : roundly(x.clock_offset_seconds)));
     }))), all.length > some.length && h("p", { class: "quiet" }, `and ${number(all.length - some.length)} more: narrow the search.`)];
 }
 

@@ -12,6 +12,7 @@ import { Frame, drawPlot, unfinished, gutter, plotHeight } from "./plot.js";
 
 const shownAtFirst = 10; // curves, and all that claims were read from; the rest waits behind a button
 const flagsHeight = 22, axisHeight = 20;
+const stamps = /\d{4}-\d\d-\d\dT[\d:.]+Z/g; // times as the server writes them
 const roles = ["effect", "root", "chain", "witness"];
 
 /** Curves is the figure: feed it with take, bring it up to date with update. */
@@ -76,7 +77,7 @@ export class Curves {
       this.since = answer.tick;
       this.heard = instant(answer.tick);
     }
-    text(this.note, answer.note ?? "");
+    text(this.note, (answer.note ?? "").replace(stamps, (t) => clock(instant(t))));
     this.taken = true;
   }
 

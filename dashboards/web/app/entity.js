@@ -88,7 +88,7 @@ export class EntityView {
     this.history.settled = now;
     const span = spanOf(location.search, now, "1h"), step = stepOf(span), query = location.search;
     this.time.value = span.last || "own";
-    this.history.range(`{kind=${JSON.stringify(kept.kind)},name=${name},__name__!~"ALERTS.*"}`, { from: span.from, to: span.to, step })
+    this.history.range(`{kind=${JSON.stringify(kept.kind)},name=${name},__name__!~"ALERTS.*|.*_info"}`, { from: span.from, to: span.to, step })
       .then(wanted((found) => { if (location.search === query) this.curves.show(curvesOf(found, "witness", step), span); })).catch(wanted((e) => this.curves.fail(e)));
   }
 

@@ -1,7 +1,7 @@
 // What reaches the site's log, and how to connect something to it.
 
 import { h, replace, changed, copyButton } from "./dom.js";
-import { plural, number, instant, NONE, NBSP } from "./format.js";
+import { plural, number, quantity, instant, NONE } from "./format.js";
 import { timeOf } from "./parts.js";
 
 /** heard says in el which sources are heard, which are silent, and who reads the log. */
@@ -10,6 +10,9 @@ export function heard(el, store) {
   if (!changed(el, "heard", facts)) return;
   replace(el, sourcesTable(store), silentList(store), gapsList(store), about(store));
 }
+
+/** roundly writes seconds that were measured, with two digits: 4.99 s is an interval of 5 s. */
+export function roundly(v) { return quantity(Number(v.toPrecision(2)), "s"); }
 
 // summary sums sources by collector.
 function summary(store) {
@@ -38,7 +41,7 @@ function sourcesTable(store) {
   return h("table", { class: "sources" },
     h("thead", {}, h("tr", {}, ["Collector", "Targets", "Sources", "Series", "Interval", "No data", "Clock off by"].map((x, i) => h("th", { scope: "col", class: i ? "num" : null }, x)))),
     h("tbody", {}, rows.map((r) => h("tr", {}, h("th", { scope: "row" }, r.collector), num(r.targets.toLocaleString("en")), num(r.sources.toLocaleString("en")), num(r.series.toLocaleString("en")),
-      num(Number.isFinite(r.cadence) ? `${number(r.cadence)}${NBSP}s` : NONE), num(r.silent ? h("b", { class: "t-warn" }, r.silent) : "0"), num(Math.abs(r.offset) < 0.0005 ? "0" : `${number(r.offset)}${NBSP}s`)))));
+      num(Number.isFinite(r.cadence) ? roundly(r.cadence) : NONE), num(r.silent ? h("b", { class: "t-warn" }, r.silent) : "0"), num(Math.abs(r.offset) < 0.0005 ? "0" : roundly(r.offset))))));
 }
 
 function silent(store) { return (store.coverage ?? []).filter((s) => s.silent).slice(0, 50).map((s) => [s.collector, s.target, s.part, s.latest]); }

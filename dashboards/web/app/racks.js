@@ -26,7 +26,7 @@ export function ranked(supply, homes) {
 export function drawRacks(el, { supply, homes, address }) {
   const all = ranked(supply, homes), few = all.slice(0, fewRacks);
   show(el.parentElement, few.length > 0);
-  el.notes ??= [h("p", { class: "quiet" }), h("p", { class: "quiet" }, "Squares are nodes, darker the nearer their hottest GPU is to slowing down; dashed: no data.")];
+  el.notes ??= [h("p", { class: "quiet" }), h("p", { class: "quiet" }, "Squares are nodes, in the colours of GPU margin below; dashed: no data.")];
   if (!el.notes[0].parentElement) el.append(...el.notes);
   keyed(el, few, { key: (r) => r.id, create: () => h("article", { class: "rackcard" }), update: (card, r) => drawCard(card, r, address) });
   text(el.notes[0], `The ${few.length} with the least margin of ${plural(all.length, "rack")} with data.`);

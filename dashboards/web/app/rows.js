@@ -64,12 +64,12 @@ function updateJob(li, job, store) {
   if (changed(row, "job", job)) {
     const get = (cls) => row.querySelector(`:scope > .${cls}`);
     if (changed(row, "state", job.state)) replace(get("jobstate"), h("span", { class: tone(job.state) }, sign(job.state), job.state ?? ""));
-    text(get("step"), job.step_seconds > 0 ? quantity(job.step_seconds, "s") : NONE);
+    text(get("step"), job.step_seconds > 0 ? `last ${quantity(job.step_seconds, "s")}` : NONE);
     text(get("usual"), job.usual_step_seconds > 0 ? `usual ${quantity(job.usual_step_seconds, "s")}` : "");
     text(get("slower"), job.slowdown > 0 ? factor(job.slowdown) : NONE);
     attr(get("slower"), "title", "its last steps, as a multiple of the usual one");
     attr(get("slower"), "data-hurt", isHurt(job) ? "" : null);
-    text(get("mfu"), typeof job.mfu === "number" ? `MFU ${mfu(job.mfu)}` : "");
+    text(get("mfu"), typeof job.mfu === "number" ? `last MFU ${mfu(job.mfu)}` : "");
     text(get("gpus"), job.gpus > 0 ? plural(job.gpus, "GPU") : "");
     attr(row, "href", addressOfJob(job.job));
   }

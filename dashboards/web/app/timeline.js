@@ -17,7 +17,7 @@ export function belongsTo(risk, incidents) {
   return incidents.find((i) => i.kind !== "risk" && i.state === "open" && pathOf(i).has(risk.root.entity)) ?? null;
 }
 
-/** timelineOf lists what happened on the path: {at, kind, entity, words, href}, by time. */
+/** timelineOf lists what happened on the path: {at, kind, entity, words, href, severity: of an alert}, by time. */
 export function timelineOf(incident, alerts, store) {
   const out = [{ at: instant(incident.opened), kind: "opened", words: `opened as ${incident.severity}` }];
   if (incident.resolved) out.push({ at: instant(incident.resolved), kind: "resolved", words: `resolved${incident.resolution ? `: ${incident.resolution}` : ""}` });
@@ -26,7 +26,7 @@ export function timelineOf(incident, alerts, store) {
   const path = pathOf(incident);
   for (const a of alerts?.alerts ?? []) {
     const during = instant(a.opened) <= (instant(incident.resolved) || Infinity) && (instant(a.resolved) || Infinity) >= interval(incident.onset).from;
-    if (alerts.notes?.[a.id]?.incident === incident.id || a.severity !== "info" && during && path.has(a.root?.entity)) out.push({ at: instant(a.opened), kind: "alert", entity: a.root?.entity, words: a.title, href: `/alerts/${encodeURIComponent(a.id)}` });
+    if (alerts.notes?.[a.id]?.incident === incident.id || a.severity !== "info" && during && path.has(a.root?.entity)) out.push({ at: instant(a.opened), kind: "alert", entity: a.root?.entity, words: a.title, severity: a.severity, href: `/alerts/${encodeURIComponent(a.id)}` });
   }
   for (const i of store.incidents.values()) if (belongsTo(i, [incident])) out.push({ at: interval(i.onset).middle, kind: "risk", entity: i.root.entity, words: i.title, href: addressOf(i.id) });
   return out.filter((x) => Number.isFinite(x.at)).sort((a, b) => a.at - b.at);
@@ -38,10 +38,10 @@ function eventWords(said) {
   return [name.replaceAll("_", " "), name === "job_model" ? "" : rest.join(": ")].filter(Boolean).join(": ");
 }
 
-const marks = { alert: "alerting", risk: "at_risk", opened: "warning", resolved: "resolved", onset: "degraded", event: "info" };
+const marks = { risk: "at_risk", opened: "warning", resolved: "resolved", onset: "degraded", event: "info" };
 
 /** timelineList draws them. */
 export function timelineList(all, now) {
-  return h("ol", { class: "timeline" }, all.map((x) => h("li", { "data-kind": x.kind }, timeOf(x.at, now), " ", h("span", { class: "what" }, sign(marks[x.kind] ?? "info"), x.kind), " ",
+  return h("ol", { class: "timeline" }, all.map((x) => h("li", { "data-kind": x.kind }, timeOf(x.at, now), " ", h("span", { class: "what" }, sign(x.severity ?? marks[x.kind] ?? "info"), x.kind), " ",
     h("span", { class: "said" }, x.entity && entityLink(x.entity), " ", x.href ? h("a", { href: x.href, "data-go": true }, x.words) : x.words))));
 }

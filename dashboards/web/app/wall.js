@@ -10,6 +10,7 @@ import { headline } from "./states.js";
 import { belongsTo } from "./timeline.js";
 import { Domains } from "./domains.js";
 import { Costs } from "./costs.js";
+import { upToDate } from "./uptodate.js";
 import { isHurt } from "./store.js";
 
 const fewIncidents = 4;
@@ -39,7 +40,7 @@ export class Wall {
 
   /** update brings the view up to what the store knows. */
   update() {
-    const { store } = this, all = store.open(), open = all.filter((i) => !belongsTo(i, all)), { losses, coupling } = this.costs.answers;
+    const { store } = this, all = store.open(), open = all.filter((i) => !belongsTo(i, all)), { losses, coupling } = upToDate(this.costs.answers, store.incidents.values());
     text(this.headline, headline(store).words);
     text(this.clock, facts(store, losses, this.costs.span));
     this.domains.draw({ health: store.loaded ? store.health : null, losses, coupling, span: this.costs.span });

@@ -36,6 +36,9 @@ export async function oneLoss({ page, site, url, check }) {
   await found("", "section.lost .big", lost, "their sum");
   await found("", ".fleet", lost, "the headline");
   await found("", ".domainbox .lostto", lost, "its domain");
+  await found("/wall", ".wallincident .wallfacts", lost, "the wall's incident");
+  await found("", ".wall > header .wallfacts", lost, "the wall's headline");
+  await found("", ".wall .domainbox .lostto", lost, "the wall's domain");
   await found("/incidents", ".incident-row .loss", lost, "all incidents");
   await found("/jobs/train", "section.jobincidents .loss", lost, "the job's incidents");
   await found("", "section.joblost .big", lost, "the job's losses");
