@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
@@ -299,6 +300,7 @@ type shift struct {
 	// moved is max(r, 1/r) − 1, where r is a group's load now over before, over
 	// the same of its median sibling.
 	moved []float64
+	err   []float64 // the standard error of moved
 	seen  []bool
 	alike []float64
 }
@@ -307,7 +309,7 @@ type shift struct {
 // every other: the smaller difference counts, so that a switch is not blamed where
 // its whole plane has changed, nor where its one sibling has.
 func (f *fabricMeasures) shifts(groups []fabric.Group, all bool) shift {
-	s := shift{groups, make([]float64, len(groups)), make([]bool, len(groups)), make([]float64, len(groups))}
+	s := shift{groups, make([]float64, len(groups)), make([]float64, len(groups)), make([]bool, len(groups)), make([]float64, len(groups))}
 	ratio := make([]float64, len(groups)) // 0 where nothing is known
 	roles := map[string][]float64{}
 	var every []float64
@@ -335,6 +337,7 @@ func (f *fabricMeasures) shifts(groups []fabric.Group, all bool) shift {
 			r := ratio[k] / usual
 			if m := min(max(r, 1/r)-1, ratioCap); n == 0 || !s.seen[k] || m < s.moved[k] {
 				s.moved[k], s.seen[k], s.alike[k] = m, true, f.alike(&groups[k], r, usual)
+				s.err[k] = float64(max(r, 1/r) * f.scatter(&groups[k]))
 			}
 		}
 	}
@@ -372,6 +375,29 @@ func (f *fabricMeasures) nicsOf(g *fabric.Group) []int {
 	return out
 }
 
+// scatter is the relative standard error of what a group's NICs together send now
+// over before: by what they differ among each other, where there are enough of
+// them, for what they have in common is the job's, and that of other groups, too.
+func (f *fabricMeasures) scatter(g *fabric.Group) float64 {
+	var ratios []float64
+	var squares, sent float64
+	for _, i := range f.nicsOf(g) {
+		b := f.e.Fabric.Before.Of[i].Util
+		if b < idleLoad {
+			continue
+		}
+		ratios = append(ratios, f.e.Fabric.Now.Of[i].Util/b)
+		squares += float64(f.loadErr(i) * f.loadErr(i))
+		sent += b
+	}
+	n := math.Sqrt(float64(len(ratios)))
+	if len(ratios) < leastPlanes {
+		return math.Sqrt(squares) / max(sent, idleLoad)
+	}
+	median, mad := stats.MAD(ratios)
+	return float64(stats.Consistency*mad) / (max(median, idleLoad) * n)
+}
+
 // alike is the part of a group's NICs whose load changed as the whole group's did,
 // by half as much or more. all is what the load of others changed by.
 func (f *fabricMeasures) alike(g *fabric.Group, ratio, all float64) float64 {
@@ -397,7 +423,7 @@ func (s *shift) put(v Values, k int) {
 	if !s.seen[k] {
 		return
 	}
-	v[ShareShift], v[ShiftAlike] = s.moved[k], s.alike[k]
+	v[ShareShift], v[ShiftAlike], v[ShareShift.Err()] = s.moved[k], s.alike[k], s.err[k]
 	var others []float64
 	for o := range s.groups {
 		if o != k && s.seen[o] && s.groups[o].Role == s.groups[k].Role {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
@@ -34,11 +35,11 @@ type fabricMeasures struct {
 	others float64
 	// foreign is what one other job sends more than before, all its NICs together,
 	// in bytes per second: of the job with the largest rise.
-	foreign float64
-	oneWay  float64 // the most that one of the job's nics gets beyond what it sends, or the other way, over its speed
-	shifted float64 // the most that the job's nics in a plane or behind a switch send beside the others, more or less
-	down    float64 // the part of the time that a link between switches on the job's paths was down, the worst of them
-	losses  loss
+	foreign, foreignErr float64
+	oneWay, oneWayErr   float64 // the most that one of the job's nics gets beyond what it sends, or the other way, over its speed
+	shifted, shiftedErr float64 // the most that the job's nics in a plane or behind a switch send beside the others, more or less
+	down                float64 // the part of the time that a link between switches on the job's paths was down, the worst of them
+	losses              loss
 }
 
 func newFabricMeasures(e *Evidence) *fabricMeasures {
@@ -81,15 +82,18 @@ func (f *fabricMeasures) surroundings() {
 		if w, ok := workOf(f.e.Fabric, b.Nodes); ok {
 			f.steady = max(f.steady, min(w.median, 1))
 		}
-		links, _ := f.net(b)
-		f.foreign = max(f.foreign, float64(links*f.speed))
+		if links, _ := f.net(b); float64(links*f.speed) > f.foreign {
+			f.foreign, f.foreignErr = float64(links*f.speed), b.err
+		}
 	}
 	for i, on := range f.e.Fabric.OnPath {
 		if !on || !f.m.Ends[i].Main {
 			continue
 		}
 		if f.m.FacesHost(i) {
-			f.oneWay = max(f.oneWay, f.lopsided(i), -f.lopsided(i))
+			if x := math.Abs(f.lopsided(i)); x > f.oneWay {
+				f.oneWay, f.oneWayErr = x, float64(math.Sqrt2*f.loadErr(i))
+			}
 		}
 		if up, _, ok := f.up(i); ok && f.m.Between(i) {
 			f.down = max(f.down, 1-up)
@@ -97,8 +101,8 @@ func (f *fabricMeasures) surroundings() {
 	}
 	for _, s := range []shift{f.shifts(f.m.Planes, false), f.shifts(f.m.Switches, true)} {
 		for k, seen := range s.seen {
-			if seen {
-				f.shifted = max(f.shifted, s.moved[k])
+			if seen && s.moved[k] > f.shifted {
+				f.shifted, f.shiftedErr = s.moved[k], s.err[k]
 			}
 		}
 	}
@@ -134,8 +138,6 @@ func (f *fabricMeasures) ends() []Candidate {
 func (f *fabricMeasures) end(i int) Values {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 	share, _ := f.e.Fabric.Blame.PortShare(f.m, i)
-	early := f.seenFor()
-	early = float64(early * early) // bursts of different nics in few grids differ much
 	v := Values{
 		BlameShare: share,
 		Dose:       f.own[i] / f.lost,
@@ -143,9 +145,9 @@ func (f *fabricMeasures) end(i int) Values {
 		Waiting:    f.own[i],
 		FacesHost:  boolValue(f.m.FacesHost(i)),
 		Between:    boolValue(f.m.Between(i)),
-		LoadRatio:  f.loadRatio(i, f.work+float64(max(0, f.steady-f.work)*early)),
-		OneWay:     float64(f.oneWay * early),
-		OwnShift:   float64(f.shifted * early),
+		LoadRatio:  f.loadRatio(i, max(f.work, f.steady)),
+		OneWay:     f.oneWay,
+		OwnShift:   f.shifted,
 		PathDown:   f.down,
 		Lopsided:   f.lopsided(i),
 		Grown:      n.Util - b.Util,
@@ -164,11 +166,14 @@ func (f *fabricMeasures) end(i int) Values {
 	if f.m.Between(i) {
 		v[HotAlone] = f.hotAlone(i)
 	}
+	v[LoadRatio.Err()], v[Grown.Err()] = f.loadRatioErr(i, max(f.work, f.steady)), f.loadErr(i)
+	v[OneWay.Err()], v[OwnShift.Err()] = f.oneWayErr, f.shiftedErr
 	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
 		v[NeighbourUp] = rise
 	}
 	if more := float64(v[Grown] * f.m.Ends[i].Speed); more > 0 {
-		v[ForeignPart] = min(float64(f.foreign*f.seenFor())/max(more, f.others), ratioCap)
+		v[ForeignPart] = min(f.foreign/max(more, f.others), ratioCap)
+		v[ForeignPart.Err()] = f.foreignErr / max(more, f.others)
 	}
 	return v
 }
@@ -251,6 +256,17 @@ func (f *fabricMeasures) loadRatio(i int, work float64) float64 {
 		return ratioCap
 	}
 	return min(n/b/work, ratioCap)
+}
+
+// loadErr is the standard error of what end i carries now against before, in shares
+// of its speed.
+func (f *fabricMeasures) loadErr(i int) float64 {
+	return f.e.Fabric.Now.LoadErr(f.e.Fabric.Before, i)
+}
+
+// loadRatioErr is the standard error of loadRatio.
+func (f *fabricMeasures) loadRatioErr(i int, work float64) float64 {
+	return f.loadErr(i) / max(f.e.Fabric.Before.Of[i].Util, idleLoad) / work
 }
 
 // hotAlone is the end's part of the waiting of its siblings: the other uplinks

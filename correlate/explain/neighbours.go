@@ -12,11 +12,6 @@ import (
 // leastRise, in links, is the rise from which a neighbour is examined.
 const leastRise = 0.05
 
-// settled is the number of the job's usual steps after which the traffic of other
-// jobs has been seen for long enough: a neighbour's traffic comes in bursts as
-// well.
-const settled = 4
-
 // uniform is the rise over before from which a neighbour as a whole sends more.
 // Below it, a rise that is alike on all of its NICs comes from the timing of its
 // steps and of its pauses for checkpoints, and only what some send beyond that is a
@@ -45,6 +40,9 @@ type neighbour struct {
 	// what some send more than that.
 	alike  bool
 	beyond float64
+	// err is the standard error of what it sends more, bytes per second: of all its
+	// NICs together, as a job's NICs send at the same time, and so their errors add.
+	err float64
 }
 
 // neighbour reads what a job sends. All of it is a rise where it sends so much
@@ -59,6 +57,7 @@ func (f *fabricMeasures) neighbour(o Other) neighbour {
 			rises = append(rises, rise)
 			n.more += rise
 			n.before += float64(b * f.m.Ends[i].Speed)
+			n.err += float64(f.loadErr(i) * f.m.Ends[i].Speed)
 		}
 	}
 	if n.alike = f.ratio(&n) < uniform && len(rises) >= 4; !n.alike {
@@ -127,15 +126,13 @@ func (f *fabricMeasures) rises(n *neighbour) bool {
 }
 
 // net is what a neighbour sends more than before, in links and over what it sent;
-// what some of its NICs send less counts against it. It counts in part while little
-// of it has been seen.
+// what some of its NICs send less counts against it.
 func (f *fabricMeasures) net(n *neighbour) (links, ratio float64) {
 	more := n.more
 	if n.alike {
 		more = n.beyond
 	}
-	seen := f.seenFor()
-	return float64(more*seen) / max(f.speed, 1), min(float64(f.ratio(n)*seen), ratioCap)
+	return more / max(f.speed, 1), min(f.ratio(n), ratioCap)
 }
 
 // neighbours measures the other jobs that send more than they did.
@@ -143,7 +140,8 @@ func (f *fabricMeasures) neighbours() []Candidate {
 	total, _ := f.othersRise(f.speed)
 	shared := f.shared()
 	if planes := f.shifts(f.m.Planes, false); slices.Contains(planes.seen, true) {
-		shared[OwnShift] = slices.Max(planes.moved)
+		k := slices.Index(planes.moved, slices.Max(planes.moved))
+		shared[OwnShift], shared[OwnShift.Err()] = planes.moved[k], planes.err[k]
 	}
 	var out []Candidate
 	for i := range f.beside {
@@ -152,12 +150,17 @@ func (f *fabricMeasures) neighbours() []Candidate {
 			continue
 		}
 		rise := n.rise() / max(f.speed, 1)
+		err := n.err / max(f.speed, 1)
 		v := Values{Rise: rise, RiseShare: rise / max(total, rise, 1e-9), BeganWith: boolValue(f.beganWith(n.Other))}
 		a := f.again(n.Nodes)
 		put(v, SendsAgain, a.share(), a.seen)
 		v[NetRise], v[RiseRatio] = f.net(n)
 		put(v, ExcessPart, min(v[NetRise]/max(shared[SharedGrown], 1e-3), ratioCap), shared[SharedGrown] > 0)
 		maps.Copy(v, shared)
+		v[Rise.Err()], v[NetRise.Err()] = err, err
+		v[RiseShare.Err()] = float64(v[RiseShare]*err) / max(rise, 1e-9)
+		v[RiseRatio.Err()] = n.err / max(n.before, float64(idleLoad*f.speed), 1)
+		v[ExcessPart.Err()] = float64(v[ExcessPart] * stats.Quadrature(err/max(v[NetRise], 1e-3), shared[SharedGrown.Err()]/max(shared[SharedGrown], 1e-3)))
 		out = append(out, Candidate{Entity: n.Job, Values: v})
 	}
 	return out
@@ -202,16 +205,6 @@ func (f *fabricMeasures) strangersRise() float64 {
 	return sum + fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, idle, 1)
 }
 
-// seenFor is the part of the time needed for the bursts of others to even out that
-// has been seen: 0 to 1.
-func (f *fabricMeasures) seenFor() float64 {
-	span := float64(f.e.Fabric.Now.Span.To.Sub(f.e.Fabric.Now.Span.From)) / 1e9
-	if f.e.Hurt.Usual <= 0 || span <= 0 {
-		return 1
-	}
-	return min(1, span/float64(settled*f.e.Hurt.Usual))
-}
-
 // beganWith reports whether a job started with the degradation: within two usual
 // steps of its onset.
 func (f *fabricMeasures) beganWith(o Other) bool {
@@ -223,7 +216,7 @@ func (f *fabricMeasures) beganWith(o Other) bool {
 // shared measures the ends on the job's paths that others can load: the worst
 // waiting, and how loaded and how fast those that wait are.
 func (f *fabricMeasures) shared() Values {
-	var worst, between, weight, load, ceiling, grown float64
+	var worst, between, weight, load, ceiling, grown, grownErr, loadErr float64
 	fine := true
 	for i, on := range f.e.Fabric.OnPath {
 		if !on || f.m.Ends[i].IsNIC() || f.own[i] <= 0 {
@@ -231,22 +224,25 @@ func (f *fabricMeasures) shared() Values {
 		}
 		fine = fine && f.fine(&f.e.Fabric.Now.Of[i])
 		worst = max(worst, f.own[i])
-		grown = max(grown, f.e.Fabric.Now.Of[i].Util-f.e.Fabric.Before.Of[i].Util)
+		if more := f.e.Fabric.Now.Of[i].Util - f.e.Fabric.Before.Of[i].Util; more > grown {
+			grown, grownErr = more, f.loadErr(i)
+		}
 		if f.m.Between(i) {
 			between = max(between, f.own[i])
 		}
 		weight += f.own[i]
 		load += float64(f.own[i] * min(f.loadRatio(i, f.work), 4))
+		loadErr += float64(f.own[i] * min(f.loadRatioErr(i, f.work), 4))
 		if b := f.e.Fabric.Before.Of[i].Peak; b > idleLoad {
 			ceiling += float64(f.own[i] * min(f.e.Fabric.Now.Of[i].Peak/b, 4))
 		} else {
 			ceiling += f.own[i]
 		}
 	}
-	v := Values{SharedDose: worst / f.lost, SharedGrown: float64(grown * f.seenFor())}
+	v := Values{SharedDose: worst / f.lost, SharedGrown: grown, SharedGrown.Err(): grownErr}
 	if weight > 0 {
 		v[UplinkPart] = between / worst
-		v[SharedLoad] = load / weight
+		v[SharedLoad], v[SharedLoad.Err()] = load/weight, loadErr/weight
 	}
 	if weight > 0 && fine {
 		v[SharedCap] = ceiling / weight

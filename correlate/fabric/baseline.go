@@ -70,4 +70,7 @@ func (r *Reading) snapshot(c *snapshot.Codec) {
 	for _, f := range []*float64{&r.Util, &r.RUtil, &r.Told, &r.Tells, &r.Wait, &r.Ceiling, &r.Peak, &r.RPeak, &r.TellsIdle, &r.Cadence, &r.Unmarked, &r.Marks, &r.MarkedFree, &r.MarkedLate, &r.Room, &r.WaitErr} {
 		c.F64(f)
 	}
+	for k := range r.Swing {
+		c.F64(&r.Swing[k])
+	}
 }

@@ -33,6 +33,8 @@ type Reading struct {
 	// Ceiling is the 95th percentile of what it sent over its speed, in grids with
 	// a queue, per second it was free to send. 0 if there was none.
 	Ceiling float64
+	// Swing is how its mean load varied; of a baseline only.
+	Swing Swing
 	// Peak is the 95th percentile of what it sent over its speed in any grid,
 	// and RPeak of what it received.
 	Peak, RPeak float64
@@ -136,9 +138,9 @@ func (m *Map) ReadEach(of Recording, s Span, each func(n int, fn func(slice, lo,
 	h, grid := of.History, of.Grid
 	r := &Readings{Map: m, Span: s, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends)), leaks: map[int]Leak{}, history: h}
 	n := int(s.To.Sub(s.From) / grid)
-	r.asks = scratch{first: s.To.Add(-telemetry.Duration(n-1) * grid), grid: grid, n: n}
+	r.asks = scratch{first: s.To.Add(-telemetry.Duration(n-1) * grid), grid: grid, n: n, swings: of.Before == nil}
 	each(len(m.Ends), func(_, lo, hi int) {
-		sc := scratch{first: r.asks.first, grid: grid, n: n}
+		sc := scratch{first: r.asks.first, grid: grid, n: n, swings: r.asks.swings}
 		for i := lo; i < hi; i++ {
 			r.Of[i], r.trails[i] = sc.read(h, &m.Ends[i])
 			for k := Count(0); of.Counts && k <= counts; k++ {
@@ -175,6 +177,7 @@ type scratch struct {
 	util, rutil, standing []float64
 	held                  [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
 	quiet                 bool               // no signal of waiting moves
+	swings                bool               // how the load varies is asked for
 }
 
 // hold fetches an end's signals of traffic and of waiting in every grid of the span.
@@ -308,6 +311,9 @@ func (sc *scratch) finish(r *Reading) {
 		return
 	}
 	n := float64(r.Seen)
+	if sc.swings {
+		r.Swing = swing(sc.util)
+	}
 	r.Told /= n
 	r.Tells /= n
 	r.Util, r.Peak = sum(sc.util)/n, high(sc.util)
