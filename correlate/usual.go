@@ -20,12 +20,14 @@ type usualState struct {
 	at     telemetry.Time
 	before *fabric.Baseline
 	jobs   []*incidentCase // their baselines, and nothing else
+	doubt  bool            // it is of one job whose steps may have become longer
 }
 
 const (
 	// usualEvery is the grids between two stored states, and usualStates how many are
-	// kept.
+	// kept; doubtStates are of jobs in doubt.
 	usualEvery, usualStates = baselineGrids, 8
+	doubtStates             = 8
 	// seldom is the least interval between two reports of a job, in grids: three such
 	// intervals and the baseline are more than the window holds.
 	seldom = (history - baselineGrids) / 3 // grids
@@ -33,6 +35,7 @@ const (
 
 // keepUsual stores the baselines at grid g, if one is due.
 func (e *examiner) keepUsual(g telemetry.Time) {
+	e.keepDoubted(g)
 	if int64(g)/int64(e.cfg.Grid)%usualEvery != 0 {
 		return
 	}
@@ -47,6 +50,38 @@ func (e *examiner) keepUsual(g telemetry.Time) {
 		e.usual = append(e.usual, state)
 	}
 	e.usual = slices.DeleteFunc(e.usual, func(s usualState) bool { return g.Sub(s.at) > usualStates*usualEvery*e.cfg.Grid })
+}
+
+// keepDoubted stores the baselines of jobs that have come into doubt, one of each job.
+func (e *examiner) keepDoubted(g telemetry.Time) {
+	for _, j := range e.book.Jobs() {
+		since, ok := j.Doubted()
+		at := floor(since, e.cfg.Grid)
+		if !ok || at.Add(-baselineGrids/2*e.cfg.Grid) < e.oldest(g) || j.Between() > seldom*e.cfg.Grid {
+			continue
+		}
+		old := slices.IndexFunc(e.usual, func(s usualState) bool { return s.doubt && s.jobs[0].job == j.Entity })
+		if old >= 0 && g.Sub(e.usual[old].at) < baselineGrids*e.cfg.Grid {
+			continue
+		}
+		if old < 0 && e.doubted() >= doubtStates {
+			old = slices.IndexFunc(e.usual, func(s usualState) bool { return s.doubt })
+		}
+		if old >= 0 {
+			e.usual = slices.Delete(e.usual, old, old+1)
+		}
+		e.usual = append(e.usual, usualState{at: at, before: e.fabricBefore(e.spanBefore(at)), jobs: []*incidentCase{e.usualOf(j, at)}, doubt: true})
+	}
+}
+
+// doubted is how many baselines are of jobs in doubt.
+func (e *examiner) doubted() (n int) {
+	for i := range e.usual {
+		if e.usual[i].doubt {
+			n++
+		}
+	}
+	return n
 }
 
 // usualOf returns the baseline of a job's hosts, GPUs and plant.
@@ -90,4 +125,5 @@ func (s *usualState) snapshot(c *snapshot.Codec) {
 	}
 	s.before.Snapshot(c)
 	snapshot.List(c, &s.jobs, 64, codeCase)
+	c.Bool(&s.doubt)
 }

@@ -144,11 +144,13 @@ func (j *Job) Forget(newUsual, unexplained bool) {
 	if h := j.Hurt; h != nil && !newUsual && unexplained {
 		for _, x := range h.sampled.lengths {
 			j.past.wide.add(x)
+			j.blocks.past.add(x) // one step of each block
 		}
 		j.past.known = false
 	}
 	if newUsual {
 		j.past.clear()
+		j.blocks.clear()
 		j.longs = j.longs[:0]
 	}
 	if h := j.Hurt; h != nil && !newUsual && h.Steps == 1 && h.State != Failed && h.State != Restarted {

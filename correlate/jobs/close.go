@@ -138,6 +138,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		return None
 	}
 	j.divide(h)
+	j.blocks.restart()
 	j.Hurt, j.suspects, j.evidence, j.sum, j.saves.grown = h, j.suspects[:0], 0, 0, 0
 	return Began
 }
@@ -177,7 +178,10 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median}
 	suspects := j.suspects
 	first := u.median + float64(drift*u.spread)
-	if j.evidence < threshold && j.shifted(u) {
+	if j.blocks.slow {
+		first, h.line, h.inBlocks = 0, u.mean/2+mean(j.blocks.held)/2, true
+		h.patience = 2 * blockSteps
+	} else if j.evidence < threshold && j.shifted(u) {
 		first, h.line = u.median+u.sigma, u.median/2+j.level()/2
 	}
 	for len(suspects) > 0 && suspects[0].length <= first {
@@ -194,7 +198,8 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	}
 	h.LastSlow = h.Onset.Latest
 	for _, p := range suspects {
-		if h.slow(u, p.length) {
+		h.sampled.sample(p.length)
+		if h.inBlocks || h.slow(u, p.length) {
 			h.addSlow(p.at, p.length, p.n)
 		} else {
 			h.addUsual(p.length, p.n)

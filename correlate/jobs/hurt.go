@@ -59,6 +59,9 @@ type Hurt struct {
 	// follows from what is usual.
 	line float64
 	last uint64 // the number of the last slow step
+	// inBlocks reports that it shows in the means of blocks only, and tally counts them.
+	inBlocks bool
+	tally    tally
 	// sampled are its steps, which are the job's own variation where that was the
 	// cause.
 	sampled variation
@@ -176,6 +179,8 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	codeState(c, &h.told)
 	c.U64(&h.last)
 	c.F64(&h.line)
+	c.Bool(&h.inBlocks)
+	h.tally.snapshot(c)
 }
 
 func codeState(c *snapshot.Codec, s *State) {

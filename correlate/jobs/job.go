@@ -92,6 +92,7 @@ type Job struct {
 	Recent []Step
 
 	past           past
+	blocks         blocks
 	longs          longs // of long steps
 	breaks, missed longs // between steps; the latter may have been lost reports
 	rested         bool  // that the last step came after a break
@@ -280,10 +281,12 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 		j.past.wide.sample(x)
 		j.release(u)
 		j.file(u, pending{length: x, step: j.Steps}, isLong(u, x))
+		j.block(u, x)
 		return
 	}
 	j.suspects = append(j.suspects, pending{at, x, n, j.Steps})
 	j.single(u)
+	j.block(u, x)
 	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.sum >= alarm && !j.shifted(u) {
 		j.release(u)
 	}
@@ -310,6 +313,11 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 		x -= min(j.savedUsually(u, at, x), x-u.median)
 		isSlow = h.slow(u, x)
 	}
+	if h.inBlocks {
+		h.State, h.last = Slow, j.Steps
+		h.whole(at, x, n)
+		return
+	}
 	if isSlow {
 		h.last = j.Steps
 		h.State = Slow
@@ -317,6 +325,13 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 		return
 	}
 	h.addUsual(x, n)
+}
+
+// block takes a step into its block: a long one, which may be single, is none of it.
+func (j *Job) block(u usual, x float64) {
+	if !isLong(u, x) && j.blocks.add(x) {
+		j.suspectBlocks()
+	}
 }
 
 // young reports whether at an instant a job has not been seen for long enough to be
@@ -340,6 +355,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 		c.F64(&s.Seconds)
 	})
 	j.past.snapshot(c)
+	j.blocks.snapshot(c)
 	j.longs.snapshot(c)
 	j.breaks.snapshot(c)
 	j.missed.snapshot(c)

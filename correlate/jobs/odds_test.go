@@ -21,6 +21,9 @@ type habit struct {
 	extra float64
 	// One step in so many is longer by up to its own length.
 	hiccup int
+	// Its steps beat with those of a neighbour: longer and shorter in turn by so
+	// much of its length, over so many steps.
+	beat, turn float64
 }
 
 // trainer draws steps.
@@ -43,6 +46,9 @@ func (t *trainer) next() float64 {
 	t.n++
 	t.last = t.memory*t.last + math.Sqrt(1-t.memory*t.memory)*t.r.NormFloat64()
 	x := t.length * (1 + t.spread*t.last + t.diurnal*math.Sin(t.day+2*math.Pi*t.now/86400))
+	if t.turn > 0 {
+		x += t.length * t.beat * math.Sin(2*math.Pi*float64(t.n)/t.turn)
+	}
 	if t.every > 0 && t.n%t.every == 0 {
 		x += t.extra * (1 + 0.1*t.r.NormFloat64())
 	}
@@ -97,6 +103,9 @@ func habits() []habit {
 		{name: "checkpoints of 12", length: 2, spread: 0.012, every: 12, extra: 1},
 		{name: "checkpoints of 500", length: 1.5, spread: 0.012, every: 500, extra: 20},
 		{name: "hiccups", length: 3, spread: 0.012, hiccup: 300},
+		{name: "beats of 2", length: 1.2, spread: 0.004, beat: 0.12, turn: 2.03},
+		{name: "beats of 8", length: 8, spread: 0.01, beat: 0.15, turn: 8.1},
+		{name: "beats of 50", length: 2, spread: 0.01, beat: 0.08, turn: 50},
 	}
 }
 
@@ -117,6 +126,9 @@ func TestAHealthyJobIsLeftAlone(t *testing.T) {
 func TestASlightSlowdownIsFound(t *testing.T) {
 	const seeds, from = 50, 120
 	for _, h := range habits() {
+		if h.turn > 0 {
+			continue
+		}
 		for _, c := range []struct {
 			factor, share, after float64
 		}{{1.05, 0.9, 8}, {1.07, 0.97, 5}, {1.1, 1, 3}, {1.3, 1, 2.2}} {
@@ -137,10 +149,39 @@ func TestASlightSlowdownIsFound(t *testing.T) {
 	}
 }
 
+// TestASlowdownOfAJobThatBeatsIsFound: where long and short steps come in turn, 5 %
+// is found in the means of eight, within five of them. Beats that take longer than
+// that hide it.
+func TestASlowdownOfAJobThatBeatsIsFound(t *testing.T) {
+	const seeds, from = 50, 120
+	for _, h := range habits() {
+		if h.turn == 0 || h.turn > 10 {
+			continue
+		}
+		for _, c := range []struct {
+			factor, after float64
+		}{{1.05, 40}, {1.07, 28}, {1.3, 24}} {
+			found, after := 0.0, 0.0
+			for seed := range uint64(seeds) {
+				began, _ := watch(newTrainer(h, 100+seed), from+60, from, c.factor)
+				if len(began) > 0 && began[0] >= from {
+					found, after = found+1, after+float64(began[0]-from+1)
+				}
+			}
+			if found < seeds || after/found > c.after {
+				t.Errorf("%s slower by %.0f %%: found in %.0f of %d, after %.1f steps", h.name, 100*(c.factor-1), found, seeds, after/found)
+			}
+		}
+	}
+}
+
 // TestAHurtIsOneHurt: the degradation of a job that is 5 % slower for 300 steps
 // begins once, or is ended in between at most once.
 func TestAHurtIsOneHurt(t *testing.T) {
 	for _, h := range habits() {
+		if h.turn > 10 {
+			continue // 6 % is less than its beats
+		}
 		for seed := range uint64(10) {
 			began, _ := watch(newTrainer(h, 300+seed), 420, 120, 1.06)
 			n := 0

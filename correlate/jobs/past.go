@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
@@ -57,7 +58,11 @@ type usual struct {
 	// core is the standard deviation of the middle half alone.
 	core float64
 	all  ordered // of which it is the summary
+	few  ordered // without long ones, where these are few and single
+	wide ordered // of a longer time; nil where little is known of that
 	n    int
+	// memory is by how much sums of steps vary more than those of unrelated ones.
+	memory float64
 }
 
 const (
@@ -105,8 +110,10 @@ func (p *past) summary() usual {
 	if u.all = s; p.aloneLong(u) {
 		few = s.withoutLong(u)
 	}
+	u.few = few
 	u.spread = max(sortedQuantile(few, 0.9)-u.median, (sortedQuantile(few, 0.95)-u.median)/1.5, float64(spreadFloor*u.median), mad)
-	u.sigma = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * p.memory(u.median, mad))
+	u.memory = p.memory(u.median, mad)
+	u.sigma = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * u.memory)
 	u.spread, u.sigma = float64(u.spread*unsure(u.n)), float64(u.sigma*unsure(u.n))
 	return u
 }
@@ -156,9 +163,47 @@ func (s ordered) withoutLong(u usual) ordered {
 // gain is the most that a step of x seconds adds to the evidence, by the share of
 // the past that is as long: the null is the job's own.
 func (u usual) gain(x float64) float64 {
-	i, _ := slices.BinarySearch(u.all, x)
-	share := (float64(len(u.all)-i) + 0.5) / float64(len(u.all)+1)
-	return min(gain, max(leastGain, float64(-gainOf*stats.Log(share))))
+	return min(gain, max(leastGain, float64(-gainOf*stats.Log(u.all.asLong(x)))))
+}
+
+// asLong is the share of lengths that are as long as x or longer, were there half a
+// one more.
+func (s ordered) asLong(x float64) float64 {
+	i, _ := slices.BinarySearch(s, x)
+	return (float64(len(s)-i) + 0.5) / float64(len(s)+1)
+}
+
+// deviations is by how many standard deviations a step of x seconds is longer than
+// usual: by how few of its steps were as long, which tells of a job that runs in two
+// ways in turn as of any other, and by how much it is longer than all of them.
+func (u usual) deviations(x float64) float64 {
+	if u.n < leastRanked {
+		return (x - u.median) / u.sigma
+	}
+	share, longest := u.few.asLong(x), u.few.longest()
+	if len(u.wide) > 0 {
+		share, longest = max(share, u.wide.asLong(x)), max(longest, u.wide.longest())
+	}
+	return normalScore(share)/u.memory + max(0, x-longest)/u.sigma
+}
+
+// longest is the last of lengths.
+func (s ordered) longest() float64 { return s[len(s)-1] }
+
+// leastRanked steps of the past show how rare a length is.
+const leastRanked = 32
+
+// normalScore is the number of standard deviations that a normal deviate exceeds
+// with a probability of p, to 4.5e-4 (Abramowitz and Stegun, Handbook of Mathematical
+// Functions, 26.2.23).
+func normalScore(p float64) float64 {
+	if p > 0.5 {
+		return -normalScore(1 - p)
+	}
+	t := math.Sqrt(float64(-2 * stats.Log(p)))
+	over := 2.515517 + float64(t*(0.802853+float64(0.010328*t)))
+	under := 1 + float64(t*(1.432788+float64(t*(0.189269+float64(0.001308*t)))))
+	return t - over/under
 }
 
 // unsure is by how much more the spread of so many steps may be than it seems.
@@ -186,13 +231,22 @@ func usualMean(sorted []float64, median float64) float64 {
 	return mean(sorted[:n])
 }
 
-// memory is by how much sums of steps vary more than those of unrelated ones:
-// √((1+ρ)/(1−ρ)), where ρ is how much a step resembles the one before, less what
-// chance gives 64 of them. Distances are clipped, so that no single step counts.
+// memory is by how much sums of steps vary more than those of unrelated ones, by the
+// last of them.
 func (p *past) memory(median, sigma float64) float64 {
+	if len(p.lengths) < pastSteps/2 {
+		return youngMemory
+	}
+	return memoryOf(p.lengths, median, sigma, 0.1)
+}
+
+// memoryOf is √((1+ρ)/(1−ρ)), where ρ is how much a length resembles the one before,
+// less what chance gives so many of them. Distances are clipped, so that no single
+// one counts.
+func memoryOf(lengths []float64, median, sigma, chance float64) float64 {
 	var with, own float64
 	before, width := 0.0, float64(3*sigma)
-	for i, x := range p.lengths {
+	for i, x := range lengths {
 		d := min(max(x-median, -width), width)
 		own += float64(d * d)
 		if i > 0 {
@@ -200,13 +254,10 @@ func (p *past) memory(median, sigma float64) float64 {
 		}
 		before = d
 	}
-	if len(p.lengths) < pastSteps/2 {
-		return youngMemory
-	}
 	if own == 0 {
 		return 1
 	}
-	r := min(max(with/own-0.1, 0), 0.8)
+	r := min(max(with/own-chance, 0), 0.8)
 	return stats.Pow((1+r)/(1-r), 0.5)
 }
 

@@ -20,11 +20,14 @@ func weigh(evidence float64, u usual, x float64) float64 {
 // accumulate returns the cumulative sum after a step of x seconds.
 func accumulate(sum float64, u usual, x float64) float64 {
 	most := slack + float64((clip-slack)*u.gain(x)/gain)
-	return max(0, sum+min((x-u.median)/u.sigma, most)-slack)
+	return max(0, sum+min(u.deviations(x), most)-slack)
 }
 
 // shifted reports whether the suspects are slow together, though none may be alone.
 func (j *Job) shifted(u usual) bool {
+	if j.blocks.slow {
+		return true
+	}
 	if j.sum < alarm {
 		return false
 	}
@@ -43,6 +46,22 @@ func (j *Job) nearly(u usual, evidence, age float64) bool {
 	}
 	longer := j.level()/u.median - 1
 	return longer >= leastShift || j.sum >= alarm && longer >= leastSign
+}
+
+// Doubted returns from when on a job's steps may be longer than usual, half of the
+// way to an alarm; false where they are not.
+func (j *Job) Doubted() (telemetry.Time, bool) {
+	switch {
+	case j.Hurt != nil:
+		return 0, false
+	case j.sum >= alarm/2 && len(j.suspects) > 0:
+		return j.suspects[0].within().Earliest, true
+	case j.blocks.sum >= alarm/2 && len(j.Recent) > 0:
+		n := min(len(j.blocks.held)*blockSteps+j.blocks.n, len(j.Recent))
+		first := j.Recent[len(j.Recent)-n]
+		return pending{at: first.End, length: first.Seconds, n: j.each()}.within().Earliest, true
+	}
+	return 0, false
 }
 
 // Slight reports whether each of the suspect steps of a job at grid g is below the
@@ -80,7 +99,7 @@ func (j *Job) single(u usual) {
 		return
 	}
 	for _, p := range j.suspects[at+1:] {
-		if slow(u, p.length) {
+		if slow(u, p.length) || isLong(u, p.length) {
 			return
 		}
 	}

@@ -16,6 +16,8 @@ const (
 	variationSteps, variationStride = 128, 8
 	// leastVariation of them are needed to widen what is usual.
 	leastVariation = 24
+	// memoryByChance is how much so few unrelated ones may resemble each other.
+	memoryByChance = 0.2
 )
 
 // variation is a thinned sample of a job's steps.
@@ -61,10 +63,13 @@ func (v *variation) widen(u usual) usual {
 	if !ok {
 		return u
 	}
+	u.wide = v.sorted
 	above := ninetieth - u.median
 	highest, _ := v.quantile(0.95)
 	u.spread = max(u.spread, above, (highest-u.median)/1.5)
 	u.sigma = max(u.sigma, above/ninth, (highest-u.median)/twentieth)
+	middle, _ := v.quantile(0.5)
+	u.memory = max(u.memory, memoryOf(v.lengths, middle, u.sigma, memoryByChance))
 	return u
 }
 

@@ -113,6 +113,7 @@ func (j *Job) changeWork(by, x float64) bool {
 			return false
 		}
 		j.past.scale(by)
+		j.blocks.scale(by)
 		j.Hurt.scale(by)
 		return true
 	}
@@ -135,6 +136,7 @@ func (j *Job) settle(x float64) {
 	if m := stats.Median(slices.Clone(w.since)); fits(m, w.expect) {
 		by := m / j.past.usual().median
 		j.past.scale(by)
+		j.blocks.scale(by)
 		for i := range j.suspects {
 			j.suspects[i].length = float64(j.suspects[i].length * by)
 		}

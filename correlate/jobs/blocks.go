@@ -1,0 +1,132 @@
+package jobs
+
+import (
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// A job whose steps beat with those of its neighbours has long and short ones in
+// turn, and what makes all of them a little longer is slow in none of them. But it
+// makes longer the mean of several steps, which hardly varies where they come in
+// turn. So the same test that is made of each step is made of blocks of them.
+
+const (
+	// blockSteps are the steps of a block, and leastBlocks the usual ones that
+	// must be known.
+	blockSteps, leastBlocks = 8, 6
+	// mostBlocks that are longer than usual, though not by enough, are the new usual.
+	mostBlocks = 8
+	// leastKept steps of the past are kept where its last ones turn out to be slow.
+	leastKept = 16
+)
+
+// blocks are the means of blockSteps steps in a row, in seconds.
+type blocks struct {
+	past  past
+	sum   float64   // the cumulative sum against the usual block
+	held  []float64 // since the sum was last zero
+	total float64   // of the block in progress
+	n     int
+	slow  bool // those held are
+}
+
+// add takes a step of x seconds, and reports whether the blocks held are slow with it.
+func (b *blocks) add(x float64) bool {
+	b.total, b.n = b.total+x, b.n+1
+	if b.n < blockSteps {
+		return false
+	}
+	m := b.total / blockSteps
+	b.total, b.n = 0, 0
+	u := b.past.usual()
+	if u.n < leastBlocks {
+		b.past.add(m)
+		return false
+	}
+	b.sum = accumulate(b.sum, u, m)
+	b.held = append(b.held, m)
+	b.slow = b.sum >= alarm && mean(b.held) >= float64((1+leastShift)*u.mean)
+	if b.sum == 0 || !b.slow && len(b.held) >= mostBlocks {
+		b.release()
+	}
+	return b.slow
+}
+
+// release makes those held usual ones.
+func (b *blocks) release() {
+	for _, m := range b.held {
+		b.past.add(m)
+	}
+	b.restart()
+}
+
+// restart forgets the blocks held, and the one in progress.
+func (b *blocks) restart() {
+	b.sum, b.held, b.total, b.n, b.slow = 0, b.held[:0], 0, 0, false
+}
+
+func (b *blocks) clear() {
+	b.past.clear()
+	b.restart()
+}
+
+func (b *blocks) scale(by float64) {
+	b.past.scale(by)
+	b.total *= by
+	for i := range b.held {
+		b.held[i] = float64(b.held[i] * by)
+	}
+}
+
+func (b *blocks) snapshot(c *snapshot.Codec) {
+	b.past.snapshot(c)
+	c.F64(&b.sum)
+	c.F64s(&b.held)
+	c.F64(&b.total)
+	c.Int(&b.n)
+	c.Bool(&b.slow)
+}
+
+// suspectBlocks makes the steps of the blocks held the suspects, which were taken
+// for usual one by one.
+func (j *Job) suspectBlocks() {
+	n := min(len(j.blocks.held)*blockSteps, len(j.Recent))
+	j.past.forget(n)
+	j.suspects = j.suspects[:0]
+	for i, s := range j.Recent[len(j.Recent)-n:] {
+		j.suspects = append(j.suspects, pending{s.End, s.Seconds, j.each(), j.Steps - uint64(n-1-i)})
+	}
+}
+
+// forget removes the last n lengths, but keeps leastKept.
+func (p *past) forget(n int) {
+	p.lengths, p.known = p.lengths[:max(len(p.lengths)-n, min(len(p.lengths), leastKept))], false
+}
+
+// tally takes steps of a degradation that shows in blocks only.
+type tally struct {
+	n   int
+	sum float64
+}
+
+// whole counts n steps of x seconds that ended by at, and judges each block of them
+// by its mean.
+func (h *Hurt) whole(at telemetry.Time, x float64, n int) {
+	t := &h.tally
+	t.n, t.sum = t.n+n, t.sum+float64(x*float64(n))
+	if t.n < blockSteps {
+		return
+	}
+	m := t.sum / float64(t.n)
+	if m > h.line {
+		h.addSlow(at, m, t.n)
+	} else {
+		h.addUsual(m, t.n)
+	}
+	t.n, t.sum = 0, 0
+}
+
+func (t *tally) snapshot(c *snapshot.Codec) {
+	c.Int(&t.n)
+	c.F64(&t.sum)
+}
