@@ -45,7 +45,7 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 		answers = e.without(ev, c.held.answer(e.sight), next.Chain)
 		ok = ev.Certain(answers)
 		first = c.held.part(ev.Loss().Excess())
-	} else if answers, ok = explain.Beside(e.cfg.Signatures, ev, best, next.Chain); !ok {
+	} else if answers, ok = explain.Beside(e.cfg.Signatures, ev, best, next.Chain); !ok || next.Root.Confidence < publishAt {
 		of, answers, looked = e.newly(c, ev, best, next)
 		ok = of != nil
 		first = min(1, first)

@@ -76,7 +76,7 @@ func (e *caseBook) members(lead *incidentCase) []*incidentCase {
 // incident it was resolved from a short while ago, under an open one of the
 // same root, or by itself.
 func (e *caseBook) place(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
-	if old := e.takeUp(c.job, &next, g); old != nil {
+	if old := e.takeUp(c, &next, g); old != nil {
 		next = c.reopen(old, next)
 		if j := e.book.Job(c.job); j != nil && j.Hurt != nil {
 			j.Hurt.Relapse(next.Reopens)
@@ -350,7 +350,7 @@ func (e *caseBook) strays(c, lead *incidentCase) bool {
 	other := c != lead && !own && lead.incident.Root.Confidence >= surely && c.incident.Root.Signature != explain.Unknown &&
 		!lists(&c.incident, lead.incident.Root.Entity) && !e.standsOn(c, lead.incident.Root.Entity)
 	if c == lead || c.inherited || c.incident.Root.Entity == lead.incident.Root.Entity || c.incident.Root.Entity == lead.published.Root.Entity || lead.incident.Root.Entity == c.job || ofItself(lead, &c.incident, &lead.incident) ||
-		e.within(c.incident.Root.Entity, lead.incident.Root.Entity) ||
+		e.within(c.incident.Root.Entity, lead.incident.Root.Entity) || e.near(c.incident.Root.Entity, lead.incident.Root.Entity) ||
 		e.storedOn(c, &lead.incident, &c.incident) || !own && !other {
 		c.strayed = 0
 		return false
@@ -501,15 +501,16 @@ func (e *caseBook) sweep(g telemetry.Time) {
 
 // takeUp finds the resolved case of which a job's new degradation is a relapse: of
 // an incident that listed that job, at the same place less than ten minutes ago,
-// whatever its name. It removes the case from the past.
-func (e *caseBook) takeUp(job telemetry.Entity, next *explain.Incident, g telemetry.Time) *incidentCase {
-	tells := func(c *incidentCase) bool {
-		return c.job == job || slices.ContainsFunc(c.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == job })
+// whatever its name. One that names no root yet has no place but its job. It removes
+// the case from the past.
+func (e *caseBook) takeUp(c *incidentCase, next *explain.Incident, g telemetry.Time) *incidentCase {
+	tells := func(old *incidentCase) bool {
+		return old.job == c.job || slices.ContainsFunc(old.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.job })
 	}
-	for i, c := range slices.Backward(e.past) {
-		if tells(c) && g.Sub(c.resolved) <= reopenWithin && e.samePlace(&c.incident, next) {
+	for i, old := range slices.Backward(e.past) {
+		if tells(old) && g.Sub(old.resolved) <= reopenWithin && (!c.naming.named() || e.samePlace(&old.incident, next)) {
 			e.past = slices.Delete(e.past, i, i+1)
-			return c
+			return old
 		}
 	}
 	return nil

@@ -23,6 +23,7 @@ type held struct {
 	times      int            // judgements that were sure of it
 	loss       float64        // seconds of a step that it explained when last judged the best
 	at         telemetry.Time // when the case had settled on it
+	then       float64        // seconds of a step that the job lost then
 	look       telemetry.Time // when it was last looked for what is new since
 	// seen are the other entities that had a name by the time it was settled, in
 	// identity order.
@@ -65,7 +66,7 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 			if h.times >= settledAfter && network(root) != network(best) {
 				return false // a host's trouble and its nic's may be one, or not
 			}
-		case h.times < settledAfter || e.saw(h, ev, best):
+		case h.times < settledAfter || e.saw(h, ev, best) || !e.both(c, ev, best, next):
 			*h = held{} // what was thought is not what it was
 		default:
 			e.keepTelling(c, ev, best, next)
@@ -75,6 +76,26 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 	e.settleOn(c, ev, best, next)
 	return false
 }
+
+// both reports whether the pinned root and the best answer can both be right: the
+// job loses more than when the case settled on the first, or what the two explain
+// fits what it loses, or the first is still found beside the other. Two that each
+// explain all of one loss are one, of which the first was a guess.
+func (e *caseBook) both(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) bool {
+	loss := ev.Loss().Excess()
+	explains, known := best.Explains()
+	if !known || loss >= float64(fits*c.held.then) || c.held.loss+float64(min(1, explains)*loss) <= float64(fits*loss) {
+		return true
+	}
+	answers := e.without(ev, best, next.Chain)
+	return slices.ContainsFunc(answers, func(a explain.Answer) bool {
+		return a.Entity == c.held.root && a.Name() == c.held.signature && a.Confidence >= sure
+	})
+}
+
+// fits is how many times the loss two faults may explain together, and from how many
+// times on it has grown: an explained fraction is right to about a quarter.
+const fits = 1.25
 
 // network reports whether an answer is of the network, where what one link does
 // is seen at many.
@@ -199,7 +220,7 @@ func (e *caseBook) settleOn(c *incidentCase, ev *explain.Evidence, best *explain
 			return
 		}
 		h.times++
-		h.at = next.Updated
+		h.at, h.then = next.Updated, ev.Loss().Excess()
 		for i := range answers {
 			a := &answers[i]
 			if a.Signature == nil || a.Signature == best.Signature || a.Score <= 0 || ev.Akin(a.Entity, best, next.Chain) || len(h.seen) >= maxSeen {
@@ -257,6 +278,7 @@ func (h *held) snapshot(k *snapshot.Codec) {
 	k.Int(&h.times)
 	k.F64(&h.loss)
 	k.Time(&h.at)
+	k.F64(&h.then)
 	k.Time(&h.look)
 	snapshot.List(k, &h.seen, 24, func(k *snapshot.Codec, x *sighting) {
 		k.Entity(&x.entity)

@@ -111,7 +111,7 @@ func TestARelapseIsOfEveryJobThatWasToldOf(t *testing.T) {
 		was := &incidentCase{job: job("a"), incident: *unsure("a", 100, "r0/1", "r0/2"), resolved: telemetry.Time(200e9)}
 		was.published.Impact.Jobs = []explain.JobImpact{{Job: job("a")}, {Job: job("b")}}
 		e.incidents.past = []*incidentCase{was}
-		if got := e.incidents.takeUp(job(name), unsure(name, 300, "r0/1", "r0/2"), telemetry.Time(310e9)); (got != nil) != want {
+		if got := e.incidents.takeUp(&incidentCase{job: job(name)}, unsure(name, 300, "r0/1", "r0/2"), telemetry.Time(310e9)); (got != nil) != want {
 			t.Errorf("%s: %v", name, got != nil)
 		}
 	}
