@@ -38,6 +38,7 @@ type derived struct {
 	idleIn    []int32   // by entity: idle gpus under it
 	aside     []int32   // by entity: gpus under it whose idling is left aside
 	gone      []int32   // by entity: gpus under it that were heard of and are not any more
+	goneAll   int       // the same of all
 	most      []float64 // by entity: the most that the engine of a gpu under it fell by, in shares of the time
 	engines   []bool    // by entity: idling for all of what the job loses would show in the engines under it
 	clocks    []bool    // by entity: clocks that explain all of it would
@@ -71,6 +72,15 @@ const leastHeat = 0.05
 func (f *Contrast) cool(i int32) bool {
 	heat, told := f.number(i, f.plan.find(telemetry.GPU, metricReasons, reasonHeat), explain.TakeBits)
 	return told && heat < leastHeat
+}
+
+// heated reports whether, by its own reasons, heat slows a GPU for more of the time
+// than it did: its clock is then below what it was though its few samples do not
+// show by how much.
+func (f *Contrast) heated(i int32) bool {
+	c := f.plan.find(telemetry.GPU, metricReasons, reasonHeat)
+	heat, told := f.number(i, c, explain.TakeBits)
+	return told && heat >= leastHeat && heat >= float64(chance*f.numberError(i, c, explain.TakeBits))
 }
 
 // leaves reports whether a GPU or rank counts.
@@ -126,7 +136,7 @@ func (f *Contrast) slowed() {
 		if !f.leaves(i) && !(f.leftHot && f.cool(i)) {
 			continue
 		}
-		if !p.evident(f.survey, fall) {
+		if !p.evident(f.survey, fall) && !(fall.by >= p.least && f.heated(i)) {
 			d.mayHit.add(f.survey, p, fall, f.lost())
 			continue
 		}
@@ -151,6 +161,7 @@ func (f *Contrast) silenced() {
 		if _, known := f.before.at(i, c); !known || !f.now.silent[i][c] {
 			continue
 		}
+		f.derived.goneAll++
 		for _, a := range f.survey.carriers[i] {
 			f.derived.gone[a]++
 		}
@@ -298,6 +309,8 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 		return part(d.hit[i], under), clocks
 	case explain.ClockDose:
 		return (1/max(d.slowest[i], leastClock) - 1) / (f.hurt.Slowdown - 1), clocks && f.hurt.Slowdown > 1
+	case explain.SilentCovers:
+		return part(d.gone[i], d.goneAll), d.goneAll > 0 && under > 0
 	case explain.IdleCovers:
 		return part(d.idleIn[i], len(d.idle)), engines
 	case explain.IdleFills:
@@ -324,7 +337,7 @@ func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 	}
 	for _, m := range []explain.Measure{explain.Stalled, explain.Slowdown, explain.ComputeUniform,
 		explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
-		explain.IdleCovers, explain.IdleFills, explain.IdleDose} {
+		explain.IdleCovers, explain.IdleFills, explain.IdleDose, explain.SilentCovers} {
 		if _, reported := v[m]; reported {
 			continue // by the ranks themselves
 		}
