@@ -37,7 +37,7 @@ func (b *blocks) add(x float64) bool {
 		return false
 	}
 	m := b.total / blockSteps
-	b.total, b.n = 0, 0
+	b.total, b.n, b.past.apart = 0, 0, true
 	u := b.past.usual()
 	if u.n < leastBlocks {
 		b.past.add(m)

@@ -28,6 +28,7 @@ type past struct {
 	known   bool      // that is summarises the lengths
 	is      usual
 	wide    variation // of the steps of a longer time; empty where only the last count
+	apart   bool      // a length does not resemble the one before, as far as is known
 }
 
 func (p *past) add(x float64) {
@@ -234,7 +235,11 @@ func usualMean(sorted []float64, median float64) float64 {
 // memory is by how much sums of steps vary more than those of unrelated ones, by the
 // last of them.
 func (p *past) memory(median, sigma float64) float64 {
-	if len(p.lengths) < pastSteps/2 {
+	switch {
+	case len(p.lengths) >= pastSteps/2:
+	case p.apart:
+		return 1
+	default:
 		return youngMemory
 	}
 	return memoryOf(p.lengths, median, sigma, 0.1)
