@@ -78,13 +78,14 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 }
 
 // both reports whether the pinned root and the best answer can both be right: the
-// job loses more than when the case settled on the first, or what the two explain
-// fits what it loses, or the first is still found beside the other. Two that each
-// explain all of one loss are one, of which the first was a guess.
+// other is not very sure, or the job loses more than when the case settled on the
+// first, or what the two explain fits what it loses, or the first is still found
+// beside the other. Two that each explain all of one loss are one, of which the first
+// was a guess.
 func (e *caseBook) both(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) bool {
 	loss := ev.Loss().Excess()
 	explains, known := best.Explains()
-	if !known || loss >= float64(fits*c.held.then) || c.held.loss+float64(min(1, explains)*loss) <= float64(fits*loss) {
+	if !known || next.Root.Confidence < surely || loss >= float64(fits*c.held.then) || c.held.loss+float64(min(1, explains)*loss) <= float64(fits*loss) {
 		return true
 	}
 	answers := e.without(ev, best, next.Chain)

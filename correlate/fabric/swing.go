@@ -78,7 +78,7 @@ func (r *Readings) LoadErr(before *Readings, i int) float64 {
 	interval := max(1, b.Cadence*1e9/float64(r.asks.grid))
 	if float64(b.Seen) < float64(leastSamples*interval) {
 		is, was := n.Util/math.Sqrt(max(1, float64(n.Seen)/interval)), b.Util/math.Sqrt(max(1, float64(b.Seen)/interval))
-		return float64(unknownSwing * math.Hypot(is, was))
+		return float64(unknownSwing * stats.Quadrature(is, was))
 	}
 	return math.Sqrt(b.Swing.over(max(float64(n.Seen), interval)) + b.Swing.over(max(float64(b.Seen), interval)))
 }

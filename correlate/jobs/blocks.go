@@ -72,7 +72,7 @@ func (b *blocks) clear() {
 
 func (b *blocks) scale(by float64) {
 	b.past.scale(by)
-	b.total *= by
+	b.total = float64(b.total * by)
 	for i := range b.held {
 		b.held[i] = float64(b.held[i] * by)
 	}
