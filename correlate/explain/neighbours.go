@@ -2,6 +2,7 @@ package explain
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
@@ -40,8 +41,9 @@ type neighbour struct {
 	// what some send more than that.
 	alike  bool
 	beyond float64
-	// err is the standard error of what it sends more, bytes per second: of all its
-	// NICs together, as a job's NICs send at the same time, and so their errors add.
+	// err is the standard error of what it sends more, bytes per second. A job's NICs
+	// send at the same time, so that the errors of all together add; what some send
+	// beyond the others has the errors of those alone.
 	err float64
 }
 
@@ -49,7 +51,7 @@ type neighbour struct {
 // more, or has too few NICs for a comparison.
 func (f *fabricMeasures) neighbour(o Other) neighbour {
 	n := neighbour{Other: o, gross: fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, 1)}
-	var rises []float64
+	var rises, errs []float64
 	for _, node := range o.Nodes {
 		for _, i := range f.m.Links(node) {
 			b := f.e.Fabric.Before.Of[i].Util
@@ -57,18 +59,22 @@ func (f *fabricMeasures) neighbour(o Other) neighbour {
 			rises = append(rises, rise)
 			n.more += rise
 			n.before += float64(b * f.m.Ends[i].Speed)
-			n.err += float64(f.loadErr(i) * f.m.Ends[i].Speed)
+			errs = append(errs, float64(f.loadErr(i)*f.m.Ends[i].Speed))
+			n.err += errs[len(errs)-1]
 		}
 	}
 	if n.alike = f.ratio(&n) < uniform && len(rises) >= 4; !n.alike {
 		return n
 	}
-	usual := stats.Median(slices.Clone(rises))
-	for _, r := range rises {
+	usual, off := stats.MAD(slices.Clone(rises))
+	squares, scatter := 0.0, float64(stats.Consistency*off)
+	for k, r := range rises {
 		if beyond := r - usual; beyond > float64(leastGrown*f.speed) {
 			n.beyond += beyond
+			squares += float64(errs[k]*errs[k]) + float64(scatter*scatter)
 		}
 	}
+	n.err = math.Sqrt(squares)
 	n.beyond = max(n.beyond, f.beyondPlanes(o.Nodes))
 	n.gross = max(n.gross, n.beyond)
 	return n
