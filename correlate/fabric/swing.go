@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/stats"
 )
 
-// A job sends in bursts, one or more a step, and rests while it saves; a counter
+// A job sends in bursts, one or more a step, and nothing while it saves; a counter
 // that is read seldom averages some of them. So the mean load of a link differs
 // from one span to the next though nothing has changed. How much is learned from
 // the link itself before: the variance of its mean load over spans of several
@@ -52,7 +52,7 @@ func blockVariance(loads []float64, length int) float64 {
 
 // over is the variance of the mean load over a span of n grids. Beyond the longest
 // measured it falls as it did towards that: by half with each doubling where blocks
-// are independent, not at all where a rest of a minute is in one of them.
+// are independent, not at all where a pause of a minute is in one of them.
 func (s *Swing) over(n float64) float64 {
 	k := 0
 	for k+1 < swings && float64(int(2)<<k) <= n {
@@ -76,7 +76,7 @@ func (r *Readings) LoadErr(before *Readings, i int) float64 {
 		return 1
 	}
 	interval := max(1, b.Cadence*1e9/float64(r.asks.grid))
-	if float64(b.Seen) < float64(leastSamples*interval) {
+	if b.Seen < leastBlocks || float64(b.Seen) < float64(leastSamples*interval) {
 		is, was := n.Util/math.Sqrt(max(1, float64(n.Seen)/interval)), b.Util/math.Sqrt(max(1, float64(b.Seen)/interval))
 		return float64(unknownSwing * stats.Quadrature(is, was))
 	}

@@ -70,6 +70,19 @@ func TestALoadThatWasSampledOnceProvesNothing(t *testing.T) {
 	}
 }
 
+// Two grids show no swing either: that they are equal is no error of zero.
+func TestLoadErrOfTwoGridsIsNotZero(t *testing.T) {
+	w, i := loaded(t, func(k int) float64 {
+		if k < half-1 {
+			return math.NaN()
+		}
+		return 0.4
+	})
+	if err, _ := loadErr(w, i); err < 0.1 {
+		t.Errorf("an error of %.3f from two grids before", err)
+	}
+}
+
 // An end that was not seen before may have sent anything: that it sends now is no rise.
 func TestAnEndThatWasNotSeenBeforeHasNoRise(t *testing.T) {
 	w, i := loaded(t, func(k int) float64 {
