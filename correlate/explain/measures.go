@@ -45,16 +45,15 @@ const (
 
 	// Of whatever contains, feeds or cools the job's GPUs and ranks, or what they
 	// belong to.
-	Covers     Measure = "covers"
-	Fills      Measure = "fills"
-	ClockDose  Measure = "clock_dose"
-	LateCovers Measure = "late_covers"
-	LateFills  Measure = "late_fills"
-	IdleCovers Measure = "idle_covers"
-	IdleFills  Measure = "idle_fills"
-	IdleDose   Measure = "idle_dose"
-	// SilentCovers is of what stands silent.
-	SilentCovers Measure = "silent_covers"
+	Covers      Measure = "covers"
+	Fills       Measure = "fills"
+	ClockDose   Measure = "clock_dose"
+	LateCovers  Measure = "late_covers"
+	LateFills   Measure = "late_fills"
+	IdleCovers  Measure = "idle_covers"
+	IdleFills   Measure = "idle_fills"
+	IdleDose    Measure = "idle_dose"
+	StaleCovers Measure = "stale_covers"
 
 	// Of the degradation, for any candidate.
 	Stalled  Measure = "stalled"
@@ -115,8 +114,8 @@ func jobMeasures() []MeasureDoc {
 
 // standingMeasures are about what is under a machine or a part of the plant. A GPU
 // of the job is affected where its clock during the degradation is clearly below
-// its own before: by 3 % and by more than its usual variation or with a reason of
-// heat that it states, beyond what the median of the job's GPUs did unless most of
+// its own before: by 3 % and by more than its usual variation or with heat as the
+// reason that it reports, beyond what the median of the job's GPUs did unless most of
 // them fell.
 func standingMeasures() []MeasureDoc {
 	return []MeasureDoc{
@@ -127,8 +126,8 @@ func standingMeasures() []MeasureDoc {
 		{LateFills, "1", "part of the job's ranks under the root that are late"},
 		{IdleCovers, "1", "part of the job's idle GPUs that stand under the root; a GPU is idle where its engine is active for clearly less of the time than before: nothing is launched, while in a collective's wait it is busy"},
 		{IdleFills, "1", "part of the job's GPUs under the root that are idle"},
-		{SilentCovers, "1", "part of the job's GPUs that have fallen silent that stand under the root: of two machines that went together, one covers half"},
 		{IdleDose, "1", "by how much of the time the most idle GPU under the root is idle beyond before, over the share of its time that the job loses: 1 explains it"},
+		{StaleCovers, "1", "part of the job's GPUs without data that are under the root: of two machines that stopped reporting together, one covers half"},
 	}
 }
 

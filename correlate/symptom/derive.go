@@ -70,17 +70,25 @@ const leastHeat = 0.05
 
 // cool reports whether, by its own reasons, a GPU is not slowed by heat.
 func (f *Contrast) cool(i int32) bool {
-	heat, told := f.number(i, f.plan.find(telemetry.GPU, metricReasons, reasonHeat), explain.TakeBits)
-	return told && heat < leastHeat
+	heat, _, ok := f.heat(i)
+	return ok && heat < leastHeat
 }
 
 // heated reports whether, by its own reasons, heat slows a GPU for more of the time
-// than it did: its clock is then below what it was though its few samples do not
-// show by how much.
+// than before: its clock is then lower, though few samples do not show by how much.
 func (f *Contrast) heated(i int32) bool {
+	heat, err, ok := f.heat(i)
+	return ok && heat >= leastHeat && heat >= float64(chance*err)
+}
+
+// heat returns for how much more of the time a GPU reports that heat slows it, a
+// share of the time, and its standard error; false where it reports no reasons.
+func (f *Contrast) heat(i int32) (more, err float64, ok bool) {
 	c := f.plan.find(telemetry.GPU, metricReasons, reasonHeat)
-	heat, told := f.number(i, c, explain.TakeBits)
-	return told && heat >= leastHeat && heat >= float64(chance*f.numberError(i, c, explain.TakeBits))
+	if more, ok = f.number(i, c, explain.TakeBits); ok {
+		err = f.numberError(i, c, explain.TakeBits)
+	}
+	return more, err, ok
 }
 
 // leaves reports whether a GPU or rank counts.
@@ -309,7 +317,7 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 		return part(d.hit[i], under), clocks
 	case explain.ClockDose:
 		return (1/max(d.slowest[i], leastClock) - 1) / (f.hurt.Slowdown - 1), clocks && f.hurt.Slowdown > 1
-	case explain.SilentCovers:
+	case explain.StaleCovers:
 		return part(d.gone[i], d.goneAll), d.goneAll > 0 && under > 0
 	case explain.IdleCovers:
 		return part(d.idleIn[i], len(d.idle)), engines
@@ -337,7 +345,7 @@ func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 	}
 	for _, m := range []explain.Measure{explain.Stalled, explain.Slowdown, explain.ComputeUniform,
 		explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
-		explain.IdleCovers, explain.IdleFills, explain.IdleDose, explain.SilentCovers} {
+		explain.IdleCovers, explain.IdleFills, explain.IdleDose, explain.StaleCovers} {
 		if _, reported := v[m]; reported {
 			continue // by the ranks themselves
 		}

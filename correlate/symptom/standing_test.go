@@ -75,7 +75,7 @@ func TestWhoIsAfflicted(t *testing.T) {
 		return 2e9 + 4e8*float64(sec%3-1), true
 	})
 	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Covers: 0})
-	s.tells("gpu:n0/0", "gpu_clock_event_reasons", 4, 0x24) // and now states heat
+	s.tells("gpu:n0/0", "gpu_clock_event_reasons", 4, 0x24) // and now reports heat
 	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Covers: 1})
 }
 
@@ -215,15 +215,16 @@ func TestAMachineThatFellSilentIsSuspected(t *testing.T) {
 	}
 }
 
-// TestTwoMachinesThatFellSilentShareIt: one of two accounts for half of what is silent.
-func TestTwoMachinesThatFellSilentShareIt(t *testing.T) {
+// TestStaleCoversIsSharedByTwoMachines: one of two machines without data covers half
+// of the GPUs without data.
+func TestStaleCoversIsSharedByTwoMachines(t *testing.T) {
 	s := newHall(t)
 	s.clocks(1)
 	for _, g := range []string{"gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1"} {
 		s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= hurtAt })
 	}
-	s.stands(s.contrast(), "node:n0", explain.Values{explain.SilentCovers: 0.5})
-	s.stands(s.contrast(), "node:n2", explain.Values{explain.SilentCovers: 0})
+	s.stands(s.contrast(), "node:n0", explain.Values{explain.StaleCovers: 0.5})
+	s.stands(s.contrast(), "node:n2", explain.Values{explain.StaleCovers: 0})
 }
 
 // TestTheWayIsTold checks the observations on the path from the loop to the job.

@@ -73,7 +73,7 @@ func (f *Contrast) readable(sig *explain.Signature) bool {
 func standing(m explain.Measure) bool {
 	switch m {
 	case explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
-		explain.IdleCovers, explain.IdleFills, explain.IdleDose, explain.SilentCovers:
+		explain.IdleCovers, explain.IdleFills, explain.IdleDose, explain.StaleCovers:
 		return true
 	}
 	return false
