@@ -309,7 +309,7 @@ type shift struct {
 // every other: the smaller difference counts, so that a switch is not blamed where
 // its whole plane has changed, nor where its one sibling has.
 func (f *fabricMeasures) shifts(groups []fabric.Group, all bool) shift {
-	s := shift{groups, make([]float64, len(groups)), make([]float64, len(groups)), make([]bool, len(groups)), make([]float64, len(groups))}
+	s := shift{groups: groups, moved: make([]float64, len(groups)), err: make([]float64, len(groups)), seen: make([]bool, len(groups)), alike: make([]float64, len(groups))}
 	ratio := make([]float64, len(groups)) // 0 where nothing is known
 	roles := map[string][]float64{}
 	var every []float64
@@ -329,6 +329,7 @@ func (f *fabricMeasures) shifts(groups []fabric.Group, all bool) shift {
 		if all {
 			among = append(among, every)
 		}
+		scatter := f.scatter(&groups[k])
 		for n, peers := range among {
 			if len(peers) < 2 {
 				continue
@@ -337,7 +338,7 @@ func (f *fabricMeasures) shifts(groups []fabric.Group, all bool) shift {
 			r := ratio[k] / usual
 			if m := min(max(r, 1/r)-1, ratioCap); n == 0 || !s.seen[k] || m < s.moved[k] {
 				s.moved[k], s.seen[k], s.alike[k] = m, true, f.alike(&groups[k], r, usual)
-				s.err[k] = float64(max(r, 1/r) * f.scatter(&groups[k]))
+				s.err[k] = float64(max(r, 1/r) * scatter)
 			}
 		}
 	}
@@ -387,7 +388,8 @@ func (f *fabricMeasures) scatter(g *fabric.Group) float64 {
 			continue
 		}
 		ratios = append(ratios, f.e.Fabric.Now.Of[i].Util/b)
-		squares += float64(f.loadErr(i) * f.loadErr(i))
+		err := f.loadErr(i)
+		squares += float64(err * err)
 		sent += b
 	}
 	n := math.Sqrt(float64(len(ratios)))

@@ -7,73 +7,84 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestAJobIsInDoubtBeforeItIsSlow: the steps of a job that beats become 6 % longer.
-// It is in doubt while that is not certain, and from when on it may be is right to
-// a block, so that what was before is read from before.
-func TestAJobIsInDoubtBeforeItIsSlow(t *testing.T) {
-	const slower = 160
+// play makes a job of steps of the given lengths, in seconds, and calls closed with
+// what the book reports after each.
+func play(steps int, length func(i int) float64, closed func(i int, end telemetry.Time, j *Job, changed []Changed)) {
 	var b Book
 	job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
-	at, from := telemetry.Time(1e9), telemetry.Time(0)
-	doubted := 0
-	for i := range 400 {
-		x := 2 + 0.3*math.Sin(2*math.Pi*float64(i)/8.1) + 0.01*math.Sin(float64(7*i))
-		if i == slower {
-			from = at
-		}
-		if i >= slower {
-			x *= 1.06
-		}
+	at := telemetry.Time(1e9)
+	for i := range steps {
+		x := length(i)
 		at = at.Add(seconds(x))
 		b.Observe(job, at, x, 0)
 		changed := b.Close(at, Senses{})
-		j := b.Job(job)
-		since, ok := j.Doubted()
-		switch {
-		case len(changed) > 0 && i < slower:
-			t.Fatalf("step %d: %v", i, changed[0].Change)
-		case len(changed) > 0:
-			if doubted == 0 {
-				t.Error("it was never in doubt")
-			}
-			if !j.Hurt.inBlocks {
-				t.Error("it is not seen in blocks")
+		closed(i, at, b.Job(job), changed)
+	}
+}
+
+// slowerFrom is the step from which on the jobs of these tests are 6 % slower.
+const slowerFrom = 160
+
+// beatsOfEight returns steps that are longer and shorter in turn by 15 %, and all of
+// them 6 % longer from slowerFrom to the given one.
+func beatsOfEight(to int) func(i int) float64 {
+	return func(i int) float64 {
+		x := 2 + 0.3*math.Sin(2*math.Pi*float64(i)/8.1) + 0.01*math.Sin(float64(7*i))
+		if i >= slowerFrom && i < to {
+			x *= 1.06
+		}
+		return x
+	}
+}
+
+// TestDoubtedBeforeADegradationBegins: a job is in doubt while it is not certain that
+// it is slower, and from when on it may be is right to some blocks, so that its
+// baseline is read from before.
+func TestDoubtedBeforeADegradationBegins(t *testing.T) {
+	var from telemetry.Time
+	doubted, began := 0, false
+	play(400, beatsOfEight(400), func(i int, end telemetry.Time, j *Job, changed []Changed) {
+		if i < slowerFrom {
+			from = end
+			if len(changed) > 0 {
+				t.Fatalf("step %d: change %v", i, changed[0].Change)
 			}
 			return
-		case ok && i >= slower:
+		}
+		if len(changed) > 0 && !began {
+			began = true
+			if doubted == 0 || !j.Hurt.inBlocks {
+				t.Errorf("it began after %d steps in doubt, in blocks: %v", doubted, j.Hurt.inBlocks)
+			}
+		}
+		if since, ok := j.Doubted(); ok && !began {
 			doubted++
 			if off := since.Sub(from); off < -seconds(2*blockSteps) || off > seconds(4*blockSteps) {
 				t.Fatalf("step %d: in doubt since %v after it became slower", i, off)
 			}
 		}
+	})
+	if !began {
+		t.Error("it did not become slow")
 	}
-	t.Error("it did not become slow")
 }
 
-// TestAJobThatRecoversInBlocksIsWell: as above, for 200 steps; the end is seen, too.
-func TestAJobThatRecoversInBlocksIsWell(t *testing.T) {
-	var b Book
-	job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
-	at := telemetry.Time(1e9)
+// TestADegradationInBlocksEnds with the blocks that are as usual again.
+func TestADegradationInBlocksEnds(t *testing.T) {
+	const to = slowerFrom + 200
 	var began, ended []int
-	for i := range 700 {
-		x := 2 + 0.3*math.Sin(2*math.Pi*float64(i)/8.1) + 0.01*math.Sin(float64(7*i))
-		if i >= 160 && i < 360 {
-			x *= 1.06
-		}
-		at = at.Add(seconds(x))
-		b.Observe(job, at, x, 0)
-		for _, c := range b.Close(at, Senses{}) {
+	play(700, beatsOfEight(to), func(i int, _ telemetry.Time, j *Job, changed []Changed) {
+		for _, c := range changed {
 			switch c.Change {
 			case Began:
 				began = append(began, i)
 			case Ended:
 				ended = append(ended, i)
-				c.Job.Forget(false, false)
+				j.Forget(false, false)
 			}
 		}
-	}
-	if len(began) != 1 || len(ended) != 1 || ended[0] < 360 || ended[0] > 400 {
+	})
+	if len(began) != 1 || len(ended) != 1 || ended[0] < to || ended[0] > to+5*blockSteps {
 		t.Errorf("began %v, ended %v", began, ended)
 	}
 }

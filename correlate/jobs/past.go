@@ -175,8 +175,8 @@ func (s ordered) asLong(x float64) float64 {
 }
 
 // deviations is by how many standard deviations a step of x seconds is longer than
-// usual: by how few of its steps were as long, which tells of a job that runs in two
-// ways in turn as of any other, and by how much it is longer than all of them.
+// usual: by how few of its steps were as long, which holds for a job with two modes in
+// turn, too, and by how much it is longer than all of them.
 func (u usual) deviations(x float64) float64 {
 	if u.n < leastRanked {
 		return (x - u.median) / u.sigma

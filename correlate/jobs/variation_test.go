@@ -13,25 +13,23 @@ import (
 func beating(t *testing.T, steps int, explained bool) (began int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 4))
-	var b Book
-	job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
-	var at telemetry.Time = 1e9
-	for i := range steps {
+	length := func(i int) float64 {
 		x := 1 + 0.01*r.NormFloat64()
 		if i%120 >= 80 {
 			x *= 1.5
 		}
-		at = at.Add(seconds(x))
-		b.Observe(job, at, x, 0)
-		for _, c := range b.Close(at, Senses{}) {
+		return x
+	}
+	play(steps, length, func(_ int, _ telemetry.Time, j *Job, changed []Changed) {
+		for _, c := range changed {
 			switch c.Change {
 			case Began:
 				began++
 			case Ended:
-				c.Job.Forget(false, !explained)
+				j.Forget(false, !explained)
 			}
 		}
-	}
+	})
 	return began
 }
 
