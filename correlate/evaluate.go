@@ -120,10 +120,10 @@ type hearing struct {
 
 // admits reports whether an answer's evidence corroborates the steps as they are: a
 // degradation below the single-sample threshold is not corroborated by a queue
-// build-up, which some link has at any time, and most evidence counts only where a slow step has ended. A step in
-// progress is corroborated by what is broken whatever the job does, and by a queue
-// build-up at an end of a link that was not there before: not by what coincides by
-// chance while the job does something else.
+// build-up, which some link has at any time, and most evidence counts only where a
+// slow step has ended. A step in progress is corroborated by what is broken whatever
+// the job does, and by a queue build-up at an end of a link that was not there before:
+// not by what coincides by chance while the job does something else.
 func (b hearing) admits(a *explain.Answer) bool {
 	s := a.Signature
 	switch {

@@ -504,11 +504,11 @@ func (e *caseBook) sweep(g telemetry.Time) {
 // whatever its name. One that names no root yet has no place but its job. It removes
 // the case from the past.
 func (e *caseBook) takeUp(c *incidentCase, next *explain.Incident, g telemetry.Time) *incidentCase {
-	tells := func(old *incidentCase) bool {
+	listed := func(old *incidentCase) bool {
 		return old.job == c.job || slices.ContainsFunc(old.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.job })
 	}
 	for i, old := range slices.Backward(e.past) {
-		if tells(old) && g.Sub(old.resolved) <= reopenWithin && (!c.naming.named() || e.samePlace(&old.incident, next)) {
+		if listed(old) && g.Sub(old.resolved) <= reopenWithin && (!c.naming.named() || e.samePlace(&old.incident, next)) {
 			e.past = slices.Delete(e.past, i, i+1)
 			return old
 		}

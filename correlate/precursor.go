@@ -59,7 +59,7 @@ func (e *signals) signalSteps(g telemetry.Time) {
 	}
 }
 
-// down reports whether an entity states that it is down: its gauges show nothing of
+// down reports whether an entity reports that it is down: its gauges show nothing of
 // wear then. A link that is down has no rate, or the one that it will try first.
 func (e *signals) down(x telemetry.Entity) bool {
 	return slices.ContainsFunc(e.heed().ups, func(m telemetry.MetricName) bool {

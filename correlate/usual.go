@@ -12,10 +12,12 @@ import (
 // The baseline of a degradation is read from the window when the degradation is
 // detected. A job that reports its steps once a minute, or whose steps take that
 // long, is detected when the window no longer holds its baseline. So baselines of
-// such jobs are stored at intervals while they are healthy.
+// such jobs are stored at intervals while they are healthy. That of any other job is
+// stored when its steps may have become longer, because minutes may pass until that
+// is certain.
 
 // usualState is the baseline at a time: of every end of the fabric, and of the
-// hosts, GPUs and plant of the jobs that report seldom.
+// hosts, GPUs and plant of the jobs that report seldom, or of one job in doubt.
 type usualState struct {
 	at     telemetry.Time
 	before *fabric.Baseline

@@ -148,8 +148,8 @@ func event(x telemetry.Entity, at telemetry.Time, name telemetry.EventName, text
 
 func nodeOf(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
 
-// lie states that a job of others fails and takes ever longer steps, and that the host
-// of the GPU that will be slow is being maintained, so that nobody is notified of it.
+// lie publishes that a job of others fails and takes ever longer steps, and that the host
+// of the GPU that will be slow is in maintenance, which would mute its notification.
 func lie(ctx context.Context, g *siege) error {
 	b, err := g.connect(ctx, "liar")
 	if err != nil {

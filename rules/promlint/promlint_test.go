@@ -153,7 +153,7 @@ func documented(t *testing.T, page string, r rulefmt.Rule) {
 // links are those of Markdown.
 var links = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
 
-// sectionOf is what the documentation says of an alert, on one line: severity,
+// sectionOf is what the documentation has about an alert, on one line: severity,
 // expression, for how long, and the runbook.
 func sectionOf(r rulefmt.Rule) string {
 	severity := r.Labels["severity"]

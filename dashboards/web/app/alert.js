@@ -33,7 +33,7 @@ export class Alert {
     this.content = h("div", { hidden: true }, h("header", { class: "head" }, this.state, this.headline, this.fate),
       section("what", "Description", this.rows, this.more), section("todo", "What to do", this.todo), section("expr", "The rule", this.rule), section("exprpast", "Its expression over the last hour", this.curves.el));
     this.el = h("article", { class: "onealert" }, h("p", { class: "back" }, h("a", { href: "/alerts", "data-go": true }, "← Alerts")), this.missing, this.content);
-    this.feed = new Feed(store, `/api/v1/alerts/${encodeURIComponent(id)}`); // the page's title is told with it
+    this.feed = new Feed(store, `/api/v1/alerts/${encodeURIComponent(id)}`); // the page's title is set from it
   }
 
   get title() { return this.alert?.title ?? this.id; }

@@ -7,7 +7,7 @@ import { setTime, section, rootOf, lastedFor } from "./parts.js";
 import { get } from "./store.js";
 
 const every = 10000; // ms by the stopwatch: rules are evaluated every 15 s
-const soon = 1000; // ms, while an alert that began a short time ago stands alone: its incident may open any moment
+const soon = 1000; // ms, while an alert that began a short time ago belongs to no incident: it may open any moment
 const youngFor = 60000; // ms of the log
 const fewEnded = 50, most = 300; // groups: what is open first
 
@@ -29,7 +29,7 @@ export class Feed {
     clearTimeout(this.timer);
   }
 
-  // awaits tells whether an incident may soon include what fires by itself now.
+  // awaits reports whether an incident may soon include an alert that is in none.
   awaits() { return lone(this.answer ?? {}).some((a) => this.store.tick - instant(a.opened) < youngFor); }
 
   async ask() {

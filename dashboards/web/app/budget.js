@@ -5,7 +5,7 @@ import { h, s, replace, changed } from "./dom.js";
 import { percent, gpuTime, mfu, score, NONE } from "./format.js";
 import { domainSign, domainClass } from "./words.js";
 
-const least = 5e-5; // a share below which there is nothing to tell: it is less than the error of what was measured
+const least = 5e-5; // the least share that is shown: less is within the error of the measurement
 
 const words = {
   restarts: "starting, failed, restarted", checkpoint: "checkpoints", input: "waiting for input", heat: "held down by heat", power: "held down by power", stragglers: "waiting for stragglers",

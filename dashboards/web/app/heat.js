@@ -25,13 +25,13 @@ const tables = { light: table(light), dark: table(dark) };
 
 let theme; // which theme is shown; undefined until it is asked for again after a change
 
-/** isDark tells which theme is shown: computed once for each theme, since asking has the browser compute styles. */
+/** isDark reports whether the dark theme is shown. It is computed once for each theme, because reading it makes the browser compute styles. */
 export function isDark() {
   if (theme === undefined) theme = getComputedStyle(document.documentElement).colorScheme === "dark";
   return theme;
 }
 
-if (globalThis.document) { // before whoever draws with it is told of another theme
+if (globalThis.document) { // before those who draw with it receive the change of theme
   const forget = () => { theme = undefined; };
   new MutationObserver(forget).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", forget);

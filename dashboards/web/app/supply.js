@@ -24,8 +24,8 @@ const questions = {
 const groups = [["ratio", "watts", "nodeRatio"], ["margin", "holding", "coolant"], ["up", "dead", "leaks", "charge"]];
 
 /**
- * usual is what the history is asked for at every moment: some questions as one, told
- * apart by a label, since each answer that comes by itself costs the page's thread as
+ * usual is what the history is asked for at every moment: several questions as one,
+ * distinguished by a label, because each answer that comes by itself costs the page's thread as
  * much as many of its samples.
  */
 export const usual = groups.map((names) => ({ names, query: names.map((n) => `label_replace(${questions[n]}, "of", "${n}", "", "")`).join(" or ") }));

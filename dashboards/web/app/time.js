@@ -76,7 +76,7 @@ export class Scrub {
   }
 }
 
-const spans = new WeakMap(); // a revision of an incident -> where it stands on the track
+const spans = new WeakMap(); // a revision of an incident -> its place on the track
 
 // spanOf is when an incident began and ended: {id, name, from, to: undefined while it is open}.
 function spanOf(i) {

@@ -85,12 +85,13 @@ func (s *sender) deliver(ctx context.Context, body []byte, samples int) error {
 	}
 }
 
-// acknowledged reports what a receiver of version 2 states that it has not written.
+// acknowledged returns an error where a receiver of version 2 reports that it wrote
+// fewer samples than were sent.
 func (s *sender) acknowledged(err error, written, samples int) error {
 	if err != nil || s.target.Version != 2 || written == samples {
 		return nil
 	}
-	return fmt.Errorf("the receiver states that it wrote %d of %d samples: it may not support version 2", written, samples)
+	return fmt.Errorf("the receiver reports that it wrote %d of %d samples: it may not support version 2", written, samples)
 }
 
 // post sends a request once and returns how many samples a receiver of version 2

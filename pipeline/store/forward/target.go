@@ -15,8 +15,8 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
-// patience is the timeout of a request.
-const patience = 30 * time.Second
+// requestTimeout is the timeout of a request.
+const requestTimeout = 30 * time.Second
 
 // Target is one receiver. Every secret is in a file, which is read again for
 // each request.
@@ -75,7 +75,7 @@ func (t *Target) client(dial func(ctx context.Context, network, address string) 
 	}
 	transport := &http.Transport{DialContext: dial, TLSClientConfig: secure, ForceAttemptHTTP2: true, HTTP2: http2(), MaxIdleConnsPerHost: shards,
 		IdleConnTimeout: 5 * time.Minute, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10}
-	return &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+	return &http.Client{Transport: transport, Timeout: requestTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
-func http2() *http.HTTP2Config { return dial.HTTP2(patience) }
+func http2() *http.HTTP2Config { return dial.HTTP2(requestTimeout) }

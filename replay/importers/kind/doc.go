@@ -16,9 +16,9 @@ import (
 type Kind struct {
 	// Name is the command: quintet import NAME.
 	Name string
-	// Doc says in one sentence what is made of what; it is the command's help.
+	// Doc is one sentence about what is made of what; it is the command's help.
 	Doc string
-	// Reads says what is read, and Limits what a trace of it cannot have; both are
+	// Reads is what is read, and Limits what a trace of it cannot have; both are
 	// shown in the documentation.
 	Reads, Limits string
 	// New returns the flags and arguments of a command, with their zero values.

@@ -27,7 +27,7 @@ func (f Filter) Passes(i *client.Incident) bool {
 		(len(f.Domains) == 0 || slices.Contains(f.Domains, domainOf(i))) &&
 		(f.Signature == "" || signatureOf(i) == f.Signature) &&
 		(f.Entity == "" || involves(i, f.Entity)) &&
-		(f.Job == "" || hurts(i, f.Job))
+		(f.Job == "" || affects(i, f.Job))
 }
 
 func domainOf(i *client.Incident) string {
@@ -55,7 +55,7 @@ func involves(i *client.Incident, entity string) bool {
 	return rootOf(i) == entity || slices.ContainsFunc(i.Chain, func(l client.Link) bool { return l.Entity == entity })
 }
 
-func hurts(i *client.Incident, job string) bool {
+func affects(i *client.Incident, job string) bool {
 	want := "job:" + strings.TrimPrefix(job, "job:")
 	return slices.ContainsFunc(i.Impact.Jobs, func(j client.JobImpact) bool { return j.Job == want })
 }

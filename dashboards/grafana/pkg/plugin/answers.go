@@ -32,7 +32,7 @@ func (d *Datasource) within(ctx context.Context, a asked) (list []client.Inciden
 		limit = usualIncidents
 	}
 	limit = min(limit, maxIncidents)
-	var open, told *client.IncidentList
+	var open, resolved *client.IncidentList
 	if state != "resolved" {
 		if open, err = d.quint.Incidents(ctx, client.GetIncidentsParams{State: "open", Job: a.Job, Limit: maxIncidents}); err != nil {
 			return nil, false, err
@@ -40,10 +40,10 @@ func (d *Datasource) within(ctx context.Context, a asked) (list []client.Inciden
 		list, truncated = open.Incidents, open.Truncated
 	}
 	if state != "open" {
-		if told, err = d.quint.Incidents(ctx, client.GetIncidentsParams{State: "resolved", Job: a.Job, Since: api.Since(a.times.From), Limit: maxIncidents}); err != nil {
+		if resolved, err = d.quint.Incidents(ctx, client.GetIncidentsParams{State: "resolved", Job: a.Job, Since: api.Since(a.times.From), Limit: maxIncidents}); err != nil {
 			return nil, false, err
 		}
-		list, truncated = append(list, told.Incidents...), truncated || told.Truncated
+		list, truncated = append(list, resolved.Incidents...), truncated || resolved.Truncated
 	}
 	list = slices.DeleteFunc(list, func(i client.Incident) bool {
 		return i.Opened.After(a.times.To) || i.Resolved != nil && i.Resolved.Before(a.times.From) || !a.Passes(&i)
