@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -196,13 +195,11 @@ func (c *client) status(resp *http.Response) answer {
 }
 
 func (c *client) retryAfter(s string) time.Duration {
-	d := loginFirst
-	if n, err := strconv.Atoi(s); err == nil && n >= 0 {
-		d = time.Duration(min(n, 86400)) * time.Second
-	} else if t, err := http.ParseTime(s); err == nil {
-		d = t.Sub(c.clock())
+	wait, ok := dial.RetryAfter(s, c.clock())
+	if !ok {
+		wait = loginFirst
 	}
-	return min(max(d, 0), maxRetry)
+	return min(wait, maxRetry)
 }
 
 // authorise adds to a request who one is.

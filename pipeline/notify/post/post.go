@@ -11,12 +11,12 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 	"unicode"
 
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 )
 
@@ -113,7 +113,7 @@ func (c *Client) read(resp *http.Response, cancel func()) notify.Answer {
 		return a
 	}
 	a.Verdict = notify.Refused
-	a.After = retryAfter(resp.Header.Get("Retry-After"), c.c.Now())
+	a.After, _ = dial.RetryAfter(resp.Header.Get("Retry-After"), c.c.Now())
 	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && to != "" {
 		a.Reason = fmt.Sprintf("it answered %d, which redirects to %s: redirects are not followed, configure the new address", resp.StatusCode, where(resp, to))
 		return a
@@ -162,21 +162,4 @@ func oneLine(s string) string {
 		s = strings.ToValidUTF8(s[:maxExcerpt], "")
 	}
 	return s
-}
-
-// retryAfter reads a Retry-After header: seconds or a date. A value that cannot be
-// read, or is in the past, is ignored.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0
-	}
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return max(0, at.Sub(now))
 }

@@ -19,6 +19,8 @@ const (
 	// firstBackoff and maxBackoff bound the wait before a request is repeated.
 	firstBackoff = 30 * time.Millisecond
 	maxBackoff   = 5 * time.Second
+	// maxAfter bounds what a receiver may ask for: it must not stop a queue for years.
+	maxAfter = 5 * time.Minute
 	// excerpt is how much of a refusal is logged, in bytes, and maxBody how much of
 	// any response is read.
 	excerpt = 256
@@ -116,7 +118,8 @@ func (s *sender) post(ctx context.Context, body []byte, attempt int) (written in
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, excerpt))
 	err = fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(text)))
 	if resp.StatusCode/100 == 5 || resp.StatusCode == http.StatusTooManyRequests {
-		return 0, retryError{err, retryAfter(resp.Header.Get("Retry-After"))}
+		after, _ := dial.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
+		return 0, retryError{err, min(after, maxAfter)}
 	}
 	return 0, err
 }
@@ -145,15 +148,4 @@ func (s *sender) request(ctx context.Context, body []byte, attempt int) (*http.R
 		r.Header.Set("Retry-Attempt", strconv.Itoa(attempt))
 	}
 	return r, nil
-}
-
-// retryAfter reads a Retry-After header: seconds or a date; 0 if it is neither.
-func retryAfter(text string) time.Duration {
-	if n, err := strconv.ParseUint(text, 10, 32); err == nil {
-		return time.Duration(n) * time.Second
-	}
-	if t, err := http.ParseTime(text); err == nil {
-		return time.Until(t)
-	}
-	return 0
 }

@@ -1,9 +1,12 @@
-package post
+package dial_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
 func FuzzRetryAfter(f *testing.F) {
@@ -14,8 +17,8 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Add(now.Add(time.Minute).Format(http.TimeFormat))
 	f.Add("Sunday, 06-Nov-94 08:49:37 GMT")
 	f.Fuzz(func(t *testing.T, value string) {
-		if d := retryAfter(value, now); d < 0 {
-			t.Fatalf("%q: %v", value, d)
+		if d, ok := dial.RetryAfter(value, now); d < 0 || !ok && d != 0 {
+			t.Fatalf("%q: %v, %v", value, d, ok)
 		}
 	})
 }
@@ -35,8 +38,9 @@ func TestRetryAfter(t *testing.T) {
 		now.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
 		now.Add(-time.Hour).Format(http.TimeFormat):       0,
 	} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("%q: %v, want %v", value, got, want)
+		got, ok := dial.RetryAfter(value, now)
+		if known := want > 0 || value == "0" || strings.HasSuffix(value, "GMT"); got != want || ok != known {
+			t.Errorf("%q: %v, %v, want %v, %v", value, got, ok, want, known)
 		}
 	}
 }
