@@ -1,7 +1,7 @@
 package gnmi
 
 import (
-	"math"
+	"strings"
 
 	"github.com/quintet-dc/quintet/collectors/book"
 	"github.com/quintet-dc/quintet/collectors/mapping"
@@ -50,10 +50,7 @@ func (f *folded) put(slot int, word uint64) {
 }
 
 // counts reports whether a column is a counter.
-func counts(c telemetry.Column) bool {
-	const suffix = "_total"
-	return len(c.Metric) > len(suffix) && c.Metric[len(c.Metric)-len(suffix):] == suffix
-}
+func counts(c telemetry.Column) bool { return strings.HasSuffix(string(c.Metric), "_total") }
 
 // leave forgets a part. A counter's share stays in the sum, where nothing falls.
 func (f *folded) leave(slot int) {
@@ -64,32 +61,11 @@ func (f *folded) leave(slot int) {
 
 // word is the combined value of the parts; false where there is none.
 func (f *folded) word() (uint64, bool) {
-	var total uint64
-	var reals, largest float64 = 0, math.Inf(-1)
-	n := 0
+	out := f.how.Of(f.column)
 	for i := range f.parts {
-		p := &f.parts[i]
-		if !p.known {
-			continue
+		if p := &f.parts[i]; p.known {
+			out.Add(p.word - p.base)
 		}
-		n++
-		if f.column.Type == telemetry.Float || f.how == mapping.Max {
-			v := f.column.Float(p.word)
-			reals += v
-			if v > largest {
-				largest, total = v, p.word
-			}
-			continue
-		}
-		total += p.word - p.base
 	}
-	switch {
-	case n == 0:
-		return 0, false
-	case f.how == mapping.Mean:
-		return f.column.Word(reals / float64(n)), true
-	case f.how == mapping.Sum && f.column.Type == telemetry.Float:
-		return math.Float64bits(reals), true
-	}
-	return total, true
+	return out.Word()
 }

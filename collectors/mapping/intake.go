@@ -105,7 +105,7 @@ type cell struct {
 	column telemetry.Column
 	group  uint64 // of readings, it was last set in
 	rank   int
-	word   uint64
+	values Reduced // of that group
 }
 
 type cellID struct {
@@ -509,25 +509,25 @@ func (in *Intake) put(o *output, n Number) collectors.Reason {
 // set writes a word, or joins it with what is there.
 func (in *Intake) set(o *output, w uint64) collectors.Reason {
 	c, again := o.cell, o.cell.group == in.round
-	why := collectors.Reason("")
-	if again {
-		how := First
-		if o.rule != nil {
-			how = o.rule.Reduce
-		}
-		if (o.role == count || o.role == sum) && o.rank == c.rank {
-			how = Sum
-		}
-		switch {
-		case how != First:
-			w = how.Join(c.column, c.word, w)
-		case o.rank >= c.rank:
-			return collectors.Duplicate
-		default:
-			why = collectors.Duplicate
-		}
+	how, why := First, collectors.Reason("")
+	if o.rule != nil {
+		how = o.rule.Reduce
 	}
-	c.group, c.rank, c.word = in.round, o.rank, w
+	if (o.role == count || o.role == sum) && (!again || o.rank == c.rank) {
+		how = Sum
+	}
+	switch {
+	case !again:
+		c.values = how.Of(c.column)
+	case how != First:
+	case o.rank >= c.rank:
+		return collectors.Duplicate
+	default:
+		c.values, why = how.Of(c.column), collectors.Duplicate
+	}
+	c.values.Add(w)
+	w, _ = c.values.Word()
+	c.group, c.rank = in.round, o.rank
 	in.book.Set(c.at, w)
 	return why
 }

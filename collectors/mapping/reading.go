@@ -293,17 +293,42 @@ func (r *Reduction) Set(text string) error {
 	return nil
 }
 
-// Join returns the sum or an extreme of two words of a column.
-func (r Reduction) Join(c telemetry.Column, a, b uint64) uint64 {
+// Of begins to reduce words of a column.
+func (r Reduction) Of(c telemetry.Column) Reduced { return Reduced{how: r, column: c} }
+
+// Reduced is what the words of several values of one series come to.
+type Reduced struct {
+	how    Reduction
+	column telemetry.Column
+	word   uint64  // the first, the extreme, or the sum of whole numbers
+	total  float64 // of all values
+	n      int
+}
+
+// Add adds a word.
+func (x *Reduced) Add(w uint64) {
+	v, best := x.column.Float(w), x.column.Float(x.word)
+	x.total += v
+	x.n++
 	switch {
-	case r == Sum && c.Type == telemetry.Float:
-		return math.Float64bits(math.Float64frombits(a) + math.Float64frombits(b))
-	case r == Sum:
-		return a + b
-	case (r == Max) == (c.Float(a) >= c.Float(b)):
-		return a
+	case x.n == 1, x.how == Max && v > best, x.how == Min && v < best:
+		x.word = w
+	case x.how == Sum:
+		x.word += w
 	}
-	return b
+}
+
+// Word returns the word of all that were added; false where none was.
+func (x *Reduced) Word() (uint64, bool) {
+	switch {
+	case x.n == 0:
+		return 0, false
+	case x.how == Mean:
+		return x.column.Word(x.total / float64(x.n)), true
+	case x.how == Sum && x.column.Type == telemetry.Float:
+		return math.Float64bits(x.total), true
+	}
+	return x.word, true
 }
 
 // Whole reports whether whole numbers are words of the column as they are.

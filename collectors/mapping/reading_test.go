@@ -106,3 +106,28 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+// TestReductions: what several values of one series come to, in columns of every form.
+func TestReductions(t *testing.T) {
+	values := []float64{3, -1.5, 6, 2.5}
+	for how, want := range map[Reduction]float64{First: 3, Sum: 10, Max: 6, Min: -1.5, Mean: 2.5} {
+		for _, c := range []telemetry.Column{{Metric: "x", Type: telemetry.Float}, {Metric: "x", Type: telemetry.Decimal, Exp: 1}} {
+			x := how.Of(c)
+			if _, ok := x.Word(); ok {
+				t.Errorf("%q of nothing is something", how)
+			}
+			for _, v := range values {
+				x.Add(c.Word(v))
+			}
+			if w, ok := x.Word(); !ok || c.Float(w) != want {
+				t.Errorf("%q of %v as %v: %v, want %v", how, values, c.Type, c.Float(w), want)
+			}
+		}
+	}
+	x := Sum.Of(telemetry.Column{Metric: "x_total", Type: telemetry.Uint})
+	x.Add(math.MaxUint64 - 1)
+	x.Add(1)
+	if w, _ := x.Word(); w != math.MaxUint64 {
+		t.Errorf("the sum of counters is %d", w)
+	}
+}

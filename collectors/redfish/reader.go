@@ -3,12 +3,13 @@ package redfish
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/book"
-	"github.com/quintet-dc/quintet/collectors/mapping"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -310,7 +311,7 @@ func (r *reader) offer(p *page, x *reading) {
 	o.book.Set(o.cell, word)
 }
 
-// join is the combined value of a series on all pages: the worst of them.
+// join is the combined value of a series on all pages.
 func (o *owner) join(p *page, x *reading) (gap bool, word uint64) {
 	if o.said == nil {
 		o.said = map[*page]uint64{}
@@ -319,16 +320,10 @@ func (o *owner) join(p *page, x *reading) (gap bool, word uint64) {
 	if !x.gap {
 		o.said[p] = x.word
 	}
-	first := true
-	for _, w := range o.said {
-		switch {
-		case first:
-			word, first = w, false
-		case x.reduce == mapping.Min:
-			word = min(word, w)
-		default:
-			word = max(word, w)
-		}
+	out := x.reduce.Of(x.column)
+	for _, w := range slices.Sorted(maps.Values(o.said)) {
+		out.Add(w)
 	}
-	return first, word
+	word, ok := out.Word()
+	return !ok, word
 }

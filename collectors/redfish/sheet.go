@@ -415,13 +415,15 @@ func (s *sheet) settle() {
 	}
 	first := map[place]int{}
 	kept := s.readings[:0]
+	var values []mapping.Reduced // of each that is kept
 	for _, r := range s.readings {
 		page, _, _ := strings.Cut(r.from, "#")
 		k, seen := first[place{r.series, page}]
 		switch {
 		case !seen:
 			first[place{r.series, page}] = len(kept)
-			kept = append(kept, r)
+			kept, values = append(kept, r), append(values, r.reduce.Of(r.column))
+			values[len(values)-1].Add(r.word)
 		case r.reduce == mapping.First && kept[k].gap && !r.gap:
 			kept[k] = r
 		case r.reduce == mapping.First && r.gap:
@@ -430,10 +432,9 @@ func (s *sheet) settle() {
 		case kept[k].gap:
 		case r.gap:
 			kept[k].gap, kept[k].word = true, 0
-		case r.reduce == mapping.Min:
-			kept[k].word = min(kept[k].word, r.word)
 		default:
-			kept[k].word = max(kept[k].word, r.word)
+			values[k].Add(r.word)
+			kept[k].word, _ = values[k].Word()
 		}
 	}
 	s.readings = kept
