@@ -27,47 +27,25 @@ const maxExp = 64
 // ParseNumber reads a number from text. One that it cannot keep exactly, or that is
 // invalid, is its Float, which the caller may know already.
 func ParseNumber(text []byte, float float64) Number {
-	n := Number{Float: float}
-	i, digits, point := 0, 0, -1
-	if i < len(text) && (text[i] == '-' || text[i] == '+') {
-		n.Negative = text[i] == '-'
-		i++
+	n, inexact := Number{Float: float}, Number{Float: float}
+	digits, negative := strings.CutPrefix(string(text), "-")
+	if n.Negative = negative; !negative {
+		digits = strings.TrimPrefix(digits, "+")
 	}
-	for ; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case c == '.' && point < 0:
-			point = digits
-			continue
-		case c >= '0' && c <= '9':
-			hi, lo := bits.Mul64(n.Mantissa, 10)
-			sum, carry := bits.Add64(lo, uint64(c-'0'), 0)
-			if hi+carry > 0 {
-				return Number{Float: float}
-			}
-			n.Mantissa = sum
-			digits++
-			continue
-		}
-		break
-	}
-	if point >= 0 {
-		n.Exp = int32(point - digits)
-	}
-	if digits == 0 {
-		return Number{Float: float}
-	}
-	if i < len(text) {
-		if text[i] != 'e' && text[i] != 'E' {
-			return Number{Float: float}
-		}
-		e, err := strconv.Atoi(string(text[i+1:]))
+	if i := strings.IndexAny(digits, "eE"); i >= 0 {
+		e, err := strconv.Atoi(digits[i+1:])
 		if err != nil || e > maxExp || e < -maxExp {
-			return Number{Float: float}
+			return inexact
 		}
-		n.Exp += int32(e)
+		n.Exp, digits = int32(e), digits[:i]
 	}
-	n.Exact = n.Exp >= -maxExp && n.Exp <= maxExp
+	whole, fraction, _ := strings.Cut(digits, ".")
+	n.Exp -= int32(len(fraction))
+	var err error
+	n.Mantissa, err = strconv.ParseUint(whole+fraction, 10, 64)
+	if n.Exact = n.Exp >= -maxExp && n.Exp <= maxExp; err != nil {
+		return inexact
+	}
 	return n
 }
 

@@ -2,9 +2,12 @@ package mapping
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // unit is how a number becomes one of the base unit: (x + plus) * mul / div. Both
@@ -72,67 +75,19 @@ var dimensions = []struct {
 	{"_bytes", "bytes", 0, math.MaxUint64}, {"_bits_per_second", "rate", 0, 1e15}, {"_revolutions_per_minute", "rotation", 0, 1e6},
 }
 
+// isoDuration is an ISO 8601 duration whose units have a fixed length.
+var isoDuration = regexp.MustCompile(`^P(\d+W)?(\d+D)?(T(\d+([.,]\d*)?H)?(\d+([.,]\d*)?M)?(\d+([.,]\d*)?S)?)?$`)
+
 // ParseISODuration reads an ISO 8601 duration of weeks, days, hours, minutes and
 // seconds, such as P1DT2H3.5S. Years and months have no fixed length and are
 // refused, and so is what is negative or longer than 290 years.
 func ParseISODuration(s string) (time.Duration, bool) {
-	rest, ok := strings.CutPrefix(s, "P")
-	if !ok {
+	if !isoDuration.MatchString(s) || strings.HasSuffix(s, "T") {
 		return 0, false
 	}
-	days, clock, timed := strings.Cut(rest, "T")
-	if timed && clock == "" || !timed && days == "" {
-		return 0, false
-	}
-	var total time.Duration
-	for _, part := range []struct {
-		text, letters string
-		lengths       []time.Duration
-	}{
-		{days, "WD", []time.Duration{7 * 24 * time.Hour, 24 * time.Hour}},
-		{clock, "HMS", []time.Duration{time.Hour, time.Minute, time.Second}},
-	} {
-		text, from := part.text, 0
-		for text != "" {
-			end := strings.IndexAny(text, part.letters[from:])
-			if end <= 0 {
-				return 0, false
-			}
-			k := strings.IndexByte(part.letters, text[end])
-			d, ok := lengthOf(text[:end], part.lengths[k])
-			if !ok || total > math.MaxInt64-d {
-				return 0, false
-			}
-			total += d
-			text, from = text[end+1:], k+1
-			if from == len(part.letters) && text != "" {
-				return 0, false
-			}
-		}
-	}
-	return total, true
+	d, err := settings.ParseDuration(strings.ToLower(isoLetters.Replace(s)))
+	return d, err == nil
 }
 
-// lengthOf returns number times of, rounded down to nanoseconds; a fraction may
-// be written with a comma.
-func lengthOf(number string, of time.Duration) (time.Duration, bool) {
-	whole, fraction, _ := strings.Cut(strings.Replace(number, ",", ".", 1), ".")
-	if whole == "" || strings.Trim(whole+fraction, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil || n > math.MaxInt64/int64(of) {
-		return 0, false
-	}
-	d := time.Duration(n) * of
-	scale := of
-	for i := 0; i < len(fraction) && scale >= 10; i++ {
-		scale /= 10
-		part := time.Duration(fraction[i]-'0') * scale
-		if d > math.MaxInt64-part {
-			return 0, false
-		}
-		d += part
-	}
-	return d, true
-}
+// isoLetters makes a duration that Go writes of one of ISO 8601.
+var isoLetters = strings.NewReplacer("P", "", "T", "", ",", ".")
