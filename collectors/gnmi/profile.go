@@ -68,7 +68,6 @@ type group struct {
 	Name      string        `yaml:"name" max:"40"`
 	First     bool          `yaml:"first"` // before any other: what names things
 	Mode      string        `yaml:"mode" default:"sample" oneof:"sample on_change"`
-	Redundant bool          `yaml:"suppress_redundant"` // leave out what has not changed
 	Every     time.Duration `yaml:"interval" was:"every" min:"1s" max:"1h"`
 	Heartbeat time.Duration `yaml:"heartbeat" min:"1s" max:"1h"`
 	Origin    string        `yaml:"origin" max:"100"`

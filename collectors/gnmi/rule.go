@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math"
+	"strconv"
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/mapping"
@@ -119,16 +120,9 @@ func parseNumber(b []byte) (scalar, bool) {
 
 // parseDigits reads digits and nothing else, up to 2^64-1.
 func parseDigits(b []byte) (uint64, bool) {
-	if len(b) == 0 || len(b) > 20 {
+	if len(b) > 20 {
 		return 0, false
 	}
-	var u uint64
-	for _, c := range b {
-		d := uint64(c - '0')
-		if d > 9 || u > (math.MaxUint64-d)/10 {
-			return 0, false
-		}
-		u = u*10 + d
-	}
-	return u, true
+	u, err := strconv.ParseUint(string(b), 10, 64)
+	return u, err == nil
 }

@@ -40,15 +40,13 @@ func (s *subscription) request(every time.Duration, enc gpb.Encoding) *gpb.Subsc
 			x.Mode, x.SampleInterval = gpb.SubscriptionMode_ON_CHANGE, 0
 		case s.changes():
 			x.SampleInterval = uint64(max(every, fallbackEvery))
-		case s.Redundant && !s.plain:
-			x.SuppressRedundant = true
 		}
-		if !s.plain && (x.SuppressRedundant || x.Mode == gpb.SubscriptionMode_ON_CHANGE) {
+		if !s.plain && x.Mode == gpb.SubscriptionMode_ON_CHANGE {
 			x.HeartbeatInterval = uint64(s.Heartbeat)
 		}
 		list.Subscription = append(list.Subscription, x)
 	}
-	s.held = s.changes() && !s.sampled || s.Redundant && !s.plain
+	s.held = s.changes() && !s.sampled
 	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}
 }
 
@@ -61,7 +59,7 @@ func (s *subscription) refused(err error, now time.Time) (refused, again bool) {
 		return false, false
 	}
 	switch {
-	case !s.plain && s.Heartbeat > 0 && (s.changes() || s.Redundant):
+	case !s.plain && s.Heartbeat > 0 && s.changes():
 		s.plain = true
 	case s.changes() && !s.sampled:
 		s.sampled = true

@@ -53,15 +53,18 @@ func (f *Formers) DecodeFile(path string, to any) error {
 	return at(path, err)
 }
 
-// Load reads the files of a user's, which come first, and the one that comes with the
+// Load reads the files of a user's, which come first, and those that come with the
 // program.
-func Load[T any](paths []string, own []byte) (all []T, former Formers, err error) {
-	all = make([]T, len(paths)+1)
+func Load[T any](paths []string, own ...[]byte) (all []T, former Formers, err error) {
+	all = make([]T, len(paths)+len(own))
 	for i, p := range paths {
 		err = errors.Join(err, former.DecodeFile(p, &all[i]))
 	}
-	_, wrong := Decode(own, &all[len(paths)])
-	return all, former, errors.Join(err, wrong)
+	for i, b := range own {
+		_, wrong := Decode(b, &all[len(paths)+i])
+		err = errors.Join(err, wrong)
+	}
+	return all, former, err
 }
 
 // at prefixes every problem with a file's name.

@@ -25,14 +25,17 @@ func Names() []string {
 
 // Shipped returns a mapping that comes with this package.
 func Shipped(name string) (*File, error) {
-	file := path.Join("files", name+".yaml")
-	b, err := embedded.ReadFile(file)
+	b, err := shipped(name)
+	if err != nil {
+		return nil, err
+	}
+	return DecodeSeries(b)
+}
+
+func shipped(name string) ([]byte, error) {
+	b, err := embedded.ReadFile(path.Join("files", name+".yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("no mapping %q; there are %s", name, strings.Join(Names(), ", "))
 	}
-	f, err := DecodeSeries(b)
-	if err != nil {
-		return nil, at(file, err)
-	}
-	return f, nil
+	return b, nil
 }

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -16,20 +15,21 @@ func Read(paths, names []string) (*Mapper, error) {
 	if names == nil {
 		names = Names()
 	}
-	var former Formers
-	var files []*File
-	var errs []error
-	for _, path := range paths {
-		var d Document
-		err := former.DecodeFile(path, &d)
-		files, errs = append(files, d.file), append(errs, err)
-	}
+	var own [][]byte
 	for _, name := range names {
-		f, err := Shipped(name)
-		files, errs = append(files, f), append(errs, err)
+		b, err := shipped(name)
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, b)
 	}
-	if err := errors.Join(errs...); err != nil {
+	all, former, err := Load[Document](paths, own...)
+	if err != nil {
 		return nil, err
+	}
+	var files []*File
+	for i := range all {
+		files = append(files, all[i].file)
 	}
 	m := NewMapper(files...)
 	m.Formers = former

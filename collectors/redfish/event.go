@@ -1,6 +1,7 @@
 package redfish
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -9,12 +10,11 @@ import (
 
 // happening is an event, or an entry of a log.
 type happening struct {
-	id        string
-	messageID string
-	text      string // message and arguments
-	severity  string
-	origin    string // path of what it is about
-	at        time.Time
+	id       string
+	text     string // message and arguments
+	severity string
+	origin   string // path of what it is about
+	at       time.Time
 }
 
 // maxText is the longest text of an event that is carried.
@@ -30,8 +30,8 @@ func readHappenings(doc map[string]any) (out []happening) {
 			if !ok || len(out) >= maxRows {
 				continue
 			}
-			h := happening{messageID: textAt(m, "MessageId"), severity: first(textAt(m, "Severity"), textAt(m, "MessageSeverity")), at: parseTime(first(textAt(m, "EventTimestamp"), textAt(m, "Created")))}
-			h.id = first(textAt(m, "EventId"), textAt(m, "Id"), textAt(m, "@odata.id"))
+			h := happening{severity: cmp.Or(textAt(m, "Severity"), textAt(m, "MessageSeverity")), at: parseTime(cmp.Or(textAt(m, "EventTimestamp"), textAt(m, "Created")))}
+			h.id = cmp.Or(textAt(m, "EventId"), textAt(m, "Id"), textAt(m, "@odata.id"))
 			h.text = textAt(m, "Message")
 			if args, ok := m["MessageArgs"].([]any); ok {
 				for _, a := range args {
@@ -41,17 +41,17 @@ func readHappenings(doc map[string]any) (out []happening) {
 				}
 			}
 			if textAt(m, "Message") == "" {
-				h.text = h.messageID + h.text
+				h.text = textAt(m, "MessageId") + h.text
 			}
-			h.text = clip(strings.Join(strings.Fields(first(h.text, h.id)), " "), maxText)
+			h.text = clip(strings.Join(strings.Fields(cmp.Or(h.text, h.id)), " "), maxText)
 			// Some firmware writes the path, some a reference, and a log's entry
 			// keeps it with its links.
 			for _, o := range []any{m["OriginOfCondition"], m["Links"]} {
 				switch o := o.(type) {
 				case string:
-					h.origin = first(h.origin, o)
+					h.origin = cmp.Or(h.origin, o)
 				case map[string]any:
-					h.origin = first(h.origin, link(o), link(o["OriginOfCondition"]))
+					h.origin = cmp.Or(h.origin, link(o), link(o["OriginOfCondition"]))
 				}
 			}
 			if h.text != "" {
@@ -62,28 +62,13 @@ func readHappenings(doc map[string]any) (out []happening) {
 	return out
 }
 
-// first is the first that is not empty.
-func first(s ...string) string {
-	for _, x := range s {
-		if x != "" {
-			return x
-		}
-	}
-	return ""
-}
-
 // name returns an event's name and text; false where it is not a problem, and
 // nothing in the mapping asks for it.
 func (m *library) name(h *happening) (telemetry.EventName, string, bool) {
 	for i := range m.notices {
 		n := &m.notices[i]
-		if n.Message != "" {
-			if !n.Message.Match(h.messageID) {
-				continue
-			}
-		}
 		if n.Text.Regexp == nil {
-			if n.Message == "" && (h.severity == "OK" || h.severity == "Informational" || h.severity == "") {
+			if h.severity == "OK" || h.severity == "Informational" || h.severity == "" {
 				continue
 			}
 			return n.Event, h.text, true

@@ -135,10 +135,9 @@ func (e edgeRule) Validate() error {
 
 // notice defines the name of a log entry or an event.
 type notice struct {
-	Message mapping.Glob        `yaml:"message"` // pattern of MessageId; "" any
-	Text    mapping.Expression  `yaml:"text"`    // of message and arguments; nil any
-	Event   telemetry.EventName `yaml:"event" max:"64"`
-	Format  string              `yaml:"format"` // with the expression's groups; "" the message
+	Text   mapping.Expression  `yaml:"text"` // of message and arguments; nil any
+	Event  telemetry.EventName `yaml:"event" max:"64"`
+	Format string              `yaml:"format"` // with the expression's groups; "" the message
 }
 
 // Validate reports what is missing.

@@ -1,6 +1,7 @@
 package redfish
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -215,7 +216,7 @@ func (r *reader) streamed(doc map[string]any) *page {
 	if p := r.pages[clean(id)]; p != nil && p.report {
 		return p
 	}
-	id = clip(first(id, textAt(doc, "Id")), maxPath)
+	id = clip(cmp.Or(id, textAt(doc, "Id")), maxPath)
 	p := r.pushed[id]
 	if p == nil {
 		if len(r.pushed) >= maxStreamed {
