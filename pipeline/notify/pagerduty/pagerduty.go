@@ -2,8 +2,8 @@ package pagerduty
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
@@ -29,56 +29,33 @@ type Config struct {
 	Post    post.Config
 }
 
-// PagerDuty is a service. It is a notify.Notifier.
-type PagerDuty struct {
-	c      Config
-	text   *text.Text
-	client *post.Client
-}
-
-// New makes a receiver. It reads the file only to find out early whether it can
+// New makes a receiver, a service. It reads the file only to find out early whether it can
 // be used.
-func New(c Config) (*PagerDuty, error) {
+func New(c Config) (*post.Sender, error) {
 	c.URL = cmp.Or(c.URL, DefaultURL)
-	p := &PagerDuty{c: c}
-	if _, err := post.Address(c.URL); err != nil {
-		return nil, fmt.Errorf("pagerduty: %w", err)
+	_, err := post.Address(c.URL)
+	if err == nil {
+		_, err = c.key()
 	}
-	if _, err := p.key(); err != nil {
-		return nil, fmt.Errorf("pagerduty: %w", err)
-	}
-	var err error
-	if p.text, err = text.New(c.Text); err != nil {
-		return nil, fmt.Errorf("pagerduty: %w", err)
-	}
-	if p.client, err = post.New(c.Post); err != nil {
-		return nil, fmt.Errorf("pagerduty: %w", err)
-	}
-	return p, nil
-}
-
-func (p *PagerDuty) key() (string, error) { return post.SecretOf("routing_key_file", p.c.KeyFile) }
-
-// Fingerprint implements notify.Notifier.
-func (p *PagerDuty) Fingerprint() string {
-	return post.Fingerprint(nil, "pagerduty %q %q %q %s", p.c.URL, p.c.KeyFile, p.c.Text, p.c.Post.Trust())
-}
-
-// Notify implements notify.Notifier.
-func (p *PagerDuty) Notify(ctx context.Context, m *notify.Message) notify.Answer {
-	key, err := p.key()
-	if err != nil {
-		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
-	}
-	body, err := p.body(m, key)
-	if err == nil && body == nil {
-		return notify.Answer{Verdict: notify.Taken} // there is no such event
+	var words *text.Text
+	if err == nil {
+		words, err = text.New(c.Text)
 	}
 	if err != nil {
-		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
+		return nil, fmt.Errorf("pagerduty: %w", err)
 	}
-	return p.client.Send(ctx, post.Request{URL: p.c.URL, Body: body})
+	fingerprint := post.Fingerprint(nil, "pagerduty %q %q %q %s", c.URL, c.KeyFile, c.Text, c.Post.Trust())
+	return post.NewSender("pagerduty", c.Post, fingerprint, func(m *notify.Message, _ time.Time) (post.Request, error) {
+		key, err := c.key()
+		if err != nil {
+			return post.Request{}, err
+		}
+		b, err := body(m, words, key)
+		return post.Request{URL: c.URL, Body: b}, err
+	})
 }
+
+func (c Config) key() (string, error) { return post.SecretOf("routing_key_file", c.KeyFile) }
 
 // The form of an event.
 type (
@@ -119,7 +96,7 @@ type (
 
 // body is an event as PagerDuty reads it, nil where there is none. It follows
 // from m and the key alone.
-func (p *PagerDuty) body(m *notify.Message, key string) ([]byte, error) {
+func body(m *notify.Message, t *text.Text, key string) ([]byte, error) {
 	if m.Type == notify.TypeNoted {
 		return acknowledged(m, key)
 	}
@@ -127,8 +104,8 @@ func (p *PagerDuty) body(m *notify.Message, key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := p.text.View(told)
-	title, prose, err := p.text.Render(v)
+	v := t.View(told)
+	title, prose, err := t.Render(v)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,9 @@ package slack
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
@@ -27,49 +27,26 @@ const (
 	maxText    = 4000 // of the text beside the blocks
 )
 
-// Slack is a channel. It is a notify.Notifier.
-type Slack struct {
-	c      Config
-	text   *text.Text
-	client *post.Client
-}
-
-// New makes a receiver. It reads the file only to find out early whether it can
-// be used.
-func New(c Config) (*Slack, error) {
-	s := &Slack{c: c}
-	if _, err := s.address(); err != nil {
-		return nil, fmt.Errorf("slack: %w", err)
+// New makes a receiver, a channel. It reads the file only to find out early whether it
+// can be used.
+func New(c Config) (*post.Sender, error) {
+	words, err := text.New(c.Text)
+	if _, wrong := c.address(); wrong != nil {
+		err = wrong
 	}
-	var err error
-	if s.text, err = text.New(c.Text); err != nil {
-		return nil, fmt.Errorf("slack: %w", err)
-	}
-	if s.client, err = post.New(c.Post); err != nil {
-		return nil, fmt.Errorf("slack: %w", err)
-	}
-	return s, nil
-}
-
-func (s *Slack) address() (string, error) { return post.AddressOf("api_url_file", s.c.URLFile) }
-
-// Fingerprint implements notify.Notifier.
-func (s *Slack) Fingerprint() string {
-	return post.Fingerprint(nil, "slack %q %q %s", s.c.URLFile, s.c.Text, s.c.Post.Trust())
-}
-
-// Notify implements notify.Notifier.
-func (s *Slack) Notify(ctx context.Context, m *notify.Message) notify.Answer {
-	to, err := s.address()
 	if err != nil {
-		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
+		return nil, fmt.Errorf("slack: %w", err)
 	}
-	body, err := s.body(m)
-	if err != nil {
-		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
-	}
-	return s.client.Send(ctx, post.Request{URL: to, Body: body})
+	fingerprint := post.Fingerprint(nil, "slack %q %q %s", c.URLFile, c.Text, c.Post.Trust())
+	return post.NewSender("slack", c.Post, fingerprint, func(m *notify.Message, _ time.Time) (r post.Request, err error) {
+		if r.URL, err = c.address(); err == nil {
+			r.Body, err = body(m, words)
+		}
+		return r, err
+	})
 }
+
+func (c Config) address() (string, error) { return post.AddressOf("api_url_file", c.URLFile) }
 
 // The form of a message.
 type (
@@ -99,7 +76,7 @@ type (
 )
 
 // body is a message as Slack reads it. It follows from m alone.
-func (s *Slack) body(m *notify.Message) ([]byte, error) {
+func body(m *notify.Message, t *text.Text) ([]byte, error) {
 	if m.Type == notify.TypeNoted {
 		return noted(m)
 	}
@@ -107,8 +84,8 @@ func (s *Slack) body(m *notify.Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := s.text.View(told)
-	title, prose, err := s.text.Render(v)
+	v := t.View(told)
+	title, prose, err := t.Render(v)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,9 @@ package teams
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
@@ -27,48 +27,26 @@ const (
 	maxTotal = 28 << 10 // bytes of the message
 )
 
-// Teams is a channel. It is a notify.Notifier.
-type Teams struct {
-	c      Config
-	text   *text.Text
-	client *post.Client
-}
-
-// New makes a receiver. It reads the file only to find out early whether it can be used.
-func New(c Config) (*Teams, error) {
-	t := &Teams{c: c}
-	_, err := t.address()
-	if err == nil {
-		t.text, err = text.New(c.Text)
-	}
-	if err == nil {
-		t.client, err = post.New(c.Post)
+// New makes a receiver, a channel, whose workflow answers 202 Accepted. It reads the file
+// only to find out early whether it can be used.
+func New(c Config) (*post.Sender, error) {
+	words, err := text.New(c.Text)
+	if _, wrong := c.address(); wrong != nil {
+		err = wrong
 	}
 	if err != nil {
 		return nil, fmt.Errorf("teams: %w", err)
 	}
-	return t, nil
+	fingerprint := post.Fingerprint(nil, "teams %q %q %s", c.URLFile, c.Text, c.Post.Trust())
+	return post.NewSender("teams", c.Post, fingerprint, func(m *notify.Message, _ time.Time) (r post.Request, err error) {
+		if r.URL, err = c.address(); err == nil {
+			r.Body, err = body(m, words)
+		}
+		return r, err
+	})
 }
 
-func (t *Teams) address() (string, error) { return post.AddressOf("webhook_url_file", t.c.URLFile) }
-
-// Fingerprint implements notify.Notifier.
-func (t *Teams) Fingerprint() string {
-	return post.Fingerprint(nil, "teams %q %q %s", t.c.URLFile, t.c.Text, t.c.Post.Trust())
-}
-
-// Notify implements notify.Notifier. A workflow answers 202 Accepted.
-func (t *Teams) Notify(ctx context.Context, m *notify.Message) notify.Answer {
-	to, err := t.address()
-	if err != nil {
-		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
-	}
-	body, err := t.body(m)
-	if err != nil {
-		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
-	}
-	return t.client.Send(ctx, post.Request{URL: to, Body: body})
-}
+func (c Config) address() (string, error) { return post.AddressOf("webhook_url_file", c.URLFile) }
 
 // The form of a message: an Adaptive Card of version 1.4 as its attachment.
 type (
@@ -110,7 +88,7 @@ type (
 )
 
 // body is a message as Teams reads it. It follows from m alone.
-func (t *Teams) body(m *notify.Message) ([]byte, error) {
+func body(m *notify.Message, t *text.Text) ([]byte, error) {
 	if m.Type == notify.TypeNoted {
 		n, err := m.ReadNote()
 		if err != nil {
@@ -122,8 +100,8 @@ func (t *Teams) body(m *notify.Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := t.text.View(in)
-	title, body, err := t.text.Render(v)
+	v := t.View(in)
+	title, body, err := t.Render(v)
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,17 @@ func parseSecret(s string) (key, error) {
 	return k, nil
 }
 
+// keys are those that messages are signed with now.
+func (c Config) keys() ([]key, error) {
+	switch {
+	case c.SecretFile != "":
+		return readSecrets(c.SecretFile)
+	case c.Secret != "":
+		return parseSecrets(c.Secret)
+	}
+	return nil, nil
+}
+
 // readSecrets reads a file of secrets.
 func readSecrets(path string) ([]key, error) {
 	f, err := os.Open(path)

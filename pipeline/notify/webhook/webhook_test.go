@@ -29,6 +29,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
+	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
@@ -104,7 +105,7 @@ func breakOff(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-func open(t testing.TB, c webhook.Config) *webhook.Webhook {
+func open(t testing.TB, c webhook.Config) *post.Sender {
 	t.Helper()
 	w, err := webhook.New(c)
 	if err != nil {
