@@ -85,9 +85,7 @@ func ParseISODuration(s string) (time.Duration, bool) {
 	if !isoDuration.MatchString(s) || strings.HasSuffix(s, "T") {
 		return 0, false
 	}
-	d, err := settings.ParseDuration(strings.ToLower(isoLetters.Replace(s)))
+	written := strings.NewReplacer("P", "", "T", "", ",", ".").Replace(s) // as Go writes it
+	d, err := settings.ParseDuration(strings.ToLower(written))
 	return d, err == nil
 }
-
-// isoLetters makes a duration that Go writes of one of ISO 8601.
-var isoLetters = strings.NewReplacer("P", "", "T", "", ",", ".")
