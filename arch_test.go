@@ -133,19 +133,19 @@ pipeline/egress:
 pipeline/notify/post:         pipeline/notify pipeline/egress collectors/dial
 pipeline/notify/text:         telemetry correlate/explain pipeline/notify
 pipeline/notify/kind:         collectors/dial settings pipeline/egress pipeline/notify pipeline/notify/post pipeline/notify/text
-pipeline/notify/*:            telemetry correlate/explain collectors/dial pipeline/egress pipeline/notify pipeline/notify/kind pipeline/notify/post pipeline/notify/text
+pipeline/notify/*:            telemetry settings correlate/explain collectors/dial pipeline/egress pipeline/notify pipeline/notify/kind pipeline/notify/post pipeline/notify/text
 pipeline/notify/standard:     pipeline/notify pipeline/notify/kind pipeline/notify/*
 pipeline/notify/notifytest: telemetry correlate/explain engine pipeline/notify
 pipeline/assist:   telemetry correlate/explain github.com/modelcontextprotocol/go-sdk
 pipeline/pin:      telemetry correlate/explain pipeline/bus pipeline/recorder github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
-pipeline/access: collectors/dial go.yaml.in/yaml golang.org/x/crypto github.com/coreos/go-oidc/v3 golang.org/x/oauth2
+pipeline/access: settings collectors/dial go.yaml.in/yaml golang.org/x/crypto github.com/coreos/go-oidc/v3 golang.org/x/oauth2
 pipeline/serve:    pipeline/access collectors/dial telemetry correlate/explain engine pipeline/bus pipeline/replica pipeline/recorder pipeline/pin
 pipeline/openapi:
 client:
 deploy/site: github.com/yuin/goldmark
 pipeline/serve:    correlate/attribute pipeline/openapi pipeline/exposition golang.org/x/sync pipeline/status pipeline/survey pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
-pipeline/agent: collectors collectors/receive pipeline/bus pipeline/config pipeline/crew pipeline/exposition pipeline/notify/post pipeline/outbox github.com/VictoriaMetrics/metrics
+pipeline/agent: collectors collectors/dial collectors/receive pipeline/bus pipeline/config pipeline/crew pipeline/exposition pipeline/outbox github.com/VictoriaMetrics/metrics
 pipeline: pipeline/access pipeline/agent pipeline/child pipeline/crew pipeline/exposition pipeline/egress pipeline/assist engine/grants
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/graph pipeline/notify/kind pipeline/notify/standard
@@ -153,7 +153,7 @@ pipeline: pipeline/notify/silence pipeline/pin pipeline/serve collectors github.
 pipeline/store/label: telemetry github.com/prometheus/prometheus github.com/prometheus/common
 pipeline/store/query: telemetry rules/prometheus github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common
 pipeline/store/forward: collectors/dial github.com/prometheus/prometheus github.com/prometheus/client_golang
-pipeline/store:    pipeline/exposition telemetry correlate/explain engine/grants pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
+pipeline/store:    settings pipeline/exposition telemetry correlate/explain engine/grants pipeline/bus pipeline/store/label pipeline/store/query pipeline/store/forward
 pipeline/store:    github.com/prometheus/prometheus github.com/prometheus/client_golang github.com/prometheus/common github.com/VictoriaMetrics/metrics
 pipeline: pipeline/store pipeline/store/forward pipeline/store/label pipeline/store/query pipeline/notify/raise
 dashboards/web:

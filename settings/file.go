@@ -2,18 +2,21 @@ package settings
 
 import (
 	"fmt"
+	"io"
 	"os"
 )
 
 // ReadFile reads a file that a configuration names. One of more than so many bytes is
-// refused before it is read. Errors name the file.
+// refused, and no more of it is read. Errors name the file.
 func ReadFile(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > most {
-		return nil, fmt.Errorf("%s: %d bytes, at most %d", path, info.Size(), most)
+	defer func() { _ = f.Close() }() // it was only read
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%s: more than %d bytes", path, most)
 	}
-	return os.ReadFile(path)
+	return b, err
 }

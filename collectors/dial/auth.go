@@ -1,12 +1,13 @@
 package dial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strings"
+
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // BasicAuth is a user name and a password. Files are read for every request or
@@ -59,28 +60,33 @@ type Authorization struct {
 	CredentialsFile string `yaml:"credentials_file"`
 }
 
+// Header returns the value of the header; empty where there is no file.
+func (a Authorization) Header() (string, error) {
+	if a.CredentialsFile == "" {
+		return "", nil
+	}
+	token, err := Secret(a.CredentialsFile)
+	if err != nil {
+		return "", fmt.Errorf("credentials_file: %w", err)
+	}
+	return cmp.Or(a.Type, "Bearer") + " " + token, nil
+}
+
 // Authorize sets the Authorization header of a request, by a or by b, whichever is
 // given.
 func Authorize(r *http.Request, b BasicAuth, a Authorization) error {
-	switch {
-	case b.Any():
+	if b.Any() {
 		name, password, err := b.Read()
-		if err != nil {
-			return err
+		if err == nil {
+			r.SetBasicAuth(name, password)
 		}
-		r.SetBasicAuth(name, password)
-	case a.CredentialsFile != "":
-		token, err := Secret(a.CredentialsFile)
-		if err != nil {
-			return fmt.Errorf("credentials_file: %w", err)
-		}
-		scheme := a.Type
-		if scheme == "" {
-			scheme = "Bearer"
-		}
-		r.Header.Set("Authorization", scheme+" "+token)
+		return err
 	}
-	return nil
+	value, err := a.Header()
+	if value != "" {
+		r.Header.Set("Authorization", value)
+	}
+	return err
 }
 
 // maxSecret bounds a file with a secret, in bytes.
@@ -88,17 +94,13 @@ const maxSecret = 64 << 10
 
 // Secret reads a file that holds a secret in its only line.
 func Secret(path string) (string, error) {
-	f, err := os.Open(path)
+	b, err := settings.ReadFile(path, maxSecret)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	switch {
-	case err != nil:
-		return "", err
-	case len(b) > maxSecret:
-		return "", fmt.Errorf("%s: more than %d bytes", path, maxSecret)
+	text := strings.TrimRight(string(b), "\r\n")
+	if text == "" || strings.ContainsAny(text, "\r\n") {
+		return "", fmt.Errorf("%s: want one line", path)
 	}
-	return strings.TrimRight(string(b), "\r\n"), nil
+	return text, nil
 }

@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/quintet-dc/quintet/settings"
 )
 
 const (
 	maxWebFile = 1 << 20
-	maxSecret  = 4 << 10
 	maxCost    = 14 // of bcrypt: 1 s of a core; more would stop every other login
 	minToken   = 16 // bytes
 	maxName    = 200
@@ -30,7 +30,7 @@ type hash struct {
 // readWebFile reads the users of a file in the form of Prometheus's web
 // configuration. Other keys of that form are refused: they would have no effect.
 func readWebFile(path string) ([]hash, error) {
-	b, err := readFile(path, maxWebFile)
+	b, err := settings.ReadFile(path, maxWebFile)
 	if err != nil {
 		return nil, err
 	}
@@ -95,30 +95,4 @@ func checkHash(text string) error {
 		return fmt.Errorf("bcrypt cost %d: want at most %d", cost, maxCost)
 	}
 	return nil
-}
-
-// readLine reads a file that holds a secret in its only line.
-func readLine(path string) (string, error) {
-	b, err := readFile(path, maxSecret)
-	if err != nil {
-		return "", err
-	}
-	text := strings.TrimRight(string(b), "\r\n")
-	if text == "" || strings.ContainsAny(text, "\r\n") {
-		return "", fmt.Errorf("%s: want one line", path)
-	}
-	return text, nil
-}
-
-func readFile(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s: more than %d bytes", path, most)
-	}
-	return b, err
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/quintet-dc/quintet/collectors/dial"
 )
 
 // credential is one user with its secret as it is kept: a bcrypt hash, or a keyed
@@ -98,7 +100,7 @@ func (l *list) add(u User, key []byte) error {
 	}
 	switch {
 	case u.TokenFile != "":
-		text, err := readLine(u.TokenFile)
+		text, err := dial.Secret(u.TokenFile)
 		if err != nil {
 			return fmt.Errorf("token_file: %w", err)
 		}
@@ -112,7 +114,7 @@ func (l *list) add(u User, key []byte) error {
 		l.byToken[sum] = c
 		return nil
 	case u.PasswordFile != "":
-		text, err := readLine(u.PasswordFile)
+		text, err := dial.Secret(u.PasswordFile)
 		if err != nil {
 			return fmt.Errorf("password_file: %w", err)
 		}

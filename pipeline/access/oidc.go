@@ -125,7 +125,7 @@ func openProvider(o OIDC, now func() time.Time) (*provider, error) {
 	}
 	o = o.withDefaults()
 	if o.SecretFile != "" {
-		if _, err := readLine(o.SecretFile); err != nil {
+		if _, err := dial.Secret(o.SecretFile); err != nil {
 			return nil, fmt.Errorf("web.oidc: client_secret_file: %w", err)
 		}
 	}
@@ -163,7 +163,7 @@ func (p *provider) discover(ctx context.Context) (*oidc.Provider, error) {
 func (p *provider) exchange(known *oidc.Provider) (*oauth2.Config, error) {
 	c := &oauth2.Config{ClientID: p.cfg.ClientID, Endpoint: known.Endpoint(), RedirectURL: p.cfg.Redirect, Scopes: p.cfg.Scopes}
 	if p.cfg.SecretFile != "" {
-		secret, err := readLine(p.cfg.SecretFile)
+		secret, err := dial.Secret(p.cfg.SecretFile)
 		if err != nil {
 			return nil, err
 		}

@@ -12,12 +12,12 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/receive"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
 	"github.com/quintet-dc/quintet/pipeline/crew"
 	"github.com/quintet-dc/quintet/pipeline/exposition"
-	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/outbox"
 )
 
@@ -99,7 +99,7 @@ func (a *Agent) receiving() []collectors.Spec {
 func (a *Agent) Pushed() map[string]http.HandlerFunc {
 	if g := a.c.File.Notify.Grafana; g.SecretFile != "" {
 		a.receive.GrafanaSigns(func() (secret, timestamp string, err error) {
-			secret, err = post.Secret(g.SecretFile)
+			secret, err = dial.Secret(g.SecretFile)
 			return secret, g.Timestamp, err
 		})
 	}

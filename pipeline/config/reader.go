@@ -1,9 +1,6 @@
 package config
 
 import (
-	"fmt"
-	"io"
-	"os"
 	"slices"
 
 	"github.com/quintet-dc/quintet/settings"
@@ -15,24 +12,11 @@ const maxFile = 1 << 20
 // Read reads a file and returns all its errors and warnings. The File is nil if
 // there is an error.
 func Read(path string) (*File, []Problem) {
-	text, err := readFile(path)
+	text, err := settings.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, []Problem{{Path: path, Text: err.Error()}}
 	}
-	return Parse(path, text)
-}
-
-func readFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(b) > maxFile {
-		err = fmt.Errorf("more than %d bytes", maxFile)
-	}
-	return string(b), err
+	return Parse(path, string(text))
 }
 
 // Parse reads the text of a file.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // positionEvery is how often the position is written; later entries are read again
@@ -28,15 +30,10 @@ func placePath(dir string) string { return filepath.Join(dir, "position.json") }
 
 // readPlace reads the place; where there is none, it is the log's beginning.
 func readPlace(dir string) (p place, err error) {
-	f, err := os.Open(placePath(dir))
+	b, err := settings.ReadFile(placePath(dir), maxPlace)
 	if errors.Is(err, fs.ErrNotExist) {
 		return place{}, nil
 	}
-	if err != nil {
-		return place{}, fmt.Errorf("position: %w", err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxPlace+1))
 	if err != nil {
 		return place{}, fmt.Errorf("position: %w", err)
 	}
@@ -46,9 +43,6 @@ func readPlace(dir string) (p place, err error) {
 // parsePlace reads the output of write. Anything else is an error: a wrong place
 // would leave a hole in the history.
 func parsePlace(b []byte) (p place, err error) {
-	if len(b) > maxPlace {
-		return place{}, fmt.Errorf("position: more than %d bytes", maxPlace)
-	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {

@@ -111,7 +111,7 @@ func build(c Config) (*Alertmanager, error) {
 
 // header holds the token.
 func (a *Alertmanager) header() (map[string]string, error) {
-	value, err := post.Bearer(a.c.Authorization)
+	value, err := a.c.Authorization.Header()
 	if value == "" {
 		return nil, err
 	}

@@ -45,12 +45,12 @@ func New(c Config) (*post.Sender, error) {
 	if u, err := url.Parse(c.Source); err != nil || strings.ContainsAny(c.Source, " \r\n") {
 		return nil, fmt.Errorf("cloudevents: source %.60q: want a URI: %v", c.Source, u)
 	}
-	if _, err := post.Bearer(c.Authorization); err != nil {
+	if _, err := c.Authorization.Header(); err != nil {
 		return nil, fmt.Errorf("cloudevents: %w", err)
 	}
 	fingerprint := post.Fingerprint([]map[string]string{c.Post.Headers}, "cloudevents %q %q %q %q %s", c.URL, c.Mode, c.Source, c.Authorization.CredentialsFile, c.Post.Trust())
 	return post.NewSender("cloudevents", c.Post, fingerprint, func(m *notify.Message, _ time.Time) (post.Request, error) {
-		authorization, err := post.Bearer(c.Authorization)
+		authorization, err := c.Authorization.Header()
 		if err != nil {
 			return post.Request{}, err
 		}

@@ -1,18 +1,15 @@
 package post
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +31,6 @@ type Config struct {
 const (
 	defaultTimeout = 15 * time.Second
 	maxTimeout     = 2 * time.Minute
-	maxSecret      = 4 << 10 // bytes of a file
 )
 
 // ours lists the headers that a configuration cannot set.
@@ -116,50 +112,17 @@ func Loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Bearer returns the value of the Authorization header that a shows; empty if it shows
-// nothing.
-func Bearer(a dial.Authorization) (string, error) {
-	if a.CredentialsFile == "" {
-		return "", nil
-	}
-	token, err := Secret(a.CredentialsFile)
-	if err != nil {
-		return "", fmt.Errorf("authorization: credentials_file: %w", err)
-	}
-	return cmp.Or(a.Type, "Bearer") + " " + token, nil
-}
-
-// Secret reads a file that holds a secret in its only line.
-func Secret(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	text := strings.TrimSpace(string(b))
-	switch {
-	case err != nil:
-		return "", err
-	case len(b) > maxSecret:
-		return "", fmt.Errorf("%s: more than %d bytes", path, maxSecret)
-	case text == "" || strings.ContainsAny(text, "\r\n"):
-		return "", fmt.Errorf("%s: want one line", path)
-	}
-	return text, nil
-}
-
 // SecretOf reads the secret in the file that a key of the configuration names. Errors
 // name the key.
 func SecretOf(key, path string) (string, error) {
 	if path == "" {
 		return "", fmt.Errorf("%s: required", key)
 	}
-	text, err := Secret(path)
+	text, err := dial.Secret(path)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", key, err)
 	}
-	return text, nil
+	return strings.TrimSpace(text), nil
 }
 
 // AddressOf reads the address in the file that a key of the configuration names, where

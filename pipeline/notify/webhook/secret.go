@@ -6,10 +6,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
+
+	"github.com/quintet-dc/quintet/settings"
 )
 
 const (
@@ -75,17 +75,9 @@ func (c Config) keys() ([]key, error) {
 
 // readSecrets reads a file of secrets.
 func readSecrets(path string) ([]key, error) {
-	f, err := os.Open(path)
+	b, err := settings.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("secret file: %w", err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("secret file: %w", err)
-	case len(b) > maxFile:
-		return nil, fmt.Errorf("secret file %s: more than %d bytes", path, maxFile)
 	}
 	keys, err := parseSecrets(string(b))
 	if err != nil {
