@@ -17,14 +17,11 @@ type deed struct {
 
 func readDeed(r io.Reader) (deed, error) {
 	var d deed
-	b, err := io.ReadAll(io.LimitReader(r, maxNoteBody+1))
-	switch {
-	case err != nil:
-		return d, bad("", "the body cannot be read")
-	case len(b) > maxNoteBody:
-		return d, &problem{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is longer than %d bytes", maxNoteBody)}
+	b, err := readBody(r, maxNoteBody)
+	if err == nil {
+		err = decodeStrict(b, &d)
 	}
-	if err := decodeStrict(b, &d); err != nil {
+	if err != nil {
 		return d, err
 	}
 	switch {

@@ -168,16 +168,12 @@ type opinion struct {
 // readOpinion reads it strictly. An empty body adds nothing but the user.
 func readOpinion(r io.Reader, withVerdict bool) (opinion, error) {
 	var o opinion
-	b, err := io.ReadAll(io.LimitReader(r, maxNoteBody+1))
-	switch {
-	case err != nil:
-		return o, bad("", "the body cannot be read")
-	case len(b) > maxNoteBody:
-		return o, &problem{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is longer than %d bytes", maxNoteBody)}
-	case len(bytes.TrimSpace(b)) > 0:
-		if err := decodeStrict(b, &o); err != nil {
-			return o, err
-		}
+	b, err := readBody(r, maxNoteBody)
+	if err == nil && len(bytes.TrimSpace(b)) > 0 {
+		err = decodeStrict(b, &o)
+	}
+	if err != nil {
+		return o, err
 	}
 	switch {
 	case !withVerdict && o.Verdict != nil:
@@ -204,14 +200,11 @@ type assignment struct {
 
 func readAssignment(r io.Reader) (assignment, error) {
 	var a assignment
-	b, err := io.ReadAll(io.LimitReader(r, maxNoteBody+1))
-	switch {
-	case err != nil:
-		return a, bad("", "the body cannot be read")
-	case len(b) > maxNoteBody:
-		return a, &problem{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is longer than %d bytes", maxNoteBody)}
+	b, err := readBody(r, maxNoteBody)
+	if err == nil {
+		err = decodeStrict(b, &a)
 	}
-	if err := decodeStrict(b, &a); err != nil {
+	if err != nil {
 		return a, err
 	}
 	switch {
@@ -246,6 +239,18 @@ func (o *opinion) readVerdict() error {
 		return bad("signature", "the answer was right: nothing else was")
 	}
 	return nil
+}
+
+// readBody reads the body of a request, to a bound.
+func readBody(r io.Reader, most int) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	switch {
+	case err != nil:
+		return nil, bad("", "the body cannot be read")
+	case len(b) > most:
+		return nil, &problem{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is longer than %d bytes", most)}
+	}
+	return b, nil
 }
 
 // decodeStrict reads one JSON value, all of whose keys are known.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -138,14 +137,11 @@ func (s *server) readSilence(r *http.Request) (silence.Silence, error) {
 	if q := parameters(r); q.err != nil {
 		return silence.Silence{}, q.err
 	}
-	b, err := io.ReadAll(io.LimitReader(r.Body, maxSilenceBody+1))
-	switch {
-	case err != nil:
-		return silence.Silence{}, bad("", "the body cannot be read")
-	case len(b) > maxSilenceBody:
-		return silence.Silence{}, &problem{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is longer than %d bytes", maxSilenceBody)}
+	b, err := readBody(r.Body, maxSilenceBody)
+	if err == nil {
+		err = decodeStrict(b, &in)
 	}
-	if err := decodeStrict(b, &in); err != nil {
+	if err != nil {
 		return silence.Silence{}, err
 	}
 	if user := userOf(r); user != "" {
