@@ -164,7 +164,7 @@ deploy/sbom:
 
 # floor 4: the command wires everything
 pipeline/config: telemetry settings rules collectors/dial pipeline/access pipeline/egress pipeline/notify/match pipeline/notify/standard go.yaml.in/yaml
-cmd/cli: github.com/alecthomas/kong
+cmd/cli: settings github.com/alecthomas/kong
 cmd/collect: settings cmd/cli pipeline/agent pipeline/config pipeline/role collectors collectors/dial collectors/kind go.yaml.in/yaml
 cmd/collect: collectors/standard collectors/mapping
 cmd/quintet-collect: cmd/cli cmd/collect github.com/alecthomas/kong

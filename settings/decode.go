@@ -142,7 +142,7 @@ func (d *decoder) unknown(key *yaml.Node, fields []Field) {
 		}
 		names = append(names, f.Key)
 	}
-	if like := nearest(key.Value, names); like != "" {
+	if like := Nearest(key.Value, names); like != "" {
 		d.fail(key, "unknown key %.40q; did you mean %s?", key.Value, like)
 		return
 	}

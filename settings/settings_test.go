@@ -207,3 +207,13 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestNearest: swapped neighbours are one mistake, and nothing is like another word.
+func TestNearest(t *testing.T) {
+	names := []string{"serve", "score", "replay", "a"}
+	for word, want := range map[string]string{"sevre": "serve", "serv": "serve", "repaly": "replay", "scroe": "score", "frobnicate": "", "": "a", strings.Repeat("serve", 9): ""} {
+		if got := settings.Nearest(word, names); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}

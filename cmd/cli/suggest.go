@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // withDefault writes the help of a flag or argument with its default, unless the
@@ -48,43 +49,12 @@ func suggestion(root *kong.Node, err error) string {
 	return Nearest(found[1], known)
 }
 
-// Nearest returns ", did you mean …?" with the known word that is the fewest edits
-// from one, at most a third of its length and one.
+// Nearest returns ", did you mean …?" with the known word that is like one.
 func Nearest(word string, known []string) string {
-	best := ""
-	for _, k := range known {
-		if d := distance(word, k); d <= 1+len(word)/3 && (best == "" || d < distance(word, best)) {
-			best = k
-		}
+	if like := settings.Nearest(word, known); like != "" {
+		return fmt.Sprintf(", did you mean %q?", like)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %q?", best)
-}
-
-// distance returns the edits (insert, delete, replace, swap of neighbours) that
-// turn a into b.
-func distance(a, b string) int {
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	for j := range rows[1] {
-		rows[1][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		before, last, row := rows[(i+2)%3], rows[i%3], rows[(i+1)%3]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = slices.Min([]int{row[j-1] + 1, last[j] + 1, last[j-1] + cost})
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-	}
-	return rows[(len(a)+1)%3][len(b)]
+	return ""
 }
 
 // occupied adds what to do to the error of an address that is in use.
