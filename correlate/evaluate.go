@@ -169,6 +169,9 @@ func (e *caseBook) follow(c *incidentCase, g telemetry.Time) {
 	}
 	if well {
 		e.endBeside(c, "recovered", g)
+		if !c.accepted && !j.Over() {
+			e.examiner.keepFormer(c, j.Hurt, g)
+		}
 		c.well, c.before, c.standing, c.hosts = true, nil, nil, nil
 		j.Forget(c.accepted, c.unexplained())
 		e.settle(e.leader(c), g)

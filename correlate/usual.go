@@ -14,15 +14,18 @@ import (
 // long, is detected when the window no longer holds its baseline. So baselines of
 // such jobs are stored at intervals while they are healthy. That of any other job is
 // stored when its steps may have become longer, because minutes may pass until that
-// is certain.
+// is certain. That of a degradation is stored when it is over: a relapse that comes
+// before the window holds a baseline again would be compared with the trouble itself.
 
 // usualState is the baseline at a time: of every end of the fabric, and of the
-// hosts, GPUs and plant of the jobs that report seldom, or of one job in doubt.
+// hosts, GPUs and plant of the jobs that report seldom, or of one job in doubt, or of
+// one that was degraded until a time.
 type usualState struct {
 	at     telemetry.Time
 	before *fabric.Baseline
 	jobs   []*incidentCase // their baselines, and nothing else
 	doubt  bool            // it is of one job whose steps may have become longer
+	until  telemetry.Time  // the end of the degradation before which it was usual; 0 for the others
 }
 
 const (
@@ -51,7 +54,37 @@ func (e *examiner) keepUsual(g telemetry.Time) {
 		state.before = e.fabricBefore(e.spanBefore(g))
 		e.usual = append(e.usual, state)
 	}
-	e.usual = slices.DeleteFunc(e.usual, func(s usualState) bool { return g.Sub(s.at) > usualStates*usualEvery*e.cfg.Grid })
+	e.usual = slices.DeleteFunc(e.usual, func(s usualState) bool { return g.Sub(max(s.at, s.until)) > usualStates*usualEvery*e.cfg.Grid })
+}
+
+// keepFormer stores the baseline of a case whose job is well again.
+func (e *examiner) keepFormer(c *incidentCase, h *jobs.Hurt, g telemetry.Time) {
+	if c.standing == nil {
+		return
+	}
+	former := func(s usualState) bool { return s.until != 0 && s.jobs[0].job == c.job }
+	e.usual = append(slices.DeleteFunc(e.usual, former), usualState{at: floor(h.Onset.Earliest, e.cfg.Grid), until: h.End(g), before: c.before,
+		jobs: []*incidentCase{{job: c.job, hosts: c.hosts, standing: c.standing, saves: c.saves, told: c.told}}})
+}
+
+// former returns the baseline of a job's earlier degradation, where that ended too
+// short a time before an onset for the window to hold half of a new one, and the job
+// still runs where it ran.
+func (e *examiner) former(job telemetry.Entity, onset telemetry.Time) (*usualState, *incidentCase) {
+	i := slices.IndexFunc(e.usual, func(s usualState) bool { return s.until != 0 && s.jobs[0].job == job })
+	if i < 0 || e.usual[i].until <= onset.Add(-baselineGrids/2*e.cfg.Grid) {
+		return nil, nil
+	}
+	was := e.usual[i].jobs[0]
+	known := func(n telemetry.Entity) bool {
+		return slices.ContainsFunc(was.hosts, func(h hostBefore) bool { return h.node == n })
+	}
+	for _, n := range e.nodes(job) {
+		if !known(n) {
+			return nil, nil
+		}
+	}
+	return &e.usual[i], was
 }
 
 // keepDoubted stores the baselines of jobs that have come into doubt, one of each job.
@@ -113,7 +146,7 @@ func (e *examiner) recalled(job telemetry.Entity, onset telemetry.Time) (*usualS
 	for i := len(e.usual) - 1; i >= 0; i-- {
 		s := &e.usual[i]
 		k := slices.IndexFunc(s.jobs, func(c *incidentCase) bool { return c.job == job })
-		if k >= 0 && s.at <= onset {
+		if k >= 0 && s.until == 0 && s.at <= onset {
 			return s, s.jobs[k]
 		}
 	}
@@ -128,4 +161,5 @@ func (s *usualState) snapshot(c *snapshot.Codec) {
 	s.before.Snapshot(c)
 	snapshot.List(c, &s.jobs, 64, codeCase)
 	c.Bool(&s.doubt)
+	c.Time(&s.until)
 }
