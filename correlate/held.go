@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -81,17 +82,29 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 // other is not very sure, or the job loses more than when the case settled on the
 // first, or what the two explain fits what it loses, or the first is still found
 // beside the other. Two that each explain all of one loss are one, of which the first
-// was a guess.
+// was a guess. What a job that has stopped loses grows by itself, and neither shows.
 func (e *caseBook) both(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) bool {
-	loss := ev.Loss().Excess()
+	loss := lost(ev)
 	explains, known := best.Explains()
-	if !known || next.Root.Confidence < surely || loss >= float64(fits*c.held.then) || c.held.loss+float64(min(1, explains)*loss) <= float64(fits*loss) {
+	if !known && math.IsInf(loss, 1) {
+		explains, known = 1, true // what stops a job explains all of it
+	}
+	if !known || next.Root.Confidence < surely || loss > float64(fits*c.held.then) || c.held.part(loss)+min(1, explains) <= fits {
 		return true
 	}
 	answers := e.without(ev, best, next.Chain)
 	return slices.ContainsFunc(answers, func(a explain.Answer) bool {
 		return a.Entity == c.held.root && a.Name() == c.held.signature && a.Confidence >= sure
 	})
+}
+
+// lost is how many seconds of a step a job loses: without end where it has stopped, or
+// where its first long step has not ended.
+func lost(ev *explain.Evidence) float64 {
+	if h := ev.Hurt; h.State == jobs.Stalled || h.State == jobs.Failed || h.Steps == 0 && h.Overdue > 0 {
+		return math.Inf(1)
+	}
+	return ev.Loss().Excess()
 }
 
 // fits is how many times the loss two faults may explain together, and from how many
@@ -221,7 +234,7 @@ func (e *caseBook) settleOn(c *incidentCase, ev *explain.Evidence, best *explain
 			return
 		}
 		h.times++
-		h.at, h.then = next.Updated, ev.Loss().Excess()
+		h.at, h.then = next.Updated, lost(ev)
 		for i := range answers {
 			a := &answers[i]
 			if a.Signature == nil || a.Signature == best.Signature || a.Score <= 0 || ev.Akin(a.Entity, best, next.Chain) || len(h.seen) >= maxSeen {
@@ -234,8 +247,8 @@ func (e *caseBook) settleOn(c *incidentCase, ev *explain.Evidence, best *explain
 		}
 	}
 	h.root, h.peer, h.signature = best.Entity, best.Peer, best.Name()
-	h.loss = ev.Loss().Excess()
-	if x, ok := best.Explains(); ok {
+	h.loss = lost(ev)
+	if x, ok := best.Explains(); ok && x > 0 {
 		h.loss = float64(h.loss * min(1, x))
 	}
 }

@@ -113,3 +113,33 @@ func TestWhoKnowsOnlyItselfDoesNotSpeakForOthers(t *testing.T) {
 		t.Error("who is sure of nothing speaks")
 	}
 }
+
+// TestWhatHasStoppedDoesNotLoseMore: the age of a step in progress grows by itself,
+// and what explains all of it at first is no fault beside what does so later.
+func TestWhatHasStoppedDoesNotLoseMore(t *testing.T) {
+	slow := &jobs.Hurt{State: jobs.Slow, Expected: 10, Steps: 4, Sum: 60}
+	slower := &jobs.Hurt{State: jobs.Slow, Expected: 10, Steps: 4, Sum: 100}
+	first := &jobs.Hurt{State: jobs.Slow, Expected: 10, Overdue: 20}
+	longer := &jobs.Hurt{State: jobs.Slow, Expected: 10, Overdue: 90}
+	stopped := &jobs.Hurt{State: jobs.Stalled, Expected: 10, Steps: 4, Sum: 60, Overdue: 200}
+	for name, x := range map[string]struct {
+		then, now *jobs.Hurt
+		want      bool
+	}{
+		"loses as much":                 {slow, slow, false},
+		"loses more":                    {slow, slower, true},
+		"was slow and has stopped":      {slow, stopped, true},
+		"the first step is in progress": {first, longer, false},
+		"and it has stopped":            {first, stopped, false},
+	} {
+		e := assemble(Config{})
+		c := settledCase()
+		c.held = held{root: gpuOf("n1/0"), signature: "gpu-slow", then: lost(&explain.Evidence{Hurt: x.then}), loss: lost(&explain.Evidence{Hurt: x.then})}
+		best := &explain.Answer{Entity: gpuOf("n2/0"), Values: explain.Values{explain.ClockDose: 1},
+			Signature: &explain.Signature{Name: "cold-plate", Clues: []explain.Clue{{Name: "slower-clock", Measure: explain.ClockDose}}}}
+		next := &explain.Incident{Root: explain.Root{Entity: best.Entity, Signature: "cold-plate", Confidence: 0.999}}
+		if got := e.incidents.both(c, &explain.Evidence{Hurt: x.now}, best, next); got != x.want {
+			t.Errorf("%s: two faults: %v", name, got)
+		}
+	}
+}
