@@ -26,10 +26,17 @@ const (
 type tape struct {
 	slots  map[telemetry.Series]int
 	values [][2]float64
+	last   map[int]telemetry.Time // of the series that were not sampled at the end
 }
 
 func (p *tape) Slot(s telemetry.Series) (int, bool) { i, ok := p.slots[s]; return i, ok }
 func (p *tape) Cadence(int) telemetry.Duration      { return 1e9 }
+func (p *tape) Last(i int) (telemetry.Time, bool) {
+	if at, ok := p.last[i]; ok {
+		return at, true
+	}
+	return at(86), true
+}
 func (p *tape) At(i int, g telemetry.Time) (float64, bool) {
 	if g > at(66) {
 		return p.values[i][1], true
@@ -137,6 +144,24 @@ func TestALinkThatIsDownIsACandidateAndItsSistersKnow(t *testing.T) {
 	})
 	s.wants("port:leaf0/s0", explain.Values{explain.LinkUp: 0, explain.DownNow: 1, explain.OwnerDown: 0, explain.SiblingsDown: 0})
 	s.wants("port:leaf0/s1", explain.Values{explain.LinkUp: 1, explain.DownNow: 0, explain.SiblingsDown: 1})
+}
+
+// TestLinksThatWereReadBeforeItFellAreNoProof: of a spine that died, its other port may
+// not have been read yet, and then it is not known whether the link fell alone.
+func TestLinksThatWereReadBeforeItFellAreNoProof(t *testing.T) {
+	down := func(read telemetry.Time) *site {
+		return recorded(t, func(p *tape) {
+			for _, e := range []string{"port:leaf0/s0", "port:spine0/l0"} {
+				p.say(e, portUp, 1, 0)
+			}
+			p.last = map[int]telemetry.Time{}
+			for _, e := range []string{"port:leaf1/s0", "port:spine0/l1"} {
+				p.last[p.slots[telemetry.Series{Entity: entity(e), Metric: portUp}]] = read
+			}
+		})
+	}
+	down(at(60)).wants("port:leaf0/s0", explain.Values{explain.OwnerDown: 0, explain.OwnerDown.Err(): 1})
+	down(at(67)).wants("port:leaf0/s0", explain.Values{explain.OwnerDown: 0, explain.OwnerDown.Err(): 0})
 }
 
 // TestALinkThatWasDownBeforeIsNoCandidate: a link that was down before the

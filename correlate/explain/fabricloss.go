@@ -244,8 +244,8 @@ func (f *fabricMeasures) health(v Values, i int) {
 	if f.losses.allDamage > 0 {
 		v[DamageShare] = min(damage/f.losses.allDamage, 1)
 	}
-	if part, ok := f.ownerDown(i); ok {
-		v[OwnerDown] = part
+	if part, unread, ok := f.ownerDown(i); ok {
+		v[OwnerDown], v[OwnerDown.Err()] = part, unread
 	}
 	if up, down, ok := f.up(i); ok {
 		v[LinkUp], v[DownNow] = up, boolValue(down)
@@ -302,10 +302,7 @@ func (f *fabricMeasures) mostAround() float64 {
 // down all along has not changed.
 func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
 	share = 1
-	for _, k := range []int{i, f.m.Ends[i].Peer} {
-		if k < 0 {
-			continue
-		}
+	for _, k := range f.both(i) {
 		s, at, seen := f.e.Fabric.Now.Up(k)
 		if !seen {
 			continue
@@ -322,27 +319,57 @@ func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
 }
 
 // ownerDown is the part of a machine's other links that are down, for the worse of
-// the two machines that a link joins.
-func (f *fabricMeasures) ownerDown(i int) (worst float64, ok bool) {
-	for _, k := range []int{i, f.m.Ends[i].Peer} {
-		if k < 0 {
-			continue
-		}
-		down, others := 0.0, 0.0
+// the two machines that a link joins, and its error: the part whose state was last
+// read before this link was seen down. Of a host that died each rail's switch reports
+// in its own time.
+func (f *fabricMeasures) ownerDown(i int) (worst, unread float64, ok bool) {
+	fell := f.fell(i)
+	for _, k := range f.both(i) {
+		down, before, others := 0.0, 0.0, 0.0
 		for _, s := range f.m.Links(f.m.Ends[k].Owner) {
 			if s == k {
 				continue
 			}
 			others++
-			if _, d, seen := f.up(s); seen && d {
+			switch _, d, seen := f.up(s); {
+			case seen && d:
 				down++
+			case seen && f.heard(s) < fell:
+				before++
 			}
 		}
 		if others > 0 {
-			worst, ok = max(worst, down/others), true
+			worst, unread, ok = max(worst, down/others), max(unread, before/others), true
 		}
 	}
-	return worst, ok
+	return worst, unread, ok
+}
+
+// both lists end i and, if there is one, its peer.
+func (f *fabricMeasures) both(i int) []int {
+	if p := f.m.Ends[i].Peer; p >= 0 {
+		return []int{i, p}
+	}
+	return []int{i}
+}
+
+// fell is the beginning of the grid in which end i's link was first seen down, by either
+// end; 0 where it was not.
+func (f *fabricMeasures) fell(i int) (at telemetry.Time) {
+	for _, k := range f.both(i) {
+		if t := f.e.Fabric.Now.Fell(k); t != 0 && (at == 0 || t < at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// heard is when the state of end i's link was last sampled, at either end.
+func (f *fabricMeasures) heard(i int) (at telemetry.Time) {
+	for _, k := range f.both(i) {
+		at = max(at, f.e.Fabric.Now.Heard(k))
+	}
+	return at
 }
 
 // siblings adds how loaded the siblings of an end between switches are.

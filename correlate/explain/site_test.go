@@ -41,6 +41,7 @@ type silent struct{}
 
 func (silent) Slot(telemetry.Series) (int, bool)      { return 0, false }
 func (silent) At(int, telemetry.Time) (float64, bool) { return 0, false }
+func (silent) Last(int) (telemetry.Time, bool)        { return 0, false }
 func (silent) Held(dst []float64, _ int, _ telemetry.Time, _ int) []float64 {
 	return dst
 }

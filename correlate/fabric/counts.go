@@ -1,6 +1,9 @@
 package fabric
 
-import "github.com/quintet-dc/quintet/correlate/snapshot"
+import (
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // Count names what an end counts in addition to its traffic, as a rate per second
 // over the span.
@@ -32,7 +35,10 @@ type Counts struct {
 	// state; 1 where it reports none.
 	up, last float64
 	upSeen   bool
-	unread   int // bits of the counts that are not read yet; bit counts is the state of the link
+	// fell is the beginning of the grid in which the link was first seen down, and heard
+	// when its state was last sampled; 0 where neither was.
+	fell, heard telemetry.Time
+	unread      int // bits of the counts that are not read yet; bit counts is the state of the link
 }
 
 // unreadCounts is none of an end's counts.
@@ -44,6 +50,20 @@ func (r *Readings) Rate(i int, k Count) (float64, bool) {
 	c := &r.Of[i].Counts
 	r.read(i, k)
 	return c.rate[k], c.seen&(1<<k) != 0
+}
+
+// Fell returns the beginning of the grid in which the link of end i was first seen down; 0
+// where it was not.
+func (r *Readings) Fell(i int) telemetry.Time {
+	r.read(i, counts)
+	return r.Of[i].Counts.fell
+}
+
+// Heard returns when the state of the link of end i was last sampled; 0 where it is not
+// reported.
+func (r *Readings) Heard(i int) telemetry.Time {
+	r.read(i, counts)
+	return r.Of[i].Counts.heard
 }
 
 // Up returns the part of the time for which the link of end i was up and whether it
@@ -89,12 +109,16 @@ func (sc *scratch) count(h History, e *End, k Count, r *Reading) {
 	for g, v := range sc.held[s] {
 		if v == v && (r.Seen == sc.n || sc.held[txBytes][g] == sc.held[txBytes][g]) {
 			m.add(v)
+			if k == counts && v < 0.5 && r.Counts.fell == 0 {
+				r.Counts.fell = sc.first.Add(telemetry.Duration(g-1) * sc.grid)
+			}
 		}
 	}
 	switch {
 	case m.n == 0:
 	case k == counts:
 		r.Counts.up, r.Counts.last, r.Counts.upSeen = m.value(), m.last, true
+		r.Counts.heard, _ = h.Last(e.slots[s])
 	default:
 		r.Counts.rate[k] = m.value()
 		r.Counts.seen |= 1 << k

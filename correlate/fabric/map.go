@@ -16,6 +16,8 @@ type History interface {
 	At(slot int, g telemetry.Time) (float64, bool)
 	Held(dst []float64, slot int, first telemetry.Time, n int) []float64
 	Cadence(slot int) telemetry.Duration
+	// Last returns the time of a slot's last sample, and false before the first.
+	Last(slot int) (telemetry.Time, bool)
 }
 
 // signal is one of the series read at each end of a link.

@@ -45,6 +45,8 @@ func now() fabric.Span    { return fabric.Span{From: at(half), To: at(grids)} }
 
 func (w *world) Slot(s telemetry.Series) (int, bool) { i, ok := w.slots[s]; return i, ok }
 
+func (w *world) Last(slot int) (telemetry.Time, bool) { return at(grids), true }
+
 func (w *world) At(slot int, g telemetry.Time) (float64, bool) {
 	k := int(g.Sub(epoch)/grid) - 1
 	if k < 0 || k >= grids || math.IsNaN(w.past[slot][k]) {
