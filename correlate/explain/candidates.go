@@ -49,25 +49,23 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 	if excess <= 0 || len(e.Hosts) == 0 {
 		return nil
 	}
-	compute, lag := lateness(e.Hosts)
-	typicalCompute := medianOf(compute)
-	wander := wandering(e.Hosts)
-	typicalWander := medianOf(wander)
+	computes, lags, wanders := each(e.Hosts, longer), each(e.Hosts, behind), each(e.Hosts, wandering)
 	var out []Candidate
-	for i, h := range e.Hosts {
+	for i := range e.Hosts {
+		h := &e.Hosts[i]
 		v := Values{}
 		if e.Fabric != nil {
 			v[FabricDose] = fabricDose
 		}
-		if h.HasCompute {
-			v[ComputeExcess] = (compute[i].v - typicalCompute) / excess
-			v[PeersLate] = typicalCompute / excess
+		if x, ok := longer(h); ok {
+			peers := computes.median(x)
+			v[ComputeExcess], v[PeersLate] = (x-peers)/excess, peers/excess
 		}
-		if h.HasLag {
-			v[LateStart] = (lag[i].v - most(lag, i)) / excess
+		if x, ok := behind(h); ok {
+			v[LateStart] = (x - lags.most(x)) / excess
 		}
-		if h.HasWander {
-			v[WanderExcess] = (wander[i].v - typicalWander) / excess
+		if x, ok := wandering(h); ok {
+			v[WanderExcess] = (x - wanders.median(x)) / excess
 		}
 		if v[ComputeExcess] > 0.1 || v[LateStart] > 0.1 || v[WanderExcess] > 0.1 || coupled(named, h.Node) {
 			out = append(out, Candidate{Entity: h.Node, Values: v})
@@ -76,30 +74,45 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 	return out
 }
 
-type seen struct {
-	v  float64
-	ok bool
-}
+// longer is by how many seconds a host's ranks compute longer than before.
+func longer(h *HostEvidence) (float64, bool) { return h.ComputeNow - h.ComputeBefore, h.HasCompute }
 
-func lateness(hs []HostEvidence) (compute, lag []seen) {
-	for _, h := range hs {
-		compute = append(compute, seen{h.ComputeNow - h.ComputeBefore, h.HasCompute})
-		lag = append(lag, seen{h.Lag.Surely(), h.HasLag})
-	}
-	return compute, lag
-}
+// behind is by how many seconds a host sends later than before.
+func behind(h *HostEvidence) (float64, bool) { return h.Lag.Surely(), h.HasLag }
 
-func medianOf(xs []seen) float64 {
-	var vs []float64
-	for _, x := range xs {
-		if x.ok {
-			vs = append(vs, x.v)
+// wandering is by how many seconds a host's latest rank varies.
+func wandering(h *HostEvidence) (float64, bool) { return h.Wander, h.HasWander }
+
+// alike is a quantity of a job's hosts, in order, to compare one with the others.
+type alike []float64
+
+// each returns a quantity of the hosts of which it is known.
+func each(hs []HostEvidence, of func(*HostEvidence) (float64, bool)) (out alike) {
+	for i := range hs {
+		if x, ok := of(&hs[i]); ok {
+			out = append(out, x)
 		}
 	}
-	if len(vs) == 0 {
+	slices.Sort(out)
+	return out
+}
+
+// at returns the k-th of those beside the host whose value is v.
+func (s alike) at(k int, v float64) float64 {
+	if i, _ := slices.BinarySearch(s, v); k >= i {
+		k++
+	}
+	return s[k]
+}
+
+// median returns the median of those beside the host whose value is v; 0 if there are
+// none.
+func (s alike) median(v float64) float64 {
+	n := len(s) - 1
+	if n < 1 {
 		return 0
 	}
-	return stats.Median(vs)
+	return s.at((n-1)/2, v)/2 + s.at(n/2, v)/2
 }
 
 // mostHosts is the part of a job's other hosts that a host must exceed to be late
@@ -107,20 +120,18 @@ func medianOf(xs []seen) float64 {
 // job's phases have moved, and no host is late.
 const mostHosts = 0.9
 
-// most returns the value that mostHosts of the others, without i, do not exceed.
-func most(xs []seen, i int) float64 {
-	var vs []float64
-	for k, x := range xs {
-		if x.ok && k != i {
-			vs = append(vs, x.v)
-		}
-	}
-	if len(vs) == 0 {
+// most returns the value that mostHosts of those beside the host whose value is v do
+// not exceed.
+func (s alike) most(v float64) float64 {
+	n := len(s) - 1
+	if n < 1 {
 		return 0
 	}
-	slices.Sort(vs)
-	return vs[int(float64(mostHosts*float64(len(vs)-1)))]
+	return s.at(int(float64(mostHosts*float64(n-1))), v)
 }
+
+// half returns what at least half of them reach: of two the lesser.
+func (s alike) half() float64 { return s[(len(s)-1)/2] }
 
 // itself measures whether the job simply does more work than before.
 func itself(e *Evidence, fabricDose float64) Values {
@@ -144,9 +155,8 @@ func itself(e *Evidence, fabricDose float64) Values {
 			v[WorkExcess.Err()] = float64(w.median*steps) * w.error(e) / (excess / e.Hurt.Expected)
 		}
 	}
-	compute, _ := lateness(e.Hosts)
-	if len(compute) > 0 && slices.ContainsFunc(compute, func(s seen) bool { return s.ok }) {
-		v[ComputeUniform] = medianOf(compute) / excess
+	if s := each(e.Hosts, longer); len(s) > 0 {
+		v[ComputeUniform] = s.half() / excess
 	}
 	byPlace(v, e.Ranks, excess)
 	if e.Told > 0 && e.Hurt.Before > 0 {

@@ -108,7 +108,7 @@ func jobMeasures() []MeasureDoc {
 		{PeersLate, "1", "the same as compute_excess for the median of its peers"},
 		{FabricDose, "1", "the largest dose of any end of a link on the job's paths"},
 		{WorkExcess, "1", "bytes sent per step beyond before, over the step's excess: the job does more work"},
-		{ComputeUniform, "1", "compute seconds of the median rank beyond before, over the step's excess: all ranks compute longer; where no rank reports them by the activity of the median GPU, over that of a usual step"},
+		{ComputeUniform, "1", "by how many seconds at least half of the hosts compute longer than before, over the step's excess: all ranks do; where no rank reports them by the activity of the median GPU, over that of a usual step"},
 	}
 }
 

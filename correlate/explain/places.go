@@ -89,15 +89,6 @@ func latestPlace(ranks []RankEvidence, place func(*RankEvidence) int) (more, fil
 	return worst - others, float64(late) / float64(len(there)), true
 }
 
-// wandering lists how much the latest rank of each host varies
-// (HostEvidence.Wander).
-func wandering(hs []HostEvidence) (out []seen) {
-	for _, h := range hs {
-		out = append(out, seen{h.Wander, h.HasWander})
-	}
-	return out
-}
-
 // shifts lists by how much the ranks of some places compute longer than before.
 func shifts(ranks []RankEvidence, place func(*RankEvidence) int, in func(int) bool) []float64 {
 	var out []float64
