@@ -499,21 +499,32 @@ func (e *caseBook) sweep(g telemetry.Time) {
 	e.past = slices.DeleteFunc(e.past, func(c *incidentCase) bool { return g.Sub(c.resolved) > reopenWithin })
 }
 
-// takeUp finds the resolved case of which a job's new degradation is a relapse: of
+// earlier finds the resolved case of which a job's new degradation is a relapse: of
 // an incident that listed that job, at the same place less than ten minutes ago,
-// whatever its name. One that names no root yet has no place but its job. It removes
-// the case from the past.
-func (e *caseBook) takeUp(c *incidentCase, next *explain.Incident, g telemetry.Time) *incidentCase {
+// whatever its name. One that names no root yet has no place but its job. It returns
+// -1 where there is none.
+func (e *caseBook) earlier(c *incidentCase, next *explain.Incident, g telemetry.Time) int {
 	listed := func(old *incidentCase) bool {
 		return old.job == c.job || slices.ContainsFunc(old.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.job })
 	}
 	for i, old := range slices.Backward(e.past) {
 		if listed(old) && g.Sub(old.resolved) <= reopenWithin && (!c.naming.named() || e.samePlace(&old.incident, next)) {
-			e.past = slices.Delete(e.past, i, i+1)
-			return old
+			return i
 		}
 	}
-	return nil
+	return -1
+}
+
+// takeUp removes from the past the case of which a job's new degradation is a relapse;
+// nil where there is none.
+func (e *caseBook) takeUp(c *incidentCase, next *explain.Incident, g telemetry.Time) *incidentCase {
+	i := e.earlier(c, next, g)
+	if i < 0 {
+		return nil
+	}
+	old := e.past[i]
+	e.past = slices.Delete(e.past, i, i+1)
+	return old
 }
 
 // samePlace reports whether two incidents of one job may have their cause at one

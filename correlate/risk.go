@@ -457,10 +457,11 @@ func (e *risks) dropRisk(r *risk) {
 }
 
 // name gives a case that is judged for the first time its place: under the name of
-// the risk that now degrades its job, else where incidents belong.
+// the risk that now degrades its job, unless it is a relapse, else where incidents
+// belong.
 func (e *caseBook) name(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
 	r := e.risks.riskBehind(&next)
-	if r == nil {
+	if r == nil || e.earlier(c, &next, g) >= 0 {
 		return e.place(c, next, g)
 	}
 	c.published = r.published
