@@ -58,14 +58,14 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 			v[FabricDose] = fabricDose
 		}
 		if x, ok := longer(h); ok {
-			peers := computes.median(x)
+			peers := computes.most(x)
 			v[ComputeExcess], v[PeersLate] = (x-peers)/excess, peers/excess
 		}
 		if x, ok := behind(h); ok {
 			v[LateStart] = (x - lags.most(x)) / excess
 		}
 		if x, ok := wandering(h); ok {
-			v[WanderExcess] = (x - wanders.median(x)) / excess
+			v[WanderExcess] = (x - wanders.most(x)) / excess
 		}
 		if v[ComputeExcess] > 0.1 || v[LateStart] > 0.1 || v[WanderExcess] > 0.1 || coupled(named, h.Node) {
 			out = append(out, Candidate{Entity: h.Node, Values: v})
@@ -105,16 +105,6 @@ func (s alike) at(k int, v float64) float64 {
 	return s[k]
 }
 
-// median returns the median of those beside the host whose value is v; 0 if there are
-// none.
-func (s alike) median(v float64) float64 {
-	n := len(s) - 1
-	if n < 1 {
-		return 0
-	}
-	return s.at((n-1)/2, v)/2 + s.at(n/2, v)/2
-}
-
 // mostHosts is the part of a job's other hosts that a host must exceed to be late
 // alone: where a quarter of them send later than they did and the rest earlier, the
 // job's phases have moved, and no host is late.
@@ -127,7 +117,7 @@ func (s alike) most(v float64) float64 {
 	if n < 1 {
 		return 0
 	}
-	return s.at(int(float64(mostHosts*float64(n-1))), v)
+	return s.at(int(math.Ceil(float64(mostHosts*float64(n-1)))), v)
 }
 
 // half returns what at least half of them reach: of two the lesser.
