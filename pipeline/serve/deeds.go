@@ -41,10 +41,7 @@ func readDeed(r io.Reader) (deed, error) {
 
 // done answers POST /api/v1/incidents/{id}/done.
 func (s *server) done(r *http.Request) (any, error) {
-	if q := parameters(r); q.err != nil {
-		return nil, q.err
-	}
-	k, err := s.named(r)
+	k, err := s.asked(r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,18 +49,9 @@ func (s *server) done(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	by := said{By: d.By, Text: d.Text, At: stamp(s.now())}
-	if user := userOf(r); user != "" {
-		by.By = user
-	}
-	var before note
-	x, err := s.notes.change(r.Context(), k.id, func(x *note) {
-		before = *x
+	return s.amend(r, k, said{By: d.By, Text: d.Text}, func(x *note, by *said) {
 		if x.Done = nil; d.Action != nil {
-			by.Action = *d.Action
-			x.Done = &by
+			by.Action, x.Done = *d.Action, by
 		}
-	})
-	noteChange(r, before.Done, x.Done)
-	return s.noteView(k, x), err
+	}, func(x note) any { return x.Done })
 }

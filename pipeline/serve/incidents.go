@@ -88,14 +88,19 @@ func (f filter) takes(k *kept) bool {
 
 // incident answers GET /api/v1/incidents/{id}.
 func (s *server) incident(r *http.Request) (any, error) {
-	if q := parameters(r); q.err != nil {
-		return nil, q.err
-	}
-	k, err := s.named(r)
+	k, err := s.asked(r)
 	if err != nil {
 		return nil, err
 	}
 	return raw(withVerdict(newest(k, s.live.incidents(r.Context())), s.notes.of(k.id))), nil
+}
+
+// asked finds the incident of a request that has no parameters.
+func (s *server) asked(r *http.Request) (*kept, error) {
+	if q := parameters(r); q.err != nil {
+		return nil, q.err
+	}
+	return s.named(r)
 }
 
 // named finds the incident of a request's path.
@@ -188,10 +193,7 @@ func (s *server) curves(r *http.Request) (any, error) {
 
 // noted answers GET /api/v1/incidents/{id}/notes.
 func (s *server) noted(r *http.Request) (any, error) {
-	if q := parameters(r); q.err != nil {
-		return nil, q.err
-	}
-	k, err := s.named(r)
+	k, err := s.asked(r)
 	if err != nil {
 		return nil, err
 	}
@@ -215,10 +217,7 @@ func (s *server) noteView(k *kept, x note) noteView {
 
 // assign answers POST /api/v1/incidents/{id}/assign.
 func (s *server) assign(r *http.Request) (any, error) {
-	if q := parameters(r); q.err != nil {
-		return nil, q.err
-	}
-	k, err := s.named(r)
+	k, err := s.asked(r)
 	if err != nil {
 		return nil, err
 	}
@@ -226,43 +225,31 @@ func (s *server) assign(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	by := said{By: a.By, Text: a.Text, At: stamp(s.now())}
-	if user := userOf(r); user != "" {
-		by.By = user
-	}
-	var before note
-	x, err := s.notes.change(r.Context(), k.id, func(x *note) {
-		before = *x
+	return s.amend(r, k, said{By: a.By, Text: a.Text}, func(x *note, by *said) {
 		if x.Assigned = nil; a.To != nil {
-			by.To = *a.To
-			x.Assigned = &by
+			by.To, x.Assigned = *a.To, by
 		}
-	})
-	noteChange(r, before.Assigned, x.Assigned)
-	return s.noteView(k, x), err
+	}, func(x note) any { return x.Assigned })
 }
 
 // acknowledge answers POST /api/v1/incidents/{id}/acknowledge.
 func (s *server) acknowledge(r *http.Request) (any, error) {
-	return s.say(r, false, func(x *note, _ *opinion, by said) { x.Acknowledged = &by })
+	return s.say(r, false, func(x *note, _ *opinion, by *said) { x.Acknowledged = by })
 }
 
 // judge answers POST /api/v1/incidents/{id}/verdict.
 func (s *server) judge(r *http.Request) (any, error) {
-	return s.say(r, true, func(x *note, o *opinion, by said) {
+	return s.say(r, true, func(x *note, o *opinion, by *said) {
 		if x.Verdict = nil; o.verdict != "" {
 			by.Verdict, by.Entity, by.Signature = o.verdict, o.Entity, o.Signature
-			x.Verdict = &by
+			x.Verdict = by
 		}
 	})
 }
 
-// say stores a note on an incident. A logged-in user cannot act for another.
-func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, said)) (any, error) {
-	if q := parameters(r); q.err != nil {
-		return nil, q.err
-	}
-	k, err := s.named(r)
+// say stores an opinion of an incident.
+func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, *said)) (any, error) {
+	k, err := s.asked(r)
 	if err != nil {
 		return nil, err
 	}
@@ -270,15 +257,21 @@ func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, sa
 	if err != nil {
 		return nil, err
 	}
-	by := said{By: o.By, Text: o.Text, At: telemetry.Time(s.now().UnixNano())}
+	return s.amend(r, k, said{By: o.By, Text: o.Text}, func(x *note, by *said) { set(x, &o, by) }, func(x note) any { return x })
+}
+
+// amend changes the note on an incident, and tells the audit of a part of it. A logged-in
+// user cannot act for another.
+func (s *server) amend(r *http.Request, k *kept, by said, set func(*note, *said), part func(note) any) (any, error) {
+	by.At = stamp(s.now())
 	if user := userOf(r); user != "" {
 		by.By = user
 	}
 	var before note
 	x, err := s.notes.change(r.Context(), k.id, func(x *note) {
 		before = *x
-		set(x, &o, by)
+		set(x, &by)
 	})
-	noteChange(r, before, x)
+	noteChange(r, part(before), part(x))
 	return s.noteView(k, x), err
 }
