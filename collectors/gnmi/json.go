@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"github.com/quintet-dc/quintet/collectors/mapping"
 	"slices"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 )
 
 // maxDepth bounds how deep JSON may be nested.
@@ -50,37 +50,7 @@ func (r *reader) walk(n *node, s *scanner) error {
 }
 
 func (r *reader) object(n *node, s *scanner) error {
-	if s.depth++; s.depth > maxDepth {
-		return errJSON
-	}
-	s.i++
-	for first := true; ; first = false {
-		s.space()
-		if first && s.take('}') {
-			break
-		}
-		key, err := s.text()
-		if err != nil {
-			return err
-		}
-		s.space()
-		if !s.take(':') {
-			return errJSON
-		}
-		s.space()
-		if err := r.member(n, key, s); err != nil {
-			return err
-		}
-		s.space()
-		if s.take('}') {
-			break
-		}
-		if !s.take(',') {
-			return errJSON
-		}
-	}
-	s.depth--
-	return nil
+	return s.members(func(key []byte) error { return r.member(n, key, s) })
 }
 
 // member reads an object's member: a child of n, or n once more, as an answer to a
@@ -141,34 +111,14 @@ func (r *reader) listKeys(n *node, name []byte) []string {
 
 // list reads the objects of a list, each with its keys among its members.
 func (r *reader) list(n *node, name []byte, s *scanner) error {
-	if s.depth++; s.depth > maxDepth {
-		return errJSON
-	}
 	keys := r.listKeys(n, name)
-	s.i++
-	for first := true; ; first = false {
-		s.space()
-		if first && s.take(']') {
-			break
-		}
+	return s.each(']', func() error {
 		if s.peek() != '{' {
 			r.drop(collectors.Malformed)
-			if err := s.skip(); err != nil {
-				return err
-			}
-		} else if err := r.listed(n, name, keys, s); err != nil {
-			return err
+			return s.skip()
 		}
-		s.space()
-		if s.take(']') {
-			break
-		}
-		if !s.take(',') {
-			return errJSON
-		}
-	}
-	s.depth--
-	return nil
+		return r.listed(n, name, keys, s)
+	})
 }
 
 // listed reads one object of a list. Its keys may be anywhere in it, so it is read
@@ -376,23 +326,45 @@ func (s *scanner) skip() error {
 	}
 }
 
-// keys reads an object for the values of some members.
-func (s *scanner) keys(want []string, found [][]byte) error {
+// each reads what is in brackets, separated by commas, up to the closing one.
+func (s *scanner) each(end byte, read func() error) error {
+	if s.depth++; s.depth > maxDepth {
+		return errJSON
+	}
 	s.i++
-	for first := true; ; first = false {
-		s.space()
-		if first && s.take('}') {
-			return nil
+	s.space()
+	for more := !s.take(end); more; {
+		if err := read(); err != nil {
+			return err
 		}
+		s.space()
+		if more = s.take(','); !more && !s.take(end) {
+			return errJSON
+		}
+		s.space()
+	}
+	s.depth--
+	return nil
+}
+
+// members reads the members of an object, each up to its value.
+func (s *scanner) members(read func(name []byte) error) error {
+	return s.each('}', func() error {
 		name, err := s.text()
 		if err != nil {
 			return err
 		}
-		s.space()
-		if !s.take(':') {
+		if s.space(); !s.take(':') {
 			return errJSON
 		}
 		s.space()
+		return read(name)
+	})
+}
+
+// keys reads an object for the values of some members.
+func (s *scanner) keys(want []string, found [][]byte) error {
+	return s.members(func(name []byte) error {
 		from := s.i
 		if err := s.skip(); err != nil {
 			return err
@@ -402,12 +374,6 @@ func (s *scanner) keys(want []string, found [][]byte) error {
 				found[i] = bytes.Trim(s.b[from:s.i], `"`)
 			}
 		}
-		s.space()
-		if s.take('}') {
-			return nil
-		}
-		if !s.take(',') {
-			return errJSON
-		}
-	}
+		return nil
+	})
 }
