@@ -49,38 +49,16 @@ type field struct {
 
 // cut reads the first field of b into f and returns what follows it.
 func (f *field) cut(b []byte) ([]byte, error) {
-	tag, n := varint(b)
-	if n <= 0 {
+	var n int
+	if f.num, f.typ, n = protowire.ConsumeTag(b); n < 0 {
 		return nil, errWire
 	}
-	f.num, f.typ, f.value, f.bytes = protowire.Number(tag>>3), protowire.Type(tag&7), 0, nil
-	if f.num <= 0 || tag>>3 > uint64(protowire.MaxValidNumber) {
-		return nil, errWire
-	}
-	b = b[n:]
+	b, f.value, f.bytes = b[n:], 0, nil
 	switch f.typ {
 	case protowire.VarintType:
-		f.value, n = varint(b)
+		f.value, n = protowire.ConsumeVarint(b)
 	case protowire.BytesType:
-		var long uint64
-		if long, n = varint(b); n <= 0 || long > uint64(len(b)-n) {
-			return nil, errWire
-		}
-		f.bytes = b[n : n+int(long)]
-		n += int(long)
-	default:
-		return f.rare(b)
-	}
-	if n <= 0 {
-		return nil, errWire
-	}
-	return b[n:], nil
-}
-
-// rare reads the types of field that numbers of fixed length and groups are.
-func (f *field) rare(b []byte) ([]byte, error) {
-	var n int
-	switch f.typ {
+		f.bytes, n = protowire.ConsumeBytes(b)
 	case protowire.Fixed32Type:
 		var v uint32
 		v, n = protowire.ConsumeFixed32(b)
@@ -121,21 +99,6 @@ func body(b []byte) (in, rest []byte, ok bool) {
 		return nil, nil, false
 	}
 	return b[from : from+n], b[from+n:], true
-}
-
-// varint reads a number.
-func varint(b []byte) (uint64, int) {
-	var v uint64
-	for i, c := range b {
-		if i == 9 {
-			break // the tenth byte has one bit
-		}
-		v |= uint64(c&0x7f) << (7 * i)
-		if c < 0x80 {
-			return v, i + 1
-		}
-	}
-	return protowire.ConsumeVarint(b)
 }
 
 // message reads a SubscribeResponse. It reports whether the device has sent all
@@ -361,7 +324,7 @@ func decodePath(b []byte) ([]mapping.Element, error) {
 // value reads a TypedValue at a node.
 func (r *reader) value(n *node, b []byte) error {
 	if len(b) > 1 && b[0] == tagUintValue && n.leaf != nil {
-		if u, k := varint(b[1:]); k == len(b)-1 {
+		if u, k := protowire.ConsumeVarint(b[1:]); k == len(b)-1 {
 			r.set(n.leaf, scalar{form: whole, u: u})
 			return nil
 		}
