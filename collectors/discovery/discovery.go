@@ -6,12 +6,9 @@ package discovery
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -29,8 +26,6 @@ const (
 type FileSD struct {
 	// Files are paths, JSON or YAML; * matches anything but a slash.
 	Files []string `yaml:"files" example:"[/etc/quintet/targets/*.json]"`
-	// RefreshInterval is how often the files are looked at.
-	RefreshInterval time.Duration `yaml:"refresh_interval" default:"5m" min:"5s" max:"24h"`
 }
 
 // Validate reports invalid patterns.
@@ -122,25 +117,4 @@ func readFile(path string) ([]Group, error) {
 		return nil, fmt.Errorf("%s:%w", path, settings.Problems(nil, err)[0])
 	}
 	return list.Groups, nil
-}
-
-// Digest returns a digest of what the files hold now, for those who want to know
-// whether it has changed; refresh is the shortest of their intervals.
-func Digest(all []FileSD) (digest [sha256.Size]byte, refresh time.Duration) {
-	h := sha256.New()
-	for _, f := range all {
-		if every := cmp.Or(f.RefreshInterval, 5*time.Minute); refresh == 0 || every < refresh {
-			refresh = every
-		}
-		paths, _ := f.paths() // a pattern that is none has been refused
-		for _, path := range paths {
-			b, err := settings.ReadFile(path, maxFile)
-			if err != nil {
-				b = []byte(err.Error())
-			}
-			fmt.Fprintf(h, "%q %d %s", path, len(b), b)
-		}
-	}
-	h.Sum(digest[:0])
-	return digest, refresh
 }
