@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/mapping"
 )
 
 // TestConfig: an entry is read, and each mistake is reported with its position.
@@ -58,7 +59,7 @@ func TestConfig(t *testing.T) {
 // TestAProfileOfOnesOwn: a user's profile extends a built-in one; mistakes in it
 // are reported with their position.
 func TestAProfileOfOnesOwn(t *testing.T) {
-	p, err := DecodeProfile([]byte(`
+	p, err := decodeProfile([]byte(`
 profile: ours
 extends: sonic
 subscribe:
@@ -87,8 +88,14 @@ rows:
 		"subscribe: [{name: a, paths: [/a]}]\nrules:\n  - from: /a/{x}{y}\n    readings: [{from: b, metric: inlet_celsius}]":                       `side by side`,
 		"extends: none": `1:10: extends: profile "none": want one of cumulus, nvos, openconfig, sonic`,
 	} {
-		if _, err := DecodeProfile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := decodeProfile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q:\n%v\nwant %s", text, err, want)
 		}
 	}
+}
+
+func decodeProfile(b []byte) (*Profile, error) {
+	var d Document
+	_, err := mapping.Decode(b, &d)
+	return d.profile, err
 }

@@ -144,7 +144,7 @@ func FuzzProfile(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := DecodeProfile(b)
+		p, err := decodeProfile(b)
 		if err != nil {
 			return
 		}

@@ -234,14 +234,6 @@ func ProfileNames() (out []string) {
 	return out
 }
 
-// DecodeProfile reads a profile. The error joins a *settings.Problem for everything
-// that is wrong.
-func DecodeProfile(b []byte) (*Profile, error) {
-	var d Document
-	_, err := mapping.Decode(b, &d)
-	return d.profile, err
-}
-
 // Validate makes the profile.
 func (d *Document) Validate() error {
 	p := &Profile{root: &pattern{}}

@@ -40,14 +40,9 @@ func ParseCounters(text []byte, take func(*Counters)) (*Faults, error) {
 	faults, blocks := &Faults{}, 0
 	var c Counters
 	open := false
-	whole := text
-	for number := 1; len(text) > 0; number++ {
-		line := text
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
-			line, text = text[:i], text[i+1:]
-		} else {
-			text = nil
-		}
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
 		line = bytes.TrimSpace(line)
 		switch {
 		case len(line) == 0:
@@ -78,7 +73,7 @@ func ParseCounters(text []byte, take func(*Counters)) (*Faults, error) {
 		take(&c)
 	}
 	if blocks == 0 {
-		return faults, another(whole, "counters of ports (perfquery)")
+		return faults, another(text, "counters of ports (perfquery)")
 	}
 	return faults, nil
 }
@@ -120,26 +115,11 @@ func field(line []byte) (f Field, ok bool) {
 	}
 	f.Name = line[:i]
 	digits := bytes.TrimLeft(line[i+1:], ". \t")
+	base := 10
 	if hex, isHex := bytes.CutPrefix(digits, []byte("0x")); isHex {
-		n, err := strconv.ParseUint(string(hex), 16, 64)
-		f.Value = n
-		return f, err == nil
+		digits, base = hex, 16
 	}
-	f.Value, ok = decimal(digits)
-	return f, ok
-}
-
-// decimal reads a whole number that 64 bits hold.
-func decimal(b []byte) (n uint64, ok bool) {
-	if len(b) == 0 || len(b) > 20 {
-		return 0, false
-	}
-	for _, c := range b {
-		d := uint64(c - '0')
-		if c < '0' || c > '9' || n > (1<<64-1-d)/10 {
-			return 0, false
-		}
-		n = n*10 + d
-	}
-	return n, true
+	n, err := strconv.ParseUint(string(digits), base, 64)
+	f.Value = n
+	return f, err == nil
 }

@@ -56,14 +56,8 @@ const MaxPort = 254
 // topology at all.
 func ParseTopology(text []byte) (*Topology, *Faults, error) {
 	p := topologyParser{faults: &Faults{}, out: &Topology{}}
-	for len(text) > 0 {
+	for line := range bytes.Lines(text) {
 		p.number++
-		line := text
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
-			line, text = text[:i], text[i+1:]
-		} else {
-			text = nil
-		}
 		if p.first == nil && len(bytes.TrimSpace(line)) > 0 {
 			p.first = line
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -21,26 +22,15 @@ type Listing struct {
 	Malformed []int // places whose value is no number of 64 bits
 }
 
-// ParseListing reads what "ethtool -S" prints: a line "NIC statistics:", then
-// "name: value" on each. Text before that line is skipped, because recordings often
-// begin with the command. A name may contain blanks and colons.
-func ParseListing(text []byte) (Listing, error) {
-	var l Listing
-	err := l.parse(text)
-	return l, err
-}
-
-// parse reuses l's slices.
+// parse reads what "ethtool -S" prints: a line "NIC statistics:", then "name: value" on
+// each. Text before that line is skipped, because recordings often begin with the
+// command. A name may contain blanks and colons. It reuses l's slices.
 func (l *Listing) parse(text []byte) error {
 	l.Names, l.Words, l.Malformed = l.Names[:0], l.Words[:0], l.Malformed[:0]
 	begun := false
-	for n := 1; len(text) > 0; n++ {
-		line := text
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
-			line, text = text[:i], text[i+1:]
-		} else {
-			text = nil
-		}
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
 		line = bytes.TrimSpace(line)
 		switch {
 		case !begun:
@@ -65,25 +55,13 @@ func (l *Listing) line(line []byte) error {
 	if i < 0 {
 		return fmt.Errorf("%.60q has no value: %w", line, ErrListing)
 	}
-	v, ok := number(bytes.TrimSpace(line[i+1:]))
-	if !ok {
-		l.Malformed = append(l.Malformed, len(l.Words))
+	v, err := strconv.ParseUint(string(bytes.TrimSpace(line[i+1:])), 10, 64)
+	if err != nil {
+		v, l.Malformed = 0, append(l.Malformed, len(l.Words))
 	}
 	l.Names = append(l.Names, string(bytes.TrimSpace(line[:i])))
 	l.Words = append(l.Words, v)
 	return nil
-}
-
-// number reads an unsigned decimal of 64 bits.
-func number(b []byte) (v uint64, ok bool) {
-	for _, c := range b {
-		d := uint64(c - '0')
-		if d > 9 || v > (1<<64-1-d)/10 {
-			return 0, false
-		}
-		v = v*10 + d
-	}
-	return v, len(b) > 0
 }
 
 // find returns the file of an interface's listing.
