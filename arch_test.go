@@ -92,7 +92,7 @@ collectors/*:              telemetry settings collectors collectors/discovery co
 collectors:                telemetry github.com/VictoriaMetrics/metrics
 collectors/sysfs/ethtool:
 collectors/weigh:
-collectors/kind:           collectors collectors/dial go.yaml.in/yaml
+collectors/kind:           settings collectors collectors/dial go.yaml.in/yaml
 collectors/dial:           settings
 collectors/discovery:      settings go.yaml.in/yaml
 collectors/book:           telemetry collectors

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/quintet-dc/quintet/collectors/kind"
 	"github.com/quintet-dc/quintet/lab/board"
 	"github.com/quintet-dc/quintet/lab/live"
 	"github.com/quintet-dc/quintet/lab/wire/ibsim"
@@ -27,7 +28,7 @@ func decoded(t *testing.T, entry map[string]any) Config {
 	if err := yaml.Unmarshal(text, &n); err != nil {
 		t.Fatal(err)
 	}
-	c, err := DecodeConfig(&n)
+	c, err := kind.Entry[Config]("fabric")(&n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,17 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/settings"
 )
 
-// Bounds of a configuration, and the default of a program's own.
+// Bounds of a configuration.
 const (
-	DefaultTimeout      = time.Second
 	leastRate, mostRate = 40, 20000
-	mostPorts           = 65536
 	maxSubnet           = 60
 )
 
@@ -63,15 +59,6 @@ type Config struct {
 	Directory string `yaml:"directory"`
 	// Timeout is how long the programs wait for the answer to one datagram.
 	Timeout time.Duration `yaml:"timeout" default:"1s" min:"50ms" max:"10s"`
-}
-
-// DecodeConfig reads one entry of "collectors: fabric:". The error joins a
-// *settings.Problem for everything that is wrong. A nil or empty node is the default
-// configuration.
-func DecodeConfig(n *yaml.Node) (Config, error) {
-	var c Config
-	err := settings.Decode("fabric", n, &c)
-	return c, err
 }
 
 // Validate reports values that the programs could not use.

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors/fabric/ibdiag"
+	"github.com/quintet-dc/quintet/collectors/kind"
 	"github.com/quintet-dc/quintet/collectors/mapping"
 )
 
@@ -19,7 +20,7 @@ func decode(text string) (Config, error) {
 	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
 		return Config{}, err
 	}
-	return DecodeConfig(&n)
+	return kind.Entry[Config]("fabric")(&n)
 }
 
 func TestAnEntryIsRead(t *testing.T) {

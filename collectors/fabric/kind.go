@@ -10,7 +10,7 @@ func Kind() kind.Kind {
 		Advice:   "does the subnet manager answer, and may this host read the fabric?",
 		Settings: Config{},
 		Mapping:  Profile{},
-		Open:     kind.Opener(DecodeConfig, kind.Local(New)),
+		Open:     kind.Opener(kind.Entry[Config]("fabric"), kind.Local(New)),
 		Find:     discover,
 	}
 }

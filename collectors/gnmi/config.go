@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/discovery"
 	"github.com/quintet-dc/quintet/settings"
@@ -133,12 +131,4 @@ func (c Config) Validate() error {
 		return &settings.KeyError{Key: "targets", Err: err}
 	}
 	return nil
-}
-
-// DecodeConfig reads one entry of "collectors: gnmi:". The error joins a
-// *settings.Problem for everything that is wrong.
-func DecodeConfig(n *yaml.Node) (Config, error) {
-	var c Config
-	err := settings.Decode("gnmi", n, &c)
-	return c, err
 }

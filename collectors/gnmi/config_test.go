@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/kind"
 	"github.com/quintet-dc/quintet/collectors/mapping"
 )
 
@@ -18,7 +19,7 @@ func TestConfig(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), &n); err != nil {
 			t.Fatal(err)
 		}
-		return DecodeConfig(n.Content[0])
+		return kind.Entry[Config]("gnmi")(n.Content[0])
 	}
 	c, err := read("targets: [leaf1, '10.0.0.2:8080', {address: '[fd00::1]:9339', name: leaf3, profile: nvos}]\nprofile: sonic\ninterval: 2s\nnames: alias\nqueues: true\ntls: {ca_file: /ca.pem}\nbasic_auth: {username_file: /u, password_file: /p}\n")
 	if err != nil {

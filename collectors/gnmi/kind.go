@@ -10,6 +10,6 @@ func Kind() kind.Kind {
 		Advice:   "is the switch up, its gNMI server enabled, the certificate valid? (quintet_collectors_* in /metrics count its errors by reason)",
 		Settings: Config{},
 		Mapping:  Document{},
-		Open:     kind.Opener(DecodeConfig, New),
+		Open:     kind.Opener(kind.Entry[Config]("gnmi"), New),
 	}
 }

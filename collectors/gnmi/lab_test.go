@@ -15,6 +15,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/gnmi"
+	"github.com/quintet-dc/quintet/collectors/kind"
 	"github.com/quintet-dc/quintet/lab/board"
 	"github.com/quintet-dc/quintet/lab/live"
 	wire "github.com/quintet-dc/quintet/lab/wire/gnmi"
@@ -193,7 +194,7 @@ func read(t *testing.T, site *live.Site, c wire.Config) *bench {
 // decode has an entry read as the configuration file's are.
 func decode(t *testing.T, e map[string]any) gnmi.Config {
 	t.Helper()
-	c, err := gnmi.DecodeConfig(collectorstest.Entry(t, e))
+	c, err := kind.Entry[gnmi.Config]("gnmi")(collectorstest.Entry(t, e))
 	if err != nil {
 		t.Fatalf("%v\n%v", err, e)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // Kind describes one kind of collector.
@@ -73,6 +74,16 @@ type Collector interface {
 	collectors.Collector
 	// Target is the source that is read, for people: a path, an address.
 	Target() string
+}
+
+// Entry returns the function that decodes an entry of a kind. Its error joins a
+// *settings.Problem for everything that is wrong with the entry; a nil or empty node has
+// the defaults.
+func Entry[C any](kind string) func(*yaml.Node) (C, error) {
+	return func(n *yaml.Node) (c C, err error) {
+		err = settings.Decode(kind, n, &c)
+		return c, err
+	}
 }
 
 // Opener returns a Kind's Open from the two functions that a collector has: the one

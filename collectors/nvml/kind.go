@@ -9,7 +9,7 @@ func Kind() kind.Kind {
 		Doc:      "GPUs of the host that it runs on, over NVIDIA's library.",
 		Advice:   "does quintet collect still run on the host, and can it reach the bus?",
 		Settings: Config{},
-		Open:     kind.Opener(DecodeConfig, kind.Local(New)),
+		Open:     kind.Opener(kind.Entry[Config]("nvml"), kind.Local(New)),
 		Find:     find,
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
+	"github.com/quintet-dc/quintet/collectors/kind"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -175,10 +176,10 @@ func TestColumnsAreDeclared(t *testing.T) {
 }
 
 func TestDecodeConfig(t *testing.T) {
-	if c, err := DecodeConfig(collectorstest.Node(t, "interval: 2s\nnode: n7")); err != nil || c.Every != 2*time.Second || c.Node != "n7" {
+	if c, err := kind.Entry[Config]("nvml")(collectorstest.Node(t, "interval: 2s\nnode: n7")); err != nil || c.Every != 2*time.Second || c.Node != "n7" {
 		t.Error(c, err)
 	}
-	if _, err := DecodeConfig(collectorstest.Node(t, "interval: 10ms")); err == nil {
+	if _, err := kind.Entry[Config]("nvml")(collectorstest.Node(t, "interval: 10ms")); err == nil {
 		t.Error("ten milliseconds were taken")
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/kind"
 )
 
 // listening starts a receiver that takes OTLP over gRPC, and returns its address.
@@ -314,7 +315,7 @@ func TestDecodeConfig(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), &n); err != nil {
 			t.Fatal(err)
 		}
-		return DecodeConfig(&n)
+		return kind.Entry[Config]("receive")(&n)
 	}
 	c, err := decode("{mappings: [dcgm], max_body: 65536, otlp_grpc: {listen: '0.0.0.0:4317', tls: {cert_file: a, key_file: b}, authorization: {credentials_file: t}}}")
 	if err != nil || c.Mapper == nil || c.MaxBody != 65536 || c.OTLP.Authorization.CredentialsFile != "t" || New(c).GRPC().Target() != "0.0.0.0:4317" {

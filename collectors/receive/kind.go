@@ -15,7 +15,7 @@ func Kind() kind.Kind {
 		Single:   true,
 		Settings: Config{},
 		Mapping:  mapping.Document{},
-		Open:     kind.Opener(DecodeConfig, newWithin),
+		Open:     kind.Opener(kind.Entry[Config]("receive"), newWithin),
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/collectors/discovery"
 	"github.com/quintet-dc/quintet/settings"
@@ -84,14 +82,6 @@ func (t Target) Validate() error {
 		}
 	}
 	return nil
-}
-
-// DecodeConfig reads one entry of "collectors: scrape:". The error joins a
-// *settings.Problem for everything that is wrong.
-func DecodeConfig(n *yaml.Node) (Config, error) {
-	var c Config
-	err := settings.Decode("scrape", n, &c)
-	return c, err
 }
 
 // Validate reports what excludes or requires something else.

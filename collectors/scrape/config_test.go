@@ -9,10 +9,11 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/collectors/kind"
 )
 
 func TestDecodeConfig(t *testing.T) {
-	c, err := DecodeConfig(collectorstest.Node(t, `
+	c, err := kind.Entry[Config]("scrape")(collectorstest.Node(t, `
 interval: 1s
 mappings: [dcgm]
 targets:
@@ -33,7 +34,7 @@ targets:
 		"targets: [{url: 'http://x', labels: [a]}]":               "1:37: scrape: targets: labels: want names and values, found a list",
 		"tls: {cert_file: a}\ntargets: [{url: 'http://x'}]":       "1:6: scrape: tls: cert_file and key_file: each requires the other",
 	} {
-		if _, err := DecodeConfig(collectorstest.Node(t, text).Content[0]); err == nil || err.Error() != want {
+		if _, err := kind.Entry[Config]("scrape")(collectorstest.Node(t, text).Content[0]); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", text, err, want)
 		}
 	}
@@ -80,7 +81,7 @@ func FuzzDecodeConfig(f *testing.F) {
 		if n == nil {
 			t.Skip()
 		}
-		c, err := DecodeConfig(n)
+		c, err := kind.Entry[Config]("scrape")(n)
 		if err == nil && len(c.Targets) == 0 {
 			t.Error("no target and no fault")
 		}

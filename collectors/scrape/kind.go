@@ -13,7 +13,7 @@ func Kind() kind.Kind {
 		Advice:   "does the exporter answer at its address? curl it from where quintet runs",
 		Settings: Config{},
 		Mapping:  mapping.Document{},
-		Open:     kind.Opener(DecodeConfig, New),
+		Open:     kind.Opener(kind.Entry[Config]("scrape"), New),
 		Find:     find,
 	}
 }

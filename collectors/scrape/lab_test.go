@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
+	"github.com/quintet-dc/quintet/collectors/kind"
 	"github.com/quintet-dc/quintet/lab/board"
 	"github.com/quintet-dc/quintet/lab/live"
 	"github.com/quintet-dc/quintet/lab/wire/exporter"
@@ -33,7 +34,7 @@ func fleet(t *testing.T, b *board.Board) []listener {
 	}
 	var out []listener
 	for _, entry := range f.Entries() {
-		c, err := DecodeConfig(collectorstest.Entry(t, entry))
+		c, err := kind.Entry[Config]("scrape")(collectorstest.Entry(t, entry))
 		if err != nil {
 			t.Fatalf("%v\n%v", err, entry)
 		}

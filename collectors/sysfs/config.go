@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/settings"
 )
@@ -65,12 +63,3 @@ func (c Config) withDefaults() (Config, error) {
 // maxNode bounds the name of a node, so that there is room for the names of what it
 // contains.
 const maxNode = 100
-
-// DecodeConfig reads one entry of "collectors: sysfs:". The error joins a
-// *settings.Problem for everything that is wrong. A nil or empty node is the default
-// configuration.
-func DecodeConfig(n *yaml.Node) (Config, error) {
-	var c Config
-	err := settings.Decode("sysfs", n, &c)
-	return c, err
-}

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/kind"
 )
 
 var update = flag.Bool("update", false, "write what the cases of testdata/sysfs should say")
@@ -48,7 +49,7 @@ func readCase(t *testing.T, a *txtar.Archive) (f *forest, c Config) {
 			if err := yaml.Unmarshal(file.Data, &n); err != nil {
 				t.Fatal(err)
 			}
-			more, err := DecodeConfig(&n)
+			more, err := kind.Entry[Config]("sysfs")(&n)
 			if err != nil {
 				t.Fatal(err)
 			}

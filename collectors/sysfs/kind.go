@@ -9,7 +9,7 @@ func Kind() kind.Kind {
 		Doc:      "InfiniBand, RDMA and Ethernet counters, GPUs and sensors of the host that it runs on, from /sys and the drivers.",
 		Advice:   "does quintet collect still run on the host, and can it reach the bus?",
 		Settings: Config{},
-		Open:     kind.Opener(DecodeConfig, kind.Local(New)),
+		Open:     kind.Opener(kind.Entry[Config]("sysfs"), kind.Local(New)),
 		Find:     find,
 	}
 }

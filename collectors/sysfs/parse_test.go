@@ -13,6 +13,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
+	"github.com/quintet-dc/quintet/collectors/kind"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -156,7 +157,7 @@ func decode(t testing.TB, text string) (Config, error) {
 	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
 		t.Skip("not YAML")
 	}
-	return DecodeConfig(&n)
+	return kind.Entry[Config]("sysfs")(&n)
 }
 
 func TestDecodeConfig(t *testing.T) {
@@ -169,7 +170,7 @@ func TestDecodeConfig(t *testing.T) {
 			t.Errorf("%q: %+v, %v", empty, c, err)
 		}
 	}
-	if _, err := DecodeConfig(nil); err != nil {
+	if _, err := kind.Entry[Config]("sysfs")(nil); err != nil {
 		t.Error(err)
 	}
 	_, err = decode(t, "path: [7]\ninterval: 10ms\nspeed: fast\nnode: [a]\n"+"path: x\nethtool: \"\"\nall_statistics: 1\n")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
+	"github.com/quintet-dc/quintet/collectors/kind"
 	"github.com/quintet-dc/quintet/collectors/sysfs"
 	"github.com/quintet-dc/quintet/lab/live"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -32,7 +33,7 @@ func (s swept) Swept(sw collectors.Sweep) {
 // sweep reads one host once with the collector of a real one.
 func sweep(t *testing.T, e map[string]any) *collectorstest.Ear {
 	t.Helper()
-	c, err := sysfs.DecodeConfig(collectorstest.Entry(t, e))
+	c, err := kind.Entry[sysfs.Config]("sysfs")(collectorstest.Entry(t, e))
 	if err != nil {
 		t.Fatal(err)
 	}
