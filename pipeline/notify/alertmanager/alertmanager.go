@@ -1,9 +1,7 @@
 package alertmanager
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -198,12 +196,10 @@ func (a *Alertmanager) Remind(ctx context.Context, open []*notify.Message) notif
 // send posts a batch to every peer at once. It is accepted if one peer accepts it:
 // the others receive it with the next reminder.
 func (a *Alertmanager) send(ctx context.Context, batch []alert) notify.Answer {
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false)
 	header, err := a.header()
+	var body []byte
 	if err == nil {
-		err = enc.Encode(batch)
+		body, err = post.JSON(batch)
 	}
 	if err != nil {
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
@@ -212,7 +208,7 @@ func (a *Alertmanager) send(ctx context.Context, batch []alert) notify.Answer {
 	var all sync.WaitGroup
 	for i, u := range a.urls {
 		all.Go(func() {
-			answers[i] = a.client.Send(ctx, post.Request{URL: u, Header: header, Body: body.Bytes()})
+			answers[i] = a.client.Send(ctx, post.Request{URL: u, Header: header, Body: body})
 		})
 	}
 	all.Wait()
