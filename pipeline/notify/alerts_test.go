@@ -25,7 +25,10 @@ func listening(m, of *memory, ears ...*ear) notify.Config {
 // not sent: no second notification. An alert that it does not cover is sent, and so
 // is one that is still firing when the incident ends.
 func TestAlertsBesideIncidents(t *testing.T) {
-	above := hierarchy{"gpu:h1/3": {{Entity: entity(t, "node:h1"), How: "contains gpu:h1/3", Inside: true}}}
+	above := hierarchy{"gpu:h1/3": {{Entity: entity(t, "node:h1"), How: "contains gpu:h1/3", Inside: true}},
+		"port:spine1/p4": {{Entity: entity(t, "port:leaf1/p1"), How: "is the other end of the cable of port:spine1/p4", Far: true}},
+		"port:spine1/p5": {{Entity: entity(t, "port:leaf1/p9"), How: "is the other end of the cable of port:spine1/p5", Far: true}},
+		"port:leaf1/p7":  {{Entity: entity(t, "node:h1"), How: "contains the other end of the cable of port:leaf1/p7", Far: true}}}
 	for _, c := range []struct {
 		name string
 		a    trouble
@@ -34,6 +37,9 @@ func TestAlertsBesideIncidents(t *testing.T) {
 		{"of its root", trouble{root: "node:h1"}, "it is about node:h1, too"},
 		{"below its root", trouble{root: "gpu:h1/3"}, "its root node:h1 contains gpu:h1/3"},
 		{"of its chain", trouble{root: "port:leaf1/p1"}, "it is about port:leaf1/p1, too"},
+		{"of the other end of a cable of its chain", trouble{root: "port:spine1/p4"}, "it is about port:spine1/p4, too"},
+		{"of a cable of its root", trouble{root: "port:leaf1/p7"}, "its root node:h1 contains the other end"},
+		{"of another cable", trouble{root: "port:spine1/p5"}, ""},
 		{"of its job", trouble{root: "job:a"}, "it is about job:a, too"},
 		{"of the switch that its chain crosses", trouble{root: "switch:leaf1"}, "it is about switch:leaf1, too"},
 		{"several of its chain", trouble{root: "switch:leaf1", entities: []string{"port:leaf1/p1", "port:leaf1/p2"}}, "it is about switch:leaf1, too"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/notify/graph"
 	"github.com/quintet-dc/quintet/pipeline/notify/match"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -149,7 +150,7 @@ func (b *board) mutes(d *desk, p *pending, held *Delivery) muted {
 // first to open if there are several, and why. It must be at least as severe, and
 // be sent to the desk's receiver: no receiver is left without a notification.
 func (b *board) suppressor(d *desk, p *posted) (by, why string) {
-	var above map[telemetry.Entity]string
+	var above map[telemetry.Entity]graph.Step
 	var first *posted
 	for id, a := range b.open { // order-independent: the first to open is taken
 		if id == p.rev.ID || a.rev.alert() || rank(a.rev.Severity) < rank(p.rev.Severity) || first != nil && earlier(first, a) < 0 {
@@ -171,18 +172,18 @@ func (b *board) suppressor(d *desk, p *posted) (by, why string) {
 }
 
 // aboveOf returns the entities above an entity, and how they are related.
-func aboveOf(g Graph, e telemetry.Entity) map[telemetry.Entity]string {
-	out := map[telemetry.Entity]string{}
+func aboveOf(g Graph, e telemetry.Entity) map[telemetry.Entity]graph.Step {
+	out := map[telemetry.Entity]graph.Step{}
 	if g == nil {
 		for _, c := range match.Containers(e)[1:] {
-			out[c] = "contains " + e.String()
+			out[c] = graph.Step{Entity: c, How: "contains " + e.String(), Inside: true}
 		}
 		return out
 	}
 	steps, _ := g.Above(e)
 	for _, s := range steps {
 		if _, known := out[s.Entity]; !known {
-			out[s.Entity] = s.How
+			out[s.Entity] = s
 		}
 	}
 	return out
@@ -196,13 +197,13 @@ func earlier(a, b *posted) int {
 const unknown = "unknown"
 
 // consequence returns how p follows from a, or "".
-func consequence(p, a *posted, above map[telemetry.Entity]string) string {
+func consequence(p, a *posted, above map[telemetry.Entity]graph.Step) string {
 	root, cause := p.rev.root, a.rev.root
-	switch how, is := above[cause]; {
-	case is:
-		return "its root " + cause.String() + " " + how
+	switch up, is := above[cause]; {
+	case is && (!up.Far || p.rev.alert()):
+		return "its root " + cause.String() + " " + up.How
 	case p.rev.alert():
-		return said(p, a)
+		return said(p, a, above)
 	case root == cause && p.rev.Kind == explain.KindRisk && a.rev.Kind == explain.KindIncident:
 		return "it has the same root, " + cause.String()
 	}
@@ -224,18 +225,29 @@ func consequence(p, a *posted, above map[telemetry.Entity]string) string {
 }
 
 // said returns how a, an incident or a risk, covers alert p, or "": it must be
-// about each of the entities that p is about, or about a part of it.
-func said(p, a *posted) string {
+// about each of the entities that p is about, or about a part of it, or about the
+// other end of its root's cable.
+func said(p, a *posted, above map[telemetry.Entity]graph.Step) string {
 	about := p.affected
 	if len(about) == 0 {
 		about = map[telemetry.Entity]bool{p.rev.root: true}
 	}
 	for e := range about { // order-independent: all must be there
-		if e != a.rev.root && !a.jobs[e] && !a.affected[e] && !a.touches(e) {
+		if e != a.rev.root && !a.jobs[e] && !a.affected[e] && !a.touches(e) && !(e == p.rev.root && a.farOf(above)) {
 			return ""
 		}
 	}
 	return "it is about " + p.rev.root.String() + ", too"
+}
+
+// farOf reports whether the incident is about the other end of a cable itself.
+func (p *posted) farOf(above map[telemetry.Entity]graph.Step) bool {
+	for x, s := range above { // order-independent: one is enough
+		if s.Far && p.affected[x] && x.Kind != telemetry.Node && x.Kind != telemetry.Switch {
+			return true
+		}
+	}
+	return false
 }
 
 // touches reports whether the incident is about something that is contained in e.

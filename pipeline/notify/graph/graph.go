@@ -35,6 +35,8 @@ type Step struct {
 	How string
 	// Inside: the lower one is contained in it.
 	Inside bool
+	// Far: it is the other end of its cable or, by its name, contains that.
+	Far bool
 }
 
 // Graph caches which entities are above others, and which are under maintenance.
@@ -153,7 +155,7 @@ func (g *Graph) Within(f match.Facts, root telemetry.Entity) match.Facts {
 // named returns the containers that follow from a name alone.
 func named(e telemetry.Entity) (out []Step) {
 	for _, c := range match.Containers(e)[1:] {
-		out = append(out, Step{c, "contains " + e.String(), true})
+		out = append(out, Step{Entity: c, How: "contains " + e.String(), Inside: true})
 	}
 	return out
 }
@@ -178,11 +180,16 @@ func (g *Graph) climb(ctx context.Context, e telemetry.Entity) (out []Step, whol
 				whole = false
 			}
 			for _, s := range steps(at, edges) {
+				if s.Far && at.Entity != e {
+					continue
+				}
 				if seen[s.Entity] || len(out) == maxAbove {
 					continue
 				}
 				seen[s.Entity] = true
-				out, next = append(out, s), append(next, s)
+				if out = append(out, s); !s.Far {
+					next = append(next, s)
+				}
 			}
 		}
 		level = next
@@ -194,20 +201,29 @@ func (g *Graph) climb(ctx context.Context, e telemetry.Entity) (out []Step, whol
 func steps(at Step, edges []edge) []Step {
 	var out []Step
 	for _, c := range match.Containers(at.Entity)[1:] {
-		out = append(out, Step{c, "contains " + at.Entity.String(), at.Inside})
+		out = append(out, Step{Entity: c, How: "contains " + at.Entity.String(), Inside: at.Inside})
 	}
 	for _, x := range edges {
 		switch {
 		case x.To == at.Entity && x.Relation == telemetry.Contains:
-			out = append(out, Step{x.From, "contains " + at.Entity.String(), at.Inside})
+			out = append(out, Step{Entity: x.From, How: "contains " + at.Entity.String(), Inside: at.Inside})
 		case x.To == at.Entity && x.Relation == telemetry.Feeds:
-			out = append(out, Step{x.From, "feeds " + at.Entity.String(), false})
+			out = append(out, Step{Entity: x.From, How: "feeds " + at.Entity.String()})
 		case x.To == at.Entity && x.Relation == telemetry.Cools:
-			out = append(out, Step{x.From, "cools " + at.Entity.String(), false})
+			out = append(out, Step{Entity: x.From, How: "cools " + at.Entity.String()})
 		case x.From == at.Entity && x.Relation == telemetry.Runs:
-			out = append(out, Step{x.To, "runs " + at.Entity.String(), false})
+			out = append(out, Step{Entity: x.To, How: "runs " + at.Entity.String()})
 		case x.From == at.Entity && x.Relation == telemetry.Uses:
-			out = append(out, Step{x.To, "serves " + at.Entity.String(), false})
+			out = append(out, Step{Entity: x.To, How: "serves " + at.Entity.String()})
+		case x.Relation == telemetry.Connects:
+			far := x.From
+			if far == at.Entity {
+				far = x.To
+			}
+			out = append(out, Step{Entity: far, How: "is the other end of the cable of " + at.Entity.String(), Far: true})
+			for _, c := range match.Containers(far)[1:] {
+				out = append(out, Step{Entity: c, How: "contains the other end of the cable of " + at.Entity.String(), Far: true})
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Step) int { return a.Entity.Compare(b.Entity) })

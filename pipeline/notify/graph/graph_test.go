@@ -99,7 +99,7 @@ func TestAbove(t *testing.T) {
 		for from, want := range map[string]string{
 			"gpu:h1/3":  "node:h1 contains gpu:h1/3 (inside); pdu:p feeds node:h1; rack:r1 contains node:h1 (inside); feed:f feeds pdu:p; cdu:c1 cools rack:r1; hall:a contains rack:r1 (inside); loop:l contains cdu:c1",
 			"job:j":     "gpu:h1/3 runs job:j; storage:s serves job:j; node:h1 contains gpu:h1/3; pdu:p feeds node:h1; rack:r1 contains node:h1; feed:f feeds pdu:p; cdu:c1 cools rack:r1; hall:a contains rack:r1; loop:l contains cdu:c1",
-			"nic:h1/n0": "node:h1 contains nic:h1/n0 (inside); pdu:p feeds node:h1; rack:r1 contains node:h1 (inside); feed:f feeds pdu:p; cdu:c1 cools rack:r1; hall:a contains rack:r1 (inside); loop:l contains cdu:c1",
+			"nic:h1/n0": "node:h1 contains nic:h1/n0 (inside); port:leaf/p1 is the other end of the cable of nic:h1/n0; switch:leaf contains the other end of the cable of nic:h1/n0; pdu:p feeds node:h1; rack:r1 contains node:h1 (inside); feed:f feeds pdu:p; cdu:c1 cools rack:r1; hall:a contains rack:r1 (inside); loop:l contains cdu:c1",
 			"hall:a":    "",
 		} {
 			if got := words(known(t, g, entity(t, from))); got != want {
