@@ -101,6 +101,7 @@ func (e *risks) troubles() []supported {
 			}
 		}
 	}
+	out = surest(out)
 	slices.SortStableFunc(out, func(a, b supported) int { return a.compare(&b) })
 	return slices.CompactFunc(out, func(a, b supported) bool { return a.compare(&b) == 0 })
 }
@@ -108,18 +109,12 @@ func (e *risks) troubles() []supported {
 // supports returns the trouble that a signal shows by a signature, where it is the
 // surest of several roots; one without confidence where it shows none.
 func (e *risks) supports(s *signal, sig *explain.Signature) (best supported) {
-	foreseen := s.kind == stepSignal && sig.Precursor != nil && sig.Foretells().Reading.Metric == s.series.Metric
-	if !foreseen && (sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
+	clue := s.foretells(sig)
+	if clue == nil && (sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
 		return best
 	}
 	for _, root := range e.rootsOf(sig, s.series.Entity) {
-		read := e.riskReader(root, s)
-		confidence, values, ok := 0.0, explain.Values(nil), false
-		if foreseen {
-			confidence, values, ok = sig.Foreseen(read)
-		} else {
-			confidence, values, ok = sig.Stands(root.Kind, read)
-		}
+		confidence, values, ok := e.weigh(s, sig, clue, root)
 		if e.openRisk(root, sig.Name) != nil {
 			confidence, ok = max(confidence, riskSure), true
 		}
@@ -129,17 +124,6 @@ func (e *risks) supports(s *signal, sig *explain.Signature) (best supported) {
 		}
 	}
 	return best
-}
-
-func heeds(sig *explain.Signature, s *signal) bool {
-	for _, c := range sig.Heeds() {
-		r := c.Reading
-		if s.kind == eventSignal && r.Event == string(s.series.Metric) && len(s.text) >= len(r.Text) && s.text[:len(r.Text)] == r.Text ||
-			s.kind != eventSignal && r.Event == "" && r.Metric == s.series.Metric {
-			return true
-		}
-	}
-	return false
 }
 
 // told is a signal's shape as it is shown to users.
@@ -205,6 +189,8 @@ func (s *signal) read(r *explain.Reading) (float64, bool) {
 		return s.now - s.before, true
 	case explain.TakeRatio:
 		return s.now / s.before, s.before != 0
+	case explain.TakePeers:
+		return s.apart, s.kind == apartSignal
 	}
 	return 0, false
 }
@@ -301,14 +287,20 @@ func (e *risks) openRisk(root telemetry.Entity, signature string) *risk {
 // standRisk opens the risk of a trouble, or continues it.
 func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.Time) {
 	r := e.openRisk(s.Root, s.Signature.Name)
+	in := e.explained(s, known)
+	s.signal.explained = s.signal.explained || in != nil
 	switch {
+	case r != nil && in != nil:
+		id := in.ID
+		e.endRisk(r, "merged", &id, g)
+		return
 	case r != nil:
 		r.seen, r.incident.Updated = g, g
 		if !r.inherited && r.published.Revision > 0 && (len(r.incident.Claims) > 1 || !e.soon(s, r.incident.Impact.Entities, g)) {
 			return // it was told, and nothing of it changes but its length
 		}
 		r.inherited = false
-	case e.reported(s, known, g):
+	case s.signal.explained || e.reported(s, known, g):
 		return
 	case e.awaits(s, g):
 		return
@@ -319,6 +311,9 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 		r = e.newRisk(s, g)
 	}
 	e.threatened(&s.Trouble)
+	if s.Left == nil {
+		e.soon(s, s.Entities, g)
+	}
 	s.Missing = e.memory.missing(s.Onset.Earliest.Add(-baselineGrids*e.cfg.Grid), g)
 	e.teller().TellRisk(&r.incident, &s.Trouble, s.confidence)
 	e.publishRisk(r, g)
@@ -509,6 +504,12 @@ func (e *risks) threatened(x *explain.Trouble) {
 		}
 	}
 	at(x.Root)
+	if x.Root.Kind == telemetry.Job {
+		jobs = append(jobs, x.Root)
+		for _, p := range e.graph.Placements(x.Root) {
+			hosts = append(hosts, p.Node)
+		}
+	}
 	if peer, _, ok := e.graph.Peer(x.Root); ok {
 		at(peer)
 	}

@@ -29,7 +29,12 @@ type signal struct {
 	onset  telemetry.Interval
 	before float64
 	now    float64
-	first  float64 // of a step: its value when it was first seen
+	first  float64 // of a step: its value when it was first seen; of one apart, how far then
+	beside float64 // of one apart: its usual distance from the median of its siblings
+	apart  float64 // and how much larger that is now
+	// explained is set of one apart where something upstream was known when it could
+	// have opened a risk: it stays an effect of that.
+	explained bool
 }
 
 type signalKind uint8
@@ -38,7 +43,8 @@ const (
 	findingSignal signalKind = iota
 	stateSignal
 	eventSignal
-	stepSignal // a gauge of a precursor that left its range
+	stepSignal  // a gauge of a precursor that left its range
+	apartSignal // one that left its siblings
 )
 
 func (s *signal) compare(o *signal) int {
@@ -64,8 +70,8 @@ type heeded struct {
 	metrics  []telemetry.MetricName // in order
 	events   []string
 	slots    []int                  // of the window, whose metric is a state among metrics
-	gauges   []int                  // of the window, whose metric is one of a precursor's
-	foretell []telemetry.MetricName // of precursors, in order
+	gauges   []gauge                // of the window, that a precursor reads
+	foretell []foretold             // what precursors read
 	ups      []telemetry.MetricName // states that are good while they are not 0
 	scanned  int                    // slots looked at
 	known    bool
@@ -77,8 +83,14 @@ func (e *signals) heed() *heeded {
 	if !h.known {
 		for i := range e.cfg.Signatures {
 			s := &e.cfg.Signatures[i]
-			if c := s.Foretells(); c != nil {
-				h.foretell = append(h.foretell, c.Reading.Metric)
+			for _, c := range s.Foretells() {
+				f := foretold{metric: c.Reading.Metric, kind: stepSignal}
+				if c.Reading.Take == explain.TakePeers {
+					f.kind, f.load, f.clue = apartSignal, s.Precursor.Load, c
+				}
+				if !slices.Contains(h.foretell, f) {
+					h.foretell = append(h.foretell, f)
+				}
 			}
 			if s.Expect != explain.ExpectRisk {
 				continue
@@ -101,10 +113,18 @@ func (e *signals) heed() *heeded {
 		h.metrics, h.events, h.known = slices.Compact(h.metrics), slices.Compact(h.events), true
 	}
 	for n := e.window.Slots(); h.scanned < n; h.scanned++ {
-		if m := e.window.Metric(h.scanned); m != nil && m.Type == telemetry.StateOf && m.Rise != telemetry.Neutral && h.metric(m.Name) {
+		m := e.window.Metric(h.scanned)
+		if m == nil {
+			continue
+		}
+		if m.Type == telemetry.StateOf && m.Rise != telemetry.Neutral && h.metric(m.Name) {
 			h.slots = append(h.slots, h.scanned)
-		} else if m != nil && slices.Contains(h.foretell, m.Name) {
-			h.gauges = append(h.gauges, h.scanned)
+			continue
+		}
+		for _, f := range h.foretell {
+			if f.metric == m.Name {
+				h.gauges = append(h.gauges, gauge{h.scanned, f})
+			}
 		}
 	}
 	return h
@@ -145,6 +165,17 @@ func worse(f *detect.Finding, rise telemetry.Rise) bool {
 
 func (e *signals) signals(s *signal) (int, bool) {
 	return slices.BinarySearchFunc(e.signalled, s, func(a signal, s *signal) int { return a.compare(s) })
+}
+
+func heeds(sig *explain.Signature, s *signal) bool {
+	for _, c := range sig.Heeds() {
+		r := c.Reading
+		if s.kind == eventSignal && r.Event == string(s.series.Metric) && len(s.text) >= len(r.Text) && s.text[:len(r.Text)] == r.Text ||
+			s.kind != eventSignal && r.Event == "" && r.Metric == s.series.Metric {
+			return true
+		}
+	}
+	return false
 }
 
 // signalEvent takes an event due by g.
@@ -193,7 +224,7 @@ func (e *signals) signalStates(g telemetry.Time) {
 		e.refreshSignal(&e.signalled[i])
 	}
 	e.signalled = slices.DeleteFunc(e.signalled, func(s signal) bool {
-		return s.kind == eventSignal && g.Sub(s.last) > eventLasts || (s.kind == stateSignal || s.kind == stepSignal) && g.Sub(s.last) > Horizon
+		return s.kind == eventSignal && g.Sub(s.last) > eventLasts || (s.kind == stateSignal || s.gauge()) && g.Sub(s.last) > Horizon
 	})
 }
 
@@ -221,4 +252,7 @@ func codeSignal(c *snapshot.Codec, s *signal) {
 	c.F64(&s.before)
 	c.F64(&s.now)
 	c.F64(&s.first)
+	c.F64(&s.beside)
+	c.F64(&s.apart)
+	c.Bool(&s.explained)
 }

@@ -27,11 +27,11 @@ func (e *caseBook) candidates(ev *explain.Evidence) []explain.Candidate {
 func (e *examiner) gauged(c *explain.Candidate) {
 	for i := range e.signals.signalled {
 		s := &e.signals.signalled[i]
-		if s.kind != stepSignal || s.series.Entity != c.Entity {
+		if s.series.Entity != c.Entity {
 			continue
 		}
 		for k := range e.cfg.Signatures {
-			clue := e.cfg.Signatures[k].Foretells()
+			clue := s.foretells(&e.cfg.Signatures[k])
 			if clue == nil {
 				continue
 			}

@@ -95,7 +95,10 @@ func (p *page) signature(s *explain.Signature) {
 	}
 	p.f("\n\nIt says: “%s”\n\n", s.Sentence)
 	if x := s.Precursor; x != nil {
-		p.f("Its clue %s, fully there, opens a risk before any job is degraded: “%s”", x.Clue, x.Sentence)
+		p.f("Its clue %s, fully there, opens a risk before any job is degraded: “%s”", strings.Join(x.Clues, " or "), x.Sentence)
+		if x.Load != "" {
+			p.f(" It opens none where %s rose as well.", x.Load)
+		}
 		if x.Until != "" {
 			p.f(" The risk says when the first %s behind its root reaches 0, at the rate at which it falls.", x.Until)
 		}

@@ -93,7 +93,10 @@ func (r *reader) family(n *yaml.Node, s *parsed) {
 func (r *reader) precursor(n *yaml.Node, s *parsed) {
 	s.at.precursor, s.Precursor = place(n), &explain.Precursor{}
 	r.mapping(n, "precursor", []field{
-		{"clue", true, func(n *yaml.Node) { s.Precursor.Clue = r.text(n, "clue") }},
+		{"clues", true, func(n *yaml.Node) {
+			r.list(n, "clues", func(n *yaml.Node) { s.Precursor.Clues = append(s.Precursor.Clues, r.text(n, "clue")) })
+		}},
+		{"load", false, func(n *yaml.Node) { s.Precursor.Load = telemetry.MetricName(r.text(n, "load")) }},
 		{"sentence", true, func(n *yaml.Node) { s.Precursor.Sentence = r.text(n, "sentence") }},
 		{"until", false, func(n *yaml.Node) { r.until(n, s.Precursor) }},
 	})

@@ -91,21 +91,30 @@ func (r *reader) sound(s *parsed, v vocabulary) {
 	r.advise(s)
 }
 
-// soundPrecursor checks that a precursor is a reading of the root's own gauge: what
-// is known of it where no job is degraded.
+// soundPrecursor checks that a precursor reads the root's own gauges: what is known of
+// it where no job is degraded.
 func (r *reader) soundPrecursor(s *parsed, v vocabulary) {
 	if s.Precursor == nil {
 		return
 	}
-	c := s.Foretells()
-	switch {
-	case c == nil:
-		r.fail(s.at.precursor, "precursor: no clue %q", s.Precursor.Clue)
-	case c.Reading == nil || c.Reading.Metric == "" || c.Reading.Of != explain.OfRoot || !slices.Contains([]explain.Take{explain.TakeNow, explain.TakeShift, explain.TakeRatio}, c.Reading.Take):
-		r.fail(s.at.precursor, "precursor: clue %s must read now, shift or ratio of a metric of the root", c.Name)
+	for _, name := range s.Precursor.Clues {
+		if !slices.ContainsFunc(s.Clues, func(c explain.Clue) bool { return c.Name == name }) {
+			r.fail(s.at.precursor, "precursor: no clue %q", name)
+		}
 	}
-	if _, known := v.catalogue.Lookup(s.Precursor.Until); s.Precursor.Until != "" && !known {
-		r.fail(s.at.precursor, "precursor: until: unknown metric %q", s.Precursor.Until)
+	for _, c := range s.Foretells() {
+		x := c.Reading
+		switch {
+		case x == nil || x.Metric == "" || x.Of != explain.OfRoot || !slices.Contains([]explain.Take{explain.TakeNow, explain.TakeShift, explain.TakeRatio, explain.TakePeers}, x.Take):
+			r.fail(s.at.precursor, "precursor: clue %s must read now, shift, ratio or peers of a metric of the root", c.Name)
+		case x.Take == explain.TakePeers && s.Precursor.Load == "":
+			r.fail(s.at.precursor, "precursor: clue %s reads peers: load is required, the metric that it follows", c.Name)
+		}
+	}
+	for _, m := range []telemetry.MetricName{s.Precursor.Load, s.Precursor.Until} {
+		if _, known := v.catalogue.Lookup(m); m != "" && !known {
+			r.fail(s.at.precursor, "precursor: unknown metric %q", m)
+		}
 	}
 	r.words(s.at.precursor, "sentence", s.Precursor.Sentence, s.vocabulary(v), "root", "node")
 }

@@ -61,11 +61,9 @@ func (s *Signature) Heeds() []*Clue {
 	return out
 }
 
-// Foreseen returns the confidence that the feature of a precursor gives its
-// signature, against unknown at even odds, and false where the feature is not fully
-// there.
-func (s *Signature) Foreseen(read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
-	c := s.Foretells()
+// Foreseen returns the confidence that a feature of a precursor gives its signature,
+// against unknown at even odds, and false where the feature is not fully there.
+func (c *Clue) Foreseen(read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
 	x, seen := read(c)
 	if !seen || c.Strength(x) < 1 {
 		return 0, nil, false

@@ -46,22 +46,40 @@ type Signature struct {
 	Doc          string // what it is, for docs/signatures.md
 }
 
-// Precursor is the feature that shows a fault at its root before any job is
-// degraded by it, and the sentence of the risk that it opens.
+// Precursor names the features each of which shows a fault at its root before any job
+// is degraded by it, and the sentence of the risk that it opens.
 type Precursor struct {
-	Clue     string
+	Clues    []string
 	Sentence string
+	// Load, if any, is what the gauge of a feature that takes peers follows: nothing is
+	// concluded where it rose too, or is not known.
+	Load telemetry.MetricName
 	// Until, if any, is a gauge of the hosts behind the root that reaches 0 when
 	// jobs are degraded, and Then what happens then, after its name.
 	Until telemetry.MetricName
 	Then  string
 }
 
-// Foretells returns the feature of the precursor; nil where there is none.
-func (s *Signature) Foretells() *Clue {
+// Foretells returns the features of the precursor; none where there is no precursor.
+func (s *Signature) Foretells() (out []*Clue) {
 	for i := range s.Clues {
-		if s.Precursor != nil && s.Clues[i].Name == s.Precursor.Clue {
-			return &s.Clues[i]
+		if s.Precursor != nil && slices.Contains(s.Precursor.Clues, s.Clues[i].Name) {
+			out = append(out, &s.Clues[i])
+		}
+	}
+	return out
+}
+
+// Foretold returns the feature of the precursor that reads a metric, against its peers
+// or not; nil where there is none.
+func (s *Signature) Foretold(m telemetry.MetricName, peers bool) *Clue {
+	if s.Precursor == nil {
+		return nil
+	}
+	for i := range s.Clues {
+		c := &s.Clues[i]
+		if c.Reading != nil && c.Reading.Metric == m && (c.Reading.Take == TakePeers) == peers && slices.Contains(s.Precursor.Clues, c.Name) {
+			return c
 		}
 	}
 	return nil
