@@ -39,7 +39,25 @@ func Candidates(e *Evidence) []Candidate {
 	if f != nil {
 		f.doubts(out)
 	}
+	for i := range out {
+		out[i].Values.known()
+	}
 	return out
+}
+
+// known keeps of the values those that are numbers, with an error that is one: a share
+// of nothing was not seen, and would make every confidence no number.
+func (v Values) known() {
+	var unknown []Measure
+	for m, x := range v {
+		if x != x || v[m.Err()] != v[m.Err()] {
+			unknown = append(unknown, m)
+		}
+	}
+	for _, m := range unknown {
+		delete(v, m)
+		delete(v, m.Err())
+	}
 }
 
 // hosts measures how late each node is against its own past and its peers: those

@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -220,6 +221,20 @@ func TestTheShippedSignaturesNameTheScenes(t *testing.T) {
 		got := judge(set.Signatures, explain.Candidates(s.e), s.e.Job, 3)
 		if !slices.ContainsFunc(got, func(a explain.Answer) bool { return a.Entity == entity(c.root) && a.Name() == c.signature }) {
 			t.Errorf("%s at %s: got %s at %v with %.2f", c.signature, c.root, got[0].Name(), got[0].Entity, got[0].Confidence)
+		}
+	}
+}
+
+// TestAShareOfNothingIsNotSeen: neither a value that is no number nor one whose error is
+// none is weighed, whatever reads it.
+func TestAShareOfNothingIsNotSeen(t *testing.T) {
+	s := slowRank(t)
+	s.e.Hosts[0].ComputeNow = math.NaN()
+	for _, c := range explain.Candidates(s.e) {
+		for m, x := range c.Values {
+			if x != x {
+				t.Errorf("%s: %s is %v", c.Entity, m, x)
+			}
 		}
 	}
 }

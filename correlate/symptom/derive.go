@@ -268,7 +268,7 @@ func (f *Contrast) computedLonger() {
 			c = f.plan.find(telemetry.GPU, metricActive, 0)
 		}
 		now, _ := f.now.at(i, c)
-		if r, ok := f.number(i, c, explain.TakeRatio); ok && r > 0 && r < ratioCap {
+		if r, ok := f.number(i, c, explain.TakeRatio); ok && r > 0 && r < ratioCap && now.Most > 0 {
 			computed := min(1, float64(now.Mean)/float64(now.Most)/r) / (s - 1) // before, over what became longer
 			all = append(all, float64(computed*(float64(s*r)-1)))
 			errors = append(errors, float64(computed*stats.Quadrature(f.missed(&now), float64(s*f.numberError(i, c, explain.TakeRatio)))))

@@ -129,7 +129,7 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 7), silent: make([][]bool, 7)}
 		for k := range 4 {
 			sh.rows[2+k] = make([]Stat, 2)
-			sh.rows[2+k][plan.find(telemetry.GPU, by.Name, 0)] = Stat{Seen: seen, Mean: mean, Most: 0.4}
+			sh.rows[2+k][plan.find(telemetry.GPU, by.Name, 0)] = Stat{Seen: seen, Mean: mean, Most: min(0.4, 4*mean)}
 		}
 		return sh
 	}
@@ -137,19 +137,20 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 	for name, c := range map[string]struct {
 		by        *telemetry.Metric
 		seen      int32
-		now       float32
+		was, now  float32
 		steps     bool
 		want, err float64
 		ok        bool
 	}{
-		"as busy":                {tensor, 25, 0.4, true, 1, sure, true},
-		"half as busy":           {tensor, 25, 0.2, true, 0, sure, true},
-		"thrice the work":        {tensor, 25, 0.6, true, 0, sure, true},
-		"one sample":             {tensor, 1, 0.4, true, 1, math.Sqrt(0.8), true},
-		"of multiprocessors":     {active, 25, 0.4, true, 1, sure, true},
-		"of a service's latency": {tensor, 25, 0.4, false, 0, 0, false},
+		"as busy":                {tensor, 25, 0.4, 0.4, true, 1, sure, true},
+		"half as busy":           {tensor, 25, 0.4, 0.2, true, 0, sure, true},
+		"thrice the work":        {tensor, 25, 0.4, 0.6, true, 0, sure, true},
+		"one sample":             {tensor, 1, 0.4, 0.4, true, 1, math.Sqrt(0.8), true},
+		"of multiprocessors":     {active, 25, 0.4, 0.4, true, 1, sure, true},
+		"of a service's latency": {tensor, 25, 0.4, 0.4, false, 0, 0, false},
+		"never busy":             {tensor, 25, 0, 0, true, 0, 0, false},
 	} {
-		f := Compare(sheet(c.by, c.seen, c.now), sheet(c.by, 25, 0.4), Hurt{Slowdown: 2, Excess: 1, Steps: c.steps})
+		f := Compare(sheet(c.by, c.seen, c.now), sheet(c.by, 25, c.was), Hurt{Slowdown: 2, Excess: 1, Steps: c.steps})
 		v := explain.Values{}
 		f.Standing(job, v)
 		got, ok := v[explain.ComputeUniform]
