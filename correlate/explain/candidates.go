@@ -49,7 +49,7 @@ func Candidates(e *Evidence) []Candidate {
 // of nothing was not seen, and would make every confidence no number.
 func (v Values) known() {
 	var unknown []Measure
-	for m, x := range v {
+	for m, x := range v { // order-independent: they are only deleted
 		if x != x || v[m.Err()] != v[m.Err()] {
 			unknown = append(unknown, m)
 		}
