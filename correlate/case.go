@@ -37,7 +37,6 @@ type incidentCase struct {
 	under   telemetry.Entity
 	strayed int
 	naming  naming
-	wanders bool // its relapses pointed to different roots
 	well    bool // the job is well again; the incident may not be
 	failed  bool // in this hurt the job has failed; it may run again since
 	// accepted is set where the job has recovered because what it does now is its
@@ -417,7 +416,6 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	c.impact.Snapshot(k)
 	k.Entity(&c.under)
 	k.Int(&c.strayed)
-	k.Bool(&c.wanders)
 	c.naming.snapshot(k)
 	k.Bool(&c.well)
 	k.Bool(&c.failed)

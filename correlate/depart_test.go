@@ -31,7 +31,7 @@ func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := &incidentCase{job: telemetry.Entity{Kind: telemetry.Job, Name: "j"}, published: c.was, incident: c.now, wanders: true}
+			x := &incidentCase{job: telemetry.Entity{Kind: telemetry.Job, Name: "j"}, published: c.was, incident: c.now}
 			x.incident.Reopens = reopens
 			want := c.want && reopens > 0 // one that was never resolved corrects its root
 			if got := e.incidents.departs(x); got != want {

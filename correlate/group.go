@@ -386,7 +386,7 @@ func (e *caseBook) depart(c *incidentCase, g telemetry.Time) {
 		e.out.Incidents = append(e.out.Incidents, last)
 	}
 	e.split(c, g)
-	c.published, c.wanders, c.incident.Reopens = explain.Incident{}, false, 0
+	c.published, c.incident.Reopens = explain.Incident{}, 0
 }
 
 // publish publishes a primary's incident with the impact of all its members. It is
@@ -544,10 +544,14 @@ func (e *caseBook) samePlace(a, b *explain.Incident) bool {
 		e.within(a.Root.Entity, b.Root.Entity) || e.within(b.Root.Entity, a.Root.Entity) || e.near(a.Root.Entity, b.Root.Entity)
 }
 
-// unexplained reports whether no cause was found for a degradation that is over:
-// none is sure, or each relapse pointed to another one.
+// unexplained reports whether no cause was found for a degradation that is over: none
+// is very sure, and nor is that something is wrong at a place outside the job.
 func (c *incidentCase) unexplained() bool {
-	return c.wanders || c.incident.Root.Signature == explain.Unknown || ofKind(&c.incident) < surely
+	likely := ofKind(&c.incident)
+	if c.incident.Root.Entity != c.job {
+		likely = max(likely, c.incident.Placed().Root.Confidence)
+	}
+	return c.incident.Root.Signature == explain.Unknown || likely < surely
 }
 
 // reopen gives a case the identity of the resolved one of which it is a relapse. A
@@ -555,7 +559,6 @@ func (c *incidentCase) unexplained() bool {
 func (c *incidentCase) reopen(old *incidentCase, next explain.Incident) explain.Incident {
 	c.published = old.published
 	was := &old.incident
-	c.wanders = old.wanders || was.Root.Entity != next.Root.Entity
 	if ofKind(was) >= sure && was.Root.Signature != explain.Unknown && (ofKind(&next) < sure || next.Root.Signature == explain.Unknown) {
 		next.Root, next.Alternatives, next.Chain = was.Root, was.Alternatives, was.Chain
 		next.RuledOut, next.BlindSpots, next.Actions, next.Contributors = was.RuledOut, was.BlindSpots, was.Actions, was.Contributors

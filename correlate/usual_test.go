@@ -3,6 +3,8 @@ package correlate_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
 // seldomReported is a job whose steps take 70 s, of which the one that begins at 980 s
@@ -70,5 +72,36 @@ func TestARelapseIsNotComparedWithTheTroubleBefore(t *testing.T) {
 	}
 	if !strings.Contains(last.Title, "runs at 85 % of its clock") {
 		t.Errorf("before the relapse it is said to have run otherwise than before the first time: %s", last.Title)
+	}
+}
+
+// threeFaults are of one host within ten minutes, each of another GPU than the one
+// before, and the last costs least.
+const threeFaults = `GPUs of one host lower their clocks in turn.
+-- site --
+for 900s
+-- edges --
+job:train runs gpu:n{i=0..3}/0 rank={i}
+job:train runs gpu:n{i=0..3}/1 rank={i+4}
+-- load --
+1s gpu:n{0..3}/{0..1} gpu_sm_clock_hertz 1.9e9~1%x*
+1s gpu:n{0..3}/{0..1} gpu_engine_active_ratio 0.99~1%x*
+1s gpu:n{0..3}/{0..1} gpu_clock_event_reasons 0x*
+1s gpu:n{0..3}/{0..1} gpu_power_watts 600~1%x*
+but 1s gpu:n1/0 gpu_sm_clock_hertz 1.9e9~1%x300 1.2e9~1%x120 1.9e9~1%x360 1.6e9~1%x*
+but 1s gpu:n1/0 gpu_power_watts 600~1%x300 300~1%x120 600~1%x360 450~1%x*
+but 1s gpu:n1/1 gpu_sm_clock_hertz 1.9e9~1%x540 1.2e9~1%x120 1.9e9~1%x*
+but 1s gpu:n1/1 gpu_power_watts 600~1%x540 300~1%x120 600~1%x*
+-- steps --
+job:train job_step_seconds 3~1%x100 4~1%x30 3~1%x40 4~1%x30 3~1%x40 3.4~1%x*
+-- want --
+no incident
+`
+
+func TestFaultsThatWereExplainedAreNotHowAJobVaries(t *testing.T) {
+	_, all := play(t, threeFaults)
+	last := all[len(all)-1]
+	if last.Onset.Latest.Sub(all[0].Onset.Earliest) < 450e9 || last.Root.Entity.String() != "gpu:n1/0" || last.State != explain.StateOpen {
+		t.Errorf("the third fault is not told: %s", last.Title)
 	}
 }
