@@ -17,6 +17,8 @@ type Reading struct {
 	Word   uint64
 	// Gap states that the device has no value now.
 	Gap bool
+	// before is when the reading before was taken.
+	before telemetry.Time
 }
 
 // Float returns the reading as a number; NaN where there is none.
@@ -103,7 +105,7 @@ func (b *Board) read(f telemetry.EncodedFrame) error {
 			of = map[telemetry.MetricName]Reading{}
 			b.readings[x.Series.Entity] = of
 		}
-		of[x.Series.Metric] = Reading{At: x.At, Column: x.Column, Word: x.Word, Gap: x.State == telemetry.Gap}
+		of[x.Series.Metric] = Reading{At: x.At, Column: x.Column, Word: x.Word, Gap: x.State == telemetry.Gap, before: of[x.Series.Metric].At}
 	}
 	return nil
 }
@@ -148,7 +150,8 @@ func (b *Board) Read(x telemetry.Entity, m telemetry.MetricName) (Reading, bool)
 }
 
 // offAfter is for how long nothing was measured on a host that does not run: its
-// devices are read every second, and single readings are lost.
+// devices are read every second, and single readings are lost. What is read more rarely
+// than that is read by its management controller, which runs on.
 const offAfter = telemetry.Duration(5e9)
 
 // Off reports whether a host does not run: nothing of what it contains has been
@@ -159,6 +162,9 @@ func (b *Board) Off(host telemetry.Entity) bool {
 	known := false
 	for _, x := range b.inside[host] {
 		for _, r := range b.readings[x] {
+			if r.At.Sub(r.before) >= offAfter {
+				continue
+			}
 			if known = true; b.now.Sub(r.At) < offAfter {
 				return false
 			}
