@@ -417,7 +417,7 @@ Written by ` + "`TestEveryFault`" + ` (` + "`make drills`" + `). Each fault is s
 
 Of the 44 faults, workload-change is benign and needs no report. Management controllers and exporters are read every 5 s. The rows of engine 0.18.0 were struck three or four at a time, on a machine of two cores that had a load of 6 to 15 besides.
 
-In no row was the state still healthy longer than one interval of its readings after a sample that is kept shows it. What a machine that dies shows is that its data ends, and that is reported when the job's next step is overdue. Its exporters had answered for five seconds in ten after it died, a mistake of the lab: the row of node-down is from after that, the others from before.
+In one row the state was still healthy longer than one interval of its readings after a sample that is kept shows it: serving-overload, because a queue of requests grows whatever slows the service, and is reported when its users wait longer. What a machine that dies shows is that its data ends, and that is reported when the job's next step is overdue. Its exporters had answered for five seconds in ten after it died, a mistake of the lab: the row of node-down is from after that, the others from before.
 
 | fault | domain | struck at | GPUs | device shows it | not healthy | reported | named | the answer | claims with a curve | alerts included | revisions | messages | behind | engine |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
