@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -100,7 +101,7 @@ func (a *Agent) Pushed() map[string]http.HandlerFunc {
 	if g := a.c.File.Notify.Grafana; g.SecretFile != "" {
 		a.receive.GrafanaSigns(func() (secret, timestamp string, err error) {
 			secret, err = dial.Secret(g.SecretFile)
-			return secret, g.Timestamp, err
+			return strings.TrimSpace(secret), g.Timestamp, err
 		})
 	}
 	return a.receive.Routes()
