@@ -260,7 +260,7 @@ func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, *s
 	return s.amend(r, k, said{By: o.By, Text: o.Text}, func(x *note, by *said) { set(x, &o, by) }, func(x note) any { return x })
 }
 
-// amend changes the note on an incident, and tells the audit of a part of it. A logged-in
+// amend changes the note on an incident, and files a part of it in the audit log. A logged-in
 // user cannot act for another.
 func (s *server) amend(r *http.Request, k *kept, by said, set func(*note, *said), part func(note) any) (any, error) {
 	by.At = stamp(s.now())
