@@ -22,15 +22,6 @@ const (
 	// alikePart which part of its own way their median must have gone to do alike.
 	leastSiblings = 3
 	alikePart     = 0.5
-	// halfThere is how much of a feature a gauge's own way must be.
-	halfThere = 0.5
-	// mostSiblings bounds those that are looked at outside its own container, and
-	// alikeLoad is how much more load than before is no more.
-	mostSiblings = 32
-	alikeLoad    = 1.1
-	// holdOff is how old samples are with which a gauge is compared that warms slowly,
-	// and leastSpan the time over which its range before was known.
-	holdOff, leastSpan = telemetry.Duration(60e9), telemetry.Duration(30e9)
 )
 
 // foretold is what a precursor reads: a metric, in its own range or apart from its
@@ -61,10 +52,14 @@ func (s *signal) foretells(sig *explain.Signature) *explain.Clue {
 
 // signalSteps looks at the gauges of precursors that have a fresh sample in grid g.
 func (e *signals) signalSteps(g telemetry.Time) {
-	follows := map[gauge]bool{}
+	type followed struct {
+		slot int
+		kind signalKind
+	}
+	follows := map[followed]bool{}
 	for i := range e.signalled {
 		if slot, ok := e.window.Slot(e.signalled[i].series); ok && e.signalled[i].gauge() {
-			follows[gauge{slot, foretold{kind: e.signalled[i].kind}}] = true
+			follows[followed{slot, e.signalled[i].kind}] = true
 		}
 	}
 	for _, x := range e.heed().gauges {
@@ -74,7 +69,7 @@ func (e *signals) signalSteps(g telemetry.Time) {
 		}
 		v, _ := e.window.Value(x.slot)
 		if v == v {
-			e.signalStep(x, seen, float64(v), g, follows[gauge{x.slot, foretold{kind: x.kind}}])
+			e.signalStep(x, seen, float64(v), g, follows[followed{x.slot, x.kind}])
 		}
 	}
 }
@@ -212,11 +207,7 @@ func (e *signals) movedAlike(s telemetry.Series, to float64) bool {
 		return false
 	}
 	var ratios []float64
-	for _, x := range e.graph.Contents(whole) {
-		slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: s.Metric})
-		if !ok || x == s.Entity {
-			continue
-		}
+	for _, slot := range e.slotsIn(nil, whole, s) {
 		seen, _ := e.window.Last(slot)
 		v, _ := e.window.Value(slot)
 		if before := e.usually(slot, seen, float64(v)); before != 0 && v == v {
@@ -232,158 +223,6 @@ func (e *signals) movedAlike(s telemetry.Series, to float64) bool {
 // halfway reports whether others went more than half the way that one did.
 func halfway(others, one float64) bool {
 	return others < 0 == (one < 0) && math.Abs(others) > float64(alikePart*math.Abs(one))
-}
-
-// movedApart reports whether a gauge is further from the median of its siblings than
-// it was before the last minute, by more than that distance varied, while what drives
-// it did not rise against theirs: a GPU that gives its heat away badly, and not one
-// that works while others wait. It works for as long as before in the range, and
-// warms ever more slowly, so that nothing that only gets warm leaves it. Nor does it
-// mean anything where the siblings went half as far: no two give their heat away alike.
-// What is not far enough for the feature may be noise, and is not followed.
-func (e *signals) movedApart(s *signal, x gauge, seen telemetry.Time) bool {
-	beside := e.siblings(s.series)
-	others, ok := middleOf(e.valuesOf(beside))
-	if !ok {
-		return false
-	}
-	apart := func(g telemetry.Time, v float64) (float64, bool) {
-		m, ok := middleOf(e.at(beside, g))
-		return v - m, ok
-	}
-	if !e.outside(x.slot, seen.Add(-holdOff), leastSpan, s.now-others, 1, apart) || !e.drivenAlike(s.series.Entity, x.load, seen) {
-		return false
-	}
-	var before, distances []float64
-	e.past(x.slot, seen.Add(-holdOff), func(g telemetry.Time, v float64) bool {
-		if d, ok := apart(g, v); ok {
-			before, distances = append(before, v), append(distances, d)
-		}
-		return true
-	})
-	s.before, s.beside = stats.Median(before), stats.Median(distances)
-	s.apart = s.now - others - s.beside
-	s.first = s.apart
-	return x.clue.Strength(s.apart) == 1 && !s.withOthers()
-}
-
-// withOthers reports whether the siblings of a gauge that is apart from them went
-// more than half its way.
-func (s *signal) withOthers() bool {
-	return halfway(s.now-s.before-s.apart, s.now-s.before)
-}
-
-// drivenAlike reports whether the load of an entity is no more than a tenth above
-// what it was, now and in the last minute. False where that is not known as of the
-// time of the sample that it explains.
-func (e *signals) drivenAlike(x telemetry.Entity, load telemetry.MetricName, as telemetry.Time) bool {
-	slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: load})
-	if !ok {
-		return false
-	}
-	seen, _ := e.window.Last(slot)
-	now, lately, ok := e.loadOf(x, load)
-	return ok && seen >= as.Add(-e.cfg.Grid) && now <= alikeLoad && lately <= alikeLoad
-}
-
-// loadOf returns the load of an entity, of its siblings' median load, now and in the
-// last minute, over the part of it that it was before.
-func (e *signals) loadOf(x telemetry.Entity, load telemetry.MetricName) (now, lately float64, ok bool) {
-	own := telemetry.Series{Entity: x, Metric: load}
-	slot, ok := e.window.Slot(own)
-	if !ok {
-		return 0, 0, false
-	}
-	beside := e.siblings(own)
-	v, _ := e.window.Value(slot)
-	others, ok := middleOf(e.valuesOf(beside))
-	if !ok || v != v {
-		return 0, 0, false
-	}
-	seen, _ := e.window.Last(slot)
-	var before, since part
-	since.add(float64(v), others)
-	now = since.of()
-	e.past(slot, seen, func(g telemetry.Time, v float64) bool {
-		if m, ok := middleOf(e.at(beside, g)); ok && g > seen.Add(-holdOff) {
-			since.add(v, m)
-		} else if ok {
-			before.add(v, m)
-		}
-		return true
-	})
-	return now / before.of(), since.of() / before.of(), before.n >= leastPast
-}
-
-// part is what one thing was of another over a time.
-type part struct {
-	n            int
-	own, another float64
-}
-
-func (p *part) add(own, another float64) {
-	p.n, p.own, p.another = p.n+1, p.own+own, p.another+another
-}
-
-func (p *part) of() float64 { return p.own / p.another }
-
-// siblings lists the slots of the same gauge of what is beside an entity: in the same
-// container, or, where they are too few there, in those beside that container.
-func (e *signals) siblings(s telemetry.Series) (out []int) {
-	whole, ok := e.graph.Container(s.Entity)
-	if !ok {
-		return nil
-	}
-	if out = e.slotsIn(out, whole, s); len(out) >= leastSiblings {
-		return out
-	}
-	out = out[:0]
-	if outer, ok := e.graph.Container(whole); ok {
-		for _, c := range e.graph.Contents(outer) {
-			if c.Kind == whole.Kind && len(out) < mostSiblings {
-				out = e.slotsIn(out, c, s)
-			}
-		}
-	}
-	return out
-}
-
-// slotsIn adds the slots of a series' metric of what a container directly contains,
-// those of the series itself apart.
-func (e *signals) slotsIn(out []int, whole telemetry.Entity, s telemetry.Series) []int {
-	for _, x := range e.graph.Contents(whole) {
-		if slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: s.Metric}); ok && x != s.Entity {
-			out = append(out, slot)
-		}
-	}
-	return out
-}
-
-// valuesOf returns what slots are worth now, and at what they were in a grid.
-func (e *signals) valuesOf(of []int) (out []float64) {
-	for _, slot := range of {
-		if v, _ := e.window.Value(slot); v == v {
-			out = append(out, float64(v))
-		}
-	}
-	return out
-}
-
-func (e *signals) at(of []int, g telemetry.Time) (out []float64) {
-	for _, slot := range of {
-		if v, ok := e.window.At(slot, g); ok {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// middleOf is the median of enough siblings.
-func middleOf(values []float64) (float64, bool) {
-	if len(values) < leastSiblings {
-		return 0, false
-	}
-	return stats.Median(values), true
 }
 
 // surest keeps of the troubles that one gauge shows of one root the surest.
@@ -405,30 +244,4 @@ func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Clue
 		return foretells.Foreseen(read)
 	}
 	return sig.Stands(root.Kind, read)
-}
-
-// explained returns the incident or risk of the same domain that reaches the host of
-// a trouble's root; nil where none is known. What one gauge of many there does is its
-// effect, such as the heat of a fan that stopped.
-func (e *risks) explained(s *supported, known []*explain.Incident) *explain.Incident {
-	host, ok := e.graph.Within(s.Root, telemetry.Node)
-	if s.signal.kind != apartSignal || !ok {
-		return nil
-	}
-	for _, in := range known {
-		if at, within := e.graph.Within(in.Root.Entity, telemetry.Node); e.other(in, s) && (within && at == host || e.behind(host, []telemetry.Entity{in.Root.Entity})) {
-			return in
-		}
-	}
-	for _, r := range e.open {
-		if e.other(&r.incident, s) && slices.Contains(r.incident.Impact.Entities, host) {
-			return &r.incident
-		}
-	}
-	return nil
-}
-
-// other reports whether an incident is sure of another fault of a trouble's domain.
-func (e *risks) other(in *explain.Incident, s *supported) bool {
-	return in.Root.Domain == s.Signature.Domain && in.Root.Signature != s.Signature.Name && (in.Kind == explain.KindRisk || ofKind(in) >= sure)
 }

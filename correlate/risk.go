@@ -504,12 +504,6 @@ func (e *risks) threatened(x *explain.Trouble) {
 		}
 	}
 	at(x.Root)
-	if x.Root.Kind == telemetry.Job {
-		jobs = append(jobs, x.Root)
-		for _, p := range e.graph.Placements(x.Root) {
-			hosts = append(hosts, p.Node)
-		}
-	}
 	if peer, _, ok := e.graph.Peer(x.Root); ok {
 		at(peer)
 	}
