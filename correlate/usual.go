@@ -62,16 +62,20 @@ func (e *examiner) keepFormer(c *incidentCase, h *jobs.Hurt, g telemetry.Time) {
 	if c.standing == nil {
 		return
 	}
-	former := func(s usualState) bool { return s.until != 0 && s.jobs[0].job == c.job }
-	e.usual = append(slices.DeleteFunc(e.usual, former), usualState{at: floor(h.Onset.Earliest, e.cfg.Grid), until: h.End(g), before: c.before,
+	e.usual = append(slices.DeleteFunc(e.usual, formerOf(c.job)), usualState{at: floor(h.Onset.Earliest, e.cfg.Grid), until: h.End(g), before: c.before,
 		jobs: []*incidentCase{{job: c.job, hosts: c.hosts, standing: c.standing, saves: c.saves, told: c.told}}})
+}
+
+// formerOf reports of a state whether it is of an earlier degradation of a job.
+func formerOf(job telemetry.Entity) func(usualState) bool {
+	return func(s usualState) bool { return s.until != 0 && s.jobs[0].job == job }
 }
 
 // former returns the baseline of a job's earlier degradation, where that ended too
 // short a time before an onset for the window to hold half of a new one, and the job
 // still runs where it ran.
 func (e *examiner) former(job telemetry.Entity, onset telemetry.Time) (*usualState, *incidentCase) {
-	i := slices.IndexFunc(e.usual, func(s usualState) bool { return s.until != 0 && s.jobs[0].job == job })
+	i := slices.IndexFunc(e.usual, formerOf(job))
 	if i < 0 || e.usual[i].until <= onset.Add(-baselineGrids/2*e.cfg.Grid) {
 		return nil, nil
 	}
@@ -137,9 +141,13 @@ func (e *examiner) fabricBefore(span fabric.Span) *fabric.Baseline {
 	return fabric.Keep(e.fabricMap().ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid, Counts: true}, span, e.cfg.ForEach))
 }
 
-// recalled returns the newest stored baseline of a job before its onset; nil where
-// the window holds half of the baseline or more, or none is stored.
+// recalled returns the baseline of an earlier degradation of a job, if its new one is
+// a relapse, else the newest that was stored before its onset; nil where the window
+// holds half of the baseline or more, or none is stored.
 func (e *examiner) recalled(job telemetry.Entity, onset telemetry.Time) (*usualState, *incidentCase) {
+	if s, was := e.former(job, onset); s != nil {
+		return s, was
+	}
 	if onset.Add(-baselineGrids/2*e.cfg.Grid) > e.oldest(e.at) {
 		return nil, nil
 	}

@@ -1,36 +1,41 @@
 package correlate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
-// seldomReported is a job whose steps take 70 s, of which the one that begins at 980 s
-// is the first that takes longer: a GPU lowers its clock. Two such steps later the
-// window no longer holds the clock before.
-const seldomReported = `Long steps; a GPU lowers its clock.
+// slowedGPUs is a scenario of so many seconds: a job on eight GPUs of four hosts, with
+// what some of the GPUs do otherwise and the lengths of the job's steps.
+func slowedGPUs(seconds int, otherwise, steps string) string {
+	return fmt.Sprintf(`GPUs lower their clocks.
 -- site --
-for 1400s
+for %ds
 -- edges --
 job:train runs gpu:n{i=0..3}/0 rank={i}
 job:train runs gpu:n{i=0..3}/1 rank={i+4}
 -- load --
-1s gpu:n{0..3}/{0..1} gpu_sm_clock_hertz 1.9e9~1%x*
-1s gpu:n{0..3}/{0..1} gpu_engine_active_ratio 0.99~1%x*
+1s gpu:n{0..3}/{0..1} gpu_sm_clock_hertz 1.9e9~1%%x*
+1s gpu:n{0..3}/{0..1} gpu_engine_active_ratio 0.99~1%%x*
 1s gpu:n{0..3}/{0..1} gpu_clock_event_reasons 0x*
-1s gpu:n{0..3}/{0..1} gpu_power_watts 600~1%x*
-but 1s gpu:n1/0 gpu_sm_clock_hertz 1.9e9~1%x980 1.7e9~1%x*
-but 1s gpu:n1/0 gpu_power_watts 600~1%x980 450~1%x*
+1s gpu:n{0..3}/{0..1} gpu_power_watts 600~1%%x*
+%s
 -- steps --
-job:train job_step_seconds 70~2%x14 75~2%x*
+job:train job_step_seconds %s
 -- want --
 no incident
-`
+`, seconds, otherwise, steps)
+}
 
+// TestWhatWasBeforeALateKnownHurtIsKept: a job takes steps of 70 s, of which the one
+// that begins at 980 s is the first that takes longer, because a GPU lowers its clock.
+// Two such steps later the window no longer holds the clock before.
 func TestWhatWasBeforeALateKnownHurtIsKept(t *testing.T) {
-	_, all := play(t, seldomReported)
+	_, all := play(t, slowedGPUs(1400, `but 1s gpu:n1/0 gpu_sm_clock_hertz 1.9e9~1%x980 1.7e9~1%x*
+but 1s gpu:n1/0 gpu_power_watts 600~1%x980 450~1%x*`, "70~2%x14 75~2%x*"))
 	if len(all) == 0 {
 		t.Fatal("no incident is published")
 	}
@@ -43,29 +48,10 @@ func TestWhatWasBeforeALateKnownHurtIsKept(t *testing.T) {
 	}
 }
 
-// relapsed is a job that a GPU slows twice, 24 s apart: what was before the second time
-// is the first one.
-const relapsed = `A GPU lowers its clock, is well for some seconds, and lowers it again.
--- site --
-for 700s
--- edges --
-job:train runs gpu:n{i=0..3}/0 rank={i}
-job:train runs gpu:n{i=0..3}/1 rank={i+4}
--- load --
-1s gpu:n{0..3}/{0..1} gpu_sm_clock_hertz 1.9e9~1%x*
-1s gpu:n{0..3}/{0..1} gpu_engine_active_ratio 0.99~1%x*
-1s gpu:n{0..3}/{0..1} gpu_clock_event_reasons 0x*
-1s gpu:n{0..3}/{0..1} gpu_power_watts 600~1%x*
-but 1s gpu:n1/0 gpu_sm_clock_hertz 1.9e9~1%x300 1.6e9~1%x140 1.9e9~1%x40 1.6e9~1%x*
-but 1s gpu:n1/0 gpu_power_watts 600~1%x300 420~1%x140 600~1%x40 420~1%x*
--- steps --
-job:train job_step_seconds 3~1%x100 3.5~1%x40 3~1%x13 3.5~1%x*
--- want --
-no incident
-`
-
+// TestARelapseIsNotComparedWithTheTroubleBefore: a GPU slows its job twice, 40 s apart.
 func TestARelapseIsNotComparedWithTheTroubleBefore(t *testing.T) {
-	_, all := play(t, relapsed)
+	_, all := play(t, slowedGPUs(700, `but 1s gpu:n1/0 gpu_sm_clock_hertz 1.9e9~1%x300 1.6e9~1%x140 1.9e9~1%x40 1.6e9~1%x*
+but 1s gpu:n1/0 gpu_power_watts 600~1%x300 420~1%x140 600~1%x40 420~1%x*`, "3~1%x100 3.5~1%x40 3~1%x13 3.5~1%x*"))
 	last := all[len(all)-1]
 	if last.Onset.Earliest < all[0].Onset.Latest.Add(60e9) || last.Root.Entity.String() != "gpu:n1/0" {
 		t.Fatalf("no relapse is named: %s", last.Title)
@@ -75,33 +61,15 @@ func TestARelapseIsNotComparedWithTheTroubleBefore(t *testing.T) {
 	}
 }
 
-// threeFaults are of one host within ten minutes, each of another GPU than the one
-// before, and the last costs least.
-const threeFaults = `GPUs of one host lower their clocks in turn.
--- site --
-for 900s
--- edges --
-job:train runs gpu:n{i=0..3}/0 rank={i}
-job:train runs gpu:n{i=0..3}/1 rank={i+4}
--- load --
-1s gpu:n{0..3}/{0..1} gpu_sm_clock_hertz 1.9e9~1%x*
-1s gpu:n{0..3}/{0..1} gpu_engine_active_ratio 0.99~1%x*
-1s gpu:n{0..3}/{0..1} gpu_clock_event_reasons 0x*
-1s gpu:n{0..3}/{0..1} gpu_power_watts 600~1%x*
-but 1s gpu:n1/0 gpu_sm_clock_hertz 1.9e9~1%x300 1.2e9~1%x120 1.9e9~1%x360 1.6e9~1%x*
+// TestFaultsThatWereExplainedAreNotHowAJobVaries: three faults of one host within ten
+// minutes, each of another GPU than the one before, and the last costs least.
+func TestFaultsThatWereExplainedAreNotHowAJobVaries(t *testing.T) {
+	_, all := play(t, slowedGPUs(900, `but 1s gpu:n1/0 gpu_sm_clock_hertz 1.9e9~1%x300 1.2e9~1%x120 1.9e9~1%x360 1.6e9~1%x*
 but 1s gpu:n1/0 gpu_power_watts 600~1%x300 300~1%x120 600~1%x360 450~1%x*
 but 1s gpu:n1/1 gpu_sm_clock_hertz 1.9e9~1%x540 1.2e9~1%x120 1.9e9~1%x*
-but 1s gpu:n1/1 gpu_power_watts 600~1%x540 300~1%x120 600~1%x*
--- steps --
-job:train job_step_seconds 3~1%x100 4~1%x30 3~1%x40 4~1%x30 3~1%x40 3.4~1%x*
--- want --
-no incident
-`
-
-func TestFaultsThatWereExplainedAreNotHowAJobVaries(t *testing.T) {
-	_, all := play(t, threeFaults)
+but 1s gpu:n1/1 gpu_power_watts 600~1%x540 300~1%x120 600~1%x*`, "3~1%x100 4~1%x30 3~1%x40 4~1%x30 3~1%x40 3.4~1%x*"))
 	last := all[len(all)-1]
 	if last.Onset.Latest.Sub(all[0].Onset.Earliest) < 450e9 || last.Root.Entity.String() != "gpu:n1/0" || last.State != explain.StateOpen {
-		t.Errorf("the third fault is not told: %s", last.Title)
+		t.Errorf("the third fault is not reported: %s", last.Title)
 	}
 }
