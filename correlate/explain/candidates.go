@@ -40,14 +40,14 @@ func Candidates(e *Evidence) []Candidate {
 		f.doubts(out)
 	}
 	for i := range out {
-		out[i].Values.known()
+		out[i].Values.dropNaN()
 	}
 	return out
 }
 
-// known keeps of the values those that are numbers, with an error that is one: a share
-// of nothing was not seen, and would make every confidence no number.
-func (v Values) known() {
+// dropNaN removes the values that are no numbers, or whose error is none: a share of
+// nothing was not seen, and would make every confidence no number.
+func (v Values) dropNaN() {
 	var unknown []Measure
 	for m, x := range v { // order-independent: they are only deleted
 		if x != x || v[m.Err()] != v[m.Err()] {
@@ -67,7 +67,7 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 	if excess <= 0 || len(e.Hosts) == 0 {
 		return nil
 	}
-	computes, lags, wanders := each(e.Hosts, longer), each(e.Hosts, behind), each(e.Hosts, wandering)
+	computes, lags, wanders := ordered(e.Hosts, longer), ordered(e.Hosts, behind), ordered(e.Hosts, wandering)
 	var out []Candidate
 	for i := range e.Hosts {
 		h := &e.Hosts[i]
@@ -101,11 +101,12 @@ func behind(h *HostEvidence) (float64, bool) { return h.Lag.Surely(), h.HasLag }
 // wandering is by how many seconds a host's latest rank varies.
 func wandering(h *HostEvidence) (float64, bool) { return h.Wander, h.HasWander }
 
-// alike is a quantity of a job's hosts, in order, to compare one with the others.
-type alike []float64
+// hostValues are the values of a quantity on a job's hosts, the least first, to
+// compare one host with the others.
+type hostValues []float64
 
-// each returns a quantity of the hosts of which it is known.
-func each(hs []HostEvidence, of func(*HostEvidence) (float64, bool)) (out alike) {
+// ordered returns the values of a quantity on the hosts of which it is known.
+func ordered(hs []HostEvidence, of func(*HostEvidence) (float64, bool)) (out hostValues) {
 	for i := range hs {
 		if x, ok := of(&hs[i]); ok {
 			out = append(out, x)
@@ -116,7 +117,7 @@ func each(hs []HostEvidence, of func(*HostEvidence) (float64, bool)) (out alike)
 }
 
 // at returns the k-th of those beside the host whose value is v.
-func (s alike) at(k int, v float64) float64 {
+func (s hostValues) at(k int, v float64) float64 {
 	if i, _ := slices.BinarySearch(s, v); k >= i {
 		k++
 	}
@@ -130,7 +131,7 @@ const mostHosts = 0.9
 
 // most returns the value that mostHosts of those beside the host whose value is v do
 // not exceed.
-func (s alike) most(v float64) float64 {
+func (s hostValues) most(v float64) float64 {
 	n := len(s) - 1
 	if n < 1 {
 		return 0
@@ -139,7 +140,7 @@ func (s alike) most(v float64) float64 {
 }
 
 // half returns what at least half of them reach: of two the lesser.
-func (s alike) half() float64 { return s[(len(s)-1)/2] }
+func (s hostValues) half() float64 { return s[(len(s)-1)/2] }
 
 // itself measures whether the job simply does more work than before.
 func itself(e *Evidence, fabricDose float64) Values {
@@ -163,7 +164,7 @@ func itself(e *Evidence, fabricDose float64) Values {
 			v[WorkExcess.Err()] = float64(w.median*steps) * w.error(e) / (excess / e.Hurt.Expected)
 		}
 	}
-	if s := each(e.Hosts, longer); len(s) > 0 {
+	if s := ordered(e.Hosts, longer); len(s) > 0 {
 		v[ComputeUniform] = s.half() / excess
 	}
 	byPlace(v, e.Ranks, excess)

@@ -302,7 +302,7 @@ func (f *fabricMeasures) mostAround() float64 {
 // down all along has not changed.
 func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
 	share = 1
-	for _, k := range f.both(i) {
+	for _, k := range f.linkEnds(i) {
 		s, at, seen := f.e.Fabric.Now.Up(k)
 		if !seen {
 			continue
@@ -324,7 +324,7 @@ func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
 // in its own time.
 func (f *fabricMeasures) ownerDown(i int) (worst, unread float64, ok bool) {
 	fell := f.fell(i)
-	for _, k := range f.both(i) {
+	for _, k := range f.linkEnds(i) {
 		down, before, others := 0.0, 0.0, 0.0
 		for _, s := range f.m.Links(f.m.Ends[k].Owner) {
 			if s == k {
@@ -334,7 +334,7 @@ func (f *fabricMeasures) ownerDown(i int) (worst, unread float64, ok bool) {
 			switch _, d, seen := f.up(s); {
 			case seen && d:
 				down++
-			case seen && f.heard(s) < fell:
+			case seen && f.sampled(s) < fell:
 				before++
 			}
 		}
@@ -345,8 +345,8 @@ func (f *fabricMeasures) ownerDown(i int) (worst, unread float64, ok bool) {
 	return worst, unread, ok
 }
 
-// both lists end i and, if there is one, its peer.
-func (f *fabricMeasures) both(i int) []int {
+// linkEnds lists end i and, if there is one, its peer.
+func (f *fabricMeasures) linkEnds(i int) []int {
 	if p := f.m.Ends[i].Peer; p >= 0 {
 		return []int{i, p}
 	}
@@ -356,7 +356,7 @@ func (f *fabricMeasures) both(i int) []int {
 // fell is the beginning of the grid in which end i's link was first seen down, by either
 // end; 0 where it was not.
 func (f *fabricMeasures) fell(i int) (at telemetry.Time) {
-	for _, k := range f.both(i) {
+	for _, k := range f.linkEnds(i) {
 		if t := f.e.Fabric.Now.Fell(k); t != 0 && (at == 0 || t < at) {
 			at = t
 		}
@@ -364,10 +364,10 @@ func (f *fabricMeasures) fell(i int) (at telemetry.Time) {
 	return at
 }
 
-// heard is when the state of end i's link was last sampled, at either end.
-func (f *fabricMeasures) heard(i int) (at telemetry.Time) {
-	for _, k := range f.both(i) {
-		at = max(at, f.e.Fabric.Now.Heard(k))
+// sampled is when the state of end i's link was last sampled, at either end.
+func (f *fabricMeasures) sampled(i int) (at telemetry.Time) {
+	for _, k := range f.linkEnds(i) {
+		at = max(at, f.e.Fabric.Now.Sampled(k))
 	}
 	return at
 }

@@ -35,10 +35,10 @@ type Counts struct {
 	// state; 1 where it reports none.
 	up, last float64
 	upSeen   bool
-	// fell is the beginning of the grid in which the link was first seen down, and heard
+	// fell is the beginning of the grid in which the link was first seen down, and sampled
 	// when its state was last sampled; 0 where neither was.
-	fell, heard telemetry.Time
-	unread      int // bits of the counts that are not read yet; bit counts is the state of the link
+	fell, sampled telemetry.Time
+	unread        int // bits of the counts that are not read yet; bit counts is the state of the link
 }
 
 // unreadCounts is none of an end's counts.
@@ -59,11 +59,11 @@ func (r *Readings) Fell(i int) telemetry.Time {
 	return r.Of[i].Counts.fell
 }
 
-// Heard returns when the state of the link of end i was last sampled; 0 where it is not
-// reported.
-func (r *Readings) Heard(i int) telemetry.Time {
+// Sampled returns when the state of the link of end i was last sampled; 0 where it is
+// not reported.
+func (r *Readings) Sampled(i int) telemetry.Time {
 	r.read(i, counts)
-	return r.Of[i].Counts.heard
+	return r.Of[i].Counts.sampled
 }
 
 // Up returns the part of the time for which the link of end i was up and whether it
@@ -118,7 +118,7 @@ func (sc *scratch) count(h History, e *End, k Count, r *Reading) {
 	case m.n == 0:
 	case k == counts:
 		r.Counts.up, r.Counts.last, r.Counts.upSeen = m.value(), m.last, true
-		r.Counts.heard, _ = h.Last(e.slots[s])
+		r.Counts.sampled, _ = h.Last(e.slots[s])
 	default:
 		r.Counts.rate[k] = m.value()
 		r.Counts.seen |= 1 << k
