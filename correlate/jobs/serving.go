@@ -46,6 +46,13 @@ const (
 	servedBad, servedGood = 3, 6
 	// servedMost bounds a latency over the expected one.
 	servedMost = 100
+	// A judgement z deviations longer, of at most servedClip, adds z less slack to the
+	// cumulative sum of its latency; the job is slow when that passes servedAlarm and
+	// they are longer by servedMore in the mean: more than the alarm of steps, as what is
+	// usual is known from servedNear moments only.
+	servedClip, servedAlarm = 3, 10
+	// servedDoubts judgements that are longer, though not by enough, are the new usual.
+	servedDoubts = 64
 )
 
 // The measures of a degradation.
@@ -65,15 +72,29 @@ type service struct {
 	from    telemetry.Time
 	bad     int // judgements in a row that were bad
 	good    int
-	first   telemetry.Time // the begin of the first bad one
-	doubts  []doubt        // of the bad ones
+	doubts  []doubt // those since all sums were zero and none was bad, the oldest first
+	// itl and ttft are the cumulative sums of the latencies against the expected ones.
+	itl, ttft float64
 }
 
-// doubt is one bad judgement.
-type doubt struct{ itl, ttft verdict }
+// doubt is one judgement that may be of a degradation, from an instant on.
+type doubt struct {
+	itl, ttft verdict
+	from      telemetry.Time
+	moment    Served
+}
 
-// verdict is a latency and what was expected of it, in seconds.
-type verdict struct{ now, expected float64 }
+// verdict is a latency and what was expected of it, in seconds, with the deviation of
+// one moment.
+type verdict struct{ now, expected, sigma float64 }
+
+// sum returns the cumulative sum after a verdict.
+func (v verdict) sum(before float64) float64 {
+	if !(v.sigma > 0) || !(v.now >= 0) {
+		return before
+	}
+	return max(0, before+min((v.now-v.expected)/v.sigma, servedClip)-slack)
+}
 
 func (v verdict) ratio() float64 {
 	if !(v.expected > 0) || !(v.now >= 0) {
@@ -154,23 +175,56 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 	if j.Hurt != nil {
 		return j.servedHurt(g, d, bad, now, span)
 	}
+	d.from, d.moment = from, now
+	if s.doubt(d, bad) {
+		j.beginServed(g, span)
+		return Began
+	}
 	if !bad {
-		s.bad, s.doubts = 0, s.doubts[:0]
-		s.file(now)
 		j.good.step(span)
-		return None
 	}
-	if s.bad == 0 {
-		s.first = from
-	}
-	s.bad++
-	s.doubts = append(s.doubts, d)
-	if s.bad < servedBad {
-		return None
-	}
-	j.beginServed(g, span)
-	return Began
+	return None
 }
+
+// doubt takes a judgement, and reports whether those in doubt are a degradation: the
+// last ones are bad each, or all of them are longer together. Those that came to
+// nothing are usual.
+func (s *service) doubt(d doubt, bad bool) bool {
+	if s.doubts = append(s.doubts, d); len(s.past) >= servedNear {
+		s.itl, s.ttft = d.itl.sum(s.itl), d.ttft.sum(s.ttft)
+	}
+	if s.bad++; !bad {
+		s.bad = 0
+	}
+	switch {
+	case s.bad >= servedBad:
+		s.doubts = s.doubts[len(s.doubts)-servedBad:]
+		return true
+	case s.itl >= servedAlarm && s.longer(MeasureITL), s.ttft >= servedAlarm && s.longer(MeasureTTFT):
+		return true
+	case s.bad == 0 && s.itl == 0 && s.ttft == 0, len(s.doubts) >= servedDoubts:
+		for _, d := range s.doubts {
+			s.file(d.moment)
+		}
+		s.clearDoubts()
+	}
+	return false
+}
+
+// longer reports whether a latency was longer in the mean of those in doubt.
+func (s *service) longer(m telemetry.MetricName) bool { return s.ratio(m) >= 1+servedMore }
+
+// ratio is how many times as long as expected a latency was in the mean of those in
+// doubt.
+func (s *service) ratio(m telemetry.MetricName) float64 {
+	sum := 0.0
+	for _, d := range s.doubts {
+		sum += d.of(m).ratio()
+	}
+	return sum / float64(len(s.doubts))
+}
+
+func (s *service) clearDoubts() { s.bad, s.itl, s.ttft, s.doubts = 0, 0, 0, s.doubts[:0] }
 
 // servesAgain looks at a job that failed: what it reports while it answers no
 // requests is not judged.
@@ -206,7 +260,7 @@ func (s *service) judge(x Served) (d doubt, bad, known bool) {
 	itl, itlSigma := usualOf(near, func(x Served) float64 { return x.ITL })
 	ttft, ttftSigma := usualOf(near, func(x Served) float64 { return x.TTFT })
 	more := beyond(near, x.Tokens)
-	d = doubt{itl: verdict{x.ITL, float64(itl * more)}, ttft: verdict{x.TTFT, float64(ttft * more)}}
+	d = doubt{itl: verdict{x.ITL, float64(itl * more), float64(itlSigma * more)}, ttft: verdict{x.TTFT, float64(ttft * more), float64(ttftSigma * more)}}
 	if s.saturated(x) {
 		return d, true, true
 	}
@@ -214,10 +268,12 @@ func (s *service) judge(x Served) (d doubt, bad, known bool) {
 	if !comparable {
 		return d, false, true
 	}
-	slow := func(v verdict, sigma float64) bool {
-		return v.now > v.expected+max(float64(servedMore*v.expected), float64(4*sigma)) || v.ratio() > servedClear
-	}
-	return d, slow(d.itl, itlSigma) || slow(d.ttft, ttftSigma), true
+	return d, d.itl.slow() || d.ttft.slow(), true
+}
+
+// slow reports whether a latency is longer for certain.
+func (v verdict) slow() bool {
+	return v.now > v.expected+max(float64(servedMore*v.expected), float64(4*v.sigma)) || v.ratio() > servedClear
 }
 
 // comparable returns the past moments nearest in load; false where none is.
@@ -286,24 +342,23 @@ func (s *service) saturated(x Served) bool {
 func (j *Job) beginServed(g telemetry.Time, span float64) {
 	s := j.service
 	every := float64(ServedEvery) / 1e9
+	first := s.doubts[0].from
 	h := &Hurt{State: Slow, told: Slow, Opened: g, Usual: every, LastSlow: g,
-		Onset: telemetry.Interval{Earliest: s.first, Latest: s.first.Add(ServedEvery)}}
+		Onset: telemetry.Interval{Earliest: first, Latest: first.Add(ServedEvery)}}
 	// The latency that grew more is the measure.
-	var itl, ttft float64
-	for _, d := range s.doubts {
-		itl, ttft = itl+d.itl.ratio(), ttft+d.ttft.ratio()
-	}
 	h.Measure = MeasureITL
-	if ttft > itl {
+	if s.ratio(MeasureTTFT) > s.ratio(MeasureITL) {
 		h.Measure = MeasureTTFT
 	}
+	h.line = 0.5 + s.ratio(h.Measure)/2
 	for _, d := range s.doubts {
 		h.served(d.of(h.Measure), span)
 	}
 	last := s.doubts[len(s.doubts)-1].of(h.Measure)
 	h.Expected, h.Before = last.expected, last.expected
 	j.Hurt = h
-	s.bad, s.good, s.doubts = 0, 0, s.doubts[:0]
+	s.good = 0
+	s.clearDoubts()
 }
 
 func (d doubt) of(m telemetry.MetricName) verdict {
@@ -324,9 +379,8 @@ func (h *Hurt) served(v verdict, span float64) {
 // servedHurt continues a degradation.
 func (j *Job) servedHurt(g telemetry.Time, d doubt, bad bool, now Served, span float64) Change {
 	s, h := j.service, j.Hurt
-	if bad {
+	if v := d.of(h.Measure); bad || v.ratio() > h.line {
 		s.good, h.LastSlow = 0, g
-		v := d.of(h.Measure)
 		h.served(v, span)
 		if v.expected > 0 {
 			h.Expected = v.expected
@@ -363,10 +417,13 @@ func (s *service) snapshot(c *snapshot.Codec) {
 	c.Time(&s.from)
 	c.Int(&s.bad)
 	c.Int(&s.good)
-	c.Time(&s.first)
-	snapshot.List(c, &s.doubts, 32, func(c *snapshot.Codec, d *doubt) {
-		for _, v := range []*float64{&d.itl.now, &d.itl.expected, &d.ttft.now, &d.ttft.expected} {
+	c.F64(&s.itl)
+	c.F64(&s.ttft)
+	snapshot.List(c, &s.doubts, 96, func(c *snapshot.Codec, d *doubt) {
+		for _, v := range []*float64{&d.itl.now, &d.itl.expected, &d.itl.sigma, &d.ttft.now, &d.ttft.expected, &d.ttft.sigma} {
 			c.F64(v)
 		}
+		c.Time(&d.from)
+		code(c, &d.moment)
 	})
 }
