@@ -12,7 +12,7 @@ import (
 // there compares the two.
 
 // Percent writes a share of 0 to 1: "48 %". A share that is not quite nothing or
-// all is not rounded to it: "0.3 %", "99.4 %".
+// all is not rounded to it: "0.3 %", "99.4 %", "0.006 %".
 func Percent(share float64) string {
 	p := float64(share * 100)
 	switch {
@@ -21,10 +21,17 @@ func Percent(share float64) string {
 	case p > 99 && p < 100:
 		return trimmed(min(99.9, math.Floor(float64(p*10))/10), 1) + " %"
 	case p > 0 && p < 1:
-		return trimmed(max(0.1, math.Floor(float64(p*10)+0.5)/10), 1) + " %"
+		decimals, digit := 1, 0.1
+		for p < digit && decimals < leastDigits {
+			decimals, digit = decimals+1, digit/10
+		}
+		return trimmed(max(digit, p), decimals) + " %"
 	}
 	return whole(p) + " %"
 }
+
+// leastDigits are the decimals of the least percentage that is told from nothing.
+const leastDigits = 7
 
 // GPUTime writes GPU-seconds as people count them: "45.9 GPU-s", "6.77 GPU-min",
 // "12.4 GPU-h".

@@ -98,12 +98,19 @@ export function change(before, now, unit, metric) {
   return `${shown(before, sc, !none(now))} \u2192 ${shown(now, sc)}`;
 }
 
+/** LEAST_DIGITS are the decimals of the least percentage that is told from nothing. */
+const LEAST_DIGITS = 7;
+
 /** percent writes a ratio; ratios that are not quite 0 or 1 do not read so. */
 export function percent(ratio) {
   if (ratio === null || ratio === undefined || !Number.isFinite(ratio)) return NONE;
   const p = ratio * 100;
   if (p > 99 && p < 100) return `${Math.min(99.9, Math.floor(p * 10) / 10)}${NBSP}%`;
-  if (p > 0 && p < 1) return `${number(Math.max(0.1, Math.round(p * 10) / 10))}${NBSP}%`;
+  if (p > 0 && p < 1) {
+    let decimals = 1, digit = 0.1;
+    for (; p < digit && decimals < LEAST_DIGITS; decimals++) digit /= 10;
+    return `${Math.max(digit, p).toFixed(decimals).replace(/\.?0+$/, "")}${NBSP}%`;
+  }
   return `${whole.format(p)}${NBSP}%`;
 }
 
