@@ -259,7 +259,8 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetr
 	if slices.Contains(onPath, true) {
 		before := c.before.On(m)
 		now := m.ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid, Before: before}, fabric.Span{From: from, To: to}, e.cfg.ForEach)
-		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes)}
+		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes),
+			Events: e.memory.ofLinks(from.Add(-linkBefore), to.Add(e.cfg.Grid))}
 	}
 	if read := e.symptoms(c, h, fabric.Span{From: from, To: to}); read != nil {
 		ev.Symptoms = read

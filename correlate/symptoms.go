@@ -103,6 +103,21 @@ func (e *memory) remember(ev *telemetry.Event) {
 	}
 }
 
+// linkBefore is how long before the first slow step a link may have gone down that makes
+// it slow: queue pairs try again for 4 to 20 seconds.
+const linkBefore = telemetry.Duration(20e9)
+
+// ofLinks are the events in (from, to] of links that go down and come back, by entity.
+func (e *memory) ofLinks(from, to telemetry.Time) map[telemetry.Entity][]telemetry.Event {
+	out := map[telemetry.Entity][]telemetry.Event{}
+	for _, ev := range e.lately(from, to) {
+		if ev.Name == telemetry.EventLinkDown || ev.Name == telemetry.EventLinkUp {
+			out[ev.Entity] = append(out[ev.Entity], ev)
+		}
+	}
+	return out
+}
+
 // lately lists the events that happened in (from, to].
 func (e *memory) lately(from, to telemetry.Time) []telemetry.Event {
 	var out []telemetry.Event

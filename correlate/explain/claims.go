@@ -152,7 +152,7 @@ func shownAt(e *Evidence, i int, of Measure) ([]int, string) {
 	case Disorder:
 		return m.CountedBy(e.ownLinks(i), fabric.Disordered), "the packets that arrive out of order"
 	case LinkUp:
-		return []int{m.UpBy(i)}, "whether its link is up"
+		return append(m.CountedBy([]int{i}, fabric.Falls), m.UpBy(i)), "whether its link is up"
 	}
 	return []int{m.SentBy(i)}, "the bytes that it sends"
 }

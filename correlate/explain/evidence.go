@@ -126,6 +126,9 @@ type FabricEvidence struct {
 	Now, Before *fabric.Readings
 	Blame       *fabric.Blame
 	OnPath      []bool
+	// Events are those of links that go down and come back, by the end that reports
+	// them, by time: from a little before the degradation on.
+	Events map[telemetry.Entity][]telemetry.Event
 }
 
 // HostEvidence is how late one of the job's nodes is, in seconds; the Has fields

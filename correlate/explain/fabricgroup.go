@@ -273,11 +273,9 @@ func (f *fabricMeasures) silence(g *fabric.Group) (silent, down float64) {
 			}
 		}
 		if p := f.m.Ends[i].Peer; p >= 0 {
-			if _, at, ok := f.e.Fabric.Now.Up(p); ok {
+			if state, ok := f.stateBy(p); ok {
 				told++
-				if !at {
-					lost++
-				}
+				lost += boolValue(state.down)
 			}
 		}
 	}

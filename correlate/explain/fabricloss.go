@@ -247,8 +247,8 @@ func (f *fabricMeasures) health(v Values, i int) {
 	if part, unread, ok := f.ownerDown(i); ok {
 		v[OwnerDown], v[OwnerDown.Err()] = part, unread
 	}
-	if up, down, ok := f.up(i); ok {
-		v[LinkUp], v[DownNow] = up, boolValue(down)
+	if s, ok := f.state(i); ok {
+		v[LinkUp], v[DownNow], v[WentDown], v[CameBack] = s.up, boolValue(s.down), s.falls, max(0, s.falls-boolValue(s.down))
 	}
 	f.siblings(v, i)
 }
@@ -297,27 +297,6 @@ func (f *fabricMeasures) mostAround() float64 {
 	return most
 }
 
-// up is the part of the time for which the link of end i was up and whether it is
-// down now, by the end that reports worse, where it was up before: a link that was
-// down all along has not changed.
-func (f *fabricMeasures) up(i int) (share float64, down, ok bool) {
-	share = 1
-	for _, k := range f.linkEnds(i) {
-		s, at, seen := f.e.Fabric.Now.Up(k)
-		if !seen {
-			continue
-		}
-		usual := 1.0
-		if b, _, was := f.e.Fabric.Before.Up(k); was {
-			usual = b
-		}
-		ok = true
-		share = min(share, 1-max(0, usual-s))
-		down = down || !at && usual > 0.5
-	}
-	return share, down, ok
-}
-
 // ownerDown is the part of a machine's other links that are down, for the worse of
 // the two machines that a link joins, and its error: the part whose state was last
 // read before this link was seen down. Of a host that died each rail's switch reports
@@ -331,8 +310,8 @@ func (f *fabricMeasures) ownerDown(i int) (worst, unread float64, ok bool) {
 				continue
 			}
 			others++
-			switch _, d, seen := f.up(s); {
-			case seen && d:
+			switch state, seen := f.state(s); {
+			case seen && state.down:
 				down++
 			case seen && f.sampled(s) < fell:
 				before++
@@ -386,8 +365,8 @@ func (f *fabricMeasures) siblings(v Values, i int) {
 			continue
 		}
 		loads = append(loads, f.loadRatio(s, f.work))
-		if up, _, ok := f.up(s); ok {
-			gone = max(gone, 1-up)
+		if state, ok := f.state(s); ok {
+			gone = max(gone, 1-state.up)
 		}
 	}
 	v[GroupDose] = dose
@@ -431,14 +410,14 @@ func (f *fabricMeasures) ailing() []int {
 		if f.m.FacesHost(i) {
 			d, _ = f.disorder(f.m.Ends[i].Peer)
 		}
-		up, down, ok := f.up(i)
+		state, ok := f.state(i)
 		if h, seen := f.heeds(i); seen && f.losses.heedSeen && h < float64(0.6*f.losses.heeded) {
 			worse[i] = 2
 		}
 		damage, _ := f.linkDamage(i)
 		leak, _ := f.linkLeak(i)
 		worse[i] = max(worse[i], damage/leastDamage, leak/leastLeak, d/leastDamage)
-		if ok && (down || up < 0.999) {
+		if ok && (state.down || state.up < 0.999) {
 			worse[i] += 1e6
 		}
 		if worse[i] > 1 {

@@ -95,8 +95,8 @@ func (f *fabricMeasures) surroundings() {
 				f.oneWay, f.oneWayErr = x, float64(math.Sqrt2*f.loadErr(i))
 			}
 		}
-		if up, _, ok := f.up(i); ok && f.m.Between(i) {
-			f.down = max(f.down, 1-up)
+		if state, ok := f.state(i); ok && f.m.Between(i) {
+			f.down = max(f.down, 1-state.up)
 		}
 	}
 	for _, s := range []shift{f.shifts(f.m.Planes, false), f.shifts(f.m.Switches, true)} {

@@ -10,6 +10,8 @@ const (
 	LinkLeak     Measure = "link_leak"
 	LinkUp       Measure = "link_up"
 	DownNow      Measure = "down_now"
+	WentDown     Measure = "went_down"
+	CameBack     Measure = "came_back"
 	SiblingsLoad Measure = "siblings_load"
 	SiblingsDown Measure = "siblings_down"
 	GroupDose    Measure = "group_dose"
@@ -70,8 +72,10 @@ func lossMeasures() []MeasureDoc {
 		{Starved, "s/s", "InfiniBand: time for which this end had data and no credit, beyond before: a victim"},
 		{LinkDamage, "1", "packets that came damaged over its link, or codewords beyond mending, per packet of 4 KiB received, the worse way, beyond before"},
 		{LinkLeak, "1", "part of the bytes sent into its link that never came out of it, the worse way: what is certain of the slope of the two ends' counters"},
-		{LinkUp, "1", "part of the time for which its link was up, as the end says that saw it down longer, less what it was down before"},
+		{LinkUp, "1", "part of the time for which its link was up, as the end says that saw it down longer, less what it was down before: by its events, or by its state and how often it went down"},
 		{DownNow, "1", "1 if an end of its link says at last that it is down, and it was up before"},
+		{WentDown, "times", "how often its link went down, as the end says that saw it more often: by its events or its counter, beyond before"},
+		{CameBack, "times", "how often it came back"},
 		{OwnerDown, "1", "part of their other links that are down of the two machines it joins, the worse one"},
 		{SiblingsLoad, "1", "load_ratio of its median sibling: the other uplinks of its access switch, or the other ways into the same one"},
 		{SiblingsDown, "1", "part of the time for which a sibling of it was down that had been up: then it carries more for that"},

@@ -13,7 +13,8 @@ type Count int
 // codewords that could not be corrected; packets dropped on the way out; packets
 // dropped on the way in, for lack of a buffer; packets that arrived out of order;
 // sequence errors that the far end reported, each a retransmitted packet;
-// congestion notifications that were ignored, and that were acted on.
+// congestion notifications that were ignored, and that were acted on; times that its
+// link went down.
 const (
 	Damaged Count = iota
 	Erred
@@ -24,6 +25,7 @@ const (
 	Sequence
 	Ignored
 	Handled
+	Falls
 	counts
 )
 
@@ -35,6 +37,8 @@ type Counts struct {
 	// state; 1 where it reports none.
 	up, last float64
 	upSeen   bool
+	// down is for how many seconds the link was seen down.
+	down float64
 	// fell is the beginning of the grid in which the link was first seen down, and sampled
 	// when its state was last sampled; 0 where neither was.
 	fell, sampled telemetry.Time
@@ -66,6 +70,12 @@ func (r *Readings) Sampled(i int) telemetry.Time {
 	return r.Of[i].Counts.sampled
 }
 
+// Down returns for how many seconds the link of end i was seen down.
+func (r *Readings) Down(i int) float64 {
+	r.read(i, counts)
+	return r.Of[i].Counts.down
+}
+
 // Up returns the part of the time for which the link of end i was up and whether it
 // was at the end; ok is false where it is not reported.
 func (r *Readings) Up(i int) (share float64, at, ok bool) {
@@ -85,6 +95,7 @@ func (c *Counts) snapshot(k *snapshot.Codec) {
 	k.Bool(&c.upSeen)
 	k.F64(&c.up)
 	k.F64(&c.last)
+	k.F64(&c.down)
 	for i := range c.rate {
 		k.F64(&c.rate[i])
 	}
@@ -119,6 +130,7 @@ func (sc *scratch) count(h History, e *End, k Count, r *Reading) {
 	case k == counts:
 		r.Counts.up, r.Counts.last, r.Counts.upSeen = m.value(), m.last, true
 		r.Counts.sampled, _ = h.Last(e.slots[s])
+		r.Counts.down = float64((float64(m.n) - m.sum) * float64(sc.grid) / 1e9)
 	default:
 		r.Counts.rate[k] = m.value()
 		r.Counts.seen |= 1 << k

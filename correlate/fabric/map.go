@@ -47,6 +47,7 @@ const (
 	sequenceErrors
 	ignoredNotices
 	handledNotices
+	linkFalls
 	signals
 )
 
@@ -61,6 +62,7 @@ var signalMetrics = [signals]telemetry.MetricName{
 	"port_xmit_wait_seconds_total", "port_xmit_wait_ticks_total", "port_speed_bits_per_second", "port_up",
 	"port_rx_crc_errors_total", "port_rx_errors_total", "port_fec_uncorrectable_total", "port_tx_discards_total", "port_rx_discards_total",
 	"roce_out_of_sequence_total", "roce_packet_seq_errors_total", "roce_cnp_ignored_total", "roce_cnp_handled_total",
+	"port_link_downs_total",
 }
 
 // End is one end of a link: a NIC or a switch port, or one priority of it where its
