@@ -240,7 +240,11 @@ func surest(all []supported) (out []supported) {
 // foretells it, if any, else by all of its features.
 func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Clue, root telemetry.Entity) (confidence float64, values explain.Values, ok bool) {
 	read := e.riskReader(root, s)
-	if foretells != nil {
+	switch {
+	case foretells == nil:
+	case foretells.Reading.Take == explain.TakeNow && foretells.Strength(s.before) >= 1:
+		return 0, nil, false // it was as dangerous before
+	default:
 		return foretells.Foreseen(read)
 	}
 	return sig.Stands(root.Kind, read)
