@@ -103,7 +103,7 @@ func (e *caseBook) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
 		return false
 	}
 	c := e.examiner.open(j, h)
-	b := hearing{slight: j.Slight(g), inProgress: h.Steps == 0}
+	b := hearing{slight: j.Slight(h, g), inProgress: h.Steps == 0}
 	now, sure := b.attested(e.answer(e.examiner.gather(c, j, h, g)))
 	if sure < witnessed || now == j.Entity && !j.SavedAsNever() {
 		return false // nobody, or the job would be its own witness

@@ -533,7 +533,7 @@ func (e *caseBook) takeUp(c *incidentCase, next *explain.Incident, g telemetry.T
 // fault is seen at many, a very sure one. A benign change is never the place of a
 // fault.
 func (e *caseBook) samePlace(a, b *explain.Incident) bool {
-	if e.expects(a) != e.expects(b) {
+	if (e.expects(a) == explain.ExpectBenign) != (e.expects(b) == explain.ExpectBenign) {
 		return false
 	}
 	if a.Root.Domain == telemetry.Network && b.Root.Domain == telemetry.Network && (ofKind(a) < surely || ofKind(b) < surely) {

@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"math"
+
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -28,6 +30,7 @@ type blocks struct {
 	total float64   // of the block in progress
 	n     int
 	slow  bool // those held are
+	fresh bool // one was added since corroborating evidence was sought
 }
 
 // add takes a step of x seconds, and reports whether the blocks held are slow with it.
@@ -44,7 +47,7 @@ func (b *blocks) add(x float64) bool {
 		return false
 	}
 	b.sum = accumulate(b.sum, u, m)
-	b.held = append(b.held, m)
+	b.held, b.fresh = append(b.held, m), true
 	b.slow = b.sum >= alarm && mean(b.held) >= float64((1+leastShift)*u.mean)
 	if b.sum == 0 || !b.slow && len(b.held) >= mostBlocks {
 		b.release()
@@ -62,7 +65,7 @@ func (b *blocks) release() {
 
 // restart forgets the blocks held, and the one in progress.
 func (b *blocks) restart() {
-	b.sum, b.held, b.total, b.n, b.slow = 0, b.held[:0], 0, 0, false
+	b.sum, b.held, b.total, b.n, b.slow, b.fresh = 0, b.held[:0], 0, 0, false, false
 }
 
 func (b *blocks) clear() {
@@ -85,17 +88,63 @@ func (b *blocks) snapshot(c *snapshot.Codec) {
 	c.F64(&b.total)
 	c.Int(&b.n)
 	c.Bool(&b.slow)
+	c.Bool(&b.fresh)
 }
 
 // suspectBlocks makes the steps of the blocks held the suspects, which were taken
 // for usual one by one.
 func (j *Job) suspectBlocks() {
-	n := min(len(j.blocks.held)*blockSteps, len(j.Recent))
-	j.past.forget(n)
-	j.suspects = j.suspects[:0]
+	j.suspects = j.inBlocks()
+	j.past.forget(len(j.suspects))
+}
+
+// inBlocks are the steps of the blocks held.
+func (j *Job) inBlocks() (out []pending) {
+	n := min(len(j.blocks.held)*blockSteps+j.blocks.n, len(j.Recent))
 	for i, s := range j.Recent[len(j.Recent)-n:] {
-		j.suspects = append(j.suspects, pending{s.End, s.Seconds, j.each(), j.Steps - uint64(n-1-i)})
+		out = append(out, pending{s.End, s.Seconds, j.each(), j.Steps - uint64(n-1-i)})
 	}
+	return out
+}
+
+// hurtInBlocks is the degradation that shows in the blocks held.
+func (j *Job) hurtInBlocks(g telemetry.Time, u usual) *Hurt {
+	h, steps := j.suspected(g, u), j.inBlocks()
+	slow, usual := mean(j.blocks.held), j.blocks.past.usual()
+	h.line, h.inBlocks, h.patience = u.mean/2+slow/2, true, blockSteps*calmBlocks((slow-usual.mean)/usual.sigma)
+	h.Onset = steps[0].within()
+	for _, p := range steps {
+		h.sampled.sample(p.length)
+		h.addSlow(p.at, p.length, p.n)
+	}
+	return h
+}
+
+// calmBlocks are how many blocks in a row must be as usual for a degradation by so many
+// deviations of a block to be over: fewer come by chance more often than once in 200,
+// as a block counts as usual that is nearer to the usual ones.
+func calmBlocks(deviations float64) int {
+	return min(max(int(math.Ceil(calmDeviations/deviations)), leastCalm), mostBlocks)
+}
+
+const (
+	calmDeviations = 5.5
+	leastCalm      = 2
+	// nearBlocks that are longer than usual call for corroborating evidence, from a
+	// cumulative sum of nearAlarm on.
+	nearBlocks, nearAlarm = 2, alarm / 8
+)
+
+// nearlyInBlocks returns the degradation that shows in blocks, though not for certain,
+// once a block; nil where there is none.
+func (j *Job) nearlyInBlocks(g telemetry.Time, u usual) *Hurt {
+	b := &j.blocks
+	fresh := b.fresh
+	b.fresh = false
+	if !fresh || b.slow || len(b.held) < nearBlocks || b.sum < nearAlarm || mean(b.held) < float64((1+leastShift)*b.past.usual().mean) {
+		return nil
+	}
+	return j.hurtInBlocks(g, u)
 }
 
 // forget removes the last n lengths, but keeps leastKept.

@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"slices"
+
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -100,6 +102,20 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
 		return Began
 	}
+	if h := j.nearlyInBlocks(g, u); h != nil && s.Witness != nil && s.Witness(j, h, g) {
+		j.suspectBlocks()
+		j.blocks.restart()
+		j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
+		return Began
+	}
+	if h, enough := j.often(g, u); h != nil && (enough || s.Witness != nil && s.Witness(j, h, g)) {
+		j.strays.take(h, j.Steps)
+		j.longs = slices.DeleteFunc(j.longs, func(l long) bool { return l.extra > h.line-u.median })
+		j.past.drop(func(x float64) bool { return x > h.line })
+		j.release(u)
+		j.Hurt, j.evidence = h, 0
+		return Began
+	}
 	age := max(j.age(g), hung)
 	if u.n < fewSteps {
 		age = hung // it may be the first of its long steps
@@ -173,14 +189,18 @@ func (j *Job) longest(u usual) float64 {
 	return max(u.longest, u.median+j.habit())
 }
 
+// suspected is a degradation of which no step is known yet.
+func (j *Job) suspected(g telemetry.Time, u usual) *Hurt {
+	return &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median}
+}
+
 // hurt is the degradation as it would begin at grid g.
 func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
-	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median}
+	h := j.suspected(g, u)
 	suspects := j.suspects
 	first := u.median + float64(drift*u.spread)
 	if j.blocks.slow {
-		first, h.line, h.inBlocks = 0, u.mean/2+mean(j.blocks.held)/2, true
-		h.patience = 2 * blockSteps
+		return j.hurtInBlocks(g, u)
 	} else if j.evidence < threshold && j.shifted(u) {
 		first, h.line = u.median+u.sigma, u.median/2+j.level()/2
 	}
@@ -199,7 +219,7 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	h.LastSlow = h.Onset.Latest
 	for _, p := range suspects {
 		h.sampled.sample(p.length)
-		if h.inBlocks || h.slow(u, p.length) {
+		if h.slow(u, p.length) {
 			h.addSlow(p.at, p.length, p.n)
 		} else {
 			h.addUsual(p.length, p.n)

@@ -67,9 +67,9 @@ func (j *Job) Doubted() (telemetry.Time, bool) {
 // Slight reports whether each of the suspect steps of a job at grid g is below the
 // single-sample threshold. Ordinary traffic explains any such loss: it is no
 // corroborating evidence then.
-func (j *Job) Slight(g telemetry.Time) bool {
+func (j *Job) Slight(h *Hurt, g telemetry.Time) bool {
 	u := j.past.usual()
-	return !j.certain(u, j.age(g))
+	return !h.single && !j.certain(u, j.age(g))
 }
 
 // level is the median of the suspects.
@@ -86,7 +86,11 @@ func (j *Job) level() float64 {
 func (j *Job) release(u usual) {
 	for i, p := range j.suspects {
 		alone := (i == 0 || !isLong(u, j.suspects[i-1].length)) && (i+1 == len(j.suspects) || !isLong(u, j.suspects[i+1].length))
-		j.file(u, p, alone && isLong(u, p.length))
+		single := alone && isLong(u, p.length)
+		if single {
+			j.strays.add(p)
+		}
+		j.file(u, p, single)
 	}
 	j.suspects, j.sum = j.suspects[:0], 0
 }
