@@ -446,9 +446,10 @@ type Job struct {
 
 // LogState is a schema of the API.
 type LogState struct {
-	Bytes int64 `json:"bytes"`
-	First int64 `json:"first"`
-	Last  int64 `json:"last"`
+	Bytes int64      `json:"bytes"`
+	First int64      `json:"first"`
+	Last  int64      `json:"last"`
+	Tick  *time.Time `json:"tick"`
 }
 
 // Presence is a schema of the API.
@@ -533,6 +534,13 @@ type Deed struct {
 	Action *string `json:"action"`
 	By     string  `json:"by"`
 	Text   string  `json:"text"`
+}
+
+// Delay is a schema of the API.
+type Delay struct {
+	CatchingUp bool    `json:"catching_up"`
+	Seconds    float64 `json:"seconds"`
+	Text       string  `json:"text"`
 }
 
 // Delivered is a schema of the API.
@@ -742,6 +750,7 @@ type SilenceView struct {
 // SiteStatus is a schema of the API.
 type SiteStatus struct {
 	Alarms   []Alarm    `json:"alarms"`
+	Behind   *Delay     `json:"behind"`
 	Demo     string     `json:"demo"`
 	Engine   string     `json:"engine"`
 	Health   Site       `json:"health"`
@@ -753,6 +762,7 @@ type SiteStatus struct {
 	Silent   int64      `json:"silent"`
 	Site     string     `json:"site"`
 	Sources  int64      `json:"sources"`
+	Speed    float64    `json:"speed"`
 	Started  time.Time  `json:"started"`
 	Tick     *time.Time `json:"tick"`
 }

@@ -20,6 +20,10 @@ import (
 // tick in each part, so that replicas take theirs at the same ticks.
 const SnapshotEvery = telemetry.Duration(time.Minute)
 
+// maxLeap is the furthest that one tick moves the engine's time; correlate refuses
+// one that is further ahead.
+const maxLeap = telemetry.Duration(24 * time.Hour)
+
 // maxKept bounds the resolved incidents a runner remembers. Older ones are
 // forgotten first; open ones are never forgotten.
 const maxKept = 4096
@@ -48,7 +52,7 @@ type Runner struct {
 
 	position uint64
 	started  bool           // a record was applied or a snapshot restored
-	tick     telemetry.Time // of the newest tick
+	tick     telemetry.Time // of the newest tick that the engine took
 	saved    telemetry.Time // the tick at which the last snapshot was taken
 	due      bool
 	size     int // about that of the next snapshot, in bytes
@@ -132,12 +136,19 @@ func empty(r *telemetry.Record) bool {
 
 // passed records a tick, and whether a snapshot is due at it.
 func (r *Runner) passed(at telemetry.Time) {
+	if r.Leaps(at) {
+		return
+	}
 	r.tick = max(r.tick, at)
 	if r.saved == 0 {
 		r.saved = r.tick // the first tick starts the minute
 	}
 	r.due = minute(r.tick) > minute(r.saved)
 }
+
+// Leaps reports whether the engine refuses a tick because it is too far ahead of the
+// last one. The engine of a log that goes on from there takes no tick any more.
+func (r *Runner) Leaps(at telemetry.Time) bool { return r.tick != 0 && at.Sub(r.tick) > maxLeap }
 
 func minute(t telemetry.Time) int64 { return int64(t) / int64(SnapshotEvery) }
 

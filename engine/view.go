@@ -11,7 +11,7 @@ import (
 // The views below are the caller's to keep and to read anywhere, as long as the
 // attributes of edges are only read. None changes an answer.
 
-// Tick returns that of the newest tick, zero before the first.
+// Tick returns that of the newest tick that the engine took, zero before the first.
 func (r *Runner) Tick() telemetry.Time { return r.tick }
 
 // Jobs returns how every job does.

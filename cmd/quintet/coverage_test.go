@@ -65,6 +65,17 @@ func TestDoctorSaysWhySilent(t *testing.T) {
 	if out, code = said(t, "doctor", "--server", aService(t, "false")); code != cli.Sound || !strings.Contains(out, "hall-2: 1 source, no gaps, 0 findings") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
+	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := `{"sources":[{"collector":"gnmi"}],"gaps":[]}`
+		if r.URL.Path == "/api/v1/status" {
+			body = `{"site":"hall-2","tick":"2026-11-27T14:02:00Z","behind":{"text":"catching up: judges 14:02:00, 3 h 20 min behind","seconds":12000,"catching_up":true}}`
+		}
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(late.Close)
+	if out, code = said(t, "doctor", "--server", late.URL); code != cli.Wrong || !strings.Contains(out, "\ncatching up: judges 14:02:00, 3 h 20 min behind\n") {
+		t.Errorf("of one that catches up: exit code %d\n%s", code, out)
+	}
 	if out, code = said(t, "doctor", "--server", "http://127.0.0.1:1"); code != cli.Wrong || !strings.Contains(out, "doctor:") {
 		t.Errorf("of nobody: exit code %d\n%s", code, out)
 	}

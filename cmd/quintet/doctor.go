@@ -21,7 +21,11 @@ type doctorCommand struct {
 // Run prints what is wrong and exits with 1 where anything is.
 func (c *doctorCommand) Run(sh *cli.Shell) error {
 	var status struct {
-		Tick     *time.Time
+		Tick   *time.Time
+		Behind *struct {
+			Text       string
+			CatchingUp bool `json:"catching_up"`
+		}
 		Site     string
 		Replicas []struct {
 			Name                 string
@@ -53,10 +57,13 @@ func (c *doctorCommand) Run(sh *cli.Shell) error {
 		wrong++
 		fmt.Fprintf(sh.Out, format+"\n", args...)
 	}
-	if status.Tick == nil {
+	switch late := status.Behind; {
+	case status.Tick == nil:
 		say("no tick received: no process of the site has the role tick, or the engine has not caught up")
-	} else if behind := time.Since(*status.Tick); behind > 30*time.Second {
-		say("the log does not advance: its newest tick is %s old: does a process have the role tick, and is the bus connected?", behind.Round(time.Second))
+	case late != nil && late.CatchingUp:
+		say("%s", late.Text)
+	case late != nil:
+		say("the log does not advance: %s: does a process have the role tick, and is the bus connected?", late.Text)
 	}
 	for _, a := range status.Alarms {
 		say("alarm since %s: %s: %s", a.Since.Format(time.RFC3339), a.Name, a.Text)

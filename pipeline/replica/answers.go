@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -44,6 +45,7 @@ type Status struct {
 	Engine   string          `json:"engine"`
 	Rules    string          `json:"rules"`
 	Tick     *telemetry.Time `json:"tick"`
+	Speed    float64         `json:"speed"` // of the tick, in times of real time, over the last seconds; 0 where it is not known
 	Position uint64          `json:"position"`
 	Started  telemetry.Time  `json:"started"`
 	Replicas []Presence      `json:"replicas"` // this one first
@@ -57,9 +59,10 @@ type Status struct {
 
 // LogState is the extent of the log.
 type LogState struct {
-	First uint64 `json:"first"`
-	Last  uint64 `json:"last"`
-	Bytes uint64 `json:"bytes"`
+	First uint64          `json:"first"`
+	Last  uint64          `json:"last"`
+	Bytes uint64          `json:"bytes"`
+	Tick  *telemetry.Time `json:"tick"` // the newest; the engine's own is behind it while it catches up
 }
 
 // JobsQuestion asks for jobs; with Recent their last steps are returned, too.
@@ -191,6 +194,7 @@ func (a *answers) status(ctx context.Context, _ []byte) (any, error) {
 	err := a.do(ctx, func(o *owner) {
 		me = a.self(o.standing())
 		s.Tick, s.Position, s.Alarms = stated(o.runner.Tick()), o.seen, o.alarms.list()
+		s.Speed = o.progress.speed(o.runner.Tick(), time.Now())
 		for _, x := range o.runner.Sources() {
 			s.Sources++
 			if x.Silent {
@@ -210,7 +214,10 @@ func (a *answers) status(ctx context.Context, _ []byte) (any, error) {
 		}
 	}
 	if log, err := a.cfg.Bus.State(ctx); err == nil { // all else is worth telling without it
-		s.Log = LogState{log.First, log.Last, log.Bytes}
+		s.Log = LogState{First: log.First, Last: log.Last, Bytes: log.Bytes}
+	}
+	if at, ok, err := a.cfg.Bus.LastTick(ctx); err == nil && ok {
+		s.Log.Tick = stated(at)
 	}
 	return s, nil
 }

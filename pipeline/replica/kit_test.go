@@ -336,6 +336,37 @@ func (r *running) gauge(name string) float64 {
 // forgetLog creates the log again, empty.
 func (w *world) forgetLog() {
 	w.t.Helper()
+	w.onServer(func(js jetstream.JetStream, log string) error { return js.DeleteStream(w.t.Context(), log) })
+	if err := w.bus.Create(within(w.t, 10*time.Second)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// expire removes all entries of the log by their age.
+func (w *world) expire() {
+	w.t.Helper()
+	w.onServer(func(js jetstream.JetStream, log string) error {
+		s, err := js.Stream(w.t.Context(), log)
+		if err != nil {
+			return err
+		}
+		short := s.CachedInfo().Config
+		short.MaxAge, short.Duplicates = 100*time.Millisecond, 100*time.Millisecond
+		if _, err := js.UpdateStream(w.t.Context(), short); err != nil {
+			return err
+		}
+		w.until("the log is empty", func() bool {
+			st, err := w.bus.State(w.t.Context())
+			return err == nil && st.Entries == 0
+		})
+		_, err = js.UpdateStream(w.t.Context(), s.CachedInfo().Config)
+		return err
+	})
+}
+
+// onServer calls f with all rights on the server.
+func (w *world) onServer(f func(js jetstream.JetStream, log string) error) {
+	w.t.Helper()
 	c, err := w.server.Connection(broker.All)
 	if err != nil {
 		w.t.Fatal(err)
@@ -361,10 +392,7 @@ func (w *world) forgetLog() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := js.DeleteStream(w.t.Context(), names.Log()); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.bus.Create(within(w.t, 10*time.Second)); err != nil {
+	if err := f(js, names.Log()); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -66,6 +67,8 @@ type owner struct {
 	alarms          alarms         // they outlive this life
 	census          *survey.Census // so does it
 	damage          telemetry.Time // the tick of the newest damage, or of the first one of this life
+
+	progress progress
 
 	lost []telemetry.Hole // of the log, found in this life and not yet reported
 
@@ -135,6 +138,10 @@ func (o *owner) atTarget() {
 }
 
 func (o *owner) record(e bus.Entry) {
+	if o.leaps(e) {
+		o.again = errLeap
+		return
+	}
 	before := o.runner.Reign()
 	changed, refused, err := o.runner.ApplyFrom(e.Position, e.Collector, e.Record)
 	if err != nil {
@@ -314,6 +321,7 @@ func (o *owner) giveUp() {
 // up.
 func (o *owner) ticked() {
 	o.count.tick.Store(int64(o.runner.Tick()))
+	o.progress.ticked(o.runner.Tick(), time.Now())
 	counts := o.runner.Output().Counts
 	if was := o.count.engine.Swap(&counts); o.ticks && was != nil && counts.ConfigRefused > was.ConfigRefused && !o.unfit {
 		o.unfit = true

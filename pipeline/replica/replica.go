@@ -31,6 +31,7 @@ type replica struct {
 	poked     chan struct{}
 	alarms    alarms         // the owner's
 	census    *survey.Census // what was stated; the owner's
+	leap      uint64         // position of a tick that is a day after the one before; what was kept before it is of no use
 	rewritten bool           // the log lost its end: what was published may stand on what is gone
 }
 
@@ -166,6 +167,13 @@ func (r *replica) lives(ctx context.Context) error {
 				return nil
 			}
 			continue
+		case errors.Is(err, errLeap) && o.seen > r.leap: // a second time means that the log holds the tick before, too
+			r.leap = o.seen
+			log.Warn("no tick for more than a day; restarting from an empty state", "position", o.seen, "tick", o.runner.Tick())
+			if !r.drain(ctx, o) {
+				return nil
+			}
+			continue
 		}
 		log.Warn("the engine cannot run", "error", err)
 		if !pause(ctx, wait) {
@@ -292,7 +300,7 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 }
 
 // restore makes a runner from a snapshot; nil without an error for a snapshot of
-// another engine version or other rules.
+// another engine version or other rules, or of before a leap.
 func (r *replica) restore(ctx context.Context, held bus.State, i bus.SnapshotInfo) (*engine.Runner, error) {
 	version, rules := r.cfg.identity()
 	if i.Engine != version || i.Rules != rules {
@@ -302,6 +310,8 @@ func (r *replica) restore(ctx context.Context, held bus.State, i bus.SnapshotInf
 	case i.Position > held.Last:
 		r.rewritten = true
 		return nil, fmt.Errorf("the log ends at %d", held.Last)
+	case i.Position < r.leap:
+		return nil, nil
 	case i.Position+1 < held.First:
 		return nil, fmt.Errorf("the log begins at %d", held.First)
 	case i.Position >= held.First:

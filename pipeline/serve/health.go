@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/replica"
@@ -16,15 +15,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// logStaleAfter is how old the log's newest tick may be before nothing of the
-// site counts as known.
-const logStaleAfter = 30 * time.Second
-
 // polled is the engine's answers, as far as states follow from them.
 type polled struct {
-	tick   *telemetry.Time
+	status replica.Status
 	jobs   []jobState
-	alarms []replica.Alarm
 	reach  replica.Reach
 	err    error
 }
@@ -38,14 +32,13 @@ type jobState struct {
 // poll asks the engine for what states follow from.
 func (s *server) poll(ctx context.Context) (out polled) {
 	var jobs struct{ Jobs []jobState }
-	var st replica.Status
 	var errs [3]error
 	var wg sync.WaitGroup
 	wg.Go(func() { errs[0] = askInto(ctx, s.questions, replica.AskJobs, &jobs) })
-	wg.Go(func() { errs[1] = askInto(ctx, s.questions, replica.AskStatus, &st) })
+	wg.Go(func() { errs[1] = askInto(ctx, s.questions, replica.AskStatus, &out.status) })
 	wg.Go(func() { errs[2] = askInto(ctx, s.questions, replica.AskReach, &out.reach) })
 	wg.Wait()
-	out.tick, out.jobs, out.alarms = st.Tick, jobs.Jobs, st.Alarms
+	out.jobs = jobs.Jobs
 	for _, err := range errs {
 		if err != nil && out.err == nil {
 			out.err = err
@@ -57,7 +50,7 @@ func (s *server) poll(ctx context.Context) (out polled) {
 // facts collects what states follow from.
 func (s *server) facts(ctx context.Context, p polled) *status.Facts {
 	f := &status.Facts{Unreachable: s.unreachable(p), Domains: p.reach.Domains}
-	for _, a := range p.alarms {
+	for _, a := range p.status.Alarms {
 		f.Alarms = append(f.Alarms, a.Name)
 	}
 	for _, j := range p.jobs {
@@ -77,23 +70,27 @@ func (s *server) facts(ctx context.Context, p polled) *status.Facts {
 	return f
 }
 
-// unreachable returns why nothing is known of the site now, empty if something
-// is. The tick of a demo or of a replay is no time of day.
+// unreachable returns why nothing is known of the site now, empty if something is.
 func (s *server) unreachable(p polled) string {
 	switch {
 	case p.err != nil:
 		return p.err.Error()
 	case !s.ledger.current():
 		return errReplaying.Error()
-	case p.tick == nil:
-		return "no tick received"
-	case s.cfg.Demo != "" || s.cfg.Replay != nil:
-		return ""
 	}
-	if age := s.now().Sub(time.Unix(0, int64(*p.tick))); age > logStaleAfter {
-		return "the newest tick of the log is " + age.Round(time.Second).String() + " old"
+	if late := s.behind(&p.status); late != nil {
+		return late.Text
 	}
 	return ""
+}
+
+// behind returns how far the engine is from the present, nil where it is not. The
+// tick of a demo or of a replay is no time of day.
+func (s *server) behind(st *replica.Status) *delay {
+	if st.Tick != nil && (s.cfg.Demo != "" || s.cfg.Replay != nil) {
+		return nil
+	}
+	return behind(st, s.now())
 }
 
 // unexplained returns the open alerts, at least warnings, that no open incident

@@ -30,36 +30,38 @@ func say(w http.ResponseWriter, text string) {
 
 // readiness answers GET /-/ready.
 func (s *server) readiness(w http.ResponseWriter, r *http.Request) {
-	alarms, err := s.notReady(r.Context())
+	status, err := s.notReady(r.Context())
 	if err != nil {
 		s.reply.problem(w, r, unavailable(err.Error()))
 		return
 	}
 	text := "ready"
-	for _, a := range alarms {
+	if late := s.behind(&status); late != nil {
+		text += "\n" + late.Text
+	}
+	for _, a := range status.Alarms {
 		text += "\n" + a.Name + ": " + a.Text
 	}
 	say(w, text)
 }
 
-// notReady returns why this process cannot show the current state; else it returns
-// the alarms that a person should look at nevertheless.
-func (s *server) notReady(ctx context.Context) ([]replica.Alarm, error) {
+// notReady returns why this process cannot show the engine's state; else it returns
+// that, because a person should look at alarms and delays nevertheless.
+func (s *server) notReady(ctx context.Context) (status replica.Status, err error) {
 	switch {
 	case !s.cfg.Bus.Connected():
-		return nil, errDisconnected
+		return status, errDisconnected
 	case !s.ledger.current():
-		return nil, errReplaying
+		return status, errReplaying
 	}
 	answer, err := s.questions.ask(ctx, replica.AskStatus, nil)
 	if err != nil {
-		return nil, err
+		return status, err
 	}
-	var status replica.Status
 	if err := json.Unmarshal(answer, &status); err != nil {
-		return nil, fmt.Errorf("status: %w", err)
+		return status, fmt.Errorf("status: %w", err)
 	}
-	return status.Alarms, s.cfg.Ready()
+	return status, s.cfg.Ready()
 }
 
 // reloaded is the answer to POST /-/reload.

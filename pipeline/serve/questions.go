@@ -62,6 +62,7 @@ func (s *server) topology(r *http.Request) (any, error) {
 // siteStatus is the answer to GET /api/v1/status.
 type siteStatus struct {
 	replica.Status
+	Behind *delay      `json:"behind"` // null while the engine's tick is within 30 s of the present
 	Health status.Site `json:"health"`
 }
 
@@ -76,6 +77,7 @@ func (s *server) status(r *http.Request) (any, error) {
 		out.Status = replica.Status{Site: s.cfg.Site, Started: stamp(s.started), Replicas: []replica.Presence{}, Alarms: []replica.Alarm{s.noEngine.alarm(s.now(), err)}}
 	} else {
 		s.noEngine.over()
+		out.Behind = s.behind(&out.Status)
 	}
 	out.Demo, out.Replay = s.cfg.Demo, s.cfg.Replay != nil
 	out.Health = status.OfSite(s.facts(r.Context(), s.poll(r.Context())))

@@ -102,8 +102,10 @@ func (s *states) compose(ctx context.Context) []byte {
 		Fleet json.RawMessage `json:"fleet"`
 	}
 	var answered struct {
-		Tick   json.RawMessage `json:"tick"`
-		Alarms json.RawMessage `json:"alarms"`
+		Tick   json.RawMessage  `json:"tick"`
+		Alarms json.RawMessage  `json:"alarms"`
+		Speed  float64          `json:"speed"`
+		Log    replica.LogState `json:"log"`
 	}
 	var wg sync.WaitGroup
 	var jobsErr, statusErr, reachErr error
@@ -130,9 +132,9 @@ func (s *states) compose(ctx context.Context) []byte {
 	} else {
 		s.noEngine.over()
 	}
-	p := polled{reach: reach, err: cmp.Or(statusErr, jobsErr, reachErr)}
+	p := polled{reach: reach, status: replica.Status{Speed: answered.Speed, Log: answered.Log}, err: cmp.Or(statusErr, jobsErr, reachErr)}
 	if p.err == nil {
-		p.err = cmp.Or(json.Unmarshal(out.Tick, &p.tick), json.Unmarshal(out.Jobs, &p.jobs), json.Unmarshal(orNull(answered.Alarms, "[]"), &p.alarms))
+		p.err = cmp.Or(json.Unmarshal(out.Tick, &p.status.Tick), json.Unmarshal(out.Jobs, &p.jobs), json.Unmarshal(orNull(answered.Alarms, "[]"), &p.status.Alarms))
 	}
 	out.Health = s.health(ctx, p)
 	b, err := json.Marshal(out)

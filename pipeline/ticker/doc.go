@@ -14,9 +14,12 @@
 // If that is the wall clock, the clock is set to it; if not, the clock runs on and
 // the wall clock is ignored. If no process sends data, the wall clock is trusted.
 //
-// A clock that was set never makes ticks jump. Set forward, by an hour say, ticks
-// catch up, at most ten for the time of one; set back, they pause until the clock
-// has passed the last of them.
+// A clock that was set never makes ticks jump to it. Set forward, ticks catch up, at
+// most ten for the time of one; set back, they pause until the clock has passed the
+// last of them. Ticks that are more than a quarter of an hour behind the clock (the
+// site was off, the machine slept) are a minute apart and follow each other at once:
+// the engine refuses frames that are further ahead of the ticks, so whatever is
+// received until they are closer is lost. See docs/decisions/0095.
 //
 // # The log
 //

@@ -16,6 +16,13 @@ const (
 	stepAfter = second
 	// catchUp is how many grids of ticks may be stated in the time of one.
 	catchUp = 10
+	// taken is how far ahead of the ticks the engine takes frames (ahead in
+	// correlate/engine.go). Ticks that are further behind the clock are not slowed
+	// down: all that is received meanwhile would be refused.
+	taken = 15 * 60 * second
+	// stride is how far one of those ticks moves time: the engine closes its grids
+	// one by one all the same, and a snapshot is due once in it.
+	stride = 60 * second
 	// pollPart is how often a held tick is looked at, in a grid.
 	pollPart = 20
 	// deafAfter is a gap between two polls in which nothing was received because
@@ -152,7 +159,7 @@ func (p *pace) hear(process string, h telemetry.FrameHeader, now moment) {
 // next returns which tick is due now, or how long to wait and what for.
 func (p *pace) next(now moment) (at telemetry.Time, wait telemetry.Duration, what why) {
 	p.advance(now)
-	at = p.last.Add(p.grid)
+	at, hurried := p.following()
 	poll := max(p.grid/pollPart, 1e6)
 	if !p.ready && now.mono-p.opened < p.patience {
 		return at, poll, forTail
@@ -160,13 +167,24 @@ func (p *pace) next(now moment) (at telemetry.Time, wait telemetry.Duration, wha
 	if d := at.Sub(p.clock); d > 0 {
 		return at, min(d, second), forClock
 	}
-	if d := p.stated + p.grid/catchUp - now.mono; d > 0 {
+	if d := p.stated + p.grid/catchUp - now.mono; d > 0 && !hurried {
 		return at, d, forRate
 	}
 	if median, n := p.median(); n > 0 && at > median.Add(p.lateness[telemetry.Prompt]) {
 		return at, poll, forLog
 	}
 	return at, 0, due
+}
+
+// following returns the tick after the last one, and whether it is so far behind
+// the clock that it is not slowed down. Then it is the last grid of its minute or
+// the first of the next, the same to every ticker.
+func (p *pace) following() (at telemetry.Time, hurried bool) {
+	at = p.last.Add(p.grid)
+	if p.clock.Sub(at) <= taken {
+		return at, false
+	}
+	return max(at, floor(floor(at, stride).Add(stride), p.grid)), true
 }
 
 // said records that a tick of this ticker is in the log.
