@@ -530,18 +530,19 @@ func (e *caseBook) takeUp(c *incidentCase, next *explain.Incident, g telemetry.T
 // samePlace reports whether two incidents of one job may have their cause at one
 // place: the roots are equal, the ends of a cable or contain each other, one lists
 // the other's root, or one of them has no sure root; in the network, where one link's
-// fault is seen at many, a very sure one. A benign change is never the place of a
+// fault is seen at many, a very sure one. What is named a risk is at the place of an
+// incident only where the roots say so, and a benign change is never the place of a
 // fault.
 func (e *caseBook) samePlace(a, b *explain.Incident) bool {
-	if (e.expects(a) == explain.ExpectBenign) != (e.expects(b) == explain.ExpectBenign) {
-		return false
+	at := lists(a, b.Root.Entity) || lists(b, a.Root.Entity) ||
+		e.within(a.Root.Entity, b.Root.Entity) || e.within(b.Root.Entity, a.Root.Entity) || e.near(a.Root.Entity, b.Root.Entity)
+	if expects, others := e.expects(a), e.expects(b); expects != others {
+		return at && expects != explain.ExpectBenign && others != explain.ExpectBenign
 	}
 	if a.Root.Domain == telemetry.Network && b.Root.Domain == telemetry.Network && (ofKind(a) < surely || ofKind(b) < surely) {
 		return true
 	}
-	return ofKind(a) < sure || ofKind(b) < sure || a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown ||
-		lists(a, b.Root.Entity) || lists(b, a.Root.Entity) ||
-		e.within(a.Root.Entity, b.Root.Entity) || e.within(b.Root.Entity, a.Root.Entity) || e.near(a.Root.Entity, b.Root.Entity)
+	return at || ofKind(a) < sure || ofKind(b) < sure || a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown
 }
 
 // unexplained reports whether no cause was found for a degradation that is over: none

@@ -202,6 +202,7 @@ func (f *fabricMeasures) linkLeak(i int) (float64, bool) {
 func (l *loss) path(v Values) {
 	put(v, Resent, l.resent, l.resentSeen)
 	put(v, ResentMost, l.most, l.resentSeen)
+	put(v, LostOnPaths, l.packets(), l.resentSeen)
 	put(v, TakenForLoss, l.taken, l.takenSeen)
 	put(v, WorstDamage, l.damage, l.damageSeen)
 	put(v, WorstLeak, l.leak, l.leakSeen)
@@ -209,6 +210,19 @@ func (l *loss) path(v Values) {
 	put(v, Ignored, l.ignored, l.ignoredSeen)
 	put(v, LostAroundOne, l.around, l.again > 1 && l.disordered > 1)
 }
+
+// packets is the part of the job's packets that is lost on its paths, as far as it is
+// known to be sent again.
+func (l *loss) packets() float64 {
+	if l.most < leastAgain {
+		return l.resent
+	}
+	return max(l.resent, l.damage)
+}
+
+// leastAgain is the part of a NIC's packets from which it sends some again because of
+// more than chance.
+const leastAgain = 1e-7
 
 func put(v Values, m Measure, x float64, seen bool) {
 	if seen {

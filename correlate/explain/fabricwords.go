@@ -26,6 +26,7 @@ const (
 	// Of the job's paths, for any end, switch or plane.
 	Resent        Measure = "resent"
 	ResentMost    Measure = "resent_most"
+	LostOnPaths   Measure = "lost_on_paths"
 	LostAroundOne Measure = "lost_around_one"
 	TakenForLoss  Measure = "taken_for_loss"
 	WorstDamage   Measure = "worst_damage"
@@ -88,6 +89,7 @@ func lossMeasures() []MeasureDoc {
 		{Unmarked, "1", "part of the time in which a queue was present, free to go, without one mark, beyond before"},
 		{Resent, "1", "packets that the job's nics, or those of a job that now sends more beside it, had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
 		{ResentMost, "1", "the same of the one nic of them for which it is most: of a large job's packets what one nic loses is next to nothing, and all wait for it"},
+		{LostOnPaths, "1", "resent, or worst_damage where that is more and one nic sends again: a nic asks once for a window of packets, and what it finds by a timeout it does not count"},
 		{LostAroundOne, "1", "the largest lost_around of the job's nics"},
 		{TakenForLoss, "1", "what they had to send again over the packets that came out of order at the job's nics: near 0 where disorder is harmless"},
 		{WorstDamage, "1", "the largest link_damage on the job's paths"},
