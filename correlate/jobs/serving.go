@@ -85,15 +85,15 @@ type doubt struct {
 }
 
 // verdict is a latency and what was expected of it, in seconds, with the deviation of
-// one moment, and what would be no surprise where more requests are served at once.
-type verdict struct{ now, expected, sigma, allowed float64 }
+// one moment.
+type verdict struct{ now, expected, sigma float64 }
 
 // sum returns the cumulative sum after a verdict.
 func (v verdict) sum(before float64) float64 {
 	if !(v.sigma > 0) || !(v.now >= 0) {
 		return before
 	}
-	return max(0, before+min((v.now-v.allowed)/v.sigma, servedClip)-slack)
+	return max(0, before+min((v.now-v.expected)/v.sigma, servedClip)-slack)
 }
 
 func (v verdict) ratio() float64 {
@@ -190,7 +190,8 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 // last ones are bad each, or all of them are longer together. Those that came to
 // nothing are usual.
 func (s *service) doubt(d doubt, bad bool) bool {
-	if s.doubts = append(s.doubts, d); len(s.past) >= servedNear {
+	// Where the load is not reported it may be what made a moment longer.
+	if s.doubts = append(s.doubts, d); len(s.past) >= servedNear && !math.IsNaN(d.moment.Tokens) {
 		s.itl, s.ttft = d.itl.sum(s.itl), d.ttft.sum(s.ttft)
 	}
 	if s.bad++; !bad {
@@ -211,16 +212,8 @@ func (s *service) doubt(d doubt, bad bool) bool {
 	return false
 }
 
-// longer reports whether a latency was longer in the mean of those in doubt than would
-// be no surprise.
-func (s *service) longer(m telemetry.MetricName) bool {
-	now, allowed := 0.0, 0.0
-	for _, d := range s.doubts {
-		v := d.of(m)
-		now, allowed = now+v.now, allowed+v.allowed
-	}
-	return now >= float64((1+servedMore)*allowed)
-}
+// longer reports whether a latency was longer in the mean of those in doubt.
+func (s *service) longer(m telemetry.MetricName) bool { return s.ratio(m) >= 1+servedMore }
 
 // ratio is how many times as long as expected a latency was in the mean of those in
 // doubt.
@@ -267,15 +260,8 @@ func (s *service) judge(x Served) (d doubt, bad, known bool) {
 	near, comparable := s.comparable(x.Tokens)
 	itl, itlSigma := usualOf(near, func(x Served) float64 { return x.ITL })
 	ttft, ttftSigma := usualOf(near, func(x Served) float64 { return x.TTFT })
-	more := beyond(near, x, func(x Served) float64 { return x.Tokens })
-	// What is in the cache is a load, too, but is more where machines are slow as well:
-	// it only explains what is not longer for certain.
-	crowd := more
-	if math.IsNaN(x.Tokens) {
-		crowd = beyond(near, x, func(x Served) float64 { return x.Cache })
-	}
-	d = doubt{itl: verdict{x.ITL, float64(itl * more), float64(itlSigma * more), float64(itl * crowd)},
-		ttft: verdict{x.TTFT, float64(ttft * more), float64(ttftSigma * more), float64(ttft * crowd)}}
+	more := beyond(near, x.Tokens)
+	d = doubt{itl: verdict{x.ITL, float64(itl * more), float64(itlSigma * more)}, ttft: verdict{x.TTFT, float64(ttft * more), float64(ttftSigma * more)}}
 	if s.saturated(x) {
 		return d, true, true
 	}
@@ -314,13 +300,14 @@ func (s *service) comparable(tokens float64) ([]Served, bool) {
 }
 
 // beyond is how many times as long as in the moments nearest in load a latency may
-// be at a load which is beyond most of them; 1 where it is among them.
-func beyond(near []Served, x Served, load func(Served) float64) float64 {
-	usual, _ := usualOf(near, load)
-	if !(usual > 0) || !(load(x) > usual) {
+// be at a load of so many tokens a second, which is beyond most of them; 1 where it
+// is among them.
+func beyond(near []Served, tokens float64) float64 {
+	usual, _ := usualOf(near, func(x Served) float64 { return x.Tokens })
+	if !(usual > 0) || !(tokens > usual) {
 		return 1
 	}
-	return stats.Pow(load(x)/usual, servedGrows)
+	return stats.Pow(tokens/usual, servedGrows)
 }
 
 // usualOf is the median of a latency and its robust deviation.
@@ -433,11 +420,9 @@ func (s *service) snapshot(c *snapshot.Codec) {
 	c.Int(&s.good)
 	c.F64(&s.itl)
 	c.F64(&s.ttft)
-	snapshot.List(c, &s.doubts, 112, func(c *snapshot.Codec, d *doubt) {
-		for _, v := range []*verdict{&d.itl, &d.ttft} {
-			for _, x := range []*float64{&v.now, &v.expected, &v.sigma, &v.allowed} {
-				c.F64(x)
-			}
+	snapshot.List(c, &s.doubts, 96, func(c *snapshot.Codec, d *doubt) {
+		for _, v := range []*float64{&d.itl.now, &d.itl.expected, &d.itl.sigma, &d.ttft.now, &d.ttft.expected, &d.ttft.sigma} {
+			c.F64(v)
 		}
 		c.Time(&d.from)
 		code(c, &d.moment)

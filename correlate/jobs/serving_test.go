@@ -20,6 +20,7 @@ type server struct {
 	slow    float64 // of its machines; 1 in health
 	grows   float64 // the power of the load by which the first token takes longer, if not zero
 	hurt    *jobs.Hurt
+	mute    bool    // it reports no tokens
 	noise   float64 // of a moment, which lasts for five seconds
 	moment  float64
 }
@@ -42,6 +43,9 @@ func (s *server) serve(seconds int, load func(second int) float64) {
 				s.moment = 1 + s.noise*s.r.NormFloat64()
 			}
 			x.ITL, x.TTFT = x.ITL*s.moment, x.TTFT*s.moment
+		}
+		if s.mute {
+			x.Tokens = math.NaN()
 		}
 		if s.grows > 0 {
 			x.TTFT = 0.5 * s.slow * math.Pow(done, s.grows) * (1 + 0.05*s.r.NormFloat64())
@@ -159,6 +163,19 @@ func TestAServerThatFailedIsWellWhenItAnswersAgain(t *testing.T) {
 	}
 	if s.hurt != nil && s.hurt.Lost < 55 {
 		t.Errorf("lost %v s, want about a minute", s.hurt.Lost)
+	}
+}
+
+// TestALoadThatIsNotReportedMayBeTheReason: without its tokens nobody knows whether a
+// job that takes an eighth longer serves more.
+func TestALoadThatIsNotReportedMayBeTheReason(t *testing.T) {
+	s := newServer(t, 1)
+	s.mute, s.noise = true, 0.1
+	s.serve(900, constant(0.5))
+	s.slow = 1.12
+	s.serve(600, constant(0.5))
+	if len(s.changes) != 0 {
+		t.Errorf("%q", s.changes)
 	}
 }
 
