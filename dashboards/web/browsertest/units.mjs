@@ -24,7 +24,7 @@ test("quantities are told in the units that people use", () => {
 });
 
 test("shares are never rounded to certainty", () => {
-  const want = { 1: "100 %", 0.9996: "99.9 %", 0.996: "99.6 %", 0.93: "93 %", 0.003: "0.3 %", 0.00001: "0.1 %", 0: "0 %" };
+  const want = { 1: "100 %", 0.9996: "99.9 %", 0.996: "99.6 %", 0.93: "93 %", 0.003: "0.3 %", 0.00001: "0.001 %", 0: "0 %" };
   for (const [v, text] of Object.entries(want)) assert.equal(plain(f.percent(Number(v))), text);
 });
 
