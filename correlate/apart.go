@@ -179,6 +179,9 @@ func middleOf(values []float64) (float64, bool) {
 // a trouble's root; nil where none is known. What one gauge of many there does is its
 // effect, such as the heat of a fan that stopped.
 func (e *risks) explained(s *supported, known []*explain.Incident) *explain.Incident {
+	if s.signal.kind == linkSignal {
+		return e.cutOff(s, known)
+	}
 	host, ok := e.graph.Within(s.Root, telemetry.Node)
 	if s.signal.kind != apartSignal || !ok {
 		return nil

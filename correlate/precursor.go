@@ -44,11 +44,19 @@ func (s *signal) gauge() bool { return s.kind == stepSignal || s.kind == apartSi
 // foretells returns the feature of a signature's precursor that a signal is of; nil
 // where it is of none.
 func (s *signal) foretells(sig *explain.Signature) *explain.Clue {
-	if !s.gauge() {
-		return nil
+	for _, c := range sig.Foretells() {
+		switch {
+		case s.kind == linkSignal && c.OfLinks() && s.shows(c) && slices.Contains(sig.Roots, s.series.Entity.Kind):
+			return c
+		case s.gauge() && !c.OfLinks() && c.Reading.Metric == s.series.Metric && (c.Reading.Take == explain.TakePeers) == (s.kind == apartSignal):
+			return c
+		}
 	}
-	return sig.Foretold(s.series.Metric, s.kind == apartSignal)
+	return nil
 }
+
+// shows reports whether a signal of links is of a feature.
+func (s *signal) shows(c *explain.Clue) bool { return s.text == string(c.Measure) }
 
 // signalSteps looks at the gauges of precursors that have a fresh sample in grid g.
 func (e *signals) signalSteps(g telemetry.Time) {
@@ -242,7 +250,7 @@ func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Clue
 	read := e.riskReader(root, s)
 	switch {
 	case foretells == nil:
-	case foretells.Reading.Take == explain.TakeNow && foretells.Strength(s.before) >= 1:
+	case foretells.Reading != nil && foretells.Reading.Take == explain.TakeNow && foretells.Strength(s.before) >= 1:
 		return 0, nil, false // it was as dangerous before
 	default:
 		return foretells.Foreseen(read)

@@ -67,6 +67,7 @@ func (e *Engine) code(c *snapshot.Codec) {
 	snapshot.List(c, &e.memory.holes, 32, codeHole)
 	e.costs.snapshot(c)
 	snapshot.List(c, &e.signals.signalled, 64, codeSignal)
+	snapshot.List(c, &e.signals.fallen, 64, codeFallen)
 	e.risks.snapshot(c)
 	e.codeCounts(c)
 }

@@ -37,7 +37,8 @@ type risks struct {
 
 	open    []*risk
 	past    []*risk
-	refused uint64 // beyond the bound
+	refused uint64   // beyond the bound
+	paths   *traffic // drawn, and no state
 }
 
 const (
@@ -110,7 +111,7 @@ func (e *risks) troubles() []supported {
 // surest of several roots; one without confidence where it shows none.
 func (e *risks) supports(s *signal, sig *explain.Signature) (best supported) {
 	clue := s.foretells(sig)
-	if clue == nil && (sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
+	if clue == nil && (s.kind == linkSignal || sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
 		return best
 	}
 	for _, root := range e.rootsOf(sig, s.series.Entity) {
@@ -157,7 +158,10 @@ const maxRoots = 16
 func (e *risks) riskReader(root telemetry.Entity, s *signal) func(*explain.Clue) (float64, bool) {
 	return func(c *explain.Clue) (float64, bool) {
 		r := c.Reading
-		if r == nil {
+		switch {
+		case s.kind == linkSignal && s.shows(c):
+			return s.now, true
+		case r == nil:
 			return 0, false
 		}
 		if v, ok := s.read(r); ok && (r.Of == explain.OfRoot && root == s.series.Entity || r.Of != explain.OfRoot && root != s.series.Entity) {
@@ -300,7 +304,12 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 			return // it was told, and nothing of it changes but its length
 		}
 		r.inherited = false
-	case s.signal.explained || e.reported(s, known, g):
+	case s.signal.explained:
+		return
+	case e.reported(s, known, g):
+		s.signal.reported = g
+		return
+	case s.signal.kind == linkSignal && e.linkWaits(s, known, g):
 		return
 	case e.awaits(s, g):
 		return
@@ -418,10 +427,14 @@ func (r *risk) goOn(was, published *explain.Incident) {
 	r.incident.ID, r.incident.Opened, r.incident.Reopens, r.incident.SplitFrom = was.ID, was.Opened, was.Reopens, was.SplitFrom
 }
 
-// downstreamRisk finds the open risk of the same signature that is downstream of
-// the trouble: it was seen first, but the trouble began here.
+// downstreamRisk finds the open risk that is downstream of the trouble, which was seen
+// first, but the trouble began here: one of the same signature, or of a link of what is
+// down as a whole, or of the same link under another name.
 func (e *risks) downstreamRisk(s *supported) int {
 	return slices.IndexFunc(e.open, func(o *risk) bool {
+		if s.signal.kind == linkSignal && e.ofLinks(o.incident.Root.Signature) {
+			return o.incident.Root.Entity == s.Root || slices.ContainsFunc(e.linkEnds(o.incident.Root.Entity), func(i int) bool { return slices.Contains(e.ownersOf(i), s.Root) })
+		}
 		return o.incident.Root.Signature == s.Signature.Name && e.behind(o.incident.Root.Entity, []telemetry.Entity{s.Root})
 	})
 }
@@ -456,6 +469,9 @@ func (e *risks) dropRisk(r *risk) {
 // belong.
 func (e *caseBook) name(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
 	r := e.risks.riskBehind(&next)
+	if r == nil {
+		r = e.risks.riskOver(c.job, &next)
+	}
 	if r == nil || e.earlier(c, &next, g) >= 0 {
 		return e.place(c, next, g)
 	}
@@ -486,52 +502,6 @@ func (e *risks) riskBehind(in *explain.Incident) *risk {
 	return nil
 }
 
-// maxThreatened bounds how much of the site is looked at, and is listed, behind
-// a risk.
-const (
-	maxThreatened = 4096
-	maxListed     = 256
-)
-
-// threatened finds the jobs and hosts that depend on a trouble's root.
-func (e *risks) threatened(x *explain.Trouble) {
-	var jobs, hosts []telemetry.Entity
-	at := func(y telemetry.Entity) {
-		if n, ok := e.graph.Within(y, telemetry.Node); ok {
-			if on := e.graph.JobsOn(n); len(on) > 0 {
-				jobs, hosts = append(jobs, on...), append(hosts, n)
-			}
-		}
-	}
-	at(x.Root)
-	if peer, _, ok := e.graph.Peer(x.Root); ok {
-		at(peer)
-	}
-	for _, n := range e.graph.Neighbours(x.Root) {
-		if n.Relation == telemetry.Uses && !n.Out && n.Entity.Kind == telemetry.Job {
-			jobs = append(jobs, n.Entity)
-		}
-	}
-	seen := map[telemetry.Entity]bool{x.Root: true}
-	queue := []telemetry.Entity{x.Root}
-	for i := 0; i < len(queue) && len(queue) < maxThreatened; i++ {
-		for _, n := range e.graph.Neighbours(queue[i]) {
-			if !n.Out || !supplies(n.Relation) || seen[n.Entity] {
-				continue
-			}
-			seen[n.Entity] = true
-			if n.Entity.Kind == telemetry.Node {
-				at(n.Entity)
-				continue
-			}
-			queue = append(queue, n.Entity)
-		}
-	}
-	x.Threatened = union(jobs, nil)
-	x.Entities = union(hosts, nil)
-	x.Entities = x.Entities[:min(len(x.Entities), maxListed)]
-}
-
 // takeRisk continues a risk that another engine has published.
 func (e *risks) takeRisk(h *explain.Incident, g telemetry.Time) {
 	if r := e.openRisk(h.Root.Entity, h.Root.Signature); r != nil {
@@ -546,6 +516,7 @@ func (e *risks) takeRisk(h *explain.Incident, g telemetry.Time) {
 	r := &risk{incident: *h, published: *h, inherited: true, since: g, seen: g}
 	r.incident.Engine, r.incident.Rules = Version, e.cfg.Rules
 	e.open = append(e.open, r)
+	e.takeLinks(&h.Root, h.Onset, g)
 }
 
 // recallRisk records a published risk that is over.

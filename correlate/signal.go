@@ -14,7 +14,9 @@ import (
 type signals struct {
 	*sight
 	signalled []signal
-	heeds     heeded // what the signatures of risks look at; not state
+	fallen    []*fallen // ends of links that have gone down, in identity order
+	spare     *spare    // what is under maintenance
+	heeds     heeded    // what the signatures of risks look at; not state
 }
 
 // signal is something wrong that a risk's signature heeds: a finding, a state
@@ -35,6 +37,9 @@ type signal struct {
 	// explained is set of one apart where something upstream was known when it could
 	// have opened a risk: it stays an effect of that.
 	explained bool
+	// reported is when an incident last covered what links show: when its job is well
+	// again, it may be hurt again by the same.
+	reported telemetry.Time
 }
 
 type signalKind uint8
@@ -45,6 +50,7 @@ const (
 	eventSignal
 	stepSignal  // a gauge of a precursor that left its range
 	apartSignal // one that left its siblings
+	linkSignal  // what links show that are down; the text is the measure
 )
 
 func (s *signal) compare(o *signal) int {
@@ -72,6 +78,8 @@ type heeded struct {
 	slots    []int                  // of the window, whose metric is a state among metrics
 	gauges   []gauge                // of the window, that a precursor reads
 	foretell []foretold             // what precursors read
+	links    []int                  // of the window, states and counters of links
+	falls    bool                   // links are looked at
 	ups      []telemetry.MetricName // states that are good while they are not 0
 	scanned  int                    // slots looked at
 	known    bool
@@ -84,6 +92,10 @@ func (e *signals) heed() *heeded {
 		for i := range e.cfg.Signatures {
 			s := &e.cfg.Signatures[i]
 			for _, c := range s.Foretells() {
+				if c.OfLinks() {
+					h.falls = true
+					continue
+				}
 				f := foretold{metric: c.Reading.Metric, kind: stepSignal}
 				if c.Reading.Take == explain.TakePeers {
 					f.kind, f.load, f.clue = apartSignal, s.Precursor.Load, c
@@ -120,6 +132,9 @@ func (e *signals) heed() *heeded {
 		if m.Type == telemetry.StateOf && m.Rise != telemetry.Neutral && h.metric(m.Name) {
 			h.slots = append(h.slots, h.scanned)
 			continue
+		}
+		if h.falls && (m.Name == metricUp || m.Name == metricDowns) {
+			h.links = append(h.links, h.scanned)
 		}
 		for _, f := range h.foretell {
 			if f.metric == m.Name {
@@ -180,6 +195,9 @@ func heeds(sig *explain.Signature, s *signal) bool {
 
 // signalEvent takes an event due by g.
 func (e *signals) signalEvent(ev *telemetry.Event, g telemetry.Time) {
+	if e.heed().falls {
+		e.linkEvent(ev)
+	}
 	if _, ok := slices.BinarySearch(e.heed().events, string(ev.Name)); !ok {
 		return
 	}
@@ -220,6 +238,7 @@ func (e *signals) signalStates(g telemetry.Time) {
 		}
 	}
 	e.signalSteps(g)
+	e.linkSignals(g)
 	for i := range e.signalled {
 		e.refreshSignal(&e.signalled[i])
 	}
@@ -255,4 +274,5 @@ func codeSignal(c *snapshot.Codec, s *signal) {
 	c.F64(&s.beside)
 	c.F64(&s.apart)
 	c.Bool(&s.explained)
+	c.Time(&s.reported)
 }

@@ -17,6 +17,7 @@ func (e *caseBook) candidates(ev *explain.Evidence) []explain.Candidate {
 	for i := range cands {
 		cands[i].Stands = e.standing(cands[i].Entity, ev.Job)
 		e.examiner.gauged(&cands[i])
+		e.examiner.cut(&cands[i], ev.From)
 	}
 	accuse(ev, explain.Odd(cands))
 	return cands
@@ -27,7 +28,7 @@ func (e *caseBook) candidates(ev *explain.Evidence) []explain.Candidate {
 func (e *examiner) gauged(c *explain.Candidate) {
 	for i := range e.signals.signalled {
 		s := &e.signals.signalled[i]
-		if s.series.Entity != c.Entity {
+		if s.series.Entity != c.Entity || !s.gauge() {
 			continue
 		}
 		for k := range e.cfg.Signatures {
@@ -40,6 +41,23 @@ func (e *examiner) gauged(c *explain.Candidate) {
 			}
 			if x, ok := s.read(clue.Reading); ok {
 				c.Values[clue.Key()] = x
+			}
+		}
+	}
+}
+
+// cut adds to a candidate's values which part of its links is down since a time, and not
+// with what supplies it: events tell of that before states do, of which some are read once
+// a minute.
+func (e *examiner) cut(c *explain.Candidate, since telemetry.Time) {
+	for i := range e.signals.signalled {
+		s := &e.signals.signalled[i]
+		if s.kind != linkSignal || s.explained || s.series.Entity != c.Entity && s.series.Entity != c.Peer || s.onset.Latest < since {
+			continue
+		}
+		for k := range e.cfg.Signatures {
+			if clue := s.foretells(&e.cfg.Signatures[k]); clue != nil && clue.Reading == nil {
+				c.Values[clue.Key()] = max(c.Values[clue.Key()], s.now)
 			}
 		}
 	}

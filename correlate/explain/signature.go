@@ -70,19 +70,10 @@ func (s *Signature) Foretells() (out []*Clue) {
 	return out
 }
 
-// Foretold returns the feature of the precursor that reads a metric, against its peers
-// or not; nil where there is none.
-func (s *Signature) Foretold(m telemetry.MetricName, peers bool) *Clue {
-	if s.Precursor == nil {
-		return nil
-	}
-	for i := range s.Clues {
-		c := &s.Clues[i]
-		if c.Reading != nil && c.Reading.Metric == m && (c.Reading.Take == TakePeers) == peers && slices.Contains(s.Precursor.Clues, c.Name) {
-			return c
-		}
-	}
-	return nil
+// OfLinks reports whether a feature is of what links show that are down, whether or not
+// a job is degraded: how often the root went down, that it is, or which part of its links.
+func (c *Clue) OfLinks() bool {
+	return c.Measure == WentDown || c.Measure == DownNow || c.Measure == PeersDown
 }
 
 // Expect is what an occurrence is (design A8).

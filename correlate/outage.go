@@ -1,0 +1,322 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// What is broken where links are down: one link, or the switch or host all of whose links
+// are. One link that goes down again and again is worn, and not several troubles.
+
+const (
+	// downLasts is for how long a link must be down to be told from one that comes back
+	// by itself, and wornLasts for how long one that has gone down again and again.
+	downLasts, wornLasts = telemetry.Duration(10e9), telemetry.Duration(60e9)
+	// mostDown is the part of an owner's links that must be down for it to be the
+	// owner that is, and manyWorn the part of them beyond which it is not the one link
+	// that is worn.
+	mostDown, manyWorn = 0.9, 0.6
+	// wornFalls is how often a link goes down that is worn, and flapLasts how long after
+	// the last time it still does.
+	wornFalls = 2
+	flapLasts = telemetry.Duration(120e9)
+)
+
+// outages are what is down at the end of a grid.
+type outages struct {
+	*signals
+	m      *fabric.Map
+	g      telemetry.Time
+	down   map[int][]*fallen // by the lesser of a link's main ends, what its ends tell
+	owners []ownerDown       // of these links, in identity order
+}
+
+// ownerDown is a switch or host with links that are down.
+type ownerDown struct {
+	entity           telemetry.Entity
+	down             []int // its own ends of them
+	up, unread       int
+	since            telemetry.Interval // of the first of them
+	told             telemetry.Time     // up to when they were told to be down
+	covered, pending bool               // its links are not troubles of their own; may not be
+}
+
+// part is the part of an owner's links that is known to be down.
+func (o *ownerDown) part() float64 { return float64(len(o.down)) / float64(len(o.down)+o.up) }
+
+// linkSignals brings what the links show up to date.
+func (e *signals) linkSignals(g telemetry.Time) {
+	e.linkStates(g)
+	if len(e.heed().links) > 0 && len(e.fallen) > 0 {
+		x := &outages{signals: e, m: e.fabricMap(), g: g, down: map[int][]*fallen{}}
+		x.find()
+		x.judgeOwners()
+		x.signalOwners()
+		x.signalLinks()
+	}
+	e.signalled = slices.DeleteFunc(e.signalled, func(s signal) bool { return s.kind == linkSignal && s.last < g })
+}
+
+// link returns the lesser main end of the link that an end belongs to, and the other.
+func (x *outages) link(end telemetry.Entity) (i, peer int, ok bool) {
+	i, ok = x.m.Index(end)
+	if !ok || x.m.Ends[i].Peer < 0 {
+		return 0, 0, false
+	}
+	peer = x.peer(i)
+	return min(i, peer), max(i, peer), true
+}
+
+// peer is the main end of what a main end is cabled to, and key the lesser of both.
+func (x *outages) peer(i int) int {
+	if p := x.m.Ends[i].Peer; p >= 0 {
+		p, _ = x.m.Index(x.m.Ends[p].Entity)
+		return p
+	}
+	return -1
+}
+
+func (x *outages) key(i int) int { return min(i, x.peer(i)) }
+
+// find lists the links that are down, and their owners. What is down on purpose is no
+// trouble.
+func (x *outages) find() {
+	for _, f := range x.fallen {
+		i, peer, ok := x.link(f.end)
+		if !f.down || !ok || x.cameBack(f, i, peer) || x.onPurpose(i) || x.onPurpose(peer) {
+			continue
+		}
+		if x.down[i] == nil {
+			x.ownedBy(i)
+			x.ownedBy(peer)
+		}
+		x.down[i] = append(x.down[i], f)
+	}
+}
+
+// cameBack reports whether the other end has told since that the link is up: the event
+// that should have told of this one is lost.
+func (x *outages) cameBack(f *fallen, ends ...int) bool {
+	for _, i := range ends {
+		if o := x.fallenEnd(x.m.Ends[i].Entity); o != nil && o != f && f.event && !o.down && o.told > f.told {
+			return true
+		}
+	}
+	return false
+}
+
+// ownedBy files a link that is down under the owner of one of its ends.
+func (x *outages) ownedBy(i int) {
+	owner := x.m.Ends[i].Owner
+	at, ok := slices.BinarySearchFunc(x.owners, owner, func(o ownerDown, owner telemetry.Entity) int { return o.entity.Compare(owner) })
+	if !ok {
+		x.owners = slices.Insert(x.owners, at, ownerDown{entity: owner})
+	}
+	x.owners[at].down = append(x.owners[at].down, i)
+}
+
+// onPurpose reports whether an end was shut on purpose, or is in maintenance, itself or
+// with what holds it.
+func (x *outages) onPurpose(i int) bool {
+	end := &x.m.Ends[i]
+	return x.disabled(end.Entity) || x.maintained(end.Entity)
+}
+
+// told is what is known of some links that are down: since when the first of them is, and
+// up to when one is said to be, which after an event is until the next one.
+func (x *outages) told(links []*fallen) (since telemetry.Interval, told telemetry.Time, event bool) {
+	since = links[0].since
+	for _, f := range links {
+		if f.since.Latest < since.Latest {
+			since = f.since
+		}
+		told, event = max(told, f.told), event || f.event
+	}
+	if event {
+		told = x.g
+	}
+	return since, told, event
+}
+
+// judgeOwners counts the links of each owner and finds out whether it is the owner that
+// is down: the one with the most links first, which are no evidence of another then.
+func (x *outages) judgeOwners() {
+	for k := range x.owners {
+		o := &x.owners[k]
+		var told []*fallen
+		for _, i := range o.down {
+			told = append(told, x.down[x.key(i)]...)
+		}
+		event := false
+		o.since, o.told, event = x.told(told)
+		x.count(o, event)
+	}
+	order := make([]int, len(x.owners))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(x.owners[b].down), len(x.owners[a].down)) })
+	taken := map[int]bool{}
+	for _, k := range order {
+		o := &x.owners[k]
+		own := slices.DeleteFunc(slices.Clone(o.down), func(i int) bool { return taken[x.key(i)] })
+		read, young := len(o.down)+o.up, x.g.Sub(o.since.Latest) < aloneAfter
+		whole := len(own) > 1 && o.part() >= mostDown
+		o.covered = whole && (2*read >= read+o.unread || !young)
+		o.pending = !o.covered && young && o.unread > 0 && len(o.down)+o.unread > 1 && o.part() >= mostDown
+		for _, i := range own {
+			if o.covered {
+				taken[x.key(i)] = true
+			}
+		}
+	}
+}
+
+// count counts an owner's links that are up, and those that nobody has read since its
+// first was down. Where events tell of links, no event is one that tells.
+func (x *outages) count(o *ownerDown, event bool) {
+	for _, i := range x.m.Links(o.entity) {
+		p := x.peer(i)
+		if p < 0 || x.down[x.key(i)] != nil {
+			continue
+		}
+		switch at, down := x.sampled(i, p); {
+		case down || x.onPurpose(i) || x.onPurpose(p):
+		case event || at > o.since.Latest:
+			o.up++
+		case at != 0:
+			o.unread++
+		}
+	}
+}
+
+// sampled returns when the state of a link was last sampled at one of its ends, and
+// whether it is down: it always was, or it would be among those that went down.
+func (x *outages) sampled(ends ...int) (at telemetry.Time, down bool) {
+	for _, i := range ends {
+		slot := x.m.UpBy(i)
+		if slot < 0 {
+			continue
+		}
+		slot = x.window.Chosen(slot)
+		if last, ok := x.window.Last(slot); ok {
+			v, _ := x.window.Value(slot)
+			at, down = max(at, last), down || v == 0
+		}
+	}
+	return at, down
+}
+
+// signalOwners signals the switches and hosts all of whose links are down.
+func (x *outages) signalOwners() {
+	for k := range x.owners {
+		if o := &x.owners[k]; o.covered && o.told.Sub(o.since.Latest) >= downLasts {
+			x.signal(o.entity, string(explain.PeersDown), o.part(), o.since)
+		}
+	}
+}
+
+// signalLinks signals the links that are down, and those that go down again and again,
+// where it is not their owner's trouble.
+func (x *outages) signalLinks() {
+	for _, f := range x.fallen {
+		i, peer, ok := x.link(f.end)
+		if !ok || x.m.Ends[peer].Entity == f.end && x.fallenEnd(x.m.Ends[i].Entity) != nil {
+			continue // it is judged with its other end
+		}
+		root, one, other := x.rootOf(i, peer), x.ownerOf(i), x.ownerOf(peer)
+		if x.onPurpose(i) || x.onPurpose(peer) || one.covered || other.covered || (one.pending || other.pending) && !x.signalledAt(root) {
+			continue
+		}
+		n, first := x.falls(i, peer)
+		var since telemetry.Interval
+		lasts := telemetry.Duration(-1)
+		if told := x.down[i]; told != nil {
+			var until telemetry.Time
+			since, until, _ = x.told(told)
+			lasts = until.Sub(since.Latest)
+		}
+		switch worn := n >= wornFalls && !x.withOthers(i) && !x.withOthers(peer); {
+		case lasts >= wornLasts || lasts >= downLasts && n < wornFalls:
+			x.signal(root, string(explain.DownNow), 1, since)
+		case worn:
+			x.signal(root, string(explain.WentDown), float64(n), telemetry.Interval{Earliest: first.Add(-x.cfg.Grid), Latest: first})
+		}
+	}
+}
+
+// rootOf is the end by which a link is named: that of a switch.
+func (x *outages) rootOf(i, peer int) telemetry.Entity {
+	if x.m.Ends[i].IsNIC() {
+		i = peer
+	}
+	return x.m.Ends[i].Entity
+}
+
+// ownerOf returns the owner of an end whose link is down; an empty one of any other.
+func (x *outages) ownerOf(i int) ownerDown {
+	at, ok := slices.BinarySearchFunc(x.owners, x.m.Ends[i].Owner, func(o ownerDown, owner telemetry.Entity) int { return o.entity.Compare(owner) })
+	if !ok || !slices.Contains(x.owners[at].down, i) {
+		return ownerDown{}
+	}
+	return x.owners[at]
+}
+
+// signalledAt reports whether a link is signalled already: that stays what it is until more
+// is known.
+func (x *outages) signalledAt(root telemetry.Entity) bool {
+	return slices.ContainsFunc(x.signalled, func(s signal) bool { return s.kind == linkSignal && s.series.Entity == root })
+}
+
+// falls is how often a link went down lately, by the end that saw most of it, and when
+// first; 0 where it has not for flapLasts.
+func (x *outages) falls(ends ...int) (n int, first telemetry.Time) {
+	var last telemetry.Time
+	for _, i := range ends {
+		f := x.fallenEnd(x.m.Ends[i].Entity)
+		if f == nil || len(f.falls) == 0 {
+			continue
+		}
+		times, at := f.times()
+		if n, last = max(n, times), max(last, f.falls[len(f.falls)-1].at); first == 0 || at < first {
+			first = at
+		}
+	}
+	if x.g.Sub(last) > flapLasts {
+		return 0, first
+	}
+	return n, first
+}
+
+// withOthers reports whether most other links of an end's owner go down again and again:
+// it is the owner that restarts.
+func (x *outages) withOthers(i int) bool {
+	others, worn := 0, 0
+	for _, k := range x.m.Links(x.m.Ends[i].Owner) {
+		p := x.peer(k)
+		if k == i || p < 0 {
+			continue
+		}
+		others++
+		if n, _ := x.falls(k, p); n >= wornFalls {
+			worn++
+		}
+	}
+	return others > 0 && float64(worn) > manyWorn*float64(others)
+}
+
+// signal begins or continues what links show of an entity: a measure, or how often an
+// event happened.
+func (x *outages) signal(root telemetry.Entity, what string, value float64, since telemetry.Interval) {
+	s := signal{series: telemetry.Series{Entity: root, Metric: telemetry.MetricName(telemetry.EventLinkDown)}, kind: linkSignal, text: what,
+		since: x.g, last: x.g, onset: since, now: value}
+	if at, ok := x.signals.signals(&s); ok {
+		x.signalled[at].last, x.signalled[at].now = x.g, value
+	} else if len(x.signalled) < maxSignals {
+		x.signalled = slices.Insert(x.signalled, at, s)
+	}
+}
