@@ -43,7 +43,7 @@ func (e *risks) investigated(s *supported, jobs []telemetry.Entity, known []*exp
 // follows reports whether a job may be hurt by links of which a signature tells: they went
 // down a little before, or do so again and again.
 func (e *risks) follows(hurt, by telemetry.Interval, signature string) bool {
-	again := slices.ContainsFunc(e.linkClues(signature), func(c *explain.Clue) bool { return c.Reading != nil })
+	again := slices.ContainsFunc(e.linkClues(signature), func(c *explain.Clue) bool { return c.Measure == explain.WentDown })
 	return hurt.Latest >= by.Earliest.Add(-inStep) && (again || hurt.Earliest <= by.Latest.Add(coincides))
 }
 
