@@ -71,6 +71,8 @@ func traffic(level uint64, noisy bool) model {
 // gaugeModel: words are millionths but for bytes.
 func gaugeModel(m *telemetry.Metric, noisy bool) model {
 	switch {
+	case strings.Contains(string(m.Name), "_limit_"):
+		return model{level: 700e6}
 	case m.Unit == "bytes" && noisy:
 		return model{kind: wandering, level: 0, spread: 200_000, rare: 5}
 	case m.Unit == "bytes":
