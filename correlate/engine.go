@@ -17,10 +17,10 @@ const history = 192
 // oldest is the earliest that explanations at grid g look back to.
 func (e *sight) oldest(g telemetry.Time) telemetry.Time { return g.Add(-(history - 2) * e.cfg.Grid) }
 
-// maxJump is how far one tick may move time. A ticker catches up after an outage
+// MaxJump is how far one tick may move time: one that is further ahead is refused. A ticker catches up after an outage
 // step by step; a tick of the year 2200 is a mistake, and must not cost the
 // grids until then.
-const maxJump = telemetry.Duration(24 * 3600e9)
+const MaxJump = telemetry.Duration(24 * 3600e9)
 
 // ahead is how far ahead of the closed grids a frame is taken. After an outage of
 // the log, what was kept comes faster than ticks may catch up (ten times real
@@ -209,7 +209,7 @@ func (e *Engine) tick(t telemetry.Tick) {
 	case end <= e.sight.at:
 		e.counts.TicksPast++
 		return
-	case end.Sub(e.sight.at) > maxJump:
+	case end.Sub(e.sight.at) > MaxJump:
 		e.counts.TicksFuture++
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -19,10 +20,6 @@ import (
 // SnapshotEvery divides time, from its origin on: a snapshot is due at the first
 // tick in each part, so that replicas take theirs at the same ticks.
 const SnapshotEvery = telemetry.Duration(time.Minute)
-
-// maxLeap is the furthest that one tick moves the engine's time; correlate refuses
-// one that is further ahead.
-const maxLeap = telemetry.Duration(24 * time.Hour)
 
 // maxKept bounds the resolved incidents a runner remembers. Older ones are
 // forgotten first; open ones are never forgotten.
@@ -148,7 +145,9 @@ func (r *Runner) passed(at telemetry.Time) {
 
 // Leaps reports whether the engine refuses a tick because it is too far ahead of the
 // last one. The engine of a log that goes on from there takes no tick any more.
-func (r *Runner) Leaps(at telemetry.Time) bool { return r.tick != 0 && at.Sub(r.tick) > maxLeap }
+func (r *Runner) Leaps(at telemetry.Time) bool {
+	return r.tick != 0 && at.Sub(r.tick) > correlate.MaxJump
+}
 
 func minute(t telemetry.Time) int64 { return int64(t) / int64(SnapshotEvery) }
 
