@@ -44,6 +44,9 @@ func (s *signal) gauge() bool { return s.kind == stepSignal || s.kind == apartSi
 // foretells returns the feature of a signature's precursor that a signal is of; nil
 // where it is of none.
 func (s *signal) foretells(sig *explain.Signature) *explain.Clue {
+	if !s.gauge() && s.kind != linkSignal {
+		return nil
+	}
 	for _, c := range sig.Foretells() {
 		switch {
 		case s.kind == linkSignal && c.OfLinks() && s.shows(c) && slices.Contains(sig.Roots, s.series.Entity.Kind):

@@ -37,8 +37,8 @@ type signal struct {
 	// explained is set of one apart where something upstream was known when it could
 	// have opened a risk: it stays an effect of that.
 	explained bool
-	// reported is when an incident last covered what links show: when its job is well
-	// again, it may be hurt again by the same.
+	// reported is when an incident last covered what links show: its job may become
+	// degraded by the same again.
 	reported telemetry.Time
 }
 

@@ -62,8 +62,11 @@ type Precursor struct {
 
 // Foretells returns the features of the precursor; none where there is no precursor.
 func (s *Signature) Foretells() (out []*Clue) {
+	if s.Precursor == nil {
+		return nil
+	}
 	for i := range s.Clues {
-		if s.Precursor != nil && slices.Contains(s.Precursor.Clues, s.Clues[i].Name) {
+		if slices.Contains(s.Precursor.Clues, s.Clues[i].Name) {
 			out = append(out, &s.Clues[i])
 		}
 	}
