@@ -152,11 +152,11 @@ func (j *Job) Forget(newUsual, unexplained bool) {
 		j.past.clear()
 		j.blocks.clear()
 		j.longs = j.longs[:0]
-		j.strays.clear(j.Steps)
+		j.spikes.clear(j.Steps)
 	}
 	if h := j.Hurt; h != nil && !newUsual && h.Steps == 1 && h.State != Failed && h.State != Restarted {
 		j.longs.add(h.last, h.Sum-j.past.usual().median)
-		j.strays.add(pending{h.LastSlow, h.Sum, 1, h.last})
+		j.spikes.add(pending{h.LastSlow, h.Sum, 1, h.last})
 	}
 	j.Hurt = nil
 }

@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"slices"
-
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -98,23 +96,17 @@ func (j *Job) patience() float64 {
 // has hung: it is a lower bound of its length (a censored observation).
 func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	u := j.past.usual()
-	if h := j.savedSlowly(g, u); h != nil && s.Witness != nil && s.Witness(j, h, g) {
-		j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
-		return Began
+	if h := j.savedSlowly(g, u); h != nil && s.corroborates(j, h, g) {
+		return j.begin(h)
 	}
-	if h := j.nearlyInBlocks(g, u); h != nil && s.Witness != nil && s.Witness(j, h, g) {
-		j.suspectBlocks()
+	if h := j.nearlyInBlocks(g, u); h != nil && s.corroborates(j, h, g) {
+		j.past.forget(len(j.inBlocks()))
 		j.blocks.restart()
-		j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
-		return Began
+		return j.begin(h)
 	}
-	if h, enough := j.often(g, u); h != nil && (enough || s.Witness != nil && s.Witness(j, h, g)) {
-		j.strays.take(h, j.Steps)
-		j.longs = slices.DeleteFunc(j.longs, func(l long) bool { return l.extra > h.line-u.median })
-		j.past.drop(func(x float64) bool { return x > h.line })
-		j.release(u)
-		j.Hurt, j.evidence = h, 0
-		return Began
+	if h, enough := j.spiking(g, u); h != nil && (enough || s.corroborates(j, h, g)) {
+		j.takeSpikes(h, u)
+		return j.begin(h)
 	}
 	age := max(j.age(g), hung)
 	if u.n < fewSteps {
@@ -145,7 +137,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	if hung > 0 && h.Steps == 0 {
 		h.hangs(max(j.LastEnd, g.Add(-seconds(hung))), u.median)
 	}
-	if !enough && !s.Witness(j, h, g) {
+	if !enough && !s.corroborates(j, h, g) {
 		return None
 	}
 	if !h.costs() {
@@ -155,7 +147,13 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	j.divide(h)
 	j.blocks.restart()
-	j.Hurt, j.suspects, j.evidence, j.sum, j.saves.grown = h, j.suspects[:0], 0, 0, 0
+	j.saves.grown = 0
+	return j.begin(h)
+}
+
+// begin makes h the degradation of the job, which all evidence so far was of.
+func (j *Job) begin(h *Hurt) Change {
+	j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
 	return Began
 }
 

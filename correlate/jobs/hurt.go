@@ -61,9 +61,9 @@ type Hurt struct {
 	last uint64 // the number of the last slow step
 	// inBlocks reports that it shows in the means of blocks only, and tally counts them.
 	inBlocks bool
-	// single reports that it shows in single long steps among usual ones only.
-	single bool
-	tally  tally
+	// inSpikes reports that it shows in single long steps among usual ones only.
+	inSpikes bool
+	tally    tally
 	// sampled are its steps, which are the job's own variation where that was the
 	// cause.
 	sampled variation
@@ -183,7 +183,7 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.F64(&h.line)
 	c.Bool(&h.inBlocks)
 	h.tally.snapshot(c)
-	c.Bool(&h.single)
+	c.Bool(&h.inSpikes)
 }
 
 func codeState(c *snapshot.Codec, s *State) {

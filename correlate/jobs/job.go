@@ -94,7 +94,7 @@ type Job struct {
 	past           past
 	blocks         blocks
 	longs          longs // of long steps
-	strays         strays
+	spikes         spikes
 	breaks, missed longs // between steps; the latter may have been lost reports
 	rested         bool  // that the last step came after a break
 	work           work
@@ -358,7 +358,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.past.snapshot(c)
 	j.blocks.snapshot(c)
 	j.longs.snapshot(c)
-	j.strays.snapshot(c)
+	j.spikes.snapshot(c)
 	j.breaks.snapshot(c)
 	j.missed.snapshot(c)
 	c.Bool(&j.rested)

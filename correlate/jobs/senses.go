@@ -21,3 +21,8 @@ type Senses struct {
 	// which makes one certainly slow step enough. May be nil.
 	Witness func(j *Job, h *Hurt, g telemetry.Time) bool
 }
+
+// corroborates reports whether there is corroborating evidence for a degradation.
+func (s *Senses) corroborates(j *Job, h *Hurt, g telemetry.Time) bool {
+	return s.Witness != nil && s.Witness(j, h, g)
+}

@@ -166,7 +166,7 @@ func TestAServerThatFailedIsWellWhenItAnswersAgain(t *testing.T) {
 	}
 }
 
-// TestALoadThatIsNotReportedMayBeTheReason: without its tokens nobody knows whether a
+// TestALoadThatIsNotReportedMayBeTheReason: without its tokens it is not known whether a
 // job that takes an eighth longer serves more.
 func TestALoadThatIsNotReportedMayBeTheReason(t *testing.T) {
 	s := newServer(t, 1)

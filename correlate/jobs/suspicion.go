@@ -69,7 +69,7 @@ func (j *Job) Doubted() (telemetry.Time, bool) {
 // corroborating evidence then.
 func (j *Job) Slight(h *Hurt, g telemetry.Time) bool {
 	u := j.past.usual()
-	return !h.single && !j.certain(u, j.age(g))
+	return !h.inSpikes && !j.certain(u, j.age(g))
 }
 
 // level is the median of the suspects.
@@ -88,7 +88,7 @@ func (j *Job) release(u usual) {
 		alone := (i == 0 || !isLong(u, j.suspects[i-1].length)) && (i+1 == len(j.suspects) || !isLong(u, j.suspects[i+1].length))
 		single := alone && isLong(u, p.length)
 		if single {
-			j.strays.add(p)
+			j.spikes.add(p)
 		}
 		j.file(u, p, single)
 	}

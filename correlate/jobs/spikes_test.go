@@ -100,9 +100,9 @@ func TestBlocksThatAreNearlySlowNeedCorroboration(t *testing.T) {
 	}
 }
 
-// TestOftener checks the odds against the probabilities of a rate that is certain: four
+// TestRateOdds checks the odds against the probabilities of a rate that is certain: four
 // of fifty after none of two thousand are no chance, and as many as before are no news.
-func TestOftener(t *testing.T) {
+func TestRateOdds(t *testing.T) {
 	for _, c := range []struct {
 		k, n, k0, n0 int
 		least, most  float64
@@ -112,7 +112,7 @@ func TestOftener(t *testing.T) {
 		{2, 18, 0, 200, 2, 4},
 		{5, 50, 200, 2000, -5, 0},
 	} {
-		if odds := oftener(c.k, c.n, c.k0, c.n0); odds < c.least || odds > c.most {
+		if odds := rateOdds(c.k, c.n, c.k0, c.n0); odds < c.least || odds > c.most {
 			t.Errorf("%d of %d after %d of %d: %.1f, want %v to %v", c.k, c.n, c.k0, c.n0, odds, c.least, c.most)
 		}
 	}

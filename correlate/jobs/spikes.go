@@ -1,0 +1,137 @@
+package jobs
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// A single long step among usual ones, a spike, proves nothing: every job has some. But
+// a link that goes down each minute, or a host that is interrupted, shows in nothing
+// else than spikes that come more often than before. How often a job has them is
+// learned from its own steps.
+
+const (
+	// maxSpikes are kept, and leastSpikes needed for a rate.
+	maxSpikes, leastSpikes = 8, 2
+	// corroborableOdds are the least odds of a new rate, as a logarithm, at which
+	// corroborating evidence is enough for a degradation, and certainOdds those at
+	// which none is needed.
+	corroborableOdds, certainOdds = 1.5, 12.0
+	// spikeReports is how many reports after a spike evidence of its cause is sought.
+	spikeReports = 12
+)
+
+// spikes are a job's last spikes, the oldest first, those of a periodic pattern
+// included until the pattern is known.
+type spikes struct {
+	last   []pending
+	from   uint64 // the number of the step from which on they are counted
+	n      int    // how many there were since, those no longer kept included
+	judged uint64 // the last step after which the rate was judged
+}
+
+func (s *spikes) add(p pending) {
+	if len(s.last) == maxSpikes {
+		s.last = slices.Delete(s.last, 0, 1)
+	}
+	s.last, s.n = append(s.last, p), s.n+1
+}
+
+// moreOften returns the last spikes, as many as make a new rate likeliest, and the odds
+// of that rate against the former one, as a logarithm, by the number of steps now.
+func (s *spikes) moreOften(steps uint64) (lately []pending, odds float64) {
+	for i := range s.last[:max(0, len(s.last)-leastSpikes+1)] {
+		k, first := len(s.last)-i, s.last[i].step
+		o := rateOdds(k, int(steps-first)+1, s.n-k, int(max(first, s.from+1)-s.from)-1)
+		if o > odds || lately == nil {
+			lately, odds = s.last[i:], o
+		}
+	}
+	return lately, odds
+}
+
+// rateOdds returns the logarithm of the odds that what happened k times in n steps, and
+// k0 times in the n0 before them, has become more frequent: of a rate that is not known
+// (Jeffreys' prior) against the one that is known from before (Beta-binomial, Gelman et
+// al., Bayesian Data Analysis, 2.4).
+func rateOdds(k, n, k0, n0 int) float64 {
+	return sequenceOdds(k, n, 0.5, 0.5) - sequenceOdds(k, n, 0.5+float64(k0), 0.5+float64(n0-k0))
+}
+
+// sequenceOdds returns the logarithm of the probability of one sequence of n steps of
+// which k are spikes, for a rate with the Beta distribution of these two parameters.
+func sequenceOdds(k, n int, spikes, usual float64) float64 {
+	sum := 0.0
+	for i := range k {
+		sum += stats.Log((spikes + float64(i)) / (spikes + usual + float64(i)))
+	}
+	for i := range n - k {
+		sum += stats.Log((usual + float64(i)) / (spikes + usual + float64(k+i)))
+	}
+	return sum
+}
+
+// spiking returns the degradation that shows in spikes which come more often than
+// before, and whether they alone are enough evidence; nil where there is none, or no
+// step was reported since it was last judged.
+func (j *Job) spiking(g telemetry.Time, u usual) (h *Hurt, enough bool) {
+	s := &j.spikes
+	if s.judged == j.Steps || len(s.last) < leastSpikes || j.Steps-s.last[len(s.last)-1].step > spikeReports {
+		return nil, false
+	}
+	s.judged = j.Steps
+	lately, odds := s.moreOften(j.Steps)
+	if odds < corroborableOdds {
+		return nil, false
+	}
+	return j.hurtInSpikes(g, u, lately), odds >= certainOdds && !j.longs.likeMost().regular()
+}
+
+// hurtInSpikes is the degradation that shows in some spikes: it lasts until none has come
+// for twice the longest time between two.
+func (j *Job) hurtInSpikes(g telemetry.Time, u usual, lately []pending) *Hurt {
+	h := j.suspected(g, u)
+	h.Onset, h.inSpikes = lately[0].within(), true
+	least := lately[0].length
+	for i, p := range lately {
+		if i > 0 {
+			apart := int(p.step-lately[i-1].step-1) * j.each()
+			h.addUsual(u.mean, apart)
+			h.patience = max(h.patience, 2*apart)
+		}
+		h.sampled.sample(p.length)
+		h.addSlow(p.at, p.length, p.n)
+		least = min(least, p.length)
+	}
+	h.addUsual(u.mean, int(j.Steps-lately[len(lately)-1].step)*j.each())
+	h.line = u.median + float64(0.5*(least-u.median))
+	return h
+}
+
+// takeSpikes removes the spikes of a degradation from all that is usual for the job.
+func (j *Job) takeSpikes(h *Hurt, u usual) {
+	j.spikes.take(h, j.Steps)
+	j.longs = slices.DeleteFunc(j.longs, func(l long) bool { return l.extra > h.line-u.median })
+	j.past.drop(func(x float64) bool { return x > h.line })
+	j.release(u)
+}
+
+// take removes those of a degradation: they do not count to the usual rate.
+func (s *spikes) take(h *Hurt, steps uint64) {
+	kept := slices.DeleteFunc(s.last, func(p pending) bool { return p.at > h.Onset.Earliest })
+	s.n -= len(s.last) - len(kept)
+	s.last, s.from = kept, s.from+min(steps-s.from, uint64(h.Steps))
+}
+
+// clear removes all of them and begins to count at a step.
+func (s *spikes) clear(steps uint64) { *s = spikes{last: s.last[:0], from: steps} }
+
+func (s *spikes) snapshot(c *snapshot.Codec) {
+	snapshot.List(c, &s.last, 16, snapshotPending)
+	c.U64(&s.from)
+	c.Int(&s.n)
+	c.U64(&s.judged)
+}
