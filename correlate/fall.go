@@ -9,35 +9,35 @@ import (
 
 // A link that goes down is reported in three ways: by events, by its state, which may be
 // polled once in a minute and then misses most of what lasts seconds, and by a counter,
-// which misses nothing and says nothing of now. Each end reports for itself.
+// which misses nothing and does not show the present state. Each end reports for itself.
 
 // fallen is an end of a link that has gone down.
 type fallen struct {
 	end   telemetry.Entity
 	falls []fall             // of the last while, in order
-	down  bool               // as it was told last
-	told  telemetry.Time     // when that was
+	down  bool               // its newest state
+	at    telemetry.Time     // when that was reported
 	since telemetry.Interval // of the last fall
-	event bool               // it was an event that told of that: the next one tells of its end
+	event bool               // the newest state is of an event, and lasts until the next
 }
 
-// fall is that an end went down, as one of its witnesses tells.
+// fall is one time that an end went down, by one instrument.
 type fall struct {
 	at telemetry.Time
-	by witness
+	by instrument
 }
 
-// witness is one of those who tell: what a switch reports over gNMI and writes into its
-// log are two events and one fall.
-type witness struct {
-	kind   witnessKind
+// instrument shows falls. What a switch reports over gNMI and writes to its log are two
+// events and one fall: each source of events is an instrument of its own.
+type instrument struct {
+	kind   instrumentKind
 	source telemetry.Source // of an event
 }
 
-type witnessKind uint8
+type instrumentKind uint8
 
 const (
-	byEvent witnessKind = iota
+	byEvent instrumentKind = iota
 	byState
 	byCounter
 )
@@ -69,7 +69,7 @@ func (e *signals) fallenEnd(end telemetry.Entity) *fallen {
 }
 
 // fell records that an end went down.
-func (e *signals) fell(end telemetry.Entity, at telemetry.Time, by witness) *fallen {
+func (e *signals) fell(end telemetry.Entity, at telemetry.Time, by instrument) *fallen {
 	i, ok := slices.BinarySearchFunc(e.fallen, end, (*fallen).compare)
 	switch {
 	case !ok && len(e.fallen) >= maxFallen:
@@ -83,10 +83,10 @@ func (e *signals) fell(end telemetry.Entity, at telemetry.Time, by witness) *fal
 	return f
 }
 
-// goesDown records that an end was told to be down from some time in an interval on.
+// goesDown records a report that an end is down from some time in an interval on.
 func (f *fallen) goesDown(since telemetry.Interval, event bool) {
-	if f != nil && since.Latest >= f.told {
-		f.down, f.since, f.told, f.event = true, since, since.Latest, event
+	if f != nil && since.Latest >= f.at {
+		f.down, f.since, f.at, f.event = true, since, since.Latest, event
 	}
 }
 
@@ -94,10 +94,10 @@ func (f *fallen) goesDown(since telemetry.Interval, event bool) {
 func (e *signals) linkEvent(ev *telemetry.Event) {
 	switch ev.Name {
 	case telemetry.EventLinkDown:
-		e.fell(ev.Entity, ev.At, witness{byEvent, ev.Source}).goesDown(telemetry.Interval{Earliest: ev.At.Add(-e.cfg.Grid), Latest: ev.At}, true)
+		e.fell(ev.Entity, ev.At, instrument{byEvent, ev.Source}).goesDown(telemetry.Interval{Earliest: ev.At.Add(-e.cfg.Grid), Latest: ev.At}, true)
 	case telemetry.EventLinkUp:
-		if f := e.fallenEnd(ev.Entity); f != nil && ev.At >= f.told {
-			f.down, f.told = false, ev.At
+		if f := e.fallenEnd(ev.Entity); f != nil && ev.At >= f.at {
+			f.down, f.at = false, ev.At
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (e *signals) linkStates(g telemetry.Time) {
 	e.fallen = slices.DeleteFunc(e.fallen, func(f *fallen) bool {
 		serviced := e.serviced(f.end)
 		f.falls = slices.DeleteFunc(f.falls, func(x fall) bool { return serviced || g.Sub(x.at) > fallsWithin })
-		return len(f.falls) == 0 && (!f.down || g.Sub(f.told) > Horizon)
+		return len(f.falls) == 0 && (!f.down || g.Sub(f.at) > Horizon)
 	})
 }
 
@@ -131,14 +131,14 @@ func (e *signals) linkStates(g telemetry.Time) {
 func (e *signals) linkState(end telemetry.Entity, slot int, seen telemetry.Time, up bool) {
 	f := e.fallenEnd(end)
 	switch {
-	case f == nil && up || f != nil && seen <= f.told:
+	case f == nil && up || f != nil && seen <= f.at:
 	case up:
-		f.down, f.told = false, seen
+		f.down, f.at = false, seen
 	case f != nil && f.down:
-		f.told = seen
+		f.at = seen
 	default:
 		if before, was := e.lastUp(slot, seen); was {
-			e.fell(end, seen, witness{kind: byState}).goesDown(e.widened(slot, telemetry.Interval{Earliest: before, Latest: seen}), false)
+			e.fell(end, seen, instrument{kind: byState}).goesDown(e.widened(slot, telemetry.Interval{Earliest: before, Latest: seen}), false)
 		}
 	}
 }
@@ -152,16 +152,16 @@ func (e *signals) lastUp(slot int, seen telemetry.Time) (at telemetry.Time, up b
 	return at, up
 }
 
-// linkCount takes a sample of an end's counter that has risen. By how much says little: a
+// linkCount takes a sample of an end's counter that has risen. By how much is no evidence: a
 // link that goes down once may be counted several times before it is trained again.
 func (e *signals) linkCount(end telemetry.Entity, seen telemetry.Time) {
-	by := witness{kind: byCounter}
+	by := instrument{kind: byCounter}
 	if f := e.fallenEnd(end); f == nil || !slices.Contains(f.falls, fall{seen, by}) {
 		e.fell(end, seen, by)
 	}
 }
 
-// times is how often an end went down lately, by the witness that saw most of it, and
+// times returns how often an end went down lately, by the instrument that shows it most often, and
 // when first.
 func (f *fallen) times() (n int, first telemetry.Time) {
 	for _, x := range f.falls {
@@ -206,9 +206,9 @@ func (e *signals) serviced(end telemetry.Entity) bool {
 // this one would take them for ends that always were.
 func (e *signals) goneBefore(ends []telemetry.Entity, since telemetry.Interval, g telemetry.Time) {
 	for _, end := range ends {
-		if f := e.fell(end, since.Latest, witness{kind: byState}); f != nil && !f.down {
+		if f := e.fell(end, since.Latest, instrument{kind: byState}); f != nil && !f.down {
 			f.goesDown(since, false)
-			f.told = g
+			f.at = g
 		}
 	}
 }
@@ -227,7 +227,7 @@ func codeFallen(c *snapshot.Codec, x **fallen) {
 		c.String(&x.by.source.Part)
 	})
 	c.Bool(&f.down)
-	c.Time(&f.told)
+	c.Time(&f.at)
 	c.Interval(&f.since)
 	c.Bool(&f.event)
 }

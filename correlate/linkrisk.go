@@ -8,12 +8,12 @@ import (
 )
 
 // A risk of links that are down waits for what they are an effect of, and for the
-// incident of the job that they hurt.
+// incident of the job that they degrade.
 
 const (
-	// coincides is how long after links went down a job that is hurt may be so by them,
-	// inStep how long before the step began, and explainedIn how long after that the
-	// job's incident may name them.
+	// coincides is how long after links went down a job may become degraded by them,
+	// inStep how long before they went down its long step may have begun, and
+	// explainedIn how long after that its incident may name them.
 	coincides, inStep, explainedIn = telemetry.Duration(60e9), telemetry.Duration(10e9), telemetry.Duration(120e9)
 	// together is within what time hosts or switches go down that go down for one
 	// reason, and reasonIn how long it may take to be known: meters are polled.
@@ -21,8 +21,9 @@ const (
 )
 
 // linkWaits reports whether links that are down open no risk, or not yet: where no job's
-// paths lead over them, while the incident of a job that they may have hurt is
-// investigated or may be opened again, and while the reason why several hosts or switches are down may be told.
+// paths lead over them, while the incident of a job that they may degrade is under
+// investigation or may be opened again, and while the reason why several hosts or
+// switches are down may still be reported.
 func (e *risks) linkWaits(s *supported, known []*explain.Incident, g telemetry.Time) bool {
 	jobs := e.carries(s.Root)
 	if at := s.signal.reported; at != 0 && g.Sub(at) < explainedIn {
@@ -40,11 +41,11 @@ func (e *risks) investigated(s *supported, jobs []telemetry.Entity, known []*exp
 	})
 }
 
-// follows reports whether a job may be hurt by links of which a signature tells: they went
-// down a little before, or do so again and again.
-func (e *risks) follows(hurt, by telemetry.Interval, signature string) bool {
+// follows reports whether a degradation may be due to links with such a signature: they
+// went down a little before it, or do so again and again.
+func (e *risks) follows(onset, by telemetry.Interval, signature string) bool {
 	again := slices.ContainsFunc(e.linkClues(signature), func(c *explain.Clue) bool { return c.Measure == explain.WentDown })
-	return hurt.Latest >= by.Earliest.Add(-inStep) && (again || hurt.Earliest <= by.Latest.Add(coincides))
+	return onset.Latest >= by.Earliest.Add(-inStep) && (again || onset.Earliest <= by.Latest.Add(coincides))
 }
 
 // withOthers reports whether other hosts or switches went down together with one.
@@ -55,8 +56,8 @@ func (e *risks) withOthers(s *supported) bool {
 	})
 }
 
-// riskOver finds the open risk of links by which a job may be hurt whose incident is sure
-// of nothing: the last one before.
+// riskOver finds the open risk of links that may be the cause of an incident of a job
+// whose root is not sure yet: the last one before it.
 func (e *risks) riskOver(job telemetry.Entity, in *explain.Incident) (best *risk) {
 	for _, r := range e.open {
 		if ofKind(in) < sure && e.ofLinks(r.incident.Root.Signature) && e.follows(in.Onset, r.incident.Onset, r.incident.Root.Signature) && slices.Contains(e.carries(r.incident.Root.Entity), job) &&

@@ -37,7 +37,7 @@ EVENTS
 no incident
 `
 
-// links tells what differs from a network in which nothing happens.
+// links states what differs from a network in which nothing happens.
 type links struct {
 	every, series, events, job string
 }
@@ -67,7 +67,7 @@ const fed = `but 5s nic:h{0..1}/nic{0..1} port_up 1x60 _x*
 but 5s port:leaf0/{p0,p1,q0,q1} port_up 1x60 0x*
 30s feed:a feed_up class=slow 1x11 0x*`
 
-// TestALinkThatIsDownIsARisk: nobody is slower yet.
+// TestALinkThatIsDownIsARisk: no job is slower yet.
 func TestALinkThatIsDownIsARisk(t *testing.T) {
 	const worn, down = "open risk link-flap port:leaf0/u1 warning", "open risk link-down port:leaf0/u1 warning"
 	for name, c := range map[string]struct {
@@ -143,7 +143,7 @@ func TestARiskOfALinkIsItsJobsIncident(t *testing.T) {
 			}
 			_, all := play(t, strings.Replace(string(story), steps[0], steps[1], 1))
 			if len(all) == 0 {
-				t.Fatal("nothing was told")
+				t.Fatal("nothing was published")
 			}
 			first, last := all[0], all[len(all)-1]
 			if first.Kind != explain.KindRisk || last.Kind != explain.KindIncident || last.Root.Signature != first.Root.Signature {
@@ -159,7 +159,7 @@ func TestARiskOfALinkIsItsJobsIncident(t *testing.T) {
 }
 
 // TestAnIncidentThatIsSureOfNothingHasTheNameOfTheRisk: no traffic is measured, so that
-// nothing but its time tells why the job is slower.
+// nothing but its time shows why the job is slower.
 func TestAnIncidentThatIsSureOfNothingHasTheNameOfTheRisk(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps string
@@ -176,16 +176,16 @@ func TestAnIncidentThatIsSureOfNothingHasTheNameOfTheRisk(t *testing.T) {
 			}
 			for _, in := range all[i+1:] {
 				if wait := in.Opened.Sub(all[i].Updated); in.Kind == explain.KindRisk && wait < 90e9 {
-					t.Errorf("told as a risk again %v after the job was hurt", wait)
+					t.Errorf("published as a risk again %v after the job was degraded", wait)
 				}
 			}
 		})
 	}
 }
 
-// TestAJobThatIsWellAgainMayRelapse: the link goes on to flap, and that is told as a risk
+// TestARecoveredJobMayRelapse: the link goes on to flap, and that is published as a risk
 // two minutes after the incident.
-func TestAJobThatIsWellAgainMayRelapse(t *testing.T) {
+func TestARecoveredJobMayRelapse(t *testing.T) {
 	story, err := os.ReadFile("../rules/signatures/link-flap/fires-uplink.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -198,25 +198,25 @@ func TestAJobThatIsWellAgainMayRelapse(t *testing.T) {
 }
 
 // TestAFallThatTwoSourcesTellIsOne: what a switch reports over gNMI and writes into its
-// log; what one of them tells twice is two.
+// log; two events of one source are two.
 func TestAFallThatTwoSourcesTellIsOne(t *testing.T) {
 	for want, logs := range [][]string{{"gnmi", "logs"}, {"logs", "logs"}} {
-		e, told, n := riskEngine(t), 0, 0
+		e, published, n := riskEngine(t), 0, 0
 		for _, r := range records(t, links{every: "90s", events: strings.ReplaceAll("200s link_down END\n201s link_up END\n202s link_down END\n203s link_up END\n", "END", "port:leaf0/u1")}.text()) {
 			if ev := r.Event; ev != nil && ev.Name == telemetry.EventLinkDown {
 				ev.Source.Collector = logs[n]
 				n++
 			}
-			told += len(e.Step(r).Incidents)
+			published += len(e.Step(r).Incidents)
 		}
-		if (told > 0) != (want > 0) {
-			t.Errorf("from %q: %d told", logs, told)
+		if (published > 0) != (want > 0) {
+			t.Errorf("from %q: %d published", logs, published)
 		}
 	}
 }
 
-// TestAWornLinkThatStaysDownIsDown: it is told within a minute and a bit.
-func TestAWornLinkThatStaysDownIsDown(t *testing.T) {
+// TestAFlappingLinkThatStaysDownIsDown: it is reported within a minute and a bit.
+func TestAFlappingLinkThatStaysDownIsDown(t *testing.T) {
 	_, all := play(t, links{events: flaps + "344s link_down port:leaf0/u1\n", series: "but 5s port:leaf0/u1 port_up 1x69 0x*"}.text())
 	if last := all[len(all)-1]; last.Root.Signature != "link-down" || last.Updated.Sub(all[0].Opened) > 170e9 {
 		t.Errorf("%v after it began: %q", last.Updated.Sub(all[0].Opened), history(all))
@@ -250,27 +250,7 @@ func TestWhatEventsTellOfLinksCountsForTheIncident(t *testing.T) {
 // TestFallenLinksOutliveARestart: a snapshot at any second changes nothing.
 func TestFallenLinksOutliveARestart(t *testing.T) {
 	text := links{events: flaps + "344s link_down port:leaf0/u1\n", series: "but 5s port:leaf0/u1 port_up 1x69 0x*"}.text()
-	_, want := play(t, text)
-	log := records(t, text)
-	for at := 1; at < 12; at++ {
-		e := riskEngine(t)
-		var got []explain.Incident
-		for i, r := range log {
-			if i == at*len(log)/12 {
-				again := riskEngine(t)
-				var state []byte
-				e.Snapshot(func(b []byte) { state = append(state, b...) })
-				if err := again.Restore(state); err != nil {
-					t.Fatal(err)
-				}
-				e = again
-			}
-			got = append(got, slices.Clone(e.Step(r).Incidents)...)
-		}
-		if !slices.Equal(history(got), history(want)) || got[0].ID != want[0].ID {
-			t.Errorf("at %d: %q", at, history(got))
-		}
-	}
+	survivesRestarts(t, text, 12)
 }
 
 // TestARiskOfALinkIsInherited: an engine that sees the link down from its first sample on
@@ -286,17 +266,17 @@ func TestARiskOfALinkIsInherited(t *testing.T) {
 		"a switch that's up": {dead, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, told := play(t, links{series: c.was}.text())
+			_, before := play(t, links{series: c.was}.text())
 			e := riskEngine(t)
 			var all []explain.Incident
 			for i, r := range records(t, strings.Replace(links{series: c.series}.text(), "for 800s", "for 1000s", 1)) {
 				if i == 0 {
-					e.Inherit(told[:1])
+					e.Inherit(before[:1])
 				}
 				all = append(all, slices.Clone(e.Step(r).Incidents)...)
 			}
-			if over := len(e.Live()) == 0; over != c.over || len(all) > 0 && all[0].ID != told[0].ID {
-				t.Errorf("over: %v, told %q", over, history(all))
+			if over := len(e.Live()) == 0; over != c.over || len(all) > 0 && all[0].ID != before[0].ID {
+				t.Errorf("over: %v, published %q", over, history(all))
 			}
 		})
 	}

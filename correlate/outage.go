@@ -10,19 +10,19 @@ import (
 )
 
 // What is broken where links are down: one link, or the switch or host all of whose links
-// are. One link that goes down again and again is worn, and not several troubles.
+// are. One link that goes down again and again is one trouble, a link that flaps.
 
 const (
-	// downLasts is for how long a link must be down to be told from one that comes back
-	// by itself, and wornLasts for how long one that has gone down again and again.
-	downLasts, wornLasts = telemetry.Duration(10e9), telemetry.Duration(60e9)
+	// downLasts is for how long a link must be down to be distinguished from one that
+	// comes back by itself, and flapDownLasts for how long one that flaps.
+	downLasts, flapDownLasts = telemetry.Duration(10e9), telemetry.Duration(60e9)
 	// mostDown is the part of an owner's links that must be down for it to be the
-	// owner that is, and manyWorn the part of them beyond which it is not the one link
-	// that is worn.
-	mostDown, manyWorn = 0.9, 0.6
-	// wornFalls is how often a link goes down that is worn, and flapLasts how long after
+	// owner that is, and manyFlap the part of them beyond which it is not the one link
+	// that flaps.
+	mostDown, manyFlap = 0.9, 0.6
+	// flapFalls is how often a link goes down that flaps, and flapLasts how long after
 	// the last time it still does.
-	wornFalls = 2
+	flapFalls = 2
 	flapLasts = telemetry.Duration(120e9)
 )
 
@@ -31,7 +31,7 @@ type outages struct {
 	*signals
 	m      *fabric.Map
 	g      telemetry.Time
-	down   map[int][]*fallen // by the lesser of a link's main ends, what its ends tell
+	down   map[int][]*fallen // by the lesser of a link's main ends, what its ends report
 	owners []ownerDown       // of these links, in identity order
 }
 
@@ -41,7 +41,7 @@ type ownerDown struct {
 	down             []int // its own ends of them
 	up, unread       int
 	since            telemetry.Interval // of the first of them
-	told             telemetry.Time     // up to when they were told to be down
+	until            telemetry.Time     // up to when they were reported down
 	covered, pending bool               // its links are not troubles of their own; may not be
 }
 
@@ -98,11 +98,11 @@ func (x *outages) find() {
 	}
 }
 
-// cameBack reports whether the other end has told since that the link is up: the event
-// that should have told of this one is lost.
+// cameBack reports whether the other end has reported since that the link is up: the
+// event of this end is lost.
 func (x *outages) cameBack(f *fallen, ends ...int) bool {
 	for _, i := range ends {
-		if o := x.fallenEnd(x.m.Ends[i].Entity); o != nil && o != f && f.event && !o.down && o.told > f.told {
+		if o := x.fallenEnd(x.m.Ends[i].Entity); o != nil && o != f && f.event && !o.down && o.at > f.at {
 			return true
 		}
 	}
@@ -126,20 +126,20 @@ func (x *outages) onPurpose(i int) bool {
 	return x.disabled(end.Entity) || x.maintained(end.Entity)
 }
 
-// told is what is known of some links that are down: since when the first of them is, and
-// up to when one is said to be, which after an event is until the next one.
-func (x *outages) told(links []*fallen) (since telemetry.Interval, told telemetry.Time, event bool) {
-	since = links[0].since
-	for _, f := range links {
+// period returns since when the first of some ends is down, and up to when one was
+// reported down: one of which an event reported it is, until the next event.
+func (x *outages) period(ends []*fallen) (since telemetry.Interval, until telemetry.Time, event bool) {
+	since = ends[0].since
+	for _, f := range ends {
 		if f.since.Latest < since.Latest {
 			since = f.since
 		}
-		told, event = max(told, f.told), event || f.event
+		until, event = max(until, f.at), event || f.event
 	}
 	if event {
-		told = x.g
+		until = x.g
 	}
-	return since, told, event
+	return since, until, event
 }
 
 // judgeOwners counts the links of each owner and finds out whether it is the owner that
@@ -147,12 +147,12 @@ func (x *outages) told(links []*fallen) (since telemetry.Interval, told telemetr
 func (x *outages) judgeOwners() {
 	for k := range x.owners {
 		o := &x.owners[k]
-		var told []*fallen
+		var ends []*fallen
 		for _, i := range o.down {
-			told = append(told, x.down[x.key(i)]...)
+			ends = append(ends, x.down[x.key(i)]...)
 		}
 		event := false
-		o.since, o.told, event = x.told(told)
+		o.since, o.until, event = x.period(ends)
 		x.count(o, event)
 	}
 	order := make([]int, len(x.owners))
@@ -176,8 +176,8 @@ func (x *outages) judgeOwners() {
 	}
 }
 
-// count counts an owner's links that are up, and those that nobody has read since its
-// first was down. Where events tell of links, no event is one that tells.
+// count counts an owner's links that are up, and those whose state was not read since
+// its first link was down. Where events report links, a link without one is up.
 func (x *outages) count(o *ownerDown, event bool) {
 	for _, i := range x.m.Links(o.entity) {
 		p := x.peer(i)
@@ -214,7 +214,7 @@ func (x *outages) sampled(ends ...int) (at telemetry.Time, down bool) {
 // signalOwners signals the switches and hosts all of whose links are down.
 func (x *outages) signalOwners() {
 	for k := range x.owners {
-		if o := &x.owners[k]; o.covered && o.told.Sub(o.since.Latest) >= downLasts {
+		if o := &x.owners[k]; o.covered && o.until.Sub(o.since.Latest) >= downLasts {
 			x.signal(o.entity, string(explain.PeersDown), o.part(), o.since)
 		}
 	}
@@ -235,15 +235,15 @@ func (x *outages) signalLinks() {
 		n, first := x.falls(i, peer)
 		var since telemetry.Interval
 		lasts := telemetry.Duration(-1)
-		if told := x.down[i]; told != nil {
+		if ends := x.down[i]; ends != nil {
 			var until telemetry.Time
-			since, until, _ = x.told(told)
+			since, until, _ = x.period(ends)
 			lasts = until.Sub(since.Latest)
 		}
-		switch worn := n >= wornFalls && !x.withOthers(i) && !x.withOthers(peer); {
-		case lasts >= wornLasts || lasts >= downLasts && n < wornFalls:
+		switch flaps := n >= flapFalls && !x.withOthers(i) && !x.withOthers(peer); {
+		case lasts >= flapDownLasts || lasts >= downLasts && n < flapFalls:
 			x.signal(root, string(explain.DownNow), 1, since)
-		case worn:
+		case flaps:
 			x.signal(root, string(explain.WentDown), float64(n), telemetry.Interval{Earliest: first.Add(-x.cfg.Grid), Latest: first})
 		}
 	}
@@ -295,18 +295,18 @@ func (x *outages) falls(ends ...int) (n int, first telemetry.Time) {
 // withOthers reports whether most other links of an end's owner go down again and again:
 // it is the owner that restarts.
 func (x *outages) withOthers(i int) bool {
-	others, worn := 0, 0
+	others, flapping := 0, 0
 	for _, k := range x.m.Links(x.m.Ends[i].Owner) {
 		p := x.peer(k)
 		if k == i || p < 0 {
 			continue
 		}
 		others++
-		if n, _ := x.falls(k, p); n >= wornFalls {
-			worn++
+		if n, _ := x.falls(k, p); n >= flapFalls {
+			flapping++
 		}
 	}
-	return others > 0 && float64(worn) > manyWorn*float64(others)
+	return others > 0 && float64(flapping) > manyFlap*float64(others)
 }
 
 // signal begins or continues what links show of an entity: a measure, or how often an

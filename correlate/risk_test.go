@@ -257,11 +257,14 @@ func TestARiskThatHurtsAJobIsItsIncident(t *testing.T) {
 	}
 }
 
-// TestARiskOutlivesARestart: a snapshot at any second changes nothing.
-func TestARiskOutlivesARestart(t *testing.T) {
-	_, want := play(t, leaking)
-	log := records(t, leaking)
-	for _, at := range []int{len(log) / 3, len(log) / 2, 2 * len(log) / 3} {
+// survivesRestarts plays a text, once as it is and once for each of so many instants at
+// which the engine is restarted from a snapshot, and compares what it published.
+func survivesRestarts(t *testing.T, text string, parts int) {
+	t.Helper()
+	_, want := play(t, text)
+	log := records(t, text)
+	for part := 1; part < parts; part++ {
+		at := part * len(log) / parts
 		e := riskEngine(t)
 		var got []explain.Incident
 		for i, r := range log {
@@ -280,6 +283,11 @@ func TestARiskOutlivesARestart(t *testing.T) {
 			t.Errorf("at %d: %q", at, history(got))
 		}
 	}
+}
+
+// TestARiskOutlivesARestart: a snapshot at any second changes nothing.
+func TestARiskOutlivesARestart(t *testing.T) {
+	survivesRestarts(t, leaking, 6)
 }
 
 // TestARiskIsInherited: an engine without a snapshot that receives a risk continues

@@ -30,7 +30,7 @@ func Percent(share float64) string {
 	return whole(p) + " %"
 }
 
-// leastDigits are the decimals of the least percentage that is told from nothing.
+// leastDigits are the decimals of the least percentage that is not written as 0.
 const leastDigits = 7
 
 // GPUTime writes GPU-seconds as people count them: "45.9 GPU-s", "6.77 GPU-min",

@@ -214,13 +214,13 @@ func TestSteppedWall(t *testing.T) {
 		pass telemetry.Duration
 		want int
 	}{
-		{"ten minutes forward, nobody is heard", 10 * minute, "", 50 * second, 500},
+		{"ten minutes forward, no data", 10 * minute, "", 50 * second, 500},
 		{"ten minutes forward, the log agrees", 10 * minute, "wall", 50 * second, 500},
-		{"an hour forward, nobody is heard", hour, "", minute, 45 + 600},
+		{"an hour forward, no data", hour, "", minute, 45 + 600},
 		{"an hour forward, the log agrees", hour, "wall", minute, 45 + 600},
 		{"an hour forward, the log does not", hour, "log", minute, 60},
 		{"an hour back, the log does not", -hour, "log", minute, 60},
-		{"a minute back, nobody is heard", -minute, "", 2 * minute, 60},
+		{"a minute back, no data", -minute, "", 2 * minute, 60},
 		{"a minute back, the log agrees", -minute, "wall", 2 * minute, 60},
 		{"half a second forward", second / 2, "wall", minute, 60},
 		{"half a second back", -second / 2, "wall", minute, 60},

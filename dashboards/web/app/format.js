@@ -98,7 +98,7 @@ export function change(before, now, unit, metric) {
   return `${shown(before, sc, !none(now))} \u2192 ${shown(now, sc)}`;
 }
 
-/** LEAST_DIGITS are the decimals of the least percentage that is told from nothing. */
+/** LEAST_DIGITS are the decimals of the least percentage that is not written as 0. */
 const LEAST_DIGITS = 7;
 
 /** percent writes a ratio; ratios that are not quite 0 or 1 do not read so. */
