@@ -108,7 +108,7 @@ func (e *examiner) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
 	c := &incidentCase{job: j.Entity}
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
 	span := e.spanBefore(onset)
-	c.saves, c.told = e.savesBefore(j.Entity, h.Onset.Earliest), e.toldBefore(j.Entity, h.Onset.Earliest)
+	c.saves, c.told = e.savesBefore(j.Entity, h), e.toldBefore(j.Entity, h.Onset.Earliest)
 	if s, was := e.recalled(j.Entity, onset); s != nil {
 		c.before, c.hosts, c.standing = s.before, slices.Clone(was.hosts), was.standing
 		if s.until != 0 { // what the job reported since is of the degradation

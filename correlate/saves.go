@@ -9,17 +9,18 @@ import (
 )
 
 // savesBefore returns how long the checkpoints took that a job reported before a
-// degradation, in the median: some of them may have taken longer already; 0 where
-// it reported none.
-func (e *examiner) savesBefore(job telemetry.Entity, until telemetry.Time) float64 {
+// degradation, in the median: some of them may have taken longer already. Where it
+// reported none, those of its long steps stand for them that come in turn and have
+// grown; 0 where there is neither.
+func (e *examiner) savesBefore(job telemetry.Entity, hurt *jobs.Hurt) float64 {
 	var told []float64
-	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricCheckpoint}, math.MinInt64, until) {
+	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricCheckpoint}, math.MinInt64, hurt.Onset.Earliest) {
 		if v > 0 {
 			told = append(told, v)
 		}
 	}
 	if len(told) == 0 {
-		return 0
+		return hurt.Turn
 	}
 	return stats.Median(told)
 }
@@ -29,8 +30,12 @@ func (e *examiner) savesBefore(job telemetry.Entity, until telemetry.Time) float
 // checkpoint with every step, or only those that it wrote.
 func (e *examiner) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, hurt.Begun(), hurt.LastSlow)
-	if c.saves <= 0 || len(vs) == 0 {
+	switch {
+	case c.saves <= 0 || len(vs) == 0 && hurt.Turn == 0:
 		return nil
+	case len(vs) == 0:
+		more := hurt.Lost / max(1, float64(hurt.Steps))
+		return &more
 	}
 	var more float64
 	for _, v := range vs {

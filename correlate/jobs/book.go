@@ -155,7 +155,7 @@ func (j *Job) Forget(newUsual, unexplained bool) {
 		j.spikes.clear(j.Steps)
 	}
 	if h := j.Hurt; h != nil && !newUsual && h.Steps == 1 && h.State != Failed && h.State != Restarted {
-		j.longs.add(h.last, h.Sum-j.past.usual().median)
+		j.longs.add(h.last, h.LastSlow, h.Sum-j.past.usual().median)
 		j.spikes.add(pending{h.LastSlow, h.Sum, 1, h.last})
 	}
 	j.Hurt = nil

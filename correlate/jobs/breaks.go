@@ -39,10 +39,10 @@ func (j *Job) rest(seconds float64) bool {
 	}
 	for n := 1.0; n <= 2; n++ {
 		if abs(seconds-float64(n*u.median)) <= float64(lostReport*u.median) {
-			j.missed.add(j.Steps+1, seconds)
+			j.missed.add(j.Steps+1, j.LastEnd, seconds)
 			return j.missed.likeMost().regular()
 		}
 	}
-	j.breaks.add(j.Steps+1, seconds)
+	j.breaks.add(j.Steps+1, j.LastEnd, seconds)
 	return true
 }

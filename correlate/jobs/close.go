@@ -96,12 +96,19 @@ func (j *Job) patience() float64 {
 // has hung: it is a lower bound of its length (a censored observation).
 func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	u := j.past.usual()
+	if h := j.hurtInSaves(g, u); h != nil {
+		return j.begin(h)
+	}
 	if h := j.savedSlowly(g, u); h != nil && s.corroborates(j, h, g) {
 		return j.begin(h)
 	}
 	if h := j.nearlyInBlocks(g, u); h != nil && s.corroborates(j, h, g) {
 		j.past.forget(len(j.inBlocks()))
 		j.blocks.restart()
+		return j.begin(h)
+	}
+	if h := j.inTurns(g, u); h != nil {
+		j.takeSpikes(h, u)
 		return j.begin(h)
 	}
 	if h, enough := j.spiking(g, u); h != nil && (enough || s.corroborates(j, h, g)) {
@@ -147,7 +154,6 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	j.divide(h)
 	j.blocks.restart()
-	j.saves.grown = 0
 	return j.begin(h)
 }
 
@@ -222,9 +228,6 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 		} else {
 			h.addUsual(p.length, p.n)
 		}
-	}
-	if j.saves.grown > 0 {
-		h.patience = j.turns()
 	}
 	if stalled {
 		h.State, h.told = Stalled, Stalled

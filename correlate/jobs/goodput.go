@@ -73,8 +73,9 @@ func (j *Job) account(at telemetry.Time, x float64, n int) {
 	j.good.step(float64(x * float64(n)))
 }
 
-// ObserveCheckpoint takes for how many seconds of the job's step that ends at
-// end it wrote a checkpoint.
+// ObserveCheckpoint takes for how many seconds of each step of the report that ends at
+// end the job wrote a checkpoint; where no report ends then, how long one took that
+// ended then.
 func (b *Book) ObserveCheckpoint(job telemetry.Entity, end telemetry.Time, took float64) {
 	if !(took > 0) {
 		return
@@ -86,8 +87,9 @@ func (b *Book) ObserveCheckpoint(job telemetry.Entity, end telemetry.Time, took 
 	if end > j.good.Saved {
 		j.good.save(end)
 	}
-	j.saving = Step{end, took}
-	j.saves.told(j.Steps, took, j.Hurt == nil && j.grew(end) == 0)
+	if j.saving = (Step{end, took}); end <= j.LastEnd {
+		j.fileSaving()
+	}
 }
 
 func (p *Goodput) snapshot(c *snapshot.Codec) {

@@ -49,6 +49,9 @@ type Hurt struct {
 	// checkpoint when the job failed, and must be done again; 0 where it is not
 	// known.
 	Redone float64
+	// Turn is the usual excess of the job's long steps that come in turn, in seconds,
+	// where it shows in these and the job reports no checkpoint; 0 otherwise.
+	Turn float64
 
 	patience  int // usual steps wanted to be well, where that is more than wellAfter
 	tailSteps int // usual steps since LastSlow, in a row
@@ -118,7 +121,7 @@ func (h *Hurt) Well() bool {
 // scale scales the degradation for steps that hold by times as much from now on:
 // the lengths with which it compares, and those that were.
 func (h *Hurt) scale(by float64) {
-	for _, x := range []*float64{&h.Before, &h.Expected, &h.Usual, &h.Sum, &h.tailSum, &h.line} {
+	for _, x := range []*float64{&h.Before, &h.Expected, &h.Usual, &h.Sum, &h.tailSum, &h.line, &h.Turn} {
 		*x = float64(*x * by)
 	}
 }
@@ -184,6 +187,7 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.Bool(&h.inBlocks)
 	h.tally.snapshot(c)
 	c.Bool(&h.inSpikes)
+	c.F64(&h.Turn)
 }
 
 func codeState(c *snapshot.Codec, s *State) {

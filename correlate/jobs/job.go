@@ -111,7 +111,7 @@ type Job struct {
 	waited             waiting
 	evidence           float64
 	sum                float64        // the cumulative sum against the usual step
-	saving             Step           // what a step that is told now says that its checkpoint took; never kept over a record
+	saving             Step           // the last checkpoint whose length was reported, then the report it was in and the part of each of its steps
 	excused            telemetry.Time // when a checkpoint was last told of, until a step has ended since
 	wrote              float64        // for how many seconds that one was written; 0 where only one of its ends was told
 	suspects           []pending
@@ -165,6 +165,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	if j.first == 0 {
 		j.first = at
 	}
+	j.wroteIn(at)
 	resumed := j.resumes(at)
 	j.remember(Step{at, x})
 	if j.Hurt == nil {
@@ -273,7 +274,7 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 		return
 	}
 	if j.habitual(u, x) {
-		j.file(u, pending{length: x, step: j.Steps}, true)
+		j.file(u, pending{at: at, length: x, n: n, step: j.Steps}, true)
 		return // it is no evidence either way
 	}
 	j.evidence, j.sum = weigh(j.evidence, u, x), accumulate(j.sum, u, x)
@@ -281,7 +282,7 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 		j.evidence, j.sum = 0, 0
 		j.past.wide.sample(x)
 		j.release(u)
-		j.file(u, pending{length: x, step: j.Steps}, isLong(u, x))
+		j.file(u, pending{at: at, length: x, n: n, step: j.Steps}, isLong(u, x))
 		j.block(u, x)
 		return
 	}
@@ -303,6 +304,9 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 		h.State = Restarted
 	}
 	h.Overdue = 0
+	if j.savedApart(at, x) {
+		x += j.saving.Seconds
+	}
 	if j.saving.End == at && len(j.saves.usual.lengths) > 0 {
 		grew := j.grew(at)
 		h.patience = 0
@@ -383,6 +387,8 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.F64(&j.evidence)
 	c.Time(&j.excused)
 	c.F64(&j.wrote)
+	c.Time(&j.saving.End)
+	c.F64(&j.saving.Seconds)
 	c.Bool(&j.ended)
 	c.Duration(&j.delay)
 	snapshot.List(c, &j.suspects, 16, snapshotPending)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // A job's periodic pattern of long steps: an unannounced checkpoint, a validation,
@@ -24,24 +25,25 @@ const (
 	turnWidth = 0.1
 )
 
-// long is one long step: its number among the job's, and by how many seconds it
-// was longer than the median then.
+// long is one long step: its number among the job's, when it ended (of a break, when it began), and by how many
+// seconds it was longer than the median then.
 type long struct {
 	step  uint64
+	at    telemetry.Time
 	extra float64
 }
 
 // longs are a job's last long steps, the oldest first.
 type longs []long
 
-func (l *longs) add(step uint64, extra float64) {
+func (l *longs) add(step uint64, at telemetry.Time, extra float64) {
 	if n := len(*l); n > 0 && (*l)[n-1].step >= step {
 		return
 	}
 	if len(*l) == maxLongs {
 		*l = slices.Delete(*l, 0, 1)
 	}
-	*l = append(*l, long{step, extra})
+	*l = append(*l, long{step, at, extra})
 }
 
 // isLong reports whether a step is long enough to be a long one, should it be
@@ -58,14 +60,11 @@ func (l longs) extra(step uint64) float64 {
 	if n < 2 || step <= l[n-1].step || n >= leastLongs && !l.regular() {
 		return 0
 	}
-	since, shortest, most := float64(step-l[n-1].step), l.shortest(), 0.0
-	for _, x := range l {
-		most = max(most, x.extra)
-	}
+	since, shortest := float64(step-l[n-1].step), l.shortest()
 	if since < float64((1-turnWidth)*shortest)-1 || l.regular() && !inTurn(since, shortest) {
 		return 0
 	}
-	return float64(habitWidth * most)
+	return float64(habitWidth * l.most())
 }
 
 // likeMost are those that are neither twice as long as their median nor half as
@@ -82,6 +81,14 @@ func (l longs) likeMost() longs {
 	return out
 }
 
+// most is the largest excess.
+func (l longs) most() (most float64) {
+	for _, x := range l {
+		most = max(most, x.extra)
+	}
+	return most
+}
+
 // shortest is the least number of steps from one to the next; it requires at least
 // two.
 func (l longs) shortest() float64 {
@@ -90,6 +97,30 @@ func (l longs) shortest() float64 {
 		d = min(d, l[i].step-l[i-1].step)
 	}
 	return float64(d)
+}
+
+// grown returns the usual excess of the long steps that come in turn, in seconds, and
+// the last ones, where those have grown as checkpoints grow: what else comes in turn is
+// not known of a job that reports none.
+func (l longs) grown(least float64) (turn float64, lately longs) {
+	from := len(l) - leastGrownTurns
+	if from < leastLongs {
+		return 0, nil
+	}
+	usual := l[:from].likeMost()
+	if !usual.regular() {
+		return 0, nil
+	}
+	turn = usual.typical()
+	last := usual[len(usual)-1].step
+	for _, x := range l[from:] {
+		if x.extra <= float64(grownBy*turn) || x.extra <= float64(grownSome*l[:from].most()) || x.extra-turn <= least ||
+			!inTurn(float64(x.step-last), usual.shortest()) {
+			return 0, nil
+		}
+		last = x.step
+	}
+	return turn, l[from:]
 }
 
 // regular reports whether there are four or more that are alike and come
@@ -118,6 +149,8 @@ const (
 	alike      = 2.0 // times as long, at most
 	maxTurns   = 3
 	leastTurn  = 4 // what comes more often is no turn
+	// leastGrownTurns in a row have grown for it to be no chance.
+	leastGrownTurns = 2
 )
 
 // typical is the median excess.
@@ -133,8 +166,23 @@ func (l longs) typical() float64 {
 }
 
 func (l *longs) snapshot(c *snapshot.Codec) {
-	snapshot.List(c, (*[]long)(l), 16, func(c *snapshot.Codec, x *long) {
+	snapshot.List(c, (*[]long)(l), 24, func(c *snapshot.Codec, x *long) {
 		c.U64(&x.step)
+		c.Time(&x.at)
 		c.F64(&x.extra)
 	})
+}
+
+// inTurns returns the degradation that shows in long steps which come in turn and have
+// grown; nil where there is none, or no step was reported since it was last judged.
+func (j *Job) inTurns(g telemetry.Time, u usual) *Hurt {
+	turn, grown := j.longs.grown(float64(leastGrown * u.median))
+	if grown == nil || j.Steps-grown[len(grown)-1].step > 1 || len(j.saves.usual.lengths) > 0 {
+		return nil
+	}
+	var lately []pending
+	for _, x := range grown {
+		lately = append(lately, pending{x.at, u.median + x.extra, j.each(), x.step})
+	}
+	return j.hurtInSpikes(g, u, lately, turn)
 }

@@ -38,13 +38,14 @@ const (
 
 // saver is what a job reported of its checkpoints.
 type saver struct {
-	usual past     // seconds that they took while healthy
-	at    uint64   // the report of the last one
-	turns []uint64 // reports from one to the next, the last ones: a break now and then takes the place of steps
-	grown int      // how many in a row had grown, while healthy
-	last  float64  // seconds of the last one
-	most  float64  // the most that one before it took while healthy, seconds
-	known int      // how many before it that was the most of
+	usual past      // seconds that they took while healthy
+	at    uint64    // the report of the last one
+	turns []uint64  // reports from one to the next, the last ones: a break now and then takes the place of steps
+	grown []pending // the last ones that had grown, in a row, while healthy; their steps without a usual one
+	hurts bool      // they are slow
+	last  float64   // seconds of the last one
+	most  float64   // the most that one before it took while healthy, seconds
+	known int       // how many before it that was the most of
 }
 
 // told records a checkpoint of so many seconds, in the step of that number.
@@ -59,6 +60,23 @@ func (s *saver) told(step uint64, took float64, keep bool) {
 	if keep {
 		s.usual.add(took)
 	}
+}
+
+// wroteIn files the checkpoint that was written in the report that ends at at, or between
+// its steps: one of which another time was reported ended within them, and is divided
+// among them.
+func (j *Job) wroteIn(at telemetry.Time) {
+	switch s := &j.saving; {
+	case s.End <= j.LastEnd || s.End > at:
+		return
+	case s.End < at:
+		s.End, s.Seconds = at, s.Seconds/float64(j.each())
+	}
+	j.fileSaving()
+}
+
+func (j *Job) fileSaving() {
+	j.saves.told(j.Steps, j.saving.Seconds, j.Hurt == nil && j.grew(j.saving.End) == 0)
 }
 
 // turn is how many reports lay between the last two, 0 where it is not known.
@@ -129,22 +147,36 @@ func (j *Job) savedSlowly(g telemetry.Time, u usual) *Hurt {
 // hurtBySaving takes a step that ends at at and reports whether its checkpoint
 // begins a degradation.
 func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
-	u := j.past.usual()
+	u, s := j.past.usual(), &j.saves
 	if j.saving.End != at || u.n < minPast {
 		return false
 	}
 	by := j.grew(at)
 	if by == 0 {
-		j.saves.grown = 0
+		s.grown = s.grown[:0]
 		return false
 	}
-	j.saves.grown++
-	if j.saves.grown < 2 && (by < grownAtOnce || j.saving.Seconds-j.saves.usual.before() < u.median) {
-		return false
+	if j.savedApart(at, x) {
+		x += j.saving.Seconds
 	}
-	j.suspects, j.sum = []pending{{at, max(u.median, x-j.saves.usual.before()), j.each(), j.Steps}}, 0
-	j.evidence = threshold
-	return true
+	if len(s.grown) == maxTurnsKept {
+		s.grown = slices.Delete(s.grown, 0, 1)
+	}
+	s.grown = append(s.grown, pending{at, max(u.median, x-s.usual.before()), j.each(), j.Steps + 1})
+	s.hurts = len(s.grown) > 1 || by >= grownAtOnce && j.saving.Seconds-s.usual.before() >= u.median
+	return s.hurts
+}
+
+// hurtInSaves is the degradation that shows in checkpoints that have grown; nil where
+// there is none.
+func (j *Job) hurtInSaves(g telemetry.Time, u usual) *Hurt {
+	if !j.saves.hurts {
+		return nil
+	}
+	h := j.amongUsual(g, u, j.saves.grown)
+	h.patience, h.last = j.turns(), j.Steps-1
+	j.saves.grown, j.saves.hurts = j.saves.grown[:0], false
+	return h
 }
 
 // due is for how many seconds a step of that number may write a checkpoint like
@@ -183,7 +215,7 @@ func (j *Job) beside(at telemetry.Time, x float64) float64 {
 		return x // it was not in the step
 	}
 	if u.n >= minPast && isLong(u, x) {
-		j.longs.add(j.Steps, x-rest)
+		j.longs.add(j.Steps, at, x-rest)
 	}
 	return rest
 }
@@ -192,11 +224,10 @@ func (j *Job) beside(at telemetry.Time, x float64) float64 {
 // contains is between its steps, not in them: the steps take clearly less than the
 // time since the report before.
 func (j *Job) savedApart(at telemetry.Time, x float64) bool {
-	if j.LastEnd == 0 || j.past.usual().n < minPast {
+	if j.saving.End != at || j.LastEnd == 0 || j.past.usual().n < minPast {
 		return false
 	}
-	rest := float64(at-j.LastEnd)/1e9 - float64(x*float64(j.each()))
-	return rest >= j.saving.Seconds/2
+	return j.took(at, x)-x >= j.saving.Seconds/2
 }
 
 // savedUsually is what a slow step of x seconds that ended at at holds of what the
@@ -205,17 +236,19 @@ func (j *Job) savedApart(at telemetry.Time, x float64) bool {
 func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 	told := j.saving.End == at
 	switch {
-	case j.apart(at, x):
-		return 0
-	case told && (j.saves.turn() == 1 || j.savedApart(at, x)):
-		return 0 // each step holds one: it is part of the usual; or none does
+	case told && j.saves.turn() == 1:
+		return 0 // each step holds one: it is part of the usual
 	case told && j.grew(at) > 0:
 		return j.saves.usual.before()
 	case told && len(j.saves.usual.lengths) > 0:
 		return j.saving.Seconds
+	case j.apart(at, x):
+		return 0
+	case j.Hurt.Turn > 0:
+		return j.Hurt.Turn
 	case j.habitual(u, x):
 		extra := j.longs.typical()
-		j.longs.add(j.Steps, x-u.median)
+		j.longs.add(j.Steps, at, x-u.median)
 		return extra
 	case j.excused != 0 && len(j.announced.lengths) > 0:
 		return j.announced.before()
@@ -231,7 +264,8 @@ func (s *saver) snapshot(c *snapshot.Codec) {
 	s.usual.snapshot(c)
 	c.U64(&s.at)
 	snapshot.List(c, &s.turns, 8, func(c *snapshot.Codec, n *uint64) { c.U64(n) })
-	c.Int(&s.grown)
+	snapshot.List(c, &s.grown, 28, snapshotPending)
+	c.Bool(&s.hurts)
 	c.F64(&s.last)
 	c.F64(&s.most)
 	c.Int(&s.known)

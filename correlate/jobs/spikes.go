@@ -87,35 +87,48 @@ func (j *Job) spiking(g telemetry.Time, u usual) (h *Hurt, enough bool) {
 	if odds < corroborableOdds {
 		return nil, false
 	}
-	return j.hurtInSpikes(g, u, lately), odds >= certainOdds && !j.longs.likeMost().regular()
+	return j.hurtInSpikes(g, u, slices.Clone(lately), 0), odds >= certainOdds && !j.longs.likeMost().regular()
 }
 
-// hurtInSpikes is the degradation that shows in some spikes: it lasts until none has come
-// for twice the longest time between two.
-func (j *Job) hurtInSpikes(g telemetry.Time, u usual, lately []pending) *Hurt {
-	h := j.suspected(g, u)
-	h.Onset, h.inSpikes = lately[0].within(), true
+// hurtInSpikes is the degradation that shows in some spikes, apart from what came in turn
+// before.
+func (j *Job) hurtInSpikes(g telemetry.Time, u usual, lately []pending, turn float64) *Hurt {
+	for i := range lately {
+		lately[i].length -= turn
+	}
+	h := j.amongUsual(g, u, lately)
+	h.inSpikes, h.Turn = true, turn
 	least := lately[0].length
-	for i, p := range lately {
+	for _, p := range lately {
+		least = min(least, p.length)
+	}
+	h.line = u.median + float64(0.5*(least-u.median))
+	return h
+}
+
+// amongUsual is the degradation that shows in some steps, all others being usual: it
+// lasts until none has come for twice the longest time between two.
+func (j *Job) amongUsual(g telemetry.Time, u usual, slow []pending) *Hurt {
+	h := j.suspected(g, u)
+	h.Onset = slow[0].within()
+	for i, p := range slow {
 		if i > 0 {
-			apart := int(p.step-lately[i-1].step-1) * j.each()
+			apart := int(p.step-slow[i-1].step-1) * j.each()
 			h.addUsual(u.mean, apart)
 			h.patience = max(h.patience, 2*apart)
 		}
 		h.sampled.sample(p.length)
 		h.addSlow(p.at, p.length, p.n)
-		least = min(least, p.length)
 	}
-	h.addUsual(u.mean, int(j.Steps-lately[len(lately)-1].step)*j.each())
-	h.line = u.median + float64(0.5*(least-u.median))
+	h.addUsual(u.mean, int(j.Steps-slow[len(slow)-1].step)*j.each())
 	return h
 }
 
 // takeSpikes removes the spikes of a degradation from all that is usual for the job.
 func (j *Job) takeSpikes(h *Hurt, u usual) {
 	j.spikes.take(h, j.Steps)
-	j.longs = slices.DeleteFunc(j.longs, func(l long) bool { return l.extra > h.line-u.median })
-	j.past.drop(func(x float64) bool { return x > h.line })
+	j.longs = slices.DeleteFunc(j.longs, func(l long) bool { return l.extra > h.Turn+h.line-u.median })
+	j.past.drop(func(x float64) bool { return x > h.Turn+h.line })
 	j.release(u)
 }
 

@@ -117,7 +117,7 @@ func (j *Job) file(u usual, p pending, single bool) {
 		j.past.add(p.length)
 		return
 	}
-	j.longs.add(p.step, p.length-u.median)
+	j.longs.add(p.step, p.at, p.length-u.median)
 	if j.longs.likeMost().regular() {
 		j.past.drop(func(x float64) bool { return isLong(u, x) })
 		return
