@@ -69,8 +69,8 @@ func (s *Signature) Offset(c *Candidate) float64 {
 }
 
 // Weigh returns the log-odds of a signature for a candidate of a kind, how many
-// features could not be seen, and false when a required feature is absent or
-// unseen.
+// features could not be seen, and false when a required feature is absent, or is
+// unseen where nothing foretells the fault.
 func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing int, ok bool) {
 	score = s.Prior
 	for i := range s.Clues {
@@ -80,7 +80,7 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 		}
 		x, seen := v[c.Key()]
 		if !seen {
-			if c.Required {
+			if c.Required && !s.foretold(v) {
 				return 0, 0, false
 			}
 			missing++
@@ -93,6 +93,15 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 		score += float64(c.Precision(x, v) * (float64(st*c.For) + float64((1-st)*c.Against)))
 	}
 	return score, missing, true
+}
+
+// foretold reports whether values show the fault for certain, whether or not a job is
+// degraded by it: that its effect cannot be seen is no evidence against it then.
+func (s *Signature) foretold(v Values) bool {
+	return slices.ContainsFunc(s.Foretells(), func(c *Clue) bool {
+		x, seen := v[c.Key()]
+		return seen && c.Strength(x) >= 1 && c.Precision(x, v) >= 1
+	})
 }
 
 // Precision is how much of a feature's value is beyond the error that it was read

@@ -64,27 +64,33 @@ func (f *Contrast) Spared(x telemetry.Entity) bool {
 	return ok && x.Kind == telemetry.GPU && f.derived.hit[i] > 0 && !f.leaves(i)
 }
 
-// leastHeat is the least part of the time for which a GPU that heat slows reports
-// it: one slowed by leastFall in the mean is slowed for at least that long.
-const leastHeat = 0.05
+// leastSlowed is the least part of the time for which a GPU that heat or the brake
+// slows reports it: one slowed by leastFall in the mean is slowed for at least that
+// long.
+const leastSlowed = 0.05
 
 // cool reports whether, by its own reasons, a GPU is not slowed by heat.
 func (f *Contrast) cool(i int32) bool {
-	heat, _, ok := f.heat(i)
-	return ok && heat < leastHeat
+	heat, _, ok := f.reports(i, reasonHeat)
+	return ok && heat < leastSlowed
 }
 
-// heated reports whether, by its own reasons, heat slows a GPU for more of the time
-// than before: its clock is then lower, though few samples do not show by how much.
-func (f *Contrast) heated(i int32) bool {
-	heat, err, ok := f.heat(i)
-	return ok && heat >= leastHeat && heat >= float64(chance*err)
+// reported reports whether, by its own reasons, heat or the brake slows a GPU for more of
+// the time than before: its clock is then lower, though few samples, or samples of a
+// brake that comes and goes, do not show by how much.
+func (f *Contrast) reported(i int32) bool {
+	for _, reason := range []uint64{reasonHeat, reasonBrake} {
+		if more, err, ok := f.reports(i, reason); ok && more >= leastSlowed && more >= float64(chance*err) {
+			return true
+		}
+	}
+	return false
 }
 
-// heat returns for how much more of the time a GPU reports that heat slows it, a
-// share of the time, and its standard error; false where it reports no reasons.
-func (f *Contrast) heat(i int32) (more, err float64, ok bool) {
-	c := f.plan.find(telemetry.GPU, metricReasons, reasonHeat)
+// reports returns for how much more of the time a GPU reports a reason for which it is
+// slowed, a share of the time, and its standard error; false where it reports none.
+func (f *Contrast) reports(i int32, reason uint64) (more, err float64, ok bool) {
+	c := f.plan.find(telemetry.GPU, metricReasons, reason)
 	if more, ok = f.number(i, c, explain.TakeBits); ok {
 		err = f.numberError(i, c, explain.TakeBits)
 	}
@@ -144,7 +150,7 @@ func (f *Contrast) slowed() {
 		if !f.leaves(i) && !(f.leftHot && f.cool(i)) {
 			continue
 		}
-		if !p.evident(f.survey, fall) && !(fall.by >= p.least && f.heated(i)) {
+		if !p.evident(f.survey, fall) && !(fall.by >= p.least && f.reported(i)) {
 			d.mayHit.add(f.survey, p, fall, f.lost())
 			continue
 		}
