@@ -165,7 +165,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	if j.first == 0 {
 		j.first = at
 	}
-	j.wroteIn(at)
+	j.wroteIn(at, x)
 	resumed := j.resumes(at)
 	j.remember(Step{at, x})
 	if j.Hurt == nil {
@@ -304,9 +304,6 @@ func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
 		h.State = Restarted
 	}
 	h.Overdue = 0
-	if j.savedApart(at, x) {
-		x += j.saving.Seconds
-	}
 	if j.saving.End == at && len(j.saves.usual.lengths) > 0 {
 		grew := j.grew(at)
 		h.patience = 0

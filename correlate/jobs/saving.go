@@ -62,15 +62,18 @@ func (s *saver) told(step uint64, took float64, keep bool) {
 	}
 }
 
-// wroteIn files the checkpoint that was written in the report that ends at at, or between
-// its steps: one of which another time was reported ended within them, and is divided
-// among them.
-func (j *Job) wroteIn(at telemetry.Time) {
+// wroteIn files the checkpoint that was written in the report of x seconds a step that
+// ends at at: one of which another time was reported ended within its steps, and is
+// divided among them, or between them, and is none of what they hold.
+func (j *Job) wroteIn(at telemetry.Time, x float64) {
 	switch s := &j.saving; {
 	case s.End <= j.LastEnd || s.End > at:
 		return
 	case s.End < at:
-		s.End, s.Seconds = at, s.Seconds/float64(j.each())
+		s.Seconds /= float64(j.each())
+		if j.took(at, x)-x < s.Seconds/2 {
+			s.End = at
+		}
 	}
 	j.fileSaving()
 }
@@ -156,9 +159,6 @@ func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
 		s.grown = s.grown[:0]
 		return false
 	}
-	if j.savedApart(at, x) {
-		x += j.saving.Seconds
-	}
 	if len(s.grown) == maxTurnsKept {
 		s.grown = slices.Delete(s.grown, 0, 1)
 	}
@@ -176,6 +176,9 @@ func (j *Job) hurtInSaves(g telemetry.Time, u usual) *Hurt {
 	h := j.amongUsual(g, u, j.saves.grown)
 	h.patience, h.last = j.turns(), j.Steps-1
 	j.saves.grown, j.saves.hurts = j.saves.grown[:0], false
+	if !h.costs() {
+		return nil // they are not in the steps
+	}
 	return h
 }
 
@@ -236,8 +239,8 @@ func (j *Job) savedApart(at telemetry.Time, x float64) bool {
 func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 	told := j.saving.End == at
 	switch {
-	case told && j.saves.turn() == 1:
-		return 0 // each step holds one: it is part of the usual
+	case told && (j.saves.turn() == 1 || j.savedApart(at, x)):
+		return 0 // each step holds one: it is part of the usual; or none does
 	case told && j.grew(at) > 0:
 		return j.saves.usual.before()
 	case told && len(j.saves.usual.lengths) > 0:
