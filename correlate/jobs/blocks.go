@@ -102,7 +102,7 @@ func (j *Job) suspectBlocks() {
 func (j *Job) inBlocks() (out []pending) {
 	n := min(len(j.blocks.held)*blockSteps+j.blocks.n, len(j.Recent))
 	for i, s := range j.Recent[len(j.Recent)-n:] {
-		out = append(out, pending{s.End, s.Seconds, j.each(), j.Steps - uint64(n-1-i)})
+		out = append(out, pending{s.End, s.Even, j.each(), j.Steps - uint64(n-1-i)})
 	}
 	return out
 }

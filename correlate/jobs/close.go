@@ -43,9 +43,9 @@ func (j *Job) age(g telemetry.Time) float64 {
 	}
 	elapsed := float64(g.Add(-j.delay)-since) / 1e9
 	if j.gaps.usual().median > j.past.usual().median {
-		return j.perStep(elapsed)
+		elapsed = j.perStep(elapsed)
 	}
-	return elapsed
+	return elapsed / j.fullStep()
 }
 
 // perStep turns seconds from one report on into those of one step, by how many

@@ -87,7 +87,7 @@ func (b *Book) ObserveCheckpoint(job telemetry.Entity, end telemetry.Time, took 
 	if end > j.good.Saved {
 		j.good.save(end)
 	}
-	if j.saving = (Step{end, took}); end <= j.LastEnd {
+	if j.saving = (Step{End: end, Seconds: took}); end <= j.LastEnd {
 		j.fileSaving()
 	}
 }

@@ -98,6 +98,7 @@ type Job struct {
 	breaks, missed longs // between steps; the latter may have been lost reports
 	rested         bool  // that the last step came after a break
 	work           work
+	evenWork       evenWork
 	good           Goodput
 	service        *service // of a job that serves, else nil
 	// phase is what the job does beside training, "" for training, since
@@ -119,10 +120,12 @@ type Job struct {
 	delay              telemetry.Duration // by which its source's class lags the prompt one
 }
 
-// Step is one reported step: when it ended, and how many seconds it took.
+// Step is one reported step: when it ended, how many seconds it took, and how many it
+// would have taken with the usual work.
 type Step struct {
 	End     telemetry.Time
 	Seconds float64
+	Even    float64
 }
 
 // maxRecent is how many of them a job keeps.
@@ -161,17 +164,19 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	if j.LastEnd != 0 && at <= j.LastEnd {
 		return // a repeat, or a step told out of order
 	}
-	j.Last = x
 	if j.first == 0 {
 		j.first = at
 	}
 	j.wroteIn(at, x)
 	resumed := j.resumes(at)
-	j.remember(Step{at, x})
+	tokens := j.work.tokens(at, x)
+	even, clear := j.even(tokens, x)
+	j.Last = even
+	j.remember(Step{at, x, even})
 	if j.Hurt == nil {
 		j.waited.report(j.excused != 0 || j.saving.End == at)
 	}
-	if j.Hurt == nil && j.hurtBySaving(at, x) {
+	if j.Hurt == nil && j.hurtBySaving(at, even) {
 		j.account(at, x, j.each())
 		j.spend(at)
 		j.LastEnd = at
@@ -179,7 +184,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		return
 	}
 	apart := j.apart(at, x)
-	excused := j.Hurt == nil && !apart && j.excuse(at, x)
+	excused := j.Hurt == nil && !apart && j.excuse(at, even)
 	if u := j.past.usual(); (excused || apart && j.Hurt == nil) && u.n >= minPast {
 		j.announce(max(0, j.took(at, x)-u.median))
 	}
@@ -193,7 +198,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		j.Steps++
 		return // the step held a checkpoint or an evaluation: it is neither slow nor usual
 	}
-	clear := j.adapt(at, x)
+	clear = j.adapt(at, x) && clear
 	n, first := 1, false
 	if resumed {
 		n = j.each() // nobody expected a step meanwhile
@@ -218,10 +223,10 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	j.account(at, x, n)
 	switch {
 	case j.Hurt != nil:
-		j.Hurt.sampled.sample(x)
-		j.observeHurt(at, x, n)
+		j.Hurt.sampled.sample(even)
+		j.observeHurt(at, even, n)
 	case clear && (!first || j.rested):
-		j.observeHealthy(at, j.beside(at, x), n)
+		j.observeHealthy(at, j.beside(at, j.holds(tokens, x)), n)
 	}
 	j.spend(at)
 	j.LastEnd, j.rested = at, first
@@ -352,9 +357,10 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Time(&j.worked)
 	c.U64(&j.Steps)
 	c.F64(&j.Last)
-	snapshot.List(c, &j.Recent, 16, func(c *snapshot.Codec, s *Step) {
+	snapshot.List(c, &j.Recent, 24, func(c *snapshot.Codec, s *Step) {
 		c.Time(&s.End)
 		c.F64(&s.Seconds)
+		c.F64(&s.Even)
 	})
 	j.past.snapshot(c)
 	j.blocks.snapshot(c)
@@ -364,6 +370,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.missed.snapshot(c)
 	c.Bool(&j.rested)
 	j.work.snapshot(c)
+	j.evenWork.snapshot(c)
 	serves := j.service != nil
 	if c.Bool(&serves); serves {
 		if j.service == nil {

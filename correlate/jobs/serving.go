@@ -165,7 +165,7 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 	}
 	j.Steps++
 	j.Last = now.ITL
-	j.remember(Step{g, now.ITL})
+	j.remember(Step{g, now.ITL, now.ITL})
 	d, bad, known := s.judge(now)
 	if !known {
 		s.file(now)

@@ -64,6 +64,15 @@ func (w *work) usual() (float64, bool) {
 	return m, odd <= workOdd
 }
 
+// tokens is what the step of x seconds that ends at at holds; 0 where it was not
+// reported.
+func (w *work) tokens(at telemetry.Time, x float64) float64 {
+	if w.at != at {
+		return 0
+	}
+	return float64(w.rate * x)
+}
+
 func (w *work) add(tokens float64) {
 	if len(w.recent) == workSteps {
 		w.recent = append(w.recent[:0], w.recent[1:]...)
@@ -77,10 +86,10 @@ func (w *work) add(tokens float64) {
 // holds another number and did not take its time for that proves nothing.
 func (j *Job) adapt(at telemetry.Time, x float64) bool {
 	w := &j.work
-	if w.at != at {
+	tokens := w.tokens(at, x)
+	if tokens == 0 || j.evenWork.slope > 0 {
 		return true
 	}
-	tokens := float64(w.rate * x)
 	was, known := w.usual()
 	if known && abs(tokens/was-1) > workChange {
 		if j.changeWork(tokens/was, x) {
