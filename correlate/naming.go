@@ -122,6 +122,11 @@ func nameable(answers []explain.Answer, so func(*explain.Answer) bool) float64 {
 	return sum(answers, func(a *explain.Answer) bool { return a.Signature != nil && so(a) })
 }
 
+// left is the most that an answer which is none of those can be sure of.
+func left(answers []explain.Answer) float64 {
+	return max(0, 1-sum(answers, func(*explain.Answer) bool { return true }))
+}
+
 // sum is how sure the answers are of which something is so.
 func sum(answers []explain.Answer, so func(*explain.Answer) bool) (all float64) {
 	for i := range answers {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/correlate/symptom"
 	"github.com/quintet-dc/quintet/correlate/topology"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -57,7 +58,8 @@ func (e *examiner) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Con
 	var out []explain.RankEvidence
 	for _, p := range e.graph.Placements(c.job) {
 		if before, now, ok := read.Busy(p.On); ok {
-			out = append(out, explain.RankEvidence{Rank: p.Who, PP: p.PP, EP: p.EP, Before: float64(before * hurt.Before), Now: float64(now * step)})
+			out = append(out, explain.RankEvidence{Rank: p.Who, PP: p.PP, EP: p.EP, Before: float64(before.Of * hurt.Before), Now: float64(now.Of * step),
+				Err: stats.Quadrature(float64(before.Err*hurt.Before), float64(now.Err*step))})
 		}
 	}
 	return out

@@ -8,11 +8,13 @@ import (
 )
 
 // RankEvidence is one rank of the job: its place in the job's parallelism, -1
-// where it is not stated, and its compute time in seconds.
+// where it is not stated, and its compute time in seconds, with the standard error of
+// its change.
 type RankEvidence struct {
 	Rank        telemetry.Entity
 	PP, EP      int
 	Before, Now float64
+	Err         float64 // 0 where the rank reports it
 }
 
 // The measures of a job's ranks by their place.
@@ -53,6 +55,7 @@ func byPlace(v Values, ranks []RankEvidence, excess float64) {
 	} {
 		if more, fills, ok := latestPlace(ranks, m.place); ok {
 			v[m.excess], v[m.fills] = more/excess, fills
+			v[m.excess.Err()] = typicalError(ranks) / excess
 		}
 	}
 }
@@ -87,6 +90,17 @@ func latestPlace(ranks []RankEvidence, place func(*RankEvidence) int) (more, fil
 		}
 	}
 	return worst - others, float64(late) / float64(len(there)), true
+}
+
+// typicalError is the standard error of a difference between two places, in seconds. The
+// ranks of a host are read at the same moments: the median of many errs as one does.
+func typicalError(ranks []RankEvidence) float64 {
+	var all []float64
+	for i := range ranks {
+		all = append(all, ranks[i].Err)
+	}
+	err := stats.Median(all)
+	return stats.Quadrature(err, err)
 }
 
 // shifts lists by how much the ranks of some places compute longer than before.

@@ -394,19 +394,26 @@ func part(n int32, of int) float64 {
 	return float64(n) / float64(of)
 }
 
+// Share is a part of the time, and its standard error.
+type Share struct {
+	Of, Err float64
+}
+
 // Busy returns the share of the time in which a GPU computed before the degradation
 // and during it, by its tensor cores: their activity over the highest of any grid
 // of the degradation. False where they are not seen or do nothing.
-func (f *Contrast) Busy(gpu telemetry.Entity) (before, now float64, ok bool) {
+func (f *Contrast) Busy(gpu telemetry.Entity) (before, now Share, ok bool) {
 	i, known := f.survey.index[gpu]
 	if !known || gpu.Kind != telemetry.GPU {
-		return 0, 0, false
+		return before, now, false
 	}
 	c := f.plan.find(telemetry.GPU, metricTensor, 0)
 	was, seenBefore := f.before.at(i, c)
 	is, seenNow := f.now.at(i, c)
 	if !seenBefore || !seenNow || is.Most <= 0 {
-		return 0, 0, false
+		return before, now, false
 	}
-	return float64(was.Mean) / float64(is.Most), float64(is.Mean) / float64(is.Most), true
+	most := float64(is.Most)
+	errNow, errBefore := f.meanErrors(i, c)
+	return Share{float64(was.Mean) / most, errBefore / most}, Share{float64(is.Mean) / most, errNow / most}, true
 }

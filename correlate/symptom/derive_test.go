@@ -47,7 +47,7 @@ func TestABusyGPUIsKnownByItsTensorCores(t *testing.T) {
 		return &Sheet{plan: plan, survey: s, rows: [][]Stat{{{Seen: 9, Mean: mean, Most: 0.5}}}}
 	}
 	f := Compare(sheet(0.375), sheet(0.25), Hurt{Slowdown: 1.2, Excess: 1})
-	if before, now, ok := f.Busy(g); !ok || before != 0.5 || now != 0.75 {
+	if before, now, ok := f.Busy(g); !ok || before.Of != 0.5 || now.Of != 0.75 {
 		t.Errorf("%g before, %g now, %v", before, now, ok)
 	}
 	if _, _, ok := f.Busy(telemetry.Entity{Kind: telemetry.GPU, Name: "n0/1"}); ok {
