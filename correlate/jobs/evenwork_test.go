@@ -65,7 +65,7 @@ func TestStepsAreComparedAtTheUsualWork(t *testing.T) {
 func TestARateThatIsNotCountedExplainsNothing(t *testing.T) {
 	for seed := range uint64(10) {
 		smooth := 0.0
-		began, _ := sequences(240, 200, 1.8, seed, func(rate float64) float64 {
+		began, h := sequences(240, 200, 1.8, seed, func(rate float64) float64 {
 			if smooth == 0 {
 				smooth = rate
 			}
@@ -74,6 +74,8 @@ func TestARateThatIsNotCountedExplainsNothing(t *testing.T) {
 		})
 		if len(began) != 1 || began[0] < 200 || began[0] > 204 {
 			t.Errorf("seed %d: began at %v, want once from 200 to 204", seed, began)
+		} else if now, _ := h.Now(); now < 1.4*h.Expected {
+			t.Errorf("seed %d: %.2f s a step after %.2f s, want 1.8 times as long", seed, now, h.Expected)
 		}
 	}
 }
