@@ -104,7 +104,8 @@ type JobImpact struct {
 	Before         *float64             `json:"before"`
 	Now            *float64             `json:"now"`
 	Expected       *float64             `json:"expected"`
-	Slowdown       *float64             `json:"slowdown"` // now over expected
+	Slowdown       *float64             `json:"slowdown"`             // now over expected
+	EqualWork      bool                 `json:"equal_work,omitempty"` // the lengths are those of steps with the usual work
 	MFUBefore      *float64             `json:"mfu_before"`
 	MFUNow         *float64             `json:"mfu_now"`
 	GPUSecondsLost float64              `json:"gpu_seconds_lost"`

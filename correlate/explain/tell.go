@@ -94,7 +94,7 @@ func alternatives(answers []Answer, best *Answer) []Alternative {
 func (t *Teller) impact(in *Incident, e *Evidence) {
 	l := e.Loss()
 	j := JobImpact{Job: e.Job, State: e.Hurt.State.String(), Measure: e.Hurt.Metric(), Before: rounded(e.Hurt.Before),
-		Expected: rounded(l.Expected), Now: rounded(l.Step), MFUBefore: e.MFUBefore, MFUNow: e.MFUNow, GPUSecondsLost: round(l.GPUSeconds, 1), Share: 1}
+		Expected: rounded(l.Expected), Now: rounded(l.Step), EqualWork: e.Hurt.EqualWork, MFUBefore: e.MFUBefore, MFUNow: e.MFUNow, GPUSecondsLost: round(l.GPUSeconds, 1), Share: 1}
 	if s, ok := l.Slowdown(); ok {
 		j.Slowdown = rounded(s)
 	}
@@ -315,6 +315,9 @@ func suffering(in *Incident, e *Evidence) string {
 		return "is not slower" // what was thought to be late was not
 	case *j.Slowdown-1 < leastPercent:
 		return "is less than 1 % slower"
+	}
+	if j.EqualWork {
+		return fmt.Sprintf("is %s slower at equal work", Percent(*j.Slowdown-1))
 	}
 	return fmt.Sprintf("is %s slower", Percent(*j.Slowdown-1))
 }

@@ -195,7 +195,7 @@ func (j *Job) longest(u usual) float64 {
 
 // suspected is a degradation of which no step is known yet.
 func (j *Job) suspected(g telemetry.Time, u usual) *Hurt {
-	return &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median}
+	return &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, EqualWork: j.evenWork.slope > 0}
 }
 
 // hurt is the degradation as it would begin at grid g.

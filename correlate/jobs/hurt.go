@@ -49,6 +49,8 @@ type Hurt struct {
 	// checkpoint when the job failed, and must be done again; 0 where it is not
 	// known.
 	Redone float64
+	// EqualWork reports that its lengths are those of steps with the usual work.
+	EqualWork bool
 	// Turn is the usual excess of the job's long steps that come in turn, in seconds,
 	// where it shows in these and the job reports no checkpoint; 0 otherwise.
 	Turn float64
@@ -188,6 +190,7 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	h.tally.snapshot(c)
 	c.Bool(&h.inSpikes)
 	c.F64(&h.Turn)
+	c.Bool(&h.EqualWork)
 }
 
 func codeState(c *snapshot.Codec, s *State) {
