@@ -100,7 +100,7 @@ func (n *naming) admits(answers []explain.Answer, g telemetry.Time) bool {
 		return settled && likely >= publishAt && kind(answers, best.Name()) >= float64(margin*kind(answers, n.root.signature))
 	}
 	there := nameable(answers, func(a *explain.Answer) bool { return a.Entity == n.root.entity })
-	return settled && likely >= publishAt && here >= float64(margin*there)
+	return (settled || best.Confidence >= publishAtOnce) && likely >= publishAt && here >= float64(margin*there)
 }
 
 // atLast is how likely a signature must be to be named when there is no more

@@ -73,7 +73,7 @@ func (e *examiner) symptoms(c *incidentCase, h *jobs.Hurt, span fabric.Span) *sy
 		return nil
 	}
 	s, p := e.survey(c.job, c.nodes), e.readings()
-	hurt := symptom.Hurt{Span: symptom.Span(span), Stalled: h.State == jobs.Stalled || h.State == jobs.Failed, Steps: h.Metric() == jobs.MeasureStep,
+	hurt := symptom.Hurt{Span: symptom.Span(span), Stalled: h.State == jobs.Stalled || h.State == jobs.Failed, Steps: h.Metric() == jobs.MeasureStep, Onset: h.Onset.Latest,
 		Events: e.memory.lately(h.Onset.Earliest.Add(-eventsBefore), span.To.Add(e.cfg.Grid))}
 	if now, ok := h.Now(); ok && h.Expected > 0 {
 		hurt.Slowdown, hurt.Excess = now/h.Expected, now-h.Expected

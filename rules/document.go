@@ -135,6 +135,8 @@ func source(c *explain.Clue) string {
 		return "`" + string(c.Measure) + "`"
 	case x.Event != "" && x.Text != "":
 		return fmt.Sprintf("events `%s` “%s” of %s", x.Event, x.Text, whom(x))
+	case x.Event != "" && x.Take == explain.TakeBefore:
+		return fmt.Sprintf("events `%s` before it of %s", x.Event, whom(x))
 	case x.Event != "":
 		return fmt.Sprintf("events `%s` of %s", x.Event, whom(x))
 	case x.Take == explain.TakeBits:

@@ -39,8 +39,8 @@ func (r *reader) soundReading(s *parsed, i int, v vocabulary) {
 	r.soundBounds(c, p)
 	if x.Event != "" {
 		one(p.event, "event", x.Event, events())
-		if x.Take != explain.TakeNow {
-			r.fail(p.take, "clue %s: take: events are counted; leave it out", c.Name)
+		if x.Take != explain.TakeNow && x.Take != explain.TakeBefore {
+			r.fail(p.take, "clue %s: take: events are counted; leave it out, or say \"before\"", c.Name)
 		}
 		return
 	}

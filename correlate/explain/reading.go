@@ -45,7 +45,7 @@ type Take string
 // four.
 const (
 	TakeNow        Take = "now"         // mean during the hurt
-	TakeBefore     Take = "before"      // mean before it
+	TakeBefore     Take = "before"      // mean before it; of an event, how many happened by its onset: a cause comes first
 	TakeShift      Take = "shift"       // now − before, in the metric's unit
 	TakeRatio      Take = "ratio"       // now ÷ before
 	TakePeers      Take = "peers"       // shift − the median peer's shift

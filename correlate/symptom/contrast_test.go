@@ -179,6 +179,21 @@ func TestEventsAreCountedByNameAndText(t *testing.T) {
 	}
 }
 
+// TestACauseComesFirst: a configuration that is changed while a job is slow already did
+// not make it slow; one that is changed within the error of a clock may have.
+func TestACauseComesFirst(t *testing.T) {
+	s := newHall(t)
+	changed := &explain.Reading{Event: "config_changed", Of: explain.OfRoot, Take: explain.TakeBefore}
+	s.asks("loop gpu", changed)
+	s.hurt.Onset = second(hurtAt)
+	for at, want := range map[int]float64{hurtAt - 20: 1, hurtAt + 1: 1, hurtAt + 3: 0} { // order-independent: each is a case
+		s.events = []telemetry.Event{{Entity: entity("gpu:n0/1"), At: second(at), Name: "config_changed"}}
+		if got, _ := s.contrast().Read(entity("gpu:n0/1"), changed); got != want {
+			t.Errorf("%d s after the onset: %v, want %v", at-hurtAt, got, want)
+		}
+	}
+}
+
 // TestAnEventOfTwoSourcesHappenedOnce: what a switch reports over gNMI and writes into
 // its log is one event; what one of them reports twice is two.
 func TestAnEventOfTwoSourcesHappenedOnce(t *testing.T) {

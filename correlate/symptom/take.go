@@ -47,6 +47,7 @@ type Hurt struct {
 	Excess   float64 // seconds a step takes longer than expected
 	Steps    bool    // the job works in steps: its slowdown is not of a request's latency
 	Events   []telemetry.Event
+	Onset    telemetry.Time // at the latest
 }
 
 // peerKey identifies a median: of a class, a column and a take, by number, because
@@ -143,12 +144,21 @@ func (f *Contrast) column(i int32, x *explain.Reading) int {
 	return out
 }
 
+// eventClock is by how much the clock of what reports an event may be off.
+const eventClock = telemetry.Duration(1e9)
+
+// counts reports whether an event is one that a reading counts.
+func (f *Contrast) counts(ev *telemetry.Event, x *explain.Reading) bool {
+	first := x.Take != explain.TakeBefore || ev.At <= f.hurt.Onset.Add(eventClock)
+	return first && string(ev.Name) == x.Event && strings.HasPrefix(ev.Text, x.Text)
+}
+
 // count is how often an event happened to an entity, by the source that reports it
 // most often: a switch reports one link over gNMI and in its log.
 func (f *Contrast) count(i int32, x *explain.Reading) float64 {
 	most, by := 0, map[telemetry.Source]int{}
 	for _, ev := range f.events[f.survey.all[i]] {
-		if string(ev.Name) == x.Event && strings.HasPrefix(ev.Text, x.Text) {
+		if f.counts(&ev, x) {
 			by[ev.Source]++
 			most = max(most, by[ev.Source])
 		}

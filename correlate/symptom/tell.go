@@ -41,7 +41,7 @@ func (f *Contrast) observe(i int32, x *explain.Reading) (explain.Observation, bo
 	if x.Event != "" {
 		out.Metric, out.Now, out.Event = telemetry.MetricName(x.Event), f.count(i, x), true
 		for _, ev := range f.events[out.Entity] {
-			if string(ev.Name) == x.Event {
+			if f.counts(&ev, x) {
 				out.At = telemetry.Interval{Earliest: ev.At, Latest: ev.At}
 				break
 			}
