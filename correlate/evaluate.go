@@ -243,7 +243,6 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		answers := e.study(ev, g)
 		if answers, ok := c.naming.choose(answers, ev.Awaits(&answers[0]), g); !ok {
 			e.retell(c, &next, ev)
-			next.Root.Confidence = min(next.Root.Confidence, left(answers))
 		} else {
 			e.teller().Tell(&next, ev, answers)
 			e.teller().Refresh(&next, ev, e.expects(&next))

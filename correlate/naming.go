@@ -21,6 +21,8 @@ const (
 	// margin is how many times as likely as the named root another must be to take
 	// its place.
 	margin = 2.0
+	// noneLeft is how sure a named root is at most that one that is sure replaces at once.
+	noneLeft = 0.01
 	// investigateFor is how long a settled answer is waited for: then the likeliest
 	// place is published, if it is as likely as publishAtLast. To look at what is less
 	// likely costs more than it finds.
@@ -62,8 +64,11 @@ func (n *naming) choose(answers []explain.Answer, awaits bool, g telemetry.Time)
 		n.rival = place{}
 		return answers, true
 	}
-	if placeOf(best) != n.rival {
-		n.rival, n.lead = placeOf(best), g
+	if rival := placeOf(best); rival != n.rival {
+		if rival.entity != n.rival.entity && rival.signature != n.rival.signature {
+			n.lead = g // of several that are alike now one leads and now another
+		}
+		n.rival = rival
 	}
 	at := slices.IndexFunc(answers, func(a explain.Answer) bool { return placeOf(&a) == n.root })
 	if !(awaits && g.Sub(n.since) < awaitFor) && n.admits(answers, g) {
@@ -100,7 +105,8 @@ func (n *naming) admits(answers []explain.Answer, g telemetry.Time) bool {
 		return settled && likely >= publishAt && kind(answers, best.Name()) >= float64(margin*kind(answers, n.root.signature))
 	}
 	there := nameable(answers, func(a *explain.Answer) bool { return a.Entity == n.root.entity })
-	return (settled || best.Confidence >= publishAtOnce) && likely >= publishAt && here >= float64(margin*there)
+	sure := best.Confidence >= publishAtOnce && there <= noneLeft
+	return (settled || sure) && likely >= publishAt && here >= float64(margin*there)
 }
 
 // atLast is how likely a signature must be to be named when there is no more
@@ -120,11 +126,6 @@ func kind(answers []explain.Answer, signature string) float64 {
 // nameable is how sure the answers are that have a name and of which something is so.
 func nameable(answers []explain.Answer, so func(*explain.Answer) bool) float64 {
 	return sum(answers, func(a *explain.Answer) bool { return a.Signature != nil && so(a) })
-}
-
-// left is the most that an answer which is none of those can be sure of.
-func left(answers []explain.Answer) float64 {
-	return max(0, 1-sum(answers, func(*explain.Answer) bool { return true }))
 }
 
 // sum is how sure the answers are of which something is so.

@@ -35,6 +35,7 @@ func TestNamingChooses(t *testing.T) {
 		"not twice as likely":       {[][]explain.Answer{look("a", 0.95), look("b", 0.55, "a", 0.4), look("b", 0.55, "a", 0.4)}, []string{"a", "a", "a"}},
 		"twice as likely, once":     {[][]explain.Answer{look("a", 0.95), look("b", 0.9, "a", 0.05), look("a", 0.9)}, []string{"a", "a", "a"}},
 		"twice as likely, twice":    {[][]explain.Answer{look("a", 0.95), look("b", 0.9, "a", 0.05), look("b", 0.9, "a", 0.05)}, []string{"a", "a", "b"}},
+		"nothing left of it":        {[][]explain.Answer{look("a", 0.95), look("b", 0.99, "a", 0.005)}, []string{"a", "b"}},
 		"unknown takes no place":    {[][]explain.Answer{look("a", 0.95), look(), look()}, []string{"a", "a", "a"}},
 		"a name for what had none":  {[][]explain.Answer{look(), look("a", 0.55), look("a", 0.55)}, []string{"", "", "a"}},
 		"not listed, and none sure": {[][]explain.Answer{look("a", 0.95), look("b", 0.45), look("b", 0.45)}, []string{"a", "a", "a"}},

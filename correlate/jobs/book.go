@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -67,7 +68,7 @@ func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 	case telemetry.EventJobEnded:
 		b.End(e.Entity, e.At)
 	case telemetry.EventCheckpointStarted, telemetry.EventCheckpointEnded:
-		j.save(e.At, e.Name == telemetry.EventCheckpointEnded)
+		j.save(e.At, e.Name == telemetry.EventCheckpointEnded, strings.HasPrefix(e.Text, "phase "))
 	case EventPhase:
 		j.enter(e.Text, e.At)
 	case telemetry.EventJobFailed, telemetry.EventJobRestarted:

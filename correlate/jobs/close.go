@@ -69,10 +69,7 @@ func (j *Job) silent(g telemetry.Time) float64 { return float64(g.Add(-j.delay)-
 // been lost. The time of a checkpoint is reported as part of each step of a report:
 // it takes as many times that.
 func (j *Job) idlePatience(u usual) float64 {
-	most := 0.0
-	for _, x := range j.announced.lengths {
-		most = max(most, x)
-	}
+	most := j.announced.most()
 	for _, l := range j.longs {
 		most = max(most, l.extra)
 	}

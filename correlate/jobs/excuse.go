@@ -18,7 +18,35 @@ const (
 	// rounding is how much later than its step, as part of a usual step, the end of
 	// a checkpoint may be reported that was the last thing in that step.
 	rounding = 0.1
+	// apartClocks is by how much the clocks may differ of who reports a checkpoint and of
+	// who reports the steps: half of what makes a clock a blind spot (design A1).
+	apartClocks = telemetry.Duration(500e6)
 )
+
+// announcements are by how many seconds what was reported made steps longer: an
+// evaluation takes another time than a checkpoint.
+type announcements struct {
+	took  [2]past // of checkpoints, and of other phases
+	phase bool    // the last one that was reported is another phase
+}
+
+// now is of what was reported last.
+func (a *announcements) now() *past {
+	if a.phase {
+		return &a.took[1]
+	}
+	return &a.took[0]
+}
+
+// most is the most that either took; 0 where none was reported.
+func (a *announcements) most() (most float64) {
+	for k := range a.took {
+		for _, x := range a.took[k].lengths {
+			most = max(most, x)
+		}
+	}
+	return most
+}
 
 // excuse reports whether a reported checkpoint explains a step of x seconds that
 // ended at at.
@@ -27,10 +55,10 @@ func (j *Job) excuse(at telemetry.Time, x float64) bool {
 	switch {
 	case !j.mayExcuse(at):
 		return false
-	case len(j.announced.lengths) < leastAnnounced:
+	case len(j.announced.now().lengths) < leastAnnounced:
 		return true
 	}
-	return x <= u.median+max(float64(idleGrown*slices.Max(j.announced.lengths)), float64(drift*u.spread))
+	return x <= u.median+max(float64(idleGrown*slices.Max(j.announced.now().lengths)), float64(drift*u.spread))
 }
 
 // writes reports whether a reported checkpoint explains that no step has ended by
@@ -46,7 +74,7 @@ func (j *Job) writes(at telemetry.Time) bool {
 	}
 	left, each := j.past.usual().median, float64(j.each())
 	if ended := j.excused == j.good.Saved; !ended {
-		left += slices.Max(j.announced.lengths)
+		left += slices.Max(j.announced.now().lengths)
 	}
 	return float64(at-j.excused)/1e9 <= float64(idleGrown*left)*each
 }
@@ -56,8 +84,10 @@ func (j *Job) mayExcuse(at telemetry.Time) bool {
 	return j.excused != 0 && u.n > 0 && at.Sub(j.excused) < seconds(max(float64(excuseFor*u.median), idleQuiet))
 }
 
-// save records the beginning or the end, at an instant, of a reported checkpoint.
-func (j *Job) save(at telemetry.Time, ended bool) {
+// save records the beginning or the end, at an instant, of a reported checkpoint, or of
+// another phase.
+func (j *Job) save(at telemetry.Time, ended, phase bool) {
+	j.announced.phase = phase
 	switch {
 	case !ended:
 		j.excused, j.wrote = at, 0
@@ -75,7 +105,7 @@ func (j *Job) save(at telemetry.Time, ended bool) {
 // it. A checkpoint that began with its end, by whichever of two clocks, is after
 // it.
 func (j *Job) spend(at telemetry.Time) {
-	if ended := j.excused == j.good.Saved; ended || j.excused < at.Add(-seconds(float64(rounding*j.past.usual().median))) {
+	if ended := j.excused == j.good.Saved; ended || j.excused < at.Add(-max(apartClocks, seconds(float64(rounding*j.past.usual().median)))) {
 		j.excused, j.wrote = 0, 0
 	}
 }
@@ -102,8 +132,9 @@ func (j *Job) within(at telemetry.Time) bool {
 // announce records by how many seconds a reported checkpoint made a step longer.
 // The excess over the usual checkpoint may have been a break as well.
 func (j *Job) announce(extra float64) {
-	if len(j.announced.lengths) >= leastAnnounced {
-		j.rest(extra - j.announced.usual().median)
+	took := j.announced.now()
+	if len(took.lengths) >= leastAnnounced {
+		j.rest(extra - took.usual().median)
 	}
-	j.announced.add(extra)
+	took.add(extra)
 }

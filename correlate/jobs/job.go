@@ -107,7 +107,7 @@ type Job struct {
 	phaseFrom, phaseTo telemetry.Time
 	gaps               past // seconds between reports
 	mfu                past // utilisation reported while healthy
-	announced          past // seconds by which checkpoints told of made steps longer
+	announced          announcements
 	saves              saver
 	waited             waiting
 	evidence           float64
@@ -387,7 +387,10 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	j.mfu.snapshot(c)
 	j.saves.snapshot(c)
 	j.waited.snapshot(c)
-	j.announced.snapshot(c)
+	for k := range j.announced.took {
+		j.announced.took[k].snapshot(c)
+	}
+	c.Bool(&j.announced.phase)
 	c.F64(&j.evidence)
 	c.Time(&j.excused)
 	c.F64(&j.wrote)

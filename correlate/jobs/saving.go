@@ -253,8 +253,8 @@ func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 		extra := j.longs.typical()
 		j.longs.add(j.Steps, at, x-u.median)
 		return extra
-	case j.excused != 0 && len(j.announced.lengths) > 0:
-		return j.announced.before()
+	case j.excused != 0 && len(j.announced.now().lengths) > 0:
+		return j.announced.now().before()
 	case told && len(j.longs) > 0:
 		return min(j.saving.Seconds, float64(habitWidth*j.longs.typical()))
 	case told:
