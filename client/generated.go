@@ -261,6 +261,7 @@ type Incident struct {
 // JobImpact is a schema of the API.
 type JobImpact struct {
 	Before         *float64 `json:"before"`
+	EqualWork      bool     `json:"equal_work,omitzero"`
 	Expected       *float64 `json:"expected"`
 	GPUSecondsLost float64  `json:"gpu_seconds_lost"`
 	Job            string   `json:"job"`
