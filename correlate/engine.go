@@ -17,9 +17,9 @@ const history = 192
 // oldest is the earliest that explanations at grid g look back to.
 func (e *sight) oldest(g telemetry.Time) telemetry.Time { return g.Add(-(history - 2) * e.cfg.Grid) }
 
-// MaxJump is how far one tick may move time: one that is further ahead is refused. A ticker catches up after an outage
-// step by step; a tick of the year 2200 is a mistake, and must not cost the
-// grids until then.
+// MaxJump is how far one tick may move time: one that is further ahead is refused. A
+// ticker catches up after an outage step by step; a tick of the year 2200 is a mistake,
+// and must not cost the grids until then.
 const MaxJump = telemetry.Duration(24 * 3600e9)
 
 // ahead is how far ahead of the closed grids a frame is taken. After an outage of

@@ -219,8 +219,7 @@ func (e *caseBook) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
 
 // restPart is the back-off between two searches for a cause, as a part of the
 // degradation's age: a few more seconds add little to many, and the evidence of a
-// large job takes tenths of a second to read. The cost is updated all the same. With a
-// quarter in place of a tenth, four roots were gained on the tuning sets and ten lost.
+// large job takes tenths of a second to read. The cost is updated all the same.
 const restPart = 10
 
 // rests reports whether a case is in back-off: it was explained recently for how

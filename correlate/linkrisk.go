@@ -25,10 +25,10 @@ const (
 // investigation or may be opened again, and while the reason why several hosts or
 // switches are down may still be reported.
 func (e *risks) linkWaits(s *supported, known []*explain.Incident, g telemetry.Time) bool {
-	jobs := e.carries(s.Root)
 	if at := s.signal.reported; at != 0 && g.Sub(at) < explainedIn {
 		return true
 	}
+	jobs := e.carries(s.Root)
 	return len(jobs) == 0 || e.investigated(s, jobs, known, g) || g.Sub(s.Onset.Latest) < reasonIn && e.withOthers(s)
 }
 
@@ -125,9 +125,13 @@ func (e *risks) takeLinks(root *explain.Root, since telemetry.Interval, g teleme
 func (e *risks) ofLinks(signature string) bool { return len(e.linkClues(signature)) > 0 }
 
 func (e *risks) linkClues(signature string) (clues []*explain.Clue) {
-	for i := range e.cfg.Signatures {
-		if x := &e.cfg.Signatures[i]; x.Name == signature {
-			clues = slices.DeleteFunc(x.Foretells(), func(c *explain.Clue) bool { return !c.OfLinks() })
+	s := e.signature(signature)
+	if s == nil {
+		return nil
+	}
+	for _, c := range s.Foretells() {
+		if c.OfLinks() {
+			clues = append(clues, c)
 		}
 	}
 	return clues

@@ -109,12 +109,16 @@ func (x *outages) cameBack(f *fallen, ends ...int) bool {
 	return false
 }
 
+// findOwner returns where the owner of an end is in the list, or would be.
+func (x *outages) findOwner(i int) (at int, ok bool) {
+	return slices.BinarySearchFunc(x.owners, x.m.Ends[i].Owner, func(o ownerDown, owner telemetry.Entity) int { return o.entity.Compare(owner) })
+}
+
 // ownedBy files a link that is down under the owner of one of its ends.
 func (x *outages) ownedBy(i int) {
-	owner := x.m.Ends[i].Owner
-	at, ok := slices.BinarySearchFunc(x.owners, owner, func(o ownerDown, owner telemetry.Entity) int { return o.entity.Compare(owner) })
+	at, ok := x.findOwner(i)
 	if !ok {
-		x.owners = slices.Insert(x.owners, at, ownerDown{entity: owner})
+		x.owners = slices.Insert(x.owners, at, ownerDown{entity: x.m.Ends[i].Owner})
 	}
 	x.owners[at].down = append(x.owners[at].down, i)
 }
@@ -259,7 +263,7 @@ func (x *outages) rootOf(i, peer int) telemetry.Entity {
 
 // ownerOf returns the owner of an end whose link is down; an empty one of any other.
 func (x *outages) ownerOf(i int) ownerDown {
-	at, ok := slices.BinarySearchFunc(x.owners, x.m.Ends[i].Owner, func(o ownerDown, owner telemetry.Entity) int { return o.entity.Compare(owner) })
+	at, ok := x.findOwner(i)
 	if !ok || !slices.Contains(x.owners[at].down, i) {
 		return ownerDown{}
 	}

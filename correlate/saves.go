@@ -10,7 +10,7 @@ import (
 
 // savesBefore returns how long the checkpoints took that a job reported before a
 // degradation, in the median: some of them may have taken longer already. Where it
-// reported none, those of its long steps stand for them that come in turn and have
+// reported none, the excess of its periodic long steps is taken, where these have
 // grown; 0 where there is neither.
 func (e *examiner) savesBefore(job telemetry.Entity, hurt *jobs.Hurt) float64 {
 	var told []float64
@@ -20,7 +20,7 @@ func (e *examiner) savesBefore(job telemetry.Entity, hurt *jobs.Hurt) float64 {
 		}
 	}
 	if len(told) == 0 {
-		return hurt.Turn
+		return hurt.Periodic
 	}
 	return stats.Median(told)
 }
@@ -31,7 +31,7 @@ func (e *examiner) savesBefore(job telemetry.Entity, hurt *jobs.Hurt) float64 {
 func (e *examiner) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, hurt.Begun(), hurt.LastSlow)
 	switch {
-	case c.saves <= 0 || len(vs) == 0 && hurt.Turn == 0:
+	case c.saves <= 0 || len(vs) == 0 && hurt.Periodic == 0:
 		return nil
 	case len(vs) == 0:
 		more := hurt.Lost / max(1, float64(hurt.Steps))

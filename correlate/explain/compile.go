@@ -23,6 +23,8 @@ func Compile(sigs []Signature) []Signature {
 			}
 			out[i].Clues[k].errorKey = out[i].Clues[k].Key().Err()
 		}
+		out[i].foretells = nil
+		out[i].foretells = out[i].Foretells()
 	}
 	return out
 }

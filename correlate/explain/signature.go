@@ -40,6 +40,7 @@ type Signature struct {
 	Sentence string
 	// Precursor is what opens a risk before a job is degraded; nil where nothing does.
 	Precursor *Precursor
+	foretells []*Clue // its features, once compiled
 	// RiskSeverity is the severity of a risk of it; a warning if empty.
 	RiskSeverity string
 	Actions      []ActionTemplate
@@ -60,10 +61,11 @@ type Precursor struct {
 	Then  string
 }
 
-// Foretells returns the features of the precursor; none where there is no precursor.
+// Foretells returns the features of the precursor, which must not be changed; none where
+// there is no precursor.
 func (s *Signature) Foretells() (out []*Clue) {
-	if s.Precursor == nil {
-		return nil
+	if s.Precursor == nil || s.foretells != nil {
+		return s.foretells
 	}
 	for i := range s.Clues {
 		if slices.Contains(s.Precursor.Clues, s.Clues[i].Name) {

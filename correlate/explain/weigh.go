@@ -80,7 +80,7 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 		}
 		x, seen := v[c.Key()]
 		if !seen {
-			if c.Required && !s.foretold(v) {
+			if c.Required && !s.Foretold(v.certain) {
 				return 0, 0, false
 			}
 			missing++
@@ -95,13 +95,20 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 	return score, missing, true
 }
 
-// foretold reports whether values show the fault for certain, whether or not a job is
-// degraded by it: that its effect cannot be seen is no evidence against it then.
-func (s *Signature) foretold(v Values) bool {
+// Foretold reports whether what read returns of the features shows the fault for certain,
+// whether or not a job is degraded by it: an effect that cannot be seen is no evidence
+// against it then.
+func (s *Signature) Foretold(read func(*Clue) (float64, bool)) bool {
 	return slices.ContainsFunc(s.Foretells(), func(c *Clue) bool {
-		x, seen := v[c.Key()]
-		return seen && c.Strength(x) >= 1 && c.Precision(x, v) >= 1
+		x, ok := read(c)
+		return ok && c.Strength(x) >= 1
 	})
+}
+
+// certain returns the value of a feature; false where it was not seen, or has an error.
+func (v Values) certain(c *Clue) (float64, bool) {
+	x, seen := v[c.Key()]
+	return x, seen && c.Precision(x, v) >= 1
 }
 
 // Precision is how much of a feature's value is beyond the error that it was read

@@ -45,7 +45,7 @@ func (j *Job) age(g telemetry.Time) float64 {
 	if j.gaps.usual().median > j.past.usual().median {
 		elapsed = j.perStep(elapsed)
 	}
-	return elapsed / j.fullStep()
+	return elapsed / max(1, j.evenWork.most)
 }
 
 // perStep turns seconds from one report on into those of one step, by how many
@@ -93,7 +93,7 @@ func (j *Job) patience() float64 {
 // has hung: it is a lower bound of its length (a censored observation).
 func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	u := j.past.usual()
-	if h := j.hurtInSaves(g, u); h != nil {
+	if h := j.savesDegraded(g, u); h != nil {
 		return j.begin(h)
 	}
 	if h := j.savedSlowly(g, u); h != nil && s.corroborates(j, h, g) {
@@ -104,7 +104,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		j.blocks.restart()
 		return j.begin(h)
 	}
-	if h := j.inTurns(g, u); h != nil {
+	if h := j.periodicDegraded(g, u); h != nil {
 		j.takeSpikes(h, u)
 		return j.begin(h)
 	}

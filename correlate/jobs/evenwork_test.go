@@ -4,39 +4,21 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// sequences plays steps of a job whose sequences are not packed: its tokens scatter by 15 %,
-// its steps of 6 s take their time for nine tenths of them and scatter by 3 % beside that,
-// and from one on they take some times as long. rate makes of the tokens a second what the
-// job reports. It returns the steps with which a degradation began.
+// sequences plays steps of a job whose sequences are not packed. Their tokens scatter by
+// 15 %; nine tenths of the length of 6 s depend on them, and it scatters by 3 % besides. From
+// one step on all take times as long. rate returns the tokens a second that are reported.
 func sequences(steps, from int, times float64, seed uint64, rate func(float64) float64) (began []int, first Hurt) {
 	r := rand.New(rand.NewPCG(seed, 7))
-	var b Book
-	job, at := telemetry.Entity{Kind: telemetry.Job, Name: "j"}, telemetry.Time(1e9)
-	for i := range steps {
-		held := math.Exp(0.15 * r.NormFloat64())
-		x := 6 * math.Pow(held, 0.9) * math.Exp(0.03*r.NormFloat64())
+	return watchWork(steps, func(i int) (float64, float64) {
+		tokens := math.Exp(0.15 * r.NormFloat64())
+		x := 6 * math.Pow(tokens, 0.9) * math.Exp(0.03*r.NormFloat64())
 		if i >= from {
 			x *= times
 		}
-		at = at.Add(seconds(x))
-		b.ObserveTokens(job, at, rate(1e6*held/x))
-		b.Observe(job, at, x, 0)
-		for _, c := range b.Close(at, Senses{Working: func(*Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }}) {
-			switch c.Change {
-			case Began:
-				if began = append(began, i); len(began) == 1 {
-					first = *c.Job.Hurt
-				}
-			case Ended:
-				c.Job.Forget(false, false)
-			}
-		}
-	}
-	return began, first
+		return x, rate(1e6 * tokens / x)
+	}, Senses{})
 }
 
 func counted(rate float64) float64 { return rate }

@@ -51,9 +51,9 @@ type Hurt struct {
 	Redone float64
 	// EqualWork reports that its lengths are those of steps with the usual work.
 	EqualWork bool
-	// Turn is the usual excess of the job's long steps that come in turn, in seconds,
-	// where it shows in these and the job reports no checkpoint; 0 otherwise.
-	Turn float64
+	// Periodic is the usual excess of the job's long steps that come in a period, in
+	// seconds, where these have grown and the job reports no checkpoint; 0 otherwise.
+	Periodic float64
 
 	patience  int // usual steps wanted to be well, where that is more than wellAfter
 	tailSteps int // usual steps since LastSlow, in a row
@@ -123,7 +123,7 @@ func (h *Hurt) Well() bool {
 // scale scales the degradation for steps that hold by times as much from now on:
 // the lengths with which it compares, and those that were.
 func (h *Hurt) scale(by float64) {
-	for _, x := range []*float64{&h.Before, &h.Expected, &h.Usual, &h.Sum, &h.tailSum, &h.line, &h.Turn} {
+	for _, x := range []*float64{&h.Before, &h.Expected, &h.Usual, &h.Sum, &h.tailSum, &h.line, &h.Periodic} {
 		*x = float64(*x * by)
 	}
 }
@@ -189,7 +189,7 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 	c.Bool(&h.inBlocks)
 	h.tally.snapshot(c)
 	c.Bool(&h.inSpikes)
-	c.F64(&h.Turn)
+	c.F64(&h.Periodic)
 	c.Bool(&h.EqualWork)
 }
 

@@ -66,6 +66,9 @@ func (p pending) within() telemetry.Interval {
 	return telemetry.Interval{Earliest: p.at.Add(-seconds(float64(p.length * float64(p.n)))), Latest: p.at}
 }
 
+// pendingSize is the length of one in a snapshot, in bytes.
+const pendingSize = 32
+
 func snapshotPending(c *snapshot.Codec, p *pending) {
 	c.U64(&p.step)
 	c.Time(&p.at)
@@ -132,13 +135,7 @@ type Step struct {
 const maxRecent = 96
 
 // remember keeps a step for people to look at.
-func (j *Job) remember(s Step) {
-	if len(j.Recent) == maxRecent {
-		copy(j.Recent, j.Recent[1:])
-		j.Recent = j.Recent[:maxRecent-1]
-	}
-	j.Recent = append(j.Recent, s)
-}
+func (j *Job) remember(s Step) { j.Recent = appendLast(j.Recent, s, maxRecent) }
 
 // Change is what Close found: the degradation began, its state changed, or it
 // ended.
@@ -226,7 +223,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		j.Hurt.sampled.sample(even)
 		j.observeHurt(at, even, n)
 	case clear && (!first || j.rested):
-		j.observeHealthy(at, j.beside(at, j.holds(tokens, x)), n)
+		j.observeHealthy(at, j.beside(at, j.learnWork(tokens, x)), n)
 	}
 	j.spend(at)
 	j.LastEnd, j.rested = at, first
@@ -398,7 +395,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.F64(&j.saving.Seconds)
 	c.Bool(&j.ended)
 	c.Duration(&j.delay)
-	snapshot.List(c, &j.suspects, 16, snapshotPending)
+	snapshot.List(c, &j.suspects, pendingSize, snapshotPending)
 	hurt := j.Hurt != nil
 	c.Bool(&hurt)
 	if hurt {

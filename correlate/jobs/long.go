@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"slices"
-
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -25,8 +23,8 @@ const (
 	turnWidth = 0.1
 )
 
-// long is one long step: its number among the job's, when it ended (of a break, when it began), and by how many
-// seconds it was longer than the median then.
+// long is one long step: its number among the job's, when it ended (of a break, when it
+// began), and by how many seconds it was longer than the median then.
 type long struct {
 	step  uint64
 	at    telemetry.Time
@@ -40,10 +38,7 @@ func (l *longs) add(step uint64, at telemetry.Time, extra float64) {
 	if n := len(*l); n > 0 && (*l)[n-1].step >= step {
 		return
 	}
-	if len(*l) == maxLongs {
-		*l = slices.Delete(*l, 0, 1)
-	}
-	*l = append(*l, long{step, at, extra})
+	*l = appendLast(*l, long{step, at, extra}, maxLongs)
 }
 
 // isLong reports whether a step is long enough to be a long one, should it be
@@ -99,11 +94,11 @@ func (l longs) shortest() float64 {
 	return float64(d)
 }
 
-// grown returns the usual excess of the long steps that come in turn, in seconds, and
-// the last ones, where those have grown as checkpoints grow: what else comes in turn is
-// not known of a job that reports none.
-func (l longs) grown(least float64) (turn float64, lately longs) {
-	from := len(l) - leastGrownTurns
+// grown returns the usual excess of periodic long steps, in seconds, and the last ones,
+// where those have grown by least seconds and as checkpoints grow: what else is periodic
+// is not known of a job that reports none.
+func (l longs) grown(least float64) (periodic float64, lately longs) {
+	from := len(l) - leastGrownLongs
 	if from < leastLongs {
 		return 0, nil
 	}
@@ -111,16 +106,16 @@ func (l longs) grown(least float64) (turn float64, lately longs) {
 	if !usual.regular() {
 		return 0, nil
 	}
-	turn = usual.typical()
+	periodic = usual.typical()
 	last := usual[len(usual)-1].step
 	for _, x := range l[from:] {
-		if x.extra <= float64(grownBy*turn) || x.extra <= float64(grownSome*l[:from].most()) || x.extra-turn <= least ||
+		if x.extra <= float64(grownBy*periodic) || x.extra <= float64(grownSome*l[:from].most()) || x.extra-periodic <= least ||
 			!inTurn(float64(x.step-last), usual.shortest()) {
 			return 0, nil
 		}
 		last = x.step
 	}
-	return turn, l[from:]
+	return periodic, l[from:]
 }
 
 // regular reports whether there are four or more that are alike and come
@@ -149,8 +144,8 @@ const (
 	alike      = 2.0 // times as long, at most
 	maxTurns   = 3
 	leastTurn  = 4 // what comes more often is no turn
-	// leastGrownTurns in a row have grown for it to be no chance.
-	leastGrownTurns = 2
+	// leastGrownLongs in a row have grown for it to be no chance.
+	leastGrownLongs = 2
 )
 
 // typical is the median excess.
@@ -173,16 +168,20 @@ func (l *longs) snapshot(c *snapshot.Codec) {
 	})
 }
 
-// inTurns returns the degradation that shows in long steps which come in turn and have
-// grown; nil where there is none, or no step was reported since it was last judged.
-func (j *Job) inTurns(g telemetry.Time, u usual) *Hurt {
-	turn, grown := j.longs.grown(float64(leastGrown * u.median))
-	if grown == nil || j.Steps-grown[len(grown)-1].step > 1 || len(j.saves.usual.lengths) > 0 {
+// periodicDegraded is the degradation that periodic long steps are which have grown; nil
+// where there is none, or the last one is not the step that was reported last.
+func (j *Job) periodicDegraded(g telemetry.Time, u usual) *Hurt {
+	n := len(j.longs)
+	if n == 0 || j.Steps-j.longs[n-1].step > 1 || len(j.saves.usual.lengths) > 0 {
+		return nil
+	}
+	periodic, grown := j.longs.grown(float64(leastGrown * u.median))
+	if grown == nil {
 		return nil
 	}
 	var lately []pending
 	for _, x := range grown {
 		lately = append(lately, pending{x.at, u.median + x.extra, j.each(), x.step})
 	}
-	return j.hurtInSpikes(g, u, lately, turn)
+	return j.spikesDegraded(g, u, lately, periodic)
 }

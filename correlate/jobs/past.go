@@ -32,11 +32,15 @@ type past struct {
 }
 
 func (p *past) add(x float64) {
-	if len(p.lengths) == pastSteps {
-		copy(p.lengths, p.lengths[1:])
-		p.lengths = p.lengths[:pastSteps-1]
+	p.lengths, p.known = appendLast(p.lengths, x, pastSteps), false
+}
+
+// appendLast appends x to a list of the last n, which drops the oldest for it.
+func appendLast[T any](list []T, x T, n int) []T {
+	if len(list) == n {
+		list = slices.Delete(list, 0, 1)
 	}
-	p.lengths, p.known = append(p.lengths, x), false
+	return append(list, x)
 }
 
 // drop removes some lengths.

@@ -42,7 +42,7 @@ type saver struct {
 	at    uint64    // the report of the last one
 	turns []uint64  // reports from one to the next, the last ones: a break now and then takes the place of steps
 	grown []pending // the last ones that had grown, in a row, while healthy; their steps without a usual one
-	hurts bool      // they are slow
+	slow  bool      // they are slow steps
 	last  float64   // seconds of the last one
 	most  float64   // the most that one before it took while healthy, seconds
 	known int       // how many before it that was the most of
@@ -51,10 +51,7 @@ type saver struct {
 // told records a checkpoint of so many seconds, in the step of that number.
 func (s *saver) told(step uint64, took float64, keep bool) {
 	if s.at != 0 && step > s.at {
-		if len(s.turns) == maxTurnsKept {
-			s.turns = slices.Delete(s.turns, 0, 1)
-		}
-		s.turns = append(s.turns, step-s.at)
+		s.turns = appendLast(s.turns, step-s.at, maxTurnsKept)
 	}
 	s.at, s.last, s.most, s.known = step, took, s.usual.usual().longest, len(s.usual.lengths)
 	if keep {
@@ -159,23 +156,20 @@ func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
 		s.grown = s.grown[:0]
 		return false
 	}
-	if len(s.grown) == maxTurnsKept {
-		s.grown = slices.Delete(s.grown, 0, 1)
-	}
-	s.grown = append(s.grown, pending{at, max(u.median, x-s.usual.before()), j.each(), j.Steps + 1})
-	s.hurts = len(s.grown) > 1 || by >= grownAtOnce && j.saving.Seconds-s.usual.before() >= u.median
-	return s.hurts
+	s.grown = appendLast(s.grown, pending{at, max(u.median, x-s.usual.before()), j.each(), j.Steps + 1}, maxTurnsKept)
+	s.slow = len(s.grown) > 1 || by >= grownAtOnce && j.saving.Seconds-s.usual.before() >= u.median
+	return s.slow
 }
 
-// hurtInSaves is the degradation that shows in checkpoints that have grown; nil where
-// there is none.
-func (j *Job) hurtInSaves(g telemetry.Time, u usual) *Hurt {
-	if !j.saves.hurts {
+// savesDegraded is the degradation that checkpoints are which have grown; nil where there
+// is none.
+func (j *Job) savesDegraded(g telemetry.Time, u usual) *Hurt {
+	if !j.saves.slow {
 		return nil
 	}
 	h := j.amongUsual(g, u, j.saves.grown)
 	h.patience, h.last = j.turns(), j.Steps-1
-	j.saves.grown, j.saves.hurts = j.saves.grown[:0], false
+	j.saves.grown, j.saves.slow = j.saves.grown[:0], false
 	if !h.costs() {
 		return nil // they are not in the steps
 	}
@@ -247,8 +241,8 @@ func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 		return j.saving.Seconds
 	case j.apart(at, x):
 		return 0
-	case j.Hurt.Turn > 0:
-		return j.Hurt.Turn
+	case j.Hurt.Periodic > 0:
+		return j.Hurt.Periodic
 	case j.habitual(u, x):
 		extra := j.longs.typical()
 		j.longs.add(j.Steps, at, x-u.median)
@@ -267,8 +261,8 @@ func (s *saver) snapshot(c *snapshot.Codec) {
 	s.usual.snapshot(c)
 	c.U64(&s.at)
 	snapshot.List(c, &s.turns, 8, func(c *snapshot.Codec, n *uint64) { c.U64(n) })
-	snapshot.List(c, &s.grown, 28, snapshotPending)
-	c.Bool(&s.hurts)
+	snapshot.List(c, &s.grown, pendingSize, snapshotPending)
+	c.Bool(&s.slow)
 	c.F64(&s.last)
 	c.F64(&s.most)
 	c.Int(&s.known)

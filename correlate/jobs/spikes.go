@@ -34,10 +34,7 @@ type spikes struct {
 }
 
 func (s *spikes) add(p pending) {
-	if len(s.last) == maxSpikes {
-		s.last = slices.Delete(s.last, 0, 1)
-	}
-	s.last, s.n = append(s.last, p), s.n+1
+	s.last, s.n = appendLast(s.last, p, maxSpikes), s.n+1
 }
 
 // moreOften returns the last spikes, as many as make a new rate likeliest, and the odds
@@ -87,21 +84,21 @@ func (j *Job) spiking(g telemetry.Time, u usual) (h *Hurt, enough bool) {
 	if odds < corroborableOdds {
 		return nil, false
 	}
-	return j.hurtInSpikes(g, u, slices.Clone(lately), 0), odds >= certainOdds && !j.longs.likeMost().regular()
+	return j.spikesDegraded(g, u, lately, 0), odds >= certainOdds && !j.longs.likeMost().regular()
 }
 
-// hurtInSpikes is the degradation that shows in some spikes, apart from what came in turn
-// before.
-func (j *Job) hurtInSpikes(g telemetry.Time, u usual, lately []pending, turn float64) *Hurt {
-	for i := range lately {
-		lately[i].length -= turn
-	}
-	h := j.amongUsual(g, u, lately)
-	h.inSpikes, h.Turn = true, turn
+// spikesDegraded is the degradation that some spikes are, less the usual excess of those
+// that come in a period.
+func (j *Job) spikesDegraded(g telemetry.Time, u usual, lately []pending, periodic float64) *Hurt {
+	lately = slices.Clone(lately)
 	least := lately[0].length
-	for _, p := range lately {
-		least = min(least, p.length)
+	for i := range lately {
+		least = min(least, lately[i].length)
+		lately[i].length -= periodic
 	}
+	least -= periodic
+	h := j.amongUsual(g, u, lately)
+	h.inSpikes, h.Periodic = true, periodic
 	h.line = u.median + float64(0.5*(least-u.median))
 	return h
 }
@@ -127,8 +124,8 @@ func (j *Job) amongUsual(g telemetry.Time, u usual, slow []pending) *Hurt {
 // takeSpikes removes the spikes of a degradation from all that is usual for the job.
 func (j *Job) takeSpikes(h *Hurt, u usual) {
 	j.spikes.take(h, j.Steps)
-	j.longs = slices.DeleteFunc(j.longs, func(l long) bool { return l.extra > h.Turn+h.line-u.median })
-	j.past.drop(func(x float64) bool { return x > h.Turn+h.line })
+	j.longs = slices.DeleteFunc(j.longs, func(l long) bool { return l.extra > h.Periodic+h.line-u.median })
+	j.past.drop(func(x float64) bool { return x > h.Periodic+h.line })
 	j.release(u)
 }
 
@@ -143,7 +140,7 @@ func (s *spikes) take(h *Hurt, steps uint64) {
 func (s *spikes) clear(steps uint64) { *s = spikes{last: s.last[:0], from: steps} }
 
 func (s *spikes) snapshot(c *snapshot.Codec) {
-	snapshot.List(c, &s.last, 16, snapshotPending)
+	snapshot.List(c, &s.last, pendingSize, snapshotPending)
 	c.U64(&s.from)
 	c.Int(&s.n)
 	c.U64(&s.judged)

@@ -23,12 +23,18 @@ func interrupted(from int, seed uint64) func(i int) float64 {
 // watchLong plays steps and returns the numbers of those with which a degradation began,
 // and the first degradation as it began.
 func watchLong(steps int, length func(i int) float64, s Senses) (began []int, first Hurt) {
+	return watchWork(steps, func(i int) (float64, float64) { return length(i), 0 }, s)
+}
+
+// watchWork is watchLong for a job that reports tokens a second, where these are not 0.
+func watchWork(steps int, step func(i int) (length, rate float64), s Senses) (began []int, first Hurt) {
 	s.Working = func(*Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }
 	var b Book
 	job, at := telemetry.Entity{Kind: telemetry.Job, Name: "j"}, telemetry.Time(1e9)
 	for i := range steps {
-		x := length(i)
+		x, rate := step(i)
 		at = at.Add(seconds(x))
+		b.ObserveTokens(job, at, rate)
 		b.Observe(job, at, x, 0)
 		for _, c := range b.Close(at, s) {
 			switch c.Change {

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// writing plays reports of two steps of 5 s each, of which every fifth holds a checkpoint
-// as well, and calls told with how long that took where it ended: within the report.
-func (p *life) writing(turns int, took float64, told func(seconds float64)) {
-	for range turns {
+// writing plays reports of two steps of 5 s each. Every fifth report includes a checkpoint,
+// and written is called with its length when it ends, within the report.
+func (p *life) writing(checkpoints int, took float64, written func(seconds float64)) {
+	for range checkpoints {
 		for i := range 5 {
 			if i < 4 {
 				p.quiet(10)
@@ -16,45 +16,45 @@ func (p *life) writing(turns int, took float64, told func(seconds float64)) {
 				continue
 			}
 			p.quiet(3 + took)
-			told(took)
+			written(took)
 			p.quiet(7)
 			p.b.Observe(played, p.now, 5+took/2, 0)
 		}
 	}
 }
 
-// TestACheckpointIsPartOfTheReportInWhichItEnded: many trainers state a checkpoint when it
-// is written, and not with the report of its steps. When it takes twice as long, a tenth
-// of it is lost in each of ten steps.
+// TestACheckpointIsPartOfTheReportInWhichItEnded: many trainers report a checkpoint when it
+// is written, and not with its steps. When checkpoints take twice as long, the job is
+// degraded by the difference.
 func TestACheckpointIsPartOfTheReportInWhichItEnded(t *testing.T) {
 	p := newLife(t)
-	told := func(seconds float64) { p.b.ObserveCheckpoint(played, p.now, seconds) }
-	p.writing(12, 5, told)
+	written := func(seconds float64) { p.b.ObserveCheckpoint(played, p.now, seconds) }
+	p.writing(12, 5, written)
 	p.wants("usual checkpoints")
-	p.writing(4, 10, told)
+	p.writing(4, 10, written)
 	p.wants("checkpoints of twice the length", "slow")
 	if h := p.b.Job(played).Hurt; math.Abs(h.Lost-4*5) > 2 {
 		t.Errorf("%.1f s lost in four, want 20", h.Lost)
 	}
-	p.writing(4, 5, told)
+	p.writing(4, 5, written)
 	p.wants("usual ones again", "well")
 }
 
-// TestWhatComesInTurnMayGrow: a job that reports no checkpoint has long steps that come in
-// turn. One that is longer may be anything; two in turn that take twice as long are slow,
-// and cost what they take beyond the usual.
-func TestWhatComesInTurnMayGrow(t *testing.T) {
+// TestPeriodicLongStepsThatGrowAreADegradation: a job that reports no checkpoints has
+// periodic long steps. One that is longer may be anything; two in a row that take twice as
+// long are a degradation, and cost what they take beyond the usual.
+func TestPeriodicLongStepsThatGrowAreADegradation(t *testing.T) {
 	p := newLife(t)
-	told := func(float64) {}
-	p.writing(12, 5, told)
-	p.writing(1, 10, told)
-	p.writing(8, 5, told)
+	written := func(float64) {}
+	p.writing(12, 5, written)
+	p.writing(1, 10, written)
+	p.writing(8, 5, written)
 	p.wants("one that is longer")
-	p.writing(4, 10, told)
-	p.wants("longer in turn", "slow")
-	if h := p.b.Job(played).Hurt; math.Abs(h.Lost-4*5) > 2 || math.Abs(h.Turn-2.5) > 0.1 {
-		t.Errorf("%.1f s lost in four beside %.2f s a step, want 20 and 2.5", h.Lost, h.Turn)
+	p.writing(4, 10, written)
+	p.wants("longer in a row", "slow")
+	if h := p.b.Job(played).Hurt; math.Abs(h.Lost-4*5) > 2 || math.Abs(h.Periodic-2.5) > 0.1 {
+		t.Errorf("%.1f s lost in four beside %.2f s a step, want 20 and 2.5", h.Lost, h.Periodic)
 	}
-	p.writing(6, 5, told)
+	p.writing(6, 5, written)
 	p.wants("usual ones again", "well")
 }

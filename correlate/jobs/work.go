@@ -64,8 +64,8 @@ func (w *work) usual() (float64, bool) {
 	return m, odd <= workOdd
 }
 
-// tokens is what the step of x seconds that ends at at holds; 0 where it was not
-// reported.
+// tokens returns the tokens of the step of x seconds that ends at at; 0 where they were
+// not reported.
 func (w *work) tokens(at telemetry.Time, x float64) float64 {
 	if w.at != at {
 		return 0
@@ -73,12 +73,7 @@ func (w *work) tokens(at telemetry.Time, x float64) float64 {
 	return float64(w.rate * x)
 }
 
-func (w *work) add(tokens float64) {
-	if len(w.recent) == workSteps {
-		w.recent = append(w.recent[:0], w.recent[1:]...)
-	}
-	w.recent = append(w.recent, tokens)
-}
+func (w *work) add(tokens float64) { w.recent = appendLast(w.recent, tokens, workSteps) }
 
 // adapt scales what is usual if the step of x seconds that ended at at held another
 // number of tokens than those before and took its time for that, and settles it

@@ -104,21 +104,12 @@ func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 				if !common(c.Measure) || c.Reading != nil {
 					good = max(good, st)
 				}
-			case required && (c.Reading != nil || standing(c.Measure) || common(c.Measure)) && (ok || !f.foretold(i, sig)):
+			case required && (c.Reading != nil || standing(c.Measure) || common(c.Measure)) && (ok || !sig.Foretold(func(c *explain.Clue) (float64, bool) { return f.value(i, c) })):
 				return 0, false
 			}
 		}
 	}
 	return weight, good > 0
-}
-
-// foretold reports whether an entity shows a fault for certain by the features that
-// foretell it.
-func (f *Contrast) foretold(i int32, sig *explain.Signature) bool {
-	return slices.ContainsFunc(sig.Foretells(), func(c *explain.Clue) bool {
-		v, ok := f.value(i, c)
-		return ok && c.Strength(v) >= 1
-	})
 }
 
 // value is what a feature reads of an entity.
