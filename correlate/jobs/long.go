@@ -169,10 +169,11 @@ func (l *longs) snapshot(c *snapshot.Codec) {
 }
 
 // periodicDegraded is the degradation that periodic long steps are which have grown; nil
-// where there is none, or the last one is not the step that was reported last.
+// where there is none, or the last one is no news: it is known to be single aloneAfter
+// reports later.
 func (j *Job) periodicDegraded(g telemetry.Time, u usual) *Hurt {
 	n := len(j.longs)
-	if n == 0 || j.Steps-j.longs[n-1].step > 1 || len(j.saves.usual.lengths) > 0 {
+	if n == 0 || j.Steps-j.longs[n-1].step > aloneAfter || len(j.saves.usual.lengths) > 0 {
 		return nil
 	}
 	periodic, grown := j.longs.grown(float64(leastGrown * u.median))

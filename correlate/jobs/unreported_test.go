@@ -58,3 +58,12 @@ func TestPeriodicLongStepsThatGrowAreADegradation(t *testing.T) {
 	p.writing(6, 5, written)
 	p.wants("usual ones again", "well")
 }
+
+// TestPeriodicLongStepsThatGrowALotAreADegradation: one that is three times as long is no
+// part of the period, and is known to be single only some reports later.
+func TestPeriodicLongStepsThatGrowALotAreADegradation(t *testing.T) {
+	p := newLife(t)
+	p.writing(12, 5, func(float64) {})
+	p.writing(3, 15, func(float64) {})
+	p.wants("three times as long", "slow")
+}
