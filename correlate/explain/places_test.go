@@ -39,6 +39,19 @@ func TestALateStageIsAWholeRow(t *testing.T) {
 	}
 }
 
+// TestByPlaceHasTheErrorOfTheRanks: what is inferred from samples errs by both places.
+func TestByPlaceHasTheErrorOfTheRanks(t *testing.T) {
+	ranks := grid(4, 4, func(s, _ int) float64 { return pick(s == 2, 0.5, 0) })
+	for i := range ranks {
+		ranks[i].Err = 0.3
+	}
+	v := Values{}
+	byPlace(v, ranks, 0.5)
+	if err := v[StageExcess.Err()]; err < 0.84 || err > 0.86 {
+		t.Errorf("error %g, want 0.3·√2 of 0.5", err)
+	}
+}
+
 func TestOnePlaceSaysNothing(t *testing.T) {
 	v := Values{}
 	byPlace(v, grid(1, 8, func(int, int) float64 { return 1 }), 1)

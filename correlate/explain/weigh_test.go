@@ -116,6 +116,30 @@ func sameAnswers(a, b []explain.Answer) bool {
 	})
 }
 
+// TestWeighBelievesWhatForetellsAFault: a required feature may be unseen where a feature of
+// the precursor is there for certain, and not where that is weak, uncertain or unseen.
+func TestWeighBelievesWhatForetellsAFault(t *testing.T) {
+	effect := explain.Clue{Name: "effect", Measure: "e", Full: 1, Required: true, For: 1, Against: -1}
+	known := explain.Clue{Name: "known", Measure: "k", Full: 1, For: 2, Against: -1}
+	s := signature("s", -3, effect, known)
+	s.Precursor = &explain.Precursor{Clues: []string{"known"}}
+	s = explain.Compile([]explain.Signature{s})[0]
+	for name, c := range map[string]struct {
+		values explain.Values
+		want   bool
+	}{
+		"certain":              {explain.Values{"k": 1}, true},
+		"weak":                 {explain.Values{"k": 0.5}, false},
+		"uncertain":            {explain.Values{"k": 1, explain.Measure("k").Err(): 2}, false},
+		"unseen":               {explain.Values{}, false},
+		"the effect is absent": {explain.Values{"k": 1, "e": 0}, false},
+	} {
+		if _, _, ok := s.Weigh(telemetry.NIC, c.values); ok != c.want {
+			t.Errorf("%s: %v, want %v", name, ok, c.want)
+		}
+	}
+}
+
 func TestJudgementsAreShares(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	for range 300 {

@@ -165,3 +165,24 @@ func TestACheckpointBetweenStepsExcusesNone(t *testing.T) {
 	after(4, true).wants("between usual steps")
 	after(5, false).wants("in steps that are longer for it")
 }
+
+// TestAnEvaluationIsNoCheckpoint: checkpoints of 2 s do not bound evaluations of 20 s, and
+// the clock of what reports these is 0.4 s behind that of the steps.
+func TestAnEvaluationIsNoCheckpoint(t *testing.T) {
+	p := newLife(t)
+	for range 4 {
+		p.steps(20, 3.6)
+		p.writes(2)
+	}
+	for range 3 {
+		p.steps(19, 3.6)
+		p.quiet(3.2)
+		p.event(telemetry.EventCheckpointStarted, "phase eval")
+		p.quiet(0.4)
+		p.b.Observe(played, p.now, 3.6, 0)
+		p.quiet(20)
+		p.event(telemetry.EventCheckpointEnded, "phase eval")
+	}
+	p.steps(5, 3.6)
+	p.wants("evaluations")
+}
