@@ -139,7 +139,7 @@ func (e *caseBook) named(c *incidentCase, ev *explain.Evidence, answers []explai
 // leftOf is the part of what the job loses with which the evidence of is compared.
 func leftOf(of, ev *explain.Evidence) float64 {
 	l := of.Loss()
-	if all := l.Step - ev.Hurt.Expected; all > 0 {
+	if all := l.Step - ev.Degradation.Expected; all > 0 {
 		return l.Excess() / all
 	}
 	return 1

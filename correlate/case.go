@@ -38,7 +38,7 @@ type incidentCase struct {
 	strayed int
 	naming  naming
 	well    bool // the job is well again; the incident may not be
-	failed  bool // in this hurt the job has failed; it may run again since
+	failed  bool // in this degradation the job has failed; it may run again since
 	// accepted is set where the job has recovered because what it does now is its
 	// new usual.
 	accepted bool
@@ -51,7 +51,7 @@ type incidentCase struct {
 	standing  *symptom.Baseline // of everything else the job stands on; nil once it is well
 	hosts     []hostBefore      // in identity order of node
 	saves     float64           // seconds of a usual checkpoint; 0 where none was seen
-	told      [2]float64        // tokens and utilisation times length of a step before the hurt; 0 where it tells of none
+	told      [2]float64        // tokens and utilisation times length of a step before the degradation; 0 where it tells of none
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes   []telemetry.Entity
@@ -104,7 +104,7 @@ const (
 )
 
 // open freezes the state before a job's degradation.
-func (e *examiner) open(j *jobs.Job, h *jobs.Hurt) *incidentCase {
+func (e *examiner) open(j *jobs.Job, h *jobs.Degradation) *incidentCase {
 	c := &incidentCase{job: j.Entity}
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
 	span := e.spanBefore(onset)
@@ -231,9 +231,9 @@ func (e *sight) nodes(job telemetry.Entity) []telemetry.Entity {
 
 // cost starts the evidence of a case: where its job runs and what the degradation
 // costs it.
-func (e *examiner) cost(c *incidentCase, j *jobs.Job, h *jobs.Hurt) *explain.Evidence {
+func (e *examiner) cost(c *incidentCase, j *jobs.Job, h *jobs.Degradation) *explain.Evidence {
 	e.meet(c)
-	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Hurt: h, Onset: e.onset, Fell: e.fell, ClockOff: e.clockOff,
+	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Degradation: h, Onset: e.onset, Fell: e.fell, ClockOff: e.clockOff,
 		Measured: e.measured, SeriesOf: e.window.Series}
 	ev.Events = func(of []telemetry.Entity) []explain.Related { return e.memory.eventsAt(of, h.Onset.Earliest) }
 	ev.GPUs = e.gpus(c.job, ev.Nodes)
@@ -244,7 +244,7 @@ func (e *examiner) cost(c *incidentCase, j *jobs.Job, h *jobs.Hurt) *explain.Evi
 }
 
 // gather collects the evidence of a case as of grid g.
-func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetry.Time) *explain.Evidence {
+func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g telemetry.Time) *explain.Evidence {
 	ev := e.cost(c, j, h)
 	from := floor(h.Onset.Earliest, e.cfg.Grid)
 	to := min(floor(h.End(g), e.cfg.Grid), g)
@@ -281,15 +281,15 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Hurt, g telemetr
 
 // hostNow compares a node with its past; of its ranks the one that has fallen back
 // most represents it.
-func (e *examiner) hostNow(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) explain.HostEvidence {
+func (e *examiner) hostNow(h hostBefore, degradation *jobs.Degradation, g telemetry.Time) explain.HostEvidence {
 	out := explain.HostEvidence{Node: h.node, Lag: h.lag, HasLag: h.hasLag}
 	for _, r := range h.ranks {
-		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Begun(), hurt.End(g))
+		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, degradation.Begun(), degradation.End(g))
 		if n > 0 && (!out.HasCompute || now-r.compute > out.ComputeNow-out.ComputeBefore) {
 			out.Rank, out.HasCompute, out.ComputeNow, out.ComputeBefore = r.rank, true, now, r.compute
 		}
 	}
-	if latest, ok := e.latest(h, hurt, g); ok && out.HasCompute {
+	if latest, ok := e.latest(h, degradation, g); ok && out.HasCompute {
 		out.HasWander, out.Wander = true, max(0, latest-max(0, out.ComputeNow-out.ComputeBefore))
 	}
 	return out

@@ -61,7 +61,7 @@ func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
 // inside an incident that still affects others is degraded again in the same
 // incident.
 func (e *caseBook) begin(j *jobs.Job, g telemetry.Time) {
-	fresh := e.examiner.open(j, j.Hurt)
+	fresh := e.examiner.open(j, j.Degradation)
 	i, ok := e.find(j.Entity)
 	if ok {
 		c := e.cases[i]
@@ -69,7 +69,7 @@ func (e *caseBook) begin(j *jobs.Job, g telemetry.Time) {
 		c.rest.Again()
 		c.before, c.standing, c.hosts, c.saves, c.well, c.judged = fresh.before, fresh.standing, fresh.hosts, fresh.saves, false, 0
 		c.told = fresh.told
-		c.inherited = false // what was before this hurt was seen
+		c.inherited = false // what was before this degradation was seen
 		return
 	}
 	fresh.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(metricStep), j.Entity, g), State: explain.StateOpen, Kind: explain.KindIncident,
@@ -97,7 +97,7 @@ const (
 // witness reports whether there is corroborating evidence for a degradation that
 // has not been opened: trouble that accounts for it, whatever its name, in the same
 // place as a moment ago.
-func (e *caseBook) witness(j *jobs.Job, h *jobs.Hurt, g telemetry.Time) bool {
+func (e *caseBook) witness(j *jobs.Job, h *jobs.Degradation, g telemetry.Time) bool {
 	earlier := g.Add(-steady * e.cfg.Grid)
 	if earlier <= h.Onset.Earliest {
 		return false
@@ -152,15 +152,15 @@ func (b hearing) attested(answers []explain.Answer) (at telemetry.Entity, sure f
 // a reader must know.
 func (e *caseBook) follow(c *incidentCase, g telemetry.Time) {
 	j := e.book.Job(c.job)
-	hurt := j != nil && j.Hurt != nil
-	if c.inherited && !c.well && !hurt {
+	degradation := j != nil && j.Degradation != nil
+	if c.inherited && !c.well && !degradation {
 		e.await(c, j, g)
 		return
 	}
-	if c.well || !hurt {
+	if c.well || !degradation {
 		return
 	}
-	well := j.Hurt.Well() || j.Over()
+	well := j.Degradation.Well() || j.Over()
 	if e.accepted(c, j) {
 		c.accepted, well = true, true
 	}
@@ -170,7 +170,7 @@ func (e *caseBook) follow(c *incidentCase, g telemetry.Time) {
 	if well {
 		e.endBeside(c, "recovered", g)
 		if !c.accepted && !j.Over() {
-			e.examiner.keepFormer(c, j.Hurt, g)
+			e.examiner.keepFormer(c, j.Degradation, g)
 		}
 		c.well, c.before, c.standing, c.hosts = true, nil, nil, nil
 		j.Forget(c.accepted, c.unexplained())
@@ -187,7 +187,7 @@ const (
 
 // accepted reports whether a job's trouble is a change of its work that has lasted.
 func (e *caseBook) accepted(c *incidentCase, j *jobs.Job) bool {
-	return !j.Serves() && j.Hurt.Steps >= acceptAfter && j.LastEnd.Sub(j.Hurt.Onset.Latest) >= acceptFor && c.judged != 0 && e.expects(&c.incident) == explain.ExpectBenign
+	return !j.Serves() && j.Degradation.Steps >= acceptAfter && j.LastEnd.Sub(j.Degradation.Onset.Latest) >= acceptFor && c.judged != 0 && e.expects(&c.incident) == explain.ExpectBenign
 }
 
 // expected returns what an occurrence of a signature is (design A8): an incident, a
@@ -214,7 +214,7 @@ func (e *sight) expects(in *explain.Incident) explain.Expect {
 // news reports whether there is something new to judge a case on: a step, another
 // state, or some grids gone by.
 func (e *caseBook) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
-	return j.Steps != c.steps || g.Sub(c.judged) >= judgeEvery*e.cfg.Grid || c.impact.State != j.Hurt.State.String()
+	return j.Steps != c.steps || g.Sub(c.judged) >= judgeEvery*e.cfg.Grid || c.impact.State != j.Degradation.State.String()
 }
 
 // restPart is the back-off between two searches for a cause, as a part of the
@@ -225,7 +225,7 @@ const restPart = 10
 // rests reports whether a case is in back-off: it was explained recently for how
 // long the degradation lasts, twice alike, nothing but the time has changed since,
 // and no concurrent fault awaits confirmation.
-func (c *incidentCase) rests(h *jobs.Hurt, g telemetry.Time) bool {
+func (c *incidentCase) rests(h *jobs.Degradation, g telemetry.Time) bool {
 	pending := c.beside != nil && c.beside.published.Revision == 0
 	return c.alike && c.looked > h.Onset.Earliest && c.impact.State == h.State.String() && !pending &&
 		g.Sub(c.looked) < c.looked.Sub(h.Onset.Earliest)/restPart
@@ -236,10 +236,10 @@ func (c *incidentCase) rests(h *jobs.Hurt, g telemetry.Time) bool {
 func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next := c.incident
 	next.Updated = g
-	if c.inherited || c.restarted(j.Hurt) || c.settled(j.Hurt, g) || c.recovers(j.Hurt, g) || c.rests(j.Hurt, g) {
-		e.retell(c, &next, e.examiner.cost(c, j, j.Hurt))
+	if c.inherited || c.restarted(j.Degradation) || c.settled(j.Degradation, g) || c.recovers(j.Degradation, g) || c.rests(j.Degradation, g) {
+		e.retell(c, &next, e.examiner.cost(c, j, j.Degradation))
 	} else {
-		ev := e.examiner.gather(c, j, j.Hurt, g)
+		ev := e.examiner.gather(c, j, j.Degradation, g)
 		answers := e.study(ev, g)
 		if answers, ok := c.naming.choose(answers, ev.Awaits(&answers[0]), g); !ok {
 			e.retell(c, &next, ev)

@@ -36,7 +36,7 @@ func failure(name telemetry.EventName) bool {
 
 // first finds which rank or host failed or fell behind first, as far as it is known
 // by grid g; false where none did.
-func (e *examiner) first(c *incidentCase, h *jobs.Hurt, g telemetry.Time) (explain.First, bool) {
+func (e *examiner) first(c *incidentCase, h *jobs.Degradation, g telemetry.Time) (explain.First, bool) {
 	var all []explain.First
 	from := h.Onset.Earliest.Add(-firstBefore)
 	on := func(x telemetry.Entity) (telemetry.Entity, bool) {
@@ -82,7 +82,7 @@ type lateness struct {
 
 // firstLate finds the rank that was late first: in the first step with a rank that
 // was certainly late, the latest one.
-func (e *examiner) firstLate(c *incidentCase, h *jobs.Hurt) (explain.First, bool) {
+func (e *examiner) firstLate(c *incidentCase, h *jobs.Degradation) (explain.First, bool) {
 	ranks := e.graph.Ranks(c.job)
 	var all []lateness
 	for i, r := range ranks {
@@ -140,7 +140,7 @@ func latest(step []lateness) (lateness, bool) {
 
 // settleFirst keeps who was first for as long as the case lasts: an earlier one
 // replaces it, and that what showed it is forgotten does not.
-func (e *examiner) settleFirst(c *incidentCase, h *jobs.Hurt, g telemetry.Time) *explain.First {
+func (e *examiner) settleFirst(c *incidentCase, h *jobs.Degradation, g telemetry.Time) *explain.First {
 	f, ok := e.first(c, h, g)
 	if ok && (c.first.Entity.IsZero() || f.At.Latest < c.first.At.Latest) {
 		c.first = f

@@ -28,8 +28,8 @@ func firstOf(t *testing.T, text string) *explain.First {
 		e.Step(r)
 		if i := slices.IndexFunc(e.incidents.cases, func(c *incidentCase) bool { return !c.well }); i >= 0 {
 			c := e.incidents.cases[i]
-			if j := e.sight.book.Job(c.job); j != nil && j.Hurt != nil && j.Hurt.State != jobs.Healthy {
-				out = e.examiner.settleFirst(c, j.Hurt, e.sight.at)
+			if j := e.sight.book.Job(c.job); j != nil && j.Degradation != nil && j.Degradation.State != jobs.Healthy {
+				out = e.examiner.settleFirst(c, j.Degradation, e.sight.at)
 			}
 		}
 	}

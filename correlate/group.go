@@ -78,8 +78,8 @@ func (e *caseBook) members(lead *incidentCase) []*incidentCase {
 func (e *caseBook) place(c *incidentCase, next explain.Incident, g telemetry.Time) explain.Incident {
 	if old := e.takeUp(c, &next, g); old != nil {
 		next = c.reopen(old, next)
-		if j := e.book.Job(c.job); j != nil && j.Hurt != nil {
-			j.Hurt.Relapse(next.Reopens)
+		if j := e.book.Job(c.job); j != nil && j.Degradation != nil {
+			j.Degradation.Relapse(next.Reopens)
 		}
 		return next
 	}

@@ -97,10 +97,10 @@ func latest(revisions []explain.Incident) map[string]explain.Incident {
 	return out
 }
 
-// TestOneRootThatHurtsTwoJobsIsOneIncident: whatever was opened at first, in the
+// TestOneRootThatDegradesTwoJobsIsOneIncident: whatever was opened at first, in the
 // end one incident lists both jobs, and what was opened in addition is merged into
 // it and lists none.
-func TestOneRootThatHurtsTwoJobsIsOneIncident(t *testing.T) {
+func TestOneRootThatDegradesTwoJobsIsOneIncident(t *testing.T) {
 	told := 0
 	all := latest(published(t, storms(200, 90)))
 	for id, in := range all {
@@ -112,7 +112,7 @@ func TestOneRootThatHurtsTwoJobsIsOneIncident(t *testing.T) {
 		default:
 			told++
 			if len(in.Impact.Jobs) != 2 || in.Root.Entity != (telemetry.Entity{Kind: telemetry.NIC, Name: "h2/nic0"}) || in.Root.Signature != "pfc-storm" {
-				t.Errorf("%s: %s at %v hurts %d jobs", id, in.Root.Signature, in.Root.Entity, len(in.Impact.Jobs))
+				t.Errorf("%s: %s at %v degrades %d jobs", id, in.Root.Signature, in.Root.Entity, len(in.Impact.Jobs))
 			}
 			if in.State != explain.StateResolved || *in.Resolution != "recovered" {
 				t.Errorf("%s: %s, %v: both jobs were well again", id, in.State, in.Resolution)

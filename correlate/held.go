@@ -101,7 +101,7 @@ func (e *caseBook) both(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 // lost is how many seconds of a step a job loses: without end where it has stopped, or
 // where its first long step has not ended.
 func lost(ev *explain.Evidence) float64 {
-	if h := ev.Hurt; h.State == jobs.Stalled || h.State == jobs.Failed || h.Steps == 0 && h.Overdue > 0 {
+	if h := ev.Degradation; h.State == jobs.Stalled || h.State == jobs.Failed || h.Steps == 0 && h.Overdue > 0 {
 		return math.Inf(1)
 	}
 	return ev.Loss().Excess()
@@ -193,19 +193,19 @@ func (e *caseBook) without(ev *explain.Evidence, root *explain.Answer, chain []e
 // leaves of the loss; nil where there is too little.
 func (e *caseBook) lastMinute(c *incidentCase, g telemetry.Time) *explain.Evidence {
 	j := e.book.Job(c.job)
-	if j == nil || j.Hurt == nil || j.Serves() || j.Hurt.State != jobs.Slow {
+	if j == nil || j.Degradation == nil || j.Serves() || j.Degradation.State != jobs.Slow {
 		return nil
 	}
 	since := max(c.held.at, g.Add(-max(recently, recentReports*j.Gap())))
-	hurt := *j.Hurt
-	hurt.Onset = telemetry.Interval{Earliest: since, Latest: since}
-	hurt.Steps, hurt.Sum = j.Told(since, g)
-	if hurt.Steps < recentSteps {
+	degradation := *j.Degradation
+	degradation.Onset = telemetry.Interval{Earliest: since, Latest: since}
+	degradation.Steps, degradation.Sum = j.Told(since, g)
+	if degradation.Steps < recentSteps {
 		return nil
 	}
-	c.held.take(&hurt)
+	c.held.take(&degradation)
 	first, hosts := c.first, slices.Clone(c.hosts)
-	ev := e.examiner.gather(c, j, &hurt, g)
+	ev := e.examiner.gather(c, j, &degradation, g)
 	c.first, c.hosts = first, hosts
 	return ev
 }
@@ -217,10 +217,10 @@ const leastLeft = 0.15
 // take reduces a degradation to what the pinned root does not explain: it raises
 // the expected step by what that root costs, unless too little is left. Then a
 // concurrent fault is compared with the whole loss.
-func (h *held) take(hurt *jobs.Hurt) {
-	now, _ := hurt.Now()
-	if h.part(now-hurt.Expected) <= 1-leastLeft {
-		hurt.Expected += h.loss
+func (h *held) take(degradation *jobs.Degradation) {
+	now, _ := degradation.Now()
+	if h.part(now-degradation.Expected) <= 1-leastLeft {
+		degradation.Expected += h.loss
 	}
 }
 

@@ -20,20 +20,20 @@ func settledCase() *incidentCase {
 
 func gpuOf(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.GPU, Name: name} }
 
-// TestTheEndOfAHurtIsNotLookedAtForItsCause: thirty seconds after the last slow
+// TestTheEndOfADegradationIsNotLookedAtForItsCause: thirty seconds after the last slow
 // step all sources have reported, and the window moves away from the degradation.
-func TestTheEndOfAHurtIsNotLookedAtForItsCause(t *testing.T) {
+func TestTheEndOfADegradationIsNotLookedAtForItsCause(t *testing.T) {
 	c := &incidentCase{judged: second(110)}
 	for name, x := range map[string]struct {
-		hurt jobs.Hurt
-		want bool
+		degradation jobs.Degradation
+		want        bool
 	}{
-		"a slow step a moment ago": {jobs.Hurt{State: jobs.Slow, LastSlow: second(115)}, false},
-		"usual ones since":         {jobs.Hurt{State: jobs.Slow, LastSlow: second(105)}, true},
-		"one that is overdue":      {jobs.Hurt{State: jobs.Slow, LastSlow: second(105), Overdue: 9}, false},
-		"a job that stands":        {jobs.Hurt{State: jobs.Stalled, LastSlow: second(105)}, false},
+		"a slow step a moment ago": {jobs.Degradation{State: jobs.Slow, LastSlow: second(115)}, false},
+		"usual ones since":         {jobs.Degradation{State: jobs.Slow, LastSlow: second(105)}, true},
+		"one that is overdue":      {jobs.Degradation{State: jobs.Slow, LastSlow: second(105), Overdue: 9}, false},
+		"a job that stands":        {jobs.Degradation{State: jobs.Stalled, LastSlow: second(105)}, false},
 	} {
-		if got := c.recovers(&x.hurt, second(140)); got != x.want {
+		if got := c.recovers(&x.degradation, second(140)); got != x.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -56,8 +56,8 @@ func TestWhatAJobSaysOfItsWorkIsReadByTheStep(t *testing.T) {
 		for i := range 12 {
 			step(60+4*i, 3+float64(i%3/2), x.tokens)
 		}
-		hurt := &jobs.Hurt{Onset: telemetry.Interval{Earliest: second(57), Latest: second(60)}, LastSlow: second(104)}
-		if got := e.examiner.toldWork(c, hurt, second(105)); math.Abs(got-x.want) > 1e-6 {
+		degradation := &jobs.Degradation{Onset: telemetry.Interval{Earliest: second(57), Latest: second(60)}, LastSlow: second(104)}
+		if got := e.examiner.toldWork(c, degradation, second(105)); math.Abs(got-x.want) > 1e-6 {
 			t.Errorf("%s: it says that it does %.3f times as much", name, got)
 		}
 	}
@@ -117,13 +117,13 @@ func TestWhoKnowsOnlyItselfDoesNotSpeakForOthers(t *testing.T) {
 // TestWhatHasStoppedDoesNotLoseMore: the age of a step in progress grows by itself,
 // and what explains all of it at first is no fault beside what does so later.
 func TestWhatHasStoppedDoesNotLoseMore(t *testing.T) {
-	slow := &jobs.Hurt{State: jobs.Slow, Expected: 10, Steps: 4, Sum: 60}
-	slower := &jobs.Hurt{State: jobs.Slow, Expected: 10, Steps: 4, Sum: 100}
-	first := &jobs.Hurt{State: jobs.Slow, Expected: 10, Overdue: 20}
-	longer := &jobs.Hurt{State: jobs.Slow, Expected: 10, Overdue: 90}
-	stopped := &jobs.Hurt{State: jobs.Stalled, Expected: 10, Steps: 4, Sum: 60, Overdue: 200}
+	slow := &jobs.Degradation{State: jobs.Slow, Expected: 10, Steps: 4, Sum: 60}
+	slower := &jobs.Degradation{State: jobs.Slow, Expected: 10, Steps: 4, Sum: 100}
+	first := &jobs.Degradation{State: jobs.Slow, Expected: 10, Overdue: 20}
+	longer := &jobs.Degradation{State: jobs.Slow, Expected: 10, Overdue: 90}
+	stopped := &jobs.Degradation{State: jobs.Stalled, Expected: 10, Steps: 4, Sum: 60, Overdue: 200}
 	for name, x := range map[string]struct {
-		then, now *jobs.Hurt
+		then, now *jobs.Degradation
 		want      bool
 	}{
 		"loses as much":                 {slow, slow, false},
@@ -134,11 +134,11 @@ func TestWhatHasStoppedDoesNotLoseMore(t *testing.T) {
 	} {
 		e := assemble(Config{})
 		c := settledCase()
-		c.held = held{root: gpuOf("n1/0"), signature: "gpu-slow", then: lost(&explain.Evidence{Hurt: x.then}), loss: lost(&explain.Evidence{Hurt: x.then})}
+		c.held = held{root: gpuOf("n1/0"), signature: "gpu-slow", then: lost(&explain.Evidence{Degradation: x.then}), loss: lost(&explain.Evidence{Degradation: x.then})}
 		best := &explain.Answer{Entity: gpuOf("n2/0"), Values: explain.Values{explain.ClockDose: 1},
 			Signature: &explain.Signature{Name: "cold-plate", Clues: []explain.Clue{{Name: "slower-clock", Measure: explain.ClockDose}}}}
 		next := &explain.Incident{Root: explain.Root{Entity: best.Entity, Signature: "cold-plate", Confidence: 0.999}}
-		if got := e.incidents.both(c, &explain.Evidence{Hurt: x.now}, best, next); got != x.want {
+		if got := e.incidents.both(c, &explain.Evidence{Degradation: x.now}, best, next); got != x.want {
 			t.Errorf("%s: two faults: %v", name, got)
 		}
 	}

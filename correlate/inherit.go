@@ -96,7 +96,7 @@ func (l led) compare(job telemetry.Entity) int { return l.job.Compare(job) }
 func (e *caseBook) disown() (former []led) {
 	var kept []*incidentCase
 	for _, c := range e.cases {
-		if j := e.book.Job(c.job); c.inherited && !c.well && (j == nil || j.Hurt == nil) {
+		if j := e.book.Job(c.job); c.inherited && !c.well && (j == nil || j.Degradation == nil) {
 			continue
 		}
 		kept, former = append(kept, c), append(former, led{c.job, e.leader(c).job})
@@ -215,7 +215,7 @@ func (e *caseBook) recall(h *explain.Incident, g telemetry.Time) {
 // may have formed during the trouble.
 func (e *caseBook) await(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	switch heard := e.resume(c, j); {
-	case heard == jobs.StillHurt:
+	case heard == jobs.StillDegraded:
 		e.judge(c, j, g)
 		return
 	case j != nil && j.Over():

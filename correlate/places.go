@@ -14,7 +14,7 @@ import (
 // ranksNow compares every rank of a case that reports its compute time with its
 // past, and returns its place in the job's parallelism; nothing where fewer than
 // two places of a kind are stated: the comparison needs two.
-func (e *examiner) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) []explain.RankEvidence {
+func (e *examiner) ranksNow(c *incidentCase, degradation *jobs.Degradation, g telemetry.Time) []explain.RankEvidence {
 	type place struct{ pp, ep int }
 	at := map[int]place{} // by the rank's number
 	var stages, experts bool
@@ -40,7 +40,7 @@ func (e *examiner) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) 
 			if !ok {
 				p = place{-1, -1}
 			}
-			if now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Begun(), hurt.End(g)); n > 0 {
+			if now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, degradation.Begun(), degradation.End(g)); n > 0 {
 				out = append(out, explain.RankEvidence{Rank: r.rank, PP: p.pp, EP: p.ep, Before: r.compute, Now: now})
 			}
 		}
@@ -50,16 +50,16 @@ func (e *examiner) ranksNow(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) 
 
 // ranksBusy compares every rank with its past where ranks report nothing: by how
 // long in a step the tensor cores of its GPU are active.
-func (e *examiner) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Contrast) []explain.RankEvidence {
-	step, ok := hurt.Now()
-	if !ok || hurt.State != jobs.Slow {
+func (e *examiner) ranksBusy(c *incidentCase, degradation *jobs.Degradation, read *symptom.Contrast) []explain.RankEvidence {
+	step, ok := degradation.Now()
+	if !ok || degradation.State != jobs.Slow {
 		return nil
 	}
 	var out []explain.RankEvidence
 	for _, p := range e.graph.Placements(c.job) {
 		if before, now, ok := read.Busy(p.On); ok {
-			out = append(out, explain.RankEvidence{Rank: p.Who, PP: p.PP, EP: p.EP, Before: float64(before.Of * hurt.Before), Now: float64(now.Of * step),
-				Err: stats.Quadrature(float64(before.Err*hurt.Before), float64(now.Err*step))})
+			out = append(out, explain.RankEvidence{Rank: p.Who, PP: p.PP, EP: p.EP, Before: float64(before.Of * degradation.Before), Now: float64(now.Of * step),
+				Err: stats.Quadrature(float64(before.Err*degradation.Before), float64(now.Err*step))})
 		}
 	}
 	return out
@@ -67,10 +67,10 @@ func (e *examiner) ranksBusy(c *incidentCase, hurt *jobs.Hurt, read *symptom.Con
 
 // latest returns by how many seconds the latest of a host's ranks computes longer
 // than that rank did before, in the mean over the degradation's steps.
-func (e *examiner) latest(h hostBefore, hurt *jobs.Hurt, g telemetry.Time) (float64, bool) {
+func (e *examiner) latest(h hostBefore, degradation *jobs.Degradation, g telemetry.Time) (float64, bool) {
 	var worst []float64 // by step, the last one first
 	for _, r := range h.ranks {
-		vs := e.perStep.Values(telemetry.Series{Entity: r.rank, Metric: metricCompute}, hurt.Begun(), hurt.End(g))
+		vs := e.perStep.Values(telemetry.Series{Entity: r.rank, Metric: metricCompute}, degradation.Begun(), degradation.End(g))
 		slices.Reverse(vs)
 		for k, v := range vs {
 			if k == len(worst) {

@@ -70,7 +70,7 @@ job:train job_step_seconds 3~1%x*
 no incident
 `
 
-func TestARiskSaysWhenItHurts(t *testing.T) {
+func TestARiskReportsWhenItDegrades(t *testing.T) {
 	falling := "19 17.7 16.5 15.2 14 12.7 11.5 10.2 9 7.7 6.5 5.2 4x*"
 	_, all := play(t, strings.NewReplacer("MARGIN", falling).Replace(heating))
 	wantHistory(t, all, "open risk fan-failure fan:h0/0 warning", "open risk fan-failure fan:h0/0 warning")

@@ -227,10 +227,10 @@ no incident
 	wantHistory(t, all, "open risk ber-drift port:leaf0/p0 warning")
 }
 
-// TestARiskThatHurtsAJobIsItsIncident: a nic stops all traffic a minute after the
+// TestARiskThatDegradesAJobIsItsIncident: a nic stops all traffic a minute after the
 // loop of its host began to leak: the leak is its own trouble. Where the risk is at
 // the root itself, the incident goes on under its name.
-func TestARiskThatHurtsAJobIsItsIncident(t *testing.T) {
+func TestARiskThatDegradesAJobIsItsIncident(t *testing.T) {
 	story := strings.Replace(storms(200, 90), "-- load --", "-- load --\n5s port:tor/p2 port_pre_fec_ber 1e-6x*\n", 1)
 	story = strings.Replace(story, "-- want --", "-- events --\n80s sm_master_changed nic:h2/nic0\n-- want --", 1)
 	e, err := correlate.New(correlate.Config{Signatures: func() []explain.Signature {

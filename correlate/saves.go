@@ -12,15 +12,15 @@ import (
 // degradation, in the median: some of them may have taken longer already. Where it
 // reported none, the excess of its periodic long steps is taken, where these have
 // grown; 0 where there is neither.
-func (e *examiner) savesBefore(job telemetry.Entity, hurt *jobs.Hurt) float64 {
+func (e *examiner) savesBefore(job telemetry.Entity, degradation *jobs.Degradation) float64 {
 	var told []float64
-	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricCheckpoint}, math.MinInt64, hurt.Onset.Earliest) {
+	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricCheckpoint}, math.MinInt64, degradation.Onset.Earliest) {
 		if v > 0 {
 			told = append(told, v)
 		}
 	}
 	if len(told) == 0 {
-		return hurt.Periodic
+		return degradation.Periodic
 	}
 	return stats.Median(told)
 }
@@ -28,13 +28,13 @@ func (e *examiner) savesBefore(job telemetry.Entity, hurt *jobs.Hurt) float64 {
 // savesNow returns what checkpoints took beyond that, in seconds a step of the
 // degradation; nil where it is not known what they usually take. A job may report a
 // checkpoint with every step, or only those that it wrote.
-func (e *examiner) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
-	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, hurt.Begun(), hurt.LastSlow)
+func (e *examiner) savesNow(c *incidentCase, degradation *jobs.Degradation) *float64 {
+	vs := e.perStep.Values(telemetry.Series{Entity: c.job, Metric: metricCheckpoint}, degradation.Begun(), degradation.LastSlow)
 	switch {
-	case c.saves <= 0 || len(vs) == 0 && hurt.Periodic == 0:
+	case c.saves <= 0 || len(vs) == 0 && degradation.Periodic == 0:
 		return nil
 	case len(vs) == 0:
-		more := hurt.Lost / max(1, float64(hurt.Steps))
+		more := degradation.Lost / max(1, float64(degradation.Steps))
 		return &more
 	}
 	var more float64
@@ -43,7 +43,7 @@ func (e *examiner) savesNow(c *incidentCase, hurt *jobs.Hurt) *float64 {
 			more += v - c.saves
 		}
 	}
-	more = max(0, more) / max(1, float64(hurt.Steps))
+	more = max(0, more) / max(1, float64(degradation.Steps))
 	return &more
 }
 
@@ -79,9 +79,9 @@ func (e *examiner) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, 
 
 // toldWork returns the work in a step that a job reports, now over before; 0 where
 // it reports none.
-func (e *examiner) toldWork(c *incidentCase, hurt *jobs.Hurt, g telemetry.Time) float64 {
+func (e *examiner) toldWork(c *incidentCase, degradation *jobs.Degradation, g telemetry.Time) float64 {
 	for i, m := range toldOf() {
-		if work := e.toldOfSteps(c.job, m, telemetry.Interval{Earliest: hurt.Begun(), Latest: hurt.End(g)}); len(work) > 0 && c.told[i] > 0 {
+		if work := e.toldOfSteps(c.job, m, telemetry.Interval{Earliest: degradation.Begun(), Latest: degradation.End(g)}); len(work) > 0 && c.told[i] > 0 {
 			return stats.Median(work) / c.told[i]
 		}
 	}

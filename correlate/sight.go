@@ -28,7 +28,7 @@ type sight struct {
 	// What follows is drawn from the above, and no state.
 	links   *fabric.Map // drawn for drawn
 	drawn   drawing
-	surveys []surveyed    // of the jobs that hurt, drawn like links
+	surveys []surveyed    // of the jobs that are degraded, drawn like links
 	plan    *symptom.Plan // what the signatures want read
 }
 

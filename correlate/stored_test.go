@@ -54,7 +54,7 @@ func TestOneStorageIsOneIncident(t *testing.T) {
 		t.Errorf("the risk was merged %d times: it was opened again", merged)
 	}
 	if len(ids) != 1 || last.Root.Entity.String() != "storage:lustre0" || len(last.Impact.Jobs) != 2 {
-		t.Errorf("%d incidents, the last at %s hurts %d jobs; want one at the storage that hurts two", len(ids), last.Root.Entity, len(last.Impact.Jobs))
+		t.Errorf("%d incidents, the last at %s degrades %d jobs; want one at the storage that degrades two", len(ids), last.Root.Entity, len(last.Impact.Jobs))
 	}
 }
 

@@ -138,7 +138,7 @@ func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
 // down reports whether a time without a step that the job finishes is known to be
 // one of trouble, or its beginning.
 func (s *stretch) down(from, to telemetry.Time) bool {
-	if h := s.job.Hurt; h != nil && h.Onset.Earliest < to {
+	if h := s.job.Degradation; h != nil && h.Onset.Earliest < to {
 		return true
 	}
 	return s.starting && from == s.from

@@ -69,7 +69,7 @@ func accuse(ev *explain.Evidence, more []explain.Suspect) {
 // something that got worse since a little before the degradation.
 func (e *examiner) suspectFinding(ev *explain.Evidence) (found explain.Suspect, ok bool) {
 	worst := 0.0
-	since := ev.Hurt.Onset.Earliest.Add(-suspectBefore)
+	since := ev.Degradation.Onset.Earliest.Add(-suspectBefore)
 	e.detect.Active(e.window, func(f *detect.Finding) {
 		m := e.metricOf(f)
 		if f.Score <= worst || f.Onset.Latest < since || m == nil || m.Rise == telemetry.Neutral || !e.lies(f.Series.Entity, ev.Nodes) {
@@ -90,9 +90,9 @@ const suspectBefore = telemetry.Duration(60e9)
 // restarted reports whether a job which had failed runs again: what it does now
 // does not show why it failed, so the answer is kept and only its cost is updated,
 // also where its first steps are slow.
-func (c *incidentCase) restarted(h *jobs.Hurt) bool {
+func (c *incidentCase) restarted(h *jobs.Degradation) bool {
 	if c.judged == 0 {
-		c.failed = false // it hurts anew
+		c.failed = false // it is degraded anew
 		return false
 	}
 	c.failed = c.failed || c.impact.State == jobs.Failed.String() || h.State == jobs.Restarted
@@ -111,12 +111,12 @@ const toldAfter = telemetry.Duration(30e9)
 // recovers reports whether the last slow step of a job is too far back for the
 // present evidence to show why: the window forgets the degradation from its front,
 // and what is left of it is the end, in which the cause may be gone.
-func (c *incidentCase) recovers(h *jobs.Hurt, g telemetry.Time) bool {
+func (c *incidentCase) recovers(h *jobs.Degradation, g telemetry.Time) bool {
 	return c.judged != 0 && h.State == jobs.Slow && g.Sub(h.End(g)) > toldAfter
 }
 
 // settled reports whether a job failed too long ago for the present evidence to
 // show why.
-func (c *incidentCase) settled(h *jobs.Hurt, g telemetry.Time) bool {
+func (c *incidentCase) settled(h *jobs.Degradation, g telemetry.Time) bool {
 	return c.judged != 0 && h.State == jobs.Failed && c.impact.State == jobs.Failed.String() && g.Sub(h.Since) > whyFor
 }

@@ -68,17 +68,17 @@ func (e *examiner) keepSymptoms(c *incidentCase, span fabric.Span) {
 }
 
 // symptoms compares the state during a degradation with the state before it.
-func (e *examiner) symptoms(c *incidentCase, h *jobs.Hurt, span fabric.Span) *symptom.Contrast {
+func (e *examiner) symptoms(c *incidentCase, h *jobs.Degradation, span fabric.Span) *symptom.Contrast {
 	if c.standing == nil {
 		return nil
 	}
 	s, p := e.survey(c.job, c.nodes), e.readings()
-	hurt := symptom.Hurt{Span: symptom.Span(span), Stalled: h.State == jobs.Stalled || h.State == jobs.Failed, Steps: h.Metric() == jobs.MeasureStep, Onset: h.Onset.Latest,
+	degradation := symptom.Degradation{Span: symptom.Span(span), Stalled: h.State == jobs.Stalled || h.State == jobs.Failed, Steps: h.Metric() == jobs.MeasureStep, Onset: h.Onset.Latest,
 		Events: e.memory.lately(h.Onset.Earliest.Add(-eventsBefore), span.To.Add(e.cfg.Grid))}
 	if now, ok := h.Now(); ok && h.Expected > 0 {
-		hurt.Slowdown, hurt.Excess = now/h.Expected, now-h.Expected
+		degradation.Slowdown, degradation.Excess = now/h.Expected, now-h.Expected
 	}
-	return symptom.Compare(p.Read(s, e.symptomSource(), hurt.Span, true), c.standing.On(p, s), hurt)
+	return symptom.Compare(p.Read(s, e.symptomSource(), degradation.Span, true), c.standing.On(p, s), degradation)
 }
 
 const (

@@ -149,7 +149,7 @@ func (e *costs) until(t *tenant, j *jobs.Job, g telemetry.Time) (to telemetry.Ti
 // judged is the end of the last step for which it is known whether it belongs to a
 // degradation; the last ones of a healthy job may still turn out to.
 func judged(j *jobs.Job) telemetry.Time {
-	if n := len(j.Recent) - 1 - unjudged; j.Hurt == nil && !j.Over() {
+	if n := len(j.Recent) - 1 - unjudged; j.Degradation == nil && !j.Over() {
 		if n < 0 {
 			return 0
 		}
@@ -160,11 +160,11 @@ func judged(j *jobs.Job) telemetry.Time {
 
 // failed reports whether a job has failed and made no step since.
 func failed(j *jobs.Job) bool {
-	return j.Hurt != nil && (j.Hurt.State == jobs.Failed || j.Hurt.Since != 0)
+	return j.Degradation != nil && (j.Degradation.State == jobs.Failed || j.Degradation.Since != 0)
 }
 
 // stalled reports whether a job is known to finish no steps.
-func stalled(j *jobs.Job) bool { return j.Hurt != nil && j.Hurt.State == jobs.Stalled }
+func stalled(j *jobs.Job) bool { return j.Degradation != nil && j.Degradation.State == jobs.Stalled }
 
 // work records what a job did since it was last filed.
 func (e *costs) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Time) {
@@ -181,13 +181,13 @@ func (e *costs) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Tim
 	}
 	t.begun = true
 	e.utilisation(w, &s)
-	if j.Hurt != nil && t.known {
+	if j.Degradation != nil && t.known {
 		w.Mix = t.mix
 		return
 	}
 	w.Mix = e.mix(t, &s, (w.Base+w.Excess+w.Redone)/w.Steps)
 	switch {
-	case j.Hurt != nil:
+	case j.Degradation != nil:
 	case !t.known:
 		t.mix, t.known = w.Mix, true
 	default:
@@ -209,7 +209,7 @@ func (l *spent) again(w *attribute.Work, j *jobs.Job) {
 // expect returns how long a step is by the job's healthy past, 0 where there is no
 // comparison, and sets to what a longer one is attributed.
 func (e *caseBook) expect(w *attribute.Work, j *jobs.Job) float64 {
-	if j.Hurt == nil {
+	if j.Degradation == nil {
 		return 0
 	}
 	w.Cause = attribute.Stragglers
@@ -223,7 +223,7 @@ func (e *caseBook) expect(w *attribute.Work, j *jobs.Job) float64 {
 			w.Other, w.OtherShare = attribute.PartOf(b.account.Cause), b.share()
 		}
 	}
-	return j.Hurt.Expected
+	return j.Degradation.Expected
 }
 
 // utilisation reads a job's model FLOPs utilisation in a job interval.

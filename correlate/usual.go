@@ -46,7 +46,7 @@ func (e *examiner) keepUsual(g telemetry.Time) {
 	}
 	state := usualState{at: g}
 	for _, j := range e.book.Jobs() {
-		if j.Hurt == nil && j.Between() > seldom*e.cfg.Grid {
+		if j.Degradation == nil && j.Between() > seldom*e.cfg.Grid {
 			state.jobs = append(state.jobs, e.usualOf(j, g))
 		}
 	}
@@ -58,7 +58,7 @@ func (e *examiner) keepUsual(g telemetry.Time) {
 }
 
 // keepFormer stores the baseline of a case whose job is well again.
-func (e *examiner) keepFormer(c *incidentCase, h *jobs.Hurt, g telemetry.Time) {
+func (e *examiner) keepFormer(c *incidentCase, h *jobs.Degradation, g telemetry.Time) {
 	if c.standing == nil {
 		return
 	}

@@ -30,10 +30,10 @@ no incident
 `, seconds, otherwise, steps)
 }
 
-// TestWhatWasBeforeALateKnownHurtIsKept: a job takes steps of 70 s, of which the one
+// TestWhatWasBeforeALateKnownDegradationIsKept: a job takes steps of 70 s, of which the one
 // that begins at 980 s is the first that takes longer, because a GPU lowers its clock.
 // Two such steps later the window no longer holds the clock before.
-func TestWhatWasBeforeALateKnownHurtIsKept(t *testing.T) {
+func TestWhatWasBeforeALateKnownDegradationIsKept(t *testing.T) {
 	_, all := play(t, slowedGPUs(1400, `but 1s gpu:n1/0 gpu_sm_clock_hertz 1.9e9~1%x980 1.7e9~1%x*
 but 1s gpu:n1/0 gpu_power_watts 600~1%x980 450~1%x*`, "70~2%x14 75~2%x*"))
 	if len(all) == 0 {

@@ -21,7 +21,7 @@ type JobView struct {
 	State     string           `json:"state"` // a state of package jobs, or one of those below
 	Step      *float64         `json:"step_seconds"`
 	Usual     *float64         `json:"usual_step_seconds"`
-	Slowdown  *float64         `json:"slowdown"` // the hurt's mean step over the expected one; of a healthy job the median of its last steps over the usual: one step with a checkpoint is no slowdown
+	Slowdown  *float64         `json:"slowdown"` // the degradation's mean step over the expected one; of a healthy job the median of its last steps over the usual: one step with a checkpoint is no slowdown
 	MFU       *float64         `json:"mfu"`
 	GPUs      int              `json:"gpus"` // 0 where it is not known where the job runs
 	Nodes     int              `json:"nodes"`
@@ -99,9 +99,9 @@ func (v *JobView) judge(j *jobs.Job) {
 		v.State, v.Usual = jobs.Healthy.String(), &usual
 	}
 	switch {
-	case j.Hurt != nil:
-		v.State = j.Hurt.State.String()
-		if s, ok := attribute.Of(j.Hurt, 1).Slowdown(); ok {
+	case j.Degradation != nil:
+		v.State = j.Degradation.State.String()
+		if s, ok := attribute.Of(j.Degradation, 1).Slowdown(); ok {
 			v.Slowdown = &s
 		}
 	case j.Over():

@@ -30,7 +30,7 @@ type Account struct {
 	// MFU is the job's utilisation before, 0 to 1; negative where it is not known.
 	MFU float64
 
-	seen float64 // GPU-seconds that the job's hurt had cost when last booked
+	seen float64 // GPU-seconds that the job's degradation had cost when last booked
 	last float64 // GPU-seconds put down to this incident
 	fine trail
 	days trail

@@ -151,7 +151,7 @@ func TestWhatIsLostIsTheSameHoweverItIsCut(t *testing.T) {
 
 // TestTwiceTheGPUsTwiceTheLoss, in every figure of the report.
 func TestTwiceTheGPUsTwiceTheLoss(t *testing.T) {
-	h := hurt(t, append(repeat(2, 20), repeat(5, 6)...)...)
+	h := degradation(t, append(repeat(2, 20), repeat(5, 6)...)...)
 	figures := func(gpus int) (out []float64) {
 		var l attribute.Ledger
 		a := &attribute.Account{Cause: cause(t, "nic:h1/nic0", "slow-receiver", telemetry.Network), MFU: 0.5}

@@ -5,7 +5,7 @@ import "github.com/quintet-dc/quintet/correlate/jobs"
 // Loss is the cost of a degradation to one job.
 type Loss struct {
 	GPUs     int
-	Step     float64 // mean step during the hurt, seconds; Expected where none has ended
+	Step     float64 // mean step during the degradation, seconds; Expected where none has ended
 	Expected float64 // the step without the trouble, seconds
 	// Share is the part of its time that the job loses, 1 − expected/step.
 	Share float64
@@ -15,7 +15,7 @@ type Loss struct {
 }
 
 // Of returns the loss of a job's degradation on gpus GPUs.
-func Of(h *jobs.Hurt, gpus int) Loss {
+func Of(h *jobs.Degradation, gpus int) Loss {
 	l := Loss{GPUs: gpus, Step: h.Expected, Expected: h.Expected}
 	if now, ok := h.Now(); ok {
 		l.Step = now

@@ -13,9 +13,9 @@ var train = telemetry.Entity{Kind: telemetry.Job, Name: "train"}
 
 func never(*jobs.Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }
 
-// hurt plays steps of the given lengths, in seconds, and returns the degradation in
+// degradation plays steps of the given lengths, in seconds, and returns the degradation in
 // which they end.
-func hurt(t *testing.T, lengths ...float64) *jobs.Hurt {
+func degradation(t *testing.T, lengths ...float64) *jobs.Degradation {
 	t.Helper()
 	var b jobs.Book
 	var at telemetry.Time
@@ -28,9 +28,9 @@ func hurt(t *testing.T, lengths ...float64) *jobs.Hurt {
 		b.Close(end, jobs.Senses{Working: never})
 		at = end
 	}
-	h := b.Job(train).Hurt
+	h := b.Job(train).Degradation
 	if h == nil {
-		t.Fatalf("steps %v: no hurt", lengths)
+		t.Fatalf("steps %v: no degradation", lengths)
 	}
 	return h
 }
@@ -46,7 +46,7 @@ func repeat(x float64, n int) []float64 {
 // TestLossIsWhatTheStepsLostAgainstTheCounterfactual: 4 GPUs, steps of 2 s that
 // become 5 s: each costs 3 s on each GPU, three fifths of the time.
 func TestLossIsWhatTheStepsLostAgainstTheCounterfactual(t *testing.T) {
-	l := attribute.Of(hurt(t, append(repeat(2, 20), repeat(5, 6)...)...), 4)
+	l := attribute.Of(degradation(t, append(repeat(2, 20), repeat(5, 6)...)...), 4)
 	near(t, "step", l.Step, 5)
 	near(t, "expected", l.Expected, 2)
 	near(t, "excess", l.Excess(), 3)
@@ -65,13 +65,13 @@ func TestQuickStepsBetweenSlowOnesLowerTheMeanNotTheLoss(t *testing.T) {
 	for range 4 {
 		steps = append(steps, 6, 2)
 	}
-	l := attribute.Of(hurt(t, append(steps, 6)...), 1)
+	l := attribute.Of(degradation(t, append(steps, 6)...), 1)
 	near(t, "GPU-seconds", l.GPUSeconds, 5*4)
 	near(t, "step", l.Step, (5*6+4*2)/9.0)
 }
 
 func TestNothingExpectedHasNoSlowdown(t *testing.T) {
-	if s, ok := attribute.Of(&jobs.Hurt{}, 8).Slowdown(); ok {
+	if s, ok := attribute.Of(&jobs.Degradation{}, 8).Slowdown(); ok {
 		t.Errorf("slowdown %v of nothing", s)
 	}
 }

@@ -43,7 +43,7 @@ func twoFaults(first, second float64) (*explain.Evidence, []explain.Signature) {
 		{Name: "slow-rank", Domain: telemetry.Software, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.Node}, Clues: clue(explain.ComputeExcess)},
 	}
 	gpu, node := entity("gpu:h0/1"), entity("node:h7")
-	return &explain.Evidence{Job: entity("job:train"), Hurt: &jobs.Hurt{}, Symptoms: symptoms{
+	return &explain.Evidence{Job: entity("job:train"), Degradation: &jobs.Degradation{}, Symptoms: symptoms{
 		order: []telemetry.Entity{gpu, node},
 		show:  map[telemetry.Entity]explain.Values{gpu: {explain.ClockDose: first}, node: {explain.ComputeExcess: second}},
 		under: map[telemetry.Entity]telemetry.Entity{},
@@ -89,7 +89,7 @@ func TestWhatPowersMachinesDoesNotStopTheirTraffic(t *testing.T) {
 		{Name: "slow-receiver", Domain: telemetry.Network, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.NIC}, Clues: clue(explain.Dose)},
 		{Name: "gpu-slow", Domain: telemetry.Computing, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.GPU}, Clues: clue(explain.ClockDose)},
 	}
-	e := &explain.Evidence{Job: entity("job:train"), Hurt: &jobs.Hurt{}, Symptoms: symptoms{
+	e := &explain.Evidence{Job: entity("job:train"), Degradation: &jobs.Degradation{}, Symptoms: symptoms{
 		order: []telemetry.Entity{gpu, nic, shelf},
 		show:  map[telemetry.Entity]explain.Values{shelf: {explain.ClockDose: 1}, nic: {explain.Dose: 0.6}, gpu: {explain.ClockDose: 1}},
 		under: map[telemetry.Entity]telemetry.Entity{shelf: gpu},

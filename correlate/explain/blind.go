@@ -56,7 +56,7 @@ func missing(list []Missing) []BlindSpot {
 // that reports none they are known as far as its traffic shows a period, and else
 // equal amounts of traffic are compared.
 func (t *Teller) unreported(e *Evidence) []BlindSpot {
-	if m := e.Hurt.Metric(); m != jobs.MeasureStep || t.Has(telemetry.Series{Entity: e.Job, Metric: m}) {
+	if m := e.Degradation.Metric(); m != jobs.MeasureStep || t.Has(telemetry.Series{Entity: e.Job, Metric: m}) {
 		return nil
 	}
 	return []BlindSpot{{Entity: e.Job, Metric: jobs.MeasureStep, Reason: "not reported: equal amounts of what its NICs send are compared",

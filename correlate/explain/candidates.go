@@ -149,7 +149,7 @@ func itself(e *Evidence, fabricDose float64) Values {
 	if excess <= 0 {
 		return v
 	}
-	if e.Hurt.Metric() != jobs.MeasureStep {
+	if e.Degradation.Metric() != jobs.MeasureStep {
 		// More requests to a serving job are its load, not its work.
 		if e.Fabric != nil {
 			v[FabricDose] = fabricDose
@@ -158,18 +158,18 @@ func itself(e *Evidence, fabricDose float64) Values {
 	}
 	if e.Fabric != nil {
 		v[FabricDose] = fabricDose
-		if w, ok := work(e); ok && e.Hurt.Expected > 0 {
-			steps := e.Loss().Step / e.Hurt.Expected
-			v[WorkExcess] = (float64(w.median*steps) - 1) / (excess / e.Hurt.Expected)
-			v[WorkExcess.Err()] = float64(w.median*steps) * w.error(e) / (excess / e.Hurt.Expected)
+		if w, ok := work(e); ok && e.Degradation.Expected > 0 {
+			steps := e.Loss().Step / e.Degradation.Expected
+			v[WorkExcess] = (float64(w.median*steps) - 1) / (excess / e.Degradation.Expected)
+			v[WorkExcess.Err()] = float64(w.median*steps) * w.error(e) / (excess / e.Degradation.Expected)
 		}
 	}
 	if s := ordered(e.Hosts, longer); len(s) > 0 {
 		v[ComputeUniform] = s.half() / excess
 	}
 	byPlace(v, e.Ranks, excess)
-	if e.Told > 0 && e.Hurt.Before > 0 {
-		v[ToldExcess] = (e.Told - 1) / (excess / e.Hurt.Before)
+	if e.Told > 0 && e.Degradation.Before > 0 {
+		v[ToldExcess] = (e.Told - 1) / (excess / e.Degradation.Before)
 	}
 	if e.Saves != nil {
 		v[SaveExcess] = *e.Saves / excess
@@ -188,13 +188,13 @@ const edge = 0.3
 // error is the standard error of what a job's NICs send, as part of it: a span is
 // not cut to steps, and a checkpoint may be contained in one and not in the other.
 func (s sending) error(e *Evidence) float64 {
-	begun := e.Hurt.Onset.Earliest
+	begun := e.Degradation.Onset.Earliest
 	now, before := float64(e.To.Sub(begun))/1e9, float64(begun.Sub(e.From))/1e9
 	if now <= 0 || before <= 0 {
 		return 1
 	}
 	return stats.Quadrature(s.scatter, stats.Quadrature(
-		stats.Quadrature(float64(edge*e.Loss().Step)/now, float64(edge*e.Hurt.Expected)/before),
+		stats.Quadrature(float64(edge*e.Loss().Step)/now, float64(edge*e.Degradation.Expected)/before),
 		stats.Quadrature(e.Saving/now, e.Saving/before)/2))
 }
 

@@ -141,7 +141,7 @@ func TestMeasuresOfTheJobItself(t *testing.T) {
 func TestACheckpointMayLieInOneSpanAndNotInTheOther(t *testing.T) {
 	err := func(saving float64) float64 {
 		s := moreWork(t)
-		begun := s.e.Hurt.Onset.Earliest
+		begun := s.e.Degradation.Onset.Earliest
 		s.e.From, s.e.To, s.e.Saving = begun.Add(-96e9), begun.Add(60e9), saving
 		for _, c := range explain.Candidates(s.e) {
 			if c.Entity == entity("job:train") {

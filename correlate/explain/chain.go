@@ -284,11 +284,11 @@ func worst(f *FabricEvidence) int {
 
 func jobFact(e *Evidence) fact {
 	now := e.Loss().Step
-	f := fact{entity: e.Job, metric: e.Hurt.Metric(), shape: jobShape(e), before: e.Hurt.Before, now: now, unit: "s"}
+	f := fact{entity: e.Job, metric: e.Degradation.Metric(), shape: jobShape(e), before: e.Degradation.Before, now: now, unit: "s"}
 	if f.metric == jobs.MeasureStep {
-		f.why = fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Hurt.Before)
+		f.why = fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Degradation.Before)
 	} else {
-		f.why = servedWords(f.metric, now, e.Hurt.Before)
+		f.why = servedWords(f.metric, now, e.Degradation.Before)
 	}
 	return f
 }
@@ -307,7 +307,7 @@ func servedWords(m telemetry.MetricName, now, before float64) string {
 func leaving(before, now float64) float64 { return before + (now-before)/10 }
 
 func jobShape(e *Evidence) telemetry.Shape {
-	if e.Hurt.Overdue > 0 && e.Hurt.Steps == 0 {
+	if e.Degradation.Overdue > 0 && e.Degradation.Steps == 0 {
 		return telemetry.ShapeStall
 	}
 	return telemetry.ShapeShift

@@ -40,14 +40,14 @@ func (t *Teller) claim(e *Evidence, f *fact, was []Claim) (Claim, bool) {
 	if e.Measured == nil || !declared {
 		return Claim{}, false
 	}
-	now, err, ok := e.Measured(s, e.Hurt.Onset.Earliest, e.To)
-	if !ok && s.Entity == e.Job && e.Hurt.Overdue > 0 {
-		now, err, ok = e.Hurt.Overdue, math.NaN(), true // no step has ended since
+	now, err, ok := e.Measured(s, e.Degradation.Onset.Earliest, e.To)
+	if !ok && s.Entity == e.Job && e.Degradation.Overdue > 0 {
+		now, err, ok = e.Degradation.Overdue, math.NaN(), true // no step has ended since
 	}
 	if !ok {
 		return Claim{}, false
 	}
-	c := Claim{Text: f.why, Value: round(now, 6), Unit: m.Unit, Entity: s.Entity, Metric: s.Metric, From: e.Hurt.Onset.Earliest, To: e.To}
+	c := Claim{Text: f.why, Value: round(now, 6), Unit: m.Unit, Entity: s.Entity, Metric: s.Metric, From: e.Degradation.Onset.Earliest, To: e.To}
 	if m.Type == telemetry.Counter {
 		c.Unit += "/s"
 	}
@@ -55,7 +55,7 @@ func (t *Teller) claim(e *Evidence, f *fact, was []Claim) (Claim, bool) {
 		err = round(err, 6)
 		c.Error = &err
 	}
-	if before, _, ok := e.Measured(s, e.From, e.Hurt.Onset.Earliest); ok {
+	if before, _, ok := e.Measured(s, e.From, e.Degradation.Onset.Earliest); ok {
 		before = round(before, 6)
 		c.Baseline = &before
 	} else if i := slices.IndexFunc(was, c.sameSeries); i >= 0 {
@@ -127,7 +127,7 @@ func (e *Evidence) largest(slots []int) (found telemetry.Series, ok bool) {
 		}
 		s, mean := e.SeriesOf(slot), math.Inf(-1)
 		if e.Measured != nil {
-			if m, _, seen := e.Measured(s, e.Hurt.Onset.Earliest, e.To); seen {
+			if m, _, seen := e.Measured(s, e.Degradation.Onset.Earliest, e.To); seen {
 				mean = m
 			}
 		}

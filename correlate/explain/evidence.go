@@ -10,10 +10,10 @@ import (
 // Evidence is everything seen of one degraded job, from which candidates are listed
 // and measured. Slices are in identity order.
 type Evidence struct {
-	Job   telemetry.Entity
-	GPUs  int
-	Nodes []telemetry.Entity
-	Hurt  *jobs.Hurt
+	Job         telemetry.Entity
+	GPUs        int
+	Nodes       []telemetry.Entity
+	Degradation *jobs.Degradation
 	// MFUBefore and MFUNow are the job's own reports; nil where it made none.
 	MFUBefore, MFUNow *float64
 
@@ -29,7 +29,7 @@ type Evidence struct {
 	// SeriesOf returns the series of a slot of the map of links. May be nil.
 	SeriesOf func(slot int) telemetry.Series
 
-	// From is the begin of the span that Hurt is compared with, and To the end of
+	// From is the begin of the span that Degradation is compared with, and To the end of
 	// what was seen of it.
 	From, To telemetry.Time
 
@@ -148,7 +148,7 @@ type HostEvidence struct {
 }
 
 // Loss is what the degradation costs the job.
-func (e *Evidence) Loss() attribute.Loss { return attribute.Of(e.Hurt, e.GPUs) }
+func (e *Evidence) Loss() attribute.Loss { return attribute.Of(e.Degradation, e.GPUs) }
 
 // leastShare keeps an explained fraction finite for a loss of zero.
 const leastShare = 0.01
@@ -171,11 +171,11 @@ func (e *Evidence) began(f fact) (telemetry.Interval, bool) {
 		look = e.Fell
 	}
 	if f.level > 0 && look != nil {
-		if at, ok := look(f.series(), f.level, e.Hurt.Onset); ok {
+		if at, ok := look(f.series(), f.level, e.Degradation.Onset); ok {
 			return at, true
 		}
 	}
-	return e.Hurt.Onset, false
+	return e.Degradation.Onset, false
 }
 
 // levelOf returns the value beyond which a series has changed, a quarter of the
@@ -185,8 +185,8 @@ func (e *Evidence) levelOf(s telemetry.Series) (level float64, falls bool) {
 	if e.Measured == nil {
 		return 0, false
 	}
-	before, errBefore, ok := e.Measured(s, e.From, e.Hurt.Onset.Earliest)
-	now, errNow, okNow := e.Measured(s, e.Hurt.Onset.Latest, e.To)
+	before, errBefore, ok := e.Measured(s, e.From, e.Degradation.Onset.Earliest)
+	now, errNow, okNow := e.Measured(s, e.Degradation.Onset.Latest, e.To)
 	by := now - before
 	if !ok || !okNow || !(max(by, -by) > float64(3*max(errBefore, errNow))) {
 		return 0, false

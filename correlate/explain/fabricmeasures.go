@@ -243,7 +243,7 @@ func (f *fabricMeasures) ceilings(v Values, n, b *fabric.Reading) {
 
 // fine reports whether an end is sampled at least about once a step.
 func (f *fabricMeasures) fine(r *fabric.Reading) bool {
-	return r.Cadence <= float64(1.2*f.e.Hurt.Usual)
+	return r.Cadence <= float64(1.2*f.e.Degradation.Usual)
 }
 
 // loadRatio is what end i carries now over before, per unit of work.
@@ -306,8 +306,8 @@ func (f *fabricMeasures) anyHost(sw telemetry.Entity) bool {
 // tooLate is by how much of a usual step something certainly began after the job's
 // degradation did: from the latest onset of the degradation to its earliest onset.
 func tooLate(e *Evidence, at telemetry.Interval) float64 {
-	if !at.CannotPrecede(e.Hurt.Onset) || e.Hurt.Usual <= 0 {
+	if !at.CannotPrecede(e.Degradation.Onset) || e.Degradation.Usual <= 0 {
 		return 0
 	}
-	return float64(at.Earliest-e.Hurt.Onset.Latest) / 1e9 / e.Hurt.Usual
+	return float64(at.Earliest-e.Degradation.Onset.Latest) / 1e9 / e.Degradation.Usual
 }

@@ -52,7 +52,7 @@ func TestAGPUThatStatesNoHeatIsNotTheLoops(t *testing.T) {
 	for _, spared := range []bool{true, false} {
 		slow := explain.Values{explain.ClockDose: 0.8, explain.Covers: 1}
 		hot := explain.Values{explain.ClockDose: 0.8, sigs[2].Clues[2].Key(): 30}
-		e := &explain.Evidence{Job: entity("job:train"), Hurt: &jobs.Hurt{}, Symptoms: sparing{symptoms: symptoms{
+		e := &explain.Evidence{Job: entity("job:train"), Degradation: &jobs.Degradation{}, Symptoms: sparing{symptoms: symptoms{
 			order: []telemetry.Entity{gpu, loop, row},
 			show:  map[telemetry.Entity]explain.Values{gpu: hot, loop: slow, row: slow},
 		}, over: map[telemetry.Entity]bool{loop: true, row: true}, spared: spared}}

@@ -62,7 +62,7 @@ const (
 
 // Measures lists every measure with its unit and meaning, by name.
 func Measures() []MeasureDoc {
-	ms := slices.Concat(endMeasures(), lossMeasures(), groupMeasures(), jobMeasures(), standingMeasures(), hurtMeasures(), placeMeasures())
+	ms := slices.Concat(endMeasures(), lossMeasures(), groupMeasures(), jobMeasures(), standingMeasures(), degradationMeasures(), placeMeasures())
 	slices.SortFunc(ms, func(a, b MeasureDoc) int {
 		if a.Name < b.Name {
 			return -1
@@ -98,9 +98,9 @@ func jobMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{Rise, "links", "what this other job's hosts send more than they used to, in links of the fabric's speed"},
 		{RiseShare, "1", "its part of what all other jobs send more"},
-		{BeganWith, "1", "1 if this job began to run when the hurt job's trouble began, 0 if it was there before"},
+		{BeganWith, "1", "1 if this job began to run when the degraded job's trouble began, 0 if it was there before"},
 		{UplinkPart, "1", "the worst waiting between switches over the worst anywhere on the job's paths: low where one host's port is the trouble"},
-		{SharedDose, "1", "waiting at ends the hurt job shares with others, over the share of its time that the job loses"},
+		{SharedDose, "1", "waiting at ends the degraded job shares with others, over the share of its time that the job loses"},
 		{SharedLoad, "1", "load_ratio of the shared ends, weighted by blame"},
 		{SharedCap, "1", "ceiling_ratio of the shared ends, weighted by blame"},
 		{ComputeExcess, "1", "by how many seconds the host's latest rank computes longer than before, beyond nine in ten of the job's other hosts, over the step's excess: 1 explains the loss"},
@@ -131,7 +131,7 @@ func standingMeasures() []MeasureDoc {
 	}
 }
 
-func hurtMeasures() []MeasureDoc {
+func degradationMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{Stalled, "1", "1 if the job has stalled or failed, 0 if it is slow"},
 		{Slowdown, "1", "the job's step now over the expected one"},

@@ -214,7 +214,7 @@ func (f *fabricMeasures) strangersRise() float64 {
 // beganWith reports whether a job started with the degradation: within two usual
 // steps of its onset.
 func (f *fabricMeasures) beganWith(o Other) bool {
-	h := f.e.Hurt
+	h := f.e.Degradation
 	near := telemetry.Duration(2 * h.Usual * 1e9)
 	return o.Since >= h.Onset.Earliest.Add(-near) && o.Since <= h.Onset.Latest.Add(near)
 }

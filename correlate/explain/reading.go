@@ -29,12 +29,12 @@ type Scope string
 const (
 	OfRoot   Scope = "root"   // its own
 	OfNode   Scope = "node"   // the host that contains it
-	OfUnder  Scope = "under"  // what it contains, feeds, cools or runs on, of a kind, at any depth, as far as the hurt job uses it
+	OfUnder  Scope = "under"  // what it contains, feeds, cools or runs on, of a kind, at any depth, as far as the degraded job uses it
 	OfOver   Scope = "over"   // what contains, feeds or cools it, of a kind, at any depth
-	OfBeside Scope = "beside" // what the hurt job uses of a kind and is not under it: the contrast
+	OfBeside Scope = "beside" // what the degraded job uses of a kind and is not under it: the contrast
 	OfFacing Scope = "facing" // the other end of its link; of a switch the other ends of its cables
-	OfJob    Scope = "job"    // the hurt job
-	OfRanks  Scope = "ranks"  // the hurt job's ranks
+	OfJob    Scope = "job"    // the degraded job
+	OfRanks  Scope = "ranks"  // the degraded job's ranks
 )
 
 // Take is what number is made of one entity's metric.
@@ -44,7 +44,7 @@ type Take string
 // that are under the same rack, row, loop, switch or tier where it uses fewer than
 // four.
 const (
-	TakeNow        Take = "now"         // mean during the hurt
+	TakeNow        Take = "now"         // mean during the degradation
 	TakeBefore     Take = "before"      // mean before it; of an event, how many happened by its onset: a cause comes first
 	TakeShift      Take = "shift"       // now − before, in the metric's unit
 	TakeRatio      Take = "ratio"       // now ÷ before
@@ -52,9 +52,9 @@ const (
 	TakePeersRatio Take = "peers_ratio" // ratio ÷ the median peer's ratio
 	TakePeersDose  Take = "peers_dose"  // (peers_ratio − 1) ÷ (step ÷ expected step − 1)
 	TakeBelowPeers Take = "of_peers"    // now ÷ the median peer's now: a standing difference
-	TakeMost       Take = "most"        // highest during the hurt
-	TakeLeast      Take = "least"       // lowest during the hurt
-	TakeBits       Take = "bits"        // share of the grids of the hurt in which any of Bits was set, less that before
+	TakeMost       Take = "most"        // highest during the degradation
+	TakeLeast      Take = "least"       // lowest during the degradation
+	TakeBits       Take = "bits"        // share of the grids of the degradation in which any of Bits was set, less that before
 	TakeSilent     Take = "silent"      // 1 if it was heard before and fell silent, 0 if it is heard
 	TakeDose       Take = "dose"        // shift ÷ what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss
 )
@@ -87,12 +87,12 @@ func Scopes() []WordDoc[Scope] {
 		[]Scope{OfRoot, OfNode, OfUnder, OfOver, OfBeside, OfFacing, OfJob, OfRanks},
 		"the candidate root",
 		"the host that contains it, itself if it is one",
-		"what it contains, feeds, cools or runs on, of a `kind`, at any depth, as far as the hurt job uses it",
+		"what it contains, feeds, cools or runs on, of a `kind`, at any depth, as far as the degraded job uses it",
 		"what contains, feeds or cools it, of a `kind`, at any depth",
-		"what the hurt job uses of a `kind` and is not under it: the contrast",
+		"what the degraded job uses of a `kind` and is not under it: the contrast",
 		"the other end of its link; of a switch the other ends of its cables",
-		"the hurt job",
-		"the hurt job's ranks",
+		"the degraded job",
+		"the degraded job's ranks",
 	)
 }
 
@@ -100,17 +100,17 @@ func Scopes() []WordDoc[Scope] {
 func Takes() []WordDoc[Take] {
 	return documented(
 		[]Take{TakeNow, TakeBefore, TakeShift, TakeRatio, TakePeers, TakePeersRatio, TakePeersDose, TakeBelowPeers, TakeMost, TakeLeast, TakeBits, TakeSilent, TakeDose},
-		"mean during the hurt; of an event how often it happened from a little before the hurt on",
-		"mean before the hurt",
+		"mean during the degradation; of an event how often it happened from a little before the degradation on",
+		"mean before the degradation",
 		"now less before, in the metric's unit (a counter's is its rate)",
 		"now over before",
 		"its shift less that of the median peer",
 		"its ratio over that of the median peer",
 		"what it has of a share of time beyond the median peer, over what the step became longer by: 1 where its peers wait for all of that time and it does not",
 		"its now over that of the median peer: a standing difference, for what was so before the job began, too",
-		"the highest value of a grid during the hurt",
+		"the highest value of a grid during the degradation",
 		"the lowest",
-		"share of the hurt in which any of `bits` was set, less the share before it",
+		"share of the degradation in which any of `bits` was set, less the share before it",
 		"1 if it was heard before and fell silent, 0 if it is heard",
 		"its shift over what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss",
 	)

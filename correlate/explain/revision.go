@@ -93,14 +93,14 @@ func WithOthers(title string, impacts []JobImpact) string {
 	for _, j := range impacts[1:] {
 		names = append(names, j.Job.Name)
 	}
-	return title + alsoHurt + strings.Join(names, ", ") + "."
+	return title + alsoDegraded + strings.Join(names, ", ") + "."
 }
 
-const alsoHurt = " Also hurt: "
+const alsoDegraded = " Also hurt: "
 
 // WithoutOthers removes what WithOthers adds.
 func WithoutOthers(title string) string {
-	if i := strings.LastIndex(title, alsoHurt); i >= 0 {
+	if i := strings.LastIndex(title, alsoDegraded); i >= 0 {
 		return title[:i]
 	}
 	return title

@@ -119,7 +119,7 @@ func calm(t *testing.T) *site {
 		blame.Via[i] = -1
 	}
 	e := &explain.Evidence{Job: entity("job:train"), GPUs: 16, Nodes: entities("node:h0", "node:h7"),
-		Hurt: &jobs.Hurt{State: jobs.Slow, Onset: span(66, 71), Opened: at(75), Before: 3.3, Expected: 3.3, Usual: 3.3,
+		Degradation: &jobs.Degradation{State: jobs.Slow, Onset: span(66, 71), Opened: at(75), Before: 3.3, Expected: 3.3, Usual: 3.3,
 			Steps: 4, Sum: 4 * 5.1, LastSlow: at(86), Lost: 4 * 1.8}}
 	// Any series with a level began in the two seconds before the job's
 	// degradation.

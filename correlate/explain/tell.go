@@ -26,11 +26,11 @@ const maxAlternatives = 4
 func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	best := &answers[0]
 	t.impact(in, e)
-	in.Onset = e.Hurt.Onset
+	in.Onset = e.Degradation.Onset
 	facts := append(t.path(e, best), jobFact(e))
 	in.Claims = t.claims(e, best, facts, in.Claims)
 	in.Chain = t.chain(e, best, facts, in.Chain)
-	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(e, best), Confidence: round(best.Confidence, 3), Onset: e.Hurt.Onset}
+	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(e, best), Confidence: round(best.Confidence, 3), Onset: e.Degradation.Onset}
 	if len(in.Chain) > 0 {
 		in.Root.Onset = in.Chain[0].Onset
 	}
@@ -93,8 +93,8 @@ func alternatives(answers []Answer, best *Answer) []Alternative {
 // impact is what the degradation costs the job.
 func (t *Teller) impact(in *Incident, e *Evidence) {
 	l := e.Loss()
-	j := JobImpact{Job: e.Job, State: e.Hurt.State.String(), Measure: e.Hurt.Metric(), Before: rounded(e.Hurt.Before),
-		Expected: rounded(l.Expected), Now: rounded(l.Step), EqualWork: e.Hurt.EqualWork, MFUBefore: e.MFUBefore, MFUNow: e.MFUNow, GPUSecondsLost: round(l.GPUSeconds, 1), Share: 1}
+	j := JobImpact{Job: e.Job, State: e.Degradation.State.String(), Measure: e.Degradation.Metric(), Before: rounded(e.Degradation.Before),
+		Expected: rounded(l.Expected), Now: rounded(l.Step), EqualWork: e.Degradation.EqualWork, MFUBefore: e.MFUBefore, MFUNow: e.MFUNow, GPUSecondsLost: round(l.GPUSeconds, 1), Share: 1}
 	if s, ok := l.Slowdown(); ok {
 		j.Slowdown = rounded(s)
 	}
@@ -299,7 +299,7 @@ func severity(e *Evidence, expect Expect) string {
 	if expect == ExpectBenign {
 		return SeverityInfo
 	}
-	return attribute.SeverityOf(e.Hurt.State, e.Loss()).String()
+	return attribute.SeverityOf(e.Degradation.State, e.Loss()).String()
 }
 
 func suffering(in *Incident, e *Evidence) string {

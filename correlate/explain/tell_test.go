@@ -161,7 +161,7 @@ func stories() map[string]func(*testing.T) *site {
 		}),
 		"no-fabric": change(calm, func(s *site) { s.e.Fabric = nil }),
 		"stalled": change(slowReceiver, func(s *site) {
-			s.e.Hurt.State, s.e.Hurt.Steps, s.e.Hurt.Sum, s.e.Hurt.Lost, s.e.Hurt.Overdue = jobs.Stalled, 0, 0, 0, 34
+			s.e.Degradation.State, s.e.Degradation.Steps, s.e.Degradation.Sum, s.e.Degradation.Lost, s.e.Degradation.Overdue = jobs.Stalled, 0, 0, 0, 34
 		}),
 		"fell-silent": change(slowReceiver, func(s *site) { s.now("port:leaf0/s0").Seen = 0 }),
 	}
@@ -315,7 +315,7 @@ func TestSeverity(t *testing.T) {
 		{"restarted", jobs.Restarted, 1, 10, explain.SeverityInfo},
 	} {
 		s := calm(t)
-		s.e.GPUs, s.e.Hurt.State, s.e.Hurt.Expected, s.e.Hurt.Steps, s.e.Hurt.Sum = c.gpus, c.state, 10, 1, c.step
+		s.e.GPUs, s.e.Degradation.State, s.e.Degradation.Expected, s.e.Degradation.Steps, s.e.Degradation.Sum = c.gpus, c.state, 10, 1, c.step
 		if got := s.tell().Severity; got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
@@ -337,7 +337,7 @@ func TestATitleNeverSaysZero(t *testing.T) {
 		{10.1, 0.1, "train (16 GPUs) is 1 % slower since "},
 	} {
 		s := calm(t)
-		s.e.Hurt.Expected, s.e.Hurt.Steps, s.e.Hurt.Sum, s.e.Hurt.Lost = 10, 1, c.step, c.lost
+		s.e.Degradation.Expected, s.e.Degradation.Steps, s.e.Degradation.Sum, s.e.Degradation.Lost = 10, 1, c.step, c.lost
 		if got := s.tell().Title; !strings.HasPrefix(got, c.want) {
 			t.Errorf("a step of %v s: %q, want %q", c.step, got, c.want)
 		}
@@ -347,7 +347,7 @@ func TestATitleNeverSaysZero(t *testing.T) {
 // A job that failed in its first steps has no usual step for comparison.
 func TestWhatIsNotKnownOfAJobIsNull(t *testing.T) {
 	s := calm(t)
-	*s.e.Hurt = jobs.Hurt{State: jobs.Failed, Onset: span(1, 2), LastSlow: at(2)}
+	*s.e.Degradation = jobs.Degradation{State: jobs.Failed, Onset: span(1, 2), LastSlow: at(2)}
 	j := s.tell().Impact.Jobs[0]
 	if j.Before != nil || j.Expected != nil || j.Now != nil || j.Slowdown != nil {
 		t.Errorf("before %s, expected %s, now %s, slowdown %s", known(j.Before), known(j.Expected), known(j.Now), known(j.Slowdown))
@@ -358,7 +358,7 @@ func TestWhatIsNotKnownOfAJobIsNull(t *testing.T) {
 // which machines do each in their own way (I7).
 func TestHugeNumbersStayHuge(t *testing.T) {
 	s := calm(t)
-	s.e.Hurt.Expected, s.e.Hurt.Steps, s.e.Hurt.Sum = 1e-9, 1, 1e6
+	s.e.Degradation.Expected, s.e.Degradation.Steps, s.e.Degradation.Sum = 1e-9, 1, 1e6
 	if got := *s.tell().Impact.Jobs[0].Slowdown; got < 0.9e15 {
 		t.Errorf("slowdown %v", got)
 	}

@@ -17,7 +17,7 @@ type life struct {
 	grid    telemetry.Time
 	changes []string
 	tokens  float64 // per step; none told if zero
-	witness func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool
+	witness func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool
 	idle    func(*jobs.Job, telemetry.Time) bool
 }
 
@@ -36,9 +36,9 @@ func (p *life) judge() {
 func (p *life) note(c jobs.Changed) {
 	switch c.Change {
 	case jobs.Began:
-		p.changes = append(p.changes, c.Job.Hurt.State.String())
+		p.changes = append(p.changes, c.Job.Degradation.State.String())
 	case jobs.Turned:
-		p.changes = append(p.changes, "to "+c.Job.Hurt.State.String())
+		p.changes = append(p.changes, "to "+c.Job.Degradation.State.String())
 	case jobs.Ended:
 		p.changes = append(p.changes, "well")
 		c.Job.Forget(false, false)
@@ -84,7 +84,7 @@ func (p *life) wants(what string, want ...string) {
 // although there is corroborating evidence for any degradation of the job.
 func (p *life) breaksBesideAWitness(what string) {
 	p.t.Helper()
-	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
+	p.witness = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
 	p.quiet(5)
 	p.steps(10, 3)
 	p.wants(what)
@@ -102,8 +102,8 @@ func TestAnEvaluationOpensNothing(t *testing.T) {
 	p.steps(1, 5) // the rest of the evaluation is in it
 	p.steps(20, 3)
 	p.wants("with an evaluation told of")
-	if j := p.b.Job(played); j.Phase() != "" || j.Hurt != nil {
-		t.Errorf("phase %q, hurt %v", j.Phase(), j.Hurt)
+	if j := p.b.Job(played); j.Phase() != "" || j.Degradation != nil {
+		t.Errorf("phase %q, degradation %v", j.Phase(), j.Degradation)
 	}
 	p.event(jobs.EventPhase, "eval")
 	p.quiet(3000)
@@ -122,9 +122,9 @@ func TestASlowdownAfterAnEvaluationIsFound(t *testing.T) {
 	p.wants("slower by a third", "slow")
 }
 
-// TestMoreWorkInAStepIsNoHurt: a third more tokens in a third more time; and a
+// TestMoreWorkInAStepIsNoDegradation: a third more tokens in a third more time; and a
 // fault after it is found against the new usual.
-func TestMoreWorkInAStepIsNoHurt(t *testing.T) {
+func TestMoreWorkInAStepIsNoDegradation(t *testing.T) {
 	p := newLife(t)
 	p.tokens = 4e6
 	p.steps(40, 3)
@@ -133,7 +133,7 @@ func TestMoreWorkInAStepIsNoHurt(t *testing.T) {
 	p.wants("more work")
 	p.steps(10, 4.6)
 	p.wants("slower at the same work", "slow")
-	if h := p.b.Job(played).Hurt; math.Abs(h.Expected-4.05) > 0.05 {
+	if h := p.b.Job(played).Degradation; math.Abs(h.Expected-4.05) > 0.05 {
 		t.Errorf("expected %v", h.Expected)
 	}
 }
@@ -178,9 +178,9 @@ func TestTheWorkChangesWithinAReport(t *testing.T) {
 	p.wants("slower at the same work", "slow")
 }
 
-// TestTheWorkOfAHurtJobChanges: it is as slow as before, and well when its steps
+// TestTheWorkOfADegradedJobChanges: it is as slow as before, and well when its steps
 // are again what their work makes of the usual.
-func TestTheWorkOfAHurtJobChanges(t *testing.T) {
+func TestTheWorkOfADegradedJobChanges(t *testing.T) {
 	p := newLife(t)
 	p.tokens = 4e6
 	p.steps(40, 3)
@@ -188,8 +188,8 @@ func TestTheWorkOfAHurtJobChanges(t *testing.T) {
 	p.tokens = 6e6
 	p.steps(10, 6)
 	p.wants("slower by a third", "slow")
-	now, _ := p.b.Job(played).Hurt.Now()
-	if h := p.b.Job(played).Hurt; math.Abs(h.Expected-4.5) > 0.05 || math.Abs(now-6) > 0.05 {
+	now, _ := p.b.Job(played).Degradation.Now()
+	if h := p.b.Job(played).Degradation; math.Abs(h.Expected-4.5) > 0.05 || math.Abs(now-6) > 0.05 {
 		t.Errorf("expected %v, now %v", h.Expected, now)
 	}
 	p.steps(20, 4.5)
@@ -294,9 +294,9 @@ func TestTheLastStepEndsAMomentAfterTheJob(t *testing.T) {
 	p.wants("stands still after it went on", "stalled")
 }
 
-// TestSlowStepsOfTheSameWorkHurt: the tokens reported of a step go with its length,
+// TestSlowStepsOfTheSameWorkAreADegradation: the tokens reported of a step go with its length,
 // whatever the noise.
-func TestSlowStepsOfTheSameWorkHurt(t *testing.T) {
+func TestSlowStepsOfTheSameWorkAreADegradation(t *testing.T) {
 	p := newLife(t)
 	p.tokens = 4e6
 	p.steps(40, 3)
@@ -383,7 +383,7 @@ func TestACheckpointThatGrewIsTold(t *testing.T) {
 	if len(p.changes) == 0 || p.changes[0] != "slow" && p.changes[0] != "stalled" {
 		t.Fatalf("a checkpoint of 40 s: %q", p.changes)
 	}
-	if h := p.b.Job(played).Hurt; h == nil || math.Abs(h.Lost-28) > 2 {
-		t.Errorf("hurt %+v, want 28 s lost", h)
+	if h := p.b.Job(played).Degradation; h == nil || math.Abs(h.Lost-28) > 2 {
+		t.Errorf("degradation %+v, want 28 s lost", h)
 	}
 }

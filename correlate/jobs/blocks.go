@@ -107,8 +107,8 @@ func (j *Job) inBlocks() (out []pending) {
 	return out
 }
 
-// hurtInBlocks is the degradation that shows in the blocks held.
-func (j *Job) hurtInBlocks(g telemetry.Time, u usual) *Hurt {
+// blocksDegraded is the degradation that shows in the blocks held.
+func (j *Job) blocksDegraded(g telemetry.Time, u usual) *Degradation {
 	h, steps := j.suspected(g, u), j.inBlocks()
 	slow, usual := mean(j.blocks.held), j.blocks.past.usual()
 	h.line, h.inBlocks, h.patience = u.mean/2+slow/2, true, blockSteps*calmBlocks((slow-usual.mean)/usual.sigma)
@@ -137,14 +137,14 @@ const (
 
 // nearlyInBlocks returns the degradation that shows in blocks, though not for certain,
 // once a block; nil where there is none.
-func (j *Job) nearlyInBlocks(g telemetry.Time, u usual) *Hurt {
+func (j *Job) nearlyInBlocks(g telemetry.Time, u usual) *Degradation {
 	b := &j.blocks
 	fresh := b.fresh
 	b.fresh = false
 	if !fresh || b.slow || len(b.held) < nearBlocks || b.sum < nearAlarm || mean(b.held) < float64((1+leastShift)*b.past.usual().mean) {
 		return nil
 	}
-	return j.hurtInBlocks(g, u)
+	return j.blocksDegraded(g, u)
 }
 
 // forget removes the last n lengths, but keeps leastKept.
@@ -160,7 +160,7 @@ type tally struct {
 
 // whole counts n steps of x seconds that ended by at, and judges each block of them
 // by its mean.
-func (h *Hurt) whole(at telemetry.Time, x float64, n int) {
+func (h *Degradation) whole(at telemetry.Time, x float64, n int) {
 	t := &h.tally
 	t.n, t.sum = t.n+n, t.sum+float64(x*float64(n))
 	if t.n < blockSteps {

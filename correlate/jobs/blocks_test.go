@@ -53,8 +53,8 @@ func TestDoubtedBeforeADegradationBegins(t *testing.T) {
 		}
 		if len(changed) > 0 && !began {
 			began = true
-			if doubted == 0 || !j.Hurt.inBlocks {
-				t.Errorf("it began after %d steps in doubt, in blocks: %v", doubted, j.Hurt.inBlocks)
+			if doubted == 0 || !j.Degradation.inBlocks {
+				t.Errorf("it began after %d steps in doubt, in blocks: %v", doubted, j.Degradation.inBlocks)
 			}
 		}
 		if since, ok := j.Doubted(); ok && !began {

@@ -79,7 +79,7 @@ func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 
 // start records that a job begins, or begins again after it failed.
 func (j *Job) start(at telemetry.Time) {
-	if h := j.Hurt; h != nil && h.Since != 0 {
+	if h := j.Degradation; h != nil && h.Since != 0 {
 		h.State = Restarted
 		return
 	}
@@ -96,16 +96,16 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 		state = Restarted
 	}
 	redone := 0.0
-	if j.Hurt == nil || j.Hurt.Since == 0 {
+	if j.Degradation == nil || j.Degradation.Since == 0 {
 		redone = j.good.fail() // a restart after a failure loses nothing more
 	}
-	if j.Hurt != nil {
-		j.Hurt.State, j.Hurt.told, j.Hurt.Since = state, state, e.At
-		j.Hurt.Redone += redone
+	if j.Degradation != nil {
+		j.Degradation.State, j.Degradation.told, j.Degradation.Since = state, state, e.At
+		j.Degradation.Redone += redone
 		return []Changed{{j, Turned}}
 	}
 	u := j.past.usual()
-	j.Hurt = &Hurt{State: state, told: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median,
+	j.Degradation = &Degradation{State: state, told: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median,
 		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At, Redone: redone}
 	j.evidence, j.sum, j.suspects = 0, 0, j.suspects[:0]
 	return []Changed{{j, Began}}
@@ -130,10 +130,10 @@ func (b *Book) Renew(job telemetry.Entity, at telemetry.Time) {
 	if j == nil {
 		return
 	}
-	if j.Hurt != nil {
+	if j.Degradation != nil {
 		b.End(job, at)
 	}
-	*j = Job{Entity: j.Entity, Hurt: j.Hurt, LastEnd: j.LastEnd, Steps: j.Steps, good: j.good, mfu: j.mfu, ended: j.ended,
+	*j = Job{Entity: j.Entity, Degradation: j.Degradation, LastEnd: j.LastEnd, Steps: j.Steps, good: j.good, mfu: j.mfu, ended: j.ended,
 		phase: j.phase, phaseFrom: j.phaseFrom, phaseTo: j.phaseTo, excused: j.excused}
 }
 
@@ -142,7 +142,7 @@ func (b *Book) Renew(job telemetry.Entity, at telemetry.Time) {
 // may have been the first of a periodic pattern, and one without a cause of its own
 // is part of how the job varies.
 func (j *Job) Forget(newUsual, unexplained bool) {
-	if h := j.Hurt; h != nil && !newUsual && unexplained {
+	if h := j.Degradation; h != nil && !newUsual && unexplained {
 		for _, x := range h.sampled.lengths {
 			j.past.wide.add(x)
 			j.blocks.past.add(x) // one step of each block
@@ -155,11 +155,11 @@ func (j *Job) Forget(newUsual, unexplained bool) {
 		j.longs = j.longs[:0]
 		j.spikes.clear(j.Steps)
 	}
-	if h := j.Hurt; h != nil && !newUsual && h.Steps == 1 && h.State != Failed && h.State != Restarted {
+	if h := j.Degradation; h != nil && !newUsual && h.Steps == 1 && h.State != Failed && h.State != Restarted {
 		j.longs.add(h.last, h.LastSlow, h.Sum-j.past.usual().median)
 		j.spikes.add(pending{h.LastSlow, h.Sum, 1, h.last})
 	}
-	j.Hurt = nil
+	j.Degradation = nil
 }
 
 func (b *Book) find(e telemetry.Entity) (int, bool) {
@@ -185,7 +185,7 @@ func (b *Book) know(e telemetry.Entity) *Job {
 func (b *Book) shed() {
 	var ends []int64
 	for _, j := range b.jobs {
-		if j.Hurt == nil {
+		if j.Degradation == nil {
 			ends = append(ends, int64(j.LastEnd))
 		}
 	}
@@ -195,7 +195,7 @@ func (b *Book) shed() {
 	slices.Sort(ends)
 	oldest := ends[len(ends)/2]
 	kept := len(b.jobs)
-	b.jobs = slices.DeleteFunc(b.jobs, func(j *Job) bool { return j.Hurt == nil && int64(j.LastEnd) <= oldest })
+	b.jobs = slices.DeleteFunc(b.jobs, func(j *Job) bool { return j.Degradation == nil && int64(j.LastEnd) <= oldest })
 	b.Forgotten += uint64(kept - len(b.jobs))
 }
 

@@ -16,8 +16,8 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 	switch {
 	case j.waits(at):
 		return None
-	case j.Hurt != nil:
-		return j.closeHurt(g, hung, s)
+	case j.Degradation != nil:
+		return j.closeDegraded(g, hung, s)
 	case j.young(at):
 		return None
 	case j.writes(at) && !j.stands(g, hung):
@@ -29,7 +29,7 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 // waits reports whether no step of training is expected at an instant, because the
 // job does something else.
 func (j *Job) waits(at telemetry.Time) bool {
-	return (j.Hurt == nil || j.Hurt.Since == 0) && j.otherwise(at, float64(at-j.LastEnd)/1e9)
+	return (j.Degradation == nil || j.Degradation.Since == 0) && j.otherwise(at, float64(at-j.LastEnd)/1e9)
 }
 
 // age returns for how long the step in progress has been going on: the time
@@ -38,7 +38,7 @@ func (j *Job) waits(at telemetry.Time) bool {
 // tenth step is not overdue after two.
 func (j *Job) age(g telemetry.Time) float64 {
 	since := max(j.LastEnd, j.worked)
-	if h := j.Hurt; h != nil {
+	if h := j.Degradation; h != nil {
 		since = max(since, h.Since)
 	}
 	elapsed := float64(g.Add(-j.delay)-since) / 1e9
@@ -137,7 +137,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 			return None
 		}
 	}
-	h := j.hurt(g, u, age, overdue)
+	h := j.degradation(g, u, age, overdue)
 	if hung > 0 && h.Steps == 0 {
 		h.hangs(max(j.LastEnd, g.Add(-seconds(hung))), u.median)
 	}
@@ -155,8 +155,8 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 }
 
 // begin makes h the degradation of the job, which all evidence so far was of.
-func (j *Job) begin(h *Hurt) Change {
-	j.Hurt, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
+func (j *Job) begin(h *Degradation) Change {
+	j.Degradation, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
 	return Began
 }
 
@@ -164,7 +164,7 @@ func (j *Job) begin(h *Hurt) Change {
 // until when it was.
 func (j *Job) works(g telemetry.Time, s Senses) bool {
 	until, ok := s.Working(j, g)
-	if ok && j.Hurt == nil {
+	if ok && j.Degradation == nil {
 		j.worked = max(j.worked, until)
 	}
 	return ok
@@ -191,17 +191,17 @@ func (j *Job) longest(u usual) float64 {
 }
 
 // suspected is a degradation of which no step is known yet.
-func (j *Job) suspected(g telemetry.Time, u usual) *Hurt {
-	return &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, EqualWork: j.evenWork.slope > 0}
+func (j *Job) suspected(g telemetry.Time, u usual) *Degradation {
+	return &Degradation{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, EqualWork: j.evenWork.slope > 0}
 }
 
-// hurt is the degradation as it would begin at grid g.
-func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
+// degradation returns the degradation as it would begin at grid g.
+func (j *Job) degradation(g telemetry.Time, u usual, age float64, stalled bool) *Degradation {
 	h := j.suspected(g, u)
 	suspects := j.suspects
 	first := u.median + float64(drift*u.spread)
 	if j.blocks.slow {
-		return j.hurtInBlocks(g, u)
+		return j.blocksDegraded(g, u)
 	} else if j.evidence < threshold && j.shifted(u) {
 		first, h.line = u.median+u.sigma, u.median/2+j.level()/2
 	}
@@ -235,8 +235,8 @@ func (j *Job) hurt(g telemetry.Time, u usual, age float64, stalled bool) *Hurt {
 	return h
 }
 
-func (j *Job) closeHurt(g telemetry.Time, hung float64, s Senses) Change {
-	h := j.Hurt
+func (j *Job) closeDegraded(g telemetry.Time, hung float64, s Senses) Change {
+	h := j.Degradation
 	u := j.past.usual()
 	if h.Since != 0 {
 		// A job that failed loses everything until a step ends.

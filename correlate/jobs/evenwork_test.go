@@ -9,7 +9,7 @@ import (
 // sequences plays steps of a job whose sequences are not packed. Their tokens scatter by
 // 15 %; nine tenths of the length of 6 s depend on them, and it scatters by 3 % besides. From
 // one step on all take times as long. rate returns the tokens a second that are reported.
-func sequences(steps, from int, times float64, seed uint64, rate func(float64) float64) (began []int, first Hurt) {
+func sequences(steps, from int, times float64, seed uint64, rate func(float64) float64) (began []int, first Degradation) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	return watchWork(steps, func(i int) (float64, float64) {
 		tokens := math.Exp(0.15 * r.NormFloat64())

@@ -52,8 +52,8 @@ func TestACheckpointOfAJobThatReportsRarely(t *testing.T) {
 	p.wants("a checkpoint before it is due")
 }
 
-// TestAHurtJobSavesAsBefore: that it is slow does not make a stall of its checkpoint.
-func TestAHurtJobSavesAsBefore(t *testing.T) {
+// TestADegradedJobSavesAsBefore: that it is slow does not make a stall of its checkpoint.
+func TestADegradedJobSavesAsBefore(t *testing.T) {
 	p := newLife(t)
 	for range 4 {
 		p.steps(30, 3)
@@ -74,7 +74,7 @@ func TestAHurtJobSavesAsBefore(t *testing.T) {
 // TestTheFirstStepAfterABreakProvesNothing, with corroborating evidence or without.
 // Where a break comes before each, they are steps like any other.
 func TestTheFirstStepAfterABreakProvesNothing(t *testing.T) {
-	always := func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
+	always := func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
 	p := newLife(t)
 	p.steps(100, 4)
 	p.event(jobs.EventPhase, "eval")

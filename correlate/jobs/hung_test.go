@@ -38,7 +38,7 @@ func TestAJobThatReportsRarelyHangs(t *testing.T) {
 				told = g
 			}
 		}
-		h := p.b.Job(played).Hurt
+		h := p.b.Job(played).Degradation
 		switch {
 		case h == nil || h.State != jobs.Stalled:
 			t.Fatalf("seen %v: %+v", seen, h)

@@ -80,8 +80,8 @@ func snapshotPending(c *snapshot.Codec, p *pending) {
 // its degradation if it has one.
 type Job struct {
 	Entity telemetry.Entity
-	// Hurt is the degradation, nil while the job is healthy.
-	Hurt *Hurt
+	// Degradation is nil while the job is healthy.
+	Degradation *Degradation
 	// LastEnd is the end of the last step; zero before the first.
 	LastEnd telemetry.Time
 	Steps   uint64         // steps seen
@@ -170,10 +170,10 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	even, clear := j.even(tokens, x)
 	j.Last = even
 	j.remember(Step{at, x, even})
-	if j.Hurt == nil {
+	if j.Degradation == nil {
 		j.waited.report(j.excused != 0 || j.saving.End == at)
 	}
-	if j.Hurt == nil && j.hurtBySaving(at, even) {
+	if j.Degradation == nil && j.slowBySaving(at, even) {
 		j.account(at, x, j.each())
 		j.spend(at)
 		j.LastEnd = at
@@ -181,16 +181,16 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		return
 	}
 	apart := j.apart(at, x)
-	excused := j.Hurt == nil && !apart && j.excuse(at, even)
-	if u := j.past.usual(); (excused || apart && j.Hurt == nil) && u.n >= minPast {
+	excused := j.Degradation == nil && !apart && j.excuse(at, even)
+	if u := j.past.usual(); (excused || apart && j.Degradation == nil) && u.n >= minPast {
 		j.announce(max(0, j.took(at, x)-u.median))
 	}
-	if excused || j.otherwise(at, x) && (j.Hurt == nil || j.Hurt.Since == 0) {
+	if excused || j.otherwise(at, x) && (j.Degradation == nil || j.Degradation.Since == 0) {
 		j.account(at, x, 1)
 		j.spend(at)
 		j.LastEnd = at
-		if j.Hurt != nil {
-			j.Hurt.Overdue = 0
+		if j.Degradation != nil {
+			j.Degradation.Overdue = 0
 		}
 		j.Steps++
 		return // the step held a checkpoint or an evaluation: it is neither slow nor usual
@@ -205,7 +205,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 			gap -= j.wrote
 		}
 		n = j.told(gap, x)
-		if j.Hurt == nil {
+		if j.Degradation == nil {
 			between := gap
 			if j.sparse() {
 				between = j.perStep(gap)
@@ -219,9 +219,9 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	j.Steps++
 	j.account(at, x, n)
 	switch {
-	case j.Hurt != nil:
-		j.Hurt.sampled.sample(even)
-		j.observeHurt(at, even, n)
+	case j.Degradation != nil:
+		j.Degradation.sampled.sample(even)
+		j.observeDegraded(at, even, n)
 	case clear && (!first || j.rested):
 		j.observeHealthy(at, j.beside(at, j.learnWork(tokens, x)), n)
 	}
@@ -296,8 +296,8 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	}
 }
 
-func (j *Job) observeHurt(at telemetry.Time, x float64, n int) {
-	h := j.Hurt
+func (j *Job) observeDegraded(at telemetry.Time, x float64, n int) {
+	h := j.Degradation
 	isSlow := h.slow(j.past.usual(), x)
 	if h.Since != 0 {
 		// Between the last step and the first one after it, all was lost.
@@ -396,12 +396,12 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Bool(&j.ended)
 	c.Duration(&j.delay)
 	snapshot.List(c, &j.suspects, pendingSize, snapshotPending)
-	hurt := j.Hurt != nil
-	c.Bool(&hurt)
-	if hurt {
-		if j.Hurt == nil {
-			j.Hurt = &Hurt{}
+	degradation := j.Degradation != nil
+	c.Bool(&degradation)
+	if degradation {
+		if j.Degradation == nil {
+			j.Degradation = &Degradation{}
 		}
-		j.Hurt.snapshot(c)
+		j.Degradation.snapshot(c)
 	}
 }

@@ -113,8 +113,8 @@ func TestJobsAreJudgedAlone(t *testing.T) {
 			t.Errorf("at %d s began %v", s, began)
 		}
 	}
-	if b.Job(telemetry.Entity{Kind: telemetry.Job, Name: "b"}).Hurt != nil {
-		t.Error("the healthy neighbour is hurt")
+	if b.Job(telemetry.Entity{Kind: telemetry.Job, Name: "b"}).Degradation != nil {
+		t.Error("the healthy neighbour is degraded")
 	}
 }
 
@@ -192,7 +192,7 @@ func use(b *jobs.Book) {
 		b.Observe(train(), at, 1, 0)
 		b.Event(&telemetry.Event{Entity: train(), At: at, Name: telemetry.EventJobFailed}, at)
 		for _, c := range b.Close(at, idle()) {
-			if h := c.Job.Hurt; h != nil && h.State <= jobs.Restarted {
+			if h := c.Job.Degradation; h != nil && h.State <= jobs.Restarted {
 				_ = h.State.String()
 			}
 		}

@@ -171,7 +171,7 @@ func (l *longs) snapshot(c *snapshot.Codec) {
 // periodicDegraded is the degradation that periodic long steps are which have grown; nil
 // where there is none, or the last one is no news: it is known to be single aloneAfter
 // reports later.
-func (j *Job) periodicDegraded(g telemetry.Time, u usual) *Hurt {
+func (j *Job) periodicDegraded(g telemetry.Time, u usual) *Degradation {
 	n := len(j.longs)
 	if n == 0 || j.Steps-j.longs[n-1].step > aloneAfter || len(j.saves.usual.lengths) > 0 {
 		return nil

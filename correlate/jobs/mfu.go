@@ -37,16 +37,16 @@ func (b *Book) ObserveMFU(job telemetry.Entity, ratio float64) {
 	j := b.know(job)
 	switch {
 	case j == nil:
-	case j.Hurt == nil:
+	case j.Degradation == nil:
 		j.mfu.add(ratio)
 	default:
-		j.Hurt.mfu.add(ratio, j.Hurt.tailSteps == 0)
+		j.Degradation.mfu.add(ratio, j.Degradation.tailSteps == 0)
 	}
 }
 
 // divide moves the reports that came with the first steps of a new degradation to
 // it: they are not part of the healthy past.
-func (j *Job) divide(h *Hurt) {
+func (j *Job) divide(h *Degradation) {
 	n := max(0, min(h.Steps, len(j.mfu.lengths)-1))
 	for _, ratio := range j.mfu.lengths[max(0, len(j.mfu.lengths)-n):] {
 		h.mfu.add(ratio, true)
@@ -60,17 +60,17 @@ func (j *Job) divide(h *Hurt) {
 // reports) and in it (the mean of those that came with slow steps, as Now is the
 // mean of these); false where it was not reported.
 func (j *Job) MFU() (before, now float64, ok bool) {
-	if j.Hurt == nil || j.Hurt.mfu.n == 0 || len(j.mfu.lengths) == 0 {
+	if j.Degradation == nil || j.Degradation.mfu.n == 0 || len(j.mfu.lengths) == 0 {
 		return 0, 0, false
 	}
-	return j.mfu.before(), j.Hurt.mfu.sum / float64(j.Hurt.mfu.n), true
+	return j.mfu.before(), j.Degradation.mfu.sum / float64(j.Degradation.mfu.n), true
 }
 
 // Utilisation returns the last model FLOPs utilisation that the job reported,
 // and false where it reported none.
 func (j *Job) Utilisation() (float64, bool) {
-	if j.Hurt != nil && j.Hurt.mfu.seen {
-		return j.Hurt.mfu.last, true
+	if j.Degradation != nil && j.Degradation.mfu.seen {
+		return j.Degradation.mfu.last, true
 	}
 	if n := len(j.mfu.lengths); n > 0 {
 		return j.mfu.lengths[n-1], true

@@ -21,17 +21,17 @@ func TestMFUFallsWithSlowSteps(t *testing.T) {
 	}
 	steps(8, 3) // a young job: a few slow steps would be half of its past
 	p.steps(6, 3)
-	for p.b.Job(played).Hurt == nil && p.now < epoch.Add(telemetry.Duration(300e9)) {
+	for p.b.Job(played).Degradation == nil && p.now < epoch.Add(telemetry.Duration(300e9)) {
 		steps(1, 6)
 	}
 	steps(6, 6)
-	h := p.b.Job(played).Hurt
+	h := p.b.Job(played).Degradation
 	if h == nil || h.State != jobs.Slow {
 		t.Fatalf("the job is twice as slow: %v", h)
 	}
 	steps(2, 3) // well again, and not yet believed
 	j := p.b.Job(played)
-	if j.Hurt == nil {
+	if j.Degradation == nil {
 		t.Fatal("two usual steps end nothing")
 	}
 	before, now, ok := j.MFU()

@@ -175,9 +175,9 @@ func TestASlowdownOfAJobThatBeatsIsFound(t *testing.T) {
 	}
 }
 
-// TestAHurtIsOneHurt: the degradation of a job that is 5 % slower for 300 steps
+// TestADegradationIsOneDegradation: the degradation of a job that is 5 % slower for 300 steps
 // begins once, or is ended in between at most once.
-func TestAHurtIsOneHurt(t *testing.T) {
+func TestADegradationIsOneDegradation(t *testing.T) {
 	for _, h := range habits() {
 		if h.turn > 10 {
 			continue // 6 % is less than its beats

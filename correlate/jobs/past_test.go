@@ -107,7 +107,7 @@ func TestUsualLeavesThePastAsItIs(t *testing.T) {
 }
 
 func TestAStateThatIsNoneIsRefused(t *testing.T) {
-	b := Book{jobs: []*Job{{Entity: telemetry.Entity{Kind: telemetry.Job, Name: "j"}, Hurt: &Hurt{State: 200}}}}
+	b := Book{jobs: []*Job{{Entity: telemetry.Entity{Kind: telemetry.Job, Name: "j"}, Degradation: &Degradation{State: 200}}}}
 	w := snapshot.NewWriter()
 	b.Snapshot(w)
 	c := snapshot.NewReader(w.Data())
@@ -123,7 +123,7 @@ func TestARoomForNewJobs(t *testing.T) {
 	for i := range MaxJobs {
 		b.jobs = append(b.jobs, &Job{Entity: telemetry.Entity{Kind: telemetry.Job, Name: fmt.Sprintf("%06d", i)}, LastEnd: telemetry.Time(i)})
 	}
-	b.jobs[0].Hurt = &Hurt{State: Slow}
+	b.jobs[0].Degradation = &Degradation{State: Slow}
 	fresh := telemetry.Entity{Kind: telemetry.Job, Name: "new"}
 	b.Observe(fresh, telemetry.Time(MaxJobs), 1, 0)
 	if b.Job(fresh) == nil || b.Job(telemetry.Entity{Kind: telemetry.Job, Name: "000000"}) == nil || b.Forgotten == 0 || b.Refused != 0 {

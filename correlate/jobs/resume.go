@@ -10,7 +10,7 @@ type Held struct {
 	Until    telemetry.Time // up to when Lost was counted
 	Before   float64
 	Expected float64
-	Now      float64 // mean step during the hurt
+	Now      float64 // mean step during the degradation
 	Lost     float64 // per GPU
 }
 
@@ -19,9 +19,9 @@ type Resumed uint8
 
 // The answers of Resume.
 const (
-	Unheard   Resumed = iota // too few steps since to say
-	StillHurt                // it goes on: the job has its hurt
-	Recovered                // the last steps were usual
+	Unheard       Resumed = iota // too few steps since to say
+	StillDegraded                // it goes on: the job has its degradation
+	Recovered                    // the last steps were usual
 )
 
 const (
@@ -41,7 +41,7 @@ const (
 // and a past of the expected length. It changes nothing else.
 func (j *Job) Resume(h Held) Resumed {
 	recent := j.recent()
-	if j.Hurt != nil || len(recent) < wellAfter || j.LastEnd <= h.Until {
+	if j.Degradation != nil || len(recent) < wellAfter || j.LastEnd <= h.Until {
 		return Unheard
 	}
 	if !(h.Expected > 0) {
@@ -57,8 +57,8 @@ func (j *Job) Resume(h Held) Resumed {
 		return Recovered
 	}
 	j.past, j.suspects, j.evidence = seeded, j.suspects[:0], 0
-	j.Hurt = h.goesOn(j, u, recent, tail)
-	return StillHurt
+	j.Degradation = h.goesOn(j, u, recent, tail)
+	return StillDegraded
 }
 
 // recent are the last wellAfter steps, those that look slow to the job's own
@@ -90,8 +90,8 @@ func heldPast(h Held) past {
 // goesOn is the published degradation as of the job's last step. What was lost
 // between the publication and now was not seen step by step: it is estimated from
 // the last steps.
-func (h Held) goesOn(j *Job, u usual, recent []float64, tail int) *Hurt {
-	out := &Hurt{State: Slow, told: Slow, Onset: h.Onset, Opened: h.Opened, Before: h.Before, Expected: h.Expected,
+func (h Held) goesOn(j *Job, u usual, recent []float64, tail int) *Degradation {
+	out := &Degradation{State: Slow, told: Slow, Onset: h.Onset, Opened: h.Opened, Before: h.Before, Expected: h.Expected,
 		Usual: u.median, LastSlow: j.LastEnd, Lost: h.Lost, tailSteps: tail}
 	step := max(h.Now, h.Expected)
 	out.Steps = int(min(max(1, float64(h.Until-h.Onset.Earliest)/1e9/step), maxHeldSteps))

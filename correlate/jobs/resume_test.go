@@ -37,12 +37,12 @@ func times(n int, x float64) []float64 {
 // are usual.
 func TestAJobThatOnlyKnowsItsTroubleIsHeldAgainstWhatWasPublished(t *testing.T) {
 	b, j := watched(times(10, 6)...)
-	if got := j.Resume(held()); got != StillHurt {
-		t.Fatalf("resumed as %d, want still hurt", got)
+	if got := j.Resume(held()); got != StillDegraded {
+		t.Fatalf("resumed as %d, want still degraded", got)
 	}
-	h := j.Hurt
+	h := j.Degradation
 	if h.State != Slow || h.Onset != held().Onset || h.Opened != held().Opened || h.Expected != 2 || h.LastSlow != j.LastEnd {
-		t.Errorf("hurt %+v: not the one that was published", h)
+		t.Errorf("degradation %+v: not the one that was published", h)
 	}
 	// From 900 s to 1060 s two thirds of the time were lost.
 	if want := 500 + 160*2.0/3; h.Lost < want-1 || h.Lost > want+1 {
@@ -73,7 +73,7 @@ func TestAJobThatIsBackAtWhatWasExpectedHasRecovered(t *testing.T) {
 		"a little above, in its own noise": times(6, 2.05),
 	} {
 		_, j := watched(lengths...)
-		if got := j.Resume(held()); got != Recovered || j.Hurt != nil {
+		if got := j.Resume(held()); got != Recovered || j.Degradation != nil {
 			t.Errorf("%s: resumed as %d", name, got)
 		}
 	}
@@ -97,7 +97,7 @@ func TestASlightSlowdownStillStandsOut(t *testing.T) {
 	_, j := watched(times(10, 2.12)...)
 	h := held()
 	h.Now = 2.12
-	if got := j.Resume(h); got != StillHurt {
+	if got := j.Resume(h); got != StillDegraded {
 		t.Errorf("resumed as %d", got)
 	}
 }

@@ -76,7 +76,7 @@ func (j *Job) wroteIn(at telemetry.Time, x float64) {
 }
 
 func (j *Job) fileSaving() {
-	j.saves.told(j.Steps, j.saving.Seconds, j.Hurt == nil && j.grew(j.saving.End) == 0)
+	j.saves.told(j.Steps, j.saving.Seconds, j.Degradation == nil && j.grew(j.saving.End) == 0)
 }
 
 // turn is how many reports lay between the last two, 0 where it is not known.
@@ -106,13 +106,13 @@ func (j *Job) turns() int {
 // savesAgain reports whether a step of that age may be one more of the checkpoints
 // that degrade the job: its length shows it when it has ended.
 func (j *Job) savesAgain(age float64) bool {
-	return j.Hurt.patience > 0 && age <= j.past.usual().median+float64(turnsWell*j.saves.last)
+	return j.Degradation.patience > 0 && age <= j.past.usual().median+float64(turnsWell*j.saves.last)
 }
 
 // grew returns how many times its usual length the checkpoint took that is reported
 // with the step that ends at at; 0 where none is reported or it has not grown.
 func (j *Job) grew(at telemetry.Time) float64 {
-	if j.Hurt != nil && j.Hurt.patience > 0 {
+	if j.Degradation != nil && j.Degradation.patience > 0 {
 		return j.grewBy(at, grownSome)
 	}
 	return j.grewBy(at, grownBy)
@@ -133,20 +133,20 @@ func (j *Job) grewBy(at telemetry.Time, least float64) float64 {
 // savedSlowly is the account of the trouble that it would be if the checkpoint in
 // the last step had taken longer for a reason; nil where it has not grown, or
 // not beyond all of those before.
-func (j *Job) savedSlowly(g telemetry.Time, u usual) *Hurt {
+func (j *Job) savedSlowly(g telemetry.Time, u usual) *Degradation {
 	if j.saving.End != j.LastEnd || j.grewBy(j.LastEnd, grownSome) == 0 || j.saving.Seconds <= float64(grownSome*j.saves.most) {
 		return nil
 	}
-	h := &Hurt{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, patience: j.turns(),
+	h := &Degradation{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, patience: j.turns(),
 		Onset: pending{at: j.LastEnd, length: j.Last, n: j.each()}.within()}
 	h.addSlow(j.LastEnd, max(u.median, j.Last-j.saves.usual.before()), j.each())
 	h.last = j.Steps - 1
 	return h
 }
 
-// hurtBySaving takes a step that ends at at and reports whether its checkpoint
+// slowBySaving takes a step that ends at at and reports whether its checkpoint
 // begins a degradation.
-func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
+func (j *Job) slowBySaving(at telemetry.Time, x float64) bool {
 	u, s := j.past.usual(), &j.saves
 	if j.saving.End != at || u.n < minPast {
 		return false
@@ -163,7 +163,7 @@ func (j *Job) hurtBySaving(at telemetry.Time, x float64) bool {
 
 // savesDegraded is the degradation that checkpoints are which have grown; nil where there
 // is none.
-func (j *Job) savesDegraded(g telemetry.Time, u usual) *Hurt {
+func (j *Job) savesDegraded(g telemetry.Time, u usual) *Degradation {
 	if !j.saves.slow {
 		return nil
 	}
@@ -241,8 +241,8 @@ func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 		return j.saving.Seconds
 	case j.apart(at, x):
 		return 0
-	case j.Hurt.Periodic > 0:
-		return j.Hurt.Periodic
+	case j.Degradation.Periodic > 0:
+		return j.Degradation.Periodic
 	case j.habitual(u, x):
 		extra := j.longs.typical()
 		j.longs.add(j.Steps, at, x-u.median)

@@ -22,9 +22,9 @@ func TestACheckpointThatTheJobTellsOfIsNoLoss(t *testing.T) {
 		}
 		p.b.Observe(played, p.now, 13, 0)
 		p.steps(9, 5)
-		h := p.b.Job(played).Hurt
+		h := p.b.Job(played).Degradation
 		if h == nil {
-			t.Fatal("not hurt")
+			t.Fatal("not degraded")
 		}
 		want := 5.0
 		if !told {
@@ -57,9 +57,9 @@ func TestACheckpointToldOfAfterItsStepExcusesNoOther(t *testing.T) {
 		}
 		turn(4, 4)
 		turn(2, 4.4)
-		h := p.b.Job(played).Hurt
+		h := p.b.Job(played).Degradation
 		if h == nil {
-			t.Fatal("not hurt")
+			t.Fatal("not degraded")
 		}
 		if now, ok := h.Now(); !ok || math.Abs(now-4.4) > 0.01 || math.Abs(h.Expected-4) > 0.01 {
 			t.Errorf("told by the step itself %v: a step takes %.3f s and %.3f without, want 4.4 and 4", itself, now, h.Expected)
@@ -93,15 +93,15 @@ func TestACheckpointIsNoHabitOfTheSteps(t *testing.T) {
 		}
 		report(1.31 * length)
 		report(1.31 * length)
-		if h := p.b.Job(played).Hurt; h == nil || h.State != jobs.Slow {
+		if h := p.b.Job(played).Degradation; h == nil || h.State != jobs.Slow {
 			t.Errorf("a checkpoint in report %d: not slow after two reports", held)
 		}
 	}
 }
 
-// TestAHurtDoesNotBeginWithAUsualCheckpoint: the second reported checkpoint comes
+// TestADegradationDoesNotBeginWithAUsualCheckpoint: the second reported checkpoint comes
 // four steps before the steps become longer.
-func TestAHurtDoesNotBeginWithAUsualCheckpoint(t *testing.T) {
+func TestADegradationDoesNotBeginWithAUsualCheckpoint(t *testing.T) {
 	p := newLife(t)
 	save := func() {
 		p.quiet(14)
@@ -115,9 +115,9 @@ func TestAHurtDoesNotBeginWithAUsualCheckpoint(t *testing.T) {
 	p.steps(1, 4)
 	began := p.now
 	p.steps(10, 4.4)
-	h := p.b.Job(played).Hurt
+	h := p.b.Job(played).Degradation
 	if h == nil {
-		t.Fatal("not hurt")
+		t.Fatal("not degraded")
 	}
 	if h.Onset.Earliest != began {
 		t.Errorf("it began %s after the last usual step", h.Onset.Earliest.Sub(began))
@@ -135,9 +135,9 @@ func TestACheckpointInProgressIsNotOverdue(t *testing.T) {
 		p.b.Observe(played, p.now, 14, 0)
 	}
 	p.steps(19, 5)
-	h := p.b.Job(played).Hurt
+	h := p.b.Job(played).Degradation
 	if h == nil {
-		t.Fatal("not hurt")
+		t.Fatal("not degraded")
 	}
 	p.quiet(14)
 	if now, ok := h.Now(); !ok || math.Abs(now-5) > 0.01 {
@@ -162,20 +162,20 @@ func TestShortCheckpointsThatGrowAreALoss(t *testing.T) {
 	}
 	save(40, 0.2, 4)
 	save(10, 2.2, 6)
-	h := p.b.Job(played).Hurt
+	h := p.b.Job(played).Degradation
 	if h == nil {
-		t.Fatal("not hurt")
+		t.Fatal("not degraded")
 	}
 	if now, ok := h.Now(); !ok || math.Abs(now-6) > 0.3 {
 		t.Errorf("a step takes %.3f s, want 6", now)
 	}
 }
 
-// TestACheckpointThatTakesManyTimesAsLongHurts: one every 20 steps takes 5 s,
+// TestACheckpointThatTakesManyTimesAsLongDegrades: one every 20 steps takes 5 s,
 // then 40. It is found with the first, lasts through the usual steps between
 // them, and ends with one that is as it was. One and a half times as long is no
 // trouble.
-func TestACheckpointThatTakesManyTimesAsLongHurts(t *testing.T) {
+func TestACheckpointThatTakesManyTimesAsLongDegrades(t *testing.T) {
 	for _, c := range []struct{ took, mean float64 }{{40, 4 + 35.0/20}, {7.5, 0}} {
 		p := newLife(t)
 		turn := func(n int, took float64) {
@@ -189,13 +189,13 @@ func TestACheckpointThatTakesManyTimesAsLongHurts(t *testing.T) {
 		}
 		turn(4, 5)
 		turn(1, c.took)
-		if h := p.b.Job(played).Hurt; (h != nil) != (c.mean > 0) {
-			t.Fatalf("%g s: hurt %v with the first", c.took, h != nil)
+		if h := p.b.Job(played).Degradation; (h != nil) != (c.mean > 0) {
+			t.Fatalf("%g s: degraded %v with the first", c.took, h != nil)
 		}
 		turn(3, c.took)
-		h := p.b.Job(played).Hurt
+		h := p.b.Job(played).Degradation
 		if (h != nil) != (c.mean > 0) {
-			t.Fatalf("%g s: hurt %v after four", c.took, h != nil)
+			t.Fatalf("%g s: degraded %v after four", c.took, h != nil)
 		}
 		if h == nil {
 			continue
@@ -205,7 +205,7 @@ func TestACheckpointThatTakesManyTimesAsLongHurts(t *testing.T) {
 		}
 		turn(1, 5)
 		p.steps(8, 4)
-		if p.b.Job(played).Hurt != nil {
+		if p.b.Job(played).Degradation != nil {
 			t.Errorf("%g s: not well with a usual one", c.took)
 		}
 	}
@@ -221,7 +221,7 @@ func TestAStallIsNoCheckpointThatIsNotDue(t *testing.T) {
 	p.b.Observe(played, p.now, 14, 0)
 	p.steps(5, 4)
 	p.quiet(16.5)
-	if h := p.b.Job(played).Hurt; h == nil || h.State != jobs.Stalled {
+	if h := p.b.Job(played).Degradation; h == nil || h.State != jobs.Stalled {
 		t.Errorf("after 16 s without a step: %+v", h)
 	}
 }
@@ -251,19 +251,19 @@ func TestCheckpointsOfAJobThatReportsEverySecondStep(t *testing.T) {
 		t.Errorf("well between two checkpoints: %q", p.changes)
 	}
 	// From the first of the four to the last, 62 steps.
-	if now, ok := p.b.Job(played).Hurt.Now(); !ok || math.Abs(now-4-4*32.0/62) > 0.01 {
+	if now, ok := p.b.Job(played).Degradation.Now(); !ok || math.Abs(now-4-4*32.0/62) > 0.01 {
 		t.Errorf("a step takes %.3f s in the mean, want %.3f", now, 4+4*32.0/62)
 	}
 }
 
-// TestACheckpointThatGrewALittleHurtsWithAWitness: a third longer is no trouble,
+// TestACheckpointThatGrewALittleDegradesWithEvidence: a third longer is no trouble,
 // but where something it is written to answers more slowly.
-func TestACheckpointThatGrewALittleHurtsWithAWitness(t *testing.T) {
+func TestACheckpointThatGrewALittleDegradesWithEvidence(t *testing.T) {
 	for _, slow := range []bool{true, false} {
 		p := newLife(t)
-		p.witness = func(_ *jobs.Job, h *jobs.Hurt, _ telemetry.Time) bool {
+		p.witness = func(_ *jobs.Job, h *jobs.Degradation, _ telemetry.Time) bool {
 			now, _ := h.Now()
-			return slow && math.Abs(now-7) < 1e-9 // the 3 s more are the hurt
+			return slow && math.Abs(now-7) < 1e-9 // the 3 s more are the degradation
 		}
 		turn := func(n int, took float64) {
 			for range n {
@@ -276,8 +276,8 @@ func TestACheckpointThatGrewALittleHurtsWithAWitness(t *testing.T) {
 		turn(3, 9)
 		turn(2, 12)
 		p.steps(1, 4)
-		if got := p.b.Job(played).Hurt != nil; got != slow {
-			t.Errorf("a witness %v: hurt %v", slow, got)
+		if got := p.b.Job(played).Degradation != nil; got != slow {
+			t.Errorf("a corroboration %v: degraded %v", slow, got)
 		}
 	}
 }
@@ -323,7 +323,7 @@ func TestIdlenessIsNoWitnessWhereACheckpointIsDue(t *testing.T) {
 	p.steps(44, 4)
 	p.steps(1, 4.1)
 	p.steps(1, 4.7)
-	p.witness = func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return true }
+	p.witness = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
 	p.idle = func(*jobs.Job, telemetry.Time) bool { return true }
 	write()
 	p.idle, p.witness = nil, nil

@@ -219,10 +219,10 @@ func (p *player) working(_ *jobs.Job, g telemetry.Time) (telemetry.Time, bool) {
 func (p *player) close(second int) {
 	p.report(second, p.book.Close(p.time(float64(second)), jobs.Senses{
 		Working: p.working,
-		Witness: func(*jobs.Job, *jobs.Hurt, telemetry.Time) bool { return p.witnessed },
+		Witness: func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return p.witnessed },
 	}))
 	for _, j := range p.book.Jobs() {
-		if j.Hurt != nil && j.Hurt.Well() {
+		if j.Degradation != nil && j.Degradation.Well() {
 			j.Forget(false, false)
 		}
 	}
@@ -235,7 +235,7 @@ func (p *player) report(second int, changed []jobs.Changed) {
 }
 
 func (p *player) change(c jobs.Changed) string {
-	h := c.Job.Hurt
+	h := c.Job.Degradation
 	switch c.Change {
 	case jobs.Began:
 		return fmt.Sprintf("began %v, onset %.1f to %.1f, before %.2f, expected %.2f, now %s\n", h.State,
@@ -248,7 +248,7 @@ func (p *player) change(c jobs.Changed) string {
 	return "nothing changed, and said so\n"
 }
 
-func (p *player) now(h *jobs.Hurt) string {
+func (p *player) now(h *jobs.Degradation) string {
 	now, ok := h.Now()
 	if !ok {
 		return "unknown"
@@ -263,8 +263,8 @@ func (p *player) finish() {
 		return
 	}
 	state := jobs.Healthy
-	if j.Hurt != nil {
-		state = j.Hurt.State
+	if j.Degradation != nil {
+		state = j.Degradation.State
 	}
 	usual, known := j.Usual()
 	fmt.Fprintf(&p.out, "at the end %v after %d steps", state, j.Steps)

@@ -19,10 +19,10 @@ type Senses struct {
 	// Witness reports whether there is corroborating evidence for a degradation:
 	// something physical that can degrade the job is in trouble in a way that fits,
 	// which makes one certainly slow step enough. May be nil.
-	Witness func(j *Job, h *Hurt, g telemetry.Time) bool
+	Witness func(j *Job, h *Degradation, g telemetry.Time) bool
 }
 
 // corroborates reports whether there is corroborating evidence for a degradation.
-func (s *Senses) corroborates(j *Job, h *Hurt, g telemetry.Time) bool {
+func (s *Senses) corroborates(j *Job, h *Degradation, g telemetry.Time) bool {
 	return s.Witness != nil && s.Witness(j, h, g)
 }

@@ -160,7 +160,7 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 	if !heard {
 		return None // blind, not stalled
 	}
-	if h := j.Hurt; h != nil && h.Since != 0 {
+	if h := j.Degradation; h != nil && h.Since != 0 {
 		return j.servesAgain(g, now)
 	}
 	j.Steps++
@@ -172,8 +172,8 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 		return None
 	}
 	span := float64(g-from) / 1e9
-	if j.Hurt != nil {
-		return j.servedHurt(g, d, bad, now, span)
+	if j.Degradation != nil {
+		return j.servingDegraded(g, d, bad, now, span)
 	}
 	d.from, d.moment = from, now
 	if s.doubt(d, bad) {
@@ -230,7 +230,7 @@ func (s *service) clearDoubts() { s.bad, s.itl, s.ttft, s.doubts = 0, 0, 0, s.do
 // servesAgain looks at a job that failed: what it reports while it answers no
 // requests is not judged.
 func (j *Job) servesAgain(g telemetry.Time, now Served) Change {
-	h := j.Hurt
+	h := j.Degradation
 	if now.Tokens > 0 && g.Sub(h.Since) > ServedEvery {
 		h.Lost, h.Overdue, h.Since = h.Lost+float64(g.Sub(h.Since)-ServedEvery)/1e9, 0, 0
 		h.tailSteps = calmAfter
@@ -344,7 +344,7 @@ func (j *Job) beginServed(g telemetry.Time, span float64) {
 	s := j.service
 	every := float64(ServedEvery) / 1e9
 	first := s.doubts[0].from
-	h := &Hurt{State: Slow, told: Slow, Opened: g, Usual: every, LastSlow: g,
+	h := &Degradation{State: Slow, told: Slow, Opened: g, Usual: every, LastSlow: g,
 		Onset: telemetry.Interval{Earliest: first, Latest: first.Add(ServedEvery)}}
 	// The latency that grew more is the measure.
 	h.Measure = MeasureITL
@@ -357,7 +357,7 @@ func (j *Job) beginServed(g telemetry.Time, span float64) {
 	}
 	last := s.doubts[len(s.doubts)-1].of(h.Measure)
 	h.Expected, h.Before = last.expected, last.expected
-	j.Hurt = h
+	j.Degradation = h
 	s.good = 0
 	s.clearDoubts()
 }
@@ -371,15 +371,15 @@ func (d doubt) of(m telemetry.MetricName) verdict {
 
 // served counts one bad judgement of so many seconds: of each second, the part
 // that the latency grew by is lost.
-func (h *Hurt) served(v verdict, span float64) {
+func (h *Degradation) served(v verdict, span float64) {
 	h.Steps++
 	h.Sum += v.now
 	h.Lost += float64(span * (1 - 1/max(v.ratio(), 1)))
 }
 
-// servedHurt continues a degradation.
-func (j *Job) servedHurt(g telemetry.Time, d doubt, bad bool, now Served, span float64) Change {
-	s, h := j.service, j.Hurt
+// servingDegraded continues a degradation.
+func (j *Job) servingDegraded(g telemetry.Time, d doubt, bad bool, now Served, span float64) Change {
+	s, h := j.service, j.Degradation
 	if v := d.of(h.Measure); bad || v.ratio() > h.line {
 		s.good, h.LastSlow = 0, g
 		h.served(v, span)

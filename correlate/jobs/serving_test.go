@@ -12,17 +12,17 @@ import (
 // server is a simulated pool: its tokens take longer the more are asked for, and
 // requests wait where more is asked than it can do.
 type server struct {
-	t       *testing.T
-	b       jobs.Book
-	r       *rand.Rand
-	now     telemetry.Time
-	changes []string
-	slow    float64 // of its machines; 1 in health
-	grows   float64 // the power of the load by which the first token takes longer, if not zero
-	hurt    *jobs.Hurt
-	mute    bool    // it reports no tokens
-	noise   float64 // of a moment, which lasts for five seconds
-	moment  float64
+	t           *testing.T
+	b           jobs.Book
+	r           *rand.Rand
+	now         telemetry.Time
+	changes     []string
+	slow        float64 // of its machines; 1 in health
+	grows       float64 // the power of the load by which the first token takes longer, if not zero
+	degradation *jobs.Degradation
+	mute        bool    // it reports no tokens
+	noise       float64 // of a moment, which lasts for five seconds
+	moment      float64
 }
 
 func newServer(t *testing.T, seed uint64) *server {
@@ -57,13 +57,13 @@ func (s *server) serve(seconds int, load func(second int) float64) {
 		for _, c := range s.b.Close(s.now, never) {
 			switch c.Change {
 			case jobs.Began:
-				h := *c.Job.Hurt
-				s.hurt, s.changes = &h, append(s.changes, "slow")
+				h := *c.Job.Degradation
+				s.degradation, s.changes = &h, append(s.changes, "slow")
 			case jobs.Turned:
-				s.changes = append(s.changes, "to "+c.Job.Hurt.State.String())
+				s.changes = append(s.changes, "to "+c.Job.Degradation.State.String())
 			case jobs.Ended:
-				h := *c.Job.Hurt
-				s.hurt, s.changes = &h, append(s.changes, "well")
+				h := *c.Job.Degradation
+				s.degradation, s.changes = &h, append(s.changes, "well")
 				c.Job.Forget(false, false)
 			}
 		}
@@ -116,11 +116,11 @@ func TestMoreLoadThanItCanDoIsOverload(t *testing.T) {
 	if len(s.changes) != 1 || s.changes[0] != "slow" {
 		t.Fatalf("%q", s.changes)
 	}
-	if d := float64(s.hurt.Opened-epoch)/1e9 - 600; d > 25 {
+	if d := float64(s.degradation.Opened-epoch)/1e9 - 600; d > 25 {
 		t.Errorf("found after %v s", d)
 	}
-	if s.hurt.Measure != jobs.MeasureTTFT {
-		t.Errorf("measure %v", s.hurt.Measure)
+	if s.degradation.Measure != jobs.MeasureTTFT {
+		t.Errorf("measure %v", s.degradation.Measure)
 	}
 	s.serve(120, constant(0.6))
 	if len(s.changes) != 2 || s.changes[1] != "well" {
@@ -128,9 +128,9 @@ func TestMoreLoadThanItCanDoIsOverload(t *testing.T) {
 	}
 }
 
-// TestSlowMachinesHurtAtTheSameLoad: tokens that take a third longer for 100 s
+// TestSlowMachinesDegradeAtTheSameLoad: tokens that take a third longer for 100 s
 // cost a quarter of them.
-func TestSlowMachinesHurtAtTheSameLoad(t *testing.T) {
+func TestSlowMachinesDegradeAtTheSameLoad(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newServer(t, seed)
 		s.serve(1800, day)
@@ -141,11 +141,11 @@ func TestSlowMachinesHurtAtTheSameLoad(t *testing.T) {
 		if len(s.changes) != 2 || s.changes[0] != "slow" || s.changes[1] != "well" {
 			t.Fatalf("seed %d: %q", seed, s.changes)
 		}
-		if h := s.hurt; math.Abs(h.Lost-25) > 5 {
+		if h := s.degradation; math.Abs(h.Lost-25) > 5 {
 			t.Errorf("seed %d: lost %v s of 100, want about 25", seed, h.Lost)
 		}
-		now, _ := s.hurt.Now()
-		if ratio := now / s.hurt.Expected; math.Abs(ratio-1.33) > 0.1 {
+		now, _ := s.degradation.Now()
+		if ratio := now / s.degradation.Expected; math.Abs(ratio-1.33) > 0.1 {
 			t.Errorf("seed %d: %v times as long", seed, ratio)
 		}
 	}
@@ -161,8 +161,8 @@ func TestAServerThatFailedIsWellWhenItAnswersAgain(t *testing.T) {
 	if len(s.changes) != 1 || s.changes[0] != "well" {
 		t.Errorf("%q", s.changes)
 	}
-	if s.hurt != nil && s.hurt.Lost < 55 {
-		t.Errorf("lost %v s, want about a minute", s.hurt.Lost)
+	if s.degradation != nil && s.degradation.Lost < 55 {
+		t.Errorf("lost %v s, want about a minute", s.degradation.Lost)
 	}
 }
 

@@ -74,7 +74,7 @@ func sequenceOdds(k, n int, spikes, usual float64) float64 {
 // spiking returns the degradation that shows in spikes which come more often than
 // before, and whether they alone are enough evidence; nil where there is none, or no
 // step was reported since it was last judged.
-func (j *Job) spiking(g telemetry.Time, u usual) (h *Hurt, enough bool) {
+func (j *Job) spiking(g telemetry.Time, u usual) (h *Degradation, enough bool) {
 	s := &j.spikes
 	if s.judged == j.Steps || len(s.last) < leastSpikes || j.Steps-s.last[len(s.last)-1].step > spikeReports {
 		return nil, false
@@ -89,7 +89,7 @@ func (j *Job) spiking(g telemetry.Time, u usual) (h *Hurt, enough bool) {
 
 // spikesDegraded is the degradation that some spikes are, less the usual excess of those
 // that come in a period.
-func (j *Job) spikesDegraded(g telemetry.Time, u usual, lately []pending, periodic float64) *Hurt {
+func (j *Job) spikesDegraded(g telemetry.Time, u usual, lately []pending, periodic float64) *Degradation {
 	lately = slices.Clone(lately)
 	least := lately[0].length
 	for i := range lately {
@@ -105,7 +105,7 @@ func (j *Job) spikesDegraded(g telemetry.Time, u usual, lately []pending, period
 
 // amongUsual is the degradation that shows in some steps, all others being usual: it
 // lasts until none has come for twice the longest time between two.
-func (j *Job) amongUsual(g telemetry.Time, u usual, slow []pending) *Hurt {
+func (j *Job) amongUsual(g telemetry.Time, u usual, slow []pending) *Degradation {
 	h := j.suspected(g, u)
 	h.Onset = slow[0].within()
 	for i, p := range slow {
@@ -122,7 +122,7 @@ func (j *Job) amongUsual(g telemetry.Time, u usual, slow []pending) *Hurt {
 }
 
 // takeSpikes removes the spikes of a degradation from all that is usual for the job.
-func (j *Job) takeSpikes(h *Hurt, u usual) {
+func (j *Job) takeSpikes(h *Degradation, u usual) {
 	j.spikes.take(h, j.Steps)
 	j.longs = slices.DeleteFunc(j.longs, func(l long) bool { return l.extra > h.Periodic+h.line-u.median })
 	j.past.drop(func(x float64) bool { return x > h.Periodic+h.line })
@@ -130,7 +130,7 @@ func (j *Job) takeSpikes(h *Hurt, u usual) {
 }
 
 // take removes those of a degradation: they do not count to the usual rate.
-func (s *spikes) take(h *Hurt, steps uint64) {
+func (s *spikes) take(h *Degradation, steps uint64) {
 	kept := slices.DeleteFunc(s.last, func(p pending) bool { return p.at > h.Onset.Earliest })
 	s.n -= len(s.last) - len(kept)
 	s.last, s.from = kept, s.from+min(steps-s.from, uint64(h.Steps))

@@ -22,12 +22,12 @@ func interrupted(from int, seed uint64) func(i int) float64 {
 
 // watchLong plays steps and returns the numbers of those with which a degradation began,
 // and the first degradation as it began.
-func watchLong(steps int, length func(i int) float64, s Senses) (began []int, first Hurt) {
+func watchLong(steps int, length func(i int) float64, s Senses) (began []int, first Degradation) {
 	return watchWork(steps, func(i int) (float64, float64) { return length(i), 0 }, s)
 }
 
 // watchWork is watchLong for a job that reports tokens a second, where these are not 0.
-func watchWork(steps int, step func(i int) (length, rate float64), s Senses) (began []int, first Hurt) {
+func watchWork(steps int, step func(i int) (length, rate float64), s Senses) (began []int, first Degradation) {
 	s.Working = func(*Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }
 	var b Book
 	job, at := telemetry.Entity{Kind: telemetry.Job, Name: "j"}, telemetry.Time(1e9)
@@ -40,7 +40,7 @@ func watchWork(steps int, step func(i int) (length, rate float64), s Senses) (be
 			switch c.Change {
 			case Began:
 				if began = append(began, i); len(began) == 1 {
-					first = *c.Job.Hurt
+					first = *c.Job.Degradation
 				}
 			case Ended:
 				c.Job.Forget(false, false)
@@ -76,7 +76,7 @@ func TestFewLongStepsNeedCorroboration(t *testing.T) {
 		said bool
 		want int
 	}{{false, 0}, {true, 1}} {
-		sees := func(j *Job, h *Hurt, g telemetry.Time) bool {
+		sees := func(j *Job, h *Degradation, g telemetry.Time) bool {
 			if h.Steps > 1 {
 				asked++
 			}
@@ -97,7 +97,7 @@ func TestFewLongStepsNeedCorroboration(t *testing.T) {
 func TestBlocksThatAreNearlySlowNeedCorroboration(t *testing.T) {
 	steps := beatsOfEight(400)
 	alone, _ := watchLong(400, steps, Senses{})
-	with, h := watchLong(400, steps, Senses{Witness: func(*Job, *Hurt, telemetry.Time) bool { return true }})
+	with, h := watchLong(400, steps, Senses{Witness: func(*Job, *Degradation, telemetry.Time) bool { return true }})
 	if len(alone) == 0 || len(with) == 0 || with[0] < slowerFrom || with[0] >= alone[0] {
 		t.Fatalf("begins at %v, corroborated at %v", alone, with)
 	}
@@ -141,7 +141,7 @@ func TestAnyStepsCanBeJudged(t *testing.T) {
 			}
 			return x
 		}
-		sees := func(_ *Job, h *Hurt, g telemetry.Time) bool {
+		sees := func(_ *Job, h *Degradation, g telemetry.Time) bool {
 			if h.Onset.Earliest > g {
 				wrong++
 			}

@@ -52,7 +52,7 @@ func (j *Job) nearly(u usual, evidence, age float64) bool {
 // way to an alarm; false where they are not.
 func (j *Job) Doubted() (telemetry.Time, bool) {
 	switch {
-	case j.Hurt != nil:
+	case j.Degradation != nil:
 		return 0, false
 	case j.sum >= alarm/2 && len(j.suspects) > 0:
 		return j.suspects[0].within().Earliest, true
@@ -67,7 +67,7 @@ func (j *Job) Doubted() (telemetry.Time, bool) {
 // Slight reports whether each of the suspect steps of a job at grid g is below the
 // single-sample threshold. Ordinary traffic explains any such loss: it is no
 // corroborating evidence then.
-func (j *Job) Slight(h *Hurt, g telemetry.Time) bool {
+func (j *Job) Slight(h *Degradation, g telemetry.Time) bool {
 	u := j.past.usual()
 	return !h.inSpikes && !j.certain(u, j.age(g))
 }

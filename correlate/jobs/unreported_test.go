@@ -33,7 +33,7 @@ func TestACheckpointIsPartOfTheReportInWhichItEnded(t *testing.T) {
 	p.wants("usual checkpoints")
 	p.writing(4, 10, written)
 	p.wants("checkpoints of twice the length", "slow")
-	if h := p.b.Job(played).Hurt; math.Abs(h.Lost-4*5) > 2 {
+	if h := p.b.Job(played).Degradation; math.Abs(h.Lost-4*5) > 2 {
 		t.Errorf("%.1f s lost in four, want 20", h.Lost)
 	}
 	p.writing(4, 5, written)
@@ -52,7 +52,7 @@ func TestPeriodicLongStepsThatGrowAreADegradation(t *testing.T) {
 	p.wants("one that is longer")
 	p.writing(4, 10, written)
 	p.wants("longer in a row", "slow")
-	if h := p.b.Job(played).Hurt; math.Abs(h.Lost-4*5) > 2 || math.Abs(h.Periodic-2.5) > 0.1 {
+	if h := p.b.Job(played).Degradation; math.Abs(h.Lost-4*5) > 2 || math.Abs(h.Periodic-2.5) > 0.1 {
 		t.Errorf("%.1f s lost in four beside %.2f s a step, want 20 and 2.5", h.Lost, h.Periodic)
 	}
 	p.writing(6, 5, written)

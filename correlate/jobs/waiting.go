@@ -41,7 +41,7 @@ func (j *Job) hung(g telemetry.Time, s Senses) float64 {
 		return 0
 	}
 	hung := s.Hung(j, g)
-	if j.Hurt == nil {
+	if j.Degradation == nil {
 		j.waited.now = max(j.waited.now, hung)
 	}
 	if hung <= min(idleQuiet, float64(idleGrown*j.waited.habit)) {

@@ -112,13 +112,13 @@ func (j *Job) changeWork(by, x float64) bool {
 	if u.n < minPast {
 		return false
 	}
-	if j.Hurt != nil {
+	if j.Degradation != nil {
 		if n := len(j.Recent); n < 2 || !fits(x, float64(j.Recent[n-2].Seconds*by)) {
 			return false
 		}
 		j.past.scale(by)
 		j.blocks.scale(by)
-		j.Hurt.scale(by)
+		j.Degradation.scale(by)
 		return true
 	}
 	if !fits(x, float64(u.median*by)) {
@@ -132,7 +132,7 @@ func (j *Job) changeWork(by, x float64) bool {
 // settle makes the median of the first steps after a change what is usual.
 func (j *Job) settle(x float64) {
 	w := &j.work
-	if j.Hurt != nil || w.expect == 0 {
+	if j.Degradation != nil || w.expect == 0 {
 		w.expect = 0
 		return
 	}

@@ -87,7 +87,7 @@ func BenchmarkReferenceSite(b *testing.B) {
 	b.Run("judge", func(b *testing.B) {
 		for range b.N {
 			now := plan.Read(survey, src, symptom.Span{From: 996e9, To: 1000e9}, true)
-			c := symptom.Compare(now, before.On(plan, survey), symptom.Hurt{Slowdown: 1.2, Excess: 1})
+			c := symptom.Compare(now, before.On(plan, survey), symptom.Degradation{Slowdown: 1.2, Excess: 1})
 			for _, s := range c.Suspects() {
 				c.Measure(s, explain.Values{})
 			}

@@ -52,7 +52,7 @@ func TestScopesReachWhoTheyName(t *testing.T) {
 				continue
 			}
 			if c.of == explain.OfJob {
-				s.steps.Observe(telemetry.Series{Entity: entity(e), Metric: r.Metric}, second(hurtAt+5), bit)
+				s.steps.Observe(telemetry.Series{Entity: entity(e), Metric: r.Metric}, second(degradedAt+5), bit)
 			}
 			s.tells(e, c.read, 0, bit)
 			if slices.Contains(c.names, e) {
@@ -129,7 +129,7 @@ func TestAStorageIsSlowerThanBeforeItsTrouble(t *testing.T) {
 	r := reading("storage_write_latency_seconds", explain.OfRoot, "", explain.TakeRatio)
 	s.asks("storage", r)
 	s.tellsLike("storage:s0", "storage_write_latency_seconds", func(sec int) (float64, bool) {
-		if sec > hurtAt-60 {
+		if sec > degradedAt-60 {
 			return 3e-3, true
 		}
 		return 2e-3, true
@@ -147,9 +147,9 @@ func TestBitsAreSharesOfTime(t *testing.T) {
 	s.asks("gpu", r)
 	s.tellsLike("gpu:n0/0", "gpu_clock_event_reasons", func(sec int) (float64, bool) {
 		switch {
-		case sec > hurtAt && sec%2 == 0:
+		case sec > degradedAt && sec%2 == 0:
 			return 0x44, true
-		case sec <= hurtAt && sec > hurtAt-24 && sec%2 == 0:
+		case sec <= degradedAt && sec > degradedAt-24 && sec%2 == 0:
 			return 0x20, true // 12 of the 96 grids before
 		}
 		return 4, true
@@ -165,7 +165,7 @@ func TestEventsAreCountedByNameAndText(t *testing.T) {
 	bus := &explain.Reading{Event: "xid", Text: "79", Of: explain.OfRoot, Take: explain.TakeNow}
 	s.asks("loop gpu", all, bus)
 	for k, text := range []string{"79, GPU has fallen off the bus", "63, row remapped"} {
-		s.events = append(s.events, telemetry.Event{Entity: entity("gpu:n0/1"), At: second(hurtAt + k), Name: "xid", Text: text})
+		s.events = append(s.events, telemetry.Event{Entity: entity("gpu:n0/1"), At: second(degradedAt + k), Name: "xid", Text: text})
 	}
 	c := s.contrast()
 	for _, x := range []struct {
@@ -185,11 +185,11 @@ func TestACauseComesFirst(t *testing.T) {
 	s := newHall(t)
 	changed := &explain.Reading{Event: "config_changed", Of: explain.OfRoot, Take: explain.TakeBefore}
 	s.asks("loop gpu", changed)
-	s.hurt.Onset = second(hurtAt)
-	for at, want := range map[int]float64{hurtAt - 20: 1, hurtAt + 1: 1, hurtAt + 3: 0} { // order-independent: each is a case
+	s.degradation.Onset = second(degradedAt)
+	for at, want := range map[int]float64{degradedAt - 20: 1, degradedAt + 1: 1, degradedAt + 3: 0} { // order-independent: each is a case
 		s.events = []telemetry.Event{{Entity: entity("gpu:n0/1"), At: second(at), Name: "config_changed"}}
 		if got, _ := s.contrast().Read(entity("gpu:n0/1"), changed); got != want {
-			t.Errorf("%d s after the onset: %v, want %v", at-hurtAt, got, want)
+			t.Errorf("%d s after the onset: %v, want %v", at-degradedAt, got, want)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestAnEventOfTwoSourcesHappenedOnce(t *testing.T) {
 	down := &explain.Reading{Event: "xid", Of: explain.OfRoot, Take: explain.TakeNow}
 	s.asks("loop gpu", down)
 	for k, from := range []string{"gnmi", "logs", "logs"} {
-		s.events = append(s.events, telemetry.Event{Entity: entity("gpu:n0/1"), At: second(hurtAt + k), Name: "xid", Text: "79", Source: telemetry.Source{Collector: from, Target: "n0"}})
+		s.events = append(s.events, telemetry.Event{Entity: entity("gpu:n0/1"), At: second(degradedAt + k), Name: "xid", Text: "79", Source: telemetry.Source{Collector: from, Target: "n0"}})
 	}
 	for n, want := range []float64{0, 1, 1, 2} {
 		all := s.events
@@ -231,7 +231,7 @@ func TestWhoIsNotHeardYetIsNotSilent(t *testing.T) {
 		}
 	}
 	if v, ok := c.Read(entity("fan:n1/f"), now); ok {
-		t.Errorf("a fan that stopped telling before the hurt is read as %v in it", v)
+		t.Errorf("a fan that stopped telling before the degradation is read as %v in it", v)
 	}
 	if _, ok := c.Read(entity("fan:n2/f"), silent); ok {
 		t.Error("a fan that was never heard is read")
@@ -268,7 +268,7 @@ func FuzzBaseline(f *testing.F) {
 	s.clocks(0.7, "gpu:n0/0")
 	w := snapshot.NewWriter()
 	p := s.plan()
-	symptom.Keep(p.Read(s.draw(), s.source(), symptom.Span{From: second(4), To: second(hurtAt)}, false)).Snapshot(w)
+	symptom.Keep(p.Read(s.draw(), s.source(), symptom.Span{From: second(4), To: second(degradedAt)}, false)).Snapshot(w)
 	f.Add(w.Data())
 	survey := s.draw()
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -341,12 +341,12 @@ func TestPendingIsWhatWasHeardAndWillBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		every, until int // seconds; until 0: never
 		want         bool
-	}{"heard since": {1, hurtAt + 10, false}, "not yet": {40, hurtAt + 10, true}, "long silent": {1, 20, false}, "never": {1, 0, false}} {
+	}{"heard since": {1, degradedAt + 10, false}, "not yet": {40, degradedAt + 10, true}, "long silent": {1, 20, false}, "never": {1, 0, false}} {
 		s := newHall(t)
 		r := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow)
 		s.asks("fan", r)
 		s.tellsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) {
-			return 0.5, sec <= c.until && c.until > 0 && (hurtAt-2-sec)%c.every == 0
+			return 0.5, sec <= c.until && c.until > 0 && (degradedAt-2-sec)%c.every == 0
 		})
 		s.cadence = telemetry.Duration(c.every) * 1e9
 		sig := &explain.Signature{Expect: explain.ExpectBenign, Clues: []explain.Clue{{Full: 1, Reading: r}}}

@@ -189,10 +189,10 @@ func (f *Contrast) silent(i int32) bool {
 
 // lost is the share of the time that the job loses; 0 where it is not known.
 func (f *Contrast) lost() float64 {
-	if f.hurt.Slowdown <= 1 {
+	if f.degradation.Slowdown <= 1 {
 		return 0
 	}
-	return 1 - 1/f.hurt.Slowdown
+	return 1 - 1/f.degradation.Slowdown
 }
 
 // idled finds the GPUs that launch nothing for clearly more of the time. While a
@@ -247,7 +247,7 @@ func (f *Contrast) lateRanks() {
 		if m.seen > leastPeers {
 			longer -= m.v
 		}
-		if !f.leaves(i) || longer <= float64(leastLate*f.hurt.Excess) || longer <= float64(leastLonger*float64(before.Mean)) || longer < float64(chance*f.numberError(i, c, explain.TakeShift)) {
+		if !f.leaves(i) || longer <= float64(leastLate*f.degradation.Excess) || longer <= float64(leastLonger*float64(before.Mean)) || longer < float64(chance*f.numberError(i, c, explain.TakeShift)) {
 			continue
 		}
 		d.late = append(d.late, i)
@@ -263,8 +263,8 @@ func (f *Contrast) lateRanks() {
 // the same steps, so that all of them err as one does: by what its samples scatter,
 // and by how many of them may have missed the moments in which the job waits.
 func (f *Contrast) computedLonger() {
-	s := f.hurt.Slowdown
-	if s <= 1 || !f.hurt.Steps {
+	s := f.degradation.Slowdown
+	if s <= 1 || !f.degradation.Steps {
 		return
 	}
 	var all, errors []float64
@@ -302,12 +302,12 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	d := &f.derived
 	switch m {
 	case explain.Stalled:
-		if f.hurt.Stalled {
+		if f.degradation.Stalled {
 			return 1, true
 		}
 		return 0, true
 	case explain.Slowdown:
-		return f.hurt.Slowdown, f.hurt.Slowdown > 0
+		return f.degradation.Slowdown, f.degradation.Slowdown > 0
 	}
 	if i < 0 {
 		return 0, false
@@ -322,7 +322,7 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	case explain.Fills:
 		return part(d.hit[i], under), clocks
 	case explain.ClockDose:
-		return (1/max(d.slowest[i], leastClock) - 1) / (f.hurt.Slowdown - 1), clocks && f.hurt.Slowdown > 1
+		return (1/max(d.slowest[i], leastClock) - 1) / (f.degradation.Slowdown - 1), clocks && f.degradation.Slowdown > 1
 	case explain.StaleCovers:
 		return part(d.gone[i], d.goneAll), d.goneAll > 0 && under > 0
 	case explain.IdleCovers:

@@ -23,7 +23,7 @@ func TestWhoStandsIdleIsTold(t *testing.T) {
 		}
 		return sh
 	}
-	f := Compare(sheet(0.75, 1, 1, 1), sheet(1, 1, 1, 1), Hurt{Slowdown: 4.0 / 3, Excess: 1})
+	f := Compare(sheet(0.75, 1, 1, 1), sheet(1, 1, 1, 1), Degradation{Slowdown: 4.0 / 3, Excess: 1})
 	for name, want := range map[string][3]float64{"n0": {1, 0.5, 1}, "n1": {0, 0, 0}} {
 		v := explain.Values{}
 		f.Standing(telemetry.Entity{Kind: telemetry.Node, Name: name}, v)
@@ -46,7 +46,7 @@ func TestABusyGPUIsKnownByItsTensorCores(t *testing.T) {
 	sheet := func(mean float32) *Sheet {
 		return &Sheet{plan: plan, survey: s, rows: [][]Stat{{{Seen: 9, Mean: mean, Most: 0.5}}}}
 	}
-	f := Compare(sheet(0.375), sheet(0.25), Hurt{Slowdown: 1.2, Excess: 1})
+	f := Compare(sheet(0.375), sheet(0.25), Degradation{Slowdown: 1.2, Excess: 1})
 	if before, now, ok := f.Busy(g); !ok || before.Of != 0.5 || now.Of != 0.75 {
 		t.Errorf("%g before, %g now, %v", before, now, ok)
 	}
@@ -108,7 +108,7 @@ func newSlowed(t *testing.T, clocks ...float32) *Contrast {
 		}
 		return sh
 	}
-	return Compare(sheet(func(k int) float32 { return clocks[k] }), sheet(func(int) float32 { return 1 }), Hurt{Slowdown: 1.3, Excess: 1})
+	return Compare(sheet(func(k int) float32 { return clocks[k] }), sheet(func(int) float32 { return 1 }), Degradation{Slowdown: 1.3, Excess: 1})
 }
 
 // TestWorkIsSeenInTheActivityOfGPUs: a step is twice as long. Where the GPUs are as
@@ -150,7 +150,7 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 		"of a service's latency": {tensor, 25, 0.4, 0.4, false, 0, 0, false},
 		"never busy":             {tensor, 25, 0, 0, true, 0, 0, false},
 	} {
-		f := Compare(sheet(c.by, c.seen, c.now), sheet(c.by, 25, c.was), Hurt{Slowdown: 2, Excess: 1, Steps: c.steps})
+		f := Compare(sheet(c.by, c.seen, c.now), sheet(c.by, 25, c.was), Degradation{Slowdown: 2, Excess: 1, Steps: c.steps})
 		v := explain.Values{}
 		f.Standing(job, v)
 		got, ok := v[explain.ComputeUniform]

@@ -49,14 +49,14 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 	case explain.TakeShift, explain.TakePeers, explain.TakeBits:
 		return stats.Quadrature(now, before)
 	case explain.TakeDose:
-		return stats.Quadrature(now, before) / f.hurt.Excess
+		return stats.Quadrature(now, before) / f.degradation.Excess
 	case explain.TakeRatio, explain.TakePeersRatio:
 		if was.Mean != 0 {
 			share := float64(is.Mean) / float64(was.Mean)
 			return stats.Quadrature(now, float64(before*share)) / math.Abs(float64(was.Mean))
 		}
 	case explain.TakePeersDose:
-		return stats.Quadrature(f.missed(&is), f.numberError(i, c, explain.TakePeersRatio)) / (f.hurt.Slowdown - 1)
+		return stats.Quadrature(f.missed(&is), f.numberError(i, c, explain.TakePeersRatio)) / (f.degradation.Slowdown - 1)
 	case explain.TakeBelowPeers:
 		if v, ok := f.number(i, c, take); ok && is.Mean != 0 {
 			return math.Abs(float64(v*now) / float64(is.Mean))
@@ -74,7 +74,7 @@ const scatterKnown = 4.0
 // of them to see how they scatter.
 func (f *Contrast) missed(now *Stat) float64 {
 	n := float64(now.Seen)
-	return math.Sqrt((f.hurt.Slowdown - 1) / n * scatterKnown / (scatterKnown + n))
+	return math.Sqrt((f.degradation.Slowdown - 1) / n * scatterKnown / (scatterKnown + n))
 }
 
 // meanErrors returns the standard errors of a series' means during the degradation

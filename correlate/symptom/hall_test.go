@@ -12,11 +12,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// hurtAt is the second in which the job's degradation begins; it is judged at
+// degradedAt is the second in which the job's degradation begins; it is judged at
 // judgedAt.
 const (
-	hurtAt   = 100
-	judgedAt = 120
+	degradedAt = 100
+	judgedAt   = 120
 )
 
 func second(s int) telemetry.Time { return telemetry.Time(s) * 1e9 }
@@ -25,16 +25,16 @@ func second(s int) telemetry.Time { return telemetry.Time(s) * 1e9 }
 // two racks' loops, two nodes a rack, two GPUs and a NIC a node, two PDUs. The job
 // runs on all but the last rack.
 type hall struct {
-	cadence telemetry.Duration // of every series; 0 is a second
-	t       *testing.T
-	edges   []telemetry.Edge
-	series  []telemetry.Series // by slot
-	value   []func(s int) (float64, bool)
-	class   []telemetry.LatenessClass
-	steps   jobs.PerStep
-	events  []telemetry.Event
-	hurt    symptom.Hurt
-	sigs    []explain.Signature
+	cadence     telemetry.Duration // of every series; 0 is a second
+	t           *testing.T
+	edges       []telemetry.Edge
+	series      []telemetry.Series // by slot
+	value       []func(s int) (float64, bool)
+	class       []telemetry.LatenessClass
+	steps       jobs.PerStep
+	events      []telemetry.Event
+	degradation symptom.Degradation
+	sigs        []explain.Signature
 }
 
 func entity(s string) telemetry.Entity {
@@ -43,7 +43,7 @@ func entity(s string) telemetry.Entity {
 }
 
 func newHall(t *testing.T) *hall {
-	s := &hall{t: t, hurt: symptom.Hurt{Slowdown: 1.25, Excess: 1}}
+	s := &hall{t: t, degradation: symptom.Degradation{Slowdown: 1.25, Excess: 1}}
 	for _, line := range []string{
 		"feed:a feeds pdu:p0", "feed:a feeds pdu:p1",
 		"cdu:c0 contains pump:c0/0", "cdu:c0 contains pump:c0/1",
@@ -83,7 +83,7 @@ func (s *hall) edge(line string) {
 func (s *hall) tells(of, metric string, before, now float64) {
 	for _, name := range strings.Split(of, " ") {
 		s.tellsLike(name, metric, func(sec int) (float64, bool) {
-			if sec <= hurtAt {
+			if sec <= degradedAt {
 				return before, true
 			}
 			return now, true
@@ -199,11 +199,11 @@ func (s *hall) contrast() *symptom.Contrast {
 // against judges the degradation against a baseline that was changed in some way.
 func (s *hall) against(change func(*symptom.Baseline) *symptom.Baseline) *symptom.Contrast {
 	p := s.plan()
-	before := change(symptom.Keep(p.Read(s.draw(), s.source(), symptom.Span{From: second(4), To: second(hurtAt)}, false)))
+	before := change(symptom.Keep(p.Read(s.draw(), s.source(), symptom.Span{From: second(4), To: second(degradedAt)}, false)))
 	survey := s.draw()
-	s.hurt.Span = symptom.Span{From: second(hurtAt), To: second(judgedAt)}
-	s.hurt.Events = s.events
-	return symptom.Compare(p.Read(survey, s.source(), s.hurt.Span, true), before.On(p, survey), s.hurt)
+	s.degradation.Span = symptom.Span{From: second(degradedAt), To: second(judgedAt)}
+	s.degradation.Events = s.events
+	return symptom.Compare(p.Read(survey, s.source(), s.degradation.Span, true), before.On(p, survey), s.degradation)
 }
 
 // asks lets a signature of these roots read something, so that it is planned.

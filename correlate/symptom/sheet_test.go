@@ -116,17 +116,17 @@ func TestACheckpointIsNoUsualIdling(t *testing.T) {
 		saves  saved
 		left   int
 	}{
-		"before":                  {slices.Concat(step, pause, step), false, saved{}, 6},
-		"once in a hurt":          {slices.Concat(long, step), true, saved{}, 34},
-		"again and again":         {slices.Concat(twice, step), true, saved{}, 50},
-		"as often as told":        {slices.Concat(twice, step), true, saved{2, 6}, 36},
-		"to the very end":         {long, true, saved{}, 31},
-		"to the end for long":     {slices.Concat(long, pause, pause, pause), true, saved{}, 52},
-		"the next checkpoint":     {twice, true, saved{1, 6}, 33},
-		"longer than they take":   {twice, true, saved{1, 4}, 46},
-		"in a short hurt":         {slices.Concat(step, pause, step), true, saved{}, 13},
-		"nothing is heard":        {[]float32{nan(), nan(), nan(), nan(), nan()}, false, saved{}, 0},
-		"nothing heard in a hurt": {[]float32{nan(), nan()}, true, saved{}, 0},
+		"before":                         {slices.Concat(step, pause, step), false, saved{}, 6},
+		"once in a degradation":          {slices.Concat(long, step), true, saved{}, 34},
+		"again and again":                {slices.Concat(twice, step), true, saved{}, 50},
+		"as often as told":               {slices.Concat(twice, step), true, saved{2, 6}, 36},
+		"to the very end":                {long, true, saved{}, 31},
+		"to the end for long":            {slices.Concat(long, pause, pause, pause), true, saved{}, 52},
+		"the next checkpoint":            {twice, true, saved{1, 6}, 33},
+		"longer than they take":          {twice, true, saved{1, 4}, 46},
+		"in a short degradation":         {slices.Concat(step, pause, step), true, saved{}, 13},
+		"nothing is heard":               {[]float32{nan(), nan(), nan(), nan(), nan()}, false, saved{}, 0},
+		"nothing heard in a degradation": {[]float32{nan(), nan()}, true, saved{}, 0},
 	} {
 		cells := slices.Clone(c.cells)
 		dropPauses(cells, c.during, c.saves)

@@ -69,7 +69,7 @@ func TestWhoIsAfflicted(t *testing.T) {
 	s := newHall(t) // a clock that always wandered by 10 %
 	s.clocks(1)
 	s.tellsLike("gpu:n0/0", "gpu_sm_clock_hertz", func(sec int) (float64, bool) {
-		if sec > hurtAt {
+		if sec > degradedAt {
 			return 1.93e9, true
 		}
 		return 2e9 + 4e8*float64(sec%3-1), true
@@ -91,7 +91,7 @@ func TestLateRanksStandUnderTheirGPUs(t *testing.T) {
 			}
 			for k := range 23 {
 				x := 2.0
-				if 5*k >= hurtAt-5 {
+				if 5*k >= degradedAt-5 {
 					x = compute
 				}
 				s.steps.Observe(telemetry.Series{Entity: entity(fmt.Sprintf("rank:train/%d%d", n, g)), Metric: "rank_compute_seconds"}, second(5*k+6), x)
@@ -205,7 +205,7 @@ func TestAMachineThatFellSilentIsSuspected(t *testing.T) {
 		s := newHall(t)
 		s.clocks(1)
 		for _, g := range silent {
-			s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= hurtAt })
+			s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= degradedAt })
 		}
 		got := s.contrast().Strongest()
 		machine := len(got) > 0 && got[0].Entity == entity("node:n0") && got[0].Suspicion == 1
@@ -221,7 +221,7 @@ func TestStaleCoversIsSharedByTwoMachines(t *testing.T) {
 	s := newHall(t)
 	s.clocks(1)
 	for _, g := range []string{"gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1"} {
-		s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= hurtAt })
+		s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= degradedAt })
 	}
 	s.stands(s.contrast(), "node:n0", explain.Values{explain.StaleCovers: 0.5})
 	s.stands(s.contrast(), "node:n2", explain.Values{explain.StaleCovers: 0})
@@ -359,7 +359,7 @@ func TestAUsualCheckpointIsNoIdling(t *testing.T) {
 				switch {
 				case sec > 105 && sec <= 109 || sec > 113 && sec <= 117:
 					return 0, true
-				case sec > hurtAt:
+				case sec > degradedAt:
 					return busy, true
 				}
 				return 1, true

@@ -83,14 +83,14 @@ func (f *Contrast) structure(i int32) float64 {
 // by stale data.
 func (f *Contrast) accounts(i int32) float64 {
 	d, out := &f.derived, 0.0
-	if n := f.survey.gpusIn[i]; n > 0 && len(d.afflicted) > 0 && f.hurt.Slowdown > 1 {
-		dose := min(1, (1/max(d.slowest[i], leastClock)-1)/(f.hurt.Slowdown-1))
+	if n := f.survey.gpusIn[i]; n > 0 && len(d.afflicted) > 0 && f.degradation.Slowdown > 1 {
+		dose := min(1, (1/max(d.slowest[i], leastClock)-1)/(f.degradation.Slowdown-1))
 		out = float64(float64(dose*part(d.hit[i], len(d.afflicted))) * part(d.hit[i], int(n)))
 	}
 	if n := f.survey.ranked[i]; n > 0 && len(d.late) > 0 {
 		out = max(out, float64(part(d.lateIn[i], len(d.late))*part(d.lateIn[i], int(n))))
 	}
-	if f.hurt.Stalled && (f.told(f.survey.all[i]) || f.silent(i)) {
+	if f.degradation.Stalled && (f.told(f.survey.all[i]) || f.silent(i)) {
 		out = 1
 	}
 	return out

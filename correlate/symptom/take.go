@@ -28,7 +28,7 @@ type Contrast struct {
 	plan        *Plan
 	survey      *Survey
 	now, before *Sheet
-	hurt        Hurt
+	degradation Degradation
 	events      map[telemetry.Entity][]telemetry.Event
 	medians     map[peerKey]median
 	readings    map[asked]number // of many entities: what they make together
@@ -39,8 +39,8 @@ type Contrast struct {
 	buf         []float64
 }
 
-// Hurt is what the measures need of a job's degradation.
-type Hurt struct {
+// Degradation is what the measures need of a degraded job.
+type Degradation struct {
 	Span     Span
 	Stalled  bool
 	Slowdown float64 // the step now over the expected one; 0 if not known
@@ -95,8 +95,8 @@ type number struct {
 }
 
 // Compare compares what is during a degradation with what was before it.
-func Compare(now, before *Sheet, h Hurt) *Contrast {
-	f := &Contrast{left: -1, plan: now.plan, survey: now.survey, now: now, before: before, hurt: h,
+func Compare(now, before *Sheet, h Degradation) *Contrast {
+	f := &Contrast{left: -1, plan: now.plan, survey: now.survey, now: now, before: before, degradation: h,
 		events: map[telemetry.Entity][]telemetry.Event{}, medians: map[peerKey]median{}, readings: map[asked]number{}}
 	for _, ev := range h.Events {
 		f.events[ev.Entity] = append(f.events[ev.Entity], ev)
@@ -149,7 +149,7 @@ const eventClock = telemetry.Duration(1e9)
 
 // counts reports whether an event is one that a reading counts.
 func (f *Contrast) counts(ev *telemetry.Event, x *explain.Reading) bool {
-	first := x.Take != explain.TakeBefore || ev.At <= f.hurt.Onset.Add(eventClock)
+	first := x.Take != explain.TakeBefore || ev.At <= f.degradation.Onset.Add(eventClock)
 	return first && string(ev.Name) == x.Event && strings.HasPrefix(ev.Text, x.Text)
 }
 
@@ -185,10 +185,10 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 	case explain.TakeRatio:
 		return ratio(float64(now.Mean), float64(before.Mean)), seen && known
 	case explain.TakeDose:
-		return (float64(now.Mean) - float64(before.Mean)) / f.hurt.Excess, seen && known && f.hurt.Excess > 0
+		return (float64(now.Mean) - float64(before.Mean)) / f.degradation.Excess, seen && known && f.degradation.Excess > 0
 	case explain.TakePeersDose:
 		r, ok := f.againstPeers(i, c, explain.TakePeersRatio)
-		return (r - 1) / (f.hurt.Slowdown - 1), ok && f.hurt.Steps && f.hurt.Slowdown > 1
+		return (r - 1) / (f.degradation.Slowdown - 1), ok && f.degradation.Steps && f.degradation.Slowdown > 1
 	case explain.TakeSilent:
 		return f.silence(i, c)
 	}

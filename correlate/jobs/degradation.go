@@ -25,13 +25,13 @@ var stateNames = [...]string{"healthy", "slow", "stalled", "failed", "restarted"
 // String returns the state's name.
 func (s State) String() string { return stateNames[s] }
 
-// Hurt is the degradation of a job that is slow, stalled or failed. Times are step
+// Degradation is the time in which a job is slow, stalled or failed. Times are step
 // ends by the trainer's clock; lengths are seconds.
 //
 // Steps counts every step that ended from the first slow one to the last slow one,
 // quick ones between them included: a fault that makes each second step slow costs
 // the mean of both.
-type Hurt struct {
+type Degradation struct {
 	Measure  telemetry.MetricName // what its lengths are of: of a step where it is empty
 	State    State
 	Since    telemetry.Time     // when a failed job failed or was restarted; zero otherwise
@@ -75,7 +75,7 @@ type Hurt struct {
 }
 
 // Metric is the metric in which the degradation is measured.
-func (h *Hurt) Metric() telemetry.MetricName {
+func (h *Degradation) Metric() telemetry.MetricName {
 	if h.Measure == "" {
 		return MeasureStep
 	}
@@ -85,7 +85,7 @@ func (h *Hurt) Metric() telemetry.MetricName {
 // Now returns the mean step during the degradation, the step in progress included
 // where it is overdue and longer than the mean already: its age is a lower bound.
 // It returns false when there is none yet.
-func (h *Hurt) Now() (float64, bool) {
+func (h *Degradation) Now() (float64, bool) {
 	n, sum := h.Steps, h.Sum
 	if h.Overdue > 0 && float64(h.Overdue*float64(n)) >= sum {
 		n, sum = n+1, sum+h.Overdue
@@ -98,13 +98,13 @@ func (h *Hurt) Now() (float64, bool) {
 
 // Begun returns when its first step had begun for certain: what ended by then was
 // the step before, though clocks and stated lengths are rounded.
-func (h *Hurt) Begun() telemetry.Time {
+func (h *Degradation) Begun() telemetry.Time {
 	return min(h.Onset.Latest, h.Onset.Earliest.Add(seconds(float64(rounding*h.Usual))))
 }
 
 // End returns the end of the trouble as known now: the last slow step's end,
 // or at while a step is overdue.
-func (h *Hurt) End(at telemetry.Time) telemetry.Time {
+func (h *Degradation) End(at telemetry.Time) telemetry.Time {
 	if h.Overdue > 0 {
 		return at
 	}
@@ -113,7 +113,7 @@ func (h *Hurt) End(at telemetry.Time) telemetry.Time {
 
 // Well reports whether the job has finished enough usual steps in a row since
 // the last slow one to be called well.
-func (h *Hurt) Well() bool {
+func (h *Degradation) Well() bool {
 	if h.State == Restarted {
 		return h.tailSteps >= wellAfter
 	}
@@ -122,7 +122,7 @@ func (h *Hurt) Well() bool {
 
 // scale scales the degradation for steps that hold by times as much from now on:
 // the lengths with which it compares, and those that were.
-func (h *Hurt) scale(by float64) {
+func (h *Degradation) scale(by float64) {
 	for _, x := range []*float64{&h.Before, &h.Expected, &h.Usual, &h.Sum, &h.tailSum, &h.line, &h.Periodic} {
 		*x = float64(*x * by)
 	}
@@ -134,7 +134,7 @@ const leastCost = 0.005
 
 // costs reports whether anything has been lost, or is being lost by a step in
 // progress.
-func (h *Hurt) costs() bool {
+func (h *Degradation) costs() bool {
 	now, ok := h.Now()
 	return h.Overdue > 0 || h.Since != 0 || ok && now > float64((1+leastCost)*h.Expected)
 }
@@ -144,12 +144,12 @@ const mostRelapses = 5
 
 // Relapse marks this as the n-th relapse of one trouble: each requires twice as
 // long a calm as the one before to be over.
-func (h *Hurt) Relapse(n int) {
+func (h *Degradation) Relapse(n int) {
 	h.patience = max(h.patience, calmAfter<<min(n, mostRelapses))
 }
 
 // addSlow counts n slow steps of x seconds that ended by at.
-func (h *Hurt) addSlow(at telemetry.Time, x float64, n int) {
+func (h *Degradation) addSlow(at telemetry.Time, x float64, n int) {
 	h.Steps += h.tailSteps + n
 	h.Sum += h.tailSum + float64(x*float64(n))
 	h.tailSteps, h.tailSum = 0, 0
@@ -158,12 +158,12 @@ func (h *Hurt) addSlow(at telemetry.Time, x float64, n int) {
 }
 
 // addUsual counts n usual steps of x seconds.
-func (h *Hurt) addUsual(x float64, n int) {
+func (h *Degradation) addUsual(x float64, n int) {
 	h.tailSteps += n
 	h.tailSum += float64(x * float64(n))
 }
 
-func (h *Hurt) snapshot(c *snapshot.Codec) {
+func (h *Degradation) snapshot(c *snapshot.Codec) {
 	c.String((*string)(&h.Measure))
 	codeState(c, &h.State)
 	c.Time(&h.Since)
@@ -196,7 +196,7 @@ func (h *Hurt) snapshot(c *snapshot.Codec) {
 func codeState(c *snapshot.Codec, s *State) {
 	c.U8((*uint8)(s))
 	if *s > Restarted {
-		c.Fail(fmt.Errorf("hurt: state %d", uint8(*s)))
+		c.Fail(fmt.Errorf("degradation: state %d", uint8(*s)))
 		*s = Healthy
 	}
 }
@@ -204,7 +204,7 @@ func codeState(c *snapshot.Codec, s *State) {
 // slow reports whether a step of x seconds belongs to the degradation rather than
 // to the usual: it is not usual, or, where all are only a little longer, nearer to
 // the slow ones.
-func (h *Hurt) slow(u usual, x float64) bool {
+func (h *Degradation) slow(u usual, x float64) bool {
 	if h.line > 0 {
 		return x > h.line
 	}
@@ -213,7 +213,7 @@ func (h *Hurt) slow(u usual, x float64) bool {
 
 // hangs dates the degradation of a job that hangs since an instant: what stopped it
 // came in the step before.
-func (h *Hurt) hangs(since telemetry.Time, step float64) {
+func (h *Degradation) hangs(since telemetry.Time, step float64) {
 	h.Onset = telemetry.Interval{Earliest: max(h.Onset.Earliest, since.Add(-seconds(step))), Latest: since}
 	h.LastSlow = since
 }
