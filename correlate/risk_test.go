@@ -187,7 +187,7 @@ no incident
 func TestALeakThatWasThereBeforeIsOne(t *testing.T) {
 	_, all := play(t, "-- site --\nfor 60s\n-- load --\n10s loop:r0/a leak_detected 1x*\n-- want --\nno incident\n")
 	wantHistory(t, all, "open risk leak loop:r0/a critical")
-	if len(all) == 1 && !strings.HasPrefix(all[0].Title, "No job is hurt or at risk, but since ") {
+	if len(all) == 1 && !strings.HasPrefix(all[0].Title, "No job is degraded or at risk, but since ") {
 		t.Errorf("title %q", all[0].Title)
 	}
 }

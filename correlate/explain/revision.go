@@ -96,7 +96,7 @@ func WithOthers(title string, impacts []JobImpact) string {
 	return title + alsoDegraded + strings.Join(names, ", ") + "."
 }
 
-const alsoDegraded = " Also hurt: "
+const alsoDegraded = " Also degraded: "
 
 // WithoutOthers removes what WithOthers adds.
 func WithoutOthers(title string) string {

@@ -156,7 +156,7 @@ func (t *Teller) leftClaims(x *Trouble) []Claim {
 func risked(x *Trouble) string {
 	switch n := len(x.Threatened); n {
 	case 0:
-		return "No job is hurt or at risk, but"
+		return "No job is degraded or at risk, but"
 	case 1:
 		return x.Threatened[0].Name + " is at risk"
 	default:

@@ -233,7 +233,10 @@ func (f *Contrast) quietCooling() (string, bool) {
 	if told > 0 {
 		out += "; none is slowed by heat"
 	}
-	if flows > 0 {
+	switch {
+	case flows == 1:
+		out += fmt.Sprintf("; the flow of their loop is %.0f %% of what it was", float64(least*100))
+	case flows > 1:
 		out += fmt.Sprintf("; the flow of %d loops is at least %.0f %% of what it was", flows, float64(least*100))
 	}
 	return out, true

@@ -46,7 +46,7 @@ const wantText = `train is 31 % slower.
   with      job:ckpt, 80 % of it
   chain        -0.5 ± 0.5 s nic:h13/nic0 port_tx_bytes_total burst: 1.50 G → 2 bytes/s, from job:train (connects)
                        because
-  hurts     job:train slow: job_step_seconds 2.51, before 0.656 (×3.83), MFU 11 %, before 41 %, 81234 GPU-seconds lost, 97 % of the job's loss
+  degrades  job:train slow: job_step_seconds 2.51, before 0.656 (×3.83), MFU 11 %, before 41 %, 81234 GPU-seconds lost, 97 % of the job's loss
   or        pfc-storm at nic:h13/nic0, 4 %
   not       cooling: no gpu is hot
             power: no cap

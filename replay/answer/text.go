@@ -126,7 +126,7 @@ func (b *block) impact(in *explain.Incident) {
 		if j.Share != 1 {
 			text += fmt.Sprintf(", %s of the job's loss", percent(j.Share))
 		}
-		b.item(first(i, "hurts"), text)
+		b.item(first(i, "degrades"), text)
 	}
 }
 

@@ -45,7 +45,7 @@ export const asked: Asked[] = [
   {
     value: 'chain',
     label: 'Chain of causes',
-    description: 'From the root of an incident to the jobs it hurts, as a node graph',
+    description: 'From the root of an incident to the jobs it degrades, as a node graph',
     fields: ['incident'],
   },
   {

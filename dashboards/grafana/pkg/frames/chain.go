@@ -48,7 +48,7 @@ func Chain(i *client.Incident, page string) []*data.Frame {
 	for _, j := range i.Impact.Jobs {
 		g.node(node{id: j.Job, title: short(j.Job), sub: j.State, domain: "software", icon: iconOf("job"), main: slower(j)})
 		if root != "" && seen[j.Job] == "" && j.Job != root {
-			g.edge(edge{from: root, to: j.Job, main: "hurts", dashed: true})
+			g.edge(edge{from: root, to: j.Job, main: "degrades", dashed: true})
 		}
 	}
 	out := g.frames()
