@@ -78,7 +78,8 @@ func (f *Contrast) missed(now *Stat) float64 {
 }
 
 // meanErrors returns the standard errors of a series' means during the degradation
-// and before it. A single sample is taken to scatter as the others do.
+// and before it. Few samples during it may be alike by chance: they scatter as those
+// before do, until there are enough of them.
 func (f *Contrast) meanErrors(i int32, c int) (now, before float64) {
 	is, _ := f.now.at(i, c)
 	was, _ := f.before.at(i, c)
@@ -86,8 +87,13 @@ func (f *Contrast) meanErrors(i int32, c int) (now, before float64) {
 	if before != before {
 		before = 0
 	}
-	if now != now {
-		now = math.Abs(float64(float64(was.Spread) * float64(was.Mean)))
+	n, usual := float64(is.Seen), math.Abs(float64(float64(was.Spread)*float64(was.Mean)))
+	switch {
+	case n <= 1:
+		now = usual
+	case usual > 0:
+		own := float64(now * now * n)
+		now = math.Sqrt((float64(scatterKnown*usual*usual) + float64((n-1)*own)) / (scatterKnown + n - 1) / n)
 	}
 	return now, before
 }

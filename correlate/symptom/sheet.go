@@ -52,8 +52,9 @@ type Stat struct {
 	Mean  float32
 	Least float32
 	Most  float32
-	// Spread is 1.4826 median absolute deviations over the median, of the time before a
-	// degradation; 0 where the median is.
+	// Spread is the standard deviation of single samples over Mean, of the time before
+	// a degradation; 0 where Mean is. A clock that is at one of two levels has one, where
+	// the median distance from the median may be none.
 	Spread float32
 	// Err is the standard error of Mean, of the samples as far as they scatter; of a
 	// single one that is not known, and NaN.
@@ -337,12 +338,11 @@ func (r *reader) stat(c column) Stat {
 	if c.bits != 0 || r.during && !c.metric.PerStep {
 		return out
 	}
-	median, mad := stats.MAD(r.values)
-	if median != 0 {
-		out.Spread = float32(math.Abs(stats.Consistency * mad / median))
-	}
 	if !r.during && c.steady() || c.metric.PerStep {
-		out.Mean = float32(median)
+		out.Mean = float32(stats.Median(r.values))
+	}
+	if out.Mean != 0 {
+		out.Spread = float32(math.Abs(float64(out.Err) * math.Sqrt(float64(n)) / float64(out.Mean)))
 	}
 	return out
 }
