@@ -96,10 +96,15 @@ func TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut(t *testing.T)
 	if got := b.Share(root); got < 0.9 {
 		t.Errorf("%v of the waiting ends before the full port", got)
 	}
-	// Where all are alike, none is singled out.
+	// Where all are alike, none is singled out, and each may be the one.
 	m, during, _ = overrun(0.9, "port:leaf1/h4", "port:leaf1/h5", "port:leaf1/h6", "port:leaf1/h7", "port:leaf1/s1", "port:leaf1/s0")
 	if got := during.Of[index(t, m, "port:leaf1/h7")].Wait; got != 0 {
 		t.Errorf("traffic is said to have stood for %v before one of six ports alike", got)
+	}
+	for port, want := range map[string]float64{"port:leaf1/s0": 0.4, "port:leaf1/h7": 0.4, "port:leaf0/h0": 0} {
+		if got := during.Of[index(t, m, port)].Perhaps; math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s: perhaps %v, want %v", port, got, want)
+		}
 	}
 }
 
@@ -234,10 +239,11 @@ func TestMarksBelongToStandingTraffic(t *testing.T) {
 
 // across sends bursts of three seconds in every five over one link, where the clock
 // of one end is off, and reads the leak: a share of all, and what is missing in a
-// single second.
-func across(t *testing.T, lost, offset, once float64) (busy, idle fabric.Leak) {
+// single second. Both counters are read at such an interval.
+func across(t *testing.T, lost, offset, once float64, every telemetry.Duration) (busy, idle fabric.Leak) {
 	t.Helper()
 	w := build(t, 2, 1, 2)
+	w.every = every
 	for k := 1; k <= grids; k++ {
 		rate := func(at float64) float64 { // bytes sent until then
 			steps := math.Floor(at / 5)
@@ -265,7 +271,7 @@ func across(t *testing.T, lost, offset, once float64) (busy, idle fabric.Leak) {
 func TestALeakIsTheSlope(t *testing.T) {
 	for _, lost := range []float64{0, 0.002, 0.01, 0.1} {
 		for _, offset := range []float64{0, 0.3, -0.7, 1} {
-			l, idle := across(t, lost, offset, 0)
+			l, idle := across(t, lost, offset, 0, grid)
 			if !l.Seen || l.Share > lost+1e-9 || l.Share < lost-4*l.Error-1e-9 || l.Error > 2e-3 {
 				t.Errorf("lost %v at an offset of %v s: got %+v", lost, offset, l)
 			}
@@ -279,9 +285,21 @@ func TestALeakIsTheSlope(t *testing.T) {
 // TestOneJumpIsNoLeak: a counter that misses a second once loses nothing since.
 func TestOneJumpIsNoLeak(t *testing.T) {
 	for _, once := range []float64{0.02 * speed, 0.3 * speed, 0.9 * speed} {
-		if l, _ := across(t, 0, 0.3, once); !l.Seen || l.Share > 1e-4 {
+		if l, _ := across(t, 0, 0.3, once, grid); !l.Seen || l.Share > 1e-4 {
 			t.Errorf("%.2g bytes once: got %+v", once, l)
 		}
+	}
+}
+
+// TestFewReadingsShowNoLeak: what is spread over the seconds between two readings are
+// not so many comparisons.
+func TestFewReadingsShowNoLeak(t *testing.T) {
+	dense, _ := across(t, 0.01, 0.3, 0, grid)
+	if spread, _ := across(t, 0.01, 0.3, 0, 4*grid); !spread.Seen || spread.Error <= dense.Error {
+		t.Errorf("read each fourth second: %+v, each second: %+v", spread, dense)
+	}
+	if few, _ := across(t, 0.01, 0.3, 0, 10*grid); few.Seen {
+		t.Errorf("four readings: %+v", few)
 	}
 }
 

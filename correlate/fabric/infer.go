@@ -6,7 +6,7 @@ const (
 	unseen = 0.01
 	// alike is how near to the fullest egress port another must come to be one of
 	// those with a queue, and maxFull how many there may be: where more are alike,
-	// none is singled out.
+	// none is singled out, and each may be one.
 	alike   = 0.95
 	maxFull = 4
 )
@@ -22,7 +22,12 @@ func (r *Readings) infer(h History, sc *scratch) {
 		if held == nil || total < float64(unseen*float64(len(held))) {
 			continue
 		}
-		for _, w := range r.fullest(h, sc, sw.Ends, held) {
+		ways := r.fullest(h, sc, sw.Ends, held)
+		for _, w := range ways {
+			if len(ways) > maxFull {
+				r.Of[w.end].Perhaps = total / float64(len(held))
+				continue
+			}
 			r.stand(w, held)
 		}
 	}
@@ -35,8 +40,7 @@ type way struct {
 	sent []float32
 }
 
-// fullest lists the egress ports that sent most while credits were withheld; none
-// where too many are alike.
+// fullest lists the egress ports that sent most while credits were withheld.
 func (r *Readings) fullest(h History, sc *scratch, ends []int, held []float32) (out []way) {
 	ways := make([]way, len(ends))
 	full, most := make([]float64, len(ends)), 0.0
@@ -51,9 +55,6 @@ func (r *Readings) fullest(h History, sc *scratch, ends []int, held []float32) (
 		if most > 0 && full[k] >= float64(alike*most) {
 			out = append(out, ways[k])
 		}
-	}
-	if len(out) > maxFull {
-		return nil
 	}
 	return out
 }

@@ -17,8 +17,14 @@ type Leak struct {
 	Seen  bool
 }
 
-// leastLeakGrids is how many grids of both counters a comparison needs.
-const leastLeakGrids = 12
+const (
+	// leastLeakGrids is how many grids of both counters a comparison needs, and
+	// leastReadings how many readings that do not depend on each other: five are fitted.
+	leastLeakGrids, leastReadings = 12, 6.0
+	// shared is for how many grids in a row the difference of two counters is the same
+	// where both are read in each.
+	shared = 2.0
+)
 
 // Leak compares the two counters of the link to which end i sends, where the network
 // has reported losses. Two devices are not read at one instant, so that their counts
@@ -91,8 +97,9 @@ func (f *fit) leak(h History, tx, rx int) Leak {
 	if n < leastLeakGrids {
 		return Leak{}
 	}
+	readings := float64(n) / float64(max(shared, interval(h, tx, f.grid), interval(h, rx, f.grid)))
 	total := sum(f.tx[:n])
-	if total <= 0 {
+	if total <= 0 || readings < leastReadings {
 		return Leak{}
 	}
 	// All are fractions of what was sent altogether: bytes missing, bytes sent,
@@ -104,17 +111,22 @@ func (f *fit) leak(h History, tx, rx int) Leak {
 		taken += f.rx[k]
 		y[k], x[k], before[k], after[k] = (sent-taken)/total, sent/total, f.tx[k]/total, f.tx[k+1]/total
 	}
-	slope, err, ok := regress(y, x, before, after)
+	slope, err, ok := regress(readings, y, x, before, after)
 	if !ok {
 		return Leak{}
 	}
 	share := slope - float64(2*err)
 	if share > 0 {
-		if steady, _, ok := regress(y, x, before, after, jump(y, x)); ok {
+		if steady, _, ok := regress(readings, y, x, before, after, jump(y, x)); ok {
 			share = min(share, steady)
 		}
 	}
 	return Leak{Share: max(0, share), Error: err, Seen: true}
+}
+
+// interval is how many grids a counter is read at a time.
+func interval(h History, slot int, grid telemetry.Duration) float64 {
+	return float64(h.Cadence(slot)) / float64(grid)
 }
 
 // jump is 1 from where y, as it was fitted to x, rises most, and 0 before. Both are
@@ -135,9 +147,9 @@ func jump(y, x []float64) []float64 {
 }
 
 // regress fits y by x and others, which it centres and clears as it does y and x:
-// it returns the slope of x and its standard error. It is not ok for an x that the
-// others explain.
-func regress(y, x []float64, others ...[]float64) (slope, err float64, ok bool) {
+// it returns the slope of x and its standard error, if so many of the values do not
+// depend on each other. It is not ok for an x that the others explain.
+func regress(independent float64, y, x []float64, others ...[]float64) (slope, err float64, ok bool) {
 	centre(y)
 	centre(x)
 	all := dot(x, x)
@@ -158,8 +170,7 @@ func regress(y, x []float64, others ...[]float64) (slope, err float64, ok bool) 
 		e := y[k] - float64(slope*x[k])
 		rest += float64(e * e)
 	}
-	// Neighbouring differences are correlated: half of the grids count.
-	variance := rest / float64(max(1, len(y)/2-4))
+	variance := rest / max(1, independent-4)
 	return slope, math.Sqrt(variance / xx), true
 }
 

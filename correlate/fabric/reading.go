@@ -33,6 +33,9 @@ type Reading struct {
 	// Ceiling is the 95th percentile of what it sent over its speed, in grids with
 	// a queue, per second it was free to send. 0 if there was none.
 	Ceiling float64
+	// Perhaps is for which share of the time a queue was at this end of a switch or at
+	// others of it that send as much.
+	Perhaps float64
 	// Swing is how its mean load varied; of a baseline only.
 	Swing Swing
 	// Peak is the 95th percentile of what it sent over its speed in any grid,
