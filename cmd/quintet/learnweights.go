@@ -26,11 +26,12 @@ import (
 
 // weightsFlags configure how the weights of signatures are fitted.
 type weightsFlags struct {
-	Weights string  `placeholder:"FILE" help:"Fit the weights of signatures to labelled recordings, whose folders or globs are given, and write them there: weights.yaml in a folder of signatures."`
-	Ridge   float64 `default:"0.02" placeholder:"X" help:"With --weights: how strongly they are held to those of now."`
-	Rounds  int     `default:"400" placeholder:"N" help:"With --weights: rounds of gradient descent."`
-	From    string  `placeholder:"TEXT" help:"With --weights: which sets and seeds the recordings are, for the file's header."`
-	Leave   string  `placeholder:"TEXT" help:"With --weights: leave out recordings whose path holds this, and report them apart."`
+	Weights string   `placeholder:"FILE" help:"Fit the weights of signatures to labelled recordings, whose folders or globs are given, and write them there: weights.yaml in a folder of signatures."`
+	Ridge   float64  `default:"0.02" placeholder:"X" help:"With --weights: how strongly they are held to those of now."`
+	Rounds  int      `default:"400" placeholder:"N" help:"With --weights: rounds of gradient descent."`
+	Only    []string `sep:"," placeholder:"NAME,…" help:"With --weights: fit these signatures; the others keep their weights."`
+	From    string   `placeholder:"TEXT" help:"With --weights: which sets and seeds the recordings are, for the file's header."`
+	Leave   string   `placeholder:"TEXT" help:"With --weights: leave out recordings whose path holds this, and report them apart."`
 }
 
 const (
@@ -64,6 +65,11 @@ func (c *learnCommand) weights(sh *cli.Shell) error {
 		return err
 	}
 	sigs := explain.Compile(set.Signatures)
+	for _, name := range c.Only {
+		if !slices.ContainsFunc(sigs, func(s explain.Signature) bool { return s.Name == name }) {
+			return fmt.Errorf("learn: --only: there is no signature %q", name)
+		}
+	}
 	config, err := engineConfig(1)
 	if err != nil {
 		return err
@@ -89,7 +95,7 @@ func (c *learnCommand) weights(sh *cli.Shell) error {
 	if len(train) == 0 {
 		return errors.New("learn: no labelled judgement: no recording with a truth degrades a job")
 	}
-	o := fitting.Options{Ridge: c.Ridge, Rounds: c.Rounds}
+	o := fitting.Options{Ridge: c.Ridge, Rounds: c.Rounds, Only: c.Only}
 	unfitted, rightBefore := fitting.Loss(sigs, left)
 	before, after := fitting.Fit(sigs, train, o)
 	fmt.Fprintf(sh.Out, "%s of %s: %.3f nats, fitted %.3f\n", plural(len(train), "judgement"), plural(len(all), "recording"), before, after)

@@ -2,6 +2,7 @@ package fitting
 
 import (
 	"math"
+	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
@@ -13,7 +14,13 @@ type Options struct {
 	Ridge float64
 	// Rounds of gradient descent.
 	Rounds int
+	// Only, if any, are the signatures whose weights are fitted, by name; all others
+	// keep theirs.
+	Only []string
 }
+
+// fits reports whether the weights of a signature are fitted.
+func (o *Options) fits(name string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, name) }
 
 // rate and the two memories are those of Adam (Kingma and Ba 2015).
 const (
@@ -57,6 +64,15 @@ func (l layout) write(sigs []explain.Signature, w []float64) {
 	}
 }
 
+// free marks the weights in a vector that are fitted.
+func (l layout) free(sigs []explain.Signature, o *Options) []bool {
+	var out []bool
+	for k := range sigs {
+		out = append(out, slices.Repeat([]bool{o.fits(sigs[k].Name)}, 1+2*len(sigs[k].Clues))...)
+	}
+	return out
+}
+
 // Fit gives signatures the weights that make the right answers of the examples
 // likeliest, and returns the mean negative log-likelihood before and after, in
 // nats. A clue never speaks against what it is evidence for, nor for it by being
@@ -72,6 +88,7 @@ func Fit(sigs []explain.Signature, examples []Example, o Options) (before, after
 		total += x.Weight
 	}
 	first, second := make([]float64, size), make([]float64, size)
+	free := l.free(sigs, &o)
 	for round := 1; round <= o.Rounds; round++ {
 		gradient := make([]float64, size)
 		loss := 0.0
@@ -82,6 +99,9 @@ func Fit(sigs []explain.Signature, examples []Example, o Options) (before, after
 			before = after
 		}
 		for k := range w {
+			if !free[k] {
+				continue
+			}
 			g := gradient[k] + 2*o.Ridge*(w[k]-start[k])
 			first[k] = memory*first[k] + (1-memory)*g
 			second[k] = scale*second[k] + (1-scale)*g*g

@@ -86,6 +86,18 @@ func TestFitHoldsWeightsByTheRidge(t *testing.T) {
 	}
 }
 
+func TestFitLeavesOtherSignaturesAsTheyAre(t *testing.T) {
+	sigs := signatures()
+	sigs[1].Prior = 0.25
+	before, after := Fit(sigs, drawn(sigs, 2000), Options{Rounds: 200, Only: []string{"a"}})
+	if after >= before || sigs[0].Prior == 0 {
+		t.Errorf("a was not fitted: loss %v before, %v after, %+v", before, after, sigs[0])
+	}
+	if b := sigs[1]; b.Prior != 0.25 || b.Clues[0].For != 0 || b.Clues[0].Against != 0 {
+		t.Errorf("b was fitted: %+v", b)
+	}
+}
+
 func TestFitKeepsForAndAgainstOnTheirSides(t *testing.T) {
 	sigs := signatures()
 	xs := drawn(sigs, 500)
