@@ -67,6 +67,24 @@ func TestADownlinkHasTheOtherWaysInForSiblings(t *testing.T) {
 	s.wants("port:spine0/l1", explain.Values{explain.HotAlone: 0.8})
 }
 
+// What a downlink carries more, and one link brings all of, met before it came there;
+// what two links bring half of each met there. An uplink's comes from the hosts.
+func TestWhereFlowsMet(t *testing.T) {
+	s := calm(t)
+	for _, p := range []string{"port:leaf0/s0", "port:spine0/l1"} {
+		s.stands(p, 0.8, 1)
+		s.carries(p, load+0.4)
+		s.blames(1, p)
+	}
+	s.now("port:spine0/l0").RUtil = load + 0.4
+	s.wants("port:spine0/l1", explain.Values{explain.Brought: 1})
+	s.wants("port:leaf0/s0", explain.Values{explain.Brought: 0})
+	s.now("port:spine0/l0").RUtil = load + 0.2
+	s.wants("port:spine0/l1", explain.Values{explain.Brought: 0.5})
+	s.carries("port:spine0/l1", load)
+	s.hides("port:spine0/l1", explain.Brought)
+}
+
 // A sample that averages over a step shows no ceiling.
 func TestCoarseSamplesShowNoCeiling(t *testing.T) {
 	s := degradedUplink(t)
@@ -88,10 +106,8 @@ func TestLoadIsPerUnitOfWork(t *testing.T) {
 func TestMeasuresOfNeighbours(t *testing.T) {
 	s := noisyNeighbour(t)
 	s.carries("nic:h3/n0", 0.5) // someone of no job
-	s.wants("job:big", explain.Values{explain.Rise: 1, explain.RiseShare: 1 / 1.2, explain.BeganWith: 1, explain.UplinkPart: 1,
+	s.wants("job:big", explain.Values{explain.Rise: 1, explain.RiseShare: 1 / 1.2, explain.UplinkPart: 1,
 		explain.SharedDose: 0.7 / lost, explain.SharedLoad: 4, explain.SharedCap: 0.95 / 0.6})
-	s.e.Others[0].Since = 0
-	s.wants("job:big", explain.Values{explain.BeganWith: 0})
 	s.carries("nic:h1/n0", 0.3)
 	s.carries("nic:h2/n0", 0.2)
 	if _, ok := s.candidates()["job:big"]; ok {

@@ -165,6 +165,7 @@ func (f *fabricMeasures) end(i int) Values {
 	f.ceilings(v, n, b)
 	if f.m.Between(i) {
 		v[HotAlone] = f.hotAlone(i)
+		f.brought(v, i)
 	}
 	v[LoadRatio.Err()], v[Grown.Err()] = f.loadRatioErr(i, max(f.work, f.steady)), f.loadErr(i)
 	v[OneWay.Err()], v[OwnShift.Err()] = f.oneWayErr, f.shiftedErr
@@ -292,6 +293,26 @@ func (f *fabricMeasures) hotAlone(i int) float64 {
 		return 0
 	}
 	return f.own[i] / all
+}
+
+// brought measures which part of what end i sends more came into its switch through
+// one other end: nearly all where flows met before they came there, and what the end
+// carries is what the link before it lets through.
+func (f *fabricMeasures) brought(v Values, i int) {
+	more := float64((f.e.Fabric.Now.Of[i].Util - f.e.Fabric.Before.Of[i].Util) * f.m.Ends[i].Speed)
+	if more <= 0 {
+		return
+	}
+	own := float64(f.loadErr(i) * f.m.Ends[i].Speed)
+	most, err := 0.0, own
+	for _, j := range f.m.Of(f.m.Ends[i].Owner) {
+		end := &f.m.Ends[j]
+		if came := float64((f.e.Fabric.Now.Of[j].RUtil - f.e.Fabric.Before.Of[j].RUtil) * end.Speed); j != i && end.Main && came > most {
+			most, err = came, float64(f.loadErr(j)*end.Speed)
+		}
+	}
+	v[Brought] = min(most/more, ratioCap)
+	v[Brought.Err()] = stats.Quadrature(err, float64(v[Brought]*own)) / more
 }
 
 func (f *fabricMeasures) anyHost(sw telemetry.Entity) bool {

@@ -22,12 +22,13 @@ const (
 	LoadRatio    Measure = "load_ratio"
 	Lopsided     Measure = "lopsided"
 	HotAlone     Measure = "hot_alone"
+	Brought      Measure = "brought"
 	NeighbourUp  Measure = "neighbour_rise"
 
 	// Of another job.
 	Rise       Measure = "rise"
 	RiseShare  Measure = "rise_share"
-	BeganWith  Measure = "began_with"
+	RoseApart  Measure = "rose_apart"
 	UplinkPart Measure = "uplink_part"
 	SharedDose Measure = "shared_dose"
 	SharedLoad Measure = "shared_load_ratio"
@@ -90,6 +91,7 @@ func endMeasures() []MeasureDoc {
 		{LoadRatio, "1", "what it carries now over before, per unit of the job's work: 1 is its usual share, above it somebody added load"},
 		{Lopsided, "1", "what it sends less what it receives, over its speed, beyond before"},
 		{HotAlone, "1", "its own waiting over that of itself and its sibling uplinks together"},
+		{Brought, "1", "of what an end between switches sends more, the part that came into its switch through one other link: about 1 where flows met before they came there"},
 		{NeighbourUp, "links", "what other jobs' hosts send more than before, in links of this speed"},
 	}
 }
@@ -98,7 +100,7 @@ func jobMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{Rise, "links", "what this other job's hosts send more than they used to, in links of the fabric's speed"},
 		{RiseShare, "1", "its part of what all other jobs send more"},
-		{BeganWith, "1", "1 if this job began to run when the degraded job's trouble began, 0 if it was there before"},
+		{RoseApart, "s", "by how much before or after the degraded job's trouble began what this other job sends rose, beyond two usual steps"},
 		{UplinkPart, "1", "the worst waiting between switches over the worst anywhere on the job's paths: low where one host's port is the trouble"},
 		{SharedDose, "1", "waiting at ends the degraded job shares with others, over the share of its time that the job loses"},
 		{SharedLoad, "1", "load_ratio of the shared ends, weighted by blame"},

@@ -157,7 +157,8 @@ func (f *fabricMeasures) neighbours() []Candidate {
 		}
 		rise := n.rise() / max(f.speed, 1)
 		err := n.err / max(f.speed, 1)
-		v := Values{Rise: rise, RiseShare: rise / max(total, rise, 1e-9), BeganWith: boolValue(f.beganWith(n.Other))}
+		v := Values{Rise: rise, RiseShare: rise / max(total, rise, 1e-9)}
+		f.roseApart(v, n)
 		a := f.again(n.Nodes)
 		put(v, SendsAgain, a.share(), a.seen)
 		v[NetRise], v[RiseRatio] = f.net(n)
@@ -219,30 +220,52 @@ func (f *fabricMeasures) beganWith(o Other) bool {
 	return o.Since >= h.Onset.Earliest.Add(-near) && o.Since <= h.Onset.Latest.Add(near)
 }
 
+// roseApart measures how far from the beginning of the degradation what a neighbour
+// sends rose: nothing within two usual steps, in which a job notices it.
+func (f *fabricMeasures) roseApart(v Values, n *neighbour) {
+	var ends []int
+	for _, node := range n.Nodes {
+		ends = append(ends, f.m.Links(node)...)
+	}
+	at, ok := f.e.Fabric.Now.Rose(f.e.Fabric.Before, ends)
+	if !ok {
+		return
+	}
+	onset := f.e.Degradation.Onset
+	rose, began := float64(at.Earliest+at.Latest)/2e9, float64(onset.Earliest+onset.Latest)/2e9
+	v[RoseApart] = max(0, math.Abs(rose-began)-float64(2*f.e.Degradation.Usual))
+	v[RoseApart.Err()] = stats.Quadrature(float64(at.Latest-at.Earliest)/4e9, float64(onset.Latest-onset.Earliest)/4e9)
+}
+
 // shared measures the ends on the job's paths that others can load: the worst
-// waiting, and how loaded and how fast those that wait are.
+// waiting, and how loaded and how fast those are that wait, or that may be.
 func (f *fabricMeasures) shared() Values {
 	var worst, between, weight, load, ceiling, grown, grownErr, loadErr float64
 	fine := true
 	for i, on := range f.e.Fabric.OnPath {
-		if !on || f.m.Ends[i].IsNIC() || f.own[i] <= 0 {
+		n := &f.e.Fabric.Now.Of[i]
+		waits := max(f.own[i], n.Perhaps)
+		if !on || f.m.Ends[i].IsNIC() || max(waits, n.Wait-n.Told) <= 0 {
 			continue
 		}
-		fine = fine && f.fine(&f.e.Fabric.Now.Of[i])
-		worst = max(worst, f.own[i])
-		if more := f.e.Fabric.Now.Of[i].Util - f.e.Fabric.Before.Of[i].Util; more > grown {
+		if more := n.Util - f.e.Fabric.Before.Of[i].Util; more > grown {
 			grown, grownErr = more, f.loadErr(i)
 		}
-		if f.m.Between(i) {
-			between = max(between, f.own[i])
+		if waits <= 0 {
+			continue // as long a queue as before
 		}
-		weight += f.own[i]
-		load += float64(f.own[i] * min(f.loadRatio(i, f.work), 4))
-		loadErr += float64(f.own[i] * min(f.loadRatioErr(i, f.work), 4))
+		fine = fine && f.fine(n)
+		worst = max(worst, waits)
+		if f.m.Between(i) {
+			between = max(between, waits)
+		}
+		weight += waits
+		load += float64(waits * min(f.loadRatio(i, f.work), 4))
+		loadErr += float64(waits * min(f.loadRatioErr(i, f.work), 4))
 		if b := f.e.Fabric.Before.Of[i].Peak; b > idleLoad {
-			ceiling += float64(f.own[i] * min(f.e.Fabric.Now.Of[i].Peak/b, 4))
+			ceiling += float64(waits * min(n.Peak/b, 4))
 		} else {
-			ceiling += f.own[i]
+			ceiling += waits
 		}
 	}
 	v := Values{SharedDose: worst / f.lost, SharedGrown: grown, SharedGrown.Err(): grownErr}

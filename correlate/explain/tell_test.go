@@ -35,7 +35,7 @@ func house() []explain.Signature {
 	full := of("incast", telemetry.Network, telemetry.Port, "{root} carries {load_ratio} times its share.", one,
 		explain.Clue{Measure: explain.CeilingRatio, None: 0.7, Full: 0.9, For: 3, Against: -9})
 	tenant := of("noisy-neighbour", telemetry.Network, telemetry.Job, "{root} sends {rise} links more.",
-		explain.Clue{Measure: explain.Rise, Full: 0.5, For: 20, Required: true}, explain.Clue{Measure: explain.BeganWith, Full: 1, Required: true})
+		explain.Clue{Measure: explain.Rise, Full: 0.5, For: 20, Required: true}, explain.Clue{Measure: explain.RiseShare, None: 0.6, Full: 0.9, Required: true})
 	rank := of("slow-rank", telemetry.Software, telemetry.Node, "{root} is late in every step.",
 		explain.Clue{Measure: explain.ComputeExcess, Full: 0.4, For: 9, Against: -9}, explain.Clue{Measure: explain.LateStart, Full: 0.4, For: 4, Against: -4})
 	rank.Needs = []explain.Need{{Metric: "rank_compute_seconds", On: telemetry.Rank, WouldTell: "a rank that computes longer from one that starts late"}}
