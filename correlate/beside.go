@@ -42,7 +42,7 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 	first, _ := best.Explains()
 	of, ok, looked := ev, false, true
 	if e.later(c, ev, best, next) {
-		answers = e.without(ev, c.held.answer(e.sight), next.Chain)
+		answers = e.without(ev, c.held.answer(e.sight), next.Chain, explain.Alone)
 		ok = ev.Certain(answers)
 		first = c.held.part(ev.Loss().Excess())
 	} else if answers, ok = explain.Beside(e.cfg.Signatures, ev, best, next.Chain); !ok || next.Root.Confidence < publishAt {

@@ -92,7 +92,7 @@ func (e *caseBook) both(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 	if !known || next.Root.Confidence < surely || loss > float64(fits*c.held.then) || c.held.part(loss)+min(1, explains) <= fits {
 		return true
 	}
-	answers := e.without(ev, best, next.Chain)
+	answers := e.without(ev, best, next.Chain, explain.Alone)
 	return slices.ContainsFunc(answers, func(a explain.Answer) bool {
 		return a.Entity == c.held.root && a.Name() == c.held.signature && a.Confidence >= sure
 	})
@@ -118,7 +118,7 @@ func network(a *explain.Answer) bool { return a.Signature.Domain == telemetry.Ne
 // keepTelling lets an incident report the pinned root: as it is found in addition
 // to the best answer, or else as it was.
 func (e *caseBook) keepTelling(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
-	answers := e.without(ev, best, next.Chain)
+	answers := e.without(ev, best, next.Chain, explain.Alone)
 	i := slices.IndexFunc(answers, func(a explain.Answer) bool { return a.Entity == c.held.root && a.Name() == c.held.signature })
 	if i >= 0 && (answers[i].Confidence >= sure || c.incident.Root.Entity != c.held.root) {
 		e.teller().Tell(next, ev, slices.Concat(answers[i:i+1], answers[:i], answers[i+1:]))
@@ -156,7 +156,11 @@ func (e *caseBook) newly(c *incidentCase, ev *explain.Evidence, best *explain.An
 		return nil, nil, true
 	}
 	h.look = g
-	answers = e.without(of, best, next.Chain)
+	alone := explain.StillAlone
+	if lost(ev) > float64(fits*h.then) {
+		alone = explain.Alone // something makes it worse
+	}
+	answers = e.without(of, best, next.Chain, alone)
 	a := &answers[0]
 	if !of.Certain(answers) || !a.Explained() || e.saw(h, ev, a) && !itsOwn(best, a) || network(best) && network(a) {
 		return nil, nil, true
@@ -178,14 +182,15 @@ func itsOwn(root, a *explain.Answer) bool {
 	return false
 }
 
-// without returns the answers to what a root leaves.
-func (e *caseBook) without(ev *explain.Evidence, root *explain.Answer, chain []explain.Link) []explain.Answer {
+// without returns the answers to what a root leaves, with the log-odds that nothing
+// else is wrong.
+func (e *caseBook) without(ev *explain.Evidence, root *explain.Answer, chain []explain.Link, alone float64) []explain.Answer {
 	read, ok := ev.Symptoms.(*symptom.Contrast)
 	if ok {
 		read.Leave(root.Entity, root.Heats())
 		defer read.Leave(telemetry.Entity{}, false)
 	}
-	return explain.Without(e.cfg.Signatures, ev, root, chain)
+	return explain.Without(e.cfg.Signatures, ev, root, chain, alone)
 }
 
 // lastMinute is the evidence of the last minute of a degradation, or of its last
