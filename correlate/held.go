@@ -190,7 +190,7 @@ func (e *caseBook) without(ev *explain.Evidence, root *explain.Answer, chain []e
 		read.Leave(root.Entity, root.Heats())
 		defer read.Leave(telemetry.Entity{}, false)
 	}
-	return explain.Without(e.cfg.Signatures, ev, root, chain, alone)
+	return explain.Without(e.cfg.Signatures, ev, explain.Rest{Root: root, Chain: chain, Alone: alone})
 }
 
 // lastMinute is the evidence of the last minute of a degradation, or of its last

@@ -67,15 +67,23 @@ func Beside(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers 
 	if !known || explains >= partly || e.Symptoms == nil {
 		return nil, false
 	}
-	answers = Without(sigs, e, best, chain, Alone)
+	answers = Without(sigs, e, Rest{Root: best, Chain: chain, Alone: Alone})
 	dose, seen := answers[0].Surely()
 	return answers, e.Certain(answers) && seen && dose >= besideDose
 }
 
+// Rest is what is left when a root is taken away: the root, the chain of what follows
+// from it, and the log-odds that there is no other fault.
+type Rest struct {
+	Root  *Answer
+	Chain []Link
+	Alone float64
+}
+
 // Without returns the answers to what is left when a root, its causes and all that
-// follows from it are removed, the most likely first. alone is the log-odds that there
-// is no other fault.
-func Without(sigs []Signature, e *Evidence, a *Answer, chain []Link, alone float64) []Answer {
+// follows from it are removed, the most likely first.
+func Without(sigs []Signature, e *Evidence, rest Rest) []Answer {
+	a, chain := rest.Root, rest.Chain
 	var left, under []Candidate
 	var spared []telemetry.Entity
 	for _, c := range Candidates(e) {
@@ -93,7 +101,7 @@ func Without(sigs []Signature, e *Evidence, a *Answer, chain []Link, alone float
 	if a.Signature != nil {
 		answers = append(answers, weighed(apart(a.Signature, sigs), under)...)
 	}
-	return ranked(append(answers, Answer{Entity: e.Job, Score: alone}), nil, Wide)
+	return ranked(append(answers, Answer{Entity: e.Job, Score: rest.Alone}), nil, Wide)
 }
 
 // imitates reports whether an answer fits any slow machine, once another root and

@@ -100,7 +100,7 @@ func TestWhatPowersMachinesDoesNotStopTheirTraffic(t *testing.T) {
 	brake := explain.Answer{Entity: shelf, Signature: &sigs[0]}
 	for _, above := range []telemetry.Entity{gpu, nic} {
 		e.Symptoms.(symptoms).under[shelf] = above
-		answers := explain.Without(sigs, e, &brake, nil, explain.Alone)
+		answers := explain.Without(sigs, e, explain.Rest{Root: &brake, Alone: explain.Alone})
 		for _, a := range answers {
 			if a.Entity == shelf || above == gpu && a.Entity == gpu {
 				t.Errorf("over %s: the brake leaves %s at %s", above, a.Name(), a.Entity)
@@ -120,12 +120,12 @@ func TestWhatPowersMachinesDoesNotStopTheirTraffic(t *testing.T) {
 func TestASecondFaultIsRarerWhereTheFirstExplainsAll(t *testing.T) {
 	e, sigs := twoFaults(0.5, 0.4)
 	best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockDose: 0.5}}
-	score := explain.Without(sigs, e, &best, nil, 0)[0].Score
+	score := explain.Without(sigs, e, explain.Rest{Root: &best})[0].Score
 	for _, c := range []struct {
 		alone float64
 		want  bool
 	}{{score - 4, true}, {score - 4 + explain.StillAlone - explain.Alone, false}} {
-		if got := e.Certain(explain.Without(sigs, e, &best, nil, c.alone)); got != c.want {
+		if got := e.Certain(explain.Without(sigs, e, explain.Rest{Root: &best, Alone: c.alone})); got != c.want {
 			t.Errorf("an answer of %.1f beside %.1f that there is none: certain %v, want %v", score, c.alone, got, c.want)
 		}
 	}
