@@ -66,14 +66,15 @@ func (j *Job) excuse(at telemetry.Time, x float64) bool {
 // checkpoint is being written, or the rest of its step follows. Where its beginning
 // or its end was reported, the time before that is no part of it, be it a break.
 func (j *Job) writes(at telemetry.Time) bool {
-	if j.excuse(at, float64(at-j.LastEnd)/1e9) {
-		return true
+	ended := j.excused == j.good.Saved
+	if known := len(j.announced.now().lengths) >= leastAnnounced; (known || !ended) && j.excuse(at, float64(at-j.LastEnd)/1e9) {
+		return true // one that has ended without two before it shows no more than its end
 	}
 	if !j.mayExcuse(at) {
 		return false
 	}
 	left, each := j.past.usual().median, float64(j.each())
-	if ended := j.excused == j.good.Saved; !ended {
+	if !ended {
 		left += slices.Max(j.announced.now().lengths)
 	}
 	return float64(at-j.excused)/1e9 <= float64(idleGrown*left)*each

@@ -33,6 +33,21 @@ func TestACheckpointAfterABreakIsNoStall(t *testing.T) {
 	p.wants("a checkpoint that does not end", "stalled")
 }
 
+// TestAJobHangsAfterItsFirstCheckpoint: one that has ended excuses the rest of its step,
+// and not thirty more, though no other was there to compare it with.
+func TestAJobHangsAfterItsFirstCheckpoint(t *testing.T) {
+	p := newLife(t)
+	p.steps(30, 5)
+	p.writes(6)
+	p.steps(1, 4)
+	p.wants("its first checkpoint")
+	p.writes(6)
+	p.quiet(6)
+	p.wants("the rest of its step")
+	p.quiet(40)
+	p.wants("no step for 46 s after it", "stalled")
+}
+
 // TestACheckpointOfAJobThatReportsRarely: its time is reported as a part of each
 // step of the report, and is as many times longer in all.
 func TestACheckpointOfAJobThatReportsRarely(t *testing.T) {
