@@ -262,6 +262,7 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes),
 			Events: e.memory.ofLinks(from.Add(-linkBefore), to.Add(e.cfg.Grid))}
 	}
+	e.rises(c, ev, g)
 	if read := e.symptoms(c, h, fabric.Span{From: from, To: to}); read != nil {
 		ev.Symptoms = read
 	}
@@ -278,6 +279,32 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 	e.suspect(ev)
 	return ev
 }
+
+// rises finds when what the other jobs send rose. Once the grids before the onset have
+// left the window, what was found last is kept.
+func (e *examiner) rises(c *incidentCase, ev *explain.Evidence, g telemetry.Time) {
+	if ev.Fabric == nil || ev.Degradation.Onset.Earliest.Add(-beforeRise*e.cfg.Grid) < e.oldest(g) {
+		return
+	}
+	m, now, before := ev.Fabric.Now.Map, ev.Fabric.Now, ev.Fabric.Before
+	for k := range c.others {
+		o := &c.others[k]
+		var ends []int
+		for _, n := range o.Nodes {
+			ends = append(ends, m.Links(n)...)
+		}
+		if len(ends) == 0 || fabric.Sent(now, before, o.Nodes, m.Ends[ends[0]].Speed) < explain.LeastRise {
+			continue
+		}
+		if at, ok := now.Rose(before, ends); ok {
+			o.Rose = at
+		}
+	}
+}
+
+// beforeRise is how many grids before a degradation must be kept to see what rose with
+// it.
+const beforeRise = 10
 
 // hostNow compares a node with its past; of its ranks the one that has fallen back
 // most represents it.
@@ -457,6 +484,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		k.Entity(&o.Job)
 		k.Time(&o.Since)
 		snapshot.List(k, &o.Nodes, 16, (*snapshot.Codec).Entity)
+		k.Interval(&o.Rose)
 	})
 	c.account.Snapshot(k)
 	c.rest.Snapshot(k)

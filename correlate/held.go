@@ -209,9 +209,9 @@ func (e *caseBook) lastMinute(c *incidentCase, g telemetry.Time) *explain.Eviden
 		return nil
 	}
 	c.held.take(&degradation)
-	first, hosts := c.first, slices.Clone(c.hosts)
+	first, hosts, others := c.first, slices.Clone(c.hosts), slices.Clone(c.others)
 	ev := e.examiner.gather(c, j, &degradation, g)
-	c.first, c.hosts = first, hosts
+	c.first, c.hosts, c.others = first, hosts, others
 	return ev
 }
 

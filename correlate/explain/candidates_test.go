@@ -108,6 +108,11 @@ func TestMeasuresOfNeighbours(t *testing.T) {
 	s.carries("nic:h3/n0", 0.5) // someone of no job
 	s.wants("job:big", explain.Values{explain.Rise: 1, explain.RiseShare: 1 / 1.2, explain.UplinkPart: 1,
 		explain.SharedDose: 0.7 / lost, explain.SharedLoad: 4, explain.SharedCap: 0.95 / 0.6})
+	s.hides("job:big", explain.RoseApart)
+	for from, apart := range map[float64]float64{60: 0, 30: 68.5 - 32 - 6.6, 120: 122 - 68.5 - 6.6} {
+		s.e.Others[0].Rose = span(from, from+4) // the job is slower since 66 to 71, and a step takes 3.3
+		s.wants("job:big", explain.Values{explain.RoseApart: apart})
+	}
 	s.carries("nic:h1/n0", 0.3)
 	s.carries("nic:h2/n0", 0.2)
 	if _, ok := s.candidates()["job:big"]; ok {

@@ -119,6 +119,9 @@ type Other struct {
 	// from the beginning.
 	Since telemetry.Time
 	Nodes []telemetry.Entity
+	// Rose is when what it sends rose from before the degradation to during it; zero
+	// where it did not, or was not seen to.
+	Rose telemetry.Interval
 }
 
 // FabricEvidence is what the links did during the degradation and before it.

@@ -10,8 +10,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// leastRise, in links, is the rise from which a neighbour is examined.
-const leastRise = 0.05
+// LeastRise, in links, is the rise from which a neighbour is examined.
+const LeastRise = 0.05
 
 // uniform is the rise over before from which a neighbour as a whole sends more.
 // Below it, a rise that is alike on all of its NICs comes from the timing of its
@@ -103,7 +103,7 @@ func (f *fabricMeasures) beyondPlanes(nodes []telemetry.Entity) float64 {
 		return 0
 	}
 	usual, off := stats.MAD(slices.Clone(rises))
-	least := max(float64(leastRise*f.speed), float64(clearly*off))
+	least := max(float64(LeastRise*f.speed), float64(clearly*off))
 	var beyond float64
 	for _, r := range rises {
 		if r-usual > least {
@@ -128,7 +128,7 @@ func (n *neighbour) rise() float64 {
 
 // rises reports whether a neighbour is examined.
 func (f *fabricMeasures) rises(n *neighbour) bool {
-	return f.speed > 0 && n.gross/f.speed >= leastRise
+	return f.speed > 0 && n.gross/f.speed >= LeastRise
 }
 
 // net is what a neighbour sends more than before, in links and over what it sent;
@@ -223,15 +223,10 @@ func (f *fabricMeasures) beganWith(o Other) bool {
 // roseApart measures how far from the beginning of the degradation what a neighbour
 // sends rose: nothing within two usual steps, in which a job notices it.
 func (f *fabricMeasures) roseApart(v Values, n *neighbour) {
-	var ends []int
-	for _, node := range n.Nodes {
-		ends = append(ends, f.m.Links(node)...)
-	}
-	at, ok := f.e.Fabric.Now.Rose(f.e.Fabric.Before, ends)
-	if !ok {
+	at, onset := n.Rose, f.e.Degradation.Onset
+	if at.Latest == 0 {
 		return
 	}
-	onset := f.e.Degradation.Onset
 	rose, began := float64(at.Earliest+at.Latest)/2e9, float64(onset.Earliest+onset.Latest)/2e9
 	v[RoseApart] = max(0, math.Abs(rose-began)-float64(2*f.e.Degradation.Usual))
 	v[RoseApart.Err()] = stats.Quadrature(float64(at.Latest-at.Earliest)/4e9, float64(onset.Latest-onset.Earliest)/4e9)
