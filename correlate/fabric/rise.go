@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/quintet-dc/quintet/telemetry"
+import (
+	"math"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // roseOdds is the log-likelihood by which a moment may be less likely than the
 // likeliest one and still be when a load rose: two standard errors.
@@ -12,13 +16,14 @@ const leastSide = 3
 // Rose finds when what some ends send together rose to what they send now, among
 // the grids of both spans that are still kept: the likeliest moment of a change
 // between two known levels is where the sum of what exceeds their mean is least
-// (Page, Biometrika 41, 1954), and how sharply it is known follows from how the sum
-// swings on either side. The interval is wider by a reading's cadence at both ends.
+// (Page, Biometrika 41, 1954), and how sharply it is known follows from how the load
+// swings, on either side and as it was learned before. The interval is wider by a reading's cadence at both ends.
 // False where it did not rise, or fewer grids than leastSide of either level are kept.
 func (r *Readings) Rose(before *Readings, ends []int) (telemetry.Interval, bool) {
-	var was, is, slowest float64
+	var was, is, slowest, slow float64
 	for _, i := range ends {
 		speed := r.Map.Ends[i].Speed
+		slow += float64(math.Sqrt(float64(before.Of[i].Swing.over(longest)*longest)) * speed)
 		was += float64(before.Of[i].Util * speed)
 		is += float64(r.Of[i].Util * speed)
 		slowest = max(slowest, r.Of[i].Cadence)
@@ -38,7 +43,7 @@ func (r *Readings) Rose(before *Readings, ends []int) (telemetry.Interval, bool)
 	if at < leastSide || at > len(loads)-leastSide {
 		return telemetry.Interval{}, false
 	}
-	slack := float64(roseOdds * max(persistent(loads[:at]), persistent(loads[at:])) / (is - was))
+	slack := float64(roseOdds * max(persistent(loads[:at]), persistent(loads[at:]), float64(slow*slow)) / (is - was))
 	lo, hi := at, at
 	for lo > 0 && sums[lo-1]-sums[at] <= slack {
 		lo--
@@ -50,6 +55,9 @@ func (r *Readings) Rose(before *Readings, ends []int) (telemetry.Interval, bool)
 	read := telemetry.Duration(slowest * 1e9)
 	return telemetry.Interval{Earliest: begin.Add(telemetry.Duration(lo) * r.asks.grid), Latest: begin.Add(telemetry.Duration(hi) * r.asks.grid)}.Widen(read), true
 }
+
+// longest is how many grids the longest spans of a Swing have.
+const longest = 1 << (swings - 1)
 
 // persistent is the variance of a load per grid as it adds up over spans: the
 // largest at any of the lengths of a Swing, which the bursts of steps and the pauses
