@@ -262,7 +262,7 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes),
 			Events: e.memory.ofLinks(from.Add(-linkBefore), to.Add(e.cfg.Grid))}
 	}
-	e.rises(c, ev, g)
+	e.neighbourRises(c, ev, g)
 	if read := e.symptoms(c, h, fabric.Span{From: from, To: to}); read != nil {
 		ev.Symptoms = read
 	}
@@ -280,9 +280,9 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 	return ev
 }
 
-// rises finds when what the other jobs send rose. Once the grids before the onset have
+// neighbourRises finds when what the other jobs send rose. Once the grids before the onset have
 // left the window, what was found last is kept.
-func (e *examiner) rises(c *incidentCase, ev *explain.Evidence, g telemetry.Time) {
+func (e *examiner) neighbourRises(c *incidentCase, ev *explain.Evidence, g telemetry.Time) {
 	if ev.Fabric == nil || ev.Degradation.Onset.Earliest.Add(-beforeRise*e.cfg.Grid) < e.oldest(g) {
 		return
 	}

@@ -180,16 +180,16 @@ func endFact(e *Evidence, i int) fact {
 	f := e.Fabric
 	m, end := f.Now.Map, &f.Now.Map.Ends[i]
 	n, b := &f.Now.Of[i], &f.Before.Of[i]
-	tells, told := n.Tells-b.Tells, n.Told-b.Told
+	tells, told := n.PauseSent-b.PauseSent, n.PauseReceived-b.PauseReceived
 	out := fact{entity: end.Entity, shape: telemetry.ShapeBurst, unit: "s/s"}
 	switch {
 	case end.IsNIC() && tells > 0 && tells >= told:
-		out.metric, out.before, out.now, out.level = "port_pfc_tx_pause_seconds_total", b.Tells, n.Tells, leaving(b.Tells, n.Tells)
-		out.why = fmt.Sprintf("it sent pause %s of the time", Percent(n.Tells))
+		out.metric, out.before, out.now, out.level = "port_pfc_tx_pause_seconds_total", b.PauseSent, n.PauseSent, leaving(b.PauseSent, n.PauseSent)
+		out.why = fmt.Sprintf("it sent pause %s of the time", Percent(n.PauseSent))
 		return out.shownBy(e, m.PausingBy(i))
 	case told > 0 && told >= n.Wait/2:
-		out.metric, out.before, out.now, out.level = "port_pfc_rx_pause_seconds_total", b.Told, n.Told, leaving(b.Told, n.Told)
-		out.why = fmt.Sprintf("it received pause %s of the time", Percent(n.Told))
+		out.metric, out.before, out.now, out.level = "port_pfc_rx_pause_seconds_total", b.PauseReceived, n.PauseReceived, leaving(b.PauseReceived, n.PauseReceived)
+		out.why = fmt.Sprintf("it received pause %s of the time", Percent(n.PauseReceived))
 		return out.shownBy(e, m.PausedBy(i))
 	case end.IsNIC():
 		out.metric, out.before, out.now, out.shape, out.unit = "port_tx_bytes_total", b.Util, n.Util, telemetry.ShapeShift, "of link"

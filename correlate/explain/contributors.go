@@ -55,3 +55,11 @@ func (f *fabricMeasures) credit(rises []float64, node telemetry.Entity, rise flo
 		rises[k] += rise / float64(len(on))
 	}
 }
+
+// beganWith reports whether a job started with the degradation: within two usual
+// steps of its onset.
+func (f *fabricMeasures) beganWith(o Other) bool {
+	h := f.e.Degradation
+	near := telemetry.Duration(2 * h.Usual * 1e9)
+	return o.Since >= h.Onset.Earliest.Add(-near) && o.Since <= h.Onset.Latest.Add(near)
+}

@@ -110,7 +110,7 @@ func (f *fabricMeasures) circling(v Values, g *fabric.Group) {
 		for _, lane := range f.m.Lanes(f.m.Ends[i].Entity) {
 			if blame.Round[lane] > 0 {
 				round += blame.Round[lane]
-				least = min(least, f.e.Fabric.Now.Of[lane].Told)
+				least = min(least, f.e.Fabric.Now.Of[lane].PauseReceived)
 			}
 		}
 	}
@@ -133,8 +133,8 @@ func (f *fabricMeasures) dropping(v Values, g *fabric.Group) {
 			all, seen = all+d, true
 		}
 		for _, lane := range f.m.Lanes(f.m.Ends[i].Entity) {
-			stops += f.e.Fabric.Now.Of[lane].Tells
-			stopped += f.e.Fabric.Before.Of[lane].Tells
+			stops += f.e.Fabric.Now.Of[lane].PauseSent
+			stopped += f.e.Fabric.Before.Of[lane].PauseSent
 			paused = paused || f.m.Ends[lane].Pauses()
 		}
 	}

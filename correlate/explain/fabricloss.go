@@ -243,10 +243,10 @@ func (f *fabricMeasures) health(v Values, i int) {
 		v[Unmarked] = max(0, n.Unmarked-b.Unmarked)
 	}
 	if n.Credits {
-		v[Starved] = n.Told - b.Told
+		v[Starved] = n.PauseReceived - b.PauseReceived
 	}
 	if p >= 0 && f.e.Fabric.Now.Of[p].Credits {
-		v[Starves] = n.Tells - b.Tells
+		v[Starves] = n.PauseSent - b.PauseSent
 	}
 	if d, ok := f.disorder(i); ok {
 		v[Disorder] = d

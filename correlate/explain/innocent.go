@@ -48,7 +48,7 @@ func quietFabric(e *Evidence) (string, bool) {
 	for i, on := range e.Fabric.OnPath {
 		if n := &e.Fabric.Now.Of[i]; on && n.Counted > 0 {
 			ports++
-			told = max(told, n.Told)
+			told = max(told, n.PauseReceived)
 			own = max(own, e.Fabric.Now.Own(e.Fabric.Before, i))
 		}
 	}

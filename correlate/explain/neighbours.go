@@ -212,14 +212,6 @@ func (f *fabricMeasures) strangersRise() float64 {
 	return sum + fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, idle, 1)
 }
 
-// beganWith reports whether a job started with the degradation: within two usual
-// steps of its onset.
-func (f *fabricMeasures) beganWith(o Other) bool {
-	h := f.e.Degradation
-	near := telemetry.Duration(2 * h.Usual * 1e9)
-	return o.Since >= h.Onset.Earliest.Add(-near) && o.Since <= h.Onset.Latest.Add(near)
-}
-
 // roseApart measures how far from the beginning of the degradation what a neighbour
 // sends rose: nothing within two usual steps, in which a job notices it.
 func (f *fabricMeasures) roseApart(v Values, n *neighbour) {
@@ -227,8 +219,8 @@ func (f *fabricMeasures) roseApart(v Values, n *neighbour) {
 	if at.Latest == 0 {
 		return
 	}
-	rose, began := float64(at.Earliest+at.Latest)/2e9, float64(onset.Earliest+onset.Latest)/2e9
-	v[RoseApart] = max(0, math.Abs(rose-began)-float64(2*f.e.Degradation.Usual))
+	apart := math.Abs(float64(middle(at)-middle(onset)) / 1e9)
+	v[RoseApart] = max(0, apart-float64(2*f.e.Degradation.Usual))
 	v[RoseApart.Err()] = stats.Quadrature(float64(at.Latest-at.Earliest)/4e9, float64(onset.Latest-onset.Earliest)/4e9)
 }
 
@@ -240,7 +232,7 @@ func (f *fabricMeasures) shared() Values {
 	for i, on := range f.e.Fabric.OnPath {
 		n := &f.e.Fabric.Now.Of[i]
 		waits := max(f.own[i], n.Perhaps)
-		if !on || f.m.Ends[i].IsNIC() || max(waits, n.Wait-n.Told) <= 0 {
+		if !on || f.m.Ends[i].IsNIC() || max(waits, n.Wait-n.PauseReceived) <= 0 {
 			continue
 		}
 		if more := n.Util - f.e.Fabric.Before.Of[i].Util; more > grown {

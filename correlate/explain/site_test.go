@@ -142,10 +142,10 @@ func calm(t *testing.T) *site {
 // pauses lets an end send pause to its peer for a share of the degradation.
 func (s *site) pauses(name string, share float64) {
 	i := s.index(name)
-	s.e.Fabric.Now.Of[i].Tells += share
+	s.e.Fabric.Now.Of[i].PauseSent += share
 	p := &s.e.Fabric.Now.Of[s.m.Ends[i].Peer]
-	p.Told += share
-	p.Wait = max(p.Wait, p.Told)
+	p.PauseReceived += share
+	p.Wait = max(p.Wait, p.PauseReceived)
 }
 
 // stands lets a queue build up at a port for a share of the degradation, in which

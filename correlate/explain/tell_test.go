@@ -181,10 +181,10 @@ func TestTheNetworkIsInnocentWhereItIsSeenToBe(t *testing.T) {
 		want string
 	}{
 		"nothing waits":    {func(*site) {}, "of 12 ports on the job's paths none received pause, and none had a queue longer than before"},
-		"a little":         {func(s *site) { s.now("port:leaf0/s0").Told = 0.03 }, "of 12 ports on the job's paths none received pause for more than 3 % of the time, and none had a queue longer than before"},
-		"some stands":      {func(s *site) { s.now("nic:h0/n0").Tells = 0.06 }, "of 12 ports on the job's paths none received pause, and none had a queue more than 6 % longer than before"},
-		"one is stopped":   {func(s *site) { s.now("port:leaf0/s0").Told = 0.3 }, ""},
-		"a nic stops":      {func(s *site) { s.now("nic:h0/n0").Tells = 0.3 }, ""},
+		"a little":         {func(s *site) { s.now("port:leaf0/s0").PauseReceived = 0.03 }, "of 12 ports on the job's paths none received pause for more than 3 % of the time, and none had a queue longer than before"},
+		"some stands":      {func(s *site) { s.now("nic:h0/n0").PauseSent = 0.06 }, "of 12 ports on the job's paths none received pause, and none had a queue more than 6 % longer than before"},
+		"one is stopped":   {func(s *site) { s.now("port:leaf0/s0").PauseReceived = 0.3 }, ""},
+		"a nic stops":      {func(s *site) { s.now("nic:h0/n0").PauseSent = 0.3 }, ""},
 		"not counted":      {func(s *site) { s.uncounted() }, ""},
 		"counted at a few": {func(s *site) { s.uncounted(); s.now("nic:h0/n0").Counted = 20 }, "of 1 ports on the job's paths none received pause, and none had a queue longer than before"},
 	} {

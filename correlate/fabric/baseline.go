@@ -67,7 +67,7 @@ func (r *Reading) snapshot(c *snapshot.Codec) {
 	c.Int(&r.Ago)
 	c.Bool(&r.Credits)
 	r.Counts.snapshot(c)
-	for _, f := range []*float64{&r.Util, &r.RUtil, &r.Told, &r.Tells, &r.Wait, &r.Ceiling, &r.Peak, &r.RPeak, &r.TellsIdle, &r.Cadence, &r.Unmarked, &r.Marks, &r.MarkedFree, &r.MarkedLate, &r.Room, &r.WaitErr} {
+	for _, f := range []*float64{&r.Util, &r.RUtil, &r.PauseReceived, &r.PauseSent, &r.Wait, &r.Ceiling, &r.Peak, &r.RPeak, &r.PauseSentIdle, &r.Cadence, &r.Unmarked, &r.Marks, &r.MarkedFree, &r.MarkedLate, &r.Room, &r.WaitErr} {
 		c.F64(f)
 	}
 	for k := range r.Swing {

@@ -150,7 +150,7 @@ func excess(now, before *Readings, i int) float64 { return now.gained(before, i,
 // is met at moments; that it received pause is counted.
 func (r *Readings) gained(before *Readings, i int, chance float64) float64 {
 	n, b := &r.Of[i], &before.Of[i]
-	return max(0, n.Wait-r.usual(b)-chance, n.Told-b.Told)
+	return max(0, n.Wait-r.usual(b)-chance, n.PauseReceived-b.PauseReceived)
 }
 
 // usual is the waiting that an end would show now, had nothing but the time for
@@ -188,7 +188,7 @@ func (r *Readings) lengthen(before *Readings, on []bool) {
 // second to drain, so an end that received pause for half of its waiting is a
 // victim, however large its queue.
 func passes(now, before *Readings, i int) float64 {
-	told := now.Of[i].Told - before.Of[i].Told
+	told := now.Of[i].PauseReceived - before.Of[i].PauseReceived
 	if told < toldFloor {
 		return 0
 	}
@@ -227,7 +227,7 @@ func (r *Readings) across(i int) int {
 		return peer
 	}
 	for _, p := range m.of[m.Ends[peer].Entity] {
-		if r.Of[p].Tells > r.Of[peer].Tells {
+		if r.Of[p].PauseSent > r.Of[peer].PauseSent {
 			peer = p
 		}
 	}
@@ -344,7 +344,7 @@ func together(a, b []float32) float64 {
 // with a queue but without pause received.
 func (r *Readings) Own(before *Readings, i int) float64 {
 	if r.Map.Ends[i].IsNIC() {
-		return max(0, r.Of[i].Tells-before.Of[i].Tells)
+		return max(0, r.Of[i].PauseSent-before.Of[i].PauseSent)
 	}
 	return float64(excess(r, before, i) * (1 - passes(r, before, i)))
 }

@@ -80,8 +80,8 @@ func (r *Readings) credit(before *Readings, grid telemetry.Duration) {
 	m := r.Map
 	for i := range m.Ends {
 		if n, known := &r.Of[i], r.trails[i].known; n.Credits && known > 0 && known < n.Seen {
-			n.Told = min(1, float64(n.Told*float64(n.Seen))/float64(known))
-			n.Wait = max(n.Wait, n.Told)
+			n.PauseReceived = min(1, float64(n.PauseReceived*float64(n.Seen))/float64(known))
+			n.Wait = max(n.Wait, n.PauseReceived)
 		}
 	}
 	if before != nil {
@@ -90,8 +90,8 @@ func (r *Readings) credit(before *Readings, grid telemetry.Duration) {
 	}
 	for i := range m.Ends {
 		if p := m.Ends[i].Peer; r.Of[i].Credits && p >= 0 {
-			r.Of[p].Tells, r.trails[p].tells = r.Of[i].Told, r.trails[i].starved
-			r.Of[p].Idle, r.Of[p].TellsIdle = 0, 0 // nobody counts what it gave
+			r.Of[p].PauseSent, r.trails[p].tells = r.Of[i].PauseReceived, r.trails[i].starved
+			r.Of[p].Idle, r.Of[p].PauseSentIdle = 0, 0 // nobody counts what it gave
 		}
 	}
 }
@@ -145,10 +145,10 @@ func (r *Readings) blocked(i int, times float64, grid telemetry.Duration) bool {
 // stretch multiplies the waiting of an end.
 func (r *Readings) stretch(i int, times float64) {
 	n, t := &r.Of[i], &r.trails[i]
-	n.Told, n.WaitErr = min(1, float64(times*n.Told)), float64(times*n.WaitErr)
-	n.Wait = max(n.Wait, n.Told)
+	n.PauseReceived, n.WaitErr = min(1, float64(times*n.PauseReceived)), float64(times*n.WaitErr)
+	n.Wait = max(n.Wait, n.PauseReceived)
 	if p := r.Map.Ends[i].Peer; p >= 0 {
-		r.Of[p].Tells = n.Told
+		r.Of[p].PauseSent = n.PauseReceived
 	}
 	for k, v := range t.starved {
 		t.starved[k] = min(1, float32(float32(times)*v))

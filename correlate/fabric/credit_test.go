@@ -56,11 +56,11 @@ func TestTheWalkFollowsMissingCreditsAsItFollowsPause(t *testing.T) {
 		w := slowHCA(t, c.metric, c.unit)
 		m, then, during := w.readBeside()
 		root, port := index(t, m, "nic:h7/n0"), index(t, m, "port:leaf1/h7")
-		if r := during.Of[port]; !near(r.Told, 0.7) || !r.Credits {
-			t.Errorf("%s: the port waits %v (credits: %v), want 0.7", name, r.Told, r.Credits)
+		if r := during.Of[port]; !near(r.PauseReceived, 0.7) || !r.Credits {
+			t.Errorf("%s: the port waits %v (credits: %v), want 0.7", name, r.PauseReceived, r.Credits)
 		}
-		if r := during.Of[root]; !near(r.Tells, 0.7) || r.Idle != 0 {
-			t.Errorf("%s: the nic withholds %v in %d idle grids, want 0.7 and none", name, r.Tells, r.Idle)
+		if r := during.Of[root]; !near(r.PauseSent, 0.7) || r.Idle != 0 {
+			t.Errorf("%s: the nic withholds %v in %d idle grids, want 0.7 and none", name, r.PauseSent, r.Idle)
 		}
 		b := fabric.Walk(during, then, nodes("h0", "h7"))
 		if b.Share(root) < 0.9 {
@@ -90,8 +90,8 @@ func TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut(t *testing.T)
 	}
 	m, during, b := overrun(0.9, "port:leaf1/h7")
 	root := index(t, m, "port:leaf1/h7")
-	if got := during.Of[root]; math.Abs(got.Wait-0.4) > 1e-6 || got.Told != 0 || math.Abs(got.Ceiling-0.9) > 1e-6 {
-		t.Errorf("traffic stood %v of the time at %v of the speed, told to stop %v; want 0.4, 0.9, 0", got.Wait, got.Ceiling, got.Told)
+	if got := during.Of[root]; math.Abs(got.Wait-0.4) > 1e-6 || got.PauseReceived != 0 || math.Abs(got.Ceiling-0.9) > 1e-6 {
+		t.Errorf("traffic stood %v of the time at %v of the speed, told to stop %v; want 0.4, 0.9, 0", got.Wait, got.Ceiling, got.PauseReceived)
 	}
 	if got := b.Share(root); got < 0.9 {
 		t.Errorf("%v of the waiting ends before the full port", got)
@@ -114,8 +114,8 @@ func TestABlockedPortTellsTheTick(t *testing.T) {
 	for _, seconds := range []float64{8 / speed, 128 / speed, 22e-9, 1e-6} {
 		w := slowHCA(t, waitTicks, 1/seconds)
 		m, _, during := w.readBeside()
-		if r := during.Of[index(t, m, "port:leaf1/h7")]; !near(r.Told, 0.7) || r.Slack > 1 {
-			t.Errorf("a tick of %v s: the port waits %v, perhaps %v times too long; want 0.7 surely", seconds, r.Told, r.Slack)
+		if r := during.Of[index(t, m, "port:leaf1/h7")]; !near(r.PauseReceived, 0.7) || r.Slack > 1 {
+			t.Errorf("a tick of %v s: the port waits %v, perhaps %v times too long; want 0.7 surely", seconds, r.PauseReceived, r.Slack)
 		}
 	}
 }
@@ -135,11 +135,11 @@ func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
 	}
 	m, _, during := w.readBeside()
 	most := 2. / 3 // beside the third of the time that it sends
-	if r := during.Of[index(t, m, "port:leaf1/h7")]; math.Abs(r.Slack-most/0.02) > 1e-4 || math.Abs(r.Told-0.65*most) > 0.02 {
-		t.Errorf("it waits %v, perhaps %v times too long; want %v, %v", r.Told, r.Slack, 0.65*most, most/0.02)
+	if r := during.Of[index(t, m, "port:leaf1/h7")]; math.Abs(r.Slack-most/0.02) > 1e-4 || math.Abs(r.PauseReceived-0.65*most) > 0.02 {
+		t.Errorf("it waits %v, perhaps %v times too long; want %v, %v", r.PauseReceived, r.Slack, 0.65*most, most/0.02)
 	}
-	if r := during.Of[index(t, m, "port:leaf0/s0")]; math.Abs(r.Told-0.065*most) > 0.002 {
-		t.Errorf("the other switch's port waits %v, want a tenth", r.Told)
+	if r := during.Of[index(t, m, "port:leaf0/s0")]; math.Abs(r.PauseReceived-0.065*most) > 0.002 {
+		t.Errorf("the other switch's port waits %v, want a tenth", r.PauseReceived)
 	}
 }
 
@@ -149,8 +149,8 @@ func TestACounterAtItsTopTellsNothing(t *testing.T) {
 	w := slowHCA(t, waitTicks, speed/8)
 	w.say("port:leaf1/h7", waitTicks, half+4, grids, math.NaN())
 	m, _, during := w.read()
-	if r := during.Of[index(t, m, "port:leaf1/h7")]; !near(r.Told, 0.7) || r.Wait < 0.69 {
-		t.Errorf("the port waits %v and stands %v, want 0.7", r.Told, r.Wait)
+	if r := during.Of[index(t, m, "port:leaf1/h7")]; !near(r.PauseReceived, 0.7) || r.Wait < 0.69 {
+		t.Errorf("the port waits %v and stands %v, want 0.7", r.PauseReceived, r.Wait)
 	}
 }
 

@@ -24,11 +24,11 @@ func (r *Readings) infer(h History, sc *scratch) {
 		}
 		ways := r.fullest(h, sc, sw.Ends, held)
 		for _, w := range ways {
-			if len(ways) > maxFull {
+			if len(ways) <= maxFull {
+				r.stand(w, held)
+			} else {
 				r.Of[w.end].Perhaps = total / float64(len(held))
-				continue
 			}
-			r.stand(w, held)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (f *fit) leak(h History, tx, rx int) Leak {
 	if n < leastLeakGrids {
 		return Leak{}
 	}
-	readings := float64(n) / float64(max(shared, interval(h, tx, f.grid), interval(h, rx, f.grid)))
+	readings := float64(n) / max(shared, interval(seconds(h, tx), f.grid), interval(seconds(h, rx), f.grid))
 	total := sum(f.tx[:n])
 	if total <= 0 || readings < leastReadings {
 		return Leak{}
@@ -124,11 +124,6 @@ func (f *fit) leak(h History, tx, rx int) Leak {
 	return Leak{Share: max(0, share), Error: err, Seen: true}
 }
 
-// interval is how many grids a counter is read at a time.
-func interval(h History, slot int, grid telemetry.Duration) float64 {
-	return float64(h.Cadence(slot)) / float64(grid)
-}
-
 // jump is 1 from where y, as it was fitted to x, rises most, and 0 before. Both are
 // left centred and clear of the other regressors.
 func jump(y, x []float64) []float64 {
@@ -147,8 +142,8 @@ func jump(y, x []float64) []float64 {
 }
 
 // regress fits y by x and others, which it centres and clears as it does y and x:
-// it returns the slope of x and its standard error, if so many of the values do not
-// depend on each other. It is not ok for an x that the others explain.
+// it returns the slope of x and its standard error. independent is how many of the
+// values do not depend on each other. It is not ok for an x that the others explain.
 func regress(independent float64, y, x []float64, others ...[]float64) (slope, err float64, ok bool) {
 	centre(y)
 	centre(x)

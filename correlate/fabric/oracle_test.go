@@ -153,10 +153,10 @@ func (w *world) naive(e *fabric.End, first, last int) fabric.Reading {
 			}
 		}
 	}
-	r := fabric.Reading{Seen: len(tx), Util: meanOf(tx), RUtil: meanOf(rx), Told: meanOf(told), Tells: meanOf(tells),
-		Ceiling: percentile95(standing), Peak: percentile95(tx), RPeak: percentile95(rx), TellsIdle: meanOf(idle), Idle: len(idle), Met: met, Cadence: 1}
+	r := fabric.Reading{Seen: len(tx), Util: meanOf(tx), RUtil: meanOf(rx), PauseReceived: meanOf(told), PauseSent: meanOf(tells),
+		Ceiling: percentile95(standing), Peak: percentile95(tx), RPeak: percentile95(rx), PauseSentIdle: meanOf(idle), Idle: len(idle), Met: met, Cadence: 1}
 	if len(waits) > 0 {
-		r.Wait = max(meanOf(waits), r.Told)
+		r.Wait = max(meanOf(waits), r.PauseReceived)
 	}
 	return r
 }
@@ -179,8 +179,8 @@ func TestReadAgreesWithTheNaiveOne(t *testing.T) {
 }
 
 func alike(a, b *fabric.Reading) bool {
-	x := []float64{a.Cadence, a.Util, a.RUtil, a.Told, a.Tells, a.Wait, a.Ceiling, a.Peak, a.RPeak, a.TellsIdle, float64(a.Met)}
-	y := []float64{b.Cadence, b.Util, b.RUtil, b.Told, b.Tells, b.Wait, b.Ceiling, b.Peak, b.RPeak, b.TellsIdle, float64(b.Met)}
+	x := []float64{a.Cadence, a.Util, a.RUtil, a.PauseReceived, a.PauseSent, a.Wait, a.Ceiling, a.Peak, a.RPeak, a.PauseSentIdle, float64(a.Met)}
+	y := []float64{b.Cadence, b.Util, b.RUtil, b.PauseReceived, b.PauseSent, b.Wait, b.Ceiling, b.Peak, b.RPeak, b.PauseSentIdle, float64(b.Met)}
 	return a.Seen == b.Seen && a.Idle == b.Idle && slices.EqualFunc(x, y, near)
 }
 
@@ -214,7 +214,7 @@ func (p *propagation) usual(job []telemetry.Entity) float64 {
 
 func (p *propagation) excess(i int) float64 {
 	n, b := p.now.Of[i], p.then.Of[i]
-	return max(0, n.Wait-b.Wait*p.longer, n.Told-b.Told)
+	return max(0, n.Wait-b.Wait*p.longer, n.PauseReceived-b.PauseReceived)
 }
 
 // step leaves at end i its own waiting and follows the rest.
@@ -224,7 +224,7 @@ func (p *propagation) step(i int, amount float64, hops int) {
 		return
 	}
 	e := p.m.Ends[i]
-	told := p.now.Of[i].Told - p.then.Of[i].Told
+	told := p.now.Of[i].PauseReceived - p.then.Of[i].PauseReceived
 	if told < 0.01 || e.Peer < 0 {
 		p.at[i] += amount
 		return
@@ -254,7 +254,7 @@ func (p *propagation) across(i int) int {
 	best := p.m.Ends[i].Peer
 	if best >= 0 && p.m.Ends[i].Lane == "" {
 		for z := range p.m.Ends {
-			if p.m.Ends[z].Entity == p.m.Ends[best].Entity && p.now.Of[z].Tells > p.now.Of[best].Tells {
+			if p.m.Ends[z].Entity == p.m.Ends[best].Entity && p.now.Of[z].PauseSent > p.now.Of[best].PauseSent {
 				best = z
 			}
 		}

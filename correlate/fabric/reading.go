@@ -21,12 +21,12 @@ type Reading struct {
 	Counted int
 	// Cadence is the seconds between its samples: anything shorter is averaged
 	// away.
-	Cadence float64
-	Util    float64 // mean bytes sent over the link's speed
-	RUtil   float64 // mean bytes received over the link's speed
-	Told    float64 // pause seconds per second it received pause
-	Tells   float64 // pause seconds per second it sent pause to its peer
-	Wait    float64 // share of grids in which traffic stood, told to stop included
+	Cadence       float64
+	Util          float64 // mean bytes sent over the link's speed
+	RUtil         float64 // mean bytes received over the link's speed
+	PauseReceived float64 // pause seconds per second it received pause
+	PauseSent     float64 // pause seconds per second it sent pause to its peer
+	Wait          float64 // share of grids in which traffic stood, told to stop included
 	// Met is the grids at which its queue was read: Wait is a share of them, met
 	// by chance. 0 where Wait is counted.
 	Met int
@@ -41,14 +41,14 @@ type Reading struct {
 	// Peak is the 95th percentile of what it sent over its speed in any grid,
 	// and RPeak of what it received.
 	Peak, RPeak float64
-	// TellsIdle is the mean of Tells over the Idle grids in which the end received
+	// PauseSentIdle is the mean of PauseSent over the Idle grids in which the end received
 	// almost nothing.
-	TellsIdle float64
-	Idle      int
-	// Credits reports that Told is time without a credit (InfiniBand), not pause;
-	// at the other end it is Tells.
+	PauseSentIdle float64
+	Idle          int
+	// Credits reports that PauseReceived is time without a credit (InfiniBand), not pause;
+	// at the other end it is PauseSent.
 	Credits bool
-	// Room is the factor by which Told can at most exceed its value with the
+	// Room is the factor by which PauseReceived can at most exceed its value with the
 	// shortest ticks, and Slack the factor by which the estimate used may be too
 	// long: 0 or 1 where the length of a tick is known.
 	Room, Slack float64
@@ -238,8 +238,8 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		}
 		r.Seen++
 		r.Ago = 0
-		r.Told += c.told
-		r.Tells += c.tells
+		r.PauseReceived += c.told
+		r.PauseSent += c.tells
 		if c.counted {
 			r.Counted++
 		}
@@ -247,7 +247,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		sc.rutil = append(sc.rutil, c.rx)
 		if c.rx < idle {
 			r.Idle++
-			r.TellsIdle += c.tells
+			r.PauseSentIdle += c.tells
 		}
 		wait, known := waiting(e, &c)
 		if known {
@@ -274,9 +274,9 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	r.MarkedLate = late.value()
 	if waitSeen > 0 {
 		n := float64(waitSeen)
-		r.Wait = max(waited/n, r.Told)
+		r.Wait = max(waited/n, r.PauseReceived)
 		variance := max(0, squares/n-float64(r.Wait*r.Wait))
-		r.WaitErr = math.Sqrt(variance / max(1, n/max(1, r.Cadence*1e9/float64(sc.grid))-1))
+		r.WaitErr = math.Sqrt(variance / max(1, n/interval(r.Cadence, sc.grid)-1))
 	}
 	r.Room = tr.longest()
 	return r, tr
@@ -286,7 +286,15 @@ func cadence(h History, e *End) float64 {
 	if e.slots[txBytes] < 0 {
 		return 0
 	}
-	return float64(h.Cadence(e.slots[txBytes])) / 1e9
+	return seconds(h, e.slots[txBytes])
+}
+
+// seconds is the cadence of a slot.
+func seconds(h History, slot int) float64 { return float64(h.Cadence(slot)) / 1e9 }
+
+// interval is how many grids pass between two samples of such a cadence in seconds.
+func interval(cadence float64, grid telemetry.Duration) float64 {
+	return max(1, cadence*1e9/float64(grid))
 }
 
 // waiting reports whether there was a queue at the end in a grid: from its queue
@@ -317,13 +325,13 @@ func (sc *scratch) finish(r *Reading) {
 	if sc.swings {
 		r.Swing = swing(sc.util)
 	}
-	r.Told /= n
-	r.Tells /= n
+	r.PauseReceived /= n
+	r.PauseSent /= n
 	r.Util, r.Peak = sum(sc.util)/n, high(sc.util)
 	r.RUtil, r.RPeak = sum(sc.rutil)/n, high(sc.rutil)
 	r.Ceiling = high(sc.standing)
 	if r.Idle > 0 {
-		r.TellsIdle /= float64(r.Idle)
+		r.PauseSentIdle /= float64(r.Idle)
 	}
 	if r.Standing > 0 {
 		r.Unmarked /= float64(r.Standing)

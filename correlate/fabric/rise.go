@@ -17,8 +17,9 @@ const leastSide = 3
 // the grids of both spans that are still kept: the likeliest moment of a change
 // between two known levels is where the sum of what exceeds their mean is least
 // (Page, Biometrika 41, 1954), and how sharply it is known follows from how the load
-// swings, on either side and as it was learned before. The interval is wider by a reading's cadence at both ends.
-// False where it did not rise, or fewer grids than leastSide of either level are kept.
+// swings, on either side and as it was learned before. The interval is wider by a
+// reading's cadence at both ends. False where it did not rise, or fewer grids than
+// leastSide of either level are kept.
 func (r *Readings) Rose(before *Readings, ends []int) (telemetry.Interval, bool) {
 	var was, is, slowest, slow float64
 	for _, i := range ends {
@@ -31,7 +32,7 @@ func (r *Readings) Rose(before *Readings, ends []int) (telemetry.Interval, bool)
 	if is <= was || r.history == nil {
 		return telemetry.Interval{}, false
 	}
-	loads, first := r.sent(before, ends)
+	loads, first := r.load(before, ends)
 	sums := make([]float64, len(loads)+1)
 	at := 0
 	for k, x := range loads {
@@ -71,10 +72,10 @@ func persistent(loads []float64) float64 {
 	return most
 }
 
-// sent is what ends send together grid by grid, in bytes per second, from the
+// load is what ends send together grid by grid, in bytes per second, from the
 // beginning of the span before to the end of the span now, and the end of the first
 // grid. A grid in which one of them is not known is what it was in the grid before.
-func (r *Readings) sent(before *Readings, ends []int) ([]float64, telemetry.Time) {
+func (r *Readings) load(before *Readings, ends []int) ([]float64, telemetry.Time) {
 	grid := r.asks.grid
 	n := int(r.Span.To.Sub(before.Span.From) / grid)
 	first := r.Span.To.Add(-telemetry.Duration(n-1) * grid)

@@ -67,8 +67,7 @@ func TestBurstsBlurWhenALoadRose(t *testing.T) {
 	}
 }
 
-// What is less than before did not rise, and what has not been seen at one of both
-// levels has no moment.
+// What is less than before did not rise, nor did what is as much.
 func TestALoadThatFellDidNotRise(t *testing.T) {
 	for name, load := range map[string]func(int) float64{
 		"fell": func(k int) float64 { return 0.4 - 0.2*float64(k/(half+1)) },

@@ -75,7 +75,7 @@ func (r *Readings) LoadErr(before *Readings, i int) float64 {
 	if b.Seen == 0 {
 		return 1
 	}
-	interval := max(1, b.Cadence*1e9/float64(r.asks.grid))
+	interval := interval(b.Cadence, r.asks.grid)
 	if b.Seen < leastBlocks || float64(b.Seen) < float64(leastSamples*interval) {
 		is, was := n.Util/math.Sqrt(max(1, float64(n.Seen)/interval)), b.Util/math.Sqrt(max(1, float64(b.Seen)/interval))
 		return float64(unknownSwing * stats.Quadrature(is, was))

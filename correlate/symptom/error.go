@@ -66,7 +66,7 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 }
 
 // scatterKnown is the number of samples from which on their own scatter counts for
-// more than what waiting in bursts would make of it.
+// more than what is expected of it: by waiting in bursts, or by the scatter before.
 const scatterKnown = 4.0
 
 // missed is the relative error of a share of time during a degradation because the
