@@ -51,12 +51,13 @@ const (
 )
 
 const (
-	metricUp    telemetry.MetricName = "port_up"
-	metricDowns telemetry.MetricName = "port_link_downs_total"
-	// metricPhysical is 3 where a port was disabled on purpose.
+	metricUp       telemetry.MetricName = "port_up"
+	metricDowns    telemetry.MetricName = "port_link_downs_total"
 	metricPhysical telemetry.MetricName = "port_physical_state"
-	disabled                            = 3
 )
+
+// disabled is the physical state of a port that was disabled on purpose.
+const disabled = 3
 
 func (f *fallen) compare(end telemetry.Entity) int { return f.end.Compare(end) }
 

@@ -42,7 +42,7 @@ func TestClockOfAProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return time.Unix(0, theirs).Sub(time.Now()).Round(30 * time.Second)
+		return time.Until(time.Unix(0, theirs)).Round(30 * time.Second)
 	}
 	if d := differs(); d != 0 {
 		t.Fatalf("at first the clocks differ by %s", d)
