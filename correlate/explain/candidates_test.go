@@ -113,6 +113,10 @@ func TestMeasuresOfNeighbours(t *testing.T) {
 		s.e.Others[0].Rose = span(from, from+4) // the job is slower since 66 to 71, and a step takes 3.3
 		s.wants("job:big", explain.Values{explain.RoseApart: apart})
 	}
+	for from, late := range map[float64]float64{60: 0, 69: 0, 120: (120 - 71) / 3.3} {
+		s.e.Others[0].Rose = span(from, from+4)
+		s.wants("job:big", explain.Values{explain.TooLate: late})
+	}
 	s.carries("nic:h1/n0", 0.3)
 	s.carries("nic:h2/n0", 0.2)
 	if _, ok := s.candidates()["job:big"]; ok {

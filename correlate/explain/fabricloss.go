@@ -30,6 +30,7 @@ type loss struct {
 	resent, most, taken   float64
 	resentSeen, takenSeen bool
 	damage, leak, drops   float64
+	leakError             float64 // of the link whose leak is known worst
 	damageSeen, leakSeen  bool
 	dropsSeen             bool
 	allDamage             float64 // of the links on the job's paths
@@ -57,6 +58,7 @@ func (f *fabricMeasures) loss() loss {
 		l.damage, l.damageSeen = max(l.damage, damage), l.damageSeen || damageSeen
 		leak, leakSeen := f.linkLeak(i)
 		l.leak, l.leakSeen = max(l.leak, leak), l.leakSeen || leakSeen
+		l.leakError = max(l.leakError, f.leakError(i))
 		if d, ok := f.drops(i); ok {
 			l.drops, l.dropsSeen = l.drops+d, true
 		}
@@ -198,6 +200,18 @@ func (f *fabricMeasures) linkLeak(i int) (float64, bool) {
 	return max(a.Share, b.Share), ok
 }
 
+// leakError is the standard error of what the link of main end i leaks, of the way that
+// is known worse.
+func (f *fabricMeasures) leakError(i int) float64 {
+	worst := 0.0
+	for _, k := range []int{i, f.m.Ends[i].Peer} {
+		if l := f.e.Fabric.Now.Leak(k); l.Seen {
+			worst = max(worst, l.Error)
+		}
+	}
+	return worst
+}
+
 // path puts what is known of the job's paths as wholes into v.
 func (l *loss) path(v Values) {
 	put(v, Resent, l.resent, l.resentSeen)
@@ -205,7 +219,9 @@ func (l *loss) path(v Values) {
 	put(v, LostOnPaths, l.packets(), l.resentSeen)
 	put(v, TakenForLoss, l.taken, l.takenSeen)
 	put(v, WorstDamage, l.damage, l.damageSeen)
-	put(v, WorstLeak, l.leak, l.leakSeen)
+	if l.leakSeen {
+		v[WorstLeak], v[WorstLeak.Err()] = l.leak, l.leakError
+	}
 	put(v, PathDrops, l.drops, l.dropsSeen)
 	put(v, Ignored, l.ignored, l.ignoredSeen)
 	put(v, LostAroundOne, l.around, l.again > 1 && l.disordered > 1)

@@ -221,6 +221,7 @@ func (f *fabricMeasures) roseApart(v Values, n *neighbour) {
 	}
 	apart := math.Abs(float64(middle(at)-middle(onset)) / 1e9)
 	v[RoseApart] = max(0, apart-float64(2*f.e.Degradation.Usual))
+	v[TooLate] = tooLate(f.e, at)
 	v[RoseApart.Err()] = stats.Quadrature(float64(at.Latest-at.Earliest)/4e9, float64(onset.Latest-onset.Earliest)/4e9)
 }
 

@@ -13,48 +13,60 @@ const roseOdds = 2.0
 // leastSide is how many grids of either level are needed to find when it changed.
 const leastSide = 3
 
-// Rose finds when what some ends send together rose to what they send now, among
-// the grids of both spans that are still kept: the likeliest moment of a change
-// between two known levels is where the sum of what exceeds their mean is least
-// (Page, Biometrika 41, 1954), and how sharply it is known follows from how the load
-// swings, on either side and as it was learned before. The interval is wider by a
-// reading's cadence at both ends. False where it did not rise, or fewer grids than
-// leastSide of either level are kept.
+// Rose finds when what some ends send together rose, among the grids of both spans
+// that are still kept: the likeliest moment of a change between two levels is the one
+// that explains most of the variance (Hinkley, Biometrika 57, 1970), and how sharply it
+// is known follows from how the load swings, on either side and as it was learned
+// before. The levels are those on either side, because the load need not have risen
+// when the second span began. The interval is wider by a reading's cadence at both
+// ends. False where it did not rise, or fewer grids than leastSide of either level are
+// kept.
 func (r *Readings) Rose(before *Readings, ends []int) (telemetry.Interval, bool) {
-	var was, is, slowest, slow float64
+	var slowest, slow float64
 	for _, i := range ends {
-		speed := r.Map.Ends[i].Speed
-		slow += float64(math.Sqrt(float64(before.Of[i].Swing.over(longest)*longest)) * speed)
-		was += float64(before.Of[i].Util * speed)
-		is += float64(r.Of[i].Util * speed)
+		slow += float64(math.Sqrt(float64(before.Of[i].Swing.over(longest)*longest)) * r.Map.Ends[i].Speed)
 		slowest = max(slowest, r.Of[i].Cadence)
 	}
-	if is <= was || r.history == nil {
+	if r.history == nil {
 		return telemetry.Interval{}, false
 	}
 	loads, first := r.load(before, ends)
-	sums := make([]float64, len(loads)+1)
+	rises := explained(loads)
 	at := 0
-	for k, x := range loads {
-		sums[k+1] = sums[k] + x - (was+is)/2
-		if sums[k+1] < sums[at] {
-			at = k + 1
+	for k := leastSide; k <= len(loads)-leastSide; k++ {
+		if rises[k] > rises[at] {
+			at = k
 		}
 	}
-	if at < leastSide || at > len(loads)-leastSide {
+	if at == 0 {
 		return telemetry.Interval{}, false
 	}
-	slack := float64(roseOdds * max(persistent(loads[:at]), persistent(loads[at:]), float64(slow*slow)) / (is - was))
+	slack := float64(2 * roseOdds * max(persistent(loads[:at]), persistent(loads[at:]), float64(slow*slow)))
 	lo, hi := at, at
-	for lo > 0 && sums[lo-1]-sums[at] <= slack {
+	for lo > 0 && rises[at]-rises[lo-1] <= slack {
 		lo--
 	}
-	for hi < len(loads) && sums[hi+1]-sums[at] <= slack {
+	for hi < len(loads) && rises[at]-rises[hi+1] <= slack {
 		hi++
 	}
 	begin := first.Add(-r.asks.grid)
 	read := telemetry.Duration(slowest * 1e9)
 	return telemetry.Interval{Earliest: begin.Add(telemetry.Duration(lo) * r.asks.grid), Latest: begin.Add(telemetry.Duration(hi) * r.asks.grid)}.Widen(read), true
+}
+
+// explained is how much of a load's sum of squares a rise before each grid explains: 0
+// where it is lower from there on.
+func explained(loads []float64) []float64 {
+	out := make([]float64, len(loads)+1)
+	all, n, to := sum(loads), float64(len(loads)), 0.0
+	for k := 1; k < len(loads); k++ {
+		to += loads[k-1]
+		before, since := to/float64(k), (all-to)/(n-float64(k))
+		if d := since - before; d > 0 {
+			out[k] = float64(d*d) * float64(k) * (n - float64(k)) / n
+		}
+	}
+	return out
 }
 
 // longest is how many grids the longest spans of a Swing have.

@@ -79,3 +79,20 @@ func TestALoadThatFellDidNotRise(t *testing.T) {
 		}
 	}
 }
+
+// A load that rises well after the second span began is no more uncertain for it: the
+// mean of that span is no level that it ever had.
+func TestALoadMayRiseLater(t *testing.T) {
+	later := half + half*4/5
+	w, i := loaded(t, func(k int) float64 {
+		x := 0.1 * float64((k/4)%2)
+		if k > later {
+			x += 0.3
+		}
+		return x
+	})
+	earliest, latest, ok := rose(t, w, i)
+	if !ok || earliest > float64(later) || latest < float64(later) || latest-earliest > 6 {
+		t.Errorf("rose between %.0f and %.0f of %d, %v", earliest, latest, later, ok)
+	}
+}
