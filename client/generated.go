@@ -301,6 +301,7 @@ type Related struct {
 
 // Root is a schema of the API.
 type Root struct {
+	Alike      []string `json:"alike,omitzero"`
 	Confidence float64  `json:"confidence"`
 	Domain     string   `json:"domain"`
 	Entity     string   `json:"entity"`

@@ -18,6 +18,7 @@
 //	domain: network                   software, computing, network, power or cooling
 //	expect: incident                  incident, risk or benign
 //	roots: [nic]                      kinds of entity that can be its root
+//	together: true                    roots that show it alike have it together
 //	family: [slow-receiver, …]        look-alikes, the same list in each of them
 //	prior: -3                         log-odds before any clue; ours are in weights.yaml
 //	witness: true                     one certainly slow step beside it opens an incident:

@@ -90,6 +90,9 @@ func (p *page) signature(s *explain.Signature) {
 	if len(s.Family) > 0 {
 		p.f(" Looks like: %s (without the metrics below the answer is %s).", strings.Join(others(s), ", "), s.Family[0])
 	}
+	if s.Together {
+		p.f(" Roots that show it alike have it together: they are one place.")
+	}
 	if s.Witness {
 		p.f(" %s", attests(s))
 	}

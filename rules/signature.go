@@ -47,6 +47,7 @@ func (r *reader) signature(b []byte) *parsed {
 		{"domain", true, func(n *yaml.Node) { s.Domain = r.domain(n) }},
 		{"expect", true, func(n *yaml.Node) { s.Expect = r.expect(n) }},
 		{"roots", true, func(n *yaml.Node) { r.list(n, "roots", func(n *yaml.Node) { r.root(n, s) }) }},
+		{"together", false, func(n *yaml.Node) { s.Together = r.flag(n, "together") }},
 		{"family", false, func(n *yaml.Node) { r.family(n, s) }},
 		{"prior", false, func(n *yaml.Node) { s.Prior, s.weighed = r.number(n, "prior"), true }},
 		{"risk_severity", false, func(n *yaml.Node) {

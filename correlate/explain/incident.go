@@ -61,9 +61,10 @@ const (
 // cause is under investigation.
 type Root struct {
 	Entity     telemetry.Entity   `json:"entity"`
+	Alike      []telemetry.Entity `json:"alike,omitempty"` // what cannot be distinguished from it, at its place
 	Domain     telemetry.Domain   `json:"domain"`
 	Signature  string             `json:"signature"`
-	Confidence float64            `json:"confidence"` // once published, of the place: the alternatives at the same entity are part of it
+	Confidence float64            `json:"confidence"` // once published, of the place: the alternatives at the same entity, and at those alike, are part of it
 	Onset      telemetry.Interval `json:"onset"`
 }
 

@@ -298,4 +298,9 @@ func TestPlacedStatesThePlace(t *testing.T) {
 	if again := in.Placed().Named(); again.Root.Confidence != 0.5 {
 		t.Errorf("Named gives %v back, want 0.5", again.Root.Confidence)
 	}
+	in.Root.Signature, in.Root.Alike = "s", []telemetry.Entity{nic("b"), nic("c")}
+	in.Alternatives = append(in.Alternatives, explain.Alternative{Entity: nic("b"), Signature: "s", Confidence: 0.1}, explain.Alternative{Entity: nic("d"), Signature: "s", Confidence: 0.05})
+	if got := in.Placed(); got.Root.Confidence != 0.9 || got.Named().Root.Confidence != 0.5 || len(got.Elsewhere()) != 3 {
+		t.Errorf("with one that cannot be distinguished: confidence %v, named %v, elsewhere %v", got.Root.Confidence, got.Named().Root.Confidence, got.Elsewhere())
+	}
 }

@@ -21,6 +21,9 @@ type Signature struct {
 	// first is the answer where a needed metric is missing.
 	Family []string
 	Prior  float64 // log-odds before any clue
+	// Together reports that all roots that show it alike have it together, as the
+	// switches of a loop do: they are one place.
+	Together bool
 	// Witness reports that its evidence is valid corroborating evidence as soon as
 	// it is seen: with one certainly slow step it may open an incident, and with
 	// several steps that are a little slow where it is not of the network. Evidence

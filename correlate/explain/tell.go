@@ -25,12 +25,13 @@ const maxAlternatives = 4
 // chain, impact, title, blind spots, what is ruled out and what to do.
 func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	best := &answers[0]
+	best.Alike = alikeTo(best, answers)
 	t.impact(in, e)
 	in.Onset = e.Degradation.Onset
 	facts := append(t.path(e, best), jobFact(e))
 	in.Claims = t.claims(e, best, facts, in.Claims)
 	in.Chain = t.chain(e, best, facts, in.Chain)
-	in.Root = Root{Entity: best.Entity, Signature: best.Name(), Domain: domainOf(e, best), Confidence: round(best.Confidence, 3), Onset: e.Degradation.Onset}
+	in.Root = Root{Entity: best.Entity, Alike: best.Alike, Signature: best.Name(), Domain: domainOf(e, best), Confidence: round(best.Confidence, 3), Onset: e.Degradation.Onset}
 	if len(in.Chain) > 0 {
 		in.Root.Onset = in.Chain[0].Onset
 	}
@@ -146,7 +147,7 @@ func (t *Teller) placeholder(name string, e *Evidence, a *Answer) (string, bool)
 	case "node":
 		return t.Node(a.Entity).Name, true
 	case "root":
-		return spoken(a.Entity), true
+		return spokenPlace(a.Entity, a.Alike), true
 	case "job":
 		return e.Job.Name, true
 	}
@@ -204,7 +205,7 @@ func (t *Teller) cause(in *Incident, e *Evidence, best *Answer) string {
 	if sentence, seen := t.filled(best.Signature.Sentence, e, best); seen {
 		return sentence
 	}
-	fits := fmt.Sprintf("%s at %s fits best, though not all that would show it is seen", best.Name(), spoken(best.Entity))
+	fits := fmt.Sprintf("%s at %s fits best, though not all that would show it is seen", best.Name(), spokenPlace(best.Entity, best.Alike))
 	if len(in.Chain) > 0 && in.Chain[0].Entity == best.Entity {
 		return fits + "; " + in.Chain[0].Why + "."
 	}
@@ -242,27 +243,45 @@ func WithCause(who, cause string) string {
 }
 
 // Placed returns the incident as it is published: the confidence of its root is that
-// of the place to which somebody is sent, whatever is wrong there. In the engine it is
-// that of the place and the name, which Named gives back.
+// of the place to which somebody is sent, whatever is wrong there, and whichever it is
+// of what cannot be distinguished there. In the engine it is that of the entity and the
+// name, which Named gives back.
 func (in Incident) Placed() Incident {
-	in.Root.Confidence = round(min(in.Root.Confidence+in.otherNames(), 1), 3)
+	in.Root.Confidence = round(min(in.Root.Confidence+in.elsewise(), 1), 3)
 	return in
 }
 
 // Named undoes Placed.
 func (in Incident) Named() Incident {
-	in.Root.Confidence = round(max(in.Root.Confidence-in.otherNames(), 0), 3)
+	in.Root.Confidence = round(max(in.Root.Confidence-in.elsewise(), 0), 3)
 	return in
 }
 
-// otherNames is the confidence of the alternatives at the place of the root.
-func (in *Incident) otherNames() (sum float64) {
+// elsewise is the confidence of the alternatives at the place of the root: other names
+// there, and the same at what cannot be distinguished from it.
+func (in *Incident) elsewise() (sum float64) {
 	for i := range in.Alternatives {
-		if in.Alternatives[i].Entity == in.Root.Entity {
-			sum += in.Alternatives[i].Confidence
+		if a := &in.Alternatives[i]; a.Entity == in.Root.Entity || in.Root.includes(a) {
+			sum += a.Confidence
 		}
 	}
 	return sum
+}
+
+// Elsewhere lists the alternatives that are not what the root's place includes.
+func (in *Incident) Elsewhere() (out []Alternative) {
+	for i := range in.Alternatives {
+		if a := &in.Alternatives[i]; !in.Root.includes(a) {
+			out = append(out, *a)
+		}
+	}
+	return out
+}
+
+// includes reports whether an alternative is the root's fault at what cannot be
+// distinguished from it.
+func (r *Root) includes(a *Alternative) bool {
+	return a.Signature == r.Signature && slices.Contains(r.Alike, a.Entity)
 }
 
 // maxCandidates is how many candidates the title of an incident under investigation

@@ -13,7 +13,9 @@ const Unknown = "unknown"
 // Candidate is an entity that could be the root, and what was measured of it.
 type Candidate struct {
 	Entity telemetry.Entity
-	Peer   telemetry.Entity // the other end of its link, if it is an end of one
+	Peer   telemetry.Entity   // the other end of its link, if it is an end of one
+	In     telemetry.Entity   // what directly contains it, if anything does
+	Above  []telemetry.Entity // what directly contains, feeds or cools it
 	Values Values
 	// Stands is the signature that another degraded job's case names at this
 	// entity; empty if none does.
@@ -28,7 +30,10 @@ const stands = 2.0
 type Answer struct {
 	Entity     telemetry.Entity
 	Peer       telemetry.Entity
-	Signature  *Signature // nil for unknown
+	In         telemetry.Entity   // what directly contains Entity
+	Above      []telemetry.Entity // what directly contains, feeds or cools it
+	Alike      []telemetry.Entity // at its place, not to be distinguished as the root; set by Tell
+	Signature  *Signature         // nil for unknown
 	Values     Values
 	Score      float64 // natural log-odds
 	Confidence float64 // of all answers together, summing to 1
@@ -161,7 +166,7 @@ func weighed(sigs []Signature, cands []Candidate) []Answer {
 			}
 			if score, missing, ok := s.Weigh(c.Entity.Kind, c.Values); ok {
 				among[s]++
-				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, Signature: s, Values: c.Values, Score: score + s.Offset(&c), Missing: missing})
+				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, In: c.In, Above: c.Above, Signature: s, Values: c.Values, Score: score + s.Offset(&c), Missing: missing})
 			}
 		}
 	}

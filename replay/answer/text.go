@@ -30,7 +30,7 @@ func Write(w io.Writer, in *explain.Incident, behind Evidence) error {
 	b.root(in)
 	b.chain(in, behind != nil)
 	b.impact(in)
-	for i, a := range in.Alternatives {
+	for i, a := range in.Elsewhere() {
 		b.item(first(i, "or"), fmt.Sprintf("%s at %s, %s", a.Signature, a.Entity, percent(a.Confidence)))
 	}
 	for i, r := range in.RuledOut {

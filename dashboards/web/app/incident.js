@@ -161,7 +161,7 @@ export class IncidentView {
       incident.state !== "open" && fact(`was ${incident.severity}`),
       fact(incident.state === "open" ? "for " : "lasted ", this.duration),
       incident.resolved && fact("until ", timeOf(instant(incident.resolved), now)),
-      ...(incident.root ? [fact("root ", entityLink(incident.root.entity)), fact(h("b", {}, incident.root.signature), " ", domainTag(incident.root.domain)), fact("confidence ", h("b", {}, percent(incident.root.confidence)))]
+      ...(incident.root ? [fact("root ", entityLink(incident.root.entity), ...(incident.root.alike ?? []).flatMap((e) => [" or ", entityLink(e)])), fact(h("b", {}, incident.root.signature), " ", domainTag(incident.root.domain)), fact("confidence ", h("b", {}, percent(incident.root.confidence)))]
         : [fact(h("b", {}, "cause under investigation"), incident.alternatives?.length ? `, ${plural(incident.alternatives.length, "candidate")}` : "")]),
       fact(`revision ${incident.revision}`),
       incident.reopens > 0 && fact(`reopened ${plural(incident.reopens, "time")}`),
@@ -178,7 +178,7 @@ export class IncidentView {
     fill("todo", incident.actions ?? [], (all) => [h("ol", { class: "actions" }, all.map((a) => action(a, incident, (deed) => this.say("done", { action: this.notes?.done?.action === deed ? null : deed })))), this.followed, runbook(incident.root)]);
     fill("unseen-facts", incident.blind_spots ?? [], (all) => h("ul", {}, all.map(blind)));
     fill("innocent", incident.ruled_out ?? [], (all) => h("ul", {}, all.map((r) => h("li", {}, domainTag(r.domain), h("p", {}, r.why)))));
-    fill("alternatives", incident.alternatives ?? [], (all) => [h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityLink(a.entity)))), apart(incident)]);
+    fill("alternatives", elsewhere(incident), (all) => [h("ul", {}, all.map((a) => share(a.confidence, h("b", {}, a.signature), " at ", entityLink(a.entity)))), apart(incident)]);
     fill("contributors", incident.contributors ?? [], (all) => h("ul", {}, all.map((c) => share(c.share, entityLink(c.entity)))));
     const reach = radius(incident, this.racks);
     fill("touched", [...reach.kinds, ...reach.where], () => reached(reach));
@@ -335,10 +335,15 @@ function share(v, ...what) {
   return h("li", { class: "shareof" }, bar, h("b", { class: "num" }, percent(v)), h("span", {}, ...what));
 }
 
+// elsewhere lists the alternatives that are not what the root's place includes.
+function elsewhere({ root, alternatives = [] }) {
+  return alternatives.filter((a) => !(a.signature === root?.signature && root.alike?.includes(a.entity)));
+}
+
 // apart says what would tell the answer from the others, as far as that is known.
 function apart(incident) {
   const would = [...new Set((incident.blind_spots ?? []).filter((b) => b.would_tell).map((b) => `${b.metric || "a sample"} of ${called(b.entity)} would distinguish ${b.would_tell}`))];
-  const close = (incident.alternatives ?? []).some((a) => a.confidence > 0.5 * (incident.root?.confidence ?? 0));
+  const close = elsewhere(incident).some((a) => a.confidence > 0.5 * (incident.root?.confidence ?? 0));
   return h("p", { class: "quiet" }, would.length ? `${would.join("; ")}.` : close ? "No data distinguishes them." : "The data contradicts them.");
 }
 

@@ -1,0 +1,75 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// Somebody is sent to a place. Answers of one signature that cannot be distinguished
+// and are at one place are one answer to whoever reads it: an air handler and the row
+// that it blows into, the fans of a host, the switches of a loop.
+
+// alikeTo lists the entities at the place of an answer that cannot be distinguished
+// from its own as the root.
+func alikeTo(a *Answer, answers []Answer) (out []telemetry.Entity) {
+	if a.Signature == nil {
+		return nil
+	}
+	group := []*Answer{a}
+	for k := 0; k < len(group); k++ {
+		for i := range answers {
+			b := &answers[i]
+			if b.Signature == a.Signature && a.scoresAs(b) && !slices.ContainsFunc(group, func(g *Answer) bool { return g.Entity == b.Entity }) && group[k].besides(b, answers) {
+				group, out = append(group, b), append(out, b.Entity)
+			}
+		}
+	}
+	return out
+}
+
+// besides reports whether two answers are at one place: one contains, feeds or cools
+// the other, the fault is one that its roots have together, or leastAlike of them are
+// parts of one whole. A link is no part: it has two ends.
+func (a *Answer) besides(b *Answer, answers []Answer) bool {
+	if a.Signature.Together || slices.Contains(a.Above, b.Entity) || slices.Contains(b.Above, a.Entity) {
+		return true
+	}
+	if a.In.IsZero() || a.In != b.In || !a.Peer.IsZero() {
+		return false
+	}
+	parts := 0
+	for i := range answers {
+		if c := &answers[i]; c.Signature == a.Signature && c.In == a.In && a.scoresAs(c) {
+			parts++
+		}
+	}
+	return parts >= leastAlike
+}
+
+// scoresAs reports whether two answers cannot be distinguished.
+func (a *Answer) scoresAs(b *Answer) bool {
+	return a.Score-b.Score <= alikeScores && b.Score-a.Score <= alikeScores
+}
+
+// spokenPlace names an answer's place in a sentence: "fan n1/fan1, fan2 or fan3", "crah
+// c1 or row r1".
+func spokenPlace(e telemetry.Entity, alike []telemetry.Entity) string {
+	names := []string{spoken(e)}
+	for _, o := range alike {
+		switch {
+		case o.Kind != e.Kind:
+			names = append(names, spoken(o))
+		case e.Prefix() != "" && o.Prefix() == e.Prefix():
+			names = append(names, strings.TrimPrefix(o.Name, e.Prefix()+"/"))
+		default:
+			names = append(names, o.Name)
+		}
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
