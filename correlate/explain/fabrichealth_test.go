@@ -31,6 +31,7 @@ type tape struct {
 
 func (p *tape) Slot(s telemetry.Series) (int, bool) { i, ok := p.slots[s]; return i, ok }
 func (p *tape) Cadence(int) telemetry.Duration      { return 1e9 }
+func (p *tape) Unmoved(i int) bool                  { return p.values[i] == [2]float64{} }
 func (p *tape) Last(i int) (telemetry.Time, bool) {
 	if at, ok := p.last[i]; ok {
 		return at, true

@@ -46,6 +46,7 @@ func (silent) Held(dst []float64, _ int, _ telemetry.Time, _ int) []float64 {
 	return dst
 }
 func (silent) Cadence(int) telemetry.Duration            { return 0 }
+func (silent) Unmoved(int) bool                          { return false }
 func (s *site) index(name string) int                    { return index(s.t, s.m, name) }
 func (s *site) now(name string) *fabric.Reading          { return &s.e.Fabric.Now.Of[s.index(name)] }
 func (s *site) before(name string) *fabric.Reading       { return &s.e.Fabric.Before.Of[s.index(name)] }

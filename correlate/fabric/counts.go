@@ -112,6 +112,12 @@ func (sc *scratch) count(h History, e *End, k Count, r *Reading) {
 	if e.slots[s] < 0 || r.Seen == 0 {
 		return
 	}
+	if k != counts && h.Unmoved(e.slots[s]) {
+		if sc.both(h, e.slots[s], e.slots[txBytes]) {
+			r.Counts.seen |= 1 << k
+		}
+		return
+	}
 	sc.held[s] = h.Held(sc.held[s][:0], e.slots[s], sc.first, sc.n)
 	if r.Seen < sc.n {
 		sc.held[txBytes] = h.Held(sc.held[txBytes][:0], e.slots[txBytes], sc.first, sc.n)
@@ -137,13 +143,32 @@ func (sc *scratch) count(h History, e *End, k Count, r *Reading) {
 	}
 }
 
+// both reports whether two slots are known in the same grid.
+func (sc *scratch) both(h History, a, b int) bool {
+	for k := range sc.n {
+		g := sc.first.Add(telemetry.Duration(k) * sc.grid)
+		if _, ok := h.At(a, g); !ok {
+			continue
+		}
+		if _, ok := h.At(b, g); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // mean is the mean of the values added, 0 of none.
 type mean struct {
 	sum, last float64
 	n         int
 }
 
-func (m *mean) add(x float64) { m.sum, m.last, m.n = m.sum+x, x, m.n+1 }
+func (m *mean) add(x float64) {
+	if x != 0 { // most are: the next need not wait for the sum
+		m.sum += x
+	}
+	m.last, m.n = x, m.n+1
+}
 
 func (m *mean) value() float64 { return m.sum / float64(max(1, m.n)) }
 

@@ -16,6 +16,8 @@ type History interface {
 	At(slot int, g telemetry.Time) (float64, bool)
 	Held(dst []float64, slot int, first telemetry.Time, n int) []float64
 	Cadence(slot int) telemetry.Duration
+	// Unmoved reports whether a slot is of a counter whose every rate is 0.
+	Unmoved(slot int) bool
 	// Last returns the time of a slot's last sample, and false before the first.
 	Last(slot int) (telemetry.Time, bool)
 }
@@ -53,6 +55,11 @@ const (
 
 // waits reports whether a signal shows traffic that waits at an end.
 func (s signal) waits() bool { return s >= toldSeconds && s <= waitTicks && s != sentPackets }
+
+// zeroIsNone reports whether a signal that is 0 reads as one that is not known.
+func (s signal) zeroIsNone() bool {
+	return s == tellsSeconds || s == tellsFrames || s == markedPackets
+}
 
 var signalMetrics = [signals]telemetry.MetricName{
 	"port_tx_bytes_total", "port_rx_bytes_total",

@@ -455,3 +455,45 @@ func TestOnPathMissesNothing(t *testing.T) {
 		}
 	}
 }
+
+// doubted is a world that does not say which counters never moved.
+type doubted struct{ *world }
+
+func (doubted) Unmoved(int) bool { return false }
+
+// What is known of counters that never moved changes no reading.
+func TestReadingsAreAlikeWithUnmovedCounters(t *testing.T) {
+	zeros, unmoved := []string{told, tells, marked, "port_rx_crc_errors_total", "port_tx_discards_total"}, 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		w, _ := random(t, r)
+		for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
+			for _, e := range w.graph.Entities(kind) {
+				if metric := zeros[r.IntN(len(zeros))]; r.IntN(2) == 0 {
+					w.say(e.String(), metric, 1+r.IntN(half), half+r.IntN(half), 0)
+				}
+			}
+		}
+		for slot := range w.past {
+			if w.Unmoved(slot) {
+				unmoved++
+			}
+		}
+		m := fabric.Survey(w.graph, w)
+		got, want := m.Read(w, grid, now()), m.Read(doubted{w}, grid, now())
+		for i := range m.Ends {
+			for k := fabric.Damaged; k <= fabric.Falls; k++ {
+				a, okA := got.Rate(i, k)
+				if b, okB := want.Rate(i, k); a != b || okA != okB {
+					t.Fatalf("seed %d: %s counts %v (%v), want %v (%v)", seed, m.Ends[i].Entity, a, okA, b, okB)
+				}
+			}
+			if got.Of[i] != want.Of[i] {
+				t.Fatalf("seed %d: %s reads %+v, want %+v", seed, m.Ends[i].Entity, got.Of[i], want.Of[i])
+			}
+		}
+	}
+	if unmoved == 0 {
+		t.Error("no counter was unmoved")
+	}
+}

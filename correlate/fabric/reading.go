@@ -188,7 +188,7 @@ func (sc *scratch) hold(h History, e *End) {
 	sc.quiet = true
 	for s := range linkSpeed {
 		sc.held[s] = sc.held[s][:0]
-		if e.slots[s] < 0 {
+		if e.slots[s] < 0 || s.zeroIsNone() && h.Unmoved(e.slots[s]) {
 			continue
 		}
 		sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
@@ -364,7 +364,7 @@ func (sc *scratch) waited(e *End, k int, c *cell) {
 	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
 	c.queue, c.queueSeen = sc.at(queueBytes, k)
 	c.markShare, c.peak = 0, 0
-	if c.marked, ok = sc.at(markedPackets, k); ok {
+	if c.marked, ok = sc.at(markedPackets, k); ok && c.marked != 0 {
 		c.markShare = min(1, c.marked/max(sc.sent(e, k, c.tx), 1))
 	}
 	if peak, ok := sc.at(queuePeak, k); ok && e.Speed > 0 {

@@ -3,6 +3,7 @@ package fabric_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
@@ -67,6 +68,10 @@ func (w *world) Held(dst []float64, slot int, first telemetry.Time, n int) []flo
 }
 
 func (w *world) Cadence(int) telemetry.Duration { return w.every }
+
+func (w *world) Unmoved(slot int) bool {
+	return !slices.ContainsFunc(w.past[slot], func(v float64) bool { return v == v && v != 0 })
+}
 
 // build cables the fabric, hosts spread over the leaves in order, without any
 // sample.

@@ -3,6 +3,8 @@ package window
 import (
 	"math"
 	"testing"
+
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // Span is At without holding: a counter's grids are the same, a gauge is seen
@@ -62,6 +64,31 @@ func TestHeldIsAtGridByGrid(t *testing.T) {
 		}
 		if known == 0 || known >= 80 {
 			t.Errorf("slot %d: %d of 80 grids are known: nothing was tried", slot, known)
+		}
+	}
+}
+
+// Unmoved is a counter of which every rate is 0, until it increases, and no gauge.
+func TestUnmovedIsACounterThatNeverIncreased(t *testing.T) {
+	s := newSite(t, Config{})
+	p := s.add("leaf0", uints(bytesTotal, drops32, temp), ether1)
+	still := func(want bool) {
+		t.Helper()
+		for name, want := range map[telemetry.MetricName]bool{bytesTotal: false, drops32: want, temp: false} {
+			if got := s.w.Unmoved(s.slot(ether1, name)); got != want {
+				t.Errorf("%s unmoved: %v, want %v", name, got, want)
+			}
+		}
+	}
+	for n := range uint64(400) {
+		drops := uint64(7)
+		if n >= 20 {
+			drops = 8
+		}
+		s.say(p, float64(n), 500*n, drops, 0)
+		s.close(float64(n))
+		if n > 1 {
+			still(n < 20)
 		}
 	}
 }

@@ -97,6 +97,13 @@ func (w *Window) Cadence(slot int) telemetry.Duration {
 	return b.source.cadence(r.column, w.cfg.Grid)
 }
 
+// Unmoved reports whether a slot is of a counter that has not increased since it is
+// known: all its rates are 0, because its remembered maximum never becomes 0 again.
+func (w *Window) Unmoved(slot int) bool {
+	_, r, _ := w.locate(slot)
+	return r.column.op == opCounter && r.word.Type != telemetry.Float && w.peak[slot] == 0
+}
+
 // Last returns the time of a slot's last sample, and false before the first.
 func (w *Window) Last(slot int) (telemetry.Time, bool) {
 	at, _, _ := w.last(w.locate(slot))
