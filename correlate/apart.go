@@ -116,9 +116,28 @@ func (p *part) add(own, another float64) {
 
 func (p *part) of() float64 { return p.own / p.another }
 
-// siblings lists the slots of the same gauge of what is beside an entity: in the same
-// container, or, where they are too few there, in those beside that container.
-func (e *signals) siblings(s telemetry.Series) (out []int) {
+// siblings lists the slots of the same gauge of what is beside an entity. They are
+// searched for once as long as the topology and the series are the same.
+func (e *signals) siblings(s telemetry.Series) []int {
+	h := e.heed()
+	if now := (drawing{e.graph.Generation(), e.window.Slots()}); h.beside == nil || h.drawn != now {
+		h.beside, h.drawn = map[telemetry.Series][]int{}, now
+	}
+	known, ok := h.beside[s]
+	if !ok {
+		known = e.besides(s)
+		h.beside[s] = known
+	}
+	out := make([]int, len(known))
+	for i, slot := range known {
+		out[i] = e.window.Chosen(slot)
+	}
+	return out
+}
+
+// besides finds siblings: in the same container, or, where they are too few there, in
+// those beside that container.
+func (e *signals) besides(s telemetry.Series) (out []int) {
 	whole, ok := e.graph.Container(s.Entity)
 	if !ok {
 		return nil

@@ -156,9 +156,9 @@ func (e *signals) followStep(at int, x gauge, v float64, g telemetry.Time) {
 // past gives the samples of a slot before the one seen last, the newest first, until
 // more returns false.
 func (e *signals) past(slot int, seen telemetry.Time, more func(telemetry.Time, float64) bool) {
-	step := max(e.cfg.Grid, e.window.Cadence(slot))
+	step, kept := max(e.cfg.Grid, e.window.Cadence(slot)), e.window.Tape(slot)
 	for g := floor(seen, e.cfg.Grid).Add(-step); g > seen.Add(-(history-2)*e.cfg.Grid); g = g.Add(-step) {
-		if x, ok := e.window.At(slot, g); ok && !more(g, x) {
+		if x, ok := kept.At(g); ok && !more(g, x) {
 			return
 		}
 	}

@@ -75,13 +75,15 @@ func (s *signal) certain(grid telemetry.Duration) bool {
 type heeded struct {
 	metrics  []telemetry.MetricName // in order
 	events   []string
-	slots    []int                  // of the window, whose metric is a state among metrics
-	gauges   []gauge                // of the window, that a precursor reads
-	foretell []foretold             // what precursors read
-	links    []int                  // of the window, states and counters of links
-	falls    bool                   // links are looked at
-	ups      []telemetry.MetricName // states that are good while they are not 0
-	scanned  int                    // slots looked at
+	slots    []int                      // of the window, whose metric is a state among metrics
+	gauges   []gauge                    // of the window, that a precursor reads
+	foretell []foretold                 // what precursors read
+	links    []int                      // of the window, states and counters of links
+	falls    bool                       // links are looked at
+	ups      []telemetry.MetricName     // states that are good while they are not 0
+	scanned  int                        // slots looked at
+	beside   map[telemetry.Series][]int // of gauges that moved: their siblings, as of drawn
+	drawn    drawing
 	known    bool
 }
 

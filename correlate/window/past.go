@@ -36,12 +36,18 @@ func fillNaN(s []float32) {
 	}
 }
 
-// row returns the row of a grid by its number.
-func (p *past) row(cell int64) []float32 {
+// index returns which of the rows is that of a grid by its number.
+func (p *past) index(cell int64) int {
 	i := int(cell % int64(p.rows))
 	if i < 0 {
 		i += p.rows
 	}
+	return i
+}
+
+// row returns the row of a grid by its number.
+func (p *past) row(cell int64) []float32 {
+	i := p.index(cell)
 	return p.cells[i*int(p.n) : (i+1)*int(p.n)]
 }
 
@@ -117,11 +123,7 @@ type track struct {
 
 // track begins at a grid by its number, which is kept.
 func (p *past) track(e int32, cell int64) track {
-	at := int(cell % int64(p.rows))
-	if at < 0 {
-		at += p.rows
-	}
-	return track{p.cells, at*int(p.n) + int(e), int(p.n)}
+	return track{p.cells, p.index(cell)*int(p.n) + int(e), int(p.n)}
 }
 
 // next returns the value in the grid at hand, and goes on to the next.

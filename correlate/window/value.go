@@ -146,23 +146,54 @@ func (w *Window) Value(slot int) (float32, Flag) {
 // they are known by now; a gauge holds its value for three cadences. False
 // where nothing is known.
 func (w *Window) At(slot int, g telemetry.Time) (float64, bool) {
+	t := w.Tape(slot)
+	return t.At(g)
+}
+
+// Tape is what is kept of one slot, to look at it in many grids: At of a Window
+// without its search for the slot. It is valid until the next Close.
+type Tape struct {
+	past           *past
+	series         int32
+	grid           telemetry.Duration
+	closed         telemetry.Time // never where nothing is kept
+	oldest, newest int64          // grids by number
+	back           int64          // for how many grids a value holds
+}
+
+// Tape returns what is kept of a slot.
+func (w *Window) Tape(slot int) Tape {
 	b, r, i := w.locate(slot)
-	closed := b.source.closed
-	if r.ev < 0 || closed == never || g > closed {
+	t := Tape{past: &b.past, series: r.ev + i - r.off, grid: w.cfg.Grid, closed: b.source.closed}
+	if r.ev < 0 || t.closed == never {
+		t.closed = never
+		return t
+	}
+	t.newest = cellOf(t.closed, t.grid)
+	t.oldest = t.newest - int64(b.past.rows) + 1
+	if r.column.op != opCounter {
+		t.back = int64(b.source.silent(r.column, t.grid) / t.grid)
+	}
+	return t
+}
+
+// At is the Window's At of the slot.
+func (t *Tape) At(g telemetry.Time) (float64, bool) {
+	if t.closed == never || g > t.closed {
 		return 0, false
 	}
-	newest, c, rows := cellOf(closed, w.cfg.Grid), cellOf(g, w.cfg.Grid), int64(b.past.rows)
-	e := r.ev + i - r.off
-	back := int64(0)
-	if r.column.op != opCounter {
-		back = int64(b.source.silent(r.column, w.cfg.Grid) / w.cfg.Grid)
+	c := cellOf(g, t.grid)
+	if c < t.oldest {
+		return 0, false
 	}
-	for ; c > newest-rows; c-- {
-		if v := b.past.row(c)[e]; v == v {
+	n := int64(t.past.n)
+	at := int64(t.past.index(c))*n + int64(t.series)
+	for last := max(t.oldest, c-t.back); c >= last; c-- {
+		if v := t.past.cells[at]; v == v {
 			return float64(v), true
 		}
-		if back--; back < 0 {
-			break
+		if at -= n; at < 0 {
+			at += int64(len(t.past.cells))
 		}
 	}
 	return 0, false
