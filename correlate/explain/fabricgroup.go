@@ -107,7 +107,7 @@ func (f *fabricMeasures) circling(v Values, g *fabric.Group) {
 	var round float64
 	least := 1.0
 	for _, i := range g.Ends {
-		for _, lane := range f.m.Lanes(f.m.Ends[i].Entity) {
+		for _, lane := range f.m.Port(i) {
 			if blame.Round[lane] > 0 {
 				round += blame.Round[lane]
 				least = min(least, f.e.Fabric.Now.Of[lane].PauseReceived)
@@ -132,7 +132,7 @@ func (f *fabricMeasures) dropping(v Values, g *fabric.Group) {
 		if d, ok := f.drops(i); ok {
 			all, seen = all+d, true
 		}
-		for _, lane := range f.m.Lanes(f.m.Ends[i].Entity) {
+		for _, lane := range f.m.Port(i) {
 			stops += f.e.Fabric.Now.Of[lane].PauseSent
 			stopped += f.e.Fabric.Before.Of[lane].PauseSent
 			paused = paused || f.m.Ends[lane].Pauses()

@@ -14,6 +14,8 @@ type Baseline struct {
 	entities []telemetry.Entity
 	lanes    []string
 	of       []Reading
+	on       *Map  // the map to which it was last applied; not state
+	at       []int // and where its ends are there, -1 for one that is not
 }
 
 // Keep makes a baseline of readings.
@@ -36,8 +38,17 @@ func Keep(r *Readings) *Baseline {
 // seen.
 func (b *Baseline) On(m *Map) *Readings {
 	r := &Readings{Map: m, Span: b.span, Of: make([]Reading, len(m.Ends)), trails: make([]trail, len(m.Ends))}
-	for k, e := range b.entities {
-		if i, ok := m.index[place{e, b.lanes[k]}]; ok {
+	if b.on != m {
+		b.on, b.at = m, make([]int, len(b.of))
+		for k, e := range b.entities {
+			b.at[k] = -1
+			if i, ok := m.index[place{e, b.lanes[k]}]; ok {
+				b.at[k] = i
+			}
+		}
+	}
+	for k, i := range b.at {
+		if i >= 0 {
 			r.Of[i] = b.of[k]
 		}
 	}

@@ -39,7 +39,7 @@ func (b *Blame) Share(i int) float64 {
 // end i, at any of its priorities, and whether i is the worst of them.
 func (b *Blame) PortShare(m *Map, i int) (share float64, worst bool) {
 	worst = true
-	for _, k := range m.Lanes(m.Ends[i].Entity) {
+	for _, k := range m.Port(i) {
 		share += b.Share(k)
 		if b.At[k] > b.At[i] || b.At[k] == b.At[i] && k < i {
 			worst = false
@@ -104,42 +104,34 @@ func (r *Readings) GainErr(before *Readings, i int) float64 {
 // OnPath marks the ends that the job's traffic can cross.
 func OnPath(m *Map, nodes []telemetry.Entity) []bool {
 	on := make([]bool, len(m.Ends))
-	access := map[telemetry.Entity]bool{}
+	access, accesses := make([]bool, len(m.facing)), 0
 	for _, node := range nodes {
 		for _, i := range m.Of(node) {
 			on[i] = true
 			if p := m.Ends[i].Peer; p >= 0 {
-				for _, lane := range m.Lanes(m.Ends[p].Entity) {
+				for _, lane := range m.Port(p) {
 					on[lane] = true
 				}
-				access[m.Ends[p].Owner] = true
+				if sw := m.Ends[p].owner; !access[sw] {
+					access[sw] = true
+					accesses++
+				}
 			}
 		}
 	}
-	if len(access) < 2 {
+	if accesses < 2 {
 		return on
 	}
-	hosts := hostSwitches(m)
 	for i := range m.Ends {
 		if !m.Between(i) {
 			continue
 		}
-		a, z := m.Ends[i].Owner, m.Ends[m.Ends[i].Peer].Owner
+		a, z := m.Ends[i].owner, m.Ends[m.Ends[i].Peer].owner
 		// A port that touches an access switch of other jobs alone is not on the
 		// job's paths; one between switches that face no host at all may be.
-		on[i] = (access[a] || !hosts[a]) && (access[z] || !hosts[z])
+		on[i] = (access[a] || !m.facing[a]) && (access[z] || !m.facing[z])
 	}
 	return on
-}
-
-func hostSwitches(m *Map) map[telemetry.Entity]bool {
-	out := map[telemetry.Entity]bool{}
-	for i := range m.Ends {
-		if m.FacesHost(i) {
-			out[m.Ends[i].Owner] = true
-		}
-	}
-	return out
 }
 
 // excess is the waiting an end has gained against before, beyond what it would
@@ -226,7 +218,7 @@ func (r *Readings) across(i int) int {
 	if peer < 0 || m.Ends[i].Lane != "" {
 		return peer
 	}
-	for _, p := range m.of[m.Ends[peer].Entity] {
+	for _, p := range m.Port(peer) {
 		if r.Of[p].PauseSent > r.Of[peer].PauseSent {
 			peer = p
 		}

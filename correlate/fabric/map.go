@@ -83,6 +83,8 @@ type End struct {
 	Speed  float64          // nominal bytes per second, 0 if not known
 	Main   bool             // it stands for its port where bytes are summed
 	slots  [signals]int     // -1 where the series does not exist
+	lanes  []int            // the ends of its NIC or port
+	owner  int              // Owner by number
 }
 
 // IsNIC reports whether the end is a host's.
@@ -103,6 +105,7 @@ type Map struct {
 	ports map[telemetry.Entity][]int // ends by owner, in identity order
 	// Switches and Planes are those with ends on the map, in identity order.
 	Switches, Planes []Group
+	facing           []bool // by number of owner: it has ports that face hosts
 }
 
 // Survey draws the map from the topology as of its last grid.
@@ -117,6 +120,13 @@ func Survey(t *topology.Graph, h History) *Map {
 	}
 	for i := range m.Ends {
 		m.link(i, t)
+		m.Ends[i].lanes = m.of[m.Ends[i].Entity]
+	}
+	for _, ends := range m.ports { // order-independent: numbers are only compared
+		for _, i := range ends {
+			m.Ends[i].owner = len(m.facing)
+		}
+		m.facing = append(m.facing, slices.ContainsFunc(ends, m.FacesHost))
 	}
 	m.group(t)
 	return m
@@ -270,6 +280,9 @@ func (m *Map) Index(e telemetry.Entity) (int, bool) {
 	}
 	return 0, false
 }
+
+// Port lists the ends of the NIC or port of end i.
+func (m *Map) Port(i int) []int { return m.Ends[i].lanes }
 
 // Lanes lists the ends of one NIC or port.
 func (m *Map) Lanes(e telemetry.Entity) []int { return m.of[e] }
