@@ -44,8 +44,10 @@ func (e *examiner) suspect(ev *explain.Evidence) {
 			}
 		}
 	}
-	if s, ok := e.suspectFinding(ev); ok && len(all) == 0 {
-		all = append(all, s)
+	if len(all) == 0 {
+		if s, ok := e.suspectFinding(ev); ok {
+			all = append(all, s)
+		}
 	}
 	accuse(ev, append(all, explain.Suspect{Entity: ev.Job, Domain: telemetry.Software, Suspicion: jobSuspicion}))
 }

@@ -198,9 +198,11 @@ func (e *Evidence) Akin(x telemetry.Entity, a *Answer, chain []Link) bool {
 	if x.Kind == telemetry.Job || a.Entity.Kind == telemetry.Job || x.Kind == telemetry.Storage || x.Kind == telemetry.SM || e.Symptoms == nil {
 		return false // everything stands under these
 	}
-	_, down := e.Symptoms.Relation(a.Entity, x)
+	if _, down := e.Symptoms.Relation(a.Entity, x); down {
+		return true
+	}
 	_, up := e.Symptoms.Relation(x, a.Entity)
-	return down || up
+	return up
 }
 
 // meets reports whether an entity is the answer's, or on its chain.

@@ -11,6 +11,7 @@ import (
 func (s *Survey) locate() {
 	n := len(s.all)
 	s.nodeOf, s.facing, s.seen = make([]int32, n), make([][]int32, n), make([]uint32, n)
+	s.via = make([]int32, n)
 	s.gpusIn, s.ranked, s.carriers = make([]int32, n), make([]int32, n), make([][]int32, n)
 	for i, e := range s.all {
 		s.nodeOf[i] = s.nodeAt(int32(i))
@@ -152,7 +153,7 @@ func (s *Survey) beside(i int32, kind telemetry.Kind) []int32 {
 func (s *Survey) way(from, to int32) []int32 {
 	s.search++
 	s.seen[from] = s.search
-	queue, via := []int32{from}, map[int32]int32{}
+	queue, via := []int32{from}, s.via
 	for n := 0; n < len(queue); n++ {
 		for _, k := range s.under[queue[n]] {
 			if s.seen[k] == s.search {

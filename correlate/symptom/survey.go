@@ -43,6 +43,7 @@ type Survey struct {
 	ranked   []int32  // by entity: how many of the job's ranks are under it
 	seen     []uint32 // by entity: the last search that met it
 	search   uint32
+	via      []int32   // by entity: from which one that search came to it, where ways are searched for
 	slots    [][]int32 // by entity and column that is read of it; found when it is first read
 }
 
