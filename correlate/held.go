@@ -233,7 +233,7 @@ func (h *held) take(degradation *jobs.Degradation) {
 func (e *caseBook) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	h := &c.held
 	if h.times < settledAfter {
-		answers := explain.Judge(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), explain.Wide)
+		answers := ev.Answers
 		if answers[0].Entity != best.Entity || !ev.Certainly(answers) {
 			*h = held{}
 			return

@@ -81,14 +81,15 @@ func (e *examiner) cut(c *explain.Candidate, since telemetry.Time) {
 	}
 }
 
-// study returns the answers to a case's evidence and, where the configuration
-// asks for it, puts what they were weighed from into the output.
+// study returns the first answers to a case's evidence, keeps more of them in it and,
+// where the configuration asks for it, puts what they were weighed from into the output.
 func (e *caseBook) study(ev *explain.Evidence, g telemetry.Time) []explain.Answer {
 	cands := e.candidates(ev)
 	if e.cfg.Study {
 		e.out.Judgements = append(e.out.Judgements, explain.Judgement{At: g, Job: ev.Job, Candidates: cands, Unknown: ev.Unnamed()})
 	}
-	return explain.Judge(e.cfg.Signatures, cands, ev.Unnamed(), keepAnswers)
+	ev.Answers = explain.Judge(e.cfg.Signatures, cands, ev.Unnamed(), explain.Wide)
+	return slices.Clone(ev.Answers[:min(keepAnswers, len(ev.Answers))])
 }
 
 // standing is the signature that an open case of another job names at an

@@ -70,6 +70,8 @@ type Evidence struct {
 	First *First
 	// Suspects are all that "unknown" may point to, the strongest suspects first.
 	Suspects []Suspect
+	// Answers are the likeliest, at most Wide, once it was judged.
+	Answers []Answer
 }
 
 // Missing is an interval of which the log lost entries.
