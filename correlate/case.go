@@ -21,6 +21,7 @@ type examiner struct {
 	roll    *roll
 	signals *signals
 	usual   []usualState // baselines of jobs that report seldom, oldest first
+	read    baselines    // of the grid at hand; not state
 }
 
 // incidentCase is an incident with what is needed to judge it again: the state of

@@ -137,8 +137,25 @@ func (e *examiner) spanBefore(at telemetry.Time) fabric.Span {
 	return fabric.Span{From: at.Add(-baselineGrids * e.cfg.Grid), To: at}
 }
 
+// baselines are those of the fabric that were read at one time. Nothing that they are
+// read from changes before the next grid is closed.
+type baselines struct {
+	at telemetry.Time
+	of map[fabric.Span]*fabric.Baseline
+}
+
+// fabricBefore reads what every end of the fabric did over a span: once in a grid, in
+// which evidence is sought and the case opened, and several jobs may be degraded alike.
 func (e *examiner) fabricBefore(span fabric.Span) *fabric.Baseline {
-	return fabric.Keep(e.fabricMap().ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid, Counts: true}, span, e.cfg.ForEach))
+	if e.read.at != e.at {
+		e.read = baselines{e.at, map[fabric.Span]*fabric.Baseline{}}
+	}
+	b := e.read.of[span]
+	if b == nil {
+		b = fabric.Keep(e.fabricMap().ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid, Counts: true}, span, e.cfg.ForEach))
+		e.read.of[span] = b
+	}
+	return b
 }
 
 // recalled returns the baseline of an earlier degradation of a job, if its new one is
