@@ -103,7 +103,7 @@ func (e *caseBook) witness(j *jobs.Job, h *jobs.Degradation, g telemetry.Time) b
 		return false
 	}
 	c := e.examiner.open(j, h)
-	b := hearing{slight: j.Slight(h, g), inProgress: h.Steps == 0}
+	b := hearing{job: j.Entity, slight: j.Slight(h, g), inProgress: h.Steps == 0}
 	now, sure := b.attested(e.answer(e.examiner.gather(c, j, h, g)))
 	if sure < witnessed || now == j.Entity && !j.SavedAsNever() {
 		return false // nobody, or the job would be its own witness
@@ -114,6 +114,7 @@ func (e *caseBook) witness(j *jobs.Job, h *jobs.Degradation, g telemetry.Time) b
 
 // hearing describes the degradation for which corroborating evidence is sought.
 type hearing struct {
+	job        telemetry.Entity
 	slight     bool // no step is slow for certain by itself
 	inProgress bool // no slow one has ended: it is the one in progress that is late
 }
@@ -123,11 +124,15 @@ type hearing struct {
 // build-up, which some link has at any time, and most evidence counts only where a
 // slow step has ended. A step in progress is corroborated by what is broken whatever
 // the job does, and by a queue build-up at an end of a link that was not there before:
-// not by what coincides by chance while the job does something else.
+// not by what coincides by chance while the job does something else. Nor does the job
+// corroborate itself where what could excuse it was not read: a checkpoint takes longer
+// once because others write at the same time, which shows in the storage's latency.
 func (b hearing) admits(a *explain.Answer) bool {
 	s := a.Signature
 	switch {
 	case s == nil || !s.Witness || s.Expect == explain.ExpectBenign:
+		return false
+	case a.Entity == b.job && !a.Complete():
 		return false
 	case b.slight && s.Domain == telemetry.Network && !s.WitnessAtOnce:
 		return false

@@ -285,7 +285,9 @@ func worst(f *FabricEvidence) int {
 func jobFact(e *Evidence) fact {
 	now := e.Loss().Step
 	f := fact{entity: e.Job, metric: e.Degradation.Metric(), shape: jobShape(e), before: e.Degradation.Before, now: now, unit: "s"}
-	if f.metric == jobs.MeasureStep {
+	if f.before == 0 && now == 0 {
+		f.shape, f.why = telemetry.ShapeStall, "it has "+e.Degradation.State.String()+", and reported no step before"
+	} else if f.metric == jobs.MeasureStep {
 		f.why = fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Degradation.Before)
 	} else {
 		f.why = servedWords(f.metric, now, e.Degradation.Before)

@@ -11,9 +11,9 @@ import (
 // and are at one place are one answer to whoever reads it: an air handler and the row
 // that it blows into, the fans of a host, the switches of a loop.
 
-// alikeTo lists the entities at the place of an answer that cannot be distinguished
-// from its own as the root.
-func alikeTo(a *Answer, answers []Answer) (out []telemetry.Entity) {
+// alikeTo lists the answers at the place of an answer that cannot be distinguished from
+// it.
+func alikeTo(a *Answer, answers []Answer) []*Answer {
 	if a.Signature == nil {
 		return nil
 	}
@@ -22,11 +22,34 @@ func alikeTo(a *Answer, answers []Answer) (out []telemetry.Entity) {
 		for i := range answers {
 			b := &answers[i]
 			if b.Signature == a.Signature && a.scoresAs(b) && !slices.ContainsFunc(group, func(g *Answer) bool { return g.Entity == b.Entity }) && group[k].besides(b, answers) {
-				group, out = append(group, b), append(out, b.Entity)
+				group = append(group, b)
 			}
 		}
 	}
-	return out
+	return group[1:]
+}
+
+// sharedFirst puts what several of the answers that cannot be distinguished from the
+// likeliest have in common before it: the rack that contains two hosts or that two PDUs
+// feed. One cause is likelier than the same in two places.
+func sharedFirst(answers []Answer) []Answer {
+	group := append(alikeTo(&answers[0], answers), &answers[0])
+	for _, a := range group {
+		over, under := 0, 0
+		for _, b := range group {
+			if slices.Contains(b.Above, a.Entity) {
+				over++
+			}
+			if slices.Contains(a.Above, b.Entity) {
+				under++
+			}
+		}
+		if over > 1 && under == 0 || under > 1 && over == 0 {
+			i := slices.IndexFunc(answers, func(b Answer) bool { return b.Entity == a.Entity && b.Signature == a.Signature })
+			return slices.Concat(answers[i:i+1], answers[:i], answers[i+1:])
+		}
+	}
+	return answers
 }
 
 // besides reports whether two answers are at one place: one contains, feeds or cools

@@ -57,8 +57,8 @@ func TestWhatCannotBeDistinguishedIsOnePlace(t *testing.T) {
 		"unknown, anywhere":  {[]Answer{{Entity: at("switch:a")}, {Entity: at("switch:b")}}, nil},
 	} {
 		var got []string
-		for _, e := range alikeTo(&c.answers[0], c.answers) {
-			got = append(got, e.String())
+		for _, a := range alikeTo(&c.answers[0], c.answers) {
+			got = append(got, a.Entity.String())
 		}
 		if !slices.Equal(got, c.alike) {
 			t.Errorf("%s: %v, want %v", name, got, c.alike)
@@ -76,6 +76,30 @@ func TestAPlaceIsSpoken(t *testing.T) {
 	} {
 		if got := spokenPlace(fan("n1/f1"), alike); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestOneCauseIsLikelierThanTwo: the rack is as likely as each of two hosts in it, or of
+// the two PDUs that feed it, and it is what they have in common.
+func TestOneCauseIsLikelierThanTwo(t *testing.T) {
+	s := &Signature{Name: "cap"}
+	at := func(kind telemetry.Kind, name string, score float64, above ...telemetry.Entity) Answer {
+		return Answer{Entity: telemetry.Entity{Kind: kind, Name: name}, Above: above, Signature: s, Score: score}
+	}
+	rack, a, b := telemetry.Entity{Kind: telemetry.Rack, Name: "r1"}, telemetry.Entity{Kind: telemetry.PDU, Name: "a"}, telemetry.Entity{Kind: telemetry.PDU, Name: "b"}
+	for name, c := range map[string]struct {
+		answers []Answer
+		want    string
+	}{
+		"two hosts and their rack":    {[]Answer{at("node", "n1", 3, rack), at("node", "n2", 3, rack), at("rack", "r1", 2.8)}, "rack:r1"},
+		"one host alone":              {[]Answer{at("node", "n1", 3, rack), at("node", "n2", 2, rack), at("rack", "r1", 2.8)}, "node:n1"},
+		"a rack that is less likely":  {[]Answer{at("node", "n1", 3.4, rack), at("node", "n2", 3.4, rack), at("rack", "r1", 2.8)}, "node:n1"},
+		"two PDUs and what both feed": {[]Answer{at("pdu", "a", 3), at("pdu", "b", 3), at("rack", "r1", 3, a, b)}, "rack:r1"},
+		"one PDU and what it feeds":   {[]Answer{at("pdu", "a", 3), at("rack", "r1", 3, a)}, "pdu:a"},
+	} {
+		if got := sharedFirst(c.answers); got[0].Entity.String() != c.want || len(got) != len(c.answers) {
+			t.Errorf("%s: first is %v of %d, want %s", name, got[0].Entity, len(got), c.want)
 		}
 	}
 }

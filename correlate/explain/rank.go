@@ -8,9 +8,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ranked sets the confidence of each answer, orders them, the likeliest place
-// first, and keeps some. at is where the answer without a signature may be; where
-// there are no suspects it stays where it is.
+// ranked sets the confidence of each answer, orders them, and keeps some. The
+// likeliest place is first, or what it and others that cannot be distinguished from it
+// have in common. at is where the answer without a signature may be; where there are no
+// suspects it stays where it is.
 func ranked(answers []Answer, at []Suspect, keep int) []Answer {
 	slices.SortFunc(answers, func(a, b Answer) int {
 		if d := cmp.Compare(b.Score, a.Score); d != 0 {
@@ -22,7 +23,7 @@ func ranked(answers []Answer, at []Suspect, keep int) []Answer {
 		return cmp.Compare(a.Name(), b.Name())
 	})
 	share(answers)
-	answers = likeliestFirst(rollUp(joinLinks(spread(answers, at))))
+	answers = sharedFirst(likeliestFirst(rollUp(joinLinks(spread(answers, at)))))
 	return answers[:min(keep, len(answers))]
 }
 

@@ -25,7 +25,10 @@ const maxAlternatives = 4
 // chain, impact, title, blind spots, what is ruled out and what to do.
 func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
 	best := &answers[0]
-	best.Alike = alikeTo(best, answers)
+	best.Alike = nil
+	for _, a := range alikeTo(best, answers) {
+		best.Alike = append(best.Alike, a.Entity)
+	}
 	t.impact(in, e)
 	in.Onset = e.Degradation.Onset
 	facts := append(t.path(e, best), jobFact(e))

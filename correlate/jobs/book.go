@@ -56,8 +56,8 @@ func (b *Book) Observe(job telemetry.Entity, end telemetry.Time, length float64,
 // or entered another phase.
 func (b *Book) Event(e *telemetry.Event, g telemetry.Time) []Changed {
 	j := b.Job(e.Entity)
-	if j == nil && e.Name == telemetry.EventJobStarted && e.Entity.Kind == telemetry.Job {
-		j = b.know(e.Entity)
+	if j == nil && e.Entity.Kind == telemetry.Job && (e.Name == telemetry.EventJobStarted || e.Name == telemetry.EventCheckpointEnded) {
+		j = b.know(e.Entity) // one that saves works, though it may report no step
 	}
 	if j == nil {
 		return nil

@@ -225,3 +225,47 @@ func TestAJobIsWatchedBeforeItIsJudged(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 }
+
+// TestAJobThatSavedMayFail: that it worked is known though it reported no step.
+func TestAJobThatSavedMayFail(t *testing.T) {
+	var b jobs.Book
+	b.Event(&telemetry.Event{Entity: train(), At: epoch, Name: telemetry.EventCheckpointEnded}, epoch)
+	at := epoch.Add(60e9)
+	got := b.Event(&telemetry.Event{Entity: train(), At: at, Name: telemetry.EventJobFailed}, at)
+	if len(got) != 1 || got[0].Change != jobs.Began || got[0].Job.Degradation.State != jobs.Failed {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestACheckpointMayEndWithAReport: a job reports every second step. Its checkpoints take
+// eight seconds, wherever they are in a report: one that ends with it was in its last
+// step, not in both.
+func TestACheckpointMayEndWithAReport(t *testing.T) {
+	var b jobs.Book
+	senses := jobs.Senses{Witness: func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }}
+	now := epoch
+	report := func(saved bool, before telemetry.Duration) {
+		length := 8.0
+		if saved {
+			length = 12
+		}
+		end := now.Add(telemetry.Duration(2 * length * 1e9))
+		if saved {
+			b.ObserveCheckpoint(train(), end.Add(-before), 8)
+		}
+		b.Observe(train(), end, length, 0)
+		for now < end {
+			now = now.Add(1e9)
+			for _, c := range b.Close(now, senses) {
+				t.Errorf("after %v: %v", now.Sub(epoch), c.Change)
+			}
+		}
+	}
+	for k := range 60 {
+		within := telemetry.Duration(8e9)
+		if k > 30 {
+			within = 0
+		}
+		report(k%6 == 5, within)
+	}
+}

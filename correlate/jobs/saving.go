@@ -61,11 +61,18 @@ func (s *saver) told(step uint64, took float64, keep bool) {
 
 // wroteIn files the checkpoint that was written in the report of x seconds a step that
 // ends at at: one of which another time was reported ended within its steps, and is
-// divided among them, or between them, and is none of what they hold.
+// divided among them, or between them, and is none of what they hold. One that ended
+// with the report is what each of its steps held, or ended with the last of them:
+// whichever explains their length better.
 func (j *Job) wroteIn(at telemetry.Time, x float64) {
 	switch s := &j.saving; {
 	case s.End <= j.LastEnd || s.End > at:
 		return
+	case s.End == at:
+		share, without := s.Seconds/float64(j.each()), x-j.past.usual().median
+		if abs(without-share) < abs(without-s.Seconds) {
+			s.Seconds = share
+		}
 	case s.End < at:
 		s.Seconds /= float64(j.each())
 		if j.took(at, x)-x < s.Seconds/2 {
