@@ -11,8 +11,9 @@ import (
 
 // pacer finds the steps of a job that reports none.
 type pacer struct {
-	job   telemetry.Entity
-	track pace.Tracker
+	job    telemetry.Entity
+	track  pace.Tracker
+	looked telemetry.Time // the last grid whose traffic was looked at
 }
 
 func (p pacer) compare(job telemetry.Entity) int { return p.job.Compare(job) }
@@ -20,9 +21,11 @@ func (p pacer) compare(job telemetry.Entity) int { return p.job.Compare(job) }
 const (
 	// maxPaced bounds the jobs whose steps are looked for.
 	maxPaced = 256
-	// paceBehind is the number of grids that are waited for: a lost sample is made
-	// up for by the next one.
-	paceBehind = 5
+	// paceBehind is the least number of grids that are waited for, and paceSamples how
+	// many samples of the slowest counter: a lost sample is made up for by the next one.
+	paceBehind, paceSamples = 5, 2
+	// mostBehind bounds them.
+	mostBehind = 128
 	// seenPart of a job's nics must have been seen in a grid, for the others to be
 	// taken for alike.
 	seenPart = 0.8
@@ -38,17 +41,14 @@ func (e *roll) infer(g telemetry.Time) {
 			}
 			e.paced = slices.Insert(e.paced, i, pacer{job: t.job})
 		}
-		at := g.Add(-paceBehind * e.cfg.Grid)
-		moved, ok := e.moved(t.job, at)
-		if !ok {
-			continue
+		p, behind := &e.paced[i], e.behind(t.job)
+		last := g.Add(-behind)
+		if p.looked == 0 || p.looked < last.Add(-mostBehind*e.cfg.Grid) {
+			p.looked = last.Add(-e.cfg.Grid)
 		}
-		steps, same := e.paced[i].track.Add(at, moved, e.cfg.Grid)
-		if !same {
-			e.book.Renew(t.job, at)
-		}
-		for _, s := range steps {
-			e.book.Observe(t.job, s.End, s.Seconds, paceBehind*e.cfg.Grid)
+		for p.looked < last {
+			p.looked = p.looked.Add(e.cfg.Grid)
+			e.pace(p, behind)
 		}
 	}
 	e.paced = slices.DeleteFunc(e.paced, func(p pacer) bool {
@@ -57,8 +57,42 @@ func (e *roll) infer(g telemetry.Time) {
 	})
 }
 
-// reports reports whether a job provides its own data: by steps, or as a service.
-func (e *roll) reports(job telemetry.Entity) bool { return e.book.Job(job) != nil }
+// pace takes what a job sent in the last grid that was looked at.
+func (e *roll) pace(p *pacer, behind telemetry.Duration) {
+	moved, ok := e.moved(p.job, p.looked)
+	if !ok {
+		return
+	}
+	steps, same := p.track.Add(p.looked, moved, e.cfg.Grid)
+	if !same {
+		e.book.Renew(p.job, p.looked)
+	}
+	for _, s := range steps {
+		e.book.Observe(p.job, s.End, s.Seconds, behind)
+	}
+}
+
+// behind is how long what a job's nics send is waited for.
+func (e *roll) behind(job telemetry.Entity) telemetry.Duration {
+	m := e.fabricMap()
+	var slowest telemetry.Duration
+	for _, node := range e.nodes(job) {
+		for _, i := range m.Links(node) {
+			if slot := m.SentBy(i); slot >= 0 {
+				slowest = max(slowest, e.window.Cadence(slot))
+			}
+		}
+	}
+	grids := (paceSamples*slowest + e.cfg.Grid - 1) / e.cfg.Grid
+	return min(max(grids, paceBehind), mostBehind) * e.cfg.Grid
+}
+
+// reports reports whether a job provides its own data: by steps, or as a service. That
+// it started or saved is no step.
+func (e *roll) reports(job telemetry.Entity) bool {
+	j := e.book.Job(job)
+	return j != nil && (j.Steps > 0 || j.Serves())
+}
 
 // reported drops the search for a job's steps, and what was found: the job reports
 // them itself.
@@ -94,4 +128,5 @@ func (e *roll) moved(job telemetry.Entity, at telemetry.Time) (float64, bool) {
 func codePacer(c *snapshot.Codec, p *pacer) {
 	c.Entity(&p.job)
 	p.track.Snapshot(c)
+	c.Time(&p.looked)
 }

@@ -2,6 +2,7 @@ package correlate_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -91,6 +92,21 @@ func TestAJobWithoutARhythmIsWatched(t *testing.T) {
 		}
 		if !slices.ContainsFunc(in.BlindSpots, func(b explain.BlindSpot) bool { return b.Entity == j.Job && b.Metric == "job_step_seconds" }) {
 			t.Errorf("nothing says that its steps are not known: %+v", in.BlindSpots)
+		}
+	}
+}
+
+// TestTrafficThatIsReadSeldomIsWatched: the counters are read every 18 s; what was sent
+// in a grid is known when the next sample has come.
+func TestTrafficThatIsReadSeldomIsWatched(t *testing.T) {
+	seldom := strings.NewReplacer("\n1s ", "\n18s ", "(+2e9~50%)x600 (+1.2e9~50%)x*", "(+36e9~10%)x33 (+21.6e9~10%)x*").Replace(flowingJob)
+	all := latest(published(t, seldom))
+	if len(all) != 1 {
+		t.Fatalf("%d incidents, want one", len(all))
+	}
+	for _, in := range all {
+		if s := in.Impact.Jobs[0].Slowdown; s == nil || *s < 1.4 || *s > 1.9 {
+			t.Errorf("slowdown %v, want 1.67", s)
 		}
 	}
 }
