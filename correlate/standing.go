@@ -18,27 +18,13 @@ func (e *caseBook) candidates(ev *explain.Evidence) []explain.Candidate {
 	cands := explain.Candidates(ev)
 	for i := range cands {
 		cands[i].In, _ = e.graph.Container(cands[i].Entity)
-		cands[i].Above = e.above(cands[i].Entity)
+		cands[i].Above = e.graph.Above(cands[i].Entity)
 		cands[i].Stands = e.standing(cands[i].Entity, ev.Job)
 		e.examiner.gauged(&cands[i])
 		e.examiner.cut(&cands[i], ev.From)
 	}
 	accuse(ev, explain.Odd(cands))
 	return cands
-}
-
-// above lists what directly contains, feeds or cools an entity. What is contained in it
-// is not above it, though it may supply it: the supplies of a host.
-func (e *caseBook) above(x telemetry.Entity) (out []telemetry.Entity) {
-	if in, ok := e.graph.Container(x); ok {
-		out = append(out, in)
-	}
-	for _, n := range e.graph.Neighbours(x) {
-		if in, _ := e.graph.Container(n.Entity); !n.Out && supplies(n.Relation) && in != x && !slices.Contains(out, n.Entity) {
-			out = append(out, n.Entity)
-		}
-	}
-	return out
 }
 
 // gauged adds to a candidate's values those of its gauges that left their range, where

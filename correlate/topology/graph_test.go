@@ -505,6 +505,7 @@ func compareWithNaive(t *testing.T, what string, g *Graph, n *naive) {
 		same("container", e, c, in[0])
 		same("contents", e, g.Contents(e), n.contents(e))
 		same("neighbours", e, g.Neighbours(e), n.neighbours(e))
+		same("above", e, sorted(g.Above(e)), sorted(n.above(e)))
 		switch e.Kind {
 		case telemetry.Switch:
 			up, down := n.uplinks(e)

@@ -55,24 +55,7 @@ func (g *Graph) detail(e telemetry.Entity) Detail {
 	d := Detail{Entity: e, Groups: slices.Clone(g.Groups(e)), Jobs: slices.Clone(g.JobsOn(e)), Downlinks: len(g.Downlinks(e)), Uplinks: len(g.Uplinks(e))}
 	d.Inside, _ = g.Container(e)
 	d.Peer, d.Speed, _ = g.Peer(e)
-	v, ok := g.find(e)
-	if !ok {
-		return d
-	}
-	id := g.ids[e]
-	for _, f := range v.facts {
-		f := &g.facts[f]
-		if !f.live || f.loss != "" || f.to != id {
-			continue
-		}
-		switch f.relation {
-		case feeds:
-			d.FedBy = append(d.FedBy, g.verts[f.from].entity)
-		case cools:
-			d.CooledBy = append(d.CooledBy, g.verts[f.from].entity)
-		}
-	}
-	d.FedBy, d.CooledBy = distinctly(d.FedBy), distinctly(d.CooledBy)
+	d.FedBy, d.CooledBy = distinctly(g.supplying(e, feeds)), distinctly(g.supplying(e, cools))
 	return d
 }
 

@@ -286,3 +286,14 @@ func (n *naive) lost() (out []telemetry.Edge) {
 	slices.SortFunc(out, compareStatement)
 	return out
 }
+
+// above is what contains, feeds or cools an entity, without what is contained in it.
+func (n *naive) above(e telemetry.Entity) (out []telemetry.Entity) {
+	for _, x := range n.neighbours(e) {
+		in := append(n.containers(x.Entity), telemetry.Entity{})[0]
+		if !x.Out && in != e && (x.Relation == telemetry.Contains || x.Relation == telemetry.Feeds || x.Relation == telemetry.Cools) {
+			out = append(out, x.Entity)
+		}
+	}
+	return out
+}

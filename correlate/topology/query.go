@@ -194,6 +194,42 @@ func (n Neighbour) compare(o Neighbour) int {
 	return -1
 }
 
+// Above lists what directly contains, feeds or cools e, in no order and some of it more
+// than once. What is contained in e is not above it, though it may supply it: the
+// supplies of a host.
+func (g *Graph) Above(e telemetry.Entity) (out []telemetry.Entity) {
+	if in, ok := g.Container(e); ok {
+		out = append(out, in)
+	}
+	if v, ok := g.find(e); ok {
+		for _, o := range v.outer {
+			out = append(out, g.verts[o].entity)
+		}
+	}
+	for _, s := range append(g.supplying(e, feeds), g.supplying(e, cools)...) {
+		if in, ok := g.Container(s); !ok || in != e {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// supplying lists what has a relation of supply to e, by fact: two sources may state one
+// edge.
+func (g *Graph) supplying(e telemetry.Entity, r relation) (out []telemetry.Entity) {
+	v, ok := g.find(e)
+	if !ok {
+		return nil
+	}
+	id := g.ids[e]
+	for _, f := range v.facts {
+		if f := &g.facts[f]; f.live && f.loss == "" && f.to == id && f.relation == r {
+			out = append(out, g.verts[f.from].entity)
+		}
+	}
+	return out
+}
+
 // Neighbours returns everything one relation away from e, each once, by
 // relation, entity and direction. A cable counts as going out from either end.
 func (g *Graph) Neighbours(e telemetry.Entity) []Neighbour { return g.AppendNeighbours(nil, e) }

@@ -153,12 +153,12 @@ func (w *Window) At(slot int, g telemetry.Time) (float64, bool) {
 // Tape is what is kept of one slot, to look at it in many grids: At of a Window
 // without its search for the slot. It is valid until the next Close.
 type Tape struct {
-	past           *past
-	series         int32
-	grid           telemetry.Duration
-	closed         telemetry.Time // never where nothing is kept
-	oldest, newest int64          // grids by number
-	back           int64          // for how many grids a value holds
+	past   *past
+	series int32
+	grid   telemetry.Duration
+	closed telemetry.Time // never where nothing is kept
+	oldest int64          // grid by number
+	back   int64          // for how many grids a value holds
 }
 
 // Tape returns what is kept of a slot.
@@ -169,8 +169,7 @@ func (w *Window) Tape(slot int) Tape {
 		t.closed = never
 		return t
 	}
-	t.newest = cellOf(t.closed, t.grid)
-	t.oldest = t.newest - int64(b.past.rows) + 1
+	t.oldest = cellOf(t.closed, t.grid) - int64(b.past.rows) + 1
 	if r.column.op != opCounter {
 		t.back = int64(b.source.silent(r.column, t.grid) / t.grid)
 	}
